@@ -9,7 +9,10 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,39 +22,49 @@ import (
 
 // studioPage is a browser at claimsheet studio.
 type studioPage struct {
-	t    *testing.T
-	http *http.Client
-	base string
+	t      *testing.T
+	http   *http.Client
+	base   string
+	stop   func()
+	stderr *sharedText
 }
 
-// openStudio starts claimsheet studio and opens the link that it prints.
+// openStudio starts claimsheet studio and opens the link that it prints. Its end is that
+// of Ctrl-C.
 func openStudio(t *testing.T, args ...string) *studioPage {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	out, in := io.Pipe()
-	var diagnostics strings.Builder
+	diagnostics := &sharedText{}
 	ended := make(chan int, 1)
 	go func() {
-		ended <- quickMain(ctx, append([]string{"studio"}, args...), cli.IO{In: strings.NewReader(""), Out: in, Err: &diagnostics, Env: func(string) string { return "" }})
+		ended <- quickMain(ctx, append([]string{"studio"}, args...), cli.IO{In: strings.NewReader(""), Out: in, Err: diagnostics, Env: func(string) string { return "" }})
 		in.Close()
 	}()
-	link, _ := bufio.NewReader(out).ReadString('\n')
-	go func() { _, _ = io.Copy(io.Discard, out) }()
-	t.Cleanup(func() {
+	end := sync.OnceFunc(func() {
 		stop()
-		if code := <-ended; code != 130 { // as after Ctrl-C
-			t.Errorf("studio ends with %d: %s", code, diagnostics.String())
+		if code := <-ended; code != 130 {
+			t.Errorf("studio ends with %d: %s", code, diagnostics)
 		}
 	})
+	t.Cleanup(end)
+	return visitStudio(t, out, end, diagnostics)
+}
+
+// visitStudio opens the link that studio prints on out.
+func visitStudio(t *testing.T, out io.Reader, stop func(), diagnostics *sharedText) *studioPage {
+	t.Helper()
+	link, _ := bufio.NewReader(out).ReadString('\n')
+	go func() { _, _ = io.Copy(io.Discard, out) }()
 	link = strings.TrimSpace(link)
 	base, _, found := strings.Cut(link, "/?token=")
 	if !found {
 		stop()
-		t.Fatalf("studio prints no link but %q", link)
+		t.Fatalf("studio prints no link but %q, and %s", link, diagnostics)
 	}
 	jar, err := cookiejar.New(nil)
 	must(t, err)
-	p := &studioPage{t, &http.Client{Jar: jar}, base}
+	p := &studioPage{t, &http.Client{Jar: jar}, base, stop, diagnostics}
 	if body := p.ask("GET", strings.TrimPrefix(link, base), ""); !strings.Contains(body, "Claimsheet Studio") {
 		t.Fatalf("the page is %s", body)
 	}
@@ -79,6 +92,7 @@ type studioState struct {
 	Mapping           struct {
 		Text     string
 		Exists   bool
+		Draft    bool
 		Problems []any
 	}
 	Judgement struct {
@@ -120,7 +134,7 @@ func (p *studioPage) job(kind string, version int) studioState {
 	p.t.Helper()
 	p.ask("POST", "/api/job", fmt.Sprintf(`{"version":%d,"kind":%q}`, version, kind))
 	return p.until("the end of the "+kind, func(st studioState) bool {
-		return st.Job.State != "running" && (kind != "sandbox" || st.Job.Pages != nil)
+		return st.Job.State == "failed" || st.Job.State == "done" && (kind != "sandbox" || st.Job.Pages != nil)
 	})
 }
 
@@ -166,10 +180,17 @@ func TestStudio(t *testing.T) {
 	if pages.Body.Close(); pages.StatusCode != 200 {
 		t.Errorf("the sandbox's pages answer %d", pages.StatusCode)
 	}
-	for _, call := range s.service.Calls() {
-		if call.Method != http.MethodGet {
-			t.Errorf("studio sent %s %s to the service", call.Method, call.Path)
+	s.onlyGETs()
+	for _, secret := range []string{"token=", "example.com", s.url, "secret"} { // what the scene's sheet and environment hold
+		if strings.Contains(p.stderr.String(), secret) {
+			t.Errorf("stderr has %q: %s", secret, p.stderr)
 		}
+	}
+	if p.stop(); p.stderr.String() == "" {
+		t.Error("stderr is empty")
+	}
+	if _, err := http.Get(*st.Job.Pages); err == nil {
+		t.Error("the sandbox's pages are there after the end")
 	}
 	if data, err := os.ReadFile(s.path("mapping.yaml")); err != nil || string(data) != stepThree {
 		t.Errorf("the mapping file was changed: %v", err)
@@ -208,6 +229,92 @@ func TestStudio(t *testing.T) {
 		if got := ids.Replace(string(step.Body)); got != sent[i].Body {
 			t.Errorf("shown is the body %s, sent %s", got, sent[i].Body)
 		}
+	}
+}
+
+// onlyGETs expects that nothing but questions reached the service.
+func (s *scene) onlyGETs() {
+	s.t.Helper()
+	for _, call := range s.service.Calls() {
+		if call.Method != http.MethodGet {
+			s.t.Errorf("%s %s was sent to the service", call.Method, call.Path)
+		}
+	}
+}
+
+// No job sends anything to a service, whatever the mapping and the environments file say.
+func TestStudioSendsNothing(t *testing.T) {
+	t.Parallel()
+	const text = "name: x\napi: v2\nclient: {key: E-mail, existing: create, fields: {email: E-mail}}\n"
+	s := newScene(t, text, leads(2))
+	entry := "{base_url: " + s.url + ", case_id: " + caseID + "}"
+	for name, c := range map[string]struct {
+		mapping, environments string
+		exit                  int // of the run into the sandbox
+	}{
+		"the default is real":          {text, "default: real\nenvironments:\n  real: " + entry + "\n", 0},
+		"the sandbox has a url":        {text, "environments:\n  sandbox: " + entry + "\n", 2},
+		"the mapping names one":        {"environment: real\n" + text, "environments:\n  real: " + entry + "\n", 2},
+		"the default is the sandbox's": {text, "default: sandbox\nenvironments:\n  real: " + entry + "\n", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			mapping, environments := filepath.Join(dir, "mapping.yaml"), filepath.Join(dir, "environments.yaml")
+			write(t, mapping, text)
+			write(t, environments, c.environments)
+			p := openStudio(t, "-m", mapping, s.path("leads.xlsx"))
+			change, err := json.Marshal(map[string]any{"version": 1, "text": c.mapping})
+			must(t, err)
+			p.ask("POST", "/api/text", string(change))
+			if st := p.job("dry-run", 2); st.Job.ExitCode != c.exit {
+				t.Errorf("the dry run ends with %d: %v", st.Job.ExitCode, st.Job.Problems)
+			}
+			if st := p.job("sandbox", 2); st.Job.ExitCode != c.exit {
+				t.Errorf("the run into the sandbox ends with %d: %v", st.Job.ExitCode, st.Job.Problems)
+			}
+		})
+	}
+	s.onlyGETs()
+}
+
+// What is not saved survives a kill, in a private file that is gone when it is saved.
+func TestStudioKilled(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(2))
+	state := s.path("state")
+	args := []string{"-m", s.path("mapping.yaml"), "--state", state, "--environments", s.path("environments.yaml"), "-e", "uat", s.path("leads.xlsx")}
+	cmd := exec.Command(buildProgram(t), append([]string{"studio"}, args...)...)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	p := visitStudio(t, out, func() { _ = cmd.Process.Kill() }, &sharedText{})
+	text := strings.Replace(stepThree, "Batch", "Other batch", 1)
+	change, err := json.Marshal(map[string]any{"version": 1, "text": text})
+	must(t, err)
+	p.ask("POST", "/api/text", string(change))
+	must(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+
+	drafts, _ := filepath.Glob(filepath.Join(state, "studio", "*"))
+	if len(drafts) != 1 {
+		t.Fatalf("what was not saved is in %v", drafts)
+	}
+	for path, want := range map[string]os.FileMode{drafts[0]: 0o600, filepath.Dir(drafts[0]): 0o700, state: 0o700} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s has the mode %v, want %v (%v)", path, info.Mode(), want, err)
+		}
+	}
+	p = openStudio(t, args...)
+	if st := p.until("a state", func(studioState) bool { return true }); !st.Mapping.Draft || st.Mapping.Text != stepThree {
+		t.Errorf("what was not saved is not offered: %+v", st.Mapping)
+	}
+	p.ask("POST", "/api/draft", `{"version":1,"take":true}`)
+	p.ask("POST", "/api/save", `{"version":2}`)
+	if data, err := os.ReadFile(s.path("mapping.yaml")); err != nil || string(data) != text {
+		t.Errorf("the saved file is\n%s (%v)", data, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(state, "studio", "*")); len(left) > 0 {
+		t.Errorf("%v is left", left)
 	}
 }
 

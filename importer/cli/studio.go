@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient/environment"
+	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/studio"
@@ -75,10 +76,8 @@ func (p *program) studio(c *cli.Context) error {
 	if s.password, err = passwordOf(c); err != nil {
 		return err
 	}
-	if s.where.Env != "" || c.IsSet("environments") {
-		if err := s.ask(c.Context); err != nil {
-			return err
-		}
+	if err := s.ask(c.Context); err != nil {
+		return err
 	}
 	o, err := s.options()
 	if err != nil {
@@ -105,19 +104,32 @@ func (s *studioSession) exists() bool {
 }
 
 // ask reads the templates of the environment, although the mapping may be wrong or not
-// there yet.
+// there yet. A session in which nobody named an environment goes on without that of the
+// environments file when it does not answer.
 func (s *studioSession) ask(ctx context.Context) error {
+	file, found := environment.Find(s.where.Mapping, s.where.Environments)
+	isNamed := s.where.Env != "" || s.where.Environments != ""
+	if !found && !isNamed {
+		return nil
+	}
 	where := s.where
 	if !s.exists() {
-		where.Environments, _ = environment.Find(where.Mapping, where.Environments)
-		where.Mapping = ""
+		where.Environments, where.Mapping = file, ""
 	}
 	session, _, err := load.OpenConfiguration(where)
-	if err != nil {
+	if err == nil {
+		s.service, err = s.readTemplates(ctx, session, session.Version(""))
+	}
+	if err == nil || isNamed || ctx.Err() != nil {
 		return err
 	}
-	s.service, err = s.readTemplates(ctx, session, session.Version(""))
-	return err
+	var list problem.List
+	if list.Collect(err) != nil {
+		return err
+	}
+	fmt.Fprintln(s.Err, "studio goes on without the templates of a service:")
+	console.PrintWarnings(s.Err, list)
+	return nil
 }
 
 func (s *studioSession) options() (studio.Options, error) {
@@ -181,11 +193,11 @@ func (s *studioSession) job(kind studio.JobKind, mapping, folder string) []strin
 	if s.password.reference != "" {
 		words = append(words, "--password", s.password.reference)
 	}
+	if file, ok := environment.Find(s.where.Mapping, s.where.Environments); ok {
+		words = append(words, "--environments", file)
+	}
 	if kind == studio.DryRun && s.service != nil {
 		words = append(words, "-e", s.service.Environment, "--state", s.where.StateDir(false))
-		if file, ok := environment.Find(s.where.Mapping, s.where.Environments); ok {
-			words = append(words, "--environments", file)
-		}
 		if s.where.Templates != "" {
 			words = append(words, "--templates", s.where.Templates)
 		}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"claimsheet/importer"
 )
 
 // guard lets only the page in that the printed link opened.
@@ -66,6 +68,11 @@ func (g *guard) protect(next http.Handler) http.Handler {
 			return
 		}
 		defer g.ask()()
+		defer func() {
+			if v := recover(); v != nil {
+				refuse(w, failure{http.StatusInternalServerError, "", importer.Caught(v).Error(), "what you did last may not have been done"}, nil)
+			}
+		}()
 		r.Body = http.MaxBytesReader(w, r.Body, mostBody)
 		next.ServeHTTP(w, r)
 	})
@@ -86,8 +93,8 @@ func (g *guard) check(r *http.Request) error {
 	if origin := r.Header.Get("Origin"); origin != "" && origin != "http://"+r.Host {
 		return errors.New("the request comes from another page")
 	}
-	site := r.Header.Get("Sec-Fetch-Site")
-	if isLink := r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate"; site == "cross-site" && !isLink {
+	site := r.Header.Get("Sec-Fetch-Site") // same-site is another port of this computer
+	if isLink := r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate"; (site == "cross-site" || site == "same-site") && !isLink {
 		return errors.New("the request comes from another page")
 	}
 	return g.cross.Check(r)

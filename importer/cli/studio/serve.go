@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"time"
@@ -42,6 +44,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		WriteTimeout:      5 * time.Minute, // a page waits for news, and a workbook may be large
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          log.New(io.Discard, "", 0), // it may quote what strangers send
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
@@ -49,6 +52,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case err := <-ended:
 		return err
 	case <-ctx.Done():
+	case <-s.ctx.Done():
 	case <-s.Ended():
 	}
 	s.stop() // answers the pages that wait
@@ -57,5 +61,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if err := server.Shutdown(fresh); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return server.Close()
+	err := server.Close()
+	if crash := s.crash.Load(); crash != nil {
+		return crash
+	}
+	return err
 }

@@ -112,7 +112,7 @@ func (s *session) travel(to int) {
 }
 
 // save writes the text in the file's place. It refuses to when the file is not the one
-// that was read, unless overwrite is set.
+// that was read, unless overwrite is set, and when this user may not write it.
 func (s *session) save(overwrite bool) error {
 	if on := s.onDisk(); on != "same" && !overwrite {
 		message := "another program has changed the file since it was read"
@@ -121,38 +121,74 @@ func (s *session) save(overwrite bool) error {
 		} else if s.file == nil {
 			message = "there is a file of this name now"
 		}
-		return failure{http.StatusConflict, "changed-on-disk", message, "take the file as it is now, or overwrite it with what is here"}
+		return changedOnDisk(message)
 	}
-	if err := replaceFile(s.path, s.text(), 0o644); err != nil {
-		return problem.At(problem.Where{File: s.path}, "output-no-access", "the file cannot be written: %v", problem.Cause(err)).
-			Hinted("nothing was changed; what is here is not lost while this page is open")
+	if _, err := readFile(s.path); err != nil { // a folder now, or a link of another user
+		return err
+	}
+	info, err := os.Stat(s.path)
+	switch {
+	case err == nil && (info.Mode().Perm()&0o200 == 0 || !safefile.Ours(info)):
+		err = s.noAccess(errors.New("it is read-only, or belongs to another user"))
+	case err == nil || overwrite:
+		err = replaceFile(s.path, s.text(), 0o644, os.Rename)
+	default: // a file that somebody makes just now stays
+		err = replaceFile(s.path, s.text(), 0o644, create)
+	}
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return changedOnDisk("there is a file of this name now")
+	case err != nil:
+		return s.noAccess(err)
 	}
 	s.file = s.text()
 	s.keep()
 	return nil
 }
 
+func changedOnDisk(message string) error {
+	return failure{http.StatusConflict, "changed-on-disk", message, "take the file as it is now, or overwrite it with what is here"}
+}
+
+func (s *session) noAccess(err error) error {
+	return problem.At(problem.Where{File: s.path}, "output-no-access", "the file cannot be written: %v", problem.Cause(err)).
+		Hinted("nothing was changed; what is here is not lost while this page is open")
+}
+
 // replaceFile writes a file as a whole: after a crash there is the old one or the new
-// one. A link stays one. mode is that of a file that does not exist yet.
-func replaceFile(path string, data []byte, mode fs.FileMode) error {
+// one. A link stays one. mode is that of a file that does not exist yet. put gives the
+// written file its name.
+func replaceFile(path string, data []byte, mode fs.FileMode, put func(from, to string) error) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".claimsheet-*")
+	folder := filepath.Dir(path)
+	temp, err := os.CreateTemp(folder, ".claimsheet-*")
 	if err != nil {
 		return err
 	}
+	defer os.Remove(temp.Name()) // a link of it, or what failed
 	_, err = temp.Write(data)
-	if err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), path)
+	if err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close()); err != nil {
+		return err
 	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
+	if err := put(temp.Name(), path); err != nil {
+		return err
 	}
+	_ = safefile.SyncFolder(folder) // the file is there already
 	return nil
+}
+
+// create gives a file a name that no other file has.
+func create(from, to string) error {
+	err := os.Link(from, to)
+	if err != nil && !errors.Is(err, fs.ErrExist) { // not every file system has links
+		return os.Rename(from, to)
+	}
+	return err
 }
 
 // unsaved is the autosaved file: what was not saved, and of which mapping file.
@@ -168,13 +204,13 @@ func (s *session) keep() {
 	if s.autosave == "" || s.left != nil {
 		return
 	}
-	if !s.dirty() || bytes.Equal(s.text(), s.begin) {
+	if !s.dirty() || s.file == nil && bytes.Equal(s.text(), s.begin) { // what was proposed can be proposed again
 		_ = os.Remove(s.autosave)
 		return
 	}
 	data, err := json.Marshal(unsaved{safefile.Absolute(s.path), string(s.text())})
 	if err == nil && os.MkdirAll(filepath.Dir(s.autosave), 0o700) == nil {
-		_ = replaceFile(s.autosave, data, 0o600)
+		_ = replaceFile(s.autosave, data, 0o600, os.Rename)
 	}
 }
 

@@ -22,9 +22,11 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/importer"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/draft"
@@ -79,7 +81,8 @@ type Server struct {
 	options Options
 	guard   *guard
 	mux     *http.ServeMux
-	work    sync.WaitGroup // what runs in the background
+	work    sync.WaitGroup                 // what runs in the background
+	crash   atomic.Pointer[importer.Fault] // of what ran there
 	ctx     context.Context
 	stop    context.CancelFunc
 
@@ -165,11 +168,21 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// background runs work that Close waits for. The caller holds the lock.
+// background runs work that Close waits for. A panic in it ends the session. The caller
+// holds the lock.
 func (s *Server) background(work func()) {
-	if !s.closed {
-		s.work.Go(work)
+	if s.closed {
+		return
 	}
+	s.work.Go(func() {
+		defer func() {
+			if v := recover(); v != nil {
+				s.crash.CompareAndSwap(nil, importer.Caught(v))
+				s.stop()
+			}
+		}()
+		work()
+	})
 }
 
 // bump tells waiting pages that there is something new. The caller holds the lock.

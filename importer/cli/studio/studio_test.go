@@ -247,12 +247,29 @@ func TestGuard(t *testing.T) {
 		"another name of it":  {"GET", "/api/state", func(r *http.Request) { r.Host = "localhost" + port }, 200},
 		"its own origin":      {"POST", "/api/bye", func(r *http.Request) { r.Header.Set("Origin", b.base) }, 200},
 		"a rebound name":      {"GET", "/api/state", func(r *http.Request) { r.Host = "evil.example" + port }, 403},
+		"a name like ours":    {"GET", "/api/state", func(r *http.Request) { r.Host = "127.0.0.1.evil.example" + port }, 403},
+		"a local name":        {"GET", "/api/state", func(r *http.Request) { r.Host = "localhost.evil.example" + port }, 403},
+		"an end of localhost": {"GET", "/", func(r *http.Request) { r.Host = "evil.localhost" + port }, 403},
+		"another address":     {"GET", "/api/state", func(r *http.Request) { r.Host = "0.0.0.0" + port }, 403},
+		"the IPv6 one":        {"GET", "/api/state", func(r *http.Request) { r.Host = "[::1]" + port }, 403},
 		"another port":        {"GET", "/api/state", func(r *http.Request) { r.Host = "127.0.0.1:1" }, 403},
+		"no port":             {"GET", "/api/state", func(r *http.Request) { r.Host = "127.0.0.1" }, 403},
+		"the link, rebound":   {"GET", "/?token=x", func(r *http.Request) { r.Host = "evil.example" + port }, 403},
 		"a foreign page":      {"POST", "/api/undo", func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, 403},
 		"a foreign page asks": {"GET", "/api/state", func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, 403},
 		"a script of it":      {"GET", "/app.js", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, 403},
 		"a form of it":        {"POST", "/api/undo", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, 403},
 		"another local port":  {"POST", "/api/undo", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") }, 403},
+		"a picture of it":     {"GET", "/api/state", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") }, 403},
+		"a link to the page": {"GET", "/", func(r *http.Request) {
+			r.Header.Set("Sec-Fetch-Site", "cross-site")
+			r.Header.Set("Sec-Fetch-Mode", "navigate")
+		}, 200},
+		"a link to the API": {"GET", "/api/state", func(r *http.Request) {
+			r.Header.Set("Sec-Fetch-Site", "cross-site")
+			r.Header.Set("Sec-Fetch-Mode", "navigate")
+		}, 403},
+		"an opaque origin":    {"POST", "/api/undo", func(r *http.Request) { r.Header.Set("Origin", "null") }, 403},
 		"no cookie":           {"GET", "/api/state", func(r *http.Request) { r.Header.Del("Cookie") }, 401},
 		"no cookie, the page": {"GET", "/", func(r *http.Request) { r.Header.Del("Cookie") }, 401},
 		"a wrong cookie":      {"GET", "/api/state", func(r *http.Request) { r.Header.Set("Cookie", cookies[0].Name+"=x") }, 401},

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"claimsheet/importer"
@@ -141,10 +142,11 @@ type part struct {
 func (v *verdict) convert(ctx context.Context, shown func()) error {
 	parts := make(chan part, 2*runtime.GOMAXPROCS(0))
 	var work sync.WaitGroup
+	var crash atomic.Pointer[importer.Fault]
 	for range runtime.GOMAXPROCS(0) {
 		work.Go(func() {
 			for p := range parts {
-				v.convertPart(p)
+				crash.CompareAndSwap(nil, v.convertPart(p))
 			}
 		})
 	}
@@ -167,10 +169,18 @@ func (v *verdict) convert(ctx context.Context, shown func()) error {
 	}
 	close(parts)
 	work.Wait()
+	if fault := crash.Load(); fault != nil {
+		return fault
+	}
 	return failed
 }
 
-func (v *verdict) convertPart(p part) {
+func (v *verdict) convertPart(p part) (fault *importer.Fault) {
+	defer func() {
+		if caught := recover(); caught != nil {
+			fault = importer.Caught(caught)
+		}
+	}()
 	defer p.batch.Release()
 	list, filled := make([]judged, len(p.batch.Records)), make([]int, len(v.filled))
 	for i, record := range p.batch.Records {
@@ -191,6 +201,7 @@ func (v *verdict) convertPart(p part) {
 	for c, n := range filled {
 		v.filled[c] += n
 	}
+	return nil
 }
 
 // add counts a row. The caller holds the lock.
