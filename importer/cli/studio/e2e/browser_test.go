@@ -12,16 +12,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
-
-// patience is how long a person waits for the page before a test fails. It is long,
-// because a busy machine is slow, and costs nothing when the page is right.
-var patience = func() time.Duration { d, _ := time.ParseDuration(os.Getenv("P")); return max(d, time.Second*8) }()
 
 //go:embed page.js
 var pageScript string
@@ -53,6 +48,11 @@ func newBrowser(t *testing.T) *browser {
 	b := &browser{t, ctx, string(axe)}
 	must(t, chromedp.Do(ctx)) // the browser belongs to this context, not to that of one step
 	b.watch()
+	t.Cleanup(func() {
+		if t.Failed() && *pictures != "" {
+			b.picture(filepath.Join(*pictures, "failed-"+strings.ReplaceAll(t.Name(), "/", "-")+".png"))
+		}
+	})
 	return b
 }
 
@@ -98,7 +98,7 @@ func (b *browser) tab() *browser {
 // do takes steps that give nothing back.
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 2*patience)
+	ctx, cancel := context.WithTimeout(b.ctx, 2**patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		b.t.Fatal(err)
@@ -114,7 +114,7 @@ func evaluate[T any](b *browser, script string, args ...any) T {
 		must(b.t, err)
 		texts[i] = string(data)
 	}
-	ctx, cancel := context.WithTimeout(b.ctx, 2*patience)
+	ctx, cancel := context.WithTimeout(b.ctx, 2**patience)
 	defer cancel()
 	got, err := chromedp.Run(ctx, chromedp.Evaluate[T](fmt.Sprintf(script, texts...), chromedp.EvalAwaitPromise))
 	if err != nil {
@@ -132,7 +132,7 @@ func ask[T any](b *browser, call string, args ...any) T {
 // set sends a command of the protocol that gives nothing back.
 func set[P any](b *browser, command cdp.Command[P, cdp.Empty], params P) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, *patience)
 	defer cancel()
 	if _, err := chromedp.Call(ctx, command, params); err != nil {
 		b.t.Fatal(err)
@@ -157,7 +157,7 @@ func (b *browser) at(hash string) {
 // see waits until an element shows a text.
 func (b *browser) see(selector, text string) {
 	b.t.Helper()
-	if got := ask[string](b, "until(%s, %s, %s)", selector, text, patience.Milliseconds()); got != "" {
+	if got := ask[string](b, "until(%s, %s, %s)", selector, text, (*patience).Milliseconds()); got != "" {
 		b.t.Fatalf("%s shows %s, not %q", selector, got, text)
 	}
 }
@@ -165,7 +165,7 @@ func (b *browser) see(selector, text string) {
 // gone waits until no element of a selector shows.
 func (b *browser) gone(selector string) {
 	b.t.Helper()
-	if got := ask[string](b, "gone(%s, %s)", selector, patience.Milliseconds()); got != "" {
+	if got := ask[string](b, "gone(%s, %s)", selector, (*patience).Milliseconds()); got != "" {
 		b.t.Fatalf("%s still shows %q", selector, got)
 	}
 }
@@ -197,7 +197,14 @@ type state struct {
 	}
 	Judgement struct{ Usable, Trouble, Clients, Skipped, Rows int }
 	Columns   []struct{ Letter, Header string }
-	Job       *struct{ Pages string }
+	Job       *struct{ Pages, Workbook string }
+}
+
+// download fetches a file of the page's server, as a click on its link does.
+func (b *browser) download(path string) []byte {
+	b.t.Helper()
+	return evaluate[[]byte](b, `fetch(%s).then(r => r.blob()).then(blob => new Promise(done => {
+		const reader = new FileReader(); reader.onload = () => done(reader.result.split(",")[1]); reader.readAsDataURL(blob)}))`, path)
 }
 
 // sizes are the windows in which every view is looked at.
@@ -230,7 +237,7 @@ func (b *browser) look(name string) {
 // picture keeps what is in the window.
 func (b *browser) picture(path string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, *patience)
 	defer cancel()
 	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	must(b.t, err)
@@ -244,7 +251,7 @@ func (b *browser) barriers() []string {
 		return nil
 	}
 	if !evaluate[bool](b, `typeof axe === "object"`) {
-		ctx, cancel := context.WithTimeout(b.ctx, patience)
+		ctx, cancel := context.WithTimeout(b.ctx, *patience)
 		defer cancel()
 		_, err := chromedp.Run(ctx, chromedp.Evaluate[any](b.axe+"; 1"))
 		must(b.t, err)

@@ -133,7 +133,7 @@ func (h hand) press(keys string, modifiers ...chromedp.Modifier) {
 // find waits for the one thing of a kind and name, and keeps it in the page.
 func (h hand) find(kind, name, within string) {
 	h.t.Helper()
-	if got := ask[string](h.browser, "find(%s, %s, %s, %s)", kind, name, within, patience.Milliseconds()); got != "" {
+	if got := ask[string](h.browser, "find(%s, %s, %s, %s)", kind, name, within, (*patience).Milliseconds()); got != "" {
 		h.t.Fatalf("there is no %s %q: %s", kind, name, got)
 	}
 }
