@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	_ "embed"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -118,7 +119,7 @@ func evaluate[T any](b *browser, script string, args ...any) T {
 	defer cancel()
 	got, err := chromedp.Run(ctx, chromedp.Evaluate[T](fmt.Sprintf(script, texts...), chromedp.EvalAwaitPromise))
 	if err != nil {
-		b.t.Fatalf("%v\n%s", err, fmt.Sprintf(script, texts...))
+		b.t.Fatal(err)
 	}
 	return got
 }
@@ -203,8 +204,10 @@ type state struct {
 // download fetches a file of the page's server, as a click on its link does.
 func (b *browser) download(path string) []byte {
 	b.t.Helper()
-	return evaluate[[]byte](b, `fetch(%s).then(r => r.blob()).then(blob => new Promise(done => {
-		const reader = new FileReader(); reader.onload = () => done(reader.result.split(",")[1]); reader.readAsDataURL(blob)}))`, path)
+	data, err := base64.StdEncoding.DecodeString(evaluate[string](b, `fetch(%s).then(r => r.blob()).then(blob => new Promise(done => {
+		const reader = new FileReader(); reader.onload = () => done(reader.result.split(",")[1]); reader.readAsDataURL(blob)}))`, path))
+	must(b.t, err)
+	return data
 }
 
 // sizes are the windows in which every view is looked at.

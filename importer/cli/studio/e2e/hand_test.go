@@ -151,34 +151,35 @@ func (h hand) click(kind, name, within string) {
 type focus struct {
 	At, Name, Fault string
 	Typing, IsRow   bool
+	IsBefore        bool // what is looked for stands before it
 }
 
-// reach goes to a thing with Tab, and with the arrow keys inside a list or a group of
-// choices. At each stop the focus must show.
+// reach goes to a thing with Tab or Shift+Tab, and with the arrow keys inside a list or a
+// group of choices. At each stop the focus must show.
 func (h hand) reach(kind, name, within string) {
 	h.t.Helper()
 	h.find(kind, name, within)
-	key := kb.Tab
 	var stops []string
 	for range 400 {
 		f := ask[focus](h.browser, "focus()")
 		if f.Fault != "" {
 			h.t.Errorf("on the way to %s %q, at %q: %s", kind, name, f.Name, f.Fault)
 		}
+		stops = append(stops, f.Name)
 		switch {
 		case f.At == "found":
 			return
 		case f.At == "group":
-			key = kb.ArrowDown
+			h.press(kb.ArrowDown)
+		case f.IsRow && strings.HasPrefix(within, "tr[") && f.IsBefore:
+			h.press(kb.ArrowUp)
 		case f.IsRow && strings.HasPrefix(within, "tr["):
-			if key = kb.ArrowDown; len(stops) > 0 && stops[len(stops)-1] == f.Name {
-				key = kb.Home // the last line: the thing stands above
-			}
+			h.press(kb.ArrowDown)
+		case f.IsBefore:
+			h.press(kb.Tab, chromedp.ModifierShift)
 		default:
-			key = kb.Tab
+			h.press(kb.Tab)
 		}
-		stops = append(stops, f.Name)
-		h.press(key)
 	}
 	h.t.Fatalf("Tab does not reach the %s %q; it stops at %q", kind, name, stops[max(0, len(stops)-80):])
 }

@@ -49,14 +49,15 @@
 		// focus says where the focus is: the found thing, or what else; and what is wrong with how it shows.
 		focus() {
 			const e = document.activeElement, found = window.studioFound;
-			const at = e === found ? 'found' : e.type === 'radio' && found.type === 'radio' && e.name === found.name ? 'group' : e.tagName.toLowerCase();
+			const at = e === found ? 'found' : e.type === 'radio' && found && found.type === 'radio' && e.name === found.name ? 'group' : e.tagName.toLowerCase();
+			const isBefore = Boolean(found && e.compareDocumentPosition(found) & Node.DOCUMENT_POSITION_PRECEDING) && e !== document.body;
 			if (e === document.body) return { at, name: '', fault: '' };
 			const shows = [e, e.closest('label, li, tr, .picker'), e.labels && e.labels[0], e.nextElementSibling].filter(Boolean).some((p) => {
 				const s = getComputedStyle(p);
 				return (s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 1) || s.boxShadow !== 'none';
 			});
 			const r = e.getBoundingClientRect(), isThere = r.bottom > 0 && r.top < innerHeight && r.right > 0 && r.left < innerWidth;
-			return { at, name: name(e), typing: e.matches('input:not([type=radio], [type=checkbox]), textarea, select'), isRow: e.matches('th a'), fault: !shows ? 'the focus does not show' : !isThere ? 'the focus is out of sight' : '' };
+			return { at, name: name(e), isBefore, typing: e.matches('input:not([type=radio], [type=checkbox]), textarea, select'), isRow: e.matches('th a'), fault: !shows ? 'the focus does not show' : !isThere ? 'the focus is out of sight' : '' };
 		},
 		// until waits for a text in the elements of a selector.
 		async until(selector, wanted, patience) {
