@@ -113,7 +113,7 @@ func (it fieldValue) column(other fieldValue) int {
 			return it.source.Columns[i]
 		}
 	}
-	return it.source.from()
+	return it.source.From()
 }
 
 // conflicts reports the values on which rows differ. Every cell is a problem, so that
@@ -187,8 +187,8 @@ func someOf(places []problem.Where) string {
 	return text
 }
 
-// from returns the column that a value came from: the first that is filled.
-func (s Source) from() int {
+// From returns the column that a value came from: the first that is filled.
+func (s Source) From() int {
 	for i, text := range s.Texts {
 		if convert.FoldSpace(text) != "" {
 			return s.Columns[i]

@@ -312,9 +312,9 @@ func (r *rowConverter) activities(scope int) []activityValues {
 			for k := range payload.attributes {
 				a := &payload.attributes[k]
 				it := r.value(&a.value)
-				items.attributes = append(items.attributes, it)
 				r.noteTyped(&a.value)
-				r.noteUnlisted(a, it)
+				it.doubt = r.noteUnlisted(a, it)
+				items.attributes = append(items.attributes, it)
 			}
 		}
 		acts = append(acts, items)
@@ -447,6 +447,7 @@ type Target struct {
 	Type     convert.Type // as the service or the mapping settles it; Text when neither does
 	Required bool
 	Columns  []int // of the first sheet, 0 = A, on all claims that it is on; empty for a constant
+	OneCell  bool  // the value is that of one cell, the first that is filled in its columns; else it is made from them
 }
 
 // Reading is what one row gives for a target.
@@ -455,6 +456,7 @@ type Reading struct {
 	Value  cell.Value // zero when the cells are empty, or Wrong says why they cannot be used
 	Source Source
 	Wrong  *problem.Problem
+	Doubt  *problem.Problem // a warning of the value, which is sent all the same
 }
 
 // Targets returns what the mapping takes from the rows, in the mapping's order: the
@@ -464,7 +466,7 @@ func (b *Binding) Targets() []Target {
 	var list []Target
 	add := func(v *boundValue, path ...string) {
 		if v != nil {
-			list = append(list, Target{Path: path, Type: v.conv.Type, Required: v.required, Columns: v.columns})
+			list = append(list, Target{Path: path, Type: v.conv.Type, Required: v.required, Columns: v.columns, OneCell: v.isOneCell()})
 		}
 	}
 	m := b.mapping
@@ -508,6 +510,10 @@ func (b *Binding) Targets() []Target {
 	return list
 }
 
+func (it *fieldValue) reading(target int) Reading {
+	return Reading{target, it.value, it.source, it.refused, it.doubt}
+}
+
 // anyPayload returns what the activity holds on the first scope that it is on; nil when
 // it is on none.
 func (a *boundActivity) anyPayload() *boundPayload {
@@ -541,7 +547,7 @@ func (b *Binding) Readings(row ConvertedRow) []Reading {
 			return
 		}
 		if it != nil {
-			list = append(list, Reading{next, it.value, it.source, it.refused})
+			list = append(list, it.reading(next))
 		}
 		next++
 	}
@@ -598,8 +604,7 @@ func (b *Binding) Readings(row ConvertedRow) []Reading {
 				continue
 			}
 			for n := range acts[k].attributes {
-				it := &acts[k].attributes[n]
-				list = append(list, Reading{next + n, it.value, it.source, it.refused})
+				list = append(list, acts[k].attributes[n].reading(next+n))
 			}
 		}
 		if p := b.activities[i].anyPayload(); p != nil {

@@ -37,6 +37,7 @@ type fieldValue struct {
 	value   cell.Value
 	source  Source
 	refused *problem.Problem // why the cell was refused; nil when it was not
+	doubt   *problem.Problem // a warning of the value; nil for none
 	e164    string           // the E.164 form of a Phone that is sent in another format; else ""
 }
 
@@ -102,12 +103,15 @@ func first(columns []int) int {
 	return columns[0]
 }
 
+// isOneCell reports whether the value is that of one cell: of its column, or of the first
+// of several that is filled.
+func (v *boundValue) isOneCell() bool { return v.constant == nil && v.text == nil && v.expr == nil }
+
 // sameReading reports whether two values are read from the same cells in the
 // same way, as a look-up and a field mostly are. Reading a phone number twice
 // is what takes the most time.
 func (v *boundValue) sameReading(other *boundValue) bool {
-	plain := func(v *boundValue) bool { return v.constant == nil && v.text == nil && v.expr == nil }
-	return plain(v) && plain(other) && slices.Equal(v.columns, other.columns) && v.foldCase == other.foldCase &&
+	return v.isOneCell() && other.isOneCell() && slices.Equal(v.columns, other.columns) && v.foldCase == other.foldCase &&
 		reflect.DeepEqual(v.conv, other.conv)
 }
 

@@ -2,11 +2,11 @@ package studio
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -41,15 +41,19 @@ func analyse(file string, text []byte, b *book, service *mapping.Service) *analy
 	a.mapping, a.problems = mapping.Parse(file, text)
 	a.service = withContacts(service, a.mapping)
 	a.doc, _ = yamlpatch.Read(text)
-	_, found := mapping.BindAll(a.mapping, b.tables, a.service, load.Today(a.mapping))
+	binding, found := mapping.BindAll(a.mapping, b.tables, a.service, load.Today(a.mapping))
 	a.problems = append(a.problems, found...)
 	a.problems.Sort()
 	a.problems = slices.Compact(a.problems)
 	a.warnings = slices.Concat(a.mapping.Warnings, a.mapping.Cautions)
 	if service != nil {
-		a.warnings = append(a.warnings, mapping.UnfilledAttributes(a.mapping, a.service)...)
+		a.warnings = slices.Concat(a.warnings, mapping.StrayTemplateIDs(a.mapping, a.service), mapping.UnlistedTexts(a.mapping, a.service),
+			mapping.UnfilledAttributes(a.mapping, a.service))
 	}
-	if a.doc != nil && b.err == nil {
+	if binding != nil && len(b.tables) > 0 {
+		a.warnings = append(a.warnings, binding.UnusedColumns()...)
+	}
+	if a.doc != nil && b.err == nil && !b.opening {
 		a.bound = bind(file, text, b, service)
 	}
 	return a
@@ -237,34 +241,70 @@ func (t *trim) original(path []string) []string {
 	return path
 }
 
-// refresh analyses the text of now and judges the sheets by it, in the background. The
-// caller holds the lock.
+// refresh analyses the text of now and judges the sheets by it, in the background. When
+// the text chooses another sheet or header row, that is opened first. The caller holds the
+// lock.
 func (s *Server) refresh() {
 	defer s.bump()
 	text := s.session.text()
-	m, _ := mapping.Parse(s.options.Mapping, text)
-	o := load.SheetOptions(m)
-	o.Password = s.options.Password
+	o := s.session.sheetOptions(s.options)
 	b := s.books[o]
 	if b == nil {
-		start := o
-		start.HeaderRow = 0
-		if s.looks[start] == nil {
-			for _, path := range s.options.Sheets {
-				s.looks[start] = append(s.looks[start], lookAt(path, start))
-			}
-		}
-		b = openBook(s.options.Sheets, o, s.looks[start])
+		b = newBook(o, s.now.book)
 		s.books[o] = b
-		if b.err == nil {
-			s.background(func() { s.readBook(b) })
-		}
+		s.background(func() { s.openBook(o) })
 	}
 	if s.now != nil && s.now.book == b && string(s.now.text) == string(text) {
 		return
 	}
+	if s.now != nil && s.now.book != b && !s.now.book.opening {
+		s.previous = s.now.book
+	}
 	s.now = analyse(s.options.Mapping, text, b, s.options.Service)
 	s.judge()
+	s.retire()
+}
+
+// openBook opens the sheets with some options, and begins to read their rows if the text
+// of now still has them so.
+func (s *Server) openBook(o sheet.Options) {
+	start := o
+	start.HeaderRow = 0
+	s.mu.Lock()
+	looks := s.looks[start]
+	s.mu.Unlock()
+	if looks == nil {
+		for _, path := range s.options.Sheets {
+			looks = append(looks, lookAt(path, start))
+		}
+	}
+	b := openBook(s.ctx, s.options.Sheets, o, looks)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.looks[start] = looks
+	opening := s.books[o]
+	if s.books[o] = b; s.now == nil { // New goes on with it
+		return
+	}
+	if s.now.book != opening { // another choice was made meanwhile
+		delete(s.books, o)
+		b.close()
+		return
+	}
+	s.refresh()
+	s.background(func() { s.readBook(b) })
+}
+
+// retire closes the books that are neither the one of now nor the one before it, to which
+// an undo may go back. The caller holds the lock.
+func (s *Server) retire() {
+	for o, b := range s.books {
+		if b != s.now.book && b != s.previous && !b.opening {
+			delete(s.books, o)
+			delete(s.suggest, o)
+			s.background(b.close)
+		}
+	}
 }
 
 // canChoose reports whether a page could help with sheets that cannot be opened, by
@@ -275,18 +315,27 @@ func (s *Server) canChoose() bool {
 
 // readBook reads the rows of a book and proposes a mapping for it.
 func (s *Server) readBook(b *book) {
-	b.read(s.ctx, "", func(rows int) {
+	if b.err != nil {
+		return
+	}
+	b.use.RLock()
+	defer b.use.RUnlock()
+	more := func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.bump()
-	})
-	if s.ctx.Err() != nil || b.failed != nil {
+		if s.now.book == b {
+			s.bump()
+		}
+	}
+	b.read(more)
+	if b.failed != nil {
+		more()
 		return
 	}
 	suggestions, err := b.suggest(s.options.Suggest)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil {
+	if err == nil && s.books[b.options] == b {
 		s.suggest[b.options] = suggestions
 	}
 	s.bump()
@@ -300,6 +349,9 @@ func (s *Server) judge() {
 		s.judging = nil
 	}
 	a := s.now
+	if a.book.opening {
+		return
+	}
 	if s.stale = a.bound == nil; s.stale {
 		return
 	}
@@ -313,19 +365,17 @@ func (s *Server) judge() {
 		case <-ctx.Done():
 			return
 		}
-		if a.book.failed == nil {
-			v.judge(ctx, func() {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				if s.verdict == v {
-					s.bump()
-				}
-			})
+		a.book.use.RLock()
+		defer a.book.use.RUnlock()
+		if a.book.failed != nil {
+			return
 		}
-		if err := a.book.failed; err != nil && !errors.Is(err, context.Canceled) {
+		v.judge(ctx, func() {
 			s.mu.Lock()
-			s.bump()
-			s.mu.Unlock()
-		}
+			defer s.mu.Unlock()
+			if s.verdict == v {
+				s.bump()
+			}
+		})
 	})
 }

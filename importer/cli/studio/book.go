@@ -7,6 +7,8 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/sheet"
@@ -20,9 +22,10 @@ import (
 // a spool. Its columns are those of the first sheet; others have theirs by their headers.
 //
 // Once ready is closed nothing of it changes. Before, only tables and columns' headers
-// may be read.
+// may be read. Who reads its rows holds use, so that close waits.
 type book struct {
 	options sheet.Options
+	opening bool  // the sheets are being opened, and another book will take the place of this one
 	err     error // why it cannot be read; nil when it can
 	tables  []cell.Sheet
 	readers []*sheet.Reader
@@ -31,11 +34,17 @@ type book struct {
 	names   []string
 	looks   []look // of each sheet, as far as they could be opened
 
+	ctx     context.Context // of reading it
+	stop    context.CancelFunc
+	use     sync.RWMutex
 	ready   chan struct{}
-	failed  error // why the rows could not be read
+	seen    atomic.Int64 // rows that have been read
+	failed  error        // why the rows could not be read
 	rows    *spool.Rows
 	places  []int64    // of each record in the spool
 	records []cell.Row // of each record, ascending
+	headers []*draft.HeaderWatch
+	dates   []*draft.DateColumns
 }
 
 // look is the beginning of a sheet, for choosing the header row.
@@ -68,9 +77,19 @@ const (
 	firstRows    = 20
 )
 
+// newBook is a book that is being opened. It shows what the one before knew of the files.
+func newBook(o sheet.Options, before *book) *book {
+	b := &book{options: o, opening: true, ready: make(chan struct{})}
+	if before != nil {
+		b.looks, b.names = before.looks, before.names
+	}
+	return b
+}
+
 // openBook opens the sheets, without reading their rows.
-func openBook(paths []string, o sheet.Options, looks []look) *book {
+func openBook(ctx context.Context, paths []string, o sheet.Options, looks []look) *book {
 	b := &book{options: o, looks: looks, ready: make(chan struct{})}
+	b.ctx, b.stop = context.WithCancel(ctx)
 	books := cell.BookNames(paths)
 	for i, path := range paths {
 		if b.err = workbook.RefuseAsSheet(path, path); b.err != nil {
@@ -84,6 +103,7 @@ func openBook(paths []string, o sheet.Options, looks []look) *book {
 		s := r.Sheet()
 		s.Table, s.Book = i, books[i]
 		b.readers, b.tables = append(b.readers, r), append(b.tables, s)
+		b.headers, b.dates = append(b.headers, draft.NewHeaderWatch(s)), append(b.dates, draft.NewDateColumns(s))
 	}
 	if b.err != nil {
 		return b
@@ -161,10 +181,13 @@ func sample(s string) string {
 	return s
 }
 
-// read reads the rows and says how far it is. It closes ready at its end.
-func (b *book) read(ctx context.Context, folder string, seen func(rows int)) {
+// read reads the rows, and calls more from time to time. It closes ready at its end.
+func (b *book) read(more func()) {
 	defer close(b.ready)
-	if b.rows, b.failed = spool.NewRows(folder, b.source(ctx, seen)); b.failed != nil {
+	if b.failed = b.ctx.Err(); b.failed != nil { // it was closed
+		return
+	}
+	if b.rows, b.failed = spool.NewRows("", b.source(more)); b.failed != nil {
 		return
 	}
 	b.places, b.failed = b.rows.Places()
@@ -174,27 +197,29 @@ func (b *book) read(ctx context.Context, folder string, seen func(rows int)) {
 }
 
 // source yields the rows of all sheets, and notes what the columns hold.
-func (b *book) source(ctx context.Context, seen func(rows int)) iter.Seq2[cell.Record, error] {
+func (b *book) source(more func()) iter.Seq2[cell.Record, error] {
 	seed := maphash.MakeSeed()
 	return func(yield func(cell.Record, error) bool) {
 		for t, r := range b.readers {
 			for record, err := range r.Records() {
 				if err == nil {
-					err = ctx.Err()
+					err = b.ctx.Err()
 				}
 				if err != nil {
 					yield(record, err)
 					return
 				}
 				record.Table = t
+				b.headers[t].See(record)
+				b.dates[t].See(record)
 				b.records = append(b.records, cell.RowOf(t, record.Row))
 				for i, c := range b.columns {
 					if at := b.at[t][i]; at >= 0 {
 						c.see(record.Cell(at), seed)
 					}
 				}
-				if len(b.records)%5000 == 0 {
-					seen(len(b.records))
+				if b.seen.Add(1)%5000 == 0 {
+					more()
 				}
 				if !yield(record, nil) {
 					return
@@ -253,8 +278,13 @@ func (c *column) see(v cell.Cell, seed maphash.Seed) {
 	}
 }
 
-// close removes the spool. The caller waits for whoever reads it.
+// close stops the reading, and removes the spool when nobody uses it any more.
 func (b *book) close() {
+	if b.stop != nil {
+		b.stop()
+	}
+	b.use.Lock()
+	defer b.use.Unlock()
 	for _, r := range b.readers {
 		_ = r.Close()
 	}

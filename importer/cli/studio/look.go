@@ -2,6 +2,7 @@ package studio
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -26,7 +27,23 @@ type view struct {
 	linkBody json.RawMessage
 }
 
-// view returns what there is to look at; it fails while the rows are not read.
+// errReading asks the page to come again.
+var errReading = failure{http.StatusServiceUnavailable, "not-ready", "the sheet is being read", "it is shown as soon as that is done"}
+
+// looking answers a request from a view, whose book stays open meanwhile.
+func (s *Server) looking(answer func(view, *http.Request) (any, error)) func(*http.Request) (any, error) {
+	return func(r *http.Request) (any, error) {
+		v, err := s.view()
+		if err != nil {
+			return nil, err
+		}
+		defer v.book.use.RUnlock()
+		return answer(v, r)
+	}
+}
+
+// view returns what there is to look at, with its book in use; it fails while the rows
+// are not read.
 func (s *Server) view() (view, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,13 +52,16 @@ func (s *Server) view() (view, error) {
 		v.verdict = nil
 	}
 	switch b := v.book; {
+	case b.opening:
+		return v, errReading
 	case b.err != nil:
 		return v, failure{http.StatusUnprocessableEntity, "no-sheet", "the sheet cannot be read as the mapping says", "choose another sheet or header row"}
 	case !b.reading() && b.failed != nil:
 		return v, failure{http.StatusUnprocessableEntity, "no-sheet", "the sheet's rows cannot be read", "look at what is wrong with the sheet"}
 	case !b.isReady():
-		return v, failure{http.StatusServiceUnavailable, "not-ready", "the sheet is being read", "it is shown as soon as that is done"}
+		return v, errReading
 	}
+	v.book.use.RLock()
 	return v, nil
 }
 
@@ -70,67 +90,99 @@ type valueJSON struct {
 	Count   int     `json:"count"`
 	To      *string `json:"to"`      // what is sent; null when nothing is
 	Problem *string `json:"problem"` // the code
+	Warning *string `json:"warning"` // the code, of a text that is sent all the same
 }
 
 // getColumn answers with the distinct texts of a column, the most frequent first, and
 // with what the target that it fills makes of them.
-func (s *Server) getColumn(r *http.Request) (any, error) {
-	v, err := s.view()
-	if err != nil {
-		return nil, err
-	}
+func getColumn(v view, r *http.Request) (any, error) {
 	c := v.book.column(r.URL.Query().Get("letter"))
 	if c == nil {
 		return nil, failure{http.StatusNotFound, "no-such-column", "the sheet has no such column", ""}
 	}
-	type seen struct {
-		valueJSON
-		first int // the record
-	}
-	at, list, more, i := map[string]int{}, []seen{}, 0, 0
-	for record, err := range v.book.rows.Records() {
-		if err == nil {
-			err = r.Context().Err()
-		}
-		if err != nil {
-			return nil, err
-		}
-		text := ""
-		if place := v.book.at[record.Table][c.index]; place >= 0 && !record.Cell(place).IsEmpty() {
-			text = strings.TrimSpace(record.Cell(place).Shown)
-		}
-		n, known := at[text]
-		switch {
-		case text == "":
+	at, values, more := map[string]int{}, []valueJSON{}, 0
+	err := v.cells(r.Context(), c, func(_ cell.Record, text string) bool {
+		switch n, known := at[text]; {
 		case known:
-			list[n].Count++
-		case len(list) < countedValues:
-			at[strings.Clone(text)] = len(list)
-			list = append(list, seen{valueJSON{Text: strings.Clone(text), Count: 1}, i})
+			values[n].Count++
+		case len(values) < countedValues:
+			text = strings.Clone(text)
+			at[text] = len(values)
+			values = append(values, valueJSON{Text: text, Count: 1})
 		default:
 			more++
 		}
-		i++
+		return true
+	})
+	if err != nil {
+		return nil, err
 	}
-	slices.SortStableFunc(list, func(a, b seen) int { return b.Count - a.Count })
-	if len(list) > mostValues {
-		more += len(list) - mostValues
-		list = list[:mostValues]
+	slices.SortStableFunc(values, func(a, b valueJSON) int { return b.Count - a.Count })
+	if len(values) > mostValues {
+		more += len(values) - mostValues
+		values = values[:mostValues]
 	}
-	target := -1
 	if v.bound != nil {
-		target = v.bound.target(c, r.URL.Query().Get("path"))
-	}
-	values := make([]valueJSON, len(list))
-	for i := range list {
-		values[i] = list[i].valueJSON
-		if target >= 0 {
-			if err := v.value(c, target, list[i].first, &values[i]); err != nil {
-				return nil, err
-			}
+		if target := v.bound.target(c, r.URL.Query().Get("path")); target >= 0 {
+			err = v.read(r.Context(), c, target, values)
 		}
 	}
-	return map[string]any{"values": values, "more": more}, nil
+	return map[string]any{"values": values, "more": more}, err
+}
+
+// cells calls do with each record that has a text in a column, until it returns false.
+func (v view) cells(ctx context.Context, c *column, do func(cell.Record, string) bool) error {
+	for record, err := range v.book.rows.Records() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		place := v.book.at[record.Table][c.index]
+		if place < 0 || record.Cell(place).IsEmpty() {
+			continue
+		}
+		if text := strings.TrimSpace(record.Cell(place).Shown); text != "" && !do(record, text) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// read adds what a target makes of the texts of a column, each by the first row in which
+// the target takes it. Where a target is made of several cells, no text has a meaning of
+// its own.
+func (v view) read(ctx context.Context, c *column, target int, values []valueJSON) error {
+	if !v.bound.targets[target].OneCell {
+		return nil
+	}
+	left := map[string]*valueJSON{}
+	for i := range values {
+		left[values[i].Text] = &values[i]
+	}
+	return v.cells(ctx, c, func(record cell.Record, text string) bool {
+		value := left[text]
+		if value == nil {
+			return true
+		}
+		for _, reading := range v.bound.Readings(v.bound.Convert(record)) {
+			if reading.Target != target || reading.Source.From() != v.book.at[record.Table][c.index] {
+				continue // also that of another claim's column
+			}
+			if reading.Wrong != nil {
+				value.Problem = &reading.Wrong.Code
+			} else if !reading.Value.IsZero() {
+				value.To = &reading.Value.Literal
+			}
+			if reading.Doubt != nil {
+				value.Warning = &reading.Doubt.Code
+			}
+			delete(left, text)
+			break
+		}
+		return len(left) > 0
+	})
 }
 
 // target returns the target that a column's texts are shown for: the one with a path, for
@@ -153,23 +205,6 @@ func (b *bound) target(c *column, path string) int {
 	return first
 }
 
-// value adds what a target makes of a record by its cell in a column.
-func (v view) value(c *column, target, record int, into *valueJSON) error {
-	return v.book.rows.Read(v.book.places[record:record+1], func(record cell.Record) {
-		for _, reading := range v.bound.Readings(v.bound.Convert(record)) {
-			if reading.Target != target || !slices.Contains(reading.Source.Columns, v.book.at[record.Table][c.index]) {
-				continue // also the reading of another claim's column
-			}
-			if reading.Wrong != nil {
-				into.Problem = &reading.Wrong.Code
-			} else if !reading.Value.IsZero() {
-				into.To = &reading.Value.Literal
-			}
-			return
-		}
-	})
-}
-
 type rowJSON struct {
 	Row      int              `json:"row"`
 	Table    int              `json:"table"`
@@ -177,6 +212,7 @@ type rowJSON struct {
 	Skipped  string           `json:"skipped,omitempty"`
 	Cells    []string         `json:"cells"`
 	Problems []rowProblemJSON `json:"problems"`
+	Warnings []rowProblemJSON `json:"warnings"` // of cells that are sent all the same
 }
 
 type rowProblemJSON struct {
@@ -190,11 +226,7 @@ type rowProblemJSON struct {
 const mostRows = 1000
 
 // getRows answers with some rows of those that are asked for, and how many these are.
-func (s *Server) getRows(r *http.Request) (any, error) {
-	v, err := s.view()
-	if err != nil {
-		return nil, err
-	}
+func getRows(v view, r *http.Request) (any, error) {
 	from, err := number(r, "from", 0)
 	if err != nil {
 		return nil, err
@@ -218,38 +250,43 @@ func (s *Server) getRows(r *http.Request) (any, error) {
 
 // filter says which rows are asked for.
 type filter struct {
-	show   string // all, usable or trouble
+	show   string // all, usable, trouble or warned
 	column string // its letter; "" for any
-	code   string // of the trouble; "" for any
+	code   string // of the trouble or the warning; "" for any
 }
 
-// inTrouble returns the test of a record for the trouble that a filter names. The caller
-// holds the verdict's lock while it uses it.
-func (v view) inTrouble(f filter) func(record int) bool {
+// shows returns the test of a record for being among the rows that a filter shows. The
+// caller holds the verdict's lock while it uses it.
+func (v view) shows(f filter) func(record int) bool {
+	narrow := f.column != "" || f.code != ""
+	switch {
+	case f.show == "warned":
+		return v.has(f, func() map[kindOfTrouble]*trouble { return v.verdict.doubts })
+	case f.show != "usable" && f.show != "trouble" && (f.show != "" || !narrow):
+		return func(int) bool { return true }
+	}
+	inTrouble := v.has(f, func() map[kindOfTrouble]*trouble { return v.verdict.kinds })
+	if v.verdict != nil && !narrow {
+		inTrouble = v.verdict.trouble.has
+	}
+	if f.show == "usable" {
+		return func(i int) bool { return !inTrouble(i) }
+	}
+	return inTrouble
+}
+
+// has returns the test of a record for one of the kinds that a filter names.
+func (v view) has(f filter, kinds func() map[kindOfTrouble]*trouble) func(record int) bool {
 	if v.verdict == nil {
 		return func(int) bool { return false }
 	}
-	if f.column == "" && f.code == "" {
-		return v.verdict.trouble.has
-	}
 	var found []bitmap
-	for kind, t := range v.verdict.kinds {
+	for kind, t := range kinds() {
 		if (f.column == "" || kind.column == columnIndex(f.column)) && (f.code == "" || kind.code == f.code) {
 			found = append(found, t.rows)
 		}
 	}
 	return func(i int) bool { return slices.ContainsFunc(found, func(b bitmap) bool { return b.has(i) }) }
-}
-
-// shows returns the test of a record for being among the rows that a filter shows.
-func (f filter) shows(inTrouble func(int) bool) func(record int) bool {
-	switch {
-	case f.show == "usable":
-		return func(i int) bool { return !inTrouble(i) }
-	case f.show == "trouble", f.show == "" && (f.column != "" || f.code != ""):
-		return inTrouble
-	}
-	return func(int) bool { return true }
 }
 
 // lock holds the verdict, if there is one, until the function that it returns is called.
@@ -265,7 +302,7 @@ func (v view) lock() (unlock func()) {
 // many these are.
 func (v view) choose(f filter, from, count int) (chosen []int, total int) {
 	defer v.lock()()
-	isIn := f.shows(v.inTrouble(f))
+	isIn := v.shows(f)
 	for i := range v.book.records {
 		if !isIn(i) {
 			continue
@@ -280,7 +317,7 @@ func (v view) choose(f filter, from, count int) (chosen []int, total int) {
 
 // row returns a row as the page shows it.
 func (v view) row(i int, record cell.Record) rowJSON {
-	one := rowJSON{Row: record.Row, Table: record.Table, Cells: []string{}, Problems: []rowProblemJSON{}}
+	one := rowJSON{Row: record.Row, Table: record.Table, Cells: []string{}, Problems: []rowProblemJSON{}, Warnings: []rowProblemJSON{}}
 	for _, c := range v.book.columns {
 		text := ""
 		if at := v.book.at[record.Table][c.index]; at >= 0 {
@@ -305,13 +342,21 @@ func (v view) row(i int, record cell.Record) rowJSON {
 		if v.bound.keyless && p.Code == "empty-key" {
 			continue
 		}
-		shown := rowProblemJSON{Code: p.Code, Message: problem.OneLine(p.Message), Hint: problem.OneLine(p.Hint)}
-		if c := v.book.columnOf(p.Where); c >= 0 {
-			shown.Column = cell.ColumnName(c)
-		}
-		one.Problems = append(one.Problems, shown)
+		one.Problems = append(one.Problems, v.book.show(p))
+	}
+	for _, p := range row.Warnings {
+		one.Warnings = append(one.Warnings, v.book.show(p))
 	}
 	return one
+}
+
+// show returns a problem of a row as the page gets it.
+func (b *book) show(p problem.Problem) rowProblemJSON {
+	shown := rowProblemJSON{Code: p.Code, Message: problem.OneLine(p.Message), Hint: problem.OneLine(p.Hint)}
+	if c := b.columnOf(p.Where); c >= 0 {
+		shown.Column = cell.ColumnName(c)
+	}
+	return shown
 }
 
 type stepJSON struct {
@@ -325,11 +370,7 @@ type stepJSON struct {
 }
 
 // getClient answers with what would be sent for the client of a row, or of a number.
-func (s *Server) getClient(r *http.Request) (any, error) {
-	v, err := s.view()
-	if err != nil {
-		return nil, err
-	}
+func getClient(v view, r *http.Request) (any, error) {
 	row, err := number(r, "row", 0)
 	if err != nil {
 		return nil, err

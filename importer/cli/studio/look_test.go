@@ -2,6 +2,8 @@ package studio_test
 
 import (
 	"fmt"
+	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -108,29 +110,109 @@ func TestColumn(t *testing.T) {
 	b := begin(t, mappingText, sheetText, nil)
 	b.judged()
 	r := b.get("/api/column?letter=E")
-	expect(t, "the values", r["values"], []map[string]any{{"text": "Mr", "count": 3, "to": "Mister", "problem": nil},
-		{"text": "Ms", "count": 1, "to": "Miss", "problem": nil}, {"text": "Dr", "count": 1, "to": nil, "problem": "value-unlisted"}})
+	expect(t, "the values", r["values"], []map[string]any{{"text": "Mr", "count": 3, "to": "Mister", "problem": nil, "warning": nil},
+		{"text": "Ms", "count": 1, "to": "Miss", "problem": nil, "warning": nil}, {"text": "Dr", "count": 1, "to": nil, "problem": "value-unlisted", "warning": nil}})
 	expect(t, "more", r["more"], 0)
 	if status, _ := b.ask("GET", "/api/column?letter=Z", ""); status != 404 {
 		t.Errorf("column Z gets %d", status)
 	}
 
-	// An attribute of several claims reads another column for each.
-	b = begin(t, `name: x
-api: v2
-client: {key: No, existing: create, fields: {n: No}}
-claims:
-  - {id: one, key: A, name: "{A}", columns: {Title: A}}
-  - {id: two, key: B, name: "{B}", columns: {Title: B}}
-workflow: {name: W, template_identifier: W}
-activities:
-  - template: Your details
-    on: claim
-    attributes: {Title: {column: Title, values: {Mr: Mister, Ms: Miss}}}
-`, "No,A,B\n1,Mr,Dr\n2,Ms,Mr\n", nil)
-	b.judged()
-	expect(t, "the values of B", b.get("/api/column?letter=C&path=/activities/0/attributes/Title")["values"],
-		[]map[string]any{{"text": "Dr", "count": 1, "to": nil, "problem": "value-unlisted"}, {"text": "Mr", "count": 1, "to": "Mister", "problem": nil}})
+}
+
+// The meaning of a column's texts is that of the target that is looked at, and of this
+// column alone: a value table is made from it.
+func TestMeanings(t *testing.T) {
+	t.Parallel()
+	const head = "name: x\napi: v2\nclient: {key: No, existing: create, fields: {n: No}}\nworkflow: {name: W, template_identifier: W}\n"
+	const table = "values: {Mr: Mister, Ms: Miss}"
+	const aRows = "No,A,B,C\n1,Mr,Dr,\n2,Ms,Mr,\n3,,Ms,x\n"
+	for name, c := range map[string]struct {
+		rules, sheet, other string // other is a second sheet; "" for none
+		column, path        string
+		want                string // text=what is sent, ! for a problem, ? for a warning
+	}{
+		"each claim has its column": {
+			"claims:\n  - {id: one, key: A, name: '{A}', columns: {Title: A}}\n  - {id: two, key: B, name: '{B}', columns: {Title: B}}\n" +
+				"activities:\n  - {template: Your details, on: claim, attributes: {Title: {column: Title, " + table + "}}}\n",
+			aRows, "", "C", "/activities/0/attributes/Title", "Dr=! Mr=Mister Ms=Miss"},
+		"each activity has its table": {
+			"activities:\n  - {template: Your details, attributes: {Title: {column: A, " + table + "}}}\n" +
+				"  - {template: Your details, id: more, attributes: {Title: {column: A, values: {Mr: Master}}}}\n",
+			aRows, "", "B", "/activities/1/attributes/Title", "Mr=Master Ms=!"},
+		"the first that is filled": {
+			"activities:\n  - {template: Your details, attributes: {Title: {first_of: [A, B], " + table + "}}}\n",
+			aRows, "", "C", "/activities/0/attributes/Title", "Dr= Mr= Ms=Miss"},
+		"a text of several cells": {
+			"activities:\n  - {template: Your details, attributes: {Title: {text: '{A}', " + table + "}}}\n",
+			aRows, "", "B", "/activities/0/attributes/Title", "Mr= Ms="},
+		"an expression": {
+			"activities:\n  - {template: Your details, attributes: {Title: {expr: 'col(\"A\") + col(\"B\")'}}}\n",
+			aRows, "", "B", "/activities/0/attributes/Title", "Mr= Ms="},
+		"rows that the activity is not for": {
+			"activities:\n  - {template: Your details, when: 'col(\"No\") != \"1\"', attributes: {Title: {column: B, " + table + "}}}\n",
+			"No,A,B\n1,,Mr\n2,,Mr\n1,,Dr\n", "", "C", "/activities/0/attributes/Title", "Mr=Mister Dr="},
+		"two sheets by their headers": {
+			"activities:\n  - {template: Your details, attributes: {Title: {column: B, " + table + "}}}\n",
+			"No,A,B\n1,Ms,Mr\n", "B,No,A\nDr,2,Mr\nMs,3,Mr\n", "C", "/activities/0/attributes/Title", "Mr=Mister Dr=! Ms=Miss"},
+		"a text that is no option": {
+			"activities:\n  - {template: Your details, attributes: {Title: B}}\n",
+			"No,A,B\n1,,Mister\n2,,Dr\n", "", "C", "/activities/0/attributes/Title", "Mister=Mister Dr=Dr?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := begin(t, head+c.rules, c.sheet, func(o *studio.Options) {
+				if c.other != "" {
+					other := filepath.Join(filepath.Dir(o.Mapping), "more.csv")
+					write(t, other, c.other)
+					o.Sheets = append(o.Sheets, other)
+				}
+			})
+			expect(t, "the problems", b.judged().at("mapping", "problems"), []any{})
+			r := b.get("/api/column?letter=" + c.column + "&path=" + url.QueryEscape(c.path))
+			var got []string
+			for i := range r["values"].([]any) {
+				one := fmt.Sprintf("%s=", r.at("values", i, "text"))
+				if to, ok := r.at("values", i, "to").(string); ok {
+					one += to
+				}
+				if r.at("values", i, "problem") != nil {
+					one += "!"
+				}
+				if r.at("values", i, "warning") != nil {
+					one += "?"
+				}
+				got = append(got, one)
+			}
+			expect(t, "the values", strings.Join(got, " "), c.want)
+		})
+	}
+}
+
+// A text that is no option of its attribute is a warning: the row is usable, and the
+// warning is that of check.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	b := begin(t, strings.Replace(mappingText, "{column: Title, values: {Mr: Mister, Ms: Miss}}", "{column: Title}", 1),
+		"Lead no,E-mail,Surname,DOB,Title,Notes\n1,a@example.com,A,01/02/1980,Mister,\n2,b@example.com,B,01/02/1980,Dr,\n3,c@example.com,C,01/02/1980,Dr,\n", nil)
+	st := b.judged()
+	expect(t, "usable", st.at("judgement", "usable"), 3)
+	expect(t, "in all", st.at("judgement", "warnings", 0, "code"), "not-an-option")
+	for what, one := range map[string]reply{"column": st.one("columns", "letter", "E"), "target": st.one("targets", "path", "/activities/0/attributes/Title")} {
+		expect(t, what+": usable", one["usable"], 3)
+		expect(t, what+": trouble", one["trouble"], 0)
+		for key, want := range map[string]any{"code": "not-an-option", "count": 2, "example": "Dr", "row": 3} {
+			expect(t, what+": "+key, one.at("warnings", 0, key), want)
+		}
+	}
+	r := b.get("/api/rows?show=warned&column=E")
+	expect(t, "the rows", r["total"], 2)
+	expect(t, "the row's warning", r.at("rows", 0, "warnings", 0, "column"), "E")
+	r = b.post("/api/preview", 200, "path", "/activities/0/attributes/Title", "value", "Title")
+	expect(t, "a preview", []any{r["usable"], r["warned"], r.at("rows", 1, "warning", "code")}, []any{3, 2, "not-an-option"})
+	st = b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("replace", "/activities/0/attributes/Title", map[string]any{"column": "Title", "values": map[string]string{"Mister": "Mister", "Dr": "Dr"}})})
+	if w := (reply(st["mapping"].(map[string]any))).one("warnings", "code", "not-an-option"); w["path"] != "/activities/0/attributes/Title" {
+		t.Errorf("the warning of a table of values is %s", encode(w))
+	}
 }
 
 // What would be sent for a client is shown with the reason why its rows belong together.
@@ -167,7 +249,7 @@ func TestPreview(t *testing.T) {
 	r := b.post("/api/preview", 200, "path", "/activities/0/attributes/Date of birth", "value", map[string]any{"column": "DOB", "format": "dd/mm/yyyy"})
 	expect(t, "usable", r["usable"], 2)
 	expect(t, "trouble", r["trouble"], 1)
-	expect(t, "the first", r.at("rows", 0), map[string]any{"row": 2, "source": "01/02/1980", "result": "1980-02-01T00:00:00Z", "problem": nil})
+	expect(t, "the first", r.at("rows", 0), map[string]any{"row": 2, "source": "01/02/1980", "result": "1980-02-01T00:00:00Z", "problem": nil, "warning": nil})
 	expect(t, "the best reading", r.at("readings", 0, "format"), "mm/dd/yyyy")
 	expect(t, "its trouble", r.at("readings", 0, "trouble"), 0)
 	expect(t, "its first result", r.at("readings", 0, "rows", 0, "result"), "1980-01-02T00:00:00Z")
@@ -209,6 +291,7 @@ func TestChoices(t *testing.T) {
 	expect(t, "the text", st.at("mapping", "text"), "name: x\n")
 	st = b.post("/api/sheet", 200, "version", 2, "name", "", "headerRow", 2)
 	expect(t, "the text", st.at("mapping", "text"), "name: x\nsheet:\n  header_row: 2\n")
+	st = b.until("the columns", func(st reply) bool { return st.at("columns", 1) != nil })
 	expect(t, "shared", st.at("columns", 1, "shared"), true)
 	st = b.post("/api/ignore", 200, "version", 3, "column", "C", "ignored", true)
 	expect(t, "ignored B", st.at("columns", 1, "ignored"), false)
@@ -225,10 +308,7 @@ func TestSuggestions(t *testing.T) {
 	t.Parallel()
 	sheet := "Lead no,E-mail,Surname,DOB,Note,Remark\n1,ann@example.com,Archer,13/02/1980,a,b\n2,bob@example.com,Brown,14/03/1981,c,d\n"
 	b := begin(t, "name: x\napi: v2\nclient:\n  key: Lead no\n  lookup: {email: E-mail}\n  fields: {lastName: Surname}\nworkflow: {name: W, template_identifier: W}\n", sheet, nil)
-	var st reply
-	for st = b.judged(); len(st["suggestions"].([]any)) == 0; {
-		st = b.get(fmt.Sprintf("/api/state?since=%v.%v", st["version"], st["progress"]))
-	}
+	st := b.until("suggestions", func(st reply) bool { return st.at("suggestions", 0) != nil })
 	email := st.one("suggestions", "path", "/client/fields/email")
 	for key, want := range map[string]any{"value": map[string]any{"column": "E-mail", "type": "Email"}, "column": "B", "certainty": "normalised", "sure": true, "reason": "e-mail addresses in 2 of 2 cells"} {
 		expect(t, key, email[key], want)

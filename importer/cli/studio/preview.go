@@ -26,6 +26,7 @@ type previewJSON struct {
 	Rows     []previewRowJSON `json:"rows"`
 	Usable   int              `json:"usable"`
 	Trouble  int              `json:"trouble"`
+	Warned   int              `json:"warned"` // of the usable ones
 	Empty    int              `json:"empty"`
 	Type     string           `json:"type"`
 	Readings []readingJSON    `json:"readings"`
@@ -37,6 +38,7 @@ type previewRowJSON struct {
 	Source  string          `json:"source"`
 	Result  *string         `json:"result"`
 	Problem *rowProblemJSON `json:"problem"`
+	Warning *rowProblemJSON `json:"warning"`
 }
 
 // readingJSON is how the same cells are read with another date format.
@@ -51,16 +53,12 @@ type readingJSON struct {
 var dateFormats = []string{"dd/mm/yyyy", "mm/dd/yyyy", "dd.mm.yyyy", "dd-mm-yyyy", "mm-dd-yyyy", "dd/mm/yy", "mm/dd/yy", "d mmm yyyy", "dd mmm yyyy", "yyyy/mm/dd", "dd/mm/yyyy hh:mm"}
 
 // postPreview answers with what a rule would make of the first rows.
-func (s *Server) postPreview(r *http.Request) (any, error) {
+func (s *Server) postPreview(v view, r *http.Request) (any, error) {
 	var in struct {
 		Path  string          `json:"path"`
 		Value json.RawMessage `json:"value"`
 	}
 	if err := read(r, &in); err != nil {
-		return nil, err
-	}
-	v, err := s.view()
-	if err != nil {
 		return nil, err
 	}
 	if len(in.Value) == 0 || len(tokens(in.Path)) == 0 {
@@ -222,7 +220,7 @@ func (v view) preview(service *mapping.Service, path string, value json.RawMessa
 		row := b.Convert(record)
 		for _, reading := range b.Readings(row) {
 			if reading.Target == at {
-				made.add(record, reading)
+				made.add(v.book, record, reading)
 				break
 			}
 		}
@@ -231,17 +229,23 @@ func (v view) preview(service *mapping.Service, path string, value json.RawMessa
 }
 
 // add counts a reading, and shows it when it is among the first.
-func (made *previewJSON) add(record cell.Record, reading mapping.Reading) {
+func (made *previewJSON) add(b *book, record cell.Record, reading mapping.Reading) {
 	one := previewRowJSON{Row: record.Row, Source: strings.Join(reading.Source.Texts, " | ")}
 	switch {
 	case reading.Wrong != nil:
 		made.Trouble++
-		one.Problem = &rowProblemJSON{Code: reading.Wrong.Code, Message: problem.OneLine(reading.Wrong.Message), Hint: problem.OneLine(reading.Wrong.Hint)}
+		shown := b.show(*reading.Wrong)
+		one.Problem = &shown
 	case reading.Value.IsZero():
 		made.Empty++
 	default:
 		made.Usable++
 		one.Result = &reading.Value.Literal
+	}
+	if reading.Doubt != nil {
+		made.Warned++
+		shown := b.show(*reading.Doubt)
+		one.Warning = &shown
 	}
 	if len(made.Rows) < previewShown {
 		made.Rows = append(made.Rows, one)

@@ -9,7 +9,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"claimsheet/importer/cli/load"
 	"claimsheet/importer/safefile"
+	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -64,6 +66,14 @@ func readFile(path string) ([]byte, error) {
 		text = []byte{}
 	}
 	return text, err
+}
+
+// sheetOptions returns how the text says that the sheets are read.
+func (s *session) sheetOptions(o Options) sheet.Options {
+	m, _ := mapping.Parse(s.path, s.text())
+	options := load.SheetOptions(m)
+	options.Password = o.Password
+	return options
 }
 
 func (s *session) text() []byte { return s.history[s.at].text }

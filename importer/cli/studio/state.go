@@ -104,6 +104,7 @@ type columnJSON struct {
 	Trouble      int           `json:"trouble"`
 	Empty        int           `json:"empty"`
 	Problems     []troubleJSON `json:"problems"`
+	Warnings     []troubleJSON `json:"warnings"` // of cells that are sent all the same
 }
 
 type troubleJSON struct {
@@ -131,6 +132,7 @@ type targetJSON struct {
 	Trouble  int             `json:"trouble"`
 	Empty    int             `json:"empty"`
 	Problems []troubleJSON   `json:"problems"`
+	Warnings []troubleJSON   `json:"warnings"`
 	Line     *int            `json:"line"`
 }
 
@@ -158,6 +160,8 @@ type judgementJSON struct {
 	Clients  int           `json:"clients"`
 	Disagree int           `json:"disagree"`
 	Codes    []troubleJSON `json:"codes"`
+	Warnings []troubleJSON `json:"warnings"`
+	Error    string        `json:"error"` // why the rows could not be judged
 	Seconds  float64       `json:"seconds"`
 }
 
@@ -215,6 +219,10 @@ func (s *Server) state() stateJSON {
 	if v != nil {
 		v.mu.Lock()
 		defer v.mu.Unlock()
+		if v.of == a {
+			st.Mapping.Problems = append(st.Mapping.Problems, a.show(v.found)...)
+			st.Mapping.Warnings = append(st.Mapping.Warnings, a.show(v.warnings)...)
+		}
 	}
 	st.Targets = a.targets(s.options.Service, v)
 	st.Columns = a.columns(st.Targets, v)
@@ -283,8 +291,8 @@ func (s *Server) sheets() []sheetJSON {
 		if one.First == nil {
 			one.First = [][]string{}
 		}
-		if i < len(b.tables) {
-			one.Name, one.HeaderRow = b.tables[i].Name, b.tables[i].HeaderRow
+		if at := slices.IndexFunc(b.tables, func(t cell.Sheet) bool { return t.Table == i }); at >= 0 {
+			one.Name, one.HeaderRow = b.tables[at].Name, b.tables[at].HeaderRow
 		}
 		list = append(list, one)
 	}
@@ -318,7 +326,7 @@ func (a *analysis) columns(targets []targetJSON, v *verdict) []columnJSON {
 	ready := b.isReady()
 	list := make([]columnJSON, 0, len(b.columns))
 	for _, c := range b.columns {
-		one := columnJSON{Letter: cell.ColumnName(c.index), Header: c.header, Shared: c.shared, Samples: []string{}, Targets: []string{}, Problems: []troubleJSON{},
+		one := columnJSON{Letter: cell.ColumnName(c.index), Header: c.header, Shared: c.shared, Samples: []string{}, Targets: []string{}, Problems: []troubleJSON{}, Warnings: []troubleJSON{},
 			Ignored: a.mapping.Ignores(b.ignoredName(c))}
 		if ready {
 			one.Filled, one.Distinct, one.DistinctMore, one.Samples, one.Kind = c.filled, c.distinct, c.more, append(one.Samples, c.samples...), c.kind()
@@ -332,16 +340,20 @@ func (a *analysis) columns(targets []targetJSON, v *verdict) []columnJSON {
 		list = append(list, one)
 	}
 	if v != nil && v.of.book == b {
-		for kind, t := range v.kinds {
-			if kind.column < 0 || kind.column >= len(list) {
-				continue
+		share := func(kinds map[kindOfTrouble]*trouble, into func(*columnJSON) *[]troubleJSON) {
+			for kind, t := range kinds {
+				if kind.column >= 0 && kind.column < len(list) {
+					to := into(&list[kind.column])
+					*to = append(*to, t.show(kind.code))
+				}
 			}
-			one := &list[kind.column]
-			one.Problems = append(one.Problems, t.show(kind.code))
 		}
+		share(v.kinds, func(c *columnJSON) *[]troubleJSON { return &c.Problems })
+		share(v.doubts, func(c *columnJSON) *[]troubleJSON { return &c.Warnings })
 		for i := range list {
 			one := &list[i]
 			sortTroubles(one.Problems)
+			sortTroubles(one.Warnings)
 			var all bitmap
 			filled := 0 // cells with a problem that are filled
 			for kind, t := range v.kinds {
@@ -377,9 +389,9 @@ func sortTroubles(list []troubleJSON) {
 // judgement sums up. The caller holds both locks.
 func (s *Server) judgement() judgementJSON {
 	b, v := s.now.book, s.verdict
-	j := judgementJSON{Codes: []troubleJSON{}, Stale: s.stale}
+	j := judgementJSON{Codes: []troubleJSON{}, Warnings: []troubleJSON{}, Stale: s.stale}
 	if b.reading() {
-		j.Reading = true
+		j.Reading, j.Done = true, int(b.seen.Load())
 		return j
 	}
 	j.Rows = len(b.records)
@@ -390,22 +402,37 @@ func (s *Server) judgement() judgementJSON {
 	j.Trouble = v.trouble.count()
 	j.Usable = max(0, v.done-v.skipped-j.Trouble)
 	j.Clients, j.Disagree, j.Seconds = v.clients, v.disagree, v.took.Round(time.Millisecond).Seconds()
-	byCode := map[string]*troubleJSON{}
-	for kind, t := range v.kinds {
-		one := byCode[kind.code]
-		if one == nil {
-			first := t.show(kind.code)
-			first.Count = 0
-			one = &first
-			byCode[kind.code] = one
-		}
-		one.Count += t.count
+	if v.failed != nil {
+		j.Error = v.failed.Error()
 	}
-	for _, one := range byCode {
-		j.Codes = append(j.Codes, *one)
-	}
-	sortTroubles(j.Codes)
+	j.Codes, j.Warnings = byCode(v.kinds), byCode(v.doubts)
 	return j
+}
+
+// byCode sums up the columns' troubles.
+func byCode(kinds map[kindOfTrouble]*trouble) []troubleJSON {
+	sums := map[string]*trouble{}
+	for kind, t := range kinds {
+		sum := sums[kind.code]
+		if sum == nil {
+			sum = &trouble{row: t.row, example: t.example, message: t.message}
+			sums[kind.code] = sum
+		}
+		if sum.count += t.count; t.row < sum.row {
+			sum.row, sum.example, sum.message = t.row, t.example, t.message
+		}
+	}
+	return shown(sums)
+}
+
+// shown returns the troubles of codes, the most frequent first.
+func shown(kinds map[string]*trouble) []troubleJSON {
+	list := []troubleJSON{}
+	for code, t := range kinds {
+		list = append(list, t.show(code))
+	}
+	sortTroubles(list)
+	return list
 }
 
 // suggestions returns what is proposed for what is not filled yet.

@@ -83,17 +83,19 @@ type Server struct {
 	ctx     context.Context
 	stop    context.CancelFunc
 
-	mu      sync.Mutex
-	session session
-	now     *analysis // of the session's text
-	books   map[sheet.Options]*book
-	looks   map[sheet.Options][]look // without a header row
-	judging context.CancelFunc       // stops the judgement under way
-	verdict *verdict                 // the last one that began; nil before the first
-	stale   bool                     // the text cannot be judged, and verdict is of an earlier one
-	suggest map[sheet.Options][]draft.Suggestion
-	job     *job
-	folder  string // of jobs; "" before the first
+	mu       sync.Mutex
+	closed   bool
+	session  session
+	now      *analysis // of the session's text
+	books    map[sheet.Options]*book
+	previous *book                    // the book before that of now; nil for none
+	looks    map[sheet.Options][]look // without a header row
+	judging  context.CancelFunc       // stops the judgement under way
+	verdict  *verdict                 // the last one that began; nil before the first
+	stale    bool                     // the text cannot be judged, and verdict is of an earlier one
+	suggest  map[sheet.Options][]draft.Suggestion
+	job      *job
+	folder   string // of jobs; "" before the first
 
 	progress int           // changes with everything that a page shows
 	changed  chan struct{} // closed at each such change
@@ -115,13 +117,16 @@ func New(o Options) (*Server, error) {
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.guard = newGuard(s.options.Idle)
 	s.routes()
+	s.openBook(s.session.sheetOptions(o))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refresh()
-	if b := s.now.book; b.err != nil && len(b.tables) == 0 && !s.canChoose() {
+	b := s.now.book
+	if b.err != nil && len(b.tables) == 0 && !s.canChoose() {
 		s.stop()
 		return nil, b.err
 	}
+	s.background(func() { s.readBook(b) })
 	return s, nil
 }
 
@@ -144,6 +149,9 @@ func (s *Server) Ended() <-chan struct{} {
 
 // Close stops what runs and removes the temporary files.
 func (s *Server) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
 	s.stop()
 	s.work.Wait()
 	s.mu.Lock()
@@ -157,9 +165,11 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// background runs work until the session ends.
+// background runs work that Close waits for. The caller holds the lock.
 func (s *Server) background(work func()) {
-	s.work.Go(work)
+	if !s.closed {
+		s.work.Go(work)
+	}
 }
 
 // bump tells waiting pages that there is something new. The caller holds the lock.
@@ -194,10 +204,10 @@ func (s *Server) routes() {
 	post("draft", s.postDraft)
 	post("sheet", s.postSheet)
 	post("ignore", s.postIgnore)
-	get("column", s.getColumn)
-	get("rows", s.getRows)
-	get("client", s.getClient)
-	post("preview", s.postPreview)
+	get("column", s.looking(getColumn))
+	get("rows", s.looking(getRows))
+	get("client", s.looking(getClient))
+	post("preview", s.looking(s.postPreview))
 	get("diff", s.getDiff)
 	post("job", s.postJob)
 	post("job/cancel", s.postCancel)

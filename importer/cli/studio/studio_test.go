@@ -187,23 +187,29 @@ func (r reply) one(list, key string, value any) reply {
 	return nil
 }
 
-// judged waits until the whole sheet is judged.
-func (b *tab) judged() reply {
+// until waits for a state.
+func (b *tab) until(what string, is func(reply) bool) reply {
 	b.Helper()
 	since := ""
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		status, body := b.ask("GET", "/api/state"+since, "")
 		if status == 204 {
 			continue
 		}
 		st := b.parsed(status, body, 200, "/api/state")
-		if st.at("judgement", "complete") == true {
+		if is(st) {
 			return st
 		}
 		since = fmt.Sprintf("?since=%v.%v", st["version"], st["progress"])
 	}
-	b.Fatal("the sheet is never judged")
+	b.Fatalf("there is never %s", what)
 	return nil
+}
+
+// judged waits until the whole sheet is judged.
+func (b *tab) judged() reply {
+	b.Helper()
+	return b.until("a whole judgement", func(st reply) bool { return st.at("judgement", "complete") == true })
 }
 
 func expect(t *testing.T, what string, got, want any) {

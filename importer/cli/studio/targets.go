@@ -42,7 +42,7 @@ func (a *analysis) targets(service *mapping.Service, v *verdict) []targetJSON {
 // add adds a target with what the mapping says of it.
 func (l *lister) add(t targetJSON, path ...string) {
 	t.Path = yamlpatch.Pointer(path...)
-	t.Columns, t.Problems = []string{}, []troubleJSON{}
+	t.Columns, t.Problems, t.Warnings = []string{}, []troubleJSON{}, []troubleJSON{}
 	if rule, ok := l.a.doc.Value(path...); ok {
 		t.Rule = rule
 		if line := l.a.doc.Line(path...); line > 0 {
@@ -82,10 +82,7 @@ func (l *lister) judged(t *targetJSON, path []string) {
 		}
 		tally := &l.v.targets[i]
 		t.Usable, t.Trouble, t.Empty = tally.usable, tally.trouble, tally.empty
-		for code, k := range tally.kinds {
-			t.Problems = append(t.Problems, k.show(code))
-		}
-		sortTroubles(t.Problems)
+		t.Problems, t.Warnings = shown(tally.kinds), shown(tally.doubts)
 		if t.Type == "" {
 			t.Type = string(target.Type)
 		}

@@ -23,13 +23,16 @@ type verdict struct {
 	mu       sync.Mutex
 	done     int // rows that were converted
 	complete bool
-	failed   error
+	failed   error        // why the rows could not be judged
+	found    problem.List // what is wrong with the mapping by what the rows hold
+	warnings problem.List // the same
 	skipped  int
 	keyed    int   // rows whose client is known
 	filled   []int // cells of each column, in the rows so far
 	trouble  bitmap
 	kinds    map[kindOfTrouble]*trouble
-	targets  []tally // of the bound targets
+	doubts   map[kindOfTrouble]*trouble // warnings of cells, which are sent all the same
+	targets  []tally                    // of the bound targets
 	clients  int
 	disagree int // clients whose rows differ where they must agree
 	survey   *importer.Survey
@@ -56,7 +59,7 @@ type trouble struct {
 // tally is what the rows give for a target.
 type tally struct {
 	usable, trouble, empty int
-	kinds                  map[string]*trouble // by code, without the rows
+	kinds, doubts          map[string]*trouble // by code, without the rows
 }
 
 // mostTogether bounds the problems of verdict.together.
@@ -66,7 +69,7 @@ const mostTogether = 20_000
 const mostKinds = 2000
 
 func newVerdict(a *analysis) *verdict {
-	return &verdict{of: a, kinds: map[kindOfTrouble]*trouble{}, targets: make([]tally, len(a.bound.targets)), filled: make([]int, len(a.book.columns)), together: map[int]problem.List{}}
+	return &verdict{of: a, kinds: map[kindOfTrouble]*trouble{}, doubts: map[kindOfTrouble]*trouble{}, targets: make([]tally, len(a.bound.targets)), filled: make([]int, len(a.book.columns)), together: map[int]problem.List{}}
 }
 
 // bitmap has a bit for each record.
@@ -95,6 +98,7 @@ const showEvery = 250 * time.Millisecond
 // judge goes through the rows. shown is called from time to time, and at the end.
 func (v *verdict) judge(ctx context.Context, shown func()) {
 	began := time.Now()
+	v.look()
 	err := v.convert(ctx, shown)
 	if err == nil && !v.of.bound.keyless {
 		err = v.plan(ctx, shown)
@@ -106,6 +110,18 @@ func (v *verdict) judge(ctx context.Context, shown func()) {
 	}
 	v.mu.Unlock()
 	shown()
+}
+
+// look notes what the rows say of the sheets as a whole.
+func (v *verdict) look() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	b := v.of.book
+	for i := range b.tables {
+		wrong, warnings := b.headers[i].Verdict(v.of.mapping.Sheet.HeaderRowGiven)
+		v.found = append(v.found, wrong...)
+		v.warnings = slices.Concat(v.warnings, warnings, b.dates[i].Warnings())
+	}
 }
 
 // judged is a row by itself.
@@ -188,13 +204,16 @@ func (v *verdict) add(j judged) {
 	}
 	for _, p := range j.row.Problems {
 		if !v.of.bound.keyless || p.Code != "empty-key" {
-			v.note(j.record, p)
+			v.note(v.kinds, j.record, p)
 		}
+	}
+	for _, p := range j.row.Warnings {
+		v.note(v.doubts, j.record, p)
 	}
 	for i := 0; i < len(j.readings); {
 		at := j.readings[i].Target
 		t := &v.targets[at]
-		var wrong *problem.Problem
+		var wrong, doubt *problem.Problem
 		filled := false
 		for ; i < len(j.readings) && j.readings[i].Target == at; i++ { // an attribute may be on several claims
 			if r := &j.readings[i]; r.Wrong != nil {
@@ -202,55 +221,67 @@ func (v *verdict) add(j judged) {
 			} else if !r.Value.IsZero() {
 				filled = true
 			}
+			if doubt == nil {
+				doubt = j.readings[i].Doubt
+			}
 		}
 		switch {
 		case wrong != nil:
 			t.trouble++
-			t.note(j.row.Row, *wrong)
+			note(&t.kinds, j.row.Row, *wrong)
 		case filled:
 			t.usable++
 		default:
 			t.empty++
 		}
+		if doubt != nil {
+			note(&t.doubts, j.row.Row, *doubt)
+		}
 	}
 }
 
-func (t *tally) note(row cell.Row, p problem.Problem) {
-	if t.kinds == nil {
-		t.kinds = map[string]*trouble{}
+// note counts a problem of a target by its code.
+func note(kinds *map[string]*trouble, row cell.Row, p problem.Problem) {
+	if *kinds == nil {
+		*kinds = map[string]*trouble{}
 	}
-	k := t.kinds[p.Code]
+	k := (*kinds)[p.Code]
 	if k == nil {
-		k = &trouble{row: row, example: sample(p.Seen), message: p.Message}
-		t.kinds[p.Code] = k
+		k = &trouble{}
+		(*kinds)[p.Code] = k
 	}
-	if k.count++; row < k.row {
-		k.row, k.example, k.message = row, sample(p.Seen), p.Message
+	k.count++
+	k.exemplify(row, p)
+}
+
+// exemplify makes a cell the example of its kind when it is the first one of the sheets.
+func (t *trouble) exemplify(row cell.Row, p problem.Problem) {
+	if t.count == 1 || row < t.row {
+		t.row, t.example, t.message = row, sample(p.Seen), p.Message
 	}
 }
 
-// note notes a problem of a record, once; it reports whether it is new. The caller holds
-// the lock.
-func (v *verdict) note(record int, p problem.Problem) bool {
+// note notes a problem or a warning of a record, once; it reports whether it is new. The
+// caller holds the lock.
+func (v *verdict) note(kinds map[kindOfTrouble]*trouble, record int, p problem.Problem) bool {
+	if !p.Warning {
+		v.trouble.set(record)
+	}
 	kind := v.kind(p)
-	k := v.kinds[kind]
+	k := kinds[kind]
 	if k == nil {
-		if len(v.kinds) >= mostKinds {
-			v.trouble.set(record)
+		if len(kinds) >= mostKinds {
 			return false
 		}
-		k = &trouble{row: v.of.book.records[record], example: sample(p.Seen), message: p.Message}
-		v.kinds[kind] = k
+		k = &trouble{}
+		kinds[kind] = k
 	}
-	v.trouble.set(record)
 	if k.rows.has(record) {
 		return false
 	}
 	k.rows.set(record)
 	k.count++
-	if row := v.of.book.records[record]; row < k.row {
-		k.row, k.example, k.message = row, sample(p.Seen), p.Message
-	}
+	k.exemplify(v.of.book.records[record], p)
 	return true
 }
 
@@ -277,6 +308,10 @@ func (v *verdict) plan(ctx context.Context, shown func()) error {
 	}
 	v.mu.Lock()
 	v.survey, v.clients = survey, survey.Clients
+	if !v.of.bound.partial { // else the lines are of another text
+		found, warnings := b.CheckTypes(survey.Typed)
+		v.found, v.warnings = append(v.found, found...), append(v.warnings, warnings...)
+	}
 	v.mu.Unlock()
 	next := time.Now()
 	for plan, err := range survey.Plans(b, v.of.book.rows) {
@@ -286,8 +321,8 @@ func (v *verdict) plan(ctx context.Context, shown func()) error {
 		if err != nil {
 			return err
 		}
-		if len(plan.Problems) > 0 {
-			v.addPlan(plan)
+		if found := survey.RowProblems(b, plan); len(found) > 0 {
+			v.addPlan(plan.Rows[0], found)
 		}
 		if time.Now().After(next) {
 			shown()
@@ -298,17 +333,17 @@ func (v *verdict) plan(ctx context.Context, shown func()) error {
 }
 
 // addPlan counts what only the rows of a client together show.
-func (v *verdict) addPlan(plan mapping.Plan) {
+func (v *verdict) addPlan(first cell.Row, found problem.List) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	disagree := false
-	for _, p := range plan.Problems {
-		row := plan.Rows[0]
+	for _, p := range found {
+		row := first
 		if p.Where.Row > 0 {
 			row = cell.RowOf(p.Where.Table, p.Where.Row)
 		}
 		record := v.of.book.record(row)
-		if record < 0 || !v.note(record, p) {
+		if record < 0 || !v.note(v.kinds, record, p) {
 			continue
 		}
 		disagree = disagree || p.Code == "conflict"
@@ -316,20 +351,30 @@ func (v *verdict) addPlan(plan mapping.Plan) {
 			v.together[record] = append(v.together[record], p)
 			v.kept++
 		}
-		for i, t := range v.of.bound.targets {
-			if slices.Contains(t.Columns, v.kind(p).column) && t.Required == (p.Code == "required") {
-				v.targets[i].note(row, p)
-				v.targets[i].trouble++
-				if p.Code == "required" {
-					v.targets[i].empty--
-				} else {
-					v.targets[i].usable--
-				}
-				break
-			}
-		}
+		v.moveToTrouble(row, p)
 	}
 	if disagree {
 		v.disagree++
+	}
+}
+
+// moveToTrouble counts a problem that rows together have for the targets of its column,
+// which took the cell for usable, or for empty.
+func (v *verdict) moveToTrouble(row cell.Row, p problem.Problem) {
+	column, isRequired := v.kind(p).column, p.Code == "required"
+	for i, t := range v.of.bound.targets {
+		if !slices.Contains(t.Columns, column) || isRequired && !t.Required {
+			continue
+		}
+		tally := &v.targets[i]
+		from := &tally.usable
+		if isRequired {
+			from = &tally.empty
+		}
+		if *from > 0 {
+			*from--
+			tally.trouble++
+			note(&tally.kinds, row, p)
+		}
 	}
 }
