@@ -51,7 +51,7 @@ func (s *Server) postPatch(r *http.Request) (any, error) {
 	return s.change(in.Version, func() error {
 		text, err := apply(s.session.text(), s.options.Service, in.Operations)
 		if err == nil {
-			s.session.change(in.Label, text)
+			s.session.change(in.Label, answered(text, in.Operations))
 		}
 		return err
 	})
@@ -91,19 +91,52 @@ func (s *Server) postDecide(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return s.change(in.Version, func() error {
-		all := strings.SplitAfter(string(s.session.text()), "\n")
-		if in.Line < 1 || in.Line > len(all) || !question.MatchString(strings.TrimRight(all[in.Line-1], "\r\n")) {
+		text, ok := withoutQuestion(s.session.text(), in.Line)
+		if !ok {
 			return failure{http.StatusUnprocessableEntity, "no-question", "there is no question in this line", ""}
 		}
-		line := strings.TrimRight(all[in.Line-1], "\r\n")
-		end := all[in.Line-1][len(line):]
-		if line = strings.TrimRight(line[:question.FindStringIndex(line)[0]], " "); line == "" {
-			end = ""
-		}
-		all[in.Line-1] = line + end
-		s.session.change("a question is answered", []byte(strings.Join(all, "")))
+		s.session.change("a question is answered", text)
 		return nil
 	})
+}
+
+// withoutQuestion takes the question of a line away; a line that is nothing else goes too.
+func withoutQuestion(text []byte, n int) ([]byte, bool) {
+	all := strings.SplitAfter(string(text), "\n")
+	if n < 1 || n > len(all) {
+		return nil, false
+	}
+	line := strings.TrimRight(all[n-1], "\r\n")
+	found := question.FindStringIndex(line)
+	if found == nil {
+		return nil, false
+	}
+	end := all[n-1][len(line):]
+	if line = strings.TrimRight(line[:found[0]], " "); line == "" {
+		end = ""
+	}
+	all[n-1] = line + end
+	return []byte(strings.Join(all, "")), true
+}
+
+// answered takes the questions away that operations have answered: those about a rule that
+// they changed, in whole or in part. Questions about a section stay.
+func answered(text []byte, operations []yamlpatch.Operation) []byte {
+	doc, err := yamlpatch.Read(text)
+	if err != nil {
+		return text
+	}
+	list := questions(doc, text)
+	for _, q := range slices.Backward(list) { // from below, so that the lines above stay where they are
+		path := tokens(q.Path)
+		isRule := len(path) > 1 && slices.Contains([]string{"attributes", "fields"}, path[len(path)-2])
+		if slices.ContainsFunc(operations, func(op yamlpatch.Operation) bool {
+			return q.Path != "" && (op.Path == q.Path || isRule && strings.HasPrefix(op.Path, q.Path+"/"))
+		}) {
+			text, _ = withoutQuestion(text, q.Line)
+		}
+	}
+	return text
 }
 
 // optional are objects that mean nothing when they are empty.

@@ -77,6 +77,9 @@ func (s *Server) postPreview(v view, r *http.Request) (any, error) {
 	if typ != convert.Date && typ != convert.DateTime || made.Error != nil {
 		return made, nil
 	}
+	if v.text, err = withZone(v.text); err != nil {
+		return nil, err
+	}
 	for _, format := range dateFormats {
 		other, _, err := v.preview(s.options.Service, in.Path, withFormat(in.Value, format), false)
 		if err != nil {
@@ -171,6 +174,19 @@ func withFormat(rule json.RawMessage, format string) json.RawMessage {
 	object["format"] = cell.QuoteJSON(format)
 	data, _ := json.Marshal(object) // it was JSON
 	return data
+}
+
+// withZone gives a text a time zone, unless it has one: without it no date-time can be
+// read, and the zone does not change which format fits the cells.
+func withZone(text []byte) ([]byte, error) {
+	doc, err := yamlpatch.Read(text)
+	if err != nil {
+		return nil, err
+	}
+	if zone, ok := doc.Value("sheet", "timezone"); ok && string(zone) != "null" {
+		return text, nil
+	}
+	return apply(text, nil, []yamlpatch.Operation{{Op: "add", Path: "/sheet/timezone", Value: cell.QuoteJSON("Europe/London")}})
 }
 
 // preview tries a rule on the first rows. What it does not need of the rest of the

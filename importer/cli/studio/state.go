@@ -205,7 +205,7 @@ func (s *Server) state() stateJSON {
 		Campaign: campaignJSON{Name: a.mapping.Name.Text, API: a.mapping.API.Text, Templates: "none"},
 		Sheets:   s.sheets(),
 	}
-	st.Mapping.Questions = a.questions()
+	st.Mapping.Questions = questions(a.doc, a.text)
 	for _, m := range s.session.history {
 		st.Mapping.History = append(st.Mapping.History, momentJSON{m.label, m.version})
 	}
@@ -238,9 +238,9 @@ func (s *Server) state() stateJSON {
 
 // questions returns the questions of a first mapping. One that has a line of its own is
 // about the next line.
-func (a *analysis) questions() []questionJSON {
+func questions(doc *yamlpatch.Document, text []byte) []questionJSON {
 	list := []questionJSON{}
-	all := lines(string(a.text))
+	all := lines(string(text))
 	for i, line := range all {
 		found := question.FindStringSubmatchIndex(line)
 		if found == nil {
@@ -251,8 +251,8 @@ func (a *analysis) questions() []questionJSON {
 		if isComment(line) {
 			about = min(i+1, len(all)-1)
 		}
-		if a.doc != nil && !isComment(all[about]) { // else it is about a line that is a comment
-			one.Path = yamlpatch.Pointer(a.doc.At(about+1, len(all[about])-len(strings.TrimLeft(all[about], " -"))+1)...)
+		if doc != nil && !isComment(all[about]) { // else it is about a line that is a comment
+			one.Path = yamlpatch.Pointer(doc.At(about+1, len(all[about])-len(strings.TrimLeft(all[about], " -"))+1)...)
 		}
 		list = append(list, one)
 	}

@@ -7,7 +7,7 @@ import { html, useId, useState } from './lib.js';
 import { Result } from './preview.js';
 import { changes, emptyText, members, nameOf, sourceOf, withMember } from './rule.js';
 import { link } from './route.js';
-import { columnsByLetter, patch, state, targetsByPath } from './store.js';
+import { columnsByLetter, patch, state, targetNear, targetsByPath } from './store.js';
 import { useLoaded } from './ui.js';
 import { ValueTable } from './values.js';
 import { count, mistake, number } from './words.js';
@@ -21,6 +21,7 @@ export function Fixes({ target }) {
 	const type = members(target.rule).type || target.type;
 	const ask = (/** @type {AbortSignal} */ signal) => letters.length ? Promise.all(letters.map((letter) => get('column', { letter, path: target.path }, signal))) : null;
 	const asked = useLoaded(ask, [letters.join(), target.path, state.value?.version]);
+	if (isZoneMissing(target)) return html`<div class="fixes"><${Zone} /></div>`;
 	if (!letters.length) return null;
 	const values = together(asked.answer || []);
 	const isDate = type === 'Date' || type === 'DateTime';
@@ -41,7 +42,10 @@ export function Fixes({ target }) {
 function together(answers) {
 	/** @type {Map<string, Distinct>} */
 	const all = new Map();
-	for (const v of answers.flatMap(({ values }) => values)) all.set(v.text, { ...v, count: v.count + (all.get(v.text)?.count || 0) });
+	for (const v of answers.flatMap(({ values }) => values)) {
+		const before = all.get(v.text); // what no row of one column sends, a row of another may
+		all.set(v.text, { ...(before && before.to !== null ? before : v), count: v.count + (before?.count || 0) });
+	}
 	return [...all.values()].sort((a, b) => b.count - a.count);
 }
 
@@ -59,6 +63,24 @@ function Region({ target }) {
 			onInput=${(/** @type {any} */ e) => setRegion(e.target.value.toUpperCase())} />
 			<button type="button" class="main" disabled=${!/^[A-Z]{2}$/.test(region)} onClick=${use}>Use it for all rows</button></p>
 		<p class="faint">The country's two letters, for example GB, IE or DE.</p>
+	</section>`;
+}
+
+/** Reports whether times are in trouble because nobody said where they were written down. @param {Target} target */
+const isZoneMissing = (target) => [...(target.problems || []), ...(state.value?.mapping.problems || []).filter((p) => targetNear(p.path) === target.path)]
+	.some((p) => p.code === 'no-timezone');
+
+/** The time zone of the times in the sheet. */
+function Zone() {
+	const id = useId();
+	const [zone, setZone] = useState(Intl.DateTimeFormat().resolvedOptions().timeZone);
+	const zones = Intl.supportedValuesOf('timeZone');
+	const use = () => patch(`Times are of ${zone}`, [{ op: 'add', path: '/sheet/timezone', value: zone }]);
+	return html`<section><h3>Where were the times written down?</h3>
+		<p class="field inline"><label for=${id}>Times without a zone are of</label>
+			<input id=${id} list=${id + 'l'} value=${zone} onInput=${(/** @type {any} */ e) => setZone(e.target.value.trim())} />
+			<datalist id=${id + 'l'}>${zones.map((name) => html`<option value=${name}></option>`)}</datalist>
+			<button type="button" class="main" disabled=${!zones.includes(zone)} onClick=${use}>Use it for all times</button></p>
 	</section>`;
 }
 

@@ -1,7 +1,7 @@
 // @ts-check
 // How a cell is read and what is sent when it is empty: the fields that the type of the target needs.
 
-import { html, useId } from './lib.js';
+import { html, useId, useState } from './lib.js';
 import { members, sourceOf, withMember } from './rule.js';
 import { typeName, types } from './words.js';
 
@@ -34,7 +34,7 @@ export function Options({ target, draft, onDraft }) {
 		${isCell && html`<${Check} label="An empty cell is a mistake" value=${all.required} onCheck=${set('required')} />`}
 		${['Text', 'TextArea', undefined, ''].includes(type)
 			&& html`<${TextField} label="Most characters" number=${true} value=${all.max_length ?? ''}
-			onText=${(/** @type {string} */ t) => set('max_length')(t === '' ? '' : Number(t))} />`}
+			onText=${(/** @type {string} */ t) => set('max_length')(Number(t) || '')} />`}
 	</div></details>`;
 }
 
@@ -52,10 +52,11 @@ function TypeField({ target, type, onType }) {
 /** @param {{label: string, value: any, offers?: string[], hint?: string, number?: boolean, onText: (text: string) => void}} props */
 function TextField({ label, value, offers = [], hint, number, onText }) {
 	const id = useId();
+	const [typed, setTyped] = useState(/** @type {string|null} */ (null)); // as it stands in the field while it has the focus
+	const type = (/** @type {any} */ e) => { setTyped(e.target.value); onText(e.target.value); };
 	return html`<p class="field"><label for=${id}>${label}</label>
 		<input id=${id} list=${offers.length ? id + 'l' : undefined} inputmode=${number ? 'numeric' : undefined}
-		aria-describedby=${hint ? id + 'h' : undefined}
-		value=${value} onChange=${(/** @type {any} */ e) => onText(e.target.value)} />
+		aria-describedby=${hint ? id + 'h' : undefined} value=${typed ?? value} onInput=${type} onBlur=${() => setTyped(null)} />
 		${offers.length > 0 && html`<datalist id=${id + 'l'}>${offers.map((o) => html`<option value=${o}></option>`)}</datalist>`}
 		${hint && html`<span id=${id + 'h'} class="faint">${hint}</span>`}</p>`;
 }

@@ -57,11 +57,13 @@ export function ValueTable({ target, type, values, more }) {
 
 /** @param {{target: Target, isCheckbox: boolean, offers: string, value: Distinct, chosen: any, onPick: (to: any) => void}} props */
 function Meaning({ target, isCheckbox, offers, value: v, chosen, onPick }) {
+	const [typed, setTyped] = useState(/** @type {string|null} */ (null));
 	const label = `“${v.text}” means`;
 	const now = v.problem ? '' : JSON.stringify(isCheckbox ? v.to === 'true' : v.to);
 	const options = isCheckbox ? [[true, 'Yes, ticked'], [false, 'No, not ticked']] : (target.options || []).map((o) => [o, o]);
-	if (!options.length) return html`<input aria-label=${label} list=${offers} value=${chosen ?? v.to ?? ''}
-		onChange=${(/** @type {any} */ e) => onPick(e.target.value === '' ? undefined : e.target.value)} />`;
+	const type = (/** @type {any} */ e) => { setTyped(e.target.value); onPick(e.target.value || undefined); };
+	if (!options.length) return html`<input aria-label=${label} list=${offers} value=${typed ?? chosen ?? v.to ?? ''} onInput=${type}
+		onBlur=${() => setTyped(null)} />`;
 	return html`<select aria-label=${label} class=${chosen !== undefined ? 'touched' : v.problem ? 'open' : ''}
 		value=${chosen === undefined ? now : JSON.stringify(chosen)}
 		onChange=${(/** @type {any} */ e) => onPick(e.target.value === now ? undefined : JSON.parse(e.target.value))}>
