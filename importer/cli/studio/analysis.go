@@ -273,12 +273,14 @@ func (s *Server) openBook(o sheet.Options) {
 	s.mu.Lock()
 	looks := s.looks[start]
 	s.mu.Unlock()
+	var opened []*sheet.Reader
 	if looks == nil {
 		for _, path := range s.options.Sheets {
-			looks = append(looks, lookAt(path, start))
+			l, r := lookAt(path, start)
+			looks, opened = append(looks, l), append(opened, r)
 		}
 	}
-	b := openBook(s.ctx, s.options.Sheets, o, looks)
+	b := openBook(s.ctx, s.options.Sheets, o, looks, opened)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.looks[start] = looks

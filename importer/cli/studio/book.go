@@ -86,16 +86,24 @@ func newBook(o sheet.Options, before *book) *book {
 	return b
 }
 
-// openBook opens the sheets, without reading their rows.
-func openBook(ctx context.Context, paths []string, o sheet.Options, looks []look) *book {
+// openBook opens the sheets, without reading their rows. Readers that were opened for the
+// looks, nil for none, are used where they have the wanted header row, and closed else.
+func openBook(ctx context.Context, paths []string, o sheet.Options, looks []look, opened []*sheet.Reader) *book {
 	b := &book{options: o, looks: looks, ready: make(chan struct{})}
 	b.ctx, b.stop = context.WithCancel(ctx)
 	books := cell.BookNames(paths)
 	for i, path := range paths {
-		if b.err = workbook.RefuseAsSheet(path, path); b.err != nil {
-			return b
+		err := workbook.RefuseAsSheet(path, path)
+		var r *sheet.Reader
+		if opened != nil && opened[i] != nil {
+			if r = opened[i]; err != nil || r.Sheet().HeaderRow != max(o.HeaderRow, 1) {
+				_ = r.Close()
+				r = nil
+			}
 		}
-		r, err := sheet.Open(path, o)
+		if err == nil && r == nil {
+			r, err = sheet.Open(path, o)
+		}
 		if err != nil {
 			b.err = errors.Join(b.err, err)
 			continue
@@ -132,15 +140,15 @@ func openBook(ctx context.Context, paths []string, o sheet.Options, looks []look
 	return b
 }
 
-// lookAt reads the first rows of a sheet, whichever of them has the headers.
-func lookAt(path string, o sheet.Options) look {
+// lookAt reads the first rows of a sheet, whichever of them has the headers. It returns
+// the reader that could do so; nil for none.
+func lookAt(path string, o sheet.Options) (look, *sheet.Reader) {
 	l := look{path: path, name: o.Name}
 	for o.HeaderRow = 1; o.HeaderRow <= firstRows; o.HeaderRow++ {
 		r, err := sheet.Open(path, o)
 		if err != nil {
 			continue
 		}
-		defer r.Close()
 		s := r.Sheet()
 		l.names, l.name = r.SheetNames(), s.Name
 		l.first = make([][]string, s.HeaderRow)
@@ -168,9 +176,9 @@ func lookAt(path string, o sheet.Options) look {
 		}
 		l.first = l.first[:min(len(l.first), firstRows)]
 		l.likely = draft.LikelyHeader(s, rows)
-		return l
+		return l, r
 	}
-	return l
+	return l, nil
 }
 
 // sample shortens a text for being shown as one of several.
