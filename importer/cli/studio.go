@@ -154,6 +154,7 @@ func (s *studioSession) options() (studio.Options, error) {
 	if s.exists() {
 		return o, nil
 	}
+	fmt.Fprintln(s.Err, "there is no", problem.OneLine(s.where.Mapping), "yet: reading the sheet to propose one")
 	o.Proposed = s.propose(o.Suggest)
 	return o, nil
 }
