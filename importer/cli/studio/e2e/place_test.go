@@ -127,7 +127,8 @@ type studio struct {
 	log  *safeBuffer // what it wrote to stderr
 }
 
-// studio starts it; the test ends it.
+// studio starts it; the test ends it. What it wrote to stderr may hold no personal data,
+// and not the token of the link.
 func (p *place) studio(args ...string) *studio {
 	p.t.Helper()
 	s := &studio{cmd: exec.Command(p.binary, append([]string{"studio"}, args...)...), done: make(chan struct{}), log: &safeBuffer{}}
@@ -136,7 +137,15 @@ func (p *place) studio(args ...string) *studio {
 	out, err := s.cmd.StdoutPipe()
 	must(p.t, err)
 	must(p.t, s.cmd.Start())
-	p.t.Cleanup(func() { s.stop(os.Interrupt) })
+	p.t.Cleanup(func() {
+		s.stop(os.Interrupt)
+		_, token, _ := strings.Cut(s.link, "token=")
+		for _, secret := range []string{token, "@example", "07700", "Jo<"} {
+			if strings.Contains(s.log.String(), secret) {
+				p.t.Errorf("stderr has %q:\n%s", secret, s.log)
+			}
+		}
+	})
 	lines := bufio.NewReader(out)
 	line, err := lines.ReadString('\n')
 	go func() {
