@@ -274,6 +274,13 @@ func (a *analysis) show(list problem.List) []problemJSON {
 			path := yamlpatch.Pointer(a.doc.At(p.Where.Line, p.Where.Column)...)
 			one.Path = &path
 		}
+		if p.Code == "no-workflow" && a.doc != nil { // reported at each activity, mended once
+			path := "/workflow/name"
+			if _, ok := a.doc.Value("workflow", "name"); ok {
+				path = "/workflow/template_identifier"
+			}
+			one.Path = &path
+		}
 		shown = append(shown, one)
 	}
 	return shown

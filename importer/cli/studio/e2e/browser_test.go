@@ -58,7 +58,7 @@ func newBrowser(t *testing.T) *browser {
 }
 
 // watch fails the test when the page throws, or the browser reports an error, such as a
-// script that the page's security policy forbids. An answer that refuses something is none.
+// script that the page's security policy forbids. A request that is refused, or that nobody answers, is none.
 func (b *browser) watch() {
 	b.t.Helper()
 	var mu sync.Mutex
@@ -69,7 +69,7 @@ func (b *browser) watch() {
 			if err != nil {
 				return
 			}
-			if m.IsException() || m.Type == "error" && !strings.HasPrefix(m.Text, "Failed to load resource: the server responded") {
+			if m.IsException() || m.Type == "error" && !strings.HasPrefix(m.Text, "Failed to load resource") {
 				mu.Lock()
 				faults = append(faults, m.String())
 				mu.Unlock()

@@ -78,6 +78,32 @@ func (p *place) claimsheet(args ...string) string {
 	return string(out)
 }
 
+// golden holds a file to one of testdata, byte for byte. With -update it writes that one,
+// where the caller may.
+func (p *place) golden(name, want string, mayUpdate bool) {
+	p.t.Helper()
+	want = filepath.Join("testdata", want)
+	if *update && mayUpdate {
+		must(p.t, os.WriteFile(want, []byte(p.read(name)), 0o644))
+	}
+	text, err := os.ReadFile(want)
+	must(p.t, err)
+	if got := p.read(name); got != string(text) {
+		p.t.Errorf("%s is not %s:\n%s", name, want, got)
+	}
+}
+
+// isClean reports what claimsheet check finds in the mapping and the sheet; that templates
+// have attributes which the sheet does not fill is no fault.
+func (p *place) isClean() {
+	p.t.Helper()
+	for line := range strings.Lines(p.claimsheet("check", "-e", "sandbox", "leads.xlsx")) {
+		if strings.HasPrefix(line, "mapping.yaml:") && !strings.HasSuffix(line, "[unfilled-attributes]\n") || strings.HasPrefix(line, "leads.xlsx") {
+			p.t.Errorf("check finds: %s", line)
+		}
+	}
+}
+
 // text returns the cells of a sheet of a workbook with spaces between them.
 func (p *place) text(name, sheet string) string {
 	p.t.Helper()
@@ -101,7 +127,8 @@ type studio struct {
 	log  *safeBuffer // what it wrote to stderr
 }
 
-// studio starts it; the test ends it.
+// studio starts it; the test ends it. What it wrote to stderr may hold no personal data,
+// and not the token of the link.
 func (p *place) studio(args ...string) *studio {
 	p.t.Helper()
 	s := &studio{cmd: exec.Command(p.binary, append([]string{"studio"}, args...)...), done: make(chan struct{}), log: &safeBuffer{}}
@@ -110,7 +137,15 @@ func (p *place) studio(args ...string) *studio {
 	out, err := s.cmd.StdoutPipe()
 	must(p.t, err)
 	must(p.t, s.cmd.Start())
-	p.t.Cleanup(func() { s.stop(os.Interrupt) })
+	p.t.Cleanup(func() {
+		s.stop(os.Interrupt)
+		_, token, _ := strings.Cut(s.link, "token=")
+		for _, secret := range []string{token, "@example", "07700", "Jo<"} {
+			if strings.Contains(s.log.String(), secret) {
+				p.t.Errorf("stderr has %q:\n%s", secret, s.log)
+			}
+		}
+	})
 	lines := bufio.NewReader(out)
 	line, err := lines.ReadString('\n')
 	go func() {

@@ -42,17 +42,18 @@ func messyRow(n int) []string {
 		of("LLOY", "Lloyds", "BARC", "Black Horse", "NatWest"), fmt.Sprintf("AG%05d", 20000+n), fmt.Sprintf("£%d,%03d.00", 2+n%9, n*137%1000),
 		fmt.Sprintf("%02d/%02d/20%02d", 1+n*3%28, 1+n*11%12, 10+n%14), fmt.Sprint(12 * (2 + n%4)), fmt.Sprintf("%d.9%%", 3+n%9),
 		person("Yes", "No", "Unsure", "N/A"), fmt.Sprintf("AB%d CDE", 10+n), of("Ford", "BMW", "Kia"), of("Focus", "320d", "Ceed"),
-		person("Y", "Y", "N", "yes", "maybe"), of("", "", "call after 6 pm"), of("see e-mail", "", ""), of("KP", "JM"), of("", "", "", "", "", "", "x"), of("", "N/A", ""),
+		person("Y", "Y", "N", "yes", "maybe"), of("", "", "call after 6 pm"), of("see e-mail", "", ""), of("KP", "JM"), of("", "", "", "", "", "", "x"),
 	}
 }
 
 // messySheet writes leads.xlsx: two title lines, an empty one, the headers in row 4, and a
-// total below.
-func messySheet(p *place) {
+// total below. The column Settled holds the texts of settled in turn.
+func messySheet(p *place, settled ...string) {
 	p.t.Helper()
 	rows := [][]string{{"Weekly leads — CRM export"}, {"Region: UK", "", "printed 19/10/2026"}, {}, messyHeaders}
 	for n := range 40 {
-		rows = append(rows, messyRow(n))
+		row := append(messyRow(n), settled[n%len(settled)])
+		rows = append(rows, row)
 	}
 	total := make([]string, len(messyHeaders))
 	total[0], total[16] = "TOTAL", "£240,000.00"

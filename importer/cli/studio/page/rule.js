@@ -163,10 +163,14 @@ function difference(path, old, next) {
 	for (const [name, value] of Object.entries(next)) {
 		if (!(name in old)) list.push({ op: 'add', path: at(name), value });
 		else if (isObject(old[name]) && isObject(value)) list.push(...difference(at(name), old[name], value));
+		else if (isLonger(old[name], value)) list.push(...value.slice(old[name].length).map((/** @type {any} */ one) => ({ op: 'add', path: at(name) + '/-', value: one })));
 		else if (!same(old[name], value)) list.push({ op: 'replace', path: at(name), value });
 	}
 	return list;
 }
+
+/** Reports whether a list is another one with more behind it. @param {any} old @param {any} next */
+const isLonger = (old, next) => Array.isArray(old) && Array.isArray(next) && next.length > old.length && same(next.slice(0, old.length), old);
 
 /** Reports whether two rules say the same. @param {any} a @param {any} b */
 export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
