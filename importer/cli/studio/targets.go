@@ -125,7 +125,7 @@ func (a *analysis) columnsOf(rule json.RawMessage, path []string) []int {
 			inExpression(one)
 		case last == "name":
 			inText(one)
-		case slices.Contains([]string{"template_identifier", "on", "status", "api", "existing", "template", "id"}, last) || path[0] == "sheet" || last == "resume_at":
+		case slices.Contains([]string{"template_identifier", "on", "status", "api", "existing", "existing_activities", "template", "id"}, last) || path[0] == "sheet" || last == "resume_at":
 		default:
 			names = append(names, one)
 		}
@@ -168,6 +168,7 @@ func (l *lister) client() {
 	l.add(targetJSON{Group: "lookup", Title: "E-mail address to look clients up by", Of: "Client", Type: "Email", TypeFrom: "default"}, "client", "lookup", "email")
 	l.add(targetJSON{Group: "lookup", Title: "Phone number to look clients up by", Of: "Client", Type: "Phone", TypeFrom: "default"}, "client", "lookup", "phone")
 	l.add(targetJSON{Group: "lookup", Title: "What to do with known clients", Of: "Client", Options: []string{"reuse", "skip", "fail", "create"}}, "client", "existing")
+	l.add(targetJSON{Group: "lookup", Title: "Activities of known clients", Of: "Client", Options: []string{"send", "skip"}}, "client", "existing_activities")
 	l.add(targetJSON{Group: "lookup", Title: "Id known from elsewhere", Of: "Client"}, "client", "known_id")
 	l.fields("client", "Client", "client", "fields")
 }

@@ -214,27 +214,35 @@ func (b *browser) download(path string) []byte {
 	return data
 }
 
-// sizes are the windows in which every view is looked at.
-var sizes = []struct{ width, height int64 }{{1280, 900}, {1024, 768}, {360, 740}}
+// windows are those in which every view is looked at; more of them with -every-window.
+var windows = []struct {
+	width, height int64
+	scheme        string
+	more          bool
+}{
+	{1280, 900, "light", false}, {1280, 900, "dark", false}, {1024, 768, "light", false}, {360, 740, "dark", false},
+	{1024, 768, "dark", true}, {360, 740, "light", true},
+}
 
 // look looks at the page wide and narrow, light and dark: nothing may stick out, and
 // axe-core must find no barrier. With -pictures it keeps what it saw.
 func (b *browser) look(name string) {
 	b.t.Helper()
-	for _, size := range sizes {
-		for _, scheme := range []string{"light", "dark"} {
-			set(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: size.width, Height: size.height, DeviceScaleFactor: 1})
-			set(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-			evaluate[bool](b, "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
-			if wide := evaluate[int64](b, `document.documentElement.scrollWidth`); wide > size.width {
-				b.t.Errorf("%s is %d wide in a window of %d", name, wide, size.width)
-			}
-			if *pictures != "" {
-				b.picture(filepath.Join(*pictures, fmt.Sprintf("%s-%d-%s.png", name, size.width, scheme)))
-			}
-			for _, barrier := range b.barriers() {
-				b.t.Errorf("%s, %d wide, %s: %s", name, size.width, scheme, barrier)
-			}
+	for _, w := range windows {
+		if w.more && !*everyWindow {
+			continue
+		}
+		set(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: w.width, Height: w.height, DeviceScaleFactor: 1})
+		set(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: w.scheme}}})
+		evaluate[bool](b, "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
+		if wide := evaluate[int64](b, `document.documentElement.scrollWidth`); wide > w.width {
+			b.t.Errorf("%s is %d wide in a window of %d", name, wide, w.width)
+		}
+		if *pictures != "" {
+			b.picture(filepath.Join(*pictures, fmt.Sprintf("%s-%d-%s.png", name, w.width, w.scheme)))
+		}
+		for _, barrier := range b.barriers() {
+			b.t.Errorf("%s, %d wide, %s: %s", name, w.width, w.scheme, barrier)
 		}
 	}
 	set(b, emulation.ClearDeviceMetricsOverride, cdp.Empty{})

@@ -141,14 +141,18 @@ func (h hand) find(kind, name, within string) {
 	}
 }
 
+// click clicks on a thing. When the page draws it again meanwhile, it is looked for again,
+// as an eye does.
 func (h hand) click(kind, name, within string) {
 	h.t.Helper()
-	h.find(kind, name, within)
-	at := ask[[]float64](h.browser, "point()")
-	if len(at) != 2 {
-		h.t.Fatalf("the %s %q cannot be clicked", kind, name)
+	for range 20 {
+		h.find(kind, name, within)
+		if at := ask[[]float64](h.browser, "point()"); len(at) == 2 {
+			h.do(chromedp.MouseClickXY(at[0], at[1]))
+			return
+		}
 	}
-	h.do(chromedp.MouseClickXY(at[0], at[1]))
+	h.t.Fatalf("the %s %q cannot be clicked", kind, name)
 }
 
 type focus struct {

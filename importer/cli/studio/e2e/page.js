@@ -36,7 +36,7 @@
 		async point() {
 			const e = window.studioFound;
 			e.scrollIntoView({ block: 'center', inline: 'center' });
-			for (let before = '', n = 0; n < 300; n++) {
+			for (let before = '', n = 0; n < 60 && e.isConnected; n++) {
 				await frame();
 				const target = e.matches('input[type=radio], input[type=checkbox]') && e.labels[0] || e, r = target.getClientRects()[0];
 				if (!r) return null;

@@ -47,15 +47,14 @@ export function post(path, body, signal) {
  * @param {RequestInit} request
  */
 async function ask(url, request) {
-	let response;
+	let response, body;
 	try {
 		response = await fetch(url, request);
+		body = response.status === 204 ? null : await response.json(); // an answer that breaks off is none
 	} catch (cause) {
 		if (request.signal?.aborted) throw cause;
 		throw new ApiError(0, { code: 'away', message: 'Claimsheet does not answer.', hint: 'Look at the terminal in which you started it; start it again if it has ended.' });
 	}
-	if (response.status === 204) return null;
-	const body = await response.json().catch(() => ({}));
 	if (!response.ok) throw new ApiError(response.status, body.error || {}, body.state);
 	return body;
 }

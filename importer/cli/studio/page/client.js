@@ -49,7 +49,7 @@ export function OneClient() {
 /** @param {{step: Step, names: Record<string, string>}} props */
 function StepView({ step: s, names }) {
 	const [raw, setRaw] = useState(false);
-	return html`<li><header><h2>${s.title}</h2><span class="code faint">${s.method} ${s.path}</span>
+	return html`<li><header><h2><span class="title">${s.title}</span></h2><span class="code faint">${s.method} ${s.path}</span>
 			${s.body !== null && s.body !== undefined
 				&& html`<button type="button" class="quiet" aria-pressed=${raw ? 'true' : 'false'} onClick=${() => setRaw(!raw)}
 				aria-label=${`As sent: ${s.title}`}>As sent</button>`}</header>

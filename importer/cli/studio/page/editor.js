@@ -3,7 +3,7 @@
 // A change is a draft with a live result until it is used.
 
 import { post } from './api.js';
-import { Fixes } from './fix.js';
+import { Fixes, useCells } from './fix.js';
 import { Condition, Formula, TextFromColumns } from './formula.js';
 import { html, useId, useMemo, useState } from './lib.js';
 import { Options } from './options.js';
@@ -27,6 +27,7 @@ const previewed = ['value', 'condition', 'text'];
 /** @param {{target: Target}} props */
 export function RuleEditor({ target }) {
 	const [draft, setDraft] = useDraft(target.rule);
+	const cells = useCells(target);
 	const kind = editorOf(target);
 	const changed = !same(draft, target.rule);
 	const complete = isComplete(draft);
@@ -37,13 +38,14 @@ export function RuleEditor({ target }) {
 	};
 	const mistakes = (state.value?.mapping.problems || []).filter((p) => targetNear(p.path) === target.path);
 	const questions = (state.value?.mapping.questions || []).filter((q) => q.path === target.path || q.path.startsWith(target.path + '/'));
-	const body = html`<${Body} target=${target} draft=${draft} onDraft=${setDraft} />`;
+	if (cells.loading && !cells.answer) return html`<${Waiting} of=${cells} what="the cells" />`; // else what comes late would push the fields away
 	return html`<form class="editor" onSubmit=${use}
 		onKeyDown=${(/** @type {KeyboardEvent} */ e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) use(e); }}>
 		<${Problems} list=${mistakes} />
 		<${Questions} list=${questions} />
 		${(target.usable || 0) + (target.trouble || 0) > 0 && html`<${Verdict} ...${target} />`}
-		${kind === 'value' ? html`<${Fixes} target=${target} shown=${!changed}>${body}<//>` : body}
+		${kind === 'value' && !changed && html`<${Fixes} target=${target} cells=${cells.answer || []} />`}
+		<${Body} target=${target} draft=${draft} onDraft=${setDraft} />
 		<div class="actions">
 			<button type="submit" class="main" disabled=${!changed || !complete}>Use this</button>
 			${changed && html`<button type="button" onClick=${() => setDraft(target.rule)}>Put back</button>`}

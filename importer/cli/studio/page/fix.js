@@ -5,35 +5,38 @@
 import { get, post } from './api.js';
 import { html, useId, useState } from './lib.js';
 import { Result } from './preview.js';
-import { changes, emptyText, members, nameOf, sourceOf, withMember } from './rule.js';
+import { changes, editorOf, emptyText, members, nameOf, sourceOf, withMember } from './rule.js';
 import { link } from './route.js';
 import { columnsByLetter, patch, state, targetNear, targetsByPath } from './store.js';
-import { useLoaded, Waiting } from './ui.js';
+import { useLoaded } from './ui.js';
 import { ValueTable } from './values.js';
 import { count, mistake, number } from './words.js';
 
 /** @typedef {import('./types.js').Target} Target */
 /** @typedef {import('./types.js').Distinct} Distinct */
 
-/**
- * What mends the cells of a target, and below it the fields that the caller gives. Both come together, so that nothing moves away
- * from under a hand.
- * @param {{target: Target, shown: boolean, children?: any}} props shown is false while the fields hold a draft
- */
-export function Fixes({ target, shown, children }) {
-	const letters = sourceOf(target.rule) === 'column' ? target.columns : []; // several when a wide sheet has the same things side by side
+/** The texts of each column that a target is made of by itself; several when a wide sheet has the same things side by side.
+ * @param {Target} target */
+export function useCells(target) {
+	const letters = lettersOf(target);
 	const ask = (/** @type {AbortSignal} */ signal) => letters.length ? Promise.all(letters.map((letter) => get('column', { letter, path: target.path }, signal))) : null;
-	const asked = useLoaded(ask, [letters.join(), target.path, state.value?.version]);
-	if (asked.loading && !asked.answer) return html`<${Waiting} of=${asked} what="the cells" />`;
-	return html`${shown && html`<div class="fixes">${fixesOf(target, letters, asked.answer || [])}</div>`}${children}`;
+	return useLoaded(ask, [letters.join(), target.path, state.value?.version]);
 }
 
-/** @param {Target} target @param {string[]} letters @param {{values: Distinct[], more: number}[]} answers one for each letter */
-function fixesOf(target, letters, answers) {
+/** @param {Target} target */
+const lettersOf = (target) => (editorOf(target) === 'value' && sourceOf(target.rule) === 'column' ? target.columns : []);
+
+/** @param {{target: Target, cells: {values: Distinct[], more: number}[]}} props cells are those of useCells */
+export function Fixes({ target, cells }) {
+	return html`<div class="fixes">${fixesOf(target, cells)}</div>`;
+}
+
+/** @param {Target} target @param {{values: Distinct[], more: number}[]} cells */
+function fixesOf(target, cells) {
 	if (isZoneMissing(target)) return html`<${Zone} />`;
-	if (!answers.length) return null;
+	if (!cells.length) return null;
 	const type = members(target.rule).type || target.type;
-	const values = together(answers);
+	const values = together(cells);
 	const isDate = type === 'Date' || type === 'DateTime';
 	const hasTable = Boolean(target.options) || type === 'Checkbox' || type === 'DropDown' || Boolean(members(target.rule).values);
 	const isBad = (target.trouble || 0) > 0;
@@ -43,8 +46,8 @@ function fixesOf(target, letters, answers) {
 		${isDate && isBad && html`<${Readings} target=${target} />`}
 		${hasTable
 			? html`<${ValueTable} key=${target.path} target=${target} type=${type || ''} values=${values}
-				more=${answers.reduce((sum, { more }) => sum + more, 0)} />`
-			: html`<${Unreadable} target=${target} letters=${letters} values=${values.filter((v) => v.problem)} />`}`;
+				more=${cells.reduce((sum, { more }) => sum + more, 0)} />`
+			: html`<${Unreadable} target=${target} letters=${lettersOf(target)} values=${values.filter((v) => v.problem)} />`}`;
 }
 
 /** The texts of several columns as those of one, most frequent first. @param {{values: Distinct[]}[]} answers @returns {Distinct[]} */
@@ -127,7 +130,7 @@ function Unreadable({ target, letters, values }) {
 		<table class="rows"><thead><tr><th scope="col">In the sheet</th><th scope="col" class="num">Rows</th><th scope="col">Why</th>
 			<th scope="col">For all rows</th></tr></thead>
 			<tbody>${values.slice(0, 30).map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td>
-				<td>${mistake({ code: v.problem || '' })}</td>
+				<td>${mistake(target.problems?.find((p) => p.code === v.problem) || { code: v.problem || '' })}</td>
 				<td><button type="button" onClick=${() => leaveEmpty(v.text)} aria-label=${`Leave empty: ${v.text}`}>Leave empty</button></td></tr>`)}
 					</tbody></table>
 		${values.length > 30 && html`<p class="faint">and ${count(values.length - 30, 'more text')}</p>`}

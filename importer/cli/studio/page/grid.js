@@ -22,7 +22,8 @@ export function Rows() {
 		<header class="tools">
 			<h1 id="view-title">Rows <span class="faint">of ${sheets[0]?.name || 'the sheet'}</span></h1>
 			<${Choice} label="Which rows" value=${show}
-				options=${[['all', 'All', judgement.rows], ['usable', 'Usable', judgement.usable], ['trouble', 'In trouble', judgement.trouble]]}
+				options=${[['all', 'All', judgement.rows], ['usable', 'Usable', judgement.usable], ['trouble', 'In trouble', judgement.trouble],
+					...(judgement.warnings.length ? [['warned', 'To look at']] : [])]}
 				onPick=${(/** @type {string} */ s) => filter({ show: s, code: s === 'trouble' ? code : undefined })} />
 			<p class="field inline"><label for="rows-column">Column</label>
 				<select id="rows-column" value=${column || ''}
@@ -145,9 +146,10 @@ function Grid({ show, column, code, wanted }) {
 						<span class="grid-gap" style=${{ width: firstCol * cellWidth + 'px' }}></span>
 					${shownCols.map((c, i) => {
 						const problem = r?.problems.find((p) => p.column === c.letter);
+						const warned = r?.warnings.some((p) => p.column === c.letter);
 						const isTab = place === tabRow && firstCol + i === tabCol;
 						return html`<div key=${c.letter} role="gridcell" aria-colindex=${firstCol + i + 2} tabindex=${isTab ? 0 : -1}
-							class=${'grid-cell' + (problem ? ' bad-cell' : '') + (place === cell.row && firstCol + i === cell.col ? ' here' : '')}
+							class=${'grid-cell' + (problem ? ' bad-cell' : warned ? ' warn-cell' : '') + (place === cell.row && firstCol + i === cell.col ? ' here' : '')}
 							aria-invalid=${problem ? 'true' : undefined}
 								onClick=${() => { setCell({ row: place, col: firstCol + i }); wantsFocus.current = true; }}>
 								${r ? r.cells[firstCol + i] : ''}</div>`;
@@ -164,15 +166,17 @@ function Grid({ show, column, code, wanted }) {
 function Details({ row, column, onNext, total, done }) {
 	const now = /** @type {import('./types.js').State} */ (state.value);
 	const problem = row?.problems.find((p) => p.column === column?.letter) || row?.problems.find((p) => !p.column);
+	const warning = row?.warnings.find((p) => p.column === column?.letter);
 	return html`<footer class="cell-details" aria-live="polite">
 		<p class="cell-place">${row && column
 			? html`<span class="code">${column.letter}${row.row}</span> <q class="cell">
 			${row.cells[now.columns.indexOf(column)] || ''}</q>` : count(total, 'row')}
-			${problem && html` <span class="bad-text">${problem.message}</span>`}
+			${problem && html` <span class="bad-text">${problem.message}</span> ${!problem.column && html`<span class="faint">${problem.hint}</span>`}`}
+			${!problem && warning && html` <span class="warn-text">${warning.message}</span>`}
 				${row?.skipped && html` <span class="faint">left out: ${row.skipped}</span>`}
 				${!done && html` <span class="faint">still reading …</span>`}</p>
 		<p class="actions">
-			${problem && column && html`<a href=${link('columns', { at: column.letter })}>Mend it for all rows</a>`}
+			${(problem || warning) && column && html`<a href=${link('columns', { at: column.letter })}>Mend it for all rows</a>`}
 			${row && html`<a href=${link('client', { row: row.row, table: row.table || undefined })}>What is sent for this client</a>`}
 			<button type="button" onClick=${onNext}>Next in trouble</button>
 		</p>

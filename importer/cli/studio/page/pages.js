@@ -3,7 +3,8 @@
 
 import { get } from './api.js';
 
-/** @typedef {{row: number, table: number, client: number, skipped?: string, cells: string[], problems: {column: string, code: string, message: string}[]}} Row */
+/** @typedef {{column: string, code: string, message: string, hint?: string}} Mark what is wrong with a cell, or worth a look; column is '' for the row */
+/** @typedef {{row: number, table: number, client: number, skipped?: string, cells: string[], problems: Mark[], warnings: Mark[]}} Row */
 
 export const pageSize = 100;
 const mostPages = 40;

@@ -39,5 +39,5 @@ export function Preview({ target, rule }) {
 export function Result({ row }) {
 	if (row.problem) return html`<span class="bad-text">${row.problem.message || mistake({ code: row.problem.code || '' })}</span>`;
 	if (row.result === null || row.result === '') return html`<span class="faint">nothing</span>`;
-	return html`<span class="cell">${row.result}</span>`;
+	return html`<span class="cell">${row.result}</span>${row.warning && html` <span class="warn-text">${row.warning.message}</span>`}`;
 }

@@ -17,9 +17,9 @@ export function Bar({ parts, whole }) {
 
 /**
  * The verdict over all cells: a bar, the counts, and the worst mistakes with an example.
- * @param {{usable?: number, trouble?: number, empty?: number, problems?: import('./types.js').Trouble[], short?: boolean}} props
+ * @param {{usable?: number, trouble?: number, empty?: number, problems?: import('./types.js').Trouble[], warnings?: import('./types.js').Trouble[], short?: boolean}} props
  */
-export function Verdict({ usable = 0, trouble = 0, empty = 0, problems = [], short = false }) {
+export function Verdict({ usable = 0, trouble = 0, empty = 0, problems = [], warnings = [], short = false }) {
 	const whole = usable + trouble + empty;
 	if (!whole) return html`<span class="faint">nothing read yet</span>`;
 	const worst = problems[0];
@@ -30,6 +30,7 @@ export function Verdict({ usable = 0, trouble = 0, empty = 0, problems = [], sho
 				${worst && !short && html`<span class="faint"> ${mistake(worst)}${worst.example && html`: <q class="cell">${worst.example}</q>`}
 				</span>`}`
 			: html`<span class="good-text">all usable</span>`}
+			${warnings.map((w) => html` <span class="warn-text">${number(w.count)} to look at: ${mistake(w)}${w.example && html`: <q class="cell">${w.example}</q>`}</span>`)}
 			${short && html`<span class="faint"> of ${number(whole)}</span>`}</span>
 	</div>`;
 }

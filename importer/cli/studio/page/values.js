@@ -17,8 +17,8 @@ export function ValueTable({ target, type, values, more }) {
 	const [chosen, setChosen] = useState(/** @type {Record<string, any>} */ ({}));
 	const id = useId();
 	const isCheckbox = type === 'Checkbox';
-	const open = values.filter((v) => v.problem);
-	const rest = values.filter((v) => !v.problem);
+	const open = values.filter((v) => v.problem || v.warning);
+	const rest = values.filter((v) => !v.problem && !v.warning);
 	const left = open.filter((v) => chosen[v.text] === undefined).length;
 	const n = Object.keys(chosen).length;
 	const pick = (/** @type {string} */ text, /** @type {any} */ to) => setChosen((old) => {
@@ -59,15 +59,15 @@ export function ValueTable({ target, type, values, more }) {
 function Meaning({ target, isCheckbox, offers, value: v, chosen, onPick }) {
 	const [typed, setTyped] = useState(/** @type {string|null} */ (null));
 	const label = `“${v.text}” means`;
-	const now = v.problem ? '' : JSON.stringify(isCheckbox ? v.to === 'true' : v.to);
+	const now = v.problem || v.warning ? '' : JSON.stringify(isCheckbox ? v.to === 'true' : v.to);
 	const options = isCheckbox ? [[true, 'Yes, ticked'], [false, 'No, not ticked']] : (target.options || []).map((o) => [o, o]);
 	const type = (/** @type {any} */ e) => { setTyped(e.target.value); onPick(e.target.value || undefined); };
 	if (!options.length) return html`<input aria-label=${label} list=${offers} value=${typed ?? chosen ?? v.to ?? ''} onInput=${type}
 		onBlur=${() => setTyped(null)} />`;
-	return html`<select aria-label=${label} class=${chosen !== undefined ? 'touched' : v.problem ? 'open' : ''}
+	return html`<select aria-label=${label} class=${chosen !== undefined ? 'touched' : now === '' ? 'open' : ''}
 		value=${chosen === undefined ? now : JSON.stringify(chosen)}
 		onChange=${(/** @type {any} */ e) => onPick(e.target.value === now ? undefined : JSON.parse(e.target.value))}>
-		${v.problem && html`<option value="">not decided</option>`}
+		${now === '' && html`<option value="">${v.warning ? 'sent as it is' : 'not decided'}</option>`}
 		${options.map(([to, words]) => html`<option value=${JSON.stringify(to)}>${words}</option>`)}
 		<option value=${JSON.stringify(leaveEmpty)}>Leave empty (in every column)</option>
 	</select>`;

@@ -20,6 +20,10 @@ export function percent(part, whole) {
 /** The words of a kind of mistake. @param {{code: string, message?: string}} trouble */
 export const mistake = (trouble) => trouble.message || trouble.code.replaceAll('-', ' ');
 
+/** A question of a first mapping in words for a page; its text is written for those who edit the file. @param {string} text */
+export const question = (text) => text.replace('If not, add values: {TEXT: OPTION}', 'If not, say what each text means')
+	.replace('That template gets status: Open and no attributes', 'That activity becomes Open, without values');
+
 /** What the cells of a column hold. */
 export const kinds = /** @type {Record<string, string>} */ ({ date: 'dates', number: 'numbers', text: 'text', bool: 'yes or no', mixed: 'mixed', empty: 'nothing' });
 
