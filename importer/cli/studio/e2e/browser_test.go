@@ -175,7 +175,11 @@ func (b *browser) gone(selector string) {
 func (b *browser) said(text string) { b.t.Helper(); b.see(".said", text) }
 
 // judged waits for the verdict over the whole sheet.
-func (b *browser) judged() { b.t.Helper(); b.gone("header.top progress") }
+func (b *browser) judged() {
+	b.t.Helper()
+	b.see("header.top", "")
+	b.gone("header.top progress")
+}
 
 func (b *browser) count(selector string) int {
 	b.t.Helper()
@@ -244,7 +248,7 @@ func (b *browser) picture(path string) {
 	defer cancel()
 	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	must(b.t, err)
-	must(b.t, os.WriteFile(path, png, 0o600))
+	must(b.t, os.WriteFile(path, png, 0o644))
 }
 
 // barriers are what axe-core finds by the rules of WCAG 2.2 AA, and by good practice.

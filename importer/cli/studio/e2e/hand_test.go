@@ -72,8 +72,11 @@ func (h hand) write(name, text string) {
 	} else {
 		h.click("field", name, "")
 	}
-	h.press("a", chromedp.ModifierCtrl)
+	h.press("a", ctrl)
 	h.press(text)
+	if got := evaluate[string](h.browser, "studioFound.value"); got != text {
+		h.t.Fatalf("the field %q has %q, not %q", name, got, text)
+	}
 }
 
 // pick picks one of many in a field with a list: by a click on it, or by typing a part of
@@ -82,7 +85,7 @@ func (h hand) pick(field, part, option string) {
 	h.t.Helper()
 	if h.keys {
 		h.reach("field", field, "")
-		h.press("a", chromedp.ModifierCtrl)
+		h.press("a", ctrl)
 		h.press(part)
 		h.see("[role=option][aria-selected=true]", strings.TrimSuffix(option, "…"))
 		h.press(kb.Enter)

@@ -18,10 +18,11 @@ import (
 )
 
 var (
-	pictures = flag.String("pictures", "", "`FOLDER` for pictures of every view; it must exist")
-	needAxe  = flag.Bool("axe", false, "fail without axe-core instead of leaving it out")
-	patience = flag.Duration("patience", time.Minute, "how `LONG` the page may take for a step; it costs nothing when the page is right")
-	update   = flag.Bool("update", false, "write the golden mappings again")
+	pictures       = flag.String("pictures", "", "`FOLDER` for pictures of every view; it must exist")
+	needAxe        = flag.Bool("axe", false, "fail without axe-core instead of leaving it out")
+	patience       = flag.Duration("patience", time.Minute, "how `LONG` the page may take for a step; it costs nothing when the page is right")
+	updatePictures = flag.Bool("update-pictures", false, "make the pictures of docs/studio.md again")
+	update         = flag.Bool("update", false, "write the golden mappings again")
 )
 
 // TestWalk goes from a sheet without a mapping to clients in the sandbox, and never

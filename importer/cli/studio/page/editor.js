@@ -37,13 +37,13 @@ export function RuleEditor({ target }) {
 	};
 	const mistakes = (state.value?.mapping.problems || []).filter((p) => targetNear(p.path) === target.path);
 	const questions = (state.value?.mapping.questions || []).filter((q) => q.path === target.path || q.path.startsWith(target.path + '/'));
+	const body = html`<${Body} target=${target} draft=${draft} onDraft=${setDraft} />`;
 	return html`<form class="editor" onSubmit=${use}
 		onKeyDown=${(/** @type {KeyboardEvent} */ e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) use(e); }}>
 		<${Problems} list=${mistakes} />
 		<${Questions} list=${questions} />
 		${(target.usable || 0) + (target.trouble || 0) > 0 && html`<${Verdict} ...${target} />`}
-		${!changed && kind === 'value' && html`<${Fixes} target=${target} />`}
-		<${Body} target=${target} draft=${draft} onDraft=${setDraft} />
+		${kind === 'value' ? html`<${Fixes} target=${target} shown=${!changed}>${body}<//>` : body}
 		<div class="actions">
 			<button type="submit" class="main" disabled=${!changed || !complete}>Use this</button>
 			${changed && html`<button type="button" onClick=${() => setDraft(target.rule)}>Put back</button>`}

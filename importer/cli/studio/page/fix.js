@@ -8,34 +8,43 @@ import { Result } from './preview.js';
 import { changes, emptyText, members, nameOf, sourceOf, withMember } from './rule.js';
 import { link } from './route.js';
 import { columnsByLetter, patch, state, targetNear, targetsByPath } from './store.js';
-import { useLoaded } from './ui.js';
+import { useLoaded, Waiting } from './ui.js';
 import { ValueTable } from './values.js';
 import { count, mistake, number } from './words.js';
 
 /** @typedef {import('./types.js').Target} Target */
 /** @typedef {import('./types.js').Distinct} Distinct */
 
-/** @param {{target: Target}} props */
-export function Fixes({ target }) {
+/**
+ * What mends the cells of a target, and below it the fields that the caller gives. Both come together, so that nothing moves away
+ * from under a hand.
+ * @param {{target: Target, shown: boolean, children?: any}} props shown is false while the fields hold a draft
+ */
+export function Fixes({ target, shown, children }) {
 	const letters = sourceOf(target.rule) === 'column' ? target.columns : []; // several when a wide sheet has the same things side by side
-	const type = members(target.rule).type || target.type;
 	const ask = (/** @type {AbortSignal} */ signal) => letters.length ? Promise.all(letters.map((letter) => get('column', { letter, path: target.path }, signal))) : null;
 	const asked = useLoaded(ask, [letters.join(), target.path, state.value?.version]);
-	if (isZoneMissing(target)) return html`<div class="fixes"><${Zone} /></div>`;
-	if (!letters.length) return null;
-	const values = together(asked.answer || []);
+	if (asked.loading && !asked.answer) return html`<${Waiting} of=${asked} what="the cells" />`;
+	return html`${shown && html`<div class="fixes">${fixesOf(target, letters, asked.answer || [])}</div>`}${children}`;
+}
+
+/** @param {Target} target @param {string[]} letters @param {{values: Distinct[], more: number}[]} answers one for each letter */
+function fixesOf(target, letters, answers) {
+	if (isZoneMissing(target)) return html`<${Zone} />`;
+	if (!answers.length) return null;
+	const type = members(target.rule).type || target.type;
+	const values = together(answers);
 	const isDate = type === 'Date' || type === 'DateTime';
 	const hasTable = Boolean(target.options) || type === 'Checkbox' || type === 'DropDown' || Boolean(members(target.rule).values);
-	return html`<div class="fixes">
-		${isRegionMissing(target) && html`<${Region} target=${target} />`}
-		${(type === 'Number' || type === 'Currency') && (target.trouble || 0) > 0
+	const isBad = (target.trouble || 0) > 0;
+	return html`${isRegionMissing(target) && html`<${Region} target=${target} />`}
+		${(type === 'Number' || type === 'Currency') && isBad
 			&& html`<p>Are the numbers written another way? <a href=${link('targets', { at: '/sheet/numbers' })}>How numbers are written</a></p>`}
-		${isDate && (target.trouble || 0) > 0 && html`<${Readings} target=${target} />`}
+		${isDate && isBad && html`<${Readings} target=${target} />`}
 		${hasTable
-			? asked.answer && html`<${ValueTable} key=${target.path} target=${target} type=${type || ''} values=${values}
-				more=${asked.answer.reduce((sum, { more }) => sum + more, 0)} />`
-			: html`<${Unreadable} target=${target} letters=${letters} values=${values.filter((v) => v.problem)} />`}
-	</div>`;
+			? html`<${ValueTable} key=${target.path} target=${target} type=${type || ''} values=${values}
+				more=${answers.reduce((sum, { more }) => sum + more, 0)} />`
+			: html`<${Unreadable} target=${target} letters=${letters} values=${values.filter((v) => v.problem)} />`}`;
 }
 
 /** The texts of several columns as those of one, most frequent first. @param {{values: Distinct[]}[]} answers @returns {Distinct[]} */

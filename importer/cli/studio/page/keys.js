@@ -20,7 +20,7 @@ const singleKeys = signal(sessionStorage.getItem('single-keys') !== 'off');
 /** Listens to the keys of the whole page; returns how to stop. */
 export function listen() {
 	const pressed = (/** @type {KeyboardEvent} */ e) => {
-		if (e.defaultPrevented || dialog.value) return;
+		if (e.defaultPrevented || document.querySelector('dialog[open]')) return;
 		const typing = e.target instanceof Element && e.target.matches('input:not([type=radio]):not([type=checkbox]), select, textarea');
 		const done = e.ctrlKey || e.metaKey ? withControl(e, typing) : !e.altKey && !typing && (e.key === 'F1' || singleKeys.value) && single(e);
 		if (done) e.preventDefault();

@@ -1,7 +1,7 @@
 // @ts-check
 // Small pieces that every view uses: verdicts, fill bars, problems, copying, loading.
 
-import { html, useEffect, useRef, useState } from './lib.js';
+import { html, useEffect, useLayoutEffect, useRef, useState } from './lib.js';
 import { link } from './route.js';
 import { say, targetNear } from './store.js';
 import { mistake, number, percent } from './words.js';
@@ -129,7 +129,7 @@ export function arrows(selector) {
  */
 export function Panel({ title, of, about, onClose, children }) {
 	const heading = useRef();
-	useEffect(() => { heading.current?.focus(); }, [about]);
+	useLayoutEffect(() => { heading.current?.focus(); }, [about]); // before anybody can type into what is drawn
 	const key = (/** @type {KeyboardEvent} */ e) => { if (e.key === 'Escape' && !e.defaultPrevented) onClose(); };
 	return html`<section class="panel" aria-labelledby="panel-title" onKeyDown=${key}>
 		<header><h2 id="panel-title" tabindex="-1" ref=${heading}>${title}</h2>${of && html`<span class="faint">${of}</span>`}
