@@ -154,6 +154,11 @@ func TestEveryPlace(t *testing.T) {
 			if n.Kind == yaml.MappingNode && len(n.Content) > 0 {
 				for _, value := range []string{`"a: b"`, `{"column":"X","type":"Date"}`, `{"a":{"b":{"c":["d",1]}}}`} {
 					added := apply(data, yamlpatch.Operation{Op: "add", Path: at + "/zz", Value: json.RawMessage(value)})
+					for line := range strings.Lines(string(data)) { // no comment is lost, whatever stands beside it
+						if at := strings.Index(line, "#"); at >= 0 && !strings.Contains(string(added), strings.TrimRight(line[at:], "\r\n")) {
+							t.Errorf("%s: %q is gone", name, line[at:])
+						}
+					}
 					if undone := apply(added, yamlpatch.Operation{Op: "remove", Path: at + "/zz"}); string(undone) != string(data) {
 						t.Errorf("%s: added to %s and removed (-before +after):\n%s", name, at, cmp.Diff(string(data), string(undone)))
 					}

@@ -67,7 +67,7 @@ func apply(text []byte, service *mapping.Service, operations []yamlpatch.Operati
 		if err != nil {
 			return nil, failure{http.StatusUnprocessableEntity, "not-yaml", err.Error(), "correct the file in the pane with its text first"}
 		}
-		op = settle(doc, service, op)
+		op = normalise(doc, service, op)
 		if text, err = yamlpatch.Apply(text, style, op); err != nil {
 			return nil, failure{http.StatusUnprocessableEntity, "cannot-patch", err.Error(), "change it in the pane with the file's text"}
 		}
@@ -101,7 +101,9 @@ func (s *Server) postDecide(r *http.Request) (any, error) {
 }
 
 // withoutQuestion takes the question of a line away; a line that is nothing else goes too.
-func withoutQuestion(text []byte, n int) ([]byte, bool) {
+// ok is false when there is none, or when it is no comment: the file must say the same
+// without it.
+func withoutQuestion(text []byte, n int) (without []byte, ok bool) {
 	all := strings.SplitAfter(string(text), "\n")
 	if n < 1 || n > len(all) {
 		return nil, false
@@ -116,7 +118,15 @@ func withoutQuestion(text []byte, n int) ([]byte, bool) {
 		end = ""
 	}
 	all[n-1] = line + end
-	return []byte(strings.Join(all, "")), true
+	without = []byte(strings.Join(all, ""))
+	before, err := yamlpatch.Read(text)
+	after, other := yamlpatch.Read(without)
+	if err != nil || other != nil {
+		return nil, false
+	}
+	said, _ := before.Value()
+	says, _ := after.Value()
+	return without, string(said) == string(says)
 }
 
 // answered takes the questions away that operations have answered: those about a rule that
@@ -133,7 +143,9 @@ func answered(text []byte, operations []yamlpatch.Operation) []byte {
 		if slices.ContainsFunc(operations, func(op yamlpatch.Operation) bool {
 			return q.Path != "" && (op.Path == q.Path || isRule && strings.HasPrefix(op.Path, q.Path+"/"))
 		}) {
-			text, _ = withoutQuestion(text, q.Line)
+			if without, ok := withoutQuestion(text, q.Line); ok {
+				text = without
+			}
 		}
 	}
 	return text
@@ -145,8 +157,8 @@ var optional = []string{"lookup", "attributes", "values", "sheet", "workflow", "
 // lists are keys whose value is a list of objects.
 var lists = []string{"activities", "claims", "contacts"}
 
-// settle returns the operation that does to the file what a page asks for.
-func settle(doc *yamlpatch.Document, service *mapping.Service, op yamlpatch.Operation) yamlpatch.Operation {
+// normalise returns the operation that does to the file what a page asks for.
+func normalise(doc *yamlpatch.Document, service *mapping.Service, op yamlpatch.Operation) yamlpatch.Operation {
 	path := resolve(doc, tokens(op.Path))
 	op.Path = yamlpatch.Pointer(path...)
 	if op.Op == "remove" {
@@ -159,7 +171,7 @@ func settle(doc *yamlpatch.Document, service *mapping.Service, op yamlpatch.Oper
 	if op.Op != "add" && op.Op != "replace" || len(path) == 0 {
 		return op
 	}
-	if op, ok := settleList(doc, service, op, path); ok {
+	if op, ok := normaliseList(doc, service, op, path); ok {
 		return op
 	}
 	there := 0 // how much of the path exists
@@ -250,9 +262,9 @@ func keyBefore(doc *yamlpatch.Document, service *mapping.Service, path []string)
 	return ""
 }
 
-// settleList returns the operation that adds a text to a list that the file does not have,
+// normaliseList returns the operation that adds a text to a list that the file does not have,
 // or has as a text alone; ok is false for other operations.
-func settleList(doc *yamlpatch.Document, service *mapping.Service, op yamlpatch.Operation, path []string) (yamlpatch.Operation, bool) {
+func normaliseList(doc *yamlpatch.Document, service *mapping.Service, op yamlpatch.Operation, path []string) (yamlpatch.Operation, bool) {
 	last := len(path) - 1
 	if path[last] != "-" || last == 0 || slices.Contains(lists, path[last-1]) || isList(doc, path[:last]) {
 		return op, false
@@ -261,7 +273,7 @@ func settleList(doc *yamlpatch.Document, service *mapping.Service, op yamlpatch.
 	if alone, ok := doc.Value(path[:last]...); ok && string(alone) != "null" {
 		value = slices.Concat([]byte("["), alone, []byte(","), op.Value, []byte("]"))
 	}
-	return settle(doc, service, yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer(path[:last]...), Value: value}), true
+	return normalise(doc, service, yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer(path[:last]...), Value: value}), true
 }
 
 // byTemplate begins a part of a path that names an activity by its template, which the
@@ -319,9 +331,9 @@ func (s *Server) postText(r *http.Request) (any, error) {
 	})
 }
 
-// postTravel goes to another moment of the history: the one before or after, or the one
+// postGoTo goes to another revision of the history: the one before or after, or the one
 // that “to” names by its version.
-func (s *Server) postTravel(r *http.Request) (any, error) {
+func (s *Server) postGoTo(r *http.Request) (any, error) {
 	var in struct {
 		Version int  `json:"version"`
 		To      *int `json:"to"`
@@ -335,12 +347,12 @@ func (s *Server) postTravel(r *http.Request) (any, error) {
 			to = s.session.at + 1
 		}
 		if in.To != nil {
-			to = slices.IndexFunc(s.session.history, func(m moment) bool { return m.version == *in.To })
+			to = slices.IndexFunc(s.session.history, func(m revision) bool { return m.version == *in.To })
 		}
 		if to < 0 || to >= len(s.session.history) {
 			return failure{http.StatusUnprocessableEntity, "no-such-version", "there is nothing to go to in the history", ""}
 		}
-		s.session.travel(to)
+		s.session.goTo(to)
 		return nil
 	})
 }
@@ -387,11 +399,11 @@ func (s *Server) postDraft(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return s.change(in.Version, func() error {
-		text := s.session.left
+		text := s.session.unsavedBefore
 		if text == nil {
 			return failure{http.StatusUnprocessableEntity, "no-draft", "nothing was left unsaved", ""}
 		}
-		s.session.left = nil
+		s.session.unsavedBefore = nil
 		if in.Take {
 			s.session.change("left unsaved before", text)
 		} else {

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"claimsheet/importer/safefile"
 )
 
 // JobKind is what a job does.
@@ -72,10 +74,27 @@ func (s *Server) postJob(r *http.Request) (any, error) {
 	})
 }
 
+const (
+	jobFolders = "claimsheet-studio-*"
+	leftFor    = 7 * 24 * time.Hour
+)
+
+// removeLeft removes the folders of jobs whose sessions were killed long ago: they hold
+// personal data.
+func removeLeft() {
+	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), jobFolders))
+	for _, folder := range folders {
+		if info, err := os.Lstat(folder); err == nil && info.IsDir() && safefile.Ours(info) && time.Since(info.ModTime()) > leftFor {
+			_ = os.RemoveAll(folder)
+		}
+	}
+}
+
 // start starts a job. The caller holds the lock.
 func (s *Server) start(kind JobKind) error {
 	if s.folder == "" {
-		folder, err := os.MkdirTemp("", "claimsheet-studio-*") // 0700
+		removeLeft()
+		folder, err := os.MkdirTemp("", jobFolders) // 0700
 		if err != nil {
 			return err
 		}

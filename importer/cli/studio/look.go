@@ -124,7 +124,7 @@ func getColumn(v view, r *http.Request) (any, error) {
 	}
 	if v.bound != nil {
 		if target := v.bound.target(c, r.URL.Query().Get("path")); target >= 0 {
-			err = v.read(r.Context(), c, target, values)
+			err = v.addMeanings(r.Context(), c, target, values)
 		}
 	}
 	return map[string]any{"values": values, "more": more}, err
@@ -150,10 +150,10 @@ func (v view) cells(ctx context.Context, c *column, do func(cell.Record, string)
 	return nil
 }
 
-// read adds what a target makes of the texts of a column, each by the first row in which
-// the target takes it. Where a target is made of several cells, no text has a meaning of
-// its own.
-func (v view) read(ctx context.Context, c *column, target int, values []valueJSON) error {
+// addMeanings adds what a target makes of the texts of a column, each by the first row in
+// which the target takes it. Where a target is made of several cells, no text has a
+// meaning of its own.
+func (v view) addMeanings(ctx context.Context, c *column, target int, values []valueJSON) error {
 	if !v.bound.targets[target].OneCell {
 		return nil
 	}

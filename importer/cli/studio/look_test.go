@@ -289,16 +289,19 @@ func TestChoices(t *testing.T) {
 	expect(t, "the question", st.at("mapping", "questions", 0, "text"), "what name?")
 	st = b.post("/api/decide", 200, "version", 1, "line", 1)
 	expect(t, "the text", st.at("mapping", "text"), "name: x\n")
-	st = b.post("/api/sheet", 200, "version", 2, "name", "", "headerRow", 2)
+	b.post("/api/text", 200, "version", 2, "text", "name: \"x # DECIDE: what?\"\n")
+	b.post("/api/decide", 422, "version", 3, "line", 1) // it is a part of the name
+	b.post("/api/undo", 200, "version", 3)
+	st = b.post("/api/sheet", 200, "version", 4, "name", "", "headerRow", 2)
 	expect(t, "the text", st.at("mapping", "text"), "name: x\nsheet:\n  header_row: 2\n")
 	st = b.until("the columns", func(st reply) bool { return st.at("columns", 1) != nil })
 	expect(t, "shared", st.at("columns", 1, "shared"), true)
-	st = b.post("/api/ignore", 200, "version", 3, "column", "C", "ignored", true)
+	st = b.post("/api/ignore", 200, "version", 5, "column", "C", "ignored", true)
 	expect(t, "ignored B", st.at("columns", 1, "ignored"), false)
 	expect(t, "ignored C", st.at("columns", 2, "ignored"), true)
-	st = b.post("/api/ignore", 200, "version", 4, "column", "A", "ignored", true)
+	st = b.post("/api/ignore", 200, "version", 6, "column", "A", "ignored", true)
 	expect(t, "the text", st.at("mapping", "text"), "name: x\nsheet:\n  header_row: 2\n# ignored: column C\n# ignored: No\n")
-	st = b.post("/api/ignore", 200, "version", 5, "column", "C", "ignored", false)
+	st = b.post("/api/ignore", 200, "version", 7, "column", "C", "ignored", false)
 	expect(t, "the text", st.at("mapping", "text"), "name: x\nsheet:\n  header_row: 2\n# ignored: No\n")
 }
 

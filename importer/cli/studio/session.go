@@ -19,25 +19,25 @@ import (
 // session is the text of a mapping with its history, and what is known of its file.
 type session struct {
 	path    string
-	history []moment // at least one
-	at      int      // the moment that is now
-	version int      // counts the changes, undo and redo included
+	history []revision // at least one
+	at      int        // the revision that is now
+	version int        // counts the changes, undo and redo included
 
-	file     []byte // as it was last read or saved; nil when there was none
-	begin    []byte // the text when the session began, for the diff
-	autosave string // "" for none
-	left     []byte // the text that an earlier session left unsaved; nil for none
+	file          []byte // as it was last read or saved; nil when there was none
+	begin         []byte // the text when the session began, for the diff
+	autosave      string // "" for none
+	unsavedBefore []byte // the text that an earlier session left unsaved; nil for none
 }
 
-// moment is a text of the history.
-type moment struct {
+// revision is a text of the history.
+type revision struct {
 	label   string // what was done to come here
 	version int    // of the session, when it was done
 	text    []byte
 }
 
-// mostMoments bounds the history; the oldest moments but the first are forgotten.
-const mostMoments = 500
+// mostRevisions bounds the history; the oldest moments but the first are forgotten.
+const mostRevisions = 500
 
 func (s *session) open(o Options) error {
 	s.path, s.autosave = o.Mapping, o.Autosave
@@ -51,8 +51,8 @@ func (s *session) open(o Options) error {
 		text, label = o.Proposed, "proposed from the sheet"
 	}
 	s.begin, s.version = text, 1
-	s.history = []moment{{label, 1, text}}
-	s.left = s.readAutosave()
+	s.history = []revision{{label, 1, text}}
+	s.unsavedBefore = s.readAutosave()
 	return nil
 }
 
@@ -96,16 +96,16 @@ func (s *session) onDisk() string {
 // change makes a text the present one; what was undone is forgotten.
 func (s *session) change(label string, text []byte) {
 	s.version++
-	s.history = append(s.history[:s.at+1], moment{label, s.version, text})
-	if len(s.history) > mostMoments {
+	s.history = append(s.history[:s.at+1], revision{label, s.version, text})
+	if len(s.history) > mostRevisions {
 		s.history = append(s.history[:1], s.history[2:]...)
 	}
 	s.at = len(s.history) - 1
 	s.keep()
 }
 
-// travel goes to another moment of the history.
-func (s *session) travel(to int) {
+// goTo goes to another revision of the history.
+func (s *session) goTo(to int) {
 	s.at = to
 	s.version++
 	s.keep()
@@ -201,7 +201,7 @@ type unsaved struct {
 // saved. A text that an earlier session left stays until it is decided about. Where
 // nothing can be written, nothing is kept.
 func (s *session) keep() {
-	if s.autosave == "" || s.left != nil {
+	if s.autosave == "" || s.unsavedBefore != nil {
 		return
 	}
 	if !s.dirty() || s.file == nil && bytes.Equal(s.text(), s.begin) { // what was proposed can be proposed again

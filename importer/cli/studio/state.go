@@ -33,15 +33,15 @@ type stateJSON struct {
 }
 
 type mappingJSON struct {
-	Path     string        `json:"path"`
-	Exists   bool          `json:"exists"`
-	Dirty    bool          `json:"dirty"`
-	OnDisk   string        `json:"onDisk"` // same, changed or gone
-	Text     string        `json:"text"`
-	Problems []problemJSON `json:"problems"`
-	Warnings []problemJSON `json:"warnings"`
-	History  []momentJSON  `json:"history"`
-	At       int           `json:"at"`
+	Path     string         `json:"path"`
+	Exists   bool           `json:"exists"`
+	Dirty    bool           `json:"dirty"`
+	OnDisk   string         `json:"onDisk"` // same, changed or gone
+	Text     string         `json:"text"`
+	Problems []problemJSON  `json:"problems"`
+	Warnings []problemJSON  `json:"warnings"`
+	History  []revisionJSON `json:"history"`
+	At       int            `json:"at"`
 
 	Questions []questionJSON `json:"questions"` // of a first mapping, not answered yet
 	Draft     bool           `json:"draft"`     // an earlier session left something unsaved
@@ -54,7 +54,7 @@ type questionJSON struct {
 	Path string `json:"path"`
 }
 
-type momentJSON struct {
+type revisionJSON struct {
 	Label   string `json:"label"`
 	Version int    `json:"version"`
 }
@@ -199,15 +199,15 @@ func (s *Server) state() stateJSON {
 		Version: s.session.version, Progress: s.progress, Commands: s.options.Commands,
 		Mapping: mappingJSON{
 			Path: s.session.path, Exists: s.session.file != nil, Dirty: s.session.dirty(), OnDisk: s.session.onDisk(),
-			Text: string(s.session.text()), Problems: a.show(a.problems), Warnings: a.show(a.warnings), History: []momentJSON{},
-			At: s.session.at, Draft: s.session.left != nil,
+			Text: string(s.session.text()), Problems: a.show(a.problems), Warnings: a.show(a.warnings), History: []revisionJSON{},
+			At: s.session.at, Draft: s.session.unsavedBefore != nil,
 		},
 		Campaign: campaignJSON{Name: a.mapping.Name.Text, API: a.mapping.API.Text, Templates: "none"},
 		Sheets:   s.sheets(),
 	}
 	st.Mapping.Questions = questions(a.doc, a.text)
 	for _, m := range s.session.history {
-		st.Mapping.History = append(st.Mapping.History, momentJSON{m.label, m.version})
+		st.Mapping.History = append(st.Mapping.History, revisionJSON{m.label, m.version})
 	}
 	if service := s.options.Service; service != nil {
 		st.Campaign.Environment, st.Campaign.Templates = service.Environment, "service"
