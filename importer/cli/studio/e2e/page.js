@@ -20,6 +20,14 @@
 		&& (wanted.endsWith('…') ? name(e).startsWith(wanted.slice(0, -1)) : name(e) === wanted));
 	const isDisabled = (e) => e.disabled || e.getAttribute('aria-disabled') === 'true';
 	const names = (kind, within) => [...document.querySelectorAll(within ? `:is(${within}) :is(${kinds[kind]})` : kinds[kind])].filter(isSeen).map(name);
+	let waiting = 0; // for answers of the server, other than news of its state
+	const fetched = window.fetch;
+	window.fetch = (url, request) => {
+		if (String(url).includes('/api/state')) return fetched(url, request);
+		waiting++;
+		return fetched(url, request).finally(() => { waiting--; });
+	};
+	const isQuiet = () => waiting === 0 && !document.querySelector('header.top progress');
 	const frame = () => new Promise((done) => requestAnimationFrame(done));
 	window.studioTest = {
 		all, name, names,
@@ -32,17 +40,18 @@
 				await new Promise((done) => setTimeout(done, 30));
 			}
 		},
-		// point scrolls the found thing into view and returns where to click: a place at which nothing else lies over it.
+		// point scrolls the found thing into view and returns where to click, when the page has come to rest and nothing else lies over it.
 		async point() {
 			const e = window.studioFound;
 			e.scrollIntoView({ block: 'center', inline: 'center' });
-			for (let before = '', n = 0; n < 60 && e.isConnected; n++) {
+			for (let before = '', n = 0; n < 600 && e.isConnected; n++) {
 				await frame();
 				const target = e.matches('input[type=radio], input[type=checkbox]') && e.labels[0] || e, r = target.getClientRects()[0];
 				if (!r) return null;
 				const x = r.left + r.width / 2, y = r.top + r.height / 2, at = document.elementFromPoint(x, y);
-				if (before === x + ' ' + y && at && (target.contains(at) || e.contains(at))) return [x, y];
-				before = x + ' ' + y;
+				if (!isQuiet()) before = '';
+				else if (before === x + ' ' + y && at && (target.contains(at) || e.contains(at))) return [x, y];
+				else before = x + ' ' + y;
 			}
 			return null;
 		},
