@@ -24,7 +24,7 @@ func messyRow(n int) []string {
 	first := person("Margaret", "Oluwaseun", "Siân", "D'Arcy", "Priya", "Kasia", "Tom")
 	last := person("O'Neill", "Griffiths", "MacDonald", "Patel", "Nowak")
 	born := fmt.Sprintf("%02d/%02d/19%02d", 1+lead*7%28, 1+lead*5%12, 50+lead*3%49)
-	mobile := fmt.Sprintf("07700 900%03d", 100+lead)
+	mobile := fmt.Sprintf("07700 900%03d", 100+lead%900)
 	switch lead {
 	case 3:
 		born = "31/02/1984"

@@ -23,6 +23,7 @@ var (
 	patience       = flag.Duration("patience", time.Minute, "how `LONG` the page may take for a step; it costs nothing when the page is right")
 	updatePictures = flag.Bool("update-pictures", false, "make the pictures of docs/studio.md again")
 	everyWindow    = flag.Bool("every-window", false, "look at every view in light and dark in each width, not only in one of them")
+	rows           = flag.Int("rows", 0, "open a sheet of so many rows, and print how long that takes")
 	update         = flag.Bool("update", false, "write the golden mappings again")
 )
 
