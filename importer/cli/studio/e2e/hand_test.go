@@ -149,7 +149,16 @@ func (h hand) click(kind, name, within string) {
 		h.find(kind, name, within)
 		if at := ask[[]float64](h.browser, "point()"); len(at) == 2 {
 			h.do(chromedp.MouseClickXY(at[0], at[1]))
-			return
+			if kind == "option" || kind == "select" {
+				return // they act when the button goes down, and give no click
+			}
+			switch hit := ask[string](h.browser, "hit()"); hit {
+			case "found":
+				return
+			case "":
+			default:
+				h.t.Fatalf("the click for the %s %q hit %q", kind, name, hit)
+			}
 		}
 	}
 	h.t.Fatalf("the %s %q cannot be clicked", kind, name)

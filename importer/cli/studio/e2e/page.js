@@ -43,18 +43,23 @@
 		// point scrolls the found thing into view and returns where to click, when the page has come to rest and nothing else lies over it.
 		async point() {
 			const e = window.studioFound;
+			window.studioHit = '';
+			document.addEventListener('click', (click) => { window.studioHit = (e.labels?.[0] || e).contains(click.target) || e.contains(click.target) ? 'found' : name(click.target); },
+				{ capture: true, once: true });
 			e.scrollIntoView({ block: 'center', inline: 'center' });
-			for (let before = '', n = 0; n < 600 && e.isConnected; n++) {
+			for (let before = '', since = 0, n = 0; n < 600 && e.isConnected; n++) {
 				await frame();
 				const target = e.matches('input[type=radio], input[type=checkbox]') && e.labels[0] || e, r = target.getClientRects()[0];
 				if (!r) return null;
 				const x = r.left + r.width / 2, y = r.top + r.height / 2, at = document.elementFromPoint(x, y);
-				if (!isQuiet()) before = '';
-				else if (before === x + ' ' + y && at && (target.contains(at) || e.contains(at))) return [x, y];
-				else before = x + ' ' + y;
+				if (!isQuiet() || before !== x + ' ' + y) since = Date.now();
+				else if (Date.now() - since > 150 && at && (target.contains(at) || e.contains(at))) return [x, y]; // nobody clicks sooner
+				before = x + ' ' + y;
 			}
 			return null;
 		},
+		// hit says what the click hit that followed point; '' when it hit nothing that was still there.
+		hit: () => window.studioHit,
 		// focus says where the focus is: the found thing, or what else; and what is wrong with how it shows.
 		focus() {
 			const e = document.activeElement, found = window.studioFound;

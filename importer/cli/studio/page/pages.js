@@ -6,7 +6,7 @@ import { get } from './api.js';
 /** @typedef {{column: string, code: string, message: string, hint?: string}} Mark what is wrong with a cell, or worth a look; column is '' for the row */
 /** @typedef {{row: number, table: number, client: number, skipped?: string, cells: string[], problems: Mark[], warnings: Mark[]}} Row */
 
-export const pageSize = 100;
+const pageSize = 100;
 const mostPages = 40;
 
 /** The rows of one filter, of one version of the mapping. */

@@ -10,16 +10,16 @@ import { mistake, number, percent } from './words.js';
  * A bar with parts of a whole. It is only drawn; the words beside it say the same.
  * @param {{parts: [string, number][], whole: number}} props
  */
-export function Bar({ parts, whole }) {
+function Bar({ parts, whole }) {
 	return html`<span class="bar" aria-hidden="true">${parts.map(([kind, n]) => n > 0 && html`
 		<span key=${kind} class=${'part ' + kind} style=${{ width: Math.max(1.5, (n / Math.max(1, whole)) * 100) + '%' }}></span>`)}</span>`;
 }
 
 /**
  * The verdict over all cells: a bar, the counts, and the worst mistakes with an example.
- * @param {{usable?: number, trouble?: number, empty?: number, problems?: import('./types.js').Trouble[], warnings?: import('./types.js').Trouble[], short?: boolean}} props
+ * @param {{usable?: number, trouble?: number, empty?: number, problems?: import('./types.js').Trouble[], warnings?: import('./types.js').Trouble[]}} props
  */
-export function Verdict({ usable = 0, trouble = 0, empty = 0, problems = [], warnings = [], short = false }) {
+export function Verdict({ usable = 0, trouble = 0, empty = 0, problems = [], warnings = [] }) {
 	const whole = usable + trouble + empty;
 	if (!whole) return html`<span class="faint">nothing read yet</span>`;
 	const worst = problems[0];
@@ -27,11 +27,10 @@ export function Verdict({ usable = 0, trouble = 0, empty = 0, problems = [], war
 		<${Bar} whole=${whole} parts=${[['good', usable], ['bad', trouble], ['none', empty]]} />
 		<span>${trouble
 			? html`<span class="bad-text">${number(trouble)} in trouble</span>
-				${worst && !short && html`<span class="faint"> ${mistake(worst)}${worst.example && html`: <q class="cell">${worst.example}</q>`}
+				${worst && html`<span class="faint"> ${mistake(worst)}${worst.example && html`: <q class="cell">${worst.example}</q>`}
 				</span>`}`
 			: html`<span class="good-text">all usable</span>`}
-			${warnings.map((w) => html` <span class="warn-text">${number(w.count)} to look at: ${mistake(w)}${w.example && html`: <q class="cell">${w.example}</q>`}</span>`)}
-			${short && html`<span class="faint"> of ${number(whole)}</span>`}</span>
+			${warnings.map((w) => html` <span class="warn-text">${number(w.count)} to look at: ${mistake(w)}${w.example && html`: <q class="cell">${w.example}</q>`}</span>`)}</span>
 	</div>`;
 }
 
@@ -43,9 +42,9 @@ export function Filled({ filled, rows }) {
 /** A mark with words, such as “required”. @param {{kind?: string, children?: any}} props */
 export const Chip = ({ kind = '', children }) => html`<span class=${'chip ' + kind}>${children}</span>`;
 
-/** A list of problems; each leads to its place. @param {{list: import('./types.js').Problem[], empty?: string}} props */
-export function Problems({ list, empty }) {
-	if (!list.length) return empty ? html`<p class="faint">${empty}</p>` : null;
+/** A list of problems; each leads to its place. @param {{list: import('./types.js').Problem[]}} props */
+export function Problems({ list }) {
+	if (!list.length) return null;
 	return html`<ul class="problems">${list.map((p) => html`<li>
 		<p>${p.message}</p>
 		${p.hint && html`<p class="faint">${p.hint}</p>`}
