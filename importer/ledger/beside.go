@@ -53,7 +53,7 @@ type eventCount struct {
 }
 
 func (c *eventCount) put(event int64) {
-	if event <= c.last {
+	if event <= c.last || c.path == "" {
 		return // nothing new, or a ledger that is behind and was not accepted
 	}
 	c.last = event

@@ -19,7 +19,8 @@ func (l *Ledger) Definition(ctx context.Context, environment, mapping string) (d
 // It replaces what was stored before, and is durable when it returns.
 func (l *Ledger) SetDefinition(environment, mapping, definition string) error {
 	return l.submit(true, func(t *transaction) error {
-		return t.exec(`INSERT OR REPLACE INTO definitions (environment, mapping, definition) VALUES (?, ?, ?)`, environment, mapping, definition)
+		return t.exec(`INSERT INTO definitions (environment, mapping, definition) VALUES (?, ?, ?)
+			ON CONFLICT (environment, mapping) DO UPDATE SET definition = excluded.definition`, environment, mapping, definition)
 	})
 }
 
@@ -70,7 +71,7 @@ func (l *Ledger) HasSteps(ctx context.Context, environment, mapping, prefix stri
 	err = l.read.QueryRowContext(ctx, `
 		SELECT EXISTS (SELECT 1 FROM steps s
 			WHERE `+ofEnvironment+` AND s.mapping = (SELECT id FROM names WHERE name = ?) AND `+created+`
-				AND substr(s.step, 1, length(?)) = ?)`,
+				AND substr(s.step, 1, length(CAST(? AS TEXT))) = ?)`,
 		environment, mapping, prefix, prefix).Scan(&has)
 	return has, err
 }
@@ -97,7 +98,7 @@ func (l *Ledger) Knows(ctx context.Context, environment string) (bool, error) {
 func (l *Ledger) KnownClients(ctx context.Context, environment string, most int) (n int, err error) {
 	err = l.read.QueryRowContext(ctx, `
 		SELECT count(*) FROM (SELECT DISTINCT c.id FROM environments e JOIN clients c ON c.environment = e.id JOIN steps s ON s.client = c.id
-			WHERE e.name = ? AND (s.attempts > 0 OR s.state <> 3) LIMIT ?)`,
+			WHERE e.name = ? AND (s.attempts > 0 OR s.state <> 3) LIMIT ?) known`,
 		environment, most).Scan(&n)
 	return n, err
 }
@@ -133,7 +134,8 @@ func (l *Ledger) Moved(ctx context.Context, address string) (service string, ok 
 
 func (l *Ledger) set(environment, name, value string) error {
 	return l.submit(true, func(t *transaction) error {
-		return t.exec(`INSERT OR REPLACE INTO settings (environment, name, value) VALUES (?, ?, ?)`, environment, name, value)
+		return t.exec(`INSERT INTO settings (environment, name, value) VALUES (?, ?, ?)
+			ON CONFLICT (environment, name) DO UPDATE SET value = excluded.value`, environment, name, value)
 	})
 }
 

@@ -409,7 +409,7 @@ func (l *Ledger) ClientsWithID(ctx context.Context, environment, id string) iter
 			SELECT id, client FROM steps INDEXED BY steps_shared
 			WHERE environment = (SELECT id FROM environments WHERE name = ?1) AND kind = 1 AND remote_id = ?2 AND state = 2 AND shared = 1
 		) s ON s.client = c.id
-		WHERE e.name = ?1 ORDER BY s.id`, environment, packID(id))
+		WHERE e.name = ?1 ORDER BY s.id`, environment, asID(id))
 }
 
 // Unsettled is a step that is uncertain or parked.
@@ -476,7 +476,7 @@ func (l *Ledger) IDs(ctx context.Context, environment, kind string, n int) ([]st
 // run that was killed. The one that was requested first comes first.
 func (l *Ledger) UndecidedClients(ctx context.Context, environment string) iter.Seq2[Step, error] {
 	return stream(ctx, l.read, l.scanStep, undecided+`AND s.kind = 1
-		ORDER BY iif(s.sent_event > 0, s.sent_event, s.event), s.event`, environment)
+		ORDER BY CASE WHEN s.sent_event > 0 THEN s.sent_event ELSE s.event END, s.event`, environment)
 }
 
 // WasUnsettled reports whether a number is or was that of an Unsettled.

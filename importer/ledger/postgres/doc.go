@@ -1,0 +1,2 @@
+// Package postgres keeps a ledger in PostgreSQL.
+package postgres
