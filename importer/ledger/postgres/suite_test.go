@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/ledgertest"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/ledger/postgres/pgtest"
@@ -27,10 +28,10 @@ func TestStore(t *testing.T) {
 		return a
 	}
 	ledgertest.Run(t, ledgertest.Opener{
-		Open: func(dir, place string) (ledgertest.Store, error) {
+		Open: func(dir, place string) (*ledger.Ledger, error) {
 			return postgres.Open(t.Context(), address(dir, place), dir)
 		},
-		OpenReadOnly: func(dir, place string) (ledgertest.Store, error) {
+		OpenReadOnly: func(dir, place string) (*ledger.Ledger, error) {
 			return postgres.OpenReadOnly(t.Context(), address(dir, place), dir)
 		},
 		Lock: func(dir, place string) (func(), error) {

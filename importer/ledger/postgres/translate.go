@@ -18,7 +18,7 @@ var translated sync.Map
 var words = strings.NewReplacer(
 	"c.client GLOB '*[^ -~]*'", "c.client ~ '[^ -~]'",
 	"char(1114111)", "chr(1114111)",
-	" CROSS JOIN ", " JOIN ", // SQLite is told the order
+	"CROSS JOIN", "JOIN", // SQLite is told the order
 )
 
 // indexedBy names the index that SQLite is to use. PostgreSQL chooses itself.
