@@ -337,7 +337,7 @@ func (r *importRun) load(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if r.places, err = emergency.Places(r.ledger.path(), r.sheets[0].target.path); err != nil {
+	if r.places, err = emergency.Places(r.ledger.place.file(), r.sheets[0].target.path); err != nil {
 		return err
 	}
 	if r.options.dryRun {
@@ -409,6 +409,9 @@ func (r *importRun) notices() (problem.List, error) {
 func (r *importRun) openLedger() error {
 	r.ledger = &ledgerSession{session: r.session, where: r.options.where, run: r.run, dryRun: r.options.dryRun,
 		acceptOlder: r.options.newLedger}
+	if err := r.ledger.find(context.Background()); err != nil {
+		return err
+	}
 	if r.options.dryRun {
 		if err := r.ledger.openReadOnly(); err != nil {
 			return err

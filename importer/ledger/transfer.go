@@ -57,7 +57,7 @@ type Transferred struct {
 func Transfer(ctx context.Context, from, to *Ledger, progress Progress) (done Transferred, err error) {
 	if has, err := from.hasTracked(ctx); err != nil || !has {
 		if err == nil {
-			err = problem.At(problem.Where{File: from.path}, "ledger-old", "the ledger is of an earlier version of Claimsheet").Hinted("Run claimsheet settle --list once, which brings it to the present version.")
+			err = problem.At(problem.Where{File: from.path}, "ledger-old", "the ledger is of an earlier version of Claimsheet").Hinted("Run claimsheet settle once, which brings it to the present version.")
 		}
 		return done, err
 	}

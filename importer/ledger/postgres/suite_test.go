@@ -1,9 +1,10 @@
+//go:build linux
+
 package postgres_test
 
 import (
 	"fmt"
 	"hash/fnv"
-	"os"
 	"testing"
 
 	"claimsheet/importer/ledger"
@@ -11,8 +12,6 @@ import (
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/ledger/postgres/pgtest"
 )
-
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 // TestStore holds a ledger in PostgreSQL to what every store of steps promises.
 func TestStore(t *testing.T) {

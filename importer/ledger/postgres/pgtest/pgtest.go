@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package pgtest starts a PostgreSQL server for tests, from Debian's package: on a Unix
 // socket in a temporary folder, without TCP.
 package pgtest
@@ -5,6 +7,7 @@ package pgtest
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"os/exec"
@@ -25,8 +28,10 @@ import (
 type Server struct {
 	bin, data, sockets string
 	settings           []string
+	shared             bool // it removes its folder when it ends
 	mu                 sync.Mutex
 	process            *exec.Cmd
+	stop               io.Closer // ends the process
 	ledgers            atomic.Int64
 }
 
@@ -50,27 +55,17 @@ var shared struct {
 }
 
 // Shared returns the server that the tests of a process share, which does not wait for
-// the disk. It is skipped where PostgreSQL is not installed. Main ends it.
+// the disk. It ends with the process. A test is skipped where PostgreSQL is not installed.
 func Shared(t testing.TB) *Server {
 	t.Helper()
-	shared.once.Do(func() { shared.server, shared.err = start("fsync=off", "full_page_writes=off") })
+	shared.once.Do(func() { shared.server, shared.err = start(true, "fsync=off", "full_page_writes=off") })
 	return usable(t, shared.server, shared.err)
-}
-
-// Main is for TestMain of the packages that use Shared: it runs the tests and ends the
-// server.
-func Main(m *testing.M) int {
-	code := m.Run()
-	if shared.server != nil {
-		shared.server.remove()
-	}
-	return code
 }
 
 // Own starts a server for one test, which ends it. It waits for the disk.
 func Own(t testing.TB) *Server {
 	t.Helper()
-	s, err := start()
+	s, err := start(false)
 	s = usable(t, s, err)
 	t.Cleanup(s.remove)
 	return s
@@ -90,16 +85,16 @@ func usable(t testing.TB, s *Server, err error) *Server {
 }
 
 // start makes a cluster and starts its server.
-func start(settings ...string) (*Server, error) {
+func start(shared bool, settings ...string) (*Server, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(found) == 0 {
 		return nil, errMissing
 	}
-	folder, err := os.MkdirTemp("", "pgtest-") // short: a socket's path has at most 107 bytes
+	folder, err := os.MkdirTemp("/tmp", "pgtest-") // short, because a socket's path has at most 107 bytes, and open to the server's user
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{bin: filepath.Dir(slices.Max(found)), data: filepath.Join(folder, "data"), sockets: folder, settings: settings}
+	s := &Server{bin: filepath.Dir(slices.Max(found)), data: filepath.Join(folder, "data"), sockets: folder, settings: settings, shared: shared}
 	if err := s.initialise(); err != nil {
 		os.RemoveAll(folder)
 		return nil, err
@@ -139,11 +134,18 @@ func account() *syscall.Credential {
 }
 
 func (s *Server) command(name string, args ...string) *exec.Cmd {
-	c := exec.Command(filepath.Join(s.bin, name), args...)
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(s.bin, name)
+	}
+	c := exec.Command(name, args...)
 	c.Dir = s.sockets
 	c.SysProcAttr = &syscall.SysProcAttr{Credential: account()}
 	return c
 }
+
+// untilEOF runs a program until its own input ends, as it does when the test's process
+// has ended, however it did. Then it removes the folder that is its name, if that is one.
+const untilEOF = `"$@" & server=$!; read -r _; kill -QUIT $server; wait $server; [ ! -d "$0" ] || rm -rf "$0"`
 
 // Start starts the server, and returns when it takes connections.
 func (s *Server) Start() error {
@@ -154,12 +156,19 @@ func (s *Server) Start() error {
 		return err
 	}
 	defer log.Close()
-	args := []string{"-D", s.data, "-k", s.sockets, "-c", "listen_addresses=", "-c", "max_connections=200", "-c", "shared_buffers=32MB", "-c", "autovacuum_naptime=3600"}
+	left := "-"
+	if s.shared {
+		left = s.sockets
+	}
+	args := []string{"-c", untilEOF, left, filepath.Join(s.bin, "postgres"), "-D", s.data, "-k", s.sockets, "-c", "listen_addresses=", "-c", "max_connections=200", "-c", "shared_buffers=32MB", "-c", "autovacuum_naptime=3600"}
 	for _, setting := range s.settings {
 		args = append(args, "-c", setting)
 	}
-	process := s.command("postgres", args...)
+	process := s.command("/bin/sh", args...)
 	process.Stdout, process.Stderr = log, log
+	if s.stop, err = process.StdinPipe(); err != nil {
+		return err
+	}
 	if err := process.Start(); err != nil {
 		return err
 	}
@@ -176,21 +185,17 @@ func (s *Server) Start() error {
 
 // Stop ends the server at once, as a crash does: without writing what is in its memory.
 func (s *Server) Stop() {
-	s.end(syscall.SIGQUIT)
-}
-
-func (s *Server) end(signal os.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.process != nil {
-		_ = s.process.Process.Signal(signal)
+		_ = s.stop.Close()
 		_ = s.process.Wait()
 		s.process = nil
 	}
 }
 
 func (s *Server) remove() {
-	s.end(syscall.SIGQUIT)
+	s.Stop()
 	_ = os.RemoveAll(s.sockets)
 }
 
