@@ -35,7 +35,7 @@ func (p *program) doctorCommand() *cli.Command {
 		Usage:       "try an environment: secrets, connection, authentication, templates, look-ups; sends GETs only",
 		UsageText:   "claimsheet doctor [-e ENVIRONMENT] [-m FILE]",
 		Description: doctorHelp,
-		Flags:       append(withMapping("the mapping `FILE` to check as well; default: none", placeFlags()), jsonFlag(), traceFlag()),
+		Flags:       append(withMapping("the mapping `FILE` to check as well; default: none", append(placeFlags(), ledgerFlag()...)), jsonFlag(), traceFlag()),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return problem.New("usage", "claimsheet doctor takes no arguments").Hinted("name the environment with -e")

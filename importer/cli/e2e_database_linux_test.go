@@ -76,8 +76,8 @@ func TestLedgerInDatabase(t *testing.T) {
 	if posts := s.mustRun(0).posts(); len(posts) > 0 {
 		t.Errorf("with the copy the run sends %v", posts)
 	}
-	s.must(0, "history", "--forget", "--yes", "c2@example.com")
-	s.must(0, "history", "--purge", "1d", "--yes")
+	s.must(0, "history", "--yes", "--forget", "c2@example.com")
+	s.must(0, "history", "--purge", "--older-than", "1d", "--yes")
 	for _, text := range []string{"canary-password", "search_path", "postgres@"} {
 		s.searchFor(printed, text)
 	}

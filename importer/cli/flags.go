@@ -85,10 +85,14 @@ func placeFlags() []cli.Flag {
 	}, under(placesCategory,
 		textFlag("environments", "", "the environments `FILE`; default: environments.yaml beside the mapping"),
 		textFlag("state", "", "the state `FOLDER`; default: .claimsheet beside the environments file"),
-		textFlag("ledger", "", "the `URL` of the PostgreSQL database that keeps the ledger, without a password, or a reference to it: env:NAME, file:PATH or cmd:PROGRAM ARG…; "+
-			"default: the environment's ledger, then a file in the state folder"),
 		templatesFlag(),
 	)...)
+}
+
+// ledgerFlag says where the ledger is.
+func ledgerFlag() []cli.Flag {
+	return under(placesCategory, textFlag("ledger", "", "the `URL` of the PostgreSQL database that keeps the ledger, without a password, or a reference to it: env:NAME, file:PATH or cmd:PROGRAM ARG…; "+
+		"default: the environment's ledger, then a file in the state folder"))
 }
 
 // withMapping returns placeFlags with another text for -m.
@@ -97,7 +101,7 @@ func withMapping(usage string, flags []cli.Flag) []cli.Flag {
 	return flags
 }
 
-// where reads the flags of placeFlags.
+// where reads the flags of placeFlags and ledgerFlag.
 func (p *program) where(c *cli.Context) load.Where {
 	where := load.Where{
 		Mapping: c.String("mapping"), Env: c.String("env"), Environments: c.String("environments"),

@@ -141,8 +141,8 @@ func (l *ledgerSession) checkWhole() error {
 // ledgerFlags are the flags of commands that work on the ledger without a sheet.
 // The mapping is only a place to look beside.
 func ledgerFlags() []cli.Flag {
-	return withMapping("the mapping `FILE`: the environments file and the state folder are beside it; default: mapping.yaml in this folder, or this folder",
-		placeFlags()[:4]) // all but the sandbox's reference data
+	return append(withMapping("the mapping `FILE`: the environments file and the state folder are beside it; default: mapping.yaml in this folder, or this folder",
+		placeFlags()[:4]), ledgerFlag()...) // all but the sandbox's reference data
 }
 
 // openEnvironmentOf chooses the environment of a command that works on the

@@ -40,7 +40,7 @@ func (p *program) runCommand() *cli.Command {
 		UsageText:    "claimsheet run [-m FILE] [-e ENVIRONMENT] [options] SHEET…",
 		BashComplete: offerFiles,
 		Description:  runHelp,
-		Flags: slices.Concat(placeFlags(), []cli.Flag{
+		Flags: slices.Concat(placeFlags(), ledgerFlag(), []cli.Flag{
 			textFlag("out", "o", "the results workbook's `FILE`, or for several sheets a folder; default: SHEET with .results.xlsx"),
 			switchFlag("yes", "in a terminal: do not ask before the first run of a mapping"),
 		}, runFlags(), under(unattendedCategory, archiveFlag())),
@@ -235,7 +235,7 @@ func (o runOptions) rerunCommand(workbooks ...string) []string {
 	where := o.where
 	if o.isRerun() {
 		where = o.typed
-	} else if found := (load.Where{Environments: where.Environments, State: where.State}); recordsFolder(where) == recordsFolder(found) {
+	} else if found := (load.Where{Environments: where.Environments, State: where.State, Ledger: where.Ledger}); recordsFolder(where) == recordsFolder(found) {
 		where = found
 	}
 	return commandWords(where, append([]string{"rerun"}, workbooks...)...)

@@ -57,7 +57,7 @@ type Transferred struct {
 func Transfer(ctx context.Context, from, to *Ledger, progress Progress) (done Transferred, err error) {
 	if has, err := from.hasTracked(ctx); err != nil || !has {
 		if err == nil {
-			err = problem.At(problem.Where{File: from.path}, "ledger-old", "the ledger is of an earlier version of Claimsheet").Hinted("Run claimsheet settle once, which brings it to the present version.")
+			err = problem.At(problem.Where{File: from.path}, "ledger-file", "the ledger is of an earlier version of Claimsheet").Hinted("Run claimsheet settle once, which brings it to the present version.")
 		}
 		return done, err
 	}
@@ -79,7 +79,7 @@ func Transfer(ctx context.Context, from, to *Ledger, progress Progress) (done Tr
 func (t *transaction) takeAll(ctx context.Context, source querier, done *Transferred, progress Progress) error {
 	empty, err := t.isEmpty(ctx)
 	if err == nil && !empty {
-		err = rejected{problem.At(problem.Where{File: t.path}, "ledger-not-empty", "the ledger is not empty").
+		err = rejected{problem.At(problem.Where{File: t.path}, "ledger-file", "the ledger is not empty").
 			Hinted("Name an empty database, another schema (search_path) or a new file: a copy never changes what is there.")}
 	}
 	if err != nil {

@@ -378,14 +378,14 @@ func reason(err error) error {
 }
 
 // serverError is what the server says.
-type serverError struct{ code, message string }
+type serverError struct{ state, message string }
 
-func (e serverError) Error() string { return fmt.Sprintf("%s (SQLSTATE %s)", e.message, e.code) }
+func (e serverError) Error() string { return fmt.Sprintf("%s (SQLSTATE %s)", e.message, e.state) }
 
-// isCode reports whether the server has answered with a code.
-func isCode(err error, code string) bool {
+// answers reports whether the server has answered with an SQLSTATE.
+func answers(err error, state string) bool {
 	said, ok := errors.AsType[serverError](err)
-	return ok && said.code == code
+	return ok && said.state == state
 }
 
 var (

@@ -180,7 +180,7 @@ func (a Address) own(ctx context.Context, conn *sql.Conn) error {
 			namespace, _, err = a.namespace(ctx, conn)
 		}
 	}
-	if isCode(err, insufficientPrivilege) {
+	if answers(err, insufficientPrivilege) {
 		return a.trouble(nil, "Let an administrator create the schema "+a.schema+" and give this user CREATE and USAGE on it; docs/scale.md has the commands.",
 			"there is no ledger yet, and this user may not create its schema: %v", err)
 	}
@@ -194,7 +194,7 @@ func (a Address) own(ctx context.Context, conn *sql.Conn) error {
 	if err == nil && version == 0 {
 		_, err = conn.ExecContext(ctx, "START TRANSACTION;\n"+schema+"\nEND;")
 	}
-	if isCode(err, insufficientPrivilege) {
+	if answers(err, insufficientPrivilege) {
 		return a.trouble(nil, "Give this user USAGE and CREATE on the schema "+a.schema+"; docs/scale.md has the commands.", "there is no ledger yet, and this user may not create its tables: %v", err)
 	}
 	if err != nil {
@@ -392,7 +392,7 @@ func (a Address) readable(ctx context.Context, db querier) (bool, error) {
 		return false, err
 	}
 	version, err := a.version(ctx, db)
-	if isCode(err, insufficientPrivilege) {
+	if answers(err, insufficientPrivilege) {
 		return false, a.trouble(nil, "Give this user USAGE on the schema "+a.schema+" and SELECT on its tables; docs/scale.md has the commands.", "this user may not read the ledger: %v", err)
 	}
 	return version > 0, err

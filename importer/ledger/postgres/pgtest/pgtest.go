@@ -199,10 +199,16 @@ func (s *Server) remove() {
 	_ = os.RemoveAll(s.sockets)
 }
 
-// Exec runs statements as the server's administrator, and returns what they print.
+// Exec is ExecIn in the database of the ledgers.
 func (s *Server) Exec(t testing.TB, text string) string {
 	t.Helper()
-	out, err := s.command("psql", "-h", s.sockets, "-U", "postgres", "-qAt", "-v", "ON_ERROR_STOP=1", "-c", text).CombinedOutput()
+	return s.ExecIn(t, "postgres", text)
+}
+
+// ExecIn runs statements in a database as the administrator, and returns what they print.
+func (s *Server) ExecIn(t testing.TB, database, text string) string {
+	t.Helper()
+	out, err := s.command("psql", "-h", s.sockets, "-U", "postgres", "-d", database, "-qAt", "-v", "ON_ERROR_STOP=1", "-c", text).CombinedOutput()
 	if err != nil {
 		t.Fatalf("psql: %v\n%s", err, out)
 	}
