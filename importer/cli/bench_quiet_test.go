@@ -36,13 +36,33 @@ func BenchmarkQuietNight(b *testing.B) {
 	}
 }
 
+// BenchmarkQuietNightBesideOthers measures a night with nothing new for any client, then
+// imports ten times as many other clients into the same ledger, and measures such a night
+// again. The metric cpu-ratio is the second night's processor time over the first's.
+func BenchmarkQuietNightBesideOthers(b *testing.B) {
+	for b.Loop() {
+		n := newQuietNights(b)
+		n.run(b)
+		alone := n.run(b)
+		sheet := n.sheet
+		n.sheet = filepath.Join(n.dir, "others.xlsx")
+		writeBenchSheet(b, n.sheet, *benchClients, 10**benchClients)
+		n.run(b)
+		n.sheet = sheet
+		beside := n.run(b)
+		b.ReportMetric(alone.processor.Seconds(), "alone-cpu-s")
+		b.ReportMetric(beside.processor.Seconds(), "beside-cpu-s")
+		b.ReportMetric(beside.processor.Seconds()/alone.processor.Seconds(), "cpu-ratio")
+	}
+}
+
 // quietNights is a folder with a sheet, a mapping and an environment.
 type quietNights struct{ program, dir, sheet string }
 
 func newQuietNights(b *testing.B) *quietNights {
 	dir := b.TempDir()
 	n := &quietNights{program: buildProgram(b), dir: dir, sheet: filepath.Join(dir, "leads.xlsx")}
-	writeBenchSheet(b, n.sheet, *benchClients)
+	writeBenchSheet(b, n.sheet, 0, *benchClients)
 	service, _ := startBenchService(b, "0ms")
 	write(b, filepath.Join(dir, "mapping.yaml"), benchMapping)
 	write(b, filepath.Join(dir, "environments.yaml"), "default: here\nenvironments: {here: {base_url: '"+service+"'}}\n")

@@ -87,6 +87,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Values[stateKey{}] = new(state)
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector would hold up the end of every process by a second
+			env.Setenv("GOGC", "400")                 // a process that begins then does not collect garbage
 			return copySamples(filepath.Join(env.WorkDir, "samples"))
 		},
 		Condition: func(cond string) (bool, error) {

@@ -23,6 +23,7 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -105,13 +106,16 @@ const stylePath = "/style.css"
 //go:embed *.html style.css
 var files embed.FS
 
-// templates are the pages, by name.
-var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"name":  func(p Person) string { return nameOf(p.Data) },
-	"value": shownValue,
-	"when":  shownTime,
-	"run":   runOf,
-}).ParseFS(files, "*.html"))
+// templates returns the pages, by name. They are parsed when the first page is asked
+// for, because most commands show none.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"name":  func(p Person) string { return nameOf(p.Data) },
+		"value": shownValue,
+		"when":  shownTime,
+		"run":   runOf,
+	}).ParseFS(files, "*.html"))
+})
 
 // Handler serves the pages.
 type Handler struct {
@@ -181,7 +185,7 @@ func (h *Handler) unknown(w http.ResponseWriter, r *http.Request) {
 // render writes a page.
 func (h *Handler) render(w http.ResponseWriter, status int, name string, data any) {
 	var page bytes.Buffer
-	if err := templates.ExecuteTemplate(&page, name, data); err != nil {
+	if err := templates().ExecuteTemplate(&page, name, data); err != nil {
 		http.Error(w, "the page cannot be shown: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
