@@ -102,13 +102,15 @@ func TestDatabaseStops(t *testing.T) {
 	s := newScene(t, stepThree, leads(12))
 	s.inDatabase(server, "limits: {concurrency: 4}")
 	var posts, late atomic.Int64
+	var gone atomic.Bool
 	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Method == "GET" {
 			return apitest.Fault{}
 		}
 		if posts.Add(1) == 20 {
 			server.Stop()
-		} else if posts.Load() > 20 {
+			gone.Store(true)
+		} else if gone.Load() {
 			late.Add(1)
 		}
 		return apitest.Fault{}
