@@ -131,10 +131,11 @@ func recordsFolder(where load.Where) string {
 func recordPlaces(ctx context.Context, where load.Where, state string) ([]ledgerPlace, error) {
 	places := []ledgerPlace{{folder: state}, {folder: statefolder.Sandbox(state)}}
 	s, err := load.OpenEnvironment(where)
-	defer s.Close()
 	if err != nil {
+		s.Close()
 		return places, nil // the environment may be the one of the run
 	}
+	defer s.Close()
 	place, err := placeOfLedger(ctx, where, s.Env, s.State)
 	if err == nil && place.server != nil {
 		places = append([]ledgerPlace{place}, places...)

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -401,5 +400,4 @@ var (
 		driver.StmtExecContext
 		driver.StmtQueryContext
 	} = (*stmt)(nil)
-	_ = sql.OpenDB
 )

@@ -111,7 +111,7 @@ func (a Address) Beside(folder string) string {
 	return filepath.Join(folder, "ledger-"+hex.EncodeToString(sum[:8]))
 }
 
-// pool are connections to the server. With one it is the one that writes.
+// pool are connections to the server, which only read or may write.
 func (a Address) pool(reads bool) *sql.DB {
 	config := a.config.Copy()
 	if reads {
