@@ -13,9 +13,32 @@ import (
 
 // request is the call that carries a step out.
 func (j *Job) request(step *mapping.Step, known ids) apiclient.Request {
-	routes := j.Service.Routes()
+	return requestOf(j.Service.Routes(), j.Service.LinkBody(), step, known)
+}
+
+// Preview returns the requests that would carry out a plan's steps, in their order, for
+// people to look at: “«id of …»” stands for each id that only the service's answers
+// give. linkBody is the body of a magic link, nil for none.
+func Preview(plan mapping.Plan, routes apiclient.Routes, linkBody json.RawMessage) []apiclient.Request {
+	known := ids{client: "«id of the client»", claims: map[string]string{}, contacts: map[string]string{}}
+	for i := range plan.Steps {
+		switch step := &plan.Steps[i]; step.Kind {
+		case mapping.ClaimStep:
+			known.claims[step.Key] = "«id of the claim " + step.Name + "»"
+		case mapping.ContactStep:
+			known.contacts[step.Key] = "«id of the contact " + step.Contact.Role + "»"
+		}
+	}
+	list := make([]apiclient.Request, len(plan.Steps))
+	for i := range plan.Steps {
+		list[i] = requestOf(routes, linkBody, &plan.Steps[i], known)
+	}
+	return list
+}
+
+func requestOf(routes apiclient.Routes, linkBody json.RawMessage, step *mapping.Step, known ids) apiclient.Request {
 	switch step.Kind {
-	case mapping.ClientStep:
+	case mapping.ClientStep, mapping.ContactStep:
 		return routes.CreateClient(clientBody(step.Fields), !step.NotAdministrator)
 	case mapping.ClaimStep:
 		claimants := []string{known.client}
@@ -27,7 +50,7 @@ func (j *Job) request(step *mapping.Step, known ids) apiclient.Request {
 		}
 		return routes.CreateClaim(cmp.Or(step.AdministratorID, known.contactID(step.Administrator)), claimants, step.Name)
 	case mapping.LinkStep:
-		return routes.CreateLink(known.client, j.Service.LinkBody())
+		return routes.CreateLink(known.client, linkBody)
 	}
 	return routes.CreateActivity(known.client, known.claims[step.Claim], activityOf(step.Activity))
 }

@@ -131,6 +131,10 @@ func (s *Survey) add(c client) {
 	s.groups.Add(number)
 }
 
+// Client returns the number of the client that a record of the sheets belongs to, 0 for
+// none; record counts from 0.
+func (s *Survey) Client(record int) int { return s.groups.Number(record) }
+
 // Has reports whether the sheet has a client.
 func (s *Survey) Has(who mapping.Identity) bool { return s.numbers[fingerprint(who)] > 0 }
 

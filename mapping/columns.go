@@ -141,7 +141,7 @@ func (b *Binding) Columns() int { return len(b.named) }
 const mostListed = 12
 
 // UnusedColumns warns of columns that have a header and that the mapping never uses,
-// in one warning for each sheet.
+// or ignores, in one warning for each sheet.
 func (b *Binding) UnusedColumns() problem.List {
 	tables := b.tables
 	if tables == nil {
@@ -151,7 +151,7 @@ func (b *Binding) UnusedColumns() problem.List {
 	for _, t := range tables {
 		var unused []string
 		for i := range t.sheet.Header {
-			if t.headers[i] != "" && !t.used[i] {
+			if t.headers[i] != "" && !t.used[i] && !b.mapping.Ignores(IgnoredName(t.sheet, i)) {
 				unused = append(unused, fmt.Sprintf("“%s” (%s)", t.sheet.ColumnLabel(i), cell.ColumnName(i)))
 			}
 		}

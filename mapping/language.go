@@ -20,6 +20,8 @@ type Mapping struct {
 	// checks the mapping, not for every run.
 	Cautions problem.List `json:"-"`
 
+	ignored []string // see Ignores; folded
+
 	Name      yamltree.Scalar // the scope of its claims and activities in the ledger
 	API       yamltree.Scalar // v1 or v2
 	ClaimType yamltree.Scalar // "" for none

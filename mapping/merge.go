@@ -79,7 +79,7 @@ func (v *boundValue) mergeTexts(items []fieldValue) (merged fieldValue, ok bool)
 
 // refused reports whether a filled cell could not be converted.
 func refused(items []fieldValue) bool {
-	return slices.ContainsFunc(items, func(it fieldValue) bool { return it.refused })
+	return slices.ContainsFunc(items, func(it fieldValue) bool { return it.refused != nil })
 }
 
 // agree reports whether two rows say the same. What makes no difference in a
@@ -113,7 +113,7 @@ func (it fieldValue) column(other fieldValue) int {
 			return it.source.Columns[i]
 		}
 	}
-	return it.source.from()
+	return it.source.From()
 }
 
 // conflicts reports the values on which rows differ. Every cell is a problem, so that
@@ -187,8 +187,8 @@ func someOf(places []problem.Where) string {
 	return text
 }
 
-// from returns the column that a value came from: the first that is filled.
-func (s Source) from() int {
+// From returns the column that a value came from: the first that is filled.
+func (s Source) From() int {
 	for i, text := range s.Texts {
 		if convert.FoldSpace(text) != "" {
 			return s.Columns[i]

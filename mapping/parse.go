@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
@@ -43,6 +45,9 @@ func Parse(file string, data []byte) (*Mapping, problem.List) {
 	m.Cautions = m.cautions()
 	m.Warnings = append(root.TypographicQuotes(file), m.orderWarnings()...)
 	m.Warnings = append(m.Warnings, openQuestions(file, data)...)
+	for _, found := range ignoredLine.FindAllSubmatch(data, -1) {
+		m.ignored = append(m.ignored, convert.FoldHeader(string(found[1])))
+	}
 	m.Warnings.Sort()
 	return m, p.problems
 }
@@ -75,6 +80,58 @@ func openQuestions(file string, data []byte) problem.List {
 	}
 	return problem.List{problem.At(first.In(file), "open-questions", "%s not answered", lines[0]).
 		Hinted("answer each, and delete its comment: until then the mapping holds a guess there")}
+}
+
+// ignoredLine matches a comment that leaves a column out on purpose.
+var ignoredLine = regexp.MustCompile(`(?m)^# ignored: (.*?)\r?$`)
+
+// Ignores reports whether the mapping leaves a column out on purpose: whether it has a
+// line “# ignored: NAME”. name is the column's IgnoredName.
+func (m *Mapping) Ignores(name string) bool {
+	return slices.Contains(m.ignored, convert.FoldHeader(name))
+}
+
+// IgnoredName is how a line “# ignored: …” names a column of a sheet: by its header, or by
+// its letters where the header is missing or not the only one of its name.
+func IgnoredName(sheet cell.Sheet, column int) string {
+	header := convert.FoldHeader(sheet.Header[column])
+	same := 0
+	for _, other := range sheet.Header {
+		if convert.FoldHeader(other) == header {
+			same++
+		}
+	}
+	if header == "" || same > 1 {
+		return "column " + cell.ColumnName(column)
+	}
+	return problem.OneLine(convert.FoldSpace(sheet.Header[column]))
+}
+
+// Ignore returns a mapping file with or without the line that leaves a column out on
+// purpose: behind the last such line, else at the end. name is the column's IgnoredName.
+func Ignore(file []byte, name string, ignored bool) []byte {
+	if !ignored {
+		var kept []byte
+		for line := range strings.SplitAfterSeq(string(file), "\n") {
+			found := ignoredLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+			if found == nil || convert.FoldHeader(found[1]) != convert.FoldHeader(name) {
+				kept = append(kept, line...)
+			}
+		}
+		return kept
+	}
+	eol, line := "\n", "# ignored: "+name
+	if bytes.Contains(file, []byte("\r\n")) {
+		eol = "\r\n"
+	}
+	if all := ignoredLine.FindAllIndex(file, -1); len(all) > 0 {
+		end := len(bytes.TrimSuffix(file[:all[len(all)-1][1]], []byte("\r")))
+		return slices.Concat(file[:end], []byte(eol+line), file[end:])
+	}
+	if len(file) > 0 && file[len(file)-1] != '\n' {
+		line = eol + line
+	}
+	return slices.Concat(file, []byte(line+eol))
 }
 
 // ToBeAgreed stands in a first mapping for the identifier of the workflow's template,

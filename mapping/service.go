@@ -274,14 +274,15 @@ func (m *Mapping) unlisted(name yamltree.Scalar, rule *ValueRule, template strin
 	return list
 }
 
-// noteUnlisted warns of a cell whose text is not among the options of its attribute. What
-// a table of values or a constant sends is warned of once, at the mapping.
-func (r *rowConverter) noteUnlisted(a *boundAttribute, it fieldValue) {
+// noteUnlisted warns of a cell whose text is not among the options of its attribute, and
+// returns the warning; nil for none. What a table of values or a constant sends is warned
+// of once, at the mapping.
+func (r *rowConverter) noteUnlisted(a *boundAttribute, it fieldValue) *problem.Problem {
 	text := it.value.Literal
 	if len(a.options) == 0 || text == "" || len(it.source.Columns) == 0 || a.value.conv.Values != nil || slices.Contains(a.options, text) {
-		return
+		return nil
 	}
-	sheet, column := &r.b.sheet, it.source.from()
+	sheet, column := &r.b.sheet, it.source.From()
 	expected, option := problem.Suggestion(text, a.options)+":", "OPTION"
 	if nearest, ok := nearestNew(text, a.options); ok {
 		expected, option = "did you mean “"+nearest+"”?", yamltree.Quote(nearest)
@@ -291,4 +292,5 @@ func (r *rowConverter) noteUnlisted(a *boundAttribute, it fieldValue) {
 		Hinted("%s write an option in the cell, or translate the text in the mapping: values: {TEXT: %s}", expected, option)
 	p.Seen, p.Warning = r.record.Cell(column).Shown, true
 	r.row.Warnings = append(r.row.Warnings, p)
+	return &p
 }

@@ -36,8 +36,9 @@ type boundValue struct {
 type fieldValue struct {
 	value   cell.Value
 	source  Source
-	refused bool
-	e164    string // the E.164 form of a Phone that is sent in another format; else ""
+	refused *problem.Problem // why the cell was refused; nil when it was not
+	doubt   *problem.Problem // a warning of the value; nil for none
+	e164    string           // the E.164 form of a Phone that is sent in another format; else ""
 }
 
 // read converts the row's cells. It does not report a required cell that is
@@ -61,7 +62,7 @@ func (v *boundValue) read(sheet *cell.Sheet, r cell.Record, texts []string) (fie
 	}
 	if refusal != nil {
 		p := refusal.Problem(sheet.At(at, r.Row), sheet.ColumnLabel(at), r.Cell(at))
-		return fieldValue{source: src, refused: true}, &p
+		return fieldValue{source: src, refused: &p}, &p
 	}
 	return fieldValue{value: value, source: src, e164: v.e164(in)}, nil
 }
@@ -102,12 +103,15 @@ func first(columns []int) int {
 	return columns[0]
 }
 
+// isOneCell reports whether the value is that of one cell: of its column, or of the first
+// of several that is filled.
+func (v *boundValue) isOneCell() bool { return v.constant == nil && v.text == nil && v.expr == nil }
+
 // sameReading reports whether two values are read from the same cells in the
 // same way, as a look-up and a field mostly are. Reading a phone number twice
 // is what takes the most time.
 func (v *boundValue) sameReading(other *boundValue) bool {
-	plain := func(v *boundValue) bool { return v.constant == nil && v.text == nil && v.expr == nil }
-	return plain(v) && plain(other) && slices.Equal(v.columns, other.columns) && v.foldCase == other.foldCase &&
+	return v.isOneCell() && other.isOneCell() && slices.Equal(v.columns, other.columns) && v.foldCase == other.foldCase &&
 		reflect.DeepEqual(v.conv, other.conv)
 }
 

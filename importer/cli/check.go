@@ -149,7 +149,7 @@ const mostCells = 10_000
 
 // checkedSheet is what the check found in the rows of a sheet.
 type checkedSheet struct {
-	look    *layout
+	look    *draft.HeaderWatch
 	dates   *draft.DateColumns
 	rows    int
 	invalid int
@@ -168,7 +168,7 @@ func (k *checkRun) checkRows(ctx context.Context, s *load.Session) error {
 	}
 	var wrong problem.List
 	for i, sheet := range sheets {
-		title, warnings := sheet.look.verdict()
+		title, warnings := sheet.look.Verdict(s.Mapping.Sheet.HeaderRowGiven)
 		k.warn(warnings...)
 		k.report.Checked.Rows += sheet.rows
 		if wrong = append(wrong, title...); len(title) > 0 {
@@ -203,14 +203,14 @@ func (k *checkRun) lookAtRows(ctx context.Context, s *load.Session) (sheets []*c
 		return nil, typed, nil
 	}
 	for _, src := range s.Sources {
-		sheets = append(sheets, &checkedSheet{look: newLayout(src.Sheet(), s.Mapping.Sheet), dates: draft.NewDateColumns(src.Sheet())})
+		sheets = append(sheets, &checkedSheet{look: draft.NewHeaderWatch(src.Sheet()), dates: draft.NewDateColumns(src.Sheet())})
 	}
 	rows, err := spool.NewRows(filepath.Dir(s.Sources[0].Input.Path), func(yield func(cell.Record, error) bool) {
 		for record, err := range s.Records() {
 			if err == nil {
 				sheet := sheets[record.Table]
 				sheet.rows++
-				sheet.look.see(record)
+				sheet.look.See(record)
 				sheet.dates.See(record)
 			}
 			if !yield(record, err) {

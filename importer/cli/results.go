@@ -14,6 +14,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
@@ -343,7 +344,7 @@ type runSummary struct {
 // snapshot returns what is kept of a workbook.
 func (r *importRun) snapshot(ctx context.Context, b reports.Book) (*reportSnapshot, error) {
 	event, err := r.ledger.ledger.LastEvent(ctx)
-	return &reportSnapshot{Event: event, Sheet: r.session.SheetOptions(), ClientIDHeader: b.ClientIDHeader,
+	return &reportSnapshot{Event: event, Sheet: load.SheetOptions(r.session.Mapping), ClientIDHeader: b.ClientIDHeader,
 		Facts: b.Facts, Binding: b.Binding, Notice: b.Notice, Problems: b.Problems}, err
 }
 

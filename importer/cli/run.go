@@ -483,7 +483,7 @@ func (r *importRun) takeSurvey(ctx context.Context) (err error) {
 	found, untyped := s.Binding.CheckTypes(r.survey.Typed)
 	console.PrintWarnings(r.Err, untyped)
 	for _, sheet := range r.sheets {
-		wrong, warnings := sheet.layout.verdict()
+		wrong, warnings := sheet.layout.Verdict(s.Mapping.Sheet.HeaderRowGiven)
 		found = append(found, wrong...)
 		console.PrintWarnings(r.Err, warnings)
 		if !s.Mapping.Sheet.SkipHidden {

@@ -13,7 +13,6 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
-	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
@@ -30,7 +29,7 @@ type sheetRun struct {
 	target target
 	rows   int // as the first pass counted them
 	hidden hiddenRows
-	layout *layout
+	layout *draft.HeaderWatch
 	widths reports.ColumnWidths
 	copies *reports.Places // where its cells will be in the results workbook; nil when none will be written
 	marked string          // the digest of its source, a results workbook, once that is marked as superseded
@@ -58,7 +57,7 @@ func (r *importRun) makeSheetRuns() error {
 		}
 		takenBy[safefile.Absolute(path)] = given
 		paths = append(paths, path)
-		r.sheets = append(r.sheets, &sheetRun{source: src, table: i, layout: newLayout(src.Sheet(), s.Mapping.Sheet),
+		r.sheets = append(r.sheets, &sheetRun{source: src, table: i, layout: draft.NewHeaderWatch(src.Sheet()),
 			target: target{path: path, format: o.format, dryRun: o.dryRun, ledger: r.ledger.ledger},
 			record: ledger.Run{
 				ID: id, Environment: r.scope, EnvironmentName: s.Env.Name,
@@ -122,7 +121,7 @@ func (s *sheetRun) see(record cell.Record) {
 	if s.copies != nil {
 		s.copies.Note(record)
 	}
-	s.layout.see(record)
+	s.layout.See(record)
 	if record.Hidden {
 		s.hidden.note(record.Row)
 	}
@@ -170,101 +169,6 @@ func (r *importRun) checkTargets(ctx context.Context) error {
 		}
 	}
 	return found.Err()
-}
-
-// layout watches the rows of a sheet for signs that its headers are in another
-// row than the mapping says.
-type layout struct {
-	sheet  cell.Sheet
-	rule   mapping.SheetRule
-	first  []cell.Record // the first rows that are not empty
-	filled []int         // by column: the row of the first cell, 0 for none
-}
-
-func newLayout(s cell.Sheet, rule mapping.SheetRule) *layout {
-	return &layout{sheet: s, rule: rule}
-}
-
-// see takes a row. It copies the cells that it keeps.
-func (l *layout) see(record cell.Record) {
-	any := false
-	for i, c := range record.Cells {
-		if c.IsEmpty() {
-			continue
-		}
-		any = true
-		for len(l.filled) <= i {
-			l.filled = append(l.filled, 0)
-		}
-		if l.filled[i] == 0 {
-			l.filled[i] = record.Row
-		}
-	}
-	if any && len(l.first) < draft.SoughtRows {
-		record.Cells = append([]cell.Cell(nil), record.Cells...)
-		l.first = append(l.first, record)
-	}
-}
-
-// mostColumns limits how many columns a warning names.
-const mostColumns = 5
-
-// verdict judges the rows. One header over three or more filled columns is a
-// title, which is an error unless the mapping names the header row. Other data
-// without a header is a warning, because it may be notes that nobody wants to send.
-func (l *layout) verdict() (wrong, warnings problem.List) {
-	headers, data := 0, 0
-	var bare []string
-	from := 0 // the first row with data that has no header
-	for i := range max(len(l.filled), len(l.sheet.Header)) {
-		named := i < len(l.sheet.Header) && strings.TrimSpace(l.sheet.Header[i]) != ""
-		if named {
-			headers++
-		}
-		if i >= len(l.filled) || l.filled[i] == 0 {
-			continue
-		}
-		if data++; named {
-			continue
-		}
-		if bare = append(bare, cell.ColumnName(i)); from == 0 || l.filled[i] < from {
-			from = l.filled[i]
-		}
-	}
-	hint := "give these columns headers, or write the row of the headers in the mapping: sheet: {header_row: N}"
-	if row := draft.LikelyHeader(l.sheet, l.first); row != l.sheet.HeaderRow {
-		hint = fmt.Sprintf("row %d looks like the row of the headers: write sheet: {header_row: %d} in the mapping, or give these columns headers", row, row)
-	}
-	at := l.sheet.AtRow(l.sheet.HeaderRow)
-	switch {
-	case len(bare) == 0:
-	case headers == 1 && data >= 3 && !l.rule.HeaderRowGiven:
-		wrong = append(wrong, problem.At(at, "title-row", "the row was taken for the headers, and it has one text over %d columns that hold data: it looks like a title", data).
-			Hinted("%s; where row %d is meant, write sheet: {header_row: %d}", hint, l.sheet.HeaderRow, l.sheet.HeaderRow))
-	default:
-		warnings = append(warnings, problem.At(at, "no-header-over-data", "%s below this row, from row %d on, and %s no header here: no mapping can use it",
-			holdData(bare), from, hasOrHave(len(bare))).Hinted("%s", hint))
-	}
-	return wrong, warnings
-}
-
-// holdData names the columns that hold data.
-func holdData(columns []string) string {
-	if len(columns) == 1 {
-		return "column " + columns[0] + " holds data"
-	}
-	names := strings.Join(columns[:min(len(columns), mostColumns)], ", ")
-	if more := len(columns) - mostColumns; more > 0 {
-		names += fmt.Sprintf(" and %d more", more)
-	}
-	return "columns " + names + " hold data"
-}
-
-func hasOrHave(n int) string {
-	if n == 1 {
-		return "has"
-	}
-	return "have"
 }
 
 // hiddenRows counts the rows that are hidden in the sheet.

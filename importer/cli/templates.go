@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -85,8 +86,10 @@ func refuseExisting(path, flag string) error {
 // serviceTemplates are the templates of an environment.
 type serviceTemplates struct {
 	*mapping.Service
-	version apiclient.Version // of the interface that was asked
-	cached  time.Time         // when they were read, if they are from the cache; else zero
+	version  apiclient.Version // of the interface that was asked
+	cached   time.Time         // when they were read, if they are from the cache; else zero
+	routes   apiclient.Routes  // of that version, in that environment
+	linkBody json.RawMessage   // of the magic link's request
 }
 
 // listTemplates reads the templates of an environment over the version of the
@@ -100,8 +103,12 @@ func (p *program) listTemplates(ctx context.Context, where load.Where, api strin
 	if err != nil {
 		return nil, err
 	}
+	return p.readTemplates(ctx, s, s.Version(api))
+}
+
+// readTemplates reads the templates of a session's environment, and closes the session.
+func (p *program) readTemplates(ctx context.Context, s *load.Session, version apiclient.Version) (*serviceTemplates, error) {
 	defer s.Close()
-	version := s.Version(api)
 	connection := p.connection("")
 	connection.ReadOnly, connection.Cache = true, true
 	if err := s.Connect(ctx, version, connection); err != nil {
@@ -113,7 +120,7 @@ func (p *program) listTemplates(ctx context.Context, where load.Where, api strin
 	}
 	s.KeepTemplates()
 	console.PrintProblems(p.Err, s.Warnings)
-	return &serviceTemplates{service, version, s.Cached}, nil
+	return &serviceTemplates{service, version, s.Cached, s.Client.Routes(), s.Client.LinkBody()}, nil
 }
 
 // templatesJSON is the object of claimsheet templates.
@@ -137,24 +144,35 @@ type attributeJSON struct {
 	Type string `json:"type" doc:"its data type; empty when the service reports none"`
 }
 
-func (p *program) printTemplates(s *serviceTemplates, xlsx string) error {
+// object returns what --json prints, which the sandbox takes as its reference data.
+func (s *serviceTemplates) object() templatesJSON {
 	listed := []templateJSON{}
-	rows := [][]string{}
 	for _, t := range s.Templates {
 		one := templateJSON{ID: t.ID, Name: t.Name, Attributes: []attributeJSON{}}
-		rows = append(rows, []string{t.Name, "", "", t.ID})
 		for _, at := range t.Attributes {
 			one.Attributes = append(one.Attributes, attributeJSON{at.ID, at.Name, string(at.Type)})
-			rows = append(rows, []string{t.Name, at.Name, string(at.Type), at.ID})
 		}
 		listed = append(listed, one)
+	}
+	return templatesJSON{s.Environment, string(s.version), s.cached, listed}
+}
+
+func (p *program) printTemplates(s *serviceTemplates, xlsx string) error {
+	object := s.object()
+	listed := object.Templates
+	rows := [][]string{}
+	for _, t := range listed {
+		rows = append(rows, []string{t.Name, "", "", t.ID})
+		for _, at := range t.Attributes {
+			rows = append(rows, []string{t.Name, at.Name, at.Type, at.ID})
+		}
 	}
 	if xlsx != "" {
 		if err := reports.WriteList(xlsx, "Templates", []string{"Template", "Attribute", "Data type", "Id"}, rows); err != nil {
 			return err
 		}
 	}
-	p.object = templatesJSON{s.Environment, string(s.version), s.cached, listed}
+	p.object = object
 	if xlsx != "" {
 		fmt.Fprintf(p.Out, "%s: %d activity templates of the environment “%s” (%s)\n", problem.OneLine(xlsx), len(listed), s.Environment, s.version)
 		return nil

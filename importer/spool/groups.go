@@ -28,6 +28,9 @@ func (g *Groups) Add(number int) {
 	g.sizes[number-1]++
 }
 
+// Number returns the group of a record, by its place in the sheets from 0.
+func (g *Groups) Number(record int) int { return int(g.numbers[record]) }
+
 // Batch is some records that are worked on together. They are copies in memory
 // that Release gives back for the next batch.
 type Batch struct {

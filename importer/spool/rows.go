@@ -62,6 +62,24 @@ func (r *Rows) Records() iter.Seq2[cell.Record, error] {
 	}
 }
 
+// Places returns where each record is in the file, in the order of the sheets, for
+// Read. It makes a pass.
+func (r *Rows) Places() (places []int64, err error) {
+	for placed, err := range r.placed() {
+		if err != nil {
+			return nil, err
+		}
+		places = append(places, placed.at)
+	}
+	return places, nil
+}
+
+// Read calls do with the records at some places, each valid during the call. It may
+// only follow a complete pass.
+func (r *Rows) Read(places []int64, do func(cell.Record)) error {
+	return r.reader(lookSize).each(places, do)
+}
+
 // placedRecord is a record and its place in the file.
 type placedRecord struct {
 	at     int64

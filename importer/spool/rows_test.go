@@ -165,3 +165,36 @@ func TestAnErrorEndsThePass(t *testing.T) {
 		}
 	}
 }
+
+// Single records are read back by their places, in any order.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		records := anyRecords(t)
+		rows, err := spool.NewRows("", asRead(records))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		places, err := rows.Places()
+		if err != nil || len(places) != len(records) {
+			t.Fatalf("%d places for %d records: %v", len(places), len(records), err)
+		}
+		for _, i := range slices.Backward(rapid.Permutation(slices.Collect(func(yield func(int) bool) {
+			for i := range records {
+				if !yield(i) {
+					return
+				}
+			}
+		})).Draw(t, "order")) {
+			err := rows.Read(places[i:i+1], func(got cell.Record) {
+				if diff := cmp.Diff(records[i], got, cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("record %d (-want +got):\n%s", i, diff)
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

@@ -159,7 +159,7 @@ func (p *proposer) link(x *target, all map[[2]int]*target) (link, bool) {
 		return link{}, false
 	}
 	c := x.columns[0]
-	l := link{to: x.Name, value: x.reading.value, why: joined(x.like.reason(x.Name, c), x.reading.why), ask: x.reading.ask, idle: x.reading.idle}
+	l := link{to: x.Name, value: x.reading.value, why: joined(x.like.reason(x.Name, c), x.reading.why), ask: x.reading.ask, idle: x.reading.idle, certainty: x.like.certainty(x.Name, c)}
 	rival, isBetter := p.rival(x, all)
 	if isBetter {
 		return link{}, false
@@ -277,7 +277,7 @@ func (p *proposer) compose(x *target) (link, bool) {
 	if !slices.Equal(meaningOf(x.Name), []string{"address"}) {
 		return link{}, false
 	}
-	w := person{whys: map[*column]string{}, asks: map[*column]string{}}
+	w := newPerson()
 	street := p.find(&w, nil, "street")
 	if street == nil {
 		return link{}, false

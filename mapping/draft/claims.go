@@ -28,7 +28,7 @@ func (p *proposer) proposeClaims() (claims []claim, id string) {
 	case p.group != nil:
 		return p.wideClaims()
 	}
-	w := person{whys: map[*column]string{}, asks: map[*column]string{}}
+	w := newPerson()
 	for _, name := range claimNumbers {
 		c := p.find(&w, nil, name)
 		if c == nil || name == "account number" && p.hasBankAccount() {
@@ -84,7 +84,7 @@ func (p *proposer) wideClaims() (claims []claim, id string) {
 
 // claimName is the name of a row's claim: with the lender where the sheet has one.
 func (p *proposer) claimName(key *column) string {
-	w := person{whys: map[*column]string{}, asks: map[*column]string{}}
+	w := newPerson()
 	if lender := p.find(&w, nil, "lender"); lender != nil && lender != key && lender.isChoice() {
 		p.used[lender], p.claimLender = true, lender
 		return nameWith(nameWith("", lender), key)
@@ -116,7 +116,7 @@ func (p *proposer) hasBankAccount() bool {
 
 // anyNumber returns the column that most likely numbers the rows.
 func (p *proposer) anyNumber() *column {
-	w := person{whys: map[*column]string{}, asks: map[*column]string{}}
+	w := newPerson()
 	if c := p.find(&w, nil, numberNames...); c != nil {
 		return c
 	}

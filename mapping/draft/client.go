@@ -16,6 +16,8 @@ type link struct {
 	why   string
 	ask   string // what a person has to decide; "" when the link is certain
 	idle  bool   // a comment until the decision is made
+
+	certainty Certainty
 }
 
 // decide notes a question that has to be answered before the link can be used.
@@ -39,12 +41,17 @@ type person struct {
 	email, first, last, full, phone *column
 	asks                            map[*column]string
 	whys                            map[*column]string
+	certain                         map[*column]Certainty
+}
+
+func newPerson() person {
+	return person{asks: map[*column]string{}, whys: map[*column]string{}, certain: map[*column]Certainty{}}
 }
 
 // findPerson finds the columns of the client's fields. The service document gives no
 // names of fields, but speaks of e-mail and name.
 func (p *proposer) findPerson() person {
-	w := person{asks: map[*column]string{}, whys: map[*column]string{}}
+	w := newPerson()
 	w.email = p.find(&w, isEmail, "email")
 	if w.email == nil {
 		w.email = p.findByCells(&w, isEmail, "its cells are e-mail addresses, whatever its header says")
@@ -101,7 +108,7 @@ func (p *proposer) find(w *person, ok func(cell.Cell) bool, names ...string) *co
 		if len(best) > 1 {
 			w.asks[best[0]] = oneLine(best[1].name) + " would do as well"
 		}
-		w.whys[best[0]] = like.reason(name, best[0])
+		w.whys[best[0]], w.certain[best[0]] = like.reason(name, best[0]), like.certainty(name, best[0])
 		return best[0]
 	}
 	return nil
@@ -166,7 +173,7 @@ func (p *proposer) proposeClient() client {
 func (p *proposer) field(name string, c *column, t convert.Type) link {
 	p.used[c] = true
 	r := p.read(c, t, nil)
-	l := link{to: name, value: r.value, why: r.why, ask: r.ask}
+	l := link{to: name, value: r.value, why: r.why, ask: r.ask, certainty: p.person.certain[c]}
 	if t == convert.Text {
 		l.why = p.person.whys[c]
 	}
@@ -251,7 +258,7 @@ func (p *proposer) findKey() (*column, string) {
 		}
 	}
 	add(p.person.email)
-	w := person{asks: map[*column]string{}, whys: map[*column]string{}}
+	w := newPerson()
 	for i, name := range numberNames {
 		add(p.find(&w, nil, name))
 		if i == 0 {

@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"encoding/json"
 	"flag"
 	"iter"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
+	"claimsheet/mapping/yamlpatch"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -105,6 +107,24 @@ func passes(t interface {
 	if found := made.Problems(cell.Sheet{Name: "Leads", HeaderRow: 1, Header: usable(headers)}); len(found) > 0 {
 		t.Errorf("the draft has problems:\n%v\n%s", found, made.YAML())
 	}
+	if whole, plain := valueOf(made.YAML()), valueOf(made.Plain()); whole != plain {
+		t.Errorf("without its comments the draft says\n%s\nand with them\n%s", plain, whole)
+	}
+	for _, s := range made.Suggestions() {
+		if !json.Valid(s.Value) || s.Certainty == "" || (s.Path == nil) != (s.Attribute != "") {
+			t.Errorf("the suggestion %+v is not whole", s)
+		}
+	}
+}
+
+// valueOf returns what a YAML file says.
+func valueOf(file []byte) string {
+	d, err := yamlpatch.Read(file)
+	if err != nil {
+		return err.Error()
+	}
+	value, _ := d.Value()
+	return string(value)
 }
 
 // anyCell draws what people write into cells.

@@ -44,6 +44,25 @@ func (p *Proposal) YAML() []byte {
 	return []byte(w.String())
 }
 
+// Plain returns the proposal without the lines that are comments alone, but for
+// questions about the line below: what may be filled, and with what, is among the
+// Suggestions.
+func (p *Proposal) Plain() []byte {
+	var kept []string
+	isComment := func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
+	all := strings.Split(strings.TrimSpace(string(p.YAML())), "\n")
+	for i, line := range all {
+		asks := strings.Contains(line, "# DECIDE: ") && i+1 < len(all) && !isComment(all[i+1]) && strings.TrimSpace(all[i+1]) != ""
+		switch {
+		case isComment(line) && !asks:
+		case line == "" && (len(kept) == 0 || kept[len(kept)-1] == ""):
+		default:
+			kept = append(kept, line)
+		}
+	}
+	return []byte(strings.TrimRight(strings.Join(kept, "\n"), "\n") + "\n")
+}
+
 // writer writes lines of YAML with comments.
 type writer struct{ strings.Builder }
 

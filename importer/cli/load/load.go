@@ -239,15 +239,15 @@ func (s *Session) Bind(service *mapping.Service) error {
 	for _, src := range s.Sources {
 		sheets = append(sheets, src.Sheet())
 	}
-	binding, found := mapping.BindAll(s.Mapping, sheets, service, s.today())
+	binding, found := mapping.BindAll(s.Mapping, sheets, service, Today(s.Mapping))
 	s.Binding = binding
 	return found.Err()
 }
 
-// today returns the date of the run in the timezone of the sheet.
-func (s *Session) today() string {
+// Today returns the date of a run in the timezone of the mapping's sheet.
+func Today(m *mapping.Mapping) string {
 	zone := time.Local
-	if name := s.Mapping.Sheet.Timezone.Text; name != "" {
+	if name := m.Sheet.Timezone.Text; name != "" {
 		if z, err := time.LoadLocation(name); err == nil {
 			zone = z
 		}
@@ -255,8 +255,8 @@ func (s *Session) today() string {
 	return time.Now().In(zone).Format(time.DateOnly)
 }
 
-// SheetOptions returns how the mapping reads its sheet.
-func (s *Session) SheetOptions() sheet.Options {
-	rule := s.Mapping.Sheet
+// SheetOptions returns how a mapping reads its sheet.
+func SheetOptions(m *mapping.Mapping) sheet.Options {
+	rule := m.Sheet
 	return sheet.Options{Name: rule.Name.Text, HeaderRow: rule.HeaderRow, Encoding: rule.Encoding, Delimiter: rule.Delimiter}
 }

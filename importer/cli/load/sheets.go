@@ -163,7 +163,7 @@ func (s *Session) openSheet(src *Source, path, folder, password string) error {
 	if err := workbook.RefuseAsSheet(path, in.Path); err != nil {
 		return err
 	}
-	r, err := in.Open(s.SheetOptions())
+	r, err := in.Open(SheetOptions(s.Mapping))
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@
 package statefolder
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/url"
 	"os"
@@ -51,6 +53,13 @@ func Tracking(folder, environment string) string {
 // Templates returns the folder in a state folder that has the templates of
 // environments, as they were read last and as runs used them.
 func Templates(folder string) string { return filepath.Join(folder, "templates") }
+
+// Studio returns the file in a state folder that keeps what studio has not saved of a
+// mapping.
+func Studio(folder, mappingFile string) string {
+	sum := sha256.Sum256([]byte(safefile.Absolute(mappingFile)))
+	return filepath.Join(folder, "studio", hex.EncodeToString(sum[:8])+".json")
+}
 
 // Contains reports whether a file is in a state folder, where a ledger and the
 // files beside it are known by their names.

@@ -1,0 +1,351 @@
+package cli_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"claimsheet/apiclient/apitest"
+	"claimsheet/importer/cli"
+)
+
+// studioPage is a browser at claimsheet studio.
+type studioPage struct {
+	t      *testing.T
+	http   *http.Client
+	base   string
+	stop   func()
+	stderr *sharedText
+}
+
+// openStudio starts claimsheet studio and opens the link that it prints. Its end is that
+// of Ctrl-C.
+func openStudio(t *testing.T, args ...string) *studioPage {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	out, in := io.Pipe()
+	diagnostics := &sharedText{}
+	ended := make(chan int, 1)
+	go func() {
+		ended <- quickMain(ctx, append([]string{"studio"}, args...), cli.IO{In: strings.NewReader(""), Out: in, Err: diagnostics, Env: func(string) string { return "" }})
+		in.Close()
+	}()
+	end := sync.OnceFunc(func() {
+		stop()
+		if code := <-ended; code != 130 {
+			t.Errorf("studio ends with %d: %s", code, diagnostics)
+		}
+	})
+	t.Cleanup(end)
+	return visitStudio(t, out, end, diagnostics)
+}
+
+// visitStudio opens the link that studio prints on out.
+func visitStudio(t *testing.T, out io.Reader, stop func(), diagnostics *sharedText) *studioPage {
+	t.Helper()
+	link, _ := bufio.NewReader(out).ReadString('\n')
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	link = strings.TrimSpace(link)
+	base, _, found := strings.Cut(link, "/?token=")
+	if !found {
+		stop()
+		t.Fatalf("studio prints no link but %q, and %s", link, diagnostics)
+	}
+	jar, err := cookiejar.New(nil)
+	must(t, err)
+	p := &studioPage{t, &http.Client{Jar: jar}, base, stop, diagnostics}
+	if body := p.ask("GET", strings.TrimPrefix(link, base), ""); !strings.Contains(body, "Claimsheet Studio") {
+		t.Fatalf("the page is %s", body)
+	}
+	return p
+}
+
+func (p *studioPage) ask(method, path, body string) string {
+	p.t.Helper()
+	r, err := http.NewRequest(method, p.base+path, strings.NewReader(body))
+	must(p.t, err)
+	response, err := p.http.Do(r)
+	must(p.t, err)
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	must(p.t, err)
+	if response.StatusCode/100 != 2 {
+		p.t.Fatalf("%s answers %d: %s", path, response.StatusCode, data)
+	}
+	return string(data)
+}
+
+// studioState is what the tests look at of the page's state.
+type studioState struct {
+	Version, Progress int
+	Mapping           struct {
+		Text     string
+		Exists   bool
+		Draft    bool
+		Problems []any
+	}
+	Judgement struct {
+		Complete        bool
+		Rows, Clients   int
+		Usable, Trouble int
+	}
+	Commands map[string]string
+	Job      *struct {
+		State    string
+		ExitCode int
+		Summary  struct{ Clients struct{ Planned, Done int } }
+		Workbook *string
+		Pages    *string
+		Problems []any
+	}
+}
+
+// until waits for a state.
+func (p *studioPage) until(what string, is func(studioState) bool) (st studioState) {
+	p.t.Helper()
+	for since, deadline := "", time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		body := p.ask("GET", "/api/state"+since, "")
+		if body == "" {
+			continue
+		}
+		st = studioState{}
+		must(p.t, json.Unmarshal([]byte(body), &st))
+		if is(st) {
+			return st
+		}
+		since = fmt.Sprintf("?since=%d.%d", st.Version, st.Progress)
+	}
+	p.t.Fatalf("never %s: %+v", what, st)
+	return st
+}
+
+func (p *studioPage) job(kind string, version int) studioState {
+	p.t.Helper()
+	p.ask("POST", "/api/job", fmt.Sprintf(`{"version":%d,"kind":%q}`, version, kind))
+	return p.until("the end of the "+kind, func(st studioState) bool {
+		return st.Job.State == "failed" || st.Job.State == "done" && (kind != "sandbox" || st.Job.Pages != nil)
+	})
+}
+
+// What the page shows of a client is what a run sends, byte for byte but for the ids of
+// the service's answers; looking at it, and its jobs, send nothing to the service.
+func TestStudio(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(3))
+	args := []string{"-m", s.path("mapping.yaml"), "-e", "uat", s.path("leads.xlsx")}
+	p := openStudio(t, args...)
+	st := p.until("a judgement", func(st studioState) bool { return st.Judgement.Complete })
+	if j := st.Judgement; j.Rows != 3 || j.Clients != 3 || j.Usable != 3 || len(st.Mapping.Problems) > 0 {
+		t.Errorf("the judgement is %+v, with %v", j, st.Mapping.Problems)
+	}
+	if want := "claimsheet run -m " + s.path("mapping.yaml") + " -e uat --dry-run " + s.path("leads.xlsx"); st.Commands["dryRun"] != want {
+		t.Errorf("the command is %q, want %q", st.Commands["dryRun"], want)
+	}
+	var shown struct {
+		Steps []struct {
+			Method, Path string
+			Body         json.RawMessage
+		}
+	}
+	must(t, json.Unmarshal([]byte(p.ask("GET", "/api/client?row=3", "")), &shown))
+
+	text := strings.Replace(stepThree, "Batch", "Other batch", 1)
+	change, err := json.Marshal(map[string]any{"version": 1, "text": text})
+	must(t, err)
+	p.ask("POST", "/api/text", string(change))
+	st = p.job("dry-run", 2)
+	if st.Job.State != "done" || st.Job.ExitCode != 0 || st.Job.Summary.Clients.Planned != 3 {
+		t.Errorf("the dry run is %+v", st.Job)
+	}
+	if book := p.ask("GET", *st.Job.Workbook, ""); !strings.HasPrefix(book, "PK") {
+		t.Errorf("the plan begins with %.20q", book)
+	}
+	st = p.job("sandbox", 2)
+	if st.Job.State != "done" || st.Job.Summary.Clients.Done != 3 {
+		t.Fatalf("the run into the sandbox is %+v", st.Job)
+	}
+	pages, err := http.Get(*st.Job.Pages)
+	must(t, err)
+	if pages.Body.Close(); pages.StatusCode != 200 {
+		t.Errorf("the sandbox's pages answer %d", pages.StatusCode)
+	}
+	s.onlyGETs()
+	for _, secret := range []string{"token=", "example.com", s.url, "secret"} { // what the scene's sheet and environment hold
+		if strings.Contains(p.stderr.String(), secret) {
+			t.Errorf("stderr has %q: %s", secret, p.stderr)
+		}
+	}
+	if p.stop(); p.stderr.String() == "" {
+		t.Error("stderr is empty")
+	}
+	if _, err := http.Get(*st.Job.Pages); err == nil {
+		t.Error("the sandbox's pages are there after the end")
+	}
+	if data, err := os.ReadFile(s.path("mapping.yaml")); err != nil || string(data) != stepThree {
+		t.Errorf("the mapping file was changed: %v", err)
+	}
+
+	_, before := s.service.Since(0)
+	if run := runMain(t, "", "run", "--yes", "--json", "-m", s.path("mapping.yaml"), "-e", "uat", "-o", s.path("r.xlsx"), s.path("leads.xlsx")); run.code != 0 {
+		t.Fatalf("the run ends with %d: %s", run.code, run.err)
+	}
+	calls, _ := s.service.Since(before)
+	var sent []apitest.Call
+	ids := strings.NewReplacer()
+	for _, call := range calls {
+		if call.Method != http.MethodPost || call.Client != "c2@example.com" {
+			continue
+		}
+		sent = append(sent, call)
+		switch call.Kind {
+		case "client":
+			ids = strings.NewReplacer("«id of the client»", call.Created)
+		case "claim":
+			ids = strings.NewReplacer("«id of the client»", sent[0].Created, "«id of the claim Loan A-2»", call.Created)
+		}
+	}
+	if len(sent) != len(shown.Steps) || len(sent) != 6 {
+		t.Fatalf("%d requests are shown, and %d sent", len(shown.Steps), len(sent))
+	}
+	for i, step := range shown.Steps {
+		path := sent[i].Path
+		if sent[i].Query != "" {
+			path += "?" + sent[i].Query
+		}
+		if got := ids.Replace(step.Path); step.Method != sent[i].Method || got != path {
+			t.Errorf("shown is %s %s, sent %s %s", step.Method, got, sent[i].Method, path)
+		}
+		if got := ids.Replace(string(step.Body)); got != sent[i].Body {
+			t.Errorf("shown is the body %s, sent %s", got, sent[i].Body)
+		}
+	}
+}
+
+// onlyGETs expects that nothing but questions reached the service.
+func (s *scene) onlyGETs() {
+	s.t.Helper()
+	for _, call := range s.service.Calls() {
+		if call.Method != http.MethodGet {
+			s.t.Errorf("%s %s was sent to the service", call.Method, call.Path)
+		}
+	}
+}
+
+// No job sends anything to a service, whatever the mapping and the environments file say.
+func TestStudioSendsNothing(t *testing.T) {
+	t.Parallel()
+	const text = "name: x\napi: v2\nclient: {key: E-mail, existing: create, fields: {email: E-mail}}\n"
+	s := newScene(t, text, leads(2))
+	entry := "{base_url: " + s.url + ", case_id: " + caseID + "}"
+	for name, c := range map[string]struct {
+		mapping, environments string
+		exit                  int // of the run into the sandbox
+	}{
+		"the default is real":          {text, "default: real\nenvironments:\n  real: " + entry + "\n", 0},
+		"the sandbox has a url":        {text, "environments:\n  sandbox: " + entry + "\n", 2},
+		"the mapping names one":        {"environment: real\n" + text, "environments:\n  real: " + entry + "\n", 2},
+		"the default is the sandbox's": {text, "default: sandbox\nenvironments:\n  real: " + entry + "\n", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			mapping, environments := filepath.Join(dir, "mapping.yaml"), filepath.Join(dir, "environments.yaml")
+			write(t, mapping, text)
+			write(t, environments, c.environments)
+			p := openStudio(t, "-m", mapping, s.path("leads.xlsx"))
+			change, err := json.Marshal(map[string]any{"version": 1, "text": c.mapping})
+			must(t, err)
+			p.ask("POST", "/api/text", string(change))
+			if st := p.job("dry-run", 2); st.Job.ExitCode != c.exit {
+				t.Errorf("the dry run ends with %d: %v", st.Job.ExitCode, st.Job.Problems)
+			}
+			if st := p.job("sandbox", 2); st.Job.ExitCode != c.exit {
+				t.Errorf("the run into the sandbox ends with %d: %v", st.Job.ExitCode, st.Job.Problems)
+			}
+		})
+	}
+	s.onlyGETs()
+}
+
+// What is not saved survives a kill, in a private file that is gone when it is saved.
+func TestStudioKilled(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(2))
+	state := s.path("state")
+	args := []string{"-m", s.path("mapping.yaml"), "--state", state, "--environments", s.path("environments.yaml"), "-e", "uat", s.path("leads.xlsx")}
+	cmd := exec.Command(buildProgram(t), append([]string{"studio"}, args...)...)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	p := visitStudio(t, out, func() { _ = cmd.Process.Kill() }, &sharedText{})
+	text := strings.Replace(stepThree, "Batch", "Other batch", 1)
+	change, err := json.Marshal(map[string]any{"version": 1, "text": text})
+	must(t, err)
+	p.ask("POST", "/api/text", string(change))
+	must(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+
+	drafts, _ := filepath.Glob(filepath.Join(state, "studio", "*"))
+	if len(drafts) != 1 {
+		t.Fatalf("what was not saved is in %v", drafts)
+	}
+	for path, want := range map[string]os.FileMode{drafts[0]: 0o600, filepath.Dir(drafts[0]): 0o700, state: 0o700} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s has the mode %v, want %v (%v)", path, info.Mode(), want, err)
+		}
+	}
+	p = openStudio(t, args...)
+	if st := p.until("a state", func(studioState) bool { return true }); !st.Mapping.Draft || st.Mapping.Text != stepThree {
+		t.Errorf("what was not saved is not offered: %+v", st.Mapping)
+	}
+	p.ask("POST", "/api/draft", `{"version":1,"take":true}`)
+	p.ask("POST", "/api/save", `{"version":2}`)
+	if data, err := os.ReadFile(s.path("mapping.yaml")); err != nil || string(data) != text {
+		t.Errorf("the saved file is\n%s (%v)", data, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(state, "studio", "*")); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+}
+
+// Without a mapping file a session begins with what init would propose, and writes
+// nothing until it is saved.
+func TestStudioBegins(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(3))
+	p := openStudio(t, "-m", s.path("new.yaml"), "--environments", s.path("environments.yaml"), "-e", "uat", s.path("leads.xlsx"))
+	st := p.until("a judgement", func(st studioState) bool { return st.Judgement.Complete })
+	if len(st.Mapping.Problems) > 0 || st.Mapping.Exists || !strings.Contains(st.Mapping.Text, "Date of birth:") || strings.Contains(st.Mapping.Text, "# Columns") {
+		t.Errorf("it begins with %v and\n%s", st.Mapping.Problems, st.Mapping.Text)
+	}
+	if _, err := os.Stat(s.path("new.yaml")); !os.IsNotExist(err) {
+		t.Errorf("the mapping was written without a save: %v", err)
+	}
+	p.ask("POST", "/api/save", `{"version":1}`)
+	check := runMain(t, "", "check", "--json", "-m", s.path("new.yaml"), "-e", "uat", s.path("leads.xlsx"))
+	if check.code != 0 {
+		t.Errorf("check of what was saved ends with %d: %s", check.code, check.out)
+	}
+}
+
+// Studio listens for this computer only.
+func TestStudioAddress(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(1))
+	var out, diagnostics strings.Builder
+	code := quickMain(context.Background(), []string{"studio", "-m", s.path("mapping.yaml"), "--addr", "0.0.0.0:0", s.path("leads.xlsx")},
+		cli.IO{In: strings.NewReader(""), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }})
+	if code == 0 || out.String() != "" || !strings.Contains(diagnostics.String(), "[address]") {
+		t.Errorf("it ends with %d: %s%s", code, out.String(), diagnostics.String())
+	}
+}

@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"claimsheet/apiclient/environment"
+	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/statefolder"
+	"claimsheet/importer/cli/studio"
+	"claimsheet/importer/sheet"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/draft"
+	"claimsheet/mapping/problem"
+)
+
+const studioHelp = `It serves a page on this computer alone, on which you make and mend the mapping with the sheet in view: what each column holds, what
+is sent for it, which cells cannot be used and why, and what would be sent for a client. The file stays as a person wrote it, with its
+comments and its order, and changes only when you save. Without a mapping file it begins with what claimsheet init would propose.
+Nothing is sent to a real service: the page can start a dry run, or a run into a sandbox of its own.
+
+The link that it prints opens the page once; the page then stays open in that browser. It ends 15 minutes after the last page was
+closed, or with Ctrl-C. What was not saved is offered the next time.
+
+Examples:
+
+    claimsheet studio leads.xlsx
+    claimsheet studio -m mapping.yaml -e uat leads.xlsx`
+
+func (p *program) studioCommand() *cli.Command {
+	return &cli.Command{
+		Name:         "studio",
+		Usage:        "make and mend a mapping on a page, with the sheet in view; its link is the first line on stdout",
+		UsageText:    "claimsheet studio [-m FILE] [-e ENVIRONMENT] [options] SHEET…",
+		BashComplete: offerFiles,
+		Description:  studioHelp,
+		Flags: slices.Concat(withMapping("the mapping `FILE`, which need not exist yet; default: mapping.yaml in this folder", placeFlags()), []cli.Flag{
+			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "the `ADDRESS` to listen on, of this computer alone; port 0 takes any free one"},
+		}, under(specialCategory, passwordFlag())),
+		Action: p.studio,
+	}
+}
+
+// studioSession is what a session of studio is made from.
+type studioSession struct {
+	*program
+	where    load.Where
+	sheets   []string
+	password password
+	service  *serviceTemplates // nil when no environment was asked
+}
+
+func (p *program) studio(c *cli.Context) error {
+	if !c.Args().Present() {
+		return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet studio leads.xlsx")
+	}
+	s := &studioSession{program: p, where: p.where(c)}
+	if s.where.Mapping == "" {
+		s.where.Mapping = usualMapping
+	}
+	var err error
+	if s.sheets, err = load.Sheets(c.Args().Slice()); err != nil {
+		return err
+	}
+	if s.password, err = passwordOf(c); err != nil {
+		return err
+	}
+	if err := s.ask(c.Context); err != nil {
+		return err
+	}
+	o, err := s.options()
+	if err != nil {
+		return err
+	}
+	server, err := studio.New(o)
+	if err != nil {
+		return withInitHints(err)
+	}
+	defer server.Close()
+	l, err := studio.Listen(c.String("addr"))
+	if err != nil {
+		return problem.New("address", "studio cannot listen there: %v", problem.Cause(err)).Hinted("leave --addr out, or choose another port of 127.0.0.1")
+	}
+	fmt.Fprintln(p.Out, server.Link(l))
+	fmt.Fprintln(p.Err, "open the link in a browser; only this computer can reach it, and it works once. Stop with Ctrl-C")
+	return server.Serve(c.Context, l)
+}
+
+// exists reports whether there is a mapping file.
+func (s *studioSession) exists() bool {
+	_, err := os.Lstat(s.where.Mapping)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// ask reads the templates of the environment, although the mapping may be wrong or not
+// there yet. A session in which nobody named an environment goes on without that of the
+// environments file when it does not answer.
+func (s *studioSession) ask(ctx context.Context) error {
+	file, found := environment.Find(s.where.Mapping, s.where.Environments)
+	isNamed := s.where.Env != "" || s.where.Environments != ""
+	if !found && !isNamed {
+		return nil
+	}
+	where := s.where
+	if !s.exists() {
+		where.Environments, where.Mapping = file, ""
+	}
+	session, _, err := load.OpenConfiguration(where)
+	if err == nil {
+		s.service, err = s.readTemplates(ctx, session, session.Version(""))
+	}
+	if err == nil || isNamed || ctx.Err() != nil {
+		return err
+	}
+	var list problem.List
+	if list.Collect(err) != nil {
+		return err
+	}
+	fmt.Fprintln(s.Err, "studio goes on without the templates of a service:")
+	console.PrintWarnings(s.Err, list)
+	return nil
+}
+
+func (s *studioSession) options() (studio.Options, error) {
+	o := studio.Options{
+		Mapping: s.where.Mapping, Sheets: s.sheets, Password: s.password.value, Suggest: draft.Request{API: "v2"},
+		Run: func(ctx context.Context, args []string, out, log io.Writer) int {
+			return start(ctx, args, IO{In: strings.NewReader(""), Out: out, Err: log, Env: s.Env}, s.pace)
+		},
+		Job:      s.job,
+		Commands: studio.Commands{Check: s.line("check"), DryRun: s.line("run", "--dry-run"), Run: s.line("run")},
+	}
+	if s.service != nil {
+		o.Service, o.Cached, o.Routes, o.LinkBody = s.service.Service, s.service.cached, s.service.routes, s.service.linkBody
+		o.Suggest.API, o.Suggest.Service = string(s.service.version), s.service.Service
+	}
+	if state := s.where.StateDir(false); state != "" {
+		if err := statefolder.Check(state); err != nil {
+			return o, err
+		}
+		o.Autosave = statefolder.Studio(state, s.where.Mapping)
+	}
+	if s.exists() {
+		return o, nil
+	}
+	fmt.Fprintln(s.Err, "there is no", problem.OneLine(s.where.Mapping), "yet: reading the sheet to propose one")
+	o.Proposed = s.propose(o.Suggest)
+	return o, nil
+}
+
+// propose returns a first mapping, as init proposes it; where that fails, one with a name
+// alone: the page shows what is wrong with the sheet, and lets a person choose the header
+// row.
+func (s *studioSession) propose(request draft.Request) []byte {
+	for row := range draft.SoughtRows { // 0 seeks it
+		f := &sheetFinder{options: sheet.Options{Password: s.password.value, HeaderRow: row}, request: request}
+		if made, err := f.propose(s.sheets); err == nil {
+			return made.Plain()
+		}
+	}
+	name := filepath.Base(s.sheets[0])
+	return fmt.Appendf(nil, "name: %s\napi: %s\n", cell.QuoteJSON(strings.TrimSuffix(name, sheet.Ext(name))), request.API)
+}
+
+// line is a command to copy, for the same mapping and sheets.
+func (s *studioSession) line(words ...string) string {
+	if s.where.Templates != "" {
+		words = append(words, "--templates", s.where.Templates)
+	}
+	if s.password.reference != "" {
+		words = append(words, "--password", s.password.reference)
+	}
+	return commandLine(s.where, append(words, s.sheets...)...)
+}
+
+// job returns the words of a job's command before the sheets. Without an environment a
+// dry run is one of the job's own sandbox.
+func (s *studioSession) job(kind studio.JobKind, mapping, folder string) []string {
+	words := []string{"run", "-m", mapping}
+	if kind == studio.DryRun {
+		words = append(words, "--dry-run")
+	}
+	if s.password.reference != "" {
+		words = append(words, "--password", s.password.reference)
+	}
+	if file, ok := environment.Find(s.where.Mapping, s.where.Environments); ok {
+		words = append(words, "--environments", file)
+	}
+	if kind == studio.DryRun && s.service != nil {
+		words = append(words, "-e", s.service.Environment, "--state", s.where.StateDir(false))
+		if s.where.Templates != "" {
+			words = append(words, "--templates", s.where.Templates)
+		}
+		return words
+	}
+	words = append(words, "-e", "sandbox", "--state", folder)
+	if templates := s.sandboxTemplates(folder); templates != "" {
+		words = append(words, "--templates", templates)
+	}
+	return words
+}
+
+// sandboxTemplates returns the file with the reference data of a job's sandbox: that of
+// the session, else what the environment has; "" when neither is known.
+func (s *studioSession) sandboxTemplates(folder string) string {
+	if s.where.Templates != "" || s.service == nil {
+		return s.where.Templates
+	}
+	data, err := json.Marshal(s.service.object())
+	path := filepath.Join(folder, "templates.json")
+	if err != nil || os.WriteFile(path, data, 0o600) != nil {
+		return ""
+	}
+	return path
+}

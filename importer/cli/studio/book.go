@@ -1,0 +1,389 @@
+package studio
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"iter"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"claimsheet/importer/cli/workbook"
+	"claimsheet/importer/sheet"
+	"claimsheet/importer/spool"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
+	"claimsheet/mapping/draft"
+)
+
+// book is the sheets as they are read with some options: their headers, and their rows in
+// a spool. Its columns are those of the first sheet; others have theirs by their headers.
+//
+// Once ready is closed nothing of it changes. Before, only tables and columns' headers
+// may be read. Who reads its rows holds use, so that close waits.
+type book struct {
+	options sheet.Options
+	opening bool  // the sheets are being opened, and another book will take the place of this one
+	err     error // why it cannot be read; nil when it can
+	tables  []cell.Sheet
+	readers []*sheet.Reader
+	columns []*column
+	at      [][]int // by sheet: the columns' places in it; -1 for none
+	names   []string
+	looks   []look // of each sheet, as far as they could be opened
+
+	ctx     context.Context // of reading it
+	stop    context.CancelFunc
+	use     sync.RWMutex
+	ready   chan struct{}
+	seen    atomic.Int64 // rows that have been read
+	failed  error        // why the rows could not be read
+	rows    *spool.Rows
+	places  []int64    // of each record in the spool
+	records []cell.Row // of each record, ascending
+	headers []*draft.HeaderWatch
+	dates   []*draft.DateColumns
+}
+
+// look is the beginning of a sheet, for choosing the header row.
+type look struct {
+	path   string
+	names  []string // of the file's sheets
+	name   string
+	likely int        // the row that most likely has the headers
+	first  [][]string // the first rows, as shown
+}
+
+// column is what the rows of the sheets have in one column.
+type column struct {
+	index   int
+	header  string
+	shared  bool // another column has the same header
+	filled  int
+	kinds   [cell.Uncomputed + 1]int
+	samples []string
+
+	distinct int                 // texts, at most mostDistinct
+	more     bool                // there are more
+	texts    map[uint64]struct{} // the distinct texts, as fingerprints, while rows are read
+}
+
+const (
+	mostDistinct = 2000
+	mostSamples  = 5
+	shortSample  = 120 // characters of a sample
+	firstRows    = 20
+)
+
+// newBook is a book that is being opened. It shows what the one before knew of the files.
+func newBook(o sheet.Options, before *book) *book {
+	b := &book{options: o, opening: true, ready: make(chan struct{})}
+	if before != nil {
+		b.looks, b.names = before.looks, before.names
+	}
+	return b
+}
+
+// openBook opens the sheets, without reading their rows. Readers that were opened for the
+// looks, nil for none, are used where they have the wanted header row, and closed else.
+func openBook(ctx context.Context, paths []string, o sheet.Options, looks []look, opened []*sheet.Reader) *book {
+	b := &book{options: o, looks: looks, ready: make(chan struct{})}
+	b.ctx, b.stop = context.WithCancel(ctx)
+	books := cell.BookNames(paths)
+	for i, path := range paths {
+		err := workbook.RefuseAsSheet(path, path)
+		var r *sheet.Reader
+		if opened != nil && opened[i] != nil {
+			if r = opened[i]; err != nil || r.Sheet().HeaderRow != max(o.HeaderRow, 1) {
+				_ = r.Close()
+				r = nil
+			}
+		}
+		if err == nil && r == nil {
+			r, err = sheet.Open(path, o)
+		}
+		if err != nil {
+			b.err = errors.Join(b.err, err)
+			continue
+		}
+		s := r.Sheet()
+		s.Table, s.Book = i, books[i]
+		b.readers, b.tables = append(b.readers, r), append(b.tables, s)
+		b.headers, b.dates = append(b.headers, draft.NewHeaderWatch(s)), append(b.dates, draft.NewDateColumns(s))
+	}
+	if b.err != nil {
+		return b
+	}
+	b.names = b.readers[0].SheetNames()
+	for i, header := range b.tables[0].Header {
+		c := &column{index: i, header: header, texts: map[uint64]struct{}{}}
+		same := 0
+		for _, other := range b.tables[0].Header {
+			if convert.FoldHeader(other) == convert.FoldHeader(header) {
+				same++
+			}
+		}
+		c.shared = header != "" && same > 1
+		b.columns = append(b.columns, c)
+	}
+	for t, table := range b.tables {
+		at := make([]int, len(b.columns))
+		for i, c := range b.columns {
+			if at[i] = i; t > 0 {
+				at[i] = slices.IndexFunc(table.Header, func(h string) bool { return convert.FoldHeader(h) == convert.FoldHeader(c.header) })
+			}
+		}
+		b.at = append(b.at, at)
+	}
+	return b
+}
+
+// lookAt reads the first rows of a sheet, whichever of them has the headers. It returns
+// the reader that could do so; nil for none.
+func lookAt(path string, o sheet.Options) (look, *sheet.Reader) {
+	l := look{path: path, name: o.Name}
+	for o.HeaderRow = 1; o.HeaderRow <= firstRows; o.HeaderRow++ {
+		r, err := sheet.Open(path, o)
+		if err != nil {
+			continue
+		}
+		s := r.Sheet()
+		l.names, l.name = r.SheetNames(), s.Name
+		l.first = make([][]string, s.HeaderRow)
+		for i := range l.first {
+			l.first[i] = []string{}
+		}
+		l.first[s.HeaderRow-1] = s.Header
+		var rows []cell.Record
+		for record, err := range r.Records() {
+			if err != nil || record.Row > firstRows+s.HeaderRow {
+				break
+			}
+			for record.Row > len(l.first)+1 {
+				l.first = append(l.first, []string{})
+			}
+			texts := make([]string, len(record.Cells))
+			for i, c := range record.Cells {
+				texts[i] = sample(c.Shown)
+			}
+			l.first = append(l.first, texts)
+			if len(rows) < draft.SoughtRows {
+				record.Cells = slices.Clone(record.Cells)
+				rows = append(rows, record)
+			}
+		}
+		l.first = l.first[:min(len(l.first), firstRows)]
+		l.likely = draft.LikelyHeader(s, rows)
+		return l, r
+	}
+	return l, nil
+}
+
+// sample shortens a text for being shown as one of several.
+func sample(s string) string {
+	if r := []rune(s); len(r) > shortSample {
+		return string(r[:shortSample-1]) + "…"
+	}
+	return s
+}
+
+// read reads the rows, and calls more from time to time. It closes ready at its end.
+func (b *book) read(more func()) {
+	defer close(b.ready)
+	if b.failed = b.ctx.Err(); b.failed != nil { // it was closed
+		return
+	}
+	if b.rows, b.failed = spool.NewRows("", b.source(more)); b.failed != nil {
+		return
+	}
+	b.places, b.failed = b.rows.Places()
+	for _, c := range b.columns {
+		c.texts = nil
+	}
+}
+
+// source yields the rows of all sheets, and notes what the columns hold.
+func (b *book) source(more func()) iter.Seq2[cell.Record, error] {
+	seed := maphash.MakeSeed()
+	return func(yield func(cell.Record, error) bool) {
+		for t, r := range b.readers {
+			for record, err := range r.Records() {
+				if err == nil {
+					err = b.ctx.Err()
+				}
+				if err != nil {
+					yield(record, err)
+					return
+				}
+				record.Table = t
+				b.headers[t].See(record)
+				b.dates[t].See(record)
+				b.records = append(b.records, cell.RowOf(t, record.Row))
+				for i, c := range b.columns {
+					if at := b.at[t][i]; at >= 0 {
+						c.see(record.Cell(at), seed)
+					}
+				}
+				if b.seen.Add(1)%5000 == 0 {
+					more()
+				}
+				if !yield(record, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// suggest proposes a mapping as init does, by the rows that have been read.
+func (b *book) suggest(r draft.Request) ([]draft.Suggestion, error) {
+	headers := b.tables[0].Header
+	for _, table := range b.tables[1:] {
+		headers = slices.DeleteFunc(slices.Clone(headers), func(h string) bool { return !slices.Contains(table.Header, h) })
+	}
+	seen := draft.NewProfile(headers)
+	if seen.IsEmpty() {
+		return nil, nil
+	}
+	for t, table := range b.tables {
+		r.Sources = append(r.Sources, filepath.Base(b.readers[t].Sheet().File))
+		rows := func(yield func(cell.Record, error) bool) {
+			for record, err := range b.rows.Records() {
+				if (err != nil || record.Table == t) && !yield(record, err) {
+					return
+				}
+			}
+		}
+		if err := seen.Read(table, rows, func(func(cell.Area) bool) {}); err != nil {
+			return nil, err
+		}
+	}
+	return draft.Propose(r, seen).Suggestions(), nil
+}
+
+func (c *column) see(v cell.Cell, seed maphash.Seed) {
+	if v.IsEmpty() {
+		return
+	}
+	c.filled++
+	c.kinds[v.Kind]++
+	if c.more {
+		return
+	}
+	text := maphash.String(seed, v.Shown)
+	if _, known := c.texts[text]; known {
+		return
+	}
+	if c.distinct == mostDistinct {
+		c.more = true
+		return
+	}
+	c.texts[text] = struct{}{}
+	if c.distinct++; c.distinct <= mostSamples {
+		c.samples = append(c.samples, sample(v.Shown))
+	}
+}
+
+// close stops the reading, and removes the spool when nobody uses it any more.
+func (b *book) close() {
+	if b.stop != nil {
+		b.stop()
+	}
+	b.use.Lock()
+	defer b.use.Unlock()
+	for _, r := range b.readers {
+		_ = r.Close()
+	}
+	if b.rows != nil {
+		_ = b.rows.Close()
+	}
+}
+
+// isReady reports whether all rows have been read.
+func (b *book) isReady() bool {
+	select {
+	case <-b.ready:
+		return b.failed == nil
+	default:
+		return false
+	}
+}
+
+// column returns the column with a letter; nil for none.
+func (b *book) column(letter string) *column {
+	i := columnIndex(letter)
+	if i < 0 || i >= len(b.columns) {
+		return nil
+	}
+	return b.columns[i]
+}
+
+// columnIndex returns the column that letters mean, from 0; -1 for none.
+func columnIndex(letters string) int {
+	n := 0
+	for _, r := range letters {
+		if r < 'A' || r > 'Z' || n > cell.MaxColumns {
+			return -1
+		}
+		n = n*26 + int(r-'A') + 1
+	}
+	return n - 1
+}
+
+// find returns the first sheet's column that a name of the mapping means; -1 for none or
+// several.
+func (b *book) find(name string) int {
+	if len(b.tables) == 0 {
+		return -1
+	}
+	found, n := -1, 0
+	is := func(match func(header string) bool) {
+		for i, h := range b.tables[0].Header {
+			if match(h) {
+				found = i
+				n++
+			}
+		}
+	}
+	if is(func(h string) bool { return h == name }); n == 0 {
+		is(func(h string) bool { return convert.FoldHeader(h) == convert.FoldHeader(name) })
+	}
+	if n != 1 || convert.FoldHeader(name) == "" {
+		return -1
+	}
+	return found
+}
+
+// ours returns the first sheet's column of a column of another sheet; -1 for none.
+func (b *book) ours(table, index int) int {
+	if table == 0 {
+		return index
+	}
+	return slices.Index(b.at[table], index)
+}
+
+// record returns the place of a row among the records; -1 for none.
+func (b *book) record(row cell.Row) int {
+	i, ok := slices.BinarySearch(b.records, row)
+	if !ok {
+		return -1
+	}
+	return i
+}
+
+func (b *book) sheetNames() []string { return b.names }
+
+// kind says what a column holds mostly.
+func (c *column) kind() string {
+	for kind, name := range map[cell.Kind]string{cell.Text: "text", cell.Number: "number", cell.Date: "date", cell.Bool: "bool"} {
+		if n := c.kinds[kind]; n > 0 && 20*n >= 19*c.filled {
+			return name
+		}
+	}
+	if c.filled == 0 {
+		return "empty"
+	}
+	return "mixed"
+}

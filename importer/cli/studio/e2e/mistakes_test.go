@@ -1,0 +1,92 @@
+package e2e
+
+import "testing"
+
+// TestMistakes mends a mapping with twelve mistakes on a sheet with 30 columns, each where
+// the page shows it, and never touches the text of the file. The comments stay.
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "importer/cli/studio/e2e/testdata/mistakes.yaml")
+	messySheet(p, "03/04/2024", "N/A", "", "11/12/2023")
+	p.write("mapping.yaml", p.read("mistakes.yaml"))
+	s := p.studio("-e", "sandbox", "leads.xlsx")
+	h := hand{browser: newBrowser(t)}
+	h.open(s.link)
+
+	// 1: the wrong row names the columns.
+	h.view(7, "The sheet")
+	h.button("Take row 4")
+	h.said("Row 4 of “Sheet1” names the columns.")
+
+	// Mistakes of the mapping itself: the first of the list leads to its place.
+	mend := func(message string) {
+		t.Helper()
+		h.view(5, "Try it")
+		h.see(".problems > li:first-child", message)
+		h.push("link", "Mend it", ".problems > li:first-child")
+		h.see(".panel", "")
+	}
+	mend("has no workflow template identifier") // 2
+	h.write("Workflow template identifier", "WF-2026")
+	h.inPanel("Use this")
+	h.said("Workflow template identifier ← WF-2026")
+	mend("the expression ends before it is complete") // 3
+	h.write("Formula", `col("Addr 1") + ", " + col("Town")`)
+	h.see(".preview", "1 High Street, Leeds")
+	h.inPanel("Use this")
+	h.said("Home address · Your details ←")
+	mend("has no column “Postcode”") // 4
+	h.pick("Column", "post code", "M · Post code…")
+	h.inPanel("Use this")
+	h.said("Postcode · Your details ← Post code")
+	mend("has 2 columns called “Notes”") // 5
+	h.pick("Column", "source", "C · Source…")
+	h.inPanel("Use this")
+	h.said("Source · Your details ← Source")
+	mend("has no attribute “Reg number”") // 6
+	h.inPanel("Take away")
+	h.said("Reg number · Vehicle details taken away")
+	h.view(1, "Columns")
+	h.push("button", "Accept: Vehicle reg goes to Registration…", `tr[data-column="V"]`)
+	h.said("Registration · Vehicle details ← Vehicle reg")
+
+	// Mistakes of cells, each in its column.
+	h.view(2, "What the service gets")
+	h.target("/client/key") // 7: rows of one client disagree
+	h.see(".editor [role=status]", "5 with rows that disagree")
+	h.inPanel("Remove Surname")
+	h.pick("Column", "lead", "A · Lead ref…")
+	h.see(".editor [role=status]", "41 rows → 20 clients, 1 row without a key or left out, and no rows of one client disagree")
+	h.inPanel("Use this")
+	h.said("Which rows are one client ← Lead ref")
+
+	h.view(1, "Columns")
+	h.push("button", "In trouble…", ".choice")
+	h.column("I") // 8: phone numbers without a country
+	h.inPanel("Use it for all rows")
+	h.said("phone: numbers of GB")
+	h.column("AD") // 9: dates that can be read in two ways
+	h.see(`[aria-label="dd/mm/yyyy"]`, "every row can be read so")
+	h.see(`[aria-label="mm/dd/yyyy"]`, "every row can be read so")
+	h.inPanel("Dates are dd/mm/yyyy")
+	h.said("Settled on · Agreement details: dates are dd/mm/yyyy")
+	h.column("Y") // 10: a text that is neither yes nor no
+	h.choose("“maybe” means", "No, not ticked")
+	h.inPanel("Use it")
+	h.said("Consent to contact · Your details: 1 text explained")
+	h.column("O") // 11: a text that is not in the table
+	h.write("“BARC” means", "Barclays")
+	h.inPanel("Use it")
+	h.said("Lender · Agreement details: 1 text explained")
+	h.column("G") // 12: the wrong date format, and a day that no calendar has
+	h.inPanel("Dates are dd/mm/yyyy")
+	h.said("Date of birth · Your details: dates are dd/mm/yyyy")
+	h.inPanel("Leave empty: 31/02/1984")
+	h.said("“31/02/1984” counts as empty")
+
+	h.see(".sum", "40 of 40 rows usable · 1 left out · 20 clients")
+	h.button("Save")
+	h.said("Saved to mapping.yaml.")
+	p.golden("mapping.yaml", "mended.yaml", true)
+	p.isClean()
+}

@@ -1,0 +1,200 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/xuri/excelize/v2"
+)
+
+// root is the folder of the program's module.
+const root = "../../../.."
+
+// build builds the program once.
+var build = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "claimsheet-e2e-*")
+	if err != nil {
+		return "", err
+	}
+	binary := filepath.Join(dir, "claimsheet")
+	cmd := exec.Command("go", "build", "-o", binary, ".")
+	cmd.Dir = root
+	cmd.Stderr = os.Stderr
+	return binary, cmd.Run()
+})
+
+// place is a folder with a sheet, in which claimsheet is used.
+type place struct {
+	t      *testing.T
+	dir    string
+	binary string
+}
+
+// newPlace makes a folder with copies of files of the repository.
+func newPlace(t *testing.T, files ...string) *place {
+	t.Helper()
+	binary, err := build()
+	must(t, err)
+	p := &place{t, t.TempDir(), binary}
+	for _, name := range files {
+		data, err := os.ReadFile(filepath.Join(root, name))
+		must(t, err)
+		p.write(filepath.Base(name), string(data))
+	}
+	return p
+}
+
+func (p *place) path(name string) string { return filepath.Join(p.dir, name) }
+
+func (p *place) write(name, text string) {
+	p.t.Helper()
+	must(p.t, os.WriteFile(p.path(name), []byte(text), 0o600))
+}
+
+func (p *place) read(name string) string {
+	p.t.Helper()
+	data, err := os.ReadFile(p.path(name))
+	must(p.t, err)
+	return string(data)
+}
+
+// claimsheet runs a command that must succeed, and returns what it printed.
+func (p *place) claimsheet(args ...string) string {
+	p.t.Helper()
+	cmd := exec.Command(p.binary, args...)
+	cmd.Dir = p.dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("claimsheet %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// golden holds a file to one of testdata, byte for byte. With -update it writes that one,
+// where the caller may.
+func (p *place) golden(name, want string, mayUpdate bool) {
+	p.t.Helper()
+	want = filepath.Join("testdata", want)
+	if *update && mayUpdate {
+		must(p.t, os.WriteFile(want, []byte(p.read(name)), 0o644))
+	}
+	text, err := os.ReadFile(want)
+	must(p.t, err)
+	if got := p.read(name); got != string(text) {
+		p.t.Errorf("%s is not %s:\n%s", name, want, got)
+	}
+}
+
+// isClean reports what claimsheet check finds in the mapping and the sheet; that templates
+// have attributes which the sheet does not fill is no fault.
+func (p *place) isClean() {
+	p.t.Helper()
+	for line := range strings.Lines(p.claimsheet("check", "-e", "sandbox", "leads.xlsx")) {
+		if strings.HasPrefix(line, "mapping.yaml:") && !strings.HasSuffix(line, "[unfilled-attributes]\n") || strings.HasPrefix(line, "leads.xlsx") {
+			p.t.Errorf("check finds: %s", line)
+		}
+	}
+}
+
+// text returns the cells of a sheet of a workbook with spaces between them.
+func (p *place) text(name, sheet string) string {
+	p.t.Helper()
+	f, err := excelize.OpenFile(p.path(name))
+	must(p.t, err)
+	defer f.Close()
+	rows, err := f.GetRows(sheet)
+	must(p.t, err)
+	var all []string
+	for _, row := range rows {
+		all = append(all, row...)
+	}
+	return strings.Join(all, " ")
+}
+
+// studio is claimsheet studio as it runs.
+type studio struct {
+	link string
+	cmd  *exec.Cmd
+	done chan struct{}
+	log  *safeBuffer // what it wrote to stderr
+}
+
+// studio starts it; the test ends it. What it wrote to stderr may hold no personal data,
+// and not the token of the link.
+func (p *place) studio(args ...string) *studio {
+	p.t.Helper()
+	s := &studio{cmd: exec.Command(p.binary, append([]string{"studio"}, args...)...), done: make(chan struct{}), log: &safeBuffer{}}
+	s.cmd.Dir = p.dir
+	s.cmd.Stderr = s.log
+	out, err := s.cmd.StdoutPipe()
+	must(p.t, err)
+	must(p.t, s.cmd.Start())
+	p.t.Cleanup(func() {
+		s.stop(os.Interrupt)
+		_, token, _ := strings.Cut(s.link, "token=")
+		for _, secret := range []string{token, "@example", "07700", "Jo<"} {
+			if strings.Contains(s.log.String(), secret) {
+				p.t.Errorf("stderr has %q:\n%s", secret, s.log)
+			}
+		}
+	})
+	lines := bufio.NewReader(out)
+	line, err := lines.ReadString('\n')
+	go func() {
+		_, _ = io.Copy(io.Discard, lines)
+		_ = s.cmd.Wait()
+		close(s.done)
+	}()
+	if s.link = strings.TrimSpace(line); err != nil || !strings.HasPrefix(s.link, "http://127.0.0.1:") {
+		p.t.Fatalf("claimsheet studio %s: %v\n%s%s", strings.Join(args, " "), err, line, s.log)
+	}
+	return s
+}
+
+// stop ends it by a signal, and waits.
+func (s *studio) stop(signal os.Signal) {
+	_ = s.cmd.Process.Signal(signal)
+	<-s.done
+}
+
+// kill ends it at once, as a power cut does.
+func (s *studio) kill() { s.stop(syscall.SIGKILL) }
+
+// origin is the link without its token.
+func (s *studio) origin() string {
+	origin, _, _ := strings.Cut(s.link, "/?")
+	return origin
+}
+
+// safeBuffer is a buffer that is written while it is read.
+type safeBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,250 @@
+package e2e
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// first is the place of samples/first, with its mapping.
+func first(t *testing.T) *place {
+	t.Helper()
+	return newPlace(t, "samples/first/leads.xlsx", "samples/first/mapping.yaml", "samples/first/environments.yaml")
+}
+
+// rename gives the campaign another name in the page.
+func (h hand) rename(name string) {
+	h.t.Helper()
+	h.at("#targets?at=/name")
+	h.name(name)
+}
+
+// TestUndo goes back to the start, where the text is the file's byte for byte, and forward
+// again. Nothing is written before Save.
+func TestUndo(t *testing.T) {
+	t.Parallel()
+	p := first(t)
+	before := p.read("mapping.yaml")
+	h := hand{browser: newBrowser(t)}
+	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
+	h.rename("another-name")
+	h.at("#targets?at=/activities/1/attributes/Lender")
+	h.write("Anything not listed is sent as", "Other")
+	h.inPanel("Use this")
+	h.said("Lender · Agreement details ← Lender")
+	h.at("#targets?at=/activities/0/attributes/Postcode")
+	h.inPanel("Take away")
+	h.said("Postcode · Your details taken away")
+	h.at("#columns")
+	h.column("E")
+	h.mark("checkbox", "Leave this column out on purpose", ".panel")
+	h.said("Column E is left out on purpose.")
+	h.at("#file")
+	h.button("Changes of this session")
+	h.see(".diff", "another-name")
+	after := h.state().Mapping.Text
+	if after == before || h.state().Mapping.At != 4 {
+		t.Fatalf("four changes made this, at %d:\n%s", h.state().Mapping.At, after)
+	}
+
+	h.button("Changes")
+	h.push("button", "as it was", "dialog")
+	h.see("header.top .which .faint", "saved")
+	if s := h.state(); s.Mapping.Text != before || s.Mapping.Dirty {
+		t.Errorf("undo to the start gives:\n%s", s.Mapping.Text)
+	}
+	h.push("button", "Post code is left out", "dialog")
+	h.see("header.top .which", "not saved")
+	if got := h.state().Mapping.Text; got != after {
+		t.Errorf("redo to the end gives:\n%s", got)
+	}
+	h.push("button", "Close", "dialog")
+	h.gone("dialog")
+	for range 4 {
+		h.press("z", ctrl)
+	}
+	h.see("header.top .which .faint", "saved")
+	if got := h.state().Mapping.Text; got != before {
+		t.Errorf("Ctrl+Z to the start gives:\n%s", got)
+	}
+	if p.read("mapping.yaml") != before {
+		t.Error("the file was written without Save")
+	}
+}
+
+// TestTwoTabs changes the mapping in a tab that has not heard of the other tab's change.
+func TestTwoTabs(t *testing.T) {
+	t.Parallel()
+	p := first(t)
+	s := p.studio("-e", "sandbox", "leads.xlsx")
+	b := newBrowser(t)
+	ctx, cancel := context.WithTimeout(b.ctx, *patience)
+	defer cancel()
+	_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `{
+		const ask = window.fetch
+		window.fetch = (url, request) => ask(url, request).then(answer => window.isDeaf && String(url).includes("/api/state") ? new Promise(() => {}) : answer)
+	}`})
+	must(t, err)
+	h := hand{browser: b}
+	h.open(s.link)
+	evaluate[bool](b, "(window.isDeaf = true)")
+	other := hand{browser: b.tab()}
+	other.open(s.origin())
+	other.rename("of-the-other-tab")
+
+	h.at("#columns?at=E")
+	h.inPanel("Take away")
+	h.see("[role=alert]", "another tab")
+	h.at("#targets?at=/name")
+	h.see(".panel input", "of-the-other-tab")
+	if text := other.state().Mapping.Text; !strings.Contains(text, "Postcode: Post code") || !strings.Contains(text, "of-the-other-tab") {
+		t.Errorf("the late change was taken:\n%s", text)
+	}
+}
+
+// TestChangedOnDisk edits the file with another program meanwhile: the page asks, and does
+// what is answered.
+func TestChangedOnDisk(t *testing.T) {
+	t.Parallel()
+	p := first(t)
+	h := hand{browser: newBrowser(t)}
+	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
+	h.rename("mine")
+	theirs := p.read("mapping.yaml") + "# by another program\n"
+	p.write("mapping.yaml", theirs)
+	h.button("Save")
+	h.see(".notices", "Another program changed mapping.yaml meanwhile.")
+	if p.read("mapping.yaml") != theirs {
+		t.Fatal("Save wrote over a file that it did not know")
+	}
+	h.button("Take that file")
+	h.said("The file is read from the disk.")
+	h.gone(".notices .warn")
+	if got := h.state(); got.Mapping.Text != theirs || got.Mapping.Dirty {
+		t.Errorf("the page took:\n%s", got.Mapping.Text)
+	}
+
+	h.rename("mine-again")
+	p.write("mapping.yaml", theirs+"# once more\n")
+	h.button("Save")
+	h.see(".notices", "Another program changed mapping.yaml meanwhile.")
+	h.button("Write mine over it")
+	h.said("Saved to mapping.yaml.")
+	h.gone(".notices .warn")
+	if got := p.read("mapping.yaml"); !strings.Contains(got, "mine-again") || strings.Contains(got, "once more") {
+		t.Errorf("the file is:\n%s", got)
+	}
+}
+
+// TestKilled ends the program in the middle of the work: the next one offers what was not
+// saved, once.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	p := first(t)
+	before := p.read("mapping.yaml")
+	s := p.studio("-e", "sandbox", "leads.xlsx")
+	h := hand{browser: newBrowser(t)}
+	h.open(s.link)
+	h.rename("not-saved-yet")
+	s.kill()
+	h.see("[role=alert]", "Claimsheet does not answer")
+	if p.read("mapping.yaml") != before {
+		t.Error("the file was written without Save")
+	}
+
+	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
+	h.see(".notices", "Last time, changes were left unsaved.")
+	h.button("Take them up")
+	h.said("These are the changes of last time.")
+	h.gone(".notices .warn")
+	h.at("#targets?at=/name")
+	h.see(".panel input", "not-saved-yet")
+	h.button("Save")
+	h.said("Saved to mapping.yaml.")
+	if got := p.read("mapping.yaml"); !strings.HasPrefix(got, "name: not-saved-yet ") {
+		t.Errorf("the file is:\n%s", got)
+	}
+}
+
+// TestForeign asks as a page of another origin, under another name, or without the link
+// would.
+func TestForeign(t *testing.T) {
+	t.Parallel()
+	p := first(t)
+	s := p.studio("-e", "sandbox", "leads.xlsx")
+	jar, err := cookiejar.New(nil)
+	must(t, err)
+	known, unknown := &http.Client{Jar: jar}, &http.Client{}
+	ask := func(client *http.Client, method, path, host, origin string) (int, string) {
+		req, err := http.NewRequest(method, s.origin()+path, strings.NewReader(`{"version":1,"label":"x","operations":[{"op":"replace","path":"/name","value":"foreign"}]}`))
+		must(t, err)
+		req.Header.Set("Content-Type", "application/json")
+		if host != "" {
+			req.Host = host
+		}
+		if origin != "" {
+			req.Header.Set("Origin", origin)
+			req.Header.Set("Sec-Fetch-Site", "cross-site")
+		}
+		res, err := client.Do(req)
+		must(t, err)
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		must(t, err)
+		return res.StatusCode, string(body)
+	}
+	if code, _ := ask(unknown, "GET", "/api/state", "", ""); code < 400 {
+		t.Errorf("without the link: %d", code)
+	}
+	_, path, _ := strings.Cut(strings.TrimPrefix(s.link, "http://"), "/")
+	if code, _ := ask(known, "GET", "/"+path, "", ""); code != 200 {
+		t.Fatalf("the link: %d", code)
+	}
+	if code, body := ask(known, "GET", "/api/state", "", ""); code != 200 || !strings.Contains(body, "vehicle-finance-leads") {
+		t.Fatalf("with the link: %d %s", code, body)
+	}
+	for _, test := range []struct{ name, method, path, host, origin string }{
+		{"another name", "GET", "/api/state", "evil.example.com", ""},
+		{"another name of this computer", "GET", "/api/state", "evil.localhost:80", ""},
+		{"another origin", "POST", "/api/patch", "", "https://evil.example.com"},
+		{"a page without an origin", "POST", "/api/patch", "", "null"},
+	} {
+		if code, body := ask(known, test.method, test.path, test.host, test.origin); code < 400 || strings.Contains(body, "example.net") {
+			t.Errorf("%s: %d %.200s", test.name, code, body)
+		}
+	}
+	if _, body := ask(known, "GET", "/api/state", "", ""); strings.Contains(body, "foreign") {
+		t.Error("a foreign page changed the mapping")
+	}
+}
+
+// TestNamesAreText shows headers and cells that look like HTML as they are.
+func TestNamesAreText(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	header, cell := `<img src=x onerror="document.title='owned'">`, `<script>document.title="owned"</script><i>Jo</i>`
+	p.sheet("leads.xlsx", [][]string{{"E-mail", "First name", header, "Agreement no"}, {"jo@example.net", cell, cell, "A1"}, {"bo@example.net", "Bo", "x", "A2"}})
+	h := hand{browser: newBrowser(t)}
+	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
+	h.see("tr[data-column=C] th", header)
+	h.column("C")
+	h.see(".panel", cell)
+	h.pick("Send it to", "home address", "Home address…")
+	h.said("Home address · Your details ← " + header)
+	for view, shown := range map[string]string{"#targets?at=/client/fields/firstName": cell, "#rows": cell, "#client?row=2": cell, "#file": "<img src=x onerror="} {
+		h.at(view)
+		h.see("main, main textarea", shown)
+		if n := h.count("main img, main script, main i"); n > 0 {
+			t.Errorf("%s: %d elements came from a cell or a header", view, n)
+		}
+	}
+	if title := evaluate[string](h.browser, "document.title"); strings.Contains(title, "owned") {
+		t.Errorf("the title is %q", title)
+	}
+}

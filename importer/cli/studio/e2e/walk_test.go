@@ -1,0 +1,258 @@
+// Package e2e works with the page of claimsheet studio in a real browser, as people do:
+// Chromium, driven by chromedp. It is a module of its own, so that the program's go.mod
+// does not need what only these tests use.
+//
+//	npm ci && go test . -pictures FOLDER
+//
+// npm brings axe-core, which looks for barriers in every view; without it that part is
+// left out, and -axe makes it an error. Without Chromium all tests are left out.
+package e2e
+
+import (
+	"flag"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+var (
+	pictures       = flag.String("pictures", "", "`FOLDER` for pictures of every view; it must exist")
+	needAxe        = flag.Bool("axe", false, "fail without axe-core instead of leaving it out")
+	patience       = flag.Duration("patience", time.Minute, "how `LONG` the page may take for a step; it costs nothing when the page is right")
+	updatePictures = flag.Bool("update-pictures", false, "make the pictures of docs/studio.md again")
+	everyWindow    = flag.Bool("every-window", false, "look at every view in light and dark in each width, not only in one of them")
+	update         = flag.Bool("update", false, "write the golden mappings again")
+)
+
+// TestWalk goes from a sheet without a mapping to clients in the sandbox, and never
+// touches the text of the file: with the mouse, and with the keyboard alone.
+func TestWalk(t *testing.T) {
+	for _, sheet := range []struct {
+		name  string
+		place func(*testing.T) *place
+		walk  func(hand)
+	}{
+		{"plain", func(t *testing.T) *place { return newPlace(t, "samples/first/leads.xlsx") }, plainWalk},
+		{"messy", func(t *testing.T) *place { p := newPlace(t); messySheet(p, "", "N/A", ""); return p }, messyWalk},
+		{"wide", func(t *testing.T) *place { return newPlace(t, "samples/v2-wide/leads.xlsx") }, wideWalk},
+	} {
+		for _, keys := range []bool{false, true} {
+			name := sheet.name + "/mouse"
+			if keys {
+				name = sheet.name + "/keyboard"
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p := sheet.place(t)
+				s := p.studio("-e", "sandbox", "leads.xlsx")
+				h := hand{newBrowser(t), keys}
+				h.open(s.link)
+				sheet.walk(h)
+				finish(h, p, sheet.name)
+			})
+		}
+	}
+}
+
+// finish saves, tries it, and holds what came out to what a person would have written.
+func finish(h hand, p *place, name string) {
+	h.t.Helper()
+	if h.keys {
+		h.press("s", ctrl)
+	} else {
+		h.button("Save")
+	}
+	h.said("Saved to mapping.yaml.")
+	h.view(5, "Try it")
+	h.button("Start the dry run")
+	h.see("#job-title", "Dry run: Done, without a mistake")
+	h.see(".job", "Get the workbook")
+	h.button("Run into the sandbox")
+	h.see("#job-title", "Run into the sandbox: Done, without a mistake")
+	h.find("button", "Look at what the sandbox holds", "")
+	job := h.state().Job
+	p.write("results.xlsx", string(h.download(job.Workbook)))
+	if text := p.text("results.xlsx", "Results"); strings.Count(text, "/start/") < 5 {
+		h.t.Errorf("the workbook of the run has no ids and redirect urls: %s", text)
+	}
+	tab := h.tab()
+	tab.do(chromedp.Navigate(job.Pages))
+	tab.see("dl.figures", "Clients")
+
+	p.golden("mapping.yaml", name+".yaml", !h.keys)
+	p.isClean()
+}
+
+// plainWalk answers what the first mapping of samples/first asks.
+func plainWalk(h hand) {
+	h.view(2, "What the service gets")
+	h.see(".to-decide h2", "10 questions to decide")
+
+	h.name("vehicle-finance-leads")
+	h.see(".to-decide h2", "9 questions to decide")
+
+	h.target("/client/key")
+	h.inPanel("Remove E-mail")
+	h.pick("Column", "lead", "A · Lead no…")
+	h.see(".editor [role=status]", "12 rows → 10 clients")
+	h.inPanel("Use this")
+	h.said("Which rows are one client ← Lead no")
+	h.see(".to-decide h2", "8 questions to decide")
+
+	h.target("/activities/1/attributes/Lender")
+	h.write("“BARC” means", "Barclays")
+	h.write("“LLOY” means", "Lloyds")
+	h.inPanel("Use these 2")
+	h.said("Lender · Agreement details: 2 texts explained")
+	h.see(".to-decide h2", "7 questions to decide")
+
+	h.workflow("Leads {run.date}")
+	h.confirm("is this the workflow's order…", "4 questions to decide")
+	h.confirm("reuse, skip, fail or create…", "3 questions to decide")
+	h.confirm("send or skip the activities…", "2 questions to decide")
+	h.confirm("the names on the left…", "1 question to decide")
+	h.confirm("is each row a claim of its client?…", "")
+	h.gone(".to-decide")
+}
+
+// messyWalk decides every column of the messy sheet, and mends what cannot be read.
+func messyWalk(h hand) {
+	h.see(".sum", "30 of 40 rows usable")
+	h.button("Not decided 12")
+	for _, c := range []string{"B, Created", "J, Tel (home)", "Z, Notes", "AA, Notes", "AB, Agent", "AC,…"} {
+		h.button("Leave out column " + c)
+		letter, _, _ := strings.Cut(c, ",")
+		h.said("Column " + letter + " is left out on purpose.")
+	}
+
+	h.column("N")
+	h.pick("Send it to", "previous", "Previous surname…")
+	h.said("Previous surname · Your details ← Prev. surname")
+	h.column("T")
+	h.push("button", "Confirm: APR % goes to Interest rate…", ".panel")
+	h.said("Interest rate · Agreement details ← APR %")
+	h.column("R")
+	h.pick("Send it to", "signed at agreement", "Agreement signed at…")
+	h.said("Agreement signed at · Agreement details ← Start")
+	h.inPanel("Dates are dd/mm/yyyy")
+	h.said("Agreement signed at · Agreement details: dates are dd/mm/yyyy")
+	h.write("Times without a zone are of", "Europe/London")
+	h.inPanel("Use it for all times")
+	h.said("Times are of Europe/London")
+	h.column("U")
+	h.pick("Send it to", "commission", "Told of commission…")
+	h.said("Told of commission · Your circumstances ← Commission?")
+	h.choose("“Unsure” means", "Leave empty (in every column)")
+	h.inPanel("Use it")
+	h.said("Told of commission · Your circumstances: 1 text explained")
+	h.see("h1", "Columns")
+	h.button("In trouble 2")
+
+	h.column("Y")
+	h.choose("“maybe” means", "No, not ticked")
+	h.inPanel("Use it")
+	h.said("Consent to contact · Your details: 1 text explained")
+	h.column("G")
+	h.inPanel("Leave empty: 31/02/1984")
+	h.said("“31/02/1984” counts as empty")
+
+	h.view(3, "Rows") // ten rows say nothing about Commission?, and an activity without attributes cannot be sent
+	h.see(".sum", "10 in trouble")
+	h.button("Next in trouble")
+	h.see(".cell-details", "“Your circumstances” would be sent without attributes")
+	h.view(2, "What the service gets")
+	h.target("/activities/3/when")
+	h.pick("Column", "commission", "U · Commission?…")
+	h.inPanel("Take this")
+	h.inPanel("Use this")
+	h.said("Only when · Your circumstances ← has(\"Commission?\")")
+	h.see(".sum", "40 of 40 rows usable")
+
+	h.name("car-finance")
+	h.target("/activities/0/attributes/Home address")
+	h.push("button", "Confirm:…", ".panel")
+	h.said("Home address · Your details ←")
+	h.target("/activities/1/attributes/Lender")
+	h.write("“BARC” means", "Barclays")
+	h.write("“LLOY” means", "Lloyds")
+	h.inPanel("Use these 2")
+	h.said("Lender · Agreement details: 2 texts explained")
+	h.target("/activities/0/attributes/Title")
+	h.push("button", "It is right as it is: the texts are sent as they are…", ".panel")
+	h.said("Decided.")
+	h.target("/activities/2/attributes/Make")
+	h.push("button", "It is right as it is: the texts are sent as they are…", ".panel")
+	h.said("Decided.")
+	h.workflow("Car finance {run.date}")
+	h.confirm("does it identify a client?…", "5 questions to decide")
+	h.confirm("is this the workflow's order…", "4 questions to decide")
+	h.confirm("reuse, skip, fail or create…", "3 questions to decide")
+	h.confirm("send or skip the activities…", "2 questions to decide")
+	h.confirm("the names on the left…", "1 question to decide")
+	h.confirm("is each row a claim of its client?…", "")
+	h.gone(".to-decide")
+}
+
+// wideWalk answers what the first mapping of a sheet with three claims in a row asks.
+func wideWalk(h hand) {
+	h.see(".sum", "17 of 18 rows usable")
+	h.column("K")
+	h.inPanel("Leave empty: abc")
+	h.said("“abc” counts as empty")
+	h.see(".sum", "18 of 18 rows usable")
+
+	h.view(2, "What the service gets")
+	h.name("wide-agreements")
+	h.target("/activities/1/attributes/Lender")
+	for _, lender := range []string{"BARC: Barclays", "BLKH: Black Horse", "LLOY: Lloyds", "MOTO: MotoNovo", "NWBK: NatWest", "SANT: Santander", "XXXX: Other"} {
+		code, name, _ := strings.Cut(lender, ": ")
+		h.write("“"+code+"” means", name)
+	}
+	h.inPanel("Use these 7")
+	h.said("Lender · Agreement details: 7 texts explained")
+	h.workflow("{sheet} {run.date}")
+	h.confirm("does it identify a client?…", "4 questions to decide")
+	h.confirm("is this the workflow's order…", "3 questions to decide")
+	h.confirm("reuse, skip, fail or create…", "2 questions to decide")
+	h.confirm("send or skip the activities…", "1 question to decide")
+	h.confirm("the names on the left…", "")
+	h.gone(".to-decide")
+}
+
+// name gives the campaign its name.
+func (h hand) name(text string) {
+	h.t.Helper()
+	h.target("/name")
+	h.write("Campaign name", text)
+	h.inPanel("Use this")
+	h.said("Campaign name ← " + text)
+}
+
+// workflow says what is agreed with the service's operator, and with which activity the
+// client goes on.
+func (h hand) workflow(name string) {
+	h.t.Helper()
+	h.target("/workflow/name")
+	h.write("Text", name)
+	h.inPanel("Use this")
+	h.said("Workflow name ← " + name)
+	h.target("/workflow/template_identifier")
+	h.write("Workflow template identifier", "WF-2026")
+	h.inPanel("Use this")
+	h.said("Workflow template identifier ← WF-2026")
+	h.target("/activities/template=Sign your claim/status")
+	h.mark("radio", "Open", ".panel")
+	h.inPanel("Use this")
+	h.said("Status · Sign your claim ← Open")
+}
+
+// confirm says that what a question is about is right as it is.
+func (h hand) confirm(question, left string) {
+	h.t.Helper()
+	h.push("button", "It is right as it is: "+question, ".to-decide")
+	if left != "" {
+		h.see(".to-decide h2", left)
+	}
+}

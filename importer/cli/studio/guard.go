@@ -1,0 +1,176 @@
+package studio
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"claimsheet/importer"
+)
+
+// guard lets only the page in that the printed link opened.
+type guard struct {
+	token  string // of the link
+	name   string // of the cookie; cookies do not know ports, and there may be other sessions
+	secret string // of the cookie
+	cross  *http.CrossOriginProtection
+	idle   time.Duration
+
+	mu       sync.Mutex
+	used     bool      // the token has been used
+	asking   int       // requests that are being answered
+	deadline time.Time // when the server may end, if nobody asks before
+}
+
+const (
+	// mostBody is the size of the largest request body, in bytes.
+	mostBody = 4 << 20
+
+	// afterBye is how long a closed page has to come back: a page that is loaded again
+	// says goodbye first.
+	afterBye = 10 * time.Second
+)
+
+func newGuard(idle time.Duration) *guard {
+	return &guard{token: rand.Text(), name: "claimsheet-studio-" + rand.Text()[:8], secret: rand.Text(), cross: http.NewCrossOriginProtection(), idle: idle, deadline: time.Now().Add(idle)}
+}
+
+// policy allows what the embedded files hold and nothing else: no inline scripts or
+// styles, no other origin.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+func (g *guard) protect(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		if err := g.check(r); err != nil {
+			deny(w, r, failure{http.StatusForbidden, "foreign", err.Error(), "open the link that claimsheet studio printed"})
+			return
+		}
+		if token := r.URL.Query().Get("token"); token != "" && r.URL.Path == "/" && r.Method == http.MethodGet {
+			g.enter(w, r, token)
+			return
+		}
+		if !g.knows(r) {
+			deny(w, r, failure{http.StatusUnauthorized, "no-session", "this page was not opened with the link that claimsheet studio printed",
+				"open that link; it works once, so if it was used in another browser, start claimsheet studio again"})
+			return
+		}
+		defer g.ask()()
+		defer func() {
+			if v := recover(); v != nil {
+				refuse(w, failure{http.StatusInternalServerError, "", importer.Caught(v).Error(), "what you did last may not have been done"}, nil)
+			}
+		}()
+		r.Body = http.MaxBytesReader(w, r.Body, mostBody)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// check refuses requests that name another host, as after DNS rebinding, or come from
+// another origin.
+func (g *guard) check(r *http.Request) error {
+	host, port, err := net.SplitHostPort(r.Host)
+	if err != nil || host != "127.0.0.1" && host != "localhost" {
+		return errors.New("the request names another host")
+	}
+	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		if _, own, err := net.SplitHostPort(local.String()); err != nil || own != port {
+			return errors.New("the request names another port")
+		}
+	}
+	if origin := r.Header.Get("Origin"); origin != "" && origin != "http://"+r.Host {
+		return errors.New("the request comes from another page")
+	}
+	site := r.Header.Get("Sec-Fetch-Site") // same-site is another port of this computer
+	if isLink := r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate"; (site == "cross-site" || site == "same-site") && !isLink {
+		return errors.New("the request comes from another page")
+	}
+	return g.cross.Check(r)
+}
+
+// enter exchanges the token for a cookie, once. Who has the cookie may come again.
+func (g *guard) enter(w http.ResponseWriter, r *http.Request, token string) {
+	g.mu.Lock()
+	first := !g.used && subtle.ConstantTimeCompare([]byte(token), []byte(g.token)) == 1
+	g.used = g.used || first
+	g.mu.Unlock()
+	if !first && !g.knows(r) {
+		deny(w, r, failure{http.StatusForbidden, "token", "this link is not valid, or was used before", "start claimsheet studio again for a new one"})
+		return
+	}
+	if first {
+		http.SetCookie(w, &http.Cookie{Name: g.name, Value: g.secret, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	}
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// deny refuses a request: for the API as it does, for a person in words.
+func deny(w http.ResponseWriter, r *http.Request, f failure) {
+	if strings.HasPrefix(r.URL.Path, "/api/") {
+		refuse(w, f, nil)
+		return
+	}
+	http.Error(w, "Claimsheet Studio: "+f.message+".\nTo go on, "+f.hint+".", f.status)
+}
+
+func (g *guard) knows(r *http.Request) bool {
+	c, err := r.Cookie(g.name)
+	return err == nil && subtle.ConstantTimeCompare([]byte(c.Value), []byte(g.secret)) == 1
+}
+
+// ask notes that a page asks; the function that it returns, that it was answered.
+func (g *guard) ask() (answered func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.asking++
+	g.deadline = time.Now().Add(g.idle)
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.asking--
+	}
+}
+
+// bye notes that a page was closed. Another one, which waits for an answer, keeps the
+// server.
+func (g *guard) bye() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.deadline = time.Now().Add(min(afterBye, g.idle))
+}
+
+// ended is closed when nobody has asked for long enough, unless busy.
+func (g *guard) ended(ctx context.Context, busy func() bool) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(min(time.Second, g.idle))
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case now := <-tick.C:
+				g.mu.Lock()
+				over := g.asking == 0 && now.After(g.deadline)
+				g.mu.Unlock()
+				if over && !busy() {
+					close(done)
+					return
+				}
+			}
+		}
+	}()
+	return done
+}

@@ -1,0 +1,349 @@
+package studio_test
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer/cli/studio"
+)
+
+// The verdict over the whole sheet says which cells cannot be used, by column, by target
+// and in all.
+func TestJudgement(t *testing.T) {
+	t.Parallel()
+	b := begin(t, mappingText, sheetText, nil)
+	st := b.judged()
+	j := reply(st["judgement"].(map[string]any))
+	for key, want := range map[string]any{"rows": 5, "done": 5, "usable": 2, "trouble": 3, "clients": 3, "disagree": 1, "partial": false, "stale": false} {
+		expect(t, key, j[key], want)
+	}
+	dob := st.one("columns", "letter", "D")
+	for key, want := range map[string]any{"header": "DOB", "filled": 5, "distinct": 4, "usable": 4, "trouble": 1, "empty": 0, "kind": "text",
+		"targets": []string{"/activities/0/attributes/Date of birth"}, "samples": []string{"01/02/1980", "31/02/1981", "03/04/1981", "05/06/1982"}} {
+		expect(t, "DOB: "+key, dob[key], want)
+	}
+	expect(t, "DOB: the example", dob.at("problems", 0, "example"), "31/02/1981")
+	expect(t, "DOB: its row", dob.at("problems", 0, "row"), 4)
+	surname := st.one("columns", "letter", "C")
+	expect(t, "Surname: the code", surname.at("problems", 0, "code"), "conflict")
+	expect(t, "Surname: how often", surname.at("problems", 0, "count"), 2)
+	notes := st.one("columns", "letter", "F")
+	expect(t, "Notes: targets", notes["targets"], []string{})
+	expect(t, "Notes: empty", notes["empty"], 2)
+	title := st.one("targets", "path", "/activities/0/attributes/Title")
+	for key, want := range map[string]any{"usable": 4, "trouble": 1, "empty": 0, "type": "DropDown", "typeFrom": "service", "options": []string{"Mister", "Miss"},
+		"columns": []string{"E"}, "line": 16, "of": "Your details"} {
+		expect(t, "Title: "+key, title[key], want)
+	}
+	remarks := st.one("targets", "path", "/activities/0/attributes/Remarks")
+	expect(t, "Remarks: rule", remarks["rule"], nil)
+	expect(t, "More: rule", st.one("targets", "path", "/activities/template=More/attributes/Note")["type"], "Text")
+	expect(t, "key: usable", st.one("targets", "path", "/client/key")["usable"], 5)
+
+	// A mistake in one rule leaves the rest judged.
+	st = b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("replace", "/activities/0/attributes/Title/column", "Salutation"),
+		op("add", "/activities/0/attributes/Remarks", "Notes")})
+	expect(t, "the problem's code", st.at("mapping", "problems", 0, "code"), "unknown-column")
+	expect(t, "the problem's path", st.at("mapping", "problems", 0, "path"), "/activities/0/attributes/Title/column")
+	st = b.judged()
+	expect(t, "partial", st.at("judgement", "partial"), true)
+	expect(t, "DOB: trouble", st.one("columns", "letter", "D")["trouble"], 1)
+	expect(t, "Remarks: usable", st.one("targets", "path", "/activities/0/attributes/Remarks")["usable"], 3)
+
+	// Without a key rows are judged by themselves.
+	b.post("/api/patch", 200, "version", 2, "label", "x", "operations", []any{op("replace", "/client/key", "Number")})
+	st = b.judged()
+	expect(t, "DOB: trouble", st.one("columns", "letter", "D")["trouble"], 1)
+	expect(t, "clients", st.at("judgement", "clients"), 0)
+	b.post("/api/text", 200, "version", 3, "text", "name: [")
+	expect(t, "stale", b.get("/api/state").at("judgement", "stale"), true)
+}
+
+// Rows come in pages, all or those with a kind of trouble.
+func TestRows(t *testing.T) {
+	t.Parallel()
+	var sheet strings.Builder
+	sheet.WriteString("Lead no,E-mail,Surname,DOB,Title,Notes\n")
+	for i := range 1000 {
+		dob := "01/02/1980"
+		if i%10 == 3 {
+			dob = "30/02/1980"
+		}
+		fmt.Fprintf(&sheet, "%d,a%d@example.com,S,%s,Mr,\n", i, i, dob)
+	}
+	b := begin(t, mappingText, sheet.String(), nil)
+	b.judged()
+	numbers := func(query string) (total any, rows []any) {
+		r := b.get("/api/rows?" + query)
+		for i := range r["rows"].([]any) {
+			rows = append(rows, r.at("rows", i, "row"))
+		}
+		return r["total"], rows
+	}
+	for query, want := range map[string]string{
+		"show=all&from=998&count=5":                                    "1000 [1000,1001]",
+		"show=trouble&from=1&count=2":                                  "100 [15,25]",
+		"show=usable&from=2&count=2":                                   "900 [4,6]",
+		"show=trouble&column=D&code=date-impossible&from=99&count=100": "100 [995]",
+		"show=trouble&column=E":                                        "0 null",
+	} {
+		total, rows := numbers(query)
+		if got := fmt.Sprint(encode(total), " ", encode(rows)); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+	r := b.get("/api/rows?show=trouble&count=1")
+	expect(t, "the cells", r.at("rows", 0, "cells"), []string{"3", "a3@example.com", "S", "30/02/1980", "Mr", ""})
+	expect(t, "the problem's column", r.at("rows", 0, "problems", 0, "column"), "D")
+	expect(t, "the client", r.at("rows", 0, "client"), 4)
+	if status, _ := b.ask("GET", "/api/rows?from=x", ""); status != 400 {
+		t.Errorf("from=x gets %d", status)
+	}
+}
+
+func TestColumn(t *testing.T) {
+	t.Parallel()
+	b := begin(t, mappingText, sheetText, nil)
+	b.judged()
+	r := b.get("/api/column?letter=E")
+	expect(t, "the values", r["values"], []map[string]any{{"text": "Mr", "count": 3, "to": "Mister", "problem": nil, "warning": nil},
+		{"text": "Ms", "count": 1, "to": "Miss", "problem": nil, "warning": nil}, {"text": "Dr", "count": 1, "to": nil, "problem": "value-unlisted", "warning": nil}})
+	expect(t, "more", r["more"], 0)
+	if status, _ := b.ask("GET", "/api/column?letter=Z", ""); status != 404 {
+		t.Errorf("column Z gets %d", status)
+	}
+
+}
+
+// The meaning of a column's texts is that of the target that is looked at, and of this
+// column alone: a value table is made from it.
+func TestMeanings(t *testing.T) {
+	t.Parallel()
+	const head = "name: x\napi: v2\nclient: {key: No, existing: create, fields: {n: No}}\nworkflow: {name: W, template_identifier: W}\n"
+	const table = "values: {Mr: Mister, Ms: Miss}"
+	const aRows = "No,A,B,C\n1,Mr,Dr,\n2,Ms,Mr,\n3,,Ms,x\n"
+	for name, c := range map[string]struct {
+		rules, sheet, other string // other is a second sheet; "" for none
+		column, path        string
+		want                string // text=what is sent, ! for a problem, ? for a warning
+	}{
+		"each claim has its column": {
+			"claims:\n  - {id: one, key: A, name: '{A}', columns: {Title: A}}\n  - {id: two, key: B, name: '{B}', columns: {Title: B}}\n" +
+				"activities:\n  - {template: Your details, on: claim, attributes: {Title: {column: Title, " + table + "}}}\n",
+			aRows, "", "C", "/activities/0/attributes/Title", "Dr=! Mr=Mister Ms=Miss"},
+		"each activity has its table": {
+			"activities:\n  - {template: Your details, attributes: {Title: {column: A, " + table + "}}}\n" +
+				"  - {template: Your details, id: more, attributes: {Title: {column: A, values: {Mr: Master}}}}\n",
+			aRows, "", "B", "/activities/1/attributes/Title", "Mr=Master Ms=!"},
+		"the first that is filled": {
+			"activities:\n  - {template: Your details, attributes: {Title: {first_of: [A, B], " + table + "}}}\n",
+			aRows, "", "C", "/activities/0/attributes/Title", "Dr= Mr= Ms=Miss"},
+		"a text of several cells": {
+			"activities:\n  - {template: Your details, attributes: {Title: {text: '{A}', " + table + "}}}\n",
+			aRows, "", "B", "/activities/0/attributes/Title", "Mr= Ms="},
+		"an expression": {
+			"activities:\n  - {template: Your details, attributes: {Title: {expr: 'col(\"A\") + col(\"B\")'}}}\n",
+			aRows, "", "B", "/activities/0/attributes/Title", "Mr= Ms="},
+		"rows that the activity is not for": {
+			"activities:\n  - {template: Your details, when: 'col(\"No\") != \"1\"', attributes: {Title: {column: B, " + table + "}}}\n",
+			"No,A,B\n1,,Mr\n2,,Mr\n1,,Dr\n", "", "C", "/activities/0/attributes/Title", "Mr=Mister Dr="},
+		"two sheets by their headers": {
+			"activities:\n  - {template: Your details, attributes: {Title: {column: B, " + table + "}}}\n",
+			"No,A,B\n1,Ms,Mr\n", "B,No,A\nDr,2,Mr\nMs,3,Mr\n", "C", "/activities/0/attributes/Title", "Mr=Mister Dr=! Ms=Miss"},
+		"a text that is no option": {
+			"activities:\n  - {template: Your details, attributes: {Title: B}}\n",
+			"No,A,B\n1,,Mister\n2,,Dr\n", "", "C", "/activities/0/attributes/Title", "Mister=Mister Dr=Dr?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := begin(t, head+c.rules, c.sheet, func(o *studio.Options) {
+				if c.other != "" {
+					other := filepath.Join(filepath.Dir(o.Mapping), "more.csv")
+					write(t, other, c.other)
+					o.Sheets = append(o.Sheets, other)
+				}
+			})
+			expect(t, "the problems", b.judged().at("mapping", "problems"), []any{})
+			r := b.get("/api/column?letter=" + c.column + "&path=" + url.QueryEscape(c.path))
+			var got []string
+			for i := range r["values"].([]any) {
+				one := fmt.Sprintf("%s=", r.at("values", i, "text"))
+				if to, ok := r.at("values", i, "to").(string); ok {
+					one += to
+				}
+				if r.at("values", i, "problem") != nil {
+					one += "!"
+				}
+				if r.at("values", i, "warning") != nil {
+					one += "?"
+				}
+				got = append(got, one)
+			}
+			expect(t, "the values", strings.Join(got, " "), c.want)
+		})
+	}
+}
+
+// A text that is no option of its attribute is a warning: the row is usable, and the
+// warning is that of check.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	b := begin(t, strings.Replace(mappingText, "{column: Title, values: {Mr: Mister, Ms: Miss}}", "{column: Title}", 1),
+		"Lead no,E-mail,Surname,DOB,Title,Notes\n1,a@example.com,A,01/02/1980,Mister,\n2,b@example.com,B,01/02/1980,Dr,\n3,c@example.com,C,01/02/1980,Dr,\n", nil)
+	st := b.judged()
+	expect(t, "usable", st.at("judgement", "usable"), 3)
+	expect(t, "in all", st.at("judgement", "warnings", 0, "code"), "not-an-option")
+	for what, one := range map[string]reply{"column": st.one("columns", "letter", "E"), "target": st.one("targets", "path", "/activities/0/attributes/Title")} {
+		expect(t, what+": usable", one["usable"], 3)
+		expect(t, what+": trouble", one["trouble"], 0)
+		for key, want := range map[string]any{"code": "not-an-option", "count": 2, "example": "Dr", "row": 3} {
+			expect(t, what+": "+key, one.at("warnings", 0, key), want)
+		}
+	}
+	r := b.get("/api/rows?show=warned&column=E")
+	expect(t, "the rows", r["total"], 2)
+	expect(t, "the row's warning", r.at("rows", 0, "warnings", 0, "column"), "E")
+	r = b.post("/api/preview", 200, "path", "/activities/0/attributes/Title", "value", "Title")
+	expect(t, "a preview", []any{r["usable"], r["warned"], r.at("rows", 1, "warning", "code")}, []any{3, 2, "not-an-option"})
+	st = b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("replace", "/activities/0/attributes/Title", map[string]any{"column": "Title", "values": map[string]string{"Mister": "Mister", "Dr": "Dr"}})})
+	if w := (reply(st["mapping"].(map[string]any))).one("warnings", "code", "not-an-option"); w["path"] != "/activities/0/attributes/Title" {
+		t.Errorf("the warning of a table of values is %s", encode(w))
+	}
+}
+
+// What would be sent for a client is shown with the reason why its rows belong together.
+func TestClient(t *testing.T) {
+	t.Parallel()
+	b := begin(t, mappingText, sheetText, func(o *studio.Options) { o.Routes = apiclient.Routes{Version: apiclient.V2} })
+	b.judged()
+	r := b.get("/api/client?row=3")
+	expect(t, "the number", r["number"], 1)
+	expect(t, "of", r["of"], 3)
+	expect(t, "the rows", r["rows"], []int{2, 3})
+	expect(t, "why", r["why"], "2 rows have the same key, Lead no: 1")
+	expect(t, "the client's body", r.at("steps", 0, "body"), map[string]any{"email": "ann@example.com", "lastName": "Archer"})
+	expect(t, "the client's path", r.at("steps", 0, "path"), "/funnel/v2/contacts?isAdministrator=true")
+	expect(t, "the activity's path", r.at("steps", 1, "path"), "/funnel/v2/activities?contactId=«id of the client»")
+	expect(t, "the activity's body", r.at("steps", 1, "body"), map[string]any{"templateId": "t1", "status": "Submitted", "workflowName": "Spring", "workflowTemplateIdentifier": "WF",
+		"attributes": []map[string]any{{"templateId": "a2", "dateTimeValue": "1980-02-01T00:00:00Z"}, {"templateId": "a1", "stringValue": "Mister"}}})
+	r = b.get("/api/client?number=2")
+	expect(t, "the steps of a client with mistakes", r["steps"], []any{})
+	if n := len(r["problems"].([]any)); n != 4 { // two names, a date, a title
+		t.Errorf("the client has %d problems: %s", n, encode(r["problems"]))
+	}
+	if status, _ := b.ask("GET", "/api/client?row=99", ""); status != 404 {
+		t.Errorf("row 99 gets %d", status)
+	}
+}
+
+// A preview shows what a rule makes of the first rows, and how else dates can be read.
+func TestPreview(t *testing.T) {
+	t.Parallel()
+	sheet := "Lead no,E-mail,Surname,DOB,Title,Notes\n1,a@example.com,A,01/02/1980,Mr,\n2,b@example.com,B,03/04/1980,Mr,\n3,c@example.com,C,12/25/1980,Mr,\n"
+	b := begin(t, mappingText, sheet, nil)
+	b.judged()
+	r := b.post("/api/preview", 200, "path", "/activities/0/attributes/Date of birth", "value", map[string]any{"column": "DOB", "format": "dd/mm/yyyy"})
+	expect(t, "usable", r["usable"], 2)
+	expect(t, "trouble", r["trouble"], 1)
+	expect(t, "the first", r.at("rows", 0), map[string]any{"row": 2, "source": "01/02/1980", "result": "1980-02-01T00:00:00Z", "problem": nil, "warning": nil})
+	expect(t, "the best reading", r.at("readings", 0, "format"), "mm/dd/yyyy")
+	expect(t, "its trouble", r.at("readings", 0, "trouble"), 0)
+	expect(t, "its first result", r.at("readings", 0, "rows", 0, "result"), "1980-01-02T00:00:00Z")
+	r = b.post("/api/preview", 200, "path", "/activities/template=More/attributes/Note", "value", map[string]any{"text": "{Surname} of {Notes}"})
+	expect(t, "a text", r.at("rows", 1, "result"), "B of")
+	r = b.post("/api/preview", 200, "path", "/client/fields/firstName", "value", map[string]any{"expr": `upper(col("Nobody"))`})
+	expect(t, "a column that is not there", r.at("error", "code"), "unknown-column")
+	r = b.post("/api/preview", 200, "path", "/sheet/when", "value", `col("Surname") != "B"`)
+	expect(t, "a condition", []any{r.at("rows", 0, "result"), r.at("rows", 1, "result")}, []string{"yes", "no"})
+	r = b.post("/api/preview", 200, "path", "/claims/0/name", "value", "Claim of {Surname}")
+	expect(t, "a claim's name", r.at("rows", 2, "result"), "Claim of C")
+	expect(t, "the text", b.get("/api/state").at("mapping", "text"), mappingText)
+
+	b = begin(t, mappingText, sheetText, nil)
+	b.judged()
+	expect(t, "a key", b.post("/api/preview", 200, "path", "/client/key", "value", "Surname"), map[string]int{"rows": 5, "empty": 0, "clients": 4, "disagree": 0})
+	expect(t, "the key of now", b.post("/api/preview", 200, "path", "/client/key", "value", "Lead no")["disagree"], 1)
+	expect(t, "a key with empty cells", b.post("/api/preview", 200, "path", "/client/key", "value", []string{"Notes"})["empty"], 2)
+}
+
+func TestDiff(t *testing.T) {
+	t.Parallel()
+	b := begin(t, "name: a\napi: v2\n# end\n", sheetText, nil)
+	b.post("/api/text", 200, "version", 1, "text", "name: b\napi: v2\nclient: {}\n# end\n")
+	expect(t, "the lines", b.get("/api/diff")["lines"], []map[string]any{
+		{"kind": "del", "text": "name: a", "line": 1}, {"kind": "add", "text": "name: b", "line": 1}, {"kind": "same", "text": "api: v2", "line": 2},
+		{"kind": "add", "text": "client: {}", "line": 3}, {"kind": "same", "text": "# end", "line": 4}})
+}
+
+// A column that is left out, the sheet's header row and the answer to a question are
+// kept in the file.
+func TestChoices(t *testing.T) {
+	t.Parallel()
+	b := begin(t, "name: x   # DECIDE: what name?\n", "\"Title of the list\",,,\nNo,Name,Name,\n1,a,b,c\n", nil)
+	st := b.get("/api/state")
+	expect(t, "the likely header row", st.at("sheets", 0, "likelyHeaderRow"), 2)
+	expect(t, "the question", st.at("mapping", "questions", 0, "text"), "what name?")
+	st = b.post("/api/decide", 200, "version", 1, "line", 1)
+	expect(t, "the text", st.at("mapping", "text"), "name: x\n")
+	b.post("/api/text", 200, "version", 2, "text", "name: \"x # DECIDE: what?\"\n")
+	b.post("/api/decide", 422, "version", 3, "line", 1) // it is a part of the name
+	b.post("/api/undo", 200, "version", 3)
+	st = b.post("/api/sheet", 200, "version", 4, "name", "", "headerRow", 2)
+	expect(t, "the text", st.at("mapping", "text"), "name: x\nsheet:\n  header_row: 2\n")
+	st = b.until("the columns", func(st reply) bool { return st.at("columns", 1) != nil })
+	expect(t, "shared", st.at("columns", 1, "shared"), true)
+	st = b.post("/api/ignore", 200, "version", 5, "column", "C", "ignored", true)
+	expect(t, "ignored B", st.at("columns", 1, "ignored"), false)
+	expect(t, "ignored C", st.at("columns", 2, "ignored"), true)
+	st = b.post("/api/ignore", 200, "version", 6, "column", "A", "ignored", true)
+	expect(t, "the text", st.at("mapping", "text"), "name: x\nsheet:\n  header_row: 2\n# ignored: column C\n# ignored: No\n")
+	st = b.post("/api/ignore", 200, "version", 7, "column", "C", "ignored", false)
+	expect(t, "the text", st.at("mapping", "text"), "name: x\nsheet:\n  header_row: 2\n# ignored: No\n")
+}
+
+// What the headers and cells suggest is offered with its reason, and can be taken as it
+// is, several at once.
+func TestSuggestions(t *testing.T) {
+	t.Parallel()
+	sheet := "Lead no,E-mail,Surname,DOB,Note,Remark\n1,ann@example.com,Archer,13/02/1980,a,b\n2,bob@example.com,Brown,14/03/1981,c,d\n"
+	b := begin(t, "name: x\napi: v2\nclient:\n  key: Lead no\n  lookup: {email: E-mail}\n  fields: {lastName: Surname}\nworkflow: {name: W, template_identifier: W}\n", sheet, nil)
+	st := b.until("suggestions", func(st reply) bool { return st.at("suggestions", 0) != nil })
+	email := st.one("suggestions", "path", "/client/fields/email")
+	for key, want := range map[string]any{"value": map[string]any{"column": "E-mail", "type": "Email"}, "column": "B", "certainty": "normalised", "sure": true, "reason": "e-mail addresses in 2 of 2 cells"} {
+		expect(t, key, email[key], want)
+	}
+	dob := st.one("suggestions", "path", "/activities/template=Your details/attributes/Date of birth")
+	for key, want := range map[string]any{"certainty": "synonym", "column": "D", "value": map[string]any{"column": "DOB", "type": "Date", "format": "dd/mm/yyyy"}} {
+		expect(t, key, dob[key], want)
+	}
+	note := st.one("suggestions", "path", "/activities/template=More/attributes/Note")
+	expect(t, "certainty", note["certainty"], "same")
+	if taken := st.one("suggestions", "path", "/client/fields/lastName"); taken != nil {
+		t.Errorf("what is filled is suggested: %s", encode(taken))
+	}
+	var all []any
+	for _, g := range []reply{email, dob, note} {
+		all = append(all, g["operations"].([]any)...)
+	}
+	st = b.post("/api/patch", 200, "version", 1, "label", "3 suggestions", "operations", all)
+	expect(t, "the text", st.at("mapping", "text"), `name: x
+api: v2
+client:
+  key: Lead no
+  lookup: {email: E-mail}
+  fields: {lastName: Surname, email: {column: E-mail, type: Email}}
+workflow: {name: W, template_identifier: W}
+activities:
+  - template: Your details
+    attributes:
+      Date of birth: {column: DOB, format: dd/mm/yyyy, type: Date}
+  - template: More
+    attributes:
+      Note: Note
+`)
+	expect(t, "the problems", st.at("mapping", "problems"), []any{})
+}

@@ -1,0 +1,80 @@
+// @ts-check
+// What would be sent for one client: its rows and why they belong together, and its steps in order with what each one says.
+
+import { get } from './api.js';
+import { html, useState } from './lib.js';
+import { go, link, route } from './route.js';
+import { isJudged, state } from './store.js';
+import { Problems, useLoaded, Waiting } from './ui.js';
+import { count, number } from './words.js';
+
+/** @typedef {{step: string, title: string, method: string, path: string, body: any, rows?: number[]}} Step */
+/** @typedef {{number: number, of: number, rows: number[], why: string, skipped?: string, problems: import('./types.js').Problem[],
+ *   steps: Step[], names?: Record<string, string>}} Client names are those of the templates in the bodies, by their ids */
+
+export function OneClient() {
+	const now = /** @type {import('./types.js').State} */ (state.value);
+	const { row, table, number: n } = route.value.query;
+	const asked = useLoaded((signal) => get('client', row ? { row, table } : { number: n || 1 }, signal), [row, table, n, now.version, isJudged.value]);
+	const client = /** @type {Client|null} */ (asked.answer);
+	const [text, setText] = useState('');
+	return html`<section class="list" aria-labelledby="view-title">
+		<header class="tools">
+			<h1 id="view-title">What will be sent <span class="faint">
+				${client ? `client ${number(client.number)} of ${number(client.of)}` : 'for one client'}</span></h1>
+			${client && html`<div class="choice" role="group" aria-label="Another client">
+				<button type="button" disabled=${client.number <= 1} onClick=${() => go('client', { number: client.number - 1 })}>← Before</button>
+				<button type="button" disabled=${client.number >= client.of}
+					onClick=${() => go('client', { number: client.number + 1 })}>Next →</button></div>`}
+			<form class="field inline" onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); if (/^\d+$/.test(text.trim())) go('client', { row: text.trim() }); }}>
+				<label for="client-row">Client of row</label>
+					<input id="client-row" inputmode="numeric" size="8" value=${text} onInput=${(/** @type {any} */ e) => setText(e.target.value)}
+					data-find /><button type="submit">Show</button></form>
+		</header>
+		<div class="scroll reading">
+			${!client && html`<${Waiting} of=${asked} what="the client" />`}
+			${client && html`<div class="why"><p>${client.why}</p>
+				<p class="places">${client.rows.slice(0, 20).map((r) => html`<a href=${link('rows', { row: r })}>Row ${number(r)}</a>`)}
+				${client.rows.length > 20 && html`<span class="faint">and ${number(client.rows.length - 20)} more</span>`}</p></div>
+				${client.problems.length > 0
+					&& html`<section><h2 class="bad-text">Nothing is sent for this client: ${count(client.problems.length, 'mistake')}</h2>
+					<${Problems} list=${client.problems} /></section>`}
+				<ol class="steps">${client.steps.map((s, i) => html`<${StepView} key=${client.number + '/' + i} step=${s}
+					names=${client.names || {}} />`)}</ol>
+				${!client.steps.length && !client.problems.length && html`<p class="nothing">Nothing is sent for this client.</p>`}`}
+		</div>
+	</section>`;
+}
+
+/** @param {{step: Step, names: Record<string, string>}} props */
+function StepView({ step: s, names }) {
+	const [raw, setRaw] = useState(false);
+	return html`<li><header><h2><span class="title">${s.title}</span></h2><span class="code faint">${s.method} ${s.path}</span>
+			${s.body !== null && s.body !== undefined
+				&& html`<button type="button" class="quiet" aria-pressed=${raw ? 'true' : 'false'} onClick=${() => setRaw(!raw)}
+				aria-label=${`As sent: ${s.title}`}>As sent</button>`}</header>
+		${raw ? html`<pre class="code" tabindex="0">${JSON.stringify(s.body, null, 2)}</pre>` : s.body !== null && s.body !== undefined
+			&& html`<table class="rows body"><caption class="hidden">${s.title}</caption>
+			<thead class="hidden"><tr><th scope="col">What</th><th scope="col">Value</th></tr></thead>
+			<tbody>${lines(s.body, names).map(([name, value], n) => html`<tr key=${n}><th scope="row">${name}</th>
+			<td><${Value} value=${value} /></td></tr>`)}</tbody></table>`}
+	</li>`;
+}
+
+/** A value; what stands for an id that only the service can give is drawn apart. @param {{value: any}} props */
+function Value({ value }) {
+	if (value === null || value === '') return html`<span class="faint">nothing</span>`;
+	if (value === true || value === false) return value ? 'yes' : 'no';
+	return /^«.*»$/.test(String(value)) ? html`<span class="chip">${String(value).slice(1, -1)}</span>`
+		: html`<span class="cell">${String(value)}</span>`;
+}
+
+/** A body as lines: a name and a value. The value of a template is one line, under the template's name where that is known.
+ * @param {any} body @param {Record<string, string>} names @param {string} [under] @returns {[string, any][]} */
+function lines(body, names, under = '') {
+	if (typeof body !== 'object' || body === null) return [[under, names[body] || body]];
+	if (Array.isArray(body)) return body.flatMap((item, n) => lines(item, names, `${under} ${n + 1}`));
+	const { templateId, ...rest } = body, values = Object.values(rest);
+	if (names[templateId] && values.length === 1 && under) return [[names[templateId], values[0]]];
+	return Object.entries(body).flatMap(([name, value]) => lines(value, names, under ? `${under} · ${name}` : name));
+}

@@ -1,0 +1,142 @@
+// @ts-check
+// Mending at the mistake, in the mapping, for all rows alike: how dates are written, which texts count as empty, what a text means.
+// The cells of tonight's copy are never changed; tomorrow's export would have the mistakes again.
+
+import { get, post } from './api.js';
+import { html, useId, useState } from './lib.js';
+import { Result } from './preview.js';
+import { changes, editorOf, emptyText, members, nameOf, sourceOf, withMember } from './rule.js';
+import { link } from './route.js';
+import { columnsByLetter, patch, state, targetNear, targetsByPath } from './store.js';
+import { useLoaded } from './ui.js';
+import { ValueTable } from './values.js';
+import { count, mistake, number } from './words.js';
+
+/** @typedef {import('./types.js').Target} Target */
+/** @typedef {import('./types.js').Distinct} Distinct */
+
+/** The texts of each column that a target is made of by itself; several when a wide sheet has the same things side by side.
+ * @param {Target} target */
+export function useCells(target) {
+	const letters = lettersOf(target);
+	const ask = (/** @type {AbortSignal} */ signal) => letters.length ? Promise.all(letters.map((letter) => get('column', { letter, path: target.path }, signal))) : null;
+	return useLoaded(ask, [letters.join(), target.path, state.value?.version]);
+}
+
+/** @param {Target} target */
+const lettersOf = (target) => (editorOf(target) === 'value' && sourceOf(target.rule) === 'column' ? target.columns : []);
+
+/** @param {{target: Target, cells: {values: Distinct[], more: number}[]}} props cells are those of useCells */
+export function Fixes({ target, cells }) {
+	return html`<div class="fixes">${fixesOf(target, cells)}</div>`;
+}
+
+/** @param {Target} target @param {{values: Distinct[], more: number}[]} cells */
+function fixesOf(target, cells) {
+	if (isZoneMissing(target)) return html`<${Zone} />`;
+	if (!cells.length) return null;
+	const type = members(target.rule).type || target.type;
+	const values = together(cells);
+	const isDate = type === 'Date' || type === 'DateTime';
+	const hasTable = Boolean(target.options) || type === 'Checkbox' || type === 'DropDown' || Boolean(members(target.rule).values);
+	const isBad = (target.trouble || 0) > 0;
+	return html`${isRegionMissing(target) && html`<${Region} target=${target} />`}
+		${(type === 'Number' || type === 'Currency') && isBad
+			&& html`<p>Are the numbers written another way? <a href=${link('targets', { at: '/sheet/numbers' })}>How numbers are written</a></p>`}
+		${isDate && isBad && html`<${Readings} target=${target} />`}
+		${hasTable
+			? html`<${ValueTable} key=${target.path} target=${target} type=${type || ''} values=${values}
+				more=${cells.reduce((sum, { more }) => sum + more, 0)} />`
+			: html`<${Unreadable} target=${target} letters=${lettersOf(target)} values=${values.filter((v) => v.problem)} />`}`;
+}
+
+/** The texts of several columns as those of one, most frequent first. @param {{values: Distinct[]}[]} answers @returns {Distinct[]} */
+function together(answers) {
+	/** @type {Map<string, Distinct>} */
+	const all = new Map();
+	for (const v of answers.flatMap(({ values }) => values)) {
+		const before = all.get(v.text); // what no row of one column sends, a row of another may
+		all.set(v.text, { ...(before && before.to !== null ? before : v), count: v.count + (before?.count || 0) });
+	}
+	return [...all.values()].sort((a, b) => b.count - a.count);
+}
+
+/** Reports whether phone numbers are in trouble because nobody said their country. @param {Target} target */
+const isRegionMissing = (target) => (target.problems || []).some((p) => p.code === 'phone-region');
+
+/** The country of phone numbers without one. @param {{target: Target}} props */
+function Region({ target }) {
+	const id = useId();
+	const [region, setRegion] = useState('GB');
+	const use = () => patch(`${nameOf(target)}: numbers of ${region}`, changes(target, withMember(target.rule, 'region', region)));
+	return html`<section><h3>Which country are the numbers of?</h3>
+		<p class="field inline"><label for=${id}>Numbers without a country code are of</label>
+			<input id=${id} size="3" maxlength="2" autocapitalize="characters" value=${region}
+			onInput=${(/** @type {any} */ e) => setRegion(e.target.value.toUpperCase())} />
+			<button type="button" class="main" disabled=${!/^[A-Z]{2}$/.test(region)} onClick=${use}>Use it for all rows</button></p>
+		<p class="faint">The country's two letters, for example GB, IE or DE.</p>
+	</section>`;
+}
+
+/** Reports whether times are in trouble because nobody said where they were written down. @param {Target} target */
+const isZoneMissing = (target) => [...(target.problems || []), ...(state.value?.mapping.problems || []).filter((p) => targetNear(p.path) === target.path)]
+	.some((p) => p.code === 'no-timezone');
+
+/** The time zone of the times in the sheet. */
+function Zone() {
+	const id = useId();
+	const [zone, setZone] = useState(Intl.DateTimeFormat().resolvedOptions().timeZone);
+	const zones = Intl.supportedValuesOf('timeZone');
+	const use = () => patch(`Times are of ${zone}`, [{ op: 'add', path: '/sheet/timezone', value: zone }]);
+	return html`<section><h3>Where were the times written down?</h3>
+		<p class="field inline"><label for=${id}>Times without a zone are of</label>
+			<input id=${id} list=${id + 'l'} value=${zone} onInput=${(/** @type {any} */ e) => setZone(e.target.value.trim())} />
+			<datalist id=${id + 'l'}>${zones.map((name) => html`<option value=${name}></option>`)}</datalist>
+			<button type="button" class="main" disabled=${!zones.includes(zone)} onClick=${use}>Use it for all times</button></p>
+	</section>`;
+}
+
+/** The ways in which the dates can be read, side by side, with real cells. @param {{target: Target}} props */
+function Readings({ target }) {
+	const asked = useLoaded((signal) => post('preview', { path: target.path, value: target.rule }, signal), [target.path, JSON.stringify(target.rule)]);
+	const readings = /** @type {import('./types.js').Preview} */ (asked.answer || {}).readings || [];
+	const now = members(target.rule).format;
+	const others = readings.filter((r) => r.format !== now);
+	if (!others.length || (now && !others.some((r) => r.trouble < (target.trouble || 0)))) return null;
+	const choose = (/** @type {string} */ format) => patch(`${nameOf(target)}: dates are ${format}`, changes(target, withMember(target.rule, 'format', format)));
+	return html`<section class="readings"><h3>How are the dates written?</h3>
+		<div class="side-by-side">${readings.map((r) => html`<section key=${r.format} aria-label=${r.format}>
+			<h4 class="code">${r.format}</h4>
+			<table class="rows"><caption class="hidden">Cells read as ${r.format}</caption>
+				<thead class="hidden"><tr><th scope="col">In the sheet</th><th scope="col">Read as</th></tr></thead>
+				<tbody>${r.rows.slice(0, 4).map((row) => html`<tr key=${row.row}><td class="cell">${row.source}</td>
+					<td>${row.problem ? html`<span class="bad-text">no date</span>` : html`<${Result} row=${row} />`}</td></tr>`)}</tbody></table>
+			<p class=${r.trouble ? 'bad-text' : 'good-text'}>
+				${r.trouble ? `${count(r.trouble, 'row')} cannot be read so` : 'every row can be read so'}</p>
+			${r.format === now ? html`<p class="faint">This is chosen.</p>`
+				: html`<button type="button" class=${r.trouble === Math.min(...readings.map((x) => x.trouble)) ? 'main' : ''}
+				onClick=${() => choose(r.format)}>Dates are ${r.format}</button>`}
+		</section>`)}</div>
+	</section>`;
+}
+
+/** Texts that cannot be read, most frequent first. @param {{target: Target, letters: string[], values: Distinct[]}} props */
+function Unreadable({ target, letters, values }) {
+	if (!values.length) return null;
+	const headers = letters.map((letter) => columnsByLetter.value.get(letter)?.header || letter).join(', ');
+	const leaveEmpty = (/** @type {string} */ text) => patch(`“${text}” counts as empty`, [emptyText(text)]);
+	const known = targetsByPath.value.get('/sheet/empty')?.rule;
+	return html`<section class="unreadable"><h3>Texts that cannot be read <span class="faint">in ${headers}</span></h3>
+		<table class="rows"><thead><tr><th scope="col">In the sheet</th><th scope="col" class="num">Rows</th><th scope="col">Why</th>
+			<th scope="col">For all rows</th></tr></thead>
+			<tbody>${values.slice(0, 30).map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td>
+				<td>${mistake(target.problems?.find((p) => p.code === v.problem) || { code: v.problem || '' })}</td>
+				<td><button type="button" onClick=${() => leaveEmpty(v.text)} aria-label=${`Leave empty: ${v.text}`}>Leave empty</button></td></tr>`)}
+					</tbody></table>
+		${values.length > 30 && html`<p class="faint">and ${count(values.length - 30, 'more text')}</p>`}
+		<p class="faint">Left empty means: a cell that says exactly this counts as empty, in every column${Array.isArray(known) && known.length > 0
+			&& html` (now ${known.map((t) => `“${t}”`).join(', ')})`}. What is simply wrong is corrected where the sheet comes from; ${''}
+			<a href=${link('rows', { show: 'trouble', column: letters.length === 1 ? letters[0] : undefined })}>these are the rows</a>. ${(target.trouble || 0) > 0
+			&& 'Their clients are not sent until then.'}</p>
+	</section>`;
+}

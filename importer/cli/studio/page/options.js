@@ -1,0 +1,67 @@
+// @ts-check
+// How a cell is read and what is sent when it is empty: the fields that the type of the target needs.
+
+import { html, useId, useState } from './lib.js';
+import { members, sourceOf, withMember } from './rule.js';
+import { typeName, types } from './words.js';
+
+/** @typedef {import('./editor.js').Fields} Fields */
+
+const dateFormats = ['dd/mm/yyyy', 'mm/dd/yyyy', 'yyyy-mm-dd', 'dd.mm.yyyy', 'dd-mm-yyyy', 'd/m/yyyy', 'dd/mm/yy', 'd mmm yyyy', 'd mmmm yyyy'];
+
+/** @param {Fields} props */
+export function Options({ target, draft, onDraft }) {
+	const all = members(draft);
+	const type = all.type || target.type;
+	const set = (/** @type {string} */ name) => (/** @type {any} */ value) => onDraft(withMember(draft, name, value === ''
+		|| value === false ? undefined : value));
+	const isCell = sourceOf(draft) !== 'value';
+	const open = ['type', 'format', 'region', 'percent', 'default', 'else', 'required', 'max_length'].some((name) => name in all);
+	return html`<details class="more" open=${open}><summary>How it is read</summary><div class="fields">
+		<${TypeField} target=${target} type=${all.type} onType=${set('type')} />
+		${isCell && (type === 'Date' || type === 'DateTime')
+			&& html`<${TextField} label="Dates look like" value=${[all.format || ''].flat().join(', ')} offers=${dateFormats}
+			hint="Several forms with commas"
+				onText=${(/** @type {string} */ t) => set('format')(t.includes(',') ? t.split(',').map((f) => f.trim()).filter(Boolean) : t.trim())} />`}
+		${type === 'Phone' && html`<${TextField} label="Country of numbers without one" value=${all.region || ''} offers=${['GB', 'IE', 'DE', 'US']}
+			onText=${(/** @type {string} */ t) => set('region')(t.toUpperCase().trim())} />`}
+		${isCell && type === 'Number'
+			&& html`<${Check} label="Cells are percentages: 5% is sent as 0.05" value=${all.percent} onCheck=${set('percent')} />`}
+		${isCell && all.values && html`<${TextField} label="Anything not listed is sent as" value=${all.else ?? ''} offers=${target.options || []}
+			hint="Empty: it is a mistake" onText=${set('else')} />`}
+		${isCell && html`<${TextField} label="An empty cell is sent as" value=${all.default ?? ''} offers=${target.options || []}
+			hint="Empty: nothing is sent" onText=${set('default')} />`}
+		${isCell && html`<${Check} label="An empty cell is a mistake" value=${all.required} onCheck=${set('required')} />`}
+		${['Text', 'TextArea', undefined, ''].includes(type)
+			&& html`<${TextField} label="Most characters" number=${true} value=${all.max_length ?? ''}
+			onText=${(/** @type {string} */ t) => set('max_length')(Number(t) || '')} />`}
+	</div></details>`;
+}
+
+/** The type: the service's, unless the person chooses another. @param {{target: import('./types.js').Target, type?: string, onType: (type: string) => void}} props */
+function TypeField({ target, type, onType }) {
+	const id = useId();
+	const known = target.typeFrom === 'service' || target.typeFrom === 'default';
+	return html`<p class="field"><label for=${id}>Type</label>
+		<select id=${id} value=${type || ''} onChange=${(/** @type {any} */ e) => onType(e.target.value)}>
+		<option value="">${known && target.type ? `${typeName(target.type)} (${target.typeFrom === 'service' ? 'as the service says' : 'usual'})` : 'as the service says'}</option>
+		${Object.keys(types).map((name) => html`<option value=${name}>${typeName(name)}</option>`)}</select>
+		${type && type !== target.type && html`<span class="faint">Your choice; it wins over the service's type.</span>`}</p>`;
+}
+
+/** @param {{label: string, value: any, offers?: string[], hint?: string, number?: boolean, onText: (text: string) => void}} props */
+function TextField({ label, value, offers = [], hint, number, onText }) {
+	const id = useId();
+	const [typed, setTyped] = useState(/** @type {string|null} */ (null)); // as it stands in the field while it has the focus
+	const type = (/** @type {any} */ e) => { setTyped(e.target.value); onText(e.target.value); };
+	return html`<p class="field"><label for=${id}>${label}</label>
+		<input id=${id} list=${offers.length ? id + 'l' : undefined} inputmode=${number ? 'numeric' : undefined}
+		aria-describedby=${hint ? id + 'h' : undefined} value=${typed ?? value} onInput=${type} onBlur=${() => setTyped(null)} />
+		${offers.length > 0 && html`<datalist id=${id + 'l'}>${offers.map((o) => html`<option value=${o}></option>`)}</datalist>`}
+		${hint && html`<span id=${id + 'h'} class="faint">${hint}</span>`}</p>`;
+}
+
+/** @param {{label: string, value: any, onCheck: (checked: boolean) => void}} props */
+const Check = ({ label, value, onCheck }) => html`<p class="field">
+	<label class="check"><input type="checkbox" checked=${value === true} onChange=${(/** @type {any} */ e) => onCheck(e.target.checked)} /> ${label}
+	</label></p>`;

@@ -1,0 +1,83 @@
+// @ts-check
+// The rows of the sheet, asked for a hundred at a time when somebody looks at them. What is far away is forgotten.
+
+import { get } from './api.js';
+
+/** @typedef {{column: string, code: string, message: string, hint?: string}} Mark what is wrong with a cell, or worth a look; column is '' for the row */
+/** @typedef {{row: number, table: number, client: number, skipped?: string, cells: string[], problems: Mark[], warnings: Mark[]}} Row */
+
+export const pageSize = 100;
+const mostPages = 40;
+
+/** The rows of one filter, of one version of the mapping. */
+export class Pages {
+	/**
+	 * @param {Record<string, string|undefined>} filter show, column and code
+	 * @param {() => void} changed is called when rows have come
+	 */
+	constructor(filter, changed) {
+		this.filter = filter;
+		this.changed = changed;
+		/** How many rows the filter shows; null before the first answer. @type {number|null} */
+		this.total = null;
+		/** @type {Error|null} */
+		this.error = null;
+		/** @type {Map<number, Row[]|null>} null is under way */
+		this.pages = new Map();
+		this.control = new AbortController();
+	}
+
+	/** The row at a place, if it is here. @param {number} at @returns {Row|undefined} */
+	row(at) {
+		return this.pages.get(Math.floor(at / pageSize))?.[at % pageSize];
+	}
+
+	/** Asks for what is missing between two places. @param {number} from @param {number} to */
+	want(from, to) {
+		for (let n = Math.floor(Math.max(0, from) / pageSize); n <= Math.floor(Math.max(0, to) / pageSize); n++) {
+			if (!this.pages.has(n) && (this.total === null || n * pageSize < this.total || n === 0)) this.load(n);
+		}
+	}
+
+	/** @param {number} n */
+	async load(n) {
+		this.pages.set(n, null);
+		try {
+			const answer = await get('rows', { ...this.filter, from: n * pageSize, count: pageSize }, this.control.signal);
+			this.total = answer.total;
+			this.pages.delete(n);
+			this.pages.set(n, answer.rows);
+			for (const old of this.pages.keys()) if (this.pages.size > mostPages) this.pages.delete(old);
+		} catch (error) {
+			this.pages.delete(n);
+			if (this.control.signal.aborted) return;
+			this.error = /** @type {Error} */ (error);
+		}
+		this.changed();
+	}
+
+	/**
+	 * Finds the next row in trouble below a row, by halves among the rows in trouble.
+	 * @param {Row|undefined} row undefined for before the first
+	 * @returns {Promise<{row: Row, place: number}|null>} the row and its place among those in trouble; null when there is none
+	 */
+	async next(row) {
+		const ask = (/** @type {number} */ from) => get('rows', { ...this.filter, show: 'trouble', from, count: 1 }, this.control.signal);
+		const isBelow = (/** @type {Row} */ r) => !row || r.table > row.table || (r.table === row.table && r.row > row.row);
+		const first = await ask(0);
+		/** @type {{row: Row, place: number}|null} */
+		let found = null;
+		for (let low = 0, high = first.total; low < high;) {
+			const middle = Math.floor((low + high) / 2);
+			const [there] = (middle ? await ask(middle) : first).rows;
+			if (there && isBelow(there)) found = { row: there, place: high = middle };
+			else low = middle + 1;
+		}
+		return found;
+	}
+
+	/** Stops what is under way. */
+	close() {
+		this.control.abort();
+	}
+}

@@ -1,0 +1,22 @@
+// @ts-check
+// What a first mapping asks: its text says why it was proposed, a person decides, and the question goes.
+
+import { html } from './lib.js';
+import { link } from './route.js';
+import { nameOf } from './rule.js';
+import { decide, targetNear, targetsByPath } from './store.js';
+import { question } from './words.js';
+
+/** @param {{list: import('./types.js').Question[], links?: boolean}} props links leads to what the question is about */
+export function Questions({ list, links = false }) {
+	if (!list.length) return null;
+	return html`<ul class="questions">${list.map((q) => {
+		const near = links ? targetNear(q.path) : undefined, target = near && targetsByPath.value.get(near);
+		return html`<li key=${q.line + q.text}>
+			<p>${target && html`<a href=${link('targets', { at: near })}>${nameOf(target)}</a>${': '}`}${question(q.text)}</p>
+			<p class="places"><a href=${link('file', { line: q.line })}>Line ${q.line}</a>
+				<button type="button" onClick=${() => decide(q.line)}
+					aria-label=${'It is right as it is: ' + question(q.text)}>It is right as it is</button></p>
+		</li>`;
+	})}</ul>`;
+}

@@ -1,0 +1,62 @@
+// @ts-check
+// What the server answers, as types. The server's package comment is the contract.
+
+/**
+ * @typedef {{code: string, message?: string, count: number, example?: string, row?: number}} Trouble
+ *   one kind of mistake in the cells of a column, with how often and an example
+ *
+ * @typedef {{code: string, message: string, hint?: string, where?: string, line?: number|null, column?: number|null,
+ *   row?: number|null, cell?: string|null, path?: string|null}} Problem
+ *   a mistake in the mapping or in the sheet
+ *
+ * @typedef {{letter: string, header: string, shared: boolean, filled: number, distinct: number, distinctMore?: boolean,
+ *   samples: string[], kind: string, targets: string[], ignored: boolean, usable: number, trouble: number, empty: number,
+ *   problems: Trouble[], warnings: Trouble[]}} Column
+ *   a column of the sheet, with the verdict over all its cells; cells with a warning are sent all the same
+ *
+ * @typedef {string | number | boolean | null | any[] | Record<string, any>} Rule
+ *   what the mapping says about one target
+ *
+ * @typedef {{path: string, group: string, title: string, of?: string, status?: string, on?: string, type?: string,
+ *   typeFrom?: string, required?: boolean, options?: string[]|null, rule: Rule, columns: string[], usable?: number,
+ *   trouble?: number, empty?: number, problems?: Trouble[], warnings?: Trouble[], line?: number|null}} Target
+ *   one thing that the service can get; the server makes what is missing above its path
+ *
+ * @typedef {{op: 'add'|'remove'|'replace'|'move', path: string, from?: string, value?: any, after?: string}} Operation
+ *   one operation of a JSON Patch
+ *
+ * @typedef {{path: string, value: Rule, operations: Operation[], column: string, certainty: string, reason: string, ask?: string, sure: boolean}} Suggestion
+ *   what could fill a target; ask is what has to be confirmed
+ *
+ * @typedef {{line: number, text: string, path: string}} Question
+ *   a comment of a first mapping that asks for a decision
+ *
+ * @typedef {{rows: number, done: number, complete: boolean, reading: boolean, stale: boolean, partial: boolean, skipped: number, usable: number, trouble: number, clients: number, disagree: number,
+ *   codes: Trouble[], warnings: Trouble[], error: string, seconds?: number}} Judgement
+ *   the verdict over the sheet. complete: the clients are judged too; reading: the sheet is read for the first time; stale: the numbers
+ *   are of an earlier mapping, because this one has a mistake; partial: rules with mistakes are left out; error: why the rows
+ *   could not be judged
+ *
+ * @typedef {{kind: 'dry-run'|'sandbox', state: 'running'|'done'|'failed', phase?: string, done?: number, of?: number,
+ *   exitCode?: number, summary?: Record<string, any>, workbook?: string|null, pages?: string|null, problems?: Problem[]}} Job
+ *
+ * @typedef {{path: string, names: string[], name: string, headerRow: number, likelyHeaderRow?: number, first: string[][], problems: Problem[]}} Sheet
+ *
+ * @typedef {{version: number, progress: number,
+ *   mapping: {path: string, exists: boolean, dirty: boolean, onDisk: 'same'|'changed'|'gone', text: string, problems: Problem[],
+ *     warnings: Problem[], history: {label: string, version: number}[], at: number, questions: Question[], draft: boolean},
+ *   campaign: {name: string, api: string, environment: string, templates: string, templatesAt?: string|null},
+ *   sheets: Sheet[], columns: Column[], targets: Target[], suggestions: Suggestion[], judgement: Judgement,
+ *   commands: Record<string, string>, job: Job|null}} State
+ *
+ * @typedef {{row: number, source: string, result: string|null, problem: {code?: string, message: string}|null, warning?: {code?: string, message: string}|null}} PreviewRow
+ *
+ * @typedef {{rows: PreviewRow[], usable: number, trouble: number, empty: number, error?: {code?: string, message: string, hint?: string},
+ *   readings?: {format: string, rows: PreviewRow[], trouble: number}[]}} Preview
+ *   what a rule makes of the first rows, and how many of the first 2,000 it can read
+ *
+ * @typedef {{text: string, count: number, to: string|null, problem: string|null, warning?: string|null}} Distinct
+ *   one text of a column, how often it occurs, and what is sent for it; problem and warning are codes
+ */
+
+export {};

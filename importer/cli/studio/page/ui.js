@@ -1,0 +1,147 @@
+// @ts-check
+// Small pieces that every view uses: verdicts, fill bars, problems, copying, loading.
+
+import { html, useEffect, useLayoutEffect, useRef, useState } from './lib.js';
+import { link } from './route.js';
+import { say, targetNear } from './store.js';
+import { mistake, number, percent } from './words.js';
+
+/**
+ * A bar with parts of a whole. It is only drawn; the words beside it say the same.
+ * @param {{parts: [string, number][], whole: number}} props
+ */
+export function Bar({ parts, whole }) {
+	return html`<span class="bar" aria-hidden="true">${parts.map(([kind, n]) => n > 0 && html`
+		<span key=${kind} class=${'part ' + kind} style=${{ width: Math.max(1.5, (n / Math.max(1, whole)) * 100) + '%' }}></span>`)}</span>`;
+}
+
+/**
+ * The verdict over all cells: a bar, the counts, and the worst mistakes with an example.
+ * @param {{usable?: number, trouble?: number, empty?: number, problems?: import('./types.js').Trouble[], warnings?: import('./types.js').Trouble[], short?: boolean}} props
+ */
+export function Verdict({ usable = 0, trouble = 0, empty = 0, problems = [], warnings = [], short = false }) {
+	const whole = usable + trouble + empty;
+	if (!whole) return html`<span class="faint">nothing read yet</span>`;
+	const worst = problems[0];
+	return html`<div class="verdict">
+		<${Bar} whole=${whole} parts=${[['good', usable], ['bad', trouble], ['none', empty]]} />
+		<span>${trouble
+			? html`<span class="bad-text">${number(trouble)} in trouble</span>
+				${worst && !short && html`<span class="faint"> ${mistake(worst)}${worst.example && html`: <q class="cell">${worst.example}</q>`}
+				</span>`}`
+			: html`<span class="good-text">all usable</span>`}
+			${warnings.map((w) => html` <span class="warn-text">${number(w.count)} to look at: ${mistake(w)}${w.example && html`: <q class="cell">${w.example}</q>`}</span>`)}
+			${short && html`<span class="faint"> of ${number(whole)}</span>`}</span>
+	</div>`;
+}
+
+/** How much of a column is filled. @param {{filled: number, rows: number}} props */
+export function Filled({ filled, rows }) {
+	return html`<span class="filled"><${Bar} whole=${rows} parts=${[['plain', filled]]} /><span>${percent(filled, rows)}</span></span>`;
+}
+
+/** A mark with words, such as “required”. @param {{kind?: string, children?: any}} props */
+export const Chip = ({ kind = '', children }) => html`<span class=${'chip ' + kind}>${children}</span>`;
+
+/** A list of problems; each leads to its place. @param {{list: import('./types.js').Problem[], empty?: string}} props */
+export function Problems({ list, empty }) {
+	if (!list.length) return empty ? html`<p class="faint">${empty}</p>` : null;
+	return html`<ul class="problems">${list.map((p) => html`<li>
+		<p>${p.message}</p>
+		${p.hint && html`<p class="faint">${p.hint}</p>`}
+		<p class="places">
+			${targetNear(p.path) && html`<a href=${link('targets', { at: targetNear(p.path) })}>Mend it</a>`}
+			${columnOf(p) && html`<a href=${link('columns', { at: columnOf(p) })}>Mend it for all rows</a>`}
+			${p.row && html`<a href=${link('client', { row: p.row })}>Row ${number(p.row)}</a>`}
+			${p.line && html`<a href=${link('file', { line: p.line })}>Line ${p.line}</a>`}
+			<span class="code">${p.code}</span>
+		</p>
+	</li>`)}</ul>`;
+}
+
+/** The letter of the column of a problem's cell, such as Leads!C7. @param {import('./types.js').Problem} p */
+const columnOf = (p) => /!\$?([A-Z]+)\$?\d+$/.exec(p.cell || '')?.[1];
+
+/** Copies a text. @param {{text: string, what: string}} props what names it, e.g. “the command” */
+export function Copy({ text, what }) {
+	const copy = () => navigator.clipboard.writeText(text).then(() => say(`Copied ${what}.`), () => say('The browser does not allow copying; select the text instead.'));
+	return html`<button type="button" class="quiet" onClick=${copy} aria-label=${'Copy ' + what}>Copy</button>`;
+}
+
+/**
+ * Loads something, again when what it depends on changes; the answer that comes too late is dropped.
+ * The old answer stays until the new one is here.
+ * @template T
+ * @param {(signal: AbortSignal) => Promise<T>|null} load null for nothing to load
+ * @param {any[]} when
+ * @param {number} [patience] milliseconds to wait for the next change before asking
+ * @returns {{answer: T|null, error: Error|null, loading: boolean}}
+ */
+export function useLoaded(load, when, patience = 0) {
+	const [result, set] = useState(/** @type {{answer: T|null, error: Error|null, loading: boolean}} */ ({ answer: null, error: null, loading: true }));
+	useEffect(() => {
+		const control = new AbortController();
+		const start = () => {
+			const asked = load(control.signal);
+			if (!asked) return set({ answer: null, error: null, loading: false });
+			set((old) => ({ ...old, loading: true }));
+			asked.then(
+				(answer) => { if (!control.signal.aborted) set({ answer, error: null, loading: false }); },
+				(error) => {
+					if (control.signal.aborted) return;
+					if (error.code === 'not-ready') timer = setTimeout(start, 700); // the rows are still being read
+					else set({ answer: null, error, loading: false });
+				},
+			);
+		};
+		let timer = setTimeout(start, patience);
+		return () => { clearTimeout(timer); control.abort(); };
+	}, when);
+	return result;
+}
+
+/** Buttons of which one is pressed, such as filters. @param {{label: string, value: string, options: [string, any, number?][], onPick: (value: string) => void}} props */
+export function Choice({ label, value, options, onPick }) {
+	return html`<div class="choice" role="group" aria-label=${label}>${options.map(([name, words, n]) => html`
+		<button key=${name} type="button" aria-pressed=${name === value ? 'true' : 'false'} onClick=${() => onPick(name)}>
+			${words}${n !== undefined && html` <span class="n">${number(n)}</span>`}</button>`)}</div>`;
+}
+
+/**
+ * Arrow keys, Home and End move the focus among the elements that match a selector inside the element with the returned handler.
+ * @param {string} selector
+ */
+export function arrows(selector) {
+	return (/** @type {KeyboardEvent} */ event) => {
+		if (event.target instanceof Element && event.target.matches('input, select, textarea')) return;
+		const stops = /** @type {HTMLElement[]} */ ([.../** @type {HTMLElement} */ (event.currentTarget).querySelectorAll(selector)]);
+		const active = document.activeElement;
+		const at = stops.findIndex((s) => s === active || s.closest('tr, li')?.contains(active));
+		const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: stops.length - 1 }[event.key];
+		if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+		event.preventDefault();
+		stops[Math.max(0, Math.min(stops.length - 1, to))]?.focus();
+	};
+}
+
+/**
+ * The side panel with the details of one thing. It takes the focus when another thing is chosen, and Escape closes it.
+ * @param {{title: any, of?: any, about: string, onClose: () => void, children?: any}} props about names the thing: another name is another thing
+ */
+export function Panel({ title, of, about, onClose, children }) {
+	const heading = useRef();
+	useLayoutEffect(() => { heading.current?.focus(); }, [about]); // before anybody can type into what is drawn
+	const key = (/** @type {KeyboardEvent} */ e) => { if (e.key === 'Escape' && !e.defaultPrevented) onClose(); };
+	return html`<section class="panel" aria-labelledby="panel-title" onKeyDown=${key}>
+		<header><h2 id="panel-title" tabindex="-1" ref=${heading}>${title}</h2>${of && html`<span class="faint">${of}</span>`}
+			<button type="button" class="quiet close" onClick=${onClose} aria-label="Close the details">✕</button></header>
+		<div class="panel-body">${children}</div>
+	</section>`;
+}
+
+/** What is said while something loads or when it cannot be loaded. @param {{of: {error: Error|null, loading: boolean}, what: string}} props */
+export function Waiting({ of, what }) {
+	if (of.error) return html`<p class="bad-text" role="alert">${of.error.message}</p>`;
+	return of.loading ? html`<p class="faint">Reading ${what} …</p>` : null;
+}
+

@@ -1,0 +1,268 @@
+package studio
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"claimsheet/importer"
+	"claimsheet/importer/cli/load"
+	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
+	"claimsheet/mapping/problem"
+	"claimsheet/mapping/yamlpatch"
+)
+
+// A preview shows the first rows, and counts over some more.
+const (
+	previewShown   = 20
+	previewCounted = 2000
+)
+
+type previewJSON struct {
+	Rows     []previewRowJSON `json:"rows"`
+	Usable   int              `json:"usable"`
+	Trouble  int              `json:"trouble"`
+	Warned   int              `json:"warned"` // of the usable ones
+	Empty    int              `json:"empty"`
+	Type     string           `json:"type"`
+	Readings []readingJSON    `json:"readings"`
+	Error    *problemJSON     `json:"error,omitempty"` // why the rule cannot be tried
+}
+
+type previewRowJSON struct {
+	Row     int             `json:"row"`
+	Source  string          `json:"source"`
+	Result  *string         `json:"result"`
+	Problem *rowProblemJSON `json:"problem"`
+	Warning *rowProblemJSON `json:"warning"`
+}
+
+// readingJSON is how the same cells are read with another date format.
+type readingJSON struct {
+	Format  string           `json:"format"`
+	Rows    []previewRowJSON `json:"rows"`
+	Usable  int              `json:"usable"`
+	Trouble int              `json:"trouble"`
+}
+
+// dateFormats are the formats that a date in a text is tried with.
+var dateFormats = []string{"dd/mm/yyyy", "mm/dd/yyyy", "dd.mm.yyyy", "dd-mm-yyyy", "mm-dd-yyyy", "dd/mm/yy", "mm/dd/yy", "d mmm yyyy", "dd mmm yyyy", "yyyy/mm/dd", "dd/mm/yyyy hh:mm"}
+
+// postPreview answers with what a rule would make of the first rows.
+func (s *Server) postPreview(v view, r *http.Request) (any, error) {
+	var in struct {
+		Path  string          `json:"path"`
+		Value json.RawMessage `json:"value"`
+	}
+	if err := read(r, &in); err != nil {
+		return nil, err
+	}
+	if len(in.Value) == 0 || len(tokens(in.Path)) == 0 {
+		return nil, failure{http.StatusBadRequest, "bad-request", "a preview needs the path of a rule and its value", ""}
+	}
+	if in.Path == "/client/key" {
+		return v.previewKey(r.Context(), s.options.Service, in.Value)
+	}
+	if path, value, ok := asField(in.Path, in.Value, load.Today(v.mapping), v.book); ok {
+		in.Path, in.Value = path, value
+	}
+	made, typ, err := v.preview(s.options.Service, in.Path, in.Value, true)
+	if err != nil {
+		return nil, err
+	}
+	if typ != convert.Date && typ != convert.DateTime || made.Error != nil {
+		return made, nil
+	}
+	if v.text, err = withZone(v.text); err != nil {
+		return nil, err
+	}
+	for _, format := range dateFormats {
+		other, _, err := v.preview(s.options.Service, in.Path, withFormat(in.Value, format), false)
+		if err != nil {
+			return nil, err
+		}
+		if other.Error == nil && other.Usable > 0 && (other.Usable >= made.Usable || 2*other.Usable >= other.Usable+other.Trouble) {
+			made.Readings = append(made.Readings, readingJSON{format, other.Rows, other.Usable, other.Trouble})
+		}
+	}
+	slices.SortStableFunc(made.Readings, func(a, b readingJSON) int { return a.Trouble - b.Trouble })
+	made.Readings = made.Readings[:min(len(made.Readings), 4)]
+	return made, nil
+}
+
+// keyJSON is what a key of clients makes of the whole sheet.
+type keyJSON struct {
+	Rows     int          `json:"rows"`
+	Empty    int          `json:"empty"` // rows whose key cannot be read, and those that are skipped
+	Clients  int          `json:"clients"`
+	Disagree int          `json:"disagree"` // clients whose rows differ where they must agree
+	Error    *problemJSON `json:"error,omitempty"`
+}
+
+// previewKey counts the clients that another key makes of the whole sheet.
+func (v view) previewKey(ctx context.Context, service *mapping.Service, key json.RawMessage) (any, error) {
+	const path = "/client/key"
+	text, err := apply(v.text, service, []yamlpatch.Operation{{Op: "add", Path: path, Value: key}})
+	if err != nil {
+		return nil, err
+	}
+	b := bind(v.mapping.File, text, v.book, service)
+	if b == nil || b.keyless {
+		return keyJSON{Error: v.complaint(text, service, path)}, nil
+	}
+	survey, err := importer.Take(ctx, b.Binding, v.book.rows, false)
+	if err != nil {
+		return nil, err
+	}
+	made := keyJSON{Rows: survey.Rows, Clients: survey.Clients}
+	for plan, err := range survey.Plans(b.Binding, v.book.rows) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if plan.Number == 0 {
+			made.Empty++
+		}
+		if slices.ContainsFunc(plan.Problems, func(p problem.Problem) bool { return p.Code == "conflict" }) {
+			made.Disagree++
+		}
+	}
+	return made, nil
+}
+
+// asField returns a rule that no row is read for by itself, a condition or the text of a
+// claim's or a workflow's name, as a field of the client that reads the same; ok is false
+// for other rules.
+func asField(path string, rule json.RawMessage, today string, b *book) (field string, value json.RawMessage, ok bool) {
+	list := tokens(path)
+	var text string
+	if json.Unmarshal(rule, &text) != nil {
+		return "", nil, false
+	}
+	kind, last := "text", list[len(list)-1]
+	switch {
+	case last == "when":
+		kind, text = "expr", "("+text+") ? \"yes\" : \"no\""
+	case last == "name" && len(list) > 1 && list[0] != "sheet":
+		sheet := ""
+		if len(b.tables) > 0 {
+			sheet = b.tables[0].Name
+		}
+		text = strings.NewReplacer("{run.date}", today, "{sheet}", sheet).Replace(text)
+	default:
+		return "", nil, false
+	}
+	value, err := json.Marshal(map[string]string{kind: text, "type": "Text"})
+	return "/client/fields/preview", value, err == nil
+}
+
+// withFormat returns a rule with another format.
+func withFormat(rule json.RawMessage, format string) json.RawMessage {
+	var column string
+	object := map[string]json.RawMessage{}
+	if json.Unmarshal(rule, &column) == nil {
+		object["column"] = rule
+	} else if json.Unmarshal(rule, &object) != nil {
+		return rule
+	}
+	object["format"] = cell.QuoteJSON(format)
+	data, _ := json.Marshal(object) // it was JSON
+	return data
+}
+
+// withZone gives a text a time zone, unless it has one: without it no date-time can be
+// read, and the zone does not change which format fits the cells.
+func withZone(text []byte) ([]byte, error) {
+	doc, err := yamlpatch.Read(text)
+	if err != nil {
+		return nil, err
+	}
+	if zone, ok := doc.Value("sheet", "timezone"); ok && string(zone) != "null" {
+		return text, nil
+	}
+	return apply(text, nil, []yamlpatch.Operation{{Op: "add", Path: "/sheet/timezone", Value: cell.QuoteJSON("Europe/London")}})
+}
+
+// preview tries a rule on the first rows. What it does not need of the rest of the
+// mapping may have mistakes.
+func (v view) preview(service *mapping.Service, path string, value json.RawMessage, complain bool) (previewJSON, convert.Type, error) {
+	made := previewJSON{Rows: []previewRowJSON{}, Readings: []readingJSON{}}
+	text, err := apply(v.text, service, []yamlpatch.Operation{{Op: "add", Path: path, Value: value}})
+	if err != nil {
+		return made, "", err
+	}
+	b := bind(v.mapping.File, text, v.book, service)
+	at := -1
+	doc, err := yamlpatch.Read(text)
+	if err != nil {
+		return made, "", err
+	}
+	wanted := resolve(doc, tokens(path))
+	if b != nil {
+		at = slices.IndexFunc(b.targets, func(t mapping.Target) bool { return slices.Equal(t.Path, wanted) })
+	}
+	if at < 0 {
+		if complain {
+			made.Error = v.complaint(text, service, yamlpatch.Pointer(wanted...))
+		} else {
+			made.Error = &problemJSON{}
+		}
+		return made, "", nil
+	}
+	made.Type = string(b.targets[at].Type)
+	err = v.book.rows.Read(v.book.places[:min(len(v.book.places), previewCounted)], func(record cell.Record) {
+		row := b.Convert(record)
+		for _, reading := range b.Readings(row) {
+			if reading.Target == at {
+				made.add(v.book, record, reading)
+				break
+			}
+		}
+	})
+	return made, b.targets[at].Type, err
+}
+
+// add counts a reading, and shows it when it is among the first.
+func (made *previewJSON) add(b *book, record cell.Record, reading mapping.Reading) {
+	one := previewRowJSON{Row: record.Row, Source: strings.Join(reading.Source.Texts, " | ")}
+	switch {
+	case reading.Wrong != nil:
+		made.Trouble++
+		shown := b.show(*reading.Wrong)
+		one.Problem = &shown
+	case reading.Value.IsZero():
+		made.Empty++
+	default:
+		made.Usable++
+		one.Result = &reading.Value.Literal
+	}
+	if reading.Doubt != nil {
+		made.Warned++
+		shown := b.show(*reading.Doubt)
+		one.Warning = &shown
+	}
+	if len(made.Rows) < previewShown {
+		made.Rows = append(made.Rows, one)
+	}
+}
+
+// complaint says why a rule cannot be tried.
+func (v view) complaint(text []byte, service *mapping.Service, path string) *problemJSON {
+	a := analyse(v.mapping.File, text, v.book, service)
+	shown := a.show(a.problems)
+	for i := range shown {
+		if shown[i].Path != nil && (*shown[i].Path == path || strings.HasPrefix(*shown[i].Path, path+"/") || strings.HasPrefix(path, *shown[i].Path+"/")) {
+			return &shown[i]
+		}
+	}
+	if len(shown) > 0 {
+		return &shown[0]
+	}
+	return &problemJSON{Code: "not-tried", Message: "this is not read from the rows, so there is nothing to try"}
+}

@@ -1,0 +1,125 @@
+package studio_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"claimsheet/importer/cli/studio"
+)
+
+// autumn is a change to save.
+func (b *tab) autumn() (text string) {
+	b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("replace", "/name", "autumn")})
+	return strings.Replace(mappingText, "name: spring", "name: autumn", 1)
+}
+
+// left expects what stands in the mapping's folder besides the sheet and the mapping.
+func (b *tab) left(want ...string) {
+	b.Helper()
+	entries, err := os.ReadDir(filepath.Dir(b.file))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Name() != "leads.csv" && e.Name() != filepath.Base(b.file) {
+			names = append(names, e.Name())
+		}
+	}
+	if strings.Join(names, " ") != strings.Join(want, " ") {
+		b.Errorf("in the folder is left %v, want %v", names, want)
+	}
+}
+
+func (b *tab) holds(path, want string) {
+	b.Helper()
+	if data, err := os.ReadFile(path); err != nil || string(data) != want {
+		b.Errorf("%s is\n%s (%v)", path, data, err)
+	}
+}
+
+// A link stays a link, and the file that it leads to is written.
+func TestSaveThroughALink(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("links need a right of their own there")
+	}
+	elsewhere := filepath.Join(t.TempDir(), "shared.yaml")
+	write(t, elsewhere, mappingText)
+	b := begin(t, "", sheetText, func(o *studio.Options) {
+		if err := os.Symlink(elsewhere, o.Mapping); err != nil {
+			t.Fatal(err)
+		}
+	})
+	text := b.autumn()
+	b.post("/api/save", 200, "version", 2)
+	b.holds(elsewhere, text)
+	if info, err := os.Lstat(b.file); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is now %v (%v)", info, err)
+	}
+	b.left()
+}
+
+// What cannot be written stays as it is, and the message says why.
+func TestSaveRefused(t *testing.T) {
+	t.Parallel()
+	t.Run("a file that is read-only", func(t *testing.T) {
+		t.Parallel()
+		b := begin(t, mappingText, sheetText, nil)
+		b.autumn()
+		if err := os.Chmod(b.file, 0o444); err != nil {
+			t.Fatal(err)
+		}
+		for _, overwrite := range []bool{false, true} {
+			refused := b.post("/api/save", 422, "version", 2, "overwrite", overwrite)
+			expect(t, "the code", refused.at("error", "code"), "output-no-access")
+		}
+		b.holds(b.file, mappingText)
+		b.left()
+	})
+	t.Run("a folder in its place", func(t *testing.T) {
+		t.Parallel()
+		b := begin(t, mappingText, sheetText, nil)
+		b.autumn()
+		if err := os.Remove(b.file); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(b.file, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		b.post("/api/save", 409, "version", 2)
+		refused := b.post("/api/save", 422, "version", 2, "overwrite", true)
+		expect(t, "the code", refused.at("error", "code"), "not-a-file")
+		b.left()
+	})
+	t.Run("a folder that is gone", func(t *testing.T) {
+		t.Parallel()
+		b := begin(t, mappingText, sheetText, nil)
+		b.autumn()
+		if err := os.RemoveAll(filepath.Dir(b.file)); err != nil {
+			t.Fatal(err)
+		}
+		refused := b.post("/api/save", 422, "version", 2, "overwrite", true)
+		expect(t, "the code", refused.at("error", "code"), "output-no-access")
+		expect(t, "the text", b.get("/api/state").at("mapping", "dirty"), true)
+	})
+	t.Run("a file that somebody has made meanwhile", func(t *testing.T) {
+		t.Parallel()
+		b := begin(t, "", sheetText, func(o *studio.Options) { o.Proposed = []byte(mappingText) })
+		write(t, b.file, "name: other\n")
+		refused := b.post("/api/save", 409, "version", 1)
+		expect(t, "the message", refused.at("error", "message"), "there is a file of this name now")
+		b.holds(b.file, "name: other\n")
+		b.left()
+	})
+	t.Run("nobody has made one", func(t *testing.T) {
+		t.Parallel()
+		b := begin(t, "", sheetText, func(o *studio.Options) { o.Proposed = []byte(mappingText) })
+		b.post("/api/save", 200, "version", 1)
+		b.holds(b.file, mappingText)
+		b.left()
+	})
+}

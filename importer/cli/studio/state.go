@@ -1,0 +1,472 @@
+package studio
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"claimsheet/apiclient"
+	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
+	"claimsheet/mapping/yamlpatch"
+)
+
+// The state as the page gets it.
+
+type stateJSON struct {
+	Version     int              `json:"version"`
+	Progress    int              `json:"progress"`
+	Mapping     mappingJSON      `json:"mapping"`
+	Campaign    campaignJSON     `json:"campaign"`
+	Sheets      []sheetJSON      `json:"sheets"`
+	Columns     []columnJSON     `json:"columns"`
+	Targets     []targetJSON     `json:"targets"`
+	Suggestions []suggestionJSON `json:"suggestions"`
+	Judgement   judgementJSON    `json:"judgement"`
+	Commands    Commands         `json:"commands"`
+	Job         *job             `json:"job"`
+}
+
+type mappingJSON struct {
+	Path     string         `json:"path"`
+	Exists   bool           `json:"exists"`
+	Dirty    bool           `json:"dirty"`
+	OnDisk   string         `json:"onDisk"` // same, changed or gone
+	Text     string         `json:"text"`
+	Problems []problemJSON  `json:"problems"`
+	Warnings []problemJSON  `json:"warnings"`
+	History  []revisionJSON `json:"history"`
+	At       int            `json:"at"`
+
+	Questions []questionJSON `json:"questions"` // of a first mapping, not answered yet
+	Draft     bool           `json:"draft"`     // an earlier session left something unsaved
+}
+
+// questionJSON is a comment that asks for a decision, and the rule that it is about.
+type questionJSON struct {
+	Line int    `json:"line"`
+	Text string `json:"text"`
+	Path string `json:"path"`
+}
+
+type revisionJSON struct {
+	Label   string `json:"label"`
+	Version int    `json:"version"`
+}
+
+type problemJSON struct {
+	Code    string  `json:"code"`
+	Message string  `json:"message"`
+	Hint    string  `json:"hint"`
+	Where   string  `json:"where"`
+	Line    int     `json:"line,omitempty"`
+	Column  int     `json:"column,omitempty"`
+	Row     int     `json:"row,omitempty"`
+	Cell    string  `json:"cell,omitempty"`
+	Path    *string `json:"path"`
+}
+
+type campaignJSON struct {
+	Name        string     `json:"name"`
+	API         string     `json:"api"`
+	Environment string     `json:"environment"`
+	Templates   string     `json:"templates"` // service, cache or none
+	TemplatesAt *time.Time `json:"templatesAt"`
+}
+
+type sheetJSON struct {
+	Path            string        `json:"path"`
+	Names           []string      `json:"names"`
+	Name            string        `json:"name"`
+	HeaderRow       int           `json:"headerRow"`
+	LikelyHeaderRow int           `json:"likelyHeaderRow"`
+	First           [][]string    `json:"first"`
+	Problems        []problemJSON `json:"problems"` // why it cannot be read
+}
+
+type columnJSON struct {
+	Letter       string        `json:"letter"`
+	Header       string        `json:"header"`
+	Shared       bool          `json:"shared"`
+	Filled       int           `json:"filled"`
+	Distinct     int           `json:"distinct"`
+	DistinctMore bool          `json:"distinctMore,omitempty"`
+	Samples      []string      `json:"samples"`
+	Kind         string        `json:"kind"`
+	Targets      []string      `json:"targets"`
+	Ignored      bool          `json:"ignored"`
+	Usable       int           `json:"usable"`
+	Trouble      int           `json:"trouble"`
+	Empty        int           `json:"empty"`
+	Problems     []troubleJSON `json:"problems"`
+	Warnings     []troubleJSON `json:"warnings"` // of cells that are sent all the same
+}
+
+type troubleJSON struct {
+	Code    string `json:"code"`
+	Message string `json:"message,omitempty"`
+	Count   int    `json:"count"`
+	Example string `json:"example,omitempty"`
+	Row     int    `json:"row,omitempty"`
+}
+
+type targetJSON struct {
+	Path     string          `json:"path"`
+	Group    string          `json:"group"`
+	Title    string          `json:"title"`
+	Of       string          `json:"of"`
+	Status   string          `json:"status"`
+	On       string          `json:"on"`
+	Type     string          `json:"type"`
+	TypeFrom string          `json:"typeFrom"`
+	Required bool            `json:"required"`
+	Options  []string        `json:"options"`
+	Rule     json.RawMessage `json:"rule"`
+	Columns  []string        `json:"columns"`
+	Usable   int             `json:"usable"`
+	Trouble  int             `json:"trouble"`
+	Empty    int             `json:"empty"`
+	Problems []troubleJSON   `json:"problems"`
+	Warnings []troubleJSON   `json:"warnings"`
+	Line     *int            `json:"line"`
+}
+
+type suggestionJSON struct {
+	Path       string                `json:"path"`
+	Value      json.RawMessage       `json:"value"`
+	Operations []yamlpatch.Operation `json:"operations"`
+	Column     string                `json:"column"` // its letter; "" for several
+	Certainty  string                `json:"certainty"`
+	Reason     string                `json:"reason"`
+	Ask        string                `json:"ask"`
+	Sure       bool                  `json:"sure"`
+}
+
+type judgementJSON struct {
+	Rows     int           `json:"rows"`
+	Done     int           `json:"done"`
+	Complete bool          `json:"complete"` // the clients are judged too
+	Reading  bool          `json:"reading"`  // the sheets are being read for the first time; done counts their rows
+	Stale    bool          `json:"stale"`    // the mapping has a mistake that keeps it from being judged; the numbers are of before
+	Partial  bool          `json:"partial"`  // rules with mistakes are left out
+	Skipped  int           `json:"skipped"`
+	Usable   int           `json:"usable"`
+	Trouble  int           `json:"trouble"`
+	Clients  int           `json:"clients"`
+	Disagree int           `json:"disagree"`
+	Codes    []troubleJSON `json:"codes"`
+	Warnings []troubleJSON `json:"warnings"`
+	Error    string        `json:"error"` // why the rows could not be judged
+	Seconds  float64       `json:"seconds"`
+}
+
+// getState answers with the state, at once when it is another than that of “since”, else
+// when something is new, or with nothing after a while.
+func (s *Server) getState(r *http.Request) (any, error) {
+	const patience = 20 * time.Second
+	since := r.URL.Query().Get("since")
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
+	for {
+		s.mu.Lock()
+		if since != fmt.Sprintf("%d.%d", s.session.version, s.progress) {
+			defer s.mu.Unlock()
+			return s.state(), nil
+		}
+		changed := s.changed
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-timeout.C:
+			return nil, nil
+		case <-r.Context().Done():
+			return nil, nil
+		case <-s.ctx.Done():
+			return nil, nil
+		}
+	}
+}
+
+// state is what the page shows. The caller holds the lock.
+func (s *Server) state() stateJSON {
+	a := s.now
+	st := stateJSON{
+		Version: s.session.version, Progress: s.progress, Commands: s.options.Commands,
+		Mapping: mappingJSON{
+			Path: s.session.path, Exists: s.session.file != nil, Dirty: s.session.dirty(), OnDisk: s.session.onDisk(),
+			Text: string(s.session.text()), Problems: a.show(a.problems), Warnings: a.show(a.warnings), History: []revisionJSON{},
+			At: s.session.at, Draft: s.session.unsavedBefore != nil,
+		},
+		Campaign: campaignJSON{Name: a.mapping.Name.Text, API: a.mapping.API.Text, Templates: "none"},
+		Sheets:   s.sheets(),
+	}
+	st.Mapping.Questions = questions(a.doc, a.text)
+	for _, m := range s.session.history {
+		st.Mapping.History = append(st.Mapping.History, revisionJSON{m.label, m.version})
+	}
+	if service := s.options.Service; service != nil {
+		st.Campaign.Environment, st.Campaign.Templates = service.Environment, "service"
+		if !s.options.Cached.IsZero() {
+			st.Campaign.Templates, st.Campaign.TemplatesAt = "cache", &s.options.Cached
+		}
+	}
+	v := s.verdict
+	if v != nil {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if v.of == a {
+			st.Mapping.Problems = append(st.Mapping.Problems, a.show(v.found)...)
+			st.Mapping.Warnings = append(st.Mapping.Warnings, a.show(v.warnings)...)
+		}
+	}
+	st.Targets = a.targets(s.options.Service, v)
+	st.Columns = a.columns(st.Targets, v)
+	st.Suggestions = s.suggestions(st.Targets)
+	st.Judgement = s.judgement()
+	if s.job != nil {
+		copied := *s.job
+		copied.Problems = slices.Clone(copied.Problems)
+		st.Job = &copied
+	}
+	return st
+}
+
+// questions returns the questions of a first mapping. One that has a line of its own is
+// about the next line.
+func questions(doc *yamlpatch.Document, text []byte) []questionJSON {
+	list := []questionJSON{}
+	all := lines(string(text))
+	for i, line := range all {
+		found := question.FindStringSubmatchIndex(line)
+		if found == nil {
+			continue
+		}
+		one := questionJSON{Line: i + 1, Text: line[found[2]:found[3]]}
+		about := i
+		if isComment(line) {
+			about = min(i+1, len(all)-1)
+		}
+		if doc != nil && !isComment(all[about]) { // else it is about a line that is a comment
+			one.Path = yamlpatch.Pointer(doc.At(about+1, len(all[about])-len(strings.TrimLeft(all[about], " -"))+1)...)
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+func isComment(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
+
+// show returns problems as the page gets them, with the path of the rule in the mapping.
+func (a *analysis) show(list problem.List) []problemJSON {
+	shown := []problemJSON{}
+	for _, p := range list {
+		one := problemJSON{Code: p.Code, Message: problem.OneLine(p.Message), Hint: problem.OneLine(p.Hint), Where: p.Where.String(),
+			Line: p.Where.Line, Column: p.Where.Column, Row: p.Where.Row}
+		if p.Where.Cell != "" {
+			one.Cell = p.Where.String()
+		}
+		if a.doc != nil && p.Where.Line > 0 {
+			path := yamlpatch.Pointer(a.doc.At(p.Where.Line, p.Where.Column)...)
+			one.Path = &path
+		}
+		if p.Code == "no-workflow" && a.doc != nil { // reported at each activity, mended once
+			path := "/workflow/name"
+			if _, ok := a.doc.Value("workflow", "name"); ok {
+				path = "/workflow/template_identifier"
+			}
+			one.Path = &path
+		}
+		shown = append(shown, one)
+	}
+	return shown
+}
+
+func (s *Server) sheets() []sheetJSON {
+	b := s.now.book
+	list := []sheetJSON{}
+	for i, l := range b.looks {
+		one := sheetJSON{Path: l.path, Names: l.names, Name: l.name, HeaderRow: max(b.options.HeaderRow, 1), LikelyHeaderRow: l.likely,
+			First: l.first, Problems: []problemJSON{}}
+		if one.Names == nil {
+			one.Names = []string{}
+		}
+		if one.First == nil {
+			one.First = [][]string{}
+		}
+		if at := slices.IndexFunc(b.tables, func(t cell.Sheet) bool { return t.Table == i }); at >= 0 {
+			one.Name, one.HeaderRow = b.tables[at].Name, b.tables[at].HeaderRow
+		}
+		list = append(list, one)
+	}
+	err := b.err
+	if err == nil && !b.reading() {
+		err = b.failed
+	}
+	if err != nil && len(list) > 0 {
+		var found problem.List
+		if other := found.Collect(err); other != nil {
+			found = problem.List{problem.New("", "%s", other.Error())}
+		}
+		list[0].Problems = s.now.show(found)
+	}
+	return list
+}
+
+// reading reports whether the rows are still being read.
+func (b *book) reading() bool {
+	select {
+	case <-b.ready:
+		return false
+	default:
+		return b.err == nil
+	}
+}
+
+// columns returns the columns of the first sheet. The caller holds the verdict's lock.
+func (a *analysis) columns(targets []targetJSON, v *verdict) []columnJSON {
+	b := a.book
+	ready := b.isReady()
+	list := make([]columnJSON, 0, len(b.columns))
+	for _, c := range b.columns {
+		one := columnJSON{Letter: cell.ColumnName(c.index), Header: c.header, Shared: c.shared, Samples: []string{}, Targets: []string{}, Problems: []troubleJSON{}, Warnings: []troubleJSON{},
+			Ignored: a.mapping.Ignores(b.ignoredName(c))}
+		if ready {
+			one.Filled, one.Distinct, one.DistinctMore, one.Samples, one.Kind = c.filled, c.distinct, c.more, append(one.Samples, c.samples...), c.kind()
+			one.Empty = len(b.records) - c.filled
+		}
+		for _, t := range targets {
+			if t.Rule != nil && slices.Contains(t.Columns, one.Letter) {
+				one.Targets = append(one.Targets, t.Path)
+			}
+		}
+		list = append(list, one)
+	}
+	if v != nil && v.of.book == b {
+		share := func(kinds map[kindOfTrouble]*trouble, into func(*columnJSON) *[]troubleJSON) {
+			for kind, t := range kinds {
+				if kind.column >= 0 && kind.column < len(list) {
+					to := into(&list[kind.column])
+					*to = append(*to, t.show(kind.code))
+				}
+			}
+		}
+		share(v.kinds, func(c *columnJSON) *[]troubleJSON { return &c.Problems })
+		share(v.doubts, func(c *columnJSON) *[]troubleJSON { return &c.Warnings })
+		for i := range list {
+			one := &list[i]
+			sortTroubles(one.Problems)
+			sortTroubles(one.Warnings)
+			var all bitmap
+			filled := 0 // cells with a problem that are filled
+			for kind, t := range v.kinds {
+				if kind.column != i {
+					continue
+				}
+				for k, word := range t.rows {
+					for len(all) <= k {
+						all = append(all, 0)
+					}
+					all[k] |= word
+				}
+				if kind.code != "required" && kind.code != "empty-key" {
+					filled += t.count
+				}
+			}
+			one.Trouble = all.count()
+			one.Usable = max(0, v.filled[i]-min(filled, one.Trouble))
+			one.Empty = v.done - v.filled[i]
+		}
+	}
+	return list
+}
+
+func (t *trouble) show(kind string) troubleJSON {
+	return troubleJSON{Code: kind, Message: problem.OneLine(t.message), Count: t.count, Example: problem.OneLine(t.example), Row: t.row.Number()}
+}
+
+func sortTroubles(list []troubleJSON) {
+	slices.SortFunc(list, func(a, b troubleJSON) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Code, b.Code)) })
+}
+
+// judgement sums up. The caller holds both locks.
+func (s *Server) judgement() judgementJSON {
+	b, v := s.now.book, s.verdict
+	j := judgementJSON{Codes: []troubleJSON{}, Warnings: []troubleJSON{}, Stale: s.stale}
+	if b.reading() {
+		j.Reading, j.Done = true, int(b.seen.Load())
+		return j
+	}
+	j.Rows = len(b.records)
+	if v == nil || v.of.book != b {
+		return j
+	}
+	j.Done, j.Complete, j.Skipped, j.Partial = v.done, v.complete, v.skipped, v.of.bound.partial
+	j.Trouble = v.trouble.count()
+	j.Usable = max(0, v.done-v.skipped-j.Trouble)
+	j.Clients, j.Disagree, j.Seconds = v.clients, v.disagree, v.took.Round(time.Millisecond).Seconds()
+	if v.failed != nil {
+		j.Error = v.failed.Error()
+	}
+	j.Codes, j.Warnings = byCode(v.kinds), byCode(v.doubts)
+	return j
+}
+
+// byCode sums up the columns' troubles.
+func byCode(kinds map[kindOfTrouble]*trouble) []troubleJSON {
+	sums := map[string]*trouble{}
+	for kind, t := range kinds {
+		sum := sums[kind.code]
+		if sum == nil {
+			sum = &trouble{row: t.row, example: t.example, message: t.message}
+			sums[kind.code] = sum
+		}
+		if sum.count += t.count; t.row < sum.row {
+			sum.row, sum.example, sum.message = t.row, t.example, t.message
+		}
+	}
+	return shown(sums)
+}
+
+// shown returns the troubles of codes, the most frequent first.
+func shown(kinds map[string]*trouble) []troubleJSON {
+	list := []troubleJSON{}
+	for code, t := range kinds {
+		list = append(list, t.show(code))
+	}
+	sortTroubles(list)
+	return list
+}
+
+// suggestions returns what is proposed for what is not filled yet.
+func (s *Server) suggestions(targets []targetJSON) []suggestionJSON {
+	list := []suggestionJSON{}
+	for _, g := range s.suggest[s.now.book.options] {
+		one := suggestionJSON{Path: yamlpatch.Pointer(g.Path...), Value: g.Value, Certainty: string(g.Certainty), Reason: g.Reason, Ask: g.Ask, Sure: g.Ask == ""}
+		if c := s.now.book.find(g.Column); c >= 0 {
+			one.Column = cell.ColumnName(c)
+		}
+		at := slices.IndexFunc(targets, func(t targetJSON) bool {
+			if g.Path != nil {
+				return t.Path == one.Path
+			}
+			return t.Group == "activity" && t.Of == g.Template && t.Title == g.Attribute
+		})
+		if at < 0 && g.Path == nil || at >= 0 && (targets[at].Rule != nil || targets[at].Status == string(mapping.Open)) {
+			continue
+		}
+		if at >= 0 {
+			one.Path = targets[at].Path
+		}
+		one.Operations = []yamlpatch.Operation{{Op: "add", Path: one.Path, Value: g.Value}}
+		list = append(list, one)
+	}
+	return list
+}
+
+// version of the interface that the mapping is for.
+func (a *analysis) version() apiclient.Version { return apiclient.Version(a.mapping.API.Text) }

@@ -1,0 +1,232 @@
+// Package studio serves the page on which a person makes a mapping with the sheet in
+// view. The file stays the only truth: every change is made to its text, comments and
+// order kept, and only Save writes it.
+//
+//	page ──▶ guard ──▶ session: the text, its history, the file ──▶ analysis: parse, bind
+//	                       │                                            │
+//	                       ▼                                            ▼
+//	                   /api/state ◀── judgement ◀── book: the rows in a spool
+//
+// All judgement is that of the packages that a run uses: mapping reads and converts,
+// importer groups and plans, mapping/draft suggests. It runs in the background over the
+// whole sheet after each change; a change cancels the one before. In memory are counters,
+// a bit for each row and kind of mistake, and a few samples, never all cells.
+package studio
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer"
+	"claimsheet/importer/sheet"
+	"claimsheet/mapping"
+	"claimsheet/mapping/draft"
+)
+
+//go:embed page
+var page embed.FS
+
+// Options are what a session works with.
+type Options struct {
+	Mapping  string   // the mapping file, which need not exist
+	Proposed []byte   // the text to begin with when it does not exist
+	Sheets   []string // paths; at least one
+	Password string   // opens encrypted sheets
+
+	// Service is what the environment has; nil when none was asked. Cached is when its
+	// templates were read, if they are not of now.
+	Service  *mapping.Service
+	Cached   time.Time
+	Routes   apiclient.Routes // of the environment; Version is the mapping's
+	LinkBody json.RawMessage  // of the magic link's request
+
+	// Autosave is the file that keeps what is not saved, for after a crash; "" keeps
+	// nothing.
+	Autosave string
+
+	// Suggest is what suggestions are made from, besides the rows; of it Name, Layout and
+	// Service may be left out.
+	Suggest draft.Request
+
+	// Run runs claimsheet with arguments, for a job.
+	Run func(ctx context.Context, args []string, out, err io.Writer) (exitCode int)
+	// Job are the arguments of a job's command before the sheets; dry runs have the flags
+	// of the environment, runs those of a sandbox whose state is in folder. mapping is the
+	// file to use.
+	Job func(kind JobKind, mapping, folder string) []string
+
+	Commands Commands // to copy
+
+	Idle time.Duration // how long the server waits for a page before it ends; 0 for 15 minutes
+}
+
+// Commands are command lines for the same mapping and sheets.
+type Commands struct {
+	Check  string `json:"check"`
+	DryRun string `json:"dryRun"`
+	Run    string `json:"run"`
+}
+
+// Server is one session. Its methods may be called from any goroutine.
+type Server struct {
+	options Options
+	guard   *guard
+	mux     *http.ServeMux
+	work    sync.WaitGroup                 // what runs in the background
+	crash   atomic.Pointer[importer.Fault] // of what ran there
+	ctx     context.Context
+	stop    context.CancelFunc
+
+	mu       sync.Mutex
+	closed   bool
+	session  session
+	now      *analysis // of the session's text
+	books    map[sheet.Options]*book
+	previous *book                    // the book before that of now; nil for none
+	looks    map[sheet.Options][]look // without a header row
+	judging  context.CancelFunc       // stops the judgement under way
+	verdict  *verdict                 // the last one that began; nil before the first
+	stale    bool                     // the text cannot be judged, and verdict is of an earlier one
+	suggest  map[sheet.Options][]draft.Suggestion
+	job      *job
+	folder   string // of jobs; "" before the first
+
+	progress int           // changes with everything that a page shows
+	changed  chan struct{} // closed at each such change
+}
+
+// New opens a session. It fails when the mapping file exists and cannot be read, or a
+// sheet cannot be opened however it is read. Call Close at the end.
+func New(o Options) (*Server, error) {
+	s := &Server{options: o, books: map[sheet.Options]*book{}, looks: map[sheet.Options][]look{}, suggest: map[sheet.Options][]draft.Suggestion{}, changed: make(chan struct{})}
+	if s.options.Suggest.Service = o.Service; s.options.Suggest.API == "" {
+		s.options.Suggest.API = string(apiclient.V2)
+	}
+	if s.options.Idle == 0 {
+		s.options.Idle = 15 * time.Minute
+	}
+	if err := s.session.open(o); err != nil {
+		return nil, err
+	}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.guard = newGuard(s.options.Idle)
+	s.routes()
+	s.openBook(s.session.sheetOptions(o))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refresh()
+	b := s.now.book
+	if b.err != nil && len(b.tables) == 0 && !s.canChoose() {
+		s.stop()
+		return nil, b.err
+	}
+	s.background(func() { s.readBook(b) })
+	return s, nil
+}
+
+// Token is the secret of the link that opens the page; it works once.
+func (s *Server) Token() string { return s.guard.token }
+
+// Handler serves the page and its API. It answers only requests that name the address
+// that it listens on.
+func (s *Server) Handler() http.Handler { return s.guard.protect(s.mux) }
+
+// Ended is closed when no page has asked for the time of Options.Idle, or the last one
+// was closed, and no job runs.
+func (s *Server) Ended() <-chan struct{} {
+	return s.guard.ended(s.ctx, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.job != nil && s.job.State == running
+	})
+}
+
+// Close stops what runs and removes the temporary files.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.stop()
+	s.work.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.books {
+		b.close()
+	}
+	if s.folder != "" {
+		return os.RemoveAll(s.folder)
+	}
+	return nil
+}
+
+// background runs work that Close waits for. A panic in it ends the session. The caller
+// holds the lock.
+func (s *Server) background(work func()) {
+	if s.closed {
+		return
+	}
+	s.work.Go(func() {
+		defer func() {
+			if v := recover(); v != nil {
+				s.crash.CompareAndSwap(nil, importer.Caught(v))
+				s.stop()
+			}
+		}()
+		work()
+	})
+}
+
+// bump tells waiting pages that there is something new. The caller holds the lock.
+func (s *Server) bump() {
+	s.progress++
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// routes says what is served where.
+func (s *Server) routes() {
+	files, err := fs.Sub(page, "page")
+	if err != nil {
+		panic("studio: " + err.Error()) // the page is embedded
+	}
+	s.mux = http.NewServeMux()
+	s.mux.Handle("/", http.FileServerFS(files))
+	get := func(path string, answer func(*http.Request) (any, error)) {
+		s.mux.HandleFunc("GET /api/"+path, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, answer) })
+	}
+	post := func(path string, answer func(*http.Request) (any, error)) {
+		s.mux.HandleFunc("POST /api/"+path, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, answer) })
+	}
+	get("state", s.getState)
+	post("patch", s.postPatch)
+	post("decide", s.postDecide)
+	post("text", s.postText)
+	post("undo", s.postGoTo)
+	post("redo", s.postGoTo)
+	post("save", s.postSave)
+	post("reload", s.postReload)
+	post("draft", s.postDraft)
+	post("sheet", s.postSheet)
+	post("ignore", s.postIgnore)
+	get("column", s.looking(getColumn))
+	get("rows", s.looking(getRows))
+	get("client", s.looking(getClient))
+	post("preview", s.looking(s.postPreview))
+	get("diff", s.getDiff)
+	post("job", s.postJob)
+	post("job/cancel", s.postCancel)
+	s.mux.HandleFunc("GET /api/job/workbook", s.getWorkbook)
+	post("bye", func(*http.Request) (any, error) { s.guard.bye(); return struct{}{}, nil })
+	s.mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
+		refuse(w, failure{http.StatusNotFound, "no-such-path", "there is nothing here", ""}, nil)
+	})
+}

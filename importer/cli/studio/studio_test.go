@@ -1,0 +1,521 @@
+package studio_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"claimsheet/importer/cli/studio"
+	"claimsheet/mapping"
+	"claimsheet/mapping/convert"
+)
+
+const mappingText = `# made by hand
+name: spring   # the campaign
+api: v2
+
+client:
+  key: Lead no
+  lookup: {email: E-mail}
+  fields:
+    email: {column: E-mail, type: Email}
+    lastName: Surname   # as on the passport
+workflow: {name: Spring, template_identifier: WF}
+activities:
+  - template: Your details
+    attributes:
+      Date of birth: {column: DOB, format: dd/mm/yyyy}
+      Title: {column: Title, values: {Mr: Mister, Ms: Miss}}
+`
+
+// sheetText has two clients of two rows each, one of which disagrees, and cells that
+// cannot be used: a date in row 4, a title in row 5, an address in row 6.
+const sheetText = `Lead no,E-mail,Surname,DOB,Title,Notes
+1,ann@example.com,Archer,01/02/1980,Mr,x
+1,ann@example.com,Archer,01/02/1980,Mr,
+2,bob@example.com,Brown,31/02/1981,Ms,x
+2,bob@example.com,Baker,03/04/1981,Dr,
+3,not an address,Cole,05/06/1982,Mr,y
+`
+
+var details = &mapping.Service{Environment: "uat", Templates: []mapping.Template{
+	{ID: "t1", Name: "Your details", Attributes: []mapping.AttributeTemplate{
+		{ID: "a1", Name: "Title", Type: convert.DropDown, Options: []string{"Mister", "Miss"}},
+		{ID: "a2", Name: "Date of birth", Type: convert.Date}, {ID: "a3", Name: "Remarks", Type: convert.Text}}},
+	{ID: "t2", Name: "More", Attributes: []mapping.AttributeTemplate{{ID: "b1", Name: "Note", Type: convert.Text}, {ID: "b2", Name: "Source", Type: convert.Text}}},
+}}
+
+// tab is a browser with a session.
+type tab struct {
+	*testing.T
+	http *http.Client
+	base string
+	file string // the mapping
+}
+
+// reply is an answer of the API.
+type reply map[string]any
+
+// begin starts a session over a mapping and a sheet, and opens its page.
+func begin(t *testing.T, text, sheet string, change func(*studio.Options)) *tab {
+	t.Helper()
+	dir := t.TempDir()
+	b := &tab{T: t, file: filepath.Join(dir, "mapping.yaml")}
+	if text != "" {
+		write(t, b.file, text)
+	}
+	write(t, filepath.Join(dir, "leads.csv"), sheet)
+	o := studio.Options{Mapping: b.file, Sheets: []string{filepath.Join(dir, "leads.csv")}, Service: details}
+	if change != nil {
+		change(&o)
+	}
+	s, err := studio.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(s.Handler())
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		server.Close()
+	})
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.http, b.base = &http.Client{Jar: jar}, server.URL
+	if status, body := b.ask("GET", "/?token="+s.Token(), ""); status != 200 || !strings.Contains(body, "Claimsheet Studio") {
+		t.Fatalf("the link answers %d: %s", status, body)
+	}
+	return b
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *tab) ask(method, path, body string) (status int, answer string) {
+	b.Helper()
+	r, err := http.NewRequest(method, b.base+path, strings.NewReader(body))
+	if err != nil {
+		b.Fatal(err)
+	}
+	response, err := b.http.Do(r)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return response.StatusCode, string(data)
+}
+
+// get asks for JSON.
+func (b *tab) get(path string) reply {
+	b.Helper()
+	status, body := b.ask("GET", path, "")
+	return b.parsed(status, body, 200, path)
+}
+
+// post sends a change, made of pairs of keys and values, and expects a status.
+func (b *tab) post(path string, want int, pairs ...any) reply {
+	b.Helper()
+	in := map[string]any{}
+	for i := 0; i < len(pairs); i += 2 {
+		in[pairs[i].(string)] = pairs[i+1]
+	}
+	data, err := json.Marshal(in)
+	if err != nil {
+		b.Fatal(err)
+	}
+	status, body := b.ask("POST", path, string(data))
+	return b.parsed(status, body, want, path)
+}
+
+func (b *tab) parsed(status int, body string, want int, path string) reply {
+	b.Helper()
+	var out reply
+	if err := json.Unmarshal([]byte(body), &out); err != nil || status != want {
+		b.Fatalf("%s answers %d, want %d: %s (%v)", path, status, want, body, err)
+	}
+	return out
+}
+
+// at returns a value inside a reply, by keys and numbers.
+func (r reply) at(path ...any) any {
+	var v any = map[string]any(r)
+	for _, p := range path {
+		switch p := p.(type) {
+		case string:
+			object, _ := v.(map[string]any)
+			v = object[p]
+		case int:
+			list, _ := v.([]any)
+			if p >= len(list) {
+				return nil
+			}
+			v = list[p]
+		}
+	}
+	return v
+}
+
+// one returns the entry of a list with a value under a key.
+func (r reply) one(list, key string, value any) reply {
+	all, _ := r[list].([]any)
+	for _, entry := range all {
+		if object := entry.(map[string]any); object[key] == value {
+			return object
+		}
+	}
+	return nil
+}
+
+// until waits for a state.
+func (b *tab) until(what string, is func(reply) bool) reply {
+	b.Helper()
+	since := ""
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		status, body := b.ask("GET", "/api/state"+since, "")
+		if status == 204 {
+			continue
+		}
+		st := b.parsed(status, body, 200, "/api/state")
+		if is(st) {
+			return st
+		}
+		since = fmt.Sprintf("?since=%v.%v", st["version"], st["progress"])
+	}
+	b.Fatalf("there is never %s", what)
+	return nil
+}
+
+// judged waits until the whole sheet is judged.
+func (b *tab) judged() reply {
+	b.Helper()
+	return b.until("a whole judgement", func(st reply) bool { return st.at("judgement", "complete") == true })
+}
+
+func expect(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if g, w := encode(got), encode(want); g != w {
+		t.Errorf("%s is %s, want %s", what, g, w)
+	}
+}
+
+func encode(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// A request is answered only with the cookie of the link, from the page itself.
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	b := begin(t, mappingText, sheetText, nil)
+	port := b.base[strings.LastIndexByte(b.base, ':'):]
+	cookies := b.http.Jar.Cookies(mustURL(t, b.base))
+	if len(cookies) != 1 {
+		t.Fatalf("there are %d cookies", len(cookies))
+	}
+	for name, c := range map[string]struct {
+		method, path string
+		change       func(*http.Request)
+		want         int
+	}{
+		"as the page asks":    {"GET", "/api/state", func(*http.Request) {}, 200},
+		"another name of it":  {"GET", "/api/state", func(r *http.Request) { r.Host = "localhost" + port }, 200},
+		"its own origin":      {"POST", "/api/bye", func(r *http.Request) { r.Header.Set("Origin", b.base) }, 200},
+		"a rebound name":      {"GET", "/api/state", func(r *http.Request) { r.Host = "evil.example" + port }, 403},
+		"a name like ours":    {"GET", "/api/state", func(r *http.Request) { r.Host = "127.0.0.1.evil.example" + port }, 403},
+		"a local name":        {"GET", "/api/state", func(r *http.Request) { r.Host = "localhost.evil.example" + port }, 403},
+		"an end of localhost": {"GET", "/", func(r *http.Request) { r.Host = "evil.localhost" + port }, 403},
+		"another address":     {"GET", "/api/state", func(r *http.Request) { r.Host = "0.0.0.0" + port }, 403},
+		"the IPv6 one":        {"GET", "/api/state", func(r *http.Request) { r.Host = "[::1]" + port }, 403},
+		"another port":        {"GET", "/api/state", func(r *http.Request) { r.Host = "127.0.0.1:1" }, 403},
+		"no port":             {"GET", "/api/state", func(r *http.Request) { r.Host = "127.0.0.1" }, 403},
+		"the link, rebound":   {"GET", "/?token=x", func(r *http.Request) { r.Host = "evil.example" + port }, 403},
+		"a foreign page":      {"POST", "/api/undo", func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, 403},
+		"a foreign page asks": {"GET", "/api/state", func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, 403},
+		"a script of it":      {"GET", "/app.js", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, 403},
+		"a form of it":        {"POST", "/api/undo", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, 403},
+		"another local port":  {"POST", "/api/undo", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") }, 403},
+		"a picture of it":     {"GET", "/api/state", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") }, 403},
+		"a link to the page": {"GET", "/", func(r *http.Request) {
+			r.Header.Set("Sec-Fetch-Site", "cross-site")
+			r.Header.Set("Sec-Fetch-Mode", "navigate")
+		}, 200},
+		"a link to the API": {"GET", "/api/state", func(r *http.Request) {
+			r.Header.Set("Sec-Fetch-Site", "cross-site")
+			r.Header.Set("Sec-Fetch-Mode", "navigate")
+		}, 403},
+		"an opaque origin":    {"POST", "/api/undo", func(r *http.Request) { r.Header.Set("Origin", "null") }, 403},
+		"no cookie":           {"GET", "/api/state", func(r *http.Request) { r.Header.Del("Cookie") }, 401},
+		"no cookie, the page": {"GET", "/", func(r *http.Request) { r.Header.Del("Cookie") }, 401},
+		"a wrong cookie":      {"GET", "/api/state", func(r *http.Request) { r.Header.Set("Cookie", cookies[0].Name+"=x") }, 401},
+		"a wrong token":       {"GET", "/?token=x", func(r *http.Request) { r.Header.Del("Cookie") }, 403},
+		"no such path":        {"GET", "/api/other", func(*http.Request) {}, 404},
+	} {
+		r, err := http.NewRequest(c.method, b.base+c.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.AddCookie(cookies[0])
+		c.change(r)
+		response, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response.Body.Close(); response.StatusCode != c.want {
+			t.Errorf("%s: %d, want %d", name, response.StatusCode, c.want)
+		}
+		for header, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store"} {
+			expect(t, name+": "+header, response.Header.Get(header), want)
+		}
+		if csp := response.Header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'; script-src 'self';") || strings.Contains(csp, "unsafe") {
+			t.Errorf("%s: the policy is %q", name, csp)
+		}
+	}
+	if status, _ := b.ask("POST", "/api/text", `{"version":1,"text":"`+strings.Repeat("x", 5<<20)+`"}`); status != http.StatusRequestEntityTooLarge {
+		t.Errorf("a body of 5 MiB gets %d", status)
+	}
+}
+
+// The link opens one page; a second browser gets none, the first may come again.
+func TestTokenOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "leads.csv"), sheetText)
+	s, err := studio.New(studio.Options{Mapping: filepath.Join(dir, "m.yaml"), Proposed: []byte(mappingText), Sheets: []string{filepath.Join(dir, "leads.csv")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	server := httptest.NewServer(s.Handler())
+	defer server.Close()
+	visit := func(cookie *http.Cookie) *http.Response {
+		r, err := http.NewRequest("GET", server.URL+"/?token="+s.Token(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cookie != nil {
+			r.AddCookie(cookie)
+		}
+		response, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		return response
+	}
+	first := visit(nil)
+	if len(first.Cookies()) != 1 || first.StatusCode != 303 || first.Header.Get("Location") != "/" {
+		t.Fatalf("the link answers %d with %v", first.StatusCode, first.Header)
+	}
+	c := first.Cookies()[0]
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode {
+		t.Errorf("the cookie is %v", c)
+	}
+	if second := visit(nil); second.StatusCode != 403 || len(second.Cookies()) != 0 {
+		t.Errorf("the link answers a second browser with %d", second.StatusCode)
+	}
+	if again := visit(c); again.StatusCode != 303 {
+		t.Errorf("the link answers the same browser with %d", again.StatusCode)
+	}
+}
+
+func mustURL(t *testing.T, text string) *url.URL {
+	u, err := url.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func op(op, path string, value any) map[string]any {
+	return map[string]any{"op": op, "path": path, "value": value}
+}
+
+// Changes are made for a version; undo to the start gives the bytes of the start.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	b := begin(t, mappingText, sheetText, nil)
+	st := b.post("/api/patch", 200, "version", 1, "label", "first name", "operations", []any{op("add", "/client/fields/firstName", "Title")})
+	expect(t, "the version", st["version"], 2)
+	if text := st.at("mapping", "text").(string); !strings.Contains(text, "    lastName: Surname   # as on the passport\n    firstName: Title\n") {
+		t.Errorf("the text is\n%s", text)
+	}
+	expect(t, "dirty", st.at("mapping", "dirty"), true)
+	stale := b.post("/api/text", 409, "version", 1, "text", "")
+	expect(t, "the code", stale.at("error", "code"), "stale")
+	expect(t, "the state's version", stale.at("state", "version"), 2)
+	b.post("/api/text", 200, "version", 2, "text", "name: [")
+	b.post("/api/ignore", 200, "version", 3, "column", "F", "ignored", true)
+	st = b.post("/api/undo", 200, "version", 4)
+	expect(t, "the text after one undo", st.at("mapping", "text"), "name: [")
+	st = b.post("/api/undo", 200, "version", 5, "to", 1)
+	expect(t, "the text after undo to the start", st.at("mapping", "text"), mappingText)
+	expect(t, "dirty", st.at("mapping", "dirty"), false)
+	b.post("/api/undo", 422, "version", 6)
+	st = b.post("/api/redo", 200, "version", 6, "to", 4)
+	expect(t, "the text after redo", st.at("mapping", "text"), "name: [\n# ignored: Notes\n")
+	expect(t, "at", st.at("mapping", "at"), 3)
+	b.post("/api/undo", 200, "version", 7)
+	st = b.post("/api/patch", 422, "version", 8, "label", "x", "operations", []any{op("add", "/a", 1)})
+	expect(t, "the code", st.at("error", "code"), "not-yaml")
+}
+
+// What a page asks for is done to the file whether or not the parents are there, and in
+// the way of the file.
+func TestPatch(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		ops       []any
+		old, want string // a part of the text before and after; "" for old adds at the end
+	}{
+		"a parent that is not there": {[]any{op("add", "/sheet/when", `has("Notes")`)},
+			"api: v2\n", "api: v2\nsheet:\n  when: 'has(\"Notes\")'\n"},
+		"a key in its usual place": {[]any{op("add", "/activities/0/status", "Accepted")},
+			"    attributes:\n", "    status: Accepted\n    attributes:\n"},
+		"an attribute of a template that is there": {[]any{op("replace", "/activities/template=Your details/attributes/Remarks", "Notes")},
+			"Ms: Miss}}\n", "Ms: Miss}}\n      Remarks: Notes\n"},
+		"in the order of the template": {[]any{op("remove", "/activities/0/attributes/Title", nil), op("add", "/activities/0/attributes/Remarks", "Notes"), op("add", "/activities/0/attributes/Date of birth", "DOB")},
+			"{column: DOB, format: dd/mm/yyyy}\n      Title: {column: Title, values: {Mr: Mister, Ms: Miss}}\n", "DOB\n      Remarks: Notes\n"},
+		"two of a template that is not there": {[]any{op("add", "/activities/template=More/attributes/Note", "Notes"), op("add", "/activities/template=More/attributes/Source", map[string]any{"value": "web"})},
+			"Ms: Miss}}\n", "Ms: Miss}}\n  - template: More\n    attributes:\n      Note: Notes\n      Source: {value: web}\n"},
+		"a text of a list that is not there, and another": {[]any{op("add", "/sheet/empty/-", "N/A"), op("add", "/sheet/empty/-", "-")},
+			"api: v2\n", "api: v2\nsheet:\n  empty: [N/A, \"-\"]\n"},
+		"an expression in the quotes of a person": {[]any{op("add", "/client/fields/initial", map[string]any{"expr": `upper(col("Surname"))`})},
+			"as on the passport\n", "as on the passport\n    initial: {expr: 'upper(col(\"Surname\"))'}\n"},
+		"the last of an object": {[]any{map[string]any{"op": "remove", "path": "/client/lookup/email"}}, "  lookup: {email: E-mail}\n", ""},
+		"a list that is not there": {[]any{op("add", "/claims/0/key", "Lead no")},
+			"workflow:", "claims:\n  - key: Lead no\nworkflow:"},
+	} {
+		b := begin(t, mappingText, sheetText, nil)
+		st := b.post("/api/patch", 200, "version", 1, "label", name, "operations", c.ops)
+		want := mappingText + c.want
+		if c.old != "" {
+			want = strings.Replace(mappingText, c.old, c.want, 1)
+		}
+		expect(t, name, st.at("mapping", "text"), want)
+	}
+}
+
+// Save replaces the file as a whole, and not when another program has changed it.
+func TestSave(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	draft := filepath.Join(state, "studio", "x.json")
+	b := begin(t, mappingText, sheetText, func(o *studio.Options) { o.Autosave = draft })
+	if err := os.Chmod(b.file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("replace", "/name", "autumn")})
+	if data, err := os.ReadFile(b.file); err != nil || string(data) != mappingText {
+		t.Errorf("the file changed without a save: %v", err)
+	}
+	if info, err := os.Stat(draft); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("what is not saved is kept as %v (%v)", info, err)
+	}
+	write(t, b.file, mappingText+"# by hand\n")
+	st := b.get("/api/state")
+	expect(t, "onDisk", st.at("mapping", "onDisk"), "changed")
+	refused := b.post("/api/save", 409, "version", 2)
+	expect(t, "the code", refused.at("error", "code"), "changed-on-disk")
+	if data, _ := os.ReadFile(b.file); !strings.HasSuffix(string(data), "# by hand\n") {
+		t.Error("the change by hand is lost")
+	}
+	st = b.post("/api/save", 200, "version", 2, "overwrite", true)
+	data, err := os.ReadFile(b.file)
+	if err != nil || string(data) != strings.Replace(mappingText, "name: spring", "name: autumn", 1) {
+		t.Errorf("the file is\n%s (%v)", data, err)
+	}
+	if info, err := os.Stat(b.file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file's mode is now %v (%v)", info.Mode(), err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(b.file), ".claimsheet-*")); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+	if _, err := os.Stat(draft); !os.IsNotExist(err) {
+		t.Errorf("what was saved is still kept as not saved: %v", err)
+	}
+	expect(t, "dirty", st.at("mapping", "dirty"), false)
+	if err := os.Remove(b.file); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "onDisk", b.get("/api/state").at("mapping", "onDisk"), "gone")
+	write(t, b.file, "name: other\n")
+	st = b.post("/api/reload", 200, "version", 2)
+	expect(t, "the text", st.at("mapping", "text"), "name: other\n")
+}
+
+// What a session did not save is offered by the next one.
+func TestUnsaved(t *testing.T) {
+	t.Parallel()
+	draft := filepath.Join(t.TempDir(), "studio", "x.json")
+	keep := func(o *studio.Options) { o.Autosave = draft }
+	first := begin(t, mappingText, sheetText, keep)
+	first.post("/api/text", 200, "version", 1, "text", "name: left\n")
+	dir := filepath.Dir(first.file)
+	second := begin(t, mappingText, sheetText, func(o *studio.Options) {
+		keep(o)
+		o.Mapping = filepath.Join(dir, "mapping.yaml")
+	})
+	expect(t, "draft", second.get("/api/state").at("mapping", "draft"), true)
+	st := second.post("/api/draft", 200, "version", 1, "take", true)
+	expect(t, "the text", st.at("mapping", "text"), "name: left\n")
+	expect(t, "draft", st.at("mapping", "draft"), false)
+	third := begin(t, mappingText, sheetText, func(o *studio.Options) {
+		keep(o)
+		o.Mapping = filepath.Join(dir, "mapping.yaml")
+	})
+	third.post("/api/draft", 200, "version", 1, "take", false)
+	if _, err := os.Stat(draft); !os.IsNotExist(err) {
+		t.Errorf("what was thrown away is still there: %v", err)
+	}
+}
+
+// A session ends when no page asks for long enough; it listens for this computer alone.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "leads.csv"), sheetText)
+	s, err := studio.New(studio.Options{Mapping: filepath.Join(dir, "m.yaml"), Proposed: []byte(mappingText), Sheets: []string{filepath.Join(dir, "leads.csv")}, Idle: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	l, err := studio.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Serve(t.Context(), l); err != nil {
+		t.Error(err)
+	}
+	for _, addr := range []string{"0.0.0.0:0", "[::1]:0", "example.com:80", "x"} {
+		if l, err := studio.Listen(addr); err == nil {
+			l.Close()
+			t.Errorf("it listens on %s", addr)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package yamlpatch
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Document is a YAML file that was read, for looking its values up by their paths.
+type Document struct{ root *yaml.Node }
+
+// Read reads a file as Apply does. An empty file is an empty object.
+func Read(file []byte) (*Document, error) {
+	t, err := parse(file)
+	if err != nil {
+		return nil, err
+	}
+	return &Document{t.root}, nil
+}
+
+// Value returns a value as JSON; its keys keep their order, and a number that JSON cannot
+// write as the file does becomes a text. ok is false when there is none.
+func (d *Document) Value(path ...string) (value json.RawMessage, ok bool) {
+	n, _ := d.find(path)
+	if n == nil {
+		return nil, false
+	}
+	var b bytes.Buffer
+	writeJSON(&b, n)
+	return b.Bytes(), true
+}
+
+// Keys returns the keys of an object in their order, and the places of a list's entries;
+// nil for other values, and where there is none.
+func (d *Document) Keys(path ...string) []string {
+	n, _ := d.find(path)
+	if n == nil {
+		return nil
+	}
+	var keys []string
+	for i := range n.Content {
+		switch {
+		case n.Kind == yaml.SequenceNode:
+			keys = append(keys, strconv.Itoa(i))
+		case i%2 == 0:
+			keys = append(keys, n.Content[i].Value)
+		}
+	}
+	return keys
+}
+
+// Line returns the line of a value's key, or of an entry of a list, from 1; 0 when there
+// is none.
+func (d *Document) Line(path ...string) int {
+	n, key := d.find(path)
+	switch {
+	case n == nil:
+		return 0
+	case key != nil:
+		return key.Line
+	}
+	return n.Line
+}
+
+// find returns the value of a path with its key, nil for an entry of a list.
+func (d *Document) find(path []string) (value, key *yaml.Node) {
+	value = d.root
+	for _, token := range path {
+		at, err := find(value, token)
+		if err != nil {
+			return nil, nil
+		}
+		if key = nil; value.Kind == yaml.MappingNode {
+			key = value.Content[at-1]
+		}
+		value = value.Content[at]
+	}
+	return value, key
+}
+
+// At returns the path of the innermost value that a place of the file belongs to, or
+// whose key does. line and column count from 1; a column of 0 is the line's end.
+func (d *Document) At(line, column int) []string {
+	isBehind := func(n *yaml.Node) bool {
+		return n.Line > line || n.Line == line && column > 0 && n.Column > column
+	}
+	var path []string
+	for n := d.root; ; {
+		at, token := -1, ""
+		for i, child := range n.Content {
+			if n.Kind == yaml.MappingNode && i%2 == 1 || isBehind(child) {
+				continue
+			}
+			at, token = i, strconv.Itoa(i)
+			if n.Kind == yaml.MappingNode {
+				at, token = i+1, child.Value
+			}
+		}
+		if at < 0 {
+			return path
+		}
+		path, n = append(path, token), n.Content[at]
+	}
+}
+
+func writeJSON(b *bytes.Buffer, n *yaml.Node) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		b.WriteByte('{')
+		for i := 0; i < len(n.Content); i += 2 {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			writeText(b, n.Content[i].Value)
+			b.WriteByte(':')
+			writeJSON(b, n.Content[i+1])
+		}
+		b.WriteByte('}')
+		return
+	case yaml.SequenceNode:
+		b.WriteByte('[')
+		for i, child := range n.Content {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			writeJSON(b, child)
+		}
+		b.WriteByte(']')
+		return
+	}
+	switch tag := n.ShortTag(); {
+	case tag == "!!null":
+		b.WriteString("null")
+	case tag == "!!bool" && (n.Value == "true" || n.Value == "false"),
+		(tag == "!!int" || tag == "!!float") && json.Valid([]byte(n.Value)):
+		b.WriteString(n.Value)
+	default:
+		writeText(b, n.Value)
+	}
+}
+
+func writeText(b *bytes.Buffer, s string) {
+	encoder := json.NewEncoder(b)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(s) // a text always encodes
+	b.Truncate(b.Len() - 1)
+}

@@ -1,0 +1,294 @@
+// Package yamlpatch changes a YAML file as a person would. It applies the operations of
+// a JSON Patch (RFC 6902) to the text of the file, and leaves every comment, blank line,
+// quote and order that no operation names as it is, byte for byte.
+//
+// Each operation is proved before it is taken: the new text is parsed, and it must say
+// what the old text said with the operation applied to it. A text that the package cannot
+// change in this way gives an error and stays as it is; it is never half changed.
+package yamlpatch
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Operation is one operation of a JSON Patch.
+type Operation struct {
+	// Op is add, remove, replace or move. A move gives a key of an object another name, or
+	// takes an entry of a list to another place of it.
+	Op string `json:"op"`
+
+	// Path is a JSON Pointer (RFC 6901) to the value; "-" is the end of a list.
+	Path string `json:"path"`
+
+	// From is where a moved value is now.
+	From string `json:"from,omitempty"`
+
+	// Value is what is added, or what replaces. Its keys keep their order.
+	Value json.RawMessage `json:"value,omitempty"`
+
+	// After is the key behind which an added key goes; at the end of the object without it.
+	// RFC 6902 has no such member, because objects have no order there.
+	After string `json:"after,omitempty"`
+}
+
+// Style is how new text is written.
+type Style struct {
+	// Block are the keys whose objects have a line for each pair, even when they would fit
+	// in braces on one line.
+	Block []string
+
+	// Widest is how many characters a line with an object in braces may have; default 110.
+	Widest int
+}
+
+// Apply returns the file with the operations applied one after the other, or the error of
+// the first that cannot be applied. file is not changed. An empty file is an empty object.
+func Apply(file []byte, style Style, operations ...Operation) ([]byte, error) {
+	if style.Widest == 0 {
+		style.Widest = 110
+	}
+	for n, op := range operations {
+		changed, err := apply(file, style, op)
+		if err != nil {
+			return nil, fmt.Errorf("operation %d (%s %s): %w", n+1, op.Op, op.Path, err)
+		}
+		file = changed
+	}
+	return slices.Clone(file), nil
+}
+
+func apply(file []byte, style Style, op Operation) ([]byte, error) {
+	t, err := parse(file)
+	if err != nil {
+		return nil, err
+	}
+	c, err := t.change(style, op)
+	if err != nil {
+		return nil, err
+	}
+	after, err := parse(c.text)
+	if err != nil {
+		return nil, fmt.Errorf("the text around it cannot be changed without touching more of the file: %w", err)
+	}
+	if !same(c.want, after.root) {
+		return nil, fmt.Errorf("the text around it cannot be changed without touching more of the file")
+	}
+	return c.text, nil
+}
+
+// change is a new text and what it must say.
+type change struct {
+	text []byte
+	want *yaml.Node
+}
+
+// change makes the change of one operation.
+func (t *text) change(style Style, op Operation) (change, error) {
+	path, err := pointer(op.Path)
+	if err != nil {
+		return change{}, err
+	}
+	e := edit{t, style}
+	switch op.Op {
+	case "add", "replace":
+		value, err := decode(op.Value)
+		if err != nil {
+			return change{}, err
+		}
+		if len(path) == 0 {
+			return change{}, fmt.Errorf("the whole file is not a value that can be changed")
+		}
+		if op.Op == "add" {
+			return e.add(path, op.After, value)
+		}
+		return e.replace(path, value)
+	case "remove":
+		return e.remove(path)
+	case "move":
+		from, err := pointer(op.From)
+		if err != nil {
+			return change{}, err
+		}
+		return e.move(from, path)
+	}
+	return change{}, fmt.Errorf("%q is not an operation: add, remove, replace or move", op.Op)
+}
+
+// pointer takes a JSON Pointer apart.
+func pointer(s string) (path []string, err error) {
+	if s == "" {
+		return nil, nil
+	}
+	if s[0] != '/' {
+		return nil, fmt.Errorf("%q is not a JSON Pointer: it must begin with /", s)
+	}
+	for token := range strings.SplitSeq(s[1:], "/") {
+		path = append(path, strings.NewReplacer("~1", "/", "~0", "~").Replace(token))
+	}
+	return path, nil
+}
+
+// Pointer returns the JSON Pointer of a path.
+func Pointer(path ...string) string {
+	var b strings.Builder
+	for _, token := range path {
+		b.WriteByte('/')
+		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(token))
+	}
+	return b.String()
+}
+
+// place is a value of the file with what holds it.
+type place struct {
+	parent *yaml.Node
+	at     int // the value's number among the parent's contents
+	flow   bool
+}
+
+func (p place) value() *yaml.Node { return p.parent.Content[p.at] }
+
+// key is the key of the value; nil in a list.
+func (p place) key() *yaml.Node {
+	if p.parent.Kind != yaml.MappingNode {
+		return nil
+	}
+	return p.parent.Content[p.at-1]
+}
+
+// holder returns the object or list that holds what a path leads to, and whether that is
+// in braces or brackets.
+func (t *text) holder(path []string) (n *yaml.Node, flow bool, err error) {
+	n = t.root
+	for i := range len(path) - 1 {
+		at, err := find(n, path[i])
+		if err != nil {
+			return nil, false, fmt.Errorf("%s: %w", Pointer(path[:i+1]...), err)
+		}
+		flow = flow || n.Style&yaml.FlowStyle != 0
+		n = n.Content[at]
+	}
+	if n.Kind != yaml.MappingNode && n.Kind != yaml.SequenceNode && !isNull(n) {
+		return nil, false, fmt.Errorf("%s is neither an object nor a list", Pointer(path[:len(path)-1]...))
+	}
+	return n, flow || n.Style&yaml.FlowStyle != 0, nil
+}
+
+// locate returns the place of the value that a path leads to.
+func (t *text) locate(path []string) (place, error) {
+	if len(path) == 0 {
+		return place{}, fmt.Errorf("the whole file is not a value that can be changed")
+	}
+	n, flow, err := t.holder(path)
+	if err != nil {
+		return place{}, err
+	}
+	at, err := find(n, path[len(path)-1])
+	return place{n, at, flow}, err
+}
+
+// find returns the number of the value of a key, or of an entry of a list.
+func find(n *yaml.Node, token string) (int, error) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i < len(n.Content); i += 2 {
+			if n.Content[i].Value == token {
+				return i + 1, nil
+			}
+		}
+	case yaml.SequenceNode:
+		if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(n.Content) && strconv.Itoa(i) == token {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("there is no %q", token)
+}
+
+// decode reads a JSON value; the keys of its objects keep their order.
+func decode(data json.RawMessage) (*yaml.Node, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	n, err := decodeNext(d)
+	if err == nil && d.More() {
+		err = fmt.Errorf("there is more than one value")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the value is not JSON: %w", err)
+	}
+	return n, nil
+}
+
+func decodeNext(d *json.Decoder) (*yaml.Node, error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch v := token.(type) {
+	case json.Delim:
+		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		if v == '{' {
+			n = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		}
+		for d.More() {
+			child, err := decodeNext(d)
+			if err != nil {
+				return nil, err
+			}
+			n.Content = append(n.Content, child)
+		}
+		_, err := d.Token() // the closing one
+		return n, err
+	case string:
+		return scalar("!!str", v), nil
+	case json.Number:
+		tag := "!!int"
+		if strings.ContainsAny(v.String(), ".eE") {
+			tag = "!!float"
+		}
+		return scalar(tag, v.String()), nil
+	case bool:
+		return scalar("!!bool", strconv.FormatBool(v)), nil
+	}
+	return scalar("!!null", "null"), nil
+}
+
+func scalar(tag, value string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// same reports whether two values say the same; how they are written does not count.
+func same(a, b *yaml.Node) bool {
+	if a.Kind != b.Kind || a.ShortTag() != b.ShortTag() || len(a.Content) != len(b.Content) {
+		return false
+	}
+	if a.Kind == yaml.ScalarNode && a.Value != b.Value && !isNull(a) {
+		return false
+	}
+	for i := range a.Content {
+		if !same(a.Content[i], b.Content[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// with returns a copy of a tree in which change has been applied to the copy of one node.
+func with(root, node *yaml.Node, change func(copied *yaml.Node)) *yaml.Node {
+	copied := *root
+	copied.Content = slices.Clone(root.Content)
+	for i, child := range root.Content {
+		copied.Content[i] = with(child, node, change)
+	}
+	if root == node {
+		change(&copied)
+	}
+	return &copied
+}
