@@ -46,7 +46,7 @@ Examples:
 
     claimsheet ledger copy -e uat /backup/ledger-monday.db
     claimsheet ledger copy -e uat env:LEDGER_URL
-    claimsheet ledger copy -e uat --from env:LEDGER_URL ledger-from-the-database.db`
+    claimsheet ledger copy -e uat --from env:LEDGER_URL /backup/ledger.db`
 
 func (p *program) ledgerCommand() *cli.Command {
 	sub := func(name, argument, usage, help string, flags []cli.Flag, do func(*cli.Context) error) *cli.Command {
