@@ -118,6 +118,8 @@ var environmentKeys = []yamltree.Key[Environment]{
 	yamltree.To("keep_runs", "how many of the newest runs keep their rows in the ledger, so that claimsheet report can write their workbooks again; "+
 		"those of older runs are dropped, steps never; default 60",
 		yamltree.Int(1, 1_000_000), func(e *Environment) *int { return &e.KeepRuns }),
+	yamltree.To("ledger", "the PostgreSQL database that keeps the ledger: "+ledgerWants+", without a password, or "+referenceForms+" where the url is kept; default: a file in the state folder; see docs/scale.md",
+		ledgerURL, func(e *Environment) *reference { return &e.ledger }),
 	yamltree.To("wire", "where answers carry what the service document leaves open",
 		yamltree.Object(wireKeys), func(e *Environment) *apiclient.Wire { return &e.Wire }),
 	yamltree.To("not_found", "what a look-up that finds nobody looks like: a rule, or a list of rules of which any one is enough; default {status: [404], empty: true}",
@@ -158,7 +160,7 @@ var limitKeys = []yamltree.Key[Limits]{
 }
 
 // networkKeys make sense only for a service that is reached over the network.
-var networkKeys = []string{"base_url", "case_id", "auth", "tls", "proxy", "headers"}
+var networkKeys = []string{"base_url", "case_id", "auth", "tls", "proxy", "headers", "ledger"}
 
 // checkEntry checks what depends on several keys of an environment.
 func checkEntry(r *yamltree.Reader, n *yamltree.Node, e *Environment) {

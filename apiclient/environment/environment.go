@@ -72,6 +72,7 @@ type Environment struct {
 	tls        tlsFiles
 	proxy      proxySettings
 	tracking   trackingSettings
+	ledger     reference // no name: the ledger is a file of the state folder
 	claimTypes map[string]claimType
 	dir        string        // the environments file's folder
 	where      problem.Where // the entry's place; zero for a sandbox without one
@@ -281,10 +282,17 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 
 // references are the values that may be kept elsewhere.
 func (e *Environment) references() []reference {
-	return slices.Concat(e.auth.references(), e.headers, e.proxy.references(), e.tracking.references())
+	return slices.Concat(e.auth.references(), e.headers, e.proxy.references(), e.tracking.references(), e.ledgerReference())
 }
 
-// Secrets names what Config and Webhook read from elsewhere, such as “token (env:NAME)”,
+func (e *Environment) ledgerReference() []reference {
+	if e.ledger.name == "" {
+		return nil
+	}
+	return []reference{e.ledger}
+}
+
+// Secrets names what Config, Webhook and Ledger read from elsewhere, such as “token (env:NAME)”,
 // without reading it.
 func (e *Environment) Secrets() []string {
 	var names []string

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -15,8 +13,7 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/cli/statefolder"
-	"claimsheet/importer/ledger"
+	"claimsheet/importer/ledger/postgres"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -38,7 +35,7 @@ func (p *program) doctorCommand() *cli.Command {
 		Usage:       "try an environment: secrets, connection, authentication, templates, look-ups; sends GETs only",
 		UsageText:   "claimsheet doctor [-e ENVIRONMENT] [-m FILE]",
 		Description: doctorHelp,
-		Flags:       append(withMapping("the mapping `FILE` to check as well; default: none", placeFlags()), jsonFlag(), traceFlag()),
+		Flags:       append(withMapping("the mapping `FILE` to check as well; default: none", append(placeFlags(), ledgerFlag()...)), jsonFlag(), traceFlag()),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return problem.New("usage", "claimsheet doctor takes no arguments").Hinted("name the environment with -e")
@@ -76,7 +73,7 @@ func (p *program) doctor(ctx context.Context, where load.Where) error {
 		return ctx.Err()
 	}
 	answered := d.failed == 0
-	if err := d.ledger(ctx, s); err != nil {
+	if err := d.ledger(ctx, where, s); err != nil {
 		return err
 	}
 	if where.Mapping == "" {
@@ -87,15 +84,24 @@ func (p *program) doctor(ctx context.Context, where load.Where) error {
 
 // ledger reads the whole ledger, which a run does only when it was not closed. Then it
 // compares the environment's base url with the one that the ledger knows: after a change, a run stops until the user says which service it leads to.
-func (d *diagnosis) ledger(ctx context.Context, s *load.Session) error {
-	path := statefolder.Ledger(s.State)
-	if _, err := os.Lstat(path); s.State == "" || errors.Is(err, fs.ErrNotExist) {
+func (d *diagnosis) ledger(ctx context.Context, where load.Where, s *load.Session) error {
+	if s.State == "" {
 		return nil
 	}
-	if err := ledger.Check(path, nil); err != nil {
+	place, err := placeOfLedger(ctx, where, s.Env, s.State)
+	if err != nil {
 		return err
 	}
-	known, err := ledger.OpenReadOnly(path)
+	if place.server != nil && !d.server(ctx, *place.server) {
+		return nil
+	}
+	if there, _, err := place.exists(ctx); err != nil || !there {
+		return err
+	}
+	if err := place.check(ctx, nil); err != nil {
+		return err
+	}
+	known, err := place.openReadOnly(ctx)
 	if err != nil {
 		return err
 	}
@@ -115,6 +121,22 @@ func (d *diagnosis) ledger(ctx context.Context, s *load.Session) error {
 	d.print(apiclient.Finding{Check: "ledger", Grade: apiclient.Fail,
 		Text: fmt.Sprintf("the base url was %s when the environment last ran, and is %s now: a run stops before it sends anything", then, now), Hint: movedHint})
 	return nil
+}
+
+// server tries the server that keeps the ledger, and reports whether a run could use it.
+func (d *diagnosis) server(ctx context.Context, a postgres.Address) bool {
+	before := d.failed
+	for _, f := range postgres.Examine(ctx, a) {
+		grade := apiclient.OK
+		switch {
+		case f.Failed:
+			grade = apiclient.Fail
+		case f.Hint != "":
+			grade = apiclient.Warn
+		}
+		d.print(apiclient.Finding{Check: "ledger", Grade: grade, Text: f.Text, Hint: f.Hint})
+	}
+	return d.failed == before
 }
 
 // mapping checks the mapping against the service's templates, as check does. file

@@ -125,7 +125,7 @@ func (l *ledgerSession) removeReplayed(ctx context.Context, which func(run ledge
 		byID[r.ID] = r
 		outputs = append(outputs, r.Output)
 	}
-	files, bytes, err := emergency.RemoveReplayed(l.ledger.Path(), outputs, func(run string, at time.Time) bool {
+	files, bytes, err := emergency.RemoveReplayed(l.place.file(), outputs, func(run string, at time.Time) bool {
 		r, ours := byID[run]
 		return ours && which(r, at)
 	})

@@ -89,17 +89,23 @@ func placeFlags() []cli.Flag {
 	)...)
 }
 
+// ledgerFlag says where the ledger is.
+func ledgerFlag() []cli.Flag {
+	return under(placesCategory, textFlag("ledger", "", "the `URL` of the PostgreSQL database that keeps the ledger, without a password, or a reference to it: env:NAME, file:PATH or cmd:PROGRAM ARG…; "+
+		"default: the environment's ledger, then a file in the state folder"))
+}
+
 // withMapping returns placeFlags with another text for -m.
 func withMapping(usage string, flags []cli.Flag) []cli.Flag {
 	flags[0] = textFlag("mapping", "m", usage)
 	return flags
 }
 
-// where reads the flags of placeFlags.
+// where reads the flags of placeFlags and ledgerFlag.
 func (p *program) where(c *cli.Context) load.Where {
 	where := load.Where{
 		Mapping: c.String("mapping"), Env: c.String("env"), Environments: c.String("environments"),
-		State: c.String("state"), Templates: c.String("templates"),
+		State: c.String("state"), Ledger: c.String("ledger"), Templates: c.String("templates"),
 	}
 	if where.Env == "" {
 		where.Env = p.Env("CLAIMSHEET_ENV")
@@ -111,7 +117,7 @@ func (p *program) where(c *cli.Context) load.Where {
 // and the other words.
 func commandWords(where load.Where, words ...string) []string {
 	line := []string{"claimsheet", words[0]}
-	for _, flag := range [][2]string{{"-m", where.Mapping}, {"-e", where.Env}, {"--environments", where.Environments}, {"--state", where.State}} {
+	for _, flag := range [][2]string{{"-m", where.Mapping}, {"-e", where.Env}, {"--environments", where.Environments}, {"--state", where.State}, {"--ledger", where.Ledger}} {
 		if flag[1] != "" {
 			line = append(line, flag[0], flag[1])
 		}

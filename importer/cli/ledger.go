@@ -2,9 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -12,6 +12,7 @@ import (
 
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/ledger/postgres"
 	"claimsheet/mapping/problem"
 )
 
@@ -37,10 +38,15 @@ before it gets its name, and a file that is there is never replaced. Beside it s
 ledger.db and ledger.db.sum while no run is active. Leave ledger.db.count as it is: it shows the next run that the ledger is older than what
 was done. What was done since the copy is in the results workbooks; give them to claimsheet rerun before the next run.
 It has personal data and redirect urls; claimsheet history --purge and --forget do not reach it.
+TO may also be a PostgreSQL database without a ledger: its url without a password, or a reference to the url, env:NAME, file:PATH or cmd:PROGRAM ARG….
+Then, and when the ledger is in a database, everything is copied row by row; the rows are counted and compared with the original before the copy
+is kept. To move a ledger, copy it while no run is active, name the new place in the environments file (ledger), and move the old one away.
 
 Examples:
 
-    claimsheet ledger copy -e uat /backup/ledger-monday.db`
+    claimsheet ledger copy -e uat /backup/ledger-monday.db
+    claimsheet ledger copy -e uat env:LEDGER_URL
+    claimsheet ledger copy -e uat --from env:LEDGER_URL /backup/ledger.db`
 
 func (p *program) ledgerCommand() *cli.Command {
 	sub := func(name, argument, usage, help string, flags []cli.Flag, do func(*cli.Context) error) *cli.Command {
@@ -73,7 +79,8 @@ func (p *program) ledgerCommand() *cli.Command {
 			sub("prune", "", "drop the rows of old runs", ledgerPruneHelp,
 				append(ledgerFlags(), switchFlag("dry-run", "show what would be dropped; nothing is changed")),
 				func(c *cli.Context) error { return p.pruneLedger(c) }),
-			sub("copy", "TO", "write a copy of the ledger to a new file, also while a run works", ledgerCopyHelp, ledgerFlags(),
+			sub("copy", "TO", "write a copy of the ledger to a new file or database, also while a run works", ledgerCopyHelp,
+				append(ledgerFlags(), textFlag("from", "", "the `LEDGER` to copy, a file or a database as TO; default: that of the environment")),
 				func(c *cli.Context) error { return p.copyLedger(c) }),
 		},
 		Action: func(c *cli.Context) error {
@@ -88,7 +95,7 @@ func (p *program) ledgerCommand() *cli.Command {
 // copyLedger copies the ledger of an environment to a new file. A ledger that has lost
 // records is not copied: its copy would take the place of better ones.
 func (p *program) copyLedger(c *cli.Context) error {
-	l, err := p.readLedger(p.where(c))
+	l, err := p.ledgerToCopy(c)
 	defer l.close()
 	if err != nil {
 		return err
@@ -101,12 +108,84 @@ func (p *program) copyLedger(c *cli.Context) error {
 		return err
 	}
 	to := c.Args().First()
+	if isDatabase(to) || l.place.server != nil {
+		return p.transferLedger(c.Context, l, to)
+	}
 	events, err := ledger.Copy(c.Context, l.path(), to)
 	if err == nil {
 		p.object = ledgerCopyJSON{l.session.Env.Name, l.path(), to, events}
 		fmt.Fprintf(p.Out, "%s: a copy of the ledger with %d records, which was checked; %[1]s.sum belongs to it\n", problem.OneLine(to), events)
 	}
 	return err
+}
+
+// ledgerToCopy opens the ledger that --from names, else that of the environment.
+func (p *program) ledgerToCopy(c *cli.Context) (*ledgerSession, error) {
+	from := c.String("from")
+	if from == "" {
+		return p.readLedger(p.where(c))
+	}
+	l, err := openEnvironmentOf(p.where(c))
+	if err != nil {
+		return l, err
+	}
+	if isDatabase(from) {
+		l.place, err = l.place.at(c.Context, "--from", from)
+	} else {
+		l.place = ledgerPlace{folder: l.session.State, path: from}
+	}
+	if err != nil {
+		return l, err
+	}
+	if there, err := l.exists(); !there {
+		return l, err
+	}
+	return l, l.openReadOnly()
+}
+
+// isDatabase reports whether an argument names a database and not a file: by its url, or
+// by a reference to that.
+func isDatabase(text string) bool {
+	source, _, _ := strings.Cut(text, ":")
+	return postgres.IsAddress(text) || source == "env" || source == "file" || source == "cmd"
+}
+
+// transferLedger copies a ledger from a file into a database, or the other way.
+func (p *program) transferLedger(ctx context.Context, l *ledgerSession, to string) error {
+	progress := ledger.Progress(nil)
+	if console.IsTerminal(p.stderr) {
+		progress = func(what string, _, _ int64) { fmt.Fprint(p.stderr, clearLine+what+" ") }
+		defer fmt.Fprint(p.stderr, clearLine)
+	}
+	var done ledger.Transferred
+	var err error
+	name := to
+	if isDatabase(to) {
+		var place ledgerPlace
+		if place, err = place.at(ctx, "TO", to); err != nil {
+			return err
+		}
+		name = place.String()
+		var copied *ledger.Ledger
+		if copied, err = postgres.Open(ctx, *place.server, ""); err != nil {
+			return err
+		}
+		done, err = ledger.Transfer(ctx, l.ledger, copied, progress)
+		err = errors.Join(err, copied.Close())
+	} else {
+		done, err = ledger.Save(ctx, l.ledger, to, progress)
+	}
+	if err != nil {
+		return err
+	}
+	rows := int64(0)
+	for _, n := range done.Tables {
+		rows += n
+	}
+	p.object = ledgerCopyJSON{l.session.Env.Name, l.path(), name, done.Events}
+	fmt.Fprintf(p.Out, "%s: a copy of the ledger with %d records; its %d rows were counted, compared with the original (SHA-256 %.16s) and checked\n",
+		problem.OneLine(name), done.Events, rows, done.Digest)
+	return nil
 }
 
 // checkLedger reads the whole ledger of an environment, and compares it with the
@@ -129,7 +208,7 @@ func (p *program) checkLedger(c *cli.Context) error {
 	if console.IsTerminal(p.stderr) {
 		progress = func(what string, done, total int64) { printProgress(p.stderr, what, done, total) }
 	}
-	err = ledger.Check(l.path(), progress)
+	err = l.place.check(c.Context, progress)
 	if progress != nil {
 		fmt.Fprint(p.stderr, clearLine)
 	}
@@ -185,7 +264,7 @@ func (p *program) pruneLedger(c *cli.Context) error {
 		}
 	}
 	if !dryRun {
-		before, err := os.Stat(l.path())
+		before, err := l.place.size(ctx)
 		if err != nil {
 			return err
 		}
@@ -197,11 +276,11 @@ func (p *program) pruneLedger(c *cli.Context) error {
 				return err
 			}
 		}
-		after, err := os.Stat(l.path())
+		after, err := l.place.size(ctx)
 		if err != nil {
 			return err
 		}
-		done.bytes = before.Size() - after.Size()
+		done.bytes = before - after
 	}
 	for _, o := range old {
 		said.Runs = append(said.Runs, prunedJSON{o.ID, o.Started, o.Input, rows[o.ID], o.Stays == ""})

@@ -2,11 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"time"
 
@@ -16,9 +13,9 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 )
 
@@ -27,6 +24,7 @@ import (
 type ledgerSession struct {
 	session *load.Session
 	where   load.Where
+	place   ledgerPlace    // where the ledger is, once it was looked for
 	ledger  *ledger.Ledger // nil when there is none: nothing was ever run here
 	run     string         // the run that records events, or the name of what a command records without a run
 	dryRun  bool           // only read
@@ -43,24 +41,32 @@ func (l *ledgerSession) close() {
 	l.session.Close()
 }
 
-// path returns where the ledger is.
-func (l *ledgerSession) path() string { return statefolder.Ledger(l.session.State) }
+// path is what names the ledger in messages.
+func (l *ledgerSession) path() string { return l.place.String() }
+
+// name names the ledger for good: the absolute path of its file, or as path does.
+func (l *ledgerSession) name() string {
+	if l.place.server != nil {
+		return l.path()
+	}
+	return safefile.Absolute(l.path())
+}
+
+// find finds out where the ledger is.
+func (l *ledgerSession) find(ctx context.Context) (err error) {
+	l.place, err = placeOfLedger(ctx, l.where, l.session.Env, l.session.State)
+	return err
+}
 
 // lock opens the ledger for writing and makes one if there was none. It fails with
 // ledger.ErrLocked while another command has it. What may take a while is said on
 // out.
 func (l *ledgerSession) lock(out io.Writer) error {
-	release, err := ledger.Lock(l.path())
+	open, release, err := l.place.open(context.Background(), out, l.checkThere) // under the lock: another command may have been making the first ledger
 	if err != nil {
 		return err
 	}
-	if err = l.checkThere(); err == nil { // under the lock: another command may have been making the first ledger
-		l.ledger, err = ledger.OpenWith(l.path(), ledgerProgress(out))
-	}
-	if err != nil {
-		release()
-		return err
-	}
+	l.ledger = open
 	l.closers = append(l.closers, release, func() { _ = l.ledger.Close() }) // every Append was durable before
 	return nil
 }
@@ -90,7 +96,7 @@ func (l *ledgerSession) openReadOnly() (err error) {
 	if err := l.checkThere(); err != nil {
 		return err
 	}
-	if l.ledger, err = ledger.OpenReadOnly(l.path()); err != nil {
+	if l.ledger, err = l.place.openReadOnly(context.Background()); err != nil {
 		return err
 	}
 	l.closers = append(l.closers, func() { _ = l.ledger.Close() })
@@ -135,8 +141,8 @@ func (l *ledgerSession) checkWhole() error {
 // ledgerFlags are the flags of commands that work on the ledger without a sheet.
 // The mapping is only a place to look beside.
 func ledgerFlags() []cli.Flag {
-	return withMapping("the mapping `FILE`: the environments file and the state folder are beside it; default: mapping.yaml in this folder, or this folder",
-		placeFlags()[:4]) // all but the sandbox's reference data
+	return append(withMapping("the mapping `FILE`: the environments file and the state folder are beside it; default: mapping.yaml in this folder, or this folder",
+		placeFlags()[:4]), ledgerFlag()...) // all but the sandbox's reference data
 }
 
 // openEnvironmentOf chooses the environment of a command that works on the
@@ -151,18 +157,21 @@ func openEnvironmentOf(where load.Where) (*ledgerSession, error) {
 		return l, problem.New("no-state", "there is no environments file here, so the state folder is not known").
 			Hinted("name the mapping with -m, the environments file with --environments, or the folder with --state")
 	}
-	return l, nil
+	return l, l.find(context.Background())
 }
 
 // exists reports whether the environment has a ledger. It fails when the environment
 // had one: nobody may believe that nothing was ever run. The sandbox may lose its own.
 func (l *ledgerSession) exists() (bool, error) {
-	_, err := os.Lstat(l.path())
-	if !errors.Is(err, fs.ErrNotExist) {
-		return true, nil
+	there, missing, err := l.place.exists(context.Background())
+	if err != nil || there || !missing || l.session.Env.Sandbox {
+		return there, err
 	}
-	if l.session.Env.Sandbox || !ledger.Missing(l.path()) {
-		return false, nil
+	if l.place.server != nil {
+		return false, &incomplete{problem.At(problem.Where{File: l.path()}, "ledger-missing",
+			"the ledger is gone from the database, and a file in the state folder says that there was one: what was created is not known any more").
+			Hinted("see that the url of the ledger is right; or bring the database back from a backup; or import the results workbooks with claimsheet rerun --yes --new-ledger RESULTS.xlsx…; "+
+				"if it was moved away on purpose, remove %s.count", l.place.server.Beside(l.place.folder))}
 	}
 	return false, &incomplete{problem.At(problem.Where{File: l.path()}, "ledger-missing",
 		"the ledger is gone, and the files beside it say that there was one: what was created is not known any more").
@@ -187,7 +196,7 @@ func (p *program) openLedger(where load.Where) (*ledgerSession, error) {
 	if err := l.checkWhole(); err != nil {
 		return l, err
 	}
-	places, err := emergency.Places(l.path(), "")
+	places, err := emergency.Places(l.place.file(), "")
 	if err != nil {
 		return l, err
 	}

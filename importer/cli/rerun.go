@@ -3,9 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"os"
 	"slices"
@@ -72,7 +70,7 @@ func (p *program) rerunCommand() *cli.Command {
 }
 
 func rerunFlags() []cli.Flag {
-	flags := withMapping("the mapping `FILE`; default: that of the run, as the ledger recorded it", placeFlags())
+	flags := withMapping("the mapping `FILE`; default: that of the run, as the ledger recorded it", append(placeFlags(), ledgerFlag()...))
 	flags[1] = textFlag("env", "e", "the `ENVIRONMENT`; default: that of the run, as the ledger recorded it")
 	flags = append(flags,
 		textFlag("out", "o", "the new results workbook's `FILE`; default: the workbook itself; an edited one is kept under another name"),
@@ -89,8 +87,12 @@ func (o *runOptions) fromLedger(ctx context.Context, envGiven bool) error {
 		return nil
 	}
 	state := recordsFolder(o.where)
-	for _, folder := range []string{state, statefolder.Sandbox(state)} {
-		run, known, err := recordedRun(ctx, folder, o.workbooks[0].Run)
+	places, err := recordPlaces(ctx, withUsualMapping(o.where), state)
+	if err != nil {
+		return err
+	}
+	for _, place := range places {
+		run, known, err := recordedRun(ctx, place, o.workbooks[0].Run)
 		if err != nil {
 			return err
 		}
@@ -124,16 +126,35 @@ func recordsFolder(where load.Where) string {
 	return where.StateDir(false)
 }
 
-// recordedRun returns a run of the ledger in a state folder.
-func recordedRun(ctx context.Context, state, id string) (run ledger.Run, known bool, err error) {
-	path := statefolder.Ledger(state)
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || id == "" {
+// recordPlaces are where a rerun looks its run up: in the state folder, in the sandbox's,
+// and in the database that the environment or --ledger names.
+func recordPlaces(ctx context.Context, where load.Where, state string) ([]ledgerPlace, error) {
+	places := []ledgerPlace{{folder: state}, {folder: statefolder.Sandbox(state)}}
+	s, err := load.OpenEnvironment(where)
+	if err != nil {
+		s.Close()
+		return places, nil // the environment may be the one of the run
+	}
+	defer s.Close()
+	place, err := placeOfLedger(ctx, where, s.Env, s.State)
+	if err == nil && place.server != nil {
+		places = append([]ledgerPlace{place}, places...)
+	}
+	return places, err
+}
+
+// recordedRun returns a run of the ledger at a place.
+func recordedRun(ctx context.Context, place ledgerPlace, id string) (run ledger.Run, known bool, err error) {
+	if id == "" {
 		return ledger.Run{}, false, nil
 	}
-	if err := statefolder.Check(state); err != nil {
+	if there, _, err := place.exists(ctx); err != nil || !there {
 		return ledger.Run{}, false, err
 	}
-	records, err := ledger.OpenReadOnly(path)
+	if err := statefolder.Check(place.folder); err != nil {
+		return ledger.Run{}, false, err
+	}
+	records, err := place.openReadOnly(ctx)
 	if err != nil {
 		return ledger.Run{}, false, err
 	}

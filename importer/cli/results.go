@@ -254,7 +254,7 @@ func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summar
 			Run: run.ID, Environment: run.Environment, EnvironmentName: run.EnvironmentName,
 			Mapping: run.Mapping, MappingFile: safefile.Absolute(run.MappingFile), MappingDigest: run.MappingDigest,
 			KeySpace: session.Binding.KeySpace(), Sheet: cmp.Or(sheet.Origin, sheet.Name), Sheets: len(r.sheets), Started: run.Started,
-			Input: safefile.Absolute(run.Input), InputDigest: run.InputDigest, Ledger: safefile.Absolute(r.ledger.path()),
+			Input: safefile.Absolute(run.Input), InputDigest: run.InputDigest, Ledger: r.ledger.name(),
 			Contacts: contacts, ShortSteps: r.options.steps == stepsTouched,
 		}.Properties(),
 		Own: s.source.AddedColumns(),

@@ -40,7 +40,7 @@ func (p *program) runCommand() *cli.Command {
 		UsageText:    "claimsheet run [-m FILE] [-e ENVIRONMENT] [options] SHEET…",
 		BashComplete: offerFiles,
 		Description:  runHelp,
-		Flags: slices.Concat(placeFlags(), []cli.Flag{
+		Flags: slices.Concat(placeFlags(), ledgerFlag(), []cli.Flag{
 			textFlag("out", "o", "the results workbook's `FILE`, or for several sheets a folder; default: SHEET with .results.xlsx"),
 			switchFlag("yes", "in a terminal: do not ask before the first run of a mapping"),
 		}, runFlags(), under(unattendedCategory, archiveFlag())),
@@ -235,7 +235,7 @@ func (o runOptions) rerunCommand(workbooks ...string) []string {
 	where := o.where
 	if o.isRerun() {
 		where = o.typed
-	} else if found := (load.Where{Environments: where.Environments, State: where.State}); recordsFolder(where) == recordsFolder(found) {
+	} else if found := (load.Where{Environments: where.Environments, State: where.State, Ledger: where.Ledger}); recordsFolder(where) == recordsFolder(found) {
 		where = found
 	}
 	return commandWords(where, append([]string{"rerun"}, workbooks...)...)
@@ -337,7 +337,7 @@ func (r *importRun) load(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if r.places, err = emergency.Places(r.ledger.path(), r.sheets[0].target.path); err != nil {
+	if r.places, err = emergency.Places(r.ledger.place.file(), r.sheets[0].target.path); err != nil {
 		return err
 	}
 	if r.options.dryRun {
@@ -409,6 +409,9 @@ func (r *importRun) notices() (problem.List, error) {
 func (r *importRun) openLedger() error {
 	r.ledger = &ledgerSession{session: r.session, where: r.options.where, run: r.run, dryRun: r.options.dryRun,
 		acceptOlder: r.options.newLedger}
+	if err := r.ledger.find(context.Background()); err != nil {
+		return err
+	}
 	if r.options.dryRun {
 		if err := r.ledger.openReadOnly(); err != nil {
 			return err

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -69,7 +68,7 @@ func (t *transaction) appendAll(events []Event) error {
 	for _, e := range events {
 		err := t.append(e)
 		if _, ok := errors.AsType[rejected](err); ok {
-			if undo := t.exec("ROLLBACK TO call; RELEASE call"); undo != nil {
+			if undo := errors.Join(t.exec("ROLLBACK TO call"), t.exec("RELEASE call")); undo != nil {
 				return undo
 			}
 			t.event = before
@@ -173,9 +172,9 @@ func (t *transaction) put(e Event, was row, now *row, usual bool) error {
 	return err
 }
 
-// addStep inserts a row and sets its number; added is false when the ledger has the
+// addStep inserts a row and sets its number; isNew is false when the ledger has the
 // step already.
-func (t *transaction) addStep(r *row) (added bool, err error) {
+func (t *transaction) addStep(r *row) (isNew bool, err error) {
 	client, err := t.client(r.ClientKey)
 	if err != nil {
 		return false, err
@@ -186,30 +185,27 @@ func (t *transaction) addStep(r *row) (added bool, err error) {
 		return false, err
 	}
 	name := []any{client.client, mapping, r.Step, client.environment, code(kinds, r.kind)}
-	var result driver.Result
+	var added record
+	ok := false
 	if r.id == 0 && r.attempts == 1 && r.isPlainIntent() {
 		boot, err1 := t.name(r.last.boot)
 		run, err2 := t.name(r.last.run)
 		if err := errors.Join(err1, err2); err != nil {
 			return false, err
 		}
-		result, err = t.addIntent.exec(append(name, r.last.event, r.last.at, boot, r.last.uptime, run, blob(r.request), packDigest(r.digest), r.sum())...)
+		added, ok, err = t.addIntent.first(append(name, r.last.event, r.last.at, boot, r.last.uptime, run, blob(r.request), asDigest(r.digest), r.sum())...)
 	} else {
 		facts, err1 := t.facts(*r)
 		if err1 != nil {
 			return false, err1
 		}
-		result, err = t.addRow.exec(append(append(name, facts...), blob(r.request), packDigest(r.digest), number(r.id))...)
+		added, ok, err = t.addRow.first(append(append(name, facts...), blob(r.request), asDigest(r.digest), number(r.id))...)
 	}
-	if err != nil {
+	if err != nil || !ok {
 		return false, err
 	}
-	n, err := result.RowsAffected()
-	if err != nil || n == 0 {
-		return false, err
-	}
-	r.id, err = result.LastInsertId()
-	return true, err
+	r.id = added.number()
+	return true, added.err
 }
 
 // changeRow stores what an event may have changed of a row.
@@ -218,7 +214,7 @@ func (t *transaction) changeRow(r row) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.setStep.exec(append(facts, blob(r.request), packDigest(r.digest), r.id)...)
+	_, err = t.setStep.exec(append(facts, blob(r.request), asDigest(r.digest), r.id)...)
 	return err
 }
 
@@ -231,7 +227,7 @@ func (t *transaction) addOutcome(r row) error {
 		return err
 	}
 	_, err := t.setOutcome.exec(code(states, r.state), int64(r.inherited), r.last.event, r.last.at, boot, r.last.uptime, run,
-		code(vias, r.via), int64(r.status), r.reason, blob(r.answer), packID(r.remoteID), r.url, r.sum(), r.id)
+		code(vias, r.via), int64(r.status), r.reason, blob(r.answer), asID(r.remoteID), r.url, r.sum(), r.id)
 	return err
 }
 
@@ -249,7 +245,7 @@ func (t *transaction) facts(r row) ([]any, error) {
 		return nil, err
 	}
 	return append(make([]any, 0, 32), code(states, r.state), int64(r.attempts), int64(r.history), int64(r.inherited), r.shared, r.sent.event, r.sent.at, sentBoot, r.sent.uptime, sentRun,
-		r.last.event, r.last.at, boot, r.last.uptime, run, code(vias, r.via), int64(r.status), r.reason, blob(r.answer), packID(r.remoteID), r.url, r.sum()), nil
+		r.last.event, r.last.at, boot, r.last.uptime, run, code(vias, r.via), int64(r.status), r.reason, blob(r.answer), asID(r.remoteID), r.url, r.sum()), nil
 }
 
 // droppedURL is added to the way of an event in history that has dropped a url.
@@ -267,7 +263,7 @@ func (t *transaction) addPast(step int64, e numbered) error {
 		via += droppedURL
 	}
 	_, err := t.addHistory.exec(e.number, step, code(states, e.To), e.At.UnixMicro(), boot, e.Uptime.Microseconds(), run,
-		via, int64(e.Status), e.Reason, blob(e.Data), packDigest(e.Digest), blob(e.Answer), packID(e.ID), e.URL, e.sum(step))
+		via, int64(e.Status), e.Reason, blob(e.Data), asDigest(e.Digest), blob(e.Answer), asID(e.ID), e.URL, e.sum(step))
 	return err
 }
 
@@ -279,7 +275,7 @@ func (t *transaction) noteClaims(r row) error {
 	}
 	mapping, err := t.name(r.Mapping)
 	if err == nil {
-		err = t.exec(`INSERT OR IGNORE INTO claim_mappings (environment, mapping) VALUES (?, ?)`, r.environment, mapping)
+		err = t.exec(`INSERT INTO claim_mappings (environment, mapping) VALUES (?, ?) ON CONFLICT DO NOTHING`, r.environment, mapping)
 	}
 	t.interned.claims[key] = err == nil
 	return err
@@ -403,7 +399,7 @@ func (l *Ledger) hasSome(e Event) (some bool, err error) {
 		return r.each(someWithID, func(c record) error {
 			some = c.number() != 0
 			return c.err
-		}, e.Environment, code(kinds, e.Kind), packID(e.ID), e.URL)
+		}, e.Environment, code(kinds, e.Kind), asID(e.ID), e.URL)
 	})
 	return some, err
 }
@@ -420,7 +416,7 @@ func holderOfID(ctx context.Context, db querier, rows rowReader, e Event) (StepI
 		UNION ALL
 		SELECT `+stepColumns+` FROM steps s INDEXED BY steps_shared JOIN clients c ON c.id = s.client
 		WHERE s.environment = (SELECT id FROM environments WHERE name = ?1) AND s.kind = ?2 AND s.remote_id = ?3 AND s.state = 2 AND s.shared = 1`,
-		e.Environment, code(kinds, e.Kind), packID(e.ID)), func(r row) bool { return r.StepID != e.StepID })
+		e.Environment, code(kinds, e.Kind), asID(e.ID)), func(r row) bool { return r.StepID != e.StepID })
 }
 
 // holderOfURL returns the first step of another client that is done with the url of
@@ -448,8 +444,8 @@ func firstOther(all func(func(row, error) bool), other func(row) bool) (StepID, 
 	return StepID{}, false, nil
 }
 
-// idTaken is the error of a step that may not become done, because another has its
-// id.
+// idTaken is the error of a step of a file that may not become done, because another
+// has its id.
 func (t *transaction) idTaken(id StepID, now row) error {
 	holder, ok, err := holderOfID(context.Background(), t.conn, t.rows, Event{StepID: id, Kind: now.kind, ID: now.remoteID})
 	if err == nil && !ok {
@@ -485,13 +481,14 @@ func (t *transaction) rejectURL(event Event, was row, now *row) error {
 
 // rejectShared rejects an event that would make a step done with an id that several
 // steps share. The index of ids does not have all of them. A step that is done with
-// such an id stays so.
+// such an id stays so. On a server it rejects every id that is taken: there the error of
+// the index would end the transaction, and with it the other calls'.
 func (t *transaction) rejectShared(event Event, was row, now *row) error {
 	if was.state == Done && now.remoteID == was.remoteID {
 		return nil
 	}
 	now.shared = false
-	if !t.sharing || now.state != Done || now.remoteID == "" {
+	if !t.sharing && t.server == nil || now.state != Done || now.remoteID == "" {
 		return nil
 	}
 	holder, taken, err := holderOfID(context.Background(), t.conn, t.rows, Event{StepID: event.StepID, Kind: now.kind, ID: now.remoteID})

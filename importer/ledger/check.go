@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"iter"
 
 	"claimsheet/mapping/problem"
 )
@@ -59,20 +60,26 @@ func check(ctx context.Context, db *sql.DB, path string, progress Progress) erro
 	if path == "" {
 		return nil
 	}
-	err := snapshot(ctx, db, func(tx querier) error { return checkAll(ctx, tx, path, progress) })
+	err := snapshot(ctx, db, func(tx querier) error {
+		if err := checkStructure(ctx, tx, path); err != nil {
+			return err
+		}
+		if err := checkRecords(ctx, tx, rowReader{newNames(tx), path}, progress); err != nil {
+			return err
+		}
+		if has, err := hasTracked(ctx, tx); err != nil || !has {
+			return err
+		}
+		return checkTracked(ctx, tx, path)
+	})
 	if err != nil && !errors.As(err, new(refusal)) {
 		err = unreadable(path, err)
 	}
 	return err
 }
 
-// checkAll is check of what a querier reads.
-func checkAll(ctx context.Context, db querier, path string, progress Progress) error {
-	var total int64
-	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM steps`).Scan(&total); err != nil {
-		return err
-	}
-	progress.report("checking", 0, total)
+// checkStructure refuses a file whose structure SQLite finds damaged.
+func checkStructure(ctx context.Context, db querier, path string) error {
 	var verdict string
 	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil {
 		return err
@@ -81,13 +88,20 @@ func checkAll(ctx context.Context, db querier, path string, progress Progress) e
 		// The verdict may span lines and names tables and pages, no contents.
 		return damaged(path, "the ledger is damaged: %q", verdict)
 	}
-	if err := checkRows(ctx, db, path, total, progress); err != nil {
+	return nil
+}
+
+// checkRecords checks the steps, their history and the lists of runs.
+func checkRecords(ctx context.Context, db querier, reader rowReader, progress Progress) error {
+	var total int64
+	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM steps`).Scan(&total); err != nil {
 		return err
 	}
-	if err := checkLists(ctx, db, path); err != nil {
+	progress.report("checking", 0, total)
+	if err := reader.checkRows(ctx, db, total, progress); err != nil {
 		return err
 	}
-	return checkTracked(ctx, db, path)
+	return checkLists(ctx, db, reader.path)
 }
 
 // reportEvery is after how many steps Progress is called.
@@ -95,22 +109,21 @@ const reportEvery = 10_000
 
 // checkRows reads every step and every event of the history, which checks their
 // sums, and compares the history with what the steps say of it.
-func checkRows(ctx context.Context, db querier, path string, total int64, progress Progress) error {
-	reader := rowReader{newNames(db), path}
+func (rr rowReader) checkRows(ctx context.Context, db querier, total int64, progress Progress) error {
 	var newest, done, past int64
 	if err := db.QueryRowContext(ctx, `SELECT event FROM counter`).Scan(&newest); err != nil {
 		return err
 	}
-	for r, err := range stream(ctx, db, reader.scan, stepsOf) {
+	for r, err := range rr.all(ctx, db) {
 		if err != nil {
 			return err
 		}
 		if r.last.event > newest || r.last.event <= r.sent.event {
-			return damaged(path, "the ledger contradicts itself: a step has an event that was never counted")
+			return damaged(rr.path, "the ledger contradicts itself: a step has an event that was never counted")
 		}
 		past += int64(r.history)
 		if r.history > 0 {
-			if err := reader.checkHistory(ctx, db, r); err != nil {
+			if err := rr.checkHistory(ctx, db, r); err != nil {
 				return err
 			}
 		}
@@ -123,10 +136,32 @@ func checkRows(ctx context.Context, db querier, path string, total int64, progre
 		return err
 	}
 	if done != total || past != events {
-		return damaged(path, "the ledger contradicts itself: %d steps have clients and %d are there; %d events are in the history, and the steps have %d",
+		return damaged(rr.path, "the ledger contradicts itself: %d steps have clients and %d are there; %d events are in the history, and the steps have %d",
 			done, total, events, past)
 	}
 	return nil
+}
+
+// all yields every step with its client. It reads some at a time, so that the caller may
+// ask for more of each.
+func (rr rowReader) all(ctx context.Context, db querier) iter.Seq2[row, error] {
+	return func(yield func(row, error) bool) {
+		for last := int64(0); ; {
+			steps, err := gather(stream(ctx, db, rr.scan, stepsOf+`WHERE s.id > ? ORDER BY s.id LIMIT ?`, last, atOnce))
+			if err != nil {
+				yield(row{}, err)
+				return
+			}
+			for _, r := range steps {
+				if last = r.id; !yield(r, nil) {
+					return
+				}
+			}
+			if len(steps) < atOnce {
+				return
+			}
+		}
+	}
 }
 
 // checkHistory refuses a step that does not follow from its events.

@@ -25,9 +25,31 @@ import (
 // replaces a file, and leaves nothing behind when it fails. When it is killed, it leaves a
 // folder with half a copy; a later Copy into the same folder removes that, after an hour.
 func Copy(ctx context.Context, path, to string) (events int64, err error) {
-	path, err1 := filepath.Abs(path)
-	to, err2 := filepath.Abs(to)
-	if err := errors.Join(err1, err2); err != nil {
+	if path, err = filepath.Abs(path); err != nil {
+		return 0, err
+	}
+	return intoNewFile(to, func(made string) error { return vacuumInto(ctx, path, made) })
+}
+
+// Save is Transfer into a new file, as Copy makes it.
+func Save(ctx context.Context, from *Ledger, to string, progress Progress) (done Transferred, err error) {
+	_, err = intoNewFile(to, func(made string) error {
+		l, err := Open(made)
+		if err != nil {
+			return err
+		}
+		done, err = Transfer(ctx, from, l, progress)
+		if err = errors.Join(err, l.Close()); err != nil {
+			return err
+		}
+		return os.Remove(sumFile(made)) // finishCopy writes it
+	})
+	return done, err
+}
+
+// intoNewFile makes a ledger in a folder of its own, checks it, and gives it its name.
+func intoNewFile(to string, fill func(made string) error) (events int64, err error) {
+	if to, err = filepath.Abs(to); err != nil {
 		return 0, err
 	}
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".count", ".sum"} {
@@ -42,7 +64,7 @@ func Copy(ctx context.Context, path, to string) (events int64, err error) {
 	}
 	defer os.RemoveAll(temp)
 	made := filepath.Join(temp, "ledger.db")
-	if err := vacuumInto(ctx, path, made); err != nil {
+	if err := fill(made); err != nil {
 		return 0, err
 	}
 	if events, err = finishCopy(made); err != nil {

@@ -174,7 +174,7 @@ func migrate(ctx context.Context, old, db *sql.DB, path string, version int, pro
 	if _, err := conn.ExecContext(ctx, schema); err != nil {
 		return err
 	}
-	t, err := prepare(ctx, conn, path)
+	t, err := prepare(ctx, conn, path, nil)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"sync"
 )
@@ -86,12 +85,12 @@ func (n *interned) keep(key ClientKey, number clientNumber) {
 
 // environment returns the number of an environment, and adds it when it is unknown.
 func (t *transaction) environment(name string) (int64, error) {
-	return t.number(t.interned.environments, name, `SELECT id FROM environments WHERE name = ?`, `INSERT INTO environments (name) VALUES (?)`)
+	return t.number(t.interned.environments, name, `SELECT id FROM environments WHERE name = ?`, `INSERT INTO environments (name) VALUES (?) RETURNING id`)
 }
 
 // name returns the number of a name, and adds it when it is unknown.
 func (t *transaction) name(name string) (int64, error) {
-	return t.number(t.interned.names, name, `SELECT id FROM names WHERE name = ?`, `INSERT INTO names (name) VALUES (?)`)
+	return t.number(t.interned.names, name, `SELECT id FROM names WHERE name = ?`, `INSERT INTO names (name) VALUES (?) RETURNING id`)
 }
 
 func (t *transaction) number(known map[string]int64, name, find, add string) (id int64, err error) {
@@ -100,7 +99,7 @@ func (t *transaction) number(known map[string]int64, name, find, add string) (id
 	}
 	ok, err := found(t.conn.QueryRowContext(context.Background(), find, name).Scan(&id))
 	if err == nil && !ok {
-		id, err = t.insert(t.conn.ExecContext(context.Background(), add, name))
+		err = t.conn.QueryRowContext(context.Background(), add, name).Scan(&id)
 	}
 	if err == nil {
 		known[name] = id
@@ -128,14 +127,6 @@ func (t *transaction) startedRun(run string) (int64, error) {
 	return id, err
 }
 
-// insert returns the number of a row that was inserted.
-func (t *transaction) insert(r driver.Result, err error) (int64, error) {
-	if err != nil {
-		return 0, err
-	}
-	return r.LastInsertId()
-}
-
 // client returns the number of a client, and adds it when it is unknown.
 func (t *transaction) client(key ClientKey) (clientNumber, error) {
 	n, ok, err := t.findClient(key)
@@ -145,11 +136,14 @@ func (t *transaction) client(key ClientKey) (clientNumber, error) {
 	if n.environment, err = t.environment(key.Environment); err != nil {
 		return n, err
 	}
-	if n.client, err = t.insert(t.addClient.exec(n.environment, key.Client, key.Space)); err != nil {
-		return n, err
+	added, _, err := t.addClient.first(n.environment, key.Client, key.Space)
+	if n.client = added.number(); err == nil {
+		err = added.err
 	}
-	t.interned.keep(key, n)
-	return n, nil
+	if err == nil {
+		t.interned.keep(key, n)
+	}
+	return n, err
 }
 
 // findClient returns the number of a client; ok is false when it is unknown.

@@ -36,8 +36,9 @@ type Ledger struct {
 
 	path    string // "" for a ledger without a file
 	lists   unchangedLists
-	counted int64  // the result of readCount when it was opened
-	unguard func() // ends the use of the sums of its pages; nil without them
+	server  *Server // nil for a file
+	counted int64   // the result of readCount when it was opened
+	unguard func()  // ends the use of the sums of its pages; nil without them
 
 	closing sync.Once
 	closed  error
@@ -408,10 +409,11 @@ func connect(name string) (*sql.DB, error) {
 // inspect does. Where the system has only that kind, nothing changes.
 var keepLocks = sync.OnceFunc(func() { _, _ = sqlite.OFDLocking(true) })
 
-// Path is the absolute path of the ledger's file; "" when it has none.
+// Path is the absolute path of the ledger's file, or Server.Name; "" when it has neither.
 func (l *Ledger) Path() string { return l.path }
 
-// Close writes what is queued, folds the log into the file and closes it. It returns
+// Close writes what is queued, folds the log into the file and closes it, or ends the
+// connections to its server. It returns
 // the error that stopped the ledger, if any. Iterators must have ended.
 func (l *Ledger) Close() error {
 	l.closing.Do(func() {
@@ -421,6 +423,9 @@ func (l *Ledger) Close() error {
 		}
 		if l.unguard != nil {
 			l.unguard()
+		}
+		if l.server != nil {
+			err = errors.Join(err, l.server.Close())
 		}
 		l.closed = err
 	})

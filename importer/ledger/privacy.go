@@ -72,7 +72,7 @@ type Erasures struct {
 
 // Erasures returns the erased clients of an environment.
 func (l *Ledger) Erasures(ctx context.Context, environment string) (Erasures, error) {
-	owners, err := gather(stream(ctx, l.read, scanClientKey, clientsOf+`AND c.client >= ?2 AND c.client < ?2 || char(0x10FFFF)`,
+	owners, err := gather(stream(ctx, l.read, scanClientKey, clientsOf+`AND c.client >= ?2 AND c.client < ?2 || char(1114111)`,
 		environment, tombstonePrefix))
 	e := Erasures{byHash: map[string]tombstone{}, stones: map[string]ClientKey{}}
 	for _, o := range owners {
@@ -216,7 +216,7 @@ func (t *transaction) forgettable(owner ClientKey) (number int64, err error) {
 // secret returns the secret of the ledger's tombstones, or a new one.
 func (t *transaction) secret() ([]byte, error) {
 	clients, err := gather(stream(context.Background(), t.conn, scanText, `
-		SELECT c.client FROM environments e CROSS JOIN clients c ON c.environment = e.id AND c.client >= ?1 AND c.client < ?1 || char(0x10FFFF)`, tombstonePrefix))
+		SELECT c.client FROM environments e CROSS JOIN clients c ON c.environment = e.id AND c.client >= ?1 AND c.client < ?1 || char(1114111)`, tombstonePrefix))
 	for _, client := range clients {
 		if stone, ok := readTombstone(client); ok {
 			return stone.secret, err
@@ -330,7 +330,7 @@ func (t *transaction) purge(p Purge, done *Purged) error {
 	in, before := list(p.Environments), p.Before.UnixMicro()
 	const (
 		within = `s.environment IN (SELECT id FROM environments WHERE name IN (SELECT value FROM json_each(?1)))`
-		bodies = within + ` AND ((s.request IS NOT NULL OR s.response IS NOT NULL OR s.url <> '') AND min(s.at, iif(s.sent_at > 0, s.sent_at, s.at)) < ?2
+		bodies = within + ` AND ((s.request IS NOT NULL OR s.response IS NOT NULL OR s.url <> '') AND (s.at < ?2 OR s.sent_at > 0 AND s.sent_at < ?2)
 			OR s.history > 0 AND EXISTS (SELECT 1 FROM history h WHERE h.step = s.id AND h.at < ?2 AND (h.request IS NOT NULL OR h.response IS NOT NULL OR h.url <> '')))`
 	)
 	err := t.conn.QueryRowContext(context.Background(), `SELECT count(*) FROM steps s WHERE NOT `+settled+` AND `+bodies, in, before).Scan(&done.Unsettled)
@@ -432,13 +432,21 @@ func (t *transaction) replace(was row, events []numbered) (row, error) {
 	return now, err
 }
 
-// overwrite makes this connection overwrite with zeroes what it removes.
-func (t *transaction) overwrite() error { return t.exec("PRAGMA secure_delete = ON") }
+// overwrite makes this connection overwrite with zeroes what it removes from a file.
+func (t *transaction) overwrite() error {
+	if t.server != nil {
+		return nil // Server.Compact removes it
+	}
+	return t.exec("PRAGMA secure_delete = ON")
+}
 
 // compact rewrites the ledger's file without its free pages, and empties the log, so
 // that neither holds the removed bytes. Nothing else may write at the same time.
 func (l *Ledger) compact() error {
 	ctx := context.Background()
+	if l.server != nil {
+		return l.server.Compact(ctx)
+	}
 	if err := l.submit(true, func(t *transaction) error { return l.write.noteOthers(t, false) }); err != nil {
 		return err
 	}

@@ -169,11 +169,11 @@ func (l *Ledger) PruneRun(run string, at time.Time, summary func([]byte) []byte)
 			text string
 			args []any
 		}{
-			{`DELETE FROM run_rows WHERE run = ? AND (client IS NULL OR client NOT IN (SELECT value FROM json_each(?)))`, []any{number, numbers(plans)}},
+			{`DELETE FROM run_rows WHERE run = ? AND (client IS NULL OR client NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?)))`, []any{number, numbers(plans)}},
 			{`DELETE FROM run_unchanged WHERE run = ?`, []any{run}},
-			{`DELETE FROM run_steps WHERE run = ? AND client NOT IN (SELECT value FROM json_each(?))`, []any{number, numbers(plans)}},
+			{`DELETE FROM run_steps WHERE run = ? AND client NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`, []any{number, numbers(plans)}},
 			{`UPDATE runs SET kept_input = '', summary = ? WHERE id = ?`, []any{blob(summary(was)), run}},
-			{`INSERT OR REPLACE INTO pruned_runs (run, at) VALUES (?, ?)`, []any{run, at.UnixMicro()}},
+			{`INSERT INTO pruned_runs (run, at) VALUES (?, ?) ON CONFLICT (run) DO UPDATE SET at = excluded.at`, []any{run, at.UnixMicro()}},
 		} {
 			if err := t.exec(s.text, s.args...); err != nil {
 				return err
@@ -200,7 +200,7 @@ func (t *transaction) openPlans(run string, number int64) ([]int64, error) {
 		JOIN runs u ON u.environment = w.environment AND u.mapping = w.mapping AND u.started > w.started
 		JOIN names n ON n.name = u.id
 		JOIN run_steps p ON p.run = n.id
-		WHERE w.id = ? AND p.kind = ? AND p.client IN (SELECT value FROM json_each(?))`, run, link, numbers(open)))
+		WHERE w.id = ? AND p.kind = ? AND p.client IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`, run, link, numbers(open)))
 	return slices.DeleteFunc(open, func(client int64) bool { return slices.Contains(later, client) }), err
 }
 

@@ -104,21 +104,6 @@ func TestPurgeTakesOutWhatIsOlder(t *testing.T) {
 	open(t, path)
 }
 
-// TestPurgeKeepsTheAnswersOfUncertainSteps: an answer may be all that tells an
-// id.
-func TestPurgeKeepsTheAnswersOfUncertainSteps(t *testing.T) {
-	l := fresh(t)
-	id := jane("loans", "claim/loan/1")
-	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim", Data: []byte("{}")},
-		ledger.Event{StepID: id, To: ledger.Uncertain, At: noon, Status: 201, Answer: []byte(`{"ref":"k-9"}`)}))
-	got, err := l.Purge(ledger.Purge{Environments: []string{id.Environment, "elsewhere"}, Before: noon.AddDate(1, 0, 0), Summary: keepNothing})
-	do(t, err)
-	same(t, "purged", got, ledger.Purged{Unsettled: 1})
-	steps, err := l.StepsOfClient(t.Context(), id.ClientKey)
-	do(t, err)
-	same(t, "answer", string(steps[0].Answer), `{"ref":"k-9"}`)
-}
-
 func TestPurgeIsOfOneEnvironment(t *testing.T) {
 	l, path := personal(t)
 	got, err := l.Purge(ledger.Purge{Environments: []string{"https://elsewhere"}, Before: noon.AddDate(1, 0, 0), Summary: keepNothing})
@@ -189,68 +174,4 @@ func TestForget(t *testing.T) {
 	if _, err := l.Forget(jane("", "").ClientKey, noon, keepNothing); err == nil || errors.Is(err, ledger.ErrStopped) {
 		t.Errorf("forgotten twice: got %v, want a refusal", err)
 	}
-}
-
-func TestForgetWaitsForWhatIsUncertain(t *testing.T) {
-	l := fresh(t)
-	id := jane("loans", "claim/loan/1")
-	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim"}))
-	if _, err := l.Forget(id.ClientKey, noon, keepNothing); !errors.Is(err, ledger.ErrUnsettled) {
-		t.Errorf("got %v, want ErrUnsettled", err)
-	}
-	steps, err := l.StepsOfClient(t.Context(), id.ClientKey)
-	do(t, err)
-	same(t, "steps", len(steps), 1)
-}
-
-func TestRunStepsAsOfAnEvent(t *testing.T) {
-	l := fresh(t)
-	do(t, l.StartRun(run))
-	id := jane("", "client")
-	do(t, l.AddRunSteps("r1", 1, ledger.RunStep{StepID: id, Kind: "client"}))
-	do(t, l.Flush())
-	want := []result.Step{
-		{State: "planned"},
-		{State: "intent", At: noon, Attempts: 1},
-		{State: "failed", At: noon.Add(time.Second), Status: 400, Attempts: 1},
-		{State: "intent", At: noon.Add(time.Minute), Attempts: 2},
-		{State: "done", At: noon.Add(time.Minute + time.Second), Status: 201, ID: "c-1", Attempts: 2},
-	}
-	for i, e := range append(story(id), ledger.Event{StepID: id, To: ledger.Done, At: noon.Add(time.Hour), Via: ledger.ViaByHand, ID: "c-2"}) {
-		number, err := l.LastEvent(t.Context())
-		do(t, err)
-		same(t, "last event", number, int64(i))
-		do(t, l.Append(e))
-	}
-	for i, step := range want {
-		got := collect(t, l.RunSteps(t.Context(), "r1", int64(i)))
-		step.Number, step.Client, step.ClientKey, step.Step, step.Kind = 1, 1, id.Client, id.Step, "client"
-		same(t, "step", got[0], step)
-	}
-}
-
-func TestRunsAreTheNewestFirst(t *testing.T) {
-	l, _ := personal(t)
-	elsewhere := run
-	elsewhere.ID, elsewhere.Environment = "r3", "https://elsewhere"
-	do(t, l.StartRun(elsewhere))
-	var ids []string
-	for _, r := range collect(t, l.Runs(t.Context(), []string{run.Environment})) {
-		ids = append(ids, r.ID)
-	}
-	same(t, "runs", ids, []string{"r2", "r1"})
-	all, err := l.Environments(t.Context())
-	do(t, err)
-	same(t, "environments", all, []string{"https://elsewhere", run.Environment})
-	by, ok, err := l.OutputOf(t.Context(), "out.xlsx")
-	do(t, err)
-	same(t, "who wrote the workbook", by, "r2")
-	same(t, "known", ok, true)
-	do(t, l.NoteOutput("r1", "out.xlsx", "p"))
-	digest, _, err := l.LastOutput(t.Context(), "out.xlsx")
-	do(t, err)
-	same(t, "digest", digest, "p")
-	rows, err := l.RowsOfClient(t.Context(), jane("", "").ClientKey)
-	do(t, err)
-	same(t, "rows", len(rows), 2)
 }

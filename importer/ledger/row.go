@@ -2,11 +2,15 @@ package ledger
 
 import (
 	"database/sql"
+	"database/sql/driver"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -294,24 +298,64 @@ func (m *instant) Scan(stored any) error {
 	return nil
 }
 
-// packDigest is a digest as it is stored: the 32 bytes of a SHA-256 in lower-case
-// hex, any other text as it is.
-func packDigest(text string) any {
-	if b, ok := unhex(text, 32); ok {
-		return b
+// asDigest is a digest as an argument of a statement. A file stores the 32 bytes of a
+// SHA-256 in lower-case hex, and any other text as it is; a server stores the text.
+type asDigest string
+
+// Value implements driver.Valuer, for a file.
+func (d asDigest) Value() (driver.Value, error) {
+	if b, ok := unhex(string(d), 32); ok {
+		return b, nil
 	}
-	return text
+	return string(d), nil
 }
 
-// packID is an id as it is stored: the 16 bytes of a UUID in its usual spelling, any
-// other text as it is.
-func packID(text string) any {
-	if len(text) == 36 && text[8] == '-' && text[13] == '-' && text[18] == '-' && text[23] == '-' {
-		if b, ok := unhex(text[:8]+text[9:13]+text[14:18]+text[19:23]+text[24:], 16); ok {
-			return b
-		}
+// Text is the value for a server.
+func (d asDigest) Text() string { return string(d) }
+
+// asID is an id as an argument of a statement. A file stores the 16 bytes of a UUID in
+// its usual spelling, and any other text as it is; a server stores the text.
+type asID string
+
+// Value implements driver.Valuer, for a file.
+func (id asID) Value() (driver.Value, error) {
+	if b, ok := id.uuid(); ok {
+		return b, nil
 	}
-	return text
+	return string(id), nil
+}
+
+// Text is the value for a server.
+func (id asID) Text() string { return string(id) }
+
+// uuid returns the bytes of a UUID in its usual spelling.
+func (id asID) uuid() ([]byte, bool) {
+	text := string(id)
+	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
+		return nil, false
+	}
+	return unhex(text[:8]+text[9:13]+text[14:18]+text[19:23]+text[24:], 16)
+}
+
+// list is texts as an argument of a statement, which reads them with json_each.
+type list []string
+
+// Value implements driver.Valuer, for a file.
+func (l list) Value() (driver.Value, error) {
+	data, err := json.Marshal(append([]string{}, l...)) // [] rather than null
+	return string(data), err
+}
+
+// Texts is the value for a server.
+func (l list) Texts() []string { return l }
+
+// numbers is a list of numbers, each once. They are sorted.
+func numbers(ids []int64) list {
+	var l list
+	for _, id := range slices.Compact(ids) {
+		l = append(l, strconv.FormatInt(id, 10))
+	}
+	return l
 }
 
 // unhex decodes size bytes of lower-case hex.
@@ -323,7 +367,7 @@ func unhex(text string, size int) ([]byte, bool) {
 	return b, err == nil
 }
 
-// packed reads what packDigest or packID has stored.
+// packed reads what was stored as asDigest or asID.
 type packed string
 
 // Scan implements sql.Scanner.

@@ -21,9 +21,9 @@ import (
 // the ledger has already is an error.
 func (l *Ledger) StartRun(r Run) error {
 	return l.submit(true, func(t *transaction) error {
-		n, err := t.changes(`INSERT OR IGNORE INTO runs (id, environment, environment_name, mapping, mapping_file, mapping_digest,
+		n, err := t.changes(`INSERT INTO runs (id, environment, environment_name, mapping, mapping_file, mapping_digest,
 				input, input_digest, kept_input, version, started, finished, output, output_digest, summary)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			r.ID, r.Environment, r.EnvironmentName, r.Mapping, r.MappingFile, r.MappingDigest,
 			r.Input, r.InputDigest, r.KeptInput, r.Version, r.Started.UnixMicro(), stamp(r.Finished), r.Output, r.OutputDigest, blob(r.Summary))
 		if err == nil && n == 0 {
@@ -50,9 +50,13 @@ func (l *Ledger) FinishRun(r Run) error {
 		if err != nil || r.Output == "" {
 			return err
 		}
-		return t.exec(`INSERT OR REPLACE INTO outputs (path, run, digest) VALUES (?, ?, ?)`, r.Output, r.ID, r.OutputDigest)
+		return t.exec(noteOutput, r.Output, r.ID, r.OutputDigest)
 	})
 }
+
+// noteOutput stores the workbook that is at a path now.
+const noteOutput = `INSERT INTO outputs (path, run, digest) VALUES (?, ?, ?)
+	ON CONFLICT (path) DO UPDATE SET run = excluded.run, digest = excluded.digest`
 
 // runColumns are the columns of runs for runTargets.
 const runColumns = `id, environment, environment_name, mapping, mapping_file, mapping_digest,
@@ -261,7 +265,7 @@ func (l *Ledger) RunStepsWith(ctx context.Context, run string, event int64, some
 	if len(some) == 0 {
 		return inOrder(others)
 	}
-	stored := l.storedSteps(ctx, event, ofRun+` AND r.number / ? IN (SELECT value FROM json_each(?))`, run, maxSteps, numbers(slices.Sorted(slices.Values(some))))
+	stored := l.storedSteps(ctx, event, ofRun+` AND r.number / ? IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`, run, maxSteps, numbers(slices.Sorted(slices.Values(some))))
 	return inOrder(byClient(stored, others))
 }
 
@@ -439,15 +443,6 @@ func (l *Ledger) Runs(ctx context.Context, environments []string) iter.Seq2[Run,
 		ORDER BY started DESC, id`, list(environments))
 }
 
-// list is texts as json_each of SQLite takes them.
-func list(texts []string) string {
-	data, err := json.Marshal(append([]string{}, texts...)) // [] rather than null
-	if err != nil {
-		panic("ledger: texts that do not marshal: " + err.Error())
-	}
-	return string(data)
-}
-
 // OutputOf returns the run that last wrote a workbook to path; ok is false when
 // none did. Paths are compared as they were given to FinishRun.
 func (l *Ledger) OutputOf(ctx context.Context, path string) (run string, ok bool, err error) {
@@ -459,7 +454,7 @@ func (l *Ledger) OutputOf(ctx context.Context, path string) (run string, ok bool
 // durable when it returns, and changes nothing that FinishRun recorded.
 func (l *Ledger) NoteOutput(run, path, digest string) error {
 	return l.submit(true, func(t *transaction) error {
-		return t.exec(`INSERT OR REPLACE INTO outputs (path, run, digest) VALUES (?, ?, ?)`, path, run, digest)
+		return t.exec(noteOutput, path, run, digest)
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 // goroutine at a time may use it, while nothing else uses the connection.
 type statement struct {
 	prepared preparedStatement
+	converts bool                // the driver converts arguments itself
 	args     []driver.NamedValue // of the last use
 }
 
@@ -30,7 +31,8 @@ func prepareOn(conn *sql.Conn, text string) (s *statement, err error) {
 	err = conn.Raw(func(c any) error {
 		prepared, err := c.(driver.ConnPrepareContext).PrepareContext(context.Background(), text)
 		if err == nil {
-			s = &statement{prepared: prepared.(preparedStatement)}
+			_, converts := c.(driver.NamedValueChecker)
+			s = &statement{prepared: prepared.(preparedStatement), converts: converts}
 		}
 		return err
 	})
@@ -39,17 +41,26 @@ func prepareOn(conn *sql.Conn, text string) (s *statement, err error) {
 
 func (s *statement) close() error { return s.prepared.Close() }
 
-// exec executes the statement. The values are int64, string, []byte, bool or nil.
+// exec executes the statement. The values are int64, string, []byte, bool, asID,
+// asDigest or nil.
 func (s *statement) exec(values ...any) (driver.Result, error) {
-	s.bind(values)
+	if err := s.bind(values); err != nil {
+		return nil, err
+	}
 	return s.prepared.ExecContext(context.Background(), s.args)
 }
 
-func (s *statement) bind(values []any) {
+func (s *statement) bind(values []any) (err error) {
 	s.args = s.args[:0]
 	for i, v := range values {
+		if valuer, ok := v.(driver.Valuer); ok && !s.converts {
+			if v, err = valuer.Value(); err != nil {
+				return err
+			}
+		}
 		s.args = append(s.args, driver.NamedValue{Ordinal: i + 1, Value: v})
 	}
+	return nil
 }
 
 // first returns the first row of a query; ok is false when there is none.
@@ -64,7 +75,9 @@ func (s *statement) first(values ...any) (r record, ok bool, err error) {
 // each calls do with every row of a query, until do returns an error; io.EOF ends the
 // query without one. The record belongs to the caller of each until the next row.
 func (s *statement) each(do func(record) error, values ...any) (err error) {
-	s.bind(values)
+	if err := s.bind(values); err != nil {
+		return err
+	}
 	rows, err := s.prepared.QueryContext(context.Background(), s.args)
 	if err != nil {
 		return err
@@ -114,7 +127,7 @@ func (r *record) bytes() []byte {
 	return b
 }
 
-// packed reads what packDigest or packID has stored.
+// packed reads what was stored as asDigest or asID.
 func (r *record) packed() (p packed) {
 	if err := p.Scan(r.value()); err != nil {
 		r.err = err
@@ -271,7 +284,7 @@ const clientsAtOnce = 64
 
 // stepsOfClients is the query of StepsOfClients: the number of a client among those
 // asked for, from 0, and stepColumns. A client without a key stands for nobody.
-var stepsOfClients = `SELECT a.column1, ` + stepColumns + ` FROM (VALUES ` + strings.Repeat(`(?, ?, ?), `, clientsAtOnce-1) + `(?, ?, ?)) a
+var stepsOfClients = `SELECT a.column1, ` + stepColumns + ` FROM (VALUES (CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT)), ` + strings.Repeat(`(?, ?, ?), `, clientsAtOnce-2) + `(?, ?, ?)) a
 	CROSS JOIN clients c ON c.environment = (SELECT id FROM environments WHERE name = ?) AND c.client = a.column2 AND c.space = a.column3
 	CROSS JOIN steps s ON s.client = c.id AND ` + underMapping
 

@@ -13,8 +13,8 @@ func TestStore(t *testing.T) {
 	t.Parallel()
 	path := func(dir, place string) string { return filepath.Join(dir, place, "ledger.db") }
 	ledgertest.Run(t, ledgertest.Opener{
-		Open:         func(dir, place string) (ledgertest.Store, error) { return ledger.Open(path(dir, place)) },
-		OpenReadOnly: func(dir, place string) (ledgertest.Store, error) { return ledger.OpenReadOnly(path(dir, place)) },
+		Open:         func(dir, place string) (*ledger.Ledger, error) { return ledger.Open(path(dir, place)) },
+		OpenReadOnly: func(dir, place string) (*ledger.Ledger, error) { return ledger.OpenReadOnly(path(dir, place)) },
 		Lock:         func(dir, place string) (func(), error) { return ledger.Lock(path(dir, place)) },
 	})
 }

@@ -122,7 +122,7 @@ func (m trackedMatcher) matchUnknown(service string) (n TrackedCounts, err error
 		return n, err
 	}
 	known, err := prepareOn(m.conn, `SELECT 1 FROM environments e JOIN steps s ON s.environment = e.id
-		WHERE e.name = ? AND s.state = 2 AND s.remote_id <> '' AND (s.shared = 0 AND (s.kind, s.remote_id) IN (VALUES `+strings.Repeat("(?, ?), ", 8)+`(?, ?)))
+		WHERE e.name = ? AND s.state = 2 AND s.remote_id <> '' AND (s.shared = 0 AND (s.kind, s.remote_id) IN (VALUES (CAST(? AS BIGINT), ?), `+strings.Repeat("(?, ?), ", 7)+`(?, ?)))
 		UNION ALL SELECT 1 FROM steps WHERE shared = 1 LIMIT 1`)
 	if err != nil {
 		return n, err
@@ -163,7 +163,7 @@ func (m trackedMatcher) mayKnow(known *statement, e Tracked) (ok bool, err error
 		args := []any{environment}
 		for _, of := range []struct{ kind, id string }{{KindActivity, e.ActivityID}, {KindClaim, e.ClaimID}, {KindClient, e.ClientID}} {
 			for _, spelling := range spellings(of.id) {
-				args = append(args, code(kinds, of.kind), packID(spelling))
+				args = append(args, code(kinds, of.kind), asID(spelling))
 			}
 		}
 		_, ok, err = known.first(args...)
@@ -201,7 +201,7 @@ func (t *transaction) forgetTracked(client int64) error {
 	if err != nil {
 		return err
 	}
-	return t.exec(`DELETE FROM tracked WHERE client = 0 AND EXISTS (SELECT 1 FROM json_each(?) j WHERE j.value IN (client_id, claim_id, activity_id))`, list(ids))
+	return t.exec(`DELETE FROM tracked WHERE client = 0 AND EXISTS (SELECT 1 FROM json_each(?) WHERE value IN (client_id, claim_id, activity_id))`, list(ids))
 }
 
 // find finds the step of an event by its ids, the narrowest first.
@@ -250,7 +250,7 @@ func (m trackedMatcher) withID(kind, id string) (of row, ok bool, err error) {
 // spellings are an id as it is and, where it is a UUID, in lower case and in upper case:
 // in which case one is written says nothing.
 func spellings(id string) []string {
-	if _, isUUID := packID(strings.ToLower(id)).([]byte); !isUUID {
+	if _, isUUID := asID(strings.ToLower(id)).uuid(); !isUUID {
 		return []string{id, id, id}
 	}
 	return []string{id, strings.ToLower(id), strings.ToUpper(id)}
@@ -311,7 +311,7 @@ func (e Tracked) sum(service string, step int64) int64 {
 // trackedSteps yields the events that a condition selects, each with its step.
 func (l *Ledger) trackedSteps(ctx context.Context, condition string, args ...any) iter.Seq2[TrackedStep, error] {
 	return func(yield func(TrackedStep, error) bool) {
-		if has, err := hasTracked(ctx, l.read); err != nil || !has {
+		if has, err := l.hasTracked(ctx); err != nil || !has {
 			if err != nil {
 				yield(TrackedStep{}, err)
 			}
@@ -348,7 +348,7 @@ func (l *Ledger) stepsNumbered(ctx context.Context, events []storedTracked) (map
 	}
 	slices.Sort(ids)
 	steps := make(map[int64]Step, len(ids))
-	for r, err := range stream(ctx, l.read, l.rows.scan, stepsOf+`WHERE s.id IN (SELECT value FROM json_each(?))`, numbers(ids)) {
+	for r, err := range stream(ctx, l.read, l.rows.scan, stepsOf+`WHERE s.id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`, numbers(ids)) {
 		if err != nil {
 			return nil, err
 		}
@@ -357,8 +357,16 @@ func (l *Ledger) stepsNumbered(ctx context.Context, events []storedTracked) (map
 	return steps, nil
 }
 
-// hasTracked reports whether the ledger has the table: one that is read only may be
-// of an earlier version.
+// hasTracked reports whether the ledger has the table.
+func (l *Ledger) hasTracked(ctx context.Context) (bool, error) {
+	if l.server != nil {
+		return true, nil
+	}
+	return hasTracked(ctx, l.read)
+}
+
+// hasTracked reports whether a file has the table: one that is read only may be of an
+// earlier version.
 func hasTracked(ctx context.Context, db querier) (has bool, err error) {
 	err = db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'tracked')`).Scan(&has)
 	return has, asDamage(err)
@@ -405,10 +413,10 @@ func (l *Ledger) TrackedOfRun(ctx context.Context, run string) ([]TrackedStep, e
 // CountTracked returns how many steps the clients of a service have completed, and how
 // many events have ids that the ledger does not know.
 func (l *Ledger) CountTracked(ctx context.Context, service string) (completed, unknown int, err error) {
-	if has, err := hasTracked(ctx, l.read); err != nil || !has {
+	if has, err := l.hasTracked(ctx); err != nil || !has {
 		return 0, 0, err
 	}
-	err = l.read.QueryRowContext(ctx, `SELECT count(DISTINCT iif(completed AND client <> 0, step, NULL)), count(*) FILTER (WHERE client = 0)
+	err = l.read.QueryRowContext(ctx, `SELECT count(DISTINCT CASE WHEN completed <> 0 AND client <> 0 THEN step END), count(*) FILTER (WHERE client = 0)
 		FROM tracked WHERE service = ?`, service).Scan(&completed, &unknown)
 	return completed, unknown, asDamage(err)
 }
@@ -416,9 +424,6 @@ func (l *Ledger) CountTracked(ctx context.Context, service string) (completed, u
 // checkTracked reads all events, which checks their sums, and that their steps are
 // there.
 func checkTracked(ctx context.Context, db querier, path string) error {
-	if has, err := hasTracked(ctx, db); err != nil || !has {
-		return err
-	}
 	for _, err := range stream(ctx, db, scanTracked, trackedColumns+` FROM tracked t`) {
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 // Package ledger stores what happened to every step, in one SQLite file in the
 // state folder. It is the source of truth: the workbooks of results are made from
-// it.
+// it. A database server may keep the ledger in place of the file: see Server, and package
+// postgres, which says what differs.
 //
 // Promises:
 //

@@ -7,7 +7,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"iter"
@@ -584,7 +583,7 @@ func (l *Ledger) factsOf(ctx context.Context, ids []int64, event int64) (map[int
 
 // facts adds what factsOf returns to known.
 func (rr rowReader) facts(ctx context.Context, db querier, ids []int64, event int64, known map[int64]stepFacts) error {
-	for r, err := range stream(ctx, db, rr.scan, stepsOf+`WHERE s.id IN (SELECT value FROM json_each(?))`, numbers(ids)) {
+	for r, err := range stream(ctx, db, rr.scan, stepsOf+`WHERE s.id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`, numbers(ids)) {
 		if err != nil {
 			return err
 		}
@@ -600,18 +599,6 @@ func (rr rowReader) facts(ctx context.Context, db querier, ids []int64, event in
 		known[r.id] = facts
 	}
 	return nil
-}
-
-// numbers is numbers as json_each of SQLite takes them, each once. They are sorted.
-func numbers(ids []int64) string {
-	b := []byte{'['}
-	for _, id := range slices.Compact(ids) {
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		b = fmt.Append(b, id)
-	}
-	return string(append(b, ']'))
 }
 
 // unchangedRows yields the rows of a run's list in the order of the sheet.

@@ -46,9 +46,10 @@ func (r rejected) Unwrap() error { return r.error }
 // the commit has reached the disk. The next batch gathers while one is being
 // synced.
 type writer struct {
-	db      *sql.DB
+	db      *sql.DB // of a file
+	server  *Server // nil for a file
 	tx      *transaction
-	files   [2]fileGuard // the ledger and its log; used by the goroutine only
+	files   []fileGuard // the ledger and its log; used by the goroutine only
 	queue   chan job
 	ended   chan struct{}
 	commits atomic.Int64
@@ -75,12 +76,12 @@ func startWriter(db *sql.DB, path string, sums *pages.Sums, progress Progress) (
 	if err := useLog(ctx, conn, path, readersPatience, progress); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	tx, err := prepare(ctx, conn, path)
+	tx, err := prepare(ctx, conn, path, nil)
 	if err != nil {
 		return nil, err
 	}
 	w := &writer{db: db, tx: tx, queue: make(chan job, queueLength), ended: make(chan struct{}),
-		files: [2]fileGuard{{path: path}, {path: path + "-wal"}}, count: eventCount{path: path},
+		files: []fileGuard{{path: path}, {path: path + "-wal"}}, count: eventCount{path: path},
 		sums: sums}
 	w.others, err = tx.others()
 	if err = errors.Join(err, w.files[0].check()); err != nil {
@@ -321,6 +322,12 @@ func (w *writer) close() error {
 	w.mu.Unlock()
 	<-w.ended
 	w.count.close()
+	if w.server != nil {
+		if w.stopped() == nil {
+			w.tx.noteRest()
+		}
+		return errors.Join(w.stopped(), w.tx.close())
+	}
 	var others int64
 	var unknown error
 	if w.stopped() == nil {
@@ -385,6 +392,7 @@ func (g *fileGuard) check() error {
 // sent must not be cancelled.
 type transaction struct {
 	conn     *sql.Conn
+	server   *Server // nil for a file
 	path     string
 	rows     rowReader // on this connection
 	interned interned
@@ -409,36 +417,43 @@ type transaction struct {
 	statements             []*statement // all of them
 }
 
-func prepare(ctx context.Context, conn *sql.Conn, path string) (*transaction, error) {
-	t := &transaction{conn: conn, path: path, open: map[StepID]row{}}
+// prepare prepares the statements of a connection. server is nil for a file.
+func prepare(ctx context.Context, conn *sql.Conn, path string, server *Server) (*transaction, error) {
+	begin, lock, nextID := `BEGIN IMMEDIATE`, ``, `?`
+	if server != nil {
+		begin, lock, nextID = `BEGIN`, ` FOR UPDATE`, `coalesce(CAST(? AS BIGINT), `+server.NextStep+`)`
+	}
+	t := &transaction{conn: conn, server: server, path: path, open: map[StepID]row{}}
 	t.forgetNumbers()
 	for _, s := range []struct {
 		to   **statement
 		text string
 	}{
-		{&t.beginTx, `BEGIN IMMEDIATE`},
+		{&t.beginTx, begin},
 		{&t.commitTx, `COMMIT`},
 		{&t.savepoint, `SAVEPOINT call`},
 		{&t.release, `RELEASE call`},
-		{&t.getCounter, `SELECT event FROM counter`},
+		{&t.getCounter, `SELECT event FROM counter` + lock},
 		{&t.setCounter, `UPDATE counter SET event = ?`},
 		{&t.getClient, `SELECT c.id, c.environment FROM clients c WHERE ` + ofClient},
-		{&t.addClient, `INSERT INTO clients (environment, client, space) VALUES (?, ?, ?)`},
+		{&t.addClient, `INSERT INTO clients (environment, client, space) VALUES (?, ?, ?) RETURNING id`},
 		{&t.getStep, stepsOf + `WHERE s.client = ? AND s.mapping = ? AND s.step = ?`},
 		{&t.addRow, `INSERT INTO steps (client, mapping, step, environment, kind, ` + factColumns + `, request, digest, id)
-			VALUES (` + params(30) + `) ON CONFLICT (client, mapping, step) DO NOTHING`},
+			VALUES (` + params(29) + `, ` + nextID + `) ON CONFLICT (client, mapping, step) DO NOTHING RETURNING id`},
 		{&t.addIntent, `INSERT INTO steps (client, mapping, step, environment, kind, event, at, boot, uptime, run, request, digest, sum,
 				state, attempts, history, inherited, shared, sent_event, sent_at, sent_boot, sent_uptime, sent_run, via, status, reason, remote_id, url)
-			VALUES (` + params(13) + `, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', '') ON CONFLICT (client, mapping, step) DO NOTHING`},
+			VALUES (` + params(13) + `, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', '') ON CONFLICT (client, mapping, step) DO NOTHING RETURNING id`},
 		{&t.setOutcome, `UPDATE steps SET sent_event = event, sent_at = at, sent_boot = boot, sent_uptime = uptime, sent_run = run,
 			(state, inherited, event, at, boot, uptime, run, via, status, reason, response, remote_id, url, sum) = (` + params(14) + `) WHERE id = ?`},
 		{&t.setStep, `UPDATE steps SET (` + factColumns + `, request, digest) = (` + params(24) + `) WHERE id = ?`},
 		{&t.addHistory, `INSERT INTO history VALUES (` + params(16) + `)`},
 		{&t.someURL, `SELECT 1 FROM steps s INDEXED BY steps_urls WHERE s.url = ? AND ` + hasURL + ` LIMIT 1`},
-		{&t.addRunRow, `INSERT OR REPLACE INTO run_rows
-			(run, source_row, status, client, number, client_id, claim_ids, url, failed_step, error, advice)
-			VALUES (` + params(11) + `)`},
-		{&t.addRunStep, `INSERT OR REPLACE INTO run_steps (run, number, client, mapping, step, kind, title) VALUES (` + params(7) + `)`},
+		{&t.addRunRow, `INSERT INTO run_rows (run, source_row, status, client, number, client_id, claim_ids, url, failed_step, error, advice)
+			VALUES (` + params(11) + `) ON CONFLICT (run, source_row) DO UPDATE SET status = excluded.status, client = excluded.client, number = excluded.number,
+				client_id = excluded.client_id, claim_ids = excluded.claim_ids, url = excluded.url, failed_step = excluded.failed_step,
+				error = excluded.error, advice = excluded.advice`},
+		{&t.addRunStep, `INSERT INTO run_steps (run, number, client, mapping, step, kind, title) VALUES (` + params(7) + `)
+			ON CONFLICT (run, number) DO UPDATE SET client = excluded.client, mapping = excluded.mapping, step = excluded.step, kind = excluded.kind, title = excluded.title`},
 	} {
 		var err error
 		if *s.to, err = prepareOn(conn, s.text); err != nil {
@@ -458,8 +473,8 @@ func prepare(ctx context.Context, conn *sql.Conn, path string) (*transaction, er
 // params are n parameters of a statement.
 func params(n int) string { return strings.Repeat("?, ", n-1) + "?" }
 
-// begin takes SQLite's write lock at once, so that not even another process can
-// change what the transaction reads.
+// begin takes SQLite's write lock at once, or locks the row of counter on a server, so
+// that not even another process can change what the transaction reads.
 func (t *transaction) begin() error {
 	if _, err := t.beginTx.exec(); err != nil {
 		return err
@@ -514,9 +529,14 @@ func (t *transaction) rollback() { _ = t.exec("ROLLBACK") }
 // rest records whether steps are still in Intent, and makes the file a plain one
 // again: that marks the ledger as closed.
 func (t *transaction) rest() {
-	if t.exec(`UPDATE counter SET intents = ?1 WHERE intents <> ?1`, t.unnoted || len(t.open) > 0) == nil {
+	if t.noteRest() == nil {
 		_ = setJournal(context.Background(), t.conn, "delete", closingPatience, nil)
 	}
+}
+
+// noteRest records whether steps are still in Intent.
+func (t *transaction) noteRest() error {
+	return t.exec(`UPDATE counter SET intents = ?1 WHERE intents <> ?1`, t.unnoted || len(t.open) > 0)
 }
 
 // others returns a number that changes when another connection than this one has

@@ -16,6 +16,7 @@ type Where struct {
 	Env          string // the environment's name
 	Environments string // the environments file
 	State        string // the state folder
+	Ledger       string // the url of the ledger's database, or a reference to it; "" for the environment's
 	Templates    string // a file with the sandbox's reference data
 }
 

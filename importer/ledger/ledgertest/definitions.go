@@ -1,6 +1,10 @@
 package ledgertest
 
 import (
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
 	"testing"
 
 	"claimsheet/importer/ledger"
@@ -8,7 +12,7 @@ import (
 )
 
 // claims is a ledger in which Jane has claims under several names.
-func (s suite) claims(t *testing.T) Store {
+func (s suite) claims(t *testing.T) *ledger.Ledger {
 	l := s.fresh(t)
 	john, live := jane("zebra", "claim/loan/1"), jane("live", "claim/loan/1")
 	john.Client, live.Environment = "john@example.com", "https://live.example.com/api"
@@ -119,4 +123,79 @@ func (s suite) testHasSteps(t *testing.T) {
 	has, err := l.HasSteps(t.Context(), "https://test.example.com", "cards", "claim/")
 	do(t, err)
 	same(t, "elsewhere", has, false)
+}
+
+func (s suite) testDefinitionIsTheLastOneSet(t *testing.T) {
+	dir := t.TempDir()
+	l := s.open(t, dir, "x")
+	do(t, l.SetDefinition("https://uat", "loans", `{"key":["A"]}`))
+	do(t, l.SetDefinition("https://uat", "loans", `{"key":["B"]}`))
+	do(t, l.SetDefinition("https://live", "loans", `{"key":["C"]}`))
+	do(t, l.Close())
+	r, err := s.OpenReadOnly(dir, "x")
+	do(t, err)
+	defer r.Close()
+	for _, test := range []struct{ environment, mapping, want string }{
+		{"https://uat", "loans", `{"key":["B"]}`},
+		{"https://live", "loans", `{"key":["C"]}`},
+		{"https://uat", "cards", ""},
+		{"https://test", "loans", ""},
+	} {
+		got, ok, err := r.Definition(t.Context(), test.environment, test.mapping)
+		do(t, err)
+		same(t, test.environment+" "+test.mapping, got, test.want)
+		same(t, test.environment+" "+test.mapping+" known", ok, test.want != "")
+	}
+	if err := r.SetDefinition("https://uat", "loans", "{}"); !errors.Is(err, ledger.ErrReadOnly) {
+		t.Errorf("got %v, want ErrReadOnly", err)
+	}
+}
+
+// testStepsOfClientsAreSteps asks for many clients at once: known and unknown ones,
+// one twice and one of another environment, more than one query takes, and from more
+// callers than there are readers.
+func (s suite) testStepsOfClientsAreSteps(t *testing.T) {
+	l := s.fresh(t)
+	environment := jane("", "").Environment
+	owners := []ledger.ClientKey{{Environment: "https://other.example.com", Space: "email", Client: "client-0"}}
+	for i := range 150 {
+		owner := jane("", "").ClientKey
+		owner.Client = fmt.Sprint("client-", i)
+		owners = append(owners, owner)
+		if i%7 == 3 {
+			continue
+		}
+		for _, id := range []ledger.StepID{{Step: "client"}, {Mapping: "m", Step: "claim/c/1"}, {Mapping: "other", Step: "claim/c/1"}} {
+			id.ClientKey = owner
+			do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim", Data: []byte(owner.Client), Digest: "d"}))
+		}
+	}
+	owners = append(owners, owners[1], ledger.ClientKey{Environment: environment})
+	var callers sync.WaitGroup
+	for range 10 {
+		callers.Go(func() {
+			all, err := l.StepsOfClients(t.Context(), environment, "m", owners)
+			if err != nil || len(all) != len(owners) {
+				t.Error(len(all), err)
+				return
+			}
+			for i, owner := range owners {
+				want, err := l.Steps(t.Context(), owner, "m")
+				if err != nil {
+					t.Error(err)
+				}
+				if known := owner.Environment == environment && owner.Client != "" && (i-1)%7 != 3 || i == 151; known != (len(want) == 2) {
+					t.Errorf("%v: Steps returns %v", owner, want)
+				}
+				if len(want)+len(all[i]) > 0 && !reflect.DeepEqual(all[i], want) {
+					t.Errorf("%v: %v, expected %v", owner, all[i], want)
+				}
+			}
+		})
+	}
+	callers.Wait()
+	do(t, l.Close())
+	if _, err := l.StepsOfClients(t.Context(), environment, "m", owners); err == nil {
+		t.Error("a closed ledger answers")
+	}
 }

@@ -1,66 +1,22 @@
-// Package ledgertest tests that a store keeps the promises of the ledger: every store
-// of steps runs this suite in its own tests. What concerns the files of one store
+// Package ledgertest tests that a ledger keeps its promises wherever it is stored: the
+// file and the database server run this suite in their own tests. What concerns the files of one store
 // (damage, crashes, a full disk) is tested beside it.
 package ledgertest
 
 import (
-	"context"
 	"iter"
 	"reflect"
 	"testing"
 	"time"
 
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/result"
 )
 
-// Store is what the suite uses of a store; its methods promise what those of
-// *ledger.Ledger do.
-type Store interface {
-	Append(events ...ledger.Event) error
-	MarkInterrupted(run string, at time.Time) (int, error)
-	Flush() error
-	Close() error
-
-	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
-	StepsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.Step, error)
-	LastEvent(ctx context.Context) (number int64, err error)
-	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
-	AnswerStatus(ctx context.Context, id ledger.StepID) (status int, err error)
-	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
-	Unsettled(ctx context.Context, environment string) iter.Seq2[ledger.Unsettled, error]
-	WasUnsettled(ctx context.Context, number int64) (bool, error)
-
-	Environments(ctx context.Context) ([]string, error)
-	ClientsNamed(ctx context.Context, environment, key string) ([]ledger.ClientKey, error)
-	MappingsOf(ctx context.Context, owner ledger.ClientKey) ([]string, error)
-	OtherMappings(ctx context.Context, environment, mapping string) ([]string, error)
-	ClaimedElsewhere(ctx context.Context, owner ledger.ClientKey, mapping string, steps []string) (otherMapping string, ok bool, err error)
-	HasSteps(ctx context.Context, environment, mapping, prefix string) (bool, error)
-	Knows(ctx context.Context, environment string) (bool, error)
-
-	StartRun(r ledger.Run) error
-	FinishRun(r ledger.Run) error
-	Run(ctx context.Context, id string) (r ledger.Run, ok bool, err error)
-	AddRows(run string, owner ledger.ClientKey, rows ...result.Row) error
-	AddRunSteps(run string, client int, steps ...ledger.RunStep) error
-	AddUnchanged(run string, u ledger.Unchanged) (ok bool, err error)
-	Rows(ctx context.Context, run string, event int64) iter.Seq2[result.Row, error]
-	RunSteps(ctx context.Context, run string, event int64) iter.Seq2[result.Step, error]
-	TouchedSteps(ctx context.Context, run string, event int64) iter.Seq2[result.Step, error]
-	RowsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.RunRow, error)
-	PlanOfClient(ctx context.Context, owner ledger.ClientKey, mapping string) ([]result.Step, error)
-
-	Purge(p ledger.Purge) (ledger.Purged, error)
-	Forget(owner ledger.ClientKey, at time.Time, summary func([]byte) []byte) (ledger.Forgotten, error)
-	Erasures(ctx context.Context, environment string) (ledger.Erasures, error)
-}
-
-// Opener opens stores. A place names one; dir is a folder of the test's own, in which
-// a store may have its files.
+// Opener opens the ledgers of one kind of store. A place names one; dir is a folder of
+// the test's own, in which a store may have its files.
 type Opener struct {
-	Open         func(dir, place string) (Store, error) // creates it when it is missing
-	OpenReadOnly func(dir, place string) (Store, error)
+	Open         func(dir, place string) (*ledger.Ledger, error) // creates it when it is missing
+	OpenReadOnly func(dir, place string) (*ledger.Ledger, error)
 	Lock         func(dir, place string) (release func(), err error)
 }
 
@@ -68,43 +24,84 @@ type Opener struct {
 func Run(t *testing.T, o Opener) {
 	s := suite{o}
 	for name, test := range map[string]func(*testing.T){
-		"EventsAndStepsSurviveReopening":  s.testEventsAndStepsSurviveReopening,
-		"StepsAreTheClientsAndOneMapping": s.testStepsAreTheClientsAndOneMappings,
-		"CorrectedIDKeepsTheAnswer":       s.testCorrectedIDKeepsTheAnswer,
-		"StatusOfTheAnswer":               s.testStatusOfTheAnswer,
-		"NewAttemptForgetsTheOldAnswer":   s.testNewAttemptForgetsTheOldAnswer,
-		"RefusedCallLeavesNothing":        s.testRefusedCallLeavesNothing,
-		"IncompleteEventsAreRefused":      s.testIncompleteEventsAreRefused,
-		"InterruptedAndUncertain":         s.testInterruptedAndUncertain,
-		"InterruptedBeforeItWasClosed":    s.testInterruptedBeforeItWasClosed,
-		"EveryTransition":                 s.testEveryTransition,
-		"CallersAtOnce":                   s.testCallersAtOnce,
-		"Taken":                           s.testTaken,
-		"TakenByOneOfMany":                s.testTakenByOneOfMany,
-		"ClaimedElsewhere":                s.testClaimedElsewhere,
-		"OtherMappings":                   s.testOtherMappings,
-		"Knows":                           s.testKnows,
-		"HasSteps":                        s.testHasSteps,
-		"Environments":                    s.testEnvironments,
-		"ClientsNamed":                    s.testClientsNamed,
-		"MappingsOf":                      s.testMappingsOf,
-		"UnsettledNumbers":                s.testUnsettledNumbers,
-		"PlanOfClient":                    s.testPlanOfClient,
-		"Run":                             s.testRun,
-		"RowsAndSteps":                    s.testRowsAndSteps,
-		"Purge":                           s.testPurge,
-		"Forget":                          s.testForget,
-		"OneHolderOfTheLock":              s.testOneHolderOfTheLock,
-		"ReadOnly":                        s.testReadOnly,
+		"EventsAndStepsSurviveReopening":           s.testEventsAndStepsSurviveReopening,
+		"StepsAreTheClientsAndOneMapping":          s.testStepsAreTheClientsAndOneMappings,
+		"CorrectedIDKeepsTheAnswer":                s.testCorrectedIDKeepsTheAnswer,
+		"StatusOfTheAnswer":                        s.testStatusOfTheAnswer,
+		"NewAttemptForgetsTheOldAnswer":            s.testNewAttemptForgetsTheOldAnswer,
+		"RefusedCallLeavesNothing":                 s.testRefusedCallLeavesNothing,
+		"IncompleteEventsAreRefused":               s.testIncompleteEventsAreRefused,
+		"InterruptedAndUncertain":                  s.testInterruptedAndUncertain,
+		"InterruptedBeforeItWasClosed":             s.testInterruptedBeforeItWasClosed,
+		"EveryTransition":                          s.testEveryTransition,
+		"CallersAtOnce":                            s.testCallersAtOnce,
+		"Taken":                                    s.testTaken,
+		"TakenByOneOfMany":                         s.testTakenByOneOfMany,
+		"ClaimedElsewhere":                         s.testClaimedElsewhere,
+		"OtherMappings":                            s.testOtherMappings,
+		"Knows":                                    s.testKnows,
+		"HasSteps":                                 s.testHasSteps,
+		"Environments":                             s.testEnvironments,
+		"ClientsNamed":                             s.testClientsNamed,
+		"MappingsOf":                               s.testMappingsOf,
+		"UnsettledNumbers":                         s.testUnsettledNumbers,
+		"PlanOfClient":                             s.testPlanOfClient,
+		"Run":                                      s.testRun,
+		"RowsAndSteps":                             s.testRowsAndSteps,
+		"Purge":                                    s.testPurge,
+		"Forget":                                   s.testForget,
+		"OneHolderOfTheLock":                       s.testOneHolderOfTheLock,
+		"ReadOnly":                                 s.testReadOnly,
+		"DefinitionIsTheLastOneSet":                s.testDefinitionIsTheLastOneSet,
+		"StepsOfClientsAreSteps":                   s.testStepsOfClientsAreSteps,
+		"PurgeKeepsTheAnswersOfUncertainSteps":     s.testPurgeKeepsTheAnswersOfUncertainSteps,
+		"ForgetWaitsForWhatIsUncertain":            s.testForgetWaitsForWhatIsUncertain,
+		"OldRuns":                                  s.testOldRuns,
+		"PruneUnknownRun":                          s.testPruneUnknownRun,
+		"PruneRun":                                 s.testPruneRun,
+		"PruneKeepsOpenPlans":                      s.testPruneKeepsOpenPlans,
+		"SheetsOfOneCommandAreOneRun":              s.testSheetsOfOneCommandAreOneRun,
+		"LastOutputIsTheLatestOfAnyRun":            s.testLastOutputIsTheLatestOfAnyRun,
+		"RowsComeInSheetOrderAndTheLastWordCounts": s.testRowsComeInSheetOrderAndTheLastWordCounts,
+		"RunStepsShowTheCurrentState":              s.testRunStepsShowTheCurrentState,
+		"ReadingInsideALoopOverRows":               s.testReadingInsideALoopOverRows,
+		"WriteErrorStopsTheLedger":                 s.testWriteErrorStopsTheLedger,
+		"ClosedLedgerIsStopped":                    s.testClosedLedgerIsStopped,
+		"SameInput":                                s.testSameInput,
+		"CountUnsettled":                           s.testCountUnsettled,
+		"LatestOutputs":                            s.testLatestOutputs,
+		"RunStepsAsOfAnEvent":                      s.testRunStepsAsOfAnEvent,
+		"RunsAreTheNewestFirst":                    s.testRunsAreTheNewestFirst,
+		"TrackedStep":                              s.testTrackedStep,
+		"TrackedCase":                              s.testTrackedCase,
+		"TrackedAgain":                             s.testTrackedAgain,
+		"TrackedAndErasures":                       s.testTrackedAndErasures,
+		"UnknownEventOfErasedClient":               s.testUnknownEventOfErasedClient,
+		"UnchangedRowsComeBack":                    s.testUnchangedRowsComeBack,
+		"UnchangedRefusesWhatDoesNotFollow":        s.testUnchangedRefusesWhatDoesNotFollow,
+		"UnchangedRowsAreNeverWrong":               s.testUnchangedRowsAreNeverWrong,
+		"ForgetFindsTheRunsOfLists":                s.testForgetFindsTheRunsOfLists,
+		"Settings":                                 s.testSettings,
+		"Lookups":                                  s.testLookups,
+		"ErasedNamed":                              s.testErasedNamed,
+		"ContactsOf":                               s.testContactsOf,
+		"RowsAndStepsWith":                         s.testRowsAndStepsWith,
+		"Behind":                                   s.testBehind,
+		"AnyText":                                  s.testAnyText,
+		"Transfer":                                 s.testTransfer,
+		"Sound":                                    s.testSound,
 	} {
-		t.Run(name, test)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t)
+		})
 	}
 }
 
 type suite struct{ Opener }
 
 // open opens the store at a place, and closes it when the test ends.
-func (s suite) open(t testing.TB, dir, place string) Store {
+func (s suite) open(t testing.TB, dir, place string) *ledger.Ledger {
 	t.Helper()
 	store, err := s.Open(dir, place)
 	do(t, err)
@@ -113,7 +110,7 @@ func (s suite) open(t testing.TB, dir, place string) Store {
 }
 
 // fresh is an empty store.
-func (s suite) fresh(t testing.TB) Store {
+func (s suite) fresh(t testing.TB) *ledger.Ledger {
 	t.Helper()
 	return s.open(t, t.TempDir(), "fresh")
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // found is a ledger with clients of two environments.
-func (s suite) found(t *testing.T) Store {
+func (s suite) found(t *testing.T) *ledger.Ledger {
 	l := s.fresh(t)
 	elsewhere := jane("", "client")
 	elsewhere.Environment = "https://live.example.com"

@@ -57,7 +57,7 @@ func (s suite) testEveryTransition(t *testing.T) {
 
 // allowed tries a pair, all Vias and kinds at once, and says by whose word it
 // goes, and for which kinds where not for all.
-func allowed(t *testing.T, l Store, from, to ledger.State) []string {
+func allowed(t *testing.T, l *ledger.Ledger, from, to ledger.State) []string {
 	t.Helper()
 	var there []ledger.Event
 	var verdicts [len(vias)][len(kinds)]error
@@ -70,7 +70,7 @@ func allowed(t *testing.T, l Store, from, to ledger.State) []string {
 	do(t, l.Append(there...))
 	for v, via := range vias {
 		for k, kind := range kinds {
-			last := named(from, ledger.Event{To: to, Via: via, Kind: kind})
+			last := ofTry(from, ledger.Event{To: to, Via: via, Kind: kind})
 			tries.Go(func() { verdicts[v][k] = l.Append(last) })
 		}
 	}
@@ -100,14 +100,14 @@ func allowed(t *testing.T, l Store, from, to ledger.State) []string {
 func road(from ledger.State, last ledger.Event) []ledger.Event {
 	events := slices.Clone(roads[from])
 	for i, e := range events {
-		events[i] = named(from, last)
+		events[i] = ofTry(from, last)
 		events[i].To, events[i].Via = e.To, e.Via
 	}
 	return events
 }
 
-// named is the last event of a try, given to a step of its own.
-func named(from ledger.State, last ledger.Event) ledger.Event {
+// ofTry is the last event of a try, given to a step of its own.
+func ofTry(from ledger.State, last ledger.Event) ledger.Event {
 	last.StepID, last.At = jane("m", fmt.Sprint(from, last.To, last.Via, last.Kind)), noon
 	return last
 }

@@ -1,0 +1,188 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"claimsheet/apiclient/apitest"
+	"claimsheet/importer/ledger/postgres/pgtest"
+)
+
+// inDatabase gives the scene's environment a ledger in a database. more are further lines
+// of its entry.
+func (s *scene) inDatabase(server *pgtest.Server, more string) {
+	s.t.Helper()
+	url := filepath.Join(s.t.TempDir(), "url")
+	write(s.t, url, server.URL()+"&password=canary-password")
+	s.environment(more + "\nledger: file:" + url)
+}
+
+// must runs a command and expects an exit code.
+func (s *scene) must(want int, words ...string) string {
+	s.t.Helper()
+	at := 1
+	if words[0] == "ledger" {
+		at = 2
+	}
+	code, out, diagnostics := s.claimsheet(slices.Insert(words, at, "-m", s.path("mapping.yaml"))...)
+	if code != want {
+		s.t.Fatalf("%v: exit code %d, want %d\n%s%s", words, code, want, out, diagnostics)
+	}
+	return out + diagnostics
+}
+
+// TestLedgerInDatabase: every command works with a ledger in a database, a second night
+// is quiet, and no file, line or workbook has the url.
+func TestLedgerInDatabase(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(3))
+	s.inDatabase(pgtest.Shared(t), "")
+	printed := s.must(0, "doctor")
+	expect(t, printed, "PostgreSQL", "there is no ledger yet")
+	first := s.mustRun(0)
+	if len(first.posts()) == 0 {
+		t.Fatal("nothing was sent")
+	}
+	if posts := s.mustRun(0).posts(); len(posts) > 0 {
+		t.Errorf("the second night sends %v", posts)
+	}
+	if v := s.service.Check(s.said()); !v.OK() {
+		t.Error(v)
+	}
+	if _, err := os.Stat(s.path(".claimsheet/ledger.db")); err == nil {
+		t.Error("there is a ledger in the state folder too")
+	}
+	expect(t, s.must(0, "history", "c1@example.com"), "done")
+	s.must(0, "settle")
+	s.must(0, "report", "--out", s.path("again.xlsx"))
+	s.must(0, "ledger", "prune")
+	expect(t, s.must(0, "ledger", "check"), "the ledger is whole")
+	printed += s.must(0, "doctor") + first.out + first.err
+	expect(t, printed, "schema version 1")
+
+	// To a file, into another database, and on from there.
+	s.must(0, "ledger", "copy", s.path("copy.db"))
+	expect(t, s.must(2, "ledger", "copy", s.path("copy.db")), "there is a file")
+	url := filepath.Join(t.TempDir(), "url")
+	write(t, url, pgtest.Shared(t).URL())
+	expect(t, s.must(0, "ledger", "copy", "--from", s.path("copy.db"), "file:"+url), "were counted, compared with the original")
+	expect(t, s.must(2, "ledger", "copy", "--from", s.path("copy.db"), "file:"+url), "not empty")
+	s.environment("ledger: file:" + url)
+	if posts := s.mustRun(0).posts(); len(posts) > 0 {
+		t.Errorf("with the copy the run sends %v", posts)
+	}
+	s.must(0, "history", "--yes", "--forget", "c2@example.com")
+	s.must(0, "history", "--purge", "--older-than", "1d", "--yes")
+	for _, text := range []string{"canary-password", "search_path", "postgres@"} {
+		s.searchFor(printed, text)
+	}
+}
+
+// expect fails unless all texts are in what was said.
+func expect(t *testing.T, said string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(said, text) {
+			t.Errorf("“%s” is not in\n%s", text, said)
+		}
+	}
+}
+
+// TestDatabaseStops: when the server of the ledger stops in the middle of a run, nothing
+// more is sent, what is on its way is kept beside, and the next run goes on without a
+// second creation.
+func TestDatabaseStops(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Own(t)
+	s := newScene(t, stepThree, leads(12))
+	s.inDatabase(server, "limits: {concurrency: 4}")
+	var posts, late atomic.Int64
+	var gone atomic.Bool
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Method == "GET" {
+			return apitest.Fault{}
+		}
+		if posts.Add(1) == 20 {
+			server.Stop()
+			gone.Store(true)
+		} else if gone.Load() {
+			late.Add(1)
+		}
+		return apitest.Fault{}
+	})
+	stopped := s.run()
+	if stopped.code != 3 {
+		t.Fatalf("exit code %d\n%s%s", stopped.code, stopped.out, stopped.err)
+	}
+	if late.Load() > 4 {
+		t.Errorf("%d requests were sent after the server had stopped, with 4 in flight", late.Load())
+	}
+	expect(t, stopped.err, "the ledger cannot be written")
+	kept, _ := filepath.Glob(s.path(".claimsheet/emergency-*.jsonl"))
+	if len(kept) != 1 {
+		t.Errorf("the emergency files are %v", kept)
+	}
+	s.service.Play(nil)
+	while := s.run()
+	if while.code != 3 || len(while.posts()) > 0 {
+		t.Errorf("while the server is away: exit code %d, calls %v\n%s", while.code, while.posts(), while.err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	again := s.run()
+	expect(t, again.err, "outcomes recorded that an earlier run had to keep in an emergency file")
+	if again.code != 0 {
+		t.Errorf("exit code %d\n%s", again.code, again.err)
+	}
+	if v := s.service.Check(s.said()); !v.OK() {
+		t.Error(v)
+	}
+	s.searchFor(stopped.out+stopped.err+while.err, "canary-password")
+}
+
+// TestKilledInDatabase is TestKilled with a ledger in a database.
+func TestKilledInDatabase(t *testing.T) {
+	t.Parallel()
+	killsOwnBuilds(t)
+	server := pgtest.Shared(t)
+	binary, rng := buildProgram(t), seeded(t, 1)
+	for killed := 0; killed < *kills && !t.Failed(); {
+		h := newHarness(t, binary, rng, *faulty)
+		h.inDatabase(server, "limits: {timeout: 1s}")
+		if err := h.killAndResume(); err != nil {
+			t.Fatal(err)
+		}
+		for _, broken := range h.broken() {
+			t.Error(broken)
+		}
+		h.checkLeftOver()
+		killed += h.killed
+	}
+}
+
+// TestLedgerOfAnotherDatabase: a database that was put back, or made new, lets no run
+// create again what it has lost.
+func TestLedgerOfAnotherDatabase(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	s := newScene(t, stepThree, leads(2))
+	url := server.URL()
+	s.environment("ledger: " + fmt.Sprintf("%q", url))
+	s.mustRun(0)
+	_, schema, _ := strings.Cut(url, "search_path=")
+	server.Exec(t, "DROP SCHEMA "+schema+" CASCADE")
+	lost := s.run()
+	if lost.code != 3 || len(lost.posts()) > 0 {
+		t.Errorf("exit code %d, sent %v", lost.code, lost.posts())
+	}
+	expect(t, lost.err, "the ledger is gone from the database")
+	if n := server.Exec(t, "SELECT count(*) FROM pg_namespace WHERE nspname = '"+schema+"'"); n != "0" {
+		t.Error("the refused run has made a new ledger")
+	}
+}

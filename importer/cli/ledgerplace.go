@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"claimsheet/apiclient/environment"
+	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/statefolder"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/ledger/postgres"
+	"claimsheet/mapping/problem"
+)
+
+// ledgerPlace is where a ledger is: in a file of the state folder, or in a database.
+type ledgerPlace struct {
+	folder string            // the state folder
+	path   string            // of the file; "" for the one in the state folder
+	server *postgres.Address // nil for a file
+}
+
+// placeOfLedger returns where the ledger of an environment is: where --ledger says, else
+// where the environment says, else in the state folder.
+func placeOfLedger(ctx context.Context, where load.Where, env *environment.Environment, folder string) (ledgerPlace, error) {
+	place := ledgerPlace{folder: folder}
+	if where.Ledger != "" {
+		if env.Sandbox {
+			return place, problem.New("usage", "--ledger is not for the sandbox, whose ledger is in its own folder")
+		}
+		return place.at(ctx, "--ledger", where.Ledger)
+	}
+	url, err := env.Ledger(ctx)
+	if err != nil || url.Reveal() == "" {
+		return place, err
+	}
+	return place.atURL(url)
+}
+
+// at is the place that a flag names by a url or a reference to one.
+func (p ledgerPlace) at(ctx context.Context, flag, text string) (ledgerPlace, error) {
+	url, err := environment.LedgerURL(ctx, flag, text)
+	if err != nil {
+		return p, err
+	}
+	return p.atURL(url)
+}
+
+func (p ledgerPlace) atURL(url environment.Secret) (ledgerPlace, error) {
+	address, err := postgres.Parse(url.Reveal())
+	p.server = &address
+	return p, err
+}
+
+// String names the ledger: the path of its file, or the server, the database and the
+// schema.
+func (p ledgerPlace) String() string {
+	if p.server != nil {
+		return p.server.String()
+	}
+	return p.file()
+}
+
+// file is the path of the ledger's file. Beside it are the files that this machine keeps
+// for the ledger, wherever that is.
+func (p ledgerPlace) file() string {
+	if p.path != "" {
+		return p.path
+	}
+	return statefolder.Ledger(p.folder)
+}
+
+// open locks the ledger and opens it for writing, and makes one if there was none. ready
+// is called under the lock of a file, before it is opened.
+func (p ledgerPlace) open(ctx context.Context, out io.Writer, ready func() error) (l *ledger.Ledger, release func(), err error) {
+	if p.server != nil {
+		if err := os.MkdirAll(p.folder, 0o700); err != nil {
+			return nil, nil, problem.At(problem.Where{File: p.folder}, "state-folder", "the state folder cannot be made: %v", problem.Cause(err)).Hinted("Name a folder that this user may write to with --state.")
+		}
+		if err := ready(); err != nil {
+			return nil, nil, err
+		}
+		l, err := postgres.Open(ctx, *p.server, p.folder)
+		return l, func() {}, err
+	}
+	if release, err = ledger.Lock(p.file()); err != nil {
+		return nil, nil, err
+	}
+	if err = ready(); err == nil {
+		l, err = ledger.OpenWith(p.file(), ledgerProgress(out))
+	}
+	if err != nil {
+		release()
+	}
+	return l, release, err
+}
+
+func (p ledgerPlace) openReadOnly(ctx context.Context) (*ledger.Ledger, error) {
+	if p.server != nil {
+		return postgres.OpenReadOnly(ctx, *p.server, p.folder)
+	}
+	return ledger.OpenReadOnly(p.file())
+}
+
+// exists reports whether there is a ledger. missing says that there is none and was one.
+func (p ledgerPlace) exists(ctx context.Context) (there, missing bool, err error) {
+	if p.server != nil {
+		there, err = postgres.Exists(ctx, *p.server)
+		return there, err == nil && !there && ledger.Missing(p.server.Beside(p.folder)), err
+	}
+	if _, err := os.Lstat(p.file()); !errors.Is(err, fs.ErrNotExist) {
+		return true, false, nil
+	}
+	return false, ledger.Missing(p.file()), nil
+}
+
+// check reads the whole ledger.
+func (p ledgerPlace) check(ctx context.Context, progress ledger.Progress) error {
+	if p.server == nil {
+		return ledger.Check(p.file(), progress)
+	}
+	l, err := p.openReadOnly(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(l.Check(ctx, progress), l.Close())
+}
+
+// size is how many bytes the ledger takes on its disk.
+func (p ledgerPlace) size(ctx context.Context) (int64, error) {
+	if p.server != nil {
+		return postgres.Size(ctx, *p.server)
+	}
+	info, err := os.Stat(p.file())
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}

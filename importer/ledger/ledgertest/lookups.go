@@ -1,0 +1,209 @@
+package ledgertest
+
+import (
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
+)
+
+// testSettings: what users have said about an environment, and where it last ran.
+func (s suite) testSettings(t *testing.T) {
+	l := s.fresh(t)
+	ctx := t.Context()
+	trusted := func(environment string) bool {
+		t.Helper()
+		is, err := l.Trusted(ctx, environment)
+		do(t, err)
+		return is
+	}
+	same(t, "trusted before", trusted("https://uat"), false)
+	do(t, l.Trust("https://uat"))
+	do(t, l.Trust("https://uat"))
+	same(t, "trusted", trusted("https://uat"), true)
+	same(t, "elsewhere", trusted("https://live"), false)
+
+	do(t, l.SetMoved("https://new", "https://old"))
+	do(t, l.SetMoved("https://new", "https://older"))
+	service, ok, err := l.Moved(ctx, "https://new")
+	do(t, err)
+	same(t, "moved from", service, "https://older")
+	same(t, "moved", ok, true)
+	_, ok, err = l.Moved(ctx, "https://old")
+	do(t, err)
+	same(t, "never moved", ok, false)
+
+	do(t, l.SetDefinition("https://uat", "loans", "{}"))
+	definitions, err := l.Definitions(ctx, "https://uat")
+	do(t, err)
+	same(t, "definitions", definitions, map[string]string{"loans": "{}"})
+
+	for i, at := range []string{"https://old", "https://new"} {
+		r := loans
+		r.ID, r.Environment, r.Started = at, at, noon.Add(time.Duration(i)*time.Hour)
+		do(t, l.StartRun(r))
+	}
+	last, ok, err := l.LastEnvironment(ctx, "uat")
+	do(t, err)
+	same(t, "where it last ran", last, "https://new")
+	same(t, "it ran", ok, true)
+	_, ok, err = l.LastEnvironment(ctx, "live")
+	do(t, err)
+	same(t, "it never ran", ok, false)
+}
+
+// testLookups: steps and clients are found by what is known of them.
+func (s suite) testLookups(t *testing.T) {
+	l := s.fresh(t)
+	ctx, environment := t.Context(), jane("", "").Environment
+	of := func(client, mapping, step string) ledger.StepID {
+		id := jane(mapping, step)
+		id.Client = client
+		return id
+	}
+	const uuid = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"
+	do(t, l.Append(finished(of("ann", "", "client"), ledger.KindClient, uuid, "")...))
+	do(t, l.Append(
+		ledger.Event{StepID: of("åsa", "", "client"), To: ledger.Done, At: noon, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "c-2", Reason: ledger.ReasonKnownID},
+		ledger.Event{StepID: of("bob", "", "client"), To: ledger.Intent, At: noon, Kind: ledger.KindClient},
+		ledger.Event{StepID: of("eve", "", "client"), To: ledger.Intent, At: noon, Kind: ledger.KindClient},
+		ledger.Event{StepID: of("eve", "", "client"), To: ledger.Uncertain, At: noon},
+		ledger.Event{StepID: of("none", "", "client"), To: ledger.Failed, At: noon, Kind: ledger.KindClient},
+		ledger.Event{StepID: of("ann", "loans", "claim/loan/1"), To: ledger.Intent, At: noon, Kind: ledger.KindClaim, Data: []byte(`{"partner":"p-7"}`)},
+		ledger.Event{StepID: of("ann", "loans", "claim/loan/2"), To: ledger.Intent, At: noon, Kind: ledger.KindClaim, Data: []byte(`{"partner":"p-8"}`)},
+		ledger.Event{StepID: of("bob", "loans", "claim/loan/1"), To: ledger.Intent, At: noon, Kind: ledger.KindClaim},
+		ledger.Event{StepID: of("bob", "loans", "claim/loan/1"), To: ledger.Uncertain, At: noon},
+		ledger.Event{StepID: of("bob", "loans", "claim/loan/1"), To: ledger.Failed, At: noon, Via: ledger.ViaByHand}))
+	names := func(seq iter.Seq2[ledger.Step, error]) (all []string) {
+		t.Helper()
+		for _, step := range collect(t, seq) {
+			all = append(all, step.Client+" "+step.StepID.Step)
+		}
+		return all
+	}
+	same(t, "claims with a text", names(l.ClaimsWith(ctx, environment, "p-7")), []string{"ann claim/loan/1"})
+	same(t, "undecided clients, the oldest first", names(l.UndecidedClients(ctx, environment)), []string{"bob client", "eve client"})
+	same(t, "with an id of the sheet", names(l.OfSheet(ctx, environment)), []string{"åsa client"})
+	var decided []string
+	for _, u := range collect(t, l.Decided(ctx, environment)) {
+		decided = append(decided, u.Client+" "+string(u.To))
+	}
+	same(t, "decided by hand", decided, []string{"bob failed"})
+
+	beyond, err := l.ClientsBeyondASCII(ctx, environment)
+	do(t, err)
+	same(t, "clients beyond ASCII", beyond, []ledger.ClientKey{of("åsa", "", "").ClientKey})
+	same(t, "clients with an id", collect(t, l.ClientsWithID(ctx, environment, uuid)), []ledger.ClientKey{of("ann", "", "").ClientKey})
+	same(t, "clients with nobody's id", len(collect(t, l.ClientsWithID(ctx, environment, "c-9"))), 0)
+	shared, err := l.SharedIDs(ctx, environment)
+	do(t, err)
+	same(t, "shared ids", len(shared), 0)
+	ids, err := l.IDs(ctx, environment, ledger.KindClient, 9)
+	do(t, err)
+	same(t, "ids", len(ids), 2)
+	ids, err = l.IDs(ctx, environment, ledger.KindClient, 1)
+	do(t, err)
+	same(t, "one id", len(ids), 1)
+	for most, want := range map[int]int{1: 1, 9: 4} {
+		n, err := l.KnownClients(ctx, environment, most)
+		do(t, err)
+		same(t, "known clients", n, want)
+	}
+}
+
+// testErasedNamed: an erased client is found by the key, in any case for an address.
+func (s suite) testErasedNamed(t *testing.T) {
+	l := s.fresh(t)
+	owner := jane("", "").ClientKey
+	do(t, l.Append(finished(jane("", "client"), ledger.KindClient, "c-1", "")...))
+	_, err := l.Forget(owner, noon, keepNothing)
+	do(t, err)
+	for key, want := range map[string]int{"jane@example.com": 1, "JANE@example.com": 1, "john@example.com": 0} {
+		found, err := l.ErasedNamed(t.Context(), owner.Environment, key)
+		do(t, err)
+		same(t, key, len(found), want)
+	}
+	_, err = l.Forget(jane("", "").ClientKey, noon, keepNothing)
+	if err == nil {
+		t.Error("a client was erased twice")
+	}
+}
+
+// testContactsOf: the contacts in a run's plans are listed with whose they are.
+func (s suite) testContactsOf(t *testing.T) {
+	l := s.fresh(t)
+	do(t, l.StartRun(loans))
+	partner := jane("", "client")
+	partner.Client = "partner@example.com"
+	do(t, l.AddRunSteps("r1", 1, ledger.RunStep{StepID: jane("", "client"), Kind: ledger.KindClient},
+		ledger.RunStep{StepID: partner, Kind: ledger.KindContact, Title: "partner"}))
+	do(t, l.Flush())
+	same(t, "contacts", collect(t, l.ContactsOf(t.Context(), "r1")), []ledger.RunContact{{Contact: partner.ClientKey, Client: jane("", "").ClientKey, Entry: "partner"}})
+}
+
+// testRowsAndStepsWith: a caller who still has the lines of most clients asks for those
+// of the others.
+func (s suite) testRowsAndStepsWith(t *testing.T) {
+	l := s.fresh(t)
+	do(t, l.StartRun(loans))
+	do(t, l.AddRows("r1", jane("", "").ClientKey, result.Row{Row: 3, Client: 2, Status: result.Done}))
+	do(t, l.AddRunSteps("r1", 2, ledger.RunStep{StepID: jane("", "client"), Kind: ledger.KindClient}))
+	do(t, l.AddRunSteps("r1", 3, ledger.RunStep{StepID: jane("loans", "link"), Kind: ledger.KindLink}))
+	do(t, l.Flush())
+	var rows []int
+	for _, r := range collect(t, l.RowsWith(t.Context(), "r1", func(yield func(result.Row, error) bool) {
+		_ = yield(result.Row{Row: 2}, nil) && yield(result.Row{Row: 4}, nil)
+	})) {
+		rows = append(rows, r.Row)
+	}
+	same(t, "rows", rows, []int{2, 3, 4})
+	var clients []int
+	for _, step := range collect(t, l.RunStepsWith(t.Context(), "r1", ledger.Newest, []int64{2}, func(yield func(result.Step, error) bool) {
+		yield(result.Step{Client: 1}, nil)
+	})) {
+		clients = append(clients, step.Client)
+	}
+	same(t, "steps of clients", clients, []int{1, 2})
+}
+
+// testBehind: a ledger that has fewer events than were committed to it says so, until it
+// is accepted. The machine counts them in a file of its own.
+func (s suite) testBehind(t *testing.T) {
+	dir := t.TempDir()
+	l := s.open(t, dir, "behind")
+	do(t, l.Append(story(jane("", "client"))...))
+	do(t, l.Close())
+	l = s.open(t, dir, "behind")
+	have, committed, err := l.Behind(t.Context())
+	do(t, err)
+	same(t, "events", have, int64(4))
+	same(t, "counted", committed, int64(4))
+	do(t, l.AcceptOlder())
+	do(t, l.Compact())
+}
+
+// testAnyText: ids and urls come back byte for byte, whatever the service has made of
+// them, and are still found to be taken; so do long ones.
+func (s suite) testAnyText(t *testing.T) {
+	l := s.fresh(t)
+	for i, text := range []string{"a\x00b", "\x1a00", "\x1a", "caf\xe9", "é\n\t“”", strings.Repeat("long-", 4000), "?1 $1 %", "'; DROP TABLE steps; --"} {
+		id := jane("loans", "claim/loan/"+string(rune('a'+i)))
+		do(t, l.Append(finished(id, ledger.KindClaim, text, "https://go/"+text)...))
+		steps, err := l.Steps(t.Context(), id.ClientKey, "loans")
+		do(t, err)
+		same(t, "the id", steps[id.Step].ID, text)
+		same(t, "the url", steps[id.Step].URL, "https://go/"+text)
+		other := jane("loans", "claim/loan/other")
+		other.Client = "john@example.com"
+		for _, e := range []ledger.Event{{StepID: other, Kind: ledger.KindClaim, ID: text}, {StepID: other, Kind: ledger.KindClaim, URL: "https://go/" + text}} {
+			holder, taken, err := l.StepWithID(t.Context(), e)
+			do(t, err)
+			same(t, "taken", taken, true)
+			same(t, "the holder", holder.Holder, id)
+		}
+	}
+	do(t, l.Check(t.Context(), nil))
+}

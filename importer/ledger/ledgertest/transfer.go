@@ -1,0 +1,85 @@
+package ledgertest
+
+import (
+	"testing"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
+)
+
+// testTransfer: everything of a ledger is in its copy, with the same numbers, and the
+// copy goes on from there.
+func (s suite) testTransfer(t *testing.T) {
+	from := s.tracked(t)
+	to := s.open(t, t.TempDir(), "to")
+	copied, err := ledger.Transfer(t.Context(), from, to, nil)
+	do(t, err)
+	last, err := from.LastEvent(t.Context())
+	do(t, err)
+	same(t, "events", copied.Events, last)
+	if len(copied.Tables) != 15 || copied.Tables["steps"] != 7 || copied.Tables["tracked"] != 1 || copied.Tables["run_unchanged"] != 1 || copied.Tables["runs"] != 1 {
+		t.Errorf("the tables have %v", copied.Tables)
+	}
+	do(t, to.Check(t.Context(), nil))
+	for _, id := range []ledger.StepID{jane("", "client"), jane("m", "claim/loan/1")} {
+		was, err := from.Events(t.Context(), id)
+		do(t, err)
+		is, err := to.Events(t.Context(), id)
+		do(t, err)
+		same(t, "events of "+id.Step, is, was)
+	}
+	same(t, "rows", collect(t, to.Rows(t.Context(), "r1", ledger.Newest)), collect(t, from.Rows(t.Context(), "r1", ledger.Newest)))
+	do(t, to.Append(finished(jane("m", "claim/loan/9"), ledger.KindClaim, "k9", "")...))
+	n, err := to.MarkInterrupted("r2", noon)
+	do(t, err)
+	same(t, "intents that were copied", n, 1)
+	do(t, to.Check(t.Context(), nil))
+	if _, err := ledger.Transfer(t.Context(), from, to, nil); err == nil {
+		t.Error("a ledger was copied into one that is not empty")
+	}
+	events, err := to.Events(t.Context(), jane("m", "claim/loan/9"))
+	do(t, err)
+	same(t, "what was there", len(events), 2)
+}
+
+// tracked is a ledger with something in every table, and an intent.
+func (s suite) tracked(t *testing.T) *ledger.Ledger {
+	t.Helper()
+	l := s.fresh(t)
+	do(t, l.StartRun(loans))
+	for _, made := range [][]ledger.Event{
+		story(jane("", "client")), finished(jane("m", "claim/loan/1"), ledger.KindClaim, "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11", ""),
+		{{StepID: jane("m", "claim/loan/2"), To: ledger.Intent, At: noon, Kind: ledger.KindClaim, Data: []byte{0, 1, 2}}},
+	} {
+		do(t, l.Append(made...))
+	}
+	ann := doneClient(t, l, "ann", 1)
+	add(t, l, ledger.Unchanged{Client: 2, Owner: ann[0].ClientKey, Steps: ann, Rows: []result.Row{unchangedRow("ann", 2, 3, 0)}})
+	do(t, l.AddRows("r1", jane("", "").ClientKey, result.Row{Row: 2, Client: 1, Status: result.Done, ClaimIDs: []string{"k1"}}, result.Row{Row: 9, Status: result.Skipped}))
+	do(t, l.AddRunSteps("r1", 1, ledger.RunStep{StepID: jane("", "client"), Kind: ledger.KindClient, Title: "Kunde"}))
+	ended := loans
+	ended.Finished, ended.Output, ended.OutputDigest, ended.Summary = noon, "out.xlsx", "o", []byte("{}")
+	do(t, l.FinishRun(ended))
+	do(t, l.Trust(loans.Environment))
+	do(t, l.SetDefinition(loans.Environment, "m", "{}"))
+	do(t, l.PruneRun("r1", noon, keepNothing))
+	ended.ID = "r1"
+	add(t, l, ledger.Unchanged{Client: 2, Owner: ann[0].ClientKey, Steps: ann, Rows: []result.Row{unchangedRow("ann", 2, 3, 0)}})
+	do(t, l.AddRows("r1", jane("", "").ClientKey, result.Row{Row: 2, Client: 1, Status: result.Done}))
+	do(t, l.Flush())
+	erased := jane("", "client")
+	erased.Client = "gone@example.com"
+	do(t, l.Append(finished(erased, ledger.KindClient, "c-9", "")...))
+	_, err := l.Forget(erased.ClientKey, noon, keepNothing)
+	do(t, err)
+	addTracked(t, l, ledger.Tracked{Key: "1", ClientID: "c-1"})
+	return l
+}
+
+// testSound: the whole ledger is read, and is sound.
+func (s suite) testSound(t *testing.T) {
+	l := s.tracked(t)
+	seen := int64(0)
+	do(t, l.Check(t.Context(), func(_ string, _, total int64) { seen = total }))
+	same(t, "steps", seen, int64(7))
+}

@@ -1,0 +1,267 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/ledger/postgres"
+	"claimsheet/importer/ledger/postgres/pgtest"
+)
+
+// address is a ledger of the test's own.
+func address(t *testing.T, server *pgtest.Server) (postgres.Address, string) {
+	t.Helper()
+	url := server.URL()
+	a, err := postgres.Parse(url)
+	do(t, err)
+	_, schema, _ := strings.Cut(url, "search_path=")
+	return a, schema
+}
+
+func do(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t *testing.T, a postgres.Address) *ledger.Ledger {
+	t.Helper()
+	l, err := postgres.Open(t.Context(), a, "")
+	do(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+// claim is a step of a client, and intent its first event.
+func claim(n int) ledger.StepID {
+	return ledger.StepID{ClientKey: ledger.ClientKey{Environment: "https://uat", Space: "email", Client: "jane@example.com"}, Mapping: "m", Step: fmt.Sprint("claim/c/", n)}
+}
+
+func intent(n int) ledger.Event {
+	return ledger.Event{StepID: claim(n), To: ledger.Intent, At: time.Now(), Kind: ledger.KindClaim}
+}
+
+// TestConnectionCut: whenever the connection is cut, the ledger stops, what was
+// acknowledged is there, and so is nothing that was refused.
+func TestConnectionCut(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	a, schema := address(t, server)
+	for round := range 5 {
+		l := open(t, a)
+		var acknowledged atomic.Int64
+		var all sync.WaitGroup
+		for caller := range 4 {
+			all.Go(func() {
+				for i := range 1000 {
+					switch err := l.Append(intent((round*4+caller)*1000 + i)); {
+					case err == nil:
+						acknowledged.Add(1)
+					case !errors.Is(err, ledger.ErrStopped):
+						t.Errorf("got %v, want ErrStopped", err)
+						return
+					default:
+						return
+					}
+				}
+			})
+		}
+		for acknowledged.Load() < 20 {
+			time.Sleep(time.Millisecond)
+		}
+		server.Exec(t, `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = (SELECT oid FROM pg_namespace WHERE nspname = '`+schema+`')`)
+		all.Wait()
+		if err := l.Append(intent(999_999)); !errors.Is(err, ledger.ErrStopped) {
+			t.Errorf("afterwards: got %v, want ErrStopped", err)
+		}
+		if err := l.Close(); !errors.Is(err, ledger.ErrStopped) {
+			t.Errorf("Close: got %v, want ErrStopped", err)
+		}
+		again := open(t, a)
+		do(t, again.Check(t.Context(), nil))
+		n, err := again.MarkInterrupted("next", time.Now())
+		do(t, err)
+		if known := acknowledged.Load(); int64(n) < known || int64(n) > known+4 {
+			t.Errorf("%d intents were acknowledged, and %d are there", known, n)
+		}
+		do(t, again.Close())
+	}
+}
+
+// TestServerCrash: what was acknowledged is there after the server has crashed and was
+// started again.
+func TestServerCrash(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Own(t)
+	a, _ := address(t, server)
+	l := open(t, a)
+	n := 0
+	for ; n < 30; n++ {
+		do(t, l.Append(intent(n)))
+	}
+	server.Stop()
+	if err := l.Append(intent(n)); !errors.Is(err, ledger.ErrStopped) {
+		t.Errorf("got %v, want ErrStopped", err)
+	}
+	if _, err := postgres.Open(t.Context(), a, ""); !errors.Is(err, ledger.ErrStopped) {
+		t.Errorf("while the server is away: got %v, want ErrStopped", err)
+	}
+	do(t, server.Start())
+	if err := l.Append(intent(n)); !errors.Is(err, ledger.ErrStopped) {
+		t.Errorf("a stopped ledger goes on: %v", err)
+	}
+	again := open(t, a)
+	interrupted, err := again.MarkInterrupted("next", time.Now())
+	do(t, err)
+	if interrupted != n {
+		t.Errorf("%d intents are there, want %d", interrupted, n)
+	}
+	do(t, again.Check(t.Context(), nil))
+}
+
+// TestDurable: a session that writes waits for the disk, whatever the server's default.
+func TestDurable(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Own(t)
+	server.Exec(t, "ALTER SYSTEM SET synchronous_commit = off")
+	server.Exec(t, "SELECT pg_reload_conf()")
+	a, _ := address(t, server)
+	found := postgres.Examine(t.Context(), a)
+	if !said(found, "synchronous_commit is off") {
+		t.Errorf("the doctor does not say that commits are not durable: %+v", found)
+	}
+	l := open(t, a)
+	for n := range 5 {
+		do(t, l.Append(intent(n)))
+		server.Stop() // loses what is not on the disk
+		do(t, server.Start())
+		l = open(t, a)
+		if last, err := l.LastEvent(t.Context()); err != nil || last != int64(n+1) {
+			t.Fatalf("after a crash the newest event is %d, %v; want %d", last, err, n+1)
+		}
+	}
+}
+
+// TestRefused: what is not a ledger of this version is refused with a reason.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	for name, test := range map[string]struct{ statement, want string }{
+		"a newer ledger":       {"UPDATE S.ledger SET version = 2", "written by a newer Claimsheet"},
+		"a senseless version":  {"UPDATE S.ledger SET version = 0", "1 to 1 is expected"},
+		"tables of others":     {"DROP TABLE S.ledger", "tables that are not a ledger's"},
+		"another's connection": {"", "another run holds the ledger (process"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, schema := address(t, server)
+			l := open(t, a)
+			if test.statement != "" {
+				do(t, l.Close())
+				server.Exec(t, strings.ReplaceAll(test.statement, "S.", schema+"."))
+			}
+			_, err := postgres.Open(t.Context(), a, "")
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want “%s”", err, test.want)
+			}
+			if test.statement == "" {
+				return
+			}
+			if _, err := postgres.OpenReadOnly(t.Context(), a, ""); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("for reading: got %v, want “%s”", err, test.want)
+			}
+		})
+	}
+}
+
+// TestDamage: a row that was changed behind the ledger's back is not believed.
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	a, schema := address(t, server)
+	l := open(t, a)
+	do(t, l.Append(intent(1)))
+	server.Exec(t, "UPDATE "+schema+".steps SET state = 3")
+	if _, err := l.Steps(t.Context(), claim(1).ClientKey, "m"); !errors.Is(err, ledger.ErrDamaged) {
+		t.Errorf("got %v, want ErrDamaged", err)
+	}
+	if err := l.Check(t.Context(), nil); !errors.Is(err, ledger.ErrDamaged) {
+		t.Errorf("Check: got %v, want ErrDamaged", err)
+	}
+}
+
+// TestRights: a user without rights is told which; one with those of docs/scale.md can
+// make a ledger and use it, and one who may only read can read it.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Own(t)
+	server.Exec(t, "CREATE ROLE importer LOGIN; CREATE ROLE auditor LOGIN")
+	server.Exec(t, "CREATE DATABASE leads ENCODING 'UTF8'")
+	of := func(user string) postgres.Address {
+		a, err := postgres.Parse("postgres://" + user + "@/leads?host=" + server.Sockets())
+		do(t, err)
+		return a
+	}
+	if _, err := postgres.Open(t.Context(), of("importer"), ""); err == nil || !strings.Contains(err.Error(), "may not create its schema") {
+		t.Errorf("got %v", err)
+	}
+	if found := postgres.Examine(t.Context(), of("importer")); !said(found, "this user may not use the schema") {
+		t.Errorf("the doctor says %+v", found)
+	}
+	server.ExecIn(t, "leads", "CREATE SCHEMA claimsheet AUTHORIZATION importer")
+	l := open(t, of("importer"))
+	do(t, l.Append(intent(1)))
+	do(t, l.Compact())
+	if _, err := postgres.OpenReadOnly(t.Context(), of("auditor"), ""); err == nil || !strings.Contains(err.Error(), "may not read") {
+		t.Errorf("an auditor without rights: got %v", err)
+	}
+	server.ExecIn(t, "leads", "GRANT USAGE ON SCHEMA claimsheet TO auditor; GRANT SELECT ON ALL TABLES IN SCHEMA claimsheet TO auditor")
+	r, err := postgres.OpenReadOnly(t.Context(), of("auditor"), "")
+	do(t, err)
+	steps, err := r.StepsOfClient(t.Context(), claim(1).ClientKey)
+	if err != nil || len(steps) != 1 {
+		t.Errorf("an auditor sees %d steps, %v", len(steps), err)
+	}
+	do(t, r.Close())
+	if found := postgres.Examine(t.Context(), of("auditor")); !said(found, "lacks rights") {
+		t.Errorf("the doctor says %+v", found)
+	}
+}
+
+// said reports whether a finding has a text.
+func said(found []postgres.Finding, text string) bool {
+	for _, f := range found {
+		if strings.Contains(f.Text, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestParse: a url that cannot be used is refused, and never quoted.
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{
+		"canary", "mysql://u:canary@h/d", "postgres://u:canary@h:port/d", "postgres://u:canary@h/d?sslmode=canary",
+		"postgres://u:canary@h/d?search_path=a,b", "postgres://u:canary@h/d?search_path=pg_temp", "postgres://u:canary@h/d?search_path=a%22b",
+	} {
+		if _, err := postgres.Parse(url); err == nil || strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), "canary") {
+			t.Errorf("%s: got %v", url, err)
+		}
+	}
+	a, err := postgres.Parse("postgresql://user:canary@db.example.com:6543/leads?search_path=uat")
+	do(t, err)
+	if got, want := a.String(), "postgres db.example.com:6543, database leads, schema uat"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if text := fmt.Sprint(a); strings.Contains(text, "canary") {
+		t.Errorf("the address formats as %s", text)
+	}
+}

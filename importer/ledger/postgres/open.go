@@ -1,0 +1,411 @@
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping/problem"
+)
+
+// schema creates the tables of an empty ledger.
+//
+//go:embed schema.sql
+var schema string
+
+// schemaVersion is the version of schema, and oldestServer the first version of
+// PostgreSQL that a ledger may be on.
+const (
+	schemaVersion = 1
+	oldestServer  = 130000
+)
+
+// usualSchema is the schema of the database in which a ledger is when its url does not
+// say otherwise with search_path.
+const usualSchema = "claimsheet"
+
+// Address is where a ledger is: a connection url, with what it needs to be used for a
+// ledger. It formats without user and password.
+type Address struct {
+	config *pgx.ConnConfig
+	schema string
+}
+
+// IsAddress reports whether a text is meant as the url of a PostgreSQL database, and not
+// as the path of a file.
+func IsAddress(text string) bool {
+	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
+}
+
+// plainName is a schema's name that needs no quotes.
+var plainName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
+
+// Parse reads a connection url. Its parameters are those of libpq, and those of the
+// server's session; search_path names the ledger's schema. The error quotes nothing of
+// the url.
+func Parse(url string) (Address, error) {
+	const hint = "Write postgres://USER:PASSWORD@HOST:PORT/DATABASE; docs/scale.md describes it."
+	unusable := func(format string, args ...any) error {
+		return problem.New("ledger-url", "the url of the ledger cannot be used: "+format, args...).Hinted(hint)
+	}
+	if !IsAddress(url) {
+		return Address{}, unusable("it does not begin with postgres://")
+	}
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return Address{}, unusable("it is not a connection url as libpq takes it")
+	}
+	a := Address{config, config.RuntimeParams["search_path"]}
+	if a.schema == "" {
+		a.schema = usualSchema
+	}
+	if !plainName.MatchString(a.schema) || strings.HasPrefix(a.schema, "pg_") {
+		return Address{}, unusable("search_path names the ledger's schema: lower-case letters, digits and _, and one schema only")
+	}
+	for name, value := range map[string]string{
+		"search_path": a.schema, "client_encoding": "UTF8", "timezone": "UTC", "standard_conforming_strings": "on",
+		"tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3", // the lock of a machine that is gone ends within a minute
+		"idle_in_transaction_session_timeout": "120s",
+	} {
+		config.RuntimeParams[name] = value
+	}
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "claimsheet"
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = 10 * time.Second
+	}
+	dialer := &net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
+	config.DialFunc = dialer.DialContext
+	config.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
+	config.StatementCacheCapacity = 512
+	return a, nil
+}
+
+// String names the ledger without the user and the password.
+func (a Address) String() string {
+	return fmt.Sprintf("postgres %s, database %s, schema %s", net.JoinHostPort(a.config.Host, strconv.Itoa(int(a.config.Port))), a.config.Database, a.schema)
+}
+
+// Beside begins the names of the files that a machine keeps for the ledger in a folder;
+// "" without a folder.
+func (a Address) Beside(folder string) string {
+	if folder == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(a.String()))
+	return filepath.Join(folder, "ledger-"+hex.EncodeToString(sum[:8]))
+}
+
+// pool are connections to the server, which only read or may write.
+func (a Address) pool(reads bool) *sql.DB {
+	config := a.config.Copy()
+	if reads {
+		config.RuntimeParams["default_transaction_read_only"] = "on"
+	}
+	db := sql.OpenDB(connector{config})
+	db.SetMaxIdleConns(8)
+	return db
+}
+
+// trouble reports that a ledger on a server cannot be used now.
+func (a Address) trouble(kind error, hint, format string, args ...any) error {
+	return ledger.Refuse(problem.At(problem.Where{File: a.String()}, "ledger-server", format, args...).Hinted("%s", hint), kind)
+}
+
+// unreachable reports that the server does not answer as it should.
+func (a Address) unreachable(err error) error {
+	return a.trouble(errors.Join(ledger.ErrStopped, err), "See that the server runs and can be reached from here, and that the user and the password in the url are right; claimsheet doctor shows more. Nothing was sent.",
+		"the ledger's server cannot be used: %v", problem.Cause(err))
+}
+
+// Open opens the ledger at an address for reading and writing, and makes its schema and
+// its tables when they are missing. folder is where this machine keeps its files for the
+// ledger, "" for nowhere.
+//
+// Until the ledger is closed, or its connection ends, no other process can open it for
+// writing: Open fails with ledger.ErrLocked, and names the process that has it.
+func Open(ctx context.Context, a Address, folder string) (*ledger.Ledger, error) {
+	db := a.pool(false)
+	db.SetMaxOpenConns(1)
+	conn, err := db.Conn(ctx)
+	if err == nil {
+		err = a.own(ctx, conn)
+	}
+	if err != nil {
+		if conn != nil {
+			_ = conn.Close()
+		}
+		_ = db.Close()
+		if _, ok := errors.AsType[problem.Problem](err); !ok {
+			err = a.unreachable(err)
+		}
+		return nil, err
+	}
+	readers := a.pool(true)
+	l, err := ledger.OnServer(ledger.Server{
+		Name: a.String(), Read: readers, Write: conn, Beside: a.Beside(folder),
+		NextStep: "nextval('steps_id_seq')", Numbered: numbered,
+		Compact: a.compact, Close: db.Close,
+	})
+	if err != nil {
+		return nil, a.unreachable(err)
+	}
+	return l, nil
+}
+
+// own makes a connection the only one that writes the ledger, and makes the ledger when
+// there is none.
+func (a Address) own(ctx context.Context, conn *sql.Conn) error {
+	if err := a.checkServer(ctx, conn); err != nil {
+		return err
+	}
+	namespace, there, err := a.namespace(ctx, conn)
+	if err == nil && !there {
+		if _, err = conn.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS `+a.schema); err == nil {
+			namespace, _, err = a.namespace(ctx, conn)
+		}
+	}
+	if answers(err, insufficientPrivilege) {
+		return a.trouble(nil, "Let an administrator create the schema "+a.schema+" and give this user CREATE and USAGE on it; docs/scale.md has the commands.",
+			"there is no ledger yet, and this user may not create its schema: %v", err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.lock(ctx, conn, namespace); err != nil {
+		return err
+	}
+	version, err := a.version(ctx, conn)
+	if err == nil && version == 0 {
+		_, err = conn.ExecContext(ctx, "START TRANSACTION;\n"+schema+"\nEND;")
+	}
+	if answers(err, insufficientPrivilege) {
+		return a.trouble(nil, "Give this user USAGE and CREATE on the schema "+a.schema+"; docs/scale.md has the commands.", "there is no ledger yet, and this user may not create its tables: %v", err)
+	}
+	if err != nil {
+		return err
+	}
+	return a.noteHolder(ctx, conn)
+}
+
+// insufficientPrivilege is PostgreSQL's code for it.
+const insufficientPrivilege = "42501"
+
+// checkServer refuses a server on which a ledger cannot be, and sees that commits are
+// durable.
+func (a Address) checkServer(ctx context.Context, conn *sql.Conn) error {
+	s, err := a.settings(ctx, conn)
+	switch {
+	case err != nil:
+		return err
+	case s.Version < oldestServer:
+		return a.trouble(nil, "Use a newer server.", "the server has version %s; %d or newer is expected", s.VersionName, oldestServer/10000)
+	case s.Encoding != "UTF8":
+		return a.trouble(nil, "Make a database with ENCODING 'UTF8'.", "the database has the encoding %s; UTF8 is expected", s.Encoding)
+	case s.Standby:
+		return a.trouble(nil, "Name the primary server in the url.", "the server is a standby, which cannot be written")
+	}
+	if s.SynchronousCommit != "on" && s.SynchronousCommit != "remote_apply" {
+		_, err = conn.ExecContext(ctx, `SET synchronous_commit = on`)
+	}
+	return err
+}
+
+// settings are what matters of a server, for checkServer and Inspect.
+type settings struct {
+	Version           int
+	VersionName       string
+	Encoding          string
+	Standby           bool
+	SynchronousCommit string
+	Fsync             string
+}
+
+func (a Address) settings(ctx context.Context, conn querier) (s settings, err error) {
+	err = conn.QueryRowContext(ctx, `SELECT CAST(current_setting('server_version_num') AS bigint), current_setting('server_version'), current_setting('server_encoding'),
+		pg_is_in_recovery(), current_setting('synchronous_commit'), current_setting('fsync')`).Scan(&s.Version, &s.VersionName, &s.Encoding, &s.Standby, &s.SynchronousCommit, &s.Fsync)
+	return s, err
+}
+
+// querier is a connection or a pool of them.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// namespace returns the number of the ledger's schema; ok is false when there is none.
+func (a Address) namespace(ctx context.Context, conn querier) (oid int64, ok bool, err error) {
+	err = conn.QueryRowContext(ctx, `SELECT CAST(oid AS bigint) FROM pg_namespace WHERE nspname = ?`, a.schema).Scan(&oid)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	return oid, err == nil, err
+}
+
+// version returns the version of the ledger; 0 when there is none.
+func (a Address) version(ctx context.Context, conn querier) (version int64, err error) {
+	var there, others bool
+	err = conn.QueryRowContext(ctx, `SELECT to_regclass(?) IS NOT NULL, EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = ?)`, a.schema+".ledger", a.schema).Scan(&there, &others)
+	switch {
+	case err != nil:
+		return 0, err
+	case !there && others:
+		return 0, a.trouble(ledger.ErrDamaged, "Name another schema with search_path in the url, or find out who has removed the table ledger.", "the schema %s has tables that are not a ledger's", a.schema)
+	case !there:
+		return 0, nil
+	}
+	if err = conn.QueryRowContext(ctx, `SELECT version FROM ledger`).Scan(&version); err != nil {
+		return 0, err
+	}
+	switch {
+	case version > schemaVersion:
+		return 0, ledger.Refuse(problem.At(problem.Where{File: a.String()}, "ledger-newer",
+			"the ledger has version %d, written by a newer Claimsheet; this one knows version %d", version, schemaVersion).Hinted("Use the newer Claimsheet."), nil)
+	case version < 1:
+		return 0, a.trouble(ledger.ErrDamaged, "Restore the database from a backup.", "the ledger has version %d; 1 to %d is expected", version, schemaVersion)
+	}
+	return version, nil
+}
+
+// lockClass is the first number of the advisory lock; the second is that of the schema.
+const lockClass = 0x434C414D
+
+// How long a lock that another process has is tried again: the server takes a moment to
+// see that a process is gone.
+const (
+	lockPatience = time.Second
+	lockPause    = 20 * time.Millisecond
+)
+
+// lock takes the lock of the ledger for the connection, until that ends.
+func (a Address) lock(ctx context.Context, conn *sql.Conn, namespace int64) error {
+	for began := time.Now(); ; time.Sleep(lockPause) {
+		var taken bool
+		err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_lock(CAST(? AS int), CAST(CAST(CAST(? AS bigint) AS bit(32)) AS int))`, int64(lockClass), namespace).Scan(&taken)
+		if err != nil || taken {
+			return err
+		}
+		if time.Since(began) > lockPatience {
+			return ledger.Refuse(problem.At(problem.Where{File: a.String()}, "ledger-locked", "another run holds the ledger%s", a.whoHolds(ctx, conn)).
+				Hinted("Wait until it has finished. If it hangs, stop that process: the lock ends with it."), ledger.ErrLocked)
+		}
+	}
+}
+
+// noteHolder notes that this process has the lock.
+func (a Address) noteHolder(ctx context.Context, conn *sql.Conn) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	_, err = conn.ExecContext(ctx, `DELETE FROM holder`)
+	if err == nil {
+		_, err = conn.ExecContext(ctx, `INSERT INTO holder (host, pid, started) VALUES (?, ?, ?)`, host, os.Getpid(), time.Now().Unix())
+	}
+	return err
+}
+
+// whoHolds is the holder in words, with a space before; "" when it is not known.
+func (a Address) whoHolds(ctx context.Context, conn querier) string {
+	var host string
+	var pid, started int64
+	if err := conn.QueryRowContext(ctx, `SELECT host, pid, started FROM holder`).Scan(&host, &pid, &started); err != nil {
+		return ""
+	}
+	return fmt.Sprintf(" (process %d on %s, since %s)", pid, host, time.Unix(started, 0).Local().Format(time.DateTime))
+}
+
+// numbered is ledger.Server.Numbered.
+func numbered(exec func(string, ...any) error) error {
+	for _, table := range []string{"environments", "names", "clients", "steps", "run_unchanged", "tracked"} {
+		if err := exec(`SELECT setval('` + table + `_id_seq', coalesce(max(id), 0) + 1, false) FROM ` + table); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compactPatience is how long compact waits for others to end what they read of a table.
+const compactPatience = "600s"
+
+// compact rewrites the tables without the rows that were removed or replaced. The
+// server's write-ahead log and its backups have them until they expire.
+func (a Address) compact(ctx context.Context) error {
+	db := a.pool(false)
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err = conn.ExecContext(ctx, `SET lock_timeout = '`+compactPatience+`'`); err != nil {
+		return err
+	}
+	for _, table := range []string{"clients", "steps", "history", "runs", "run_rows", "run_steps", "run_unchanged", "tracked"} {
+		if _, err := conn.ExecContext(ctx, `VACUUM (FULL, ANALYZE) `+table); err != nil {
+			return fmt.Errorf("the table %s could not be rewritten without the removed data: %w", table, err)
+		}
+	}
+	return nil
+}
+
+// OpenReadOnly opens the ledger at an address for reading; another process may write it
+// at the same time. It changes nothing; where there is no ledger it gives an empty one.
+// folder is as in Open.
+func OpenReadOnly(ctx context.Context, a Address, folder string) (*ledger.Ledger, error) {
+	readers := a.pool(true)
+	there, err := a.readable(ctx, readers)
+	if err != nil || !there {
+		_ = readers.Close()
+		if err == nil {
+			return ledger.Empty(a.Beside(folder))
+		}
+		if _, ok := errors.AsType[problem.Problem](err); !ok {
+			err = a.unreachable(err)
+		}
+		return nil, err
+	}
+	l, err := ledger.OnServer(ledger.Server{Name: a.String(), Read: readers, Beside: a.Beside(folder), Close: func() error { return nil }})
+	if err != nil {
+		return nil, a.unreachable(err)
+	}
+	return l, nil
+}
+
+// readable reports whether there is a ledger.
+func (a Address) readable(ctx context.Context, db querier) (bool, error) {
+	if _, there, err := a.namespace(ctx, db); err != nil || !there {
+		return false, err
+	}
+	version, err := a.version(ctx, db)
+	if answers(err, insufficientPrivilege) {
+		return false, a.trouble(nil, "Give this user USAGE on the schema "+a.schema+" and SELECT on its tables; docs/scale.md has the commands.", "this user may not read the ledger: %v", err)
+	}
+	return version > 0, err
+}
+
+// Exists reports whether there is a ledger at an address.
+func Exists(ctx context.Context, a Address) (bool, error) {
+	db := a.pool(true)
+	there, err := a.readable(ctx, db)
+	if err = errors.Join(err, db.Close()); err != nil {
+		if _, ok := errors.AsType[problem.Problem](err); !ok {
+			err = a.unreachable(err)
+		}
+	}
+	return there, err
+}

@@ -1,0 +1,101 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"claimsheet/mapping/problem"
+)
+
+// Server is a database server that keeps a ledger in place of a file: what the ledger
+// needs of it beside the statements, which are the same for both. Package postgres has
+// the only one.
+//
+// Its driver takes the statements in the words of SQLite. It converts the arguments
+// itself (driver.NamedValueChecker): for one with the method Text or Texts it stores
+// what that returns. A truth is 0 or 1, and a row that is read has int64, string, []byte
+// and nil only. Statements of one connection may overlap.
+type Server struct {
+	Name string  // of the ledger, without secrets; Path returns it
+	Read *sql.DB // connections that only read
+	// Write is the connection that writes; nil when the ledger is only read. The server
+	// lets no other process write while this connection is open. It is never replaced:
+	// when it breaks, the ledger stops.
+	Write *sql.Conn
+	// Beside begins the names of the files that this machine keeps for the ledger; "" for
+	// none. See Behind.
+	Beside string
+	// NextStep is the expression for the number of the next row of steps.
+	NextStep string
+	// Numbered makes the numbers of new rows higher than those in the tables. It is called
+	// in the transaction that has stored rows with their numbers.
+	Numbered func(exec func(text string, args ...any) error) error
+	// Compact removes from the server's files what was removed from the tables.
+	Compact func(context.Context) error
+	// Close is called once, when nothing uses the connections any more.
+	Close func() error
+}
+
+// OnServer opens a ledger that a server keeps, with all its tables. The ledger closes
+// the connections, also when OnServer fails.
+func OnServer(s Server) (*Ledger, error) {
+	readers, err := openReaders(s.Read)
+	if err != nil {
+		return nil, errors.Join(err, s.end())
+	}
+	l := &Ledger{read: s.Read, readers: readers, path: s.Name, rows: rowReader{newNames(s.Read), s.Name}, server: &s}
+	if s.Beside != "" {
+		l.counted = readCount(s.Beside)
+	}
+	if s.Write == nil {
+		return l, nil
+	}
+	tx, err := prepare(context.Background(), s.Write, s.Name, &s)
+	if err != nil {
+		return nil, errors.Join(err, readers.close(), s.end())
+	}
+	l.write = &writer{tx: tx, server: &s, queue: make(chan job, queueLength), ended: make(chan struct{}), count: eventCount{path: s.Beside, last: l.counted}}
+	go l.write.work()
+	return l, nil
+}
+
+// end closes the connections.
+func (s *Server) end() error {
+	err := s.Read.Close()
+	if s.Write != nil {
+		err = errors.Join(err, s.Write.Close())
+	}
+	return errors.Join(err, s.Close())
+}
+
+// Empty is an empty ledger that is only read, for a place that has none yet. beside is
+// as in Server.
+func Empty(beside string) (*Ledger, error) {
+	l, err := openEmpty()
+	if err == nil && beside != "" {
+		l.counted = readCount(beside)
+	}
+	return l, err
+}
+
+// Refuse is the error of a ledger that cannot be used: a problem with a hint that also
+// wraps kind, one of the errors of this package.
+func Refuse(p problem.Problem, kind error) error { return refusal{p, kind} }
+
+// Check reads the whole ledger and returns ErrDamaged when it is not sound: every row
+// with its checksum, and that each step follows from its events. Another process may
+// write the ledger meanwhile. It does not look at the structure of a file; the function
+// Check does.
+func (l *Ledger) Check(ctx context.Context, progress Progress) error {
+	err := snapshot(ctx, l.read, func(tx querier) error {
+		if err := checkRecords(ctx, tx, l.rows, progress); err != nil {
+			return err
+		}
+		return checkTracked(ctx, tx, l.path)
+	})
+	if err != nil && !errors.As(err, new(refusal)) {
+		err = problem.At(problem.Where{File: l.path}, "ledger-server", "the ledger cannot be read: %v", problem.Cause(err)).Hinted("See that the server answers, and run again.")
+	}
+	return err
+}
