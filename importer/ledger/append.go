@@ -185,27 +185,48 @@ func (t *transaction) addStep(r *row) (isNew bool, err error) {
 		return false, err
 	}
 	name := []any{client.client, mapping, r.Step, client.environment, code(kinds, r.kind)}
-	var added record
-	ok := false
+	var id int64
 	if r.id == 0 && r.attempts == 1 && r.isPlainIntent() {
 		boot, err1 := t.name(r.last.boot)
 		run, err2 := t.name(r.last.run)
 		if err := errors.Join(err1, err2); err != nil {
 			return false, err
 		}
-		added, ok, err = t.addIntent.first(append(name, r.last.event, r.last.at, boot, r.last.uptime, run, blob(r.request), asDigest(r.digest), r.sum())...)
+		id, isNew, err = t.insert(t.addIntent, append(name, r.last.event, r.last.at, boot, r.last.uptime, run, blob(r.request), asDigest(r.digest), r.sum())...)
 	} else {
 		facts, err1 := t.facts(*r)
 		if err1 != nil {
 			return false, err1
 		}
-		added, ok, err = t.addRow.first(append(append(name, facts...), blob(r.request), asDigest(r.digest), number(r.id))...)
+		id, isNew, err = t.insert(t.addRow, append(append(name, facts...), blob(r.request), asDigest(r.digest), number(r.id))...)
 	}
-	if err != nil || !ok {
-		return false, err
+	if isNew {
+		r.id = id
 	}
-	r.id = added.number()
-	return true, added.err
+	return isNew, err
+}
+
+// insert executes a statement that inserts a row, and returns the row's number; isNew is
+// false when the row is there already. On a server the statement returns the number. For a
+// file it does not: that would cost a tenth of a step's processor time.
+func (t *transaction) insert(s *statement, values ...any) (id int64, isNew bool, err error) {
+	if t.server != nil {
+		added, ok, err := s.first(values...)
+		if !ok || err != nil {
+			return 0, false, err
+		}
+		return added.number(), true, added.err
+	}
+	result, err := s.exec(values...)
+	if err != nil {
+		return 0, false, err
+	}
+	n, err := result.RowsAffected()
+	if err != nil || n == 0 {
+		return 0, false, err
+	}
+	id, err = result.LastInsertId()
+	return id, true, err
 }
 
 // changeRow stores what an event may have changed of a row.

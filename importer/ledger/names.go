@@ -136,11 +136,7 @@ func (t *transaction) client(key ClientKey) (clientNumber, error) {
 	if n.environment, err = t.environment(key.Environment); err != nil {
 		return n, err
 	}
-	added, _, err := t.addClient.first(n.environment, key.Client, key.Space)
-	if n.client = added.number(); err == nil {
-		err = added.err
-	}
-	if err == nil {
+	if n.client, _, err = t.insert(t.addClient, n.environment, key.Client, key.Space); err == nil {
 		t.interned.keep(key, n)
 	}
 	return n, err

@@ -419,9 +419,9 @@ type transaction struct {
 
 // prepare prepares the statements of a connection. server is nil for a file.
 func prepare(ctx context.Context, conn *sql.Conn, path string, server *Server) (*transaction, error) {
-	begin, lock, nextID := `BEGIN IMMEDIATE`, ``, `?`
+	begin, lock, nextID, number := `BEGIN IMMEDIATE`, ``, `?`, ``
 	if server != nil {
-		begin, lock, nextID = `BEGIN`, ` FOR UPDATE`, `coalesce(CAST(? AS BIGINT), `+server.NextStep+`)`
+		begin, lock, nextID, number = `BEGIN`, ` FOR UPDATE`, `coalesce(CAST(? AS BIGINT), `+server.NextStep+`)`, ` RETURNING id` // see insert
 	}
 	t := &transaction{conn: conn, server: server, path: path, open: map[StepID]row{}}
 	t.forgetNumbers()
@@ -436,13 +436,13 @@ func prepare(ctx context.Context, conn *sql.Conn, path string, server *Server) (
 		{&t.getCounter, `SELECT event FROM counter` + lock},
 		{&t.setCounter, `UPDATE counter SET event = ?`},
 		{&t.getClient, `SELECT c.id, c.environment FROM clients c WHERE ` + ofClient},
-		{&t.addClient, `INSERT INTO clients (environment, client, space) VALUES (?, ?, ?) RETURNING id`},
+		{&t.addClient, `INSERT INTO clients (environment, client, space) VALUES (?, ?, ?)` + number},
 		{&t.getStep, stepsOf + `WHERE s.client = ? AND s.mapping = ? AND s.step = ?`},
 		{&t.addRow, `INSERT INTO steps (client, mapping, step, environment, kind, ` + factColumns + `, request, digest, id)
-			VALUES (` + params(29) + `, ` + nextID + `) ON CONFLICT (client, mapping, step) DO NOTHING RETURNING id`},
+			VALUES (` + params(29) + `, ` + nextID + `) ON CONFLICT (client, mapping, step) DO NOTHING` + number},
 		{&t.addIntent, `INSERT INTO steps (client, mapping, step, environment, kind, event, at, boot, uptime, run, request, digest, sum,
 				state, attempts, history, inherited, shared, sent_event, sent_at, sent_boot, sent_uptime, sent_run, via, status, reason, remote_id, url)
-			VALUES (` + params(13) + `, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', '') ON CONFLICT (client, mapping, step) DO NOTHING RETURNING id`},
+			VALUES (` + params(13) + `, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', '') ON CONFLICT (client, mapping, step) DO NOTHING` + number},
 		{&t.setOutcome, `UPDATE steps SET sent_event = event, sent_at = at, sent_boot = boot, sent_uptime = uptime, sent_run = run,
 			(state, inherited, event, at, boot, uptime, run, via, status, reason, response, remote_id, url, sum) = (` + params(14) + `) WHERE id = ?`},
 		{&t.setStep, `UPDATE steps SET (` + factColumns + `, request, digest) = (` + params(24) + `) WHERE id = ?`},
