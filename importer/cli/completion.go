@@ -136,7 +136,7 @@ func (p *program) offerValues(c *cli.Context, prefix string, f cli.Flag) {
 	switch item.Term[strings.LastIndexByte(item.Term, ' ')+1:] {
 	case "ENVIRONMENT":
 		offerEach(c, prefix, p.where(c).EnvironmentNames())
-	case "FILE", "FOLDER":
+	case "FILE", "FOLDER", "LEDGER":
 		offerFiles(c)
 	}
 }

@@ -66,18 +66,23 @@ func TestLedgerInDatabase(t *testing.T) {
 	expect(t, printed, "schema version 1")
 
 	// To a file, into another database, and on from there.
-	s.must(0, "ledger", "copy", s.path("copy.db"))
-	expect(t, s.must(2, "ledger", "copy", s.path("copy.db")), "there is a file")
+	s.must(0, "ledger", "copy", "--to", s.path("copy.db"))
+	expect(t, s.must(2, "ledger", "copy", "--to", s.path("copy.db")), "there is a file")
 	url := filepath.Join(t.TempDir(), "url")
 	write(t, url, pgtest.Shared(t).URL())
-	expect(t, s.must(0, "ledger", "copy", "--from", s.path("copy.db"), "file:"+url), "were counted, compared with the original")
-	expect(t, s.must(2, "ledger", "copy", "--from", s.path("copy.db"), "file:"+url), "not empty")
+	expect(t, s.must(0, "ledger", "copy", "--from", s.path("copy.db"), "--to", "file:"+url), "were counted, compared with the original")
+	expect(t, s.must(2, "ledger", "copy", "--from", s.path("copy.db"), "--to", "file:"+url), "not empty")
 	s.environment("ledger: file:" + url)
 	if posts := s.mustRun(0).posts(); len(posts) > 0 {
 		t.Errorf("with the copy the run sends %v", posts)
 	}
-	s.must(0, "history", "--yes", "--forget", "c2@example.com")
+	kept, err := os.ReadDir(s.path(".claimsheet/inputs"))
+	must(t, err)
+	expect(t, s.must(0, "history", "--yes", "--forget", "c2@example.com"), "another ledger has its copies there too")
 	s.must(0, "history", "--purge", "--older-than", "1d", "--yes")
+	if after, err := os.ReadDir(s.path(".claimsheet/inputs")); err != nil || len(after) != len(kept) {
+		t.Errorf("of %d copies of sheets, which may be the other database's, %d are left, %v", len(kept), len(after), err)
+	}
 	for _, text := range []string{"canary-password", "search_path", "postgres@"} {
 		s.searchFor(printed, text)
 	}
@@ -163,6 +168,34 @@ func TestKilledInDatabase(t *testing.T) {
 		}
 		h.checkLeftOver()
 		killed += h.killed
+	}
+}
+
+// TestLedgerElsewhere: a run that finds no ledger where it looks, in a state folder that
+// belongs to a ledger in another place, creates nothing, and neither does its dry run
+// promise to.
+func TestLedgerElsewhere(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	database := func() string { return "ledger: " + fmt.Sprintf("%q", server.URL()) }
+	for name, moved := range map[string][2]string{
+		"from a file to a database":    {"", database()},
+		"from a database to a file":    {database(), ""},
+		"from one database to another": {database(), database()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, stepThree, leads(2))
+			s.environment(moved[0])
+			s.mustRun(0)
+			s.environment(moved[1])
+			for _, flags := range [][]string{{"--dry-run"}, nil} {
+				refused := s.run(flags...)
+				if refused.code != 3 || len(refused.posts()) > 0 {
+					t.Errorf("%v: exit code %d, sent %v", flags, refused.code, refused.posts())
+				}
+				expect(t, refused.err, "belongs to a ledger in another place", "--new-ledger")
+			}
+		})
 	}
 }
 

@@ -281,13 +281,13 @@ func TestLedgerCheckFindsDamage(t *testing.T) {
 		must(t, os.Remove(path))
 		command = append(command, place...)
 		if command[1] == "copy" {
-			command = append(command, s.path("copy.db"))
+			command = append(command, "--to", s.path("copy.db"))
 		}
 		if code, out, said := s.claimsheet(command...); code != 3 || !strings.Contains(said, "[ledger-missing]") || strings.Contains(out+said, "nothing was ever run") {
 			t.Errorf("%q without a ledger: exit code %d\n%s%s", command, code, out, said)
 		}
 	}
-	for _, words := range [][]string{{"mend"}, {"check", "x.db"}, {"prune", "now"}, {"copy"}, {"copy", "a.db", "b.db"}} {
+	for _, words := range [][]string{{"mend"}, {"check", "x.db"}, {"prune", "now"}, {"copy"}, {"copy", "a.db"}, {"copy", "--to", "a.db", "b.db"}} {
 		if code, said := s.ledgerUsage(words...); code != 2 {
 			t.Errorf("%q: exit code %d\n%s", words, code, said)
 		}

@@ -76,6 +76,7 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	fmt.Fprintf(p.Out, "  requests and answers       %d\n", done.Bodies)
 	fmt.Fprintf(p.Out, "  redirect urls              %d\n", done.URLs)
 	fmt.Fprintf(p.Out, "  emergency files            %d\n", taken.files)
+	p.printStayed(inputs)
 	if done.Unsettled > 0 {
 		fmt.Fprintf(p.Out, "%s and kept, because an answer may have an id; decide with %s, then purge again\n",
 			stepsAre(done.Unsettled, "uncertain"), l.command("settle"))
@@ -129,7 +130,7 @@ func (l *ledgerSession) removeReplayed(ctx context.Context, which func(run ledge
 		r, ours := byID[run]
 		return ours && which(r, at)
 	})
-	return removed{files, bytes}, err
+	return removed{files: files, bytes: bytes}, err
 }
 
 // forget erases one client.
@@ -187,6 +188,7 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	p.object = historyJSON{Environment: l.session.Env.Name, Forgotten: &forgottenJSON{steps, rows, inputs.files, inputs.bytes, taken.files, append([]string{}, ids...)}}
 	fmt.Fprintf(p.Out, "erased: steps: %d, rows of runs: %d, kept copies of sheets: %d (%d bytes), emergency files: %d\n",
 		steps, rows, inputs.files, inputs.bytes, taken.files)
+	p.printStayed(inputs)
 	for _, run := range damaged {
 		fmt.Fprintf(p.Out, "The list of the unchanged rows of run %s was damaged. The client may have been in it, so it was removed; no step was.\n", run)
 	}
@@ -250,8 +252,16 @@ func (p *program) printLeft(ids []string, runs []ledger.Run) {
 
 // removed counts files.
 type removed struct {
-	files int
-	bytes int64
+	files  int
+	bytes  int64
+	stayed string // the folder whose files stayed, because another ledger may need them; "" for none
+}
+
+// printStayed says which files a person has to look at.
+func (p *program) printStayed(r removed) {
+	if r.stayed != "" {
+		fmt.Fprintf(p.Out, "Kept copies of sheets stay in %s: another ledger has its copies there too. Remove by hand those that are no longer needed.\n", r.stayed)
+	}
 }
 
 func (r *removed) file(path string) error {
@@ -296,7 +306,8 @@ func (l *ledgerSession) namesOfInputs(ctx context.Context) (map[string]bool, err
 const minOrphanAge = time.Hour
 
 // removeUnused removes the copies that runs had and no run has any more, and copies
-// older than before that no run ever had: a run, or a purge, was killed.
+// older than before that no run ever had: a run, or a purge, was killed. It removes nothing
+// where the state folder has another ledger too: a copy may be of its runs.
 func (k keptInputs) removeUnused(ctx context.Context, before time.Time) (removed, error) {
 	var gone removed
 	still, err := k.session.namesOfInputs(ctx)
@@ -304,6 +315,14 @@ func (k keptInputs) removeUnused(ctx context.Context, before time.Time) (removed
 		return gone, err
 	}
 	folder := statefolder.Inputs(k.session.session.State)
+	shared, err := k.session.place.sharesFolder()
+	if err != nil {
+		return gone, err
+	}
+	if shared {
+		gone.stayed = folder
+		return gone, nil
+	}
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return gone, nil

@@ -33,36 +33,28 @@ Examples:
 
     claimsheet ledger prune -e uat --dry-run`
 
-const ledgerCopyHelp = `Writes a copy of the ledger to a new file, TO, also while a run works: the copy is as the ledger was at one moment. It is read as a whole
-before it gets its name, and a file that is there is never replaced. Beside it stands TO.sum. To put it back, copy the two files over
+const ledgerCopyHelp = `Writes a copy of the ledger to a new file, also while a run works: the copy is as the ledger was at one moment. It is read as a whole
+before it gets its name, and a file that is there is never replaced. Beside it stands a file that ends in .sum. To put it back, copy the two files over
 ledger.db and ledger.db.sum while no run is active. Leave ledger.db.count as it is: it shows the next run that the ledger is older than what
 was done. What was done since the copy is in the results workbooks; give them to claimsheet rerun before the next run.
 It has personal data and redirect urls; claimsheet history --purge and --forget do not reach it.
-TO may also be a PostgreSQL database without a ledger: its url without a password, or a reference to the url, env:NAME, file:PATH or cmd:PROGRAM ARG….
+--to may also name a PostgreSQL database without a ledger: its url without a password, or a reference to the url, env:NAME, file:PATH or cmd:PROGRAM ARG….
 Then, and when the ledger is in a database, everything is copied row by row; the rows are counted and compared with the original before the copy
 is kept. To move a ledger, copy it while no run is active, name the new place in the environments file (ledger), and move the old one away.
 
 Examples:
 
-    claimsheet ledger copy -e uat /backup/ledger-monday.db
-    claimsheet ledger copy -e uat env:LEDGER_URL
-    claimsheet ledger copy -e uat --from env:LEDGER_URL /backup/ledger.db`
+    claimsheet ledger copy -e uat --to /backup/ledger-monday.db
+    claimsheet ledger copy -e uat --to env:LEDGER_URL
+    claimsheet ledger copy -e uat --from env:LEDGER_URL --to ledger-copy.db`
 
 func (p *program) ledgerCommand() *cli.Command {
-	sub := func(name, argument, usage, help string, flags []cli.Flag, do func(*cli.Context) error) *cli.Command {
-		var complete cli.BashCompleteFunc
-		if argument != "" {
-			complete = offerFiles
-		}
+	sub := func(name, usage, help string, flags []cli.Flag, do func(*cli.Context) error) *cli.Command {
 		return &cli.Command{
-			Name: name, BashComplete: complete, Usage: usage, UsageText: strings.TrimSpace("claimsheet ledger " + name + " [options] " + argument), Description: help, Flags: append(flags, jsonFlag()),
+			Name: name, Usage: usage, UsageText: "claimsheet ledger " + name + " [options]", Description: help, Flags: append(flags, jsonFlag()),
 			Action: func(c *cli.Context) error {
-				more := problem.New("usage", "claimsheet ledger %s takes no argument", name)
-				if argument != "" {
-					more = problem.New("usage", "claimsheet ledger %s takes one argument, %s; %d are given", name, argument, c.NArg())
-				}
-				if (argument == "") != (c.NArg() == 0) || c.NArg() > 1 {
-					return more.Hinted("claimsheet ledger %s --help lists the flags", name)
+				if c.NArg() > 0 {
+					return problem.New("usage", "claimsheet ledger %s takes no argument", name).Hinted("claimsheet ledger %s --help lists the flags", name)
 				}
 				return do(c)
 			},
@@ -71,16 +63,18 @@ func (p *program) ledgerCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "ledger",
 		Usage:       "check: read the whole ledger; prune: drop the rows of old runs; copy: back it up",
-		UsageText:   "claimsheet ledger check [options]\nclaimsheet ledger prune [options]\nclaimsheet ledger copy [options] TO",
+		UsageText:   "claimsheet ledger check [options]\nclaimsheet ledger prune [options]\nclaimsheet ledger copy [options] --to LEDGER",
 		Description: "Examples:\n\n    claimsheet ledger check -e uat",
 		Subcommands: []*cli.Command{
-			sub("check", "", "read the whole ledger and say whether it is sound", ledgerCheckHelp, ledgerFlags(),
+			sub("check", "read the whole ledger and say whether it is sound", ledgerCheckHelp, ledgerFlags(),
 				func(c *cli.Context) error { return p.checkLedger(c) }),
-			sub("prune", "", "drop the rows of old runs", ledgerPruneHelp,
+			sub("prune", "drop the rows of old runs", ledgerPruneHelp,
 				append(ledgerFlags(), switchFlag("dry-run", "show what would be dropped; nothing is changed")),
 				func(c *cli.Context) error { return p.pruneLedger(c) }),
-			sub("copy", "TO", "write a copy of the ledger to a new file or database, also while a run works", ledgerCopyHelp,
-				append(ledgerFlags(), textFlag("from", "", "the `LEDGER` to copy, a file or a database as TO; default: that of the environment")),
+			sub("copy", "write a copy of the ledger to a new file or database, also while a run works", ledgerCopyHelp,
+				append(ledgerFlags(),
+					textFlag("to", "", "the new `LEDGER`: a file that is not there yet, or a database without one"),
+					textFlag("from", "", "the `LEDGER` to copy, a file or a database; default: that of the environment")),
 				func(c *cli.Context) error { return p.copyLedger(c) }),
 		},
 		Action: func(c *cli.Context) error {
@@ -95,6 +89,10 @@ func (p *program) ledgerCommand() *cli.Command {
 // copyLedger copies the ledger of an environment to a new file. A ledger that has lost
 // records is not copied: its copy would take the place of better ones.
 func (p *program) copyLedger(c *cli.Context) error {
+	to := c.String("to")
+	if to == "" {
+		return problem.New("usage", "claimsheet ledger copy needs --to, the new ledger").Hinted("claimsheet ledger copy --to ledger-copy.db")
+	}
 	l, err := p.ledgerToCopy(c)
 	defer l.close()
 	if err != nil {
@@ -107,7 +105,6 @@ func (p *program) copyLedger(c *cli.Context) error {
 	if err := l.checkWhole(); err != nil {
 		return err
 	}
-	to := c.Args().First()
 	if isDatabase(to) || l.place.server != nil {
 		return p.transferLedger(c.Context, l, to)
 	}
@@ -162,7 +159,7 @@ func (p *program) transferLedger(ctx context.Context, l *ledgerSession, to strin
 	name := to
 	if isDatabase(to) {
 		var place ledgerPlace
-		if place, err = place.at(ctx, "TO", to); err != nil {
+		if place, err = place.at(ctx, "--to", to); err != nil {
 			return err
 		}
 		name = place.String()
@@ -383,6 +380,7 @@ func (p *program) printPruned(l *ledgerSession, old []ledger.OldRun, rows map[st
 	default:
 		fmt.Fprintf(p.Out, "%d rows of %d runs were dropped, no step; the ledger is %d bytes smaller; kept copies of sheets removed: %d (%d bytes).\n",
 			all, dropped, done.bytes, done.inputs.files, done.inputs.bytes)
+		p.printStayed(done.inputs)
 	}
 }
 

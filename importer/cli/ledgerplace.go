@@ -6,6 +6,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
+	"path/filepath"
+	"slices"
 
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/load"
@@ -107,13 +110,31 @@ func (p ledgerPlace) openReadOnly(ctx context.Context) (*ledger.Ledger, error) {
 // exists reports whether there is a ledger. missing says that there is none and was one.
 func (p ledgerPlace) exists(ctx context.Context) (there, missing bool, err error) {
 	if p.server != nil {
+		missing = ledger.Missing(p.server.Beside(p.folder)) // first: another command may make the first ledger meanwhile
 		there, err = postgres.Exists(ctx, *p.server)
-		return there, err == nil && !there && ledger.Missing(p.server.Beside(p.folder)), err
+		return there, err == nil && !there && missing, err
 	}
 	if _, err := os.Lstat(p.file()); !errors.Is(err, fs.ErrNotExist) {
 		return true, false, nil
 	}
 	return false, ledger.Missing(p.file()), nil
+}
+
+// sharesFolder reports whether the state folder belongs to another ledger too: a file
+// and a database, or several databases, when environments have ledgers of their own.
+func (p ledgerPlace) sharesFolder() (bool, error) {
+	files, err := os.ReadDir(p.folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	file, own := filepath.Base(statefolder.Ledger(p.folder)), ""
+	if p.server != nil {
+		own = filepath.Base(p.server.Beside(p.folder)) + ".count"
+	}
+	return slices.ContainsFunc(files, func(f os.DirEntry) bool {
+		isDatabase, _ := path.Match("ledger-*.count", f.Name())
+		return isDatabase && f.Name() != own || f.Name() == file && p.server != nil
+	}), err
 }
 
 // check reads the whole ledger.

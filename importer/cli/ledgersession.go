@@ -103,15 +103,23 @@ func (l *ledgerSession) openReadOnly() (err error) {
 	return nil
 }
 
-// checkThere refuses a ledger that is gone. A new one may take its place when the user
-// says so, and when the command takes ids from results workbooks, because it asks
+// checkThere refuses a ledger that is gone, and one that is not there yet while the state
+// folder belongs to another. A new one may take its place when the user says so, and when the command takes ids from results workbooks, because it asks
 // before it does so.
 func (l *ledgerSession) checkThere() error {
 	if l.acceptOlder || l.fromWorkbooks() {
 		return nil
 	}
-	_, err := l.exists()
-	return err
+	there, err := l.exists()
+	if err != nil || there || l.session.Env.Sandbox {
+		return err
+	}
+	if shared, err := l.place.sharesFolder(); err != nil || !shared {
+		return err
+	}
+	return &incomplete{problem.At(problem.Where{File: l.path()}, "ledger-missing",
+		"there is no ledger here yet, and the state folder belongs to a ledger in another place: if that is this environment's, everything would be created again").
+		Hinted("see that ledger in the environments file, or --ledger, names the right place; to move a ledger: claimsheet ledger copy; if nothing was ever run in this environment, give --new-ledger once")}
 }
 
 // fromWorkbooks reports whether the command takes ids from results workbooks.

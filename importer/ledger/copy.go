@@ -141,7 +141,7 @@ func removeLeft(folder string) {
 		if !entry.IsDir() || !strings.HasPrefix(entry.Name(), copyFolder) || !untouched(left, time.Hour) {
 			continue
 		}
-		for _, suffix := range append(copied[:], "-journal") {
+		for _, suffix := range append(copied[:], "-journal", "-wal", "-shm", ".count") {
 			_ = os.Remove(filepath.Join(left, "ledger.db"+suffix))
 		}
 		_ = os.Remove(left) // stays when something else is in it

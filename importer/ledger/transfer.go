@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -44,7 +43,7 @@ var tables = [...]table{
 type Transferred struct {
 	Events int64            // the number of the newest event
 	Tables map[string]int64 // how many rows each table has
-	Digest string           // the SHA-256 of all rows, in hex
+	Digest string           // of all rows, made of the SHA-256 of each, in hex
 }
 
 // Transfer copies everything from one ledger into another, which must be empty and open
@@ -85,12 +84,12 @@ func (t *transaction) takeAll(ctx context.Context, source querier, done *Transfe
 	if err != nil {
 		return err
 	}
-	written := sha256.New()
+	var written, read rowsSum
 	done.Tables = map[string]int64{}
 	for i, table := range tables {
 		progress.report("copying "+table.name, int64(i), Uncounted)
 		insert := `INSERT INTO ` + table.name + ` (` + table.columns + `) VALUES (` + params(strings.Count(table.columns, ",")+1) + `)`
-		done.Tables[table.name], err = table.each(ctx, source, written, func(values []any) error { return t.exec(insert, values...) })
+		done.Tables[table.name], err = table.each(ctx, source, &written, func(values []any) error { return t.exec(insert, values...) })
 		if err != nil {
 			return err
 		}
@@ -100,10 +99,9 @@ func (t *transaction) takeAll(ctx context.Context, source querier, done *Transfe
 			return err
 		}
 	}
-	read := sha256.New()
 	for _, table := range tables {
 		progress.report("comparing "+table.name, 0, Uncounted)
-		n, err := table.each(ctx, t.conn, read, nil)
+		n, err := table.each(ctx, t.conn, &read, nil)
 		if err != nil {
 			return err
 		}
@@ -111,13 +109,13 @@ func (t *transaction) takeAll(ctx context.Context, source querier, done *Transfe
 			return fmt.Errorf("%d rows of %s were copied, and %d are there", done.Tables[table.name], table.name, n)
 		}
 	}
-	if !bytes.Equal(read.Sum(nil), written.Sum(nil)) {
+	if read != written {
 		return errors.New("what was copied is not what was read")
 	}
-	done.Digest = fmt.Sprintf("%x", read.Sum(nil))
+	done.Digest = fmt.Sprintf("%x", read)
 	t.forgetNumbers()
 	t.event, t.unnoted = done.Events, true
-	return nil
+	return t.conn.QueryRowContext(ctx, someShared).Scan(&t.sharing)
 }
 
 // isEmpty reports whether no table has a row.
@@ -133,9 +131,19 @@ func (t *transaction) isEmpty(ctx context.Context) (empty bool, err error) {
 // rowsAtOnce is how many rows of a table are read by one query.
 const rowsAtOnce = 1000
 
-// each calls do, unless it is nil, with every row in the order of the key, and writes
+// rowsSum is the sum of rows in any order, because two databases may order texts
+// differently: the SHA-256 of each, combined by exclusive or. No two rows are the same.
+type rowsSum [sha256.Size]byte
+
+func (s *rowsSum) add(row hash.Hash) {
+	for i, b := range row.Sum(nil) {
+		s[i] ^= b
+	}
+}
+
+// each calls do, unless it is nil, with every row in the order of the key, and adds
 // them to sum. It returns how many there are.
-func (tb table) each(ctx context.Context, db querier, sum hash.Hash, do func(values []any) error) (n int64, err error) {
+func (tb table) each(ctx context.Context, db querier, sum *rowsSum, do func(values []any) error) (n int64, err error) {
 	keys := strings.Split(tb.key, ", ")
 	columns := strings.Fields(strings.ReplaceAll(tb.columns, ",", " "))
 	after, last := "", []any(nil)
@@ -146,13 +154,15 @@ func (tb table) each(ctx context.Context, db querier, sum hash.Hash, do func(val
 			return n, err
 		}
 		for _, values := range rows {
-			fmt.Fprint(sum, tb.name)
+			row := sha256.New()
+			fmt.Fprint(row, tb.name)
 			for i, v := range values {
 				if values[i], err = tb.canonical(columns[i], v); err != nil {
 					return n, err
 				}
-				note(sum, values[i])
+				note(row, values[i])
 			}
+			sum.add(row)
 			if do != nil {
 				if err := do(values); err != nil {
 					return n, err

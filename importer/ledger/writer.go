@@ -421,7 +421,7 @@ type transaction struct {
 func prepare(ctx context.Context, conn *sql.Conn, path string, server *Server) (*transaction, error) {
 	begin, lock, nextID, number := `BEGIN IMMEDIATE`, ``, `?`, ``
 	if server != nil {
-		begin, lock, nextID, number = `BEGIN`, ` FOR UPDATE`, `coalesce(CAST(? AS BIGINT), `+server.NextStep+`)`, ` RETURNING id` // see insert
+		begin, lock, nextID, number = `BEGIN ISOLATION LEVEL READ COMMITTED`, ` FOR UPDATE`, `coalesce(CAST(? AS BIGINT), `+server.NextStep+`)`, ` RETURNING id` // see insert
 	}
 	t := &transaction{conn: conn, server: server, path: path, open: map[StepID]row{}}
 	t.forgetNumbers()
@@ -461,14 +461,16 @@ func prepare(ctx context.Context, conn *sql.Conn, path string, server *Server) (
 		}
 		t.statements = append(t.statements, *s.to)
 	}
-	err := conn.QueryRowContext(ctx, `SELECT event, intents, EXISTS (SELECT 1 FROM steps INDEXED BY steps_shared WHERE shared = 1) FROM counter`).Scan(
-		&t.counted, &t.unnoted, &t.sharing)
+	err := conn.QueryRowContext(ctx, `SELECT event, intents, (`+someShared+`) FROM counter`).Scan(&t.counted, &t.unnoted, &t.sharing)
 	t.event = t.counted
 	if err != nil {
 		return nil, errors.Join(err, t.close())
 	}
 	return t, nil
 }
+
+// someShared is whether any steps share an id.
+const someShared = `SELECT EXISTS (SELECT 1 FROM steps INDEXED BY steps_shared WHERE shared = 1)`
 
 // params are n parameters of a statement.
 func params(n int) string { return strings.Repeat("?, ", n-1) + "?" }
@@ -485,6 +487,10 @@ func (t *transaction) begin() error {
 	}
 	if err != nil {
 		return err
+	}
+	if t.event != t.counted && t.server != nil {
+		return problem.At(problem.Where{File: t.path}, "ledger-server", "another process has written the ledger, though this one holds its lock").
+			Hinted("Connect to the server itself, or to a pooler in session mode: the lock belongs to the session.")
 	}
 	if t.event != t.counted { // another process has written, without the lock
 		t.forgetNumbers()

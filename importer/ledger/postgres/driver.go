@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,9 +29,44 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 
 func (connector) Driver() driver.Driver { return nil }
 
-// patience is how long a connection that writes waits for an answer. A server that does
-// not answer stops the ledger: what was sent until then is kept elsewhere.
+// patience is how long a connection waits for the server. One that does not answer stops
+// the ledger: what was sent until then is kept elsewhere.
 const patience = time.Minute
+
+// impatient is a connection on which no read and no write waits longer than its patience. A
+// statement whose context has ended sets a deadline of its own.
+type impatient struct {
+	net.Conn
+	patience time.Duration
+
+	mu    sync.Mutex
+	ended bool // a deadline was set from outside
+}
+
+func (c *impatient) Read(b []byte) (int, error) {
+	c.limit(c.Conn.SetReadDeadline)
+	return c.Conn.Read(b)
+}
+
+func (c *impatient) Write(b []byte) (int, error) {
+	c.limit(c.Conn.SetWriteDeadline)
+	return c.Conn.Write(b)
+}
+
+func (c *impatient) limit(set func(time.Time) error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended {
+		_ = set(time.Now().Add(c.patience)) // fails on a closed connection, as what follows does
+	}
+}
+
+func (c *impatient) SetDeadline(at time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = !at.IsZero()
+	return c.Conn.SetDeadline(at)
+}
 
 // mostQueued is how many writes of a transaction are sent at once.
 const mostQueued = 500
@@ -113,8 +150,6 @@ type question struct {
 // send sends the queued writes, and a question if there is one, whose rows it reads to
 // their end.
 func (c *conn) send(ctx context.Context, q *question) (answer *rows, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	queue := c.queue
 	c.queue = nil
 	batch := &pgx.Batch{}
@@ -347,6 +382,14 @@ func withoutValues(err error) error {
 	case "22", "23": // a value, or a constraint
 		return serverError{said.Code, "the server refuses a value"}
 	}
+	return inWords(said)
+}
+
+// inWords is what the server says; not where that names the user.
+func inWords(said *pgconn.PgError) error {
+	if strings.HasPrefix(said.Code, "28") {
+		return serverError{said.Code, "the server does not let this user in"}
+	}
 	return serverError{said.Code, said.Message}
 }
 
@@ -354,7 +397,7 @@ func withoutValues(err error) error {
 // name the user.
 func reason(err error) error {
 	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return serverError{said.Code, said.Message}
+		return inWords(said)
 	}
 	for {
 		switch e := err.(type) {

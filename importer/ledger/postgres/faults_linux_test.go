@@ -3,9 +3,12 @@ package postgres_test
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -126,26 +129,87 @@ func TestServerCrash(t *testing.T) {
 	do(t, again.Check(t.Context(), nil))
 }
 
-// TestDurable: a session that writes waits for the disk, whatever the server's default.
+// TestServerHangs: a server that does not answer any more ends what waits for it, and
+// stops the ledger.
+func TestServerHangs(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Own(t)
+	a, _ := address(t, server)
+	l := open(t, a.WithPatience(200*time.Millisecond))
+	do(t, l.Append(intent(1)))
+	if _, err := l.Steps(t.Context(), claim(1).ClientKey, "m"); err != nil {
+		t.Fatal(err)
+	}
+	signal := func(s syscall.Signal) {
+		for _, pid := range strings.Fields(server.Exec(t, `SELECT pid FROM pg_stat_activity WHERE application_name = 'claimsheet'`)) {
+			n, err := strconv.Atoi(pid)
+			do(t, err)
+			do(t, syscall.Kill(n, s))
+		}
+	}
+	signal(syscall.SIGSTOP)
+	defer signal(syscall.SIGCONT)
+	if _, err := l.Steps(t.Context(), claim(1).ClientKey, "m"); err == nil {
+		t.Error("steps are read from a server that hangs")
+	}
+	if err := l.Append(intent(2)); !errors.Is(err, ledger.ErrStopped) {
+		t.Errorf("got %v, want ErrStopped", err)
+	}
+}
+
+// TestWrittenByAnother: who writes although this process holds the lock shows that the
+// lock means nothing, so the ledger stops.
+func TestWrittenByAnother(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	a, schema := address(t, server)
+	l := open(t, a)
+	do(t, l.Append(intent(1)))
+	server.Exec(t, "UPDATE "+schema+".counter SET event = event + 1")
+	if err := l.Append(intent(2)); !errors.Is(err, ledger.ErrStopped) || !strings.Contains(err.Error(), "another process has written") {
+		t.Errorf("got %v, want ErrStopped", err)
+	}
+}
+
+// TestUserIsNotNamed: what the server says of a user that it does not let in has no name.
+func TestUserIsNotNamed(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	a, err := postgres.Parse("postgres://canary@/postgres?host=" + server.Sockets())
+	do(t, err)
+	if _, err := postgres.Open(t.Context(), a, ""); err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), "does not let this user in") {
+		t.Errorf("got %v", err)
+	}
+	if found := postgres.Examine(t.Context(), a); said(found, "canary") {
+		t.Errorf("the doctor says %+v", found)
+	}
+}
+
+// TestDurable: a session that writes waits for the disk, whatever the server's default,
+// and also when that changes while the ledger is open.
 func TestDurable(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Own(t)
+	a, _ := address(t, server)
+	l := open(t, a)
 	server.Exec(t, "ALTER SYSTEM SET synchronous_commit = off")
 	server.Exec(t, "SELECT pg_reload_conf()")
-	a, _ := address(t, server)
+	do(t, l.Append(intent(1000))) // before the next, in which the session takes the change up
+	do(t, l.Append(intent(1001)))
+	server.Stop()
+	do(t, server.Start())
 	found := postgres.Examine(t.Context(), a)
 	if !said(found, "synchronous_commit is off") {
 		t.Errorf("the doctor does not say that commits are not durable: %+v", found)
 	}
-	l := open(t, a)
 	for n := range 5 {
+		l = open(t, a)
+		if last, err := l.LastEvent(t.Context()); err != nil || last != int64(n+2) {
+			t.Fatalf("after a crash the newest event is %d, %v; want %d", last, err, n+2)
+		}
 		do(t, l.Append(intent(n)))
 		server.Stop() // loses what is not on the disk
 		do(t, server.Start())
-		l = open(t, a)
-		if last, err := l.LastEvent(t.Context()); err != nil || last != int64(n+1) {
-			t.Fatalf("after a crash the newest event is %d, %v; want %d", last, err, n+1)
-		}
 	}
 }
 
@@ -243,6 +307,33 @@ func said(found []postgres.Finding, text string) bool {
 		}
 	}
 	return false
+}
+
+// TestCopyOfOddTexts: a copy is the original also where the two databases order texts
+// differently, because one of them is no UTF-8.
+func TestCopyOfOddTexts(t *testing.T) {
+	t.Parallel()
+	file, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
+	do(t, err)
+	defer file.Close()
+	names := []string{"M\xfcller.xlsx", "Mz.xlsx", "M\x00.xlsx", "M\x1a.xlsx"}
+	for _, name := range names {
+		do(t, file.SetDefinition("https://uat", name, "of "+name))
+	}
+	a, _ := address(t, pgtest.Shared(t))
+	database := open(t, a)
+	back, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
+	do(t, err)
+	defer back.Close()
+	for _, copied := range [][2]*ledger.Ledger{{file, database}, {database, back}} {
+		_, err := ledger.Transfer(t.Context(), copied[0], copied[1], nil)
+		do(t, err)
+	}
+	for _, name := range names {
+		if got, _, err := back.Definition(t.Context(), "https://uat", name); err != nil || got != "of "+name {
+			t.Errorf("%q: got %q, %v", name, got, err)
+		}
+	}
 }
 
 // TestParse: a url that cannot be used is refused, and never quoted.

@@ -41,8 +41,9 @@ const usualSchema = "claimsheet"
 // Address is where a ledger is: a connection url, with what it needs to be used for a
 // ledger. It formats without user and password.
 type Address struct {
-	config *pgx.ConnConfig
-	schema string
+	config   *pgx.ConnConfig
+	schema   string
+	patience time.Duration // how long a connection waits for the server; 0 for ever
 }
 
 // IsAddress reports whether a text is meant as the url of a PostgreSQL database, and not
@@ -69,7 +70,7 @@ func Parse(url string) (Address, error) {
 	if err != nil {
 		return Address{}, unusable("it is not a connection url as libpq takes it")
 	}
-	a := Address{config, config.RuntimeParams["search_path"]}
+	a := Address{config, config.RuntimeParams["search_path"], patience}
 	if a.schema == "" {
 		a.schema = usualSchema
 	}
@@ -78,7 +79,7 @@ func Parse(url string) (Address, error) {
 	}
 	for name, value := range map[string]string{
 		"search_path": a.schema, "client_encoding": "UTF8", "timezone": "UTC", "standard_conforming_strings": "on",
-		"tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3", // the lock of a machine that is gone ends within a minute
+		"tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3", "tcp_user_timeout": "60000", // the lock of a machine that is gone ends within about a minute
 		"idle_in_transaction_session_timeout": "120s",
 	} {
 		config.RuntimeParams[name] = value
@@ -89,11 +90,21 @@ func Parse(url string) (Address, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 10 * time.Second
 	}
-	dialer := &net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
-	config.DialFunc = dialer.DialContext
 	config.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	config.StatementCacheCapacity = 512
 	return a, nil
+}
+
+// dialer notices within about a minute that the server's machine is gone.
+var dialer = &net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
+
+// dial connects to the server.
+func (a Address) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := dialer.DialContext(ctx, network, address)
+	if err != nil || a.patience == 0 {
+		return conn, err
+	}
+	return &impatient{Conn: conn, patience: a.patience}, nil
 }
 
 // String names the ledger without the user and the password.
@@ -114,6 +125,7 @@ func (a Address) Beside(folder string) string {
 // pool are connections to the server, which only read or may write.
 func (a Address) pool(reads bool) *sql.DB {
 	config := a.config.Copy()
+	config.DialFunc = a.dial
 	if reads {
 		config.RuntimeParams["default_transaction_read_only"] = "on"
 	}
@@ -220,8 +232,14 @@ func (a Address) checkServer(ctx context.Context, conn *sql.Conn) error {
 	case s.Standby:
 		return a.trouble(nil, "Name the primary server in the url.", "the server is a standby, which cannot be written")
 	}
-	if s.SynchronousCommit != "on" && s.SynchronousCommit != "remote_apply" {
-		_, err = conn.ExecContext(ctx, `SET synchronous_commit = on`)
+	// Set in any case: the server's default may change while the session lasts.
+	durable := "on"
+	if s.SynchronousCommit == "remote_apply" {
+		durable = s.SynchronousCommit
+	}
+	_, err = conn.ExecContext(ctx, `SET synchronous_commit = `+durable)
+	if err == nil && s.Version >= 140000 { // older ones do not have it
+		_, err = conn.ExecContext(ctx, `SET idle_session_timeout = 0`) // it would end the lock while the service is waited for
 	}
 	return err
 }
@@ -345,6 +363,7 @@ const compactPatience = "600s"
 // compact rewrites the tables without the rows that were removed or replaced. The
 // server's write-ahead log and its backups have them until they expire.
 func (a Address) compact(ctx context.Context) error {
+	a.patience = 0 // rewriting a table takes its time
 	db := a.pool(false)
 	defer db.Close()
 	conn, err := db.Conn(ctx)

@@ -1,0 +1,9 @@
+package postgres
+
+import "time"
+
+// WithPatience is the address with another time to wait for the server.
+func (a Address) WithPatience(d time.Duration) Address {
+	a.patience = d
+	return a
+}
