@@ -237,8 +237,8 @@ func (s *Server) servePages(ctx context.Context, j *job, folder string) {
 	go func() {
 		lines := bufio.NewScanner(reader)
 		for lines.Scan() {
-			if at := strings.LastIndex(lines.Text(), "http://"); at >= 0 {
-				url := lines.Text()[at:]
+			url := lines.Text()[max(0, strings.LastIndex(lines.Text(), "http://")):]
+			if strings.Contains(url, "/dashboard/") { // the line before has the address of the service
 				s.mu.Lock()
 				j.Pages, j.Phase = &url, ""
 				s.bump()
