@@ -92,6 +92,9 @@ func (t *transaction) append(e Event) error {
 		now := bootclock.Now()
 		e.Boot, e.Uptime = now.Boot, now.Uptime
 	}
+	if err := t.mayBegin(e); err != nil {
+		return err
+	}
 	was, open := t.open[e.StepID]
 	if !open && e.To == Intent && e.Kind != "" && allows(planned, e.Kind, e) == nil {
 		if added, err := t.begun(e); added || err != nil {
@@ -113,6 +116,9 @@ func (t *transaction) append(e Event) error {
 			return rejected{errors.New("a step's first event needs its kind")}
 		}
 		from, kind = planned, e.Kind
+	}
+	if known, err := t.late(&e, was); known || err != nil {
+		return err
 	}
 	if err := allows(from, kind, e); err != nil {
 		return rejected{err}
@@ -345,7 +351,8 @@ func (t *transaction) forgetIntent(id StepID) {
 // MarkInterrupted makes every step in Intent Uncertain, in every environment and
 // in one transaction, and returns how many there were. It is called with the lock
 // held, at the start of a run or of a decision: then no request is on its way, and
-// such a step belongs to a process that was killed.
+// such a step belongs to a process that was killed. On a server, those of clients that
+// another process has leased stay as they are.
 func (l *Ledger) MarkInterrupted(run string, at time.Time) (int, error) {
 	var n int
 	err := l.submit(true, func(t *transaction) error {
@@ -353,18 +360,39 @@ func (l *Ledger) MarkInterrupted(run string, at time.Time) (int, error) {
 		if err != nil {
 			return err
 		}
+		all := len(open)
+		if open, err = t.abandoned(open); err != nil {
+			return err
+		}
 		for _, r := range open {
-			err := t.append(Event{StepID: r.StepID, To: Uncertain, At: at, Run: run,
-				Reason: "the run that was sending it ended before it could record the answer"})
-			if err != nil {
+			if err := t.interrupt(r, run, at); err != nil {
 				return err
 			}
 		}
 		n = len(open)
-		t.unnoted = false
+		t.unnoted = t.shared || n < all // another process may have some
 		return nil
 	})
 	return n, err
+}
+
+// interrupt makes a step uncertain that was an intent of a process that is gone.
+func (t *transaction) interrupt(r row, run string, at time.Time) error {
+	return t.append(Event{StepID: r.StepID, To: Uncertain, At: at, Run: run,
+		Reason: "the run that was sending it ended before it could record the answer"})
+}
+
+// abandoned are those of the steps whose clients no other process has leased.
+func (t *transaction) abandoned(steps []row) ([]row, error) {
+	if t.leases == nil || len(steps) == 0 {
+		return steps, nil
+	}
+	var names []LeaseName
+	for _, r := range steps {
+		names = append(names, r.ClientKey.leaseName())
+	}
+	others, err := t.leases.Others(names)
+	return slices.DeleteFunc(steps, func(r row) bool { return slices.Contains(others, r.ClientKey.leaseName()) }), err
 }
 
 // intents are the steps in Intent, the oldest first. They are all in memory, unless

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
+	"claimsheet/importer/bootclock"
 	"claimsheet/mapping/problem"
 )
 
@@ -19,10 +20,17 @@ import (
 type Server struct {
 	Name string  // of the ledger, without secrets; Path returns it
 	Read *sql.DB // connections that only read
-	// Write is the connection that writes; nil when the ledger is only read. The server
-	// lets no other process write while this connection is open. It is never replaced:
-	// when it breaks, the ledger stops.
+	// Write is the connection that writes; nil when the ledger is only read. Unless the
+	// ledger is shared, the server lets no other process write while this connection is
+	// open. It is never replaced: when it breaks, the ledger stops.
 	Write *sql.Conn
+	// Shared says that other processes may write the ledger at the same time. Then nothing
+	// is sent for a client that is not leased; see Lease.
+	Shared bool
+	// Leases are those of this process; nil when the ledger is only read.
+	Leases Leases
+	// Clock is bootclock.Now where it is nil.
+	Clock func() bootclock.Reading
 	// Beside begins the names of the files that this machine keeps for the ledger; "" for
 	// none. See Behind.
 	Beside string
@@ -55,8 +63,12 @@ func OnServer(s Server) (*Ledger, error) {
 	if err != nil {
 		return nil, errors.Join(err, readers.close(), s.end())
 	}
+	tx.shared, tx.leases = s.Shared, newLeases(s.Leases, s.Clock)
 	l.write = &writer{tx: tx, server: &s, queue: make(chan job, queueLength), ended: make(chan struct{}), count: eventCount{path: s.Beside, last: l.counted}}
 	go l.write.work()
+	if s.Shared {
+		go tx.leases.renewRegularly(l.write)
+	}
 	return l, nil
 }
 

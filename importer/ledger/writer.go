@@ -321,10 +321,13 @@ func (w *writer) close() error {
 	close(w.queue)
 	w.mu.Unlock()
 	<-w.ended
+	if w.tx.shared {
+		close(w.tx.leases.stop)
+	}
 	w.count.close()
 	if w.server != nil {
 		if w.stopped() == nil {
-			w.tx.noteRest()
+			w.tx.leave()
 		}
 		return errors.Join(w.stopped(), w.tx.close())
 	}
@@ -403,6 +406,8 @@ type transaction struct {
 	unnoted bool           // open does not have all of them
 	marked  bool           // the table counter says that steps may be intents
 	sharing bool           // the ledger has steps that share ids
+	shared  bool           // other processes may write the ledger too
+	leases  *leases        // nil for a file
 
 	getCounter, setCounter *statement
 	getClient, addClient   *statement
@@ -488,14 +493,22 @@ func (t *transaction) begin() error {
 	if err != nil {
 		return err
 	}
-	if t.event != t.counted && t.server != nil {
+	if t.event != t.counted && t.server != nil && !t.shared {
 		return problem.At(problem.Where{File: t.path}, "ledger-server", "another process has written the ledger, though this one holds its lock").
 			Hinted("Connect to the server itself, or to a pooler in session mode: the lock belongs to the session.")
+	}
+	if t.event != t.counted && t.shared {
+		t.counted = t.event // what is kept in memory stays right: it is of leased clients, and numbers never change
 	}
 	if t.event != t.counted { // another process has written, without the lock
 		t.forgetNumbers()
 		clear(t.open)
 		t.counted, t.unnoted = t.event, true
+	}
+	if t.shared && t.leases.age() >= t.leases.Last()/3 {
+		if err := t.leases.keep(t); err != nil {
+			return err
+		}
 	}
 	return t.mark()
 }
@@ -525,6 +538,9 @@ func (t *transaction) commit() error {
 		t.counted = t.event
 	}
 	_, err := t.commitTx.exec()
+	if err == nil {
+		t.leases.committed()
+	}
 	return err
 }
 
@@ -537,6 +553,17 @@ func (t *transaction) rollback() { _ = t.exec("ROLLBACK") }
 func (t *transaction) rest() {
 	if t.noteRest() == nil {
 		_ = setJournal(context.Background(), t.conn, "delete", closingPatience, nil)
+	}
+}
+
+// leave ends the part of this process in a ledger on a server. While a step of its is
+// an intent, its leases stay until they end by themselves: its request may be on its way.
+func (t *transaction) leave() {
+	if !t.shared {
+		_ = t.noteRest()
+	}
+	if t.leases != nil && len(t.open) == 0 && !t.leases.lost.Load() {
+		_ = t.leases.End()
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -30,7 +29,7 @@ var schema string
 // schemaVersion is the version of schema, and oldestServer the first version of
 // PostgreSQL that a ledger may be on.
 const (
-	schemaVersion = 1
+	schemaVersion = 2
 	oldestServer  = 130000
 )
 
@@ -150,13 +149,26 @@ func (a Address) unreachable(err error) error {
 // ledger, "" for nowhere.
 //
 // Until the ledger is closed, or its connection ends, no other process can open it for
-// writing: Open fails with ledger.ErrLocked, and names the process that has it.
+// writing: Open fails with ledger.ErrLocked, and names the processes that have it.
 func Open(ctx context.Context, a Address, folder string) (*ledger.Ledger, error) {
+	return a.open(ctx, folder, nil)
+}
+
+// OpenShared is Open for one of several processes that write at the same time. Each
+// leases the clients for which it sends something; see ledger.Ledger.Lease. It fails with
+// ledger.ErrLocked while a process has the ledger for itself.
+func OpenShared(ctx context.Context, a Address, folder string, sharing Sharing) (*ledger.Ledger, error) {
+	return a.open(ctx, folder, &sharing)
+}
+
+// open is Open, or OpenShared with sharing.
+func (a Address) open(ctx context.Context, folder string, sharing *Sharing) (*ledger.Ledger, error) {
 	db := a.pool(false)
 	db.SetMaxOpenConns(1)
+	var joined *session
 	conn, err := db.Conn(ctx)
 	if err == nil {
-		err = a.own(ctx, conn)
+		joined, err = a.own(ctx, conn, sharing)
 	}
 	if err != nil {
 		if conn != nil {
@@ -168,23 +180,26 @@ func Open(ctx context.Context, a Address, folder string) (*ledger.Ledger, error)
 		}
 		return nil, err
 	}
-	readers := a.pool(true)
-	l, err := ledger.OnServer(ledger.Server{
-		Name: a.String(), Read: readers, Write: conn, Beside: a.Beside(folder),
+	s := ledger.Server{
+		Name: a.String(), Read: a.pool(true), Write: conn, Beside: a.Beside(folder), Shared: sharing != nil, Leases: joined,
 		NextStep: "nextval('steps_id_seq')", Numbered: numbered,
 		Compact: a.compact, Close: db.Close,
-	})
+	}
+	if sharing != nil {
+		s.Clock = sharing.Clock
+	}
+	l, err := ledger.OnServer(s)
 	if err != nil {
 		return nil, a.unreachable(err)
 	}
 	return l, nil
 }
 
-// own makes a connection the only one that writes the ledger, and makes the ledger when
-// there is none.
-func (a Address) own(ctx context.Context, conn *sql.Conn) error {
+// own gives a connection the right to write the ledger, alone or with sharing beside
+// others, and makes the ledger when there is none.
+func (a Address) own(ctx context.Context, conn *sql.Conn, sharing *Sharing) (*session, error) {
 	if err := a.checkServer(ctx, conn); err != nil {
-		return err
+		return nil, err
 	}
 	namespace, there, err := a.namespace(ctx, conn)
 	if err == nil && !there {
@@ -193,26 +208,62 @@ func (a Address) own(ctx context.Context, conn *sql.Conn) error {
 		}
 	}
 	if answers(err, insufficientPrivilege) {
-		return a.trouble(nil, "Let an administrator create the schema "+a.schema+" and give this user CREATE and USAGE on it; docs/scale.md has the commands.",
+		return nil, a.trouble(nil, "Let an administrator create the schema "+a.schema+" and give this user CREATE and USAGE on it; docs/scale.md has the commands.",
 			"there is no ledger yet, and this user may not create its schema: %v", err)
 	}
 	if err != nil {
-		return err
-	}
-	if err := a.lock(ctx, conn, namespace); err != nil {
-		return err
+		return nil, err
 	}
 	version, err := a.version(ctx, conn)
-	if err == nil && version == 0 {
-		_, err = conn.ExecContext(ctx, "START TRANSACTION;\n"+schema+"\nEND;")
+	if err != nil {
+		return nil, err
 	}
-	if answers(err, insufficientPrivilege) {
-		return a.trouble(nil, "Give this user USAGE and CREATE on the schema "+a.schema+"; docs/scale.md has the commands.", "there is no ledger yet, and this user may not create its tables: %v", err)
+	if sharing == nil || version < schemaVersion { // nobody else may look at tables that are being made
+		if err := a.lock(ctx, conn, namespace, alone); err != nil {
+			return nil, err
+		}
+		if err := a.upgrade(ctx, conn); err != nil {
+			return nil, err
+		}
 	}
+	if sharing != nil {
+		if err := a.lock(ctx, conn, namespace, together); err != nil {
+			return nil, err
+		}
+		if version < schemaVersion {
+			if _, err := conn.ExecContext(ctx, `SELECT pg_advisory_unlock(`+lockNumbers+`)`, int64(lockClass), namespace); err != nil {
+				return nil, err
+			}
+		}
+	}
+	joined, err := a.join(ctx, conn, sharing)
+	if err != nil {
+		return nil, err
+	}
+	return joined, joined.clean(ctx)
+}
+
+// upgrade makes the tables of a ledger that has none, or those that an earlier version
+// did not have. The connection has the ledger alone.
+func (a Address) upgrade(ctx context.Context, conn *sql.Conn) error {
+	version, err := a.version(ctx, conn) // under the lock
 	if err != nil {
 		return err
 	}
-	return a.noteHolder(ctx, conn)
+	var text string
+	switch version {
+	case 0:
+		text = schema + sessionsSchema
+	case 1:
+		text = sessionsSchema + "DROP TABLE holder;\nUPDATE ledger SET version = 2;\n"
+	default:
+		return nil
+	}
+	_, err = conn.ExecContext(ctx, "START TRANSACTION;\n"+text+"\nEND;")
+	if answers(err, insufficientPrivilege) {
+		return a.trouble(nil, "Give this user USAGE and CREATE on the schema "+a.schema+"; docs/scale.md has the commands.", "the tables of the ledger are missing, and this user may not create them: %v", err)
+	}
+	return err
 }
 
 // insufficientPrivilege is PostgreSQL's code for it.
@@ -309,42 +360,28 @@ const (
 	lockPause    = 20 * time.Millisecond
 )
 
+// The functions that take the ledger's lock: for one process, or for several.
+const (
+	alone    = "pg_try_advisory_lock"
+	together = "pg_try_advisory_lock_shared"
+)
+
+// lockNumbers are the parameters of such a function: lockClass and the schema's number.
+const lockNumbers = `CAST(? AS int), CAST(CAST(CAST(? AS bigint) AS bit(32)) AS int)`
+
 // lock takes the lock of the ledger for the connection, until that ends.
-func (a Address) lock(ctx context.Context, conn *sql.Conn, namespace int64) error {
+func (a Address) lock(ctx context.Context, conn *sql.Conn, namespace int64, function string) error {
 	for began := time.Now(); ; time.Sleep(lockPause) {
 		var taken bool
-		err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_lock(CAST(? AS int), CAST(CAST(CAST(? AS bigint) AS bit(32)) AS int))`, int64(lockClass), namespace).Scan(&taken)
+		err := conn.QueryRowContext(ctx, `SELECT `+function+`(`+lockNumbers+`)`, int64(lockClass), namespace).Scan(&taken)
 		if err != nil || taken {
 			return err
 		}
 		if time.Since(began) > lockPatience {
-			return ledger.Refuse(problem.At(problem.Where{File: a.String()}, "ledger-locked", "another run holds the ledger%s", a.whoHolds(ctx, conn)).
+			return ledger.Refuse(problem.At(problem.Where{File: a.String()}, "ledger-locked", "another run holds the ledger%s", a.writers(ctx, conn)).
 				Hinted("Wait until it has finished. If it hangs, stop that process: the lock ends with it."), ledger.ErrLocked)
 		}
 	}
-}
-
-// noteHolder notes that this process has the lock.
-func (a Address) noteHolder(ctx context.Context, conn *sql.Conn) error {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown host"
-	}
-	_, err = conn.ExecContext(ctx, `DELETE FROM holder`)
-	if err == nil {
-		_, err = conn.ExecContext(ctx, `INSERT INTO holder (host, pid, started) VALUES (?, ?, ?)`, host, os.Getpid(), time.Now().Unix())
-	}
-	return err
-}
-
-// whoHolds is the holder in words, with a space before; "" when it is not known.
-func (a Address) whoHolds(ctx context.Context, conn querier) string {
-	var host string
-	var pid, started int64
-	if err := conn.QueryRowContext(ctx, `SELECT host, pid, started FROM holder`).Scan(&host, &pid, &started); err != nil {
-		return ""
-	}
-	return fmt.Sprintf(" (process %d on %s, since %s)", pid, host, time.Unix(started, 0).Local().Format(time.DateTime))
 }
 
 // numbered is ledger.Server.Numbered.

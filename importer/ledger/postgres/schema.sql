@@ -1,4 +1,4 @@
--- The ledger's schema in PostgreSQL, version 1. The tables are those of ../schema.sql,
+-- The ledger's schema in PostgreSQL, version 2. The tables are those of ../schema.sql,
 -- which says what they hold; all numbers are bigint, and ids and digests are texts. It is
 -- created in the ledger's own schema of the database, which is first in the search path.
 -- Texts are compared byte by byte (COLLATE "C"), as SQLite does.
@@ -7,15 +7,7 @@
 CREATE TABLE ledger (
     version bigint NOT NULL
 );
-INSERT INTO ledger VALUES (1);
-
--- holder is the process that may write, for the message to others. What keeps others from
--- writing is an advisory lock of its connection.
-CREATE TABLE holder (
-    host    text NOT NULL,
-    pid     bigint NOT NULL,
-    started bigint NOT NULL
-);
+INSERT INTO ledger VALUES (2);
 
 -- instr is SQLite's: where a part begins in a whole, from 1; 0 where it does not.
 CREATE FUNCTION instr(whole bytea, part bytea) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT AS 'SELECT position(part IN whole)::bigint';

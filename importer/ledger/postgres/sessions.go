@@ -1,0 +1,230 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"claimsheet/importer/bootclock"
+	"claimsheet/importer/ledger"
+)
+
+// sessionsSchema is what version 2 of the schema has more than version 1.
+//
+//go:embed sessions.sql
+var sessionsSchema string
+
+// Sharing says how a process shares the ledger with others.
+type Sharing struct {
+	// Lease is how long others wait for a process that does not renew its leases; 0 is
+	// usualLease.
+	Lease time.Duration
+	// Request is how long a request of the process may last, from its first byte to the
+	// end of its answer. Others wait so much longer.
+	Request time.Duration
+	// Clock is bootclock.Now where it is nil.
+	Clock func() bootclock.Reading
+}
+
+// usualLease is long enough for a server that is restarted, and for a short break of the
+// network.
+const usualLease = 30 * time.Second
+
+// sessionClass is the first number of the advisory lock of a session; the second is the
+// session's.
+const sessionClass = 0x434C4153
+
+// session is this process in the table of sessions. It has the ledger's leases.
+type session struct {
+	conn *sql.Conn
+	id   int64
+	last time.Duration
+}
+
+// join makes this process one of the sessions of the ledger. Its leases last from the
+// first call of Renew.
+func (a Address) join(ctx context.Context, conn *sql.Conn, sharing *Sharing) (*session, error) {
+	s := &session{conn: conn, last: usualLease}
+	var grace time.Duration
+	if sharing != nil {
+		grace = sharing.Request
+		if sharing.Lease > 0 {
+			s.last = sharing.Lease
+		}
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	err = conn.QueryRowContext(ctx, `INSERT INTO sessions (machine, host, pid, started, until, grace) VALUES (?, ?, ?, ?, 0, ?) RETURNING id`,
+		machine(), host, os.Getpid(), time.Now().Unix(), grace.Microseconds()).Scan(&s.id)
+	if err != nil {
+		return nil, err
+	}
+	_, err = conn.ExecContext(ctx, `SELECT pg_advisory_lock(CAST(? AS int), CAST(CAST(? AS bigint) % 2147483647 AS int))`, int64(sessionClass), s.id)
+	return s, err
+}
+
+// machine identifies where process numbers mean this process: the start of the machine
+// and, in a container, its namespace; "" where that is not known.
+func machine() string {
+	namespace, err := os.Readlink("/proc/self/ns/pid")
+	boot := bootclock.Now().Boot
+	if err != nil || boot == "" {
+		return ""
+	}
+	return boot + " " + namespace
+}
+
+// connected is whether the connection of a session s lasts.
+const connected = `EXISTS (SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND l.classid = CAST(CAST(%d AS bigint) AS oid) AND l.objid = CAST(s.id %% 2147483647 AS oid)
+	AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND l.granted)`
+
+var isConnected = fmt.Sprintf(connected, sessionClass)
+
+// Renew, Own, Take, Others, Release, Last and End are ledger.Leases.
+
+func (s *session) Renew() error {
+	return s.exec(`UPDATE sessions SET until = `+serverTime+` + ? WHERE id = ?`, s.last.Microseconds(), s.id)
+}
+
+// serverTime is the server's clock in microseconds since 1970.
+const serverTime = `CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)`
+
+func (s *session) Last() time.Duration { return s.last }
+
+func (s *session) Own() ([]ledger.LeaseName, error) {
+	return s.names(`SELECT encode(name, 'hex') FROM leases WHERE session = ?`, s.id)
+}
+
+func (s *session) Take(names []ledger.LeaseName) (others []ledger.LeaseName, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	if others, err = s.Others(names); err != nil {
+		return nil, err
+	}
+	err = s.exec(`INSERT INTO leases (name, session) SELECT decode(value, 'hex'), CAST(? AS bigint) FROM json_each(?) WHERE value NOT IN (SELECT value FROM json_each(?))
+		ON CONFLICT (name) DO UPDATE SET session = excluded.session`, s.id, spelt(names), spelt(others))
+	return others, err
+}
+
+// Others asks for the sessions that have one of the names. A session that has ended by
+// its time, or whose process is known to be gone, has nothing any more.
+func (s *session) Others(names []ledger.LeaseName) ([]ledger.LeaseName, error) {
+	living, err := s.living()
+	if err != nil {
+		return nil, err
+	}
+	return s.names(`SELECT encode(name, 'hex') FROM leases WHERE name IN (SELECT decode(value, 'hex') FROM json_each(?)) AND session IN (SELECT CAST(value AS bigint) FROM json_each(?))`, spelt(names), living)
+}
+
+// living are the other sessions that may still send something.
+func (s *session) living() (ids texts, err error) {
+	rows, err := s.conn.QueryContext(context.Background(), `SELECT s.id, s.machine, s.pid, `+isConnected+` FROM sessions s WHERE s.id <> ? AND s.until + s.grace > `+serverTime, s.id)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, pid int64
+		var on string
+		var connected bool
+		if err := rows.Scan(&id, &on, &pid, &connected); err != nil {
+			return nil, err
+		}
+		if connected || on == "" || on != machine() || !gone(int(pid)) {
+			ids = append(ids, strconv.FormatInt(id, 10))
+		}
+	}
+	return ids, rows.Err()
+}
+
+func (s *session) Release(names []ledger.LeaseName) error {
+	if len(names) == 0 {
+		return nil
+	}
+	return s.exec(`DELETE FROM leases WHERE session = ? AND name IN (SELECT decode(value, 'hex') FROM json_each(?))`, s.id, spelt(names))
+}
+
+func (s *session) End() error {
+	return errors.Join(s.exec(`DELETE FROM leases WHERE session = ?`, s.id), s.exec(`DELETE FROM sessions WHERE id = ?`, s.id))
+}
+
+// clean removes sessions that have ended long ago, with what they had leased.
+func (s *session) clean(ctx context.Context) error {
+	const long = 24 * time.Hour
+	_, err := s.conn.ExecContext(ctx, `DELETE FROM sessions s WHERE s.until + s.grace + ? < `+serverTime+` AND NOT `+isConnected, long.Microseconds())
+	if err == nil {
+		_, err = s.conn.ExecContext(ctx, `DELETE FROM leases WHERE session NOT IN (SELECT id FROM sessions)`)
+	}
+	return err
+}
+
+func (s *session) exec(text string, args ...any) error {
+	_, err := s.conn.ExecContext(context.Background(), text, args...)
+	return err
+}
+
+func (s *session) names(text string, args ...any) (names []ledger.LeaseName, err error) {
+	rows, err := s.conn.QueryContext(context.Background(), text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var digits string
+		if err := rows.Scan(&digits); err != nil {
+			return nil, err
+		}
+		var name ledger.LeaseName
+		if n, err := hex.Decode(name[:], []byte(digits)); err != nil || n != len(name) {
+			return nil, fmt.Errorf("a lease has a name of %d digits", len(digits))
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
+}
+
+// texts is a list as an argument of a statement; see ledger.Server.
+type texts []string
+
+// Texts is the value for the server.
+func (t texts) Texts() []string { return t }
+
+func spelt(names []ledger.LeaseName) texts {
+	list := make(texts, 0, len(names))
+	for _, name := range names {
+		list = append(list, hex.EncodeToString(name[:]))
+	}
+	return list
+}
+
+// writers are the sessions that write now, in words for a message, with a space before;
+// "" when they are not known.
+func (a Address) writers(ctx context.Context, conn *sql.Conn) string {
+	rows, err := conn.QueryContext(ctx, `SELECT s.pid, s.host, s.started FROM sessions s WHERE `+isConnected+` ORDER BY s.id`)
+	if err != nil {
+		return ""
+	}
+	defer rows.Close()
+	var all []string
+	for rows.Next() {
+		var host string
+		var pid, started int64
+		if rows.Scan(&pid, &host, &started) == nil {
+			all = append(all, fmt.Sprintf("process %d on %s, since %s", pid, host, time.Unix(started, 0).Local().Format(time.DateTime)))
+		}
+	}
+	if len(all) == 0 || rows.Err() != nil {
+		return ""
+	}
+	return " (" + strings.Join(all, "; ") + ")"
+}
