@@ -37,9 +37,10 @@ type Sharing struct {
 // network.
 const usualLease = 30 * time.Second
 
-// sessionClass is the first number of the advisory lock of a session; the second is the
-// session's.
-const sessionClass = 0x434C4153
+// ledgersNumber is the first number of the advisory lock of a session: that of the
+// ledger's schema, because other schemas of the database have sessions with the same
+// numbers. The second is the session's.
+const ledgersNumber = `(SELECT CAST(oid AS bigint) FROM pg_namespace WHERE nspname = current_schema())`
 
 // session is this process in the table of sessions. It has the ledger's leases.
 type session struct {
@@ -68,7 +69,7 @@ func (a Address) join(ctx context.Context, conn *sql.Conn, sharing *Sharing) (*s
 	if err != nil {
 		return nil, err
 	}
-	_, err = conn.ExecContext(ctx, `SELECT pg_advisory_lock(CAST(? AS int), CAST(CAST(? AS bigint) % 2147483647 AS int))`, int64(sessionClass), s.id)
+	_, err = conn.ExecContext(ctx, `SELECT pg_advisory_lock(CAST(CAST(`+ledgersNumber+` AS bit(32)) AS int), CAST(CAST(? AS bigint) % 2147483647 AS int))`, s.id)
 	return s, err
 }
 
@@ -83,11 +84,9 @@ func machine() string {
 	return boot + " " + namespace
 }
 
-// connected is whether the connection of a session s lasts.
-const connected = `EXISTS (SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND l.classid = CAST(CAST(%d AS bigint) AS oid) AND l.objid = CAST(s.id %% 2147483647 AS oid)
+// isConnected is whether the connection of a session s lasts.
+const isConnected = `EXISTS (SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND CAST(l.classid AS bigint) = ` + ledgersNumber + ` AND CAST(l.objid AS bigint) = s.id % 2147483647
 	AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND l.granted)`
-
-var isConnected = fmt.Sprintf(connected, sessionClass)
 
 // Renew, Own, Take, Others, Release, Last and End are ledger.Leases.
 

@@ -20,6 +20,3 @@ CREATE TABLE leases (
 );
 
 CREATE INDEX leases_of_session ON leases (session);
-
--- The steps that are being sent, or were by a process that is gone.
-CREATE INDEX steps_intents ON steps (client) WHERE state = 1;
