@@ -200,6 +200,16 @@ func (s *Slot) Await(ctx context.Context) {
 	_ = s.turn.takePlace(ctx)
 }
 
+// LongestRequest is how long after Guard has let it leave a creating request may still
+// reach the service, or its answer be read, under a Config.Timeout.
+func LongestRequest(timeout time.Duration) time.Duration {
+	return timeout + bodyTimeout
+}
+
+// Guard has leave asked just before the first byte of the slot's request. Where it says
+// no, the request is not sent.
+func (s *Slot) Guard(leave func() bool) { s.turn.leave = leave }
+
 // Release gives an unused slot back; otherwise it does nothing.
 func (s *Slot) Release() {
 	if t := s.take(); t != nil {
@@ -251,6 +261,7 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 }
 
 func (c *Client) do(ctx context.Context, r Request, t *turn) (Answer, error) {
+	leave := t.leave
 	a, sent, err := c.once(ctx, r, t)
 	if err != nil || a.Status != http.StatusUnauthorized || c.cfg.Renew == nil {
 		return a, err
@@ -267,7 +278,7 @@ func (c *Client) do(ctx context.Context, r Request, t *turn) (Answer, error) {
 	if !renewed {
 		return a, nil
 	}
-	a, _, err = c.once(ctx, r, &turn{pace: c.pace})
+	a, _, err = c.once(ctx, r, &turn{pace: c.pace, leave: leave})
 	return a, err
 }
 
@@ -287,6 +298,9 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 	hidden, err := c.setHeaders(ctx, req, r.Body)
 	if err != nil {
 		return Answer{}, nil, err
+	}
+	if t.leave != nil && !t.leave() {
+		return Answer{}, nil, unsent("it was not sent after all", nil)
 	}
 	sentAt := t.depart()
 	defer func() { trace.ended(a, err) }()

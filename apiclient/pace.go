@@ -94,6 +94,7 @@ type turn struct {
 	head     bool // it leaves next; only under a rate
 	place    bool // it counts among the requests in flight
 	waited   time.Duration
+	leave    func() bool // asked last; nil for nothing to ask
 }
 
 // measure adds the time since began to what the request has waited.

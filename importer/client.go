@@ -55,6 +55,9 @@ type clientRun struct {
 	answered  bool                 // the service has answered a creating request
 	altered   bool                 // by reparse
 
+	group  ledger.LeaseGroup // what the run has leased
+	leased bool              // it has what it needs for itself
+
 	settled *clientOutcome // that of a plan for which nothing is to be done
 	failed  error          // of prepare
 }
@@ -462,13 +465,17 @@ func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdi
 		return v, tooLate, nil
 	}
 	defer slot.Release()
+	slot.Guard(r.job.stillLeased)
 	if r.isStale(*d) {
 		return v, stale, nil
 	}
-	if err := r.intend(d); err != nil {
+	if err := r.intend(d); errors.Is(err, ledger.ErrLeaseLost) && !errors.Is(err, ledger.ErrStopped) {
+		r.job.stop(errLeaseLost)
+		return v, tooLate, nil
+	} else if err != nil {
 		return v, withdrawn, err
 	}
-	if slot.Await(ctx); r.isStale(*d) || !r.job.gate.open() { // since the intent
+	if slot.Await(ctx); r.isStale(*d) || !r.job.gate.open() || !r.job.stillLeased() { // since the intent
 		r.withdraw(d)
 		return v, withdrawn, nil
 	}
@@ -539,7 +546,13 @@ func (r *clientRun) intend(d *decision) error {
 	}
 	r.pending = append(r.pending, intent)
 	r.sent++
-	return r.commit()
+	before := slices.Clone(r.pending[:len(r.pending)-1])
+	err := r.commit()
+	if errors.Is(err, ledger.ErrLeaseLost) && !errors.Is(err, ledger.ErrStopped) { // nothing of it is recorded
+		r.sent--
+		r.pending = append(r.pending, before...)
+	}
+	return err
 }
 
 // withdraw takes an intent back whose request was not sent. The next commit makes

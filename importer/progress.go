@@ -30,6 +30,9 @@ func (j *Job) Progress() Progress {
 	if p.Waiting = j.gate.waiting(); p.Waiting == "" {
 		p.Waiting, p.Until = j.Service.Waiting()
 	}
+	if p.Waiting == "" {
+		p.Waiting = j.elsewhere.waiting()
+	}
 	return p
 }
 

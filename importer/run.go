@@ -39,6 +39,12 @@ type Ledger interface {
 	UndecidedClients(ctx context.Context, environment string) iter.Seq2[ledger.Step, error]
 	Erasures(ctx context.Context, environment string) (ledger.Erasures, error)
 
+	// Who works on which client, where several processes write the ledger.
+	Shared() bool
+	Lease(run string, at time.Time, groups []ledger.LeaseGroup) (taken []bool, err error)
+	Release(group ledger.LeaseGroup) error
+	Leased() bool
+
 	// What results workbooks are written from.
 	AddRows(run string, owner ledger.ClientKey, rows ...result.Row) error
 	AddRunSteps(run string, client int, steps ...ledger.RunStep) error
@@ -130,6 +136,7 @@ type Job struct {
 	drafted  []result.Step // room for the steps of one client, in writeDraft
 
 	undrafted undrafted
+	elsewhere elsewhere
 }
 
 // ErrStopped is wrapped by Do's error when the run had to stop before its end;
@@ -168,7 +175,11 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 		if fatal.get() != nil {
 			break
 		}
-		r.tickets = j.lookups.Queue(append([]mapping.Plan{r.plan}, contactsOf(r.plan)...)...)
+		if !r.leased {
+			j.elsewhere.add(r.plan)
+			continue
+		}
+		r.queue()
 		if !proven {
 			sent, err := j.runClient(ctx, r)
 			proven = sent || j.lookups.Answered()
@@ -182,6 +193,9 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 		})
 	}
 	_ = g.Wait() // the functions return nil: fatal has the first error
+	if fatal.get() == nil {
+		fatal.set(j.runElsewhere(ctx))
+	}
 	if err := fatal.get(); err != nil {
 		return err
 	}
@@ -229,6 +243,9 @@ func (j *Job) loadUndecided(ctx context.Context) error {
 	for step, err := range j.Ledger.UndecidedClients(ctx, j.Environment) {
 		if err != nil {
 			return err
+		}
+		if slices.Contains(j.Runs, step.Run) || step.To == ledger.Intent && j.Ledger.Shared() {
+			continue // this run knows its own, and another process has leased the other
 		}
 		who := mapping.Identity{Space: step.Space, Key: step.Client}
 		keys := []string{lookup.Address(who)}
@@ -281,6 +298,7 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (sent bool, err error
 		for _, ticket := range tickets {
 			ticket.Done()
 		}
+		err = errors.Join(err, r.release())
 	}()
 	outcome, err := r.execute(ctx)
 	if f := new(apiclient.Failure); errors.As(err, &f) {
@@ -289,7 +307,10 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (sent bool, err error
 		j.stop(f)
 		again := j.newClientRun(r.plan)
 		again.tickets = r.tickets
+		again.group = r.group
+		r.group = ledger.LeaseGroup{} // the new one gives it back
 		r = again
+		defer func() { err = errors.Join(err, again.release()) }()
 		r.readAndPrepare()
 		outcome, err = r.execute(ctx)
 	}
@@ -379,19 +400,22 @@ func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
 		owners[i] = j.owner(plan.Client)
 	}
 	known := make([]map[string]ledger.Step, len(plans))
-	var err error
-	if j.readsLedger() {
+	groups, leased, err := j.lease(plans)
+	if err == nil && j.readsLedger() {
 		// A record of what was done is read whether or not the run is being stopped.
 		known, err = j.Ledger.StepsOfClients(context.Background(), j.Environment, j.Binding.Mapping().Name.Text, owners)
 	}
 	runs := make([]*clientRun, len(plans))
 	for i, plan := range plans {
 		runs[i] = j.newClientRun(plan)
+		runs[i].group, runs[i].leased = groups[i], leased[i]
 		if err != nil {
-			runs[i].failed = err
+			runs[i].failed, runs[i].leased = err, true
 			continue
 		}
-		runs[i].prepare(known[i])
+		if leased[i] {
+			runs[i].prepare(known[i])
+		}
 	}
 	return runs
 }

@@ -75,24 +75,42 @@ func (p ledgerPlace) file() string {
 	return statefolder.Ledger(p.folder)
 }
 
-// open locks the ledger and opens it for writing, and makes one if there was none. ready
-// is called under the lock of a file, before it is opened.
-func (p ledgerPlace) open(ctx context.Context, out io.Writer, ready func() error) (l *ledger.Ledger, release func(), err error) {
+// open locks the ledger and opens it for writing, and makes one if there was none. A
+// ledger in a database may be shared with other processes, each with a state folder of
+// its own; sharing is nil to have it alone. ready is called under the lock of the state
+// folder, before the ledger is opened.
+func (p ledgerPlace) open(ctx context.Context, out io.Writer, sharing *postgres.Sharing, ready func() error) (l *ledger.Ledger, release func(), err error) {
 	if p.server != nil {
-		if err := os.MkdirAll(p.folder, 0o700); err != nil {
-			return nil, nil, problem.At(problem.Where{File: p.folder}, "state-folder", "the state folder cannot be made: %v", problem.Cause(err)).Hinted("Name a folder that this user may write to with --state.")
-		}
-		if err := ready(); err != nil {
-			return nil, nil, err
-		}
-		l, err := postgres.Open(ctx, *p.server, p.folder)
-		return l, func() {}, err
+		return p.openServer(ctx, sharing, ready)
 	}
 	if release, err = ledger.Lock(p.file()); err != nil {
 		return nil, nil, err
 	}
 	if err = ready(); err == nil {
 		l, err = ledger.OpenWith(p.file(), ledgerProgress(out))
+	}
+	if err != nil {
+		release()
+	}
+	return l, release, err
+}
+
+// openServer is open for a ledger in a database.
+func (p ledgerPlace) openServer(ctx context.Context, sharing *postgres.Sharing, ready func() error) (l *ledger.Ledger, release func(), err error) {
+	release, err = ledger.Lock(p.server.Beside(p.folder))
+	if found, ok := errors.AsType[problem.Problem](err); ok && errors.Is(err, ledger.ErrLocked) {
+		found.Hint += " Runs that are to share the ledger need a state folder each (--state)."
+		return nil, nil, ledger.Refuse(found, ledger.ErrLocked)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	switch err = ready(); {
+	case err != nil:
+	case sharing != nil:
+		l, err = postgres.OpenShared(ctx, *p.server, p.folder, *sharing)
+	default:
+		l, err = postgres.Open(ctx, *p.server, p.folder)
 	}
 	if err != nil {
 		release()

@@ -15,6 +15,7 @@ import (
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 )
@@ -29,6 +30,10 @@ type ledgerSession struct {
 	run     string         // the run that records events, or the name of what a command records without a run
 	dryRun  bool           // only read
 	closers []func()
+
+	// sharing says how a run shares a ledger in a database; nil for commands that need it
+	// alone.
+	sharing *postgres.Sharing
 
 	acceptOlder bool // the user says that the ledger is new, or older than what was done
 }
@@ -62,7 +67,7 @@ func (l *ledgerSession) find(ctx context.Context) (err error) {
 // ledger.ErrLocked while another command has it. What may take a while is said on
 // out.
 func (l *ledgerSession) lock(out io.Writer) error {
-	open, release, err := l.place.open(context.Background(), out, l.checkThere) // under the lock: another command may have been making the first ledger
+	open, release, err := l.place.open(context.Background(), out, l.sharing, l.checkThere) // under the lock: another command may have been making the first ledger
 	if err != nil {
 		return err
 	}

@@ -12,12 +12,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/apiclient"
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -408,7 +410,7 @@ func (r *importRun) notices() (problem.List, error) {
 
 func (r *importRun) openLedger() error {
 	r.ledger = &ledgerSession{session: r.session, where: r.options.where, run: r.run, dryRun: r.options.dryRun,
-		acceptOlder: r.options.newLedger}
+		acceptOlder: r.options.newLedger, sharing: r.seams.sharing(&postgres.Sharing{Request: apiclient.LongestRequest(r.session.Env.Limits.Timeout)})}
 	if err := r.ledger.find(context.Background()); err != nil {
 		return err
 	}

@@ -108,8 +108,10 @@ func (l *Lookups) Release(plan mapping.Plan) {
 // AddUndecided notes the addresses of a client that an earlier run may have
 // created. Of two such clients with one address it is the first one's. They stay
 // noted for the whole run, whatever it finds out, so that the order of the rows
-// makes no difference to other clients. Call it before the run begins.
+// makes no difference to other clients.
 func (l *Lookups) AddUndecided(who mapping.Identity, addresses []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, address := range addresses {
 		l.undecided.Note(address, who)
 	}
@@ -157,14 +159,14 @@ type place struct {
 // other. Call it in the order of the sheet: each place is taken at all addresses at
 // once, so nobody waits in a circle.
 func (l *Lookups) Queue(plans ...mapping.Plan) []Ticket {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	tickets := make([]Ticket, len(plans))
 	for i, plan := range plans {
 		addresses := append(slices.Concat(Addresses(plan), l.undecidedOf[plan.Client]), Address(plan.Client))
 		slices.Sort(addresses)
 		tickets[i] = Ticket{l, &place{addresses: slices.Compact(addresses), turn: make(chan struct{})}}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	last := map[string][]*place{}
 	for _, t := range tickets {
 		p := t.place

@@ -14,6 +14,7 @@
 //	TRIAL_BELIEVE=DURATION  the age from which a look-up that finds nobody is believed
 //	TRIAL_CLOCK=FILE        how far the wall clock is ahead, as a duration; read each time
 //	TRIAL_BOOT=FILE         the same for the boot clock
+//	TRIAL_LEASE=DURATION    how long leases of clients last, and how long a request
 //	TRIAL_REBOOT=NAME       the machine was restarted, and this is its boot id now
 package trial
 
@@ -24,6 +25,7 @@ import (
 	"time"
 
 	"claimsheet/importer"
+	"claimsheet/importer/ledger/postgres"
 )
 
 // Bug is a bug that TRIAL_BUG can plant.
@@ -72,6 +74,15 @@ func (t *Trial) Job(j *importer.Job) *importer.Job {
 		j.Believable = believe
 	}
 	return j
+}
+
+// Sharing returns how the run shares the ledger, with the times of the trial.
+func Sharing(s *postgres.Sharing) *postgres.Sharing {
+	s.Clock = Clock
+	if d, err := time.ParseDuration(os.Getenv("TRIAL_LEASE")); err == nil {
+		s.Lease, s.Request = d, d
+	}
+	return s
 }
 
 // reach kills the process if TRIAL_KILL names this place of this step.

@@ -1,0 +1,150 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/lookup"
+	"claimsheet/mapping"
+)
+
+// Where several processes write the ledger, a run leases each client before it reads
+// what the ledger knows of it, together with its contacts and the addresses by which they
+// are looked up. So nobody else creates any of them meanwhile, and what was read stays
+// true. A client on whom another process works is left until all others are done: the run
+// then holds no other lease, so two runs never wait for each other in a circle.
+
+// errLeaseLost ends a run that was stopped or cut off for so long that another process
+// may have taken its clients over.
+var errLeaseLost = errors.New("this process was paused, or cut off from the ledger's server, for so long that another one may have taken its clients over")
+
+// elsewhere are the plans of clients on whom another process works.
+type elsewhere struct {
+	mu    sync.Mutex
+	plans []mapping.Plan
+	left  int // of them, when the run waits for them
+}
+
+func (e *elsewhere) add(plan mapping.Plan) { e.plans = append(e.plans, plan) }
+
+// waiting says that the run waits for other processes; "" when it does not.
+func (e *elsewhere) waiting() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.left == 0 {
+		return ""
+	}
+	return "another run is at work on the clients that are left"
+}
+
+func (e *elsewhere) wait(n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.left += n
+}
+
+// leaseGroup is what the work on a plan's client needs for itself; nothing where nothing
+// is sent.
+func (j *Job) leaseGroup(plan mapping.Plan) ledger.LeaseGroup {
+	if plan.Client == (mapping.Identity{}) || len(plan.Steps) == 0 {
+		return ledger.LeaseGroup{}
+	}
+	g := ledger.LeaseGroup{Clients: []ledger.ClientKey{j.owner(plan.Client)}, Addresses: lookup.Addresses(plan)}
+	for _, c := range contactsOf(plan) {
+		g.Clients = append(g.Clients, j.owner(c.Client))
+		g.Addresses = append(g.Addresses, lookup.Addresses(c)...)
+	}
+	return g
+}
+
+// lease leases the clients of plans, as far as no other process has them.
+func (j *Job) lease(plans []mapping.Plan) (groups []ledger.LeaseGroup, leased []bool, err error) {
+	groups, leased = make([]ledger.LeaseGroup, len(plans)), make([]bool, len(plans))
+	if j.effects.dryRun || !j.Ledger.Shared() {
+		for i := range leased {
+			leased[i] = true
+		}
+		return groups, leased, nil
+	}
+	for i, plan := range plans {
+		groups[i] = j.leaseGroup(plan)
+	}
+	if leased, err = j.Ledger.Lease(j.Runs[0], j.now().UTC(), groups); err == nil {
+		err = j.loadUndecided(context.Background()) // of the runs of other processes
+	}
+	return groups, leased, err
+}
+
+// queue takes the client's place, and those of its contacts, among those with the same
+// addresses.
+func (r *clientRun) queue() {
+	r.tickets = r.job.lookups.Queue(append([]mapping.Plan{r.plan}, contactsOf(r.plan)...)...)
+}
+
+// release gives the lease of a client back.
+func (r *clientRun) release() error {
+	if len(r.group.Clients) == 0 {
+		return nil
+	}
+	return r.job.Ledger.Release(r.group)
+}
+
+// stillLeased reports whether a request may begin. A process that was stopped for too long
+// ends its run.
+func (j *Job) stillLeased() bool {
+	if j.Ledger.Leased() {
+		return true
+	}
+	j.stop(errLeaseLost)
+	return false
+}
+
+// leaseAgain is how long a run waits before it asks again for a client on whom another
+// process works.
+const leaseAgain = 500 * time.Millisecond
+
+// runElsewhere carries out the plans of clients on whom another process was at work,
+// each as soon as that has ended.
+func (j *Job) runElsewhere(ctx context.Context) error {
+	var g errgroup.Group
+	g.SetLimit(j.workers())
+	j.elsewhere.wait(len(j.elsewhere.plans))
+	for _, plan := range j.elsewhere.plans {
+		g.Go(func() error {
+			r, err := j.awaitLease(ctx, plan)
+			j.elsewhere.wait(-1)
+			if err == nil {
+				_, err = j.runClient(ctx, r)
+			}
+			return err
+		})
+	}
+	return g.Wait()
+}
+
+// awaitLease returns the run of a client when it has leased it, or when the run is being
+// stopped: then nothing is sent for the client.
+func (j *Job) awaitLease(ctx context.Context, plan mapping.Plan) (*clientRun, error) {
+	for {
+		r := j.prepareClients([]mapping.Plan{plan})[0]
+		if r.failed != nil {
+			return nil, r.failed
+		}
+		if r.leased {
+			r.queue()
+			return r, nil
+		}
+		select {
+		case <-ctx.Done():
+			r.group = ledger.LeaseGroup{}
+			r.readAndPrepare()
+			return r, nil
+		case <-time.After(leaseAgain):
+		}
+	}
+}
