@@ -63,7 +63,7 @@ func TestLedgerInDatabase(t *testing.T) {
 	s.must(0, "ledger", "prune")
 	expect(t, s.must(0, "ledger", "check"), "the ledger is whole")
 	printed += s.must(0, "doctor") + first.out + first.err
-	expect(t, printed, "schema version 1")
+	expect(t, printed, "schema version 2")
 
 	// To a file, into another database, and on from there.
 	s.must(0, "ledger", "copy", "--to", s.path("copy.db"))

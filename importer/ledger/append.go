@@ -391,8 +391,16 @@ func (t *transaction) abandoned(steps []row) ([]row, error) {
 	for _, r := range steps {
 		names = append(names, r.ClientKey.leaseName())
 	}
-	others, err := t.leases.Others(names)
-	return slices.DeleteFunc(steps, func(r row) bool { return slices.Contains(others, r.ClientKey.leaseName()) }), err
+	// Taken, so that a process that goes on after all learns that it has lost them.
+	slices.SortFunc(names, compareNames)
+	names = slices.Compact(names)
+	others, err := t.leases.Take(names)
+	if err != nil {
+		return nil, err
+	}
+	away := func(name LeaseName) bool { return slices.Contains(others, name) }
+	err = t.leases.Release(slices.DeleteFunc(names, away))
+	return slices.DeleteFunc(steps, func(r row) bool { return away(r.ClientKey.leaseName()) }), err
 }
 
 // intents are the steps in Intent, the oldest first. They are all in memory, unless

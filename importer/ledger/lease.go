@@ -33,6 +33,8 @@ var ErrLeaseLost = errors.New("the lease of the client is lost")
 // LeaseName names what is leased: the SHA-256 of a client's key or of an address.
 type LeaseName [sha256.Size]byte
 
+func compareNames(a, b LeaseName) int { return slices.Compare(a[:], b[:]) }
+
 // LeaseGroup is what the work on one client needs for itself: all of it or nothing.
 type LeaseGroup struct {
 	Clients   []ClientKey // the client, and its contacts
@@ -48,7 +50,7 @@ func (g LeaseGroup) names() []LeaseName {
 	for _, address := range g.Addresses {
 		names = append(names, leaseName("address", g.Clients[0].Environment, address))
 	}
-	slices.SortFunc(names, func(a, b LeaseName) int { return slices.Compare(a[:], b[:]) })
+	slices.SortFunc(names, compareNames)
 	return slices.Compact(names)
 }
 
@@ -73,8 +75,6 @@ type Leases interface {
 	Own() ([]LeaseName, error)
 	// Take leases names, except those that another process has, which it returns.
 	Take(names []LeaseName) (others []LeaseName, err error)
-	// Others returns those of the names that another process has.
-	Others(names []LeaseName) ([]LeaseName, error)
 	// Release gives names back.
 	Release(names []LeaseName) error
 	// Last is how long leases last when they are not renewed.
@@ -194,6 +194,8 @@ func (t *transaction) lease(run string, at time.Time, groups []LeaseGroup, taken
 			}
 		}
 	}
+	slices.SortFunc(ask, compareNames)
+	ask = slices.Compact(ask)
 	others, err := t.leases.Take(ask)
 	if err != nil {
 		return err
@@ -294,7 +296,7 @@ func (t *transaction) late(e *Event, was row) (known bool, err error) {
 	}
 	e.Via = ViaEmergency
 	switch {
-	case allows(was.state, was.kind, *e) == nil:
+	case was.state != Intent && allows(was.state, was.kind, *e) == nil: // an intent is another process's, which has its row in memory
 		return false, nil
 	case e.To == NotSent || e.To == Failed || e.To == Uncertain && len(e.Answer) == 0 || was.state == Done && e.ID == was.remoteID:
 		return true, nil

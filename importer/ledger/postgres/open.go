@@ -214,27 +214,8 @@ func (a Address) own(ctx context.Context, conn *sql.Conn, sharing *Sharing) (*se
 	if err != nil {
 		return nil, err
 	}
-	version, err := a.version(ctx, conn)
-	if err != nil {
+	if err := a.lock(ctx, conn, namespace, sharing != nil); err != nil {
 		return nil, err
-	}
-	if sharing == nil || version < schemaVersion { // nobody else may look at tables that are being made
-		if err := a.lock(ctx, conn, namespace, alone); err != nil {
-			return nil, err
-		}
-		if err := a.upgrade(ctx, conn); err != nil {
-			return nil, err
-		}
-	}
-	if sharing != nil {
-		if err := a.lock(ctx, conn, namespace, together); err != nil {
-			return nil, err
-		}
-		if version < schemaVersion {
-			if _, err := conn.ExecContext(ctx, `SELECT pg_advisory_unlock(`+lockNumbers+`)`, int64(lockClass), namespace); err != nil {
-				return nil, err
-			}
-		}
 	}
 	joined, err := a.join(ctx, conn, sharing)
 	if err != nil {
@@ -360,20 +341,20 @@ const (
 	lockPause    = 20 * time.Millisecond
 )
 
-// The functions that take the ledger's lock: for one process, or for several.
+// The functions that take the ledger's lock, for one process or for several, with
+// lockClass and the schema's number, and one that gives it back.
 const (
-	alone    = "pg_try_advisory_lock"
-	together = "pg_try_advisory_lock_shared"
+	lockNumbers = `(CAST(? AS int), CAST(CAST(CAST(? AS bigint) AS bit(32)) AS int))`
+	lockAlone   = `SELECT pg_try_advisory_lock` + lockNumbers
+	lockShared  = `SELECT pg_try_advisory_lock_shared` + lockNumbers
+	unlockAlone = `SELECT pg_advisory_unlock` + lockNumbers
 )
 
-// lockNumbers are the parameters of such a function: lockClass and the schema's number.
-const lockNumbers = `CAST(? AS int), CAST(CAST(CAST(? AS bigint) AS bit(32)) AS int)`
-
-// lock takes the lock of the ledger for the connection, until that ends.
-func (a Address) lock(ctx context.Context, conn *sql.Conn, namespace int64, function string) error {
+// lock takes the lock of the ledger for the connection, until that ends, and makes or
+// upgrades the tables, for which a process must have it alone.
+func (a Address) lock(ctx context.Context, conn *sql.Conn, namespace int64, shared bool) error {
 	for began := time.Now(); ; time.Sleep(lockPause) {
-		var taken bool
-		err := conn.QueryRowContext(ctx, `SELECT `+function+`(`+lockNumbers+`)`, int64(lockClass), namespace).Scan(&taken)
+		taken, err := a.tryLock(ctx, conn, namespace, shared)
 		if err != nil || taken {
 			return err
 		}
@@ -382,6 +363,31 @@ func (a Address) lock(ctx context.Context, conn *sql.Conn, namespace int64, func
 				Hinted("Wait until it has finished. If it hangs, stop that process: the lock ends with it."), ledger.ErrLocked)
 		}
 	}
+}
+
+// tryLock is lock without a wait.
+func (a Address) tryLock(ctx context.Context, conn *sql.Conn, namespace int64, shared bool) (taken bool, err error) {
+	try := func(statement string) (taken bool, err error) {
+		err = conn.QueryRowContext(ctx, statement, int64(lockClass), namespace).Scan(&taken)
+		return taken, err
+	}
+	version, err := a.version(ctx, conn)
+	if err != nil {
+		return false, err
+	}
+	if shared && version == schemaVersion {
+		return try(lockShared)
+	}
+	if taken, err = try(lockAlone); err != nil || !taken {
+		return taken, err
+	}
+	if err = a.upgrade(ctx, conn); err != nil || !shared {
+		return err == nil, err
+	}
+	if taken, err = try(lockShared); err == nil {
+		_, err = try(unlockAlone)
+	}
+	return taken, err
 }
 
 // numbered is ledger.Server.Numbered.

@@ -64,7 +64,7 @@ func (a Address) join(ctx context.Context, conn *sql.Conn, sharing *Sharing) (*s
 	if err != nil {
 		host = "unknown host"
 	}
-	err = conn.QueryRowContext(ctx, `INSERT INTO sessions (machine, host, pid, started, until, grace) VALUES (?, ?, ?, ?, 0, ?) RETURNING id`,
+	err = conn.QueryRowContext(ctx, `INSERT INTO sessions (machine, host, pid, started, until, grace) VALUES (?, ?, ?, ?, `+serverTime+`, ?) RETURNING id`,
 		machine(), host, os.Getpid(), time.Now().Unix(), grace.Microseconds()).Scan(&s.id)
 	if err != nil {
 		return nil, err
@@ -88,10 +88,17 @@ func machine() string {
 const isConnected = `EXISTS (SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND CAST(l.classid AS bigint) = ` + ledgersNumber + ` AND CAST(l.objid AS bigint) = s.id % 2147483647
 	AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND l.granted)`
 
-// Renew, Own, Take, Others, Release, Last and End are ledger.Leases.
+// Renew, Own, Take, Release, Last and End are ledger.Leases.
 
 func (s *session) Renew() error {
-	return s.exec(`UPDATE sessions SET until = `+serverTime+` + ? WHERE id = ?`, s.last.Microseconds(), s.id)
+	changed, err := s.conn.ExecContext(context.Background(), `UPDATE sessions SET until = `+serverTime+` + ? WHERE id = ?`, s.last.Microseconds(), s.id)
+	if err != nil {
+		return err
+	}
+	if n, err := changed.RowsAffected(); err != nil || n == 1 {
+		return err
+	}
+	return errors.New("the table sessions has lost this process")
 }
 
 // serverTime is the server's clock in microseconds since 1970.
@@ -107,7 +114,7 @@ func (s *session) Take(names []ledger.LeaseName) (others []ledger.LeaseName, err
 	if len(names) == 0 {
 		return nil, nil
 	}
-	if others, err = s.Others(names); err != nil {
+	if others, err = s.others(names); err != nil {
 		return nil, err
 	}
 	err = s.exec(`INSERT INTO leases (name, session) SELECT decode(value, 'hex'), CAST(? AS bigint) FROM json_each(?) WHERE value NOT IN (SELECT value FROM json_each(?))
@@ -115,9 +122,9 @@ func (s *session) Take(names []ledger.LeaseName) (others []ledger.LeaseName, err
 	return others, err
 }
 
-// Others asks for the sessions that have one of the names. A session that has ended by
+// others are those of the names that another session has. One that has ended by
 // its time, or whose process is known to be gone, has nothing any more.
-func (s *session) Others(names []ledger.LeaseName) ([]ledger.LeaseName, error) {
+func (s *session) others(names []ledger.LeaseName) ([]ledger.LeaseName, error) {
 	living, err := s.living()
 	if err != nil {
 		return nil, err

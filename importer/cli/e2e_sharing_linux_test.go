@@ -1,0 +1,202 @@
+package cli_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"claimsheet/apiclient/apitest"
+	"claimsheet/importer/ledger/postgres/pgtest"
+)
+
+// besides are the flags of a run that works beside others: each has a state folder and a
+// workbook of its own.
+func (s *scene) besides(n int) []string {
+	return []string{"--state", s.path(fmt.Sprint("state-", n)), "-o", s.path(fmt.Sprintf("out-%d.results.xlsx", n))}
+}
+
+// TestRunsShareALedger: several runs of one sheet at the same time create everything once,
+// and each gives back all ids.
+func TestRunsShareALedger(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, append(leads(30), lead(3, "second"), lead(7, "second")))
+	s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 4}")
+	s.service.Play(func(apitest.Call) apitest.Fault { return apitest.Fault{Delay: time.Millisecond} })
+	var all sync.WaitGroup
+	codes, said := make([]int, 3), make([]string, 3)
+	for n := range codes {
+		all.Go(func() {
+			var out string
+			codes[n], out, said[n] = s.claimsheet(slices.Concat([]string{"run", "-m", s.path("mapping.yaml")}, s.besides(n), []string{s.path(s.input)})...)
+			said[n] += out
+		})
+	}
+	all.Wait()
+	for n, code := range codes {
+		if code != 0 {
+			t.Errorf("run %d: exit code %d\n%s", n, code, said[n])
+		}
+	}
+	if posts := s.mustRun(0).posts(); len(posts) > 0 {
+		t.Errorf("afterwards a run sends %v", posts)
+	}
+	if v := s.service.Check(s.said()); !v.OK() {
+		t.Error(v)
+	}
+	for n := range codes {
+		for _, row := range s.workbook(fmt.Sprintf("out-%d.results.xlsx", n), "Results") {
+			if row["clientId"] == "" {
+				t.Errorf("run %d: the row %s has no client id: %s %s", n, row["Source row"], row["Import status"], row["Error"])
+			}
+		}
+	}
+}
+
+// TestOneStateFolder: two runs that would share a state folder do not work at the same
+// time, and the message says what to do.
+func TestOneStateFolder(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(3))
+	s.inDatabase(pgtest.Shared(t), "")
+	arrived, goOn := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Method != "GET" {
+			once.Do(func() { close(arrived); <-goOn })
+		}
+		return apitest.Fault{}
+	})
+	first := make(chan played, 1)
+	go func() { first <- s.run() }()
+	<-arrived
+	code, _, said := s.claimsheet("run", "-m", s.path("mapping.yaml"), "-o", s.path("other.xlsx"), s.path(s.input))
+	close(goOn)
+	if code != 3 {
+		t.Errorf("exit code %d", code)
+	}
+	expect(t, said, "another run holds the ledger", "--state")
+	if p := <-first; p.code != 0 {
+		t.Errorf("the first run: exit code %d\n%s", p.code, p.err)
+	}
+}
+
+// party is several processes that run one sheet on one ledger.
+type party struct {
+	*harness
+	many    int
+	stopped int // processes that were paused for longer than their leases last
+	mu      sync.Mutex
+	running map[int]*exec.Cmd
+}
+
+// leaseOfTrial is how long leases last in a trial, and how long requests.
+const leaseOfTrial = 400 * time.Millisecond
+
+// round runs the sheet in all processes at once, and returns their exit codes. With kill,
+// one of them is killed at some POST, or paused for longer than its leases last.
+func (p *party) round(kill bool) (codes []int, said string) {
+	p.t.Helper()
+	p.service.Play(p.killer(kill, p.hit))
+	var all sync.WaitGroup
+	codes = make([]int, p.many)
+	outputs := make([]bytes.Buffer, p.many)
+	for n := range p.many {
+		cmd := exec.Command(p.binary, p.args(append(p.besides(n), "--concurrency", "2")...)...)
+		cmd.Stdout, cmd.Stderr = &outputs[n], &outputs[n]
+		cmd.Env = append(os.Environ(), "CLAIMSHEET_ENV=", "TRIAL_LEASE="+leaseOfTrial.String())
+		p.mu.Lock()
+		err := cmd.Start()
+		p.running[n] = cmd
+		p.mu.Unlock()
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		all.Go(func() {
+			if err := cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+				p.t.Error(err)
+			}
+			p.mu.Lock()
+			delete(p.running, n)
+			p.mu.Unlock()
+			codes[n] = cmd.ProcessState.ExitCode()
+		})
+	}
+	all.Wait()
+	for n := range outputs {
+		said += fmt.Sprintf("process %d, exit code %d:\n%s\n", n, codes[n], outputs[n].String())
+	}
+	return codes, said
+}
+
+// hit kills one of the processes, or pauses it.
+func (p *party) hit() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for n := range p.running { // any
+		cmd := p.running[n]
+		if rand.IntN(2) == 0 {
+			p.killed++
+			_ = cmd.Process.Kill()
+			return
+		}
+		p.stopped++
+		_ = cmd.Process.Signal(syscall.SIGSTOP)
+		time.AfterFunc(5*leaseOfTrial, func() { _ = cmd.Process.Signal(syscall.SIGCONT) })
+		return
+	}
+}
+
+// TestKilledWhileShared: several processes run one sheet on one ledger, some are killed
+// and some paused until others have taken their clients over: nothing is lost, and nothing
+// created twice without being said.
+func TestKilledWhileShared(t *testing.T) {
+	t.Parallel()
+	killsOwnBuilds(t)
+	server := pgtest.Shared(t)
+	binary, rng := trialProgram(t), seeded(t, 7)
+	var hits, doubts int
+	for hits < *kills && !t.Failed() {
+		p := &party{harness: newHarness(t, binary, rng, *faulty), many: 2 + rng.IntN(3), running: map[int]*exec.Cmd{}}
+		p.inDatabase(server, "limits: {timeout: 1s}")
+		for range 40 {
+			before := len(p.service.Calls())
+			wanted := p.killed+p.stopped < killsAScene
+			codes, said := p.round(wanted)
+			sent := slices.ContainsFunc(p.service.Calls()[before:], func(c apitest.Call) bool { return c.Method != "GET" })
+			for _, code := range codes {
+				if code != -1 && code != 0 && code != 4 && !(wanted && (code == 1 || code == 3)) {
+					t.Fatalf("exit code %d after %d kills and %d pauses\n%s", code, p.killed, p.stopped, said)
+				}
+			}
+			if p.busy() {
+				p.settleDown()
+			} else if !sent && !wanted {
+				break
+			}
+		}
+		p.service.Play(nil)
+		last := p.run() // its workbook says what the ledger knows
+		if last.code != 0 && last.code != 4 {
+			t.Fatalf("the last run: exit code %d\n%s", last.code, last.err)
+		}
+		p.settleDown()
+		if v := p.service.Check(p.said()); !v.OK() {
+			t.Errorf("the workbook and the service disagree: %s", v)
+		}
+		open := len(p.uncertain())
+		if most := (p.killed+p.stopped)*inWork(2) + int(p.ambiguous.Load()); open > most {
+			t.Errorf("%d steps are uncertain after %d kills, %d pauses and %d ambiguous answers", open, p.killed, p.stopped, p.ambiguous.Load())
+		}
+		p.checkLeftOver()
+		hits, doubts = hits+p.killed+p.stopped, doubts+open
+	}
+	t.Logf("%d kills and pauses, %d steps uncertain", hits, doubts)
+}

@@ -1,0 +1,334 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"claimsheet/importer/bootclock"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/ledger/postgres"
+	"claimsheet/importer/ledger/postgres/pgtest"
+)
+
+// shared opens the ledger as one of several processes. Their leases end quickly.
+func shared(t *testing.T, a postgres.Address, clock func() bootclock.Reading) *ledger.Ledger {
+	t.Helper()
+	l, err := postgres.OpenShared(t.Context(), a, "", postgres.Sharing{Lease: 600 * time.Millisecond, Request: 200 * time.Millisecond, Clock: clock})
+	do(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+func who(n int) ledger.ClientKey {
+	return ledger.ClientKey{Environment: "https://uat", Space: "email", Client: fmt.Sprintf("c%d@example.com", n)}
+}
+
+// group is the work on one client.
+func group(n int, addresses ...string) ledger.LeaseGroup {
+	return ledger.LeaseGroup{Clients: []ledger.ClientKey{who(n)}, Addresses: addresses}
+}
+
+func stepOf(n int) ledger.StepID {
+	return ledger.StepID{ClientKey: who(n), Mapping: "m", Step: "claim/c/1"}
+}
+
+func event(n int, to ledger.State) ledger.Event {
+	e := ledger.Event{StepID: stepOf(n), To: to, At: time.Now(), Kind: ledger.KindClaim, Run: "r"}
+	if to == ledger.Done {
+		e.Via, e.Status, e.ID, e.Answer = ledger.ViaAnswer, 201, fmt.Sprint("id-", n), []byte(`{}`)
+	}
+	return e
+}
+
+// take leases groups, and returns which it got.
+func take(t *testing.T, l *ledger.Ledger, groups ...ledger.LeaseGroup) string {
+	t.Helper()
+	taken, err := l.Lease("r", time.Now(), groups)
+	do(t, err)
+	return fmt.Sprint(taken)
+}
+
+func state(t *testing.T, l *ledger.Ledger, n int) ledger.Step {
+	t.Helper()
+	steps, err := l.Steps(t.Context(), who(n), "m")
+	do(t, err)
+	return steps["claim/c/1"]
+}
+
+// TestLeases: what one process has leased, as a whole or not at all, no other can lease
+// until it is given back; groups of one process do not keep each other away.
+func TestLeases(t *testing.T) {
+	t.Parallel()
+	a, _ := address(t, pgtest.Shared(t))
+	one, two := shared(t, a, nil), shared(t, a, nil)
+	for _, step := range []struct {
+		what   string
+		by     *ledger.Ledger
+		groups []ledger.LeaseGroup
+		want   string
+	}{
+		{"free", one, []ledger.LeaseGroup{group(1, "email x"), group(2)}, "[true true]"},
+		{"its own again, with an address in common", one, []ledger.LeaseGroup{group(3, "email x")}, "[true]"},
+		{"another's client, and one that is free", two, []ledger.LeaseGroup{group(2), group(4)}, "[false true]"},
+		{"another's address", two, []ledger.LeaseGroup{group(5, "email y", "email x")}, "[false]"},
+		{"what the refused group had beside", one, []ledger.LeaseGroup{group(6, "email y")}, "[true]"},
+		{"a group within a group", two, []ledger.LeaseGroup{group(7), group(7)}, "[true true]"},
+		{"nothing", two, nil, "[]"},
+	} {
+		if got := take(t, step.by, step.groups...); got != step.want {
+			t.Errorf("%s: got %s, want %s", step.what, got, step.want)
+		}
+	}
+	do(t, one.Release(group(1, "email x")))
+	do(t, one.Flush())
+	if got := take(t, two, group(1)); got != "[true]" {
+		t.Error("a client that was given back cannot be leased:", got)
+	}
+	if got := take(t, two, group(5, "email x")); got != "[false]" {
+		t.Error("an address that another group still needs was leased:", got)
+	}
+	do(t, one.Close())
+	if got := take(t, two, group(2), group(3, "email x")); got != "[true true]" {
+		t.Error("a closed ledger still has leases:", got)
+	}
+}
+
+// TestIntentNeedsLease: nothing is begun without a lease, also beside an outcome.
+func TestIntentNeedsLease(t *testing.T) {
+	t.Parallel()
+	a, _ := address(t, pgtest.Shared(t))
+	l := shared(t, a, nil)
+	if err := l.Append(event(1, ledger.Intent)); !errors.Is(err, ledger.ErrLeaseLost) || errors.Is(err, ledger.ErrStopped) {
+		t.Fatalf("got %v, want ErrLeaseLost", err)
+	}
+	take(t, l, group(1))
+	do(t, l.Append(event(1, ledger.Intent)))
+	if err := l.Append(event(1, ledger.Done), event(2, ledger.Intent)); !errors.Is(err, ledger.ErrLeaseLost) {
+		t.Fatalf("got %v, want ErrLeaseLost", err)
+	}
+	if got := state(t, l, 1).To; got != ledger.Intent {
+		t.Errorf("a refused call has recorded %s", got)
+	}
+	do(t, l.Append(event(1, ledger.Done)))
+	if got := state(t, l, 1); got.To != ledger.Done || got.ID != "id-1" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestSharedAndAlone: who needs the ledger alone waits for those who share it, and they
+// for it.
+func TestSharedAndAlone(t *testing.T) {
+	t.Parallel()
+	a, _ := address(t, pgtest.Shared(t))
+	first := shared(t, a, nil)
+	_, err := postgres.Open(t.Context(), a, "")
+	if !errors.Is(err, ledger.ErrLocked) || strings.Count(err.Error(), "process ") != 1 {
+		t.Errorf("alone beside one who shares: got %v", err)
+	}
+	do(t, first.Close())
+	alone := open(t, a)
+	_, err = postgres.OpenShared(t.Context(), a, "", postgres.Sharing{})
+	if !errors.Is(err, ledger.ErrLocked) || strings.Count(err.Error(), "process ") != 1 {
+		t.Errorf("shared beside one who is alone: got %v", err)
+	}
+	do(t, alone.Append(event(1, ledger.Intent))) // it needs no lease
+}
+
+// TestUpgradeFromVersion1: a ledger of the version before is upgraded with what it holds.
+func TestUpgradeFromVersion1(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	for name, sharing := range map[string]bool{"alone": false, "shared": true} {
+		t.Run(name, func(t *testing.T) {
+			a, schema := address(t, server)
+			l := open(t, a)
+			do(t, l.Append(event(1, ledger.Intent), event(1, ledger.Done)))
+			do(t, l.Close())
+			server.Exec(t, strings.ReplaceAll("DROP TABLE S.sessions, S.leases; CREATE TABLE S.holder (host text NOT NULL, pid bigint NOT NULL, started bigint NOT NULL); UPDATE S.ledger SET version = 1", "S.", schema+"."))
+			r, err := postgres.OpenReadOnly(t.Context(), a, "")
+			do(t, err)
+			if got := state(t, r, 1).ID; got != "id-1" {
+				t.Errorf("read before it is upgraded, the id is %q", got)
+			}
+			do(t, r.Close())
+			if sharing {
+				l = shared(t, a, nil)
+				take(t, shared(t, a, nil), group(9))
+			} else {
+				l = open(t, a)
+			}
+			if got := state(t, l, 1).ID; got != "id-1" {
+				t.Errorf("the id is %q", got)
+			}
+		})
+	}
+}
+
+// TestManyShare: processes that write at the same time neither lose nor mix anything up.
+func TestManyShare(t *testing.T) {
+	t.Parallel()
+	a, _ := address(t, pgtest.Shared(t))
+	const processes, clients = 4, 60
+	var done, refused atomic.Int64
+	var all sync.WaitGroup
+	for range processes {
+		l := shared(t, a, nil)
+		for range 3 {
+			all.Go(func() {
+				for n := range clients {
+					taken, err := l.Lease("r", time.Now(), []ledger.LeaseGroup{group(n, fmt.Sprint("email ", n/2))})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if !taken[0] {
+						refused.Add(1)
+						continue
+					}
+					steps, err := l.Steps(t.Context(), who(n), "m")
+					if err == nil && steps["claim/c/1"].To == "" {
+						if err = l.Append(event(n, ledger.Intent)); err == nil || errors.Is(err, ledger.ErrTransition) { // another goroutine of this process may have begun it
+							if err = l.Append(event(n, ledger.Done)); err == nil {
+								done.Add(1)
+							}
+						}
+					}
+					if err != nil && !errors.Is(err, ledger.ErrTransition) {
+						t.Error(err)
+					}
+					do(t, l.Release(group(n, fmt.Sprint("email ", n/2))))
+				}
+			})
+		}
+	}
+	all.Wait()
+	l := shared(t, a, nil)
+	for n := range clients {
+		taken := take(t, l, group(n))
+		if s := state(t, l, n); taken != "[true]" || s.To != "" && (s.To != ledger.Done || s.Attempts != 1) {
+			t.Errorf("client %d: leased %s, %s after %d attempts", n, taken, s.To, s.Attempts)
+		}
+	}
+	do(t, l.Check(t.Context(), nil))
+	t.Logf("%d done, %d refused", done.Load(), refused.Load())
+	if done.Load() < clients/2 {
+		t.Errorf("only %d of %d clients were done", done.Load(), clients)
+	}
+}
+
+// TestTakenOver: what a process has leased that ended without closing the ledger is free
+// after its lease and the time that its request may take, and its intents are uncertain
+// then. Until then nobody touches them.
+func TestTakenOver(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	a, schema := address(t, server)
+	one, two := shared(t, a, nil), shared(t, a, nil)
+	take(t, one, group(1), group(2))
+	do(t, one.Append(event(1, ledger.Intent)))
+	server.Exec(t, "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = 1 AND classid = (SELECT oid FROM pg_namespace WHERE nspname = '"+schema+"')")
+	began := time.Now()
+	for n := 0; ; n++ {
+		if n, err := two.MarkInterrupted("r2", time.Now()); err != nil || n > 0 && time.Since(began) < 100*time.Millisecond {
+			t.Fatal("the intent of another process was touched:", n, err)
+		}
+		if take(t, two, group(1)) == "[true]" {
+			break
+		}
+		if time.Since(began) > 30*time.Second {
+			t.Fatal("it is never free")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if got := state(t, two, 1).To; got != ledger.Uncertain {
+		t.Errorf("the intent is %q, want uncertain", got)
+	}
+	if err := one.Append(event(2, ledger.Intent)); !errors.Is(err, ledger.ErrStopped) {
+		t.Errorf("without its connection a process begins something: %v", err)
+	}
+}
+
+// later is a clock that can be set forward.
+type later struct{ ahead atomic.Int64 }
+
+func (c *later) now() bootclock.Reading {
+	r := bootclock.Now()
+	r.Uptime += time.Duration(c.ahead.Load())
+	r.Wall = r.Wall.Add(time.Duration(c.ahead.Load()))
+	return r
+}
+
+// TestPausedProcess: a process that goes on after it was paused for longer than its lease
+// begins nothing for a client that another has taken over, and what it learns then is
+// recorded.
+func TestPausedProcess(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	for name, test := range map[string]struct {
+		meanwhile []ledger.Event // by the other process
+		late      ledger.Event
+		want      ledger.State
+		id        string
+		conflict  bool
+	}{
+		"the outcome was not known":        {nil, event(1, ledger.Done), ledger.Done, "id-1", false},
+		"it was never sent":                {nil, event(1, ledger.NotSent), ledger.NotSent, "", false},
+		"the same was found":               {[]ledger.Event{adopted("id-1")}, event(1, ledger.Done), ledger.Done, "id-1", false},
+		"another was found, not by it":     {[]ledger.Event{adopted("id-2")}, event(1, ledger.NotSent), ledger.Done, "id-2", false},
+		"it was created twice":             {[]ledger.Event{adopted("id-2")}, event(1, ledger.Done), ledger.Done, "id-2", true},
+		"a person closed it":               {[]ledger.Event{{StepID: stepOf(1), To: ledger.GivenUp, At: time.Now(), Via: ledger.ViaByHand}}, event(1, ledger.NotSent), ledger.GivenUp, "", false},
+		"sent again and nothing is known":  {[]ledger.Event{again()}, event(1, ledger.NotSent), ledger.Intent, "", false},
+		"sent again, and this one created": {[]ledger.Event{again()}, event(1, ledger.Done), ledger.Intent, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, schema := address(t, server)
+			var clock later
+			one, two := shared(t, a, clock.now), shared(t, a, nil)
+			take(t, one, group(1), group(2))
+			do(t, one.Append(event(1, ledger.Intent)))
+			server.Exec(t, "UPDATE "+schema+".sessions SET until = 0, grace = 0 WHERE id = 1")
+			clock.ahead.Store(int64(time.Hour))
+			if one.Leased() {
+				t.Error("after an hour the leases of the process last")
+			}
+			if got := take(t, two, group(1)); got != "[true]" {
+				t.Skip("the process has renewed its leases in time") // between the two lines above
+			}
+			for _, e := range test.meanwhile {
+				do(t, two.Append(e))
+			}
+			if err := one.Append(event(2, ledger.Intent)); !errors.Is(err, ledger.ErrLeaseLost) {
+				t.Errorf("it begins something else: %v", err)
+			}
+			if one.Leased() {
+				t.Error("the leases of the process last, though one is lost")
+			}
+			err := one.Append(test.late)
+			if conflict := errors.Is(err, ledger.ErrStopped) && errors.Is(err, ledger.ErrLeaseLost); conflict != test.conflict || err != nil && !conflict {
+				t.Errorf("the late outcome: %v", err)
+			}
+			if got := state(t, two, 1); got.To != test.want || got.ID != test.id {
+				t.Errorf("the step is %s with the id %q, want %s with %q", got.To, got.ID, test.want, test.id)
+			}
+			do(t, two.Check(t.Context(), nil))
+		})
+	}
+}
+
+// adopted is how another process finds the step by a look-up.
+func adopted(id string) ledger.Event {
+	return ledger.Event{StepID: stepOf(1), To: ledger.Done, At: time.Now(), Via: ledger.ViaAdopted, ID: id, Run: "r2"}
+}
+
+// again is how another process sends the step again where the environment allows it.
+func again() ledger.Event {
+	e := event(1, ledger.Intent)
+	e.Via, e.Run = ledger.ViaRepeatable, "r2"
+	return e
+}
