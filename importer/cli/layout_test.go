@@ -95,7 +95,7 @@ var doors = map[string][]string{
 	"database/sql":                    {"importer/ledger", "importer/ledger/postgres"},
 	"github.com/jackc/pgx/v5":         {"importer/ledger/postgres"},
 	"modernc.org/libc":                {"importer/ledger/pages"},
-	"github.com/gofrs/flock":          {"importer/ledger"},
+	"github.com/gofrs/flock":          {"importer/ledger", "importer/emergency"},
 	"github.com/cenkalti/backoff/v5":  {"importer/retry"},
 	"golang.org/x/sys":                {"importer/bootclock"},
 	"golang.org/x/term":               {"importer/cli/console"},

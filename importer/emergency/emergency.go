@@ -28,6 +28,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gofrs/flock"
+
 	"claimsheet/importer/bootclock"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/safefile"
@@ -41,8 +43,9 @@ type File struct {
 	report func(Created)
 
 	mu      sync.Mutex
-	folders []string // that may still take the file; the first is in use
-	file    *os.File // nil until it is created
+	folders []string     // that may still take the file; the first is in use
+	file    *os.File     // nil until it is created
+	lock    *flock.Flock // of the file: other runs leave it alone meanwhile
 	end     int64    // of the last line
 	kept    bool     // the file holds an outcome
 }
@@ -133,7 +136,7 @@ func (f *File) write(outcomes []ledger.Event) (path string, err error) {
 				f.kept = true
 				return f.file.Name(), nil
 			}
-			_ = f.file.Close()
+			_ = errors.Join(f.lock.Close(), f.file.Close())
 			f.file = nil
 		}
 		failures = append(failures, fmt.Errorf("place %d: %w", len(failures)+1, problem.Cause(err))) // without the path, which may name a person
@@ -162,8 +165,14 @@ func (f *File) create(room int) error {
 	if err = errors.Join(err, file.Sync(), safefile.SyncFolder(folder)); err != nil {
 		return errors.Join(err, file.Close(), os.Remove(path))
 	}
-	f.file, f.end = file, int64(len(text))
+	f.file, f.end, f.lock = file, int64(len(text)), lockOf(path)
+	_, _ = f.lock.TryLock() // where locks do not work, runs do not share a ledger either
 	return nil
+}
+
+// lockOf is the lock of a file that a run keeps while it may write to the file.
+func lockOf(path string) *flock.Flock {
+	return flock.New(path, flock.SetFlag(safefile.LockFlags&^os.O_CREATE))
 }
 
 // add writes one line and syncs it.
@@ -200,7 +209,7 @@ func (f *File) Close() error {
 	if f.file == nil {
 		return nil
 	}
-	err := f.file.Close()
+	err := errors.Join(f.lock.Close(), f.file.Close())
 	if !f.kept {
 		err = errors.Join(err, os.Remove(f.file.Name()))
 	}

@@ -230,10 +230,15 @@ func TestKeepLeavesOutIntents(t *testing.T) {
 // A run that was killed leaves a file with nothing but reserved room.
 func TestReplayRemovesTheFileOfAKilledRun(t *testing.T) {
 	e := newScene(t, "client")
-	_ = emergency.Open(stoppedRun, e.l.Path(), e.places, nil)
+	run := emergency.Open(stoppedRun, e.l.Path(), e.places, nil)
 	if len(e.files()) != 1 {
 		t.Fatalf("files %v, want one with reserved room", e.files())
 	}
+	left := filepath.Join(e.places[0], filepath.Base(e.files()[0]))
+	text, err := os.ReadFile(left)
+	e.do(err)
+	e.do(run.Close())
+	e.do(os.WriteFile(left, text, 0o600)) // a kill ends the lock of the file, and leaves the file
 	e.replay(0)
 	if files := e.files(); len(files) > 0 {
 		t.Errorf("files %v are left, want none", files)
@@ -457,5 +462,27 @@ func TestRemoveReplayed(t *testing.T) {
 	slices.Sort(kept)
 	if diff := cmp.Diff(kept, left); diff != "" {
 		t.Errorf("files left (-want +got):\n%s", diff)
+	}
+}
+
+// TestFilesInUseStay: the file of a run that goes on, beside others that share its ledger,
+// is neither entered nor removed.
+func TestFilesInUseStay(t *testing.T) {
+	e := newScene(t, "claim/loan/A-1")
+	running := emergency.Open(stoppedRun, e.l.Path(), e.places, func(emergency.Created) {})
+	files := func() int {
+		found, err := filepath.Glob(filepath.Join(e.places[0], "emergency-*.jsonl"))
+		e.do(err)
+		return len(found)
+	}
+	for range 2 { // with reserved room only, and with an outcome
+		if n, err := emergency.Replay(e.l, e.places); n != 0 || err != nil || files() != 1 {
+			t.Errorf("entered %d, %v; %d files are left", n, err, files())
+		}
+		e.do(running.Keep(e.event("claim/loan/A-1", ledger.Done, "l-1")))
+	}
+	e.do(running.Close())
+	if n, err := emergency.Replay(e.l, e.places); n != 1 || err != nil || files() != 0 {
+		t.Errorf("when the run has ended: entered %d, %v; %d files are left", n, err, files())
 	}
 }

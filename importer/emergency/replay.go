@@ -32,7 +32,7 @@ type Ledger interface {
 // ledger's state of the step: a step that was settled or sent again since then
 // stays as it is. A file that was entered is renamed to end in .taken.
 //
-// It ignores files of other ledgers. A damaged file, a file that others could
+// It ignores files of other ledgers, and of runs that go on. A damaged file, a file that others could
 // have written, and a file of a run that this ledger should know but does not
 // are problem.Problems; nothing is entered then.
 func Replay(l Ledger, places []string) (n int, err error) {
@@ -141,6 +141,9 @@ func find(l Ledger, places []string) ([]foundFile, error) {
 			if slices.ContainsFunc(files, func(f foundFile) bool { return os.SameFile(f.info, info) }) {
 				continue
 			}
+			if inUse(path) {
+				continue
+			}
 			outcomes, ours, err := read(l, path)
 			if err != nil {
 				return nil, err
@@ -151,6 +154,14 @@ func find(l Ledger, places []string) ([]foundFile, error) {
 		}
 	}
 	return files, nil
+}
+
+// inUse reports whether the run of a file goes on: several runs may share a ledger.
+func inUse(path string) bool {
+	lock := lockOf(path)
+	free, err := lock.TryLock()
+	_ = lock.Close()
+	return err == nil && !free
 }
 
 // list returns the emergency files of a folder with a suffix, by name; none when
