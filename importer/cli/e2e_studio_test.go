@@ -75,6 +75,7 @@ func (p *studioPage) ask(method, path, body string) string {
 	p.t.Helper()
 	r, err := http.NewRequest(method, p.base+path, strings.NewReader(body))
 	must(p.t, err)
+	r.Header.Set("Content-Type", "application/json")
 	response, err := p.http.Do(r)
 	must(p.t, err)
 	defer response.Body.Close()
