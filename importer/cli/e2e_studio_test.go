@@ -100,12 +100,16 @@ type studioState struct {
 		Complete        bool
 		Rows, Clients   int
 		Usable, Trouble int
+		Skipped         int
 	}
 	Commands map[string]string
 	Job      *struct {
 		State    string
 		ExitCode int
-		Summary  struct{ Clients struct{ Planned, Done int } }
+		Summary  struct {
+			Rows    struct{ Total, Invalid, Skipped, Planned int }
+			Clients struct{ Total, Planned, Done int }
+		}
 		Workbook *string
 		Pages    *string
 		Problems []any
