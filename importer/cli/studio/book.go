@@ -267,8 +267,9 @@ func (b *book) source(more func()) iter.Seq2[cell.Record, error] {
 	}
 }
 
-// suggest proposes a mapping as init does, by the rows that have been read.
-func (b *book) suggest(r draft.Request) ([]draft.Suggestion, error) {
+// propose proposes a mapping as init does, by the rows that have been read; nil when no
+// column has a header that a mapping could name.
+func (b *book) propose(r draft.Request) (*draft.Proposal, error) {
 	headers := b.tables[0].Header
 	for _, table := range b.tables[1:] {
 		headers = slices.DeleteFunc(slices.Clone(headers), func(h string) bool { return !slices.Contains(table.Header, h) })
@@ -291,11 +292,11 @@ func (b *book) suggest(r draft.Request) ([]draft.Suggestion, error) {
 				}
 			}
 		}
-		if err := seen.Read(table, rows, func(func(cell.Area) bool) {}); err != nil {
+		if err := seen.Read(table, rows, b.readers[t].Merged()); err != nil {
 			return nil, err
 		}
 	}
-	return draft.Propose(r, seen).Suggestions(), nil
+	return draft.Propose(r, seen), nil
 }
 
 func (c *column) see(v cell.Cell, seed maphash.Seed) {

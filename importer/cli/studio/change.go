@@ -31,6 +31,9 @@ type madeFor struct {
 func (s *Server) change(of madeFor, do func() error) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.first {
+		return nil, errReading
+	}
 	if of.Version != s.session.version || of.Revision != nil && *of.Revision != s.session.version {
 		return nil, errStale
 	}

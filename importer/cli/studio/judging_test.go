@@ -2,6 +2,7 @@ package studio_test
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -82,4 +83,47 @@ func TestSheetOfAnotherName(t *testing.T) {
 	expect(t, "the text", st.at("mapping", "text"), strings.Replace(text, "name: Lead}", "name: Leads}", 1))
 	st = b.judged()
 	expect(t, "the rows", st.at("judgement", "rows"), 1)
+}
+
+// Without a mapping the page is there before the sheet is read, shows how far that is, and
+// takes changes once there is something to change.
+func TestFirstMappingIsProposed(t *testing.T) {
+	t.Parallel()
+	var sheet strings.Builder
+	sheet.WriteString("Lead no;E-mail;Surname;Notes\n")
+	for i := range 60_000 {
+		fmt.Fprintf(&sheet, "%d;a%d@example.com;Archer;\n", i, i)
+	}
+	draft := filepath.Join(t.TempDir(), "x.json")
+	b := begin(t, "", sheet.String(), func(o *studio.Options) {
+		o.Suggest.Name, o.Suggest.API, o.Suggest.Layout.Delimiter.Value = "spring", "v2", ";"
+		o.Propose, o.Proposed, o.Autosave = true, o.Suggest.Beginning(), draft
+	})
+	st := b.get("/api/state")
+	expect(t, "the text at first", st.at("mapping", "text"), "name: spring\napi: v2\nsheet:\n  delimiter: \";\"\n")
+	expect(t, "the problems at first", st.at("mapping", "problems"), []any{})
+	expect(t, "reading", st.at("judgement", "reading"), true)
+	expect(t, "stale", st.at("judgement", "stale"), false)
+	refused := b.post("/api/patch", 503, "version", 1, "label", "x", "operations", []any{op("replace", "/name", "autumn")})
+	expect(t, "the code", refused.at("error", "code"), "not-ready")
+
+	st = b.judged()
+	text := st.at("mapping", "text").(string)
+	if !strings.Contains(text, "email: ") || !strings.Contains(text, "delimiter: \";\"") {
+		t.Errorf("proposed is\n%s", text)
+	}
+	expect(t, "the history", st.at("mapping", "history"), []map[string]any{{"label": "proposed from the sheet", "version": 1}})
+	for key, want := range map[string]any{"rows": 60000, "clients": 60000} {
+		expect(t, key, st.at("judgement", key), want)
+	}
+	if r := b.get("/api/diff"); r.at("lines", 0, "kind") != "same" {
+		t.Errorf("the diff begins with %v", r.at("lines", 0))
+	}
+	b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("replace", "/name", "autumn")})
+	b.post("/api/undo", 200, "version", 2)
+	b.post("/api/save", 200, "version", 3)
+	b.holds(b.file, text)
+	if _, err := os.Stat(draft); !os.IsNotExist(err) {
+		t.Errorf("what was proposed is kept as unsaved: %v", err)
+	}
 }

@@ -62,6 +62,14 @@ func (s *session) open(o Options) error {
 	return nil
 }
 
+// beginWith makes a text the one to begin with, before anything was changed.
+func (s *session) beginWith(text []byte) {
+	s.begin, s.history[0].text = text, text
+	if s.unsavedBefore != nil && s.unsavedBefore.Text == string(text) {
+		s.unsavedBefore = nil
+	}
+}
+
 // readFile reads the mapping file, which need not exist.
 func readFile(path string) (disk, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {

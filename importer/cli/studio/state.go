@@ -221,6 +221,9 @@ func (s *Server) state() stateJSON {
 			st.Campaign.Templates, st.Campaign.TemplatesAt = "cache", &s.options.Cached
 		}
 	}
+	if s.first { // what a mapping without rules lacks is no news
+		st.Mapping.Problems, st.Mapping.Warnings = []problemJSON{}, []problemJSON{}
+	}
 	v := s.verdict
 	if v != nil {
 		v.mu.Lock()
@@ -414,8 +417,8 @@ func sortTroubles(list []troubleJSON) {
 // judgement sums up. The caller holds both locks.
 func (s *Server) judgement() judgementJSON {
 	b, v := s.now.book, s.verdict
-	j := judgementJSON{Codes: []troubleJSON{}, Warnings: []troubleJSON{}, Stale: s.stale}
-	if b.reading() {
+	j := judgementJSON{Codes: []troubleJSON{}, Warnings: []troubleJSON{}, Stale: s.stale && !s.first}
+	if b.reading() || s.first {
 		j.Reading, j.Done = true, int(b.seen.Load())
 		return j
 	}
