@@ -279,7 +279,7 @@ func (s *Server) postDraft(r *http.Request) (any, error) {
 		if left == nil {
 			return failure{http.StatusUnprocessableEntity, "no-draft", "nothing was left unsaved", ""}
 		}
-		s.session.unsavedBefore = nil
+		s.session.unsavedBefore = left.Before
 		if in.Take {
 			s.session.file.text = left.File
 			s.session.change("left unsaved before", []byte(left.Text))
@@ -318,8 +318,8 @@ func (s *Server) postSheet(r *http.Request) (any, error) {
 				operations = append(operations, yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer("sheet", key), Value: data})
 			}
 		}
-		if names := s.now.book.sheetNames(); len(names) > 0 {
-			put("name", in.Name == "" || in.Name == names[0], in.Name)
+		if names := s.now.book.sheetNames(); len(names) > 0 && in.Name != "" {
+			put("name", in.Name == names[0], in.Name)
 		}
 		put("header_row", in.HeaderRow == 1, in.HeaderRow)
 		text, err := apply(s.session.text(), s.options.Service, operations)

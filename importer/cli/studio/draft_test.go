@@ -124,3 +124,41 @@ func TestJobOfTheTextShown(t *testing.T) {
 		t.Errorf("the job uses\n%s", got)
 	}
 }
+
+// Nobody has to decide about what was left before they go on: both are kept, the newest is
+// offered first. What cannot be kept is said.
+func TestDraftsInTurn(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	draft := filepath.Join(folder, "x.json")
+	first := begin(t, mappingText, sheetText, func(o *studio.Options) { o.Autosave = draft })
+	again := func() *tab {
+		return begin(t, "", sheetText, func(o *studio.Options) { o.Autosave, o.Mapping = draft, first.file })
+	}
+	first.post("/api/text", 200, "version", 1, "text", mappingText+"# first\n")
+	second := again()
+	second.post("/api/text", 200, "version", 1, "text", mappingText+"# second\n")
+	expect(t, "draft while another was begun", second.get("/api/state").at("mapping", "draft"), true)
+
+	third := again()
+	st := third.post("/api/draft", 200, "version", 1, "take", true)
+	expect(t, "the text", st.at("mapping", "text"), mappingText+"# second\n")
+	expect(t, "draft", st.at("mapping", "draft"), true)
+	third.post("/api/save", 200, "version", 2)
+	fourth := again()
+	st = fourth.post("/api/draft", 200, "version", 1, "take", true)
+	expect(t, "the text", st.at("mapping", "text"), mappingText+"# first\n")
+	expect(t, "draft", st.at("mapping", "draft"), false)
+	expect(t, "onDisk", st.at("mapping", "onDisk"), "changed")
+
+	blocked := begin(t, mappingText, sheetText, func(o *studio.Options) { o.Autosave = filepath.Join(draft, "y.json") })
+	blocked.autumn()
+	warning := reply(blocked.get("/api/state").at("mapping").(map[string]any)).one("warnings", "code", "not-kept")
+	if message, _ := warning["message"].(string); !strings.Contains(message, "cannot be kept for the next time") {
+		t.Errorf("the warning is %v", warning)
+	}
+	blocked.post("/api/save", 200, "version", 2)
+	if warning := reply(blocked.get("/api/state").at("mapping").(map[string]any)).one("warnings", "code", "not-kept"); warning != nil {
+		t.Errorf("after saving there is %v", warning)
+	}
+}

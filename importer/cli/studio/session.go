@@ -27,6 +27,7 @@ type session struct {
 	begin         []byte   // the text when the session began, for the diff
 	autosave      string   // "" for none
 	unsavedBefore *unsaved // what an earlier session left; nil for nothing
+	notKept       error    // why what is not saved cannot be kept for the next time
 }
 
 // disk is what the name of a mapping file leads to.
@@ -229,26 +230,41 @@ func create(from, to string) error {
 // unsaved is the autosaved file: what was not saved, of which mapping file, and what that
 // had when the changes were begun.
 type unsaved struct {
-	Mapping string `json:"mapping"`
-	Text    string `json:"text"`
-	File    []byte `json:"file"` // null when there was none
+	Mapping string   `json:"mapping"`
+	Text    string   `json:"text"`
+	File    []byte   `json:"file"`             // null when there was none
+	Before  *unsaved `json:"before,omitempty"` // what an earlier session left, and nobody has decided about
 }
 
-// keep writes what is not saved to the autosaved file, and removes that when all is
-// saved. A text that an earlier session left stays until it is decided about. Where
-// nothing can be written, nothing is kept.
+// mostKept bounds the autosaved file, in bytes.
+const mostKept = 16 * mapping.MaxSize
+
+// keep writes what is not saved to the autosaved file, and removes that when there is
+// nothing. What an earlier session left stays until it is decided about.
 func (s *session) keep() {
-	if s.autosave == "" || s.unsavedBefore != nil {
+	if s.autosave == "" {
 		return
 	}
-	if !s.dirty() || s.file.text == nil && bytes.Equal(s.text(), s.begin) { // what was proposed can be proposed again
+	left := s.unsavedBefore
+	if s.dirty() && (s.file.text != nil || !bytes.Equal(s.text(), s.begin)) { // what was proposed can be proposed again
+		left = &unsaved{safefile.Absolute(s.path), string(s.text()), s.file.text, left}
+	}
+	if s.notKept = nil; left == nil {
 		_ = os.Remove(s.autosave)
 		return
 	}
-	data, err := json.Marshal(unsaved{safefile.Absolute(s.path), string(s.text()), s.file.text})
-	if err == nil && os.MkdirAll(filepath.Dir(s.autosave), 0o700) == nil {
-		_ = replaceFile(s.autosave, data, 0o600, os.Rename)
+	data, err := json.Marshal(left)
+	if err == nil && len(data) > mostKept {
+		left.Before = nil
+		data, err = json.Marshal(left)
 	}
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(s.autosave), 0o700)
+	}
+	if err == nil {
+		err = replaceFile(s.autosave, data, 0o600, os.Rename)
+	}
+	s.notKept = err
 }
 
 // readAutosave returns what an earlier session left unsaved; nil for nothing.
@@ -257,7 +273,7 @@ func (s *session) readAutosave() *unsaved {
 		return nil
 	}
 	u := &unsaved{}
-	data, err := safefile.Read(s.autosave, 8*mapping.MaxSize)
+	data, err := safefile.Read(s.autosave, mostKept)
 	if err != nil || json.Unmarshal(data, u) != nil || u.Mapping != safefile.Absolute(s.path) || u.Text == string(s.text()) {
 		return nil
 	}

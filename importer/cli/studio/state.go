@@ -234,6 +234,9 @@ func (s *Server) state() stateJSON {
 		}
 	}
 	st.Mapping.Warnings = append(st.Mapping.Warnings, a.book.stale(s.options.Sheets)...)
+	if err := s.session.notKept; err != nil {
+		st.Mapping.Warnings = append(st.Mapping.Warnings, problemJSON{Code: "not-kept", Message: "what is not saved cannot be kept for the next time: " + whyNot(err), Hint: "save before the page is closed", Where: s.session.autosave})
+	}
 	st.Targets = a.targets(s.options.Service, v)
 	st.Columns = a.columns(st.Targets, v)
 	st.Suggestions = s.suggestions(st.Targets)
