@@ -93,6 +93,15 @@ func (s *session) onDisk() string {
 	return "same"
 }
 
+// other returns a text that a person may take in the place of the present one: that on the
+// disk, or the draft that an earlier session left.
+func (s *session) other(which string) ([]byte, error) {
+	if which == "draft" {
+		return s.unsavedBefore, nil
+	}
+	return readFile(s.path)
+}
+
 // change makes a text the present one; what was undone is forgotten.
 func (s *session) change(label string, text []byte) {
 	s.version++

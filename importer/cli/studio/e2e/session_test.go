@@ -123,7 +123,7 @@ func TestChangedOnDisk(t *testing.T) {
 	if p.read("mapping.yaml") != theirs {
 		t.Fatal("Save wrote over a file that it did not know")
 	}
-	h.button("Take that file")
+	h.button("Take theirs")
 	h.said("The file is read from the disk.")
 	h.gone(".notices .warn")
 	if got := h.state(); got.Mapping.Text != theirs || got.Mapping.Dirty {
@@ -134,7 +134,7 @@ func TestChangedOnDisk(t *testing.T) {
 	p.write("mapping.yaml", theirs+"# once more\n")
 	h.button("Save")
 	h.see(".notices", "Another program changed mapping.yaml meanwhile.")
-	h.button("Write mine over it")
+	h.button("Keep mine")
 	h.said("Saved to mapping.yaml.")
 	h.gone(".notices .warn")
 	if got := p.read("mapping.yaml"); !strings.Contains(got, "mine-again") || strings.Contains(got, "once more") {

@@ -23,9 +23,9 @@ export function OneClient() {
 			<h1 id="view-title">What will be sent <span class="faint">
 				${client ? `client ${number(client.number)} of ${number(client.of)}` : 'for one client'}</span></h1>
 			${client && html`<div class="choice" role="group" aria-label="Another client">
-				<button type="button" disabled=${client.number <= 1} onClick=${() => go('client', { number: client.number - 1 })}>← Before</button>
-				<button type="button" disabled=${client.number >= client.of}
-					onClick=${() => go('client', { number: client.number + 1 })}>Next →</button></div>`}
+				<button type="button" data-again aria-disabled=${client.number <= 1 ? 'true' : undefined} onClick=${() => client.number > 1 && go('client', { number: client.number - 1 })}>← Before</button>
+				<button type="button" data-again aria-disabled=${client.number >= client.of ? 'true' : undefined}
+					onClick=${() => client.number < client.of && go('client', { number: client.number + 1 })}>Next →</button></div>`}
 			<form class="field inline" onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); if (/^\d+$/.test(text.trim())) go('client', { row: text.trim() }); }}>
 				<label for="client-row">Client of row</label>
 					<input id="client-row" inputmode="numeric" size="8" value=${text} onInput=${(/** @type {any} */ e) => setText(e.target.value)}

@@ -6,7 +6,7 @@ import { Picker } from './picker.js';
 import { RuleEditor } from './editor.js';
 import { changes, editorOf, nameOf } from './rule.js';
 import { link } from './route.js';
-import { ignore, patch, state, targetsByPath } from './store.js';
+import { ignore, patch, state, suggestions, targetsByPath } from './store.js';
 import { Reasons } from './suggestions.js';
 import { Panel } from './ui.js';
 import { count, groups, kinds, number, percent, typeName } from './words.js';
@@ -16,14 +16,15 @@ import { count, groups, kinds, number, percent, typeName } from './words.js';
 
 /** @param {{column: Column, onClose: () => void}} props */
 export function ColumnPanel({ column: c, onClose }) {
-	const { suggestions, judgement } = /** @type {import('./types.js').State} */ (state.value);
+	const { judgement } = /** @type {import('./types.js').State} */ (state.value);
 	const targets = c.targets.map((path) => targetsByPath.value.get(path)).filter((t) => t !== undefined);
-	const offered = suggestions.filter((s) => s.column === c.letter);
+	const offered = suggestions.value.filter((s) => s.column === c.letter);
 	return html`<${Panel} about=${c.letter} title=${html`<span class="code">${c.letter}</span> ${c.header || 'No header'}`}
 		of=${holds(c, judgement.rows)} onClose=${onClose}>
 		<p class="samples">${c.samples.map((s) => html`<q class="cell">${s}</q> `)}</p>
 		<p class="places"><a href=${link('rows', { column: c.letter })}>See it in the rows</a>
-			${c.trouble > 0 && html`<a href=${link('rows', { column: c.letter, show: 'trouble' })}>${count(c.trouble, 'row')} in trouble</a>`}</p>
+			${c.trouble > 0 && html`<a href=${link('rows', { column: c.letter, show: 'trouble' })}>${count(c.trouble, 'row')} in trouble</a>`}
+			${c.warnings.length > 0 && html`<a class="warn-text" href=${link('rows', { column: c.letter, show: 'warned' })}>${number(sum(c.warnings))} to look at</a>`}</p>
 		${c.shared && html`<p class="warn-text">Another column has the header “${c.header}” too. The mapping names columns
 			by their header, so neither can be used until one has another name in the export.</p>`}
 		<${Reasons} list=${offered} />
@@ -36,9 +37,12 @@ export function ColumnPanel({ column: c, onClose }) {
 	<//>`;
 }
 
+/** @param {import('./types.js').Trouble[]} list */
+const sum = (list) => list.reduce((n, one) => n + one.count, 0);
+
 /** What a column holds, in words. @param {Column} c @param {number} rows */
 function holds(c, rows) {
-	const distinct = `${number(c.distinct)}${c.distinctMore ? '+' : ''} different ${c.distinct === 1 ? 'text' : 'texts'}`;
+	const distinct = `${number(c.distinct)}${c.distinctMore ? ' or more' : ''} different ${c.distinct === 1 ? 'text' : 'texts'}`;
 	return `${kinds[c.kind] || c.kind}, ${percent(c.filled, rows)} filled, ${distinct}`;
 }
 
@@ -68,6 +72,6 @@ function SendTo({ column: c, first }) {
 		const target = targetsByPath.value.get(path);
 		if (target) patch(`${nameOf(target)} ← ${c.header}`, changes(target, c.header));
 	};
-	return html`<${Picker} key=${c.targets.join()} label=${first ? 'Send it to' : 'Send it also to'} items=${items}
+	return html`<${Picker} label=${first ? 'Send it to' : 'Send it also to'} items=${items}
 		placeholder="Type a part of the name" onPick=${send} />`;
 }

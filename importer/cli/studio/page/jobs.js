@@ -4,7 +4,7 @@
 import { html } from './lib.js';
 import { cancelJob, startJob, state } from './store.js';
 import { Problems } from './ui.js';
-import { number } from './words.js';
+import { number, plainWords } from './words.js';
 
 /** @typedef {import('./types.js').Job} Job */
 
@@ -60,10 +60,7 @@ function Progress({ job }) {
 function facts(summary) {
 	return Object.entries(summary).flatMap(([name, counts]) => {
 		if (typeof counts !== 'object' || counts === null || Array.isArray(counts)) return [];
-		const said = Object.entries(counts).filter(([, n]) => typeof n === 'number' && n > 0).map(([what, n]) => `${number(n)} ${words(what)}`);
-		return said.length ? /** @type {[string, string][]} */ ([[words(name), said.join(' · ')]]) : [];
+		const said = Object.entries(counts).filter(([, n]) => typeof n === 'number' && n > 0).map(([what, n]) => `${number(n)} ${plainWords(what)}`);
+		return said.length ? /** @type {[string, string][]} */ ([[plainWords(name), said.join(' · ')]]) : [];
 	});
 }
-
-/** @param {string} name */
-const words = (name) => name.replaceAll('_', ' ');

@@ -27,6 +27,13 @@ export function Picker({ label, items, value = '', placeholder = '', onPick, hid
 	const close = () => setTyped(null);
 	/** @param {Item|undefined} item */
 	const pick = (item) => { if (item && !item.off) { close(); if (item.value !== value) onPick(item.value); } };
+	/** Leaves the field: a name that is typed to its end is picked. */
+	const leave = () => {
+		const whole = (typed || '').trim().toLowerCase();
+		const named = whole ? items.filter((i) => [i.value, i.words].some((name) => name.toLowerCase() === whole)) : [];
+		if (named.length === 1) pick(named[0]);
+		close();
+	};
 	const key = (/** @type {KeyboardEvent} */ e) => {
 		if (e.key === 'ArrowDown' || e.key === 'ArrowUp') {
 			e.preventDefault();
@@ -39,7 +46,7 @@ export function Picker({ label, items, value = '', placeholder = '', onPick, hid
 		} else if (e.key === 'Escape' && open) {
 			e.preventDefault();
 			close();
-		} else if (e.key === 'Tab') close();
+		} else if (e.key === 'Tab') leave();
 	};
 	let group = '';
 	return html`<div class="picker">
@@ -47,7 +54,7 @@ export function Picker({ label, items, value = '', placeholder = '', onPick, hid
 		<input id=${id} role="combobox" autocomplete="off" spellcheck=${false} aria-expanded=${open ? 'true' : 'false'} aria-controls=${id + 'b'}
 			aria-autocomplete="list"
 			aria-activedescendant=${open && found[at] ? id + 'o' + at : undefined} value=${open ? typed : shown} placeholder=${placeholder}
-			onInput=${(/** @type {any} */ e) => { setTyped(e.target.value); setAt(0); }} onClick=${show} onKeyDown=${key} onBlur=${close} />
+			onInput=${(/** @type {any} */ e) => { setTyped(e.target.value); setAt(0); }} onClick=${show} onKeyDown=${key} onBlur=${leave} />
 		<ul id=${id + 'b'} class="options" role="listbox" aria-labelledby=${id + 'l'} hidden=${!open} ref=${list}>
 			${found.map((item, n) => {
 				const heading = item.group && item.group !== group ? (group = item.group) : '';
