@@ -53,7 +53,7 @@ export function Columns() {
 			</table>
 			${!shown.length && html`<p class="nothing">${show === 'open' ? 'Every column is decided.' : 'No column fits.'}</p>`}</div>
 		</section>
-		${chosen && html`<${ColumnPanel} column=${chosen}
+		${chosen && html`<${ColumnPanel} key=${chosen.letter} column=${chosen}
 			onClose=${() => { stay('columns', { show: show === 'all' ? '' : show }); focusRow(chosen.letter); }} />`}
 	</div>`;
 }
