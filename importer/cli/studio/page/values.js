@@ -66,6 +66,7 @@ export function ValueTable({ target, type, values, more }) {
 /** @param {{target: Target, isCheckbox: boolean, isListed: boolean, offers: string, value: Distinct, chosen: any, onPick: (to: any) => void, onUse: () => any}} props */
 function Meaning({ target, isCheckbox, isListed, offers, value: v, chosen, onPick, onUse }) {
 	const label = `“${v.text}” means`;
+	const isLeft = v.to === null && !v.problem && v.count > 0; // it counts as empty already
 	const isOpen = v.problem || v.warning || v.to === null;
 	const now = isOpen ? '' : JSON.stringify(isCheckbox ? v.to === 'true' : v.to);
 	const options = isCheckbox ? [[true, 'Yes, ticked'], [false, 'No, not ticked']] : (target.options || []).map((o) => [o, o]);
@@ -73,7 +74,7 @@ function Meaning({ target, isCheckbox, isListed, offers, value: v, chosen, onPic
 		const was = v.to ?? '';
 		const type = (/** @type {any} */ e) => onPick(e.target.value === was ? undefined : e.target.value || (isListed ? takenOut : undefined));
 		const said = chosen === undefined ? was : chosen === takenOut || chosen === leaveEmpty ? '' : chosen;
-		return html`<span class="meaning"><input aria-label=${label} list=${offers} value=${said} placeholder=${chosen === takenOut ? 'not decided' : chosen === leaveEmpty ? 'left empty' : undefined}
+		return html`<span class="meaning"><input aria-label=${label} list=${offers} value=${said} placeholder=${chosen === takenOut ? 'not decided' : chosen === leaveEmpty || isLeft ? 'left empty' : undefined}
 			onInput=${type} onKeyDown=${onEnter(onUse)} />
 			${v.problem && html`<button type="button" class="quiet" aria-pressed=${chosen === leaveEmpty ? 'true' : 'false'} aria-label=${`Leave empty: ${v.text}`}
 			onClick=${() => onPick(chosen === leaveEmpty ? undefined : leaveEmpty)}>Leave empty</button>`}</span>`;
@@ -82,7 +83,7 @@ function Meaning({ target, isCheckbox, isListed, offers, value: v, chosen, onPic
 	const set = (/** @type {any} */ e) => onPick(e.target.value === now ? undefined : e.target.value === '' ? takenOut : JSON.parse(e.target.value));
 	return html`<select aria-label=${label} class=${chosen !== undefined ? 'touched' : now === '' ? 'open' : ''}
 		value=${chosen === undefined ? now : chosen === takenOut ? '' : JSON.stringify(chosen)} onChange=${set}>
-		${(now === '' || isListed) && html`<option value="">${v.warning ? 'sent as it is' : 'not decided'}</option>`}
+		${(now === '' || isListed) && html`<option value="">${v.warning ? 'sent as it is' : isLeft ? 'left empty' : 'not decided'}</option>`}
 		${isOther && html`<option value=${now}>${v.to}</option>`}
 		${options.map(([to, words]) => html`<option value=${JSON.stringify(to)}>${words}</option>`)}
 		<option value=${JSON.stringify(leaveEmpty)}>Leave empty (in every column)</option>
