@@ -17,7 +17,7 @@ func odd(t *testing.T) *place {
 		rows = append(rows, []string{"L" + n, "Jo", "jo" + n + "@example.net", "01/02/1980", "LS1 4AP", "A" + n, lender, "100", []string{"Y", "Ja", "N"}[i%3], "x"})
 	}
 	p.sheet("leads.xlsx", rows)
-	p.write("mapping.yaml", strings.Replace(p.read("mapping.yaml"), "  name: Leads  ", "  name: Sheet1  ", 1))
+	p.write("mapping.yaml", replaceOnce(t, p.read("mapping.yaml"), "  name: Leads  ", "  name: Sheet1  "))
 	return p
 }
 

@@ -6,7 +6,7 @@ import { html, useState } from './lib.js';
 import { go, link, route } from './route.js';
 import { isJudged, state } from './store.js';
 import { Problems, useLoaded, Waiting } from './ui.js';
-import { count, number } from './words.js';
+import { count, dayIn, number } from './words.js';
 
 /** @typedef {{step: string, title: string, method: string, path: string, body: any, rows?: number[]}} Step */
 /** @typedef {{number: number, of: number, rows: number[], why: string, skipped?: string, problems: import('./types.js').Problem[],
@@ -66,7 +66,7 @@ function Value({ value }) {
 	if (value === null || value === '') return html`<span class="faint">nothing</span>`;
 	if (value === true || value === false) return value ? 'yes' : 'no';
 	return /^«.*»$/.test(String(value)) ? html`<span class="chip">${String(value).slice(1, -1)}</span>`
-		: html`<span class="cell">${String(value)}</span>`;
+		: html`<span class="cell" title=${String(value)}>${dayIn(String(value))}</span>`;
 }
 
 /** A body as lines: a name and a value. The value of a template is one line, under the template's name where that is known.

@@ -105,3 +105,8 @@ const counted = { notStarted: 'not started', not_started: 'not started', dryRun:
 
 /** A name of the program's in words. @param {string} name */
 export const plainWords = (name) => counted[name] || name.replaceAll('_', ' ').replace(/([a-z])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`);
+
+const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });
+
+/** A day as it is sent, as a person writes it; other texts as they are. @param {string} text */
+export const dayIn = (text) => (/^\d{4}-\d\d-\d\d(T00:00:00(\.0+)?Z)?$/.test(text) && !Number.isNaN(Date.parse(text)) ? days.format(new Date(text)) : text);
