@@ -270,7 +270,7 @@ func (v view) shows(f filter) func(record int) bool {
 		inTrouble = v.verdict.trouble.has
 	}
 	if f.show == "usable" {
-		return func(i int) bool { return !inTrouble(i) }
+		return func(i int) bool { return !inTrouble(i) && (v.verdict == nil || !v.verdict.left.has(i)) }
 	}
 	return inTrouble
 }
@@ -352,7 +352,7 @@ func (v view) row(i int, record cell.Record) rowJSON {
 
 // show returns a problem of a row as the page gets it.
 func (b *book) show(p problem.Problem) rowProblemJSON {
-	shown := rowProblemJSON{Code: p.Code, Message: problem.OneLine(p.Message), Hint: problem.OneLine(p.Hint)}
+	shown := rowProblemJSON{Code: p.Code, Message: inPageWords(p.Message), Hint: inPageWords(p.Hint)}
 	if c := b.columnOf(p.Where); c >= 0 {
 		shown.Column = cell.ColumnName(c)
 	}

@@ -204,7 +204,7 @@ func (s *Server) routes() {
 		s.mux.HandleFunc("GET /api/"+path, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, answer) })
 	}
 	post := func(path string, answer func(*http.Request) (any, error)) {
-		s.mux.HandleFunc("POST /api/"+path, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, answer) })
+		s.mux.HandleFunc("POST /api/"+path, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, onlyJSON(answer)) })
 	}
 	get("state", s.getState)
 	post("patch", s.postPatch)

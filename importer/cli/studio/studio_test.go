@@ -114,6 +114,7 @@ func (b *tab) ask(method, path, body string) (status int, answer string) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	r.Header.Set("Content-Type", "application/json")
 	response, err := b.http.Do(r)
 	if err != nil {
 		b.Fatal(err)
