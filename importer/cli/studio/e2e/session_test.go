@@ -119,7 +119,7 @@ func TestChangedOnDisk(t *testing.T) {
 	theirs := p.read("mapping.yaml") + "# by another program\n"
 	p.write("mapping.yaml", theirs)
 	h.button("Save")
-	h.see(".notices", "Another program changed mapping.yaml meanwhile.")
+	h.see(".notices", "mapping.yaml: another program has changed the file since it was read.")
 	if p.read("mapping.yaml") != theirs {
 		t.Fatal("Save wrote over a file that it did not know")
 	}
@@ -133,7 +133,7 @@ func TestChangedOnDisk(t *testing.T) {
 	h.rename("mine-again")
 	p.write("mapping.yaml", theirs+"# once more\n")
 	h.button("Save")
-	h.see(".notices", "Another program changed mapping.yaml meanwhile.")
+	h.see(".notices", "mapping.yaml: another program has changed the file since it was read.")
 	h.button("Keep mine")
 	h.said("Saved to mapping.yaml.")
 	h.gone(".notices .warn")

@@ -49,7 +49,7 @@ export function OneClient() {
 /** @param {{step: Step, names: Record<string, string>}} props */
 function StepView({ step: s, names }) {
 	const [raw, setRaw] = useState(false);
-	return html`<li><header><h2><span class="title">${s.title}</span></h2><span class="code faint">${s.method} ${s.path}</span>
+	return html`<li><header><h2><span class="title">${s.title}</span></h2>${raw && html`<span class="code faint">${s.method} ${s.path}</span>`}
 			${s.body !== null && s.body !== undefined
 				&& html`<button type="button" class="quiet" aria-pressed=${raw ? 'true' : 'false'} onClick=${() => setRaw(!raw)}
 				aria-label=${`As sent: ${s.title}`}>As sent</button>`}</header>
@@ -69,12 +69,16 @@ function Value({ value }) {
 		: html`<span class="cell" title=${String(value)}>${dayIn(String(value))}</span>`;
 }
 
+/** What the service's own members are, in words; the names of fields and attributes are shown as they are. */
+const memberWords = new Map([['templateId', 'Activity'], ['status', 'Status'], ['workflowName', 'Workflow'], ['workflowTemplateIdentifier', 'Workflow template'],
+	['administratorId', 'Administrator'], ['claimants', 'Claimant'], ['claimName', 'Name of the claim'], ['contactId', 'Client'], ['claimId', 'Claim']]);
+
 /** A body as lines: a name and a value. The value of a template is one line, under the template's name where that is known.
  * @param {any} body @param {Record<string, string>} names @param {string} [under] @returns {[string, any][]} */
 function lines(body, names, under = '') {
 	if (typeof body !== 'object' || body === null) return [[under, names[body] || body]];
-	if (Array.isArray(body)) return body.flatMap((item, n) => lines(item, names, `${under} ${n + 1}`));
+	if (Array.isArray(body)) return body.flatMap((item, n) => lines(item, names, body.length > 1 ? `${under} ${n + 1}` : under));
 	const { templateId, ...rest } = body, values = Object.values(rest);
 	if (names[templateId] && values.length === 1 && under) return [[names[templateId], values[0]]];
-	return Object.entries(body).flatMap(([name, value]) => lines(value, names, under ? `${under} · ${name}` : name));
+	return Object.entries(body).flatMap(([name, value]) => lines(value, names, under ? `${under} · ${name}` : memberWords.get(name) || name));
 }

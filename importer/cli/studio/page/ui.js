@@ -3,7 +3,7 @@
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from './lib.js';
 import { link } from './route.js';
-import { say, sending, targetNear } from './store.js';
+import { say, sending, state, targetNear } from './store.js';
 import { mistake, number, percent } from './words.js';
 
 /**
@@ -42,24 +42,28 @@ export function Filled({ filled, rows }) {
 /** A mark with words, such as “required”. @param {{kind?: string, children?: any}} props */
 export const Chip = ({ kind = '', children }) => html`<span class=${'chip ' + kind}>${children}</span>`;
 
-/** A list of problems; each leads to its place. @param {{list: import('./types.js').Problem[], kind?: ''|'mistake'|'warning', here?: boolean}} props
- * here is at the place that the problems are about */
-export function Problems({ list, kind = '', here = false }) {
+/** A list of problems; each leads to its place. @param {{list: import('./types.js').Problem[], kind?: ''|'mistake'|'warning', here?: boolean, grouped?: boolean}} props
+ * here is at the place that the problems are about; grouped makes one line of those that say the same */
+export function Problems({ list, kind = '', here = false, grouped = false }) {
 	if (!list.length) return null;
-	return html`<ul class="problems">${list.map((p) => html`<li class=${kind}>
-		<p>${p.message}</p>
+	const like = (/** @type {import('./types.js').Problem} */ p) => (grouped ? list.filter((x) => x.message === p.message && x.hint === p.hint) : [p]);
+	return html`<ul class="problems">${list.filter((p) => like(p)[0] === p).map((p) => html`<li class=${kind}>
+		<p>${p.message}${like(p).length > 1 && html` <span class="faint">${number(like(p).length)} times</span>`}</p>
 		${p.hint && html`<p class="faint">${p.hint}</p>`}
 		<p class="places">
 			${!here && targetNear(p.path) && html`<a href=${link('targets', { at: targetNear(p.path) })}>Mend it</a>`}
 			${columnOf(p) && html`<a href=${link('columns', { at: columnOf(p) })}>Mend it for all rows</a>`}
-			${p.row && html`<a href=${link('client', { row: p.row })}>Row ${number(p.row)}</a>`}
+			${like(p).slice(0, 5).map(rowOf).filter(Boolean).map((row) => html`<a href=${link('client', { row })}>Row ${number(row)}</a>`)}
 			${p.line && html`<a href=${link('file', { line: p.line })}>Line ${p.line}</a>`}
 		</p>
 	</li>`)}</ul>`;
 }
 
 /** The letter of the column of a problem's cell, such as Leads!C7. @param {import('./types.js').Problem} p */
-const columnOf = (p) => /!\$?([A-Z]+)\$?\d+$/.exec(p.cell || '')?.[1];
+const columnOf = (p) => /!\$?([A-Z]+)\$?\d+$/.exec(p.cell || p.where || '')?.[1];
+
+/** The row of a problem; of several sheets it says too little. @param {import('./types.js').Problem} p */
+const rowOf = (p) => p.row || (state.value?.sheets.length === 1 ? Number(/!\$?[A-Z]*\$?(\d+)$/.exec(p.where || '')?.[1]) : 0);
 
 /** Copies a text. @param {{text: string, what: string}} props what names it, e.g. “the command” */
 export function Copy({ text, what }) {

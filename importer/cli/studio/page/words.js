@@ -100,11 +100,16 @@ export function choiceWords(target, choice) {
 	return choices[part]?.[choice] || (part === 'on' ? [`Once for each claim “${choice}”`, ''] : [choice, '']);
 }
 
-/** What a run counted, in words. @type {Record<string, string>} */
-const counted = { notStarted: 'not started', not_started: 'not started', dryRun: 'dry run', exitCode: 'exit code' };
+/** What a run counted: one of it, and several. @type {Record<string, [string, string]>} */
+const counted = {
+	total: ['in all', 'in all'], invalid: ['cannot be used', 'cannot be used'], skipped: ['left out', 'left out'], notStarted: ['not started', 'not started'],
+	client: ['client', 'clients'], claim: ['claim', 'claims'], activity: ['activity', 'activities'], link: ['link', 'links'], contact: ['contact', 'contacts'],
+	lookup: ['question for a known client', 'questions for known clients'], templates: ['question for templates', 'questions for templates'],
+	rows: ['Rows', 'Rows'], clients: ['Clients', 'Clients'], requests: ['Calls of the service', 'Calls of the service'],
+};
 
-/** A name of the program's in words. @param {string} name */
-export const plainWords = (name) => counted[name] || name.replaceAll('_', ' ').replace(/([a-z])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`);
+/** A name of the program's in words. @param {string} name @param {number} [n] how many */
+export const plainWords = (name, n = 2) => counted[name]?.[n === 1 ? 0 : 1] || name.replaceAll('_', ' ').replace(/([a-z])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`);
 
 const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });
 
