@@ -506,12 +506,20 @@ func (v view) why(plan mapping.Plan, rows []int) string {
 	}
 }
 
-// getDiff answers with the lines that differ from the text when the session began.
-func (s *Server) getDiff(*http.Request) (any, error) {
+// getDiff answers with the lines that differ from the text when the session began, or how
+// the file on the disk or what an earlier session left unsaved differs from the text now.
+func (s *Server) getDiff(r *http.Request) (any, error) {
 	s.mu.Lock()
-	before, after := string(s.session.begin), string(s.session.text())
-	s.mu.Unlock()
-	return map[string]any{"lines": diff(lines(before), lines(after))}, nil
+	defer s.mu.Unlock()
+	before, after := s.session.begin, s.session.text()
+	if with := r.URL.Query().Get("with"); with != "" {
+		other, err := s.session.other(with)
+		if err != nil {
+			return nil, err
+		}
+		before, after = after, other
+	}
+	return map[string]any{"lines": diff(lines(string(before)), lines(string(after)))}, nil
 }
 
 func lines(text string) []string {

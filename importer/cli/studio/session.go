@@ -133,6 +133,16 @@ func whyNot(err error) string {
 	return problem.Cause(err).Error()
 }
 
+// other returns a text that a person may take in the place of the present one: that on the
+// disk, or the draft that an earlier session left.
+func (s *session) other(which string) ([]byte, error) {
+	if which == "draft" && s.unsavedBefore != nil {
+		return []byte(s.unsavedBefore.Text), nil
+	}
+	file, err := readFile(s.path)
+	return file.text, err
+}
+
 // change makes a text the present one; what was undone is forgotten.
 func (s *session) change(label string, text []byte) {
 	s.version++
