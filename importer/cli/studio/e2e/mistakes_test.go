@@ -53,7 +53,7 @@ func TestMistakes(t *testing.T) {
 	// Mistakes of cells, each in its column.
 	h.view(2, "What the service gets")
 	h.target("/client/key") // 7: rows of one client disagree
-	h.see(".editor [role=status]", "5 with rows that disagree")
+	h.see(".editor [role=status]", "5 clients with rows that disagree")
 	h.inPanel("Remove Surname")
 	h.pick("Column", "lead", "A · Lead ref…")
 	h.see(".editor [role=status]", "41 rows → 20 clients, 1 row without a key or left out, and no rows of one client disagree")
