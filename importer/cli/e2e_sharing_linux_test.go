@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -45,8 +46,12 @@ func TestRunsShareALedger(t *testing.T) {
 			t.Errorf("run %d: exit code %d\n%s", n, code, said[n])
 		}
 	}
-	if posts := s.mustRun(0).posts(); len(posts) > 0 {
-		t.Errorf("afterwards a run sends %v", posts)
+	before := len(s.service.Calls())
+	s.mustRun(0)
+	for _, c := range s.service.Calls()[before:] {
+		if c.Method != "GET" {
+			t.Errorf("afterwards a run sends %s %s", c.Method, c.Path)
+		}
 	}
 	if v := s.service.Check(s.said()); !v.OK() {
 		t.Error(v)
@@ -162,41 +167,62 @@ func TestKilledWhileShared(t *testing.T) {
 	killsOwnBuilds(t)
 	server := pgtest.Shared(t)
 	binary, rng := trialProgram(t), seeded(t, 7)
-	var hits, doubts int
-	for hits < *kills && !t.Failed() {
-		p := &party{harness: newHarness(t, binary, rng, *faulty), many: 2 + rng.IntN(3), running: map[int]*exec.Cmd{}}
-		p.inDatabase(server, "limits: {timeout: 1s}")
-		for range 40 {
-			before := len(p.service.Calls())
-			wanted := p.killed+p.stopped < killsAScene
-			codes, said := p.round(wanted)
-			sent := slices.ContainsFunc(p.service.Calls()[before:], func(c apitest.Call) bool { return c.Method != "GET" })
-			for _, code := range codes {
-				if code != -1 && code != 0 && code != 4 && !(wanted && (code == 1 || code == 3)) {
-					t.Fatalf("exit code %d after %d kills and %d pauses\n%s", code, p.killed, p.stopped, said)
+	var hits, doubts atomic.Int64
+	var all sync.WaitGroup
+	for range 3 { // most of their time is waiting
+		seed := rng.Uint64()
+		all.Go(func() {
+			t.Run("", func(t *testing.T) {
+				for rng := rand.New(rand.NewPCG(seed, 0)); hits.Load() < int64(*kills) && !t.Failed(); {
+					n, open := sharedScene(t, server, binary, rng)
+					hits.Add(int64(n))
+					doubts.Add(int64(open))
 				}
-			}
-			if p.busy() {
-				p.settleDown()
-			} else if !sent && !wanted {
-				break
-			}
-		}
-		p.service.Play(nil)
-		last := p.run() // its workbook says what the ledger knows
-		if last.code != 0 && last.code != 4 {
-			t.Fatalf("the last run: exit code %d\n%s", last.code, last.err)
-		}
-		p.settleDown()
-		if v := p.service.Check(p.said()); !v.OK() {
-			t.Errorf("the workbook and the service disagree: %s", v)
-		}
-		open := len(p.uncertain())
-		if most := (p.killed+p.stopped)*inWork(2) + int(p.ambiguous.Load()); open > most {
-			t.Errorf("%d steps are uncertain after %d kills, %d pauses and %d ambiguous answers", open, p.killed, p.stopped, p.ambiguous.Load())
-		}
-		p.checkLeftOver()
-		hits, doubts = hits+p.killed+p.stopped, doubts+open
+			})
+		})
 	}
-	t.Logf("%d kills and pauses, %d steps uncertain", hits, doubts)
+	all.Wait()
+	t.Logf("%d kills and pauses, %d steps uncertain", hits.Load(), doubts.Load())
+}
+
+// hitsAScene is how often a scene's processes are killed or paused.
+const hitsAScene = 4
+
+// sharedScene has several processes run a sheet, again and again, until nothing is left to
+// be sent. It returns how often one of them was killed or paused, and how many steps are
+// uncertain.
+func sharedScene(t *testing.T, server *pgtest.Server, binary string, rng *rand.Rand) (hits, open int) {
+	p := &party{harness: newHarness(t, binary, rng, *faulty), many: 2 + rng.IntN(3), running: map[int]*exec.Cmd{}}
+	p.inDatabase(server, "limits: {timeout: 1s}")
+	for range 40 {
+		before := len(p.service.Calls())
+		wanted := p.killed+p.stopped < hitsAScene
+		codes, said := p.round(wanted)
+		sent := slices.ContainsFunc(p.service.Calls()[before:], func(c apitest.Call) bool { return c.Method != "GET" })
+		for _, code := range codes {
+			if code != -1 && code != 0 && code != 4 && !(wanted && (code == 1 || code == 3)) {
+				t.Fatalf("exit code %d after %d kills and %d pauses\n%s", code, p.killed, p.stopped, said)
+			}
+		}
+		if p.busy() {
+			p.settleDown()
+		} else if !sent && !wanted {
+			break
+		}
+	}
+	p.service.Play(nil)
+	last := p.run() // its workbook says what the ledger knows
+	if last.code != 0 && last.code != 4 {
+		t.Fatalf("the last run: exit code %d\n%s", last.code, last.err)
+	}
+	p.settleDown()
+	if v := p.service.Check(p.said()); !v.OK() {
+		t.Errorf("the workbook and the service disagree: %s", v)
+	}
+	hits, open = p.killed+p.stopped, len(p.uncertain())
+	if most := hits*inWork(2) + int(p.ambiguous.Load()); open > most {
+		t.Errorf("%d steps are uncertain after %d kills, %d pauses and %d ambiguous answers", open, p.killed, p.stopped, p.ambiguous.Load())
+	}
+	p.checkLeftOver()
+	return hits, open
 }
