@@ -203,7 +203,7 @@ func (a Address) own(ctx context.Context, conn *sql.Conn, sharing *Sharing) (*se
 	}
 	namespace, there, err := a.namespace(ctx, conn)
 	if err == nil && !there {
-		if _, err = conn.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS `+a.schema); err == nil {
+		if _, err = conn.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS `+a.schema); err == nil || answers(err, uniqueViolation) { // another process makes it at the same time
 			namespace, _, err = a.namespace(ctx, conn)
 		}
 	}
@@ -247,8 +247,11 @@ func (a Address) upgrade(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// insufficientPrivilege is PostgreSQL's code for it.
-const insufficientPrivilege = "42501"
+// Codes of PostgreSQL's.
+const (
+	insufficientPrivilege = "42501"
+	uniqueViolation       = "23505"
+)
 
 // checkServer refuses a server on which a ledger cannot be, and sees that commits are
 // durable.
@@ -334,11 +337,13 @@ func (a Address) version(ctx context.Context, conn querier) (version int64, err 
 // lockClass is the first number of the advisory lock; the second is that of the schema.
 const lockClass = 0x434C414D
 
-// How long a lock that another process has is tried again: the server takes a moment to
-// see that a process is gone.
+// How long a lock that another process has is tried again. The server takes a moment to
+// see that a process is gone; and what has the ledger alone while runs share it is a
+// short command, or a run that makes the tables.
 const (
-	lockPatience = time.Second
-	lockPause    = 20 * time.Millisecond
+	lockPatience   = time.Second
+	sharedPatience = 5 * time.Second
+	lockPause      = 20 * time.Millisecond
 )
 
 // The functions that take the ledger's lock, for one process or for several, with
@@ -353,12 +358,16 @@ const (
 // lock takes the lock of the ledger for the connection, until that ends, and makes or
 // upgrades the tables, for which a process must have it alone.
 func (a Address) lock(ctx context.Context, conn *sql.Conn, namespace int64, shared bool) error {
+	patience := lockPatience
+	if shared {
+		patience = sharedPatience
+	}
 	for began := time.Now(); ; time.Sleep(lockPause) {
 		taken, err := a.tryLock(ctx, conn, namespace, shared)
 		if err != nil || taken {
 			return err
 		}
-		if time.Since(began) > lockPatience {
+		if time.Since(began) > patience {
 			return ledger.Refuse(problem.At(problem.Where{File: a.String()}, "ledger-locked", "another run holds the ledger%s", a.writers(ctx, conn)).
 				Hinted("Wait until it has finished. If it hangs, stop that process: the lock ends with it."), ledger.ErrLocked)
 		}

@@ -332,3 +332,28 @@ func again() ledger.Event {
 	e.Via, e.Run = ledger.ViaRepeatable, "r2"
 	return e
 }
+
+// TestFirstTogether: processes that open a ledger at the same time, of which there is
+// nothing yet, make it once.
+func TestFirstTogether(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	for range 3 {
+		a, _ := address(t, server)
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				l, err := postgres.OpenShared(t.Context(), a, "", postgres.Sharing{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if taken, err := l.Lease("r", time.Now(), []ledger.LeaseGroup{group(1)}); err != nil {
+					t.Error(taken, err)
+				}
+				do(t, l.Close())
+			})
+		}
+		all.Wait()
+	}
+}
