@@ -312,7 +312,7 @@ func (a Address) namespace(ctx context.Context, conn querier) (oid int64, ok boo
 // version returns the version of the ledger; 0 when there is none.
 func (a Address) version(ctx context.Context, conn querier) (version int64, err error) {
 	var there, others bool
-	err = conn.QueryRowContext(ctx, `SELECT to_regclass(?) IS NOT NULL, EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = ?)`, a.schema+".ledger", a.schema).Scan(&there, &others)
+	err = conn.QueryRowContext(ctx, `SELECT coalesce(bool_or(tablename = 'ledger'), false), count(*) > 0 FROM pg_tables WHERE schemaname = ?`, a.schema).Scan(&there, &others)
 	switch {
 	case err != nil:
 		return 0, err
