@@ -321,7 +321,7 @@ func (a Address) version(ctx context.Context, conn querier) (version int64, err 
 	case !there:
 		return 0, nil
 	}
-	if err = conn.QueryRowContext(ctx, `SELECT version FROM ledger`).Scan(&version); err != nil {
+	if err = conn.QueryRowContext(ctx, `SELECT version FROM `+a.schema+`.ledger`).Scan(&version); err != nil {
 		return 0, err
 	}
 	switch {
