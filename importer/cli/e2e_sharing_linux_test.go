@@ -100,16 +100,53 @@ type party struct {
 	stopped int // processes that were paused for longer than their leases last
 	mu      sync.Mutex
 	running map[int]*exec.Cmd
+	paused  map[int]bool
 }
 
 // leaseOfTrial is how long leases last in a trial, and how long requests.
 const leaseOfTrial = 400 * time.Millisecond
 
+// postsAHit is at how many POSTs, as a rule, one process is killed or paused.
+const postsAHit = 25
+
+// script is a script by which every call takes a moment. With kill, some POSTs are answered
+// badly, and at some a process is killed or paused: when the request has come in, when it
+// has been carried out but not answered, or soon after.
+func (p *party) script(kill bool) func(apitest.Call) apitest.Fault {
+	var mu sync.Mutex
+	rng := rand.New(rand.NewPCG(p.rng.Uint64(), 0))
+	return func(c apitest.Call) apitest.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		f := apitest.Fault{Delay: time.Duration(rng.IntN(2000)) * time.Microsecond}
+		switch {
+		case !kill || c.Method == "GET":
+			return f
+		case rng.IntN(100) < p.faults:
+			return p.badAnswer(rng)
+		case rng.IntN(postsAHit) > 0:
+			return f
+		}
+		switch rng.IntN(killWays) {
+		case killAtArrival:
+			p.hit()
+		case killAfterEffect:
+			f.Then = p.hit
+		case killThenLate:
+			p.hit()
+			f.Late = time.Duration(400+rng.IntN(800)) * time.Millisecond
+		default:
+			time.AfterFunc(time.Duration(rng.IntN(5000))*time.Microsecond, p.hit)
+		}
+		return f
+	}
+}
+
 // round runs the sheet in all processes at once, and returns their exit codes. With kill,
-// one of them is killed at some POST, or paused for longer than its leases last.
+// some of them are killed at some POST, or paused for longer than their leases last.
 func (p *party) round(kill bool) (codes []int, said string) {
 	p.t.Helper()
-	p.service.Play(p.killer(kill, p.hit))
+	p.service.Play(p.script(kill))
 	var all sync.WaitGroup
 	codes = make([]int, p.many)
 	outputs := make([]bytes.Buffer, p.many)
@@ -145,16 +182,24 @@ func (p *party) round(kill bool) (codes []int, said string) {
 func (p *party) hit() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for n := range p.running { // any
-		cmd := p.running[n]
+	for n, cmd := range p.running { // any
+		if p.paused[n] {
+			continue
+		}
 		if rand.IntN(2) == 0 {
 			p.killed++
 			_ = cmd.Process.Kill()
 			return
 		}
 		p.stopped++
+		p.paused[n] = true
 		_ = cmd.Process.Signal(syscall.SIGSTOP)
-		time.AfterFunc(5*leaseOfTrial, func() { _ = cmd.Process.Signal(syscall.SIGCONT) })
+		time.AfterFunc(5*leaseOfTrial, func() {
+			_ = cmd.Process.Signal(syscall.SIGCONT)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.paused[n] = false
+		})
 		return
 	}
 }
@@ -186,13 +231,13 @@ func TestKilledWhileShared(t *testing.T) {
 }
 
 // hitsAScene is how often a scene's processes are killed or paused.
-const hitsAScene = 4
+const hitsAScene = 8
 
 // sharedScene has several processes run a sheet, again and again, until nothing is left to
 // be sent. It returns how often one of them was killed or paused, and how many steps are
 // uncertain.
 func sharedScene(t *testing.T, server *pgtest.Server, binary string, rng *rand.Rand) (hits, open int) {
-	p := &party{harness: newHarness(t, binary, rng, *faulty), many: 2 + rng.IntN(3), running: map[int]*exec.Cmd{}}
+	p := &party{harness: newHarness(t, binary, rng, *faulty), many: 2 + rng.IntN(3), running: map[int]*exec.Cmd{}, paused: map[int]bool{}}
 	p.inDatabase(server, "limits: {timeout: 1s}")
 	for range 40 {
 		before := len(p.service.Calls())
@@ -206,7 +251,7 @@ func sharedScene(t *testing.T, server *pgtest.Server, binary string, rng *rand.R
 		}
 		if p.busy() {
 			p.settleDown()
-		} else if !sent && !wanted {
+		} else if !sent {
 			break
 		}
 	}
@@ -224,5 +269,6 @@ func sharedScene(t *testing.T, server *pgtest.Server, binary string, rng *rand.R
 		t.Errorf("%d steps are uncertain after %d kills, %d pauses and %d ambiguous answers", open, p.killed, p.stopped, p.ambiguous.Load())
 	}
 	p.checkLeftOver()
+	t.Logf("%d processes, %d pauses", p.many, p.stopped)
 	return hits, open
 }
