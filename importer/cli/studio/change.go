@@ -3,6 +3,7 @@ package studio
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -79,17 +80,28 @@ func apply(text []byte, service *mapping.Service, operations []yamlpatch.Operati
 			return nil, failure{http.StatusUnprocessableEntity, "not-yaml", err.Error(), "correct the file in the pane with its text first"}
 		}
 		if key, first, second := doc.Twice(resolve(doc, tokens(op.Path))...); key != "" {
-			return nil, failure{http.StatusUnprocessableEntity, "duplicate-key", fmt.Sprintf("“%s” is there twice, in lines %d and %d", problem.OneLine(key), first, second), "keep one of the two, in the pane with the file's text"}
+			return nil, failure{http.StatusUnprocessableEntity, "duplicate-key", fmt.Sprintf("“%s” is there twice, in lines %d and %d", problem.OneLine(key), first, second), "keep one of the two, in the view “The file”"}
 		}
 		op = normalise(doc, service, op)
 		if text, err = yamlpatch.Apply(text, style, op); err != nil {
-			return nil, failure{http.StatusUnprocessableEntity, "cannot-patch", err.Error(), "change it in the pane with the file's text"}
+			return nil, cannot(doc, op, err)
 		}
 	}
 	if len(text) > mapping.MaxSize {
 		return nil, failure{http.StatusUnprocessableEntity, "too-large", "the mapping would be larger than 1 MiB", ""}
 	}
 	return text, nil
+}
+
+// cannot says why an operation could not be applied, without its path.
+func cannot(doc *yamlpatch.Document, op yamlpatch.Operation, err error) error {
+	if _, there := doc.Value(tokens(op.Path)...); op.Op == "remove" && !there {
+		return failure{http.StatusUnprocessableEntity, "cannot-patch", "there is nothing to take away: the mapping does not have it", "look at the mapping as it is now"}
+	}
+	if cause := errors.Unwrap(err); cause != nil {
+		err = cause
+	}
+	return failure{http.StatusUnprocessableEntity, "cannot-patch", "the file cannot be changed in this place: " + err.Error(), "change it in the view “The file”"}
 }
 
 // question matches the comment of a first mapping that asks for a decision.
@@ -356,7 +368,7 @@ func (s *Server) postIgnore(r *http.Request) (any, error) {
 			label = name + " is not left out"
 		}
 		if !saysTheSame(text, changed) {
-			return failure{http.StatusUnprocessableEntity, "cannot-patch", "the file cannot be changed there", "change it in the pane with the file's text"}
+			return failure{http.StatusUnprocessableEntity, "cannot-patch", "the file cannot be changed there", "change it in the view “The file”"}
 		}
 		s.session.change(label, changed)
 		return nil

@@ -71,6 +71,19 @@ func valueAt(t *testing.T, file []byte, path []string) string {
 	return text
 }
 
+// What cannot be changed is said without the words of the file's paths.
+func TestCannotChange(t *testing.T) {
+	t.Parallel()
+	b := begin(t, mappingText, sheetText, nil)
+	for want, o := range map[string]any{
+		"there is nothing to take away: the mapping does not have it":                     map[string]any{"op": "remove", "path": "/activities/7"},
+		"the file cannot be changed in this place: /name is neither an object nor a list": op("add", "/name/values", "x"),
+	} {
+		refused := b.post("/api/patch", 422, "version", 1, "label", "x", "operations", []any{o})
+		expect(t, "the message", refused.at("error", "message"), want)
+	}
+}
+
 // A second click, made on what the person saw before the first was done, does nothing.
 func TestRevision(t *testing.T) {
 	t.Parallel()

@@ -509,17 +509,23 @@ func (v view) why(plan mapping.Plan, rows []int) string {
 // getDiff answers with the lines that differ from the text when the session began, or how
 // the file on the disk or what an earlier session left unsaved differs from the text now.
 func (s *Server) getDiff(r *http.Request) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before, after := s.session.begin, s.session.text()
-	if with := r.URL.Query().Get("with"); with != "" {
-		other, err := s.session.other(with)
-		if err != nil {
-			return nil, err
-		}
-		before, after = after, other
+	before, after, err := s.compared(r.URL.Query().Get("with"))
+	if err != nil {
+		return nil, err
 	}
 	return map[string]any{"lines": diff(lines(string(before)), lines(string(after)))}, nil
+}
+
+// compared returns the texts that a diff is between: for "" that of the session's beginning
+// and that of now.
+func (s *Server) compared(with string) (before, after []byte, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if with == "" {
+		return s.session.begin, s.session.text(), nil
+	}
+	after, err = s.session.other(with)
+	return s.session.text(), after, err
 }
 
 func lines(text string) []string {

@@ -22,7 +22,10 @@ func normalise(doc *yamlpatch.Document, service *mapping.Service, op yamlpatch.O
 	path := resolve(doc, tokens(op.Path))
 	op.Path = yamlpatch.Pointer(path...)
 	if op.Op == "remove" {
-		for len(path) > 1 && slices.Contains(optional, path[len(path)-2]) && len(doc.Keys(path[:len(path)-1]...)) == 1 {
+		for len(path) > 1 && len(doc.Keys(path[:len(path)-1]...)) == 1 {
+			if holder := path[len(path)-2]; !slices.Contains(optional, holder) && !(slices.Contains(textLists, holder) && isList(doc, path[:len(path)-1])) {
+				break
+			}
 			path = path[:len(path)-1]
 		}
 		op.Path = yamlpatch.Pointer(path...)
