@@ -449,11 +449,11 @@ func (v view) client(number, of int, records []int) (any, error) {
 		}
 		steps = append(steps, one)
 	}
-	rows := []int{}
+	rows, tables := []int{}, []int{}
 	for _, row := range plan.Rows {
-		rows = append(rows, row.Number())
+		rows, tables = append(rows, row.Number()), append(tables, row.Table())
 	}
-	return map[string]any{"number": number, "of": of, "rows": rows, "why": v.why(plan, rows), "skipped": string(plan.Skipped), "names": names(plan),
+	return map[string]any{"number": number, "of": of, "rows": rows, "tables": tables, "why": v.why(plan, rows), "skipped": string(plan.Skipped), "names": names(plan),
 		"problems": v.show(plan.Problems), "steps": steps}, nil
 }
 

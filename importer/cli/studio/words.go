@@ -36,7 +36,8 @@ var pageWords = []struct {
 	{regexp.MustCompile(`declare how the sheet writes numbers under sheet\.numbers`), "say how the sheet writes numbers: “How numbers are written”"},
 	{regexp.MustCompile(`say how the column writes dates, for example format: dd/mm/yyyy`), "say how the column writes dates: “Dates look like”, for example dd/mm/yyyy"},
 	{regexp.MustCompile(`write format: serial if it is a spreadsheet's day count`), "write serial in “Dates look like” if it is a spreadsheet's day count"},
-	{regexp.MustCompile(`correct the format in the mapping|the format in the mapping`), "“Dates look like”"},
+	{regexp.MustCompile(`correct the format in the mapping`), "correct “Dates look like”"},
+	{regexp.MustCompile(`the format in the mapping`), "“Dates look like”"},
 	{regexp.MustCompile(`only one format of the mapping fits, for example with the month's name; or leave one of the formats out of the mapping`),
 		"only one way of reading fits, for example with the month's name; or leave one of them out of “Dates look like”"},
 	{regexp.MustCompile(`map the column as Checkbox`), "choose the type “Yes or no”"},
@@ -52,6 +53,11 @@ var pageWords = []struct {
 	{regexp.MustCompile(`translate the text in the mapping: values: \{TEXT: (.*)\}`), "say what the text means, such as $1"},
 	{regexp.MustCompile(`let the mapping leave it out: sheet: \{when: .*\}`), "leave it out with “Only rows for which”, below “How the sheet is read”"},
 	{regexp.MustCompile(`sheet\.empty`), "“Texts that count as empty”"},
+
+	// Questions of a first mapping.
+	{regexp.MustCompile(`the questions DECIDE in lines .*`), "questions of the first mapping are not answered"},
+	{regexp.MustCompile(`the question DECIDE in line `), "the question in line "},
+	{regexp.MustCompile(`answer each, and delete its comment: until then`), "answer each above “What the service gets”: until then"},
 
 	// What is sent.
 	{regexp.MustCompile(`say what it is: .*: \{column: .*, type: (\w+)\}`), "choose its type, such as $1"},

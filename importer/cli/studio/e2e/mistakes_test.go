@@ -30,7 +30,7 @@ func TestMistakes(t *testing.T) {
 	h.write("Workflow template identifier", "WF-2026")
 	h.inPanel("Use this")
 	h.said("Workflow template identifier ← WF-2026")
-	mend("the expression ends before it is complete") // 3
+	mend("expression ends before it is complete") // 3
 	h.write("Formula", `col("Addr 1") + ", " + col("Town")`)
 	h.see(".preview", "1 High Street, Leeds")
 	h.inPanel("Use this")

@@ -62,6 +62,13 @@ func TestNextInTrouble(t *testing.T) {
 	h.press(kb.Enter)
 	h.see("h1", "What will be sent")
 	h.see(".why", "L1-4")
+	h.link("Row 6 of more.xlsx")
+	h.see(".cell-details", "A6 more.xlsx · Sheet1 L1-4")
+	h.at("#client")
+	h.choose("In", "more.xlsx")
+	h.write("the client of row", "5")
+	h.button("Show")
+	h.see(".why", "L1-3")
 
 	h.at("#rows?row=6&table=1")
 	h.see(".cell-details", "A6 more.xlsx · Sheet1 L1-4")

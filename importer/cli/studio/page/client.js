@@ -9,7 +9,7 @@ import { Problems, useLoaded, Waiting } from './ui.js';
 import { count, dayIn, number } from './words.js';
 
 /** @typedef {{step: string, title: string, method: string, path: string, body: any, rows?: number[]}} Step */
-/** @typedef {{number: number, of: number, rows: number[], why: string, skipped?: string, problems: import('./types.js').Problem[],
+/** @typedef {{number: number, of: number, rows: number[], tables: number[], why: string, skipped?: string, problems: import('./types.js').Problem[],
  *   steps: Step[], names?: Record<string, string>}} Client names are those of the templates in the bodies, by their ids */
 
 export function OneClient() {
@@ -18,23 +18,28 @@ export function OneClient() {
 	const asked = useLoaded((signal) => get('client', row ? { row, table } : { number: n || 1 }, signal), [row, table, n, now.version, isJudged.value]);
 	const client = /** @type {Client|null} */ (asked.answer);
 	const [text, setText] = useState('');
+	const [sheet, setSheet] = useState(0);
 	return html`<section class="list" aria-labelledby="view-title">
 		<header class="tools">
 			<h1 id="view-title">What will be sent <span class="faint">
-				${client ? `client ${number(client.number)} of ${number(client.of)}` : 'for one client'}</span></h1>
+				${client ? client.number ? `client ${number(client.number)} of ${number(client.of)}` : 'a row of no client' : 'for one client'}</span></h1>
 			${client && html`<div class="choice" role="group" aria-label="Another client">
 				<button type="button" data-again aria-disabled=${client.number <= 1 ? 'true' : undefined} onClick=${() => client.number > 1 && go('client', { number: client.number - 1 })}>← Before</button>
 				<button type="button" data-again aria-disabled=${client.number >= client.of ? 'true' : undefined}
 					onClick=${() => client.number < client.of && go('client', { number: client.number + 1 })}>Next →</button></div>`}
-			<form class="field inline" onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); if (/^\d+$/.test(text.trim())) go('client', { row: text.trim() }); }}>
-				<label for="client-row">Client of row</label>
+			<form class="field inline" onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); if (/^\d+$/.test(text.trim())) go('client', { row: text.trim(), table: sheet || undefined }); }}>
+				${now.sheets.length > 1 && html`<label for="client-sheet">In</label>
+					<select id="client-sheet" value=${String(sheet)} onChange=${(/** @type {any} */ e) => setSheet(Number(e.target.value))}>
+					${now.sheets.map((s, i) => html`<option value=${String(i)}>${s.path}</option>`)}</select>`}
+				<label for="client-row">${now.sheets.length > 1 ? 'the client of row' : 'Client of row'}</label>
 					<input id="client-row" inputmode="numeric" size="8" value=${text} onInput=${(/** @type {any} */ e) => setText(e.target.value)}
 					data-find /><button type="submit">Show</button></form>
 		</header>
 		<div class="scroll reading">
 			${!client && html`<${Waiting} of=${asked} what="the client" />`}
 			${client && html`<div class="why"><p>${client.why}</p>
-				<p class="places">${client.rows.slice(0, 20).map((r) => html`<a href=${link('rows', { row: r })}>Row ${number(r)}</a>`)}
+				<p class="places">${client.rows.slice(0, 20).map((r, i) => html`<a href=${link('rows', { row: r, table: client.tables[i] || undefined })}>Row ${number(r)}${now.sheets.length > 1
+					&& ` of ${now.sheets[client.tables[i]]?.path}`}</a>`)}
 				${client.rows.length > 20 && html`<span class="faint">and ${number(client.rows.length - 20)} more</span>`}</p></div>
 				${client.problems.length > 0
 					&& html`<section><h2 class="bad-text">Nothing is sent for this client: ${count(client.problems.length, 'mistake')}</h2>

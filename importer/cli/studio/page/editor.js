@@ -16,7 +16,7 @@ import { Resume } from './resume.js';
 import { link } from './route.js';
 import { isJudged, patch, state, targetAt, targetNear } from './store.js';
 import { Act, Problems, useLoaded, Verdict, Waiting } from './ui.js';
-import { choiceWords, count } from './words.js';
+import { choiceWords, count, usualChoice } from './words.js';
 
 /** @typedef {import('./types.js').Rule} Rule */
 /** @typedef {import('./types.js').Target} Target */
@@ -50,9 +50,11 @@ export function RuleEditor({ target }) {
 	const mistakes = (state.value?.mapping.problems || []).filter((p) => targetNear(p.path) === target.path);
 	const warnings = (state.value?.mapping.warnings || []).filter((p) => targetNear(p.path) === target.path);
 	const questions = (state.value?.mapping.questions || []).filter((q) => q.path === target.path || q.path.startsWith(target.path + '/'));
-	const isWaiting = cells.loading && !cells.answer; // else what comes late would push the fields away
+	const isShown = useRef(false);
+	const isWaiting = !isShown.current && !cells.answer && (cells.loading || cells.error !== null); // else what comes late would push the fields away
+	isShown.current = !isWaiting;
 	useLayoutEffect(() => { if (form.current) markField(form.current, mistakes.length > 0 && !changed ? id : ''); });
-	if (isWaiting || (cells.error && !cells.answer)) return html`<${Waiting} of=${cells} what="the cells" />`;
+	if (isWaiting) return html`<${Waiting} of=${cells} what="the cells" />`;
 	return html`<form class="editor" ref=${form} onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); use(); }}
 		onKeyDown=${(/** @type {KeyboardEvent} */ e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); takeIn(); } }}>
 		<div id=${id} class="said-of">${mistakes.length > 0 && html`<${Problems} list=${mistakes} kind="mistake" here=${true} />`}</div>
@@ -267,7 +269,7 @@ function ChoiceField({ target, draft, onDraft }) {
 	return html`<fieldset class="choices"><legend>${target.title}</legend>${(optionsOf(target) || []).map((o) => {
 		const [words, does] = choiceWords(target, o), isPlain = words.toLowerCase().includes(o.toLowerCase());
 		return html`<label key=${o}><input type="radio" name=${id} aria-describedby=${does ? id + o : undefined} checked=${draft === o} onChange=${() => onDraft(o)} />
-			<span>${words}</span>${!isPlain && html` <span class="code faint" title="This word stands in the file">${o}</span>`}</label>${does && html`<p id=${id + o} class="faint">${does}</p>`}`;
+			<span>${words}</span>${!isPlain && html` <span class="code faint" title="This word stands in the file">${o}</span>`}${draft === null && usualChoice(target) === o && html` <span class="chip">done when nothing is chosen</span>`}</label>${does && html`<p id=${id + o} class="faint">${does}</p>`}`;
 	})}</fieldset>`;
 }
 

@@ -27,6 +27,7 @@ export function Shell() {
 	const name = screens[route.value.view] ? route.value.view : 'columns';
 	const title = views.find(([view]) => view === name)?.[1];
 	useEffect(() => { document.title = `${title}${now ? ` · ${now.mapping.path}` : ''} · Claimsheet Studio`; }, [title, now?.mapping.path]);
+	useEffect(() => { document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }); }, [name, Boolean(now)]);
 	if (!now) return html`<main class="starting"><h1>Claimsheet Studio</h1>
 		${notice.value ? html`<p class="bad-text" role="alert">${notice.value.text} <span class="faint">${notice.value.hint}</span></p>`
 		: html`<p role="status">Reading the sheet …</p>`}</main>`;

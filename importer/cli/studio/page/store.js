@@ -59,7 +59,8 @@ export const problems = computed(() => [...(state.value?.mapping.problems || [])
 
 /** @param {string} text @param {string} [hint] */
 export function say(text, hint) {
-	notice.value = { kind: 'said', text, hint };
+	const isAgain = notice.peek()?.text === text;
+	notice.value = { kind: 'said', text: isAgain ? text + '\u00a0' : text, hint }; // what is said again must differ to be read aloud again
 }
 
 /** Says why something was refused. @param {unknown} error @param {string} [what] what was to be done @param {() => void} [again] does it once more */

@@ -23,8 +23,9 @@ export function ValueTable({ target, type, values, more }) {
 	const known = new Set(values.map((v) => v.text));
 	const others = [...new Set([...listed.keys(), ...chosen.keys()])].filter((text) => !known.has(text) && !(isCheckbox && isIn(known, text)))
 		.map((text) => ({ text, count: 0, to: listed.get(text) ?? null, problem: null }));
-	const open = values.filter((v) => v.problem || v.warning);
-	const rest = [...values.filter((v) => !v.problem && !v.warning), ...others];
+	const isOpen = (/** @type {Distinct} */ v) => Boolean(v.problem || v.warning || (target.options && v.to !== null && !target.options.includes(v.to)));
+	const open = values.filter(isOpen);
+	const rest = [...values.filter((v) => !isOpen(v)), ...others];
 	const left = open.filter((v) => !chosen.has(v.text)).length;
 	const n = chosen.size;
 	const pick = (/** @type {string} */ text, /** @type {any} */ to) => setChosen((old) => {
@@ -81,10 +82,10 @@ function Meaning({ target, isCheckbox, isListed, offers, value: v, chosen, onPic
 	}
 	const isOther = now !== '' && !options.some(([to]) => JSON.stringify(to) === now);
 	const set = (/** @type {any} */ e) => onPick(e.target.value === now ? undefined : e.target.value === '' ? takenOut : JSON.parse(e.target.value));
-	return html`<select aria-label=${label} class=${chosen !== undefined ? 'touched' : now === '' ? 'open' : ''}
+	return html`<select aria-label=${label} class=${chosen !== undefined ? 'touched' : now === '' || isOther ? 'open' : ''}
 		value=${chosen === undefined ? now : chosen === takenOut ? '' : JSON.stringify(chosen)} onChange=${set}>
 		${(now === '' || isListed) && html`<option value="">${v.warning ? 'sent as it is' : isLeft ? 'left empty' : 'not decided'}</option>`}
-		${isOther && html`<option value=${now}>${v.to}</option>`}
+		${isOther && html`<option value=${now}>${v.to}, which the service does not list</option>`}
 		${options.map(([to, words]) => html`<option value=${JSON.stringify(to)}>${words}</option>`)}
 		<option value=${JSON.stringify(leaveEmpty)}>Leave empty (in every column)</option>
 	</select>`;

@@ -94,6 +94,15 @@ const choices = {
 	},
 };
 
+/** What is done when nothing is chosen, by the last part of a target's path. @type {Record<string, string>} */
+const usual = { existing: 'reuse', existing_activities: 'send', status: 'Submitted', on: 'client', hidden_rows: 'take', ambiguous_times: 'refuse', encoding: 'utf-8' };
+
+/** The choice that counts while nothing is chosen; undefined when there is none. @param {{path: string, status?: string}} target */
+export const usualChoice = (target) => {
+	const part = target.path.split('/').pop() || '';
+	return part === 'status' && target.status !== 'BackFilled' ? undefined : usual[part]; // “Where clients resume” says it otherwise
+};
+
 /** The words for a choice, and what it does. @param {{path: string}} target @param {string} choice @returns {[string, string]} */
 export function choiceWords(target, choice) {
 	const part = target.path.split('/').pop() || '';
