@@ -221,18 +221,18 @@ func (s *Slot) take() *turn {
 // Queues reports whether Reserve may wait: there is a rate, or the service asks
 // to wait.
 func (c *Client) Queues() bool {
-	reason, _ := c.pace.held()
-	return reason != "" || c.pace.limited()
+	reason, _ := c.pace.Waiting()
+	return reason != "" || c.pace.Limited()
 }
 
 // Waiting says why all requests wait at present and until when: the service asks
 // to wait, or the rate is below one request a second. The reason is one line
 // without personal data; "" when nothing waits.
-func (c *Client) Waiting() (reason string, until time.Time) { return c.pace.held() }
+func (c *Client) Waiting() (reason string, until time.Time) { return c.pace.Waiting() }
 
 // Spacing returns the time between two requests at the present rate; 0 for no
 // rate.
-func (c *Client) Spacing() time.Duration { return c.pace.spacing() }
+func (c *Client) Spacing() time.Duration { return c.pace.Spacing() }
 
 // Do sends one request, once, and reads its answer, whatever the status. The
 // error is always a *Failure. When the status was read before the failure, the
@@ -310,7 +310,7 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 	if c.asksToWait(a) {
 		c.pace.refused(ctx, t, a)
 	} else if err == nil {
-		c.pace.accepted()
+		c.pace.Accepted()
 	}
 	return a, req, err
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"claimsheet/apiclient/rate"
 	"claimsheet/mapping/problem"
 )
 
@@ -81,7 +82,7 @@ type Config struct {
 	// service; nil when no other one does. RequestsPerSecond is a ceiling for all of
 	// them, and the lowest one of theirs holds. When the limiter does not answer, no
 	// request leaves.
-	Limiter SharedLimiter
+	Limiter rate.Limiter
 
 	// ReadOnly refuses every method but GET before anything is sent. It is the
 	// second lock of a dry run.

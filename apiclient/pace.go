@@ -3,12 +3,13 @@ package apiclient
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"claimsheet/apiclient/rate"
+	"claimsheet/mapping/problem"
 )
 
 // maxRetryAfter limits what is read from Retry-After.
@@ -22,43 +23,40 @@ const maxRetryAfter = 365 * 24 * time.Hour
 // timetable, and a request stays at the head of the queue until it leaves. So when
 // one is delayed (by a new token), the next does not follow too soon, and no second
 // ever sees more requests than the rate.
-//
-// Where other processes send to the same service, rate and pause are theirs too: then
-// the head of the queue needs a departure that the limiter of all has given to this
-// process; see sharing.
 type pace struct {
-	now     func() time.Time
+	*rate.Meter
 	head    chan struct{} // has room for one: the request that leaves next
 	flight  chan struct{} // has room for the requests in flight; nil for any number
-	limits  limits
-	shared  *sharing     // nil when no other process sends
-	waiting atomic.Int64 // requests that wait for the head
-
-	mu     sync.Mutex
-	state  RateState // its times are those of clock
-	recent Departures
+	waiting atomic.Int64  // requests that wait for the head
 }
 
 func newPace(cfg Config) *pace {
-	p := &pace{now: cfg.Now, head: make(chan struct{}, 1), limits: limits{cfg.RequestsPerSecond, cfg.Adaptive, margin}}
+	p := &pace{Meter: rate.NewMeter(rate.Limits{Ceiling: cfg.RequestsPerSecond, Adaptive: cfg.Adaptive}, cfg.Limiter, cfg.Now), head: make(chan struct{}, 1)}
 	if cfg.Concurrency > 0 {
 		p.flight = make(chan struct{}, cfg.Concurrency)
 	}
-	if cfg.Limiter != nil {
-		p.limits.margin += lateness
-		p.shared = newSharing(cfg.Limiter, cfg.Now())
-	}
-	p.state.start(p.limits)
 	return p
 }
 
-// clock is the time by which departures and pauses are: the process's, or the one that
-// all processes share. The caller holds mu.
-func (p *pace) clock() time.Time {
-	if p.shared != nil {
-		return p.shared.clock.time(p.now())
+// consult is rate.Meter.Consult. With take it has departures taken for the requests that
+// wait, this one included.
+func (p *pace) consult(ctx context.Context, take bool) error {
+	want := 0
+	if take {
+		want = int(p.waiting.Load()) + 1
 	}
-	return p.now()
+	err := p.Consult(ctx, want)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return stopped(ctx)
+	}
+	said, hint := err.Error(), ""
+	if found, ok := errors.AsType[problem.Problem](err); ok {
+		said, hint = found.Message, found.Hint
+	}
+	return &Failure{NotSent: true, Stop: true, Reason: "nothing is sent while the rate of all processes is not known: " + said, Hint: hint, Err: err}
 }
 
 // turn is one request's way through the queue. It is for one goroutine.
@@ -67,7 +65,7 @@ type turn struct {
 	reserved bool  // it fails where it would have to wait for the end of a pause
 	head     bool  // it leaves next; only under a rate
 	place    bool  // it counts among the requests in flight
-	cuts     int64 // RateState.Cuts when it left
+	cuts     int64 // of the rate, when it left
 	waited   time.Duration
 	refused  error // why it cannot leave at all
 }
@@ -82,7 +80,7 @@ func (p *pace) reserve(ctx context.Context) (*turn, error) {
 	t := &turn{pace: p, reserved: true}
 	defer t.measure(time.Now())
 	err := p.waitOutPause(ctx, false)
-	if err == nil && p.limited() {
+	if err == nil && p.Limited() {
 		if err = t.takeHead(ctx); err == nil {
 			err = p.waitOutPause(ctx, true)
 		}
@@ -114,7 +112,7 @@ func (t *turn) enter(ctx context.Context) error {
 // the head of the queue before that: whoever has a place never waits for the head.
 func (t *turn) takePlace(ctx context.Context) error {
 	for {
-		if !t.head && t.pace.limited() {
+		if !t.head && t.pace.Limited() {
 			t.leavePlace() // the rate began while it waited for the place
 			if err := t.takeHead(ctx); err != nil {
 				return err
@@ -149,22 +147,18 @@ func (t *turn) takeHead(ctx context.Context) error {
 // ready waits until the request, which has a place, may leave. A reserved one does
 // not wait for the end of a pause that has begun since: it fails.
 func (t *turn) ready(ctx context.Context) error {
-	p := t.pace
 	for ctx.Err() == nil {
-		if err := p.consult(ctx, true); err != nil {
+		if err := t.pace.consult(ctx, true); err != nil {
 			return err
 		}
-		p.mu.Lock()
-		may, pause, wait := p.may()
-		why := p.state.PauseReason
-		p.mu.Unlock()
-		if t.reserved && pause > 0 {
-			return &Failure{NotSent: true, Retry: AfterPause, Reason: why}
+		held := t.pace.Hold()
+		if t.reserved && held.Pause > 0 {
+			return &Failure{NotSent: true, Retry: AfterPause, Reason: held.Reason}
 		}
-		if may {
+		if held.May() {
 			return nil
 		}
-		sleep(ctx, max(pause, wait))
+		sleep(ctx, held.Wait)
 	}
 	return stopped(ctx)
 }
@@ -174,8 +168,9 @@ func (t *turn) ready(ctx context.Context) error {
 // until it may again.
 func (t *turn) depart(ctx context.Context) (at time.Time, err error) {
 	for {
-		at, ok := t.pace.depart(t)
+		at, cuts, ok := t.pace.Depart()
 		if ok {
+			t.cuts = cuts
 			t.leaveHead()
 			return at, nil
 		}
@@ -205,83 +200,18 @@ func (t *turn) leavePlace() {
 	t.place = false
 }
 
-// depart notes that a request leaves, and returns when; ok is false when it may not.
-func (p *pace) depart(t *turn) (at time.Time, ok bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	at = p.now()
-	if may, _, _ := p.may(); !may {
-		return at, false
-	}
-	if p.shared != nil {
-		p.shared.use()
-	} else {
-		p.state.Last = at
-	}
-	p.recent.add(at, 1)
-	t.cuts = p.state.Cuts
-	return at, true
-}
-
-// may reports whether a request may leave now; otherwise how long the pause and the rate
-// hold it back at least. The caller holds mu.
-func (p *pace) may() (may bool, pause, wait time.Duration) {
-	now := p.clock()
-	pause, wait = p.state.PausedUntil.Sub(now), p.next(now).Sub(now)
-	return pause <= 0 && wait <= 0 && !p.needsDeparture(now), pause, wait
-}
-
-// next returns when the next request may leave. Where it needs a departure first, it is
-// when one can be had. The caller holds mu.
-func (p *pace) next(now time.Time) time.Time {
-	next := p.state.next(now, p.limits)
-	switch {
-	case p.shared == nil:
-		return next
-	case p.needsDeparture(now):
-		return next.Add(-ahead)
-	case len(p.shared.slice) > 0:
-		return p.shared.slice[0]
-	}
-	return time.Time{}
-}
-
-// needsDeparture reports whether a request needs a departure, and this process has none.
-// The caller holds mu.
-func (p *pace) needsDeparture(now time.Time) bool {
-	return p.shared != nil && !p.shared.has(now) && p.state.perSecond(now, p.limits) > 0
-}
-
-// spacing returns the time between two departures of this process at the present rate.
-func (p *pace) spacing() time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := p.clock()
-	rate := p.state.perSecond(now, p.limits)
-	if rate == 0 {
-		return 0
-	}
-	every := time.Duration(float64(time.Second) / rate)
-	if p.shared != nil {
-		every = max(every, p.shared.share)
-	}
-	return every
-}
-
-// waitOutPause waits for the end of a pause, and where this process needs a departure and
-// is to take one, until it has that; but not until it may leave.
+// waitOutPause waits for the end of a pause, and with take until this process has a
+// departure, where it needs one; but not until the request may leave.
 func (p *pace) waitOutPause(ctx context.Context, take bool) error {
 	for ctx.Err() == nil {
 		if err := p.consult(ctx, take); err != nil {
 			return err
 		}
-		p.mu.Lock()
-		now := p.clock()
-		wait, lacks := p.state.PausedUntil.Sub(now), take && p.needsDeparture(now)
+		held := p.Hold()
+		wait, lacks := held.Pause, take && held.Lacks
 		if lacks {
-			wait = max(wait, p.next(now).Sub(now))
+			wait = held.Wait
 		}
-		p.mu.Unlock()
 		if wait <= 0 && !lacks {
 			return nil
 		}
@@ -290,50 +220,9 @@ func (p *pace) waitOutPause(ctx context.Context, take bool) error {
 	return stopped(ctx)
 }
 
-// limited reports whether there is a rate at present.
-func (p *pace) limited() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.state.perSecond(p.clock(), p.limits) > 0
-}
-
-// refused begins a pause and halves the rate, after an answer to t in which the
-// service asks to wait.
+// refused notes an answer to t in which the service asks to wait.
 func (p *pace) refused(ctx context.Context, t *turn, a Answer) {
-	p.mu.Lock()
-	r := refusal{status: a.Status, wait: a.RetryAfter, cuts: t.cuts, sent: p.recent.perSecond(p.now())}
-	p.state.refused(p.clock(), r, p.limits)
-	if p.shared != nil {
-		p.shared.refused(r)
-	}
-	p.mu.Unlock()
-	p.tell(ctx)
-}
-
-// accepted raises the rate after any other answer.
-func (p *pace) accepted() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.shared == nil {
-		p.state.accepted(p.now(), p.limits)
-	} else if p.state.Rate > 0 {
-		p.shared.good++
-	}
-}
-
-// held says why all requests wait at present and until when; see Client.Waiting.
-func (p *pace) held() (reason string, until time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := p.clock()
-	local := func(at time.Time) time.Time { return p.now().Add(at.Sub(now)) }
-	switch next := p.next(now); {
-	case p.state.PausedUntil.After(now):
-		return p.state.PauseReason, local(p.state.PausedUntil)
-	case next.Sub(now) > time.Second:
-		return fmt.Sprintf("requests are held at %.2g a second", p.state.perSecond(now, p.limits)), local(next)
-	}
-	return "", time.Time{}
+	p.Refused(ctx, rate.Refusal{Status: a.Status, Wait: a.RetryAfter, Cuts: t.cuts})
 }
 
 // retryAfter reads the header Retry-After, in seconds or as a date; 0 when there

@@ -15,14 +15,15 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/rate"
 )
 
-// agreed is a SharedLimiter in memory. Its clock is not that of the processes.
+// agreed is a rate.Limiter in memory. Its clock is not that of the processes.
 type agreed struct {
 	slow time.Duration // the longest that an answer takes
 
 	mu             sync.Mutex
-	state          apiclient.RateState
+	state          rate.State
 	away           error
 	reads, changes int
 }
@@ -32,7 +33,7 @@ func (a *agreed) way() { time.Sleep(time.Duration(rand.Int64N(int64(a.slow)/2 + 
 
 func (a *agreed) now() time.Time { return time.Now().Add(-300 * 24 * time.Hour).Round(0) }
 
-func (a *agreed) Read(context.Context) (s apiclient.RateState, now time.Time, err error) {
+func (a *agreed) Read(context.Context) (s rate.State, now time.Time, err error) {
 	a.way()
 	defer a.way()
 	a.mu.Lock()
@@ -41,7 +42,7 @@ func (a *agreed) Read(context.Context) (s apiclient.RateState, now time.Time, er
 	return a.state, a.now(), a.away
 }
 
-func (a *agreed) Change(_ context.Context, change func(*apiclient.RateState, time.Time)) error {
+func (a *agreed) Change(_ context.Context, change func(*rate.State, time.Time)) error {
 	a.way()
 	defer a.way()
 	a.mu.Lock()
@@ -60,7 +61,7 @@ func (a *agreed) gone(err error) {
 
 // processes are n clients that share a limiter and a service. Their clocks show
 // different times.
-func processes(t *testing.T, n int, s *clockwork, limiter apiclient.SharedLimiter, change func(i int, cfg *apiclient.Config)) (all []*apiclient.Client) {
+func processes(t *testing.T, n int, s *clockwork, limiter rate.Limiter, change func(i int, cfg *apiclient.Config)) (all []*apiclient.Client) {
 	t.Helper()
 	for i := range n {
 		all = append(all, clocked(t, s, func(cfg *apiclient.Config) {
@@ -283,12 +284,12 @@ func TestALimiterThatHangs(t *testing.T) {
 // hanging is a limiter that does not answer.
 type hanging struct{}
 
-func (hanging) Read(ctx context.Context) (apiclient.RateState, time.Time, error) {
+func (hanging) Read(ctx context.Context) (rate.State, time.Time, error) {
 	<-ctx.Done()
-	return apiclient.RateState{}, time.Time{}, ctx.Err()
+	return rate.State{}, time.Time{}, ctx.Err()
 }
 
-func (hanging) Change(ctx context.Context, _ func(*apiclient.RateState, time.Time)) error {
+func (hanging) Change(ctx context.Context, _ func(*rate.State, time.Time)) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"claimsheet/apiclient"
+	"claimsheet/apiclient/rate"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
@@ -19,7 +19,7 @@ import (
 var limiterSchema string
 
 // Limiter keeps the rate and the pause of one service for all processes that use a
-// ledger: it is their apiclient.SharedLimiter. What the rate is, that package decides;
+// ledger: it is their rate.Limiter. What the rate is, that package decides;
 // this one keeps it in a row, which a transaction locks while it is changed, and tells the
 // server's time.
 //
@@ -35,7 +35,7 @@ type Limiter struct {
 	db      *sql.DB
 
 	mu    sync.Mutex
-	alone apiclient.RateState
+	alone rate.State
 }
 
 // NewLimiter makes the limiter of a service, as apiclient.ServiceKey names it, beside the
@@ -60,7 +60,7 @@ func (l *Limiter) Close() error { return l.db.Close() }
 // serverTime is the server's clock in microseconds since 1970.
 const serverTime = `CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)`
 
-// stateColumns are what a RateState is kept in, in the order of stateOf and values.
+// stateColumns are what a State is kept in, in the order of stateOf and values.
 const stateColumns = `last, rate, step, restore, cuts, refusals, good, paused_until, reason, ceiling, ceiling_until, second, count, before`
 
 // The statements of a Limiter. The row is locked before the clock is read.
@@ -73,7 +73,7 @@ const (
 )
 
 // Read returns the state of the service, and the server's time.
-func (l *Limiter) Read(ctx context.Context) (s apiclient.RateState, now time.Time, err error) {
+func (l *Limiter) Read(ctx context.Context) (s rate.State, now time.Time, err error) {
 	err = l.twice(ctx, func() error {
 		s, now, err = stateOf(l.db.QueryRowContext(ctx, readState, l.service))
 		return err
@@ -88,7 +88,7 @@ func (l *Limiter) Read(ctx context.Context) (s apiclient.RateState, now time.Tim
 }
 
 // Change lets change change the state of the service, while no other process does.
-func (l *Limiter) Change(ctx context.Context, change func(s *apiclient.RateState, now time.Time)) error {
+func (l *Limiter) Change(ctx context.Context, change func(s *rate.State, now time.Time)) error {
 	err := l.twice(ctx, func() error { return l.change(ctx, change) })
 	if answers(err, undefinedTable) {
 		l.mu.Lock()
@@ -102,7 +102,7 @@ func (l *Limiter) Change(ctx context.Context, change func(s *apiclient.RateState
 }
 
 // change is Change on one connection.
-func (l *Limiter) change(ctx context.Context, change func(*apiclient.RateState, time.Time)) (err error) {
+func (l *Limiter) change(ctx context.Context, change func(*rate.State, time.Time)) (err error) {
 	conn, err := l.db.Conn(ctx)
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func (l *Limiter) refuse(err error) error {
 }
 
 // stateOf reads the time and a state.
-func stateOf(row *sql.Row) (s apiclient.RateState, now time.Time, err error) {
+func stateOf(row *sql.Row) (s rate.State, now time.Time, err error) {
 	var at, last, paused, ceiling int64
 	d := &s.Departures
 	err = row.Scan(&at, &last, &s.Rate, &s.Step, &s.Restore, &s.Cuts, &s.Refusals, &s.Good, &paused, &s.PauseReason, &s.Ceiling, &ceiling, &d.Second, &d.Count, &d.Before)
@@ -181,7 +181,7 @@ func stateOf(row *sql.Row) (s apiclient.RateState, now time.Time, err error) {
 }
 
 // valuesOf are the values of stateColumns.
-func valuesOf(s apiclient.RateState) []any {
+func valuesOf(s rate.State) []any {
 	d := s.Departures
 	return []any{microseconds(s.Last), s.Rate, s.Step, s.Restore, s.Cuts, s.Refusals, s.Good, microseconds(s.PausedUntil), s.PauseReason,
 		s.Ceiling, microseconds(s.CeilingUntil), d.Second, d.Count, d.Before}
@@ -202,4 +202,4 @@ func microseconds(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-var _ apiclient.SharedLimiter = (*Limiter)(nil)
+var _ rate.Limiter = (*Limiter)(nil)

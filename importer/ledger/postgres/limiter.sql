@@ -1,6 +1,6 @@
 
 -- pace is how fast all processes that use this ledger may send to a service; see
--- apiclient.RateState, and limiter.go. It has no personal data, and no more rows than
+-- rate.State, and limiter.go. It has no personal data, and no more rows than
 -- there are services. Times are microseconds since 1970 by the server's clock, 0 for never.
 CREATE TABLE pace (
     service       text COLLATE "C" PRIMARY KEY, -- its base url

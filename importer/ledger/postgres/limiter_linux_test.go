@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/rate"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/ledger/postgres/pgtest"
@@ -193,7 +194,7 @@ func TestLimiterOfAStoppedProcess(t *testing.T) {
 	calls := 0
 	go func() {
 		defer close(ended)
-		if err := stopped.Change(t.Context(), func(s *apiclient.RateState, _ time.Time) {
+		if err := stopped.Change(t.Context(), func(s *rate.State, _ time.Time) {
 			if calls++; calls == 1 {
 				close(locked)
 				<-goOn
@@ -204,7 +205,7 @@ func TestLimiterOfAStoppedProcess(t *testing.T) {
 		}
 	}()
 	<-locked
-	do(t, other.Change(within(t, 5*time.Second), func(s *apiclient.RateState, _ time.Time) { s.Cuts++ }))
+	do(t, other.Change(within(t, 5*time.Second), func(s *rate.State, _ time.Time) { s.Cuts++ }))
 	close(goOn)
 	<-ended
 	s, _, err := other.Read(t.Context())
@@ -223,7 +224,7 @@ func TestLimiterWithoutALedger(t *testing.T) {
 	l := postgres.NewLimiter(a, "s")
 	defer l.Close()
 	until := time.Now().Add(time.Hour).Truncate(time.Microsecond)
-	do(t, l.Change(t.Context(), func(s *apiclient.RateState, _ time.Time) { s.PausedUntil, s.PauseReason = until, "asked" }))
+	do(t, l.Change(t.Context(), func(s *rate.State, _ time.Time) { s.PausedUntil, s.PauseReason = until, "asked" }))
 	if s, _, err := l.Read(t.Context()); err != nil || !s.PausedUntil.Equal(until) {
 		t.Errorf("got %+v, %v", s, err)
 	}
@@ -234,7 +235,7 @@ func TestLimiterWithoutALedger(t *testing.T) {
 	if s, _, err := l.Read(t.Context()); err != nil || !s.PausedUntil.Equal(until) {
 		t.Errorf("with a ledger: got %+v, %v", s, err)
 	}
-	do(t, l.Change(t.Context(), func(s *apiclient.RateState, _ time.Time) { s.Cuts++ }))
+	do(t, l.Change(t.Context(), func(s *rate.State, _ time.Time) { s.Cuts++ }))
 	other := postgres.NewLimiter(a, "s")
 	defer other.Close()
 	if s, _, err := other.Read(t.Context()); err != nil || s.Cuts != 1 || !s.PausedUntil.Equal(until) || s.PauseReason != "asked" {
@@ -250,9 +251,9 @@ func TestLimiterKeepsAll(t *testing.T) {
 	l := postgres.NewLimiter(a, "s")
 	defer l.Close()
 	at := func(n int64) time.Time { return time.UnixMicro(1_700_000_000_000_001 + n) }
-	want := apiclient.RateState{Last: at(1), Rate: 1.0 / 60, Step: 2.5, Restore: 99.25, Cuts: 7, Refusals: 2, Good: 3, PausedUntil: at(2), PauseReason: "r",
-		Ceiling: 0.1, CeilingUntil: at(3), Departures: apiclient.Departures{Second: 4, Count: 5, Before: 6}}
-	do(t, l.Change(t.Context(), func(s *apiclient.RateState, _ time.Time) { *s = want }))
+	want := rate.State{Last: at(1), Rate: 1.0 / 60, Step: 2.5, Restore: 99.25, Cuts: 7, Refusals: 2, Good: 3, PausedUntil: at(2), PauseReason: "r",
+		Ceiling: 0.1, CeilingUntil: at(3), Departures: rate.Departures{Second: 4, Count: 5, Before: 6}}
+	do(t, l.Change(t.Context(), func(s *rate.State, _ time.Time) { *s = want }))
 	if got, _, err := l.Read(t.Context()); err != nil || got != want {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
@@ -271,7 +272,7 @@ func TestLimiterRights(t *testing.T) {
 	do(t, err)
 	l := postgres.NewLimiter(reader, "s")
 	defer l.Close()
-	err = l.Change(t.Context(), func(*apiclient.RateState, time.Time) {})
+	err = l.Change(t.Context(), func(*rate.State, time.Time) {})
 	if err == nil || !strings.Contains(err.Error(), "may not change the rate") || strings.Contains(err.Error(), "canary") {
 		t.Errorf("got %v", err)
 	}
@@ -287,6 +288,6 @@ func BenchmarkLimiter(b *testing.B) {
 	limiter := postgres.NewLimiter(a, "s")
 	defer limiter.Close()
 	for b.Loop() {
-		do(b, limiter.Change(b.Context(), func(s *apiclient.RateState, _ time.Time) { s.Good++ }))
+		do(b, limiter.Change(b.Context(), func(s *rate.State, _ time.Time) { s.Good++ }))
 	}
 }

@@ -1,4 +1,7 @@
-package apiclient
+// Package rate decides when requests may leave to a service: under a ceiling, at a rate
+// that follows the service's answers, and not while it asks to wait. Where several
+// processes send to one service, they share all three; see Limiter. It knows no requests.
+package rate
 
 import (
 	"fmt"
@@ -56,14 +59,14 @@ const (
 	forgottenAfter = time.Minute
 )
 
-// RateState is how fast requests may leave to a service, and whether it asks to wait.
-// Processes that send to the same service share one; see SharedLimiter. The zero RateState
+// State is how fast requests may leave to a service, and whether it asks to wait.
+// Processes that send to the same service share one; see Limiter. The zero State
 // is that of a service to which nothing was sent.
 //
 // When the service asks to wait, the rate is halved, and good answers raise it
 // again step by step (AIMD). Of several such answers in a row only the first
 // counts, because the others were sent before the cut.
-type RateState struct {
+type State struct {
 	Last time.Time // the latest departure that was given away
 
 	Rate     float64 // requests per second; 0 while nothing but a ceiling limits them
@@ -82,24 +85,25 @@ type RateState struct {
 	Departures Departures // that were given away
 }
 
-// limits are what a Client is configured to: its own ceiling, 0 for none, and whether it
-// finds the rate.
-type limits struct {
-	ceiling  float64
-	adaptive bool
-	margin   time.Duration
+// Limits are what a client is configured to.
+type Limits struct {
+	Ceiling  float64 // requests per second; 0 for none
+	Adaptive bool    // the client finds the rate below the ceiling: it starts low
+
+	margin time.Duration // how late a request may be on its way, or leave
 }
 
-// refusal is an answer in which the service asks to wait.
-type refusal struct {
-	status int
-	wait   time.Duration // 0 when the service does not say how long
-	cuts   int64         // RateState.Cuts when the request left: one that left before the last cut does not cut again
-	sent   float64       // how many requests the process sends in a second
+// Refusal is an answer in which the service asks to wait.
+type Refusal struct {
+	Status int           // HTTP
+	Wait   time.Duration // 0 when the service does not say how long
+	Cuts   int64         // what Depart returned: a request that left before the last cut does not cut again
+
+	sent float64 // how many requests the process sends in a second
 }
 
 // ceiling is the lower one of a client's own ceiling and one that others hold to.
-func (s *RateState) ceiling(now time.Time, own float64) float64 {
+func (s *State) ceiling(now time.Time, own float64) float64 {
 	if s.CeilingUntil.After(now) && (own == 0 || s.Ceiling < own) {
 		return s.Ceiling
 	}
@@ -107,8 +111,8 @@ func (s *RateState) ceiling(now time.Time, own float64) float64 {
 }
 
 // perSecond is the rate at present; 0 for no limit.
-func (s *RateState) perSecond(now time.Time, l limits) float64 {
-	ceiling := s.ceiling(now, l.ceiling)
+func (s *State) perSecond(now time.Time, l Limits) float64 {
+	ceiling := s.ceiling(now, l.Ceiling)
 	if s.Rate == 0 || ceiling > 0 && s.Rate > ceiling {
 		return ceiling
 	}
@@ -116,7 +120,7 @@ func (s *RateState) perSecond(now time.Time, l limits) float64 {
 }
 
 // spacing is the time between two departures; 0 for no limit.
-func (s *RateState) spacing(now time.Time, l limits) time.Duration {
+func (s *State) spacing(now time.Time, l Limits) time.Duration {
 	rate := s.perSecond(now, l)
 	if rate == 0 {
 		return 0
@@ -125,7 +129,7 @@ func (s *RateState) spacing(now time.Time, l limits) time.Duration {
 }
 
 // next is when the rate allows the next departure.
-func (s *RateState) next(now time.Time, l limits) time.Time {
+func (s *State) next(now time.Time, l Limits) time.Time {
 	if s.Last.IsZero() {
 		return s.Last
 	}
@@ -133,14 +137,14 @@ func (s *RateState) next(now time.Time, l limits) time.Time {
 }
 
 // start lets an adaptive client begin at its first rate.
-func (s *RateState) start(l limits) {
-	if l.adaptive && s.Rate == 0 {
+func (s *State) start(l Limits) {
+	if l.Adaptive && s.Rate == 0 {
 		s.Rate, s.Step = adaptiveStart, adaptiveStep
 	}
 }
 
 // resume prepares a state that others have left, for the client that goes on with it.
-func (s *RateState) resume(now time.Time, l limits) {
+func (s *State) resume(now time.Time, l Limits) {
 	if latest := now.Add(farthest); s.Last.After(latest) {
 		s.Last = latest
 	}
@@ -149,23 +153,23 @@ func (s *RateState) resume(now time.Time, l limits) {
 	}
 	old := now.Add(-forgottenAfter)
 	if s.next(now, l).Before(old) && s.PausedUntil.Before(old) {
-		*s = RateState{Last: s.Last, Cuts: s.Cuts, Ceiling: s.Ceiling, CeilingUntil: s.CeilingUntil}
+		*s = State{Last: s.Last, Cuts: s.Cuts, Ceiling: s.Ceiling, CeilingUntil: s.CeilingUntil}
 	}
 	s.start(l)
 }
 
 // refused begins a pause and cuts the rate.
-func (s *RateState) refused(now time.Time, r refusal, l limits) {
-	news := r.cuts == s.Cuts
+func (s *State) refused(now time.Time, r Refusal, l Limits) {
+	news := r.Cuts == s.Cuts
 	if s.Good = 0; news {
 		s.Refusals++
 	}
-	wait := r.wait
+	wait := r.Wait
 	if wait == 0 {
 		wait = min(firstPause<<min(max(s.Refusals, 1)-1, 16), maxPause)
 	}
 	if until := now.Add(min(wait, longestPause)); until.After(s.PausedUntil) {
-		s.PausedUntil, s.PauseReason = until, fmt.Sprintf("the service asks to wait (HTTP %d)", r.status)
+		s.PausedUntil, s.PauseReason = until, fmt.Sprintf("the service asks to wait (HTTP %d)", r.Status)
 	}
 	if !news || s.Refusals > 1 {
 		return
@@ -175,11 +179,11 @@ func (s *RateState) refused(now time.Time, r refusal, l limits) {
 	if rate := s.perSecond(now, l); rate > 0 {
 		before = min(before, rate)
 	}
-	ceiling := s.ceiling(now, l.ceiling)
-	if l.adaptive || s.Rate == 0 {
+	ceiling := s.ceiling(now, l.Ceiling)
+	if l.Adaptive || s.Rate == 0 {
 		s.Step = max(before/recoverySeconds, minStep)
 	}
-	if ceiling > 0 && !l.adaptive {
+	if ceiling > 0 && !l.Adaptive {
 		s.Step = ceiling / recoverySeconds
 	}
 	if s.Rate == 0 {
@@ -190,7 +194,7 @@ func (s *RateState) refused(now time.Time, r refusal, l limits) {
 
 // accepted raises the rate after any other answer. In a second that uses the rate
 // up there are as many answers as the rate, so the second adds one step.
-func (s *RateState) accepted(now time.Time, l limits) {
+func (s *State) accepted(now time.Time, l Limits) {
 	s.Refusals = 0
 	if s.Rate == 0 {
 		return
@@ -200,8 +204,8 @@ func (s *RateState) accepted(now time.Time, l limits) {
 	} else {
 		s.Rate += s.Step / s.Rate
 	}
-	switch ceiling := s.ceiling(now, l.ceiling); {
-	case ceiling > 0 && s.Rate >= ceiling && l.adaptive:
+	switch ceiling := s.ceiling(now, l.Ceiling); {
+	case ceiling > 0 && s.Rate >= ceiling && l.Adaptive:
 		s.Rate = ceiling
 	case ceiling > 0 && s.Rate >= ceiling, ceiling == 0 && s.Restore > 0 && s.Rate >= s.Restore:
 		s.Rate = 0
@@ -211,7 +215,7 @@ func (s *RateState) accepted(now time.Time, l limits) {
 // give gives at most n departures away, or as many as fill a slice; none during a pause,
 // nor while the next one is too far ahead. They leave every other departure its distance
 // from them also when they are used later than at their times by doubt.
-func (s *RateState) give(now time.Time, l limits, n int, doubt time.Duration) []time.Time {
+func (s *State) give(now time.Time, l Limits, n int, doubt time.Duration) []time.Time {
 	every := s.spacing(now, l)
 	if every == 0 || n == 0 {
 		return nil
@@ -234,9 +238,9 @@ func (s *RateState) give(now time.Time, l limits, n int, doubt time.Duration) []
 }
 
 // holdToCeiling lets a client's ceiling hold for the others too, unless theirs is lower.
-func (s *RateState) holdToCeiling(now time.Time, l limits) {
-	if l.ceiling > 0 && l.ceiling == s.ceiling(now, l.ceiling) {
-		s.Ceiling, s.CeilingUntil = l.ceiling, now.Add(max(ceilingHolds, 2*s.spacing(now, l)))
+func (s *State) holdToCeiling(now time.Time, l Limits) {
+	if l.Ceiling > 0 && l.Ceiling == s.ceiling(now, l.Ceiling) {
+		s.Ceiling, s.CeilingUntil = l.Ceiling, now.Add(max(ceilingHolds, 2*s.spacing(now, l)))
 	}
 }
 
