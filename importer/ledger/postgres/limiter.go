@@ -167,8 +167,12 @@ func (l *Limiter) refuse(err error) error {
 		return l.address.trouble(nil, "Give this user SELECT, INSERT and UPDATE on the table pace in the schema "+l.address.schema+": all processes that send agree there how fast they may.",
 			"this user may not change the rate that all processes share: %v", err)
 	}
-	return ledger.Refuse(problem.New("ledger-server", "%s: %v", l.address, problem.Cause(err)).
-		Hinted("See that the ledger's server runs and can be reached from here; claimsheet doctor shows more."), errors.Join(ledger.ErrStopped, err))
+	cause := problem.Cause(err)
+	if errors.Is(err, context.DeadlineExceeded) {
+		cause = errors.New("it does not answer in time")
+	}
+	return l.address.trouble(errors.Join(ledger.ErrStopped, err), "See that the server runs and can be reached from here, and that the user and the password in the url are right; claimsheet doctor shows more.",
+		"the ledger's server cannot be used: %v", cause)
 }
 
 // stateOf reads the time and a state.
