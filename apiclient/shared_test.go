@@ -111,19 +111,26 @@ func TestASharedRateIsTheCeilingOfAll(t *testing.T) {
 	}
 }
 
-// A process that is held up between its turn and its departure, by a new token or because
-// the machine is busy, does not leave late in the time of others.
+// Processes that are held up between their turn and the departure, by a new token or
+// because the machine is busy, do not leave late in the time of others.
 func TestALateDepartureIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &clockwork{}
-		all := processes(t, 3, s, &agreed{}, func(i int, cfg *apiclient.Config) {
+		fetched := make(chan struct{})
+		time.AfterFunc(5*time.Second, func() { close(fetched) })
+		all := processes(t, 8, s, &agreed{}, func(i int, cfg *apiclient.Config) {
 			cfg.RequestsPerSecond = 20
-			cfg.Authorize = func(context.Context, *http.Request) error {
-				time.Sleep(time.Duration(rand.IntN(200*i+1)) * time.Millisecond)
-				return nil
+			if i > 0 {
+				cfg.Authorize = func(context.Context, *http.Request) error {
+					<-fetched
+					return nil
+				}
 			}
 		})
-		workAll(t, all, 8, 60)
+		var wg sync.WaitGroup
+		wg.Go(func() { work(t, all[0], 8, 150) })
+		wg.Go(func() { workAll(t, all[1:], 4, 10) })
+		wg.Wait()
 		if most := mostInASecond(s.at); most > 20 {
 			t.Errorf("%d in one second", most)
 		}
