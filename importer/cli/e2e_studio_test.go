@@ -75,6 +75,7 @@ func (p *studioPage) ask(method, path, body string) string {
 	p.t.Helper()
 	r, err := http.NewRequest(method, p.base+path, strings.NewReader(body))
 	must(p.t, err)
+	r.Header.Set("Content-Type", "application/json")
 	response, err := p.http.Do(r)
 	must(p.t, err)
 	defer response.Body.Close()
@@ -99,12 +100,16 @@ type studioState struct {
 		Complete        bool
 		Rows, Clients   int
 		Usable, Trouble int
+		Skipped         int
 	}
 	Commands map[string]string
 	Job      *struct {
 		State    string
 		ExitCode int
-		Summary  struct{ Clients struct{ Planned, Done int } }
+		Summary  struct {
+			Rows    struct{ Total, Invalid, Skipped, Planned int }
+			Clients struct{ Total, Planned, Done int }
+		}
 		Workbook *string
 		Pages    *string
 		Problems []any

@@ -20,7 +20,6 @@ import (
 	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/studio"
 	"claimsheet/importer/sheet"
-	"claimsheet/mapping/cell"
 	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
 )
@@ -154,23 +153,30 @@ func (s *studioSession) options() (studio.Options, error) {
 	if s.exists() {
 		return o, nil
 	}
-	fmt.Fprintln(s.Err, "there is no", problem.OneLine(s.where.Mapping), "yet: reading the sheet to propose one")
-	o.Proposed = s.propose(o.Suggest)
+	fmt.Fprintln(s.Err, "there is no", problem.OneLine(s.where.Mapping), "yet: the page proposes one as soon as it has read the sheet")
+	s.begin(&o)
 	return o, nil
 }
 
-// propose returns a first mapping, as init proposes it; where that fails, one with a name
-// alone: the page shows what is wrong with the sheet, and lets a person choose the header
-// row.
-func (s *studioSession) propose(request draft.Request) []byte {
+// begin finds out how the sheets are read, for a first mapping that the session proposes
+// from their rows. Where that fails the mapping has a name alone: the page shows what is
+// wrong with the sheet, and lets a person choose the header row.
+func (s *studioSession) begin(o *studio.Options) {
+	o.Propose = true
 	for row := range draft.SoughtRows { // 0 seeks it
-		f := &sheetFinder{options: sheet.Options{Password: s.password.value, HeaderRow: row}, request: request}
-		if made, err := f.propose(s.sheets); err == nil {
-			return made.Plain()
+		f := &sheetFinder{options: sheet.Options{Password: s.password.value, HeaderRow: row}, request: o.Suggest}
+		readers, err := f.open(s.sheets)
+		for _, r := range readers {
+			_ = r.Close()
+		}
+		if err == nil {
+			o.Suggest.Layout = f.request.Layout
+			break
 		}
 	}
 	name := filepath.Base(s.sheets[0])
-	return fmt.Appendf(nil, "name: %s\napi: %s\n", cell.QuoteJSON(strings.TrimSuffix(name, sheet.Ext(name))), request.API)
+	o.Suggest.Name = strings.TrimSuffix(name, sheet.Ext(name))
+	o.Proposed = o.Suggest.Beginning()
 }
 
 // line is a command to copy, for the same mapping and sheets.

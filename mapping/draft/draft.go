@@ -120,8 +120,8 @@ func (r Request) answers() map[string]bool {
 }
 
 // mappingName is the name of the mapping, which cannot be that of a key space.
-func (p *proposer) mappingName() string {
-	switch name := oneLine(p.Name); name {
+func (r Request) mappingName() string {
+	switch name := oneLine(r.Name); name {
 	case "":
 		return "leads"
 	case mapping.EmailSpace, mapping.PhoneSpace:

@@ -16,22 +16,39 @@ type setting struct {
 	why, ask   string
 }
 
+// settings returns the lines of the sheet section that say where the leads are.
+func (l Layout) settings() (all []setting) {
+	add := func(key, value string, s Setting) {
+		if s.Value != "" {
+			all = append(all, setting{key, value, s.Why, s.Ask})
+		}
+	}
+	add("name", yamltree.Quote(l.SheetName.Value), l.SheetName)
+	add("header_row", l.HeaderRow.Value, l.HeaderRow)
+	add("encoding", yamltree.Quote(l.Encoding.Value), l.Encoding)
+	add("delimiter", yamltree.Quote(l.Delimiter.Value), l.Delimiter)
+	return all
+}
+
+// Beginning returns a mapping that says only how the sheets are read: what there is until
+// their rows are known.
+func (r Request) Beginning() []byte {
+	w := &writer{}
+	w.line("name: %s", yamltree.Quote(r.mappingName()))
+	w.line("api: %s", r.API)
+	if all := r.Layout.settings(); len(all) > 0 {
+		w.line("sheet:")
+		for _, s := range all {
+			w.line("  %s: %s", s.key, s.value)
+		}
+	}
+	return []byte(w.String())
+}
+
 // proposeSettings proposes the sheet section.
-func (p *proposer) proposeSettings(made *Proposal) (all []setting) {
+func (p *proposer) proposeSettings(made *Proposal) []setting {
+	all := p.Layout.settings()
 	add := func(key, value, why, ask string) { all = append(all, setting{key, value, why, ask}) }
-	l := p.Layout
-	if s := l.SheetName; s.Value != "" {
-		add("name", yamltree.Quote(s.Value), s.Why, s.Ask)
-	}
-	if s := l.HeaderRow; s.Value != "" {
-		add("header_row", s.Value, s.Why, s.Ask)
-	}
-	if s := l.Encoding; s.Value != "" {
-		add("encoding", yamltree.Quote(s.Value), s.Why, s.Ask)
-	}
-	if s := l.Delimiter; s.Value != "" {
-		add("delimiter", yamltree.Quote(s.Value), s.Why, s.Ask)
-	}
 	if made.hasType(convert.DateTime) {
 		add("timezone", p.zone(made), "", "where the sheet's times were written down")
 	}

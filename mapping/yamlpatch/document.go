@@ -20,8 +20,9 @@ func Read(file []byte) (*Document, error) {
 	return &Document{t.root}, nil
 }
 
-// Value returns a value as JSON; its keys keep their order, and a number that JSON cannot
-// write as the file does becomes a text. ok is false when there is none.
+// Value returns a value as JSON; its keys keep their order, and a number that a reader of
+// JSON would not give back as the file writes it, such as 1.50, becomes a text. ok is false
+// when there is none.
 func (d *Document) Value(path ...string) (value json.RawMessage, ok bool) {
 	n, _ := d.find(path)
 	if n == nil {
@@ -62,6 +63,30 @@ func (d *Document) Line(path ...string) int {
 		return key.Line
 	}
 	return n.Line
+}
+
+// Twice returns the first key on the way of a path that its object has twice, with the
+// lines of both; "" for none.
+func (d *Document) Twice(path ...string) (key string, first, second int) {
+	n := d.root
+	for _, token := range path {
+		line := 0
+		for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+			switch at := n.Content[i]; {
+			case at.Value != token:
+			case line > 0:
+				return token, line, at.Line
+			default:
+				line = at.Line
+			}
+		}
+		at, err := find(n, token)
+		if err != nil {
+			break
+		}
+		n = n.Content[at]
+	}
+	return "", 0, 0
 }
 
 // find returns the value of a path with its key, nil for an entry of a list.
@@ -133,12 +158,18 @@ func writeJSON(b *bytes.Buffer, n *yaml.Node) {
 	switch tag := n.ShortTag(); {
 	case tag == "!!null":
 		b.WriteString("null")
-	case tag == "!!bool" && (n.Value == "true" || n.Value == "false"),
-		(tag == "!!int" || tag == "!!float") && json.Valid([]byte(n.Value)):
+	case tag == "!!bool" && (n.Value == "true" || n.Value == "false"), (tag == "!!int" || tag == "!!float") && isExact(n.Value):
 		b.WriteString(n.Value)
 	default:
 		writeText(b, n.Value)
 	}
+}
+
+// isExact reports whether a program that reads JSON numbers as floating-point ones, as
+// browsers do, would write this one as it is.
+func isExact(number string) bool {
+	f, err := strconv.ParseFloat(number, 64)
+	return err == nil && json.Valid([]byte(number)) && strconv.FormatFloat(f, 'f', -1, 64) == number
 }
 
 func writeText(b *bytes.Buffer, s string) {

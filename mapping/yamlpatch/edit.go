@@ -24,12 +24,14 @@ func (e edit) replace(path []string, value *yaml.Node) (change, error) {
 	want := with(e.root, p.parent, func(n *yaml.Node) { n.Content[p.at] = value })
 	old := p.value()
 	from, to := e.start(old), e.end(old)
-	key := p.key()
+	key, beside := p.key(), e.beside(old)
 	if key != nil { // also what lies between the colon and a value below it
 		if colon := e.colon(key); isAbsent(old) || e.lineOf(colon) != e.lineOf(from) {
 			from = colon
 			if isAbsent(old) {
 				to = colon
+			} else if beside = strings.TrimRight(e.data[colon:e.lineEnd(colon)], " \t"); beside != "" && !p.flow {
+				to = e.lineEnd(to) // the comment beside the key stays, that behind the old value goes with it
 			}
 		}
 	}
@@ -39,23 +41,21 @@ func (e edit) replace(path []string, value *yaml.Node) (change, error) {
 	if key == nil {
 		indent := e.column(e.start(p.parent))
 		lines := e.style.entry(indent, value)
-		lines[0] = strings.TrimLeft(strings.TrimPrefix(lines[0][indent:], "- "), " ")
+		lines[0] = strings.TrimLeft(strings.TrimPrefix(lines[0][indent:], "- "), " ") + beside
 		return change{e.splice(from, to, spaced(e.data[:from], strings.Join(lines, e.eol))), want}, nil
 	}
 	indent := e.column(e.start(key))
 	lines := e.style.pair(indent, key, value)
 	if len(lines) == 1 {
-		return change{e.splice(from, to, spaced(e.data[:from], flow(value))), want}, nil
+		return change{e.splice(from, to, spaced(e.data[:from], flow(value)+beside)), want}, nil
 	}
 	// Lines below the key; a comment beside the key stays beside it.
 	colon := e.colon(key)
-	comment := ""
-	if isAbsent(old) || e.lineOf(e.start(old)) == e.lineOf(colon) {
+	comment := beside
+	if comment == "" && (isAbsent(old) || e.lineOf(e.start(old)) == e.lineOf(colon)) {
 		behind := max(to, colon)
 		comment = strings.TrimRight(e.data[behind:e.lineEnd(behind)], " ")
 		to = e.lineEnd(behind)
-	} else {
-		comment = strings.TrimRight(e.data[colon:e.lineEnd(colon)], " ")
 	}
 	return change{e.splice(colon, to, comment+e.eol+strings.Join(lines[1:], e.eol)), want}, nil
 }
@@ -203,10 +203,9 @@ func (e edit) remove(path []string) (change, error) {
 	from, to := e.start(p.parent.Content[first]), e.endOf(p)
 	next := first + size
 	switch {
-	case p.flow && next < len(p.parent.Content):
-		return change{e.splice(from, e.start(p.parent.Content[next]), ""), want}, nil
 	case p.flow:
-		return change{e.splice(e.end(p.parent.Content[first-1]), to, ""), want}, nil
+		from, until := e.cut(p, first, next, to)
+		return change{e.splice(from, until, ""), want}, nil
 	case p.key() == nil:
 		from = e.dash(p.parent, p.at)
 	}
@@ -214,6 +213,10 @@ func (e edit) remove(path []string) (change, error) {
 	if strings.TrimSpace(e.data[line:from]) != "" { // the first pair behind the dash of an entry
 		if next == len(p.parent.Content) {
 			return change{}, fmt.Errorf("it is the only value there")
+		}
+		if end := e.lineEnd(to); strings.Contains(e.data[end:e.start(p.parent.Content[next])], "#") { // above the next one
+			from = len(strings.TrimRight(e.data[:from], " \t"))
+			return change{e.splice(from, end, ""), want}, nil
 		}
 		return change{e.splice(from, e.start(p.parent.Content[next]), ""), want}, nil
 	}
@@ -223,6 +226,24 @@ func (e edit) remove(path []string) (change, error) {
 		line = e.lines[l-1] // one of the two empty lines that would meet
 	}
 	return change{e.splice(line, until, ""), want}, nil
+}
+
+// cut returns what goes with a part of an object in braces or a list in brackets: its
+// comma, and the rest of its line when the others are on lines of their own.
+func (e edit) cut(p place, first, next, to int) (from, until int) {
+	from = e.start(p.parent.Content[first])
+	hasNext := next < len(p.parent.Content)
+	rest := strings.TrimLeft(e.data[to:e.lineEnd(to)], " \t")
+	switch {
+	case hasNext && (e.lineOf(e.start(p.parent.Content[next])) == e.lineOf(to) || !strings.HasPrefix(rest, ",")):
+		return from, e.start(p.parent.Content[next])
+	case !hasNext && (e.lineOf(e.end(p.parent.Content[first-1])) == e.lineOf(from) || rest != "" && rest[0] != '#'):
+		return e.end(p.parent.Content[first-1]), to
+	}
+	if line := e.lines[e.lineOf(from)]; strings.TrimSpace(e.data[line:from]) == "" {
+		return line, e.nextLine(to)
+	}
+	return from, e.lineEnd(to)
 }
 
 // endOf returns where a value ends, or its colon when it has no text.

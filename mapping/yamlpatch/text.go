@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -160,22 +161,43 @@ func (t *text) flowEnd(at int) int {
 	return len(t.data)
 }
 
-// blockEnd returns the end of the last line of a text that begins with | or >.
+// blockEnd returns the end of the last line of a text that begins with | or >. A comment
+// below it that stands further to the left than the text is none of it.
 func (t *text) blockEnd(at int) int {
 	from := t.lineOf(at)
-	own := indentOf(t.line(from))
+	least := indentOf(t.line(from)) + 1
 	last := from
 	for l := from + 1; l < len(t.lines); l++ {
 		line := t.line(l)
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		if indentOf(line) <= own {
+		if indentOf(line) < least {
 			break
+		}
+		if last == from && !blockIndent.MatchString(t.data[at:]) {
+			least = indentOf(line)
 		}
 		last = l
 	}
 	return t.lines[last] + len(t.line(last))
+}
+
+// blockIndent matches the beginning of a text that says how far it is indented.
+var blockIndent = regexp.MustCompile(`^[|>][+-]?[1-9]`)
+
+// beside returns the comment in the first line of a text that begins with | or >, with
+// the blanks before it; "" for other values, whose comment is behind their end.
+func (t *text) beside(n *yaml.Node) string {
+	if n.Kind != yaml.ScalarNode || n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+		return ""
+	}
+	at := t.start(n)
+	head := t.data[at:t.lineEnd(at)]
+	if i := strings.IndexAny(head, " \t"); i >= 0 {
+		return strings.TrimRight(head[i:], " \t")
+	}
+	return ""
 }
 
 // plainEnd returns where a text without quotes ends. A line end of the text stands for a

@@ -45,6 +45,8 @@ activities:
     status: Open
   - template: Last
 
+beside:   # of the key
+  a: 1   # of the value
 tail: [a, "b # c", 'd']
 # the end
 `
@@ -77,6 +79,9 @@ func TestApply(t *testing.T) {
 		{"an entry removed", `{"op":"remove","path":"/activities/1"}`, "  - template: Sign\n    status: Open\n", ""},
 		{"the first pair of an entry removed", `{"op":"remove","path":"/activities/1/template"}`, "- template: Sign\n    status", "- status"},
 		{"the only pair removed", `{"op":"remove","path":"/activities/2/template"}`, "- template: Last\n", "- {}\n"},
+		{"a text of several lines with a comment", `{"op":"replace","path":"/activities/0/attributes/Notes","value":{"text":"x"}}`, "Notes: |\n        two\n        lines\n", "Notes: {text: x}\n"},
+		{"an object below its key, and comments beside both", `{"op":"replace","path":"/beside","value":"x"}`, "beside:   # of the key\n  a: 1   # of the value\n", "beside: x   # of the key\n"},
+		{"the only pair below a key with a comment", `{"op":"remove","path":"/beside/a"}`, "beside:   # of the key\n  a: 1   # of the value\n", "beside: {}   # of the key\n"},
 		{"a section removed", `{"op":"remove","path":"/api"}`, "api: v2\n", ""},
 		{"another name", `{"op":"move","from":"/client/fields/firstName","path":"/client/fields/Given name"}`, "firstName:", "Given name:"},
 		{"up in a list", `{"op":"move","from":"/activities/2","path":"/activities/1"}`,

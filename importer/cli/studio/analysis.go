@@ -9,6 +9,7 @@ import (
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/yamlpatch"
 )
@@ -331,16 +332,34 @@ func (s *Server) readBook(b *book) {
 	}
 	b.read(more)
 	if b.failed != nil {
-		more()
+		s.propose(b, nil)
 		return
 	}
-	suggestions, err := b.suggest(s.options.Suggest)
+	made, err := b.propose(s.options.Suggest)
+	if err != nil {
+		made = nil
+	}
+	s.propose(b, made)
+}
+
+// propose takes the suggestions of a proposal for a book, nil for none, and begins with
+// its mapping when there was none.
+func (s *Server) propose(b *book, made *draft.Proposal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil && s.books[b.options] == b {
-		s.suggest[b.options] = suggestions
+	if made != nil && s.books[b.options] == b {
+		s.suggest[b.options] = made.Suggestions()
 	}
-	s.bump()
+	isFirst := s.first && s.now.book == b
+	if isFirst {
+		s.first = false
+	}
+	if isFirst && made != nil && !slices.ContainsFunc(b.tables, func(table cell.Sheet) bool { return len(made.Problems(table)) > 0 }) {
+		s.session.beginWith(made.Plain())
+		s.refresh()
+	} else {
+		s.bump()
+	}
 }
 
 // judge begins the judgement of the text of now, and stops the one before. The caller

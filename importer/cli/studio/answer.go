@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 
 	"claimsheet/mapping/problem"
@@ -17,7 +18,7 @@ type failure struct {
 
 func (f failure) Error() string { return f.message }
 
-// staleError refuses a change that was made for an earlier version.
+// errStale refuses a change that was made for an earlier version.
 var errStale = failure{http.StatusConflict, "stale", "the mapping has changed meanwhile, perhaps in another tab", "look at it as it is now, and do it again"}
 
 // answer writes what a handler returns as JSON. nil is “nothing new”.
@@ -65,6 +66,17 @@ func write(w http.ResponseWriter, status int, body any) {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	_ = encoder.Encode(body) // a page that is gone needs no answer
+}
+
+// onlyJSON refuses bodies of another type: those are what a form of a foreign page can send.
+func onlyJSON(handle func(*http.Request) (any, error)) func(*http.Request) (any, error) {
+	return func(r *http.Request) (any, error) {
+		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+		if r.ContentLength != 0 && kind != "application/json" {
+			return nil, failure{http.StatusUnsupportedMediaType, "bad-request", "the request is not JSON", ""}
+		}
+		return handle(r)
+	}
 }
 
 // read reads the JSON body of a request.

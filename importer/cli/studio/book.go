@@ -5,10 +5,12 @@ import (
 	"errors"
 	"hash/maphash"
 	"iter"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/sheet"
@@ -32,7 +34,8 @@ type book struct {
 	columns []*column
 	at      [][]int // by sheet: the columns' places in it; -1 for none
 	names   []string
-	looks   []look // of each sheet, as far as they could be opened
+	looks   []look  // of each sheet, as far as they could be opened
+	stamps  []stamp // of the files, before they were opened
 
 	ctx     context.Context // of reading it
 	stop    context.CancelFunc
@@ -93,6 +96,7 @@ func openBook(ctx context.Context, paths []string, o sheet.Options, looks []look
 	b.ctx, b.stop = context.WithCancel(ctx)
 	books := cell.BookNames(paths)
 	for i, path := range paths {
+		b.stamps = append(b.stamps, stampOf(path))
 		err := workbook.RefuseAsSheet(path, path)
 		var r *sheet.Reader
 		if opened != nil && opened[i] != nil {
@@ -114,6 +118,9 @@ func openBook(ctx context.Context, paths []string, o sheet.Options, looks []look
 		b.headers, b.dates = append(b.headers, draft.NewHeaderWatch(s)), append(b.dates, draft.NewDateColumns(s))
 	}
 	if b.err != nil {
+		if len(looks) > 0 {
+			b.names = looks[0].names
+		}
 		return b
 	}
 	b.names = b.readers[0].SheetNames()
@@ -138,6 +145,21 @@ func openBook(ctx context.Context, paths []string, o sheet.Options, looks []look
 		b.at = append(b.at, at)
 	}
 	return b
+}
+
+// stamp tells a file from one that takes its place, or from what is written into it later.
+type stamp struct {
+	size    int64
+	written time.Time
+}
+
+// stampOf returns the stamp of a file; the zero stamp when there is none.
+func stampOf(path string) stamp {
+	info, err := os.Stat(path)
+	if err != nil {
+		return stamp{}
+	}
+	return stamp{info.Size(), info.ModTime()}
 }
 
 // lookAt reads the first rows of a sheet, whichever of them has the headers. It returns
@@ -178,7 +200,15 @@ func lookAt(path string, o sheet.Options) (look, *sheet.Reader) {
 		l.likely = draft.LikelyHeader(s, rows)
 		return l, r
 	}
-	return l, nil
+	if o.Name == "" {
+		return l, nil
+	}
+	o.Name, o.HeaderRow = "", 0 // the workbook has no such sheet: its first one, to choose from
+	first, r := lookAt(path, o)
+	if r != nil {
+		_ = r.Close()
+	}
+	return first, nil
 }
 
 // sample shortens a text for being shown as one of several.
@@ -237,8 +267,9 @@ func (b *book) source(more func()) iter.Seq2[cell.Record, error] {
 	}
 }
 
-// suggest proposes a mapping as init does, by the rows that have been read.
-func (b *book) suggest(r draft.Request) ([]draft.Suggestion, error) {
+// propose proposes a mapping as init does, by the rows that have been read; nil when no
+// column has a header that a mapping could name.
+func (b *book) propose(r draft.Request) (*draft.Proposal, error) {
 	headers := b.tables[0].Header
 	for _, table := range b.tables[1:] {
 		headers = slices.DeleteFunc(slices.Clone(headers), func(h string) bool { return !slices.Contains(table.Header, h) })
@@ -251,16 +282,21 @@ func (b *book) suggest(r draft.Request) ([]draft.Suggestion, error) {
 		r.Sources = append(r.Sources, filepath.Base(b.readers[t].Sheet().File))
 		rows := func(yield func(cell.Record, error) bool) {
 			for record, err := range b.rows.Records() {
-				if (err != nil || record.Table == t) && !yield(record, err) {
-					return
+				if err == nil {
+					err = b.ctx.Err()
+				}
+				if err != nil || record.Table == t {
+					if !yield(record, err) || err != nil {
+						return
+					}
 				}
 			}
 		}
-		if err := seen.Read(table, rows, func(func(cell.Area) bool) {}); err != nil {
+		if err := seen.Read(table, rows, b.readers[t].Merged()); err != nil {
 			return nil, err
 		}
 	}
-	return draft.Propose(r, seen).Suggestions(), nil
+	return draft.Propose(r, seen), nil
 }
 
 func (c *column) see(v cell.Cell, seed maphash.Seed) {

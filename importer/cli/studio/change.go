@@ -1,12 +1,13 @@
 package studio
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"claimsheet/mapping"
@@ -18,12 +19,23 @@ import (
 // style writes new text as the first mapping of init is written.
 var style = yamlpatch.Style{Block: []string{"sheet", "client", "lookup", "fields", "attributes", "workflow", "values"}}
 
+// madeFor is what a change was made for. A page sends one change after the other, each for
+// the version that the answer before had. Revision, which may be left out, is the version
+// whose lists the person saw: a second click on “remove” must not remove the next entry.
+type madeFor struct {
+	Version  int  `json:"version"`
+	Revision *int `json:"revision"`
+}
+
 // change makes a change for the version that a page has seen, and returns the state.
 // The caller does not hold the lock.
-func (s *Server) change(version int, do func() error) (any, error) {
+func (s *Server) change(of madeFor, do func() error) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if version != s.session.version {
+	if s.first {
+		return nil, errReading
+	}
+	if of.Version != s.session.version || of.Revision != nil && *of.Revision != s.session.version {
 		return nil, errStale
 	}
 	if err := do(); err != nil {
@@ -38,7 +50,7 @@ const mostLabel = 200
 
 func (s *Server) postPatch(r *http.Request) (any, error) {
 	var in struct {
-		Version    int                   `json:"version"`
+		madeFor
 		Label      string                `json:"label"`
 		Operations []yamlpatch.Operation `json:"operations"`
 	}
@@ -48,7 +60,7 @@ func (s *Server) postPatch(r *http.Request) (any, error) {
 	if r := []rune(in.Label); len(r) > mostLabel {
 		in.Label = string(r[:mostLabel])
 	}
-	return s.change(in.Version, func() error {
+	return s.change(in.madeFor, func() error {
 		text, err := apply(s.session.text(), s.options.Service, in.Operations)
 		if err == nil {
 			s.session.change(in.Label, answered(text, in.Operations))
@@ -67,9 +79,12 @@ func apply(text []byte, service *mapping.Service, operations []yamlpatch.Operati
 		if err != nil {
 			return nil, failure{http.StatusUnprocessableEntity, "not-yaml", err.Error(), "correct the file in the pane with its text first"}
 		}
+		if key, first, second := doc.Twice(resolve(doc, tokens(op.Path))...); key != "" {
+			return nil, failure{http.StatusUnprocessableEntity, "duplicate-key", fmt.Sprintf("“%s” is there twice, in lines %d and %d", problem.OneLine(key), first, second), "keep one of the two, in the view “The file”"}
+		}
 		op = normalise(doc, service, op)
 		if text, err = yamlpatch.Apply(text, style, op); err != nil {
-			return nil, failure{http.StatusUnprocessableEntity, "cannot-patch", err.Error(), "change it in the pane with the file's text"}
+			return nil, cannot(doc, op, err)
 		}
 	}
 	if len(text) > mapping.MaxSize {
@@ -78,19 +93,30 @@ func apply(text []byte, service *mapping.Service, operations []yamlpatch.Operati
 	return text, nil
 }
 
+// cannot says why an operation could not be applied, without its path.
+func cannot(doc *yamlpatch.Document, op yamlpatch.Operation, err error) error {
+	if _, there := doc.Value(tokens(op.Path)...); op.Op == "remove" && !there {
+		return failure{http.StatusUnprocessableEntity, "cannot-patch", "there is nothing to take away: the mapping does not have it", "look at the mapping as it is now"}
+	}
+	if cause := errors.Unwrap(err); cause != nil {
+		err = cause
+	}
+	return failure{http.StatusUnprocessableEntity, "cannot-patch", "the file cannot be changed in this place: " + err.Error(), "change it in the view “The file”"}
+}
+
 // question matches the comment of a first mapping that asks for a decision.
 var question = regexp.MustCompile(`#.*\bDECIDE: (.*)$`)
 
 // postDecide takes a question out of the text: it is answered.
 func (s *Server) postDecide(r *http.Request) (any, error) {
 	var in struct {
-		Version int `json:"version"`
-		Line    int `json:"line"`
+		madeFor
+		Line int `json:"line"`
 	}
 	if err := read(r, &in); err != nil {
 		return nil, err
 	}
-	return s.change(in.Version, func() error {
+	return s.change(in.madeFor, func() error {
 		text, ok := withoutQuestion(s.session.text(), in.Line)
 		if !ok {
 			return failure{http.StatusUnprocessableEntity, "no-question", "there is no question in this line", ""}
@@ -119,14 +145,24 @@ func withoutQuestion(text []byte, n int) (without []byte, ok bool) {
 	}
 	all[n-1] = line + end
 	without = []byte(strings.Join(all, ""))
-	before, err := yamlpatch.Read(text)
-	after, other := yamlpatch.Read(without)
-	if err != nil || other != nil {
-		return nil, false
+	_, err := yamlpatch.Read(text)
+	return without, err == nil && saysTheSame(text, without)
+}
+
+// saysTheSame reports whether a text differs only in its comments from one before, which
+// need not be YAML.
+func saysTheSame(before, text []byte) bool {
+	was, err := yamlpatch.Read(before)
+	if err != nil {
+		return true
 	}
-	said, _ := before.Value()
-	says, _ := after.Value()
-	return without, string(said) == string(says)
+	is, err := yamlpatch.Read(text)
+	if err != nil {
+		return false
+	}
+	said, _ := was.Value()
+	says, _ := is.Value()
+	return string(said) == string(says)
 }
 
 // answered takes the questions away that operations have answered: those about a rule that
@@ -151,197 +187,48 @@ func answered(text []byte, operations []yamlpatch.Operation) []byte {
 	return text
 }
 
-// optional are objects that mean nothing when they are empty.
-var optional = []string{"lookup", "attributes", "values", "sheet", "workflow", "columns", "numbers"}
-
-// lists are keys whose value is a list of objects.
-var lists = []string{"activities", "claims", "contacts"}
-
-// normalise returns the operation that does to the file what a page asks for.
-func normalise(doc *yamlpatch.Document, service *mapping.Service, op yamlpatch.Operation) yamlpatch.Operation {
-	path := resolve(doc, tokens(op.Path))
-	op.Path = yamlpatch.Pointer(path...)
-	if op.Op == "remove" {
-		for len(path) > 1 && slices.Contains(optional, path[len(path)-2]) && len(doc.Keys(path[:len(path)-1]...)) == 1 {
-			path = path[:len(path)-1]
-		}
-		op.Path = yamlpatch.Pointer(path...)
-		return op
-	}
-	if op.Op != "add" && op.Op != "replace" || len(path) == 0 {
-		return op
-	}
-	if op, ok := normaliseList(doc, service, op, path); ok {
-		return op
-	}
-	there := 0 // how much of the path exists
-	for there < len(path) {
-		if _, ok := doc.Value(path[:there+1]...); !ok {
-			break
-		}
-		there++
-	}
-	if there == len(path) {
-		if parent := path[:len(path)-1]; !isList(doc, parent) {
-			op.Op = "replace"
-		}
-		return op
-	}
-	isEntry := func(i int) bool { // whether a part of the path is the place of a new entry
-		_, err := strconv.Atoi(path[i])
-		return (err == nil || path[i] == "-" || strings.HasPrefix(path[i], byTemplate)) && i > 0 && slices.Contains(lists, path[i-1])
-	}
-	value := op.Value
-	for i := len(path) - 1; i > there; i-- {
-		if isEntry(i) {
-			value = slices.Concat([]byte("["), value, []byte("]"))
-			continue
-		}
-		template := []byte(nil) // of the new activity that this is the first part of
-		if name, ok := strings.CutPrefix(path[i-1], byTemplate); ok && isEntry(i-1) {
-			template = slices.Concat([]byte(`"template":`), cell.QuoteJSON(name), []byte(","))
-		}
-		value = slices.Concat([]byte("{"), template, cell.QuoteJSON(path[i]), []byte(":"), value, []byte("}"))
-	}
-	path = slices.Clone(path[:there+1])
-	if isEntry(there) {
-		path[there] = "-"
-	}
-	op.Op, op.Path, op.Value = "add", yamlpatch.Pointer(path...), value
-	if op.After == "" && !isEntry(there) {
-		op.After = keyBefore(doc, service, path)
-	}
-	return op
-}
-
-// usualOrder is the order in which people write the keys of a mapping, of an entry of
-// its lists, and of its sections.
-var usualOrder = map[string][]string{
-	"":           {"name", "api", "claim_type", "sheet", "client", "contacts", "claims", "workflow", "link", "resume_at", "activities"},
-	"client":     {"key", "known_id", "key_space", "existing", "existing_activities", "administrator", "lookup", "fields"},
-	"contacts":   {"id", "when", "key", "key_space", "administrator", "lookup", "fields"},
-	"claims":     {"id", "key", "known_id", "name", "create", "administrator", "claimants", "when", "columns"},
-	"activities": {"template", "id", "on", "status", "assigned", "when", "workflow", "attributes"},
-	"lookup":     {"email", "phone", "confirm"},
-}
-
-// keyBefore returns the key of an object behind which a new one usually stands; "" for
-// the end.
-func keyBefore(doc *yamlpatch.Document, service *mapping.Service, path []string) string {
-	parent := path[:len(path)-1]
-	of := ""
-	if len(parent) > 0 {
-		of = parent[len(parent)-1]
-	}
-	if len(parent) == 2 && slices.Contains(lists, parent[0]) {
-		of = parent[0]
-	}
-	order := usualOrder[of]
-	if service != nil && len(parent) == 3 && parent[0] == "activities" && of == "attributes" {
-		name, _ := doc.Value("activities", parent[1], "template")
-		for _, t := range service.Templates {
-			if string(name) == string(cell.QuoteJSON(t.Name)) {
-				for _, a := range t.Attributes {
-					order = append(order, a.Name)
-				}
-				break
-			}
-		}
-	}
-	there := doc.Keys(parent...)
-	last := -1 // of the keys before it in that order, the last in the file
-	for _, key := range order {
-		if key == path[len(path)-1] {
-			if last >= 0 {
-				return there[last]
-			}
-			break
-		}
-		last = max(last, slices.Index(there, key))
-	}
-	return ""
-}
-
-// normaliseList returns the operation that adds a text to a list that the file does not have,
-// or has as a text alone; ok is false for other operations.
-func normaliseList(doc *yamlpatch.Document, service *mapping.Service, op yamlpatch.Operation, path []string) (yamlpatch.Operation, bool) {
-	last := len(path) - 1
-	if path[last] != "-" || last == 0 || slices.Contains(lists, path[last-1]) || isList(doc, path[:last]) {
-		return op, false
-	}
-	value := slices.Concat([]byte("["), op.Value, []byte("]"))
-	if alone, ok := doc.Value(path[:last]...); ok && string(alone) != "null" {
-		value = slices.Concat([]byte("["), alone, []byte(","), op.Value, []byte("]"))
-	}
-	return normalise(doc, service, yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer(path[:last]...), Value: value}), true
-}
-
-// byTemplate begins a part of a path that names an activity by its template, which the
-// mapping may not have yet: /activities/template=Your details/attributes/Title.
-const byTemplate = "template="
-
-// resolve replaces an activity that is named by its template by its place in the list; one
-// that is not there stays named.
-func resolve(doc *yamlpatch.Document, path []string) []string {
-	if len(path) < 2 || path[0] != "activities" || !strings.HasPrefix(path[1], byTemplate) {
-		return path
-	}
-	name := string(cell.QuoteJSON(strings.TrimPrefix(path[1], byTemplate)))
-	for _, entry := range doc.Keys("activities") {
-		if there, _ := doc.Value("activities", entry, "template"); string(there) == name {
-			path = slices.Clone(path)
-			path[1] = entry
-			return path
-		}
-	}
-	return path
-}
-
-func isList(doc *yamlpatch.Document, path []string) bool {
-	value, ok := doc.Value(path...)
-	return ok && len(value) > 0 && value[0] == '['
-}
-
-// tokens takes a JSON Pointer apart.
-func tokens(pointer string) []string {
-	if pointer == "" {
-		return nil
-	}
-	list := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
-	for i, token := range list {
-		list[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-	}
-	return list
-}
-
 func (s *Server) postText(r *http.Request) (any, error) {
 	var in struct {
-		Version int    `json:"version"`
-		Text    string `json:"text"`
+		madeFor
+		Text string `json:"text"`
 	}
 	if err := read(r, &in); err != nil {
 		return nil, err
 	}
-	return s.change(in.Version, func() error {
+	return s.change(in.madeFor, func() error {
 		if len(in.Text) > mapping.MaxSize {
 			return failure{http.StatusUnprocessableEntity, "too-large", "the mapping would be larger than 1 MiB", ""}
 		}
-		s.session.change("the text", []byte(in.Text))
+		text := withEnds(s.session.text(), in.Text)
+		if bytes.Equal(text, s.session.text()) {
+			s.session.goTo(s.session.at) // the page shows it as the file has it
+			return nil
+		}
+		s.session.change("the text", text)
 		return nil
 	})
+}
+
+// withEnds gives a text the ends of lines of the one before: a browser knows only one kind.
+func withEnds(before []byte, text string) []byte {
+	ends := bytes.Count(before, []byte("\n"))
+	if ends > 0 && ends == bytes.Count(before, []byte("\r\n")) && !strings.Contains(text, "\r") {
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	return []byte(text)
 }
 
 // postGoTo goes to another revision of the history: the one before or after, or the one
 // that “to” names by its version.
 func (s *Server) postGoTo(r *http.Request) (any, error) {
 	var in struct {
-		Version int  `json:"version"`
-		To      *int `json:"to"`
+		madeFor
+		To *int `json:"to"`
 	}
 	if err := read(r, &in); err != nil {
 		return nil, err
 	}
-	return s.change(in.Version, func() error {
+	return s.change(in.madeFor, func() error {
 		to := s.session.at - 1
 		if strings.HasSuffix(r.URL.Path, "/redo") {
 			to = s.session.at + 1
@@ -359,53 +246,55 @@ func (s *Server) postGoTo(r *http.Request) (any, error) {
 
 func (s *Server) postSave(r *http.Request) (any, error) {
 	var in struct {
-		Version   int  `json:"version"`
+		madeFor
 		Overwrite bool `json:"overwrite"`
 	}
 	if err := read(r, &in); err != nil {
 		return nil, err
 	}
-	return s.change(in.Version, func() error { return s.session.save(in.Overwrite) })
+	return s.change(in.madeFor, func() error { return s.session.save(in.Overwrite) })
 }
 
 func (s *Server) postReload(r *http.Request) (any, error) {
 	var in struct {
-		Version int `json:"version"`
+		madeFor
 	}
 	if err := read(r, &in); err != nil {
 		return nil, err
 	}
-	return s.change(in.Version, func() error {
-		text, err := readFile(s.session.path)
+	return s.change(in.madeFor, func() error {
+		disk, err := readFile(s.session.path)
 		if err != nil {
 			return err
 		}
-		if text == nil {
+		if disk.text == nil {
 			return failure{http.StatusUnprocessableEntity, "no-file", "the file is not there any more", "save to write it again"}
 		}
-		s.session.file = text
-		s.session.change("read from the disk", text)
+		s.session.file = disk
+		s.session.change("read from the disk", disk.text)
 		return nil
 	})
 }
 
-// postDraft takes what an earlier session left unsaved, or throws it away.
+// postDraft takes what an earlier session left unsaved, or throws it away. What is taken
+// was made of the file of then: when that is another one now, saving asks which to keep.
 func (s *Server) postDraft(r *http.Request) (any, error) {
 	var in struct {
-		Version int  `json:"version"`
-		Take    bool `json:"take"`
+		madeFor
+		Take bool `json:"take"`
 	}
 	if err := read(r, &in); err != nil {
 		return nil, err
 	}
-	return s.change(in.Version, func() error {
-		text := s.session.unsavedBefore
-		if text == nil {
+	return s.change(in.madeFor, func() error {
+		left := s.session.unsavedBefore
+		if left == nil {
 			return failure{http.StatusUnprocessableEntity, "no-draft", "nothing was left unsaved", ""}
 		}
-		s.session.unsavedBefore = nil
+		s.session.unsavedBefore = left.Before
 		if in.Take {
-			s.session.change("left unsaved before", text)
+			s.session.file.text = left.File
+			s.session.change("left unsaved before", []byte(left.Text))
 		} else {
 			s.session.keep()
 		}
@@ -416,14 +305,14 @@ func (s *Server) postDraft(r *http.Request) (any, error) {
 // postSheet chooses the sheet and its header row, in the mapping.
 func (s *Server) postSheet(r *http.Request) (any, error) {
 	var in struct {
-		Version   int    `json:"version"`
+		madeFor
 		Name      string `json:"name"`
 		HeaderRow int    `json:"headerRow"`
 	}
 	if err := read(r, &in); err != nil {
 		return nil, err
 	}
-	return s.change(in.Version, func() error {
+	return s.change(in.madeFor, func() error {
 		if in.HeaderRow < 1 || in.HeaderRow > cell.MaxRows {
 			return failure{http.StatusBadRequest, "bad-request", "the header row must be more than 0", ""}
 		}
@@ -441,8 +330,8 @@ func (s *Server) postSheet(r *http.Request) (any, error) {
 				operations = append(operations, yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer("sheet", key), Value: data})
 			}
 		}
-		if names := s.now.book.sheetNames(); len(names) > 0 {
-			put("name", in.Name == "" || in.Name == names[0], in.Name)
+		if names := s.now.book.sheetNames(); len(names) > 0 && in.Name != "" {
+			put("name", in.Name == names[0], in.Name)
 		}
 		put("header_row", in.HeaderRow == 1, in.HeaderRow)
 		text, err := apply(s.session.text(), s.options.Service, operations)
@@ -458,26 +347,30 @@ func (b *book) ignoredName(c *column) string { return mapping.IgnoredName(b.tabl
 
 func (s *Server) postIgnore(r *http.Request) (any, error) {
 	var in struct {
-		Version int    `json:"version"`
+		madeFor
 		Column  string `json:"column"`
 		Ignored bool   `json:"ignored"`
 	}
 	if err := read(r, &in); err != nil {
 		return nil, err
 	}
-	return s.change(in.Version, func() error {
+	return s.change(in.madeFor, func() error {
 		c := s.now.book.column(in.Column)
 		if c == nil {
 			return failure{http.StatusNotFound, "no-such-column", "the sheet has no such column", ""}
 		}
 		name, text := s.now.book.ignoredName(c), s.session.text()
-		is := s.now.mapping.Ignores(name)
-		switch {
-		case in.Ignored && !is:
-			s.session.change(name+" is left out", mapping.Ignore(text, name, true))
-		case !in.Ignored && is:
-			s.session.change(name+" is not left out", mapping.Ignore(text, name, false))
+		if s.now.mapping.Ignores(name) == in.Ignored {
+			return nil
 		}
+		changed, label := mapping.Ignore(text, name, in.Ignored), name+" is left out"
+		if !in.Ignored {
+			label = name + " is not left out"
+		}
+		if !saysTheSame(text, changed) {
+			return failure{http.StatusUnprocessableEntity, "cannot-patch", "the file cannot be changed there", "change it in the view “The file”"}
+		}
+		s.session.change(label, changed)
 		return nil
 	})
 }

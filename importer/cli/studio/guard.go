@@ -140,6 +140,9 @@ func (g *guard) ask() (answered func()) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.asking--
+		if soon := time.Now().Add(min(afterBye, g.idle)); g.deadline.Before(soon) { // a page that waited for news asks again at once
+			g.deadline = soon
+		}
 	}
 }
 

@@ -54,8 +54,8 @@ type job struct {
 
 func (s *Server) postJob(r *http.Request) (any, error) {
 	var in struct {
-		Version int     `json:"version"`
-		Kind    JobKind `json:"kind"`
+		madeFor
+		Kind JobKind `json:"kind"`
 	}
 	if err := read(r, &in); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (s *Server) postJob(r *http.Request) (any, error) {
 	if in.Kind != DryRun && in.Kind != Sandbox {
 		return nil, failure{http.StatusBadRequest, "bad-request", "the kind must be dry-run or sandbox", ""}
 	}
-	return s.change(in.Version, func() error {
+	return s.change(in.madeFor, func() error {
 		if s.job != nil && s.job.State == running {
 			return failure{http.StatusUnprocessableEntity, "busy", "another job is running", "wait for its end, or cancel it"}
 		}
@@ -105,7 +105,7 @@ func (s *Server) start(kind JobKind) error {
 		return err
 	}
 	path := s.session.path
-	if s.session.dirty() { // the text of now, whatever the file says
+	if !s.session.isOnDisk() { // the text of now, whatever the file says
 		path = filepath.Join(folder, filepath.Base(s.session.path))
 		if err := os.WriteFile(path, s.session.text(), 0o600); err != nil {
 			return err
@@ -223,7 +223,7 @@ func (s *Server) follow(j *job, log io.Reader) {
 		case line.Message == "progress":
 			j.Done, j.Of = clients, max(j.Of, line.Of)
 		case line.Code != "" && len(j.Problems) < mostProblems:
-			j.Problems = append(j.Problems, problemJSON{Code: line.Code, Message: line.Message, Hint: line.Hint, Where: line.Where})
+			j.Problems = append(j.Problems, problemJSON{Code: line.Code, Message: inPageWords(line.Message), Hint: inPageWords(line.Hint), Where: line.Where})
 		}
 		s.bump()
 		s.mu.Unlock()

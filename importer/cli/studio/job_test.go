@@ -54,3 +54,35 @@ func TestJobFolders(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A long job stops nothing: the mapping can be changed meanwhile, the job says of which
+// version it is, and it can be cancelled.
+func TestLongJob(t *testing.T) {
+	t.Parallel()
+	stopped := make(chan struct{}, 2)
+	b := begin(t, mappingText, sheetText, func(o *studio.Options) {
+		o.Job = func(studio.JobKind, string, string) []string { return nil }
+		o.Run = func(ctx context.Context, _ []string, _, log io.Writer) int {
+			_, _ = io.WriteString(log, `{"msg":"first pass","clients":3}`+"\n")
+			<-ctx.Done()
+			stopped <- struct{}{}
+			return 130
+		}
+	})
+	b.post("/api/job", 200, "version", 1, "kind", "dry-run")
+	b.until("the job's first news", func(st reply) bool { return st.at("job", "of") == 3.0 })
+	busy := b.post("/api/job", 422, "version", 1, "kind", "sandbox")
+	expect(t, "the code", busy.at("error", "code"), "busy")
+	b.autumn()
+	st := b.judged()
+	expect(t, "the job", st.at("job", "state"), "running")
+	expect(t, "the job's version", st.at("job", "version"), 1)
+	expect(t, "the version", st["version"], 2)
+	b.post("/api/save", 200, "version", 2)
+	b.post("/api/job/cancel", 200)
+	<-stopped
+	st = b.until("the job's end", func(st reply) bool { return st.at("job", "state") != "running" })
+	expect(t, "the job", st.at("job", "state"), "failed")
+	b.post("/api/job/cancel", 200)                           // a second click
+	b.post("/api/job", 200, "version", 2, "kind", "sandbox") // ends with the session
+}

@@ -270,7 +270,7 @@ func (v view) shows(f filter) func(record int) bool {
 		inTrouble = v.verdict.trouble.has
 	}
 	if f.show == "usable" {
-		return func(i int) bool { return !inTrouble(i) }
+		return func(i int) bool { return !inTrouble(i) && (v.verdict == nil || !v.verdict.left.has(i)) }
 	}
 	return inTrouble
 }
@@ -352,7 +352,7 @@ func (v view) row(i int, record cell.Record) rowJSON {
 
 // show returns a problem of a row as the page gets it.
 func (b *book) show(p problem.Problem) rowProblemJSON {
-	shown := rowProblemJSON{Code: p.Code, Message: problem.OneLine(p.Message), Hint: problem.OneLine(p.Hint)}
+	shown := rowProblemJSON{Code: p.Code, Message: inPageWords(p.Message), Hint: inPageWords(p.Hint)}
 	if c := b.columnOf(p.Where); c >= 0 {
 		shown.Column = cell.ColumnName(c)
 	}
@@ -449,11 +449,11 @@ func (v view) client(number, of int, records []int) (any, error) {
 		}
 		steps = append(steps, one)
 	}
-	rows := []int{}
+	rows, tables := []int{}, []int{}
 	for _, row := range plan.Rows {
-		rows = append(rows, row.Number())
+		rows, tables = append(rows, row.Number()), append(tables, row.Table())
 	}
-	return map[string]any{"number": number, "of": of, "rows": rows, "why": v.why(plan, rows), "skipped": string(plan.Skipped), "names": names(plan),
+	return map[string]any{"number": number, "of": of, "rows": rows, "tables": tables, "why": v.why(plan, rows), "skipped": string(plan.Skipped), "names": names(plan),
 		"problems": v.show(plan.Problems), "steps": steps}, nil
 }
 
@@ -506,12 +506,26 @@ func (v view) why(plan mapping.Plan, rows []int) string {
 	}
 }
 
-// getDiff answers with the lines that differ from the text when the session began.
-func (s *Server) getDiff(*http.Request) (any, error) {
+// getDiff answers with the lines that differ from the text when the session began, or how
+// the file on the disk or what an earlier session left unsaved differs from the text now.
+func (s *Server) getDiff(r *http.Request) (any, error) {
+	before, after, err := s.compared(r.URL.Query().Get("with"))
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"lines": diff(lines(string(before)), lines(string(after)))}, nil
+}
+
+// compared returns the texts that a diff is between: for "" that of the session's beginning
+// and that of now.
+func (s *Server) compared(with string) (before, after []byte, err error) {
 	s.mu.Lock()
-	before, after := string(s.session.begin), string(s.session.text())
-	s.mu.Unlock()
-	return map[string]any{"lines": diff(lines(before), lines(after))}, nil
+	defer s.mu.Unlock()
+	if with == "" {
+		return s.session.begin, s.session.text(), nil
+	}
+	after, err = s.session.other(with)
+	return s.session.text(), after, err
 }
 
 func lines(text string) []string {

@@ -77,9 +77,11 @@ func (s *Server) postPreview(v view, r *http.Request) (any, error) {
 	if typ != convert.Date && typ != convert.DateTime || made.Error != nil {
 		return made, nil
 	}
-	if v.text, err = withZone(v.text); err != nil {
+	zoned := *v.analysis // what is judged stays as it is
+	if zoned.text, err = withZone(v.text); err != nil {
 		return nil, err
 	}
+	v.analysis = &zoned
 	for _, format := range dateFormats {
 		other, _, err := v.preview(s.options.Service, in.Path, withFormat(in.Value, format), false)
 		if err != nil {
@@ -142,7 +144,7 @@ func (v view) previewKey(ctx context.Context, service *mapping.Service, key json
 func asField(path string, rule json.RawMessage, today string, b *book) (field string, value json.RawMessage, ok bool) {
 	list := tokens(path)
 	var text string
-	if json.Unmarshal(rule, &text) != nil {
+	if json.Unmarshal(rule, &text) != nil || isValue(list) {
 		return "", nil, false
 	}
 	kind, last := "text", list[len(list)-1]

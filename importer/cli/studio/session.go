@@ -23,10 +23,17 @@ type session struct {
 	at      int        // the revision that is now
 	version int        // counts the changes, undo and redo included
 
-	file          []byte // as it was last read or saved; nil when there was none
-	begin         []byte // the text when the session began, for the diff
-	autosave      string // "" for none
-	unsavedBefore []byte // the text that an earlier session left unsaved; nil for none
+	file          disk     // as it was last read or saved
+	begin         []byte   // the text when the session began, for the diff
+	autosave      string   // "" for none
+	unsavedBefore *unsaved // what an earlier session left; nil for nothing
+	notKept       error    // why what is not saved cannot be kept for the next time
+}
+
+// disk is what the name of a mapping file leads to.
+type disk struct {
+	text  []byte // nil when there is no file
+	place string // the file itself, links followed; "" when there is none
 }
 
 // revision is a text of the history.
@@ -41,12 +48,12 @@ const mostRevisions = 500
 
 func (s *session) open(o Options) error {
 	s.path, s.autosave = o.Mapping, o.Autosave
-	text, err := readFile(s.path)
+	file, err := readFile(s.path)
 	if err != nil {
 		return err
 	}
-	s.file = text
-	label := "as it was"
+	s.file = file
+	text, label := file.text, "as it was"
 	if text == nil {
 		text, label = o.Proposed, "proposed from the sheet"
 	}
@@ -56,16 +63,28 @@ func (s *session) open(o Options) error {
 	return nil
 }
 
-// readFile returns the mapping file; nil when there is none.
-func readFile(path string) ([]byte, error) {
+// beginWith makes a text the one to begin with, before anything was changed.
+func (s *session) beginWith(text []byte) {
+	s.begin, s.history[0].text = text, text
+	if s.unsavedBefore != nil && s.unsavedBefore.Text == string(text) {
+		s.unsavedBefore = nil
+	}
+}
+
+// readFile reads the mapping file, which need not exist.
+func readFile(path string) (disk, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return disk{}, nil
 	}
 	text, err := safefile.Read(path, mapping.MaxSize)
-	if err == nil && text == nil {
+	if err != nil {
+		return disk{}, err
+	}
+	if text == nil {
 		text = []byte{}
 	}
-	return text, err
+	place, err := filepath.EvalSymlinks(path)
+	return disk{text, place}, err
 }
 
 // sheetOptions returns how the text says that the sheets are read.
@@ -79,18 +98,49 @@ func (s *session) sheetOptions(o Options) sheet.Options {
 func (s *session) text() []byte { return s.history[s.at].text }
 
 // dirty reports whether the text is not that of the file.
-func (s *session) dirty() bool { return s.file == nil || !bytes.Equal(s.text(), s.file) }
+func (s *session) dirty() bool { return s.file.text == nil || !bytes.Equal(s.text(), s.file.text) }
 
-// onDisk compares the file with what was read or saved last.
-func (s *session) onDisk() string {
-	text, err := readFile(s.path)
+// isOnDisk reports whether the file has the text at this moment.
+func (s *session) isOnDisk() bool {
+	now, err := readFile(s.path)
+	return err == nil && now.text != nil && bytes.Equal(now.text, s.text())
+}
+
+// onDisk compares the file with what was read or saved last: it is the same, changed or
+// gone, and why says so to a person. A file that has the text already is the same.
+func (s *session) onDisk() (is, why string) {
+	now, err := readFile(s.path)
 	switch {
-	case err == nil && text == nil && s.file != nil:
-		return "gone"
-	case err != nil || (text == nil) != (s.file == nil) || !bytes.Equal(text, s.file):
-		return "changed"
+	case err != nil:
+		return "changed", "the file cannot be read any more: " + whyNot(err)
+	case now.text == nil && s.file.text != nil:
+		return "gone", "the file is not there any more"
+	case now.text != nil && s.file.text == nil && !bytes.Equal(now.text, s.text()):
+		return "changed", "there is a file of this name now"
+	case now.text != nil && s.file.place != "" && now.place != s.file.place:
+		return "changed", "the name leads to another file than before, " + problem.OneLine(now.place)
+	case !bytes.Equal(now.text, s.file.text) && !bytes.Equal(now.text, s.text()):
+		return "changed", "another program has changed the file since it was read"
 	}
-	return "same"
+	return "same", ""
+}
+
+// whyNot is an error without the file's name and code.
+func whyNot(err error) string {
+	if p, ok := errors.AsType[problem.Problem](err); ok {
+		return p.Message
+	}
+	return problem.Cause(err).Error()
+}
+
+// other returns a text that a person may take in the place of the present one: that on the
+// disk, or the draft that an earlier session left.
+func (s *session) other(which string) ([]byte, error) {
+	if which == "draft" && s.unsavedBefore != nil {
+		return []byte(s.unsavedBefore.Text), nil
+	}
+	file, err := readFile(s.path)
+	return file.text, err
 }
 
 // change makes a text the present one; what was undone is forgotten.
@@ -114,14 +164,8 @@ func (s *session) goTo(to int) {
 // save writes the text in the file's place. It refuses to when the file is not the one
 // that was read, unless overwrite is set, and when this user may not write it.
 func (s *session) save(overwrite bool) error {
-	if on := s.onDisk(); on != "same" && !overwrite {
-		message := "another program has changed the file since it was read"
-		if on == "gone" {
-			message = "the file is not there any more"
-		} else if s.file == nil {
-			message = "there is a file of this name now"
-		}
-		return changedOnDisk(message)
+	if is, why := s.onDisk(); is != "same" && !overwrite {
+		return changedOnDisk(why)
 	}
 	if _, err := readFile(s.path); err != nil { // a folder now, or a link of another user
 		return err
@@ -141,7 +185,9 @@ func (s *session) save(overwrite bool) error {
 	case err != nil:
 		return s.noAccess(err)
 	}
-	s.file = s.text()
+	if s.file, err = readFile(s.path); err != nil || !bytes.Equal(s.file.text, s.text()) { // somebody was as quick
+		s.file.text = s.text()
+	}
 	s.keep()
 	return nil
 }
@@ -191,38 +237,60 @@ func create(from, to string) error {
 	return err
 }
 
-// unsaved is the autosaved file: what was not saved, and of which mapping file.
+// unsaved is the autosaved file: what was not saved, of which mapping file, and what that
+// had when the changes were begun.
 type unsaved struct {
-	Mapping string `json:"mapping"`
-	Text    string `json:"text"`
+	Mapping string   `json:"mapping"`
+	Text    string   `json:"text"`
+	File    []byte   `json:"file"`             // null when there was none
+	Before  *unsaved `json:"before,omitempty"` // what an earlier session left, and nobody has decided about
 }
 
-// keep writes what is not saved to the autosaved file, and removes that when all is
-// saved. A text that an earlier session left stays until it is decided about. Where
-// nothing can be written, nothing is kept.
+// mostKept bounds the autosaved file, in bytes.
+const mostKept = 16 * mapping.MaxSize
+
+// keep writes what is not saved to the autosaved file, and removes that when there is
+// nothing. What an earlier session left stays until it is decided about.
 func (s *session) keep() {
-	if s.autosave == "" || s.unsavedBefore != nil {
+	if s.autosave == "" {
 		return
 	}
-	if !s.dirty() || s.file == nil && bytes.Equal(s.text(), s.begin) { // what was proposed can be proposed again
+	left := s.unsavedBefore
+	if s.dirty() && (s.file.text != nil || !bytes.Equal(s.text(), s.begin)) { // what was proposed can be proposed again
+		left = &unsaved{safefile.Absolute(s.path), string(s.text()), s.file.text, left}
+	}
+	if s.notKept = nil; left == nil {
 		_ = os.Remove(s.autosave)
 		return
 	}
-	data, err := json.Marshal(unsaved{safefile.Absolute(s.path), string(s.text())})
-	if err == nil && os.MkdirAll(filepath.Dir(s.autosave), 0o700) == nil {
-		_ = replaceFile(s.autosave, data, 0o600, os.Rename)
+	data, err := json.Marshal(left)
+	if err == nil && len(data) > mostKept {
+		left.Before = nil
+		data, err = json.Marshal(left)
 	}
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(s.autosave), 0o700)
+	}
+	if err == nil {
+		err = replaceFile(s.autosave, data, 0o600, os.Rename)
+	}
+	s.notKept = err
 }
 
-// readAutosave returns what an earlier session left unsaved; nil for none.
-func (s *session) readAutosave() []byte {
+// readAutosave returns what an earlier session left unsaved; nil for nothing.
+func (s *session) readAutosave() *unsaved {
 	if s.autosave == "" {
 		return nil
 	}
-	var u unsaved
-	data, err := safefile.Read(s.autosave, 8*mapping.MaxSize)
-	if err != nil || json.Unmarshal(data, &u) != nil || u.Mapping != safefile.Absolute(s.path) || u.Text == string(s.text()) {
+	u := &unsaved{}
+	data, err := safefile.Read(s.autosave, mostKept)
+	if err != nil || json.Unmarshal(data, u) != nil || u.Mapping != safefile.Absolute(s.path) || u.Text == string(s.text()) {
 		return nil
 	}
-	return []byte(u.Text)
+	return u
+}
+
+// isBehind reports whether the file has changed since the changes of a draft were begun.
+func (s *session) isBehind(u *unsaved) bool {
+	return (u.File == nil) != (s.file.text == nil) || !bytes.Equal(u.File, s.file.text)
 }

@@ -36,7 +36,8 @@ type mappingJSON struct {
 	Path     string         `json:"path"`
 	Exists   bool           `json:"exists"`
 	Dirty    bool           `json:"dirty"`
-	OnDisk   string         `json:"onDisk"` // same, changed or gone
+	OnDisk   string         `json:"onDisk"`   // same, changed or gone
+	DiskNote string         `json:"diskNote"` // what has happened to the file; "" for nothing
 	Text     string         `json:"text"`
 	Problems []problemJSON  `json:"problems"`
 	Warnings []problemJSON  `json:"warnings"`
@@ -45,6 +46,7 @@ type mappingJSON struct {
 
 	Questions []questionJSON `json:"questions"` // of a first mapping, not answered yet
 	Draft     bool           `json:"draft"`     // an earlier session left something unsaved
+	DraftOld  bool           `json:"draftOld"`  // and the file has changed since that was begun
 }
 
 // questionJSON is a comment that asks for a decision, and the rule that it is about.
@@ -195,15 +197,19 @@ func (s *Server) getState(r *http.Request) (any, error) {
 // state is what the page shows. The caller holds the lock.
 func (s *Server) state() stateJSON {
 	a := s.now
+	onDisk, note := s.session.onDisk()
 	st := stateJSON{
 		Version: s.session.version, Progress: s.progress, Commands: s.options.Commands,
 		Mapping: mappingJSON{
-			Path: s.session.path, Exists: s.session.file != nil, Dirty: s.session.dirty(), OnDisk: s.session.onDisk(),
+			Path: s.session.path, Exists: s.session.file.text != nil, Dirty: s.session.dirty(), OnDisk: onDisk, DiskNote: note,
 			Text: string(s.session.text()), Problems: a.show(a.problems), Warnings: a.show(a.warnings), History: []revisionJSON{},
 			At: s.session.at, Draft: s.session.unsavedBefore != nil,
 		},
 		Campaign: campaignJSON{Name: a.mapping.Name.Text, API: a.mapping.API.Text, Templates: "none"},
 		Sheets:   s.sheets(),
+	}
+	if draft := s.session.unsavedBefore; draft != nil {
+		st.Mapping.DraftOld = s.session.isBehind(draft)
 	}
 	st.Mapping.Questions = questions(a.doc, a.text)
 	for _, m := range s.session.history {
@@ -215,6 +221,9 @@ func (s *Server) state() stateJSON {
 			st.Campaign.Templates, st.Campaign.TemplatesAt = "cache", &s.options.Cached
 		}
 	}
+	if s.first { // what a mapping without rules lacks is no news
+		st.Mapping.Problems, st.Mapping.Warnings = []problemJSON{}, []problemJSON{}
+	}
 	v := s.verdict
 	if v != nil {
 		v.mu.Lock()
@@ -223,6 +232,10 @@ func (s *Server) state() stateJSON {
 			st.Mapping.Problems = append(st.Mapping.Problems, a.show(v.found)...)
 			st.Mapping.Warnings = append(st.Mapping.Warnings, a.show(v.warnings)...)
 		}
+	}
+	st.Mapping.Warnings = append(st.Mapping.Warnings, a.book.stale(s.options.Sheets)...)
+	if err := s.session.notKept; err != nil {
+		st.Mapping.Warnings = append(st.Mapping.Warnings, problemJSON{Code: "not-kept", Message: "what is not saved cannot be kept for the next time: " + whyNot(err), Hint: "save before the page is closed", Where: s.session.autosave})
 	}
 	st.Targets = a.targets(s.options.Service, v)
 	st.Columns = a.columns(st.Targets, v)
@@ -265,7 +278,7 @@ func isComment(line string) bool { return strings.HasPrefix(strings.TrimSpace(li
 func (a *analysis) show(list problem.List) []problemJSON {
 	shown := []problemJSON{}
 	for _, p := range list {
-		one := problemJSON{Code: p.Code, Message: problem.OneLine(p.Message), Hint: problem.OneLine(p.Hint), Where: p.Where.String(),
+		one := problemJSON{Code: p.Code, Message: inPageWords(p.Message), Hint: inPageWords(p.Hint), Where: p.Where.String(),
 			Line: p.Where.Line, Column: p.Where.Column, Row: p.Where.Row}
 		if p.Where.Cell != "" {
 			one.Cell = p.Where.String()
@@ -317,6 +330,23 @@ func (s *Server) sheets() []sheetJSON {
 	return list
 }
 
+// stale warns of files that are not what they were when they were read.
+func (b *book) stale(paths []string) (list []problemJSON) {
+	for i, was := range b.stamps {
+		one := problemJSON{Code: "sheet-changed", Where: paths[i], Hint: "stop claimsheet studio and start it again to see the sheet as it is now"}
+		switch now := stampOf(paths[i]); now {
+		case was:
+			continue
+		case stamp{}:
+			one.Message = "the sheet is not there any more; what is shown is of before"
+		default:
+			one.Message = "the sheet has changed since it was read; what is shown is of before, and a dry run takes it as it is now"
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
 // reading reports whether the rows are still being read.
 func (b *book) reading() bool {
 	select {
@@ -334,7 +364,7 @@ func (a *analysis) columns(targets []targetJSON, v *verdict) []columnJSON {
 	list := make([]columnJSON, 0, len(b.columns))
 	for _, c := range b.columns {
 		one := columnJSON{Letter: cell.ColumnName(c.index), Header: c.header, Shared: c.shared, Samples: []string{}, Targets: []string{}, Problems: []troubleJSON{}, Warnings: []troubleJSON{},
-			Ignored: a.mapping.Ignores(b.ignoredName(c))}
+			Ignored: a.ignores(c.index)}
 		if ready {
 			one.Filled, one.Distinct, one.DistinctMore, one.Samples, one.Kind = c.filled, c.distinct, c.more, append(one.Samples, c.samples...), c.kind()
 			one.Empty = len(b.records) - c.filled
@@ -361,32 +391,26 @@ func (a *analysis) columns(targets []targetJSON, v *verdict) []columnJSON {
 			one := &list[i]
 			sortTroubles(one.Problems)
 			sortTroubles(one.Warnings)
-			var all bitmap
-			filled := 0 // cells with a problem that are filled
+			var all, filled bitmap // cells with a problem, and those of them that are filled
 			for kind, t := range v.kinds {
 				if kind.column != i {
 					continue
 				}
-				for k, word := range t.rows {
-					for len(all) <= k {
-						all = append(all, 0)
-					}
-					all[k] |= word
-				}
+				all.add(t.rows)
 				if kind.code != "required" && kind.code != "empty-key" {
-					filled += t.count
+					filled.add(t.rows)
 				}
 			}
 			one.Trouble = all.count()
-			one.Usable = max(0, v.filled[i]-min(filled, one.Trouble))
-			one.Empty = v.done - v.filled[i]
+			one.Usable = max(0, v.filled[i]-filled.count())
+			one.Empty = v.done - v.skipped - v.filled[i]
 		}
 	}
 	return list
 }
 
 func (t *trouble) show(kind string) troubleJSON {
-	return troubleJSON{Code: kind, Message: problem.OneLine(t.message), Count: t.count, Example: problem.OneLine(t.example), Row: t.row.Number()}
+	return troubleJSON{Code: kind, Message: inPageWords(t.message), Count: t.count, Example: problem.OneLine(t.example), Row: t.row.Number()}
 }
 
 func sortTroubles(list []troubleJSON) {
@@ -396,8 +420,8 @@ func sortTroubles(list []troubleJSON) {
 // judgement sums up. The caller holds both locks.
 func (s *Server) judgement() judgementJSON {
 	b, v := s.now.book, s.verdict
-	j := judgementJSON{Codes: []troubleJSON{}, Warnings: []troubleJSON{}, Stale: s.stale}
-	if b.reading() {
+	j := judgementJSON{Codes: []troubleJSON{}, Warnings: []troubleJSON{}, Stale: s.stale && !s.first}
+	if b.reading() || s.first {
 		j.Reading, j.Done = true, int(b.seen.Load())
 		return j
 	}
@@ -462,10 +486,18 @@ func (s *Server) suggestions(targets []targetJSON) []suggestionJSON {
 		if at >= 0 {
 			one.Path = targets[at].Path
 		}
+		if slices.ContainsFunc(s.now.columnsOf(g.Value, tokens(one.Path)), s.now.ignores) {
+			continue
+		}
 		one.Operations = []yamlpatch.Operation{{Op: "add", Path: one.Path, Value: g.Value}}
 		list = append(list, one)
 	}
 	return list
+}
+
+// ignores reports whether a column is left out on purpose.
+func (a *analysis) ignores(column int) bool {
+	return a.mapping.Ignores(a.book.ignoredName(a.book.columns[column]))
 }
 
 // version of the interface that the mapping is for.

@@ -39,6 +39,7 @@ var page embed.FS
 type Options struct {
 	Mapping  string   // the mapping file, which need not exist
 	Proposed []byte   // the text to begin with when it does not exist
+	Propose  bool     // that text says only how the sheets are read; the rest is proposed from their rows
 	Sheets   []string // paths; at least one
 	Password string   // opens encrypted sheets
 
@@ -53,8 +54,8 @@ type Options struct {
 	// nothing.
 	Autosave string
 
-	// Suggest is what suggestions are made from, besides the rows; of it Name, Layout and
-	// Service may be left out.
+	// Suggest is what suggestions are made from, besides the rows, and a first mapping. For
+	// suggestions Name and Layout may be left out; Service is that of the Options.
 	Suggest draft.Request
 
 	// Run runs claimsheet with arguments, for a job.
@@ -89,6 +90,7 @@ type Server struct {
 	mu       sync.Mutex
 	closed   bool
 	session  session
+	first    bool      // the first mapping is not proposed yet, and nothing can be changed
 	now      *analysis // of the session's text
 	books    map[sheet.Options]*book
 	previous *book                    // the book before that of now; nil for none
@@ -125,6 +127,7 @@ func New(o Options) (*Server, error) {
 	defer s.mu.Unlock()
 	s.refresh()
 	b := s.now.book
+	s.first = o.Propose && s.session.file.text == nil && b.err == nil
 	if b.err != nil && len(b.tables) == 0 && !s.canChoose() {
 		s.stop()
 		return nil, b.err
@@ -204,7 +207,7 @@ func (s *Server) routes() {
 		s.mux.HandleFunc("GET /api/"+path, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, answer) })
 	}
 	post := func(path string, answer func(*http.Request) (any, error)) {
-		s.mux.HandleFunc("POST /api/"+path, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, answer) })
+		s.mux.HandleFunc("POST /api/"+path, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, onlyJSON(answer)) })
 	}
 	get("state", s.getState)
 	post("patch", s.postPatch)

@@ -114,6 +114,7 @@ func (b *tab) ask(method, path, body string) (status int, answer string) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	r.Header.Set("Content-Type", "application/json")
 	response, err := b.http.Do(r)
 	if err != nil {
 		b.Fatal(err)
@@ -407,7 +408,8 @@ func TestPatch(t *testing.T) {
 			"api: v2\n", "api: v2\nsheet:\n  empty: [N/A, \"-\"]\n"},
 		"an expression in the quotes of a person": {[]any{op("add", "/client/fields/initial", map[string]any{"expr": `upper(col("Surname"))`})},
 			"as on the passport\n", "as on the passport\n    initial: {expr: 'upper(col(\"Surname\"))'}\n"},
-		"the last of an object": {[]any{map[string]any{"op": "remove", "path": "/client/lookup/email"}}, "  lookup: {email: E-mail}\n", ""},
+		"the last of an object":                            {[]any{map[string]any{"op": "remove", "path": "/client/lookup/email"}}, "  lookup: {email: E-mail}\n", ""},
+		"the last text of a list, and all that it was for": {[]any{op("add", "/sheet/empty/-", "-"), map[string]any{"op": "remove", "path": "/sheet/empty/0"}}, "", ""},
 		"a list that is not there": {[]any{op("add", "/claims/0/key", "Lead no")},
 			"workflow:", "claims:\n  - key: Lead no\nworkflow:"},
 	} {

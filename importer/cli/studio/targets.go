@@ -95,6 +95,12 @@ var (
 	callName  = regexp.MustCompile(`\b[A-Za-z]+\(\s*("(?:[^"\\]|\\.)*")`)
 )
 
+// isValue reports whether a path is that of a field, an attribute or a look-up, whose names
+// are the service's: a field may be called “name” or “status”.
+func isValue(path []string) bool {
+	return len(path) > 2 && slices.Contains([]string{"fields", "attributes", "lookup"}, path[len(path)-2])
+}
+
 // columnsOf returns the columns of the first sheet that a rule names.
 func (a *analysis) columnsOf(rule json.RawMessage, path []string) []int {
 	var names []string
@@ -110,17 +116,18 @@ func (a *analysis) columnsOf(rule json.RawMessage, path []string) []int {
 			}
 		}
 	}
-	var one string
-	var several []string
+	one, several := textOf(rule), []string(nil)
 	var object struct {
-		Column  string          `json:"column"`
+		Column  json.RawMessage `json:"column"`
 		FirstOf json.RawMessage `json:"first_of"`
 		Text    string          `json:"text"`
 		Expr    string          `json:"expr"`
 	}
 	switch last := path[len(path)-1]; {
-	case json.Unmarshal(rule, &one) == nil:
+	case one != "":
 		switch {
+		case isValue(path):
+			names = append(names, one)
 		case last == "when":
 			inExpression(one)
 		case last == "name":
@@ -134,7 +141,7 @@ func (a *analysis) columnsOf(rule json.RawMessage, path []string) []int {
 			names = several
 		}
 	case json.Unmarshal(rule, &object) == nil:
-		names = append(names, object.Column)
+		names = append(names, textOf(object.Column))
 		inText(object.Text)
 		inExpression(object.Expr)
 		if json.Unmarshal(object.FirstOf, &one) == nil {
@@ -175,8 +182,8 @@ func (l *lister) client() {
 
 // fields lists the fields of a person, and the usual ones that are not there yet.
 func (l *lister) fields(group, of string, path ...string) {
-	names := l.a.doc.Keys(path...)
-	for _, name := range usualFields {
+	var names []string
+	for _, name := range slices.Concat(l.a.doc.Keys(path...), usualFields) { // a name may be there twice, by mistake
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -318,5 +325,10 @@ func (l *lister) settings() {
 	l.add(targetJSON{Group: "settings", Title: "Texts that count as empty", Of: "Settings"}, "sheet", "empty")
 	l.add(targetJSON{Group: "settings", Title: "How numbers are written", Of: "Settings"}, "sheet", "numbers")
 	l.add(targetJSON{Group: "settings", Title: "Time zone", Of: "Settings"}, "sheet", "timezone")
+	l.add(targetJSON{Group: "settings", Title: "Times that occur twice", Of: "Settings", Options: []string{"refuse", "earlier"}}, "sheet", "ambiguous_times")
 	l.add(targetJSON{Group: "settings", Title: "Hidden rows", Of: "Settings", Options: []string{"take", "skip"}}, "sheet", "hidden_rows")
+	if len(l.a.book.names) == 0 { // a workbook says it itself
+		l.add(targetJSON{Group: "settings", Title: "Characters of the .csv file", Of: "Settings", Options: []string{"utf-8", "windows-1252"}}, "sheet", "encoding")
+		l.add(targetJSON{Group: "settings", Title: "Between the fields of the .csv file", Of: "Settings", Options: []string{",", ";", "tab"}}, "sheet", "delimiter")
+	}
 }

@@ -29,8 +29,9 @@ type verdict struct {
 	warnings problem.List // the same
 	skipped  int
 	keyed    int   // rows whose client is known
-	filled   []int // cells of each column, in the rows so far
+	filled   []int // cells of each column, in the rows so far that are not skipped
 	trouble  bitmap
+	left     bitmap // records that are skipped
 	kinds    map[kindOfTrouble]*trouble
 	doubts   map[kindOfTrouble]*trouble // warnings of cells, which are sent all the same
 	targets  []tally                    // of the bound targets
@@ -81,6 +82,15 @@ func (b *bitmap) set(i int) {
 		*b = append(*b, 0)
 	}
 	(*b)[i>>6] |= 1 << (i & 63)
+}
+
+func (b *bitmap) add(other bitmap) {
+	for len(*b) < len(other) {
+		*b = append(*b, 0)
+	}
+	for i, word := range other {
+		(*b)[i] |= word
+	}
 }
 
 func (b bitmap) has(i int) bool { return i>>6 < len(b) && b[i>>6]&(1<<(i&63)) != 0 }
@@ -184,12 +194,12 @@ func (v *verdict) convertPart(p part) (fault *importer.Fault) {
 	defer p.batch.Release()
 	list, filled := make([]judged, len(p.batch.Records)), make([]int, len(v.filled))
 	for i, record := range p.batch.Records {
+		row := v.of.bound.Convert(record)
 		for c, at := range v.of.book.at[record.Table] {
-			if !record.Cell(at).IsEmpty() { // there is none at -1
+			if row.Skipped == "" && !record.Cell(at).IsEmpty() { // there is none at -1
 				filled[c]++
 			}
 		}
-		row := v.of.bound.Convert(record)
 		list[i] = judged{p.from + i, row, v.of.bound.Readings(row)}
 	}
 	v.mu.Lock()
@@ -208,6 +218,7 @@ func (v *verdict) convertPart(p part) (fault *importer.Fault) {
 func (v *verdict) add(j judged) {
 	if j.row.Skipped != "" {
 		v.skipped++
+		v.left.set(j.record)
 		return
 	}
 	if j.row.Client != (mapping.Identity{}) {

@@ -96,6 +96,11 @@ func (b *browser) tab() *browser {
 	return other
 }
 
+// patient is the context of a step.
+func (b *browser) patient() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(b.ctx, *patience)
+}
+
 // do takes steps that give nothing back.
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()

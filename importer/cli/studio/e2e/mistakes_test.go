@@ -30,7 +30,7 @@ func TestMistakes(t *testing.T) {
 	h.write("Workflow template identifier", "WF-2026")
 	h.inPanel("Use this")
 	h.said("Workflow template identifier ← WF-2026")
-	mend("the expression ends before it is complete") // 3
+	mend("expression ends before it is complete") // 3
 	h.write("Formula", `col("Addr 1") + ", " + col("Town")`)
 	h.see(".preview", "1 High Street, Leeds")
 	h.inPanel("Use this")
@@ -53,7 +53,7 @@ func TestMistakes(t *testing.T) {
 	// Mistakes of cells, each in its column.
 	h.view(2, "What the service gets")
 	h.target("/client/key") // 7: rows of one client disagree
-	h.see(".editor [role=status]", "5 with rows that disagree")
+	h.see(".editor [role=status]", "5 clients with rows that disagree")
 	h.inPanel("Remove Surname")
 	h.pick("Column", "lead", "A · Lead ref…")
 	h.see(".editor [role=status]", "41 rows → 20 clients, 1 row without a key or left out, and no rows of one client disagree")

@@ -198,3 +198,12 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// replaceOnce replaces a text that must be there.
+func replaceOnce(t *testing.T, text, old, replacement string) string {
+	t.Helper()
+	if !strings.Contains(text, old) {
+		t.Fatalf("%q is not in:\n%s", old, text)
+	}
+	return strings.Replace(text, old, replacement, 1)
+}

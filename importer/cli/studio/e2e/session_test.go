@@ -119,11 +119,11 @@ func TestChangedOnDisk(t *testing.T) {
 	theirs := p.read("mapping.yaml") + "# by another program\n"
 	p.write("mapping.yaml", theirs)
 	h.button("Save")
-	h.see(".notices", "Another program changed mapping.yaml meanwhile.")
+	h.see(".notices", "mapping.yaml: another program has changed the file since it was read.")
 	if p.read("mapping.yaml") != theirs {
 		t.Fatal("Save wrote over a file that it did not know")
 	}
-	h.button("Take that file")
+	h.button("Take theirs")
 	h.said("The file is read from the disk.")
 	h.gone(".notices .warn")
 	if got := h.state(); got.Mapping.Text != theirs || got.Mapping.Dirty {
@@ -133,8 +133,8 @@ func TestChangedOnDisk(t *testing.T) {
 	h.rename("mine-again")
 	p.write("mapping.yaml", theirs+"# once more\n")
 	h.button("Save")
-	h.see(".notices", "Another program changed mapping.yaml meanwhile.")
-	h.button("Write mine over it")
+	h.see(".notices", "mapping.yaml: another program has changed the file since it was read.")
+	h.button("Keep mine")
 	h.said("Saved to mapping.yaml.")
 	h.gone(".notices .warn")
 	if got := p.read("mapping.yaml"); !strings.Contains(got, "mine-again") || strings.Contains(got, "once more") {

@@ -111,9 +111,9 @@ func plainWalk(h hand) {
 
 	h.workflow("Leads {run.date}")
 	h.confirm("is this the workflow's order…", "4 questions to decide")
-	h.confirm("reuse, skip, fail or create…", "3 questions to decide")
-	h.confirm("send or skip the activities…", "2 questions to decide")
-	h.confirm("the names on the left…", "1 question to decide")
+	h.confirm("what should become of a client…", "3 questions to decide")
+	h.confirm("should a client that the service knows already get…", "2 questions to decide")
+	h.confirm("the names of these fields…", "1 question to decide")
 	h.confirm("is each row a claim of its client?…", "")
 	h.gone(".to-decide")
 }
@@ -189,9 +189,9 @@ func messyWalk(h hand) {
 	h.workflow("Car finance {run.date}")
 	h.confirm("does it identify a client?…", "5 questions to decide")
 	h.confirm("is this the workflow's order…", "4 questions to decide")
-	h.confirm("reuse, skip, fail or create…", "3 questions to decide")
-	h.confirm("send or skip the activities…", "2 questions to decide")
-	h.confirm("the names on the left…", "1 question to decide")
+	h.confirm("what should become of a client…", "3 questions to decide")
+	h.confirm("should a client that the service knows already get…", "2 questions to decide")
+	h.confirm("the names of these fields…", "1 question to decide")
 	h.confirm("is each row a claim of its client?…", "")
 	h.gone(".to-decide")
 }
@@ -216,9 +216,9 @@ func wideWalk(h hand) {
 	h.workflow("{sheet} {run.date}")
 	h.confirm("does it identify a client?…", "4 questions to decide")
 	h.confirm("is this the workflow's order…", "3 questions to decide")
-	h.confirm("reuse, skip, fail or create…", "2 questions to decide")
-	h.confirm("send or skip the activities…", "1 question to decide")
-	h.confirm("the names on the left…", "")
+	h.confirm("what should become of a client…", "2 questions to decide")
+	h.confirm("should a client that the service knows already get…", "1 question to decide")
+	h.confirm("the names of these fields…", "")
 	h.gone(".to-decide")
 }
 

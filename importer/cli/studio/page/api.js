@@ -32,14 +32,29 @@ export function get(path, query = {}, signal) {
 }
 
 /**
- * Sends something.
+ * Sends something; also when the page is being closed.
  * @param {string} path below /api/
  * @param {object} body
  * @param {AbortSignal} [signal]
  * @returns {Promise<any>}
  */
 export function post(path, body, signal) {
-	return ask('/api/' + path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal });
+	const text = JSON.stringify(body);
+	return ask('/api/' + path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: text, signal, keepalive: text.length < mostKept });
+}
+
+/** How many characters a browser sends surely for a page that is closed. */
+const mostKept = 20_000;
+
+/** How long an answer may take, in milliseconds. The server waits at most 20 seconds for news. */
+const longest = 60_000;
+
+const isAway = { code: 'away', message: 'Claimsheet does not answer.', hint: 'Look at the window in which you started it; start it again if it has ended.' };
+
+/** What a refusal without words of its own means. @param {number} status */
+function plain(status) {
+	if (status === 413) return { code: 'too-large', message: 'this is more than Claimsheet takes at once', hint: 'nothing was changed; do it in smaller parts' };
+	return { message: `Claimsheet could not do this (${status})`, hint: 'what you see here may not be saved; look at the window in which you started it' };
 }
 
 /**
@@ -47,14 +62,27 @@ export function post(path, body, signal) {
  * @param {RequestInit} request
  */
 async function ask(url, request) {
-	let response, body;
+	const { signal } = request;
+	let response, text;
 	try {
-		response = await fetch(url, request);
-		body = response.status === 204 ? null : await response.json(); // an answer that breaks off is none
+		const timeout = AbortSignal.timeout(longest);
+		response = await fetch(url, { ...request, signal: signal ? AbortSignal.any([signal, timeout]) : timeout });
+		text = await response.text();
 	} catch (cause) {
-		if (request.signal?.aborted) throw cause;
-		throw new ApiError(0, { code: 'away', message: 'Claimsheet does not answer.', hint: 'Look at the terminal in which you started it; start it again if it has ended.' });
+		if (signal?.aborted) throw cause;
+		throw new ApiError(0, isAway);
 	}
-	if (!response.ok) throw new ApiError(response.status, body.error || {}, body.state);
-	return body;
+	const body = read(text);
+	if (!response.ok) throw new ApiError(response.status, body?.error?.message ? body.error : plain(response.status), body?.state);
+	if (body === undefined && response.status !== 204) throw new ApiError(0, isAway); // an answer that breaks off is none
+	return body ?? null;
+}
+
+/** @param {string} text @returns {any} undefined when it is not JSON */
+function read(text) {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
+	}
 }

@@ -6,10 +6,10 @@ import { html, useState } from './lib.js';
 import { go, link, route } from './route.js';
 import { isJudged, state } from './store.js';
 import { Problems, useLoaded, Waiting } from './ui.js';
-import { count, number } from './words.js';
+import { count, dayIn, number } from './words.js';
 
 /** @typedef {{step: string, title: string, method: string, path: string, body: any, rows?: number[]}} Step */
-/** @typedef {{number: number, of: number, rows: number[], why: string, skipped?: string, problems: import('./types.js').Problem[],
+/** @typedef {{number: number, of: number, rows: number[], tables: number[], why: string, skipped?: string, problems: import('./types.js').Problem[],
  *   steps: Step[], names?: Record<string, string>}} Client names are those of the templates in the bodies, by their ids */
 
 export function OneClient() {
@@ -18,23 +18,28 @@ export function OneClient() {
 	const asked = useLoaded((signal) => get('client', row ? { row, table } : { number: n || 1 }, signal), [row, table, n, now.version, isJudged.value]);
 	const client = /** @type {Client|null} */ (asked.answer);
 	const [text, setText] = useState('');
+	const [sheet, setSheet] = useState(0);
 	return html`<section class="list" aria-labelledby="view-title">
 		<header class="tools">
 			<h1 id="view-title">What will be sent <span class="faint">
-				${client ? `client ${number(client.number)} of ${number(client.of)}` : 'for one client'}</span></h1>
+				${client ? client.number ? `client ${number(client.number)} of ${number(client.of)}` : 'a row of no client' : 'for one client'}</span></h1>
 			${client && html`<div class="choice" role="group" aria-label="Another client">
-				<button type="button" disabled=${client.number <= 1} onClick=${() => go('client', { number: client.number - 1 })}>← Before</button>
-				<button type="button" disabled=${client.number >= client.of}
-					onClick=${() => go('client', { number: client.number + 1 })}>Next →</button></div>`}
-			<form class="field inline" onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); if (/^\d+$/.test(text.trim())) go('client', { row: text.trim() }); }}>
-				<label for="client-row">Client of row</label>
+				<button type="button" data-again aria-disabled=${client.number <= 1 ? 'true' : undefined} onClick=${() => client.number > 1 && go('client', { number: client.number - 1 })}>← Before</button>
+				<button type="button" data-again aria-disabled=${client.number >= client.of ? 'true' : undefined}
+					onClick=${() => client.number < client.of && go('client', { number: client.number + 1 })}>Next →</button></div>`}
+			<form class="field inline" onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); if (/^\d+$/.test(text.trim())) go('client', { row: text.trim(), table: sheet || undefined }); }}>
+				${now.sheets.length > 1 && html`<label for="client-sheet">In</label>
+					<select id="client-sheet" value=${String(sheet)} onChange=${(/** @type {any} */ e) => setSheet(Number(e.target.value))}>
+					${now.sheets.map((s, i) => html`<option value=${String(i)}>${s.path}</option>`)}</select>`}
+				<label for="client-row">${now.sheets.length > 1 ? 'the client of row' : 'Client of row'}</label>
 					<input id="client-row" inputmode="numeric" size="8" value=${text} onInput=${(/** @type {any} */ e) => setText(e.target.value)}
 					data-find /><button type="submit">Show</button></form>
 		</header>
 		<div class="scroll reading">
 			${!client && html`<${Waiting} of=${asked} what="the client" />`}
 			${client && html`<div class="why"><p>${client.why}</p>
-				<p class="places">${client.rows.slice(0, 20).map((r) => html`<a href=${link('rows', { row: r })}>Row ${number(r)}</a>`)}
+				<p class="places">${client.rows.slice(0, 20).map((r, i) => html`<a href=${link('rows', { row: r, table: client.tables[i] || undefined })}>Row ${number(r)}${now.sheets.length > 1
+					&& ` of ${now.sheets[client.tables[i]]?.path}`}</a>`)}
 				${client.rows.length > 20 && html`<span class="faint">and ${number(client.rows.length - 20)} more</span>`}</p></div>
 				${client.problems.length > 0
 					&& html`<section><h2 class="bad-text">Nothing is sent for this client: ${count(client.problems.length, 'mistake')}</h2>
@@ -49,7 +54,7 @@ export function OneClient() {
 /** @param {{step: Step, names: Record<string, string>}} props */
 function StepView({ step: s, names }) {
 	const [raw, setRaw] = useState(false);
-	return html`<li><header><h2><span class="title">${s.title}</span></h2><span class="code faint">${s.method} ${s.path}</span>
+	return html`<li><header><h2><span class="title">${s.title}</span></h2>${raw && html`<span class="code faint">${s.method} ${s.path}</span>`}
 			${s.body !== null && s.body !== undefined
 				&& html`<button type="button" class="quiet" aria-pressed=${raw ? 'true' : 'false'} onClick=${() => setRaw(!raw)}
 				aria-label=${`As sent: ${s.title}`}>As sent</button>`}</header>
@@ -66,15 +71,19 @@ function Value({ value }) {
 	if (value === null || value === '') return html`<span class="faint">nothing</span>`;
 	if (value === true || value === false) return value ? 'yes' : 'no';
 	return /^«.*»$/.test(String(value)) ? html`<span class="chip">${String(value).slice(1, -1)}</span>`
-		: html`<span class="cell">${String(value)}</span>`;
+		: html`<span class="cell" title=${String(value)}>${dayIn(String(value))}</span>`;
 }
+
+/** What the service's own members are, in words; the names of fields and attributes are shown as they are. */
+const memberWords = new Map([['templateId', 'Activity'], ['status', 'Status'], ['workflowName', 'Workflow'], ['workflowTemplateIdentifier', 'Workflow template'],
+	['administratorId', 'Administrator'], ['claimants', 'Claimant'], ['claimName', 'Name of the claim'], ['contactId', 'Client'], ['claimId', 'Claim']]);
 
 /** A body as lines: a name and a value. The value of a template is one line, under the template's name where that is known.
  * @param {any} body @param {Record<string, string>} names @param {string} [under] @returns {[string, any][]} */
 function lines(body, names, under = '') {
 	if (typeof body !== 'object' || body === null) return [[under, names[body] || body]];
-	if (Array.isArray(body)) return body.flatMap((item, n) => lines(item, names, `${under} ${n + 1}`));
+	if (Array.isArray(body)) return body.flatMap((item, n) => lines(item, names, body.length > 1 ? `${under} ${n + 1}` : under));
 	const { templateId, ...rest } = body, values = Object.values(rest);
 	if (names[templateId] && values.length === 1 && under) return [[names[templateId], values[0]]];
-	return Object.entries(body).flatMap(([name, value]) => lines(value, names, under ? `${under} · ${name}` : name));
+	return Object.entries(body).flatMap(([name, value]) => lines(value, names, under ? `${under} · ${name}` : memberWords.get(name) || name));
 }

@@ -5,10 +5,10 @@ import { ColumnPanel } from './column.js';
 import { html, useState } from './lib.js';
 import { nameOf } from './rule.js';
 import { go, link, route, stay } from './route.js';
-import { ignore, state, targetsByPath } from './store.js';
+import { ignore, state, suggestions, targetsByPath } from './store.js';
 import { Suggested, AcceptAll } from './suggestions.js';
-import { arrows, Choice, Chip, Filled, Verdict } from './ui.js';
-import { number } from './words.js';
+import { Act, arrows, Choice, Chip, Filled, Verdict } from './ui.js';
+import { count, number } from './words.js';
 
 /** @typedef {import('./types.js').Column} Column */
 
@@ -34,7 +34,7 @@ export function Columns() {
 	return html`<div class=${chosen ? 'split' : ''}>
 		<section class="list" aria-labelledby="view-title">
 			<header class="tools">
-				<h1 id="view-title">Columns <span class="faint">of ${sheets[0]?.name || 'the sheet'}, ${number(judgement.rows)} rows</span></h1>
+				<h1 id="view-title">Columns <span class="faint">of ${sheets[0]?.name || 'the sheet'}, ${count(judgement.rows, 'row')}</span></h1>
 				<${Choice} label="Which columns" value=${show}
 					onPick=${(/** @type {string} */ name) => stay('columns', { at, show: name === 'all' ? '' : name })}
 					options=${filters.map(([name, words, has]) => [name, words, columns.filter(has).length])} />
@@ -53,7 +53,7 @@ export function Columns() {
 			</table>
 			${!shown.length && html`<p class="nothing">${show === 'open' ? 'Every column is decided.' : 'No column fits.'}</p>`}</div>
 		</section>
-		${chosen && html`<${ColumnPanel} column=${chosen}
+		${chosen && html`<${ColumnPanel} key=${chosen.letter} column=${chosen}
 			onClose=${() => { stay('columns', { show: show === 'all' ? '' : show }); focusRow(chosen.letter); }} />`}
 	</div>`;
 }
@@ -80,7 +80,7 @@ function ColumnRow({ column: c, chosen, show, rows }) {
 
 /** Where the column goes: its targets, a suggestion, or the choice to leave it out. @param {{column: Column}} props */
 function Goes({ column: c }) {
-	const suggestion = state.value?.suggestions.find((s) => s.column === c.letter);
+	const suggestion = suggestions.value.find((s) => s.column === c.letter);
 	if (c.targets.length) {
 		const [first, ...more] = c.targets;
 		const target = targetsByPath.value.get(first);
@@ -90,7 +90,6 @@ function Goes({ column: c }) {
 	if (suggestion) return html`<${Suggested} suggestion=${suggestion} />`;
 	if (c.ignored) return html`<span class="faint">left out on purpose</span>`;
 	if (!c.filled) return html`<span class="faint">empty</span>`;
-	return html`<button type="button" class="quiet" onClick=${() => ignore(c.letter, true)}
-		aria-label=${`Leave out column ${c.letter}, ${c.header}`}>Leave out</button>`;
+	return html`<${Act} quiet=${true} onAct=${() => ignore(c.letter, true)} label=${`Leave out column ${c.letter}, ${c.header}`}>Leave out<//>`;
 }
 

@@ -2,69 +2,124 @@
 // The editor of one rule: how the value is made, how the cell is read, what comes out of it, and what to do with cells in trouble.
 // A change is a draft with a live result until it is used.
 
-import { post } from './api.js';
+import { ApiError, post } from './api.js';
 import { Fixes, useCells } from './fix.js';
-import { Condition, Formula, TextFromColumns } from './formula.js';
-import { html, useId, useMemo, useState } from './lib.js';
+import { both, Condition, Formula, nothingBuilt, pieceOf, TextFromColumns } from './formula.js';
+import { html, useId, useLayoutEffect, useMemo, useRef, useState } from './lib.js';
 import { Options } from './options.js';
 import { columnItems, Picker } from './picker.js';
 import { Preview } from './preview.js';
-import { changes, editorOf, members, nameOf, numberForms, optionsOf, removal, same, sourceOf, sources, withMember, withSource } from './rule.js';
+import { takeIn, usePending } from './pending.js';
+import { changes, describe, editorOf, members, mergeRules, nameOf, numberForms, optionsOf, removal, same, sourceOf, sources, withMember, withSource } from './rule.js';
 import { Questions } from './questions.js';
 import { Resume } from './resume.js';
 import { link } from './route.js';
-import { isJudged, patch, state, targetNear } from './store.js';
-import { Problems, useLoaded, Verdict, Waiting } from './ui.js';
-import { count, number } from './words.js';
+import { isJudged, patch, state, targetAt, targetNear } from './store.js';
+import { Act, Problems, useLoaded, Verdict, Waiting } from './ui.js';
+import { choiceWords, count, usualChoice } from './words.js';
 
 /** @typedef {import('./types.js').Rule} Rule */
 /** @typedef {import('./types.js').Target} Target */
-/** @typedef {{target: Target, draft: Rule, onDraft: (draft: Rule) => void}} Fields */
+/** @typedef {{target: Target, draft: Rule, onDraft: (draft: Rule, isLook?: boolean) => void}} Fields */
 
 /** The targets whose result can be shown before they are used. */
 const previewed = ['value', 'condition', 'text'];
 
 /** @param {{target: Target}} props */
 export function RuleEditor({ target }) {
-	const [draft, setDraft] = useDraft(target.rule);
+	const { draft, clashes, isLook, set, used, putBack } = useDraft(target);
+	const [built, setBuilt] = useState(nothingBuilt);
 	const cells = useCells(target);
+	const form = useRef();
+	const id = useId();
 	const kind = editorOf(target);
-	const changed = !same(draft, target.rule);
-	const complete = isComplete(draft);
+	const whole = kind === 'condition' ? both(draft, pieceOf(built)) : draft;
+	const changed = !same(whole, target.rule);
+	const isTaken = kind !== 'value' && isNothing(whole) && !target.required; // a field that was emptied
+	const complete = isComplete(whole);
 	const Body = bodies[kind];
-	const use = (/** @type {Event} */ e) => {
-		e.preventDefault();
-		if (changed && complete) patch(labelOf(target, draft), changes(target, draft));
+	const use = async () => {
+		if (!changed || !(complete || isTaken)) return true;
+		const from = target.rule;
+		const done = await patch(isTaken ? `${nameOf(target)} taken away` : labelOf(target, whole),
+			() => { const [now, rule] = stillThere(target, from, whole); return isTaken ? removal(now) : changes(now, rule); });
+		if (done) { used(whole); setBuilt((now) => (now === built ? nothingBuilt : now)); }
+		return done;
 	};
+	usePending(changed && complete && !isLook, use);
 	const mistakes = (state.value?.mapping.problems || []).filter((p) => targetNear(p.path) === target.path);
+	const warnings = (state.value?.mapping.warnings || []).filter((p) => targetNear(p.path) === target.path);
 	const questions = (state.value?.mapping.questions || []).filter((q) => q.path === target.path || q.path.startsWith(target.path + '/'));
-	if (cells.loading && !cells.answer) return html`<${Waiting} of=${cells} what="the cells" />`; // else what comes late would push the fields away
-	return html`<form class="editor" onSubmit=${use}
-		onKeyDown=${(/** @type {KeyboardEvent} */ e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) use(e); }}>
-		<${Problems} list=${mistakes} />
+	const isShown = useRef(false);
+	const isWaiting = !isShown.current && !cells.answer && (cells.loading || cells.error !== null); // else what comes late would push the fields away
+	isShown.current = !isWaiting;
+	useLayoutEffect(() => { if (form.current) markField(form.current, mistakes.length > 0 && !changed ? id : ''); });
+	if (isWaiting) return html`<${Waiting} of=${cells} what="the cells" />`;
+	return html`<form class="editor" ref=${form} onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); use(); }}
+		onKeyDown=${(/** @type {KeyboardEvent} */ e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); takeIn(); } }}>
+		<div id=${id} class="said-of">${mistakes.length > 0 && html`<${Problems} list=${mistakes} kind="mistake" here=${true} />`}</div>
+		<${Problems} list=${warnings} kind="warning" here=${true} />
 		<${Questions} list=${questions} />
 		${(target.usable || 0) + (target.trouble || 0) > 0 && html`<${Verdict} ...${target} />`}
-		${kind === 'value' && !changed && html`<${Fixes} target=${target} cells=${cells.answer || []} />`}
-		<${Body} target=${target} draft=${draft} onDraft=${setDraft} />
+		${kind === 'value' && html`<div hidden=${changed}><${Fixes} target=${target} cells=${cells.answer || []} /></div>`}
+		<${Body} target=${target} draft=${draft} onDraft=${set} built=${built} onBuilt=${setBuilt} />
+		${changed && clashes && html`<p class="notice warn" role="alert">This was changed meanwhile to: ${describe(target) || 'nothing'}. What you see here is yours.</p>`}
 		<div class="actions">
-			<button type="submit" class="main" disabled=${!changed || !complete}>Use this</button>
-			${changed && html`<button type="button" onClick=${() => setDraft(target.rule)}>Put back</button>`}
+			<button type="submit" class="main" aria-disabled=${!changed || !(complete || isTaken) ? 'true' : undefined}>Use this</button>
+			${changed && html`<button type="button" onClick=${() => { putBack(); setBuilt(nothingBuilt); }}>Put back</button>`}
 			${target.rule !== null && !changed
-				&& html`<button type="button" class="quiet"
-				onClick=${() => patch(`${nameOf(target)} taken away`, removal(target))}>Take away</button>`}
+				&& html`<${Act} quiet=${true} onAct=${() => patch(`${nameOf(target)} taken away`, removal(target))}>Take away<//>`}
 			${target.line && html`<a href=${link('file', { line: target.line })}>Line ${target.line} of the file</a>`}
 		</div>
-		${previewed.includes(kind) && complete && html`<${Preview} target=${target} rule=${draft} />`}
+		${previewed.includes(kind) && complete && html`<${Preview} target=${target} rule=${whole} />`}
 	</form>`;
 }
 
-/** A draft that begins again when the rule changes. @param {Rule} rule @returns {[Rule, (draft: Rule) => void]} */
-function useDraft(rule) {
-	const now = JSON.stringify(rule);
-	const [kept, keep] = useState({ from: now, draft: rule });
-	const draft = kept.from === now ? kept.draft : rule;
-	return [draft, (next) => keep({ from: now, draft: next })];
+/**
+ * The draft of a rule. What is typed stays when the rule changes meanwhile; what others changed comes into it.
+ * @param {Target} target
+ */
+function useDraft(target) {
+	const [kept, keep] = useState(/** @type {{from: Rule, draft: Rule, isLook: boolean}|null} */ (null));
+	/** @type {string[]} */
+	const clashes = [];
+	const draft = kept ? mergeRules(target, kept.from, kept.draft, clashes) : target.rule;
+	return {
+		draft, clashes: clashes.length > 0, isLook: Boolean(kept?.isLook),
+		/** @param {Rule} next @param {boolean} [isLook] only to look what another way would need */
+		set: (next, isLook = false) => keep({ from: target.rule, draft: next, isLook }),
+		/** @param {Rule} rule that is in the mapping now; what was typed since stays a draft */
+		used: (rule) => keep((now) => (!now || same(now.draft, rule) ? null : { ...now, from: rule })),
+		putBack: () => keep(null),
+	};
 }
+
+/** The target as it is now, and the rule that it should have; when it is not there any more, nothing can be changed.
+ * @param {Target} target @param {Rule} from @param {Rule} mine @returns {[Target, Rule]} */
+function stillThere(target, from, mine) {
+	const now = targetAt(target.path);
+	if (!now || nameOf(now) !== nameOf(target)) throw new ApiError(409, { message: `${nameOf(target)} is not there any more`, hint: 'Changes shows what happened, and leads back' });
+	return [now, mergeRules(now, from, mine)];
+}
+
+/** Says at the first field of a form what is wrong with it. @param {HTMLElement} form @param {string} id of what says it; '' when nothing is wrong */
+function markField(form, id) {
+	const marked = form.querySelector('[data-fault]');
+	const field = [...form.querySelectorAll('.picker input, .field input, .field textarea, .field select')].find((f) => !f.closest('.fixes, details'));
+	if (marked && (marked !== field || !id)) {
+		const others = (marked.getAttribute('aria-describedby') || '').split(' ').filter((x) => x !== marked.getAttribute('data-fault')).join(' ');
+		if (others) marked.setAttribute('aria-describedby', others); else marked.removeAttribute('aria-describedby');
+		marked.removeAttribute('aria-invalid');
+		marked.removeAttribute('data-fault');
+	}
+	if (!field || !id || field.getAttribute('data-fault') === id) return;
+	field.setAttribute('aria-describedby', [...(field.getAttribute('aria-describedby') || '').split(' ').filter(Boolean), id].join(' '));
+	field.setAttribute('aria-invalid', 'true');
+	field.setAttribute('data-fault', id);
+}
+
+/** Reports whether nothing is left of a rule. @param {Rule} rule */
+const isNothing = (rule) => rule === null || rule === '' || (Array.isArray(rule) && !rule.length);
 
 /** Reports whether a rule says enough to be used. @param {Rule} rule */
 function isComplete(rule) {
@@ -79,6 +134,7 @@ function isComplete(rule) {
 /** What the history calls a change. @param {Target} target @param {Rule} rule */
 function labelOf(target, rule) {
 	const all = members(rule);
+	if (['condition', 'choice', 'list', 'yesno', 'numbers', 'resume', 'columns'].includes(editorOf(target))) return `${nameOf(target)} ← ${describe({ ...target, rule }).replace(/^only when /, '')}`.slice(0, 120);
 	const made = editorOf(target) === 'value' ? { column: all.column, value: `“${all.value}”`, text: all.text, first_of: (all.first_of
 		|| []).join(', '), expr: all.expr }[sourceOf(rule)] : typeof rule === 'object' ? JSON.stringify(rule) : rule;
 	return `${nameOf(target)} ← ${made}`.slice(0, 120);
@@ -88,11 +144,18 @@ function labelOf(target, rule) {
 function ValueFields({ target, draft, onDraft }) {
 	const id = useId();
 	const source = sourceOf(draft);
+	const before = useRef({}); // what each way had, so that looking at another one loses nothing
+	const choose = (/** @type {import('./rule.js').Source} */ name) => {
+		before.current[source] = members(draft)[source];
+		const next = withSource(draft, name);
+		onDraft(before.current[name] ? withMember(next, name, before.current[name]) : next, true);
+	};
 	const Source = { column: ColumnSource, value: ConstantSource, text: TextSource, first_of: FirstOfSource, expr: FormulaSource }[source];
 	return html`<fieldset class="ways"><legend>Made from</legend>${sources.map(([name, words]) => html`
-			<label key=${name}><input type="radio" name=${id} checked=${name === source} onChange=${() => onDraft(withSource(draft, name))} />
+			<label key=${name}><input type="radio" name=${id} checked=${name === source} onChange=${() => choose(name)} />
 				<span>${words}</span></label>`)}</fieldset>
 		<${Source} target=${target} draft=${draft} onDraft=${onDraft} />
+		<${Allowed} target=${target} />
 		<${Options} target=${target} draft=${draft} onDraft=${onDraft} />`;
 }
 
@@ -146,22 +209,28 @@ function Key({ list }) {
 	if (made.error) return html`<p class="bad-text">${made.error.message}</p>`;
 	return html`<p role="status">${count(made.rows, 'row')} → ${count(made.clients, 'client')}${made.empty > 0 && `, ${count(made.empty, 'row')} without a key or left out`},
 		${made.disagree > 0
-			? html` <span class="warn-text">${number(made.disagree)} with rows that disagree about the client</span>`
+			? html` <span class="warn-text">${count(made.disagree, 'client')} with rows that disagree</span>`
 			: ' and no rows of one client disagree'}</p>`;
 }
 
 /** A list of columns in an order. @param {{label: string, list: string[], onList: (list: string[]) => void}} props */
 function OrderedColumns({ label, list, onList }) {
 	const items = columnItems(state.value?.columns || []).filter((i) => !list.includes(i.value));
+	const box = useRef();
 	const move = (/** @type {number} */ from, /** @type {number} */ to) => { const next = [...list]; next.splice(to, 0, ...next.splice(from, 1)); onList(next); };
-	return html`<fieldset class="ordered"><legend>${label}</legend>
-		<ol>${list.map((name, n) => html`<li key=${name}><span>${name}</span>
-			<button type="button" class="quiet" disabled=${n === 0} aria-label=${`Move ${name} up`} onClick=${() => move(n, n - 1)}>↑</button>
-			<button type="button" class="quiet" disabled=${n === list.length - 1} aria-label=${`Move ${name} down`}
-				onClick=${() => move(n, n + 1)}>↓</button>
-			<button type="button" class="quiet" aria-label=${`Remove ${name}`} onClick=${() => onList(list.filter((c) => c !== name))}>✕</button>
+	const remove = (/** @type {number} */ n) => {
+		const { current: items } = box;
+		onList(list.filter((_, i) => i !== n));
+		requestAnimationFrame(() => (items.querySelectorAll('li')[Math.min(n, list.length - 2)] || items.querySelector('input'))?.focus());
+	};
+	return html`<fieldset class="ordered" ref=${box}><legend>${label}</legend>
+		<ol>${list.map((name, n) => html`<li key=${name} tabindex="-1"><span>${name}</span>
+			<button type="button" class="quiet" data-again aria-disabled=${n === 0 ? 'true' : undefined} aria-label=${`Move ${name} up`} onClick=${() => n > 0 && move(n, n - 1)}>↑</button>
+			<button type="button" class="quiet" data-again aria-disabled=${n === list.length - 1 ? 'true' : undefined} aria-label=${`Move ${name} down`}
+				onClick=${() => n < list.length - 1 && move(n, n + 1)}>↓</button>
+			<button type="button" class="quiet" aria-label=${`Remove ${name}`} onClick=${() => remove(n)}>✕</button>
 				</li>`)}</ol>
-		<${Picker} key=${list.join()} label=${list.length ? 'Add a column' : 'Column'} items=${items} placeholder="Type a part of the header"
+		<${Picker} label=${list.length ? 'Add a column' : 'Column'} items=${items} placeholder="Type a part of the header"
 			onPick=${(/** @type {string} */ c) => onList([...list, c])} />
 	</fieldset>`;
 }
@@ -192,13 +261,22 @@ function ListField({ draft, onDraft }) {
 }
 
 /** @param {string} text */
-const textsOf = (text) => text.split('\n').filter((line) => line.trim() !== '');
+const textsOf = (text) => text.split('\n').map((line) => line.trim()).filter(Boolean); // as cells are read
 
-/** @param {Fields} props */
+/** A choice of few, each with what it does. @param {Fields} props */
 function ChoiceField({ target, draft, onDraft }) {
 	const id = useId();
-	return html`<fieldset class="ways"><legend>${target.title}</legend>${(optionsOf(target) || []).map((o) => html`
-		<label key=${o}><input type="radio" name=${id} checked=${draft === o} onChange=${() => onDraft(o)} /><span>${o}</span></label>`)}</fieldset>`;
+	return html`<fieldset class="choices"><legend>${target.title}</legend>${(optionsOf(target) || []).map((o) => {
+		const [words, does] = choiceWords(target, o), isPlain = words.toLowerCase().includes(o.toLowerCase());
+		return html`<label key=${o}><input type="radio" name=${id} aria-describedby=${does ? id + o : undefined} checked=${draft === o} onChange=${() => onDraft(o)} />
+			<span>${words}</span>${!isPlain && html` <span class="code faint" title="This word stands in the file">${o}</span>`}${draft === null && usualChoice(target) === o && html` <span class="chip">done when nothing is chosen</span>`}</label>${does && html`<p id=${id + o} class="faint">${does}</p>`}`;
+	})}</fieldset>`;
+}
+
+/** What the service takes for a target, when it says so. @param {{target: Target}} props */
+function Allowed({ target }) {
+	const list = target.options || [];
+	return list.length > 0 && html`<p class="faint allowed">The service takes: ${list.slice(0, 20).map((o) => `“${o}”`).join(', ')}${list.length > 20 && `, and ${count(list.length - 20, 'more text')}`}.</p>`;
 }
 
 /** How numbers are written in texts. @param {Fields} props */

@@ -5,10 +5,11 @@
 import { get, post } from './api.js';
 import { html, useId, useState } from './lib.js';
 import { Result } from './preview.js';
+import { usePending } from './pending.js';
 import { changes, editorOf, emptyText, members, nameOf, sourceOf, withMember } from './rule.js';
 import { link } from './route.js';
 import { columnsByLetter, patch, state, targetNear, targetsByPath } from './store.js';
-import { useLoaded } from './ui.js';
+import { Act, onEnter, useLoaded } from './ui.js';
 import { ValueTable } from './values.js';
 import { count, mistake, number } from './words.js';
 
@@ -68,13 +69,17 @@ const isRegionMissing = (target) => (target.problems || []).some((p) => p.code =
 function Region({ target }) {
 	const id = useId();
 	const [region, setRegion] = useState('GB');
-	const use = () => patch(`${nameOf(target)}: numbers of ${region}`, changes(target, withMember(target.rule, 'region', region)));
+	const [isTyped, setTyped] = useState(false);
+	const isRight = /^[A-Z]{2}$/.test(region);
+	const use = async () => !isRight || patch(`${nameOf(target)}: numbers of ${region}`, () => changes(target, withMember(target.rule, 'region', region)));
+	usePending(isTyped && isRight, use);
 	return html`<section><h3>Which country are the numbers of?</h3>
 		<p class="field inline"><label for=${id}>Numbers without a country code are of</label>
 			<input id=${id} size="3" maxlength="2" autocapitalize="characters" value=${region}
-			onInput=${(/** @type {any} */ e) => setRegion(e.target.value.toUpperCase())} />
-			<button type="button" class="main" disabled=${!/^[A-Z]{2}$/.test(region)} onClick=${use}>Use it for all rows</button></p>
-		<p class="faint">The country's two letters, for example GB, IE or DE.</p>
+			aria-invalid=${isRight ? undefined : 'true'} aria-describedby=${id + 'h'} onKeyDown=${onEnter(use)}
+			onInput=${(/** @type {any} */ e) => { setRegion(e.target.value.toUpperCase()); setTyped(true); }} />
+			<button type="button" class="main" aria-disabled=${isRight ? undefined : 'true'} onClick=${use}>Use it for all rows</button></p>
+		<p id=${id + 'h'} class="faint">The country's two letters, for example GB, IE or DE.</p>
 	</section>`;
 }
 
@@ -87,12 +92,17 @@ function Zone() {
 	const id = useId();
 	const [zone, setZone] = useState(Intl.DateTimeFormat().resolvedOptions().timeZone);
 	const zones = Intl.supportedValuesOf('timeZone');
-	const use = () => patch(`Times are of ${zone}`, [{ op: 'add', path: '/sheet/timezone', value: zone }]);
+	const [isTyped, setTyped] = useState(false);
+	const isRight = zones.includes(zone);
+	const use = async () => !isRight || patch(`Times are of ${zone}`, [{ op: 'add', path: '/sheet/timezone', value: zone }]);
+	usePending(isTyped && isRight, use);
 	return html`<section><h3>Where were the times written down?</h3>
 		<p class="field inline"><label for=${id}>Times without a zone are of</label>
-			<input id=${id} list=${id + 'l'} value=${zone} onInput=${(/** @type {any} */ e) => setZone(e.target.value.trim())} />
+			<input id=${id} list=${id + 'l'} value=${zone} aria-invalid=${isRight ? undefined : 'true'} aria-describedby=${id + 'h'} onKeyDown=${onEnter(use)}
+			onInput=${(/** @type {any} */ e) => { setZone(e.target.value.trim()); setTyped(true); }} />
 			<datalist id=${id + 'l'}>${zones.map((name) => html`<option value=${name}></option>`)}</datalist>
-			<button type="button" class="main" disabled=${!zones.includes(zone)} onClick=${use}>Use it for all times</button></p>
+			<button type="button" class="main" aria-disabled=${isRight ? undefined : 'true'} onClick=${use}>Use it for all times</button></p>
+		<p id=${id + 'h'} class="faint">A city of the zone, for example Europe/London.</p>
 	</section>`;
 }
 
@@ -114,8 +124,7 @@ function Readings({ target }) {
 			<p class=${r.trouble ? 'bad-text' : 'good-text'}>
 				${r.trouble ? `${count(r.trouble, 'row')} cannot be read so` : 'every row can be read so'}</p>
 			${r.format === now ? html`<p class="faint">This is chosen.</p>`
-				: html`<button type="button" class=${r.trouble === Math.min(...readings.map((x) => x.trouble)) ? 'main' : ''}
-				onClick=${() => choose(r.format)}>Dates are ${r.format}</button>`}
+				: html`<${Act} main=${r.trouble === Math.min(...readings.map((x) => x.trouble))} onAct=${() => choose(r.format)}>Dates are ${r.format}<//>`}
 		</section>`)}</div>
 	</section>`;
 }
@@ -131,7 +140,7 @@ function Unreadable({ target, letters, values }) {
 			<th scope="col">For all rows</th></tr></thead>
 			<tbody>${values.slice(0, 30).map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td>
 				<td>${mistake(target.problems?.find((p) => p.code === v.problem) || { code: v.problem || '' })}</td>
-				<td><button type="button" onClick=${() => leaveEmpty(v.text)} aria-label=${`Leave empty: ${v.text}`}>Leave empty</button></td></tr>`)}
+				<td><${Act} onAct=${() => leaveEmpty(v.text)} label=${`Leave empty: ${v.text}`}>Leave empty<//></td></tr>`)}
 					</tbody></table>
 		${values.length > 30 && html`<p class="faint">and ${count(values.length - 30, 'more text')}</p>`}
 		<p class="faint">Left empty means: a cell that says exactly this counts as empty, in every column${Array.isArray(known) && known.length > 0

@@ -1,7 +1,7 @@
 // @ts-check
 // Texts with columns in them, formulas, and conditions: a field, a way to insert a column, and for conditions a short form in plain words.
 
-import { html, useId, useRef, useState } from './lib.js';
+import { html, useId, useRef } from './lib.js';
 import { columnItems, Picker } from './picker.js';
 import { state } from './store.js';
 
@@ -23,7 +23,7 @@ function FieldWithColumns({ label, text, hint, insert, onText }) {
 			<textarea id=${id} class="code" rows="2" spellcheck=${false} aria-describedby=${id + 'h'} ref=${field} value=${text}
 			onInput=${(/** @type {any} */ e) => onText(e.target.value)}></textarea></p>
 		<p id=${id + 'h'} class="faint hint">${hint}</p>
-		<${Picker} key=${text} label="Insert a column" items=${columnItems(state.value?.columns || [])} placeholder="Type a part of the header"
+		<${Picker} label="Insert a column" items=${columnItems(state.value?.columns || [])} placeholder="Type a part of the header"
 			onPick=${add} />
 	</div>`;
 }
@@ -41,35 +41,55 @@ export function Formula({ label, text, onText }) {
 			class="code">date("Header")</span> its day, <span class="code">has("Header")</span> whether it is filled.`} />`;
 }
 
-/** The conditions that need no formula: words, and how the formula is written. */
-const relations = /** @type {[string, string, boolean, (column: string, text: string) => string][]} */ ([
-	['filled', 'is filled', false, (c) => `has(${c})`],
-	['empty', 'is empty', false, (c) => `!has(${c})`],
-	['is', 'is', true, (c, t) => `col(${c}) == ${JSON.stringify(t)}`],
-	['is-not', 'is not', true, (c, t) => `col(${c}) != ${JSON.stringify(t)}`],
-	['one-of', 'is one of (with commas)', true, (c, t) => `col(${c}) in [${t.split(',').map((x) => JSON.stringify(x.trim())).join(', ')}]`],
-	['has', 'contains', true, (c, t) => `col(${c}) contains ${JSON.stringify(t)}`],
-]);
+/** The conditions that need no formula: words, what is asked for, and how the formula is written. Cells are read without blanks around them.
+ * @type {[string, string, ''|'text'|'list', (column: string, text: string) => string][]} */
+const relations = [
+	['filled', 'is filled', '', (c) => `has(${c})`],
+	['empty', 'is empty', '', (c) => `!has(${c})`],
+	['is', 'is', 'text', (c, t) => `col(${c}) == ${JSON.stringify(t.trim())}`],
+	['is-not', 'is not', 'text', (c, t) => `col(${c}) != ${JSON.stringify(t.trim())}`],
+	['one-of', 'is one of', 'list', (c, t) => `col(${c}) in [${t.split('\n').map((x) => x.trim()).filter(Boolean).map((x) => JSON.stringify(x)).join(', ')}]`],
+	['has', 'contains', 'text', (c, t) => `col(${c}) contains ${JSON.stringify(t)}`],
+];
 
-/** A condition on a row. @param {import('./editor.js').Fields} props */
-export function Condition({ draft, onDraft }) {
+/** A condition that is being put together. */
+export const nothingBuilt = { column: '', relation: 'filled', text: '' };
+
+/** The formula of what is put together; '' while something is missing. @param {typeof nothingBuilt} built */
+export function pieceOf({ column, relation, text }) {
+	const [, , asks, write] = relations.find(([name]) => name === relation) || relations[0];
+	return column && (!asks || text.trim()) ? write(JSON.stringify(column), text) : '';
+}
+
+/** Both conditions at once. What the first one says by “or” stays together. @param {any} first @param {string} second @returns {any} */
+export function both(first, second) {
+	if (!first || !second) return first || second || first;
+	const bare = first.replace(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`/g, '""');
+	const end = /\/\/|#/.test(bare) ? '\n' : ''; // a remark ends with its line
+	return `${/\|\||\bor\b|[?;#|]|\/[/*]/.test(bare) ? `(${first}${end})` : first} && ${second}`;
+}
+
+/** A condition on a row. @param {import('./editor.js').Fields & {built: typeof nothingBuilt, onBuilt: (built: typeof nothingBuilt) => void}} props */
+export function Condition({ draft, onDraft, built, onBuilt }) {
 	const id = useId();
-	const [column, setColumn] = useState('');
-	const [relation, setRelation] = useState('filled');
-	const [text, setText] = useState('');
-	const [, , needsText, write] = relations.find(([name]) => name === relation) || relations[0];
-	const ready = column && (!needsText || text);
+	const set = (/** @type {Partial<typeof nothingBuilt>} */ change) => onBuilt({ ...built, ...change });
+	const asks = relations.find(([name]) => name === built.relation)?.[2];
+	const piece = pieceOf(built);
+	const take = () => { onDraft(both(draft, piece)); onBuilt(nothingBuilt); };
+	const text = (/** @type {any} */ e) => set({ text: e.target.value });
 	return html`<fieldset class="condition"><legend>Only rows in which</legend>
-			<${Picker} label="Column" items=${columnItems(state.value?.columns || [])} value=${column} placeholder="Type a part of the header"
-				onPick=${setColumn} />
+			<${Picker} label="Column" items=${columnItems(state.value?.columns || [])} value=${built.column} placeholder="Type a part of the header"
+				onPick=${(/** @type {string} */ column) => set({ column })} />
 			<p class="field"><label for=${id + 'r'}>says</label>
-				<select id=${id + 'r'} value=${relation} onChange=${(/** @type {any} */ e) => setRelation(e.target.value)}>
+				<select id=${id + 'r'} value=${built.relation} onChange=${(/** @type {any} */ e) => set({ relation: e.target.value })}>
 				${relations.map(([name, words]) => html`<option value=${name}>${words}</option>`)}</select></p>
-			${needsText && html`<p class="field"><label for=${id + 't'}>Text</label>
-				<input id=${id + 't'} value=${text} onInput=${(/** @type {any} */ e) => setText(e.target.value)} /></p>`}
-			<button type="button" disabled=${!ready} onClick=${() => onDraft((draft ? `${draft} && ` : '') + write(JSON.stringify(column), text))}>
+			${asks && html`<p class="field"><label for=${id + 't'}>${asks === 'list' ? 'Texts, one in each line' : 'Text'}</label>
+				${asks === 'list' ? html`<textarea id=${id + 't'} rows="3" value=${built.text} onInput=${text}></textarea>`
+				: html`<input id=${id + 't'} value=${built.text} onInput=${text} />`}</p>`}
+			<button type="button" aria-disabled=${piece ? undefined : 'true'} onClick=${() => piece && take()}>
 				${draft ? 'And this too' : 'Take this'}</button>
 		</fieldset>
 		<${Formula} label="The condition as a formula" text=${String(draft ?? '')}
-			onText=${(/** @type {string} */ t) => onDraft(t === '' ? null : t)} />`;
+			onText=${(/** @type {string} */ t) => onDraft(t === '' ? null : t)} />
+		${draft && piece && html`<p class="faint" role="status">Together: <code>${both(draft, piece)}</code></p>`}`;
 }

@@ -15,37 +15,44 @@ const tallest = 8_000_000;
 
 export function Rows() {
 	const { columns, judgement, sheets } = /** @type {import('./types.js').State} */ (state.value);
-	const { show = 'all', column, code, row } = route.value.query;
+	const { show = 'all', column, code, row, table } = route.value.query;
 	const filter = (/** @type {Record<string, string|undefined>} */ change) => stay('rows', { show, column, code, ...change });
-	const codes = column ? columns.find((c) => c.letter === column)?.problems || [] : judgement.codes;
+	const isWarned = show === 'warned';
+	const of = columns.find((c) => c.letter === column);
+	const codes = isWarned ? of?.warnings || judgement.warnings : of?.problems || judgement.codes;
 	return html`<section class="list" aria-labelledby="view-title">
 		<header class="tools">
-			<h1 id="view-title">Rows <span class="faint">of ${sheets[0]?.name || 'the sheet'}</span></h1>
+			<h1 id="view-title">Rows <span class="faint">of ${sheets.length > 1 ? count(sheets.length, 'sheet') : sheets[0]?.name || 'the sheet'}</span></h1>
 			<${Choice} label="Which rows" value=${show}
 				options=${[['all', 'All', judgement.rows], ['usable', 'Usable', judgement.usable], ['trouble', 'In trouble', judgement.trouble],
 					...(judgement.warnings.length ? [['warned', 'To look at']] : [])]}
-				onPick=${(/** @type {string} */ s) => filter({ show: s, code: s === 'trouble' ? code : undefined })} />
+				onPick=${(/** @type {string} */ s) => filter({ show: s, code: s === 'trouble' && !isWarned ? code : undefined })} />
 			<p class="field inline"><label for="rows-column">Column</label>
 				<select id="rows-column" value=${column || ''}
 				onChange=${(/** @type {any} */ e) => filter({ column: e.target.value, code: undefined })}>
 				<option value="">any</option>
 					${columns.filter((c) => c.targets.length).map((c) => html`<option value=${c.letter}>
 					${c.letter} · ${c.header}${c.trouble ? ` (${number(c.trouble)})` : ''}</option>`)}</select></p>
-			<p class="field inline"><label for="rows-code">Mistake</label>
+			<p class="field inline"><label for="rows-code">${isWarned ? 'To look at' : 'Mistake'}</label>
 				<select id="rows-code" value=${code || ''}
-				onChange=${(/** @type {any} */ e) => filter({ code: e.target.value, show: e.target.value ? 'trouble' : show })}>
+				onChange=${(/** @type {any} */ e) => filter({ code: e.target.value, show: e.target.value && !isWarned ? 'trouble' : show })}>
 				<option value="">any</option>
 					${codes.map((c) => html`<option value=${c.code}>${mistake(c)} (${number(c.count)})</option>`)}</select></p>
 		</header>
-		<${Grid} key=${[show, column, code, row].join()} show=${show} column=${column} code=${code} wanted=${Number(row || 0)} />
+		<${Grid} key=${[show, column, code, row, table].join()} show=${show} column=${column} code=${code} wanted=${Number(row || 0)}
+			table=${Number(table || 0)} />
 	</section>`;
 }
 
+/** What is closed meanwhile needs no words. @param {any} error */
+const refuseUnlessClosed = (error) => { if (error?.name !== 'AbortError') refuse(error); };
+
 /** The rows of a filter. They are asked for again when the mapping or its verdict changes.
- * @param {{show: string, column?: string, code?: string, wanted: number}} props wanted is the number of the row to go to, 0 for none */
-function Grid({ show, column, code, wanted }) {
+ * @param {{show: string, column?: string, code?: string, wanted: number, table: number}} props wanted is the number of the row to go to, in a table; 0 for none */
+function Grid({ show, column, code, wanted, table }) {
 	const now = /** @type {import('./types.js').State} */ (state.value);
 	const done = isJudged.value;
+	const tables = now.sheets.length;
 	const [, redraw] = useState(0);
 	const pages = useMemo(() => new Pages({ show, column, code }, () => redraw((n) => n + 1)), [show, column, code, now.version, done]);
 	useEffect(() => () => pages.close(), [pages]);
@@ -95,24 +102,26 @@ function Grid({ show, column, code, wanted }) {
 	});
 
 	const row = pages.row(cell.row);
-	/** The row that is being gone to. Sheets leave out empty rows, so its place is found in a few steps. */
-	const seek = useRef({ row: wanted, toMark: false, tries: 5 });
-	useEffect(() => {
-		const { row: to, toMark, tries } = seek.current;
-		if (!to || !row) return;
-		const isThere = row.row === to || !tries;
-		seek.current = { row: isThere ? 0 : to, toMark, tries: tries - 1 };
-		const problem = row.problems.find((p) => (!column || p.column === column) && (!code || p.code === code));
-		const marked = now.columns.findIndex((c) => c.letter === problem?.column);
-		reveal(cell.row + (isThere ? 0 : to - row.row), isThere && toMark && marked >= 0 ? marked : cell.col);
+	const here = useRef();
+	here.current = { reveal, cell, pages };
+	const isAsked = useRef(false);
+	useEffect(() => { // a link leads to a row
+		if (!wanted || pages.total === null || isAsked.current) return;
+		isAsked.current = true;
+		pages.place({ table, row: wanted }).then((place) => here.current.reveal(place, here.current.cell.col), refuseUnlessClosed);
 	});
-	const next = async () => {
-		try {
-			const found = await pages.next(row);
-			if (!found) return say('No row below this one is in trouble.');
-			seek.current = { row: found.row.row, toMark: true, tries: 5 };
-			reveal(show === 'trouble' ? found.place : cell.row + found.row.row - (row?.row || 0), cell.col);
-		} catch (error) { refuse(error); }
+	const before = useRef(Promise.resolve()); // quick hands press n several times
+	const next = () => { before.current = before.current.then(toNext).catch(refuseUnlessClosed); };
+	const toNext = async () => {
+		const { pages, cell } = here.current;
+		if (show === 'usable') return go('rows', { show: 'trouble', column });
+		const found = await pages.next(await pages.at(cell.row));
+		if (!found) return say(show === 'warned' ? 'No row below this one has something to look at.' : 'No row below this one is in trouble.');
+		const marks = show === 'warned' ? found.row.warnings : found.row.problems;
+		const mark = marks.find((p) => (!column || p.column === column) && (!code || p.code === code));
+		const marked = now.columns.findIndex((c) => c.letter === mark?.column);
+		here.current.cell = { row: found.place, col: marked >= 0 ? marked : cell.col }; // the next press goes on from here
+		here.current.reveal(found.place, here.current.cell.col);
 	};
 	const key = (/** @type {KeyboardEvent} */ e) => {
 		const { row: r, col: c } = cell, far = e.ctrlKey || e.metaKey;
@@ -142,7 +151,7 @@ function Grid({ show, column, code, wanted }) {
 				${drawn.map(({ row: r, place }) => html`<div key=${place % (visible + 2)}
 					class=${'grid-row' + (place % 2 ? ' odd' : '') + (r?.problems.length ? ' bad-row' : r?.skipped ? ' out' : '')} role="row"
 					aria-rowindex=${place + 2}>
-					<div class="grid-number" role="rowheader" aria-colindex="1">${r ? number(r.row) : '…'}</div>
+					<div class="grid-number" role="rowheader" aria-colindex="1">${r ? number(r.row) : '…'}${r && tables > 1 && html`<span class="faint" title=${sheetName(r.table)}> ${r.table + 1}</span>`}</div>
 						<span class="grid-gap" style=${{ width: firstCol * cellWidth + 'px' }}></span>
 					${shownCols.map((c, i) => {
 						const problem = r?.problems.find((p) => p.column === c.letter);
@@ -158,18 +167,18 @@ function Grid({ show, column, code, wanted }) {
 			${pages.total === 0 && html`<p class="nothing">${show === 'trouble' ? 'No row is in trouble.' : 'No row here.'}</p>`}
 			${pages.error && html`<p class="bad-text nothing" role="alert">${pages.error.message}</p>`}
 		</div>
-		<${Details} row=${row} column=${now.columns[cell.col]} onNext=${next} total=${total} done=${done} />`;
+		<${Details} row=${row} column=${now.columns[cell.col]} onNext=${next} total=${total} done=${done} isWarned=${show === 'warned'} />`;
 }
 
 /** What the cell with the focus says, whole, and what is wrong with it.
- * @param {{row?: import('./pages.js').Row, column: import('./types.js').Column, onNext: () => void, total: number, done: boolean}} props */
-function Details({ row, column, onNext, total, done }) {
+ * @param {{row?: import('./pages.js').Row, column: import('./types.js').Column, onNext: () => void, total: number, done: boolean, isWarned: boolean}} props */
+function Details({ row, column, onNext, total, done, isWarned }) {
 	const now = /** @type {import('./types.js').State} */ (state.value);
 	const problem = row?.problems.find((p) => p.column === column?.letter) || row?.problems.find((p) => !p.column);
 	const warning = row?.warnings.find((p) => p.column === column?.letter);
 	return html`<footer class="cell-details" aria-live="polite">
 		<p class="cell-place">${row && column
-			? html`<span class="code">${column.letter}${row.row}</span> <q class="cell">
+			? html`<span class="code">${column.letter}${row.row}</span> ${now.sheets.length > 1 && html`<span class="faint">${sheetName(row.table)}</span> `}<q class="cell">
 			${row.cells[now.columns.indexOf(column)] || ''}</q>` : count(total, 'row')}
 			${problem && html` <span class="bad-text">${problem.message}</span> ${!problem.column && html`<span class="faint">${problem.hint}</span>`}`}
 			${!problem && warning && html` <span class="warn-text">${warning.message}</span>`}
@@ -178,7 +187,10 @@ function Details({ row, column, onNext, total, done }) {
 		<p class="actions">
 			${(problem || warning) && column && html`<a href=${link('columns', { at: column.letter })}>Mend it for all rows</a>`}
 			${row && html`<a href=${link('client', { row: row.row, table: row.table || undefined })}>What is sent for this client</a>`}
-			<button type="button" onClick=${onNext}>Next in trouble</button>
+			<button type="button" data-again onClick=${onNext}>${isWarned ? 'Next to look at' : 'Next in trouble'}</button>
 		</p>
 	</footer>`;
 }
+
+/** The name of a sheet among several. @param {number} table */
+const sheetName = (table) => { const s = state.value?.sheets[table]; return s ? `${s.path}${s.name ? ` · ${s.name}` : ''}` : ''; };

@@ -3,15 +3,16 @@
 
 import { Dialog } from './dialog.js';
 import { html } from './lib.js';
+import { takeIn } from './pending.js';
 import { redo, state, undo } from './store.js';
 import { arrows } from './ui.js';
 
 /** @param {{onClose: () => void}} props */
 export function History({ onClose }) {
 	const { history, at } = /** @type {import('./types.js').State} */ (state.value).mapping;
-	const go = (/** @type {number} */ n) => (n < at ? undo(history[n].version) : n > at && redo(history[n].version));
+	const go = async (/** @type {number} */ n) => (n < at ? await takeIn() && undo(history[n].version) : n > at && redo(history[n].version));
 	return html`<${Dialog} title="Changes of this session" onClose=${onClose}>
-		<p class="faint">Choose a line to go back to it, or forward again. Nothing is lost until you change something else.</p>
+		<p class="faint">Choose a line to go back to it, or forward again. What is undone stays in the list until you change something else.</p>
 		<ol class="history" onKeyDown=${arrows('li button')}>${history.map((step, n) => html`<li key=${step.version} class=${n > at ? 'undone' : ''}>
 			<button type="button" aria-current=${n === at ? 'step' : undefined} onClick=${() => go(n)}>${step.label}</button></li>`)}</ol>
 	<//>`;

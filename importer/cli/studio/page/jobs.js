@@ -4,7 +4,7 @@
 import { html } from './lib.js';
 import { cancelJob, startJob, state } from './store.js';
 import { Problems } from './ui.js';
-import { number } from './words.js';
+import { count, number, plainWords } from './words.js';
 
 /** @typedef {import('./types.js').Job} Job */
 
@@ -14,12 +14,14 @@ export function Try() {
 	const now = /** @type {import('./types.js').State} */ (state.value);
 	const job = now.job;
 	const running = job?.state === 'running';
-	const mistakes = now.mapping.problems.length;
+	const mistakes = now.mapping.problems.length, { warnings } = now.mapping;
 	return html`<section class="list" aria-labelledby="view-title">
 		<header class="tools"><h1 id="view-title">Try it <span class="faint">nothing is sent to a real service from here</span></h1></header>
 		<div class="scroll reading">
 			${mistakes > 0 && html`<section><h2 class="bad-text">The mapping has to be mended first</h2><${Problems} list=${now.mapping.problems} />
 				</section>`}
+			${warnings.length > 0 && html`<details class="to-look-at"><summary class="warn-text">${count(warnings.length, 'thing')} to look at; nothing is held back by ${warnings.length === 1 ? 'it' : 'them'}</summary>
+				<${Problems} list=${warnings} kind="warning" /></details>`}
 			<div class="cards">
 				<${Card} kind="dry-run" running=${running} off=${mistakes > 0}
 					text="Reads every row, plans every client, and sends nothing. You get a workbook with the sheet, the wrong cells marked, and the calls that each client would get." />
@@ -52,7 +54,7 @@ function Progress({ job }) {
 			rel="noopener noreferrer">Look at what the sandbox holds</a>`}</p>
 		${job.summary && html`<table class="rows summary"><caption class="hidden">What came of it</caption>
 			<tbody>${facts(job.summary).map(([name, said]) => html`<tr><th scope="row">${name}</th><td>${said}</td></tr>`)}</tbody></table>`}
-		<${Problems} list=${job.problems || []} />
+		<${Problems} list=${job.problems || []} grouped=${true} />
 	</section>`;
 }
 
@@ -60,10 +62,7 @@ function Progress({ job }) {
 function facts(summary) {
 	return Object.entries(summary).flatMap(([name, counts]) => {
 		if (typeof counts !== 'object' || counts === null || Array.isArray(counts)) return [];
-		const said = Object.entries(counts).filter(([, n]) => typeof n === 'number' && n > 0).map(([what, n]) => `${number(n)} ${words(what)}`);
-		return said.length ? /** @type {[string, string][]} */ ([[words(name), said.join(' · ')]]) : [];
+		const said = Object.entries(counts).filter(([, n]) => typeof n === 'number' && n > 0).map(([what, n]) => `${number(n)} ${plainWords(what, n)}`);
+		return said.length ? /** @type {[string, string][]} */ ([[plainWords(name), said.join(' · ')]]) : [];
 	});
 }
-
-/** @param {string} name */
-const words = (name) => name.replaceAll('_', ' ');

@@ -4,6 +4,7 @@
 import { Dialog } from './dialog.js';
 import { html, signal } from './lib.js';
 import { go } from './route.js';
+import { takeIn } from './pending.js';
 import { redo, save, undo } from './store.js';
 
 /** The views in their order; the place is the key. @type {[string, string][]} */
@@ -13,16 +14,17 @@ export const views = [
 ];
 
 /** The dialog that is open. */
-export const dialog = signal(/** @type {''|'keys'|'history'} */ (''));
+export const dialog = signal(/** @type {''|'keys'|'history'|'disk'|'draft'} */ (''));
 
 const singleKeys = signal(sessionStorage.getItem('single-keys') !== 'off');
 
 /** Listens to the keys of the whole page; returns how to stop. */
 export function listen() {
 	const pressed = (/** @type {KeyboardEvent} */ e) => {
-		if (e.defaultPrevented || document.querySelector('dialog[open]')) return;
+		const isOver = document.querySelector('dialog[open]') !== null;
+		if (e.defaultPrevented || (isOver && !(e.ctrlKey || e.metaKey))) return;
 		const typing = e.target instanceof Element && e.target.matches('input:not([type=radio]):not([type=checkbox]), select, textarea');
-		const done = e.ctrlKey || e.metaKey ? withControl(e, typing) : !e.altKey && !typing && (e.key === 'F1' || singleKeys.value) && single(e);
+		const done = e.ctrlKey || e.metaKey ? withControl(e, typing && !e.target.matches('select')) : !e.altKey && !typing && (e.key === 'F1' || singleKeys.value) && single(e);
 		if (done) e.preventDefault();
 	};
 	addEventListener('keydown', pressed);
@@ -32,11 +34,17 @@ export function listen() {
 /** @param {KeyboardEvent} e @param {boolean} typing @returns {boolean} */
 function withControl(e, typing) {
 	const key = e.key.toLowerCase();
-	if (key === 's') { save(); return true; }
+	if (e.altKey) return false; // on some keyboards that is how signs are typed
+	if (key === 's') { if (!e.repeat) save(); return true; }
 	if (typing) return false;
-	if (key === 'z' && !e.shiftKey) { undo(); return true; }
+	if (key === 'z' && !e.shiftKey) { undoTyped(); return true; }
 	if (key === 'y' || key === 'z') { redo(); return true; }
 	return false;
+}
+
+/** Takes back the last change; what is being typed is one. */
+export async function undoTyped() {
+	if (await takeIn()) undo();
 }
 
 /** @param {KeyboardEvent} e @returns {boolean} */
@@ -54,7 +62,7 @@ function single(e) {
 /** @type {[string, [string, string][]][]} */
 const overview = [
 	['Everywhere', [
-		['1 – 7', 'the views, in the order of the menu'], ['Ctrl+S', 'save the mapping'], ['Ctrl+Z', 'undo'], ['Ctrl+Y', 'redo'],
+		['1 – 7', 'the views, in the order of the menu'], ['Ctrl+S', 'save the mapping, with what you are typing'], ['Ctrl+Z', 'undo'], ['Ctrl+Y', 'redo'],
 		['h', 'the changes of this session'], ['/', 'find'], ['? or F1', 'this overview'], ['Tab', 'the next field or button'],
 	]],
 	['In lists', [['↑ ↓ Home End', 'from one line to the next'], ['Enter', 'the details of the line'], ['Esc', 'close the details, back to the line']]],

@@ -3,9 +3,11 @@
 
 import { html, render } from './lib.js';
 import { keepFocus } from './focus.js';
+import { oneGesture } from './gesture.js';
 import { Shell } from './shell.js';
 import { follow } from './store.js';
 
 render(html`<${Shell} />`, /** @type {HTMLElement} */ (document.getElementById('page')));
+oneGesture();
 keepFocus();
 follow();

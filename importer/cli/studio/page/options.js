@@ -20,22 +20,40 @@ export function Options({ target, draft, onDraft }) {
 	return html`<details class="more" open=${open}><summary>How it is read</summary><div class="fields">
 		<${TypeField} target=${target} type=${all.type} onType=${set('type')} />
 		${isCell && (type === 'Date' || type === 'DateTime')
-			&& html`<${TextField} label="Dates look like" value=${[all.format || ''].flat().join(', ')} offers=${dateFormats}
-			hint="Several forms with commas"
-				onText=${(/** @type {string} */ t) => set('format')(t.includes(',') ? t.split(',').map((f) => f.trim()).filter(Boolean) : t.trim())} />`}
+			&& html`<${TextField} label="Dates look like" value=${[all.format || ''].flat().join(' or ')} offers=${dateFormats}
+			hint="Several ways with “or” between them"
+				onText=${(/** @type {string} */ t) => set('format')(formatsOf(t))} />`}
 		${type === 'Phone' && html`<${TextField} label="Country of numbers without one" value=${all.region || ''} offers=${['GB', 'IE', 'DE', 'US']}
 			onText=${(/** @type {string} */ t) => set('region')(t.toUpperCase().trim())} />`}
 		${isCell && type === 'Number'
 			&& html`<${Check} label="Cells are percentages: 5% is sent as 0.05" value=${all.percent} onCheck=${set('percent')} />`}
-		${isCell && all.values && html`<${TextField} label="Anything not listed is sent as" value=${all.else ?? ''} offers=${target.options || []}
-			hint="Empty: it is a mistake" onText=${set('else')} />`}
-		${isCell && html`<${TextField} label="An empty cell is sent as" value=${all.default ?? ''} offers=${target.options || []}
-			hint="Empty: nothing is sent" onText=${set('default')} />`}
+		${isCell && all.values && html`<${Sent} target=${target} type=${type} label="Anything not listed is sent as" value=${all.else} hint="Empty: it is a mistake" onSent=${set('else')} />`}
+		${isCell && html`<${Sent} target=${target} type=${type} label="An empty cell is sent as" value=${all.default} hint="Empty: nothing is sent" onSent=${(/** @type {any} */ value) => onDraft(withMember(draft, 'default', value === '' ? undefined : value))} />`}
 		${isCell && html`<${Check} label="An empty cell is a mistake" value=${all.required} onCheck=${set('required')} />`}
 		${['Text', 'TextArea', undefined, ''].includes(type)
 			&& html`<${TextField} label="Most characters" number=${true} value=${all.max_length ?? ''}
 			onText=${(/** @type {string} */ t) => set('max_length')(Number(t) || '')} />`}
 	</div></details>`;
+}
+
+/** The forms of dates as they are typed. @param {string} text @returns {string|string[]} */
+function formatsOf(text) {
+	const list = text.split(/\s+or\s+/).map((f) => f.trim()).filter(Boolean);
+	return list.length > 1 ? list : list[0] || '';
+}
+
+/** What is sent instead of a cell: one of the texts that the service takes, yes or no, or any text.
+ * @param {{target: import('./types.js').Target, type: string|undefined, label: string, value: any, hint: string, onSent: (value: any) => void}} props */
+function Sent({ target, type, label, value, hint, onSent }) {
+	const id = useId();
+	const choices = type === 'Checkbox' ? [[true, 'Yes, ticked'], [false, 'No, not ticked']] : (target.options || []).map((o) => [o, o]);
+	if (!choices.length) return html`<${TextField} label=${label} value=${value ?? ''} hint=${hint} onText=${onSent} />`;
+	const now = value === undefined ? '' : JSON.stringify(value);
+	return html`<p class="field"><label for=${id}>${label}</label>
+		<select id=${id} value=${now} aria-describedby=${id + 'h'} onChange=${(/** @type {any} */ e) => onSent(e.target.value === '' ? '' : JSON.parse(e.target.value))}>
+		<option value=""></option>${now && !choices.some(([to]) => JSON.stringify(to) === now) && html`<option value=${now}>${String(value)}, which the service does not take</option>`}
+		${choices.map(([to, words]) => html`<option value=${JSON.stringify(to)}>${words}</option>`)}</select>
+		<span id=${id + 'h'} class="faint">${hint}</span></p>`;
 }
 
 /** The type: the service's, unless the person chooses another. @param {{target: import('./types.js').Target, type?: string, onType: (type: string) => void}} props */

@@ -18,6 +18,7 @@ export function Picker({ label, items, value = '', placeholder = '', onPick, hid
 	const [typed, setTyped] = useState(/** @type {string|null} */ (null));
 	const [at, setAt] = useState(0);
 	const list = useRef();
+	const isDone = useRef(false); // Enter picked; it must not send the form too
 	const open = typed !== null;
 	const found = open ? matching(items, typed === shown ? '' : typed || '') : [];
 
@@ -27,7 +28,15 @@ export function Picker({ label, items, value = '', placeholder = '', onPick, hid
 	const close = () => setTyped(null);
 	/** @param {Item|undefined} item */
 	const pick = (item) => { if (item && !item.off) { close(); if (item.value !== value) onPick(item.value); } };
+	/** Leaves the field: a name that is typed to its end is picked. */
+	const leave = () => {
+		const whole = (typed || '').trim().toLowerCase();
+		const named = whole ? items.filter((i) => [i.value, i.words].some((name) => name.toLowerCase() === whole)) : [];
+		if (named.length === 1) pick(named[0]);
+		close();
+	};
 	const key = (/** @type {KeyboardEvent} */ e) => {
+		isDone.current = e.key === 'Enter' && open;
 		if (e.key === 'ArrowDown' || e.key === 'ArrowUp') {
 			e.preventDefault();
 			if (!open) return show();
@@ -39,7 +48,7 @@ export function Picker({ label, items, value = '', placeholder = '', onPick, hid
 		} else if (e.key === 'Escape' && open) {
 			e.preventDefault();
 			close();
-		} else if (e.key === 'Tab') close();
+		} else if (e.key === 'Tab') leave();
 	};
 	let group = '';
 	return html`<div class="picker">
@@ -47,7 +56,7 @@ export function Picker({ label, items, value = '', placeholder = '', onPick, hid
 		<input id=${id} role="combobox" autocomplete="off" spellcheck=${false} aria-expanded=${open ? 'true' : 'false'} aria-controls=${id + 'b'}
 			aria-autocomplete="list"
 			aria-activedescendant=${open && found[at] ? id + 'o' + at : undefined} value=${open ? typed : shown} placeholder=${placeholder}
-			onInput=${(/** @type {any} */ e) => { setTyped(e.target.value); setAt(0); }} onClick=${show} onKeyDown=${key} onBlur=${close} />
+			onInput=${(/** @type {any} */ e) => { setTyped(e.target.value); setAt(0); }} onClick=${show} onKeyDown=${key} onKeyPress=${(/** @type {Event} */ e) => { if (isDone.current) e.preventDefault(); }} onBlur=${leave} />
 		<ul id=${id + 'b'} class="options" role="listbox" aria-labelledby=${id + 'l'} hidden=${!open} ref=${list}>
 			${found.map((item, n) => {
 				const heading = item.group && item.group !== group ? (group = item.group) : '';

@@ -4,7 +4,7 @@
 import { post } from './api.js';
 import { html, useState } from './lib.js';
 import { useLoaded, Waiting } from './ui.js';
-import { count, mistake, number } from './words.js';
+import { count, dayIn, mistake, number } from './words.js';
 
 /** @typedef {import('./types.js').Preview} PreviewAnswer */
 /** @typedef {import('./types.js').PreviewRow} PreviewRow */
@@ -39,5 +39,5 @@ export function Preview({ target, rule }) {
 export function Result({ row }) {
 	if (row.problem) return html`<span class="bad-text">${row.problem.message || mistake({ code: row.problem.code || '' })}</span>`;
 	if (row.result === null || row.result === '') return html`<span class="faint">nothing</span>`;
-	return html`<span class="cell">${row.result}</span>${row.warning && html` <span class="warn-text">${row.warning.message}</span>`}`;
+	return html`<span class="cell" title=${row.result}>${dayIn(row.result)}</span>${row.warning && html` <span class="warn-text">${row.warning.message}</span>`}`;
 }

@@ -5,6 +5,7 @@ import { html } from './lib.js';
 import { link } from './route.js';
 import { nameOf } from './rule.js';
 import { decide, targetNear, targetsByPath } from './store.js';
+import { Act } from './ui.js';
 import { question } from './words.js';
 
 /** @param {{list: import('./types.js').Question[], links?: boolean}} props links leads to what the question is about */
@@ -15,8 +16,7 @@ export function Questions({ list, links = false }) {
 		return html`<li key=${q.line + q.text}>
 			<p>${target && html`<a href=${link('targets', { at: near })}>${nameOf(target)}</a>${': '}`}${question(q.text)}</p>
 			<p class="places"><a href=${link('file', { line: q.line })}>Line ${q.line}</a>
-				<button type="button" onClick=${() => decide(q.line)}
-					aria-label=${'It is right as it is: ' + question(q.text)}>It is right as it is</button></p>
+				<${Act} onAct=${() => decide(q)} label=${'It is right as it is: ' + question(q.text)}>It is right as it is<//></p>
 		</li>`;
 	})}</ul>`;
 }

@@ -1,6 +1,8 @@
 // @ts-check
 // Rules as the mapping writes them, and the sentences that say them to a person. Nothing here reads a cell or converts a value.
 
+import { choiceWords, count } from './words.js';
+
 /** @typedef {import('./types.js').Rule} Rule */
 /** @typedef {import('./types.js').Target} Target */
 /** @typedef {import('./types.js').Operation} Operation */
@@ -108,6 +110,7 @@ export function describe(target) {
 		case 'yesno': return rule ? 'yes' : 'no';
 		case 'numbers': return `like ${numberForms.find(([, form]) => same(form, rule))?.[0] || JSON.stringify(rule)}`;
 		case 'resume': return typeof rule === 'string' ? rule : `as the column ${/** @type {any} */ (rule).column} says`;
+		case 'choice': return choiceWords(target, String(rule))[0];
 		case 'value': return describeValue(rule);
 		default: return typeof rule === 'object' && !Array.isArray(rule) ? String(/** @type {any} */ (rule).text ?? JSON.stringify(rule)) : String(rule);
 	}
@@ -118,14 +121,14 @@ function describeValue(rule) {
 	const all = members(rule);
 	const said = {
 		column: () => String(all.column),
-		value: () => `always “${all.value}”`,
+		value: () => (all.value === true ? 'always yes, ticked' : all.value === false ? 'always no, not ticked' : `always “${all.value}”`),
 		text: () => String(all.text),
 		first_of: () => 'first of ' + all.first_of.join(', '),
 		expr: () => String(all.expr),
 	}[sourceOf(rule)]();
 	const more = [];
 	if (all.format) more.push([all.format].flat().join(' or '));
-	if (all.values) more.push(`${Object.keys(all.values).length} values translated`);
+	if (all.values) more.push(`${count(Object.keys(all.values).length, 'text')} translated`);
 	if (all.checked || all.unchecked) more.push('own words for yes and no');
 	if (all.percent) more.push('as a percentage');
 	if (all.region) more.push(`numbers of ${all.region}`);
@@ -146,6 +149,40 @@ export function changes(target, next) {
 	const old = target.rule;
 	if (isObject(old) && isObject(next) && sourceOf(old) === sourceOf(next)) return difference(target.path, old, next);
 	return [setting(target, next)];
+}
+
+/**
+ * What a rule becomes when a person changes it in one way and something else in another: both changes where they are of different parts, else the
+ * person's.
+ * @param {any} from what both began with @param {any} mine @param {any} now @param {string[]} [clashes] gets the parts that both changed @param {string} [part]
+ * @returns {any}
+ */
+export function merge(from, mine, now, clashes = [], part = '') {
+	if (same(from, now) || same(mine, now)) return mine;
+	if (same(mine, from)) return now;
+	if (!isObject(from) || !isObject(mine) || !isObject(now)) {
+		clashes.push(part);
+		return mine;
+	}
+	/** @type {Record<string, any>} */
+	const next = {};
+	for (const name of new Set([...Object.keys(now), ...Object.keys(mine)])) {
+		const value = merge(from[name], mine[name], now[name], clashes, name);
+		if (value !== undefined) next[name] = value;
+	}
+	return next;
+}
+
+/** As merge, for the rules of a target; a bare text is a column. @param {Target} target @param {Rule} from @param {Rule} mine @param {string[]} [clashes] @returns {Rule} */
+export function mergeRules(target, from, mine, clashes = []) {
+	const now = target.rule;
+	if (editorOf(target) !== 'value' || [from, mine, now].some((rule) => rule === null || rule === undefined)) return merge(from, mine, now, clashes);
+	if (sourceOf(mine) !== sourceOf(now) && !same(from, now)) { // two ways to make it cannot be one rule
+		const isMine = sourceOf(mine) !== sourceOf(from);
+		if (isMine) clashes.push('');
+		return isMine ? mine : now;
+	}
+	return short(merge(members(from), members(mine), members(now), clashes));
 }
 
 /** The operations that take a rule away. @param {Target} target @returns {Operation[]} */

@@ -3,7 +3,7 @@
 
 import { html } from './lib.js';
 import { chooseSheet, state } from './store.js';
-import { arrows, Chip, Problems } from './ui.js';
+import { Act, arrows, Chip, Problems } from './ui.js';
 
 /** @typedef {import('./types.js').Sheet} Sheet */
 
@@ -27,8 +27,8 @@ function OneSheet({ sheet: s, id }) {
 				<select id=${id} value=${s.name} onChange=${(/** @type {any} */ e) => choose({ name: e.target.value })}>
 				${s.names.map((n) => html`<option value=${n}>${n}</option>`)}</select></p>`}
 			${s.likelyHeaderRow !== undefined && s.likelyHeaderRow !== s.headerRow
-				&& html`<p class="warn-text">Row ${s.likelyHeaderRow} looks more like it. <button type="button"
-				onClick=${() => choose({ headerRow: s.likelyHeaderRow })}>Take row ${s.likelyHeaderRow}</button></p>`}</div>
+				&& html`<p class="warn-text">Row ${s.likelyHeaderRow} looks more like it. <${Act}
+				onAct=${() => choose({ headerRow: s.likelyHeaderRow })}>Take row ${s.likelyHeaderRow}<//></p>`}</div>
 		<${Problems} list=${s.problems || []} />
 		<div class="wide" tabindex="0" role="region" aria-label=${'The first rows of ' + s.path}>
 			<table class="rows first" onKeyDown=${arrows('th button')}>

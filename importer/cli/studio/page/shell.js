@@ -2,18 +2,20 @@
 // What is on every screen: the file and its verdict, the views, what was last said, and the command to copy.
 
 import { OneClient } from './client.js';
+import { Compare } from './compare.js';
 import { Columns } from './columns.js';
 import { File } from './file.js';
 import { Rows } from './grid.js';
 import { History } from './history.js';
 import { Try } from './jobs.js';
-import { dialog, Keys, listen, views } from './keys.js';
+import { dialog, Keys, listen, undoTyped, views } from './keys.js';
 import { html, useEffect, useId, useState } from './lib.js';
+import { isTyped } from './pending.js';
 import { link, route } from './route.js';
 import { Sheets } from './sheet.js';
-import { away, draft, isJudged, notice, redo, reload, save, state, targetNear, undo } from './store.js';
+import { away, draft, isJudged, notice, redo, reload, save, slow, state, targetNear } from './store.js';
 import { Targets } from './targets.js';
-import { Copy } from './ui.js';
+import { Act, Copy } from './ui.js';
 import { count, number } from './words.js';
 
 /** @type {Record<string, any>} */
@@ -25,6 +27,7 @@ export function Shell() {
 	const name = screens[route.value.view] ? route.value.view : 'columns';
 	const title = views.find(([view]) => view === name)?.[1];
 	useEffect(() => { document.title = `${title}${now ? ` · ${now.mapping.path}` : ''} · Claimsheet Studio`; }, [title, now?.mapping.path]);
+	useEffect(() => { document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }); }, [name, Boolean(now)]);
 	if (!now) return html`<main class="starting"><h1>Claimsheet Studio</h1>
 		${notice.value ? html`<p class="bad-text" role="alert">${notice.value.text} <span class="faint">${notice.value.hint}</span></p>`
 		: html`<p role="status">Reading the sheet …</p>`}</main>`;
@@ -39,7 +42,8 @@ export function Shell() {
 		<main id="main" tabindex="-1"><${Screen} key=${name} /></main>
 		<${Command} />
 		${dialog.value === 'keys' && html`<${Keys} onClose=${() => { dialog.value = ''; }} />`}
-		${dialog.value === 'history' && html`<${History} onClose=${() => { dialog.value = ''; }} />`}`;
+		${dialog.value === 'history' && html`<${History} onClose=${() => { dialog.value = ''; }} />`}
+		${(dialog.value === 'disk' || dialog.value === 'draft') && html`<${Compare} of=${dialog.value} onClose=${() => { dialog.value = ''; }} />`}`;
 }
 
 /** The number beside a view's name: what waits there. @param {{view: string}} props */
@@ -59,20 +63,22 @@ function Top() {
 	const { mapping, campaign, judgement: j } = /** @type {import('./types.js').State} */ (state.value);
 	const running = !j.stale && !isJudged.value;
 	const back = mapping.history[mapping.at]?.label, forward = mapping.history[mapping.at + 1]?.label;
+	const canSave = mapping.dirty || isTyped.value, canUndo = mapping.at > 0 || isTyped.value;
 	return html`<header class="top">
 		<p class="brand">Claimsheet <b>Studio</b></p>
 		<p class="which"><span class="code">${mapping.path}</span>
-			${mapping.dirty ? html`<span class="dirty">not saved</span>` : html`<span class="faint">${mapping.exists ? 'saved' : 'new'}</span>`}
+			${mapping.dirty || isTyped.value ? html`<span class="dirty">not saved</span>` : html`<span class="faint">${mapping.exists ? 'saved' : 'new'}</span>`}
 			<span class="faint env">${campaign.environment ? `${campaign.environment}, ${templateWords(campaign)}` : 'no environment'}</span></p>
 		<p class="sum"><span role="status">${summary(j, running)}</span>
 			${j.trouble > 0 && html`<a href=${link('rows', { show: 'trouble' })} class="bad-text">${number(j.trouble)} in trouble</a>`}
+			${j.warnings.length > 0 && html`<a href=${link('rows', { show: 'warned' })} class="warn-text">${number(j.warnings.reduce((n, w) => n + w.count, 0))} to look at</a>`}
 			${running && html`<progress aria-label="Rows read" max=${j.rows || 1} value=${j.done}></progress>`}</p>
 		<p class="actions">
-			<button type="button" disabled=${mapping.at < 1} onClick=${() => undo()} title=${back ? `Undo: ${back} (Ctrl+Z)` : 'Undo'}>Undo</button>
-			<button type="button" disabled=${mapping.at >= mapping.history.length - 1} onClick=${() => redo()}
+			<button type="button" data-again aria-disabled=${canUndo ? undefined : 'true'} onClick=${() => canUndo && undoTyped()} title=${back ? `Undo: ${back} (Ctrl+Z)` : 'Undo'}>Undo</button>
+			<button type="button" data-again aria-disabled=${forward ? undefined : 'true'} onClick=${() => forward && redo()}
 				title=${forward ? `Redo: ${forward} (Ctrl+Y)` : 'Redo'}>Redo</button>
 			<button type="button" aria-haspopup="dialog" onClick=${() => { dialog.value = 'history'; }}>Changes</button>
-			<button type="button" class="main" disabled=${!mapping.dirty} onClick=${() => save()} title="Ctrl+S">Save</button>
+			<button type="button" class="main" aria-disabled=${canSave ? undefined : 'true'} onClick=${() => canSave && save()} title="Ctrl+S">Save</button>
 			<button type="button" class="quiet" aria-haspopup="dialog" aria-label="Keys" onClick=${() => { dialog.value = 'keys'; }}>?</button>
 		</p>
 	</header>`;
@@ -102,8 +108,15 @@ function templateWords({ templates, templatesAt }) {
 function Said() {
 	const said = notice.value?.kind === 'said' ? notice.value : null;
 	return html`<p class="said" role="status" title=${said?.text}>
-		${said && html`${said.text} ${said.hint && html`<span class="faint">${said.hint}</span>`}`}</p>`;
+		${slow.value ? 'Still waiting for Claimsheet …' : said && html`${said.text} ${said.hint && html`<span class="faint">${said.hint}</span>`}`}</p>`;
 }
+
+/** Why there is no news of the server, and what to do. */
+const awayWords = {
+	silent: 'Claimsheet does not answer; the page asks again every two seconds. What you did up to now is kept, and what you type stays on this page. If Claimsheet has ended, start it again and open the link that it prints.',
+	another: 'The Claimsheet that this page belongs to has ended, and another one was started. Open the link that it printed; what you did up to now is offered there.',
+	broken: 'Something went wrong inside Claimsheet; the page asks again every two seconds. The window in which you started it says more.',
+};
 
 /** What was refused, and what waits for an answer. */
 function Notices() {
@@ -111,15 +124,19 @@ function Notices() {
 	const said = notice.value;
 	return html`<div class="notices">
 		<div role="alert">${said?.kind === 'refused'
-			&& html`<p class="notice bad"><span>${said.text}</span> ${said.hint && html`<span>${said.hint}</span>`}<${Dismiss} /></p>`}
-			${away.value && html`<p class="notice bad">Claimsheet does not answer; the page asks again every two seconds. Your changes up to now are kept as a draft.</p>`}</div>
+			&& html`<p class="notice bad"><span>${said.text}</span> ${said.hint && html`<span>${said.hint}</span>`}
+			${said.again && html`<button type="button" onClick=${said.again}>Try again</button>`}<${Dismiss} /></p>`}
+			${away.value && html`<p class="notice bad">${awayWords[away.value]}</p>`}</div>
 		${judgement.stale && mapping.problems.length > 0 && html`<${Mistake} problem=${mapping.problems[0]} />`}
 		<div role="alert">${mapping.onDisk !== 'same' && html`<p class="notice warn">
-			${mapping.onDisk === 'gone' ? `${mapping.path} is gone from the disk.` : `Another program changed ${mapping.path} meanwhile.`}
-			${mapping.onDisk === 'changed' && html`<button type="button" onClick=${() => reload()}>Take that file</button>`}
-			<button type="button" onClick=${() => save(true)}>Write mine ${mapping.onDisk === 'gone' ? 'again' : 'over it'}</button></p>`}</div>
-		${mapping.draft && html`<p class="notice warn">Last time, changes were left unsaved. <button type="button"
-			onClick=${() => draft(true)}>Take them up</button><button type="button" onClick=${() => draft(false)}>Drop them</button></p>`}
+			${mapping.onDisk === 'gone' ? `${mapping.path} is gone from the disk.` : mapping.diskNote ? `${mapping.path}: ${mapping.diskNote}.` : `Another program changed ${mapping.path} meanwhile.`}
+			${mapping.onDisk === 'changed' && html`<button type="button" aria-haspopup="dialog" onClick=${() => { dialog.value = 'disk'; }}>Look at the difference</button>
+			<${Act} onAct=${() => reload()}>Take theirs<//>`}
+			<${Act} onAct=${() => save(true)}>${mapping.onDisk === 'gone' ? 'Write mine again' : 'Keep mine'}<//></p>`}</div>
+		${mapping.warnings.filter((w) => w.code === 'sheet-changed').map((w) => html`<p class="notice warn" role="status">${w.where}: ${w.message}${w.hint && html` <span>${w.hint}.</span>`}</p>`)}
+		${mapping.draft && html`<p class="notice warn">Last time, changes were left unsaved${mapping.draftOld && ', and the file was changed since'}.
+			<button type="button" aria-haspopup="dialog" onClick=${() => { dialog.value = 'draft'; }}>Look at the difference</button>
+			<${Act} onAct=${() => draft(true)}>Take them up<//><${Act} onAct=${() => draft(false)}>Drop them<//></p>`}
 	</div>`;
 }
 

@@ -3,6 +3,7 @@
 
 import { get, post, ApiError } from './api.js';
 import { batch, computed, signal } from './lib.js';
+import { isTyped, takeIn } from './pending.js';
 
 /** @typedef {import('./types.js').State} State */
 /** @typedef {import('./types.js').Operation} Operation */
@@ -12,14 +13,18 @@ import { batch, computed, signal } from './lib.js';
 export const state = signal(/** @type {State|null} */ (null));
 
 /** The last sentence for the person, read aloud by screen readers.
- * @type {import('./lib.js').Signal<{kind: 'said'|'refused', text: string, hint?: string, code?: string}|null>} */
+ * again does once more what could not be done.
+ * @type {import('./lib.js').Signal<{kind: 'said'|'refused', text: string, hint?: string, code?: string, again?: () => void}|null>} */
 export const notice = signal(/** @type {any} */ (null));
 
-/** The server does not answer. */
-export const away = signal(false);
+/** Why the page has no news of the server: it does not answer, it cannot answer, or another one answers at its address; '' when it has. */
+export const away = signal(/** @type {''|'silent'|'broken'|'another'} */ (''));
 
 /** Columns by their letter. */
 export const columnsByLetter = computed(() => new Map((state.value?.columns || []).map((c) => [c.letter, c])));
+
+/** What is suggested, but nothing for a column that is left out on purpose. */
+export const suggestions = computed(() => (state.value?.suggestions || []).filter((s) => !columnsByLetter.value.get(s.column)?.ignored));
 
 /** Targets by their path. */
 export const targetsByPath = computed(() => new Map((state.value?.targets || []).map((t) => [t.path, t])));
@@ -54,14 +59,16 @@ export const problems = computed(() => [...(state.value?.mapping.problems || [])
 
 /** @param {string} text @param {string} [hint] */
 export function say(text, hint) {
-	notice.value = { kind: 'said', text, hint };
+	const isAgain = notice.peek()?.text === text;
+	notice.value = { kind: 'said', text: isAgain ? text + '\u00a0' : text, hint }; // what is said again must differ to be read aloud again
 }
 
-/** Says why something was refused. @param {unknown} error */
-export function refuse(error) {
-	if (error instanceof ApiError && error.code === 'changed-on-disk') notice.value = null; // the state says it too, and asks
-	else if (error instanceof ApiError) notice.value = { kind: 'refused', text: error.message, hint: error.hint, code: error.code };
-	else notice.value = { kind: 'refused', text: String(error) };
+/** Says why something was refused. @param {unknown} error @param {string} [what] what was to be done @param {() => void} [again] does it once more */
+export function refuse(error, what, again) {
+	if (error instanceof ApiError && error.code === 'changed-on-disk') { notice.value = null; return; } // the state says it too, and asks
+	const { message, hint, code, status } = error instanceof ApiError ? error : { message: error instanceof Error ? error.message : String(error), hint: '', code: '', status: 400 };
+	notice.value = { kind: 'refused', text: what ? `Not done: ${what}. ${message[0].toUpperCase()}${message.slice(1)}` : message, hint, code,
+		again: status === 0 || status >= 500 ? again : undefined };
 }
 
 /** Takes a state unless a newer one is here already. @param {State} next */
@@ -71,88 +78,140 @@ function take(next) {
 	state.value = next;
 }
 
-/** The change before; each waits for it, so that quick hands lose nothing. @type {Promise<any>} */
+/** How many changes are on their way. */
+export const sending = signal(0);
+
+/** A change takes long. */
+export const slow = signal(false);
+
+/** The change before; each waits for it, so that they arrive in order. @type {Promise<any>} */
 let before = Promise.resolve();
 
+/** By version, what a change of this page made of it, and whether everything kept its place.
+ * @type {Map<number, {version: number, kept: boolean}>} */
+const made = new Map();
+
+/** The version that one became by changes of this page alone. @param {number} seen @param {boolean} always also by changes that moved things */
+function since(seen, always) {
+	for (let next = made.get(seen); next && (always || next.kept); next = made.get(seen)) seen = next.version;
+	return seen;
+}
+
 /**
- * Sends a change that is made for the version that the person saw.
- * @param {string} path below /api/
- * @param {object} body without the version
- * @param {string} [done] what to say when it is done
+ * A change that the server is asked for.
+ * @typedef {object} Change
+ * @property {string} path below /api/
+ * @property {object|(() => object|null)} body without the version; a function makes it from the state at the time of sending, and null is nothing to do
+ * @property {string} [done] what to say when it is done
+ * @property {string} [what] what to call it when it is refused
+ * @property {boolean} [moves] whether other things may have another place afterwards
+ * @property {boolean} [always] whether it means the same whatever was changed before
+ */
+
+/**
+ * Sends a change, after those before it. What was made for an earlier state than the present one is refused by the server, unless the changes
+ * in between were of this page and left everything in its place.
+ * @param {Change} change
  * @returns {Promise<boolean>} whether it was done
  */
-function change(path, body, done) {
-	const sent = before.then(() => send(path, body, done));
+function submit(change) {
+	const seen = state.peek()?.version || 0;
+	sending.value++;
+	const sent = before.then(() => send(change, seen)).finally(() => { sending.value--; });
 	before = sent;
 	return sent;
 }
 
-/** @param {string} path @param {object} body @param {string} [done] @returns {Promise<boolean>} */
-async function send(path, body, done) {
+/** @param {Change} change @param {number} seen the version that the person saw @returns {Promise<boolean>} */
+async function send(change, seen) {
+	const isMade = typeof change.body === 'function';
+	const timer = setTimeout(() => { slow.value = true; }, 3000);
 	try {
-		const next = await post(path, { version: state.peek()?.version, ...body });
+		const body = isMade ? /** @type {() => object|null} */ (change.body)() : change.body;
+		if (body === null) return true;
+		const version = isMade ? state.peek()?.version || 0 : since(seen, Boolean(change.always));
+		const { revision } = /** @type {State} */ (state.peek() || {});
+		const next = await post(change.path, { version, ...(revision !== undefined && { revision }), ...body });
+		if (next.version !== version) made.set(version, { version: next.version, kept: !change.moves });
 		batch(() => {
 			take(next);
-			if (done) say(done);
+			if (change.done) say(change.done);
 			else notice.value = null;
 		});
 		return true;
 	} catch (error) {
 		if (error instanceof ApiError && error.state) take(error.state);
-		refuse(error);
+		refuse(error, change.what, () => { submit(change); });
 		return false;
+	} finally {
+		clearTimeout(timer);
+		slow.value = false;
 	}
 }
 
-/** @param {string} label what the history calls it @param {Operation[]} operations */
-export const patch = (label, operations) => change('patch', { label, operations }, label);
+/** Reports whether an operation gives other things another place. @param {Operation} op */
+const isMoving = (op) => op.op === 'move' || (op.op === 'remove' && /\/\d+$/.test(op.path));
+
+/** @param {string} label what the history calls it @param {Operation[]|(() => Operation[])} operations a function makes them from the state at the time of sending */
+export const patch = (label, operations) => submit({
+	path: 'patch', done: label, what: label, moves: Array.isArray(operations) && operations.some(isMoving),
+	body: Array.isArray(operations) ? { label, operations } : () => { const list = operations(); return list.length ? { label, operations: list } : null; },
+});
 
 /** @param {string} text the whole file */
-export const replaceText = (text) => change('text', { text }, 'The file is taken as you wrote it.');
+export const replaceText = (text) => submit({ path: 'text', body: { text }, done: 'The file is taken as you wrote it.', what: 'the text of the file', moves: true });
 
 /** @param {number} [to] the version to go back to; default one step */
-export const undo = (to) => change('undo', to === undefined ? {} : { to }, 'Undone.');
+export const undo = (to) => submit({ path: 'undo', body: to === undefined ? {} : { to }, done: 'Undone.', moves: true, always: true });
 
 /** @param {number} [to] */
-export const redo = (to) => change('redo', to === undefined ? {} : { to }, 'Done again.');
+export const redo = (to) => submit({ path: 'redo', body: to === undefined ? {} : { to }, done: 'Done again.', moves: true, always: true });
 
-/** Answers a question of a first mapping: its comment goes. @param {number} line */
-export const decide = (line) => change('decide', { line }, 'Decided.');
+/** Answers a question of a first mapping: its comment goes. @param {import('./types.js').Question} q */
+export const decide = (q) => submit({ path: 'decide', done: 'Decided.', body: () => {
+	const now = state.peek()?.mapping.questions.find((x) => x.text === q.text && x.path === q.path);
+	return now ? { line: now.line } : null;
+} });
 
 /** Takes what an earlier session left unsaved, or drops it. @param {boolean} take */
-export const draft = (take) => change('draft', { take }, take ? 'These are the changes of last time.' : 'The changes of last time are dropped.');
+export const draft = (take) => submit({ path: 'draft', body: { take }, moves: true,
+	done: take ? 'These are the changes of last time.' : 'The changes of last time are dropped.' });
 
-/** Writes the mapping to its file. @param {boolean} [overwrite] also when another program changed the file */
-export const save = (overwrite = false) => change('save', { overwrite }, `Saved to ${state.peek()?.mapping.path}.`);
+/** Writes the mapping to its file, with what is being typed. @param {boolean} [overwrite] also when another program changed the file */
+export async function save(overwrite = false) {
+	return await takeIn() && submit({ path: 'save', body: { overwrite }, done: `Saved to ${state.peek()?.mapping.path}.`, what: 'Save', always: true });
+}
 
 /** Takes the file as it is on the disk. */
-export const reload = () => change('reload', {}, 'The file is read from the disk.');
+export const reload = () => submit({ path: 'reload', body: {}, done: 'The file is read from the disk. Undo brings back what was here.', moves: true, always: true });
 
 /** @param {{sheet: string, name: string, headerRow: number}} choice */
-export const chooseSheet = (choice) => change('sheet', choice, `Row ${choice.headerRow} of “${choice.name}” names the columns.`);
+export const chooseSheet = (choice) => submit({ path: 'sheet', body: choice, done: `Row ${choice.headerRow} of “${choice.name}” names the columns.`, moves: true });
 
 /** @param {string} column its letter @param {boolean} ignored */
-export const ignore = (column, ignored) =>
-	change('ignore', { column, ignored }, ignored ? `Column ${column} is left out on purpose.` : `Column ${column} is open again.`);
+export const ignore = (column, ignored) => submit({ path: 'ignore', body: { column, ignored },
+	done: ignored ? `Column ${column} is left out on purpose.` : `Column ${column} is open again.` });
 
 /** @param {'dry-run'|'sandbox'} kind */
-export const startJob = (kind) => change('job', { kind });
+export const startJob = (kind) => submit({ path: 'job', body: { kind }, always: true });
 
 /** Stops the job under way. */
-export const cancelJob = () => change('job/cancel', {}, 'Stopped.');
+export const cancelJob = () => submit({ path: 'job/cancel', body: {}, done: 'Stopped.', always: true });
 
 /** Follows the server's state for as long as the page is open; asks slowly while the server is away. */
 export async function follow() {
-	addEventListener('pagehide', () => navigator.sendBeacon('/api/bye'));
+	addEventListener('beforeunload', (e) => { if (away.value && isTyped.value) e.preventDefault(); }); // the browser asks whether to leave
+	addEventListener('pagehide', () => { takeIn(); Promise.resolve().then(() => navigator.sendBeacon('/api/bye')); });
 	for (;;) {
 		const now = state.peek();
 		try {
 			const next = await get('state', { since: now ? `${now.version}.${now.progress}` : undefined });
 			if (next) take(next);
-			away.value = false;
+			away.value = '';
 		} catch (error) {
 			if (!now) refuse(error);
-			away.value = true;
+			const isForeign = error instanceof ApiError && (error.status === 401 || error.status === 403);
+			away.value = isForeign ? 'another' : error instanceof ApiError && error.status ? 'broken' : 'silent';
 			await new Promise((done) => setTimeout(done, 2000));
 		}
 	}

@@ -3,7 +3,8 @@
 
 import { html } from './lib.js';
 import { nameOf } from './rule.js';
-import { columnsByLetter, patch, state, targetsByPath } from './store.js';
+import { columnsByLetter, patch, suggestions, targetsByPath } from './store.js';
+import { Act } from './ui.js';
 import { certainties, count } from './words.js';
 
 /** @typedef {import('./types.js').Suggestion} Suggestion */
@@ -21,8 +22,8 @@ export function Suggested({ suggestion: s, from = false }) {
 	const what = from ? `${s.column} · ${headerOf(s)}` : titleOf(s);
 	return html`<span class=${'suggested ' + (s.sure ? 'sure' : 'unsure')} title=${s.ask || s.reason}>
 		<span>${what}</span>
-		<button type="button" onClick=${() => take(s)} aria-label=${`${s.sure ? 'Accept' : 'Confirm'}: ${headerOf(s)} goes to ${titleOf(s)}`}>
-			${s.sure ? 'Accept' : 'Confirm'}</button>
+		<${Act} onAct=${() => take(s)} label=${`${s.sure ? 'Accept' : 'Confirm'}: ${headerOf(s)} goes to ${titleOf(s)}`}>
+			${s.sure ? 'Accept' : 'Confirm'}<//>
 	</span>`;
 }
 
@@ -38,13 +39,13 @@ export function Reasons({ list, from = false }) {
 
 /** Accepts all sure suggestions in one step. */
 export function AcceptAll() {
-	const all = state.value?.suggestions || [];
+	const all = suggestions.value;
 	const sure = all.filter((s) => s.sure);
 	if (!all.length) return null;
 	const unsure = all.length - sure.length;
 	return html`<div class="accept-all">
-		${sure.length > 0 && html`<button type="button" class="main"
-			onClick=${() => patch(`Accepted ${count(sure.length, 'suggestion')}`, sure.flatMap((s) => s.operations))}>Accept ${count(sure.length, 'sure suggestion')}</button>`}
+		${sure.length > 0 && html`<${Act} main=${true}
+			onAct=${() => patch(`Accepted ${count(sure.length, 'suggestion')}`, sure.flatMap((s) => s.operations))}>Accept ${count(sure.length, 'sure suggestion')}<//>`}
 		${unsure > 0 && html`<span class="unsure-note">${unsure} to confirm</span>`}
 	</div>`;
 }

@@ -4,11 +4,12 @@
 import { RuleEditor } from './editor.js';
 import { html } from './lib.js';
 import { describe, members } from './rule.js';
+import { takeIn } from './pending.js';
 import { go, link, route, stay } from './route.js';
 import { Questions } from './questions.js';
-import { patch, state, targetAt } from './store.js';
+import { patch, state, suggestions, targetAt } from './store.js';
 import { Reasons, Suggested } from './suggestions.js';
-import { arrows, Chip, Choice, Panel, Verdict } from './ui.js';
+import { Act, arrows, Chip, Choice, Panel, Verdict } from './ui.js';
 import { count, groups, number, typeName } from './words.js';
 
 /** @typedef {import('./types.js').Target} Target */
@@ -43,8 +44,8 @@ export function Targets() {
 					onPick=${(/** @type {string} */ name) => stay('targets', { at, show: name === 'all' ? '' : name })}
 					options=${filters.map(([name, words, f]) => [name, words, targets.filter(f).length])} />
 				<p class="faint keys-helper">
-					${number(judgement.rows)} rows → ${count(judgement.clients, 'client')}
-					${judgement.disagree > 0 && html`, <span class="warn-text">${number(judgement.disagree)} with rows that disagree</span>`}</p>
+					${count(judgement.rows, 'row')} → ${count(judgement.clients, 'client')}
+					${judgement.disagree > 0 && html`, <span class="warn-text">${count(judgement.disagree, 'client')} with rows that disagree</span>`}</p>
 			</header>
 			<div class="scroll" onKeyDown=${arrows('th a')}>
 				<${ToDecide} />
@@ -111,7 +112,7 @@ const statusWords = (status) => ({ Open: 'open: the client fills it in', BackFil
 /** @param {{target: Target}} props */
 function FilledBy({ target: t }) {
 	if (!isUnfilled(t)) return html`${t.columns.map((letter) => html`<span class="code letter">${letter}</span> `)}${describe(t)}`;
-	const suggestion = state.value?.suggestions.find((s) => s.path === t.path);
+	const suggestion = suggestions.value.find((s) => s.path === t.path);
 	if (suggestion) return html`<${Suggested} suggestion=${suggestion} from=${true} />`;
 	return html`<span class="faint">${t.status === 'Open' ? 'the client fills it in' : t.required ? 'nothing yet' : '—'}</span>`;
 }
@@ -130,23 +131,30 @@ function Entry({ target: t }) {
 	if (!list || (list === 'claims' && its.every(isUnfilled))) return null; // the first claim is offered before the mapping has it
 	const n = Number(entry);
 	const isLast = !state.value?.targets.some((x) => x.path.startsWith(`/${list}/${n + 1}/`));
-	const move = (/** @type {number} */ to) => patch(`${t.of} ${to < n ? 'earlier' : 'later'}`, [{ op: 'move', from: `/${list}/${n}`, path: `/${list}/${to}` }]);
+	const { show } = route.value.query;
+	const move = async (/** @type {number} */ to) => {
+		const path = t.path.replace(/\d+/, String(to));
+		if (await takeIn() && await patch(`${t.of} ${to < n ? 'earlier' : 'later'}`, [{ op: 'move', from: `/${list}/${n}`, path: `/${list}/${to}` }])) stay('targets', { at: path, show });
+	};
+	const remove = async () => {
+		if (await takeIn() && await patch(`${t.of} taken away`, [{ op: 'remove', path: `/${list}/${n}` }])) stay('targets', { show }); // the next one is not meant
+	};
 	return html`<section class="entry"><h3>${t.of} as a whole</h3><div class="actions">
-		${list === 'activities' && html`<button type="button" disabled=${n === 0} onClick=${() => move(n - 1)}>Send it earlier</button>
-			<button type="button" disabled=${isLast} onClick=${() => move(n + 1)}>Send it later</button>`}
-		<button type="button" onClick=${() => patch(`${t.of} taken away`, [{ op: 'remove', path: `/${list}/${n}` }])}>Do not send it</button></div>
+		${list === 'activities' && html`<${Act} off=${n === 0} onAct=${() => move(n - 1)}>Send it earlier<//>
+			<${Act} off=${isLast} onAct=${() => move(n + 1)}>Send it later<//>`}
+		<${Act} onAct=${remove}>Do not send it<//></div>
 			</section>`;
 }
 
 /** @param {{target: Target, onClose: () => void}} props */
 function TargetPanel({ target: t, onClose }) {
-	const offered = (state.value?.suggestions || []).filter((s) => s.path === t.path);
+	const offered = suggestions.value.filter((s) => s.path === t.path);
 	return html`<${Panel} about=${t.path} title=${t.title}
 		of=${[t.of, typeName(t.type), t.on === 'claim' ? 'for each claim' : '', t.required ? 'required' : ''].filter(Boolean).join(' · ')}
 		onClose=${onClose}>
 		<${Reasons} list=${offered} from=${true} />
 		<${RuleEditor} key=${t.path} target=${t} />
-		<${Entry} target=${t} />
+		<${Entry} key=${t.path} target=${t} />
 	<//>`;
 }
 

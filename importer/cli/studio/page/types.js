@@ -42,9 +42,10 @@
  *
  * @typedef {{path: string, names: string[], name: string, headerRow: number, likelyHeaderRow?: number, first: string[][], problems: Problem[]}} Sheet
  *
- * @typedef {{version: number, progress: number,
+ * @typedef {{version: number, revision?: string|number, progress: number,
  *   mapping: {path: string, exists: boolean, dirty: boolean, onDisk: 'same'|'changed'|'gone', text: string, problems: Problem[],
- *     warnings: Problem[], history: {label: string, version: number}[], at: number, questions: Question[], draft: boolean},
+ *     warnings: Problem[], history: {label: string, version: number}[], at: number, questions: Question[], draft: boolean,
+ *     diskNote?: string, draftOld?: boolean},
  *   campaign: {name: string, api: string, environment: string, templates: string, templatesAt?: string|null},
  *   sheets: Sheet[], columns: Column[], targets: Target[], suggestions: Suggestion[], judgement: Judgement,
  *   commands: Record<string, string>, job: Job|null}} State

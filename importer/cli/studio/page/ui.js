@@ -3,7 +3,7 @@
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from './lib.js';
 import { link } from './route.js';
-import { say, targetNear } from './store.js';
+import { say, sending, state, targetNear } from './store.js';
 import { mistake, number, percent } from './words.js';
 
 /**
@@ -42,24 +42,28 @@ export function Filled({ filled, rows }) {
 /** A mark with words, such as “required”. @param {{kind?: string, children?: any}} props */
 export const Chip = ({ kind = '', children }) => html`<span class=${'chip ' + kind}>${children}</span>`;
 
-/** A list of problems; each leads to its place. @param {{list: import('./types.js').Problem[]}} props */
-export function Problems({ list }) {
+/** A list of problems; each leads to its place. @param {{list: import('./types.js').Problem[], kind?: ''|'mistake'|'warning', here?: boolean, grouped?: boolean}} props
+ * here is at the place that the problems are about; grouped makes one line of those that say the same */
+export function Problems({ list, kind = '', here = false, grouped = false }) {
 	if (!list.length) return null;
-	return html`<ul class="problems">${list.map((p) => html`<li>
-		<p>${p.message}</p>
+	const like = (/** @type {import('./types.js').Problem} */ p) => (grouped ? list.filter((x) => x.message === p.message && x.hint === p.hint) : [p]);
+	return html`<ul class="problems">${list.filter((p) => like(p)[0] === p).map((p) => html`<li class=${kind}>
+		<p>${p.message}${like(p).length > 1 && html` <span class="faint">${number(like(p).length)} times</span>`}</p>
 		${p.hint && html`<p class="faint">${p.hint}</p>`}
 		<p class="places">
-			${targetNear(p.path) && html`<a href=${link('targets', { at: targetNear(p.path) })}>Mend it</a>`}
+			${!here && targetNear(p.path) && html`<a href=${link('targets', { at: targetNear(p.path) })}>Mend it</a>`}
 			${columnOf(p) && html`<a href=${link('columns', { at: columnOf(p) })}>Mend it for all rows</a>`}
-			${p.row && html`<a href=${link('client', { row: p.row })}>Row ${number(p.row)}</a>`}
+			${like(p).slice(0, 5).map(rowOf).filter(Boolean).map((row) => html`<a href=${link('client', { row })}>Row ${number(row)}</a>`)}
 			${p.line && html`<a href=${link('file', { line: p.line })}>Line ${p.line}</a>`}
-			<span class="code">${p.code}</span>
 		</p>
 	</li>`)}</ul>`;
 }
 
 /** The letter of the column of a problem's cell, such as Leads!C7. @param {import('./types.js').Problem} p */
-const columnOf = (p) => /!\$?([A-Z]+)\$?\d+$/.exec(p.cell || '')?.[1];
+const columnOf = (p) => /!\$?([A-Z]+)\$?\d+$/.exec(p.cell || p.where || '')?.[1];
+
+/** The row of a problem; of several sheets it says too little. @param {import('./types.js').Problem} p */
+const rowOf = (p) => p.row || (state.value?.sheets.length === 1 ? Number(/!\$?[A-Z]*\$?(\d+)$/.exec(p.where || '')?.[1]) : 0);
 
 /** Copies a text. @param {{text: string, what: string}} props what names it, e.g. “the command” */
 export function Copy({ text, what }) {
@@ -89,7 +93,10 @@ export function useLoaded(load, when, patience = 0) {
 				(error) => {
 					if (control.signal.aborted) return;
 					if (error.code === 'not-ready') timer = setTimeout(start, 700); // the rows are still being read
-					else set({ answer: null, error, loading: false });
+					else {
+						set((old) => ({ answer: error.status ? null : old.answer, error, loading: false }));
+						if (!error.status) timer = setTimeout(start, 3000); // the server may come back
+					}
 				},
 			);
 		};
@@ -98,6 +105,23 @@ export function useLoaded(load, when, patience = 0) {
 	}, when);
 	return result;
 }
+
+/**
+ * A button that changes the mapping at a place which another change could move: while a change is on its way, it waits.
+ * @param {{onAct: () => any, label?: string, main?: boolean, quiet?: boolean, off?: boolean, children?: any}} props label is for those who do not see what is around it
+ */
+export function Act({ onAct, label, main = false, quiet = false, off = false, children }) {
+	const waits = sending.value > 0;
+	return html`<button type="button" class=${(main ? 'main ' : quiet ? 'quiet ' : '') + (waits && !off ? 'waits' : '')} aria-label=${label}
+		aria-disabled=${waits || off ? 'true' : undefined} onClick=${() => { if (!off && !sending.peek()) onAct(); }}>${children}</button>`;
+}
+
+/** A handler of keys that does something at Enter, instead of what the form around would do. @param {() => any} use */
+export const onEnter = (use) => (/** @type {KeyboardEvent} */ e) => {
+	if (e.key !== 'Enter' || e.ctrlKey || e.metaKey || e.defaultPrevented) return;
+	e.preventDefault();
+	use();
+};
 
 /** Buttons of which one is pressed, such as filters. @param {{label: string, value: string, options: [string, any, number?][], onPick: (value: string) => void}} props */
 export function Choice({ label, value, options, onPick }) {

@@ -1,53 +1,62 @@
 // @ts-check
-// The value table: what each text of a column means, for lists and for yes or no.
+// The value table: what each text of a column means, for lists and for yes or no. Texts that the sheet does not have today can be in it too.
 
-import { html, useId, useState } from './lib.js';
+import { html, useId, useRef, useState } from './lib.js';
+import { usePending } from './pending.js';
 import { changes, emptyText, members, nameOf } from './rule.js';
-import { patch } from './store.js';
+import { patch, targetAt } from './store.js';
+import { onEnter } from './ui.js';
 import { count, number } from './words.js';
 
 /** @typedef {import('./types.js').Distinct} Distinct */
 /** @typedef {import('./types.js').Target} Target */
 
-/** The choice that a text counts as empty; no option of a service can be this. */
-const leaveEmpty = '\u0000empty';
+/** Choices that no option of a service can be: the text counts as empty; the text is taken out of the table. */
+const leaveEmpty = '\u0000empty', takenOut = '\u0000out';
 
 /** @param {{target: Target, type: string, values: Distinct[], more: number}} props */
 export function ValueTable({ target, type, values, more }) {
-	const [chosen, setChosen] = useState(/** @type {Record<string, any>} */ ({}));
+	const [chosen, setChosen] = useState(/** @type {Map<string, any>} */ (new Map()));
 	const id = useId();
 	const isCheckbox = type === 'Checkbox';
-	const open = values.filter((v) => v.problem || v.warning);
-	const rest = values.filter((v) => !v.problem && !v.warning);
-	const left = open.filter((v) => chosen[v.text] === undefined).length;
-	const n = Object.keys(chosen).length;
+	const listed = listedOf(target, isCheckbox);
+	const known = new Set(values.map((v) => v.text));
+	const others = [...new Set([...listed.keys(), ...chosen.keys()])].filter((text) => !known.has(text) && !(isCheckbox && isIn(known, text)))
+		.map((text) => ({ text, count: 0, to: listed.get(text) ?? null, problem: null }));
+	const isOpen = (/** @type {Distinct} */ v) => Boolean(v.problem || v.warning || (target.options && v.to !== null && !target.options.includes(v.to)));
+	const open = values.filter(isOpen);
+	const rest = [...values.filter((v) => !isOpen(v)), ...others];
+	const left = open.filter((v) => !chosen.has(v.text)).length;
+	const n = chosen.size;
 	const pick = (/** @type {string} */ text, /** @type {any} */ to) => setChosen((old) => {
-		const { [text]: before, ...others } = old;
-		return to === undefined ? others : { ...others, [text]: to };
+		const next = new Map(old);
+		if (to === undefined) next.delete(text); else next.set(text, to);
+		return next;
 	});
 	const use = async () => {
-		const empties = Object.keys(chosen).filter((text) => chosen[text] === leaveEmpty);
-		const meant = Object.fromEntries(Object.entries(chosen).filter(([, to]) => to !== leaveEmpty));
-		const rule = isCheckbox ? withWords(target, values, meant) : withValues(target, values, meant);
-		const operations = [...(Object.keys(meant).length ? changes(target, rule) : []), ...empties.map(emptyText)];
-		if (await patch(`${nameOf(target)}: ${count(n, 'text')} explained`, operations)) setChosen({});
+		if (!n) return true;
+		const done = await patch(`${nameOf(target)}: ${count(n, 'text')} explained`, () => operations(targetAt(target.path) || target, isCheckbox, values, chosen));
+		if (done) setChosen((now) => new Map([...now].filter(([text, to]) => chosen.get(text) !== to)));
+		return done;
 	};
+	usePending(n > 0, use);
 	const table = (/** @type {Distinct[]} */ list, /** @type {string} */ caption) => html`<table class="rows">
 		<caption class="hidden">${caption}</caption>
 		<thead><tr><th scope="col">In the sheet</th><th scope="col" class="num">Rows</th><th scope="col">Means</th></tr></thead>
 		<tbody>${list.map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td>
-			<td><${Meaning} target=${target} isCheckbox=${isCheckbox} offers=${id} value=${v} chosen=${chosen[v.text]}
-			onPick=${(/** @type {any} */ to) => pick(v.text, to)} /></td></tr>`)}</tbody></table>`;
+			<td><${Meaning} target=${target} isCheckbox=${isCheckbox} isListed=${listed.has(v.text)} offers=${id} value=${v} chosen=${chosen.get(v.text)}
+			onPick=${(/** @type {any} */ to) => pick(v.text, to)} onUse=${use} /></td></tr>`)}</tbody></table>`;
 	return html`<section class="values">
 		<h3>What the texts mean <span class="faint">
 		${open.length ? html`<span class="bad-text">${count(open.length, 'text')} not matched</span>` : 'all matched'}</span></h3>
 		${open.length > 0 && table(open, 'Texts that are not matched')}
 		${n > 0 && html`<div class="actions">
 			<button type="button" class="main" onClick=${use}>${n === 1 ? 'Use it' : `Use these ${number(n)}`}</button>
-			<button type="button" onClick=${() => setChosen({})}>Put back</button>
+			<button type="button" onClick=${() => setChosen(new Map())}>Put back</button>
 			${left > 0 && html`<span class="faint">${number(left)} still open</span>`}</div>`}
 		${rest.length > 0 && html`<details open=${!open.length && rest.length <= 12 && !target.options}>
 			<summary>${count(rest.length, 'text')} matched</summary>${table(rest, 'Texts that are matched')}</details>`}
+		<${Pasted} allowed=${isCheckbox ? null : target.options || null} isCheckbox=${isCheckbox} onPairs=${(/** @type {[string, any][]} */ pairs) => setChosen((old) => new Map([...old, ...pairs]))} />
 		${!target.options && !isCheckbox
 			&& html`<datalist id=${id}>${[...new Set(rest.map((v) => v.to))].map((to) => html`<option value=${to}></option>`)}</datalist>`}
 		${more > 0 && html`<p class="warn-text">
@@ -55,39 +64,128 @@ export function ValueTable({ target, type, values, more }) {
 	</section>`;
 }
 
-/** @param {{target: Target, isCheckbox: boolean, offers: string, value: Distinct, chosen: any, onPick: (to: any) => void}} props */
-function Meaning({ target, isCheckbox, offers, value: v, chosen, onPick }) {
-	const [typed, setTyped] = useState(/** @type {string|null} */ (null));
+/** @param {{target: Target, isCheckbox: boolean, isListed: boolean, offers: string, value: Distinct, chosen: any, onPick: (to: any) => void, onUse: () => any}} props */
+function Meaning({ target, isCheckbox, isListed, offers, value: v, chosen, onPick, onUse }) {
 	const label = `“${v.text}” means`;
-	const now = v.problem || v.warning ? '' : JSON.stringify(isCheckbox ? v.to === 'true' : v.to);
+	const isLeft = v.to === null && !v.problem && v.count > 0; // it counts as empty already
+	const isOpen = v.problem || v.warning || v.to === null;
+	const now = isOpen ? '' : JSON.stringify(isCheckbox ? v.to === 'true' : v.to);
 	const options = isCheckbox ? [[true, 'Yes, ticked'], [false, 'No, not ticked']] : (target.options || []).map((o) => [o, o]);
-	const type = (/** @type {any} */ e) => { setTyped(e.target.value); onPick(e.target.value || undefined); };
-	if (!options.length) return html`<input aria-label=${label} list=${offers} value=${typed ?? chosen ?? v.to ?? ''} onInput=${type}
-		onBlur=${() => setTyped(null)} />`;
-	return html`<select aria-label=${label} class=${chosen !== undefined ? 'touched' : now === '' ? 'open' : ''}
-		value=${chosen === undefined ? now : JSON.stringify(chosen)}
-		onChange=${(/** @type {any} */ e) => onPick(e.target.value === now ? undefined : JSON.parse(e.target.value))}>
-		${now === '' && html`<option value="">${v.warning ? 'sent as it is' : 'not decided'}</option>`}
+	if (!options.length) {
+		const was = v.to ?? '';
+		const type = (/** @type {any} */ e) => onPick(e.target.value === was ? undefined : e.target.value || (isListed ? takenOut : undefined));
+		const said = chosen === undefined ? was : chosen === takenOut || chosen === leaveEmpty ? '' : chosen;
+		return html`<span class="meaning"><input aria-label=${label} list=${offers} value=${said} placeholder=${chosen === takenOut ? 'not decided' : chosen === leaveEmpty || isLeft ? 'left empty' : undefined}
+			onInput=${type} onKeyDown=${onEnter(onUse)} />
+			${v.problem && html`<button type="button" class="quiet" aria-pressed=${chosen === leaveEmpty ? 'true' : 'false'} aria-label=${`Leave empty: ${v.text}`}
+			onClick=${() => onPick(chosen === leaveEmpty ? undefined : leaveEmpty)}>Leave empty</button>`}</span>`;
+	}
+	const isOther = now !== '' && !options.some(([to]) => JSON.stringify(to) === now);
+	const set = (/** @type {any} */ e) => onPick(e.target.value === now ? undefined : e.target.value === '' ? takenOut : JSON.parse(e.target.value));
+	return html`<select aria-label=${label} class=${chosen !== undefined ? 'touched' : now === '' || isOther ? 'open' : ''}
+		value=${chosen === undefined ? now : chosen === takenOut ? '' : JSON.stringify(chosen)} onChange=${set}>
+		${(now === '' || isListed) && html`<option value="">${v.warning ? 'sent as it is' : isLeft ? 'left empty' : 'not decided'}</option>`}
+		${isOther && html`<option value=${now}>${v.to}, which the service does not list</option>`}
 		${options.map(([to, words]) => html`<option value=${JSON.stringify(to)}>${words}</option>`)}
 		<option value=${JSON.stringify(leaveEmpty)}>Leave empty (in every column)</option>
 	</select>`;
 }
 
-/** The rule with a table that lists the chosen meanings beside what is understood already.
- * @param {Target} target @param {Distinct[]} values @param {Record<string, any>} meant */
-function withValues(target, values, meant) {
-	const all = members(target.rule);
-	const table = { ...(all.values || Object.fromEntries(values.filter((v) => !v.problem && v.to !== null).map((v) => [v.text, v.to]))), ...meant };
-	return { ...all, values: table };
+/** Two columns of a spreadsheet as they are pasted: what the sheet says, and what it means.
+ * @param {{allowed: string[]|null, isCheckbox: boolean, onPairs: (pairs: [string, any][]) => void}} props */
+function Pasted({ allowed, isCheckbox, onPairs }) {
+	const id = useId();
+	const [text, setText] = useState('');
+	const [said, setSaid] = useState(/** @type {string[]} */ ([]));
+	const field = useRef();
+	const take = () => {
+		const { pairs, wrong } = pairsOf(text, allowed, isCheckbox);
+		if (pairs.length) onPairs(pairs);
+		setSaid([`${count(pairs.length, 'text')} taken over${pairs.length ? '; look at them, then use them' : ''}.`, ...wrong]);
+		setText(wrong.length ? text : '');
+		field.current.focus();
+	};
+	return html`<details class="pasted"><summary>Add texts, or paste two columns of a spreadsheet</summary>
+		<p class="field"><label for=${id}>Each line: the text in the sheet, a tab, and what it means</label>
+			<textarea id=${id} class="code" rows="4" ref=${field} value=${text} aria-describedby=${id + 'h'} aria-invalid=${said.length > 1 ? 'true' : undefined}
+			onInput=${(/** @type {any} */ e) => setText(e.target.value)}></textarea></p>
+		<p id=${id + 'h'} class="faint">Instead of the tab, “ = ” between the two is understood too.</p>
+		<div role="status">${said.map((line, i) => html`<p class=${i ? 'bad-text' : ''}>${line}</p>`)}</div>
+		<p><button type="button" aria-disabled=${text.trim() ? undefined : 'true'} onClick=${() => text.trim() && take()}>Take these over</button></p>
+	</details>`;
 }
 
-/** The rule with the words for yes and for no. @param {Target} target @param {Distinct[]} values @param {Record<string, any>} meant */
-function withWords(target, values, meant) {
+/** The words by which a pasted table says yes or no. @type {Map<string, boolean>} */
+const yesOrNo = new Map([...['yes', 'y', 'true', '1'].map((w) => /** @type {[string, boolean]} */ ([w, true])), ...['no', 'n', 'false', '0'].map((w) => /** @type {[string, boolean]} */ ([w, false]))]);
+
+/** The pairs of a pasted text, and what is wrong with its lines.
+ * @param {string} text @param {string[]|null} allowed @param {boolean} isCheckbox @returns {{pairs: [string, any][], wrong: string[]}} */
+function pairsOf(text, allowed, isCheckbox) {
+	/** @type {[string, any][]} */
+	const pairs = [];
+	/** @type {string[]} */
+	const wrong = [];
+	for (const [n, cells] of table(text).entries()) {
+		const [from, to] = (cells.length === 1 ? cells[0].split(/ = (.*)/s).slice(0, 2) : cells).map((c) => c.trim());
+		const means = isCheckbox ? yesOrNo.get((to || '').toLowerCase()) : to;
+		if (!from && !to) continue;
+		if (!from || !to || cells.length > 2) wrong.push(`Line ${n + 1} does not have two columns.`);
+		else if (means === undefined) wrong.push(`Line ${n + 1}: “${to}” is neither yes nor no.`);
+		else if (allowed && !allowed.includes(to)) wrong.push(`Line ${n + 1}: the service does not take “${to}”.`);
+		else pairs.push([from, means]);
+	}
+	return { pairs, wrong };
+}
+
+/** The cells that a spreadsheet gives as text: tabs between them, and quotes around what has a tab, a quote or a line end. @param {string} text @returns {string[][]} */
+function table(text) {
+	/** @type {string[][]} */
+	const rows = [[]];
+	for (const [, quoted, plain, end] of text.replaceAll('\r\n', '\n').matchAll(/(?:"((?:[^"]|"")*)"(?=\t|\n|$)|([^\t\n]*))(\t|\n|$)/g)) {
+		rows[rows.length - 1].push(quoted === undefined ? plain : quoted.replaceAll('""', '"'));
+		if (end === '\n') rows.push([]);
+		if (end === '') break;
+	}
+	return rows;
+}
+
+/** What the mapping lists for a target: texts with what is sent. @param {Target} target @param {boolean} isCheckbox @returns {Map<string, string>} */
+function listedOf(target, isCheckbox) {
 	const all = members(target.rule);
+	if (!isCheckbox) return new Map(Object.entries(all.values || {}).map(([text, to]) => [text, String(to)]));
+	return new Map([...(all.checked || []).map((/** @type {any} */ text) => [String(text), 'true']), ...(all.unchecked || []).map((/** @type {any} */ text) => [String(text), 'false'])]);
+}
+
+/** Upper and lower case make no difference for yes and no. @param {Iterable<string>} list @param {string} text */
+const isIn = (list, text) => [...list].some((other) => other.toLowerCase() === text.toLowerCase());
+
+/** What is to be changed for the chosen meanings. @param {Target} target @param {boolean} isCheckbox @param {Distinct[]} values @param {Map<string, any>} chosen */
+function operations(target, isCheckbox, values, chosen) {
+	const empties = [...chosen.keys()].filter((text) => chosen.get(text) === leaveEmpty);
+	const meant = new Map([...chosen].filter(([, to]) => to !== leaveEmpty));
+	const rule = isCheckbox ? withWords(target, values, meant) : withValues(target, values, meant);
+	return [...(meant.size ? changes(target, rule) : []), ...empties.map(emptyText)];
+}
+
+/** The rule with a table that lists the chosen meanings beside what is understood already.
+ * @param {Target} target @param {Distinct[]} values @param {Map<string, any>} meant */
+function withValues(target, values, meant) {
+	const { values: listed, ...all } = members(target.rule);
+	const understood = listed ? Object.entries(listed) : values.filter((v) => !v.problem && v.to !== null).map((v) => [v.text, v.to]);
+	const table = new Map([...understood, ...meant]);
+	for (const [text, to] of meant) if (to === takenOut) table.delete(text);
+	return table.size ? { ...all, values: Object.fromEntries(table) } : all;
+}
+
+/** The rule with the words for yes and for no. @param {Target} target @param {Distinct[]} values @param {Map<string, any>} meant */
+function withWords(target, values, meant) {
+	const { checked, unchecked, ...all } = members(target.rule);
+	const isOwn = Boolean(checked || unchecked);
 	const wordsFor = (/** @type {boolean} */ to, /** @type {string[]|undefined} */ known) => {
-		const understood = known || values.filter((v) => !v.problem && v.to === String(to)).map((v) => v.text);
-		return [...new Set([...understood.filter((t) => !(t in meant)), ...Object.keys(meant).filter((t) => meant[t] === to)])];
+		const understood = isOwn ? known || [] : values.filter((v) => !v.problem && v.to === String(to)).map((v) => v.text);
+		return [...understood.filter((t) => !isIn(meant.keys(), t)), ...[...meant.keys()].filter((t) => meant.get(t) === to)]
+			.filter((t, n, list) => !isIn(list.slice(0, n), t));
 	};
-	const checked = wordsFor(true, all.checked), unchecked = wordsFor(false, all.unchecked);
-	return { ...all, ...(checked.length && { checked }), ...(unchecked.length && { unchecked }) };
+	const yes = wordsFor(true, checked), no = wordsFor(false, unchecked);
+	return { ...all, ...(yes.length && { checked: yes }), ...(no.length && { unchecked: no }) };
 }

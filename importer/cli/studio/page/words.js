@@ -21,8 +21,14 @@ export function percent(part, whole) {
 export const mistake = (trouble) => trouble.message || trouble.code.replaceAll('-', ' ');
 
 /** A question of a first mapping in words for a page; its text is written for those who edit the file. @param {string} text */
-export const question = (text) => text.replace('If not, add values: {TEXT: OPTION}', 'If not, say what each text means')
-	.replace('That template gets status: Open and no attributes', 'That activity becomes Open, without values');
+export const question = (text) => text
+	.replace('If not, add values: {TEXT: OPTION}', 'If not, say what each text means')
+	.replace('That template gets status: Open and no attributes', 'That activity becomes Open, without values')
+	.replace('reuse, skip, fail or create a client that the service knows', 'what should become of a client that the service knows already?')
+	.replace('send or skip the activities on a client who was found, not created', 'should a client that the service knows already get the activities?')
+	.replace("the names on the left are the service's", "the names of these fields are the service's")
+	.replace('if each row is a claim of its client, take the # away', 'is each row a claim of its client? Then say which rows are one claim')
+	.replaceAll(' until you take the # away', ' until it is used').replaceAll('Until you take the # away', 'Until it is used');
 
 /** What the cells of a column hold. */
 export const kinds = /** @type {Record<string, string>} */ ({ date: 'dates', number: 'numbers', text: 'text', bool: 'yes or no', mixed: 'mixed', empty: 'nothing' });
@@ -46,3 +52,75 @@ export const types = /** @type {Record<string, string>} */ ({
 
 /** @param {string|undefined} type */
 export const typeName = (type) => (type ? types[type] || type : '');
+
+/** What can be chosen, by the last part of a target's path: the words for it, and what it does.
+ * @type {Record<string, Record<string, [string, string]>>} */
+const choices = {
+	existing: {
+		reuse: ['Take the known client', 'Nobody is created twice; claims and activities are added to the client that is there.'],
+		skip: ['Leave them out', 'Nothing is sent for somebody whom the service knows already.'],
+		fail: ['Report them', 'Nothing is sent for them, and the run ends with a mistake for each.'],
+		create: ['Create them without looking', 'The service is not asked; somebody who is known may be there twice afterwards.'],
+	},
+	existing_activities: {
+		send: ['Send them', 'A known client gets the activities that a new client gets.'],
+		skip: ['Leave them out', 'A known client gets no activities of the client; claims, and what belongs to them, are sent.'],
+	},
+	status: {
+		Submitted: ['Submitted', 'Sent as done, with the values of the sheet. This is usual.'],
+		Accepted: ['Accepted', 'Sent as done and already agreed to.'],
+		Open: ['Open', 'Sent without values: the client fills it in, and goes on here.'],
+	},
+	on: {
+		client: ['Once for each client', ''],
+		claim: ['Once for each claim', ''],
+	},
+	ambiguous_times: {
+		refuse: ['Report them', 'The hour that comes twice when the clocks go back is a mistake.'],
+		earlier: ['Take the first one', 'The hour that comes twice when the clocks go back is taken as summer time.'],
+	},
+	encoding: {
+		'utf-8': ['Usual (UTF-8)', ''],
+		'windows-1252': ['Older Windows programs (windows-1252)', 'When letters such as é or £ look wrong.'],
+	},
+	delimiter: { ',': ['A comma', ''], ';': ['A semicolon', ''], tab: ['A tab', ''] },
+	hidden_rows: {
+		take: ['Read them too', 'Rows that are hidden in the sheet are sent like all others.'],
+		skip: ['Leave them out', 'Rows that are hidden in the sheet are not sent.'],
+	},
+	api: {
+		v1: ['Version 1', 'Clients and activities, without claims.'],
+		v2: ['Version 2', 'Clients, claims and activities.'],
+	},
+};
+
+/** What is done when nothing is chosen, by the last part of a target's path. @type {Record<string, string>} */
+const usual = { existing: 'reuse', existing_activities: 'send', status: 'Submitted', on: 'client', hidden_rows: 'take', ambiguous_times: 'refuse', encoding: 'utf-8' };
+
+/** The choice that counts while nothing is chosen; undefined when there is none. @param {{path: string, status?: string}} target */
+export const usualChoice = (target) => {
+	const part = target.path.split('/').pop() || '';
+	return part === 'status' && target.status !== 'BackFilled' ? undefined : usual[part]; // “Where clients resume” says it otherwise
+};
+
+/** The words for a choice, and what it does. @param {{path: string}} target @param {string} choice @returns {[string, string]} */
+export function choiceWords(target, choice) {
+	const part = target.path.split('/').pop() || '';
+	return choices[part]?.[choice] || (part === 'on' ? [`Once for each claim “${choice}”`, ''] : [choice, '']);
+}
+
+/** What a run counted: one of it, and several. @type {Record<string, [string, string]>} */
+const counted = {
+	total: ['in all', 'in all'], invalid: ['cannot be used', 'cannot be used'], skipped: ['left out', 'left out'], notStarted: ['not started', 'not started'],
+	client: ['client', 'clients'], claim: ['claim', 'claims'], activity: ['activity', 'activities'], link: ['link', 'links'], contact: ['contact', 'contacts'],
+	lookup: ['question for a known client', 'questions for known clients'], templates: ['question for templates', 'questions for templates'],
+	rows: ['Rows', 'Rows'], clients: ['Clients', 'Clients'], requests: ['Calls of the service', 'Calls of the service'],
+};
+
+/** A name of the program's in words. @param {string} name @param {number} [n] how many */
+export const plainWords = (name, n = 2) => counted[name]?.[n === 1 ? 0 : 1] || name.replaceAll('_', ' ').replace(/([a-z])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`);
+
+const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });
+
+/** A day as it is sent, as a person writes it; other texts as they are. @param {string} text */
+export const dayIn = (text) => (/^\d{4}-\d\d-\d\d(T00:00:00(\.0+)?Z)?$/.test(text) && !Number.isNaN(Date.parse(text)) ? days.format(new Date(text)) : text);

@@ -1,0 +1,242 @@
+package studio_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+
+	"claimsheet/importer/cli/studio"
+	"claimsheet/mapping"
+)
+
+// A text like “-” that means another thing in a path or in YAML is a text in every place
+// that the page writes.
+func TestOddTexts(t *testing.T) {
+	t.Parallel()
+	b := begin(t, mappingText, sheetText, nil)
+	version := 1
+	for _, text := range []string{"-", "0", "~", "yes", "? x", ": ", " a ", "1e3", "&a", "two\nlines", "👍", "", "a/b~c"} {
+		pointer := strings.NewReplacer("~", "~0", "/", "~1").Replace(text)
+		for _, o := range []struct {
+			op   map[string]any
+			want string
+			at   []string
+		}{
+			{op("add", "/activities/0/attributes/Title/values/"+pointer, "Miss"), "Miss", []string{"activities", "0", "attributes", "Title", "values", text}},
+			{op("add", "/activities/0/attributes/Title/values/Mr", text), text, []string{"activities", "0", "attributes", "Title", "values", "Mr"}},
+			{op("add", "/activities/0/attributes/Remarks", map[string]any{"column": "Notes", "values": map[string]any{text: text}}), text, []string{"activities", "0", "attributes", "Remarks", "values", text}},
+			{op("add", "/activities/0/attributes/Remarks/values/"+pointer, "Miss"), "Miss", []string{"activities", "0", "attributes", "Remarks", "values", text}},
+			{op("add", "/client/fields/x", map[string]any{"value": text}), text, []string{"client", "fields", "x", "value"}},
+			{op("add", "/client/fields/x", text), text, []string{"client", "fields", "x"}},
+			{op("add", "/client/fields/"+pointer, "Surname"), "Surname", []string{"client", "fields", text}},
+			{op("add", "/sheet/empty/-", text), text, []string{"sheet", "empty", "0"}},
+			{op("add", "/client/fields/x", map[string]any{"column": "Notes", "type": "Checkbox", "checked": []string{text}}), text, []string{"client", "fields", "x", "checked", "0"}},
+		} {
+			st := b.post("/api/patch", 200, "version", version, "label", "x", "operations", []any{o.op})
+			changed := []byte(st.at("mapping", "text").(string))
+			if got := valueAt(t, changed, o.at); got != o.want {
+				t.Errorf("%q: %v: it is %q, want %q\n%s", text, o.op, got, o.want, changed)
+			}
+			if _, found := mapping.Parse("m.yaml", changed); strings.Contains(found.Error(), "[yaml]") || strings.Contains(found.Error(), "wrong-kind") {
+				t.Errorf("%q: %v: %v\n%s", text, o.op, found, changed)
+			}
+			st = b.post("/api/undo", 200, "version", version+1)
+			expect(t, "the text after undo", st.at("mapping", "text"), mappingText)
+			version += 2
+		}
+	}
+}
+
+// valueAt returns the text at a place of a YAML file.
+func valueAt(t *testing.T, file []byte, path []string) string {
+	t.Helper()
+	var tree any
+	if err := yaml.Unmarshal(file, &tree); err != nil {
+		t.Fatalf("%v\n%s", err, file)
+	}
+	for _, token := range path {
+		switch v := tree.(type) {
+		case map[string]any:
+			tree = v[token]
+		case []any:
+			i, _ := strconv.Atoi(token)
+			tree = v[i]
+		}
+	}
+	text, _ := tree.(string)
+	return text
+}
+
+// What cannot be changed is said without the words of the file's paths.
+func TestCannotChange(t *testing.T) {
+	t.Parallel()
+	b := begin(t, mappingText, sheetText, nil)
+	for want, o := range map[string]any{
+		"there is nothing to take away: the mapping does not have it":                     map[string]any{"op": "remove", "path": "/activities/7"},
+		"the file cannot be changed in this place: /name is neither an object nor a list": op("add", "/name/values", "x"),
+	} {
+		refused := b.post("/api/patch", 422, "version", 1, "label", "x", "operations", []any{o})
+		expect(t, "the message", refused.at("error", "message"), want)
+	}
+}
+
+// A second click, made on what the person saw before the first was done, does nothing.
+func TestRevision(t *testing.T) {
+	t.Parallel()
+	b := begin(t, mappingText+"  - template: More\n    attributes: {Note: Notes}\n", sheetText, nil)
+	remove := []any{map[string]any{"op": "remove", "path": "/activities/0"}}
+	st := b.post("/api/patch", 200, "version", 1, "revision", 1, "label", "x", "operations", remove)
+	text := st.at("mapping", "text")
+	stale := b.post("/api/patch", 409, "version", 2, "revision", 1, "label", "x", "operations", remove)
+	expect(t, "the code", stale.at("error", "code"), "stale")
+	expect(t, "the text", stale.at("state", "mapping", "text"), text)
+	for path, body := range map[string][]any{"/api/text": {"text", ""}, "/api/undo": nil, "/api/redo": nil, "/api/save": nil, "/api/reload": nil, "/api/draft": {"take", true}, "/api/decide": {"line", 1},
+		"/api/sheet": {"headerRow", 1}, "/api/ignore": {"column", "F", "ignored", true}, "/api/job": {"kind", "dry-run"}} {
+		stale := b.post(path, 409, append(body, "version", 2, "revision", 1)...)
+		expect(t, path, stale.at("error", "code"), "stale")
+	}
+	st = b.post("/api/patch", 200, "version", 2, "label", "x", "operations", []any{op("replace", "/name", "autumn")})
+	expect(t, "the version without a revision", st["version"], 3)
+}
+
+// A column that is left out on purpose is not suggested again.
+func TestIgnoredIsNotSuggested(t *testing.T) {
+	t.Parallel()
+	b := begin(t, "name: x\napi: v2\nclient:\n  key: Lead no\n  lookup: {email: E-mail}\n  fields: {email: E-mail}\n", sheetText, nil)
+	suggested := func(st reply) bool { return st.one("suggestions", "column", "C") != nil }
+	b.until("a suggestion for the surname", suggested)
+	st := b.post("/api/ignore", 200, "version", 1, "column", "C", "ignored", true)
+	expect(t, "ignored", st.one("columns", "letter", "C")["ignored"], true)
+	if suggested(st) {
+		t.Errorf("it is suggested: %v", st["suggestions"])
+	}
+	st = b.post("/api/ignore", 200, "version", 2, "column", "C", "ignored", false)
+	if !suggested(st) {
+		t.Error("it is not suggested any more")
+	}
+}
+
+// What comes from a form, or is no JSON, changes nothing.
+func TestOnlyJSON(t *testing.T) {
+	t.Parallel()
+	b := begin(t, mappingText, sheetText, nil)
+	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "application/jsonp"} {
+		r, err := http.NewRequest("POST", b.base+"/api/patch", strings.NewReader(`{"version":1,"label":"x","operations":[{"op":"replace","path":"/name","value":"y"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kind != "" {
+			r.Header.Set("Content-Type", kind)
+		}
+		response, err := b.http.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != http.StatusUnsupportedMediaType {
+			t.Errorf("%q gets %d", kind, response.StatusCode)
+		}
+	}
+	expect(t, "the version", b.get("/api/state")["version"], 1)
+	if status, _ := b.ask("POST", "/api/bye", ""); status != 200 {
+		t.Errorf("a goodbye gets %d", status)
+	}
+}
+
+// Asking changes nothing, neither here nor on the disk.
+func TestGetChangesNothing(t *testing.T) {
+	t.Parallel()
+	b := begin(t, mappingText, sheetText, func(o *studio.Options) { o.Run = nothing })
+	st := b.judged()
+	for _, path := range []string{"state", "patch", "decide", "text", "undo", "redo", "save", "reload", "draft", "sheet", "ignore", "column?letter=A", "rows", "client?row=2", "preview", "diff", "job", "job/cancel", "job/workbook", "bye"} {
+		for _, method := range []string{"GET", "HEAD"} {
+			b.ask(method, "/api/"+path, "")
+		}
+	}
+	expect(t, "the state", without(map[string]any(b.get("/api/state")), "progress", "suggestions"), without(map[string]any(st), "progress", "suggestions"))
+	b.holds(b.file, mappingText)
+	b.left()
+}
+
+// A text that a browser gives back keeps the ends of lines of the file; undo leads back
+// byte for byte, whatever the file is like.
+func TestBytesStay(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"CRLF":              strings.ReplaceAll(mappingText, "\n", "\r\n"),
+		"BOM":               "\ufeff" + mappingText,
+		"no end":            strings.TrimSuffix(mappingText, "\n"),
+		"mixed ends":        strings.Replace(mappingText, "\n", "\r\n", 3),
+		"comments":          "#a\n" + strings.ReplaceAll(mappingText, "client:\n", "client:   #b\n#c\n  #d\n") + "  #e\n#f",
+		"flow":              "{name: spring, api: v2, client: {key: Lead no, existing: create, fields: {lastName: Surname}}, activities: [{template: Your details, attributes: {Title: Title}}]}",
+		"anchors":           strings.Replace(mappingText, "lastName: Surname", "lastName: &x Surname\n    other: *x", 1),
+		"scalars":           strings.Replace(mappingText, "lastName: Surname", "lastName: >-\n      Surname\n    folded: |\n      E-mail\n", 1),
+		"duplicate keys":    strings.Replace(mappingText, "    lastName: Surname", "    lastName: Surname\n    lastName: Notes\n    email: Notes", 1),
+		"tabs":              strings.Replace(mappingText, "name: spring   #", "name:\tspring\t#", 1),
+		"tabs where no may": strings.Replace(mappingText, "    lastName", "\tlastName", 1),
+		"not UTF-8":         mappingText + "# \xff\n",
+		"trailing blanks":   strings.ReplaceAll(mappingText, "\n", "  \n"),
+		"documents":         "---\n" + mappingText + "...\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := begin(t, text, sheetText, nil)
+			version := 1
+			for _, change := range [][]any{
+				{"/api/patch", "label", "x", "operations", []any{op("replace", "/name", "autumn")}},
+				{"/api/patch", "label", "x", "operations", []any{op("add", "/client/fields/lastName", map[string]any{"column": "Surname", "required": true})}},
+				{"/api/patch", "label", "x", "operations", []any{op("add", "/client/fields/email", "E-mail")}},
+				{"/api/patch", "label", "x", "operations", []any{op("remove", "/client/fields/lastName", nil)}},
+				{"/api/patch", "label", "x", "operations", []any{op("add", "/activities/template=Your details/attributes/Remarks", "Notes")}},
+				{"/api/patch", "label", "x", "operations", []any{op("add", "/sheet/empty/-", "-")}},
+				{"/api/ignore", "column", "F", "ignored", true},
+				{"/api/sheet", "name", "", "headerRow", 2},
+				{"/api/text", "text", "name: other\n"},
+			} {
+				body := map[string]any{"version": version}
+				for i := 1; i < len(change); i += 2 {
+					body[change[i].(string)] = change[i+1]
+				}
+				data, _ := json.Marshal(body)
+				status, answer := b.ask("POST", change[0].(string), string(data))
+				if status != 200 && status != 422 {
+					t.Fatalf("%s gets %d: %s", data, status, answer)
+				}
+				version = int(b.get("/api/state")["version"].(float64))
+			}
+			b.post("/api/undo", 200, "version", version, "to", 1)
+			b.post("/api/save", 200, "version", version+1, "overwrite", true)
+			b.holds(b.file, text)
+		})
+	}
+	b := begin(t, strings.ReplaceAll(mappingText, "\n", "\r\n"), sheetText, nil)
+	st := b.post("/api/text", 200, "version", 1, "text", mappingText)
+	expect(t, "dirty after the same text", st.at("mapping", "dirty"), false)
+	st = b.post("/api/text", 200, "version", 2, "text", mappingText+"# end\n")
+	expect(t, "the text", st.at("mapping", "text"), strings.ReplaceAll(mappingText+"# end\n", "\n", "\r\n"))
+}
+
+// A key that is there twice is not changed: nobody could say which is meant.
+func TestDuplicateKey(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(mappingText, "    lastName", "    email: Notes\n    lastName", 1)
+	b := begin(t, text, sheetText, nil)
+	refused := b.post("/api/patch", 422, "version", 1, "label", "x", "operations", []any{op("replace", "/client/fields/email", "Surname")})
+	expect(t, "the code", refused.at("error", "code"), "duplicate-key")
+	expect(t, "the message", refused.at("error", "message"), "“email” is there twice, in lines 9 and 10")
+	st := b.get("/api/state")
+	expect(t, "the text", st.at("mapping", "text"), text)
+	targets := map[any]bool{}
+	for i := range st["targets"].([]any) {
+		if path := st.at("targets", i, "path"); targets[path] {
+			t.Errorf("%s is listed twice", path)
+		} else {
+			targets[path] = true
+		}
+	}
+	b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("replace", "/client/fields/lastName", "Notes")})
+}

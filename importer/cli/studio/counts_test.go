@@ -1,0 +1,69 @@
+package studio_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A sheet that changes or vanishes while the page is open is said to have done so.
+func TestSheetChanges(t *testing.T) {
+	t.Parallel()
+	b := begin(t, mappingText, sheetText, nil)
+	st := b.judged()
+	if st.one("mapping", "code", "sheet-changed") != nil {
+		t.Error("it is said to have changed")
+	}
+	sheet := filepath.Join(filepath.Dir(b.file), "leads.csv")
+	write(t, sheet, sheetText+"4,dan@example.com,Dean,05/06/1983,Mr,z\n")
+	warned := func() any {
+		list := b.get("/api/state").at("mapping").(map[string]any)
+		return reply(list).one("warnings", "code", "sheet-changed")["message"]
+	}
+	expect(t, "the warning", warned(), "the sheet has changed since it was read; what is shown is of before, and a dry run takes it as it is now")
+	if err := os.Remove(sheet); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "the warning", warned(), "the sheet is not there any more; what is shown is of before")
+	r := b.get("/api/rows?show=all")
+	expect(t, "the rows", r["total"], 5)
+}
+
+// Rows that the mapping skips are neither usable nor in trouble, in the sums as in the rows
+// and columns.
+func TestSkippedRows(t *testing.T) {
+	t.Parallel()
+	b := begin(t, strings.Replace(mappingText, "client:\n", "sheet: {when: 'col(\"Notes\") != \"y\"'}\nclient:\n", 1), sheetText, nil)
+	st := b.judged()
+	for key, want := range map[string]any{"rows": 5, "skipped": 1, "usable": 2, "trouble": 2} {
+		expect(t, key, st.at("judgement", key), want)
+	}
+	for show, want := range map[string]any{"all": 5, "usable": 2, "trouble": 2} {
+		expect(t, "the rows "+show, b.get("/api/rows?show=" + show)["total"], want)
+	}
+	email := st.one("columns", "letter", "B")
+	for key, want := range map[string]any{"usable": 4, "trouble": 0, "empty": 0} {
+		expect(t, "E-mail: "+key, email[key], want)
+	}
+	notes := st.one("columns", "letter", "F")
+	for key, want := range map[string]any{"usable": 2, "empty": 2} {
+		expect(t, "Notes: "+key, notes[key], want)
+	}
+}
+
+// A field may have any name, also one that means something else elsewhere; a header may be
+// a number.
+func TestNamesOfFields(t *testing.T) {
+	t.Parallel()
+	const text = "name: x\napi: v2\nclient:\n  key: 2024\n  existing: create\n  fields:\n    name: Surname\n    status: {column: 2024}\n    id: Surname\n    long: {value: 12345678901234567890}\n    price: {value: 1.50}\n"
+	b := begin(t, text, "2024,Surname\n1,Archer\n", nil)
+	st := b.judged()
+	for path, want := range map[string]any{"/client/key": []string{"A"}, "/client/fields/name": []string{"B"}, "/client/fields/status": []string{"A"}, "/client/fields/id": []string{"B"}} {
+		expect(t, path, st.one("targets", "path", path)["columns"], want)
+	}
+	expect(t, "a long number", st.one("targets", "path", "/client/fields/long").at("rule", "value"), "12345678901234567890")
+	expect(t, "a number with a zero", st.one("targets", "path", "/client/fields/price").at("rule", "value"), "1.50")
+	r := b.post("/api/preview", 200, "path", "/client/fields/name", "value", "Surname")
+	expect(t, "the result", r.at("rows", 0, "result"), "Archer")
+}

@@ -1,0 +1,164 @@
+package studio_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"claimsheet/importer/cli/studio"
+)
+
+// What was left unsaved does not undo what a colleague has written since.
+func TestDraftOfAnotherFile(t *testing.T) {
+	t.Parallel()
+	draft := filepath.Join(t.TempDir(), "studio", "x.json")
+	keep := func(o *studio.Options) { o.Autosave = draft }
+	first := begin(t, mappingText, sheetText, keep)
+	left := strings.Replace(mappingText, "name: spring", "name: autumn", 1)
+	first.autumn()
+	again := func() *tab {
+		return begin(t, "", sheetText, func(o *studio.Options) { keep(o); o.Mapping = first.file })
+	}
+
+	same := again()
+	expect(t, "draftOld", same.get("/api/state").at("mapping", "draftOld"), false)
+	st := same.post("/api/draft", 200, "version", 1, "take", true)
+	expect(t, "onDisk", st.at("mapping", "onDisk"), "same")
+
+	theirs := mappingText + "# by a colleague\n"
+	write(t, first.file, theirs)
+	second := again()
+	expect(t, "draftOld", second.get("/api/state").at("mapping", "draftOld"), true)
+	st = second.post("/api/draft", 200, "version", 1, "take", true)
+	expect(t, "the text", st.at("mapping", "text"), left)
+	expect(t, "onDisk", st.at("mapping", "onDisk"), "changed")
+	refused := second.post("/api/save", 409, "version", 2)
+	expect(t, "the code", refused.at("error", "code"), "changed-on-disk")
+	first.holds(first.file, theirs)
+
+	third := again() // what was taken and not saved is still of the file of then
+	expect(t, "draftOld", third.get("/api/state").at("mapping", "draftOld"), true)
+
+	st = second.post("/api/undo", 200, "version", 2)
+	expect(t, "onDisk with the text of the file", st.at("mapping", "onDisk"), "same")
+	st = second.post("/api/redo", 200, "version", 3)
+	expect(t, "onDisk with what was left", st.at("mapping", "onDisk"), "changed")
+	second.post("/api/save", 200, "version", 4, "overwrite", true)
+	first.holds(first.file, left)
+
+	first.autumnAgain(t, draft, "")
+	if err := os.Remove(first.file); err != nil {
+		t.Fatal(err)
+	}
+	fourth := begin(t, "", sheetText, func(o *studio.Options) { keep(o); o.Mapping, o.Proposed = first.file, []byte(mappingText) })
+	expect(t, "draftOld without the file", fourth.get("/api/state").at("mapping", "draftOld"), true)
+	st = fourth.post("/api/draft", 200, "version", 1, "take", true)
+	expect(t, "onDisk without the file", st.at("mapping", "onDisk"), "gone")
+	fourth.post("/api/save", 409, "version", 2)
+}
+
+// autumnAgain leaves something unsaved in a session of its own.
+func (b *tab) autumnAgain(t *testing.T, draft, text string) {
+	t.Helper()
+	own := begin(t, "", sheetText, func(o *studio.Options) { o.Autosave, o.Mapping = draft, b.file })
+	own.post("/api/text", 200, "version", 1, "text", mappingText+"# left\n"+text)
+}
+
+// A name that leads to another file than before is not written through.
+func TestSaveOfAnotherPlace(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("links need a right of their own there")
+	}
+	b := begin(t, mappingText, sheetText, nil)
+	text := b.autumn()
+	elsewhere := filepath.Join(t.TempDir(), "other.yaml")
+	write(t, elsewhere, mappingText)
+	if err := os.Remove(b.file); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(elsewhere, b.file); err != nil {
+		t.Fatal(err)
+	}
+	st := b.get("/api/state")
+	expect(t, "onDisk", st.at("mapping", "onDisk"), "changed")
+	refused := b.post("/api/save", 409, "version", 2)
+	if message := refused.at("error", "message").(string); !strings.Contains(message, "leads to another file") {
+		t.Errorf("the message is %q", message)
+	}
+	b.holds(elsewhere, mappingText)
+	b.post("/api/save", 200, "version", 2, "overwrite", true)
+	b.holds(elsewhere, text)
+	expect(t, "onDisk", b.get("/api/state").at("mapping", "onDisk"), "same")
+
+	if err := os.Remove(elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "onDisk of a link to nothing", b.get("/api/state").at("mapping", "onDisk"), "changed")
+	b.post("/api/patch", 200, "version", 2, "label", "x", "operations", []any{op("replace", "/name", "winter")})
+	b.post("/api/save", 409, "version", 3)
+}
+
+// nothing is a job that does nothing.
+func nothing(context.Context, []string, io.Writer, io.Writer) int { return 0 }
+
+// A job works with the text that is shown, whatever has become of the file.
+func TestJobOfTheTextShown(t *testing.T) {
+	t.Parallel()
+	used := make(chan string, 1)
+	b := begin(t, mappingText, sheetText, func(o *studio.Options) {
+		o.Job = func(_ studio.JobKind, mapping, _ string) []string {
+			data, _ := os.ReadFile(mapping)
+			used <- string(data)
+			return nil
+		}
+		o.Run = nothing
+	})
+	write(t, b.file, "name: by a colleague\n")
+	b.post("/api/job", 200, "version", 1, "kind", "dry-run")
+	if got := <-used; got != mappingText {
+		t.Errorf("the job uses\n%s", got)
+	}
+}
+
+// Nobody has to decide about what was left before they go on: both are kept, the newest is
+// offered first. What cannot be kept is said.
+func TestDraftsInTurn(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	draft := filepath.Join(folder, "x.json")
+	first := begin(t, mappingText, sheetText, func(o *studio.Options) { o.Autosave = draft })
+	again := func() *tab {
+		return begin(t, "", sheetText, func(o *studio.Options) { o.Autosave, o.Mapping = draft, first.file })
+	}
+	first.post("/api/text", 200, "version", 1, "text", mappingText+"# first\n")
+	second := again()
+	second.post("/api/text", 200, "version", 1, "text", mappingText+"# second\n")
+	expect(t, "draft while another was begun", second.get("/api/state").at("mapping", "draft"), true)
+
+	third := again()
+	st := third.post("/api/draft", 200, "version", 1, "take", true)
+	expect(t, "the text", st.at("mapping", "text"), mappingText+"# second\n")
+	expect(t, "draft", st.at("mapping", "draft"), true)
+	third.post("/api/save", 200, "version", 2)
+	fourth := again()
+	st = fourth.post("/api/draft", 200, "version", 1, "take", true)
+	expect(t, "the text", st.at("mapping", "text"), mappingText+"# first\n")
+	expect(t, "draft", st.at("mapping", "draft"), false)
+	expect(t, "onDisk", st.at("mapping", "onDisk"), "changed")
+
+	blocked := begin(t, mappingText, sheetText, func(o *studio.Options) { o.Autosave = filepath.Join(draft, "y.json") })
+	blocked.autumn()
+	warning := reply(blocked.get("/api/state").at("mapping").(map[string]any)).one("warnings", "code", "not-kept")
+	if message, _ := warning["message"].(string); !strings.Contains(message, "cannot be kept for the next time") {
+		t.Errorf("the warning is %v", warning)
+	}
+	blocked.post("/api/save", 200, "version", 2)
+	if warning := reply(blocked.get("/api/state").at("mapping").(map[string]any)).one("warnings", "code", "not-kept"); warning != nil {
+		t.Errorf("after saving there is %v", warning)
+	}
+}

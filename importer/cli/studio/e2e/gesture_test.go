@@ -1,0 +1,120 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// before runs a script in the page before its own.
+func (b *browser) before(script string) {
+	b.t.Helper()
+	ctx, cancel := b.patient()
+	defer cancel()
+	_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+	must(b.t, err)
+}
+
+// answers makes the page's fetch call window.answering, if a test has set it, for each
+// change, with the address and a function that asks the server.
+const answers = `{
+	const ask = window.fetch
+	window.fetch = (url, request) => window.answering && (request?.method === "POST" || window.answeringAll) && !String(url).includes("preview")
+		? window.answering(String(url), () => ask(url, request)) : ask(url, request)
+}`
+
+// twice clicks on a thing as a double click does.
+func (h hand) twice(kind, name, within string) {
+	h.t.Helper()
+	h.find(kind, name, within)
+	at := ask[[]float64](h.browser, "point()")
+	if len(at) != 2 {
+		h.t.Fatalf("the %s %q cannot be clicked", kind, name)
+	}
+	h.do(chromedp.MouseClickXY(at[0], at[1]), chromedp.MouseClickXY(at[0], at[1], chromedp.ClickCount(2)))
+}
+
+// focused is the name of what has the focus.
+func (h hand) focused() string { h.t.Helper(); return ask[focus](h.browser, "focus()").Name }
+
+func (p *place) activities(t *testing.T, h hand) int {
+	t.Helper()
+	return strings.Count(h.state().Mapping.Text, "\n  - template: ")
+}
+
+// TestOneGesture double-clicks on buttons, presses Enter twice on them, and presses while
+// a change is on its way: each gesture makes one change.
+func TestOneGesture(t *testing.T) {
+	t.Parallel()
+	p := first(t)
+	h := hand{browser: newBrowser(t)}
+	h.before(answers)
+	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
+	was := p.activities(t, h)
+
+	h.at("#targets?at=/activities/0/status")
+	h.twice("button", "Do not send it", ".panel")
+	h.said("Your details taken away")
+	if n := p.activities(t, h); n != was-1 {
+		t.Fatalf("a double click took away %d activities", was-n)
+	}
+	h.gone(".panel") // the next activity is not meant
+	if name := h.focused(); name == "" {
+		t.Error("after taking an activity away nothing has the focus")
+	}
+
+	h.press("z", ctrl)
+	h.said("Undone.")
+	h.at("#targets?at=/activities/0/status")
+	h.find("button", "Do not send it", ".panel")
+	evaluate[bool](h.browser, "(studioFound.focus(), true)")
+	h.press(kb.Enter + kb.Enter)
+	h.said("Your details taken away")
+	if n := p.activities(t, h); n != was-1 {
+		t.Fatalf("two presses of Enter took away %d activities", was-n)
+	}
+
+	h.press("z", ctrl)
+	h.said("Undone.")
+	h.at("#targets?at=/activities/0/status")
+	h.find("button", "Do not send it", ".panel")
+	evaluate[bool](h.browser, `(window.answering = (url, ask) => new Promise(done => { window.letGo = done }).then(ask), studioFound.click(), studioFound.click(), true)`)
+	h.see(`.panel button[aria-disabled="true"]`, "Do not send it")
+	evaluate[bool](h.browser, `(window.answering = null, letGo(), true)`)
+	h.said("Your details taken away")
+	if n := p.activities(t, h); n != was-1 {
+		t.Fatalf("two clicks during a slow answer took away %d activities", was-n)
+	}
+
+	// A text of a list that takes the place of another one waits for a person to see it.
+	h.at("#targets?at=/client/key")
+	h.pick("Add a column", "e-mail", "C · E-mail…")
+	h.pick("Add a column", "post", "E · Post code…")
+	h.find("button", "Remove Lead no", ".panel")
+	evaluate[bool](h.browser, "(studioFound.focus(), true)")
+	h.press(kb.Enter + kb.Enter)
+	h.see(".ordered", "E-mail")
+	if n := h.count(".ordered li"); n != 2 {
+		t.Errorf("two presses of Enter left %d columns", n)
+	}
+	if name := h.focused(); !strings.HasPrefix(name, "E-mail") {
+		t.Errorf("after removing a column the focus is at %q", name)
+	}
+	h.twice("button", "Remove E-mail", ".panel")
+	h.see(".ordered li", "Post code")
+
+	// An activity that moves stays the one that is looked at.
+	h.inPanel("Put back")
+	h.press("z", ctrl)
+	h.said("Undone.")
+	h.at("#targets?at=/activities/0/status")
+	h.twice("button", "Send it later", ".panel")
+	h.see(".entry h3", "Your details")
+	h.see(".said", "later")
+	if order := h.state().Mapping.Text; strings.Index(order, "template: Agreement details") > strings.Index(order, "template: Your details") {
+		t.Errorf("a double click on “later” gives:\n%s", order)
+	}
+}

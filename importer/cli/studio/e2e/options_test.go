@@ -1,0 +1,127 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+)
+
+// TestOptions shows what the service takes, and what is not among it: an amber warning that
+// holds nothing back, on the views that it is about, and gone when it is mended.
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("leads.csv", "No,Lender,Kind\n1,Lloyds,C\n2,Lloyds Bank,C\n3,Lloyds,C\n4,Lloyds bank,L\n5,Lloyds Bank,\n")
+	p.write("templates.json", `[{"id": "10000000-0000-4000-8000-000000000001", "name": "Agreement", "activityAttributeTemplates": [
+  {"id": "11000000-0000-4000-8000-000000000001", "name": "Lender", "dataType": "DropDown", "options": ["Lloyds", "Barclays"]},
+  {"id": "11000000-0000-4000-8000-000000000002", "name": "Kind", "dataType": "DropDown", "options": ["Card", "Loan"]},
+  {"id": "11000000-0000-4000-8000-000000000003", "name": "Agreed", "dataType": "Checkbox"}]}]`)
+	p.write("mapping.yaml", "name: options\napi: v2\nclient: {key: No, existing: create, fields: {no: No}}\nworkflow: {name: W, template_identifier: WF}\nactivities:\n"+
+		"  - template: Agreement\n    attributes:\n      Lender: Lender\n      Kind: {column: Kind, values: {C: Card, L: Loans}}\n      Agreed: {value: true}\n")
+	h := hand{browser: newBrowser(t)}
+	h.open(p.studio("-e", "sandbox", "--templates", "templates.json", "leads.csv").link)
+
+	h.see(".sum", "3 to look at")
+	h.link("3 to look at")
+	h.see(".choice [aria-pressed=true]", "To look at")
+	h.see("[role=gridcell]", "Lloyds Bank")
+	if n := h.count(".warn-cell"); n != 3 {
+		t.Errorf("%d cells are marked, not 3", n)
+	}
+	h.click("cell", "2", "")
+	h.button("Next to look at")
+	h.see(".cell-details", "B5")
+	h.see(".cell-details", "not among the options")
+	if h.count(".warn-cell[aria-invalid]") > 0 {
+		t.Error("a cell that is sent as it is counts as wrong")
+	}
+
+	h.at("#try")
+	h.push("button", "1 thing to look at; nothing is held back by it", "")
+	h.see(".problems .warning", "“Loans” is not an option")
+	h.push("link", "Mend it", ".problems .warning:nth-child(1)")
+	h.see(".panel .problems .warning", "“Loans” is not an option")
+	h.see(".allowed", "The service takes: “Card”, “Loan”.")
+	h.see(".panel", "Kind")
+	h.choose("“L” means", "Loan")
+	h.inPanel("Use it")
+	h.said("Kind · Agreement: 1 text explained")
+	h.gone(".panel .problems .warning")
+	h.push("button", "How it is read", ".panel")
+	h.choose("An empty cell is sent as", "Card")
+	h.inPanel("Use this")
+	h.said("Kind · Agreement ← Kind")
+	h.has("default: Card")
+
+	h.at("#targets?at=/activities/0/attributes/Lender")
+	h.see(".values", "2 texts not matched")
+	for _, text := range []string{"Lloyds Bank", "Lloyds bank"} {
+		h.find("select", "“"+text+"” means", "")
+		evaluate[bool](h.browser, `(studioFound.value = '"Lloyds"', studioFound.dispatchEvent(new Event("change", {bubbles: true})), true)`)
+	}
+	h.see(".values", "Use these 2")
+	h.press("s", ctrl)
+	p.saved("Lloyds Bank: Lloyds", "Lloyds bank: Lloyds", "Lloyds: Lloyds")
+	h.judged()
+	if sum := evaluate[string](h.browser, `document.querySelector(".sum").innerText`); strings.Contains(sum, "to look at") {
+		t.Errorf("everything is mended, and the page says %q", sum)
+	}
+
+	// A constant, and a choice with what it does.
+	h.at("#targets?at=/activities/0/attributes/Agreed")
+	h.choose("Value for everyone", "No, not ticked")
+	h.press(kb.Enter)
+	h.inPanel("Use this")
+	h.has("Agreed: {value: false}")
+	h.at("#targets?at=/client/existing")
+	h.see(".choices", "Nobody is created twice")
+	h.mark("radio", "Leave them out skip", ".panel")
+	h.inPanel("Use this")
+	h.said("What to do with known clients ← Leave them out")
+	h.has("existing: skip")
+}
+
+// TestFaultAtField ties what is wrong with a rule to its field, for those who hear the page.
+func TestFaultAtField(t *testing.T) {
+	t.Parallel()
+	p := first(t)
+	p.write("mapping.yaml", replaceOnce(t, p.read("mapping.yaml"), "Postcode: Post code", "Postcode: Postal code"))
+	h := hand{browser: newBrowser(t)}
+	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
+	h.at("#targets?at=/activities/0/attributes/Postcode")
+	h.see(".panel .problems", "Postal code")
+	said := evaluate[string](h.browser, `(f => f ? f.getAttribute("aria-describedby").split(" ").map(id => document.getElementById(id).innerText).join(" ") : "")(document.querySelector(".panel [aria-invalid=true]"))`)
+	if !strings.Contains(said, "Postal code") {
+		t.Errorf("the field says %q", said)
+	}
+	h.pick("Column", "post", "E · Post code…")
+	h.inPanel("Use this")
+	h.said("Postcode · Your details ← Post code")
+	h.gone(".panel [aria-invalid=true]")
+	if name := h.focused(); name != "Use this" {
+		t.Errorf("after “Use this” the focus is at %q", name)
+	}
+	h.inPanel("Take away")
+	h.said("Postcode · Your details taken away")
+	if name := h.focused(); name != "Use this" {
+		t.Errorf("after “Take away” the focus is at %q", name)
+	}
+	h.at("#columns")
+	h.push("button", "Accept: Post code…", "tr[data-column=E]")
+	h.said("Postcode · Your details ← Post code")
+	if name := h.focused(); name != "Post code" {
+		t.Errorf("after “Accept” the focus is at %q", name)
+	}
+	h.button("Changes")
+	h.see("dialog", "Changes of this session")
+	h.press(kb.Tab + kb.Tab + kb.Tab + kb.Tab + kb.Tab + kb.Tab + kb.Tab)
+	if !evaluate[bool](h.browser, `document.querySelector("dialog").contains(document.activeElement) || document.activeElement === document.body`) {
+		t.Error("Tab leaves the dialog")
+	}
+	h.press(kb.Escape)
+	h.gone("dialog")
+	if name := h.focused(); name != "Changes" {
+		t.Errorf("after the dialog the focus is at %q", name)
+	}
+}

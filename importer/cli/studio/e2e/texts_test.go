@@ -1,0 +1,101 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// odd is a place whose sheet has texts that a file might read in its own way.
+func odd(t *testing.T) *place {
+	t.Helper()
+	p := first(t)
+	rows := [][]string{{"Lead no", "First name", "E-mail", "DOB", "Post code", "Agreement no", "Lender", "Amount", "Opt in", "Spare"}}
+	for i, lender := range []string{"LLOY", "-", "~", "yes", "a, b; c", "007", "constructor"} {
+		n := string(rune('1' + i))
+		rows = append(rows, []string{"L" + n, "Jo", "jo" + n + "@example.net", "01/02/1980", "LS1 4AP", "A" + n, lender, "100", []string{"Y", "Ja", "N"}[i%3], "x"})
+	}
+	p.sheet("leads.xlsx", rows)
+	p.write("mapping.yaml", replaceOnce(t, p.read("mapping.yaml"), "  name: Leads  ", "  name: Sheet1  "))
+	return p
+}
+
+// TestTexts lists texts that a file might read in its own way: in conditions, in the list
+// of those that count as empty, and in tables.
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	p := odd(t)
+	h := hand{browser: newBrowser(t)}
+	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
+
+	// A second condition stands beside the first one as a whole.
+	h.at("#targets?at=/activities/0/when")
+	h.typing("The condition as a formula", `has("Post code") or has("DOB")`)
+	h.pick("Column", "lender", "G · Lender…")
+	h.choose("says", "is one of")
+	h.typing("Texts, one in each line", "a, b; c\r  - \r~\ryes")
+	h.see(".editor", `Together: (has("Post code") or has("DOB")) && col("Lender") in ["a, b; c", "-", "~", "yes"]`)
+	h.inPanel("And this too")
+	h.inPanel("Use this")
+	h.has(`(has("Post code") or has("DOB")) && col("Lender") in ["a, b; c", "-", "~", "yes"]`)
+	h.see(".preview", "yes")
+
+	h.at("#targets?at=/sheet/empty")
+	h.typing("Texts, one in each line", "-\r ~\rno")
+	h.inPanel("Use this")
+	h.has(`empty: ["-", "~", "no"]`)
+	h.typing("Texts, one in each line", " ")
+	h.inPanel("Use this")
+	h.said("Texts that count as empty taken away")
+	h.press("z", ctrl)
+	h.said("Undone.")
+
+	// Two columns of a spreadsheet, as it gives them: with quotes around what has a tab.
+	h.at("#targets?at=/activities/1/attributes/Lender")
+	h.see(".values", "4 texts not matched") // - and ~ are empty now
+	h.push("button", "Add texts, or paste two columns of a spreadsheet", ".values")
+	paste := "yes\tYes Bank\n\"a, b; c\"\t\" A \"\"B\"\"; C\"\nNEW\tNew, Bank\n007 = Bond\nconstructor\tC\nalone\n\n"
+	h.click("field", "Each line: the text in the sheet, a tab, and what it means", "")
+	evaluate[bool](h.browser, `(studioFound.value = %s, studioFound.dispatchEvent(new Event("input", {bubbles: true})), true)`, paste)
+	h.inPanel("Take these over")
+	h.see(".pasted", "5 texts taken over; look at them, then use them.")
+	h.see(".pasted .bad-text", "Line 6 does not have two columns.")
+	h.inPanel("Use these 5")
+	h.said("Lender · Agreement details: 5 texts explained")
+	h.has(`"yes": Yes Bank`)
+	h.has(`"a, b; c": 'A "B"; C'`)
+	h.has(`NEW: "New, Bank"`)
+	h.has(`"007": Bond`)
+	h.has(`constructor: C`)
+	h.see(".values", "all matched")
+	h.typing("“NEW” means", " ")
+	h.press("a", ctrl)
+	h.do(chromedp.KeyEvent("\b"))
+	h.inPanel("Use it")
+	h.said("Lender · Agreement details: 1 text explained")
+	if text := h.state().Mapping.Text; strings.Contains(text, "NEW:") {
+		t.Errorf("what was taken out of the table is still there:\n%s", text)
+	}
+}
+
+// TestLeftOut leaves a column out: it is not suggested again.
+func TestLeftOut(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	messySheet(p, "")
+	h := hand{browser: newBrowser(t)}
+	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
+	h.see("tr[data-column=T] .goes", "Confirm")
+	h.column("T")
+	h.mark("checkbox", "Leave this column out on purpose", ".panel")
+	h.said("Column T is left out on purpose.")
+	h.see("tr[data-column=T] .goes", "left out on purpose")
+	h.gone(".reasons")
+	h.at("#targets")
+	for _, name := range ask[[]string](h.browser, `names("button", "main")`) {
+		if strings.Contains(name, "APR %") {
+			t.Errorf("a column that is left out is offered: %s", name)
+		}
+	}
+}

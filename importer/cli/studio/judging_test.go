@@ -1,0 +1,129 @@
+package studio_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/xuri/excelize/v2"
+
+	"claimsheet/importer/cli/studio"
+)
+
+// What is counted while rows are judged, and after each change, is of the mapping of that
+// state: a change makes what was counted before count no more.
+func TestJudgementIsOfItsState(t *testing.T) {
+	t.Parallel()
+	var sheet strings.Builder
+	sheet.WriteString("No,Text\n")
+	const rows = 20_000
+	for i := range rows {
+		fmt.Fprintf(&sheet, "%d,x\n", i)
+	}
+	const text = "name: x\napi: v2\nclient:\n  key: No\n  existing: create\n  fields:\n    a: {column: Text, type: Text}\n"
+	b := begin(t, text, sheet.String(), nil)
+	check := func(st reply) {
+		t.Helper()
+		j := reply(st["judgement"].(map[string]any))
+		done, usable, trouble := j["done"].(float64), j["usable"].(float64), j["trouble"].(float64)
+		if j["reading"] == true {
+			return
+		}
+		bad := strings.Contains(st.at("mapping", "text").(string), "type: Email")
+		if bad && usable != 0 || !bad && trouble != 0 || usable+trouble != done {
+			t.Errorf("version %v, with Email %t, has %v usable and %v in trouble of %v", st["version"], bad, usable, trouble, done)
+		}
+		if target := st.one("targets", "path", "/client/fields/a"); bad && target["usable"] != 0.0 || !bad && target["trouble"] != 0.0 {
+			t.Errorf("version %v, with Email %t, has the target %v", st["version"], bad, target)
+		}
+		if j["complete"] == true && done != rows {
+			t.Errorf("version %v is complete with %v rows", st["version"], done)
+		}
+	}
+	types := []string{"Email", "Text"}
+	for version := 1; version <= 8; version++ {
+		seen := 0
+		b.until("some rows judged", func(st reply) bool {
+			check(st)
+			seen++
+			return st.at("judgement", "complete") == true || seen > 2 && version%2 == 0
+		})
+		check(b.post("/api/patch", 200, "version", version, "label", "x", "operations", []any{op("replace", "/client/fields/a/type", types[(version-1)%2])}))
+	}
+	check(b.judged())
+}
+
+// A workbook without the sheet that the mapping names is shown with its first one, to
+// choose from.
+func TestSheetOfAnotherName(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "leads.xlsx")
+	f := excelize.NewFile()
+	for _, err := range []error{f.SetSheetName("Sheet1", "Notes"), f.SetSheetRow("Notes", "A1", &[]string{"a", "b"})} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.NewSheet("Leads"); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{f.SetSheetRow("Leads", "A1", &[]string{"No", "Surname"}), f.SetSheetRow("Leads", "A2", &[]string{"1", "Archer"}), f.SaveAs(path), f.Close()} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const text = "name: x\napi: v2\nsheet: {name: Lead}\nclient: {key: No, existing: create, fields: {n: Surname}}\n"
+	b := begin(t, text, sheetText, func(o *studio.Options) { o.Sheets = []string{path} })
+	st := b.get("/api/state")
+	expect(t, "the names", st.at("sheets", 0, "names"), []string{"Notes", "Leads"})
+	expect(t, "the problem", st.at("sheets", 0, "problems", 0, "code"), "sheet-not-found")
+	st = b.post("/api/sheet", 200, "version", 1, "name", "Leads", "headerRow", 1)
+	expect(t, "the text", st.at("mapping", "text"), strings.Replace(text, "name: Lead}", "name: Leads}", 1))
+	st = b.judged()
+	expect(t, "the rows", st.at("judgement", "rows"), 1)
+}
+
+// Without a mapping the page is there before the sheet is read, shows how far that is, and
+// takes changes once there is something to change.
+func TestFirstMappingIsProposed(t *testing.T) {
+	t.Parallel()
+	var sheet strings.Builder
+	sheet.WriteString("Lead no;E-mail;Surname;Notes\n")
+	for i := range 60_000 {
+		fmt.Fprintf(&sheet, "%d;a%d@example.com;Archer;\n", i, i)
+	}
+	draft := filepath.Join(t.TempDir(), "x.json")
+	b := begin(t, "", sheet.String(), func(o *studio.Options) {
+		o.Suggest.Name, o.Suggest.API, o.Suggest.Layout.Delimiter.Value = "spring", "v2", ";"
+		o.Propose, o.Proposed, o.Autosave = true, o.Suggest.Beginning(), draft
+	})
+	st := b.get("/api/state")
+	expect(t, "the text at first", st.at("mapping", "text"), "name: spring\napi: v2\nsheet:\n  delimiter: \";\"\n")
+	expect(t, "the problems at first", st.at("mapping", "problems"), []any{})
+	expect(t, "reading", st.at("judgement", "reading"), true)
+	expect(t, "stale", st.at("judgement", "stale"), false)
+	refused := b.post("/api/patch", 503, "version", 1, "label", "x", "operations", []any{op("replace", "/name", "autumn")})
+	expect(t, "the code", refused.at("error", "code"), "not-ready")
+
+	st = b.judged()
+	text := st.at("mapping", "text").(string)
+	if !strings.Contains(text, "email: ") || !strings.Contains(text, "delimiter: \";\"") {
+		t.Errorf("proposed is\n%s", text)
+	}
+	expect(t, "the history", st.at("mapping", "history"), []map[string]any{{"label": "proposed from the sheet", "version": 1}})
+	for key, want := range map[string]any{"rows": 60000, "clients": 60000} {
+		expect(t, key, st.at("judgement", key), want)
+	}
+	if r := b.get("/api/diff"); r.at("lines", 0, "kind") != "same" {
+		t.Errorf("the diff begins with %v", r.at("lines", 0))
+	}
+	b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("replace", "/name", "autumn")})
+	b.post("/api/undo", 200, "version", 2)
+	b.post("/api/save", 200, "version", 3)
+	b.holds(b.file, text)
+	if _, err := os.Stat(draft); !os.IsNotExist(err) {
+		t.Errorf("what was proposed is kept as unsaved: %v", err)
+	}
+}
