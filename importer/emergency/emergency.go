@@ -46,8 +46,8 @@ type File struct {
 	folders []string     // that may still take the file; the first is in use
 	file    *os.File     // nil until it is created
 	lock    *flock.Flock // of the file: other runs leave it alone meanwhile
-	end     int64    // of the last line
-	kept    bool     // the file holds an outcome
+	end     int64        // of the last line
+	kept    bool         // the file holds an outcome
 }
 
 // Created is something that the service created and the ledger could not

@@ -234,9 +234,9 @@ func (a Address) upgrade(ctx context.Context, conn *sql.Conn) error {
 	var text string
 	switch version {
 	case 0:
-		text = schema + sessionsSchema
+		text = schema + sessionsSchema + limiterSchema
 	case 1:
-		text = sessionsSchema + "DROP TABLE holder;\nUPDATE ledger SET version = 2;\n"
+		text = sessionsSchema + limiterSchema + "DROP TABLE holder;\nUPDATE ledger SET version = 2;\n"
 	default:
 		return nil
 	}

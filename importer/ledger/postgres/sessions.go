@@ -101,9 +101,6 @@ func (s *session) Renew() error {
 	return errors.New("the table sessions has lost this process")
 }
 
-// serverTime is the server's clock in microseconds since 1970.
-const serverTime = `CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)`
-
 func (s *session) Last() time.Duration { return s.last }
 
 func (s *session) Own() ([]ledger.LeaseName, error) {
