@@ -307,7 +307,7 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 		return Answer{}, nil, unsent("it was not sent after all", nil)
 	}
 	defer func() { trace.ended(a, err) }()
-	proof := &evidence{ownTransport: c.cfg.Transport == nil, once: req.Method != http.MethodGet}
+	proof := &evidence{ownTransport: c.cfg.Transport == nil, once: req.Method != http.MethodGet, leave: t.leave}
 	res, err := c.roundTrip(proof.watch(trace.watch(ctx, req)), req)
 	if err != nil {
 		f := classify(err, proof.notSent(err))

@@ -59,6 +59,8 @@ type evidence struct {
 	ownTransport bool // the transport is ours: a request that never got a connection was not sent
 	once         bool // the request may leave on its first connection only
 
+	leave func() bool // asked when there is a connection; nil for nothing to ask
+
 	mu      sync.Mutex
 	conns   []got // that the request got
 	foreign bool  // one of them is not ours
@@ -82,7 +84,7 @@ func (e *evidence) watch(ctx context.Context) context.Context {
 			return
 		}
 		e.conns = append(e.conns, got{conn, conn.mark()})
-		if e.once && len(e.conns) > 1 {
+		if e.once && len(e.conns) > 1 || e.leave != nil && !e.leave() {
 			conn.seal()
 		}
 	}})

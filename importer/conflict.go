@@ -32,7 +32,7 @@ func (j *Job) loadHolders(ctx context.Context) (err error) {
 	if j.effects.dryRun {
 		j.holders.found = lookup.NewIndex()
 	}
-	if !j.knows {
+	if !j.knows && (j.effects.dryRun || !j.Ledger.Shared()) {
 		j.holders.seen, j.holders.seed = map[uint64]struct{}{}, maphash.MakeSeed()
 	}
 	j.holders.shared, err = j.Ledger.SharedIDs(ctx, j.Environment)

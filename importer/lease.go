@@ -51,7 +51,7 @@ func (e *elsewhere) wait(n int) {
 // leaseGroup is what the work on a plan's client needs for itself; nothing where nothing
 // is sent.
 func (j *Job) leaseGroup(plan mapping.Plan) ledger.LeaseGroup {
-	if plan.Client == (mapping.Identity{}) || len(plan.Steps) == 0 {
+	if plan.Client == (mapping.Identity{}) || len(plan.Steps) == 0 || len(plan.Problems) > 0 || j.leavesOut(plan) != "" {
 		return ledger.LeaseGroup{}
 	}
 	g := ledger.LeaseGroup{Clients: []ledger.ClientKey{j.owner(plan.Client)}, Addresses: lookup.Addresses(plan)}
@@ -74,8 +74,8 @@ func (j *Job) lease(plans []mapping.Plan) (groups []ledger.LeaseGroup, leased []
 	for i, plan := range plans {
 		groups[i] = j.leaseGroup(plan)
 	}
-	if leased, err = j.Ledger.Lease(j.Runs[0], j.now().UTC(), groups); err == nil {
-		err = j.loadUndecided(context.Background()) // of the runs of other processes
+	if leased, err = j.Ledger.Lease(j.now().UTC(), groups); err == nil {
+		err = j.loadUndecided(context.Background(), true)
 	}
 	return groups, leased, err
 }
@@ -86,16 +86,21 @@ func (r *clientRun) queue() {
 	r.tickets = r.job.lookups.Queue(append([]mapping.Plan{r.plan}, contactsOf(r.plan)...)...)
 }
 
-// release gives the lease of a client back.
-func (r *clientRun) release() error {
-	if len(r.group.Clients) == 0 {
+// release gives the lease of a client back. Where something was sent, the addresses stay
+// for a while: a look-up may not find yet who was created with them.
+func (j *Job) release(group ledger.LeaseGroup, sent bool) error {
+	if len(group.Clients) == 0 {
 		return nil
 	}
-	return r.job.Ledger.Release(r.group)
+	settling := time.Duration(0)
+	if sent {
+		settling = lagging
+	}
+	return j.Ledger.Release(group, settling)
 }
 
-// stillLeased reports whether a request may begin. A process that was stopped for too long
-// ends its run.
+// stillLeased reports whether a request may begin. Where another process has taken clients
+// of this run over, because this one was paused or cut off for too long, the run ends.
 func (j *Job) stillLeased() bool {
 	if j.Ledger.Leased() {
 		return true
@@ -110,21 +115,25 @@ const leaseAgain = 500 * time.Millisecond
 
 // runElsewhere carries out the plans of clients on whom another process was at work,
 // each as soon as that has ended.
-func (j *Job) runElsewhere(ctx context.Context) error {
+func (j *Job) runElsewhere(ctx context.Context, fatal *firstError) {
 	var g errgroup.Group
 	g.SetLimit(j.workers())
 	j.elsewhere.wait(len(j.elsewhere.plans))
 	for _, plan := range j.elsewhere.plans {
+		if fatal.get() != nil {
+			break
+		}
 		g.Go(func() error {
 			r, err := j.awaitLease(ctx, plan)
 			j.elsewhere.wait(-1)
 			if err == nil {
 				_, err = j.runClient(ctx, r)
 			}
-			return err
+			fatal.set(err)
+			return nil
 		})
 	}
-	return g.Wait()
+	_ = g.Wait() // the functions return nil
 }
 
 // awaitLease returns the run of a client when it has leased it, or when the run is being
@@ -133,7 +142,7 @@ func (j *Job) awaitLease(ctx context.Context, plan mapping.Plan) (*clientRun, er
 	for {
 		r := j.prepareClients([]mapping.Plan{plan})[0]
 		if r.failed != nil {
-			return nil, r.failed
+			return nil, errors.Join(r.failed, j.release(r.group, false))
 		}
 		if r.leased {
 			r.queue()
@@ -141,7 +150,6 @@ func (j *Job) awaitLease(ctx context.Context, plan mapping.Plan) (*clientRun, er
 		}
 		select {
 		case <-ctx.Done():
-			r.group = ledger.LeaseGroup{}
 			r.readAndPrepare()
 			return r, nil
 		case <-time.After(leaseAgain):

@@ -41,8 +41,8 @@ type Ledger interface {
 
 	// Who works on which client, where several processes write the ledger.
 	Shared() bool
-	Lease(run string, at time.Time, groups []ledger.LeaseGroup) (taken []bool, err error)
-	Release(group ledger.LeaseGroup) error
+	Lease(at time.Time, groups []ledger.LeaseGroup) (taken []bool, err error)
+	Release(group ledger.LeaseGroup, settling time.Duration) error
 	Leased() bool
 
 	// What results workbooks are written from.
@@ -194,7 +194,7 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	}
 	_ = g.Wait() // the functions return nil: fatal has the first error
 	if fatal.get() == nil {
-		fatal.set(j.runElsewhere(ctx))
+		j.runElsewhere(ctx, fatal)
 	}
 	if err := fatal.get(); err != nil {
 		return err
@@ -234,18 +234,19 @@ func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
 	if err := j.loadHolders(ctx); err != nil {
 		return err
 	}
-	return j.loadUndecided(ctx)
+	return j.loadUndecided(ctx, false)
 }
 
 // loadUndecided reads the addresses of the clients that earlier runs may have
-// created, the earliest attempt first.
-func (j *Job) loadUndecided(ctx context.Context) error {
+// created, the earliest attempt first; with others, only of those that other runs may
+// have created, which share the ledger.
+func (j *Job) loadUndecided(ctx context.Context, others bool) error {
 	for step, err := range j.Ledger.UndecidedClients(ctx, j.Environment) {
 		if err != nil {
 			return err
 		}
-		if slices.Contains(j.Runs, step.Run) || step.To == ledger.Intent && j.Ledger.Shared() {
-			continue // this run knows its own, and another process has leased the other
+		if others && slices.Contains(j.Runs, step.Run) {
+			continue // this run knows its own
 		}
 		who := mapping.Identity{Space: step.Space, Key: step.Client}
 		keys := []string{lookup.Address(who)}
@@ -293,12 +294,12 @@ func (j *Job) prepared(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[*c
 // runClient carries one client's plan out and records its outcome. sent reports
 // whether a creating request went out.
 func (j *Job) runClient(ctx context.Context, r *clientRun) (sent bool, err error) {
-	tickets := r.tickets
+	tickets, group := r.tickets, r.group
 	defer func() {
 		for _, ticket := range tickets {
 			ticket.Done()
 		}
-		err = errors.Join(err, r.release())
+		err = errors.Join(err, j.release(group, sent))
 	}()
 	outcome, err := r.execute(ctx)
 	if f := new(apiclient.Failure); errors.As(err, &f) {
@@ -307,10 +308,7 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (sent bool, err error
 		j.stop(f)
 		again := j.newClientRun(r.plan)
 		again.tickets = r.tickets
-		again.group = r.group
-		r.group = ledger.LeaseGroup{} // the new one gives it back
 		r = again
-		defer func() { err = errors.Join(err, again.release()) }()
 		r.readAndPrepare()
 		outcome, err = r.execute(ctx)
 	}
@@ -408,7 +406,9 @@ func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
 	runs := make([]*clientRun, len(plans))
 	for i, plan := range plans {
 		runs[i] = j.newClientRun(plan)
-		runs[i].group, runs[i].leased = groups[i], leased[i]
+		if runs[i].leased = leased[i]; leased[i] {
+			runs[i].group = groups[i]
+		}
 		if err != nil {
 			runs[i].failed, runs[i].leased = err, true
 			continue

@@ -253,9 +253,28 @@ func (t *transaction) addOutcome(r row) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	_, err := t.setOutcome.exec(code(states, r.state), int64(r.inherited), r.last.event, r.last.at, boot, r.last.uptime, run,
-		code(vias, r.via), int64(r.status), r.reason, blob(r.answer), asID(r.remoteID), r.url, r.sum(), r.id)
+	changed, err := t.setOutcome.exec(code(states, r.state), int64(r.inherited), r.last.event, r.last.at, boot, r.last.uptime, run,
+		code(vias, r.via), int64(r.status), r.reason, blob(r.answer), asID(r.remoteID), r.url, r.sum(), r.id, r.sent.event)
+	if err == nil && t.shared {
+		t.outcomes = append(t.outcomes, changed)
+	}
 	return err
+}
+
+// checkOutcomes fails where a step was not any more as this process has left it: another
+// one has concluded something about it, which must not be overwritten.
+func (t *transaction) checkOutcomes() error {
+	defer func() { t.outcomes = t.outcomes[:0] }()
+	for _, changed := range t.outcomes {
+		n, err := changed.RowsAffected()
+		if err != nil {
+			return err
+		}
+		if n != 1 {
+			return errors.New("another process has changed a step that this one was sending")
+		}
+	}
+	return nil
 }
 
 // factColumns are the columns that facts gives values for.
@@ -391,16 +410,16 @@ func (t *transaction) abandoned(steps []row) ([]row, error) {
 	for _, r := range steps {
 		names = append(names, r.ClientKey.leaseName())
 	}
-	// Taken, so that a process that goes on after all learns that it has lost them.
 	slices.SortFunc(names, compareNames)
 	names = slices.Compact(names)
-	others, err := t.leases.Take(names)
+	others, _, err := t.leases.Away(names)
 	if err != nil {
 		return nil, err
 	}
-	away := func(name LeaseName) bool { return slices.Contains(others, name) }
-	err = t.leases.Release(slices.DeleteFunc(names, away))
-	return slices.DeleteFunc(steps, func(r row) bool { return away(r.ClientKey.leaseName()) }), err
+	names = slices.DeleteFunc(names, func(n LeaseName) bool { return others[n] })
+	// Taken for a moment, so that a process that goes on after all learns that it has lost them.
+	err = errors.Join(t.leases.Take(names), t.leases.Release(names))
+	return slices.DeleteFunc(steps, func(r row) bool { return others[r.ClientKey.leaseName()] }), err
 }
 
 // intents are the steps in Intent, the oldest first. They are all in memory, unless

@@ -73,10 +73,16 @@ type Leases interface {
 	Renew() error
 	// Own are the names that this process has.
 	Own() ([]LeaseName, error)
-	// Take leases names, except those that another process has, which it returns.
-	Take(names []LeaseName) (others []LeaseName, err error)
+	// Away are those of the names that another process has, and those that are settling:
+	// by whom they were leased.
+	Away(names []LeaseName) (others map[LeaseName]bool, settling map[LeaseName]LeaseName, err error)
+	// Take leases names. A process that had one of them learns it by the column takeovers
+	// of counter, which each transaction reads.
+	Take(names []LeaseName) error
 	// Release gives names back.
 	Release(names []LeaseName) error
+	// Settle gives names back that are to be leased for one client only for some time.
+	Settle(names []LeaseName, client LeaseName, time time.Duration) error
 	// Last is how long leases last when they are not renewed.
 	Last() time.Duration
 	// End gives back everything and ends the part of this process in the ledger.
@@ -127,14 +133,27 @@ func (l *leases) keep(t *transaction) error {
 	if !ended {
 		return nil
 	}
+	return l.check(t)
+}
+
+// check finds out whether another process has taken something over that this one had
+// leased.
+func (l *leases) check(t *transaction) error {
 	own, err := l.Own()
 	if err != nil {
 		return err
 	}
+	has := make(map[LeaseName]bool, len(own))
+	for _, name := range own {
+		has[name] = true
+	}
 	for name := range l.held {
-		if !slices.Contains(own, name) {
+		if !has[name] {
 			l.lost.Store(true)
 		}
+	}
+	if !l.lost.Load() {
+		return nil
 	}
 	for id, r := range t.open { // another process may have concluded something about them
 		l.ours[id] = r.last.event
@@ -172,7 +191,7 @@ func (l *leases) renewRegularly(w *writer) {
 // work. A step of a leased client that is an intent belongs to a process that is gone,
 // and becomes uncertain, as by MarkInterrupted. In a file every group is leased, and
 // nothing is recorded.
-func (l *Ledger) Lease(run string, at time.Time, groups []LeaseGroup) (taken []bool, err error) {
+func (l *Ledger) Lease(at time.Time, groups []LeaseGroup) (taken []bool, err error) {
 	taken = make([]bool, len(groups))
 	if !l.Shared() {
 		for i := range taken {
@@ -180,12 +199,12 @@ func (l *Ledger) Lease(run string, at time.Time, groups []LeaseGroup) (taken []b
 		}
 		return taken, nil
 	}
-	err = l.submit(true, func(t *transaction) error { return t.lease(run, at, groups, taken) })
+	err = l.submit(true, func(t *transaction) error { return t.lease(at, groups, taken) })
 	return taken, err
 }
 
 // lease is Ledger.Lease in a transaction.
-func (t *transaction) lease(run string, at time.Time, groups []LeaseGroup, taken []bool) error {
+func (t *transaction) lease(at time.Time, groups []LeaseGroup, taken []bool) error {
 	var ask []LeaseName
 	for _, g := range groups {
 		for _, name := range g.names() {
@@ -196,18 +215,17 @@ func (t *transaction) lease(run string, at time.Time, groups []LeaseGroup, taken
 	}
 	slices.SortFunc(ask, compareNames)
 	ask = slices.Compact(ask)
-	others, err := t.leases.Take(ask)
+	others, settling, err := t.leases.Away(ask)
 	if err != nil {
 		return err
 	}
-	away := map[LeaseName]bool{}
-	for _, name := range others {
-		away[name] = true
-	}
-	fresh := map[ClientKey]bool{}
+	fresh, needed := map[ClientKey]bool{}, []LeaseName{}
 	for i, g := range groups {
 		names := g.names()
-		if slices.ContainsFunc(names, func(n LeaseName) bool { return away[n] }) {
+		if slices.ContainsFunc(names, func(n LeaseName) bool {
+			of, settles := settling[n]
+			return others[n] || settles && of != g.Clients[0].leaseName()
+		}) {
 			continue
 		}
 		taken[i] = true
@@ -215,18 +233,19 @@ func (t *transaction) lease(run string, at time.Time, groups []LeaseGroup, taken
 			fresh[who] = t.leases.held[who.leaseName()] == 0 || fresh[who]
 		}
 		for _, name := range names {
-			t.leases.held[name]++
+			if t.leases.held[name]++; t.leases.held[name] == 1 {
+				needed = append(needed, name)
+			}
 		}
 	}
-	unneeded := slices.DeleteFunc(ask, func(n LeaseName) bool { return away[n] || t.leases.held[n] > 0 })
-	if err := t.leases.Release(unneeded); err != nil {
+	if err := t.leases.Take(needed); err != nil {
 		return err
 	}
-	return t.interruptOf(fresh, run, at)
+	return t.interruptOf(fresh, at)
 }
 
 // interruptOf makes the intents of clients uncertain that were just leased.
-func (t *transaction) interruptOf(fresh map[ClientKey]bool, run string, at time.Time) error {
+func (t *transaction) interruptOf(fresh map[ClientKey]bool, at time.Time) error {
 	var keys list
 	for who, is := range fresh {
 		if is {
@@ -243,7 +262,7 @@ func (t *transaction) interruptOf(fresh map[ClientKey]bool, run string, at time.
 	}
 	for _, r := range open {
 		if fresh[r.ClientKey] {
-			if err := t.interrupt(r, run, at); err != nil {
+			if err := t.interrupt(r, r.last.run, at); err != nil {
 				return err
 			}
 		}
@@ -251,27 +270,46 @@ func (t *transaction) interruptOf(fresh map[ClientKey]bool, run string, at time.
 	return nil
 }
 
-// Release gives a group back that Lease has leased. It does not wait.
-func (l *Ledger) Release(group LeaseGroup) error {
+// Release gives a group back that Lease has leased. For the time settling, if it is not
+// 0, the addresses can be leased for the same client only: the service may not find yet
+// who was created with them. Release does not wait.
+func (l *Ledger) Release(group LeaseGroup, settling time.Duration) error {
 	if !l.Shared() {
 		return nil
 	}
 	return l.submit(false, func(t *transaction) error {
-		var free []LeaseName
+		var clients, addresses []LeaseName
 		for _, name := range group.names() {
-			if t.leases.held[name]--; t.leases.held[name] <= 0 {
-				delete(t.leases.held, name)
-				free = append(free, name)
+			if t.leases.held[name] == 0 {
+				return errors.New("a lease is given back that this process does not have")
+			}
+			if t.leases.held[name]--; t.leases.held[name] > 0 {
+				continue
+			}
+			delete(t.leases.held, name)
+			if settling > 0 && !slices.ContainsFunc(group.Clients, func(who ClientKey) bool { return who.leaseName() == name }) {
+				addresses = append(addresses, name)
+			} else {
+				clients = append(clients, name)
 			}
 		}
-		return t.leases.Release(free)
+		return errors.Join(t.leases.Release(clients), t.leases.Settle(addresses, group.Clients[0].leaseName(), settling))
 	})
 }
 
-// Leased reports whether the leases of this process have not ended, so that a request may
-// begin whose intent is recorded. It asks a clock and not the server. A file needs no
-// leases.
-func (l *Ledger) Leased() bool { return !l.Shared() || l.write.tx.leases.lasting() }
+// Leased reports whether this process still has what it has leased, so that a request may
+// begin whose intent is recorded. As a rule it asks a clock and not the server; after a
+// pause it renews the leases first. A file needs none.
+func (l *Ledger) Leased() bool {
+	if !l.Shared() {
+		return true
+	}
+	leases := l.write.tx.leases
+	if leases.lasting() {
+		return true
+	}
+	return !leases.lost.Load() && l.submit(true, leases.keep) == nil && leases.lasting()
+}
 
 // Shared reports whether other processes may write the ledger at the same time.
 func (l *Ledger) Shared() bool { return l.write != nil && l.write.tx.shared }
@@ -291,15 +329,24 @@ func (t *transaction) mayBegin(e Event) error {
 // created a second time is an error that wraps ErrStopped, so that the caller keeps the
 // outcome elsewhere.
 func (t *transaction) late(e *Event, was row) (known bool, err error) {
-	if !t.shared || !t.leases.lost.Load() || was.id == 0 || was.state == Intent && was.last.event == t.leases.ours[e.StepID] {
+	if !t.shared || !t.leases.lost.Load() || was.id == 0 {
 		return false, nil
 	}
-	e.Via = ViaEmergency
-	switch {
-	case was.state != Intent && allows(was.state, was.kind, *e) == nil: // an intent is another process's, which has its row in memory
+	switch ours := t.leases.ours[e.StepID]; {
+	case was.state == Intent && was.last.event == ours:
 		return false, nil
-	case e.To == NotSent || e.To == Failed || e.To == Uncertain && len(e.Answer) == 0 || was.state == Done && e.ID == was.remoteID:
+	case (was.state == Uncertain || was.state == Parked) && was.sent.event == ours && ours != 0: // nobody has sent it again
+		late := *e
+		if late.Via = ViaEmergency; allows(was.state, was.kind, late) == nil {
+			*e = late
+			return false, nil
+		}
+		if allows(was.state, was.kind, *e) == nil {
+			return false, nil
+		}
+	}
+	if e.To == NotSent || e.To == Failed || e.To == Uncertain && len(e.Answer) == 0 || was.state == Done && e.ID == was.remoteID {
 		return true, nil
 	}
-	return false, rejected{fmt.Errorf("%w: %w, and another process has sent the step again", ErrStopped, ErrLeaseLost)}
+	return false, rejected{fmt.Errorf("%w: %w, and the step was done or sent by another process too", ErrStopped, ErrLeaseLost)}
 }

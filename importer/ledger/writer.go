@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -409,6 +410,9 @@ type transaction struct {
 	shared  bool           // other processes may write the ledger too
 	leases  *leases        // nil for a file
 
+	takeovers int64           // by processes that share the ledger, as counter had it last
+	outcomes  []driver.Result // of the steps whose outcome this transaction stores, in a shared ledger
+
 	getCounter, setCounter *statement
 	getClient, addClient   *statement
 	getStep                *statement
@@ -424,9 +428,9 @@ type transaction struct {
 
 // prepare prepares the statements of a connection. server is nil for a file.
 func prepare(ctx context.Context, conn *sql.Conn, path string, server *Server) (*transaction, error) {
-	begin, lock, nextID, number := `BEGIN IMMEDIATE`, ``, `?`, ``
+	begin, counter, nextID, number := `BEGIN IMMEDIATE`, `SELECT event, 0 FROM counter`, `?`, ``
 	if server != nil {
-		begin, lock, nextID, number = `BEGIN ISOLATION LEVEL READ COMMITTED`, ` FOR UPDATE`, `coalesce(CAST(? AS BIGINT), `+server.NextStep+`)`, ` RETURNING id` // see insert
+		begin, counter, nextID, number = `BEGIN ISOLATION LEVEL READ COMMITTED`, `SELECT event, takeovers FROM counter FOR UPDATE`, `coalesce(CAST(? AS BIGINT), `+server.NextStep+`)`, ` RETURNING id` // see insert
 	}
 	t := &transaction{conn: conn, server: server, path: path, open: map[StepID]row{}}
 	t.forgetNumbers()
@@ -438,7 +442,7 @@ func prepare(ctx context.Context, conn *sql.Conn, path string, server *Server) (
 		{&t.commitTx, `COMMIT`},
 		{&t.savepoint, `SAVEPOINT call`},
 		{&t.release, `RELEASE call`},
-		{&t.getCounter, `SELECT event FROM counter` + lock},
+		{&t.getCounter, counter},
 		{&t.setCounter, `UPDATE counter SET event = ?`},
 		{&t.getClient, `SELECT c.id, c.environment FROM clients c WHERE ` + ofClient},
 		{&t.addClient, `INSERT INTO clients (environment, client, space) VALUES (?, ?, ?)` + number},
@@ -449,7 +453,7 @@ func prepare(ctx context.Context, conn *sql.Conn, path string, server *Server) (
 				state, attempts, history, inherited, shared, sent_event, sent_at, sent_boot, sent_uptime, sent_run, via, status, reason, remote_id, url)
 			VALUES (` + params(13) + `, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', '') ON CONFLICT (client, mapping, step) DO NOTHING` + number},
 		{&t.setOutcome, `UPDATE steps SET sent_event = event, sent_at = at, sent_boot = boot, sent_uptime = uptime, sent_run = run,
-			(state, inherited, event, at, boot, uptime, run, via, status, reason, response, remote_id, url, sum) = (` + params(14) + `) WHERE id = ?`},
+			(state, inherited, event, at, boot, uptime, run, via, status, reason, response, remote_id, url, sum) = (` + params(14) + `) WHERE id = ? AND event = ?`},
 		{&t.setStep, `UPDATE steps SET (` + factColumns + `, request, digest) = (` + params(24) + `) WHERE id = ?`},
 		{&t.addHistory, `INSERT INTO history VALUES (` + params(16) + `)`},
 		{&t.someURL, `SELECT 1 FROM steps s INDEXED BY steps_urls WHERE s.url = ? AND ` + hasURL + ` LIMIT 1`},
@@ -487,7 +491,8 @@ func (t *transaction) begin() error {
 		return err
 	}
 	counter, _, err := t.getCounter.first()
-	if t.event = counter.number(); err == nil {
+	var takeovers int64
+	if t.event, takeovers = counter.number(), counter.number(); err == nil {
 		err = counter.err
 	}
 	if err != nil {
@@ -507,6 +512,12 @@ func (t *transaction) begin() error {
 	}
 	if t.shared && t.leases.age() >= t.leases.Last()/3 {
 		if err := t.leases.keep(t); err != nil {
+			return err
+		}
+	}
+	if t.shared && takeovers != t.takeovers {
+		t.takeovers = takeovers
+		if err := t.leases.check(t); err != nil {
 			return err
 		}
 	}
@@ -531,6 +542,9 @@ func (t *transaction) forgetNumbers() {
 
 // commit returns when the transaction is on the disk.
 func (t *transaction) commit() error {
+	if err := t.checkOutcomes(); err != nil {
+		return err
+	}
 	if t.event != t.counted {
 		if _, err := t.setCounter.exec(t.event); err != nil {
 			return err
@@ -562,7 +576,7 @@ func (t *transaction) leave() {
 	if !t.shared {
 		_ = t.noteRest()
 	}
-	if t.leases != nil && len(t.open) == 0 && !t.leases.lost.Load() {
+	if t.leases != nil && len(t.open) == 0 {
 		_ = t.leases.End()
 	}
 }

@@ -218,10 +218,16 @@ func (a Address) own(ctx context.Context, conn *sql.Conn, sharing *Sharing) (*se
 		return nil, err
 	}
 	joined, err := a.join(ctx, conn, sharing)
+	if answers(err, insufficientPrivilege) {
+		return nil, a.trouble(nil, "Give this user SELECT, INSERT, UPDATE and DELETE on all tables of the schema "+a.schema+", and USAGE on its sequences; docs/scale.md has the commands.", "this user may not use all tables of the ledger: %v", err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return joined, joined.clean(ctx)
+	if sharing != nil { // a process that is stopped within a transaction keeps all others waiting
+		_, err = conn.ExecContext(ctx, `SET idle_in_transaction_session_timeout = '10s'`)
+	}
+	return joined, errors.Join(err, joined.clean(ctx))
 }
 
 // upgrade makes the tables of a ledger that has none, or those that an earlier version

@@ -88,7 +88,7 @@ func machine() string {
 const isConnected = `EXISTS (SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND CAST(l.classid AS bigint) = ` + ledgersNumber + ` AND CAST(l.objid AS bigint) = s.id % 2147483647
 	AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND l.granted)`
 
-// Renew, Own, Take, Release, Last and End are ledger.Leases.
+// The methods that follow are those of ledger.Leases.
 
 func (s *session) Renew() error {
 	changed, err := s.conn.ExecContext(context.Background(), `UPDATE sessions SET until = `+serverTime+` + ? WHERE id = ?`, s.last.Microseconds(), s.id)
@@ -107,26 +107,51 @@ func (s *session) Own() ([]ledger.LeaseName, error) {
 	return s.names(`SELECT encode(name, 'hex') FROM leases WHERE session = ?`, s.id)
 }
 
-func (s *session) Take(names []ledger.LeaseName) (others []ledger.LeaseName, err error) {
-	if len(names) == 0 {
-		return nil, nil
-	}
-	if others, err = s.others(names); err != nil {
-		return nil, err
-	}
-	err = s.exec(`INSERT INTO leases (name, session) SELECT decode(value, 'hex'), CAST(? AS bigint) FROM json_each(?) WHERE value NOT IN (SELECT value FROM json_each(?))
-		ON CONFLICT (name) DO UPDATE SET session = excluded.session`, s.id, spelt(names), spelt(others))
-	return others, err
-}
-
-// others are those of the names that another session has. One that has ended by
+// Away asks for the sessions that have one of the names. A session that has ended by
 // its time, or whose process is known to be gone, has nothing any more.
-func (s *session) others(names []ledger.LeaseName) ([]ledger.LeaseName, error) {
+func (s *session) Away(names []ledger.LeaseName) (others map[ledger.LeaseName]bool, settling map[ledger.LeaseName]ledger.LeaseName, err error) {
+	others, settling = map[ledger.LeaseName]bool{}, map[ledger.LeaseName]ledger.LeaseName{}
+	if len(names) == 0 {
+		return others, settling, nil
+	}
 	living, err := s.living()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s.names(`SELECT encode(name, 'hex') FROM leases WHERE name IN (SELECT decode(value, 'hex') FROM json_each(?)) AND session IN (SELECT CAST(value AS bigint) FROM json_each(?))`, spelt(names), living)
+	rows, err := s.conn.QueryContext(context.Background(), `SELECT encode(name, 'hex'), coalesce(encode(client, 'hex'), '') FROM leases WHERE name IN (SELECT decode(value, 'hex') FROM json_each(?))
+		AND (session IN (SELECT CAST(value AS bigint) FROM json_each(?)) OR session = 0 AND until > `+serverTime+`)`, spelt(names), living)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name, client string
+		if err := rows.Scan(&name, &client); err != nil {
+			return nil, nil, err
+		}
+		what, err1 := leaseName(name)
+		if client == "" {
+			others[what] = true
+		} else {
+			var err2 error
+			settling[what], err2 = leaseName(client)
+			err1 = errors.Join(err1, err2)
+		}
+		if err1 != nil {
+			return nil, nil, err1
+		}
+	}
+	return others, settling, rows.Err()
+}
+
+func (s *session) Take(names []ledger.LeaseName) error {
+	if len(names) == 0 {
+		return nil
+	}
+	return errors.Join(
+		s.exec(`UPDATE counter SET takeovers = takeovers + 1 WHERE EXISTS (SELECT 1 FROM leases WHERE session NOT IN (?, 0) AND name IN (SELECT decode(value, 'hex') FROM json_each(?)))`, s.id, spelt(names)),
+		s.exec(`INSERT INTO leases (name, session) SELECT decode(value, 'hex'), CAST(? AS bigint) FROM json_each(?)
+			ON CONFLICT (name) DO UPDATE SET session = excluded.session, client = NULL, until = NULL`, s.id, spelt(names)))
 }
 
 // living are the other sessions that may still send something.
@@ -157,18 +182,31 @@ func (s *session) Release(names []ledger.LeaseName) error {
 	return s.exec(`DELETE FROM leases WHERE session = ? AND name IN (SELECT decode(value, 'hex') FROM json_each(?))`, s.id, spelt(names))
 }
 
-func (s *session) End() error {
-	return errors.Join(s.exec(`DELETE FROM leases WHERE session = ?`, s.id), s.exec(`DELETE FROM sessions WHERE id = ?`, s.id))
+func (s *session) Settle(names []ledger.LeaseName, client ledger.LeaseName, time time.Duration) error {
+	if len(names) == 0 {
+		return nil
+	}
+	return s.exec(`UPDATE leases SET session = 0, client = decode(?, 'hex'), until = `+serverTime+` + ? WHERE session = ? AND name IN (SELECT decode(value, 'hex') FROM json_each(?))`,
+		hex.EncodeToString(client[:]), time.Microseconds(), s.id, spelt(names))
 }
 
-// clean removes sessions that have ended long ago, with what they had leased.
+// undisturbed executes statements in a transaction of the ledger's.
+func (s *session) undisturbed(ctx context.Context, statements string) error {
+	_, err := s.conn.ExecContext(ctx, "START TRANSACTION;\nSELECT event FROM counter FOR UPDATE;\n"+statements+"\nEND;")
+	return err
+}
+
+func (s *session) End() error {
+	return s.undisturbed(context.Background(), fmt.Sprintf("DELETE FROM leases WHERE session = %d;\nDELETE FROM sessions WHERE id = %d;", s.id, s.id))
+}
+
+// clean removes sessions that have ended long ago, with what they had leased, and names
+// that have settled.
 func (s *session) clean(ctx context.Context) error {
 	const long = 24 * time.Hour
-	_, err := s.conn.ExecContext(ctx, `DELETE FROM sessions s WHERE s.until + s.grace + ? < `+serverTime+` AND NOT `+isConnected, long.Microseconds())
-	if err == nil {
-		_, err = s.conn.ExecContext(ctx, `DELETE FROM leases WHERE session NOT IN (SELECT id FROM sessions)`)
-	}
-	return err
+	return s.undisturbed(ctx, `WITH ended AS (DELETE FROM sessions s WHERE s.until + s.grace + `+fmt.Sprint(long.Microseconds())+` < `+serverTime+` AND NOT `+isConnected+` RETURNING s.id)
+		DELETE FROM leases WHERE session IN (SELECT id FROM ended);
+		DELETE FROM leases WHERE session = 0 AND until < `+serverTime+`;`)
 }
 
 func (s *session) exec(text string, args ...any) error {
@@ -187,13 +225,21 @@ func (s *session) names(text string, args ...any) (names []ledger.LeaseName, err
 		if err := rows.Scan(&digits); err != nil {
 			return nil, err
 		}
-		var name ledger.LeaseName
-		if n, err := hex.Decode(name[:], []byte(digits)); err != nil || n != len(name) {
-			return nil, fmt.Errorf("a lease has a name of %d digits", len(digits))
+		name, err := leaseName(digits)
+		if err != nil {
+			return nil, err
 		}
 		names = append(names, name)
 	}
 	return names, rows.Err()
+}
+
+// leaseName is a name from its hex digits.
+func leaseName(digits string) (name ledger.LeaseName, err error) {
+	if n, err := hex.Decode(name[:], []byte(digits)); err != nil || n != len(name) {
+		return name, fmt.Errorf("a lease has a name of %d digits", len(digits))
+	}
+	return name, nil
 }
 
 // texts is a list as an argument of a statement; see ledger.Server.

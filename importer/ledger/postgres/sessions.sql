@@ -16,7 +16,12 @@ CREATE TABLE sessions (
 -- leases are what sessions have for themselves; see ledger.LeaseName.
 CREATE TABLE leases (
     name    bytea PRIMARY KEY,
-    session bigint NOT NULL -- of sessions
+    session bigint NOT NULL, -- of sessions; 0 for a name that was given back and is settling:
+    client  bytea,           -- until then only the client with this name may have it
+    until   bigint           -- microseconds since 1970, by the server's clock
 );
 
 CREATE INDEX leases_of_session ON leases (session);
+
+-- How often a process has taken over what another one had leased.
+ALTER TABLE counter ADD COLUMN takeovers bigint NOT NULL DEFAULT 0;

@@ -48,7 +48,7 @@ func event(n int, to ledger.State) ledger.Event {
 // take leases groups, and returns which it got.
 func take(t *testing.T, l *ledger.Ledger, groups ...ledger.LeaseGroup) string {
 	t.Helper()
-	taken, err := l.Lease("r", time.Now(), groups)
+	taken, err := l.Lease(time.Now(), groups)
 	do(t, err)
 	return fmt.Sprint(taken)
 }
@@ -84,7 +84,7 @@ func TestLeases(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", step.what, got, step.want)
 		}
 	}
-	do(t, one.Release(group(1, "email x")))
+	do(t, one.Release(group(1, "email x"), 0))
 	do(t, one.Flush())
 	if got := take(t, two, group(1)); got != "[true]" {
 		t.Error("a client that was given back cannot be leased:", got)
@@ -92,6 +92,13 @@ func TestLeases(t *testing.T) {
 	if got := take(t, two, group(5, "email x")); got != "[false]" {
 		t.Error("an address that another group still needs was leased:", got)
 	}
+	if err := two.Release(group(5, "email x"), 0); err != nil {
+		t.Error(err)
+	}
+	if err := two.Flush(); !errors.Is(err, ledger.ErrStopped) {
+		t.Error("what was never leased was given back:", err)
+	}
+	two = shared(t, a, nil)
 	do(t, one.Close())
 	if got := take(t, two, group(2), group(3, "email x")); got != "[true true]" {
 		t.Error("a closed ledger still has leases:", got)
@@ -181,7 +188,7 @@ func TestManyShare(t *testing.T) {
 		for range 3 {
 			all.Go(func() {
 				for n := range clients {
-					taken, err := l.Lease("r", time.Now(), []ledger.LeaseGroup{group(n, fmt.Sprint("email ", n/2))})
+					taken, err := l.Lease(time.Now(), []ledger.LeaseGroup{group(n, fmt.Sprint("email ", n/2))})
 					if err != nil {
 						t.Error(err)
 						return
@@ -201,7 +208,7 @@ func TestManyShare(t *testing.T) {
 					if err != nil && !errors.Is(err, ledger.ErrTransition) {
 						t.Error(err)
 					}
-					do(t, l.Release(group(n, fmt.Sprint("email ", n/2))))
+					do(t, l.Release(group(n, fmt.Sprint("email ", n/2)), 0))
 				}
 			})
 		}
@@ -283,22 +290,22 @@ func TestPausedProcess(t *testing.T) {
 		"it was created twice":             {[]ledger.Event{adopted("id-2")}, event(1, ledger.Done), ledger.Done, "id-2", true},
 		"a person closed it":               {[]ledger.Event{{StepID: stepOf(1), To: ledger.GivenUp, At: time.Now(), Via: ledger.ViaByHand}}, event(1, ledger.NotSent), ledger.GivenUp, "", false},
 		"sent again and nothing is known":  {[]ledger.Event{again()}, event(1, ledger.NotSent), ledger.Intent, "", false},
+		"sent again in vain, by then":      {[]ledger.Event{again(), unknown()}, event(1, ledger.NotSent), ledger.Uncertain, "", false},
+		"sent again in vain, and created":  {[]ledger.Event{again(), unknown()}, event(1, ledger.Done), ledger.Uncertain, "", true},
 		"sent again, and this one created": {[]ledger.Event{again()}, event(1, ledger.Done), ledger.Intent, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, schema := address(t, server)
-			var clock later
-			one, two := shared(t, a, clock.now), shared(t, a, nil)
+			one, err := postgres.OpenShared(t.Context(), a, "", postgres.Sharing{Lease: time.Hour}) // does not renew meanwhile
+			do(t, err)
+			t.Cleanup(func() { _ = one.Close() })
+			two := shared(t, a, nil)
 			take(t, one, group(1), group(2))
 			do(t, one.Append(event(1, ledger.Intent)))
-			server.Exec(t, "UPDATE "+schema+".sessions SET until = 0, grace = 0 WHERE id = 1")
-			clock.ahead.Store(int64(time.Hour))
-			if one.Leased() {
-				t.Error("after an hour the leases of the process last")
-			}
+			server.Exec(t, "UPDATE "+schema+".sessions SET until = 0 WHERE id = 1")
 			if got := take(t, two, group(1)); got != "[true]" {
-				t.Skip("the process has renewed its leases in time") // between the two lines above
+				t.Fatal("the lease has not ended:", got)
 			}
 			for _, e := range test.meanwhile {
 				do(t, two.Append(e))
@@ -309,7 +316,7 @@ func TestPausedProcess(t *testing.T) {
 			if one.Leased() {
 				t.Error("the leases of the process last, though one is lost")
 			}
-			err := one.Append(test.late)
+			err = one.Append(test.late)
 			if conflict := errors.Is(err, ledger.ErrStopped) && errors.Is(err, ledger.ErrLeaseLost); conflict != test.conflict || err != nil && !conflict {
 				t.Errorf("the late outcome: %v", err)
 			}
@@ -318,6 +325,27 @@ func TestPausedProcess(t *testing.T) {
 			}
 			do(t, two.Check(t.Context(), nil))
 		})
+	}
+}
+
+// TestPausedAlone: a process that was paused goes on with its leases when nobody has taken
+// them over.
+func TestPausedAlone(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	a, schema := address(t, server)
+	var clock later
+	l := shared(t, a, clock.now)
+	take(t, l, group(1))
+	do(t, l.Append(event(1, ledger.Intent)))
+	server.Exec(t, "UPDATE "+schema+".sessions SET until = 0 WHERE id = 1")
+	clock.ahead.Store(int64(time.Hour))
+	if !l.Leased() {
+		t.Error("the leases are lost")
+	}
+	do(t, l.Append(event(1, ledger.Done)))
+	if got := state(t, l, 1); got.To != ledger.Done || got.Via != ledger.ViaAnswer {
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -348,7 +376,7 @@ func TestFirstTogether(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if taken, err := l.Lease("r", time.Now(), []ledger.LeaseGroup{group(1)}); err != nil {
+				if taken, err := l.Lease(time.Now(), []ledger.LeaseGroup{group(1)}); err != nil {
 					t.Error(taken, err)
 				}
 				do(t, l.Close())
@@ -356,4 +384,85 @@ func TestFirstTogether(t *testing.T) {
 		}
 		all.Wait()
 	}
+}
+
+// unknown is how the other process's attempt ends.
+func unknown() ledger.Event {
+	e := event(1, ledger.Uncertain)
+	e.Run, e.Reason = "r2", "no answer"
+	return e
+}
+
+// TestSettling: for some time after a client was created, its addresses can be leased for
+// the same client only, also by other processes.
+func TestSettling(t *testing.T) {
+	t.Parallel()
+	a, _ := address(t, pgtest.Shared(t))
+	one, two := shared(t, a, nil), shared(t, a, nil)
+	take(t, one, group(1, "email x"))
+	do(t, one.Release(group(1, "email x"), time.Hour))
+	do(t, one.Flush())
+	for _, l := range []*ledger.Ledger{one, two} {
+		if got := take(t, l, group(2, "email x"), group(1)); got != "[false true]" {
+			t.Error("another client with the address, and the same one without:", got)
+		}
+		do(t, l.Release(group(1), 0))
+		do(t, l.Flush())
+	}
+	if got := take(t, two, group(1, "email x")); got != "[true]" {
+		t.Error("the same client:", got)
+	}
+	do(t, two.Release(group(1, "email x"), time.Millisecond))
+	do(t, two.Flush())
+	time.Sleep(20 * time.Millisecond)
+	if got := take(t, one, group(2, "email x")); got != "[true]" {
+		t.Error("another client, later:", got)
+	}
+}
+
+// TestServersClockIsSetForward: when a lease ends too early by the server's clock, the
+// process that had it learns that at its next transaction, and overwrites nothing.
+func TestServersClockIsSetForward(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	a, schema := address(t, server)
+	one, err := postgres.OpenShared(t.Context(), a, "", postgres.Sharing{Lease: time.Hour, Request: time.Hour}) // does not renew
+	do(t, err)
+	t.Cleanup(func() { _ = one.Close() })
+	two := shared(t, a, nil)
+	take(t, one, group(1), group(2))
+	do(t, one.Append(event(1, ledger.Intent)))
+	server.Exec(t, "UPDATE "+schema+".sessions SET until = 0, grace = 0 WHERE id = 1")
+	if got := take(t, two, group(1)); got != "[true]" {
+		t.Fatal("the lease has not ended:", got)
+	}
+	if !one.Leased() {
+		t.Fatal("no clock of the process shows it")
+	}
+	if err := one.Append(event(2, ledger.Intent)); !errors.Is(err, ledger.ErrLeaseLost) || one.Leased() {
+		t.Errorf("it begins something else: %v", err)
+	}
+	do(t, one.Append(event(1, ledger.Done)))
+	if got := state(t, two, 1); got.To != ledger.Done || got.ID != "id-1" || got.Via != ledger.ViaEmergency {
+		t.Errorf("the late outcome: %+v", got)
+	}
+	do(t, two.Check(t.Context(), nil))
+}
+
+// TestOutcomeOfAChangedStep: an outcome never overwrites what somebody else has recorded.
+func TestOutcomeOfAChangedStep(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	a, _ := address(t, server)
+	one, two := shared(t, a, nil), shared(t, a, nil)
+	take(t, one, group(1))
+	do(t, one.Append(event(1, ledger.Intent)))
+	do(t, two.Append(unknown())) // without a lease, as no run does
+	if err := one.Append(event(1, ledger.Done)); !errors.Is(err, ledger.ErrStopped) {
+		t.Errorf("got %v, want ErrStopped", err)
+	}
+	if got := state(t, two, 1); got.To != ledger.Uncertain {
+		t.Errorf("the step is %s", got.To)
+	}
+	do(t, two.Check(t.Context(), nil))
 }
