@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -271,4 +272,49 @@ func sharedScene(t *testing.T, server *pgtest.Server, binary string, rng *rand.R
 	p.checkLeftOver()
 	t.Logf("%d processes, %d pauses", p.many, p.stopped)
 	return hits, open
+}
+
+// TestAddressOfAKilledClient: a run is killed before it knows whether it has created
+// somebody, and the next run's sheet has another key with the same address: nothing is
+// created for it while nobody knows about the first.
+func TestAddressOfAKilledClient(t *testing.T) {
+	t.Parallel()
+	killsOwnBuilds(t)
+	for name, in := range map[string]func(*scene){
+		"in a file":     func(*scene) {},
+		"in a database": func(s *scene) { s.inDatabase(pgtest.Shared(t), "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, strings.Replace(stepThree, "key: E-mail", "key: First name", 1), leads(1))
+			in(s)
+			s.service.KeyField = "firstName"
+			cmd := exec.Command(buildProgram(t), s.args()...)
+			cmd.Env = append(os.Environ(), "CLAIMSHEET_ENV=")
+			s.service.Play(func(c apitest.Call) apitest.Fault {
+				if c.Method == "GET" {
+					return apitest.Fault{}
+				}
+				_ = cmd.Process.Kill()
+				return apitest.DropBefore()
+			})
+			if err := cmd.Run(); err == nil {
+				t.Fatal("the run was not killed")
+			}
+			s.service.Play(nil)
+			other := lead(1, "A-2")
+			other[0], other[1] = "C1@example.com", "Bob"
+			s.sheet([][]any{other})
+			before := len(s.service.Calls())
+			s.mustRun(1)
+			for _, c := range s.service.Calls()[before:] {
+				if c.Method != "GET" {
+					t.Errorf("sent %s %s", c.Method, c.Path)
+				}
+			}
+			if row := s.results()[0]; !strings.Contains(row["Error"], "“Ann1” has the same address") {
+				t.Errorf("the row says %q: %q", row["Error"], row["What to do"])
+			}
+		})
+	}
 }

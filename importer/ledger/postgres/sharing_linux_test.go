@@ -156,7 +156,7 @@ func TestUpgradeFromVersion1(t *testing.T) {
 			l := open(t, a)
 			do(t, l.Append(event(1, ledger.Intent), event(1, ledger.Done)))
 			do(t, l.Close())
-			server.Exec(t, strings.ReplaceAll("DROP TABLE S.sessions, S.leases, S.pace; CREATE TABLE S.holder (host text NOT NULL, pid bigint NOT NULL, started bigint NOT NULL); UPDATE S.ledger SET version = 1", "S.", schema+"."))
+			server.Exec(t, strings.ReplaceAll("DROP TABLE S.sessions, S.leases, S.pace; ALTER TABLE S.counter DROP COLUMN takeovers; CREATE TABLE S.holder (host text NOT NULL, pid bigint NOT NULL, started bigint NOT NULL); UPDATE S.ledger SET version = 1", "S.", schema+"."))
 			r, err := postgres.OpenReadOnly(t.Context(), a, "")
 			do(t, err)
 			if got := state(t, r, 1).ID; got != "id-1" {
