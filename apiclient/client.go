@@ -100,7 +100,7 @@ func New(cfg Config) (*Client, error) {
 		host:      sentHost(base),
 		transport: cfg.Transport,
 		rules:     compile(cfg.Rules),
-		pace:      newPace(cfg.RequestsPerSecond, cfg.Adaptive, cfg.Concurrency, cfg.Now),
+		pace:      newPace(cfg),
 		sent:      make(map[Kind]int),
 		absent:    make(map[By]shape),
 	}
@@ -221,18 +221,18 @@ func (s *Slot) take() *turn {
 // Queues reports whether Reserve may wait: there is a rate, or the service asks
 // to wait.
 func (c *Client) Queues() bool {
-	reason, _ := c.pace.waiting()
-	return reason != "" || c.pace.limited()
+	reason, _ := c.pace.Waiting()
+	return reason != "" || c.pace.Limited()
 }
 
 // Waiting says why all requests wait at present and until when: the service asks
 // to wait, or the rate is below one request a second. The reason is one line
 // without personal data; "" when nothing waits.
-func (c *Client) Waiting() (reason string, until time.Time) { return c.pace.waiting() }
+func (c *Client) Waiting() (reason string, until time.Time) { return c.pace.Waiting() }
 
 // Spacing returns the time between two requests at the present rate; 0 for no
 // rate.
-func (c *Client) Spacing() time.Duration { return c.pace.spacing() }
+func (c *Client) Spacing() time.Duration { return c.pace.Spacing() }
 
 // Do sends one request, once, and reads its answer, whatever the status. The
 // error is always a *Failure. When the status was read before the failure, the
@@ -288,7 +288,10 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 	if err != nil {
 		return Answer{}, nil, err
 	}
-	sentAt := t.depart()
+	sentAt, err := t.depart(ctx)
+	if err != nil {
+		return Answer{}, nil, err
+	}
 	defer func() { trace.ended(a, err) }()
 	proof := &evidence{ownTransport: c.cfg.Transport == nil, once: req.Method != http.MethodGet}
 	res, err := c.roundTrip(proof.watch(trace.watch(ctx, req)), req)
@@ -305,9 +308,9 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 	err = a.read(r, res, c.cfg.Now())
 	a.hide(hidden)
 	if c.asksToWait(a) {
-		c.pace.refused(a, sentAt)
+		c.pace.refused(ctx, t, a)
 	} else if err == nil {
-		c.pace.accepted()
+		c.pace.Accepted()
 	}
 	return a, req, err
 }

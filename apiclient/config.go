@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"claimsheet/apiclient/rate"
 	"claimsheet/mapping/problem"
 )
 
@@ -76,6 +77,12 @@ type Config struct {
 	// Adaptive lets the Client find the rate below the ceiling: it starts low,
 	// and good answers raise it.
 	Adaptive bool
+
+	// Limiter holds the rate and the pause for all processes that send to the
+	// service; nil when no other one does. RequestsPerSecond is a ceiling for all of
+	// them, and the lowest one of theirs holds. When the limiter does not answer, no
+	// request leaves.
+	Limiter rate.Limiter
 
 	// ReadOnly refuses every method but GET before anything is sent. It is the
 	// second lock of a dry run.

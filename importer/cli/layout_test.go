@@ -25,7 +25,8 @@ var arrows = map[string][]string{
 	"mapping/yamlpatch":       {"mapping/problem/yamltree"},
 	"mapping/draft":           {"mapping", "mapping/cell", "mapping/convert", "mapping/problem/yamltree"},
 	"mapping":                 {"mapping/cell", "mapping/convert", "mapping/expr", "mapping/problem/yamltree"},
-	"apiclient":               {},
+	"apiclient":               {"apiclient/rate"},
+	"apiclient/rate":          {},
 	"apiclient/tracking":      {"apiclient", "importer/safefile"},
 	"apiclient/environment":   {"apiclient", "apiclient/tracking", "importer/safefile", "mapping/problem/yamltree"},
 	"apiclient/sandbox":       {"apiclient/sandbox/pages"},
@@ -48,7 +49,7 @@ var arrows = map[string][]string{
 	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/sandbox/pages", "apiclient/tracking", "importer/cli/console", "importer/cli/explain", "importer/cli/lint", "importer/cli/load", "importer/cli/manual",
 		"importer/cli/observe", "importer/cli/trial", "importer/cli/statefolder", "importer/cli/studio", "importer/cli/workbook",
 		"importer", "importer/bootclock", "importer/emergency", "importer/rerun", "importer/settle", "importer/result", "importer/sheet", "importer/spool", "importer/ledger", "importer/ledger/postgres", "importer/safefile", "reports"},
-	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli/statefolder",
+	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/rate", "apiclient/sandbox", "importer/cli/statefolder",
 		"importer/cli/workbook", "importer/retry", "importer/sheet", "importer/safefile"},
 	"importer/cli/workbook":    {"mapping", "mapping/cell", "apiclient/environment", "importer/rerun", "importer/result", "importer/sheet", "importer/safefile", "reports"},
 	"importer/cli/observe":     {"apiclient", "apiclient/environment", "importer", "importer/cli/console", "importer/cli/statefolder", "importer/result", "importer/safefile", "reports"},
@@ -65,7 +66,7 @@ var arrows = map[string][]string{
 	"samples/generate":     {},
 
 	"importer/ledger/ledgertest":      {"importer/ledger", "importer/result"},
-	"importer/ledger/postgres":        {"importer/ledger"},
+	"importer/ledger/postgres":        {"importer/ledger", "apiclient/rate"},
 	"importer/ledger/postgres/pgtest": {},
 
 	"importer/sheet":           {"mapping/cell", "importer/sheet/xlsx", "importer/sheet/csv"},

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/statefolder"
@@ -135,6 +136,15 @@ func (p ledgerPlace) sharesFolder() (bool, error) {
 		isDatabase, _ := path.Match("ledger-*.count", f.Name())
 		return isDatabase && f.Name() != own || f.Name() == file && p.server != nil
 	}), err
+}
+
+// limiter holds the rate for all processes that use the ledger and send to an
+// environment's service; nil for a file, which one process has for itself.
+func (p ledgerPlace) limiter(env *environment.Environment) load.Limiter {
+	if p.server == nil {
+		return nil
+	}
+	return postgres.NewLimiter(*p.server, apiclient.ServiceKey(env.BaseURL))
 }
 
 // check reads the whole ledger.

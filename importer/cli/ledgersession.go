@@ -52,8 +52,11 @@ func (l *ledgerSession) name() string {
 	return safefile.Absolute(l.path())
 }
 
-// find finds out where the ledger is.
+// find finds out where the ledger is, unless that is known.
 func (l *ledgerSession) find(ctx context.Context) (err error) {
+	if l.place != (ledgerPlace{}) {
+		return nil
+	}
 	l.place, err = placeOfLedger(ctx, l.where, l.session.Env, l.session.State)
 	return err
 }

@@ -68,7 +68,9 @@ func (p *program) link(ctx context.Context, where load.Where, keys []string) err
 	if err != nil {
 		return err
 	}
-	if err := l.session.Connect(ctx, apiclient.V2, p.connection(l.run)); err != nil {
+	connection := p.connection(l.run)
+	connection.Share = func(_ context.Context, s *load.Session) (load.Limiter, error) { return l.place.limiter(s.Env), nil }
+	if err := l.session.Connect(ctx, apiclient.V2, connection); err != nil {
 		return err
 	}
 	requests := settle.Links{Ledger: l.ledger, Service: l.session.Client, Run: l.run}

@@ -258,6 +258,7 @@ type importRun struct {
 	started time.Time
 
 	session *load.Session
+	place   ledgerPlace // of the ledger, once it was needed to reach the service
 	ledger  *ledgerSession
 	scope   string            // the ledger's name for the environment
 	copies  []*reports.Places // of each sheet, in the results workbook; nil when none will be written
@@ -362,6 +363,14 @@ func (r *importRun) open(ctx context.Context) (err error) {
 	}
 	connection := r.connection(r.run)
 	connection.ReadOnly, connection.Concurrency, connection.Rate = o.dryRun, o.concurrency, o.rate
+	connection.Share = func(ctx context.Context, s *load.Session) (load.Limiter, error) {
+		place, err := placeOfLedger(ctx, o.where, s.Env, s.State)
+		if err != nil {
+			return nil, err
+		}
+		r.place = place
+		return place.limiter(s.Env), nil
+	}
 	r.session, err = load.Open(ctx, load.Options{
 		Where: o.where, Sheets: o.sheets, Workbooks: o.workbooks, Password: o.password.value,
 		NeedEnvironment: true, KeepInputs: !o.dryRun, Copied: copied,
@@ -407,7 +416,7 @@ func (r *importRun) notices() (problem.List, error) {
 }
 
 func (r *importRun) openLedger() error {
-	r.ledger = &ledgerSession{session: r.session, where: r.options.where, run: r.run, dryRun: r.options.dryRun,
+	r.ledger = &ledgerSession{session: r.session, where: r.options.where, place: r.place, run: r.run, dryRun: r.options.dryRun,
 		acceptOlder: r.options.newLedger}
 	if err := r.ledger.find(context.Background()); err != nil {
 		return err

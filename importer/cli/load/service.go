@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
+	"claimsheet/apiclient/rate"
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/importer/retry"
 	"claimsheet/importer/safefile"
@@ -29,10 +31,21 @@ type Connection struct {
 	AskAgain    time.Duration // wait before a failed GET is sent again; 0 for the engine's
 	Cache       bool          // when the service does not answer, use the templates that KeepTemplates kept
 
+	// Share returns what holds the rate for all processes that send to the service of a
+	// session's environment, nil where this one is alone; nil for alone. It is not asked
+	// for the sandbox.
+	Share func(ctx context.Context, s *Session) (Limiter, error)
+
 	// Wrap, Now and Trace are those of apiclient.Config.
 	Wrap  func(net.Conn) net.Conn
 	Now   func() time.Time
 	Trace func(apiclient.Exchange)
+}
+
+// Limiter is an rate.Limiter that is closed with the session.
+type Limiter interface {
+	rate.Limiter
+	io.Closer
 }
 
 // Version returns the version of the interface to use: given, else the mapping's,
@@ -77,6 +90,16 @@ func (s *Session) Connect(ctx context.Context, version apiclient.Version, c Conn
 	}
 	if c.Rate > 0 {
 		cfg.RequestsPerSecond = c.Rate
+	}
+	if c.Share != nil && !s.Env.Sandbox {
+		limiter, err := c.Share(ctx, s)
+		if err != nil {
+			return err
+		}
+		if limiter != nil {
+			s.closers = append(s.closers, func() { _ = limiter.Close() })
+			cfg.Limiter = limiter
+		}
 	}
 	s.Client, err = apiclient.New(cfg)
 	return err

@@ -15,7 +15,8 @@
 //     write follow each other whatever holds the lock.
 //   - Checksums are those of the rows. The server's own page checksums are its matter, and
 //     so are bytes of removed data in its write-ahead log and its backups.
-//   - The server's clock is not used. Times are those of the process, as in a file.
+//   - The server's clock is not used for the ledger. Times are those of the process, as in a
+//     file. A Limiter, which is no part of the ledger, goes by the server's clock.
 //
 // No error, and no Address, has the user, the password or the url.
 package postgres

@@ -204,7 +204,7 @@ func (a Address) own(ctx context.Context, conn *sql.Conn) error {
 	}
 	version, err := a.version(ctx, conn)
 	if err == nil && version == 0 {
-		_, err = conn.ExecContext(ctx, "START TRANSACTION;\n"+schema+"\nEND;")
+		_, err = conn.ExecContext(ctx, "START TRANSACTION;\n"+schema+limiterSchema+"\nEND;")
 	}
 	if answers(err, insufficientPrivilege) {
 		return a.trouble(nil, "Give this user USAGE and CREATE on the schema "+a.schema+"; docs/scale.md has the commands.", "there is no ledger yet, and this user may not create its tables: %v", err)

@@ -97,7 +97,7 @@ func values(found []any) ([]driver.Value, error) {
 	row := make([]driver.Value, len(found))
 	for i, v := range found {
 		switch v := v.(type) {
-		case nil, int64, []byte:
+		case nil, int64, float64, []byte:
 			row[i] = v
 		case int32:
 			row[i] = int64(v)

@@ -1,0 +1,269 @@
+// Package rate decides when requests may leave to a service: under a ceiling, at a rate
+// that follows the service's answers, and not while it asks to wait. Where several
+// processes send to one service, they share all three; see Limiter. It knows no requests.
+package rate
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	// longestPause limits a single pause, whatever the service asks for. The
+	// caller decides whether a longer one is worth waiting for.
+	longestPause = 15 * time.Minute
+	// firstPause and maxPause are for a service that does not say how long to
+	// wait: each refusal in a row doubles the pause.
+	firstPause, maxPause = 500 * time.Millisecond, time.Minute
+
+	// adaptiveStart is the first rate of an adaptive client, in requests per
+	// second. Until the service first asks to wait, every second of good answers
+	// adds adaptiveStep.
+	adaptiveStart, adaptiveStep = 2.0, 1.0
+	// recoverySeconds is how many seconds of good answers lead from zero back to
+	// the rate before it was cut; from half of it, half as many.
+	recoverySeconds = 20.0
+	// minRate is the lowest rate that cuts lead to; below that only pauses slow
+	// the client down. minStep is the least that a second of good answers adds.
+	minRate, minStep = 1.0 / 60, 0.2
+	// slowGrowth is by how much the first good answer raises a rate below one a
+	// second; the second raises it by twice as much, and so on. At such a rate each
+	// answer stands for several seconds, and adding the steps of all of them at once
+	// would be refused again.
+	slowGrowth = 0.2
+	// margin is how late a request may be on its way. The distance between requests
+	// is a bit larger than the rate asks for, so that no second at the service sees
+	// more requests than the rate.
+	margin = 50 * time.Millisecond
+)
+
+// How departures are given to several processes that share a limiter.
+const (
+	// lateness is how much later than at its time a departure can still be used. The
+	// distance between departures is larger by that.
+	lateness = 50 * time.Millisecond
+	// slice is how much time the departures that a process takes at once fill, so that
+	// it asks a few times a second and not for each request.
+	slice = 200 * time.Millisecond
+	// ahead is how far in the future departures are given. The processes behind those that
+	// have them wait, and ask again.
+	ahead = time.Second
+	// farthest is how far in the future the latest departure can be. One that is further
+	// shows that the limiter's clock was set back.
+	farthest = 10 * time.Second
+	// ceilingHolds is how long after a process has asked for departures its ceiling
+	// holds for the others too; at a low rate it is twice the distance of departures.
+	ceilingHolds = 5 * time.Second
+	// forgottenAfter is after how long without departures a rate is forgotten, as it is
+	// when a process that shares nothing has ended.
+	forgottenAfter = time.Minute
+)
+
+// State is how fast requests may leave to a service, and whether it asks to wait.
+// Processes that send to the same service share one; see Limiter. The zero State
+// is that of a service to which nothing was sent.
+//
+// When the service asks to wait, the rate is halved, and good answers raise it
+// again step by step (AIMD). Of several such answers in a row only the first
+// counts, because the others were sent before the cut.
+type State struct {
+	Last time.Time // the latest departure that was given away
+
+	Rate     float64 // requests per second; 0 while nothing but a ceiling limits them
+	Step     float64 // what a second of good answers adds to Rate
+	Restore  float64 // without a ceiling: the rate at which the limit ends again; 0 for never
+	Cuts     int64   // how often Rate was cut
+	Refusals int64   // in a row
+	Good     int64   // good answers in a row while there is a Rate
+
+	PausedUntil time.Time // no request leaves before
+	PauseReason string    // one line without personal data
+
+	Ceiling      float64   // the lowest with which a process has asked for departures lately
+	CeilingUntil time.Time // how long that holds for all
+
+	Departures Departures // that were given away
+}
+
+// Limits are what a client is configured to.
+type Limits struct {
+	Ceiling  float64 // requests per second; 0 for none
+	Adaptive bool    // the client finds the rate below the ceiling: it starts low
+
+	margin time.Duration // how late a request may be on its way, or leave
+}
+
+// Refusal is an answer in which the service asks to wait.
+type Refusal struct {
+	Status int           // HTTP
+	Wait   time.Duration // 0 when the service does not say how long
+	Cuts   int64         // what Depart returned: a request that left before the last cut does not cut again
+
+	sent float64 // how many requests the process sends in a second
+}
+
+// ceiling is the lower one of a client's own ceiling and one that others hold to.
+func (s *State) ceiling(now time.Time, own float64) float64 {
+	if s.CeilingUntil.After(now) && (own == 0 || s.Ceiling < own) {
+		return s.Ceiling
+	}
+	return own
+}
+
+// perSecond is the rate at present; 0 for no limit.
+func (s *State) perSecond(now time.Time, l Limits) float64 {
+	ceiling := s.ceiling(now, l.Ceiling)
+	if s.Rate == 0 || ceiling > 0 && s.Rate > ceiling {
+		return ceiling
+	}
+	return s.Rate
+}
+
+// spacing is the time between two departures; 0 for no limit.
+func (s *State) spacing(now time.Time, l Limits) time.Duration {
+	rate := s.perSecond(now, l)
+	if rate == 0 {
+		return 0
+	}
+	return time.Duration(float64(time.Second+l.margin) / rate)
+}
+
+// next is when the rate allows the next departure.
+func (s *State) next(now time.Time, l Limits) time.Time {
+	if s.Last.IsZero() {
+		return s.Last
+	}
+	return s.Last.Add(s.spacing(now, l))
+}
+
+// start lets an adaptive client begin at its first rate.
+func (s *State) start(l Limits) {
+	if l.Adaptive && s.Rate == 0 {
+		s.Rate, s.Step = adaptiveStart, adaptiveStep
+	}
+}
+
+// resume prepares a state that others have left, for the client that goes on with it.
+func (s *State) resume(now time.Time, l Limits) {
+	if latest := now.Add(farthest); s.Last.After(latest) {
+		s.Last = latest
+	}
+	if latest := now.Add(longestPause); s.PausedUntil.After(latest) {
+		s.PausedUntil = latest
+	}
+	old := now.Add(-forgottenAfter)
+	if s.next(now, l).Before(old) && s.PausedUntil.Before(old) {
+		*s = State{Last: s.Last, Cuts: s.Cuts, Ceiling: s.Ceiling, CeilingUntil: s.CeilingUntil}
+	}
+	s.start(l)
+}
+
+// refused begins a pause and cuts the rate.
+func (s *State) refused(now time.Time, r Refusal, l Limits) {
+	news := r.Cuts == s.Cuts
+	if s.Good = 0; news {
+		s.Refusals++
+	}
+	wait := r.Wait
+	if wait == 0 {
+		wait = min(firstPause<<min(max(s.Refusals, 1)-1, 16), maxPause)
+	}
+	if until := now.Add(min(wait, longestPause)); until.After(s.PausedUntil) {
+		s.PausedUntil, s.PauseReason = until, fmt.Sprintf("the service asks to wait (HTTP %d)", r.Status)
+	}
+	if !news || s.Refusals > 1 {
+		return
+	}
+	s.Cuts++
+	before := max(r.sent, s.Departures.perSecond(now))
+	if rate := s.perSecond(now, l); rate > 0 {
+		before = min(before, rate)
+	}
+	ceiling := s.ceiling(now, l.Ceiling)
+	if l.Adaptive || s.Rate == 0 {
+		s.Step = max(before/recoverySeconds, minStep)
+	}
+	if ceiling > 0 && !l.Adaptive {
+		s.Step = ceiling / recoverySeconds
+	}
+	if s.Rate == 0 {
+		s.Restore = 2 * before
+	}
+	s.Rate = max(before/2, minRate)
+}
+
+// accepted raises the rate after any other answer. In a second that uses the rate
+// up there are as many answers as the rate, so the second adds one step.
+func (s *State) accepted(now time.Time, l Limits) {
+	s.Refusals = 0
+	if s.Rate == 0 {
+		return
+	}
+	if s.Good++; s.Rate < 1 {
+		s.Rate += slowGrowth * float64(s.Good) * s.Rate
+	} else {
+		s.Rate += s.Step / s.Rate
+	}
+	switch ceiling := s.ceiling(now, l.Ceiling); {
+	case ceiling > 0 && s.Rate >= ceiling && l.Adaptive:
+		s.Rate = ceiling
+	case ceiling > 0 && s.Rate >= ceiling, ceiling == 0 && s.Restore > 0 && s.Rate >= s.Restore:
+		s.Rate = 0
+	}
+}
+
+// give gives at most n departures away, or as many as fill a slice; none during a pause,
+// nor while the next one is too far ahead. They leave every other departure its distance
+// from them also when they are used later than at their times by doubt.
+func (s *State) give(now time.Time, l Limits, n int, doubt time.Duration) []time.Time {
+	every := s.spacing(now, l)
+	if every == 0 || n == 0 {
+		return nil
+	}
+	s.holdToCeiling(now, l)
+	first := s.next(now, l)
+	if first.Before(now) {
+		first = now
+	}
+	if s.PausedUntil.After(now) || first.Sub(now) > ahead {
+		return nil
+	}
+	given := make([]time.Time, max(1, min(n, int(slice/every))))
+	for i := range given {
+		given[i] = first.Add(time.Duration(i) * every)
+	}
+	s.Last = given[len(given)-1].Add(doubt)
+	s.Departures.add(now, len(given))
+	return given
+}
+
+// holdToCeiling lets a client's ceiling hold for the others too, unless theirs is lower.
+func (s *State) holdToCeiling(now time.Time, l Limits) {
+	if l.Ceiling > 0 && l.Ceiling == s.ceiling(now, l.Ceiling) {
+		s.Ceiling, s.CeilingUntil = l.Ceiling, now.Add(max(ceilingHolds, 2*s.spacing(now, l)))
+	}
+}
+
+// Departures counts how many requests left in the present second and in the one
+// before.
+type Departures struct{ Second, Count, Before int64 }
+
+func (d *Departures) add(now time.Time, n int) {
+	d.advance(now)
+	d.Count += int64(n)
+}
+
+func (d *Departures) advance(now time.Time) {
+	switch s := now.Unix(); {
+	case s == d.Second+1:
+		d.Second, d.Before, d.Count = s, d.Count, 0
+	case s != d.Second:
+		d.Second, d.Before, d.Count = s, 0, 0
+	}
+}
+
+// perSecond returns how many requests leave in a second at present, at least one.
+func (d *Departures) perSecond(now time.Time) float64 {
+	d.advance(now)
+	return float64(max(d.Count, d.Before, 1))
+}

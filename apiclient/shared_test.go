@@ -1,0 +1,391 @@
+package apiclient_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"claimsheet/apiclient"
+	"claimsheet/apiclient/rate"
+)
+
+// agreed is a rate.Limiter in memory. Its clock is not that of the processes.
+type agreed struct {
+	slow time.Duration // the longest that an answer takes
+
+	mu             sync.Mutex
+	state          rate.State
+	away           error
+	reads, changes int
+}
+
+// way is half of what an answer takes.
+func (a *agreed) way() { time.Sleep(time.Duration(rand.Int64N(int64(a.slow)/2 + 1))) }
+
+func (a *agreed) now() time.Time { return time.Now().Add(-300 * 24 * time.Hour).Round(0) }
+
+func (a *agreed) Read(context.Context) (s rate.State, now time.Time, err error) {
+	a.way()
+	defer a.way()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.reads++
+	return a.state, a.now(), a.away
+}
+
+func (a *agreed) Change(_ context.Context, change func(*rate.State, time.Time)) error {
+	a.way()
+	defer a.way()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.changes++; a.away == nil {
+		change(&a.state, a.now())
+	}
+	return a.away
+}
+
+func (a *agreed) gone(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.away = err
+}
+
+// processes are n clients that share a limiter and a service. Their clocks show
+// different times.
+func processes(t *testing.T, n int, s *clockwork, limiter rate.Limiter, change func(i int, cfg *apiclient.Config)) (all []*apiclient.Client) {
+	t.Helper()
+	for i := range n {
+		all = append(all, clocked(t, s, func(cfg *apiclient.Config) {
+			cfg.Limiter = limiter
+			cfg.Now = func() time.Time { return time.Now().Add(time.Duration(i-1) * time.Hour) }
+			change(i, cfg)
+		}))
+	}
+	return all
+}
+
+// workAll sends n requests from several workers of each process.
+func workAll(t *testing.T, all []*apiclient.Client, workers, n int) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for _, c := range all {
+		wg.Go(func() { work(t, c, workers, n) })
+	}
+	wg.Wait()
+}
+
+// No second sees more requests of all processes together than the ceiling, and hardly
+// fewer while there is work, however wrong their clocks are and slow the limiter is.
+func TestASharedRateIsTheCeilingOfAll(t *testing.T) {
+	for _, test := range []struct {
+		rate float64
+		slow time.Duration
+		used float64 // of the ceiling
+	}{
+		{1, 0, 0.89}, {10, 5 * time.Millisecond, 0.88}, {50, 5 * time.Millisecond, 0.85}, {400, 5 * time.Millisecond, 0.8}, {50, 150 * time.Millisecond, 0.4},
+	} {
+		t.Run(fmt.Sprint(test.rate, " a second, answers in ", test.slow), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &clockwork{}
+				all := processes(t, 4, s, &agreed{slow: test.slow}, func(_ int, cfg *apiclient.Config) { cfg.RequestsPerSecond = test.rate })
+				n := int(test.rate * 5)
+				workAll(t, all, 32, n)
+				if most := mostInASecond(s.at); float64(most) > test.rate {
+					t.Errorf("%d in one second", most)
+				}
+				used := float64(4*n-1) / s.at[4*n-1].Seconds() / test.rate
+				if t.Logf("%.0f %% of the ceiling", 100*used); used < test.used {
+					t.Errorf("%.0f %% of the ceiling, want %.0f", 100*used, 100*test.used)
+				}
+			})
+		})
+	}
+}
+
+// Processes that are held up between their turn and the departure, by a new token or
+// because the machine is busy, do not leave late in the time of others.
+func TestALateDepartureIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &clockwork{}
+		fetched := make(chan struct{})
+		time.AfterFunc(5*time.Second, func() { close(fetched) })
+		all := processes(t, 8, s, &agreed{}, func(i int, cfg *apiclient.Config) {
+			cfg.RequestsPerSecond = 20
+			if i > 0 {
+				cfg.Authorize = func(context.Context, *http.Request) error {
+					<-fetched
+					return nil
+				}
+			}
+		})
+		var wg sync.WaitGroup
+		wg.Go(func() { work(t, all[0], 8, 150) })
+		wg.Go(func() { workAll(t, all[1:], 4, 10) })
+		wg.Wait()
+		if most := mostInASecond(s.at); most > 20 {
+			t.Errorf("%d in one second", most)
+		}
+	})
+}
+
+// A pause that one process is asked for holds for all, a quarter of a second later at the
+// latest, with a ceiling or without one; and so does the cut.
+func TestAPauseHoldsForAllProcesses(t *testing.T) {
+	for _, rate := range []float64{0, 40} {
+		t.Run(fmt.Sprint(rate, " a second"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &clockwork{say: func(n int, _ time.Duration) (int, string) {
+					if n == 200 {
+						return 429, "30"
+					}
+					return 200, ""
+				}}
+				limiter := &agreed{slow: 4 * time.Millisecond}
+				all := processes(t, 4, s, limiter, func(_ int, cfg *apiclient.Config) { cfg.RequestsPerSecond = rate })
+				workAll(t, all, 4, 500)
+				asked := s.at[199] + 100*time.Millisecond // the answer takes up to that
+				for _, at := range s.at[200:] {
+					if at > asked+260*time.Millisecond && at < s.at[199]+30*time.Second {
+						t.Errorf("a request leaves %v after the pause began", at-asked)
+					}
+				}
+				after := slices.IndexFunc(s.at, func(at time.Duration) bool { return at >= s.at[199]+30*time.Second })
+				if soon := mostInASecond(s.at[after : after+40]); rate > 0 && soon > 25 {
+					t.Errorf("%d leave in the second after the pause, want about half of 40", soon)
+				}
+				if rate == 0 && limiter.changes == 0 {
+					t.Error("the limiter was not told")
+				}
+			})
+		})
+	}
+}
+
+// Without a ceiling no request asks the limiter: each process reads the state four times
+// a second.
+func TestWithoutACeilingTheLimiterIsOnlyRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, limiter := &clockwork{}, &agreed{}
+		all := processes(t, 2, s, limiter, func(int, *apiclient.Config) {})
+		workAll(t, all, 16, 3000)
+		seconds := s.at[len(s.at)-1].Seconds()
+		if most := 2 * (4*seconds + 1); limiter.changes > 0 || float64(limiter.reads) > most {
+			t.Errorf("%d reads and %d changes in %.1f s, want at most %.0f and none", limiter.reads, limiter.changes, seconds, most)
+		}
+	})
+}
+
+// The lowest ceiling of the processes that send holds for all of them, also for one
+// without a ceiling, and no longer than a few seconds after its process has ended.
+func TestTheLowestCeilingHolds(t *testing.T) {
+	for _, other := range []float64{40, 0} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &clockwork{}
+			ceilings := []float64{5, other}
+			all := processes(t, 2, s, &agreed{}, func(i int, cfg *apiclient.Config) { cfg.RequestsPerSecond = ceilings[i] })
+			var wg sync.WaitGroup
+			wg.Go(func() { work(t, all[0], 4, 25) })
+			time.Sleep(100 * time.Millisecond)
+			wg.Go(func() { work(t, all[1], 8, 250) })
+			wg.Wait()
+			slow := s.at[:slices.IndexFunc(s.at, func(at time.Duration) bool { return at > 10*time.Second })]
+			if most := mostInASecond(slow); most > 5 {
+				t.Errorf("beside %g: %d in one second while a process holds to 5", other, most)
+			}
+			if fast := mostInASecond(s.at); fast < 30 {
+				t.Errorf("beside %g: %d in one second in the end", other, fast)
+			}
+		})
+	}
+}
+
+// A process that takes departures and then ends loses those for all, and nothing else.
+func TestAProcessThatEndsLosesItsSlice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &clockwork{}
+		all := processes(t, 2, s, &agreed{}, func(_ int, cfg *apiclient.Config) { cfg.RequestsPerSecond = 50 })
+		if _, err := all[0].Reserve(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		work(t, all[1], 8, 100)
+		if last := s.at[99]; last > 2600*time.Millisecond {
+			t.Errorf("100 requests of the other process took %v", last)
+		}
+	})
+}
+
+// While the limiter does not answer, nothing leaves, and the failure says why. What it was
+// not told meanwhile, it is told before the next request.
+func TestALimiterThatDoesNotAnswer(t *testing.T) {
+	for _, rate := range []float64{0, 50} {
+		synctest.Test(t, func(t *testing.T) {
+			limiter := &agreed{}
+			s := &clockwork{say: func(int, time.Duration) (int, string) {
+				limiter.gone(errors.New("the server is away"))
+				return 429, "10"
+			}}
+			all := processes(t, 2, s, limiter, func(_ int, cfg *apiclient.Config) { cfg.RequestsPerSecond = rate })
+			if v := all[0].Create(t.Context(), createContact(all[0])); v.Effect != apiclient.Refused {
+				t.Fatalf("the answer is lost: %+v", v)
+			}
+			time.Sleep(time.Second)
+			slot, err := all[0].Reserve(t.Context())
+			if err != nil {
+				t.Fatalf("Reserve fails: %v", err)
+			}
+			v := all[0].CreateReserved(t.Context(), slot, createContact(all[0]))
+			if v.Effect != apiclient.NotSent || !v.Stop || !strings.Contains(v.Reason, "the server is away") || !strings.Contains(v.Reason, "nothing is sent") {
+				t.Errorf("%+v", v)
+			}
+			if _, err := all[1].Do(t.Context(), all[1].Routes().FindByEmail("jane@example.com")); err == nil || len(s.at) != 1 {
+				t.Errorf("%d requests left, %v", len(s.at), err)
+			}
+			limiter.gone(nil)
+			s.say = nil
+			v = all[0].Create(t.Context(), createContact(all[0]))
+			if _, err := all[1].Do(t.Context(), all[1].Routes().FindByEmail("jane@example.com")); err != nil || v.Effect != apiclient.Created {
+				t.Errorf("afterwards: %+v, %v", v, err)
+			}
+			if s.at[1] < 10*time.Second || limiter.state.Cuts != 1 {
+				t.Errorf("the pause did not hold: arrivals %v, %+v", s.at, limiter.state)
+			}
+		})
+	}
+}
+
+// A limiter that never answers holds no request up for longer than five seconds once it is
+// its turn, and who is stopped meanwhile ends at once.
+func TestALimiterThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &clockwork{}
+		c := processes(t, 1, s, hanging{}, func(_ int, cfg *apiclient.Config) { cfg.RequestsPerSecond = 5 })[0]
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.NotSent || !strings.Contains(v.Reason, "no answer within 5s") {
+					t.Errorf("%+v", v)
+				}
+			})
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := c.Reserve(ctx); err == nil || time.Since(s.start) > 1100*time.Millisecond {
+			t.Errorf("Reserve: %v after %v", err, time.Since(s.start))
+		}
+		wg.Wait()
+		if took := time.Since(s.start); took > 41*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// hanging is a limiter that does not answer.
+type hanging struct{}
+
+func (hanging) Read(ctx context.Context) (rate.State, time.Time, error) {
+	<-ctx.Done()
+	return rate.State{}, time.Time{}, ctx.Err()
+}
+
+func (hanging) Change(ctx context.Context, _ func(*rate.State, time.Time)) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// Several adaptive processes find the rate of the service together, whoever is refused.
+func TestProcessesAdaptTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, refused := limited(40)
+		limiter := &agreed{slow: 2 * time.Millisecond}
+		all := processes(t, 4, s, limiter, func(_ int, cfg *apiclient.Config) { cfg.Adaptive = true })
+		workAll(t, all, 8, 3000)
+		if first := mostInASecond(s.at[:4]); first > 3 {
+			t.Errorf("%d requests in the first second", first)
+		}
+		used := float64(12000-*refused) / s.at[11999].Seconds() / 40
+		t.Logf("%.0f %% used, %d refused", 100*used, *refused)
+		if used < 0.5 || *refused*10 > 12000 {
+			t.Errorf("%.0f %% used, %d of 12000 refused", 100*used, *refused)
+		}
+	})
+}
+
+// What others left long ago does not slow a process down: a rate that was found is
+// forgotten, as it is when a process that shares nothing has ended.
+func TestAnOldRateIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refuse := true
+		s := &clockwork{say: func(int, time.Duration) (int, string) {
+			if refuse {
+				return 429, "1"
+			}
+			return 200, ""
+		}}
+		limiter := &agreed{}
+		all := processes(t, 2, s, limiter, func(_ int, cfg *apiclient.Config) { cfg.RequestsPerSecond = 20 })
+		work(t, all[0], 1, 1)
+		refuse = false
+		time.Sleep(5 * time.Minute)
+		began := time.Now()
+		work(t, all[1], 8, 40)
+		if took := time.Since(began); took > 2400*time.Millisecond {
+			t.Errorf("40 requests took %v", took)
+		}
+	})
+}
+
+// A shared clock that is set back does not stop the processes.
+func TestASharedClockThatIsSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, limiter := &clockwork{}, &agreed{}
+		all := processes(t, 2, s, limiter, func(_ int, cfg *apiclient.Config) { cfg.RequestsPerSecond = 20 })
+		workAll(t, all, 4, 20)
+		limiter.mu.Lock()
+		limiter.state.Last = limiter.now().Add(time.Hour) // as it would be
+		limiter.state.PausedUntil = limiter.now().Add(-time.Hour)
+		limiter.mu.Unlock()
+		began := time.Now()
+		workAll(t, all, 4, 20)
+		if took := time.Since(began); took > 13*time.Second {
+			t.Errorf("40 requests took %v", took)
+		}
+	})
+}
+
+// The places in flight are each process's own, and are held also with a shared rate.
+func TestPlacesInFlightWithASharedRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		inFlight, most := 0, 0
+		cfg := config(apiclient.V2)
+		cfg.Limiter, cfg.RequestsPerSecond, cfg.Concurrency = &agreed{slow: time.Millisecond}, 100, 3
+		cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			mu.Lock()
+			inFlight++
+			most = max(most, inFlight)
+			mu.Unlock()
+			time.Sleep(200 * time.Millisecond)
+			mu.Lock()
+			inFlight--
+			mu.Unlock()
+			_, _ = io.WriteString(w, `{"contactId":"a"}`)
+		}))
+		c := client(t, cfg)
+		work(t, c, 12, 60)
+		if most != 3 {
+			t.Errorf("%d in flight, want 3", most)
+		}
+		if spacing := c.Spacing(); spacing < 10*time.Millisecond || spacing > 100*time.Millisecond {
+			t.Errorf("Spacing is %v", spacing)
+		}
+	})
+}

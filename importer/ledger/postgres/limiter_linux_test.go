@@ -1,0 +1,293 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"claimsheet/apiclient"
+	"claimsheet/apiclient/rate"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/ledger/postgres"
+	"claimsheet/importer/ledger/postgres/pgtest"
+)
+
+// theService is a service that records when requests arrive from several processes.
+type theService struct {
+	mu  sync.Mutex
+	at  []time.Time
+	say func(n int) (status int, retryAfter string) // to the n-th request; nil: 200
+}
+
+func (s *theService) RoundTrip(req *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	s.at = append(s.at, time.Now())
+	status, wait := 200, ""
+	if s.say != nil {
+		status, wait = s.say(len(s.at))
+	}
+	s.mu.Unlock()
+	return &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {wait}}, Body: io.NopCloser(strings.NewReader(`{}`)), Request: req}, nil
+}
+
+func (s *theService) arrivals() []time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.at)
+}
+
+// mostInASecond is the largest number of arrivals in any window of one second.
+func mostInASecond(at []time.Time) (most int) {
+	for i, first := range at {
+		n := slices.IndexFunc(at[i:], func(t time.Time) bool { return t.Sub(first) >= time.Second })
+		if n < 0 {
+			n = len(at) - i
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// process is a client as a process of its own has it: with its own limiter, and a clock that
+// is wrong by so much.
+func process(t *testing.T, a postgres.Address, s *theService, ceiling float64, wrong time.Duration) *apiclient.Client {
+	t.Helper()
+	limiter := postgres.NewLimiter(a, "http://localhost/api")
+	t.Cleanup(func() { do(t, limiter.Close()) })
+	c, err := apiclient.New(apiclient.Config{
+		BaseURL: "http://localhost/api", Version: apiclient.V2, Wire: apiclient.DefaultWire(), NotFound: apiclient.DefaultNotFound(),
+		Limiter: limiter, RequestsPerSecond: ceiling, Transport: s, Now: func() time.Time { return time.Now().Add(wrong) },
+	})
+	do(t, err)
+	return c
+}
+
+// ask sends requests from several goroutines of each process until ctx ends.
+func ask(ctx context.Context, workers int, all ...*apiclient.Client) {
+	var wg sync.WaitGroup
+	for _, c := range all {
+		for range workers {
+			wg.Go(func() {
+				for ctx.Err() == nil {
+					_, _ = c.Do(ctx, c.Routes().FindByEmail("jane@example.com"))
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+// within is a context that ends after a while.
+func within(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// TestLimiterHoldsTheCeiling: four processes, the clock of one of which is wrong by an
+// hour, together never send more than the ceiling in any second.
+func TestLimiterHoldsTheCeiling(t *testing.T) {
+	t.Parallel()
+	a, schema := address(t, pgtest.Shared(t))
+	open(t, a)
+	var s theService
+	const ceiling, seconds = 50, 3
+	var all []*apiclient.Client
+	for _, wrong := range []time.Duration{0, time.Hour, 0, -time.Minute} {
+		all = append(all, process(t, a, &s, ceiling, wrong))
+	}
+	ask(within(t, seconds*time.Second), 32, all...)
+	at := s.arrivals()
+	if most := mostInASecond(at); most > ceiling {
+		t.Errorf("%d in one second", most)
+	}
+	used := float64(len(at)) / (seconds * ceiling)
+	if t.Logf("%.0f %% of the ceiling", 100*used); used < 0.5 {
+		t.Errorf("only %.0f %% of the ceiling", 100*used)
+	}
+	if got := pgtest.Shared(t).Exec(t, "SELECT service, ceiling, rate, paused_until FROM "+schema+".pace"); got != "http://localhost/api|50|0|0" {
+		t.Errorf("the row is %s", got)
+	}
+}
+
+// TestLimiterPausesAll: what one process is asked, all follow, and also after it.
+func TestLimiterPausesAll(t *testing.T) {
+	t.Parallel()
+	for name, ceiling := range map[string]float64{"a ceiling": 50, "none": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := pgtest.Shared(t)
+			a, schema := address(t, server)
+			open(t, a)
+			first, rest := &theService{say: func(int) (int, string) { return 429, "2" }}, &theService{}
+			refused, others := process(t, a, first, ceiling, 0), []*apiclient.Client{process(t, a, rest, ceiling, 0), process(t, a, rest, ceiling, time.Hour)}
+			time.AfterFunc(500*time.Millisecond, func() { _, _ = refused.Do(t.Context(), refused.Routes().FindByEmail("jane@example.com")) })
+			ask(within(t, 3500*time.Millisecond), 2, others...)
+			asked, late := first.arrivals()[0], 0
+			for _, at := range rest.arrivals() {
+				if since := at.Sub(asked); since > time.Second && since < 1900*time.Millisecond {
+					late++
+				}
+			}
+			if late > 0 {
+				t.Errorf("%d requests left during the pause", late)
+			}
+			if last := rest.arrivals()[len(rest.arrivals())-1]; last.Sub(asked) < 2*time.Second {
+				t.Error("nothing leaves after the pause")
+			}
+			if got := server.Exec(t, "SELECT cuts, reason FROM "+schema+".pace"); got != "1|the service asks to wait (HTTP 429)" {
+				t.Errorf("the row is %s", got)
+			}
+		})
+	}
+}
+
+// TestLimiterAndRestart: while the server is away nothing is sent, and the reason says so.
+// When it is back, the same processes go on, and the ceiling held all the time.
+func TestLimiterAndRestart(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Own(t)
+	a, _ := address(t, server)
+	do(t, open(t, a).Close())
+	var s theService
+	all := []*apiclient.Client{process(t, a, &s, 50, 0), process(t, a, &s, 50, 0)}
+	ask(within(t, time.Second), 8, all...)
+	server.Stop()
+	before := len(s.arrivals())
+	time.Sleep(300 * time.Millisecond)
+	for _, c := range all {
+		_, err := c.Do(t.Context(), c.Routes().FindByEmail("jane@example.com"))
+		f, ok := errors.AsType[*apiclient.Failure](err)
+		if !ok || !f.NotSent || !f.Stop || !strings.Contains(f.Reason, "nothing is sent") || !errors.Is(err, ledger.ErrStopped) {
+			t.Errorf("got %+v", err)
+		}
+	}
+	if after := len(s.arrivals()); after != before {
+		t.Errorf("%d requests were sent", after-before)
+	}
+	do(t, server.Start())
+	ask(within(t, time.Second), 8, all...)
+	if n := len(s.arrivals()) - before; n < 20 {
+		t.Errorf("%d requests were sent afterwards", n)
+	}
+	if most := mostInASecond(s.arrivals()); most > 50 {
+		t.Errorf("%d in one second", most)
+	}
+}
+
+// TestLimiterOfAStoppedProcess: a process that is stopped while it has the row locked holds
+// the others up for a moment only, and what it makes of the row afterwards is not kept.
+func TestLimiterOfAStoppedProcess(t *testing.T) {
+	t.Parallel()
+	a, _ := address(t, pgtest.Shared(t))
+	open(t, a)
+	stopped, other := postgres.NewLimiter(a, "s"), postgres.NewLimiter(a, "s")
+	defer stopped.Close()
+	defer other.Close()
+	locked, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	calls := 0
+	go func() {
+		defer close(ended)
+		if err := stopped.Change(t.Context(), func(s *rate.State, _ time.Time) {
+			if calls++; calls == 1 {
+				close(locked)
+				<-goOn
+			}
+			s.Cuts += 100
+		}); err != nil {
+			t.Error(err)
+		}
+	}()
+	<-locked
+	do(t, other.Change(within(t, 5*time.Second), func(s *rate.State, _ time.Time) { s.Cuts++ }))
+	close(goOn)
+	<-ended
+	s, _, err := other.Read(t.Context())
+	do(t, err)
+	if s.Cuts != 101 || calls != 2 {
+		t.Errorf("cuts: %d, after %d calls; want 101 after 2: the change was made anew", s.Cuts, calls)
+	}
+}
+
+// TestLimiterWithoutALedger: where there is no ledger yet, each process holds its own
+// ceiling and makes nothing; what it knows then goes into the ledger's row.
+func TestLimiterWithoutALedger(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	a, schema := address(t, server)
+	l := postgres.NewLimiter(a, "s")
+	defer l.Close()
+	until := time.Now().Add(time.Hour).Truncate(time.Microsecond)
+	do(t, l.Change(t.Context(), func(s *rate.State, _ time.Time) { s.PausedUntil, s.PauseReason = until, "asked" }))
+	if s, _, err := l.Read(t.Context()); err != nil || !s.PausedUntil.Equal(until) {
+		t.Errorf("got %+v, %v", s, err)
+	}
+	if n := server.Exec(t, "SELECT count(*) FROM pg_namespace WHERE nspname = '"+schema+"'"); n != "0" {
+		t.Error("a schema was made")
+	}
+	open(t, a)
+	if s, _, err := l.Read(t.Context()); err != nil || !s.PausedUntil.Equal(until) {
+		t.Errorf("with a ledger: got %+v, %v", s, err)
+	}
+	do(t, l.Change(t.Context(), func(s *rate.State, _ time.Time) { s.Cuts++ }))
+	other := postgres.NewLimiter(a, "s")
+	defer other.Close()
+	if s, _, err := other.Read(t.Context()); err != nil || s.Cuts != 1 || !s.PausedUntil.Equal(until) || s.PauseReason != "asked" {
+		t.Errorf("another process: got %+v, %v", s, err)
+	}
+}
+
+// TestLimiterKeepsAll: every field of the state is kept.
+func TestLimiterKeepsAll(t *testing.T) {
+	t.Parallel()
+	a, _ := address(t, pgtest.Shared(t))
+	open(t, a)
+	l := postgres.NewLimiter(a, "s")
+	defer l.Close()
+	at := func(n int64) time.Time { return time.UnixMicro(1_700_000_000_000_001 + n) }
+	want := rate.State{Last: at(1), Rate: 1.0 / 60, Step: 2.5, Restore: 99.25, Cuts: 7, Refusals: 2, Good: 3, PausedUntil: at(2), PauseReason: "r",
+		Ceiling: 0.1, CeilingUntil: at(3), Departures: rate.Departures{Second: 4, Count: 5, Before: 6}}
+	do(t, l.Change(t.Context(), func(s *rate.State, _ time.Time) { *s = want }))
+	if got, _, err := l.Read(t.Context()); err != nil || got != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+}
+
+// TestLimiterRights: a user who may only read is told what is missing, and not named.
+func TestLimiterRights(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Own(t)
+	server.Exec(t, "CREATE ROLE canary LOGIN")
+	a, err := postgres.Parse(server.URLOf("limits"))
+	do(t, err)
+	open(t, a)
+	server.Exec(t, "GRANT USAGE ON SCHEMA limits TO canary; GRANT SELECT ON ALL TABLES IN SCHEMA limits TO canary")
+	reader, err := postgres.Parse("postgres://canary@/postgres?search_path=limits&host=" + server.Sockets())
+	do(t, err)
+	l := postgres.NewLimiter(reader, "s")
+	defer l.Close()
+	err = l.Change(t.Context(), func(*rate.State, time.Time) {})
+	if err == nil || !strings.Contains(err.Error(), "may not change the rate") || strings.Contains(err.Error(), "canary") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// BenchmarkLimiter is what a process takes to have departures.
+func BenchmarkLimiter(b *testing.B) {
+	a, err := postgres.Parse(pgtest.Shared(b).URL())
+	do(b, err)
+	l, err := postgres.Open(b.Context(), a, "")
+	do(b, err)
+	defer l.Close()
+	limiter := postgres.NewLimiter(a, "s")
+	defer limiter.Close()
+	for b.Loop() {
+		do(b, limiter.Change(b.Context(), func(s *rate.State, _ time.Time) { s.Good++ }))
+	}
+}
