@@ -192,6 +192,7 @@ type keyFacts struct {
 	filled    int
 	different int
 	conflicts int // keys of which the rows have different names
+	divides   int // clients, by their address and name, whose rows have several keys
 }
 
 func (f keyFacts) String() string {
@@ -205,6 +206,10 @@ func (f keyFacts) String() string {
 	}
 	return s
 }
+
+// worth compares keys of which none is without fault. What divides a client is the key
+// of its agreements rather than its own, so it counts for two rows.
+func (f keyFacts) worth() int { return f.filled - f.conflicts - 2*f.divides }
 
 func rowsInWords(n int) string {
 	if n == 1 {
@@ -228,19 +233,42 @@ func (p *proposer) keyFacts(c *column) keyFacts {
 	names, clash := map[string]string{}, map[string]bool{}
 	for i, v := range c.filled() {
 		f.filled++
-		key, name := keyOf(v), ""
-		for _, n := range []*column{p.person.first, p.person.last, p.person.full} {
-			if n != nil {
-				name += strings.ToLower(textOf(n.cells[i])) + "\x00"
-			}
-		}
+		key, name := keyOf(v), p.nameIn(i)
 		if known, seen := names[key]; seen && known != name {
 			clash[key] = true
 		}
 		names[key] = name
 	}
-	f.different, f.conflicts = len(names), len(clash)
+	f.different, f.conflicts, f.divides = len(names), len(clash), p.divided(c)
 	return f
+}
+
+// nameIn returns a row's name of the client, by which rows are compared.
+func (p *proposer) nameIn(row int) string {
+	name := ""
+	for _, n := range []*column{p.person.first, p.person.last, p.person.full} {
+		if n != nil {
+			name += strings.ToLower(textOf(n.cells[row])) + "\x00"
+		}
+	}
+	return name
+}
+
+// divided counts the people of one e-mail address and one name whose rows have
+// different texts in c.
+func (p *proposer) divided(c *column) int {
+	if p.person.email == nil || c == p.person.email {
+		return 0
+	}
+	of, several := map[string]string{}, map[string]bool{}
+	for i, v := range p.person.email.filled() {
+		who, key := keyOf(v)+"\x00"+p.nameIn(i), keyOf(c.cells[i])
+		if known, seen := of[who]; seen && known != key {
+			several[who] = true
+		}
+		of[who] = key
+	}
+	return len(several)
 }
 
 // numberNames are the names of columns that number the clients, the rows or the
@@ -277,7 +305,7 @@ func (p *proposer) findKey() (*column, string) {
 	if best < 0 {
 		best = 0
 		for i, f := range found {
-			if f.filled-f.conflicts > found[best].filled-found[best].conflicts {
+			if f.worth() > found[best].worth() {
 				best = i
 			}
 		}

@@ -226,6 +226,44 @@ func TestScope(t *testing.T) {
 	takesAnswers(t, made, headers)
 }
 
+// TestKeyOfClients: the number of an agreement is not the key of clients who have
+// several, though every row has one and some rows lack the others; where namesakes of
+// one household share an address, the number that every row has stays the key.
+func TestKeyOfClients(t *testing.T) {
+	t.Parallel()
+	headers := []string{"Ref", "First name", "Surname", "Email", "Agreement no"}
+	several := [][]any{
+		{"101", "Ann", "Bright", "ann@example.com", "A1"},
+		{nil, nil, nil, nil, "A2"},
+		{"102", "Tom", "Cole", "tom@example.com", "A3"},
+		{"101", "Ann", "Bright", "Ann@example.com", "A4"},
+		{"103", "Joan", "Webb", nil, "A5"},
+		{"104", "Ian", "Frost", "ian@example.com", "A6"},
+	}
+	couples := [][]any{
+		{"101", "Ann", "Bright", "home@example.com", "A1"},
+		{"102", "Tom", "Bright", "home@example.com", "A2"},
+		{"103", "Ian", "Frost", "ian@example.com", "A3"},
+	}
+	for _, test := range []struct {
+		name string
+		rows [][]any
+		want string
+	}{
+		{"several agreements", several, "  # DECIDE: does it identify a client? (4 different in 6 rows, 1 empty; another choice is Email (3 different in 6 rows, 2 empty))\n  key: Ref\n"},
+		{"one address of two", couples, "  key: Ref\n"},
+	} {
+		var records []cell.Record
+		for i, row := range test.rows {
+			records = append(records, cell.Record{Row: i + 2, Cells: cellsOf(row)})
+		}
+		yaml := string(proposeFor(t, Request{Name: "x", API: "v2", Service: service("Lender:Text")}, headers, records).YAML())
+		if !strings.Contains(yaml, test.want) {
+			t.Errorf("%s: no %q in\n%s", test.name, test.want, yaml)
+		}
+	}
+}
+
 // TestPrivate: the mapping repeats no text of a cell by which somebody may be known,
 // and names the columns that no mapping can use.
 func TestPrivate(t *testing.T) {

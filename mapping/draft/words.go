@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +33,7 @@ var synonyms = map[string][]string{
 	"title":                     {"salutation", "anrede", "mr mrs", "mr ms"},
 	"amount":                    {"amt", "sum", "value", "betrag", "summe", "principal", "hoehe"},
 	"loan amount":               {"amount borrowed", "amount of loan", "loan value", "kreditbetrag", "darlehensbetrag", "darlehenssumme", "kreditsumme", "nettodarlehensbetrag", "amount of credit", "credit amount", "finance amount", "amount financed", "agreement amount"},
-	"lender":                    {"finance company", "finance provider", "loan company", "creditor", "kreditgeber", "darlehensgeber", "bank", "lender name", "name of lender", "kreditinstitut", "finance house", "bank name", "bank or lender", "lender or bank", "lender bank"},
+	"lender":                    {"finance company", "finance co", "finance provider", "loan company", "creditor", "kreditgeber", "darlehensgeber", "bank", "lender name", "name of lender", "kreditinstitut", "finance house", "bank name", "bank or lender", "lender or bank", "lender bank"},
 	"agreement number":          {"agreement no", "agreement ref", "agreement reference", "agreement", "agreement id", "agr no", "agrmt no", "agr number", "contract no", "contract number", "contract ref", "contract", "loan no", "loan number", "loan ref", "loan reference", "loan id", "credit agreement no", "credit agreement number", "finance agreement no", "finance agreement number", "vertragsnummer", "vertragsnr", "vertrags nr", "vertrag nr", "vertrag", "kreditnummer", "kreditnr", "darlehensnummer", "darlehensnr", "darlehens nr", "kreditvertragsnummer", "kreditvertragsnr"},
 	"policy number":             {"policy no", "policy ref", "policy", "police", "policennummer", "versicherungsnummer", "versicherungsschein nr"},
 	"claim number":              {"claim no", "claim ref", "claim reference", "claim id", "schadennummer", "schadensnummer", "schaden nr"},
@@ -146,6 +147,10 @@ var codes = []string{"number", "id", "reference", "code", "postcode", "sortcode"
 
 var umlauts = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "é", "e", "è", "e", "ê", "e", "á", "a", "à", "a", "ç", "c", "ñ", "n", "ó", "o", "í", "i", "ú", "u")
 
+// howToFill is what headers say of the cells below and not of their meaning: “Opt in
+// (Y/N)”, “DOB (dd/mm/yyyy)”.
+var howToFill = regexp.MustCompile(`\b(y|yes) ?(/|or) ?(n|no)\b|\b(dd?[-/. ]mm?|mm?[-/. ]dd?|yy(yy)?[-/. ]mm?)([-/. ](yy(yy)?|dd?))?\b`)
+
 // wordsOf returns the words of a name in lower case, without accents. A capital after a
 // small letter begins a word, and so does a number; # is one.
 func wordsOf(name string) []string {
@@ -161,6 +166,7 @@ func wordsOf(name string) []string {
 	text := umlauts.Replace(strings.ToLower(b.String()))
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "(s)", "s"), "#", " number ")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "'s ", " "), "’s ", " ")
+	text = howToFill.ReplaceAllString(text, " ")
 	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 

@@ -17,6 +17,12 @@ func TestMeaningOf(t *testing.T) {
 		"Preferred contact":   "contact preferred",
 		"Dealer address":      "address dealer",
 		"Contact preference?": "contact preferred",
+
+		"OK to contact? (Y/N)":     "consent contact",
+		"Opt in - yes or no":       "consent contact",
+		"DOB (dd/mm/yyyy)":         "birth date of",
+		"Date of birth DD.MM.YYYY": "birth date of",
+		"Finance co.":              "lender",
 	} {
 		want := without(strings.Fields(want), fillers)
 		if got := without(meaningOf(name), fillers); !slices.Equal(got, sorted(want)) {

@@ -90,6 +90,7 @@ func finish(h hand, p *place, name string) {
 func plainWalk(h hand) {
 	h.view(2, "What the service gets")
 	h.see(".to-decide h2", "10 questions to decide")
+	h.see(".to-decide li", "Which rows are one client, now E-mail: does it identify a client?")
 
 	h.name("vehicle-finance-leads")
 	h.see(".to-decide h2", "9 questions to decide")

@@ -78,18 +78,19 @@ function ColumnRow({ column: c, chosen, show, rows }) {
 	</tr>`;
 }
 
-/** Where the column goes: its targets, a suggestion, or the choice to leave it out. @param {{column: Column}} props */
+/** Where the column goes: its targets, each place that is suggested, or the choice to leave it out. @param {{column: Column}} props */
 function Goes({ column: c }) {
-	const suggestion = suggestions.value.find((s) => s.column === c.letter);
+	const offered = suggestions.value.filter((s) => s.column === c.letter);
 	if (c.targets.length) {
 		const [first, ...more] = c.targets;
 		const target = targetsByPath.value.get(first);
 		return html`<a href=${link('targets', { at: first })}>${target ? nameOf(target) : first}</a>
 			${more.length > 0 && html` <span class="faint">and ${more.length} more</span>`}`;
 	}
-	if (suggestion) return html`<${Suggested} suggestion=${suggestion} />`;
+	if (offered.length) return offered.map((s) => html`<div key=${s.path}><${Suggested} suggestion=${s} /></div>`);
 	if (c.ignored) return html`<span class="faint">left out on purpose</span>`;
 	if (!c.filled) return html`<span class="faint">empty</span>`;
-	return html`<${Act} quiet=${true} onAct=${() => ignore(c.letter, true)} label=${`Leave out column ${c.letter}, ${c.header}`}>Leave out<//>`;
+	return html`<span class="faint">nowhere yet</span> <${Act} quiet=${true} onAct=${() => ignore(c.letter, true)}
+		label=${`Leave out column ${c.letter}, ${c.header}`}>Leave out<//>`;
 }
 
