@@ -115,7 +115,14 @@ func newLeases(on Leases, clock func() bootclock.Reading) *leases {
 }
 
 // age is how long ago the leases were renewed.
-func (l *leases) age() time.Duration { return l.clock().Since(*l.renewed.Load()) }
+func (l *leases) age() time.Duration {
+	now, then := l.clock(), *l.renewed.Load()
+	age := now.Since(then)
+	if now.Boot == "" { // the process's own clock may stand still while the machine sleeps
+		age = max(age, now.Wall.Round(0).Sub(then.Wall.Round(0)))
+	}
+	return age
+}
 
 // lasting reports whether the leases have not ended by any clock of the server's that
 // goes as fast as ours.
@@ -124,8 +131,7 @@ func (l *leases) lasting() bool { return !l.lost.Load() && l.age() < l.Last()-l.
 // keep renews the leases, and finds out which are lost when they had ended before. It is
 // called in a transaction.
 func (l *leases) keep(t *transaction) error {
-	now := l.clock()
-	ended := now.Since(*l.renewed.Load()) >= l.Last()
+	now, ended := l.clock(), l.age() >= l.Last()
 	if err := l.Renew(); err != nil {
 		return err
 	}
