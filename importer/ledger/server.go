@@ -2,8 +2,13 @@ package ledger
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
 
 	"claimsheet/importer/bootclock"
 	"claimsheet/mapping/problem"
@@ -110,4 +115,349 @@ func (l *Ledger) Check(ctx context.Context, progress Progress) error {
 		err = problem.At(problem.Where{File: l.path}, "ledger-server", "the ledger cannot be read: %v", problem.Cause(err)).Hinted("See that the server answers, and run again.")
 	}
 	return err
+}
+
+// Several processes may write one ledger on a server at the same time. What keeps them
+// apart is a lease: who works on a client leases it first, with the addresses by which
+// it is looked up and with its contacts, and nobody else may begin a request for them
+// until the lease is given back or has ended.
+//
+// A process renews all its leases at once, every few seconds. They end when it does not:
+// by the server's clock, a fixed time after it last did. Then, and after the time that a
+// request may still take which began before, another process may lease the client; what
+// was an intent becomes uncertain. A process that was stopped for so long, and goes on,
+// begins no request: it asks Leased, which goes by a clock that counts while the machine
+// sleeps.
+//
+// A ledger in a file has one process that writes, and no leases.
+
+// ErrLeaseLost is wrapped by an Append of an intent whose client this process has not
+// leased, or not any more.
+var ErrLeaseLost = errors.New("the lease of the client is lost")
+
+// LeaseName names what is leased: the SHA-256 of a client's key or of an address.
+type LeaseName [sha256.Size]byte
+
+func compareNames(a, b LeaseName) int { return slices.Compare(a[:], b[:]) }
+
+// LeaseGroup is what the work on one client needs for itself: all of it or nothing.
+type LeaseGroup struct {
+	Clients   []ClientKey // the client, and its contacts
+	Addresses []string    // by which they are looked up
+}
+
+// names are the names of a group, each once.
+func (g LeaseGroup) names() []LeaseName {
+	var names []LeaseName
+	for _, who := range g.Clients {
+		names = append(names, who.leaseName())
+	}
+	for _, address := range g.Addresses {
+		names = append(names, leaseName("address", g.Clients[0].Environment, address))
+	}
+	slices.SortFunc(names, compareNames)
+	return slices.Compact(names)
+}
+
+func (k ClientKey) leaseName() LeaseName {
+	return leaseName("client", k.Environment, k.Space, k.Client)
+}
+
+func leaseName(parts ...string) LeaseName {
+	var all checksum
+	for _, p := range parts {
+		all = all.text(p)
+	}
+	return sha256.Sum256(all)
+}
+
+// Leases are the leases of this process on a server. Package postgres has the only ones.
+// Their methods are called in a transaction of Server.Write, by one goroutine.
+type Leases interface {
+	// Renew makes all leases of this process last from now on.
+	Renew() error
+	// Own are the names that this process has.
+	Own() ([]LeaseName, error)
+	// Away are those of the names that another process has, and those that are settling:
+	// by whom they were leased.
+	Away(names []LeaseName) (others map[LeaseName]bool, settling map[LeaseName]LeaseName, err error)
+	// Take leases names. A process that had one of them learns it by the column takeovers
+	// of counter, which each transaction reads.
+	Take(names []LeaseName) error
+	// Release gives names back.
+	Release(names []LeaseName) error
+	// Settle gives names back that are to be leased for one client only for some time.
+	Settle(names []LeaseName, client LeaseName, time time.Duration) error
+	// Last is how long leases last when they are not renewed.
+	Last() time.Duration
+	// End gives back everything and ends the part of this process in the ledger.
+	End() error
+}
+
+// leases are the leases of this process, by what the ledger knows of them. The writer's
+// goroutine uses them; lasting may be called by any.
+type leases struct {
+	Leases
+	clock    func() bootclock.Reading
+	held     map[LeaseName]int // how many groups need it
+	renewing *bootclock.Reading
+	renewed  atomic.Pointer[bootclock.Reading] // before the last renewal that was committed was sent
+	lost     atomic.Bool                       // another process has one of them by now
+	ours     map[StepID]int64                  // the events of the intents that were open when that was noticed
+	stop     chan struct{}
+}
+
+// renewals is how often leases are renewed within the time that they last.
+const renewals = 6
+
+func newLeases(on Leases, clock func() bootclock.Reading) *leases {
+	if clock == nil {
+		clock = bootclock.Now
+	}
+	l := &leases{Leases: on, clock: clock, held: map[LeaseName]int{}, ours: map[StepID]int64{}, stop: make(chan struct{})}
+	l.renewed.Store(&bootclock.Reading{}) // never: the first transaction does it
+	return l
+}
+
+// age is how long ago the leases were renewed.
+func (l *leases) age() time.Duration {
+	now, then := l.clock(), *l.renewed.Load()
+	age := now.Since(then)
+	if now.Boot == "" { // the process's own clock may stand still while the machine sleeps
+		age = max(age, now.Wall.Round(0).Sub(then.Wall.Round(0)))
+	}
+	return age
+}
+
+// lasting reports whether the leases have not ended by any clock of the server's that
+// goes as fast as ours.
+func (l *leases) lasting() bool { return !l.lost.Load() && l.age() < l.Last()-l.Last()/10 }
+
+// keep renews the leases, and finds out which are lost when they had ended before. It is
+// called in a transaction.
+func (l *leases) keep(t *transaction) error {
+	now, ended := l.clock(), l.age() >= l.Last()
+	if err := l.Renew(); err != nil {
+		return err
+	}
+	l.renewing = &now
+	if !ended {
+		return nil
+	}
+	return l.check(t)
+}
+
+// check finds out whether another process has taken something over that this one had
+// leased.
+func (l *leases) check(t *transaction) error {
+	own, err := l.Own()
+	if err != nil {
+		return err
+	}
+	has := make(map[LeaseName]bool, len(own))
+	for _, name := range own {
+		has[name] = true
+	}
+	for name := range l.held {
+		if !has[name] {
+			l.lost.Store(true)
+		}
+	}
+	if !l.lost.Load() {
+		return nil
+	}
+	for id, r := range t.open { // another process may have concluded something about them
+		l.ours[id] = r.last.event
+	}
+	clear(t.open)
+	t.unnoted = true
+	return nil
+}
+
+// committed makes a renewal count.
+func (l *leases) committed() {
+	if l != nil && l.renewing != nil {
+		l.renewed.Store(l.renewing)
+		l.renewing = nil
+	}
+}
+
+// renewRegularly renews the leases of a ledger until it is closed.
+func (l *leases) renewRegularly(w *writer) {
+	for tick := time.NewTicker(l.Last() / renewals); ; {
+		select {
+		case <-l.stop:
+			tick.Stop()
+			return
+		case <-tick.C:
+			if w.submit(true, l.keep) != nil {
+				return // the ledger has stopped
+			}
+		}
+	}
+}
+
+// Lease leases groups, each as a whole or not at all. Groups of one process do not keep
+// each other away. taken says which were leased; for the others another process is at
+// work. A step of a leased client that is an intent belongs to a process that is gone,
+// and becomes uncertain, as by MarkInterrupted. In a file every group is leased, and
+// nothing is recorded.
+func (l *Ledger) Lease(at time.Time, groups []LeaseGroup) (taken []bool, err error) {
+	taken = make([]bool, len(groups))
+	if !l.Shared() {
+		for i := range taken {
+			taken[i] = true
+		}
+		return taken, nil
+	}
+	err = l.submit(true, func(t *transaction) error { return t.lease(at, groups, taken) })
+	return taken, err
+}
+
+// lease is Ledger.Lease in a transaction.
+func (t *transaction) lease(at time.Time, groups []LeaseGroup, taken []bool) error {
+	var ask []LeaseName
+	for _, g := range groups {
+		for _, name := range g.names() {
+			if t.leases.held[name] == 0 {
+				ask = append(ask, name)
+			}
+		}
+	}
+	slices.SortFunc(ask, compareNames)
+	ask = slices.Compact(ask)
+	others, settling, err := t.leases.Away(ask)
+	if err != nil {
+		return err
+	}
+	fresh, needed := map[ClientKey]bool{}, []LeaseName{}
+	for i, g := range groups {
+		names := g.names()
+		if slices.ContainsFunc(names, func(n LeaseName) bool {
+			of, settles := settling[n]
+			return others[n] || settles && of != g.Clients[0].leaseName()
+		}) {
+			continue
+		}
+		taken[i] = true
+		for _, who := range g.Clients {
+			fresh[who] = t.leases.held[who.leaseName()] == 0 || fresh[who]
+		}
+		for _, name := range names {
+			if t.leases.held[name]++; t.leases.held[name] == 1 {
+				needed = append(needed, name)
+			}
+		}
+	}
+	if err := t.leases.Take(needed); err != nil {
+		return err
+	}
+	return t.interruptOf(fresh, at)
+}
+
+// interruptOf makes the intents of clients uncertain that were just leased.
+func (t *transaction) interruptOf(fresh map[ClientKey]bool, at time.Time) error {
+	var keys list
+	for who, is := range fresh {
+		if is {
+			keys = append(keys, who.Client)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	open, err := gather(stream(context.Background(), t.conn, t.rows.scan, `SELECT `+stepColumns+` FROM steps s JOIN clients c ON c.id = s.client
+		WHERE s.state = 1 AND c.client IN (SELECT value FROM json_each(?))`, keys))
+	if err != nil {
+		return err
+	}
+	for _, r := range open {
+		if fresh[r.ClientKey] {
+			if err := t.interrupt(r, r.last.run, at); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Release gives a group back that Lease has leased. For the time settling, if it is not
+// 0, the addresses can be leased for the same client only: the service may not find yet
+// who was created with them. Release does not wait.
+func (l *Ledger) Release(group LeaseGroup, settling time.Duration) error {
+	if !l.Shared() {
+		return nil
+	}
+	return l.submit(false, func(t *transaction) error {
+		var clients, addresses []LeaseName
+		for _, name := range group.names() {
+			if t.leases.held[name] == 0 {
+				return errors.New("a lease is given back that this process does not have")
+			}
+			if t.leases.held[name]--; t.leases.held[name] > 0 {
+				continue
+			}
+			delete(t.leases.held, name)
+			if settling > 0 && !slices.ContainsFunc(group.Clients, func(who ClientKey) bool { return who.leaseName() == name }) {
+				addresses = append(addresses, name)
+			} else {
+				clients = append(clients, name)
+			}
+		}
+		return errors.Join(t.leases.Release(clients), t.leases.Settle(addresses, group.Clients[0].leaseName(), settling))
+	})
+}
+
+// Leased reports whether this process still has what it has leased, so that a request may
+// begin whose intent is recorded. As a rule it asks a clock and not the server; after a
+// pause it renews the leases first. A file needs none.
+func (l *Ledger) Leased() bool {
+	if !l.Shared() {
+		return true
+	}
+	leases := l.write.tx.leases
+	if leases.lasting() {
+		return true
+	}
+	return !leases.lost.Load() && l.submit(true, leases.keep) == nil && leases.lasting()
+}
+
+// Shared reports whether other processes may write the ledger at the same time.
+func (l *Ledger) Shared() bool { return l.write != nil && l.write.tx.shared }
+
+// mayBegin refuses an intent for a client that this process has not leased.
+func (t *transaction) mayBegin(e Event) error {
+	if t.shared && e.To == Intent && (t.leases.lost.Load() || t.leases.held[e.ClientKey.leaseName()] == 0) {
+		return rejected{ErrLeaseLost}
+	}
+	return nil
+}
+
+// late decides about an outcome that comes after this process has lost its leases, where
+// another process has concluded something about the step meanwhile. The outcome replaces
+// that, like one that had to wait in an emergency file. known says that append has
+// nothing more to do: nothing was created, or the ledger knows it already. What was
+// created a second time is an error that wraps ErrStopped, so that the caller keeps the
+// outcome elsewhere.
+func (t *transaction) late(e *Event, was row) (known bool, err error) {
+	if !t.shared || !t.leases.lost.Load() || was.id == 0 {
+		return false, nil
+	}
+	switch ours := t.leases.ours[e.StepID]; {
+	case was.state == Intent && was.last.event == ours:
+		return false, nil
+	case (was.state == Uncertain || was.state == Parked) && was.sent.event == ours && ours != 0: // nobody has sent it again
+		late := *e
+		if late.Via = ViaEmergency; allows(was.state, was.kind, late) == nil {
+			*e = late
+			return false, nil
+		}
+		if allows(was.state, was.kind, *e) == nil {
+			return false, nil
+		}
+	}
+	if e.To == NotSent || e.To == Failed || e.To == Uncertain && len(e.Answer) == 0 || was.state == Done && e.ID == was.remoteID {
+		return true, nil
+	}
+	return false, rejected{fmt.Errorf("%w: %w, and the step was done or sent by another process too", ErrStopped, ErrLeaseLost)}
 }
