@@ -219,7 +219,7 @@ func TestKilledWhileShared(t *testing.T) {
 		seed := rng.Uint64()
 		all.Go(func() {
 			t.Run("", func(t *testing.T) {
-				for rng := rand.New(rand.NewPCG(seed, 0)); hits.Load() < int64(*kills) && !t.Failed(); {
+				for rng := rand.New(rand.NewPCG(seed, 0)); hits.Load() < int64(*kills)/2 && !t.Failed(); {
 					n, open := sharedScene(t, server, binary, rng)
 					hits.Add(int64(n))
 					doubts.Add(int64(open))
