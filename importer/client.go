@@ -612,6 +612,11 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event,
 	case v.Effect == apiclient.Created:
 		to, via, reason = ledger.Done, ledger.ViaAnswer, ""
 		r.noteCreated(d.step, v.ID)
+		if d.step.Kind == mapping.ClientStep {
+			if err := r.job.Ledger.Settle(r.job.owner(r.plan.Client), lookup.Addresses(r.plan), lagging); err != nil {
+				return ledger.Event{}, false, errors.Join(err, r.keepAnswer(d, *v))
+			}
+		}
 	case v.Effect == apiclient.NotSent && d.known.To == ledger.Uncertain:
 		reason = reasonNotRepeated
 	case v.Effect == apiclient.Refused && d.known.To == ledger.Uncertain:

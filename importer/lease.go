@@ -86,17 +86,12 @@ func (r *clientRun) queue() {
 	r.tickets = r.job.lookups.Queue(append([]mapping.Plan{r.plan}, contactsOf(r.plan)...)...)
 }
 
-// release gives the lease of a client back. Where something was sent, the addresses stay
-// for a while: a look-up may not find yet who was created with them.
-func (j *Job) release(group ledger.LeaseGroup, sent bool) error {
+// release gives the lease of a client back.
+func (j *Job) release(group ledger.LeaseGroup) error {
 	if len(group.Clients) == 0 {
 		return nil
 	}
-	settling := time.Duration(0)
-	if sent {
-		settling = lagging
-	}
-	return j.Ledger.Release(group, settling)
+	return j.Ledger.Release(group)
 }
 
 // stillLeased reports whether a request may begin. Where another process has taken clients
@@ -142,7 +137,7 @@ func (j *Job) awaitLease(ctx context.Context, plan mapping.Plan) (*clientRun, er
 	for {
 		r := j.prepareClients([]mapping.Plan{plan})[0]
 		if r.failed != nil {
-			return nil, errors.Join(r.failed, j.release(r.group, false))
+			return nil, errors.Join(r.failed, j.release(r.group))
 		}
 		if r.leased {
 			r.queue()

@@ -60,7 +60,8 @@ type Ledger interface {
 	// Who works on which client, where several processes write the ledger.
 	Shared() bool
 	Lease(at time.Time, groups []ledger.LeaseGroup) (taken []bool, err error)
-	Release(group ledger.LeaseGroup, settling time.Duration) error
+	Release(group ledger.LeaseGroup) error
+	Settle(who ledger.ClientKey, addresses []string, settling time.Duration) error
 	Leased() bool
 
 	// What results workbooks are written from.
@@ -263,8 +264,8 @@ func (j *Job) loadUndecided(ctx context.Context, others bool) error {
 		if err != nil {
 			return err
 		}
-		if others && slices.Contains(j.Runs, step.Run) {
-			continue // this run knows its own
+		if others && (step.To == ledger.Intent || slices.Contains(j.Runs, step.Run)) {
+			continue // another process has leased it, and this run knows its own
 		}
 		who := mapping.Identity{Space: step.Space, Key: step.Client}
 		keys := []string{lookup.Address(who)}
@@ -317,7 +318,7 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (sent bool, err error
 		for _, ticket := range tickets {
 			ticket.Done()
 		}
-		err = errors.Join(err, j.release(group, sent))
+		err = errors.Join(err, j.release(group))
 	}()
 	outcome, err := r.execute(ctx)
 	if f := new(apiclient.Failure); errors.As(err, &f) {
@@ -345,7 +346,9 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (sent bool, err error
 // more, in the emergency file.
 func (j *Job) commit(events []ledger.Event) error {
 	err := j.append(events)
-	j.holders.release(events...)
+	if !errors.Is(err, ledger.ErrLeaseLost) || errors.Is(err, ledger.ErrStopped) { // else they are appended again
+		j.holders.release(events...)
+	}
 	if errors.Is(err, ledger.ErrStopped) {
 		err = errors.Join(err, j.Emergency.Keep(events...))
 	}

@@ -60,13 +60,13 @@ var arrows = map[string][]string{
 	"importer/cli/lint":    {"importer/cli/console", "importer/cli/explain", "reports"},
 	"importer/cli/explain": {"importer/cli/manual"},
 	"importer/cli/manual":  {},
-	"importer/cli/trial":   {"apiclient", "importer", "importer/bootclock", "importer/ledger"}, // in trial builds only
+	"importer/cli/trial":   {"apiclient", "importer", "importer/bootclock", "importer/ledger", "importer/ledger/postgres"}, // in trial builds only
 	"reports":              {"importer/result", "importer/safefile", "mapping/cell", "reports/xlsx"},
 	"reports/xlsx":         {"mapping/cell"},
 	"samples/generate":     {},
 
 	"importer/ledger/ledgertest":      {"importer/ledger", "importer/result"},
-	"importer/ledger/postgres":        {"importer/ledger", "apiclient/rate"},
+	"importer/ledger/postgres":        {"importer/ledger", "importer/bootclock", "apiclient/rate"},
 	"importer/ledger/postgres/pgtest": {},
 
 	"importer/sheet":           {"mapping/cell", "importer/sheet/xlsx", "importer/sheet/csv"},

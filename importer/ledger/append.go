@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -374,25 +375,31 @@ func (t *transaction) forgetIntent(id StepID) {
 // another process has leased stay as they are.
 func (l *Ledger) MarkInterrupted(run string, at time.Time) (int, error) {
 	var n int
-	err := l.submit(true, func(t *transaction) error {
-		open, err := t.intents()
-		if err != nil {
-			return err
-		}
-		all := len(open)
-		if open, err = t.abandoned(open); err != nil {
-			return err
-		}
-		for _, r := range open {
-			if err := t.interrupt(r, run, at); err != nil {
-				return err
-			}
-		}
-		n = len(open)
-		t.unnoted = t.shared || n < all // another process may have some
-		return nil
+	err := l.submit(true, func(t *transaction) (err error) {
+		n, err = t.interruptAbandoned(run, at)
+		return err
 	})
 	return n, err
+}
+
+// interruptAbandoned is MarkInterrupted in a transaction. Without a run, each step becomes
+// uncertain in the name of the run that was sending it.
+func (t *transaction) interruptAbandoned(run string, at time.Time) (n int, err error) {
+	open, err := t.intents()
+	if err != nil {
+		return 0, err
+	}
+	all := len(open)
+	if open, err = t.abandoned(open); err != nil {
+		return 0, err
+	}
+	for _, r := range open {
+		if err := t.interrupt(r, cmp.Or(run, r.last.run), at); err != nil {
+			return 0, err
+		}
+	}
+	t.unnoted = t.shared || len(open) < all // another process may have some
+	return len(open), nil
 }
 
 // interrupt makes a step uncertain that was an intent of a process that is gone.
@@ -416,16 +423,17 @@ func (t *transaction) abandoned(steps []row) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	names = slices.DeleteFunc(names, func(n LeaseName) bool { return others[n] })
+	kept := func(n LeaseName) bool { return others[n] || t.leases.held[n] > 0 }
+	names = slices.DeleteFunc(names, kept)
 	// Taken for a moment, so that a process that goes on after all learns that it has lost them.
-	err = errors.Join(t.leases.Take(names), t.leases.Release(names))
-	return slices.DeleteFunc(steps, func(r row) bool { return others[r.ClientKey.leaseName()] }), err
+	_, err = t.leases.Take(names)
+	return slices.DeleteFunc(steps, func(r row) bool { return kept(r.ClientKey.leaseName()) }), errors.Join(err, t.leases.Release(names))
 }
 
 // intents are the steps in Intent, the oldest first. They are all in memory, unless
-// the ledger was not closed, or there were too many.
+// the ledger was not closed, or there were too many, or other processes write it too.
 func (t *transaction) intents() (open []row, err error) {
-	if t.unnoted {
+	if t.unnoted || t.shared {
 		open, err = gather(stream(context.Background(), t.conn, t.rows.scan, `SELECT `+stepColumns+` FROM steps s JOIN clients c ON c.id = s.client WHERE s.state = 1`))
 	} else {
 		for _, r := range t.open {

@@ -178,15 +178,15 @@ type Leases interface {
 	Renew() error
 	// Own are the names that this process has.
 	Own() ([]LeaseName, error)
-	// Away are those of the names that another process has, and those that are settling:
-	// by whom they were leased.
+	// Away are those of the names that another process has, and those that settle for
+	// another process: for whom.
 	Away(names []LeaseName) (others map[LeaseName]bool, settling map[LeaseName]LeaseName, err error)
 	// Take leases names. A process that had one of them learns it by the column takeovers
-	// of counter, which each transaction reads.
-	Take(names []LeaseName) error
+	// of counter, which each transaction reads; stolen says that there is one.
+	Take(names []LeaseName) (stolen bool, err error)
 	// Release gives names back.
 	Release(names []LeaseName) error
-	// Settle gives names back that are to be leased for one client only for some time.
+	// Settle lets other processes lease names for one client only, for some time.
 	Settle(names []LeaseName, client LeaseName, time time.Duration) error
 	// Last is how long leases last when they are not renewed.
 	Last() time.Duration
@@ -203,7 +203,8 @@ type leases struct {
 	renewing *bootclock.Reading
 	renewed  atomic.Pointer[bootclock.Reading] // before the last renewal that was committed was sent
 	lost     atomic.Bool                       // another process has one of them by now
-	ours     map[StepID]int64                  // the events of the intents that were open when that was noticed
+	gone     map[LeaseName]bool                // which
+	ours     map[StepID]row                    // the intents that were open when that was noticed
 	stop     chan struct{}
 }
 
@@ -214,7 +215,7 @@ func newLeases(on Leases, clock func() bootclock.Reading) *leases {
 	if clock == nil {
 		clock = bootclock.Now
 	}
-	l := &leases{Leases: on, clock: clock, held: map[LeaseName]int{}, ours: map[StepID]int64{}, stop: make(chan struct{})}
+	l := &leases{Leases: on, clock: clock, held: map[LeaseName]int{}, gone: map[LeaseName]bool{}, ours: map[StepID]row{}, stop: make(chan struct{})}
 	l.renewed.Store(&bootclock.Reading{}) // never: the first transaction does it
 	return l
 }
@@ -260,6 +261,7 @@ func (l *leases) check(t *transaction) error {
 	}
 	for name := range l.held {
 		if !has[name] {
+			l.gone[name] = true
 			l.lost.Store(true)
 		}
 	}
@@ -267,7 +269,7 @@ func (l *leases) check(t *transaction) error {
 		return nil
 	}
 	for id, r := range t.open { // another process may have concluded something about them
-		l.ours[id] = r.last.event
+		l.ours[id] = r
 	}
 	clear(t.open)
 	t.unnoted = true
@@ -316,17 +318,12 @@ func (l *Ledger) Lease(at time.Time, groups []LeaseGroup) (taken []bool, err err
 
 // lease is Ledger.Lease in a transaction.
 func (t *transaction) lease(at time.Time, groups []LeaseGroup, taken []bool) error {
-	var ask []LeaseName
+	var all []LeaseName
 	for _, g := range groups {
-		for _, name := range g.names() {
-			if t.leases.held[name] == 0 {
-				ask = append(ask, name)
-			}
-		}
+		all = append(all, g.names()...)
 	}
-	slices.SortFunc(ask, compareNames)
-	ask = slices.Compact(ask)
-	others, settling, err := t.leases.Away(ask)
+	slices.SortFunc(all, compareNames)
+	others, settling, err := t.leases.Away(slices.Compact(all))
 	if err != nil {
 		return err
 	}
@@ -335,7 +332,7 @@ func (t *transaction) lease(at time.Time, groups []LeaseGroup, taken []bool) err
 		names := g.names()
 		if slices.ContainsFunc(names, func(n LeaseName) bool {
 			of, settles := settling[n]
-			return others[n] || settles && of != g.Clients[0].leaseName()
+			return others[n] || settles && !slices.ContainsFunc(g.Clients, func(who ClientKey) bool { return who.leaseName() == of })
 		}) {
 			continue
 		}
@@ -349,7 +346,11 @@ func (t *transaction) lease(at time.Time, groups []LeaseGroup, taken []bool) err
 			}
 		}
 	}
-	if err := t.leases.Take(needed); err != nil {
+	stolen, err := t.leases.Take(needed)
+	if err == nil && stolen {
+		_, err = t.interruptAbandoned("", at) // of the process that had them, so that nobody takes its addresses for free
+	}
+	if err != nil {
 		return err
 	}
 	return t.interruptOf(fresh, at)
@@ -381,30 +382,36 @@ func (t *transaction) interruptOf(fresh map[ClientKey]bool, at time.Time) error 
 	return nil
 }
 
-// Release gives a group back that Lease has leased. For the time settling, if it is not
-// 0, the addresses can be leased for the same client only: the service may not find yet
-// who was created with them. Release does not wait.
-func (l *Ledger) Release(group LeaseGroup, settling time.Duration) error {
+// Settle has other processes lease the addresses of a client for the same client only, for
+// some time: the service may not find yet who was created with them. It does not wait.
+func (l *Ledger) Settle(who ClientKey, addresses []string, settling time.Duration) error {
+	if !l.Shared() || len(addresses) == 0 {
+		return nil
+	}
+	var names []LeaseName
+	for _, address := range addresses {
+		names = append(names, leaseName("address", who.Environment, address))
+	}
+	return l.submit(false, func(t *transaction) error { return t.leases.Settle(names, who.leaseName(), settling) })
+}
+
+// Release gives a group back that Lease has leased. It does not wait.
+func (l *Ledger) Release(group LeaseGroup) error {
 	if !l.Shared() {
 		return nil
 	}
 	return l.submit(false, func(t *transaction) error {
-		var clients, addresses []LeaseName
+		var free []LeaseName
 		for _, name := range group.names() {
 			if t.leases.held[name] == 0 {
 				return errors.New("a lease is given back that this process does not have")
 			}
-			if t.leases.held[name]--; t.leases.held[name] > 0 {
-				continue
-			}
-			delete(t.leases.held, name)
-			if settling > 0 && !slices.ContainsFunc(group.Clients, func(who ClientKey) bool { return who.leaseName() == name }) {
-				addresses = append(addresses, name)
-			} else {
-				clients = append(clients, name)
+			if t.leases.held[name]--; t.leases.held[name] == 0 {
+				delete(t.leases.held, name)
+				free = append(free, name)
 			}
 		}
-		return errors.Join(t.leases.Release(clients), t.leases.Settle(addresses, group.Clients[0].leaseName(), settling))
+		return t.leases.Release(free)
 	})
 }
 
@@ -440,19 +447,21 @@ func (t *transaction) mayBegin(e Event) error {
 // created a second time is an error that wraps ErrStopped, so that the caller keeps the
 // outcome elsewhere.
 func (t *transaction) late(e *Event, was row) (known bool, err error) {
-	if !t.shared || !t.leases.lost.Load() || was.id == 0 {
+	if !t.shared || !t.leases.gone[e.ClientKey.leaseName()] || was.id == 0 {
 		return false, nil
 	}
-	switch ours := t.leases.ours[e.StepID]; {
-	case was.state == Intent && was.last.event == ours:
+	ours, open := t.leases.ours[e.StepID]
+	again := open && was.attempts != ours.attempts // another process has sent it again
+	switch {
+	case was.state == Intent && open && !again:
 		return false, nil
-	case (was.state == Uncertain || was.state == Parked) && was.sent.event == ours && ours != 0: // nobody has sent it again
+	case (was.state == Uncertain || was.state == Parked) && !again:
+		if allows(was.state, was.kind, *e) == nil {
+			return false, nil
+		}
 		late := *e
 		if late.Via = ViaEmergency; allows(was.state, was.kind, late) == nil {
 			*e = late
-			return false, nil
-		}
-		if allows(was.state, was.kind, *e) == nil {
 			return false, nil
 		}
 	}

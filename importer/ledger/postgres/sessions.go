@@ -118,40 +118,46 @@ func (s *session) Away(names []ledger.LeaseName) (others map[ledger.LeaseName]bo
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, err := s.conn.QueryContext(context.Background(), `SELECT encode(name, 'hex'), coalesce(encode(client, 'hex'), '') FROM leases WHERE name IN (SELECT decode(value, 'hex') FROM json_each(?))
-		AND (session IN (SELECT CAST(value AS bigint) FROM json_each(?)) OR session = 0 AND until > `+serverTime+`)`, spelt(names), living)
+	rows, err := s.conn.QueryContext(context.Background(), `SELECT encode(name, 'hex'), session IN (SELECT CAST(value AS bigint) FROM json_each(?)), CASE WHEN until > `+serverTime+` AND settler <> ? THEN encode(client, 'hex') ELSE '' END
+		FROM leases WHERE name IN (SELECT decode(value, 'hex') FROM json_each(?))`, living, s.id, spelt(names))
 	if err != nil {
 		return nil, nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var name, client string
-		if err := rows.Scan(&name, &client); err != nil {
+		var away bool
+		err := rows.Scan(&name, &away, &client)
+		if err != nil {
 			return nil, nil, err
 		}
-		what, err1 := leaseName(name)
-		if client == "" {
+		what, err := leaseName(name)
+		if err == nil && away {
 			others[what] = true
-		} else {
-			var err2 error
-			settling[what], err2 = leaseName(client)
-			err1 = errors.Join(err1, err2)
 		}
-		if err1 != nil {
-			return nil, nil, err1
+		if err == nil && client != "" {
+			settling[what], err = leaseName(client)
+		}
+		if err != nil {
+			return nil, nil, err
 		}
 	}
 	return others, settling, rows.Err()
 }
 
-func (s *session) Take(names []ledger.LeaseName) error {
+func (s *session) Take(names []ledger.LeaseName) (stolen bool, err error) {
 	if len(names) == 0 {
-		return nil
+		return false, nil
 	}
-	return errors.Join(
-		s.exec(`UPDATE counter SET takeovers = takeovers + 1 WHERE EXISTS (SELECT 1 FROM leases WHERE session NOT IN (?, 0) AND name IN (SELECT decode(value, 'hex') FROM json_each(?)))`, s.id, spelt(names)),
-		s.exec(`INSERT INTO leases (name, session) SELECT decode(value, 'hex'), CAST(? AS bigint) FROM json_each(?)
-			ON CONFLICT (name) DO UPDATE SET session = excluded.session, client = NULL, until = NULL`, s.id, spelt(names)))
+	taken, err := s.conn.ExecContext(context.Background(), `UPDATE counter SET takeovers = takeovers + 1 WHERE EXISTS
+		(SELECT 1 FROM leases WHERE session NOT IN (?, 0) AND name IN (SELECT decode(value, 'hex') FROM json_each(?)))`, s.id, spelt(names))
+	if err != nil {
+		return false, err
+	}
+	err = s.exec(`INSERT INTO leases (name, session) SELECT decode(value, 'hex'), CAST(? AS bigint) FROM json_each(?)
+		ON CONFLICT (name) DO UPDATE SET session = excluded.session`, s.id, spelt(names))
+	n, err2 := taken.RowsAffected()
+	return n > 0, errors.Join(err, err2)
 }
 
 // living are the other sessions that may still send something.
@@ -179,15 +185,14 @@ func (s *session) Release(names []ledger.LeaseName) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return s.exec(`DELETE FROM leases WHERE session = ? AND name IN (SELECT decode(value, 'hex') FROM json_each(?))`, s.id, spelt(names))
+	return errors.Join(
+		s.exec(`UPDATE leases SET session = 0 WHERE session = ? AND until > `+serverTime+` AND name IN (SELECT decode(value, 'hex') FROM json_each(?))`, s.id, spelt(names)),
+		s.exec(`DELETE FROM leases WHERE session = ? AND name IN (SELECT decode(value, 'hex') FROM json_each(?))`, s.id, spelt(names)))
 }
 
 func (s *session) Settle(names []ledger.LeaseName, client ledger.LeaseName, time time.Duration) error {
-	if len(names) == 0 {
-		return nil
-	}
-	return s.exec(`UPDATE leases SET session = 0, client = decode(?, 'hex'), until = `+serverTime+` + ? WHERE session = ? AND name IN (SELECT decode(value, 'hex') FROM json_each(?))`,
-		hex.EncodeToString(client[:]), time.Microseconds(), s.id, spelt(names))
+	return s.exec(`UPDATE leases SET settler = ?, client = decode(?, 'hex'), until = `+serverTime+` + ? WHERE name IN (SELECT decode(value, 'hex') FROM json_each(?))`,
+		s.id, hex.EncodeToString(client[:]), time.Microseconds(), spelt(names))
 }
 
 // undisturbed executes statements in a transaction of the ledger's.
@@ -197,7 +202,7 @@ func (s *session) undisturbed(ctx context.Context, statements string) error {
 }
 
 func (s *session) End() error {
-	return s.undisturbed(context.Background(), fmt.Sprintf("DELETE FROM leases WHERE session = %d;\nDELETE FROM sessions WHERE id = %d;", s.id, s.id))
+	return s.undisturbed(context.Background(), fmt.Sprintf("UPDATE leases SET session = 0 WHERE session = %d AND until > "+serverTime+";\nDELETE FROM leases WHERE session = %d;\nDELETE FROM sessions WHERE id = %d;", s.id, s.id, s.id))
 }
 
 // clean removes sessions that have ended long ago, with what they had leased, and names

@@ -16,9 +16,10 @@ CREATE TABLE sessions (
 -- leases are what sessions have for themselves; see ledger.LeaseName.
 CREATE TABLE leases (
     name    bytea PRIMARY KEY,
-    session bigint NOT NULL, -- of sessions; 0 for a name that was given back and is settling:
-    client  bytea,           -- until then only the client with this name may have it
-    until   bigint           -- microseconds since 1970, by the server's clock
+    session bigint NOT NULL, -- of sessions; 0 when it was given back and still settles
+    client  bytea,           -- other sessions than settler may have it for the client with this name only,
+    settler bigint,
+    until   bigint           -- until then: microseconds since 1970, by the server's clock
 );
 
 CREATE INDEX leases_of_session ON leases (session);

@@ -84,7 +84,7 @@ func TestLeases(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", step.what, got, step.want)
 		}
 	}
-	do(t, one.Release(group(1, "email x"), 0))
+	do(t, one.Release(group(1, "email x")))
 	do(t, one.Flush())
 	if got := take(t, two, group(1)); got != "[true]" {
 		t.Error("a client that was given back cannot be leased:", got)
@@ -92,7 +92,7 @@ func TestLeases(t *testing.T) {
 	if got := take(t, two, group(5, "email x")); got != "[false]" {
 		t.Error("an address that another group still needs was leased:", got)
 	}
-	if err := two.Release(group(5, "email x"), 0); err != nil {
+	if err := two.Release(group(5, "email x")); err != nil {
 		t.Error(err)
 	}
 	if err := two.Flush(); !errors.Is(err, ledger.ErrStopped) {
@@ -208,7 +208,7 @@ func TestManyShare(t *testing.T) {
 					if err != nil && !errors.Is(err, ledger.ErrTransition) {
 						t.Error(err)
 					}
-					do(t, l.Release(group(n, fmt.Sprint("email ", n/2)), 0))
+					do(t, l.Release(group(n, fmt.Sprint("email ", n/2))))
 				}
 			})
 		}
@@ -393,29 +393,41 @@ func unknown() ledger.Event {
 	return e
 }
 
-// TestSettling: for some time after a client was created, its addresses can be leased for
-// the same client only, also by other processes.
+// TestSettling: for some time after a client was created, other processes can lease its
+// addresses for the same client only, whatever is leased and given back meanwhile.
 func TestSettling(t *testing.T) {
 	t.Parallel()
 	a, _ := address(t, pgtest.Shared(t))
 	one, two := shared(t, a, nil), shared(t, a, nil)
 	take(t, one, group(1, "email x"))
-	do(t, one.Release(group(1, "email x"), time.Hour))
+	do(t, one.Settle(who(1), []string{"email x"}, time.Hour))
+	if got := take(t, one, group(2, "email x")); got != "[true]" {
+		t.Error("the process that has created it:", got)
+	}
+	do(t, one.Release(group(1, "email x")))
+	do(t, one.Release(group(2, "email x")))
 	do(t, one.Flush())
-	for _, l := range []*ledger.Ledger{one, two} {
-		if got := take(t, l, group(2, "email x"), group(1)); got != "[false true]" {
-			t.Error("another client with the address, and the same one without:", got)
+	for range 2 {
+		if got := take(t, two, group(1, "email x"), group(2, "email x"), group(3)); got != "[true false true]" {
+			t.Error("the same client, another one, and one without the address:", got)
 		}
-		do(t, l.Release(group(1), 0))
-		do(t, l.Flush())
+		if got := take(t, two, group(2, "email x")); got != "[false]" {
+			t.Error("another client, while the same one is at work:", got)
+		}
+		do(t, two.Release(group(1, "email x")))
+		do(t, two.Release(group(3)))
+		do(t, two.Flush())
 	}
-	if got := take(t, two, group(1, "email x")); got != "[true]" {
-		t.Error("the same client:", got)
+	do(t, one.Close())
+	if got := take(t, two, group(2, "email x")); got != "[false]" {
+		t.Error("another client, after the process has ended:", got)
 	}
-	do(t, two.Release(group(1, "email x"), time.Millisecond))
+	take(t, two, group(4, "email y"))
+	do(t, two.Settle(who(4), []string{"email y"}, time.Millisecond))
+	do(t, two.Release(group(4, "email y")))
 	do(t, two.Flush())
 	time.Sleep(20 * time.Millisecond)
-	if got := take(t, one, group(2, "email x")); got != "[true]" {
+	if got := take(t, shared(t, a, nil), group(2, "email y")); got != "[true]" {
 		t.Error("another client, later:", got)
 	}
 }
@@ -443,7 +455,7 @@ func TestServersClockIsSetForward(t *testing.T) {
 		t.Errorf("it begins something else: %v", err)
 	}
 	do(t, one.Append(event(1, ledger.Done)))
-	if got := state(t, two, 1); got.To != ledger.Done || got.ID != "id-1" || got.Via != ledger.ViaEmergency {
+	if got := state(t, two, 1); got.To != ledger.Done || got.ID != "id-1" || got.Via != ledger.ViaAnswer {
 		t.Errorf("the late outcome: %+v", got)
 	}
 	do(t, two.Check(t.Context(), nil))
