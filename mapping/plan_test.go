@@ -334,6 +334,15 @@ func TestPlanConditions(t *testing.T) {
 			},
 		},
 		{
+			name:    "a row without a key is not held to what its client's other rows may have",
+			mapping: version1 + "activities: [{template: A, attributes: {x: X, y: Y}}]",
+			sheet:   []string{"No | X | Y | Z", "1 | x | y |", " | | | z"},
+			want: []string{
+				`1 n "1" [2]`, `client [2] no="1"`, `activity/A@client [2] Submitted x="x" y="y"`,
+				`0  "" [3]`, "Leads!A3: No is empty; it is part of the client key [empty-key]",
+			},
+		},
+		{
 			name:    "a template without attributes can be back-filled",
 			mapping: version2 + "activities: [{template: A, status: Accepted}, {template: B, attributes: {}}, {template: C, when: has(\"X\"), status: Open}]",
 			service: service(template("A"), template("B"), template("C", "x")),

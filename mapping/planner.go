@@ -357,7 +357,8 @@ func (p *planner) activity(steps []plannedActivity, i int, status Status, payloa
 	var empty []Omitted
 	if status != Open {
 		act.Attributes, empty = p.attributes(payload)
-		couldHave := len(payload.attributes) > 0 || len(a.template.Attributes) > 0
+		// A row without a key is not held to what its client's other rows may have.
+		couldHave := p.plan.Client != (Identity{}) && (len(payload.attributes) > 0 || len(a.template.Attributes) > 0)
 		if couldHave && len(act.Attributes) == 0 && !slices.ContainsFunc(p.acts, func(it *activityValues) bool { return refused(it.attributes) }) {
 			p.plan.Problems = append(p.plan.Problems, problem.At(p.b.AtRow(rows[0]), "no-attributes",
 				"“%s” would be sent without attributes: all its cells are empty", a.rule.Template.Text).

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/safefile"
@@ -20,6 +21,7 @@ import (
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
+	"claimsheet/reports"
 )
 
 const initHelp = `It looks at the headers and the cells, and with -e at the service's templates, and proposes a mapping: each line with its reason,
@@ -91,7 +93,7 @@ func (p *program) initCommand() *cli.Command {
 			if err != nil {
 				return withInitHints(err)
 			}
-			return p.writeDraft(made, c.String("out"))
+			return p.writeDraft(made, c.String("out"), p.checkOf(c))
 		},
 	}
 }
@@ -455,8 +457,27 @@ func likelyHeader(r *sheet.Reader) (int, error) {
 	return draft.LikelyHeader(r.Sheet(), rows), nil
 }
 
-// writeDraft prints the mapping, or writes it to a new file.
-func (p *program) writeDraft(made *draft.Proposal, out string) error {
+// checkOf is the line that checks the new mapping with the sheets that it was made for.
+func (p *program) checkOf(c *cli.Context) string {
+	where := p.where(c)
+	if out := c.String("out"); where.Environments == "" && filepath.Dir(out) != "." {
+		if file, found := environment.Find(where.Mapping, ""); found {
+			where.Environments = file // those beside the mapping would be others
+		}
+	}
+	where.Mapping = c.String("out")
+	words := []string{"check"}
+	for _, flag := range []string{"templates", "password"} {
+		if c.IsSet(flag) {
+			words = append(words, "--"+flag, c.String(flag))
+		}
+	}
+	return reports.CommandLine(withoutSecret(commandWords(where, append(words, c.Args().Slice()...)...)))
+}
+
+// writeDraft prints the mapping, or writes it to a new file and says that next is the
+// line that checks it.
+func (p *program) writeDraft(made *draft.Proposal, out, next string) error {
 	if out == "" {
 		_, err := p.Out.Write(made.YAML())
 		return err
@@ -471,5 +492,6 @@ func (p *program) writeDraft(made *draft.Proposal, out string) error {
 		return errors.Join(err, os.Remove(out))
 	}
 	fmt.Fprintf(p.Out, "%s: a first mapping; look at the lines marked DECIDE\n", problem.OneLine(out))
+	fmt.Fprintf(p.Out, "Next: answer them, and check the mapping with the sheet:\n  %s\n", next)
 	return nil
 }

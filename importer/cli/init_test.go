@@ -47,8 +47,13 @@ func TestInitFindsTheSheet(t *testing.T) {
 		book:   {`name: Leads   # of 2 sheets; 4 of its 4 headers are known words`, "key: E-mail"},
 	} {
 		out := filepath.Join(dir, filepath.Base(path)+".yaml")
-		if _, diagnostics, code := printed(t, "init", "-e", "sandbox", "--state", t.TempDir(), "-o", out, path); code != 0 || diagnostics != "" {
+		said, diagnostics, code := printed(t, "init", "-e", "sandbox", "--state", t.TempDir(), "-o", out, path)
+		if code != 0 || diagnostics != "" {
 			t.Fatalf("%s: exit code %d\n%s", path, code, diagnostics)
+		}
+		_, next, _ := strings.Cut(said, "\n  claimsheet ")
+		if _, diagnostics, code := printed(t, strings.Fields(next)...); code != 0 {
+			t.Errorf("the next line of\n%s\nends with exit code %d\n%s", said, code, diagnostics)
 		}
 		made := readText(t, out)
 		for _, line := range want {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -141,7 +142,7 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 	}
 	settler := settle.Settler{Ledger: l.ledger, Run: l.run, ActivityIDs: l.needsActivityIDs(), AnyID: o.yes}
 	if err := settler.Settle(ctx, settlements...); err != nil {
-		return err
+		return l.toType(err, o.words[len(o.words)-1])
 	}
 	for _, doubt := range about {
 		said.Decided = append(said.Decided, decidedJSON{doubt.Client, doubt.StepID.Step, string(o.choice)})
@@ -165,6 +166,28 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 		fmt.Fprintln(p.Out, stepsAre(len(left), "still uncertain"))
 	}
 	return nil
+}
+
+// toType ends hints about an id with the command as it is to be typed here. step is what
+// names the step; only a number of the list is repeated, because keys are personal data.
+func (l *ledgerSession) toType(err error, step string) error {
+	var list problem.List
+	if !errors.As(err, &list) {
+		return err
+	}
+	if _, err := strconv.ParseUint(step, 10, 63); err != nil {
+		step = "STEP"
+	}
+	list = slices.Clone(list)
+	for i, one := range list {
+		switch one.Code {
+		case "no-id":
+			list[i].Hint = "look it up in the service: " + l.command("settle", "--created", "ID", step)
+		case "unlike-id":
+			list[i].Hint = "copy the id from the service again; if it is right: " + l.command("settle", "--yes", "--created", "ID", step)
+		}
+	}
+	return list
 }
 
 // settleJSON is the object of claimsheet settle.
@@ -233,8 +256,12 @@ func (p *program) listDoubts(l *ledgerSession, doubts []settle.UncertainStep) {
 		fmt.Fprintln(p.Out, "nothing is uncertain")
 		return
 	}
-	fmt.Fprintf(p.Out, "%s in the environment “%s”: they may or may not have been created.\n", stepsAre(len(doubts), "uncertain"), l.session.Env.Name)
-	fmt.Fprintln(p.Out, "Look for each in the service, then decide it with one of its command lines.")
+	who, look := "they", "each"
+	if len(doubts) == 1 {
+		who, look = "it", "it"
+	}
+	fmt.Fprintf(p.Out, "%s in the environment “%s”: %s may or may not have been created.\n", stepsAre(len(doubts), "uncertain"), l.session.Env.Name, who)
+	fmt.Fprintf(p.Out, "Look for %s in the service, then decide it with one of its command lines.\n", look)
 	p.summary = &result.Summary{}
 	for _, doubt := range doubts {
 		p.summary.Rows.Add(result.Uncertain)

@@ -42,7 +42,7 @@ func TestSettleComparesIDs(t *testing.T) {
 	s, created := doubted(t)
 	held := idOf(t, s, "c1@example.com", "claimIds")
 	client := idOf(t, s, "c2@example.com", "contactId")
-	if said := s.decide(2, "--created", "A-2", uncertainClaim); !strings.Contains(said, "[unlike-id]") || !strings.Contains(said, "--yes") {
+	if said := s.decide(2, "--created", "A-2", uncertainClaim); !strings.Contains(said, "[unlike-id]") || !strings.Contains(said, "if it is right: claimsheet settle -m ") || !strings.Contains(said, " --yes --created ID STEP\n") {
 		t.Errorf("an id of another shape: %s", said)
 	}
 	for what, id := range map[string]string{"another claim's": held, "the client's": client} {

@@ -274,5 +274,5 @@ func (s Settler) checkShape(ctx context.Context, event ledger.Event) (problem.Pr
 		return problem.Problem{}, err
 	}
 	return problem.New("unlike-id", "the id does not look like one of the service's: every known id of a %s is a UUID such as %s", event.Kind, known[0]).
-		Hinted("copy the id from the service again; if it is right: claimsheet settle --yes --created ID STEP"), nil
+		Hinted("copy the id from the service again; settle --yes accepts it if it is right"), nil
 }

@@ -190,7 +190,7 @@ func (c *Converter) dateHint() string {
 	if c.Format != "" {
 		return "correct the date, or the format in the mapping: d and m take one digit or two, dd and mm exactly two"
 	}
-	return "say how the column writes dates, for example format: dd/mm/yyyy"
+	return "correct the date, or say how the column writes dates, for example format: dd/mm/yyyy"
 }
 
 // moment checks that the day and the time exist.

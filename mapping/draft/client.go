@@ -56,6 +56,9 @@ func (p *proposer) findPerson() person {
 	if w.email == nil {
 		w.email = p.findByCells(&w, isEmail, "its cells are e-mail addresses, whatever its header says")
 	}
+	if w.email == nil {
+		w.email = p.findInPart(&w, isEmail, "email")
+	}
 	w.first = p.find(&w, nil, "first name")
 	w.last = p.find(&w, nil, "last name")
 	w.full = p.find(&w, nil, "full name")
@@ -67,7 +70,9 @@ func (p *proposer) findPerson() person {
 	if w.last != nil || w.first != nil {
 		w.full = nil
 	}
-	w.phone = p.find(&w, isPhone, "mobile", "phone", "landline")
+	if w.phone = p.find(&w, isPhone, "mobile", "phone", "landline"); w.phone == nil {
+		w.phone = p.findInPart(&w, isPhone, "mobile", "phone", "landline")
+	}
 	return w
 }
 
@@ -112,6 +117,22 @@ func (p *proposer) find(w *person, ok func(cell.Cell) bool, names ...string) *co
 		return best[0]
 	}
 	return nil
+}
+
+// findInPart returns the column that a name means though too few of its cells are ok: at
+// least half of them are. A question is better than a client who cannot be looked up.
+func (p *proposer) findInPart(w *person, ok func(cell.Cell) bool, names ...string) *column {
+	by := newPerson()
+	c := p.find(&by, nil, names...)
+	if c == nil {
+		return nil
+	}
+	if good, filled := c.count(ok); 2*good < filled {
+		return nil
+	}
+	w.whys[c], w.certain[c] = by.whys[c], by.certain[c]
+	w.asks[c] = joined("is it this column? Many of its cells are something else", by.asks[c])
+	return c
 }
 
 // findByCells returns the only column of which all cells are ok.
@@ -285,12 +306,19 @@ func (p *proposer) findKey() (*column, string) {
 			found = append(found, p.keyFacts(c))
 		}
 	}
-	add(p.person.email)
+	email, phone := p.person.email, p.person.phone
+	if email != nil && !email.isBlank() && !email.mostly(isEmail) {
+		email = nil // found in part
+	}
+	if phone != nil && !phone.isBlank() && !phone.mostly(isPhone) {
+		phone = nil
+	}
+	add(email)
 	w := newPerson()
 	for i, name := range numberNames {
 		add(p.find(&w, nil, name))
 		if i == 0 {
-			add(p.person.phone)
+			add(phone)
 		}
 	}
 	for _, c := range p.ordinary {

@@ -138,11 +138,10 @@ func (p *proposer) read(c *column, t convert.Type, options []string) reading {
 		r.why = fmt.Sprintf("e-mail addresses in %d of %s", good, cellsInWords(filled))
 	case convert.Phone:
 		good, filled := c.count(isPhone)
-		if r.fits = c.mostly(isPhone); !r.fits {
-			r.why = fmt.Sprintf("phone numbers in %d of %s", good, cellsInWords(filled))
-			return r
-		}
 		r.value.region, r.why, r.ask = c.region(slices.Contains(c.meaning, "mobile"), p.country)
+		if r.fits = c.mostly(isPhone); !r.fits {
+			r.why = joined(fmt.Sprintf("phone numbers in %d of %s", good, cellsInWords(filled)), r.why)
+		}
 	case "":
 		p.readUntyped(c, &r)
 	}

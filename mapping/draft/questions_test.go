@@ -264,6 +264,35 @@ func TestKeyOfClients(t *testing.T) {
 	}
 }
 
+// TestFoundInPart: a column that is called an e-mail address or a phone number is one,
+// with a question, though many of its cells are something else: without it every client
+// would be created anew. It is no key.
+func TestFoundInPart(t *testing.T) {
+	t.Parallel()
+	headers := []string{"Lead ID", "Surname", "Email Address", "Contact Tel", "Fax"}
+	var records []cell.Record
+	for i, row := range [][]any{
+		{"L1", "Bright", "ann@example.com", "7700900101", "none"},
+		{"L2", "Cole", "tom@example.com; t.cole@example.com", "7.70090E+09", "none"},
+		{"L3", "Shah", "kim@example.com", "07700 900103", "none"},
+	} {
+		records = append(records, cell.Record{Row: i + 2, Cells: cellsOf(row)})
+	}
+	made := proposeFor(t, Request{Name: "x", API: "v2", Service: service("Lender:Text")}, headers, records)
+	yaml := string(made.YAML())
+	for _, part := range []string{
+		"  key: Lead ID ",
+		"  lookup:\n    email: Email Address\n",
+		"    # DECIDE: is it this column? Many of its cells are something else (e-mail addresses in 2 of 3 cells)\n    email: {column: Email Address, type: Email}\n",
+		"is it this column? Many of its cells are something else (phone numbers in 2 of 3 cells; ",
+	} {
+		if !strings.Contains(yaml, part) {
+			t.Errorf("no %q in\n%s", part, yaml)
+		}
+	}
+	takesAnswers(t, made, headers)
+}
+
 // TestPrivate: the mapping repeats no text of a cell by which somebody may be known,
 // and names the columns that no mapping can use.
 func TestPrivate(t *testing.T) {
