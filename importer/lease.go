@@ -52,14 +52,19 @@ func (e *elsewhere) wait(n int) {
 // is sent.
 func (j *Job) leaseGroup(plan mapping.Plan) ledger.LeaseGroup {
 	if plan.Client == (mapping.Identity{}) || len(plan.Steps) == 0 || len(plan.Problems) > 0 || j.leavesOut(plan) != "" {
-		return ledger.LeaseGroup{}
+		return nil
 	}
-	g := ledger.LeaseGroup{Clients: []ledger.ClientKey{j.owner(plan.Client)}, Addresses: lookup.Addresses(plan)}
+	g := ledger.LeaseGroup{j.leaseMember(plan)}
 	for _, c := range contactsOf(plan) {
-		g.Clients = append(g.Clients, j.owner(c.Client))
-		g.Addresses = append(g.Addresses, lookup.Addresses(c)...)
+		g = append(g, j.leaseMember(c))
 	}
 	return g
+}
+
+// leaseMember is the client of a plan, or the contact, with the addresses by which it is
+// looked up.
+func (j *Job) leaseMember(plan mapping.Plan) ledger.LeaseMember {
+	return ledger.LeaseMember{ClientKey: j.owner(plan.Client), Addresses: lookup.Addresses(plan)}
 }
 
 // lease leases the clients of plans, as far as no other process has them.
@@ -88,7 +93,7 @@ func (r *clientRun) queue() {
 
 // release gives the lease of a client back.
 func (j *Job) release(group ledger.LeaseGroup) error {
-	if len(group.Clients) == 0 {
+	if len(group) == 0 {
 		return nil
 	}
 	return j.Ledger.Release(group)

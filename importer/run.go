@@ -61,7 +61,7 @@ type Ledger interface {
 	Shared() bool
 	Lease(at time.Time, groups []ledger.LeaseGroup) (taken []bool, err error)
 	Release(group ledger.LeaseGroup) error
-	Settle(who ledger.ClientKey, addresses []string, settling time.Duration) error
+	Settle(who ledger.LeaseMember, settling time.Duration) error
 	Leased() bool
 
 	// What results workbooks are written from.

@@ -140,23 +140,42 @@ type LeaseName [sha256.Size]byte
 
 func compareNames(a, b LeaseName) int { return slices.Compare(a[:], b[:]) }
 
-// LeaseGroup is what the work on one client needs for itself: all of it or nothing.
-type LeaseGroup struct {
-	Clients   []ClientKey // the client, and its contacts
-	Addresses []string    // by which they are looked up
+// LeaseGroup is what the work on one client needs for itself: all of it or nothing. It has
+// the client first, and then its contacts.
+type LeaseGroup []LeaseMember
+
+// LeaseMember is somebody who may be created by the work on a client.
+type LeaseMember struct {
+	ClientKey
+	Addresses []string // by which they are looked up
+}
+
+func (m LeaseMember) addressNames() []LeaseName {
+	var names []LeaseName
+	for _, address := range m.Addresses {
+		names = append(names, leaseName("address", m.Environment, address))
+	}
+	return names
 }
 
 // names are the names of a group, each once.
 func (g LeaseGroup) names() []LeaseName {
 	var names []LeaseName
-	for _, who := range g.Clients {
-		names = append(names, who.leaseName())
-	}
-	for _, address := range g.Addresses {
-		names = append(names, leaseName("address", g.Clients[0].Environment, address))
+	for _, m := range g {
+		names = append(append(names, m.leaseName()), m.addressNames()...)
 	}
 	slices.SortFunc(names, compareNames)
 	return slices.Compact(names)
+}
+
+// settles reports whether an address settles for somebody else than a member who has it.
+func (g LeaseGroup) settles(settling map[LeaseName]LeaseName) bool {
+	return slices.ContainsFunc(g, func(m LeaseMember) bool {
+		return slices.ContainsFunc(m.addressNames(), func(n LeaseName) bool {
+			of, settles := settling[n]
+			return settles && of != m.leaseName()
+		})
+	})
 }
 
 func (k ClientKey) leaseName() LeaseName {
@@ -330,15 +349,12 @@ func (t *transaction) lease(at time.Time, groups []LeaseGroup, taken []bool) err
 	fresh, needed := map[ClientKey]bool{}, []LeaseName{}
 	for i, g := range groups {
 		names := g.names()
-		if slices.ContainsFunc(names, func(n LeaseName) bool {
-			of, settles := settling[n]
-			return others[n] || settles && !slices.ContainsFunc(g.Clients, func(who ClientKey) bool { return who.leaseName() == of })
-		}) {
+		if g.settles(settling) || slices.ContainsFunc(names, func(n LeaseName) bool { return others[n] }) {
 			continue
 		}
 		taken[i] = true
-		for _, who := range g.Clients {
-			fresh[who] = t.leases.held[who.leaseName()] == 0 || fresh[who]
+		for _, m := range g {
+			fresh[m.ClientKey] = t.leases.held[m.leaseName()] == 0 || fresh[m.ClientKey]
 		}
 		for _, name := range names {
 			if t.leases.held[name]++; t.leases.held[name] == 1 {
@@ -382,15 +398,12 @@ func (t *transaction) interruptOf(fresh map[ClientKey]bool, at time.Time) error 
 	return nil
 }
 
-// Settle has other processes lease the addresses of a client for the same client only, for
+// Settle has other processes lease the addresses of somebody for the same person only, for
 // some time: the service may not find yet who was created with them. It does not wait.
-func (l *Ledger) Settle(who ClientKey, addresses []string, settling time.Duration) error {
-	if !l.Shared() || len(addresses) == 0 {
+func (l *Ledger) Settle(who LeaseMember, settling time.Duration) error {
+	names := who.addressNames()
+	if !l.Shared() || len(names) == 0 {
 		return nil
-	}
-	var names []LeaseName
-	for _, address := range addresses {
-		names = append(names, leaseName("address", who.Environment, address))
 	}
 	return l.submit(false, func(t *transaction) error { return t.leases.Settle(names, who.leaseName(), settling) })
 }
@@ -423,10 +436,12 @@ func (l *Ledger) Leased() bool {
 		return true
 	}
 	leases := l.write.tx.leases
-	if leases.lasting() {
-		return true
+	for !leases.lasting() {
+		if leases.lost.Load() || l.submit(true, leases.keep) != nil {
+			return false
+		}
 	}
-	return !leases.lost.Load() && l.submit(true, leases.keep) == nil && leases.lasting()
+	return true
 }
 
 // Shared reports whether other processes may write the ledger at the same time.

@@ -43,7 +43,7 @@ type Limiter struct {
 func NewLimiter(a Address, service string) *Limiter {
 	a.config = a.config.Copy()
 	for name, value := range map[string]string{
-		"synchronous_commit":                  "on", // departures that were given stay given when the server crashes
+		"synchronous_commit":                  "local", // departures that were given stay given when the server crashes; it waits for no replica
 		"idle_in_transaction_session_timeout": "1s",
 		"lock_timeout":                        "3s",
 	} {

@@ -33,7 +33,7 @@ type Sharing struct {
 	Clock func() bootclock.Reading
 }
 
-// usualLease is long enough for a server that is restarted, and for a short break of the
+// usualLease is long enough for a commit that takes its time, and for a short break of the
 // network.
 const usualLease = 30 * time.Second
 

@@ -30,7 +30,7 @@ func who(n int) ledger.ClientKey {
 
 // group is the work on one client.
 func group(n int, addresses ...string) ledger.LeaseGroup {
-	return ledger.LeaseGroup{Clients: []ledger.ClientKey{who(n)}, Addresses: addresses}
+	return ledger.LeaseGroup{{ClientKey: who(n), Addresses: addresses}}
 }
 
 func stepOf(n int) ledger.StepID {
@@ -400,7 +400,7 @@ func TestSettling(t *testing.T) {
 	a, _ := address(t, pgtest.Shared(t))
 	one, two := shared(t, a, nil), shared(t, a, nil)
 	take(t, one, group(1, "email x"))
-	do(t, one.Settle(who(1), []string{"email x"}, time.Hour))
+	do(t, one.Settle(group(1, "email x")[0], time.Hour))
 	if got := take(t, one, group(2, "email x")); got != "[true]" {
 		t.Error("the process that has created it:", got)
 	}
@@ -414,6 +414,9 @@ func TestSettling(t *testing.T) {
 		if got := take(t, two, group(2, "email x")); got != "[false]" {
 			t.Error("another client, while the same one is at work:", got)
 		}
+		if got := take(t, two, append(group(2, "email x"), group(1)...)); got != "[false]" {
+			t.Error("another client who has the first one as a contact:", got)
+		}
 		do(t, two.Release(group(1, "email x")))
 		do(t, two.Release(group(3)))
 		do(t, two.Flush())
@@ -423,7 +426,7 @@ func TestSettling(t *testing.T) {
 		t.Error("another client, after the process has ended:", got)
 	}
 	take(t, two, group(4, "email y"))
-	do(t, two.Settle(who(4), []string{"email y"}, time.Millisecond))
+	do(t, two.Settle(group(4, "email y")[0], time.Millisecond))
 	do(t, two.Release(group(4, "email y")))
 	do(t, two.Flush())
 	time.Sleep(20 * time.Millisecond)
