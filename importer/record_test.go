@@ -1,11 +1,15 @@
 package importer
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -50,5 +54,38 @@ func TestTroubledRowsAreBounded(t *testing.T) {
 	}
 	if d := cmp.Diff([]int{2, 4, 5, 6, 7}, got); d != "" {
 		t.Errorf("rows (-want +got):\n%s", d)
+	}
+}
+
+// TestRefusedCallKeepsOutcomes: an event that the ledger refuses takes no other event's id
+// with it.
+func TestRefusedCallKeepsOutcomes(t *testing.T) {
+	t.Parallel()
+	l, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	event := func(step string, to ledger.State, id string) ledger.Event {
+		e := ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: "https://uat", Space: "email", Client: "jane@example.com"}, Mapping: "m", Step: "claim/c/" + step},
+			To: to, At: time.Now(), Kind: ledger.KindClaim, ID: id}
+		if id != "" {
+			e.Via, e.Status = ledger.ViaAnswer, 201
+		}
+		return e
+	}
+	j := &Job{Ledger: l}
+	j.holders.waiting = map[string]ledger.StepID{}
+	for _, e := range []ledger.Event{event("1", ledger.Intent, ""), event("2", ledger.Intent, "")} {
+		if err := j.commit([]ledger.Event{e}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.commit([]ledger.Event{event("1", ledger.Done, "id-1"), event("2", ledger.Intent, "")}); !errors.Is(err, ledger.ErrTransition) {
+		t.Errorf("a second intent: got %v", err)
+	}
+	known, err := l.Steps(t.Context(), event("1", "", "").ClientKey, "m")
+	if err != nil || known["claim/c/1"].ID != "id-1" || known["claim/c/2"].To != ledger.Intent {
+		t.Errorf("the ledger has %+v, %v", known, err)
 	}
 }

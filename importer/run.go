@@ -349,10 +349,25 @@ func (j *Job) commit(events []ledger.Event) error {
 	if !errors.Is(err, ledger.ErrLeaseLost) || errors.Is(err, ledger.ErrStopped) { // else they are appended again
 		j.holders.release(events...)
 	}
-	if errors.Is(err, ledger.ErrStopped) {
+	switch {
+	case errors.Is(err, ledger.ErrStopped):
 		err = errors.Join(err, j.Emergency.Keep(events...))
+	case errors.Is(err, ledger.ErrTransition), errors.As(err, new(ledger.Taken)):
+		err = errors.Join(err, j.commitOutcomes(events))
 	}
 	return err
+}
+
+// commitOutcomes makes those outcomes of a refused call durable that were not refused
+// themselves: one of its events must not take another's id with it.
+func (j *Job) commitOutcomes(events []ledger.Event) error {
+	var errs []error
+	for _, e := range events {
+		if len(events) > 1 && e.To != ledger.Intent && j.append([]ledger.Event{e}) != nil {
+			errs = append(errs, j.Emergency.Keep(e))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // append is Ledger.Append. After a panic the ledger counts as one that cannot be written:
