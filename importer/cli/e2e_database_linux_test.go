@@ -142,8 +142,10 @@ func TestDatabaseStops(t *testing.T) {
 	}
 	again := s.run()
 	expect(t, again.err, "outcomes recorded that an earlier run had to keep in an emergency file")
-	if again.code != 0 {
-		t.Errorf("exit code %d\n%s", again.code, again.err)
+	// A commit may have reached the disk though its answer was lost: what it was about to
+	// send is uncertain then.
+	if open := len(s.uncertain()); again.code != 0 && again.code != 4 || open > 8 {
+		t.Errorf("exit code %d, %d steps are uncertain\n%s", again.code, open, again.err)
 	}
 	if v := s.service.Check(s.said()); !v.OK() {
 		t.Error(v)

@@ -174,7 +174,8 @@ func (s *session) living() (ids texts, err error) {
 		if err := rows.Scan(&id, &on, &pid, &connected); err != nil {
 			return nil, err
 		}
-		if connected || on == "" || on != machine() || !gone(int(pid)) {
+		ended := gone(int(pid)) || int(pid) == os.Getpid() // what this process has opened before, and lost
+		if connected || on == "" || on != machine() || !ended {
 			ids = append(ids, strconv.FormatInt(id, 10))
 		}
 	}

@@ -238,6 +238,7 @@ func TestTakenOver(t *testing.T) {
 	one, two := shared(t, a, nil), shared(t, a, nil)
 	take(t, one, group(1), group(2))
 	do(t, one.Append(event(1, ledger.Intent)))
+	server.Exec(t, "UPDATE "+schema+".sessions SET machine = 'another' WHERE id = 1")
 	server.Exec(t, "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = 1 AND classid = (SELECT oid FROM pg_namespace WHERE nspname = '"+schema+"')")
 	began := time.Now()
 	for n := 0; ; n++ {
