@@ -34,6 +34,8 @@ type Server struct {
 	Shared bool
 	// Leases are those of this process; nil when the ledger is only read.
 	Leases Leases
+	// Session is the number of this process among those that write the ledger.
+	Session int64
 	// Clock is bootclock.Now where it is nil.
 	Clock func() bootclock.Reading
 	// Beside begins the names of the files that this machine keeps for the ledger; "" for
@@ -446,6 +448,15 @@ func (l *Ledger) Leased() bool {
 
 // Shared reports whether other processes may write the ledger at the same time.
 func (l *Ledger) Shared() bool { return l.write != nil && l.write.tx.shared }
+
+// Session is the number of this process among those that write a shared ledger; 0 for a
+// file.
+func (l *Ledger) Session() int64 {
+	if l.server == nil {
+		return 0
+	}
+	return l.server.Session
+}
 
 // mayBegin refuses an intent for a client that this process has not leased.
 func (t *transaction) mayBegin(e Event) error {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
@@ -133,6 +134,29 @@ func (a Address) pool(reads bool) *sql.DB {
 	return db
 }
 
+// Pool returns connections to the server for tables beside the ledger's, of which nothing
+// needs to last: the last commits may be lost when the server crashes. A statement may
+// wait as long as its context lets it.
+func (a Address) Pool(ctx context.Context) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(a.config.ConnString())
+	if err != nil {
+		return nil, err
+	}
+	a.patience = 0 // a connection of River's waits for notifications
+	config.ConnConfig = a.config.Copy()
+	config.ConnConfig.DialFunc = a.dial
+	config.ConnConfig.RuntimeParams["synchronous_commit"] = "off"
+	config.MaxConns = max(config.MaxConns, 8)
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err == nil {
+		err = pool.Ping(ctx)
+	}
+	if err != nil {
+		return nil, a.unreachable(err)
+	}
+	return pool, nil
+}
+
 // trouble reports that a ledger on a server cannot be used now.
 func (a Address) trouble(kind error, hint, format string, args ...any) error {
 	return ledger.Refuse(problem.At(problem.Where{File: a.String()}, "ledger-server", format, args...).Hinted("%s", hint), kind)
@@ -184,6 +208,9 @@ func (a Address) open(ctx context.Context, folder string, sharing *Sharing) (*le
 		Name: a.String(), Read: a.pool(true), Write: conn, Beside: a.Beside(folder), Shared: sharing != nil, Leases: joined,
 		NextStep: "nextval('steps_id_seq')", Numbered: numbered,
 		Compact: a.compact, Close: db.Close,
+	}
+	if joined != nil {
+		s.Session = joined.id
 	}
 	if sharing != nil {
 		s.Clock = sharing.Clock

@@ -1,0 +1,303 @@
+package dispatch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+)
+
+// Run is a run that this process coordinates.
+type Run struct {
+	board *Board
+	id    string
+	queue string
+	kit   []byte
+	rules []byte // as the coordinator saw them last
+}
+
+// Plan is the plan of one client.
+type Plan struct {
+	Number int64 // its own within the run
+	Plan   []byte
+}
+
+// Outcome is what became of a plan.
+type Outcome struct {
+	Number  int64
+	Outcome []byte
+}
+
+// Start begins a run. kit is what workers need for all of its clients, and rules are the
+// stop rules at the start. Runs whose coordinator has ended without saying so are removed.
+func (b *Board) Start(ctx context.Context, id, queue string, kit, rules []byte) (*Run, error) {
+	r := &Run{board: b, id: id, queue: queue, kit: kit, rules: rules}
+	err := b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `DELETE FROM dispatched_runs r WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = r.coordinator AND s.until + $1 > `+serverTime+`)`, long.Microseconds())
+		if err != nil {
+			return err
+		}
+		return r.insert(ctx, tx)
+	})
+	return r, err
+}
+
+// long is how long ago the leases of a process have ended that does not come back.
+const long = time.Hour
+
+// serverTime is the server's clock in microseconds since 1970, as in the table sessions.
+const serverTime = `CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)`
+
+func (r *Run) insert(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, `INSERT INTO dispatched_runs (run, coordinator, kit, rules) VALUES ($1, $2, $3, $4) ON CONFLICT (run) DO NOTHING`, r.id, r.board.session, r.kit, r.rules)
+	return err
+}
+
+// Rules is Board.Rules for this run. Where the tables were lost, it begins with the rules
+// as they were seen last.
+func (r *Run) Rules(ctx context.Context, change func(rules []byte) (now []byte, stopped bool, err error)) error {
+	noted := func(rules []byte) ([]byte, bool, error) {
+		now, stopped, err := change(rules)
+		if err == nil {
+			r.rules = now
+		}
+		return now, stopped, err
+	}
+	err := r.board.Rules(ctx, r.id, noted)
+	if !missing(err) && !errors.Is(err, ErrEnded) {
+		return err
+	}
+	if err := r.restore(ctx); err != nil {
+		return err
+	}
+	return r.board.Rules(ctx, r.id, noted)
+}
+
+// restore makes the tables again, and the run in them.
+func (r *Run) restore(ctx context.Context) error {
+	if err := r.board.prepare(ctx); err != nil {
+		return err
+	}
+	return r.board.inTransaction(ctx, r.insert)
+}
+
+// Add hands plans over. Those that are there already are left as they are.
+func (r *Run) Add(ctx context.Context, plans []Plan) error {
+	add := func(ctx context.Context, tx pgx.Tx) error {
+		jobs, err := r.enqueue(ctx, tx, numbersOf(plans))
+		if err != nil {
+			return err
+		}
+		batch := &pgx.Batch{}
+		for i, p := range plans {
+			batch.Queue(`INSERT INTO dispatched_clients (run, number, plan, job, queued) VALUES ($1, $2, $3, $4, now()) ON CONFLICT DO NOTHING`, r.id, p.Number, p.Plan, jobs[i])
+		}
+		return tx.SendBatch(ctx, batch).Close()
+	}
+	err := r.board.inTransaction(ctx, add)
+	if missing(err) || foreign(err) {
+		if err = r.restore(ctx); err == nil {
+			err = r.board.inTransaction(ctx, add)
+		}
+	}
+	return err
+}
+
+func numbersOf(plans []Plan) []int64 {
+	numbers := make([]int64, len(plans))
+	for i, p := range plans {
+		numbers[i] = p.Number
+	}
+	return numbers
+}
+
+// enqueue inserts a job for each number and returns their ids.
+func (r *Run) enqueue(ctx context.Context, tx pgx.Tx, numbers []int64) ([]int64, error) {
+	params := make([]river.InsertManyParams, len(numbers))
+	for i, n := range numbers {
+		params[i] = river.InsertManyParams{Args: clientArgs{r.id, n}, InsertOpts: &river.InsertOpts{Queue: r.queue, MaxAttempts: attempts}}
+	}
+	inserted, err := r.board.river.InsertManyTx(ctx, tx, params)
+	if err != nil {
+		return nil, err
+	}
+	jobs := make([]int64, len(inserted))
+	for i, row := range inserted {
+		jobs[i] = row.Job.ID
+	}
+	return jobs, nil
+}
+
+// attempts is how often River delivers a job that fails; the coordinator enqueues another
+// one behind it.
+const attempts = 10
+
+// Collect returns outcomes that have come in, up to most, and removes them.
+func (r *Run) Collect(ctx context.Context, most int) (list []Outcome, err error) {
+	err = r.board.again(ctx, func(ctx context.Context) error {
+		list = nil
+		rows, err := r.board.pool.Query(ctx, `SELECT number, outcome FROM dispatched_clients WHERE run = $1 AND outcome IS NOT NULL LIMIT $2`, r.id, most)
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Outcome])
+		return err
+	})
+	if missing(err) {
+		return nil, nil // Check makes them again
+	}
+	return list, err
+}
+
+// Collected removes outcomes that Collect has returned.
+func (r *Run) Collected(ctx context.Context, list []Outcome) error {
+	numbers := make([]int64, len(list))
+	for i, o := range list {
+		numbers[i] = o.Number
+	}
+	err := r.board.again(ctx, func(ctx context.Context) error {
+		_, err := r.board.pool.Exec(ctx, `DELETE FROM dispatched_clients WHERE run = $1 AND number = ANY($2)`, r.id, numbers)
+		return err
+	})
+	if missing(err) {
+		return nil
+	}
+	return err
+}
+
+// Withdraw takes back the plans that nobody carries out, and returns their numbers: those
+// that nobody has begun, and those of workers that are gone.
+func (r *Run) Withdraw(ctx context.Context) (numbers []int64, err error) {
+	err = r.board.again(ctx, func(ctx context.Context) error {
+		rows, err := r.board.pool.Query(ctx, `DELETE FROM dispatched_clients c WHERE c.run = $1 AND c.outcome IS NULL AND (c.begun IS NULL OR NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = c.begun AND `+
+			working+`)) RETURNING c.number`, r.id)
+		if err != nil {
+			return err
+		}
+		numbers, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+		return err
+	})
+	return numbers, err
+}
+
+// working is whether a session s may still carry out what it has begun: it is connected, and
+// its leases last. What another process begins in its place waits for its leases.
+const working = `s.until > ` + serverTime + ` AND EXISTS (SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted AND l.classid::bigint = (SELECT oid::bigint FROM pg_namespace WHERE nspname = current_schema())
+	AND l.objid::bigint = s.id % 2147483647 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
+
+// State is how a run stands.
+type State struct {
+	Waiting int // plans that nobody has begun
+	Begun   int // plans that are being carried out
+	Workers int // that have begun them
+}
+
+// Check delivers again what is not on its way: plans whose worker is gone, and those whose
+// job River does not have any more. all are the plans whose outcomes were not collected, for
+// tables that were lost. It is called every few seconds.
+func (r *Run) Check(ctx context.Context, all func() []Plan) (s State, err error) {
+	if err := r.redeliver(ctx); missing(err) {
+		if err := r.restore(ctx); err != nil {
+			return s, err
+		}
+	} else if err != nil {
+		return s, err
+	}
+	count := func() error {
+		return r.board.again(ctx, func(ctx context.Context) error {
+			return r.board.pool.QueryRow(ctx, `SELECT count(*) FILTER (WHERE begun IS NULL), count(*) FILTER (WHERE begun IS NOT NULL AND outcome IS NULL), count(DISTINCT begun) FILTER (WHERE outcome IS NULL)
+				FROM dispatched_clients WHERE run = $1`, r.id).Scan(&s.Waiting, &s.Begun, &s.Workers)
+		})
+	}
+	plans := all() // before what is there is counted: outcomes are collected meanwhile
+	there, err := r.there(ctx)
+	if err != nil {
+		return s, err
+	}
+	var lost []Plan
+	for _, p := range plans {
+		if !there[p.Number] {
+			lost = append(lost, p)
+		}
+	}
+	if len(lost) > 0 {
+		if err := r.Add(ctx, lost); err != nil {
+			return s, err
+		}
+	}
+	return s, count()
+}
+
+// there are the numbers of the plans in the tables.
+func (r *Run) there(ctx context.Context) (there map[int64]bool, err error) {
+	err = r.board.again(ctx, func(ctx context.Context) error {
+		rows, err := r.board.pool.Query(ctx, `SELECT number FROM dispatched_clients WHERE run = $1`, r.id)
+		if err != nil {
+			return err
+		}
+		numbers, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		there = make(map[int64]bool, len(numbers))
+		for _, n := range numbers {
+			there[n] = true
+		}
+		return err
+	})
+	return there, err
+}
+
+// settled is how long River may take to deliver a job, and a worker to say that it has
+// begun.
+const settled = `interval '15 seconds'`
+
+// redeliver enqueues plans again that are not on their way.
+func (r *Run) redeliver(ctx context.Context) error {
+	return r.board.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `UPDATE dispatched_clients c SET begun = NULL, attempt = NULL WHERE c.run = $1 AND c.outcome IS NULL AND c.begun IS NOT NULL
+			AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = c.begun AND `+working+`) RETURNING c.number`, r.id)
+		if err != nil {
+			return err
+		}
+		numbers, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		if err != nil {
+			return err
+		}
+		rows, err = tx.Query(ctx, `SELECT c.number FROM dispatched_clients c WHERE c.run = $1 AND c.outcome IS NULL AND c.begun IS NULL AND c.queued < now() - `+settled+`
+			AND NOT c.number = ANY($2) AND NOT EXISTS (SELECT 1 FROM river_job j WHERE j.id = c.job AND (j.state IN ('available', 'pending', 'retryable', 'scheduled')
+			OR j.state = 'running' AND j.attempted_at > now() - `+settled+`)) FOR UPDATE SKIP LOCKED`, r.id, numbers)
+		if err != nil {
+			return err
+		}
+		lost, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		if numbers = append(numbers, lost...); err != nil || len(numbers) == 0 {
+			return err
+		}
+		jobs, err := r.enqueue(ctx, tx, numbers)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE dispatched_clients c SET job = n.job, queued = now() FROM unnest($2::bigint[], $3::bigint[]) AS n (number, job) WHERE c.run = $1 AND c.number = n.number`, r.id, numbers, jobs)
+		return err
+	})
+}
+
+// End removes the run, with all that was handed over.
+func (r *Run) End(ctx context.Context) error {
+	err := r.board.again(ctx, func(ctx context.Context) error {
+		_, err := r.board.pool.Exec(ctx, `DELETE FROM dispatched_runs WHERE run = $1`, r.id)
+		return err
+	})
+	if missing(err) {
+		return nil
+	}
+	return err
+}
+
+// shortName is a name of letters and digits for a text of any length.
+func shortName(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}

@@ -1,0 +1,179 @@
+// Package dispatch hands the clients of a run over to workers, processes on any machine
+// that use the same ledger in a PostgreSQL database. One process coordinates the run: it
+// adds the plans, collects the outcomes, and is the only one that knows the sheet.
+//
+// River (riverqueue.com) is the dispatcher: one job for each client, in the ledger's
+// database. It delivers a job at least once, and is asked for nothing more. Beside its
+// tables are the plans themselves, with who has begun them, and the rules by which the run
+// stops. Nothing of all that is needed to know what was done, which is in the ledger: a plan
+// that is delivered twice, or again after its worker was killed, finds there what is left
+// to do. Tables that were lost are made and filled again by the coordinator.
+//
+// Plans and outcomes are bytes here; package importer knows what they say.
+package dispatch
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+
+	"claimsheet/importer/ledger/postgres"
+)
+
+// tables creates what is dispatched, beside River's own tables.
+//
+//go:embed dispatch.sql
+var tables string
+
+// Format is the version of what is handed over. Workers take what has their own version
+// only, so those of another one may work beside them.
+const Format = 1
+
+// Board is where the coordinator and the workers of runs meet: tables beside a ledger. It
+// is safe for concurrent use, and must be closed.
+type Board struct {
+	pool    *pgxpool.Pool
+	session int64 // of this process in the ledger
+	river   *river.Client[pgx.Tx]
+	busy    sync.Map // clientArgs of what this process carries out
+}
+
+// Open returns the board beside the ledger at an address, for the process that has a
+// session there (ledger.Ledger.Session). It makes the tables where they are missing.
+func Open(ctx context.Context, a postgres.Address, session int64) (*Board, error) {
+	pool, err := a.Pool(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := &Board{pool: pool, session: session}
+	if err := b.prepare(ctx); err != nil {
+		b.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// Close closes the connections.
+func (b *Board) Close() { b.pool.Close() }
+
+// tablesLock is an advisory lock under which the tables are made.
+const tablesLock = 0x434C4152
+
+// prepare makes the tables, and a client of River's that only inserts.
+func (b *Board) prepare(ctx context.Context) (err error) {
+	conn, err := b.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	if _, err = conn.Exec(ctx, `SELECT pg_advisory_lock($1, (SELECT oid FROM pg_namespace WHERE nspname = current_schema())::bigint::bit(32)::int)`, tablesLock); err != nil {
+		return err
+	}
+	defer func() {
+		_, unlocked := conn.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock_all()`)
+		err = errors.Join(err, unlocked)
+	}()
+	driver := riverpgxv5.New(b.pool)
+	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: quiet})
+	if err == nil {
+		_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	}
+	if err == nil {
+		_, err = conn.Exec(ctx, tables)
+	}
+	if err == nil {
+		b.river, err = river.NewClient(driver, &river.Config{Logger: quiet})
+	}
+	return err
+}
+
+// quiet is the log of what River does in the coordinator: errors are returned.
+var quiet = slog.New(slog.DiscardHandler)
+
+// again does something again where a connection of the pool was cut, for a while: the
+// server may have been started again. do must be safe to repeat.
+func (b *Board) again(ctx context.Context, do func(ctx context.Context) error) error {
+	const most, pause = 3, 200 * time.Millisecond
+	for n := 1; ; n++ {
+		limited, cancel := context.WithTimeout(ctx, patience)
+		err := do(limited)
+		cancel()
+		if err == nil || n == most || ctx.Err() != nil || answered(err) {
+			return err
+		}
+		time.Sleep(pause)
+	}
+}
+
+// patience is how long the server may take for one statement.
+const patience = time.Minute
+
+// answered reports whether an error is the server's answer to a statement, and not a lost
+// connection.
+func answered(err error) bool {
+	said, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (len(said.Code) < 2 || said.Code[:2] != "57" && said.Code[:2] != "08") // operator intervention, connection exception
+}
+
+// missing reports whether a statement failed because tables are missing.
+func missing(err error) bool {
+	said, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (said.Code == "42P01" || said.Code == "42704") // a table, a type
+}
+
+// inTransaction does something in a transaction.
+func (b *Board) inTransaction(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
+	return b.again(ctx, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error { return do(ctx, tx) })
+	})
+}
+
+// Rules lets change change the stop rules of a run, while no other process does. stopped says that
+// nothing of the run is begun any more; that is for good. It may be called more than once
+// for one call of Rules. ErrEnded is returned for a run that is not there.
+func (b *Board) Rules(ctx context.Context, run string, change func(rules []byte) (now []byte, stopped bool, err error)) error {
+	return b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		var was []byte
+		var stoppedBefore bool
+		err := tx.QueryRow(ctx, `SELECT rules, stopped FROM dispatched_runs WHERE run = $1 FOR UPDATE`, run).Scan(&was, &stoppedBefore)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return ErrEnded
+		}
+		if err != nil {
+			return err
+		}
+		now, stopped, err := change(was)
+		if err != nil || string(now) == string(was) && stopped == stoppedBefore {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE dispatched_runs SET rules = $2, stopped = stopped OR $3 WHERE run = $1`, run, now, stopped)
+		return err
+	})
+}
+
+// ErrEnded says that a run is not carried out any more.
+var ErrEnded = errors.New("the run has ended")
+
+// clientArgs is what a job of River's says: nothing of the client.
+type clientArgs struct {
+	Run    string `json:"run"`
+	Number int64  `json:"number"`
+}
+
+// Kind is the kind of River's job.
+func (clientArgs) Kind() string { return "claimsheet_client" }
+
+// QueueName is River's queue of the runs in one environment; scope is the ledger's name
+// for that.
+func QueueName(scope string) string { return fmt.Sprintf("claimsheet-%d-%s", Format, shortName(scope)) }
