@@ -57,6 +57,7 @@ type clientRun struct {
 
 	group  ledger.LeaseGroup // what the run has leased
 	leased bool              // it has what it needs for itself
+	undone bool              // something is left to be done: the run may be handed over
 
 	settled *clientOutcome // that of a plan for which nothing is to be done
 	failed  error          // of prepare

@@ -42,107 +42,275 @@ const (
 	takenInARow = 2
 )
 
-// guard watches a run's answers and says when to stop or to pause. Rows that
-// are invalid and steps that were uncertain before the run do not come here.
-type guard struct {
-	most MaxFailures
-
-	mu        sync.Mutex
-	through   int                      // clients for which something was sent, or that were looked up
-	failed    int                      // of them
-	first     []int                    // the 4xx of each of the first clients, 0 for none
-	forbidden int                      // 403 in a row
-	ambiguous int                      // uncertain outcomes in a row
-	taken     map[mapping.StepKind]int // answers in a row that hold what another step has
-	doubts    map[mapping.StepKind]int // uncertain outcomes of a kind of step, until one is created
-	proven    map[mapping.StepKind]bool
+// StopRules are what the answers of a run have said so far, as far as that decides when
+// the run stops or pauses. Where several processes carry a run out, they share them; see
+// Team. Rows that are invalid and steps that were uncertain before the run are not in them.
+type StopRules struct {
+	Through   int                      // clients for which something was sent, or that were looked up
+	Failed    int                      // of them
+	First     []int                    // the 4xx of each of the first clients, 0 for none
+	Forbidden int                      // 403 in a row
+	Ambiguous int                      // uncertain outcomes in a row
+	Taken     map[mapping.StepKind]int // answers in a row that hold what another step has
+	Doubts    map[mapping.StepKind]int // uncertain outcomes of a kind of step, until one is created
+	Proven    map[mapping.StepKind]bool
+	Pauses    int    // how often the processes have had to wait until the service answers a GET again
+	Stop      string // why the run stops; "" while it goes on
 }
 
-func (g *guard) lifted() bool { return g.most.Percent >= 100 }
+// news is something that the rules take into account.
+type news struct {
+	what   topic
+	kind   mapping.StepKind
+	effect apiclient.Effect
+	status int    // of a verdict; of a client the first 4xx
+	stop   string // why the verdict ends the run by itself
+	bad    bool   // of a client: it failed; of an answer: it holds what another step has
+}
 
-// saw takes one verdict into account. pause says that the workers must wait until
-// the service answers a GET again.
-func (g *guard) saw(v apiclient.Verdict) (stop error, pause bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if v.Effect == apiclient.Uncertain {
-		g.ambiguous++
-	} else {
-		g.ambiguous = 0
+// topic is what news are about.
+type topic int
+
+const (
+	ofVerdict topic = iota
+	ofAllowed       // an answer that was not a 403
+	ofEnded         // a step that is not sent again in this run
+	ofAnswer        // an answer by which a step was created
+	ofMade          // a step that was created after all: a look-up found it
+	ofClient        // a client for which something was sent, or that was only looked up
+	ofStop          // a process ends the run for a reason of its own
+)
+
+// mayStop reports whether news may end or pause a run.
+func (n news) mayStop() bool {
+	return n.bad || n.what == ofStop || n.stop != "" || n.status == 403 || n.effect == apiclient.Uncertain
+}
+
+// take takes news into account; most is when the run has to stop. why is what the news stop
+// it for, "" for nothing.
+func (s *StopRules) take(n news, most MaxFailures) (why string) {
+	switch n.what {
+	case ofVerdict:
+		why = s.takeVerdict(n, most.lifted())
+	case ofAllowed:
+		s.Forbidden = 0
+	case ofEnded, ofMade:
+		s.countDoubts(n.kind, n.effect)
+		if d := s.Doubts[n.kind]; d >= doubtsWithoutOne && !most.lifted() && n.what == ofEnded {
+			why = fmt.Sprintf("%d steps of the kind %s are uncertain and none was created: the environment is wrong, or the service is ill", d, n.kind)
+		}
+	case ofAnswer:
+		why = s.takeAnswer(n, most.lifted())
+	case ofClient:
+		why = s.takeClient(n, most)
+	case ofStop:
+		why = n.stop
 	}
-	if v.Status == 403 {
-		g.forbidden++
+	if s.Stop == "" {
+		s.Stop = why
+	}
+	return why
+}
+
+func (s *StopRules) takeVerdict(n news, lifted bool) (why string) {
+	if n.effect == apiclient.Uncertain {
+		s.Ambiguous++
 	} else {
-		g.forbidden = 0
+		s.Ambiguous = 0
+	}
+	if n.status == 403 {
+		s.Forbidden++
+	} else {
+		s.Forbidden = 0
 	}
 	switch {
-	case v.Stop:
-		return hinted(errors.New(v.Reason), v.Hint), false
-	case g.forbidden >= forbiddenInARow && !g.lifted():
-		return fmt.Errorf("%d answers in a row were HTTP 403 Forbidden", g.forbidden), false
-	case g.ambiguous >= ambiguousInARow:
-		g.ambiguous = 0
-		return nil, true
+	case n.stop != "":
+		return n.stop
+	case s.Forbidden >= forbiddenInARow && !lifted:
+		return fmt.Sprintf("%d answers in a row were HTTP 403 Forbidden", s.Forbidden)
+	case s.Ambiguous >= ambiguousInARow:
+		s.Ambiguous = 0
+		s.Pauses++
 	}
-	return nil, false
-}
-
-// allowed takes an answer into account that was not a 403.
-func (g *guard) allowed() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.forbidden = 0
-}
-
-// ended takes a step into account that is not sent again in this run.
-func (g *guard) ended(kind mapping.StepKind, effect apiclient.Effect) (stop error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.countDoubts(kind, effect)
-	if n := g.doubts[kind]; n >= doubtsWithoutOne && !g.lifted() {
-		return fmt.Errorf("%d steps of the kind %s are uncertain and none was created: the environment is wrong, or the service is ill", n, kind)
-	}
-	return nil
+	return ""
 }
 
 // countDoubts counts the uncertain steps of a kind of which none was ever created.
-// g.mu is held.
-func (g *guard) countDoubts(kind mapping.StepKind, effect apiclient.Effect) {
-	if g.doubts == nil {
-		g.doubts, g.proven = map[mapping.StepKind]int{}, map[mapping.StepKind]bool{}
+func (s *StopRules) countDoubts(kind mapping.StepKind, effect apiclient.Effect) {
+	if s.Doubts == nil {
+		s.Doubts = map[mapping.StepKind]int{}
+	}
+	if s.Proven == nil {
+		s.Proven = map[mapping.StepKind]bool{}
 	}
 	switch {
-	case effect == apiclient.Created || g.proven[kind]:
-		g.proven[kind], g.doubts[kind] = true, 0
+	case effect == apiclient.Created || s.Proven[kind]:
+		s.Proven[kind], s.Doubts[kind] = true, 0
 	case effect == apiclient.Uncertain:
-		g.doubts[kind]++
+		s.Doubts[kind]++
 	}
+}
+
+func (s *StopRules) takeAnswer(n news, lifted bool) (why string) {
+	if !n.bad {
+		delete(s.Taken, n.kind)
+		return ""
+	}
+	if s.Taken == nil {
+		s.Taken = map[mapping.StepKind]int{}
+	}
+	if s.Taken[n.kind]++; s.Taken[n.kind] < takenInARow || lifted {
+		return ""
+	}
+	return fmt.Sprintf("the service gave %d steps of the kind %s in a row what other steps have already: it is at fault, or a wire pointer of the environment leads to the wrong place",
+		s.Taken[n.kind], n.kind)
+}
+
+func (s *StopRules) takeClient(n news, most MaxFailures) (why string) {
+	s.Through++
+	if n.bad {
+		s.Failed++
+	}
+	if len(s.First) < firstClients {
+		s.First = append(s.First, n.status)
+	}
+	switch {
+	case most.lifted():
+		return ""
+	case len(s.First) == firstClients && s.Through == firstClients && s.alike():
+		return fmt.Sprintf("each of the first %d clients was refused with HTTP %d: the mapping or the environment is wrong", firstClients, s.First[0])
+	case most.Percent > 0 && s.Through >= enoughClients && float64(s.Failed)*100 > most.Percent*float64(s.Through):
+		return fmt.Sprintf("%d of %d clients failed, more than --max-failures %g%%", s.Failed, s.Through, most.Percent)
+	case most.Percent == 0 && s.Failed > most.Count:
+		return fmt.Sprintf("%d clients failed, more than --max-failures %d", s.Failed, most.Count)
+	}
+	return ""
+}
+
+func (s *StopRules) alike() bool {
+	for _, status := range s.First {
+		if status == 0 || status != s.First[0] {
+			return false
+		}
+	}
+	return true
+}
+
+func (m MaxFailures) lifted() bool { return m.Percent >= 100 }
+
+// guard watches a run's answers and says when to stop or to pause. Where other processes
+// carry the run out too, all say what they see to the rules that they share: at once what
+// may end or pause the run, else several times a second (see Job.keepUp).
+type guard struct {
+	most MaxFailures
+	team Team // nil when this process is alone
+
+	mu     sync.Mutex
+	rules  StopRules // those of the team as they were last seen
+	unsaid []news    // what the team does not know yet
+	due    bool      // the team pauses, and this process has not done so yet
+}
+
+func (g *guard) lifted() bool { return g.most.lifted() }
+
+// hear takes news into account. pause says that the workers must wait until
+// the service answers a GET again.
+func (g *guard) hear(n news) (stop error, pause bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.team != nil {
+		if g.unsaid = append(g.unsaid, n); !n.mayStop() {
+			return nil, false
+		}
+		return g.exchange()
+	}
+	pauses := g.rules.Pauses
+	return reasonOf(g.rules.take(n, g.most)), g.rules.Pauses > pauses
+}
+
+// reasonOf is why the run stops, nil for "".
+func reasonOf(why string) error {
+	if why == "" {
+		return nil
+	}
+	return errors.New(why)
+}
+
+// exchange tells the team what it does not know, and learns what the others have seen.
+// While that fails nothing may be sent. g.mu is held.
+func (g *guard) exchange() (stop error, pause bool) {
+	var now StopRules
+	err := g.team.Change(func(rules *StopRules) {
+		for _, n := range g.unsaid {
+			rules.take(n, g.most)
+		}
+		now = *rules
+	})
+	if err != nil {
+		return fmt.Errorf("the stop rules, which all workers share, cannot be read: %w", err), false
+	}
+	g.unsaid = g.unsaid[:0]
+	g.due = g.due || now.Pauses > g.rules.Pauses
+	g.rules = now
+	return reasonOf(now.Stop), g.due
+}
+
+// keepUp is exchange for one who does not hold g.mu, and pauses then.
+func (g *guard) keepUp() (stop error, pause bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	stop, pause = g.exchange()
+	g.due = false
+	return stop, pause
+}
+
+// saw takes one verdict into account.
+func (g *guard) saw(v apiclient.Verdict) (stop error, pause bool) {
+	n := news{what: ofVerdict, effect: v.Effect, status: v.Status}
+	if v.Stop {
+		n.stop = hinted(errors.New(v.Reason), v.Hint).Error()
+	}
+	stop, pause = g.hear(n)
+	if pause {
+		g.paused()
+	}
+	return stop, pause
+}
+
+// paused notes that this process pauses.
+func (g *guard) paused() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.due = false
+}
+
+// allowed takes an answer into account that was not a 403.
+func (g *guard) allowed() { _, _ = g.hear(news{what: ofAllowed}) } // says nothing else
+
+// ended takes a step into account that is not sent again in this run.
+func (g *guard) ended(kind mapping.StepKind, effect apiclient.Effect) (stop error) {
+	stop, _ = g.hear(news{what: ofEnded, kind: kind, effect: effect})
+	return stop
 }
 
 // gave takes an answer into account by which a step was created; taken says that it
 // holds an id or url that another step has.
 func (g *guard) gave(kind mapping.StepKind, taken bool) (stop error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !taken {
-		delete(g.taken, kind)
-		return nil
-	}
-	if g.taken == nil {
-		g.taken = map[mapping.StepKind]int{}
-	}
-	if g.taken[kind]++; g.taken[kind] < takenInARow || g.lifted() {
-		return nil
-	}
-	return fmt.Errorf("the service gave %d steps of the kind %s in a row what other steps have already: it is at fault, or a wire pointer of the environment leads to the wrong place",
-		g.taken[kind], kind)
+	stop, _ = g.hear(news{what: ofAnswer, kind: kind, bad: taken})
+	return stop
 }
 
 // made takes into account that a step was created after all: a look-up found it.
 func (g *guard) made(kind mapping.StepKind) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.countDoubts(kind, apiclient.Created)
+	_, _ = g.hear(news{what: ofMade, kind: kind, effect: apiclient.Created}) // never stops a run
+}
+
+// finished takes into account a client for which something was sent, or that was only
+// looked up. refused is the 4xx that its first refused step or look-up got, 0 for
+// none.
+func (g *guard) finished(failed bool, refused int) (stop error) {
+	stop, _ = g.hear(news{what: ofClient, bad: failed, status: refused})
+	return stop
 }
 
 // hinted returns err with a hint behind it, if there is one.
@@ -159,41 +327,6 @@ func advised(err error) error {
 		return hinted(err, f.Hint)
 	}
 	return err
-}
-
-// finished takes into account a client for which something was sent, or that was only
-// looked up. refused is the 4xx that its first refused step or look-up got, 0 for
-// none.
-func (g *guard) finished(failed bool, refused int) (stop error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.through++
-	if failed {
-		g.failed++
-	}
-	if len(g.first) < firstClients {
-		g.first = append(g.first, refused)
-	}
-	switch {
-	case g.lifted():
-		return nil
-	case len(g.first) == firstClients && g.through == firstClients && g.alike():
-		return fmt.Errorf("each of the first %d clients was refused with HTTP %d: the mapping or the environment is wrong", firstClients, g.first[0])
-	case g.most.Percent > 0 && g.through >= enoughClients && float64(g.failed)*100 > g.most.Percent*float64(g.through):
-		return fmt.Errorf("%d of %d clients failed, more than --max-failures %g%%", g.failed, g.through, g.most.Percent)
-	case g.most.Percent == 0 && g.failed > g.most.Count:
-		return fmt.Errorf("%d clients failed, more than --max-failures %d", g.failed, g.most.Count)
-	}
-	return nil
-}
-
-func (g *guard) alike() bool {
-	for _, status := range g.first {
-		if status == 0 || status != g.first[0] {
-			return false
-		}
-	}
-	return true
 }
 
 // react lets the guard see a verdict, and does what the guard says.
@@ -319,6 +452,13 @@ func (c *canary) enter(ctx context.Context, r *clientRun) {
 			return
 		}
 	}
+}
+
+// passed reports whether others may follow: the service has answered for the first.
+func (c *canary) passed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.proven
 }
 
 // leads reports whether the service has answered for r's client before any other.

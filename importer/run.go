@@ -63,6 +63,7 @@ type Ledger interface {
 	Release(group ledger.LeaseGroup) error
 	Settle(who ledger.LeaseMember, settling time.Duration) error
 	Leased() bool
+	Session() int64
 
 	// What results workbooks are written from.
 	AddRows(run string, owner ledger.ClientKey, rows ...result.Row) error
@@ -136,6 +137,11 @@ type Job struct {
 	// rows agree; see Survey.
 	Administrators Administrators
 
+	// Dispatch hands plans over to workers; nil for a run that one process carries out.
+	Dispatch Dispatcher
+	// Team is the other processes of a run for a worker; see Join.
+	Team Team
+
 	// Prior are cells that rows keep showing; see rerun.Comparison.
 	Prior map[cell.Row]result.Row
 
@@ -156,6 +162,8 @@ type Job struct {
 
 	undrafted undrafted
 	elsewhere elsewhere
+	handed    handedOver
+	ctx       context.Context // of a worker's job, until Leave
 }
 
 // ErrStopped is wrapped by Do's error when the run had to stop before its end;
@@ -171,21 +179,45 @@ var ErrStopped = errors.New("the run was stopped")
 // fare better; any other error means that the ledger or the sheet failed.
 func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
 	j.guard.most = j.MaxFailures
-	j.effects = effects{
+	j.effects = j.carryOutEffects()
+	ctx, j.cancel = context.WithCancelCause(ctx)
+	defer j.cancel(nil)
+	if err := j.load(ctx, j.guard.lifted()); err != nil {
+		return err
+	}
+	fatal := &firstError{stop: j.stop}
+	undone, handed := j.beginHandOver(ctx, fatal)
+	j.carryOutAll(ctx, plans, undone, fatal)
+	handed()
+	if fatal.get() == nil {
+		j.runElsewhere(ctx, fatal)
+	}
+	if err := fatal.get(); err != nil {
+		return err
+	}
+	if cause := context.Cause(ctx); errors.Is(cause, ErrStopped) {
+		return cause
+	}
+	return nil
+}
+
+// carryOutEffects are the effects of a run.
+func (j *Job) carryOutEffects() effects {
+	return effects{
 		commit: j.commit,
 		write:  j.writeLedger,
 		create: func(ctx context.Context, r *clientRun, d decision) (stepOutcome, error) { return r.send(ctx, d) },
 		look:   func(mapping.Lookup) {},
 		looked: j.seeLookUp,
 	}
-	ctx, j.cancel = context.WithCancelCause(ctx)
-	defer j.cancel(nil)
-	if err := j.load(ctx, j.guard.lifted()); err != nil {
-		return err
-	}
+}
+
+// carryOutAll carries plans out, except those on whose clients another process works, which
+// go to elsewhere. With a Dispatcher, plans go to undone as soon as the service has
+// answered for a first client.
+func (j *Job) carryOutAll(ctx context.Context, plans iter.Seq2[mapping.Plan, error], undone chan<- mapping.Plan, fatal *firstError) {
 	var g errgroup.Group
 	g.SetLimit(j.workers())
-	fatal := &firstError{stop: j.stop}
 	proven := false
 	for r, err := range j.prepared(j.detectLostLedger(ctx, plans), preparedAtOnce) {
 		if err != nil {
@@ -193,6 +225,13 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 		}
 		if fatal.get() != nil {
 			break
+		}
+		if r.undone {
+			if j.canary.passed() && ctx.Err() == nil {
+				undone <- r.plan
+				continue
+			}
+			r = j.takeUp(ctx, r)
 		}
 		if !r.leased {
 			j.elsewhere.add(r.plan)
@@ -212,16 +251,6 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 		})
 	}
 	_ = g.Wait() // the functions return nil: fatal has the first error
-	if fatal.get() == nil {
-		j.runElsewhere(ctx, fatal)
-	}
-	if err := fatal.get(); err != nil {
-		return err
-	}
-	if cause := context.Cause(ctx); errors.Is(cause, ErrStopped) {
-		return cause
-	}
-	return nil
 }
 
 // mostAhead is how many clients more than requests in flight are in work at most.
@@ -264,8 +293,8 @@ func (j *Job) loadUndecided(ctx context.Context, others bool) error {
 		if err != nil {
 			return err
 		}
-		if others && (step.To == ledger.Intent || slices.Contains(j.Runs, step.Run)) {
-			continue // another process has leased it, and this run knows its own
+		if others && (step.To == ledger.Intent || j.guard.team == nil && slices.Contains(j.Runs, step.Run)) {
+			continue // another process has leased it, and a process that is alone knows its own
 		}
 		who := mapping.Identity{Space: step.Space, Key: step.Client}
 		keys := []string{lookup.Address(who)}
@@ -295,8 +324,12 @@ const preparedAtOnce = 64
 // not matter how early it is read. Somebody who is a contact of others may be created,
 // or get another id, by their runs: that is read again before anything is sent (await).
 func (j *Job) prepared(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[*clientRun, error] {
+	prepare := j.prepareClients
+	if j.Dispatch != nil {
+		prepare = j.sift
+	}
 	return func(yield func(*clientRun, error) bool) {
-		for runs, err := range orderedMap(chunked(plans, n), j.prepareClients) {
+		for runs, err := range orderedMap(chunked(plans, n), prepare) {
 			if err != nil {
 				yield(nil, err)
 				return
@@ -313,14 +346,24 @@ func (j *Job) prepared(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[*c
 // runClient carries one client's plan out and records its outcome. sent reports
 // whether a creating request went out.
 func (j *Job) runClient(ctx context.Context, r *clientRun) (sent bool, err error) {
-	tickets, group := r.tickets, r.group
+	group := r.group
+	defer func() { err = errors.Join(err, j.release(group)) }()
+	outcome, sent, err := j.finishClient(ctx, r)
+	if err != nil {
+		return sent, err
+	}
+	return sent, j.record(outcome)
+}
+
+// finishClient carries one client's plan out, and lets the guard see its outcome.
+func (j *Job) finishClient(ctx context.Context, r *clientRun) (outcome clientOutcome, sent bool, err error) {
+	tickets := r.tickets
 	defer func() {
 		for _, ticket := range tickets {
 			ticket.Done()
 		}
-		err = errors.Join(err, j.release(group))
 	}()
-	outcome, err := r.execute(ctx)
+	outcome, err = r.execute(ctx)
 	if f := new(apiclient.Failure); errors.As(err, &f) {
 		// A look-up said that no other request will fare better: the client is
 		// recorded as not started, like all that follow.
@@ -332,14 +375,14 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (sent bool, err error
 		outcome, err = r.execute(ctx)
 	}
 	if err != nil {
-		return r.sent > 0, err
+		return outcome, r.sent > 0, err
 	}
 	if failed, refused := outcome.failure(); r.sent > 0 || r.lookedUp {
 		if why := j.guard.finished(failed && (r.sent > 0 || outcome.unanswered()), refused); why != nil {
 			j.stop(why)
 		}
 	}
-	return r.sent > 0, j.record(outcome)
+	return outcome, r.sent > 0, nil
 }
 
 // commit makes events durable, in the ledger or, when that cannot be written any
@@ -514,7 +557,10 @@ func chunked(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[[]mapping.Pl
 }
 
 // stop ends the run: what is in flight is finished, nothing more is sent.
-func (j *Job) stop(why error) { j.cancel(fmt.Errorf("%w: %w", ErrStopped, advised(why))) }
+func (j *Job) stop(why error) {
+	j.cancel(fmt.Errorf("%w: %w", ErrStopped, advised(why)))
+	j.guard.announce(why)
+}
 
 // leavesOut is why a plan is not among those asked for, "" when it is.
 func (j *Job) leavesOut(plan mapping.Plan) string {
