@@ -261,11 +261,14 @@ const mostAhead = 32
 // while others wait for their commit. A kill leaves at most one step of each in
 // doubt. With one request in flight it is one client after the other, in the order
 // of the sheet.
-func (j *Job) workers() int {
-	if j.Concurrency <= 1 {
+func (j *Job) workers() int { return ClientsAtOnce(j.Concurrency) }
+
+// ClientsAtOnce is how many clients are in work at a time with so many requests in flight.
+func ClientsAtOnce(concurrency int) int {
+	if concurrency <= 1 {
 		return 1
 	}
-	return j.Concurrency + min(j.Concurrency, mostAhead)
+	return concurrency + min(concurrency, mostAhead)
 }
 
 // load reads from the ledger what counts for all clients.

@@ -1,8 +1,10 @@
 package importer
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/gob"
 	"iter"
 
 	"claimsheet/importer/ledger"
@@ -129,6 +131,64 @@ func (s *Survey) add(c client) {
 		s.Administrators.add(c.row, c.administrations)
 	}
 	s.groups.Add(number)
+}
+
+// facts are what the clients of a sheet need to know of each other, on their way to a worker.
+type facts struct {
+	Given          map[[16]byte]wireGiven
+	Clients        map[[16]byte]string
+	Administrators map[[16]byte]wireAdministration
+}
+
+type wireGiven struct {
+	First, Second   cell.Row
+	Column, Another int32
+	Whose           [16]byte
+}
+
+type wireAdministration struct{ Administers, Not wireCell }
+
+type wireCell struct {
+	Row    cell.Row
+	Column int
+}
+
+// Facts are KnownIDs and Administrators for Job.TakeFacts of another process; nil when the sheets
+// have neither.
+func (s *Survey) Facts() ([]byte, error) {
+	f := facts{Given: map[[16]byte]wireGiven{}, Clients: s.KnownIDs.clients, Administrators: map[[16]byte]wireAdministration{}}
+	for key, g := range s.KnownIDs.given {
+		f.Given[key] = wireGiven{g.first, g.second, g.column, g.another, g.whose}
+	}
+	for who, a := range s.Administrators {
+		f.Administrators[who] = wireAdministration{wireCell{a.administers.row, a.administers.column}, wireCell{a.not.row, a.not.column}}
+	}
+	if len(f.Given)+len(f.Clients)+len(f.Administrators) == 0 {
+		return nil, nil
+	}
+	var b bytes.Buffer
+	err := gob.NewEncoder(&b).Encode(f)
+	return b.Bytes(), err
+}
+
+// TakeFacts sets KnownIDs and Administrators as Survey.Facts has them.
+func (j *Job) TakeFacts(data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	var f facts
+	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&f); err != nil {
+		return err
+	}
+	j.KnownIDs = KnownIDs{given: map[[16]byte]givenID{}, clients: f.Clients}
+	for key, g := range f.Given {
+		j.KnownIDs.given[key] = givenID{first: g.First, second: g.Second, column: g.Column, another: g.Another, whose: g.Whose}
+	}
+	j.Administrators = Administrators{}
+	for who, a := range f.Administrators {
+		j.Administrators[who] = &administration{sheetCell{a.Administers.Row, a.Administers.Column}, sheetCell{a.Not.Row, a.Not.Column}}
+	}
+	return nil
 }
 
 // Client returns the number of the client that a record of the sheets belongs to, 0 for

@@ -45,9 +45,9 @@ type Dispatcher interface {
 	Collect(ctx context.Context, do func(number int64, outcome []byte) error) (n int, err error)
 	// Withdraw takes back what nobody carries out.
 	Withdraw(ctx context.Context) (numbers []int64, err error)
-	// Check delivers again what was lost on its way; all are the plans that are out. It
+	// Check delivers again what was lost on its way; all returns the plans that are out. It
 	// returns how many workers carry plans out.
-	Check(ctx context.Context, all map[int64][]byte) (workers int, err error)
+	Check(ctx context.Context, all func() map[int64][]byte) (workers int, err error)
 }
 
 // ErrGivenBack is returned for a plan that was not carried out to its end, because this
@@ -402,7 +402,7 @@ func (j *Job) collect(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-check.C:
-			workers, err := j.Dispatch.Check(ctx, j.handed.all())
+			workers, err := j.Dispatch.Check(ctx, j.handed.all)
 			if err != nil && ctx.Err() == nil {
 				return err
 			}

@@ -45,6 +45,7 @@ func (p *program) runCommand() *cli.Command {
 		Flags: slices.Concat(placeFlags(), ledgerFlag(), []cli.Flag{
 			textFlag("out", "o", "the results workbook's `FILE`, or for several sheets a folder; default: SHEET with .results.xlsx"),
 			switchFlag("yes", "in a terminal: do not ask before the first run of a mapping"),
+			switchFlag("workers", "let claimsheet worker, on any machine, send what the sheets ask for; the ledger must be in a database"),
 		}, runFlags(), under(unattendedCategory, archiveFlag())),
 		Action: func(c *cli.Context) error {
 			if err := p.observe(c); err != nil {
@@ -54,7 +55,10 @@ func (p *program) runCommand() *cli.Command {
 				return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet run -m mapping.yaml leads.xlsx")
 			}
 			o, err := p.runOptions(c)
-			o.where, o.yes = withUsualMapping(o.where), c.Bool("yes")
+			o.where, o.yes, o.workers = withUsualMapping(o.where), c.Bool("yes"), c.Bool("workers")
+			if err == nil && o.workers && o.dryRun {
+				err = problem.New("usage", "--workers is for a run: a dry run sends nothing").Hinted("leave one of them out")
+			}
 			if err == nil {
 				o.sheets, err = load.Sheets(c.Args().Slice())
 			}
@@ -97,6 +101,7 @@ type runOptions struct {
 	sheets      []string
 	workbooks   []*workbook.Binding // of the sheets of a rerun; nil for a run
 	password    password
+	workers     bool // hand the plans over to workers
 	yes         bool // do not ask before a first run, or before a rerun takes over what the ledger does not know
 	out         string
 	format      string // formatXLSX or formatCSV
@@ -222,6 +227,9 @@ func (o runOptions) command() []string {
 		words = append(words, "-o", o.out)
 	} else if o.format == formatCSV {
 		words = append(words, "--format", formatCSV)
+	}
+	if o.workers {
+		words = append(words, "--workers")
 	}
 	if o.steps == stepsTouched {
 		words = append(words, "--steps", stepsTouched)
@@ -578,6 +586,9 @@ func (r *importRun) execute(ctx context.Context) error {
 func (r *importRun) begin(ctx context.Context) (iter.Seq2[mapping.Plan, error], error) {
 	if !r.options.dryRun {
 		if err := r.record(ctx); err != nil {
+			return nil, err
+		}
+		if err := r.dispatch(ctx); err != nil {
 			return nil, err
 		}
 	}

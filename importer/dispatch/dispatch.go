@@ -17,7 +17,9 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"sync"
 	"time"
 
@@ -123,7 +125,21 @@ const patience = time.Minute
 // connection.
 func answered(err error) bool {
 	said, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && (len(said.Code) < 2 || said.Code[:2] != "57" && said.Code[:2] != "08") // operator intervention, connection exception
+	return ok && !said57(err) && (len(said.Code) < 2 || said.Code[:2] != "08") // connection exception
+}
+
+// said57 reports whether the server says that an operator has intervened: it stops, or has ended
+// the connection.
+func said57(err error) bool {
+	said, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && len(said.Code) > 2 && said.Code[:2] == "57"
+}
+
+// Cut reports whether an error says that a connection to the server was cut, or that
+// the server does not answer.
+func Cut(err error) bool {
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	return connecting || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, new(net.Error)) || said57(err)
 }
 
 // missing reports whether a statement failed because tables are missing.

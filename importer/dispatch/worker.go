@@ -146,10 +146,10 @@ func (b *Board) update(ctx context.Context, statement string, args ...any) error
 	return err
 }
 
-// Active reports whether a run is there and its coordinator has not ended.
+// Active reports whether a run is there and its coordinator renews its leases.
 func (b *Board) Active(ctx context.Context, run string) (active bool, err error) {
 	err = b.again(ctx, func(ctx context.Context) error {
-		return b.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM dispatched_runs r JOIN sessions s ON s.id = r.coordinator WHERE r.run = $1)`, run).Scan(&active)
+		return b.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM dispatched_runs r JOIN sessions s ON s.id = r.coordinator WHERE r.run = $1 AND s.until > `+serverTime+`)`, run).Scan(&active)
 	})
 	if missing(err) {
 		return true, nil

@@ -50,6 +50,7 @@ type Session struct {
 	connection Connection
 	version    apiclient.Version  // of the interface
 	templates  []mapping.Template // of the service; nil when they were not asked for
+	runDate    string             // that the mapping was bound with
 	closers    []func()
 }
 
@@ -239,7 +240,8 @@ func (s *Session) Bind(service *mapping.Service) error {
 	for _, src := range s.Sources {
 		sheets = append(sheets, src.Sheet())
 	}
-	binding, found := mapping.BindAll(s.Mapping, sheets, service, Today(s.Mapping))
+	s.runDate = Today(s.Mapping)
+	binding, found := mapping.BindAll(s.Mapping, sheets, service, s.runDate)
 	s.Binding = binding
 	return found.Err()
 }

@@ -459,12 +459,26 @@ func (a Address) compact(ctx context.Context) error {
 	if _, err = conn.ExecContext(ctx, `SET lock_timeout = '`+compactPatience+`'`); err != nil {
 		return err
 	}
+	if err := a.clearDispatched(ctx, conn); err != nil {
+		return err
+	}
 	for _, table := range []string{"clients", "steps", "history", "runs", "run_rows", "run_steps", "run_unchanged", "tracked"} {
 		if _, err := conn.ExecContext(ctx, `VACUUM (FULL, ANALYZE) `+table); err != nil {
 			return fmt.Errorf("the table %s could not be rewritten without the removed data: %w", table, err)
 		}
 	}
 	return nil
+}
+
+// clearDispatched removes what runs have handed over to workers and left, as when they
+// were killed; see package dispatch.
+func (a Address) clearDispatched(ctx context.Context, conn *sql.Conn) error {
+	var there bool
+	err := conn.QueryRowContext(ctx, `SELECT to_regclass('dispatched_runs') IS NOT NULL`).Scan(&there)
+	if err == nil && there {
+		_, err = conn.ExecContext(ctx, `TRUNCATE dispatched_runs, dispatched_clients`)
+	}
+	return err
 }
 
 // OpenReadOnly opens the ledger at an address for reading; another process may write it

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+
+	"claimsheet/apiclient"
+	"claimsheet/apiclient/environment"
+	"claimsheet/importer"
+	"claimsheet/importer/cli/load"
+	"claimsheet/importer/dispatch"
+	"claimsheet/mapping/problem"
+)
+
+// kit is what a run gives the workers that carry its plans out.
+type kit struct {
+	Session     load.Shared
+	Runs        []string // as importer.Job.Runs
+	Environment string   // as importer.Job.Environment
+	MaxFailures importer.MaxFailures
+	Facts       []byte // of the sheets; see importer.Survey.Facts
+}
+
+// queueOf is the queue in which runs and workers of an environment meet.
+func queueOf(env *environment.Environment) string {
+	return dispatch.QueueName(apiclient.ServiceKey(env.BaseURL))
+}
+
+// needsDatabase refuses a ledger in a file, which one process has for itself.
+func (l *ledgerSession) needsDatabase() error {
+	if l.place.server != nil {
+		return nil
+	}
+	return problem.New("workers-need-database", "the ledger of the environment “%s” is a file, and workers share one in a database", l.session.Env.Name).
+		Hinted("give the environment a ledger in PostgreSQL (ledger: postgres://…), or say where it is with --ledger; docs/scale.md shows how")
+}
+
+// dispatch has workers carry the plans of the run out, where that is asked for.
+func (r *importRun) dispatch(ctx context.Context) error {
+	if !r.options.workers {
+		return nil
+	}
+	shared, err := r.session.Share()
+	if err != nil {
+		return err
+	}
+	k := kit{Session: shared, Runs: r.job.Runs, Environment: r.scope, MaxFailures: r.options.maxFailures}
+	if k.Facts, err = r.survey.Facts(); err != nil {
+		return err
+	}
+	data, err := json.Marshal(k)
+	if err != nil {
+		return err
+	}
+	board, err := dispatch.Open(ctx, *r.ledger.place.server, r.ledger.ledger.Session())
+	if err != nil {
+		return err
+	}
+	r.closers = append(r.closers, board.Close)
+	run, err := board.Start(ctx, r.run, queueOf(r.session.Env), data, nil)
+	if err != nil {
+		return err
+	}
+	r.closers = append(r.closers, func() { _ = run.End(context.Background()) }) // the next run removes what stays
+	r.job.Dispatch = dispatcher{sharedRules{run.Rules}, run}
+	return nil
+}
+
+// sharedRules are the stop rules of a run that several processes carry out.
+type sharedRules struct {
+	change func(context.Context, func([]byte) ([]byte, bool, error)) error
+}
+
+// Change is that of importer.Team.
+func (s sharedRules) Change(change func(*importer.StopRules)) error {
+	return s.change(context.Background(), func(was []byte) (now []byte, stopped bool, err error) {
+		var rules importer.StopRules
+		if len(was) > 0 {
+			if err := json.Unmarshal(was, &rules); err != nil {
+				return nil, false, err
+			}
+		}
+		change(&rules)
+		now, err = json.Marshal(rules)
+		return now, rules.Stop != "", err
+	})
+}
+
+// dispatcher is importer.Dispatcher on a board.
+type dispatcher struct {
+	sharedRules
+	run *dispatch.Run
+}
+
+func (d dispatcher) Add(ctx context.Context, plans map[int64][]byte) error {
+	return d.run.Add(ctx, plansOf(plans))
+}
+
+func plansOf(plans map[int64][]byte) []dispatch.Plan {
+	list := make([]dispatch.Plan, 0, len(plans))
+	for number, plan := range plans {
+		list = append(list, dispatch.Plan{Number: number, Plan: plan})
+	}
+	return list
+}
+
+// collectedAtOnce is how many outcomes are read from the board at once.
+const collectedAtOnce = 200
+
+func (d dispatcher) Collect(ctx context.Context, do func(number int64, outcome []byte) error) (int, error) {
+	list, err := d.run.Collect(ctx, collectedAtOnce)
+	if err != nil || len(list) == 0 {
+		return 0, err
+	}
+	for _, o := range list {
+		if err := do(o.Number, o.Outcome); err != nil {
+			return 0, err
+		}
+	}
+	return len(list), d.run.Collected(ctx, list)
+}
+
+func (d dispatcher) Withdraw(ctx context.Context) ([]int64, error) { return d.run.Withdraw(ctx) }
+
+func (d dispatcher) Check(ctx context.Context, all func() map[int64][]byte) (workers int, err error) {
+	state, err := d.run.Check(ctx, func() []dispatch.Plan { return plansOf(all()) })
+	return state.Workers, err
+}

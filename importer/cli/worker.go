@@ -1,0 +1,361 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/urfave/cli/v2"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer"
+	"claimsheet/importer/cli/load"
+	"claimsheet/importer/dispatch"
+	"claimsheet/importer/emergency"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/ledger/postgres"
+	"claimsheet/importer/retry"
+	"claimsheet/mapping/problem"
+)
+
+const workerHelp = `It sends what runs ask for that were started with claimsheet run --workers, for the same environment and with the same ledger, which
+must be in a PostgreSQL database. Start as many as you like, on any machine, each with a state folder of its own, and stop them at any time: others
+go on with what they had begun. It needs no mapping and no sheet; those are the run's. It works until Ctrl-C or SIGTERM, and waits while the database is
+away. docs/scale.md shows how to set it up with systemd and Kubernetes.
+
+Examples:
+
+    claimsheet worker -e uat
+    claimsheet worker -e uat --state /var/lib/claimsheet/worker-2 --concurrency 16`
+
+func (p *program) workerCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "worker",
+		Usage:       "carry out clients of runs that other machines coordinate (run --workers)",
+		UsageText:   "claimsheet worker [-e ENVIRONMENT] [options]",
+		Description: workerHelp,
+		Flags:       append(ledgerFlags(), numberFlag("concurrency", "`N` requests of this worker in flight at the service", "the environment's, else 8")),
+		Action: func(c *cli.Context) error {
+			switch {
+			case c.Args().Present():
+				return problem.New("usage", "claimsheet worker takes no arguments").Hinted("claimsheet worker --help lists the flags")
+			case c.IsSet("concurrency") && c.Int("concurrency") <= 0:
+				return problem.New("usage", "--concurrency must be more than 0").Hinted("leave it out to have the default")
+			}
+			return p.work(c.Context, p.where(c), c.Int("concurrency"))
+		},
+	}
+}
+
+// work carries out what runs hand over, until ctx is done. Where the ledger's server is away,
+// or this process was cut off from it, it begins again when it can.
+func (p *program) work(ctx context.Context, where load.Where, concurrency int) error {
+	w := &worker{program: p, where: where, concurrency: concurrency}
+	for pause := retry.NewPolicy(retry.Pace{}); ; {
+		began := time.Now()
+		err := w.session(ctx)
+		switch {
+		case ctx.Err() != nil:
+			w.say("stopped; what was under way is recorded")
+			return nil
+		case !passes(err):
+			return err
+		}
+		if time.Since(began) > longSession {
+			pause = retry.NewPolicy(retry.Pace{})
+		}
+		w.say("%s; the worker goes on when it can", problem.OneLine(errorText(err)))
+		retry.Sleep(ctx, min(pause.Backoff(), longestPause))
+	}
+}
+
+// A session that lasted so long had no trouble at its start, and how long a worker waits at
+// most before it tries the server again.
+const (
+	longSession  = time.Minute
+	longestPause = 5 * time.Second
+)
+
+// passes reports whether what ended a session of a worker may be over soon.
+func passes(err error) bool {
+	return errors.Is(err, ledger.ErrStopped) || errors.Is(err, ledger.ErrLeaseLost) || errors.Is(err, ledger.ErrLocked) || errors.Is(err, importer.ErrGivenBack) || dispatch.Cut(err)
+}
+
+// worker carries out plans that runs hand over. A session lasts as long as its connection
+// to the ledger.
+type worker struct {
+	*program
+	where       load.Where
+	concurrency int
+	seams       seams
+
+	ledger    *ledgerSession
+	board     *dispatch.Board
+	emergency *emergency.File
+	ctx       context.Context // of the session
+	end       context.CancelCauseFunc
+
+	mu   sync.Mutex
+	runs map[string]*workerRun
+}
+
+// workerRun is a run that a worker works for. It is joined once.
+type workerRun struct {
+	join    sync.Once
+	err     error
+	session *load.Session
+	job     *importer.Job
+	clients int // that were carried out
+}
+
+// say prints a line of the worker's log.
+func (w *worker) say(format string, args ...any) {
+	fmt.Fprintln(w.Err, moment(time.Now()), fmt.Sprintf(format, args...))
+}
+
+// session works with one connection to the ledger, until that ends or ctx is done.
+func (w *worker) session(ctx context.Context) error {
+	w.ctx, w.end = context.WithCancelCause(ctx)
+	defer w.end(nil)
+	w.runs = map[string]*workerRun{}
+	if err := w.open(ctx); err != nil {
+		return err
+	}
+	defer w.close()
+	if w.concurrency == 0 {
+		w.concurrency = w.ledger.session.Env.Limits.Concurrency
+	}
+	w.say("works for runs in the environment “%s” with %s", w.ledger.session.Env.Name, w.ledger.path())
+	go w.watch()
+	return w.board.Work(w.ctx, queueOf(w.ledger.session.Env), importer.ClientsAtOnce(w.concurrency), riverLog{w}, w.carryOut)
+}
+
+// open opens the ledger and records what an earlier session had to keep elsewhere.
+func (w *worker) open(ctx context.Context) (err error) {
+	l, err := openEnvironmentOf(w.where)
+	w.ledger = l
+	defer func() {
+		if err != nil {
+			w.close()
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	if err := l.needsDatabase(); err != nil {
+		return err
+	}
+	l.sharing = w.seams.sharing(&postgres.Sharing{Request: apiclient.LongestRequest(l.session.Env.Limits.Timeout)})
+	if err := l.lock(w.Err); err != nil {
+		return err
+	}
+	if err := l.checkWhole(); err != nil {
+		return err
+	}
+	places, err := emergency.Places(l.place.file(), "")
+	if err != nil {
+		return err
+	}
+	if err := w.replayEmergency(l.ledger, places); err != nil {
+		return err
+	}
+	w.emergency = w.openEmergency(uuid.NewString(), l.ledger, places)
+	w.board, err = dispatch.Open(ctx, *l.place.server, l.ledger.Session())
+	return err
+}
+
+// close ends the session's part in the ledger; its plans were given back.
+func (w *worker) close() {
+	for _, r := range w.runs {
+		r.leave()
+	}
+	if w.board != nil {
+		w.board.Close()
+	}
+	if w.emergency != nil {
+		w.emergency.Close()
+	}
+	if w.ledger != nil {
+		w.ledger.close()
+	}
+	w.board, w.emergency, w.ledger = nil, nil, nil
+}
+
+// watchEvery is how often a worker sees to its connection and to its runs.
+const watchEvery = 2 * time.Second
+
+// AliveFile is the file in a worker's state folder that is written every few seconds
+// while the worker is connected to its ledger.
+const aliveFile = "worker.alive"
+
+// watch ends the session when the ledger's server is lost, and leaves runs that have ended.
+func (w *worker) watch() {
+	alive := filepath.Join(w.ledger.session.State, aliveFile)
+	for tick := time.NewTicker(watchEvery); ; {
+		if err := w.ledger.ledger.Flush(); err != nil {
+			w.end(err)
+		}
+		if w.ctx.Err() == nil {
+			_ = os.WriteFile(alive, []byte(moment(time.Now())+"\n"), 0o600) // a probe that sees none restarts the worker
+			w.leaveEnded()
+		}
+		select {
+		case <-w.ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// leaveEnded leaves the runs that have ended, or whose coordinator is gone.
+func (w *worker) leaveEnded() {
+	w.mu.Lock()
+	ids := make([]string, 0, len(w.runs))
+	for id := range w.runs {
+		ids = append(ids, id)
+	}
+	w.mu.Unlock()
+	for _, id := range ids {
+		active, err := w.board.Active(w.ctx, id)
+		if err != nil || active {
+			continue // where it cannot be asked, the session ends by itself
+		}
+		w.mu.Lock()
+		r := w.runs[id]
+		delete(w.runs, id)
+		clients := r.clients
+		w.mu.Unlock()
+		r.leave()
+		w.say("run %s has ended; clients that this worker carried out: %d", id, clients)
+	}
+}
+
+func (r *workerRun) leave() {
+	r.join.Do(func() { r.err = dispatch.ErrEnded })
+	if r.job != nil {
+		r.job.Leave()
+	}
+	if r.session != nil {
+		r.session.Close()
+	}
+}
+
+// carryOut carries out one plan of a run.
+func (w *worker) carryOut(ctx context.Context, run string, kit func(context.Context) ([]byte, error), plan []byte) (outcome []byte, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = importer.Caught(v)
+		}
+		if err != nil && !errors.Is(err, dispatch.ErrGivenBack) {
+			w.end(err)
+		}
+	}()
+	r, err := w.runOf(ctx, run, kit)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err = r.job.Work(plan)
+	switch {
+	case r.job.LeaseLost():
+		return nil, fmt.Errorf("%w: %w", ledger.ErrLeaseLost, errors.Join(err))
+	case errors.Is(err, ledger.ErrStopped):
+		return nil, err
+	case errors.Is(err, importer.ErrGivenBack):
+		return nil, dispatch.ErrGivenBack
+	case err == nil:
+		w.mu.Lock()
+		r.clients++
+		w.mu.Unlock()
+	}
+	return outcome, err
+}
+
+// unfit is how long a worker waits before it looks again at a run for which it
+// cannot work.
+const unfit = 5 * time.Second
+
+// runOf joins a run, once.
+func (w *worker) runOf(ctx context.Context, id string, kit func(context.Context) ([]byte, error)) (*workerRun, error) {
+	w.mu.Lock()
+	r := w.runs[id]
+	if r == nil {
+		r = &workerRun{}
+		w.runs[id] = r
+	}
+	w.mu.Unlock()
+	r.join.Do(func() {
+		if r.err = w.joinRun(ctx, id, r, kit); r.err != nil && ctx.Err() == nil && !errors.Is(r.err, dispatch.ErrEnded) {
+			w.say("run %s: this worker cannot work for it: %s", id, problem.OneLine(errorText(r.err)))
+		}
+	})
+	if r.err == nil {
+		return r, nil
+	}
+	if errors.Is(r.err, ledger.ErrStopped) || dispatch.Cut(r.err) {
+		return nil, r.err
+	}
+	retry.Sleep(w.ctx, unfit)
+	w.mu.Lock()
+	if w.runs[id] == r {
+		delete(w.runs, id)
+	}
+	w.mu.Unlock()
+	return nil, dispatch.ErrGivenBack
+}
+
+// joinRun makes the job for a run.
+func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, read func(context.Context) ([]byte, error)) error {
+	data, err := read(ctx)
+	if err != nil {
+		return err
+	}
+	var k kit
+	if err := json.Unmarshal(data, &k); err != nil {
+		return err
+	}
+	connection := w.connection(id)
+	connection.Concurrency = w.concurrency
+	connection.Share = func(_ context.Context, s *load.Session) (load.Limiter, error) {
+		return w.ledger.place.limiter(s.Env), nil
+	}
+	if r.session, err = load.Join(ctx, w.where, w.seams.connection(connection), k.Session); err != nil {
+		return err
+	}
+	pace := w.pace
+	job := w.seams.job(&importer.Job{
+		Runs: k.Runs, Environment: k.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Emergency: w.emergency,
+		Concurrency: w.concurrency, MaxFailures: k.MaxFailures, LookAgain: pace.LookAgain, FirstWait: pace.AskAgain, Believable: pace.Believable, Clock: pace.Clock,
+		Team: sharedRules{func(ctx context.Context, change func([]byte) ([]byte, bool, error)) error {
+			return w.board.Rules(ctx, id, change)
+		}},
+	})
+	if err := job.TakeFacts(k.Facts); err != nil {
+		return err
+	}
+	if err := job.Join(w.ctx); err != nil {
+		return err
+	}
+	r.job = job
+	w.say("works for run %s of the mapping “%s”", id, problem.OneLine(r.session.Mapping.Name.Text))
+	return nil
+}
+
+// riverLog takes River's log: errors, without what they hold. What matters ends the session
+// and is said then.
+type riverLog struct{ w *worker }
+
+func (riverLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelError }
+func (l riverLog) Handle(_ context.Context, r slog.Record) error {
+	l.w.say("dispatcher: %s", problem.OneLine(r.Message))
+	return nil
+}
+func (l riverLog) WithAttrs([]slog.Attr) slog.Handler { return l }
+func (l riverLog) WithGroup(string) slog.Handler      { return l }
