@@ -96,6 +96,17 @@ func Empty(beside string) (*Ledger, error) {
 	return l, err
 }
 
+// ErrServer is wrapped by what ends a command because the ledger's server has failed, or
+// the way to it.
+var ErrServer = errors.New("the ledger's server has failed")
+
+// ServerFailed wraps ErrServer around an error that says so in its own words.
+func ServerFailed(err error) error { return serverFailure{err} }
+
+type serverFailure struct{ error }
+
+func (f serverFailure) Unwrap() []error { return []error{f.error, ErrServer} }
+
 // Refuse is the error of a ledger that cannot be used: a problem with a hint that also
 // wraps kind, one of the errors of this package.
 func Refuse(p problem.Problem, kind error) error { return refusal{p, kind} }
