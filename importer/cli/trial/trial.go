@@ -64,7 +64,9 @@ type Trial struct {
 func (t *Trial) Job(j *importer.Job) *importer.Job {
 	j.Ledger = newLedger(t, j.Ledger)
 	j.Service = &service{Service: j.Service, trial: t}
-	j.Clock = Clock
+	if j.Clock == nil { // else it is the ledger's, which reads Clock
+		j.Clock = Clock
+	}
 	switch believe, err := time.ParseDuration(os.Getenv("TRIAL_BELIEVE")); {
 	case NoSettleWindow.Planted():
 		j.Believable = 1 // 0 is the engine's
