@@ -233,8 +233,8 @@ func (p *party) checkShared() {
 }
 
 // reported reports whether the processes have said of a step that it was created more than
-// once: each thing that the workbook does not name, on stderr with its id, or a link in
-// an emergency file.
+// once: each thing that the workbook does not name, on stderr with its id, or in an
+// emergency file.
 func (p *party) reported(step string, word apitest.Said) bool {
 	texts := p.accounts.String()
 	for _, path := range p.emergencyFiles("emergency-*.jsonl*") {
@@ -242,17 +242,21 @@ func (p *party) reported(step string, word apitest.Said) bool {
 		must(p.t, err)
 		texts += string(text)
 	}
-	hidden := 0
-	for _, thing := range p.service.Created()[step] {
-		switch {
-		case word.State == apitest.Done && (word.ID != "" && word.ID == thing.ID || word.URL != "" && word.URL == thing.URL):
-		case thing.ID != "" && strings.Contains(texts, thing.ID), thing.URL != "" && strings.Contains(texts, thing.URL):
-		default:
-			hidden++
-		}
-	}
+	hidden := unsaid(p.service.Created()[step], word, texts)
 	p.t.Logf("%s was created more than once; %d of that was not said", step, hidden)
 	return hidden == 0 || hidden == 1 && word.State == apitest.Uncertain
+}
+
+// unsaid counts what was created for a step and is neither in the workbook nor in texts.
+func unsaid(things []apitest.Made, word apitest.Said, texts string) (n int) {
+	for _, thing := range things {
+		named := word.State == apitest.Done && (word.ID != "" && word.ID == thing.ID || word.URL != "" && word.URL == thing.URL)
+		said := thing.ID != "" && strings.Contains(texts, thing.ID) || thing.URL != "" && strings.Contains(texts, thing.URL)
+		if !named && !said {
+			n++
+		}
+	}
+	return n
 }
 
 // emergencyFiles are those of all processes.

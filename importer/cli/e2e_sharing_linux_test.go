@@ -1,12 +1,14 @@
 package cli_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -167,5 +169,42 @@ func TestClocksOfMachinesDiffer(t *testing.T) {
 			}
 			s.checkPromise()
 		})
+	}
+}
+
+// TestCreatedTwiceIsSaid: a process is paused when it is about to send a client, until
+// another one has found nobody, waited for as long as it must, and created the client.
+// When it goes on, its request cannot be held back any more, and it says what it has
+// created.
+func TestCreatedTwiceIsSaid(t *testing.T) {
+	t.Parallel()
+	killsOwnBuilds(t)
+	binary := trialProgram(t)
+	const step = "client c2@example.com"
+	s := newScene(t, stepThree, leads(3))
+	s.inDatabase(pgtest.Shared(t), "")
+	var said bytes.Buffer
+	first := exec.Command(binary, s.args(append(s.besides(1), "--concurrency", "1")...)...)
+	first.Stderr = &said
+	first.Env = append(os.Environ(), "CLAIMSHEET_ENV=", "TRIAL_LEASE=300ms", "TRIAL_PAUSE=before-write c2@example.com:client")
+	must(t, first.Start())
+	t.Cleanup(func() { _ = first.Process.Kill() })
+	s.waitFor("the pause", func() bool {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", first.Process.Pid))
+		return strings.Contains(string(stat), ") T ")
+	})
+	s.mustRunTrial(binary, 4, "TRIAL_LEASE=300ms")
+	if n := s.asked()[step]; n != 0 {
+		t.Errorf("the second process has sent the client %d times, though the first may have", n)
+	}
+	s.mustRunTrial(binary, 0, "TRIAL_LEASE=300ms", "TRIAL_BELIEVE=1ms")
+	must(t, first.Process.Signal(syscall.SIGCONT))
+	_ = first.Wait()
+	things, word := s.service.Created()[step], s.said()[step]
+	if code := first.ProcessState.ExitCode(); code != 3 || len(things) != 2 || word.State != apitest.Done {
+		t.Errorf("exit code %d, the client was created %d times, and the workbook says %+v\n%s", code, len(things), word, said.String())
+	}
+	if n := unsaid(things, word, said.String()); n > 0 {
+		t.Errorf("%d of %v was not said; the workbook has %s\n%s", n, things, word.ID, said.String())
 	}
 }
