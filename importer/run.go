@@ -350,7 +350,11 @@ func (j *Job) prepared(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[*c
 // whether a creating request went out.
 func (j *Job) runClient(ctx context.Context, r *clientRun) (sent bool, err error) {
 	group := r.group
-	defer func() { err = errors.Join(err, j.release(group)) }()
+	defer func() {
+		if released := j.release(group); err == nil { // else the ledger says the same again
+			err = released
+		}
+	}()
 	outcome, sent, err := j.finishClient(ctx, r)
 	if err != nil {
 		return sent, err

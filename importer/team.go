@@ -120,7 +120,9 @@ func (j *Job) Work(handed []byte) (outcome []byte, err error) {
 	}
 	group := r.group
 	o, _, err := j.finishClient(j.ctx, r)
-	err = errors.Join(err, j.release(group))
+	if released := j.release(group); err == nil { // else the ledger says the same again
+		err = released
+	}
 	switch {
 	case j.givesBack() && !errors.Is(err, ledger.ErrStopped): // what was done is in the ledger
 		return nil, errors.Join(err, ErrGivenBack)
