@@ -53,7 +53,7 @@ const long = time.Hour
 const serverTime = `CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)`
 
 func (r *Run) insert(ctx context.Context, tx pgx.Tx) error {
-	_, err := tx.Exec(ctx, `INSERT INTO dispatched_runs (run, coordinator, kit, rules) VALUES ($1, $2, $3, $4) ON CONFLICT (run) DO NOTHING`, r.id, r.board.session, r.kit, r.rules)
+	_, err := tx.Exec(ctx, `INSERT INTO dispatched_runs (run, coordinator, kit, rules) VALUES ($1, $2, $3, coalesce($4, ''::bytea)) ON CONFLICT (run) DO NOTHING`, r.id, r.board.session, r.kit, r.rules)
 	return err
 }
 

@@ -39,7 +39,7 @@ type Sheet struct {
 	// Copied returns where a cell is in the results workbook, or a row for
 	// column -1. It is set when people correct cells there; messages then name
 	// that place. nil when they correct the sheet itself.
-	Copied func(column, row int) problem.Copy
+	Copied func(column, row int) problem.Copy `json:"-"`
 	// Origin is the name of the sheet that was imported first, when this is the
 	// sheet of a results workbook; else "". {sheet} in a text stands for it.
 	Origin string

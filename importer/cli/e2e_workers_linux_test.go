@@ -1,0 +1,96 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"claimsheet/apiclient/apitest"
+	"claimsheet/importer/cli"
+	"claimsheet/importer/ledger/postgres/pgtest"
+)
+
+// crew starts workers for a scene, whose requests have the header X-Worker with their
+// number. They end with the test, or when stop is called.
+func (s *scene) workers(n int) (stop func() []string) {
+	s.t.Helper()
+	ctx, end := context.WithCancel(s.t.Context())
+	text, err := os.ReadFile(s.path("environments.yaml"))
+	must(s.t, err)
+	said := make([]string, n)
+	var all sync.WaitGroup
+	for i := range n {
+		own := s.path(fmt.Sprintf("worker-%d.yaml", i))
+		write(s.t, own, strings.Replace(string(text), "    base_url:", fmt.Sprintf("    headers: {X-Worker: %d}\n    base_url:", i), 1))
+		all.Go(func() {
+			var out bytes.Buffer
+			stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &out, Env: func(string) string { return "" }}
+			code := cli.MainAt(ctx, []string{"worker", "--environments", own, "--state", s.path(fmt.Sprint("worker-", i)), "--concurrency", "4"}, stdio, s.pace)
+			if said[i] = out.String(); code != 130 {
+				s.t.Errorf("worker %d: exit code %d\n%s", i, code, said[i])
+			}
+		})
+	}
+	stop = sync.OnceValue(func() []string {
+		end()
+		all.Wait()
+		return said
+	})
+	s.t.Cleanup(func() { stop() })
+	return stop
+}
+
+// posted is how many creating calls had each value of the header X-Worker.
+func posted(calls []apitest.Call) map[string]int {
+	by := map[string]int{}
+	for _, c := range calls {
+		if c.Method != "GET" {
+			by[c.Header.Get("X-Worker")]++
+		}
+	}
+	return by
+}
+
+// TestWorkersCarryOut: workers create what a run asks for, each once; the first client goes
+// ahead from the run itself. The run's workbook has all ids, and a second run has nothing
+// to hand over.
+func TestWorkersCarryOut(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, append(leads(40), lead(3, "second"), lead(7, "second")))
+	s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 4}")
+	s.service.Play(func(apitest.Call) apitest.Fault { return apitest.Fault{Delay: 2 * time.Millisecond} })
+	stop := s.workers(2)
+	p := s.mustRun(0, "--workers")
+	by := posted(p.calls)
+	if by["0"] == 0 || by["1"] == 0 || by[""] == 0 || by[""] > 10 {
+		t.Errorf("creating calls by worker: %v; want most of them from both workers", by)
+	}
+	if p.summary.Clients.Done != 40 || p.summary.Rows.Done != 42 {
+		t.Errorf("summary %+v", p.summary)
+	}
+	r := p.summary.Requests
+	if sent := r.Client + r.Claim + r.Activity + r.Link; sent != by[""]+by["0"]+by["1"] {
+		t.Errorf("the summary counts %d creating requests, and the service got %v", sent, by)
+	}
+	for _, row := range s.workbook("leads.results.xlsx", "Results") {
+		if row["contactId"] == "" || row["Import status"] != "done" {
+			t.Errorf("row %s: %s %s", row["Source row"], row["Import status"], row["Error"])
+		}
+	}
+	if v := s.service.Check(s.said()); !v.OK() {
+		t.Error(v)
+	}
+	if again := s.mustRun(0, "--workers"); len(again.steps()) > 0 || again.summary.Clients.Unchanged != 40 {
+		t.Errorf("a second run sends %v; %+v", again.steps(), again.summary.Clients)
+	}
+	for _, said := range stop() {
+		if !strings.Contains(said, "works for run") {
+			t.Errorf("a worker says\n%s", said)
+		}
+	}
+}
