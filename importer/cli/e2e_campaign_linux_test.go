@@ -22,15 +22,22 @@ const disturbancesAScene = 10
 
 // campaigns are what happens to processes that work on one ledger.
 var campaigns = []struct {
-	name string
-	ways []disturbance
+	name    string
+	ways    []disturbance
+	workers bool // and runs that they carry out, in place of runs that carry out themselves
 }{
-	{"killed", []disturbance{killed}},
-	{"paused", []disturbance{paused, paused, paused, killed}},
-	{"cut", []disturbance{terminated, reset}},
-	{"restarted", []disturbance{restarted, crashed}},
-	{"clocks", []disturbance{clockSet, clockSet, killed, paused}},
-	{"everything", []disturbance{killed, paused, terminated, reset, restarted, crashed, clockSet}},
+	{name: "killed", ways: []disturbance{killed}},
+	{name: "killed workers", ways: []disturbance{killed}, workers: true},
+	{name: "paused", ways: []disturbance{paused, paused, paused, killed}},
+	{name: "paused workers", ways: []disturbance{paused, paused, paused, killed}, workers: true},
+	{name: "cut", ways: []disturbance{terminated, reset}},
+	{name: "cut workers", ways: []disturbance{terminated, reset}, workers: true},
+	{name: "restarted", ways: []disturbance{restarted, crashed}},
+	{name: "restarted workers", ways: []disturbance{restarted, crashed}, workers: true},
+	{name: "clocks", ways: []disturbance{clockSet, clockSet, killed, paused}},
+	{name: "clocks workers", ways: []disturbance{clockSet, clockSet, killed, paused}, workers: true},
+	{name: "everything", ways: []disturbance{killed, paused, terminated, reset, restarted, crashed, clockSet}},
+	{name: "everything workers", ways: []disturbance{killed, paused, terminated, reset, restarted, crashed, clockSet}, workers: true},
 }
 
 // TestKilledWhileShared: several processes work on one ledger, on one sheet or on two that
@@ -56,7 +63,11 @@ func TestKilledWhileShared(t *testing.T) {
 			open := 0
 			for done := 0; done < *sharedFaults && !t.Failed(); {
 				sheets := [][]string{{"leads.xlsx"}, {"first.xlsx", "last.xlsx"}}[rng.IntN(2)]
-				p := newParty(t, server, binary, rng, c.ways, min(disturbancesAScene, *sharedFaults), runs(2+rng.IntN(3), sheets...))
+				of := runs(2+rng.IntN(3), sheets...)
+				if c.workers {
+					of = workersAnd([]int{2, 4}[rng.IntN(2)], sheets...)
+				}
+				p := newParty(t, server, binary, rng, c.ways, min(disturbancesAScene, *sharedFaults), of)
 				p.campaign()
 				for way, n := range p.met {
 					all[way] += n
@@ -131,18 +142,17 @@ func overlapping(rows [][]any) (first, last [][]any) {
 func (p *party) rest() bool {
 	for range 10 {
 		before := len(p.service.Calls())
-		var all sync.WaitGroup
-		for _, m := range p.members {
-			all.Go(func() { p.live(m, false) })
-		}
-		all.Wait()
+		p.work(false, func(m *member) { p.live(m, false) })
 		sent := slices.ContainsFunc(p.service.Calls()[before:], func(c apitest.Call) bool { return c.Method != "GET" })
 		if sent && !p.t.Failed() {
 			continue
 		}
-		for _, m := range p.members {
+		var one sync.Mutex
+		p.work(false, func(m *member) {
+			one.Lock()
+			defer one.Unlock()
 			p.live(m, false)
-		}
+		})
 		return true
 	}
 	return false
@@ -167,10 +177,14 @@ var (
 func (p *party) unexplained(m *member) string {
 	cut := m.met[terminated]+m.met[reset]+m.met[restarted]+m.met[crashed] > 0
 	switch {
+	case m.serves && m.dismissed && (m.code == -1 || m.code == 143):
+		return ""
 	case m.code == -1 && m.met[killed] == 0:
 		return "it was not killed"
 	case m.code == -1:
 		return ""
+	case m.serves:
+		return "nothing ends a worker but a signal"
 	case m.code == 3 && (cut || m.met[paused] > 0) && (saysLost.MatchString(m.said) || saysNoServer.MatchString(m.said)):
 		return ""
 	case m.code == 3 && (m.refused >= firstRefused && strings.Contains(m.said, "was refused with HTTP") || m.refused >= 4 && strings.Contains(m.said, "--max-failures") ||

@@ -80,6 +80,8 @@ type member struct {
 	wall           string
 	proxy          *pgtest.Proxy // its way to the server; nil for the socket
 	starting       sync.Mutex    // held while it starts, or its connections are ended
+	serves         bool          // it is a worker, which works until it is told to end
+	coordinates    bool          // its requests are sent by workers
 
 	cmd    *exec.Cmd // nil while it does not run
 	paused bool
@@ -90,6 +92,7 @@ type member struct {
 type life struct {
 	met
 	refused, unclear int // bad answers of the service
+	dismissed        bool
 	code             int
 	said             string
 }
@@ -104,6 +107,26 @@ func runs(n int, sheets ...string) crew {
 			m := p.newMember(fmt.Sprint("run-", i))
 			m.args = []string{"run", "-m", p.path("mapping.yaml"), "--environments", p.path(m.name + ".yaml"), "--state", p.path("state-" + m.name),
 				"-o", p.path(m.workbook), "--concurrency", "2", p.path(sheets[i%len(sheets)])}
+			members = append(members, m)
+		}
+		return members
+	}
+}
+
+// workersAnd are so many workers, and a run of each sheet that has them carry it out.
+func workersAnd(n int, sheets ...string) crew {
+	return func(p *party) (members []*member) {
+		for i, sheet := range sheets {
+			m := p.newMember(fmt.Sprint("run-", i))
+			m.coordinates = true
+			m.args = []string{"run", "--workers", "-m", p.path("mapping.yaml"), "--environments", p.path(m.name + ".yaml"), "--state", p.path("state-" + m.name),
+				"-o", p.path(m.workbook), "--concurrency", "2", p.path(sheet)}
+			members = append(members, m)
+		}
+		for i := range n {
+			m := p.newMember(fmt.Sprint("worker-", i))
+			m.serves = true
+			m.args = []string{"worker", "--environments", p.path(m.name + ".yaml"), "--state", p.path("state-" + m.name), "--concurrency", "2"}
 			members = append(members, m)
 		}
 		return members
@@ -147,24 +170,70 @@ func (p *party) newMember(name string) *member {
 // storm lets all processes work until enough has happened to them.
 func (p *party) storm() {
 	p.service.Play(p.script())
-	var all sync.WaitGroup
-	for _, m := range p.members {
-		all.Go(func() {
-			for range 10 {
-				p.live(m, true)
-				if p.over() || p.t.Failed() {
-					return
-				}
+	p.work(true, func(m *member) {
+		for range 10 {
+			p.live(m, true)
+			if p.over() || p.t.Failed() {
+				return
 			}
-		})
-	}
-	all.Wait()
+		}
+	})
 	p.service.Play(nil)
 	p.mu.Lock()
 	p.calm = true
 	p.mu.Unlock()
 	p.going.Wait()
 	p.settleDown()
+}
+
+// work has all runs do something at the same time, with workers beside them, which are
+// started again when they end, until the runs have ended.
+func (p *party) work(stormy bool, run func(*member)) {
+	var all, serving sync.WaitGroup
+	ended := make(chan struct{})
+	for _, m := range p.members {
+		if !m.serves {
+			all.Go(func() { run(m) })
+			continue
+		}
+		serving.Go(func() {
+			for {
+				select {
+				case <-ended:
+					return
+				default:
+					p.live(m, stormy)
+				}
+			}
+		})
+	}
+	all.Wait()
+	close(ended)
+	gone := make(chan struct{})
+	go func() {
+		serving.Wait()
+		close(gone)
+	}()
+	for {
+		select {
+		case <-gone:
+			return
+		case <-time.After(50 * time.Millisecond):
+			p.dismiss()
+		}
+	}
+}
+
+// dismiss tells all workers to end.
+func (p *party) dismiss() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range p.members {
+		if m.serves && m.cmd != nil && !m.dismissed { // a second signal ends it at once
+			m.dismissed = true
+			_ = m.cmd.Process.Signal(syscall.SIGTERM)
+		}
+	}
 }
 
 // over reports whether enough has happened.
@@ -271,7 +340,7 @@ func (p *party) answerBadly(c apitest.Call) apitest.Fault {
 	f := p.badAnswer(p.rng)
 	for _, m := range p.members {
 		switch {
-		case m.name != c.Header.Get("X-Member"):
+		case m.name != c.Header.Get("X-Member") && !m.coordinates:
 		case p.ambiguous.Load() > unclear:
 			m.unclear++
 		default:

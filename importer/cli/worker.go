@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient"
@@ -96,11 +95,11 @@ type worker struct {
 	concurrency int
 	seams       seams
 
-	ledger    *ledgerSession
-	board     *dispatch.Board
-	emergency *emergency.File
-	ctx       context.Context // of the session
-	end       context.CancelCauseFunc
+	ledger *ledgerSession
+	places []string // for emergency files
+	board  *dispatch.Board
+	ctx    context.Context // of the session
+	end    context.CancelCauseFunc
 
 	mu   sync.Mutex
 	runs map[string]*workerRun
@@ -108,11 +107,12 @@ type worker struct {
 
 // workerRun is a run that a worker works for. It is joined once.
 type workerRun struct {
-	join    sync.Once
-	err     error
-	session *load.Session
-	job     *importer.Job
-	clients int // that were carried out
+	join      sync.Once
+	err       error
+	session   *load.Session
+	emergency *emergency.File
+	job       *importer.Job
+	clients   int // that were carried out
 }
 
 // say prints a line of the worker's log.
@@ -159,14 +159,12 @@ func (w *worker) open(ctx context.Context) (err error) {
 	if err := l.checkWhole(); err != nil {
 		return err
 	}
-	places, err := emergency.Places(l.place.file(), "")
-	if err != nil {
+	if w.places, err = emergency.Places(l.place.file(), ""); err != nil {
 		return err
 	}
-	if err := w.replayEmergency(l.ledger, places); err != nil {
+	if err := w.replayEmergency(l.ledger, w.places); err != nil {
 		return err
 	}
-	w.emergency = w.openEmergency(uuid.NewString(), l.ledger, places)
 	w.board, err = dispatch.Open(ctx, *l.place.server, l.ledger.Session())
 	return err
 }
@@ -179,19 +177,16 @@ func (w *worker) close() {
 	if w.board != nil {
 		w.board.Close()
 	}
-	if w.emergency != nil {
-		w.emergency.Close()
-	}
 	if w.ledger != nil {
 		w.ledger.close()
 	}
-	w.board, w.emergency, w.ledger = nil, nil, nil
+	w.board, w.ledger = nil, nil
 }
 
 // watchEvery is how often a worker sees to its connection and to its runs.
 const watchEvery = 2 * time.Second
 
-// AliveFile is the file in a worker's state folder that is written every few seconds
+// aliveFile is the file in a worker's state folder that is written every few seconds
 // while the worker is connected to its ledger.
 const aliveFile = "worker.alive"
 
@@ -243,6 +238,7 @@ func (r *workerRun) leave() {
 	if r.job != nil {
 		r.job.Leave()
 	}
+	_ = r.emergency.Close() // what is in it was synced
 	if r.session != nil {
 		r.session.Close()
 	}
@@ -329,9 +325,10 @@ func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, read func
 	if r.session, err = load.Join(ctx, w.where, w.seams.connection(connection), k.Session); err != nil {
 		return err
 	}
+	r.emergency = w.openEmergency(id, w.ledger.ledger, w.places)
 	pace := w.pace
 	job := w.seams.job(&importer.Job{
-		Runs: k.Runs, Environment: k.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Emergency: w.emergency,
+		Runs: k.Runs, Environment: k.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Emergency: r.emergency,
 		Concurrency: w.concurrency, MaxFailures: k.MaxFailures, LookAgain: pace.LookAgain, FirstWait: pace.AskAgain, Believable: pace.Believable, Clock: pace.Clock,
 		Team: sharedRules{func(ctx context.Context, change func([]byte) ([]byte, bool, error)) error {
 			return w.board.Rules(ctx, id, change)
