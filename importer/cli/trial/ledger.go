@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
@@ -38,6 +39,14 @@ func (l *wrappedLedger) Append(events ...ledger.Event) error {
 		l.trial.intent = stepOf(events[n-1])
 	}
 	return err
+}
+
+// Settle has the addresses settle for as long as leases last in the trial.
+func (l *wrappedLedger) Settle(who ledger.LeaseMember, settling time.Duration) error {
+	if d, ok := lease(); ok {
+		settling = d
+	}
+	return l.Ledger.Settle(who, settling)
 }
 
 // pass passes the places of events. An outcome is written together with the next
