@@ -168,7 +168,7 @@ func twins() (rows, first, last [][]any) {
 // machine of its own.
 func (p *party) newMember(name string) *member {
 	m := &member{name: name, workbook: name + ".results.xlsx", alone: os.Getuid() == 0 && p.rng.IntN(2) == 0}
-	m.env = append(os.Environ(), "CLAIMSHEET_ENV=", "TRIAL_LEASE="+leaseOfTrial.String())
+	m.env = append(os.Environ(), "CLAIMSHEET_ENV=", "TRIAL_LEASE="+leaseOfTrial.String(), "TRIAL_SETTLE=6s") // longer than a look-up is used
 	url := p.server.URLOf(p.schema) + "&application_name=" + p.schema + "-" + name
 	if slices.Contains(p.ways, reset) || p.rng.IntN(2) == 0 {
 		m.proxy = p.server.Proxy(p.t, func() { p.perhaps(1500, func() { p.disturb(m) }) })

@@ -15,8 +15,8 @@
 //	TRIAL_BELIEVE=DURATION  the age from which a look-up that finds nobody is believed
 //	TRIAL_CLOCK=FILE        how far the wall clock is ahead, as a duration; read each time
 //	TRIAL_BOOT=FILE         the same for the boot clock
-//	TRIAL_LEASE=DURATION    how long leases of clients last, how long a request, and how
-//	                        long addresses settle
+//	TRIAL_LEASE=DURATION    how long leases of clients last, and how long a request
+//	TRIAL_SETTLE=DURATION   how long an address is kept for who was created with it
 //	TRIAL_REBOOT=NAME       the machine was restarted, and this is its boot id now
 package trial
 
@@ -83,15 +83,10 @@ func (t *Trial) Job(j *importer.Job) *importer.Job {
 // Sharing returns how the run shares the ledger, with the times of the trial.
 func Sharing(s *postgres.Sharing) *postgres.Sharing {
 	s.Clock = Clock
-	if d, ok := lease(); ok {
+	if d, err := time.ParseDuration(os.Getenv("TRIAL_LEASE")); err == nil {
 		s.Lease, s.Request = d, d
 	}
 	return s
-}
-
-func lease() (time.Duration, bool) {
-	d, err := time.ParseDuration(os.Getenv("TRIAL_LEASE"))
-	return d, err == nil
 }
 
 // reach kills the process if TRIAL_KILL names this place of this step, and stops it if
