@@ -57,6 +57,8 @@ type party struct {
 	server  *pgtest.Server
 	schema  string
 	ways    []disturbance // what happens to them
+	flight  int           // requests that each has in flight
+	twins   bool          // each address is that of two keys
 	most    int           // how often
 	members []*member
 
@@ -106,7 +108,7 @@ func runs(n int, sheets ...string) crew {
 		for i := range n {
 			m := p.newMember(fmt.Sprint("run-", i))
 			m.args = []string{"run", "-m", p.path("mapping.yaml"), "--environments", p.path(m.name + ".yaml"), "--state", p.path("state-" + m.name),
-				"-o", p.path(m.workbook), "--concurrency", "2", p.path(sheets[i%len(sheets)])}
+				"-o", p.path(m.workbook), "--concurrency", fmt.Sprint(p.flight), p.path(sheets[i%len(sheets)])}
 			members = append(members, m)
 		}
 		return members
@@ -136,20 +138,60 @@ func workersAnd(n int, sheets ...string) crew {
 // leaseOfTrial is how long leases last in a trial, and how long requests.
 const leaseOfTrial = 1500 * time.Millisecond
 
-// newParty makes the ledger, and the processes that are to work on it.
+// newParty makes the sheets, and the processes that are to work on one ledger.
 func newParty(t *testing.T, server *pgtest.Server, binary string, rng *rand.Rand, ways []disturbance, most int, of crew) *party {
-	p := &party{harness: newHarness(t, binary, rng, *faulty/2), server: server, schema: fmt.Sprintf("party_%d", rng.Uint64()), ways: ways, most: most}
+	p := &party{harness: newHarness(t, binary, rng, *faulty/2), server: server, schema: fmt.Sprintf("party_%d", rng.Uint64()), ways: ways, most: most,
+		flight: []int{1, 2, 4, 8}[rng.IntN(4)], twins: rng.IntN(4) == 0}
 	p.bad = slices.DeleteFunc(slices.Clone(badAnswers), func(b badAnswer) bool { return b.fault.Reply != nil && b.fault.Reply.Status == 429 }) // it halves the rate of all
-	p.environment(fmt.Sprintf("limits: {timeout: 1s}\nledger: %q", server.URLOf(p.schema)))
+	ceiling := []string{"", ", requests_per_second: 100"}[rng.IntN(2)]
+	p.environment(fmt.Sprintf("limits: {timeout: 1s%s}\nledger: %q", ceiling, server.URLOf(p.schema)))
+	rows, first, last := overlapping()
+	if p.twins {
+		rows, first, last = twins()
+		p.mapping(strings.Replace(stepThree, "key: E-mail", "key: First name", 1))
+		p.service.KeyField = "firstName"
+	}
+	p.sheet(rows)
+	writeSheet(t, p.path("first.xlsx"), header, first)
+	writeSheet(t, p.path("last.xlsx"), header, last)
 	p.members = of(p)
 	return p
+}
+
+// overlapping are the rows of a sheet, and of two that have clients and claims in common,
+// and clients whose claims are in both.
+func overlapping() (rows, first, last [][]any) {
+	rows = leads(18)
+	for n := range 6 {
+		rows = append(rows, lead(3*n+1, "second"))
+	}
+	for i, row := range rows {
+		if i%3 != 0 {
+			first = append(first, row)
+		}
+		if i%3 != 1 {
+			last = append(last, row)
+		}
+	}
+	return rows, first, last
+}
+
+// twins are the rows of a sheet in which every two keys have the address of one person,
+// and of two sheets that each have one of them.
+func twins() (rows, first, last [][]any) {
+	for n := range 9 {
+		one, other := lead(n+1, fmt.Sprint("A-", n+1)), lead(n+1, fmt.Sprint("B-", n+1))
+		other[1] = fmt.Sprint("Bob", n+1)
+		first, last = append(first, one), append(last, other)
+	}
+	return slices.Concat(first, last), first, last
 }
 
 // newMember makes a process without arguments, its environments file, and sometimes a
 // machine of its own.
 func (p *party) newMember(name string) *member {
 	m := &member{name: name, workbook: name + ".results.xlsx", alone: os.Getuid() == 0 && p.rng.IntN(2) == 0}
-	m.env = append(os.Environ(), "CLAIMSHEET_ENV=", "TRIAL_LEASE="+leaseOfTrial.String())
+	m.env = append(os.Environ(), "CLAIMSHEET_ENV=", "TRIAL_LEASE="+leaseOfTrial.String(), "TRIAL_SETTLE=6s") // longer than a look-up is used
 	url := p.server.URLOf(p.schema) + "&application_name=" + p.schema + "-" + name
 	if slices.Contains(p.ways, reset) || p.rng.IntN(2) == 0 {
 		m.proxy = p.server.Proxy(p.t, func() { p.perhaps(1500, func() { p.disturb(m) }) })
@@ -158,7 +200,7 @@ func (p *party) newMember(name string) *member {
 	if slices.Contains(p.ways, clockSet) {
 		m.wall = p.path(name + ".wall")
 		write(p.t, m.wall, "0s")
-		m.env = append(m.env, "TRIAL_CLOCK="+m.wall)
+		m.env = append(m.env, "TRIAL_CLOCK="+m.wall, "TRIAL_REBOOT=machine of "+name)
 	}
 	text, err := os.ReadFile(p.path("environments.yaml"))
 	must(p.t, err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -206,5 +207,55 @@ func TestCreatedTwiceIsSaid(t *testing.T) {
 	}
 	if n := unsaid(things, word, said.String()); n > 0 {
 		t.Errorf("%d of %v was not said; the workbook has %s\n%s", n, things, word.ID, said.String())
+	}
+}
+
+// TestAddressInTwoSheets: two runs have the address of one person under two keys. The one
+// that has looked it up before the other created the client, and waited for that, looks
+// again.
+func TestAddressInTwoSheets(t *testing.T) {
+	t.Parallel()
+	killsOwnBuilds(t)
+	binary := trialProgram(t)
+	s := newScene(t, strings.Replace(stepThree, "key: E-mail", "key: First name", 1), nil)
+	s.inDatabase(pgtest.Shared(t), "")
+	s.service.KeyField = "firstName"
+	_, first, last := twins()
+	writeSheet(t, s.path("first.xlsx"), header, first)
+	writeSheet(t, s.path("last.xlsx"), header, last)
+	both, all := make(chan struct{}), make(chan struct{}) // have begun to look up, and have looked everybody up
+	var lookups atomic.Int64
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		switch {
+		case c.Method != "GET":
+			return apitest.Fault{Until: all}
+		case c.Kind != "lookup":
+			return apitest.Fault{}
+		}
+		switch lookups.Add(1) {
+		case 2:
+			close(both)
+		case int64(2 * (1 + len(first))): // and one each for an invented address
+			close(all)
+		}
+		return apitest.Fault{Until: both}
+	})
+	var runs []*exec.Cmd
+	for n, sheet := range []string{"first.xlsx", "last.xlsx"} {
+		cmd := exec.Command(binary, slices.Concat([]string{"run", "-m", s.path("mapping.yaml")}, s.besides(n), []string{s.path(sheet)})...)
+		cmd.Env = append(os.Environ(), "CLAIMSHEET_ENV=", "TRIAL_SETTLE=10ms")
+		must(t, cmd.Start())
+		runs = append(runs, cmd)
+	}
+	for _, cmd := range runs {
+		ended := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+		_, _ = cmd.Process.Wait()
+		ended.Stop()
+	}
+	for n := range last {
+		ann, bob := s.service.Created()[fmt.Sprint("client Ann", n+1)], s.service.Created()[fmt.Sprint("client Bob", n+1)]
+		if len(ann)+len(bob) != 1 {
+			t.Errorf("of the two keys of address %d, one was created %d times and the other %d times", n+1, len(ann), len(bob))
+		}
 	}
 }

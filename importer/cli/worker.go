@@ -84,7 +84,7 @@ const (
 
 // passes reports whether what ended a session of a worker may be over soon.
 func passes(err error) bool {
-	return errors.Is(err, ledger.ErrStopped) || errors.Is(err, ledger.ErrLeaseLost) || errors.Is(err, ledger.ErrLocked) || errors.Is(err, importer.ErrGivenBack) || dispatch.Cut(err)
+	return errors.Is(err, ledger.ErrStopped) || errors.Is(err, ledger.ErrLeaseLost) || errors.Is(err, ledger.ErrLocked) || errors.Is(err, ledger.ErrServer) || errors.Is(err, importer.ErrGivenBack)
 }
 
 // worker carries out plans that runs hand over. A session lasts as long as its connection
@@ -262,7 +262,7 @@ func (w *worker) carryOut(ctx context.Context, run string, kit func(context.Cont
 	switch {
 	case r.job.LeaseLost():
 		return nil, fmt.Errorf("%w: %w", ledger.ErrLeaseLost, errors.Join(err))
-	case errors.Is(err, ledger.ErrStopped):
+	case errors.Is(err, ledger.ErrStopped), errors.Is(err, ledger.ErrServer):
 		return nil, err
 	case errors.Is(err, importer.ErrGivenBack):
 		return nil, dispatch.ErrGivenBack
@@ -295,7 +295,7 @@ func (w *worker) runOf(ctx context.Context, id string, kit func(context.Context)
 	if r.err == nil {
 		return r, nil
 	}
-	if errors.Is(r.err, ledger.ErrStopped) || dispatch.Cut(r.err) {
+	if errors.Is(r.err, ledger.ErrStopped) || errors.Is(r.err, ledger.ErrServer) {
 		return nil, r.err
 	}
 	retry.Sleep(w.ctx, unfit)

@@ -80,7 +80,7 @@ func (r *Run) Rules(ctx context.Context, change func(rules []byte) (now []byte, 
 // restore makes the tables again, and the run in them.
 func (r *Run) restore(ctx context.Context) error {
 	if err := r.board.prepare(ctx); err != nil {
-		return err
+		return refused(err)
 	}
 	return r.board.inTransaction(ctx, r.insert)
 }

@@ -17,9 +17,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"sync"
 	"time"
 
@@ -30,7 +28,9 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
 
+	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
+	"claimsheet/mapping/problem"
 )
 
 // tables creates what is dispatched, beside River's own tables.
@@ -61,7 +61,7 @@ func Open(ctx context.Context, a postgres.Address, session int64) (*Board, error
 	b := &Board{pool: pool, session: session}
 	if err := b.prepare(ctx); err != nil {
 		b.Close()
-		return nil, err
+		return nil, refused(err)
 	}
 	return b, nil
 }
@@ -111,8 +111,8 @@ func (b *Board) again(ctx context.Context, do func(ctx context.Context) error) e
 		limited, cancel := context.WithTimeout(ctx, patience)
 		err := do(limited)
 		cancel()
-		if err == nil || n == most || ctx.Err() != nil || answered(err) {
-			return err
+		if err == nil || n == most || ctx.Err() != nil || answered(err) || errors.Is(err, ErrEnded) {
+			return refused(err)
 		}
 		time.Sleep(pause)
 	}
@@ -125,21 +125,23 @@ const patience = time.Minute
 // connection.
 func answered(err error) bool {
 	said, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && !said57(err) && (len(said.Code) < 2 || said.Code[:2] != "08") // connection exception
+	return ok && (len(said.Code) < 2 || said.Code[:2] != "57" && said.Code[:2] != "08") // operator intervention, connection exception
 }
 
-// said57 reports whether the server says that an operator has intervened: it stops, or has ended
-// the connection.
-func said57(err error) bool {
-	said, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && len(said.Code) > 2 && said.Code[:2] == "57"
-}
-
-// Cut reports whether an error says that a connection to the server was cut, or that
-// the server does not answer.
-func Cut(err error) bool {
-	_, connecting := errors.AsType[*pgconn.ConnectError](err)
-	return connecting || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, new(net.Error)) || said57(err)
+// refused is the error of a statement for those who call this package: one that says that
+// the server has failed, unless the server has answered.
+func refused(err error) error {
+	said, answer := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case err == nil || errors.Is(err, ErrEnded) || missing(err) || foreign(err):
+		return err
+	case answer && said.Code == "42501": // insufficient privilege
+		return problem.New("dispatch-rights", "this user may not use the tables by which runs and workers meet: %s", said.Message).
+			Hinted("give this user CREATE and USAGE on the schema of the ledger, or let the user who owns the ledger run once with --workers and then give rights on the new tables; docs/scale.md has the commands")
+	case answered(err):
+		return fmt.Errorf("the ledger's server refuses a statement: %w", said)
+	}
+	return ledger.ServerFailed(fmt.Errorf("the ledger's server cannot be used: %w", problem.Cause(err)))
 }
 
 // missing reports whether a statement failed because tables are missing.

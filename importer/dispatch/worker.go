@@ -44,7 +44,7 @@ func (b *Board) Work(ctx context.Context, queue string, most int, log slog.Handl
 		return err
 	}
 	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
-		return err
+		return refused(err)
 	}
 	<-ctx.Done()
 	stopped, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWait)

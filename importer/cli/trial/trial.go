@@ -16,6 +16,7 @@
 //	TRIAL_CLOCK=FILE        how far the wall clock is ahead, as a duration; read each time
 //	TRIAL_BOOT=FILE         the same for the boot clock
 //	TRIAL_LEASE=DURATION    how long leases of clients last, and how long a request
+//	TRIAL_SETTLE=DURATION   how long an address is kept for who was created with it
 //	TRIAL_REBOOT=NAME       the machine was restarted, and this is its boot id now
 package trial
 
