@@ -222,6 +222,11 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 		return first, nil
 	}
 	if known*2 > asked {
+		// A process that began in the same moment may be creating them: before it did, it
+		// has seen that the ledger is new.
+		if trusted, err := j.Ledger.Trusted(ctx, j.Environment); err != nil || trusted {
+			return first, err
+		}
 		return first, fmt.Errorf("%w: %d of the first %d; look for the state folder of earlier runs, or give --new-ledger", ErrLostLedger, known, asked)
 	}
 	return first, j.trust()
