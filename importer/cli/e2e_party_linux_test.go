@@ -256,24 +256,33 @@ func (p *party) work(stormy bool, run func(*member)) {
 		serving.Wait()
 		close(gone)
 	}()
-	for {
+	for began := time.Now(); ; {
 		select {
 		case <-gone:
 			return
 		case <-time.After(50 * time.Millisecond):
-			p.dismiss()
+			p.dismiss(syscall.SIGTERM)
+		}
+		if time.Since(began) > mostForTheEnd {
+			p.dismiss(syscall.SIGQUIT)
+			p.t.Error("a worker does not end")
+			<-gone
+			return
 		}
 	}
 }
 
-// dismiss tells all workers to end.
-func (p *party) dismiss() {
+// mostForTheEnd is how long workers may take to end, also those that are paused meanwhile.
+const mostForTheEnd = 20 * time.Second
+
+// dismiss tells all workers to end; a second signal of a kind would end one at once.
+func (p *party) dismiss(by syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, m := range p.members {
-		if m.serves && m.cmd != nil && !m.dismissed { // a second signal ends it at once
+		if m.serves && m.cmd != nil && (!m.dismissed || by != syscall.SIGTERM) {
 			m.dismissed = true
-			_ = m.cmd.Process.Signal(syscall.SIGTERM)
+			_ = m.cmd.Process.Signal(by)
 		}
 	}
 }
