@@ -72,13 +72,36 @@ func (b *Board) Close() { b.pool.Close() }
 // tablesLock is an advisory lock under which the tables are made.
 const tablesLock = 0x434C4152
 
-// prepare makes the tables, and a client of River's that only inserts.
+// prepare makes the tables, unless they are there, and a client of River's that only inserts.
 func (b *Board) prepare(ctx context.Context) (err error) {
+	driver := riverpgxv5.New(b.pool)
+	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: quiet})
+	if err != nil {
+		return err
+	}
+	if err := b.makeTables(ctx, migrator); err != nil {
+		return err
+	}
+	b.river, err = river.NewClient(driver, &river.Config{Logger: quiet})
+	return err
+}
+
+// makeTables makes the tables that are missing. Of several processes one does it.
+func (b *Board) makeTables(ctx context.Context, migrator *rivermigrate.Migrator[pgx.Tx]) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	conn, err := b.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Release()
+	var there bool
+	if err := conn.QueryRow(ctx, `SELECT to_regclass('dispatched_clients') IS NOT NULL`).Scan(&there); err != nil {
+		return err
+	}
+	if rivers, err := migrator.Validate(ctx); err == nil && there && rivers.OK {
+		return nil
+	}
 	if _, err = conn.Exec(ctx, `SELECT pg_advisory_lock($1, (SELECT oid FROM pg_namespace WHERE nspname = current_schema())::bigint::bit(32)::int)`, tablesLock); err != nil {
 		return err
 	}
@@ -86,16 +109,8 @@ func (b *Board) prepare(ctx context.Context) (err error) {
 		_, unlocked := conn.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock_all()`)
 		err = errors.Join(err, unlocked)
 	}()
-	driver := riverpgxv5.New(b.pool)
-	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: quiet})
-	if err == nil {
-		_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
-	}
-	if err == nil {
+	if _, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err == nil {
 		_, err = conn.Exec(ctx, tables)
-	}
-	if err == nil {
-		b.river, err = river.NewClient(driver, &river.Config{Logger: quiet})
 	}
 	return err
 }
@@ -125,7 +140,13 @@ const patience = time.Minute
 // connection.
 func answered(err error) bool {
 	said, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && (len(said.Code) < 2 || said.Code[:2] != "57" && said.Code[:2] != "08") // operator intervention, connection exception
+	if !ok || len(said.Code) < 2 {
+		return ok
+	}
+	// The connection was ended by an operator, or failed; a lock was not given, or the
+	// transaction was idle for too long.
+	class := said.Code[:2]
+	return class != "57" && class != "08" && said.Code != "55P03" && said.Code != "25P03"
 }
 
 // refused is the error of a statement for those who call this package: one that says that

@@ -141,8 +141,9 @@ func (a Address) connections(reads bool, refuse func(error) error) *sql.DB {
 }
 
 // Pool returns connections to the server for tables beside the ledger's, of which nothing
-// needs to last: the last commits may be lost when the server crashes. A statement may
-// wait as long as its context lets it.
+// needs to last: the last commits may be lost when the server crashes. A transaction ends
+// when nothing is done in it for 2 seconds; a statement may else take as long as its context
+// lets it.
 func (a Address) Pool(ctx context.Context) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(a.config.ConnString())
 	if err != nil {
@@ -151,7 +152,13 @@ func (a Address) Pool(ctx context.Context) (*pgxpool.Pool, error) {
 	a.patience = 0 // a connection of River's waits for notifications
 	config.ConnConfig = a.config.Copy()
 	config.ConnConfig.DialFunc = a.dial
-	config.ConnConfig.RuntimeParams["synchronous_commit"] = "off"
+	for name, value := range map[string]string{
+		"synchronous_commit":                  "off",
+		"idle_in_transaction_session_timeout": "2s", // a process that is stopped within a transaction keeps others waiting
+		"lock_timeout":                        "10s",
+	} {
+		config.ConnConfig.RuntimeParams[name] = value
+	}
 	config.MaxConns = max(config.MaxConns, 8)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err == nil {
