@@ -99,7 +99,7 @@ func (b *Board) makeTables(ctx context.Context, migrator *rivermigrate.Migrator[
 	if err := conn.QueryRow(ctx, `SELECT to_regclass('dispatched_clients') IS NOT NULL`).Scan(&there); err != nil {
 		return err
 	}
-	if rivers, err := migrator.Validate(ctx); err == nil && there && rivers.OK {
+	if rivers, err := migrator.Validate(ctx, nil); err == nil && there && rivers.OK {
 		return nil
 	}
 	if _, err = conn.Exec(ctx, `SELECT pg_advisory_lock($1, (SELECT oid FROM pg_namespace WHERE nspname = current_schema())::bigint::bit(32)::int)`, tablesLock); err != nil {
