@@ -36,10 +36,11 @@ const (
 // problem.Problem, or the ledger's or the sheet's.
 func (j *Job) CheckIdentity(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
 	m := j.Binding.Mapping()
-	then, known, err := j.Ledger.Definition(ctx, j.Environment, m.Name.Text)
+	definitions, err := j.Ledger.Definitions(ctx, j.Environment) // all at once: another process may run the mapping for the first time now
 	if err != nil {
 		return err
 	}
+	then, known := definitions[m.Name.Text]
 	if known {
 		if changes := j.Binding.Redefined(then); len(changes) > 0 {
 			return redefined(m, changes)
@@ -50,9 +51,7 @@ func (j *Job) CheckIdentity(ctx context.Context, plans iter.Seq2[mapping.Plan, e
 	}
 	var alike map[string]string // the key spaces of mappings that this one may have been, by name
 	if !known {
-		if alike, err = j.alike(ctx); err != nil {
-			return err
-		}
+		alike = j.alike(definitions)
 	}
 	others, err := j.Ledger.OtherMappings(ctx, j.Environment, m.Name.Text)
 	if err != nil || len(others)+len(alike) == 0 {
@@ -92,15 +91,14 @@ func (j *Job) checkClaims(ctx context.Context, plan mapping.Plan) error {
 
 // alike returns the mappings with this one's definition under another name, and
 // the key spaces of their clients.
-func (j *Job) alike(ctx context.Context) (map[string]string, error) {
-	definitions, err := j.Ledger.Definitions(ctx, j.Environment)
+func (j *Job) alike(definitions map[string]string) map[string]string {
 	alike := map[string]string{}
 	for name, definition := range definitions {
 		if space, same := j.Binding.SameAs(definition, name); same {
 			alike[name] = space
 		}
 	}
-	return alike, err
+	return alike
 }
 
 // checkName refuses a mapping that is new to the ledger where another one with the
@@ -224,6 +222,11 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 		return first, nil
 	}
 	if known*2 > asked {
+		// A process that began in the same moment may be creating them: before it did, it
+		// has seen that the ledger is new.
+		if trusted, err := j.Ledger.Trusted(ctx, j.Environment); err != nil || trusted {
+			return first, err
+		}
 		return first, fmt.Errorf("%w: %d of the first %d; look for the state folder of earlier runs, or give --new-ledger", ErrLostLedger, known, asked)
 	}
 	return first, j.trust()

@@ -80,9 +80,24 @@ func (j *Job) lease(plans []mapping.Plan) (groups []ledger.LeaseGroup, leased []
 		groups[i] = j.leaseGroup(plan)
 	}
 	if leased, err = j.Ledger.Lease(j.now().UTC(), groups); err == nil {
+		j.forgetLookUps(plans, leased)
 		err = j.loadUndecided(context.Background(), true)
 	}
 	return groups, leased, err
+}
+
+// forgetLookUps drops look-ups that were made before their clients were leased. Since then
+// another process may have created somebody with the same address. One from just before
+// may stay: an address is kept for longer for who was created with it (Settle).
+func (j *Job) forgetLookUps(plans []mapping.Plan, leased []bool) {
+	now := j.now()
+	for i, plan := range plans {
+		before := now
+		if leased[i] {
+			before = now.Add(-lookupFresh)
+		}
+		j.lookups.Forget(plan.Client, before)
+	}
 }
 
 // queue takes the client's place, and those of its contacts, among those with the same

@@ -318,7 +318,9 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (sent bool, err error
 		for _, ticket := range tickets {
 			ticket.Done()
 		}
-		err = errors.Join(err, j.release(group))
+		if released := j.release(group); err == nil { // else the ledger says the same again
+			err = released
+		}
 	}()
 	outcome, err := r.execute(ctx)
 	if f := new(apiclient.Failure); errors.As(err, &f) {

@@ -127,7 +127,7 @@ func TestDatabaseStops(t *testing.T) {
 	if late.Load() > 4 {
 		t.Errorf("%d requests were sent after the server had stopped, with 4 in flight", late.Load())
 	}
-	expect(t, stopped.err, "the ledger cannot be written")
+	expect(t, stopped.err, "the ledger cannot be written", "see that the ledger's server runs")
 	kept, _ := filepath.Glob(s.path(".claimsheet/emergency-*.jsonl"))
 	if len(kept) != 1 {
 		t.Errorf("the emergency files are %v", kept)

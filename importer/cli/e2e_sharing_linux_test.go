@@ -2,9 +2,7 @@ package cli_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"slices"
@@ -94,186 +92,6 @@ func TestOneStateFolder(t *testing.T) {
 	}
 }
 
-// party is several processes that run one sheet on one ledger.
-type party struct {
-	*harness
-	many    int
-	stopped int // processes that were paused for longer than their leases last
-	mu      sync.Mutex
-	running map[int]*exec.Cmd
-	paused  map[int]bool
-}
-
-// leaseOfTrial is how long leases last in a trial, and how long requests.
-const leaseOfTrial = 400 * time.Millisecond
-
-// postsAHit is at how many POSTs, as a rule, one process is killed or paused.
-const postsAHit = 25
-
-// script is a script by which every call takes a moment. With kill, some POSTs are answered
-// badly, and at some a process is killed or paused: when the request has come in, when it
-// has been carried out but not answered, or soon after.
-func (p *party) script(kill bool) func(apitest.Call) apitest.Fault {
-	var mu sync.Mutex
-	rng := rand.New(rand.NewPCG(p.rng.Uint64(), 0))
-	return func(c apitest.Call) apitest.Fault {
-		mu.Lock()
-		defer mu.Unlock()
-		f := apitest.Fault{Delay: time.Duration(rng.IntN(2000)) * time.Microsecond}
-		switch {
-		case !kill || c.Method == "GET":
-			return f
-		case rng.IntN(100) < p.faults:
-			return p.badAnswer(rng)
-		case rng.IntN(postsAHit) > 0:
-			return f
-		}
-		switch rng.IntN(killWays) {
-		case killAtArrival:
-			p.hit()
-		case killAfterEffect:
-			f.Then = p.hit
-		case killThenLate:
-			p.hit()
-			f.Late = time.Duration(400+rng.IntN(800)) * time.Millisecond
-		default:
-			time.AfterFunc(time.Duration(rng.IntN(5000))*time.Microsecond, p.hit)
-		}
-		return f
-	}
-}
-
-// round runs the sheet in all processes at once, and returns their exit codes. With kill,
-// some of them are killed at some POST, or paused for longer than their leases last.
-func (p *party) round(kill bool) (codes []int, said string) {
-	p.t.Helper()
-	p.service.Play(p.script(kill))
-	var all sync.WaitGroup
-	codes = make([]int, p.many)
-	outputs := make([]bytes.Buffer, p.many)
-	for n := range p.many {
-		cmd := exec.Command(p.binary, p.args(append(p.besides(n), "--concurrency", "2")...)...)
-		cmd.Stdout, cmd.Stderr = &outputs[n], &outputs[n]
-		cmd.Env = append(os.Environ(), "CLAIMSHEET_ENV=", "TRIAL_LEASE="+leaseOfTrial.String())
-		p.mu.Lock()
-		err := cmd.Start()
-		p.running[n] = cmd
-		p.mu.Unlock()
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		all.Go(func() {
-			if err := cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-				p.t.Error(err)
-			}
-			p.mu.Lock()
-			delete(p.running, n)
-			p.mu.Unlock()
-			codes[n] = cmd.ProcessState.ExitCode()
-		})
-	}
-	all.Wait()
-	for n := range outputs {
-		said += fmt.Sprintf("process %d, exit code %d:\n%s\n", n, codes[n], outputs[n].String())
-	}
-	return codes, said
-}
-
-// hit kills one of the processes, or pauses it.
-func (p *party) hit() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for n, cmd := range p.running { // any
-		if p.paused[n] {
-			continue
-		}
-		if rand.IntN(2) == 0 {
-			p.killed++
-			_ = cmd.Process.Kill()
-			return
-		}
-		p.stopped++
-		p.paused[n] = true
-		_ = cmd.Process.Signal(syscall.SIGSTOP)
-		time.AfterFunc(5*leaseOfTrial, func() {
-			_ = cmd.Process.Signal(syscall.SIGCONT)
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.paused[n] = false
-		})
-		return
-	}
-}
-
-// TestKilledWhileShared: several processes run one sheet on one ledger, some are killed
-// and some paused until others have taken their clients over: nothing is lost, and nothing
-// created twice without being said.
-func TestKilledWhileShared(t *testing.T) {
-	t.Parallel()
-	killsOwnBuilds(t)
-	server := pgtest.Shared(t)
-	binary, rng := trialProgram(t), seeded(t, 7)
-	var hits, doubts atomic.Int64
-	var all sync.WaitGroup
-	for range 3 { // most of their time is waiting
-		seed := rng.Uint64()
-		all.Go(func() {
-			t.Run("", func(t *testing.T) {
-				for rng := rand.New(rand.NewPCG(seed, 0)); hits.Load() < int64(*kills)/2 && !t.Failed(); {
-					n, open := sharedScene(t, server, binary, rng)
-					hits.Add(int64(n))
-					doubts.Add(int64(open))
-				}
-			})
-		})
-	}
-	all.Wait()
-	t.Logf("%d kills and pauses, %d steps uncertain", hits.Load(), doubts.Load())
-}
-
-// hitsAScene is how often a scene's processes are killed or paused.
-const hitsAScene = 8
-
-// sharedScene has several processes run a sheet, again and again, until nothing is left to
-// be sent. It returns how often one of them was killed or paused, and how many steps are
-// uncertain.
-func sharedScene(t *testing.T, server *pgtest.Server, binary string, rng *rand.Rand) (hits, open int) {
-	p := &party{harness: newHarness(t, binary, rng, *faulty), many: 2 + rng.IntN(3), running: map[int]*exec.Cmd{}, paused: map[int]bool{}}
-	p.inDatabase(server, "limits: {timeout: 1s}")
-	for range 40 {
-		before := len(p.service.Calls())
-		wanted := p.killed+p.stopped < hitsAScene
-		codes, said := p.round(wanted)
-		sent := slices.ContainsFunc(p.service.Calls()[before:], func(c apitest.Call) bool { return c.Method != "GET" })
-		for _, code := range codes {
-			if code != -1 && code != 0 && code != 4 && !(wanted && (code == 1 || code == 3)) {
-				t.Fatalf("exit code %d after %d kills and %d pauses\n%s", code, p.killed, p.stopped, said)
-			}
-		}
-		if p.busy() {
-			p.settleDown()
-		} else if !sent {
-			break
-		}
-	}
-	p.service.Play(nil)
-	last := p.run() // its workbook says what the ledger knows
-	if last.code != 0 && last.code != 4 {
-		t.Fatalf("the last run: exit code %d\n%s", last.code, last.err)
-	}
-	p.settleDown()
-	if v := p.service.Check(p.said()); !v.OK() {
-		t.Errorf("the workbook and the service disagree: %s", v)
-	}
-	hits, open = p.killed+p.stopped, len(p.uncertain())
-	if most := hits*inWork(2) + int(p.ambiguous.Load()); open > most {
-		t.Errorf("%d steps are uncertain after %d kills, %d pauses and %d ambiguous answers", open, p.killed, p.stopped, p.ambiguous.Load())
-	}
-	p.checkLeftOver()
-	t.Logf("%d processes, %d pauses", p.many, p.stopped)
-	return hits, open
-}
-
 // TestAddressOfAKilledClient: a run is killed before it knows whether it has created
 // somebody, and the next run's sheet has another key with the same address: nothing is
 // created for it while nobody knows about the first.
@@ -316,5 +134,128 @@ func TestAddressOfAKilledClient(t *testing.T) {
 				t.Errorf("the row says %q: %q", row["Error"], row["What to do"])
 			}
 		})
+	}
+}
+
+// TestClocksOfMachinesDiffer: a client whose creation is in doubt is not sent again by
+// another machine before ten minutes have passed, whatever the wall clocks of the two say.
+func TestClocksOfMachinesDiffer(t *testing.T) {
+	t.Parallel()
+	killsOwnBuilds(t)
+	binary := trialProgram(t)
+	for name, ahead := range map[string][2]time.Duration{
+		"both right":                        {0, 0},
+		"the first an hour behind":          {-time.Hour, 0},
+		"the second an hour ahead":          {0, time.Hour},
+		"the second a day behind":           {0, -24 * time.Hour},
+		"the first in 1970, the second not": {-since1970(), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const step = "client c2@example.com"
+			s := newScene(t, stepThree, leads(3))
+			s.inDatabase(pgtest.Shared(t), "")
+			s.service.Play(apitest.Once(onStep(step), apitest.Answer(apitest.JSON(500, `{}`))))
+			for machine, wall := range ahead {
+				env := append(s.clocks(wall, 0), fmt.Sprint("TRIAL_REBOOT=machine-", machine))
+				s.mustRunTrial(binary, 4, env...)
+			}
+			if n := s.asked()[step]; n != 1 {
+				t.Errorf("the service was asked %d times for the client, want once", n)
+			}
+			s.checkPromise()
+			s.mustRunTrial(binary, 0, append(s.clocks(ahead[1], 0), "TRIAL_REBOOT=machine-1", "TRIAL_BELIEVE=1ms")...) // as if the ten minutes were over
+			if n := s.asked()[step]; n != 2 {
+				t.Errorf("when it may be believed that the client does not exist, the service was asked %d times for it, want twice", n)
+			}
+			s.checkPromise()
+		})
+	}
+}
+
+// TestCreatedTwiceIsSaid: a process is paused when it is about to send a client, until
+// another one has found nobody, waited for as long as it must, and created the client.
+// When it goes on, its request cannot be held back any more, and it says what it has
+// created.
+func TestCreatedTwiceIsSaid(t *testing.T) {
+	t.Parallel()
+	killsOwnBuilds(t)
+	binary := trialProgram(t)
+	const step = "client c2@example.com"
+	s := newScene(t, stepThree, leads(3))
+	s.inDatabase(pgtest.Shared(t), "")
+	var said bytes.Buffer
+	first := exec.Command(binary, s.args(append(s.besides(1), "--concurrency", "1")...)...)
+	first.Stderr = &said
+	first.Env = append(os.Environ(), "CLAIMSHEET_ENV=", "TRIAL_LEASE=300ms", "TRIAL_PAUSE=before-write c2@example.com:client")
+	must(t, first.Start())
+	t.Cleanup(func() { _ = first.Process.Kill() })
+	s.waitFor("the pause", func() bool {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", first.Process.Pid))
+		return strings.Contains(string(stat), ") T ")
+	})
+	s.mustRunTrial(binary, 4, "TRIAL_LEASE=300ms")
+	if n := s.asked()[step]; n != 0 {
+		t.Errorf("the second process has sent the client %d times, though the first may have", n)
+	}
+	s.mustRunTrial(binary, 0, "TRIAL_LEASE=300ms", "TRIAL_BELIEVE=1ms")
+	must(t, first.Process.Signal(syscall.SIGCONT))
+	_ = first.Wait()
+	things, word := s.service.Created()[step], s.said()[step]
+	if code := first.ProcessState.ExitCode(); code != 3 || len(things) != 2 || word.State != apitest.Done {
+		t.Errorf("exit code %d, the client was created %d times, and the workbook says %+v\n%s", code, len(things), word, said.String())
+	}
+	if n := unsaid(things, word, said.String()); n > 0 {
+		t.Errorf("%d of %v was not said; the workbook has %s\n%s", n, things, word.ID, said.String())
+	}
+}
+
+// TestAddressInTwoSheets: two runs have the address of one person under two keys. The one
+// that has looked it up before the other created the client, and waited for that, looks
+// again.
+func TestAddressInTwoSheets(t *testing.T) {
+	t.Parallel()
+	killsOwnBuilds(t)
+	binary := trialProgram(t)
+	s := newScene(t, strings.Replace(stepThree, "key: E-mail", "key: First name", 1), nil)
+	s.inDatabase(pgtest.Shared(t), "")
+	s.service.KeyField = "firstName"
+	_, first, last := twins()
+	writeSheet(t, s.path("first.xlsx"), header, first)
+	writeSheet(t, s.path("last.xlsx"), header, last)
+	both, all := make(chan struct{}), make(chan struct{}) // have begun to look up, and have looked everybody up
+	var lookups atomic.Int64
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		switch {
+		case c.Method != "GET":
+			return apitest.Fault{Until: all}
+		case c.Kind != "lookup":
+			return apitest.Fault{}
+		}
+		switch lookups.Add(1) {
+		case 2:
+			close(both)
+		case int64(2 * (1 + len(first))): // and one each for an invented address
+			close(all)
+		}
+		return apitest.Fault{Until: both}
+	})
+	var runs []*exec.Cmd
+	for n, sheet := range []string{"first.xlsx", "last.xlsx"} {
+		cmd := exec.Command(binary, slices.Concat([]string{"run", "-m", s.path("mapping.yaml")}, s.besides(n), []string{s.path(sheet)})...)
+		cmd.Env = append(os.Environ(), "CLAIMSHEET_ENV=", "TRIAL_SETTLE=10ms")
+		must(t, cmd.Start())
+		runs = append(runs, cmd)
+	}
+	for _, cmd := range runs {
+		ended := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+		_, _ = cmd.Process.Wait()
+		ended.Stop()
+	}
+	for n := range last {
+		ann, bob := s.service.Created()[fmt.Sprint("client Ann", n+1)], s.service.Created()[fmt.Sprint("client Bob", n+1)]
+		if len(ann)+len(bob) != 1 {
+			t.Errorf("of the two keys of address %d, one was created %d times and the other %d times", n+1, len(ann), len(bob))
+		}
 	}
 }

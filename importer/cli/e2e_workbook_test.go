@@ -103,7 +103,7 @@ func (s *scene) said() map[string]apitest.Said {
 	s.t.Helper()
 	urls := map[string]string{}
 	for _, r := range s.results() {
-		urls[r["E-mail"]] = r["redirectUrl"]
+		urls[r["E-mail"]], urls[r["First name"]] = r["redirectUrl"], r["redirectUrl"]
 	}
 	said := map[string]apitest.Said{}
 	for _, r := range s.steps() {

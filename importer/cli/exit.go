@@ -133,6 +133,8 @@ func hintOf(err error) string {
 		return f.Hint
 	}
 	switch {
+	case errors.Is(err, ledger.ErrServer):
+		return "see that the ledger's server runs and can be reached from here; then run again: it continues from what is recorded"
 	case errors.Is(err, ledger.ErrStopped):
 		return "make sure that the state folder's disk has room, that this user may write there, and that nobody moves its files; then run again: it continues from what is recorded"
 	case errors.Is(err, syscall.ENOSPC):

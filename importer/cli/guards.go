@@ -246,13 +246,13 @@ func (r *importRun) checkLatest(ctx context.Context, b *workbook.Binding) error 
 	if slices.ContainsFunc(r.options.workbooks, func(other *workbook.Binding) bool { return other.Run == b.NextRun || replaces(other, b) }) {
 		return nil
 	}
+	next, _ := workbook.Find(b.NextResults) // before the ledger is asked: a run beside this one may end now, and then write it
+	if next != nil && next.Run != b.NextRun {
+		next = nil
+	}
 	latest, err := r.ledger.knownRun(ctx, b.NextRun)
 	if err != nil || latest == runEnded {
 		return err
-	}
-	next, _ := workbook.Find(b.NextResults)
-	if next != nil && next.Run != b.NextRun {
-		next = nil
 	}
 	if latest == runBegun && next == nil {
 		return nil

@@ -523,10 +523,14 @@ func (r *importRun) newJob() (*importer.Job, error) {
 	for _, sheet := range r.sheets {
 		runs = append(runs, sheet.record.ID)
 	}
+	clock := r.ledger.ledger.Clock()
+	if clock == nil {
+		clock = o.pace.Clock
+	}
 	job := r.seams.job(&importer.Job{
 		Runs: runs, Environment: r.scope, Binding: s.Binding, Service: s.Client,
 		Ledger: r.ledger.ledger, Drafts: r.drafts, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
-		KnownIDs: r.survey.KnownIDs, Administrators: r.survey.Administrators, MaxFailures: o.maxFailures, NewLedger: o.newLedger, LookAgain: o.pace.LookAgain, FirstWait: o.pace.AskAgain, Believable: o.pace.Believable, Clock: o.pace.Clock,
+		KnownIDs: r.survey.KnownIDs, Administrators: r.survey.Administrators, MaxFailures: o.maxFailures, NewLedger: o.newLedger, LookAgain: o.pace.LookAgain, FirstWait: o.pace.AskAgain, Believable: o.pace.Believable, Clock: clock,
 	})
 	if o.only == "" {
 		return job, nil

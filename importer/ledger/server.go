@@ -96,6 +96,17 @@ func Empty(beside string) (*Ledger, error) {
 	return l, err
 }
 
+// ErrServer is wrapped by what ends a command because the ledger's server has failed, or
+// the way to it.
+var ErrServer = errors.New("the ledger's server has failed")
+
+// ServerFailed wraps ErrServer around an error that says so in its own words.
+func ServerFailed(err error) error { return serverFailure{err} }
+
+type serverFailure struct{ error }
+
+func (f serverFailure) Unwrap() []error { return []error{f.error, ErrServer} }
+
 // Refuse is the error of a ledger that cannot be used: a problem with a hint that also
 // wraps kind, one of the errors of this package.
 func Refuse(p problem.Problem, kind error) error { return refusal{p, kind} }
@@ -193,8 +204,9 @@ func leaseName(parts ...string) LeaseName {
 // Leases are the leases of this process on a server. Package postgres has the only ones.
 // Their methods are called in a transaction of Server.Write, by one goroutine.
 type Leases interface {
-	// Renew makes all leases of this process last from now on.
-	Renew() error
+	// Renew makes all leases of this process last from now on, and returns the server's
+	// time.
+	Renew() (now time.Time, err error)
 	// Own are the names that this process has.
 	Own() ([]LeaseName, error)
 	// Away are those of the names that another process has, and those that settle for
@@ -221,6 +233,7 @@ type leases struct {
 	held     map[LeaseName]int // how many groups need it
 	renewing *bootclock.Reading
 	renewed  atomic.Pointer[bootclock.Reading] // before the last renewal that was committed was sent
+	told     atomic.Pointer[serverTime]        // by the last renewal
 	lost     atomic.Bool                       // another process has one of them by now
 	gone     map[LeaseName]bool                // which
 	ours     map[StepID]row                    // the intents that were open when that was noticed
@@ -257,9 +270,11 @@ func (l *leases) lasting() bool { return !l.lost.Load() && l.age() < l.Last()-l.
 // called in a transaction.
 func (l *leases) keep(t *transaction) error {
 	now, ended := l.clock(), l.age() >= l.Last()
-	if err := l.Renew(); err != nil {
+	there, err := l.Renew()
+	if err != nil {
 		return err
 	}
+	l.told.Store(&serverTime{there, now})
 	l.renewing = &now
 	if !ended {
 		return nil
@@ -293,6 +308,35 @@ func (l *leases) check(t *transaction) error {
 	clear(t.open)
 	t.unnoted = true
 	return nil
+}
+
+// serverTime is the time of a ledger's server at a reading of this machine's clocks.
+type serverTime struct {
+	there time.Time
+	here  bootclock.Reading
+}
+
+// serverClock takes the place of a start of the machine in what a serverTime is read by:
+// how long ago something was is the same on all machines.
+const serverClock = "the clock of the ledger's server"
+
+// now reads this machine's clocks, with the server's as the boot clock.
+func (l *leases) now() bootclock.Reading {
+	now := l.clock()
+	if told := l.told.Load(); told != nil {
+		now.Boot, now.Uptime = serverClock, time.Duration(told.there.UnixNano())+now.Since(told.here)
+	}
+	return now
+}
+
+// Clock is a clock for all processes that share the ledger: by its boot clock, ages are
+// the same on every machine, whatever the wall clocks say. It is nil for a ledger that is
+// not shared.
+func (l *Ledger) Clock() func() bootclock.Reading {
+	if !l.Shared() {
+		return nil
+	}
+	return l.write.tx.leases.now
 }
 
 // committed makes a renewal count.

@@ -82,7 +82,11 @@ func (s *statement) each(do func(record) error, values ...any) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
+	defer func() {
+		if closing := rows.Close(); err == nil { // else it says the same again
+			err = closing
+		}
+	}()
 	r := record{values: make([]driver.Value, len(rows.Columns()))}
 	for {
 		if err = rows.Next(r.values); err == nil {

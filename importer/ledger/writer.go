@@ -247,6 +247,9 @@ func (w *writer) commit(batch []job) []error {
 	if err == nil {
 		if err = w.run(batch, errs); err != nil {
 			err = fmt.Errorf("%w: %w", ErrStopped, asDamage(err))
+			if w.server != nil {
+				err = ServerFailed(err)
+			}
 			w.failure.Store(&err)
 		}
 	}

@@ -141,6 +141,15 @@ func (l *Lookups) Find(ctx context.Context, plan mapping.Plan) (Result, error) {
 	return l.FindBy(ctx, plan.Lookup, Fields(plan))
 }
 
+// Forget drops what Prefetch has kept of a client, if it asked before a time.
+func (l *Lookups) Forget(who mapping.Identity, before time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r, ok := l.prefetched[who]; ok && r.At.Before(before) {
+		delete(l.prefetched, who)
+	}
+}
+
 func (l *Lookups) takePrefetched(plan mapping.Plan) (r Result, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
@@ -38,6 +40,14 @@ func (l *wrappedLedger) Append(events ...ledger.Event) error {
 		l.trial.intent = stepOf(events[n-1])
 	}
 	return err
+}
+
+// Settle keeps addresses for as long as the trial says.
+func (l *wrappedLedger) Settle(who ledger.LeaseMember, settling time.Duration) error {
+	if d, err := time.ParseDuration(os.Getenv("TRIAL_SETTLE")); err == nil {
+		settling = d
+	}
+	return l.Ledger.Settle(who, settling)
 }
 
 // pass passes the places of events. An outcome is written together with the next

@@ -10,11 +10,13 @@
 //
 //	TRIAL_KILL=PLACE STEP   kill the process at a place of a step, such as
 //	                        "after-intent c1@example.com:client"; with one worker
+//	TRIAL_PAUSE=PLACE STEP  stop there until SIGCONT comes; with one worker
 //	TRIAL_BUG=BUG           plant one of the bugs below
 //	TRIAL_BELIEVE=DURATION  the age from which a look-up that finds nobody is believed
 //	TRIAL_CLOCK=FILE        how far the wall clock is ahead, as a duration; read each time
 //	TRIAL_BOOT=FILE         the same for the boot clock
 //	TRIAL_LEASE=DURATION    how long leases of clients last, and how long a request
+//	TRIAL_SETTLE=DURATION   how long an address is kept for who was created with it
 //	TRIAL_REBOOT=NAME       the machine was restarted, and this is its boot id now
 package trial
 
@@ -64,7 +66,9 @@ type Trial struct {
 func (t *Trial) Job(j *importer.Job) *importer.Job {
 	j.Ledger = newLedger(t, j.Ledger)
 	j.Service = &service{Service: j.Service, trial: t}
-	j.Clock = Clock
+	if j.Clock == nil { // else it is the ledger's, which reads Clock
+		j.Clock = Clock
+	}
 	switch believe, err := time.ParseDuration(os.Getenv("TRIAL_BELIEVE")); {
 	case NoSettleWindow.Planted():
 		j.Believable = 1 // 0 is the engine's
@@ -85,9 +89,14 @@ func Sharing(s *postgres.Sharing) *postgres.Sharing {
 	return s
 }
 
-// reach kills the process if TRIAL_KILL names this place of this step.
+// reach kills the process if TRIAL_KILL names this place of this step, and stops it if
+// TRIAL_PAUSE does.
 func reach(place, step string) {
-	if step == "" || os.Getenv("TRIAL_KILL") != place+" "+step {
+	here := place + " " + step
+	if step != "" && os.Getenv("TRIAL_PAUSE") == here {
+		pause()
+	}
+	if step == "" || os.Getenv("TRIAL_KILL") != here {
 		return
 	}
 	if self, err := os.FindProcess(os.Getpid()); err == nil {

@@ -17,14 +17,25 @@ import (
 
 // connector opens connections for database/sql. Its driver takes the ledger's
 // statements, see translate.
-type connector struct{ config *pgx.ConnConfig }
+type connector struct {
+	config *pgx.ConnConfig
+	refuse func(error) error // says of an error that the ledger cannot be read; nil leaves that to the caller
+}
 
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	pg, err := pgx.ConnectConfig(ctx, c.config)
 	if err != nil {
-		return nil, withoutValues(err)
+		return nil, c.explained(withoutValues(err))
 	}
-	return &conn{pg: pg}, nil
+	return &conn{pg: pg, connector: c}, nil
+}
+
+// explained is an error with what it means for the ledger.
+func (c connector) explained(err error) error {
+	if c.refuse == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return c.refuse(err)
 }
 
 func (connector) Driver() driver.Driver { return nil }
@@ -80,8 +91,10 @@ const mostQueued = 500
 // What a transaction asks is read to its end at once. Outside of one, a question that
 // comes while another's rows are being read makes it read the rest of those first.
 type conn struct {
+	connector
 	pg     *pgx.Conn
 	within bool     // a transaction that may write
+	reads  bool     // a transaction that only reads
 	queue  []*write // of that transaction, not yet sent
 	open   *rows    // whose rows are not all read
 }
@@ -202,10 +215,13 @@ func (c *conn) QueryContext(ctx context.Context, query string, named []driver.Na
 // failed is the error of a question outside of a transaction that writes. Where nothing
 // was sent, because the connection was lost before, database/sql tries another one.
 func (c *conn) failed(err error) error {
-	if pgconn.SafeToRetry(err) && c.pg.IsClosed() {
+	switch lost := pgconn.SafeToRetry(err) && c.pg.IsClosed(); {
+	case lost && !c.reads:
 		return driver.ErrBadConn
+	case lost:
+		err = errLost
 	}
-	return withoutValues(err)
+	return c.explained(withoutValues(err))
 }
 
 // readRest reads the rows that were not read yet. What goes wrong is the error of their
@@ -234,6 +250,7 @@ func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 	if err != nil {
 		return nil, c.failed(err)
 	}
+	c.reads = true
 	return readTx{c}, nil
 }
 
@@ -246,6 +263,7 @@ type readTx struct{ conn *conn }
 func (t readTx) Commit() error { return t.Rollback() }
 
 func (t readTx) Rollback() error {
+	t.conn.reads = false
 	return t.conn.run(context.Background(), &write{text: "ROLLBACK"})
 }
 
@@ -274,8 +292,14 @@ func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (drive
 }
 
 func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	return s.conn.QueryContext(ctx, s.text, args)
+	found, err := s.conn.QueryContext(ctx, s.text, args)
+	if errors.Is(err, driver.ErrBadConn) { // who prepares a statement keeps the connection, and database/sql gets no other
+		err = s.conn.explained(errLost)
+	}
+	return found, err
 }
+
+var errLost = errors.New("the connection to the server was lost")
 
 func (s *stmt) Exec([]driver.Value) (driver.Result, error) { return nil, driver.ErrSkip }
 func (s *stmt) Query([]driver.Value) (driver.Rows, error)  { return nil, driver.ErrSkip }
@@ -333,8 +357,8 @@ func (r *rows) end(err error) {
 		err = r.pg.Err()
 	}
 	r.done, r.err = true, io.EOF
-	if err != nil {
-		r.err = r.conn.failed(err)
+	if err != nil { // too late for database/sql to try another connection
+		r.err = r.conn.explained(withoutValues(err))
 	}
 	if r.conn.open == r {
 		r.conn.open = nil

@@ -98,6 +98,24 @@ func TestConnectionCut(t *testing.T) {
 	}
 }
 
+// TestReaderCut: when a connection that reads is cut, the error says what cannot be read.
+func TestReaderCut(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Own(t)
+	a, _ := address(t, server)
+	do(t, open(t, a).Close())
+	l, err := postgres.OpenReadOnly(t.Context(), a, "")
+	do(t, err)
+	defer l.Close()
+	server.Stop()
+	for range 2 { // by a connection that was open, and by a new one
+		_, err = l.Steps(t.Context(), claim(1).ClientKey, "m")
+		if !errors.Is(err, ledger.ErrServer) || !strings.HasPrefix(err.Error(), "the ledger cannot be read: ") {
+			t.Errorf("got %v, want ErrServer", err)
+		}
+	}
+}
+
 // TestServerCrash: what was acknowledged is there after the server has crashed and was
 // started again.
 func TestServerCrash(t *testing.T) {

@@ -122,13 +122,19 @@ func (a Address) Beside(folder string) string {
 }
 
 // pool are connections to the server, which only read or may write.
-func (a Address) pool(reads bool) *sql.DB {
+func (a Address) pool(reads bool) *sql.DB { return a.connections(reads, nil) }
+
+// readers are connections that read a ledger while a command works with it.
+func (a Address) readers() *sql.DB { return a.connections(true, unreadable) }
+
+// connections are a pool; refuse is as in connector.
+func (a Address) connections(reads bool, refuse func(error) error) *sql.DB {
 	config := a.config.Copy()
 	config.DialFunc = a.dial
 	if reads {
 		config.RuntimeParams["default_transaction_read_only"] = "on"
 	}
-	db := sql.OpenDB(connector{config})
+	db := sql.OpenDB(connector{config, refuse})
 	db.SetMaxIdleConns(8)
 	return db
 }
@@ -142,6 +148,11 @@ func (a Address) trouble(kind error, hint, format string, args ...any) error {
 func (a Address) unreachable(err error) error {
 	return a.trouble(errors.Join(ledger.ErrStopped, err), "See that the server runs and can be reached from here, and that the user and the password in the url are right; claimsheet doctor shows more. Nothing was sent.",
 		"the ledger's server cannot be used: %v", problem.Cause(err))
+}
+
+// unreadable reports that the server has failed in the middle of a command's work.
+func unreadable(err error) error {
+	return ledger.ServerFailed(fmt.Errorf("the ledger cannot be read: %w", err))
 }
 
 // Open opens the ledger at an address for reading and writing, and makes its schema and
@@ -175,13 +186,10 @@ func (a Address) open(ctx context.Context, folder string, sharing *Sharing) (*le
 			_ = conn.Close()
 		}
 		_ = db.Close()
-		if _, ok := errors.AsType[problem.Problem](err); !ok {
-			err = a.unreachable(err)
-		}
-		return nil, err
+		return nil, a.refused(err)
 	}
 	s := ledger.Server{
-		Name: a.String(), Read: a.pool(true), Write: conn, Beside: a.Beside(folder), Shared: sharing != nil, Leases: joined,
+		Name: a.String(), Read: a.readers(), Write: conn, Beside: a.Beside(folder), Shared: sharing != nil, Leases: joined,
 		NextStep: "nextval('steps_id_seq')", Numbered: numbered,
 		Compact: a.compact, Close: db.Close,
 	}
@@ -190,9 +198,17 @@ func (a Address) open(ctx context.Context, folder string, sharing *Sharing) (*le
 	}
 	l, err := ledger.OnServer(s)
 	if err != nil {
-		return nil, a.unreachable(err)
+		return nil, a.refused(err)
 	}
 	return l, nil
+}
+
+// refused is why a ledger cannot be opened.
+func (a Address) refused(err error) error {
+	if _, said := errors.AsType[problem.Problem](err); said {
+		return err
+	}
+	return a.unreachable(err)
 }
 
 // own gives a connection the right to write the ledger, alone or with sharing beside
@@ -224,8 +240,8 @@ func (a Address) own(ctx context.Context, conn *sql.Conn, sharing *Sharing) (*se
 	if err != nil {
 		return nil, err
 	}
-	if sharing != nil { // a process that is stopped within a transaction keeps all others waiting
-		_, err = conn.ExecContext(ctx, `SET idle_in_transaction_session_timeout = '10s'`)
+	if sharing != nil { // a process that is stopped within a transaction keeps all others waiting, but not until their leases end
+		_, err = conn.ExecContext(ctx, fmt.Sprintf(`SET idle_in_transaction_session_timeout = %d`, (joined.last/3).Milliseconds()))
 	}
 	return joined, errors.Join(err, joined.clean(ctx))
 }
@@ -444,21 +460,18 @@ func (a Address) compact(ctx context.Context) error {
 // at the same time. It changes nothing; where there is no ledger it gives an empty one.
 // folder is as in Open.
 func OpenReadOnly(ctx context.Context, a Address, folder string) (*ledger.Ledger, error) {
-	readers := a.pool(true)
+	readers := a.readers()
 	there, err := a.readable(ctx, readers)
 	if err != nil || !there {
 		_ = readers.Close()
 		if err == nil {
 			return ledger.Empty(a.Beside(folder))
 		}
-		if _, ok := errors.AsType[problem.Problem](err); !ok {
-			err = a.unreachable(err)
-		}
-		return nil, err
+		return nil, a.refused(err)
 	}
 	l, err := ledger.OnServer(ledger.Server{Name: a.String(), Read: readers, Beside: a.Beside(folder), Close: func() error { return nil }})
 	if err != nil {
-		return nil, a.unreachable(err)
+		return nil, a.refused(err)
 	}
 	return l, nil
 }
@@ -480,9 +493,7 @@ func Exists(ctx context.Context, a Address) (bool, error) {
 	db := a.pool(true)
 	there, err := a.readable(ctx, db)
 	if err = errors.Join(err, db.Close()); err != nil {
-		if _, ok := errors.AsType[problem.Problem](err); !ok {
-			err = a.unreachable(err)
-		}
+		err = a.refused(err)
 	}
 	return there, err
 }

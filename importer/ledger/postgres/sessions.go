@@ -90,15 +90,13 @@ const isConnected = `EXISTS (SELECT 1 FROM pg_locks l WHERE l.locktype = 'adviso
 
 // The methods that follow are those of ledger.Leases.
 
-func (s *session) Renew() error {
-	changed, err := s.conn.ExecContext(context.Background(), `UPDATE sessions SET until = `+serverTime+` + ? WHERE id = ?`, s.last.Microseconds(), s.id)
-	if err != nil {
-		return err
+func (s *session) Renew() (now time.Time, err error) {
+	var at int64
+	err = s.conn.QueryRowContext(context.Background(), `UPDATE sessions SET until = `+serverTime+` + ? WHERE id = ? RETURNING until`, s.last.Microseconds(), s.id).Scan(&at)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = errors.New("the table sessions has lost this process")
 	}
-	if n, err := changed.RowsAffected(); err != nil || n == 1 {
-		return err
-	}
-	return errors.New("the table sessions has lost this process")
+	return time.UnixMicro(at).Add(-s.last), err
 }
 
 func (s *session) Last() time.Duration { return s.last }

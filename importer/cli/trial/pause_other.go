@@ -1,0 +1,5 @@
+//go:build trial && !unix
+
+package trial
+
+func pause() { panic("TRIAL_PAUSE needs signals") }
