@@ -401,7 +401,11 @@ func (j *Job) commit(events []ledger.Event) error {
 	}
 	switch {
 	case errors.Is(err, ledger.ErrStopped):
-		err = errors.Join(err, j.Emergency.Keep(events...))
+		keep := j.Emergency.Keep
+		if errors.Is(err, ledger.ErrLeaseLost) { // the step is another process's by now
+			keep = j.Emergency.KeepOther
+		}
+		err = errors.Join(err, keep(events...))
 	case errors.Is(err, ledger.ErrTransition), errors.As(err, new(ledger.Taken)):
 		err = errors.Join(err, j.commitOutcomes(events))
 	}

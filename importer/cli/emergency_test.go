@@ -92,3 +92,73 @@ func TestLedgerLostUnderARun(t *testing.T) {
 		t.Errorf("emergency files %v are left", left)
 	}
 }
+
+// TestAnotherIDIsShown: what an emergency file has and the ledger cannot take is said by
+// every command that writes the ledger, shown by history, and gone when the client is
+// erased.
+func TestAnotherIDIsShown(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	state := filepath.Join(dir, ".claimsheet")
+	lose := true
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		if strings.HasSuffix(r.URL.Path, "/magic-link") {
+			fmt.Fprint(w, `{"redirectUrl":"https://claims.example.com/go/1"}`)
+			return
+		}
+		if lose {
+			if err := os.Rename(filepath.Join(state, "ledger.db"), filepath.Join(state, "ledger.db.away")); err != nil {
+				t.Error(err)
+			}
+		}
+		fmt.Fprint(w, `{"contactId":"contact-1"}`)
+	}))
+	defer server.Close()
+	write(t, filepath.Join(dir, "mapping.yaml"), emergencyMapping)
+	write(t, filepath.Join(dir, "environments.yaml"), "default: here\nenvironments: {here: {base_url: '"+server.URL+"'}}\n")
+	sheet := filepath.Join(dir, "leads.xlsx")
+	writeSheet(t, sheet, []any{"E-mail", "Name"}, [][]any{{"jane@example.com", "Doe"}})
+	do := func(want int, command string, words ...string) (out, said string) {
+		t.Helper()
+		var printed, diagnostics bytes.Buffer
+		code := quickMain(t.Context(), append([]string{command, "-m", filepath.Join(dir, "mapping.yaml")}, words...),
+			cli.IO{Out: &printed, Err: &diagnostics, Env: func(string) string { return "" }})
+		if code != want {
+			t.Fatalf("exit code %d, want %d\n%s%s", code, want, &printed, &diagnostics)
+		}
+		return printed.String(), diagnostics.String()
+	}
+	do(3, "run", sheet)
+	lose = false
+	kept, _ := filepath.Glob(filepath.Join(state, "emergency-*.jsonl"))
+	if len(kept) != 1 {
+		t.Fatalf("emergency files %v", kept)
+	}
+	move := func(from, to string) {
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	move(filepath.Join(state, "ledger.db.away"), filepath.Join(state, "ledger.db"))
+	move(kept[0], kept[0]+".away")
+	do(0, "settle", "--created", "contact-9", "jane@example.com:client")
+	move(kept[0]+".away", kept[0])
+	for _, command := range [][]string{{"run", "--dry-run", sheet}, {"run", sheet}, {"run", sheet}, {"settle"}} {
+		_, said := do(0, command[0], command[1:]...)
+		if !strings.Contains(said, "emergency-other") || !strings.Contains(said, "“contact-1”") || !strings.Contains(said, "“contact-9”") || strings.Contains(said, "jane") {
+			t.Errorf("%s says %q, want both ids and no key", command, said)
+		}
+	}
+	if out, _ := do(0, "history", "jane@example.com"); !strings.Contains(out, "another one, id contact-1: the ledger does not have it, but "+kept[0]) {
+		t.Errorf("history shows\n%s", out)
+	}
+	if out, _ := do(0, "history", "--json", "jane@example.com"); !strings.Contains(out, `"others":[{"id":"contact-1"`) && !strings.Contains(out, `"id": "contact-1"`) {
+		t.Errorf("history --json shows\n%s", out)
+	}
+	do(0, "history", "--forget", "jane@example.com", "--yes")
+	if left, _ := filepath.Glob(filepath.Join(state, "emergency-*")); len(left) > 0 {
+		t.Errorf("after the client was erased, emergency files %v are left", left)
+	}
+}

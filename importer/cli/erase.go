@@ -177,6 +177,9 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := p.replayAgain(l); err != nil { // what a file has of nobody else is not needed any more
+		return err
+	}
 	mine := map[string]bool{}
 	for _, r := range runs {
 		mine[r.ID] = true
@@ -194,6 +197,15 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	}
 	p.printLeft(ids, runs)
 	return nil
+}
+
+// replayAgain takes emergency files that were kept for a client who is erased by now.
+func (p *program) replayAgain(l *ledgerSession) error {
+	places, err := emergency.Places(l.place.file(), "")
+	if err != nil {
+		return err
+	}
+	return p.replayEmergency(l.ledger, places)
 }
 
 // toForget returns the client's entries: one for each case under version 1.

@@ -214,12 +214,19 @@ var explainDeeds = map[string]func(p *play){
 	"The ledger is moved away while the next run goes on.": func(p *play) {
 		p.atFirstPost(func() { _ = os.Rename(p.path(".claimsheet/ledger.db"), p.path(".claimsheet/ledger.db.away")) })
 	},
-	"Others may write to the emergency file.": func(p *play) { p.must(os.Chmod(p.emergencyFile(), 0o666)) },
-	"The emergency file has the mode 0600.":   func(p *play) { p.must(os.Chmod(p.emergencyFile(), 0o600)) },
-	"The emergency file is damaged.":          func(p *play) { p.swap(p.emergencyFile(), "{", "[") },
-	"The emergency file is restored.":         func(p *play) { p.swap(p.emergencyFile(), "[", "{") },
-	"A newer version writes the ledger.":      func(p *play) { p.patchLedger(60, 0, 0, 1, 0) }, // SQLite's user_version
-	"The disk changes the ledger.":            func(p *play) { p.patchLedger(4096, bytes.Repeat([]byte{0xff}, 20_000)...) },
+	"Others may write to the emergency file.": func(p *play) { p.must(os.Chmod(p.emergencyFile("jsonl"), 0o666)) },
+	"The emergency file has the mode 0600.":   func(p *play) { p.must(os.Chmod(p.emergencyFile("jsonl"), 0o600)) },
+	"The emergency file is on another disk.": func(p *play) {
+		p.must(os.Rename(p.emergencyFile("jsonl"), strings.TrimSuffix(p.emergencyFile("jsonl"), "jsonl")+"away"))
+	},
+	"The emergency file is back.": func(p *play) {
+		p.must(os.Rename(p.emergencyFile("away"), strings.TrimSuffix(p.emergencyFile("away"), "away")+"jsonl"))
+	},
+	"The emergency file is moved away.":  func(p *play) { p.must(os.Remove(p.emergencyFile("jsonl"))) },
+	"The emergency file is damaged.":     func(p *play) { p.swap(p.emergencyFile("jsonl"), "{", "[") },
+	"The emergency file is restored.":    func(p *play) { p.swap(p.emergencyFile("jsonl"), "[", "{") },
+	"A newer version writes the ledger.": func(p *play) { p.patchLedger(60, 0, 0, 1, 0) }, // SQLite's user_version
+	"The disk changes the ledger.":       func(p *play) { p.patchLedger(4096, bytes.Repeat([]byte{0xff}, 20_000)...) },
 	"The attribute Postcode becomes a TextArea.": func(p *play) {
 		p.otherTemplates(`"name":"Postcode","dataType":"Text"`, `"name":"Postcode","dataType":"TextArea"`)
 	},
@@ -283,9 +290,9 @@ func (p *play) patchLedger(at int64, bytes ...byte) {
 	p.must(errors.Join(err, f.Close()))
 }
 
-// emergencyFile is the path of the one emergency file.
-func (p *play) emergencyFile() string {
-	files, err := filepath.Glob(p.path(".claimsheet/emergency-*.jsonl"))
+// emergencyFile is the path of the one emergency file, whose name ends so.
+func (p *play) emergencyFile(suffix string) string {
+	files, err := filepath.Glob(p.path(".claimsheet/emergency-*." + suffix))
 	p.must(err)
 	if len(files) != 1 {
 		p.t.Fatalf("the emergency files are %q", files)

@@ -12,7 +12,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/settle"
@@ -253,8 +255,15 @@ type stepJSON struct {
 	URL      bool        `json:"hasUrl" doc:"the ledger has its redirect url"`
 	Attempts int         `json:"attempts" doc:"how often it was sent"`
 	Events   []eventJSON `json:"events" doc:"what happened to it"`
+	// Others are left out when there are none.
+	Others []otherJSON `json:"others,omitempty" doc:"what the service may have created a second time, and the ledger does not know"`
 	// Tracked is what the service has said about it since; left out when there is nothing.
 	Tracked []trackedJSON `json:"tracked,omitempty" doc:"what the service has said about it since"`
+}
+
+type otherJSON struct {
+	ID   string `json:"id" doc:"what the service calls it; empty where its answer did not say so"`
+	File string `json:"file" doc:"the emergency file that has it"`
 }
 
 type trackedJSON struct {
@@ -303,6 +312,7 @@ func (p *program) printClients(ctx context.Context, l *ledgerSession, o historyO
 	for _, r := range runs {
 		byID[r.ID] = r
 	}
+	others := p.leftInFiles(l)
 	clients := make([]clientJSON, len(owners))
 	var damage error // rows that cannot be read: the others are printed all the same
 	for i, owner := range owners {
@@ -311,6 +321,9 @@ func (p *program) printClients(ctx context.Context, l *ledgerSession, o historyO
 		} else if err != nil {
 			return err
 		}
+	}
+	for _, c := range clients {
+		c.takeOthers(others)
 	}
 	p.object = historyJSON{Environment: l.session.Env.Name, Clients: clients}
 	for i, c := range clients {
@@ -416,6 +429,32 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, runs
 	return c, err
 }
 
+// leftInFiles are the outcomes in emergency files of this machine that the ledger cannot
+// take. Files that cannot be used are a warning here.
+func (p *program) leftInFiles(l *ledgerSession) []emergency.Left {
+	places, err := emergency.Places(l.place.file(), "")
+	var left []emergency.Left
+	if err == nil {
+		_, left, err = emergency.Pending(l.ledger, places)
+	}
+	if err != nil {
+		console.PrintProblems(p.Err, endProblems(err))
+	}
+	return left
+}
+
+// takeOthers notes beside the client's steps what emergency files have of them.
+func (c clientJSON) takeOthers(left []emergency.Left) {
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		for _, one := range left {
+			if o := one.Outcome; o.ClientKey == c.owner && o.Mapping == s.Mapping && o.Step == s.Step {
+				s.Others = append(s.Others, otherJSON{o.ID, one.File})
+			}
+		}
+	}
+}
+
 // role returns what somebody is to other clients, as the runs know that brought about
 // what has happened.
 func (l *ledgerSession) role(ctx context.Context, who ledger.ClientKey, steps []stepJSON) (settle.Role, error) {
@@ -480,6 +519,13 @@ func (s stepJSON) print(w io.Writer) {
 	fmt.Fprintf(w, "\n%s: %s%s\n", s.State, problem.OneLine(what), problem.OneLine(of))
 	for _, e := range s.Events {
 		fmt.Fprintf(w, "  %s  %-9s  %s\n", moment(e.At), e.State, e.cause())
+	}
+	for _, o := range s.Others {
+		what := "perhaps another one"
+		if o.ID != "" {
+			what = "another one, id " + o.ID
+		}
+		fmt.Fprintf(w, "  %s: the ledger does not have it, but %s does\n", problem.OneLine(what), problem.OneLine(o.File))
 	}
 	for _, e := range s.Tracked {
 		what := "reported"

@@ -12,6 +12,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
+	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
@@ -238,9 +239,11 @@ func (p *program) readLedger(where load.Where) (*ledgerSession, error) {
 }
 
 // replayEmergency records the outcomes that earlier runs kept in emergency files,
-// and says so. The ledger is locked, and this run has written nothing to it yet.
+// and says so, also of those that somebody has to decide about. The ledger is locked, and
+// this run has written nothing to it yet.
 func (p *program) replayEmergency(l *ledger.Ledger, places []string) error {
-	n, err := emergency.Replay(l, places)
+	n, left, err := emergency.Replay(l, places)
+	printLeft(p.Err, left)
 	if n > 0 {
 		fmt.Fprintf(p.Err, "claimsheet: outcomes recorded that an earlier run had to keep in an emergency file: %d\n", n)
 	}
@@ -250,10 +253,18 @@ func (p *program) replayEmergency(l *ledger.Ledger, places []string) error {
 	return err
 }
 
+// printLeft says what emergency files have that the ledger cannot take.
+func printLeft(w io.Writer, left []emergency.Left) {
+	for _, one := range left {
+		console.PrintProblems(w, problem.List{one.Problem()})
+	}
+}
+
 // refuseEmergency stops a dry run when emergency files have outcomes: it would
 // plan what was done already, and it must not record them.
-func refuseEmergency(l *ledger.Ledger, places []string) error {
-	n, err := emergency.Pending(l, places)
+func (p *program) refuseEmergency(l *ledger.Ledger, places []string) error {
+	n, left, err := emergency.Pending(l, places)
+	printLeft(p.Err, left)
 	if found, ok := err.(problem.Problem); ok {
 		return &incomplete{found}
 	}
@@ -275,7 +286,11 @@ func (p *program) openEmergency(run string, l *ledger.Ledger, places []string) *
 		if s.File != "" {
 			where = "noted in " + problem.OneLine(s.File)
 		}
-		fmt.Fprintf(p.Err, "claimsheet: the ledger cannot be written: %s; %s\n", what, where)
+		why := "the ledger cannot be written"
+		if s.Twice {
+			why = "another process has done or sent the same step meanwhile, so that there may be two"
+		}
+		fmt.Fprintf(p.Err, "claimsheet: %s: %s; %s\n", why, what, where)
 	})
 }
 

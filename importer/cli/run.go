@@ -352,7 +352,7 @@ func (r *importRun) load(ctx context.Context) error {
 		return err
 	}
 	if r.options.dryRun {
-		return refuseEmergency(r.ledger.ledger, r.places)
+		return r.refuseEmergency(r.ledger.ledger, r.places)
 	}
 	if err := r.replayEmergency(r.ledger.ledger, r.places); err != nil {
 		return err

@@ -56,6 +56,8 @@ type Created struct {
 	Kind string // client, claim, activity or link
 	ID   string // as the service gave it; "" for a link
 	File string // the file that has all of it; "" when no folder took it
+
+	Twice bool // another process has done the same step, or sent it, so that the service may have two
 }
 
 // reserved is the room that Open reserves in bytes: some hundred outcomes.
@@ -94,7 +96,13 @@ func Open(run, ledgerPath string, places []string, report func(Created)) *File {
 // Keep writes outcomes to the first folder that takes them, durably. It leaves
 // out intents, whose requests were not sent. The error means that no folder took
 // the outcomes; their ids were reported even then.
-func (f *File) Keep(events ...ledger.Event) error {
+func (f *File) Keep(events ...ledger.Event) error { return f.keep(false, events) }
+
+// KeepOther is Keep for outcomes that the ledger refuses because another process has done
+// their steps, or sent them.
+func (f *File) KeepOther(events ...ledger.Event) error { return f.keep(true, events) }
+
+func (f *File) keep(twice bool, events []ledger.Event) error {
 	if f == nil {
 		return nil
 	}
@@ -117,7 +125,7 @@ func (f *File) Keep(events ...ledger.Event) error {
 	path, err := f.write(outcomes)
 	for _, o := range outcomes {
 		if o.To == ledger.Done {
-			f.report(Created{Kind: o.Kind, ID: o.ID, File: path})
+			f.report(Created{Kind: o.Kind, ID: o.ID, File: path, Twice: twice})
 		}
 	}
 	return err

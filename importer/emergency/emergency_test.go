@@ -89,7 +89,7 @@ func (e *scene) keep(outcomes ...ledger.Event) {
 // replay expects that so many outcomes are entered.
 func (e *scene) replay(want int) {
 	e.Helper()
-	n, err := emergency.Replay(e.l, e.places)
+	n, _, err := emergency.Replay(e.l, e.places)
 	e.do(err)
 	if n != want {
 		e.Errorf("%d outcomes entered, want %d", n, want)
@@ -333,7 +333,7 @@ func TestReplayOfATornLine(t *testing.T) {
 	for cut := last; cut < len(text); cut++ {
 		for _, room := range []string{"", "          "} {
 			e.do(os.WriteFile(e.file(), append(bytes.Clone(text[:cut]), room...), 0o600))
-			if n, err := emergency.Pending(e.l, e.places); n != 1 || err != nil {
+			if n, _, err := emergency.Pending(e.l, e.places); n != 1 || err != nil {
 				t.Fatalf("cut at %d: %d outcomes are pending, %v; want 1", cut, n, err)
 			}
 		}
@@ -391,7 +391,7 @@ func TestReplayRefuses(t *testing.T) {
 			e := newScene(t, "client", "link")
 			e.keep(e.event("client", ledger.Done, "c-1"), e.event("link", ledger.Done, ""))
 			e.do(test.spoil(e))
-			n, err := emergency.Replay(e.l, e.places)
+			n, _, err := emergency.Replay(e.l, e.places)
 			p, ok := errors.AsType[problem.Problem](err)
 			if !ok || p.Code != test.code || p.Hint == "" || n > 0 {
 				t.Errorf("got %d, %v; want a problem %q with a hint", n, err, test.code)
@@ -410,13 +410,13 @@ func TestPendingChangesNothing(t *testing.T) {
 	e := newScene(t, "client", "link")
 	e.keep(e.event("client", ledger.Done, "c-1"), e.event("link", ledger.Uncertain, ""))
 	for range 2 {
-		if n, err := emergency.Pending(e.l, e.places); n != 2 || err != nil {
+		if n, _, err := emergency.Pending(e.l, e.places); n != 2 || err != nil {
 			t.Errorf("%d outcomes are pending, %v; want 2", n, err)
 		}
 	}
 	e.states(map[string]string{"client": "intent", "link": "intent"})
 	e.replay(2)
-	if n, err := emergency.Pending(e.l, e.places); n != 0 || err != nil {
+	if n, _, err := emergency.Pending(e.l, e.places); n != 0 || err != nil {
 		t.Errorf("%d outcomes are pending, %v; want 0", n, err)
 	}
 }
@@ -428,7 +428,7 @@ func TestReplayOfOneFolderNamedTwice(t *testing.T) {
 	e.do(os.Symlink(e.places[0], link))
 	e.places = append(e.places, e.places[0], link)
 	e.keep(e.event("client", ledger.Done, "c-1"))
-	if n, err := emergency.Pending(e.l, e.places); n != 1 || err != nil {
+	if n, _, err := emergency.Pending(e.l, e.places); n != 1 || err != nil {
 		t.Errorf("%d outcomes are pending, %v; want 1", n, err)
 	}
 	e.replay(1)
@@ -476,13 +476,13 @@ func TestFilesInUseStay(t *testing.T) {
 		return len(found)
 	}
 	for range 2 { // with reserved room only, and with an outcome
-		if n, err := emergency.Replay(e.l, e.places); n != 0 || err != nil || files() != 1 {
+		if n, _, err := emergency.Replay(e.l, e.places); n != 0 || err != nil || files() != 1 {
 			t.Errorf("entered %d, %v; %d files are left", n, err, files())
 		}
 		e.do(running.Keep(e.event("claim/loan/A-1", ledger.Done, "l-1")))
 	}
 	e.do(running.Close())
-	if n, err := emergency.Replay(e.l, e.places); n != 1 || err != nil || files() != 0 {
+	if n, _, err := emergency.Replay(e.l, e.places); n != 1 || err != nil || files() != 0 {
 		t.Errorf("when the run has ended: entered %d, %v; %d files are left", n, err, files())
 	}
 }

@@ -39,7 +39,7 @@ func FuzzReplay(f *testing.F) {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		n, err := emergency.Replay(l, []string{dir})
+		n, _, err := emergency.Replay(l, []string{dir})
 		if n != 0 {
 			t.Errorf("%d outcomes of unknown steps were entered", n)
 		}

@@ -24,6 +24,8 @@ type Ledger interface {
 	Append(events ...ledger.Event) error
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	Run(ctx context.Context, id string) (r ledger.Run, ok bool, err error)
+	Lease(at time.Time, groups []ledger.LeaseGroup) (taken []bool, err error)
+	Release(group ledger.LeaseGroup) error
 }
 
 // Replay enters the outcomes of earlier runs' emergency files into the ledger
@@ -32,54 +34,61 @@ type Ledger interface {
 // ledger's state of the step: a step that was settled or sent again since then
 // stays as it is. A file that was entered is renamed to end in .taken.
 //
+// What speaks of something that the ledger does not know, and cannot be entered, is
+// left, and so is its file, for as long as nobody decides: see Left. So is what is
+// newer while another process works on its client.
+//
 // It ignores files of other ledgers, and of runs that go on. A damaged file, a file that others could
 // have written, and a file of a run that this ledger should know but does not
 // are problem.Problems; nothing is entered then.
-func Replay(l Ledger, places []string) (n int, err error) {
+func Replay(l Ledger, places []string) (n int, left []Left, err error) {
 	files, err := find(l, places)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	for _, f := range files {
 		if len(f.outcomes) == 0 { // only reserved room, of a run that was killed
 			if err := os.Remove(f.path); err != nil {
-				return n, err
+				return n, left, err
 			}
 			continue
 		}
-		entered, err := f.enter(l)
-		n += entered
-		if err == nil {
+		entered, rest, stays, err := f.enter(l)
+		n, left = n+entered, append(left, rest...)
+		if err == nil && !stays {
 			err = os.Rename(f.path, strings.TrimSuffix(f.path, suffix)+replayed)
 		}
 		if err == nil {
 			err = safefile.SyncFolder(filepath.Dir(f.path))
 		}
 		if err != nil {
-			return n, err
+			return n, left, err
 		}
 	}
-	return n, nil
+	return n, left, nil
 }
 
-// Pending returns how many outcomes Replay would enter. It changes nothing.
-func Pending(l Ledger, places []string) (n int, err error) {
+// Pending returns how many outcomes Replay would enter, and what it would leave. It
+// changes nothing.
+func Pending(l Ledger, places []string) (n int, left []Left, err error) {
 	files, err := find(l, places)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	for _, f := range files {
 		for _, outcome := range f.outcomes {
-			newer, err := isNewer(l, outcome)
-			if err != nil {
-				return n, err
-			}
-			if newer {
+			events, err := l.Events(context.Background(), outcome.StepID)
+			switch {
+			case err != nil:
+				return n, left, err
+			case isNewer(events, outcome):
 				n++
+			case isUnheard(events, outcome):
+				left = append(left, leftOf(f.path, outcome, events))
 			}
 		}
 	}
-	return n, nil
+	return n, left, nil
 }
 
 // RemoveReplayed removes the files of a ledger that were replayed and that
@@ -272,49 +281,49 @@ func decodeLine(text []byte, body any) error {
 	return nil
 }
 
-// enter enters the outcomes of a file that are news to the ledger.
-func (f foundFile) enter(l Ledger) (n int, err error) {
+// enter enters the outcomes of a file that are news to the ledger. stays says that the
+// file is still needed: for what is left, or for what another process keeps back.
+func (f foundFile) enter(l Ledger) (n int, left []Left, stays bool, err error) {
 	for _, outcome := range f.outcomes {
-		newer, err := isNewer(l, outcome)
+		entered, unheard, kept, err := f.enterOne(l, outcome)
 		if err != nil {
-			return n, err
+			return n, left, true, err
 		}
-		if !newer {
-			continue
-		}
-		outcome.Via = ledger.ViaEmergency
-		switch err := l.Append(outcome); {
-		case errors.As(err, new(ledger.Taken)): // another step has the id by now: this outcome proves nothing
-		case err != nil:
-			return n, err
-		default:
+		if entered {
 			n++
 		}
+		left, stays = append(left, unheard...), stays || kept || len(unheard) > 0
 	}
-	return n, nil
+	return n, left, stays, nil
 }
 
-// undecided are the states after which an outcome may still come, in the order
-// in which they follow each other.
-var undecided = []ledger.State{ledger.Intent, ledger.Uncertain, ledger.Parked}
-
-// isNewer reports whether an outcome says more than the ledger knows. The
-// outcome must be of the last attempt: once the step was sent again, the outcome
-// of an earlier attempt settles nothing.
-func isNewer(l Ledger, outcome ledger.Event) (bool, error) {
+// enterOne enters one outcome. In a ledger that processes share it leases the client
+// first, so that nobody works on it meanwhile. Where another process has it, only a step
+// that nobody has touched since may change: it is still the intent of the file's run.
+func (f foundFile) enterOne(l Ledger, outcome ledger.Event) (entered bool, left []Left, kept bool, err error) {
+	group := ledger.LeaseGroup{{ClientKey: outcome.ClientKey}}
+	leased, err := l.Lease(time.Now().UTC(), []ledger.LeaseGroup{group})
+	if err != nil {
+		return false, nil, true, err
+	}
+	if leased[0] {
+		defer func() { err = errors.Join(err, l.Release(group)) }()
+	}
 	events, err := l.Events(context.Background(), outcome.StepID)
-	if err != nil || len(events) == 0 {
-		return false, err
+	switch {
+	case err != nil:
+		return false, nil, true, err
+	case !isNewer(events, outcome) && isUnheard(events, outcome):
+		return false, []Left{leftOf(f.path, outcome, events)}, true, nil
+	case !isNewer(events, outcome):
+		return false, nil, false, nil
+	case !leased[0] && events[len(events)-1].To != ledger.Intent:
+		return false, nil, true, nil
 	}
-	known := slices.Index(undecided, events[len(events)-1].To)
-	now := slices.Index(undecided, outcome.To)
-	if known < 0 || now >= 0 && now <= known {
-		return false, nil
+	outcome.Via = ledger.ViaEmergency
+	err = l.Append(outcome)
+	if errors.As(err, new(ledger.Taken)) { // another step has the id by now: this outcome proves nothing
+		return false, nil, false, nil
 	}
-	for _, e := range slices.Backward(events) {
-		if e.To == ledger.Intent {
-			return e.Run == outcome.Run, nil
-		}
-	}
-	return false, nil
+	return err == nil, nil, false, err
 }

@@ -525,7 +525,7 @@ func (t *transaction) late(e *Event, was row) (known bool, err error) {
 	switch {
 	case was.state == Intent && open && !again:
 		return false, nil
-	case (was.state == Uncertain || was.state == Parked) && !again:
+	case (was.state == Uncertain || was.state == Parked) && !again && (e.To != Uncertain || len(e.Answer) > 0):
 		if allows(was.state, was.kind, *e) == nil {
 			return false, nil
 		}
@@ -535,7 +535,7 @@ func (t *transaction) late(e *Event, was row) (known bool, err error) {
 			return false, nil
 		}
 	}
-	if e.To == NotSent || e.To == Failed || e.To == Uncertain && len(e.Answer) == 0 || was.state == Done && e.ID == was.remoteID {
+	if e.To == NotSent || e.To == Failed || e.To == Uncertain && len(e.Answer) == 0 || was.state == Done && e.ID == was.remoteID && (e.ID != "" || !again || was.kind == KindLink) {
 		return true, nil
 	}
 	return false, rejected{fmt.Errorf("%w: %w, and the step was done or sent by another process too", ErrStopped, ErrLeaseLost)}

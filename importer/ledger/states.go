@@ -93,6 +93,8 @@ var rules = []rule{
 	{from: Uncertain, to: Done, via: []string{ViaEmergency}},
 	{from: Uncertain, to: Failed, via: []string{ViaEmergency}},
 	{from: Uncertain, to: NotSent, via: []string{ViaEmergency}},
+	{from: Uncertain, to: Uncertain, via: []string{ViaEmergency}}, // with the answer that it lacked
+	{from: Parked, to: Uncertain, via: []string{ViaEmergency}},
 	{from: Parked, to: Done, via: []string{ViaEmergency}},
 	{from: Parked, to: Failed, via: []string{ViaEmergency}},
 	{from: Parked, to: NotSent, via: []string{ViaEmergency}},

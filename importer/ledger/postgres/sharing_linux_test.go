@@ -285,6 +285,10 @@ func TestPausedProcess(t *testing.T) {
 		conflict  bool
 	}{
 		"the outcome was not known":        {nil, event(1, ledger.Done), ledger.Done, "id-1", false},
+		"an answer that nobody can read":   {nil, unread(), ledger.Uncertain, "", false},
+		"such an answer, and sent again":   {[]ledger.Event{again(), unknown()}, unread(), ledger.Uncertain, "", true},
+		"no answer":                        {nil, event(1, ledger.Uncertain), ledger.Uncertain, "", false},
+		"done by both, without ids":        {[]ledger.Event{again(), withoutID("r2")}, withoutID("r"), ledger.Done, "", true},
 		"it was never sent":                {nil, event(1, ledger.NotSent), ledger.NotSent, "", false},
 		"the same was found":               {[]ledger.Event{adopted("id-1")}, event(1, ledger.Done), ledger.Done, "id-1", false},
 		"another was found, not by it":     {[]ledger.Event{adopted("id-2")}, event(1, ledger.NotSent), ledger.Done, "id-2", false},
@@ -318,15 +322,37 @@ func TestPausedProcess(t *testing.T) {
 				t.Error("the leases of the process last, though one is lost")
 			}
 			err = one.Append(test.late)
-			if conflict := errors.Is(err, ledger.ErrStopped) && errors.Is(err, ledger.ErrLeaseLost); conflict != test.conflict || err != nil && !conflict {
+			if conflict(err) != test.conflict || err != nil && !conflict(err) {
 				t.Errorf("the late outcome: %v", err)
 			}
 			if got := state(t, two, 1); got.To != test.want || got.ID != test.id {
 				t.Errorf("the step is %s with the id %q, want %s with %q", got.To, got.ID, test.want, test.id)
+			} else if !conflict(err) && test.late.To == ledger.Uncertain && len(got.Answer) != len(test.late.Answer) {
+				t.Error("the late answer is lost")
 			}
 			do(t, two.Check(t.Context(), nil))
 		})
 	}
+}
+
+// conflict reports whether a late outcome was refused because another process has done its
+// step.
+func conflict(err error) bool {
+	return errors.Is(err, ledger.ErrStopped) && errors.Is(err, ledger.ErrLeaseLost)
+}
+
+// unread is an outcome with an answer that nobody can read.
+func unread() ledger.Event {
+	e := event(1, ledger.Uncertain)
+	e.Status, e.Answer = 201, []byte(`{"other": 1}`)
+	return e
+}
+
+// withoutID is a success whose answer has no id.
+func withoutID(run string) ledger.Event {
+	e := event(1, ledger.Done)
+	e.Run, e.ID = run, ""
+	return e
 }
 
 // TestPausedAlone: a process that was paused goes on with its leases when nobody has taken
