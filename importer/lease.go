@@ -64,7 +64,7 @@ func (j *Job) leaseGroup(plan mapping.Plan) ledger.LeaseGroup {
 // leaseMember is the client of a plan, or the contact, with the addresses by which it is
 // looked up.
 func (j *Job) leaseMember(plan mapping.Plan) ledger.LeaseMember {
-	return ledger.LeaseMember{ClientKey: j.owner(plan.Client), Addresses: lookup.Addresses(plan)}
+	return ledger.LeaseMember{ClientKey: j.owner(plan.Client), Addresses: lookup.Addresses(plan), Run: j.Runs[0]}
 }
 
 // lease leases the clients of plans, as far as no other process has them.

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -161,6 +162,9 @@ type LeaseGroup []LeaseMember
 type LeaseMember struct {
 	ClientKey
 	Addresses []string // by which they are looked up
+	// Run is for which of several runs this process does the work: what it has leased for
+	// one of them is away for the others.
+	Run string
 }
 
 func (m LeaseMember) addressNames() []LeaseName {
@@ -231,15 +235,18 @@ type Leases interface {
 // goroutine uses them; lasting may be called by any.
 type leases struct {
 	Leases
-	clock    func() bootclock.Reading
-	held     map[LeaseName]int // how many groups need it
-	renewing *bootclock.Reading
-	renewed  atomic.Pointer[bootclock.Reading] // before the last renewal that was committed was sent
-	told     atomic.Pointer[serverTime]        // by the last renewal
-	lost     atomic.Bool                       // another process has one of them by now
-	gone     map[LeaseName]bool                // which
-	ours     map[StepID]row                    // the intents that were open when that was noticed
-	stop     chan struct{}
+	clock     func() bootclock.Reading
+	held      map[LeaseName]int    // how many groups need it
+	holders   map[LeaseName]string // for which run
+	settling  map[LeaseName]settledFor
+	unsettled int // names in settling when it was last cleaned
+	renewing  *bootclock.Reading
+	renewed   atomic.Pointer[bootclock.Reading] // before the last renewal that was committed was sent
+	told      atomic.Pointer[serverTime]        // by the last renewal
+	lost      atomic.Bool                       // another process has one of them by now
+	gone      map[LeaseName]bool                // which
+	ours      map[StepID]row                    // the intents that were open when that was noticed
+	stop      chan struct{}
 }
 
 // renewals is how often leases are renewed within the time that they last.
@@ -249,7 +256,7 @@ func newLeases(on Leases, clock func() bootclock.Reading) *leases {
 	if clock == nil {
 		clock = bootclock.Now
 	}
-	l := &leases{Leases: on, clock: clock, held: map[LeaseName]int{}, gone: map[LeaseName]bool{}, ours: map[StepID]row{}, stop: make(chan struct{})}
+	l := &leases{Leases: on, clock: clock, held: map[LeaseName]int{}, holders: map[LeaseName]string{}, settling: map[LeaseName]settledFor{}, gone: map[LeaseName]bool{}, ours: map[StepID]row{}, stop: make(chan struct{})}
 	l.renewed.Store(&bootclock.Reading{}) // never: the first transaction does it
 	return l
 }
@@ -364,7 +371,37 @@ func (l *leases) renewRegularly(w *writer) {
 	}
 }
 
-// Lease leases groups, each as a whole or not at all. Groups of one process do not keep
+// settledFor is for whom an address settles that this process has created somebody with.
+type settledFor struct {
+	client LeaseName
+	run    string
+	until  time.Time
+}
+
+// settle notes for whom names settle, and forgets those that have settled now and then.
+func (l *leases) settle(names []LeaseName, to settledFor) {
+	const few = 1000
+	if len(l.settling) >= max(2*l.unsettled, few) {
+		maps.DeleteFunc(l.settling, func(_ LeaseName, s settledFor) bool { return time.Now().After(s.until) })
+		l.unsettled = len(l.settling)
+	}
+	for _, n := range names {
+		l.settling[n] = to
+	}
+}
+
+// apart reports whether this process has something of a group for another of its runs.
+func (l *leases) apart(g LeaseGroup) bool {
+	return slices.ContainsFunc(g, func(m LeaseMember) bool {
+		elsewhere := func(n LeaseName) bool { return l.held[n] > 0 && l.holders[n] != m.Run }
+		return elsewhere(m.leaseName()) || slices.ContainsFunc(m.addressNames(), func(n LeaseName) bool {
+			s, ok := l.settling[n]
+			return elsewhere(n) || ok && time.Now().Before(s.until) && s.run != m.Run && s.client != m.leaseName()
+		})
+	})
+}
+
+// Lease leases groups, each as a whole or not at all. Groups of one run do not keep
 // each other away. taken says which were leased; for the others another process is at
 // work. A step of a leased client that is an intent belongs to a process that is gone,
 // and becomes uncertain, as by MarkInterrupted. In a file every group is leased, and
@@ -395,7 +432,7 @@ func (t *transaction) lease(at time.Time, groups []LeaseGroup, taken []bool) err
 	fresh, needed := map[ClientKey]bool{}, []LeaseName{}
 	for i, g := range groups {
 		names := g.names()
-		if g.settles(settling) || slices.ContainsFunc(names, func(n LeaseName) bool { return others[n] }) {
+		if g.settles(settling) || t.leases.apart(g) || slices.ContainsFunc(names, func(n LeaseName) bool { return others[n] }) {
 			continue
 		}
 		taken[i] = true
@@ -405,6 +442,7 @@ func (t *transaction) lease(at time.Time, groups []LeaseGroup, taken []bool) err
 		for _, name := range names {
 			if t.leases.held[name]++; t.leases.held[name] == 1 {
 				needed = append(needed, name)
+				t.leases.holders[name] = g[0].Run
 			}
 		}
 	}
@@ -444,14 +482,17 @@ func (t *transaction) interruptOf(fresh map[ClientKey]bool, at time.Time) error 
 	return nil
 }
 
-// Settle has other processes lease the addresses of somebody for the same person only, for
-// some time: the service may not find yet who was created with them. It does not wait.
+// Settle has other processes and runs lease the addresses of somebody for the same person
+// only, for some time: the service may not find yet who was created with them. It does not wait.
 func (l *Ledger) Settle(who LeaseMember, settling time.Duration) error {
 	names := who.addressNames()
 	if !l.Shared() || len(names) == 0 {
 		return nil
 	}
-	return l.submit(false, func(t *transaction) error { return t.leases.Settle(names, who.leaseName(), settling) })
+	return l.submit(false, func(t *transaction) error {
+		t.leases.settle(names, settledFor{who.leaseName(), who.Run, time.Now().Add(settling)})
+		return t.leases.Settle(names, who.leaseName(), settling)
+	})
 }
 
 // Release gives a group back that Lease has leased. It does not wait.
@@ -467,6 +508,7 @@ func (l *Ledger) Release(group LeaseGroup) error {
 			}
 			if t.leases.held[name]--; t.leases.held[name] == 0 {
 				delete(t.leases.held, name)
+				delete(t.leases.holders, name)
 				free = append(free, name)
 			}
 		}

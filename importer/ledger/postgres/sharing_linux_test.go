@@ -508,3 +508,33 @@ func TestOutcomeOfAChangedStep(t *testing.T) {
 	}
 	do(t, two.Check(t.Context(), nil))
 }
+
+// TestRunsOfOneProcess: what a process has leased for one run is away for another of its
+// runs, and so is an address that settles for somebody.
+func TestRunsOfOneProcess(t *testing.T) {
+	t.Parallel()
+	a, _ := address(t, pgtest.Shared(t))
+	one := shared(t, a, nil)
+	of := func(run string, n int, addresses ...string) []ledger.LeaseGroup {
+		g := group(n, addresses...)
+		for i := range g {
+			g[i].Run = run
+		}
+		return []ledger.LeaseGroup{g}
+	}
+	lease := func(groups []ledger.LeaseGroup) bool {
+		taken, err := one.Lease(time.Now(), groups)
+		do(t, err)
+		return taken[0]
+	}
+	first := of("run-1", 1, "email x")
+	if !lease(first) || lease(of("run-2", 1)) || lease(of("run-2", 2, "email x")) || !lease(of("run-1", 2, "email x")) {
+		t.Fatal("what one run has is not away for another one alone")
+	}
+	do(t, one.Settle(first[0][0], time.Hour))
+	do(t, one.Release(first[0]))
+	do(t, one.Release(of("run-1", 2, "email x")[0]))
+	if lease(of("run-2", 3, "email x")) || !lease(of("run-2", 1, "email x")) {
+		t.Error("an address does not settle for the person who was created with it")
+	}
+}
