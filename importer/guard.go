@@ -331,8 +331,8 @@ func advised(err error) error {
 
 // react lets the guard see a verdict, and does what the guard says.
 func (j *Job) react(ctx context.Context, v apiclient.Verdict) {
-	if j.guard.team != nil && ctx.Err() != nil && v.Effect == apiclient.NotSent {
-		return // because this process stops, which need not be the end of the run
+	if j.ends() && v.Effect == apiclient.NotSent {
+		return
 	}
 	stop, pause := j.guard.saw(v)
 	if stop != nil {

@@ -384,7 +384,7 @@ func (j *Job) finishClient(ctx context.Context, r *clientRun) (outcome clientOut
 	if err != nil {
 		return outcome, r.sent > 0, err
 	}
-	if failed, refused := outcome.failure(); r.sent > 0 || r.lookedUp {
+	if failed, refused := outcome.failure(); (r.sent > 0 || r.lookedUp) && !j.ends() {
 		if why := j.guard.finished(failed && (r.sent > 0 || outcome.unanswered()), refused); why != nil {
 			j.stop(why)
 		}
@@ -569,8 +569,11 @@ func chunked(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[[]mapping.Pl
 
 // stop ends the run: what is in flight is finished, nothing more is sent.
 func (j *Job) stop(why error) {
+	ends := j.ends()
 	j.cancel(fmt.Errorf("%w: %w", ErrStopped, advised(why)))
-	j.guard.announce(why)
+	if !ends {
+		j.guard.announce(why)
+	}
 }
 
 // leavesOut is why a plan is not among those asked for, "" when it is.

@@ -138,6 +138,10 @@ func (j *Job) givesBack() bool {
 	return cause != nil && (!errors.Is(cause, ErrStopped) || errors.Is(cause, errLeaseLost))
 }
 
+// ends reports whether this process is a worker whose job ends. What requests come to then says
+// nothing about the run.
+func (j *Job) ends() bool { return j.ctx != nil && j.ctx.Err() != nil }
+
 // LeaseLost reports whether another process may have taken over what this one had leased;
 // then the job carries nothing more out.
 func (j *Job) LeaseLost() bool { return errors.Is(context.Cause(j.ctx), errLeaseLost) }

@@ -29,7 +29,7 @@ func TestWhatTheLedgerCannotTakeIsLeft(t *testing.T) {
 	}{
 		"another id was found": {"client", doneWith("c-1"), []since{{uncertain, "", ""}, {done, ledger.ViaAdopted, "c-2"}},
 			"the service has created a client twice: the ledger has the id “c-2”, and this emergency file of an earlier run has the id “c-1”", nil},
-		"the same id was found": {"client", doneWith("c-1"), []since{{uncertain, "", ""}, {done, ledger.ViaAdopted, "c-1"}}, "", nil},
+		"the same id was found":      {"client", doneWith("c-1"), []since{{uncertain, "", ""}, {done, ledger.ViaAdopted, "c-1"}}, "", nil},
 		"the id was corrected since": {"claim/loan/1", doneWith("c-1"), []since{{uncertain, "", ""}, {done, ledger.ViaByHand, "c-1"}, {done, ledger.ViaByHand, "c-3"}}, "", nil},
 		"it was sent again": {"claim/loan/1", doneWith("c-1"), []since{{uncertain, "", ""}, {intent, ledger.ViaRepeatable, ""}, {uncertain, "", ""}},
 			"the service has created a claim with the id “c-1”, as this emergency file of an earlier run says, and the step was sent again since: there may be two",
