@@ -431,6 +431,11 @@ func (r *importRun) openLedger() error {
 	if err := r.ledger.find(context.Background()); err != nil {
 		return err
 	}
+	if r.options.workers {
+		if err := r.ledger.needsDatabase(); err != nil {
+			return err
+		}
+	}
 	if r.options.dryRun {
 		if err := r.ledger.openReadOnly(); err != nil {
 			return err
