@@ -15,31 +15,44 @@ import (
 	"claimsheet/importer/ledger/postgres/pgtest"
 )
 
-// crew starts workers for a scene, whose requests have the header X-Worker with their
-// number. They end with the test, or when stop is called.
+// workers starts workers for a scene, whose requests have the header X-Worker with their
+// number. They end with the test, or when stop is called, which returns what they said.
 func (s *scene) workers(n int) (stop func() []string) {
+	s.t.Helper()
+	stops := make([]func() string, n)
+	for i := range stops {
+		stops[i] = s.worker(i, "", "", "--concurrency", "4")
+	}
+	return func() []string {
+		said := make([]string, n)
+		for i, stop := range stops {
+			said[i] = stop()
+		}
+		return said
+	}
+}
+
+// worker starts one worker, whose environments file has new in the place of old.
+func (s *scene) worker(number int, old, new string, flags ...string) (stop func() string) {
 	s.t.Helper()
 	ctx, end := context.WithCancel(s.t.Context())
 	text, err := os.ReadFile(s.path("environments.yaml"))
 	must(s.t, err)
-	said := make([]string, n)
-	var all sync.WaitGroup
-	for i := range n {
-		own := s.path(fmt.Sprintf("worker-%d.yaml", i))
-		write(s.t, own, strings.Replace(string(text), "    base_url:", fmt.Sprintf("    headers: {X-Worker: %d}\n    base_url:", i), 1))
-		all.Go(func() {
-			var out bytes.Buffer
-			stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &out, Env: func(string) string { return "" }}
-			code := cli.MainAt(ctx, []string{"worker", "--environments", own, "--state", s.path(fmt.Sprint("worker-", i)), "--concurrency", "4"}, stdio, s.pace)
-			if said[i] = out.String(); code != 130 {
-				s.t.Errorf("worker %d: exit code %d\n%s", i, code, said[i])
-			}
-		})
-	}
-	stop = sync.OnceValue(func() []string {
+	own := s.path(fmt.Sprintf("worker-%d.yaml", number))
+	write(s.t, own, strings.Replace(strings.Replace(string(text), "    base_url:", fmt.Sprintf("    headers: {X-Worker: %d}\n    base_url:", number), 1), old, new, 1))
+	args := append([]string{"worker", "--environments", own, "--state", s.path(fmt.Sprint("worker-", number))}, flags...)
+	said := make(chan string, 1)
+	go func() {
+		var out bytes.Buffer
+		stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &out, Env: func(string) string { return "" }}
+		if code := cli.MainAt(ctx, args, stdio, s.pace); code != 130 {
+			s.t.Errorf("worker %d: exit code %d\n%s", number, code, out.String())
+		}
+		said <- out.String()
+	}()
+	stop = sync.OnceValue(func() string {
 		end()
-		all.Wait()
-		return said
+		return <-said
 	})
 	s.t.Cleanup(func() { stop() })
 	return stop
