@@ -247,7 +247,7 @@ func (g *guard) exchange() (stop error, pause bool) {
 		now = *rules
 	})
 	if err != nil {
-		return fmt.Errorf("the stop rules, which all workers share, cannot be read: %w", err), false
+		return fmt.Errorf("%w: %w", errTeam, err), false
 	}
 	g.unsaid = g.unsaid[:0]
 	g.due = g.due || now.Pauses > g.rules.Pauses

@@ -163,6 +163,7 @@ type Job struct {
 	undrafted undrafted
 	elsewhere elsewhere
 	handed    handedOver
+	keeping   sync.WaitGroup  // what keepUp does
 	ctx       context.Context // of a worker's job, until Leave
 }
 

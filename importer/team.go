@@ -54,6 +54,9 @@ type Dispatcher interface {
 // process ends or has lost its leases. Another one goes on with it.
 var ErrGivenBack = errors.New("the plan was not carried out to its end by this process")
 
+// errTeam ends the part of a process that cannot read the rules that all processes share.
+var errTeam = errors.New("the stop rules, which all workers share, cannot be read")
+
 // keepUpEvery is how often a process tells its team what it has seen, and learns that
 // the run stops or pauses.
 const keepUpEvery = 200 * time.Millisecond
@@ -72,14 +75,14 @@ func (j *Job) keepUp(ctx context.Context) {
 			j.stop(stop)
 		}
 		if pause {
-			go j.gate.probe(ctx, j.answers)
+			j.keeping.Go(func() { j.gate.probe(ctx, j.answers) })
 		}
 	}
 }
 
 // announce tells the team that the run stops, and why.
 func (g *guard) announce(why error) {
-	if g.team == nil || errors.Is(why, errLeaseLost) { // which is this process's affair
+	if g.team == nil || errors.Is(why, errLeaseLost) || errors.Is(why, errTeam) { // which is this process's affair
 		return
 	}
 	_, _ = g.hear(news{what: ofStop, stop: advised(why).Error()}) // the reason comes back
@@ -96,12 +99,15 @@ func (j *Job) Join(ctx context.Context) error {
 	if err := j.load(j.ctx, j.guard.lifted()); err != nil {
 		return err
 	}
-	go j.keepUp(j.ctx)
+	j.keeping.Go(func() { j.keepUp(j.ctx) })
 	return nil
 }
 
-// Leave ends what Join has begun.
-func (j *Job) Leave() { j.cancel(nil) }
+// Leave ends what Join has begun, but for calls of Work, which end soon.
+func (j *Job) Leave() {
+	j.cancel(nil)
+	j.keeping.Wait()
+}
 
 // Work carries out a plan that the coordinator has handed over, and returns its outcome for
 // it. Several goroutines may call it, for different plans. ErrGivenBack is returned when the
@@ -126,8 +132,10 @@ func (j *Job) Work(handed []byte) (outcome []byte, err error) {
 	switch {
 	case j.givesBack() && !errors.Is(err, ledger.ErrStopped): // what was done is in the ledger
 		return nil, errors.Join(err, ErrGivenBack)
-	case err != nil:
+	case errors.Is(err, ledger.ErrStopped), errors.Is(err, ledger.ErrServer):
 		return nil, err
+	case err != nil: // it would end the next worker too
+		return json.Marshal(wireOutcome{Fatal: err.Error()})
 	}
 	return json.Marshal(j.wireOf(o))
 }
@@ -135,16 +143,19 @@ func (j *Job) Work(handed []byte) (outcome []byte, err error) {
 // givesBack reports whether the process ends, and not the run.
 func (j *Job) givesBack() bool {
 	cause := context.Cause(j.ctx)
-	return cause != nil && (!errors.Is(cause, ErrStopped) || errors.Is(cause, errLeaseLost))
+	return cause != nil && (!errors.Is(cause, ErrStopped) || errors.Is(cause, errLeaseLost) || errors.Is(cause, errTeam))
 }
 
 // ends reports whether this process is a worker whose job ends. What requests come to then says
 // nothing about the run.
 func (j *Job) ends() bool { return j.ctx != nil && j.ctx.Err() != nil }
 
-// LeaseLost reports whether another process may have taken over what this one had leased;
-// then the job carries nothing more out.
-func (j *Job) LeaseLost() bool { return errors.Is(context.Cause(j.ctx), errLeaseLost) }
+// CutOff reports whether another process may have taken over what this one had leased, or
+// the team cannot be reached; then the job carries nothing more out.
+func (j *Job) CutOff() bool {
+	cause := context.Cause(j.ctx)
+	return errors.Is(cause, errLeaseLost) || errors.Is(cause, errTeam)
+}
 
 // wireOutcome is an outcome on its way to the coordinator, with what the process has sent
 // for the run so far.
@@ -158,6 +169,8 @@ type wireOutcome struct {
 	Problems       problem.List
 	Known          []wireKnown
 	MappingChanged bool
+
+	Fatal string // why the run cannot go on; "" as a rule
 
 	Process int64 // the worker's session in the ledger
 	Sent    map[apiclient.Kind]int
@@ -295,9 +308,9 @@ func (j *Job) beginHandOver(ctx context.Context, fatal *firstError) (undone chan
 		return nil, func() {}
 	}
 	j.guard.team = j.Dispatch
-	j.handed = handedOver{plans: map[int64]mapping.Plan{}, bytes: map[int64][]byte{}, less: make(chan struct{}, 1),
-		sent: map[int64]map[apiclient.Kind]int{}, retries: map[int64]map[string]int{}}
-	go j.keepUp(ctx)
+	j.handed.begin()
+	keptUp, stop := context.WithCancel(ctx)
+	j.keeping.Go(func() { j.keepUp(keptUp) })
 	plans, over := make(chan mapping.Plan, handedAtOnce), make(chan struct{})
 	go func() {
 		defer close(over)
@@ -306,7 +319,17 @@ func (j *Job) beginHandOver(ctx context.Context, fatal *firstError) (undone chan
 	return plans, func() {
 		close(plans)
 		<-over
+		stop()
+		j.keeping.Wait()
 	}
+}
+
+// begin makes room for plans.
+func (h *handedOver) begin() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.plans, h.bytes, h.less = map[int64]mapping.Plan{}, map[int64][]byte{}, make(chan struct{}, 1)
+	h.sent, h.retries = map[int64]map[apiclient.Kind]int{}, map[int64]map[string]int{}
 }
 
 // handOver hands plans over as they come, and carries out itself what cannot be. It
@@ -322,7 +345,7 @@ func (j *Job) handOver(ctx context.Context, undone <-chan mapping.Plan, fatal *f
 	batch := map[int64][]byte{}
 	flush := func() {
 		if len(batch) > 0 && ctx.Err() == nil {
-			fatal.set(j.Dispatch.Add(ctx, batch))
+			fatal.set(j.Dispatch.Add(context.WithoutCancel(ctx), batch)) // what is added is taken back when the run stops
 		}
 		batch = map[int64][]byte{}
 	}
@@ -414,7 +437,7 @@ func (j *Job) collect(ctx context.Context) error {
 			}
 			j.handed.seen(workers)
 		case <-tick.C:
-			for n := 1; n > 0; {
+			for n := 1; n > 0 && len(check.C) == 0; {
 				var err error
 				if n, err = j.Dispatch.Collect(ctx, j.recordHanded); err != nil && ctx.Err() == nil {
 					return err
@@ -435,6 +458,9 @@ func (j *Job) recordHanded(number int64, outcome []byte) error {
 	var w wireOutcome
 	if err := json.Unmarshal(outcome, &w); err != nil {
 		return fmt.Errorf("an outcome cannot be read: %w", err)
+	}
+	if w.Fatal != "" {
+		return errors.New(w.Fatal)
 	}
 	j.handed.count(w)
 	if !j.handed.has(number) {
@@ -475,6 +501,8 @@ func (h *handedOver) requests() (n int) {
 
 // addSent adds the requests that the workers have sent.
 func (h *handedOver) addSent(r *result.Requests) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	for _, sent := range h.sent {
 		for kind, n := range sent {
 			addRequests(r, kind, n)
@@ -484,6 +512,8 @@ func (h *handedOver) addSent(r *result.Requests) {
 
 // addRetries adds those of the workers.
 func (h *handedOver) addRetries(retries map[string]int) map[string]int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	for _, of := range h.retries {
 		if retries == nil {
 			retries = map[string]int{}

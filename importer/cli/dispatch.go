@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
@@ -71,9 +72,14 @@ type sharedRules struct {
 	change func(context.Context, func([]byte) ([]byte, bool, error)) error
 }
 
+// rulesPatience is how long a process waits for the rules before it sends nothing more.
+const rulesPatience = 10 * time.Second
+
 // Change is that of importer.Team.
 func (s sharedRules) Change(change func(*importer.StopRules)) error {
-	return s.change(context.Background(), func(was []byte) (now []byte, stopped bool, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), rulesPatience)
+	defer cancel()
+	return s.change(ctx, func(was []byte) (now []byte, stopped bool, err error) {
 		var rules importer.StopRules
 		if len(was) > 0 {
 			if err := json.Unmarshal(was, &rules); err != nil {

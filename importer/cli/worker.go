@@ -101,6 +101,8 @@ type worker struct {
 	ctx    context.Context // of the session
 	end    context.CancelCauseFunc
 
+	beside sync.WaitGroup // what goes on beside the plans; it ends before the session is closed
+
 	mu   sync.Mutex
 	runs map[string]*workerRun
 }
@@ -112,7 +114,9 @@ type workerRun struct {
 	session   *load.Session
 	emergency *emergency.File
 	job       *importer.Job
-	clients   int // that were carried out
+	working   sync.WaitGroup // plans that are being carried out
+	leaving   bool           // no other plan is begun
+	clients   int            // that were carried out
 }
 
 // say prints a line of the worker's log.
@@ -128,13 +132,16 @@ func (w *worker) session(ctx context.Context) error {
 	if err := w.open(ctx); err != nil {
 		return err
 	}
-	defer w.close()
 	if w.concurrency == 0 {
 		w.concurrency = w.ledger.session.Env.Limits.Concurrency
 	}
 	w.say("works for runs in the environment “%s” with %s", w.ledger.session.Env.Name, w.ledger.path())
-	go w.watch()
-	return w.board.Work(w.ctx, queueOf(w.ledger.session.Env), importer.ClientsAtOnce(w.concurrency), riverLog{w}, w.carryOut)
+	w.beside.Go(w.watch)
+	err := w.board.Work(w.ctx, queueOf(w.ledger.session.Env), importer.ClientsAtOnce(w.concurrency), riverLog{w}, w.carryOut)
+	w.end(nil)
+	w.beside.Wait()
+	w.close()
+	return err
 }
 
 // open opens the ledger and records what an earlier session had to keep elsewhere.
@@ -225,12 +232,25 @@ func (w *worker) leaveEnded() {
 		}
 		w.mu.Lock()
 		r := w.runs[id]
-		delete(w.runs, id)
-		clients := r.clients
+		begins := r != nil && !r.leaving
+		if begins {
+			r.leaving = true
+		}
 		w.mu.Unlock()
-		r.leave()
-		w.say("run %s has ended; clients that this worker carried out: %d", id, clients)
+		if begins {
+			w.beside.Go(func() { w.leaveRun(id, r) })
+		}
 	}
+}
+
+// leaveRun leaves a run that has ended, when nothing is under way for it any more.
+func (w *worker) leaveRun(id string, r *workerRun) {
+	r.leave()
+	w.mu.Lock()
+	delete(w.runs, id)
+	clients := r.clients
+	w.mu.Unlock()
+	w.say("run %s has ended; clients that this worker carried out: %d", id, clients)
 }
 
 func (r *workerRun) leave() {
@@ -238,10 +258,17 @@ func (r *workerRun) leave() {
 	if r.job != nil {
 		r.job.Leave()
 	}
+	r.working.Wait()
+	r.close()
+}
+
+// close closes what joinRun has opened.
+func (r *workerRun) close() {
 	_ = r.emergency.Close() // what is in it was synced
 	if r.session != nil {
 		r.session.Close()
 	}
+	r.emergency, r.session = nil, nil
 }
 
 // carryOut carries out one plan of a run.
@@ -258,10 +285,11 @@ func (w *worker) carryOut(ctx context.Context, run string, kit func(context.Cont
 	if err != nil {
 		return nil, err
 	}
+	defer r.working.Done()
 	outcome, err = r.job.Work(plan)
 	switch {
-	case r.job.LeaseLost():
-		return nil, fmt.Errorf("%w: %w", ledger.ErrLeaseLost, errors.Join(err))
+	case r.job.CutOff() && err != nil:
+		return nil, fmt.Errorf("%w: %w", ledger.ErrLeaseLost, err)
 	case errors.Is(err, ledger.ErrStopped), errors.Is(err, ledger.ErrServer):
 		return nil, err
 	case errors.Is(err, importer.ErrGivenBack):
@@ -278,7 +306,7 @@ func (w *worker) carryOut(ctx context.Context, run string, kit func(context.Cont
 // cannot work.
 const unfit = 5 * time.Second
 
-// runOf joins a run, once.
+// runOf joins a run, once. The caller ends with working.Done of it.
 func (w *worker) runOf(ctx context.Context, id string, kit func(context.Context) ([]byte, error)) (*workerRun, error) {
 	w.mu.Lock()
 	r := w.runs[id]
@@ -286,7 +314,14 @@ func (w *worker) runOf(ctx context.Context, id string, kit func(context.Context)
 		r = &workerRun{}
 		w.runs[id] = r
 	}
+	leaving := r.leaving
+	if !leaving {
+		r.working.Add(1)
+	}
 	w.mu.Unlock()
+	if leaving {
+		return nil, dispatch.ErrGivenBack
+	}
 	r.join.Do(func() {
 		if r.err = w.joinRun(ctx, id, r, kit); r.err != nil && ctx.Err() == nil && !errors.Is(r.err, dispatch.ErrEnded) {
 			w.say("run %s: this worker cannot work for it: %s", id, problem.OneLine(errorText(r.err)))
@@ -295,6 +330,7 @@ func (w *worker) runOf(ctx context.Context, id string, kit func(context.Context)
 	if r.err == nil {
 		return r, nil
 	}
+	r.working.Done()
 	if errors.Is(r.err, ledger.ErrStopped) || errors.Is(r.err, ledger.ErrServer) {
 		return nil, r.err
 	}
@@ -308,7 +344,12 @@ func (w *worker) runOf(ctx context.Context, id string, kit func(context.Context)
 }
 
 // joinRun makes the job for a run.
-func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, read func(context.Context) ([]byte, error)) error {
+func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, read func(context.Context) ([]byte, error)) (err error) {
+	defer func() {
+		if err != nil {
+			r.close()
+		}
+	}()
 	data, err := read(ctx)
 	if err != nil {
 		return err
@@ -326,12 +367,16 @@ func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, read func
 		return err
 	}
 	r.emergency = w.openEmergency(id, w.ledger.ledger, w.places)
-	pace := w.pace
+	pace, board := w.pace, w.board
+	clock := w.ledger.ledger.Clock()
+	if clock == nil {
+		clock = pace.Clock
+	}
 	job := w.seams.job(&importer.Job{
 		Runs: k.Runs, Environment: k.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Emergency: r.emergency,
-		Concurrency: w.concurrency, MaxFailures: k.MaxFailures, LookAgain: pace.LookAgain, FirstWait: pace.AskAgain, Believable: pace.Believable, Clock: pace.Clock,
+		Concurrency: w.concurrency, MaxFailures: k.MaxFailures, LookAgain: pace.LookAgain, FirstWait: pace.AskAgain, Believable: pace.Believable, Clock: clock,
 		Team: sharedRules{func(ctx context.Context, change func([]byte) ([]byte, bool, error)) error {
-			return w.board.Rules(ctx, id, change)
+			return board.Rules(ctx, id, change)
 		}},
 	})
 	if err := job.TakeFacts(k.Facts); err != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,7 +18,11 @@ type Run struct {
 	id    string
 	queue string
 	kit   []byte
-	rules []byte // as the coordinator saw them last
+
+	mu      sync.Mutex
+	rules   []byte // as the coordinator saw them last
+	stopped bool
+	ended   bool
 }
 
 // Plan is the plan of one client.
@@ -53,7 +58,10 @@ const long = time.Hour
 const serverTime = `CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)`
 
 func (r *Run) insert(ctx context.Context, tx pgx.Tx) error {
-	_, err := tx.Exec(ctx, `INSERT INTO dispatched_runs (run, coordinator, kit, rules) VALUES ($1, $2, $3, coalesce($4, ''::bytea)) ON CONFLICT (run) DO NOTHING`, r.id, r.board.session, r.kit, r.rules)
+	r.mu.Lock()
+	rules, stopped := r.rules, r.stopped
+	r.mu.Unlock()
+	_, err := tx.Exec(ctx, `INSERT INTO dispatched_runs (run, coordinator, kit, rules, stopped) VALUES ($1, $2, $3, coalesce($4, ''::bytea), $5) ON CONFLICT (run) DO NOTHING`, r.id, r.board.session, r.kit, rules, stopped)
 	return err
 }
 
@@ -62,13 +70,18 @@ func (r *Run) insert(ctx context.Context, tx pgx.Tx) error {
 func (r *Run) Rules(ctx context.Context, change func(rules []byte) (now []byte, stopped bool, err error)) error {
 	noted := func(rules []byte) ([]byte, bool, error) {
 		now, stopped, err := change(rules)
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		if err == nil {
-			r.rules = now
+			r.rules, r.stopped = now, r.stopped || stopped
 		}
 		return now, stopped, err
 	}
 	err := r.board.Rules(ctx, r.id, noted)
-	if !missing(err) && !errors.Is(err, ErrEnded) {
+	r.mu.Lock()
+	ended := r.ended
+	r.mu.Unlock()
+	if ended || !missing(err) && !errors.Is(err, ErrEnded) {
 		return err
 	}
 	if err := r.restore(ctx); err != nil {
@@ -181,6 +194,9 @@ func (r *Run) Withdraw(ctx context.Context) (numbers []int64, err error) {
 		numbers, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 		return err
 	})
+	if missing(err) {
+		return nil, nil // Check makes them again
+	}
 	return numbers, err
 }
 
@@ -266,7 +282,7 @@ func (r *Run) redeliver(ctx context.Context) error {
 			return err
 		}
 		rows, err = tx.Query(ctx, `SELECT c.number FROM dispatched_clients c WHERE c.run = $1 AND c.outcome IS NULL AND c.begun IS NULL AND c.queued < now() - `+settled+`
-			AND NOT c.number = ANY($2) AND NOT EXISTS (SELECT 1 FROM river_job j WHERE j.id = c.job AND (j.state IN ('available', 'pending', 'retryable', 'scheduled')
+			AND NOT c.number = ANY($2) AND NOT EXISTS (SELECT 1 FROM river_job j WHERE j.id = c.job AND (j.state IN ('available', 'pending', 'retryable', 'scheduled') AND j.scheduled_at < now() + `+settled+`
 			OR j.state = 'running' AND j.attempted_at > now() - `+settled+`)) FOR UPDATE SKIP LOCKED`, r.id, numbers)
 		if err != nil {
 			return err
@@ -286,6 +302,9 @@ func (r *Run) redeliver(ctx context.Context) error {
 
 // End removes the run, with all that was handed over.
 func (r *Run) End(ctx context.Context) error {
+	r.mu.Lock()
+	r.ended = true
+	r.mu.Unlock()
 	err := r.board.again(ctx, func(ctx context.Context) error {
 		_, err := r.board.pool.Exec(ctx, `DELETE FROM dispatched_runs WHERE run = $1`, r.id)
 		return err

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -79,7 +80,7 @@ func (b *Board) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := b.makeTables(ctx, migrator); err != nil {
+	if err := b.makeTables(ctx, migrator); err != nil || b.river != nil {
 		return err
 	}
 	b.river, err = river.NewClient(driver, &river.Config{Logger: quiet})
@@ -95,12 +96,8 @@ func (b *Board) makeTables(ctx context.Context, migrator *rivermigrate.Migrator[
 		return err
 	}
 	defer conn.Release()
-	var there bool
-	if err := conn.QueryRow(ctx, `SELECT to_regclass('dispatched_clients') IS NOT NULL`).Scan(&there); err != nil {
+	if _, all, err := b.made(ctx, conn, migrator); err != nil || all {
 		return err
-	}
-	if rivers, err := migrator.Validate(ctx, nil); err == nil && there && rivers.OK {
-		return nil
 	}
 	if _, err = conn.Exec(ctx, `SELECT pg_advisory_lock($1, (SELECT oid FROM pg_namespace WHERE nspname = current_schema())::bigint::bit(32)::int)`, tablesLock); err != nil {
 		return err
@@ -109,10 +106,32 @@ func (b *Board) makeTables(ctx context.Context, migrator *rivermigrate.Migrator[
 		_, unlocked := conn.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock_all()`)
 		err = errors.Join(err, unlocked)
 	}()
+	rivers, all, err := b.made(ctx, conn, migrator) // by another process meanwhile
+	if err != nil || all {
+		return err
+	}
+	if !rivers { // the others of River's tables would say that all is there
+		if _, err = conn.Exec(ctx, `DROP TABLE IF EXISTS river_migration, river_leader, river_queue, river_client, river_client_queue CASCADE; DROP TYPE IF EXISTS river_job_state CASCADE`); err != nil {
+			return err
+		}
+	}
 	if _, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err == nil {
 		_, err = conn.Exec(ctx, tables)
 	}
 	return err
+}
+
+// made reports whether River has its table of jobs, and whether all tables are there.
+func (b *Board) made(ctx context.Context, conn *pgxpool.Conn, migrator *rivermigrate.Migrator[pgx.Tx]) (rivers, all bool, err error) {
+	err = conn.QueryRow(ctx, `SELECT to_regclass('river_job') IS NOT NULL, to_regclass('dispatched_clients') IS NOT NULL`).Scan(&rivers, &all)
+	if err != nil || !rivers || !all {
+		return rivers, false, err
+	}
+	migrated, err := migrator.Validate(ctx, nil)
+	if err != nil {
+		return rivers, false, err
+	}
+	return rivers, migrated.OK, nil
 }
 
 // quiet is the log of what River does in the coordinator: errors are returned.
@@ -143,10 +162,10 @@ func answered(err error) bool {
 	if !ok || len(said.Code) < 2 {
 		return ok
 	}
-	// The connection was ended by an operator, or failed; a lock was not given, or the
-	// transaction was idle for too long.
+	// The connection was ended by an operator, or failed; there are too many; transactions
+	// waited for each other; a lock was not given, or the transaction was idle for too long.
 	class := said.Code[:2]
-	return class != "57" && class != "08" && said.Code != "55P03" && said.Code != "25P03"
+	return !slices.Contains([]string{"57", "08", "53", "40"}, class) && said.Code != "55P03" && said.Code != "25P03"
 }
 
 // refused is the error of a statement for those who call this package: one that says that
@@ -185,7 +204,7 @@ func (b *Board) Rules(ctx context.Context, run string, change func(rules []byte)
 	return b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		var was []byte
 		var stoppedBefore bool
-		err := tx.QueryRow(ctx, `SELECT rules, stopped FROM dispatched_runs WHERE run = $1 FOR UPDATE`, run).Scan(&was, &stoppedBefore)
+		err := tx.QueryRow(ctx, `SELECT rules, stopped FROM dispatched_runs WHERE run = $1 FOR NO KEY UPDATE`, run).Scan(&was, &stoppedBefore)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ErrEnded
 		}

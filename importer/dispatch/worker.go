@@ -108,6 +108,9 @@ func (b *Board) begin(ctx context.Context, job clientArgs, attempt string) (plan
 		}
 		return err
 	})
+	if missing(err) {
+		return nil, nil // the coordinator makes them again
+	}
 	return plan, err
 }
 

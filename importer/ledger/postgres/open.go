@@ -162,7 +162,9 @@ func (a Address) Pool(ctx context.Context) (*pgxpool.Pool, error) {
 	config.MaxConns = max(config.MaxConns, 8)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err == nil {
-		err = pool.Ping(ctx)
+		if err = pool.Ping(ctx); err != nil {
+			pool.Close()
+		}
 	}
 	if err != nil {
 		return nil, a.unreachable(err)
