@@ -32,7 +32,7 @@ away. docs/scale.md shows how to set it up with systemd and Kubernetes.
 Examples:
 
     claimsheet worker -e uat
-    claimsheet worker -e uat --state /var/lib/claimsheet/worker-2 --concurrency 16`
+    claimsheet worker -e uat --state /var/lib/worker-2 --concurrency 16`
 
 func (p *program) workerCommand() *cli.Command {
 	return &cli.Command{
