@@ -159,7 +159,7 @@ func (a Address) Pool(ctx context.Context) (*pgxpool.Pool, error) {
 	} {
 		config.ConnConfig.RuntimeParams[name] = value
 	}
-	config.MaxConns = max(config.MaxConns, 8)
+	config.MaxConns = max(config.MaxConns, 5)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err == nil {
 		if err = pool.Ping(ctx); err != nil {
