@@ -180,6 +180,11 @@ func (h *tale) meet(n *night) {
 			h.tell("   %s: %s", c.step, c.went)
 		}
 	}
+	if n.code == -1 { // it may have died before it read the last answers
+		for _, t := range h.w.things {
+			t.answered = t.answered && t.run != n.number
+		}
+	}
 	h.tell("   exit code %d, %d calls", n.code, len(n.calls))
 	if n.code == 3 {
 		h.tell("   %s", n.err)

@@ -30,7 +30,7 @@ type thing struct {
 	phone    string
 	run      int       // the command during which it was asked for
 	due      time.Time // when it exists
-	answered bool      // the whole answer was sent, and was the right one
+	answered bool      // the whole answer was sent, was the right one, and whoever asked lived to read it
 }
 
 // client returns the client to which a thing belongs.

@@ -134,7 +134,12 @@ func (h *tale) goOn(lost string, learns bool) {
 		}
 		h.copies = nil
 		h.must(os.RemoveAll(h.path(lost)))
-		h.run(outing{rerun: true, workers: 1 + h.rng.IntN(3), flags: []string{"--yes"}, taken: true})
+		o := outing{rerun: true, workers: 1 + h.rng.IntN(3), flags: []string{"--yes"}, taken: true}
+		if n := h.run(o); n.code == 3 && strings.Contains(n.err, "[lost-run]") { // a killed run that created nothing
+			h.tell("the operator sees in the service that the lost run created nothing")
+			o.flags = append(o.flags, "--lost-run")
+			h.run(o)
+		}
 		return
 	}
 	h.tell("the state folder is found again")
