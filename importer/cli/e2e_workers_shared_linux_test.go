@@ -1,8 +1,12 @@
 package cli_test
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,7 +29,7 @@ func TestContactsWithWorkers(t *testing.T) {
 		s := newJoint(t, rows...)
 		s.mapping(mapping)
 		return s
-	})
+	}, func(s *scene) { s.workers(2) })
 	if p.summary.Clients.Done != clients || p.posts()["client"] != clients+contacts || p.posts()["claim"] != clients {
 		t.Errorf("clients %+v, creating calls %v", p.summary.Clients, p.posts())
 	}
@@ -35,12 +39,18 @@ func TestContactsWithWorkers(t *testing.T) {
 // whoever carries them out, and the row of the other one says why it is not.
 func TestSharedAddressWithWorkers(t *testing.T) {
 	t.Parallel()
-	rows, first, _ := twins()
+	binary := trialProgram(t)
+	pairs, first, _ := twins()
+	rows := append([][]any{lead(10, "A-10")}, pairs...) // the run carries out the first one itself
 	var s *scene
 	p := likeOneProcess(t, 1, func() *scene {
 		s = newScene(t, strings.Replace(stepThree, "key: E-mail", "key: First name", 1), rows)
 		s.service.KeyField = "firstName"
 		return s
+	}, func(s *scene) {
+		for i := range 2 {
+			s.workerProcess(binary, i, "TRIAL_SETTLE=6s") // longer than a look-up is used
+		}
 	}, "--max-failures", "100%")
 	created := map[string]int{}
 	for _, row := range s.results() {
@@ -53,36 +63,59 @@ func TestSharedAddressWithWorkers(t *testing.T) {
 	}
 	for address, n := range created {
 		if n != 1 {
-			t.Errorf("of the two keys with the address %s, %d are created", address, n)
+			t.Errorf("%d keys with the address %s are created", n, address)
 		}
 	}
-	if len(created) != len(first) || p.posts()["client"] != len(first) {
-		t.Errorf("%d of %d addresses are created; creating calls %v", len(created), len(first), p.posts())
+	if want := 1 + len(first); len(created) != want || p.posts()["client"] != want {
+		t.Errorf("%d of %d addresses are created; creating calls %v", len(created), want, p.posts())
 	}
 }
 
-// likeOneProcess runs a scene with workers and, made anew before, without. Both do the same,
-// and what the workbook says is what the service has.
-func likeOneProcess(t *testing.T, code int, set func() *scene, flags ...string) (p played) {
+// workerProcess starts a worker of a binary, which ends with the test.
+func (s *scene) workerProcess(binary string, number int, env ...string) {
+	s.t.Helper()
+	cmd := exec.Command(binary, append(s.workerArgs(number, "", ""), "--concurrency", "4")...)
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.Env = &said, &said, append(append(os.Environ(), "CLAIMSHEET_ENV="), env...)
+	must(s.t, cmd.Start())
+	s.t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 143 {
+			s.t.Errorf("worker %d: %s\n%s", number, cmd.ProcessState, &said)
+		}
+	})
+}
+
+// likeOneProcess runs a scene by itself and, set anew, with workers, which start starts. Both
+// do the same, and what the workbook says is what the service has.
+func likeOneProcess(t *testing.T, code int, set func() *scene, start func(*scene), flags ...string) (p played) {
 	t.Helper()
 	alone := set().mustRun(code, flags...)
 	s := set()
 	s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 1}")
 	s.service.Play(func(apitest.Call) apitest.Fault { return apitest.Fault{Delay: 2 * time.Millisecond} })
-	s.workers(2)
+	start(s)
 	p = s.mustRun(code, append(flags, "--workers")...)
 	if by := posted(p.calls); by["0"] == 0 || by["1"] == 0 {
 		t.Errorf("creating calls by worker: %v; want some of both", by)
 	}
-	counts := func(p played) (result.Counts, result.Counts, result.Requests) {
-		r := p.summary.Requests
-		r.Lookup, r.Templates = 0, 0 // each process remembers those of its own
-		return p.summary.Rows, p.summary.Clients, r
-	}
-	gotRows, gotClients, gotRequests := counts(p)
-	if rows, clients, requests := counts(alone); gotRows != rows || gotClients != clients || gotRequests != requests {
-		t.Errorf("with workers: rows %+v, clients %+v, %+v\none process: rows %+v, clients %+v, %+v", gotRows, gotClients, gotRequests, rows, clients, requests)
+	for what, counts := range map[string][2]any{
+		"rows":     {p.summary.Rows, alone.summary.Rows},
+		"clients":  {p.summary.Clients, alone.summary.Clients},
+		"requests": {creations(p), creations(alone)},
+	} {
+		if counts[0] != counts[1] {
+			t.Errorf("%s with workers: %+v; by itself: %+v", what, counts[0], counts[1])
+		}
 	}
 	s.checkPromise()
 	return p
+}
+
+// creations are the creating requests of a summary. How often processes look somebody up is
+// their own affair.
+func creations(p played) result.Requests {
+	r := p.summary.Requests
+	r.Lookup, r.Templates = 0, 0
+	return r
 }
