@@ -25,7 +25,7 @@ type SharedRules interface {
 }
 
 // errRules ends the part of a process that cannot reach the rules which all processes share.
-var errRules = errors.New("the stop rules, which all processes of the run share, cannot be read")
+const errRules = cutOff("the stop rules, which all processes of the run share, cannot be read")
 
 // guard watches a run's answers and says when to stop or to pause. Where other processes
 // carry the run out too, all add what they observe to the rules that they share: at once
@@ -125,7 +125,7 @@ func (j *Job) refreshRules(ctx context.Context) {
 
 // announce says in the shared rules that this process stops the run, and why.
 func (g *guard) announce(why error) {
-	if g.shared == nil || errors.Is(why, errLeaseLost) || errors.Is(why, errRules) { // then only this process ends
+	if g.shared == nil || errors.Is(why, ErrCutOff) { // then only this process ends
 		return
 	}
 	_, _ = g.observe(stoprule.Observation{Of: stoprule.Ended, Stop: advised(why).Error()}) // the reason comes back

@@ -109,7 +109,7 @@ func TestGuardIsCutOff(t *testing.T) {
 	var g guard
 	g.share(rules)
 	for range 3 {
-		if stop := g.finished(true, 422); !errors.Is(stop, errRules) || !errors.Is(stop, rules.err) {
+		if stop := g.finished(true, 422); !errors.Is(stop, ErrCutOff) || !errors.Is(stop, rules.err) {
 			t.Errorf("it stops with %v", stop)
 		}
 	}

@@ -19,9 +19,19 @@ import (
 // true. A client on whom another process works is left until all others are done: the run
 // then holds no other lease, so two runs never wait for each other in a circle.
 
+// ErrCutOff is wrapped by what ends the part of this process in a run, and not the run: it
+// cannot know any more what the other processes do.
+var ErrCutOff = errors.New("this process was cut off from the others")
+
+// cutOff is an error that wraps ErrCutOff and says why in its own words.
+type cutOff string
+
+func (c cutOff) Error() string { return string(c) }
+func (c cutOff) Unwrap() error { return ErrCutOff }
+
 // errLeaseLost ends a run that was stopped or cut off for so long that another process
 // may have taken its clients over.
-var errLeaseLost = errors.New("this process was paused, or cut off from the ledger's server, for so long that another one may have taken its clients over")
+const errLeaseLost = cutOff("this process was paused, or cut off from the ledger's server, for so long that another one may have taken its clients over")
 
 // elsewhere are the plans of clients on whom another process works.
 type elsewhere struct {

@@ -55,14 +55,16 @@ func (j *Job) Leave() {
 
 // Work carries out a plan that the coordinator has handed over, and returns its outcome for
 // it. Several goroutines may call it, for different plans. ErrGivenBack is returned when the
-// job has ended before the plan; any other error means that this process cannot go on.
+// job has ended before the plan; any other error means that this process cannot go on:
+// ErrCutOff, ledger.ErrStopped and ledger.ErrServer that it may in a new session with the
+// ledger. What was done is in the ledger in any case.
 func (j *Job) Work(encoded []byte) (outcome []byte, err error) {
 	var plan mapping.Plan
 	if err := json.Unmarshal(encoded, &plan); err != nil {
 		return nil, fmt.Errorf("a plan cannot be read: %w", err)
 	}
-	if j.givesBack() {
-		return nil, ErrGivenBack
+	if err := j.givesBack(); err != nil {
+		return nil, err
 	}
 	r, err := j.awaitLease(j.ctx, plan)
 	if err != nil {
@@ -73,28 +75,28 @@ func (j *Job) Work(encoded []byte) (outcome []byte, err error) {
 	if released := j.release(group); err == nil { // else the ledger says the same again
 		err = released
 	}
-	switch {
-	case j.givesBack() && !errors.Is(err, ledger.ErrStopped): // what was done is in the ledger
-		return nil, errors.Join(err, ErrGivenBack)
-	case errors.Is(err, ledger.ErrStopped), errors.Is(err, ledger.ErrServer):
+	if errors.Is(err, ledger.ErrStopped) || errors.Is(err, ledger.ErrServer) {
 		return nil, err
-	case err != nil: // it would end the next worker too
+	}
+	if back := j.givesBack(); back != nil {
+		return nil, back
+	}
+	if err != nil { // it would end the next worker too
 		return json.Marshal(wireOutcome{Fatal: err.Error()})
 	}
 	return json.Marshal(j.wireOf(o))
 }
 
-// givesBack reports whether the process ends, and not the run.
-func (j *Job) givesBack() bool {
-	cause := context.Cause(j.ctx)
-	return cause != nil && (!errors.Is(cause, ErrStopped) || errors.Is(cause, errLeaseLost) || errors.Is(cause, errRules))
-}
-
-// CutOff reports whether another process may have taken over what this one had leased, or
-// the shared rules cannot be reached; then the job carries nothing more out.
-func (j *Job) CutOff() bool {
-	cause := context.Cause(j.ctx)
-	return errors.Is(cause, errLeaseLost) || errors.Is(cause, errRules)
+// givesBack returns the error with which plans are given back when the process ends, and not
+// the run; nil while it does not.
+func (j *Job) givesBack() error {
+	switch cause := context.Cause(j.ctx); {
+	case errors.Is(cause, ErrCutOff):
+		return cause
+	case cause != nil && !errors.Is(cause, ErrStopped):
+		return ErrGivenBack
+	}
+	return nil
 }
 
 // wireOutcome is an outcome on its way to the coordinator, with what the process has sent

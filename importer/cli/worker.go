@@ -84,7 +84,7 @@ const (
 
 // passes reports whether what ended a session of a worker may be over soon.
 func passes(err error) bool {
-	return errors.Is(err, ledger.ErrStopped) || errors.Is(err, ledger.ErrLeaseLost) || errors.Is(err, ledger.ErrLocked) || errors.Is(err, ledger.ErrServer)
+	return errors.Is(err, ledger.ErrStopped) || errors.Is(err, ledger.ErrLeaseLost) || errors.Is(err, importer.ErrCutOff) || errors.Is(err, ledger.ErrLocked) || errors.Is(err, ledger.ErrServer)
 }
 
 // worker carries out plans that runs hand over. A session lasts as long as its connection
@@ -288,11 +288,7 @@ func (w *worker) carryOut(ctx context.Context, run string, readSpec func(context
 	defer r.working.Done()
 	outcome, err = r.job.Work(plan)
 	switch {
-	case r.job.CutOff() && err != nil:
-		return nil, fmt.Errorf("%w: %w", ledger.ErrLeaseLost, err)
-	case errors.Is(err, ledger.ErrStopped), errors.Is(err, ledger.ErrServer):
-		return nil, err
-	case errors.Is(err, importer.ErrGivenBack):
+	case errors.Is(err, importer.ErrGivenBack), errors.Is(err, dispatch.ErrEnded): // the run has ended, or this session
 		return nil, nil
 	case err == nil:
 		w.mu.Lock()
