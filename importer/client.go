@@ -55,6 +55,9 @@ type clientRun struct {
 	answered  bool                 // the service has answered a creating request
 	altered   bool                 // by reparse
 
+	kept map[ledger.StepID]string // steps of whose answers the ledger has nothing, because it refused them, with the ids in them
+	asIs bool                     // kept answers are not parsed again
+
 	group  ledger.LeaseGroup // what the run has leased
 	leased bool              // it has what it needs for itself
 	undone bool              // something is left to be done: the run may be handed over
@@ -82,7 +85,7 @@ func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
 // fails is kept for execute.
 func (r *clientRun) prepare(known map[string]ledger.Step) {
 	defer r.recoverPanic(&r.failed)
-	altered, err := r.job.revise(r.plan, known, r.job.reparse)
+	altered, err := r.job.revise(r.plan, known, r.reparse)
 	if err != nil {
 		r.failed = err
 		return
@@ -168,6 +171,9 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 		return o, err
 	}
 	steps, err := walk(r.decisions, func(d decision) (stepOutcome, error) {
+		if _, kept := r.keptID(d.step); kept {
+			return stepOutcome{Step: d.step, Status: result.Uncertain}, nil
+		}
 		if d.step.Contact != nil {
 			return r.createContact(ctx, d)
 		}
@@ -179,6 +185,7 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 	if err != nil {
 		return clientOutcome{}, err
 	}
+	r.tellKept(steps)
 	outcome := outcomeOf(r.job.Binding, r.plan, steps)
 	if r.job.canary.leads(r) && withoutURL(outcome, r.job.Binding.Mapping().V1()) {
 		r.job.stop(errNoURL)
@@ -191,8 +198,14 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 // gets that key in the plan.
 func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 	known, err := j.readSteps(plan)
-	if err == nil {
-		_, err = j.revise(plan, known, j.reparse)
+	if err != nil {
+		return known, err
+	}
+	if _, err = j.revise(plan, known, j.reparse); !isChanged(err) {
+		return known, err
+	}
+	if known, err = j.readSteps(plan); err == nil { // what somebody else has recorded meanwhile
+		respell(plan, known)
 	}
 	return known, err
 }
@@ -552,6 +565,9 @@ func (r *clientRun) intend(d *decision) error {
 	if errors.Is(err, ledger.ErrLeaseLost) && !errors.Is(err, ledger.ErrStopped) { // nothing of it is recorded
 		r.sent--
 		r.pending = append(r.pending, before...)
+	}
+	if isChanged(err) {
+		r.sent--
 	}
 	return err
 }
