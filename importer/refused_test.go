@@ -1,6 +1,7 @@
 package importer_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -26,9 +27,10 @@ type changing struct {
 	t *testing.T
 
 	mu sync.Mutex
-	// before is called before an event of the second client's claim is recorded, with how
-	// many there were like it; an error is what Append returns.
+	// before is called before an event of one step is recorded, with how many there were
+	// like it; an error is what Append returns.
 	before func(e ledger.Event, n int) error
+	step   ledger.StepID
 	seen   map[ledger.State]int
 }
 
@@ -36,7 +38,7 @@ func (c *changing) Append(events ...ledger.Event) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range events {
-		if e.Client == "c2@example.com" && e.Kind == ledger.KindClaim {
+		if e.StepID == c.step {
 			c.seen[e.To]++
 			if err := c.before(e, c.seen[e.To]); err != nil {
 				return err
@@ -60,7 +62,17 @@ func (c *changing) append(events ...ledger.Event) {
 // errRefused is what the ledger says of a step that has changed meanwhile.
 var errRefused = fmt.Errorf("%w: as the test wants it", ledger.ErrTransition)
 
-// changedRun is a run of three clients whose ledger is changed by somebody else.
+// stepOfSecond names a step of the second client.
+func stepOfSecond(step string) ledger.StepID {
+	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: "e", Space: "email", Client: "c2@example.com"}, Mapping: "n", Step: step}
+	if step == "client" {
+		id.Mapping = ""
+	}
+	return id
+}
+
+// changedRun is a run of three clients in whose ledger somebody else changes a step of the
+// second one.
 type changedRun struct {
 	t       *testing.T
 	job     *importer.Job
@@ -68,15 +80,16 @@ type changedRun struct {
 	service *apitest.Server
 	places  []string
 	kept    []emergency.Created
+	step    string
 }
 
-func newChangedRun(t *testing.T, before func(c *changing, e ledger.Event, n int) error) *changedRun {
+func newChangedRun(t *testing.T, step string, before func(c *changing, e ledger.Event, n int) error) *changedRun {
 	t.Helper()
 	job, known, service := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
 	t.Cleanup(func() { _ = known.Close() })
-	c := &changing{Ledger: known, t: t, seen: map[ledger.State]int{}}
+	c := &changing{Ledger: known, t: t, step: stepOfSecond(step), seen: map[ledger.State]int{}}
 	c.before = func(e ledger.Event, n int) error { return before(c, e, n) }
-	run := &changedRun{t: t, job: job, known: known, service: service, places: []string{filepath.Dir(known.Path())}}
+	run := &changedRun{t: t, job: job, known: known, service: service, places: []string{filepath.Dir(known.Path())}, step: step}
 	job.Ledger = c
 	job.Emergency = emergency.Open(job.Runs[0], known.Path(), run.places, func(k emergency.Created) { run.kept = append(run.kept, k) })
 	return run
@@ -147,119 +160,131 @@ func (run *changedRun) again() []result.Row {
 	return list
 }
 
-// claim is the second client's claim in the ledger, and its id in the service.
-func (run *changedRun) claim() (step ledger.Step, id string) {
+// changed is the changed step in the ledger, and what the service has created for it.
+func (run *changedRun) changed() (step ledger.Step, made apitest.Made) {
 	run.t.Helper()
-	steps, err := run.known.Steps(run.t.Context(), ledger.ClientKey{Environment: "e", Space: "email", Client: "c2@example.com"}, "n")
+	id := stepOfSecond(run.step)
+	steps, err := run.known.Steps(run.t.Context(), id.ClientKey, id.Mapping)
 	if err != nil {
 		run.t.Fatal(err)
 	}
-	for _, s := range steps {
-		if s.Kind == ledger.KindClaim {
-			step = s
-		}
-	}
+	step = steps[run.step]
 	for name, made := range run.service.Created() {
-		if strings.HasPrefix(name, "claim c2@example.com/") {
-			id = made[0].ID
+		kind, of, _ := strings.Cut(name, " ")
+		if of, _, _ := strings.Cut(of, "/"); kind == step.Kind && of == id.Client {
+			return step, made[0]
 		}
 	}
-	return step, id
+	return step, made
 }
 
-// TestIntentIsRefused: the ledger refuses to record that a claim is about to be sent. The
-// client's steps are read again, and the claim is sent as soon as the ledger takes it;
+// TestIntentIsRefused: the ledger refuses to record that a step is about to be sent. The
+// client's steps are read again, and the step is sent as soon as the ledger takes it;
 // where it never does, the row says so.
 func TestIntentIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, times := range []int{1, 3, 99} {
-		t.Run(fmt.Sprint(times), func(t *testing.T) {
-			t.Parallel()
-			run := newChangedRun(t, func(_ *changing, e ledger.Event, n int) error {
-				if e.To == ledger.Intent && n <= times {
-					return errRefused
+	for _, step := range []string{"client", "claim/claim/A", "link"} {
+		for _, times := range []int{1, 3, 99} {
+			t.Run(fmt.Sprint(step, ", ", times), func(t *testing.T) {
+				t.Parallel()
+				run := newChangedRun(t, step, func(_ *changing, e ledger.Event, n int) error {
+					if e.To == ledger.Intent && n <= times {
+						return errRefused
+					}
+					return nil
+				})
+				if step == "client" { // for whom nothing was sent
+					run.job.MaxFailures = importer.MaxFailures{}
 				}
-				return nil
+				row := run.do()[1]
+				known, made := run.changed()
+				if times < 99 {
+					if row.Status != result.Done || row.Error != "" || known.To != ledger.Done || known.ID != made.ID || len(row.ClaimIDs) != 1 || row.URL == "" {
+						t.Errorf("the row says %+v, the ledger has %+v", row, known.Event)
+					}
+					return
+				}
+				if row.Status != result.Failed || row.FailedStep != step || made != (apitest.Made{}) || (row.ClientID == "") != (step == "client") ||
+					!strings.Contains(row.Error, "changed it meanwhile") || !strings.Contains(row.Advice, "Run again") {
+					t.Errorf("the row says %+v", row)
+				}
+				if again := run.again(); len(again) != 1 || again[0].Status != result.Done {
+					t.Errorf("the next run's row is %+v", again)
+				}
 			})
-			row := run.do()[1]
-			step, id := run.claim()
-			if times < 99 {
-				if row.Status != result.Done || row.Error != "" || step.To != ledger.Done || step.ID != id || !slices.Equal(row.ClaimIDs, []string{id}) {
-					t.Errorf("the row says %+v, the ledger has %+v", row, step.Event)
-				}
-				return
-			}
-			if row.Status != result.Failed || row.FailedStep != "claim/claim/A" || row.ClientID == "" || id != "" ||
-				!strings.Contains(row.Error, "changed") || !strings.Contains(row.Advice, "un again") {
-				t.Errorf("the row says %+v", row)
-			}
-			if again := run.again(); len(again) != 1 || again[0].Status != result.Done {
-				t.Errorf("the next run's row is %+v", again)
-			}
-		})
+		}
 	}
 }
 
-// TestAnswerToAStepThatHasChanged: while a claim's request is at the service, somebody
-// else decides about the step, or changes it. What the service has created is in the
-// ledger or in the emergency file, the row says so, and nothing is created again.
+// TestAnswerToAStepThatHasChanged: while a request is at the service, somebody else
+// decides about its step, or changes it. What the service has created is in the ledger or
+// in the emergency file, the row says so, and nothing is created again.
 func TestAnswerToAStepThatHasChanged(t *testing.T) {
 	t.Parallel()
-	to := func(e ledger.Event, state ledger.State, via string) ledger.Event {
-		return ledger.Event{StepID: e.StepID, Kind: e.Kind, To: state, Via: via}
+	type change = func(c *changing, e ledger.Event) error
+	events := func(states ...string) change { // each to a state via a way
+		return func(c *changing, e ledger.Event) error {
+			for _, s := range states {
+				to, via, _ := strings.Cut(s, ", ")
+				c.append(ledger.Event{StepID: e.StepID, Kind: e.Kind, To: ledger.State(to), Via: via})
+			}
+			return nil
+		}
 	}
 	for name, tt := range map[string]struct {
-		change func(c *changing, e ledger.Event) error // is called at the first of these outcomes
-		always bool                                    // at all of them
-		file   bool                                    // what was created is in the emergency file
-		next   result.Status
+		change change // is called at the first of these outcomes
+		always bool   // at all of them
+		file   bool   // the emergency file has what was created
+		open   bool   // what a later run does is not the matter here
 	}{
-		"decided that it was not created": {change: func(c *changing, e ledger.Event) error {
-			c.append(to(e, ledger.Uncertain, ""), to(e, ledger.Failed, ledger.ViaByHand))
-			return nil
-		}, next: result.Uncertain},
-		"given up": {change: func(c *changing, e ledger.Event) error {
-			c.append(to(e, ledger.Uncertain, ""), to(e, ledger.GivenUp, ledger.ViaByHand))
-			return nil
-		}, next: result.Uncertain},
-		"not sent": {change: func(c *changing, e ledger.Event) error {
-			c.append(to(e, ledger.NotSent, ""))
-			return nil
-		}, next: result.Uncertain},
-		"refused, taken as uncertain": {change: func(*changing, ledger.Event) error { return errRefused }, always: true, next: result.Uncertain},
+		"decided that it was not created": {change: events("uncertain", "failed, by hand")},
+		"given up":                        {change: events("uncertain", "given up, by hand")},
+		"not sent":                        {change: events("not sent")},
+		"refused, taken as uncertain":     {change: func(*changing, ledger.Event) error { return errRefused }, always: true},
 		"refused in every way": {change: func(c *changing, e ledger.Event) error {
 			c.before = func(e ledger.Event, _ int) error { return errRefused }
 			return errRefused
-		}, file: true, next: result.Done}, // its link is missing
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			run := newChangedRun(t, func(c *changing, e ledger.Event, n int) error {
-				if e.To == ledger.Done && (n == 1 || tt.always) {
-					return tt.change(c, e)
+		}, file: true},
+		"decided that it was not created, refused in every way": {change: func(c *changing, e ledger.Event) error {
+			c.before = func(e ledger.Event, _ int) error {
+				if e.To != ledger.Intent {
+					return errRefused
 				}
 				return nil
+			}
+			return errors.Join(events("uncertain", "failed, by hand")(c, e), errRefused)
+		}, file: true, open: true},
+	} {
+		for _, step := range []string{"claim/claim/A", "link"} { // the outcome of a link is recorded alone
+			t.Run(name+", "+step, func(t *testing.T) {
+				t.Parallel()
+				run := newChangedRun(t, step, func(c *changing, e ledger.Event, n int) error {
+					if e.To == ledger.Done && (n == 1 || tt.always) {
+						return tt.change(c, e)
+					}
+					return nil
+				})
+				row := run.do()[1]
+				known, made := run.changed()
+				if row.Status != result.Uncertain || row.FailedStep != step || row.ClientID == "" || row.URL != "" ||
+					!strings.Contains(row.Error, "meanwhile") || !strings.Contains(row.Error, made.ID) || row.Advice == "" {
+					t.Errorf("the row says %+v", row)
+				}
+				if made == (apitest.Made{}) || !tt.file && (known.To != ledger.Uncertain || known.ID != made.ID || known.URL != made.URL || len(known.Answer) == 0 || len(run.kept) > 0) {
+					t.Errorf("the service has created %+v, the ledger has %+v, the emergency file %+v", made, known.Event, run.kept)
+				}
+				if tt.file && (len(run.kept) != 1 || run.kept[0].ID != made.ID || run.kept[0].File == "" || !strings.Contains(row.Error, "emergency file")) {
+					t.Errorf("the emergency file has %+v, the row says %+v", run.kept, row)
+				}
+				if tt.open {
+					return
+				}
+				again := run.again()
+				if known, _ = run.changed(); len(again) != 1 || (known.To == ledger.Done) != tt.file || (again[0].Status == result.Uncertain) == tt.file {
+					t.Errorf("the next run's row is %+v, the ledger has %+v", again, known.Event)
+				}
 			})
-			row := run.do()[1]
-			step, id := run.claim()
-			if row.Status != result.Uncertain || row.FailedStep != "claim/claim/A" || row.ClientID == "" ||
-				!strings.Contains(row.Error, "meanwhile") || row.Advice == "" {
-				t.Errorf("the row says %+v", row)
-			}
-			if step.To != ledger.Uncertain && !tt.file {
-				t.Errorf("the claim is %q in the ledger", step.To)
-			}
-			if inLedger := step.ID == id && strings.Contains(string(step.Answer), id); id == "" || inLedger == tt.file {
-				t.Errorf("the service has created %q, and the ledger has %q with the answer %q", id, step.ID, step.Answer)
-			}
-			if tt.file && (len(run.kept) != 1 || run.kept[0].ID != id || run.kept[0].File == "" || !strings.Contains(row.Error, "emergency file")) ||
-				!tt.file && len(run.kept) > 0 {
-				t.Errorf("the emergency file has %+v, the row says %+v", run.kept, row)
-			}
-			if again := run.again(); len(again) != 1 || again[0].Status != tt.next || !slices.Equal(again[0].ClaimIDs, []string{id}) {
-				t.Errorf("the next run's row is %+v", again)
-			}
-		})
+		}
 	}
 }
 
@@ -268,57 +293,158 @@ func TestAnswerToAStepThatHasChanged(t *testing.T) {
 // is.
 func TestIDTakenByAnotherProcess(t *testing.T) {
 	t.Parallel()
-	run := newChangedRun(t, func(c *changing, e ledger.Event, n int) error {
+	run := newChangedRun(t, "claim/claim/A", func(c *changing, e ledger.Event, n int) error {
 		if e.To == ledger.Done && n == 1 {
 			other := e
 			other.Client = "other@example.com"
-			sent := ledger.Event{StepID: other.StepID, Kind: e.Kind, To: ledger.Intent}
-			c.append(sent, other)
+			c.append(ledger.Event{StepID: other.StepID, Kind: e.Kind, To: ledger.Intent}, other)
 		}
 		return nil
 	})
 	row := run.do()[1]
-	step, id := run.claim()
-	if row.Status != result.Uncertain || !strings.Contains(row.Error, id) || !strings.Contains(row.Error, "other@example.com") || row.Advice == "" {
+	known, made := run.changed()
+	if row.Status != result.Uncertain || !strings.Contains(row.Error, made.ID) || !strings.Contains(row.Error, "other@example.com") || row.Advice == "" {
 		t.Errorf("the row says %+v", row)
 	}
-	if step.To != ledger.Uncertain || step.ID != "" || !strings.Contains(string(step.Answer), id) || len(run.kept) > 0 {
-		t.Errorf("the ledger has %+v, the emergency file %+v", step.Event, run.kept)
+	if known.To != ledger.Uncertain || known.ID != "" || !strings.Contains(string(known.Answer), made.ID) || len(run.kept) > 0 {
+		t.Errorf("the ledger has %+v, the emergency file %+v", known.Event, run.kept)
 	}
 }
 
-// TestKeptAnswerIsRefused: a claim is uncertain, and its answer is read again with a
-// corrected pointer. In that moment somebody else decides that it was created with
-// another id.
+// knowsAnswer makes the second client's claim one whose answer a run reads again, because
+// its step is uncertain. Everything else of the client is done.
+func (run *changedRun) knowsAnswer() {
+	run.t.Helper()
+	event := func(step, kind string, to ledger.State) ledger.Event {
+		return ledger.Event{StepID: stepOfSecond(step), Kind: kind, To: to, At: time.Now()}
+	}
+	client, answered, linked := event("client", ledger.KindClient, ledger.Done), event("claim/claim/A", ledger.KindClaim, ledger.Uncertain), event("link", ledger.KindLink, ledger.Done)
+	client.Via, client.ID, linked.Via = ledger.ViaAdopted, id1, ledger.ViaAnswer
+	answered.Status, answered.Answer = 201, []byte(`{"claimId":"`+id2+`"}`)
+	if err := run.known.Append(client, event("claim/claim/A", ledger.KindClaim, ledger.Intent), answered, event("link", ledger.KindLink, ledger.Intent), linked); err != nil {
+		run.t.Fatal(err)
+	}
+}
+
+// TestKeptAnswerIsRefused: the answer to the request for a claim is read again, and the
+// ledger refuses what it says.
 func TestKeptAnswerIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, times := range []int{1, 99} {
 		t.Run(fmt.Sprint(times), func(t *testing.T) {
 			t.Parallel()
-			run := newChangedRun(t, func(_ *changing, e ledger.Event, n int) error {
+			run := newChangedRun(t, "claim/claim/A", func(_ *changing, e ledger.Event, n int) error {
 				if e.To == ledger.Done && n <= times {
 					return errRefused
 				}
 				return nil
 			})
-			claim := ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: "e", Space: "email", Client: "c2@example.com"},
-				Mapping: "n", Step: "claim/claim/A"}, Kind: ledger.KindClaim, To: ledger.Intent, At: time.Now()}
-			client := ledger.Event{StepID: ledger.StepID{ClientKey: claim.ClientKey, Step: "client"}, Kind: ledger.KindClient, To: ledger.Done,
-				Via: ledger.ViaAdopted, ID: id1, At: time.Now()}
-			answered := claim
-			answered.To, answered.Status, answered.Answer = ledger.Uncertain, 201, []byte(`{"claimId":"`+id2+`"}`)
-			link, linked := claim, claim
-			link.Step, link.Kind, linked.Step, linked.Kind, linked.To, linked.Via = "link", ledger.KindLink, "link", ledger.KindLink, ledger.Done, ledger.ViaAnswer
-			if err := run.known.Append(client, claim, answered, link, linked); err != nil {
+			run.knowsAnswer()
+			row := run.do()[1]
+			known, _ := run.changed()
+			switch {
+			case times == 1 && (row.Status != result.Unchanged || known.ID != id2):
+				t.Errorf("the row says %+v, the ledger has %+v", row, known.Event)
+			case times > 1 && (row.Status != result.Uncertain || row.Advice == "" || known.To != ledger.Uncertain || row.ClientID != id1):
+				t.Errorf("the row says %+v, the ledger has %+v", row, known.Event)
+			}
+		})
+	}
+}
+
+// alone are the stop rules of a process that has no others beside it.
+type alone struct{ rules importer.StopRules }
+
+func (a *alone) Change(change func(*importer.StopRules)) error {
+	change(&a.rules)
+	return nil
+}
+
+// TestWorkerWhoseEventIsRefused: a worker hands back what became of the client, and says
+// nothing that ends the run.
+func TestWorkerWhoseEventIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		to     ledger.State // of the refused events
+		times  int
+		answer bool // the claim's answer is known, and read again
+		want   result.Status
+	}{
+		"an intent, once":         {ledger.Intent, 1, false, result.Done},
+		"an intent, always":       {ledger.Intent, 99, false, result.Failed},
+		"an outcome":              {ledger.Done, 99, false, result.Uncertain},
+		"an answer, read again":   {ledger.Done, 1, true, result.Unchanged},
+		"an answer, always again": {ledger.Done, 99, true, result.Uncertain},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := newChangedRun(t, "claim/claim/A", func(_ *changing, e ledger.Event, n int) error {
+				if e.To == tt.to && n <= tt.times {
+					return errRefused
+				}
+				return nil
+			})
+			if tt.answer {
+				run.knowsAnswer()
+			}
+			run.job.Team = &alone{}
+			if err := run.job.Join(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			row := run.do()[1]
-			step, _ := run.claim()
-			switch {
-			case times == 1 && (row.Status != result.Unchanged || step.ID != id2):
-				t.Errorf("the row says %+v, the ledger has %+v", row, step.Event)
-			case times > 1 && (row.Status != result.Uncertain || row.Advice == "" || step.To != ledger.Uncertain || row.ClientID != id1):
-				t.Errorf("the row says %+v, the ledger has %+v", row, step.Event)
+			defer run.job.Leave()
+			for plan, err := range busyPlans(run.job.Binding, 2) {
+				handed, err2 := json.Marshal(plan)
+				outcome, err3 := run.job.Work(handed)
+				var got struct {
+					Fatal string
+					Rows  []result.Row
+				}
+				if err := errors.Join(err, err2, err3, json.Unmarshal(outcome, &got)); err != nil || got.Fatal != "" || len(got.Rows) != 1 {
+					t.Fatalf("client %d: %v, %s", plan.Number, err, outcome)
+				}
+				want := result.Done
+				if plan.Number == 2 {
+					want = tt.want
+				}
+				if row := got.Rows[0]; row.Status != want || want != result.Done && want != result.Unchanged && row.Advice == "" {
+					t.Errorf("client %d: the row says %+v, want %s", plan.Number, row, want)
+				}
+			}
+			if err := run.job.Emergency.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestContactIsRefused: the ledger refuses once to record that a contact of two clients is
+// about to be created. It is created once, and both clients get it.
+func TestContactIsRefused(t *testing.T) {
+	t.Parallel()
+	contact := ledger.StepID{ClientKey: ledger.ClientKey{Environment: "e", Space: "email", Client: "p@x.example"}, Step: "client"}
+	for _, to := range []ledger.State{ledger.Intent, ledger.Done} {
+		t.Run(string(to), func(t *testing.T) {
+			t.Parallel()
+			run := sheetRun{contactMapping, contactSheet, nil, []string{"a@x.example|p@x.example|1|", "b@x.example|p@x.example|2|", "p@x.example|||"},
+				func(job *importer.Job, _ *apitest.Server) *strings.Replacer {
+					job.Ledger = &changing{Ledger: job.Ledger.(*ledger.Ledger), t: t, step: contact, seen: map[ledger.State]int{}, before: func(e ledger.Event, n int) error {
+						if e.To == to && n == 1 {
+							return errRefused
+						}
+						return nil
+					}}
+					return strings.NewReplacer()
+				}}
+			rows, _, service, _ := run.carryOut(t, false)
+			for _, row := range rows {
+				if row.Error != "" || row.ClientID == "" || row.Row < 4 && len(row.Contacts) != 1 {
+					t.Errorf("row %d says %+v", row.Row, row)
+				}
+			}
+			for step, made := range service.Created() {
+				if len(made) != 1 {
+					t.Errorf("%s was created %d times", step, len(made))
+				}
 			}
 		})
 	}
