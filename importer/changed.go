@@ -54,6 +54,7 @@ func (r *clientRun) isUnleased() bool { return r.job.Ledger.Shared() && len(r.gr
 // again is a run of the same client that has done nothing yet, with what holds on.
 func (r *clientRun) again() *clientRun {
 	again := r.job.newClientRun(r.plan)
+	again.reread = true
 	again.tickets, again.group, again.leased, again.kept = r.tickets, r.group, r.leased, r.kept
 	again.sent, again.answered, again.lookedUp = r.sent, r.answered, r.lookedUp
 	return again

@@ -55,8 +55,9 @@ type clientRun struct {
 	answered  bool                 // the service has answered a creating request
 	altered   bool                 // by reparse
 
-	kept map[ledger.StepID]string // steps of whose answers the ledger has nothing, because it refused them, with the ids in them
-	asIs bool                     // kept answers are not parsed again
+	reread bool                     // an earlier run of the client has done a part; see again
+	kept   map[ledger.StepID]string // of leader: steps of whose answers only the emergency file has something, with the ids
+	asIs   bool                     // answers that the ledger has are not parsed again
 
 	group  ledger.LeaseGroup // what the run has leased
 	leased bool              // it has what it needs for itself
@@ -297,7 +298,7 @@ func (r *clientRun) takeKnownIDs() {
 		}
 		if slices.Contains(r.job.Runs, d.known.Run) && (d.known.Via == ledger.ViaAnswer || d.known.Attempts > 0) {
 			r.created[d.step.Key] = d.known.At // by the run of another client
-			d.inRun = r.job.guard.shared != nil && d.step.Contact == nil
+			d.inRun = (r.reread || r.job.guard.shared != nil) && d.step.Contact == nil
 		}
 		switch d.step.Kind {
 		case mapping.ContactStep:
