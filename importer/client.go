@@ -194,6 +194,28 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 	return outcome, nil
 }
 
+// keptID is the id that the emergency file has of a step; ok is false where it has nothing.
+func (r *clientRun) keptID(step *mapping.Step) (id string, ok bool) {
+	if len(r.leader.kept) == 0 { // as a rule
+		return "", false
+	}
+	id, ok = r.leader.kept[r.job.stepID(r.plan.Client, step)]
+	return id, ok
+}
+
+// tellKept says of which steps only the emergency file has the answer.
+func (r *clientRun) tellKept(steps []stepOutcome) {
+	for i := range steps {
+		id, kept := r.keptID(steps[i].Step)
+		if o := &steps[i]; kept && !o.ok() {
+			o.Status, o.Error, o.Advice, o.reason = result.Uncertain, reasonKept, adviceKept, reasonKept
+			if id != "" {
+				o.Error += "; its id in the service is " + id
+			}
+		}
+	}
+}
+
 // knownSteps is what the ledger knows of a plan's client, after kept answers have
 // been parsed again. A step that the ledger has under an older spelling of its key
 // gets that key in the plan.
