@@ -95,7 +95,7 @@ type tracer struct {
 	request Request
 	whose   *tracedRow
 	began   time.Time // when the queue was behind it
-	left    time.Time
+	left    time.Time // the request, last on a connection
 
 	mu                   sync.Mutex
 	exchange             Exchange
@@ -104,7 +104,7 @@ type tracer struct {
 }
 
 // trace returns the tracer of a request that has waited in the queue.
-func (c *Client) trace(ctx context.Context, r Request, waited time.Duration) *tracer {
+func (c *Client) trace(ctx context.Context, r Request) *tracer {
 	if c.cfg.Trace == nil {
 		return nil
 	}
@@ -112,19 +112,37 @@ func (c *Client) trace(ctx context.Context, r Request, waited time.Duration) *tr
 	if !ok {
 		whose = &c.traced
 	}
-	return &tracer{client: c, request: r, whose: whose, began: time.Now(), exchange: Exchange{Took: Durations{Wait: milliseconds(waited)}}}
+	return &tracer{client: c, request: r, whose: whose, began: time.Now()}
 }
 
-// watch says that a request leaves, and returns ctx with the hooks that watch it.
-func (t *tracer) watch(ctx context.Context, req *http.Request) context.Context {
+// authorized says that the credentials are on the request.
+func (t *tracer) authorized() {
+	if t != nil {
+		t.exchange.Took.Credentials = milliseconds(time.Since(t.began))
+	}
+}
+
+// leaves says that the request leaves now, after having been held back for so long.
+func (t *tracer) leaves(waited time.Duration) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.left = time.Now()
+	t.waiting = t.left
+	t.exchange.Time, t.exchange.Took.Wait = t.left.UTC(), milliseconds(waited)
+}
+
+// watch says that a request leaves, or leaves as soon as it has a connection, and returns
+// ctx with the hooks that watch it.
+func (t *tracer) watch(ctx context.Context, req *http.Request, waited time.Duration) context.Context {
 	if t == nil {
 		return ctx
 	}
-	t.left = time.Now()
-	t.waiting = t.left
+	t.leaves(waited)
 	e, took := &t.exchange, &t.exchange.Took
-	took.Credentials = milliseconds(t.left.Sub(t.began))
-	e.Time, e.Sheet, e.Row, e.Attempt = t.left.UTC(), t.whose.sheet, t.whose.row, t.whose.count(t.request)
+	e.Sheet, e.Row = t.whose.sheet, t.whose.row
 	e.Kind, e.Method, e.Path, e.Sent = t.request.Kind, t.request.Method, t.client.tracedPath(t.request), len(t.request.Body)
 	e.RequestID = t.client.tracedID(req.Header.Get("X-Request-Id"))
 	begin := func(at *time.Time) {
@@ -167,6 +185,7 @@ func (t *tracer) ended(a Answer, err error) {
 	t.mu.Lock()
 	e := t.exchange
 	t.mu.Unlock()
+	e.Attempt = t.whose.count(t.request)
 	e.Took.Whole = milliseconds(time.Since(t.left))
 	e.Status, e.Received = a.Status, len(a.Body)
 	if id := t.client.tracedID(cmp.Or(a.Header.Get("X-Request-Id"), a.Header.Get("X-Correlation-Id"))); id != e.RequestID {
