@@ -67,6 +67,7 @@ func (m *Meter) sharedWait(d *Departure, now time.Time, patience time.Duration) 
 		return d.slot.Sub(now), false
 	}
 	if m.needsDeparture(now) {
+		s.last.takeBack(&m.state)
 		return m.next(now).Sub(now), true
 	}
 	if wait = s.slice[0].Sub(now); wait <= patience {

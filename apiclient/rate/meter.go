@@ -20,7 +20,7 @@ type Meter struct {
 	state  State // its times are those of time
 	recent Departures
 	left   time.Time     // without others: when the last request leaves on its connection
-	lead   time.Duration // with others: how long the last request waited for its connection
+	lead   time.Duration // how long the last request waited for its connection: the next one may begin to open one so much earlier
 }
 
 // NewMeter makes a Meter for a process whose clock is now. limiter is nil when no other
@@ -102,8 +102,8 @@ func (m *Meter) Depart() (d Departure, ok bool) {
 func (m *Meter) next(now time.Time) time.Time {
 	next := m.state.next(now, m.limits)
 	switch {
-	case m.shared == nil && m.left.After(next):
-		return m.left // those that have waited for their connections go first
+	case m.shared == nil && m.left.Add(-m.lead).After(next):
+		return m.left.Add(-m.lead) // those that have waited for their connections go first
 	case m.shared == nil:
 		return next
 	case m.needsDeparture(now):
