@@ -177,7 +177,14 @@ func TestAPauseThatBeginsWhileAConnectionOpens(t *testing.T) {
 				t.Run(fmt.Sprintf("%d processes, %g a second, %v", processes, rate, wait), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						opens := make(chan time.Duration, 9)
-						s := wire(t, &wired{opens: func() time.Duration { return <-opens }, says: func(n int, w http.ResponseWriter) {
+						s := wire(t, &wired{opens: func() time.Duration {
+							select {
+							case d := <-opens:
+								return d
+							default:
+								return 0
+							}
+						}, says: func(n int, w http.ResponseWriter) {
 							if n == 1 {
 								w.Header().Set("Retry-After", fmt.Sprint(wait.Seconds()))
 								w.WriteHeader(http.StatusTooManyRequests)
@@ -185,7 +192,7 @@ func TestAPauseThatBeginsWhileAConnectionOpens(t *testing.T) {
 						}})
 						all := s.clients(t, processes, func(_ int, cfg *apiclient.Config) { cfg.RequestsPerSecond = rate })
 						first, other := all[0], all[processes-1]
-						for _, d := range []time.Duration{2 * time.Second, 2 * time.Second, 500 * time.Millisecond, 0, 0, 0} {
+						for _, d := range []time.Duration{2 * time.Second, 2 * time.Second, 500 * time.Millisecond} {
 							opens <- d
 						}
 						var wg sync.WaitGroup
@@ -310,4 +317,54 @@ func TestStoppingOnAConnection(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A request that is stopped while it waits on a kept connection ends at once, and opens no
+// other one, also where net/http would send it again.
+func TestStoppingOnAKeptConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opened := 0
+		s := wire(t, &wired{opens: func() time.Duration { opened++; return 500 * time.Millisecond }})
+		c := s.clients(t, 2, func(_ int, cfg *apiclient.Config) { cfg.RequestsPerSecond = 2 })[0]
+		if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.Created {
+			t.Fatalf("%+v", v)
+		}
+		synctest.Wait()
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		v := c.Create(ctx, c.Routes().CreateLink("a", nil))
+		if took := time.Since(began); v.Effect != apiclient.NotSent || took > 350*time.Millisecond || opened != 1 || len(s.arrivals()) != 1 {
+			t.Errorf("%+v after %v; %d connections were opened, and %d requests arrived", v, took, opened, len(s.arrivals()))
+		}
+	})
+}
+
+// What is traced of a request that was held back on its connection is that of its
+// departure: it has waited, and the service was quick.
+func TestTraceOfARequestThatWasHeldBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var trace traced
+		s := wire(t, &wired{opens: func() time.Duration { return time.Until(start.Add(3 * time.Second)) }})
+		c := s.clients(t, 1, func(_ int, cfg *apiclient.Config) {
+			cfg.RequestsPerSecond = 1
+			trace.to(cfg)
+		})[0]
+		const n = 6 // the first three of which get their connections at the same moment
+		work(t, c, n, n)
+		all, at := trace.take(), s.arrivals()
+		slices.SortFunc(all, func(a, b apiclient.Exchange) int { return a.Time.Compare(b.Time) })
+		if len(all) != n || len(at) != n {
+			t.Fatalf("%d exchanges and %d arrivals, want %d", len(all), len(at), n)
+		}
+		for i, e := range all {
+			if e.Time.Sub(start) != at[i] || e.Took.FirstByte > 100 || e.Took.Whole > 100 || e.Attempt != 1+i/2 || e.Status != 200 {
+				t.Errorf("%+v; it arrived at %v", e, at[i])
+			}
+			if queued := 1000 * (at[i].Seconds() - 3); i > 0 && i < 3 && e.Took.Wait < queued {
+				t.Errorf("%+v; it waited for %v ms on its connection alone", e, queued)
+			}
+		}
+	})
 }
