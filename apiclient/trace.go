@@ -42,8 +42,8 @@ type Durations struct {
 	DNS         float64 `json:"dns"`
 	Connect     float64 `json:"connect"` // TCP, to the proxy where there is one
 	TLS         float64 `json:"tls"`
-	FirstByte   float64 `json:"firstByte"` // from its departure until the first byte of the answer came
-	Whole       float64 `json:"whole"`     // from its departure until the answer was read, or had failed
+	FirstByte   float64 `json:"firstByte"` // since the request left on its connection, until the first byte of the answer came
+	Whole       float64 `json:"whole"`     // since the request left on its connection, until the answer was read, or had failed
 }
 
 // WithRow returns a context for the requests of one client. Their Exchanges name the
