@@ -14,6 +14,7 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/stoprule"
 )
 
 // unreadable is a ledger with earlier steps that takes events, and cannot say whose
@@ -142,7 +143,7 @@ func TestAnEarlierAnswerIsReadAgain(t *testing.T) {
 		sent := links
 		for range 2 { // also when it has been taken
 			again := &importer.Job{Runs: job.Runs, Environment: "e", Binding: job.Binding, Service: at(apiclient.DefaultWire()), Ledger: known,
-				Drafts: newDrafts(t), MaxFailures: importer.DefaultMaxFailures}
+				Drafts: newDrafts(t), MaxFailures: stoprule.Default}
 			if err := again.Do(t.Context(), busyPlans(job.Binding, 1)); err != nil {
 				t.Fatal(err)
 			}

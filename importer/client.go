@@ -284,6 +284,7 @@ func (r *clientRun) takeKnownIDs() {
 		}
 		if slices.Contains(r.job.Runs, d.known.Run) && (d.known.Via == ledger.ViaAnswer || d.known.Attempts > 0) {
 			r.created[d.step.Key] = d.known.At // by the run of another client
+			d.inRun = r.job.guard.shared != nil && d.step.Contact == nil
 		}
 		switch d.step.Kind {
 		case mapping.ContactStep:
@@ -300,86 +301,6 @@ func (r *clientRun) takeKnownIDs() {
 			r.known.claims[d.step.Key] = d.known.ID
 		}
 	}
-}
-
-// walk goes through a client's steps in order. A step that the run does not send has
-// its outcome by its decision, one that waits for an earlier step says so, and
-// create is called for the others.
-func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]stepOutcome, error) {
-	outcomes := make([]stepOutcome, 0, len(decisions))
-	b := blockers{of: map[string]*mapping.Step{}}
-	for _, d := range decisions {
-		o := d.outcome()
-		if d.action == send {
-			if blocker := b.before(d.step); blocker != nil {
-				o = stepOutcome{Step: d.step, Status: result.NotStarted, Error: reasonBlocked(blocker)}
-			} else {
-				var err error
-				if o, err = create(d); err != nil {
-					return outcomes, err
-				}
-				if o.ok() && o.Advice == "" {
-					o.Advice = d.advice
-				}
-			}
-		}
-		if !o.ok() && !(d.action == givenUp && d.step.Kind == mapping.LinkStep) { // no later link waits for one that was given up
-			b.add(d.step)
-		}
-		outcomes = append(outcomes, o)
-	}
-	return outcomes, nil
-}
-
-// blockers are the steps that later ones wait for. Trouble stops its own claim
-// only, and that with a contact the claims that need the contact: other claims go
-// on. Without the client nothing can be created, and what belongs to the client
-// waits until every earlier step is done.
-type blockers struct {
-	client *mapping.Step
-	of     map[string]*mapping.Step // by the claim or contact that cannot go on
-	any    *mapping.Step
-}
-
-func (b *blockers) add(step *mapping.Step) {
-	switch step.Kind {
-	case mapping.ClientStep:
-		b.client = step
-	case mapping.ContactStep:
-		b.of[step.Key] = step
-	}
-	if step.Claim != "" && b.of[step.Claim] == nil {
-		b.of[step.Claim] = step
-	}
-	if b.any == nil {
-		b.any = step
-	}
-}
-
-// before returns the step that must be done before this one; nil for none.
-func (b *blockers) before(step *mapping.Step) *mapping.Step {
-	switch {
-	case b.client != nil:
-		return b.client
-	case step.Kind == mapping.ContactStep:
-		return nil
-	case step.Claim != "":
-		for _, contact := range contactsNeeded(step) {
-			if blocker := b.of[contact]; blocker != nil {
-				return blocker
-			}
-		}
-		return b.of[step.Claim]
-	}
-	return b.any
-}
-
-// reasonBlocked says which step a step waits for.
-func reasonBlocked(blocker *mapping.Step) string {
-	if blocker.Kind == mapping.ContactStep {
-		return "waits for the contact “" + blocker.Title + "”"
-	}
-	return "waits for the step " + blocker.Key
 }
 
 // send creates what a step asks for: the intent is durable before the first byte
@@ -789,7 +710,10 @@ func progressOf(step ledger.Step) int {
 	return 2
 }
 
-// isStale reports whether a client has to be looked up again before it is sent.
+// isStale reports whether a client has to be looked up again before it is sent: the look-up
+// is older than lookupFresh or, where requests leave so seldom that a look-up and the request
+// behind it cannot be closer, than twice the time in which each worker has sent one.
 func (r *clientRun) isStale(d decision) bool {
-	return !d.asOf.IsZero() && r.job.now().Sub(d.asOf) > r.job.freshness()
+	fresh := max(lookupFresh, 2*time.Duration(r.job.workers())*r.job.Service.Spacing())
+	return !d.asOf.IsZero() && r.job.now().Sub(d.asOf) > fresh
 }

@@ -45,6 +45,7 @@ type decision struct {
 	moved    string        // how the activity is wanted in another status than it was sent in
 	shown    *mapping.Step // what reports show instead of step; nil for step itself
 	asOf     time.Time     // of a client to be sent: when a look-up found nobody; zero when none was made
+	inRun    bool          // it was done in this run, by a process that was killed or lost the plan
 	foreseen bool          // of a dry run: the run will have created it for an earlier client by then
 
 	notAdministrator bool // of a person who is done: created with administrator: false in another role
@@ -281,6 +282,9 @@ func (d decision) outcome() stepOutcome {
 	switch d.action {
 	case unchanged:
 		o.Status, o.known = result.Unchanged, d.known
+		if d.inRun {
+			o.Status = result.Done
+		}
 	case changed:
 		o.Status, o.Advice = result.Changed, adviceChanged
 	case willAdopt:
@@ -302,6 +306,86 @@ func (d decision) outcome() stepOutcome {
 		o.Status, o.Advice = result.Failed, adviceGivenUp
 	}
 	return o
+}
+
+// walk goes through a client's steps in order. A step that the run does not send has
+// its outcome by its decision, one that waits for an earlier step says so, and
+// create is called for the others.
+func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]stepOutcome, error) {
+	outcomes := make([]stepOutcome, 0, len(decisions))
+	b := blockers{of: map[string]*mapping.Step{}}
+	for _, d := range decisions {
+		o := d.outcome()
+		if d.action == send {
+			if blocker := b.before(d.step); blocker != nil {
+				o = stepOutcome{Step: d.step, Status: result.NotStarted, Error: reasonBlocked(blocker)}
+			} else {
+				var err error
+				if o, err = create(d); err != nil {
+					return outcomes, err
+				}
+				if o.ok() && o.Advice == "" {
+					o.Advice = d.advice
+				}
+			}
+		}
+		if !o.ok() && !(d.action == givenUp && d.step.Kind == mapping.LinkStep) { // no later link waits for one that was given up
+			b.add(d.step)
+		}
+		outcomes = append(outcomes, o)
+	}
+	return outcomes, nil
+}
+
+// blockers are the steps that later ones wait for. Trouble stops its own claim
+// only, and that with a contact the claims that need the contact: other claims go
+// on. Without the client nothing can be created, and what belongs to the client
+// waits until every earlier step is done.
+type blockers struct {
+	client *mapping.Step
+	of     map[string]*mapping.Step // by the claim or contact that cannot go on
+	any    *mapping.Step
+}
+
+func (b *blockers) add(step *mapping.Step) {
+	switch step.Kind {
+	case mapping.ClientStep:
+		b.client = step
+	case mapping.ContactStep:
+		b.of[step.Key] = step
+	}
+	if step.Claim != "" && b.of[step.Claim] == nil {
+		b.of[step.Claim] = step
+	}
+	if b.any == nil {
+		b.any = step
+	}
+}
+
+// before returns the step that must be done before this one; nil for none.
+func (b *blockers) before(step *mapping.Step) *mapping.Step {
+	switch {
+	case b.client != nil:
+		return b.client
+	case step.Kind == mapping.ContactStep:
+		return nil
+	case step.Claim != "":
+		for _, contact := range contactsNeeded(step) {
+			if blocker := b.of[contact]; blocker != nil {
+				return blocker
+			}
+		}
+		return b.of[step.Claim]
+	}
+	return b.any
+}
+
+// reasonBlocked says which step a step waits for.
+func reasonBlocked(blocker *mapping.Step) string {
+	if blocker.Kind == mapping.ContactStep {
+		return "waits for the contact “" + blocker.Title + "”"
+	}
+	return "waits for the step " + blocker.Key
 }
 
 // holdBack keeps what is new for a client from being sent, because an activity that

@@ -212,13 +212,6 @@ const lookupFresh = 5 * time.Second
 // on which it rests is too old.
 var errStale = errors.New("the look-up is too old")
 
-// freshness is lookupFresh or, where requests leave so seldom that a look-up and
-// the request behind it cannot be closer, twice the time in which each worker
-// has sent one.
-func (j *Job) freshness() time.Duration {
-	return max(lookupFresh, 2*time.Duration(j.workers())*j.Service.Spacing())
-}
-
 // find finds out whether the service knows the client already, as far as the
 // ledger leaves that open, and does what the mapping says of known clients. over
 // says that nothing more has to be done for the client.

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
@@ -10,222 +11,54 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/lookup"
 	"claimsheet/importer/retry"
+	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 )
 
-// MaxFailures is how many clients may fail before the run stops: a number, or
-// a share of those that are through.
-type MaxFailures struct {
-	Count   int     // used when Percent is 0
-	Percent float64 // 0 to 100; 100 lifts every stop rule but authentication, TLS and disk
+// SharedRules are the stop rules of a run that several processes carry out. They are safe for
+// concurrent use.
+type SharedRules interface {
+	// Change lets change change the rules while no other process does. It may call it more
+	// than once. An error says that the rules cannot be reached; whether they were changed is
+	// not known then.
+	Change(change func(*stoprule.Rules)) error
 }
 
-// DefaultMaxFailures is the rule without --max-failures.
-var DefaultMaxFailures = MaxFailures{Percent: 20}
-
-const (
-	// enoughClients is how many must be through before a share says anything.
-	enoughClients = 20
-	// forbiddenInARow and ambiguousInARow are how many 403 end the run, and how
-	// many uncertain outcomes pause it.
-	forbiddenInARow = 3
-	ambiguousInARow = 3
-	// doubtsWithoutOne is how many steps of a kind may become uncertain while
-	// not one is created: somebody has to decide about each of them.
-	doubtsWithoutOne = 10
-	// firstClients is how many clients must be refused alike before the mapping is
-	// taken to be wrong, and not the clients.
-	firstClients = 3
-	// takenInARow is how many answers for one kind of step in a row may hold what
-	// another step has. One may be an accident of the service's; more mean that it
-	// is wrong, or that a wire pointer leads to a constant.
-	takenInARow = 2
-)
-
-// StopRules are what the answers of a run have said so far, as far as that decides when
-// the run stops or pauses. Where several processes carry a run out, they share them; see
-// Team. Rows that are invalid and steps that were uncertain before the run are not in them.
-type StopRules struct {
-	Through   int                      // clients for which something was sent, or that were looked up
-	Failed    int                      // of them
-	First     []int                    // the 4xx of each of the first clients, 0 for none
-	Forbidden int                      // 403 in a row
-	Ambiguous int                      // uncertain outcomes in a row
-	Taken     map[mapping.StepKind]int // answers in a row that hold what another step has
-	Doubts    map[mapping.StepKind]int // uncertain outcomes of a kind of step, until one is created
-	Proven    map[mapping.StepKind]bool
-	Pauses    int    // how often the processes have had to wait until the service answers a GET again
-	Stop      string // why the run stops; "" while it goes on
-}
-
-// news is something that the rules take into account.
-type news struct {
-	what   topic
-	kind   mapping.StepKind
-	effect apiclient.Effect
-	status int    // of a verdict; of a client the first 4xx
-	stop   string // why the verdict ends the run by itself
-	bad    bool   // of a client: it failed; of an answer: it holds what another step has
-}
-
-// topic is what news are about.
-type topic int
-
-const (
-	ofVerdict topic = iota
-	ofAllowed       // an answer that was not a 403
-	ofEnded         // a step that is not sent again in this run
-	ofAnswer        // an answer by which a step was created
-	ofMade          // a step that was created after all: a look-up found it
-	ofClient        // a client for which something was sent, or that was only looked up
-	ofStop          // a process ends the run for a reason of its own
-)
-
-// mayStop reports whether news may end or pause a run.
-func (n news) mayStop() bool {
-	return n.bad || n.what == ofStop || n.stop != "" || n.status == 403 || n.effect == apiclient.Uncertain
-}
-
-// take takes news into account; most is when the run has to stop. why is what the news stop
-// it for, "" for nothing.
-func (s *StopRules) take(n news, most MaxFailures) (why string) {
-	switch n.what {
-	case ofVerdict:
-		why = s.takeVerdict(n, most.lifted())
-	case ofAllowed:
-		s.Forbidden = 0
-	case ofEnded, ofMade:
-		s.countDoubts(n.kind, n.effect)
-		if d := s.Doubts[n.kind]; d >= doubtsWithoutOne && !most.lifted() && n.what == ofEnded {
-			why = fmt.Sprintf("%d steps of the kind %s are uncertain and none was created: the environment is wrong, or the service is ill", d, n.kind)
-		}
-	case ofAnswer:
-		why = s.takeAnswer(n, most.lifted())
-	case ofClient:
-		why = s.takeClient(n, most)
-	case ofStop:
-		why = n.stop
-	}
-	if s.Stop == "" {
-		s.Stop = why
-	}
-	return why
-}
-
-func (s *StopRules) takeVerdict(n news, lifted bool) (why string) {
-	if n.effect == apiclient.Uncertain {
-		s.Ambiguous++
-	} else {
-		s.Ambiguous = 0
-	}
-	if n.status == 403 {
-		s.Forbidden++
-	} else {
-		s.Forbidden = 0
-	}
-	switch {
-	case n.stop != "":
-		return n.stop
-	case s.Forbidden >= forbiddenInARow && !lifted:
-		return fmt.Sprintf("%d answers in a row were HTTP 403 Forbidden", s.Forbidden)
-	case s.Ambiguous >= ambiguousInARow:
-		s.Ambiguous = 0
-		s.Pauses++
-	}
-	return ""
-}
-
-// countDoubts counts the uncertain steps of a kind of which none was ever created.
-func (s *StopRules) countDoubts(kind mapping.StepKind, effect apiclient.Effect) {
-	if s.Doubts == nil {
-		s.Doubts = map[mapping.StepKind]int{}
-	}
-	if s.Proven == nil {
-		s.Proven = map[mapping.StepKind]bool{}
-	}
-	switch {
-	case effect == apiclient.Created || s.Proven[kind]:
-		s.Proven[kind], s.Doubts[kind] = true, 0
-	case effect == apiclient.Uncertain:
-		s.Doubts[kind]++
-	}
-}
-
-func (s *StopRules) takeAnswer(n news, lifted bool) (why string) {
-	if !n.bad {
-		delete(s.Taken, n.kind)
-		return ""
-	}
-	if s.Taken == nil {
-		s.Taken = map[mapping.StepKind]int{}
-	}
-	if s.Taken[n.kind]++; s.Taken[n.kind] < takenInARow || lifted {
-		return ""
-	}
-	return fmt.Sprintf("the service gave %d steps of the kind %s in a row what other steps have already: it is at fault, or a wire pointer of the environment leads to the wrong place",
-		s.Taken[n.kind], n.kind)
-}
-
-func (s *StopRules) takeClient(n news, most MaxFailures) (why string) {
-	s.Through++
-	if n.bad {
-		s.Failed++
-	}
-	if len(s.First) < firstClients {
-		s.First = append(s.First, n.status)
-	}
-	switch {
-	case most.lifted():
-		return ""
-	case len(s.First) == firstClients && s.Through == firstClients && s.alike():
-		return fmt.Sprintf("each of the first %d clients was refused with HTTP %d: the mapping or the environment is wrong", firstClients, s.First[0])
-	case most.Percent > 0 && s.Through >= enoughClients && float64(s.Failed)*100 > most.Percent*float64(s.Through):
-		return fmt.Sprintf("%d of %d clients failed, more than --max-failures %g%%", s.Failed, s.Through, most.Percent)
-	case most.Percent == 0 && s.Failed > most.Count:
-		return fmt.Sprintf("%d clients failed, more than --max-failures %d", s.Failed, most.Count)
-	}
-	return ""
-}
-
-func (s *StopRules) alike() bool {
-	for _, status := range s.First {
-		if status == 0 || status != s.First[0] {
-			return false
-		}
-	}
-	return true
-}
-
-func (m MaxFailures) lifted() bool { return m.Percent >= 100 }
+// errRules ends the part of a process that cannot reach the rules which all processes share.
+var errRules = errors.New("the stop rules, which all processes of the run share, cannot be read")
 
 // guard watches a run's answers and says when to stop or to pause. Where other processes
-// carry the run out too, all say what they see to the rules that they share: at once what
-// may end or pause the run, else several times a second (see Job.keepUp).
+// carry the run out too, all add what they observe to the rules that they share: at once
+// what may stop or pause the run, else several times a second (see Job.refreshRules).
 type guard struct {
-	most MaxFailures
-	team Team // nil when this process is alone
+	most    stoprule.MaxFailures
+	shared  SharedRules // nil when this process carries the run out alone
+	process string      // its name in the shared rules
 
 	mu     sync.Mutex
-	rules  StopRules // those of the team as they were last seen
-	unsaid []news    // what the team does not know yet
-	due    bool      // the team pauses, and this process has not done so yet
+	rules  stoprule.Rules         // the shared ones as they were seen last
+	added  int                    // observations that the shared rules have
+	unsaid []stoprule.Observation // those that they may not have yet
+	due    bool                   // the rules say that all pause, and this process has not done so yet
+	cutOff error                  // why the shared rules cannot be reached; for good
 }
 
-func (g *guard) lifted() bool { return g.most.lifted() }
+// share has the guard use rules that other processes use too.
+func (g *guard) share(rules SharedRules) { g.shared, g.process = rules, rand.Text() }
 
-// hear takes news into account. pause says that the workers must wait until
+// observe takes an observation into account. pause says that the workers must wait until
 // the service answers a GET again.
-func (g *guard) hear(n news) (stop error, pause bool) {
+func (g *guard) observe(o stoprule.Observation) (stop error, pause bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.team != nil {
-		if g.unsaid = append(g.unsaid, n); !n.mayStop() {
+	if g.shared != nil {
+		if g.unsaid = append(g.unsaid, o); !o.MayStop() {
 			return nil, false
 		}
 		return g.exchange()
 	}
 	pauses := g.rules.Pauses
-	return reasonOf(g.rules.take(n, g.most)), g.rules.Pauses > pauses
+	return reasonOf(g.rules.Observe(o, g.most)), g.rules.Pauses > pauses
 }
 
 // reasonOf is why the run stops, nil for "".
@@ -236,27 +69,30 @@ func reasonOf(why string) error {
 	return errors.New(why)
 }
 
-// exchange tells the team what it does not know, and learns what the others have seen.
-// While that fails nothing may be sent. g.mu is held.
+// exchange adds to the shared rules what they do not have, and learns what the others have
+// seen. When it has failed once it is not tried again, because this process ends. g.mu is
+// held.
 func (g *guard) exchange() (stop error, pause bool) {
-	var now StopRules
-	err := g.team.Change(func(rules *StopRules) {
-		for _, n := range g.unsaid {
-			rules.take(n, g.most)
-		}
+	if g.cutOff != nil {
+		return g.cutOff, false
+	}
+	var now stoprule.Rules
+	err := g.shared.Change(func(rules *stoprule.Rules) {
+		rules.Add(g.process, g.added, g.unsaid, g.most)
 		now = *rules
 	})
 	if err != nil {
-		return fmt.Errorf("%w: %w", errTeam, err), false
+		g.cutOff = fmt.Errorf("%w: %w", errRules, err)
+		return g.cutOff, false
 	}
-	g.unsaid = g.unsaid[:0]
+	g.added, g.unsaid = g.added+len(g.unsaid), g.unsaid[:0]
 	g.due = g.due || now.Pauses > g.rules.Pauses
 	g.rules = now
 	return reasonOf(now.Stop), g.due
 }
 
-// keepUp is exchange for one who does not hold g.mu, and pauses then.
-func (g *guard) keepUp() (stop error, pause bool) {
+// refresh is exchange for one who does not hold g.mu, and pauses then.
+func (g *guard) refresh() (stop error, pause bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	stop, pause = g.exchange()
@@ -264,13 +100,44 @@ func (g *guard) keepUp() (stop error, pause bool) {
 	return stop, pause
 }
 
+// refreshEvery is how often a process adds what it has seen to the shared rules, and learns
+// that the run stops or pauses.
+const refreshEvery = 200 * time.Millisecond
+
+// refreshRules keeps the guard up with the shared rules until ctx is done.
+func (j *Job) refreshRules(ctx context.Context) {
+	for tick := time.NewTicker(refreshEvery); ; {
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+		stop, pause := j.guard.refresh()
+		if stop != nil {
+			j.stop(stop)
+		}
+		if pause {
+			j.refreshing.Go(func() { j.gate.probe(ctx, j.answers) })
+		}
+	}
+}
+
+// announce says in the shared rules that this process stops the run, and why.
+func (g *guard) announce(why error) {
+	if g.shared == nil || errors.Is(why, errLeaseLost) || errors.Is(why, errRules) { // then only this process ends
+		return
+	}
+	_, _ = g.observe(stoprule.Observation{Of: stoprule.Ended, Stop: advised(why).Error()}) // the reason comes back
+}
+
 // saw takes one verdict into account.
 func (g *guard) saw(v apiclient.Verdict) (stop error, pause bool) {
-	n := news{what: ofVerdict, effect: v.Effect, status: v.Status}
+	o := stoprule.Observation{Of: stoprule.Verdict, Effect: v.Effect, Status: v.Status}
 	if v.Stop {
-		n.stop = hinted(errors.New(v.Reason), v.Hint).Error()
+		o.Stop = hinted(errors.New(v.Reason), v.Hint).Error()
 	}
-	stop, pause = g.hear(n)
+	stop, pause = g.observe(o)
 	if pause {
 		g.paused()
 	}
@@ -285,31 +152,31 @@ func (g *guard) paused() {
 }
 
 // allowed takes an answer into account that was not a 403.
-func (g *guard) allowed() { _, _ = g.hear(news{what: ofAllowed}) } // says nothing else
+func (g *guard) allowed() { _, _ = g.observe(stoprule.Observation{Of: stoprule.Allowed}) } // never stops a run
 
 // ended takes a step into account that is not sent again in this run.
 func (g *guard) ended(kind mapping.StepKind, effect apiclient.Effect) (stop error) {
-	stop, _ = g.hear(news{what: ofEnded, kind: kind, effect: effect})
+	stop, _ = g.observe(stoprule.Observation{Of: stoprule.Step, Kind: kind, Effect: effect})
 	return stop
 }
 
 // gave takes an answer into account by which a step was created; taken says that it
 // holds an id or url that another step has.
 func (g *guard) gave(kind mapping.StepKind, taken bool) (stop error) {
-	stop, _ = g.hear(news{what: ofAnswer, kind: kind, bad: taken})
+	stop, _ = g.observe(stoprule.Observation{Of: stoprule.Answer, Kind: kind, Bad: taken})
 	return stop
 }
 
 // made takes into account that a step was created after all: a look-up found it.
 func (g *guard) made(kind mapping.StepKind) {
-	_, _ = g.hear(news{what: ofMade, kind: kind, effect: apiclient.Created}) // never stops a run
+	_, _ = g.observe(stoprule.Observation{Of: stoprule.Found, Kind: kind, Effect: apiclient.Created}) // never stops a run
 }
 
 // finished takes into account a client for which something was sent, or that was only
 // looked up. refused is the 4xx that its first refused step or look-up got, 0 for
 // none.
 func (g *guard) finished(failed bool, refused int) (stop error) {
-	stop, _ = g.hear(news{what: ofClient, bad: failed, status: refused})
+	stop, _ = g.observe(stoprule.Observation{Of: stoprule.Client, Bad: failed, Status: refused})
 	return stop
 }
 
@@ -342,6 +209,10 @@ func (j *Job) react(ctx context.Context, v apiclient.Verdict) {
 		j.gate.probe(ctx, j.answers)
 	}
 }
+
+// ends reports whether this process is a worker whose job ends. What requests come to then says
+// nothing about the run.
+func (j *Job) ends() bool { return j.ctx != nil && j.ctx.Err() != nil }
 
 // seeLookUp lets the guard see whether a look-up was forbidden.
 func (j *Job) seeLookUp(ctx context.Context, found lookup.Result) {

@@ -2,121 +2,120 @@ package importer
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"claimsheet/apiclient"
-	"claimsheet/mapping"
+	"claimsheet/importer/stoprule"
 )
 
-// TestGuardStopsAtVerdicts holds the rules about answers in a row.
-func TestGuardStopsAtVerdicts(t *testing.T) {
-	forbidden := apiclient.Verdict{Effect: apiclient.Refused, Status: 403}
+// fakeRules are shared rules in memory. They travel as JSON, as the real ones do.
+type fakeRules struct {
+	mu      sync.Mutex
+	data    []byte
+	twice   bool  // each change is made a second time, as when the answer to the first was lost
+	changes int   // calls of Change
+	err     error // of Change
+}
+
+func (f *fakeRules) Change(change func(*stoprule.Rules)) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.changes++
+	if f.err != nil {
+		return f.err
+	}
+	for range map[bool]int{false: 1, true: 2}[f.twice] {
+		var rules stoprule.Rules
+		if len(f.data) > 0 {
+			if err := json.Unmarshal(f.data, &rules); err != nil {
+				return err
+			}
+		}
+		change(&rules)
+		var err error
+		if f.data, err = json.Marshal(rules); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestGuardsShareRules: failures that two processes see count together, each once, and the
+// one that does not see the last learns that the run stops.
+func TestGuardsShareRules(t *testing.T) {
+	for name, twice := range map[string]bool{"answers arrive": false, "answers are lost": true} {
+		t.Run(name, func(t *testing.T) {
+			rules := &fakeRules{twice: twice}
+			a, b := guard{most: stoprule.MaxFailures{Count: 3}}, guard{most: stoprule.MaxFailures{Count: 3}}
+			a.share(rules)
+			b.share(rules)
+			for range 5 { // nothing of this is said at once
+				a.allowed()
+				if stop := b.finished(false, 0); stop != nil {
+					t.Fatalf("a client who succeeds stops the run: %v", stop)
+				}
+			}
+			if rules.changes != 0 {
+				t.Errorf("%d changes for what can wait", rules.changes)
+			}
+			for _, g := range []*guard{&a, &b, &a} {
+				if stop := g.finished(true, 0); stop != nil {
+					t.Fatalf("it stops too early: %v", stop)
+				}
+			}
+			if stop := b.finished(true, 0); stop == nil || !strings.Contains(stop.Error(), "4 clients failed") {
+				t.Errorf("the fourth failure stops with %v", stop)
+			}
+			if stop, _ := a.refresh(); stop == nil {
+				t.Error("the other process does not learn that the run stops")
+			}
+			if a.rules.Through != 9 {
+				t.Errorf("%d clients are through, want 9", a.rules.Through)
+			}
+		})
+	}
+}
+
+// TestGuardsPauseTogether: three uncertain answers in a row, wherever they came, pause every
+// process once.
+func TestGuardsPauseTogether(t *testing.T) {
+	rules := &fakeRules{}
+	var a, b guard
+	a.share(rules)
+	b.share(rules)
 	unclear := apiclient.Verdict{Effect: apiclient.Uncertain}
-	created := apiclient.Verdict{Effect: apiclient.Created, Status: 201}
-	lifted := MaxFailures{Percent: 100}
-	for name, c := range map[string]struct {
-		most     MaxFailures
-		verdicts []apiclient.Verdict
-		stop     string // part of the last verdict's error
-		pause    bool   // at the last verdict
-	}{
-		"a stop":                     {lifted, []apiclient.Verdict{{Stop: true, Reason: "401", Hint: "renew the token"}}, "401; renew the token", false},
-		"two 403":                    {MaxFailures{}, []apiclient.Verdict{forbidden, forbidden}, "", false},
-		"three 403":                  {MaxFailures{}, []apiclient.Verdict{forbidden, forbidden, forbidden}, "403 Forbidden", false},
-		"three 403, rules lifted":    {lifted, []apiclient.Verdict{forbidden, forbidden, forbidden}, "", false},
-		"403 with one between":       {MaxFailures{}, []apiclient.Verdict{forbidden, forbidden, created, forbidden}, "", false},
-		"two uncertain":              {MaxFailures{}, []apiclient.Verdict{unclear, unclear}, "", false},
-		"three uncertain":            {lifted, []apiclient.Verdict{unclear, unclear, unclear}, "", true},
-		"four uncertain":             {MaxFailures{}, []apiclient.Verdict{unclear, unclear, unclear, unclear}, "", false},
-		"uncertain with one between": {MaxFailures{}, []apiclient.Verdict{unclear, unclear, created, unclear}, "", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			g := guard{most: c.most}
-			var stop error
-			var pause bool
-			for _, v := range c.verdicts {
-				stop, pause = g.saw(v)
-			}
-			checkStop(t, stop, c.stop)
-			if pause != c.pause {
-				t.Errorf("pause %v, want %v", pause, c.pause)
-			}
-		})
-	}
-}
-
-func checkStop(t *testing.T, stop error, want string) {
-	t.Helper()
-	switch {
-	case want == "" && stop != nil:
-		t.Errorf("it stops: %v", stop)
-	case want != "" && (stop == nil || !strings.Contains(stop.Error(), want)):
-		t.Errorf("it stops with %v, want %q", stop, want)
-	}
-}
-
-// TestGuardStopsAtFailedClients holds --max-failures and the rule about the
-// first clients: client by client, 0 is one who succeeded, else the 4xx.
-func TestGuardStopsAtFailedClients(t *testing.T) {
-	times := func(n, status int) []int {
-		list := make([]int, n)
-		for i := range list {
-			list[i] = status
+	for i, g := range []*guard{&a, &b, &a} {
+		if _, pause := g.saw(unclear); pause != (i == 2) {
+			t.Errorf("answer %d: pause %v", i+1, pause)
 		}
-		return list
 	}
-	for name, c := range map[string]struct {
-		most    MaxFailures
-		clients []int
-		stop    string
-	}{
-		"one may not fail":           {MaxFailures{}, []int{422}, "1 clients failed, more than --max-failures 0"},
-		"two may fail":               {MaxFailures{Count: 2}, []int{422, 0, 409}, ""},
-		"a third does":               {MaxFailures{Count: 2}, []int{422, 0, 409, 400}, "3 clients failed"},
-		"the first three alike":      {DefaultMaxFailures, times(3, 422), "each of the first 3 clients was refused with HTTP 422"},
-		"the first three, otherwise": {DefaultMaxFailures, []int{422, 422, 400}, ""},
-		"alike but for the first":    {DefaultMaxFailures, append([]int{0}, times(3, 422)...), ""},
-		"a share of few":             {DefaultMaxFailures, append([]int{0}, times(18, 422)...), ""},
-		"a share of enough":          {DefaultMaxFailures, append(times(15, 0), times(5, 422)...), "5 of 20 clients failed, more than --max-failures 20%"},
-		"just the share":             {DefaultMaxFailures, append(times(16, 0), times(4, 422)...), ""},
-		"no rule":                    {MaxFailures{Percent: 100}, times(40, 422), ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			g := guard{most: c.most}
-			var stop error
-			for _, status := range c.clients {
-				stop = g.finished(status != 0, status)
-			}
-			checkStop(t, stop, c.stop)
-		})
+	for i, g := range []*guard{&a, &b, &b} {
+		if _, pause := g.refresh(); pause != (i == 1) {
+			t.Errorf("refresh %d: pause %v", i+1, pause)
+		}
 	}
 }
 
-// TestGuardStopsAtDoubts stops at ten uncertain steps of a kind of which none was
-// ever created, and at two answers in a row that hold what other steps have.
-func TestGuardStopsAtDoubts(t *testing.T) {
+// TestGuardIsCutOff: a process that cannot reach the shared rules stops, says so to nobody,
+// and does not wait for them again.
+func TestGuardIsCutOff(t *testing.T) {
+	rules := &fakeRules{err: errors.New("the server is away")}
 	var g guard
-	for n := 1; n <= 10; n++ {
-		stop := g.ended(mapping.LinkStep, apiclient.Uncertain)
-		if (stop != nil) != (n == 10) {
-			t.Errorf("uncertain link %d: %v", n, stop)
-		}
-		if stop := g.ended(mapping.ClaimStep, apiclient.Uncertain); n < 10 && stop != nil {
-			t.Errorf("uncertain claim %d: %v", n, stop)
+	g.share(rules)
+	for range 3 {
+		if stop := g.finished(true, 422); !errors.Is(stop, errRules) || !errors.Is(stop, rules.err) {
+			t.Errorf("it stops with %v", stop)
 		}
 	}
-	g.made(mapping.LinkStep)
-	if stop := g.ended(mapping.LinkStep, apiclient.Uncertain); stop != nil {
-		t.Errorf("a link was created: %v", stop)
-	}
-	if g.gave(mapping.ClaimStep, true) != nil || g.gave(mapping.ClaimStep, false) != nil || g.gave(mapping.ClaimStep, true) != nil {
-		t.Error("one taken id stops the run")
-	}
-	if g.gave(mapping.ActivityStep, true) != nil || g.gave(mapping.ClaimStep, true) == nil {
-		t.Error("two taken ids of a kind in a row do not stop the run")
+	g.announce(g.cutOff)
+	if rules.changes != 1 {
+		t.Errorf("%d calls, want 1", rules.changes)
 	}
 }
 

@@ -27,7 +27,7 @@ func (j *Job) Progress() Progress {
 	for _, n := range j.Service.Sent() {
 		p.Requests += n
 	}
-	p.Requests += j.handed.requests()
+	p.Requests += j.dispatched.requests()
 	if p.Waiting = j.gate.waiting(); p.Waiting == "" {
 		p.Waiting, p.Until = j.Service.Waiting()
 	}
@@ -35,7 +35,7 @@ func (j *Job) Progress() Progress {
 		p.Waiting = j.elsewhere.waiting()
 	}
 	if p.Waiting == "" {
-		p.Waiting = j.handed.waiting()
+		p.Waiting = j.dispatched.waiting()
 	}
 	return p
 }
@@ -60,7 +60,7 @@ func (g *gate) waiting() string {
 func (j *Job) Retries() map[string]int {
 	j.tally.mu.Lock()
 	defer j.tally.mu.Unlock()
-	return j.handed.addRetries(maps.Clone(j.tally.retries))
+	return j.dispatched.addRetries(maps.Clone(j.tally.retries))
 }
 
 // retried counts a request that will be sent again.

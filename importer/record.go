@@ -381,7 +381,7 @@ func (j *Job) Summary(dryRun bool) (result.Summary, problem.List, bool) {
 		for kind, n := range sent {
 			addRequests(&s.Requests, kind, n)
 		}
-		j.handed.addSent(&s.Requests)
+		j.dispatched.addSent(&s.Requests)
 	}
 	return s, j.tally.listed(), j.tally.mapping
 }

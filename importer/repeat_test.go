@@ -17,6 +17,7 @@ import (
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
@@ -89,7 +90,7 @@ client: {key: No, lookup: {email: E-mail}, fields: {email: E-mail}}
 					if job.Binding, problems = mapping.Bind(m, &sheet, nil, "2026-01-02"); len(problems) > 0 {
 						t.Fatal(problems)
 					}
-					job.Service, job.MaxFailures = repeating{job.Service}, importer.MaxFailures{Percent: 100}
+					job.Service, job.MaxFailures = repeating{job.Service}, stoprule.MaxFailures{Percent: 100}
 					email := func(n int) string { return fmt.Sprintf("c%d@example.com", n) }
 					if kind == "contacts" { // both clients have one address
 						email = func(int) string { return "c@example.com" }

@@ -35,8 +35,10 @@ import (
 	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/lookup"
+	"claimsheet/importer/parallel"
 	"claimsheet/importer/result"
 	"claimsheet/importer/spool"
+	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
@@ -63,7 +65,6 @@ type Ledger interface {
 	Release(group ledger.LeaseGroup) error
 	Settle(who ledger.LeaseMember, settling time.Duration) error
 	Leased() bool
-	Session() int64
 
 	// What results workbooks are written from.
 	AddRows(run string, owner ledger.ClientKey, rows ...result.Row) error
@@ -113,18 +114,18 @@ type Job struct {
 	Environment string   // the ledger's scope
 	Binding     *mapping.Binding
 	Service     Service
-	Ledger      Ledger           // what is done, and where Do records it
-	Drafts      []*spool.Results // for each sheet: where Forecast's results go, and of Do's those that need not be read from the ledger again
-	Emergency   *emergency.File  // where outcomes go that the ledger cannot take; nil for nowhere
-	Concurrency int              // requests that the service may have in flight; see workers
-	Limit       int              // take the first clients only; 0 takes all
-	Only        mapping.Identity // take this client only; the zero Identity takes all
-	NoLookup    bool             // Forecast: do not ask the service which clients it knows
-	NewLedger   bool             // the ledger is new although the service knows the clients
-	MaxFailures MaxFailures      // when to stop; the zero value stops at the first failure
-	FirstWait   time.Duration    // before a look-up that failed is made again, as retry.Pace.First
-	LookAgain   []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
-	Believable  time.Duration    // how old an uncertain attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
+	Ledger      Ledger               // what is done, and where Do records it
+	Drafts      []*spool.Results     // for each sheet: where Forecast's results go, and of Do's those that need not be read from the ledger again
+	Emergency   *emergency.File      // where outcomes go that the ledger cannot take; nil for nowhere
+	Concurrency int                  // requests that the service may have in flight; see workers
+	Limit       int                  // take the first clients only; 0 takes all
+	Only        mapping.Identity     // take this client only; the zero Identity takes all
+	NoLookup    bool                 // Forecast: do not ask the service which clients it knows
+	NewLedger   bool                 // the ledger is new although the service knows the clients
+	MaxFailures stoprule.MaxFailures // when to stop; the zero value stops at the first failure
+	FirstWait   time.Duration        // before a look-up that failed is made again, as retry.Pace.First
+	LookAgain   []time.Duration      // when an uncertain client is looked up again in the run, each wait after the last
+	Believable  time.Duration        // how old an uncertain attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
 
 	// Clock gives events their time, and look-ups and uncertain attempts their age;
 	// nil is bootclock.Now. It is called by several goroutines.
@@ -139,8 +140,8 @@ type Job struct {
 
 	// Dispatch hands plans over to workers; nil for a run that one process carries out.
 	Dispatch Dispatcher
-	// Team is the other processes of a run for a worker; see Join.
-	Team Team
+	// Rules are those of the run that a worker works for; see Join.
+	Rules SharedRules
 
 	// Prior are cells that rows keep showing; see rerun.Comparison.
 	Prior map[cell.Row]result.Row
@@ -160,11 +161,11 @@ type Job struct {
 	spelt    *spellings    // read by Recorded, once
 	drafted  []result.Step // room for the steps of one client, in writeDraft
 
-	undrafted undrafted
-	elsewhere elsewhere
-	handed    handedOver
-	keeping   sync.WaitGroup  // what keepUp does
-	ctx       context.Context // of a worker's job, until Leave
+	undrafted  undrafted
+	elsewhere  elsewhere
+	dispatched dispatched
+	refreshing sync.WaitGroup  // what refreshRules does
+	ctx        context.Context // of a worker's job, until Leave
 }
 
 // ErrStopped is wrapped by Do's error when the run had to stop before its end;
@@ -183,13 +184,13 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	j.effects = j.carryOutEffects()
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
-	if err := j.load(ctx, j.guard.lifted()); err != nil {
+	if err := j.load(ctx, j.MaxFailures.Lifted()); err != nil {
 		return err
 	}
 	fatal := &firstError{stop: j.stop}
-	undone, handed := j.beginHandOver(ctx, fatal)
+	undone, endDispatch := j.beginDispatch(ctx, fatal)
 	j.carryOutAll(ctx, plans, undone, fatal)
-	handed()
+	endDispatch()
 	if fatal.get() == nil {
 		j.runElsewhere(ctx, fatal)
 	}
@@ -297,7 +298,7 @@ func (j *Job) loadUndecided(ctx context.Context, others bool) error {
 		if err != nil {
 			return err
 		}
-		if others && (step.To == ledger.Intent || j.guard.team == nil && slices.Contains(j.Runs, step.Run)) {
+		if others && (step.To == ledger.Intent || j.guard.shared == nil && slices.Contains(j.Runs, step.Run)) {
 			continue // another process has leased it, and a process that is alone knows its own
 		}
 		who := mapping.Identity{Space: step.Space, Key: step.Client}
@@ -330,10 +331,10 @@ const preparedAtOnce = 64
 func (j *Job) prepared(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[*clientRun, error] {
 	prepare := j.prepareClients
 	if j.Dispatch != nil {
-		prepare = j.sift
+		prepare = j.findUndone
 	}
 	return func(yield func(*clientRun, error) bool) {
-		for runs, err := range orderedMap(chunked(plans, n), prepare) {
+		for runs, err := range parallel.Map(chunked(plans, n), prepare) {
 			if err != nil {
 				yield(nil, err)
 				return
@@ -458,7 +459,7 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 		return err
 	}
 	inChunks := chunked(j.detectLostLedger(ctx, plans), 4*max(j.Concurrency, 1))
-	for runs, err := range orderedMap(inChunks, j.prepareClients) {
+	for runs, err := range parallel.Map(inChunks, j.prepareClients) {
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/parallel"
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
@@ -67,7 +68,7 @@ func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert boo
 		}
 	}
 	work := func(b *spool.Batch) []client { return clientsOf(b, whose) }
-	for who, err := range orderedMap(rows.Batches(), work) {
+	for who, err := range parallel.Map(rows.Batches(), work) {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -225,7 +226,7 @@ func (s *Survey) Plans(b *mapping.Binding, rows *spool.Rows) iter.Seq2[mapping.P
 		return plans
 	}
 	return func(yield func(mapping.Plan, error) bool) {
-		for plans, err := range orderedMap(rows.Grouped(&s.groups), work) {
+		for plans, err := range parallel.Map(rows.Grouped(&s.groups), work) {
 			if err != nil {
 				yield(mapping.Plan{}, err)
 				return

@@ -30,10 +30,10 @@ import (
 )
 
 var (
-	benchClients     = flag.Int("clients", 500, "clients of BenchmarkRun's sheet, each with 6 calls")
+	benchClients     = flag.Int("clients", 500, "clients of the sheet of BenchmarkRun and BenchmarkWorkers, each with 6 calls")
 	benchConcurrency = flag.Int("in-flight", 32, "calls of BenchmarkRun in flight at the service")
 	benchLeast       = flag.Float64("least-ratio", 0, "BenchmarkRun fails where the best ratio of its rounds is lower")
-	benchRounds      = flag.Int("rounds", 1, "how often BenchmarkRun measures run and bare loop, one after the other")
+	benchRounds      = flag.Int("rounds", 1, "how often BenchmarkRun measures run and bare loop, and BenchmarkWorkers all ways, one after the other")
 	benchProfile     = flag.String("run-cpuprofile", "", "`FILE` for a CPU profile of BenchmarkRun's runs")
 )
 

@@ -7,18 +7,18 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
-	"claimsheet/importer"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/dispatch"
+	"claimsheet/importer/stoprule"
 	"claimsheet/mapping/problem"
 )
 
-// kit is what a run gives the workers that carry its plans out.
-type kit struct {
+// runSpec is what a run gives the workers that carry its plans out, as JSON.
+type runSpec struct {
 	Session     load.Shared
 	Runs        []string // as importer.Job.Runs
 	Environment string   // as importer.Job.Environment
-	MaxFailures importer.MaxFailures
+	MaxFailures stoprule.MaxFailures
 	Facts       []byte // of the sheets; see importer.Survey.Facts
 }
 
@@ -45,20 +45,20 @@ func (r *importRun) dispatch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	k := kit{Session: shared, Runs: r.job.Runs, Environment: r.scope, MaxFailures: r.options.maxFailures}
-	if k.Facts, err = r.survey.Facts(); err != nil {
+	spec := runSpec{Session: shared, Runs: r.job.Runs, Environment: r.scope, MaxFailures: r.options.maxFailures}
+	if spec.Facts, err = r.survey.Facts(); err != nil {
 		return err
 	}
-	data, err := json.Marshal(k)
+	data, err := json.Marshal(spec)
 	if err != nil {
 		return err
 	}
-	board, err := dispatch.Open(ctx, *r.ledger.place.server, r.ledger.ledger.Session())
+	broker, err := dispatch.Open(ctx, *r.ledger.place.server, r.ledger.ledger.Session())
 	if err != nil {
 		return err
 	}
-	r.closers = append(r.closers, board.Close)
-	run, err := board.Start(ctx, r.run, queueOf(r.session.Env), data, nil)
+	r.closers = append(r.closers, broker.Close)
+	run, err := broker.Start(ctx, r.run, queueOf(r.session.Env), data, nil)
 	if err != nil {
 		return err
 	}
@@ -75,12 +75,12 @@ type sharedRules struct {
 // rulesPatience is how long a process waits for the rules before it sends nothing more.
 const rulesPatience = 10 * time.Second
 
-// Change is that of importer.Team.
-func (s sharedRules) Change(change func(*importer.StopRules)) error {
+// Change is that of importer.SharedRules.
+func (s sharedRules) Change(change func(*stoprule.Rules)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), rulesPatience)
 	defer cancel()
 	return s.change(ctx, func(was []byte) (now []byte, stopped bool, err error) {
-		var rules importer.StopRules
+		var rules stoprule.Rules
 		if len(was) > 0 {
 			if err := json.Unmarshal(was, &rules); err != nil {
 				return nil, false, err
@@ -92,7 +92,7 @@ func (s sharedRules) Change(change func(*importer.StopRules)) error {
 	})
 }
 
-// dispatcher is importer.Dispatcher on a board.
+// dispatcher is importer.Dispatcher with a broker.
 type dispatcher struct {
 	sharedRules
 	run *dispatch.Run
@@ -110,7 +110,7 @@ func plansOf(plans map[int64][]byte) []dispatch.Plan {
 	return list
 }
 
-// collectedAtOnce is how many outcomes are read from the board at once.
+// collectedAtOnce is how many outcomes are read from the broker at once.
 const collectedAtOnce = 200
 
 func (d dispatcher) Collect(ctx context.Context, do func(number int64, outcome []byte) error) (int, error) {
@@ -129,6 +129,5 @@ func (d dispatcher) Collect(ctx context.Context, do func(number int64, outcome [
 func (d dispatcher) Withdraw(ctx context.Context) ([]int64, error) { return d.run.Withdraw(ctx) }
 
 func (d dispatcher) Check(ctx context.Context, all func() map[int64][]byte) (workers int, err error) {
-	state, err := d.run.Check(ctx, func() []dispatch.Plan { return plansOf(all()) })
-	return state.Workers, err
+	return d.run.Check(ctx, func() []dispatch.Plan { return plansOf(all()) })
 }

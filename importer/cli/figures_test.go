@@ -24,7 +24,7 @@ const planEntry, planParam = "importer.Job.runClient", "r"
 
 // The longest walk of one client's plan: where it stands today, so that it only
 // gets shorter.
-const mostStays, mostPlaces, mostReturns = 134, 25, 109
+const mostStays, mostPlaces, mostReturns = 133, 25, 108
 
 // TestFigures prints what can be measured of the layout and holds it to what
 // docs/decisions.md says of it: helpers stand in the file that uses them, no

@@ -10,16 +10,16 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient/environment"
-	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/safefile"
+	"claimsheet/importer/stoprule"
 	"claimsheet/mapping/problem"
 )
 
 // guards are the flags that set or lift what keeps a run from doing harm.
 type guards struct {
-	maxFailures importer.MaxFailures
+	maxFailures stoprule.MaxFailures
 	newIdentity bool
 	newLedger   bool
 	sameService bool
@@ -40,7 +40,7 @@ func guardFlags() []cli.Flag {
 }
 
 func guardsOf(c *cli.Context) (guards, error) {
-	g := guards{maxFailures: importer.DefaultMaxFailures, newIdentity: c.Bool("new-identity"), newLedger: c.Bool("new-ledger"),
+	g := guards{maxFailures: stoprule.Default, newIdentity: c.Bool("new-identity"), newLedger: c.Bool("new-ledger"),
 		sameService: c.Bool("same-service"), newService: c.Bool("new-service"), lostRun: c.Bool("lost-run")}
 	if g.sameService && g.newService {
 		return g, problem.New("usage", "--same-service and --new-service exclude each other")
@@ -55,13 +55,13 @@ func guardsOf(c *cli.Context) (guards, error) {
 	return g, nil
 }
 
-func parseMaxFailures(text string) (importer.MaxFailures, bool) {
+func parseMaxFailures(text string) (stoprule.MaxFailures, bool) {
 	if share, ok := strings.CutSuffix(text, "%"); ok {
 		percent, err := strconv.ParseFloat(share, 64)
-		return importer.MaxFailures{Percent: percent}, err == nil && percent > 0 && percent <= 100
+		return stoprule.MaxFailures{Percent: percent}, err == nil && percent > 0 && percent <= 100
 	}
 	count, err := strconv.Atoi(text)
-	return importer.MaxFailures{Count: count}, err == nil && count >= 0
+	return stoprule.MaxFailures{Count: count}, err == nil && count >= 0
 }
 
 // words returns the flags of the guards that were lifted.

@@ -312,7 +312,7 @@ func (p *program) printClients(ctx context.Context, l *ledgerSession, o historyO
 	for _, r := range runs {
 		byID[r.ID] = r
 	}
-	others := p.leftInFiles(l)
+	others := p.emergencyConflicts(l)
 	clients := make([]clientJSON, len(owners))
 	var damage error // rows that cannot be read: the others are printed all the same
 	for i, owner := range owners {
@@ -429,25 +429,25 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, runs
 	return c, err
 }
 
-// leftInFiles are the outcomes in emergency files of this machine that the ledger cannot
+// emergencyConflicts are the outcomes in emergency files of this machine that the ledger cannot
 // take. Files that cannot be used are a warning here.
-func (p *program) leftInFiles(l *ledgerSession) []emergency.Left {
+func (p *program) emergencyConflicts(l *ledgerSession) []emergency.Conflict {
 	places, err := emergency.Places(l.place.file(), "")
-	var left []emergency.Left
+	var found []emergency.Conflict
 	if err == nil {
-		_, left, err = emergency.Pending(l.ledger, places)
+		_, found, err = emergency.Pending(l.ledger, places)
 	}
 	if err != nil {
 		console.PrintProblems(p.Err, endProblems(err))
 	}
-	return left
+	return found
 }
 
 // takeOthers notes beside the client's steps what emergency files have of them.
-func (c clientJSON) takeOthers(left []emergency.Left) {
+func (c clientJSON) takeOthers(found []emergency.Conflict) {
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		for _, one := range left {
+		for _, one := range found {
 			if o := one.Outcome; o.ClientKey == c.owner && o.Mapping == s.Mapping && o.Step == s.Step {
 				s.Others = append(s.Others, otherJSON{o.ID, one.File})
 			}

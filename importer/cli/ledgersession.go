@@ -242,8 +242,8 @@ func (p *program) readLedger(where load.Where) (*ledgerSession, error) {
 // and says so, also of those that somebody has to decide about. The ledger is locked, and
 // this run has written nothing to it yet.
 func (p *program) replayEmergency(l *ledger.Ledger, places []string) error {
-	n, left, err := emergency.Replay(l, places)
-	printLeft(p.Err, left)
+	n, conflicts, err := emergency.Replay(l, places)
+	printConflicts(p.Err, conflicts)
 	if n > 0 {
 		fmt.Fprintf(p.Err, "claimsheet: outcomes recorded that an earlier run had to keep in an emergency file: %d\n", n)
 	}
@@ -253,9 +253,9 @@ func (p *program) replayEmergency(l *ledger.Ledger, places []string) error {
 	return err
 }
 
-// printLeft says what emergency files have that the ledger cannot take.
-func printLeft(w io.Writer, left []emergency.Left) {
-	for _, one := range left {
+// printConflicts says what emergency files have that the ledger cannot take.
+func printConflicts(w io.Writer, found []emergency.Conflict) {
+	for _, one := range found {
 		console.PrintProblems(w, problem.List{one.Problem()})
 	}
 }
@@ -263,8 +263,8 @@ func printLeft(w io.Writer, left []emergency.Left) {
 // refuseEmergency stops a dry run when emergency files have outcomes: it would
 // plan what was done already, and it must not record them.
 func (p *program) refuseEmergency(l *ledger.Ledger, places []string) error {
-	n, left, err := emergency.Pending(l, places)
-	printLeft(p.Err, left)
+	n, conflicts, err := emergency.Pending(l, places)
+	printConflicts(p.Err, conflicts)
 	if found, ok := err.(problem.Problem); ok {
 		return &incomplete{found}
 	}

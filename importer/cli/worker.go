@@ -84,7 +84,7 @@ const (
 
 // passes reports whether what ended a session of a worker may be over soon.
 func passes(err error) bool {
-	return errors.Is(err, ledger.ErrStopped) || errors.Is(err, ledger.ErrLeaseLost) || errors.Is(err, ledger.ErrLocked) || errors.Is(err, ledger.ErrServer) || errors.Is(err, importer.ErrGivenBack)
+	return errors.Is(err, ledger.ErrStopped) || errors.Is(err, ledger.ErrLeaseLost) || errors.Is(err, ledger.ErrLocked) || errors.Is(err, ledger.ErrServer)
 }
 
 // worker carries out plans that runs hand over. A session lasts as long as its connection
@@ -97,7 +97,7 @@ type worker struct {
 
 	ledger *ledgerSession
 	places []string // for emergency files
-	board  *dispatch.Board
+	broker *dispatch.Broker
 	ctx    context.Context // of the session
 	end    context.CancelCauseFunc
 
@@ -137,7 +137,7 @@ func (w *worker) session(ctx context.Context) error {
 	}
 	w.say("works for runs in the environment “%s” with %s", w.ledger.session.Env.Name, w.ledger.path())
 	w.beside.Go(w.watch)
-	err := w.board.Work(w.ctx, queueOf(w.ledger.session.Env), importer.ClientsAtOnce(w.concurrency), riverLog{w}, w.carryOut)
+	err := w.broker.Work(w.ctx, queueOf(w.ledger.session.Env), importer.ClientsAtOnce(w.concurrency), riverLog{w}, w.carryOut)
 	w.end(nil)
 	w.beside.Wait()
 	w.close()
@@ -172,7 +172,7 @@ func (w *worker) open(ctx context.Context) (err error) {
 	if err := w.replayEmergency(l.ledger, w.places); err != nil {
 		return err
 	}
-	w.board, err = dispatch.Open(ctx, *l.place.server, l.ledger.Session())
+	w.broker, err = dispatch.Open(ctx, *l.place.server, l.ledger.Session())
 	return err
 }
 
@@ -181,13 +181,13 @@ func (w *worker) close() {
 	for _, r := range w.runs {
 		r.leave()
 	}
-	if w.board != nil {
-		w.board.Close()
+	if w.broker != nil {
+		w.broker.Close()
 	}
 	if w.ledger != nil {
 		w.ledger.close()
 	}
-	w.board, w.ledger = nil, nil
+	w.broker, w.ledger = nil, nil
 }
 
 // watchEvery is how often a worker sees to its connection and to its runs.
@@ -226,7 +226,7 @@ func (w *worker) leaveEnded() {
 	}
 	w.mu.Unlock()
 	for _, id := range ids {
-		active, err := w.board.Active(w.ctx, id)
+		active, err := w.broker.Active(w.ctx, id)
 		if err != nil || active {
 			continue // where it cannot be asked, the session ends by itself
 		}
@@ -271,18 +271,18 @@ func (r *workerRun) close() {
 	r.emergency, r.session = nil, nil
 }
 
-// carryOut carries out one plan of a run.
-func (w *worker) carryOut(ctx context.Context, run string, kit func(context.Context) ([]byte, error), plan []byte) (outcome []byte, err error) {
+// carryOut carries out one plan of a run. It returns nil for one that it gives back.
+func (w *worker) carryOut(ctx context.Context, run string, readSpec func(context.Context) ([]byte, error), plan []byte) (outcome []byte, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = importer.Caught(v)
 		}
-		if err != nil && !errors.Is(err, dispatch.ErrGivenBack) {
+		if err != nil {
 			w.end(err)
 		}
 	}()
-	r, err := w.runOf(ctx, run, kit)
-	if err != nil {
+	r, err := w.runOf(ctx, run, readSpec)
+	if r == nil {
 		return nil, err
 	}
 	defer r.working.Done()
@@ -293,7 +293,7 @@ func (w *worker) carryOut(ctx context.Context, run string, kit func(context.Cont
 	case errors.Is(err, ledger.ErrStopped), errors.Is(err, ledger.ErrServer):
 		return nil, err
 	case errors.Is(err, importer.ErrGivenBack):
-		return nil, dispatch.ErrGivenBack
+		return nil, nil
 	case err == nil:
 		w.mu.Lock()
 		r.clients++
@@ -306,8 +306,9 @@ func (w *worker) carryOut(ctx context.Context, run string, kit func(context.Cont
 // cannot work.
 const unfit = 5 * time.Second
 
-// runOf joins a run, once. The caller ends with working.Done of it.
-func (w *worker) runOf(ctx context.Context, id string, kit func(context.Context) ([]byte, error)) (*workerRun, error) {
+// runOf joins a run, once. The caller ends with working.Done of it. It returns nil for a run
+// for which this worker does not work.
+func (w *worker) runOf(ctx context.Context, id string, readSpec func(context.Context) ([]byte, error)) (*workerRun, error) {
 	w.mu.Lock()
 	r := w.runs[id]
 	if r == nil {
@@ -320,10 +321,10 @@ func (w *worker) runOf(ctx context.Context, id string, kit func(context.Context)
 	}
 	w.mu.Unlock()
 	if leaving {
-		return nil, dispatch.ErrGivenBack
+		return nil, nil
 	}
 	r.join.Do(func() {
-		if r.err = w.joinRun(ctx, id, r, kit); r.err != nil && ctx.Err() == nil && !errors.Is(r.err, dispatch.ErrEnded) {
+		if r.err = w.joinRun(ctx, id, r, readSpec); r.err != nil && ctx.Err() == nil && !errors.Is(r.err, dispatch.ErrEnded) {
 			w.say("run %s: this worker cannot work for it: %s", id, problem.OneLine(errorText(r.err)))
 		}
 	})
@@ -340,22 +341,22 @@ func (w *worker) runOf(ctx context.Context, id string, kit func(context.Context)
 		delete(w.runs, id)
 	}
 	w.mu.Unlock()
-	return nil, dispatch.ErrGivenBack
+	return nil, nil
 }
 
 // joinRun makes the job for a run.
-func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, read func(context.Context) ([]byte, error)) (err error) {
+func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, readSpec func(context.Context) ([]byte, error)) (err error) {
 	defer func() {
 		if err != nil {
 			r.close()
 		}
 	}()
-	data, err := read(ctx)
+	data, err := readSpec(ctx)
 	if err != nil {
 		return err
 	}
-	var k kit
-	if err := json.Unmarshal(data, &k); err != nil {
+	var spec runSpec
+	if err := json.Unmarshal(data, &spec); err != nil {
 		return err
 	}
 	connection := w.connection(id)
@@ -363,23 +364,23 @@ func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, read func
 	connection.Share = func(_ context.Context, s *load.Session) (load.Limiter, error) {
 		return w.ledger.place.limiter(s.Env), nil
 	}
-	if r.session, err = load.Join(ctx, w.where, w.seams.connection(connection), k.Session); err != nil {
+	if r.session, err = load.Join(ctx, w.where, w.seams.connection(connection), spec.Session); err != nil {
 		return err
 	}
 	r.emergency = w.openEmergency(id, w.ledger.ledger, w.places)
-	pace, board := w.pace, w.board
+	pace, broker := w.pace, w.broker
 	clock := w.ledger.ledger.Clock()
 	if clock == nil {
 		clock = pace.Clock
 	}
 	job := w.seams.job(&importer.Job{
-		Runs: k.Runs, Environment: k.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Emergency: r.emergency,
-		Concurrency: w.concurrency, MaxFailures: k.MaxFailures, LookAgain: pace.LookAgain, FirstWait: pace.AskAgain, Believable: pace.Believable, Clock: clock,
-		Team: sharedRules{func(ctx context.Context, change func([]byte) ([]byte, bool, error)) error {
-			return board.Rules(ctx, id, change)
+		Runs: spec.Runs, Environment: spec.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Emergency: r.emergency,
+		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, LookAgain: pace.LookAgain, FirstWait: pace.AskAgain, Believable: pace.Believable, Clock: clock,
+		Rules: sharedRules{func(ctx context.Context, change func([]byte) ([]byte, bool, error)) error {
+			return broker.Rules(ctx, id, change)
 		}},
 	})
-	if err := job.TakeFacts(k.Facts); err != nil {
+	if err := job.TakeFacts(spec.Facts); err != nil {
 		return err
 	}
 	if err := job.Join(w.ctx); err != nil {

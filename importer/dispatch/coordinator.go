@@ -2,22 +2,21 @@ package dispatch
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/riverqueue/river"
 )
 
 // Run is a run that this process coordinates.
 type Run struct {
-	board *Board
-	id    string
-	queue string
-	kit   []byte
+	broker *Broker
+	id     string
+	queue  string
+	spec   []byte
 
 	mu      sync.Mutex
 	rules   []byte // as the coordinator saw them last
@@ -37,10 +36,10 @@ type Outcome struct {
 	Outcome []byte
 }
 
-// Start begins a run. kit is what workers need for all of its clients, and rules are the
+// Start begins a run. spec is what workers need for all of its clients, and rules are the
 // stop rules at the start. Runs whose coordinator has ended without saying so are removed.
-func (b *Board) Start(ctx context.Context, id, queue string, kit, rules []byte) (*Run, error) {
-	r := &Run{board: b, id: id, queue: queue, kit: kit, rules: rules}
+func (b *Broker) Start(ctx context.Context, id, queue string, spec, rules []byte) (*Run, error) {
+	r := &Run{broker: b, id: id, queue: queue, spec: spec, rules: rules}
 	err := b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `DELETE FROM dispatched_runs r WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = r.coordinator AND s.until + $1 > `+serverTime+`)`, long.Microseconds())
 		if err != nil {
@@ -61,11 +60,11 @@ func (r *Run) insert(ctx context.Context, tx pgx.Tx) error {
 	r.mu.Lock()
 	rules, stopped := r.rules, r.stopped
 	r.mu.Unlock()
-	_, err := tx.Exec(ctx, `INSERT INTO dispatched_runs (run, coordinator, kit, rules, stopped) VALUES ($1, $2, $3, coalesce($4, ''::bytea), $5) ON CONFLICT (run) DO NOTHING`, r.id, r.board.session, r.kit, rules, stopped)
+	_, err := tx.Exec(ctx, `INSERT INTO dispatched_runs (run, coordinator, spec, rules, stopped) VALUES ($1, $2, $3, coalesce($4, ''::bytea), $5) ON CONFLICT (run) DO NOTHING`, r.id, r.broker.session, r.spec, rules, stopped)
 	return err
 }
 
-// Rules is Board.Rules for this run. Where the tables were lost, it begins with the rules
+// Rules is Broker.Rules for this run. Where the tables were lost, it begins with the rules
 // as they were seen last.
 func (r *Run) Rules(ctx context.Context, change func(rules []byte) (now []byte, stopped bool, err error)) error {
 	noted := func(rules []byte) ([]byte, bool, error) {
@@ -77,7 +76,7 @@ func (r *Run) Rules(ctx context.Context, change func(rules []byte) (now []byte, 
 		}
 		return now, stopped, err
 	}
-	err := r.board.Rules(ctx, r.id, noted)
+	err := r.broker.Rules(ctx, r.id, noted)
 	r.mu.Lock()
 	ended := r.ended
 	r.mu.Unlock()
@@ -87,15 +86,15 @@ func (r *Run) Rules(ctx context.Context, change func(rules []byte) (now []byte, 
 	if err := r.restore(ctx); err != nil {
 		return err
 	}
-	return r.board.Rules(ctx, r.id, noted)
+	return r.broker.Rules(ctx, r.id, noted)
 }
 
 // restore makes the tables again, and the run in them.
 func (r *Run) restore(ctx context.Context) error {
-	if err := r.board.prepare(ctx); err != nil {
+	if err := r.broker.prepare(ctx); err != nil {
 		return refused(err)
 	}
-	return r.board.inTransaction(ctx, r.insert)
+	return r.broker.inTransaction(ctx, r.insert)
 }
 
 // Add hands plans over. Those that are there already are left as they are.
@@ -111,10 +110,10 @@ func (r *Run) Add(ctx context.Context, plans []Plan) error {
 		}
 		return tx.SendBatch(ctx, batch).Close()
 	}
-	err := r.board.inTransaction(ctx, add)
+	err := r.broker.inTransaction(ctx, add)
 	if missing(err) || foreign(err) {
 		if err = r.restore(ctx); err == nil {
-			err = r.board.inTransaction(ctx, add)
+			err = r.broker.inTransaction(ctx, add)
 		}
 	}
 	return err
@@ -134,7 +133,7 @@ func (r *Run) enqueue(ctx context.Context, tx pgx.Tx, numbers []int64) ([]int64,
 	for i, n := range numbers {
 		params[i] = river.InsertManyParams{Args: clientArgs{r.id, n}, InsertOpts: &river.InsertOpts{Queue: r.queue, MaxAttempts: attempts}}
 	}
-	inserted, err := r.board.river.InsertManyTx(ctx, tx, params)
+	inserted, err := r.broker.river.InsertManyTx(ctx, tx, params)
 	if err != nil {
 		return nil, err
 	}
@@ -151,9 +150,9 @@ const attempts = 10
 
 // Collect returns outcomes that have come in, up to most, and removes them.
 func (r *Run) Collect(ctx context.Context, most int) (list []Outcome, err error) {
-	err = r.board.again(ctx, func(ctx context.Context) error {
+	err = r.broker.again(ctx, func(ctx context.Context) error {
 		list = nil
-		rows, err := r.board.pool.Query(ctx, `SELECT number, outcome FROM dispatched_clients WHERE run = $1 AND outcome IS NOT NULL LIMIT $2`, r.id, most)
+		rows, err := r.broker.pool.Query(ctx, `SELECT number, outcome FROM dispatched_clients WHERE run = $1 AND outcome IS NOT NULL LIMIT $2`, r.id, most)
 		if err != nil {
 			return err
 		}
@@ -172,8 +171,8 @@ func (r *Run) Collected(ctx context.Context, list []Outcome) error {
 	for i, o := range list {
 		numbers[i] = o.Number
 	}
-	err := r.board.again(ctx, func(ctx context.Context) error {
-		_, err := r.board.pool.Exec(ctx, `DELETE FROM dispatched_clients WHERE run = $1 AND number = ANY($2)`, r.id, numbers)
+	err := r.broker.again(ctx, func(ctx context.Context) error {
+		_, err := r.broker.pool.Exec(ctx, `DELETE FROM dispatched_clients WHERE run = $1 AND number = ANY($2)`, r.id, numbers)
 		return err
 	})
 	if missing(err) {
@@ -185,8 +184,8 @@ func (r *Run) Collected(ctx context.Context, list []Outcome) error {
 // Withdraw takes back the plans that nobody carries out, and returns their numbers: those
 // that nobody has begun, and those of workers that are gone.
 func (r *Run) Withdraw(ctx context.Context) (numbers []int64, err error) {
-	err = r.board.again(ctx, func(ctx context.Context) error {
-		rows, err := r.board.pool.Query(ctx, `DELETE FROM dispatched_clients c WHERE c.run = $1 AND c.outcome IS NULL AND (c.begun IS NULL OR NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = c.begun AND `+
+	err = r.broker.again(ctx, func(ctx context.Context) error {
+		rows, err := r.broker.pool.Query(ctx, `DELETE FROM dispatched_clients c WHERE c.run = $1 AND c.outcome IS NULL AND (c.begun IS NULL OR NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = c.begun AND `+
 			working+`)) RETURNING c.number`, r.id)
 		if err != nil {
 			return err
@@ -205,34 +204,22 @@ func (r *Run) Withdraw(ctx context.Context) (numbers []int64, err error) {
 const working = `s.until > ` + serverTime + ` AND EXISTS (SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted AND l.classid::bigint = (SELECT oid::bigint FROM pg_namespace WHERE nspname = current_schema())
 	AND l.objid::bigint = s.id % 2147483647 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
 
-// State is how a run stands.
-type State struct {
-	Waiting int // plans that nobody has begun
-	Begun   int // plans that are being carried out
-	Workers int // that have begun them
-}
-
 // Check delivers again what is not on its way: plans whose worker is gone, and those whose
 // job River does not have any more. all are the plans whose outcomes were not collected, for
-// tables that were lost. It is called every few seconds.
-func (r *Run) Check(ctx context.Context, all func() []Plan) (s State, err error) {
+// tables that were lost. It returns how many workers carry plans out. It is to be called
+// every few seconds.
+func (r *Run) Check(ctx context.Context, all func() []Plan) (workers int, err error) {
 	if err := r.redeliver(ctx); missing(err) {
 		if err := r.restore(ctx); err != nil {
-			return s, err
+			return 0, err
 		}
 	} else if err != nil {
-		return s, err
+		return 0, err
 	}
-	count := func() error {
-		return r.board.again(ctx, func(ctx context.Context) error {
-			return r.board.pool.QueryRow(ctx, `SELECT count(*) FILTER (WHERE begun IS NULL), count(*) FILTER (WHERE begun IS NOT NULL AND outcome IS NULL), count(DISTINCT begun) FILTER (WHERE outcome IS NULL)
-				FROM dispatched_clients WHERE run = $1`, r.id).Scan(&s.Waiting, &s.Begun, &s.Workers)
-		})
-	}
-	plans := all() // before what is there is counted: outcomes are collected meanwhile
+	plans := all() // before what is there is read: outcomes are collected meanwhile
 	there, err := r.there(ctx)
 	if err != nil {
-		return s, err
+		return 0, err
 	}
 	var lost []Plan
 	for _, p := range plans {
@@ -242,16 +229,19 @@ func (r *Run) Check(ctx context.Context, all func() []Plan) (s State, err error)
 	}
 	if len(lost) > 0 {
 		if err := r.Add(ctx, lost); err != nil {
-			return s, err
+			return 0, err
 		}
 	}
-	return s, count()
+	err = r.broker.again(ctx, func(ctx context.Context) error {
+		return r.broker.pool.QueryRow(ctx, `SELECT count(DISTINCT begun) FROM dispatched_clients WHERE run = $1 AND outcome IS NULL`, r.id).Scan(&workers)
+	})
+	return workers, err
 }
 
 // there are the numbers of the plans in the tables.
 func (r *Run) there(ctx context.Context) (there map[int64]bool, err error) {
-	err = r.board.again(ctx, func(ctx context.Context) error {
-		rows, err := r.board.pool.Query(ctx, `SELECT number FROM dispatched_clients WHERE run = $1`, r.id)
+	err = r.broker.again(ctx, func(ctx context.Context) error {
+		rows, err := r.broker.pool.Query(ctx, `SELECT number FROM dispatched_clients WHERE run = $1`, r.id)
 		if err != nil {
 			return err
 		}
@@ -271,7 +261,7 @@ const settled = `interval '15 seconds'`
 
 // redeliver enqueues plans again that are not on their way.
 func (r *Run) redeliver(ctx context.Context) error {
-	return r.board.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
+	return r.broker.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `UPDATE dispatched_clients c SET begun = NULL, attempt = NULL WHERE c.run = $1 AND c.outcome IS NULL AND c.begun IS NOT NULL
 			AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = c.begun AND `+working+`) RETURNING c.number`, r.id)
 		if err != nil {
@@ -305,8 +295,8 @@ func (r *Run) End(ctx context.Context) error {
 	r.mu.Lock()
 	r.ended = true
 	r.mu.Unlock()
-	err := r.board.again(ctx, func(ctx context.Context) error {
-		_, err := r.board.pool.Exec(ctx, `DELETE FROM dispatched_runs WHERE run = $1`, r.id)
+	err := r.broker.again(ctx, func(ctx context.Context) error {
+		_, err := r.broker.pool.Exec(ctx, `DELETE FROM dispatched_runs WHERE run = $1`, r.id)
 		return err
 	})
 	if missing(err) {
@@ -315,8 +305,8 @@ func (r *Run) End(ctx context.Context) error {
 	return err
 }
 
-// shortName is a name of letters and digits for a text of any length.
-func shortName(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
+// foreign reports whether a plan could not be added because its run is not there.
+func foreign(err error) bool {
+	said, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && said.Code == "23503"
 }

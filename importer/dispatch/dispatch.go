@@ -14,6 +14,7 @@ package dispatch
 
 import (
 	"context"
+	"crypto/sha256"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -39,27 +40,31 @@ import (
 //go:embed dispatch.sql
 var tables string
 
-// Format is the version of what is handed over. Workers take what has their own version
+// format is the version of what is handed over. Workers take what has their own version
 // only, so those of another one may work beside them.
-const Format = 1
+const format = 1
 
-// Board is where the coordinator and the workers of runs meet: tables beside a ledger. It
+// Broker is where the coordinators and the workers of runs meet: tables beside a ledger. It
 // is safe for concurrent use, and must be closed.
-type Board struct {
+//
+// Its errors are ledger.ErrServer where the server cannot be used at present, a problem
+// (dispatch-rights) where the user lacks rights, and otherwise what the server answered. A
+// call waits for up to three minutes for a server that does not answer.
+type Broker struct {
 	pool    *pgxpool.Pool
 	session int64 // of this process in the ledger
 	river   *river.Client[pgx.Tx]
 	busy    sync.Map // clientArgs of what this process carries out
 }
 
-// Open returns the board beside the ledger at an address, for the process that has a
+// Open returns the broker beside the ledger at an address, for the process that has a
 // session there (ledger.Ledger.Session). It makes the tables where they are missing.
-func Open(ctx context.Context, a postgres.Address, session int64) (*Board, error) {
+func Open(ctx context.Context, a postgres.Address, session int64) (*Broker, error) {
 	pool, err := a.Pool(ctx)
 	if err != nil {
 		return nil, err
 	}
-	b := &Board{pool: pool, session: session}
+	b := &Broker{pool: pool, session: session}
 	if err := b.prepare(ctx); err != nil {
 		b.Close()
 		return nil, refused(err)
@@ -68,13 +73,13 @@ func Open(ctx context.Context, a postgres.Address, session int64) (*Board, error
 }
 
 // Close closes the connections.
-func (b *Board) Close() { b.pool.Close() }
+func (b *Broker) Close() { b.pool.Close() }
 
 // tablesLock is an advisory lock under which the tables are made.
 const tablesLock = 0x434C4152
 
 // prepare makes the tables, unless they are there, and a client of River's that only inserts.
-func (b *Board) prepare(ctx context.Context) (err error) {
+func (b *Broker) prepare(ctx context.Context) (err error) {
 	driver := riverpgxv5.New(b.pool)
 	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: quiet})
 	if err != nil {
@@ -88,7 +93,7 @@ func (b *Board) prepare(ctx context.Context) (err error) {
 }
 
 // makeTables makes the tables that are missing. Of several processes one does it.
-func (b *Board) makeTables(ctx context.Context, migrator *rivermigrate.Migrator[pgx.Tx]) (err error) {
+func (b *Broker) makeTables(ctx context.Context, migrator *rivermigrate.Migrator[pgx.Tx]) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	conn, err := b.pool.Acquire(ctx)
@@ -122,7 +127,7 @@ func (b *Board) makeTables(ctx context.Context, migrator *rivermigrate.Migrator[
 }
 
 // made reports whether River has its table of jobs, and whether all tables are there.
-func (b *Board) made(ctx context.Context, conn *pgxpool.Conn, migrator *rivermigrate.Migrator[pgx.Tx]) (rivers, all bool, err error) {
+func (b *Broker) made(ctx context.Context, conn *pgxpool.Conn, migrator *rivermigrate.Migrator[pgx.Tx]) (rivers, all bool, err error) {
 	err = conn.QueryRow(ctx, `SELECT to_regclass('river_job') IS NOT NULL, to_regclass('dispatched_clients') IS NOT NULL`).Scan(&rivers, &all)
 	if err != nil || !rivers || !all {
 		return rivers, false, err
@@ -139,7 +144,7 @@ var quiet = slog.New(slog.DiscardHandler)
 
 // again does something again where a connection of the pool was cut, for a while: the
 // server may have been started again. do must be safe to repeat.
-func (b *Board) again(ctx context.Context, do func(ctx context.Context) error) error {
+func (b *Broker) again(ctx context.Context, do func(ctx context.Context) error) error {
 	const most, pause = 3, 200 * time.Millisecond
 	for n := 1; ; n++ {
 		limited, cancel := context.WithTimeout(ctx, patience)
@@ -191,7 +196,7 @@ func missing(err error) bool {
 }
 
 // inTransaction does something in a transaction.
-func (b *Board) inTransaction(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
+func (b *Broker) inTransaction(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
 	return b.again(ctx, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error { return do(ctx, tx) })
 	})
@@ -200,7 +205,7 @@ func (b *Board) inTransaction(ctx context.Context, do func(ctx context.Context, 
 // Rules lets change change the stop rules of a run, while no other process does. stopped says that
 // nothing of the run is begun any more; that is for good. It may be called more than once
 // for one call of Rules. ErrEnded is returned for a run that is not there.
-func (b *Board) Rules(ctx context.Context, run string, change func(rules []byte) (now []byte, stopped bool, err error)) error {
+func (b *Broker) Rules(ctx context.Context, run string, change func(rules []byte) (now []byte, stopped bool, err error)) error {
 	return b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		var was []byte
 		var stoppedBefore bool
@@ -233,5 +238,8 @@ type clientArgs struct {
 func (clientArgs) Kind() string { return "claimsheet_client" }
 
 // QueueName is River's queue of the runs in one environment; scope is the ledger's name
-// for that.
-func QueueName(scope string) string { return fmt.Sprintf("claimsheet-%d-%s", Format, shortName(scope)) }
+// for that, of any length and with any characters.
+func QueueName(scope string) string {
+	sum := sha256.Sum256([]byte(scope))
+	return fmt.Sprintf("claimsheet-%d-%x", format, sum[:8])
+}

@@ -5,7 +5,7 @@
 CREATE TABLE IF NOT EXISTS dispatched_runs (
     run         text COLLATE "C" PRIMARY KEY,
     coordinator bigint NOT NULL,          -- of sessions: nothing is begun when that has ended
-    kit         bytea NOT NULL,           -- what workers need for every client of the run
+    spec        bytea NOT NULL,           -- what workers need for every client of the run
     rules       bytea NOT NULL DEFAULT '', -- the stop rules, which all processes change
     stopped     boolean NOT NULL DEFAULT false -- nothing is begun any more
 );

@@ -8,23 +8,20 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
 )
 
-// ErrGivenBack is returned by a worker's work for a plan that it did not carry out to the
-// end. Another worker goes on with it.
-var ErrGivenBack = errors.New("the plan was given back")
-
-// Work carries out plans, several at a time, until ctx is done; what is under way is
-// finished first. kit is that of the plan's run. work returns the outcome, ErrGivenBack, or
-// an error that ends Work: it stops the others (they see ctx done), and is returned.
+// Work carries out plans, up to most at a time, until ctx is done; what is under way is
+// finished first. work gets the run of a plan, a function that reads the spec of that run,
+// and the plan. It returns the outcome, or nil for a plan that it gives back, with which
+// another worker goes on. Its error ends Work: the others see ctx done, and it is returned.
+// ErrEnded as that error gives the plan back, too. log gets what River says.
 //
 // A plan may come a second time while another process still carries it out, or after that
 // was lost; the ledger keeps them apart.
-func (b *Board) Work(ctx context.Context, queue string, most int, log slog.Handler, work func(ctx context.Context, run string, kit func(context.Context) ([]byte, error), plan []byte) ([]byte, error)) error {
+func (b *Broker) Work(ctx context.Context, queue string, most int, log slog.Handler, work func(ctx context.Context, run string, spec func(context.Context) ([]byte, error), plan []byte) ([]byte, error)) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	workers := river.NewWorkers()
@@ -71,7 +68,7 @@ type soon struct{}
 func (soon) NextRetry(*rivertype.JobRow) time.Time { return time.Now().Add(time.Second) }
 
 // carryOut carries out one plan, unless somebody else has begun it.
-func (b *Board) carryOut(ctx context.Context, job clientArgs, work func(context.Context, string, func(context.Context) ([]byte, error), []byte) ([]byte, error)) error {
+func (b *Broker) carryOut(ctx context.Context, job clientArgs, work func(context.Context, string, func(context.Context) ([]byte, error), []byte) ([]byte, error)) error {
 	if _, busy := b.busy.LoadOrStore(job, true); busy || ctx.Err() != nil {
 		return river.JobSnooze(given) // leases do not keep the goroutines of one process apart
 	}
@@ -81,10 +78,10 @@ func (b *Board) carryOut(ctx context.Context, job clientArgs, work func(context.
 	if err != nil || plan == nil {
 		return err
 	}
-	kit := func(ctx context.Context) ([]byte, error) { return b.kit(ctx, job.Run) }
-	outcome, err := work(ctx, job.Run, kit, plan)
+	spec := func(ctx context.Context) ([]byte, error) { return b.spec(ctx, job.Run) }
+	outcome, err := work(ctx, job.Run, spec, plan)
 	switch {
-	case errors.Is(err, ErrGivenBack), errors.Is(err, ErrEnded):
+	case err == nil && outcome == nil, errors.Is(err, ErrEnded):
 		if err := b.giveBack(context.WithoutCancel(ctx), job, attempt); err != nil {
 			return err
 		}
@@ -98,7 +95,7 @@ func (b *Board) carryOut(ctx context.Context, job clientArgs, work func(context.
 // begin notes that this process carries a plan out and returns it; nil when it is done, or
 // begun by another process, or the run has ended, or its coordinator does not
 // renew its leases, which delivers it again when it is back.
-func (b *Board) begin(ctx context.Context, job clientArgs, attempt string) (plan []byte, err error) {
+func (b *Broker) begin(ctx context.Context, job clientArgs, attempt string) (plan []byte, err error) {
 	err = b.again(ctx, func(ctx context.Context) error {
 		err := b.pool.QueryRow(ctx, `UPDATE dispatched_clients c SET begun = $3, attempt = $4 FROM dispatched_runs r, sessions s
 			WHERE c.run = $1 AND c.number = $2 AND c.outcome IS NULL AND (c.begun IS NULL OR c.attempt = $4)
@@ -114,31 +111,31 @@ func (b *Board) begin(ctx context.Context, job clientArgs, attempt string) (plan
 	return plan, err
 }
 
-// kit is what a run's coordinator gives its workers.
-func (b *Board) kit(ctx context.Context, run string) (kit []byte, err error) {
+// spec is what a run's coordinator gives its workers.
+func (b *Broker) spec(ctx context.Context, run string) (spec []byte, err error) {
 	err = b.again(ctx, func(ctx context.Context) error {
-		err := b.pool.QueryRow(ctx, `SELECT kit FROM dispatched_runs WHERE run = $1`, run).Scan(&kit)
+		err := b.pool.QueryRow(ctx, `SELECT spec FROM dispatched_runs WHERE run = $1`, run).Scan(&spec)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ErrEnded
 		}
 		return err
 	})
-	return kit, err
+	return spec, err
 }
 
 // finish hands an outcome over, unless the plan was delivered to another process meanwhile.
-func (b *Board) finish(ctx context.Context, job clientArgs, attempt string, outcome []byte) error {
+func (b *Broker) finish(ctx context.Context, job clientArgs, attempt string, outcome []byte) error {
 	return b.update(ctx, `UPDATE dispatched_clients SET outcome = $4 WHERE run = $1 AND number = $2 AND attempt = $3`, job.Run, job.Number, attempt, outcome)
 }
 
 // giveBack lets another process begin a plan.
-func (b *Board) giveBack(ctx context.Context, job clientArgs, attempt string) error {
+func (b *Broker) giveBack(ctx context.Context, job clientArgs, attempt string) error {
 	return b.update(ctx, `UPDATE dispatched_clients SET begun = NULL, attempt = NULL WHERE run = $1 AND number = $2 AND attempt = $3`, job.Run, job.Number, attempt)
 }
 
 // update changes rows, as far as they are there: tables that were lost are the coordinator's
 // to fill again.
-func (b *Board) update(ctx context.Context, statement string, args ...any) error {
+func (b *Broker) update(ctx context.Context, statement string, args ...any) error {
 	err := b.again(ctx, func(ctx context.Context) error {
 		_, err := b.pool.Exec(ctx, statement, args...)
 		return err
@@ -150,7 +147,7 @@ func (b *Board) update(ctx context.Context, statement string, args ...any) error
 }
 
 // Active reports whether a run is there and its coordinator renews its leases.
-func (b *Board) Active(ctx context.Context, run string) (active bool, err error) {
+func (b *Broker) Active(ctx context.Context, run string) (active bool, err error) {
 	err = b.again(ctx, func(ctx context.Context) error {
 		return b.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM dispatched_runs r JOIN sessions s ON s.id = r.coordinator WHERE r.run = $1 AND s.until > `+serverTime+`)`, run).Scan(&active)
 	})
@@ -158,10 +155,4 @@ func (b *Board) Active(ctx context.Context, run string) (active bool, err error)
 		return true, nil
 	}
 	return active, err
-}
-
-// foreign reports whether the run of a plan is not there.
-func foreign(err error) bool {
-	said, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && said.Code == "23503"
 }

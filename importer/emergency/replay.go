@@ -34,14 +34,14 @@ type Ledger interface {
 // ledger's state of the step: a step that was settled or sent again since then
 // stays as it is. A file that was entered is renamed to end in .taken.
 //
-// What speaks of something that the ledger does not know, and cannot be entered, is
-// left, and so is its file, for as long as nobody decides: see Left. So is what is
-// newer while another process works on its client.
+// An outcome that the ledger cannot take although it has no record of what it says is
+// returned as a Conflict, and its file stays. The file also stays while another process works
+// on the client of a newer outcome.
 //
-// It ignores files of other ledgers, and of runs that go on. A damaged file, a file that others could
-// have written, and a file of a run that this ledger should know but does not
+// Replay ignores files of other ledgers, and of runs that go on. A damaged file, a file that
+// others could have written, and a file of a run that this ledger should know but does not
 // are problem.Problems; nothing is entered then.
-func Replay(l Ledger, places []string) (n int, left []Left, err error) {
+func Replay(l Ledger, places []string) (n int, found []Conflict, err error) {
 	files, err := find(l, places)
 	if err != nil {
 		return 0, nil, err
@@ -49,12 +49,12 @@ func Replay(l Ledger, places []string) (n int, left []Left, err error) {
 	for _, f := range files {
 		if len(f.outcomes) == 0 { // only reserved room, of a run that was killed
 			if err := os.Remove(f.path); err != nil {
-				return n, left, err
+				return n, found, err
 			}
 			continue
 		}
-		entered, rest, stays, err := f.enter(l)
-		n, left = n+entered, append(left, rest...)
+		entered, more, stays, err := f.enter(l)
+		n, found = n+entered, append(found, more...)
 		if err == nil && !stays {
 			err = os.Rename(f.path, strings.TrimSuffix(f.path, suffix)+replayed)
 		}
@@ -62,15 +62,14 @@ func Replay(l Ledger, places []string) (n int, left []Left, err error) {
 			err = safefile.SyncFolder(filepath.Dir(f.path))
 		}
 		if err != nil {
-			return n, left, err
+			return n, found, err
 		}
 	}
-	return n, left, nil
+	return n, found, nil
 }
 
-// Pending returns how many outcomes Replay would enter, and what it would leave. It
-// changes nothing.
-func Pending(l Ledger, places []string) (n int, left []Left, err error) {
+// Pending returns how many outcomes Replay would enter, and the conflicts. It changes nothing.
+func Pending(l Ledger, places []string) (n int, found []Conflict, err error) {
 	files, err := find(l, places)
 	if err != nil {
 		return 0, nil, err
@@ -80,15 +79,15 @@ func Pending(l Ledger, places []string) (n int, left []Left, err error) {
 			events, err := l.Events(context.Background(), outcome.StepID)
 			switch {
 			case err != nil:
-				return n, left, err
+				return n, found, err
 			case isNewer(events, outcome):
 				n++
-			case isUnheard(events, outcome):
-				left = append(left, leftOf(f.path, outcome, events))
+			case conflicts(events, outcome):
+				found = append(found, conflictOf(f.path, outcome, events))
 			}
 		}
 	}
-	return n, left, nil
+	return n, found, nil
 }
 
 // RemoveReplayed removes the files of a ledger that were replayed and that
@@ -281,26 +280,27 @@ func decodeLine(text []byte, body any) error {
 	return nil
 }
 
-// enter enters the outcomes of a file that are news to the ledger. stays says that the
-// file is still needed: for what is left, or for what another process keeps back.
-func (f foundFile) enter(l Ledger) (n int, left []Left, stays bool, err error) {
+// enter enters the outcomes of a file that are newer than what the ledger has. stays says
+// that the file is still needed: for a conflict, or while another process has a client.
+func (f foundFile) enter(l Ledger) (n int, found []Conflict, stays bool, err error) {
 	for _, outcome := range f.outcomes {
-		entered, unheard, kept, err := f.enterOne(l, outcome)
+		entered, more, kept, err := f.enterOne(l, outcome)
 		if err != nil {
-			return n, left, true, err
+			return n, found, true, err
 		}
 		if entered {
 			n++
 		}
-		left, stays = append(left, unheard...), stays || kept || len(unheard) > 0
+		found, stays = append(found, more...), stays || kept || len(more) > 0
 	}
-	return n, left, stays, nil
+	return n, found, stays, nil
 }
 
-// enterOne enters one outcome. In a ledger that processes share it leases the client
-// first, so that nobody works on it meanwhile. Where another process has it, only a step
-// that nobody has touched since may change: it is still the intent of the file's run.
-func (f foundFile) enterOne(l Ledger, outcome ledger.Event) (entered bool, left []Left, kept bool, err error) {
+// enterOne enters one outcome; kept says that it has to stay in its file. In a ledger that
+// processes share it leases the client first, so that nobody works on it meanwhile. Where
+// another process has the client, only a step that nobody has touched since may change: it is
+// still the intent of the file's run.
+func (f foundFile) enterOne(l Ledger, outcome ledger.Event) (entered bool, found []Conflict, kept bool, err error) {
 	group := ledger.LeaseGroup{{ClientKey: outcome.ClientKey}}
 	leased, err := l.Lease(time.Now().UTC(), []ledger.LeaseGroup{group})
 	if err != nil {
@@ -313,8 +313,8 @@ func (f foundFile) enterOne(l Ledger, outcome ledger.Event) (entered bool, left 
 	switch {
 	case err != nil:
 		return false, nil, true, err
-	case !isNewer(events, outcome) && isUnheard(events, outcome):
-		return false, []Left{leftOf(f.path, outcome, events)}, true, nil
+	case !isNewer(events, outcome) && conflicts(events, outcome):
+		return false, []Conflict{conflictOf(f.path, outcome, events)}, true, nil
 	case !isNewer(events, outcome):
 		return false, nil, false, nil
 	case !leased[0] && events[len(events)-1].To != ledger.Intent:

@@ -8,9 +8,9 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-// TestWhatTheLedgerCannotTakeIsLeft: an outcome that tells of something which the ledger
-// does not know stays in its file, and every Replay says so, until the ledger has it.
-func TestWhatTheLedgerCannotTakeIsLeft(t *testing.T) {
+// TestConflictsStay: an outcome that contradicts the ledger stays in its file, and every
+// Replay returns it, until the ledger has the id.
+func TestConflictsStay(t *testing.T) {
 	const uncertain, failed, done, intent = ledger.Uncertain, ledger.Failed, ledger.Done, ledger.Intent
 	type since struct {
 		to      ledger.State
@@ -24,7 +24,7 @@ func TestWhatTheLedgerCannotTakeIsLeft(t *testing.T) {
 		step  string
 		kept  func(e *scene, step string) ledger.Event
 		since []since
-		says  string // "" for not left
+		says  string // "" for no conflict
 		then  []since
 	}{
 		"another id was found": {"client", doneWith("c-1"), []since{{uncertain, "", ""}, {done, ledger.ViaAdopted, "c-2"}},
@@ -63,18 +63,18 @@ func TestWhatTheLedgerCannotTakeIsLeft(t *testing.T) {
 			for range 2 {
 				_, pending, err := emergency.Pending(e.l, e.places)
 				e.do(err)
-				n, left, err := emergency.Replay(e.l, e.places)
+				n, found, err := emergency.Replay(e.l, e.places)
 				e.do(err)
 				if test.says == "" {
-					if n > 0 || len(pending)+len(left) > 0 || !strings.HasSuffix(e.files()[0], ".taken") {
-						t.Fatalf("entered %d, left %v; files %v", n, left, e.files())
+					if n > 0 || len(pending)+len(found) > 0 || !strings.HasSuffix(e.files()[0], ".taken") {
+						t.Fatalf("entered %d, found %v; files %v", n, found, e.files())
 					}
 					return
 				}
-				if n > 0 || len(left) != 1 || len(pending) != 1 || e.files()[0] != e.file() {
-					t.Fatalf("entered %d, left %v; files %v", n, left, e.files())
+				if n > 0 || len(found) != 1 || len(pending) != 1 || e.files()[0] != e.file() {
+					t.Fatalf("entered %d, found %v; files %v", n, found, e.files())
 				}
-				p := left[0].Problem()
+				p := found[0].Problem()
 				if p.Message != test.says || p.Where.File != e.file() || p.Hint == "" || strings.Contains(p.Error()+p.Hint, "jane") {
 					t.Errorf("it says %v (%s)", p, p.Hint)
 				}
@@ -85,7 +85,7 @@ func TestWhatTheLedgerCannotTakeIsLeft(t *testing.T) {
 			record(test.then)
 			e.replay(0)
 			if !strings.HasSuffix(e.files()[0], ".taken") {
-				t.Error("the file is left when the ledger has the id")
+				t.Error("the file stays when the ledger has the id")
 			}
 		})
 	}

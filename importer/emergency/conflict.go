@@ -8,37 +8,39 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Left is an outcome of an emergency file that tells of something which the ledger does
-// not know and that cannot be entered, because the step was decided or sent again since:
-// the service may have created it a second time. Somebody has to decide; until the file
-// is moved away, or the ledger has the id, it is left.
-type Left struct {
+// Conflict is an outcome that an emergency file has and the ledger cannot take. It says that
+// the service created something of which the ledger has no record, or may have; but since
+// then the step was decided, or sent again. So the service may have two of it. The outcome
+// stays in its file, and every command that reads the file says so, until the ledger has the
+// id or somebody moves the file away.
+type Conflict struct {
 	Outcome ledger.Event
-	Known   ledger.State // of the step
-	ID      string       // that the ledger has for it, "" for none
-	File    string
+	Known   ledger.State // the step's state in the ledger
+	ID      string       // the id that the ledger has for the step, "" for none
+	File    string       // the path of the emergency file
 }
 
-// Problem says what is left, without the client's key, and what to do.
-func (l Left) Problem() problem.Problem {
-	at, what := problem.Where{File: l.File}, "a "+l.Outcome.Kind
-	if l.Outcome.Kind == ledger.KindActivity {
-		what = "an " + l.Outcome.Kind
+// Problem says what the two records say, without the client's key, and what to do. Its code is
+// emergency-other.
+func (c Conflict) Problem() problem.Problem {
+	at, what := problem.Where{File: c.File}, "a "+c.Outcome.Kind
+	if c.Outcome.Kind == ledger.KindActivity {
+		what = "an " + c.Outcome.Kind
 	}
 	const decide = "find it in the service; claimsheet history CLIENT-KEY shows it beside what the ledger has; "
 	const away = "; then move this file away"
 	switch {
-	case l.Outcome.To != ledger.Done:
+	case c.Outcome.To != ledger.Done:
 		return problem.At(at, "emergency-other", "an answer to a request for %s is in this emergency file only, and the step was sent again since: both may have created one", what).
 			Hinted(decide + "withdraw one in the service if there are two" + away)
-	case l.Known == ledger.Done:
-		return problem.At(at, "emergency-other", "the service has created %s twice: the ledger has %s, and this emergency file of an earlier run has %s", what, idInWords(l.ID), idInWords(l.Outcome.ID)).
+	case c.Known == ledger.Done:
+		return problem.At(at, "emergency-other", "the service has created %s twice: the ledger has %s, and this emergency file of an earlier run has %s", what, idInWords(c.ID), idInWords(c.Outcome.ID)).
 			Hinted(decide + "withdraw one of the two in the service, as a rule the one that the ledger does not have" + away)
-	case l.Known == ledger.Uncertain || l.Known == ledger.Parked:
-		return problem.At(at, "emergency-other", "the service has created %s with %s, as this emergency file of an earlier run says, and the step was sent again since: there may be two", what, idInWords(l.Outcome.ID)).
+	case c.Known == ledger.Uncertain || c.Known == ledger.Parked:
+		return problem.At(at, "emergency-other", "the service has created %s with %s, as this emergency file of an earlier run says, and the step was sent again since: there may be two", what, idInWords(c.Outcome.ID)).
 			Hinted(decide + "withdraw one in the service if there are two, and settle the step with the id of the other: claimsheet settle" + away)
 	}
-	return problem.At(at, "emergency-other", "the service has created %s with %s, as this emergency file of an earlier run says, and the step is %q in the ledger", what, idInWords(l.Outcome.ID), l.Known).
+	return problem.At(at, "emergency-other", "the service has created %s with %s, as this emergency file of an earlier run says, and the step is %q in the ledger", what, idInWords(c.Outcome.ID), c.Known).
 		Hinted(decide + "withdraw it there; or, if the step was decided by hand, take that back with claimsheet settle --undo and settle it with that id" + away)
 }
 
@@ -50,17 +52,18 @@ func idInWords(id string) string {
 	return "the id “" + id + "”"
 }
 
-func leftOf(file string, outcome ledger.Event, events []ledger.Event) Left {
-	left := Left{Outcome: outcome, Known: events[len(events)-1].To, File: file}
+// conflictOf is the conflict of an outcome with the events of its step.
+func conflictOf(file string, outcome ledger.Event, events []ledger.Event) Conflict {
+	c := Conflict{Outcome: outcome, Known: events[len(events)-1].To, File: file}
 	for _, e := range events {
 		switch {
 		case e.To == ledger.Intent || e.To == ledger.Uncertain && e.Via == ledger.ViaByHand:
-			left.ID = ""
+			c.ID = ""
 		case e.ID != "":
-			left.ID = e.ID
+			c.ID = e.ID
 		}
 	}
-	return left
+	return c
 }
 
 // undecided are the states after which an outcome may still come, in the order
@@ -86,10 +89,11 @@ func isNewer(events []ledger.Event, outcome ledger.Event) bool {
 	return now < 0 || now > known
 }
 
-// isUnheard reports whether an outcome that is not newer tells of something which the
-// events of its step do not have: something that was created, or an answer that may say
-// so. Another link does no harm.
-func isUnheard(events []ledger.Event, outcome ledger.Event) bool {
+// conflicts reports whether an outcome says something that the step's events do not say: that
+// something was created, or, with an answer, that it may have been. It is asked about
+// outcomes that are not newer (isNewer), and so cannot be entered. A second link does no
+// harm and is no conflict.
+func conflicts(events []ledger.Event, outcome ledger.Event) bool {
 	attempt := lastAttempt(events)
 	if attempt == nil || outcome.Kind == ledger.KindLink {
 		return false
@@ -107,8 +111,8 @@ func isUnheard(events []ledger.Event, outcome ledger.Event) bool {
 	return false
 }
 
-// bringsAnswer reports whether an outcome is uncertain although there was an answer, which
-// may be understood later.
+// bringsAnswer reports whether an outcome is uncertain and has an answer of the service's.
+// Somebody may understand that answer later.
 func bringsAnswer(outcome ledger.Event) bool {
 	return outcome.To == ledger.Uncertain && len(outcome.Answer) > 0
 }

@@ -1,4 +1,5 @@
-package importer
+// Package parallel works on the items of an iterator on every core and keeps their order.
+package parallel
 
 import (
 	"iter"
@@ -6,12 +7,12 @@ import (
 	"sync"
 )
 
-// orderedMap yields work(item) for each item, in the order of the items. It works
+// Map yields work(item) for each item, in the order of the items. It works
 // on every core, some items ahead of the consumer, so work must be safe for
 // concurrent use. It reads items in a goroutine of its own, which ends before
 // the iteration returns. An error of items ends the iteration; a panic of work
 // or items becomes one in the consumer's goroutine.
-func orderedMap[T, R any](items iter.Seq2[T, error], work func(T) R) iter.Seq2[R, error] {
+func Map[T, R any](items iter.Seq2[T, error], work func(T) R) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
 		workers := runtime.GOMAXPROCS(0)
 		a := &pipeline[T, R]{

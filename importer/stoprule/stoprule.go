@@ -1,0 +1,218 @@
+// Package stoprule says when the answers of the service mean that a run has to stop, or to
+// wait until the service is well again: when too many clients fail (--max-failures), when
+// requests are forbidden or uncertain one after the other, when nothing of a kind is ever
+// created, and when answers hold what other steps have already.
+//
+// Rules are plain data. Several processes that carry one run out share them as JSON; each
+// adds what it has observed.
+package stoprule
+
+import (
+	"fmt"
+
+	"claimsheet/apiclient"
+	"claimsheet/mapping"
+)
+
+// MaxFailures is how many clients may fail before the run stops: a number, or
+// a share of those that are through. The zero value stops at the first.
+type MaxFailures struct {
+	Count   int     // used when Percent is 0
+	Percent float64 // 0 to 100; 100 lifts every stop rule but authentication, TLS and disk
+}
+
+// Default is the rule without --max-failures.
+var Default = MaxFailures{Percent: 20}
+
+// Lifted reports whether the run goes on whatever fails, but for authentication, TLS and disk.
+func (m MaxFailures) Lifted() bool { return m.Percent >= 100 }
+
+const (
+	// enoughClients is how many must be through before a share says anything.
+	enoughClients = 20
+	// forbiddenInARow and ambiguousInARow are how many 403 end the run, and how
+	// many uncertain outcomes pause it.
+	forbiddenInARow = 3
+	ambiguousInARow = 3
+	// doubtsWithoutOne is how many steps of a kind may become uncertain while
+	// not one is created: somebody has to decide about each of them.
+	doubtsWithoutOne = 10
+	// firstClients is how many clients must be refused alike before the mapping is
+	// taken to be wrong, and not the clients.
+	firstClients = 3
+	// takenInARow is how many answers for one kind of step in a row may hold what
+	// another step has. One may be an accident of the service's; more mean that it
+	// is wrong, or that a wire pointer leads to a constant.
+	takenInARow = 2
+)
+
+// Rules are what was observed in a run so far, as far as that decides when it stops or
+// pauses. The zero value is that of a run that begins. Rows that are invalid and steps that
+// were uncertain before the run are not in them. They are not safe for concurrent use.
+type Rules struct {
+	Through   int                      // clients for which something was sent, or that were looked up
+	Failed    int                      // of them
+	First     []int                    // the 4xx of each of the first clients, 0 for none
+	Forbidden int                      // 403 in a row
+	Ambiguous int                      // uncertain outcomes in a row
+	Taken     map[mapping.StepKind]int // answers in a row that hold what another step has
+	Doubts    map[mapping.StepKind]int // uncertain outcomes of a kind of step, until one is created
+	Proven    map[mapping.StepKind]bool
+	Pauses    int            // how often to wait until the service answers a GET again
+	Stop      string         // why the run stops; "" while it goes on
+	Added     map[string]int // how many observations of each process are in the rules
+}
+
+// Observation is something that a process has seen in a run.
+type Observation struct {
+	Of     Subject
+	Kind   mapping.StepKind // of the step
+	Effect apiclient.Effect
+	Status int    // of a Verdict; of a Client the 4xx of its first refused request, 0 for none
+	Stop   string // of a Verdict and of Ended: why the run has to stop; "" for no reason
+	Bad    bool   // of a Client: it failed; of an Answer: it holds what another step has
+}
+
+// Subject is what an Observation is about.
+type Subject int
+
+// The subjects.
+const (
+	Verdict Subject = iota // the answer to a request, or that there was none
+	Allowed                // the answer to a look-up, which was not a 403
+	Step                   // a step that is not sent again in this run
+	Answer                 // an answer by which a step was created
+	Found                  // a step that was created after all: a look-up found it
+	Client                 // a client for which something was sent, or that was only looked up
+	Ended                  // a process ends the run for a reason of its own
+)
+
+// MayStop reports whether an observation may stop or pause a run. The others can wait for a
+// moment before other processes hear of them.
+func (o Observation) MayStop() bool {
+	return o.Bad || o.Of == Ended || o.Stop != "" || o.Status == 403 || o.Effect == apiclient.Uncertain
+}
+
+// Add takes into account what a process has observed. Its name must be its own in the run;
+// list are its observations behind the first n. Those that the rules have already are
+// left out: an earlier call was carried out, and its answer was lost.
+func (r *Rules) Add(process string, n int, list []Observation, most MaxFailures) {
+	known := min(max(r.Added[process]-n, 0), len(list))
+	for _, o := range list[known:] {
+		r.Observe(o, most)
+	}
+	if r.Added == nil {
+		r.Added = map[string]int{}
+	}
+	r.Added[process] = max(r.Added[process], n+len(list))
+}
+
+// Observe takes an observation into account. It returns why that stops the run, and "" where
+// it does not. Stop keeps the first reason.
+func (r *Rules) Observe(o Observation, most MaxFailures) (why string) {
+	switch o.Of {
+	case Verdict:
+		why = r.observeVerdict(o, most.Lifted())
+	case Allowed:
+		r.Forbidden = 0
+	case Step, Found:
+		r.countDoubts(o.Kind, o.Effect)
+		if d := r.Doubts[o.Kind]; d >= doubtsWithoutOne && !most.Lifted() && o.Of == Step {
+			why = fmt.Sprintf("%d steps of the kind %s are uncertain and none was created: the environment is wrong, or the service is ill", d, o.Kind)
+		}
+	case Answer:
+		why = r.observeAnswer(o, most.Lifted())
+	case Client:
+		why = r.observeClient(o, most)
+	case Ended:
+		why = o.Stop
+	}
+	if r.Stop == "" {
+		r.Stop = why
+	}
+	return why
+}
+
+func (r *Rules) observeVerdict(o Observation, lifted bool) (why string) {
+	if o.Effect == apiclient.Uncertain {
+		r.Ambiguous++
+	} else {
+		r.Ambiguous = 0
+	}
+	if o.Status == 403 {
+		r.Forbidden++
+	} else {
+		r.Forbidden = 0
+	}
+	switch {
+	case o.Stop != "":
+		return o.Stop
+	case r.Forbidden >= forbiddenInARow && !lifted:
+		return fmt.Sprintf("%d answers in a row were HTTP 403 Forbidden", r.Forbidden)
+	case r.Ambiguous >= ambiguousInARow:
+		r.Ambiguous = 0
+		r.Pauses++
+	}
+	return ""
+}
+
+// countDoubts counts the uncertain steps of a kind of which none was ever created.
+func (r *Rules) countDoubts(kind mapping.StepKind, effect apiclient.Effect) {
+	if r.Doubts == nil {
+		r.Doubts = map[mapping.StepKind]int{}
+	}
+	if r.Proven == nil {
+		r.Proven = map[mapping.StepKind]bool{}
+	}
+	switch {
+	case effect == apiclient.Created || r.Proven[kind]:
+		r.Proven[kind], r.Doubts[kind] = true, 0
+	case effect == apiclient.Uncertain:
+		r.Doubts[kind]++
+	}
+}
+
+func (r *Rules) observeAnswer(o Observation, lifted bool) (why string) {
+	if !o.Bad {
+		delete(r.Taken, o.Kind)
+		return ""
+	}
+	if r.Taken == nil {
+		r.Taken = map[mapping.StepKind]int{}
+	}
+	if r.Taken[o.Kind]++; r.Taken[o.Kind] < takenInARow || lifted {
+		return ""
+	}
+	return fmt.Sprintf("the service gave %d steps of the kind %s in a row what other steps have already: it is at fault, or a wire pointer of the environment leads to the wrong place",
+		r.Taken[o.Kind], o.Kind)
+}
+
+func (r *Rules) observeClient(o Observation, most MaxFailures) (why string) {
+	r.Through++
+	if o.Bad {
+		r.Failed++
+	}
+	if len(r.First) < firstClients {
+		r.First = append(r.First, o.Status)
+	}
+	switch {
+	case most.Lifted():
+		return ""
+	case len(r.First) == firstClients && r.Through == firstClients && r.alike():
+		return fmt.Sprintf("each of the first %d clients was refused with HTTP %d: the mapping or the environment is wrong", firstClients, r.First[0])
+	case most.Percent > 0 && r.Through >= enoughClients && float64(r.Failed)*100 > most.Percent*float64(r.Through):
+		return fmt.Sprintf("%d of %d clients failed, more than --max-failures %g%%", r.Failed, r.Through, most.Percent)
+	case most.Percent == 0 && r.Failed > most.Count:
+		return fmt.Sprintf("%d clients failed, more than --max-failures %d", r.Failed, most.Count)
+	}
+	return ""
+}
+
+func (r *Rules) alike() bool {
+	for _, status := range r.First {
+		if status == 0 || status != r.First[0] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,167 @@
+package importer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
+)
+
+// A worker carries out plans that the coordinator of a run hands over (see coordinator.go).
+// Plans and outcomes travel as JSON: encodePlan and Job.Work are one way, Job.Work and
+// wireOutcome.outcome the other.
+
+// encodePlan is a plan as it is handed over. ok is false for one that would not arrive as it
+// is: a text of the sheet is not valid UTF-8.
+func encodePlan(plan mapping.Plan) (encoded []byte, ok bool) {
+	encoded, err := json.Marshal(plan)
+	var arrives mapping.Plan
+	ok = err == nil && json.Unmarshal(encoded, &arrives) == nil && reflect.DeepEqual(plan, arrives)
+	return encoded, ok
+}
+
+// ErrGivenBack is returned for a plan that was not carried out to its end, because this
+// process ends or has lost its leases. Another one goes on with it.
+var ErrGivenBack = errors.New("the plan was not carried out to its end by this process")
+
+// Join prepares the job of a worker for Work. Runs, Environment, Binding, Service, Ledger,
+// Emergency, Concurrency, MaxFailures and Rules are to be set, and KnownIDs and
+// Administrators are those of the coordinator (TakeFacts). The job ends with ctx.
+func (j *Job) Join(ctx context.Context) error {
+	j.guard.most = j.MaxFailures
+	j.guard.share(j.Rules)
+	j.effects = j.carryOutEffects()
+	j.canary.proven = true // the coordinator has let the first client go ahead
+	j.ctx, j.cancel = context.WithCancelCause(ctx)
+	if err := j.load(j.ctx, j.MaxFailures.Lifted()); err != nil {
+		return err
+	}
+	j.refreshing.Go(func() { j.refreshRules(j.ctx) })
+	return nil
+}
+
+// Leave ends what Join has begun, but for calls of Work, which end soon.
+func (j *Job) Leave() {
+	j.cancel(nil)
+	j.refreshing.Wait()
+}
+
+// Work carries out a plan that the coordinator has handed over, and returns its outcome for
+// it. Several goroutines may call it, for different plans. ErrGivenBack is returned when the
+// job has ended before the plan; any other error means that this process cannot go on.
+func (j *Job) Work(encoded []byte) (outcome []byte, err error) {
+	var plan mapping.Plan
+	if err := json.Unmarshal(encoded, &plan); err != nil {
+		return nil, fmt.Errorf("a plan cannot be read: %w", err)
+	}
+	if j.givesBack() {
+		return nil, ErrGivenBack
+	}
+	r, err := j.awaitLease(j.ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	group := r.group
+	o, _, err := j.finishClient(j.ctx, r)
+	if released := j.release(group); err == nil { // else the ledger says the same again
+		err = released
+	}
+	switch {
+	case j.givesBack() && !errors.Is(err, ledger.ErrStopped): // what was done is in the ledger
+		return nil, errors.Join(err, ErrGivenBack)
+	case errors.Is(err, ledger.ErrStopped), errors.Is(err, ledger.ErrServer):
+		return nil, err
+	case err != nil: // it would end the next worker too
+		return json.Marshal(wireOutcome{Fatal: err.Error()})
+	}
+	return json.Marshal(j.wireOf(o))
+}
+
+// givesBack reports whether the process ends, and not the run.
+func (j *Job) givesBack() bool {
+	cause := context.Cause(j.ctx)
+	return cause != nil && (!errors.Is(cause, ErrStopped) || errors.Is(cause, errLeaseLost) || errors.Is(cause, errRules))
+}
+
+// CutOff reports whether another process may have taken over what this one had leased, or
+// the shared rules cannot be reached; then the job carries nothing more out.
+func (j *Job) CutOff() bool {
+	cause := context.Cause(j.ctx)
+	return errors.Is(cause, errLeaseLost) || errors.Is(cause, errRules)
+}
+
+// wireOutcome is an outcome on its way to the coordinator, with what the process has sent
+// for the run so far.
+type wireOutcome struct {
+	Number         int
+	Client         mapping.Identity
+	Status         result.Status
+	URL            string
+	Rows           []result.Row
+	Steps          []wireStep
+	Problems       problem.List
+	Known          []wireKnown
+	MappingChanged bool
+
+	Fatal string // why the run cannot go on; "" as a rule
+
+	Process string // of the worker, in the shared rules
+	Sent    map[apiclient.Kind]int
+	Retries map[string]int
+}
+
+// wireStep is what the coordinator needs of a stepOutcome.
+type wireStep struct {
+	Key, Title string
+	Kind       mapping.StepKind
+	Contact    *mapping.Identity
+	Status     result.Status
+	ID, URL    string
+	Reason     string
+	Unanswered bool
+}
+
+// wireKnown names a step of the ledger.
+type wireKnown struct {
+	ledger.StepID
+	Kind string
+}
+
+func (j *Job) wireOf(o clientOutcome) wireOutcome {
+	w := wireOutcome{Number: o.Number, Client: o.Client, Status: o.Status, URL: o.URL, Rows: o.Rows, Problems: o.Problems, MappingChanged: o.MappingChanged,
+		Process: j.guard.process, Sent: j.Service.Sent(), Retries: j.Retries()}
+	for _, s := range o.Steps {
+		step := wireStep{Key: s.Step.Key, Title: s.Step.Title, Kind: s.Step.Kind, Status: s.Status, ID: s.ID, URL: s.URL, Reason: s.reason, Unanswered: s.unanswered}
+		if s.Step.Contact != nil {
+			step.Contact = &s.Step.Contact.Client
+		}
+		w.Steps = append(w.Steps, step)
+	}
+	for _, s := range o.Known {
+		w.Known = append(w.Known, wireKnown{s.StepID, s.Kind})
+	}
+	return w
+}
+
+// outcome is what the coordinator records.
+func (w wireOutcome) outcome() clientOutcome {
+	o := clientOutcome{Number: w.Number, Client: w.Client, Status: w.Status, URL: w.URL, Rows: w.Rows, Problems: w.Problems, MappingChanged: w.MappingChanged}
+	for _, s := range w.Steps {
+		step := &mapping.Step{Key: s.Key, Title: s.Title, Kind: s.Kind}
+		if s.Contact != nil {
+			step.Contact = &mapping.Plan{Client: *s.Contact, Steps: []mapping.Step{{Key: string(mapping.ClientStep), Kind: mapping.ClientStep}}}
+		}
+		o.Steps = append(o.Steps, stepOutcome{Step: step, Status: s.Status, ID: s.ID, URL: s.URL, reason: s.Reason, unanswered: s.Unanswered})
+	}
+	for _, k := range w.Known {
+		o.Known = append(o.Known, ledger.Step{Event: ledger.Event{StepID: k.StepID, Kind: k.Kind}})
+	}
+	return o
+}

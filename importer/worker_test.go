@@ -1,0 +1,168 @@
+package importer
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
+	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
+)
+
+// TestPlansArrive: every field of a plan reaches the worker, and a plan with a text that
+// JSON cannot hold is known not to.
+func TestPlansArrive(t *testing.T) {
+	var plan mapping.Plan
+	fill(t, reflect.ValueOf(&plan).Elem(), "Plan", 0)
+	if _, ok := encodePlan(plan); !ok {
+		data, _ := json.Marshal(plan)
+		var arrives mapping.Plan
+		err := json.Unmarshal(data, &arrives)
+		t.Errorf("a plan with every field does not arrive: %v\n%s", err, cmp.Diff(plan, arrives))
+	}
+	if _, ok := encodePlan(mapping.Plan{Number: 1, Steps: []mapping.Step{}}); !ok {
+		t.Error("an empty plan does not arrive")
+	}
+	broken := planOf("eve@example.com", mapping.Step{Key: "claim/loan/1", Kind: mapping.ClaimStep, Name: "M\xfcller"})
+	if _, ok := encodePlan(broken); ok {
+		t.Error("a text that is not UTF-8 arrives as another one")
+	}
+}
+
+// fill sets every field of a value that Go code can set. One that it cannot set would
+// not travel either. Pointers to the same type are followed once.
+func fill(t *testing.T, v reflect.Value, at string, depth int) {
+	t.Helper()
+	if m, ok := v.Addr().Interface().(*time.Time); ok {
+		*m = time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); !f.IsExported() {
+				t.Errorf("%s.%s does not travel", at, f.Name)
+			} else {
+				fill(t, v.Field(i), at+"."+f.Name, depth)
+			}
+		}
+	case reflect.Pointer:
+		if depth < 1 {
+			v.Set(reflect.New(v.Type().Elem()))
+			fill(t, v.Elem(), at, depth+1)
+		}
+	case reflect.Slice:
+		if depth < 2 {
+			v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+			for i := range 2 {
+				fill(t, v.Index(i), at, depth)
+			}
+		}
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(t, key, at, depth)
+		fill(t, value, at, depth)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(t, v.Index(i), at, depth)
+		}
+	case reflect.String:
+		v.SetString("“" + at + "” <&> \u2028 é")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt(7)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(7)
+	case reflect.Float32, reflect.Float64:
+		v.SetFloat(0.1)
+	default:
+		t.Errorf("%s is a %s: the test cannot fill it, and it may not travel", at, v.Kind())
+	}
+}
+
+// quietService has sent nothing.
+type quietService struct{ Service }
+
+func (quietService) Sent() map[apiclient.Kind]int { return nil }
+
+// TestOutcomesArrive: what the coordinator records and counts of a client is what the
+// worker had.
+func TestOutcomesArrive(t *testing.T) {
+	who := mapping.Identity{Space: "email", Key: "jane@example.com"}
+	partner := mapping.Identity{Space: "email", Key: "bob@example.com"}
+	row := result.Row{}
+	fill(t, reflect.ValueOf(&row).Elem(), "Row", 0)
+	step := func(kind mapping.StepKind, key string) *mapping.Step {
+		return &mapping.Step{Key: key, Kind: kind, Title: "the " + key}
+	}
+	contact := step(mapping.ContactStep, "contact/partner")
+	contact.Contact = &mapping.Plan{Client: partner, Steps: []mapping.Step{{Key: "client", Kind: mapping.ClientStep}}}
+	want := clientOutcome{
+		Number: 7, Client: who, Status: result.Failed, URL: "https://go/1", Rows: []result.Row{row}, MappingChanged: true,
+		Steps: []stepOutcome{
+			{Step: step(mapping.ClientStep, "client"), Status: result.Done, ID: "c-1", URL: "https://go/1"},
+			{Step: contact, Status: result.Skipped},
+			{Step: step(mapping.ClaimStep, "claim/loan/A1"), Status: result.Failed, reason: "HTTP 422", unanswered: true},
+		},
+		Problems: problem.List{problem.New("not-an-option", "no option").Hinted("take another one")},
+		Known:    []ledger.Step{{Event: ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: "e", Space: "email", Client: who.Key}, Mapping: "m", Step: "claim/loan/A0"}, Kind: ledger.KindClaim}}},
+	}
+	j := &Job{Service: quietService{}, Environment: "e", Binding: bound(t, tableMapping)}
+	data, err := json.Marshal(j.wireOf(want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w wireOutcome
+	if err := json.Unmarshal(data, &w); err != nil {
+		t.Fatal(err)
+	}
+	got := w.outcome()
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(clientOutcome{}, stepOutcome{}), cmpopts.IgnoreUnexported(mapping.Step{}, problem.Problem{})); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(j.runSteps(want), j.runSteps(got)); d != "" {
+		t.Errorf("the lines of the sheet Steps (-want +got):\n%s", d)
+	}
+}
+
+// TestFactsArrive: what the sheets say of all clients reaches the workers.
+func TestFactsArrive(t *testing.T) {
+	one, two := [16]byte{1}, [16]byte{2}
+	survey := Survey{
+		KnownIDs: KnownIDs{
+			given:   map[[16]byte]givenID{one: {first: cell.RowOf(0, 2), second: cell.RowOf(1, 9), column: 3, another: 4, whose: two}},
+			clients: map[[16]byte]string{two: "c-1"},
+		},
+		Administrators: Administrators{two: {sheetCell{cell.RowOf(0, 5), 1}, sheetCell{cell.RowOf(0, 6), 0}}},
+	}
+	for name, s := range map[string]Survey{"facts": survey, "none": {}} {
+		t.Run(name, func(t *testing.T) {
+			data, err := s.Facts()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var j Job
+			if err := j.TakeFacts(data); err != nil {
+				t.Fatal(err)
+			}
+			compare := cmp.AllowUnexported(KnownIDs{}, givenID{}, administration{}, sheetCell{})
+			if d := cmp.Diff(s.KnownIDs, j.KnownIDs, compare) + cmp.Diff(s.Administrators, j.Administrators, compare); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+	if err := new(Job).TakeFacts([]byte("no facts")); err == nil {
+		t.Error("something else is taken for facts")
+	}
+}
