@@ -43,7 +43,7 @@ type Durations struct {
 	Connect     float64 `json:"connect"` // TCP, to the proxy where there is one
 	TLS         float64 `json:"tls"`
 	FirstByte   float64 `json:"firstByte"` // since the request left on its connection, until the first byte of the answer came
-	Whole       float64 `json:"whole"`     // since the request left on its connection, until the answer was read, or had failed
+	Whole       float64 `json:"whole"`     // of the connection and the answer, until that was read or had failed
 }
 
 // WithRow returns a context for the requests of one client. Their Exchanges name the
@@ -94,13 +94,15 @@ type tracer struct {
 	client  *Client
 	request Request
 	whose   *tracedRow
-	began   time.Time // when the queue was behind it
-	left    time.Time // the request, last on a connection
+	began   time.Time     // when the queue was behind it
+	given   time.Time     // when the request was given to the network
+	waited  time.Duration // until then
 
 	mu                   sync.Mutex
 	exchange             Exchange
-	dns, connect, secure time.Time // when each began; zero while it does not last
-	waiting              time.Time // since when the first byte is waited for
+	dns, connect, secure time.Time     // when each began; zero while it does not last
+	waiting              time.Time     // since when the first byte is waited for
+	held                 time.Duration // how long it was held back on its connection
 }
 
 // trace returns the tracer of a request that has waited in the queue.
@@ -122,16 +124,16 @@ func (t *tracer) authorized() {
 	}
 }
 
-// leaves says that the request leaves now, after having been held back for so long.
+// leaves says that the request leaves now, after having waited for so long.
 func (t *tracer) leaves(waited time.Duration) {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.left = time.Now()
-	t.waiting = t.left
-	t.exchange.Time, t.exchange.Took.Wait = t.left.UTC(), milliseconds(waited)
+	t.held = waited - t.waited
+	t.waiting = time.Now()
+	t.exchange.Time, t.exchange.Took.Wait = t.waiting.UTC(), milliseconds(waited)
 }
 
 // watch says that a request leaves, or leaves as soon as it has a connection, and returns
@@ -140,6 +142,7 @@ func (t *tracer) watch(ctx context.Context, req *http.Request, waited time.Durat
 	if t == nil {
 		return ctx
 	}
+	t.given, t.waited = time.Now(), waited
 	t.leaves(waited)
 	e, took := &t.exchange, &t.exchange.Took
 	e.Sheet, e.Row = t.whose.sheet, t.whose.row
@@ -186,7 +189,7 @@ func (t *tracer) ended(a Answer, err error) {
 	e := t.exchange
 	t.mu.Unlock()
 	e.Attempt = t.whose.count(t.request)
-	e.Took.Whole = milliseconds(time.Since(t.left))
+	e.Took.Whole = milliseconds(time.Since(t.given) - t.held)
 	e.Status, e.Received = a.Status, len(a.Body)
 	if id := t.client.tracedID(cmp.Or(a.Header.Get("X-Request-Id"), a.Header.Get("X-Correlation-Id"))); id != e.RequestID {
 		e.AnswerID = id
