@@ -98,7 +98,7 @@ func column(records []record, name string) []string {
 }
 
 // said returns what a results workbook of the mapping stepThree says, by the names
-// that the service gives to steps.
+// that the service gives to steps. Further contacts have their e-mail address for a key.
 func (s *scene) said() map[string]apitest.Said {
 	s.t.Helper()
 	urls := map[string]string{}
@@ -123,6 +123,8 @@ func (s *scene) said() map[string]apitest.Said {
 				scope = "/Loan " + strings.TrimPrefix(on, "loan/")
 			}
 			said["activity "+key+scope+" "+name] = word
+		case "contact":
+			said["client "+strings.TrimPrefix(rest, "email/")] = word
 		default:
 			said["client "+key] = word
 		}

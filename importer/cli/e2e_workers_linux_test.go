@@ -36,11 +36,7 @@ func (s *scene) workers(n int) (stop func() []string) {
 func (s *scene) worker(number int, old, new string, flags ...string) (stop func() string) {
 	s.t.Helper()
 	ctx, end := context.WithCancel(s.t.Context())
-	text, err := os.ReadFile(s.path("environments.yaml"))
-	must(s.t, err)
-	own := s.path(fmt.Sprintf("worker-%d.yaml", number))
-	write(s.t, own, strings.Replace(strings.Replace(string(text), "    base_url:", fmt.Sprintf("    headers: {X-Worker: %d}\n    base_url:", number), 1), old, new, 1))
-	args := append([]string{"worker", "--environments", own, "--state", s.path(fmt.Sprint("worker-", number))}, flags...)
+	args := append(s.workerArgs(number, old, new), flags...)
 	said := make(chan string, 1)
 	go func() {
 		var out bytes.Buffer
@@ -56,6 +52,16 @@ func (s *scene) worker(number int, old, new string, flags ...string) (stop func(
 	})
 	s.t.Cleanup(func() { stop() })
 	return stop
+}
+
+// workerArgs are the arguments of a worker, whose environments file it writes.
+func (s *scene) workerArgs(number int, old, new string) []string {
+	s.t.Helper()
+	text, err := os.ReadFile(s.path("environments.yaml"))
+	must(s.t, err)
+	own := s.path(fmt.Sprintf("worker-%d.yaml", number))
+	write(s.t, own, strings.Replace(strings.Replace(string(text), "    base_url:", fmt.Sprintf("    headers: {X-Worker: %d}\n    base_url:", number), 1), old, new, 1))
+	return []string{"worker", "--environments", own, "--state", s.path(fmt.Sprint("worker-", number))}
 }
 
 // posted is how many creating calls had each value of the header X-Worker.

@@ -129,18 +129,17 @@ func (h *tale) goOn(lost string, learns bool) {
 	}
 	if learns && h.bookShowsAll() && h.rng.IntN(3) > 0 {
 		h.tell("the workbook shows everything")
-		for _, c := range h.copies {
-			h.must(os.RemoveAll(c.path))
+		copies := h.copies
+		n := h.run(outing{rerun: true, workers: 1 + h.rng.IntN(3), flags: []string{"--yes"}, taken: true})
+		if n.code != 3 || !strings.Contains(n.err, "[lost-run]") { // that is said of a killed run, whatever it has sent
+			for _, c := range h.copies {
+				h.must(os.RemoveAll(c.path))
+			}
+			h.copies = nil
+			h.must(os.RemoveAll(h.path(lost)))
+			return
 		}
-		h.copies = nil
-		h.must(os.RemoveAll(h.path(lost)))
-		o := outing{rerun: true, workers: 1 + h.rng.IntN(3), flags: []string{"--yes"}, taken: true}
-		if n := h.run(o); n.code == 3 && strings.Contains(n.err, "[lost-run]") { // a killed run that created nothing
-			h.tell("the operator sees in the service that the lost run created nothing")
-			o.flags = append(o.flags, "--lost-run")
-			h.run(o)
-		}
-		return
+		h.copies = copies // not of the folder that is removed now
 	}
 	h.tell("the state folder is found again")
 	h.must(os.RemoveAll(h.state()))

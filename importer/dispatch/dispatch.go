@@ -116,7 +116,7 @@ func (b *Broker) makeTables(ctx context.Context, migrator *rivermigrate.Migrator
 		return err
 	}
 	if !rivers { // the others of River's tables would say that all is there
-		if _, err = conn.Exec(ctx, `DROP TABLE IF EXISTS river_migration, river_leader, river_queue, river_client, river_client_queue CASCADE; DROP TYPE IF EXISTS river_job_state CASCADE`); err != nil {
+		if _, err = conn.Exec(ctx, `DROP TABLE IF EXISTS river_migration, river_leader, river_queue, river_client, river_client_queue, river_notification CASCADE; DROP TYPE IF EXISTS river_job_state CASCADE`); err != nil {
 			return err
 		}
 	}
@@ -143,7 +143,8 @@ func (b *Broker) made(ctx context.Context, conn *pgxpool.Conn, migrator *rivermi
 var quiet = slog.New(slog.DiscardHandler)
 
 // again does something again where a connection of the pool was cut, for a while: the
-// server may have been started again. do must be safe to repeat.
+// server may have been started again; or where it knows tables that were made again since,
+// as all others do then. do must be safe to repeat.
 func (b *Broker) again(ctx context.Context, do func(ctx context.Context) error) error {
 	const most, pause = 3, 200 * time.Millisecond
 	for n := 1; ; n++ {
@@ -152,6 +153,9 @@ func (b *Broker) again(ctx context.Context, do func(ctx context.Context) error) 
 		cancel()
 		if err == nil || n == most || ctx.Err() != nil || answered(err) || errors.Is(err, ErrEnded) {
 			return refused(err)
+		}
+		if outdated(err) {
+			b.pool.Reset()
 		}
 		time.Sleep(pause)
 	}
@@ -170,7 +174,14 @@ func answered(err error) bool {
 	// The connection was ended by an operator, or failed; there are too many; transactions
 	// waited for each other; a lock was not given, or the transaction was idle for too long.
 	class := said.Code[:2]
-	return !slices.Contains([]string{"57", "08", "53", "40"}, class) && said.Code != "55P03" && said.Code != "25P03"
+	return !slices.Contains([]string{"57", "08", "53", "40"}, class) && said.Code != "55P03" && said.Code != "25P03" && !outdated(err)
+}
+
+// outdated reports whether a connection has prepared a statement whose tables were made
+// again since then.
+func outdated(err error) bool {
+	said, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && said.Code == "0A000"
 }
 
 // refused is the error of a statement for those who call this package: one that says that

@@ -179,3 +179,20 @@ func (rr rowReader) checkHistory(ctx context.Context, db querier, r row) error {
 	}
 	return nil
 }
+
+// Check reads the whole ledger and returns ErrDamaged when it is not sound: every row
+// with its checksum, and that each step follows from its events. Another process may
+// write the ledger meanwhile. It does not look at the structure of a file; the function
+// Check does.
+func (l *Ledger) Check(ctx context.Context, progress Progress) error {
+	err := snapshot(ctx, l.read, func(tx querier) error {
+		if err := checkRecords(ctx, tx, l.rows, progress); err != nil {
+			return err
+		}
+		return checkTracked(ctx, tx, l.path)
+	})
+	if err != nil && !errors.As(err, new(refusal)) {
+		err = problem.At(problem.Where{File: l.path}, "ledger-server", "the ledger cannot be read: %v", problem.Cause(err)).Hinted("See that the server answers, and run again.")
+	}
+	return err
+}

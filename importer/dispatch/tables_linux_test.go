@@ -1,0 +1,51 @@
+package dispatch_test
+
+import (
+	"strings"
+	"testing"
+
+	"claimsheet/importer/dispatch"
+	"claimsheet/importer/ledger/postgres"
+	"claimsheet/importer/ledger/postgres/pgtest"
+)
+
+// TestTablesOfAnotherProcess: the tables of a run are lost, and another process makes them
+// again before the coordinator sees it. Its connections know the types of the lost
+// tables; it hands its plans over all the same.
+func TestTablesOfAnotherProcess(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	url := server.URL()
+	_, schema, _ := strings.Cut(url, "search_path=")
+	address, err := postgres.Parse(url)
+	must(t, err)
+	l, err := postgres.OpenShared(t.Context(), address, t.TempDir(), postgres.Sharing{})
+	must(t, err)
+	defer l.Close()
+	open := func() *dispatch.Broker {
+		b, err := dispatch.Open(t.Context(), address, l.Session())
+		must(t, err)
+		t.Cleanup(b.Close)
+		return b
+	}
+	run, err := open().Start(t.Context(), "a run", "queue", []byte("spec"), nil)
+	must(t, err)
+	plans := []dispatch.Plan{{Number: 1, Plan: []byte("a plan")}}
+	must(t, run.Add(t.Context(), plans))
+
+	server.Exec(t, "SET search_path = "+schema+"; DROP TABLE river_job, dispatched_clients, dispatched_runs")
+	open()
+	_, err = run.Check(t.Context(), func() []dispatch.Plan { return plans })
+	must(t, err)
+	there := server.Exec(t, "SET search_path = "+schema+"; SELECT count(*) FROM dispatched_clients c JOIN river_job j ON j.id = c.job WHERE c.number = 1 AND j.state = 'available'")
+	if there != "1" {
+		t.Errorf("the plan is in the tables %s times", there)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
