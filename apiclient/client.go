@@ -263,6 +263,9 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 func (c *Client) do(ctx context.Context, r Request, t *turn) (Answer, error) {
 	leave := t.leave
 	a, sent, err := c.once(ctx, r, t)
+	for !t.reserved && errors.Is(err, errHeldBack) { // it waits in the queue, not on a connection
+		a, sent, err = c.once(ctx, r, &turn{pace: c.pace, leave: leave})
+	}
 	if err != nil || a.Status != http.StatusUnauthorized || c.cfg.Renew == nil {
 		return a, err
 	}
@@ -294,23 +297,35 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 	if err := t.enter(ctx); err != nil {
 		return Answer{}, nil, err
 	}
-	trace := c.trace(ctx, r, t.waited)
-	hidden, err := c.setHeaders(ctx, req, r.Body)
-	if err != nil {
+	trace := c.trace(ctx, r)
+	if err := c.setHeaders(ctx, req); err != nil {
 		return Answer{}, nil, err
 	}
-	sentAt, err := t.depart(ctx)
+	trace.authorized()
+	if err := t.depart(ctx); err != nil {
+		return Answer{}, nil, err
+	}
+	hidden, err := c.sign(req, r.Body)
 	if err != nil {
 		return Answer{}, nil, err
 	}
 	if t.leave != nil && !t.leave() {
 		return Answer{}, nil, unsent("it was not sent after all", nil)
 	}
-	defer func() { trace.ended(a, err) }()
 	proof := &evidence{ownTransport: c.cfg.Transport == nil, once: req.Method != http.MethodGet, leave: t.leave}
-	res, err := c.roundTrip(proof.watch(trace.watch(ctx, req)), req)
+	proof.goOn = func(patience time.Duration) error {
+		err := t.goOn(ctx, patience)
+		trace.leaves(t.waited)
+		return err
+	}
+	defer func() {
+		if !errors.Is(err, errHeldBack) {
+			trace.ended(a, err)
+		}
+	}()
+	res, err := c.roundTrip(trace.watch(ctx, req, t.waited), proof, req)
 	if err != nil {
-		f := classify(err, proof.notSent(err))
+		f := proof.failure(err)
 		if !f.NotSent {
 			c.count(r.Kind)
 		}
@@ -318,7 +333,7 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 	}
 	defer res.Body.Close()
 	c.count(r.Kind)
-	a = Answer{Early: body.unread(), Took: c.cfg.Now().Sub(sentAt)}
+	a = Answer{Early: body.unread(), Took: c.cfg.Now().Sub(t.left.At)}
 	err = a.read(r, res, c.cfg.Now())
 	a.hide(hidden)
 	if c.asksToWait(a) {
@@ -427,11 +442,10 @@ func (b *requestBody) unread() bool { return b.read.Load() < int64(len(b.data)) 
 // connection breaks.
 var replayHeaders = []string{"Idempotency-Key", "X-Idempotency-Key"}
 
-// setHeaders sets our own headers, the configured ones, the credentials and the
-// signature, of which it returns what must be hidden in the answer. X-Request-Id
-// lets the service's operator find the request in the service's logs; it is new
-// every time and is not an idempotency key.
-func (c *Client) setHeaders(ctx context.Context, req *http.Request, body []byte) (hidden []string, err error) {
+// setHeaders sets our own headers, the configured ones and the credentials.
+// X-Request-Id lets the service's operator find the request in the service's logs; it is
+// new every time and is not an idempotency key.
+func (c *Client) setHeaders(ctx context.Context, req *http.Request) error {
 	req.Header.Set("Accept", "application/json")
 	if req.Body != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -444,8 +458,17 @@ func (c *Client) setHeaders(ctx context.Context, req *http.Request, body []byte)
 		req.Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
 	}
 	if err := c.authorize(ctx, req); err != nil {
-		return nil, err
+		return err
 	}
+	if ctx.Err() != nil {
+		return stopped(ctx)
+	}
+	return nil
+}
+
+// sign sets the signature, of which it returns what must be hidden in the answer. It
+// comes last, because a service may take a signature for a short time only.
+func (c *Client) sign(req *http.Request, body []byte) (hidden []string, err error) {
 	if c.cfg.Sign != nil {
 		if hidden, err = c.cfg.Sign(req, body, c.cfg.Now()); err != nil {
 			return nil, withoutCredentials(err)
@@ -455,9 +478,6 @@ func (c *Client) setHeaders(ctx context.Context, req *http.Request, body []byte)
 		if _, ok := req.Header[name]; ok {
 			return nil, unsent("the header "+name+" must not be set: it makes the network library send a request twice", nil)
 		}
-	}
-	if ctx.Err() != nil {
-		return nil, stopped(ctx)
 	}
 	return hidden, nil
 }
@@ -494,14 +514,14 @@ func withoutCredentials(err error) *Failure {
 // has no body or can rewind it (GetBody). A POST cannot leave on a second connection: see
 // evidence. A signed GET gets an empty body, which net/http does not send: a service may
 // take each signature only once.
-func (c *Client) roundTrip(ctx context.Context, req *http.Request) (*http.Response, error) {
+func (c *Client) roundTrip(ctx context.Context, proof *evidence, req *http.Request) (*http.Response, error) {
 	limit := min(getTimeout, c.cfg.Timeout)
 	if req.Method != http.MethodGet {
 		ctx = context.WithoutCancel(ctx)
 		limit = c.cfg.Timeout + bodyTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
-	req = req.WithContext(ctx) // a copy
+	req = req.WithContext(proof.watch(ctx, cancel)) // a copy
 	req.GetBody = nil
 	if req.Method == http.MethodGet && c.cfg.Sign != nil {
 		req.Body = &requestBody{}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http/httptrace"
 	"sync"
+	"time"
 )
 
 // countedConn counts the bytes written to a connection, so that "not one byte of
@@ -59,11 +60,14 @@ type evidence struct {
 	ownTransport bool // the transport is ours: a request that never got a connection was not sent
 	once         bool // the request may leave on its first connection only
 
-	leave func() bool // asked when there is a connection; nil for nothing to ask
+	// Asked when there is a connection; nil for nothing to ask.
+	goOn  func(patience time.Duration) error // waits until the request may leave
+	leave func() bool
 
 	mu      sync.Mutex
 	conns   []got // that the request got
 	foreign bool  // one of them is not ours
+	held    error // why goOn did not let it leave
 }
 
 // got is a connection, and its count when the request got it.
@@ -72,9 +76,10 @@ type got struct {
 	base int64
 }
 
-// watch returns ctx with a trace that records which connections the request gets. It
-// is called before the first byte of the request is written.
-func (e *evidence) watch(ctx context.Context) context.Context {
+// watch returns ctx with a trace that records which connections the request gets, and
+// lets it leave on them. It is called before the first byte of the request is written.
+// cancel ends ctx: net/http would take another connection for a look-up that may not leave.
+func (e *evidence) watch(ctx context.Context, cancel func()) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -84,10 +89,31 @@ func (e *evidence) watch(ctx context.Context) context.Context {
 			return
 		}
 		e.conns = append(e.conns, got{conn, conn.mark()})
-		if e.once && len(e.conns) > 1 || e.leave != nil && !e.leave() {
+		if e.once && len(e.conns) > 1 {
+			conn.seal()
+			return
+		}
+		if e.goOn != nil && e.held == nil {
+			e.held = e.goOn(idleTimeout - info.IdleTime)
+		}
+		if e.held != nil {
+			cancel()
+		}
+		if e.held != nil || e.leave != nil && !e.leave() {
 			conn.seal()
 		}
 	}})
+}
+
+// failure is what became of a request for which the transport has no answer.
+func (e *evidence) failure(err error) *Failure {
+	notSent := e.notSent(err)
+	if held, ok := errors.AsType[*Failure](e.held); ok {
+		f := *held
+		f.NotSent = notSent // a look-up may have left on another connection before
+		return &f
+	}
+	return classify(err, notSent)
 }
 
 // notSent reports, after the request failed with err, whether it is proved that

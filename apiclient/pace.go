@@ -20,9 +20,10 @@ const maxRetryAfter = 365 * 24 * time.Hour
 //
 // Under a rate, requests leave one by one, never closer together than the rate
 // allows. The distance is counted from the last departure and not from a
-// timetable, and a request stays at the head of the queue until it leaves. So when
+// timetable, and a request stays at the head of the queue until it departs. So when
 // one is delayed (by a new token), the next does not follow too soon, and no second
-// ever sees more requests than the rate.
+// ever sees more requests than the rate. Where the connection is the network's, rate and
+// pause are kept once more by the requests that have it: see turn.goOn.
 type pace struct {
 	*rate.Meter
 	head    chan struct{} // has room for one: the request that leaves next
@@ -62,10 +63,10 @@ func (p *pace) consult(ctx context.Context, take bool) error {
 // turn is one request's way through the queue. It is for one goroutine.
 type turn struct {
 	pace     *pace
-	reserved bool  // it fails where it would have to wait for the end of a pause
-	head     bool  // it leaves next; only under a rate
-	place    bool  // it counts among the requests in flight
-	cuts     int64 // of the rate, when it left
+	reserved bool // it fails where it would have to wait for the end of a pause
+	head     bool // it leaves next; only under a rate
+	place    bool // it counts among the requests in flight
+	left     rate.Departure
 	waited   time.Duration
 	leave    func() bool // asked last; nil for nothing to ask
 	refused  error       // why it cannot leave at all
@@ -164,21 +165,65 @@ func (t *turn) ready(ctx context.Context) error {
 	return stopped(ctx)
 }
 
-// depart lets the request leave, and the next one come to the head of the queue. Where it
-// may not leave any more, because much time has passed since it was ready, it waits
-// until it may again.
-func (t *turn) depart(ctx context.Context) (at time.Time, err error) {
+// depart lets the request leave, and the next one come to the head of the queue. Much time
+// may have passed since it was ready: it waits until it may leave again.
+func (t *turn) depart(ctx context.Context) error {
+	defer t.measure(time.Now())
 	for {
-		at, cuts, ok := t.pace.Depart()
-		if ok {
-			t.cuts = cuts
-			t.leaveHead()
-			return at, nil
-		}
 		if err := t.ready(ctx); err != nil {
-			return at, err
+			return err
+		}
+		var ok bool
+		if t.left, ok = t.pace.Depart(); ok {
+			t.leaveHead()
+			return nil
 		}
 	}
+}
+
+// errHeldBack is the cause of the failure of a request that would have to wait on its
+// connection for too long.
+var errHeldBack = errors.New("held back on its connection")
+
+// goOn holds a request back that has departed and has its connection: until the end of a
+// pause that has begun since, and until another departure where the connection took too
+// long for its own. It never waits for the head of the queue, whose holder may wait for its
+// place, and no longer than patience. After that the error is errHeldBack; so it is in a
+// pause for a request that is not to wait for the end of one.
+func (t *turn) goOn(ctx context.Context, patience time.Duration) error {
+	defer t.measure(time.Now())
+	end := time.Now().Add(patience)
+	limited, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	var held rate.Hold
+	for {
+		err := t.pace.consult(limited, held.Lacks)
+		switch {
+		case ctx.Err() != nil:
+			return stopped(ctx)
+		case err != nil && limited.Err() != nil:
+			return heldBack(held)
+		case err != nil:
+			return err
+		}
+		patience = time.Until(end)
+		if held = t.pace.Leave(&t.left, patience); held.May() {
+			return nil
+		}
+		if held.Wait > patience || t.reserved && held.Pause > 0 {
+			return heldBack(held)
+		}
+		sleep(limited, held.Wait)
+	}
+}
+
+// heldBack is the failure of a request that is not to wait on its connection.
+func heldBack(held rate.Hold) *Failure {
+	f := &Failure{NotSent: true, Retry: AfterPause, Reason: "its connection was opened too late for the rate", Err: errHeldBack}
+	if held.Pause > 0 {
+		f.Reason = held.Reason
+	}
+	return f
 }
 
 // end gives back whatever the request still has of the queue.
@@ -223,7 +268,7 @@ func (p *pace) waitOutPause(ctx context.Context, take bool) error {
 
 // refused notes an answer to t in which the service asks to wait.
 func (p *pace) refused(ctx context.Context, t *turn, a Answer) {
-	p.Refused(ctx, rate.Refusal{Status: a.Status, Wait: a.RetryAfter, Cuts: t.cuts})
+	p.Refused(ctx, rate.Refusal{Status: a.Status, Wait: a.RetryAfter, Cuts: t.left.Cuts})
 }
 
 // retryAfter reads the header Retry-After, in seconds or as a date; 0 when there

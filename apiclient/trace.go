@@ -42,8 +42,8 @@ type Durations struct {
 	DNS         float64 `json:"dns"`
 	Connect     float64 `json:"connect"` // TCP, to the proxy where there is one
 	TLS         float64 `json:"tls"`
-	FirstByte   float64 `json:"firstByte"` // from its departure until the first byte of the answer came
-	Whole       float64 `json:"whole"`     // from its departure until the answer was read, or had failed
+	FirstByte   float64 `json:"firstByte"` // since the request left on its connection, until the first byte of the answer came
+	Whole       float64 `json:"whole"`     // of the connection and the answer, until that was read or had failed
 }
 
 // WithRow returns a context for the requests of one client. Their Exchanges name the
@@ -94,17 +94,19 @@ type tracer struct {
 	client  *Client
 	request Request
 	whose   *tracedRow
-	began   time.Time // when the queue was behind it
-	left    time.Time
+	began   time.Time     // when the queue was behind it
+	given   time.Time     // when the request was given to the network
+	waited  time.Duration // until then
 
 	mu                   sync.Mutex
 	exchange             Exchange
-	dns, connect, secure time.Time // when each began; zero while it does not last
-	waiting              time.Time // since when the first byte is waited for
+	dns, connect, secure time.Time     // when each began; zero while it does not last
+	waiting              time.Time     // since when the first byte is waited for
+	held                 time.Duration // how long it was held back on its connection
 }
 
 // trace returns the tracer of a request that has waited in the queue.
-func (c *Client) trace(ctx context.Context, r Request, waited time.Duration) *tracer {
+func (c *Client) trace(ctx context.Context, r Request) *tracer {
 	if c.cfg.Trace == nil {
 		return nil
 	}
@@ -112,19 +114,38 @@ func (c *Client) trace(ctx context.Context, r Request, waited time.Duration) *tr
 	if !ok {
 		whose = &c.traced
 	}
-	return &tracer{client: c, request: r, whose: whose, began: time.Now(), exchange: Exchange{Took: Durations{Wait: milliseconds(waited)}}}
+	return &tracer{client: c, request: r, whose: whose, began: time.Now()}
 }
 
-// watch says that a request leaves, and returns ctx with the hooks that watch it.
-func (t *tracer) watch(ctx context.Context, req *http.Request) context.Context {
+// authorized says that the credentials are on the request.
+func (t *tracer) authorized() {
+	if t != nil {
+		t.exchange.Took.Credentials = milliseconds(time.Since(t.began))
+	}
+}
+
+// leaves says that the request leaves now, after having waited for so long.
+func (t *tracer) leaves(waited time.Duration) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held = waited - t.waited
+	t.waiting = time.Now()
+	t.exchange.Time, t.exchange.Took.Wait = t.waiting.UTC(), milliseconds(waited)
+}
+
+// watch says that a request leaves, or leaves as soon as it has a connection, and returns
+// ctx with the hooks that watch it.
+func (t *tracer) watch(ctx context.Context, req *http.Request, waited time.Duration) context.Context {
 	if t == nil {
 		return ctx
 	}
-	t.left = time.Now()
-	t.waiting = t.left
+	t.given, t.waited = time.Now(), waited
+	t.leaves(waited)
 	e, took := &t.exchange, &t.exchange.Took
-	took.Credentials = milliseconds(t.left.Sub(t.began))
-	e.Time, e.Sheet, e.Row, e.Attempt = t.left.UTC(), t.whose.sheet, t.whose.row, t.whose.count(t.request)
+	e.Sheet, e.Row = t.whose.sheet, t.whose.row
 	e.Kind, e.Method, e.Path, e.Sent = t.request.Kind, t.request.Method, t.client.tracedPath(t.request), len(t.request.Body)
 	e.RequestID = t.client.tracedID(req.Header.Get("X-Request-Id"))
 	begin := func(at *time.Time) {
@@ -167,7 +188,8 @@ func (t *tracer) ended(a Answer, err error) {
 	t.mu.Lock()
 	e := t.exchange
 	t.mu.Unlock()
-	e.Took.Whole = milliseconds(time.Since(t.left))
+	e.Attempt = t.whose.count(t.request)
+	e.Took.Whole = milliseconds(time.Since(t.given) - t.held)
 	e.Status, e.Received = a.Status, len(a.Body)
 	if id := t.client.tracedID(cmp.Or(a.Header.Get("X-Request-Id"), a.Header.Get("X-Correlation-Id"))); id != e.RequestID {
 		e.AnswerID = id

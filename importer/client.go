@@ -55,6 +55,10 @@ type clientRun struct {
 	answered  bool                 // the service has answered a creating request
 	altered   bool                 // by reparse
 
+	reread bool                     // an earlier run of the client has done a part; see again
+	kept   map[ledger.StepID]string // of leader: steps of whose answers only the emergency file has something, with the ids
+	asIs   bool                     // answers that the ledger has are not parsed again
+
 	group  ledger.LeaseGroup // what the run has leased
 	leased bool              // it has what it needs for itself
 	undone bool              // something is left to be done: the run may be handed over
@@ -82,7 +86,7 @@ func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
 // fails is kept for execute.
 func (r *clientRun) prepare(known map[string]ledger.Step) {
 	defer r.recoverPanic(&r.failed)
-	altered, err := r.job.revise(r.plan, known, r.job.reparse)
+	altered, err := r.job.revise(r.plan, known, r.reparse)
 	if err != nil {
 		r.failed = err
 		return
@@ -168,6 +172,9 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 		return o, err
 	}
 	steps, err := walk(r.decisions, func(d decision) (stepOutcome, error) {
+		if _, kept := r.keptID(d.step); kept {
+			return stepOutcome{Step: d.step, Status: result.Uncertain}, nil
+		}
 		if d.step.Contact != nil {
 			return r.createContact(ctx, d)
 		}
@@ -179,6 +186,7 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 	if err != nil {
 		return clientOutcome{}, err
 	}
+	r.tellKept(steps)
 	outcome := outcomeOf(r.job.Binding, r.plan, steps)
 	if r.job.canary.leads(r) && withoutURL(outcome, r.job.Binding.Mapping().V1()) {
 		r.job.stop(errNoURL)
@@ -186,13 +194,41 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 	return outcome, nil
 }
 
+// keptID is the id that the emergency file has of a step; ok is false where it has nothing.
+func (r *clientRun) keptID(step *mapping.Step) (id string, ok bool) {
+	if len(r.leader.kept) == 0 { // as a rule
+		return "", false
+	}
+	id, ok = r.leader.kept[r.job.stepID(r.plan.Client, step)]
+	return id, ok
+}
+
+// tellKept says of which steps only the emergency file has the answer.
+func (r *clientRun) tellKept(steps []stepOutcome) {
+	for i := range steps {
+		id, kept := r.keptID(steps[i].Step)
+		if o := &steps[i]; kept && !o.ok() {
+			o.Status, o.Error, o.Advice, o.reason = result.Uncertain, reasonKept, adviceKept, reasonKept
+			if id != "" {
+				o.Error += "; its id in the service is " + id
+			}
+		}
+	}
+}
+
 // knownSteps is what the ledger knows of a plan's client, after kept answers have
 // been parsed again. A step that the ledger has under an older spelling of its key
 // gets that key in the plan.
 func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 	known, err := j.readSteps(plan)
-	if err == nil {
-		_, err = j.revise(plan, known, j.reparse)
+	if err != nil {
+		return known, err
+	}
+	if _, err = j.revise(plan, known, j.reparse); !isChanged(err) {
+		return known, err
+	}
+	if known, err = j.readSteps(plan); err == nil { // what somebody else has recorded meanwhile
+		respell(plan, known)
 	}
 	return known, err
 }
@@ -284,7 +320,7 @@ func (r *clientRun) takeKnownIDs() {
 		}
 		if slices.Contains(r.job.Runs, d.known.Run) && (d.known.Via == ledger.ViaAnswer || d.known.Attempts > 0) {
 			r.created[d.step.Key] = d.known.At // by the run of another client
-			d.inRun = r.job.guard.shared != nil && d.step.Contact == nil
+			d.inRun = (r.reread || r.job.guard.shared != nil) && d.step.Contact == nil
 		}
 		switch d.step.Kind {
 		case mapping.ContactStep:
@@ -473,6 +509,9 @@ func (r *clientRun) intend(d *decision) error {
 	if errors.Is(err, ledger.ErrLeaseLost) && !errors.Is(err, ledger.ErrStopped) { // nothing of it is recorded
 		r.sent--
 		r.pending = append(r.pending, before...)
+	}
+	if isChanged(err) {
+		r.sent--
 	}
 	return err
 }

@@ -2,14 +2,17 @@ package importer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/maphash"
+	"strings"
 	"sync"
 	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/lookup"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
@@ -230,4 +233,230 @@ func doubted(events []ledger.Event) bool {
 		}
 	}
 	return doubt
+}
+
+// What the ledger knows of a client is read before its run and holds as a rule until the
+// run is over: the ledger is locked, or the client is leased. Where a step has changed all
+// the same, the ledger refuses what the run would record, and the client is read again. Its
+// rows say so when that does not help; the other clients go on.
+
+// stepChanged is returned when the ledger refuses an event: another process, or somebody
+// who decided by hand, has changed the step since this run read it. What the service
+// answered is kept all the same. The error ends the work on one client, which is begun
+// again (executeUnchanged). Wrapped in another error, it is no more than a part of what
+// ends the run.
+type stepChanged struct {
+	step ledger.StepID
+	why  error          // wraps ledger.ErrTransition or ledger.Taken
+	kept []ledger.Event // outcomes that only the emergency file has
+}
+
+func (s *stepChanged) Error() string { return "a step was changed meanwhile: " + s.why.Error() }
+
+func (s *stepChanged) Unwrap() error { return s.why }
+
+func isChanged(err error) bool {
+	_, ok := err.(*stepChanged)
+	return ok
+}
+
+// isRefusal reports whether the ledger refuses an event and goes on.
+func isRefusal(err error) bool {
+	return (errors.Is(err, ledger.ErrTransition) || errors.As(err, new(ledger.Taken))) && !errors.Is(err, ledger.ErrStopped)
+}
+
+// commit makes events durable, in the ledger or, when that cannot be written any
+// more, in the emergency file. Where the ledger refuses one it returns stepChanged.
+func (j *Job) commit(events []ledger.Event) error {
+	err := j.append(events)
+	if !errors.Is(err, ledger.ErrLeaseLost) || errors.Is(err, ledger.ErrStopped) { // else they are appended again
+		j.holders.release(events...)
+	}
+	switch {
+	case errors.Is(err, ledger.ErrStopped):
+		return j.keepStopped(err, events)
+	case isRefusal(err):
+		return j.commitApart(events, err)
+	}
+	return err
+}
+
+// keepStopped keeps the outcomes of events that the ledger cannot take any more.
+func (j *Job) keepStopped(stopped error, events []ledger.Event) error {
+	keep := j.Emergency.Keep
+	if errors.Is(stopped, ledger.ErrLeaseLost) { // the step is another process's by now
+		keep = j.Emergency.KeepOther
+	}
+	return errors.Join(stopped, keep(events...))
+}
+
+// append is Ledger.Append. After a panic the ledger counts as one that cannot be written:
+// it is unknown whether it has the events.
+func (j *Job) append(events []ledger.Event) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%w: %w", ledger.ErrStopped, Caught(v))
+		}
+	}()
+	return j.Ledger.Append(events...)
+}
+
+// commitApart makes the outcomes of a refused call durable one by one: one of its events
+// must not take another's id with it. An intent is left out, so its request is not sent.
+func (j *Job) commitApart(events []ledger.Event, refusal error) error {
+	changed := &stepChanged{step: events[len(events)-1].StepID, why: refusal}
+	for i, e := range events {
+		if e.To == ledger.Intent {
+			continue
+		}
+		err := refusal
+		if len(events) > 1 {
+			err = j.append([]ledger.Event{e})
+		}
+		if isRefusal(err) {
+			changed.step, changed.why = e.StepID, err
+			err = j.commitOvertaken(e, changed)
+		}
+		switch {
+		case errors.Is(err, ledger.ErrStopped):
+			return j.keepStopped(err, events[i:])
+		case err != nil:
+			return err
+		}
+	}
+	return changed
+}
+
+// commitOvertaken makes an outcome durable that the ledger refuses. What the service has
+// created is recorded as uncertain, so that no run sends it again. Else the answer is kept
+// in the emergency file. An outcome without an answer says nothing that the ledger lacks.
+func (j *Job) commitOvertaken(e ledger.Event, changed *stepChanged) error {
+	if e.Status == 0 {
+		return nil
+	}
+	if e.To == ledger.Done {
+		if err := j.append([]ledger.Event{overtaken(e, changed.why)}); !isRefusal(err) {
+			return err
+		}
+	}
+	changed.kept = append(changed.kept, e)
+	return j.Emergency.KeepOther(e)
+}
+
+// reasonOvertaken begins the reason of a step that the service has created after somebody
+// had decided about it, or another process had concluded something else.
+const reasonOvertaken = "the service created it, and meanwhile another process or a decision (claimsheet settle) had changed the step"
+
+// overtaken is the outcome by which a step becomes uncertain that the service has created:
+// with the id, or without it where another step has that.
+func overtaken(e ledger.Event, refusal error) ledger.Event {
+	e.To, e.Via, e.Reason = ledger.Uncertain, "", reasonOvertaken
+	if t, ok := errors.AsType[ledger.Taken](refusal); ok {
+		reason, _ := takenAnswer(e.Kind, e.ID, t)
+		e.Reason, e.ID, e.URL = reasonWith(reason, hintTaken), "", ""
+	} else if e.ID != "" {
+		e.Reason += "; its id there is " + e.ID
+	}
+	return e
+}
+
+// isOvertaken reports whether a step is uncertain by overtaken. A person decides about it,
+// also where its answer can be read.
+func isOvertaken(s ledger.Step) bool {
+	return s.To == ledger.Uncertain && strings.HasPrefix(s.Reason, reasonOvertaken)
+}
+
+// mostReadings is how often a client is read again.
+const mostReadings = 3
+
+// executeUnchanged is execute for a client whose steps somebody else may change meanwhile.
+// last is the run that had the outcome.
+func (r *clientRun) executeUnchanged(ctx context.Context) (outcome clientOutcome, last *clientRun, err error) {
+	stopped := false
+	for readings := 0; ; {
+		outcome, err = r.execute(ctx)
+		if changed, ok := err.(*stepChanged); ok {
+			r = r.again()
+			r.noteKept(changed.kept)
+			r.asIs = readings == mostReadings || r.isUnleased()
+			if r.readAndPrepare(); r.asIs {
+				outcome, err = r.changedOutcome(changed)
+				return outcome, r, err
+			}
+			readings++
+			continue
+		}
+		f, failed := errors.AsType[*apiclient.Failure](err)
+		if !failed || stopped {
+			return outcome, r, err
+		}
+		// A look-up said that no other request will fare better: the client is
+		// recorded as not started, like all that follow.
+		r.job.stop(f)
+		stopped, r = true, r.again()
+		r.readAndPrepare()
+	}
+}
+
+// isUnleased reports whether nothing may be sent for the client, because the run has found
+// nothing to do for it and has not leased it.
+func (r *clientRun) isUnleased() bool { return r.job.Ledger.Shared() && len(r.group) == 0 }
+
+// again is a run of the same client that has done nothing yet, with what holds on.
+func (r *clientRun) again() *clientRun {
+	again := r.job.newClientRun(r.plan)
+	again.reread = true
+	again.tickets, again.group, again.leased, again.kept = r.tickets, r.group, r.leased, r.kept
+	again.sent, again.answered, again.lookedUp = r.sent, r.answered, r.lookedUp
+	return again
+}
+
+// reparse is Job.reparse, unless the run takes the steps as they are.
+func (r *clientRun) reparse(known map[string]ledger.Step) (altered bool, err error) {
+	if r.asIs {
+		return false, nil
+	}
+	return r.job.reparse(known)
+}
+
+// noteKept notes outcomes that only the emergency file has. Their steps are not sent again
+// in this run, whatever the ledger says.
+func (r *clientRun) noteKept(events []ledger.Event) {
+	if r.kept == nil {
+		r.kept = map[ledger.StepID]string{}
+	}
+	for _, e := range events {
+		r.kept[e.StepID] = e.ID
+	}
+}
+
+const (
+	reasonChanged = "the ledger refused to record the step, because another process or a decision (claimsheet settle) had changed it meanwhile"
+	adviceAgain   = "claimsheet history CLIENT-KEY shows what was recorded. Run again when nothing else works on the client: only what is missing is sent."
+	reasonKept    = "the service answered, and the ledger refused the answer, because another process or a decision (claimsheet settle) had changed the step meanwhile: it is in the emergency file"
+	adviceKept    = "The step is not sent again in this run. Look in the service what there is. Before you run again, see claimsheet settle: it records the answer, or says what is left to be decided."
+)
+
+// changedOutcome is the outcome of a client that is not carried out to its end, because
+// a step of it was changed whenever it was recorded.
+func (r *clientRun) changedOutcome(changed *stepChanged) (clientOutcome, error) {
+	switch {
+	case r.failed != nil:
+		return clientOutcome{}, r.failed
+	case r.settled != nil:
+		return *r.settled, nil
+	}
+	steps, _ := walk(r.decisions, func(d decision) (stepOutcome, error) { // which returns no error
+		o := stepOutcome{Step: d.step, Status: result.NotStarted, Error: "another step of the client was changed meanwhile", Advice: adviceAgain}
+		if r.job.stepID(r.plan.Client, d.step) != changed.step {
+			return o, nil
+		}
+		o.Status, o.Error, o.reason = result.Failed, reasonChanged, reasonChanged
+		if t, taken := errors.AsType[ledger.Taken](changed.why); taken {
+			o.Error += ": what it was to get is that of " + holderOf(t)
+		}
+		return o, nil
+	})
+	r.tellKept(steps)
+	return outcomeOf(r.job.Binding, r.plan, steps), nil
 }

@@ -146,7 +146,7 @@ func (r *clientRun) decideContact(d *decision) error {
 	if err != nil {
 		return err
 	}
-	altered, err := r.job.revise(plan, known, r.job.reparse)
+	altered, err := r.job.revise(plan, known, r.reparse)
 	if err != nil {
 		return err
 	}
@@ -211,9 +211,13 @@ func (r *clientRun) ticketOf(step *mapping.Step) lookup.Ticket {
 
 // createContact carries the plan of a further contact out, unless another client's
 // run has tried it in vain.
-func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome, error) {
+func (r *clientRun) createContact(ctx context.Context, d decision) (o stepOutcome, err error) {
 	ticket := r.ticketOf(d.step)
-	defer ticket.Done()
+	defer func() {
+		if !isChanged(err) { // else the contact is not through
+			ticket.Done()
+		}
+	}()
 	if met, ok := r.job.met.find(d.step.Contact.Client); ok {
 		return r.metOutcome(d, met), nil
 	}
@@ -228,7 +232,7 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 	if err != nil {
 		return stepOutcome{}, err
 	}
-	o := outcome.Steps[0]
+	o = outcome.Steps[0]
 	o.Step = d.step
 	if o.ok() {
 		r.known.contacts[d.step.Key] = o.ID

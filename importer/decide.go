@@ -45,7 +45,7 @@ type decision struct {
 	moved    string        // how the activity is wanted in another status than it was sent in
 	shown    *mapping.Step // what reports show instead of step; nil for step itself
 	asOf     time.Time     // of a client to be sent: when a look-up found nobody; zero when none was made
-	inRun    bool          // it was done in this run, by a process that was killed or lost the plan
+	inRun    bool          // it was done in this run: before the client was read again, or by a process that was killed or lost the plan
 	foreseen bool          // of a dry run: the run will have created it for an earlier client by then
 
 	notAdministrator bool // of a person who is done: created with administrator: false in another role

@@ -39,7 +39,7 @@ func TestFirstRunBesideAnother(t *testing.T) {
 	defer known.Close()
 	name := job.Binding.Mapping().Name.Text
 	work := sync.OnceFunc(func() {
-		if err := known.SetDefinition("e", name, job.Binding.Definition("")); err != nil {
+		if err := known.ChangeDefinition("e", name, job.Binding.Definition); err != nil {
 			t.Fatal(err)
 		}
 		if err := job.Do(t.Context(), busyPlans(job.Binding, 1)); err != nil {

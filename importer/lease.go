@@ -166,7 +166,7 @@ func (j *Job) runElsewhere(ctx context.Context, fatal *firstError) {
 func (j *Job) awaitLease(ctx context.Context, plan mapping.Plan) (*clientRun, error) {
 	for {
 		r := j.prepareClients([]mapping.Plan{plan})[0]
-		if r.failed != nil {
+		if r.failed != nil && !isChanged(r.failed) {
 			return nil, errors.Join(r.failed, j.release(r.group))
 		}
 		if r.leased {

@@ -51,6 +51,9 @@ func (j *Job) reparse(known map[string]ledger.Step) (altered bool, err error) {
 	}
 	err = j.Ledger.Append(events...)
 	j.holders.release(events...)
+	if isRefusal(err) { // the answers are kept, and read again
+		err = &stepChanged{step: events[0].StepID, why: err}
+	}
 	return altered, err
 }
 
@@ -108,7 +111,7 @@ func (j *Job) withAnswer(step ledger.Step) (ledger.Step, error) {
 // parseAgain returns a step as its answer describes it by the wire pointers of now.
 // isNews reports whether that differs from the ledger.
 func (j *Job) parseAgain(step ledger.Step, clientID string) (again ledger.Step, isNews bool) {
-	if step.Answer == nil || step.Event.Status/100 != 2 || step.Via == ledger.ViaByHand {
+	if step.Answer == nil || step.Event.Status/100 != 2 || step.Via == ledger.ViaByHand || isOvertaken(step) {
 		return step, false
 	}
 	if step.To == ledger.Done && !j.Service.Reads(apiclient.Kind(step.Kind)) {

@@ -372,17 +372,7 @@ func (j *Job) finishClient(ctx context.Context, r *clientRun) (outcome clientOut
 			ticket.Done()
 		}
 	}()
-	outcome, err = r.execute(ctx)
-	if f := new(apiclient.Failure); errors.As(err, &f) {
-		// A look-up said that no other request will fare better: the client is
-		// recorded as not started, like all that follow.
-		j.stop(f)
-		again := j.newClientRun(r.plan)
-		again.tickets = r.tickets
-		r = again
-		r.readAndPrepare()
-		outcome, err = r.execute(ctx)
-	}
+	outcome, r, err = r.executeUnchanged(ctx)
 	if err != nil {
 		return outcome, r.sent > 0, err
 	}
@@ -392,49 +382,6 @@ func (j *Job) finishClient(ctx context.Context, r *clientRun) (outcome clientOut
 		}
 	}
 	return outcome, r.sent > 0, nil
-}
-
-// commit makes events durable, in the ledger or, when that cannot be written any
-// more, in the emergency file.
-func (j *Job) commit(events []ledger.Event) error {
-	err := j.append(events)
-	if !errors.Is(err, ledger.ErrLeaseLost) || errors.Is(err, ledger.ErrStopped) { // else they are appended again
-		j.holders.release(events...)
-	}
-	switch {
-	case errors.Is(err, ledger.ErrStopped):
-		keep := j.Emergency.Keep
-		if errors.Is(err, ledger.ErrLeaseLost) { // the step is another process's by now
-			keep = j.Emergency.KeepOther
-		}
-		err = errors.Join(err, keep(events...))
-	case errors.Is(err, ledger.ErrTransition), errors.As(err, new(ledger.Taken)):
-		err = errors.Join(err, j.commitOutcomes(events))
-	}
-	return err
-}
-
-// commitOutcomes makes those outcomes of a refused call durable that were not refused
-// themselves: one of its events must not take another's id with it.
-func (j *Job) commitOutcomes(events []ledger.Event) error {
-	var errs []error
-	for _, e := range events {
-		if len(events) > 1 && e.To != ledger.Intent && j.append([]ledger.Event{e}) != nil {
-			errs = append(errs, j.Emergency.Keep(e))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// append is Ledger.Append. After a panic the ledger counts as one that cannot be written:
-// it is unknown whether it has the events.
-func (j *Job) append(events []ledger.Event) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("%w: %w", ledger.ErrStopped, Caught(v))
-		}
-	}()
-	return j.Ledger.Append(events...)
 }
 
 // Forecast says what Do would do, by the same decisions, and sends nothing but

@@ -19,6 +19,8 @@ type Meter struct {
 	mu     sync.Mutex
 	state  State // its times are those of time
 	recent Departures
+	left   time.Time     // without others: when the last request leaves on its connection
+	lead   time.Duration // how long the last request waited for its connection: the next one may begin to open one so much earlier
 }
 
 // NewMeter makes a Meter for a process whose clock is now. limiter is nil when no other
@@ -68,22 +70,31 @@ func (m *Meter) hold() Hold {
 	return h
 }
 
-// Depart notes that a request leaves, and returns when, and the number of cuts until
-// then; ok is false when it may not leave.
-func (m *Meter) Depart() (at time.Time, cuts int64, ok bool) {
+// Departure is a request's leave to go.
+type Departure struct {
+	At   time.Time // by the process's clock
+	Cuts int64     // of the rate until then
+
+	connected bool      // Leave was asked
+	slot      time.Time // with others: by the shared clock; zero for none that can be used
+	due       time.Time // without others: when it leaves on its connection; zero while that is open
+}
+
+// Depart takes a departure for a request; ok is false when it may not leave.
+func (m *Meter) Depart() (d Departure, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	at = m.now()
+	d = Departure{At: m.now(), Cuts: m.state.Cuts}
 	if !m.hold().May() {
-		return at, 0, false
+		return d, false
 	}
 	if m.shared != nil {
-		m.shared.use()
+		d.slot = m.shared.use()
 	} else {
-		m.state.Last = at
+		m.state.Last = d.At
 	}
-	m.recent.add(at, 1)
-	return at, m.state.Cuts, true
+	m.recent.add(d.At, 1)
+	return d, true
 }
 
 // next returns when the next request may leave. Where it needs a departure first, it is
@@ -91,12 +102,14 @@ func (m *Meter) Depart() (at time.Time, cuts int64, ok bool) {
 func (m *Meter) next(now time.Time) time.Time {
 	next := m.state.next(now, m.limits)
 	switch {
+	case m.shared == nil && m.left.Add(-m.lead).After(next):
+		return m.left.Add(-m.lead) // those that have waited for their connections go first
 	case m.shared == nil:
 		return next
 	case m.needsDeparture(now):
 		return next.Add(-ahead)
 	case len(m.shared.slice) > 0:
-		return m.shared.slice[0]
+		return m.shared.slice[0].Add(-m.lead)
 	}
 	return time.Time{}
 }

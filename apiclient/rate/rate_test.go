@@ -113,18 +113,18 @@ func TestACutTakesDeparturesBack(t *testing.T) {
 		for _, m := range []*Meter{refused, before, behind} {
 			consult(t, m, 9)
 		}
-		_, cuts, ok := refused.Depart()
+		left, ok := refused.Depart()
 		if h := behind.Hold(); !ok || h.Lacks || h.Wait < 300*time.Millisecond {
 			t.Fatalf("%v, %+v", ok, h)
 		}
-		refused.Refused(t.Context(), Refusal{Status: 429, Wait: time.Millisecond, Cuts: cuts})
+		refused.Refused(t.Context(), Refusal{Status: 429, Wait: time.Millisecond, Cuts: left.Cuts})
 		time.Sleep(freshFor)
 		consult(t, behind, 0)
 		if h := behind.Hold(); !h.Lacks {
 			t.Errorf("departures of before the cut are used: %+v", h)
 		}
 		late, again := l.state.Cuts, refused.state.Cuts
-		refused.Refused(t.Context(), Refusal{Status: 429, Wait: time.Millisecond, Cuts: cuts})
+		refused.Refused(t.Context(), Refusal{Status: 429, Wait: time.Millisecond, Cuts: left.Cuts})
 		if late != 1 || again != 1 || l.state.Cuts != 1 {
 			t.Errorf("%d, %d and %d cuts, want one", late, again, l.state.Cuts)
 		}
@@ -141,7 +141,7 @@ func TestDeparturesAreTakenInSlices(t *testing.T) {
 			for consult(t, m, 1); !m.Hold().May(); consult(t, m, 1) {
 				time.Sleep(m.Hold().Wait)
 			}
-			if _, _, ok := m.Depart(); !ok {
+			if _, ok := m.Depart(); !ok {
 				t.Fatal("a request may leave, and may not")
 			}
 		}

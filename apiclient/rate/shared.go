@@ -39,7 +39,7 @@ type sharing struct {
 	clock clock
 	asked time.Time   // by the process's clock: when the state was known last; zero for never
 	slice []time.Time // departures that were given to this process
-	used  int         // departures of the last slice that were used
+	last  given       // what the last slice was
 
 	lacking time.Time     // since when this process needs a departure; zero for not
 	share   time.Duration // time between two departures of this process, as others have left it
@@ -53,6 +53,27 @@ func newSharing(limiter Limiter, now time.Time) *sharing {
 	return &sharing{limiter: limiter, talk: make(chan struct{}, 1), clock: clock{anchor: now}}
 }
 
+// given is the last slice of departures that a process was given.
+type given struct {
+	before, after time.Time   // State.Last as it was, and as the slice left it
+	used          []time.Time // departures by which requests leave or have left
+	doubt         time.Duration
+}
+
+// takeBack takes the departures back that were not used, where no process was given any
+// since. A request that lost its departure has another one soon then, also at a low rate.
+func (g given) takeBack(s *State) {
+	if g.after.IsZero() || s.Last.UnixMicro() != g.after.UnixMicro() {
+		return
+	}
+	s.Last = g.before
+	for _, at := range g.used {
+		if at = at.Add(g.doubt); at.After(s.Last) {
+			s.Last = at
+		}
+	}
+}
+
 // has reports whether there is a departure that can still be used. One that has passed
 // is lost: used late, it would be too close to those of others.
 func (s *sharing) has(now time.Time) bool {
@@ -60,12 +81,20 @@ func (s *sharing) has(now time.Time) bool {
 	return len(s.slice) > 0
 }
 
-// use uses a departure up; none is needed where there is no rate.
-func (s *sharing) use() {
-	if len(s.slice) > 0 {
-		s.slice = s.slice[1:]
-		s.used++
+// use uses a departure up, and returns it; none is needed where there is no rate.
+func (s *sharing) use() time.Time {
+	if len(s.slice) == 0 {
+		return time.Time{}
 	}
+	at := s.slice[0]
+	s.slice = s.slice[1:]
+	s.last.used = append(s.last.used, at)
+	return at
+}
+
+// lose notes that no request leaves by a departure that was used up.
+func (s *sharing) lose(at time.Time) {
+	s.last.used = slices.DeleteFunc(s.last.used, at.Equal)
 }
 
 // refused notes what the limiter must be told. Departures at the rate before are lost.
@@ -73,12 +102,12 @@ func (s *sharing) refused(r Refusal) {
 	s.news, s.good, s.slice = append(s.news, r), 0, nil
 }
 
-// given takes departures.
-func (s *sharing) given(departures []time.Time, now time.Time) {
+// take takes departures, and what is to be known of them.
+func (s *sharing) take(departures []time.Time, of given, now time.Time) {
 	if len(departures) == 0 {
 		return
 	}
-	s.slice, s.used = departures, 0
+	s.slice, s.last = departures, of
 	if !s.lacking.IsZero() {
 		n := time.Duration(len(departures))
 		s.share = (now.Sub(s.lacking) + departures[n-1].Sub(s.clock.time(now))) / n
@@ -136,7 +165,7 @@ func (m *Meter) wants(want int) (n int, ask bool) {
 		s.slice, s.asked = nil, time.Time{}
 	}
 	if want > 0 && m.needsDeparture(shared) && !m.state.PausedUntil.After(shared) && !m.next(shared).After(shared) {
-		if n = max(want, 2*s.used); s.lacking.IsZero() {
+		if n = max(want, 2*len(s.last.used)); s.lacking.IsZero() {
 			s.lacking = now
 		}
 	}
@@ -154,11 +183,13 @@ func slept(since, now time.Time) bool {
 func (m *Meter) ask(ctx context.Context, n int) error {
 	s := m.shared
 	m.mu.Lock()
-	news, good, cuts, before := slices.Clone(s.news), s.good, m.state.Cuts, s.clock
+	news, good, cuts, before, last := slices.Clone(s.news), s.good, m.state.Cuts, s.clock, s.last
+	last.used = slices.Clone(last.used)
 	clock := before
 	m.mu.Unlock()
 	var state State
 	var departures []time.Time
+	var of given
 	var asked time.Time
 	var jumped bool
 	sent := m.now()
@@ -172,7 +203,12 @@ func (m *Meter) ask(ctx context.Context, n int) error {
 		for _, r := range news {
 			row.refused(now, r, m.limits)
 		}
-		departures = row.give(now, m.limits, n, clock.doubt())
+		if n > 0 && !jumped {
+			last.takeBack(row)
+		}
+		of = given{before: row.Last, doubt: clock.doubt()}
+		departures = row.give(now, m.limits, n, of.doubt)
+		of.after = row.Last
 		state = *row
 	}
 	var err error
@@ -198,6 +234,6 @@ func (m *Meter) ask(ctx context.Context, n int) error {
 	}
 	s.good = max(0, s.good-good)
 	m.state, s.clock, s.asked = state, clock, asked
-	s.given(departures, asked)
+	s.take(departures, of, asked)
 	return nil
 }

@@ -288,7 +288,7 @@ func (p *program) openEmergency(run string, l *ledger.Ledger, places []string) *
 		}
 		why := "the ledger cannot be written"
 		if s.Twice {
-			why = "another process has done or sent the same step meanwhile, so that there may be two"
+			why = "another process has decided, done or sent the same step meanwhile, so that there may be two"
 		}
 		fmt.Fprintf(p.Err, "claimsheet: %s: %s; %s\n", why, what, where)
 	})

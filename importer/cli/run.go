@@ -629,12 +629,7 @@ func (r *importRun) record(ctx context.Context) error {
 	if err := r.supersede(ctx); err != nil {
 		return err
 	}
-	name := r.session.Mapping.Name.Text
-	then, _, err := l.Definition(ctx, r.scope, name)
-	if err != nil {
-		return err
-	}
-	if err := l.SetDefinition(r.scope, name, r.session.Binding.Definition(then)); err != nil {
+	if err := l.ChangeDefinition(r.scope, r.session.Mapping.Name.Text, r.session.Binding.Definition); err != nil {
 		return err
 	}
 	r.job.Emergency = r.openEmergency(r.run, l, r.places)

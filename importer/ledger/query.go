@@ -521,7 +521,7 @@ func (rr rowReader) asOf(ctx context.Context, db querier, r row, event int64) (t
 	return then, then.last.event > 0, err
 }
 
-// Definition returns what SetDefinition last stored for a mapping's name in an
+// Definition returns what ChangeDefinition last stored for a mapping's name in an
 // environment; ok is false when it stored nothing.
 func (l *Ledger) Definition(ctx context.Context, environment, mapping string) (definition string, ok bool, err error) {
 	err = l.read.QueryRowContext(ctx, `SELECT definition FROM definitions WHERE environment = ? AND mapping = ?`,
@@ -530,16 +530,23 @@ func (l *Ledger) Definition(ctx context.Context, environment, mapping string) (d
 	return definition, ok, err
 }
 
-// SetDefinition stores, as JSON, what the names of a mapping's steps are made from.
-// It replaces what was stored before, and is durable when it returns.
-func (l *Ledger) SetDefinition(environment, mapping, definition string) error {
+// ChangeDefinition stores, as JSON, what the names of a mapping's steps are made from: what
+// change makes of what was stored before, "" for nothing. Nobody else stores anything for
+// the mapping in between. It is durable when it returns.
+func (l *Ledger) ChangeDefinition(environment, mapping string, change func(stored string) string) error {
 	return l.submit(true, func(t *transaction) error {
+		var stored string
+		_, err := found(t.conn.QueryRowContext(context.Background(), `SELECT definition FROM definitions WHERE environment = ? AND mapping = ?`,
+			environment, mapping).Scan(&stored))
+		if err != nil {
+			return err
+		}
 		return t.exec(`INSERT INTO definitions (environment, mapping, definition) VALUES (?, ?, ?)
-			ON CONFLICT (environment, mapping) DO UPDATE SET definition = excluded.definition`, environment, mapping, definition)
+			ON CONFLICT (environment, mapping) DO UPDATE SET definition = excluded.definition`, environment, mapping, change(stored))
 	})
 }
 
-// Definitions returns what SetDefinition last stored for the mappings of an
+// Definitions returns what ChangeDefinition last stored for the mappings of an
 // environment, by their names.
 func (l *Ledger) Definitions(ctx context.Context, environment string) (map[string]string, error) {
 	list, err := gather(stream(ctx, l.read, func(rows *sql.Rows) (d [2]string, err error) {

@@ -83,6 +83,13 @@ var rules = []rule{
 	// checks that nothing was built on the one before.
 	{from: Done, to: Done, via: []string{ViaAnswer, ViaByHand, ViaAdopted}},
 
+	// An answer that comes when somebody has decided about the step, or another process
+	// has concluded something about it, while its request was at the service: a person
+	// decides.
+	{from: Failed, to: Uncertain, via: []string{own}},
+	{from: NotSent, to: Uncertain, via: []string{own}},
+	{from: GivenUp, to: Uncertain, via: []string{own}},
+
 	// An outcome that a run could only write to its emergency file replaces what the
 	// next run concluded without it.
 	{from: Intent, to: Done, via: []string{ViaEmergency}},

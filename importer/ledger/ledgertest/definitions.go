@@ -125,12 +125,38 @@ func (s suite) testHasSteps(t *testing.T) {
 	same(t, "elsewhere", has, false)
 }
 
+// define stores a definition in place of the one before.
+func define(l *ledger.Ledger, environment, mapping, definition string) error {
+	return l.ChangeDefinition(environment, mapping, func(string) string { return definition })
+}
+
+// testDefinitionsChangedAtOnce: of several changes of a definition at the same time, each
+// knows of those before it, so that none is lost.
+func (s suite) testDefinitionsChangedAtOnce(t *testing.T) {
+	l := s.fresh(t)
+	const callers, calls = 8, 10
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() {
+			for range calls {
+				if err := l.ChangeDefinition("https://uat", "loans", func(stored string) string { return stored + "x" }); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	got, _, err := l.Definition(t.Context(), "https://uat", "loans")
+	do(t, err)
+	same(t, "the changes", len(got), callers*calls)
+}
+
 func (s suite) testDefinitionIsTheLastOneSet(t *testing.T) {
 	dir := t.TempDir()
 	l := s.open(t, dir, "x")
-	do(t, l.SetDefinition("https://uat", "loans", `{"key":["A"]}`))
-	do(t, l.SetDefinition("https://uat", "loans", `{"key":["B"]}`))
-	do(t, l.SetDefinition("https://live", "loans", `{"key":["C"]}`))
+	do(t, define(l, "https://uat", "loans", `{"key":["A"]}`))
+	do(t, define(l, "https://uat", "loans", `{"key":["B"]}`))
+	do(t, define(l, "https://live", "loans", `{"key":["C"]}`))
 	do(t, l.Close())
 	r, err := s.OpenReadOnly(dir, "x")
 	do(t, err)
@@ -146,7 +172,7 @@ func (s suite) testDefinitionIsTheLastOneSet(t *testing.T) {
 		same(t, test.environment+" "+test.mapping, got, test.want)
 		same(t, test.environment+" "+test.mapping+" known", ok, test.want != "")
 	}
-	if err := r.SetDefinition("https://uat", "loans", "{}"); !errors.Is(err, ledger.ErrReadOnly) {
+	if err := define(r, "https://uat", "loans", "{}"); !errors.Is(err, ledger.ErrReadOnly) {
 		t.Errorf("got %v, want ErrReadOnly", err)
 	}
 }

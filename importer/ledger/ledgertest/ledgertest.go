@@ -52,6 +52,7 @@ func Run(t *testing.T, o Opener) {
 		"Forget":                                   s.testForget,
 		"OneHolderOfTheLock":                       s.testOneHolderOfTheLock,
 		"ReadOnly":                                 s.testReadOnly,
+		"DefinitionsChangedAtOnce":                 s.testDefinitionsChangedAtOnce,
 		"DefinitionIsTheLastOneSet":                s.testDefinitionIsTheLastOneSet,
 		"StepsOfClientsAreSteps":                   s.testStepsOfClientsAreSteps,
 		"PurgeKeepsTheAnswersOfUncertainSteps":     s.testPurgeKeepsTheAnswersOfUncertainSteps,

@@ -36,7 +36,7 @@ func (s suite) testSettings(t *testing.T) {
 	do(t, err)
 	same(t, "never moved", ok, false)
 
-	do(t, l.SetDefinition("https://uat", "loans", "{}"))
+	do(t, define(l, "https://uat", "loans", "{}"))
 	definitions, err := l.Definitions(ctx, "https://uat")
 	do(t, err)
 	same(t, "definitions", definitions, map[string]string{"loans": "{}"})

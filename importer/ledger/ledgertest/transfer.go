@@ -61,7 +61,7 @@ func (s suite) tracked(t *testing.T) *ledger.Ledger {
 	ended.Finished, ended.Output, ended.OutputDigest, ended.Summary = noon, "out.xlsx", "o", []byte("{}")
 	do(t, l.FinishRun(ended))
 	do(t, l.Trust(loans.Environment))
-	do(t, l.SetDefinition(loans.Environment, "m", "{}"))
+	do(t, define(l, loans.Environment, "m", "{}"))
 	do(t, l.PruneRun("r1", noon, keepNothing))
 	ended.ID = "r1"
 	add(t, l, ledger.Unchanged{Client: 2, Owner: ann[0].ClientKey, Steps: ann, Rows: []result.Row{unchangedRow("ann", 2, 3, 0)}})

@@ -336,7 +336,7 @@ func TestCopyOfOddTexts(t *testing.T) {
 	defer file.Close()
 	names := []string{"M\xfcller.xlsx", "Mz.xlsx", "M\x00.xlsx", "M\x1a.xlsx"}
 	for _, name := range names {
-		do(t, file.SetDefinition("https://uat", name, "of "+name))
+		do(t, file.ChangeDefinition("https://uat", name, func(string) string { return "of " + name }))
 	}
 	a, _ := address(t, pgtest.Shared(t))
 	database := open(t, a)

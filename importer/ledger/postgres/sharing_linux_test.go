@@ -60,6 +60,31 @@ func state(t *testing.T, l *ledger.Ledger, n int) ledger.Step {
 	return steps["claim/c/1"]
 }
 
+// TestDefinitionsOfTwoProcesses: two processes change the definition of a mapping at the
+// same time, and neither loses what the other has stored.
+func TestDefinitionsOfTwoProcesses(t *testing.T) {
+	t.Parallel()
+	a, _ := address(t, pgtest.Shared(t))
+	const calls = 30
+	one, two := shared(t, a, nil), shared(t, a, nil)
+	var all sync.WaitGroup
+	for _, l := range []*ledger.Ledger{one, two} {
+		all.Go(func() {
+			for range calls {
+				if err := l.ChangeDefinition("https://uat", "loans", func(stored string) string { return stored + "x" }); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	got, _, err := one.Definition(t.Context(), "https://uat", "loans")
+	do(t, err)
+	if len(got) != 2*calls {
+		t.Errorf("%d changes are stored, want %d", len(got), 2*calls)
+	}
+}
+
 // TestLeases: what one process has leased, as a whole or not at all, no other can lease
 // until it is given back; groups of one process do not keep each other away.
 func TestLeases(t *testing.T) {

@@ -1,0 +1,449 @@
+package importer_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
+	"claimsheet/importer"
+	"claimsheet/importer/emergency"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
+	"claimsheet/importer/stoprule"
+)
+
+// changing is a ledger in which somebody else changes steps between what a run reads and
+// what it records.
+type changing struct {
+	*ledger.Ledger
+	t *testing.T
+
+	mu sync.Mutex
+	// before is called before an event of one step is recorded, with how many there were
+	// like it; an error is what Append returns.
+	before func(e ledger.Event, n int) error
+	step   ledger.StepID
+	seen   map[ledger.State]int
+}
+
+func (c *changing) Append(events ...ledger.Event) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range events {
+		if e.StepID == c.step {
+			c.seen[e.To]++
+			if err := c.before(e, c.seen[e.To]); err != nil {
+				return err
+			}
+		}
+	}
+	return c.Ledger.Append(events...)
+}
+
+// append records what somebody else does.
+func (c *changing) append(events ...ledger.Event) {
+	c.t.Helper()
+	for i := range events {
+		events[i].At = time.Now()
+	}
+	if err := c.Ledger.Append(events...); err != nil {
+		c.t.Error(err)
+	}
+}
+
+// errRefused is what the ledger says of a step that has changed meanwhile.
+var errRefused = fmt.Errorf("%w: as the test wants it", ledger.ErrTransition)
+
+// stepOfSecond names a step of the second client.
+func stepOfSecond(step string) ledger.StepID {
+	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: "e", Space: "email", Client: "c2@example.com"}, Mapping: "n", Step: step}
+	if step == "client" {
+		id.Mapping = ""
+	}
+	return id
+}
+
+// changedRun is a run of three clients in whose ledger somebody else changes a step of the
+// second one.
+type changedRun struct {
+	t       *testing.T
+	job     *importer.Job
+	known   *ledger.Ledger
+	service *apitest.Server
+	places  []string
+	kept    []emergency.Created
+	step    string
+}
+
+func newChangedRun(t *testing.T, step string, before func(c *changing, e ledger.Event, n int) error) *changedRun {
+	t.Helper()
+	job, known, service := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
+	t.Cleanup(func() { _ = known.Close() })
+	c := &changing{Ledger: known, t: t, step: stepOfSecond(step), seen: map[ledger.State]int{}}
+	c.before = func(e ledger.Event, n int) error { return before(c, e, n) }
+	run := &changedRun{t: t, job: job, known: known, service: service, places: []string{filepath.Dir(known.Path())}, step: step}
+	job.Ledger = c
+	job.Emergency = emergency.Open(job.Runs[0], known.Path(), run.places, func(k emergency.Created) { run.kept = append(run.kept, k) })
+	return run
+}
+
+// do carries the clients out and returns the rows of their sheet.
+func (run *changedRun) do() []result.Row {
+	run.t.Helper()
+	if err := run.job.Do(run.t.Context(), busyPlans(run.job.Binding, 3)); err != nil {
+		run.t.Fatalf("the run ended: %v", err)
+	}
+	if err := errors.Join(run.known.Flush(), run.job.Emergency.Close()); err != nil {
+		run.t.Fatal(err)
+	}
+	var rows []result.Row
+	for row, err := range run.known.Rows(run.t.Context(), run.job.Runs[0], ledger.Newest) {
+		if err != nil {
+			run.t.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b result.Row) int { return a.Row - b.Row })
+	if len(rows) != 3 || rows[0].Status != result.Done || rows[2].Status != result.Done {
+		run.t.Errorf("the other clients' rows are not done: %+v", rows)
+	}
+	for step, made := range run.service.Created() {
+		if len(made) != 1 {
+			run.t.Errorf("%s was created %d times", step, len(made))
+		}
+	}
+	return rows
+}
+
+// again is a later run that nobody disturbs.
+func (run *changedRun) again() []result.Row {
+	run.t.Helper()
+	if _, _, err := emergency.Replay(run.known, run.places); err != nil {
+		run.t.Fatal(err)
+	}
+	const id = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a12"
+	if err := run.known.StartRun(ledger.Run{ID: id, Environment: "e", Mapping: "n", Started: time.Now()}); err != nil {
+		run.t.Fatal(err)
+	}
+	first := run.job
+	run.job = &importer.Job{Runs: []string{id}, Environment: "e", Binding: first.Binding, Service: first.Service, Ledger: run.known,
+		Drafts: newDrafts(run.t), Concurrency: 4, MaxFailures: stoprule.Default}
+	if err := run.job.Do(run.t.Context(), busyPlans(first.Binding, 3)); err != nil {
+		run.t.Fatal(err)
+	}
+	for step, made := range run.service.Created() {
+		if len(made) != 1 {
+			run.t.Errorf("%s was created %d times by two runs", step, len(made))
+		}
+	}
+	if err := run.known.Flush(); err != nil {
+		run.t.Fatal(err)
+	}
+	rows, err := run.known.RowsOfClient(run.t.Context(), ledger.ClientKey{Environment: "e", Space: "email", Client: "c2@example.com"})
+	if err != nil {
+		run.t.Fatal(err)
+	}
+	var list []result.Row
+	for _, row := range rows {
+		if row.Run == id {
+			list = append(list, row.Result)
+		}
+	}
+	return list
+}
+
+// changed is the changed step in the ledger, and what the service has created for it.
+func (run *changedRun) changed() (step ledger.Step, made apitest.Made) {
+	run.t.Helper()
+	id := stepOfSecond(run.step)
+	steps, err := run.known.Steps(run.t.Context(), id.ClientKey, id.Mapping)
+	if err != nil {
+		run.t.Fatal(err)
+	}
+	step = steps[run.step]
+	for name, made := range run.service.Created() {
+		kind, of, _ := strings.Cut(name, " ")
+		if of, _, _ := strings.Cut(of, "/"); kind == step.Kind && of == id.Client {
+			return step, made[0]
+		}
+	}
+	return step, made
+}
+
+// TestIntentIsRefused: the ledger refuses to record that a step is about to be sent. The
+// client's steps are read again, and the step is sent as soon as the ledger takes it;
+// where it never does, the row says so.
+func TestIntentIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, step := range []string{"client", "claim/claim/A", "link"} {
+		for _, times := range []int{1, 3, 99} {
+			t.Run(fmt.Sprint(step, ", ", times), func(t *testing.T) {
+				t.Parallel()
+				run := newChangedRun(t, step, func(_ *changing, e ledger.Event, n int) error {
+					if e.To == ledger.Intent && n <= times {
+						return errRefused
+					}
+					return nil
+				})
+				if step == "client" { // for whom nothing was sent
+					run.job.MaxFailures = stoprule.MaxFailures{}
+				}
+				row := run.do()[1]
+				known, made := run.changed()
+				if times < 99 {
+					if row.Status != result.Done || row.Error != "" || known.To != ledger.Done || known.ID != made.ID || len(row.ClaimIDs) != 1 || row.URL == "" {
+						t.Errorf("the row says %+v, the ledger has %+v", row, known.Event)
+					}
+					return
+				}
+				if row.Status != result.Failed || row.FailedStep != step || made != (apitest.Made{}) || (row.ClientID == "") != (step == "client") ||
+					!strings.Contains(row.Error, "changed it meanwhile") || !strings.Contains(row.Advice, "Run again") {
+					t.Errorf("the row says %+v", row)
+				}
+				if again := run.again(); len(again) != 1 || again[0].Status != result.Done {
+					t.Errorf("the next run's row is %+v", again)
+				}
+			})
+		}
+	}
+}
+
+// TestAnswerToAStepThatHasChanged: while a request is at the service, somebody else
+// decides about its step, or changes it. What the service has created is in the ledger or
+// in the emergency file, the row says so, and nothing is created again.
+func TestAnswerToAStepThatHasChanged(t *testing.T) {
+	t.Parallel()
+	type change = func(c *changing, e ledger.Event) error
+	events := func(states ...string) change { // each to a state via a way
+		return func(c *changing, e ledger.Event) error {
+			for _, s := range states {
+				to, via, _ := strings.Cut(s, ", ")
+				c.append(ledger.Event{StepID: e.StepID, Kind: e.Kind, To: ledger.State(to), Via: via})
+			}
+			return nil
+		}
+	}
+	for name, tt := range map[string]struct {
+		change change // is called at the first of these outcomes
+		always bool   // at all of them
+		file   bool   // the emergency file has what was created
+		open   bool   // what a later run does is not the matter here
+	}{
+		"decided that it was not created": {change: events("uncertain", "failed, by hand")},
+		"given up":                        {change: events("uncertain", "given up, by hand")},
+		"not sent":                        {change: events("not sent")},
+		"refused, taken as uncertain":     {change: func(*changing, ledger.Event) error { return errRefused }, always: true},
+		"refused in every way": {change: func(c *changing, e ledger.Event) error {
+			c.before = func(e ledger.Event, _ int) error { return errRefused }
+			return errRefused
+		}, file: true},
+		"decided that it was not created, refused in every way": {change: func(c *changing, e ledger.Event) error {
+			c.before = func(e ledger.Event, _ int) error {
+				if e.To != ledger.Intent {
+					return errRefused
+				}
+				return nil
+			}
+			return errors.Join(events("uncertain", "failed, by hand")(c, e), errRefused)
+		}, file: true, open: true},
+	} {
+		for _, step := range []string{"claim/claim/A", "link"} { // the outcome of a link is recorded alone
+			t.Run(name+", "+step, func(t *testing.T) {
+				t.Parallel()
+				run := newChangedRun(t, step, func(c *changing, e ledger.Event, n int) error {
+					if e.To == ledger.Done && (n == 1 || tt.always) {
+						return tt.change(c, e)
+					}
+					return nil
+				})
+				row := run.do()[1]
+				known, made := run.changed()
+				if row.Status != result.Uncertain || row.FailedStep != step || row.ClientID == "" || row.URL != "" ||
+					!strings.Contains(row.Error, "meanwhile") || !strings.Contains(row.Error, made.ID) || row.Advice == "" {
+					t.Errorf("the row says %+v", row)
+				}
+				if made == (apitest.Made{}) || !tt.file && (known.To != ledger.Uncertain || known.ID != made.ID || known.URL != made.URL || len(known.Answer) == 0 || len(run.kept) > 0) {
+					t.Errorf("the service has created %+v, the ledger has %+v, the emergency file %+v", made, known.Event, run.kept)
+				}
+				if tt.file && (len(run.kept) != 1 || run.kept[0].ID != made.ID || run.kept[0].File == "" || !strings.Contains(row.Error, "emergency file")) {
+					t.Errorf("the emergency file has %+v, the row says %+v", run.kept, row)
+				}
+				if tt.open {
+					return
+				}
+				again := run.again()
+				if known, _ = run.changed(); len(again) != 1 || (known.To == ledger.Done) != tt.file || (again[0].Status == result.Uncertain) == tt.file {
+					t.Errorf("the next run's row is %+v, the ledger has %+v", again, known.Event)
+				}
+			})
+		}
+	}
+}
+
+// TestIDTakenByAnotherProcess: in the moment in which the id of a claim is recorded,
+// another process records the same id for another client's claim. The row says whose it
+// is.
+func TestIDTakenByAnotherProcess(t *testing.T) {
+	t.Parallel()
+	run := newChangedRun(t, "claim/claim/A", func(c *changing, e ledger.Event, n int) error {
+		if e.To == ledger.Done && n == 1 {
+			other := e
+			other.Client = "other@example.com"
+			c.append(ledger.Event{StepID: other.StepID, Kind: e.Kind, To: ledger.Intent}, other)
+		}
+		return nil
+	})
+	row := run.do()[1]
+	known, made := run.changed()
+	if row.Status != result.Uncertain || !strings.Contains(row.Error, made.ID) || !strings.Contains(row.Error, "other@example.com") || row.Advice == "" {
+		t.Errorf("the row says %+v", row)
+	}
+	if known.To != ledger.Uncertain || known.ID != "" || !strings.Contains(string(known.Answer), made.ID) || len(run.kept) > 0 {
+		t.Errorf("the ledger has %+v, the emergency file %+v", known.Event, run.kept)
+	}
+}
+
+// knowsAnswer makes the second client's claim one whose answer a run reads again, because
+// its step is uncertain. Everything else of the client is done.
+func (run *changedRun) knowsAnswer() {
+	run.t.Helper()
+	event := func(step, kind string, to ledger.State) ledger.Event {
+		return ledger.Event{StepID: stepOfSecond(step), Kind: kind, To: to, At: time.Now()}
+	}
+	client, answered, linked := event("client", ledger.KindClient, ledger.Done), event("claim/claim/A", ledger.KindClaim, ledger.Uncertain), event("link", ledger.KindLink, ledger.Done)
+	client.Via, client.ID, linked.Via = ledger.ViaAdopted, id1, ledger.ViaAnswer
+	answered.Status, answered.Answer = 201, []byte(`{"claimId":"`+id2+`"}`)
+	if err := run.known.Append(client, event("claim/claim/A", ledger.KindClaim, ledger.Intent), answered, event("link", ledger.KindLink, ledger.Intent), linked); err != nil {
+		run.t.Fatal(err)
+	}
+}
+
+// TestKeptAnswerIsRefused: the answer to the request for a claim is read again, and the
+// ledger refuses what it says.
+func TestKeptAnswerIsRefused(t *testing.T) {
+	t.Parallel()
+	for times, want := range map[int]result.Status{1: result.Unchanged, 2: result.Done, 99: result.Uncertain} { // the first time before the run begins
+		t.Run(fmt.Sprint(times), func(t *testing.T) {
+			t.Parallel()
+			run := newChangedRun(t, "claim/claim/A", func(_ *changing, e ledger.Event, n int) error {
+				if e.To == ledger.Done && n <= times {
+					return errRefused
+				}
+				return nil
+			})
+			run.knowsAnswer()
+			row := run.do()[1]
+			known, _ := run.changed()
+			if row.Status != want || row.ClientID != id1 || row.Advice == "" || (known.ID == id2) != (times < 99) || (known.To == ledger.Uncertain) != (times == 99) {
+				t.Errorf("the row says %+v, the ledger has %+v", row, known.Event)
+			}
+		})
+	}
+}
+
+// alone are the stop rules of a process that has no others beside it.
+type alone struct{ rules stoprule.Rules }
+
+func (a *alone) Change(change func(*stoprule.Rules)) error {
+	change(&a.rules)
+	return nil
+}
+
+// TestWorkerWhoseEventIsRefused: a worker hands back what became of the client, and says
+// nothing that ends the run.
+func TestWorkerWhoseEventIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		to     ledger.State // of the refused events
+		times  int
+		answer bool // the claim's answer is known, and read again
+		want   result.Status
+	}{
+		"an intent, once":         {ledger.Intent, 1, false, result.Done},
+		"an intent, always":       {ledger.Intent, 99, false, result.Failed},
+		"an outcome":              {ledger.Done, 99, false, result.Uncertain},
+		"an answer, read again":   {ledger.Done, 1, true, result.Done},
+		"an answer, always again": {ledger.Done, 99, true, result.Uncertain},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := newChangedRun(t, "claim/claim/A", func(_ *changing, e ledger.Event, n int) error {
+				if e.To == tt.to && n <= tt.times {
+					return errRefused
+				}
+				return nil
+			})
+			if tt.answer {
+				run.knowsAnswer()
+			}
+			run.job.Rules = &alone{}
+			if err := run.job.Join(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			defer run.job.Leave()
+			for plan, err := range busyPlans(run.job.Binding, 2) {
+				handed, err2 := json.Marshal(plan)
+				outcome, err3 := run.job.Work(handed)
+				var got struct {
+					Fatal string
+					Rows  []result.Row
+				}
+				if err := errors.Join(err, err2, err3, json.Unmarshal(outcome, &got)); err != nil || got.Fatal != "" || len(got.Rows) != 1 {
+					t.Fatalf("client %d: %v, %s", plan.Number, err, outcome)
+				}
+				want := result.Done
+				if plan.Number == 2 {
+					want = tt.want
+				}
+				if row := got.Rows[0]; row.Status != want || want != result.Done && row.Advice == "" {
+					t.Errorf("client %d: the row says %+v, want %s", plan.Number, row, want)
+				}
+			}
+			if err := run.job.Emergency.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestContactIsRefused: the ledger refuses once to record that a contact of two clients is
+// about to be created. It is created once, and both clients get it.
+func TestContactIsRefused(t *testing.T) {
+	t.Parallel()
+	contact := ledger.StepID{ClientKey: ledger.ClientKey{Environment: "e", Space: "email", Client: "p@x.example"}, Step: "client"}
+	for _, to := range []ledger.State{ledger.Intent, ledger.Done} {
+		t.Run(string(to), func(t *testing.T) {
+			t.Parallel()
+			run := sheetRun{contactMapping, contactSheet, nil, []string{"a@x.example|p@x.example|1|", "b@x.example|p@x.example|2|", "p@x.example|||"},
+				func(job *importer.Job, _ *apitest.Server) *strings.Replacer {
+					job.Ledger = &changing{Ledger: job.Ledger.(*ledger.Ledger), t: t, step: contact, seen: map[ledger.State]int{}, before: func(e ledger.Event, n int) error {
+						if e.To == to && n == 1 {
+							return errRefused
+						}
+						return nil
+					}}
+					return strings.NewReplacer()
+				}}
+			rows, _, service, _ := run.carryOut(t, false)
+			for _, row := range rows {
+				if row.Error != "" || row.ClientID == "" || row.Row < 4 && len(row.Contacts) != 1 {
+					t.Errorf("row %d says %+v", row.Row, row)
+				}
+			}
+			for step, made := range service.Created() {
+				if len(made) != 1 {
+					t.Errorf("%s was created %d times", step, len(made))
+				}
+			}
+		})
+	}
+}
