@@ -57,16 +57,17 @@ func (j *Job) reparse(known map[string]ledger.Step) (altered bool, err error) {
 	return altered, err
 }
 
-// reparseOnly parses kept answers again and records nothing.
+// reparseOnly parses kept answers again and records nothing. altered reports whether a step
+// is not as the ledger has it.
 func (j *Job) reparseOnly(known map[string]ledger.Step) (altered bool, err error) {
 	for key, step := range known {
-		_, again, _, err := j.parseKept(step, known["client"].ID)
+		_, again, isNews, err := j.parseKept(step, known["client"].ID)
 		if err != nil {
 			return false, err
 		}
-		known[key] = again
+		known[key], altered = again, altered || isNews || again.Event.Status != step.Event.Status
 	}
-	return true, nil
+	return altered, nil
 }
 
 // parseKept is parseAgain with the status of the step's answer, which kept has too. Of
