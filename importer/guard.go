@@ -63,8 +63,11 @@ func (g *guard) observe(o stoprule.Observation) (stop error, pause bool) {
 
 // reasonOf is why the run stops, nil for "".
 func reasonOf(why string) error {
-	if why == "" {
+	switch why {
+	case "":
 		return nil
+	case errSignal.Error():
+		return errSignal
 	}
 	return errors.New(why)
 }

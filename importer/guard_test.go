@@ -102,6 +102,29 @@ func TestGuardsPauseTogether(t *testing.T) {
 	}
 }
 
+// TestRowsSayTheSameOfASignal: the rows of a run that was stopped by a signal say the same,
+// whether the coordinator or a worker had their clients.
+func TestRowsSayTheSameOfASignal(t *testing.T) {
+	rules := &fakeRules{}
+	var coordinator guard
+	coordinator.share(rules)
+	coordinator.announce(errSignal)
+	var worker Job
+	ctx, cancel := context.WithCancelCause(t.Context())
+	worker.ctx, worker.cancel = ctx, cancel
+	worker.guard.share(rules)
+	stop, _ := worker.guard.refresh()
+	worker.stop(stop)
+	stopped, signal := context.WithCancel(t.Context())
+	signal()
+	if got, want := worker.whyStopped(ctx), new(Job).whyStopped(stopped); got != want {
+		t.Errorf("a worker's row says %q, the coordinator's %q", got, want)
+	}
+	if worker.givesBack() != nil {
+		t.Error("the worker gives plans of a stopped run back, and does not record that they are not started")
+	}
+}
+
 // TestGuardIsCutOff: a process that cannot reach the shared rules stops, says so to nobody,
 // and does not wait for them again.
 func TestGuardIsCutOff(t *testing.T) {

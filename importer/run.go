@@ -519,7 +519,11 @@ func chunked(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[[]mapping.Pl
 // stop ends the run: what is in flight is finished, nothing more is sent.
 func (j *Job) stop(why error) {
 	ends := j.ends()
-	j.cancel(fmt.Errorf("%w: %w", ErrStopped, advised(why)))
+	cause := fmt.Errorf("%w: %w", ErrStopped, advised(why))
+	if errors.Is(why, errSignal) { // the rows say it in the words of the process that got it
+		cause = ErrStopped
+	}
+	j.cancel(cause)
 	if !ends {
 		j.guard.announce(why)
 	}

@@ -3,6 +3,7 @@ package importer
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -164,5 +165,26 @@ func TestFactsArrive(t *testing.T) {
 	}
 	if err := new(Job).TakeFacts([]byte("no facts")); err == nil {
 		t.Error("something else is taken for facts")
+	}
+}
+
+// TestWaitingForWorkers: the progress says that no worker is at work when two looks in a row
+// have seen none, while plans are out.
+func TestWaitingForWorkers(t *testing.T) {
+	var d dispatched
+	d.begin()
+	number := d.add(mapping.Plan{}, nil)
+	for i, step := range []struct {
+		workers int
+		waits   bool
+	}{{0, false}, {0, true}, {2, false}, {0, false}, {0, true}} {
+		d.seen(step.workers)
+		if waits := strings.Contains(d.waiting(), "no worker is at work"); waits != step.waits {
+			t.Errorf("look %d, %d workers: waits %v", i+1, step.workers, waits)
+		}
+	}
+	d.remove(number)
+	if why := d.waiting(); why != "" {
+		t.Errorf("nothing is out, and it waits: %s", why)
 	}
 }

@@ -141,6 +141,55 @@ func TestCronJob(t *testing.T) {
 	checkCommand(t, page, pod.Containers[0].Args)
 }
 
+// TestDeployment reads the manifest of docs/scale.md.
+func TestDeployment(t *testing.T) {
+	t.Parallel()
+	page := filepath.Join(root, "docs", "scale.md")
+	var deployment struct {
+		Spec struct {
+			Template struct {
+				Spec struct {
+					Grace      int `yaml:"terminationGracePeriodSeconds"`
+					Containers []struct {
+						Args          []string
+						LivenessProbe struct {
+							Exec struct{ Command []string }
+						} `yaml:"livenessProbe"`
+					}
+				}
+			}
+		}
+	}
+	for _, block := range yamlBlocks(readText(t, page)) {
+		if strings.Contains(block, "kind: Deployment") {
+			must(t, yaml.Unmarshal([]byte(block), &deployment))
+		}
+	}
+	pod := deployment.Spec.Template.Spec
+	if pod.Grace <= 180 || len(pod.Containers) != 1 {
+		t.Fatalf("the manifest is %+v", deployment)
+	}
+	worker := pod.Containers[0]
+	checkCommand(t, page, worker.Args)
+	if probe := strings.Join(worker.LivenessProbe.Exec.Command, " "); !strings.Contains(probe, worker.Args[len(worker.Args)-1]+"/worker.alive") {
+		t.Errorf("the probe does not look at the worker's state folder: %s", probe)
+	}
+}
+
+// TestUnits: the commands in the units for systemd are the program's.
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	for _, page := range []string{"operations.md", "scale.md"} {
+		commands := regexp.MustCompile(`(?m)^ExecStart=/usr/local/bin/claimsheet (.*)$`).FindAllStringSubmatch(readText(t, filepath.Join(root, "docs", page)), -1)
+		if len(commands) == 0 {
+			t.Errorf("docs/%s has no unit", page)
+		}
+		for _, c := range commands {
+			checkCommand(t, page, strings.Fields(c[1]))
+		}
+	}
+}
+
 // TestExitCodesAreDocumented: the page for operators lists the exit codes that the
 // program names.
 func TestExitCodesAreDocumented(t *testing.T) {
