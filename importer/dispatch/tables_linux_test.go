@@ -3,8 +3,10 @@ package dispatch_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"claimsheet/importer/dispatch"
+	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/ledger/postgres/pgtest"
 )
@@ -40,6 +42,32 @@ func TestTablesOfAnotherProcess(t *testing.T) {
 	there := server.Exec(t, "SET search_path = "+schema+"; SELECT count(*) FROM dispatched_clients c JOIN river_job j ON j.id = c.job WHERE c.number = 1 AND j.state = 'available'")
 	if there != "1" {
 		t.Errorf("the plan is in the tables %s times", there)
+	}
+}
+
+// TestErasingRemovesPlans: the plans that a killed run has left are removed with what is
+// removed from the ledger.
+func TestErasingRemovesPlans(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	url := server.URL()
+	_, schema, _ := strings.Cut(url, "search_path=")
+	address, err := postgres.Parse(url)
+	must(t, err)
+	l, err := postgres.Open(t.Context(), address, t.TempDir())
+	must(t, err)
+	defer l.Close()
+	b, err := dispatch.Open(t.Context(), address, l.Session())
+	must(t, err)
+	defer b.Close()
+	run, err := b.Start(t.Context(), "a run", "queue", []byte("spec"), nil)
+	must(t, err)
+	must(t, run.Add(t.Context(), []dispatch.Plan{{Number: 1, Plan: []byte("a plan")}}))
+	_, err = l.Purge(ledger.Purge{Before: time.Now()})
+	must(t, err)
+	must(t, l.Compact())
+	if n := server.Exec(t, "SET search_path = "+schema+"; SELECT (SELECT count(*) FROM dispatched_clients) + (SELECT count(*) FROM dispatched_runs)"); n != "0" {
+		t.Errorf("%s rows are left", n)
 	}
 }
 
