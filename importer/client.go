@@ -574,7 +574,7 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event,
 		to, via, reason = ledger.Done, ledger.ViaAnswer, ""
 		r.noteCreated(d.step, v.ID)
 		if d.step.Kind == mapping.ClientStep {
-			if err := r.job.Ledger.Settle(r.job.leaseMember(r.plan), lagging); err != nil {
+			if err := r.job.Ledger.Reserve(r.job.leaseMember(r.plan), lagging); err != nil {
 				return ledger.Event{}, false, errors.Join(err, r.keepAnswer(d, *v))
 			}
 		}

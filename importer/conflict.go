@@ -305,6 +305,7 @@ func (j *Job) append(events []ledger.Event) (err error) {
 // must not take another's id with it. An intent is left out, so its request is not sent.
 func (j *Job) commitApart(events []ledger.Event, refusal error) error {
 	changed := &stepChanged{step: events[len(events)-1].StepID, why: refusal}
+	var errs []error // an error about one outcome does not take another's id with it either
 	for i, e := range events {
 		if e.To == ledger.Intent {
 			continue
@@ -319,19 +320,23 @@ func (j *Job) commitApart(events []ledger.Event, refusal error) error {
 		}
 		switch {
 		case errors.Is(err, ledger.ErrStopped):
-			return j.keepStopped(err, events[i:])
+			return errors.Join(append(errs, j.keepStopped(err, events[i:]))...)
 		case err != nil:
-			return err
+			errs = append(errs, err)
 		}
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
 	}
 	return changed
 }
 
 // commitOvertaken makes an outcome durable that the ledger refuses. What the service has
 // created is recorded as uncertain, so that no run sends it again. Else the answer is kept
-// in the emergency file. An outcome without an answer says nothing that the ledger lacks.
+// in the emergency file. An outcome without an answer says nothing that the ledger lacks, and
+// a refused request has created nothing.
 func (j *Job) commitOvertaken(e ledger.Event, changed *stepChanged) error {
-	if e.Status == 0 {
+	if e.Status == 0 || e.To == ledger.NotSent || e.To == ledger.Failed {
 		return nil
 	}
 	if e.To == ledger.Done {
@@ -361,7 +366,7 @@ func overtaken(e ledger.Event, refusal error) ledger.Event {
 }
 
 // isOvertaken reports whether a step is uncertain by overtaken. A person decides about it,
-// also where its answer can be read.
+// also where its answer can be read; a client may be found by a look-up before that.
 func isOvertaken(s ledger.Step) bool {
 	return s.To == ledger.Uncertain && strings.HasPrefix(s.Reason, reasonOvertaken)
 }
@@ -437,8 +442,8 @@ const (
 	adviceKept    = "The step is not sent again in this run. Look in the service what there is. Before you run again, see claimsheet settle: it records the answer, or says what is left to be decided."
 )
 
-// changedOutcome is the outcome of a client that is not carried out to its end, because
-// a step of it was changed whenever it was recorded.
+// changedOutcome is the outcome of a client that is not carried out to its end, because one
+// of its steps had been changed each time the run recorded it.
 func (r *clientRun) changedOutcome(changed *stepChanged) (clientOutcome, error) {
 	switch {
 	case r.failed != nil:

@@ -30,14 +30,14 @@ import (
 // the run cannot go on; what the ledger has stays true.
 type Dispatcher interface {
 	SharedRules
-	// Add hands plans over, by numbers of their own.
+	// Add hands plans over, by numbers of their own in the run.
 	Add(ctx context.Context, plans map[int64][]byte) error
 	// Collect calls do with outcomes that have come in, and forgets them when that succeeds.
 	Collect(ctx context.Context, do func(number int64, outcome []byte) error) (n int, err error)
 	// Withdraw takes back what nobody carries out.
 	Withdraw(ctx context.Context) (numbers []int64, err error)
-	// Check delivers again what was lost on its way; all returns the plans that are out. It
-	// returns how many workers carry plans out.
+	// Check delivers again what was lost on its way; all returns the plans that are out, in a
+	// map that Check may change. It returns how many workers carry plans out.
 	Check(ctx context.Context, all func() map[int64][]byte) (workers int, err error)
 }
 
@@ -162,7 +162,7 @@ func (j *Job) collect(ctx context.Context) error {
 			}
 			j.dispatched.seen(workers)
 		case <-tick.C:
-			for n := 1; n > 0 && len(check.C) == 0; {
+			for n := 1; n > 0 && len(check.C) == 0; { // all that has come in, but not so long that a Check is late
 				var err error
 				if n, err = j.Dispatch.Collect(ctx, j.recordDispatched); err != nil && ctx.Err() == nil {
 					return err
@@ -231,7 +231,7 @@ func (j *Job) takeBack(ctx context.Context, fatal *firstError) {
 }
 
 // errSignal is why workers stop when the coordinator gets a signal.
-var errSignal = errors.New("the run that coordinates was stopped by a signal")
+var errSignal = errors.New("the run was stopped by a signal")
 
 // dispatched are the plans of a coordinator that workers have. It is safe for concurrent
 // use.
@@ -246,8 +246,8 @@ type dispatched struct {
 	retries map[string]map[string]int
 }
 
-// What a coordinator has handed over at most, so that neither its memory nor the tables
-// hold a whole sheet, and how many plans it hands over at once.
+// A coordinator hands no further batch over while mostDispatched plans are out, so that neither
+// its memory nor the tables hold a whole sheet. A batch has up to dispatchedAtOnce plans.
 const (
 	mostDispatched   = 4_000
 	dispatchedAtOnce = 100
@@ -331,7 +331,8 @@ func (d *dispatched) has(number int64) bool {
 	return ok
 }
 
-// count notes what a worker has sent for the run so far.
+// count notes what a worker has sent for the run so far. Outcomes come in any order, so a lower
+// total is an older one.
 func (d *dispatched) count(w wireOutcome) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -361,7 +362,7 @@ func (d *dispatched) addSent(r *result.Requests) {
 	}
 }
 
-// addRetries adds those of the workers.
+// addRetries returns retries with those of the workers added; retries may be nil.
 func (d *dispatched) addRetries(retries map[string]int) map[string]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -18,10 +18,10 @@ import (
 // SharedRules are the stop rules of a run that several processes carry out. They are safe for
 // concurrent use.
 type SharedRules interface {
-	// Change lets change change the rules while no other process does. It may call it more
-	// than once. An error says that the rules cannot be reached; whether they were changed is
-	// not known then.
-	Change(change func(*stoprule.Rules)) error
+	// Change calls update with the rules and keeps what it makes of them. No other process
+	// changes them meanwhile. It may call update more than once, with the rules as they are
+	// then. After an error the rules may or may not have been changed.
+	Change(update func(*stoprule.Rules)) error
 }
 
 // errRules ends the part of a process that cannot reach the rules which all processes share.
@@ -94,7 +94,8 @@ func (g *guard) exchange() (stop error, pause bool) {
 	return reasonOf(now.Stop), g.due
 }
 
-// refresh is exchange for one who does not hold g.mu, and pauses then.
+// refresh is exchange for a caller that does not hold g.mu. When pause is true, the caller
+// must pause.
 func (g *guard) refresh() (stop error, pause bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -98,7 +98,7 @@ func (j *Job) lease(plans []mapping.Plan) (groups []ledger.LeaseGroup, leased []
 
 // forgetLookUps drops look-ups that were made before their clients were leased. Since then
 // another process may have created somebody with the same address. One from just before
-// may stay: an address is kept for longer for who was created with it (Settle).
+// may stay: an address is kept for longer for who was created with it (Reserve).
 func (j *Job) forgetLookUps(plans []mapping.Plan, leased []bool) {
 	now := j.now()
 	for i, plan := range plans {

@@ -61,9 +61,9 @@ type Ledger interface {
 
 	// Who works on which client, where several processes write the ledger.
 	Shared() bool
-	Lease(at time.Time, groups []ledger.LeaseGroup) (taken []bool, err error)
+	Lease(at time.Time, groups []ledger.LeaseGroup) (leased []bool, err error)
 	Release(group ledger.LeaseGroup) error
-	Settle(who ledger.LeaseMember, settling time.Duration) error
+	Reserve(who ledger.LeaseMember, duration time.Duration) error
 	Leased() bool
 
 	// What results workbooks are written from.

@@ -15,8 +15,8 @@ import (
 )
 
 // A worker carries out plans that the coordinator of a run hands over (see coordinator.go).
-// Plans and outcomes travel as JSON: encodePlan and Job.Work are one way, Job.Work and
-// wireOutcome.outcome the other.
+// Plans and outcomes travel as JSON. encodePlan writes a plan and Job.Work reads it; Job.Work
+// writes an outcome (wireOutcome) and Job.recordDispatched reads it.
 
 // encodePlan is a plan as it is handed over. ok is false for one that would not arrive as it
 // is: a text of the sheet is not valid UTF-8.
@@ -47,7 +47,8 @@ func (j *Job) Join(ctx context.Context) error {
 	return nil
 }
 
-// Leave ends what Join has begun, but for calls of Work, which end soon.
+// Leave stops what Join has started in the background. It does not wait for calls of Work,
+// which then end soon.
 func (j *Job) Leave() {
 	j.cancel(nil)
 	j.refreshing.Wait()

@@ -6,13 +6,14 @@ import "time"
 // connection.
 const longestLead = ahead / 2
 
-// Leave holds a request back that has departed and has its connection by now, so that
-// rate and pause are kept by the requests that leave and not by those that are about to. A
-// connection may have taken long to open: then the departure has passed, and Leave takes
-// another one for it, if that comes within patience. The zero Hold lets the request leave,
-// and sets the time of its departure. Another call with the same Departure is for another
-// connection.
+// Leave says whether a request that has a Departure may leave now on the connection that it
+// has got, so that rate and pause hold for the moments at which requests leave. The zero Hold
+// lets it leave, and sets d.At. Else the caller waits for Hold.Wait (after Consult where
+// Hold.Lacks) and calls Leave again, or gives up. When the departure has passed because the
+// connection took long to open, Leave takes another one for it if that comes within patience.
+// Once the request may leave, a further call with the same d is for another connection.
 func (m *Meter) Leave(d *Departure, patience time.Duration) Hold {
+	patience = max(patience, 0)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !d.connected {

@@ -58,19 +58,17 @@ func (r *importRun) dispatch(ctx context.Context) error {
 		return err
 	}
 	r.closers = append(r.closers, broker.Close)
-	run, err := broker.Start(ctx, r.run, queueOf(r.session.Env), data, nil)
+	run, err := broker.Start(ctx, r.run, queueOf(r.session.Env), data)
 	if err != nil {
 		return err
 	}
 	r.closers = append(r.closers, func() { _ = run.End(context.Background()) }) // the next run removes what stays
-	r.job.Dispatch = dispatcher{sharedRules{run.Rules}, run}
+	r.job.Dispatch = dispatcher{sharedRules(run.Rules), run}
 	return nil
 }
 
-// sharedRules are the stop rules of a run that several processes carry out.
-type sharedRules struct {
-	change func(context.Context, func([]byte) ([]byte, bool, error)) error
-}
+// sharedRules are importer.SharedRules: dispatch.Broker.Rules of a run.
+type sharedRules func(ctx context.Context, change func(rules []byte) (now []byte, stopped bool, err error)) error
 
 // rulesPatience is how long a process waits for the rules before it sends nothing more.
 const rulesPatience = 10 * time.Second
@@ -79,7 +77,7 @@ const rulesPatience = 10 * time.Second
 func (s sharedRules) Change(change func(*stoprule.Rules)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), rulesPatience)
 	defer cancel()
-	return s.change(ctx, func(was []byte) (now []byte, stopped bool, err error) {
+	return s(ctx, func(was []byte) (now []byte, stopped bool, err error) {
 		var rules stoprule.Rules
 		if len(was) > 0 {
 			if err := json.Unmarshal(was, &rules); err != nil {
@@ -95,26 +93,15 @@ func (s sharedRules) Change(change func(*stoprule.Rules)) error {
 // dispatcher is importer.Dispatcher with a broker.
 type dispatcher struct {
 	sharedRules
-	run *dispatch.Run
-}
-
-func (d dispatcher) Add(ctx context.Context, plans map[int64][]byte) error {
-	return d.run.Add(ctx, plansOf(plans))
-}
-
-func plansOf(plans map[int64][]byte) []dispatch.Plan {
-	list := make([]dispatch.Plan, 0, len(plans))
-	for number, plan := range plans {
-		list = append(list, dispatch.Plan{Number: number, Plan: plan})
-	}
-	return list
+	*dispatch.Run
 }
 
 // collectedAtOnce is how many outcomes are read from the broker at once.
 const collectedAtOnce = 200
 
+// Collect is that of importer.Dispatcher.
 func (d dispatcher) Collect(ctx context.Context, do func(number int64, outcome []byte) error) (int, error) {
-	list, err := d.run.Collect(ctx, collectedAtOnce)
+	list, err := d.Run.Collect(ctx, collectedAtOnce)
 	if err != nil || len(list) == 0 {
 		return 0, err
 	}
@@ -123,11 +110,5 @@ func (d dispatcher) Collect(ctx context.Context, do func(number int64, outcome [
 			return 0, err
 		}
 	}
-	return len(list), d.run.Collected(ctx, list)
-}
-
-func (d dispatcher) Withdraw(ctx context.Context) ([]int64, error) { return d.run.Withdraw(ctx) }
-
-func (d dispatcher) Check(ctx context.Context, all func() map[int64][]byte) (workers int, err error) {
-	return d.run.Check(ctx, func() []dispatch.Plan { return plansOf(all()) })
+	return len(list), d.Collected(ctx, list)
 }

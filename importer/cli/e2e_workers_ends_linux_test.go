@@ -122,8 +122,7 @@ func TestWorkerEnds(t *testing.T) {
 	}
 }
 
-// TestNoWorkers: a run waits for a worker and says so, and goes on when one is
-// started.
+// TestNoWorkers: a run waits while there is no worker, and goes on when one is started.
 func TestNoWorkers(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(20))

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,9 +26,9 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-const workerHelp = `It sends what runs ask for that were started with claimsheet run --workers, for the same environment and with the same ledger, which
-must be in a PostgreSQL database. Start as many as you like, on any machine, each with a state folder of its own, and stop them at any time: others
-go on with what they had begun. It needs no mapping and no sheet; those are the run's. It works until Ctrl-C or SIGTERM, and waits while the database is
+const workerHelp = `It carries out runs that were started with claimsheet run --workers, in the same environment and with the same ledger. The ledger must be
+in a PostgreSQL database. Start as many workers as you like, on any machine, each with a state folder of its own. You may stop one at any time: others
+go on with what it had begun. It needs no mapping and no sheet; those are the run's. It works until Ctrl-C or SIGTERM, and waits while the database is
 away. docs/scale.md shows how to set it up with systemd and Kubernetes.
 
 Examples:
@@ -37,7 +39,7 @@ Examples:
 func (p *program) workerCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "worker",
-		Usage:       "carry out clients of runs that other machines coordinate (run --workers)",
+		Usage:       "carry out clients of runs that other processes coordinate (run --workers)",
 		UsageText:   "claimsheet worker [-e ENVIRONMENT] [options]",
 		Description: workerHelp,
 		Flags:       append(ledgerFlags(), numberFlag("concurrency", "`N` requests of this worker in flight at the service", "the environment's, else 8")),
@@ -64,7 +66,7 @@ func (p *program) work(ctx context.Context, where load.Where, concurrency int) e
 		case ctx.Err() != nil:
 			w.say("stopped; what was under way is recorded")
 			return nil
-		case !passes(err):
+		case !isTransient(err):
 			return err
 		}
 		if time.Since(began) > longSession {
@@ -82,8 +84,8 @@ const (
 	longestPause = 5 * time.Second
 )
 
-// passes reports whether what ended a session of a worker may be over soon.
-func passes(err error) bool {
+// isTransient reports whether a worker may go on in a new session after this error.
+func isTransient(err error) bool {
 	return errors.Is(err, ledger.ErrStopped) || errors.Is(err, ledger.ErrLeaseLost) || errors.Is(err, importer.ErrCutOff) || errors.Is(err, ledger.ErrLocked) || errors.Is(err, ledger.ErrServer)
 }
 
@@ -101,7 +103,7 @@ type worker struct {
 	ctx    context.Context // of the session
 	end    context.CancelCauseFunc
 
-	beside sync.WaitGroup // what goes on beside the plans; it ends before the session is closed
+	background sync.WaitGroup // watch, and runs that are being left; waited for before the session is closed
 
 	mu   sync.Mutex
 	runs map[string]*workerRun
@@ -136,10 +138,10 @@ func (w *worker) session(ctx context.Context) error {
 		w.concurrency = w.ledger.session.Env.Limits.Concurrency
 	}
 	w.say("works for runs in the environment “%s” with %s", w.ledger.session.Env.Name, w.ledger.path())
-	w.beside.Go(w.watch)
+	w.background.Go(w.watch)
 	err := w.broker.Work(w.ctx, queueOf(w.ledger.session.Env), importer.ClientsAtOnce(w.concurrency), riverLog{w}, w.carryOut)
 	w.end(nil)
-	w.beside.Wait()
+	w.background.Wait()
 	w.close()
 	return err
 }
@@ -220,10 +222,7 @@ func (w *worker) watch() {
 // leaveEnded leaves the runs that have ended, or whose coordinator is gone.
 func (w *worker) leaveEnded() {
 	w.mu.Lock()
-	ids := make([]string, 0, len(w.runs))
-	for id := range w.runs {
-		ids = append(ids, id)
-	}
+	ids := slices.Collect(maps.Keys(w.runs))
 	w.mu.Unlock()
 	for _, id := range ids {
 		active, err := w.broker.Active(w.ctx, id)
@@ -232,14 +231,21 @@ func (w *worker) leaveEnded() {
 		}
 		w.mu.Lock()
 		r := w.runs[id]
-		begins := r != nil && !r.leaving
-		if begins {
-			r.leaving = true
-		}
 		w.mu.Unlock()
-		if begins {
-			w.beside.Go(func() { w.leaveRun(id, r) })
+		if r != nil {
+			w.leaveSoon(id, r)
 		}
+	}
+}
+
+// leaveSoon leaves a run, once.
+func (w *worker) leaveSoon(id string, r *workerRun) {
+	w.mu.Lock()
+	begins := !r.leaving
+	r.leaving = true
+	w.mu.Unlock()
+	if begins {
+		w.background.Go(func() { w.leaveRun(id, r) })
 	}
 }
 
@@ -250,11 +256,11 @@ func (w *worker) leaveRun(id string, r *workerRun) {
 	delete(w.runs, id)
 	clients := r.clients
 	w.mu.Unlock()
-	w.say("run %s has ended; clients that this worker carried out: %d", id, clients)
+	w.say("done with run %s; clients that this worker carried out: %d", id, clients)
 }
 
 func (r *workerRun) leave() {
-	r.join.Do(func() { r.err = dispatch.ErrEnded })
+	r.join.Do(func() { r.err = dispatch.ErrEnded }) // waits for a join that is under way, and lets no other begin
 	if r.job != nil {
 		r.job.Leave()
 	}
@@ -272,7 +278,7 @@ func (r *workerRun) close() {
 }
 
 // carryOut carries out one plan of a run. It returns nil for one that it gives back.
-func (w *worker) carryOut(ctx context.Context, run string, readSpec func(context.Context) ([]byte, error), plan []byte) (outcome []byte, err error) {
+func (w *worker) carryOut(ctx context.Context, run string, readSpec dispatch.Spec, plan []byte) (outcome []byte, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = importer.Caught(v)
@@ -288,7 +294,10 @@ func (w *worker) carryOut(ctx context.Context, run string, readSpec func(context
 	defer r.working.Done()
 	outcome, err = r.job.Work(plan)
 	switch {
-	case errors.Is(err, importer.ErrGivenBack), errors.Is(err, dispatch.ErrEnded): // the run has ended, or this session
+	case errors.Is(err, dispatch.ErrEnded): // or the coordinator makes its tables again: then it is joined again
+		w.leaveSoon(run, r)
+		return nil, nil
+	case errors.Is(err, importer.ErrGivenBack): // this session has ended
 		return nil, nil
 	case err == nil:
 		w.mu.Lock()
@@ -304,7 +313,7 @@ const unfit = 5 * time.Second
 
 // runOf joins a run, once. The caller ends with working.Done of it. It returns nil for a run
 // for which this worker does not work.
-func (w *worker) runOf(ctx context.Context, id string, readSpec func(context.Context) ([]byte, error)) (*workerRun, error) {
+func (w *worker) runOf(ctx context.Context, id string, readSpec dispatch.Spec) (*workerRun, error) {
 	w.mu.Lock()
 	r := w.runs[id]
 	if r == nil {
@@ -341,7 +350,7 @@ func (w *worker) runOf(ctx context.Context, id string, readSpec func(context.Con
 }
 
 // joinRun makes the job for a run.
-func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, readSpec func(context.Context) ([]byte, error)) (err error) {
+func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, readSpec dispatch.Spec) (err error) {
 	defer func() {
 		if err != nil {
 			r.close()
@@ -372,9 +381,9 @@ func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, readSpec 
 	job := w.seams.job(&importer.Job{
 		Runs: spec.Runs, Environment: spec.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Emergency: r.emergency,
 		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, LookAgain: pace.LookAgain, FirstWait: pace.AskAgain, Believable: pace.Believable, Clock: clock,
-		Rules: sharedRules{func(ctx context.Context, change func([]byte) ([]byte, bool, error)) error {
+		Rules: sharedRules(func(ctx context.Context, change func([]byte) ([]byte, bool, error)) error {
 			return broker.Rules(ctx, id, change)
-		}},
+		}),
 	})
 	if err := job.TakeFacts(spec.Facts); err != nil {
 		return err

@@ -3,15 +3,20 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/riverqueue/river"
+
+	"claimsheet/importer/ledger/postgres"
 )
 
-// Run is a run that this process coordinates.
+// Run is a run that this process coordinates. It is safe for concurrent use; its errors are as
+// of Broker. Where the tables are lost, Rules, Add and Check make them again.
 type Run struct {
 	broker *Broker
 	id     string
@@ -24,24 +29,19 @@ type Run struct {
 	ended   bool
 }
 
-// Plan is the plan of one client.
-type Plan struct {
-	Number int64 // its own within the run
-	Plan   []byte
-}
-
 // Outcome is what became of a plan.
 type Outcome struct {
 	Number  int64
 	Outcome []byte
 }
 
-// Start begins a run. spec is what workers need for all of its clients, and rules are the
-// stop rules at the start. Runs whose coordinator has ended without saying so are removed.
-func (b *Broker) Start(ctx context.Context, id, queue string, spec, rules []byte) (*Run, error) {
-	r := &Run{broker: b, id: id, queue: queue, spec: spec, rules: rules}
+// Start begins a run, without stop rules yet. spec is what workers need for all of its
+// clients. It removes runs whose coordinator's leases ended more than an hour ago, or that has
+// no session any more. ctx limits the call; errors are as of Broker.
+func (b *Broker) Start(ctx context.Context, id, queue string, spec []byte) (*Run, error) {
+	r := &Run{broker: b, id: id, queue: queue, spec: spec}
 	err := b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `DELETE FROM dispatched_runs r WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = r.coordinator AND s.until + $1 > `+serverTime+`)`, long.Microseconds())
+		_, err := tx.Exec(ctx, `DELETE FROM dispatched_runs r WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = r.coordinator AND s.until + $1 > `+postgres.ServerTime+`)`, abandonedAfter.Microseconds())
 		if err != nil {
 			return err
 		}
@@ -50,11 +50,9 @@ func (b *Broker) Start(ctx context.Context, id, queue string, spec, rules []byte
 	return r, err
 }
 
-// long is how long ago the leases of a process have ended that does not come back.
-const long = time.Hour
-
-// serverTime is the server's clock in microseconds since 1970, as in the table sessions.
-const serverTime = `CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)`
+// abandonedAfter is how long after the leases of a coordinator have ended its run counts as
+// abandoned.
+const abandonedAfter = time.Hour
 
 func (r *Run) insert(ctx context.Context, tx pgx.Tx) error {
 	r.mu.Lock()
@@ -97,16 +95,18 @@ func (r *Run) restore(ctx context.Context) error {
 	return r.broker.inTransaction(ctx, r.insert)
 }
 
-// Add hands plans over. Those that are there already are left as they are.
-func (r *Run) Add(ctx context.Context, plans []Plan) error {
+// Add hands plans over, by numbers of their own in the run. Those that are there already are
+// left as they are.
+func (r *Run) Add(ctx context.Context, plans map[int64][]byte) error {
+	numbers := slices.Sorted(maps.Keys(plans)) // in the order of the sheet
 	add := func(ctx context.Context, tx pgx.Tx) error {
-		jobs, err := r.enqueue(ctx, tx, numbersOf(plans))
+		jobs, err := r.enqueue(ctx, tx, numbers)
 		if err != nil {
 			return err
 		}
 		batch := &pgx.Batch{}
-		for i, p := range plans {
-			batch.Queue(`INSERT INTO dispatched_clients (run, number, plan, job, queued) VALUES ($1, $2, $3, $4, now()) ON CONFLICT DO NOTHING`, r.id, p.Number, p.Plan, jobs[i])
+		for i, n := range numbers {
+			batch.Queue(`INSERT INTO dispatched_clients (run, number, plan, job, queued) VALUES ($1, $2, $3, $4, now()) ON CONFLICT DO NOTHING`, r.id, n, plans[n], jobs[i])
 		}
 		return tx.SendBatch(ctx, batch).Close()
 	}
@@ -117,14 +117,6 @@ func (r *Run) Add(ctx context.Context, plans []Plan) error {
 		}
 	}
 	return err
-}
-
-func numbersOf(plans []Plan) []int64 {
-	numbers := make([]int64, len(plans))
-	for i, p := range plans {
-		numbers[i] = p.Number
-	}
-	return numbers
 }
 
 // enqueue inserts a job for each number and returns their ids.
@@ -148,7 +140,8 @@ func (r *Run) enqueue(ctx context.Context, tx pgx.Tx, numbers []int64) ([]int64,
 // one behind it.
 const attempts = 10
 
-// Collect returns outcomes that have come in, up to most, and removes them.
+// Collect returns up to most outcomes that have come in, in no order. They stay in the
+// tables, and are returned again, until Collected removes them.
 func (r *Run) Collect(ctx context.Context, most int) (list []Outcome, err error) {
 	err = r.broker.again(ctx, func(ctx context.Context) error {
 		list = nil
@@ -159,10 +152,7 @@ func (r *Run) Collect(ctx context.Context, most int) (list []Outcome, err error)
 		list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Outcome])
 		return err
 	})
-	if missing(err) {
-		return nil, nil // Check makes them again
-	}
-	return list, err
+	return list, r.unlessMissing(err)
 }
 
 // Collected removes outcomes that Collect has returned.
@@ -175,10 +165,7 @@ func (r *Run) Collected(ctx context.Context, list []Outcome) error {
 		_, err := r.broker.pool.Exec(ctx, `DELETE FROM dispatched_clients WHERE run = $1 AND number = ANY($2)`, r.id, numbers)
 		return err
 	})
-	if missing(err) {
-		return nil
-	}
-	return err
+	return r.unlessMissing(err)
 }
 
 // Withdraw takes back the plans that nobody carries out, and returns their numbers: those
@@ -193,22 +180,17 @@ func (r *Run) Withdraw(ctx context.Context) (numbers []int64, err error) {
 		numbers, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 		return err
 	})
-	if missing(err) {
-		return nil, nil // Check makes them again
-	}
-	return numbers, err
+	return numbers, r.unlessMissing(err)
 }
 
 // working is whether a session s may still carry out what it has begun: it is connected, and
 // its leases last. What another process begins in its place waits for its leases.
-const working = `s.until > ` + serverTime + ` AND EXISTS (SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted AND l.classid::bigint = (SELECT oid::bigint FROM pg_namespace WHERE nspname = current_schema())
-	AND l.objid::bigint = s.id % 2147483647 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
+const working = `s.until > ` + postgres.ServerTime + ` AND ` + postgres.IsConnected
 
-// Check delivers again what is not on its way: plans whose worker is gone, and those whose
-// job River does not have any more. all are the plans whose outcomes were not collected, for
-// tables that were lost. It returns how many workers carry plans out. It is to be called
-// every few seconds.
-func (r *Run) Check(ctx context.Context, all func() []Plan) (workers int, err error) {
+// Check delivers plans again whose worker is gone, or whose job River has lost. all returns the
+// plans whose outcomes were not collected; those that are not in the tables are added again.
+// It returns how many workers carry plans out at present. Call it every few seconds.
+func (r *Run) Check(ctx context.Context, all func() map[int64][]byte) (workers int, err error) {
 	if err := r.redeliver(ctx); missing(err) {
 		if err := r.restore(ctx); err != nil {
 			return 0, err
@@ -216,16 +198,13 @@ func (r *Run) Check(ctx context.Context, all func() []Plan) (workers int, err er
 	} else if err != nil {
 		return 0, err
 	}
-	plans := all() // before what is there is read: outcomes are collected meanwhile
+	lost := all() // before what is there is read: outcomes are collected meanwhile
 	there, err := r.there(ctx)
 	if err != nil {
-		return 0, err
+		return 0, r.unlessMissing(err)
 	}
-	var lost []Plan
-	for _, p := range plans {
-		if !there[p.Number] {
-			lost = append(lost, p)
-		}
+	for _, n := range there {
+		delete(lost, n)
 	}
 	if len(lost) > 0 {
 		if err := r.Add(ctx, lost); err != nil {
@@ -235,29 +214,33 @@ func (r *Run) Check(ctx context.Context, all func() []Plan) (workers int, err er
 	err = r.broker.again(ctx, func(ctx context.Context) error {
 		return r.broker.pool.QueryRow(ctx, `SELECT count(DISTINCT begun) FROM dispatched_clients WHERE run = $1 AND outcome IS NULL`, r.id).Scan(&workers)
 	})
-	return workers, err
+	return workers, r.unlessMissing(err)
+}
+
+// unlessMissing is err, or nil where tables are missing: the next Check makes them again.
+func (r *Run) unlessMissing(err error) error {
+	if missing(err) {
+		return nil
+	}
+	return err
 }
 
 // there are the numbers of the plans in the tables.
-func (r *Run) there(ctx context.Context) (there map[int64]bool, err error) {
+func (r *Run) there(ctx context.Context) (numbers []int64, err error) {
 	err = r.broker.again(ctx, func(ctx context.Context) error {
 		rows, err := r.broker.pool.Query(ctx, `SELECT number FROM dispatched_clients WHERE run = $1`, r.id)
 		if err != nil {
 			return err
 		}
-		numbers, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-		there = make(map[int64]bool, len(numbers))
-		for _, n := range numbers {
-			there[n] = true
-		}
+		numbers, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 		return err
 	})
-	return there, err
+	return numbers, err
 }
 
-// settled is how long River may take to deliver a job, and a worker to say that it has
+// deliveryTime is how long River may take to deliver a job, and a worker to say that it has
 // begun.
-const settled = `interval '15 seconds'`
+const deliveryTime = `interval '15 seconds'`
 
 // redeliver enqueues plans again that are not on their way.
 func (r *Run) redeliver(ctx context.Context) error {
@@ -271,9 +254,9 @@ func (r *Run) redeliver(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		rows, err = tx.Query(ctx, `SELECT c.number FROM dispatched_clients c WHERE c.run = $1 AND c.outcome IS NULL AND c.begun IS NULL AND c.queued < now() - `+settled+`
-			AND NOT c.number = ANY($2) AND NOT EXISTS (SELECT 1 FROM river_job j WHERE j.id = c.job AND (j.state IN ('available', 'pending', 'retryable', 'scheduled') AND j.scheduled_at < now() + `+settled+`
-			OR j.state = 'running' AND j.attempted_at > now() - `+settled+`)) FOR UPDATE SKIP LOCKED`, r.id, numbers)
+		rows, err = tx.Query(ctx, `SELECT c.number FROM dispatched_clients c WHERE c.run = $1 AND c.outcome IS NULL AND c.begun IS NULL AND c.queued < now() - `+deliveryTime+`
+			AND NOT c.number = ANY($2) AND NOT EXISTS (SELECT 1 FROM river_job j WHERE j.id = c.job AND (j.state IN ('available', 'pending', 'retryable', 'scheduled') AND j.scheduled_at < now() + `+deliveryTime+`
+			OR j.state = 'running' AND j.attempted_at > now() - `+deliveryTime+`)) FOR UPDATE SKIP LOCKED`, r.id, numbers)
 		if err != nil {
 			return err
 		}

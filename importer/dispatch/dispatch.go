@@ -142,9 +142,9 @@ func (b *Broker) made(ctx context.Context, conn *pgxpool.Conn, migrator *rivermi
 // quiet is the log of what River does in the coordinator: errors are returned.
 var quiet = slog.New(slog.DiscardHandler)
 
-// again does something again where a connection of the pool was cut, for a while: the
-// server may have been started again; or where it knows tables that were made again since,
-// as all others do then. do must be safe to repeat.
+// again calls do up to three times: a connection of the pool may be cut because the server was
+// started again, or may hold a statement that was prepared for tables which were made again
+// since. do must be safe to repeat.
 func (b *Broker) again(ctx context.Context, do func(ctx context.Context) error) error {
 	const most, pause = 3, 200 * time.Millisecond
 	for n := 1; ; n++ {
@@ -206,16 +206,17 @@ func missing(err error) bool {
 	return ok && (said.Code == "42P01" || said.Code == "42704") // a table, a type
 }
 
-// inTransaction does something in a transaction.
+// inTransaction calls do in a transaction, and again as Broker.again does.
 func (b *Broker) inTransaction(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
 	return b.again(ctx, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error { return do(ctx, tx) })
 	})
 }
 
-// Rules lets change change the stop rules of a run, while no other process does. stopped says that
-// nothing of the run is begun any more; that is for good. It may be called more than once
-// for one call of Rules. ErrEnded is returned for a run that is not there.
+// Rules calls change with the stop rules of a run and stores what it returns. No other process
+// changes them meanwhile. When change returns stopped, no plan of the run is begun any more;
+// that cannot be undone. One call of Rules may call change several times. The error is ErrEnded
+// for a run that is not there, else as of Broker.
 func (b *Broker) Rules(ctx context.Context, run string, change func(rules []byte) (now []byte, stopped bool, err error)) error {
 	return b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		var was []byte

@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -30,14 +31,14 @@ func TestTablesOfAnotherProcess(t *testing.T) {
 		t.Cleanup(b.Close)
 		return b
 	}
-	run, err := open().Start(t.Context(), "a run", "queue", []byte("spec"), nil)
+	run, err := open().Start(t.Context(), "a run", "queue", []byte("spec"))
 	must(t, err)
-	plans := []dispatch.Plan{{Number: 1, Plan: []byte("a plan")}}
+	plans := map[int64][]byte{1: []byte("a plan")}
 	must(t, run.Add(t.Context(), plans))
 
 	server.Exec(t, "SET search_path = "+schema+"; DROP TABLE river_job, dispatched_clients, dispatched_runs")
 	open()
-	_, err = run.Check(t.Context(), func() []dispatch.Plan { return plans })
+	_, err = run.Check(t.Context(), func() map[int64][]byte { return maps.Clone(plans) })
 	must(t, err)
 	there := server.Exec(t, "SET search_path = "+schema+"; SELECT count(*) FROM dispatched_clients c JOIN river_job j ON j.id = c.job WHERE c.number = 1 AND j.state = 'available'")
 	if there != "1" {
@@ -60,9 +61,9 @@ func TestErasingRemovesPlans(t *testing.T) {
 	b, err := dispatch.Open(t.Context(), address, l.Session())
 	must(t, err)
 	defer b.Close()
-	run, err := b.Start(t.Context(), "a run", "queue", []byte("spec"), nil)
+	run, err := b.Start(t.Context(), "a run", "queue", []byte("spec"))
 	must(t, err)
-	must(t, run.Add(t.Context(), []dispatch.Plan{{Number: 1, Plan: []byte("a plan")}}))
+	must(t, run.Add(t.Context(), map[int64][]byte{1: []byte("a plan")}))
 	_, err = l.Purge(ledger.Purge{Before: time.Now()})
 	must(t, err)
 	must(t, l.Compact())

@@ -11,22 +11,33 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
+
+	"claimsheet/importer/ledger/postgres"
 )
 
-// Work carries out plans, up to most at a time, until ctx is done; what is under way is
-// finished first. work gets the run of a plan, a function that reads the spec of that run,
-// and the plan. It returns the outcome, or nil for a plan that it gives back, with which
-// another worker goes on. Its error ends Work: the others see ctx done, and it is returned.
-// ErrEnded as that error gives the plan back, too. log gets what River says.
+// Handler carries out one plan. run is the id of its run, and spec reads what Start was given
+// for that run. It returns the outcome; nil gives the plan back, and another worker goes on
+// with it. Any error gives the plan back too, and ends Work, but for ErrEnded. Several
+// goroutines call it.
+type Handler func(ctx context.Context, run string, spec Spec, plan []byte) (outcome []byte, err error)
+
+// Spec reads what the coordinator of a run gives its workers. The error is ErrEnded when the
+// run is not there, else as of Broker.
+type Spec func(ctx context.Context) ([]byte, error)
+
+// Work has handle carry out the plans of a queue, up to most at a time. It ends when ctx is
+// done or handle returns an error, and waits up to ten minutes for the plans under way. It
+// returns the error of handle or the cause of ctx; for context.Canceled nil, or why River did
+// not end in time. log gets what River says.
 //
-// A plan may come a second time while another process still carries it out, or after that
-// was lost; the ledger keeps them apart.
-func (b *Broker) Work(ctx context.Context, queue string, most int, log slog.Handler, work func(ctx context.Context, run string, spec func(context.Context) ([]byte, error), plan []byte) ([]byte, error)) error {
+// The same plan may come twice at once, to two processes; the leases of the ledger keep them
+// apart.
+func (b *Broker) Work(ctx context.Context, queue string, most int, log slog.Handler, handle Handler) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(func(_ context.Context, job *river.Job[clientArgs]) error {
-		err := b.carryOut(ctx, job.Args, work)
+		err := b.carryOut(ctx, job.Args, handle)
 		if err != nil && !errors.As(err, new(*river.JobSnoozeError)) {
 			end(err)
 		}
@@ -34,7 +45,7 @@ func (b *Broker) Work(ctx context.Context, queue string, most int, log slog.Hand
 	}))
 	client, err := river.NewClient(riverpgxv5.New(b.pool), &river.Config{
 		Queues:  map[string]river.QueueConfig{queue: {MaxWorkers: most}},
-		Workers: workers, Logger: slog.New(log), JobTimeout: -1, RetryPolicy: soon{},
+		Workers: workers, Logger: slog.New(log), JobTimeout: -1, RetryPolicy: retryAfterSecond{},
 		FetchCooldown: fetchPause, CompletedJobRetentionPeriod: time.Hour, CancelledJobRetentionPeriod: time.Hour,
 	})
 	if err != nil {
@@ -54,23 +65,27 @@ func (b *Broker) Work(ctx context.Context, queue string, most int, log slog.Hand
 }
 
 const (
-	// fetchPause is how often River is asked for jobs at most.
+	// fetchPause is the shortest time between two fetches of jobs.
 	fetchPause = 50 * time.Millisecond
 	// lastWait is how long the end waits for what is under way, which is done in less.
 	lastWait = 10 * time.Minute
-	// given is when another worker gets a plan that was given back.
-	given = 100 * time.Millisecond
+	// snooze is the time after which River delivers again a plan that was given back.
+	snooze = 100 * time.Millisecond
 )
 
-// soon delivers a failed job again at once.
-type soon struct{}
+// retryAfterSecond is River's retry policy: a job that failed is delivered again after a
+// second, however often it has failed.
+type retryAfterSecond struct{}
 
-func (soon) NextRetry(*rivertype.JobRow) time.Time { return time.Now().Add(time.Second) }
+func (retryAfterSecond) NextRetry(*rivertype.JobRow) time.Time { return time.Now().Add(time.Second) }
 
 // carryOut carries out one plan, unless somebody else has begun it.
-func (b *Broker) carryOut(ctx context.Context, job clientArgs, work func(context.Context, string, func(context.Context) ([]byte, error), []byte) ([]byte, error)) error {
-	if _, busy := b.busy.LoadOrStore(job, true); busy || ctx.Err() != nil {
-		return river.JobSnooze(given) // leases do not keep the goroutines of one process apart
+func (b *Broker) carryOut(ctx context.Context, job clientArgs, handle Handler) error {
+	if ctx.Err() != nil {
+		return river.JobSnooze(snooze)
+	}
+	if _, busy := b.busy.LoadOrStore(job, true); busy {
+		return river.JobSnooze(snooze) // leases do not keep the goroutines of one process apart
 	}
 	defer b.busy.Delete(job)
 	attempt := rand.Text()
@@ -79,27 +94,28 @@ func (b *Broker) carryOut(ctx context.Context, job clientArgs, work func(context
 		return err
 	}
 	spec := func(ctx context.Context) ([]byte, error) { return b.spec(ctx, job.Run) }
-	outcome, err := work(ctx, job.Run, spec, plan)
+	outcome, err := handle(ctx, job.Run, spec, plan)
 	switch {
 	case err == nil && outcome == nil, errors.Is(err, ErrEnded):
 		if err := b.giveBack(context.WithoutCancel(ctx), job, attempt); err != nil {
 			return err
 		}
-		return river.JobSnooze(given)
+		return river.JobSnooze(snooze)
 	case err != nil:
 		return errors.Join(err, b.giveBack(context.WithoutCancel(ctx), job, attempt))
 	}
 	return b.finish(context.WithoutCancel(ctx), job, attempt, outcome)
 }
 
-// begin notes that this process carries a plan out and returns it; nil when it is done, or
-// begun by another process, or the run has ended, or its coordinator does not
-// renew its leases, which delivers it again when it is back.
+// begin notes that this process carries a plan out, and returns it. It returns nil when the
+// plan is done, when another process has begun it, when the run has ended or is stopped, and
+// when the leases of its coordinator have ended; a coordinator that comes back delivers it
+// again.
 func (b *Broker) begin(ctx context.Context, job clientArgs, attempt string) (plan []byte, err error) {
 	err = b.again(ctx, func(ctx context.Context) error {
 		err := b.pool.QueryRow(ctx, `UPDATE dispatched_clients c SET begun = $3, attempt = $4 FROM dispatched_runs r, sessions s
 			WHERE c.run = $1 AND c.number = $2 AND c.outcome IS NULL AND (c.begun IS NULL OR c.attempt = $4)
-			AND r.run = c.run AND NOT r.stopped AND s.id = r.coordinator AND s.until > `+serverTime+` RETURNING c.plan`, job.Run, job.Number, b.session, attempt).Scan(&plan)
+			AND r.run = c.run AND NOT r.stopped AND s.id = r.coordinator AND s.until > `+postgres.ServerTime+` RETURNING c.plan`, job.Run, job.Number, b.session, attempt).Scan(&plan)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -146,10 +162,12 @@ func (b *Broker) update(ctx context.Context, statement string, args ...any) erro
 	return err
 }
 
-// Active reports whether a run is there and its coordinator renews its leases.
+// Active reports whether a run is there and the leases of its coordinator last. It is also true
+// while the tables are missing: the coordinator makes them again, and nothing is known until
+// then.
 func (b *Broker) Active(ctx context.Context, run string) (active bool, err error) {
 	err = b.again(ctx, func(ctx context.Context) error {
-		return b.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM dispatched_runs r JOIN sessions s ON s.id = r.coordinator WHERE r.run = $1 AND s.until > `+serverTime+`)`, run).Scan(&active)
+		return b.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM dispatched_runs r JOIN sessions s ON s.id = r.coordinator WHERE r.run = $1 AND s.until > `+postgres.ServerTime+`)`, run).Scan(&active)
 	})
 	if missing(err) {
 		return true, nil

@@ -24,7 +24,7 @@ type Ledger interface {
 	Append(events ...ledger.Event) error
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	Run(ctx context.Context, id string) (r ledger.Run, ok bool, err error)
-	Lease(at time.Time, groups []ledger.LeaseGroup) (taken []bool, err error)
+	Lease(at time.Time, groups []ledger.LeaseGroup) (leased []bool, err error)
 	Release(group ledger.LeaseGroup) error
 }
 

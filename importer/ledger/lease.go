@@ -44,8 +44,8 @@ type LeaseGroup []LeaseMember
 type LeaseMember struct {
 	ClientKey
 	Addresses []string // by which they are looked up
-	// Run is for which of several runs this process does the work: what it has leased for
-	// one of them is away for the others.
+	// Run is the run for which the work is done. A process may work for several runs; what it
+	// leases for one is not free for the others.
 	Run string
 }
 
@@ -67,12 +67,13 @@ func (g LeaseGroup) names() []LeaseName {
 	return slices.Compact(names)
 }
 
-// settles reports whether an address settles for somebody else than a member who has it.
-func (g LeaseGroup) settles(settling map[LeaseName]LeaseName) bool {
+// isReserved reports whether one of the group's addresses is reserved for somebody who is not
+// the member with that address.
+func (g LeaseGroup) isReserved(reserved map[LeaseName]LeaseName) bool {
 	return slices.ContainsFunc(g, func(m LeaseMember) bool {
 		return slices.ContainsFunc(m.addressNames(), func(n LeaseName) bool {
-			of, settles := settling[n]
-			return settles && of != m.leaseName()
+			of, ok := reserved[n]
+			return ok && of != m.leaseName()
 		})
 	})
 }
@@ -97,18 +98,18 @@ type Leases interface {
 	Renew() (now time.Time, err error)
 	// Own are the names that this process has.
 	Own() ([]LeaseName, error)
-	// Away are those of the names that another process has, and those that settle for
-	// another process: for whom.
-	Away(names []LeaseName) (others map[LeaseName]bool, settling map[LeaseName]LeaseName, err error)
+	// Away returns which of names other processes have leased, and which other processes have
+	// reserved, with the client for whom.
+	Away(names []LeaseName) (others map[LeaseName]bool, reserved map[LeaseName]LeaseName, err error)
 	// Take leases names. A process that had one of them learns it by the column takeovers
 	// of counter, which each transaction reads; stolen says that there is one.
 	Take(names []LeaseName) (stolen bool, err error)
 	// Release gives names back.
 	Release(names []LeaseName) error
-	// Settle lets other processes lease names for one client only, for some time.
-	Settle(names []LeaseName, client LeaseName, time time.Duration) error
-	// Last is how long leases last when they are not renewed.
-	Last() time.Duration
+	// Reserve lets other processes lease names for one client only, for some time.
+	Reserve(names []LeaseName, client LeaseName, time time.Duration) error
+	// TTL is how long leases last when they are not renewed.
+	TTL() time.Duration
 	// End gives back everything and ends the part of this process in the ledger.
 	End() error
 }
@@ -117,18 +118,18 @@ type Leases interface {
 // goroutine uses them; lasting may be called by any.
 type leases struct {
 	Leases
-	clock     func() bootclock.Reading
-	held      map[LeaseName]int    // how many groups need it
-	holders   map[LeaseName]string // for which run
-	settling  map[LeaseName]settledFor
-	unsettled int // names in settling when it was last cleaned
-	renewing  *bootclock.Reading
-	renewed   atomic.Pointer[bootclock.Reading] // before the last renewal that was committed was sent
-	told      atomic.Pointer[serverTime]        // by the last renewal
-	lost      atomic.Bool                       // another process has one of them by now
-	gone      map[LeaseName]bool                // which
-	ours      map[StepID]row                    // the intents that were open when that was noticed
-	stop      chan struct{}
+	clock    func() bootclock.Reading
+	held     map[LeaseName]int    // how many groups need it
+	holders  map[LeaseName]string // for which run
+	reserved map[LeaseName]reservation
+	kept     int // names in reserved when it was last cleaned
+	renewing *bootclock.Reading
+	renewed  atomic.Pointer[bootclock.Reading] // before the last renewal that was committed was sent
+	told     atomic.Pointer[serverTime]        // by the last renewal
+	lost     atomic.Bool                       // another process has one of them by now
+	gone     map[LeaseName]bool                // which
+	ours     map[StepID]row                    // the intents that were open when that was noticed
+	stop     chan struct{}
 }
 
 // renewals is how often leases are renewed within the time that they last.
@@ -138,7 +139,7 @@ func newLeases(on Leases, clock func() bootclock.Reading) *leases {
 	if clock == nil {
 		clock = bootclock.Now
 	}
-	l := &leases{Leases: on, clock: clock, held: map[LeaseName]int{}, holders: map[LeaseName]string{}, settling: map[LeaseName]settledFor{}, gone: map[LeaseName]bool{}, ours: map[StepID]row{}, stop: make(chan struct{})}
+	l := &leases{Leases: on, clock: clock, held: map[LeaseName]int{}, holders: map[LeaseName]string{}, reserved: map[LeaseName]reservation{}, gone: map[LeaseName]bool{}, ours: map[StepID]row{}, stop: make(chan struct{})}
 	l.renewed.Store(&bootclock.Reading{}) // never: the first transaction does it
 	return l
 }
@@ -155,12 +156,12 @@ func (l *leases) age() time.Duration {
 
 // lasting reports whether the leases have not ended by any clock of the server's that
 // goes as fast as ours.
-func (l *leases) lasting() bool { return !l.lost.Load() && l.age() < l.Last()-l.Last()/10 }
+func (l *leases) lasting() bool { return !l.lost.Load() && l.age() < l.TTL()-l.TTL()/10 }
 
 // keep renews the leases, and finds out which are lost when they had ended before. It is
 // called in a transaction.
 func (l *leases) keep(t *transaction) error {
-	now, ended := l.clock(), l.age() >= l.Last()
+	now, ended := l.clock(), l.age() >= l.TTL()
 	there, err := l.Renew()
 	if err != nil {
 		return err
@@ -240,7 +241,7 @@ func (l *leases) committed() {
 
 // renewRegularly renews the leases of a ledger until it is closed.
 func (l *leases) renewRegularly(w *writer) {
-	for tick := time.NewTicker(l.Last() / renewals); ; {
+	for tick := time.NewTicker(l.TTL() / renewals); ; {
 		select {
 		case <-l.stop:
 			tick.Stop()
@@ -253,22 +254,24 @@ func (l *leases) renewRegularly(w *writer) {
 	}
 }
 
-// settledFor is for whom an address settles that this process has created somebody with.
-type settledFor struct {
+// reservation is for whom this process has reserved an address: the client whom it has created
+// with it.
+type reservation struct {
 	client LeaseName
 	run    string
 	until  time.Time
 }
 
-// settle notes for whom names settle, and forgets those that have settled now and then.
-func (l *leases) settle(names []LeaseName, to settledFor) {
+// reserve notes for whom names are reserved, and forgets now and then those that are not any
+// more.
+func (l *leases) reserve(names []LeaseName, to reservation) {
 	const few = 1000
-	if len(l.settling) >= max(2*l.unsettled, few) {
-		maps.DeleteFunc(l.settling, func(_ LeaseName, s settledFor) bool { return time.Now().After(s.until) })
-		l.unsettled = len(l.settling)
+	if len(l.reserved) >= max(2*l.kept, few) {
+		maps.DeleteFunc(l.reserved, func(_ LeaseName, s reservation) bool { return time.Now().After(s.until) })
+		l.kept = len(l.reserved)
 	}
 	for _, n := range names {
-		l.settling[n] = to
+		l.reserved[n] = to
 	}
 }
 
@@ -277,27 +280,27 @@ func (l *leases) apart(g LeaseGroup) bool {
 	return slices.ContainsFunc(g, func(m LeaseMember) bool {
 		elsewhere := func(n LeaseName) bool { return l.held[n] > 0 && l.holders[n] != m.Run }
 		return elsewhere(m.leaseName()) || slices.ContainsFunc(m.addressNames(), func(n LeaseName) bool {
-			s, ok := l.settling[n]
+			s, ok := l.reserved[n]
 			return elsewhere(n) || ok && time.Now().Before(s.until) && s.run != m.Run && s.client != m.leaseName()
 		})
 	})
 }
 
-// Lease leases groups, each as a whole or not at all. Groups of one run do not keep
-// each other away. taken says which were leased; for the others another process is at
-// work. A step of a leased client that is an intent belongs to a process that is gone,
-// and becomes uncertain, as by MarkInterrupted. In a file every group is leased, and
-// nothing is recorded.
-func (l *Ledger) Lease(at time.Time, groups []LeaseGroup) (taken []bool, err error) {
-	taken = make([]bool, len(groups))
+// Lease leases groups, each as a whole or not at all; leased has one element for each. A group
+// that is not leased is with another process, or with another run of this one. Groups of the
+// same run may overlap. A step of a newly leased client that is an intent belongs to a process
+// that is gone: it is recorded as uncertain, with the time at. In a ledger that is not shared
+// every group is leased, and nothing is recorded.
+func (l *Ledger) Lease(at time.Time, groups []LeaseGroup) (leased []bool, err error) {
+	leased = make([]bool, len(groups))
 	if !l.Shared() {
-		for i := range taken {
-			taken[i] = true
+		for i := range leased {
+			leased[i] = true
 		}
-		return taken, nil
+		return leased, nil
 	}
-	err = l.submit(true, func(t *transaction) error { return t.lease(at, groups, taken) })
-	return taken, err
+	err = l.submit(true, func(t *transaction) error { return t.lease(at, groups, leased) })
+	return leased, err
 }
 
 // lease is Ledger.Lease in a transaction.
@@ -307,14 +310,14 @@ func (t *transaction) lease(at time.Time, groups []LeaseGroup, taken []bool) err
 		all = append(all, g.names()...)
 	}
 	slices.SortFunc(all, compareNames)
-	others, settling, err := t.leases.Away(slices.Compact(all))
+	others, reserved, err := t.leases.Away(slices.Compact(all))
 	if err != nil {
 		return err
 	}
 	fresh, needed := map[ClientKey]bool{}, []LeaseName{}
 	for i, g := range groups {
 		names := g.names()
-		if g.settles(settling) || t.leases.apart(g) || slices.ContainsFunc(names, func(n LeaseName) bool { return others[n] }) {
+		if g.isReserved(reserved) || t.leases.apart(g) || slices.ContainsFunc(names, func(n LeaseName) bool { return others[n] }) {
 			continue
 		}
 		taken[i] = true
@@ -364,16 +367,17 @@ func (t *transaction) interruptOf(fresh map[ClientKey]bool, at time.Time) error 
 	return nil
 }
 
-// Settle has other processes and runs lease the addresses of somebody for the same person
-// only, for some time: the service may not find yet who was created with them. It does not wait.
-func (l *Ledger) Settle(who LeaseMember, settling time.Duration) error {
+// Reserve keeps the addresses of who for that client: for a time, no other process and no other
+// run of this one may lease them for somebody else. The service may not find yet who was created
+// with them. It does not wait for the commit.
+func (l *Ledger) Reserve(who LeaseMember, duration time.Duration) error {
 	names := who.addressNames()
 	if !l.Shared() || len(names) == 0 {
 		return nil
 	}
 	return l.submit(false, func(t *transaction) error {
-		t.leases.settle(names, settledFor{who.leaseName(), who.Run, time.Now().Add(settling)})
-		return t.leases.Settle(names, who.leaseName(), settling)
+		t.leases.reserve(names, reservation{who.leaseName(), who.Run, time.Now().Add(duration)})
+		return t.leases.Reserve(names, who.leaseName(), duration)
 	})
 }
 

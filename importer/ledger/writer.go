@@ -513,7 +513,7 @@ func (t *transaction) begin() error {
 		clear(t.open)
 		t.counted, t.unnoted = t.event, true
 	}
-	if t.shared && t.leases.age() >= t.leases.Last()/3 {
+	if t.shared && t.leases.age() >= t.leases.TTL()/3 {
 		if err := t.leases.keep(t); err != nil {
 			return err
 		}

@@ -1,5 +1,5 @@
 // Package stoprule says when the answers of the service mean that a run has to stop, or to
-// wait until the service is well again: when too many clients fail (--max-failures), when
+// wait until the service answers again: when too many clients fail (--max-failures), when
 // requests are forbidden or uncertain one after the other, when nothing of a kind is ever
 // created, and when answers hold what other steps have already.
 //
@@ -50,17 +50,17 @@ const (
 // pauses. The zero value is that of a run that begins. Rows that are invalid and steps that
 // were uncertain before the run are not in them. They are not safe for concurrent use.
 type Rules struct {
-	Through   int                      // clients for which something was sent, or that were looked up
-	Failed    int                      // of them
-	First     []int                    // the 4xx of each of the first clients, 0 for none
-	Forbidden int                      // 403 in a row
-	Ambiguous int                      // uncertain outcomes in a row
-	Taken     map[mapping.StepKind]int // answers in a row that hold what another step has
-	Doubts    map[mapping.StepKind]int // uncertain outcomes of a kind of step, until one is created
-	Proven    map[mapping.StepKind]bool
-	Pauses    int            // how often to wait until the service answers a GET again
-	Stop      string         // why the run stops; "" while it goes on
-	Added     map[string]int // how many observations of each process are in the rules
+	Through   int                       // clients that are finished: something was sent for them, or they were looked up
+	Failed    int                       // clients of Through that failed
+	First     []int                     // the 4xx of each of the first clients, 0 for none
+	Forbidden int                       // 403 in a row
+	Ambiguous int                       // uncertain outcomes in a row
+	Taken     map[mapping.StepKind]int  // answers in a row that hold what another step has
+	Doubts    map[mapping.StepKind]int  // uncertain outcomes of a kind of step, until one is created
+	Proven    map[mapping.StepKind]bool // kinds of step of which one was created
+	Pauses    int                       // how often to wait until the service answers a GET again
+	Stop      string                    // why the run stops; "" while it goes on
+	Added     map[string]int            // how many observations of each process are in the rules
 }
 
 // Observation is something that a process has seen in a run.
@@ -118,7 +118,7 @@ func (r *Rules) Observe(o Observation, most MaxFailures) (why string) {
 	case Step, Found:
 		r.countDoubts(o.Kind, o.Effect)
 		if d := r.Doubts[o.Kind]; d >= doubtsWithoutOne && !most.Lifted() && o.Of == Step {
-			why = fmt.Sprintf("%d steps of the kind %s are uncertain and none was created: the environment is wrong, or the service is ill", d, o.Kind)
+			why = fmt.Sprintf("%d steps of the kind %s are uncertain and none was created: the environment is wrong, or the service is faulty", d, o.Kind)
 		}
 	case Answer:
 		why = r.observeAnswer(o, most.Lifted())
@@ -198,7 +198,7 @@ func (r *Rules) observeClient(o Observation, most MaxFailures) (why string) {
 	switch {
 	case most.Lifted():
 		return ""
-	case len(r.First) == firstClients && r.Through == firstClients && r.alike():
+	case r.Through == firstClients && r.alike():
 		return fmt.Sprintf("each of the first %d clients was refused with HTTP %d: the mapping or the environment is wrong", firstClients, r.First[0])
 	case most.Percent > 0 && r.Through >= enoughClients && float64(r.Failed)*100 > most.Percent*float64(r.Through):
 		return fmt.Sprintf("%d of %d clients failed, more than --max-failures %g%%", r.Failed, r.Through, most.Percent)

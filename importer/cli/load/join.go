@@ -57,7 +57,8 @@ func (s *Session) settings() (string, error) {
 
 // Join opens the session of a worker for a run: with the mapping, the headers and the
 // templates of that run, and with the environment as this machine knows it, which must be
-// the same. The session must be closed.
+// the same: otherwise the error is the problem other-environment. It is a problem.List for the
+// mapping or the headers, else that of Connect. The session must be closed.
 func Join(ctx context.Context, where Where, c Connection, shared Shared) (s *Session, err error) {
 	s = &Session{Source: shared.Mapping, Service: shared.Service, runDate: shared.RunDate}
 	defer func() {
@@ -77,7 +78,7 @@ func Join(ctx context.Context, where Where, c Connection, shared Shared) (s *Ses
 		return s, err
 	}
 	if s.Scope() != shared.Identity || settings != shared.Settings {
-		return s, problem.New("other-environment", "the environment “%s” of this worker is not that of the run: its base url, case, wire or rules differ", s.Env.Name).
+		return s, problem.New("other-environment", "the environment “%s” of this worker is not that of the run: base_url, case_id, wire, not_found, errors or repeatable differ", s.Env.Name).
 			Hinted("give all machines the same environments file; secrets may be in other places")
 	}
 	if shared.Rate > 0 {

@@ -42,12 +42,12 @@ func (l *wrappedLedger) Append(events ...ledger.Event) error {
 	return err
 }
 
-// Settle keeps addresses for as long as the trial says.
-func (l *wrappedLedger) Settle(who ledger.LeaseMember, settling time.Duration) error {
+// Reserve keeps addresses for as long as the trial says.
+func (l *wrappedLedger) Reserve(who ledger.LeaseMember, duration time.Duration) error {
 	if d, err := time.ParseDuration(os.Getenv("TRIAL_SETTLE")); err == nil {
-		settling = d
+		duration = d
 	}
-	return l.Ledger.Settle(who, settling)
+	return l.Ledger.Reserve(who, duration)
 }
 
 // pass passes the places of events. An outcome is written together with the next

@@ -57,16 +57,17 @@ func NewLimiter(a Address, service string) *Limiter {
 // Close ends the connection.
 func (l *Limiter) Close() error { return l.db.Close() }
 
-// serverTime is the server's clock in microseconds since 1970.
-const serverTime = `CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)`
+// ServerTime is the server's clock in a statement: microseconds since 1970, as in the table
+// sessions.
+const ServerTime = `CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)`
 
 // stateColumns are what a State is kept in, in the order of stateOf and values.
 const stateColumns = `last, rate, step, restore, cuts, refusals, good, paused_until, reason, ceiling, ceiling_until, second, count, before`
 
 // The statements of a Limiter. The row is locked before the clock is read.
 const (
-	readState   = `SELECT ` + serverTime + `, ` + stateColumns + ` FROM pace WHERE service = ?`
-	lockState   = `WITH locked AS MATERIALIZED (SELECT * FROM pace WHERE service = ? FOR UPDATE) SELECT ` + serverTime + `, ` + stateColumns + ` FROM locked`
+	readState   = `SELECT ` + ServerTime + `, ` + stateColumns + ` FROM pace WHERE service = ?`
+	lockState   = `WITH locked AS MATERIALIZED (SELECT * FROM pace WHERE service = ? FOR UPDATE) SELECT ` + ServerTime + `, ` + stateColumns + ` FROM locked`
 	insertState = `INSERT INTO pace (service) VALUES (?) ON CONFLICT DO NOTHING`
 	updateState = `UPDATE pace SET (` + stateColumns + `) = (CAST(? AS bigint), CAST(? AS double precision), CAST(? AS double precision), CAST(? AS double precision), CAST(? AS bigint), CAST(? AS bigint), CAST(? AS bigint),
 		CAST(? AS bigint), CAST(? AS text), CAST(? AS double precision), CAST(? AS bigint), CAST(? AS bigint), CAST(? AS bigint), CAST(? AS bigint)) WHERE service = ?`
@@ -151,7 +152,7 @@ func (l *Limiter) twice(ctx context.Context, do func() error) error {
 // time is the server's time.
 func (l *Limiter) time(ctx context.Context) (time.Time, error) {
 	var now int64
-	err := l.db.QueryRowContext(ctx, `SELECT `+serverTime).Scan(&now)
+	err := l.db.QueryRowContext(ctx, `SELECT `+ServerTime).Scan(&now)
 	return time.UnixMicro(now), err
 }
 

@@ -64,7 +64,7 @@ func (a Address) join(ctx context.Context, conn *sql.Conn, sharing *Sharing) (*s
 	if err != nil {
 		host = "unknown host"
 	}
-	err = conn.QueryRowContext(ctx, `INSERT INTO sessions (machine, host, pid, started, until, grace) VALUES (?, ?, ?, ?, `+serverTime+`, ?) RETURNING id`,
+	err = conn.QueryRowContext(ctx, `INSERT INTO sessions (machine, host, pid, started, until, grace) VALUES (?, ?, ?, ?, `+ServerTime+`, ?) RETURNING id`,
 		machine(), host, os.Getpid(), time.Now().Unix(), grace.Microseconds()).Scan(&s.id)
 	if err != nil {
 		return nil, err
@@ -84,22 +84,22 @@ func machine() string {
 	return boot + " " + namespace
 }
 
-// isConnected is whether the connection of a session s lasts.
-const isConnected = `EXISTS (SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND CAST(l.classid AS bigint) = ` + ledgersNumber + ` AND CAST(l.objid AS bigint) = s.id % 2147483647
+// IsConnected is in a statement whether the connection of a row s of the table sessions lasts.
+const IsConnected = `EXISTS (SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND CAST(l.classid AS bigint) = ` + ledgersNumber + ` AND CAST(l.objid AS bigint) = s.id % 2147483647
 	AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND l.granted)`
 
 // The methods that follow are those of ledger.Leases.
 
 func (s *session) Renew() (now time.Time, err error) {
 	var at int64
-	err = s.conn.QueryRowContext(context.Background(), `UPDATE sessions SET until = `+serverTime+` + ? WHERE id = ? RETURNING until`, s.last.Microseconds(), s.id).Scan(&at)
+	err = s.conn.QueryRowContext(context.Background(), `UPDATE sessions SET until = `+ServerTime+` + ? WHERE id = ? RETURNING until`, s.last.Microseconds(), s.id).Scan(&at)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = errors.New("the table sessions has lost this process")
 	}
 	return time.UnixMicro(at).Add(-s.last), err
 }
 
-func (s *session) Last() time.Duration { return s.last }
+func (s *session) TTL() time.Duration { return s.last }
 
 func (s *session) Own() ([]ledger.LeaseName, error) {
 	return s.names(`SELECT encode(name, 'hex') FROM leases WHERE session = ?`, s.id)
@@ -107,16 +107,16 @@ func (s *session) Own() ([]ledger.LeaseName, error) {
 
 // Away asks for the sessions that have one of the names. A session that has ended by
 // its time, or whose process is known to be gone, has nothing any more.
-func (s *session) Away(names []ledger.LeaseName) (others map[ledger.LeaseName]bool, settling map[ledger.LeaseName]ledger.LeaseName, err error) {
-	others, settling = map[ledger.LeaseName]bool{}, map[ledger.LeaseName]ledger.LeaseName{}
+func (s *session) Away(names []ledger.LeaseName) (others map[ledger.LeaseName]bool, reserved map[ledger.LeaseName]ledger.LeaseName, err error) {
+	others, reserved = map[ledger.LeaseName]bool{}, map[ledger.LeaseName]ledger.LeaseName{}
 	if len(names) == 0 {
-		return others, settling, nil
+		return others, reserved, nil
 	}
 	living, err := s.living()
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, err := s.conn.QueryContext(context.Background(), `SELECT encode(name, 'hex'), session IN (SELECT CAST(value AS bigint) FROM json_each(?)), CASE WHEN until > `+serverTime+` AND settler <> ? THEN encode(client, 'hex') ELSE '' END
+	rows, err := s.conn.QueryContext(context.Background(), `SELECT encode(name, 'hex'), session IN (SELECT CAST(value AS bigint) FROM json_each(?)), CASE WHEN until > `+ServerTime+` AND settler <> ? THEN encode(client, 'hex') ELSE '' END
 		FROM leases WHERE name IN (SELECT decode(value, 'hex') FROM json_each(?))`, living, s.id, spelt(names))
 	if err != nil {
 		return nil, nil, err
@@ -134,13 +134,13 @@ func (s *session) Away(names []ledger.LeaseName) (others map[ledger.LeaseName]bo
 			others[what] = true
 		}
 		if err == nil && client != "" {
-			settling[what], err = leaseName(client)
+			reserved[what], err = leaseName(client)
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 	}
-	return others, settling, rows.Err()
+	return others, reserved, rows.Err()
 }
 
 func (s *session) Take(names []ledger.LeaseName) (stolen bool, err error) {
@@ -160,7 +160,7 @@ func (s *session) Take(names []ledger.LeaseName) (stolen bool, err error) {
 
 // living are the other sessions that may still send something.
 func (s *session) living() (ids texts, err error) {
-	rows, err := s.conn.QueryContext(context.Background(), `SELECT s.id, s.machine, s.pid, `+isConnected+` FROM sessions s WHERE s.id <> ? AND s.until + s.grace > `+serverTime, s.id)
+	rows, err := s.conn.QueryContext(context.Background(), `SELECT s.id, s.machine, s.pid, `+IsConnected+` FROM sessions s WHERE s.id <> ? AND s.until + s.grace > `+ServerTime, s.id)
 	if err != nil {
 		return nil, err
 	}
@@ -185,12 +185,12 @@ func (s *session) Release(names []ledger.LeaseName) error {
 		return nil
 	}
 	return errors.Join(
-		s.exec(`UPDATE leases SET session = 0 WHERE session = ? AND until > `+serverTime+` AND name IN (SELECT decode(value, 'hex') FROM json_each(?))`, s.id, spelt(names)),
+		s.exec(`UPDATE leases SET session = 0 WHERE session = ? AND until > `+ServerTime+` AND name IN (SELECT decode(value, 'hex') FROM json_each(?))`, s.id, spelt(names)),
 		s.exec(`DELETE FROM leases WHERE session = ? AND name IN (SELECT decode(value, 'hex') FROM json_each(?))`, s.id, spelt(names)))
 }
 
-func (s *session) Settle(names []ledger.LeaseName, client ledger.LeaseName, time time.Duration) error {
-	return s.exec(`UPDATE leases SET settler = ?, client = decode(?, 'hex'), until = `+serverTime+` + ? WHERE name IN (SELECT decode(value, 'hex') FROM json_each(?))`,
+func (s *session) Reserve(names []ledger.LeaseName, client ledger.LeaseName, time time.Duration) error {
+	return s.exec(`UPDATE leases SET settler = ?, client = decode(?, 'hex'), until = `+ServerTime+` + ? WHERE name IN (SELECT decode(value, 'hex') FROM json_each(?))`,
 		s.id, hex.EncodeToString(client[:]), time.Microseconds(), spelt(names))
 }
 
@@ -201,16 +201,16 @@ func (s *session) undisturbed(ctx context.Context, statements string) error {
 }
 
 func (s *session) End() error {
-	return s.undisturbed(context.Background(), fmt.Sprintf("UPDATE leases SET session = 0 WHERE session = %d AND until > "+serverTime+";\nDELETE FROM leases WHERE session = %d;\nDELETE FROM sessions WHERE id = %d;", s.id, s.id, s.id))
+	return s.undisturbed(context.Background(), fmt.Sprintf("UPDATE leases SET session = 0 WHERE session = %d AND until > "+ServerTime+";\nDELETE FROM leases WHERE session = %d;\nDELETE FROM sessions WHERE id = %d;", s.id, s.id, s.id))
 }
 
 // clean removes sessions that have ended long ago, with what they had leased, and names
-// that have settled.
+// whose reservation has ended.
 func (s *session) clean(ctx context.Context) error {
 	const long = 24 * time.Hour
-	return s.undisturbed(ctx, `WITH ended AS (DELETE FROM sessions s WHERE s.until + s.grace + `+fmt.Sprint(long.Microseconds())+` < `+serverTime+` AND NOT `+isConnected+` RETURNING s.id)
+	return s.undisturbed(ctx, `WITH ended AS (DELETE FROM sessions s WHERE s.until + s.grace + `+fmt.Sprint(long.Microseconds())+` < `+ServerTime+` AND NOT `+IsConnected+` RETURNING s.id)
 		DELETE FROM leases WHERE session IN (SELECT id FROM ended);
-		DELETE FROM leases WHERE session = 0 AND until < `+serverTime+`;`)
+		DELETE FROM leases WHERE session = 0 AND until < `+ServerTime+`;`)
 }
 
 func (s *session) exec(text string, args ...any) error {
@@ -263,7 +263,7 @@ func spelt(names []ledger.LeaseName) texts {
 // writers are the sessions that write now, in words for a message, with a space before;
 // "" when they are not known.
 func (a Address) writers(ctx context.Context, conn *sql.Conn) string {
-	rows, err := conn.QueryContext(ctx, `SELECT s.pid, s.host, s.started FROM sessions s WHERE `+isConnected+` ORDER BY s.id`)
+	rows, err := conn.QueryContext(ctx, `SELECT s.pid, s.host, s.started FROM sessions s WHERE `+IsConnected+` ORDER BY s.id`)
 	if err != nil {
 		return ""
 	}

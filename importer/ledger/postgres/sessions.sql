@@ -16,7 +16,7 @@ CREATE TABLE sessions (
 -- leases are what sessions have for themselves; see ledger.LeaseName.
 CREATE TABLE leases (
     name    bytea PRIMARY KEY,
-    session bigint NOT NULL, -- of sessions; 0 when it was given back and still settles
+    session bigint NOT NULL, -- of sessions; 0 when it was given back and is still reserved
     client  bytea,           -- other sessions than settler may have it for the client with this name only,
     settler bigint,
     until   bigint           -- until then: microseconds since 1970, by the server's clock

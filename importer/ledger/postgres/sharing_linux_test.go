@@ -452,7 +452,7 @@ func TestSettling(t *testing.T) {
 	a, _ := address(t, pgtest.Shared(t))
 	one, two := shared(t, a, nil), shared(t, a, nil)
 	take(t, one, group(1, "email x"))
-	do(t, one.Settle(group(1, "email x")[0], time.Hour))
+	do(t, one.Reserve(group(1, "email x")[0], time.Hour))
 	if got := take(t, one, group(2, "email x")); got != "[true]" {
 		t.Error("the process that has created it:", got)
 	}
@@ -478,7 +478,7 @@ func TestSettling(t *testing.T) {
 		t.Error("another client, after the process has ended:", got)
 	}
 	take(t, two, group(4, "email y"))
-	do(t, two.Settle(group(4, "email y")[0], time.Millisecond))
+	do(t, two.Reserve(group(4, "email y")[0], time.Millisecond))
 	do(t, two.Release(group(4, "email y")))
 	do(t, two.Flush())
 	time.Sleep(20 * time.Millisecond)
@@ -556,7 +556,7 @@ func TestRunsOfOneProcess(t *testing.T) {
 	if !lease(first) || lease(of("run-2", 1)) || lease(of("run-2", 2, "email x")) || !lease(of("run-1", 2, "email x")) {
 		t.Fatal("what one run has is not away for another one alone")
 	}
-	do(t, one.Settle(first[0][0], time.Hour))
+	do(t, one.Reserve(first[0][0], time.Hour))
 	do(t, one.Release(first[0]))
 	do(t, one.Release(of("run-1", 2, "email x")[0]))
 	if lease(of("run-2", 3, "email x")) || !lease(of("run-2", 1, "email x")) {
