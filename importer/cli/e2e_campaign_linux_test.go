@@ -59,7 +59,7 @@ func TestKilledWhileShared(t *testing.T) {
 			} else {
 				server = pgtest.Shared(t)
 			}
-			var all met
+			var all disturbanceCounts
 			open := 0
 			for done := 0; done < *sharedFaults && !t.Failed(); {
 				sheets := [][]string{{"leads.xlsx"}, {"first.xlsx", "last.xlsx"}}[rng.IntN(2)]
@@ -67,9 +67,9 @@ func TestKilledWhileShared(t *testing.T) {
 				if c.workers {
 					of = workersAnd([]int{2, 4}[rng.IntN(2)], sheets...)
 				}
-				p := newParty(t, server, binary, rng, c.ways, min(disturbancesAScene, *sharedFaults), of)
+				p := newGroup(t, server, binary, rng, c.ways, min(disturbancesAScene, *sharedFaults), of)
 				p.campaign()
-				for way, n := range p.met {
+				for way, n := range p.counts {
 					all[way] += n
 				}
 				done += p.happened()
@@ -82,21 +82,21 @@ func TestKilledWhileShared(t *testing.T) {
 	}
 }
 
-// campaign has the processes of a party work, disturbs them, and then has them
+// campaign has the processes of a group work, disturbs them, and then has them
 // work undisturbed until nothing is left to be sent. Then it compares what they said with
 // what the service has.
-func (p *party) campaign() {
+func (p *group) campaign() {
 	p.t.Helper()
-	p.storm()
+	p.disturbAll()
 	if !p.t.Failed() && !p.rest() {
 		p.t.Error("the processes do not come to rest")
 	}
 	if p.t.Failed() {
-		p.t.Log(p.accounts.String())
+		p.t.Log(p.output.String())
 		return
 	}
 	final := p.run() // its workbook says what the ledger knows
-	if final.code != 0 && final.code != 4 && !(final.code == 1 && p.twins) {
+	if final.code != 0 && final.code != 4 && !(final.code == 1 && p.sharedAddresses) {
 		p.t.Errorf("the last run: exit code %d\n%s", final.code, final.err)
 		return
 	}
@@ -105,27 +105,27 @@ func (p *party) campaign() {
 	p.checkShared()
 	p.checkRows()
 	if p.t.Failed() {
-		p.t.Log(p.accounts.String())
+		p.t.Log(p.output.String())
 		return
 	}
-	p.t.Logf("%d processes, %d in flight, twins %v: %s, %d ambiguous answers, %d steps uncertain", len(p.members), p.flight, p.twins, p.met, p.ambiguous.Load(), len(p.uncertain()))
+	p.t.Logf("%d processes, %d in flight, shared addresses %v: %s, %d ambiguous answers, %d steps uncertain", len(p.processes), p.flight, p.sharedAddresses, p.counts, p.ambiguous.Load(), len(p.uncertain()))
 }
 
 // rest has the processes work undisturbed until none sends anything, and then each once by
 // itself.
-func (p *party) rest() bool {
+func (p *group) rest() bool {
 	for range 10 {
 		before := len(p.service.Calls())
-		p.work(false, func(m *member) { p.live(m, false) })
+		p.work(false, func(m *process) { p.runOnce(m, false) })
 		sent := slices.ContainsFunc(p.service.Calls()[before:], func(c apitest.Call) bool { return c.Method != "GET" })
 		if sent && !p.t.Failed() {
 			continue
 		}
 		var one sync.Mutex
-		p.work(false, func(m *member) {
+		p.work(false, func(m *process) {
 			one.Lock()
 			defer one.Unlock()
-			p.live(m, false)
+			p.runOnce(m, false)
 		})
 		return true
 	}
@@ -134,9 +134,9 @@ func (p *party) rest() bool {
 
 // judge fails for an exit code that what has happened to the process does not explain. p.mu
 // is held.
-func (p *party) judge(m *member) {
+func (p *group) judge(m *process) {
 	if why := p.unexplained(m); why != "" {
-		p.t.Errorf("%s (%s; %d answers refused, %d unclear): exit code %d: %s\n%s", m.name, m.met, m.refused, m.unclear, m.code, why, m.said)
+		p.t.Errorf("%s (%s; %d answers refused, %d unclear): exit code %d: %s\n%s", m.name, m.counts, m.refused, m.unclear, m.code, why, m.said)
 	}
 }
 
@@ -149,20 +149,20 @@ var (
 )
 
 // unexplained says why an exit code is not explained; "" when it is. p.mu is held.
-func (p *party) unexplained(m *member) string {
-	cut := m.met[terminated]+m.met[reset]+m.met[restarted]+m.met[crashed] > 0
+func (p *group) unexplained(m *process) string {
+	cut := m.counts[terminated]+m.counts[reset]+m.counts[restarted]+m.counts[crashed] > 0
 	switch {
-	case m.serves && m.dismissed && (m.code == -1 || m.code == 143):
+	case m.isWorker && m.stopped && (m.code == -1 || m.code == 143):
 		return ""
-	case m.code == -1 && m.met[killed] == 0:
+	case m.code == -1 && m.counts[killed] == 0:
 		return "it was not killed"
 	case m.code == -1:
 		return ""
-	case m.serves:
+	case m.isWorker:
 		return "nothing ends a worker but a signal"
 	case m.code == 3 && saysIdle.MatchString(m.said): // the machine was too busy for it
 		return ""
-	case m.code == 3 && (cut || m.met[paused] > 0) && (saysLost.MatchString(m.said) || saysNoServer.MatchString(m.said)):
+	case m.code == 3 && (cut || m.counts[paused] > 0) && (saysLost.MatchString(m.said) || saysNoServer.MatchString(m.said)):
 		return ""
 	case m.code == 3 && (m.refused >= firstRefused && strings.Contains(m.said, "was refused with HTTP") || m.refused >= 4 && strings.Contains(m.said, "--max-failures") ||
 		m.unclear >= 10 && strings.Contains(m.said, "none was created")):
@@ -178,7 +178,7 @@ const firstRefused = 3
 
 // unlikeRows says how an exit code does not fit the rows of the process's workbook, and
 // what has happened to them; "" when it does.
-func (p *party) unlikeRows(m *member) string {
+func (p *group) unlikeRows(m *process) string {
 	rows, err := records(p.path(m.workbook), "Results")
 	if err != nil {
 		return err.Error()
@@ -186,7 +186,7 @@ func (p *party) unlikeRows(m *member) string {
 	counts, taken := map[string]int{}, 0
 	for _, r := range rows {
 		counts[r["Import status"]]++
-		if saysTwin.MatchString(r["Error"]) {
+		if saysSharedAddress.MatchString(r["Error"]) {
 			taken++
 		}
 	}
@@ -208,29 +208,29 @@ func (p *party) unlikeRows(m *member) string {
 	return ""
 }
 
-// saysTwin is why a row is not sent whose address is that of another key.
-var saysTwin = regexp.MustCompile(`has the same address|the service has one client for this key and for the key`)
+// saysSharedAddress is why a row is not sent whose address is that of another key.
+var saysSharedAddress = regexp.MustCompile(`has the same address|the service has one client for this key and for the key`)
 
 // checkRows holds that all is done but for what is uncertain; of two keys with one
 // address, one is done.
-func (p *party) checkRows() {
+func (p *group) checkRows() {
 	p.t.Helper()
 	open, done := p.uncertain(), map[string]int{}
 	for _, r := range p.results() {
 		key := strings.ToLower(r["E-mail"])
-		if p.twins {
+		if p.sharedAddresses {
 			key = r["First name"]
 		}
 		switch status := r["Import status"]; {
 		case status == "unchanged":
 			done[r["E-mail"]]++
 		case slices.Contains(open, key):
-		case !p.twins || !saysTwin.MatchString(r["Error"]):
+		case !p.sharedAddresses || !saysSharedAddress.MatchString(r["Error"]):
 			p.t.Errorf("row %s is %q, though nothing of its client is uncertain: %s", r["Source row"], status, r["Error"])
 		}
 	}
 	for address, n := range done {
-		if p.twins && n > 1 {
+		if p.sharedAddresses && n > 1 {
 			p.t.Errorf("%d clients are done who have the address %s", n, address)
 		}
 	}
@@ -238,7 +238,7 @@ func (p *party) checkRows() {
 
 // checkShared compares the last workbook with the service: a duplicate must have been
 // said, and the steps that are left uncertain be explained.
-func (p *party) checkShared() {
+func (p *group) checkShared() {
 	p.t.Helper()
 	said := p.said()
 	v := p.service.Check(said)
@@ -247,7 +247,7 @@ func (p *party) checkShared() {
 		p.t.Errorf("the workbook and the service disagree: %s", v)
 	}
 	if open, most := len(p.uncertain()), p.touched*inWork(p.flight)+int(p.ambiguous.Load()); open > most {
-		p.t.Errorf("%d steps are uncertain after %s and %d ambiguous answers, which is more than %d", open, p.met, p.ambiguous.Load(), most)
+		p.t.Errorf("%d steps are uncertain after %s and %d ambiguous answers, which is more than %d", open, p.counts, p.ambiguous.Load(), most)
 	}
 	for _, kept := range p.emergencyFiles("emergency-*.jsonl") {
 		p.t.Errorf("%s is still there after undisturbed runs", kept)
@@ -257,8 +257,8 @@ func (p *party) checkShared() {
 // reported reports whether the processes have said of a step that it was created more than
 // once: each thing that the workbook does not name, on stderr with its id, or in an
 // emergency file.
-func (p *party) reported(step string, word apitest.Said) bool {
-	texts := p.accounts.String()
+func (p *group) reported(step string, word apitest.Said) bool {
+	texts := p.output.String()
 	for _, path := range p.emergencyFiles("emergency-*.jsonl*") {
 		text, err := os.ReadFile(path)
 		must(p.t, err)
@@ -282,8 +282,8 @@ func unsaid(things []apitest.Made, word apitest.Said, texts string) (n int) {
 }
 
 // emergencyFiles are those of all processes.
-func (p *party) emergencyFiles(pattern string) (paths []string) {
-	for _, m := range p.members {
+func (p *group) emergencyFiles(pattern string) (paths []string) {
+	for _, m := range p.processes {
 		found, err := filepath.Glob(filepath.Join(p.path("state-"+m.name), pattern))
 		must(p.t, err)
 		paths = append(paths, found...)

@@ -40,7 +40,7 @@ func TestContactsWithWorkers(t *testing.T) {
 func TestSharedAddressWithWorkers(t *testing.T) {
 	t.Parallel()
 	binary := trialProgram(t)
-	pairs, first, _ := twins()
+	pairs, first, _ := sharedAddressRows()
 	rows := append([][]any{lead(10, "A-10")}, pairs...) // the run carries out the first one itself
 	var s *scene
 	p := likeOneProcess(t, 1, func() *scene {
@@ -57,7 +57,7 @@ func TestSharedAddressWithWorkers(t *testing.T) {
 		switch status := row["Import status"]; {
 		case status == "done":
 			created[row["E-mail"]]++
-		case !saysTwin.MatchString(row["Error"]):
+		case !saysSharedAddress.MatchString(row["Error"]):
 			t.Errorf("row %s is %q: %s", row["Source row"], status, row["Error"])
 		}
 	}

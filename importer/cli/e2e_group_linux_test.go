@@ -34,10 +34,10 @@ const (
 
 var disturbanceNames = [disturbances]string{"killed", "paused", "terminated", "reset", "restarted", "crashed", "clock set"}
 
-// met is how often each has happened to a process.
-type met [disturbances]int
+// disturbanceCounts are how often each has happened to a process.
+type disturbanceCounts [disturbances]int
 
-func (m met) String() string {
+func (m disturbanceCounts) String() string {
 	var list []string
 	for b, n := range m {
 		if n > 0 {
@@ -50,111 +50,111 @@ func (m met) String() string {
 	return strings.Join(list, ", ")
 }
 
-// party is several processes that work on one ledger in a database, each again and again
-// until enough has happened to them.
-type party struct {
+// group is several processes that work on one ledger in a database. They are started again
+// and again until most disturbances have happened.
+type group struct {
 	*harness
-	server  *pgtest.Server
-	schema  string
-	ways    []disturbance // what happens to them
-	flight  int           // requests that each has in flight
-	twins   bool          // each address is that of two keys
-	most    int           // how often
-	members []*member
+	server          *pgtest.Server
+	schema          string
+	ways            []disturbance // what happens to them
+	flight          int           // requests that each has in flight
+	sharedAddresses bool          // each address is that of two keys
+	most            int           // disturbances after which nothing more happens
+	processes       []*process
 
-	serving sync.Mutex     // held while the server is told something
-	going   sync.WaitGroup // what is being done to processes and the server
+	serverBusy sync.Mutex     // held while the server is told something
+	disturbing sync.WaitGroup // what is being done to processes and the server
 
-	mu       sync.Mutex // guards what follows, the random numbers, and what changes of members
-	met      met        // all of them
-	touched  int        // how many processes were disturbed, each time
-	down     bool       // the server is being restarted
-	calm     bool       // nothing happens any more
-	accounts strings.Builder
+	mu          sync.Mutex        // guards what follows, the random numbers, and what changes of processes
+	counts      disturbanceCounts // all of them
+	touched     int               // how many processes were disturbed, each time
+	down        bool              // the server is being restarted
+	undisturbed bool              // nothing happens any more
+	output      strings.Builder
 }
 
-// member is one of the processes: how it is started, and what has happened to it since.
-type member struct {
+// process is one of a group: how it is started, and what has happened to it since.
+type process struct {
 	name, workbook string
 	args           []string
 	env            []string
-	alone          bool // in a namespace of its own, as on another machine
-	wall           string
+	ownNamespace   bool // in a namespace of its own, as on another machine
+	clockFile      string
 	proxy          *pgtest.Proxy // its way to the server; nil for the socket
 	starting       sync.Mutex    // held while it starts, or its connections are ended
-	serves         bool          // it is a worker, which works until it is told to end
+	isWorker       bool          // it is a worker, which works until it is told to end
 	coordinates    bool          // its requests are sent by workers
 
 	cmd    *exec.Cmd // nil while it does not run
 	paused bool
-	life
+	lifetime
 }
 
-// life is what a process went through from its start to its end.
-type life struct {
-	met
+// lifetime is what a process went through from its start to its end.
+type lifetime struct {
+	counts           disturbanceCounts
 	refused, unclear int // bad answers of the service
-	dismissed        bool
+	stopped          bool
 	code             int
 	said             string
 }
 
-// crew makes the set of processes of a party.
-type crew func(*party) []*member
+// makeProcesses makes the processes of a group.
+type makeProcesses func(*group) []*process
 
 // runs are so many processes that each run one of the sheets.
-func runs(n int, sheets ...string) crew {
-	return func(p *party) (members []*member) {
+func runs(n int, sheets ...string) makeProcesses {
+	return func(p *group) (list []*process) {
 		for i := range n {
-			m := p.newMember(fmt.Sprint("run-", i))
+			m := p.newProcess(fmt.Sprint("run-", i))
 			m.args = []string{"run", "-m", p.path("mapping.yaml"), "--environments", p.path(m.name + ".yaml"), "--state", p.path("state-" + m.name),
 				"-o", p.path(m.workbook), "--concurrency", fmt.Sprint(p.flight), p.path(sheets[i%len(sheets)])}
-			members = append(members, m)
+			list = append(list, m)
 		}
-		return members
+		return list
 	}
 }
 
 // workersAnd are so many workers, and a run of each sheet that has them carry it out.
-func workersAnd(n int, sheets ...string) crew {
-	return func(p *party) (members []*member) {
+func workersAnd(n int, sheets ...string) makeProcesses {
+	return func(p *group) (list []*process) {
 		for i, sheet := range sheets {
-			m := p.newMember(fmt.Sprint("run-", i))
+			m := p.newProcess(fmt.Sprint("run-", i))
 			m.coordinates = true
 			m.args = []string{"run", "--workers", "-m", p.path("mapping.yaml"), "--environments", p.path(m.name + ".yaml"), "--state", p.path("state-" + m.name),
 				"-o", p.path(m.workbook), "--concurrency", "2", p.path(sheet)}
-			members = append(members, m)
+			list = append(list, m)
 		}
 		for i := range n {
-			m := p.newMember(fmt.Sprint("worker-", i))
-			m.serves = true
+			m := p.newProcess(fmt.Sprint("worker-", i))
+			m.isWorker = true
 			m.args = []string{"worker", "--environments", p.path(m.name + ".yaml"), "--state", p.path("state-" + m.name), "--concurrency", "2"}
-			members = append(members, m)
+			list = append(list, m)
 		}
-		return members
+		return list
 	}
 }
 
 // leaseOfTrial is how long leases last in a trial, and how long requests.
 const leaseOfTrial = 1500 * time.Millisecond
 
-// newParty makes the sheets, and the processes that are to work on one ledger.
-func newParty(t *testing.T, server *pgtest.Server, binary string, rng *rand.Rand, ways []disturbance, most int, of crew) *party {
-	p := &party{harness: newHarness(t, binary, rng, *faulty/2), server: server, schema: fmt.Sprintf("party_%d", rng.Uint64()), ways: ways, most: most,
-		flight: []int{1, 2, 4, 8}[rng.IntN(4)], twins: rng.IntN(4) == 0}
+// newGroup makes the sheets, and the processes that are to work on one ledger.
+func newGroup(t *testing.T, server *pgtest.Server, binary string, rng *rand.Rand, ways []disturbance, most int, of makeProcesses) *group {
+	p := &group{harness: newHarness(t, binary, rng, *faulty/2), server: server, schema: fmt.Sprintf("group_%d", rng.Uint64()), ways: ways, most: most,
+		flight: []int{1, 2, 4, 8}[rng.IntN(4)], sharedAddresses: rng.IntN(4) == 0}
 	p.bad = slices.DeleteFunc(slices.Clone(badAnswers), func(b badAnswer) bool { return b.fault.Reply != nil && b.fault.Reply.Status == 429 }) // it halves the rate of all
 	ceiling := []string{"", ", requests_per_second: 100"}[rng.IntN(2)]
 	p.environment(fmt.Sprintf("limits: {timeout: 1s%s}\nledger: %q", ceiling, server.URLOf(p.schema)))
 	rows, first, last := overlapping()
-	if p.twins {
-		rows, first, last = twins()
+	if p.sharedAddresses {
+		rows, first, last = sharedAddressRows()
 		p.mapping(strings.Replace(stepThree, "key: E-mail", "key: First name", 1))
 		p.service.KeyField = "firstName"
 	}
 	p.sheet(rows)
 	writeSheet(t, p.path("first.xlsx"), header, first)
 	writeSheet(t, p.path("last.xlsx"), header, last)
-	p.members = of(p)
+	p.processes = of(p)
 	return p
 }
 
@@ -176,9 +176,9 @@ func overlapping() (rows, first, last [][]any) {
 	return rows, first, last
 }
 
-// twins are the rows of a sheet in which every two keys have the address of one person,
+// sharedAddressRows are the rows of a sheet in which every two keys have the address of one person,
 // and of two sheets that each have one of them.
-func twins() (rows, first, last [][]any) {
+func sharedAddressRows() (rows, first, last [][]any) {
 	for n := range 9 {
 		one, other := lead(n+1, fmt.Sprint("A-", n+1)), lead(n+1, fmt.Sprint("B-", n+1))
 		other[1] = fmt.Sprint("Bob", n+1)
@@ -187,10 +187,10 @@ func twins() (rows, first, last [][]any) {
 	return slices.Concat(first, last), first, last
 }
 
-// newMember makes a process without arguments, its environments file, and sometimes a
+// newProcess makes a process without arguments, its environments file, and sometimes a
 // machine of its own.
-func (p *party) newMember(name string) *member {
-	m := &member{name: name, workbook: name + ".results.xlsx", alone: os.Getuid() == 0 && p.rng.IntN(2) == 0}
+func (p *group) newProcess(name string) *process {
+	m := &process{name: name, workbook: name + ".results.xlsx", ownNamespace: os.Getuid() == 0 && p.rng.IntN(2) == 0}
 	m.env = append(os.Environ(), "CLAIMSHEET_ENV=", "TRIAL_LEASE="+leaseOfTrial.String(), "TRIAL_SETTLE=6s") // longer than a look-up is used
 	url := p.server.URLOf(p.schema) + "&application_name=" + p.schema + "-" + name
 	if slices.Contains(p.ways, reset) || p.rng.IntN(2) == 0 {
@@ -198,23 +198,23 @@ func (p *party) newMember(name string) *member {
 		url = m.proxy.URLOf(p.schema, p.schema+"-"+name)
 	}
 	if slices.Contains(p.ways, clockSet) {
-		m.wall = p.path(name + ".wall")
-		write(p.t, m.wall, "0s")
-		m.env = append(m.env, "TRIAL_CLOCK="+m.wall, "TRIAL_REBOOT=machine of "+name)
+		m.clockFile = p.path(name + ".wall")
+		write(p.t, m.clockFile, "0s")
+		m.env = append(m.env, "TRIAL_CLOCK="+m.clockFile, "TRIAL_REBOOT=machine of "+name)
 	}
 	text, err := os.ReadFile(p.path("environments.yaml"))
 	must(p.t, err)
-	own := strings.Replace(string(text), fmt.Sprintf("%q", p.server.URLOf(p.schema)), fmt.Sprintf("%q\n    headers: {X-Member: %s}", url, name), 1)
+	own := strings.Replace(string(text), fmt.Sprintf("%q", p.server.URLOf(p.schema)), fmt.Sprintf("%q\n    headers: {X-Process: %s}", url, name), 1)
 	write(p.t, p.path(name+".yaml"), own)
 	return m
 }
 
-// storm lets all processes work until enough has happened to them.
-func (p *party) storm() {
+// disturbAll lets all processes work until enough has happened to them.
+func (p *group) disturbAll() {
 	p.service.Play(p.script())
-	p.work(true, func(m *member) {
+	p.work(true, func(m *process) {
 		for range 10 {
-			p.live(m, true)
+			p.runOnce(m, true)
 			if p.over() || p.t.Failed() {
 				return
 			}
@@ -222,29 +222,29 @@ func (p *party) storm() {
 	})
 	p.service.Play(nil)
 	p.mu.Lock()
-	p.calm = true
+	p.undisturbed = true
 	p.mu.Unlock()
-	p.going.Wait()
+	p.disturbing.Wait()
 	p.settleDown()
 }
 
 // work has all runs do something at the same time, with workers beside them, which are
 // started again when they end, until the runs have ended.
-func (p *party) work(stormy bool, run func(*member)) {
-	var all, serving sync.WaitGroup
+func (p *group) work(disturbed bool, run func(*process)) {
+	var all, workers sync.WaitGroup
 	ended := make(chan struct{})
-	for _, m := range p.members {
-		if !m.serves {
+	for _, m := range p.processes {
+		if !m.isWorker {
 			all.Go(func() { run(m) })
 			continue
 		}
-		serving.Go(func() {
+		workers.Go(func() {
 			for {
 				select {
 				case <-ended:
 					return
 				default:
-					p.live(m, stormy)
+					p.runOnce(m, disturbed)
 				}
 			}
 		})
@@ -253,7 +253,7 @@ func (p *party) work(stormy bool, run func(*member)) {
 	close(ended)
 	gone := make(chan struct{})
 	go func() {
-		serving.Wait()
+		workers.Wait()
 		close(gone)
 	}()
 	for began := time.Now(); ; {
@@ -261,10 +261,10 @@ func (p *party) work(stormy bool, run func(*member)) {
 		case <-gone:
 			return
 		case <-time.After(50 * time.Millisecond):
-			p.dismiss(syscall.SIGTERM)
+			p.stopWorkers(syscall.SIGTERM)
 		}
 		if time.Since(began) > mostForTheEnd {
-			p.dismiss(syscall.SIGQUIT)
+			p.stopWorkers(syscall.SIGQUIT)
 			p.t.Error("a worker does not end")
 			<-gone
 			return
@@ -275,34 +275,34 @@ func (p *party) work(stormy bool, run func(*member)) {
 // mostForTheEnd is how long workers may take to end, also those that are paused meanwhile.
 const mostForTheEnd = 20 * time.Second
 
-// dismiss tells all workers to end; a second signal of a kind would end one at once.
-func (p *party) dismiss(by syscall.Signal) {
+// stopWorkers tells all workers to end; a second signal of a kind would end one at once.
+func (p *group) stopWorkers(by syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, m := range p.members {
-		if m.serves && m.cmd != nil && (!m.dismissed || by != syscall.SIGTERM) {
-			m.dismissed = true
+	for _, m := range p.processes {
+		if m.isWorker && m.cmd != nil && (!m.stopped || by != syscall.SIGTERM) {
+			m.stopped = true
 			_ = m.cmd.Process.Signal(by)
 		}
 	}
 }
 
 // over reports whether enough has happened.
-func (p *party) over() bool {
+func (p *group) over() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.happened() >= p.most
 }
 
-func (p *party) happened() (n int) {
-	for _, times := range p.met {
+func (p *group) happened() (n int) {
+	for _, times := range p.counts {
 		n += times
 	}
 	return n
 }
 
 // perhaps does something once in so many times.
-func (p *party) perhaps(once int, do func()) {
+func (p *group) perhaps(once int, do func()) {
 	p.mu.Lock()
 	chosen := p.rng.IntN(once) == 0
 	p.mu.Unlock()
@@ -311,30 +311,30 @@ func (p *party) perhaps(once int, do func()) {
 	}
 }
 
-// live has a process work once, from its start to its end, and sees whether its exit code
+// runOnce has a process work once, from its start to its end, and sees whether its exit code
 // is explained.
-func (p *party) live(m *member, stormy bool) life {
+func (p *group) runOnce(m *process, disturbed bool) lifetime {
 	var said bytes.Buffer
 	m.starting.Lock()
 	cmd := exec.Command(p.binary, m.args...)
 	cmd.Stdout, cmd.Stderr, cmd.Env = &said, &said, m.env
-	if m.alone {
+	if m.ownNamespace {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
 	}
 	p.mu.Lock()
 	err := cmd.Start()
-	m.cmd, m.life = cmd, life{}
+	m.cmd, m.lifetime = cmd, lifetime{}
 	if p.down {
-		m.met[crashed]++
+		m.counts[crashed]++
 	}
 	after := time.Duration(p.rng.IntN(600)) * time.Millisecond
 	p.mu.Unlock()
 	m.starting.Unlock()
 	if err != nil {
 		p.t.Error(err)
-		return life{}
+		return lifetime{}
 	}
-	if stormy {
+	if disturbed {
 		p.perhaps(8, func() { time.AfterFunc(after, func() { p.disturb(m) }) })
 	}
 	if err := cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
@@ -346,15 +346,15 @@ func (p *party) live(m *member, stormy bool) life {
 	defer p.mu.Unlock()
 	m.cmd = nil
 	m.code, m.said = cmd.ProcessState.ExitCode(), said.String()
-	fmt.Fprintf(&p.accounts, "%s: %s; exit code %d\n%s\n", m.name, m.met, m.code, m.said)
+	fmt.Fprintf(&p.output, "%s: %s; exit code %d\n%s\n", m.name, m.counts, m.code, m.said)
 	p.judge(m)
-	return m.life
+	return m.lifetime
 }
 
 // script is a script of the service: every call takes a moment, some POSTs are answered
 // badly, and at some a process is disturbed: when the request has come in, when it has been
 // carried out but not answered, or soon after.
-func (p *party) script() func(apitest.Call) apitest.Fault {
+func (p *group) script() func(apitest.Call) apitest.Fault {
 	return func(c apitest.Call) apitest.Fault {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -385,13 +385,13 @@ func (p *party) script() func(apitest.Call) apitest.Fault {
 	}
 }
 
-// answerBadly is a bad answer, which the member has met who asked. p.mu is held.
-func (p *party) answerBadly(c apitest.Call) apitest.Fault {
+// answerBadly is a bad answer, which the process gets that asked. p.mu is held.
+func (p *group) answerBadly(c apitest.Call) apitest.Fault {
 	unclear := p.ambiguous.Load()
 	f := p.badAnswer(p.rng)
-	for _, m := range p.members {
+	for _, m := range p.processes {
 		switch {
-		case m.name != c.Header.Get("X-Member") && !m.coordinates:
+		case m.name != c.Header.Get("X-Process") && !m.coordinates:
 		case p.ambiguous.Load() > unclear:
 			m.unclear++
 		default:
@@ -402,14 +402,14 @@ func (p *party) answerBadly(c apitest.Call) apitest.Fault {
 }
 
 // disturb lets something happen to a process, or to any where m is nil.
-func (p *party) disturb(m *member) {
+func (p *group) disturb(m *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.calm || p.happened() >= p.most {
+	if p.undisturbed || p.happened() >= p.most {
 		return
 	}
 	if m == nil {
-		m = p.members[p.rng.IntN(len(p.members))]
+		m = p.processes[p.rng.IntN(len(p.processes))]
 	}
 	if m.cmd == nil || m.paused {
 		return
@@ -422,12 +422,12 @@ func (p *party) disturb(m *member) {
 		p.note(way, m)
 		p.pause(m)
 	case terminated:
-		p.going.Go(func() { p.terminate(m) })
+		p.disturbing.Go(func() { p.terminate(m) })
 	case reset:
 		p.note(way, m)
 		m.proxy.Reset()
 	case restarted, crashed:
-		p.going.Go(func() { p.restart(way) })
+		p.disturbing.Go(func() { p.restart(way) })
 	case clockSet:
 		p.note(way, m)
 		p.setClock(m)
@@ -435,16 +435,16 @@ func (p *party) disturb(m *member) {
 }
 
 // note notes what happens to processes. p.mu is held.
-func (p *party) note(way disturbance, members ...*member) {
-	p.met[way]++
-	for _, m := range members {
-		m.met[way]++
+func (p *group) note(way disturbance, list ...*process) {
+	p.counts[way]++
+	for _, m := range list {
+		m.counts[way]++
 		p.touched++
 	}
 }
 
 // pause stops a process, often for so long that its leases end. p.mu is held.
-func (p *party) pause(m *member) {
+func (p *group) pause(m *process) {
 	m.paused = true
 	process := m.cmd.Process
 	_ = process.Signal(syscall.SIGSTOP)
@@ -457,11 +457,11 @@ func (p *party) pause(m *member) {
 }
 
 // terminate has the server end one connection of a process, or all.
-func (p *party) terminate(m *member) {
-	if !p.serving.TryLock() {
+func (p *group) terminate(m *process) {
+	if !p.serverBusy.TryLock() {
 		return
 	}
-	defer p.serving.Unlock()
+	defer p.serverBusy.Unlock()
 	m.starting.Lock()
 	defer m.starting.Unlock()
 	p.mu.Lock()
@@ -477,14 +477,14 @@ func (p *party) terminate(m *member) {
 }
 
 // restart stops the server, and starts it again after some time.
-func (p *party) restart(way disturbance) {
-	if !p.serving.TryLock() {
+func (p *group) restart(way disturbance) {
+	if !p.serverBusy.TryLock() {
 		return
 	}
-	defer p.serving.Unlock()
+	defer p.serverBusy.Unlock()
 	p.mu.Lock()
 	p.down = true
-	p.note(way, slices.DeleteFunc(slices.Clone(p.members), func(m *member) bool { return m.cmd == nil })...)
+	p.note(way, slices.DeleteFunc(slices.Clone(p.processes), func(m *process) bool { return m.cmd == nil })...)
 	away := time.Duration(p.rng.IntN(1000)) * time.Millisecond
 	p.mu.Unlock()
 	if way == crashed {
@@ -502,9 +502,9 @@ func (p *party) restart(way disturbance) {
 }
 
 // setClock sets the wall clock of a process's machine. p.mu is held.
-func (p *party) setClock(m *member) {
+func (p *group) setClock(m *process) {
 	const day = 24 * time.Hour
 	ahead := []time.Duration{0, time.Hour, -time.Hour, day, -day, -since1970()}
-	write(p.t, m.wall+".new", ahead[p.rng.IntN(len(ahead))].String())
-	must(p.t, os.Rename(m.wall+".new", m.wall))
+	write(p.t, m.clockFile+".new", ahead[p.rng.IntN(len(ahead))].String())
+	must(p.t, os.Rename(m.clockFile+".new", m.clockFile))
 }
