@@ -15,9 +15,12 @@ func TestRightsOfWorkers(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Shared(t)
 	s := newScene(t, stepThree, leads(2))
-	const schema, user = "worker_rights", "worker_without_tables"
+	owner := server.URL()
+	_, schema, _ := strings.Cut(owner, "search_path=")
+	user := "worker_of_" + schema
+	other := strings.Replace(owner, "postgres@", user+"@", 1)
 	url := filepath.Join(t.TempDir(), "url")
-	write(t, url, server.URLOf(schema))
+	write(t, url, owner)
 	s.environment("ledger: file:" + url)
 	s.mustRun(0) // makes the ledger
 	server.Exec(t, "CREATE ROLE "+user+" LOGIN")
@@ -27,15 +30,15 @@ func TestRightsOfWorkers(t *testing.T) {
 		}
 	}
 	grant()
-	write(t, url, strings.Replace(server.URLOf(schema), "postgres@", user+"@", 1))
+	write(t, url, other)
 	if code, _, said := s.claimsheet("worker", "--environments", s.path("environments.yaml"), "--state", s.path("worker")); code == 0 || !strings.Contains(said, "[dispatch-rights]") {
 		t.Fatalf("a worker without rights: exit code %d\n%s", code, said)
 	}
 
-	write(t, url, server.URLOf(schema))
+	write(t, url, owner)
 	s.mustRun(0, "--workers") // makes the tables; nothing is left to be sent
 	grant()
-	write(t, url, strings.Replace(server.URLOf(schema), "postgres@", user+"@", 1))
+	write(t, url, other)
 	s.sheet(leads(4))
 	stop := s.workers(1)
 	if p := s.mustRun(0, "--workers"); p.summary.Clients.Done != 2 {
