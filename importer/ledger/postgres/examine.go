@@ -3,7 +3,11 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"net"
+	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"claimsheet/mapping/problem"
 )
@@ -53,6 +57,9 @@ func Examine(ctx context.Context, a Address) (found []Finding) {
 	}
 	apart := time.Since(time.UnixMicro(now)).Abs().Round(time.Millisecond)
 	add(false, "", "%s: PostgreSQL %s answers in %v", a, s.VersionName, fastest.Round(10*time.Microsecond))
+	if why := a.unprotected(); why != "" {
+		add(false, "Add sslmode=verify-full to the url, and sslrootcert=FILE where the server's certificate is not from a public authority.", "%s", why)
+	}
 	if fastest > slowAnswer {
 		add(false, "Each request to the service waits for some answers of the ledger's server: keep it near.", "it answers slowly")
 	}
@@ -76,6 +83,25 @@ func Examine(ctx context.Context, a Address) (found []Finding) {
 	}
 	a.examineSchema(ctx, conn, add)
 	return found
+}
+
+// unprotected says how others could read what goes to the server over a network, by the url;
+// "" when they could not.
+func (a Address) unprotected() string {
+	attempts := []*pgconn.FallbackConfig{{Host: a.config.Host, TLSConfig: a.config.TLSConfig}}
+	unverified := ""
+	for _, f := range append(attempts, a.config.Fallbacks...) {
+		if ip := net.ParseIP(f.Host); strings.HasPrefix(f.Host, "/") || f.Host == "localhost" || ip != nil && ip.IsLoopback() {
+			continue
+		}
+		switch {
+		case f.TLSConfig == nil:
+			return "the connection may be unencrypted: clients' data and the password of the ledger's user can be read on the network"
+		case f.TLSConfig.InsecureSkipVerify && f.TLSConfig.VerifyPeerCertificate == nil: // sslmode=require
+			unverified = "the connection is encrypted, but the server's certificate is not verified: another server can take its place"
+		}
+	}
+	return unverified
 }
 
 // examineSchema looks at the ledger itself, and at what the user may do.

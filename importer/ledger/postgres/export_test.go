@@ -7,3 +7,6 @@ func (a Address) WithPatience(d time.Duration) Address {
 	a.patience = d
 	return a
 }
+
+// Unprotected is Address.unprotected.
+func Unprotected(a Address) string { return a.unprotected() }
