@@ -62,7 +62,7 @@ func TestKilledWhileShared(t *testing.T) {
 			var all disturbanceCounts
 			open := 0
 			for done := 0; done < *sharedFaults && !t.Failed(); {
-				sheets := [][]string{{"leads.xlsx"}, {"first.xlsx", "last.xlsx"}}[rng.IntN(2)]
+				sheets := [][]string{{"leads.xlsx"}, {"leads.xlsx", "leads.xlsx"}, {"first.xlsx", "last.xlsx"}}[rng.IntN(3)]
 				of := runs(2+rng.IntN(3), sheets...)
 				if c.workers {
 					of = workersAnd([]int{2, 4}[rng.IntN(2)], sheets...)
