@@ -107,6 +107,8 @@ type worker struct {
 
 	mu   sync.Mutex
 	runs map[string]*workerRun
+
+	saying sync.Mutex // held while a line is printed
 }
 
 // workerRun is a run that a worker works for. It is joined once.
@@ -121,8 +123,10 @@ type workerRun struct {
 	clients   int            // that were carried out
 }
 
-// say prints a line of the worker's log.
+// say prints a line of the worker's log. River's goroutines call it too.
 func (w *worker) say(format string, args ...any) {
+	w.saying.Lock()
+	defer w.saying.Unlock()
 	fmt.Fprintln(w.Err, moment(time.Now()), fmt.Sprintf(format, args...))
 }
 
