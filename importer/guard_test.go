@@ -12,6 +12,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/stoprule"
+	"claimsheet/mapping"
 )
 
 // fakeRules are shared rules in memory. They travel as JSON, as the real ones do.
@@ -44,6 +45,60 @@ func (f *fakeRules) Change(change func(*stoprule.Rules)) error {
 		}
 	}
 	return nil
+}
+
+// TestGuardAlone: what a guard is told reaches the rules, which package stoprule tests, where
+// no other process carries the run out.
+func TestGuardAlone(t *testing.T) {
+	forbidden, unclear := apiclient.Verdict{Effect: apiclient.Refused, Status: 403}, apiclient.Verdict{Effect: apiclient.Uncertain}
+	saw := func(g *guard, verdicts ...apiclient.Verdict) (stop error, pause bool) {
+		for _, v := range verdicts {
+			stop, pause = g.saw(v)
+		}
+		return stop, pause
+	}
+	times := func(n int, do func() error) (stop error) {
+		for range n {
+			stop = do()
+		}
+		return stop
+	}
+	for name, c := range map[string]struct {
+		most  stoprule.MaxFailures
+		see   func(g *guard) (stop error, pause bool)
+		stop  string // part of the last error
+		pause bool
+	}{
+		"a stop with its hint": {stoprule.MaxFailures{Percent: 100}, func(g *guard) (error, bool) {
+			return saw(g, apiclient.Verdict{Stop: true, Reason: "401", Hint: "renew the token"})
+		}, "401; renew the token", false},
+		"three 403": {stoprule.Default, func(g *guard) (error, bool) { return saw(g, forbidden, forbidden, forbidden) }, "403 Forbidden", false},
+		"403 with a look-up between": {stoprule.Default, func(g *guard) (error, bool) {
+			_, _ = saw(g, forbidden, forbidden)
+			g.allowed()
+			return saw(g, forbidden)
+		}, "", false},
+		"three uncertain":    {stoprule.Default, func(g *guard) (error, bool) { return saw(g, unclear, unclear, unclear) }, "", true},
+		"four uncertain":     {stoprule.Default, func(g *guard) (error, bool) { return saw(g, unclear, unclear, unclear, unclear) }, "", false},
+		"three clients fail": {stoprule.Default, func(g *guard) (error, bool) { return times(3, func() error { return g.finished(true, 422) }), false }, "refused with HTTP 422", false},
+		"ten doubts": {stoprule.Default, func(g *guard) (error, bool) {
+			return times(10, func() error { return g.ended(mapping.LinkStep, apiclient.Uncertain) }), false
+		}, "10 steps of the kind link", false},
+		"ten doubts, and one was created": {stoprule.Default, func(g *guard) (error, bool) {
+			g.made(mapping.LinkStep)
+			return times(10, func() error { return g.ended(mapping.LinkStep, apiclient.Uncertain) }), false
+		}, "", false},
+		"two answers of other steps": {stoprule.Default, func(g *guard) (error, bool) {
+			return times(2, func() error { return g.gave(mapping.ClaimStep, true) }), false
+		}, "2 steps of the kind claim", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stop, pause := c.see(&guard{most: c.most})
+			if (stop != nil) != (c.stop != "") || stop != nil && !strings.Contains(stop.Error(), c.stop) || pause != c.pause {
+				t.Errorf("it stops with %v and pauses: %v; want %q, %v", stop, pause, c.stop, c.pause)
+			}
+		})
+	}
 }
 
 // TestGuardsShareRules: failures that two processes see count together, each once, and the

@@ -86,8 +86,11 @@ func (s *scene) workerProcess(binary string, number int, env ...string) {
 	})
 }
 
-// likeOneProcess runs a scene by itself and, set anew, with workers, which start starts. Both
-// do the same, and what the workbook says is what the service has.
+// likeOneProcess holds that a run with workers comes to the same as one process. It makes the
+// scene twice with set. The first is carried out by the run alone; for the second, start starts
+// workers. Both must count the same rows, clients and creating requests, and the second
+// workbook must say what its service has. code is the exit code of both runs. It returns what
+// the run with workers came to.
 func likeOneProcess(t *testing.T, code int, set func() *scene, start func(*scene), flags ...string) (p played) {
 	t.Helper()
 	alone := set().mustRun(code, flags...)

@@ -17,30 +17,17 @@ import (
 // tables; it hands its plans over all the same.
 func TestTablesOfAnotherProcess(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Shared(t)
-	url := server.URL()
-	_, schema, _ := strings.Cut(url, "search_path=")
-	address, err := postgres.Parse(url)
-	must(t, err)
-	l, err := postgres.OpenShared(t.Context(), address, t.TempDir(), postgres.Sharing{})
-	must(t, err)
-	defer l.Close()
-	open := func() *dispatch.Broker {
-		b, err := dispatch.Open(t.Context(), address, l.Session())
-		must(t, err)
-		t.Cleanup(b.Close)
-		return b
-	}
+	query, _, open := newLedger(t)
 	run, err := open().Start(t.Context(), "a run", "queue", []byte("spec"))
 	must(t, err)
 	plans := map[int64][]byte{1: []byte("a plan")}
 	must(t, run.Add(t.Context(), plans))
 
-	server.Exec(t, "SET search_path = "+schema+"; DROP TABLE river_job, dispatched_clients, dispatched_runs")
+	query("DROP TABLE river_job, dispatched_clients, dispatched_runs")
 	open()
 	_, err = run.Check(t.Context(), func() map[int64][]byte { return maps.Clone(plans) })
 	must(t, err)
-	there := server.Exec(t, "SET search_path = "+schema+"; SELECT count(*) FROM dispatched_clients c JOIN river_job j ON j.id = c.job WHERE c.number = 1 AND j.state = 'available'")
+	there := query("SELECT count(*) FROM dispatched_clients c JOIN river_job j ON j.id = c.job WHERE c.number = 1 AND j.state = 'available'")
 	if there != "1" {
 		t.Errorf("the plan is in the tables %s times", there)
 	}
@@ -50,25 +37,36 @@ func TestTablesOfAnotherProcess(t *testing.T) {
 // removed from the ledger.
 func TestErasingRemovesPlans(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Shared(t)
-	url := server.URL()
-	_, schema, _ := strings.Cut(url, "search_path=")
-	address, err := postgres.Parse(url)
-	must(t, err)
-	l, err := postgres.Open(t.Context(), address, t.TempDir())
-	must(t, err)
-	defer l.Close()
-	b, err := dispatch.Open(t.Context(), address, l.Session())
-	must(t, err)
-	defer b.Close()
-	run, err := b.Start(t.Context(), "a run", "queue", []byte("spec"))
+	query, l, open := newLedger(t)
+	run, err := open().Start(t.Context(), "a run", "queue", []byte("spec"))
 	must(t, err)
 	must(t, run.Add(t.Context(), map[int64][]byte{1: []byte("a plan")}))
 	_, err = l.Purge(ledger.Purge{Before: time.Now()})
 	must(t, err)
 	must(t, l.Compact())
-	if n := server.Exec(t, "SET search_path = "+schema+"; SELECT (SELECT count(*) FROM dispatched_clients) + (SELECT count(*) FROM dispatched_runs)"); n != "0" {
+	if n := query("SELECT (SELECT count(*) FROM dispatched_clients) + (SELECT count(*) FROM dispatched_runs)"); n != "0" {
 		t.Errorf("%s rows are left", n)
+	}
+}
+
+// newLedger makes a ledger in a schema of its own. query executes a statement there, and open
+// opens a broker beside the ledger; all is closed with the test.
+func newLedger(t *testing.T) (query func(string) string, l *ledger.Ledger, open func() *dispatch.Broker) {
+	t.Helper()
+	server := pgtest.Shared(t)
+	url := server.URL()
+	_, schema, _ := strings.Cut(url, "search_path=")
+	address, err := postgres.Parse(url)
+	must(t, err)
+	l, err = postgres.Open(t.Context(), address, t.TempDir())
+	must(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	query = func(statement string) string { return server.Exec(t, "SET search_path = "+schema+"; "+statement) }
+	return query, l, func() *dispatch.Broker {
+		b, err := dispatch.Open(t.Context(), address, l.Session())
+		must(t, err)
+		t.Cleanup(b.Close)
+		return b
 	}
 }
 

@@ -38,6 +38,7 @@ func TestStopsAtVerdicts(t *testing.T) {
 		"403 with a look-up between": {none, []stoprule.Observation{forbidden, forbidden, found, forbidden}, "", 0},
 		"two uncertain":              {none, []stoprule.Observation{unclear, unclear}, "", 0},
 		"three uncertain":            {lifted, []stoprule.Observation{unclear, unclear, unclear}, "", 1},
+		"four uncertain":             {none, slices.Repeat([]stoprule.Observation{unclear}, 4), "", 1},
 		"six uncertain":              {none, slices.Repeat([]stoprule.Observation{unclear}, 6), "", 2},
 		"uncertain with one between": {none, []stoprule.Observation{unclear, unclear, created, unclear}, "", 0},
 		"another process ends":       {lifted, []stoprule.Observation{{Of: stoprule.Ended, Stop: "a signal"}}, "a signal", 0},
