@@ -40,5 +40,5 @@ func (c *clock) time(now time.Time) time.Time {
 	return c.epoch.Add(now.Sub(c.anchor) - c.most)
 }
 
-// doubt is by how much later it can be.
-func (c *clock) doubt() time.Duration { return c.most - c.least }
+// uncertainty is by how much later it can be.
+func (c *clock) uncertainty() time.Duration { return c.most - c.least }

@@ -9,7 +9,7 @@ import (
 )
 
 // TestClock: the shared clock as it is told is never ahead of what it shows, and by no
-// more than the doubt behind it, however long readings take.
+// more than the uncertainty behind it, however long readings take.
 func TestClock(t *testing.T) {
 	start := time.Now()
 	theirs := func(at time.Duration) time.Time { return time.Unix(1000, 0).Add(at) }
@@ -18,7 +18,7 @@ func TestClock(t *testing.T) {
 		sent, read, got time.Duration // of a reading
 		jump            time.Duration // by how much the shared clock was set since the start
 		jumped          bool
-		doubt           time.Duration // at most
+		uncertainty     time.Duration // at most
 	}{
 		{0, 90, 100, 0, false, 100},
 		{1000, 1001, 1010, 0, false, 11},   // a quick one makes it certain
@@ -34,14 +34,14 @@ func TestClock(t *testing.T) {
 		}
 		at := (r.got + 50) * ms
 		behind := theirs(at + r.jump*ms).Sub(c.time(start.Add(at)))
-		if behind < 0 || behind > c.doubt() || c.doubt() > r.doubt*ms {
-			t.Errorf("at %d: the time is %v behind, with a doubt of %v", r.sent, behind, c.doubt())
+		if behind < 0 || behind > c.uncertainty() || c.uncertainty() > r.uncertainty*ms {
+			t.Errorf("at %d: the time is %v behind, with a uncertainty of %v", r.sent, behind, c.uncertainty())
 		}
 	}
 }
 
 // TestGive: departures keep their distance, also from those that are used later by the
-// doubt, and are not given too far ahead, in a pause or for more than a slice.
+// uncertainty, and are not given too far ahead, in a pause or for more than a slice.
 func TestGive(t *testing.T) {
 	now := time.Unix(1000, 0)
 	l := Limits{Ceiling: 50, margin: margin + lateness} // every 22 ms

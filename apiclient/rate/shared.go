@@ -39,7 +39,7 @@ type sharing struct {
 	clock clock
 	asked time.Time   // by the process's clock: when the state was known last; zero for never
 	slice []time.Time // departures that were given to this process
-	last  given       // what the last slice was
+	last  grant       // what the last slice was
 
 	lacking time.Time     // since when this process needs a departure; zero for not
 	share   time.Duration // time between two departures of this process, as others have left it
@@ -53,22 +53,22 @@ func newSharing(limiter Limiter, now time.Time) *sharing {
 	return &sharing{limiter: limiter, talk: make(chan struct{}, 1), clock: clock{anchor: now}}
 }
 
-// given is the last slice of departures that a process was given.
-type given struct {
+// grant is the last slice of departures that a process was given.
+type grant struct {
 	before, after time.Time   // State.Last as it was, and as the slice left it
 	used          []time.Time // departures by which requests leave or have left
-	doubt         time.Duration
+	uncertainty   time.Duration
 }
 
 // takeBack takes the departures back that were not used, where no process was given any
 // since. A request that lost its departure has another one soon then, also at a low rate.
-func (g given) takeBack(s *State) {
+func (g grant) takeBack(s *State) {
 	if g.after.IsZero() || s.Last.UnixMicro() != g.after.UnixMicro() {
 		return
 	}
 	s.Last = g.before
 	for _, at := range g.used {
-		if at = at.Add(g.doubt); at.After(s.Last) {
+		if at = at.Add(g.uncertainty); at.After(s.Last) {
 			s.Last = at
 		}
 	}
@@ -103,7 +103,7 @@ func (s *sharing) refused(r Refusal) {
 }
 
 // take takes departures, and what is to be known of them.
-func (s *sharing) take(departures []time.Time, of given, now time.Time) {
+func (s *sharing) take(departures []time.Time, of grant, now time.Time) {
 	if len(departures) == 0 {
 		return
 	}
@@ -189,7 +189,7 @@ func (m *Meter) ask(ctx context.Context, n int) error {
 	m.mu.Unlock()
 	var state State
 	var departures []time.Time
-	var of given
+	var of grant
 	var asked time.Time
 	var jumped bool
 	sent := m.now()
@@ -206,8 +206,8 @@ func (m *Meter) ask(ctx context.Context, n int) error {
 		if n > 0 && !jumped {
 			last.takeBack(row)
 		}
-		of = given{before: row.Last, doubt: clock.doubt()}
-		departures = row.give(now, m.limits, n, of.doubt)
+		of = grant{before: row.Last, uncertainty: clock.uncertainty()}
+		departures = row.give(now, m.limits, n, of.uncertainty)
 		of.after = row.Last
 		state = *row
 	}

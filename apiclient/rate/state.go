@@ -214,8 +214,8 @@ func (s *State) accepted(now time.Time, l Limits) {
 
 // give gives at most n departures away, or as many as fill a slice; none during a pause,
 // nor while the next one is too far ahead. They leave every other departure its distance
-// from them also when they are used later than at their times by doubt.
-func (s *State) give(now time.Time, l Limits, n int, doubt time.Duration) []time.Time {
+// from them also when they are used later than at their times by uncertainty.
+func (s *State) give(now time.Time, l Limits, n int, uncertainty time.Duration) []time.Time {
 	every := s.spacing(now, l)
 	if every == 0 || n == 0 {
 		return nil
@@ -228,13 +228,13 @@ func (s *State) give(now time.Time, l Limits, n int, doubt time.Duration) []time
 	if s.PausedUntil.After(now) || first.Sub(now) > ahead {
 		return nil
 	}
-	given := make([]time.Time, max(1, min(n, int(slice/every))))
-	for i := range given {
-		given[i] = first.Add(time.Duration(i) * every)
+	departures := make([]time.Time, max(1, min(n, int(slice/every))))
+	for i := range departures {
+		departures[i] = first.Add(time.Duration(i) * every)
 	}
-	s.Last = given[len(given)-1].Add(doubt)
-	s.Departures.add(now, len(given))
-	return given
+	s.Last = departures[len(departures)-1].Add(uncertainty)
+	s.Departures.add(now, len(departures))
+	return departures
 }
 
 // holdToCeiling lets a client's ceiling hold for the others too, unless theirs is lower.
