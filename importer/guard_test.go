@@ -110,7 +110,13 @@ func TestGuardsShareRules(t *testing.T) {
 			a, b := guard{most: stoprule.MaxFailures{Count: 3}}, guard{most: stoprule.MaxFailures{Count: 3}}
 			a.share(rules)
 			b.share(rules)
-			for range 5 { // nothing of this is said at once
+			for n := range 20 { // until a share of the clients counts, each is said at once
+				if stop := b.finished(false, 0); stop != nil || rules.changes != n+1 {
+					t.Fatalf("%d changes after client %d (%v)", rules.changes, n+1, stop)
+				}
+			}
+			rules.changes = 0
+			for range 5 { // nothing of this is
 				a.allowed()
 				if stop := b.finished(false, 0); stop != nil {
 					t.Fatalf("a client who succeeds stops the run: %v", stop)
@@ -130,8 +136,8 @@ func TestGuardsShareRules(t *testing.T) {
 			if stop, _ := a.refresh(); stop == nil {
 				t.Error("the other process does not learn that the run stops")
 			}
-			if a.rules.Through != 9 {
-				t.Errorf("%d clients are through, want 9", a.rules.Through)
+			if a.rules.Through != 29 {
+				t.Errorf("%d clients are through, want 29", a.rules.Through)
 			}
 		})
 	}

@@ -87,10 +87,12 @@ const (
 	Ended                  // a process ends the run for a reason of its own
 )
 
-// MayStop reports whether an observation may stop or pause a run. The others can wait for a
-// moment before other processes hear of them.
-func (o Observation) MayStop() bool {
-	return o.Bad || o.Of == Ended || o.Stop != "" || o.Status == 403 || o.Effect == apiclient.Uncertain
+// MayStop reports whether an observation may stop or pause a run that goes on. The others
+// can wait for a moment before other processes hear of them. The rules may be older than
+// those that all processes share.
+func (r *Rules) MayStop(o Observation) bool {
+	counts := o.Of == Client && r.Through < enoughClients // a share may count from this one on
+	return counts || o.Bad || o.Of == Ended || o.Stop != "" || o.Status == 403 || o.Effect == apiclient.Uncertain
 }
 
 // Add takes into account what a process has observed. Its name must be its own in the run;
