@@ -52,7 +52,7 @@ func (g *guard) observe(o stoprule.Observation) (stop error, pause bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.shared != nil {
-		if g.unsaid = append(g.unsaid, o); !g.rules.MayStop(o) {
+		if g.unsaid = append(g.unsaid, o); !o.MayStop(g.rules.Through) {
 			return nil, false
 		}
 		return g.exchange()
