@@ -87,9 +87,9 @@ const (
 	Ended                  // a process ends the run for a reason of its own
 )
 
-// MayStop reports whether an observation may stop or pause a run that goes on, in which at
-// least through clients are through. The others can wait for a moment before other processes
-// hear of them.
+// MayStop reports whether an observation may stop or pause a run that goes on. The others can
+// wait for a moment before other processes hear of them. through is the Through of the rules,
+// which may have been read some time ago.
 func (o Observation) MayStop(through int) bool {
 	counts := o.Of == Client && through < enoughClients // a share may count from this one on
 	return counts || o.Bad || o.Of == Ended || o.Stop != "" || o.Status == 403 || o.Effect == apiclient.Uncertain

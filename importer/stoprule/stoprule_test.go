@@ -127,7 +127,7 @@ func TestStopsAtDoubts(t *testing.T) {
 }
 
 // TestWhatMayStopIsSaidAtOnce: an observation that other processes hear of later never stops
-// or pauses a run that goes on, also where the process knows only of some clients that are through.
+// or pauses a run that goes on, also where the process has read the rules some time ago.
 func TestWhatMayStopIsSaidAtOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r stoprule.Rules
@@ -145,7 +145,7 @@ func TestWhatMayStopIsSaidAtOnce(t *testing.T) {
 			if r.Stop != "" {
 				return
 			}
-			if rapid.Bool().Draw(t, "the others are heard of") {
+			if rapid.Bool().Draw(t, "the rules are read") {
 				older = r.Through
 			}
 		}
