@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -101,7 +102,7 @@ func (b *Broker) makeTables(ctx context.Context, migrator *rivermigrate.Migrator
 		return err
 	}
 	defer conn.Release()
-	if _, all, err := b.made(ctx, conn, migrator); err != nil || all {
+	if is, err := find(ctx, conn, migrator); err != nil || is == complete {
 		return err
 	}
 	if _, err = conn.Exec(ctx, `SELECT pg_advisory_lock($1, (SELECT oid FROM pg_namespace WHERE nspname = current_schema())::bigint::bit(32)::int)`, tablesLock); err != nil {
@@ -111,32 +112,61 @@ func (b *Broker) makeTables(ctx context.Context, migrator *rivermigrate.Migrator
 		_, unlocked := conn.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock_all()`)
 		err = errors.Join(err, unlocked)
 	}()
-	rivers, all, err := b.made(ctx, conn, migrator) // by another process meanwhile
-	if err != nil || all {
+	is, err := find(ctx, conn, migrator) // by another process meanwhile
+	if err != nil || is == complete {
 		return err
 	}
-	if !rivers { // the others of River's tables would say that all is there
-		if _, err = conn.Exec(ctx, `DROP TABLE IF EXISTS river_migration, river_leader, river_queue, river_client, river_client_queue, river_notification CASCADE; DROP TYPE IF EXISTS river_job_state CASCADE`); err != nil {
+	if is.rivers == lost { // those that are left would say that all are there
+		if _, err = conn.Exec(ctx, `DROP TABLE IF EXISTS `+strings.Join(riversTables, ", ")+` CASCADE; DROP TYPE IF EXISTS river_job_state CASCADE`); err != nil {
 			return err
 		}
 	}
-	if _, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err == nil {
-		_, err = conn.Exec(ctx, tables)
+	if _, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil || is.beside {
+		return err
 	}
+	_, err = conn.Exec(ctx, `DROP TABLE IF EXISTS dispatched_clients, dispatched_runs; `+tables) // one without the other
 	return err
 }
 
-// made reports whether River has its table of jobs, and whether all tables are there.
-func (b *Broker) made(ctx context.Context, conn *pgxpool.Conn, migrator *rivermigrate.Migrator[pgx.Tx]) (rivers, all bool, err error) {
-	err = conn.QueryRow(ctx, `SELECT to_regclass('river_job') IS NOT NULL, to_regclass('dispatched_clients') IS NOT NULL`).Scan(&rivers, &all)
-	if err != nil || !rivers || !all {
-		return rivers, false, err
+// riversTables are the tables that River makes.
+var riversTables = []string{"river_job", "river_migration", "river_leader", "river_queue", "river_client", "river_client_queue", "river_notification"}
+
+// found is what is there of the tables.
+type found struct {
+	rivers state
+	beside bool // both of dispatch.sql
+}
+
+// state is that of River's tables.
+type state int
+
+const (
+	lost  state = iota // one is missing, or they were never made
+	older              // an older version of River has made them; it may have fewer
+	current
+)
+
+// complete is that nothing is missing.
+var complete = found{current, true}
+
+// find looks which tables are there.
+func find(ctx context.Context, conn *pgxpool.Conn, migrator *rivermigrate.Migrator[pgx.Tx]) (is found, err error) {
+	var first, all bool
+	err = conn.QueryRow(ctx, `SELECT to_regclass('river_job') IS NOT NULL AND to_regclass('river_migration') IS NOT NULL,
+		NOT EXISTS (SELECT 1 FROM unnest($1::text[]) t WHERE to_regclass(t) IS NULL),
+		to_regclass('dispatched_runs') IS NOT NULL AND to_regclass('dispatched_clients') IS NOT NULL`, riversTables).Scan(&first, &all, &is.beside)
+	if err != nil || !first {
+		return is, err
 	}
 	migrated, err := migrator.Validate(ctx, nil)
-	if err != nil {
-		return rivers, false, err
+	switch {
+	case err != nil:
+	case !migrated.OK:
+		is.rivers = older
+	case all:
+		is.rivers = current
 	}
-	return rivers, migrated.OK, nil
+	return is, err
 }
 
 // quiet is the log of what River does in the coordinator: errors are returned.

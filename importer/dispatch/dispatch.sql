@@ -2,7 +2,7 @@
 -- here must last: what is done is in the ledger. The tables are empty when no such run
 -- is under way.
 
-CREATE TABLE IF NOT EXISTS dispatched_runs (
+CREATE TABLE dispatched_runs (
     run         text COLLATE "C" PRIMARY KEY,
     coordinator bigint NOT NULL,          -- of sessions: nothing is begun when that has ended
     spec        bytea NOT NULL,           -- what workers need for every client of the run
@@ -10,7 +10,7 @@ CREATE TABLE IF NOT EXISTS dispatched_runs (
     stopped     boolean NOT NULL DEFAULT false -- nothing is begun any more
 );
 
-CREATE TABLE IF NOT EXISTS dispatched_clients (
+CREATE TABLE dispatched_clients (
     run     text COLLATE "C" NOT NULL REFERENCES dispatched_runs ON DELETE CASCADE,
     number  bigint NOT NULL,
     plan    bytea NOT NULL,
@@ -22,4 +22,4 @@ CREATE TABLE IF NOT EXISTS dispatched_clients (
     PRIMARY KEY (run, number)
 );
 
-CREATE INDEX IF NOT EXISTS dispatched_clients_done ON dispatched_clients (run) WHERE outcome IS NOT NULL;
+CREATE INDEX dispatched_clients_done ON dispatched_clients (run) WHERE outcome IS NOT NULL;

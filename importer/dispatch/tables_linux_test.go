@@ -33,6 +33,33 @@ func TestTablesOfAnotherProcess(t *testing.T) {
 	}
 }
 
+// TestOneTableLost: one of the tables is lost, whichever it is. The next process that begins
+// makes it again, and the plans are delivered all the same.
+func TestOneTableLost(t *testing.T) {
+	t.Parallel()
+	query, _, open := newLedger(t)
+	run, err := open().Start(t.Context(), "a run", "queue", []byte("spec"))
+	must(t, err)
+	plans := map[int64][]byte{1: []byte("a plan")}
+	must(t, run.Add(t.Context(), plans))
+	tables := strings.Fields(query("SELECT string_agg(tablename, ' ') FROM pg_tables WHERE schemaname = current_schema() AND (tablename LIKE 'river%' OR tablename LIKE 'dispatched%')"))
+	if len(tables) < 7 {
+		t.Fatalf("the tables are %q", tables)
+	}
+	for _, table := range tables {
+		query("UPDATE dispatched_clients SET queued = now() - interval '1 minute'; DROP TABLE " + table + " CASCADE")
+		open()
+		if query("SELECT to_regclass('"+table+"') IS NOT NULL") != "t" {
+			t.Errorf("%s is not made again", table)
+		}
+		_, err = run.Check(t.Context(), func() map[int64][]byte { return maps.Clone(plans) })
+		must(t, err)
+		if n := query("SELECT count(*) FROM dispatched_clients c JOIN river_job j ON j.id = c.job WHERE j.state = 'available'"); n != "1" {
+			t.Errorf("%s was lost: the plan is in the tables %s times", table, n)
+		}
+	}
+}
+
 // TestErasingRemovesPlans: the plans that a killed run has left are removed with what is
 // removed from the ledger.
 func TestErasingRemovesPlans(t *testing.T) {
