@@ -2,6 +2,7 @@ package draft
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,7 +66,24 @@ type dateReading struct {
 	ask     string // what a person has to decide; "" when the formats are certain
 	idle    bool   // the decision is needed before the formats can be used
 	order   dateOrder
-	unread  []int // the indexes of rows that do not read
+	unread  []int  // the indexes of rows that do not read
+	first   string // d or m, the one that the header says comes first; "" when it says nothing
+}
+
+// orderInHeader matches what a header says of the order of day and month: “DOB (MM/DD/YYYY)”.
+var orderInHeader = regexp.MustCompile(`(?i)(?:^|[^\w/.-])(?:(dd?)[-/.]mm?|(mm?)[-/.]dd?|(dd)mmyy(?:yy)?|(mm)ddyy(?:yy)?)\b`)
+
+// firstInHeader is d when a header says that the day comes before the month, m when it says
+// that the month does, else "".
+func firstInHeader(header string) (first string) {
+	for _, found := range orderInHeader.FindAllStringSubmatch(header, -1) {
+		said := strings.ToLower(strings.Join(found[1:], ""))[:1]
+		if first != "" && said != first {
+			return ""
+		}
+		first = said
+	}
+	return first
 }
 
 // mostFormats limits how many formats are proposed for one column.
@@ -81,7 +99,7 @@ func (c *column) readDates() *dateReading {
 }
 
 func (c *column) findDates() *dateReading {
-	d := &dateReading{}
+	d := &dateReading{first: firstInHeader(c.name)}
 	unread := map[string][]int{} // by text, the rows that only a format can read
 	var texts []text
 	iso := 0
@@ -188,13 +206,24 @@ func (d *dateReading) weigh(texts []text, best string) (why, ask string, isIdle 
 	}
 	both := total(readable(fits, other))
 	others := total(readable(texts, other)) - both
+	says := "the header says that the day comes first"
+	if d.first == "m" {
+		says = "the header says that the month comes first"
+	}
 	switch {
+	case n == both && others == 0 && d.first != "":
+		if !strings.HasPrefix(best, d.first) {
+			best, other = other, best
+		}
+		return fmt.Sprintf("%s fit both %s and %s; %s", cellsInWords(n), best, other, says), ask, isIdle, []string{best}
 	case n == both && others == 0:
 		return fmt.Sprintf("%s fit both %s and %s", cellsInWords(n), best, other),
 			joined("day or month first? No cell shows it; keep one of the two", ask), isIdle, []string{best, other}
 	case others > 0:
 		return fmt.Sprintf("%d of %s read as %s only, %d as %s only, %d fit both", n-both, cellsInWords(all), best, others, other, both),
 			joined("day and month are in both orders; a cell that fits both is invalid until one format is left", ask), isIdle, []string{best, other}
+	case d.first != "" && !strings.HasPrefix(best, d.first):
+		return fmt.Sprintf("%s, %d fit both orders of day and month", why, both), joined(says+", and cells show the other order; which is right?", ask), true, []string{best}
 	}
 	return fmt.Sprintf("%s, %d fit both orders of day and month", why, both), ask, isIdle, []string{best}
 }

@@ -77,6 +77,14 @@ func TestQuestions(t *testing.T) {
 			}
 			return fmt.Sprintf("%02d/%02d/1975", 1+i, 1+i%12)
 		}, "= Date of birth", nil},
+		"either order": {[]string{"Date of birth:Date"}, []string{"Date of birth"}, func(i int) any { return fmt.Sprintf("%02d/%02d/1975", 1+i%12, 1+i%11) }, "= Date of birth",
+			[]string{"format: [dd/mm/yyyy, mm/dd/yyyy]", "day or month first? No cell shows it"}},
+		"either order, said by the header": {[]string{"Date of birth:Date"}, []string{"Date of birth (MM/DD/YYYY)"}, func(i int) any { return fmt.Sprintf("%02d/%02d/1975", 1+i%12, 1+i%11) }, "= Date of birth (MM/DD/YYYY)",
+			[]string{"format: mm/dd/yyyy}", "24 cells fit both mm/dd/yyyy and dd/mm/yyyy; the header says that the month comes first"}},
+		"another order than the header's": {[]string{"Date of birth:Date"}, []string{"Date of birth (DD/MM/YYYY)"}, func(i int) any { return fmt.Sprintf("%02d/%02d/1975", 1+i%12, 1+i) }, "? Date of birth (DD/MM/YYYY)",
+			[]string{"the header says that the day comes first, and cells show the other order; which is right?"}},
+		"the header's order": {[]string{"Date of birth:Date"}, []string{"Date of birth (DD/MM/YYYY)"}, func(i int) any { return fmt.Sprintf("%02d/%02d/1975", 1+i, 1+i%12) }, "= Date of birth (DD/MM/YYYY)",
+			[]string{"format: dd/mm/yyyy}"}},
 		"a year of two digits": {[]string{"Date of birth:Date"}, []string{"Geb."}, func(i int) any { return fmt.Sprintf("%02d.%02d.80", 1+i, 1+i%12) }, "? Geb.", []string{"1930 to 2029"}},
 		"days for a time":      {[]string{"Signed at:DateTime"}, []string{"Signed at"}, text("2020-05-17"), "? Signed at", []string{"midnight of sheet.timezone", "timezone: "}},
 		"times for a time":     {[]string{"Signed at:DateTime"}, []string{"Signed at"}, text("2020-05-17 10:15"), "= Signed at", nil},

@@ -44,3 +44,16 @@ func TestNamesMeanOneThing(t *testing.T) {
 		}
 	}
 }
+
+// TestOrderInHeader: which headers say whether the day or the month comes first.
+func TestOrderInHeader(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		"DOB (dd/mm/yyyy)": "d", "DOB MM-DD-YY": "m", "Date D.M.YYYY": "d", "Signed [m/d/y]": "m", "Born ddmmyyyy": "d", "Born (DD/MM)": "d",
+		"DOB": "", "yyyy-mm-dd": "", "MD": "", "Comm/dd": "", "dd/mm/yyyy or mm/dd/yyyy": "", "add.memo": "",
+	} {
+		if got := firstInHeader(header); got != want {
+			t.Errorf("%s: %q, want %q", header, got, want)
+		}
+	}
+}
