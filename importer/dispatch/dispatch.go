@@ -102,7 +102,7 @@ func (b *Broker) makeTables(ctx context.Context, migrator *rivermigrate.Migrator
 		return err
 	}
 	defer conn.Release()
-	if is, err := find(ctx, conn, migrator); err != nil || is == complete {
+	if ok, err := upToDate(ctx, conn, migrator); err != nil || ok {
 		return err
 	}
 	if _, err = conn.Exec(ctx, `SELECT pg_advisory_lock($1, (SELECT oid FROM pg_namespace WHERE nspname = current_schema())::bigint::bit(32)::int)`, tablesLock); err != nil {
@@ -112,61 +112,69 @@ func (b *Broker) makeTables(ctx context.Context, migrator *rivermigrate.Migrator
 		_, unlocked := conn.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock_all()`)
 		err = errors.Join(err, unlocked)
 	}()
-	is, err := find(ctx, conn, migrator) // by another process meanwhile
-	if err != nil || is == complete {
+	if ok, err := upToDate(ctx, conn, migrator); err != nil || ok { // by another process meanwhile
 		return err
 	}
-	if is.rivers == lost { // those that are left would say that all are there
-		if _, err = conn.Exec(ctx, `DROP TABLE IF EXISTS `+strings.Join(riversTables, ", ")+` CASCADE; DROP TYPE IF EXISTS river_job_state CASCADE`); err != nil {
-			return err
-		}
+	return remake(ctx, conn, migrator)
+}
+
+// upToDate reports whether all tables are there, as the present version of River needs them.
+func upToDate(ctx context.Context, conn *pgxpool.Conn, migrator *rivermigrate.Migrator[pgx.Tx]) (bool, error) {
+	is, err := find(ctx, conn)
+	if err != nil || !is.rivers || !is.beside { // else another process may be at work on them
+		return false, err
 	}
-	if _, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil || is.beside {
-		return err
+	ok, err := isCurrent(ctx, migrator)
+	if missing(err) { // it has just begun to make them again
+		return false, nil
 	}
-	_, err = conn.Exec(ctx, `DROP TABLE IF EXISTS dispatched_clients, dispatched_runs; `+tables) // one without the other
+	return ok, err
+}
+
+// remake makes what is missing. Where one of River's tables was lost, it makes all of them
+// anew, because those that are left would say that all are there; and so with the two others,
+// one of which refers to the other.
+func remake(ctx context.Context, conn *pgxpool.Conn, migrator *rivermigrate.Migrator[pgx.Tx]) error {
+	is, err := find(ctx, conn)
+	current := false
+	if err == nil && is.begun {
+		current, err = isCurrent(ctx, migrator)
+	}
+	if err == nil && (!is.begun || current && !is.rivers) { // an older version may have fewer
+		_, err = conn.Exec(ctx, `DROP TABLE IF EXISTS river_client, river_client_queue, `+strings.Join(riversTables, ", ")+` CASCADE; DROP TYPE IF EXISTS river_job_state CASCADE`)
+	}
+	if err == nil {
+		_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	}
+	if err == nil && !is.beside {
+		_, err = conn.Exec(ctx, `DROP TABLE IF EXISTS dispatched_clients, dispatched_runs; `+tables)
+	}
 	return err
 }
 
-// riversTables are the tables that River makes.
-var riversTables = []string{"river_job", "river_migration", "river_leader", "river_queue", "river_client", "river_client_queue", "river_notification"}
+// riversTables are the tables of River's present version. Older ones had river_client and
+// river_client_queue too.
+var riversTables = []string{"river_job", "river_migration", "river_leader", "river_queue", "river_notification"}
 
 // found is what is there of the tables.
 type found struct {
-	rivers state
+	begun  bool // River's first ones
+	rivers bool // all of River's
 	beside bool // both of dispatch.sql
 }
 
-// state is that of River's tables.
-type state int
-
-const (
-	lost  state = iota // one is missing, or they were never made
-	older              // an older version of River has made them; it may have fewer
-	current
-)
-
-// complete is that nothing is missing.
-var complete = found{current, true}
-
 // find looks which tables are there.
-func find(ctx context.Context, conn *pgxpool.Conn, migrator *rivermigrate.Migrator[pgx.Tx]) (is found, err error) {
-	var first, all bool
+func find(ctx context.Context, conn *pgxpool.Conn) (is found, err error) {
 	err = conn.QueryRow(ctx, `SELECT to_regclass('river_job') IS NOT NULL AND to_regclass('river_migration') IS NOT NULL,
 		NOT EXISTS (SELECT 1 FROM unnest($1::text[]) t WHERE to_regclass(t) IS NULL),
-		to_regclass('dispatched_runs') IS NOT NULL AND to_regclass('dispatched_clients') IS NOT NULL`, riversTables).Scan(&first, &all, &is.beside)
-	if err != nil || !first {
-		return is, err
-	}
-	migrated, err := migrator.Validate(ctx, nil)
-	switch {
-	case err != nil:
-	case !migrated.OK:
-		is.rivers = older
-	case all:
-		is.rivers = current
-	}
+		to_regclass('dispatched_runs') IS NOT NULL AND to_regclass('dispatched_clients') IS NOT NULL`, riversTables).Scan(&is.begun, &is.rivers, &is.beside)
 	return is, err
+}
+
+// isCurrent reports whether River's migrations are those of its present version.
+func isCurrent(ctx context.Context, migrator *rivermigrate.Migrator[pgx.Tx]) (bool, error) {
+	migrated, err := migrator.Validate(ctx, nil)
+	return err == nil && migrated.OK, err
 }
 
 // quiet is the log of what River does in the coordinator: errors are returned.

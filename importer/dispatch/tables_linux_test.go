@@ -1,8 +1,10 @@
 package dispatch_test
 
 import (
+	"crypto/rand"
 	"maps"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,6 +59,48 @@ func TestOneTableLost(t *testing.T) {
 		if n := query("SELECT count(*) FROM dispatched_clients c JOIN river_job j ON j.id = c.job WHERE j.state = 'available'"); n != "1" {
 			t.Errorf("%s was lost: the plan is in the tables %s times", table, n)
 		}
+	}
+}
+
+// TestTablesStay: a process that begins leaves the tables as they are, and what is in them.
+func TestTablesStay(t *testing.T) {
+	t.Parallel()
+	query, _, open := newLedger(t)
+	run, err := open().Start(t.Context(), "a run", "queue", []byte("spec"))
+	must(t, err)
+	must(t, run.Add(t.Context(), map[int64][]byte{1: []byte("a plan")}))
+	const all = "SELECT string_agg(relname || oid, ' ' ORDER BY relname) FROM pg_class WHERE relnamespace = current_schema()::regnamespace"
+	before := query(all)
+	open()
+	if now := query(all); now != before {
+		t.Errorf("the tables were\n%s\nand are\n%s", before, now)
+	}
+	if n := query("SELECT count(*) FROM dispatched_clients c JOIN river_job j ON j.id = c.job"); n != "1" {
+		t.Errorf("the plan is in the tables %s times", n)
+	}
+}
+
+// TestBegunAtOnce: processes that begin at the same moment find or make all tables.
+func TestBegunAtOnce(t *testing.T) {
+	t.Parallel()
+	query, _, open := newLedger(t)
+	for _, lost := range []string{"", "river_leader", "river_migration", "river_job", "dispatched_clients"} {
+		if lost != "" {
+			query("DROP TABLE " + lost + " CASCADE")
+		}
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				run, err := open().Start(t.Context(), rand.Text(), "queue", []byte("spec"))
+				if err == nil {
+					err = run.Add(t.Context(), map[int64][]byte{1: []byte("a plan")})
+				}
+				if err != nil {
+					t.Errorf("%s was lost: %v", lost, err)
+				}
+			})
+		}
+		all.Wait()
 	}
 }
 
