@@ -64,6 +64,30 @@ func (s *scene) workerArgs(number int, old, new string) []string {
 	return []string{"worker", "--environments", own, "--state", s.path(fmt.Sprint("worker-", number))}
 }
 
+// runTogether is run with --workers. No call of a worker is answered before n workers have
+// begun plans, so that all take part. schema is where they meet.
+func (s *scene) runTogether(n int, schema string, flags ...string) played {
+	s.t.Helper()
+	server, begun := pgtest.Shared(s.t), make(chan struct{})
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		f := apitest.Fault{Delay: 2 * time.Millisecond}
+		if c.Header.Get("X-Worker") != "" && !strings.HasSuffix(c.Path, "/activity-templates") {
+			f.Until = begun
+		}
+		return f
+	})
+	done := make(chan played, 1)
+	go func() { done <- s.run(append(flags, "--workers")...) }()
+	func() {
+		defer close(begun)
+		s.waitFor("plans that are handed over", func() bool { return len(done) > 0 || s.handedOver(server, schema) })
+		s.waitFor("plans that all workers have begun", func() bool {
+			return len(done) > 0 || server.Exec(s.t, fmt.Sprintf("SELECT count(DISTINCT begun) = %d FROM %s.dispatched_clients", n, schema)) == "t"
+		})
+	}()
+	return <-done
+}
+
 // posted is how many creating calls had each value of the header X-Worker.
 func posted(calls []apitest.Call) map[string]int {
 	by := map[string]int{}
@@ -81,11 +105,13 @@ func posted(calls []apitest.Call) map[string]int {
 func TestWorkersCarryOut(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, append(leads(40), lead(3, "second"), lead(7, "second")))
-	s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 4}")
-	s.service.Play(func(apitest.Call) apitest.Fault { return apitest.Fault{Delay: 2 * time.Millisecond} })
+	schema := s.inSchema(pgtest.Shared(t), "limits: {concurrency: 4}")
 	stop := s.workers(2)
-	p := s.mustRun(0, "--workers")
+	p := s.runTogether(2, schema)
 	by := posted(p.calls)
+	if p.code != 0 {
+		t.Fatalf("exit code %d\n%s%s", p.code, p.out, p.err)
+	}
 	if by["0"] == 0 || by["1"] == 0 || by[""] == 0 || by[""] > 10 {
 		t.Errorf("creating calls by worker: %v; want most of them from both workers", by)
 	}

@@ -8,9 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
-	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/ledger/postgres/pgtest"
 	"claimsheet/importer/result"
 )
@@ -88,17 +86,18 @@ func (s *scene) workerProcess(binary string, number int, env ...string) {
 
 // likeOneProcess holds that a run with workers comes to the same as one process. It makes the
 // scene twice with set. The first is carried out by the run alone; for the second, start starts
-// workers. Both must count the same rows, clients and creating requests, and the second
+// two workers. Both must count the same rows, clients and creating requests, and the second
 // workbook must say what its service has. code is the exit code of both runs. It returns what
 // the run with workers came to.
 func likeOneProcess(t *testing.T, code int, set func() *scene, start func(*scene), flags ...string) (p played) {
 	t.Helper()
 	alone := set().mustRun(code, flags...)
 	s := set()
-	s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 1}")
-	s.service.Play(func(apitest.Call) apitest.Fault { return apitest.Fault{Delay: 2 * time.Millisecond} })
+	schema := s.inSchema(pgtest.Shared(t), "limits: {concurrency: 1}")
 	start(s)
-	p = s.mustRun(code, append(flags, "--workers")...)
+	if p = s.runTogether(2, schema, flags...); p.code != code {
+		t.Fatalf("exit code %d, want %d\n%s%s", p.code, code, p.out, p.err)
+	}
 	if by := posted(p.calls); by["0"] == 0 || by["1"] == 0 {
 		t.Errorf("creating calls by worker: %v; want some of both", by)
 	}
