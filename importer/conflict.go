@@ -143,6 +143,9 @@ func (j *Job) sharedWith(id string, who mapping.Identity) (other mapping.Identit
 	return other, shared && other != who
 }
 
+// reasonClash is clashReason without the keys.
+const reasonClash = "the service has one client for two keys"
+
 // clashReason says that the service has one client for two of ours.
 func clashReason(who, other mapping.Identity) string {
 	if at, ok := ledger.Erased(other.Key); ok {

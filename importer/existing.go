@@ -25,8 +25,9 @@ import (
 // result of a look-up, and why the run cannot continue with that client.
 type existing struct {
 	lookup.Result
-	reason string // "" for no reason
-	advice string
+	reason   string // "" for no reason
+	nameless string // the reason in words that hold nothing personal; "" for none
+	advice   string
 }
 
 // existingOf takes up what a look-up says.
@@ -34,17 +35,19 @@ func existingOf(r lookup.Result) existing {
 	x := existing{Result: r}
 	switch {
 	case r.Failed != nil:
-		x.refuse(r.Failed.Error(), adviceLookup)
+		x.refuse("", r.Failed.Error(), adviceLookup)
 		if f, ok := errors.AsType[*apiclient.Failure](r.Failed); ok && f.Hint != "" {
 			x.advice = f.Hint
 		}
 	case r.Unclear != "":
-		x.refuse(r.Unclear, adviceWhoIsIt)
+		x.refuse(r.Unclear, r.Unclear, adviceWhoIsIt)
 	}
 	return x
 }
 
-func (x *existing) refuse(reason, advice string) { x.reason, x.advice = reason, advice }
+func (x *existing) refuse(nameless, reason, advice string) {
+	x.nameless, x.reason, x.advice = nameless, reason, advice
+}
 
 const reasonKnown = "the service knows this client already"
 
@@ -78,7 +81,7 @@ func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing
 	case x.ID != "" && policy == mapping.Skip:
 		return leftOut(plan, ids{client: x.ID}, "", adviceSkipped), true, nil
 	case x.ID != "" && policy == mapping.Fail:
-		x.refuse(reasonKnown, adviceKnown)
+		x.refuse(reasonKnown, reasonKnown, adviceKnown)
 	default:
 		return clientOutcome{}, false, nil
 	}
@@ -111,11 +114,11 @@ func (j *Job) checkOwner(plan mapping.Plan, x *existing) error {
 	adopts := x.ID != "" && j.existing(plan) == mapping.Reuse
 	event := j.foundEvent(plan, x.ID)
 	if other, owned := j.lookups.OwnerOf(plan.Client, lookup.Asked(plan.Lookup), adopts); owned {
-		x.refuse(undecidedReason(other), adviceDoubtful)
+		x.refuse("a client with the same address may have been created by an earlier attempt", undecidedReason(other), adviceDoubtful)
 		// It is read whether or not the run is being stopped.
 		t, done, err := j.Ledger.StepWithID(context.Background(), event)
 		if done {
-			x.refuse(clashReason(plan.Client, identityOf(t)), adviceWhoIsIt)
+			x.refuse(reasonClash, clashReason(plan.Client, identityOf(t)), adviceWhoIsIt)
 		}
 		return err
 	}
@@ -123,12 +126,13 @@ func (j *Job) checkOwner(plan mapping.Plan, x *existing) error {
 		return nil
 	}
 	if row, column, ok := j.KnownIDs.other(mapping.ClientStep, x.ID, plan.Client, string(mapping.ClientStep)); ok {
-		x.refuse(fmt.Sprintf("a look-up finds the client %s, whose id the sheet gives to another client in %s", x.ID, j.Binding.At(column, row)), adviceWhoIsIt)
+		x.refuse("a look-up finds a client whose id the sheet gives to another one",
+			fmt.Sprintf("a look-up finds the client %s, whose id the sheet gives to another client in %s", x.ID, j.Binding.At(column, row)), adviceWhoIsIt)
 		return nil
 	}
 	t, ok, err := j.take(event)
 	if err == nil && !ok {
-		x.refuse(clashReason(plan.Client, identityOf(t)), adviceWhoIsIt)
+		x.refuse(reasonClash, clashReason(plan.Client, identityOf(t)), adviceWhoIsIt)
 	}
 	return err
 }
@@ -149,13 +153,14 @@ func (j *Job) applyHolder(plan mapping.Plan, decisions []decision, x *existing, 
 	}
 	switch {
 	case j.effects.dryRun && !holder.Sole:
-		x.refuse(lookup.Disagree, adviceWhoIsIt)
+		x.refuse(lookup.Disagree, lookup.Disagree, adviceWhoIsIt)
 	case policy == mapping.Skip:
 		return leftOut(plan, ids{}, "", adviceSkipped)
 	case policy == mapping.Fail:
-		x.refuse(reasonKnown, adviceKnown)
+		x.refuse(reasonKnown, reasonKnown, adviceKnown)
 	default:
-		x.refuse(takenReason(holder), adviceTaken)
+		nameless, reason := takenReason(holder)
+		x.refuse(nameless, reason, adviceTaken)
 	}
 	return j.refused(plan, decisions, *x)
 }
@@ -164,7 +169,7 @@ func (j *Job) applyHolder(plan mapping.Plan, decisions []decision, x *existing, 
 // was found out.
 func (j *Job) refused(plan mapping.Plan, decisions []decision, x existing) clientOutcome {
 	steps, _ := walk(decisions, func(d decision) (stepOutcome, error) {
-		return stepOutcome{Step: d.step, Status: result.Failed, Error: x.reason, Advice: x.advice, unanswered: x.Failed != nil, http: x.Status()}, nil
+		return stepOutcome{Step: d.step, Status: result.Failed, Error: x.reason, reason: x.nameless, Advice: x.advice, unanswered: x.Failed != nil, http: x.Status()}, nil
 	})
 	return outcomeOf(j.Binding, plan, steps)
 }
@@ -194,12 +199,12 @@ func undecidedReason(other mapping.Identity) string {
 
 // takenReason says that another client of the run has an address. The service
 // has not said so.
-func takenReason(h lookup.Holder) string {
+func takenReason(h lookup.Holder) (nameless, reason string) {
 	what := "e-mail address"
 	if h.Phone {
 		what = "phone number"
 	}
-	return fmt.Sprintf("another client of the sheet, with the key “%s”, has the same %s", h.Client.Key, what)
+	return "another client of the sheet has the same " + what, fmt.Sprintf("another client of the sheet, with the key “%s”, has the same %s", h.Client.Key, what)
 }
 
 // lookupFresh is how long a look-up that finds nobody is acted upon. Between it
@@ -345,7 +350,7 @@ func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o 
 	event.URL = v.URL
 	t, ok, err := r.job.takeFound(&event)
 	if err != nil || !ok {
-		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: clashReason(r.plan.Client, identityOf(t)), Advice: adviceWhoIsIt}, false, err
+		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: clashReason(r.plan.Client, identityOf(t)), reason: reasonClash, Advice: adviceWhoIsIt}, false, err
 	}
 	r.pending = append(r.pending, event)
 	r.job.guard.made(d.step.Kind)
@@ -484,7 +489,7 @@ func (j *Job) readmit(plan mapping.Plan, x *existing) error {
 		x.reason = "the sheet has no address any more by which the client could be looked up"
 	case x.ID == "":
 		if holder, ok := j.lookups.Reserve(plan); !ok {
-			x.reason = takenReason(holder)
+			_, x.reason = takenReason(holder)
 		}
 	case j.existing(plan) != mapping.Reuse:
 		x.reason = reasonKnown
