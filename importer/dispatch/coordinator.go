@@ -90,7 +90,7 @@ func (r *Run) Rules(ctx context.Context, change func(rules []byte) (now []byte, 
 // restore makes the tables again, and the run in them.
 func (r *Run) restore(ctx context.Context) error {
 	if err := r.broker.prepare(ctx); err != nil {
-		return refused(err)
+		return err
 	}
 	return r.broker.inTransaction(ctx, r.insert)
 }
@@ -255,7 +255,7 @@ func (r *Run) redeliver(ctx context.Context) error {
 			return err
 		}
 		rows, err = tx.Query(ctx, `SELECT c.number FROM dispatched_clients c WHERE c.run = $1 AND c.outcome IS NULL AND c.begun IS NULL AND c.queued < now() - `+deliveryTime+`
-			AND NOT c.number = ANY($2) AND NOT EXISTS (SELECT 1 FROM river_job j WHERE j.id = c.job AND (j.state IN ('available', 'pending', 'retryable', 'scheduled') AND j.scheduled_at < now() + `+deliveryTime+`
+			AND NOT c.number = ANY($2) AND NOT EXISTS (SELECT 1 FROM river_job j WHERE j.id = c.job AND j.args->>'run' = c.run AND (j.args->>'number')::bigint = c.number AND (j.state IN ('available', 'pending', 'retryable', 'scheduled') AND j.scheduled_at < now() + `+deliveryTime+`
 			OR j.state = 'running' AND j.attempted_at > now() - `+deliveryTime+`)) FOR UPDATE SKIP LOCKED`, r.id, numbers)
 		if err != nil {
 			return err

@@ -7,7 +7,8 @@
 // tables are the plans themselves, with who has begun them, and the rules by which the run
 // stops. Nothing of all that is needed to know what was done, which is in the ledger: a plan
 // that is delivered twice, or again after its worker was killed, finds there what is left
-// to do. Tables that were lost are made and filled again by the coordinator.
+// to do. Tables that were lost are made again by the process that misses them, and filled
+// again by the coordinators.
 //
 // Plans and outcomes are bytes here; package importer knows what they say.
 package dispatch
@@ -15,12 +16,10 @@ package dispatch
 import (
 	"context"
 	"crypto/sha256"
-	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -28,18 +27,11 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivermigrate"
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/mapping/problem"
 )
-
-// tables creates what is dispatched, beside River's own tables.
-//
-//go:embed dispatch.sql
-var tables string
 
 // format is the version of what is handed over. Workers take what has their own version
 // only, so those of another one may work beside them.
@@ -59,7 +51,7 @@ type Broker struct {
 }
 
 // Open returns the broker beside the ledger at an address, for the process that has a
-// session there (ledger.Ledger.Session). It makes the tables where they are missing.
+// session there (ledger.Ledger.Session). It makes tables that are missing.
 func Open(ctx context.Context, a postgres.Address, session int64) (*Broker, error) {
 	pool, err := a.Pool(ctx)
 	if err != nil {
@@ -68,114 +60,13 @@ func Open(ctx context.Context, a postgres.Address, session int64) (*Broker, erro
 	b := &Broker{pool: pool, session: session}
 	if err := b.prepare(ctx); err != nil {
 		b.Close()
-		return nil, refused(err)
+		return nil, err
 	}
 	return b, nil
 }
 
 // Close closes the connections.
 func (b *Broker) Close() { b.pool.Close() }
-
-// tablesLock is an advisory lock under which the tables are made.
-const tablesLock = 0x434C4152
-
-// prepare makes the tables, unless they are there, and a client of River's that only inserts.
-func (b *Broker) prepare(ctx context.Context) (err error) {
-	driver := riverpgxv5.New(b.pool)
-	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: quiet})
-	if err != nil {
-		return err
-	}
-	if err := b.makeTables(ctx, migrator); err != nil || b.river != nil {
-		return err
-	}
-	b.river, err = river.NewClient(driver, &river.Config{Logger: quiet})
-	return err
-}
-
-// makeTables makes the tables that are missing. Of several processes one does it.
-func (b *Broker) makeTables(ctx context.Context, migrator *rivermigrate.Migrator[pgx.Tx]) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	conn, err := b.pool.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Release()
-	if ok, err := upToDate(ctx, conn, migrator); err != nil || ok {
-		return err
-	}
-	if _, err = conn.Exec(ctx, `SELECT pg_advisory_lock($1, (SELECT oid FROM pg_namespace WHERE nspname = current_schema())::bigint::bit(32)::int)`, tablesLock); err != nil {
-		return err
-	}
-	defer func() {
-		_, unlocked := conn.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock_all()`)
-		err = errors.Join(err, unlocked)
-	}()
-	if ok, err := upToDate(ctx, conn, migrator); err != nil || ok { // by another process meanwhile
-		return err
-	}
-	return remake(ctx, conn, migrator)
-}
-
-// upToDate reports whether all tables are there, as the present version of River needs them.
-func upToDate(ctx context.Context, conn *pgxpool.Conn, migrator *rivermigrate.Migrator[pgx.Tx]) (bool, error) {
-	is, err := find(ctx, conn)
-	if err != nil || !is.rivers || !is.beside { // else another process may be at work on them
-		return false, err
-	}
-	ok, err := isCurrent(ctx, migrator)
-	if missing(err) { // it has just begun to make them again
-		return false, nil
-	}
-	return ok, err
-}
-
-// remake makes what is missing. Where one of River's tables was lost, it makes all of them
-// anew, because those that are left would say that all are there; and so with the two others,
-// one of which refers to the other.
-func remake(ctx context.Context, conn *pgxpool.Conn, migrator *rivermigrate.Migrator[pgx.Tx]) error {
-	is, err := find(ctx, conn)
-	current := false
-	if err == nil && is.begun {
-		current, err = isCurrent(ctx, migrator)
-	}
-	if err == nil && (!is.begun || current && !is.rivers) { // an older version may have fewer
-		_, err = conn.Exec(ctx, `DROP TABLE IF EXISTS river_client, river_client_queue, `+strings.Join(riversTables, ", ")+` CASCADE; DROP TYPE IF EXISTS river_job_state CASCADE`)
-	}
-	if err == nil {
-		_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
-	}
-	if err == nil && !is.beside {
-		_, err = conn.Exec(ctx, `DROP TABLE IF EXISTS dispatched_clients, dispatched_runs; `+tables)
-	}
-	return err
-}
-
-// riversTables are the tables of River's present version. Older ones had river_client and
-// river_client_queue too.
-var riversTables = []string{"river_job", "river_migration", "river_leader", "river_queue", "river_notification"}
-
-// found is what is there of the tables.
-type found struct {
-	begun  bool // River's first ones
-	rivers bool // all of River's
-	beside bool // both of dispatch.sql
-}
-
-// find looks which tables are there.
-func find(ctx context.Context, conn *pgxpool.Conn) (is found, err error) {
-	err = conn.QueryRow(ctx, `SELECT to_regclass('river_job') IS NOT NULL AND to_regclass('river_migration') IS NOT NULL,
-		NOT EXISTS (SELECT 1 FROM unnest($1::text[]) t WHERE to_regclass(t) IS NULL),
-		to_regclass('dispatched_runs') IS NOT NULL AND to_regclass('dispatched_clients') IS NOT NULL`, riversTables).Scan(&is.begun, &is.rivers, &is.beside)
-	return is, err
-}
-
-// isCurrent reports whether River's migrations are those of its present version.
-func isCurrent(ctx context.Context, migrator *rivermigrate.Migrator[pgx.Tx]) (bool, error) {
-	migrated, err := migrator.Validate(ctx, nil)
-	return err == nil && migrated.OK, err
-}
 
 // quiet is the log of what River does in the coordinator: errors are returned.
 var quiet = slog.New(slog.DiscardHandler)

@@ -2,13 +2,16 @@
 -- here must last: what is done is in the ledger. The tables are empty when no such run
 -- is under way.
 
-CREATE TABLE dispatched_runs (
+CREATE TABLE IF NOT EXISTS dispatched_runs (
     run         text COLLATE "C" PRIMARY KEY,
     coordinator bigint NOT NULL,          -- of sessions: nothing is begun when that has ended
     spec        bytea NOT NULL,           -- what workers need for every client of the run
     rules       bytea NOT NULL DEFAULT '', -- the stop rules, which all processes change
     stopped     boolean NOT NULL DEFAULT false -- nothing is begun any more
 );
+
+-- Without dispatched_runs it would refer to nothing.
+DROP TABLE IF EXISTS dispatched_clients;
 
 CREATE TABLE dispatched_clients (
     run     text COLLATE "C" NOT NULL REFERENCES dispatched_runs ON DELETE CASCADE,

@@ -2,6 +2,7 @@ package dispatch_test
 
 import (
 	"crypto/rand"
+	"fmt"
 	"maps"
 	"strings"
 	"sync"
@@ -36,7 +37,8 @@ func TestTablesOfAnotherProcess(t *testing.T) {
 }
 
 // TestOneTableLost: one of the tables is lost, whichever it is. The next process that begins
-// makes it again, and the plans are delivered all the same.
+// makes it again, and the plans are delivered all the same; the stop rules stay, unless they
+// are what was lost.
 func TestOneTableLost(t *testing.T) {
 	t.Parallel()
 	query, _, open := newLedger(t)
@@ -45,20 +47,59 @@ func TestOneTableLost(t *testing.T) {
 	plans := map[int64][]byte{1: []byte("a plan")}
 	must(t, run.Add(t.Context(), plans))
 	tables := strings.Fields(query("SELECT string_agg(tablename, ' ') FROM pg_tables WHERE schemaname = current_schema() AND (tablename LIKE 'river%' OR tablename LIKE 'dispatched%')"))
-	if len(tables) < 7 {
+	if len(tables) != 7 {
 		t.Fatalf("the tables are %q", tables)
 	}
 	for _, table := range tables {
-		query("UPDATE dispatched_clients SET queued = now() - interval '1 minute'; DROP TABLE " + table + " CASCADE")
+		query("UPDATE dispatched_runs SET rules = 'seen', stopped = true; UPDATE dispatched_clients SET queued = now() - interval '1 minute'; DROP TABLE " + table + " CASCADE")
 		open()
 		if query("SELECT to_regclass('"+table+"') IS NOT NULL") != "t" {
 			t.Errorf("%s is not made again", table)
 		}
 		_, err = run.Check(t.Context(), func() map[int64][]byte { return maps.Clone(plans) })
 		must(t, err)
-		if n := query("SELECT count(*) FROM dispatched_clients c JOIN river_job j ON j.id = c.job WHERE j.state = 'available'"); n != "1" {
+		if n := query(jobsOfPlans); n != "1" {
 			t.Errorf("%s was lost: the plan is in the tables %s times", table, n)
 		}
+		if rules := query("SELECT rules = 'seen' AND stopped FROM dispatched_runs"); (rules == "t") != (table != "dispatched_runs") {
+			t.Errorf("%s was lost: the rules stay: %s", table, rules)
+		}
+	}
+}
+
+// jobsOfPlans counts the plans that have a job of their own.
+const jobsOfPlans = "SELECT count(*) FROM dispatched_clients c JOIN river_job j ON j.id = c.job AND j.args->>'run' = c.run AND (j.args->>'number')::bigint = c.number WHERE j.state = 'available'"
+
+// TestOtherVersions: tables of an older River are brought to the present version, also where
+// one of them was lost. Those of a newer one are left as they are.
+func TestOtherVersions(t *testing.T) {
+	t.Parallel()
+	const older = "DROP TABLE river_notification; DELETE FROM river_migration WHERE version > 6; " +
+		"CREATE TABLE river_client (id int); CREATE TABLE river_client_queue (id int)"
+	for name, c := range map[string]struct{ change, jobs string }{
+		"older":                              {older, "1"},
+		"older, and a table was lost":        {older + "; DROP TABLE river_leader", "0"},
+		"older, and what it drops is lost":   {older + "; DROP TABLE river_client_queue", "0"},
+		"newer":                              {"INSERT INTO river_migration (line, version) VALUES ('main', 99)", "1"},
+		"newer, which has one table less":    {"INSERT INTO river_migration (line, version) VALUES ('main', 99); DROP TABLE river_notification", "1"},
+		"newer, and all beside it were lost": {"INSERT INTO river_migration (line, version) VALUES ('main', 99); DROP TABLE dispatched_clients, dispatched_runs", "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			query, _, open := newLedger(t)
+			run, err := open().Start(t.Context(), "a run", "queue", []byte("spec"))
+			must(t, err)
+			must(t, run.Add(t.Context(), map[int64][]byte{1: []byte("a plan")}))
+			query(c.change)
+			open()
+			if jobs := query("SELECT count(*) FROM river_job"); jobs != c.jobs {
+				t.Errorf("%s jobs are left, want %s", jobs, c.jobs)
+			}
+			if query("SELECT to_regclass('river_notification') IS NULL") != fmt.Sprint(strings.Contains(name, "less"))[:1] ||
+				query("SELECT to_regclass('river_leader') IS NOT NULL AND to_regclass('dispatched_clients') IS NOT NULL") != "t" {
+				t.Error("a table is missing, or was made that is not of this version")
+			}
+		})
 	}
 }
 
@@ -75,21 +116,22 @@ func TestTablesStay(t *testing.T) {
 	if now := query(all); now != before {
 		t.Errorf("the tables were\n%s\nand are\n%s", before, now)
 	}
-	if n := query("SELECT count(*) FROM dispatched_clients c JOIN river_job j ON j.id = c.job"); n != "1" {
+	if n := query(jobsOfPlans); n != "1" {
 		t.Errorf("the plan is in the tables %s times", n)
 	}
 }
 
-// TestBegunAtOnce: processes that begin at the same moment find or make all tables.
+// TestBegunAtOnce: processes that begin at the same moment find or make all tables, and none
+// drops what another has filled.
 func TestBegunAtOnce(t *testing.T) {
 	t.Parallel()
 	query, _, open := newLedger(t)
-	for _, lost := range []string{"", "river_leader", "river_migration", "river_job", "dispatched_clients"} {
-		if lost != "" {
-			query("DROP TABLE " + lost + " CASCADE")
-		}
+	open()
+	for _, lost := range []string{"river_leader", "river_migration", "river_job", "dispatched_clients", "dispatched_runs"} {
+		query("DELETE FROM dispatched_runs; DROP TABLE " + lost + " CASCADE")
+		const processes = 8
 		var all sync.WaitGroup
-		for range 8 {
+		for range processes {
 			all.Go(func() {
 				run, err := open().Start(t.Context(), rand.Text(), "queue", []byte("spec"))
 				if err == nil {
@@ -101,6 +143,9 @@ func TestBegunAtOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
+		if n := query(jobsOfPlans); n != fmt.Sprint(processes) {
+			t.Errorf("%s was lost: %s of %d plans are in the tables", lost, n, processes)
+		}
 	}
 }
 

@@ -66,24 +66,54 @@ type dateReading struct {
 	ask     string // what a person has to decide; "" when the formats are certain
 	idle    bool   // the decision is needed before the formats can be used
 	order   dateOrder
-	unread  []int  // the indexes of rows that do not read
-	first   string // d or m, the one that the header says comes first; "" when it says nothing
+	unread  []int // the indexes of rows that do not read
+	header  headerOrder
+	shows   string   // d or m, where cells show which of the two comes first; else ""
+	stated  []string // the formats of both orders, that of the header first, where no cell shows the order
 }
 
-// orderInHeader matches what a header says of the order of day and month: “DOB (MM/DD/YYYY)”.
-var orderInHeader = regexp.MustCompile(`(?i)(?:^|[^\w/.-])(?:(dd?)[-/.]mm?|(mm?)[-/.]dd?|(dd)mmyy(?:yy)?|(mm)ddyy(?:yy)?)\b`)
+// headerOrder is what a header says of the order of day and month: “DOB (MM/DD/YYYY)”. The
+// zero value is that of a header which says nothing.
+type headerOrder struct {
+	first     string // d or m
+	separator string
+}
 
-// firstInHeader is d when a header says that the day comes before the month, m when it says
-// that the month does, else "".
-func firstInHeader(header string) (first string) {
-	for _, found := range orderInHeader.FindAllStringSubmatch(header, -1) {
-		said := strings.ToLower(strings.Join(found[1:], ""))[:1]
-		if first != "" && said != first {
-			return ""
-		}
-		first = said
+// orderInHeader matches an order of day and month. Single letters are one with a year only:
+// D/M and M.D. have other meanings.
+var orderInHeader = regexp.MustCompile(`(?i)(?:^|[^\w/.-])(?:(d)d([-/.])mm?|(m)m([-/.])dd?|(d)([-/.])mm?[-/.]y|(m)([-/.])dd?[-/.]y)`)
+
+// otherwise are words by which a header says that its cells are not written so.
+var otherwise = regexp.MustCompile(`(?i)\b(not|no|never|was|were|from|than|instead|nicht|kein)\b`)
+
+// orderOf reads the order of day and month from a header. Where it has two, or none that is
+// clear, it says nothing.
+func orderOf(header string) headerOrder {
+	found := orderInHeader.FindAllStringSubmatch(header, -1)
+	if len(found) != 1 || otherwise.MatchString(header) {
+		return headerOrder{}
 	}
-	return first
+	said := strings.ToLower(strings.Join(found[0][1:], ""))
+	return headerOrder{said[:1], said[1:]}
+}
+
+// says is what the header says, in words.
+func (h headerOrder) says() string {
+	if h.first == "m" {
+		return "the header says that the month comes first"
+	}
+	return "the header says that the day comes first"
+}
+
+// isOf reports whether the header speaks of texts that are written in a format.
+func (h headerOrder) isOf(format string) bool {
+	return h.first != "" && strings.Contains(format, h.separator)
+}
+
+// contradicts reports whether the header says another order than a format.
+func (h headerOrder) contradicts(format string) bool {
+	return h.first != "" && (h.first == "m" && strings.HasPrefix(format, "d") && !strings.Contains(format, "mmm") ||
+		h.first == "d" && strings.HasPrefix(format, "m") && !strings.HasPrefix(format, "mmm"))
 }
 
 // mostFormats limits how many formats are proposed for one column.
@@ -99,7 +129,7 @@ func (c *column) readDates() *dateReading {
 }
 
 func (c *column) findDates() *dateReading {
-	d := &dateReading{first: firstInHeader(c.name)}
+	d := &dateReading{header: orderOf(c.name)}
 	unread := map[string][]int{} // by text, the rows that only a format can read
 	var texts []text
 	iso := 0
@@ -187,9 +217,9 @@ func (d *dateReading) choose(texts []text) (unread []text) {
 }
 
 // weigh compares a format with the one that exchanges day and month. Texts decide
-// between them that only one of the two reads. Where none decides, both are proposed,
-// and a run takes no cell that fits both; any other question has to be answered before
-// the format can be used, and is idle.
+// between them that only one of the two reads. Where none decides, the header does. Where
+// that says nothing, both are proposed, and a run takes no cell that fits both; any other
+// question has to be answered before the format can be used, and is idle.
 func (d *dateReading) weigh(texts []text, best string) (why, ask string, isIdle bool, formats []string) {
 	fits := readable(texts, best)
 	n, all := total(fits), total(texts)
@@ -201,31 +231,32 @@ func (d *dateReading) weigh(texts []text, best string) (why, ask string, isIdle 
 		ask, isIdle = "a year of two digits is sent as one of 1930 to 2029; are these the years?", true
 	}
 	other := swapped(best)
-	if other == "" {
-		return why, ask, isIdle, []string{best}
-	}
-	both := total(readable(fits, other))
-	others := total(readable(texts, other)) - both
-	says := "the header says that the day comes first"
-	if d.first == "m" {
-		says = "the header says that the month comes first"
+	both, others := 0, 0
+	if other != "" {
+		both = total(readable(fits, other))
+		others = total(readable(texts, other)) - both
+		why = fmt.Sprintf("%s, %d fit both orders of day and month", why, both)
 	}
 	switch {
-	case n == both && others == 0 && d.first != "":
-		if !strings.HasPrefix(best, d.first) {
+	case other != "" && n == both && others == 0 && d.header.isOf(best):
+		if d.header.contradicts(best) {
 			best, other = other, best
 		}
-		return fmt.Sprintf("%s fit both %s and %s; %s", cellsInWords(n), best, other, says), ask, isIdle, []string{best}
-	case n == both && others == 0:
+		d.stated = []string{best, other}
+		return fmt.Sprintf("%s fit both %s and %s; %s", cellsInWords(n), best, other, d.header.says()), ask, isIdle, []string{best}
+	case other != "" && n == both && others == 0:
 		return fmt.Sprintf("%s fit both %s and %s", cellsInWords(n), best, other),
 			joined("day or month first? No cell shows it; keep one of the two", ask), isIdle, []string{best, other}
 	case others > 0:
 		return fmt.Sprintf("%d of %s read as %s only, %d as %s only, %d fit both", n-both, cellsInWords(all), best, others, other, both),
 			joined("day and month are in both orders; a cell that fits both is invalid until one format is left", ask), isIdle, []string{best, other}
-	case d.first != "" && !strings.HasPrefix(best, d.first):
-		return fmt.Sprintf("%s, %d fit both orders of day and month", why, both), joined(says+", and cells show the other order; which is right?", ask), true, []string{best}
+	case d.header.contradicts(best):
+		return why, joined(d.header.says()+", and its cells have the other order; which is right?", ask), true, []string{best}
 	}
-	return fmt.Sprintf("%s, %d fit both orders of day and month", why, both), ask, isIdle, []string{best}
+	if other != "" {
+		d.shows = best[:1]
+	}
+	return why, ask, isIdle, []string{best}
 }
 
 func cellsInWords(n int) string {

@@ -151,6 +151,10 @@ func (p *proposer) read(c *column, t convert.Type, options []string) reading {
 func (p *proposer) readAsDate(c *column, r *reading) {
 	d := c.readDates()
 	r.value.formats, r.why, r.ask, r.idle = d.formats, d.why, d.ask, d.idle
+	if other := p.showsOtherOrder(d); other != nil {
+		r.value.formats = append(slices.Clone(d.stated), slices.DeleteFunc(slices.Clone(d.formats), func(f string) bool { return f == d.stated[0] })...)
+		r.ask = joined(fmt.Sprintf("day or month first? “%s” has the other order; keep one of the two", other.name), r.ask)
+	}
 	refuse := func(why string) { r.fits, r.ask, r.idle, r.why = false, "", false, why }
 	switch {
 	case float64(d.read) < enough*float64(d.filled):
@@ -274,6 +278,20 @@ func readAsChoice(c *column, options []string, r *reading) {
 	if !isCertain(table) {
 		r.decide("do the texts stand for these options?")
 	}
+}
+
+// showsOtherOrder returns a column whose cells show another order of day and month than the
+// one that d has from its header; nil where there is none.
+func (p *proposer) showsOtherOrder(d *dateReading) *column {
+	if d.stated == nil {
+		return nil
+	}
+	for _, c := range p.seen.columns {
+		if shows := c.readDates().shows; shows != "" && shows != d.header.first {
+			return c
+		}
+	}
+	return nil
 }
 
 // readUntyped proposes a type for an attribute of which the service reports none. A

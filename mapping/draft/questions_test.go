@@ -82,9 +82,21 @@ func TestQuestions(t *testing.T) {
 		"either order, said by the header": {[]string{"Date of birth:Date"}, []string{"Date of birth (MM/DD/YYYY)"}, func(i int) any { return fmt.Sprintf("%02d/%02d/1975", 1+i%12, 1+i%11) }, "= Date of birth (MM/DD/YYYY)",
 			[]string{"format: mm/dd/yyyy}", "24 cells fit both mm/dd/yyyy and dd/mm/yyyy; the header says that the month comes first"}},
 		"another order than the header's": {[]string{"Date of birth:Date"}, []string{"Date of birth (DD/MM/YYYY)"}, func(i int) any { return fmt.Sprintf("%02d/%02d/1975", 1+i%12, 1+i) }, "? Date of birth (DD/MM/YYYY)",
-			[]string{"the header says that the day comes first, and cells show the other order; which is right?"}},
+			[]string{"the header says that the day comes first, and its cells have the other order; which is right?"}},
 		"the header's order": {[]string{"Date of birth:Date"}, []string{"Date of birth (DD/MM/YYYY)"}, func(i int) any { return fmt.Sprintf("%02d/%02d/1975", 1+i, 1+i%12) }, "= Date of birth (DD/MM/YYYY)",
 			[]string{"format: dd/mm/yyyy}"}},
+		"dots under a header with the month first": {[]string{"Date of birth:Date"}, []string{"Date of birth (MM/DD/YYYY)"}, func(i int) any { return fmt.Sprintf("%02d.%02d.1975", 1+i%12, 1+i%11) }, "? Date of birth (MM/DD/YYYY)",
+			[]string{"the header says that the month comes first, and its cells have the other order; which is right?"}},
+		"another separator than the header's": {[]string{"Date of birth:Date"}, []string{"Date of birth (MM/DD/YYYY)"}, func(i int) any { return fmt.Sprintf("%02d-%02d-1975", 1+i%12, 1+i%11) }, "= Date of birth (MM/DD/YYYY)",
+			[]string{"format: [dd-mm-yyyy, mm-dd-yyyy]", "day or month first? No cell shows it"}},
+		"two digits under a header": {[]string{"Date of birth:Date"}, []string{"Date of birth (MM/DD/YY)"}, func(i int) any { return fmt.Sprintf("%02d/%02d/75", 1+i%12, 1+i%11) }, "? Date of birth (MM/DD/YY)",
+			[]string{"format: mm/dd/yy}", "1930 to 2029"}},
+		"both orders under a header": {[]string{"Date of birth:Date"}, []string{"Date of birth (MM/DD/YYYY)"}, func(i int) any {
+			if i%2 == 0 {
+				return fmt.Sprintf("%02d/%02d/1975", 13+i%12, 1+i%12)
+			}
+			return fmt.Sprintf("%02d/%02d/1975", 1+i%12, 13+i%12)
+		}, "= Date of birth (MM/DD/YYYY)", []string{"day and month are in both orders"}},
 		"a year of two digits": {[]string{"Date of birth:Date"}, []string{"Geb."}, func(i int) any { return fmt.Sprintf("%02d.%02d.80", 1+i, 1+i%12) }, "? Geb.", []string{"1930 to 2029"}},
 		"days for a time":      {[]string{"Signed at:DateTime"}, []string{"Signed at"}, text("2020-05-17"), "? Signed at", []string{"midnight of sheet.timezone", "timezone: "}},
 		"times for a time":     {[]string{"Signed at:DateTime"}, []string{"Signed at"}, text("2020-05-17 10:15"), "= Signed at", nil},
@@ -133,6 +145,32 @@ func TestQuestions(t *testing.T) {
 			passes(t, made, headers)
 			takesAnswers(t, made, headers)
 		})
+	}
+}
+
+// TestOtherColumnsOrder: a header's order of day and month is a question where another column
+// has the other one, and is taken where that has the same.
+func TestOtherColumnsOrder(t *testing.T) {
+	t.Parallel()
+	headers := []string{"Email", "Date of birth (MM/DD/YYYY)", "Signed"}
+	for name, c := range map[string]struct {
+		signed string // a format of day and month
+		want   []string
+	}{
+		"the other order": {"%[1]d/%02[2]d/2020", []string{"format: [mm/dd/yyyy, dd/mm/yyyy]}", "# DECIDE: day or month first? “Signed” has the other order; keep one of the two"}},
+		"the same order":  {"%02[2]d/%[1]d/2020", []string{"format: mm/dd/yyyy}"}},
+	} {
+		var records []cell.Record
+		for i := range 12 {
+			row := []any{mailOf("Ann", i), fmt.Sprintf("%02d/%02d/1975", 1+i, 1+i%11), fmt.Sprintf(c.signed, 13+i, 1+i)}
+			records = append(records, cell.Record{Row: i + 2, Cells: cellsOf(row)})
+		}
+		made := proposeFor(t, Request{Name: "x", API: "v2", Service: service("Date of birth:Date")}, headers, records)
+		for _, line := range c.want {
+			if yaml := string(made.YAML()); !strings.Contains(yaml, line) {
+				t.Errorf("%s: no %q in\n%s", name, line, yaml)
+			}
+		}
 	}
 }
 

@@ -45,14 +45,16 @@ func TestNamesMeanOneThing(t *testing.T) {
 	}
 }
 
-// TestOrderInHeader: which headers say whether the day or the month comes first.
+// TestOrderInHeader: which headers say whether the day or the month comes first, and with
+// which separator.
 func TestOrderInHeader(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]string{
-		"DOB (dd/mm/yyyy)": "d", "DOB MM-DD-YY": "m", "Date D.M.YYYY": "d", "Signed [m/d/y]": "m", "Born ddmmyyyy": "d", "Born (DD/MM)": "d",
-		"DOB": "", "yyyy-mm-dd": "", "MD": "", "Comm/dd": "", "dd/mm/yyyy or mm/dd/yyyy": "", "add.memo": "",
+		"DOB (dd/mm/yyyy)": "d/", "DOB MM-DD-YY": "m-", "Date D.M.YYYY": "d.", "Signed [m/d/y]": "m/", "Born (DD/MM)": "d/", "dd/m/yyyy": "d/",
+		"DOB": "", "yyyy-mm-dd": "", "MD": "", "Comm/dd": "", "dd/mm/yyyy or mm/dd/yyyy": "", "add.memo": "", "Born ddmmyyyy": "",
+		"Seen by M.D.": "", "D/M date": "", "D.M.": "", "P&D/M": "", "DOB (not MM/DD/YYYY)": "", "DOB (was MM/DD/YYYY)": "", "dd/mm, not mm/dd": "",
 	} {
-		if got := firstInHeader(header); got != want {
+		if got := orderOf(header); got.first+got.separator != want {
 			t.Errorf("%s: %q, want %q", header, got, want)
 		}
 	}
