@@ -126,7 +126,7 @@ func (j *Job) checkOwner(plan mapping.Plan, x *existing) error {
 		return nil
 	}
 	if row, column, ok := j.KnownIDs.other(mapping.ClientStep, x.ID, plan.Client, string(mapping.ClientStep)); ok {
-		x.refuse("a look-up finds a client whose id the sheet gives to another one",
+		x.refuse("a look-up finds a client whose id the sheet gives to another client",
 			fmt.Sprintf("a look-up finds the client %s, whose id the sheet gives to another client in %s", x.ID, j.Binding.At(column, row)), adviceWhoIsIt)
 		return nil
 	}

@@ -116,7 +116,7 @@ func TestGuardsShareRules(t *testing.T) {
 				}
 			}
 			rules.changes = 0
-			for range 5 { // nothing of this is
+			for range 5 { // none of these is said at once
 				a.allowed()
 				if stop := b.finished(false, 0); stop != nil {
 					t.Fatalf("a client who succeeds stops the run: %v", stop)

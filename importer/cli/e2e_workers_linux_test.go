@@ -78,14 +78,17 @@ func (s *scene) runTogether(n int, schema string, flags ...string) played {
 	})
 	done := make(chan played, 1)
 	go func() { done <- s.run(append(flags, "--workers")...) }()
-	func() {
-		defer close(begun)
-		s.waitFor("plans that are handed over", func() bool { return len(done) > 0 || s.handedOver(server, schema) })
-		s.waitFor("plans that all workers have begun", func() bool {
-			return len(done) > 0 || server.Exec(s.t, fmt.Sprintf("SELECT count(DISTINCT begun) = %d FROM %s.dispatched_clients", n, schema)) == "t"
-		})
-	}()
-	return <-done
+	ended := sync.OnceValue(func() played {
+		close(begun)
+		return <-done
+	})
+	defer ended() // also when it is waited for in vain
+	s.waitFor("plans that all workers have begun", func() bool {
+		time.Sleep(20 * time.Millisecond)
+		return len(done) > 0 || s.handedOver(server, schema) &&
+			server.Exec(s.t, fmt.Sprintf("SELECT count(DISTINCT begun) >= %d FROM %s.dispatched_clients", n, schema)) == "t"
+	})
+	return ended()
 }
 
 // posted is how many creating calls had each value of the header X-Worker.
