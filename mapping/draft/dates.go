@@ -68,8 +68,8 @@ type dateReading struct {
 	order   dateOrder
 	unread  []int // the indexes of rows that do not read
 	header  headerOrder
-	shows   string   // d or m, where cells show which of the two comes first; else ""
-	stated  []string // the formats of both orders, that of the header first, where no cell shows the order
+	shows   string      // d, m or both: the orders of day and month that cells show
+	stated  [][2]string // formats of both orders, that of the header first, where no cell shows the order
 }
 
 // headerOrder is what a header says of the order of day and month: “DOB (MM/DD/YYYY)”. The
@@ -79,22 +79,30 @@ type headerOrder struct {
 	separator string
 }
 
-// orderInHeader matches an order of day and month. Single letters are one with a year only:
-// D/M and M.D. have other meanings.
-var orderInHeader = regexp.MustCompile(`(?i)(?:^|[^\w/.-])(?:(d)d([-/.])mm?|(m)m([-/.])dd?|(d)([-/.])mm?[-/.]y|(m)([-/.])dd?[-/.]y)`)
+// orderInHeader matches an order of day and month that stands alone in brackets, or at the end
+// behind a comma, colon or dash. Anywhere else a header may say what its cells are not.
+var orderInHeader = func() *regexp.Regexp {
+	const order = `(dd?|mm?)([-/.])(dd?|mm?)([-/.]y{1,4})?`
+	return regexp.MustCompile(`(?i)[(\[]\s*(?:(?:format|in)\s+)?` + order + `\s*[)\]]|(?:[,:]\s*|\s[-–—]\s+)` + order + `\s*$`)
+}()
 
-// otherwise are words by which a header says that its cells are not written so.
-var otherwise = regexp.MustCompile(`(?i)\b(not|no|never|was|were|from|than|instead|nicht|kein)\b`)
-
-// orderOf reads the order of day and month from a header. Where it has two, or none that is
-// clear, it says nothing.
+// orderOf reads the order of day and month from a header. Where it has several, or none that
+// is clear, it says nothing. Single letters are an order with a year only: D/M and M.D. have
+// other meanings.
 func orderOf(header string) headerOrder {
 	found := orderInHeader.FindAllStringSubmatch(header, -1)
-	if len(found) != 1 || otherwise.MatchString(header) {
+	if len(found) != 1 {
 		return headerOrder{}
 	}
-	said := strings.ToLower(strings.Join(found[0][1:], ""))
-	return headerOrder{said[:1], said[1:]}
+	parts := found[0][1:5]
+	if parts[0] == "" {
+		parts = found[0][5:]
+	}
+	first, second := strings.ToLower(parts[0]), strings.ToLower(parts[2])
+	if first[0] == second[0] || parts[3] == "" && (len(first) == 1 || len(second) == 1) {
+		return headerOrder{}
+	}
+	return headerOrder{first[:1], parts[1]}
 }
 
 // says is what the header says, in words.
@@ -107,7 +115,8 @@ func (h headerOrder) says() string {
 
 // isOf reports whether the header speaks of texts that are written in a format.
 func (h headerOrder) isOf(format string) bool {
-	return h.first != "" && strings.Contains(format, h.separator)
+	day, _, _ := strings.Cut(format, " ")
+	return h.first != "" && strings.Contains(day, h.separator)
 }
 
 // contradicts reports whether the header says another order than a format.
@@ -216,9 +225,9 @@ func (d *dateReading) choose(texts []text) (unread []text) {
 	return texts
 }
 
-// weigh compares a format with the one that exchanges day and month. Texts decide
-// between them that only one of the two reads. Where none decides, the header does. Where
-// that says nothing, both are proposed, and a run takes no cell that fits both; any other
+// weigh compares a format with the one that exchanges day and month. A text that only one of
+// the two reads decides. Where none does, the header decides. Where that says nothing, both
+// are proposed, as where texts show both orders: a run takes no cell that fits both. Any other
 // question has to be answered before the format can be used, and is idle.
 func (d *dateReading) weigh(texts []text, best string) (why, ask string, isIdle bool, formats []string) {
 	fits := readable(texts, best)
@@ -236,13 +245,19 @@ func (d *dateReading) weigh(texts []text, best string) (why, ask string, isIdle 
 		both = total(readable(fits, other))
 		others = total(readable(texts, other)) - both
 		why = fmt.Sprintf("%s, %d fit both orders of day and month", why, both)
+		if n > both {
+			d.shows += best[:1]
+		}
+		if others > 0 {
+			d.shows += other[:1]
+		}
 	}
 	switch {
 	case other != "" && n == both && others == 0 && d.header.isOf(best):
 		if d.header.contradicts(best) {
 			best, other = other, best
 		}
-		d.stated = []string{best, other}
+		d.stated = append(d.stated, [2]string{best, other})
 		return fmt.Sprintf("%s fit both %s and %s; %s", cellsInWords(n), best, other, d.header.says()), ask, isIdle, []string{best}
 	case other != "" && n == both && others == 0:
 		return fmt.Sprintf("%s fit both %s and %s", cellsInWords(n), best, other),
@@ -252,9 +267,6 @@ func (d *dateReading) weigh(texts []text, best string) (why, ask string, isIdle 
 			joined("day and month are in both orders; a cell that fits both is invalid until one format is left", ask), isIdle, []string{best, other}
 	case d.header.contradicts(best):
 		return why, joined(d.header.says()+", and its cells have the other order; which is right?", ask), true, []string{best}
-	}
-	if other != "" {
-		d.shows = best[:1]
 	}
 	return why, ask, isIdle, []string{best}
 }

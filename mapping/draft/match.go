@@ -152,7 +152,11 @@ func (p *proposer) readAsDate(c *column, r *reading) {
 	d := c.readDates()
 	r.value.formats, r.why, r.ask, r.idle = d.formats, d.why, d.ask, d.idle
 	if other := p.showsOtherOrder(d); other != nil {
-		r.value.formats = append(slices.Clone(d.stated), slices.DeleteFunc(slices.Clone(d.formats), func(f string) bool { return f == d.stated[0] })...)
+		r.value.formats = slices.Clone(d.formats)
+		for _, pair := range d.stated {
+			at := slices.Index(r.value.formats, pair[0])
+			r.value.formats = slices.Insert(r.value.formats, at+1, pair[1])
+		}
 		r.ask = joined(fmt.Sprintf("day or month first? “%s” has the other order; keep one of the two", other.name), r.ask)
 	}
 	refuse := func(why string) { r.fits, r.ask, r.idle, r.why = false, "", false, why }
@@ -287,7 +291,7 @@ func (p *proposer) showsOtherOrder(d *dateReading) *column {
 		return nil
 	}
 	for _, c := range p.seen.columns {
-		if shows := c.readDates().shows; shows != "" && shows != d.header.first {
+		if strings.Trim(c.readDates().shows, d.header.first) != "" {
 			return c
 		}
 	}

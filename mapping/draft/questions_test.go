@@ -89,6 +89,8 @@ func TestQuestions(t *testing.T) {
 			[]string{"the header says that the month comes first, and its cells have the other order; which is right?"}},
 		"another separator than the header's": {[]string{"Date of birth:Date"}, []string{"Date of birth (MM/DD/YYYY)"}, func(i int) any { return fmt.Sprintf("%02d-%02d-1975", 1+i%12, 1+i%11) }, "= Date of birth (MM/DD/YYYY)",
 			[]string{"format: [dd-mm-yyyy, mm-dd-yyyy]", "day or month first? No cell shows it"}},
+		"a separator in the time only": {[]string{"Signed at:DateTime"}, []string{"Signed at (MM/DD/YYYY)"}, func(i int) any { return fmt.Sprintf("%02d-%02d-2020 9:15 AM", 1+i%12, 1+i%11) }, "= Signed at (MM/DD/YYYY)",
+			[]string{"day or month first? No cell shows it"}},
 		"two digits under a header": {[]string{"Date of birth:Date"}, []string{"Date of birth (MM/DD/YY)"}, func(i int) any { return fmt.Sprintf("%02d/%02d/75", 1+i%12, 1+i%11) }, "? Date of birth (MM/DD/YY)",
 			[]string{"format: mm/dd/yy}", "1930 to 2029"}},
 		"both orders under a header": {[]string{"Date of birth:Date"}, []string{"Date of birth (MM/DD/YYYY)"}, func(i int) any {
@@ -152,24 +154,34 @@ func TestQuestions(t *testing.T) {
 // has the other one, and is taken where that has the same.
 func TestOtherColumnsOrder(t *testing.T) {
 	t.Parallel()
-	headers := []string{"Email", "Date of birth (MM/DD/YYYY)", "Signed"}
+	const asked = "# DECIDE: day or month first? “%s” has the other order; keep one of the two"
+	day := func(i int) any { return fmt.Sprintf("%d/%02d/2020", 13+i, 1+i) }
+	month := func(i int) any { return fmt.Sprintf("%02d/%d/2020", 1+i, 13+i) }
 	for name, c := range map[string]struct {
-		signed string // a format of day and month
-		want   []string
+		header string
+		cell   func(i int) any
+		format string
+		asks   bool
 	}{
-		"the other order": {"%[1]d/%02[2]d/2020", []string{"format: [mm/dd/yyyy, dd/mm/yyyy]}", "# DECIDE: day or month first? “Signed” has the other order; keep one of the two"}},
-		"the same order":  {"%02[2]d/%[1]d/2020", []string{"format: mm/dd/yyyy}"}},
+		"the other order":                     {"Signed", day, "[mm/dd/yyyy, dd/mm/yyyy, \"mm/dd/yyyy hh:mm\", \"dd/mm/yyyy hh:mm\"]", true},
+		"the same order":                      {"Signed", month, "[mm/dd/yyyy, \"mm/dd/yyyy hh:mm\"]", false},
+		"a header that its cells contradict":  {"Signed (MM/DD/YYYY)", day, "[mm/dd/yyyy, dd/mm/yyyy, \"mm/dd/yyyy hh:mm\", \"dd/mm/yyyy hh:mm\"]", true},
+		"both orders":                         {"Signed", func(i int) any { return []any{day(i), month(i)}[i%2] }, "[mm/dd/yyyy, dd/mm/yyyy, \"mm/dd/yyyy hh:mm\", \"dd/mm/yyyy hh:mm\"]", true},
+		"another one whose header decides it": {"Signed (MM/DD/YYYY)", func(i int) any { return fmt.Sprintf("%02d/%02d/2020", 1+i, 1+i) }, "[mm/dd/yyyy, \"mm/dd/yyyy hh:mm\"]", false},
 	} {
+		headers := []string{"Email", "Date of birth (MM/DD/YYYY)", c.header}
 		var records []cell.Record
 		for i := range 12 {
-			row := []any{mailOf("Ann", i), fmt.Sprintf("%02d/%02d/1975", 1+i, 1+i%11), fmt.Sprintf(c.signed, 13+i, 1+i)}
-			records = append(records, cell.Record{Row: i + 2, Cells: cellsOf(row)})
+			born := fmt.Sprintf("%02d/%02d/1975", 1+i, 1+i%11)
+			if i%3 == 0 {
+				born += " 00:00"
+			}
+			records = append(records, cell.Record{Row: i + 2, Cells: cellsOf([]any{mailOf("Ann", i), born, c.cell(i)})})
 		}
 		made := proposeFor(t, Request{Name: "x", API: "v2", Service: service("Date of birth:Date")}, headers, records)
-		for _, line := range c.want {
-			if yaml := string(made.YAML()); !strings.Contains(yaml, line) {
-				t.Errorf("%s: no %q in\n%s", name, line, yaml)
-			}
+		yaml := string(made.YAML())
+		if !strings.Contains(yaml, "format: "+c.format) || strings.Contains(yaml, fmt.Sprintf(asked, c.header)) != c.asks {
+			t.Errorf("%s: no format %s, or asked otherwise than %v, in\n%s", name, c.format, c.asks, yaml)
 		}
 	}
 }
