@@ -7,8 +7,8 @@
 // tables are the plans themselves, with who has begun them, and the rules by which the run
 // stops. Nothing of all that is needed to know what was done, which is in the ledger: a plan
 // that is delivered twice, or again after its worker was killed, finds there what is left
-// to do. Tables that were lost are made again by the process that misses them, and filled
-// again by the coordinators.
+// to do. A process that begins makes the tables that are missing; during a run its coordinator
+// makes them where a statement of its own fails without them. The coordinators fill them again.
 //
 // Plans and outcomes are bytes here; package importer knows what they say.
 package dispatch

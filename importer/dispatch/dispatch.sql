@@ -1,6 +1,6 @@
 -- What a run that is carried out by workers hands over to them; see package dispatch. Nothing
--- here must last: what is done is in the ledger. The tables are empty when no such run
--- is under way.
+-- here must last: what is done is in the ledger. The tables are empty when no such run is
+-- under way, or was killed.
 
 CREATE TABLE IF NOT EXISTS dispatched_runs (
     run         text COLLATE "C" PRIMARY KEY,
@@ -10,7 +10,7 @@ CREATE TABLE IF NOT EXISTS dispatched_runs (
     stopped     boolean NOT NULL DEFAULT false -- nothing is begun any more
 );
 
--- Without dispatched_runs it would refer to nothing.
+-- Where dispatched_runs was lost, this table has lost its reference too, so it is made anew.
 DROP TABLE IF EXISTS dispatched_clients;
 
 CREATE TABLE dispatched_clients (

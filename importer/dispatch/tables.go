@@ -4,9 +4,12 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -37,8 +40,12 @@ func (b *Broker) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// tablesLock is an advisory lock under which the tables are made.
-const tablesLock = 0x434C4152
+// tablesLock is an advisory lock under which the tables are made; it ends with the connection
+// where it is not given back within unlockTime.
+const (
+	tablesLock = 0x434C4152
+	unlockTime = 10 * time.Second
+)
 
 // makeTables makes the tables that are missing. Of several processes one does it.
 func (b *Broker) makeTables(ctx context.Context, migrator *rivermigrate.Migrator[pgx.Tx]) (err error) {
@@ -54,7 +61,9 @@ func (b *Broker) makeTables(ctx context.Context, migrator *rivermigrate.Migrator
 		return err
 	}
 	defer func() {
-		_, unlocked := conn.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock_all()`)
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockTime)
+		defer cancel()
+		_, unlocked := conn.Exec(limited, `SELECT pg_advisory_unlock_all()`)
 		err = errors.Join(err, unlocked)
 	}()
 	is, err := find(ctx, conn)
@@ -77,12 +86,12 @@ func makeRivers(ctx context.Context, conn *pgxpool.Conn, migrator *rivermigrate.
 		return err
 	}
 	present := presentVersion(migrator)
-	if is.begun && is.version > present || is.rivers && is.version == present {
+	if is.version > present || is.rivers && is.version == present {
 		return nil
 	}
-	if is.begun && is.version < present { // it may lack tables that came later
+	if is.version > 0 && is.version < present {
 		err := migrate()
-		if err != nil && !missing(err) {
+		if err != nil && !misfits(err) {
 			return err
 		}
 		if now, found := find(ctx, conn); found != nil || err == nil && now.rivers {
@@ -96,6 +105,13 @@ func makeRivers(ctx context.Context, conn *pgxpool.Conn, migrator *rivermigrate.
 	return migrate()
 }
 
+// misfits reports whether a migration failed because the tables are not those of their
+// version: one is missing, or there already.
+func misfits(err error) bool {
+	said, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && slices.Contains([]string{"42P01", "42703", "42704", "42P07", "42701", "42710"}, said.Code)
+}
+
 // presentVersion is the newest version of River's tables that this program knows.
 func presentVersion(migrator *rivermigrate.Migrator[pgx.Tx]) int {
 	all := migrator.AllVersions() // the oldest first
@@ -104,29 +120,27 @@ func presentVersion(migrator *rivermigrate.Migrator[pgx.Tx]) int {
 
 // found is what is there of the tables.
 type found struct {
-	begun   bool // River's first ones
 	rivers  bool // all of riversTables
-	version int  // of River's tables, 0 for none
+	version int  // of River's tables as river_migration says, 0 for none
 	beside  bool // both of dispatch.sql
 }
 
 // complete reports whether nothing is to be made.
 func (f found) complete(migrator *rivermigrate.Migrator[pgx.Tx]) bool {
 	present := presentVersion(migrator)
-	return f.beside && (f.begun && f.version > present || f.rivers && f.version == present)
+	return f.beside && (f.version > present || f.rivers && f.version == present)
 }
 
 // find looks which tables are there.
 func find(ctx context.Context, conn *pgxpool.Conn) (is found, err error) {
-	err = conn.QueryRow(ctx, `SELECT to_regclass('river_job') IS NOT NULL AND to_regclass('river_migration') IS NOT NULL,
-		NOT EXISTS (SELECT 1 FROM unnest($1::text[]) t WHERE to_regclass(t) IS NULL),
-		to_regclass('dispatched_runs') IS NOT NULL AND to_regclass('dispatched_clients') IS NOT NULL`, riversTables).Scan(&is.begun, &is.rivers, &is.beside)
-	if err != nil || !is.begun {
+	err = conn.QueryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM unnest($1::text[]) t WHERE to_regclass(t) IS NULL),
+		to_regclass('dispatched_runs') IS NOT NULL AND to_regclass('dispatched_clients') IS NOT NULL`, riversTables).Scan(&is.rivers, &is.beside)
+	if err != nil {
 		return is, err
 	}
 	err = conn.QueryRow(ctx, `SELECT coalesce(max(version), 0) FROM river_migration`).Scan(&is.version)
-	if missing(err) { // another process makes them again
-		return found{}, nil
+	if missing(err) { // or another process makes it again at this moment
+		return is, nil
 	}
 	return is, err
 }

@@ -20,17 +20,17 @@ import (
 // tables; it hands its plans over all the same.
 func TestTablesOfAnotherProcess(t *testing.T) {
 	t.Parallel()
-	query, _, open := newLedger(t)
-	run, err := open().Start(t.Context(), "a run", "queue", []byte("spec"))
+	p := newPlace(t)
+	run, err := p.open().Start(t.Context(), "a run", "queue", []byte("spec"))
 	must(t, err)
 	plans := map[int64][]byte{1: []byte("a plan")}
 	must(t, run.Add(t.Context(), plans))
 
-	query("DROP TABLE river_job, dispatched_clients, dispatched_runs")
-	open()
+	p.query("DROP TABLE river_job, dispatched_clients, dispatched_runs")
+	p.open()
 	_, err = run.Check(t.Context(), func() map[int64][]byte { return maps.Clone(plans) })
 	must(t, err)
-	there := query("SELECT count(*) FROM dispatched_clients c JOIN river_job j ON j.id = c.job WHERE c.number = 1 AND j.state = 'available'")
+	there := p.query("SELECT count(*) FROM dispatched_clients c JOIN river_job j ON j.id = c.job WHERE c.number = 1 AND j.state = 'available'")
 	if there != "1" {
 		t.Errorf("the plan is in the tables %s times", there)
 	}
@@ -41,27 +41,27 @@ func TestTablesOfAnotherProcess(t *testing.T) {
 // are what was lost.
 func TestOneTableLost(t *testing.T) {
 	t.Parallel()
-	query, _, open := newLedger(t)
-	run, err := open().Start(t.Context(), "a run", "queue", []byte("spec"))
+	p := newPlace(t)
+	run, err := p.open().Start(t.Context(), "a run", "queue", []byte("spec"))
 	must(t, err)
 	plans := map[int64][]byte{1: []byte("a plan")}
 	must(t, run.Add(t.Context(), plans))
-	tables := strings.Fields(query("SELECT string_agg(tablename, ' ') FROM pg_tables WHERE schemaname = current_schema() AND (tablename LIKE 'river%' OR tablename LIKE 'dispatched%')"))
+	tables := strings.Fields(p.query("SELECT string_agg(tablename, ' ') FROM pg_tables WHERE schemaname = current_schema() AND (tablename LIKE 'river%' OR tablename LIKE 'dispatched%')"))
 	if len(tables) != 7 {
 		t.Fatalf("the tables are %q", tables)
 	}
 	for _, table := range tables {
-		query("UPDATE dispatched_runs SET rules = 'seen', stopped = true; UPDATE dispatched_clients SET queued = now() - interval '1 minute'; DROP TABLE " + table + " CASCADE")
-		open()
-		if query("SELECT to_regclass('"+table+"') IS NOT NULL") != "t" {
+		p.query("UPDATE dispatched_runs SET rules = 'seen', stopped = true; UPDATE dispatched_clients SET queued = now() - interval '1 minute'; DROP TABLE " + table + " CASCADE")
+		p.open()
+		if p.query("SELECT to_regclass('"+table+"') IS NOT NULL") != "t" {
 			t.Errorf("%s is not made again", table)
 		}
 		_, err = run.Check(t.Context(), func() map[int64][]byte { return maps.Clone(plans) })
 		must(t, err)
-		if n := query(jobsOfPlans); n != "1" {
+		if n := p.query(jobsOfPlans); n != "1" {
 			t.Errorf("%s was lost: the plan is in the tables %s times", table, n)
 		}
-		if rules := query("SELECT rules = 'seen' AND stopped FROM dispatched_runs"); (rules == "t") != (table != "dispatched_runs") {
+		if rules := p.query("SELECT rules = 'seen' AND stopped FROM dispatched_runs"); (rules == "t") != (table != "dispatched_runs") {
 			t.Errorf("%s was lost: the rules stay: %s", table, rules)
 		}
 	}
@@ -82,21 +82,22 @@ func TestOtherVersions(t *testing.T) {
 		"older, and what it drops is lost":   {older + "; DROP TABLE river_client_queue", "0"},
 		"newer":                              {"INSERT INTO river_migration (line, version) VALUES ('main', 99)", "1"},
 		"newer, which has one table less":    {"INSERT INTO river_migration (line, version) VALUES ('main', 99); DROP TABLE river_notification", "1"},
+		"no version, and tables are there":   {"DELETE FROM river_migration", "0"},
 		"newer, and all beside it were lost": {"INSERT INTO river_migration (line, version) VALUES ('main', 99); DROP TABLE dispatched_clients, dispatched_runs", "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			query, _, open := newLedger(t)
-			run, err := open().Start(t.Context(), "a run", "queue", []byte("spec"))
+			p := newPlace(t)
+			run, err := p.open().Start(t.Context(), "a run", "queue", []byte("spec"))
 			must(t, err)
 			must(t, run.Add(t.Context(), map[int64][]byte{1: []byte("a plan")}))
-			query(c.change)
-			open()
-			if jobs := query("SELECT count(*) FROM river_job"); jobs != c.jobs {
+			p.query(c.change)
+			p.open()
+			if jobs := p.query("SELECT count(*) FROM river_job"); jobs != c.jobs {
 				t.Errorf("%s jobs are left, want %s", jobs, c.jobs)
 			}
-			if query("SELECT to_regclass('river_notification') IS NULL") != fmt.Sprint(strings.Contains(name, "less"))[:1] ||
-				query("SELECT to_regclass('river_leader') IS NOT NULL AND to_regclass('dispatched_clients') IS NOT NULL") != "t" {
+			if p.query("SELECT to_regclass('river_notification') IS NULL") != fmt.Sprint(strings.Contains(name, "less"))[:1] ||
+				p.query("SELECT to_regclass('river_leader') IS NOT NULL AND to_regclass('dispatched_clients') IS NOT NULL") != "t" {
 				t.Error("a table is missing, or was made that is not of this version")
 			}
 		})
@@ -106,17 +107,17 @@ func TestOtherVersions(t *testing.T) {
 // TestTablesStay: a process that begins leaves the tables as they are, and what is in them.
 func TestTablesStay(t *testing.T) {
 	t.Parallel()
-	query, _, open := newLedger(t)
-	run, err := open().Start(t.Context(), "a run", "queue", []byte("spec"))
+	p := newPlace(t)
+	run, err := p.open().Start(t.Context(), "a run", "queue", []byte("spec"))
 	must(t, err)
 	must(t, run.Add(t.Context(), map[int64][]byte{1: []byte("a plan")}))
 	const all = "SELECT string_agg(relname || oid, ' ' ORDER BY relname) FROM pg_class WHERE relnamespace = current_schema()::regnamespace"
-	before := query(all)
-	open()
-	if now := query(all); now != before {
+	before := p.query(all)
+	p.open()
+	if now := p.query(all); now != before {
 		t.Errorf("the tables were\n%s\nand are\n%s", before, now)
 	}
-	if n := query(jobsOfPlans); n != "1" {
+	if n := p.query(jobsOfPlans); n != "1" {
 		t.Errorf("the plan is in the tables %s times", n)
 	}
 }
@@ -125,17 +126,20 @@ func TestTablesStay(t *testing.T) {
 // drops what another has filled.
 func TestBegunAtOnce(t *testing.T) {
 	t.Parallel()
-	query, _, open := newLedger(t)
-	open()
+	p := newPlace(t)
+	p.open()
 	for _, lost := range []string{"river_leader", "river_migration", "river_job", "dispatched_clients", "dispatched_runs"} {
-		query("DELETE FROM dispatched_runs; DROP TABLE " + lost + " CASCADE")
+		p.query("DELETE FROM dispatched_runs; DROP TABLE " + lost + " CASCADE")
 		const processes = 8
 		var all sync.WaitGroup
 		for range processes {
 			all.Go(func() {
-				run, err := open().Start(t.Context(), rand.Text(), "queue", []byte("spec"))
+				b, err := p.tryOpen() // the goroutines of a test must not end it
 				if err == nil {
-					err = run.Add(t.Context(), map[int64][]byte{1: []byte("a plan")})
+					run, failed := b.Start(t.Context(), rand.Text(), "queue", []byte("spec"))
+					if err = failed; err == nil {
+						err = run.Add(t.Context(), map[int64][]byte{1: []byte("a plan")})
+					}
 				}
 				if err != nil {
 					t.Errorf("%s was lost: %v", lost, err)
@@ -143,7 +147,7 @@ func TestBegunAtOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if n := query(jobsOfPlans); n != fmt.Sprint(processes) {
+		if n := p.query(jobsOfPlans); n != fmt.Sprint(processes) {
 			t.Errorf("%s was lost: %s of %d plans are in the tables", lost, n, processes)
 		}
 	}
@@ -153,37 +157,61 @@ func TestBegunAtOnce(t *testing.T) {
 // removed from the ledger.
 func TestErasingRemovesPlans(t *testing.T) {
 	t.Parallel()
-	query, l, open := newLedger(t)
-	run, err := open().Start(t.Context(), "a run", "queue", []byte("spec"))
+	p := newPlace(t)
+	run, err := p.open().Start(t.Context(), "a run", "queue", []byte("spec"))
 	must(t, err)
 	must(t, run.Add(t.Context(), map[int64][]byte{1: []byte("a plan")}))
-	_, err = l.Purge(ledger.Purge{Before: time.Now()})
+	_, err = p.ledger.Purge(ledger.Purge{Before: time.Now()})
 	must(t, err)
-	must(t, l.Compact())
-	if n := query("SELECT (SELECT count(*) FROM dispatched_clients) + (SELECT count(*) FROM dispatched_runs)"); n != "0" {
+	must(t, p.ledger.Compact())
+	if n := p.query("SELECT (SELECT count(*) FROM dispatched_clients) + (SELECT count(*) FROM dispatched_runs)"); n != "0" {
 		t.Errorf("%s rows are left", n)
 	}
 }
 
-// newLedger makes a ledger in a schema of its own. query executes a statement there, and open
-// opens a broker beside the ledger; all is closed with the test.
-func newLedger(t *testing.T) (query func(string) string, l *ledger.Ledger, open func() *dispatch.Broker) {
+// place is a ledger in a schema of its own.
+type place struct {
+	t       *testing.T
+	server  *pgtest.Server
+	schema  string
+	address postgres.Address
+	ledger  *ledger.Ledger
+}
+
+// newPlace makes a ledger, which is closed with the test.
+func newPlace(t *testing.T) *place {
 	t.Helper()
 	server := pgtest.Shared(t)
 	url := server.URL()
 	_, schema, _ := strings.Cut(url, "search_path=")
 	address, err := postgres.Parse(url)
 	must(t, err)
-	l, err = postgres.Open(t.Context(), address, t.TempDir())
+	l, err := postgres.Open(t.Context(), address, t.TempDir())
 	must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
-	query = func(statement string) string { return server.Exec(t, "SET search_path = "+schema+"; "+statement) }
-	return query, l, func() *dispatch.Broker {
-		b, err := dispatch.Open(t.Context(), address, l.Session())
-		must(t, err)
-		t.Cleanup(b.Close)
-		return b
+	return &place{t, server, schema, address, l}
+}
+
+// query executes a statement in the schema.
+func (p *place) query(statement string) string {
+	p.t.Helper()
+	return p.server.Exec(p.t, "SET search_path = "+p.schema+"; "+statement)
+}
+
+// open opens a broker beside the ledger, which is closed with the test.
+func (p *place) open() *dispatch.Broker {
+	p.t.Helper()
+	b, err := p.tryOpen()
+	must(p.t, err)
+	return b
+}
+
+func (p *place) tryOpen() (*dispatch.Broker, error) {
+	b, err := dispatch.Open(p.t.Context(), p.address, p.ledger.Session())
+	if err == nil {
+		p.t.Cleanup(b.Close)
 	}
+	return b, err
 }
 
 func must(t *testing.T, err error) {
