@@ -64,8 +64,8 @@ func (s *scene) workerArgs(number int, old, new string) []string {
 	return []string{"worker", "--environments", own, "--state", s.path(fmt.Sprint("worker-", number))}
 }
 
-// runTogether is run with --workers. No call of a worker is answered before n workers have
-// begun plans, so that all take part. schema is where they meet.
+// runTogether is run with --workers. Of a worker's calls only those for the templates are
+// answered before n workers have begun plans, so that all take part. schema is where they meet.
 func (s *scene) runTogether(n int, schema string, flags ...string) played {
 	s.t.Helper()
 	server, begun := pgtest.Shared(s.t), make(chan struct{})
@@ -76,19 +76,25 @@ func (s *scene) runTogether(n int, schema string, flags ...string) played {
 		}
 		return f
 	})
+	ctx, cancel := context.WithCancel(s.t.Context())
 	done := make(chan played, 1)
-	go func() { done <- s.run(append(flags, "--workers")...) }()
-	ended := sync.OnceValue(func() played {
-		close(begun)
-		return <-done
-	})
-	defer ended() // also when it is waited for in vain
+	go func() {
+		defer close(done) // also where the run's output is not as it should be
+		done <- s.runContext(ctx, append(flags, "--workers", "--json")...)
+	}()
+	defer func() { // where it is waited for in vain
+		cancel()
+		<-done
+	}()
+	answer := sync.OnceFunc(func() { close(begun) })
+	defer answer()
 	s.waitFor("plans that all workers have begun", func() bool {
 		time.Sleep(20 * time.Millisecond)
 		return len(done) > 0 || s.handedOver(server, schema) &&
 			server.Exec(s.t, fmt.Sprintf("SELECT count(DISTINCT begun) >= %d FROM %s.dispatched_clients", n, schema)) == "t"
 	})
-	return ended()
+	answer()
+	return <-done
 }
 
 // posted is how many creating calls had each value of the header X-Worker.
