@@ -401,20 +401,23 @@ func unixFromWall(wall int64, zone *time.Location, twice AmbiguousTimes) (int64,
 	}
 	w := time.Unix(wall, 0).UTC()
 	t := time.Date(w.Year(), w.Month(), w.Day(), w.Hour(), w.Minute(), w.Second(), 0, zone)
-	if _, offset := t.Zone(); t.Unix()+int64(offset) != wall {
+	_, offset := t.Zone()
+	if t.Unix()+int64(offset) != wall {
 		return 0, refuse("time-skipped", "is a time that did not exist in "+zone.String()+": the clocks went forward over it",
 			"correct the time, or write its offset in ISO 8601 (2026-01-31T12:00:00+00:00)")
 	}
+	// Only another offset gives another instant. Bounds without a change exist: package time
+	// ends a zone a day too early in leap years after those that its table lists.
 	start, end := t.ZoneBounds()
 	if !start.IsZero() {
 		_, before := start.Add(-time.Second).Zone()
-		if earlier := wall - int64(before); earlier < start.Unix() {
+		if earlier := wall - int64(before); before != offset && earlier < start.Unix() {
 			return earlier, twice.refuse(zone)
 		}
 	}
 	if !end.IsZero() {
 		_, after := end.Zone()
-		if wall-int64(after) >= end.Unix() {
+		if after != offset && wall-int64(after) >= end.Unix() {
 			return t.Unix(), twice.refuse(zone)
 		}
 	}

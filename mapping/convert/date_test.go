@@ -177,6 +177,8 @@ func TestConvertDateTime(t *testing.T) {
 		{"24:00", london, text("1980-05-01T24:00:00"), "", "time-impossible"},
 		{"leap second", london, text("2016-12-31T23:59:60Z"), "", "time-impossible"},
 		{"minute 60", london, text("1980-05-01T10:60"), "", "time-impossible"},
+		{"last day of a leap year after 2037", london, text("2040-12-31T12:00:00"), `"2040-12-31T12:00:00Z"`, ""},
+		{"last day of a leap year after 2037, elsewhere", in("America/Indiana/Indianapolis", ""), text("2056-12-30T19:00:00"), `"2056-12-31T00:00:00Z"`, ""},
 		{"the clocks go forward", london, text("2026-03-29T01:30:00"), "", "time-skipped"},
 		{"just before", london, text("2026-03-29T00:59:59"), `"2026-03-29T00:59:59Z"`, ""},
 		{"just after", london, text("2026-03-29T02:00:00"), `"2026-03-29T01:00:00Z"`, ""},
