@@ -239,7 +239,7 @@ func readAsBox(c *column, r *reading) {
 	r.why = b.why
 	r.value.checked, r.value.unchecked = b.checked, b.unchecked
 	switch {
-	case len(texts) == 2 && len(b.unknown) > 0:
+	case len(texts) == 2 && len(b.unknown) > 0 && texts[0].text != "" && texts[1].text != "": // as that of a formula without a result
 		r.value.checked, r.value.unchecked = []string{texts[0].text}, []string{texts[1].text}
 		r.ask, r.idle = "which of the two words ticks the box?", true
 	case float64(b.known) < enough*float64(b.filled):

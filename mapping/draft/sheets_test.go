@@ -244,6 +244,8 @@ func cellsOf(row []any) []cell.Cell {
 		switch v := v.(type) {
 		case nil:
 			cells = append(cells, cell.Cell{})
+		case cell.Cell:
+			cells = append(cells, v)
 		case string:
 			cells = append(cells, cell.Cell{Kind: cell.Text, Raw: v, Shown: v})
 		case float64:
