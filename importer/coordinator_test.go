@@ -2,6 +2,7 @@ package importer_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"net/http"
 	"sync"
@@ -134,6 +135,28 @@ func TestHandOver(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// idleTeam is a Dispatcher whose workers begin nothing.
+type idleTeam struct{ *team }
+
+func (idleTeam) Add(context.Context, map[int64][]byte) error { return nil }
+
+// stoppedLedger is a ledger that has stopped meanwhile.
+type stoppedLedger struct{ *ledger.Ledger }
+
+func (stoppedLedger) Stopped() error { return ledger.ErrStopped }
+
+// TestLedgerStopsMeanwhile: a coordinator whose ledger stops while workers have its plans ends
+// with that error, though no outcome comes in.
+func TestLedgerStopsMeanwhile(t *testing.T) {
+	t.Parallel()
+	job, known, _ := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
+	defer known.Close()
+	job.Ledger, job.Dispatch = stoppedLedger{known}, idleTeam{&team{t: t}}
+	if err := job.Do(t.Context(), busyPlans(job.Binding, 3)); !errors.Is(err, ledger.ErrStopped) {
+		t.Errorf("the run ends with %v", err)
 	}
 }
 

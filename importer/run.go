@@ -65,6 +65,7 @@ type Ledger interface {
 	Release(group ledger.LeaseGroup) error
 	Reserve(who ledger.LeaseMember, duration time.Duration) error
 	Leased() bool
+	Stopped() error
 
 	// What results workbooks are written from.
 	AddRows(run string, owner ledger.ClientKey, rows ...result.Row) error

@@ -146,6 +146,33 @@ func TestNoWorkers(t *testing.T) {
 	}
 }
 
+// TestCoordinatorIsCut: a run that waits for workers ends when its connection to the ledger is
+// cut: no worker begins its plans any more.
+func TestCoordinatorIsCut(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(20))
+	server := pgtest.Shared(t)
+	url := server.URL()
+	_, schema, _ := strings.Cut(url, "search_path=")
+	s.environment("limits: {concurrency: 1}\n" + fmt.Sprintf("ledger: %q", url+"&application_name=of-"+schema))
+	done := make(chan played, 1)
+	go func() { done <- s.run("--workers") }()
+	s.waitFor("plans that are handed over", func() bool { return s.handedOver(server, schema) })
+	server.Exec(t, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'of-"+schema+"'")
+	p := <-done
+	if p.code != 3 || !strings.Contains(p.err, "the ledger's server") {
+		t.Errorf("exit code %d\n%s", p.code, p.err)
+	}
+	stop := s.worker(0, "", "")
+	if again := s.mustRun(0, "--workers"); again.summary.Clients.Done+again.summary.Clients.Unchanged != 20 {
+		t.Errorf("the next run comes to %+v", again.summary.Clients)
+	}
+	stop()
+	if v := s.service.Check(s.said()); !v.OK() {
+		t.Error(v)
+	}
+}
+
 // TestWorkersRefused: a run cannot have workers where they could not work for it, or have
 // nothing to do. Nothing is created then.
 func TestWorkersRefused(t *testing.T) {
