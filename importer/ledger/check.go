@@ -38,23 +38,6 @@ func Check(path string, progress Progress) error {
 	return errors.Join(err, l.Close())
 }
 
-// checkVersion refuses a ledger that a newer Claimsheet has written: what the newer
-// one added would be lost or misread. An older one is migrated.
-func checkVersion(ctx context.Context, db querier, path string) (version int, err error) {
-	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return 0, unreadable(path, err)
-	}
-	switch {
-	case version > schemaVersion:
-		p := problem.At(problem.Where{File: path}, "ledger-newer",
-			"the ledger has version %d, written by a newer Claimsheet; this one knows version %d", version, schemaVersion)
-		return 0, refusal{p.Hinted("Use the newer Claimsheet."), nil}
-	case version < 1:
-		return 0, damaged(path, "the ledger has version %d; 1 to %d is expected", version, schemaVersion)
-	}
-	return version, nil
-}
-
 // check is Check of an open ledger. It reads everything as it is at one moment.
 func check(ctx context.Context, db *sql.DB, path string, progress Progress) error {
 	if path == "" {
@@ -65,9 +48,6 @@ func check(ctx context.Context, db *sql.DB, path string, progress Progress) erro
 			return err
 		}
 		if err := checkRecords(ctx, tx, rowReader{newNames(tx), path}, progress); err != nil {
-			return err
-		}
-		if has, err := hasTracked(ctx, tx); err != nil || !has {
 			return err
 		}
 		return checkTracked(ctx, tx, path)
@@ -171,9 +151,6 @@ func (rr rowReader) checkHistory(ctx context.Context, db querier, r row) error {
 		return err
 	}
 	then, _ := replay(r, events)
-	if r.url == "" && r.inherited&dropped == 0 {
-		then.inherited &^= dropped // an earlier version did not note it
-	}
 	if then.sum() != r.sum() {
 		return damaged(rr.path, "the ledger contradicts itself: a step does not follow from its events")
 	}

@@ -191,16 +191,13 @@ func vacuumInto(ctx context.Context, path, to string) error {
 	if err != nil {
 		return err
 	}
-	_, err = checkVersion(ctx, db, path)
-	if err == nil {
-		_, err = db.ExecContext(ctx, "VACUUM INTO ?", to)
-		if ctx.Err() != nil {
-			err = ctx.Err()
-		} else if isDamage(err) {
-			err = damaged(path, "the ledger cannot be read: %v", err)
-		} else if err != nil {
-			err = uncopied(to, err)
-		}
+	_, err = db.ExecContext(ctx, "VACUUM INTO ?", to)
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	} else if isDamage(err) {
+		err = damaged(path, "the ledger cannot be read: %v", err)
+	} else if err != nil {
+		err = uncopied(to, err)
 	}
 	if err = errors.Join(err, db.Close()); err != nil {
 		return err
@@ -280,15 +277,8 @@ type Transferred struct {
 // with their numbers. It copies what from has at one moment; another process may write
 // it meanwhile, and what that writes later is not copied. It copies all or nothing:
 // before the copy is committed it is read back, and its rows are counted and compared
-// with the original by their digest. A ledger of an earlier version is refused, because
-// opening it for writing brings it to the present one.
+// with the original by their digest.
 func Transfer(ctx context.Context, from, to *Ledger, progress Progress) (done Transferred, err error) {
-	if has, err := from.hasTracked(ctx); err != nil || !has {
-		if err == nil {
-			err = problem.At(problem.Where{File: from.path}, "ledger-file", "the ledger is of an earlier version of Claimsheet").Hinted("Run claimsheet settle once, which brings it to the present version.")
-		}
-		return done, err
-	}
 	err = snapshot(ctx, from.read, func(source querier) error {
 		if err := source.QueryRowContext(ctx, `SELECT event FROM counter`).Scan(&done.Events); err != nil {
 			return err

@@ -2,7 +2,6 @@ package ledger_test
 
 import (
 	"bufio"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -126,8 +125,6 @@ func TestKilledWhileAppending(t *testing.T) {
 	}
 }
 
-var closingKills = flag.Int("closing-kills", 8, "how often TestKilledWhileClosing kills; .ci/run takes 200")
-
 // closeForever opens the ledger, appends a step and closes it, again and again, and
 // prints each step when the ledger has taken it.
 func closeForever(path string) {
@@ -155,7 +152,7 @@ func TestKilledWhileClosing(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
-	kills := *closingKills
+	kills := longOr(200, 1)
 	if racing {
 		kills = min(kills, 10)
 	}

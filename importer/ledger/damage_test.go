@@ -21,17 +21,26 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-var density = flag.Int("density", 1, "at how many times as many places the tests of damage cut and flip; 1000000 takes every place")
+// long asks for what takes long: .ci/run gives it.
+var long = flag.Bool("long", false, "run the long form of the tests that damage, kill and lose power")
+
+// longOr returns how much of something a test does, with -long and without.
+func longOr(inLong, inShort int) int {
+	if *long {
+		return inLong
+	}
+	return inShort
+}
 
 // places yields places below n that are a stride apart, from one on that is new each
-// time and is logged. The stride is odd, so that all bits of a byte come up. .ci/run
-// takes eight times as many places (-density) as the plain test.
+// time and is logged. The stride is odd, so that all bits of a byte come up. With -long
+// there are many times as many places as without.
 func places(t *testing.T, n, usual, underRace int) iter.Seq[int] {
 	stride := usual
 	if racing {
 		stride = underRace
 	}
-	stride = max(1, stride / *density) | 1
+	stride = longOr(max(1, stride/8), 4*stride) | 1
 	first := rand.IntN(min(stride, n))
 	t.Logf("places %d, %d and so on, below %d", first, first+stride, n)
 	return func(yield func(int) bool) {

@@ -66,7 +66,7 @@ func kept(t *testing.T, path string, intents, done []ledger.StepID) {
 }
 
 // TestFullAfterSoManyPages lets SQLite run out of room at the n-th page: each of the
-// first forty in .ci/run (-density), some of them otherwise.
+// first forty with -long, some of them otherwise.
 func TestFullAfterSoManyPages(t *testing.T) {
 	t.Parallel()
 	for n := range places(t, 40, 3, 13) {

@@ -1,10 +1,6 @@
 package ledger
 
 import (
-	"compress/gzip"
-	"errors"
-	"io"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -97,49 +93,16 @@ func TestDroppedURL(t *testing.T) {
 // TestDroppedURLPurged: a purge that leaves the answer's url does not give it to the
 // step.
 func TestDroppedURLPurged(t *testing.T) {
-	for name, unnoted := range map[string]bool{"noted": false, "by an earlier version": true} {
-		t.Run(name, func(t *testing.T) {
-			l, path := withoutTheURL(t)
-			if unnoted {
-				forgetDrop(t, l)
-			}
-			_, err := l.Purge(Purge{Environments: []string{"https://uat.example.com/api"}, Before: dawn.AddDate(0, 0, -30),
-				Summary: func([]byte) []byte { return nil }})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if url := annsURL(t, l); url != "" {
-				t.Errorf("after a purge two clients have the url %q", url)
-			}
-			sound(t, l, path)
-		})
-	}
-}
-
-// TestDroppedURLUnnoted: an earlier version did not note that it dropped the url.
-func TestDroppedURLUnnoted(t *testing.T) {
 	l, path := withoutTheURL(t)
-	forgetDrop(t, l)
-	sound(t, l, path)
-}
-
-// forgetDrop makes ann's row what an earlier version would have written.
-func forgetDrop(t *testing.T, l *Ledger) {
-	t.Helper()
-	err := l.submit(true, func(tx *transaction) error {
-		r, err := tx.step(clientStep("ann"))
-		if err != nil {
-			return err
-		}
-		if r.inherited&dropped == 0 {
-			t.Error("it is not noted that the url was dropped")
-		}
-		r.inherited &^= dropped
-		return tx.changeRow(r)
-	})
+	_, err := l.Purge(Purge{Environments: []string{"https://uat.example.com/api"}, Before: dawn.AddDate(0, 0, -30),
+		Summary: func([]byte) []byte { return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
+	if url := annsURL(t, l); url != "" {
+		t.Errorf("after a purge two clients have the url %q", url)
+	}
+	sound(t, l, path)
 }
 
 // TestDroppedURLBefore: what a run says of the step does not change when the step
@@ -165,67 +128,4 @@ func TestDroppedURLBefore(t *testing.T) {
 		t.Errorf("the step was %q with the id %q and the url %q; want done with x2 and no url", f.State, f.ID, f.url)
 	}
 	sound(t, l, path)
-}
-
-// TestDroppedURLMigrated: a ledger of an earlier version in which that has happened is
-// migrated.
-func TestDroppedURLMigrated(t *testing.T) {
-	path := oldWithDroppedURL(t)
-	l, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var found bool
-	for r, err := range stream(t.Context(), l.read, l.rows.scan, stepsOf+`WHERE s.state = 2 AND s.url = ''`) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		found = found || r.inherited&dropped != 0
-	}
-	if !found {
-		t.Error("no step has dropped a url")
-	}
-	sound(t, l, path)
-}
-
-// oldWithDroppedURL is a ledger of version 2 with a step that is done without a url,
-// though its answer before had one.
-func oldWithDroppedURL(t *testing.T) (path string) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), "ledger.db")
-	f, err := os.Open("testdata/version-2.db.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err := errors.Join(err, os.WriteFile(path, data, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	db, err := connect(dsn(path, "rw"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	changed := 0
-	events, err := gather(stream(t.Context(), db, scanOldEvent, `
-		SELECT e.id, e.step, e.state, e.at, e.boot, e.uptime, e.run, e.via, e.status, e.reason, e.data, e.digest, e.answer, e.created, e.url, e.sum
-		FROM events e JOIN steps s ON s.id = e.step
-		WHERE s.state = 'done' AND s.url = '' AND e.state = 'uncertain' AND e.via <> 'operator' AND e.id = (SELECT max(id) FROM events x WHERE x.step = s.id AND x.id < s.last)
-		LIMIT 1`))
-	for _, e := range events {
-		e.URL = takenURL
-		if _, err2 := db.Exec(`UPDATE events SET url = ?, sum = ? WHERE id = ?`, e.URL, e.checksum(), e.number); err2 != nil {
-			err = err2
-		}
-		changed++
-	}
-	if err != nil || changed != 1 {
-		t.Fatal(changed, err)
-	}
-	return path
 }

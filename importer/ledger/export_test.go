@@ -25,16 +25,18 @@ func OpenScratch(dir string) (*Ledger, error) {
 }
 
 // OpenNamed opens a ledger for reading that does not wait for locks.
-func OpenNamed(path string) (*Ledger, error) { return openNamed(dsn(path, "ro"), path) }
+func OpenNamed(path string) (*Ledger, error) {
+	db, err := openPool(dsn(path, "ro"))
+	if err != nil {
+		return nil, err
+	}
+	return reading(db, path)
+}
 
 // Panic lets the writer meet a fault of the program.
 func (l *Ledger) Panic(value any) error {
 	return l.submit(true, func(*transaction) error { panic(value) })
 }
-
-// MigrateImpatiently brings a ledger to the present version, unless another program has
-// it open.
-func MigrateImpatiently(path string) error { return migrateFile(path, time.Millisecond, nil) }
 
 // UseLog gives the closed ledger at path its log, as opening it does, and closes it.
 func UseLog(path string, patience time.Duration) error {

@@ -50,18 +50,18 @@ var durable = []string{"busy_timeout(10000)", "synchronous(FULL)", "fullfsync(1)
 
 // Open opens the ledger at path for reading and writing, and creates it (0600, in a
 // folder of 0700) when it is missing. The caller holds Lock. Open refuses a damaged
-// ledger with ErrDamaged, and a ledger of a newer Claimsheet or something that is not
+// ledger with ErrDamaged, and a ledger of another Claimsheet or something that is not
 // a plain file with a problem.Problem. It repairs nothing, except that SQLite rolls
 // back what a killed process left half committed. When it refuses a ledger, it has
 // not changed its log, nor the file otherwise: a rollback comes before the check that
 // may refuse it.
 //
 // A ledger that is not as the last close left it is checked as a whole, because its
-// process was killed or the file was restored, and one of an earlier
-// version is migrated; both can take some seconds for each million steps.
+// process was killed or the file was restored; that can take some seconds for each
+// million steps.
 func Open(path string) (*Ledger, error) { return OpenWith(path, nil) }
 
-// OpenWith is Open with a function that is told of a check or a migration.
+// OpenWith is Open with a function that is told of a check.
 func OpenWith(path string, progress Progress) (*Ledger, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -76,23 +76,12 @@ func OpenWith(path string, progress Progress) (*Ledger, error) {
 		err = create(path)
 	default:
 		var closed bool
-		// An upgrade writes to pages that were not compared, so they are looked at first.
-		if sums, closed = found.asClosed(path); !closed || found.version == beforeTracked {
+		if sums, closed = found.asClosed(path); !closed {
 			unclean = true
 			if err = checkFile(path, progress); err == nil {
-				found, err = inspect(path) // what a kill left half written is undone now
+				_, err = inspect(path) // what a kill left half written is undone now
 			}
 		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case !found.exists || found.version == schemaVersion:
-	case found.version == beforeTracked:
-		sums, err = nil, upgrade(path, progress)
-	default:
-		sums, err = nil, migrateFile(path, readersPatience, progress)
 	}
 	if err != nil {
 		return nil, err
@@ -115,9 +104,8 @@ func OpenWith(path string, progress Progress) (*Ledger, error) {
 // OpenReadOnly opens the ledger at path for reading; another process may write it at
 // the same time. It changes nothing on disk, except that SQLite undoes what a killed
 // process has left half written in the file itself. A missing file gives an empty
-// ledger, and a ledger of an earlier version is migrated in memory. A closed ledger
-// that is not as the last close left it is checked as a whole, as Open does. Every
-// method that writes fails with ErrReadOnly.
+// ledger. A closed ledger that is not as the last close left it is checked as a whole,
+// as Open does. Every method that writes fails with ErrReadOnly.
 func OpenReadOnly(path string) (*Ledger, error) { return openReadOnly(path, true) }
 
 // openReadOnly is OpenReadOnly, without the check when checked is false. It tries again
@@ -215,7 +203,12 @@ func openToRead(path string, exists bool, sums *pages.Sums) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := openNamed(name, path)
+	db, err := openPool(name)
+	if err != nil {
+		unguard()
+		return nil, err
+	}
+	l, err := reading(db, path)
 	if err != nil {
 		unguard()
 		return nil, err
@@ -232,23 +225,6 @@ func guarded(name string, sums *pages.Sums, alone bool) (guarded string, unguard
 	}
 	parameters, unguard, err := sums.Guard(alone)
 	return name + "&" + parameters, unguard, err
-}
-
-// openNamed opens a data source for reading, whatever the version of its ledger.
-func openNamed(name, path string) (*Ledger, error) {
-	db, err := openPool(name)
-	if err != nil {
-		return nil, err
-	}
-	version, err := checkVersion(context.Background(), db, path)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	if version < beforeTracked {
-		l, err := migrateInMemory(db, path, version)
-		return l, errors.Join(err, db.Close())
-	}
-	return reading(db, path)
 }
 
 // readingDSN is the data source name with which a file is read.
@@ -289,10 +265,7 @@ func checkFile(path string, progress Progress) error {
 	if err != nil {
 		return err
 	}
-	version, err := checkVersion(context.Background(), db, path)
-	if err == nil && version >= beforeTracked {
-		err = check(context.Background(), db, path, progress)
-	}
+	err = check(context.Background(), db, path, progress)
 	if err = errors.Join(err, db.Close()); err != nil {
 		return err
 	}
@@ -432,16 +405,17 @@ func (l *Ledger) Close() error {
 	return l.closed
 }
 
-// schema creates an empty ledger.
+// schema creates the tables of an empty ledger.
 //
 //go:embed schema.sql
 var schema string
 
-// schemaVersion is the version of schema.
-const schemaVersion = 5
+// SchemaVersion is the version of a ledger's tables, in a file and on a server. A ledger
+// of any other version is refused.
+const SchemaVersion = 1
 
 // How the header of a ledger's file looks: SQLite's magic, and the application id
-// that schema.sql sets.
+// "CLAM", which tells a ledger from any other database.
 const (
 	applicationID   = 0x434C414D
 	applicationIDAt = 68
@@ -459,19 +433,15 @@ const (
 type file struct {
 	exists bool
 	open   bool // it is open, or was not closed
-
-	version int // of the schema
 }
 
 // asClosed reports whether the ledger is as the last close left it, as far as that shows
 // without reading it, and returns the sums with which the rest is compared when it is
-// read. One of an earlier version counts as such when it was closed, and has no sums: its
-// migration reads all of it anyway. Beside a rollback journal it is not: what a kill left
-// is undone first.
+// read. Beside a rollback journal it is not: what a kill left is undone first.
 func (f file) asClosed(path string) (sums *pages.Sums, closed bool) {
 	_, none := os.Lstat(path + "-journal")
-	if f.open || none == nil || f.version < beforeTracked {
-		return nil, !f.open && none != nil
+	if f.open || none == nil {
+		return nil, false
 	}
 	sums = fittingSums(path)
 	return sums, sums != nil
@@ -644,7 +614,10 @@ func inspectHeader(path string) (file, error) {
 	if id := binary.BigEndian.Uint32(header[applicationIDAt:]); id != applicationID {
 		return file{}, damaged(path, "this is an SQLite database, but not a ledger of Claimsheet (application id %#x, expected %#x)", id, applicationID)
 	}
-	found := file{true, header[journalAt] == journalLog, int(binary.BigEndian.Uint32(header[versionAt:]))}
+	if version := binary.BigEndian.Uint32(header[versionAt:]); version != SchemaVersion {
+		return file{}, OfAnotherVersion(path, int64(version), "move "+filepath.Base(path)+" and the files beside it to another folder")
+	}
+	found := file{true, header[journalAt] == journalLog}
 	pageSize, pages := int64(binary.BigEndian.Uint16(header[pageSizeAt:])), int64(binary.BigEndian.Uint32(header[pagesAt:]))
 	// Beside a journal SQLite undoes what a kill left half written, and looks then.
 	_, whole := os.Lstat(path + "-journal")
@@ -691,7 +664,7 @@ func initialise(path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.ExecContext(context.Background(), "BEGIN; "+schema+" COMMIT;")
+	_, err = db.ExecContext(context.Background(), fmt.Sprintf("BEGIN; PRAGMA application_id = %d; PRAGMA user_version = %d; %s COMMIT;", applicationID, SchemaVersion, schema))
 	return errors.Join(err, db.Close())
 }
 
@@ -718,6 +691,14 @@ func (r refusal) Unwrap() []error {
 		return []error{r.Problem}
 	}
 	return []error{r.kind, r.Problem}
+}
+
+// OfAnotherVersion refuses a ledger whose tables have another version. away is what the
+// user does so that a new ledger can take its place.
+func OfAnotherVersion(where string, version int64, away string) error {
+	p := problem.At(problem.Where{File: where}, "ledger-version",
+		"the ledger was made by another version of Claimsheet: its tables have version %d, and version %d is expected", version, SchemaVersion)
+	return refusal{p.Hinted("Use that version; or %s, and rerun your last results workbook with a new ledger, which takes over its ids: claimsheet rerun --yes RESULTS.xlsx", away), nil}
 }
 
 // damaged reports that the file at path is not a sound ledger.

@@ -61,10 +61,10 @@ func TestOpenRefuses(t *testing.T) {
 			do(t, os.WriteFile(path+"-wal", []byte("log"), 0o600))
 		}, true, "missing"},
 		{"another program's database", func(t *testing.T, path string) { database(t, path, "CREATE TABLE t (x)") }, true, "not a ledger of Claimsheet"},
-		{"a newer version", func(t *testing.T, path string) {
+		{"another version", func(t *testing.T, path string) {
 			do(t, os.Rename(closedLedger(t), path))
 			database(t, path, "PRAGMA user_version = 99")
-		}, false, "newer Claimsheet"},
+		}, false, "made by another version of Claimsheet"},
 		{"a folder", func(t *testing.T, path string) { do(t, os.Mkdir(path, 0o700)) }, false, "a folder"},
 		{"a symbolic link", func(t *testing.T, path string) {
 			if err := os.Symlink(closedLedger(t), path); err != nil {
@@ -199,6 +199,26 @@ func TestBehind(t *testing.T) {
 		do(t, os.WriteFile(path+".count", []byte(text), 0o600))
 		behind(ledger.Open, n+1, 0)
 	}
+}
+
+// TestOnlyWhatWasNotClosedIsChecked: a ledger that was closed is opened without
+// reading it as a whole.
+func TestOnlyWhatWasNotClosedIsChecked(t *testing.T) {
+	path := closedLedger(t)
+	checks := func() (n int) {
+		l, err := ledger.OpenWith(path, func(string, int64, int64) { n++ })
+		do(t, err)
+		do(t, l.Close())
+		return n
+	}
+	same(t, "checks of a closed ledger", checks(), 0)
+	dir := t.TempDir()
+	l := open(t, path)
+	copyLedger(t, filepath.Dir(path), dir, "ledger.db", "ledger.db-wal")
+	do(t, l.Close())
+	path = filepath.Join(dir, "ledger.db")
+	same(t, "checks of one that was not closed", checks(), 1)
+	same(t, "checks after it was closed", checks(), 0)
 }
 
 func TestReadOnlyOfAMissingLedgerIsEmpty(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +16,6 @@ import (
 )
 
 var (
-	powerLosses   = flag.Int("power-losses", 10, "after how many power losses TestPowerLoss opens the ledger; .ci/run takes 300")
 	powerLossSeed = flag.Uint64("power-loss-seed", 0, "seed of TestPowerLoss; 0 takes a new one")
 )
 
@@ -45,16 +43,17 @@ func TestPowerLoss(t *testing.T) {
 	}
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	losses, each := *powerLosses, 60
+	losses, each := longOr(300, 3), 60
 	if racing {
 		losses, each = max(6, losses/10), 20
 	}
 	r, acks := recordedLife(t, each)
 	moments := make([]int, losses)
 	for i := range moments {
-		moments[i] = rng.IntN(r.far() + 1)
+		// One in each equal part, so that few moments are spread too.
+		from, to := r.far()*i/losses, r.far()*(i+1)/losses
+		moments[i] = from + rng.IntN(to-from+1)
 	}
-	slices.Sort(moments)
 
 	files, at, most := disk{}, 0, 0
 	dir := t.TempDir()

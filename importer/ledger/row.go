@@ -189,8 +189,7 @@ func (r row) step() Step {
 }
 
 // replay is the row of a step after all its events, and those that belong into
-// history. The row keeps the number of was, and whether it shares its id. An earlier
-// version dropped a url without noting it: was shows that, if it is not out of date.
+// history. The row keeps the number of was, and whether it shares its id.
 func replay(was row, events []numbered) (now row, history []numbered) {
 	now = row{}
 	for _, e := range events {
@@ -200,9 +199,6 @@ func replay(was row, events []numbered) (now row, history []numbered) {
 		if e.dropped {
 			now = now.withoutURL()
 		}
-	}
-	if now.state == Done && now.inherited&partURL != 0 && was.url == "" && was.last.event == now.last.event {
-		now = now.withoutURL()
 	}
 	now.id, now.client, now.environment, now.shared = was.id, was.client, was.environment, was.shared
 	return now, history

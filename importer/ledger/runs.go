@@ -282,30 +282,6 @@ func (l *Ledger) storedSteps(ctx context.Context, event int64, condition string,
 	return l.withStates(ctx, stream(ctx, l.read, scanRunStep, runSteps+`WHERE `+condition+` ORDER BY r.number`, args...), event)
 }
 
-// TouchedSteps is RunSteps without the steps that are done of clients all of whose
-// rows are unchanged or skipped: it leaves what the run did and what is open.
-func (l *Ledger) TouchedSteps(ctx context.Context, run string, event int64) iter.Seq2[result.Step, error] {
-	return func(yield func(result.Step, error) bool) {
-		touched := map[int64]bool{}
-		for client, err := range stream(ctx, l.read, scanID, `
-			SELECT DISTINCT number FROM run_rows WHERE run = (SELECT id FROM names WHERE name = ?) AND status NOT IN (?, ?)`,
-			run, string(result.Unchanged), string(result.Skipped)) {
-			if err != nil {
-				yield(result.Step{}, err)
-				return
-			}
-			touched[client] = true
-		}
-		inOrder(func(yield func(result.Step, error) bool) {
-			for s, err := range l.storedSteps(ctx, event, ofRun, run) {
-				if (err != nil || touched[int64(s.Client)] || s.State != string(Done)) && !yield(s, err) {
-					return
-				}
-			}
-		})(yield)
-	}
-}
-
 // runSteps begins a query for steps of runs' plans, for scanRunStep.
 const runSteps = `
 	SELECT r.number, c.space, c.client, r.step, r.kind, r.title, s.id

@@ -1,9 +1,6 @@
--- The ledger's schema, version 5. All times are microseconds since 1970, UTC. A text
+-- The ledger's tables. All times are microseconds since 1970, UTC. A text
 -- that says nothing is '', a number that says nothing 0. Kinds, states and ways are
 -- numbers; states.go lists what they mean.
--- "CLAM" and the version let Open tell a ledger from any other database.
-PRAGMA application_id = 0x434C414D;
-PRAGMA user_version = 5;
 
 -- counter is one row: the number of the last event, because every event of the ledger
 -- has a number of its own, which grows; and whether steps may be intents: 1 while a run
@@ -216,7 +213,6 @@ CREATE TABLE pruned_runs (
 ) STRICT, WITHOUT ROWID;
 
 -- tracked is what the service has said about things that runs created; see tracked.go.
--- It is the last table, because upgrade adds it to a ledger of version 4.
 CREATE TABLE tracked (
     id          INTEGER PRIMARY KEY,
     service     TEXT NOT NULL,    -- its base url

@@ -311,12 +311,6 @@ func (e Tracked) sum(service string, step int64) int64 {
 // trackedSteps yields the events that a condition selects, each with its step.
 func (l *Ledger) trackedSteps(ctx context.Context, condition string, args ...any) iter.Seq2[TrackedStep, error] {
 	return func(yield func(TrackedStep, error) bool) {
-		if has, err := l.hasTracked(ctx); err != nil || !has {
-			if err != nil {
-				yield(TrackedStep{}, err)
-			}
-			return
-		}
 		events, err := gather(stream(ctx, l.read, scanTracked, trackedColumns+` FROM tracked t WHERE t.client <> 0 AND `+condition+` ORDER BY t.client, t.at, t.id`, args...))
 		if err != nil {
 			yield(TrackedStep{}, err)
@@ -355,21 +349,6 @@ func (l *Ledger) stepsNumbered(ctx context.Context, events []storedTracked) (map
 		steps[r.id] = r.step()
 	}
 	return steps, nil
-}
-
-// hasTracked reports whether the ledger has the table.
-func (l *Ledger) hasTracked(ctx context.Context) (bool, error) {
-	if l.server != nil {
-		return true, nil
-	}
-	return hasTracked(ctx, l.read)
-}
-
-// hasTracked reports whether a file has the table: one that is read only may be of an
-// earlier version.
-func hasTracked(ctx context.Context, db querier) (has bool, err error) {
-	err = db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'tracked')`).Scan(&has)
-	return has, asDamage(err)
 }
 
 // TrackedOfClient returns what the service has said about a client, the oldest first.
@@ -413,9 +392,6 @@ func (l *Ledger) TrackedOfRun(ctx context.Context, run string) ([]TrackedStep, e
 // CountTracked returns how many steps the clients of a service have completed, and how
 // many events have ids that the ledger does not know.
 func (l *Ledger) CountTracked(ctx context.Context, service string) (completed, unknown int, err error) {
-	if has, err := l.hasTracked(ctx); err != nil || !has {
-		return 0, 0, err
-	}
 	err = l.read.QueryRowContext(ctx, `SELECT count(DISTINCT CASE WHEN completed <> 0 AND client <> 0 THEN step END), count(*) FILTER (WHERE client = 0)
 		FROM tracked WHERE service = ?`, service).Scan(&completed, &unknown)
 	return completed, unknown, asDamage(err)

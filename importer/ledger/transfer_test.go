@@ -1,27 +1,11 @@
 package ledger_test
 
 import (
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"claimsheet/importer/ledger"
 )
-
-// TestTransferOfOlderLedger: a ledger of an earlier version is refused, because it has
-// not all tables.
-func TestTransferOfOlderLedger(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "ledger.db")
-	do(t, os.WriteFile(path, unzipped(t, "version-4.db.gz"), 0o600))
-	old, err := ledger.OpenReadOnly(path)
-	do(t, err)
-	defer old.Close()
-	if _, err := ledger.Transfer(t.Context(), old, fresh(t), nil); err == nil || !strings.Contains(err.Error(), "earlier version") {
-		t.Errorf("got %v", err)
-	}
-}
 
 // TestSave: a saved ledger is one file with its sums, and what is there is not replaced.
 func TestSave(t *testing.T) {

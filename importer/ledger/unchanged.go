@@ -188,27 +188,6 @@ func sumsOfRows(rows []result.Row) (ids, url uint32) {
 	return sumOf(shown), sumOf([]byte(rows[0].URL))
 }
 
-// sumsOfVersion3 is sumsOfRows as version 3 of the schema had it. A migration takes its
-// lists as they are.
-func sumsOfVersion3(rows []result.Row) (ids, url uint32) {
-	number := func(sum uint32, n int) uint32 {
-		return crc32.Update(sum, castagnoli, binary.LittleEndian.AppendUint64(nil, uint64(n)))
-	}
-	text := func(sum uint32, t string) uint32 {
-		return crc32.Update(number(sum, len(t)), castagnoli, []byte(t))
-	}
-	for _, r := range rows {
-		ids = number(text(ids, r.ClientID), len(r.ClaimIDs))
-		for _, id := range r.ClaimIDs {
-			ids = text(ids, id)
-		}
-	}
-	if rows[0].URL != "" {
-		url = text(0, rows[0].URL)
-	}
-	return ids, url
-}
-
 // The words of a row that the ledger can no longer make as it was.
 const (
 	adviceIDsChanged = "the ids that this row showed have been corrected since, so they are left out; claimsheet history shows what is known of the client"
@@ -219,9 +198,6 @@ const (
 // not the ones that the rows showed.
 func (e unchangedEntry) checked(rows []result.Row) []result.Row {
 	ids, url := sumsOfRows(rows)
-	if old, oldURL := sumsOfVersion3(rows); ids != e.ids && old == e.ids {
-		ids, url = old, oldURL
-	}
 	if ids == e.ids && url == e.url {
 		return rows
 	}

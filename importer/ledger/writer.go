@@ -88,7 +88,6 @@ func startWriter(db *sql.DB, path string, sums *pages.Sums, progress Progress) (
 	if err = errors.Join(err, w.files[0].check()); err != nil {
 		return nil, errors.Join(err, tx.close())
 	}
-	_ = removeUpgrade(path) // it does not keep the ledger from being used
 	go w.work()
 	return w, nil
 }
@@ -106,18 +105,13 @@ func useLog(ctx context.Context, conn *sql.Conn, path string, patience time.Dura
 	err := setJournal(ctx, conn, "wal", patience, progress)
 	switch {
 	case isBusy(err):
-		return stillRead(path, err, "the ledger cannot be opened for writing", patience)
+		return unusable(path, "Wait until the other program has finished: it may be claimsheet ledger copy, claimsheet ledger check or a backup. Nothing was sent, so run again then.",
+			err, "the ledger cannot be opened for writing: another program still has it open after %.0f minutes", patience.Minutes())
 	case err != nil:
 		return unusable(path, "Let this user write to the file and its folder, keep the folder on a local disk, and see that no other program has it open.",
 			err, "the ledger cannot be opened for writing: %v", err)
 	}
 	return nil
-}
-
-// stillRead reports what could not be done because another program reads the ledger.
-func stillRead(path string, cause error, what string, patience time.Duration) error {
-	return unusable(path, "Wait until the other program has finished: it may be claimsheet ledger copy, claimsheet ledger check or a backup. Nothing was sent, so run again then.",
-		cause, "%s: another program still has it open after %.0f minutes", what, patience.Minutes())
 }
 
 // setJournal sets the journal mode of the ledger. That changes its file, so it waits

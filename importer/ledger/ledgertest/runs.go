@@ -42,8 +42,7 @@ func (s suite) testRun(t *testing.T) {
 
 // testRowsAndSteps: the rows and steps of a run come back in the order of the sheet,
 // those of unchanged clients between the others, also after the store was closed. They
-// are as they were when an event was the newest. What is not open of unchanged clients
-// is not among the touched steps.
+// are as they were when an event was the newest.
 func (s suite) testRowsAndSteps(t *testing.T) {
 	dir := t.TempDir()
 	l := s.open(t, dir, "runs")
@@ -82,7 +81,6 @@ func (s suite) testRowsAndSteps(t *testing.T) {
 		same(t, when+": steps", lines(collect(t, l.RunSteps(t.Context(), "r1", ledger.Newest))),
 			[]line{{1, 1, "client", "done", "c-1"}, {2, 1, "claim/loan/1", "done", "k-1"}, {3, 2, "client", "planned", ""}})
 		same(t, when+": steps before the claim", lines(collect(t, l.RunSteps(t.Context(), "r1", then)))[1], line{2, 1, "claim/loan/1", "planned", ""})
-		same(t, when+": touched", lines(collect(t, l.TouchedSteps(t.Context(), "r1", ledger.Newest))), []line{{1, 2, "client", "planned", ""}})
 		rows, err := l.RowsOfClient(t.Context(), client.ClientKey)
 		do(t, err)
 		same(t, when+": of the client", rows, []ledger.RunRow{{Run: "r1", Result: result.Row{Row: 3, Client: 1, Status: result.Unchanged}}})

@@ -89,6 +89,7 @@ func TestDefinitionsOfTwoProcesses(t *testing.T) {
 // until it is given back; groups of one process do not keep each other away.
 func TestLeases(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	a, _ := address(t, pgtest.Shared(t))
 	one, two := shared(t, a, nil), shared(t, a, nil)
 	for _, step := range []struct {
@@ -156,6 +157,7 @@ func TestIntentNeedsLease(t *testing.T) {
 // for it.
 func TestSharedAndAlone(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	a, _ := address(t, pgtest.Shared(t))
 	first := shared(t, a, nil)
 	_, err := postgres.Open(t.Context(), a, "")
@@ -204,6 +206,7 @@ func TestUpgradeFromVersion1(t *testing.T) {
 // TestManyShare: processes that write at the same time neither lose nor mix anything up.
 func TestManyShare(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	a, _ := address(t, pgtest.Shared(t))
 	const processes, clients = 4, 60
 	var done, refused atomic.Int64
@@ -258,6 +261,7 @@ func TestManyShare(t *testing.T) {
 // then. Until then nobody touches them.
 func TestTakenOver(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	server := pgtest.Shared(t)
 	a, schema := address(t, server)
 	one, two := shared(t, a, nil), shared(t, a, nil)
@@ -301,6 +305,7 @@ func (c *later) now() bootclock.Reading {
 // recorded.
 func TestPausedProcess(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	server := pgtest.Shared(t)
 	for name, test := range map[string]struct {
 		meanwhile []ledger.Event // by the other process
@@ -384,6 +389,7 @@ func withoutID(run string) ledger.Event {
 // them over.
 func TestPausedAlone(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	server := pgtest.Shared(t)
 	a, schema := address(t, server)
 	var clock later
@@ -417,6 +423,7 @@ func again() ledger.Event {
 // nothing yet, make it once.
 func TestFirstTogether(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	server := pgtest.Shared(t)
 	for range 3 {
 		a, _ := address(t, server)
@@ -449,6 +456,7 @@ func unknown() ledger.Event {
 // addresses for the same client only, whatever is leased and given back meanwhile.
 func TestSettling(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	a, _ := address(t, pgtest.Shared(t))
 	one, two := shared(t, a, nil), shared(t, a, nil)
 	take(t, one, group(1, "email x"))
@@ -491,6 +499,7 @@ func TestSettling(t *testing.T) {
 // process that had it learns that at its next transaction, and overwrites nothing.
 func TestServersClockIsSetForward(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	server := pgtest.Shared(t)
 	a, schema := address(t, server)
 	one, err := postgres.OpenShared(t.Context(), a, "", postgres.Sharing{Lease: time.Hour, Request: time.Hour}) // does not renew

@@ -3,6 +3,7 @@
 package postgres_test
 
 import (
+	"flag"
 	"fmt"
 	"hash/fnv"
 	"testing"
@@ -13,9 +14,21 @@ import (
 	"claimsheet/importer/ledger/postgres/pgtest"
 )
 
+// long asks for what takes long: .ci/run gives it.
+var long = flag.Bool("long", false, "run the long tests too, and the long form of the others")
+
+// onlyLong leaves a test out without -long.
+func onlyLong(t *testing.T) {
+	t.Helper()
+	if !*long {
+		t.Skip("only with -long")
+	}
+}
+
 // TestStore holds a ledger in PostgreSQL to what every store of steps promises.
 func TestStore(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	server := pgtest.Shared(t)
 	address := func(dir, place string) postgres.Address {
 		h := fnv.New64a()
