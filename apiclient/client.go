@@ -305,10 +305,6 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 	if err := t.depart(ctx); err != nil {
 		return Answer{}, nil, err
 	}
-	hidden, err := c.sign(req, r.Body)
-	if err != nil {
-		return Answer{}, nil, err
-	}
 	if t.leave != nil && !t.leave() {
 		return Answer{}, nil, unsent("it was not sent after all", nil)
 	}
@@ -335,7 +331,6 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 	c.count(r.Kind)
 	a = Answer{Early: body.unread(), Took: c.cfg.Now().Sub(t.left.At)}
 	err = a.read(r, res, c.cfg.Now())
-	a.hide(hidden)
 	if c.asksToWait(a) {
 		c.pace.refused(ctx, t, a)
 	} else if err == nil {
@@ -463,23 +458,12 @@ func (c *Client) setHeaders(ctx context.Context, req *http.Request) error {
 	if ctx.Err() != nil {
 		return stopped(ctx)
 	}
-	return nil
-}
-
-// sign sets the signature, of which it returns what must be hidden in the answer. It
-// comes last, because a service may take a signature for a short time only.
-func (c *Client) sign(req *http.Request, body []byte) (hidden []string, err error) {
-	if c.cfg.Sign != nil {
-		if hidden, err = c.cfg.Sign(req, body, c.cfg.Now()); err != nil {
-			return nil, withoutCredentials(err)
-		}
-	}
 	for _, name := range replayHeaders {
 		if _, ok := req.Header[name]; ok {
-			return nil, unsent("the header "+name+" must not be set: it makes the network library send a request twice", nil)
+			return unsent("the header "+name+" must not be set: it makes the network library send a request twice", nil)
 		}
 	}
-	return hidden, nil
+	return nil
 }
 
 // authorize puts the credentials on. It may have to ask a token server, so ctx
@@ -512,8 +496,7 @@ func withoutCredentials(err error) *Failure {
 //
 // When a reused connection turns out to be closed, net/http sends a request again that
 // has no body or can rewind it (GetBody). A POST cannot leave on a second connection: see
-// evidence. A signed GET gets an empty body, which net/http does not send: a service may
-// take each signature only once.
+// evidence.
 func (c *Client) roundTrip(ctx context.Context, proof *evidence, req *http.Request) (*http.Response, error) {
 	limit := min(getTimeout, c.cfg.Timeout)
 	if req.Method != http.MethodGet {
@@ -523,9 +506,6 @@ func (c *Client) roundTrip(ctx context.Context, proof *evidence, req *http.Reque
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	req = req.WithContext(proof.watch(ctx, cancel)) // a copy
 	req.GetBody = nil
-	if req.Method == http.MethodGet && c.cfg.Sign != nil {
-		req.Body = &requestBody{}
-	}
 	res, err := c.transport.RoundTrip(req)
 	if err != nil {
 		cancel()

@@ -38,11 +38,6 @@ type Config struct {
 	// help. Several goroutines may call it at once for the same refused
 	// credentials. Its errors are treated as those of Authorize.
 	Renew func(ctx context.Context, refused *http.Request) (renewed bool, err error)
-	// Sign signs a request that is complete otherwise, just before it leaves; nil for
-	// no signature. body is nil for none, and now is the Client's clock. It returns
-	// what must be hidden when the answer to this request repeats it. Several
-	// goroutines may call it at once. Its errors are treated as those of Authorize.
-	Sign func(req *http.Request, body []byte, now time.Time) (hidden []string, err error)
 	// Secrets returns further secrets that must be hidden when an answer repeats
 	// them: those that no request to the service carries, such as the client
 	// secret for the token server. nil for none. (It is a function so that a

@@ -115,6 +115,7 @@ func (s *wired) clients(t *testing.T, n int, change func(i int, cfg *apiclient.C
 // No second at the service sees more requests than the rate, however long connections take
 // to open and whether they are kept; and the rate is used nevertheless.
 func TestTheRateHoldsWhereConnectionsAreSlow(t *testing.T) {
+	onlyLong(t)
 	upTo := func(d time.Duration) func() time.Duration {
 		return func() time.Duration { return time.Duration(rand.Int64N(int64(d))) }
 	}
@@ -260,36 +261,6 @@ func TestAPauseThatBeginsWhileATokenIsFetched(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A signature is made when the request leaves, also where it had to wait after its token.
-func TestASignatureIsNotOlderThanItsWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &clockwork{say: func(n int, _ time.Duration) (int, string) {
-			if n == 1 {
-				return 429, "600"
-			}
-			return 200, ""
-		}}
-		var signed []time.Duration
-		all := processes(t, 2, s, &agreed{}, func(i int, cfg *apiclient.Config) {
-			if i == 1 {
-				cfg.Authorize = func(context.Context, *http.Request) error { time.Sleep(2 * time.Second); return nil }
-				cfg.Sign = func(*http.Request, []byte, time.Time) ([]string, error) {
-					signed = append(signed, time.Since(s.start))
-					return nil, nil
-				}
-			}
-		})
-		var wg sync.WaitGroup
-		wg.Go(func() { work(t, all[1], 1, 1) })
-		time.Sleep(time.Second)
-		work(t, all[0], 1, 1)
-		wg.Wait()
-		if len(signed) != 1 || signed[0] != s.at[1] {
-			t.Errorf("signed at %v, sent at %v", signed, s.at[1])
-		}
-	})
 }
 
 // A request that is stopped while it waits on its connection, or for it, is not sent.

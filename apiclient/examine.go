@@ -173,11 +173,8 @@ func (e *examination) templates(ctx context.Context) []Finding {
 	e.note(a)
 	switch {
 	case a.Status == http.StatusUnauthorized:
-		hint := "check the environment's auth: its type, and whether the secret is of this environment and still valid"
-		if c.cfg.Sign != nil && clocksDiffer(a) {
-			hint = c.usualHint(a)
-		}
-		return e.fail("authentication", "the service does not accept the credentials: "+statusText(a.Status), hint)
+		return e.fail("authentication", "the service does not accept the credentials: "+statusText(a.Status),
+			"check the environment's auth: its type, and whether the secret is of this environment and still valid")
 	case a.Status == http.StatusForbidden:
 		return e.fail("authentication", "the service knows the credentials but does not let them read the templates: "+statusText(a.Status),
 			"ask the service's operator for the rights of an integrator; under version 1, check case_id")
@@ -193,7 +190,7 @@ func (e *examination) templates(ctx context.Context) []Finding {
 		return found
 	}
 	findings := []Finding{{"authentication", OK, "accepted", ""}}
-	if c.cfg.Authorize == nil && c.cfg.Sign == nil {
+	if c.cfg.Authorize == nil {
 		findings[0].Text = "no credentials are configured, and none are asked for"
 	}
 	p := templateParser{wire: c.cfg.Wire}
@@ -278,23 +275,15 @@ func (e *examination) clock(context.Context) []Finding {
 	if e.dated.Date.IsZero() {
 		return []Finding{{"clock", OK, "the service does not send its time", ""}}
 	}
-	if !clocksDiffer(e.dated) {
+	if e.dated.Ahead.Abs() < maxSkew {
 		return []Finding{{"clock", OK, "the service's clock and this machine's agree", ""}}
 	}
-	return []Finding{{"clock", Warn, clockText(e.dated.Ahead),
-		"let a time service set this machine's clock: tokens, signatures and certificates depend on it"}}
-}
-
-// clocksDiffer reports whether the clocks were too far apart when an answer came.
-func clocksDiffer(a Answer) bool { return a.Ahead.Abs() >= maxSkew }
-
-// clockText says how far the service's clock is ahead of this machine's.
-func clockText(ahead time.Duration) string {
 	word := "ahead of"
-	if ahead < 0 {
+	if e.dated.Ahead < 0 {
 		word = "behind"
 	}
-	return fmt.Sprintf("the service's clock is %s %s this machine's", ahead.Abs().Round(time.Second), word)
+	return []Finding{{"clock", Warn, fmt.Sprintf("the service's clock is %s %s this machine's", e.dated.Ahead.Abs().Round(time.Second), word),
+		"let a time service set this machine's clock: tokens and certificates depend on it"}}
 }
 
 func (e *examination) pace(context.Context) []Finding {

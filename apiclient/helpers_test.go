@@ -15,6 +15,17 @@ import (
 	"claimsheet/apiclient"
 )
 
+// long asks for what takes long: .ci/run gives it.
+var long = flag.Bool("long", false, "run the long tests too, and the long form of the others")
+
+// onlyLong leaves a test out without -long.
+func onlyLong(t *testing.T) {
+	t.Helper()
+	if !*long {
+		t.Skip("only with -long")
+	}
+}
+
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // config returns a complete environment, for a test to change.

@@ -111,7 +111,7 @@ func (c *Client) refusal(r Request, what string, a Answer) error {
 	if f.Retry == Never {
 		c.noteUnknown(r, a, "failed")
 	}
-	if f.Hint = c.usualHint(a); ruled && rule.Hint != "" {
+	if f.Hint = meaningOf(a).hint; ruled && rule.Hint != "" {
 		f.Hint = rule.Hint
 	}
 	return f

@@ -3,7 +3,6 @@ package apiclient_test
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,7 +10,6 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/apitest"
@@ -56,54 +54,6 @@ func TestAKeptConnectionThatEndsMultipliesNothing(t *testing.T) {
 				if got[0] != "created" || got[1] != "uncertain" || s.Arrived() != 2 {
 					t.Errorf("%s, TLS %v, %s: %q, %d arrived; want created, uncertain, 2", name, withTLS, col.name, got, s.Arrived())
 				}
-			}
-		}
-	}
-}
-
-// A service that takes each nonce once gets no signature twice, also where net/http would
-// send a look-up again because a kept connection ended.
-func TestASignatureArrivesOnce(t *testing.T) {
-	for name, end := range map[string]apitest.RawReply{"closed": apitest.Bytes(""), "reset": apitest.ThenReset(apitest.Bytes(""))} {
-		for _, withTLS := range []bool{false, true} {
-			server, trust := secured(t, withTLS)
-			var first atomic.Pointer[net.TCPConn]
-			signatures := make(chan string, 8)
-			s := apitest.StartRaw(t, server, func(v apitest.RawRequest) bool {
-				signatures <- v.Request.Header.Get("X-Signature")
-				if length := v.Request.Header.Get("Content-Length"); length != "" || len(v.Request.TransferEncoding) > 0 {
-					t.Errorf("a look-up has a body: length %q, encoding %q", length, v.Request.TransferEncoding)
-				}
-				switch {
-				case v.Attempt == 1:
-					first.Store(v.TCP)
-				case v.Attempt == 2 && v.TCP == first.Load():
-					return end(v)
-				case v.Attempt == 2:
-					t.Errorf("%s: the connection was not kept", name)
-				}
-				return apitest.Whole("200 OK", `{"contactId":"a"}`)(v)
-			})
-			signed := 0
-			c := at(t, s.URL, trust, func(cfg *apiclient.Config) {
-				cfg.Sign = func(req *http.Request, _ []byte, _ time.Time) ([]string, error) {
-					signed++
-					req.Header.Set("X-Signature", fmt.Sprint(signed))
-					return nil, nil
-				}
-			})
-			for attempt := 1; attempt <= 3; attempt++ {
-				_, err := c.Find(t.Context(), apiclient.ByEmail, "jane@example.com")
-				f, failed := errors.AsType[*apiclient.Failure](err)
-				if failed != (attempt == 2) || failed && (f.Retry != apiclient.Now || f.Stop) {
-					t.Errorf("%s, TLS %v, look-up %d: %+v", name, withTLS, attempt, err)
-				}
-				if got := <-signatures; got != fmt.Sprint(attempt) {
-					t.Errorf("%s, TLS %v, look-up %d has the signature %s", name, withTLS, attempt, got)
-				}
-			}
-			if s.Arrived() != 3 {
-				t.Errorf("%s, TLS %v: %d look-ups arrived, want 3", name, withTLS, s.Arrived())
 			}
 		}
 	}

@@ -158,6 +158,7 @@ func TestTheRateHoldsAfterATokenIsFetched(t *testing.T) {
 // requests leave.
 func TestTheRateIsATrueCeilingOnARealClock(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := &clockwork{}
 	c := clocked(t, s, func(cfg *apiclient.Config) { cfg.RequestsPerSecond = 40 })
 	work(t, c, 16, 60)

@@ -224,18 +224,6 @@ func (c *Client) forShow(a Answer) Answer {
 	return a
 }
 
-// hide removes the texts of one request from its answer. A signature is removed in
-// this way and not kept among the secrets, because every request has another one.
-func (a *Answer) hide(texts []string) {
-	if len(texts) == 0 {
-		return
-	}
-	var s secrets
-	s.addFixed(texts)
-	*a, _ = s.without(*a)
-	a.ContentType = string(s.hide([]byte(a.ContentType)))
-}
-
 // without returns an answer without the secrets in its body and headers. changed is
 // false for one that has none.
 func (s *secrets) without(a Answer) (hidden Answer, changed bool) {

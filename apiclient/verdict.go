@@ -146,7 +146,7 @@ func (c *Client) judgeByStatus(v Verdict, r Request, a Answer, err error) Verdic
 		return v
 	}
 	m := meaningOf(a)
-	v.Effect, v.Stop, v.Retry, v.Hint = m.effect, m.stop, m.retry, c.usualHint(a)
+	v.Effect, v.Stop, v.Retry, v.Hint = m.effect, m.stop, m.retry, m.hint
 	v.Reason, v.Detail = statusText(a.Status), detail(c.forShow(a))
 	return v
 }
@@ -275,14 +275,6 @@ func meaningOf(a Answer) meaning {
 		return meaning{effect: Refused}
 	}
 	return meaning{effect: Uncertain}
-}
-
-// usualHint says what to do about an answer by its status alone.
-func (c *Client) usualHint(a Answer) string {
-	if refused := a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden; refused && c.cfg.Sign != nil && clocksDiffer(a) {
-		return clockText(a.Ahead) + ", and signatures depend on it: let a time service set this machine's clock"
-	}
-	return meaningOf(a).hint
 }
 
 // need is what a successful answer to a kind of request must hold; nil for what

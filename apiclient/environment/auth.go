@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"iter"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -25,7 +24,6 @@ const (
 	authAPIKey = "api_key"
 	authBasic  = "basic"
 	authOAuth2 = "oauth2"
-	authHMAC   = "hmac"
 )
 
 // credentials is the auth section. Only what belongs to kind is set.
@@ -40,12 +38,11 @@ type credentials struct {
 	clientSecret       reference
 	scopes             []string
 	style              string // header or params
-	signature          signature
 }
 
 var authKeys = []yamltree.Key[credentials]{
-	yamltree.To("type", "none (default), bearer, api_key, basic, oauth2 (client credentials) or hmac (signed requests)",
-		yamltree.OneOf(authNone, authBearer, authAPIKey, authBasic, authOAuth2, authHMAC), func(c *credentials) *string { return &c.kind }).Required(),
+	yamltree.To("type", "none (default), bearer, api_key, basic or oauth2 (client credentials)",
+		yamltree.OneOf(authNone, authBearer, authAPIKey, authBasic, authOAuth2), func(c *credentials) *string { return &c.kind }).Required(),
 	yamltree.To("token", "bearer: the token; "+referenceForms,
 		secretReference, func(c *credentials) *reference { return &c.token }),
 	yamltree.To("header", "api_key: the header that carries the key",
@@ -68,20 +65,6 @@ var authKeys = []yamltree.Key[credentials]{
 		yamltree.List(yamltree.Text), func(c *credentials) *[]string { return &c.scopes }),
 	yamltree.To("style", "oauth2: where the client's id and secret are sent: header (default) or params",
 		yamltree.OneOf("header", "params"), func(c *credentials) *string { return &c.style }),
-	yamltree.To("secret", "hmac: the key of the signature; "+referenceForms,
-		secretReference, func(c *credentials) *reference { return &c.signature.secret }),
-	yamltree.To("secret_encoding", "hmac: how the secret writes the key: text (default), hex or base64",
-		yamltree.OneOf("text", "hex", "base64"), func(c *credentials) *string { return &c.signature.secretEncoding }),
-	yamltree.To("algorithm", "hmac: the hash: "+problem.OrList(names(algorithms)),
-		yamltree.OneOf(names(algorithms)...), func(c *credentials) *string { return &c.signature.algorithm }),
-	yamltree.To("encoding", "hmac: how the signature is written: "+problem.OrList(names(encodings)),
-		yamltree.OneOf(names(encodings)...), func(c *credentials) *string { return &c.signature.encoding }),
-	yamltree.To("message", "hmac: what is signed: a text with "+strings.TrimSuffix(placeholderForms, " or {signature}")+"; {{ and }} are braces",
-		messageValue, func(c *credentials) *textPattern { return &c.signature.message }),
-	yamltree.To("headers", "hmac: the headers that carry the signature, as texts with the same placeholders and {signature}",
-		signedHeaders, func(c *credentials) *[]signedHeader { return &c.signature.headers }),
-	yamltree.To("timestamp", "hmac: how {timestamp} is written: unix (seconds), unix_ms, rfc3339 (in UTC, to the second) or http",
-		yamltree.OneOf(names(timestamps)...), func(c *credentials) *string { return &c.signature.timestamp }),
 }
 
 // keysOfAuth are the keys that go with each type: those that it needs, those of
@@ -92,8 +75,6 @@ var keysOfAuth = map[string]struct{ needed, either, optional []string }{
 	authAPIKey: {needed: []string{"key"}, either: []string{"header", "query"}},
 	authBasic:  {needed: []string{"username", "password"}},
 	authOAuth2: {needed: []string{"token_url", "client_id", "client_secret"}, optional: []string{"scopes", "style"}},
-	authHMAC: {needed: []string{"secret", "algorithm", "encoding", "message", "headers"},
-		optional: []string{"secret_encoding", "timestamp"}},
 }
 
 // checkAuth compares the keys given with those that the type takes.
@@ -122,9 +103,6 @@ func checkAuth(r *yamltree.Reader, n *yamltree.Node, c *credentials) {
 	case len(given) > 1:
 		r.WrongAt(n.Given(given[1]).KeyAt(), "auth-key", "“%s” and “%s” are both given; auth type %s takes one of them", given[0], given[1], c.kind).
 			Hint = "keep the one that the service expects"
-	}
-	if c.kind == authHMAC {
-		checkSignature(r, n, &c.signature)
 	}
 }
 
@@ -158,26 +136,6 @@ const replayReason = "it makes requests be sent twice, and the service does not 
 var headers = yamltree.Value[[]reference]{
 	Kinds: yamltree.Objects, Wants: yamltree.WantsObject, Schema: yamltree.Map(yamltree.Text).Schema,
 	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *[]reference) bool {
-		for v := range headerPairs(r, n) {
-			name := http.CanonicalHeaderKey(v.Key())
-			value := openReference
-			if secretName.MatchString(name) {
-				value = secretReference
-			}
-			ref := reference{}
-			value.Read(r, v, &ref)
-			ref.key = name
-			*into = append(*into, ref)
-		}
-		return true
-	},
-}
-
-// headerPairs yields the values of an object whose keys are names of headers. It
-// reports, and leaves out, names that cannot be sent, that are there twice, or that
-// are refused and not among those allowed.
-func headerPairs(r *yamltree.Reader, n *yamltree.Node, allowed ...string) iter.Seq[*yamltree.Node] {
-	return func(yield func(*yamltree.Node) bool) {
 		first := map[string]int{}
 		for v := range r.Pairs(n) {
 			name := http.CanonicalHeaderKey(v.Key())
@@ -192,15 +150,21 @@ func headerPairs(r *yamltree.Reader, n *yamltree.Node, allowed ...string) iter.S
 					Hint = "use letters, digits and hyphens"
 				continue
 			}
-			if why, refused := refusedHeaders[name]; refused && !slices.Contains(allowed, name) {
+			if why, refused := refusedHeaders[name]; refused {
 				r.WrongAt(v.KeyAt(), "refused-header", "the header “%s” cannot be set: %s", name, why)
 				continue
 			}
-			if !yield(v) {
-				return
+			value := openReference
+			if secretName.MatchString(name) {
+				value = secretReference
 			}
+			ref := reference{}
+			value.Read(r, v, &ref)
+			ref.key = name
+			*into = append(*into, ref)
 		}
-	}
+		return true
+	},
 }
 
 // authHeader is the header that carries an API key. It may be Authorization,
@@ -319,16 +283,7 @@ func (c credentials) resolve(r *resolver, tlsConfig *tls.Config, proxy *apiclien
 
 // references are the credentials that may be kept elsewhere.
 func (c credentials) references() []reference {
-	return []reference{c.token, c.key, c.username, c.password, c.clientID, c.clientSecret, c.signature.secret}
-}
-
-// sets are the names of the headers that the credentials set, beside Authorization.
-func (c credentials) sets() []string {
-	list := []string{c.header}
-	for _, h := range c.signature.headers {
-		list = append(list, h.name)
-	}
-	return list
+	return []reference{c.token, c.key, c.username, c.password, c.clientID, c.clientSecret}
 }
 
 func bearer(token string) string { return "Bearer " + token }

@@ -189,7 +189,7 @@ func checkEntry(r *yamltree.Reader, n *yamltree.Node, e *Environment) {
 			Hint = "leave “proxy” out, or correct “base_url”"
 	}
 	for _, h := range e.headers {
-		if slices.Contains(e.auth.sets(), h.key) {
+		if h.key == e.auth.header {
 			r.WrongAt(h.at, "duplicate-key", "the header “%s” is set by auth already", h.key).Hint = "keep one of the two"
 		}
 	}

@@ -17,6 +17,9 @@ import (
 	"claimsheet/mapping/problem"
 )
 
+// long asks for what takes long: .ci/run gives it.
+var long = flag.Bool("long", false, "run the tests that take long")
+
 var update = flag.Bool("update", false, "update the golden files")
 
 // report is a list of problems as a terminal might show it.

@@ -19,7 +19,6 @@ package environment
 import (
 	"context"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -249,10 +248,6 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 	if step != nil {
 		steps = append(steps, step)
 	}
-	var sign func(*http.Request, []byte, time.Time) ([]string, error)
-	if e.auth.kind == authHMAC {
-		sign = e.auth.signature.resolve(r)
-	}
 	r.problems.Sort()
 	if err := r.problems.Err(); err != nil {
 		return apiclient.Config{}, err
@@ -264,7 +259,6 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 		Headers:           headers,
 		Authorize:         all(steps),
 		Renew:             renew,
-		Sign:              sign,
 		Secrets:           r.reveal(),
 		TLS:               tlsConfig,
 		Proxy:             proxy,

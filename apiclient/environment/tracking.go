@@ -2,14 +2,11 @@ package environment
 
 import (
 	"context"
-	"crypto/hmac"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"claimsheet/apiclient/tracking"
-	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 )
 
@@ -27,8 +24,7 @@ type webhookSettings struct {
 	path      string
 	header    string // the header with the proof: the token or, without one, the signature
 	token     reference
-	signature signature // its secret, algorithm, encoding and message
-	value     textPattern
+	signature signature
 	format    tracking.Format
 }
 
@@ -57,14 +53,14 @@ var webhookKeys = append([]yamltree.Key[webhookSettings]{
 		secretReference, func(w *webhookSettings) *reference { return &w.signature.secret }),
 	yamltree.To("secret_encoding", "how the secret writes the key: text (default), hex or base64",
 		yamltree.OneOf("text", "hex", "base64"), func(w *webhookSettings) *string { return &w.signature.secretEncoding }),
-	yamltree.To("algorithm", "the signature's hash: "+problem.OrList(names(algorithms)),
-		yamltree.OneOf(names(algorithms)...), func(w *webhookSettings) *string { return &w.signature.algorithm }),
-	yamltree.To("encoding", "how the signature is written: "+problem.OrList(names(encodings)),
-		yamltree.OneOf(names(encodings)...), func(w *webhookSettings) *string { return &w.signature.encoding }),
+	yamltree.To("algorithm", "the signature's hash: sha256, sha384 or sha512",
+		yamltree.OneOf("sha256", "sha384", "sha512"), func(w *webhookSettings) *string { return &w.signature.algorithm }),
+	yamltree.To("encoding", "how the signature is written: base64, base64url or hex",
+		yamltree.OneOf("base64", "base64url", "hex"), func(w *webhookSettings) *string { return &w.signature.encoding }),
 	yamltree.To("message", "what is signed: a text with {body}, {method}, {path}, {query}, {target} or {header:NAME}; default {body}",
-		receivedMessage, func(w *webhookSettings) *textPattern { return &w.signature.message }),
+		signedText("{body}", "anybody who has seen one request could send another one with its signature"), func(w *webhookSettings) *string { return &w.signature.message }),
 	yamltree.To("value", "what the header carries: a text with {signature}; default {signature}",
-		patternValue, func(w *webhookSettings) *textPattern { return &w.value }),
+		signedText("{signature}", "the header would prove nothing"), func(w *webhookSettings) *string { return &w.signature.value }),
 }, eventKeys(func(w *webhookSettings) *tracking.Format { return &w.format })...)
 
 // eventKeys are the keys that say where an event's parts are.
@@ -108,21 +104,6 @@ var urlPath = yamltree.Parsed("a path such as /claimsheet", yamltree.Schema{"typ
 
 const urlPathCharacters = "/-._~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// receivedMessage is what a webhook's signature is made of. What only the sender
-// knows must be in a header.
-var receivedMessage = messageValue.Then(func(r *yamltree.Reader, n *yamltree.Node, p *textPattern) {
-	if !p.uses("body") && !p.uses("body:") {
-		r.Wrong(n, "placeholder", "%s has no {body}: anybody who has seen one request could send another one with its signature", n.Name()).
-			Hint = "add {body} or a hash of it, such as {body:sha256:hex}"
-	}
-	for _, name := range []string{"timestamp", "nonce", "url", "host"} {
-		if p.uses(name) {
-			r.Wrong(n, "placeholder", "%s has {%s}, which is not known of a request that is received", n.Name(), name).
-				Hint = "expected {body}, {method}, {path}, {query}, {target} or {header:NAME}"
-		}
-	}
-})
-
 func checkFormat(r *yamltree.Reader, n *yamltree.Node, f *tracking.Format) {
 	if n.Given("client_id") == nil && n.Given("claim_id") == nil && n.Given("activity_id") == nil {
 		r.Wrong(n, "missing-key", "%s needs at least one of “client_id”, “claim_id” and “activity_id”: an event belongs to what it names", n.Name())
@@ -152,9 +133,6 @@ func checkWebhook(r *yamltree.Reader, n *yamltree.Node, w *webhookSettings) {
 			if n.Given(key) == nil {
 				r.Wrong(n, "missing-key", "%s has a “secret” and needs “%s” too", n.Name(), key)
 			}
-		}
-		if given := n.Given("value"); given != nil && w.value != nil && !w.value.uses("signature") {
-			r.Wrong(given, "no-signature", "%s has no {signature}", given.Name()).Hint = "write for example value: \"sha256={signature}\""
 		}
 	}
 	checkFormat(r, n, &w.format)
@@ -188,88 +166,12 @@ func (e *Environment) Webhook(ctx context.Context) (*tracking.Webhook, error) {
 		h.Path = "/"
 	}
 	if w.token.name != "" {
-		h.Authentic = w.carriesToken(r.secret(w.token))
+		check := carries(w.header, "", r.secret(w.token))
+		h.Authentic = func(r *http.Request, _ []byte) bool { return check(r) == nil }
 	} else {
-		h.Authentic = w.isSigned(r)
+		h.Authentic = w.signature.verifier(w.header, r)
 	}
 	return h, r.problems.Err()
-}
-
-// WebhookSender returns what posts events to a url as the service would: in the form
-// of the webhook, with its proof, and saying that the client has completed an activity.
-// nil means that the environment has no webhook. The error is a problem.List.
-func (e *Environment) WebhookSender(ctx context.Context, to string) (*tracking.Sender, error) {
-	w := e.tracking.webhook
-	if w == nil {
-		return nil, nil
-	}
-	r := &resolver{ctx: ctx, dir: e.dir, file: e.where.File}
-	s := &tracking.Sender{URL: to, Format: w.format, Status: "Submitted"}
-	if kinds := e.Completed().Kinds; len(kinds) > 0 {
-		s.Kind = kinds[0]
-	}
-	if statuses := e.Completed().Statuses; len(statuses) > 0 {
-		s.Status = statuses[0]
-	}
-	every := tracking.Event{Key: "x", Kind: "x", Status: "x", Client: "x", Claim: "x", Activity: "x", Template: "x"}
-	if _, err := s.Format.Write(every); err != nil {
-		r.note(problem.At(e.where, "pointer", "“webhook” under “tracking”: %v", err))
-	}
-	if w.token.name != "" {
-		token := r.secret(w.token)
-		s.Prove = func(r *http.Request, _ []byte) { r.Header.Set(w.header, token.Reveal()) }
-	} else {
-		s.Prove = w.signer(r).prove
-	}
-	return s, r.problems.Err()
-}
-
-// prove signs a webhook. A header that is part of what is signed gets the time.
-func (s signer) prove(r *http.Request, body []byte) {
-	one := &signing{req: r, body: body}
-	for _, piece := range s.message {
-		if piece.of != "" && r.Header.Get(piece.of) == "" {
-			r.Header.Set(piece.of, timestamps["unix"](time.Now()))
-		}
-	}
-	one.signature = s.signatureOf(one)
-	for _, h := range s.headers {
-		r.Header.Set(h.name, h.value.expand(one))
-	}
-}
-
-// carriesToken compares the header with a token, in the same time whatever it is.
-func (w *webhookSettings) carriesToken(token Secret) func(*http.Request, []byte) bool {
-	check := carries(w.header, "", token)
-	return func(r *http.Request, body []byte) bool { return check(r, body) == nil }
-}
-
-// signer returns what signs webhooks, with the defaults for what is not said.
-func (w *webhookSettings) signer(r *resolver) signer {
-	s := w.signature
-	value := w.value
-	if s.message == nil {
-		s.message, _, _ = parsePattern("{body}")
-	}
-	if value == nil {
-		value, _, _ = parsePattern("{signature}")
-	}
-	s.headers = []signedHeader{{w.header, value}}
-	return signer{s, s.fetchKey(r)}
-}
-
-// isSigned compares the header with the signature of the request.
-func (w *webhookSettings) isSigned(r *resolver) func(*http.Request, []byte) bool {
-	s := w.signer(r)
-	return func(r *http.Request, body []byte) bool {
-		one := &signing{req: r, body: body}
-		one.signature = s.signatureOf(one)
-		got, want := r.Header.Get(w.header), s.headers[0].value.expand(one)
-		if s.encoding == "hex" { // either case is usual
-			got, want = strings.ToLower(got), strings.ToLower(want)
-		}
-		return len(r.Header.Values(w.header)) == 1 && hmac.Equal([]byte(got), []byte(want))
-	}
 }
 
 // references are the secrets that may be kept elsewhere.

@@ -1,14 +1,11 @@
 package environment
 
 import (
-	"context"
-	"errors"
 	"net"
 	"net/url"
 	"strings"
 
 	"claimsheet/apiclient"
-	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 )
 
@@ -34,31 +31,6 @@ var tokenURL = yamltree.Parsed("a url such as https://host/token", yamltree.Text
 		}
 		return n.Text(), wrong == ""
 	})
-
-// Webhook resolves the url to which a notice is posted. text is the url, or
-// env:NAME, file:PATH or cmd:PROGRAM ARG… where it is kept as a secret. It must
-// be https, or http to this machine. The problems never quote the url: whoever
-// has it may post to it.
-func Webhook(ctx context.Context, text string) (Secret, error) {
-	ref, wrong := parseReference(text)
-	if wrong != "" {
-		return Secret{}, webhookProblem(errors.New(wrong), referenceHint)
-	}
-	url, err := ref.resolve(ctx, "")
-	if err != nil {
-		return Secret{}, webhookProblem(err, "")
-	}
-	if wrong, _ := checkSecretURL(url); wrong != "" {
-		return Secret{}, webhookProblem(errors.New(wrong), "write https://host/path, or env:NAME and keep the url there")
-	}
-	return newSecret(url), nil
-}
-
-func webhookProblem(err error, hint string) error {
-	p := problem.New("notify-url", "the url for the notice cannot be used: %v", err)
-	p.Hint = hint
-	return p
-}
 
 // checkSecretURL checks a url to which secrets are sent.
 func checkSecretURL(text string) (wrong, hint string) {

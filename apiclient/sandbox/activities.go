@@ -45,7 +45,7 @@ func (d dialect) attributeFields() []string {
 
 // createClientActivity answers POST …/clients/{clientId}/activities of version 1.
 func (s *Service) createClientActivity(r *http.Request) (answer, error) {
-	caseID, err := s.caseOf(r)
+	caseID, err := caseOf(r)
 	if err != nil {
 		return answer{}, err
 	}
@@ -59,7 +59,7 @@ func (s *Service) createClientActivity(r *http.Request) (answer, error) {
 		}
 		return nil
 	}
-	return s.addActivity(r, dialect1, s.referenceOf(caseID), clientID, known)
+	return s.addActivity(r, dialect1, clientID, known)
 }
 
 // createActivity answers POST /funnel/v2/activities, for a claim or a contact.
@@ -87,12 +87,12 @@ func (s *Service) createActivity(r *http.Request) (answer, error) {
 		}
 		return nil
 	}
-	return s.addActivity(r, dialect2, s.reference, owner, known)
+	return s.addActivity(r, dialect2, owner, known)
 }
 
 // addActivity reads an activity and stores it under its owner. known checks that
 // the owner exists; it is called with mu held.
-func (s *Service) addActivity(r *http.Request, d dialect, ref *reference, owner string, known func() error) (answer, error) {
+func (s *Service) addActivity(r *http.Request, d dialect, owner string, known func() error) (answer, error) {
 	body, bodyErr := readBody(r)
 
 	s.mu.Lock()
@@ -103,9 +103,9 @@ func (s *Service) addActivity(r *http.Request, d dialect, ref *reference, owner 
 	if bodyErr != nil {
 		return answer{}, bodyErr
 	}
-	act, err := ref.readActivity(body, d)
+	act, err := s.reference.readActivity(body, d)
 	if err == nil && d.workflow {
-		err = ref.workflows.check(act.WorkflowTemplateIdentifier)
+		err = s.reference.workflows.check(act.WorkflowTemplateIdentifier)
 	}
 	if err != nil {
 		return answer{}, err

@@ -64,7 +64,7 @@ func (s pageStore) Complete(token, activityID string, values map[string]json.Raw
 	if !ok || at.ID != activityID {
 		return pages.ErrNotCurrent
 	}
-	ref := s.referenceOf(c.CaseID)
+	ref := s.reference
 	t, ok := ref.byID[at.TemplateID]
 	if !ok {
 		return errors.New("the sandbox was started without the template of this activity: start it with the reference data of the run, --templates FILE")
@@ -88,17 +88,7 @@ func (s pageStore) Complete(token, activityID string, values map[string]json.Raw
 		return errors.New("a completed activity has at least one attribute")
 	}
 	e.Next = ref.next(at.activity, c.beside(at), e.Created)
-	if err := s.store(record{Entry: &e, Owner: c.ID}); err != nil {
-		return err
-	}
-	if s.completed != nil {
-		done := Completion{ClientID: c.ID, ActivityID: at.ID, Template: at.Template, At: e.Created}
-		if at.on != nil {
-			done.ClaimID = at.on.ID
-		}
-		s.completed(done)
-	}
-	return nil
+	return s.store(record{Entry: &e, Owner: c.ID})
 }
 
 // view copies a client for the pages. The caller holds mu.
@@ -115,7 +105,7 @@ func (s pageStore) view(c *client) pages.Client {
 		out.Claims = append(out.Claims, shown)
 	}
 	for _, at := range c.journey() {
-		out.Steps = append(out.Steps, viewStep(at, s.referenceOf(c.CaseID)))
+		out.Steps = append(out.Steps, viewStep(at, s.reference))
 	}
 	return out
 }

@@ -258,3 +258,21 @@ func TestC10_PagesAreBehindTheGuards(t *testing.T) {
 	}
 	wantPage(t, browse(s, link, nil), []string{"Nothing is waiting for you"})
 }
+
+// TestFrontPage: a browser gets a page that says what this is and how to go on, without
+// the dashboard's address; a program gets JSON as for any unknown path.
+func TestFrontPage(t *testing.T) {
+	t.Parallel()
+	s, err := sandbox.New(sandbox.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantPage(t, browse(s, "http://127.0.0.1:8080/", nil), []string{"The Claimsheet sandbox", "stand-in for the claims intake service", "invented data",
+		"redirectUrl", "http://127.0.0.1:8080/start/", "/funnel/v1", "/funnel/v2", "base_url: http://127.0.0.1:8080\n", "claimsheet run -e local", "in the terminal"},
+		s.Dashboard())
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+	if w.Code != http.StatusNotFound || w.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("a program gets %d, %s", w.Code, w.Header().Get("Content-Type"))
+	}
+}

@@ -122,55 +122,16 @@ func asAnswer(raw []byte) ([]byte, error) {
 	return json.Marshal(printed.Templates)
 }
 
-// readReferences reads the reference data of the service and of its cases, with the
-// workflows that each can have: a case has only that of version 1.
-func (s *Service) readReferences(o Options) error {
-	read := func(raw []byte, orders []Workflow) (*reference, error) {
-		ref, err := readReference(raw)
-		if err != nil {
-			return nil, err
-		}
-		if ref.workflows, err = newWorkflows(orders, ref); err != nil || !o.Untyped {
-			return ref, err
-		}
-		ref.raw, err = withoutTypes(ref.raw)
-		return ref, err
+// readReference reads the reference data, with the workflows.
+func (s *Service) readReference(o Options) (err error) {
+	if s.reference, err = readReference(o.Templates); err != nil {
+		return err
 	}
-	var ofCases []Workflow
-	for _, w := range o.Workflows {
-		if w.Identifier == "" {
-			ofCases = append(ofCases, w)
-		}
+	if s.reference.workflows, err = newWorkflows(o.Workflows, s.reference); err != nil || !o.Untyped {
+		return err
 	}
-	for _, text := range o.Cases {
-		id, err := parseUUID(text, "the id of a case")
-		if err != nil {
-			return err
-		}
-		s.cases = append(s.cases, id)
-		raw, own := o.CaseTemplates[text]
-		if !own {
-			continue
-		}
-		if s.ofCase[id], err = read(raw, ofCases); err != nil {
-			return fmt.Errorf("the case %s: %w", id, err)
-		}
-	}
-	rest := o.Workflows
-	if len(s.cases) > 0 && len(s.ofCase) == len(s.cases) { // nothing of version 1 is left for the service's own
-		rest = slices.DeleteFunc(slices.Clone(rest), func(w Workflow) bool { return w.Identifier == "" })
-	}
-	var err error
-	s.reference, err = read(o.Templates, rest)
+	s.reference.raw, err = withoutTypes(s.reference.raw)
 	return err
-}
-
-// referenceOf returns the reference data of a case; "" is version 2.
-func (s *Service) referenceOf(caseID string) *reference {
-	if own := s.ofCase[caseID]; own != nil {
-		return own
-	}
-	return s.reference
 }
 
 // readReference parses and checks reference data; nil means the built-in data.
@@ -234,9 +195,8 @@ func (s *Service) templates(*http.Request) (answer, error) {
 
 // caseTemplates answers the same for a case (v1).
 func (s *Service) caseTemplates(r *http.Request) (answer, error) {
-	id, err := s.caseOf(r)
-	if err != nil {
+	if _, err := caseOf(r); err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusOK, body: s.referenceOf(id).raw}, nil
+	return s.templates(r)
 }

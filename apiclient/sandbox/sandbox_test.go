@@ -167,30 +167,3 @@ func TestTemplatesAsPrinted(t *testing.T) {
 		}
 	}
 }
-
-// With cases of its own, the service refuses every other one and names them.
-func TestUnknownCase(t *testing.T) {
-	t.Parallel()
-	o := options(t, "")
-	o.Cases = []string{strings.ToUpper(sandbox.CaseID), details}
-	s, err := sandbox.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := post(t, s, v1Clients, `{"email":"ann@example.com"}`)["clientId"]
-	in := func(id string) string { return "/funnel/v1/cases/" + id }
-	for _, c := range [][2]string{
-		{"POST", "/clients"}, {"POST", "/clients/" + client + "/activities"},
-		{"GET", "/activity-templates"}, {"GET", "/clients/by-email/ann@example.com"},
-	} {
-		w := send(s, c[0], in(unheardOf)+c[1], "application/json", `{"email":"ann@example.com"}`)
-		if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), `"code":"unknown-case","message":"there is no case `+unheardOf+": expected "+sandbox.CaseID+" or "+details) {
-			t.Errorf("%s %s of an unknown case: %d %s", c[0], c[1], w.Code, w.Body)
-		}
-	}
-	want(t, send(s, "POST", in(details)+"/clients", "application/json", `{"email":"ann@example.com"}`), http.StatusCreated)
-	o.Cases = []string{"case-1"}
-	if _, err := sandbox.New(o); err == nil || !strings.Contains(err.Error(), "the id of a case is not a UUID") {
-		t.Errorf("a case that is no UUID: %v", err)
-	}
-}

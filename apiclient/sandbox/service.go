@@ -34,7 +34,7 @@ import (
 )
 
 // CaseID is the case of the built-in data (v1). The service takes any UUID for
-// a case unless Options.Cases names some; clients live within the case that they were created in.
+// a case; clients live within the case that they were created in.
 const CaseID = "0b7c2c55-6a4e-4f0e-9a53-2f3f1f6f5c10"
 
 // defaultBaseURL can never be reached: the name is reserved (RFC 6761).
@@ -61,18 +61,9 @@ type Options struct {
 	Wire     Wire
 	NotFound NotFound
 	Untyped  bool
-	// Cases are the ids of the only cases that there are (v1); none means that the
-	// service takes any UUID.
-	Cases []string
-	// CaseTemplates is the reference data of those of Cases that have their own, because
-	// templates belong to a claim type; the others have Templates.
-	CaseTemplates map[string][]byte
 	// Workflows place the next activity when a client has completed one on the claims
 	// site. If one has an identifier, others are refused (v2).
 	Workflows []Workflow
-	// Completed, if there is one, is told what clients complete on the claims site, in
-	// that order. It must not wait.
-	Completed func(Completion)
 	// Authenticate, if there is one, returns what is wrong with the credentials of a
 	// request to an endpoint of the document: then the answer is a 401, whose
 	// WWW-Authenticate header is Challenge, "" for none. The pages need no credentials
@@ -81,27 +72,15 @@ type Options struct {
 	Challenge    string
 }
 
-// Completion is an activity that a client has completed on the claims site.
-type Completion struct {
-	ClientID   string // the clientId or contactId of who completed it
-	ClaimID    string // "" for an activity of the client
-	ActivityID string
-	Template   string // its name
-	At         time.Time
-}
-
 // Service is the claims intake service, an http.Handler that is safe for
 // concurrent use. With a folder, it writes everything to the file before it
 // answers, so it survives a kill of the process, but not a power loss.
 type Service struct {
-	reference *reference            // of version 2, and of the cases without their own
-	ofCase    map[string]*reference // of the cases with their own
+	reference *reference
 	now       func() time.Time
 	baseURL   string
 	wire      Wire
 	notFound  NotFound
-	cases     []string
-	completed func(Completion)          // nil: nobody is told
 	login     func(*http.Request) error // nil: nobody needs credentials
 	challenge string
 	mux       *http.ServeMux
@@ -119,12 +98,12 @@ func New(o Options) (*Service, error) {
 	if err := o.checkShapes(); err != nil {
 		return nil, err
 	}
-	s := &Service{ofCase: map[string]*reference{}, now: o.Now, baseURL: strings.TrimRight(o.BaseURL, "/"), wire: o.Wire, notFound: o.NotFound,
-		completed: o.Completed, login: o.Authenticate, challenge: o.Challenge, state: newState()}
+	s := &Service{now: o.Now, baseURL: strings.TrimRight(o.BaseURL, "/"), wire: o.Wire, notFound: o.NotFound,
+		login: o.Authenticate, challenge: o.Challenge, state: newState()}
 	if s.now == nil {
 		s.now = time.Now
 	}
-	if err := s.readReferences(o); err != nil {
+	if err := s.readReference(o); err != nil {
 		return nil, err
 	}
 	if s.baseURL == "" {

@@ -99,41 +99,6 @@ func TestWorkflowPlacesNothingTwice(t *testing.T) {
 	wantPage(t, browse(s, s.Dashboard(), nil), []string{"<dt>Activities</dt><dd>5<"})
 }
 
-// A case may have templates of its own: those of another case are unknown there, and the
-// order of version 1 is found among them.
-func TestCaseWithItsOwnTemplates(t *testing.T) {
-	t.Parallel()
-	o := options(t, "")
-	o.Cases = []string{strings.ToUpper(sandbox.CaseID), unheardOf}
-	o.CaseTemplates = map[string][]byte{unheardOf: []byte(`[{"id":"` + surname + `","name":"Details","activityAttributeTemplates":[]},{"id":"` + lender + `","name":"Agreement","activityAttributeTemplates":[]}]`)}
-	o.Workflows = []sandbox.Workflow{{Templates: []string{"Details", "Agreement"}}}
-	s, err := sandbox.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := "/funnel/v1/cases/" + unheardOf
-	if w := send(s, "GET", other+"/activity-templates", "", ""); w.Code != http.StatusOK || strings.Contains(w.Body.String(), details) || !strings.Contains(w.Body.String(), lender) {
-		t.Errorf("the templates of the case: %d %s", w.Code, w.Body)
-	}
-	if w := send(s, "GET", "/funnel/v1/cases/"+sandbox.CaseID+"/activity-templates", "", ""); !strings.Contains(w.Body.String(), details) {
-		t.Errorf("the templates of the case without its own: %d %s", w.Code, w.Body)
-	}
-	made := post(t, s, other+"/clients?leadRedirect=true", `{"email":"jane@example.com"}`)
-	activities := other + "/clients/" + made["clientId"] + "/activities"
-	w := send(s, "POST", activities, "application/json", `{"activityTemplateId":"`+details+`","status":"Open"}`)
-	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), `"code":"unknown-template"`) || !strings.Contains(w.Body.String(), "--templates FILE, or --reset") {
-		t.Errorf("a template of another case: %d %s", w.Code, w.Body)
-	}
-	post(t, s, activities, `{"activityTemplateId":"`+surname+`","status":"Open"}`)
-	complete(t, s, pathOf(t, made["redirectUrl"]), url.Values{})
-	wantStart(t, s, made["redirectUrl"], "Agreement")
-
-	o.CaseTemplates[unheardOf] = []byte(`[]`)
-	if _, err := sandbox.New(o); err == nil || !strings.Contains(err.Error(), "the case "+unheardOf+": the workflow of version 1 has") {
-		t.Errorf("an order that the case does not have: %v", err)
-	}
-}
-
 // An unknown identifier is refused, where there are known ones.
 func TestUnknownWorkflow(t *testing.T) {
 	t.Parallel()

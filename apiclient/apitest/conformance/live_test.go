@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/apitest/conformance"
@@ -77,7 +76,7 @@ func liveTarget(ctx context.Context, path, name, claimType, version string) (con
 	}
 	target := conformance.Target{Name: e.Name, Version: version, BaseURL: e.BaseURL, CaseID: e.CaseID,
 		WorkflowTemplateIdentifier: e.WorkflowTemplateIdentifier, Transport: transport}
-	if len(config.Headers) > 0 || config.Authorize != nil || config.Sign != nil {
+	if len(config.Headers) > 0 || config.Authorize != nil {
 		target.Authorize = func(ctx context.Context, req *http.Request, body []byte) error {
 			return authorize(ctx, config, req, body)
 		}
@@ -90,16 +89,10 @@ func authorize(ctx context.Context, config apiclient.Config, req *http.Request, 
 	for name, values := range config.Headers {
 		req.Header[name] = values
 	}
-	if config.Authorize != nil {
-		if err := config.Authorize(ctx, req); err != nil {
-			return err
-		}
-	}
-	if config.Sign == nil {
+	if config.Authorize == nil {
 		return nil
 	}
-	_, err := config.Sign(req, body, time.Now())
-	return err
+	return config.Authorize(ctx, req)
 }
 
 // TestEnvironment tries a sandbox that wants credentials, through an environments file.

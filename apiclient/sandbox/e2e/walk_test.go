@@ -49,6 +49,11 @@ func TestWalk(t *testing.T) {
 	w.serve("--state", ".claimsheet")
 	b := newBrowser(t)
 
+	b.open(w.url)
+	b.see("h1", "The Claimsheet sandbox")
+	b.see("pre", "base_url: "+w.url)
+	b.picture("front")
+
 	journey := w.here(link)
 	b.open(journey)
 	b.see("h1", "Your claim")
@@ -83,45 +88,6 @@ func TestWalk(t *testing.T) {
 	b.picture("unknown-link")
 	if b.count("main b") > 0 {
 		t.Error("what the client entered is read as HTML")
-	}
-}
-
-// TestWebhook goes from the claims site to the results workbook: what a client completes
-// reaches claimsheet listen, and the sheet Progress.
-func TestWebhook(t *testing.T) {
-	w := newWorkplace(t)
-	t.Setenv("REHEARSAL_TOKEN", "a token of the rehearsal")
-	environment := func(baseURL string) {
-		must(t, os.WriteFile(filepath.Join(w.dir, "environments.yaml"), []byte(`environments:
-  rehearsal:
-    base_url: `+baseURL+`
-    tracking:
-      webhook: {path: /hook, header: X-Token, token: "env:REHEARSAL_TOKEN", id: /id, kind: /type, client_id: /contact, activity: /activity, time: /at}
-      completed: {kinds: [completed]}
-`), 0o600))
-	}
-	environment("http://127.0.0.1:1")
-	hook := ""
-	w.start([]string{"listen", "-e", "rehearsal", "--addr", "127.0.0.1:0"}, func(word string) bool {
-		hook = word
-		return true
-	})
-	w.serve("--like", "rehearsal", "--webhook", hook)
-	environment(w.url)
-	w.claimsheet("run", "-e", "rehearsal", "--yes", "leads.xlsx")
-	b := newBrowser(t)
-	b.open(w.here(w.redirectURL("leads.results.xlsx")))
-	b.fill("form input[type=text]", "Jo Bloggs")
-	b.click("form button[type=submit]")
-	b.see("[role=status]", "is completed")
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(200 * time.Millisecond) {
-		w.claimsheet("track", "-e", "rehearsal")
-		w.claimsheet("report", "-e", "rehearsal")
-		if text := w.text("leads.results.xlsx", "Progress"); strings.Contains(text, "Sign your claim") {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatalf("the sheet Progress never has the step: %q", text)
-		}
 	}
 }
 

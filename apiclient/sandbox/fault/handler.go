@@ -33,7 +33,6 @@ type Handler struct {
 	mu    sync.Mutex // guards the rest
 	rules []Rule
 	tally map[Rule]*Tally // of every rule that there ever was
-	held  func()          // posts an event that waits for the next; nil for none
 }
 
 // Tally counts what a rule did.
@@ -105,46 +104,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	pause(w, r, wait)
 	a.write(w)
-}
-
-// heldFor is how long an event waits for the next at most.
-const heldFor = 5 * time.Second
-
-// Post posts an event of the service, as the rules about events say. post is called
-// once, twice, not at all, or after that of the next event; it must not wait.
-func (h *Handler) Post(post func()) {
-	rule, _ := h.draw(Webhook, "*")
-	h.mu.Lock()
-	held := h.held
-	h.held = nil
-	if rule.Kind == Swap {
-		h.held = post
-	}
-	h.mu.Unlock()
-	switch rule.Kind {
-	case Drop:
-	case Swap:
-		time.AfterFunc(heldFor, h.release)
-	case Repeat:
-		post()
-		post()
-	default:
-		post()
-	}
-	if held != nil {
-		held()
-	}
-}
-
-// release posts the event that has waited for long enough.
-func (h *Handler) release() {
-	h.mu.Lock()
-	held := h.held
-	h.held = nil
-	h.mu.Unlock()
-	if held != nil {
-		held()
-	}
 }
 
 // refuses returns the answer of a kind that does not let the service see the request.

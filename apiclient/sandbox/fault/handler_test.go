@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -299,37 +298,4 @@ func TestSpare(t *testing.T) {
 	if got := h.Tallies()[0].Matched; got != 1 {
 		t.Errorf("%d requests counted, want 1", got)
 	}
-}
-
-// Events are dropped, repeated and put behind the next one, or behind 5 s when there is
-// no next one. Rules about requests do not count them.
-func TestEvents(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := fault.New(nil, rules(t, "* *:100%:lose-answer", "WEBHOOK:2nd:drop", "WEBHOOK:3rd:repeat", "WEBHOOK:4th:swap", "WEBHOOK:6th:swap", "WEBHOOK:7th:swap", "WEBHOOK:8th:swap"), 1, nil)
-		var mu sync.Mutex // guards posted
-		var posted []int
-		for n := 1; n <= 8; n++ {
-			h.Post(func() {
-				mu.Lock()
-				defer mu.Unlock()
-				posted = append(posted, n)
-			})
-		}
-		wantPosted := func(want ...int) {
-			t.Helper()
-			mu.Lock()
-			defer mu.Unlock()
-			if diff := cmp.Diff(want, posted); diff != "" {
-				t.Errorf("posted (-want +got):\n%s", diff)
-			}
-		}
-		wantPosted(1, 3, 3, 5, 4, 6, 7)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		wantPosted(1, 3, 3, 5, 4, 6, 7, 8)
-		if got := h.Tallies()[0].Matched; got != 0 {
-			t.Errorf("the rule about requests has counted %d events", got)
-		}
-	})
 }

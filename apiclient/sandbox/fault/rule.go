@@ -21,8 +21,7 @@ import (
 
 // Rule says which requests fail, and how. Rules can be compared with ==.
 type Rule struct {
-	// Method is GET, POST or * for both; or Webhook, for the events that the service
-	// posts, whose Path is *.
+	// Method is GET, POST or * for both.
 	Method string
 	// Path is matched segment by segment, without the query. A segment * or {name}
 	// matches any one; the path * matches all paths.
@@ -52,20 +51,13 @@ const (
 	ExpiredLogin Kind = "expired-login"
 	Slow         Kind = "slow"
 	Late         Kind = "late"
-	Drop         Kind = "drop"
-	Repeat       Kind = "repeat"
-	Swap         Kind = "swap"
 )
-
-// Webhook is the Method of rules about events that the service posts.
-const Webhook = "WEBHOOK"
 
 // KindInfo describes a kind.
 type KindInfo struct {
 	Kind  Kind
 	About string        // what the service does
 	Usual time.Duration // the time of a rule without one; 0 for a kind that takes none
-	Event bool          // for rules about events, and no others
 }
 
 // Kinds lists the kinds, in the order of the help.
@@ -81,9 +73,6 @@ func Kinds() []KindInfo {
 		{Kind: ExpiredLogin, About: "answers HTTP 401 and creates nothing"},
 		{Kind: Slow, About: "creates, and answers that much later", Usual: time.Second},
 		{Kind: Late, About: "creates that long after the client has given up", Usual: time.Second},
-		{Kind: Drop, About: "WEBHOOK: does not post the event", Event: true},
-		{Kind: Repeat, About: "WEBHOOK: posts the event twice", Event: true},
-		{Kind: Swap, About: "WEBHOOK: posts the event after the next one, or 5 s later", Event: true},
 	}
 }
 
@@ -100,7 +89,7 @@ func infoOf(k Kind) (KindInfo, bool) {
 // maxTime is the longest time of a rule.
 const maxTime = time.Hour
 
-const example = "METHOD PATH:SHARE:KIND, such as POST /funnel/v2/claims:5%:lose-answer; or WEBHOOK:SHARE:KIND"
+const example = "METHOD PATH:SHARE:KIND, such as POST /funnel/v2/claims:5%:lose-answer"
 
 // String returns the rule as Parse reads it.
 func (r Rule) String() string {
@@ -134,7 +123,7 @@ func Parse(text string, endpoints []string) (Rule, error) {
 	if err := r.readKind(text, kind); err != nil {
 		return Rule{}, err
 	}
-	if endpoints != nil && r.Method != Webhook && !slices.ContainsFunc(endpoints, r.matchesEndpoint) {
+	if endpoints != nil && !slices.ContainsFunc(endpoints, r.matchesEndpoint) {
 		return Rule{}, wrong(text, "the service has no %s", r.Target()).Hinted("%s", problem.Suggestion(r.Target(), endpoints))
 	}
 	return r, nil
@@ -161,10 +150,6 @@ func wrong(text, format string, args ...any) problem.Problem {
 var methods = []string{"GET", "POST", "*"}
 
 func (r *Rule) readTarget(text, target string) error {
-	if strings.EqualFold(target, Webhook) {
-		r.Method, r.Path = Webhook, "*"
-		return nil
-	}
 	method, path, _ := strings.Cut(target, " ")
 	r.Method, r.Path = strings.ToUpper(method), strings.TrimSpace(path)
 	switch {
@@ -218,9 +203,7 @@ func (r *Rule) readKind(text, kind string) error {
 	info, known := infoOf(r.Kind)
 	switch {
 	case !known:
-		return wrong(text, "there is no kind “%s”", problem.Shorten(word)).Hinted("%s", problem.Suggestion(word, kindsFor(r.Method)))
-	case info.Event != (r.Method == Webhook):
-		return wrong(text, "%s does not go with %s", r.Kind, r.Target()).Hinted("expected %s", problem.OrList(kindsFor(r.Method)))
+		return wrong(text, "there is no kind “%s”", problem.Shorten(word)).Hinted("%s", problem.Suggestion(word, kinds()))
 	case !hasTime:
 		r.Time = info.Usual
 		return nil
@@ -238,12 +221,10 @@ func (r *Rule) readKind(text, kind string) error {
 	return nil
 }
 
-// kindsFor are the words of the kinds that go with a method.
-func kindsFor(method string) (words []string) {
+// kinds are the words of all kinds.
+func kinds() (words []string) {
 	for _, k := range Kinds() {
-		if k.Event == (method == Webhook) {
-			words = append(words, string(k.Kind))
-		}
+		words = append(words, string(k.Kind))
 	}
 	return words
 }
@@ -264,17 +245,12 @@ func ordinal(n int) string {
 	return strconv.Itoa(n) + suffix
 }
 
-// Target returns what the rule is about, as it is written: method and path, or Webhook.
-func (r Rule) Target() string {
-	if r.Method == Webhook {
-		return Webhook
-	}
-	return r.Method + " " + r.Path
-}
+// Target returns what the rule is about, as it is written.
+func (r Rule) Target() string { return r.Method + " " + r.Path }
 
 // matches reports whether a request is among those that the rule is about.
 func (r Rule) matches(method, path string) bool {
-	if r.Method != method && (r.Method != "*" || method == Webhook) {
+	if r.Method != method && r.Method != "*" {
 		return false
 	}
 	if r.Path == "*" {

@@ -4,7 +4,8 @@
 // The claims site shows a client the steps of the claim in their order, completed
 // ones with their values, and the first Open activity as a form made from its attribute
 // templates. The dashboard shows clients, claims and activities, and marks what a
-// client has entered. A page beside it switches faults on purpose.
+// client has entered. A page beside it switches faults on purpose. The front page tells a
+// newcomer what the sandbox is.
 //
 // The pages are HTML made here, without scripts. They read the service through a
 // Store and know nothing of its interface. Addresses are credentials: a redirect url
@@ -128,6 +129,7 @@ type Handler struct {
 // New makes the pages of a store. The dashboard gets an address that nobody can guess.
 func New(store Store) *Handler {
 	h := &Handler{store: store, dashboard: "/dashboard/" + rand.Text(), mux: http.NewServeMux()}
+	h.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { h.render(w, http.StatusOK, "front", "http://"+r.Host) })
 	h.mux.HandleFunc("GET "+stylePath, h.style)
 	h.mux.HandleFunc("GET /start/{token}", h.journey)
 	h.mux.HandleFunc("POST /start/{token}/{activity}", h.submit)
@@ -171,14 +173,9 @@ func (h *Handler) style(w http.ResponseWriter, r *http.Request) {
 // message is a page without data: what is wrong, and what to do.
 type message struct{ Title, Text string }
 
-func (h *Handler) unknown(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) unknown(w http.ResponseWriter, _ *http.Request) {
 	m := message{"There is no such page", "The sandbox has the pages of redirect urls, which are in results workbooks, and a dashboard. The dashboard's address changes with " +
 		"each start of the sandbox: it is in the terminal where the sandbox was started."}
-	if r.URL.Path == "/" {
-		m.Title = "This is the sandbox"
-		h.render(w, http.StatusOK, "message", m)
-		return
-	}
 	h.render(w, http.StatusNotFound, "message", m)
 }
 

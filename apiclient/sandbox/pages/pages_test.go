@@ -417,7 +417,7 @@ func TestPagesOfTheList(t *testing.T) {
 	if got := text(ask(t, h, "/nothing").root); strings.Contains(got, "Client 0") {
 		t.Error("an unknown page shows clients")
 	}
-	if got := text(ask(t, pages.New(&store{}), "/").root); !strings.Contains(got, "This is the sandbox") {
+	if got := text(ask(t, pages.New(&store{}), "/").root); !strings.Contains(got, "stand-in for the claims intake service") {
 		t.Errorf("the front page: %s", got)
 	}
 }
