@@ -62,14 +62,14 @@ func writeResults(w *xlsx.Workbook, b Book) (*resultsSheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := eachRow(b, s.write); err != nil {
+	if err := s.writeRows(b); err != nil {
 		return nil, err
 	}
 	return s, s.Close()
 }
 
-// eachRow calls do for each record with its result.
-func eachRow(b Book, do func(cell.Record, result.Row) error) error {
+// writeRows writes each record with its result.
+func (s *resultsSheet) writeRows(b Book) error {
 	next, stop := iter.Pull2(b.Rows)
 	defer stop()
 	for record, err := range b.Records {
@@ -83,7 +83,7 @@ func eachRow(b Book, do func(cell.Record, result.Row) error) error {
 		if !ok || result.Row != record.Row {
 			return fmt.Errorf("row %d of the sheet has no result", record.Row)
 		}
-		if err := do(record, result); err != nil {
+		if err := s.write(record, result); err != nil {
 			return err
 		}
 	}

@@ -51,7 +51,8 @@ func Target(path string, dryRun bool, lastDigest string, now time.Time) (Placeme
 		return Placement{}, fmt.Errorf("reading the workbook that would be replaced: %w", err)
 	}
 	if !ours {
-		return Placement{}, notOurs(path, "a workbook that Claimsheet wrote")
+		return Placement{}, problem.At(problem.Where{File: path}, "output-exists", "exists and was not written by Claimsheet; expected a free name or a workbook that Claimsheet wrote").
+			Hinted("choose another name with -o")
 	}
 	if Kind(binding[KindProperty]) == Plan {
 		return Placement{Path: path}, nil
@@ -59,20 +60,6 @@ func Target(path string, dryRun bool, lastDigest string, now time.Time) (Placeme
 	if dryRun {
 		return Placement{}, problem.At(problem.Where{File: path}, "output-is-results", "holds the results of a run, which a dry run's plan never replaces; expected a free name or an earlier plan").
 			Hinted("choose another name with -o")
-	}
-	return placeOver(path, lastDigest, now)
-}
-
-// TargetCSV is Target for a CSV file, which has no properties: it counts as ours if
-// lastDigest is not "", because then one of ours was written there.
-func TargetCSV(path, lastDigest string, now time.Time) (Placement, error) {
-	if free, err := examine(path); err != nil {
-		return Placement{}, err
-	} else if free {
-		return Placement{Path: path}, nil
-	}
-	if lastDigest == "" {
-		return Placement{}, notOurs(path, "a CSV file that Claimsheet wrote there")
 	}
 	return placeOver(path, lastDigest, now)
 }
@@ -98,11 +85,6 @@ func examine(path string) (free bool, err error) {
 			Hinted("choose another name with -o")
 	}
 	return false, nil
-}
-
-func notOurs(path, expected string) error {
-	return problem.At(problem.Where{File: path}, "output-exists", "exists and was not written by Claimsheet; expected a free name or %s", expected).
-		Hinted("choose another name with -o")
 }
 
 // placeOver replaces results of ours, and keeps them if they are not as we left them.

@@ -69,6 +69,14 @@ func TestNumbersKeepTheirLiteral(t *testing.T) {
 	}
 }
 
+// injections are texts that a spreadsheet program takes for formulas, or for
+// something that leads to one.
+var injections = []string{
+	"=1+1", "=HYPERLINK(\"http://evil.test\",\"x\")", "+1+1", "-1+1", "@SUM(A1)", "=cmd|' /C calc'!A0", "\t=1+1", "\r=1+1", "\n=1+1",
+	"=\"a\"&\"b\"", "＝1+1", "＋1", "－1", "＠SUM(1)", "=DDE(\"a\";\"b\";\"c\")", "=IMPORTXML(\"http://evil.test\",\"//a\")",
+	"-2+3+cmd|' /C calc'!A0", "@SUM(1+9)*cmd|' /C calc'!A0", "=1+1\";=1+1", "+447911123456", "-",
+}
+
 // X-4: a text stays the text that it is, byte for byte, and is marked so that it
 // does also when somebody edits its cell.
 func TestX4_TextStaysText(t *testing.T) {

@@ -96,9 +96,10 @@ func writeCell(t *rapid.T, f *excelize.File, ref string, dates int, code string,
 			epoch = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
 		}
 		serial := at.Sub(epoch).Minutes() / (24 * 60)
-		literal := strconv.FormatFloat(serial, 'f', -1, 64)
+		const decimals = 9 // a number of more than 15 digits is cut by excelize
+		literal := strconv.FormatFloat(serial, 'f', decimals, 64)
 		want = cell.Cell{Kind: cell.Date, Raw: literal, Shown: at.Format("2006-01-02T15:04:05"), Format: code}
-		if err = f.SetCellFloat("Sheet1", ref, serial, -1, 64); err == nil {
+		if err = f.SetCellFloat("Sheet1", ref, serial, decimals, 64); err == nil {
 			err = f.SetCellStyle("Sheet1", ref, ref, dates)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package sheet reads a spreadsheet (.xlsx, .xlsm, .csv or .csv.gz), row by row, as
-// records with typed cells.
+// Package sheet reads a spreadsheet (.xlsx, .xlsm or .csv), row by row, as records
+// with typed cells.
 //
 // The first promise: no row is lost silently. A pass delivers every row of the sheet
 // that has a value, or ends with an error. So every part is read to its end and its
@@ -11,7 +11,7 @@
 // no-file, cannot-read, not-a-workbook, encrypted-workbook, wrong-password,
 // damaged-workbook, workbook-too-large, sheet-not-found, empty-sheet, no-header; for
 // a CSV file also not-text, unknown-delimiter, extra-field, long-field, open-quote,
-// stray-quote, wrong-row, damaged-file, file-too-large.
+// stray-quote, wrong-row, file-too-large.
 package sheet
 
 import (
@@ -61,8 +61,7 @@ type Reader struct {
 	file      *os.File
 }
 
-// Open opens a workbook (.xlsx, .xlsm), whatever its name, or a file named .csv or
-// .csv.gz.
+// Open opens a workbook (.xlsx, .xlsm), whatever its name, or a file named .csv.
 //
 // It reads everything but the rows below the header: the list of sheets, styles,
 // shared strings, merged cells and the header itself. A workbook's sheet is unpacked
@@ -84,8 +83,8 @@ func Open(path string, o Options) (*Reader, error) {
 	}
 	r := &Reader{file: file, sheet: cell.Sheet{File: o.As, HeaderRow: o.HeaderRow}}
 	switch kind {
-	case csvText, csvGzip:
-		err = r.openCSV(file, size, kind == csvGzip, o)
+	case csvText:
+		err = r.openCSV(file, size, o)
 	case compoundFile:
 		var workbook []byte
 		if workbook, r.encrypted, err = xlsx.Decrypt(file, size, o.Password); err == nil {
@@ -112,9 +111,9 @@ func (r *Reader) openWorkbook(file io.ReaderAt, size int64, o Options) error {
 	return nil
 }
 
-func (r *Reader) openCSV(file io.ReaderAt, size int64, packed bool, o Options) error {
+func (r *Reader) openCSV(file io.ReaderAt, size int64, o Options) error {
 	r.sheet.Name = filepath.Base(o.As)
-	f, err := csv.Open(file, size, csv.Options{Sheet: r.sheet, Packed: packed, Encoding: o.Encoding, Delimiter: o.Delimiter})
+	f, err := csv.Open(file, size, csv.Options{Sheet: r.sheet, Encoding: o.Encoding, Delimiter: o.Delimiter})
 	if err != nil {
 		return err
 	}
@@ -191,7 +190,6 @@ const (
 	zipFile      fileKind = iota // probably a workbook
 	compoundFile                 // an encrypted workbook, or an old .xls
 	csvText
-	csvGzip
 )
 
 // openFile opens a file that looks like a workbook or a CSV file; named is the path
@@ -239,18 +237,15 @@ func kindOf(file io.ReaderAt, at problem.Where) (fileKind, error) {
 		return 0, asProblem(at.File, err)
 	}
 	head = head[:n]
-	isCSV := strings.HasPrefix(Ext(at.File), ".csv")
+	isCSV := strings.EqualFold(filepath.Ext(at.File), ".csv")
 	isMarkup := bytes.HasPrefix(bytes.TrimSpace(head), []byte("<")) && (!isCSV || isPage(head))
 	switch {
 	case bytes.HasPrefix(head, []byte("PK")):
 		return zipFile, nil
 	case bytes.HasPrefix(head, []byte("\xD0\xCF\x11\xE0")):
 		return compoundFile, nil
-	case bytes.HasPrefix(head, []byte("\x1F\x8B")) && isCSV:
-		return csvGzip, nil
 	case bytes.HasPrefix(head, []byte("\x1F\x8B")):
-		return 0, problem.At(at, "not-a-workbook", "is packed by gzip; expected an .xlsx, .xlsm, .csv or .csv.gz file").
-			Hinted("if it is a packed CSV file, name it .csv.gz")
+		return 0, problem.At(at, "not-a-workbook", "is packed by gzip; a sheet is an .xlsx, .xlsm or .csv file").Hinted("unpack it")
 	case isMarkup:
 		return 0, problem.At(at, "not-a-workbook", "is a web page or an XML file, not a workbook").
 			Hinted("open it in a spreadsheet program and save it as .xlsx")
@@ -260,7 +255,7 @@ func kindOf(file io.ReaderAt, at problem.Where) (fileKind, error) {
 		return 0, problem.At(at, "not-a-workbook", "is a text file, not a workbook").
 			Hinted("if it is a CSV file, name it .csv; else open it in a spreadsheet program and save it as .xlsx")
 	}
-	return 0, problem.At(at, "not-a-workbook", "is not a workbook; expected an .xlsx, .xlsm, .csv or .csv.gz file")
+	return 0, problem.At(at, "not-a-workbook", "is not a workbook; a sheet is an .xlsx, .xlsm or .csv file")
 }
 
 // isPage reports whether the bytes begin like a web page or an XML file. A CSV file
@@ -270,15 +265,6 @@ func isPage(head []byte) bool {
 	return slices.ContainsFunc([]string{"<!", "<?", "<html", "<head", "<body", "<meta", "<table", "<script", "<style"}, func(tag string) bool {
 		return strings.HasPrefix(text, tag)
 	})
-}
-
-// Ext returns a path's extension in lower case; .csv.gz counts as one.
-func Ext(path string) string {
-	ext := strings.ToLower(filepath.Ext(path))
-	if ext == ".gz" && strings.HasSuffix(strings.ToLower(path), ".csv.gz") {
-		return ".csv.gz"
-	}
-	return ext
 }
 
 // isText reports whether the bytes look like text in a usual encoding: no control

@@ -159,15 +159,6 @@ func needsQuote(s string) bool {
 	case '0' <= c && c <= '9', c == '.', c == '#':
 		return true
 	}
-	return OpensFormula(s)
-}
-
-// OpensFormula reports whether a text begins with a character that makes a program
-// read it as a formula, including the full-width ones.
-func OpensFormula(s string) bool {
-	if s == "" {
-		return false
-	}
 	first, _ := utf8.DecodeRuneInString(s)
 	return strings.ContainsRune("=+-@\t\r\n＝＋－＠", first)
 }

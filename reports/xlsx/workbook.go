@@ -1,4 +1,4 @@
-// Package xlsx writes workbooks. It is the only place that knows excelize.
+// Package xlsx writes workbooks, with excelize.
 //
 // excelize makes everything of a workbook but its sheets: styles, charts, comments
 // and the parts around them. A SheetWriter writes a sheet straight into the zip file

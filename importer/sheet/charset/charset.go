@@ -4,40 +4,69 @@ package charset
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"io"
-	"unicode/utf16"
+	"slices"
 	"unicode/utf8"
 
+	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 // Encoding is how a file's bytes stand for text.
-type Encoding interface {
-	// String returns the encoding's name.
-	String() string
-	// decode appends the text of src to dst. It stops before bytes that are not
-	// text (bad is their number), and before an incomplete character; n is the
-	// number of bytes of src that it read.
-	decode(dst, src []byte) (text []byte, n, bad int)
+type Encoding struct {
+	name    string
+	decoder transform.Transformer // without a state
+	unit    int                   // bytes of a character; two units in UTF-16 beyond U+FFFF
 }
 
 // The encodings.
 var (
-	UTF8        Encoding = utf8Encoding{}
-	UTF16LE     Encoding = utf16Encoding{binary.LittleEndian}
-	UTF16BE     Encoding = utf16Encoding{binary.BigEndian}
-	Windows1252 Encoding = windows1252Encoding{} // what Excel's plain “CSV” is in Western Europe
+	UTF8        = &Encoding{"UTF-8", encoding.UTF8Validator, 1}
+	UTF16LE     = &Encoding{"UTF-16", unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewDecoder().Transformer, 2}
+	UTF16BE     = &Encoding{"UTF-16", unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewDecoder().Transformer, 2}
+	Windows1252 = &Encoding{"Windows-1252", charmap.Windows1252.NewDecoder().Transformer, 1} // what Excel's plain “CSV” is in Western Europe
 )
+
+// String returns the encoding's name.
+func (e *Encoding) String() string { return e.name }
+
+// decode decodes src, with buf for the text. It stops before bytes that are not text
+// (bad is their number), and before an incomplete character; n is the number of bytes
+// of src that it read.
+func (e *Encoding) decode(buf, src []byte) (text []byte, n, bad int) {
+	buf = slices.Grow(buf[:0], utf8.UTFMax*len(src))
+	length, n, err := e.decoder.Transform(buf[:cap(buf)], src, false)
+	text = buf[:length]
+	if err == encoding.ErrInvalidUTF8 {
+		return text, n, 1
+	}
+	if e == UTF8 || !bytes.Contains(text, []byte("\uFFFD")) {
+		return text, n, 0
+	}
+	at := 0 // in src
+	for i, r := range string(text) {
+		// x/text makes U+FFFD of what has no meaning; in UTF-16 the file may have it itself.
+		if r == utf8.RuneError && !bytes.HasPrefix(src[at:], []byte("\xFD\xFF")) && !bytes.HasPrefix(src[at:], []byte("\xFF\xFD")) {
+			return text[:i], at, e.unit
+		}
+		at += e.unit
+		if r > 0xFFFF {
+			at += e.unit
+		}
+	}
+	return text, n, 0
+}
 
 // SkipMark reads the byte order mark at the beginning of a file, if there is one,
 // and returns the encoding that it stands for. Without one it returns declared.
-func SkipMark(r *bufio.Reader, declared Encoding) Encoding {
+func SkipMark(r *bufio.Reader, declared *Encoding) *Encoding {
 	head, _ := r.Peek(3) // a shorter file returns what it has
 	marks := []struct {
 		mark     string
-		encoding Encoding
+		encoding *Encoding
 	}{
 		{"\xEF\xBB\xBF", UTF8},
 		{"\xFF\xFE", UTF16LE},
@@ -55,7 +84,7 @@ func SkipMark(r *bufio.Reader, declared Encoding) Encoding {
 // InvalidError reports bytes that are not text in their encoding.
 type InvalidError struct {
 	Bytes    []byte
-	Encoding Encoding
+	Encoding *Encoding
 }
 
 func (e *InvalidError) Error() string {
@@ -66,7 +95,7 @@ func (e *InvalidError) Error() string {
 // *InvalidError, after all the text before them.
 type Reader struct {
 	src      io.Reader
-	encoding Encoding
+	encoding *Encoding
 	in       []byte // read but not decoded yet
 	inBuf    []byte // the array behind in
 	out      []byte // decoded but not returned by Read yet
@@ -75,7 +104,7 @@ type Reader struct {
 }
 
 // NewReader returns a Reader that decodes size bytes of r at once.
-func NewReader(r io.Reader, e Encoding, size int) *Reader {
+func NewReader(r io.Reader, e *Encoding, size int) *Reader {
 	return &Reader{src: r, encoding: e, inBuf: make([]byte, size)}
 }
 
@@ -86,7 +115,7 @@ func (r *Reader) Next() (text []byte, err error) {
 		left := copy(r.inBuf, r.in)
 		n, err := r.src.Read(r.inBuf[left:])
 		r.in = r.inBuf[:left+n]
-		text, taken, bad := r.encoding.decode(r.outBuf[:0], r.in)
+		text, taken, bad := r.encoding.decode(r.outBuf, r.in)
 		r.outBuf, r.in = text, r.in[taken:]
 		if err == io.EOF && bad == 0 {
 			bad = len(r.in) // an incomplete character
@@ -115,65 +144,4 @@ func (r *Reader) Read(b []byte) (int, error) {
 	n := copy(b, r.out)
 	r.out = r.out[n:]
 	return n, nil
-}
-
-type utf8Encoding struct{}
-
-func (utf8Encoding) String() string { return "UTF-8" }
-
-func (utf8Encoding) decode(dst, src []byte) ([]byte, int, int) {
-	n := len(src)
-	if !utf8.Valid(src) {
-		n = 0
-		for n < len(src) {
-			r, size := utf8.DecodeRune(src[n:])
-			if r == utf8.RuneError && size == 1 {
-				break
-			}
-			n += size
-		}
-	}
-	dst = append(dst, src[:n]...)
-	if n < len(src) && utf8.FullRune(src[n:]) {
-		return dst, n, 1
-	}
-	return dst, n, 0
-}
-
-type utf16Encoding struct{ order binary.ByteOrder }
-
-func (utf16Encoding) String() string { return "UTF-16" }
-
-func (e utf16Encoding) decode(dst, src []byte) ([]byte, int, int) {
-	n := 0
-	for n+2 <= len(src) {
-		r, size := rune(e.order.Uint16(src[n:])), 2
-		if utf16.IsSurrogate(r) {
-			if n+4 > len(src) {
-				break
-			}
-			if r = utf16.DecodeRune(r, rune(e.order.Uint16(src[n+2:]))); r == utf8.RuneError {
-				return dst, n, 2
-			}
-			size = 4
-		}
-		dst = utf8.AppendRune(dst, r)
-		n += size
-	}
-	return dst, n, 0
-}
-
-type windows1252Encoding struct{}
-
-func (windows1252Encoding) String() string { return "Windows-1252" }
-
-func (windows1252Encoding) decode(dst, src []byte) ([]byte, int, int) {
-	for n, c := range src {
-		switch c {
-		case 0x81, 0x8D, 0x8F, 0x90, 0x9D: // have no meaning
-			return dst, n, 1
-		}
-		dst = utf8.AppendRune(dst, charmap.Windows1252.DecodeByte(c))
-	}
-	return dst, len(src), 0
 }

@@ -18,7 +18,7 @@ func TestReader(t *testing.T) {
 	long := strings.Repeat("é😀a", 5_000)
 	for _, tt := range []struct {
 		name, data string
-		declared   charset.Encoding
+		declared   *charset.Encoding
 		want       string
 		bad        string // the bytes that end it; "" for none
 	}{
@@ -34,6 +34,9 @@ func TestReader(t *testing.T) {
 		{"half a pair", "a\x00\x3D\xD8b\x00", charset.UTF16LE, "a", "\x3D\xD8"},
 		{"Windows-1252", "\x80 \x93q\x94", charset.Windows1252, "€ “q”", ""},
 		{"undefined in Windows-1252", "a\x81", charset.Windows1252, "a", "\x81"},
+		{"U+FFFD in UTF-8", "é\uFFFDé", charset.UTF8, "é\uFFFDé", ""},
+		{"U+FFFD in UTF-16", string(sheettest.UTF16(binary.LittleEndian, "😀\uFFFD")), charset.UTF8, "😀\uFFFD", ""},
+		{"U+FFFD before half a pair", string(sheettest.UTF16(binary.BigEndian, "\uFFFDé😀")) + "\xD8\x3Da", charset.UTF8, "\uFFFDé😀", "\xD8\x3Da"},
 		{"nothing", "", charset.UTF8, "", ""},
 	} {
 		for how, wrap := range map[string]func(io.Reader) io.Reader{"whole": func(r io.Reader) io.Reader { return r }, "byte by byte": iotest.OneByteReader, "with its end": iotest.DataErrReader} {

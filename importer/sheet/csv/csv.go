@@ -1,4 +1,4 @@
-// Package csv reads a CSV file, plain or packed by gzip, as records.
+// Package csv reads a CSV file as records.
 //
 // Cells are texts, exactly as written: 00123, 1/2/2026 and =1+1 too. Only the words
 // that spreadsheet programs write for an error, such as #N/A, become errors. Rows
@@ -24,7 +24,6 @@ type Options struct {
 	// Sheet names the file in problems; its HeaderRow (from 1) is the row of the
 	// header.
 	Sheet     cell.Sheet
-	Packed    bool   // by gzip
 	Encoding  string // utf-8 (or "") or windows-1252; a byte order mark decides first
 	Delimiter string // one of , ; and tab; "" to find it in the header
 }
@@ -33,9 +32,8 @@ type Options struct {
 type File struct {
 	file     io.ReaderAt
 	size     int64
-	packed   bool
 	sheet    cell.Sheet
-	encoding charset.Encoding // unless there is a byte order mark
+	encoding *charset.Encoding // unless there is a byte order mark
 	comma    rune
 	fields   int // of the header, including those without a name
 }
@@ -44,7 +42,7 @@ type File struct {
 // row is used. The error is a problem.Problem, or a problem.List where several rows
 // are wrong; one about the whole file has no place.
 func Open(file io.ReaderAt, size int64, o Options) (*File, error) {
-	f := &File{file: file, size: size, packed: o.Packed, encoding: charset.UTF8, sheet: o.Sheet}
+	f := &File{file: file, size: size, encoding: charset.UTF8, sheet: o.Sheet}
 	if o.Encoding == "windows-1252" {
 		f.encoding = charset.Windows1252
 	}
@@ -160,16 +158,13 @@ func (r fileRow) filled() int {
 // rows reads all rows, including the header and the rows above it.
 func (f *File) rows() iter.Seq2[fileRow, error] {
 	return func(yield func(fileRow, error) bool) {
-		t, err := f.text()
-		if err != nil {
-			yield(fileRow{}, err)
-			return
-		}
+		t := f.text()
 		r := csv.NewReader(t)
 		r.Comma, r.FieldsPerRecord, r.ReuseRecord = f.comma, -1, true
 		row, last := fileRow{}, 0 // the line on which the previous row ended
 		for {
 			t.given = 0
+			var err error
 			row.fields, err = r.Read()
 			if err == io.EOF && t.err == io.EOF {
 				return

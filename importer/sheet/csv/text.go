@@ -3,8 +3,6 @@ package csv
 import (
 	"bufio"
 	"bytes"
-	"compress/flate"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -39,22 +37,10 @@ type text struct {
 // textChunk is how much is decoded at once.
 const textChunk = 32 << 10
 
-func newText(r io.Reader, path string, declared charset.Encoding) *text {
-	src := bufio.NewReaderSize(r, textChunk)
-	return &text{decoder: charset.NewReader(src, charset.SkipMark(src, declared), textChunk), path: path, line: 1, column: 1}
-}
-
 // text opens the file's text from its beginning.
-func (f *File) text() (*text, error) {
-	var r io.Reader = io.NewSectionReader(f.file, 0, f.size)
-	if f.packed {
-		z, err := unpack(r)
-		if err != nil {
-			return nil, err
-		}
-		r = z
-	}
-	return newText(r, f.sheet.File, f.encoding), nil
+func (f *File) text() *text {
+	src := bufio.NewReaderSize(io.NewSectionReader(f.file, 0, f.size), textChunk)
+	return &text{decoder: charset.NewReader(src, charset.SkipMark(src, f.encoding), textChunk), path: f.sheet.File, line: 1, column: 1}
 }
 
 // Read returns the text to encoding/csv.
@@ -148,66 +134,4 @@ func (t *text) wrong(format string, args ...any) problem.Problem {
 // at is the place of the character that is decoded next.
 func (t *text) at() problem.Where {
 	return problem.Where{File: t.path, Line: t.line, Column: t.column}
-}
-
-// Limits against packed files made to exhaust the machine.
-const (
-	maxUnpacked = 8 << 30  // bytes; they are streamed, so they cost time and no memory
-	maxRatio    = 300      // unpacked to packed
-	freeRatio   = 16 << 20 // unpacked size up to which any ratio is accepted
-)
-
-// unpacked reads a gzip file to its end, where its checksum is compared.
-type unpacked struct {
-	*gzip.Reader
-	packed *counter
-	size   int64 // unpacked so far
-}
-
-func unpack(r io.Reader) (*unpacked, error) {
-	packed := &counter{r: r}
-	z, err := gzip.NewReader(packed)
-	if err != nil {
-		return nil, gzipError(err)
-	}
-	return &unpacked{Reader: z, packed: packed}, nil
-}
-
-func (u *unpacked) Read(b []byte) (int, error) {
-	n, err := u.Reader.Read(b)
-	u.size += int64(n)
-	if u.size > maxUnpacked || u.size > freeRatio && u.size/maxRatio > u.packed.n {
-		return 0, problem.New("file-too-large", "the file is refused: it is too large when unpacked").
-			Hinted("split the sheet into several files")
-	}
-	return n, gzipError(err)
-}
-
-// gzipError turns errors of a damaged file into a problem and leaves errors of the
-// disk as they are. A file that was cut short gives io.ErrUnexpectedEOF.
-func gzipError(err error) error {
-	var corrupt flate.CorruptInputError
-	switch {
-	case errors.Is(err, gzip.ErrChecksum):
-		return damagedFile("its checksum does not match")
-	case errors.Is(err, gzip.ErrHeader), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &corrupt):
-		return damagedFile("it is incomplete or cannot be unpacked")
-	}
-	return err
-}
-
-func damagedFile(why string) problem.Problem {
-	return problem.New("damaged-file", "the file is damaged: %s", why).Hinted("export it again, or copy it again")
-}
-
-// counter counts the bytes read through it.
-type counter struct {
-	r io.Reader
-	n int64
-}
-
-func (c *counter) Read(b []byte) (int, error) {
-	n, err := c.r.Read(b)
-	c.n += int64(n)
-	return n, err
 }

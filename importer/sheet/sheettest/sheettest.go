@@ -6,7 +6,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/flate"
-	"compress/gzip"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -151,13 +150,4 @@ func UTF16(order binary.AppendByteOrder, text string) []byte {
 		b = order.AppendUint16(b, unit)
 	}
 	return b
-}
-
-// Gzip packs a text.
-func Gzip(text string) []byte {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	_, _ = z.Write([]byte(text))
-	_ = z.Close()
-	return b.Bytes()
 }

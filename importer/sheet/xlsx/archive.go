@@ -131,7 +131,7 @@ func newPart(name string, size uint64, r io.ReadCloser) (*part, error) {
 	return p, nil
 }
 
-func (p *part) decode(r io.Reader, order charset.Encoding) {
+func (p *part) decode(r io.Reader, order *charset.Encoding) {
 	p.encoding = inUTF16
 	p.r = charset.NewReader(r, order, 4<<10)
 }

@@ -70,6 +70,8 @@ func compoundRefused(t testing.TB) []hostileFile {
 		{name: "old workbook", data: readOther(t, "old.xls"), want: "not-a-workbook"},
 		{name: "OpenDocument workbook", data: readOther(t, "opendocument.ods"), want: "not-a-workbook"},
 		{name: "a billion spins", data: patch(`spinCount="100000" saltSize="16"`, `spinCount="1000000000"         `+" "), options: agilePassword, want: "encrypted-workbook"},
+		{name: "300,000 spins", data: patch(`spinCount="100000"`, `spinCount="300000"`), options: agilePassword, want: "encrypted-workbook"},
+		{name: "more than 16 MiB", data: append(bytes.Clone(agile), make([]byte, 16<<20)...), options: agilePassword, want: "workbook-too-large"},
 		{name: "huge blocks", data: patch(`saltSize="16" blockSize="16"`, `blockSize="1099511627776"   `), options: agilePassword, want: "encrypted-workbook"},
 		{name: "no blocks", data: patch(`blockSize="16"`, `blockSize="00"`), options: agilePassword, want: "encrypted-workbook"},
 		{name: "huge key", data: patch(`keyBits="256"`, `keyBits="999"`), options: agilePassword, want: "encrypted-workbook"},
