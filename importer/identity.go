@@ -84,9 +84,9 @@ func (j *Job) checkClaims(ctx context.Context, plan mapping.Plan) error {
 	if err != nil || !clash {
 		return err
 	}
-	return problem.At(m.At(m.Name.At), "claims-elsewhere",
+	return problem.At(m.At(m.Name.At), "new-identity",
 		"claims of this sheet are done under the mapping “%s”, or may be: under the name “%s” they would be made again", other, m.Name.Text).
-		Hinted("use the name “%s” again; or give --new-identity if these are claims of their own", other)
+		Hinted("use the name “%s” again; or add --accept new-identity if these are claims of their own", other)
 }
 
 // alike returns the mappings with this one's definition under another name, and
@@ -120,10 +120,10 @@ func (j *Job) checkName(ctx context.Context, plan mapping.Plan, alike map[string
 			if step.To == ledger.Failed || step.To == ledger.NotSent || shared && key == string(mapping.ClientStep) {
 				continue
 			}
-			return problem.At(m.At(m.Name.At), "mapping-renamed",
+			return problem.At(m.At(m.Name.At), "new-identity",
 				"the mapping “%s” is new, and “%s”, which is defined as it is, has run for clients of this sheet: what is done would be done again",
 				m.Name.Text, name).
-				Hinted("use the name “%s” again; or give --new-identity if everything should be created again for these clients", name)
+				Hinted("use the name “%s” again; or add --accept new-identity if everything should be created again for these clients", name)
 		}
 	}
 	return nil
@@ -131,10 +131,10 @@ func (j *Job) checkName(ctx context.Context, plan mapping.Plan, alike map[string
 
 // redefined refuses a mapping that would create everything again under new names.
 func redefined(m *mapping.Mapping, changes []string) error {
-	return problem.At(m.At(m.Name.At), "identity-changed", "the mapping “%s” has run before with %s: what is done would be done again",
+	return problem.At(m.At(m.Name.At), "new-identity", "the mapping “%s” has run before with %s: what is done would be done again",
 		m.Name.Text, strings.Join(changes, " and ")).
 		Hinted("take the change of client.key, client.key_space, client.lookup or the claims' keys back; " +
-			"or give --new-identity if everything in the sheet should be created again under the new keys")
+			"or add --accept new-identity if everything in the sheet should be created again under the new keys")
 }
 
 // detectLostLedger yields the plans. Where the ledger knows few clients of the
@@ -227,7 +227,7 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 		if trusted, err := j.Ledger.Trusted(ctx, j.Environment); err != nil || trusted {
 			return first, err
 		}
-		return first, fmt.Errorf("%w: %d of the first %d; look for the state folder of earlier runs, or give --new-ledger", ErrLostLedger, known, asked)
+		return first, fmt.Errorf("%w: %d of the first %d", ErrLostLedger, known, asked)
 	}
 	return first, j.trust()
 }
@@ -307,8 +307,8 @@ func (j *Job) checkActivities(ctx context.Context, then string) error {
 			return err
 		}
 		if done {
-			return problem.At(m.At(r.At), "identity-changed", "the activity that is %s now has run before as %s: what is done would be done again", r.Now, r.Was).
-				Hinted("take the change back; or give --new-identity if the activity should be created again for everybody")
+			return problem.At(m.At(r.At), "new-identity", "the activity that is %s now has run before as %s: what is done would be done again", r.Now, r.Was).
+				Hinted("take the change back; or add --accept new-identity if the activity should be created again for everybody")
 		}
 	}
 	return nil

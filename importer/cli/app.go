@@ -56,7 +56,7 @@ type program struct {
 // Main runs the command that args (without the program's name) ask for and
 // returns the exit code.
 func Main(ctx context.Context, args []string, stdio IO) int {
-	return start(ctx, args, stdio, usualPace())
+	return start(ctx, args, stdio, usualPace)
 }
 
 // start is Main with the waits and the clock of the caller.
@@ -289,6 +289,12 @@ func givenFlags(c *cli.Context) []string {
 		if short := f.Names()[len(f.Names())-1]; len(short) == 1 {
 			name, dashes = short, "-"
 		}
+		if _, repeats := f.(*cli.StringSliceFlag); repeats {
+			for _, value := range c.StringSlice(name) {
+				words = append(words, dashes+name, value)
+			}
+			continue
+		}
 		words = append(words, dashes+name)
 		if _, isBool := f.(*cli.BoolFlag); !isBool {
 			words = append(words, fmt.Sprint(c.Value(name)))
@@ -306,19 +312,5 @@ type pace struct {
 	Clock      func() bootclock.Reading // the engine's clock; nil for this machine's
 }
 
-// lookAgain and askAgain are the usual waits. A build can shorten them (-ldflags -X).
-var lookAgain, askAgain = "0s 5s 30s", "250ms"
-
-func usualPace() pace {
-	p := pace{AskAgain: duration(askAgain)}
-	for _, word := range strings.Fields(lookAgain) {
-		p.LookAgain = append(p.LookAgain, duration(word))
-	}
-	return p
-}
-
-// duration parses text; 0 when it is not a duration.
-func duration(text string) time.Duration {
-	d, _ := time.ParseDuration(text)
-	return d
-}
+// usualPace is the pace of Main.
+var usualPace = pace{LookAgain: []time.Duration{0, 5 * time.Second, 30 * time.Second}, AskAgain: 250 * time.Millisecond}

@@ -70,7 +70,7 @@ activities:
 func BenchmarkRun(b *testing.B) {
 	sheet := filepath.Join(b.TempDir(), "leads.xlsx")
 	writeBenchSheet(b, sheet, 0, *benchClients)
-	program := buildProgram(b)
+	program := programName
 	if *benchProfile != "" {
 		program = "claimsheet-profiled"
 	}

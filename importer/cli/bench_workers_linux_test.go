@@ -45,7 +45,7 @@ var benchWays = []benchWay{{name: "file"}, {"database", true, 0}, {"workers=1", 
 //	go test ./importer/cli -run '^$' -bench '^BenchmarkWorkers$' -benchtime 1x -timeout 1h -clients 2000 -rounds 3
 func BenchmarkWorkers(b *testing.B) {
 	server := pgtest.Own(b)
-	program := buildProgram(b)
+	program := programName
 	sheet := filepath.Join(b.TempDir(), "leads.xlsx")
 	writeBenchSheet(b, sheet, 0, *benchClients)
 	for _, delay := range []string{"20ms", "5ms"} {

@@ -29,15 +29,13 @@ have exchanged, and how many rows have wrong cells. Each client is planned as in
 agree are wrong too. --rows names them all; the exit code is 1 if there are any. Only claimsheet run --dry-run compares the
 plans with what is done, with ids that are known, and with the clients that the service knows, and writes the plan workbook.
 
-For programs --format writes to stdout: json is one object, also when the check fails (docs/operations.md has its fields); github is
-annotations for a workflow; sarif is SARIF 2.1.0.
+For programs --json prints one object on stdout, also when the check fails (docs/json.md has its fields).
 
 Examples:
 
     claimsheet check
     claimsheet check -m mapping.yaml -e uat leads.xlsx
-    claimsheet check -m mapping.yaml --rows leads.xlsx
-    claimsheet check -m mapping.yaml --format sarif > claimsheet.sarif`
+    claimsheet check -m mapping.yaml --rows leads.xlsx`
 
 func (p *program) checkCommand() *cli.Command {
 	return &cli.Command{
@@ -48,33 +46,18 @@ func (p *program) checkCommand() *cli.Command {
 		Description:  checkHelp,
 		Flags: slices.Concat(placeFlags(), []cli.Flag{
 			switchFlag("rows", "name every cell of the SHEET that cannot be imported"),
-			switchFlag("json", "print one JSON object on stdout; the same as --format json"),
-			oneOf(textFlag("format", "", "how to print what was found: `FORMAT` is text, json, github or sarif"), lint.Formats()...),
+			switchFlag("json", "print one JSON object on stdout"),
 		}, under(specialCategory, passwordFlag(), traceFlag())),
 		Action: p.checkAction,
 	}
 }
 
 func (p *program) checkAction(c *cli.Context) error {
-	format := lint.Text
-	if c.Bool("json") {
-		format = lint.JSON
-	}
-	if c.IsSet("format") {
-		given, err := lint.ReadFormat(c.String("format"))
-		if err != nil {
-			return err
-		}
-		if c.Bool("json") && given != lint.JSON {
-			return problem.New("usage", "--json and --format %s exclude each other", given)
-		}
-		format = given
-	}
 	k := &checkRun{program: p, rows: c.Bool("rows"), where: withUsualMapping(p.where(c))}
-	k.report.Version, k.report.Checked.Mapping = c.App.Version, k.where.Mapping
+	k.report.Checked.Mapping = k.where.Mapping
 	err := k.check(c)
 	k.report.Errors = append(k.report.Errors, k.found...)
-	return k.finish(c.Context, err, format)
+	return k.finish(c.Context, err, c.Bool("json"))
 }
 
 // checkRun is one run of the command check.
@@ -260,29 +243,29 @@ func (k *checkRun) noteProblems(sheets []*checkedSheet, list problem.List) {
 }
 
 // finish prints the report, and returns the error that decides the exit code.
-func (k *checkRun) finish(ctx context.Context, err error, format lint.Format) error {
+func (k *checkRun) finish(ctx context.Context, err error, asJSON bool) error {
 	if k.report.Checked.InvalidRows > 0 && k.rows {
 		k.summary = &result.Summary{}
 		k.summary.Rows.Invalid = k.report.Checked.InvalidRows
 	}
-	k.ownObject = format == lint.JSON
+	k.ownObject = asJSON
 	k.report.ExitCode = exitCode(ctx, err, k.summary, false)
 	if other := k.report.Errors.Collect(err); err != nil && other != nil {
-		if format == lint.Text { // Main prints it
-			return errors.Join(k.report.Write(k.stdout, k.Err, format), err)
+		if !asJSON { // Main prints it
+			return errors.Join(k.report.Write(k.stdout, k.Err, asJSON), err)
 		}
 		k.report.Failure = endProblems(other)[0]
 		if ctx.Err() != nil {
 			k.report.Failure = problem.New("", "stopped by a signal; nothing was sent")
 		}
 	}
-	if failed := k.report.Write(k.stdout, k.Err, format); failed != nil {
+	if failed := k.report.Write(k.stdout, k.Err, asJSON); failed != nil {
 		return errors.Join(failed, err)
 	}
 	switch isOfMapping := func(p problem.Problem) bool { return p.Where.File == k.report.Checked.Mapping }; {
-	case format == lint.Text && err == nil:
+	case !asJSON && err == nil:
 		fmt.Fprintln(k.Out, k.looked())
-	case format == lint.Text && (k.report.Checked.Columns > 0 || slices.ContainsFunc(k.report.Errors, isOfMapping)):
+	case !asJSON && (k.report.Checked.Columns > 0 || slices.ContainsFunc(k.report.Errors, isOfMapping)):
 		fmt.Fprintln(k.Err, k.looked())
 	}
 	if err != nil {

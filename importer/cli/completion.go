@@ -136,6 +136,8 @@ func (p *program) offerValues(c *cli.Context, prefix string, f cli.Flag) {
 	switch item.Term[strings.LastIndexByte(item.Term, ' ')+1:] {
 	case "ENVIRONMENT":
 		offerEach(c, prefix, p.where(c).EnvironmentNames())
+	case "CODE":
+		offerEach(c, prefix, guardCodes)
 	case "FILE", "FOLDER", "LEDGER":
 		offerFiles(c)
 	}
@@ -145,7 +147,8 @@ func (p *program) offerValues(c *cli.Context, prefix string, f cli.Flag) {
 func offerFlags(c *cli.Context, typed string) {
 	for _, f := range c.Command.Flags {
 		item, ok := flagItem(f)
-		if name := "--" + f.Names()[0]; ok && (name == typed || !c.IsSet(f.Names()[0])) {
+		_, repeats := f.(*cli.StringSliceFlag)
+		if name := "--" + f.Names()[0]; ok && (name == typed || repeats || !c.IsSet(f.Names()[0])) {
 			offerWord(c, name, item.Text)
 		}
 	}

@@ -90,11 +90,11 @@ func TestDoubtAtAnotherAddress(t *testing.T) {
 		other := s.moved()
 		s.sheet(v.rows(sharing(v.address())))
 		for _, flags := range [][]string{{"--dry-run"}, v.flags()} {
-			if p := s.mustRun(3, flags...); !strings.Contains(p.err, "--same-service") {
+			if p := s.mustRun(3, flags...); !strings.Contains(p.err, "--accept same-service") {
 				t.Errorf("%q\n%s", flags, p.err)
 			}
 		}
-		s.foretold(4, v.flags("--same-service")...)
+		s.foretold(4, v.flags("--accept", "same-service")...)
 		s.mustRun(4, v.flags()...)
 		if n := postsTo(other.Calls()); n > 0 {
 			t.Errorf("%d things were created\n%s", n, transcript(other.Calls()))
@@ -182,16 +182,16 @@ func TestABaseURLThatChanges(t *testing.T) {
 			s.mustRun(0, "--concurrency", c.workers)
 			first := s.url
 			other := s.moved()
-			for _, flags := range [][]string{{"--dry-run"}, nil, {"--new-ledger"}, {"--new-identity"}} {
+			for _, flags := range [][]string{{"--dry-run"}, nil, {"--accept", "new-ledger"}, {"--accept", "new-identity"}} {
 				p := s.mustRun(3, flags...)
-				if postsTo(other.Calls()) > 0 || !strings.Contains(p.err, "--same-service") || !strings.Contains(p.err, "--new-service") {
+				if postsTo(other.Calls()) > 0 || !strings.Contains(p.err, "--accept same-service") || !strings.Contains(p.err, "--accept new-service") {
 					t.Errorf("%q\n%s", flags, p.err)
 				}
 			}
 			if out := s.doctor(3); !strings.Contains(out, "fail  ledger: the base url was "+first) {
 				t.Errorf("doctor does not see the change:\n%s", out)
 			}
-			for _, flags := range [][]string{{"--dry-run", "--same-service"}, {"--same-service"}, nil} {
+			for _, flags := range [][]string{{"--dry-run", "--accept", "same-service"}, {"--accept", "same-service"}, nil} {
 				if p := s.mustRun(0, flags...); p.summary.Rows.Unchanged != 3 || postsTo(other.Calls()) > 0 {
 					t.Errorf("%q: rows %+v", flags, p.summary.Rows)
 				}
@@ -209,9 +209,9 @@ func TestABaseURLThatChanges(t *testing.T) {
 
 			third := s.moved()
 			s.mustRun(3)
-			p := s.mustRun(0, "--dry-run", "--new-service")
+			p := s.mustRun(0, "--dry-run", "--accept", "new-service")
 			made := p.summary.Requests.Client + p.summary.Requests.Claim + p.summary.Requests.Activity + p.summary.Requests.Link
-			s.mustRun(0, "--new-service", "--concurrency", c.workers)
+			s.mustRun(0, "--accept", "new-service", "--concurrency", c.workers)
 			if n := postsTo(third.Calls()); n != made || n == 0 {
 				t.Errorf("%d things were foretold, and %d made", made, n)
 			}
@@ -222,10 +222,10 @@ func TestABaseURLThatChanges(t *testing.T) {
 			s.url = moved
 			s.environment("")
 			s.mustRun(3)
-			if p := s.mustRun(2, "--same-service"); !strings.Contains(p.err, "service-known") {
+			if p := s.mustRun(2, "--accept", "same-service"); !strings.Contains(p.err, "service-known") {
 				t.Errorf("two services that are known become one\n%s", p.err)
 			}
-			s.mustRun(2, "--same-service", "--new-service")
+			s.mustRun(2, "--accept", "same-service", "--accept", "new-service")
 		})
 	}
 }
@@ -241,7 +241,7 @@ func TestAServiceMoves(t *testing.T) {
 		t.Fatalf("exit code %d\n%s", code, said)
 	}
 	other := s.moved()
-	s.mustRun(4, "--same-service")
+	s.mustRun(4, "--accept", "same-service")
 	if n := postsTo(other.Calls()); n > 0 {
 		t.Errorf("%d things were made again\n%s", n, transcript(other.Calls()))
 	}
@@ -276,7 +276,7 @@ func TestADeskAtAnAddressThatNoRunKnows(t *testing.T) {
 		{"history", "--yes", "--forget", "c1@example.com"}, {"link", "c1@example.com"}, {"report"}} {
 		desk(3, "[service-changed]", words...)
 	}
-	s.mustRun(0, "--new-service")
+	s.mustRun(0, "--accept", "new-service")
 	desk(0, "nothing is uncertain", "settle")
 	s.url = first
 	s.environment("")

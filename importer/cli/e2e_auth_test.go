@@ -1,8 +1,6 @@
 package cli_test
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
@@ -14,53 +12,32 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"claimsheet/apiclient/apitest"
 )
 
-// authKinds are the kinds of authentication that the service sees in a request's
-// query or that depend on the whole request. The secret is that of scene.exec.
-var authKinds = map[string]struct {
-	entry string
-	admit func(r *http.Request, body string) bool
-	echo  func(apitest.Call) string // what the service may repeat
-}{
-	"query": {`auth: {type: api_key, query: api-key, key: "env:CANARY"}`,
-		func(r *http.Request, _ string) bool {
-			query := r.URL.Query()
-			ok := len(query["api-key"]) == 1 && query.Get("api-key") == "canary-oauth"
-			query.Del("api-key")
-			r.URL.RawQuery = query.Encode()
-			return ok
-		},
-		func(c apitest.Call) string { return c.Path + "?api-key=canary-oauth" }},
-	"hmac": {`auth:
-  type: hmac
-  secret: env:CANARY
-  algorithm: sha256
-  encoding: base64
-  timestamp: unix
-  message: "{method}\n{target}\n{timestamp}\n{nonce}\n{body}"
-  headers: {X-Signature: "intake:{signature}", X-Timestamp: "{timestamp}", X-Nonce: "{nonce}"}`,
-		func(r *http.Request, body string) bool {
-			mac := hmac.New(sha256.New, []byte("canary-oauth"))
-			fmt.Fprintf(mac, "%s\n%s\n%s\n%s\n%s", r.Method, r.RequestURI, r.Header.Get("X-Timestamp"), r.Header.Get("X-Nonce"), body)
-			var at int64
-			_, err := fmt.Sscan(r.Header.Get("X-Timestamp"), &at)
-			return err == nil && time.Since(time.Unix(at, 0)).Abs() < time.Minute &&
-				r.Header.Get("X-Signature") == "intake:"+base64.StdEncoding.EncodeToString(mac.Sum(nil))
-		},
-		func(c apitest.Call) string { return c.Header.Get("X-Signature") }},
+// keyedEntry has a key in the query, which the service sees in the url. The secret is
+// that of scene.exec.
+const keyedEntry = `auth: {type: api_key, query: api-key, key: "env:CANARY"}`
+
+// admitKeyed takes the key away, as the service knows no such parameter.
+func admitKeyed(r *http.Request, _ string) bool {
+	query := r.URL.Query()
+	ok := len(query["api-key"]) == 1 && query.Get("api-key") == "canary-oauth"
+	query.Del("api-key")
+	r.URL.RawQuery = query.Encode()
+	return ok
 }
 
-// newAuthScene is a scene with an authentication, over plain http or through a proxy.
-func newAuthScene(t *testing.T, kind string, proxied bool) (*scene, *apitest.Proxy) {
+// echoOf is a call's url with the key, which the service may repeat.
+func echoOf(c apitest.Call) string { return c.Path + "?api-key=canary-oauth" }
+
+// newAuthScene is a scene with a key in the query, over plain http or through a proxy.
+func newAuthScene(t *testing.T, proxied bool) (*scene, *apitest.Proxy) {
 	s := newScene(t, stepThree, leads(3))
-	s.service.Admit = authKinds[kind].admit
-	entry := authKinds[kind].entry
+	s.service.Admit = admitKeyed
 	if !proxied {
-		s.environment(entry)
+		s.environment(keyedEntry)
 		return s, nil
 	}
 	server := httptest.NewTLSServer(s.service)
@@ -68,49 +45,47 @@ func newAuthScene(t *testing.T, kind string, proxied bool) (*scene, *apitest.Pro
 	s.url = server.URL
 	write(t, s.path("ca.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
 	proxy := apitest.StartProxy(t, nil, nil)
-	s.environment(entry + "\ntls: {ca: ca.pem}\nproxy: {url: '" + proxy.URL + "', username: intake, password: 'env:CANARY'}")
+	s.environment(keyedEntry + "\ntls: {ca: ca.pem}\nproxy: {url: '" + proxy.URL + "', username: intake, password: 'env:CANARY'}")
 	return s, proxy
 }
 
-// TestWireAuth kills an import with each authentication, directly and through a
+// TestWireAuth kills an import, directly and through a
 // proxy, when the second of three clients was created, and lets the next run do the
 // rest. A rerun of the workbook sends nothing.
 func TestWireAuth(t *testing.T) {
 	t.Parallel()
-	for kind := range authKinds {
-		for _, proxied := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/proxy %v", kind, proxied), func(t *testing.T) {
-				t.Parallel()
-				s, proxy := newAuthScene(t, kind, proxied)
-				killed, err := commandLine{words: s.args("--concurrency", "1"), process: true, env: []string{"CANARY=canary-oauth"},
-					kill: func(kill func()) {
-						s.service.Play(apitest.Once(onStep("client c2@example.com"), apitest.Fault{Then: kill, Drop: true}))
-					}}.carryOut()
-				if err != nil || killed.code != -1 {
-					t.Fatalf("exit code %d, %v: it was not killed\n%s%s", killed.code, err, killed.out, killed.err)
-				}
-				s.service.Play(nil)
-				if code, out := s.exec(s.args()...); code != 0 {
-					t.Fatalf("exit code %d\n%s", code, out)
-				}
-				s.checkIDs("c2@example.com")
-				s.checkIDs("c3@example.com")
-				s.checkPromise()
-				s.since()
-				code, out := s.exec("rerun", "--environments", s.path("environments.yaml"), "-m", s.path("mapping.yaml"), s.path("leads.results.xlsx"))
-				if posts := s.since().posts(); code != 0 || len(posts) > 0 {
-					t.Errorf("rerun: exit code %d, %v\n%s", code, posts, out)
-				}
-				if code, out := s.exec("doctor", "-m", s.path("mapping.yaml")); code != 0 || !strings.Contains(out, "authentication: accepted") ||
-					strings.Contains(out, "through the proxy 127.0.0.1") != proxied {
-					t.Errorf("doctor: exit code %d\n%s", code, out)
-				}
-				if proxied && len(proxy.Asked()) == 0 {
-					t.Error("the proxy was not used")
-				}
-				s.searchAll(killed.out + killed.err)
-			})
-		}
+	for _, proxied := range []bool{false, true} {
+		t.Run(fmt.Sprintf("proxy %v", proxied), func(t *testing.T) {
+			t.Parallel()
+			s, proxy := newAuthScene(t, proxied)
+			killed, err := commandLine{words: s.args("--concurrency", "1"), process: true, env: []string{"CANARY=canary-oauth"},
+				kill: func(kill func()) {
+					s.service.Play(apitest.Once(onStep("client c2@example.com"), apitest.Fault{Then: kill, Drop: true}))
+				}}.carryOut()
+			if err != nil || killed.code != -1 {
+				t.Fatalf("exit code %d, %v: it was not killed\n%s%s", killed.code, err, killed.out, killed.err)
+			}
+			s.service.Play(nil)
+			if code, out := s.exec(s.args()...); code != 0 {
+				t.Fatalf("exit code %d\n%s", code, out)
+			}
+			s.checkIDs("c2@example.com")
+			s.checkIDs("c3@example.com")
+			s.checkPromise()
+			s.since()
+			code, out := s.exec("rerun", "--environments", s.path("environments.yaml"), "-m", s.path("mapping.yaml"), s.path("leads.results.xlsx"))
+			if posts := s.since().posts(); code != 0 || len(posts) > 0 {
+				t.Errorf("rerun: exit code %d, %v\n%s", code, posts, out)
+			}
+			if code, out := s.exec("doctor", "-m", s.path("mapping.yaml")); code != 0 || !strings.Contains(out, "authentication: accepted") ||
+				strings.Contains(out, "through the proxy 127.0.0.1") != proxied {
+				t.Errorf("doctor: exit code %d\n%s", code, out)
+			}
+			if proxied && len(proxy.Asked()) == 0 {
+				t.Error("the proxy was not used")
+			}
+			s.searchAll(killed.out + killed.err)
+		})
 	}
 }
 
@@ -134,7 +109,7 @@ func TestWireProxyThatDoesNotOpen(t *testing.T) {
 	} {
 		t.Run(answer, func(t *testing.T) {
 			t.Parallel()
-			s, proxy := newAuthScene(t, "query", true)
+			s, proxy := newAuthScene(t, true)
 			refusing := apitest.StartProxy(t, nil, func(*http.Request) string { return "HTTP/1.1 " + answer + "\r\nContent-Length: 0\r\n\r\n" })
 			s.environment(strings.Replace(s.entry, proxy.URL, refusing.URL, 1))
 			code, out := s.exec(s.args()...)
@@ -150,79 +125,65 @@ func TestWireProxyThatDoesNotOpen(t *testing.T) {
 	}
 }
 
-// P-3: a key in the query and a signature are in no output and no file, also when
-// the service repeats them.
-func TestP3_QueriesAndSignatures(t *testing.T) {
+// P-3: a key in the query is in no output and no file, also when the service repeats it.
+func TestP3_Queries(t *testing.T) {
 	t.Parallel()
-	for kind, auth := range authKinds {
-		for _, status := range []int{201, 422, 500} {
-			t.Run(fmt.Sprint(kind, " ", status), func(t *testing.T) {
-				t.Parallel()
-				s, _ := newAuthScene(t, kind, false)
-				s.service.Play(func(c apitest.Call) apitest.Fault {
-					if c.Kind != "claim" {
-						return apitest.Fault{}
-					}
-					reply := apitest.JSON(status, fmt.Sprintf(`{"message":"no canary: %s"}`, auth.echo(c)))
-					reply.Header = map[string]string{"X-Echo": auth.echo(c), "Location": "/claims/7?" + c.Query + auth.echo(c)}
-					return apitest.Answer(reply)
-				})
-				var printed strings.Builder
-				for range 2 {
-					_, out := s.exec(s.args()...)
-					printed.WriteString(out)
+	for _, status := range []int{201, 422, 500} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			s, _ := newAuthScene(t, false)
+			s.service.Play(func(c apitest.Call) apitest.Fault {
+				if c.Kind != "claim" {
+					return apitest.Fault{}
 				}
-				if find(contents(t, s.path(".claimsheet/ledger.db")), []string{"no canary"}) == "" {
-					t.Error("the ledger has no answer of a claim: this is not the run that was to be looked at")
-				}
-				s.searchAll(printed.String())
-				for _, c := range s.service.Calls() {
-					s.searchFor(printed.String(), strings.TrimPrefix(c.Header.Get("X-Signature"), "intake:"))
-				}
+				reply := apitest.JSON(status, fmt.Sprintf(`{"message":"no canary: %s"}`, echoOf(c)))
+				reply.Header = map[string]string{"X-Echo": echoOf(c), "Location": "/claims/7?" + c.Query + echoOf(c)}
+				return apitest.Answer(reply)
 			})
-		}
+			var printed strings.Builder
+			for range 2 {
+				_, out := s.exec(s.args()...)
+				printed.WriteString(out)
+			}
+			if find(contents(t, s.path(".claimsheet/ledger.db")), []string{"no canary"}) == "" {
+				t.Error("the ledger has no answer of a claim: this is not the run that was to be looked at")
+			}
+			s.searchAll(printed.String())
+		})
 	}
 }
 
-// P-3: an emergency file, which keeps what the ledger cannot take, has neither.
-func TestP3_QueriesAndSignaturesInAnEmergency(t *testing.T) {
+// P-3: an emergency file, which keeps what the ledger cannot take, does not have it.
+func TestP3_QueriesInAnEmergency(t *testing.T) {
 	t.Parallel()
-	for kind, auth := range authKinds {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			s, _ := newAuthScene(t, kind, false)
-			ledger := s.path(".claimsheet/ledger.db")
-			s.service.Play(func(c apitest.Call) apitest.Fault {
-				if c.Step != "client c1@example.com" {
-					return apitest.Fault{}
-				}
-				reply := apitest.JSON(201, fmt.Sprintf(`{"contactId":"7","note":"no canary: %s"}`, auth.echo(c)))
-				return apitest.Fault{Reply: &reply, Then: func() {
-					if err := os.Rename(ledger, ledger+".away"); err != nil {
-						t.Error(err)
-					}
-				}}
-			})
-			code, out := s.exec(s.args("--concurrency", "1")...)
-			kept, err := filepath.Glob(s.path(".claimsheet/emergency-*.jsonl"))
-			if err != nil || code != 3 || len(kept) != 1 {
-				t.Fatalf("exit code %d, emergency files %q: this is not the run that was to be looked at\n%s", code, kept, out)
+	s, _ := newAuthScene(t, false)
+	ledger := s.path(".claimsheet/ledger.db")
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Step != "client c1@example.com" {
+			return apitest.Fault{}
+		}
+		reply := apitest.JSON(201, fmt.Sprintf(`{"contactId":"7","note":"no canary: %s"}`, echoOf(c)))
+		return apitest.Fault{Reply: &reply, Then: func() {
+			if err := os.Rename(ledger, ledger+".away"); err != nil {
+				t.Error(err)
 			}
-			answer := "" // the file has answers as base64
-			for _, word := range regexp.MustCompile(`[A-Za-z0-9+/]{40,}=*`).FindAllString(readText(t, kept[0]), -1) {
-				if text, err := base64.StdEncoding.DecodeString(word); err == nil {
-					answer += string(text)
-				}
-			}
-			if !strings.Contains(answer, "no canary: ") || !strings.Contains(answer, "***") {
-				t.Fatalf("the emergency file has the answer %q", answer)
-			}
-			s.searchAll(out + answer)
-			for _, c := range s.service.Calls() {
-				s.searchFor(out+answer, strings.TrimPrefix(c.Header.Get("X-Signature"), "intake:"))
-			}
-		})
+		}}
+	})
+	code, out := s.exec(s.args("--concurrency", "1")...)
+	kept, err := filepath.Glob(s.path(".claimsheet/emergency-*.jsonl"))
+	if err != nil || code != 3 || len(kept) != 1 {
+		t.Fatalf("exit code %d, emergency files %q: this is not the run that was to be looked at\n%s", code, kept, out)
 	}
+	answer := "" // the file has answers as base64
+	for _, word := range regexp.MustCompile(`[A-Za-z0-9+/]{40,}=*`).FindAllString(readText(t, kept[0]), -1) {
+		if text, err := base64.StdEncoding.DecodeString(word); err == nil {
+			answer += string(text)
+		}
+	}
+	if !strings.Contains(answer, "no canary: ") || !strings.Contains(answer, "***") {
+		t.Fatalf("the emergency file has the answer %q", answer)
+	}
+	s.searchAll(out + answer)
 }
 
 // searchFor looks for a text on the terminal and in every file of the scene.

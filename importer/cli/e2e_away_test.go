@@ -144,7 +144,7 @@ func TestLostLedgerWhileTheServiceIsIll(t *testing.T) {
 	})
 	s.run()
 	s.service.Play(nil)
-	if p := s.mustRun(3); len(p.posts()) > 0 || !strings.Contains(p.err, "--new-ledger") {
+	if p := s.mustRun(3); len(p.posts()) > 0 || !strings.Contains(p.err, "--accept new-ledger") {
 		t.Errorf("posts %v\n%s", p.posts(), p.err)
 	}
 }
@@ -183,7 +183,7 @@ client:
 		return apitest.Fault{}
 	})
 	start := time.Now()
-	s.mustRun(0, "--concurrency", "4", "--new-ledger")
+	s.mustRun(0, "--concurrency", "4", "--accept", "new-ledger")
 	if took := time.Since(start); took > 4*time.Second {
 		t.Errorf("the clients with an e-mail address waited for the look-up by phone: %v", took)
 	}

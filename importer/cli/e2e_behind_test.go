@@ -100,9 +100,9 @@ func TestALedgerBehindItsWorkbook(t *testing.T) {
 						slices.Reverse(rows)
 						s.sheet(rows)
 					}
-					for _, flags := range [][]string{{"--dry-run"}, v.flags(), {"--new-identity"}} {
+					for _, flags := range [][]string{{"--dry-run"}, v.flags(), {"--accept", "new-identity"}} {
 						p := s.mustRun(3, flags...)
-						if len(p.posts()) > 0 || !strings.Contains(p.err, "claimsheet rerun -m "+s.path("mapping.yaml")) || !strings.Contains(p.err, "--new-ledger") {
+						if len(p.posts()) > 0 || !strings.Contains(p.err, "claimsheet rerun -m "+s.path("mapping.yaml")) || !strings.Contains(p.err, "--accept new-ledger") {
 							t.Errorf("%q: created %v\n%s", flags, p.posts(), p.err)
 						}
 					}
@@ -118,16 +118,16 @@ func TestALedgerBehindItsWorkbook(t *testing.T) {
 	}
 }
 
-// TestANewLedgerBesideAWorkbook: --new-ledger, given once, creates everything again.
+// TestANewLedgerBesideAWorkbook: --accept new-ledger, given once, creates everything again.
 func TestANewLedgerBesideAWorkbook(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, creating, leads(2))
 	s.mustRun(0)
 	s.restoreState("")
-	if p := s.mustRun(0, "--dry-run", "--new-ledger"); p.summary.Requests.Client != 2 {
+	if p := s.mustRun(0, "--dry-run", "--accept", "new-ledger"); p.summary.Requests.Client != 2 {
 		t.Errorf("%+v", p.summary.Requests)
 	}
-	if p := s.mustRun(0, "--new-ledger"); p.posts()["client"] != 2 {
+	if p := s.mustRun(0, "--accept", "new-ledger"); p.posts()["client"] != 2 {
 		t.Errorf("%v", p.posts())
 	}
 	s.mustRun(0)
@@ -193,30 +193,25 @@ func (s *scene) copiedInTheMiddle(flags ...string) {
 // not enough then; with that of the run nothing is created again.
 func TestAWorkbookFromBeforeTheMiddleOfARun(t *testing.T) {
 	t.Parallel()
-	for _, steps := range []string{"all", "touched"} {
-		t.Run(steps, func(t *testing.T) {
-			t.Parallel()
-			s := newScene(t, stepThree, leads(2))
-			s.mustRun(0)
-			s.sheet(leads(5))
-			second := s.path("second.xlsx")
-			s.copiedInTheMiddle("--steps", steps, "-o", second)
-			before := len(s.service.Calls())
-			for _, flags := range [][]string{{"--dry-run"}, nil} {
-				if p := s.mustRun(3, flags...); !strings.Contains(p.err, "[lost-run]") || !strings.Contains(p.err, second) {
-					t.Errorf("run %q:\n%s", flags, p.err)
-				}
-			}
-			code, said := s.rerun("--yes", "leads.results.xlsx")
-			if code != 3 || !strings.Contains(said, "[lost-run]") {
-				t.Fatalf("rerun: exit code %d\n%s", code, said)
-			}
-			if code, said := s.rerun("--yes", "leads.results.xlsx", "second.xlsx"); code != 0 {
-				t.Fatalf("the advised command: exit code %d\n%s", code, said)
-			}
-			s.expectUnchanged(5, before)
-		})
+	s := newScene(t, stepThree, leads(2))
+	s.mustRun(0)
+	s.sheet(leads(5))
+	second := s.path("second.xlsx")
+	s.copiedInTheMiddle("-o", second)
+	before := len(s.service.Calls())
+	for _, flags := range [][]string{{"--dry-run"}, nil} {
+		if p := s.mustRun(3, flags...); !strings.Contains(p.err, "[lost-run]") || !strings.Contains(p.err, second) {
+			t.Errorf("run %q:\n%s", flags, p.err)
+		}
 	}
+	code, said := s.rerun("--yes", "leads.results.xlsx")
+	if code != 3 || !strings.Contains(said, "[lost-run]") {
+		t.Fatalf("rerun: exit code %d\n%s", code, said)
+	}
+	if code, said := s.rerun("--yes", "leads.results.xlsx", "second.xlsx"); code != 0 {
+		t.Fatalf("the advised command: exit code %d\n%s", code, said)
+	}
+	s.expectUnchanged(5, before)
 }
 
 // expectUnchanged runs once more: all rows are unchanged, and since the first before
@@ -234,61 +229,23 @@ func (s *scene) expectUnchanged(rows, before int) {
 
 // TestALedgerFromTheMiddleOfARun: the ledger was copied while a run worked, and put back
 // after the run had ended. It knows that the run began; its workbook says what came
-// after, also when the sheet Steps is short, because the copy has all of before.
+// after.
 func TestALedgerFromTheMiddleOfARun(t *testing.T) {
 	t.Parallel()
-	for _, steps := range []string{"all", "touched"} {
-		t.Run(steps, func(t *testing.T) {
-			t.Parallel()
-			s := newScene(t, stepThree, leads(2))
-			s.mustRun(0)
-			s.sheet(leads(5))
-			s.copiedInTheMiddle("--steps", steps)
-			before := len(s.service.Calls())
-			p := s.mustRun(3)
-			code, out, said := s.claimsheet(advised(t, p.err)...)
-			if code != 3 || !strings.Contains(said, "--yes") {
-				t.Fatalf("the advised command: exit code %d\n%s%s", code, out, said)
-			}
-			if code, out, said = s.claimsheet(advised(t, said)...); code != 0 {
-				t.Fatalf("the command that it advises: exit code %d\n%s%s", code, out, said)
-			}
-			s.expectUnchanged(5, before)
-		})
-	}
-}
-
-// TestAdviceAboutShortWorkbooks: a workbook whose sheet Steps is short is never advised
-// where it would be refused, and what is advised goes through.
-func TestAdviceAboutShortWorkbooks(t *testing.T) {
-	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
-	s.mustRun(0, "--steps", "touched")
-	s.saveState("backup")
-	s.sheet(leads(3))
-	s.mustRun(0, "--steps", "touched", "-o", s.path("second.xlsx"))
-
-	s.restoreState("backup") // of before the second run
-	said := s.mustRun(3).err
-	if !strings.Contains(said, "[lost-run]") || strings.Contains(said, "claimsheet rerun") || !strings.Contains(said, "give --lost-run") {
-		t.Errorf("a run: %s", said)
+	s.mustRun(0)
+	s.sheet(leads(5))
+	s.copiedInTheMiddle()
+	before := len(s.service.Calls())
+	p := s.mustRun(3)
+	code, out, said := s.claimsheet(advised(t, p.err)...)
+	if code != 3 || !strings.Contains(said, "--yes") {
+		t.Fatalf("the advised command: exit code %d\n%s%s", code, out, said)
 	}
-	if code, said := s.rerun("--yes", "leads.results.xlsx"); code != 3 || strings.Contains(said, "claimsheet rerun") || !strings.Contains(said, "give --lost-run") {
-		t.Errorf("a rerun: exit code %d\n%s", code, said)
+	if code, out, said = s.claimsheet(advised(t, said)...); code != 0 {
+		t.Fatalf("the command that it advises: exit code %d\n%s%s", code, out, said)
 	}
-	s.mustRun(0, "--lost-run", "--steps", "touched")
-
-	s.restoreState("") // no ledger at all
-	for _, book := range []string{"leads.results.xlsx", "second.xlsx"} {
-		s.restoreState("")
-		code, said := s.rerun("--yes", book)
-		if code != 3 || !strings.Contains(said, "[steps-short]") {
-			t.Errorf("%s: exit code %d\n%s", book, code, said)
-		}
-		if code, out, said := s.claimsheet(advised(t, said)...); code != 0 {
-			t.Errorf("%s: the advised command: exit code %d\n%s%s", book, code, out, said)
-		}
-	}
+	s.expectUnchanged(5, before)
 }
 
 // TestPersonWithSeveralLines: without the ledger, a client who is a contact of other

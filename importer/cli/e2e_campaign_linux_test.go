@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,7 +14,8 @@ import (
 	"claimsheet/importer/ledger/postgres/pgtest"
 )
 
-var sharedFaults = flag.Int("shared-faults", 4, "how often each campaign of TestKilledWhileShared kills, pauses, cuts …, at least; .ci/run takes 20")
+// sharedFaults is how often each campaign kills, pauses, cuts …, at least.
+const sharedFaults = 20
 
 // disturbancesAScene is how much happens to the processes of one scene.
 const disturbancesAScene = 10
@@ -47,8 +47,8 @@ var campaigns = []struct {
 // twice without being said.
 func TestKilledWhileShared(t *testing.T) {
 	t.Parallel()
-	killsOwnBuilds(t)
-	binary := trialProgram(t)
+	onlyLong(t)
+	binary := trialName
 	for i, c := range campaigns {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -61,13 +61,13 @@ func TestKilledWhileShared(t *testing.T) {
 			}
 			var all disturbanceCounts
 			open := 0
-			for done := 0; done < *sharedFaults && !t.Failed(); {
+			for done := 0; done < sharedFaults && !t.Failed(); {
 				sheets := [][]string{{"leads.xlsx"}, {"leads.xlsx", "leads.xlsx"}, {"first.xlsx", "last.xlsx"}}[rng.IntN(3)]
 				of := runs(2+rng.IntN(3), sheets...)
 				if c.workers {
 					of = workersAnd([]int{2, 4}[rng.IntN(2)], sheets...)
 				}
-				p := newGroup(t, server, binary, rng, c.ways, min(disturbancesAScene, *sharedFaults), of)
+				p := newGroup(t, server, binary, rng, c.ways, min(disturbancesAScene, sharedFaults), of)
 				p.campaign()
 				for way, n := range p.counts {
 					all[way] += n

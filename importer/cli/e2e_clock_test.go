@@ -30,6 +30,7 @@ func (s *scene) clocks(wall, boot time.Duration) []string {
 // Put right, no step is lost.
 func TestParkedWhileClocksJump(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const day, step = 24 * time.Hour, "client c2@example.com"
 	cases := []struct {
 		name       string
@@ -53,8 +54,7 @@ func TestParkedWhileClocksJump(t *testing.T) {
 		{"rebooted, a day back", -day, 0, true, false},
 		{"rebooted, back to 1970", -since1970(), 0, true, false},
 	}
-	killsOwnBuilds(t)
-	binary := trialProgram(t)
+	binary := trialName
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -96,9 +96,9 @@ func (s *scene) mustRunTrial(binary string, want int, env ...string) {
 // asked to wait, in seconds and until a date.
 func TestClockJumpsInsideARun(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const day = 24 * time.Hour
-	killsOwnBuilds(t)
-	binary := trialProgram(t)
+	binary := trialName
 	for name, jump := range map[string]time.Duration{
 		"an hour forward": time.Hour, "an hour back": -time.Hour, "a day forward": day, "a day back": -day, "back to 1970": -since1970(),
 	} {

@@ -46,7 +46,7 @@ func TestALogCutToHalf(t *testing.T) {
 		must(t, err)
 		must(t, os.Truncate(log, info.Size()/2))
 		before := len(s.service.Calls())
-		for _, flags := range [][]string{{"--dry-run"}, v.flags(), {"--new-identity"}, nil} {
+		for _, flags := range [][]string{{"--dry-run"}, v.flags(), {"--accept", "new-identity"}, nil} {
 			if p := s.run(flags...); p.code != 3 || !strings.Contains(p.err, "[ledger-cut]") {
 				t.Errorf("%q: exit code %d\n%s", flags, p.code, p.err)
 			}
@@ -57,7 +57,7 @@ func TestALogCutToHalf(t *testing.T) {
 			}
 		}
 		// A command that is refused for another reason does not accept the ledger.
-		if p := s.run("--new-ledger", "--min-rows", "1000"); p.code == 0 {
+		if p := s.run("--accept", "ledger-cut", "--accept", "new-ledger", "--min-rows", "1000"); p.code == 0 {
 			t.Errorf("a sheet with too few rows: exit code %d\n%s", p.code, p.err)
 		}
 		if p := s.run("-o", s.path("elsewhere.xlsx")); p.code != 3 || !strings.Contains(p.err, "[ledger-cut]") {
@@ -66,7 +66,7 @@ func TestALogCutToHalf(t *testing.T) {
 		if calls := s.service.Calls()[before:]; postsTo(calls) > 0 {
 			t.Errorf("something was sent\n%s", transcript(calls))
 		}
-		for _, flags := range [][]string{v.flags("--new-ledger"), nil} {
+		for _, flags := range [][]string{v.flags("--accept", "ledger-cut", "--accept", "new-ledger"), nil} {
 			if p := s.run(flags...); p.code == 3 {
 				t.Errorf("exit code %d\n%s", p.code, p.err)
 			}
@@ -122,7 +122,7 @@ func TestAnOlderLedgerAlone(t *testing.T) {
 					t.Errorf("%q\n%s", flags, p.err)
 				}
 			}
-			if code, said := s.rerun("--yes", "--new-ledger", "kept.xlsx"); code != 0 {
+			if code, said := s.rerun("--yes", "--accept", "ledger-cut", "kept.xlsx"); code != 0 {
 				t.Errorf("rerun: exit code %d\n%s", code, said)
 			}
 			if p := s.mustRun(0); len(p.posts()) > 0 {
@@ -157,7 +157,7 @@ func TestARunWithoutItsLedger(t *testing.T) {
 			if _, err := os.Lstat(path); !os.IsNotExist(err) {
 				t.Errorf("a new ledger is there: %v", err)
 			}
-			if p := s.mustRun(0, "--new-ledger"); p.posts()["client"] != 2 {
+			if p := s.mustRun(0, "--accept", "ledger-missing"); p.posts()["client"] != 2 {
 				t.Errorf("created %v", p.posts())
 			}
 		})

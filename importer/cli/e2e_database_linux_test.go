@@ -103,6 +103,7 @@ func expect(t *testing.T, said string, texts ...string) {
 // second creation.
 func TestDatabaseStops(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	server := pgtest.Own(t)
 	s := newScene(t, stepThree, leads(12))
 	s.inDatabase(server, "limits: {concurrency: 4}")
@@ -156,11 +157,11 @@ func TestDatabaseStops(t *testing.T) {
 // TestKilledInDatabase is TestKilled with a ledger in a database.
 func TestKilledInDatabase(t *testing.T) {
 	t.Parallel()
-	killsOwnBuilds(t)
+	onlyLong(t)
 	server := pgtest.Shared(t)
-	binary, rng := buildProgram(t), seeded(t, 1)
-	for killed := 0; killed < *kills && !t.Failed(); {
-		h := newHarness(t, binary, rng, *faulty)
+	binary, rng := programName, seeded(t, 1)
+	for killed := 0; killed < 100 && !t.Failed(); {
+		h := newHarness(t, binary, rng, faulty)
 		h.inDatabase(server, "limits: {timeout: 1s}")
 		if err := h.killAndResume(); err != nil {
 			t.Fatal(err)
@@ -178,6 +179,7 @@ func TestKilledInDatabase(t *testing.T) {
 // promise to.
 func TestLedgerElsewhere(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	server := pgtest.Shared(t)
 	database := func() string { return "ledger: " + fmt.Sprintf("%q", server.URL()) }
 	for name, moved := range map[string][2]string{
@@ -195,7 +197,7 @@ func TestLedgerElsewhere(t *testing.T) {
 				if refused.code != 3 || len(refused.posts()) > 0 {
 					t.Errorf("%v: exit code %d, sent %v", flags, refused.code, refused.posts())
 				}
-				expect(t, refused.err, "belongs to a ledger in another place", "--new-ledger")
+				expect(t, refused.err, "belongs to a ledger in another place", "--accept ledger-missing")
 			}
 		})
 	}
@@ -205,6 +207,7 @@ func TestLedgerElsewhere(t *testing.T) {
 // create again what it has lost.
 func TestLedgerOfAnotherDatabase(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	server := pgtest.Shared(t)
 	s := newScene(t, stepThree, leads(2))
 	url := server.URL()

@@ -315,7 +315,7 @@ func TestOneIDForOneKeyTwice(t *testing.T) {
 	s.service.KeyField = "ref"
 	s.mustRun(0)
 	s.mapping(strings.Replace(byAgreement("reuse", ""), "name: known", "name: other", 1))
-	s.mustRun(1, "--new-identity")
+	s.mustRun(1, "--accept", "new-identity")
 	const want = "the service has one client for this key of the key space “other” and for the same key “A-1” of the key space “known”"
 	if got := s.results()[0]["Error"]; got != want {
 		t.Errorf("Error: %q, want %q", got, want)

@@ -138,13 +138,13 @@ func TestAnIdIsRenamed(t *testing.T) {
 			s.mapping(campaign(c.nights[len(c.nights)-1]...))
 			for _, flags := range [][]string{{"--dry-run"}, nil} {
 				p := s.mustRun(2, flags...)
-				if len(p.posts()) > 0 || !strings.Contains(p.err, "[identity-changed]") || !strings.Contains(p.err, c.renamed) {
+				if len(p.posts()) > 0 || !strings.Contains(p.err, "[new-identity]") || !strings.Contains(p.err, c.renamed) {
 					t.Errorf("%q: created %v\n%s", flags, p.posts(), p.err)
 				}
 			}
-			s.run("--new-identity")
+			s.run("--accept", "new-identity")
 			if p := s.run(); p.code == 2 || len(p.posts()) > 0 {
-				t.Errorf("after --new-identity: exit code %d, created %v\n%s", p.code, p.posts(), p.err)
+				t.Errorf("after --accept new-identity: exit code %d, created %v\n%s", p.code, p.posts(), p.err)
 			}
 		})
 	}
@@ -200,9 +200,9 @@ func TestAnOpenActivityMovesOn(t *testing.T) {
 func TestNextKeepsTheGuards(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, campaign(signActivity), leads(1))
-	p := s.runContext(t.Context(), "--dry-run", "--new-identity", "--new-ledger")
+	p := s.runContext(t.Context(), "--dry-run", "--accept", "new-identity", "--accept", "new-ledger")
 	_, next, _ := strings.Cut(p.out, "Next:")
-	if !strings.Contains(next, "--new-identity") || !strings.Contains(next, "--new-ledger") {
+	if !strings.Contains(next, "--accept new-identity") || !strings.Contains(next, "--accept new-ledger") {
 		t.Errorf("%s", p.out)
 	}
 }

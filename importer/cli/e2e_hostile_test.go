@@ -5,7 +5,6 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -19,7 +18,8 @@ import (
 	"claimsheet/importer/result"
 )
 
-var hostileRows = flag.Int("hostile-rows", 400, "rows of TestHostileRows' sheets")
+// hostileRows is how many rows the sheets of TestHostileRows have.
+const hostileRows = 400
 
 // canary is in cells; nothing of cells may come up on stderr.
 const canary = "s3cr3t"
@@ -32,16 +32,16 @@ const canary = "s3cr3t"
 //	go test ./importer/cli -run HostileRows -hostile-rows 10000
 func TestHostileRows(t *testing.T) {
 	t.Parallel()
-	binary := buildProgram(t)
+	binary := programName
 	for _, date1904 := range []bool{false, true} {
 		t.Run(fmt.Sprintf("date1904=%v", date1904), func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, nil)
-			sheet := newHostileSheet(*hostileRows, date1904)
+			sheet := newHostileSheet(hostileRows, date1904)
 			sheet.write(t, s.path("leads.xlsx"))
 			summary := s.runHostile(binary)
-			checkAccounts(t, summary, *hostileRows)
-			s.checkHostileResults(*hostileRows)
+			checkAccounts(t, summary, hostileRows)
+			s.checkHostileResults(hostileRows)
 			s.checkArrived(sheet)
 			s.checkMadeOnce()
 		})

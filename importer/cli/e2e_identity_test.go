@@ -31,7 +31,7 @@ func TestIdentityThatChanges(t *testing.T) {
 		"the format of the phone number": {byNumber, byNational, ""},
 		"the format taken back":          {byNational, byNumber, ""},
 		"the look-up goes": {byEmail, "key: E-mail, existing: create",
-			"the mapping “r” has run before with the key space “email” where it is now “r”: what is done would be done again [identity-changed]"},
+			"the mapping “r” has run before with the key space “email” where it is now “r”: what is done would be done again [new-identity]"},
 		"the look-up comes": {"key: E-mail, lookup: {phone: {column: Mobile, type: Phone, region: GB}}",
 			"key: E-mail, lookup: {email: E-mail, phone: {column: Mobile, type: Phone, region: GB}}",
 			"the mapping “r” has run before with the key space “r” where it is now “email”"},
@@ -53,7 +53,7 @@ func TestIdentityThatChanges(t *testing.T) {
 				}
 			}
 			if c.refused != "" {
-				s.run("--new-identity")
+				s.run("--accept", "new-identity")
 				if p := s.run(); p.code == 2 {
 					t.Errorf("refused again\n%s", p.err)
 				}
@@ -83,7 +83,7 @@ func TestTwoCampaigns(t *testing.T) {
 	s.mustRun(0)
 	s.mapping(keyed("b", byEmail))
 	s.mustRun(2)
-	s.mustRun(0, "--new-identity")
+	s.mustRun(0, "--accept", "new-identity")
 	for _, name := range []string{"b", "a", "b"} {
 		s.mapping(keyed(name, byEmail))
 		if p := s.mustRun(0); p.summary.Rows.Unchanged != 1 || len(p.posts()) > 0 {
@@ -93,7 +93,7 @@ func TestTwoCampaigns(t *testing.T) {
 	s.sheet(leads(2))
 	s.mustRun(0)
 	s.mapping(keyed("a", byEmail))
-	if p := s.mustRun(2); !strings.Contains(p.err, "[claims-elsewhere]") {
+	if p := s.mustRun(2); !strings.Contains(p.err, "[new-identity]") {
 		t.Errorf("the new claim, made by the other mapping, is not refused as such\n%s", p.err)
 	}
 }

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -20,11 +21,11 @@ import (
 
 var (
 	killSeed = flag.Uint64("kill-seed", 0, "seed of the tests that kill; 0 takes a new one")
-	kills    = flag.Int("kills", 8, "how often TestKilled kills, at least; .ci/run takes 100")
-	faulty   = flag.Int("kill-faults", 10, "per cent of the POSTs that the service answers badly while TestKilled kills")
+	kills    = flag.Int("kills", 0, "how often TestKilled kills, at least; 0: once, or 100 times with -long")
 )
 
 const (
+	faulty      = 10 // per cent of the POSTs that the service answers badly
 	killsAScene = 8
 	sideBySide  = 4 // scenes
 	workers     = 4 // requests in flight
@@ -47,13 +48,13 @@ func inWork(inFlight int) int {
 // each client in work uncertain.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	killsOwnBuilds(t)
-	binary, rng := buildProgram(t), seeded(t, 0)
+	binary, rng := programName, seeded(t, 0)
 	var done, uncertain, unclear atomic.Int64
+	wanted := int64(cmp.Or(*kills, longOr(100, 1)))
 	scenes := func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 0))
-		for done.Load() < int64(*kills) && !t.Failed() {
-			h := newHarness(t, binary, rng, *faulty)
+		for done.Load() < wanted && !t.Failed() {
+			h := newHarness(t, binary, rng, faulty)
 			if err := h.killAndResume(); err != nil {
 				t.Fatal(err)
 			}
@@ -67,21 +68,13 @@ func TestKilled(t *testing.T) {
 		}
 	}
 	var all sync.WaitGroup
-	for range sideBySide { // most of their time is waiting: more of them than there are cores
+	for range min(sideBySide, wanted) { // most of their time is waiting: more of them than there are cores
 		seed := rng.Uint64()
 		all.Go(func() { t.Run("", func(t *testing.T) { scenes(t, seed) }) })
 	}
 	all.Wait()
 	t.Logf("%d kills, %d ambiguous answers, %d steps uncertain (bound %d)",
 		done.Load(), unclear.Load(), uncertain.Load(), done.Load()*int64(inWork(workers))+unclear.Load())
-}
-
-// killsOwnBuilds leaves a test to a run without the race detector: what it kills
-// is a program of its own, which the detector does not see.
-func killsOwnBuilds(t *testing.T) {
-	if underRace {
-		t.Skip("the program that is killed is built without the race detector: go test ./importer/cli -run 'TestKilled$|Planted'")
-	}
 }
 
 // seeded is the chance that a test which kills goes by; it says how to have the

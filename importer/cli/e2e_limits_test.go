@@ -45,7 +45,7 @@ func TestRateOverrides(t *testing.T) {
 			together--
 		}}
 	})
-	s.mustRun(0, "--rate", "50", "--concurrency", "8", "--new-ledger")
+	s.mustRun(0, "--rate", "50", "--concurrency", "8", "--accept", "new-ledger")
 	if most < 2 {
 		t.Errorf("%d requests at a time", most)
 	}
@@ -58,6 +58,7 @@ func TestRateOverrides(t *testing.T) {
 // and nobody's row fails for it; being asked to wait is no attempt.
 func TestBusyLookUps(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(1))
 	var mu sync.Mutex
 	refused := map[string]int{}
@@ -180,10 +181,11 @@ func TestErrorRules(t *testing.T) {
 // TestAdaptiveRun finds the rate by itself, and is asked for time once.
 func TestAdaptiveRun(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(6))
 	s.environment("limits: {adaptive: true}")
 	s.service.Play(apitest.Once(onStep("client c3@example.com"), apitest.Busy(429, 1)))
-	if p := s.mustRun(0, "--new-ledger"); p.summary.Rows.Done != 6 {
+	if p := s.mustRun(0, "--accept", "new-ledger"); p.summary.Rows.Done != 6 {
 		t.Errorf("rows %+v", p.summary.Rows)
 	}
 	s.checkPromise()

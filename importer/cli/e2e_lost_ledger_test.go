@@ -22,7 +22,7 @@ func TestLostLedger(t *testing.T) {
 		{5, 2, nil, ""},
 		{5, 3, nil, "3 of the first 5"},
 		{5, 5, nil, "5 of the first 5"},
-		{5, 5, []string{"--new-ledger"}, ""},
+		{5, 5, []string{"--accept", "new-ledger"}, ""},
 		{5, 5, []string{"--limit", "4"}, ""},
 		{8, 8, []string{"--limit", "7"}, "7 of the first 7"},
 		{25, 9, []string{"--limit", "1"}, ""},
@@ -74,7 +74,7 @@ func TestLostLedgerAfterACarefulTry(t *testing.T) {
 		}
 	}
 	s.sheet(leads(3))
-	s.mustRun(0, "--new-ledger")
+	s.mustRun(0, "--accept", "new-ledger")
 	s.sheet(leads(15)) // the ledger knows fewer than 20 clients
 	s.mustRun(0)
 }

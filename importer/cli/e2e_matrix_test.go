@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"flag"
 	"hash/crc32"
 	"net"
 	"net/http"
@@ -29,12 +28,10 @@ var (
 	bothOrders = everyOrder[:2]
 )
 
-var wholeMatrix = flag.Bool("every-variant", false, "run the tests of doubt in every way and order together, with 2 and with 8 workers, and with every way of an unclear answer")
-
 // inEveryVariant runs a test in each way and in each order, side by side; a nil axis
 // has no meaning for the test. Which way meets which order, the number of workers, odd,
 // and whether an unclear answer is late or a 500 alternate in a test, and differ from
-// test to test. With -every-variant only odd alternates.
+// test to test. With -long every one of these meets the others, and only odd alternates.
 func inEveryVariant(t *testing.T, ways, orders []string, test func(*testing.T, variant)) {
 	t.Parallel()
 	if ways == nil {
@@ -51,7 +48,7 @@ func inEveryVariant(t *testing.T, ways, orders []string, test func(*testing.T, v
 	}
 	workers, unclear := []string{"2", "8"}, []string{"late", "answered 500"}
 	name := int(crc32.ChecksumIEEE([]byte(t.Name())) >> 8)
-	if !*wholeMatrix {
+	if !*long {
 		for n := range max(len(ways), len(orders)) {
 			turn := func(bit, of int) int { return (name>>bit + n) % of }
 			v := variant{ways[turn(0, len(ways))], orders[n%len(orders)], workers[turn(1, 2)], turn(2, 2) == 1}
@@ -136,7 +133,7 @@ func (s *scene) inDoubt(step string, f apitest.Fault) {
 // step and not answered yet.
 func (s *scene) killWhenMade(step string, flags ...string) {
 	s.t.Helper()
-	cmd := exec.Command(buildProgram(s.t), s.args(flags...)...)
+	cmd := exec.Command(programName, s.args(flags...)...)
 	cmd.Env = append(os.Environ(), "CLAIMSHEET_ENV=")
 	before := s.connections.seen()
 	started, dead := make(chan struct{}), make(chan struct{})

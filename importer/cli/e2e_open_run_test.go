@@ -66,9 +66,9 @@ func TestAWorkbookOfBeforeALostRun(t *testing.T) {
 		write(t, s.path("copied.xlsx"), string(left))
 		before := len(s.service.Calls())
 		for _, book := range []string{"leads.results.xlsx", "copied.xlsx"} {
-			for _, flags := range [][]string{v.flags("--yes"), {"--yes", "--dry-run"}, {"--yes", "--new-ledger"}} {
+			for _, flags := range [][]string{v.flags("--yes"), {"--yes", "--dry-run"}, {"--yes", "--accept", "new-ledger"}} {
 				code, said := s.rerun(append(flags, book)...)
-				if code != 3 || !strings.Contains(said, "--lost-run") {
+				if code != 3 || !strings.Contains(said, "--accept lost-run") {
 					t.Errorf("rerun %q: exit code %d\n%s", flags, code, said)
 				}
 			}
@@ -79,8 +79,8 @@ func TestAWorkbookOfBeforeALostRun(t *testing.T) {
 		if calls := s.service.Calls()[before:]; postsTo(calls) > 0 {
 			t.Errorf("something was sent\n%s", transcript(calls))
 		}
-		if code, said := s.rerun("--yes", "--lost-run", "leads.results.xlsx"); code != 0 {
-			t.Errorf("rerun --lost-run: exit code %d\n%s", code, said)
+		if code, said := s.rerun("--yes", "--accept", "lost-run", "leads.results.xlsx"); code != 0 {
+			t.Errorf("rerun --accept lost-run: exit code %d\n%s", code, said)
 		}
 	})
 }

@@ -2,14 +2,11 @@ package cli_test
 
 import (
 	"bytes"
-	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/xuri/excelize/v2"
 
 	"claimsheet/apiclient/apitest"
 )
@@ -79,102 +76,6 @@ func TestAQuietNightAfterDoubt(t *testing.T) {
 		t.Errorf("report (-first writing +again):\n%s", diff)
 	}
 	s.checkPromise()
-}
-
-// TestStepsTouched: a short sheet Steps has what the run did and what is open, and
-// its workbook never takes the place of a ledger that does not know its run.
-func TestStepsTouched(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, stepThree, leads(4))
-	s.mustRun(0, "--steps", "touched")
-	if n := len(s.steps()); n != 4*6 {
-		t.Errorf("the first night lists %d steps, want all", n)
-	}
-	s.saveState("first")
-	s.sheet(leads(6))
-	s.mustRun(0, "--steps", "touched")
-	keys := column(s.steps(), "Client key")
-	if want := slices.Concat(slices.Repeat([]string{"c5@example.com"}, 6), slices.Repeat([]string{"c6@example.com"}, 6)); !slices.Equal(keys, want) {
-		t.Errorf("the second night lists the steps of %q", keys)
-	}
-	if n := len(s.results()); n != 6 {
-		t.Errorf("%d rows, want every one", n)
-	}
-	short := parts(t, keep(t, s.path("leads.results.xlsx"), s.path("short.xlsx")))
-	report := func(words ...string) {
-		t.Helper()
-		if code, _, said := s.claimsheet(append([]string{"report", "--environments", s.path("environments.yaml"), "-o", s.path("again.xlsx")}, words...)...); code != 0 {
-			t.Fatalf("report %q: exit code %d\n%s", words, code, said)
-		}
-	}
-	report()
-	if diff := cmp.Diff(short, parts(t, s.path("again.xlsx"))); diff != "" {
-		t.Errorf("report (-first writing +again):\n%s", diff)
-	}
-	if code, said := s.rerun("-o", "rerun.xlsx", "short.xlsx"); code != 0 {
-		t.Errorf("with the ledger: exit code %d\n%s", code, said)
-	}
-	for _, lost := range []string{"", "first"} { // no ledger, and one from before the run
-		t.Run(fmt.Sprint("lost ", lost), func(t *testing.T) {
-			s.saveState("now" + lost)
-			s.restoreState(lost)
-			want := "[steps-short]"
-			if lost != "" {
-				want = "[lost-run]" // the workbook in the usual place is marked by the run of rerun.xlsx
-			}
-			if code, said := s.rerun("--yes", "short.xlsx"); code != 3 || !strings.Contains(said, want) {
-				t.Errorf("exit code %d\n%s", code, said)
-			}
-			if code, said := s.rerun("--yes", "--new-ledger", "--lost-run", "short.xlsx"); code != 3 || !strings.Contains(said, "[steps-short]") {
-				t.Errorf("with every flag: exit code %d\n%s", code, said)
-			}
-			s.restoreState("now" + lost)
-		})
-	}
-	report("--steps", "all")
-	if n := len(s.workbook("again.xlsx", "Steps")); n != 6*6 {
-		t.Errorf("--steps all lists %d steps, want %d", n, 6*6)
-	}
-	s.restoreState("")
-	must(t, os.Rename(s.path("again.xlsx"), s.path("leads.results.xlsx")))
-	if code, said := s.rerun("--yes", "leads.results.xlsx"); code != 0 {
-		t.Errorf("all steps, and the ledger lost: exit code %d\n%s", code, said)
-	}
-	s.checkPromise()
-}
-
-// TestStepsTouchedListsWhatIsOpen: what an earlier run left open is listed every
-// night.
-func TestStepsTouchedListsWhatIsOpen(t *testing.T) {
-	t.Parallel()
-	s := newRerunScene(t) // c4's claim is uncertain, and others have failed or are invalid
-	if p := s.rerun("--steps", "touched", "-o", s.path("second.xlsx")); p.code != 4 {
-		t.Fatalf("exit code %d\n%s", p.code, p.err)
-	}
-	f, err := excelize.OpenFile(s.path("second.xlsx"))
-	must(t, err)
-	defer f.Close()
-	states := map[string]int{}
-	rows, err := f.GetRows("Steps")
-	must(t, err)
-	for _, row := range rows[1:] {
-		states[row[1]+" "+row[3]]++
-	}
-	if states["c4@example.com uncertain"] != 1 || states["c1@example.com done"] != 0 {
-		t.Errorf("steps by client and state: %v", states)
-	}
-}
-
-func TestStepsFlagRefuses(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, stepThree, leads(1))
-	s.mustRun(0)
-	for _, command := range [][]string{{"run", "-m", s.path("mapping.yaml"), "--steps", "some", s.path("leads.xlsx")}, {"run", "-m", s.path("mapping.yaml"), "--steps", "", s.path("leads.xlsx")},
-		{"rerun", "--steps", "none", s.path("leads.results.xlsx")}, {"report", "--steps", "open", "--environments", s.path("environments.yaml")}} {
-		if code, _, said := s.claimsheet(command...); code != 2 || !strings.Contains(said, "--steps must be all or touched") {
-			t.Errorf("%q: exit code %d\n%s", command, code, said)
-		}
-	}
 }
 
 // TestRunsPruneOldRuns: with keep_runs, the rows of old runs go, a few each night,

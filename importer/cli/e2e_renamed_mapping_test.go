@@ -56,12 +56,12 @@ func TestAMappingIsRenamed(t *testing.T) {
 				}
 				for _, flags := range [][]string{{"--dry-run"}, v.flags()} {
 					p := s.mustRun(2, flags...)
-					if len(p.posts()) > 0 || !strings.Contains(p.err, "“night”") || !strings.Contains(p.err, "--new-identity") {
+					if len(p.posts()) > 0 || !strings.Contains(p.err, "“night”") || !strings.Contains(p.err, "--accept new-identity") {
 						t.Errorf("created %v\n%s", p.posts(), p.err)
 					}
 				}
-				if p := s.run("--new-identity"); p.code == 2 {
-					t.Errorf("refused in spite of --new-identity\n%s", p.err)
+				if p := s.run("--accept", "new-identity"); p.code == 2 {
+					t.Errorf("refused in spite of --accept new-identity\n%s", p.err)
 				}
 				if p := s.run(); p.code == 2 {
 					t.Errorf("refused the night after\n%s", p.err)

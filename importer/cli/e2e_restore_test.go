@@ -112,7 +112,7 @@ func TestARestoreIsNoticed(t *testing.T) {
 					t.Errorf("run %q:\n%s", flags, p.err)
 				}
 			}
-			advised := []string{"--yes", "--new-ledger", "second.results.xlsx"}
+			advised := []string{"--yes", "--accept", "ledger-cut", "second.results.xlsx"}
 			if what != "copy" {
 				advised = []string{"--yes", "first.results.xlsx", "second.results.xlsx"}
 			}

@@ -1,14 +1,11 @@
 package cli_test
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -16,29 +13,48 @@ import (
 	"testing"
 
 	"claimsheet/apiclient/sandbox"
-	"claimsheet/importer/cli"
 )
 
 // wireShape is a line of the table in docs/environments.md.
-type wireShape struct {
-	name, entry string
-	flags       []string
+type wireShape struct{ name, entry string }
+
+// shapeOptions are the shapes of the table that are not the sandbox's usual one.
+var shapeOptions = map[string]sandbox.Options{
+	"below other fields":     {Wire: sandbox.Nested},
+	"in headers":             {Wire: sandbox.Header},
+	"plain text":             {Wire: sandbox.Text},
+	"relative redirect urls": {Wire: sandbox.Relative},
+	"nobody: HTTP 204":       {NotFound: sandbox.NoContent},
+	"nobody: null":           {NotFound: sandbox.Null},
+	"nobody: no id":          {NotFound: sandbox.NullID},
+	"nobody: empty list":     {NotFound: sandbox.NoItems},
+	"nobody: a flag":         {NotFound: sandbox.False},
+	"several at once":        {Wire: sandbox.Nested, NotFound: sandbox.NoItems, Untyped: true},
 }
 
 // wireShapes reads the table.
 func wireShapes(t *testing.T) (shapes []wireShape) {
 	t.Helper()
-	for line := range strings.Lines(readText(t, filepath.Join(root, "docs", "environments.md"))) {
+	_, table, _ := strings.Cut(readText(t, filepath.Join(root, "docs", "environments.md")), "| shape | answers | in the environment |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	named := 0
+	for line := range strings.Lines(table) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
-		if len(cells) != 4 || !strings.Contains(cells[3], "claimsheet sandbox") {
+		if len(cells) != 3 {
 			continue
 		}
 		entry := strings.Trim(cells[2], "` ")
 		if inner, ok := strings.CutPrefix(entry, "{"); ok {
 			entry = strings.ReplaceAll(strings.TrimSuffix(inner, "}"), "}, not_found", "}\nnot_found")
 		}
-		words := strings.Fields(strings.Trim(cells[3], "` "))
-		shapes = append(shapes, wireShape{strings.TrimSpace(cells[0]), entry, words[2:]})
+		name := strings.TrimSpace(cells[0])
+		if _, ok := shapeOptions[name]; ok {
+			named++
+		}
+		shapes = append(shapes, wireShape{name, entry})
+	}
+	if named != len(shapeOptions) {
+		t.Errorf("%d of the %d shapes are in docs/environments.md", named, len(shapeOptions))
 	}
 	return shapes
 }
@@ -86,8 +102,7 @@ func TestWireShapes(t *testing.T) {
 	}
 }
 
-// shapeScene is a scene over the sandbox, which claimsheet sandbox serves behind a
-// server of the test.
+// shapeScene is a scene over the sandbox behind a server of the test.
 type shapeScene struct {
 	*scene
 	front *sandboxFront
@@ -95,14 +110,15 @@ type shapeScene struct {
 }
 
 func newShapeScene(t *testing.T, shape wireShape, mapping string) *shapeScene {
-	s := &shapeScene{scene: newScene(t, mapping, leads(3)), state: t.TempDir()}
-	templates := filepath.Join(s.state, "templates.json")
-	write(t, templates, referenceJSON(t))
-	target, err := url.Parse(startSandbox(t, append(shape.flags, "--templates", templates, "--state", s.state)...))
-	must(t, err)
-	s.front = &sandboxFront{proxy: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}}
+	s := &shapeScene{scene: newScene(t, mapping, leads(3)), front: &sandboxFront{}, state: t.TempDir()}
 	server := httptest.NewServer(s.front)
 	t.Cleanup(server.Close)
+	options := shapeOptions[shape.name]
+	options.Templates, options.Dir, options.BaseURL = []byte(referenceJSON(t)), s.state, server.URL
+	service, err := sandbox.New(options)
+	must(t, err)
+	t.Cleanup(func() { service.Close() })
+	s.front.service = service
 	s.url = server.URL
 	s.environment(shape.entry)
 	return s
@@ -124,37 +140,10 @@ func referenceJSON(t *testing.T) string {
 	return string(data)
 }
 
-// startSandbox runs claimsheet sandbox in this process until the test ends and
-// returns its url.
-func startSandbox(t *testing.T, flags ...string) string {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	out, in := io.Pipe()
-	var diagnostics bytes.Buffer
-	ended := make(chan int, 1)
-	go func() {
-		stdio := cli.IO{In: strings.NewReader(""), Out: in, Err: &diagnostics, Env: func(string) string { return "" }}
-		ended <- quickMain(ctx, append([]string{"sandbox", "--addr", "127.0.0.1:0"}, flags...), stdio)
-		in.Close()
-	}()
-	t.Cleanup(func() {
-		cancel()
-		if code := <-ended; code != 0 && code != 130 {
-			t.Errorf("the sandbox ended with exit code %d\n%s", code, diagnostics.String())
-		}
-	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the sandbox does not start: %v", err)
-	}
-	go io.Copy(io.Discard, out)
-	return strings.TrimSpace(line)
-}
-
 // sandboxFront passes requests on to the sandbox and can kill the program between
 // the effect of a request and its answer.
 type sandboxFront struct {
-	proxy *httputil.ReverseProxy
+	service http.Handler
 
 	mu    sync.Mutex
 	kill  func() // for the creation of client 2; nil for none
@@ -168,7 +157,7 @@ func (f *sandboxFront) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	rec := httptest.NewRecorder()
-	f.proxy.ServeHTTP(rec, r)
+	f.service.ServeHTTP(rec, r)
 	f.mu.Lock()
 	var kill func()
 	if r.Method == http.MethodPost {
@@ -235,7 +224,7 @@ type made struct {
 func (s *shapeScene) checkSandbox(version string) {
 	s.t.Helper()
 	var all []made
-	for line := range strings.Lines(readText(s.t, filepath.Join(s.state, "sandbox", "service.jsonl"))) {
+	for line := range strings.Lines(readText(s.t, filepath.Join(s.state, sandbox.File))) {
 		var m made
 		must(s.t, json.Unmarshal([]byte(line), &m))
 		all = append(all, m)
@@ -281,24 +270,4 @@ func (s *shapeScene) madeFor(all []made, email string) (id, link, claim string) 
 		}
 	}
 	return id, link, claim
-}
-
-// TestWireFlags checks that the sandbox refuses words that are no shape, with the
-// nearest one.
-func TestWireFlags(t *testing.T) {
-	t.Parallel()
-	for flags, want := range map[string]string{
-		"--wire nestd":        "claimsheet: --wire cannot be “nestd”; expected nested, header, text or relative [usage]\n  hint: did you mean --wire nested?\n",
-		"--not-found nothing": "claimsheet: --not-found cannot be “nothing”; expected no-content, null, null-id, no-items or false [usage]\n  hint: leave the flag out for the default\n",
-	} {
-		var out, diagnostics bytes.Buffer
-		stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}
-		code := quickMain(t.Context(), append([]string{"sandbox", "--addr", "127.0.0.1:0"}, strings.Fields(flags)...), stdio)
-		if code != 2 || diagnostics.String() != want {
-			t.Errorf("%s: exit code %d\n%swant\n%s", flags, code, diagnostics.String(), want)
-		}
-	}
-	if len(sandbox.Wires()) != 4 || len(sandbox.NotFounds()) != 5 {
-		t.Errorf("docs/environments.md has a line for each of 4 wires and 5 answers for nobody; there are %d and %d", len(sandbox.Wires()), len(sandbox.NotFounds()))
-	}
 }

@@ -82,6 +82,7 @@ func TestRefusalsInARow(t *testing.T) {
 // one doubt.
 func TestDoubtsAreCountedByStep(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(6))
 	s.environment("repeatable: [link]")
 	s.service.Play(func(c apitest.Call) apitest.Fault {

@@ -64,6 +64,7 @@ func (a *arrivals) check(t *testing.T, ceiling int, sent []time.Time) {
 // asked for holds for both.
 func TestRateOfSeveralProcesses(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const ceiling = 25
 	s := newScene(t, stepThree, leads(5)) // as many as show that the ledger is not one that was lost
 	s.inDatabase(pgtest.Shared(t), fmt.Sprintf("limits: {requests_per_second: %d}", ceiling))
@@ -105,6 +106,7 @@ func TestRateOfSeveralProcesses(t *testing.T) {
 // asked one for time.
 func TestRateOfWorkers(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const ceiling = 30
 	s := newScene(t, stepThree, leads(1))
 	s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 4}")

@@ -28,6 +28,7 @@ func (s *scene) besides(n int) []string {
 // and each gives back all ids.
 func TestRunsShareALedger(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, append(leads(30), lead(3, "second"), lead(7, "second")))
 	s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 4}")
 	s.service.Play(func(apitest.Call) apitest.Fault { return apitest.Fault{Delay: time.Millisecond} })
@@ -69,6 +70,7 @@ func TestRunsShareALedger(t *testing.T) {
 // time, and the message says what to do.
 func TestOneStateFolder(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(3))
 	s.inDatabase(pgtest.Shared(t), "")
 	arrived, goOn := make(chan struct{}), make(chan struct{})
@@ -98,7 +100,7 @@ func TestOneStateFolder(t *testing.T) {
 // created for it while nobody knows about the first.
 func TestAddressOfAKilledClient(t *testing.T) {
 	t.Parallel()
-	killsOwnBuilds(t)
+	onlyLong(t)
 	for name, in := range map[string]func(*scene){
 		"in a file":     func(*scene) {},
 		"in a database": func(s *scene) { s.inDatabase(pgtest.Shared(t), "") },
@@ -108,7 +110,7 @@ func TestAddressOfAKilledClient(t *testing.T) {
 			s := newScene(t, strings.Replace(stepThree, "key: E-mail", "key: First name", 1), leads(1))
 			in(s)
 			s.service.KeyField = "firstName"
-			cmd := exec.Command(buildProgram(t), s.args()...)
+			cmd := exec.Command(programName, s.args()...)
 			cmd.Env = append(os.Environ(), "CLAIMSHEET_ENV=")
 			s.service.Play(func(c apitest.Call) apitest.Fault {
 				if c.Method == "GET" {
@@ -142,8 +144,8 @@ func TestAddressOfAKilledClient(t *testing.T) {
 // another machine before ten minutes have passed, whatever the wall clocks of the two say.
 func TestClocksOfMachinesDiffer(t *testing.T) {
 	t.Parallel()
-	killsOwnBuilds(t)
-	binary := trialProgram(t)
+	onlyLong(t)
+	binary := trialName
 	for name, ahead := range map[string][2]time.Duration{
 		"both right":                        {0, 0},
 		"the first an hour behind":          {-time.Hour, 0},
@@ -180,26 +182,26 @@ func TestClocksOfMachinesDiffer(t *testing.T) {
 // created, or keeps the answer in its emergency file.
 func TestCreatedTwiceIsSaid(t *testing.T) {
 	t.Parallel()
-	killsOwnBuilds(t)
-	binary := trialProgram(t)
+	onlyLong(t)
+	binary := trialName
 	const step = "client c2@example.com"
 	s := newScene(t, stepThree, leads(3))
 	s.inDatabase(pgtest.Shared(t), "")
 	var said bytes.Buffer
 	first := exec.Command(binary, s.args(append(s.besides(1), "--concurrency", "1")...)...)
 	first.Stderr = &said
-	first.Env = append(os.Environ(), "CLAIMSHEET_ENV=", "TRIAL_LEASE=300ms", "TRIAL_PAUSE=before-write c2@example.com:client")
+	first.Env = append(os.Environ(), "CLAIMSHEET_ENV=", "TRIAL_LEASE=2s", "TRIAL_PAUSE=before-write c2@example.com:client")
 	must(t, first.Start())
 	t.Cleanup(func() { _ = first.Process.Kill() })
 	s.waitFor("the pause", func() bool {
 		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", first.Process.Pid))
 		return strings.Contains(string(stat), ") T ")
 	})
-	s.mustRunTrial(binary, 4, "TRIAL_LEASE=300ms")
+	s.mustRunTrial(binary, 4, "TRIAL_LEASE=2s")
 	if n := s.asked()[step]; n != 0 {
 		t.Errorf("the second process has sent the client %d times, though the first may have", n)
 	}
-	s.mustRunTrial(binary, 0, "TRIAL_LEASE=300ms", "TRIAL_BELIEVE=1ms")
+	s.mustRunTrial(binary, 0, "TRIAL_LEASE=2s", "TRIAL_BELIEVE=1ms")
 	must(t, first.Process.Signal(syscall.SIGCONT))
 	_ = first.Wait()
 	things, word := s.service.Created()[step], s.said()[step]
@@ -224,8 +226,8 @@ func TestCreatedTwiceIsSaid(t *testing.T) {
 // again.
 func TestAddressInTwoSheets(t *testing.T) {
 	t.Parallel()
-	killsOwnBuilds(t)
-	binary := trialProgram(t)
+	onlyLong(t)
+	binary := trialName
 	s := newScene(t, strings.Replace(stepThree, "key: E-mail", "key: First name", 1), nil)
 	s.inDatabase(pgtest.Shared(t), "")
 	s.service.KeyField = "firstName"

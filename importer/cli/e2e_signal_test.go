@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"os/exec"
 	"runtime"
@@ -14,8 +13,6 @@ import (
 	"claimsheet/apiclient/apitest"
 )
 
-var terms = flag.Int("terms", 4, "how often TestTerminated sends SIGTERM; .ci/run takes 20")
-
 // TestTerminated sends SIGTERM in the middle of runs: what is in flight is
 // finished and recorded, the workbook is written, nothing is uncertain, and
 // the next run goes on from there.
@@ -24,10 +21,9 @@ func TestTerminated(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM")
 	}
-	killsOwnBuilds(t)
-	binary, rng := buildProgram(t), seeded(t, 1)
-	stopped := 0
-	for done := 0; done < *terms && !t.Failed(); done++ {
+	binary, rng := programName, seeded(t, 1)
+	stopped, terms := 0, longOr(20, 1)
+	for done := 0; done < terms && !t.Failed(); done++ {
 		s := newScene(t, stepThree, leads(12))
 		code, out := s.runAndTerminate(binary, 1+rng.Int64N(70), time.Duration(rng.IntN(3000))*time.Microsecond)
 		if code == 143 {
@@ -44,7 +40,7 @@ func TestTerminated(t *testing.T) {
 		s.mustRun(0)
 		s.checkPromise()
 	}
-	t.Logf("%d of %d runs were stopped before their end", stopped, *terms)
+	t.Logf("%d of %d runs were stopped before their end", stopped, terms)
 }
 
 // runAndTerminate runs the command and sends it SIGTERM a while after some

@@ -288,7 +288,7 @@ func TestStudioKilled(t *testing.T) {
 	s := newScene(t, stepThree, leads(2))
 	state := s.path("state")
 	args := []string{"-m", s.path("mapping.yaml"), "--state", state, "--environments", s.path("environments.yaml"), "-e", "uat", s.path("leads.xlsx")}
-	cmd := exec.Command(buildProgram(t), append([]string{"studio"}, args...)...)
+	cmd := exec.Command(programName, append([]string{"studio"}, args...)...)
 	out, err := cmd.StdoutPipe()
 	must(t, err)
 	must(t, cmd.Start())

@@ -234,7 +234,7 @@ func TestOneClientOneLink(t *testing.T) {
 	})
 	s.mustRun(0)
 	s.mapping(strings.ReplaceAll(keyed("b", byEmail), "key: Agreement no,", "key: Amount,"))
-	s.mustRun(0, "--new-identity")
+	s.mustRun(0, "--accept", "new-identity")
 	link := func(key string) (int, string) {
 		return s.exec("link", "-m", s.path("mapping.yaml"), "--environments", s.path("environments.yaml"), key)
 	}

@@ -7,14 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -160,64 +157,6 @@ func TestTracking(t *testing.T) {
 	}))
 }
 
-// TestSandboxTracksCompletions: what a client completes on the sandbox's pages goes by
-// webhook to claimsheet listen, twice and out of order on purpose, and from there to the
-// sheet Progress.
-func TestSandboxTracksCompletions(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, stepThree, leads(2))
-	templates, err := http.Get(s.url + "/funnel/v2/activity-templates")
-	must(t, err)
-	defer templates.Body.Close()
-	text, err := io.ReadAll(templates.Body)
-	must(t, err)
-	write(t, s.path("templates.json"), string(text))
-	write(t, s.path("token"), "sesame")
-	s.url = "http://127.0.0.1:8080"
-	s.environment(trackingEntry)
-	hook := s.listen()
-	base, _ := serveSandbox(t, "--templates", s.path("templates.json"), "--like", "uat", "--environments", s.path("environments.yaml"), "--webhook", hook.url,
-		"--fault", "WEBHOOK:1st:swap", "--fault", "WEBHOOK:2nd:repeat")
-	s.url = base
-	s.environment(trackingEntry)
-	s.mustRun(0)
-	want := []map[string]string{}
-	for i, row := range s.results() {
-		journey := openPage(t, row["redirectUrl"], nil)
-		form := regexp.MustCompile(`<form method="post" action="([^"]+)"`).FindStringSubmatch(journey)
-		if form == nil {
-			t.Fatalf("no form:\n%s", journey)
-		}
-		values := url.Values{}
-		for _, field := range regexp.MustCompile(`<input type="text" id="[^"]+" name="([^"]+)"`).FindAllStringSubmatch(journey, 1) {
-			values.Set(field[1], "Signed by hand")
-		}
-		openPage(t, base+form[1], values)
-		want = append(want, map[string]string{"Client key": fmt.Sprintf("c%d@example.com", i+1), "Activity": "Sign your claim", "Sent as": "Open", "Last event": "completed"})
-	}
-	recorded := ""
-	for range 100 {
-		_, out, _ := s.claimsheet("track", "-m", s.path("mapping.yaml"))
-		if recorded += out; strings.Contains(recorded, "already recorded") && strings.Contains(recorded, "new events: 2") || strings.Count(recorded, "new events: 1") == 2 {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	if code, _, diagnostics := s.claimsheet("report", "-m", s.path("mapping.yaml"), "-o", s.path("again.xlsx")); code != 0 {
-		t.Fatal(diagnostics)
-	}
-	var got []map[string]string
-	for _, line := range s.workbook("again.xlsx", "Progress") {
-		if line["Completed"] == "" || line["Completed"] != line["When"] {
-			t.Errorf("completed %q, said %q", line["Completed"], line["When"])
-		}
-		got = append(got, map[string]string{"Client key": line["Client key"], "Activity": line["Activity"], "Sent as": line["Sent as"], "Last event": line["Last event"]})
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Progress (-want +got):\n%s\n%s", diff, recorded)
-	}
-}
-
 func (s *scene) expectProgress(file string, want []map[string]string) {
 	s.t.Helper()
 	var got []map[string]string
@@ -287,7 +226,7 @@ func TestListenKilled(t *testing.T) {
 	s := newTracked(t, 1)
 	contact := s.results()[0]["contactId"]
 	for i := range 5 {
-		cmd := exec.Command(buildProgram(t), "listen", "-m", s.path("mapping.yaml"), "--addr", "127.0.0.1:0")
+		cmd := exec.Command(programName, "listen", "-m", s.path("mapping.yaml"), "--addr", "127.0.0.1:0")
 		out, err := cmd.StdoutPipe()
 		must(t, err)
 		must(t, cmd.Start())

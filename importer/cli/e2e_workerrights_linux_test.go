@@ -13,6 +13,7 @@ import (
 // docs/scale.md are enough for a run and a worker.
 func TestRightsOfWorkers(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	server := pgtest.Shared(t)
 	s := newScene(t, stepThree, leads(2))
 	owner := server.URL()

@@ -17,6 +17,7 @@ import (
 // succeeded. The rules count what all of them see, and the run ends for all of them.
 func TestWorkersStop(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const clients = 100
 	for name, c := range map[string]struct {
 		status, workers int
@@ -67,6 +68,7 @@ func TestWorkersStop(t *testing.T) {
 // nothing more for them, and another worker goes on where it has stopped.
 func TestWorkerEnds(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(30))
 	s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 2}")
 	begun := make(chan string, 1)
@@ -125,6 +127,7 @@ func TestWorkerEnds(t *testing.T) {
 // TestNoWorkers: a run waits while there is no worker, and goes on when one is started.
 func TestNoWorkers(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(20))
 	server := pgtest.Shared(t)
 	schema := s.inSchema(server, "limits: {concurrency: 1}")
@@ -150,6 +153,7 @@ func TestNoWorkers(t *testing.T) {
 // cut: no worker begins its plans any more.
 func TestCoordinatorIsCut(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(20))
 	server := pgtest.Shared(t)
 	url := server.URL()
@@ -177,6 +181,7 @@ func TestCoordinatorIsCut(t *testing.T) {
 // nothing to do. Nothing is created then.
 func TestWorkersRefused(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(2))
 	for said, flags := range map[string][]string{
 		"the ledger of the environment “uat” is a file": {"--workers"},
@@ -215,6 +220,7 @@ func (s *scene) handedOver(server *pgtest.Server, schema string) bool {
 // two rows give is refused to both, and another one is taken over.
 func TestKnownIDsWithWorkers(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, strings.Replace(stepThree, "  key: E-mail\n", "  key: E-mail\n  known_id: Contact ID\n", 1), nil)
 	s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 1}")
 	twice := s.service.AddClient("x@example.com", "x@example.com", "")

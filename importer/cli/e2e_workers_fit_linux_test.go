@@ -12,6 +12,7 @@ import (
 // the run's environment carries the run out, and what the other one had begun.
 func TestWorkerOfAnotherEnvironment(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const clients = 20
 	for name, change := range map[string][2]string{
 		"wire":  {"/claimId", "/claim/id"},

@@ -27,6 +27,7 @@ END $$`
 // lost, or what is in them. They are made and filled again, and everything is created once.
 func TestRiverTablesLost(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for name, statement := range map[string]string{
 		"dropped": dropTables,
 		// River may take some seconds to deliver a job, which have passed here.

@@ -17,6 +17,7 @@ import (
 // created once, and the claims of all of them have the contact.
 func TestContactsWithWorkers(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const clients, contacts = 24, 4
 	var rows []string
 	for i := range clients {
@@ -37,7 +38,8 @@ func TestContactsWithWorkers(t *testing.T) {
 // whoever carries them out, and the row of the other one says why it is not.
 func TestSharedAddressWithWorkers(t *testing.T) {
 	t.Parallel()
-	binary := trialProgram(t)
+	onlyLong(t)
+	binary := trialName
 	pairs, first, _ := sharedAddressRows()
 	rows := append([][]any{lead(10, "A-10")}, pairs...) // the run carries out the first one itself
 	var s *scene

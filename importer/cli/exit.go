@@ -57,7 +57,7 @@ func exitCode(ctx context.Context, err error, s *result.Summary, detailed bool) 
 		return exitStopped
 	case errors.Is(err, ledger.ErrLocked):
 		return exitLocked
-	case errors.Is(err, ledger.ErrDamaged), errors.Is(err, ledger.ErrStopped), errors.Is(err, importer.ErrStopped), errors.Is(err, importer.ErrLostLedger):
+	case errors.Is(err, ledger.ErrDamaged), errors.Is(err, ledger.ErrStopped), errors.Is(err, importer.ErrStopped):
 		return exitStopped
 	case errors.As(err, &p), errors.As(err, &list):
 		return exitUsage

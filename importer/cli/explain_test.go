@@ -24,87 +24,39 @@ import (
 	"claimsheet/importer/cli/explain"
 )
 
-// TestExplainExamples plays both examples of every entry: the bad one must show its code
-// and no other, and the good one must succeed and show none. An entry may name another
-// test that has its code, or say why none can; the test prints how many do.
+// TestExplainExamples plays both examples of every explanation: the bad one must show its
+// code and no other, and the good one must succeed and show none.
 func TestExplainExamples(t *testing.T) {
 	t.Parallel()
-	elsewhere, unplayed := 0, 0
-	for _, s := range explain.Subjects() {
-		for _, e := range s.Entries {
-			why, isUnplayed := strings.CutPrefix(e.Test, "none, because ")
-			switch {
-			case isUnplayed:
-				unplayed++
-				t.Logf("%s is not played, because %s", e.Code, why)
-			case e.Test != "":
-				elsewhere++
-				checkTestOf(t, e)
-			default:
-				t.Run(e.Code, func(t *testing.T) {
-					t.Parallel()
-					playEntry(t, e)
-				})
+	for _, c := range explain.Codes() {
+		if c.Cause == "" {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlay(t, c)
+			bad, _, badText := p.example(c.Bad)
+			good, exit, goodText := p.example(c.Good)
+			if len(bad) != 1 || !bad[c.Name] {
+				t.Errorf("the bad example does not show the code alone:\n%s", badText)
 			}
-		}
-	}
-	t.Logf("%d entries: %d are played here, %d by other tests, %d by none", len(explain.Codes()), len(explain.Codes())-elsewhere-unplayed, elsewhere, unplayed)
-	if elsewhere > 25 || unplayed > 7 {
-		t.Errorf("%d entries are played by other tests and %d by none: play them here", elsewhere, unplayed)
-	}
-}
-
-// checkTestOf checks that the test that an entry names is in the file that it names, which
-// must have the code. A script belongs to TestScripts.
-func checkTestOf(t *testing.T, e explain.Entry) {
-	name, file, _ := strings.Cut(e.Test, " ")
-	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
-	if err != nil {
-		t.Fatalf("%s: %v", e.Code, err)
-	}
-	text := string(data)
-	if !strings.Contains(text, "["+e.Code+"]") && !strings.Contains(text, `"`+e.Code+`"`) {
-		t.Errorf("%s: the file %s does not have the code", e.Code, file)
-	}
-	if strings.HasSuffix(file, ".go") && !strings.Contains(text, "func "+name+"(") {
-		t.Errorf("%s: the file %s does not have %s", e.Code, file, name)
-	}
-}
-
-func playEntry(t *testing.T, e explain.Entry) {
-	p := newPlay(t, e)
-	bad, _, badText := p.example(e.Bad)
-	if !e.Then {
-		p = newPlay(t, e)
-	}
-	good, code, goodText := p.example(e.Good)
-	if !bad[e.Code] {
-		t.Errorf("the bad example does not show the code:\n%s", badText)
-	}
-	for other := range bad {
-		if other != e.Code && !slices.Contains(e.Also, other) {
-			t.Errorf("the bad example shows [%s] too:\n%s", other, badText)
-		}
-	}
-	for shown := range good {
-		t.Errorf("the good example shows [%s]:\n%s", shown, goodText)
-	}
-	if code != 0 {
-		t.Errorf("the good example ends with exit code %d:\n%s", code, goodText)
+			if len(good) > 0 || exit != 0 {
+				t.Errorf("the good example ends with exit code %d:\n%s", exit, goodText)
+			}
+		})
 	}
 }
 
 // play is a folder in which examples are played, with a service.
 type play struct {
-	t         *testing.T
-	entry     explain.Entry
-	dir       string
-	url       string
-	service   http.Handler
-	fault     atomic.Pointer[fault]
-	release   func()            // ends another run
-	elsewhere bool              // the commands are typed in another folder
-	words     map[string]string // what words of the commands stand for
+	t       *testing.T
+	code    explain.Code
+	dir     string
+	url     string
+	service http.Handler
+	fault   atomic.Pointer[fault]
+	release func()            // ends another run
+	words   map[string]string // what words of the commands stand for
 }
 
 // fault answers a request in the service's place, if it returns true.
@@ -112,23 +64,13 @@ type fault func(w http.ResponseWriter, r *http.Request) bool
 
 func (p *play) setFault(f fault) { p.fault.Store(&f) }
 
-func newPlay(t *testing.T, e explain.Entry) *play {
-	p := &play{t: t, entry: e, dir: t.TempDir()}
-	if strings.Contains(e.Command+"\n"+e.Bad.String()+e.Good.String(), " -e ") { // else nothing asks the service
-		service, err := sandbox.New(sandbox.Options{})
-		p.must(err)
-		p.serve(service)
-	}
+func newPlay(t *testing.T, c explain.Code) *play {
+	p := &play{t: t, code: c, dir: t.TempDir()}
+	service, err := sandbox.New(sandbox.Options{})
+	p.must(err)
+	p.serve(service)
 	for _, name := range []string{"mapping.yaml", "environments.yaml", "leads.csv"} {
-		text, _ := explain.Base(name)
-		p.write(name, text)
-	}
-	if e.Scene != "" {
-		prepare, ok := explainScenes[e.Scene]
-		if !ok {
-			t.Fatalf("there is no scene %q", e.Scene)
-		}
-		prepare(p)
+		p.write(name, explain.Base(name))
 	}
 	return p
 }
@@ -138,58 +80,58 @@ func (p *play) write(name, text string) {
 	write(p.t, filepath.Join(p.dir, name), strings.ReplaceAll(text, "https://uat.example.com/api", p.url))
 }
 
-// example plays an example. The result is the codes that its last command shows.
-func (p *play) example(x explain.Example) (codes map[string]bool, exit int, text string) {
+// example plays an example: files, commands, and sentences that explainDeeds makes true.
+// The result is the codes that its last command shows.
+func (p *play) example(x string) (codes map[string]bool, exit int, text string) {
+	p.t.Helper()
 	played := false
-	for _, part := range x {
-		command, isCommand := strings.CutPrefix(part.Text, "$ ")
-		switch {
-		case part.File != "":
-			p.file(part)
-		case isCommand:
+	for _, part := range exampleParts.FindAllStringSubmatch(x+"\n", -1) {
+		switch name, lines, line := part[1], part[2], part[3]; {
+		case name != "":
+			p.file(name, lines)
+		case strings.HasPrefix(line, "$ "):
 			played = true
-			exit, text = p.command(command)
+			exit, text = p.command(strings.TrimPrefix(line, "$ "))
+		case explainDeeds[line] == nil:
+			p.t.Fatalf("there is no deed %q", line)
 		default:
-			if do, ok := explainDeeds[part.Text]; ok {
-				do(p)
-			}
+			explainDeeds[line](p)
 		}
 	}
 	if !played {
-		exit, text = p.command(p.entry.Command)
+		exit, text = p.command(explain.Command)
 	}
 	codes = map[string]bool{}
 	for _, m := range inBrackets.FindAllStringSubmatch(text, -1) {
-		if !slices.Contains(gaps, m[1]) || m[1] == p.entry.Code {
+		if !slices.Contains(gaps, m[1]) {
 			codes[m[1]] = true
 		}
 	}
 	return codes, exit, strings.ReplaceAll(text, p.dir+string(filepath.Separator), "")
 }
 
+// exampleParts matches a file with its lines, or another line.
+var exampleParts = regexp.MustCompile(`(?m)^-- (.*) --\n((?:[^$\n-].*\n|-[^-].*\n|\n)*)|^(.+)$`)
+
 // gaps are warnings of what an example leaves out because it is short.
 var gaps = []string{"unused-columns", "unfilled-attributes"}
-
-// logged matches a warning of a log, with its code.
-var logged = regexp.MustCompile(`(?m)^.* level=WARN .* code=([a-z-]+) .*$`)
 
 var inBrackets = regexp.MustCompile(`(?m)\[([a-z0-9]+(?:-[a-z0-9]+)*)\]$`)
 
 // file writes a file of an example.
-func (p *play) file(part explain.Part) {
-	text := part.Text + "\n"
-	switch base, _ := explain.Base(part.File); {
-	case part.Whole:
-	case part.File == "leads.csv":
+func (p *play) file(name, text string) {
+	name, whole := strings.CutSuffix(name, " (whole file)")
+	switch base := explain.Base(name); {
+	case whole:
+	case name == "leads.csv":
 		text = csvOf(p.t, spliceTable(p.t, base, text))
-	case part.File == "leads.xlsx":
-		base, _ := explain.Base("leads.csv")
-		p.workbook(spliceTable(p.t, base, text))
+	case name == "leads.xlsx":
+		p.workbook(spliceTable(p.t, explain.Base("leads.csv"), text))
 		return
 	case base != "":
 		text = spliceYAML(base, text)
 	}
-	p.write(part.File, text)
+	p.write(name, text)
 }
 
 // spliceYAML replaces lines of a YAML file by others: those of a key by those of the same
@@ -282,7 +224,7 @@ func csvOf(t *testing.T, table [][]string) string {
 }
 
 // described is a cell of leads.xlsx that is not a text, with what it is.
-var described = regexp.MustCompile(`^(.*) \((error|date|formula without a result|number(?: as (.*))?)\)$`)
+var described = regexp.MustCompile(`^(.*) \((date|number(?: as (.*))?)\)$`)
 
 // workbook writes leads.xlsx with the sheet Leads.
 func (p *play) workbook(table [][]string) {
@@ -302,13 +244,7 @@ func (p *play) workbook(table [][]string) {
 		}
 	}
 	check(f.SaveAs(p.path("leads.xlsx")))
-	check(rewriteSheet(p.path("leads.xlsx"), func(xml string) string {
-		return errorFormula.ReplaceAllString(xml, `<c r="$1" t="e"><v>$2</v></c>`)
-	}))
 }
-
-// errorFormula is a cell that is to hold an error, which excelize does not write.
-var errorFormula = regexp.MustCompile(`<c r="(\w+)"[^>]*><f>(#[^<]*)</f>.*?</c>`)
 
 func putDescribed(f *excelize.File, at, text string) error {
 	m := described.FindStringSubmatch(text)
@@ -317,19 +253,11 @@ func putDescribed(f *excelize.File, at, text string) error {
 	}
 	format := m[3]
 	switch m[2] {
-	case "error":
-		return f.SetCellFormula("Leads", at, m[1]) // see withErrors
-	case "formula without a result":
-		return f.SetCellFormula("Leads", at, m[1])
 	case "date":
 		moment, err := time.Parse("2006-01-02 15:04"[:len(m[1])], m[1])
 		serial := moment.Sub(time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)).Hours() / 24
 		if format = "yyyy-mm-dd"; serial != math.Trunc(serial) {
 			format += " hh:mm"
-		}
-		if len(m[1]) == len("15:04") {
-			moment, err = time.Parse("15:04", m[1])
-			serial, format = moment.Sub(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)).Hours()/24, "hh:mm"
 		}
 		m[1] = strconv.FormatFloat(serial, 'f', -1, 64)
 		if err != nil {
@@ -380,10 +308,6 @@ func (p *play) shell(args []string) error {
 			return err
 		}
 		return os.WriteFile(path(2), data, 0o600)
-	case "mkdir":
-		return os.MkdirAll(path(last), 0o700)
-	case "touch":
-		return os.WriteFile(path(1), nil, 0o600)
 	case "chmod":
 		mode, err := strconv.ParseUint(args[1], 8, 32)
 		if err != nil {
@@ -395,37 +319,24 @@ func (p *play) shell(args []string) error {
 }
 
 // fileName matches the words that name a file or folder of the example's folder.
-var fileName = regexp.MustCompile(`^[\w. /-]*\.(yaml|csv|xlsx|xls|zip|gz|txt|prom|log|json|jsonl|db)$|^[a-z]+/$|^[a-z]+/[a-z-]+$`)
+var fileName = regexp.MustCompile(`^[\w. /-]*\.(yaml|csv|xlsx|txt|db)$|^[a-z]+/$`)
 
-// claimsheet runs the program in the folder. An example whose mapping or environments file
-// is in the folder need not say so.
+// claimsheet runs the program in the folder. An example whose environments file is in the
+// folder need not say so.
 func (p *play) claimsheet(args []string) (exit int, text string) {
 	args = slices.Clone(args)
 	if args[0] == "settle" && p.words == nil && len(args) > 3 {
 		p.numberSteps()
 	}
-	at := 1
-	if args[0] == "ledger" {
-		at = 2
-	}
 	for i, arg := range args {
-		if file, isFile := strings.CutPrefix(arg, "file:"); isFile {
-			args[i] = "file:" + filepath.Join(p.dir, file)
-		} else if word, ok := p.words[arg]; ok {
+		if word, ok := p.words[arg]; ok {
 			args[i] = word
-		} else if i >= at && fileName.MatchString(arg) {
+		} else if i > 0 && fileName.MatchString(arg) {
 			args[i] = filepath.Join(p.dir, arg)
 		}
 	}
-	if p.elsewhere {
-		p.elsewhere = false
-		return p.main(args)
-	}
-	if !slices.Contains(args, "-m") && slices.Contains([]string{"check"}, args[0]) {
-		args = slices.Insert(args, at, "-m", filepath.Join(p.dir, "mapping.yaml"))
-	}
-	if !slices.Contains(args, "--environments") && slices.Contains([]string{"settle", "link", "history", "report", "templates", "doctor", "init", "ledger", "track", "rerun"}, args[0]) && !slices.Contains(args, "-m") {
-		args = slices.Insert(args, at, "--environments", filepath.Join(p.dir, "environments.yaml"))
+	if !slices.Contains(args, "-m") {
+		args = slices.Insert(args, 1, "--environments", filepath.Join(p.dir, "environments.yaml"))
 	}
 	return p.main(args)
 }
@@ -446,11 +357,11 @@ func (p *play) main(args []string) (exit int, text string) {
 	var out, problems bytes.Buffer
 	stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &problems, Env: func(string) string { return "" }}
 	exit = cli.MainAt(p.t.Context(), args, stdio, cli.QuickPace())
-	log, _ := os.ReadFile(p.path("run.log")) // some warnings are in the log only
-	return exit, "$ claimsheet " + strings.Join(args, " ") + "\n" + out.String() + problems.String() + logged.ReplaceAllString(string(log), "[$1]\n")
+	return exit, "$ claimsheet " + strings.Join(args, " ") + "\n" + out.String() + problems.String()
 }
 
-// TestExplainCommand: the codes that it takes, what it does not know, and its JSON.
+// TestExplainCommand: a list of all codes, codes with and without an explanation, and what
+// it does not know.
 func TestExplainCommand(t *testing.T) {
 	t.Parallel()
 	run := func(args ...string) (int, string, string) {
@@ -458,21 +369,14 @@ func TestExplainCommand(t *testing.T) {
 		code := quickMain(t.Context(), append([]string{"explain"}, args...), cli.IO{Out: &out, Err: &problems, Env: os.Getenv})
 		return code, out.String(), problems.String()
 	}
-	if code, out, problems := run("[unknown-key]", "not-date"); code != 0 || problems != "" || !strings.Contains(out, "unknown-key - ") || !strings.Contains(out, "not-date - ") {
+	if code, out, problems := run("[new-ledger]", "unknown-key"); code != 0 || problems != "" || !strings.Contains(out, "new-ledger - ") ||
+		!strings.HasSuffix(out, "\nunknown-key: A key that does not exist. The message and its hint say the rest.\n") {
 		t.Errorf("exit code %d: %s%s", code, out, problems)
 	}
 	if code, out, problems := run("unknwon-key"); code != 2 || out != "" || !strings.Contains(problems, "did you mean “unknown-key”?") {
 		t.Errorf("exit code %d: %s%s", code, out, problems)
 	}
-	code, out, _ := run()
-	for _, known := range explain.Codes() {
-		if !strings.Contains(out, "\n   "+known) {
-			t.Errorf("exit code %d, and the list lacks %s", code, known)
-		}
-	}
-	for line := range strings.Lines(out) {
-		if n := len([]rune(line)); n > 81 {
-			t.Errorf("a line has %d characters: %s", n, line)
-		}
+	if code, out, _ := run(); code != 0 || strings.Count(out, "\n") != len(explain.Codes()) {
+		t.Errorf("exit code %d, and the list is\n%s", code, out)
 	}
 }

@@ -2,8 +2,11 @@ package cli
 
 import (
 	"context"
+	"os"
 	"runtime/debug"
 	"time"
+
+	"claimsheet/importer/cli/trial"
 )
 
 // Pace is how long a run waits before it asks again.
@@ -13,6 +16,17 @@ type Pace = pace
 func QuickPace() Pace {
 	return Pace{LookAgain: []time.Duration{0, 10 * time.Millisecond, 10 * time.Millisecond}, AskAgain: 20 * time.Millisecond}
 }
+
+// QuickProcess is Process at the pace of tests; TRIAL_BELIEVE sets the age of a creation
+// from which a look-up is believed.
+func QuickProcess() int {
+	usualPace = QuickPace()
+	usualPace.Believable, _ = time.ParseDuration(os.Getenv("TRIAL_BELIEVE"))
+	return Process()
+}
+
+// InstallTrial puts importer/cli/trial between the parts of this process's runs.
+func InstallTrial() { hooks = new(trial.Trial) }
 
 // MainAt is Main at another pace.
 func MainAt(ctx context.Context, args []string, stdio IO, pace Pace) int {

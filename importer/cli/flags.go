@@ -49,6 +49,8 @@ func under(category string, flags ...cli.Flag) []cli.Flag {
 			f.Category = category
 		case choiceFlag:
 			f.Category = category
+		case *cli.StringSliceFlag:
+			f.Category = category
 		case *cli.BoolFlag:
 			f.Category = category
 		case *cli.IntFlag:

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,30 +21,35 @@ import (
 // guards are the flags that set or lift what keeps a run from doing harm.
 type guards struct {
 	maxFailures stoprule.MaxFailures
-	newIdentity bool
-	newLedger   bool
-	sameService bool
-	newService  bool
-	lostRun     bool
+	accept      map[string]bool // of guardCodes
 }
+
+// guardCodes are what --accept takes: the code of the problem that a guard reports, or for
+// service-changed the two answers that there are.
+var guardCodes = []string{"new-identity", "new-ledger", "ledger-missing", "ledger-cut", "lost-run", "same-service", "new-service"}
 
 func guardFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "max-failures", DefaultText: "20%",
 			Usage: "stop when more than `N` clients, or N% of at least 20, have failed; 100% never stops"},
-		switchFlag("new-identity", "the mapping's keys have changed on purpose: create everything again under the new ones"),
-		switchFlag("new-ledger", "the ledger is new on purpose, although the service knows these clients"),
-		switchFlag("lost-run", "continue although a later run and its ledger are lost"),
-		switchFlag("same-service", "the environment's base url has changed and leads to the same service"),
-		switchFlag("new-service", "the environment's base url has changed and leads to another service"),
+		&cli.StringSliceFlag{Name: "accept", Usage: "pass the guard with this `CODE`, as its message says: " + problem.OrList(guardCodes) + "; may be given more than once"},
 	}
 }
 
 func guardsOf(c *cli.Context) (guards, error) {
-	g := guards{maxFailures: stoprule.Default, newIdentity: c.Bool("new-identity"), newLedger: c.Bool("new-ledger"),
-		sameService: c.Bool("same-service"), newService: c.Bool("new-service"), lostRun: c.Bool("lost-run")}
-	if g.sameService && g.newService {
-		return g, problem.New("usage", "--same-service and --new-service exclude each other")
+	g := guards{maxFailures: stoprule.Default, accept: map[string]bool{}}
+	for _, code := range c.StringSlice("accept") {
+		if !slices.Contains(guardCodes, code) {
+			hint := "expected one of " + strings.Join(guardCodes, ", ")
+			if nearest, ok := problem.Nearest(code, guardCodes); ok {
+				hint = "did you mean --accept " + nearest + "? " + hint
+			}
+			return g, problem.New("usage", "--accept takes the code of a guard, not “%s”", problem.Shorten(code)).Hinted("%s", hint)
+		}
+		g.accept[code] = true
+	}
+	if g.accept["same-service"] && g.accept["new-service"] {
+		return g, problem.New("usage", "--accept same-service and --accept new-service exclude each other")
 	}
 	if text := c.String("max-failures"); text != "" {
 		var ok bool
@@ -67,16 +73,8 @@ func parseMaxFailures(text string) (stoprule.MaxFailures, bool) {
 // words returns the flags of the guards that were lifted.
 func (g guards) words() []string {
 	var words []string
-	for _, flag := range []struct {
-		given bool
-		name  string
-	}{
-		{g.newIdentity, "--new-identity"}, {g.newLedger, "--new-ledger"}, {g.sameService, "--same-service"}, {g.newService, "--new-service"},
-		{g.lostRun, "--lost-run"},
-	} {
-		if flag.given {
-			words = append(words, flag.name)
-		}
+	for _, code := range slices.Sorted(maps.Keys(g.accept)) {
+		words = append(words, "--accept", code)
 	}
 	return words
 }
@@ -84,7 +82,7 @@ func (g guards) words() []string {
 // vet refuses a run that would do things again under new names, and returns what
 // is new in its mapping.
 func (r *importRun) vet(ctx context.Context) (problem.List, error) {
-	if !r.options.newIdentity {
+	if !r.options.accept["new-identity"] {
 		err := r.job.CheckIdentity(ctx, r.plans(ctx))
 		if p, ok := errors.AsType[problem.Problem](err); ok && r.session.Env.Sandbox {
 			return nil, p.Hinted("%s; or begin with an empty sandbox: %s", p.Hint, r.session.ResetCommand())
@@ -107,17 +105,17 @@ func (r *importRun) settleScope(ctx context.Context) error {
 	}
 	r.scope = scope
 	then, err := movedFrom(ctx, known, env, scope)
-	if err != nil || then == "" || g.newService {
+	if err != nil || then == "" || g.accept["new-service"] {
 		return err
 	}
 	now, rest := environment.ServiceOf(scope)
-	if !g.sameService {
+	if !g.accept["same-service"] {
 		return serviceChanged(env.Name, then, now, movedHint)
 	}
 	if any, err := hasClients(ctx, known, now); err != nil || any {
 		if err == nil {
 			err = problem.New("service-known", "the ledger knows clients of %s already: it cannot be the service that was at %s", now, then).
-				Hinted("put the base url back, or leave --same-service out and give --new-service")
+				Hinted("put the base url back, or give --accept new-service instead")
 		}
 		return err
 	}
@@ -144,7 +142,7 @@ func (r *importRun) checkBehind(ctx context.Context) error {
 			return err
 		}
 	}
-	if o.newLedger {
+	if o.accept["new-ledger"] {
 		return nil
 	}
 	if o.dryRun {
@@ -164,13 +162,9 @@ func (r *importRun) checkBehind(ctx context.Context) error {
 			return err
 		}
 		if known != runEnded {
-			again := "or import what the workbook knows: " + r.ledger.command("rerun", path)
-			if b.ShortSteps && known == runUnknown {
-				again = "the workbook lists only what its run did (--steps touched), so it cannot take the ledger's place"
-			}
-			return &incomplete{problem.At(problem.Where{File: path}, "ledger-behind",
+			return &incomplete{problem.At(problem.Where{File: path}, "new-ledger",
 				"is of a run that the ledger %s does not know to its end: the ledger is new, or was restored from before that time, and what was done since would be done again", r.ledger.path()).
-				Hinted("bring the ledger back; %s; or give --new-ledger to create everything again", again)}
+				Hinted("bring the ledger back; or import what the workbook knows: %s; or add --accept new-ledger to create everything again", r.ledger.command("rerun", path))}
 		}
 		if err := r.checkLatest(ctx, b); err != nil {
 			return err
@@ -240,7 +234,7 @@ func isGiven(workbooks []*workbook.Binding, path string) bool {
 // given too: what it did would be done again. A run that the ledger knows to have begun was killed, and the ledger has
 // all that it did, unless its workbook is there.
 func (r *importRun) checkLatest(ctx context.Context, b *workbook.Binding) error {
-	if b.NextRun == "" || r.options.lostRun {
+	if b.NextRun == "" || r.options.accept["lost-run"] {
 		return nil
 	}
 	if slices.ContainsFunc(r.options.workbooks, func(other *workbook.Binding) bool { return other.Run == b.NextRun || replaces(other, b) }) {
@@ -257,16 +251,9 @@ func (r *importRun) checkLatest(ctx context.Context, b *workbook.Binding) error 
 	if latest == runBegun && next == nil {
 		return nil
 	}
-	if known, err := r.ledger.knownRun(ctx, b.Run); err != nil || known == runUnknown && b.ShortSteps && isGiven(r.options.workbooks, b.Path) {
-		return err // compareWorkbooks refuses it, whether or not that run's workbook is there
-	}
 	p := problem.At(problem.Where{File: b.Path}, "lost-run",
 		"a later run began after the workbook was written, and the ledger does not know all that it created: that could be created again")
-	const byHand = "look in the service for what was created, and give --lost-run"
-	if latest == runUnknown && next != nil && next.ShortSteps {
-		return &incomplete{p.Hinted("bring the ledger back; the workbook of that run, %s, lists only what the run did (--steps touched), so it cannot take the ledger's place; with the ledger lost, %s",
-			b.NextResults, byHand)}
-	}
+	const byHand = "look in the service for what was created, and add --accept lost-run"
 	if b.NextResults != "" {
 		return &incomplete{p.Hinted("give that run's results workbook in the same command: %s; if it is lost too, %s", r.ledger.command("rerun", b.Path, b.NextResults), byHand)}
 	}

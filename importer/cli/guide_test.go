@@ -53,6 +53,7 @@ func TestGuide(t *testing.T) {
 // after it. The page starts the sandbox itself.
 func TestRehearsal(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	typePage(t, "rehearsal", &reader{shown: "http://127.0.0.1:8080"}, 8)
 }
 

@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -10,8 +9,6 @@ import (
 	"testing"
 )
 
-var allPlants = flag.Bool("plants", false, "hunt every planted bug, by kills and in random histories")
-
 // mostHistories is within how many histories a planted bug must be found.
 const mostHistories = 150
 
@@ -19,11 +16,8 @@ const mostHistories = 150
 // build, by what may happen in them; without a bug they find nothing in it. Two of
 // the bugs no kill alone shows: what matters is whose a thing is, and what was lost.
 func TestHistoriesFindPlantedBugs(t *testing.T) {
-	killsOwnBuilds(t)
-	if !*allPlants {
-		t.Skip("it takes two minutes: go test ./importer/cli -run HistoriesFindPlanted -plants")
-	}
-	binary := trialProgram(t)
+	onlyLong(t)
+	binary := trialName
 	kills := []string{"a run", "a run that is killed", "a night passes"}
 	doubts := []string{"a run", "a run with trouble", "rows come", "rows are put in another order", "two people have one address", string(slowly)}
 	for _, hunt := range []struct {

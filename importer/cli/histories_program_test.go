@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,18 +57,9 @@ func (c commandLine) carryOut() (ended, error) {
 	return e, nil
 }
 
-// spawn runs the command in a process of its own: this test's program, which is
-// claimsheet under that name, or the binary.
+// spawn runs the command in a process of its own.
 func (c commandLine) spawn(e *ended) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	cmd := exec.Command(self, c.words...)
-	cmd.Args[0] = "claimsheet"
-	if c.binary != "" {
-		cmd = exec.Command(c.binary, c.words...)
-	}
+	cmd := exec.Command(cmp.Or(c.binary, programName), c.words...)
 	cmd.Env = append(append(os.Environ(), "CLAIMSHEET_ENV=", "TRIAL_BELIEVE="+belief.String()), c.env...)
 	var out, diagnostics bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &diagnostics

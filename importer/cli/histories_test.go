@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -14,7 +15,7 @@ import (
 )
 
 var (
-	histories   = flag.Int("histories", 8, "how many histories TestHistories goes through; .ci/run takes 200")
+	histories   = flag.Int("histories", 0, "how many histories TestHistories goes through; 0: one, or 200 with -long")
 	historySeed = flag.Uint64("history-seed", 0, "the one history that TestHistories goes through, told in full; 0 takes new ones")
 	without     = flag.String("history-without", "", "what happens in no history, and what goes wrong in none, by name, with commas between")
 )
@@ -34,7 +35,7 @@ func TestHistories(t *testing.T) {
 		}
 		return
 	}
-	most := int64(*histories)
+	most := int64(cmp.Or(*histories, longOr(200, 1)))
 	if underRace {
 		most = min(most, 20)
 	}
@@ -121,7 +122,7 @@ func (h *tale) converge() {
 		h.decide(100)
 		n := h.clean(outing{workers: oneOf(h.rng, 1, 2, 8)}, h.rng.IntN(2) == 0)
 		if n.code == 3 && strings.Contains(n.err, "new-ledger") { // there are few, and most of them were known
-			n = h.run(outing{workers: 1, flags: []string{"--new-ledger"}})
+			n = h.run(outing{workers: 1, flags: []string{"--accept", "new-ledger"}})
 		}
 		if len(h.wrong) > 0 {
 			return

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -138,7 +137,7 @@ func layoutOf(c *cli.Context) (*sheetFinder, error) {
 // writing are found in the first sheet, and are the same in all.
 func (f *sheetFinder) propose(paths []string) (*draft.Proposal, error) {
 	stem := filepath.Base(paths[0])
-	f.request.Name = strings.TrimSuffix(stem, sheet.Ext(stem))
+	f.request.Name = strings.TrimSuffix(stem, filepath.Ext(stem))
 	readers, err := f.open(paths)
 	defer func() {
 		for _, r := range readers {
@@ -245,14 +244,8 @@ func separator(path string) string {
 		return ""
 	}
 	defer file.Close()
-	var text io.Reader = file
-	if sheet.Ext(path) == ".csv.gz" {
-		if text, err = gzip.NewReader(file); err != nil {
-			return ""
-		}
-	}
 	first := make([]byte, 16)
-	n, _ := io.ReadFull(text, first)
+	n, _ := io.ReadFull(file, first)
 	if found := separatorLine.FindSubmatch(first[:n]); found != nil {
 		return string(found[1])
 	}

@@ -85,7 +85,7 @@ func joinObjects(first, second any) (json.RawMessage, error) {
 func objects() map[string]any {
 	return map[string]any{
 		"run": result.Summary{}, "rerun": result.Summary{},
-		"templates": templatesJSON{}, "doctor": doctorJSON{}, "version": build{}, "explain": explainJSON{},
+		"templates": templatesJSON{}, "doctor": doctorJSON{}, "version": build{},
 		"settle": settleJSON{}, "link": linksJSON{}, "report": reportJSON{}, "history": historyJSON{}, "track": trackedCountsJSON{},
 		"ledger check": ledgerCheckJSON{}, "ledger prune": pruneJSON{}, "ledger copy": ledgerCopyJSON{},
 	}

@@ -36,7 +36,7 @@ type ledgerSession struct {
 	// alone.
 	sharing *postgres.Sharing
 
-	acceptOlder bool // the user says that the ledger is new, or older than what was done
+	accept map[string]bool // of guardCodes
 }
 
 func (l *ledgerSession) close() {
@@ -116,7 +116,7 @@ func (l *ledgerSession) openReadOnly() (err error) {
 // folder belongs to another. A new one may take its place when the user says so, and when the command takes ids from results workbooks, because it asks
 // before it does so.
 func (l *ledgerSession) checkThere() error {
-	if l.acceptOlder || l.fromWorkbooks() {
+	if l.accept["ledger-missing"] || l.fromWorkbooks() {
 		return nil
 	}
 	there, err := l.exists()
@@ -128,7 +128,7 @@ func (l *ledgerSession) checkThere() error {
 	}
 	return &incomplete{problem.At(problem.Where{File: l.path()}, "ledger-missing",
 		"there is no ledger here yet, and the state folder belongs to a ledger in another place: if that is this environment's, everything would be created again").
-		Hinted("see that ledger in the environments file, or --ledger, names the right place; to move a ledger: claimsheet ledger copy; if nothing was ever run in this environment, give --new-ledger once")}
+		Hinted("see that ledger in the environments file, or --ledger, names the right place; to move a ledger: claimsheet ledger copy; if nothing was ever run in this environment, add --accept ledger-missing, once")}
 }
 
 // fromWorkbooks reports whether the command takes ids from results workbooks.
@@ -146,11 +146,11 @@ func (l *ledgerSession) checkWhole() error {
 	switch {
 	case err != nil || have >= committed || l.session.Env.Sandbox:
 		return err
-	case !l.acceptOlder && (have > 0 || !l.fromWorkbooks()):
+	case !l.accept["ledger-cut"] && (have > 0 || !l.fromWorkbooks() && !l.accept["ledger-missing"]):
 		return &incomplete{problem.At(problem.Where{File: l.path()}, "ledger-cut",
 			"%d records were written to the ledger, and it has %d: its log was cut, or an older ledger was put in its place; what is missing would be done again", committed, have).
 			Hinted("bring the whole ledger back, with the files beside it; or restore a backup and import the newer results workbooks with " +
-				"claimsheet rerun --yes --new-ledger RESULTS.xlsx…")}
+				"claimsheet rerun --yes --accept ledger-cut RESULTS.xlsx…")}
 	}
 	return nil
 }
@@ -187,13 +187,13 @@ func (l *ledgerSession) exists() (bool, error) {
 	if l.place.server != nil {
 		return false, &incomplete{problem.At(problem.Where{File: l.path()}, "ledger-missing",
 			"the ledger is gone from the database, and a file in the state folder says that there was one: what was created is not known any more").
-			Hinted("see that the url of the ledger is right; or bring the database back from a backup; or import the results workbooks with claimsheet rerun --yes --new-ledger RESULTS.xlsx…; "+
-				"if it was moved away on purpose, remove %s.count", l.place.server.Beside(l.place.folder))}
+			Hinted("see that the url of the ledger is right; or bring the database back from a backup; or import the results workbooks with claimsheet rerun --yes RESULTS.xlsx…; " +
+				"if it was moved away on purpose, add --accept ledger-missing to the next run")}
 	}
 	return false, &incomplete{problem.At(problem.Where{File: l.path()}, "ledger-missing",
 		"the ledger is gone, and the files beside it say that there was one: what was created is not known any more").
-		Hinted("bring it back from a backup, with the files beside it; or import the results workbooks with claimsheet rerun --yes --new-ledger RESULTS.xlsx…; " +
-			"if everything was moved away on purpose, move the files ledger.db.* after it")}
+		Hinted("bring it back from a backup, with the files beside it; or import the results workbooks with claimsheet rerun --yes RESULTS.xlsx…; " +
+			"if it was moved away on purpose, add --accept ledger-missing to the next run")}
 }
 
 // openLedger locks the ledger of an environment, so that nothing changes
@@ -331,8 +331,8 @@ func (l *ledgerSession) scope(ctx context.Context) (string, error) {
 		return scope, err
 	}
 	return "", serviceChanged(env.Name, then, now,
-		"put the base url back; or, if the change is meant, first run a sheet: with --same-service if it is the same service at another address, "+
-			"with --new-service if it is another one")
+		"put the base url back; or, if the change is meant, first run a sheet: with --accept same-service if it is the same service at another address, "+
+			"with --accept new-service if it is another one")
 }
 
 // scopeOf returns the name under which a ledger has the entries of an
@@ -379,8 +379,8 @@ func movedFrom(ctx context.Context, known *ledger.Ledger, env *environment.Envir
 }
 
 // movedHint says what a run needs after the base url has changed.
-const movedHint = "if it is the same service at another address, give --same-service: what is done is not sent again; " +
-	"if it is another service, which knows nothing of these clients, give --new-service; each is given once"
+const movedHint = "if it is the same service at another address, add --accept same-service: what is done is not sent again; " +
+	"if it is another service, which knows nothing of these clients, add --accept new-service; each is given once"
 
 func serviceChanged(name, then, now, hint string) error {
 	return &incomplete{problem.New("service-changed", "the base url of the environment “%s” was %s when it last ran, and is %s now", name, then, now).

@@ -19,25 +19,17 @@ func observeFlags() []cli.Flag {
 		textFlag("log-file", "", "append the log to `FILE`; default: stderr, when it is not a terminal"),
 		switchFlag("no-progress", "no progress bar, and no progress lines in the log"),
 		textFlag("metrics", "", "write metrics for Prometheus to `FILE` at the end, a textfile for node_exporter"),
-		textFlag("notify", "", "post the summary as JSON to `URL` at the end; env:NAME keeps the url secret"),
-		oneOf(&cli.StringFlag{Name: "notify-on", Usage: "post `WHEN`: always, or problems (an exit code other than 0)", DefaultText: "always"}, "always", "problems"),
 	}
-}
-
-// archiveFlag is for runs only: the workbooks that a rerun reads are results.
-func archiveFlag() cli.Flag {
-	return textFlag("archive", "", "move the sheets into `FOLDER` when the run is complete (exit code 0, 1 or 4)")
 }
 
 // observe makes the observer of a run, before anything else, so that a run that
 // cannot start is reported too.
 func (p *program) observe(c *cli.Context) (err error) {
 	p.run, p.place = uuid.NewString(), p.where(c)
-	p.observer, err = observe.New(c.Context, p.run, observe.Options{
+	p.observer, err = observe.New(p.run, observe.Options{
 		Stderr: p.Err, Terminal: p.stderr, Dumb: p.Env("TERM") == "dumb",
 		LogFormat: c.String("log-format"), LogFile: c.String("log-file"), NoProgress: c.Bool("no-progress"), Quiet: c.Bool("quiet"),
-		Metrics: c.String("metrics"), Notify: c.String("notify"), NotifyOn: c.String("notify-on"), Archive: c.String("archive"),
-		DryRun: c.Bool("dry-run"), Partial: c.IsSet("limit") || c.IsSet("only"), Sheets: c.Args().Slice(),
+		Metrics: c.String("metrics"), DryRun: c.Bool("dry-run"),
 	})
 	p.Err = p.observer.Stderr()
 	return err
@@ -49,9 +41,9 @@ func (p *program) ended(ctx context.Context, code int, err error) {
 		return
 	}
 	p.observer.Named(p.place.Names()) // for a run that did not come so far
-	p.observer.Ended(context.WithoutCancel(ctx), observe.End{
+	p.observer.Ended(observe.End{
 		Code: code, Complete: code == exitDone || code == exitWouldSend || code == exitRows || code == exitUncertain,
-		Error: errorText(err), Signalled: ctx.Err() != nil, Summary: p.summary,
+		Error: errorText(err), Summary: p.summary,
 	})
 }
 
@@ -72,7 +64,7 @@ func errorText(err error) string {
 // still open.
 func (r *importRun) observeReport(ctx context.Context) error {
 	if r.options.dryRun {
-		r.observer.Reported(r.job.Retries(), nil, nil)
+		r.observer.Reported(r.job.Retries(), nil)
 		return nil
 	}
 	uncertain, err := r.ledger.ledger.CountUnsettled(ctx, r.scope, r.session.Mapping.Name.Text)
@@ -87,15 +79,10 @@ func (r *importRun) observeReport(ctx context.Context) error {
 		}
 		r.observer.Tracked(completed, unknown)
 	}
+	r.observer.Reported(r.job.Retries(), &uncertain)
 	if r.options.isRerun() {
-		r.observer.Reported(r.job.Retries(), &uncertain, nil)
 		return nil
 	}
-	var inputs []observe.Input
-	for _, s := range r.sheets {
-		inputs = append(inputs, observe.Input{Path: s.source.Input.Given, Digest: s.source.Input.Digest})
-	}
-	r.observer.Reported(r.job.Retries(), &uncertain, inputs)
 	return r.compareInputs(ctx)
 }
 

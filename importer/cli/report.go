@@ -20,7 +20,6 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
-	"claimsheet/importer/sheet"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -43,7 +42,6 @@ func (p *program) reportCommand() *cli.Command {
 		UsageText:   "claimsheet report [options] [RUN]",
 		Description: reportHelp,
 		Flags: append(ledgerFlags(), passwordFlag(),
-			oneOf(textFlag("steps", "", "`WHICH` lines the sheet Steps has, all or touched; default: as the run wrote it"), stepsAll, stepsTouched),
 			textFlag("out", "o", "the workbook's `FILE`; default: where the run wrote it, unless a later run did so too"),
 			jsonFlag()),
 		Action: func(c *cli.Context) error {
@@ -54,13 +52,10 @@ func (p *program) reportCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			steps := ""
-			if c.IsSet("steps") {
-				if steps, err = stepsOf(c); err != nil {
-					return err
-				}
+			if err := refuseCSV(c.String("out")); err != nil {
+				return err
 			}
-			return p.report(c.Context, p.where(c), reportOptions{c.Args().First(), c.String("out"), steps, password.value})
+			return p.report(c.Context, p.where(c), reportOptions{c.Args().First(), c.String("out"), password.value})
 		},
 	}
 }
@@ -69,7 +64,6 @@ func (p *program) reportCommand() *cli.Command {
 type reportOptions struct {
 	run      string // the first characters of its id
 	out      string
-	steps    string // "" for those that the run wrote
 	password string
 }
 
@@ -103,9 +97,6 @@ func (p *program) report(ctx context.Context, where load.Where, o reportOptions)
 		return err
 	}
 	defer past.close()
-	if o.steps != "" {
-		past.listSteps(o.steps)
-	}
 	to := target{path: o.out, ledger: l.ledger}
 	if o.out == "" {
 		if to.path, err = l.usualOutput(ctx, past); err != nil {
@@ -145,9 +136,9 @@ func (p *program) report(ctx context.Context, where load.Where, o reportOptions)
 // another run has written a workbook there since.
 func (l *ledgerSession) usualOutput(ctx context.Context, past *pastRun) (string, error) {
 	path := past.run.Output
-	if path == "" || strings.EqualFold(filepath.Ext(path), "."+formatCSV) {
+	if path == "" {
 		input := cmp.Or(workbook.FromProperties("", past.snapshot.Binding).Input, past.run.Input)
-		path = strings.TrimSuffix(input, sheet.Ext(input)) + ".results.xlsx"
+		path = strings.TrimSuffix(input, filepath.Ext(input)) + ".results.xlsx"
 	}
 	by, known, err := l.ledger.OutputOf(ctx, path)
 	if err != nil {
@@ -257,13 +248,6 @@ func (r *pastRun) open(path, password string) error {
 	return nil
 }
 
-// listSteps chooses the lines of the sheet Steps.
-func (r *pastRun) listSteps(which string) {
-	binding := workbook.FromProperties("", r.snapshot.Binding)
-	binding.ShortSteps = which == stepsTouched
-	r.snapshot.Binding = binding.Properties()
-}
-
 // markSuperseded marks the workbook that goes to path as older than the run that
 // began after its run, as that run marks the workbooks that it finds. What the ledger
 // does not know, because it was lost and restored, is in the mark of an earlier
@@ -316,14 +300,10 @@ func (r *pastRun) book(ctx context.Context, l *ledger.Ledger) reports.Book {
 	}
 	tab := r.reader.Sheet()
 	tab.File, tab.Copied = r.run.Input, places.At
-	steps := l.RunSteps
-	if binding.ShortSteps {
-		steps = l.TouchedSteps
-	}
 	return reports.Book{
 		Sheet: tab, Records: notedOnce(r.reader.Records(), places), Own: r.own,
 		Made: r.run.Started,
-		Rows: l.Rows(ctx, r.run.ID, r.snapshot.Event), Steps: steps(ctx, r.run.ID, r.snapshot.Event),
+		Rows: l.Rows(ctx, r.run.ID, r.snapshot.Event), Steps: l.RunSteps(ctx, r.run.ID, r.snapshot.Event),
 		Problems: r.snapshot.Problems, Summary: r.summary, Facts: r.snapshot.Facts,
 		ClientIDHeader: r.snapshot.ClientIDHeader, Contacts: binding.Contacts, Binding: r.snapshot.Binding, Notice: r.snapshot.Notice,
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -189,8 +188,7 @@ func (o *runOptions) withMapping(path string) string {
 // what only they know.
 type comparison struct {
 	*rerun.Comparison
-	run   *importRun
-	short problem.List // workbooks that cannot take the place of the ledger
+	run *importRun
 }
 
 // compareWorkbooks compares the workbooks of a rerun with the ledger and changes
@@ -201,7 +199,7 @@ func (r *importRun) compareWorkbooks(ctx context.Context) error {
 		return nil
 	}
 	r.rerun = &comparison{Comparison: &rerun.Comparison{Ledger: r.ledger.ledger, Environment: r.scope, Binding: r.session.Binding,
-		ActivityIDs: r.session.Env.Wire.ActivityID != "", NewIdentity: r.options.newIdentity}, run: r}
+		ActivityIDs: r.session.Env.Wire.ActivityID != "", NewIdentity: r.options.accept["new-identity"]}, run: r}
 	var found problem.List
 	for _, src := range r.rerun.newestFirst() {
 		if err := found.Collect(r.rerun.compare(ctx, src)); err != nil {
@@ -212,8 +210,6 @@ func (r *importRun) compareWorkbooks(ctx context.Context) error {
 	switch {
 	case len(found) > 0:
 		return found
-	case len(r.rerun.short) > 0:
-		return &incomplete{r.rerun.short}
 	case r.options.dryRun && missing+decisions > 0:
 		return &incomplete{problem.New("dry-run-ledger", "a dry run changes nothing, and the ledger must learn %d steps from the workbook first", missing+decisions).
 			Hinted("leave --dry-run out; you are asked before anything is recorded")}
@@ -244,13 +240,6 @@ func (r *comparison) compare(ctx context.Context, src *load.Source) error {
 		return problem.At(problem.Where{File: src.Workbook.Path}, "other-ledger", "the workbook belongs to the ledger %s; this run would use %s, which does not know it",
 			bound, ledgerFile).
 			Hinted("give --state with the folder of earlier runs, or the mapping and the environments file that belong to it")
-	}
-	if known == runUnknown && src.Workbook.ShortSteps {
-		r.short = append(r.short, problem.At(problem.Where{File: src.Input.Given}, "steps-short",
-			"the workbook's sheet Steps lists only what its run did (--steps touched), and the ledger does not know the run: what earlier runs did would be done again").
-			Hinted("bring the ledger back: %s; with it lost, only a workbook that lists all steps can take its place (--steps all, the default); if you have neither, "+
-				"look in the service for what was created, and create everything again: %s", ledgerFile,
-				r.run.ledger.command("run", "--new-ledger", cmp.Or(src.Workbook.Input, "SHEET"))))
 	}
 	if (!runKnown || missing) && !r.Complete(src.Workbook.Steps) {
 		return problem.At(problem.Where{File: src.Input.Given}, "steps-missing",

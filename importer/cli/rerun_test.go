@@ -250,7 +250,7 @@ func TestRerunKilledWhileItWrites(t *testing.T) {
 	s.edit(func(f *excelize.File) { set(t, f, "Amount", 4, 250.25) })
 	args := []string{"rerun", "-m", s.path("mapping.yaml"), "--json", s.results()}
 	for _, stage := range []string{".claimsheet-*/new-*", ".claimsheet-*/edited", "leads.results-*.xlsx"} {
-		cmd := exec.Command(buildProgram(t), args...)
+		cmd := exec.Command(programName, args...)
 		must(t, cmd.Start())
 		ended := make(chan struct{})
 		go func() { _ = cmd.Wait(); close(ended) }()
@@ -372,7 +372,7 @@ func TestRerunRefuses(t *testing.T) {
 			write(t, s.path("other.yaml"), strings.Replace(rerunMapping, "name: loans", "name: cars", 1))
 			return []string{"rerun", "-m", s.path("other.yaml"), s.results()}
 		}},
-		{"other keys", "[identity-changed]", func() []string {
+		{"other keys", "[other-mapping]", func() []string {
 			write(t, s.path("mapping.yaml"), strings.Replace(rerunMapping, "key: E-mail", "key: Name", 1))
 			return s.rerunArgs()
 		}},

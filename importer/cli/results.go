@@ -68,10 +68,7 @@ func (r *importRun) printTroubled(summary result.Summary) {
 	if len(list) == 0 {
 		return
 	}
-	where := "the sheet " + reports.ProblemsSheet + " of the workbook"
-	if r.options.format == formatCSV {
-		where = "the column " + cell.AdviceHeader + " of the results"
-	}
+	const where = "the sheet " + reports.ProblemsSheet + " of the workbook"
 	hint := where + " says what to do"
 	if more := summary.Rows.Failed + summary.Rows.Uncertain - len(list); more > 0 {
 		hint = fmt.Sprintf("%d more rows failed or are uncertain; %s has them all, and says what to do", more, where)
@@ -99,10 +96,7 @@ func (r *importRun) printSummary(summary result.Summary, signalled bool) error {
 	if r.object = summary; r.options.quiet {
 		return nil
 	}
-	words := reports.NextSteps{Command: r.options.command(), Settle: commandWords(r.options.where, "settle")}
-	if r.options.format != formatCSV {
-		words.Rerun = r.options.rerunCommand()
-	}
+	words := reports.NextSteps{Command: r.options.command(), Settle: commandWords(r.options.where, "settle"), Rerun: r.options.rerunCommand()}
 	if r.session.Env.Sandbox {
 		words.Notice = sandboxNotice
 		if !r.options.dryRun {
@@ -194,11 +188,7 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 	if err != nil {
 		return err
 	}
-	write := place.WriteWorkbook
-	if s.target.format == formatCSV {
-		write = place.WriteCSV
-	}
-	written, err := write(book)
+	written, err := place.WriteWorkbook(book)
 	if err != nil {
 		return err
 	}
@@ -255,7 +245,7 @@ func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summar
 			Mapping: run.Mapping, MappingFile: safefile.Absolute(run.MappingFile), MappingDigest: run.MappingDigest,
 			KeySpace: session.Binding.KeySpace(), Sheet: cmp.Or(sheet.Origin, sheet.Name), Sheets: len(r.sheets), Started: run.Started,
 			Input: safefile.Absolute(run.Input), InputDigest: run.InputDigest, Ledger: r.ledger.name(),
-			Contacts: contacts, ShortSteps: r.options.steps == stepsTouched,
+			Contacts: contacts,
 		}.Properties(),
 		Own: s.source.AddedColumns(),
 	}
@@ -263,9 +253,6 @@ func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summar
 	book.Rows, book.Steps = draft.Rows(), draft.Steps()
 	if !r.options.dryRun {
 		book.Rows, book.Steps = l.RowsWith(ctx, run.ID, book.Rows), l.RunStepsWith(ctx, run.ID, ledger.Newest, r.job.Undrafted(s.table), book.Steps)
-	}
-	if r.options.steps == stepsTouched && !r.options.dryRun {
-		book.Steps = l.TouchedSteps(ctx, run.ID, ledger.Newest)
 	}
 	if session.Mapping.V1() {
 		book.ClientIDHeader = cell.ClientIDHeader
@@ -308,8 +295,6 @@ func (r *importRun) printAside(s *sheetRun, written reports.Written) error {
 		kept.Hint = "give each environment its own results with -o"
 	case digest == s.source.Input.Digest:
 		kept.Hint = "the corrections in it were used in this run"
-	case s.target.format == formatCSV:
-		kept.Hint = "nothing was taken from it: a CSV file is for reading"
 	}
 	console.PrintProblems(r.Err, problem.List{kept})
 	return nil
@@ -385,7 +370,6 @@ func withoutSnapshot(text []byte) []byte {
 // target is where a workbook goes.
 type target struct {
 	path   string
-	format string
 	dryRun bool
 	ledger *ledger.Ledger
 }
@@ -408,9 +392,6 @@ func (t target) placement(ctx context.Context, now time.Time) (reports.Placement
 	digest, _, err := t.ledger.LastOutput(ctx, safefile.Absolute(t.path))
 	if err != nil {
 		return reports.Placement{}, err
-	}
-	if t.format == formatCSV {
-		return reports.TargetCSV(t.path, digest, now)
 	}
 	return reports.Target(t.path, t.dryRun, digest, now)
 }

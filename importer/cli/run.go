@@ -46,7 +46,7 @@ func (p *program) runCommand() *cli.Command {
 			textFlag("out", "o", "the results workbook's `FILE`, or for several sheets a folder; default: SHEET with .results.xlsx"),
 			switchFlag("yes", "in a terminal: do not ask before the first run of a mapping"),
 			switchFlag("workers", "let claimsheet worker, on any machine, send what the sheets ask for; the ledger must be in a database"),
-		}, runFlags(), under(unattendedCategory, archiveFlag())),
+		}, runFlags()),
 		Action: func(c *cli.Context) error {
 			if err := p.observe(c); err != nil {
 				return err
@@ -81,8 +81,6 @@ func runFlags() []cli.Flag {
 	}, under(guardsCategory, append([]cli.Flag{
 		numberFlag("min-rows", "stop when the sheet has fewer than `N` rows: the export is broken", "none"),
 	}, guardFlags()...)...), under(unattendedCategory, observeFlags()...), under(specialCategory,
-		oneOf(textFlag("format", "", "the results' `FORMAT`, xlsx or csv; a csv is for reading only: types, formats and steps are lost; default: xlsx"), formatXLSX, formatCSV),
-		stepsFlag(),
 		passwordFlag(),
 		switchFlag("detailed-exit-code", "in a dry run: exit code 10 instead of 0 when a run would send something"),
 		switchFlag("no-lookup", "in a dry run: do not ask the service which clients it knows"),
@@ -104,9 +102,7 @@ type runOptions struct {
 	workers     bool // hand the plans over to workers
 	yes         bool // do not ask before a first run, or before a rerun takes over what the ledger does not know
 	out         string
-	format      string // formatXLSX or formatCSV
-	steps       string // stepsAll or stepsTouched
-	concurrency int    // 0 for the environment's
+	concurrency int // 0 for the environment's
 	rate        float64
 	limit       int
 	only        string
@@ -118,7 +114,7 @@ type runOptions struct {
 
 func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 	o := runOptions{
-		where: p.where(c), pace: p.pace, out: c.String("out"), format: c.String("format"),
+		where: p.where(c), pace: p.pace, out: c.String("out"),
 		concurrency: c.Int("concurrency"), rate: c.Float64("rate"),
 		limit: c.Int("limit"), only: c.String("only"), minRows: c.Int("min-rows"),
 		dryRun: c.Bool("dry-run"), noLookup: c.Bool("no-lookup"), quiet: c.Bool("quiet"),
@@ -142,64 +138,18 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 			return o, problem.New("usage", "--%s must be more than 0", name).Hinted("leave it out to have the default")
 		}
 	}
-	if o.steps, err = stepsOf(c); err != nil {
-		return o, err
-	}
-	if err := o.chooseFormat(); err != nil {
+	if err := refuseCSV(o.out); err != nil {
 		return o, err
 	}
 	return o, p.openTrace(c)
 }
 
-// The lines of the sheet Steps.
-const (
-	stepsAll     = "all"
-	stepsTouched = "touched" // of clients for whom the run did something, or something is open
-)
-
-func stepsFlag() cli.Flag {
-	return oneOf(textFlag("steps", "", "`WHICH` lines the sheet Steps has: all, or touched, without clients for whom nothing was new; "+
-		"such a workbook cannot replace a lost ledger; default: all"), stepsAll, stepsTouched)
-}
-
-// stepsOf returns the value of stepsFlag, stepsAll where it is not given.
-func stepsOf(c *cli.Context) (string, error) {
-	switch which := c.String("steps"); which {
-	case stepsAll, stepsTouched:
-		return which, nil
-	case "":
-		if !c.IsSet("steps") {
-			return stepsAll, nil
-		}
+// refuseCSV refuses a name given with -o that asks for a CSV file.
+func refuseCSV(out string) error {
+	if !strings.EqualFold(filepath.Ext(out), ".csv") {
+		return nil
 	}
-	return "", problem.New("usage", "--steps must be all or touched").Hinted("leave it out to have all")
-}
-
-// The formats of results.
-const (
-	formatXLSX = "xlsx"
-	formatCSV  = "csv"
-)
-
-// chooseFormat sets the format of the results: the one of --format, else the one
-// of the name given with -o. A plan is always a workbook.
-func (o *runOptions) chooseFormat() error {
-	named := strings.TrimPrefix(strings.ToLower(filepath.Ext(o.out)), ".")
-	switch {
-	case !slices.Contains([]string{"", formatXLSX, formatCSV}, o.format):
-		return problem.New("usage", "--format must be xlsx or csv").Hinted("leave it out to have a workbook")
-	case o.format == "" && named == formatCSV:
-		o.format = formatCSV
-	case o.format == "":
-		o.format = formatXLSX
-	case o.format != named && (named == formatXLSX || named == formatCSV):
-		return problem.New("usage", "--format %s and -o FILE.%s contradict each other", o.format, named).Hinted("leave one of them out")
-	}
-	if o.dryRun && o.format == formatCSV {
-		return problem.New("usage", "the plan of a dry run is a workbook: marks, comments and calls have no place in a CSV file").
-			Hinted("leave --format out, and let the name given with -o end in .xlsx")
-	}
-	return nil
+	return problem.At(problem.Where{File: out}, "usage", "results are always a workbook").Hinted("let the name given with -o end in .xlsx")
 }
 
 // isRerun reports whether the sheets are results workbooks.
@@ -225,14 +175,9 @@ func (o runOptions) command() []string {
 	}
 	if o.out != "" && !o.dryRun {
 		words = append(words, "-o", o.out)
-	} else if o.format == formatCSV {
-		words = append(words, "--format", formatCSV)
 	}
 	if o.workers {
 		words = append(words, "--workers")
-	}
-	if o.steps == stepsTouched {
-		words = append(words, "--steps", stepsTouched)
 	}
 	words = append(words, o.guards.words()...)
 	return commandWords(o.where, append(words, o.sheets...)...)
@@ -264,7 +209,6 @@ func (o runOptions) lookCommand() []string {
 type importRun struct {
 	*program
 	options runOptions
-	seams   seams
 	started time.Time
 
 	session *load.Session
@@ -286,7 +230,10 @@ type importRun struct {
 // importSheets is the way from sheet to workbook. Nothing is sent before execute.
 func (p *program) importSheets(ctx context.Context, o runOptions) error {
 	r := &importRun{program: p, started: time.Now()}
-	r.options = r.seams.options(o)
+	r.options = o
+	if hooks.LedgerMayBeLost() {
+		r.options.accept["new-ledger"] = true
+	}
 	defer r.close()
 	if err := r.load(ctx); err != nil {
 		return err
@@ -365,7 +312,7 @@ func (r *importRun) load(ctx context.Context) error {
 func (r *importRun) open(ctx context.Context) (err error) {
 	o := r.options
 	var copied []func(column, row int) problem.Copy
-	if !o.dryRun && o.format != formatCSV { // people correct cells in results workbooks
+	if !o.dryRun { // people correct cells in results workbooks
 		for range o.sheets {
 			places := new(reports.Places)
 			r.copies, copied = append(r.copies, places), append(copied, places.At)
@@ -384,7 +331,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 	r.session, err = load.Open(ctx, load.Options{
 		Where: o.where, Sheets: o.sheets, Workbooks: o.workbooks, Password: o.password.value,
 		NeedEnvironment: true, KeepInputs: !o.dryRun, Copied: copied,
-		Connection: r.seams.connection(connection),
+		Connection: hooks.Connection(connection),
 	})
 	if m := r.session.Mapping; m != nil {
 		r.observer.Named(m.Name.Text, "")
@@ -427,7 +374,7 @@ func (r *importRun) notices() (problem.List, error) {
 
 func (r *importRun) openLedger() error {
 	r.ledger = &ledgerSession{session: r.session, where: r.options.where, place: r.place, run: r.run, dryRun: r.options.dryRun,
-		acceptOlder: r.options.newLedger, sharing: r.seams.sharing(&postgres.Sharing{Request: apiclient.LongestRequest(r.session.Env.Limits.Timeout)})}
+		accept: r.options.accept, sharing: hooks.Sharing(&postgres.Sharing{Request: apiclient.LongestRequest(r.session.Env.Limits.Timeout)})}
 	if err := r.ledger.find(context.Background()); err != nil {
 		return err
 	}
@@ -540,10 +487,10 @@ func (r *importRun) newJob() (*importer.Job, error) {
 	if clock == nil {
 		clock = o.pace.Clock
 	}
-	job := r.seams.job(&importer.Job{
+	job := hooks.Job(&importer.Job{
 		Runs: runs, Environment: r.scope, Binding: s.Binding, Service: s.Client,
 		Ledger: r.ledger.ledger, Drafts: r.drafts, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
-		KnownIDs: r.survey.KnownIDs, Administrators: r.survey.Administrators, MaxFailures: o.maxFailures, NewLedger: o.newLedger, LookAgain: o.pace.LookAgain, FirstWait: o.pace.AskAgain, Believable: o.pace.Believable, Clock: clock,
+		KnownIDs: r.survey.KnownIDs, Administrators: r.survey.Administrators, MaxFailures: o.maxFailures, NewLedger: o.accept["new-ledger"], LookAgain: o.pace.LookAgain, FirstWait: o.pace.AskAgain, Believable: o.pace.Believable, Clock: clock,
 	})
 	if o.only == "" {
 		return job, nil
@@ -584,6 +531,10 @@ func (r *importRun) execute(ctx context.Context) error {
 		err = r.job.Do(ctx, plans)
 	}
 	stop()
+	if errors.Is(err, importer.ErrLostLedger) {
+		return &incomplete{problem.New("new-ledger", "%s", err).
+			Hinted("look for the state folder of earlier runs; or add --accept new-ledger if the ledger is new on purpose")}
+	}
 	if errors.Is(err, importer.ErrStopped) && !r.options.dryRun {
 		r.stopped = err
 		return nil

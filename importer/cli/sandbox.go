@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,7 +15,6 @@ import (
 	"claimsheet/apiclient/environment"
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/apiclient/sandbox/fault"
-	"claimsheet/apiclient/tracking"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/ledger"
@@ -34,25 +32,8 @@ func sandboxHelp() string {
 	return `A run with -e sandbox needs no server. This one shows what such a run has left: with --state, redirect urls open the claims site, and
 the address of the case handlers' dashboard is printed. docs/sandbox.md has pictures.
 
-The service's document leaves the shape of answers open. With these flags the sandbox answers in other shapes, to try the keys
-wire and not_found of an environment:
-
-    --wire nested    {"data": {"contactId": …}}
-                     look-ups {"items": [{"contactId": …}]}
-    --wire header    no body: ids end the url in Location (look-ups:
-                     Content-Location), redirect urls are in X-Redirect-Url
-    --wire text      the id or redirect url as plain text; beside a
-                     redirect url, the id ends the url in Location
-    --wire relative  redirect urls without scheme and host
-
-    --not-found no-content  HTTP 204
-    --not-found null        null
-    --not-found null-id     {"contactId": null}
-    --not-found no-items    {"items": []}
-    --not-found false       {"found": false}
-
 With --fault it fails on purpose: METHOD PATH:SHARE:KIND, as often as you like. A * in the path is any one segment, and the
-path * is every path. WEBHOOK without a path is the events of --webhook. The share is a percentage, or one request by its number, such as 3rd. The kinds:
+path * is every path. The share is a percentage, or one request by its number, such as 3rd. The kinds:
 
 ` + faultKinds() + `
 
@@ -63,15 +44,14 @@ With --workflow the claims site goes on: when a client completes an activity, th
 claim or client. Only templates in the order are placed; other activities are those that a case handler assigns.
 
 With --like it is the service of an environment: it demands what “auth” and “headers” of its entry add to requests, and answers 401 to
-the others. The entry's base_url says where it listens; oauth2 gets its tokens at token_url, which must lead there too. With --webhook it posts an event for each activity that a client completes, in the form and with
-the proof of “webhook” under “tracking”, until the event is taken.
+the others. The entry's base_url says where it listens. It grants no tokens of oauth2.
 
 Examples:
 
     claimsheet sandbox
     claimsheet sandbox --state .claimsheet
     claimsheet sandbox --like rehearsal
-    claimsheet sandbox --addr 127.0.0.1:0 --wire nested
+    claimsheet sandbox --addr 127.0.0.1:0
     claimsheet sandbox --reset
     claimsheet sandbox --workflow 'WF-1 = Your details > Sign your claim'
     claimsheet sandbox --fault 'POST /funnel/v2/claims:5%:lose-answer'`
@@ -99,14 +79,8 @@ func (p *program) sandboxCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "addr", Value: sandbox.DefaultAddress, Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one; with --like, that of its base_url unless given"},
 			textFlag("like", "", "demand the credentials of this `ENVIRONMENT`; default: none"),
-			textFlag("webhook", "", "post what clients complete to this `URL`, which claimsheet listen prints, as “tracking” of the environment of --like describes it"),
-			textFlag("environments", "", "the environments `FILE` of --like; default: environments.yaml beside the mapping"),
 			templatesFlag(),
 			textFlag("state", "", "keep what it holds in `FOLDER`/sandbox; default: in memory only"),
-			oneOf(textFlag("wire", "", "the `SHAPE` of answers: "+problem.OrList(sandbox.Wires())+"; default: the document's names, with redirectUrl"), sandbox.Wires()...),
-			oneOf(textFlag("not-found", "", "the `ANSWER` of a look-up that finds nobody: "+problem.OrList(sandbox.NotFounds())+"; default: HTTP 404"), sandbox.NotFounds()...),
-			switchFlag("untyped", "do not report the data types of attributes"),
-			&cli.StringSliceFlag{Name: "case", Usage: "have only the case with this `ID` (version 1) and refuse others; ID=FILE gives it templates of its own, those of its claim type; may be given more than once; default: any UUID is a case"},
 			&cli.StringSliceFlag{Name: "workflow", Usage: "place the next activity when a client completes one, by an `ORDER` such as 'WF-1 = Your details > Sign your claim', and refuse other identifiers; without “WF-1 =” for version 1; may be given more than once"},
 			&cli.StringSliceFlag{Name: "fault", Usage: "fail on purpose, by a `RULE` such as 'POST /funnel/v2/claims:5%:lose-answer'; may be given more than once"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "another `NUMBER` lets faults hit other requests"},
@@ -125,20 +99,11 @@ func (p *program) sandboxCommand() *cli.Command {
 }
 
 func (p *program) serve(c *cli.Context) error {
-	for flag, words := range map[string][]string{"wire": sandbox.Wires(), "not-found": sandbox.NotFounds()} {
-		if err := checkShape(c, flag, words); err != nil {
-			return err
-		}
-	}
 	templates, err := load.ReferenceData(c.String("templates"))
 	if err != nil {
 		return err
 	}
 	workflows, err := readWorkflows(c.StringSlice("workflow"))
-	if err != nil {
-		return err
-	}
-	cases, caseTemplates, err := readCases(c.StringSlice("case"))
 	if err != nil {
 		return err
 	}
@@ -151,18 +116,9 @@ func (p *program) serve(c *cli.Context) error {
 		return problem.New("address", "the sandbox cannot listen there: %v", err)
 	}
 	url := "http://" + l.Addr().String()
-	options := sandbox.Options{Workflows: workflows, Templates: templates, BaseURL: url,
-		Wire: sandbox.Wire(c.String("wire")), NotFound: sandbox.NotFound(c.String("not-found")), Untyped: c.Bool("untyped"), Cases: cases, CaseTemplates: caseTemplates}
+	options := sandbox.Options{Workflows: workflows, Templates: templates, BaseURL: url}
 	if like.guard != nil {
 		options.Authenticate, options.Challenge = like.guard.Check, like.guard.Challenge()
-	}
-	var faults *fault.Handler // made before anybody can complete anything
-	if like.sender != nil {
-		options.Completed = func(done sandbox.Completion) {
-			faults.Post(func() {
-				like.sender.Send(tracking.Event{Key: done.ActivityID, Client: done.ClientID, Claim: done.ClaimID, Activity: done.ActivityID, Template: done.Template, At: done.At})
-			})
-		}
 	}
 	if state := c.String("state"); state != "" {
 		options.Dir = statefolder.Sandbox(state)
@@ -173,7 +129,7 @@ func (p *program) serve(c *cli.Context) error {
 		return problem.New("sandbox", "the sandbox cannot start: %v", err)
 	}
 	defer service.Close()
-	rules, err := like.readFaults(c.StringSlice("fault"), service.Endpoints())
+	rules, err := readFaults(c.StringSlice("fault"), service.Endpoints())
 	if err != nil {
 		_ = l.Close()
 		return err
@@ -184,43 +140,25 @@ func (p *program) serve(c *cli.Context) error {
 	if like.guard != nil {
 		fmt.Fprintf(p.Err, "requests must have the credentials of the environment “%s”\n", c.String("like"))
 	}
-	faults = fault.New(like.guard.WithTokens(service), rules, c.Uint64("seed"), p.logFault())
+	faults := fault.New(service, rules, c.Uint64("seed"), p.logFault())
 	faults.Spare(service.Dashboard()) // a fault of every path can be switched off
-	service.SwitchFaults(&faultSwitch{handler: faults, like: like, endpoints: service.Endpoints()})
-	if like.sender == nil {
-		return sandbox.Serve(c.Context, l, faults)
-	}
-	ctx, stop := context.WithCancel(c.Context)
-	left := make(chan int, 1)
-	like.sender.Log = func(text string) { fmt.Fprintln(p.Err, text) }
-	go func() { left <- like.sender.Run(ctx) }()
-	err = sandbox.Serve(c.Context, l, faults)
-	stop()
-	if n := <-left; n > 0 {
-		fmt.Fprintf(p.Err, "events that were not taken: %d\n", n)
-	}
-	return err
+	service.SwitchFaults(&faultSwitch{handler: faults, endpoints: service.Endpoints()})
+	return sandbox.Serve(c.Context, l, faults)
 }
 
 // rehearsal is what the sandbox has of the environment of --like.
 type rehearsal struct {
-	addr   string             // where to listen
-	guard  *environment.Guard // nil: requests need no credentials
-	sender *tracking.Sender   // nil: nobody is told what clients complete
+	addr  string             // where to listen
+	guard *environment.Guard // nil: requests need no credentials
 }
 
 // openRehearsal reads the environment of --like, if there is one.
 func openRehearsal(c *cli.Context) (rehearsal, error) {
 	r := rehearsal{addr: c.String("addr")}
 	if c.String("like") == "" {
-		for _, flag := range []string{"environments", "webhook"} {
-			if c.IsSet(flag) {
-				return r, problem.New("usage", "--%s has no meaning without --like", flag).Hinted("name an environment with --like")
-			}
-		}
 		return r, nil
 	}
-	session, err := load.OpenEnvironment(withUsualMapping(load.Where{Env: c.String("like"), Environments: c.String("environments")}))
+	session, err := load.OpenEnvironment(withUsualMapping(load.Where{Env: c.String("like")}))
 	if err != nil {
 		return r, err
 	}
@@ -231,15 +169,7 @@ func openRehearsal(c *cli.Context) (rehearsal, error) {
 	if !c.IsSet("addr") {
 		r.addr = addr
 	}
-	if r.guard, err = session.Env.Guard(c.Context); err != nil || c.String("webhook") == "" {
-		return r, err
-	}
-	if err := environment.CheckListener(c.String("webhook")); err != nil {
-		return r, err
-	}
-	if r.sender, err = session.Env.WebhookSender(c.Context, c.String("webhook")); err == nil && r.sender == nil {
-		err = noWebhook(session.Env.Name)
-	}
+	r.guard, err = session.Env.Guard(c.Context)
 	return r, err
 }
 
@@ -306,27 +236,6 @@ func removeSandbox(folder string, entries []fs.DirEntry) error {
 	return nil
 }
 
-// readCases reads the cases of --case, with the templates of those that have their own.
-func readCases(texts []string) (ids []string, templates map[string][]byte, err error) {
-	templates = map[string][]byte{}
-	for _, text := range texts {
-		id, file, own := strings.Cut(text, "=")
-		if slices.Contains(ids, id) {
-			return nil, nil, problem.New("usage", "--case %s is given twice", problem.Shorten(id)).Hinted("give each case once")
-		}
-		if ids = append(ids, id); !own {
-			continue
-		}
-		if file == "" {
-			return nil, nil, problem.New("usage", "--case %s= names no file", problem.Shorten(id)).Hinted("write --case ID=FILE, or --case ID for the templates of the sandbox")
-		}
-		if templates[id], err = load.ReferenceData(file); err != nil {
-			return nil, nil, err
-		}
-	}
-	return ids, templates, nil
-}
-
 // readWorkflows reads the orders of --workflow.
 func readWorkflows(texts []string) ([]sandbox.Workflow, error) {
 	var list []sandbox.Workflow
@@ -341,16 +250,13 @@ func readWorkflows(texts []string) ([]sandbox.Workflow, error) {
 }
 
 // readFaults reads the rules of --fault, and reports every mistake in them.
-func (r rehearsal) readFaults(texts, endpoints []string) ([]fault.Rule, error) {
+func readFaults(texts, endpoints []string) ([]fault.Rule, error) {
 	var rules []fault.Rule
 	var found problem.List
 	for _, text := range texts {
 		rule, err := fault.Parse(text, endpoints)
 		if err := found.Collect(err); err != nil {
 			return nil, err
-		}
-		if rule.Method == fault.Webhook && r.sender == nil {
-			found = append(found, problem.New("usage", "“%s” is about webhooks, and the sandbox sends none", problem.Shorten(text)).Hinted("give --like and --webhook too"))
 		}
 		rules = append(rules, rule)
 	}
@@ -366,18 +272,4 @@ func (p *program) logFault() func(rule fault.Rule, request int) {
 		defer mu.Unlock()
 		fmt.Fprintf(p.Err, "fault at request %d of %s: %s\n", request, rule.Target(), rule.Kind)
 	}
-}
-
-// checkShape refuses a word that is not one of a flag's.
-func checkShape(c *cli.Context, flag string, words []string) error {
-	word := c.String(flag)
-	if !c.IsSet(flag) || slices.Contains(words, word) {
-		return nil
-	}
-	p := problem.New("usage", "--%s cannot be “%s”; expected %s", flag, problem.Shorten(word), problem.OrList(words)).
-		Hinted("leave the flag out for the default")
-	if meant, ok := problem.Nearest(problem.Shorten(word), words); ok {
-		p = p.Hinted("did you mean --%s %s?", flag, meant)
-	}
-	return p
 }

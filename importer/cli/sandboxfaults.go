@@ -12,7 +12,6 @@ import (
 // faultSwitch is the faults of a sandbox for the page that switches them.
 type faultSwitch struct {
 	handler   *fault.Handler
-	like      rehearsal
 	endpoints []string
 
 	mu    sync.Mutex // guards known
@@ -54,7 +53,7 @@ func (f *faultSwitch) Rules() []pages.FaultRule {
 }
 
 func (f *faultSwitch) Switch(text string, on bool) error {
-	rules, err := f.like.readFaults([]string{text}, f.endpoints)
+	rules, err := readFaults([]string{text}, f.endpoints)
 	if list, ok := err.(problem.List); ok && len(list) > 0 {
 		return problemOnPage(list[0])
 	}
@@ -91,19 +90,13 @@ func (p problemOnPage) Error() string {
 }
 
 func (f *faultSwitch) Targets() []string {
-	targets := append(slices.Clone(f.endpoints), "* *")
-	if f.like.sender != nil {
-		targets = append(targets, fault.Webhook)
-	}
-	return targets
+	return append(slices.Clone(f.endpoints), "* *")
 }
 
 func (f *faultSwitch) Kinds() []pages.FaultKind {
 	var kinds []pages.FaultKind
 	for _, k := range fault.Kinds() {
-		if !k.Event || f.like.sender != nil {
-			kinds = append(kinds, pages.FaultKind{Word: string(k.Kind), About: k.About})
-		}
+		kinds = append(kinds, pages.FaultKind{Word: string(k.Kind), About: k.About})
 	}
 	return kinds
 }

@@ -15,16 +15,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -40,22 +37,19 @@ var update = flag.Bool("update", false, "write what the scripts' commands print 
 
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400) // as in the program's own process, see SetUpProcess
-	programs := map[string]func(){"claimsheet": claimsheet, "claimsheet-panics": func() {
-		cli.SetUpProcess(os.Getenv)
-		os.Exit(quickMain(context.Background(), os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr, Env: func(string) string { panic("canary") }}))
-	}}
+	programs := map[string]func(){
+		programName: func() { os.Exit(cli.QuickProcess()) },
+		trialName: func() {
+			cli.InstallTrial()
+			os.Exit(cli.QuickProcess())
+		},
+		"claimsheet-panics": func() {
+			cli.SetUpProcess(os.Getenv)
+			os.Exit(quickMain(context.Background(), os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr, Env: func(string) string { panic("canary") }}))
+		},
+	}
 	maps.Copy(programs, benchPrograms)
-	testscript.Main(builds{m}, programs)
-}
-
-// claimsheet is what main.go does.
-func claimsheet() {
-	cli.SetUpProcess(os.Getenv)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	pace := cli.QuickPace()
-	pace.Believable, _ = time.ParseDuration(os.Getenv("TRIAL_BELIEVE"))
-	os.Exit(cli.MainAt(ctx, os.Args[1:], cli.IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv}, pace))
+	testscript.Main(suite{m}, programs)
 }
 
 // TestScripts runs the program as a user types it, one script for each thing

@@ -335,7 +335,7 @@ func TestN8_OneRefusalEach(t *testing.T) {
 		return apitest.Answer(apitest.JSON(401, `{}`))
 	})
 	const workers = 16
-	p := s.mustRun(3, "--concurrency", fmt.Sprint(workers), "--new-ledger")
+	p := s.mustRun(3, "--concurrency", fmt.Sprint(workers), "--accept", "new-ledger")
 	if n := refusals.Load(); n < 1 || n > workers {
 		t.Errorf("%d requests were refused with a 401, want 1 to %d", n, workers)
 	}

@@ -12,7 +12,6 @@ import (
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/safefile"
-	"claimsheet/importer/sheet"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
@@ -58,7 +57,7 @@ func (r *importRun) makeSheetRuns() error {
 		takenBy[safefile.Absolute(path)] = given
 		paths = append(paths, path)
 		r.sheets = append(r.sheets, &sheetRun{source: src, table: i, layout: draft.NewHeaderWatch(src.Sheet()),
-			target: target{path: path, format: o.format, dryRun: o.dryRun, ledger: r.ledger.ledger},
+			target: target{path: path, dryRun: o.dryRun, ledger: r.ledger.ledger},
 			record: ledger.Run{
 				ID: id, Environment: r.scope, EnvironmentName: s.Env.Name,
 				Mapping: s.Mapping.Name.Text, MappingFile: safefile.Absolute(s.Mapping.File), MappingDigest: s.Mapping.Digest,
@@ -88,12 +87,10 @@ func (o runOptions) output(path string) string {
 }
 
 func (o runOptions) defaultOutput(path string) string {
-	stem := strings.TrimSuffix(path, sheet.Ext(path))
+	stem := strings.TrimSuffix(path, filepath.Ext(path))
 	switch {
 	case o.dryRun:
 		return stem + ".plan.xlsx"
-	case o.format == formatCSV:
-		return strings.TrimSuffix(stem, ".results") + ".results.csv"
 	case o.isRerun():
 		return path
 	}
@@ -149,9 +146,6 @@ func (r *importRun) rowsOf(table int) iter.Seq2[cell.Record, error] {
 func (r *importRun) checkWidths() error {
 	var found problem.List
 	for _, s := range r.sheets {
-		if s.target.format == formatCSV {
-			continue // a text file has no limit
-		}
 		if err := found.Collect(s.widths.Fits(s.source.Sheet(), s.source.AddedColumns(), len(r.session.Mapping.Contacts) > 0)); err != nil {
 			return err
 		}

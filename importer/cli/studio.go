@@ -175,7 +175,7 @@ func (s *studioSession) begin(o *studio.Options) {
 		}
 	}
 	name := filepath.Base(s.sheets[0])
-	o.Suggest.Name = strings.TrimSuffix(name, sheet.Ext(name))
+	o.Suggest.Name = strings.TrimSuffix(name, filepath.Ext(name))
 	o.Proposed = o.Suggest.Beginning()
 }
 

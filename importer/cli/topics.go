@@ -31,7 +31,7 @@ func environmentTopic() []manual.Section {
 		Title: "Environment variables",
 		Text: `Claimsheet reads these variables. Proxy variables are not among them: a proxy is named in the environments file.
 
-A secret in the environments file, a --password or a --notify url is never written there. It is env:NAME (the variable NAME),
+A secret in the environments file or a --password is never written there. It is env:NAME (the variable NAME),
 file:PATH (what a file holds) or cmd:PROGRAM ARG… (what a program prints).`,
 		Items: []manual.Item{
 			{Term: "CLAIMSHEET_ENV", Text: "the environment of every command that has no -e"},

@@ -95,7 +95,7 @@ func TestTraceOfOtherCommands(t *testing.T) {
 		"check":     {"check", "-m", s.path("mapping.yaml"), "-e", "uat"},
 		"init":      {"init", "-e", "uat"},
 		"link":      {"link", "-e", "uat"},
-		"rerun":     {"rerun", "--new-ledger"},
+		"rerun":     {"rerun", "--accept", "new-ledger"},
 	} {
 		trace := s.path(name + ".jsonl")
 		args = append(args, "--environments", s.path("environments.yaml"), "--trace", trace)

@@ -5,25 +5,39 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 )
 
-// buildFolder is where binaries are built that several tests use.
-var buildFolder string
+// long asks for what takes minutes: kills at every place, many histories, workers.
+var long = flag.Bool("long", false, "run the long tests too, and the long form of the others; .ci/run does")
 
-// builds is this package's tests with a buildFolder.
-type builds struct{ *testing.M }
+// longOr returns how much of something a test does, with -long and without.
+func longOr[T any](inLong, inShort T) T {
+	if *long {
+		return inLong
+	}
+	return inShort
+}
+
+// onlyLong leaves a test out without -long.
+func onlyLong(t *testing.T) {
+	t.Helper()
+	if !*long {
+		t.Skip("only with -long")
+	}
+}
+
+// suite is this package's tests.
+type suite struct{ *testing.M }
 
 // Run runs the tests. Most of them wait for a disk or a service: more than there
 // are processors run side by side, unless -parallel is given or the race detector
 // keeps the processors busy. Temporary files are in memory, where there is room and
-// TMPDIR does not say where else; binaries are not, for programs may be forbidden there.
-func (b builds) Run() int {
+// TMPDIR does not say where else.
+func (s suite) Run() int {
 	flag.Parse()
 	parallel := flag.Lookup("test.parallel")
 	if parallel.Value.String() == parallel.DefValue && !underRace {
@@ -33,13 +47,6 @@ func (b builds) Run() int {
 			return 1
 		}
 	}
-	dir, err := os.MkdirTemp("", "claimsheet-builds-*")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	buildFolder = dir
 	if memory := inMemory(); memory != "" && os.Getenv("TMPDIR") == "" {
 		files, err := os.MkdirTemp(memory, "claimsheet-tests-*")
 		if err != nil {
@@ -56,65 +63,28 @@ func (b builds) Run() int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return b.M.Run()
+	return s.M.Run()
 }
 
-// building is held while a binary is built.
-var building sync.Mutex
+// The programs that tests start as processes: this test's own binary under the name
+// "claimsheet" is the program, and under the other the program with places at which it
+// can be killed, bugs that can be injected, and clocks that can be set. What that one
+// does is chosen by environment variables (see the package importer/cli/trial).
+const (
+	programName = "claimsheet"
+	trialName   = "claimsheet-trial"
+)
 
-// buildProgram builds the real binary.
-func buildProgram(t testing.TB) string {
-	return built(t, "claimsheet")
-}
-
-// trialProgram builds the trial build: the program with places at which it can be
-// killed, bugs that can be planted, and clocks that can be set. What it does is
-// chosen by environment variables (see the package importer/cli/trial); without them
-// it does what the program does.
-func trialProgram(t testing.TB) string { return built(t, "trial", "-tags", "trial") }
-
-// built builds a binary, unless an earlier test has.
-func built(t testing.TB, name string, flags ...string) string {
-	t.Helper()
-	building.Lock()
-	defer building.Unlock()
-	dir := filepath.Join(buildFolder, name)
-	binary := filepath.Join(dir, "claimsheet.exe")
-	if _, err := os.Stat(binary); err == nil {
-		return binary
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// TestNoTrialInTheProgram: nothing of importer/cli/trial is built into the program.
+func TestNoTrialInTheProgram(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("go", "list", "-deps", ".")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"build", "-ldflags", "-X 'claimsheet/importer/cli.lookAgain=0s 20ms' -X claimsheet/importer/cli.askAgain=20ms", "-o", binary}, flags...)
-	cmd := exec.Command("go", append(args, ".")...)
-	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return binary
-}
-
-// TestNothingOfATrialIsInTheProgram compares what the program is built from with
-// what a trial build is.
-func TestNothingOfATrialIsInTheProgram(t *testing.T) {
-	t.Parallel()
-	const pkg = "claimsheet/importer/cli/trial"
-	for _, build := range []struct {
-		tags  string
-		trial bool
-	}{{"", false}, {"trial", true}} {
-		cmd := exec.Command("go", "list", "-deps", "-tags", build.tags, "-f", "{{.ImportPath}}{{if eq .ImportPath \"claimsheet/importer/cli\"}} {{.GoFiles}}{{end}}", ".")
-		cmd.Dir = root
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if has := strings.Contains(string(out), pkg); has != build.trial {
-			t.Errorf("with the tags %q the package %s is built in: %v", build.tags, pkg, has)
-		}
-		if has := strings.Contains(string(out), "seams_trial.go"); has != build.trial {
-			t.Errorf("with the tags %q the seams of a trial are built in: %v", build.tags, has)
-		}
+	if strings.Contains(string(out), "importer/cli/trial") {
+		t.Error("importer/cli/trial is built into the program")
 	}
 }

@@ -95,7 +95,6 @@ type worker struct {
 	*program
 	where       load.Where
 	concurrency int
-	seams       seams
 
 	ledger *ledgerSession
 	places []string // for emergency files
@@ -165,7 +164,7 @@ func (w *worker) open(ctx context.Context) (err error) {
 	if err := l.needsDatabase(); err != nil {
 		return err
 	}
-	l.sharing = w.seams.sharing(&postgres.Sharing{Request: apiclient.LongestRequest(l.session.Env.Limits.Timeout)})
+	l.sharing = hooks.Sharing(&postgres.Sharing{Request: apiclient.LongestRequest(l.session.Env.Limits.Timeout)})
 	if err := l.lock(w.Err); err != nil {
 		return err
 	}
@@ -373,7 +372,7 @@ func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, readSpec 
 	connection.Share = func(_ context.Context, s *load.Session) (load.Limiter, error) {
 		return w.ledger.place.limiter(s.Env), nil
 	}
-	if r.session, err = load.Join(ctx, w.where, w.seams.connection(connection), spec.Session); err != nil {
+	if r.session, err = load.Join(ctx, w.where, hooks.Connection(connection), spec.Session); err != nil {
 		return err
 	}
 	r.emergency = w.openEmergency(id, w.ledger.ledger, w.places)
@@ -382,7 +381,7 @@ func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, readSpec 
 	if clock == nil {
 		clock = pace.Clock
 	}
-	job := w.seams.job(&importer.Job{
+	job := hooks.Job(&importer.Job{
 		Runs: spec.Runs, Environment: spec.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Emergency: r.emergency,
 		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, LookAgain: pace.LookAgain, FirstWait: pace.AskAgain, Believable: pace.Believable, Clock: clock,
 		Rules: sharedRules(func(ctx context.Context, change func([]byte) ([]byte, bool, error)) error {

@@ -2,6 +2,7 @@ package dispatch_test
 
 import (
 	"crypto/rand"
+	"flag"
 	"fmt"
 	"maps"
 	"strings"
@@ -15,11 +16,23 @@ import (
 	"claimsheet/importer/ledger/postgres/pgtest"
 )
 
+// long asks for what takes long: .ci/run gives it.
+var long = flag.Bool("long", false, "run the long tests too, and the long form of the others")
+
+// onlyLong leaves a test out without -long.
+func onlyLong(t *testing.T) {
+	t.Helper()
+	if !*long {
+		t.Skip("only with -long")
+	}
+}
+
 // TestTablesOfAnotherProcess: the tables of a run are lost, and another process makes them
 // again before the coordinator sees it. Its connections know the types of the lost
 // tables; it hands its plans over all the same.
 func TestTablesOfAnotherProcess(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	p := newPlace(t)
 	run, err := p.open().Start(t.Context(), "a run", "queue", []byte("spec"))
 	must(t, err)
@@ -41,6 +54,7 @@ func TestTablesOfAnotherProcess(t *testing.T) {
 // are what was lost.
 func TestOneTableLost(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	p := newPlace(t)
 	run, err := p.open().Start(t.Context(), "a run", "queue", []byte("spec"))
 	must(t, err)
@@ -74,6 +88,7 @@ const jobsOfPlans = "SELECT count(*) FROM dispatched_clients c JOIN river_job j 
 // one of them was lost. Those of a newer one are left as they are.
 func TestOtherVersions(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const older = "DROP TABLE river_notification; DELETE FROM river_migration WHERE version > 6; " +
 		"CREATE TABLE river_client (id int); CREATE TABLE river_client_queue (id int)"
 	for name, c := range map[string]struct{ change, jobs string }{
@@ -107,6 +122,7 @@ func TestOtherVersions(t *testing.T) {
 // TestTablesStay: a process that begins leaves the tables as they are, and what is in them.
 func TestTablesStay(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	p := newPlace(t)
 	run, err := p.open().Start(t.Context(), "a run", "queue", []byte("spec"))
 	must(t, err)
@@ -126,6 +142,7 @@ func TestTablesStay(t *testing.T) {
 // drops what another has filled.
 func TestBegunAtOnce(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	p := newPlace(t)
 	p.open()
 	for _, lost := range []string{"river_leader", "river_migration", "river_job", "dispatched_clients", "dispatched_runs"} {

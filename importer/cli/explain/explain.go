@@ -1,18 +1,12 @@
-// Package explain has an entry for every problem code, the word in [brackets] behind a
-// message: what it means, how to mend it, and a bad and a good example. The entries are the
-// text files in the folder entries, one for each subject, which are part of the program.
+// Package explain has all problem codes, the words in [brackets] at the end of messages,
+// and explanations of those whose message and hint cannot hold cause and cure.
 //
-// A file begins with the subject, and how its problems are found:
+// The file codes.txt has a line for each code, below the title of its subject. The file
+// entries.txt has the explanations:
 //
-//	# The mapping file
-//	About the subject.
-//	Found by: claimsheet check -m mapping.yaml leads.csv
-//
-// An entry has its code and title, its meaning, and then parts that begin with a word:
-//
-//	## unknown-key: A key that does not exist
-//	What it means and what its cause is.
-//	Mend: How to mend it.
+//	## ledger-locked
+//	What the cause is.
+//	Fix: How to fix it.
 //	Bad:
 //	-- mapping.yaml --
 //	client:
@@ -21,14 +15,10 @@
 //	Good:
 //	…
 //
-// An example has lines of files, commands, and words for people. The lines of mapping.yaml,
+// An example has lines of files, commands, and sentences. The lines of mapping.yaml,
 // environments.yaml and leads.csv replace those of the files in the folder base, unless
-// "(whole file)" stands behind the name. Without a command, the one that finds the subject's problems is meant.
-// With "Then:" in place of "Good:" the good example goes on where the bad one ended.
-//
-// Three more parts are for the test that plays the examples and are not shown: "Scene:"
-// names what it prepares first, "Test:" the test that plays the entry in its place, and
-// "Also:" the codes that the bad example shows as well.
+// "(whole file)" stands behind the name. Without a command, a dry run is meant. The good
+// example goes on in the folder of the bad one.
 package explain
 
 import (
@@ -38,168 +28,106 @@ import (
 	"sync"
 )
 
-// Entry explains a code.
-type Entry struct {
-	Code    string
+// Command is the command of an example that names none.
+const Command = "claimsheet run --dry-run -m mapping.yaml -e uat leads.csv"
+
+// Code is a problem code.
+type Code struct {
+	Name    string
 	Title   string
-	Subject string // the title of its subject
-	Meaning string // what it means and its cause, one paragraph
-	Mend    string // how to mend it, one paragraph
-	Bad     Example
-	Good    Example
-	Then    bool     // Good goes on in the folder in which Bad was played
-	Command string   // what finds it when an example names no command
-	Scene   string   // what the test prepares; "" for nothing
-	Test    string   // the test that plays it elsewhere; "" for that of all entries
-	Also    []string // codes that Bad shows as well
+	Subject string
+	Cause   string // "" if message and hint say everything, as Fix, Bad and Good
+	Fix     string
+	Bad     string
+	Good    string
 }
 
-// Example is an example in its order.
-type Example []Part
-
-// Part is a part of an example: lines of a file, or a line of words or of a command.
-type Part struct {
-	File  string // "" for a line
-	Whole bool   // Text is all that the file holds
-	Text  string // without a line feed at the end; a command begins with "$ "
-}
-
-// Subject is a group of entries.
-type Subject struct {
-	Title   string
-	About   string
-	Command string // what finds its problems; may be empty
-	Entries []Entry
-}
-
-//go:embed entries/*.txt
+//go:embed codes.txt entries.txt base
 var files embed.FS
 
-//go:embed base
-var base embed.FS
-
 // Base returns a file that the examples change: mapping.yaml, environments.yaml or leads.csv.
-func Base(name string) (text string, ok bool) {
-	data, err := base.ReadFile("base/" + name)
-	return string(data), err == nil
+func Base(name string) string {
+	data, _ := files.ReadFile("base/" + name)
+	return string(data)
 }
 
-// Subjects returns all entries by their subject. The caller must not change them.
-func Subjects() []Subject { return subjects() }
-
-var subjects = sync.OnceValue(func() []Subject {
-	names, err := files.ReadDir("entries")
-	var list []Subject
-	for _, name := range names {
-		var data []byte
-		if data, err = files.ReadFile("entries/" + name.Name()); err != nil {
-			break
-		}
-		var s Subject
-		if s, err = parse(string(data)); err != nil {
-			err = fmt.Errorf("%s: %w", name.Name(), err)
-			break
-		}
-		list = append(list, s)
-	}
-	if err != nil {
-		panic(err) // the files are part of the program
-	}
-	return list
-})
-
-// Lookup returns the entry of a code.
-func Lookup(code string) (Entry, bool) {
-	for _, s := range Subjects() {
-		for _, e := range s.Entries {
-			if e.Code == code {
-				return e, true
-			}
+// Codes returns all codes, those of one subject together.
+var Codes = sync.OnceValue(func() (codes []Code) {
+	subject := ""
+	for line := range strings.Lines(mustRead("codes.txt")) {
+		line = strings.TrimSpace(line)
+		if title, ok := strings.CutPrefix(line, "# "); ok {
+			subject = title
+		} else if name, title, ok := strings.Cut(line, ": "); ok {
+			codes = append(codes, Code{Name: name, Title: title, Subject: subject})
 		}
 	}
-	return Entry{}, false
-}
-
-// Codes returns all codes.
-func Codes() []string {
-	var codes []string
-	for _, s := range Subjects() {
-		for _, e := range s.Entries {
-			codes = append(codes, e.Code)
+	for entry := range strings.SplitSeq(strings.TrimPrefix(mustRead("entries.txt"), "## "), "\n## ") {
+		name, text, _ := strings.Cut(entry, "\n")
+		cause, text, _ := strings.Cut(text, "\nFix: ")
+		fix, text, _ := strings.Cut(text, "\nBad:\n")
+		bad, good, ok := strings.Cut(text, "\nGood:\n")
+		i := index(codes, name)
+		if !ok || i < 0 {
+			panic("entries.txt: " + name + " lacks a part or its line in codes.txt") // the files are part of the program
 		}
+		c := &codes[i]
+		c.Cause, c.Fix, c.Bad, c.Good = cause, fix, bad, strings.TrimSpace(good)
 	}
 	return codes
+})
+
+func mustRead(name string) string {
+	data, err := files.ReadFile(name)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
 }
 
-// parse reads a file of entries.
-func parse(text string) (s Subject, err error) {
-	chunks := strings.Split("\n"+strings.TrimSpace(text), "\n## ")
-	heading, about, _ := strings.Cut(strings.TrimSpace(chunks[0]), "\n")
-	title, ok := strings.CutPrefix(heading, "# ")
-	if !ok {
-		return s, fmt.Errorf("the first line is no title: %q", heading)
-	}
-	about, command, _ := strings.Cut(about, "Found by: ")
-	s = Subject{Title: title, About: paragraph(about), Command: strings.TrimSpace(command)}
-	for _, chunk := range chunks[1:] {
-		e, err := parseEntry(chunk)
-		if err != nil {
-			return s, err
+func index(codes []Code, name string) int {
+	for i, c := range codes {
+		if c.Name == name {
+			return i
 		}
-		e.Subject, e.Command = s.Title, s.Command
-		s.Entries = append(s.Entries, e)
 	}
-	return s, nil
+	return -1
 }
 
-// parseEntry reads an entry without its "## ".
-func parseEntry(text string) (e Entry, err error) {
-	heading, text, _ := strings.Cut(text, "\n")
-	code, title, ok := strings.Cut(heading, ": ")
-	if !ok {
-		return e, fmt.Errorf("no title: %q", heading)
+// Lookup returns a code by its name.
+func Lookup(name string) (Code, bool) {
+	if i := index(Codes(), name); i >= 0 {
+		return Codes()[i], true
 	}
-	e.Code, e.Title = code, title
-	part, words := "", map[string][]string{}
-	for _, line := range strings.Split(text, "\n") {
-		for _, name := range []string{"Mend", "Scene", "Test", "Also", "Bad", "Good", "Then"} {
-			if rest, begins := strings.CutPrefix(line, name+":"); begins {
-				part, line = name, strings.TrimSpace(rest)
-			}
-		}
-		words[part] = append(words[part], line)
-	}
-	whole := func(part string) string { return paragraph(strings.Join(words[part], "\n")) }
-	e.Meaning, e.Mend, e.Scene, e.Test, e.Also = whole(""), whole("Mend"), whole("Scene"), whole("Test"), strings.Fields(whole("Also"))
-	e.Bad, e.Good = example(words["Bad"]), example(words["Good"])
-	if then := example(words["Then"]); then != nil {
-		e.Good, e.Then = then, true
-	}
-	if e.Meaning == "" || e.Mend == "" || e.Bad == nil || e.Good == nil {
-		return e, fmt.Errorf("%s lacks its meaning, its mend or an example", code)
-	}
-	return e, nil
+	return Code{}, false
 }
 
-func paragraph(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// example reads the lines of an example.
-func example(lines []string) (parts Example) {
-	inFile := false
-	for _, line := range lines {
-		name, isFile := strings.CutPrefix(line, "-- ")
-		switch {
-		case isFile:
-			name, whole := strings.CutSuffix(strings.TrimSuffix(name, " --"), " (whole file)")
-			parts, inFile = append(parts, Part{File: name, Whole: whole}), true
-		case line == "":
-			inFile = false
-		case inFile && !strings.HasPrefix(line, "$ "):
-			file := &parts[len(parts)-1]
-			file.Text = strings.TrimPrefix(file.Text+"\n"+line, "\n")
-		default:
-			parts, inFile = append(parts, Part{Text: line}), false
-		}
+// Names returns the names of all codes.
+func Names() (names []string) {
+	for _, c := range Codes() {
+		names = append(names, c.Name)
 	}
-	return parts
+	return names
+}
+
+// Markdown returns the explanations, and the files that their examples change, for
+// docs/problems.md.
+func Markdown() string {
+	var b strings.Builder
+	b.WriteString("## The files of the examples\n")
+	for _, name := range []string{"mapping.yaml", "environments.yaml", "leads.csv"} {
+		fmt.Fprintf(&b, "\n`%s`:\n\n```text\n%s```\n", name, Base(name))
+	}
+	subject := ""
+	for _, c := range Codes() {
+		if c.Cause == "" {
+			continue
+		}
+		if c.Subject != subject {
+			subject = c.Subject
+			fmt.Fprintf(&b, "\n## %s\n", subject)
+		}
+		fmt.Fprintf(&b, "\n### %s\n\n**%s.** %s\n\nTo fix it: %s\n\nBad:\n\n```text\n%s\n```\n\nGood:\n\n```text\n%s\n```\n", c.Name, c.Title, c.Cause, c.Fix, c.Bad, c.Good)
+	}
+	return b.String()
 }

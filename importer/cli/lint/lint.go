@@ -1,43 +1,15 @@
 // Package lint writes what a check of a mapping found: for people with the lines of
-// the mapping file, and for programs as JSON, as annotations of GitHub or as SARIF.
+// the mapping file, and for programs as JSON.
 package lint
 
 import (
-	"cmp"
-	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"claimsheet/importer/cli/console"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
-
-// Format is how a report is written.
-type Format string
-
-// The formats.
-const (
-	Text   Format = "text"
-	JSON   Format = "json"
-	GitHub Format = "github"
-	SARIF  Format = "sarif"
-)
-
-// Formats returns the names of the formats.
-func Formats() []string {
-	return []string{string(Text), string(JSON), string(GitHub), string(SARIF)}
-}
-
-// ReadFormat returns the format of that name.
-func ReadFormat(name string) (Format, error) {
-	names := Formats()
-	if slices.Contains(names, name) {
-		return Format(name), nil
-	}
-	return "", problem.New("usage", "--format cannot be “%s”", problem.Shorten(name)).Hinted("%s", problem.Suggestion(name, names))
-}
 
 // Checked is what a check looked at. Its JSON is part of what users rely on.
 type Checked struct {
@@ -61,20 +33,14 @@ type Report struct {
 	ExitCode int
 
 	// Source is the content of the mapping file, whose lines Text shows.
-	Source  []byte
-	Version string // of the program
+	Source []byte
 }
 
-// Write writes the report. As Text everything goes to messages, for people; the
-// other formats go to out, one document on every exit code.
-func (r *Report) Write(out, messages io.Writer, format Format) error {
-	switch format {
-	case JSON:
+// Write writes the report: asJSON as one object to out, on every exit code; else to
+// messages, for people.
+func (r *Report) Write(out, messages io.Writer, asJSON bool) error {
+	if asJSON {
 		return reports.WriteObject(out, r.object())
-	case GitHub:
-		return r.writeGitHub(out)
-	case SARIF:
-		return reports.WriteObject(out, r.sarif())
 	}
 	r.writeText(messages)
 	return nil
@@ -141,35 +107,6 @@ func (r *Report) object() any {
 		Problems []jsonProblem `json:"problems"`
 		ExitCode int           `json:"exitCode"`
 	}{r.Checked, len(problems) - len(r.Warnings), len(r.Warnings), problems, r.ExitCode}
-}
-
-// writeGitHub writes workflow commands, from which GitHub makes annotations.
-func (r *Report) writeGitHub(out io.Writer) error {
-	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-	for _, f := range r.findings() {
-		var properties []string
-		add := func(name, value string) { properties = append(properties, name+"="+property.Replace(value)) }
-		if file := r.file(f.Where); file != "" {
-			add("file", file)
-		}
-		if f.Where.Line > 0 {
-			add("line", fmt.Sprint(f.Where.Line))
-			add("col", fmt.Sprint(f.Where.Column))
-		}
-		add("title", cmp.Or(f.Code, "claimsheet"))
-		text := f.Message
-		if f.Where.Sheet != "" {
-			text = f.Where.String() + ": " + text
-		}
-		if f.Hint != "" {
-			text += "\n" + f.Hint
-		}
-		if _, err := fmt.Fprintf(out, "::%s %s::%s\n", f.severity, strings.Join(properties, ","), data.Replace(text)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // writeText writes the warnings and then the errors as all commands print them, those

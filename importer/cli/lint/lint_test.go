@@ -1,11 +1,9 @@
 package lint_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
-	"claimsheet/importer/cli/explain"
 	"claimsheet/importer/cli/lint"
 	"claimsheet/mapping/problem"
 )
@@ -46,15 +44,15 @@ func report() *lint.Report {
 			problem.At(problem.Where{Sheet: "Leads", Cell: "C7", Row: 7}, "not-date", "DOB is not a date"),
 		},
 		Warnings: problem.List{problem.At(problem.Where{File: "a, b:100%.yaml", Line: 3, Column: 1}, "unknown-value", "odd")},
-		Failure:  problem.Problem{Message: "the service does not answer"}, ExitCode: 3, Version: "1.2",
+		Failure:  problem.Problem{Message: "the service does not answer"}, ExitCode: 3,
 		Source: []byte("name: a\r\napi: v3\r\nx: y\r\n"),
 	}
 }
 
-func written(t *testing.T, format lint.Format) (out, messages string) {
+func written(t *testing.T, asJSON bool) (out, messages string) {
 	t.Helper()
 	var o, m strings.Builder
-	if err := report().Write(&o, &m, format); err != nil {
+	if err := report().Write(&o, &m, asJSON); err != nil {
 		t.Fatal(err)
 	}
 	return o.String(), m.String()
@@ -62,7 +60,7 @@ func written(t *testing.T, format lint.Format) (out, messages string) {
 
 func TestText(t *testing.T) {
 	t.Parallel()
-	out, messages := written(t, lint.Text)
+	out, messages := written(t, false)
 	const want = `a, b:100%.yaml:3:1: odd [unknown-value]
    3 | x: y
      | ^
@@ -78,22 +76,9 @@ claimsheet: the service does not answer
 	}
 }
 
-func TestGitHub(t *testing.T) {
-	t.Parallel()
-	out, messages := written(t, lint.GitHub)
-	const want = `::error file=a%2C b%3A100%25.yaml,line=2,col=6,title=unknown-value::50%25 of%0Ait%0Ado: this, that
-::error file=leads.csv,title=not-date::Leads!C7: DOB is not a date
-::error title=claimsheet::the service does not answer
-::warning file=a%2C b%3A100%25.yaml,line=3,col=1,title=unknown-value::odd
-`
-	if messages != "" || out != want {
-		t.Errorf("messages %q, stdout\n%swant\n%s", messages, out, want)
-	}
-}
-
 func TestJSON(t *testing.T) {
 	t.Parallel()
-	out, _ := written(t, lint.JSON)
+	out, _ := written(t, true)
 	const want = `{"checked":{"mapping":"a, b:100%.yaml","environment":"","sheets":["leads.csv"],"columns":0,"templates":0,"rows":0,"invalidRows":0},"errors":3,"warnings":1,"problems":[` +
 		`{"severity":"error","code":"unknown-value","where":"a, b:100%.yaml:2:6","file":"a, b:100%.yaml","line":2,"column":6,"sheet":"","cell":"","row":0,"message":"50% of\nit","hint":"do: this, that"},` +
 		`{"severity":"error","code":"not-date","where":"Leads!C7","file":"leads.csv","line":0,"column":0,"sheet":"Leads","cell":"C7","row":7,"message":"DOB is not a date","hint":""},` +
@@ -101,96 +86,5 @@ func TestJSON(t *testing.T) {
 		`{"severity":"warning","code":"unknown-value","where":"a, b:100%.yaml:3:1","file":"a, b:100%.yaml","line":3,"column":1,"sheet":"","cell":"","row":0,"message":"odd","hint":""}],"exitCode":3}` + "\n"
 	if out != want {
 		t.Errorf("got\n%swant\n%s", out, want)
-	}
-}
-
-// A SARIF log needs a version and runs with a tool, results with a message, and rules
-// that the results refer to by id and index (SARIF 2.1.0, sections 3.13, 3.14, 3.27).
-func TestSARIF(t *testing.T) {
-	t.Parallel()
-	out, _ := written(t, lint.SARIF)
-	var log struct {
-		Schema  string `json:"$schema"`
-		Version string
-		Runs    []struct {
-			Tool struct {
-				Driver struct {
-					Name, Version string
-					Rules         []struct {
-						ID                                      string
-						ShortDescription, FullDescription, Help struct{ Text string }
-					}
-				}
-			}
-			Invocations []struct {
-				ExecutionSuccessful        *bool
-				ExitCode                   int
-				ToolExecutionNotifications []struct {
-					Level   string
-					Message struct{ Text string }
-				}
-			}
-			ColumnKind string
-			Results    []struct {
-				RuleID    string
-				RuleIndex int
-				Level     string
-				Message   struct{ Text string }
-				Locations []struct {
-					PhysicalLocation struct {
-						ArtifactLocation struct{ URI string }
-						Region           *struct{ StartLine, StartColumn int }
-					}
-					LogicalLocations []struct{ FullyQualifiedName string }
-				}
-			}
-		}
-	}
-	decoder := json.NewDecoder(strings.NewReader(out))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&log); err != nil {
-		t.Fatal(err)
-	}
-	run := log.Runs[0]
-	if log.Version != "2.1.0" || log.Schema == "" || len(log.Runs) != 1 || run.Tool.Driver.Name != "claimsheet" || run.Tool.Driver.Version != "1.2" || run.ColumnKind != "unicodeCodePoints" {
-		t.Errorf("the log is %s", out)
-	}
-	if in := run.Invocations[0]; in.ExecutionSuccessful == nil || *in.ExecutionSuccessful || in.ExitCode != 3 || in.ToolExecutionNotifications[0].Message.Text != "the service does not answer" {
-		t.Errorf("the invocation is %+v", in)
-	}
-	if len(run.Results) != 3 || len(run.Tool.Driver.Rules) != 2 {
-		t.Fatalf("%d results, %d rules: %s", len(run.Results), len(run.Tool.Driver.Rules), out)
-	}
-	for _, r := range run.Results {
-		rule := run.Tool.Driver.Rules[r.RuleIndex]
-		if rule.ID != r.RuleID || r.Message.Text == "" || len(r.Locations) != 1 {
-			t.Errorf("the result %+v with the rule %+v", r, rule)
-		}
-		e, _ := explain.Lookup(r.RuleID)
-		if e.Title == "" || rule.ShortDescription.Text != e.Title+"." || rule.FullDescription.Text != e.Meaning || !strings.HasPrefix(rule.Help.Text, e.Mend) {
-			t.Errorf("the rule %+v of the entry %+v", rule, e)
-		}
-	}
-	first, second := run.Results[0].Locations[0], run.Results[1].Locations[0]
-	if at := first.PhysicalLocation; at.ArtifactLocation.URI != "a,%20b:100%25.yaml" && at.ArtifactLocation.URI != "./a,%20b:100%25.yaml" || at.Region.StartLine != 2 || at.Region.StartColumn != 6 {
-		t.Errorf("the first is at %+v", at)
-	}
-	if second.PhysicalLocation.ArtifactLocation.URI != "leads.csv" || second.PhysicalLocation.Region != nil || second.LogicalLocations[0].FullyQualifiedName != "Leads!C7" {
-		t.Errorf("the second is at %+v", second)
-	}
-	if run.Results[2].Level != "warning" {
-		t.Errorf("the third is of level %s", run.Results[2].Level)
-	}
-}
-
-func TestReadFormat(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"text", "json", "github", "sarif"} {
-		if format, err := lint.ReadFormat(name); err != nil || string(format) != name {
-			t.Errorf("%s: %s, %v", name, format, err)
-		}
-	}
-	if _, err := lint.ReadFormat("sarfi"); err == nil || !strings.Contains(err.Error(), "“sarfi”") {
-		t.Error(err)
 	}
 }

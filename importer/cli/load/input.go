@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
@@ -122,7 +123,7 @@ func (in *Input) copy(src io.Reader, folder string, keep bool) error {
 		return errors.Join(err, os.Remove(dst.Name()))
 	}
 	in.Digest = hex.EncodeToString(h.Sum(nil))
-	in.Path = filepath.Join(folder, in.Digest+sheet.Ext(in.Given))
+	in.Path = filepath.Join(folder, in.Digest+strings.ToLower(filepath.Ext(in.Given)))
 	info, err := os.Lstat(in.Path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):

@@ -1,5 +1,4 @@
-// Package observe has the side outputs of a run: its log, progress bar, metrics,
-// notice and archive, and the trace of any command that speaks with the service. A run
+// Package observe has the side outputs of a run: its log, progress bar and metrics, and the trace of any command that speaks with the service. A run
 // reports events to an Observer; nothing here changes a result, and nothing it writes
 // has personal data, secrets or links.
 package observe
@@ -15,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
@@ -35,14 +33,9 @@ type Options struct {
 	NoProgress bool
 	Quiet      bool
 
-	Metrics  string // a file
-	Notify   string // a url, or env:NAME
-	NotifyOn string // always or problems
-	Archive  string // a folder
+	Metrics string // a file
 
-	DryRun  bool
-	Partial bool     // the run leaves out some of the sheets' clients
-	Sheets  []string // paths and patterns, as given
+	DryRun bool
 }
 
 // Observer receives what happens in a run. Its methods are called by one
@@ -53,57 +46,28 @@ type Observer struct {
 	log         *runLog
 	stderr      *stderrWriter
 	started     time.Time
-	metrics     string             // file; "" for none
-	notify      environment.Secret // url; empty for none
-	archive     string             // folder; "" for none
-	environment string             // its name, once known
-	mapping     string             // its name, once known
-	begun       bool               // the run came to its first pass
-	inputs      []Input            // to be archived
+	metrics     string // file; "" for none
+	environment string // its name, once known
+	mapping     string // its name, once known
+	begun       bool   // the run came to its first pass
 	retries     map[string]int
 	uncertain   *int // steps that wait for a decision; nil when not known
 	tracked     *reports.Tracked
 	sameInput   bool
-	warnings    []string
 }
 
 // New checks the options and opens the log. It returns every problem of them;
 // the Observer can be used in any case, to report these.
-func New(ctx context.Context, run string, o Options) (*Observer, error) {
+func New(run string, o Options) (*Observer, error) {
 	observer := &Observer{run: run, options: o, started: time.Now()}
 	var found problem.List
 	if err := found.Collect(observer.openLog()); err != nil {
 		return observer, err
 	}
-	if err := found.Collect(observer.takeNotify(ctx)); err != nil {
-		return observer, err
-	}
 	if err := found.Collect(observer.takeMetrics()); err != nil {
 		return observer, err
 	}
-	if err := found.Collect(observer.takeArchive()); err != nil {
-		return observer, err
-	}
 	return observer, found.Err()
-}
-
-func (o *Observer) takeNotify(ctx context.Context) error {
-	var found problem.List
-	url, on := o.options.Notify, o.options.NotifyOn
-	if on != "" && on != "always" && on != "problems" {
-		found = append(found, problem.New("usage", "--notify-on is always or problems, not “%s”", on).Hinted("leave it out to have always"))
-	}
-	switch {
-	case url != "":
-		var err error
-		o.notify, err = environment.Webhook(ctx, url)
-		if err := found.Collect(err); err != nil {
-			return err
-		}
-	case on != "":
-		found = append(found, problem.New("usage", "--notify-on says when to post, and no url is given").Hinted("add --notify env:NAME"))
-	}
-	return found.Err()
 }
 
 func (o *Observer) takeMetrics() error {
@@ -152,20 +116,13 @@ func (o *Observer) Surveyed(rows, clients, invalid int) {
 }
 
 // SameInput says that a sheet has the same bytes as in an earlier run: there was no
-// new export. It is logged, posted and measured, but not printed, because the user
+// new export. It is logged and measured, but not printed, because the user
 // who repeats a command knows.
 func (o *Observer) SameInput(sheet, run string, started time.Time) {
 	o.sameInput = true
 	p := problem.At(problem.Where{File: sheet}, "same-input",
 		"this is the same file as in the run of %s: there was no new export since", started.Format(time.RFC3339))
-	o.warnings = append(o.warnings, p.Error())
 	o.log.Warn(p.Message, "code", p.Code, "where", p.Where.String(), "earlierRun", run)
-}
-
-// Input is a sheet that was imported.
-type Input struct {
-	Path   string // as the user gave it
-	Digest string // of what was imported: SHA-256 in hex
 }
 
 // Tracked takes how many things clients have completed, and how many events have ids
@@ -175,35 +132,27 @@ func (o *Observer) Tracked(completed, unknown int) {
 }
 
 // Reported says that the workbooks are written: how often requests were sent again,
-// by reason; how many steps are uncertain, nil for a dry run; and which
-// sheets may be archived.
-func (o *Observer) Reported(retries map[string]int, uncertain *int, inputs []Input) {
-	o.retries, o.uncertain, o.inputs = retries, uncertain, inputs
+// by reason, and how many steps are uncertain, nil for a dry run.
+func (o *Observer) Reported(retries map[string]int, uncertain *int) {
+	o.retries, o.uncertain = retries, uncertain
 }
 
 // warn reports what the user should know although it changes no exit code.
 func (o *Observer) warn(p problem.Problem) {
-	o.warnings = append(o.warnings, p.Error())
 	console.PrintProblems(o.stderr, problem.List{p})
 }
 
 // End is how a command ended.
 type End struct {
-	Code      int
-	Complete  bool   // every row has a result
-	Error     string // as it was printed, "" for none
-	Signalled bool
-	Summary   *result.Summary // nil when there is none
+	Code     int
+	Complete bool            // every row has a result
+	Error    string          // as it was printed, "" for none
+	Summary  *result.Summary // nil when there is none
 }
 
-// Ended archives the sheets, writes the metrics, posts the notice and closes the
-// log. None of them changes the exit code.
-func (o *Observer) Ended(ctx context.Context, e End) {
-	if e.Summary != nil && e.Complete {
-		o.archiveInputs()
-	}
+// Ended writes the metrics and closes the log. Neither changes the exit code.
+func (o *Observer) Ended(e End) {
 	o.writeMetrics(e)
-	o.post(ctx, e)
 	o.logEnd(e)
 	if err := o.log.close(); err != nil {
 		fmt.Fprintln(o.options.Stderr, "claimsheet: the log could not be written to its end")
@@ -224,29 +173,6 @@ func (o *Observer) writeMetrics(e End) {
 	}
 	if err != nil {
 		o.warn(problem.At(problem.Where{File: o.metrics}, "metrics-file", "the metrics could not be written: %v", problem.Cause(err)))
-	}
-}
-
-// signalledNotice is how long a notice may take when a signal ended the run:
-// whoever stops a program does not wait for long.
-const signalledNotice = 5 * time.Second
-
-// post sends the notice.
-func (o *Observer) post(ctx context.Context, e End) {
-	url := o.notify.Reveal()
-	if url == "" || o.options.NotifyOn == "problems" && e.Code == 0 {
-		return
-	}
-	if e.Signalled {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, signalledNotice)
-		defer cancel()
-	}
-	n := reports.Notice{Run: o.run, Environment: o.environment, Mapping: o.mapping, ExitCode: e.Code,
-		Error: e.Error, Warnings: o.warnings, UncertainSteps: o.uncertain, Summary: e.Summary}
-	if err := n.Post(ctx, url); err != nil {
-		o.warn(problem.New("notice", "the notice could not be posted: %v", err).
-			Hinted("the run is not affected; check the url of --notify and its receiver"))
 	}
 }
 

@@ -1,5 +1,3 @@
-//go:build trial
-
 package trial
 
 import (
@@ -10,9 +8,9 @@ import (
 	"claimsheet/importer/bootclock"
 )
 
-// Clock reads this machine's clocks as TRIAL_CLOCK, TRIAL_BOOT and TRIAL_REBOOT
+// clock reads this machine's clocks as TRIAL_CLOCK, TRIAL_BOOT and TRIAL_REBOOT
 // have set them.
-func Clock() bootclock.Reading {
+func clock() bootclock.Reading {
 	now := bootclock.Now()
 	now.Wall = set(now.Wall)
 	if boot := os.Getenv("TRIAL_REBOOT"); boot != "" {
@@ -23,8 +21,8 @@ func Clock() bootclock.Reading {
 	return now
 }
 
-// Now is the wall clock of Clock.
-func Now() time.Time { return set(time.Now()) }
+// now is the wall clock of clock.
+func now() time.Time { return set(time.Now()) }
 
 // set moves the wall clock's reading of a time that has a monotonic reading too. As
 // on a real machine, the monotonic clock does not notice; time.Time has no method

@@ -1,4 +1,4 @@
-//go:build trial && !unix
+//go:build !unix
 
 package trial
 

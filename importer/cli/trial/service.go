@@ -1,5 +1,3 @@
-//go:build trial
-
 package trial
 
 import (

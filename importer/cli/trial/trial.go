@@ -1,18 +1,19 @@
-//go:build trial
-
 // Package trial puts itself between the engine of a run and its ledger, its
-// service, its network and its clocks. It is in builds with the tag trial only
-// (go build -tags trial), which tests kill and plant bugs in; the program that
-// users have contains nothing of it.
+// service, its network and its clocks, so that tests can kill the program at a place
+// and inject bugs. It is in the tests' programs and in builds with the tag trial
+// (go build -tags trial), for trials from outside; the program that users have contains
+// nothing of it.
 //
-// Environment variables choose what it does; without them a trial build does what
-// the program does:
+// Environment variables choose what it does; without them the program does what it
+// always does:
 //
 //	TRIAL_KILL=PLACE STEP   kill the process at a place of a step, such as
 //	                        "after-intent c1@example.com:client"; with one worker
 //	TRIAL_PAUSE=PLACE STEP  stop there until SIGCONT comes; with one worker
 //	TRIAL_BUG=BUG           plant one of the bugs below
 //	TRIAL_BELIEVE=DURATION  the age from which a look-up that finds nobody is believed
+//	TRIAL_LOOK_AGAIN=LIST   the waits before each look-up after a doubt, such as "0s 20ms"
+//	TRIAL_ASK_AGAIN=DURATION  the wait before a GET that failed is sent again
 //	TRIAL_CLOCK=FILE        how far the wall clock is ahead, as a duration; read each time
 //	TRIAL_BOOT=FILE         the same for the boot clock
 //	TRIAL_LEASE=DURATION    how long leases of clients last, and how long a request
@@ -27,6 +28,7 @@ import (
 	"time"
 
 	"claimsheet/importer"
+	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger/postgres"
 )
 
@@ -53,7 +55,7 @@ const (
 // Planted reports whether the bug is planted.
 func (b Bug) Planted() bool { return os.Getenv("TRIAL_BUG") == string(b) }
 
-// Trial wraps the parts of one run. The zero Trial is ready for use.
+// Trial wraps the parts of the runs of a process, one after the other. The zero Trial is ready for use.
 type Trial struct {
 	wire wire
 
@@ -66,8 +68,8 @@ type Trial struct {
 func (t *Trial) Job(j *importer.Job) *importer.Job {
 	j.Ledger = newLedger(t, j.Ledger)
 	j.Service = &service{Service: j.Service, trial: t}
-	if j.Clock == nil { // else it is the ledger's, which reads Clock
-		j.Clock = Clock
+	if j.Clock == nil { // else it is the ledger's, which reads clock
+		j.Clock = clock
 	}
 	switch believe, err := time.ParseDuration(os.Getenv("TRIAL_BELIEVE")); {
 	case NoSettleWindow.Planted():
@@ -80,9 +82,41 @@ func (t *Trial) Job(j *importer.Job) *importer.Job {
 	return j
 }
 
+// LedgerMayBeLost reports whether the bug is planted that takes a lost ledger for a new
+// one.
+func (*Trial) LedgerMayBeLost() bool { return LostLedgerBelieved.Planted() }
+
+// Connection returns how the service is reached, with the wire and the clock of the trial.
+func (t *Trial) Connection(c load.Connection) load.Connection {
+	c.Wrap, c.Now = t.wrap, now
+	return c
+}
+
+// Waits changes the usual waits to those of the environment.
+func Waits(lookAgain *[]time.Duration, askAgain *time.Duration) {
+	if words := strings.Fields(os.Getenv("TRIAL_LOOK_AGAIN")); len(words) > 0 {
+		*lookAgain = nil
+		for _, word := range words {
+			*lookAgain = append(*lookAgain, duration(word))
+		}
+	}
+	if word := os.Getenv("TRIAL_ASK_AGAIN"); word != "" {
+		*askAgain = duration(word)
+	}
+}
+
+// duration parses a duration, which must be one.
+func duration(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
 // Sharing returns how the run shares the ledger, with the times of the trial.
-func Sharing(s *postgres.Sharing) *postgres.Sharing {
-	s.Clock = Clock
+func (*Trial) Sharing(s *postgres.Sharing) *postgres.Sharing {
+	s.Clock = clock
 	if d, err := time.ParseDuration(os.Getenv("TRIAL_LEASE")); err == nil {
 		s.Lease, s.Request = d, d
 	}
@@ -111,9 +145,5 @@ func ahead(variable string) time.Duration {
 	if err != nil {
 		return 0
 	}
-	by, err := time.ParseDuration(strings.TrimSpace(string(text)))
-	if err != nil {
-		panic(err)
-	}
-	return by
+	return duration(strings.TrimSpace(string(text)))
 }

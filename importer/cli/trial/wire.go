@@ -1,5 +1,3 @@
-//go:build trial
-
 package trial
 
 import (
@@ -24,9 +22,9 @@ func (w *wire) begin(step string) {
 	w.step, w.written = step, nil
 }
 
-// Wrap returns a connection that has places before a request is written, when part
+// wrap returns a connection that has places before a request is written, when part
 // of it is written, and when all of it is.
-func (t *Trial) Wrap(c net.Conn) net.Conn { return conn{c, &t.wire} }
+func (t *Trial) wrap(c net.Conn) net.Conn { return conn{c, &t.wire} }
 
 type conn struct {
 	net.Conn

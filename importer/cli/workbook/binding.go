@@ -40,7 +40,6 @@ type Binding struct {
 	Started         time.Time // of the run, zero when not recorded
 	Steps           int       // lines in the sheet Steps, -1 when not recorded
 	Contacts        bool      // the sheet Results has the column contacts
-	ShortSteps      bool      // the sheet Steps lacks clients for whom the run found nothing new
 	NextRun         string    // the run that began after the workbook was written; "" for none
 	NextResults     string    // where the results of NextRun go; "" for the place of this workbook
 
@@ -67,9 +66,6 @@ const (
 	sheetsProperty  = "claimsheet.sheets"
 	startedProperty = "claimsheet.started" // RFC 3339
 
-	listedProperty = "claimsheet.steps-listed" // which lines the sheet Steps has; all where it is missing
-	listedTouched  = "touched"
-
 	contactsProperty = "claimsheet.contacts"
 )
 
@@ -80,9 +76,6 @@ func (b Binding) Properties() map[string]string {
 		if *text != "" {
 			properties[name] = *text
 		}
-	}
-	if b.ShortSteps {
-		properties[listedProperty] = listedTouched
 	}
 	if b.Contacts {
 		properties[contactsProperty] = "column"
@@ -97,7 +90,7 @@ func FromProperties(path string, properties map[string]string) *Binding {
 		*text = properties[name]
 	}
 	b.Sheets, _ = strconv.Atoi(properties[sheetsProperty])
-	b.ShortSteps, b.Contacts = properties[listedProperty] != "", properties[contactsProperty] != ""
+	b.Contacts = properties[contactsProperty] != ""
 	b.Started, _ = time.Parse(time.RFC3339Nano, properties[startedProperty])
 	if n, err := strconv.Atoi(properties[reports.StepsProperty]); err == nil && n >= 0 {
 		b.Steps = n
@@ -148,9 +141,6 @@ func Read(path, password string) (*Binding, error) {
 		return nil, p
 	case err != nil:
 		return nil, safefile.Unreadable(path, err)
-	case !ours && strings.EqualFold(filepath.Ext(path), ".csv"):
-		return nil, problem.At(at, "csv-results", "a CSV file cannot be run again: types, formats and steps are lost in it").
-			Hinted("correct the sheet that was imported and run that again, or have the workbook written: claimsheet report")
 	case !ours && isStripped(path, password):
 		return nil, stripped(path, path, password)
 	case !ours:
@@ -283,7 +273,7 @@ func (b *Binding) CheckKeySpace(m *mapping.Mapping, space string) error {
 	if b.KeySpace == space {
 		return nil
 	}
-	return problem.At(m.At(m.Client.At), "identity-changed",
+	return problem.At(m.At(m.Client.At), "other-mapping",
 		"the client keys of the workbook are of the key space “%s”, those of the mapping now of “%s”: what is done would be done again", b.KeySpace, space).
 		Hinted("undo the change of client.key, client.lookup or client.key_space")
 }
@@ -296,7 +286,7 @@ func (b *Binding) CheckEnvironment(name, scope string) error {
 	}
 	hint := "name the environment of the workbook with -e, or run the sheet itself in the other environment"
 	if b.EnvironmentName == name {
-		hint = "if the service has moved, put the base url back for this command; the next run then takes the new one with --same-service"
+		hint = "if the service has moved, put the base url back for this command; the next run then takes the new one with --accept same-service"
 	}
 	return problem.At(problem.Where{File: b.Path}, "other-environment", "the workbook belongs to the environment “%s” (%s), not to “%s” (%s)",
 		b.EnvironmentName, b.Environment, name, scope).Hinted("%s", hint)
@@ -317,8 +307,8 @@ func (b *Binding) CheckTogether(given int) (problem.Problem, bool) {
 }
 
 // IsOwnOutput reports whether Claimsheet wrote a file, or a spreadsheet program
-// keeps it for a workbook that is open. A CSV file is known by its name alone; a
-// workbook that is only named like a results workbook is a sheet.
+// keeps it for a workbook that is open. A workbook that is only named like a results
+// workbook is a sheet.
 func IsOwnOutput(path string) bool {
 	stem, name := strings.TrimSuffix(path, filepath.Ext(path)), filepath.Base(path)
 	if strings.HasPrefix(name, "~$") || strings.HasPrefix(name, ".") {
@@ -328,5 +318,5 @@ func IsOwnOutput(path string) bool {
 		return false
 	}
 	_, ours, err := reports.IsOurs(path)
-	return ours || err != nil || strings.EqualFold(filepath.Ext(path), ".csv")
+	return ours || err != nil
 }

@@ -16,7 +16,7 @@ import (
 func TestBindingsComeBack(t *testing.T) {
 	b := workbook.Binding{Path: "leads.results.xlsx", Run: "r1", Environment: "https://uat.example.com/api", EnvironmentName: "uat",
 		Mapping: "loans", MappingFile: "/m/mapping.yaml", MappingDigest: "d", KeySpace: "email", Sheet: "Leads", Sheets: 2,
-		Input: "/in/leads.xlsx", InputDigest: "i", Ledger: "/s/ledger.db", Started: time.Date(2026, 11, 20, 12, 0, 0, 5, time.UTC), Steps: -1, ShortSteps: true, Contacts: true}
+		Input: "/in/leads.xlsx", InputDigest: "i", Ledger: "/s/ledger.db", Started: time.Date(2026, 11, 20, 12, 0, 0, 5, time.UTC), Steps: -1, Contacts: true}
 	got := workbook.FromProperties(b.Path, b.Properties())
 	if diff := cmp.Diff(&b, got, cmpopts.IgnoreUnexported(workbook.Binding{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -46,7 +46,7 @@ func TestCheckTogether(t *testing.T) {
 func TestIsOwnOutput(t *testing.T) {
 	dir := t.TempDir()
 	for name, want := range map[string]bool{
-		"leads.xlsx": false, "~$leads.xlsx": true, ".leads.xlsx": true, "leads.results.csv": true, "leads.plan.csv": true,
+		"leads.xlsx": false, "~$leads.xlsx": true, ".leads.xlsx": true, "leads.results.csv": false,
 		"business.plan.xlsx": false, // a sheet that is only named like a plan
 	} {
 		path := filepath.Join(dir, name)
