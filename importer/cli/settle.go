@@ -360,6 +360,10 @@ func (o settleOptions) settlements(ctx context.Context, l *ledgerSession, doubts
 			}
 			found = append(found, problem.New("ambiguous-step", "%s names %d steps", o.wordName(i), len(named)).Hinted("%s", hint))
 			continue
+		case o.choice == settle.Undo && len(naming(doubts, word)) > 0:
+			found = append(found, problem.New("not-decided", "%s is uncertain, and there is no decision to undo", o.wordName(i)).
+				Hinted("%s lists it with the command lines that decide it", l.command("settle")))
+			continue
 		}
 		old, err := l.oldNumber(ctx, word)
 		switch {

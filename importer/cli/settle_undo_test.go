@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -88,6 +89,13 @@ func TestSettleCorrectsAnID(t *testing.T) {
 func TestSettleUndo(t *testing.T) {
 	t.Parallel()
 	s, created := doubted(t)
+	number := regexp.MustCompile(`(?m)^(\d+)  `+uncertainClaim).FindStringSubmatch(s.decide(4))
+	for _, name := range []string{number[1], uncertainClaim, "c2@example.com:" + uncertainClaim} {
+		said := s.decide(2, "--undo", name)
+		if !strings.Contains(said, "is uncertain, and there is no decision to undo [not-decided]") || !strings.Contains(said, " lists it with the command lines that decide it") {
+			t.Errorf("before any decision: %s", said)
+		}
+	}
 	for _, decision := range [][]string{{"--give-up"}, {"--not-created"}, {"--created", "b0000000-0000-4000-8000-00000000dead"}} {
 		said := s.decide(0, append(decision, uncertainClaim)...)
 		if !strings.Contains(said, "settle -m "+s.path("mapping.yaml")+" --undo c2@example.com:"+uncertainClaim) {
