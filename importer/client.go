@@ -23,6 +23,8 @@ type effects struct {
 	// dryRun says that nothing is created: whoever will be created, or found, by
 	// the run is not there yet.
 	dryRun bool
+	// offline says that the service is not asked, and kept answers are not parsed again.
+	offline bool
 	// noLookup has clients who are new to the ledger taken for new ones.
 	noLookup bool
 	// commit makes events durable.
@@ -175,6 +177,9 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 		if _, kept := r.keptID(d.step); kept {
 			return stepOutcome{Step: d.step, Status: result.Uncertain}, nil
 		}
+		if r.job.effects.offline {
+			return r.job.effects.create(ctx, r, d)
+		}
 		if d.step.Contact != nil {
 			return r.createContact(ctx, d)
 		}
@@ -318,7 +323,9 @@ func (r *clientRun) takeKnownIDs() {
 		if d.known.To != ledger.Done {
 			continue
 		}
-		if slices.Contains(r.job.Runs, d.known.Run) && (d.known.Via == ledger.ViaAnswer || d.known.Attempts > 0) {
+		if r.job.effects.offline {
+			d.inRun = slices.Contains(r.job.Runs, d.known.Run)
+		} else if slices.Contains(r.job.Runs, d.known.Run) && (d.known.Via == ledger.ViaAnswer || d.known.Attempts > 0) {
 			r.created[d.step.Key] = d.known.At // by the run of another client
 			d.inRun = (r.reread || r.job.guard.shared != nil) && d.step.Contact == nil
 		}

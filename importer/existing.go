@@ -223,7 +223,7 @@ var errStale = errors.New("the look-up is too old")
 func (r *clientRun) find(ctx context.Context) (o clientOutcome, over bool, err error) {
 	first := &r.decisions[0]
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, r.job.effects.offline:
 	case r.wasContact():
 		return r.leaveOutContact(first)
 	case r.job.revisits(r.plan, *first):

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -76,65 +77,47 @@ func (j *Job) withoutLink(o clientOutcome) bool {
 	})
 }
 
-// writeDraft adds a client's outcome to the drafts of the sheets in which it has
-// rows.
-func (j *Job) writeDraft(o clientOutcome) error {
-	for _, table := range o.tables() {
-		j.drafted = j.drafted[:0]
-		for _, s := range o.Steps {
-			if s.Status == result.Planned && s.ID == "" { // else it is taken over, and nothing is sent
-				j.drafted = append(j.drafted, result.Step{Step: s.Step.Key, Kind: string(s.Step.Kind), Title: s.Step.Title, State: string(result.Planned)})
-			}
+// writePlanned adds a client's outcome to the drafts of the sheets in which it has rows,
+// with a line of the sheet Steps for each request that the run would make.
+func (j *Job) writePlanned(o clientOutcome) error {
+	var lines []result.Step
+	for _, s := range o.Steps {
+		if s.Status == result.Planned && s.ID == "" { // else it is taken over, and nothing is sent
+			lines = append(lines, result.Step{Step: s.Step.Key, Kind: string(s.Step.Kind), Title: s.Step.Title, State: string(result.Planned)})
 		}
-		if err := j.Drafts[table].Add(o.Number, o.Client.Key, o.rowsOf(table), j.drafted); err != nil {
+	}
+	return j.draft(o, lines)
+}
+
+// writeResults adds a client's outcome to the drafts of the sheets in which it has rows,
+// with a line of the sheet Steps for each step of its plan, and for each that the ledger
+// has besides where nothing is planned.
+func (j *Job) writeResults(o clientOutcome) error {
+	lines, ok := o.lines()
+	if !ok {
+		var err error
+		if lines, err = j.readLines(o); err != nil {
+			return err
+		}
+	}
+	return j.draft(o, lines)
+}
+
+// draft adds a client's rows to the drafts of their sheets. Where the client has rows in
+// several sheets, the workbook of each has all its steps, because it may be the only one
+// at hand.
+func (j *Job) draft(o clientOutcome, lines []result.Step) error {
+	for _, table := range o.tables() {
+		if err := j.Drafts[table].Add(o.Number, o.Client.Key, o.rowsOf(table), lines); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// writeLedger writes a client's outcome into the ledger. Where nothing is new, the
-// ledger needs a few bytes: it has the steps. The workbook's rows of such a client are
-// drafted, and its lines in the sheet Steps, also those that the run made done: the run
-// has them at hand, and reading them from the ledger again takes long.
-func (j *Job) writeLedger(o clientOutcome) error {
-	owner := ledger.ClientKey{}
-	if o.Client != (mapping.Identity{}) && j.erased(o.Client) == "" {
-		owner = j.owner(o.Client)
-	}
-	known, unchanged := o.unchangedSteps()
-	lines, drafted := o.lines()
-	for _, table := range o.tables() {
-		rows := o.rowsOf(table)
-		if unchanged {
-			added, err := j.Ledger.AddUnchanged(j.Runs[table], ledger.Unchanged{Client: o.Number, Owner: owner, Steps: known, Rows: rows})
-			if err != nil {
-				return err
-			}
-			if added {
-				if err := j.Drafts[table].Add(o.Number, o.Client.Key, rows, lines); err != nil {
-					return err
-				}
-				continue
-			}
-		}
-		if !drafted {
-			j.undrafted.add(table, o.Number)
-		} else if err := j.Drafts[table].Add(o.Number, o.Client.Key, nil, lines); err != nil {
-			return err
-		}
-		if err := j.Ledger.AddRows(j.Runs[table], owner, rows...); err != nil {
-			return err
-		}
-		if err := j.Ledger.AddRunSteps(j.Runs[table], o.Number, j.runSteps(o)...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// lines are the client's lines in the sheet Steps, as Ledger.RunSteps makes them; ok is
-// false when only the ledger knows them all. A contact's step is that of another client.
+// lines are the client's lines in the sheet Steps as far as the run has them at hand; ok is
+// false when only the ledger knows them all. Reading them takes long where most clients are
+// done. A contact's step is that of another client.
 func (o clientOutcome) lines() (lines []result.Step, ok bool) {
 	if o.altered {
 		return nil, false
@@ -160,68 +143,60 @@ func (o clientOutcome) lines() (lines []result.Step, ok bool) {
 	return lines, true
 }
 
-// lineOf is the line of a done step.
-func lineOf(s ledger.Step) result.Step {
-	return result.Step{Step: s.StepID.Step, Kind: s.Kind, State: string(s.To), ID: s.ID, Attempts: s.Attempts, Status: s.Status, At: s.At}
-}
-
-// undrafted are the clients, by sheet, whose lines in the sheet Steps are not among the
-// drafts. It is safe for concurrent use.
-type undrafted struct {
-	mu      sync.Mutex
-	clients map[int][]int64
-}
-
-func (u *undrafted) add(table, client int) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.clients == nil {
-		u.clients = map[int][]int64{}
-	}
-	u.clients[table] = append(u.clients[table], int64(client))
-}
-
-// Undrafted returns the numbers of the clients in one of the sheets whose lines in the
-// sheet Steps are in the ledger and not among the drafts. Call it after Do.
-func (j *Job) Undrafted(table int) []int64 { return j.undrafted.clients[table] }
-
-// unchangedSteps returns the client's lines in the sheet Steps as the ledger has
-// them; ok is false when the run did something about one of them, or when they are
-// not known as the ledger has them.
-func (o clientOutcome) unchangedSteps() (steps []ledger.Step, ok bool) {
-	if o.altered {
-		return nil, false
-	}
-	for _, s := range o.Steps {
-		if s.Status != result.Unchanged || s.known == nil || s.Step.Contact != nil {
-			return nil, false
+// readLines are the client's lines in the sheet Steps by what the ledger has now. A step
+// that it does not have is planned, or skipped.
+func (j *Job) readLines(o clientOutcome) (lines []result.Step, err error) {
+	people := map[ledger.ClientKey]map[string]ledger.Step{}
+	find := func(id ledger.StepID) (step ledger.Step, ok bool, err error) {
+		if people[id.ClientKey] == nil {
+			// A record of what was done is read whether or not the run is being stopped.
+			if people[id.ClientKey], err = j.Ledger.Steps(context.Background(), id.ClientKey, j.Binding.Mapping().Name.Text); err != nil {
+				return step, false, err
+			}
 		}
-		steps = append(steps, *s.known)
+		step, ok = people[id.ClientKey][id.Step]
+		return step, ok, nil
 	}
-	for _, s := range o.Known {
-		if s.Kind == ledger.KindContact { // the ledger could not make its line from the client's steps
-			return nil, false
-		}
-	}
-	return append(steps, o.Known...), true
-}
-
-// runSteps are the client's lines in the sheet Steps. Where the client has rows
-// in several sheets, the workbook of each sheet has all lines, because it may be
-// the only one that somebody has at hand.
-func (j *Job) runSteps(o clientOutcome) []ledger.RunStep {
-	var steps []ledger.RunStep
 	for _, s := range o.Steps {
 		if s.Step.Kind == mapping.ContactStep && s.Step.Contact == nil {
 			continue // it is that of an erased person
 		}
-		steps = append(steps, ledger.RunStep{StepID: j.stepID(o.Client, s.Step), Kind: string(s.Step.Kind), Title: s.Step.Title,
-			Skipped: s.Status == result.Skipped})
+		line := result.Step{Step: s.Step.Key, Kind: string(s.Step.Kind), State: string(result.Planned)}
+		if s.Status == result.Skipped {
+			line.State = result.StepSkipped
+		}
+		known, ok, err := find(j.stepID(o.Client, s.Step))
+		if err != nil {
+			return nil, err
+		}
+		if ok && !(s.Status == result.Skipped && (known.To == ledger.Failed || known.To == ledger.NotSent)) {
+			line.State = string(known.To)
+		}
+		if ok {
+			line.ID, line.Attempts, line.Status, line.At = known.ID, known.Attempts, known.Event.Status, known.At
+		}
+		lines = append(lines, line)
 	}
 	for _, s := range o.Known {
-		steps = append(steps, ledger.RunStep{StepID: s.StepID, Kind: s.Kind})
+		known, ok, err := find(s.StepID)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		line := lineOf(known)
+		if s.Kind == ledger.KindContact {
+			line.Kind, line.Step = s.Kind, ledger.ContactStep(s.ClientKey)
+		}
+		lines = append(lines, line)
 	}
-	return steps
+	return lines, nil
+}
+
+// lineOf is the line of a step that the ledger has.
+func lineOf(s ledger.Step) result.Step {
+	return result.Step{Step: s.StepID.Step, Kind: s.Kind, State: string(s.To), ID: s.ID, Attempts: s.Attempts, Status: s.Status, At: s.At}
 }
 
 func (t *tally) count(o clientOutcome, sheets int, linkless bool) {

@@ -106,7 +106,7 @@ func (run *changedRun) do() []result.Row {
 		run.t.Fatal(err)
 	}
 	var rows []result.Row
-	for row, err := range run.known.Rows(run.t.Context(), run.job.Runs[0], ledger.Newest) {
+	for row, err := range run.job.Drafts[0].Rows() {
 		if err != nil {
 			run.t.Fatal(err)
 		}
@@ -148,14 +148,13 @@ func (run *changedRun) again() []result.Row {
 	if err := run.known.Flush(); err != nil {
 		run.t.Fatal(err)
 	}
-	rows, err := run.known.RowsOfClient(run.t.Context(), ledger.ClientKey{Environment: "e", Space: "email", Client: "c2@example.com"})
-	if err != nil {
-		run.t.Fatal(err)
-	}
 	var list []result.Row
-	for _, row := range rows {
-		if row.Run == id {
-			list = append(list, row.Result)
+	for row, err := range run.job.Drafts[0].Rows() {
+		if err != nil {
+			run.t.Fatal(err)
+		}
+		if row.Client == 2 {
+			list = append(list, row)
 		}
 	}
 	return list

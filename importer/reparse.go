@@ -15,6 +15,9 @@ import (
 // as it is. altered reports whether a step is not as the ledger has it: its status is
 // that of its answer.
 func (j *Job) reparse(known map[string]ledger.Step) (altered bool, err error) {
+	if j.effects.offline {
+		return false, nil
+	}
 	var events []ledger.Event
 	for key, step := range known {
 		if step.Answer == nil && step.Attempts < 2 {

@@ -67,11 +67,6 @@ type Ledger interface {
 	Leased() bool
 	Stopped() error
 
-	// What results workbooks are written from.
-	AddRows(run string, owner ledger.ClientKey, rows ...result.Row) error
-	AddRunSteps(run string, client int, steps ...ledger.RunStep) error
-	AddUnchanged(run string, u ledger.Unchanged) (ok bool, err error)
-
 	// Whether it knows the mapping and the environment.
 	Knows(ctx context.Context, environment string) (known bool, err error)
 	KnownClients(ctx context.Context, environment string, most int) (n int, err error)
@@ -116,7 +111,7 @@ type Job struct {
 	Binding     *mapping.Binding
 	Service     Service
 	Ledger      Ledger               // what is done, and where Do records it
-	Drafts      []*spool.Results     // for each sheet: where Forecast's results go, and of Do's those that need not be read from the ledger again
+	Drafts      []*spool.Results     // for each sheet: where the results go
 	Emergency   *emergency.File      // where outcomes go that the ledger cannot take; nil for nowhere
 	Concurrency int                  // requests that the service may have in flight; see workers
 	Limit       int                  // take the first clients only; 0 takes all
@@ -159,10 +154,8 @@ type Job struct {
 	claims   claimContacts
 	holders  holders
 	erasures ledger.Erasures
-	spelt    *spellings    // read by Recorded, once
-	drafted  []result.Step // room for the steps of one client, in writeDraft
+	spelt    *spellings // read by Recorded, once
 
-	undrafted  undrafted
 	elsewhere  elsewhere
 	dispatched dispatched
 	refreshing sync.WaitGroup  // what refreshRules does
@@ -208,7 +201,7 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 func (j *Job) carryOutEffects() effects {
 	return effects{
 		commit: j.commit,
-		write:  j.writeLedger,
+		write:  j.writeResults,
 		create: func(ctx context.Context, r *clientRun, d decision) (stepOutcome, error) { return r.send(ctx, d) },
 		look:   func(mapping.Lookup) {},
 		looked: j.seeLookUp,
@@ -393,7 +386,7 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 		dryRun:   true,
 		noLookup: j.NoLookup,
 		commit:   func([]ledger.Event) error { return nil },
-		write:    j.writeDraft,
+		write:    j.writePlanned,
 		create: func(_ context.Context, _ *clientRun, d decision) (stepOutcome, error) {
 			j.tally.planned(d.step.Kind)
 			return stepOutcome{Step: d.step, Status: result.Planned}, nil

@@ -196,8 +196,8 @@ func (j *Job) TakeFacts(data []byte) error {
 // none; record counts from 0.
 func (s *Survey) Client(record int) int { return s.groups.Number(record) }
 
-// Has reports whether the sheet has a client.
-func (s *Survey) Has(who mapping.Identity) bool { return s.numbers[fingerprint(who)] > 0 }
+// Number returns the number of a client in the sheets, from 1; 0 when they have no such client.
+func (s *Survey) Number(who mapping.Identity) int { return s.numbers[fingerprint(who)] }
 
 // fingerprint stands for an identity in memory: half of its SHA-256.
 func fingerprint(who mapping.Identity) [16]byte {

@@ -57,7 +57,7 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	if err != nil {
 		return err
 	}
-	done, err := l.ledger.Purge(ledger.Purge{Environments: scopes, Service: service, Before: before, Summary: withoutSnapshot})
+	done, err := l.ledger.Purge(ledger.Purge{Environments: scopes, Service: service, Before: before})
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	p.object = historyJSON{Environment: l.session.Env.Name, Purged: &purgedJSON{inputs.files, inputs.bytes, done.Runs, done.Bodies, done.URLs, taken.files}}
 	fmt.Fprintf(p.Out, "purged in the environment “%s” what is older than %s:\n", l.session.Env.Name, moment(before))
 	fmt.Fprintf(p.Out, "  kept copies of sheets      %d (%d bytes)\n", inputs.files, inputs.bytes)
-	fmt.Fprintf(p.Out, "  runs' problems and links   %d\n", done.Runs)
+	fmt.Fprintf(p.Out, "  runs without their sheet   %d\n", done.Runs)
 	fmt.Fprintf(p.Out, "  requests and answers       %d\n", done.Bodies)
 	fmt.Fprintf(p.Out, "  redirect urls              %d\n", done.URLs)
 	fmt.Fprintf(p.Out, "  emergency files            %d\n", taken.files)
@@ -89,7 +89,7 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 type purgedJSON struct {
 	Copies         int   `json:"copies" doc:"kept copies of sheets"`
 	CopyBytes      int64 `json:"copyBytes" doc:"how many bytes those had"`
-	Runs           int   `json:"runs" doc:"runs whose problems and links were removed"`
+	Runs           int   `json:"runs" doc:"runs that have lost the copy of their sheet"`
 	Bodies         int   `json:"bodies" doc:"requests and answers"`
 	RedirectURLs   int   `json:"redirectUrls" doc:"redirect urls"`
 	EmergencyFiles int   `json:"emergencyFiles" doc:"emergency files that were recorded"`
@@ -98,7 +98,6 @@ type purgedJSON struct {
 // forgottenJSON counts what an erasure removed.
 type forgottenJSON struct {
 	Steps          int      `json:"steps" doc:"steps without data now"`
-	Rows           int      `json:"rows" doc:"rows of runs"`
 	Copies         int      `json:"copies" doc:"kept copies of sheets"`
 	CopyBytes      int64    `json:"copyBytes" doc:"how many bytes those had"`
 	EmergencyFiles int      `json:"emergencyFiles" doc:"emergency files that were recorded"`
@@ -153,20 +152,19 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	if err != nil {
 		return err
 	}
-	var ids, damaged []string
+	var ids []string
 	var runs []ledger.Run
-	steps, rows := 0, 0
+	steps := 0
 	for _, owner := range owners {
 		known, err := l.ledger.StepsOfClient(ctx, owner)
 		if err != nil {
 			return err
 		}
-		done, err := l.ledger.Forget(owner, time.Now(), withoutSnapshot)
+		done, err := l.ledger.Forget(owner, time.Now())
 		if err != nil {
 			return l.notForgotten(err)
 		}
-		steps, rows = steps+done.Steps, rows+done.Rows
-		runs, damaged = append(runs, done.Runs...), append(damaged, done.Damaged...)
+		steps, runs = steps+done.Steps, append(runs, done.Runs...)
 		for _, s := range known {
 			if s.ID != "" {
 				ids = append(ids, s.Kind+" "+s.ID)
@@ -188,13 +186,10 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	if err != nil {
 		return err
 	}
-	p.object = historyJSON{Environment: l.session.Env.Name, Forgotten: &forgottenJSON{steps, rows, inputs.files, inputs.bytes, taken.files, append([]string{}, ids...)}}
-	fmt.Fprintf(p.Out, "erased: steps: %d, rows of runs: %d, kept copies of sheets: %d (%d bytes), emergency files: %d\n",
-		steps, rows, inputs.files, inputs.bytes, taken.files)
+	p.object = historyJSON{Environment: l.session.Env.Name, Forgotten: &forgottenJSON{steps, inputs.files, inputs.bytes, taken.files, append([]string{}, ids...)}}
+	fmt.Fprintf(p.Out, "erased: steps: %d, kept copies of sheets: %d (%d bytes), emergency files: %d\n",
+		steps, inputs.files, inputs.bytes, taken.files)
 	p.printStayed(inputs)
-	for _, run := range damaged {
-		fmt.Fprintf(p.Out, "The list of the unchanged rows of run %s was damaged. The client may have been in it, so it was removed; no step was.\n", run)
-	}
 	p.printLeft(ids, runs)
 	return nil
 }

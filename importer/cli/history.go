@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -17,20 +16,19 @@ import (
 	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
-	"claimsheet/importer/settle"
 	"claimsheet/mapping/problem"
 )
 
 const historyHelp = `Without a key it lists the runs of the environment, the newest first. With a client's key it prints all that is known about
-the client: steps, ids, attempts, your decisions, and the client's rows in every run. Redirect urls are not shown, because
+the client: steps, ids, attempts and your decisions. Redirect urls are not shown, because
 whoever has one can act as the client: claimsheet report writes a workbook that has them.
 A key is what the results workbook shows in the sheet Steps. When several kinds of key have the same text, email:KEY,
 phone:KEY or NAME:KEY means one of them.
 
 --purge removes from the state folder what is older than --older-than: kept copies of sheets, requests and answers, redirect
-urls, problems of rows, and emergency files that were recorded. Client keys, step names, states and ids stay: without them
+urls, and emergency files that were recorded. Client keys, step names, states and ids stay: without them
 the next run would create everything again. --forget KEY erases one client for good: what is left are the ids of what was
-created, and a keyed hash by which later runs recognise the client and leave its rows out. Both ask first, unless --yes is given.
+created, and a keyed hash by which later runs recognise the client and leave its rows out; the kept copies of sheets go. Both ask first, unless --yes is given.
 
 Examples:
 
@@ -240,10 +238,8 @@ type clientJSON struct {
 	Scope    string     `json:"scope" doc:"the ledger's name for the environment"`
 	ErasedAt *time.Time `json:"erasedAt,omitempty" doc:"when the client was erased"`
 	Steps    []stepJSON `json:"steps" doc:"all steps"`
-	Rows     []rowJSON  `json:"rows" doc:"the client's rows in every run"`
 
 	owner ledger.ClientKey
-	as    settle.Role
 }
 
 type stepJSON struct {
@@ -284,17 +280,6 @@ type eventJSON struct {
 	ID     string    `json:"id" doc:"the id that it brought"`
 }
 
-type rowJSON struct {
-	Run        string    `json:"run" doc:"the run's id"`
-	Started    time.Time `json:"started" doc:"when it began"`
-	Input      string    `json:"input" doc:"the sheet's path"`
-	Row        int       `json:"row" doc:"its number in the sheet"`
-	Status     string    `json:"status" doc:"see docs/statuses.md"`
-	FailedStep string    `json:"failedStep" doc:"the step's name"`
-	Error      string    `json:"error" doc:"what the column Error says"`
-	Contacts   []string  `json:"contacts,omitempty" doc:"as the column contacts of the workbook shows them"`
-}
-
 // printClients prints all that is known about the clients with a key.
 func (p *program) printClients(ctx context.Context, l *ledgerSession, o historyOptions) error {
 	owners, err := l.everyOwner(ctx, o.key)
@@ -314,11 +299,8 @@ func (p *program) printClients(ctx context.Context, l *ledgerSession, o historyO
 	}
 	others := p.emergencyConflicts(l)
 	clients := make([]clientJSON, len(owners))
-	var damage error // rows that cannot be read: the others are printed all the same
 	for i, owner := range owners {
-		if clients[i], err = l.gather(ctx, owner, byID); errors.Is(err, ledger.ErrDamaged) && len(clients[i].Steps) > 0 {
-			damage = err
-		} else if err != nil {
+		if clients[i], err = l.gather(ctx, owner, byID); err != nil {
 			return err
 		}
 	}
@@ -332,7 +314,7 @@ func (p *program) printClients(ctx context.Context, l *ledgerSession, o historyO
 		}
 		c.print(p.Out, l)
 	}
-	return damage
+	return nil
 }
 
 func (l *ledgerSession) unknownClient() error {
@@ -383,10 +365,9 @@ func (l *ledgerSession) erasedNamed(ctx context.Context, scope, key string) ([]l
 	return erased, nil
 }
 
-// gather collects what the ledger knows about a client. With ledger.ErrDamaged it
-// returns what could be read.
+// gather collects what the ledger knows about a client.
 func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, runs map[string]ledger.Run) (clientJSON, error) {
-	c := clientJSON{Key: owner.Client, Space: owner.Space, Scope: owner.Environment, Steps: []stepJSON{}, Rows: []rowJSON{}, owner: owner}
+	c := clientJSON{Key: owner.Client, Space: owner.Space, Scope: owner.Environment, Steps: []stepJSON{}, owner: owner}
 	if at, erased := ledger.Erased(owner.Client); erased {
 		c.Key, c.ErasedAt = "", &at
 	}
@@ -418,15 +399,7 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, runs
 		}
 		c.Steps = append(c.Steps, step)
 	}
-	if c.as, err = l.role(ctx, owner, c.Steps); err != nil {
-		return c, err
-	}
-	rows, err := l.ledger.RowsOfClient(ctx, owner)
-	for _, r := range rows {
-		run := runs[r.Run]
-		c.Rows = append(c.Rows, rowJSON{r.Run, run.Started, run.Input, r.Result.Row, string(r.Result.Status), r.Result.FailedStep, r.Result.Error, r.Result.Contacts})
-	}
-	return c, err
+	return c, nil
 }
 
 // emergencyConflicts are the outcomes in emergency files of this machine that the ledger cannot
@@ -455,23 +428,6 @@ func (c clientJSON) takeOthers(found []emergency.Conflict) {
 	}
 }
 
-// role returns what somebody is to other clients, as the runs know that brought about
-// what has happened.
-func (l *ledgerSession) role(ctx context.Context, who ledger.ClientKey, steps []stepJSON) (settle.Role, error) {
-	roles := settle.Roles{Ledger: l.ledger}
-	for _, s := range steps {
-		for _, e := range s.Events {
-			if s.Kind != ledger.KindClient || e.Run == "" {
-				continue
-			}
-			if as, err := roles.Of(ctx, who, e.Run); err != nil || as.Entry != "" {
-				return as, err
-			}
-		}
-	}
-	return settle.Role{}, nil
-}
-
 // print prints it as text.
 func (c clientJSON) print(w io.Writer, l *ledgerSession) {
 	who := "The client " + problem.OneLine(c.Key)
@@ -479,22 +435,10 @@ func (c clientJSON) print(w io.Writer, l *ledgerSession) {
 		who = "A client who was erased on " + moment(*c.ErasedAt)
 	}
 	fmt.Fprintf(w, "%s (kind of key: %s%s) in the environment “%s”\n", who, problem.OneLine(c.Space), inCase(c.Scope), l.session.Env.Name)
-	if c.as.Entry != "" {
-		fmt.Fprintf(w, "The %s\n", problem.OneLine(c.as.String()))
-	}
 	url := false
 	for _, s := range c.Steps {
 		s.print(w)
 		url = url || s.URL
-	}
-	if len(c.Rows) > 0 {
-		fmt.Fprintln(w, "\nRows:")
-	}
-	for _, r := range c.Rows {
-		fmt.Fprintf(w, "  %s  run %.8s  %s row %d: %s%s\n", moment(r.Started), r.Run, problem.OneLine(r.Input), r.Row, r.Status, because(result.ShownStep(r.FailedStep), r.Error))
-		for _, contact := range r.Contacts {
-			fmt.Fprintf(w, "    contact %s\n", problem.OneLine(contact))
-		}
 	}
 	if url {
 		fmt.Fprintf(w, "\nThe redirect url is not shown; the results workbook has it: %s\n", l.command("report"))

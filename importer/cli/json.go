@@ -87,6 +87,6 @@ func objects() map[string]any {
 		"run": result.Summary{}, "rerun": result.Summary{},
 		"templates": templatesJSON{}, "doctor": doctorJSON{}, "version": build{},
 		"settle": settleJSON{}, "link": linksJSON{}, "report": reportJSON{}, "history": historyJSON{}, "track": trackedCountsJSON{},
-		"ledger check": ledgerCheckJSON{}, "ledger prune": pruneJSON{}, "ledger copy": ledgerCopyJSON{},
+		"ledger check": ledgerCheckJSON{}, "ledger copy": ledgerCopyJSON{},
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -22,16 +21,6 @@ A run checks what it reads; this checks the rest too, and changes nothing. Exit 
 Examples:
 
     claimsheet ledger check -e uat`
-
-const ledgerPruneHelp = `Drops the rows and the lists of steps of old runs, and their copies of the sheets: claimsheet report cannot write their workbooks again.
-No step is ever dropped, so nothing is created again. The rows of the newest runs stay, as many as keep_runs says in the environment's
-entry of the environments file (60 when it says nothing); so do those of the latest run of each mapping and of each sheet that was imported more
-than once, and of runs with a row that is still uncertain. Every run prunes by itself at its end, a few old runs at a time; this
-command prunes all of them, and gives the room back to the disk.
-
-Examples:
-
-    claimsheet ledger prune -e uat --dry-run`
 
 const ledgerCopyHelp = `Writes a copy of the ledger to a new file, also while a run works: the copy is as the ledger was at one moment. It is read as a whole
 before it gets its name, and a file that is there is never replaced. Beside it stands a file that ends in .sum. To put it back, copy the two files over
@@ -62,15 +51,12 @@ func (p *program) ledgerCommand() *cli.Command {
 	}
 	return &cli.Command{
 		Name:        "ledger",
-		Usage:       "check: read the whole ledger; prune: drop the rows of old runs; copy: back it up",
-		UsageText:   "claimsheet ledger check [options]\nclaimsheet ledger prune [options]\nclaimsheet ledger copy [options] --to LEDGER",
+		Usage:       "check: read the whole ledger; copy: back it up",
+		UsageText:   "claimsheet ledger check [options]\nclaimsheet ledger copy [options] --to LEDGER",
 		Description: "Examples:\n\n    claimsheet ledger check -e uat",
 		Subcommands: []*cli.Command{
 			sub("check", "read the whole ledger and say whether it is sound", ledgerCheckHelp, ledgerFlags(),
 				func(c *cli.Context) error { return p.checkLedger(c) }),
-			sub("prune", "drop the rows of old runs", ledgerPruneHelp,
-				append(ledgerFlags(), switchFlag("dry-run", "show what would be dropped; nothing is changed")),
-				func(c *cli.Context) error { return p.pruneLedger(c) }),
 			sub("copy", "write a copy of the ledger to a new file or database, also while a run works", ledgerCopyHelp,
 				append(ledgerFlags(),
 					textFlag("to", "", "the new `LEDGER`: a file that is not there yet, or a database without one"),
@@ -79,7 +65,7 @@ func (p *program) ledgerCommand() *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {
-				return problem.New("unknown-command", "there is no command “ledger %s”", name).Hinted("the commands are ledger check, ledger prune and ledger copy")
+				return problem.New("unknown-command", "there is no command “ledger %s”", name).Hinted("the commands are ledger check and ledger copy")
 			}
 			return cli.ShowSubcommandHelp(c)
 		},
@@ -229,65 +215,6 @@ func printProgress(w io.Writer, what string, done, total int64) {
 	fmt.Fprintf(w, "\r%s: %d of %d steps ", what, done, total)
 }
 
-// pruneLedger drops the rows of every old run of an environment.
-func (p *program) pruneLedger(c *cli.Context) error {
-	ctx, dryRun, open := c.Context, c.Bool("dry-run"), p.openLedger
-	if dryRun {
-		open = p.readLedger
-	}
-	l, err := open(p.where(c))
-	defer l.close()
-	if err != nil {
-		return err
-	}
-	said := pruneJSON{Environment: l.session.Env.Name, KeepRuns: l.session.Env.KeepRuns, DryRun: dryRun, Runs: []prunedJSON{}}
-	if p.object = said; l.ledger == nil {
-		fmt.Fprintf(p.Out, "nothing to prune: nothing was ever run here (there is no ledger in %s)\n", l.session.State)
-		return nil
-	}
-	scopes, err := l.scopes(ctx)
-	if err != nil {
-		return err
-	}
-	keep := l.session.Env.KeepRuns
-	old, err := l.ledger.OldRuns(ctx, scopes, keep)
-	if err != nil {
-		return err
-	}
-	done, rows := pruned{}, map[string]int{}
-	for _, o := range old {
-		if rows[o.ID], err = l.ledger.CountRows(ctx, o.ID); err != nil {
-			return err
-		}
-	}
-	if !dryRun {
-		before, err := l.place.size(ctx)
-		if err != nil {
-			return err
-		}
-		if done, err = l.prune(ctx, old, len(old)); err != nil {
-			return err
-		}
-		if done.runs > 0 {
-			if err := l.ledger.Compact(); err != nil {
-				return err
-			}
-		}
-		after, err := l.place.size(ctx)
-		if err != nil {
-			return err
-		}
-		done.bytes = before - after
-	}
-	for _, o := range old {
-		said.Runs = append(said.Runs, prunedJSON{o.ID, o.Started, o.Input, rows[o.ID], o.Stays == ""})
-	}
-	said.LedgerBytes, said.Copies, said.CopyBytes = done.bytes, done.inputs.files, done.inputs.bytes
-	p.object = said
-	p.printPruned(l, old, rows, done, dryRun)
-	return nil
-}
-
 // ledgerCheckJSON is the object of claimsheet ledger check.
 type ledgerCheckJSON struct {
 	Environment string `json:"environment" doc:"the environment's name"`
@@ -301,106 +228,4 @@ type ledgerCopyJSON struct {
 	Ledger      string `json:"ledger" doc:"the path of the ledger"`
 	Copy        string `json:"copy" doc:"the path of the copy"`
 	Records     int64  `json:"records" doc:"how many records the copy has"`
-}
-
-// pruneJSON is the object of claimsheet ledger prune.
-type pruneJSON struct {
-	Environment string       `json:"environment" doc:"the environment's name"`
-	KeepRuns    int          `json:"keepRuns" doc:"how many runs keep their rows"`
-	DryRun      bool         `json:"dryRun" doc:"nothing was dropped"`
-	Runs        []prunedJSON `json:"runs" doc:"the older runs, the oldest first"`
-	LedgerBytes int64        `json:"ledgerBytes" doc:"by how many bytes the ledger is smaller"`
-	Copies      int          `json:"copies" doc:"how many copies of sheets were removed"`
-	CopyBytes   int64        `json:"copyBytes" doc:"how many bytes those had"`
-}
-
-type prunedJSON struct {
-	Run     string    `json:"run" doc:"the run's id"`
-	Started time.Time `json:"started" doc:"when it began"`
-	Input   string    `json:"input" doc:"the path of its sheet"`
-	Rows    int       `json:"rows" doc:"how many rows it has, or had"`
-	Dropped bool      `json:"dropped" doc:"its rows are dropped, or would be; false when it stays"`
-}
-
-// pruned counts what was dropped.
-type pruned struct {
-	runs   int
-	bytes  int64 // by which the ledger's file is smaller
-	inputs removed
-}
-
-// prune drops the rows of the runs that need not stay, the oldest first and at most
-// so many of them, and the copies of sheets that no run needs any more.
-func (l *ledgerSession) prune(ctx context.Context, old []ledger.OldRun, most int) (done pruned, err error) {
-	kept, err := l.keptInputs(ctx)
-	if err != nil {
-		return done, err
-	}
-	for _, o := range old {
-		if o.Stays != "" || done.runs == most {
-			continue
-		}
-		if err := l.ledger.PruneRun(o.ID, time.Now(), withoutSnapshot); err != nil {
-			return done, err
-		}
-		done.runs++
-	}
-	if done.runs > 0 {
-		done.inputs, err = kept.removeUnused(ctx, time.Time{})
-	}
-	return done, err
-}
-
-// printPruned says what was dropped, or would be, and what stays. rows are how many the
-// runs have, or had.
-func (p *program) printPruned(l *ledgerSession, old []ledger.OldRun, rows map[string]int, done pruned, dryRun bool) {
-	verb := "dropped"
-	if dryRun {
-		verb = "would be dropped"
-	}
-	fmt.Fprintf(p.Out, "The newest %d runs in the environment “%s” keep their rows (keep_runs).\n", l.session.Env.KeepRuns, l.session.Env.Name)
-	dropped, all := 0, 0
-	for _, o := range old {
-		why := verb
-		switch o.Stays {
-		case ledger.StaysLatest:
-			why = "stays: the latest run of its mapping or sheet"
-		case ledger.StaysOpen:
-			why = "stays: a row is still uncertain; " + l.command("settle") + " decides"
-		default:
-			dropped, all = dropped+1, all+rows[o.ID]
-		}
-		fmt.Fprintf(p.Out, "  run %.8s of %s  %s  %d rows  %s\n", o.ID, moment(o.Started), problem.OneLine(o.Input), rows[o.ID], why)
-	}
-	switch {
-	case dropped == 0:
-		fmt.Fprintln(p.Out, "Nothing is to be dropped.")
-	case dryRun:
-		fmt.Fprintf(p.Out, "%d rows of %d runs would be dropped; no step would.\n", all, dropped)
-	default:
-		fmt.Fprintf(p.Out, "%d rows of %d runs were dropped, no step; the ledger is %d bytes smaller; kept copies of sheets removed: %d (%d bytes).\n",
-			all, dropped, done.bytes, done.inputs.files, done.inputs.bytes)
-		p.printStayed(done.inputs)
-	}
-}
-
-// prunedAtOnce is how many old runs a run prunes at its end, beside as many as it has
-// added: a ledger with many of them does not make one night long.
-const prunedAtOnce = 2
-
-// prune drops the rows of a few old runs, now that this one has ended. The run's own
-// outcome does not depend on it: what goes wrong is a warning.
-func (r *importRun) prune(ctx context.Context) {
-	if r.options.dryRun {
-		return
-	}
-	old, err := r.ledger.ledger.OldRuns(ctx, []string{r.scope}, r.session.Env.KeepRuns)
-	if err == nil {
-		_, err = r.ledger.prune(ctx, old, prunedAtOnce+len(r.sheets))
-	}
-	if err != nil {
-		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: r.ledger.path()}, "not-pruned",
-			"the rows of old runs could not be dropped: %v", problem.Cause(err)).
-			Hinted("nothing else depends on it; see what is wrong with %s", r.ledger.command("ledger check"))})
-	}
 }

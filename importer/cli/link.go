@@ -271,33 +271,26 @@ func spacesOf(clients []ledger.Step) []string {
 	return spaces
 }
 
-// linkStep returns the client's link step of the mapping that is meant; a step that the
-// ledger does not know has only its name.
+// linkStep returns the client's link step of the mapping that is meant.
 func (l *ledgerSession) linkStep(ctx context.Context, only string, number int, owner ledger.ClientKey) (ledger.Step, problem.Problem, error) {
 	steps, err := l.linksOf(ctx, owner)
 	if err != nil {
 		return ledger.Step{}, problem.Problem{}, err
 	}
 	mappings := slices.Sorted(maps.Keys(steps))
-	if len(steps) == 0 {
-		if mappings, err = l.ledger.MappingsOf(ctx, owner); err != nil {
-			return ledger.Step{}, problem.Problem{}, err
-		}
+	if only != "" {
+		mappings = slices.DeleteFunc(mappings, func(name string) bool { return name != only })
 	}
-	switch {
-	case only != "":
-		mappings = []string{only}
-	case len(mappings) > 1:
+	switch len(mappings) {
+	case 0:
+		return ledger.Step{}, problem.New("link-waits", "no run has asked for the link of key %d yet: a client's first link is the last step of the client's plan; nothing was sent", number).
+			Hinted("run the sheet again: it sends what is missing, and then the link"), nil
+	case 1:
+	default:
 		return ledger.Step{}, problem.New("ambiguous-mapping", "several mappings have steps of key %d: %s", number, strings.Join(mappings, ", ")).
 			Hinted("name one of them with -m: its results will show the link"), nil
-	case len(mappings) == 0:
-		return ledger.Step{}, problem.New("no-mapping", "no mapping has steps of key %d; its client was only created or found", number).
-			Hinted("name the mapping with -m: its results will show the link"), nil
 	}
-	step, ok := steps[mappings[0]]
-	if !ok {
-		step.StepID = ledger.StepID{ClientKey: owner, Mapping: mappings[0], Step: "link"}
-	}
+	step := steps[mappings[0]]
 	switch step.To {
 	case ledger.Uncertain, ledger.GivenUp:
 		return step, problem.New("link-undecided", "the link of key %d is %s", number, step.To).
@@ -327,24 +320,16 @@ func (l *ledgerSession) linksOf(ctx context.Context, owner ledger.ClientKey) (ma
 
 // linkWaits refuses a first link while a step before it is not done, as a run does.
 func (l *ledgerSession) linkWaits(ctx context.Context, number int, link ledger.StepID) (problem.Problem, error) {
-	earlier, err := l.stepsBefore(ctx, link)
+	steps, err := l.ledger.StepsOfClient(ctx, link.ClientKey)
 	if err != nil {
 		return problem.Problem{}, err
 	}
-	for _, s := range earlier {
-		what := "a step of the kind " + s.Kind
-		if s.Title != "" {
-			what = "the " + s.Kind + " “" + s.Title + "”"
-		}
-		if s.State == result.StepSkipped {
+	for _, s := range steps {
+		if s.Kind == ledger.KindLink || s.To == ledger.Done || s.Mapping != "" && s.Mapping != link.Mapping {
 			continue
 		}
-		state, hint := s.State, "run the sheet again: it sends what is missing, and then the link"
-		switch ledger.State(s.State) {
-		case ledger.Done:
-			continue
-		case ledger.State(result.Planned):
-			state = "not started"
+		hint := "run the sheet again: it sends what is missing, and then the link"
+		switch s.To {
 		case ledger.Uncertain, ledger.Parked:
 			hint = l.command("settle") + " decides what is uncertain; then run the sheet again"
 		case ledger.GivenUp:
@@ -352,28 +337,7 @@ func (l *ledgerSession) linkWaits(ctx context.Context, number int, link ledger.S
 		case ledger.Failed:
 			hint = "correct the row and run again, which makes the link too; " + l.command("history", "CLIENT-KEY") + " shows more"
 		}
-		return problem.New("link-waits", "the link of key %d waits for %s, which is %s; nothing was sent", number, what, state).Hinted("%s", hint), nil
+		return problem.New("link-waits", "the link of key %d waits for a step of the kind %s, which is %s; nothing was sent", number, s.Kind, s.To).Hinted("%s", hint), nil
 	}
 	return problem.Problem{}, nil
-}
-
-// stepsBefore returns the steps before a client's link: those of the newest plan, or all
-// that the ledger knows when no plan is kept.
-func (l *ledgerSession) stepsBefore(ctx context.Context, link ledger.StepID) ([]result.Step, error) {
-	steps, err := l.ledger.PlanOfClient(ctx, link.ClientKey, link.Mapping)
-	if err != nil {
-		return nil, err
-	}
-	if len(steps) == 0 {
-		known, err := l.ledger.StepsOfClient(ctx, link.ClientKey)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range known {
-			if s.Mapping == "" || s.Mapping == link.Mapping {
-				steps = append(steps, result.Step{Kind: s.Kind, State: string(s.To)})
-			}
-		}
-	}
-	return slices.DeleteFunc(steps, func(s result.Step) bool { return s.Kind == ledger.KindLink }), nil
 }

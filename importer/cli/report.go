@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/statefolder"
@@ -20,15 +21,16 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
+	"claimsheet/importer/spool"
+	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
 
 const reportHelp = `A RUN is its id, or enough of its first characters; claimsheet history lists the runs. The default is the latest run. The workbook
-has the cells that it had when the run wrote it, whatever was run, settled or edited since. Only the sheet Progress is new: it
-shows what the service has said until now. It is made from the ledger and the run's own copy of the sheet; neither the sheet, nor
-the mapping, nor the service is needed.
+has the run's own copy of the sheet, and beside each row what the ledger says of it now: what was settled or done since is shown.
+Neither the sheet, nor the mapping, nor the service is needed. A run that was killed has its workbook too.
 
 Examples:
 
@@ -86,17 +88,14 @@ func (p *program) report(ctx context.Context, where load.Where, o reportOptions)
 	if err != nil {
 		return err
 	}
-	if at, pruned, err := l.ledger.Pruned(ctx, run.ID); err != nil {
-		return err
-	} else if pruned {
-		return problem.New("run-pruned", "the rows of run %s of %s were dropped on %s, so its workbook cannot be written again", run.ID, moment(run.Started), moment(at)).
-			Hinted("the ledger keeps the rows of the newest runs, as many as keep_runs says in the environments file; what is known of a client: %s", l.command("history", "CLIENT-KEY"))
-	}
 	past, err := l.openPastRun(run, o.password)
 	if err != nil {
 		return err
 	}
 	defer past.close()
+	if err := past.project(ctx, l); err != nil {
+		return err
+	}
 	to := target{path: o.out, ledger: l.ledger}
 	if o.out == "" {
 		if to.path, err = l.usualOutput(ctx, past); err != nil {
@@ -113,8 +112,8 @@ func (p *program) report(ctx context.Context, where load.Where, o reportOptions)
 	if err != nil {
 		return err
 	}
-	book := past.book(ctx, l.ledger)
-	if book.Progress, err = l.progress(ctx, run.ID); err != nil {
+	book := past.book()
+	if book.Progress, err = l.progress(ctx, run.Environment, past.survey); err != nil {
 		return err
 	}
 	written, err := place.WriteWorkbook(book)
@@ -137,7 +136,7 @@ func (p *program) report(ctx context.Context, where load.Where, o reportOptions)
 func (l *ledgerSession) usualOutput(ctx context.Context, past *pastRun) (string, error) {
 	path := past.run.Output
 	if path == "" {
-		input := cmp.Or(workbook.FromProperties("", past.snapshot.Binding).Input, past.run.Input)
+		input := cmp.Or(workbook.FromProperties("", past.kept.Binding).Input, past.run.Input)
 		path = strings.TrimSuffix(input, filepath.Ext(input)) + ".results.xlsx"
 	}
 	by, known, err := l.ledger.OutputOf(ctx, path)
@@ -186,66 +185,137 @@ type sheetReader interface {
 	Records() iter.Seq2[cell.Record, error]
 }
 
-// pastRun is an earlier run with everything that its workbook shows.
+// pastRun is an earlier run of one sheet, with what its workbook shows.
 type pastRun struct {
 	run      ledger.Run
-	summary  result.Summary
-	snapshot *reportSnapshot
-	reader   sheetReader
+	summary  result.Summary // requests and seconds are those of the run; the counts are of now
+	kept     *keptRun
+	mapping  *mapping.Mapping
+	sheet    cell.Sheet
 	own      []int
-	close    func()
+	places   *reports.Places
+	rows     *spool.Rows
+	draft    *spool.Results
+	survey   *importer.Survey
+	problems problem.List
+	closers  []func() error
+}
+
+func (r *pastRun) close() {
+	for i := len(r.closers) - 1; i >= 0; i-- {
+		_ = r.closers[i]() // of files that are read only, or removed
+	}
 }
 
 // openPastRun opens what is kept of a run.
-func (l *ledgerSession) openPastRun(r ledger.Run, password string) (*pastRun, error) {
-	named := fmt.Sprintf("run %s of %s", r.ID, moment(r.Started))
-	s, err := readSummary(r.Summary)
+func (l *ledgerSession) openPastRun(run ledger.Run, password string) (r *pastRun, err error) {
+	named := fmt.Sprintf("run %s of %s", run.ID, moment(run.Started))
+	s, err := readSummary(run.Summary)
 	switch {
 	case err != nil:
 		return nil, err
-	case r.KeptInput == "":
-		return nil, problem.New("input-purged", "the input of %s was purged, so its workbook cannot be written again", named).
+	case run.KeptInput == "" || s.Kept == nil:
+		return nil, problem.New("input-purged", "the input of %s was purged, or never here, so its workbook cannot be written again", named).
 			Hinted("what is known of a client: %s", l.command("history", "CLIENT-KEY"))
-	case r.Finished.IsZero() || s.Workbook == nil:
-		return nil, problem.New("run-unfinished", "%s did not end: it was stopped from outside, and not every row has a result", named).
-			Hinted("run the sheet again: what is done is not sent again, and its workbook shows every row")
 	}
-	past := &pastRun{run: r, summary: s.Summary, snapshot: s.Workbook}
-	return past, past.open(filepath.Join(statefolder.Inputs(l.session.State), filepath.Base(r.KeptInput)), password)
+	r = &pastRun{run: run, summary: s.Summary, kept: s.Kept}
+	defer func() {
+		if err != nil {
+			r.close()
+		}
+	}()
+	var found problem.List
+	if r.mapping, found = mapping.Parse(run.MappingFile, []byte(s.Kept.Mapping)); len(found) > 0 {
+		return nil, found
+	}
+	reader, err := r.open(filepath.Join(statefolder.Inputs(l.session.State), filepath.Base(run.KeptInput)), password)
+	if err != nil {
+		return nil, err
+	}
+	r.places = &reports.Places{Own: r.own}
+	if workbook.FromProperties("", r.kept.Binding).Sheets > 1 {
+		r.places.File = filepath.Base(run.Output)
+	}
+	r.sheet = reader.Sheet()
+	r.sheet.File, r.sheet.Copied = run.Input, r.places.At
+	if r.draft, err = spool.NewResults(l.session.State); err != nil {
+		return nil, err
+	}
+	r.closers = append(r.closers, r.draft.Close)
+	if r.rows, err = spool.NewRows(l.session.State, notedIn(r.places, reader.Records())); err != nil {
+		return nil, err
+	}
+	r.closers = append(r.closers, r.rows.Close)
+	return r, nil
 }
 
 // open opens the kept copy of the sheet, which must be what the run read.
-func (r *pastRun) open(path, password string) error {
+func (r *pastRun) open(path, password string) (sheetReader, error) {
 	in := &load.Input{Path: path, Given: r.run.Input, Password: password}
 	digest, err := safefile.Digest(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return problem.At(problem.Where{File: path}, "input-missing", "the run's copy of its sheet is not there").
+		return nil, problem.At(problem.Where{File: path}, "input-missing", "the run's copy of its sheet is not there").
 			Hinted("bring the file back from a backup of the state folder")
 	case err != nil:
-		return safefile.Unreadable(path, err)
+		return nil, safefile.Unreadable(path, err)
 	case digest != r.run.InputDigest:
-		return problem.At(problem.Where{File: path}, "input-changed", "this is not the sheet that the run read: its copy was changed since").
+		return nil, problem.At(problem.Where{File: path}, "input-changed", "this is not the sheet that the run read: its copy was changed since").
 			Hinted("bring the file back from a backup of the state folder")
 	}
 	if _, ours, _ := reports.IsOurs(path); !ours {
-		reader, err := in.Open(r.snapshot.Sheet)
+		reader, err := in.Open(load.SheetOptions(r.mapping))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		r.reader, r.close = reader, func() { _ = reader.Close() }
-		return nil
+		r.closers = append(r.closers, reader.Close)
+		return reader, nil
 	}
 	binding, err := workbook.Read(path, password)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	results, err := workbook.Open(in.Open, binding)
 	if err != nil {
+		return nil, err
+	}
+	r.own, r.closers = results.AddedColumns(), append(r.closers, results.Close)
+	return results, nil
+}
+
+// notedIn yields records, and notes where they will be in the workbook.
+func notedIn(places *reports.Places, records iter.Seq2[cell.Record, error]) iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
+		for record, err := range records {
+			if err == nil {
+				places.Note(record)
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
+// project plans the run's sheet again, with the mapping and the templates of then, and
+// lays the plans beside what the ledger knows now.
+func (r *pastRun) project(ctx context.Context, l *ledgerSession) error {
+	binding, found := mapping.BindAll(r.mapping, []cell.Sheet{r.sheet}, r.kept.Service, r.kept.Date)
+	if err := found.Err(); err != nil {
 		return err
 	}
-	r.reader, r.own, r.close = results, results.AddedColumns(), func() { _ = results.Close() }
-	return nil
+	survey, err := importer.Take(ctx, binding, r.rows, true)
+	if err != nil {
+		return err
+	}
+	r.survey = survey
+	job := &importer.Job{Runs: []string{r.run.ID}, Environment: r.run.Environment, Binding: binding, Ledger: l.ledger,
+		Drafts: []*spool.Results{r.draft}, KnownIDs: survey.KnownIDs, Administrators: survey.Administrators, Limit: r.kept.Limit}
+	now, problems, err := job.Project(ctx, job.Recorded(ctx, survey.Plans(binding, r.rows)))
+	r.summary.Run, r.summary.Environment = r.run.ID, r.run.EnvironmentName
+	r.summary.Rows, r.summary.Clients, r.summary.WithoutLink = now.Rows, now.Clients, now.WithoutLink
+	r.problems = problemsOf(0, problems)
+	return err
 }
 
 // markSuperseded marks the workbook that goes to path as older than the run that
@@ -253,7 +323,7 @@ func (r *pastRun) open(path, password string) error {
 // does not know, because it was lost and restored, is in the mark of an earlier
 // writing of the workbook.
 func (r *pastRun) markSuperseded(ctx context.Context, l *ledger.Ledger, path string) error {
-	binding := workbook.FromProperties("", r.snapshot.Binding)
+	binding := workbook.FromProperties("", r.kept.Binding)
 	for _, place := range []string{path, r.run.Output} {
 		if b, _ := workbook.Find(place); binding.NextRun == "" && b != nil && b.Run == r.run.ID {
 			binding.NextRun, binding.NextResults = b.NextRun, b.NextResults
@@ -269,42 +339,15 @@ func (r *pastRun) markSuperseded(ctx context.Context, l *ledger.Ledger, path str
 			binding.NextResults = next.Output
 		}
 	}
-	r.snapshot.Binding = binding.Properties()
+	r.kept.Binding = binding.Properties()
 	return nil
 }
 
-// notedOnce notes where the records will be in the workbook, the first time that they
-// are read.
-func notedOnce(records iter.Seq2[cell.Record, error], places *reports.Places) iter.Seq2[cell.Record, error] {
-	noted := false
-	return func(yield func(cell.Record, error) bool) {
-		first := !noted
-		noted = true
-		for record, err := range records {
-			if first && err == nil {
-				places.Note(record)
-			}
-			if !yield(record, err) {
-				return
-			}
-		}
-	}
-}
-
-// book returns what the run's workbook showed.
-func (r *pastRun) book(ctx context.Context, l *ledger.Ledger) reports.Book {
-	binding := workbook.FromProperties("", r.snapshot.Binding)
-	places := &reports.Places{Own: r.own}
-	if binding.Sheets > 1 {
-		places.File = filepath.Base(r.run.Output)
-	}
-	tab := r.reader.Sheet()
-	tab.File, tab.Copied = r.run.Input, places.At
+// book returns what the run's workbook shows now.
+func (r *pastRun) book() reports.Book {
 	return reports.Book{
-		Sheet: tab, Records: notedOnce(r.reader.Records(), places), Own: r.own,
-		Made: r.run.Started,
-		Rows: l.Rows(ctx, r.run.ID, r.snapshot.Event), Steps: l.RunSteps(ctx, r.run.ID, r.snapshot.Event),
-		Problems: r.snapshot.Problems, Summary: r.summary, Facts: r.snapshot.Facts,
-		ClientIDHeader: r.snapshot.ClientIDHeader, Contacts: binding.Contacts, Binding: r.snapshot.Binding, Notice: r.snapshot.Notice,
+		Sheet: r.sheet, Records: r.rows.Records(), Own: r.own, Made: r.run.Started,
+		Rows: r.draft.Rows(), Steps: r.draft.Steps(), Problems: r.problems, Summary: r.summary, Facts: r.kept.Facts,
+		ClientIDHeader: clientIDHeader(r.mapping), Contacts: len(r.mapping.Contacts) > 0, Binding: r.kept.Binding, Notice: r.kept.Notice,
 	}
 }

@@ -14,12 +14,11 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/cli/console"
-	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
-	"claimsheet/importer/sheet"
+	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -57,8 +56,31 @@ func (r *importRun) report(ctx context.Context) error {
 	if err := r.observeReport(ctx); err != nil {
 		return err
 	}
-	r.prune(ctx)
+	r.dropInputs(ctx)
 	return r.stopped
+}
+
+// inputsKept is how many runs of an environment keep the copies of their sheets, by which
+// claimsheet report writes their workbooks again.
+const inputsKept = 60
+
+// dropInputs removes the copies of the sheets of older runs. The run's own outcome does not
+// depend on it: what goes wrong is a warning.
+func (r *importRun) dropInputs(ctx context.Context) {
+	if r.options.dryRun {
+		return
+	}
+	kept, err := r.ledger.keptInputs(ctx)
+	if err == nil {
+		err = r.ledger.ledger.DropInputs(r.scope, inputsKept)
+	}
+	if err == nil {
+		_, err = kept.removeUnused(ctx, time.Time{})
+	}
+	if err != nil {
+		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: r.ledger.path()}, "not-pruned",
+			"the copies of the sheets of old runs could not be removed: %v", problem.Cause(err)).Hinted("nothing else depends on it")})
+	}
 }
 
 // printTroubled names the first rows that failed or are uncertain, and where the others
@@ -170,18 +192,15 @@ func commonPlace(sheets []result.SheetSummary) string {
 }
 
 func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *result.Summary, problems problem.List) error {
-	book, run := r.book(ctx, s, *summary, problems), s.record
+	book, run := r.book(s, *summary, problems), s.record
 	run.Finished = time.Now().UTC()
-	snapshot, err := r.snapshot(ctx, book)
-	if err != nil {
+	var err error
+	if book.Progress, err = r.ledger.progress(ctx, r.scope, r.survey); err != nil {
 		return err
 	}
-	if book.Progress, err = r.ledger.progress(ctx, run.ID); err != nil {
-		return err
-	}
-	// What the workbook is made from is recorded first: if it cannot be written,
+	// The run's end is recorded first: if the workbook cannot be written,
 	// claimsheet report writes it later.
-	if err := r.finishRun(run, snapshot, *summary); err != nil {
+	if err := r.finishRun(run, s.kept, *summary); err != nil {
 		return err
 	}
 	place, err := s.placement(ctx, time.Now())
@@ -200,15 +219,16 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 	}
 	summary.Results = written.Path
 	run.Output, run.OutputDigest = safefile.Absolute(written.Path), written.Digest
-	return r.finishRun(run, snapshot, *summary)
+	return r.finishRun(run, s.kept, *summary)
 }
 
 // finishRun records the end of a run; a dry run leaves no trace.
-func (r *importRun) finishRun(run ledger.Run, snapshot *reportSnapshot, s result.Summary) (err error) {
+func (r *importRun) finishRun(run ledger.Run, kept *keptRun, s result.Summary) (err error) {
 	if r.options.dryRun {
 		return nil
 	}
-	if run.Summary, err = snapshot.text(s); err != nil {
+	kept.Facts = append(kept.Facts[:len(kept.Facts):len(kept.Facts)], unknownFacts(r.session.Client.Unknown())...)
+	if run.Summary, err = json.Marshal(runSummary{s, kept}); err != nil {
 		return err
 	}
 	return r.ledger.ledger.FinishRun(run)
@@ -221,57 +241,73 @@ func heldOutput(asked, written string) problem.Problem {
 }
 
 // book returns what the workbook of a sheet shows.
-func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summary, problems problem.List) reports.Book {
-	session, run, sheet, l := r.session, s.record, s.source.Sheet(), r.ledger.ledger
-	contacts := len(session.Mapping.Contacts) > 0
-	book := reports.Book{
-		Sheet:    sheet,
-		Records:  r.rowsOf(s.table),
-		Widths:   &s.widths,
-		Made:     run.Started,
-		Problems: problems,
-		Summary:  summary,
-		Facts: []reports.Fact{
-			{Label: "Mapping", Text: session.Mapping.Name.Text + " (" + session.Mapping.File + ")"},
-			{Label: "Sheet", Text: run.Input},
-			{Label: "Started (UTC)", Time: run.Started},
-			{Label: "Ledger", Text: r.ledger.path()},
-			{Label: "Claimsheet", Text: thisBuild().Version},
-		},
-		ClientIDHeader: cell.ContactIDHeader,
-		Contacts:       contacts,
-		Binding: workbook.Binding{
-			Run: run.ID, Environment: run.Environment, EnvironmentName: run.EnvironmentName,
-			Mapping: run.Mapping, MappingFile: safefile.Absolute(run.MappingFile), MappingDigest: run.MappingDigest,
-			KeySpace: session.Binding.KeySpace(), Sheet: cmp.Or(sheet.Origin, sheet.Name), Sheets: len(r.sheets), Started: run.Started,
-			Input: safefile.Absolute(run.Input), InputDigest: run.InputDigest, Ledger: r.ledger.name(),
-			Contacts: contacts,
-		}.Properties(),
-		Own: s.source.AddedColumns(),
+func (r *importRun) book(s *sheetRun, summary result.Summary, problems problem.List) reports.Book {
+	return reports.Book{
+		Sheet:          s.source.Sheet(),
+		Records:        r.rowsOf(s.table),
+		Widths:         &s.widths,
+		Made:           s.record.Started,
+		Problems:       problems,
+		Summary:        summary,
+		Facts:          append(r.facts(s), unknownFacts(r.session.Client.Unknown())...),
+		ClientIDHeader: clientIDHeader(r.session.Mapping),
+		Contacts:       len(r.session.Mapping.Contacts) > 0,
+		Binding:        r.binding(s).Properties(),
+		Notice:         r.notice(),
+		Own:            s.source.AddedColumns(),
+		Rows:           r.drafts[s.table].Rows(),
+		Steps:          r.drafts[s.table].Steps(),
 	}
-	draft := r.drafts[s.table]
-	book.Rows, book.Steps = draft.Rows(), draft.Steps()
-	if !r.options.dryRun {
-		book.Rows, book.Steps = l.RowsWith(ctx, run.ID, book.Rows), l.RunStepsWith(ctx, run.ID, ledger.Newest, r.job.Undrafted(s.table), book.Steps)
+}
+
+// clientIDHeader returns the header of the clients' ids.
+func clientIDHeader(m *mapping.Mapping) string {
+	if m.V1() {
+		return cell.ClientIDHeader
 	}
-	if session.Mapping.V1() {
-		book.ClientIDHeader = cell.ClientIDHeader
+	return cell.ContactIDHeader
+}
+
+// binding binds the workbook of a sheet to the run.
+func (r *importRun) binding(s *sheetRun) workbook.Binding {
+	session, run, sheet := r.session, s.record, s.source.Sheet()
+	return workbook.Binding{
+		Run: run.ID, Environment: run.Environment, EnvironmentName: run.EnvironmentName,
+		Mapping: run.Mapping, MappingFile: safefile.Absolute(run.MappingFile), MappingDigest: run.MappingDigest,
+		KeySpace: session.Binding.KeySpace(), Sheet: cmp.Or(sheet.Origin, sheet.Name), Sheets: len(r.sheets), Started: run.Started,
+		Input: safefile.Absolute(run.Input), InputDigest: run.InputDigest, Ledger: r.ledger.name(),
+		Contacts: len(session.Mapping.Contacts) > 0,
 	}
-	if session.Env.Sandbox {
-		book.Notice = sandboxNotice + " " + sandboxLinks
+}
+
+// notice is what every sheet of the sandbox's workbooks says.
+func (r *importRun) notice() string {
+	if r.session.Env.Sandbox {
+		return sandboxNotice + " " + sandboxLinks
+	}
+	return ""
+}
+
+// facts are what the sheet Summary says of the run besides its counts.
+func (r *importRun) facts(s *sheetRun) []reports.Fact {
+	facts := []reports.Fact{
+		{Label: "Mapping", Text: r.session.Mapping.Name.Text + " (" + r.session.Mapping.File + ")"},
+		{Label: "Sheet", Text: s.record.Input},
+		{Label: "Started (UTC)", Time: s.record.Started},
+		{Label: "Ledger", Text: r.ledger.path()},
+		{Label: "Claimsheet", Text: thisBuild().Version},
 	}
 	if len(r.sheets) > 1 {
-		book.Facts = append(book.Facts, reports.Fact{Label: "Sheets in the run", Text: fmt.Sprintf("%d; requests are those of the whole run", len(r.sheets))})
+		facts = append(facts, reports.Fact{Label: "Sheets in the run", Text: fmt.Sprintf("%d; requests are those of the whole run", len(r.sheets))})
 	}
 	named := map[string]bool{}
-	for _, u := range session.Binding.Untyped() {
+	for _, u := range r.session.Binding.Untyped() {
 		if name := u.Name(); !named[name] {
 			named[name] = true
-			book.Facts = append(book.Facts, reports.Fact{Label: "Sent as Text, because nobody says the type", Text: name})
+			facts = append(facts, reports.Fact{Label: "Sent as Text, because nobody says the type", Text: name})
 		}
 	}
-	book.Facts = append(book.Facts, unknownFacts(session.Client.Unknown())...)
-	return book
+	return facts
 }
 
 // printAside says that an edited workbook was in the place of the new one, where it
@@ -307,39 +343,42 @@ func keptAside(path, aside, again string) problem.Problem {
 		Hinted("its corrections are not in the new workbook; to use them: %s", again)
 }
 
-// reportSnapshot is what a run's workbook shows besides the kept input and the
-// ledger's tables. It is kept with the run, so that claimsheet report needs neither
-// the mapping nor the service. Its fields are stored as JSON.
-type reportSnapshot struct {
-	Event          int64 // the ledger's newest event when the workbook was made
-	Sheet          sheet.Options
-	ClientIDHeader string
-	Facts          []reports.Fact
-	Binding        map[string]string
-	Notice         string
-	Problems       problem.List // with what cells say: personal data
+// keptRun is what is kept of a run besides its input, so that claimsheet report needs
+// neither the mapping, nor the environment, nor the service to show what has become of it.
+// It holds nothing personal. Its fields are stored as JSON.
+type keptRun struct {
+	Mapping string           // the content of the mapping file, whose path is Binding's
+	Service *mapping.Service // what the mapping was bound to, with the templates that it uses
+	Date    string           // of the run, as {run.date}
+	Limit   int              // of --limit
+	Facts   []reports.Fact
+	Binding map[string]string
+	Notice  string
+}
+
+// keep returns what is kept of one of the run's sheets.
+func (r *importRun) keep(s *sheetRun) *keptRun {
+	service := *r.session.Service
+	service.Earlier, service.Templates = nil, nil
+	for _, t := range r.session.Service.Templates {
+		if slices.ContainsFunc(r.session.Mapping.Activities, func(a mapping.ActivityRule) bool {
+			return a.Template.Text == t.Name || service.TemplateIDs[a.Template.Text] == t.ID
+		}) {
+			service.Templates = append(service.Templates, t)
+		}
+	}
+	return &keptRun{Mapping: string(r.session.Source), Service: &service, Date: r.session.RunDate, Limit: r.options.limit,
+		Facts: r.facts(s), Binding: r.binding(s).Properties(), Notice: r.notice()}
 }
 
 // runSummary is a run's summary as the ledger keeps it.
 type runSummary struct {
 	result.Summary
-	Workbook *reportSnapshot `json:"workbook,omitempty"` // nil once it was purged
-}
-
-// snapshot returns what is kept of a workbook.
-func (r *importRun) snapshot(ctx context.Context, b reports.Book) (*reportSnapshot, error) {
-	event, err := r.ledger.ledger.LastEvent(ctx)
-	return &reportSnapshot{Event: event, Sheet: load.SheetOptions(r.session.Mapping), ClientIDHeader: b.ClientIDHeader,
-		Facts: b.Facts, Binding: b.Binding, Notice: b.Notice, Problems: b.Problems}, err
-}
-
-// text returns the snapshot with the run's summary, for the ledger.
-func (m *reportSnapshot) text(s result.Summary) ([]byte, error) {
-	return json.Marshal(runSummary{s, m})
+	Kept *keptRun `json:"kept,omitempty"` // nil for a run that only a results workbook tells of
 }
 
 // readSummary reads what the ledger has about a run's end; the zero runSummary for
-// a run that did not end.
+// a run of which it has nothing.
 func readSummary(text []byte) (s runSummary, err error) {
 	if len(text) == 0 {
 		return runSummary{}, nil
@@ -348,23 +387,6 @@ func readSummary(text []byte) (s runSummary, err error) {
 		return runSummary{}, fmt.Errorf("the summary of a run in the ledger cannot be read: %w", err)
 	}
 	return s, nil
-}
-
-// withoutSnapshot returns a run's summary without personal data, nil when it cannot
-// be read.
-func withoutSnapshot(text []byte) []byte {
-	s, err := readSummary(text)
-	if err != nil || len(text) == 0 {
-		return nil
-	}
-	if s.Workbook == nil {
-		return text
-	}
-	s.Workbook = nil
-	if text, err = json.Marshal(s); err != nil {
-		return nil
-	}
-	return text
 }
 
 // target is where a workbook goes.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -495,7 +496,7 @@ func (r *importRun) newJob() (*importer.Job, error) {
 	if o.only == "" {
 		return job, nil
 	}
-	if job.Only = s.Binding.Identity(o.only); !r.survey.Has(job.Only) {
+	if job.Only = s.Binding.Identity(o.only); r.survey.Number(job.Only) == 0 {
 		var columns []string
 		for _, column := range s.Mapping.Client.Key {
 			columns = append(columns, "“"+column.Text+"”")
@@ -568,6 +569,11 @@ func (r *importRun) record(ctx context.Context) error {
 		return err
 	}
 	for _, sheet := range r.sheets {
+		var err error
+		sheet.kept = r.keep(sheet)
+		if sheet.record.Summary, err = json.Marshal(runSummary{Kept: sheet.kept}); err != nil {
+			return err
+		}
 		if err := l.StartRun(sheet.record); err != nil {
 			return err
 		}

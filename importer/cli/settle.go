@@ -274,8 +274,8 @@ func (p *program) listDoubts(l *ledgerSession, doubts []settle.UncertainStep) {
 // it: without them nobody would know which client to look for.
 func (l *ledgerSession) describe(w io.Writer, doubt settle.UncertainStep) {
 	as := ""
-	if doubt.As.Entry != "" {
-		as = ", the " + doubt.As.String()
+	if doubt.Entry != "" {
+		as = ", a contact “" + doubt.Entry + "”"
 	}
 	fmt.Fprintf(w, "%d  %s of the client %s%s\n", doubt.Number, problem.OneLine(doubt.StepID.Step), problem.OneLine(doubt.Client), problem.OneLine(as))
 	from := ""

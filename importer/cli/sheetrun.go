@@ -31,6 +31,7 @@ type sheetRun struct {
 	layout *draft.HeaderWatch
 	widths reports.ColumnWidths
 	copies *reports.Places // where its cells will be in the results workbook; nil when none will be written
+	kept   *keptRun        // from the beginning of the run; nil for a dry run
 	marked string          // the digest of its source, a results workbook, once that is marked as superseded
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/safefile"
+	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -227,16 +229,21 @@ func (r *importRun) takeTracked(ctx context.Context) {
 	}
 }
 
-// progress returns what the service has said about the clients of a run, for the
-// sheet Progress.
-func (l *ledgerSession) progress(ctx context.Context, run string) ([]reports.Progress, error) {
+// progress returns what the service has said about the clients of a survey, in their
+// order, for the sheet Progress.
+func (l *ledgerSession) progress(ctx context.Context, scope string, survey *importer.Survey) ([]reports.Progress, error) {
 	if !l.session.Env.Tracks() {
 		return nil, nil
 	}
-	events, err := l.ledger.TrackedOfRun(ctx, run)
+	events, err := l.ledger.TrackedOfEnvironment(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
+	number := func(e ledger.TrackedStep) int {
+		return survey.Number(mapping.Identity{Space: e.Of.Space, Key: e.Of.Client})
+	}
+	events = slices.DeleteFunc(events, func(e ledger.TrackedStep) bool { return number(e) == 0 })
+	slices.SortStableFunc(events, func(a, b ledger.TrackedStep) int { return cmp.Compare(number(a), number(b)) })
 	var lines []reports.Progress
 	at := map[ledger.StepID]int{}
 	for _, e := range events {

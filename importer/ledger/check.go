@@ -71,17 +71,14 @@ func checkStructure(ctx context.Context, db querier, path string) error {
 	return nil
 }
 
-// checkRecords checks the steps, their history and the lists of runs.
+// checkRecords checks the steps and their history.
 func checkRecords(ctx context.Context, db querier, reader rowReader, progress Progress) error {
 	var total int64
 	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM steps`).Scan(&total); err != nil {
 		return err
 	}
 	progress.report("checking", 0, total)
-	if err := reader.checkRows(ctx, db, total, progress); err != nil {
-		return err
-	}
-	return checkLists(ctx, db, reader.path)
+	return reader.checkRows(ctx, db, total, progress)
 }
 
 // reportEvery is after how many steps Progress is called.

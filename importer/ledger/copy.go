@@ -258,10 +258,6 @@ var tables = [...]table{
 	{"settings", "environment, name", "environment, name, value"},
 	{"runs", "id", runColumns},
 	{"outputs", "path", "path, run, digest"},
-	{"run_rows", "run, source_row", "run, source_row, status, client, number, client_id, claim_ids, url, failed_step, error, advice"},
-	{"run_steps", "run, number", "run, number, client, mapping, step, kind, title"},
-	{"run_unchanged", "id", "id, run, list, sum"},
-	{"pruned_runs", "run", "run, at"},
 	{"tracked", "id", "id, service, key, client, step, kind, status, completed, at, received, client_id, claim_id, activity_id, activity, sum"},
 }
 
@@ -273,7 +269,7 @@ type Transferred struct {
 }
 
 // Transfer copies everything from one ledger into another, which must be empty and open
-// for writing: events, runs, rows, lists, erasures, definitions and tracked events, all
+// for writing: events, runs, erasures, definitions and tracked events, all
 // with their numbers. It copies what from has at one moment; another process may write
 // it meanwhile, and what that writes later is not copied. It copies all or nothing:
 // before the copy is committed it is read back, and its rows are counted and compared

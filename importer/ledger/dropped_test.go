@@ -94,38 +94,12 @@ func TestDroppedURL(t *testing.T) {
 // step.
 func TestDroppedURLPurged(t *testing.T) {
 	l, path := withoutTheURL(t)
-	_, err := l.Purge(Purge{Environments: []string{"https://uat.example.com/api"}, Before: dawn.AddDate(0, 0, -30),
-		Summary: func([]byte) []byte { return nil }})
+	_, err := l.Purge(Purge{Environments: []string{"https://uat.example.com/api"}, Before: dawn.AddDate(0, 0, -30)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if url := annsURL(t, l); url != "" {
 		t.Errorf("after a purge two clients have the url %q", url)
-	}
-	sound(t, l, path)
-}
-
-// TestDroppedURLBefore: what a run says of the step does not change when the step
-// changes later.
-func TestDroppedURLBefore(t *testing.T) {
-	l, path := withoutTheURL(t)
-	then, err := l.LastEvent(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Append(undoDone); err != nil {
-		t.Fatal(err)
-	}
-	r, ok, err := l.rows.row(t.Context(), l.read, clientStep("ann"))
-	if !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	facts, err := l.factsOf(t.Context(), []int64{r.id}, then)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f := facts[r.id]; f.State != string(Done) || f.ID != "x2" || f.url != "" {
-		t.Errorf("the step was %q with the id %q and the url %q; want done with x2 and no url", f.State, f.ID, f.url)
 	}
 	sound(t, l, path)
 }

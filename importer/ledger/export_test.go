@@ -85,14 +85,5 @@ func Share(l *Ledger, id StepID, created string) {
 	}
 }
 
-// SizeOfLists returns how many parts the lists of unchanged clients have, and their
-// bytes.
-func (l *Ledger) SizeOfLists(ctx context.Context) (parts, size int) {
-	if err := l.read.QueryRowContext(ctx, "SELECT count(*), sum(length(list)) FROM run_unchanged").Scan(&parts, &size); err != nil {
-		panic(err)
-	}
-	return parts, size
-}
-
 // OpenReaders is how many connections are open for the statements of readers.
 func (l *Ledger) OpenReaders() int { return mostReaders - len(l.readers.unopened) }

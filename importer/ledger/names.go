@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"sync"
 )
 
@@ -103,26 +102,6 @@ func (t *transaction) number(known map[string]int64, name, find, add string) (id
 	}
 	if err == nil {
 		known[name] = id
-	}
-	return id, err
-}
-
-// startedRun returns the number of a run's name; the run must have been started.
-func (t *transaction) startedRun(run string) (int64, error) {
-	if id, ok := t.interned.runs[run]; ok {
-		return id, nil
-	}
-	var started bool
-	err := t.conn.QueryRowContext(context.Background(), `SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?)`, run).Scan(&started)
-	if err == nil && !started {
-		err = errors.New("a run has rows or steps and was never started")
-	}
-	if err != nil {
-		return 0, err
-	}
-	id, err := t.name(run)
-	if err == nil {
-		t.interned.runs[run] = id
 	}
 	return id, err
 }

@@ -34,8 +34,7 @@ type Ledger struct {
 	rows    rowReader // on read
 	write   *writer   // nil when the ledger is open for reading only
 
-	path    string // "" for a ledger without a file
-	lists   unchangedLists
+	path    string  // "" for a ledger without a file
 	server  *Server // nil for a file
 	counted int64   // the result of readCount when it was opened
 	unguard func()  // ends the use of the sums of its pages; nil without them

@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"slices"
 
 	"database/sql"
@@ -15,7 +16,6 @@ import (
 	"testing"
 
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
 )
 
@@ -229,7 +229,6 @@ func TestReadOnlyOfAMissingLedgerIsEmpty(t *testing.T) {
 	steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "loans")
 	do(t, err)
 	same(t, "steps", len(steps), 0)
-	same(t, "rows", len(collect(t, l.Rows(t.Context(), "r1", ledger.Newest))), 0)
 	_, ok, err := l.Run(t.Context(), "r1")
 	do(t, err)
 	same(t, "run known", ok, false)
@@ -242,9 +241,6 @@ func TestReadOnlyRefusesToWrite(t *testing.T) {
 	defer l.Close()
 	for what, write := range map[string]func() error{
 		"Append":          func() error { return l.Append(story(jane("", "client"))...) },
-		"AddRows":         func() error { return l.AddRows("r1", ledger.ClientKey{}, result.Row{}) },
-		"AddUnchanged":    func() error { _, err := l.AddUnchanged("r1", ledger.Unchanged{}); return err },
-		"AddRunSteps":     func() error { return l.AddRunSteps("r1", 1, ledger.RunStep{}) },
 		"StartRun":        func() error { return l.StartRun(run) },
 		"FinishRun":       func() error { return l.FinishRun(run) },
 		"Flush":           l.Flush,
@@ -300,24 +296,27 @@ func TestReadOnlyWhileAWriterComesAndGoes(t *testing.T) {
 func TestWriterOpensWhileAReaderIsAtWork(t *testing.T) {
 	path := closedLedger(t)
 	l := open(t, path)
-	do(t, l.StartRun(run))
 	for i := range 50 {
-		do(t, l.AddRows("r1", ledger.ClientKey{}, result.Row{Row: i + 2}))
+		r := run
+		r.ID = fmt.Sprint(i)
+		do(t, l.StartRun(r))
 	}
 	do(t, l.Close())
 	r, err := ledger.OpenReadOnly(path)
 	do(t, err)
 	defer r.Close()
-	collect(t, r.Rows(t.Context(), "r1", ledger.Newest))
+	runs := r.Runs(t.Context(), []string{run.Environment})
+	collect(t, runs)
 	l = open(t, path)
 	seen := 0
-	for _, err := range r.Rows(t.Context(), "r1", ledger.Newest) {
+	for _, err := range runs {
 		do(t, err)
 		seen++
-		do(t, l.AddRows("r1", ledger.ClientKey{}, result.Row{Row: 100 + seen}))
-		do(t, l.Flush())
+		later := run
+		later.ID = fmt.Sprint(100 + seen)
+		do(t, l.StartRun(later))
 	}
-	same(t, "rows as they stood when reading began", seen, 50)
+	same(t, "runs as they stood when reading began", seen, 50)
 }
 
 // TestBackupBesideAnotherJournal: a process was killed while it changed the first page of

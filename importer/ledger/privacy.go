@@ -5,7 +5,6 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -130,25 +129,20 @@ var ErrUnsettled = errors.New("a step of the client is uncertain")
 // Forgotten is what Forget has erased.
 type Forgotten struct {
 	Steps int // which keep only kind, state and id
-	Rows  int // rows of runs
-	// Runs are those whose inputs hold the client, or may hold it: the client was in
-	// them, they did not end, they have rows whose client is unknown, or the list of
-	// their unchanged rows was damaged. They are as they were before.
+	// Runs are those of the environment, as they were before: the copy of the sheet of each
+	// may have the client.
 	Runs []Run
-	// Damaged are the runs among them that have lost their unchanged rows: what was
-	// damaged may have had the client, and was removed.
-	Damaged []string
 }
 
 // Forget erases a client: it replaces the key by a keyed hash, which Erasures
 // recognises, replaces the names of the steps by hashes, and removes everything else
 // but kinds, states, ids and times. at is the time of the erasure. When it returns,
 // the ledger's files hold nothing of the client; the caller removes the kept inputs
-// of Runs. summary is as in Purge.
-func (l *Ledger) Forget(owner ClientKey, at time.Time, summary func([]byte) []byte) (done Forgotten, err error) {
+// of Runs.
+func (l *Ledger) Forget(owner ClientKey, at time.Time) (done Forgotten, err error) {
 	err = l.submit(true, func(t *transaction) error {
 		done = Forgotten{}
-		return t.forget(owner, at, summary, &done)
+		return t.forget(owner, at, &done)
 	})
 	if err == nil {
 		err = l.compact()
@@ -156,7 +150,7 @@ func (l *Ledger) Forget(owner ClientKey, at time.Time, summary func([]byte) []by
 	return done, err
 }
 
-func (t *transaction) forget(owner ClientKey, at time.Time, summary func([]byte) []byte, done *Forgotten) error {
+func (t *transaction) forget(owner ClientKey, at time.Time, done *Forgotten) error {
 	if err := t.overwrite(); err != nil {
 		return err
 	}
@@ -193,7 +187,7 @@ func (t *transaction) forget(owner ClientKey, at time.Time, summary func([]byte)
 		return err
 	}
 	t.forgetNumbers()
-	return t.forgetRuns(owner, number, rename, summary, done)
+	return t.forgetRuns(owner.Environment, done)
 }
 
 // forgettable returns the number of a client who can be erased.
@@ -225,63 +219,14 @@ func (t *transaction) secret() ([]byte, error) {
 	return newSecret(), err
 }
 
-// forgetRuns removes a client from what runs have recorded.
-func (t *transaction) forgetRuns(owner ClientKey, number int64, rename func(StepID) StepID, summary func([]byte) []byte, done *Forgotten) error {
-	const holding = `finished IS NULL
-		OR id IN (SELECT n.name FROM run_rows r JOIN names n ON n.id = r.run WHERE r.client IS NULL OR r.client = ?1)
-		OR id IN (SELECT n.name FROM run_steps r JOIN names n ON n.id = r.run WHERE r.client = ?1)
-		OR id IN (SELECT value FROM json_each(?2))`
-	lists, err := t.listsHolding(number)
+// forgetRuns takes the copies of sheets from the runs of the client's environment: the
+// client may be in any of them.
+func (t *transaction) forgetRuns(environment string, done *Forgotten) (err error) {
+	done.Runs, err = gather(stream(context.Background(), t.conn, scanRun, `SELECT `+runColumns+` FROM runs WHERE environment = ? ORDER BY started, id`, environment))
 	if err != nil {
 		return err
 	}
-	for _, part := range lists.bad {
-		done.Damaged = part.note(done.Damaged)
-		if err := t.exec(`DELETE FROM run_unchanged WHERE id = ?`, part.id); err != nil {
-			return err
-		}
-	}
-	runs, err := gather(stream(context.Background(), t.conn, scanRun, `SELECT `+runColumns+` FROM runs
-		WHERE (`+holding+`) OR kept_input IN (SELECT kept_input FROM runs WHERE kept_input <> '' AND (`+holding+`))
-		ORDER BY started, id`, number, list(lists.runs)))
-	if err != nil {
-		return err
-	}
-	done.Runs = runs
-	for _, r := range runs {
-		if err := t.exec(`UPDATE runs SET kept_input = '', summary = ? WHERE id = ?`, blob(summary(r.Summary)), r.ID); err != nil {
-			return err
-		}
-	}
-	rows, err := t.changes(`UPDATE run_rows SET url = '', failed_step = '', error = '', advice = '' WHERE client = ?`, number)
-	if err != nil {
-		return err
-	}
-	done.Rows = int(rows) + lists.rows
-	type line struct {
-		run, number, mapping int64
-		StepID
-	}
-	steps, err := gather(stream(context.Background(), t.conn, func(rows *sql.Rows) (s line, err error) {
-		s.ClientKey = owner
-		return s, rows.Scan(&s.run, &s.number, &s.mapping, &s.Step)
-	}, `SELECT run, number, mapping, step FROM run_steps WHERE client = ?`, number))
-	if err != nil {
-		return err
-	}
-	for _, s := range steps {
-		if s.Mapping, err = t.rows.names.name(s.mapping); err != nil {
-			return err
-		}
-		if err := t.exec(`UPDATE run_steps SET step = ? WHERE run = ? AND number = ?`, rename(s.StepID).Step, s.run, s.number); err != nil {
-			return err
-		}
-	}
-	// Rows of other clients quote the key where the service has one client for both.
-	quoted := "“" + owner.Client + "”"
-	err = t.exec(`UPDATE run_rows SET error = replace(error, ?1, '“erased”') WHERE instr(error, ?1) > 0`, quoted)
-	// Rows of clients who had this one as a contact name the contact's step.
-	return errors.Join(err, t.exec(`UPDATE run_rows SET failed_step = ? WHERE failed_step = ?`, KindContact, ContactStep(owner)))
+	return t.exec(`UPDATE runs SET kept_input = '' WHERE environment = ?`, environment)
 }
 
 // Purge says what to remove from the ledger.
@@ -289,13 +234,11 @@ type Purge struct {
 	Environments []string
 	Service      string    // of AddTracked
 	Before       time.Time // what is older is removed
-	// Summary returns the part of an older run's summary that stays.
-	Summary func(summary []byte) []byte
 }
 
 // Purged is what Purge has removed.
 type Purged struct {
-	Runs   int // runs that lost their input and problems
+	Runs   int // runs that lost their input
 	Bodies int // data of requests, and answers
 	URLs   int // redirect urls of steps
 	// Unsettled counts the steps that kept older data, because they are uncertain or
@@ -304,7 +247,7 @@ type Purged struct {
 }
 
 // Purge removes older personal data from the ledger: the data of requests, whole
-// answers, redirect urls, what was wrong with rows, and the names of kept inputs,
+// answers, redirect urls, and the names of kept inputs,
 // whose files the caller removes, and older events with ids that the ledger does not
 // know. Client keys, step names, states, ids and digests stay, so that nothing is
 // created again. It removes everything or nothing; when it returns, the ledger's files
@@ -351,33 +294,9 @@ func (t *transaction) purge(p Purge, done *Purged) error {
 	if err := t.exec(`DELETE FROM tracked WHERE client = 0 AND service = ? AND received < ?`, p.Service, before); err != nil {
 		return err
 	}
-	done.Runs, err = t.stripRuns(p.Summary, `environment IN (SELECT value FROM json_each(?)) AND started < ?`, in, before)
+	runs, err := t.changes(`UPDATE runs SET kept_input = '' WHERE environment IN (SELECT value FROM json_each(?)) AND started < ? AND kept_input <> ''`, in, before)
+	done.Runs = int(runs)
 	return err
-}
-
-// stripRuns removes the personal data from the runs that a condition selects: from
-// their rows and summaries, and the names of their inputs.
-func (t *transaction) stripRuns(summary func([]byte) []byte, where string, args ...any) (int, error) {
-	runs, err := gather(stream(context.Background(), t.conn, scanRun, `SELECT `+runColumns+` FROM runs WHERE `+where, args...))
-	if err != nil {
-		return 0, err
-	}
-	stripped := 0
-	for _, r := range runs {
-		rows, err := t.changes(`UPDATE run_rows SET url = '', error = '' WHERE run = (SELECT id FROM names WHERE name = ?) AND (url <> '' OR error <> '')`, r.ID)
-		if err != nil {
-			return 0, err
-		}
-		left := summary(r.Summary)
-		if rows == 0 && r.KeptInput == "" && len(left) == len(r.Summary) {
-			continue // an earlier purge did it
-		}
-		stripped++
-		if err := t.exec(`UPDATE runs SET kept_input = '', summary = ? WHERE id = ?`, blob(left), r.ID); err != nil {
-			return 0, err
-		}
-	}
-	return stripped, nil
 }
 
 // atOnce bounds how many changed rows are in memory.

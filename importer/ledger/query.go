@@ -390,14 +390,6 @@ func (l *Ledger) ClientsBeyondASCII(ctx context.Context, environment string) ([]
 		WHERE e.name = ? AND c.client GLOB '*[^ -~]*' ORDER BY c.space, c.client`, environment))
 }
 
-// MappingsOf returns the names of the mappings under which a client has steps, in
-// alphabetical order.
-func (l *Ledger) MappingsOf(ctx context.Context, owner ClientKey) ([]string, error) {
-	return gather(stream(ctx, l.read, scanText, `
-		SELECT DISTINCT n.name FROM clients c JOIN steps s ON s.client = c.id JOIN names n ON n.id = s.mapping
-		WHERE `+ofClient+` ORDER BY n.name`, owner.Environment, owner.Client, owner.Space))
-}
-
 // ClientsWithID yields the clients of an environment whose step client has the id.
 // More than one means that two keys mean one client of the service.
 func (l *Ledger) ClientsWithID(ctx context.Context, environment, id string) iter.Seq2[ClientKey, error] {
@@ -508,17 +500,6 @@ func (l *Ledger) SharedIDs(ctx context.Context, environment string) (map[string]
 		}
 	}
 	return shared, nil
-}
-
-// asOf returns a step's row as it was when an event was the newest; ok is false when
-// the step was not there yet.
-func (rr rowReader) asOf(ctx context.Context, db querier, r row, event int64) (then row, ok bool, err error) {
-	if r.last.event <= event {
-		return r, true, nil
-	}
-	events, err := rr.events(ctx, db, r)
-	then, _ = replay(r, slices.DeleteFunc(events, func(e numbered) bool { return e.number > event }))
-	return then, then.last.event > 0, err
 }
 
 // Definition returns what ChangeDefinition last stored for a mapping's name in an

@@ -161,57 +161,6 @@ CREATE TABLE outputs (
     digest TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- run_rows are the results of a run's rows.
-CREATE TABLE run_rows (
-    run         INTEGER NOT NULL, -- of names
-    source_row  INTEGER NOT NULL,
-    status      TEXT NOT NULL,
-    client      INTEGER, -- of clients; NULL: a row without a client
-    number      INTEGER NOT NULL,
-    client_id   TEXT NOT NULL,
-    claim_ids   TEXT NOT NULL, -- a JSON array
-    url         TEXT NOT NULL,
-    failed_step TEXT NOT NULL,
-    error       TEXT NOT NULL,
-    advice      TEXT NOT NULL,
-    PRIMARY KEY (run, source_row)
-) STRICT, WITHOUT ROWID;
-
-CREATE INDEX run_rows_of_client ON run_rows (client);
-
--- run_steps are the steps of a run's plans. They name the step rather than its row in
--- steps: a planned step has none yet. kind is increased by 16 for a step that the run
--- left out (existing_activities: skip).
-CREATE TABLE run_steps (
-    run     INTEGER NOT NULL, -- of names
-    number  INTEGER NOT NULL, -- the client's number in the run, and the step's place in the plan
-    client  INTEGER NOT NULL, -- of clients
-    mapping INTEGER NOT NULL, -- of names
-    step    TEXT NOT NULL,
-    kind    INTEGER NOT NULL,
-    title   TEXT NOT NULL,
-    PRIMARY KEY (run, number)
-) STRICT, WITHOUT ROWID;
-
--- run_unchanged lists the rows of a run for whose clients nothing was new: instead of
--- a row in run_rows and rows in run_steps it has numbers of clients and steps, many
--- clients in one blob (see unchanged.go). sum is the CRC-32C of list.
-CREATE TABLE run_unchanged (
-    id   INTEGER PRIMARY KEY,
-    run  TEXT NOT NULL, -- of runs
-    list BLOB NOT NULL,
-    sum  INTEGER NOT NULL
-) STRICT;
-
-CREATE INDEX run_unchanged_of_run ON run_unchanged (run);
-
--- pruned_runs are runs whose rows and lists of steps were dropped, because there are
--- newer runs.
-CREATE TABLE pruned_runs (
-    run TEXT PRIMARY KEY, -- of runs
-    at  INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-
 -- tracked is what the service has said about things that runs created; see tracked.go.
 CREATE TABLE tracked (
     id          INTEGER PRIMARY KEY,

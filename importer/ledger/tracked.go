@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -32,12 +31,10 @@ type Tracked struct {
 	StepID
 }
 
-// TrackedStep is an event with the step to which it belongs, and the client's number
-// in a run.
+// TrackedStep is an event with the step to which it belongs.
 type TrackedStep struct {
 	Tracked
-	Of     Step
-	Client int
+	Of Step
 }
 
 // TrackedCounts are the events that AddTracked was given, and those that MatchTracked
@@ -316,7 +313,7 @@ func (l *Ledger) trackedSteps(ctx context.Context, condition string, args ...any
 			yield(TrackedStep{}, err)
 			return
 		}
-		for chunk := range slices.Chunk(events, entriesAtOnce) {
+		for chunk := range slices.Chunk(events, eventsAtOnce) {
 			of, err := l.stepsNumbered(ctx, chunk)
 			for i := 0; i < len(chunk) && err == nil; i++ {
 				e := chunk[i]
@@ -333,6 +330,9 @@ func (l *Ledger) trackedSteps(ctx context.Context, condition string, args ...any
 		}
 	}
 }
+
+// eventsAtOnce is of how many events the steps are read in one query.
+const eventsAtOnce = 500
 
 // stepsNumbered returns the steps of events by their numbers.
 func (l *Ledger) stepsNumbered(ctx context.Context, events []storedTracked) (map[int64]Step, error) {
@@ -356,37 +356,10 @@ func (l *Ledger) TrackedOfClient(ctx context.Context, owner ClientKey) ([]Tracke
 	return gather(l.trackedSteps(ctx, `t.client = (SELECT c.id FROM clients c WHERE `+ofClient+`)`, owner.Environment, owner.Client, owner.Space))
 }
 
-// TrackedOfRun returns what the service has said until now about the clients of a
-// run, in the order of the clients in the run and of the events.
-func (l *Ledger) TrackedOfRun(ctx context.Context, run string) ([]TrackedStep, error) {
-	clients := map[int64]int{}
-	for c, err := range stream(ctx, l.read, func(rows *sql.Rows) (c [2]int64, err error) { return c, rows.Scan(&c[0], &c[1]) },
-		`SELECT DISTINCT client, number FROM run_rows WHERE run = (SELECT id FROM names WHERE name = ?) AND client IS NOT NULL`, run) {
-		if err != nil {
-			return nil, err
-		}
-		clients[c[0]] = int(c[1])
-	}
-	list, err := l.unchangedOf(ctx, run)
-	if err != nil {
-		return nil, err
-	}
-	for _, place := range list.clients {
-		e := list.entry(place.at)
-		clients[e.owner] = e.client
-	}
-	var events []TrackedStep
-	for e, err := range l.trackedSteps(ctx, `TRUE`) {
-		if err != nil {
-			return nil, err
-		}
-		if number, ok := clients[e.Of.Ref.Owner]; ok {
-			e.Client = number
-			events = append(events, e)
-		}
-	}
-	slices.SortStableFunc(events, func(a, b TrackedStep) int { return cmp.Compare(a.Client, b.Client) })
-	return events, nil
+// TrackedOfEnvironment returns what the service has said until now about the clients of an
+// environment, by client and in the order of the events.
+func (l *Ledger) TrackedOfEnvironment(ctx context.Context, environment string) ([]TrackedStep, error) {
+	return gather(l.trackedSteps(ctx, `t.client IN (SELECT c.id FROM environments e JOIN clients c ON c.environment = e.id WHERE e.name = ?)`, environment))
 }
 
 // CountTracked returns how many steps the clients of a service have completed, and how

@@ -48,7 +48,6 @@ import (
 	"time"
 
 	"claimsheet/importer/bootclock"
-	"claimsheet/importer/result"
 )
 
 // ClientKey identifies a client within an environment.
@@ -221,30 +220,6 @@ type Run struct {
 	OutputDigest    string
 	Summary         []byte // the run's summary as JSON
 }
-
-// RunRow is the result of a source row in a run.
-type RunRow struct {
-	Run    string
-	Result result.Row
-}
-
-// RunStep is a step of a run's plan for a client.
-type RunStep struct {
-	StepID
-	Kind  string // one of the Kind constants; with KindContact the ClientKey is the contact's
-	Title string // as the mapping names it, "" when it does not
-	// Skipped says that the run left the step out: its State is result.StepSkipped.
-	Skipped bool
-}
-
-// RunContact is a further contact in the plan of a run's client.
-type RunContact struct {
-	Contact, Client ClientKey
-	Entry           string // as the mapping names it
-}
-
-// stepSkipped is added to the code of a RunStep's kind when the step is skipped.
-const stepSkipped = 16
 
 // Errors of the ledger. Those of Open and Lock are also a problem.Problem with a hint
 // (errors.As).

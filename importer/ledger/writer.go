@@ -427,7 +427,6 @@ type transaction struct {
 	setStep, setOutcome    *statement
 	addHistory             *statement
 	someURL                *statement
-	addRunRow, addRunStep  *statement
 	beginTx, commitTx      *statement
 	savepoint, release     *statement   // of appendAll
 	statements             []*statement // all of them
@@ -464,12 +463,6 @@ func prepare(ctx context.Context, conn *sql.Conn, path string, server *Server) (
 		{&t.setStep, `UPDATE steps SET (` + factColumns + `, request, digest) = (` + params(24) + `) WHERE id = ?`},
 		{&t.addHistory, `INSERT INTO history VALUES (` + params(16) + `)`},
 		{&t.someURL, `SELECT 1 FROM steps s INDEXED BY steps_urls WHERE s.url = ? AND ` + hasURL + ` LIMIT 1`},
-		{&t.addRunRow, `INSERT INTO run_rows (run, source_row, status, client, number, client_id, claim_ids, url, failed_step, error, advice)
-			VALUES (` + params(11) + `) ON CONFLICT (run, source_row) DO UPDATE SET status = excluded.status, client = excluded.client, number = excluded.number,
-				client_id = excluded.client_id, claim_ids = excluded.claim_ids, url = excluded.url, failed_step = excluded.failed_step,
-				error = excluded.error, advice = excluded.advice`},
-		{&t.addRunStep, `INSERT INTO run_steps (run, number, client, mapping, step, kind, title) VALUES (` + params(7) + `)
-			ON CONFLICT (run, number) DO UPDATE SET client = excluded.client, mapping = excluded.mapping, step = excluded.step, kind = excluded.kind, title = excluded.title`},
 	} {
 		var err error
 		if *s.to, err = prepareOn(conn, s.text); err != nil {

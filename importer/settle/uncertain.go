@@ -3,7 +3,6 @@ package settle
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -19,60 +18,7 @@ type UncertainStep struct {
 	ClaimID  string // of the activity's claim; "" for other steps
 	Template string // the name of the activity's template; "" when the request is no longer kept
 	Status   string // the status that an activity was sent with
-	As       Role   // of the step client of a further contact
-}
-
-// Role is what a further contact is to other clients; the zero value is none.
-type Role struct {
-	Entry   string             // of the mapping's contacts
-	Clients []ledger.ClientKey // who have the contact
-}
-
-// String returns “contact “ENTRY” of KEY, KEY”, with a few of the clients' keys.
-func (r Role) String() string {
-	const most = 3
-	var keys []string
-	for _, c := range r.Clients[:min(most, len(r.Clients))] {
-		keys = append(keys, c.Client)
-	}
-	text := "contact “" + r.Entry + "” of " + strings.Join(keys, ", ")
-	if more := len(r.Clients) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
-// Roles finds the roles of further contacts in what runs have recorded. The zero value
-// with a Ledger is ready. It reads each run once.
-type Roles struct {
-	Ledger interface {
-		ContactsOf(ctx context.Context, run string) iter.Seq2[ledger.RunContact, error]
-	}
-	runs map[string]map[ledger.ClientKey]Role
-}
-
-// Of returns the role in which a run has recorded somebody; the zero Role when it has
-// not, or when its rows were pruned.
-func (r *Roles) Of(ctx context.Context, who ledger.ClientKey, run string) (Role, error) {
-	if r.runs == nil {
-		r.runs = map[string]map[ledger.ClientKey]Role{}
-	}
-	if r.runs[run] == nil {
-		people := map[ledger.ClientKey]Role{}
-		for c, err := range r.Ledger.ContactsOf(ctx, run) {
-			if err != nil {
-				return Role{}, err
-			}
-			if _, erased := ledger.Erased(c.Client.Client); erased {
-				continue
-			}
-			as := people[c.Contact]
-			as.Entry, as.Clients = c.Entry, append(as.Clients, c.Client)
-			people[c.Contact] = as
-		}
-		r.runs[run] = people
-	}
-	return r.runs[run][who], nil
+	Entry    string // of the mapping's contacts, where the person was sent as a further contact; else ""
 }
 
 // openLedger is what Uncertain and Decided need of the ledger; *ledger.Ledger has it.
@@ -81,21 +27,19 @@ type openLedger interface {
 	Decided(ctx context.Context, environment string) iter.Seq2[ledger.Unsettled, error]
 	OfSheet(ctx context.Context, environment string) iter.Seq2[ledger.Step, error]
 	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
-	ContactsOf(ctx context.Context, run string) iter.Seq2[ledger.RunContact, error]
 }
 
 // Uncertain are the steps of environments that are uncertain or parked, those
 // that have waited longest first.
 func Uncertain(ctx context.Context, l openLedger, environments []string) ([]UncertainStep, error) {
 	var steps []UncertainStep
-	roles := Roles{Ledger: l}
 	for _, environment := range environments {
 		for u, err := range l.Unsettled(ctx, environment) {
 			if err != nil {
 				return nil, err
 			}
 			step := UncertainStep{Unsettled: u}
-			if err := step.gather(ctx, l, &roles); err != nil {
+			if err := step.gather(ctx, l); err != nil {
 				return nil, err
 			}
 			steps = append(steps, step)
@@ -106,7 +50,7 @@ func Uncertain(ctx context.Context, l openLedger, environments []string) ([]Unce
 }
 
 // gather fills in the ids that lead to the step, and what it asked for.
-func (d *UncertainStep) gather(ctx context.Context, l openLedger, roles *Roles) error {
+func (d *UncertainStep) gather(ctx context.Context, l openLedger) error {
 	known, err := l.Steps(ctx, d.ClientKey, d.Mapping)
 	if err != nil {
 		return err
@@ -115,14 +59,17 @@ func (d *UncertainStep) gather(ctx context.Context, l openLedger, roles *Roles) 
 	if claim := ledger.ClaimOf(d.StepID.Step); claim != "" {
 		d.ClaimID = known[claim].ID
 	}
-	var was struct{ Template, Status string } // of the request, as the ledger keeps it
-	if d.Kind == ledger.KindActivity && json.Unmarshal(d.Data, &was) == nil {
+	var was struct{ Mapping, Template, Status string } // of the request, as the ledger keeps it
+	if json.Unmarshal(d.Data, &was) != nil {
+		return nil // it was purged
+	}
+	switch d.Kind {
+	case ledger.KindActivity:
 		d.Template, d.Status = was.Template, was.Status
+	case ledger.KindClient:
+		_, d.Entry, _ = strings.Cut(was.Mapping, "/")
 	}
-	if d.Kind == ledger.KindClient {
-		d.As, err = roles.Of(ctx, d.ClientKey, d.Run)
-	}
-	return err
+	return nil
 }
 
 // Decided are the steps of environments whose last event is a decision, the

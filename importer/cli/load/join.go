@@ -29,7 +29,7 @@ type Shared struct {
 
 // Share returns what workers need of a session.
 func (s *Session) Share() (Shared, error) {
-	shared := Shared{MappingFile: s.Mapping.File, Mapping: s.Source, RunDate: s.runDate, Identity: s.Scope(), Rate: s.connection.Rate}
+	shared := Shared{MappingFile: s.Mapping.File, Mapping: s.Source, RunDate: s.RunDate, Identity: s.Scope(), Rate: s.connection.Rate}
 	for _, src := range s.Sources {
 		sheet := src.Sheet()
 		sheet.Copied = nil // the worker names cells of the sheet
@@ -60,7 +60,7 @@ func (s *Session) settings() (string, error) {
 // the same: otherwise the error is the problem other-environment. It is a problem.List for the
 // mapping or the headers, else that of Connect. The session must be closed.
 func Join(ctx context.Context, where Where, c Connection, shared Shared) (s *Session, err error) {
-	s = &Session{Source: shared.Mapping, Service: shared.Service, runDate: shared.RunDate}
+	s = &Session{Source: shared.Mapping, Service: shared.Service, RunDate: shared.RunDate}
 	defer func() {
 		if err != nil {
 			s.Close()

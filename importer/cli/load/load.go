@@ -44,13 +44,13 @@ type Session struct {
 	Service  *mapping.Service // what Mapping is bound to; nil when the service was not asked
 	Source   []byte           // the content of the mapping file
 	Warnings problem.List     // except those of the mapping file, which Mapping has
+	RunDate  string           // that the mapping was bound with
 	Cached   time.Time        // when the templates were read, if they are from the cache; else zero
 
 	where      Where
 	connection Connection
 	version    apiclient.Version  // of the interface
 	templates  []mapping.Template // of the service; nil when they were not asked for
-	runDate    string             // that the mapping was bound with
 	closers    []func()
 }
 
@@ -240,8 +240,8 @@ func (s *Session) Bind(service *mapping.Service) error {
 	for _, src := range s.Sources {
 		sheets = append(sheets, src.Sheet())
 	}
-	s.runDate = Today(s.Mapping)
-	binding, found := mapping.BindAll(s.Mapping, sheets, service, s.runDate)
+	s.RunDate = Today(s.Mapping)
+	binding, found := mapping.BindAll(s.Mapping, sheets, service, s.RunDate)
 	s.Binding = binding
 	return found.Err()
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/result"
 )
 
 // claims is a ledger in which Jane has claims under several names.
@@ -88,7 +87,6 @@ func (s suite) testOtherMappings(t *testing.T) {
 func (s suite) testKnows(t *testing.T) {
 	l := s.fresh(t)
 	do(t, l.StartRun(ledger.Run{ID: "r1", Environment: jane("", "").Environment, Started: noon}))
-	do(t, l.AddRows("r1", jane("", "").ClientKey, result.Row{Row: 2})) // a row is no step
 	do(t, l.Flush())
 	knows := func(environment string) bool {
 		known, err := l.Knows(t.Context(), environment)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/result"
 )
 
 // testSettings: what users have said about an environment, and where it last ran.
@@ -119,54 +118,17 @@ func (s suite) testErasedNamed(t *testing.T) {
 	l := s.fresh(t)
 	owner := jane("", "").ClientKey
 	do(t, l.Append(finished(jane("", "client"), ledger.KindClient, "c-1", "")...))
-	_, err := l.Forget(owner, noon, keepNothing)
+	_, err := l.Forget(owner, noon)
 	do(t, err)
 	for key, want := range map[string]int{"jane@example.com": 1, "JANE@example.com": 1, "john@example.com": 0} {
 		found, err := l.ErasedNamed(t.Context(), owner.Environment, key)
 		do(t, err)
 		same(t, key, len(found), want)
 	}
-	_, err = l.Forget(jane("", "").ClientKey, noon, keepNothing)
+	_, err = l.Forget(jane("", "").ClientKey, noon)
 	if err == nil {
 		t.Error("a client was erased twice")
 	}
-}
-
-// testContactsOf: the contacts in a run's plans are listed with whose they are.
-func (s suite) testContactsOf(t *testing.T) {
-	l := s.fresh(t)
-	do(t, l.StartRun(loans))
-	partner := jane("", "client")
-	partner.Client = "partner@example.com"
-	do(t, l.AddRunSteps("r1", 1, ledger.RunStep{StepID: jane("", "client"), Kind: ledger.KindClient},
-		ledger.RunStep{StepID: partner, Kind: ledger.KindContact, Title: "partner"}))
-	do(t, l.Flush())
-	same(t, "contacts", collect(t, l.ContactsOf(t.Context(), "r1")), []ledger.RunContact{{Contact: partner.ClientKey, Client: jane("", "").ClientKey, Entry: "partner"}})
-}
-
-// testRowsAndStepsWith: a caller who still has the lines of most clients asks for those
-// of the others.
-func (s suite) testRowsAndStepsWith(t *testing.T) {
-	l := s.fresh(t)
-	do(t, l.StartRun(loans))
-	do(t, l.AddRows("r1", jane("", "").ClientKey, result.Row{Row: 3, Client: 2, Status: result.Done}))
-	do(t, l.AddRunSteps("r1", 2, ledger.RunStep{StepID: jane("", "client"), Kind: ledger.KindClient}))
-	do(t, l.AddRunSteps("r1", 3, ledger.RunStep{StepID: jane("loans", "link"), Kind: ledger.KindLink}))
-	do(t, l.Flush())
-	var rows []int
-	for _, r := range collect(t, l.RowsWith(t.Context(), "r1", func(yield func(result.Row, error) bool) {
-		_ = yield(result.Row{Row: 2}, nil) && yield(result.Row{Row: 4}, nil)
-	})) {
-		rows = append(rows, r.Row)
-	}
-	same(t, "rows", rows, []int{2, 3, 4})
-	var clients []int
-	for _, step := range collect(t, l.RunStepsWith(t.Context(), "r1", ledger.Newest, []int64{2}, func(yield func(result.Step, error) bool) {
-		yield(result.Step{Client: 1}, nil)
-	})) {
-		clients = append(clients, step.Client)
-	}
-	same(t, "steps of clients", clients, []int{1, 2})
 }
 
 // testBehind: a ledger that has fewer events than were committed to it says so, until it
@@ -182,7 +144,6 @@ func (s suite) testBehind(t *testing.T) {
 	same(t, "events", have, int64(4))
 	same(t, "counted", committed, int64(4))
 	do(t, l.AcceptOlder())
-	do(t, l.Compact())
 }
 
 // testAnyText: ids and urls come back byte for byte, whatever the service has made of

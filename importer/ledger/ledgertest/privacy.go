@@ -8,8 +8,6 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-func keepNothing([]byte) []byte { return nil }
-
 // testPurge: what is older loses its data, and keeps state, id and digest; an
 // uncertain step keeps everything.
 func (s suite) testPurge(t *testing.T) {
@@ -19,7 +17,7 @@ func (s suite) testPurge(t *testing.T) {
 	do(t, l.Append(
 		ledger.Event{StepID: open, To: ledger.Intent, At: noon, Kind: ledger.KindClaim, Data: []byte("{}")},
 		ledger.Event{StepID: open, To: ledger.Uncertain, At: noon, Status: 201, Answer: []byte(`{"ref":"k-9"}`)}))
-	what := ledger.Purge{Environments: []string{id.Environment}, Before: noon.Add(30 * time.Second), Summary: keepNothing}
+	what := ledger.Purge{Environments: []string{id.Environment}, Before: noon.Add(30 * time.Second)}
 	got, err := l.Purge(what)
 	do(t, err)
 	same(t, "purged of the first attempt", got, ledger.Purged{Bodies: 1, Unsettled: 1})
@@ -44,11 +42,11 @@ func (s suite) testForget(t *testing.T) {
 	id, open := jane("", "client"), jane("loans", "claim/loan/1")
 	do(t, l.Append(story(id)...))
 	do(t, l.Append(ledger.Event{StepID: open, To: ledger.Intent, At: noon, Kind: ledger.KindClaim}))
-	if _, err := l.Forget(id.ClientKey, noon, keepNothing); !errors.Is(err, ledger.ErrUnsettled) {
+	if _, err := l.Forget(id.ClientKey, noon); !errors.Is(err, ledger.ErrUnsettled) {
 		t.Errorf("while a claim is open: got %v, want ErrUnsettled", err)
 	}
 	do(t, l.Append(ledger.Event{StepID: open, To: ledger.Failed, At: noon}))
-	done, err := l.Forget(id.ClientKey, noon, keepNothing)
+	done, err := l.Forget(id.ClientKey, noon)
 	do(t, err)
 	same(t, "steps", done.Steps, 2)
 	known, err := l.Steps(t.Context(), id.ClientKey, "loans")
@@ -76,7 +74,7 @@ func (s suite) testPurgeKeepsTheAnswersOfUncertainSteps(t *testing.T) {
 	id := jane("loans", "claim/loan/1")
 	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim", Data: []byte("{}")},
 		ledger.Event{StepID: id, To: ledger.Uncertain, At: noon, Status: 201, Answer: []byte(`{"ref":"k-9"}`)}))
-	got, err := l.Purge(ledger.Purge{Environments: []string{id.Environment, "elsewhere"}, Before: noon.AddDate(1, 0, 0), Summary: keepNothing})
+	got, err := l.Purge(ledger.Purge{Environments: []string{id.Environment, "elsewhere"}, Before: noon.AddDate(1, 0, 0)})
 	do(t, err)
 	same(t, "purged", got, ledger.Purged{Unsettled: 1})
 	steps, err := l.StepsOfClient(t.Context(), id.ClientKey)
@@ -88,7 +86,7 @@ func (s suite) testForgetWaitsForWhatIsUncertain(t *testing.T) {
 	l := s.fresh(t)
 	id := jane("loans", "claim/loan/1")
 	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim"}))
-	if _, err := l.Forget(id.ClientKey, noon, keepNothing); !errors.Is(err, ledger.ErrUnsettled) {
+	if _, err := l.Forget(id.ClientKey, noon); !errors.Is(err, ledger.ErrUnsettled) {
 		t.Errorf("got %v, want ErrUnsettled", err)
 	}
 	steps, err := l.StepsOfClient(t.Context(), id.ClientKey)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/result"
 )
 
 // found is a ledger with clients of two environments.
@@ -48,13 +47,6 @@ func (s suite) testClientsNamed(t *testing.T) {
 	same(t, "nobody", len(spaces("eve@example.com")), 0)
 }
 
-func (s suite) testMappingsOf(t *testing.T) {
-	l := s.found(t)
-	names, err := l.MappingsOf(t.Context(), jane("", "").ClientKey)
-	do(t, err)
-	same(t, "mappings", names, []string{"cars", "loans"})
-}
-
 // testUnsettledNumbers checks that a number is never that of another step, nor
 // of a later attempt.
 func (s suite) testUnsettledNumbers(t *testing.T) {
@@ -92,47 +84,4 @@ func (s suite) testUnsettledNumbers(t *testing.T) {
 		same(t, "was unsettled", was, want)
 	}
 	same(t, "another environment", len(collect(t, l.Unsettled(t.Context(), "https://live.example.com"))), 0)
-}
-
-// testPlanOfClient: the newest run that planned for the client counts, not one
-// that found his rows invalid.
-func (s suite) testPlanOfClient(t *testing.T) {
-	l := s.found(t)
-	owner := jane("", "").ClientKey
-	for i, run := range []string{"old", "new", "invalid", "cars"} {
-		do(t, l.StartRun(ledger.Run{ID: run, Environment: owner.Environment, Mapping: "loans", Started: noon.Add(time.Duration(i) * time.Hour)}))
-	}
-	plan := func(run string, client int, steps ...ledger.RunStep) {
-		for i := range steps {
-			steps[i].Title = run
-		}
-		do(t, l.AddRunSteps(run, client, steps...))
-		do(t, l.AddRows(run, steps[0].ClientKey, result.Row{Row: client + 1, Client: client}, result.Row{Row: client + 101, Client: client}))
-	}
-	other := jane("loans", "link")
-	other.Client = "eve@example.com"
-	client := ledger.RunStep{StepID: jane("", "client"), Kind: ledger.KindClient}
-	claim := func(step string) ledger.RunStep {
-		return ledger.RunStep{StepID: jane("loans", step), Kind: ledger.KindClaim}
-	}
-	link := ledger.RunStep{StepID: jane("loans", "link"), Kind: ledger.KindLink}
-	plan("old", 1, claim("claim/loan/1"), link)
-	plan("new", 2, client, claim("claim/loan/2"), link)
-	plan("new", 1, ledger.RunStep{StepID: other, Kind: ledger.KindLink})
-	plan("invalid", 1, client)
-	plan("cars", 1, ledger.RunStep{StepID: jane("cars", "link"), Kind: ledger.KindLink})
-	do(t, l.Flush())
-	planned := func(id ledger.StepID) []string {
-		t.Helper()
-		steps, err := l.PlanOfClient(t.Context(), id.ClientKey, id.Mapping)
-		do(t, err)
-		var all []string
-		for _, s := range steps {
-			all = append(all, s.Title+" "+s.Step+" "+s.State)
-		}
-		return all
-	}
-	same(t, "the newest plan", planned(jane("loans", "")), []string{"new client done", "new claim/loan/2 planned", "new link intent"})
-	same(t, "another mapping's", planned(jane("cars", "")), []string{"cars link intent"})
-	same(t, "none", len(planned(jane("boats", ""))), 0)
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/result"
 )
 
 func (s suite) testLastOutputIsTheLatestOfAnyRun(t *testing.T) {
@@ -27,92 +26,6 @@ func (s suite) testLastOutputIsTheLatestOfAnyRun(t *testing.T) {
 		same(t, path, digest, want)
 		same(t, path+" known", ok, want != "")
 	}
-}
-
-func (s suite) testRowsComeInSheetOrderAndTheLastWordCounts(t *testing.T) {
-	l := s.fresh(t)
-	do(t, l.StartRun(loans))
-	rows := []result.Row{
-		{Row: 2, Status: "skipped"},
-		{Row: 3, Status: "done", Client: 1, ClientID: "c-1", ClaimIDs: []string{"k-1", "k-2"}, URL: "https://uat.example.com/go/1"},
-		{Row: 4, Status: "done", Client: 1, ClientID: "c-1", ClaimIDs: []string{"k-1"}, Contacts: []string{"partner: p-1", "broker: p-2"}},
-		{Row: 5, Status: "failed", Client: 1, ClientID: "c-1", Contacts: []string{"partner: p-1"}},
-		{Row: 10, Status: "failed", Client: 1, FailedStep: "link", Error: "refused", Advice: "ask"},
-	}
-	do(t, l.AddRows("r1", ledger.ClientKey{}, result.Row{Row: 10, Status: "not started"}))
-	do(t, l.AddRows("r1", jane("", "").ClientKey, rows[4], rows[1], rows[2], rows[3]))
-	do(t, l.AddRows("r1", ledger.ClientKey{}, rows[0]))
-	do(t, l.Flush())
-	same(t, "rows", collect(t, l.Rows(t.Context(), "r1", ledger.Newest)), rows)
-	same(t, "rows of another run", len(collect(t, l.Rows(t.Context(), "r2", ledger.Newest))), 0)
-}
-
-func (s suite) testRunStepsShowTheCurrentState(t *testing.T) {
-	l := s.fresh(t)
-	do(t, l.StartRun(loans))
-	client := ledger.RunStep{StepID: jane("", "client"), Kind: "client", Title: "client"}
-	link := ledger.RunStep{StepID: jane("loans", "link"), Kind: "link", Title: "magic link"}
-	other := client
-	other.Client = "john@example.com"
-	do(t, l.AddRunSteps("r1", 2, other))
-	do(t, l.AddRunSteps("r1", 1, client, link))
-	do(t, l.Append(story(client.StepID)...)) // also durable: the steps queued before
-
-	got := collect(t, l.RunSteps(t.Context(), "r1", ledger.Newest))
-	done := story(client.StepID)[3]
-	same(t, "run steps", got, []result.Step{
-		{Number: 1, Client: 1, ClientKey: client.Client, Step: "client", Kind: "client", Title: "client",
-			State: "done", ID: done.ID, Attempts: 2, Status: done.Status, At: done.At},
-		{Number: 2, Client: 1, ClientKey: client.Client, Step: "link", Kind: "link", Title: "magic link", State: "planned"},
-		{Number: 3, Client: 2, ClientKey: "john@example.com", Step: "client", Kind: "client", Title: "client", State: "planned"}})
-}
-
-func (s suite) testReadingInsideALoopOverRows(t *testing.T) {
-	l := s.fresh(t)
-	do(t, l.StartRun(loans))
-	for i := range 100 {
-		do(t, l.AddRows("r1", jane("", "").ClientKey, result.Row{Row: i + 2, Status: "done"}))
-	}
-	do(t, l.Append(story(jane("", "client"))...))
-	seen := 0
-	for _, err := range l.Rows(t.Context(), "r1", ledger.Newest) {
-		do(t, err)
-		steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "loans")
-		do(t, err)
-		same(t, "steps", len(steps), 1)
-		if seen++; seen == 50 {
-			break // leaving early releases the connection, or Close would not fold the log
-		}
-	}
-}
-
-// A row of a run that was never started cannot be stored; any other write
-// error takes the same way.
-func (s suite) testWriteErrorStopsTheLedger(t *testing.T) {
-	dir := t.TempDir()
-	l := s.open(t, dir, "x")
-	id := jane("", "client")
-	do(t, l.Append(story(id)[0]))
-	do(t, l.AddRows("never started", ledger.ClientKey{}, result.Row{Row: 2}))
-	for what, write := range map[string]func() error{
-		"Flush":    l.Flush,
-		"Append":   func() error { return l.Append(story(id)[1]) },
-		"StartRun": func() error { return l.StartRun(loans) },
-		"MarkInterrupted": func() error {
-			_, err := l.MarkInterrupted("r2", noon)
-			return err
-		},
-	} {
-		if err := write(); !errors.Is(err, ledger.ErrStopped) {
-			t.Errorf("%s: got %v, want ErrStopped", what, err)
-		}
-	}
-	if err := l.Close(); !errors.Is(err, ledger.ErrStopped) {
-		t.Errorf("Close: got %v, want ErrStopped", err)
-	}
-	events, err := s.open(t, dir, "x").Events(t.Context(), id)
-	do(t, err)
-	same(t, "events", events, story(id)[:1])
 }
 
 func (s suite) testClosedLedgerIsStopped(t *testing.T) {
@@ -221,36 +134,12 @@ func (s suite) testLatestOutputs(t *testing.T) {
 	}
 }
 
-func (s suite) testRunStepsAsOfAnEvent(t *testing.T) {
-	l := s.fresh(t)
-	do(t, l.StartRun(loans))
-	id := jane("", "client")
-	do(t, l.AddRunSteps("r1", 1, ledger.RunStep{StepID: id, Kind: "client"}))
-	do(t, l.Flush())
-	want := []result.Step{
-		{State: "planned"},
-		{State: "intent", At: noon, Attempts: 1},
-		{State: "failed", At: noon.Add(time.Second), Status: 400, Attempts: 1},
-		{State: "intent", At: noon.Add(time.Minute), Attempts: 2},
-		{State: "done", At: noon.Add(time.Minute + time.Second), Status: 201, ID: "c-1", Attempts: 2},
-	}
-	for i, e := range append(story(id), ledger.Event{StepID: id, To: ledger.Done, At: noon.Add(time.Hour), Via: ledger.ViaByHand, ID: "c-2"}) {
-		number, err := l.LastEvent(t.Context())
-		do(t, err)
-		same(t, "last event", number, int64(i))
-		do(t, l.Append(e))
-	}
-	for i, step := range want {
-		got := collect(t, l.RunSteps(t.Context(), "r1", int64(i)))
-		step.Number, step.Client, step.ClientKey, step.Step, step.Kind = 1, 1, id.Client, id.Step, "client"
-		same(t, "step", got[0], step)
-	}
-}
-
 func (s suite) testRunsAreTheNewestFirst(t *testing.T) {
 	l := s.fresh(t)
 	for i, id := range []string{"r1", "r2"} {
-		ranRow(t, l, id, i, "loans", "leads.xlsx", jane("", "").ClientKey, result.Failed)
+		began := loans
+		began.ID, began.Started = id, noon.Add(time.Duration(i)*time.Hour)
+		do(t, l.StartRun(began))
 		do(t, l.FinishRun(ledger.Run{ID: id, Finished: noon, Output: "out.xlsx", OutputDigest: "o"}))
 	}
 	elsewhere := loans
@@ -272,7 +161,26 @@ func (s suite) testRunsAreTheNewestFirst(t *testing.T) {
 	digest, _, err := l.LastOutput(t.Context(), "out.xlsx")
 	do(t, err)
 	same(t, "digest", digest, "p")
-	rows, err := l.RowsOfClient(t.Context(), jane("", "").ClientKey)
-	do(t, err)
-	same(t, "rows", len(rows), 2)
+}
+
+// testDropInputs: the newest runs of an environment keep the copies of their sheets.
+func (s suite) testDropInputs(t *testing.T) {
+	l := s.fresh(t)
+	for i, id := range []string{"r1", "r2", "r3", "elsewhere"} {
+		began := loans
+		began.ID, began.KeptInput, began.Started = id, id+".xlsx", noon.Add(time.Duration(i)*time.Hour)
+		if id == "elsewhere" {
+			began.Environment = "https://elsewhere"
+		}
+		do(t, l.StartRun(began))
+	}
+	keep := func(newest int, want ...string) {
+		t.Helper()
+		do(t, l.DropInputs(loans.Environment, newest))
+		got, err := l.KeptInputs(t.Context())
+		do(t, err)
+		same(t, "kept", got, want)
+	}
+	keep(3, "elsewhere.xlsx", "r1.xlsx", "r2.xlsx", "r3.xlsx")
+	keep(2, "elsewhere.xlsx", "r2.xlsx", "r3.xlsx")
 }

@@ -153,7 +153,7 @@ func (s suite) testTrackedAndErasures(t *testing.T) {
 	l, joe := s.tracking(t)
 	event := ledger.Tracked{Key: "1", ClientID: "c2"}
 	addTracked(t, l, event)
-	_, err := l.Forget(joe, noon, func([]byte) []byte { return nil })
+	_, err := l.Forget(joe, noon)
 	do(t, err)
 	if n, _, err := l.CountTracked(t.Context(), service); n != 0 || err != nil {
 		t.Errorf("%d events are left, %v", n, err)
@@ -164,7 +164,7 @@ func (s suite) testTrackedAndErasures(t *testing.T) {
 		service string
 		left    int
 	}{{"https://elsewhere", 1}, {service, 0}} {
-		_, err = l.Purge(ledger.Purge{Environments: []string{service}, Service: purge.service, Before: noon.Add(48 * time.Hour), Summary: func(b []byte) []byte { return b }})
+		_, err = l.Purge(ledger.Purge{Environments: []string{service}, Service: purge.service, Before: noon.Add(48 * time.Hour)})
 		do(t, err)
 		if _, unknown, err := l.CountTracked(t.Context(), service); unknown != purge.left || err != nil {
 			t.Errorf("after a purge of %s: %d events of nobody are left, %v; want %d", purge.service, unknown, err, purge.left)
@@ -180,7 +180,7 @@ func (s suite) testUnknownEventOfErasedClient(t *testing.T) {
 	ann := jane("", "client")
 	ann.Client = "ann@example.com"
 	do(t, l.Append(ledger.Event{StepID: ann, To: ledger.Done, At: noon, Run: "r", Kind: "client", Via: ledger.ViaAdopted, ID: "c3"}))
-	_, err := l.Forget(ann.ClientKey, noon, func([]byte) []byte { return nil })
+	_, err := l.Forget(ann.ClientKey, noon)
 	do(t, err)
 	n, err := l.MatchTracked(service, []string{service}, named)
 	do(t, err)

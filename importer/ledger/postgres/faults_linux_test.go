@@ -307,7 +307,6 @@ func TestRights(t *testing.T) {
 	server.ExecIn(t, "leads", "CREATE SCHEMA claimsheet AUTHORIZATION importer")
 	l := open(t, of("importer"))
 	do(t, l.Append(intent(1)))
-	do(t, l.Compact())
 	if _, err := postgres.OpenReadOnly(t.Context(), of("auditor"), ""); err == nil || !strings.Contains(err.Error(), "may not read") {
 		t.Errorf("an auditor without rights: got %v", err)
 	}

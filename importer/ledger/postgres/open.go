@@ -459,7 +459,7 @@ func (a Address) tryLock(ctx context.Context, conn *sql.Conn, namespace int64, s
 
 // numbered is ledger.Server.Numbered.
 func numbered(exec func(string, ...any) error) error {
-	for _, table := range []string{"environments", "names", "clients", "steps", "run_unchanged", "tracked"} {
+	for _, table := range []string{"environments", "names", "clients", "steps", "tracked"} {
 		if err := exec(`SELECT setval('` + table + `_id_seq', coalesce(max(id), 0) + 1, false) FROM ` + table); err != nil {
 			return err
 		}
@@ -487,7 +487,7 @@ func (a Address) compact(ctx context.Context) error {
 	if err := a.clearDispatched(ctx, conn); err != nil {
 		return err
 	}
-	for _, table := range []string{"clients", "steps", "history", "runs", "run_rows", "run_steps", "run_unchanged", "tracked"} {
+	for _, table := range []string{"clients", "steps", "history", "runs", "tracked"} {
 		if _, err := conn.ExecContext(ctx, `VACUUM (FULL, ANALYZE) `+table); err != nil {
 			return fmt.Errorf("the table %s could not be rewritten without the removed data: %w", table, err)
 		}
