@@ -115,9 +115,6 @@ var environmentKeys = []yamltree.Key[Environment]{
 		headers, func(e *Environment) *[]reference { return &e.headers }),
 	yamltree.To("limits", "how much the service can take",
 		yamltree.Object(limitKeys), func(e *Environment) *Limits { return &e.Limits }),
-	yamltree.To("keep_runs", "how many of the newest runs keep their rows in the ledger, so that claimsheet report can write their workbooks again; "+
-		"those of older runs are dropped, steps never; default 60",
-		yamltree.Int(1, 1_000_000), func(e *Environment) *int { return &e.KeepRuns }),
 	yamltree.To("ledger", "the PostgreSQL database that keeps the ledger: "+ledgerWants+", without a password, or "+referenceForms+" where the url is kept; default: a file in the state folder; see docs/scale.md",
 		ledgerURL, func(e *Environment) *reference { return &e.ledger }),
 	yamltree.To("wire", "where answers carry what the service document leaves open",

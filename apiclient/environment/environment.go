@@ -49,7 +49,6 @@ type Environment struct {
 	CaseID  string // version 1; "" when the entry has none
 
 	Limits     Limits
-	KeepRuns   int // how many of the newest runs keep their rows in the ledger; default 60
 	Wire       apiclient.Wire
 	NotFound   apiclient.NotFound
 	Rules      []apiclient.Rule
@@ -99,7 +98,6 @@ type claimType struct {
 func newEnvironment(name string) Environment {
 	e := Environment{
 		Name:        name,
-		KeepRuns:    60,
 		Limits:      Limits{Concurrency: 8, Timeout: 120 * time.Second},
 		Wire:        apiclient.DefaultWire(),
 		NotFound:    apiclient.DefaultNotFound(),

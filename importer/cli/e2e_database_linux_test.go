@@ -60,7 +60,6 @@ func TestLedgerInDatabase(t *testing.T) {
 	expect(t, s.must(0, "history", "c1@example.com"), "done")
 	s.must(0, "settle")
 	s.must(0, "report", "--out", s.path("again.xlsx"))
-	s.must(0, "ledger", "prune")
 	expect(t, s.must(0, "ledger", "check"), "the ledger is whole")
 	printed += s.must(0, "doctor") + first.out + first.err
 	expect(t, printed, "schema version 2")

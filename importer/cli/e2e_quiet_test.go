@@ -41,10 +41,6 @@ func TestAQuietNight(t *testing.T) {
 	if diff := cmp.Diff(parts(t, quiet), parts(t, s.path("leads.results.xlsx"))); diff != "" {
 		t.Errorf("report (-first writing +again):\n%s", diff)
 	}
-	code, out, said := s.claimsheet("history", "--environments", s.path("environments.yaml"), "c3@example.com")
-	if code != 0 || !strings.Contains(out, "row 4: done") || !strings.Contains(out, "row 4: unchanged") {
-		t.Errorf("history: exit code %d\n%s%s", code, out, said)
-	}
 
 	s.restoreState("")
 	if code, said := s.rerun("--yes", "leads.results.xlsx"); code != 0 {
@@ -78,82 +74,6 @@ func TestAQuietNightAfterDoubt(t *testing.T) {
 	s.checkPromise()
 }
 
-// TestRunsPruneOldRuns: with keep_runs, the rows of old runs go, a few each night,
-// and nothing is created again.
-func TestRunsPruneOldRuns(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, stepThree, leads(3))
-	s.environment("keep_runs: 2\n")
-	for range 4 {
-		s.mustRun(0)
-	}
-	place := []string{"--environments", s.path("environments.yaml")}
-	_, out, _ := s.claimsheet(append([]string{"history"}, place...)...)
-	runs := listedRuns(t, out)
-	if len(runs) != 4 {
-		t.Fatalf("%d runs are listed, want all 4:\n%s", len(runs), out)
-	}
-	for i, run := range runs {
-		code, _, said := s.claimsheet(append(append([]string{"report"}, place...), "-o", s.path("again.xlsx"), run)...)
-		if pruned := i >= 2; pruned != (code == 2 && strings.Contains(said, "[run-pruned]")) || !pruned && code != 0 {
-			t.Errorf("report of run %d: exit code %d\n%s", i, code, said)
-		}
-	}
-	if kept, _ := os.ReadDir(s.path(".claimsheet/inputs")); len(kept) > 2 {
-		t.Errorf("%d copies of sheets are kept", len(kept))
-	}
-	code, out, said := s.claimsheet(append(append([]string{"history"}, place...), "c2@example.com")...)
-	if code != 0 || strings.Count(out, "row 3: unchanged") != 2 || !strings.Contains(out, "done: link") {
-		t.Errorf("history: exit code %d\n%s%s", code, out, said)
-	}
-	if p := s.mustRun(0); p.summary.Rows.Unchanged != 3 {
-		t.Errorf("rows %+v", p.summary.Rows)
-	}
-	s.checkPromise()
-}
-
-// TestLedgerPrune: the command shows what it would drop, drops it, and makes the
-// ledger's file smaller.
-func TestLedgerPrune(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, stepThree, leads(40))
-	for range 4 {
-		s.mustRun(0)
-	}
-	s.environment("keep_runs: 1\n")
-	place := []string{"--environments", s.path("environments.yaml")}
-	size := func() int64 {
-		info, err := os.Stat(s.path(".claimsheet/ledger.db"))
-		must(t, err)
-		return info.Size()
-	}
-	before := size()
-	command := func(words ...string) string {
-		t.Helper()
-		code, out, said := s.claimsheet(append(append([]string{"ledger"}, words...), place...)...)
-		if code != 0 || said != "" {
-			t.Fatalf("ledger %q: exit code %d\n%s%s", words, code, out, said)
-		}
-		return out
-	}
-	if out := command("prune", "--dry-run"); !strings.Contains(out, "120 rows of 3 runs would be dropped; no step would") || size() != before {
-		t.Errorf("the dry run changed the ledger, or says:\n%s", out)
-	}
-	if out := command("prune"); !strings.Contains(out, "120 rows of 3 runs were dropped, no step") || size() >= before {
-		t.Errorf("the ledger has %d bytes of %d, and the command says:\n%s", size(), before, out)
-	}
-	if out := command("prune"); !strings.Contains(out, "Nothing is to be dropped.") {
-		t.Errorf("again:\n%s", out)
-	}
-	if out := command("check"); !strings.Contains(out, "the ledger is whole") {
-		t.Errorf("check:\n%s", out)
-	}
-	if p := s.mustRun(0); p.summary.Rows.Unchanged != 40 {
-		t.Errorf("rows %+v", p.summary.Rows)
-	}
-	s.checkPromise()
-}
-
 // TestLedgerCheckFindsDamage: a ledger in which a byte has changed is refused, and a
 // wrong word is an error of usage.
 func TestLedgerCheckFindsDamage(t *testing.T) {
@@ -177,7 +97,7 @@ func TestLedgerCheckFindsDamage(t *testing.T) {
 	if code, said := check("check"); code != 3 || !strings.Contains(said, "[ledger-damaged]") {
 		t.Errorf("a changed byte: exit code %d\n%s", code, said)
 	}
-	for _, command := range [][]string{{"ledger", "check"}, {"history"}, {"report"}, {"settle"}, {"ledger", "prune"}, {"ledger", "copy"}} {
+	for _, command := range [][]string{{"ledger", "check"}, {"history"}, {"report"}, {"settle"}, {"ledger", "copy"}} {
 		must(t, os.WriteFile(path, data, 0o600))
 		must(t, os.Remove(path))
 		command = append(command, place...)
@@ -188,15 +108,15 @@ func TestLedgerCheckFindsDamage(t *testing.T) {
 			t.Errorf("%q without a ledger: exit code %d\n%s%s", command, code, out, said)
 		}
 	}
-	for _, words := range [][]string{{"mend"}, {"check", "x.db"}, {"prune", "now"}, {"copy"}, {"copy", "a.db"}, {"copy", "--to", "a.db", "b.db"}} {
+	for _, words := range [][]string{{"mend"}, {"check", "x.db"}, {"copy"}, {"copy", "a.db"}, {"copy", "--to", "a.db", "b.db"}} {
 		if code, said := s.ledgerUsage(words...); code != 2 {
 			t.Errorf("%q: exit code %d\n%s", words, code, said)
 		}
 	}
-	if code, said := s.ledgerUsage("prune", "now", "--dry-run"); code != 2 || !strings.Contains(said, "claimsheet ledger prune --dry-run now") {
+	if code, said := s.ledgerUsage("copy", "now", "--to", "a.db"); code != 2 || !strings.Contains(said, "claimsheet ledger copy --to a.db now") {
 		t.Errorf("a late flag: exit code %d\n%s", code, said)
 	}
-	if code, said := s.ledgerUsage("prune", "--dry"); code != 2 || !strings.Contains(said, "claimsheet ledger prune --help") {
+	if code, said := s.ledgerUsage("copy", "--dry"); code != 2 || !strings.Contains(said, "claimsheet ledger copy --help") {
 		t.Errorf("an unknown flag: exit code %d\n%s", code, said)
 	}
 }

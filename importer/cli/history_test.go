@@ -2,9 +2,7 @@ package cli_test
 
 import (
 	"bytes"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -19,7 +17,6 @@ import (
 
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/ledger/pages"
 )
 
 const canaryMapping = `
@@ -212,45 +209,6 @@ func TestPurgeWhileARunStarts(t *testing.T) {
 	s.mustRun(0)
 }
 
-// TestHistoryWithADamagedList: the disk has changed the list of a quiet night while the
-// ledger was open. The history of a client shows all the rest, and the client can be
-// erased.
-func TestHistoryWithADamagedList(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, stepThree, leads(2))
-	s.mustRun(0)
-	s.mustRun(0)
-	path := s.path(".claimsheet/ledger.db")
-	l, err := ledger.Open(path)
-	must(t, err)
-	db, err := sql.Open("sqlite", path)
-	must(t, err)
-	_, err = db.Exec(`UPDATE run_unchanged SET list = zeroblob(9)`)
-	must(t, errors.Join(err, db.Close()))
-	must(t, l.Close())
-	sums, err := pages.Of(path) // as if the list had always been so
-	must(t, err)
-	info, err := os.Stat(path)
-	must(t, err)
-	write(t, path+".sum", string(sums.Encode(info)))
-	history := func(words ...string) (int, string, string) {
-		return s.claimsheet(append([]string{"history", "--environments", s.path("environments.yaml")}, words...)...)
-	}
-	code, out, said := history("c1@example.com")
-	if code != 3 || !strings.Contains(out, "row 2: done") || !strings.Contains(said, "[ledger-damaged]") {
-		t.Errorf("one client: exit code %d\n%s%s", code, out, said)
-	}
-	if code, out, said := history(); code != 0 || len(listedRuns(t, out)) != 2 {
-		t.Errorf("the runs: exit code %d\n%s%s", code, out, said)
-	}
-	if code, out, said := history("--yes", "--forget", "c1@example.com"); code != 0 || !strings.Contains(out, "was damaged. The client may have been in it, so it was removed") {
-		t.Errorf("the erasure: exit code %d\n%s%s", code, out, said)
-	}
-	if code, out, said := history("c2@example.com"); code != 0 || !strings.Contains(out, "row 3: done") {
-		t.Errorf("the other client: exit code %d\n%s%s", code, out, said)
-	}
-}
-
 func TestPurgeAsks(t *testing.T) {
 	t.Parallel()
 	w := canaryPlace(t)
@@ -334,7 +292,7 @@ func TestForgetRefuses(t *testing.T) {
 	}
 }
 
-// TestHistoryOfAClient tells every step, attempt, decision and row.
+// TestHistoryOfAClient tells every step, attempt and decision.
 func TestHistoryOfAClient(t *testing.T) {
 	t.Parallel()
 	w := troubled(t)
@@ -356,12 +314,11 @@ func TestHistoryOfAClient(t *testing.T) {
 				Attempts        int
 				Events          []struct{ State, Via string }
 			}
-			Rows []struct{ Status string }
 		}
 	}
 	must(t, json.Unmarshal([]byte(w.must("history", "--json", "ann@example.com")), &told))
 	c := told.Clients[0]
-	if len(told.Clients) != 1 || c.Space != "email" || len(c.Steps) != 4 || len(c.Rows) != 2 {
+	if len(told.Clients) != 1 || c.Space != "email" || len(c.Steps) != 4 {
 		t.Errorf("--json tells %+v", told)
 	}
 	if got := w.claimsheet("history", "eve@example.com"); got.code != 2 || strings.Contains(got.err, "eve@") {

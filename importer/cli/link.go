@@ -283,8 +283,12 @@ func (l *ledgerSession) linkStep(ctx context.Context, only string, number int, o
 	}
 	switch len(mappings) {
 	case 0:
-		return ledger.Step{}, problem.New("link-waits", "no run has asked for the link of key %d yet: a client's first link is the last step of the client's plan; nothing was sent", number).
-			Hinted("run the sheet again: it sends what is missing, and then the link"), nil
+		p, err := l.linkWaits(ctx, number, ledger.StepID{ClientKey: owner, Mapping: only})
+		if err == nil && p.Code == "" {
+			p = problem.New("link-waits", "no run has asked for the link of key %d yet: the first link is the last step of a client's plan; nothing was sent", number).
+				Hinted("run the sheet again: it sends what is missing, and then the link")
+		}
+		return ledger.Step{}, p, err
 	case 1:
 	default:
 		return ledger.Step{}, problem.New("ambiguous-mapping", "several mappings have steps of key %d: %s", number, strings.Join(mappings, ", ")).
@@ -318,14 +322,15 @@ func (l *ledgerSession) linksOf(ctx context.Context, owner ledger.ClientKey) (ma
 	return links, err
 }
 
-// linkWaits refuses a first link while a step before it is not done, as a run does.
+// linkWaits refuses a first link while a step before it is not done, as a run does. Without
+// a mapping, link stands for that of any.
 func (l *ledgerSession) linkWaits(ctx context.Context, number int, link ledger.StepID) (problem.Problem, error) {
 	steps, err := l.ledger.StepsOfClient(ctx, link.ClientKey)
 	if err != nil {
 		return problem.Problem{}, err
 	}
 	for _, s := range steps {
-		if s.Kind == ledger.KindLink || s.To == ledger.Done || s.Mapping != "" && s.Mapping != link.Mapping {
+		if s.Kind == ledger.KindLink || s.To == ledger.Done || s.Mapping != "" && link.Mapping != "" && s.Mapping != link.Mapping {
 			continue
 		}
 		hint := "run the sheet again: it sends what is missing, and then the link"

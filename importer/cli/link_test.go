@@ -45,12 +45,12 @@ func TestLinkWaits(t *testing.T) {
 		settle           string   // a decision
 		rest             []string // what the next run sends
 	}{
-		{"the claim was refused", "claims", `422 {"message":"no"}`, 1, []string{"claim “loan”", "failed"}, "",
+		{"the claim was refused", "claims", `422 {"message":"no"}`, 1, []string{"kind claim", "failed"}, "",
 			[]string{"claims", "activities?claimId=claim-1", "contacts/contact-1/magic-link"}},
-		{"the claim is uncertain", "claims", badGateway, 4, []string{"claim “loan”", "uncertain", "claimsheet settle"}, "", nil},
-		{"the run was stopped behind the claim", "activities?claimId=", "401 {}", 3, []string{"activity “Agreement details”", "not sent"}, "",
+		{"the claim is uncertain", "claims", badGateway, 4, []string{"kind claim", "uncertain", "claimsheet settle"}, "", nil},
+		{"the run was stopped behind the claim", "activities?claimId=", "401 {}", 3, []string{"kind activity", "not sent"}, "",
 			[]string{"activities?claimId=claim-1", "contacts/contact-1/magic-link"}},
-		{"an activity was given up", "activities?claimId=", badGateway, 4, []string{"activity “Agreement details”", "given up"}, "--give-up", nil},
+		{"an activity was given up", "activities?claimId=", badGateway, 4, []string{"kind activity", "given up"}, "--give-up", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -250,9 +250,12 @@ func TestLinkAmbiguous(t *testing.T) {
 	}
 	owner := ledger.ClientKey{Environment: w.url, Space: "leads", Client: "ann@example.com"}
 	client := ledger.StepID{ClientKey: owner, Step: "client"}
+	link := ledger.StepID{ClientKey: owner, Mapping: "cars", Step: "link"}
 	bob := ledger.StepID{ClientKey: ledger.ClientKey{Environment: w.url, Space: "email", Client: "bob@example.com"}, Mapping: "cars", Step: "link"}
 	err = l.Append(
 		ledger.Event{StepID: client, To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: other, At: someTime},
+		ledger.Event{StepID: link, To: ledger.Intent, Kind: ledger.KindLink, At: someTime},
+		ledger.Event{StepID: link, To: ledger.Done, Via: ledger.ViaAnswer, URL: "https://claims.example.com/go/leads", At: someTime},
 		ledger.Event{StepID: bob, To: ledger.Intent, Kind: ledger.KindLink, At: someTime},
 		ledger.Event{StepID: bob, To: ledger.Done, Via: ledger.ViaAnswer, URL: "https://claims.example.com/go/cars", At: someTime})
 	if err == nil {
@@ -264,7 +267,10 @@ func TestLinkAmbiguous(t *testing.T) {
 	if got := w.claimsheet("link", "ann@example.com"); got.code != 2 || !strings.Contains(got.err, "email, leads") {
 		t.Errorf("two kinds of key: exit code %d\n%s", got.code, got.err)
 	}
-	w.must("link", "leads:ann@example.com")
+	if got := w.claimsheet("link", "leads:ann@example.com"); got.code != 2 || !strings.Contains(got.err, "[link-waits]") {
+		t.Errorf("a mapping that has not asked for a link: exit code %d\n%s", got.code, got.err)
+	}
+	w.claimsheetBare("link", "--environments", w.path("environments.yaml"), "leads:ann@example.com")
 	w.expectPosts("contacts/" + other + "/magic-link")
 
 	got := w.claimsheetBare("link", "--environments", w.path("environments.yaml"), "bob@example.com")

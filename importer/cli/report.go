@@ -208,7 +208,7 @@ func (r *pastRun) close() {
 }
 
 // openPastRun opens what is kept of a run.
-func (l *ledgerSession) openPastRun(run ledger.Run, password string) (r *pastRun, err error) {
+func (l *ledgerSession) openPastRun(run ledger.Run, password string) (_ *pastRun, err error) {
 	named := fmt.Sprintf("run %s of %s", run.ID, moment(run.Started))
 	s, err := readSummary(run.Summary)
 	switch {
@@ -218,7 +218,7 @@ func (l *ledgerSession) openPastRun(run ledger.Run, password string) (r *pastRun
 		return nil, problem.New("input-purged", "the input of %s was purged, or never here, so its workbook cannot be written again", named).
 			Hinted("what is known of a client: %s", l.command("history", "CLIENT-KEY"))
 	}
-	r = &pastRun{run: run, summary: s.Summary, kept: s.Kept}
+	r := &pastRun{run: run, summary: s.Summary, kept: s.Kept}
 	defer func() {
 		if err != nil {
 			r.close()
