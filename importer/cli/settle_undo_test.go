@@ -89,7 +89,7 @@ func TestSettleCorrectsAnID(t *testing.T) {
 func TestSettleUndo(t *testing.T) {
 	t.Parallel()
 	s, created := doubted(t)
-	number := regexp.MustCompile(`(?m)^(\d+)  `+uncertainClaim).FindStringSubmatch(s.decide(4))
+	number := regexp.MustCompile(`(?m)^(\d+)  ` + uncertainClaim).FindStringSubmatch(s.decide(4))
 	for _, name := range []string{number[1], uncertainClaim, "c2@example.com:" + uncertainClaim} {
 		said := s.decide(2, "--undo", name)
 		if !strings.Contains(said, "is uncertain, and there is no decision to undo [not-decided]") || !strings.Contains(said, " lists it with the command lines that decide it") {

@@ -21,6 +21,9 @@ func (c *Converter) convertCheckbox(in cell.Cell) (string, *CellError) {
 	if checked == nil && unchecked == nil {
 		checked, unchecked = usualChecked, usualUnchecked
 	}
+	if r := refuseFormat(in); r != nil {
+		return "", r
+	}
 	word := trimToken(in.Shown)
 	switch in.Kind {
 	case cell.Text:

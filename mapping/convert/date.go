@@ -89,6 +89,9 @@ func (c *Converter) moment(in cell.Cell) (moment, *CellError) {
 	case cell.Date:
 		return momentFromSerial(in.Raw, c.Date1904)
 	case cell.Number, cell.Text:
+		if isElapsed(in) {
+			return moment{}, refuseElapsed()
+		}
 		if len(c.OtherFormats) > 0 {
 			return c.momentByAnyFormat(in)
 		}

@@ -67,6 +67,9 @@ func (c *Converter) convertNumber(in cell.Cell) (string, *CellError) {
 		}
 		return numberFromText(s, n)
 	case cell.Number:
+		if isElapsed(in) {
+			return "", refuseElapsed()
+		}
 		return plainDecimal(in.Raw)
 	case cell.Date:
 		return "", refuse("not-number", "is a date, not a number", "format the column as a number, or map it as Date")

@@ -65,6 +65,9 @@ func someWords(words []string) string {
 // sent. It is never "" without an error.
 func shownText(c cell.Cell) (string, *CellError) {
 	s := c.Shown
+	if r := refuseFormat(c); r != nil {
+		return "", r
+	}
 	switch {
 	case c.Kind == cell.Number:
 		var r *CellError
@@ -136,15 +139,10 @@ func trimToken(s string) string {
 func isDirectionMark(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }
 
 // shownNumber returns what a person reads in a number cell; for General
-// format, all digits. It refuses a long number that has lost digits, or whose
-// format hides them behind an exponent: such a text is a damaged account or
-// phone number.
+// format, all digits. It refuses a long number that has lost digits: such a
+// text is a damaged account or phone number.
 func shownNumber(c cell.Cell) (string, *CellError) {
 	general := isGeneral(c.Format)
-	if formatHas(c.Format, "E+") || formatHas(c.Format, "E-") {
-		return "", refuse("number-scientific", "is shown with an exponent, which hides digits",
-			"format the column as text or as a plain number")
-	}
 	digits, r := plainDecimal(c.Raw)
 	if r != nil {
 		return "", r
@@ -179,24 +177,84 @@ func countDigits(s string) int {
 	return n
 }
 
-// formatHas reports whether a number format uses a mark outside quoted and
-// escaped characters ("100% sure" in quotes is not a percentage).
-func formatHas(format, mark string) bool {
+// refuseFormat refuses a number or date whose text is not what a person reads,
+// because its number format hides digits or is one of the rare kinds that
+// Claimsheet does not render.
+func refuseFormat(c cell.Cell) *CellError {
+	if c.Format == "" || c.Kind != cell.Number && c.Kind != cell.Date {
+		return nil
+	}
+	marks := formatMarks(c.Format)
+	switch {
+	case marks.condition:
+		return refuseShown("by a number format with a condition, such as [>100]")
+	case c.Kind == cell.Date:
+		return nil
+	case marks.exponent:
+		return refuse("number-scientific", "is shown with an exponent, which hides digits",
+			"format the column as text or as a plain number")
+	case marks.elapsed:
+		return refuseElapsed()
+	case marks.fraction:
+		return refuseShown("as a fraction")
+	case marks.scaled:
+		return refuseShown("in thousands, without its last digits")
+	}
+	return nil
+}
+
+// isElapsed reports whether a number is shown as elapsed time. It is stored as a
+// number of days, which is neither a date nor a number that a person reads.
+func isElapsed(c cell.Cell) bool {
+	return c.Kind == cell.Number && strings.IndexByte(c.Format, '[') >= 0 && formatMarks(c.Format).elapsed
+}
+
+func refuseElapsed() *CellError { return refuseShown("as elapsed time, such as 26:30") }
+
+func refuseShown(how string) *CellError {
+	return refuse("number-format", "is shown "+how, "show the column as text, or format it as General or as a plain number")
+}
+
+// marks are the parts of a number format that decide whether its text can be
+// read.
+type marks struct{ condition, elapsed, fraction, scaled, exponent bool }
+
+// formatMarks finds the marks outside quoted and escaped characters: "E+" in
+// quotes is no exponent. Slashes and commas of dates count too.
+func formatMarks(format string) (found marks) {
+	isPlace := func(i int) bool { return i >= 0 && i < len(format) && strings.IndexByte("0#?", format[i]) >= 0 }
+	afterDigit := false // a comma here would belong to the digits before it
 	for i := 0; i < len(format); i++ {
+		wasDigit := afterDigit
+		afterDigit = isPlace(i) || format[i] == ',' && wasDigit
 		switch format[i] {
-		case '"':
-			end := strings.IndexByte(format[i+1:], '"')
-			if end < 0 {
-				return false
+		case '"', '[':
+			closing := map[byte]string{'"': `"`, '[': "]"}[format[i]]
+			inside, _, closed := strings.Cut(format[i+1:], closing)
+			if !closed {
+				return found
 			}
-			i += end + 1
+			if closing == "]" {
+				found.condition = found.condition || strings.IndexAny(inside, "<>=") == 0
+				found.elapsed = found.elapsed || isElapsedUnit(inside)
+			}
+			i += len(inside) + 1
 		case '\\', '_', '*':
 			i++
-		default:
-			if strings.HasPrefix(format[i:], mark) {
-				return true
-			}
+		case '/':
+			found.fraction = true
+		case ',':
+			found.scaled = found.scaled || wasDigit && !isPlace(i+1)
+		case 'E', 'e':
+			found.exponent = found.exponent || i+1 < len(format) && (format[i+1] == '+' || format[i+1] == '-')
 		}
 	}
-	return false
+	return found
+}
+
+// isElapsedUnit reports whether the text between brackets is h, m or s, once or
+// repeated.
+func isElapsedUnit(inside string) bool {
+	lower := strings.ToLower(inside)
+	return lower != "" && strings.IndexByte("hms", lower[0]) >= 0 && strings.Trim(lower, lower[:1]) == ""
 }

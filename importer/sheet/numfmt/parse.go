@@ -3,13 +3,13 @@
 //
 // A number is a date where the section of the format that shows it is one; dates
 // and times are shown as ISO 8601, whatever their order of day and month in the
-// format. A format of elapsed time ([h]:mm) shows a number, not a date: 26:30. A
-// number that its format shows nothing of, or as a fraction, is shown as in General.
+// format. A number that its format shows nothing of, or in a rare way, is shown as
+// in General: fractions, elapsed time ([h]:mm), thousands (0,) and conditions ([>100])
+// are not rendered. With a condition, a number is a date where any section is one.
 package numfmt
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -43,45 +43,33 @@ func Parse(code string) *Format {
 	if len(code) > maxCode {
 		return f
 	}
+	conditional := false
 	for _, tokens := range scanCode(code) {
-		if isTextSection(tokens) || len(f.sections) == maxSections-1 {
+		if slices.ContainsFunc(tokens, func(t codeToken) bool { return t.kind == valueCode }) || len(f.sections) == maxSections-1 {
 			break
 		}
-		s, ok := compileSection(tokens)
-		if !ok {
-			f.sections = nil
-			return f
-		}
-		f.sections = append(f.sections, s)
+		conditional = conditional || slices.ContainsFunc(tokens, codeToken.isCondition)
+		f.sections = append(f.sections, compileSection(tokens))
+	}
+	if conditional {
+		f.sections = slices.DeleteFunc(f.sections, func(s section) bool { return !s.isDate() })
+		f.sections = f.sections[:min(1, len(f.sections))]
 	}
 	return f
 }
 
-func isTextSection(tokens []codeToken) bool {
-	for _, t := range tokens {
-		if t.kind == valueCode {
-			return true
-		}
-	}
-	return false
-}
-
 // section is one of up to three parts of a number's format, for positive
-// numbers, negative ones and zero unless conditions say otherwise.
+// numbers, negative ones and zero.
 type section struct {
-	operator string // of its condition, "" for none
-	operand  float64
-
 	date, clock bool // what of a day count is shown; of a number neither is
 
 	items    []item // of a number; none shows it as in General
 	digits   int    // digit places before the point
 	decimals int    // and after it
-	scale    int    // powers of ten that the number is multiplied by: 2 for %, -3 for a trailing comma
+	scale    int    // powers of ten that the number is multiplied by: 2 for %
 	group    bool   // thousands are set apart
 	exponent int    // digit places of the exponent; 0 for no exponent
 	general  bool   // the digits are shown as in General
-	elapsed  byte   // the first unit of elapsed time: h, m or s; 0 for none
 }
 
 // isDate reports whether the section shows a number as a date or a time of day.
@@ -90,8 +78,7 @@ func (s *section) isDate() bool { return s != nil && (s.date || s.clock) }
 // item is one piece of the shown text.
 type item struct {
 	kind itemKind
-	text string // of a literal; the place's character (0 # ?) of a digit; of a unit its letter
-	wide bool   // of a unit: two digits at least
+	text string // of a literal; the place's character (0 # ?) of a digit
 }
 
 type itemKind uint8
@@ -103,56 +90,29 @@ const (
 	decimalDigit          // after it
 	exponentSign          // E+ and the digits after it
 	generalDigits
-	unit // of elapsed time: hours, minutes or seconds
 )
 
 // compileSection reads the tokens of one section. A section that cannot be
 // rendered (fractions, digits of other scripts, dates beside numbers) gets no
-// items. ok is false for a condition that cannot be read: nobody knows then which
-// numbers the section applies to.
-func compileSection(tokens []codeToken) (s section, ok bool) {
-	for _, t := range tokens {
-		if t.kind != bracketCode || !isCondition(t.text) {
-			continue
-		}
-		if s.operator, s.operand, ok = condition(t.text); !ok {
-			return section{}, false
-		}
-	}
+// items.
+func compileSection(tokens []codeToken) section {
+	var s section
 	if s.date, s.clock = dateParts(tokens); s.isDate() {
-		return s, true
+		return s
 	}
-	b := sectionBuilder{s: s, tokens: tokens}
-	if !b.build() {
-		return s, true
+	if b := (sectionBuilder{tokens: tokens}); b.build() {
+		return b.s
 	}
-	return b.s, true
-}
-
-func isCondition(inside string) bool { return strings.IndexAny(inside, "<>=") == 0 }
-
-// condition reads the text between brackets: <=9999999.
-func condition(text string) (operator string, operand float64, ok bool) {
-	operator = text[:len(text)-len(strings.TrimLeft(text, "<>="))]
-	if !slices.Contains([]string{"<", "<=", ">", ">=", "<>", "="}, operator) {
-		return "", 0, false
-	}
-	number := strings.TrimSpace(text[len(operator):])
-	if strings.Trim(number, "0123456789.+-eE") != "" {
-		return "", 0, false
-	}
-	operand, err := strconv.ParseFloat(number, 64)
-	return operator, operand, err == nil
+	return s
 }
 
 // sectionBuilder builds a section token by token.
 type sectionBuilder struct {
-	s               section
-	tokens          []codeToken
-	afterPoint      bool
-	commas          int  // so far
-	trailing        int  // since the last digit
-	digitAfterComma bool // there is a comma between two digits before the point
+	s          section
+	tokens     []codeToken
+	afterPoint bool
+	commas     bool // there is a comma after a digit
+	trailing   bool // no digit follows it
 }
 
 // build adds all tokens; false means that the section cannot be rendered.
@@ -163,12 +123,8 @@ func (b *sectionBuilder) build() bool {
 		}
 	}
 	s := &b.s
-	s.group = b.commas > 0 && b.digitAfterComma
-	s.scale -= 3 * b.trailing
-	if s.elapsed != 0 {
-		return s.digits == 0 && !s.general && s.exponent == 0
-	}
-	return !s.general || s.digits+s.decimals == 0
+	s.group = b.commas
+	return !b.trailing && (!s.general || s.digits+s.decimals == 0)
 }
 
 // is reports whether token i exists and is of this kind.
@@ -182,11 +138,6 @@ func (b *sectionBuilder) add(i int) bool {
 	switch t.kind {
 	case textCode:
 		b.literal(t.text)
-	case slashCode:
-		if b.s.digits > 0 && b.is(i+1, placesCode) {
-			return false // a fraction, such as 0/0
-		}
-		b.literal(t.text)
 	case digitCode:
 		if b.s.digits+b.s.decimals > 0 {
 			return false // of a fraction, 0/8, or a place for nothing
@@ -198,7 +149,14 @@ func (b *sectionBuilder) add(i int) bool {
 	case placesCode:
 		return b.places(t.text)
 	case commaCode:
-		return b.comma(i)
+		switch {
+		case b.is(i-1, placesCode) && !b.afterPoint:
+			b.commas, b.trailing = true, true
+		case b.s.digits+b.s.decimals == 0:
+			b.literal(",")
+		default:
+			return false
+		}
 	case pointCode:
 		return b.point(i)
 	case exponentCode:
@@ -212,8 +170,6 @@ func (b *sectionBuilder) add(i int) bool {
 		b.s.items = append(b.s.items, item{kind: generalDigits})
 	case bracketCode:
 		return b.bracket(t.text)
-	case elapsedCode, dateCode:
-		return b.unit(t)
 	default:
 		return false
 	}
@@ -236,36 +192,16 @@ func (b *sectionBuilder) places(run string) bool {
 			s.items = append(s.items, item{kind: decimalDigit, text: string(c)})
 			continue
 		}
-		b.digitAfterComma = b.digitAfterComma || b.commas > 0
 		s.digits++
 		s.items = append(s.items, item{kind: wholeDigit, text: string(c)})
 	}
-	b.trailing = 0
+	b.trailing = false
 	return true
 }
 
-// comma adds a comma. Before the first digit it is text. After a digit it must
-// follow a digit place or another comma: programs disagree about the rest.
-func (b *sectionBuilder) comma(i int) bool {
-	switch {
-	case b.is(i-1, placesCode) || b.is(i-1, commaCode) && b.commas > 0:
-		b.commas++
-		b.trailing++
-	case b.s.digits+b.s.decimals == 0:
-		b.literal(",")
-	default:
-		return false
-	}
-	return true
-}
-
-// point adds a point. In elapsed time it may be text.
+// point adds a point.
 func (b *sectionBuilder) point(i int) bool {
-	switch {
-	case b.s.elapsed != 0 && !b.is(i+1, placesCode):
-		b.literal(".")
-		return true
-	case b.afterPoint || !b.is(i-1, placesCode) && !b.is(i-1, commaCode) && !b.is(i+1, placesCode):
+	if b.afterPoint || b.trailing || !b.is(i-1, placesCode) && !b.is(i+1, placesCode) {
 		return false
 	}
 	b.afterPoint = true
@@ -273,8 +209,8 @@ func (b *sectionBuilder) point(i int) bool {
 	return true
 }
 
-// bracket adds the text between brackets: conditions and colours show nothing,
-// [$£-809] shows the currency before the dash.
+// bracket adds the text between brackets: colours show nothing, [$£-809] shows the
+// currency before the dash.
 func (b *sectionBuilder) bracket(inside string) bool {
 	if currency, ok := strings.CutPrefix(inside, "$"); ok {
 		currency, _, _ = strings.Cut(currency, "-")
@@ -282,30 +218,10 @@ func (b *sectionBuilder) bracket(inside string) bool {
 		return true
 	}
 	lower := strings.ToLower(inside)
-	return isCondition(inside) || slices.Contains(colours, lower) ||
-		strings.HasPrefix(lower, "color") // [Color10]
+	return slices.Contains(colours, lower) || strings.HasPrefix(lower, "color") // [Color10]
 }
 
 var colours = []string{"black", "blue", "cyan", "green", "magenta", "red", "white", "yellow"}
-
-// unit adds a unit of elapsed time: the first is in brackets, the others follow it
-// in order of size.
-func (b *sectionBuilder) unit(t codeToken) bool {
-	s := &b.s
-	letter := strings.ToLower(t.text[:1])
-	switch {
-	case !isElapsed(t.text):
-		return false
-	case t.kind == elapsedCode && s.elapsed != 0:
-		return false
-	case t.kind == elapsedCode:
-		s.elapsed = letter[0]
-	case s.elapsed == 0 || letter == "h" || letter[0] == s.elapsed:
-		return false
-	}
-	s.items = append(s.items, item{kind: unit, text: letter, wide: len(t.text) > 1})
-	return true
-}
 
 // dateParts reports whether a section shows a day and a time of day. Both are
 // false for a section that shows a number: one with a digit place other than a
@@ -368,7 +284,7 @@ const (
 	placesCode                   // digit places: a run of 0, # and ?
 	digitCode                    // 1 to 9
 	pointCode                    // the decimal point
-	commaCode                    // sets thousands apart, or divides by a thousand
+	commaCode                    // sets thousands apart, or leaves them out
 	percentCode                  // %
 	slashCode                    // of a fraction or a date
 	exponentCode                 // E+
@@ -379,6 +295,10 @@ const (
 	valueCode                    // @, the place of a text
 	unknownCode                  // a bracket that is not closed
 )
+
+func (t codeToken) isCondition() bool {
+	return t.kind == bracketCode && strings.IndexAny(t.text, "<>=") == 0
+}
 
 // maxSections is how many sections a format code can have; the last is for
 // texts.

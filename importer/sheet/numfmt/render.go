@@ -8,7 +8,7 @@ import (
 // ShowsAsWritten reports whether the format shows a number exactly as the file
 // spells it. It is quick, and true for most numbers of a sheet.
 func (f *Format) ShowsAsWritten(number []byte) bool {
-	return (f == nil || f.sections == nil) && isPlain(number)
+	return (f == nil || len(f.sections) == 0) && isPlain(number)
 }
 
 // Append appends a number, spelt as in a file (12, -0.5, 1.2E-7), to dst as the
@@ -58,60 +58,18 @@ func (f *Format) pick(d decimal) (s *section, signless bool) {
 	switch {
 	case f == nil || len(f.sections) == 0:
 		return nil, false
-	case len(f.sections) == 1 && f.sections[0].operator == "": // nearly always
-		return &f.sections[0], false
+	case d.negative && len(f.sections) > 1:
+		return &f.sections[1], true
+	case len(d.digits) == 0 && len(f.sections) > 2:
+		return &f.sections[2], false
 	}
-	v := d.float()
-	last := len(f.sections) - 1
-	for i := range f.sections {
-		s := &f.sections[i]
-		switch {
-		case s.operator != "":
-			if compare(v, s.operator, s.operand) {
-				return s, s.operand == 0 && (s.operator == "<" || s.operator == "<=")
-			}
-		case i == last && i > 0:
-			return s, i == 1 && f.sections[0].isUpper()
-		case i == 0:
-			if v > 0 || v == 0 && last == 1 {
-				return s, false
-			}
-		case v < 0:
-			return s, true
-		}
-	}
-	return nil, false
-}
-
-// isUpper reports whether a first section takes all positive numbers and no
-// negative ones.
-func (s *section) isUpper() bool {
-	return s.operator == "" || s.operand == 0 && (s.operator == ">" || s.operator == ">=")
-}
-
-func compare(v float64, operator string, operand float64) bool {
-	switch operator {
-	case "<":
-		return v < operand
-	case "<=":
-		return v <= operand
-	case ">":
-		return v > operand
-	case ">=":
-		return v >= operand
-	case "<>":
-		return v != operand
-	}
-	return v == operand
+	return &f.sections[0], false
 }
 
 // render appends a number without its sign. zero reports that it was rounded to
 // zero, which has no sign.
 func (s *section) render(dst []byte, d decimal) (shown []byte, zero bool) {
 	d.negative = false
-	if s.elapsed != 0 {
-		return s.renderElapsed(dst, d)
-	}
 	if s.general {
 		return s.fill(dst, nil, nil, d.appendGeneral(nil), 0), len(d.digits) == 0
 	}
@@ -211,32 +169,4 @@ func (s *section) appendExponent(dst []byte, exponent int) []byte {
 		dst = append(dst, '0')
 	}
 	return append(dst, digits...)
-}
-
-// renderElapsed shows a number of days as hours, minutes and seconds, rounded to
-// the second. The first unit includes everything above it.
-func (s *section) renderElapsed(dst []byte, d decimal) (shown []byte, zero bool) {
-	total := d.float()*secondsPerDay + 0.5
-	if total >= 1<<53 {
-		return d.appendGeneral(dst), false
-	}
-	seconds := int64(total)
-	first := true
-	for _, it := range s.items {
-		switch it.kind { // a point and decimals are left out
-		case literal:
-			dst = append(dst, it.text...)
-		case unit:
-			n := map[string]int64{"h": seconds / 3600, "m": seconds / 60, "s": seconds}[it.text]
-			if !first {
-				n %= 60
-			}
-			first = false
-			if it.wide && n < 10 {
-				dst = append(dst, '0')
-			}
-			dst = strconv.AppendInt(dst, n, 10)
-		}
-	}
-	return dst, seconds == 0
 }
