@@ -88,7 +88,7 @@ func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
 // fails is kept for execute.
 func (r *clientRun) prepare(known map[string]ledger.Step) {
 	defer r.recoverPanic(&r.failed)
-	altered, err := r.job.revise(r.plan, known, r.reparse)
+	altered, err := r.reparse(known)
 	if err != nil {
 		r.failed = err
 		return
@@ -222,18 +222,14 @@ func (r *clientRun) tellKept(steps []stepOutcome) {
 }
 
 // knownSteps is what the ledger knows of a plan's client, after kept answers have
-// been parsed again. A step that the ledger has under an older spelling of its key
-// gets that key in the plan.
+// been parsed again.
 func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 	known, err := j.readSteps(plan)
 	if err != nil {
 		return known, err
 	}
-	if _, err = j.revise(plan, known, j.reparse); !isChanged(err) {
-		return known, err
-	}
-	if known, err = j.readSteps(plan); err == nil { // what somebody else has recorded meanwhile
-		respell(plan, known)
+	if _, err = j.reparse(known); isChanged(err) { // what somebody else has recorded meanwhile
+		return j.readSteps(plan)
 	}
 	return known, err
 }
@@ -249,14 +245,6 @@ func (j *Job) readSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 	}
 	// A record of what was done is read whether or not the run is being stopped.
 	return j.Ledger.Steps(context.Background(), j.owner(plan.Client), j.Binding.Mapping().Name.Text)
-}
-
-// revise parses kept answers again, by reparse, and gives the plan's steps the keys
-// that the ledger has for them. altered is reparse's.
-func (j *Job) revise(plan mapping.Plan, known map[string]ledger.Step, reparse func(map[string]ledger.Step) (bool, error)) (altered bool, err error) {
-	altered, err = reparse(known)
-	respell(plan, known)
-	return altered, err
 }
 
 // skipReasons say why a row is left out.
@@ -701,59 +689,6 @@ func (j *Job) whyStopped(ctx context.Context) string {
 		return cause.Error()
 	}
 	return ErrStopped.Error()
-}
-
-// respell gives a plan's steps the keys that the ledger has for them. Of several
-// spellings of one key, the one that has come furthest counts.
-func respell(plan mapping.Plan, known map[string]ledger.Step) {
-	folded := true
-	for key := range known {
-		folded = folded && mapping.FoldStep(key) == key
-	}
-	if folded { // as a rule
-		return
-	}
-	recorded := map[string]string{}
-	for _, key := range slices.Sorted(maps.Keys(known)) {
-		now := mapping.FoldStep(key)
-		if now == key {
-			continue
-		}
-		best, ok := recorded[now]
-		if !ok {
-			best = now
-		}
-		if progressOf(known[key]) > progressOf(known[best]) {
-			best = key
-		}
-		recorded[now] = best
-	}
-	name := func(key *string) {
-		if was, ok := recorded[*key]; ok {
-			*key = was
-		}
-	}
-	for i := range plan.Steps {
-		name(&plan.Steps[i].Key)
-		name(&plan.Steps[i].Claim)
-	}
-	for i := range plan.Claims {
-		name(&plan.Claims[i].Key)
-	}
-}
-
-// progressOf ranks what has become of a step: done before perhaps created, and that
-// before certainly not created.
-func progressOf(step ledger.Step) int {
-	switch step.To {
-	case "":
-		return 0
-	case ledger.Failed, ledger.NotSent:
-		return 1
-	case ledger.Done:
-		return 3
-	}
-	return 2
 }
 
 // isStale reports whether a client has to be looked up again before it is sent: the look-up

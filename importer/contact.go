@@ -146,7 +146,7 @@ func (r *clientRun) decideContact(d *decision) error {
 	if err != nil {
 		return err
 	}
-	altered, err := r.job.revise(plan, known, r.reparse)
+	altered, err := r.reparse(known)
 	if err != nil {
 		return err
 	}

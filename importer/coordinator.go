@@ -75,7 +75,7 @@ func (j *Job) nothingLeft(plan mapping.Plan, known map[string]ledger.Step) bool 
 	if len(contactsOf(plan)) > 0 {
 		return false
 	}
-	if altered, err := j.revise(plan, known, j.reparseOnly); altered || err != nil {
+	if altered, err := j.reparseOnly(known); altered || err != nil {
 		return false
 	}
 	return !slices.ContainsFunc(decide(plan, known, j.Binding), func(d decision) bool { return d.action != unchanged })

@@ -554,37 +554,11 @@ func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
 	if was.Lookup != nil {
 		sent.Lookup = mapping.Lookup{Email: was.Lookup.Email, Phone: was.Lookup.Phone, Confirm: was.Lookup.Confirm}
 		sent.asked = was.Lookup.Asked
-	} else {
-		sent.Lookup, sent.asked = oldLookup(plan, was, j.Binding)
 	}
 	if sent.corrected = !slices.Equal(sent.asked, lookup.Asked(plan.Lookup)); !sent.corrected {
 		sent.Lookup = plan.Lookup // in the format of tonight
 	}
 	return sent
-}
-
-// oldLookup is the look-up for an older record, which does not say how the client
-// was looked up: tonight's addresses, if they were sent, else the first address that
-// was sent.
-func oldLookup(plan mapping.Plan, was wanted, b *mapping.Binding) (sentBy mapping.Lookup, asked []string) {
-	sent := map[string]string{} // what was sent as an address
-	for _, v := range was.Values {
-		for _, address := range b.AddressesIn(v.Value) {
-			key := lookup.Address(address)
-			sent[key] = v.Value
-			switch {
-			case sentBy.Email == "" && address.IsEmail():
-				sentBy.Email, sentBy.EmailAddress = v.Value, address
-			case sentBy.Phone == "" && strings.HasPrefix(address.Key, "+"):
-				sentBy.Phone, sentBy.PhoneNumber = v.Value, address
-			}
-		}
-	}
-	now := lookup.Asked(plan.Lookup)
-	if len(now) > 0 && !slices.ContainsFunc(now, func(key string) bool { return sent[key] == "" }) {
-		return plan.Lookup, now
-	}
-	return sentBy, lookup.Asked(sentBy)
 }
 
 // KnownIDs are the ids that a sheet gives for its clients and claims (known_id), each
@@ -641,7 +615,7 @@ func idFingerprint(kind mapping.StepKind, id string) [16]byte {
 }
 
 func stepFingerprint(client [16]byte, step string) [16]byte {
-	sum := sha256.Sum256(append(client[:], mapping.FoldStep(step)...))
+	sum := sha256.Sum256(append(client[:], step...))
 	return [16]byte(sum[:16])
 }
 

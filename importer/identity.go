@@ -340,7 +340,7 @@ func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) 
 		}
 		known, err := j.readSteps(plan)
 		if err == nil {
-			_, err = j.revise(plan, known, j.reparseOnly) // the run has not begun
+			_, err = j.reparseOnly(known) // the run has not begun
 		}
 		if err != nil {
 			return nil, err
@@ -379,80 +379,4 @@ func growth(at problem.Where, id string, clients int, open bool) problem.Problem
 		return p.Hinted("it is opened for clients that have finished their earlier activities too; they get no new link")
 	}
 	return p
-}
-
-// spellings are the clients whose keys the ledger has as older rules folded them.
-// Those rules made two keys of what looks the same. They are the same clients, and
-// everything that is done for them stays done.
-type spellings struct {
-	recorded map[mapping.Identity]mapping.Identity // by the identity as it is folded now
-	several  map[mapping.Identity]bool             // those that the ledger has as more than one client
-}
-
-// Recorded yields plans under the keys that the ledger has for their clients. A
-// client that the ledger has as two is refused: part of what is done is recorded
-// under each.
-func (j *Job) Recorded(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) iter.Seq2[mapping.Plan, error] {
-	return func(yield func(mapping.Plan, error) bool) {
-		if err := j.readSpellings(ctx); err != nil {
-			yield(mapping.Plan{}, err)
-			return
-		}
-		for plan, err := range plans {
-			if err == nil {
-				j.spelt.spell(&plan, j.Binding)
-			}
-			if !yield(plan, err) {
-				return
-			}
-		}
-	}
-}
-
-// readSpellings reads the spellings from the ledger, and gives Only the spelling of
-// the ledger.
-func (j *Job) readSpellings(ctx context.Context) error {
-	if j.spelt != nil {
-		return nil
-	}
-	s := &spellings{map[mapping.Identity]mapping.Identity{}, map[mapping.Identity]bool{}}
-	owners, err := j.Ledger.ClientsBeyondASCII(ctx, j.Environment)
-	if err != nil {
-		return err
-	}
-	for _, o := range owners {
-		was := mapping.Identity{Space: o.Space, Key: o.Client}
-		now := was.Folded()
-		if now == was {
-			continue
-		}
-		known, err := j.Ledger.StepsOfClient(ctx, j.owner(now))
-		if err != nil {
-			return err
-		}
-		_, again := s.recorded[now]
-		s.several[now] = s.several[now] || again || len(known) > 0
-		s.recorded[now] = was
-	}
-	if was, ok := s.recorded[j.Only]; ok && !s.several[j.Only] {
-		j.Only = was
-	}
-	j.spelt = s
-	return nil
-}
-
-func (s *spellings) spell(plan *mapping.Plan, b *mapping.Binding) {
-	was, ok := s.recorded[plan.Client]
-	switch {
-	case !ok:
-	case s.several[plan.Client]:
-		plan.Steps = nil
-		for _, row := range plan.Rows {
-			plan.Problems = append(plan.Problems, problem.At(b.AtRow(row), "client-twice",
-				"the ledger has the client of this key as two, whose keys differ only by characters that cannot be seen: what is done stands under both").
-				Hinted("see what both have (claimsheet history), and continue with this client by hand"))
-		}
-	default:
-		plan.Client = was
-	}
 }

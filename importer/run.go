@@ -77,7 +77,6 @@ type Ledger interface {
 	OtherMappings(ctx context.Context, environment, mapping string) ([]string, error)
 	ClaimedElsewhere(ctx context.Context, owner ledger.ClientKey, mapping string, steps []string) (otherMapping string, ok bool, err error)
 	HasSteps(ctx context.Context, environment, mapping, prefix string) (has bool, err error)
-	ClientsBeyondASCII(ctx context.Context, environment string) ([]ledger.ClientKey, error)
 }
 
 // Service is what the engine needs of the service's client; *apiclient.Client has
@@ -154,7 +153,6 @@ type Job struct {
 	claims   claimContacts
 	holders  holders
 	erasures ledger.Erasures
-	spelt    *spellings // read by Recorded, once
 
 	elsewhere  elsewhere
 	dispatched dispatched
@@ -300,11 +298,6 @@ func (j *Job) loadUndecided(ctx context.Context, others bool) error {
 		var was wanted
 		if json.Unmarshal(step.Data, &was) == nil { // it is purged otherwise
 			keys = append(keys, was.Addresses...)
-			for _, v := range was.Values { // older records say no addresses
-				for _, address := range j.Binding.AddressesIn(v.Value) {
-					keys = append(keys, lookup.Address(address))
-				}
-			}
 		}
 		slices.Sort(keys)
 		keys = slices.Compact(keys)

@@ -20,16 +20,16 @@ type wanted struct {
 	Template string            `json:"template,omitempty"`
 	Status   string            `json:"status,omitempty"`
 	Resumes  bool              `json:"resumes,omitempty"` // the status came from a cell
-	Resume   sourceCells       `json:"resume,omitzero"`   // that cell; older records have none
+	Resume   sourceCells       `json:"resume,omitzero"`   // that cell
 	Workflow *mapping.Workflow `json:"workflow,omitempty"`
 	Values   []wantedValue     `json:"values,omitempty"`
 
 	// Of a client: how it was looked up, and all its addresses as lookup.Address
-	// writes them. Older records have neither.
+	// writes them.
 	Lookup    *wantedLookup `json:"lookup,omitempty"`
 	Addresses []string      `json:"addresses,omitempty"`
 	// Of a client (v2): it is not created as an administrator. It is no part of the
-	// digest, and older records do not say it.
+	// digest.
 	NotAdministrator bool `json:"notAdministrator,omitempty"`
 
 	own     string           // the mapping's name without the role of a contact; not kept
@@ -69,7 +69,7 @@ type wantedLookup struct {
 // sourceCells are the cells that something came from; none for a constant.
 type sourceCells struct {
 	Cells   []string `json:"cells,omitempty"`   // as a person reads them
-	Columns []string `json:"columns,omitempty"` // as the mapping names them; older records have none
+	Columns []string `json:"columns,omitempty"` // as the mapping names them
 }
 
 func (v wantedValue) same(other wantedValue) bool {
@@ -241,8 +241,6 @@ func (now wanted) movedByCell(then wanted, has inSheet) bool {
 	switch {
 	case !now.Resumes || !then.Resumes || now.Status != open && then.Status != open:
 		return false
-	case len(then.Resume.Cells) == 0: // an older record
-		return true
 	}
 	return now.Resume.edited(then.Resume, now.resume, has)
 }
@@ -251,11 +249,8 @@ func (now wanted) movedByCell(then wanted, has inSheet) bool {
 // column, the mapping made the difference, unless the column that it read then is
 // gone: then the column was renamed, and the mapping follows.
 func (now sourceCells) edited(then sourceCells, source mapping.Source, has inSheet) bool {
-	switch {
-	case len(now.Cells) == 0 || len(then.Cells) == 0: // a constant, now or then
+	if len(now.Cells) == 0 || len(then.Cells) == 0 { // a constant, now or then
 		return false
-	case len(then.Columns) == 0:
-		return !slices.Equal(now.Cells, then.Cells)
 	}
 	was := make(map[string]string, len(then.Columns))
 	for i, column := range then.Columns {

@@ -156,9 +156,6 @@ func TestContactOf(t *testing.T) {
 			t.Errorf("%q is the contact %+v", key, who)
 		}
 	}
-	if got := mapping.FoldStep("contact/email/P\u00adoe@X.org"); got != "contact/email/poe@x.org" {
-		t.Errorf("folded it is %q", got)
-	}
 }
 
 // TestContactsAreDefined compares the keys of contacts with those of an earlier

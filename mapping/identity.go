@@ -35,61 +35,6 @@ func (b *Binding) KeySpace() string { return b.keySpace }
 // IsEmail reports whether the identity is an e-mail address.
 func (i Identity) IsEmail() bool { return i.Space == EmailSpace }
 
-// AddressesIn returns the addresses that a text may be, in the form of
-// Plan.Addresses: an e-mail address; or a phone number as written and, if the
-// binding knows how such numbers are dialled, in E.164. It serves texts of
-// unknown type.
-func (b *Binding) AddressesIn(text string) []Identity {
-	written := func(space string) Identity {
-		return addressIdentity(space, fieldValue{value: cell.Value{Literal: text}})
-	}
-	if text == "" {
-		return nil
-	}
-	if strings.Contains(text, "@") {
-		return []Identity{written(EmailSpace)}
-	}
-	found := []Identity{written(PhoneSpace)}
-	conversion := convert.Converter{Type: convert.Phone}
-	if v := b.lookup.phone; v != nil {
-		conversion.Region = v.conv.Region
-	}
-	if value, refusal := conversion.Convert(cell.Cell{Kind: cell.Text, Raw: text, Shown: text}); refusal == nil && value.Literal != text {
-		found = append(found, addressIdentity(PhoneSpace, fieldValue{value: value}))
-	}
-	return found
-}
-
-// Folded returns the identity with its key folded by today's rules. A ledger
-// may hold one that was folded by older rules.
-func (i Identity) Folded() Identity {
-	i.Key = convert.FoldKey(i.Key)
-	if i.Space == EmailSpace {
-		i.Key = convert.FoldEmail(i.Key)
-	}
-	return i
-}
-
-// FoldStep returns a step's key with the claim key in it folded by today's
-// rules.
-func FoldStep(key string) string {
-	if who, ok := ContactOf(key); ok {
-		return ContactStepKey(who.Folded())
-	}
-	from := strings.IndexByte(key, '@') // claim/ID/KEY, activity/ID@ID/KEY, link/ID/KEY
-	for _, kind := range []StepKind{ClaimStep, LinkStep} {
-		if strings.HasPrefix(key, string(kind)+"/") {
-			from = len(kind)
-		}
-	}
-	slash := strings.IndexByte(key[from+1:], '/')
-	if from < 0 || slash < 0 {
-		return key
-	}
-	at := from + 1 + slash + 1
-	return key[:at] + convert.FoldKey(key[at:])
-}
-
 // identity reads the client's key cells.
 func (r *rowConverter) identity() Identity {
 	return r.identityIn(r.b.keySpace, r.b.key, &r.row.personValues, "the client key")

@@ -52,16 +52,3 @@ activities: [{template: A, status: Open}]
 		}
 	}
 }
-
-// TestFoldStep folds the claim key in a step's key, and nothing else of it.
-func TestFoldStep(t *testing.T) {
-	for key, want := range map[string]string{
-		"client": "client", "link": "link", "activity/A\u00adB@client": "activity/A\u00adB@client",
-		"claim/lo\u00adan/A\u00ad1": "claim/lo\u00adan/A1", "activity/a@loan/A\u00ad1": "activity/a@loan/A1",
-		"link/loan/A\u00ad1": "link/loan/A1", "claim/loan/A@b/C\u00ad": "claim/loan/A@b/C", "link/loan/A@b/C\u00ad": "link/loan/A@b/C",
-	} {
-		if got := mapping.FoldStep(key); got != want {
-			t.Errorf("FoldStep(%q) = %q, want %q", key, got, want)
-		}
-	}
-}

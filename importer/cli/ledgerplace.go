@@ -176,15 +176,3 @@ func (p ledgerPlace) check(ctx context.Context, progress ledger.Progress) error 
 	}
 	return errors.Join(l.Check(ctx, progress), l.Close())
 }
-
-// size is how many bytes the ledger takes on its disk.
-func (p ledgerPlace) size(ctx context.Context) (int64, error) {
-	if p.server != nil {
-		return postgres.Size(ctx, *p.server)
-	}
-	info, err := os.Stat(p.file())
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
-}

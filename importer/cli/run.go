@@ -509,7 +509,7 @@ func (r *importRun) newJob() (*importer.Job, error) {
 
 // plans returns the plans of all clients, in the order of the sheets.
 func (r *importRun) plans(ctx context.Context) iter.Seq2[mapping.Plan, error] {
-	return r.job.Recorded(ctx, r.survey.Plans(r.session.Binding, r.rows))
+	return r.survey.Plans(r.session.Binding, r.rows)
 }
 
 // execute carries the plans out; a dry run only predicts them. A run that had to

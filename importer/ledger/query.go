@@ -382,14 +382,6 @@ func (l *Ledger) ClientsNamed(ctx context.Context, environment, key string) ([]C
 		AND c.client IN (?2, ?3) AND (c.client = ?2 OR c.space = ?4) ORDER BY c.space`, environment, key, strings.ToLower(key), spaceEmail))
 }
 
-// ClientsBeyondASCII returns the clients of an environment whose keys hold more
-// than printable ASCII, ordered by key space and key.
-func (l *Ledger) ClientsBeyondASCII(ctx context.Context, environment string) ([]ClientKey, error) {
-	return gather(stream(ctx, l.read, scanClientKey, `
-		SELECT e.name, c.space, c.client FROM environments e JOIN clients c INDEXED BY clients_beyond_ascii ON c.environment = e.id
-		WHERE e.name = ? AND c.client GLOB '*[^ -~]*' ORDER BY c.space, c.client`, environment))
-}
-
 // ClientsWithID yields the clients of an environment whose step client has the id.
 // More than one means that two keys mean one client of the service.
 func (l *Ledger) ClientsWithID(ctx context.Context, environment, id string) iter.Seq2[ClientKey, error] {

@@ -381,7 +381,7 @@ func (s leadSheet) dryRun(t *testing.T, yaml []byte, service *mapping.Service) (
 				if row.Skipped != "" {
 					continue
 				}
-				who := row.Client.Folded()
+				who := row.Client
 				if rows[who] == nil {
 					order = append(order, who)
 				}

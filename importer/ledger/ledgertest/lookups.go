@@ -92,9 +92,6 @@ func (s suite) testLookups(t *testing.T) {
 	}
 	same(t, "decided by hand", decided, []string{"bob failed"})
 
-	beyond, err := l.ClientsBeyondASCII(ctx, environment)
-	do(t, err)
-	same(t, "clients beyond ASCII", beyond, []ledger.ClientKey{of("åsa", "", "").ClientKey})
 	same(t, "clients with an id", collect(t, l.ClientsWithID(ctx, environment, uuid)), []ledger.ClientKey{of("ann", "", "").ClientKey})
 	same(t, "clients with nobody's id", len(collect(t, l.ClientsWithID(ctx, environment, "c-9"))), 0)
 	shared, err := l.SharedIDs(ctx, environment)
