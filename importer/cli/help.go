@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -16,13 +15,11 @@ import (
 
 const helpHelp = `Without a word it lists the commands. A COMMAND shows what its --help shows, and a TOPIC what several commands have in
 common: environment (variables and secrets), exit-codes, and statuses (of rows and steps).
---man prints the manual page of the whole program, to be installed as claimsheet.1.
 
 Examples:
 
     claimsheet help run
-    claimsheet help exit-codes
-    claimsheet help --man > claimsheet.1`
+    claimsheet help exit-codes`
 
 func (p *program) helpCommand() *cli.Command {
 	return &cli.Command{
@@ -39,16 +36,8 @@ func (p *program) helpCommand() *cli.Command {
 				offerWord(c, topic.name, topic.summary)
 			}
 		},
-		Flags: []cli.Flag{switchFlag("man", "print the manual page of the whole program")},
 		Action: func(c *cli.Context) error {
 			words := c.Args().Slice()
-			if c.Bool("man") {
-				if len(words) > 0 {
-					return problem.New("usage", "--man is about the whole program, and a word follows it").Hinted("claimsheet help --man > claimsheet.1")
-				}
-				_, err := io.WriteString(p.Out, manPage(c.App))
-				return err
-			}
 			if len(words) == 1 {
 				for _, topic := range topics() {
 					if topic.name == words[0] {
@@ -198,29 +187,4 @@ func flagItem(f cli.Flag) (item manual.Item, ok bool) {
 		item.Text += "; default: " + usual
 	}
 	return item, true
-}
-
-// manPage returns the manual page of the whole program.
-func manPage(app *cli.App) string {
-	program := programPage(app)
-	var commands []manual.Page
-	for _, c := range app.Commands {
-		if c.Hidden {
-			continue
-		}
-		commands = append(commands, commandPage(c, app.Name+" "+c.Name))
-		for _, sub := range c.Subcommands {
-			commands = append(commands, commandPage(sub, app.Name+" "+c.Name+" "+sub.Name))
-		}
-	}
-	var more []manual.Section
-	for _, topic := range topics() {
-		more = append(more, topic.page().Sections...)
-	}
-	this := thisBuild()
-	built, err := time.Parse(time.RFC3339, this.Time)
-	if err != nil {
-		built = time.Now()
-	}
-	return manual.Man(program, commands, more, this.Version, built.UTC())
 }

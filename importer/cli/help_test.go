@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,28 +58,6 @@ func TestHelpOfEveryCommand(t *testing.T) {
 		}
 		if typed == 0 {
 			t.Errorf("claimsheet %s --help has no example", command)
-		}
-	}
-}
-
-// TestManPage: every command is in it, and the programs for man pages find nothing wrong.
-func TestManPage(t *testing.T) {
-	t.Parallel()
-	page := printedBy(t, "help", "--man")
-	for _, command := range cli.Commands() {
-		if !strings.Contains(page, "\n.SS claimsheet "+strings.ReplaceAll(command, "-", `\-`)+"\n") {
-			t.Errorf("the man page lacks claimsheet %s", command)
-		}
-	}
-	file := filepath.Join(t.TempDir(), "claimsheet.1")
-	must(t, os.WriteFile(file, []byte(page), 0o600))
-	for _, tool := range [][]string{{"mandoc", "-Tlint", "-Wwarning", file}, {"lexgrog", file}} {
-		if _, err := exec.LookPath(tool[0]); err != nil {
-			t.Logf("%s is not installed", tool[0])
-			continue
-		}
-		if out, err := exec.Command(tool[0], tool[1:]...).CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", tool[0], err, out)
 		}
 	}
 }

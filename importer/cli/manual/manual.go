@@ -1,11 +1,8 @@
-// Package manual shows the pages that explain the program: a Page is plain data, as
-// text for a terminal or as part of the man page.
+// Package manual lays out the pages that explain the program as text for a terminal.
 package manual
 
 import (
-	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -166,86 +163,4 @@ func fill(words string, first, rest int) []string {
 		}
 	}
 	return lines
-}
-
-// Man returns the pages as one man page of section 1: the first page is about the
-// program, the commands are those of its parts, and more are sections of their own at
-// the end. version and the day of built stand in its foot.
-func Man(program Page, commands []Page, more []Section, version string, built time.Time) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, ".TH %s 1 \"%s\" \"%s %s\"\n", strings.ToUpper(program.Name), built.Format(time.DateOnly), roff(program.Name), roff(version))
-	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(program.Name), roff(program.Summary))
-	b.WriteString(".SH SYNOPSIS\n.nf\n")
-	for _, line := range program.Usage {
-		b.WriteString(roff(line) + "\n")
-	}
-	b.WriteString(".fi\n")
-	for _, s := range program.Sections {
-		writeRoff(&b, ".SH", s)
-	}
-	b.WriteString(".SH COMMAND REFERENCE\n")
-	for _, c := range commands {
-		fmt.Fprintf(&b, ".SS %s\n%s.PP\n.nf\n", roff(c.Name), filled(capital(c.Summary)+"."))
-		for _, line := range c.Usage {
-			b.WriteString(roff(line) + "\n")
-		}
-		b.WriteString(".fi\n")
-		for _, s := range c.Sections {
-			writeRoff(&b, "", s)
-		}
-	}
-	for _, s := range more {
-		writeRoff(&b, ".SH", s)
-	}
-	return b.String()
-}
-
-// writeRoff writes a section below a heading, or below its title in bold for none.
-func writeRoff(b *strings.Builder, heading string, s Section) {
-	if heading == "" {
-		b.WriteString(".PP\n\\fB" + roff(capital(strings.ToLower(s.Title))) + "\\fR\n")
-	} else {
-		b.WriteString(heading + " " + roff(strings.ToUpper(s.Title)) + "\n")
-	}
-	for i, block := range blocks(s.Text) {
-		if i > 0 || heading == "" {
-			b.WriteString(".PP\n")
-		}
-		if !block.asIs {
-			b.WriteString(filled(strings.Join(block.lines, " ")))
-			continue
-		}
-		b.WriteString(".nf\n")
-		for _, line := range block.lines {
-			b.WriteString(roff(line) + "\n")
-		}
-		b.WriteString(".fi\n")
-	}
-	for _, i := range s.Items {
-		b.WriteString(".TP\n\\fB" + roff(i.Term) + "\\fR\n" + filled(i.Text))
-	}
-}
-
-// filled returns a paragraph for troff, in lines of a usual length.
-func filled(words string) string {
-	const usual = 72 // characters that are escaped make lines longer
-	var b strings.Builder
-	for _, line := range fill(words, usual, usual) {
-		b.WriteString(roff(line) + "\n")
-	}
-	return b.String()
-}
-
-// roff returns a text for troff: nothing in it is a request or an escape.
-func roff(text string) string {
-	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
-	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
-		text = `\&` + text
-	}
-	return text
-}
-
-func capital(text string) string {
-	r, size := utf8.DecodeRuneInString(text)
-	return strings.ToUpper(string(r)) + text[size:]
 }
