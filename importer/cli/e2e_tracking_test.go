@@ -212,9 +212,6 @@ func TestTrackRefusals(t *testing.T) {
 	write(t, s.path("d.xlsx"), "")
 	code, said = track("d.xlsx")
 	expect(said, code, "neither a .jsonl nor a .csv file")
-	if code, out, _ := s.claimsheet("track", "-m", s.path("mapping.yaml"), "--json"); code != 0 || out != "{\"environment\":\"uat\",\"added\":0,\"repeated\":0,\"unknown\":0,\"found\":0,\"erased\":0,\"exitCode\":0,\"errors\":[]}\n" {
-		t.Errorf("exit code %d: %s", code, out)
-	}
 	if code, _, diagnostics := s.claimsheet("listen", "-m", s.path("mapping.yaml")); code != 2 || !strings.Contains(diagnostics, "does not describe a webhook") {
 		t.Errorf("listen: exit code %d: %s", code, diagnostics)
 	}

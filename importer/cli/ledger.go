@@ -40,7 +40,7 @@ Examples:
 func (p *program) ledgerCommand() *cli.Command {
 	sub := func(name, usage, help string, flags []cli.Flag, do func(*cli.Context) error) *cli.Command {
 		return &cli.Command{
-			Name: name, Usage: usage, UsageText: "claimsheet ledger " + name + " [options]", Description: help, Flags: append(flags, jsonFlag()),
+			Name: name, Usage: usage, UsageText: "claimsheet ledger " + name + " [options]", Description: help, Flags: flags,
 			Action: func(c *cli.Context) error {
 				if c.NArg() > 0 {
 					return problem.New("usage", "claimsheet ledger %s takes no argument", name).Hinted("claimsheet ledger %s --help lists the flags", name)
@@ -96,7 +96,6 @@ func (p *program) copyLedger(c *cli.Context) error {
 	}
 	events, err := ledger.Copy(c.Context, l.path(), to)
 	if err == nil {
-		p.object = ledgerCopyJSON{l.session.Env.Name, l.path(), to, events}
 		fmt.Fprintf(p.Out, "%s: a copy of the ledger with %d records, which was checked; %[1]s.sum belongs to it\n", problem.OneLine(to), events)
 	}
 	return err
@@ -165,7 +164,6 @@ func (p *program) transferLedger(ctx context.Context, l *ledgerSession, to strin
 	for _, n := range done.Tables {
 		rows += n
 	}
-	p.object = ledgerCopyJSON{l.session.Env.Name, l.path(), name, done.Events}
 	fmt.Fprintf(p.Out, "%s: a copy of the ledger with %d records; its %d rows were counted, compared with the original (SHA-256 %.16s) and checked\n",
 		problem.OneLine(name), done.Events, rows, done.Digest)
 	return nil
@@ -183,7 +181,7 @@ func (p *program) checkLedger(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.object = (ledgerCheckJSON{l.session.Env.Name, l.path(), there}); !there {
+	if !there {
 		fmt.Fprintf(p.Out, "nothing was ever run here (there is no ledger in %s)\n", l.session.State)
 		return nil
 	}
@@ -213,19 +211,4 @@ const clearLine = "\r                                                           
 // printProgress writes over the line that it wrote before.
 func printProgress(w io.Writer, what string, done, total int64) {
 	fmt.Fprintf(w, "\r%s: %d of %d steps ", what, done, total)
-}
-
-// ledgerCheckJSON is the object of claimsheet ledger check.
-type ledgerCheckJSON struct {
-	Environment string `json:"environment" doc:"the environment's name"`
-	Ledger      string `json:"ledger" doc:"the path of the ledger"`
-	Exists      bool   `json:"exists" doc:"false when nothing was ever run; with exit code 0, an existing ledger is whole"`
-}
-
-// ledgerCopyJSON is the object of claimsheet ledger copy.
-type ledgerCopyJSON struct {
-	Environment string `json:"environment" doc:"the environment's name"`
-	Ledger      string `json:"ledger" doc:"the path of the ledger"`
-	Copy        string `json:"copy" doc:"the path of the copy"`
-	Records     int64  `json:"records" doc:"how many records the copy has"`
 }

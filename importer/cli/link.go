@@ -39,7 +39,7 @@ func (p *program) linkCommand() *cli.Command {
 		Usage:       "ask for a fresh magic link (version 2) for clients whose link has expired",
 		ArgsUsage:   "CLIENT-KEY…",
 		Description: linkHelp,
-		Flags:       append(ledgerFlags(), jsonFlag(), traceFlag()),
+		Flags:       append(ledgerFlags(), traceFlag()),
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {
 				return problem.New("usage", "no client is named").Hinted("claimsheet link -m mapping.yaml CLIENT-KEY")
@@ -75,8 +75,6 @@ func (p *program) link(ctx context.Context, where load.Where, keys []string) err
 	}
 	requests := settle.Links{Ledger: l.ledger, Service: l.session.Client, Run: l.run}
 	p.summary = &result.Summary{}
-	made := linksJSON{Environment: l.session.Env.Name, Links: []linkJSON{}}
-	defer func() { p.object = made }()
 	for i, link := range links {
 		if ctx.Err() != nil && i > 0 {
 			return &interrupted{fmt.Sprintf("stopped by a signal after %d of %d links; no link was asked for from key %d on", i, len(links), i+1)}
@@ -92,7 +90,6 @@ func (p *program) link(ctx context.Context, where load.Where, keys []string) err
 			return err
 		}
 		p.summary.Rows.Add(o.Status)
-		made.Links = append(made.Links, linkJSON{link.step.Client, string(o.Status), o.URL, o.Error, o.Advice})
 		if o.Status == result.Done {
 			fmt.Fprintf(p.Out, "%s\t%s\n", problem.OneLine(link.step.Client), o.URL)
 			continue
@@ -100,20 +97,6 @@ func (p *program) link(ctx context.Context, where load.Where, keys []string) err
 		console.PrintProblems(p.Err, problem.List{noLink(i+1, o, link.step.To == ledger.Done, where)})
 	}
 	return nil
-}
-
-// linksJSON is the object of claimsheet link.
-type linksJSON struct {
-	Environment string     `json:"environment" doc:"the environment's name"`
-	Links       []linkJSON `json:"links" doc:"one for each key that a link was asked for, in their order"`
-}
-
-type linkJSON struct {
-	Key         string `json:"key" doc:"the client's key"`
-	Status      string `json:"status" doc:"done, failed or uncertain"`
-	RedirectURL string `json:"redirectUrl" doc:"the link, a credential; empty unless done"`
-	Error       string `json:"error" doc:"why there is none; empty when done"`
-	Advice      string `json:"advice" doc:"what to do; may be empty"`
 }
 
 // noLink says why a client has no fresh link; had reports whether there is an earlier

@@ -44,8 +44,7 @@ func (p *program) reportCommand() *cli.Command {
 		UsageText:   "claimsheet report [options] [RUN]",
 		Description: reportHelp,
 		Flags: append(ledgerFlags(), passwordFlag(),
-			textFlag("out", "o", "the workbook's `FILE`; default: where the run wrote it, unless a later run did so too"),
-			jsonFlag()),
+			textFlag("out", "o", "the workbook's `FILE`; default: where the run wrote it, unless a later run did so too")),
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 1 {
 				return problem.New("usage", "one run at a time; %d are named", c.NArg()).Hinted("claimsheet history lists the runs")
@@ -67,14 +66,6 @@ type reportOptions struct {
 	run      string // the first characters of its id
 	out      string
 	password string
-}
-
-// reportJSON is the object of claimsheet report.
-type reportJSON struct {
-	Environment string    `json:"environment" doc:"the environment's name"`
-	Run         string    `json:"run" doc:"the run's id"`
-	Started     time.Time `json:"started" doc:"when the run began"`
-	Results     string    `json:"results" doc:"the path of the workbook"`
 }
 
 // report writes the workbook of a run again.
@@ -126,7 +117,6 @@ func (p *program) report(ctx context.Context, where load.Where, o reportOptions)
 	if err := l.ledger.NoteOutput(run.ID, safefile.Absolute(written.Path), written.Digest); err != nil {
 		return err
 	}
-	p.object = reportJSON{l.session.Env.Name, run.ID, run.Started, written.Path}
 	fmt.Fprintf(p.Out, "%s: the results of run %s of %s\n", problem.OneLine(written.Path), run.ID, moment(run.Started))
 	return nil
 }

@@ -71,7 +71,6 @@ func TestMain(m *testing.M) {
 //	serve ARG…                   starts claimsheet sandbox and sets $URL to its first line
 //	interrupt                    interrupts it; the exit code must be 130; its stderr is then in the file served
 //	expand FILE                  replaces $VARIABLES in a file
-//	conforms NAME FILE           compares an object of --json with $defs/NAME of docs/json.schema.json
 //	hold LEDGER                  holds a ledger as another run would
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -95,7 +94,7 @@ func TestScripts(t *testing.T) {
 			"encrypt": encryptWorkbook, "hide": hideRows, "merge": mergeCells,
 			"workbook": makeWorkbook, "put": putCell, "cell": compareCell, "zip": makeZip,
 			"service": startService, "sent": sent, "serve": serve, "interrupt": interrupt,
-			"expand": expand, "hold": hold, "conforms": conforms,
+			"expand": expand, "hold": hold,
 		},
 	})
 }

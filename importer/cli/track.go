@@ -43,8 +43,7 @@ func (p *program) trackCommand() *cli.Command {
 		UsageText:   "claimsheet track [options]",
 		Description: trackHelp,
 		Flags: append(ledgerFlags(),
-			&cli.StringSliceFlag{Name: "import", Usage: "an export, `FILE`.jsonl or FILE.csv; may be given more than once"},
-			jsonFlag()),
+			&cli.StringSliceFlag{Name: "import", Usage: "an export, `FILE`.jsonl or FILE.csv; may be given more than once"}),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return problem.New("usage", "claimsheet track takes no arguments").Hinted("name exports with --import FILE")
@@ -77,19 +76,8 @@ func (p *program) track(ctx context.Context, where load.Where, exports []string)
 	if err != nil {
 		return err
 	}
-	p.object = trackedCountsJSON{l.session.Env.Name, n.Added, n.Repeated, n.Unknown, n.Found, n.Erased}
 	fmt.Fprintln(p.Out, trackedInWords(n))
 	return nil
-}
-
-// trackedCountsJSON is the object of claimsheet track.
-type trackedCountsJSON struct {
-	Environment string `json:"environment" doc:"the environment's name"`
-	Added       int    `json:"added" doc:"new events of steps that the ledger knows"`
-	Repeated    int    `json:"repeated" doc:"events that were already recorded"`
-	Unknown     int    `json:"unknown" doc:"new events with ids that the ledger does not know; they are kept"`
-	Found       int    `json:"found" doc:"events kept from earlier whose ids the ledger knows by now"`
-	Erased      int    `json:"erased" doc:"events of erased clients; they are not kept"`
 }
 
 // trackedInWords says what was recorded.

@@ -23,14 +23,12 @@ func (p *program) versionCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "version",
 		Usage:       "print which program this is: version, commit, Go version, platform",
-		UsageText:   "claimsheet version [--json]",
+		UsageText:   "claimsheet version",
 		Description: versionHelp,
-		Flags:       []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return problem.New("usage", "claimsheet version takes no arguments").Hinted("claimsheet version --json prints an object")
+				return problem.New("usage", "claimsheet version takes no arguments").Hinted("claimsheet version")
 			}
-			p.object = thisBuild()
 			_, err := fmt.Fprint(p.Out, thisBuild())
 			return err
 		},
@@ -39,12 +37,12 @@ func (p *program) versionCommand() *cli.Command {
 
 // build is what Go recorded in the program when it was built.
 type build struct {
-	Version  string `json:"version" doc:"the release, or what Go makes from the commit; dev without a repository"`
-	Revision string `json:"revision,omitempty" doc:"the commit"`                   // the commit, "" when it was built without a repository
-	Time     string `json:"time,omitempty" doc:"of the commit"`                    // of the commit
-	Modified bool   `json:"modified" doc:"the files were not those of the commit"` // the files were not those of the commit
-	Go       string `json:"go" doc:"the Go version"`
-	Platform string `json:"platform" doc:"system and processor"`
+	Version  string // the release, or what Go makes from the commit; dev without a repository
+	Revision string // the commit; "" without a repository
+	Time     string // of the commit
+	Modified bool   // the files were not those of the commit
+	Go       string // the Go version
+	Platform string // system and processor
 }
 
 func thisBuild() build {
