@@ -1,5 +1,5 @@
 // Package reports shows what happened: it turns the results of a run into a workbook,
-// a summary for a terminal, JSON, a notice and metrics.
+// a summary for a terminal and JSON.
 //
 // A workbook is a projection: nothing in it is known only there. It holds personal
 // data and redirect urls, so only its owner may read the file. Summaries and errors

@@ -42,7 +42,6 @@ type program struct {
 	pace      pace
 	stderr    io.Writer         // as given to Main; Out and Err are cleaned
 	stdout    io.Writer         // cleaned; Out drops what is printed where JSON is asked for
-	detailed  bool              // the exit code of a dry run says whether a run would send something
 	ownObject bool              // the command has printed its object itself
 	object    any               // what --json prints, without its ending; nil when the command did not come so far
 	summary   *result.Summary   // of the run that the command made, nil for none
@@ -81,11 +80,11 @@ func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 	case err != nil:
 		printError(p.Err, err)
 	}
-	code := exitCode(ctx, err, p.summary, p.detailed)
+	code := exitCode(ctx, err, p.summary)
 	if asJSON && !p.ownObject {
 		if lost := p.printObject(code, err); lost != nil && err == nil {
 			printError(p.Err, lost)
-			code = exitCode(ctx, lost, p.summary, p.detailed)
+			code = exitCode(ctx, lost, p.summary)
 			err = lost
 		}
 	}

@@ -249,7 +249,7 @@ func (k *checkRun) finish(ctx context.Context, err error, asJSON bool) error {
 		k.summary.Rows.Invalid = k.report.Checked.InvalidRows
 	}
 	k.ownObject = asJSON
-	k.report.ExitCode = exitCode(ctx, err, k.summary, false)
+	k.report.ExitCode = exitCode(ctx, err, k.summary)
 	if other := k.report.Errors.Collect(err); err != nil && other != nil {
 		if !asJSON { // Main prints it
 			return errors.Join(k.report.Write(k.stdout, k.Err, asJSON), err)

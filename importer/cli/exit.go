@@ -25,7 +25,6 @@ const (
 	exitStopped     = 3   // could not run, or had to stop
 	exitUncertain   = 4   // some step is uncertain
 	exitRows        = 1   // some rows failed or are invalid
-	exitWouldSend   = 10  // with --detailed-exit-code: a dry run in which nothing is wrong, and a run would send something
 	exitDone        = 0   // every row done, unchanged, changed or skipped
 )
 
@@ -39,13 +38,11 @@ var exitMeanings = []struct{ code, meaning, do string }{
 	{"3", "the run could not start or had to stop", "fix the cause and run the same command again: it continues from there"},
 	{"4", "some step is uncertain: it was sent, and no answer came", "claimsheet settle, then claimsheet rerun"},
 	{"5", "another run holds the ledger", "wait for the other run; nothing was sent"},
-	{"10", "a dry run with --detailed-exit-code: nothing is wrong, and a run would send something", "run without --dry-run; without the flag this is 0"},
 	{"130, 143", "stopped by a signal", "run the same command again; requests under way were finished"},
 }
 
-// exitCode returns the exit code of a command. ctx is the context that a signal ends;
-// detailed is --detailed-exit-code.
-func exitCode(ctx context.Context, err error, s *result.Summary, detailed bool) int {
+// exitCode returns the exit code of a command. ctx is the context that a signal ends.
+func exitCode(ctx context.Context, err error, s *result.Summary) int {
 	var p problem.Problem
 	var list problem.List
 	switch {
@@ -69,8 +66,6 @@ func exitCode(ctx context.Context, err error, s *result.Summary, detailed bool) 
 		return exitUncertain
 	case s.Rows.Failed+s.Rows.Invalid+s.Rows.NotStarted > 0:
 		return exitRows
-	case detailed && s.DryRun && s.Requests.Creating() > 0:
-		return exitWouldSend
 	}
 	return exitDone
 }

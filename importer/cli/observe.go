@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
 
-	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/observe"
 )
 
@@ -18,7 +17,6 @@ func observeFlags() []cli.Flag {
 		oneOf(&cli.StringFlag{Name: "log-format", Usage: "the log's `FORMAT`: text or json; json on stderr includes the problems", DefaultText: "text"}, "text", "json"),
 		textFlag("log-file", "", "append the log to `FILE`; default: stderr, when it is not a terminal"),
 		switchFlag("no-progress", "no progress bar, and no progress lines in the log"),
-		textFlag("metrics", "", "write metrics for Prometheus to `FILE` at the end, a textfile for node_exporter"),
 	}
 }
 
@@ -29,7 +27,7 @@ func (p *program) observe(c *cli.Context) (err error) {
 	p.observer, err = observe.New(p.run, observe.Options{
 		Stderr: p.Err, Terminal: p.stderr, Dumb: p.Env("TERM") == "dumb",
 		LogFormat: c.String("log-format"), LogFile: c.String("log-file"), NoProgress: c.Bool("no-progress"), Quiet: c.Bool("quiet"),
-		Metrics: c.String("metrics"), DryRun: c.Bool("dry-run"),
+		DryRun: c.Bool("dry-run"),
 	})
 	p.Err = p.observer.Stderr()
 	return err
@@ -42,7 +40,7 @@ func (p *program) ended(ctx context.Context, code int, err error) {
 	}
 	p.observer.Named(p.place.Names()) // for a run that did not come so far
 	p.observer.Ended(observe.End{
-		Code: code, Complete: code == exitDone || code == exitWouldSend || code == exitRows || code == exitUncertain,
+		Code: code, Complete: code == exitDone || code == exitRows || code == exitUncertain,
 		Error: errorText(err), Summary: p.summary,
 	})
 }
@@ -70,14 +68,6 @@ func (r *importRun) observeReport(ctx context.Context) error {
 	uncertain, err := r.ledger.ledger.CountUnsettled(ctx, r.scope, r.session.Mapping.Name.Text)
 	if err != nil {
 		return err
-	}
-	if r.session.Env.Tracks() {
-		service, _ := environment.ServiceOf(r.scope)
-		completed, unknown, err := r.ledger.ledger.CountTracked(ctx, service)
-		if err != nil {
-			return err
-		}
-		r.observer.Tracked(completed, unknown)
 	}
 	r.observer.Reported(r.job.Retries(), &uncertain)
 	if r.options.isRerun() {

@@ -83,7 +83,6 @@ func runFlags() []cli.Flag {
 		numberFlag("min-rows", "stop when the sheet has fewer than `N` rows: the export is broken", "none"),
 	}, guardFlags()...)...), under(unattendedCategory, observeFlags()...), under(specialCategory,
 		passwordFlag(),
-		switchFlag("detailed-exit-code", "in a dry run: exit code 10 instead of 0 when a run would send something"),
 		switchFlag("no-lookup", "in a dry run: do not ask the service which clients it knows"),
 		numberFlag("concurrency", "`N` requests in flight at the service", "the environment's, else 8"),
 		&cli.Float64Flag{Name: "rate", Usage: "at most `N` requests per second", DefaultText: "the environment's, else no ceiling"},
@@ -130,9 +129,6 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 	if o.noLookup && !o.dryRun {
 		return o, problem.New("usage", "--no-lookup is for a dry run: a run must know which clients exist").
 			Hinted("add --dry-run; to create clients without looking them up, write existing: create in the mapping")
-	}
-	if p.detailed = c.Bool("detailed-exit-code"); p.detailed && !o.dryRun {
-		return o, problem.New("usage", "--detailed-exit-code is for a dry run").Hinted("add --dry-run, or leave it out")
 	}
 	for _, name := range []string{"limit", "concurrency", "rate", "min-rows"} {
 		if c.IsSet(name) && c.Float64(name) <= 0 && c.Int(name) <= 0 {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// outputs is a scene that has run once, with files of every kind that a log or
-// metrics must not be written to.
+// outputs is a scene that has run once, with files of every kind that a log must not
+// be written to.
 func outputs(t *testing.T) (s *scene, places map[string]string) {
 	t.Helper()
 	s = configured(t)
@@ -35,12 +35,11 @@ func outputs(t *testing.T) (s *scene, places map[string]string) {
 	}
 }
 
-// P-10: a log is appended, and metrics are written, only to files of their own, and a
-// trace only to a new one; anything else is refused before a request is sent, and left
+// P-10: a log is appended only to a file of its own, and a trace is only a new one; anything else is refused before a request is sent, and left
 // as it was.
 func TestP10_OutputsReplaceNothingElse(t *testing.T) {
 	t.Parallel()
-	for _, flag := range []string{"--metrics", "--log-file", "--trace"} {
+	for _, flag := range []string{"--log-file", "--trace"} {
 		s, places := outputs(t)
 		for name, path := range places {
 			before := snapshot(t, path)
@@ -64,8 +63,7 @@ func snapshot(t *testing.T, path string) string {
 	return readText(t, path)
 }
 
-// P-10: the next night's log and metrics go where those of the night before
-// are; a log may go to the terminal or nowhere.
+// P-10: the next night's log goes where that of the night before is; a log may go to the terminal or nowhere.
 func TestP10_OutputsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	s := configured(t)
@@ -73,18 +71,12 @@ func TestP10_OutputsOfTheirOwn(t *testing.T) {
 	must(t, os.Symlink(s.path("empty.log"), s.path("link.log")))
 	for _, log := range []string{s.path("text.log"), s.path("empty.log"), s.path("link.log"), "/dev/null", "/dev/stderr"} {
 		for range 2 {
-			s.mustRun(0, "--log-file", log, "--metrics", s.path("claimsheet.prom"))
+			s.mustRun(0, "--log-file", log)
 		}
 	}
 	s.mustRun(0, "--log-file", s.path("json.log"), "--log-format", "json")
 	s.mustRun(0, "--log-file", s.path("json.log"), "--log-format", "json")
 	if n := strings.Count(readText(t, s.path("text.log")), "run started"); n != 2 {
 		t.Errorf("%d runs are in the log, want 2", n)
-	}
-	if !strings.HasPrefix(readText(t, s.path("claimsheet.prom")), "# HELP claimsheet_") {
-		t.Error("the metrics are not there")
-	}
-	if p := s.run("--log-file", s.path("both"), "--metrics", s.path("both")); p.code != 2 || len(p.calls) > 0 {
-		t.Errorf("the same file for both: exit code %d, %d calls", p.code, len(p.calls))
 	}
 }

@@ -42,7 +42,7 @@ file:PATH (what a file holds) or cmd:PROGRAM ARG… (what a program prints).`,
 }
 
 func exitTopic() []manual.Section {
-	s := manual.Section{Title: "Exit codes", Text: "When several apply, the first of these counts: 130 and 143, 2, 5, 3, 4, 1, 10, 0."}
+	s := manual.Section{Title: "Exit codes", Text: "When several apply, the first of these counts: 130 and 143, 2, 5, 3, 4, 1, 0."}
 	for _, e := range exitMeanings {
 		s.Items = append(s.Items, manual.Item{Term: e.code, Text: e.meaning + ". To do: " + e.do + "."})
 	}

@@ -123,9 +123,6 @@ type Requests struct {
 	Templates int `json:"templates" doc:"requests for the activity templates"`
 }
 
-// Creating is how many of the calls create something.
-func (r Requests) Creating() int { return r.Client + r.Claim + r.Activity + r.Link }
-
 // Summary is the result of a whole run: --json prints it and the sheet Summary
 // shows it.
 type Summary struct {

@@ -3,7 +3,6 @@ package observe
 import (
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,38 +45,6 @@ func openLogFile(path string) (*os.File, error) {
 			Hinted("name a new file")
 	}
 	return file, nil
-}
-
-// checkMetricsFile refuses a file for metrics that exists and does not hold metrics
-// that Claimsheet wrote.
-func checkMetricsFile(path string) error {
-	at := problem.Where{File: path}
-	info, err := os.Lstat(path)
-	switch {
-	case safefile.IsFolder(path) || !safefile.IsFolder(filepath.Dir(path)):
-		return problem.At(at, "metrics-file", "the metrics cannot be written there: a file in a folder that exists was expected").
-			Hinted("make the folder, or name a file in another")
-	case errors.Is(err, fs.ErrNotExist):
-		return refuseStateFolder(path, "metrics-file", "the metrics")
-	case err != nil:
-		return problem.At(at, "metrics-file", "the metrics cannot be written there: %v", problem.Cause(err))
-	case !info.Mode().IsRegular():
-		return problem.At(at, "metrics-file", "this is %s; a new file, or metrics that Claimsheet wrote, were expected", safefile.Kind(info)).
-			Hinted("name a file")
-	}
-	if err := safefile.Owner(path); err != nil {
-		return err
-	}
-	file, err := safefile.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if !begins(file, "# HELP claimsheet_") {
-		return problem.At(at, "metrics-file", "the file does not hold metrics that Claimsheet wrote, and no other file is replaced").
-			Hinted("name a new file")
-	}
-	return refuseStateFolder(path, "metrics-file", "the metrics")
 }
 
 // begins reports whether a file is empty or begins with one of the texts.

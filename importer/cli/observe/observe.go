@@ -1,4 +1,4 @@
-// Package observe has the side outputs of a run: its log, progress bar and metrics, and the trace of any command that speaks with the service. A run
+// Package observe has the side outputs of a run: its log and progress bar, and the trace of any command that speaks with the service. A run
 // reports events to an Observer; nothing here changes a result, and nothing it writes
 // has personal data, secrets or links.
 package observe
@@ -14,11 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"claimsheet/importer/cli/console"
 	"claimsheet/importer/result"
-	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
-	"claimsheet/reports"
 )
 
 // Options say which side outputs a run has. The texts are those of the flags, ""
@@ -33,8 +30,6 @@ type Options struct {
 	NoProgress bool
 	Quiet      bool
 
-	Metrics string // a file
-
 	DryRun bool
 }
 
@@ -46,46 +41,18 @@ type Observer struct {
 	log         *runLog
 	stderr      *stderrWriter
 	started     time.Time
-	metrics     string // file; "" for none
 	environment string // its name, once known
 	mapping     string // its name, once known
 	begun       bool   // the run came to its first pass
 	retries     map[string]int
 	uncertain   *int // steps that wait for a decision; nil when not known
-	tracked     *reports.Tracked
-	sameInput   bool
 }
 
 // New checks the options and opens the log. It returns every problem of them;
 // the Observer can be used in any case, to report these.
 func New(run string, o Options) (*Observer, error) {
 	observer := &Observer{run: run, options: o, started: time.Now()}
-	var found problem.List
-	if err := found.Collect(observer.openLog()); err != nil {
-		return observer, err
-	}
-	if err := found.Collect(observer.takeMetrics()); err != nil {
-		return observer, err
-	}
-	return observer, found.Err()
-}
-
-func (o *Observer) takeMetrics() error {
-	path, log := o.options.Metrics, o.options.LogFile
-	if path == "" {
-		return nil
-	}
-	err := checkMetricsFile(path)
-	switch {
-	case o.options.DryRun:
-		err = problem.New("usage", "--metrics is for runs, and this is a dry run").Hinted("leave it out")
-	case log != "" && safefile.Absolute(log) == safefile.Absolute(path):
-		err = problem.At(problem.Where{File: path}, "usage", "--log-file and --metrics name the same file").Hinted("give each a file of its own")
-	}
-	if err == nil {
-		o.metrics = path
-	}
-	return err
+	return observer, observer.openLog()
 }
 
 // Stderr is the writer for problems and messages: they are printed, logged, or
@@ -116,30 +83,18 @@ func (o *Observer) Surveyed(rows, clients, invalid int) {
 }
 
 // SameInput says that a sheet has the same bytes as in an earlier run: there was no
-// new export. It is logged and measured, but not printed, because the user
-// who repeats a command knows.
+// new export. It is logged but not printed, because the user who repeats a
+// command knows.
 func (o *Observer) SameInput(sheet, run string, started time.Time) {
-	o.sameInput = true
 	p := problem.At(problem.Where{File: sheet}, "same-input",
 		"this is the same file as in the run of %s: there was no new export since", started.Format(time.RFC3339))
 	o.log.Warn(p.Message, "code", p.Code, "where", p.Where.String(), "earlierRun", run)
-}
-
-// Tracked takes how many things clients have completed, and how many events have ids
-// that the ledger does not know.
-func (o *Observer) Tracked(completed, unknown int) {
-	o.tracked = &reports.Tracked{Completed: completed, Unknown: unknown}
 }
 
 // Reported says that the workbooks are written: how often requests were sent again,
 // by reason, and how many steps are uncertain, nil for a dry run.
 func (o *Observer) Reported(retries map[string]int, uncertain *int) {
 	o.retries, o.uncertain = retries, uncertain
-}
-
-// warn reports what the user should know although it changes no exit code.
-func (o *Observer) warn(p problem.Problem) {
-	console.PrintProblems(o.stderr, problem.List{p})
 }
 
 // End is how a command ended.
@@ -150,29 +105,11 @@ type End struct {
 	Summary  *result.Summary // nil when there is none
 }
 
-// Ended writes the metrics and closes the log. Neither changes the exit code.
+// Ended closes the log, which does not change the exit code.
 func (o *Observer) Ended(e End) {
-	o.writeMetrics(e)
 	o.logEnd(e)
 	if err := o.log.close(); err != nil {
 		fmt.Fprintln(o.options.Stderr, "claimsheet: the log could not be written to its end")
-	}
-}
-
-// writeMetrics writes the metrics file. A failure is a warning, because the run's
-// work is done.
-func (o *Observer) writeMetrics(e End) {
-	if o.metrics == "" {
-		return
-	}
-	m := reports.Metrics{Environment: o.environment, Mapping: o.mapping, Ended: time.Now(), ExitCode: e.Code,
-		Seconds: time.Since(o.started).Seconds(), SameInput: o.sameInput, Uncertain: o.uncertain, Tracked: o.tracked, Summary: e.Summary}
-	err := checkMetricsFile(o.metrics) // again: the file may have changed since the run began
-	if err == nil {
-		err = m.WriteFile(o.metrics)
-	}
-	if err != nil {
-		o.warn(problem.At(problem.Where{File: o.metrics}, "metrics-file", "the metrics could not be written: %v", problem.Cause(err)))
 	}
 }
 
