@@ -60,7 +60,7 @@ func TestCompletion(t *testing.T) {
 		{"doctor --environments " + environments + " --env=u", []string{"--env=the live one", "--env=uat", "--env=sandbox"}},
 		{"doctor --environments " + s.path("wrong.yaml") + " -e .", []string{"sandbox"}},
 		{"doctor --environments " + s.path("missing.yaml") + " -e .", []string{"sandbox"}},
-		{"templates --api .", []string{"v1", "v2"}},
+		{"init --api .", []string{"v1", "v2"}},
 		{"run --log-format .", []string{"text", "json"}},
 		{"run --limit .", nil},
 		{"run --only .", nil},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
@@ -41,12 +42,9 @@ func (p *program) initCommand() *cli.Command {
 		BashComplete: offerFiles,
 		Description:  initHelp,
 		Flags: append(flags,
-			apiFlag("v1 for an environment with a case_id, else v2"),
+			oneOf(textFlag("api", "", "the `VERSION` of the interface: v1 or v2; default: v1 for an environment with a case_id, else v2"), string(apiclient.V1), string(apiclient.V2)),
 			textFlag("sheet", "", "the `NAME` of the sheet; default: the one that looks like leads"),
 			numberFlag("header-row", "the headers are in row `N`", "found in the first rows"),
-			oneOf(textFlag("encoding", "", "how a .csv file is written, `ENCODING` utf-8 or windows-1252; default: found in its bytes"), "utf-8", "windows-1252"),
-			oneOf(textFlag("delimiter", "", "what separates the fields of a .csv file, `CHARACTER` , or ; or tab; default: found in its header"), ",", ";", "tab"),
-			oneOf(textFlag("decimal", "", "the decimal separator of numbers in text cells, `CHARACTER` . or ,; default: found in the cells"), ".", ","),
 			passwordFlag(),
 			textFlag("out", "o", "the new mapping's `FILE`; default: stdout"),
 			traceFlag()),
@@ -54,9 +52,9 @@ func (p *program) initCommand() *cli.Command {
 			if !c.Args().Present() {
 				return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet init -e ENVIRONMENT leads.xlsx")
 			}
-			api, err := apiOf(c)
-			if err != nil {
-				return err
+			api := c.String("api")
+			if c.IsSet("api") && api != string(apiclient.V1) && api != string(apiclient.V2) {
+				return problem.New("usage", "--api takes v1 or v2, not “%s”", problem.OneLine(api)).Hinted("leave it out to have the one that fits the environment")
 			}
 			if err := refuseExisting(c.String("out"), "-o"); err != nil {
 				return err
@@ -109,26 +107,9 @@ func layoutOf(c *cli.Context) (*sheetFinder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &sheetFinder{options: sheet.Options{Name: c.String("sheet"), HeaderRow: c.Int("header-row"), Encoding: c.String("encoding"),
-		Delimiter: c.String("delimiter"), Password: password.value}}
+	f := &sheetFinder{options: sheet.Options{Name: c.String("sheet"), HeaderRow: c.Int("header-row"), Password: password.value}}
 	if c.IsSet("header-row") && f.options.HeaderRow < 1 {
 		return nil, problem.New("usage", "--header-row must be more than 0").Hinted("leave it out to have it found")
-	}
-	if e := f.options.Encoding; e != "" && e != "utf-8" && e != "windows-1252" {
-		return nil, problem.New("usage", "--encoding takes utf-8 or windows-1252, not “%s”", problem.OneLine(e)).Hinted("leave it out to have it found")
-	}
-	switch d := f.options.Delimiter; d {
-	case "", ",", ";", "\t":
-	case "tab":
-		f.options.Delimiter = "\t"
-	default:
-		return nil, problem.New("usage", "--delimiter takes , or ; or tab, not “%s”", problem.OneLine(d)).Hinted("leave it out to have it found")
-	}
-	switch d := c.String("decimal"); d {
-	case "", ".", ",":
-		f.request.Decimal = d
-	default:
-		return nil, problem.New("usage", "--decimal takes . or ,, not “%s”", problem.OneLine(d)).Hinted("leave it out to have it found")
 	}
 	return f, nil
 }
@@ -202,9 +183,9 @@ func (f *sheetFinder) open(paths []string) (readers []*sheet.Reader, err error) 
 // initHints are what to do about problems of a sheet by flags: there is no mapping yet
 // that could say it.
 var initHints = map[string]string{
-	"not-text":          "save the sheet as UTF-8; --encoding takes utf-8 or windows-1252, and without it the encoding is found",
-	"unknown-delimiter": "name the delimiter with --delimiter: , or ; or tab",
-	"other-delimiter":   "export the sheet again with one of these; if it has one column, name any of them with --delimiter",
+	"not-text":          "save the sheet as UTF-8",
+	"unknown-delimiter": "put a line sep=; (or sep=,) above the header",
+	"other-delimiter":   "export the sheet again with one of these; if it has one column, put a line sep=; above the header",
 	"no-header":         "name the row that holds the column names with --header-row",
 	"empty-sheet":       "name another sheet with --sheet, or export the sheet again",
 	"sheet-not-found":   "name one of the workbook's sheets with --sheet",
@@ -259,9 +240,7 @@ func (f *sheetFinder) find(path string) (*sheet.Reader, error) {
 	if sep != "" && o.HeaderRow == 0 {
 		o.HeaderRow = 2
 	}
-	if sep != "" && o.Delimiter == "" {
-		o.Delimiter = sep
-	}
+	o.Delimiter = sep
 	r, err := f.openLikely(path, &o)
 	if err != nil {
 		return nil, err
@@ -281,15 +260,10 @@ func (f *sheetFinder) find(path string) (*sheet.Reader, error) {
 	case s.HeaderRow > 1:
 		l.HeaderRow = draft.Setting{Value: fmt.Sprint(s.HeaderRow), Why: fmt.Sprintf("the first row that names the columns, %d of them", draft.NamedColumns(s.Header))}
 	}
-	switch {
-	case given.Encoding != "":
-		l.Encoding = draft.Setting{Value: given.Encoding, Why: "as given"}
-	case o.Encoding != "":
+	if o.Encoding != "" {
 		l.Encoding = draft.Setting{Value: o.Encoding, Why: "the file is not in UTF-8"}
 	}
 	switch d := r.Delimiter(); {
-	case given.Delimiter != "":
-		l.Delimiter = draft.Setting{Value: d, Why: "as given"}
 	case sep != "":
 		l.Delimiter = draft.Setting{Value: d, Why: "row 1 says so"}
 	case o.Delimiter != "":
@@ -311,7 +285,7 @@ func (f *sheetFinder) find(path string) (*sheet.Reader, error) {
 // columns. o then says so.
 func (f *sheetFinder) openLikely(path string, o *sheet.Options) (*sheet.Reader, error) {
 	r, err := openAtHeader(path, *o)
-	if hasCode(err, "not-text") && o.Encoding == "" {
+	if hasCode(err, "not-text") {
 		second := *o
 		second.Encoding = "windows-1252"
 		if again, failed := openAtHeader(path, second); failed == nil || hasCode(failed, "unknown-delimiter") {

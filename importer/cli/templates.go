@@ -21,8 +21,7 @@ import (
 )
 
 const templatesHelp = `It reads the reference data of the environment and changes nothing there. Ids belong to one environment and one claim type,
-so mappings use names. The version of the interface is that of --api, else the mapping's with -m, else v1 when the environment has
-a case_id, else v2. When the service does not answer, this command, check and init use the templates that were read last, and say so.
+so mappings use names. The version of the interface is the mapping's with -m, else v1 when the environment has a case_id, else v2. When the service does not answer, this command, check and init use the templates that were read last, and say so.
 
 Examples:
 
@@ -36,7 +35,6 @@ func (p *program) templatesCommand() *cli.Command {
 		UsageText:   "claimsheet templates [-e ENVIRONMENT] [options]",
 		Description: templatesHelp,
 		Flags: append(withMapping("the mapping `FILE`, whose version and claim type are asked for; default: none", placeFlags()),
-			apiFlag("the mapping's, else v1 for an environment with a case_id, else v2"),
 			jsonFlag(),
 			textFlag("xlsx", "", "write the list to a new workbook, `FILE`"),
 			traceFlag()),
@@ -44,35 +42,19 @@ func (p *program) templatesCommand() *cli.Command {
 			if c.Args().Present() {
 				return problem.New("usage", "claimsheet templates takes no arguments").Hinted("claimsheet templates --help lists the flags")
 			}
-			api, err := apiOf(c)
-			if err != nil {
-				return err
-			}
 			if err := refuseExisting(c.String("xlsx"), "--xlsx"); err != nil {
 				return err
 			}
 			if err := p.openTrace(c); err != nil {
 				return err
 			}
-			s, err := p.listTemplates(c.Context, p.where(c), api)
+			s, err := p.listTemplates(c.Context, p.where(c), "")
 			if err != nil {
 				return err
 			}
 			return p.printTemplates(s, c.String("xlsx"))
 		},
 	}
-}
-
-func apiFlag(usual string) cli.Flag {
-	return oneOf(textFlag("api", "", "the `VERSION` of the interface: v1 or v2; default: "+usual), string(apiclient.V1), string(apiclient.V2))
-}
-
-func apiOf(c *cli.Context) (string, error) {
-	api := c.String("api")
-	if c.IsSet("api") && api != string(apiclient.V1) && api != string(apiclient.V2) {
-		return "", problem.New("usage", "--api takes v1 or v2, not “%s”", problem.OneLine(api)).Hinted("leave it out to have the one that fits the environment")
-	}
-	return api, nil
 }
 
 // refuseExisting refuses to overwrite a file.

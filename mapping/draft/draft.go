@@ -28,7 +28,6 @@ type Request struct {
 	API     string   // v1 or v2
 	Sources []string // the sheets' names
 	Layout  Layout
-	Decimal string           // the decimal separator of numbers in text cells, . or a comma; "" when the cells have to show it
 	Service *mapping.Service // nil when no environment was asked; then there are no activities
 }
 

@@ -97,12 +97,6 @@ func (p *proposer) zone(made *Proposal) string {
 
 // findNumbers finds how the sheet writes the numbers that are linked.
 func (p *proposer) findNumbers(made *Proposal) numbers {
-	switch p.Decimal {
-	case ".":
-		return numbers{Numbers: notations[0], why: "as given"}
-	case ",":
-		return numbers{Numbers: notations[germanNotation], why: "as given"}
-	}
 	var columns []*column
 	for _, l := range made.links() {
 		if c := l.value.column; c != nil && (l.value.typ == convert.Number || l.value.typ == convert.Currency) && !slices.Contains(columns, c) {
