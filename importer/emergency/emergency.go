@@ -28,8 +28,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/gofrs/flock"
-
 	"claimsheet/importer/bootclock"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/safefile"
@@ -43,11 +41,11 @@ type File struct {
 	report func(Created)
 
 	mu      sync.Mutex
-	folders []string     // that may still take the file; the first is in use
-	file    *os.File     // nil until it is created
-	lock    *flock.Flock // of the file: other runs leave it alone meanwhile
-	end     int64        // of the last line
-	kept    bool         // the file holds an outcome
+	folders []string       // that may still take the file; the first is in use
+	file    *os.File       // nil until it is created
+	lock    *safefile.Lock // of the file: other runs leave it alone meanwhile
+	end     int64          // of the last line
+	kept    bool           // the file holds an outcome
 }
 
 // Created is something that the service created and the ledger could not
@@ -173,14 +171,9 @@ func (f *File) create(room int) error {
 	if err = errors.Join(err, file.Sync(), safefile.SyncFolder(folder)); err != nil {
 		return errors.Join(err, file.Close(), os.Remove(path))
 	}
-	f.file, f.end, f.lock = file, int64(len(text)), lockOf(path)
+	f.file, f.end, f.lock = file, int64(len(text)), safefile.LockOf(path)
 	_, _ = f.lock.TryLock() // where locks do not work, runs do not share a ledger either
 	return nil
-}
-
-// lockOf is the lock of a file that a run keeps while it may write to the file.
-func lockOf(path string) *flock.Flock {
-	return flock.New(path, flock.SetFlag(safefile.LockFlags&^os.O_CREATE))
 }
 
 // add writes one line and syncs it.

@@ -166,7 +166,7 @@ func find(l Ledger, places []string) ([]foundFile, error) {
 
 // inUse reports whether the run of a file goes on: several runs may share a ledger.
 func inUse(path string) bool {
-	lock := lockOf(path)
+	lock := safefile.LockOf(path)
 	free, err := lock.TryLock()
 	_ = lock.Close()
 	return err == nil && !free

@@ -17,8 +17,6 @@ import (
 	"claimsheet/importer/ledger/pages"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
-
-	"github.com/gofrs/flock"
 )
 
 // A file beside the ledger has the number of its newest event. A ledger that has
@@ -217,7 +215,7 @@ func lock(path string) (release func(), err error) {
 	if err := inspectLock(path + ".lock"); err != nil {
 		return nil, err
 	}
-	file := flock.New(path+".lock", flock.SetFlag(safefile.LockFlags), flock.SetPermissions(0o600))
+	file := safefile.NewLock(path + ".lock")
 	taken, err := file.TryLock()
 	if err != nil {
 		return nil, unusable(path, "Let this user write to the folder, and keep it on a local disk.", err, "the ledger cannot be locked: %v", problem.Cause(err))
