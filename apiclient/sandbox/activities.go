@@ -114,7 +114,7 @@ func (s *Service) addActivity(r *http.Request, d dialect, owner string, known fu
 	if err := s.store(record{Activity: &act, Owner: owner, By: caller(r)}); err != nil {
 		return answer{}, err
 	}
-	return s.shaped(content{status: http.StatusCreated, idName: "activityId", id: act.ID, state: act.Status}), nil
+	return answer{status: http.StatusCreated, body: ids{"activityId": act.ID, "status": act.Status}}, nil
 }
 
 // readActivity reads the body of an activity.

@@ -31,7 +31,11 @@ func (s *Service) createClient(r *http.Request) (answer, error) {
 	if err := s.addClient(r, &c); err != nil {
 		return answer{}, err
 	}
-	return s.shaped(content{status: http.StatusCreated, idName: "clientId", id: c.ID, redirectURL: c.RedirectURL}), nil
+	body := ids{"clientId": c.ID}
+	if redirect {
+		body["redirectUrl"] = c.RedirectURL
+	}
+	return answer{status: http.StatusCreated, body: body}, nil
 }
 
 // caseOf returns the case of a request's path.
@@ -47,7 +51,7 @@ func (s *Service) createContact(r *http.Request) (answer, error) {
 	if err := s.addClient(r, &c); err != nil {
 		return answer{}, err
 	}
-	return s.shaped(content{status: http.StatusCreated, idName: "contactId", id: c.ID}), nil
+	return answer{status: http.StatusCreated, body: ids{"contactId": c.ID}}, nil
 }
 
 // addClient reads the create payload and stores the client. The document does not
@@ -162,9 +166,9 @@ func (s *Service) find(l lookup, idName string) (answer, error) {
 	defer s.mu.Unlock()
 	c, ok := s.state.found[l]
 	if !ok {
-		return s.nobody(l.field, idName)
+		return answer{}, absent("not-found", l.field, "no client was created with this value in the field %q", l.field)
 	}
-	return s.shaped(content{status: http.StatusOK, idName: idName, id: c.ID, lookup: true}), nil
+	return answer{status: http.StatusOK, body: ids{idName: c.ID}}, nil
 }
 
 // foldEmail makes e-mail addresses comparable: case does not count.
@@ -212,7 +216,7 @@ func (s *Service) createClaim(r *http.Request) (answer, error) {
 	if err := s.store(record{Claim: c, Owner: administrator, By: caller(r)}); err != nil {
 		return answer{}, err
 	}
-	return s.shaped(content{status: http.StatusCreated, idName: "claimId", id: c.ID}), nil
+	return answer{status: http.StatusCreated, body: ids{"claimId": c.ID}}, nil
 }
 
 // readClaimants reads the ids of the claimants; none may be repeated.
@@ -295,7 +299,7 @@ func (s *Service) createLink(r *http.Request) (answer, error) {
 	if err := s.store(record{Link: l, Owner: contactID, By: caller(r)}); err != nil {
 		return answer{}, err
 	}
-	return s.shaped(content{status: http.StatusCreated, redirectURL: l.RedirectURL}), nil
+	return answer{status: http.StatusCreated, body: ids{"redirectUrl": l.RedirectURL}}, nil
 }
 
 // start answers the redirect urls: it names the first Open activity, or step 1

@@ -127,10 +127,7 @@ func (s *Service) readReference(o Options) (err error) {
 	if s.reference, err = readReference(o.Templates); err != nil {
 		return err
 	}
-	if s.reference.workflows, err = newWorkflows(o.Workflows, s.reference); err != nil || !o.Untyped {
-		return err
-	}
-	s.reference.raw, err = withoutTypes(s.reference.raw)
+	s.reference.workflows, err = newWorkflows(o.Workflows, s.reference)
 	return err
 }
 

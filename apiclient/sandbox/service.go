@@ -21,7 +21,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -55,12 +54,6 @@ type Options struct {
 	// BaseURL is the start of redirect urls: the address of the service, so that
 	// they can be followed. "" means https://sandbox.invalid.
 	BaseURL string
-	// Wire, NotFound and Untyped shape answers where the document leaves them
-	// open. With Untyped the reference data are answered without data types; the
-	// service still knows them and refuses a wrong value field.
-	Wire     Wire
-	NotFound NotFound
-	Untyped  bool
 	// Workflows place the next activity when a client has completed one on the claims
 	// site. If one has an identifier, others are refused (v2).
 	Workflows []Workflow
@@ -79,8 +72,6 @@ type Service struct {
 	reference *reference
 	now       func() time.Time
 	baseURL   string
-	wire      Wire
-	notFound  NotFound
 	login     func(*http.Request) error // nil: nobody needs credentials
 	challenge string
 	mux       *http.ServeMux
@@ -92,13 +83,9 @@ type Service struct {
 }
 
 // New makes a Service and loads the folder's file. It fails when the reference
-// data or workflows are invalid, when there is no such Wire or NotFound, when the folder cannot
-// be written, and when the file is damaged. An unfinished last line is no damage: it is dropped.
+// data or workflows are invalid, when the folder cannot be written, and when the file is damaged. An unfinished last line is no damage: it is dropped.
 func New(o Options) (*Service, error) {
-	if err := o.checkShapes(); err != nil {
-		return nil, err
-	}
-	s := &Service{now: o.Now, baseURL: strings.TrimRight(o.BaseURL, "/"), wire: o.Wire, notFound: o.NotFound,
+	s := &Service{now: o.Now, baseURL: strings.TrimRight(o.BaseURL, "/"),
 		login: o.Authenticate, challenge: o.Challenge, state: newState()}
 	if s.now == nil {
 		s.now = time.Now
@@ -292,30 +279,20 @@ func unknownPath() *refusal {
 	return absent("unknown-path", "", "the service has no such path: expected one of the document's, under /funnel/v1 or /funnel/v2")
 }
 
-// answer is the response to a request that succeeds: a JSON body, a text, or no
-// body.
+// answer is the response to a request that succeeds.
 type answer struct {
 	status int
-	header http.Header
-	body   any    // as JSON; nil for none
-	text   string // "" for none
+	body   any // as JSON
 }
 
 func (a answer) write(w http.ResponseWriter) {
 	var b bytes.Buffer
-	switch {
-	case a.text != "":
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		b.WriteString(a.text + "\n")
-	case a.body != nil:
-		w.Header().Set("Content-Type", "application/json")
-		encode := json.NewEncoder(&b)
-		encode.SetEscapeHTML(false)
-		if err := encode.Encode(a.body); err != nil { // bodies are maps of strings and checked JSON
-			panic(err)
-		}
+	encode := json.NewEncoder(&b)
+	encode.SetEscapeHTML(false)
+	if err := encode.Encode(a.body); err != nil { // bodies are maps of strings and checked JSON
+		panic(err)
 	}
-	maps.Copy(w.Header(), a.header)
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store") // redirect urls are credentials
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(a.status)

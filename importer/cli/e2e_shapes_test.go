@@ -12,24 +12,25 @@ import (
 	"sync"
 	"testing"
 
+	"claimsheet/apiclient/apitest"
 	"claimsheet/apiclient/sandbox"
 )
 
 // wireShape is a line of the table in docs/environments.md.
 type wireShape struct{ name, entry string }
 
-// shapeOptions are the shapes of the table that are not the sandbox's usual one.
-var shapeOptions = map[string]sandbox.Options{
-	"below other fields":     {Wire: sandbox.Nested},
-	"in headers":             {Wire: sandbox.Header},
-	"plain text":             {Wire: sandbox.Text},
-	"relative redirect urls": {Wire: sandbox.Relative},
-	"nobody: HTTP 204":       {NotFound: sandbox.NoContent},
-	"nobody: null":           {NotFound: sandbox.Null},
-	"nobody: no id":          {NotFound: sandbox.NullID},
-	"nobody: empty list":     {NotFound: sandbox.NoItems},
-	"nobody: a flag":         {NotFound: sandbox.False},
-	"several at once":        {Wire: sandbox.Nested, NotFound: sandbox.NoItems, Untyped: true},
+// shapesOf are the shapes of the table that are not the sandbox's usual one.
+var shapesOf = map[string]apitest.Shape{
+	"below other fields":     {Carrier: apitest.Nested},
+	"in headers":             {Carrier: apitest.Header},
+	"plain text":             {Carrier: apitest.Text},
+	"relative redirect urls": {Carrier: apitest.Relative},
+	"nobody: HTTP 204":       {NotFound: apitest.Reply{Status: 204}},
+	"nobody: null":           {NotFound: apitest.JSON(200, "null")},
+	"nobody: no id":          {NotFound: apitest.JSON(200, `{"clientId":null,"contactId":null}`)},
+	"nobody: empty list":     {NotFound: apitest.JSON(200, `{"items":[]}`)},
+	"nobody: a flag":         {NotFound: apitest.JSON(200, `{"found":false}`)},
+	"several at once":        {Carrier: apitest.Nested, NotFound: apitest.JSON(200, `{"items":[]}`), Untyped: true},
 }
 
 // wireShapes reads the table.
@@ -48,13 +49,13 @@ func wireShapes(t *testing.T) (shapes []wireShape) {
 			entry = strings.ReplaceAll(strings.TrimSuffix(inner, "}"), "}, not_found", "}\nnot_found")
 		}
 		name := strings.TrimSpace(cells[0])
-		if _, ok := shapeOptions[name]; ok {
+		if _, ok := shapesOf[name]; ok {
 			named++
 		}
 		shapes = append(shapes, wireShape{name, entry})
 	}
-	if named != len(shapeOptions) {
-		t.Errorf("%d of the %d shapes are in docs/environments.md", named, len(shapeOptions))
+	if named != len(shapesOf) {
+		t.Errorf("%d of the %d shapes are in docs/environments.md", named, len(shapesOf))
 	}
 	return shapes
 }
@@ -113,12 +114,10 @@ func newShapeScene(t *testing.T, shape wireShape, mapping string) *shapeScene {
 	s := &shapeScene{scene: newScene(t, mapping, leads(3)), front: &sandboxFront{}, state: t.TempDir()}
 	server := httptest.NewServer(s.front)
 	t.Cleanup(server.Close)
-	options := shapeOptions[shape.name]
-	options.Templates, options.Dir, options.BaseURL = []byte(referenceJSON(t)), s.state, server.URL
-	service, err := sandbox.New(options)
+	service, err := sandbox.New(sandbox.Options{Templates: []byte(referenceJSON(t)), Dir: s.state, BaseURL: server.URL})
 	must(t, err)
 	t.Cleanup(func() { service.Close() })
-	s.front.service = service
+	s.front.service = shapesOf[shape.name].Around(service)
 	s.url = server.URL
 	s.environment(shape.entry)
 	return s

@@ -11,6 +11,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
+	"claimsheet/apiclient/apitest"
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/importer/cli/explain"
 	"claimsheet/importer/ledger"
@@ -69,9 +70,9 @@ var explainDeeds = map[string]func(p *play){
 	"The service answers.":                       func(p *play) { p.setFault(nil) },
 	"The service has another address.":           func(p *play) { p.serve(p.service) },
 	"The service says no data types.": func(p *play) {
-		service, err := sandbox.New(sandbox.Options{Untyped: true})
+		service, err := sandbox.New(sandbox.Options{})
 		p.must(err)
-		p.serve(service)
+		p.serve(apitest.Shape{Untyped: true}.Around(service))
 	},
 	"The service lists the options Mr, Mrs and Ms of the attribute Title.": func(p *play) {
 		p.otherTemplates(`"name":"Title","dataType":"DropDown"`, `"name":"Title","dataType":"DropDown","options":["Mr","Mrs","Ms"]`)

@@ -27,8 +27,8 @@ const (
 
 // shape is a way in which the sandbox answers.
 type shape struct {
-	name     string
-	options  sandbox.Options
+	name string
+	apitest.Shape
 	versions []string
 	want     map[string]string // by version, the lines that must be proposed
 }
@@ -37,31 +37,31 @@ type shape struct {
 func shapes() []shape {
 	v1, v2, both := []string{"v1"}, []string{"v2"}, []string{"v1", "v2"}
 	return []shape{
-		{"flat", sandbox.Options{}, v2, map[string]string{
+		{"flat", apitest.Shape{}, v2, map[string]string{
 			"v2": "wire: {activity_id: /activityId}\n",
 		}},
-		{"nested", sandbox.Options{Wire: sandbox.Nested}, both, map[string]string{
+		{"nested", apitest.Shape{Carrier: apitest.Nested}, both, map[string]string{
 			"v1": "wire: {activity_id: /data/activityId, client_id: /data/clientId, lookup_client_id: /items/0/clientId, redirect_url: /data/redirectUrl}\n",
 			"v2": "wire: {activity_id: /data/activityId, claim_id: /data/claimId, contact_id: /data/contactId, lookup_contact_id: /items/0/contactId, redirect_url: /data/redirectUrl}\n",
 		}},
-		{"header", sandbox.Options{Wire: sandbox.Header}, both, map[string]string{
+		{"header", apitest.Shape{Carrier: apitest.Header}, both, map[string]string{
 			"v1": `wire: {activity_id: "last-segment:header:Location", client_id: "last-segment:header:Location", lookup_client_id: "last-segment:header:Content-Location", redirect_url: "header:X-Redirect-Url"}` + "\n",
 			"v2": `wire: {activity_id: "last-segment:header:Location", claim_id: "last-segment:header:Location", contact_id: "last-segment:header:Location", lookup_contact_id: "last-segment:header:Content-Location", redirect_url: "header:X-Redirect-Url"}` + "\n",
 		}},
-		{"text", sandbox.Options{Wire: sandbox.Text}, both, map[string]string{
+		{"text", apitest.Shape{Carrier: apitest.Text}, both, map[string]string{
 			"v1": `wire: {activity_id: text, client_id: "last-segment:header:Location", lookup_client_id: text, redirect_url: text}` + "\n",
 			"v2": "wire: {activity_id: text, claim_id: text, contact_id: text, redirect_url: text}\n",
 		}},
-		{"relative", sandbox.Options{Wire: sandbox.Relative}, v2, map[string]string{"v2": "wire: {activity_id: /activityId}\n"}},
-		{"no-content", sandbox.Options{NotFound: sandbox.NoContent}, v2, map[string]string{"v2": "wire: {activity_id: /activityId}\nnot_found: {status: [204]}\n"}},
-		{"null", sandbox.Options{NotFound: sandbox.Null}, v2, map[string]string{"v2": "wire: {activity_id: /activityId}\n"}},
-		{"null-id", sandbox.Options{NotFound: sandbox.NullID}, v1, map[string]string{"v1": "wire: {activity_id: /activityId}\nnot_found: {pointer: /clientId, equals: null}\n"}},
-		{"no-items", sandbox.Options{NotFound: sandbox.NoItems}, v2, map[string]string{"v2": "wire: {activity_id: /activityId}\nnot_found: {pointer: /items, empty: true}\n"}},
-		{"false", sandbox.Options{NotFound: sandbox.False}, v2, map[string]string{"v2": "wire: {activity_id: /activityId}\nnot_found: {pointer: /found, equals: false}\n"}},
-		{"several", sandbox.Options{Wire: sandbox.Nested, NotFound: sandbox.NoItems, Untyped: true}, v2, map[string]string{
+		{"relative", apitest.Shape{Carrier: apitest.Relative}, v2, map[string]string{"v2": "wire: {activity_id: /activityId}\n"}},
+		{"no-content", apitest.Shape{NotFound: apitest.Reply{Status: 204}}, v2, map[string]string{"v2": "wire: {activity_id: /activityId}\nnot_found: {status: [204]}\n"}},
+		{"null", apitest.Shape{NotFound: apitest.JSON(200, "null")}, v2, map[string]string{"v2": "wire: {activity_id: /activityId}\n"}},
+		{"null-id", apitest.Shape{NotFound: apitest.JSON(200, `{"clientId":null}`)}, v1, map[string]string{"v1": "wire: {activity_id: /activityId}\nnot_found: {pointer: /clientId, equals: null}\n"}},
+		{"no-items", apitest.Shape{NotFound: apitest.JSON(200, `{"items":[]}`)}, v2, map[string]string{"v2": "wire: {activity_id: /activityId}\nnot_found: {pointer: /items, empty: true}\n"}},
+		{"false", apitest.Shape{NotFound: apitest.JSON(200, `{"found":false}`)}, v2, map[string]string{"v2": "wire: {activity_id: /activityId}\nnot_found: {pointer: /found, equals: false}\n"}},
+		{"several", apitest.Shape{Carrier: apitest.Nested, NotFound: apitest.JSON(200, `{"items":[]}`), Untyped: true}, v2, map[string]string{
 			"v2": "wire: {activity_id: /data/activityId, claim_id: /data/claimId, contact_id: /data/contactId, lookup_contact_id: /items/0/contactId, redirect_url: /data/redirectUrl}\nnot_found: {pointer: /items, empty: true}\n",
 		}},
-		{"header and null-id", sandbox.Options{Wire: sandbox.Header, NotFound: sandbox.NullID}, v1, map[string]string{
+		{"header and null-id", apitest.Shape{Carrier: apitest.Header, NotFound: apitest.JSON(200, `{"clientId":null}`)}, v1, map[string]string{
 			"v1": `wire: {activity_id: "last-segment:header:Location", client_id: "last-segment:header:Location", lookup_client_id: "last-segment:header:Content-Location", redirect_url: "header:X-Redirect-Url"}` + "\nnot_found: {pointer: /clientId, equals: null}\n",
 		}},
 	}
@@ -100,11 +100,9 @@ func TestShapes(t *testing.T) {
 		for _, version := range shape.versions {
 			t.Run(shape.name+"/"+version, func(t *testing.T) {
 				t.Parallel()
-				s, err := sandbox.New(shape.options)
-				if err != nil {
-					t.Fatal(err)
-				}
-				service, target := serve(t, s)
+				s, err := sandbox.New(sandbox.Options{})
+				must(t, err)
+				service, target := serve(t, shape.Around(s))
 				target.Version = version
 				report := tryAndImport(t, service, target)
 				if got := report.Lines(); got != shape.want[version] {
@@ -237,9 +235,9 @@ func checkPrivate(t *testing.T, report conformance.Report) {
 // TestWithoutLines shows that the imports of TestShapes need their lines.
 func TestWithoutLines(t *testing.T) {
 	t.Parallel()
-	s, err := sandbox.New(sandbox.Options{NotFound: sandbox.False})
+	s, err := sandbox.New(sandbox.Options{})
 	must(t, err)
-	_, target := serve(t, s)
+	_, target := serve(t, apitest.Shape{NotFound: apitest.JSON(200, `{"found":false}`)}.Around(s))
 	if code, said := importSample(t, target, ""); code == 0 {
 		t.Errorf("the import succeeds without the lines\n%s", said)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
 	"claimsheet/apiclient/apitest/conformance"
 	"claimsheet/apiclient/environment"
 	"claimsheet/apiclient/sandbox"
@@ -99,14 +100,14 @@ func authorize(ctx context.Context, config apiclient.Config, req *http.Request, 
 // GETs show no more than the templates, the credentials and the look-ups.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
-	s, err := sandbox.New(sandbox.Options{NotFound: sandbox.NoContent, Authenticate: func(r *http.Request) error {
+	s, err := sandbox.New(sandbox.Options{Authenticate: func(r *http.Request) error {
 		if r.Header.Get("Authorization") != "Bearer secret-token" {
 			return fmt.Errorf("another token was expected")
 		}
 		return nil
 	}})
 	must(t, err)
-	service, target := serve(t, s)
+	service, target := serve(t, apitest.Shape{NotFound: apitest.Reply{Status: 204}}.Around(s))
 	dir := t.TempDir()
 	must(t, os.WriteFile(dir+"/token", []byte("secret-token"), 0o600))
 	must(t, os.WriteFile(dir+"/environments.yaml", []byte("environments:\n  uat:\n    base_url: "+target.BaseURL+"\n    auth: {type: bearer, token: file:token}\n"), 0o600))
@@ -132,9 +133,9 @@ func TestEnvironment(t *testing.T) {
 func TestExample(t *testing.T) {
 	t.Parallel()
 	const path, begin, end = "../../../docs/conformance.md", "```text\n", "```\n"
-	s, err := sandbox.New(sandbox.Options{Wire: sandbox.Header, NotFound: sandbox.NoItems})
+	s, err := sandbox.New(sandbox.Options{})
 	must(t, err)
-	_, target := serve(t, s)
+	_, target := serve(t, apitest.Shape{Carrier: apitest.Header, NotFound: apitest.JSON(200, `{"items":[]}`)}.Around(s))
 	report := conformance.Run(t.Context(), target, conformance.Options{Email: testClient, Send: true})
 	page, err := os.ReadFile(path)
 	must(t, err)
