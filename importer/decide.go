@@ -35,18 +35,19 @@ const (
 
 // decision is what is to be done about one step of a plan, and why.
 type decision struct {
-	step     *mapping.Step // the plan's, or a changed copy
-	known    *ledger.Step  // not to be changed; unknown when the ledger does not know the step
-	wanted   *wanted       // what the step asks for; nil until it is needed
-	action   action
-	why      string        // for changed, needsOperator, givenUp and heldBack
-	advice   string        // for what is held back or parked, for what is done and lacks a url, and for a claim newer than the link
-	mapping  bool          // the mapping, not a cell, made the data differ
-	moved    string        // how the activity is wanted in another status than it was sent in
-	shown    *mapping.Step // what reports show instead of step; nil for step itself
-	asOf     time.Time     // of a client to be sent: when a look-up found nobody; zero when none was made
-	inRun    bool          // it was done in this run: before the client was read again, or by a process that was killed or lost the plan
-	foreseen bool          // of a dry run: the run will have created it for an earlier client by then
+	step       *mapping.Step // the plan's, or a changed copy
+	known      *ledger.Step  // not to be changed; unknown when the ledger does not know the step
+	wanted     *wanted       // what the step asks for; nil until it is needed
+	action     action
+	why        string        // for changed, needsOperator, givenUp and heldBack
+	advice     string        // for what is held back or parked, for what is done and lacks a url, and for a claim newer than the link
+	mapping    bool          // the mapping, not a cell, made the data differ
+	moved      string        // how the activity is wanted in another status than it was sent in
+	shown      *mapping.Step // what reports show instead of step; nil for step itself
+	asOf       time.Time     // of a client to be sent: when a look-up found nobody; zero when none was made
+	earlierURL string        // of a link that has none: that of the client's link before
+	inRun      bool          // it was done in this run: before the client was read again, or by a process that was killed or lost the plan
+	foreseen   bool          // of a dry run: the run will have created it for an earlier client by then
 
 	notAdministrator bool // of a person who is done: created with administrator: false in another role
 }
@@ -65,22 +66,20 @@ func (d *decision) override(change func(*ledger.Step)) {
 // knows of the client. It is pure: a first run, the resume after a crash, a re-run
 // and tonight's sheet are all this.
 func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) []decision {
-	decisions := make([]decision, len(plan.Steps))
-	moved, asked := -1, 0
+	decisions := make([]decision, 0, len(plan.Steps))
+	moved := -1
 	for i := range plan.Steps {
-		decisions[i] = decideStep(plan, &plan.Steps[i], known, b)
+		if step := &plan.Steps[i]; step.Kind == mapping.LinkStep {
+			decisions = append(decisions, decideLinks(decisions, plan, known, b)...)
+		} else {
+			decisions = append(decisions, decideStep(plan, step, known, b))
+		}
 		if decisions[i].moved != "" && moved < 0 {
 			moved = i
-		}
-		if decisions[i].known != unknown {
-			asked++
 		}
 	}
 	if len(decisions) > 0 && decisions[0].isFound() {
 		skipActivities(decisions, b)
-	}
-	if asked > 0 && decisions[len(decisions)-1].step.Kind == mapping.LinkStep {
-		decisions = addFreshLinks(decisions, plan, known, b, asked < len(known))
 	}
 	leaveOutContacts(decisions)
 	if moved >= 0 {
@@ -146,83 +145,46 @@ func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.S
 	return d
 }
 
-// A client's first magic link is the step link of the plan. A fresh link, for claims
-// that are newer than the links before it, is the step link/<claims id>/<claim key>
-// of the first such claim: it depends on what the ledger knows, so it is decided
-// here, and no plan has it.
-
-// addFreshLinks adds the fresh links that the ledger has to the decisions of a plan,
-// the last of which is about its link, and one more where the mapping wants that and
-// a claim is newer than every link. Links stand in the order in which they were asked
-// for, so that the newest redirect url is the one that is shown. others says that the
-// ledger has steps that are not in the plan.
-func addFreshLinks(decisions []decision, plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding, others bool) []decision {
-	before, links := decisions[:len(decisions)-1], slices.Clip(decisions[len(decisions)-1:])
-	var unmade ledger.Step // the newest fresh link that certainly does not exist
-	if others {
-		for key, s := range known {
-			switch {
-			case s.Kind != ledger.KindLink || key == links[0].step.Key:
-			case isUnmade(&s) && s.Ref.Last > unmade.Ref.Last:
-				unmade = s
-			case !isUnmade(&s):
-				step := mapping.LinkStepOf(key, plan.Rows)
-				links = append(links, decideStep(plan, &step, known, b))
+// decideLinks decides about the magic link, which is the last step of a plan. The client's
+// first one is the step link. With link: on_new_claim a claim that is newer than the
+// newest link gets a link of its own, link/<claims id>/<claim key>; as long as it is in
+// doubt whether that was made, no other is asked for. Links that were made before stand
+// before it, in the order in which they were asked for: the last redirect url is shown.
+func decideLinks(before []decision, plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) (links []decision) {
+	key, newest := plan.Steps[len(plan.Steps)-1].Key, unknown
+	for k, s := range known {
+		if s.Kind == ledger.KindLink && (newest == unknown || askedFor(&s) > askedFor(newest)) {
+			key, newest = k, &s
+		}
+	}
+	if newest != unknown && b.Mapping().FreshLinks && !inDoubt(newest.To) {
+		for _, d := range before {
+			if d.step.Kind == mapping.ClaimStep && d.isNewerThan(newest) {
+				key = mapping.FreshLinkKey(d.step.Key)
 			}
 		}
-		sortLinks(links)
 	}
-	if key := dueLink(before, links, known, unmade); key != "" && b.Mapping().FreshLinks {
-		step := mapping.LinkStepOf(key, plan.Rows)
-		links = append(links, decideStep(plan, &step, known, b))
+	for k, s := range known {
+		if s.Kind == ledger.KindLink && s.To == ledger.Done && k != key {
+			step := mapping.LinkStepOf(k, plan.Rows)
+			links = append(links, decideStep(plan, &step, known, b))
+		}
 	}
-	if len(links) == 1 {
-		return decisions
+	slices.SortFunc(links, func(x, y decision) int { return cmp.Compare(askedFor(x.known), askedFor(y.known)) })
+	for i := range links {
+		links[i].advice = "" // it is about the newest
 	}
-	for i := range links[:len(links)-1] {
-		links[i].supersede()
+	step := &plan.Steps[len(plan.Steps)-1]
+	if key != step.Key {
+		fresh := mapping.LinkStepOf(key, plan.Rows)
+		step = &fresh
 	}
-	return append(before, links...)
+	return append(links, decideStep(plan, step, known, b))
 }
 
-// dueLink returns the key of the link that the client lacks, "" for none. A link that
-// was not made is made under the key that it has.
-func dueLink(before, links []decision, known map[string]ledger.Step, unmade ledger.Step) string {
-	newest := links[len(links)-1]
-	if newest.action == send {
-		return "" // it is made now
-	}
-	if unmade.Ref.Last > askedFor(newest.known) {
-		return unmade.StepID.Step
-	}
-	for _, d := range before {
-		if d.step.Kind != mapping.ClaimStep || !d.isNewerThan(newest.known) {
-			continue
-		}
-		key := mapping.FreshLinkKey(d.step.Key)
-		if s, ok := known[key]; ok && !isUnmade(&s) {
-			continue // its link was asked for, and is not asked for twice
-		}
-		if unmade.StepID.Step != "" {
-			return unmade.StepID.Step
-		}
-		return key
-	}
-	return ""
-}
-
-// isUnmade reports whether a link was asked for and certainly does not exist.
-func isUnmade(link *ledger.Step) bool { return link.To == ledger.Failed || link.To == ledger.NotSent }
-
-// sortLinks sorts the links by when they were asked for; one that is sent now is the
-// last.
-func sortLinks(links []decision) {
-	slices.SortFunc(links, func(x, y decision) int {
-		if x.action == send || y.action == send {
-			return int(y.action) - int(x.action) // at most one is sent
-		}
-		return int(askedFor(x.known) - askedFor(y.known))
-	})
+// inDoubt reports whether what a step asks for may have been created.
+func inDoubt(s ledger.State) bool {
+	return s == ledger.Intent || s == ledger.Uncertain || s == ledger.Parked
 }
 
 // askedFor returns the number of the event by which a link was asked for last. One
@@ -246,17 +208,6 @@ func (d *decision) isNewerThan(link *ledger.Step) bool {
 		return false
 	}
 	return d.known.Ref.Sent > askedFor(link)
-}
-
-// supersede makes the decision one about a link after which another one was asked for:
-// it says nothing about its client's rows that only holds for the newest link.
-func (d *decision) supersede() {
-	d.advice = ""
-	if d.action == givenUp {
-		step := *d.step
-		step.Rows = nil
-		d.step = &step
-	}
 }
 
 // noteOlderLink notes the claims that are newer than the client's link, which is not
@@ -329,7 +280,7 @@ func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]s
 				}
 			}
 		}
-		if !o.ok() && !(d.action == givenUp && d.step.Kind == mapping.LinkStep) { // no later link waits for one that was given up
+		if !o.ok() {
 			b.add(d.step)
 		}
 		outcomes = append(outcomes, o)
