@@ -97,12 +97,6 @@ func (r *clientRun) prepare(known map[string]ledger.Step) {
 	if taken := takenNames(r.plan, known, r.job.Binding); len(taken) > 0 {
 		r.plan.Problems = taken
 	}
-	mixed, err := r.job.mixedAdministrators(r.plan, known, r.job.readSteps)
-	if err != nil {
-		r.failed = err
-		return
-	}
-	r.plan.Problems = append(r.plan.Problems, mixed...)
 	if r.settled, r.failed = r.job.withoutSteps(r.plan, known); r.settled != nil {
 		r.settled.altered = altered
 		return
@@ -305,7 +299,6 @@ func createdBefore(known map[string]ledger.Step) (made ids, url string) {
 
 // takeKnownIDs takes the ids of what is done from the ledger.
 func (r *clientRun) takeKnownIDs() {
-	r.noteAdministrators()
 	for i := range r.decisions {
 		d := &r.decisions[i]
 		if d.known.To != ledger.Done {

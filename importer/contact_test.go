@@ -10,7 +10,6 @@ import (
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/result"
 	"claimsheet/mapping/cell"
 )
 
@@ -34,7 +33,7 @@ func contactEvents(states ...string) (events []ledger.Event) {
 			e.ID = "P"
 		}
 		if e.To == ledger.Intent {
-			e.Data = []byte(`{"mapping":"n/partner","values":[{"name":"email","field":"stringValue","value":"p@x.example"}],"lookup":{"email":"p@x.example","asked":["email p@x.example"]},"addresses":["email p@x.example"],"notAdministrator":true}`)
+			e.Data = []byte(`{"mapping":"n/partner","values":[{"name":"email","field":"stringValue","value":"p@x.example"}],"lookup":{"email":"p@x.example","asked":["email p@x.example"]},"addresses":["email p@x.example"]}`)
 			e.Digest = strings.Repeat("0", 64)
 		}
 		events = append(events, e)
@@ -96,29 +95,12 @@ func TestContactInDoubtIsForeseen(t *testing.T) {
 	}
 }
 
-// TestMixedAdministratorsAreNotLookedUp: nothing is sent for rows that do not agree on
-// whether a person is an administrator, and a run makes the look-ups that were foreseen:
-// none, also where the ledger is new.
-func TestMixedAdministratorsAreNotLookedUp(t *testing.T) {
-	for _, dry := range []bool{true, false} {
-		run := sheetRun{contactMapping, contactSheet, nil, []string{"a@x.example|p@x.example|1|", "p@x.example||2|"}, func(job *importer.Job, _ *apitest.Server) *strings.Replacer {
-			job.NewLedger = false
-			return strings.NewReplacer()
-		}}
-		list, summary, service, _ := run.carryOut(t, dry)
-		if len(service.Calls()) > 0 || summary.Requests != (result.Requests{}) || list[0].Status != result.Invalid || list[1].Status != result.Invalid {
-			t.Errorf("dry %v: the rows are %v; requests %+v: %v", dry, list, summary.Requests, service.Calls())
-		}
-	}
-}
-
 // TestAdviceOfARefusedClaim: what a row says where the service refuses a claim, by how its
 // contacts became known. A service may refuse a claim of a contact who is no administrator.
 func TestAdviceOfARefusedClaim(t *testing.T) {
 	const (
 		row    = "Correct the row or the mapping, then run again"
 		reused = "Claimsheet did not create this contact, and a claim's contact has to be an administrator"
-		notOne = "The claim's administrator was created with administrator: false"
 		wrong  = "If the service does not know the id "
 	)
 	created := contactEvents("intent", "done, answer")
@@ -134,7 +116,6 @@ func TestAdviceOfARefusedClaim(t *testing.T) {
 		"a new client":                        {nil, "", "a@x.example||1|", []string{row}, wrong},
 		"a client who was found":              {nil, "a@x.example", "a@x.example||1|", []string{reused}, wrong},
 		"a client who was found before":       {contactEvents("done, adopted"), "", "p@x.example||1|", []string{reused}, wrong},
-		"a client created as another's":       {created, "", "p@x.example||1|", []string{notOne}, wrong},
 		"a partner created as one":            {created, "", "a@x.example|p@x.example|1|", []string{row}, wrong},
 		"a client with an id of the sheet":    {nil, "", "p@x.example||1|P", []string{reused, wrong + "P", `"p@x.example:client"`}, row},
 		"a client with an id of an old sheet": {given, "", "p@x.example||1|", []string{reused, wrong + "P", `"p@x.example:client"`}, row},

@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -35,21 +34,19 @@ const (
 
 // decision is what is to be done about one step of a plan, and why.
 type decision struct {
-	step       *mapping.Step // the plan's, or a changed copy
-	known      *ledger.Step  // not to be changed; unknown when the ledger does not know the step
-	wanted     *wanted       // what the step asks for; nil until it is needed
-	action     action
-	why        string        // for changed, needsOperator, givenUp and heldBack
-	advice     string        // for what is held back or parked, for what is done and lacks a url, and for a claim newer than the link
-	mapping    bool          // the mapping, not a cell, made the data differ
-	moved      string        // how the activity is wanted in another status than it was sent in
-	shown      *mapping.Step // what reports show instead of step; nil for step itself
-	asOf       time.Time     // of a client to be sent: when a look-up found nobody; zero when none was made
-	earlierURL string        // of a link that has none: that of the client's link before
-	inRun      bool          // it was done in this run: before the client was read again, or by a process that was killed or lost the plan
-	foreseen   bool          // of a dry run: the run will have created it for an earlier client by then
+	step     *mapping.Step // the plan's, or a changed copy
+	known    *ledger.Step  // not to be changed; unknown when the ledger does not know the step
+	wanted   *wanted       // what the step asks for; nil until it is needed
+	action   action
+	why      string        // for changed, needsOperator, givenUp and heldBack
+	advice   string        // for what is held back or parked, for what is done and lacks a url, and for a claim newer than the link
+	mapping  bool          // the mapping, not a cell, made the data differ
+	moved    string        // how the activity is wanted in another status than it was sent in
+	shown    *mapping.Step // what reports show instead of step; nil for step itself
+	asOf     time.Time     // of a client to be sent: when a look-up found nobody; zero when none was made
+	inRun    bool          // it was done in this run: before the client was read again, or by a process that was killed or lost the plan
+	foreseen bool          // of a dry run: the run will have created it for an earlier client by then
 
-	notAdministrator bool // of a person who is done: created with administrator: false in another role
 }
 
 // unknown is a step that the ledger does not know.
@@ -396,7 +393,7 @@ func (d *decision) fixWorkflow() {
 // compare decides about a done step: unchanged, or changed.
 func (d *decision) compare(b *mapping.Binding) {
 	d.action = unchanged
-	if d.known.Digest == "" || d.known.Digest == d.wanted.digest() && !d.maySayNotAdministrator() {
+	if d.known.Digest == "" || d.known.Digest == d.wanted.digest() {
 		return
 	}
 	var then wanted
@@ -425,17 +422,10 @@ func (d *decision) compare(b *mapping.Binding) {
 		for _, c := range diff.unsent {
 			parts = append(parts, "“"+c.name+"” was not sent: "+cells(b, c.source))
 		}
-		d.notAdministrator = then.NotAdministrator && !d.wanted.NotAdministrator && d.wanted.inOtherRole(then)
 	}
 	if len(parts) > 0 {
 		d.action, d.why = changed, strings.Join(parts, "; ")
 	}
-}
-
-// maySayNotAdministrator reports whether the record of a person who is wanted as an
-// administrator may say that they were created with administrator: false.
-func (d *decision) maySayNotAdministrator() bool {
-	return d.step.Kind == mapping.ClientStep && !d.step.NotAdministrator && bytes.Contains(d.known.Data, []byte(`"notAdministrator":true`))
 }
 
 // compareKnownID decides about a step that is done and for which the sheet gives

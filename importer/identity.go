@@ -190,11 +190,7 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 		if err != nil {
 			return first, err
 		}
-		mixed, err := j.mixedAdministrators(plan, steps, j.readSteps)
-		if err != nil {
-			return first, err
-		}
-		if len(mixed) > 0 || anySent(steps) { // nothing is sent for it, or nobody asks
+		if anySent(steps) { // nothing is sent for it, or nobody asks
 			continue
 		}
 		found, err := j.lookups.Prefetch(ctx, plan)

@@ -129,10 +129,6 @@ type Job struct {
 	// KnownIDs are the ids that the sheets give; see Survey.
 	KnownIDs KnownIDs
 
-	// Administrators are the people of the sheets who may not be created before their
-	// rows agree; see Survey.
-	Administrators Administrators
-
 	// Dispatch hands plans over to workers; nil for a run that one process carries out.
 	Dispatch Dispatcher
 	// Rules are those of the run that a worker works for; see Join.

@@ -7,7 +7,6 @@ import (
 	"encoding/gob"
 	"iter"
 
-	"claimsheet/importer/ledger"
 	"claimsheet/importer/parallel"
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
@@ -30,9 +29,6 @@ type Survey struct {
 
 	// KnownIDs are the ids that the rows give for clients and claims.
 	KnownIDs KnownIDs
-	// Administrators are the people whose rows may not agree on whether they are
-	// administrators.
-	Administrators Administrators
 
 	numbers map[[16]byte]int // of the clients, from 1, by fingerprint
 	groups  spool.Groups     // the rows of each client
@@ -51,19 +47,12 @@ func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert boo
 	if len(b.Mapping().Contacts) > 0 {
 		s.KnownIDs.clients = map[[16]byte]string{}
 	}
-	mixes := b.MixesAdministrators()
-	if mixes {
-		s.Administrators = Administrators{}
-	}
-	if convert || mixes || len(b.Untyped()) > 0 || b.KnownIDs() {
+	if convert || len(b.Untyped()) > 0 || b.KnownIDs() {
 		whose = func(record cell.Record) client {
 			lead := b.Convert(record)
 			c := clientOf(lead.Client)
 			c.invalid, c.typed = lead.Problems, lead.Typed
 			c.row, c.ids = lead.Row, b.KnownIDsOf(lead)
-			if mixes {
-				c.administrations = b.AdministrationsOf(lead)
-			}
 			return c
 		}
 	}
@@ -89,10 +78,8 @@ type client struct {
 	invalid problem.List // what is wrong with the row
 	key     [16]byte
 	typed   []mapping.TypedCell
-	row     cell.Row          // set where ids or administrations are
+	row     cell.Row          // set where ids are
 	ids     []mapping.KnownID // that the row gives
-
-	administrations []mapping.Administration // that the row asks for
 }
 
 func clientOf(who mapping.Identity) client {
@@ -129,16 +116,14 @@ func (s *Survey) add(c client) {
 			s.numbers[c.key] = number
 		}
 		s.KnownIDs.add(c.key, c.row, c.ids)
-		s.Administrators.add(c.row, c.administrations)
 	}
 	s.groups.Add(number)
 }
 
 // facts are what the clients of a sheet need to know of each other, on their way to a worker.
 type facts struct {
-	Given          map[[16]byte]wireGiven
-	Clients        map[[16]byte]string
-	Administrators map[[16]byte]wireAdministration
+	Given   map[[16]byte]wireGiven
+	Clients map[[16]byte]string
 }
 
 type wireGiven struct {
@@ -147,24 +132,13 @@ type wireGiven struct {
 	Whose           [16]byte
 }
 
-type wireAdministration struct{ Administers, Not wireCell }
-
-type wireCell struct {
-	Row    cell.Row
-	Column int
-}
-
-// Facts are KnownIDs and Administrators for Job.TakeFacts of another process; nil when the sheets
-// have neither.
+// Facts are KnownIDs for Job.TakeFacts of another process; nil when the sheets give none.
 func (s *Survey) Facts() ([]byte, error) {
-	f := facts{Given: map[[16]byte]wireGiven{}, Clients: s.KnownIDs.clients, Administrators: map[[16]byte]wireAdministration{}}
+	f := facts{Given: map[[16]byte]wireGiven{}, Clients: s.KnownIDs.clients}
 	for key, g := range s.KnownIDs.given {
 		f.Given[key] = wireGiven{g.first, g.second, g.column, g.another, g.whose}
 	}
-	for who, a := range s.Administrators {
-		f.Administrators[who] = wireAdministration{wireCell{a.administers.row, a.administers.column}, wireCell{a.not.row, a.not.column}}
-	}
-	if len(f.Given)+len(f.Clients)+len(f.Administrators) == 0 {
+	if len(f.Given)+len(f.Clients) == 0 {
 		return nil, nil
 	}
 	var b bytes.Buffer
@@ -172,7 +146,7 @@ func (s *Survey) Facts() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// TakeFacts sets KnownIDs and Administrators as Survey.Facts has them.
+// TakeFacts sets KnownIDs as Survey.Facts has them.
 func (j *Job) TakeFacts(data []byte) error {
 	if len(data) == 0 {
 		return nil
@@ -184,10 +158,6 @@ func (j *Job) TakeFacts(data []byte) error {
 	j.KnownIDs = KnownIDs{given: map[[16]byte]givenID{}, clients: f.Clients}
 	for key, g := range f.Given {
 		j.KnownIDs.given[key] = givenID{first: g.First, second: g.Second, column: g.Column, another: g.Another, whose: g.Whose}
-	}
-	j.Administrators = Administrators{}
-	for who, a := range f.Administrators {
-		j.Administrators[who] = &administration{sheetCell{a.Administers.Row, a.Administers.Column}, sheetCell{a.Not.Row, a.Not.Column}}
 	}
 	return nil
 }
@@ -246,10 +216,5 @@ func (s *Survey) RowProblems(b *mapping.Binding, plan mapping.Plan) problem.List
 	if len(plan.Problems) > 0 {
 		return plan.Problems
 	}
-	if plan.Problems = takenNames(plan, nil, b); len(plan.Problems) > 0 {
-		return plan.Problems
-	}
-	j := &Job{Binding: b, Administrators: s.Administrators, KnownIDs: s.KnownIDs}
-	mixed, _ := j.mixedAdministrators(plan, nil, func(mapping.Plan) (map[string]ledger.Step, error) { return nil, nil }) // no ledger, no error
-	return mixed
+	return takenNames(plan, nil, b)
 }

@@ -28,9 +28,6 @@ type wanted struct {
 	// writes them.
 	Lookup    *wantedLookup `json:"lookup,omitempty"`
 	Addresses []string      `json:"addresses,omitempty"`
-	// Of a client (v2): it is not created as an administrator. It is no part of the
-	// digest.
-	NotAdministrator bool `json:"notAdministrator,omitempty"`
 
 	own     string           // the mapping's name without the role of a contact; not kept
 	sources []mapping.Source // of Values; not kept
@@ -93,7 +90,7 @@ func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted
 	}
 	switch step.Kind {
 	case mapping.ClientStep:
-		a.Addresses, a.NotAdministrator = lookup.Addresses(plan), step.NotAdministrator
+		a.Addresses = lookup.Addresses(plan)
 		a.Lookup = &wantedLookup{plan.Lookup.Email, plan.Lookup.Phone, plan.Lookup.Confirm, lookup.Asked(plan.Lookup)}
 	case mapping.ActivityStep:
 		a.Template, a.Status = step.Activity.TemplateName, string(step.Activity.Status)

@@ -32,8 +32,8 @@ func encodePlan(plan mapping.Plan) (encoded []byte, ok bool) {
 var ErrGivenBack = errors.New("the plan was not carried out to its end by this process")
 
 // Join prepares the job of a worker for Work. Runs, Environment, Binding, Service, Ledger,
-// Emergency, Concurrency, MaxFailures and Rules are to be set, and KnownIDs and
-// Administrators are those of the coordinator (TakeFacts). The job ends with ctx.
+// Emergency, Concurrency, MaxFailures and Rules are to be set; KnownIDs
+// are those of the coordinator (TakeFacts). The job ends with ctx.
 func (j *Job) Join(ctx context.Context) error {
 	j.guard.most = j.MaxFailures
 	j.guard.share(j.Rules)

@@ -249,34 +249,6 @@ func TestEmptyElements(t *testing.T) {
 	}
 }
 
-// TestAdministrationsOf: who of a row administers its claims, and who is created with
-// administrator: false.
-func TestAdministrationsOf(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		claims string
-		mixes  bool
-		row    string
-		want   string
-	}{
-		"the client administers":    {"claimants: [client, partner, broker]", true, "a@x.org | c1 | p@x.org | | Firm | 02079460001 |", "a@x.org administers in 0, p@x.org does not in 2"},
-		"nobody else":               {"claimants: [client, partner, broker]", true, "a@x.org | c1 | | | | |", "a@x.org administers in 0"},
-		"a contact administers":     {"administrator: broker, claimants: [client, partner]", false, "a@x.org | c1 | p@x.org | | Firm | 02079460001 |", "Firm administers in 4, p@x.org does not in 2"},
-		"the environment's contact": {"administrator: {id: 'env:B'}, claimants: [client, partner, broker]", false, "a@x.org | c1 | p@x.org | | | |", "p@x.org does not in 2"},
-		"an invalid row":            {"claimants: [client, partner, broker]", true, "a@x.org | | p@x.org | | | |", ""},
-	} {
-		sheet, records := leads("E | C | P | S | B | T | M", c.row)
-		b := mustBind(t, family+"claims: [{key: C, name: '{C}', "+c.claims+"}]\n", sheet, &mapping.Service{ContactIDs: map[string]string{"env:B": "b-1"}})
-		var got []string
-		for _, it := range b.AdministrationsOf(b.Convert(records[0])) {
-			got = append(got, fmt.Sprintf("%s %s in %d", it.Who.Key, map[bool]string{true: "administers", false: "does not"}[it.Administers], it.Column))
-		}
-		if b.MixesAdministrators() != c.mixes || strings.Join(got, ", ") != c.want {
-			t.Errorf("%s: mixes %v, %q; want %v, %q", name, b.MixesAdministrators(), got, c.mixes, c.want)
-		}
-	}
-}
-
 // TestContactPhonesAreDefined compares phone numbers as keys of contacts with those of
 // an earlier night, as TestRedefined does those of clients.
 func TestContactPhonesAreDefined(t *testing.T) {

@@ -231,14 +231,6 @@ func TestContactInTwoRoles(t *testing.T) {
 		code    int
 		want    string // status and error of each row in the last night
 	}{
-		"not an administrator for one": {usual, [][]string{{partner, client}}, 1,
-			"invalid D2: Partner is that of the contact “partner”, who is created with administrator: false, and by A3 the same person administers claims; " +
-				"invalid A3: E-mail is that of the client, who administers claims, and by D2 the same person is created with administrator: false"},
-		"the client first": {usual, [][]string{{client, partner}}, 1,
-			"invalid A2: E-mail is that of the client, who administers claims, and by D3 the same person is created with administrator: false; " +
-				"invalid D3: Partner is that of the contact “partner”, who is created with administrator: false, and by A2 the same person administers claims"},
-		"not an administrator the night before": {usual, [][]string{{partner}, {partner, client}}, 0,
-			"unchanged ; changed it was created with administrator: false, for another role in the mapping, and administers claims here"},
 		"an administrator the night before": {usual, [][]string{{client}, {client, partner}}, 0, "unchanged ; done "},
 		"fields that the partner lacks":     {lessOfPartner, [][]string{{partner, client}}, 0, "done ; changed “firstName” was not sent: B3"},
 		"fields that only the client has":   {lessOfPartner, [][]string{{client, partner}}, 0, "done ; done "},
