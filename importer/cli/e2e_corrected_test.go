@@ -210,43 +210,6 @@ func TestPhonesInTwoFormats(t *testing.T) {
 	}
 }
 
-// TestCorrectedAddressInAnOldRecord: a ledger of an earlier version does not say
-// by which address a client was looked up, but what was sent.
-func TestCorrectedAddressInAnOldRecord(t *testing.T) {
-	t.Parallel()
-	for _, by := range []string{"e-mail", "phone"} {
-		for _, changed := range []bool{true, false} {
-			t.Run(fmt.Sprint(by, ", ", changed), func(t *testing.T) {
-				t.Parallel()
-				row, _ := sharing(by)
-				other := lead(9, "A-9")
-				s := newScene(t, byLead, [][]any{other})
-				s.service.KeyField = "ref"
-				s.mustRun(0)
-				values := `{"name":"ref","field":"stringValue","value":"L1"}`
-				if by == "phone" {
-					values += `,{"name":"phone","field":"stringValue","value":"+447911123001"}`
-				} else {
-					values += `,{"name":"email","field":"stringValue","value":"C1@example.com"},{"name":"phone","field":"stringValue","value":"+447911123001"}`
-				}
-				s.remember(ledger.StepID{ClientKey: ledger.ClientKey{Environment: s.url, Space: "by-lead", Client: "L1"}, Step: "client"},
-					ledger.Event{To: ledger.Intent, Kind: ledger.KindClient, Data: []byte(`{"mapping":"by-lead","values":[` + values + `]}`), Digest: "d"},
-					ledger.Event{To: ledger.Uncertain})
-				id := s.service.AddClient("L1", fmt.Sprint(row[0]), "+447911123001")
-				if changed {
-					row = corrected(by)
-				}
-				s.sheet([][]any{row})
-				s.foretold(0)
-				if r := s.row("leads.results.xlsx", "L1"); r["contactId"] != id {
-					t.Errorf("the row says %v", r)
-				}
-				s.checkCreated(map[string]int{"client Ann9": 1, "claim Ann9/A-9": 1, "claim L1/A-1": 1})
-			})
-		}
-	}
-}
-
 // TestTwoDoubtsWithOneAddress: of two clients who may have been created with one
 // address, the contact who is found there is the earlier one's.
 func TestTwoDoubtsWithOneAddress(t *testing.T) {
@@ -255,7 +218,7 @@ func TestTwoDoubtsWithOneAddress(t *testing.T) {
 		v.doubt(s, "client L1")
 		s.remember(ledger.StepID{ClientKey: ledger.ClientKey{Environment: s.url, Space: "by-lead", Client: "L2"}, Step: "client"},
 			ledger.Event{To: ledger.Intent, Kind: ledger.KindClient, Digest: "d",
-				Data: []byte(`{"mapping":"by-lead","values":[{"name":"email","field":"stringValue","value":"c1@example.com"}]}`)},
+				Data: []byte(`{"mapping":"by-lead","values":[{"name":"email","field":"stringValue","value":"c1@example.com"}],"lookup":{"email":"c1@example.com","asked":["email c1@example.com"]},"addresses":["email c1@example.com"]}`)},
 			ledger.Event{To: ledger.Uncertain})
 		s.sheet(v.rows(sharing("e-mail")))
 		s.foretold(4, v.flags()...)
