@@ -154,8 +154,8 @@ func TestChoicesAreTaken(t *testing.T) {
 		return diagnostics.String()
 	}
 	choices := cli.Choices()
-	if len(choices) < 6 {
-		t.Errorf("only %d flags take one of a few words", len(choices))
+	if len(choices) == 0 {
+		t.Error("no flag takes one of a few words")
 	}
 	for of, words := range choices {
 		said := try(of[0], of[1], "nonsense")
