@@ -95,10 +95,10 @@ func (d *diagnosis) ledger(ctx context.Context, where load.Where, s *load.Sessio
 	if place.server != nil && !d.server(ctx, *place.server) {
 		return nil
 	}
-	if there, _, err := place.exists(ctx); err != nil || !there {
+	if there, err := place.exists(ctx); err != nil || !there {
 		return err
 	}
-	if err := place.check(ctx, nil); err != nil {
+	if err := place.check(ctx); err != nil {
 		return err
 	}
 	known, err := place.openReadOnly(ctx)

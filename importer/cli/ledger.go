@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -15,17 +14,14 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-const ledgerCheckHelp = `Reads the whole ledger: the structure of its file, the checksum of every record, and whether each step follows from what happened to it.
-A run checks what it reads; this checks the rest too, and changes nothing. Exit code 0: the ledger is whole; 3: it is damaged.
+const ledgerCheckHelp = `Reads the whole ledger: the structure of its file, and that no record points to another that is not there. It changes nothing. Exit code 0: the ledger is whole; 3: it is damaged.
 
 Examples:
 
     claimsheet ledger check -e uat`
 
 const ledgerCopyHelp = `Writes a copy of the ledger to a new file, also while a run works: the copy is as the ledger was at one moment. It is read as a whole
-before it gets its name, and a file that is there is never replaced. Beside it stands a file that ends in .sum. To put it back, copy the two files over
-ledger.db and ledger.db.sum while no run is active. Leave ledger.db.count as it is: it shows the next run that the ledger is older than what
-was done. What was done since the copy is in the results workbooks; give them to claimsheet rerun before the next run.
+before it gets its name, and a file that is there is never replaced. To put it back, copy it over ledger.db while no run is active. What was done since the copy is in the results workbooks; give them to claimsheet rerun before the next run.
 It has personal data and redirect urls; claimsheet history --purge and --forget do not reach it.
 --to may also name a PostgreSQL database without a ledger: its url without a password, or a reference to the url, env:NAME, file:PATH or cmd:PROGRAM ARG….
 Then, and when the ledger is in a database, everything is copied row by row; the rows are counted and compared with the original before the copy
@@ -88,15 +84,12 @@ func (p *program) copyLedger(c *cli.Context) error {
 		return problem.New("no-run", "there is nothing to copy: nothing was ever run here (there is no ledger in %s)", l.session.State).
 			Hinted("--state names another state folder")
 	}
-	if err := l.checkWhole(); err != nil {
-		return err
-	}
 	if isDatabase(to) || l.place.server != nil {
 		return p.transferLedger(c.Context, l, to)
 	}
 	events, err := ledger.Copy(c.Context, l.path(), to)
 	if err == nil {
-		fmt.Fprintf(p.Out, "%s: a copy of the ledger with %d records, which was checked; %[1]s.sum belongs to it\n", problem.OneLine(to), events)
+		fmt.Fprintf(p.Out, "%s: a copy of the ledger with %d records, which was checked\n", problem.OneLine(to), events)
 	}
 	return err
 }
@@ -149,7 +142,7 @@ func (p *program) transferLedger(ctx context.Context, l *ledgerSession, to strin
 		}
 		name = place.String()
 		var copied *ledger.Ledger
-		if copied, err = postgres.Open(ctx, *place.server, ""); err != nil {
+		if copied, err = postgres.Open(ctx, *place.server); err != nil {
 			return err
 		}
 		done, err = ledger.Transfer(ctx, l.ledger, copied, progress)
@@ -185,21 +178,10 @@ func (p *program) checkLedger(c *cli.Context) error {
 		fmt.Fprintf(p.Out, "nothing was ever run here (there is no ledger in %s)\n", l.session.State)
 		return nil
 	}
-	progress := ledger.Progress(nil)
-	if console.IsTerminal(p.stderr) {
-		progress = func(what string, done, total int64) { printProgress(p.stderr, what, done, total) }
+	if err := l.openReadOnly(); err != nil {
+		return err
 	}
-	err = l.place.check(c.Context, progress)
-	if progress != nil {
-		fmt.Fprint(p.stderr, clearLine)
-	}
-	if err == nil {
-		err = l.openReadOnly()
-	}
-	if err == nil {
-		err = l.checkWhole()
-	}
-	if err == nil {
+	if err = l.ledger.Check(c.Context); err == nil {
 		fmt.Fprintf(p.Out, "%s: the ledger is whole\n", problem.OneLine(l.path()))
 	}
 	return err
@@ -207,8 +189,3 @@ func (p *program) checkLedger(c *cli.Context) error {
 
 // clearLine ends a line of progress.
 const clearLine = "\r                                                            \r"
-
-// printProgress writes over the line that it wrote before.
-func printProgress(w io.Writer, what string, done, total int64) {
-	fmt.Fprintf(w, "\r%s: %d of %d steps ", what, done, total)
-}

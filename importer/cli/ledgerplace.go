@@ -98,7 +98,9 @@ func (p ledgerPlace) open(ctx context.Context, out io.Writer, sharing *postgres.
 
 // openServer is open for a ledger in a database.
 func (p ledgerPlace) openServer(ctx context.Context, sharing *postgres.Sharing, ready func() error) (l *ledger.Ledger, release func(), err error) {
-	release, err = ledger.Lock(p.server.Beside(p.folder))
+	beside := p.server.Beside(p.folder)
+	_, unknown := os.Lstat(beside + ".lock")
+	release, err = ledger.Lock(beside)
 	if found, ok := errors.AsType[problem.Problem](err); ok && errors.Is(err, ledger.ErrLocked) {
 		found.Hint += " Runs that are to share the ledger need a state folder each (--state)."
 		return nil, nil, ledger.Refuse(found, ledger.ErrLocked)
@@ -109,11 +111,14 @@ func (p ledgerPlace) openServer(ctx context.Context, sharing *postgres.Sharing, 
 	switch err = ready(); {
 	case err != nil:
 	case sharing != nil:
-		l, err = postgres.OpenShared(ctx, *p.server, p.folder, *sharing)
+		l, err = postgres.OpenShared(ctx, *p.server, *sharing)
 	default:
-		l, err = postgres.Open(ctx, *p.server, p.folder)
+		l, err = postgres.Open(ctx, *p.server)
 	}
 	if err != nil {
+		if errors.Is(unknown, fs.ErrNotExist) {
+			_ = os.Remove(beside + ".lock") // it would say that there was a ledger here
+		}
 		release()
 	}
 	return l, release, err
@@ -121,22 +126,27 @@ func (p ledgerPlace) openServer(ctx context.Context, sharing *postgres.Sharing, 
 
 func (p ledgerPlace) openReadOnly(ctx context.Context) (*ledger.Ledger, error) {
 	if p.server != nil {
-		return postgres.OpenReadOnly(ctx, *p.server, p.folder)
+		return postgres.OpenReadOnly(ctx, *p.server)
 	}
 	return ledger.OpenReadOnly(p.file())
 }
 
-// exists reports whether there is a ledger. missing says that there is none and was one.
-func (p ledgerPlace) exists(ctx context.Context) (there, missing bool, err error) {
+// exists reports whether there is a ledger.
+func (p ledgerPlace) exists(ctx context.Context) (bool, error) {
 	if p.server != nil {
-		missing = ledger.Missing(p.server.Beside(p.folder)) // first: another command may make the first ledger meanwhile
-		there, err = postgres.Exists(ctx, *p.server)
-		return there, err == nil && !there && missing, err
+		return postgres.Exists(ctx, *p.server)
 	}
-	if _, err := os.Lstat(p.file()); !errors.Is(err, fs.ErrNotExist) {
-		return true, false, nil
+	_, err := os.Lstat(p.file())
+	return !errors.Is(err, fs.ErrNotExist), nil
+}
+
+// missing reports whether this machine has locked a ledger here and its file, if it is in
+// one, is not there any more. The caller does not hold the lock.
+func (p ledgerPlace) missing() bool {
+	if p.server != nil {
+		return ledger.Missing(p.server.Beside(p.folder))
 	}
-	return false, ledger.Missing(p.file()), nil
+	return ledger.Missing(p.file())
 }
 
 // sharesFolder reports whether the state folder belongs to another ledger too: a file
@@ -148,10 +158,10 @@ func (p ledgerPlace) sharesFolder() (bool, error) {
 	}
 	file, own := filepath.Base(statefolder.Ledger(p.folder)), ""
 	if p.server != nil {
-		own = filepath.Base(p.server.Beside(p.folder)) + ".count"
+		own = filepath.Base(p.server.Beside(p.folder)) + ".lock"
 	}
 	return slices.ContainsFunc(files, func(f os.DirEntry) bool {
-		isDatabase, _ := path.Match("ledger-*.count", f.Name())
+		isDatabase, _ := path.Match("ledger-*.lock", f.Name())
 		return isDatabase && f.Name() != own || f.Name() == file && p.server != nil
 	}), err
 }
@@ -166,13 +176,10 @@ func (p ledgerPlace) limiter(env *environment.Environment) load.Limiter {
 }
 
 // check reads the whole ledger.
-func (p ledgerPlace) check(ctx context.Context, progress ledger.Progress) error {
-	if p.server == nil {
-		return ledger.Check(p.file(), progress)
-	}
+func (p ledgerPlace) check(ctx context.Context) error {
 	l, err := p.openReadOnly(ctx)
 	if err != nil {
 		return err
 	}
-	return errors.Join(l.Check(ctx, progress), l.Close())
+	return errors.Join(l.Check(ctx), l.Close())
 }

@@ -71,7 +71,8 @@ func (l *ledgerSession) find(ctx context.Context) (err error) {
 // ledger.ErrLocked while another command has it. What may take a while is said on
 // out.
 func (l *ledgerSession) lock(out io.Writer) error {
-	open, release, err := l.place.open(context.Background(), out, l.sharing, l.checkThere) // under the lock: another command may have been making the first ledger
+	missing := l.place.missing()
+	open, release, err := l.place.open(context.Background(), out, l.sharing, func() error { return l.checkThere(missing) }) // under the lock: another command may have been making the first ledger
 	if err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func ledgerProgress(out io.Writer) ledger.Progress {
 
 // openReadOnly opens the ledger for reading; other commands may write to it.
 func (l *ledgerSession) openReadOnly() (err error) {
-	if err := l.checkThere(); err != nil {
+	if err := l.checkThere(l.place.missing()); err != nil {
 		return err
 	}
 	if l.ledger, err = l.place.openReadOnly(context.Background()); err != nil {
@@ -115,11 +116,11 @@ func (l *ledgerSession) openReadOnly() (err error) {
 // checkThere refuses a ledger that is gone, and one that is not there yet while the state
 // folder belongs to another. A new one may take its place when the user says so, and when the command takes ids from results workbooks, because it asks
 // before it does so.
-func (l *ledgerSession) checkThere() error {
+func (l *ledgerSession) checkThere(missing bool) error {
 	if l.accept["ledger-missing"] || l.fromWorkbooks() {
 		return nil
 	}
-	there, err := l.exists()
+	there, err := l.existsUnless(missing)
 	if err != nil || there || l.session.Env.Sandbox {
 		return err
 	}
@@ -135,24 +136,6 @@ func (l *ledgerSession) checkThere() error {
 func (l *ledgerSession) fromWorkbooks() bool {
 	sources := l.session.Sources
 	return len(sources) > 0 && sources[0].Workbook != nil
-}
-
-// checkWhole refuses a ledger that has lost records that were committed to it,
-// unless the user knows that it is older, or it is a new one as checkThere accepts it.
-// The count of the records stays as it is until the run begins: a command that is
-// refused must not let the next one pass.
-func (l *ledgerSession) checkWhole() error {
-	have, committed, err := l.ledger.Behind(context.Background())
-	switch {
-	case err != nil || have >= committed || l.session.Env.Sandbox:
-		return err
-	case !l.accept["ledger-cut"] && (have > 0 || !l.fromWorkbooks() && !l.accept["ledger-missing"]):
-		return &incomplete{problem.At(problem.Where{File: l.path()}, "ledger-cut",
-			"%d records were written to the ledger, and it has %d: its log was cut, or an older ledger was put in its place; what is missing would be done again", committed, have).
-			Hinted("bring the whole ledger back, with the files beside it; or restore a backup and import the newer results workbooks with " +
-				"claimsheet rerun --yes --accept ledger-cut RESULTS.xlsx…")}
-	}
-	return nil
 }
 
 // ledgerFlags are the flags of commands that work on the ledger without a sheet.
@@ -177,22 +160,18 @@ func openEnvironmentOf(where load.Where) (*ledgerSession, error) {
 	return l, l.find(context.Background())
 }
 
-// exists reports whether the environment has a ledger. It fails when the environment
-// had one: nobody may believe that nothing was ever run. The sandbox may lose its own.
-func (l *ledgerSession) exists() (bool, error) {
-	there, missing, err := l.place.exists(context.Background())
+func (l *ledgerSession) exists() (bool, error) { return l.existsUnless(l.place.missing()) }
+
+// existsUnless reports whether there is a ledger, and refuses a place where one was and is
+// not any more. missing is what ledgerPlace.missing said before the ledger was locked.
+func (l *ledgerSession) existsUnless(missing bool) (bool, error) {
+	there, err := l.place.exists(context.Background())
 	if err != nil || there || !missing || l.session.Env.Sandbox {
 		return there, err
 	}
-	if l.place.server != nil {
-		return false, &incomplete{problem.At(problem.Where{File: l.path()}, "ledger-missing",
-			"the ledger is gone from the database, and a file in the state folder says that there was one: what was created is not known any more").
-			Hinted("see that the url of the ledger is right; or bring the database back from a backup; or import the results workbooks with claimsheet rerun --yes RESULTS.xlsx…; " +
-				"if it was moved away on purpose, add --accept ledger-missing to the next run")}
-	}
 	return false, &incomplete{problem.At(problem.Where{File: l.path()}, "ledger-missing",
-		"the ledger is gone, and the files beside it say that there was one: what was created is not known any more").
-		Hinted("bring it back from a backup, with the files beside it; or import the results workbooks with claimsheet rerun --yes RESULTS.xlsx…; " +
+		"the ledger is gone, and a file in the state folder, with which it was locked, says that there was one: what was created is not known any more").
+		Hinted("see that its url is right, if it is in a database; bring it back from a backup; or import the results workbooks with claimsheet rerun --yes RESULTS.xlsx…; " +
 			"if it was moved away on purpose, add --accept ledger-missing to the next run")}
 }
 
@@ -208,9 +187,6 @@ func (p *program) openLedger(where load.Where) (*ledgerSession, error) {
 		return l, err
 	}
 	if err := l.lock(p.Err); err != nil {
-		return l, err
-	}
-	if err := l.checkWhole(); err != nil {
 		return l, err
 	}
 	places, err := emergency.Places(l.place.file(), "")

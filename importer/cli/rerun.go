@@ -147,7 +147,7 @@ func recordedRun(ctx context.Context, place ledgerPlace, id string) (run ledger.
 	if id == "" {
 		return ledger.Run{}, false, nil
 	}
-	if there, _, err := place.exists(ctx); err != nil || !there {
+	if there, err := place.exists(ctx); err != nil || !there {
 		return ledger.Run{}, false, err
 	}
 	if err := statefolder.Check(place.folder); err != nil {

@@ -392,7 +392,7 @@ func (r *importRun) openLedger() error {
 	} else if err := r.session.CheckInputs(); err != nil {
 		return &incomplete{err}
 	}
-	return r.ledger.checkWhole()
+	return nil
 }
 
 // openSpool opens the private files of a run: the rows of the sheets, which are
@@ -560,10 +560,6 @@ func (r *importRun) begin(ctx context.Context) (iter.Seq2[mapping.Plan, error], 
 // become uncertain.
 func (r *importRun) record(ctx context.Context) error {
 	l := r.ledger.ledger
-	// checkWhole has passed: an older ledger is here only because the user accepts it.
-	if err := l.AcceptOlder(); err != nil {
-		return err
-	}
 	for _, sheet := range r.sheets {
 		var err error
 		sheet.kept = r.keep(sheet)

@@ -168,9 +168,6 @@ func (w *worker) open(ctx context.Context) (err error) {
 	if err := l.lock(w.Err); err != nil {
 		return err
 	}
-	if err := l.checkWhole(); err != nil {
-		return err
-	}
 	if w.places, err = emergency.Places(l.place.file(), ""); err != nil {
 		return err
 	}

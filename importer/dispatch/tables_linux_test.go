@@ -202,7 +202,7 @@ func newPlace(t *testing.T) *place {
 	_, schema, _ := strings.Cut(url, "search_path=")
 	address, err := postgres.Parse(url)
 	must(t, err)
-	l, err := postgres.Open(t.Context(), address, t.TempDir())
+	l, err := postgres.Open(t.Context(), address)
 	must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return &place{t, server, schema, address, l}

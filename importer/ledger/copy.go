@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"claimsheet/importer/ledger/pages"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 )
@@ -24,9 +23,7 @@ import (
 // many events the copy has. The ledger may be open in another process, which may write
 // meanwhile: the copy is as the ledger was at one moment, when Copy began. It is
 // written by SQLite's VACUUM INTO, checked as a whole, and durable when Copy returns;
-// only then does it get its name. Its sums lie beside it (.sum), as beside a ledger that
-// was closed, but no count: where it takes the place of another ledger, the .count of
-// that one must stay, because it shows that the copy is older (Behind). Copy never
+// only then does it get its name. Copy never
 // replaces a file, and leaves nothing behind when it fails. When it is killed, it leaves a
 // folder with half a copy; a later Copy into the same folder removes that, after an hour.
 func Copy(ctx context.Context, path, to string) (events int64, err error) {
@@ -44,10 +41,7 @@ func Save(ctx context.Context, from *Ledger, to string, progress Progress) (done
 			return err
 		}
 		done, err = Transfer(ctx, from, l, progress)
-		if err = errors.Join(err, l.Close()); err != nil {
-			return err
-		}
-		return os.Remove(sumFile(made)) // finishCopy writes it
+		return errors.Join(err, l.Close())
 	})
 	return done, err
 }
@@ -57,7 +51,7 @@ func intoNewFile(to string, fill func(made string) error) (events int64, err err
 	if to, err = filepath.Abs(to); err != nil {
 		return 0, err
 	}
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".count", ".sum"} {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if _, err := os.Lstat(to + suffix); !errors.Is(err, fs.ErrNotExist) {
 			return 0, taken(to + suffix)
 		}
@@ -81,35 +75,20 @@ func intoNewFile(to string, fill func(made string) error) (events int64, err err
 	return events, nil
 }
 
-// copied are the suffixes of the files of a copy. The ledger gets its name first:
-// without its sums it is safe, and is checked again when it is opened.
-var copied = [...]string{"", ".sum"}
-
-// placeCopy gives the files of a finished copy their names, with link, which is os.Link.
-// It replaces no file. When it fails, it takes back the names that it has given.
-func placeCopy(made, to string, link func(from, to string) error) (err error) {
-	var placed []string
-	defer func() {
-		if err != nil {
-			for _, path := range placed {
-				err = errors.Join(err, os.Remove(path))
-			}
-		}
-	}()
-	for _, suffix := range copied {
-		err := link(made+suffix, to+suffix)
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			err = moveToNew(made+suffix, to+suffix) // a file system without hard links
-		}
-		if errors.Is(err, fs.ErrExist) {
-			return taken(to + suffix)
-		}
-		if err != nil {
-			return uncopied(to, err)
-		}
-		placed = append(placed, to+suffix)
+// placeCopy gives a finished copy its name, with link, which is os.Link. It replaces no
+// file.
+func placeCopy(made, to string, link func(from, to string) error) error {
+	err := link(made, to)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = moveToNew(made, to) // a file system without hard links
 	}
-	if err := safefile.SyncFolder(filepath.Dir(to)); err != nil {
+	if errors.Is(err, fs.ErrExist) {
+		return taken(to)
+	}
+	if err == nil {
+		err = safefile.SyncFolder(filepath.Dir(to))
+	}
+	if err != nil {
 		return uncopied(to, err)
 	}
 	return nil
@@ -146,7 +125,7 @@ func removeLeft(folder string) {
 		if !entry.IsDir() || !strings.HasPrefix(entry.Name(), copyFolder) || !untouched(left, time.Hour) {
 			continue
 		}
-		for _, suffix := range append(copied[:], "-journal", "-wal", "-shm", ".count") {
+		for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
 			_ = os.Remove(filepath.Join(left, "ledger.db"+suffix))
 		}
 		_ = os.Remove(left) // stays when something else is in it
@@ -181,13 +160,7 @@ func vacuumInto(ctx context.Context, path, to string) error {
 		return uncopied(to, err)
 	}
 	defer file.Close()
-	sums, _ := found.asClosed(path)
-	name, unguard, err := guarded(readingDSN(path), sums, false)
-	if err != nil {
-		return err
-	}
-	defer unguard()
-	db, err := connect(name)
+	db, err := connect(readingDSN(path))
 	if err != nil {
 		return err
 	}
@@ -205,28 +178,16 @@ func vacuumInto(ctx context.Context, path, to string) error {
 	return file.Sync()
 }
 
-// finishCopy checks a copy, and writes its sums.
+// finishCopy checks a copy.
 func finishCopy(path string) (events int64, err error) {
-	l, err := openReadOnly(path, false)
+	l, err := OpenReadOnly(path)
 	if err != nil {
 		return 0, err
 	}
-	err = check(context.Background(), l.read, l.path, nil)
-	if err == nil {
+	if err = l.Check(context.Background()); err == nil {
 		events, err = l.LastEvent(context.Background())
 	}
-	if err = errors.Join(err, l.Close()); err != nil {
-		return 0, err
-	}
-	sums, err := pages.Of(path)
-	if err != nil {
-		return 0, uncopied(path, err)
-	}
-	writeSums(path, sums)
-	if _, err = os.Stat(sumFile(path)); err != nil {
-		return 0, uncopied(path, err)
-	}
-	return events, nil
+	return events, errors.Join(err, l.Close())
 }
 
 // taken reports that a file is in the place of a copy.
@@ -284,7 +245,7 @@ func Transfer(ctx context.Context, from, to *Ledger, progress Progress) (done Tr
 		})
 	})
 	if err == nil {
-		err = to.Check(ctx, nil)
+		err = to.Check(ctx)
 	}
 	return done, err
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"errors"
 	"path/filepath"
 	"testing"
 	"time"
@@ -56,7 +57,11 @@ func sound(t *testing.T, l *Ledger, path string) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := Check(path, nil); err != nil {
+	read, err := OpenReadOnly(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(read.Check(t.Context()), read.Close()); err != nil {
 		t.Errorf("a sound ledger: %v", err)
 	}
 }

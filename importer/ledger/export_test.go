@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Place gives the files of a finished copy their names, with link.
+// Place gives a finished copy its name, with link.
 func Place(made, to string, link func(from, to string) error) error { return placeCopy(made, to, link) }
 
 // OpenImpatient is Open with a connection that does not wait for locks.
 func OpenImpatient(path string) (*Ledger, error) {
-	return open(path, []string{"synchronous(OFF)"}, nil, nil)
+	return open(path, []string{"synchronous(OFF)"}, nil)
 }
 
 // OpenScratch makes a ledger in dir that does not wait for the disk.
@@ -21,7 +21,7 @@ func OpenScratch(dir string) (*Ledger, error) {
 	if err := create(path); err != nil {
 		return nil, err
 	}
-	return open(path, []string{"synchronous(OFF)", "foreign_keys(1)"}, nil, nil)
+	return open(path, []string{"synchronous(OFF)", "foreign_keys(1)"}, nil)
 }
 
 // OpenNamed opens a ledger for reading that does not wait for locks.

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bufio"
 	"context"
 	"database/sql"
 	_ "embed"
@@ -21,8 +20,6 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"claimsheet/importer/ledger/pages"
-	"claimsheet/importer/ledger/wal"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 )
@@ -34,10 +31,8 @@ type Ledger struct {
 	rows    rowReader // on read
 	write   *writer   // nil when the ledger is open for reading only
 
-	path    string  // "" for a ledger without a file
-	server  *Server // nil for a file
-	counted int64   // the result of readCount when it was opened
-	unguard func()  // ends the use of the sums of its pages; nil without them
+	path   string  // "" for a ledger without a file
+	server *Server // nil for a file
 
 	closing sync.Once
 	closed  error
@@ -51,42 +46,31 @@ var durable = []string{"busy_timeout(10000)", "synchronous(FULL)", "fullfsync(1)
 // folder of 0700) when it is missing. The caller holds Lock. Open refuses a damaged
 // ledger with ErrDamaged, and a ledger of another Claimsheet or something that is not
 // a plain file with a problem.Problem. It repairs nothing, except that SQLite rolls
-// back what a killed process left half committed. When it refuses a ledger, it has
-// not changed its log, nor the file otherwise: a rollback comes before the check that
-// may refuse it.
+// back what a killed process left half committed.
 //
-// A ledger that is not as the last close left it is checked as a whole, because its
-// process was killed or the file was restored; that can take some seconds for each
-// million steps.
+// A ledger that was not closed is checked first, unless it is large: its process was
+// killed, or the power was lost.
 func Open(path string) (*Ledger, error) { return OpenWith(path, nil) }
 
-// OpenWith is Open with a function that is told of a check.
+// OpenWith is Open with a function that is told of a wait.
 func OpenWith(path string, progress Progress) (*Ledger, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
 	found, err := inspect(path)
-	unclean := false
-	var sums *pages.Sums
+	unclean := found.exists && (hasLog(path) || hasJournal(path))
 	switch {
 	case err != nil:
 	case !found.exists:
 		err = create(path)
-	default:
-		var closed bool
-		if sums, closed = found.asClosed(path); !closed {
-			unclean = true
-			if err = checkFile(path, progress); err == nil {
-				_, err = inspect(path) // what a kill left half written is undone now
-			}
-		}
+	case unclean && found.size < mostChecked:
+		err = quickCheck(path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	counted := readCount(path)
-	l, err := open(path, durable, sums, progress)
+	l, err := open(path, durable, progress)
 	if isDamage(err) {
 		return nil, damaged(path, "the ledger cannot be read: %v", err)
 	}
@@ -94,29 +78,28 @@ func OpenWith(path string, progress Progress) (*Ledger, error) {
 		return nil, unwritable(path, err, "the ledger cannot be opened for writing: %v", problem.Cause(err))
 	}
 	if err == nil {
-		l.counted, l.write.count.last = counted, counted
 		l.write.tx.unnoted = l.write.tx.unnoted || unclean
 	}
 	return l, err
 }
 
+// mostChecked is the size from which a ledger that was not closed is opened without a
+// check, which would take many seconds: doctor checks it.
+const mostChecked = 200 << 20
+
 // OpenReadOnly opens the ledger at path for reading; another process may write it at
 // the same time. It changes nothing on disk, except that SQLite undoes what a killed
 // process has left half written in the file itself. A missing file gives an empty
-// ledger. A closed ledger that is not as the last close left it is checked as a whole,
-// as Open does. Every method that writes fails with ErrReadOnly.
-func OpenReadOnly(path string) (*Ledger, error) { return openReadOnly(path, true) }
-
-// openReadOnly is OpenReadOnly, without the check when checked is false. It tries again
+// ledger. Every method that writes fails with ErrReadOnly. It tries again
 // when a file has gone meanwhile: another process may open or close the ledger between
 // two looks at its files.
-func openReadOnly(path string, checked bool) (l *Ledger, err error) {
+func OpenReadOnly(path string) (l *Ledger, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
 	const tries = 5
 	for try := 1; ; try++ {
-		l, err = openOnce(path, checked)
+		l, err = openOnce(path)
 		if s, ok := errors.AsType[*sqlite.Error](err); !ok || s.Code()&0xff != sqlite3.SQLITE_CANTOPEN || try == tries {
 			return l, err
 		}
@@ -124,44 +107,20 @@ func openReadOnly(path string, checked bool) (l *Ledger, err error) {
 	}
 }
 
-func openOnce(path string, checked bool) (*Ledger, error) {
+// openOnce is one try of OpenReadOnly.
+func openOnce(path string) (*Ledger, error) {
 	found, err := inspectToRead(path)
 	if err != nil {
 		return nil, err
 	}
-	var sums *pages.Sums
-	doubtful := false
-	if found.exists && !found.open {
-		var closed bool
-		sums, closed = found.asClosed(path)
-		doubtful = checked && !closed
+	if !found.exists {
+		return openEmpty()
 	}
-	counted := readCount(path) // before the ledger: another process may write both
-	l, err := openToRead(path, found.exists, sums)
+	db, err := openPool(readingDSN(path))
 	if err != nil {
 		return nil, err
 	}
-	l.counted = counted
-	if doubtful {
-		err = l.checkClosed()
-	}
-	if err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return l, nil
-}
-
-// checkClosed checks a ledger that is open for reading only, unless another process
-// has opened it meanwhile, and checks it.
-func (l *Ledger) checkClosed() error {
-	var mode string
-	if err := l.read.QueryRow("PRAGMA journal_mode").Scan(&mode); err != nil {
-		return unreadable(l.path, err)
-	}
-	if mode == "wal" {
-		return nil
-	}
-	return check(context.Background(), l.read, l.path, nil)
+	return reading(db, path)
 }
 
 // inspectToRead is inspect for connections that only read. Such a connection cannot
@@ -171,7 +130,7 @@ func (l *Ledger) checkClosed() error {
 func inspectToRead(path string) (file, error) {
 	found, err := inspect(path)
 	journal := path + "-journal"
-	if _, none := os.Lstat(journal); err != nil || none != nil || !found.exists || hasLog(path) {
+	if err != nil || !hasJournal(path) || !found.exists || hasLog(path) {
 		return found, err
 	}
 	release, err := Lock(path)
@@ -192,45 +151,14 @@ func inspectToRead(path string) (file, error) {
 	return inspect(path)
 }
 
-// openToRead opens a file that inspect has accepted, or an empty ledger. With sums, it
-// compares the pages that it reads.
-func openToRead(path string, exists bool, sums *pages.Sums) (*Ledger, error) {
-	if !exists {
-		return openEmpty()
-	}
-	name, unguard, err := guarded(readingDSN(path), sums, false)
-	if err != nil {
-		return nil, err
-	}
-	db, err := openPool(name)
-	if err != nil {
-		unguard()
-		return nil, err
-	}
-	l, err := reading(db, path)
-	if err != nil {
-		unguard()
-		return nil, err
-	}
-	l.unguard = unguard
-	return l, nil
-}
-
-// guarded is a data source name whose connections compare the pages of the file with
-// sums, if there are any. alone is as in pages.Sums.Guard.
-func guarded(name string, sums *pages.Sums, alone bool) (guarded string, unguard func(), err error) {
-	if sums == nil {
-		return name, func() {}, nil
-	}
-	parameters, unguard, err := sums.Guard(alone)
-	return name + "&" + parameters, unguard, err
-}
+// logHeaderSize is the size of a write-ahead log without a frame.
+const logHeaderSize = 32
 
 // readingDSN is the data source name with which a file is read.
 func readingDSN(path string) string {
 	name := dsn(path, "ro", "busy_timeout(10000)")
 	_, err := os.Stat(path + "-shm")
-	if log, err2 := os.Stat(path + "-wal"); err == nil && err2 == nil && log.Size() > wal.HeaderSize {
+	if log, err2 := os.Stat(path + "-wal"); err == nil && err2 == nil && log.Size() > logHeaderSize {
 		// The ledger is open, or was open when its process was killed; then SQLite
 		// would otherwise rewrite the index of its log. For a log without a frame,
 		// which a kill can leave, it needs to.
@@ -248,32 +176,24 @@ func reading(db *sql.DB, path string) (*Ledger, error) {
 	return &Ledger{read: db, readers: readers, path: path, rows: rowReader{newNames(db), path}}, nil
 }
 
-// checkFile checks a ledger that is not as the last close left it, before anything is
-// written to it, and then folds its log into the file.
-func checkFile(path string, progress Progress) error {
-	if err := inspectLog(path); err != nil {
-		return err
-	}
+// quickCheck refuses a ledger whose structure a kill or a power loss has damaged, before
+// anything is written to it.
+func quickCheck(path string) error {
 	name := dsn(path, "ro", "busy_timeout(10000)") // a connection that writes would fold the log into the file when it closes
-	if _, err := os.Lstat(path + "-journal"); err == nil {
-		// The process was killed between a plain file and a log. Only a connection
-		// that writes can roll that back.
-		name = dsn(path, "rw", durable...)
+	if hasJournal(path) {
+		name = dsn(path, "rw", durable...) // only a connection that writes can roll back
 	}
 	db, err := connect(name)
 	if err != nil {
 		return err
 	}
-	err = check(context.Background(), db, path, progress)
-	if err = errors.Join(err, db.Close()); err != nil {
-		return err
+	if err = checkStructure(context.Background(), db, path, "PRAGMA quick_check(1)"); err != nil && !errors.As(err, new(refusal)) {
+		err = unreadable(path, err)
 	}
-	return fold(path)
+	return errors.Join(err, db.Close())
 }
 
-// fold writes the log into the file and deletes it, as the last connection does when
-// it closes. What a power loss has left behind the last commit of the log goes with
-// it; inspectLog would later misread that behind the next commits.
+// fold opens the ledger for writing and closes it: SQLite undoes what was left half written.
 func fold(path string) error {
 	db, err := connect(dsn(path, "rw", durable...))
 	if err != nil {
@@ -314,40 +234,18 @@ func openEmpty() (*Ledger, error) {
 	return reading(db, "")
 }
 
-// open opens a file that inspect has accepted. sums are those of its pages; nil when
-// they are not known.
-func open(path string, pragmas []string, sums *pages.Sums, progress Progress) (*Ledger, error) {
-	if sums == nil {
-		var err error
-		if sums, err = pages.Of(path); err != nil {
-			return nil, err
-		}
-	}
-	parameters, unguard, err := sums.Guard(true)
-	if err != nil {
-		return nil, err
-	}
-	l, err := openGuarded(path, pragmas, "&"+parameters, sums, progress)
-	if err != nil {
-		unguard()
-		return nil, err
-	}
-	l.unguard = unguard
-	return l, nil
-}
-
-// openGuarded is open with the parameters of a data source name that guard the file.
-func openGuarded(path string, pragmas []string, parameters string, sums *pages.Sums, progress Progress) (*Ledger, error) {
-	db, err := connect(dsn(path, "rw", pragmas...) + parameters)
+// open opens a file that inspect has accepted.
+func open(path string, pragmas []string, progress Progress) (*Ledger, error) {
+	db, err := connect(dsn(path, "rw", pragmas...))
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxIdleConns(0) // a second connection would keep the writer from making the file a plain one
-	w, err := startWriter(db, path, sums, progress)
+	w, err := startWriter(db, path, progress)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	readers, err := openPool(dsn(path, "ro", "busy_timeout(10000)") + parameters)
+	readers, err := openPool(dsn(path, "ro", "busy_timeout(10000)"))
 	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -393,9 +291,6 @@ func (l *Ledger) Close() error {
 		if l.write != nil {
 			err = errors.Join(l.write.close(), err)
 		}
-		if l.unguard != nil {
-			l.unguard()
-		}
 		if l.server != nil {
 			err = errors.Join(err, l.server.Close())
 		}
@@ -423,7 +318,6 @@ const (
 	journalAt       = 18 // 2 in a file with a write-ahead log, which only an open ledger has
 	journalLog      = 2
 	pageSizeAt      = 16
-	counterAt       = 24 // SQLite's change counter
 	pagesAt         = 28
 	versionAt       = 60
 )
@@ -432,18 +326,13 @@ const (
 type file struct {
 	exists bool
 	open   bool // it is open, or was not closed
+	size   int64
 }
 
-// asClosed reports whether the ledger is as the last close left it, as far as that shows
-// without reading it, and returns the sums with which the rest is compared when it is
-// read. Beside a rollback journal it is not: what a kill left is undone first.
-func (f file) asClosed(path string) (sums *pages.Sums, closed bool) {
-	_, none := os.Lstat(path + "-journal")
-	if f.open || none == nil {
-		return nil, false
-	}
-	sums = fittingSums(path)
-	return sums, sums != nil
+// hasJournal reports whether a rollback journal lies beside the ledger.
+func hasJournal(path string) bool {
+	_, err := os.Lstat(path + "-journal")
+	return err == nil
 }
 
 // hasLog reports whether a log with something in it lies beside the ledger.
@@ -456,8 +345,7 @@ func hasLog(path string) bool {
 // as a new database, and replays a log that lies beside it. Every error is a refusal.
 //
 // A clean close deletes the log before it marks the file as closed, so a log beside a
-// closed file belongs to another copy of the ledger, and would spoil this one. So would
-// the rollback journal of another copy.
+// closed file belongs to another copy of the ledger, and would spoil this one.
 func inspect(path string) (file, error) {
 	const looks = 3 // another process may close or open the ledger between two of them
 	for look := 1; ; look++ {
@@ -465,90 +353,22 @@ func inspect(path string) (file, error) {
 		if err != nil || !found.exists {
 			return found, err
 		}
-		foreign := ""
-		switch {
-		case !found.open && hasLog(path):
-			foreign = "-wal"
-		case !journalFits(path):
-			foreign = "-journal"
-		default:
+		if found.open || !hasLog(path) {
 			return found, nil
 		}
 		if look == looks {
-			return file{}, foreignLog(path, foreign)
+			return file{}, foreignLog(path)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
-// foreignLog reports that a ledger has the log or the journal of another copy beside it.
-func foreignLog(path, suffix string) error {
-	name, and, all := filepath.Base(path), "", "both files together"
-	what := "a rollback journal that does not belong to the ledger lies beside it (%s-journal)"
-	if suffix == "-wal" {
-		what = "the ledger was closed, but a write-ahead log that does not belong to it lies beside it (%s-wal)"
-		and, all = " and "+name+"-shm", "all three files together"
-	}
-	p := problem.At(problem.Where{File: path}, "ledger-damaged", what, name)
-	return refusal{p.Hinted("If %[1]s was restored from a backup, move %[1]s%[2]s%[3]s to another folder, keep what you move, and run again. "+
-		"Otherwise bring back the %[1]s that was there when the run was killed: %[4]s, as the killed run left them.", name, suffix, and, all), ErrDamaged}
-}
-
-// journalFits reports whether the rollback journal beside the ledger, if there is one,
-// may be this ledger's. Its page 1 has the change counter from before the transaction,
-// and the file has that or, when its page 1 was written, the next one. A journal without
-// a sound page 1 says nothing; the ledger is checked after SQLite has rolled it back.
-func journalFits(path string) bool {
-	journal, err := os.Open(path + "-journal")
-	if err != nil {
-		return true
-	}
-	defer journal.Close()
-	before, ok := firstPage(journal)
-	if !ok {
-		return true
-	}
-	ledger, err := os.Open(path)
-	if err != nil {
-		return true
-	}
-	defer ledger.Close()
-	header := make([]byte, headerSize)
-	if _, err := io.ReadFull(ledger, header); err != nil {
-		return true
-	}
-	ahead := binary.BigEndian.Uint32(header[counterAt:]) - binary.BigEndian.Uint32(before[counterAt:])
-	return ahead <= 1
-}
-
-// firstPage returns page 1 as the first part of a rollback journal has it; ok is false
-// when it is not there, or its checksum is wrong.
-func firstPage(journal io.ReaderAt) (page []byte, ok bool) {
-	const headerSize = 28
-	header := make([]byte, headerSize)
-	if _, err := journal.ReadAt(header, 0); err != nil || string(header[:8]) != "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" {
-		return nil, false
-	}
-	number := func(at int) uint32 { return binary.BigEndian.Uint32(header[at:]) }
-	records, nonce, sector, size := number(8), number(12), int64(number(20)), int64(number(24))
-	if size < 512 || size > 1<<16 {
-		return nil, false
-	}
-	record := make([]byte, size+8)
-	for i := range int64(records) {
-		if _, err := journal.ReadAt(record, sector+i*int64(len(record))); err != nil {
-			return nil, false
-		}
-		if page = record[4 : 4+size]; binary.BigEndian.Uint32(record) != 1 {
-			continue
-		}
-		sum := nonce
-		for at := size - 200; at > 0; at -= 200 {
-			sum += uint32(page[at])
-		}
-		return page, sum == binary.BigEndian.Uint32(record[4+size:])
-	}
-	return nil, false
+// foreignLog reports that a ledger has the log of another copy beside it.
+func foreignLog(path string) error {
+	name := filepath.Base(path)
+	p := problem.At(problem.Where{File: path}, "ledger-damaged", "the ledger was closed, but a write-ahead log that does not belong to it lies beside it (%s-wal)", name)
+	return refusal{p.Hinted("If %[1]s was restored from a backup, move %[1]s-wal and %[1]s-shm to another folder, keep what you move, and run again. "+
+		"Otherwise bring back the %[1]s that was there when the run was killed: all three files together, as the killed run left them.", name), ErrDamaged}
 }
 
 // inspectFile is inspect without the comparison of the file with its log.
@@ -578,27 +398,6 @@ func inspectFile(path string) (file, error) {
 	return inspectHeader(path)
 }
 
-// inspectLog refuses a log that has lost commits which were on the disk; see
-// wal.LostCommits. Nobody may be writing the log meanwhile.
-func inspectLog(path string) error {
-	f, err := os.Open(path + "-wal")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return unusable(path, "Make the files beside the ledger readable for this user.", err, "the ledger's write-ahead log cannot be opened: %v", problem.Cause(err))
-	}
-	defer f.Close()
-	lost, err := wal.LostCommits(bufio.NewReaderSize(f, 1<<16))
-	if err != nil {
-		return unusable(path, "Check the disk.", err, "the ledger's write-ahead log cannot be read: %v", problem.Cause(err))
-	}
-	if lost {
-		return damaged(path, "the ledger's write-ahead log is damaged before its last commits")
-	}
-	return nil
-}
-
 // inspectHeader refuses a file that is not a ledger of Claimsheet.
 func inspectHeader(path string) (file, error) {
 	f, err := os.Open(path)
@@ -616,15 +415,15 @@ func inspectHeader(path string) (file, error) {
 	if version := binary.BigEndian.Uint32(header[versionAt:]); version != SchemaVersion {
 		return file{}, OfAnotherVersion(path, int64(version), "move "+filepath.Base(path)+" and the files beside it to another folder")
 	}
-	found := file{true, header[journalAt] == journalLog}
+	found := file{exists: true, open: header[journalAt] == journalLog}
 	pageSize, pages := int64(binary.BigEndian.Uint16(header[pageSizeAt:])), int64(binary.BigEndian.Uint32(header[pagesAt:]))
-	// Beside a journal SQLite undoes what a kill left half written, and looks then.
-	_, whole := os.Lstat(path + "-journal")
 	info, err := f.Stat() // after the header: a run that closes makes the file longer before it writes that
 	if err != nil {
 		return file{}, unusable(path, "Make the file readable for this user.", err, "the ledger cannot be accessed: %v", problem.Cause(err))
 	}
-	if size := pages * pageSize; whole != nil && !found.open && size > info.Size() {
+	found.size = info.Size()
+	// Beside a journal SQLite undoes what a kill left half written, and looks then.
+	if size := pages * pageSize; !hasJournal(path) && !found.open && size > info.Size() {
 		return file{}, damaged(path, "the ledger was cut: it has %d bytes of %d", info.Size(), size)
 	}
 	return found, nil
@@ -703,8 +502,8 @@ func OfAnotherVersion(where string, version int64, away string) error {
 // damaged reports that the file at path is not a sound ledger.
 func damaged(path, format string, args ...any) error {
 	p := problem.At(problem.Where{File: path}, "ledger-damaged", format, args...)
-	return refusal{p.Hinted("Restore the ledger from a backup, with the files beside it that end in -wal and -shm if there are any. " +
-		"Do not delete it: it is what keeps things from being created twice."), ErrDamaged}
+	return refusal{p.Hinted("Restore the ledger from a backup; or move it away, and rerun your last results workbook with a new ledger, which takes over its ids: " +
+		"claimsheet rerun --yes --accept ledger-missing RESULTS.xlsx"), ErrDamaged}
 }
 
 // isDamage reports whether SQLite has found that a file is not a sound database.

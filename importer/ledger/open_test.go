@@ -1,10 +1,7 @@
 package ledger_test
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
-	"slices"
 
 	"database/sql"
 	"errors"
@@ -134,7 +131,7 @@ func TestOpenMakesPrivateFiles(t *testing.T) {
 		return err
 	}))
 	same(t, "modes", modes, map[string]fs.FileMode{
-		"state": fs.ModeDir | 0o700, "ledger.db": 0o600, "ledger.db-wal": 0o600, "ledger.db-shm": 0o600, "ledger.db.count": 0o600})
+		"state": fs.ModeDir | 0o700, "ledger.db": 0o600, "ledger.db-wal": 0o600, "ledger.db-shm": 0o600})
 }
 
 func TestOpenInAFolderThatMayNotBeWritten(t *testing.T) {
@@ -151,74 +148,7 @@ func TestOpenInAFolderThatMayNotBeWritten(t *testing.T) {
 func TestAtRestTheLedgerIsOneFile(t *testing.T) {
 	path := closedLedger(t)
 	files := listing(t, filepath.Dir(path))
-	delete(files, path+".count") // these two say something about the ledger, and hold nothing of it
-	delete(files, path+".sum")
 	same(t, "number of files", len(files), 1)
-}
-
-// TestBehind: the ledger tells when it has fewer events than were committed, and
-// not when the count beside it is older or was never finished.
-func TestBehind(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ledger.db")
-	behind := func(open func(string) (*ledger.Ledger, error), have, committed int64) {
-		t.Helper()
-		l, err := open(path)
-		do(t, err)
-		defer l.Close()
-		h, c, err := l.Behind(t.Context())
-		do(t, err)
-		same(t, "have", h, have)
-		same(t, "committed", c, committed)
-	}
-	l := open(t, path)
-	do(t, l.Append(story(jane("m", "link"))...))
-	n, err := l.LastEvent(t.Context())
-	do(t, err)
-	do(t, l.Close())
-	older, err := os.ReadFile(path)
-	do(t, err)
-	behind(ledger.OpenReadOnly, n, n)
-
-	l = open(t, path)
-	do(t, l.Append(ledger.Event{StepID: jane("m2", "link"), To: ledger.Failed, At: noon, Kind: "link"},
-		ledger.Event{StepID: jane("m4", "link"), To: ledger.Failed, At: noon, Kind: "link"}))
-	more, err := l.LastEvent(t.Context())
-	do(t, err)
-	do(t, l.Close())
-	do(t, os.WriteFile(path, older, 0o600))
-	behind(ledger.OpenReadOnly, n, more)
-	l = open(t, path)
-	do(t, l.Append(ledger.Event{StepID: jane("m3", "link"), To: ledger.Failed, At: noon, Kind: "link"}))
-	do(t, l.Close())
-	behind(ledger.Open, n+1, more) // what was written since takes nothing back
-	l = open(t, path)
-	do(t, l.AcceptOlder())
-	do(t, l.Close())
-	behind(ledger.Open, n+1, n+1)
-	for _, text := range []string{"", "12", "                   x\n"} {
-		do(t, os.WriteFile(path+".count", []byte(text), 0o600))
-		behind(ledger.Open, n+1, 0)
-	}
-}
-
-// TestOnlyWhatWasNotClosedIsChecked: a ledger that was closed is opened without
-// reading it as a whole.
-func TestOnlyWhatWasNotClosedIsChecked(t *testing.T) {
-	path := closedLedger(t)
-	checks := func() (n int) {
-		l, err := ledger.OpenWith(path, func(string, int64, int64) { n++ })
-		do(t, err)
-		do(t, l.Close())
-		return n
-	}
-	same(t, "checks of a closed ledger", checks(), 0)
-	dir := t.TempDir()
-	l := open(t, path)
-	copyLedger(t, filepath.Dir(path), dir, "ledger.db", "ledger.db-wal")
-	do(t, l.Close())
-	path = filepath.Join(dir, "ledger.db")
-	same(t, "checks of one that was not closed", checks(), 1)
-	same(t, "checks after it was closed", checks(), 0)
 }
 
 func TestReadOnlyOfAMissingLedgerIsEmpty(t *testing.T) {
@@ -317,49 +247,4 @@ func TestWriterOpensWhileAReaderIsAtWork(t *testing.T) {
 		do(t, l.StartRun(later))
 	}
 	same(t, "runs as they stood when reading began", seen, 50)
-}
-
-// TestBackupBesideAnotherJournal: a process was killed while it changed the first page of
-// its ledger, which is lost. A backup in its place is refused before SQLite rolls the
-// journal into it, and not changed. Beside the ledger that it belongs to, it is rolled back.
-func TestBackupBesideAnotherJournal(t *testing.T) {
-	t.Parallel()
-	path := closedLedger(t)
-	own, err := os.ReadFile(path)
-	do(t, err)
-	other := slices.Clone(own)
-	binary.BigEndian.PutUint32(other[24:], binary.BigEndian.Uint32(own[24:])+7) // of a later run
-	for what, read := range map[string]func(string) (*ledger.Ledger, error){"to read": ledger.OpenReadOnly, "to write": ledger.Open} {
-		do(t, os.WriteFile(path+"-journal", journalOf(other), 0o600))
-		if _, err := read(path); !errors.Is(err, ledger.ErrDamaged) || !strings.Contains(err.Error(), "-journal") {
-			t.Errorf("%s: %v", what, err)
-		}
-		is, err := os.ReadFile(path)
-		do(t, err)
-		same(t, what, bytes.Equal(is, own), true)
-		do(t, os.WriteFile(path+"-journal", journalOf(own), 0o600))
-		l, err := read(path)
-		do(t, err)
-		do(t, l.Close())
-		own, err = os.ReadFile(path)
-		do(t, err)
-	}
-}
-
-// journalOf is the rollback journal that SQLite has on the disk before it changes the
-// first page of a ledger.
-func journalOf(ledger []byte) []byte {
-	const sector, nonce = 512, 12345
-	size := int(binary.BigEndian.Uint16(ledger[16:]))
-	j := make([]byte, sector)
-	copy(j, "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7")
-	for i, n := range []int{1, nonce, len(ledger) / size, sector, size} {
-		binary.BigEndian.PutUint32(j[8+4*i:], uint32(n))
-	}
-	sum := uint32(nonce)
-	for at := size - 200; at > 0; at -= 200 {
-		sum += uint32(ledger[at])
-	}
-	j = append(binary.BigEndian.AppendUint32(j, 1), ledger[:size]...)
-	return binary.BigEndian.AppendUint32(j, sum)
 }

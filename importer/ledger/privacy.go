@@ -366,9 +366,6 @@ func (l *Ledger) compact() error {
 	if l.server != nil {
 		return l.server.Compact(ctx)
 	}
-	if err := l.submit(true, func(t *transaction) error { return l.write.noteOthers(t, false) }); err != nil {
-		return err
-	}
 	c, err := l.write.db.Conn(ctx)
 	if err != nil {
 		return err
@@ -384,5 +381,5 @@ func (l *Ledger) compact() error {
 	if err = errors.Join(err, c.Close()); err != nil {
 		return fmt.Errorf("the ledger's file could not be rewritten without the removed data: %w", err)
 	}
-	return l.submit(true, func(t *transaction) error { return l.write.noteOthers(t, true) })
+	return nil
 }

@@ -20,7 +20,7 @@ func TestStepFollowsFromEvents(t *testing.T) {
 	path := l.Path()
 	defer func() {
 		do(t, l.Close())
-		do(t, ledger.Check(path, nil))
+		do(t, checked(t, path))
 	}()
 	try := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -33,9 +33,6 @@ type Server struct {
 	Session int64
 	// Clock is bootclock.Now where it is nil.
 	Clock func() bootclock.Reading
-	// Beside begins the names of the files that this machine keeps for the ledger; "" for
-	// none. See Behind.
-	Beside string
 	// NextStep is the expression for the number of the next row of steps.
 	NextStep string
 	// Numbered makes the numbers of new rows higher than those in the tables. It is called
@@ -55,9 +52,6 @@ func OnServer(s Server) (*Ledger, error) {
 		return nil, errors.Join(err, s.end())
 	}
 	l := &Ledger{read: s.Read, readers: readers, path: s.Name, rows: rowReader{newNames(s.Read), s.Name}, server: &s}
-	if s.Beside != "" {
-		l.counted = readCount(s.Beside)
-	}
 	if s.Write == nil {
 		return l, nil
 	}
@@ -66,7 +60,7 @@ func OnServer(s Server) (*Ledger, error) {
 		return nil, errors.Join(err, readers.close(), s.end())
 	}
 	tx.shared, tx.leases = s.Shared, newLeases(s.Leases, s.Clock)
-	l.write = &writer{tx: tx, server: &s, queue: make(chan job, queueLength), ended: make(chan struct{}), count: eventCount{path: s.Beside, last: l.counted}}
+	l.write = &writer{tx: tx, server: &s, queue: make(chan job, queueLength), ended: make(chan struct{})}
 	go l.write.work()
 	if s.Shared {
 		go tx.leases.renewRegularly(l.write)
@@ -83,15 +77,8 @@ func (s *Server) end() error {
 	return errors.Join(err, s.Close())
 }
 
-// Empty is an empty ledger that is only read, for a place that has none yet. beside is
-// as in Server.
-func Empty(beside string) (*Ledger, error) {
-	l, err := openEmpty()
-	if err == nil && beside != "" {
-		l.counted = readCount(beside)
-	}
-	return l, err
-}
+// Empty is an empty ledger that is only read, for a place that has none yet.
+func Empty() (*Ledger, error) { return openEmpty() }
 
 // ErrServer is wrapped by what ends a command because the ledger's server has failed, or
 // the way to it.

@@ -369,20 +369,3 @@ func (l *Ledger) CountTracked(ctx context.Context, service string) (completed, u
 		FROM tracked WHERE service = ?`, service).Scan(&completed, &unknown)
 	return completed, unknown, asDamage(err)
 }
-
-// checkTracked reads all events, which checks their sums, and that their steps are
-// there.
-func checkTracked(ctx context.Context, db querier, path string) error {
-	for _, err := range stream(ctx, db, scanTracked, trackedColumns+` FROM tracked t`) {
-		if err != nil {
-			return err
-		}
-	}
-	var lost int
-	err := db.QueryRowContext(ctx, `SELECT count(*) FROM tracked t LEFT JOIN steps s ON s.id = t.step AND s.client = t.client
-		WHERE t.client <> 0 AND s.id IS NULL`).Scan(&lost)
-	if err == nil && lost > 0 {
-		err = damaged(path, "the ledger contradicts itself: %d events belong to steps that are not there", lost)
-	}
-	return err
-}

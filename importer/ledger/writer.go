@@ -18,7 +18,6 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"claimsheet/importer/ledger/pages"
 	"claimsheet/mapping/problem"
 )
 
@@ -54,13 +53,6 @@ type writer struct {
 	queue   chan job
 	ended   chan struct{}
 	commits atomic.Int64
-	count   eventCount // used by the goroutine only
-
-	sums   *pages.Sums // of the file's pages
-	others int64       // of transaction.others when it was opened or compacted
-
-	foreign   bool // another program had written when it was compacted
-	compacted bool // sums are not those of the file any more
 
 	mu      sync.RWMutex // held for reading while a job is being queued
 	closed  bool
@@ -68,7 +60,7 @@ type writer struct {
 }
 
 // startWriter starts the writer of a database that has been checked.
-func startWriter(db *sql.DB, path string, sums *pages.Sums, progress Progress) (*writer, error) {
+func startWriter(db *sql.DB, path string, progress Progress) (*writer, error) {
 	ctx := context.Background()
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -82,10 +74,8 @@ func startWriter(db *sql.DB, path string, sums *pages.Sums, progress Progress) (
 		return nil, err
 	}
 	w := &writer{db: db, tx: tx, queue: make(chan job, queueLength), ended: make(chan struct{}),
-		files: []fileGuard{{path: path}, {path: path + "-wal"}}, count: eventCount{path: path},
-		sums: sums}
-	w.others, err = tx.others()
-	if err = errors.Join(err, w.files[0].check()); err != nil {
+		files: []fileGuard{{path: path}, {path: path + "-wal"}}}
+	if err := w.files[0].check(); err != nil {
 		return nil, errors.Join(err, tx.close())
 	}
 	go w.work()
@@ -93,8 +83,7 @@ func startWriter(db *sql.DB, path string, sums *pages.Sums, progress Progress) (
 }
 
 // How long a change of the journal mode waits for programs that read the ledger: a copy,
-// a check or a backup of a large one takes minutes. Who closes a ledger waits no longer
-// than the check takes that is made when it is opened again, because it was not closed.
+// a check or a backup of a large one takes minutes.
 const (
 	readersPatience = 10 * time.Minute
 	closingPatience = 2 * time.Second
@@ -105,7 +94,7 @@ func useLog(ctx context.Context, conn *sql.Conn, path string, patience time.Dura
 	err := setJournal(ctx, conn, "wal", patience, progress)
 	switch {
 	case isBusy(err):
-		return unusable(path, "Wait until the other program has finished: it may be claimsheet ledger copy, claimsheet ledger check or a backup. Nothing was sent, so run again then.",
+		return unusable(path, "Wait until the other program has finished: it may be claimsheet ledger copy, claimsheet doctor or a backup. Nothing was sent, so run again then.",
 			err, "the ledger cannot be opened for writing: another program still has it open after %.0f minutes", patience.Minutes())
 	case err != nil:
 		return unusable(path, "Let this user write to the file and its folder, keep the folder on a local disk, and see that no other program has it open.",
@@ -288,7 +277,6 @@ func (w *writer) run(batch []job, errs []error) (err error) {
 		return err
 	}
 	w.commits.Add(1)
-	w.count.put(w.tx.event)
 	return nil
 }
 
@@ -332,46 +320,16 @@ func (w *writer) close() error {
 	if w.tx.shared {
 		close(w.tx.leases.stop)
 	}
-	w.count.close()
 	if w.server != nil {
 		if w.stopped() == nil {
 			w.tx.leave()
 		}
 		return errors.Join(w.stopped(), w.tx.close())
 	}
-	var others int64
-	var unknown error
 	if w.stopped() == nil {
-		others, unknown = w.tx.others()
 		w.tx.rest()
 	}
-	err := errors.Join(w.stopped(), w.tx.close(), w.db.Close())
-	if err != nil {
-		return err
-	}
-	if unknown != nil || others != w.others || w.foreign {
-		return nil // no sums: what another program wrote was compared with nothing, so the next command checks the ledger
-	}
-	if w.compacted {
-		w.sums, unknown = pages.Of(w.count.path)
-	}
-	if unknown == nil {
-		writeSums(w.count.path, w.sums)
-	}
-	return nil
-}
-
-// noteOthers notes what other connections have written until now: own says that it was
-// this process, and not another program.
-func (w *writer) noteOthers(t *transaction, own bool) error {
-	others, err := t.others()
-	if changed := others != w.others; own {
-		w.compacted = w.compacted || changed
-	} else {
-		w.foreign = w.foreign || changed
-	}
-	w.others = others
-	return err
+	return errors.Join(w.stopped(), w.tx.close(), w.db.Close())
 }
 
 // fileGuard detects that a file of the ledger was removed or replaced while it is
@@ -584,13 +542,6 @@ func (t *transaction) leave() {
 // noteRest records whether steps are still in Intent.
 func (t *transaction) noteRest() error {
 	return t.exec(`UPDATE counter SET intents = ?1 WHERE intents <> ?1`, t.unnoted || len(t.open) > 0)
-}
-
-// others returns a number that changes when another connection than this one has
-// written the ledger.
-func (t *transaction) others() (version int64, err error) {
-	err = t.conn.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&version)
-	return version, err
 }
 
 // exec runs a statement that is too rare to prepare.

@@ -69,7 +69,6 @@ func Run(t *testing.T, o Opener) {
 		"Settings":                             s.testSettings,
 		"Lookups":                              s.testLookups,
 		"ErasedNamed":                          s.testErasedNamed,
-		"Behind":                               s.testBehind,
 		"AnyText":                              s.testAnyText,
 		"Transfer":                             s.testTransfer,
 		"Sound":                                s.testSound,

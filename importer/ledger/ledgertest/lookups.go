@@ -128,21 +128,6 @@ func (s suite) testErasedNamed(t *testing.T) {
 	}
 }
 
-// testBehind: a ledger that has fewer events than were committed to it says so, until it
-// is accepted. The machine counts them in a file of its own.
-func (s suite) testBehind(t *testing.T) {
-	dir := t.TempDir()
-	l := s.open(t, dir, "behind")
-	do(t, l.Append(story(jane("", "client"))...))
-	do(t, l.Close())
-	l = s.open(t, dir, "behind")
-	have, committed, err := l.Behind(t.Context())
-	do(t, err)
-	same(t, "events", have, int64(4))
-	same(t, "counted", committed, int64(4))
-	do(t, l.AcceptOlder())
-}
-
 // testAnyText: ids and urls come back byte for byte, whatever the service has made of
 // them, and are still found to be taken; so do long ones.
 func (s suite) testAnyText(t *testing.T) {
@@ -163,5 +148,5 @@ func (s suite) testAnyText(t *testing.T) {
 			same(t, "the holder", holder.Holder, id)
 		}
 	}
-	do(t, l.Check(t.Context(), nil))
+	do(t, l.Check(t.Context()))
 }

@@ -19,7 +19,7 @@ func (s suite) testTransfer(t *testing.T) {
 	if len(copied.Tables) != 11 || copied.Tables["steps"] != 4 || copied.Tables["tracked"] != 1 || copied.Tables["runs"] != 1 {
 		t.Errorf("the tables have %v", copied.Tables)
 	}
-	do(t, to.Check(t.Context(), nil))
+	do(t, to.Check(t.Context()))
 	for _, id := range []ledger.StepID{jane("", "client"), jane("m", "claim/loan/1")} {
 		was, err := from.Events(t.Context(), id)
 		do(t, err)
@@ -31,7 +31,7 @@ func (s suite) testTransfer(t *testing.T) {
 	n, err := to.MarkInterrupted("r2", noon)
 	do(t, err)
 	same(t, "intents that were copied", n, 1)
-	do(t, to.Check(t.Context(), nil))
+	do(t, to.Check(t.Context()))
 	if _, err := ledger.Transfer(t.Context(), from, to, nil); err == nil {
 		t.Error("a ledger was copied into one that is not empty")
 	}
@@ -68,7 +68,5 @@ func (s suite) tracked(t *testing.T) *ledger.Ledger {
 // testSound: the whole ledger is read, and is sound.
 func (s suite) testSound(t *testing.T) {
 	l := s.tracked(t)
-	seen := int64(0)
-	do(t, l.Check(t.Context(), func(_ string, _, total int64) { seen = total }))
-	same(t, "steps", seen, int64(4))
+	do(t, l.Check(t.Context()))
 }

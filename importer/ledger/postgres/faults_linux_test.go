@@ -36,7 +36,7 @@ func do(t testing.TB, err error) {
 
 func open(t *testing.T, a postgres.Address) *ledger.Ledger {
 	t.Helper()
-	l, err := postgres.Open(t.Context(), a, "")
+	l, err := postgres.Open(t.Context(), a)
 	do(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return l
@@ -89,7 +89,7 @@ func TestConnectionCut(t *testing.T) {
 			t.Errorf("Close: got %v, want ErrStopped", err)
 		}
 		again := open(t, a)
-		do(t, again.Check(t.Context(), nil))
+		do(t, again.Check(t.Context()))
 		n, err := again.MarkInterrupted("next", time.Now())
 		do(t, err)
 		if known := acknowledged.Load(); int64(n) < known || int64(n) > known+4 {
@@ -106,7 +106,7 @@ func TestReaderCut(t *testing.T) {
 	server := pgtest.Own(t)
 	a, _ := address(t, server)
 	do(t, open(t, a).Close())
-	l, err := postgres.OpenReadOnly(t.Context(), a, "")
+	l, err := postgres.OpenReadOnly(t.Context(), a)
 	do(t, err)
 	defer l.Close()
 	server.Stop()
@@ -134,7 +134,7 @@ func TestServerCrash(t *testing.T) {
 	if err := l.Append(intent(n)); !errors.Is(err, ledger.ErrStopped) {
 		t.Errorf("got %v, want ErrStopped", err)
 	}
-	if _, err := postgres.Open(t.Context(), a, ""); !errors.Is(err, ledger.ErrStopped) {
+	if _, err := postgres.Open(t.Context(), a); !errors.Is(err, ledger.ErrStopped) {
 		t.Errorf("while the server is away: got %v, want ErrStopped", err)
 	}
 	do(t, server.Start())
@@ -147,7 +147,7 @@ func TestServerCrash(t *testing.T) {
 	if interrupted != n {
 		t.Errorf("%d intents are there, want %d", interrupted, n)
 	}
-	do(t, again.Check(t.Context(), nil))
+	do(t, again.Check(t.Context()))
 }
 
 // TestServerHangs: a server that does not answer any more ends what waits for it, and
@@ -199,7 +199,7 @@ func TestUserIsNotNamed(t *testing.T) {
 	server := pgtest.Shared(t)
 	a, err := postgres.Parse("postgres://canary@/postgres?host=" + server.Sockets())
 	do(t, err)
-	if _, err := postgres.Open(t.Context(), a, ""); err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), "does not let this user in") {
+	if _, err := postgres.Open(t.Context(), a); err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), "does not let this user in") {
 		t.Errorf("got %v", err)
 	}
 	if found := postgres.Examine(t.Context(), a); said(found, "canary") {
@@ -254,14 +254,14 @@ func TestRefused(t *testing.T) {
 				do(t, l.Close())
 				server.Exec(t, strings.ReplaceAll(test.statement, "S.", schema+"."))
 			}
-			_, err := postgres.Open(t.Context(), a, "")
+			_, err := postgres.Open(t.Context(), a)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want “%s”", err, test.want)
 			}
 			if test.statement == "" {
 				return
 			}
-			if _, err := postgres.OpenReadOnly(t.Context(), a, ""); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := postgres.OpenReadOnly(t.Context(), a); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("for reading: got %v, want “%s”", err, test.want)
 			}
 		})
@@ -280,7 +280,7 @@ func TestDamage(t *testing.T) {
 	if _, err := l.Steps(t.Context(), claim(1).ClientKey, "m"); !errors.Is(err, ledger.ErrDamaged) {
 		t.Errorf("got %v, want ErrDamaged", err)
 	}
-	if err := l.Check(t.Context(), nil); !errors.Is(err, ledger.ErrDamaged) {
+	if err := l.Check(t.Context()); !errors.Is(err, ledger.ErrDamaged) {
 		t.Errorf("Check: got %v, want ErrDamaged", err)
 	}
 }
@@ -298,7 +298,7 @@ func TestRights(t *testing.T) {
 		do(t, err)
 		return a
 	}
-	if _, err := postgres.Open(t.Context(), of("importer"), ""); err == nil || !strings.Contains(err.Error(), "may not create its schema") {
+	if _, err := postgres.Open(t.Context(), of("importer")); err == nil || !strings.Contains(err.Error(), "may not create its schema") {
 		t.Errorf("got %v", err)
 	}
 	if found := postgres.Examine(t.Context(), of("importer")); !said(found, "this user may not use the schema") {
@@ -307,11 +307,11 @@ func TestRights(t *testing.T) {
 	server.ExecIn(t, "leads", "CREATE SCHEMA claimsheet AUTHORIZATION importer")
 	l := open(t, of("importer"))
 	do(t, l.Append(intent(1)))
-	if _, err := postgres.OpenReadOnly(t.Context(), of("auditor"), ""); err == nil || !strings.Contains(err.Error(), "may not read") {
+	if _, err := postgres.OpenReadOnly(t.Context(), of("auditor")); err == nil || !strings.Contains(err.Error(), "may not read") {
 		t.Errorf("an auditor without rights: got %v", err)
 	}
 	server.ExecIn(t, "leads", "GRANT USAGE ON SCHEMA claimsheet TO auditor; GRANT SELECT ON ALL TABLES IN SCHEMA claimsheet TO auditor")
-	r, err := postgres.OpenReadOnly(t.Context(), of("auditor"), "")
+	r, err := postgres.OpenReadOnly(t.Context(), of("auditor"))
 	do(t, err)
 	steps, err := r.StepsOfClient(t.Context(), claim(1).ClientKey)
 	if err != nil || len(steps) != 1 {

@@ -315,7 +315,7 @@ func TestLimiterRights(t *testing.T) {
 func BenchmarkLimiter(b *testing.B) {
 	a, err := postgres.Parse(pgtest.Shared(b).URL())
 	do(b, err)
-	l, err := postgres.Open(b.Context(), a, "")
+	l, err := postgres.Open(b.Context(), a)
 	do(b, err)
 	defer l.Close()
 	limiter := postgres.NewLimiter(a, "s")

@@ -112,12 +112,8 @@ func (a Address) String() string {
 	return fmt.Sprintf("postgres %s, database %s, schema %s", net.JoinHostPort(a.config.Host, strconv.Itoa(int(a.config.Port))), a.config.Database, a.schema)
 }
 
-// Beside begins the names of the files that a machine keeps for the ledger in a folder;
-// "" without a folder.
+// Beside begins the names of the files that a machine keeps for the ledger in a folder.
 func (a Address) Beside(folder string) string {
-	if folder == "" {
-		return ""
-	}
 	sum := sha256.Sum256([]byte(a.String()))
 	return filepath.Join(folder, "ledger-"+hex.EncodeToString(sum[:8]))
 }
@@ -189,24 +185,23 @@ func unreadable(err error) error {
 }
 
 // Open opens the ledger at an address for reading and writing, and makes its schema and
-// its tables when they are missing. folder is where this machine keeps its files for the
-// ledger, "" for nowhere.
+// its tables when they are missing.
 //
 // Until the ledger is closed, or its connection ends, no other process can open it for
 // writing: Open fails with ledger.ErrLocked, and names the processes that have it.
-func Open(ctx context.Context, a Address, folder string) (*ledger.Ledger, error) {
-	return a.open(ctx, folder, nil)
+func Open(ctx context.Context, a Address) (*ledger.Ledger, error) {
+	return a.open(ctx, nil)
 }
 
 // OpenShared is Open for one of several processes that write at the same time. Each
 // leases the clients for which it sends something; see ledger.Ledger.Lease. It fails with
 // ledger.ErrLocked while a process has the ledger for itself.
-func OpenShared(ctx context.Context, a Address, folder string, sharing Sharing) (*ledger.Ledger, error) {
-	return a.open(ctx, folder, &sharing)
+func OpenShared(ctx context.Context, a Address, sharing Sharing) (*ledger.Ledger, error) {
+	return a.open(ctx, &sharing)
 }
 
 // open is Open, or OpenShared with sharing.
-func (a Address) open(ctx context.Context, folder string, sharing *Sharing) (*ledger.Ledger, error) {
+func (a Address) open(ctx context.Context, sharing *Sharing) (*ledger.Ledger, error) {
 	db := a.pool(false)
 	db.SetMaxOpenConns(1)
 	var joined *session
@@ -222,7 +217,7 @@ func (a Address) open(ctx context.Context, folder string, sharing *Sharing) (*le
 		return nil, a.refused(err)
 	}
 	s := ledger.Server{
-		Name: a.String(), Read: a.readers(), Write: conn, Beside: a.Beside(folder), Shared: sharing != nil, Leases: joined,
+		Name: a.String(), Read: a.readers(), Write: conn, Shared: sharing != nil, Leases: joined,
 		NextStep: "nextval('steps_id_seq')", Numbered: numbered,
 		Compact: a.compact, Close: db.Close,
 	}
@@ -508,18 +503,17 @@ func (a Address) clearDispatched(ctx context.Context, conn *sql.Conn) error {
 
 // OpenReadOnly opens the ledger at an address for reading; another process may write it
 // at the same time. It changes nothing; where there is no ledger it gives an empty one.
-// folder is as in Open.
-func OpenReadOnly(ctx context.Context, a Address, folder string) (*ledger.Ledger, error) {
+func OpenReadOnly(ctx context.Context, a Address) (*ledger.Ledger, error) {
 	readers := a.readers()
 	there, err := a.readable(ctx, readers)
 	if err != nil || !there {
 		_ = readers.Close()
 		if err == nil {
-			return ledger.Empty(a.Beside(folder))
+			return ledger.Empty()
 		}
 		return nil, a.refused(err)
 	}
-	l, err := ledger.OnServer(ledger.Server{Name: a.String(), Read: readers, Beside: a.Beside(folder), Close: func() error { return nil }})
+	l, err := ledger.OnServer(ledger.Server{Name: a.String(), Read: readers, Close: func() error { return nil }})
 	if err != nil {
 		return nil, a.refused(err)
 	}

@@ -18,7 +18,7 @@ import (
 // shared opens the ledger as one of several processes. Their leases end quickly.
 func shared(t *testing.T, a postgres.Address, clock func() bootclock.Reading) *ledger.Ledger {
 	t.Helper()
-	l, err := postgres.OpenShared(t.Context(), a, "", postgres.Sharing{Lease: 600 * time.Millisecond, Request: 200 * time.Millisecond, Clock: clock})
+	l, err := postgres.OpenShared(t.Context(), a, postgres.Sharing{Lease: 600 * time.Millisecond, Request: 200 * time.Millisecond, Clock: clock})
 	do(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return l
@@ -160,13 +160,13 @@ func TestSharedAndAlone(t *testing.T) {
 	onlyLong(t)
 	a, _ := address(t, pgtest.Shared(t))
 	first := shared(t, a, nil)
-	_, err := postgres.Open(t.Context(), a, "")
+	_, err := postgres.Open(t.Context(), a)
 	if !errors.Is(err, ledger.ErrLocked) || strings.Count(err.Error(), "process ") != 1 {
 		t.Errorf("alone beside one who shares: got %v", err)
 	}
 	do(t, first.Close())
 	alone := open(t, a)
-	_, err = postgres.OpenShared(t.Context(), a, "", postgres.Sharing{})
+	_, err = postgres.OpenShared(t.Context(), a, postgres.Sharing{})
 	if !errors.Is(err, ledger.ErrLocked) || strings.Count(err.Error(), "process ") != 1 {
 		t.Errorf("shared beside one who is alone: got %v", err)
 	}
@@ -184,7 +184,7 @@ func TestUpgradeFromVersion1(t *testing.T) {
 			do(t, l.Append(event(1, ledger.Intent), event(1, ledger.Done)))
 			do(t, l.Close())
 			server.Exec(t, strings.ReplaceAll("DROP TABLE S.sessions, S.leases, S.pace; ALTER TABLE S.counter DROP COLUMN takeovers; CREATE TABLE S.holder (host text NOT NULL, pid bigint NOT NULL, started bigint NOT NULL); UPDATE S.ledger SET version = 1", "S.", schema+"."))
-			r, err := postgres.OpenReadOnly(t.Context(), a, "")
+			r, err := postgres.OpenReadOnly(t.Context(), a)
 			do(t, err)
 			if got := state(t, r, 1).ID; got != "id-1" {
 				t.Errorf("read before it is upgraded, the id is %q", got)
@@ -249,7 +249,7 @@ func TestManyShare(t *testing.T) {
 			t.Errorf("client %d: leased %s, %s after %d attempts", n, taken, s.To, s.Attempts)
 		}
 	}
-	do(t, l.Check(t.Context(), nil))
+	do(t, l.Check(t.Context()))
 	t.Logf("%d done, %d refused", done.Load(), refused.Load())
 	if done.Load() < clients/2 {
 		t.Errorf("only %d of %d clients were done", done.Load(), clients)
@@ -332,7 +332,7 @@ func TestPausedProcess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, schema := address(t, server)
-			one, err := postgres.OpenShared(t.Context(), a, "", postgres.Sharing{Lease: time.Hour}) // does not renew meanwhile
+			one, err := postgres.OpenShared(t.Context(), a, postgres.Sharing{Lease: time.Hour}) // does not renew meanwhile
 			do(t, err)
 			t.Cleanup(func() { _ = one.Close() })
 			two := shared(t, a, nil)
@@ -360,7 +360,7 @@ func TestPausedProcess(t *testing.T) {
 			} else if !conflict(err) && test.late.To == ledger.Uncertain && len(got.Answer) != len(test.late.Answer) {
 				t.Error("the late answer is lost")
 			}
-			do(t, two.Check(t.Context(), nil))
+			do(t, two.Check(t.Context()))
 		})
 	}
 }
@@ -430,7 +430,7 @@ func TestFirstTogether(t *testing.T) {
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
-				l, err := postgres.OpenShared(t.Context(), a, "", postgres.Sharing{})
+				l, err := postgres.OpenShared(t.Context(), a, postgres.Sharing{})
 				if err != nil {
 					t.Error(err)
 					return
@@ -502,7 +502,7 @@ func TestServersClockIsSetForward(t *testing.T) {
 	onlyLong(t)
 	server := pgtest.Shared(t)
 	a, schema := address(t, server)
-	one, err := postgres.OpenShared(t.Context(), a, "", postgres.Sharing{Lease: time.Hour, Request: time.Hour}) // does not renew
+	one, err := postgres.OpenShared(t.Context(), a, postgres.Sharing{Lease: time.Hour, Request: time.Hour}) // does not renew
 	do(t, err)
 	t.Cleanup(func() { _ = one.Close() })
 	two := shared(t, a, nil)
@@ -522,7 +522,7 @@ func TestServersClockIsSetForward(t *testing.T) {
 	if got := state(t, two, 1); got.To != ledger.Done || got.ID != "id-1" || got.Via != ledger.ViaAnswer {
 		t.Errorf("the late outcome: %+v", got)
 	}
-	do(t, two.Check(t.Context(), nil))
+	do(t, two.Check(t.Context()))
 }
 
 // TestOutcomeOfAChangedStep: an outcome never overwrites what somebody else has recorded.
@@ -540,7 +540,7 @@ func TestOutcomeOfAChangedStep(t *testing.T) {
 	if got := state(t, two, 1); got.To != ledger.Uncertain {
 		t.Errorf("the step is %s", got.To)
 	}
-	do(t, two.Check(t.Context(), nil))
+	do(t, two.Check(t.Context()))
 }
 
 // TestRunsOfOneProcess: what a process has leased for one run is away for another of its

@@ -41,13 +41,13 @@ func TestStore(t *testing.T) {
 	}
 	ledgertest.Run(t, ledgertest.Opener{
 		Open: func(dir, place string) (*ledger.Ledger, error) {
-			return postgres.Open(t.Context(), address(dir, place), dir)
+			return postgres.Open(t.Context(), address(dir, place))
 		},
 		OpenReadOnly: func(dir, place string) (*ledger.Ledger, error) {
-			return postgres.OpenReadOnly(t.Context(), address(dir, place), dir)
+			return postgres.OpenReadOnly(t.Context(), address(dir, place))
 		},
 		Lock: func(dir, place string) (func(), error) {
-			l, err := postgres.Open(t.Context(), address(dir, place), dir)
+			l, err := postgres.Open(t.Context(), address(dir, place))
 			if err != nil {
 				return nil, err
 			}

@@ -1,0 +1,127 @@
+package ledger
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"claimsheet/importer/safefile"
+	"claimsheet/mapping/problem"
+)
+
+// Missing reports whether a ledger was at path and is not there any more: the file with
+// which Lock locked it is left. It is false while another process holds the lock, because
+// that may be making the first ledger. The caller does not hold the lock.
+func Missing(path string) bool {
+	if _, err := os.Lstat(path + ".holder"); err == nil {
+		return false
+	}
+	if _, err := os.Lstat(path + ".lock"); err != nil {
+		return false
+	}
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// holder is the process that holds a lock, for the message to others.
+type holder struct {
+	PID     int       `json:"pid"`
+	Started time.Time `json:"started"`
+}
+
+// Lock locks the ledger at path for this process. When another process has it, Lock
+// fails at once with ErrLocked and names that process and its start. The lock is the
+// operating system's, on path with ".lock" added: it ends with the process, however
+// that ends, and the file stays. The holder is in a file of its own, path with
+// ".holder" added, because a locked file cannot be read on Windows.
+func Lock(path string) (release func(), err error) {
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	for range foldersTried {
+		release, err = lock(path)
+		if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return release, err
+}
+
+// foldersTried is how often the folder is created again when another run, which
+// gives up, removes it at the same time.
+const foldersTried = 1000
+
+// lock creates the folder of the ledger at path, and takes the lock in it.
+func lock(path string) (release func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, unusable(path, "Name a folder that this user may write to with --state.", err, "the ledger's folder cannot be made: %v", problem.Cause(err))
+	}
+	if err := inspectLock(path + ".lock"); err != nil {
+		return nil, err
+	}
+	file := safefile.NewLock(path + ".lock")
+	taken, err := file.TryLock()
+	if err != nil {
+		return nil, unusable(path, "Let this user write to the folder, and keep it on a local disk.", err, "the ledger cannot be locked: %v", problem.Cause(err))
+	}
+	if !taken {
+		p := problem.At(problem.Where{File: path}, "ledger-locked", "another run holds the ledger%s", whoHolds(path))
+		return nil, refusal{p.Hinted("Wait until it has finished. If it hangs, stop that process: the lock ends with it."), ErrLocked}
+	}
+	note := path + ".holder"
+	if err := writeHolder(note); err != nil {
+		return nil, errors.Join(unwritable(note, err, "the holder of the ledger cannot be noted: %v", problem.Cause(err)), file.Close())
+	}
+	return sync.OnceFunc(func() {
+		_ = os.Remove(note) // before the lock is released: afterwards it may be another's
+		_ = file.Close()
+	}), nil
+}
+
+// inspectLock refuses a lock file that others could have planted: a link would be
+// followed, a pipe would block, and another user's file could stay locked for ever.
+func inspectLock(path string) error {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return unusable(path, "Find out who made it, and move it away while no run is active.", nil,
+			"a plain file is expected as the ledger's lock, but this is %s", safefile.Kind(info))
+	}
+	return safefile.Owner(path)
+}
+
+// writeHolder writes the note that this process holds the lock. An old note is
+// removed and not overwritten, so that a planted link is not followed.
+func writeHolder(note string) error {
+	if err := os.Remove(note); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	text, err := json.Marshal(holder{PID: os.Getpid(), Started: time.Now().UTC().Truncate(time.Second)})
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(note, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// whoHolds is the holder in words, with a space before; "" when there is no note
+// yet.
+func whoHolds(path string) string {
+	text, err := os.ReadFile(path + ".holder")
+	if err != nil {
+		return ""
+	}
+	var h holder
+	if json.Unmarshal(text, &h) != nil {
+		return ""
+	}
+	return fmt.Sprintf(" (process %d, since %s)", h.PID, h.Started.Local().Format(time.DateTime))
+}
