@@ -13,7 +13,6 @@ import (
 
 	"claimsheet/apiclient/apitest"
 	"claimsheet/apiclient/sandbox"
-	"claimsheet/importer/cli/explain"
 	"claimsheet/importer/ledger"
 	"claimsheet/reports"
 )
@@ -36,7 +35,7 @@ func (p *play) serve(service http.Handler) {
 	}))
 	p.t.Cleanup(server.Close)
 	p.url, p.service = server.URL, service
-	p.write("environments.yaml", explain.Base("environments.yaml"))
+	p.write("environments.yaml", exampleFile("environments.yaml"))
 }
 
 // loseAnswers lets the service carry out POSTs to a path, and cuts the connection before

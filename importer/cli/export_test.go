@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"claimsheet/importer/cli/trial"
+	"claimsheet/importer/result"
 )
 
 // Pace is how long a run waits before it asks again.
@@ -85,4 +86,9 @@ func VersionOf(info *debug.BuildInfo) string { return buildOf(info).String() }
 
 // Objects has the types of what --json prints: the part of each command, and the ending
 // that all have.
-func Objects() (commands map[string]any, end any) { return objects(), ending{} }
+func Objects() (commands map[string]any, end any) {
+	return map[string]any{
+		"run, rerun": result.Summary{}, "doctor": doctorJSON{}, "settle": settleJSON{}, "history": historyJSON{},
+		"templates": templatesJSON{},
+	}, ending{}
+}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -78,13 +77,4 @@ func joinObjects(first, second any) (json.RawMessage, error) {
 	}
 	parts = slices.DeleteFunc(parts, func(part []byte) bool { return len(part) == 0 })
 	return slices.Concat([]byte("{"), bytes.Join(parts, []byte(",")), []byte("}")), nil
-}
-
-// objects has the type of the object of each command, without its ending: what
-// docs/json.md is made from.
-func objects() map[string]any {
-	return map[string]any{
-		"run, rerun": result.Summary{}, "doctor": doctorJSON{}, "settle": settleJSON{}, "history": historyJSON{},
-		"templates": templatesJSON{},
-	}
 }

@@ -23,7 +23,6 @@ package explain
 
 import (
 	"embed"
-	"fmt"
 	"strings"
 	"sync"
 )
@@ -42,14 +41,8 @@ type Code struct {
 	Good    string
 }
 
-//go:embed codes.txt entries.txt base
+//go:embed codes.txt entries.txt
 var files embed.FS
-
-// Base returns a file that the examples change: mapping.yaml, environments.yaml or leads.csv.
-func Base(name string) string {
-	data, _ := files.ReadFile("base/" + name)
-	return string(data)
-}
 
 // Codes returns all codes, those of one subject together.
 var Codes = sync.OnceValue(func() (codes []Code) {
@@ -108,26 +101,4 @@ func Names() (names []string) {
 		names = append(names, c.Name)
 	}
 	return names
-}
-
-// Markdown returns the explanations, and the files that their examples change, for
-// docs/problems.md.
-func Markdown() string {
-	var b strings.Builder
-	b.WriteString("## The files of the examples\n")
-	for _, name := range []string{"mapping.yaml", "environments.yaml", "leads.csv"} {
-		fmt.Fprintf(&b, "\n`%s`:\n\n```text\n%s```\n", name, Base(name))
-	}
-	subject := ""
-	for _, c := range Codes() {
-		if c.Cause == "" {
-			continue
-		}
-		if c.Subject != subject {
-			subject = c.Subject
-			fmt.Fprintf(&b, "\n## %s\n", subject)
-		}
-		fmt.Fprintf(&b, "\n### %s\n\n**%s.** %s\n\nTo fix it: %s\n\nBad:\n\n```text\n%s\n```\n\nGood:\n\n```text\n%s\n```\n", c.Name, c.Title, c.Cause, c.Fix, c.Bad, c.Good)
-	}
-	return b.String()
 }

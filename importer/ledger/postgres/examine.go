@@ -146,15 +146,3 @@ func (a Address) examineTables(ctx context.Context, conn querier, add func(faile
 		add(true, "docs/scale.md has the commands that give the rights.", "this user lacks rights on %d tables of the ledger", lacking)
 	}
 }
-
-// Size is how many bytes the tables of a ledger and their indexes take.
-func Size(ctx context.Context, a Address) (bytes int64, err error) {
-	db := a.pool(true)
-	defer db.Close()
-	err = db.QueryRowContext(ctx, `SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) AS bigint) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = ? AND c.relkind = 'r'`, a.schema).Scan(&bytes)
-	if err != nil {
-		err = a.unreachable(err)
-	}
-	return bytes, err
-}
