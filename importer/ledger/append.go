@@ -199,7 +199,7 @@ func (t *transaction) addStep(r *row) (isNew bool, err error) {
 		if err := errors.Join(err1, err2); err != nil {
 			return false, err
 		}
-		id, isNew, err = t.insert(t.addIntent, append(name, r.last.event, r.last.at, boot, r.last.uptime, run, blob(r.request), asDigest(r.digest), r.sum())...)
+		id, isNew, err = t.insert(t.addIntent, append(name, r.last.event, r.last.at, boot, r.last.uptime, run, blob(r.request), asDigest(r.digest))...)
 	} else {
 		facts, err1 := t.facts(*r)
 		if err1 != nil {
@@ -255,7 +255,7 @@ func (t *transaction) addOutcome(r row) error {
 		return err
 	}
 	changed, err := t.setOutcome.exec(code(states, r.state), int64(r.inherited), r.last.event, r.last.at, boot, r.last.uptime, run,
-		code(vias, r.via), int64(r.status), r.reason, blob(r.answer), asID(r.remoteID), r.url, r.sum(), r.id, r.sent.event)
+		code(vias, r.via), int64(r.status), r.reason, blob(r.answer), asID(r.remoteID), r.url, r.id, r.sent.event)
 	if err == nil && t.shared {
 		t.outcomes = append(t.outcomes, changed)
 	}
@@ -280,7 +280,7 @@ func (t *transaction) checkOutcomes() error {
 
 // factColumns are the columns that facts gives values for.
 const factColumns = `state, attempts, history, inherited, shared, sent_event, sent_at, sent_boot, sent_uptime, sent_run,
-	event, at, boot, uptime, run, via, status, reason, response, remote_id, url, sum`
+	event, at, boot, uptime, run, via, status, reason, response, remote_id, url`
 
 // facts are the values of a row that may change with every event.
 func (t *transaction) facts(r row) ([]any, error) {
@@ -292,7 +292,7 @@ func (t *transaction) facts(r row) ([]any, error) {
 		return nil, err
 	}
 	return append(make([]any, 0, 32), code(states, r.state), int64(r.attempts), int64(r.history), int64(r.inherited), r.shared, r.sent.event, r.sent.at, sentBoot, r.sent.uptime, sentRun,
-		r.last.event, r.last.at, boot, r.last.uptime, run, code(vias, r.via), int64(r.status), r.reason, blob(r.answer), asID(r.remoteID), r.url, r.sum()), nil
+		r.last.event, r.last.at, boot, r.last.uptime, run, code(vias, r.via), int64(r.status), r.reason, blob(r.answer), asID(r.remoteID), r.url), nil
 }
 
 // droppedURL is added to the way of an event in history that has dropped a url.
@@ -310,7 +310,7 @@ func (t *transaction) addPast(step int64, e numbered) error {
 		via += droppedURL
 	}
 	_, err := t.addHistory.exec(e.number, step, code(states, e.To), e.At.UnixMicro(), boot, e.Uptime.Microseconds(), run,
-		via, int64(e.Status), e.Reason, blob(e.Data), asDigest(e.Digest), blob(e.Answer), asID(e.ID), e.URL, e.sum(step))
+		via, int64(e.Status), e.Reason, blob(e.Data), asDigest(e.Digest), blob(e.Answer), asID(e.ID), e.URL)
 	return err
 }
 

@@ -213,13 +213,13 @@ var tables = [...]table{
 	{"names", "id", "id, name"},
 	{"clients", "id", "id, environment, client, space"},
 	{"steps", "id", "id, client, mapping, step, environment, kind, " + factColumns + ", request, digest"},
-	{"history", "event", "event, step, state, at, boot, uptime, run, via, status, reason, request, digest, response, remote_id, url, sum"},
+	{"history", "event", "event, step, state, at, boot, uptime, run, via, status, reason, request, digest, response, remote_id, url"},
 	{"claim_mappings", "environment, mapping", "environment, mapping"},
 	{"definitions", "environment, mapping", "environment, mapping, definition"},
 	{"settings", "environment, name", "environment, name, value"},
 	{"runs", "id", runColumns},
 	{"outputs", "path", "path, run, digest"},
-	{"tracked", "id", "id, service, key, client, step, kind, status, completed, at, received, client_id, claim_id, activity_id, activity, sum"},
+	{"tracked", "id", "id, service, key, client, step, kind, status, completed, at, received, client_id, claim_id, activity_id, activity"},
 }
 
 // Transferred is what Transfer has copied.

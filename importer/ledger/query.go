@@ -14,10 +14,10 @@ import (
 // stepColumns are the columns of steps s and clients c for rowReader.scan.
 const stepColumns = `c.client, c.space, s.environment, s.client, s.mapping, s.step, s.id, s.kind, s.state, s.attempts, s.history, s.inherited, s.shared,
 	s.sent_event, s.sent_at, s.sent_boot, s.sent_uptime, s.sent_run, s.event, s.at, s.boot, s.uptime, s.run,
-	s.via, s.status, s.reason, s.request, s.digest, s.response, s.remote_id, s.url, s.sum`
+	s.via, s.status, s.reason, s.request, s.digest, s.response, s.remote_id, s.url`
 
 // columnsOfStep is how many stepColumns there are.
-const columnsOfStep = 32
+const columnsOfStep = 31
 
 // stepsOf begins a query for steps with their clients.
 const stepsOf = `SELECT ` + stepColumns + ` FROM steps s JOIN clients c ON c.id = s.client `
@@ -38,14 +38,14 @@ const (
 	isUndecided = `(s.state IN (5, 6) OR s.state = 1 AND s.kind = 1)`
 )
 
-// rowReader reads rows of steps and of history, and checks their sums.
+// rowReader reads rows of steps and of history.
 type rowReader struct {
 	names *names
 	path  string // of the ledger, for errors
 }
 
 // stored is what a row has as numbers instead of texts.
-type stored struct{ mapping, kind, state, inherited, sentBoot, sentRun, boot, run, via, sum int64 }
+type stored struct{ mapping, kind, state, inherited, sentBoot, sentRun, boot, run, via int64 }
 
 // scan is read of a row that database/sql has.
 func (rr rowReader) scan(rows *sql.Rows) (row, error) {
@@ -72,14 +72,14 @@ func (rr rowReader) read(c record) (r row, err error) {
 	r.sent.event, r.sent.at, s.sentBoot, r.sent.uptime, s.sentRun = c.number(), c.number(), c.number(), c.number(), c.number()
 	r.last.event, r.last.at, s.boot, r.last.uptime, s.run = c.number(), c.number(), c.number(), c.number(), c.number()
 	s.via, r.status, r.reason, r.request, r.digest = c.number(), int(c.number()), c.text(), c.bytes(), string(c.packed())
-	r.answer, r.remoteID, r.url, s.sum = c.bytes(), string(c.packed()), c.text(), c.number()
+	r.answer, r.remoteID, r.url = c.bytes(), string(c.packed()), c.text()
 	if c.err != nil {
 		return r, c.err
 	}
 	return r, rr.complete(&r, s)
 }
 
-// complete fills in the texts of a row, and checks its sum.
+// complete fills in the texts of a row.
 func (rr rowReader) complete(r *row, s stored) error {
 	var errs [6]error
 	r.Environment, errs[0] = rr.names.environment(r.environment)
@@ -88,12 +88,12 @@ func (rr rowReader) complete(r *row, s stored) error {
 	r.sent.run, errs[3] = rr.names.name(s.sentRun)
 	r.last.boot, errs[4] = rr.names.name(s.boot)
 	r.last.run, errs[5] = rr.names.name(s.run)
-	r.inherited, r.requestSum, r.answerSum = part(s.inherited), sumOf(r.request), sumOf(r.answer)
+	r.inherited, r.requested, r.answered = part(s.inherited), len(r.request) > 0, len(r.answer) > 0
 	r.kind, r.state, r.via = word(kinds, s.kind), word(states, s.state), word(vias, s.via)
-	return rr.check(r.sum() == s.sum, errs[:]...)
+	return rr.check(true, errs[:]...)
 }
 
-// check returns an error when what was read is not what was written.
+// check returns an error when a row points to another that is not there, or sound is false.
 func (rr rowReader) check(sound bool, errs ...error) error {
 	for _, err := range errs {
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -102,20 +102,20 @@ func (rr rowReader) check(sound bool, errs ...error) error {
 		sound = sound && err == nil
 	}
 	if !sound {
-		return damaged(rr.path, "the disk has changed what was written: a row is not what its sum says")
+		return damaged(rr.path, "the ledger contradicts itself: a row points to another that is not there")
 	}
 	return nil
 }
 
 // pastColumns are the columns of history h for rowReader.past.
-const pastColumns = `h.event, h.step, h.state, h.at, h.boot, h.uptime, h.run, h.via, h.status, h.reason, h.request, h.digest, h.response, h.remote_id, h.url, h.sum`
+const pastColumns = `h.event, h.step, h.state, h.at, h.boot, h.uptime, h.run, h.via, h.status, h.reason, h.request, h.digest, h.response, h.remote_id, h.url`
 
 // past reads an event of the history, and the number of its step. The caller adds the
 // step's name and kind.
 func (rr rowReader) past(rows *sql.Rows) (e numbered, step int64, err error) {
-	var state, boot, uptime, run, via, sum int64
+	var state, boot, uptime, run, via int64
 	if err := rows.Scan(&e.number, &step, &state, (*instant)(&e.At), &boot, &uptime, &run, &via, &e.Status, &e.Reason,
-		&e.Data, (*packed)(&e.Digest), &e.Answer, (*packed)(&e.ID), &e.URL, &sum); err != nil {
+		&e.Data, (*packed)(&e.Digest), &e.Answer, (*packed)(&e.ID), &e.URL); err != nil {
 		return e, 0, err
 	}
 	var errs [2]error
@@ -125,7 +125,7 @@ func (rr rowReader) past(rows *sql.Rows) (e numbered, step int64, err error) {
 		via -= droppedURL
 	}
 	e.To, e.Via, e.Uptime = word(states, state), word(vias, via), time.Duration(uptime)*time.Microsecond
-	return e, step, rr.check(e.sum(step) == sum, errs[:]...)
+	return e, step, rr.check(true, errs[:]...)
 }
 
 // events returns what happened to a step, the oldest event first.

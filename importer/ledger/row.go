@@ -3,12 +3,10 @@ package ledger
 import (
 	"database/sql"
 	"database/sql/driver"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,8 +36,8 @@ type row struct {
 
 	shared bool // an earlier version gave it an id that another step has
 
-	// The sums of request and answer, so that a row can be changed without them.
-	requestSum, answerSum uint32
+	// Whether there is a request and an answer: a row may be kept without them.
+	requested, answered bool
 }
 
 // moment is when and where an event happened. The zero moment is none.
@@ -97,16 +95,16 @@ func (r row) after(e Event, number int64) (now row, past []numbered) {
 	now.via, now.status, now.reason = e.Via, e.Status, e.Reason
 	if e.To == Intent { // a new attempt: the answer to an earlier one does not count
 		now.attempts++
-		now.answer, now.answerSum, now.remoteID, now.url = nil, 0, "", ""
+		now.answer, now.answered, now.remoteID, now.url = nil, false, "", ""
 	}
 	if e.To == Uncertain && e.Via == ViaByHand { // the decision is undone
 		now.remoteID, now.url = "", ""
 	}
 	if hasRequest {
-		now.request, now.digest, now.requestSum = e.Data, e.Digest, sumOf(e.Data)
+		now.request, now.digest, now.requested = e.Data, e.Digest, len(e.Data) > 0
 	}
 	if len(e.Answer) > 0 {
-		now.answer, now.answerSum = e.Answer, sumOf(e.Answer)
+		now.answer, now.answered = e.Answer, true
 	}
 	if e.ID != "" {
 		now.remoteID = e.ID
@@ -124,7 +122,7 @@ func (r row) inheritedAfter(was row, e Event, hasRequest bool) (inherited part) 
 	if r.hasRequest() && !hasRequest && (r.sent == (moment{}) || was.inherited&partRequest != 0) {
 		inherited |= partRequest
 	}
-	if r.answerSum != 0 && len(e.Answer) == 0 {
+	if r.answered && len(e.Answer) == 0 {
 		inherited |= partAnswer
 	}
 	if r.remoteID != "" && e.ID == "" {
@@ -142,14 +140,14 @@ func (r row) withoutURL() row {
 	return r
 }
 
-// hasRequest reports whether the row has a request or its digest. Like answerSum, it
+// hasRequest reports whether the row has a request or its digest. Like answered, it
 // is also right for a row that was kept without its bodies.
-func (r row) hasRequest() bool { return r.requestSum != 0 || r.digest != "" }
+func (r row) hasRequest() bool { return r.requested || r.digest != "" }
 
 // isPlainIntent reports whether the last event is an intent without anything that
 // sent cannot hold.
 func (r row) isPlainIntent() bool {
-	return r.state == Intent && r.via == own && r.status == 0 && r.reason == "" && r.answerSum == 0 && r.remoteID == "" && r.url == ""
+	return r.state == Intent && r.via == own && r.status == 0 && r.reason == "" && !r.answered && r.remoteID == "" && r.url == ""
 }
 
 // events are the events that the row holds: the intent, if it is not the last event,
@@ -202,56 +200,6 @@ func replay(was row, events []numbered) (now row, history []numbered) {
 	}
 	now.id, now.client, now.environment, now.shared = was.id, was.client, was.environment, was.shared
 	return now, history
-}
-
-// checksum is the CRC-32C of a row, field by field. Every field counts with its length,
-// so that two different rows never give the same bytes. It detects errors of the
-// disk, not forgery.
-type checksum []byte
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// sumOf is the CRC-32C of a body; 0 for none, and never 0 for another.
-func sumOf(body []byte) uint32 {
-	if len(body) == 0 {
-		return 0
-	}
-	return max(1, crc32.Checksum(body, castagnoli))
-}
-
-func (s checksum) number(n int64) checksum { return binary.AppendVarint(s, n) }
-
-func (s checksum) text(t string) checksum { return append(s.number(int64(len(t))), t...) }
-
-func (s checksum) step(id StepID) checksum {
-	return s.text(id.Environment).text(id.Space).text(id.Client).text(id.Mapping).text(id.Step)
-}
-
-func (s checksum) moment(m moment) checksum {
-	return s.number(m.event).number(m.at).text(m.boot).number(m.uptime).text(m.run)
-}
-
-func (s checksum) value() int64 { return int64(crc32.Checksum(s, castagnoli)) }
-
-// sum is the row's checksum, from the sums of its bodies.
-func (r row) sum() int64 {
-	s := make(checksum, 0, 512).step(r.StepID).text(r.kind).text(string(r.state)).number(int64(r.attempts)).number(int64(r.history)).
-		moment(r.sent).moment(r.last).text(r.via).number(int64(r.status)).text(r.reason).
-		number(int64(r.requestSum)).text(r.digest).number(int64(r.answerSum)).text(r.remoteID).text(r.url).number(int64(r.inherited))
-	if r.shared {
-		s = s.number(1)
-	}
-	return s.value()
-}
-
-// sum is the checksum of an event in history of the step with this number.
-func (e numbered) sum(step int64) int64 {
-	s := make(checksum, 0, 512).number(step).text(string(e.To)).moment(momentOf(e.Event, e.number)).text(e.Via).number(int64(e.Status)).text(e.Reason).
-		number(int64(sumOf(e.Data))).text(e.Digest).number(int64(sumOf(e.Answer))).text(e.ID).text(e.URL)
-	if e.dropped {
-		s = s.number(1)
-	}
-	return s.value()
 }
 
 // stamp is a time as it is stored: microseconds since 1970, NULL for none.

@@ -69,8 +69,7 @@ CREATE TABLE steps (
     digest      ANY NOT NULL,     -- of the request: 32 bytes, or a text that is no SHA-256
     response    BLOB,
     remote_id   ANY NOT NULL,     -- the id in the service: 16 bytes for a UUID, or a text
-    url         TEXT NOT NULL,
-    sum         INTEGER NOT NULL  -- the CRC-32C of the row: SQLite has none of its own
+    url         TEXT NOT NULL
 ) STRICT;
 
 CREATE UNIQUE INDEX steps_of_client ON steps (client, mapping, step);
@@ -104,8 +103,7 @@ CREATE TABLE history (
     digest    ANY NOT NULL,
     response  BLOB,
     remote_id ANY NOT NULL,
-    url       TEXT NOT NULL,
-    sum       INTEGER NOT NULL
+    url       TEXT NOT NULL
 ) STRICT;
 
 CREATE INDEX history_of_step ON history (step);
@@ -177,7 +175,6 @@ CREATE TABLE tracked (
     claim_id    TEXT NOT NULL,
     activity_id TEXT NOT NULL,
     activity    TEXT NOT NULL,    -- its name
-    sum         INTEGER NOT NULL, -- the CRC-32C of the row
     UNIQUE (service, key)
 ) STRICT;
 

@@ -102,8 +102,8 @@ func (m trackedMatcher) addAll(service string, events []Tracked) (n TrackedCount
 		if n.Unknown++; ok {
 			n.Unknown, n.Added = n.Unknown-1, n.Added+1
 		}
-		if err := m.exec(`INSERT INTO tracked (completed, service, client, step, sum, key, kind, status, at, received, client_id, claim_id, activity_id, activity)
-			VALUES (0, `+params(13)+`)`, service, of.client, of.id, e.sum(service, of.id), e.Key, e.Kind, e.Status, e.At.UnixMicro(), e.Received.UnixMicro(),
+		if err := m.exec(`INSERT INTO tracked (completed, service, client, step, key, kind, status, at, received, client_id, claim_id, activity_id, activity)
+			VALUES (0, `+params(12)+`)`, service, of.client, of.id, e.Key, e.Kind, e.Status, e.At.UnixMicro(), e.Received.UnixMicro(),
 			e.ClientID, e.ClaimID, e.ActivityID, e.Activity); err != nil {
 			return n, err
 		}
@@ -145,7 +145,7 @@ func (m trackedMatcher) matchUnknown(service string) (n TrackedCounts, err error
 			err = m.exec(`DELETE FROM tracked WHERE id = ?`, e.id)
 		default:
 			n.Found++
-			err = m.exec(`UPDATE tracked SET client = ?, step = ?, sum = ? WHERE id = ?`, of.client, of.id, e.sum(service, of.id), e.id)
+			err = m.exec(`UPDATE tracked SET client = ?, step = ? WHERE id = ?`, of.client, of.id, e.id)
 		}
 		if err != nil {
 			return n, err
@@ -278,31 +278,18 @@ type storedTracked struct {
 	Tracked
 	id, client, step int64
 	service          string
-	stored           int64 // the sum
 }
 
-const trackedColumns = `SELECT t.id, t.service, t.client, t.step, t.sum, t.key, t.kind, t.status, t.completed, t.at, t.received, t.client_id, t.claim_id, t.activity_id, t.activity`
+const trackedColumns = `SELECT t.id, t.service, t.client, t.step, t.key, t.kind, t.status, t.completed, t.at, t.received, t.client_id, t.claim_id, t.activity_id, t.activity`
 
 func (e *storedTracked) targets() []any {
-	return []any{&e.id, &e.service, &e.client, &e.step, &e.stored, &e.Key, &e.Kind, &e.Status, &e.Completed, (*instant)(&e.At), (*instant)(&e.Received),
+	return []any{&e.id, &e.service, &e.client, &e.step, &e.Key, &e.Kind, &e.Status, &e.Completed, (*instant)(&e.At), (*instant)(&e.Received),
 		&e.ClientID, &e.ClaimID, &e.ActivityID, &e.Activity}
 }
 
 func scanTracked(rows *sql.Rows) (e storedTracked, err error) {
-	if err := rows.Scan(e.targets()...); err != nil {
-		return e, err
-	}
-	if e.stored != e.sum(e.service, e.step) {
-		return e, damaged("", "the disk has changed what was written: an event is not what its sum says")
-	}
-	return e, nil
-}
-
-// sum is the checksum of an event that belongs to the step with this number. Completed
-// follows from Kind and Status.
-func (e Tracked) sum(service string, step int64) int64 {
-	return make(checksum, 0, 256).text(service).number(step).text(e.Key).text(e.Kind).text(e.Status).number(e.At.UnixMicro()).number(e.Received.UnixMicro()).
-		text(e.ClientID).text(e.ClaimID).text(e.ActivityID).text(e.Activity).value()
+	err = rows.Scan(e.targets()...)
+	return e, err
 }
 
 // trackedSteps yields the events that a condition selects, each with its step.

@@ -17,11 +17,9 @@
 //   - Any write error stops the ledger: that Append and every later one fail with
 //     ErrStopped, because a ledger that may have lost an outcome must not let another
 //     request be sent.
-//   - A damaged ledger is refused and never repaired silently. Every step and every
-//     event has a checksum, because SQLite has none, and it is checked whenever the
-//     row is read. A clean close writes a sum of every page of the file beside it
-//     (.sum), and each page is checked when it is read. Open checks the whole file
-//     when it was not closed or does not fit those sums; Check does so at any time.
+//   - A damaged ledger is refused and never repaired silently, as far as SQLite
+//     notices: Open checks the structure of a file that was not closed, and Check the
+//     whole at any time.
 //   - Only Purge and Forget change what was written: they remove personal data, and
 //     keep the steps, their states and their ids.
 //   - Reads never wait for the writer (WAL), and any goroutine may read. They see

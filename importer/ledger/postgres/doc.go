@@ -13,8 +13,8 @@
 //     when a COMMIT was not answered: whether that was recorded, the next Open finds out.
 //   - The row of the table counter is locked in every transaction, so transactions that
 //     write follow each other whatever holds the lock.
-//   - Checksums are those of the rows. The server's own page checksums are its matter, and
-//     so are bytes of removed data in its write-ahead log and its backups.
+//   - The server's checksums are its own matter, and so are bytes of removed data in its
+//     write-ahead log and its backups.
 //   - The server's clock is not used for the ledger. Times are those of the process, as in a
 //     file. A Limiter, which is no part of the ledger, goes by the server's clock.
 //

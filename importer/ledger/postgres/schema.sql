@@ -71,8 +71,7 @@ CREATE TABLE steps (
     digest      text NOT NULL,
     response    bytea,
     remote_id   text COLLATE "C" NOT NULL,
-    url         text COLLATE "C" NOT NULL,
-    sum         bigint NOT NULL
+    url         text COLLATE "C" NOT NULL
 );
 
 CREATE UNIQUE INDEX steps_of_client ON steps (client, mapping, step);
@@ -101,8 +100,7 @@ CREATE TABLE history (
     digest    text NOT NULL,
     response  bytea,
     remote_id text NOT NULL,
-    url       text NOT NULL,
-    sum       bigint NOT NULL
+    url       text NOT NULL
 );
 
 CREATE INDEX history_of_step ON history (step);
@@ -166,7 +164,6 @@ CREATE TABLE tracked (
     claim_id    text NOT NULL,
     activity_id text NOT NULL,
     activity    text NOT NULL,
-    sum         bigint NOT NULL,
     UNIQUE (service, key)
 );
 
