@@ -134,7 +134,7 @@ func (p *program) app() *cli.App {
 		Commands: slices.Concat(
 			inCategory("Commands for imports", p.checkCommand(), p.runCommand(), p.rerunCommand(), p.settleCommand()),
 			inCategory("Commands for the first steps", p.initCommand(), p.studioCommand(), p.templatesCommand(), p.doctorCommand(), p.sandboxCommand(), p.schemaCommand()),
-			inCategory("Commands for afterwards", p.historyCommand(), p.reportCommand(), p.linkCommand(), p.trackCommand(), p.listenCommand(), p.workerCommand(), p.ledgerCommand()),
+			inCategory("Commands for afterwards", p.historyCommand(), p.reportCommand(), p.linkCommand(), p.trackCommand(), p.listenCommand(), p.workerCommand(), p.copyLedgerCommand()),
 			inCategory("Commands for help", p.explainCommand(), p.helpCommand(), p.completionCommand(), p.versionCommand()),
 		),
 		// The library adds this flag only to programs without a command help.

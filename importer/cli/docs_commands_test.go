@@ -39,7 +39,7 @@ func TestDocumentedCommands(t *testing.T) {
 
 // typed finds command lines: in code, on lines of their own, and after a
 // program's path.
-var typed = regexp.MustCompile("(?:^|[ `/=])claimsheet ((?:[a-z]+)(?: [^`#;|&\n]*)?)")
+var typed = regexp.MustCompile("(?:^|[ `/=])claimsheet ((?:[a-z]+(?:-[a-z]+)*)(?: [^`#;|&\n]*)?)")
 
 func commandLines(page string) [][]string {
 	var found [][]string
@@ -62,9 +62,6 @@ func commandLines(page string) [][]string {
 func checkCommand(t *testing.T, page string, words []string) {
 	t.Helper()
 	command := words[:1]
-	if command[0] == "ledger" && len(words) > 1 { // it has subcommands
-		command = words[:2]
-	}
 	flags, ok := flagsOf(strings.Join(command, " "))
 	if !ok {
 		t.Errorf("%s: there is no command claimsheet %s", page, strings.Join(command, " "))

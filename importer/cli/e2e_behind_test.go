@@ -172,7 +172,7 @@ func (s *scene) copiedInTheMiddle(flags ...string) {
 	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "claim" {
 			once.Do(func() {
-				if code, out, said := s.claimsheet("ledger", "copy", "--environments", s.path("environments.yaml"), "--to", middle); code != 0 {
+				if code, out, said := s.claimsheet("copy-ledger", "--environments", s.path("environments.yaml"), "--to", middle); code != 0 {
 					s.t.Errorf("the copy: exit code %d\n%s%s", code, out, said)
 				}
 			})

@@ -100,7 +100,7 @@ func (p *group) campaign() {
 		p.t.Errorf("the last run: exit code %d\n%s", final.code, final.err)
 		return
 	}
-	p.must(0, "ledger", "check")
+	p.must(0, "doctor")
 	p.settleDown()
 	p.checkShared()
 	p.checkRows()

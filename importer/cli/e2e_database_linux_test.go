@@ -25,11 +25,7 @@ func (s *scene) inDatabase(server *pgtest.Server, more string) {
 // must runs a command and expects an exit code.
 func (s *scene) must(want int, words ...string) string {
 	s.t.Helper()
-	at := 1
-	if words[0] == "ledger" {
-		at = 2
-	}
-	code, out, diagnostics := s.claimsheet(slices.Insert(words, at, "-m", s.path("mapping.yaml"))...)
+	code, out, diagnostics := s.claimsheet(slices.Insert(words, 1, "-m", s.path("mapping.yaml"))...)
 	if code != want {
 		s.t.Fatalf("%v: exit code %d, want %d\n%s%s", words, code, want, out, diagnostics)
 	}
@@ -60,17 +56,16 @@ func TestLedgerInDatabase(t *testing.T) {
 	expect(t, s.must(0, "history", "c1@example.com"), "done")
 	s.must(0, "settle")
 	s.must(0, "report", "--out", s.path("again.xlsx"))
-	expect(t, s.must(0, "ledger", "check"), "the ledger is whole")
 	printed += s.must(0, "doctor") + first.out + first.err
 	expect(t, printed, "schema version 2")
 
 	// To a file, into another database, and on from there.
-	s.must(0, "ledger", "copy", "--to", s.path("copy.db"))
-	expect(t, s.must(2, "ledger", "copy", "--to", s.path("copy.db")), "there is a file")
+	s.must(0, "copy-ledger", "--to", s.path("copy.db"))
+	expect(t, s.must(2, "copy-ledger", "--to", s.path("copy.db")), "there is a file")
 	url := filepath.Join(t.TempDir(), "url")
 	write(t, url, pgtest.Shared(t).URL())
-	expect(t, s.must(0, "ledger", "copy", "--from", s.path("copy.db"), "--to", "file:"+url), "were counted, compared with the original")
-	expect(t, s.must(2, "ledger", "copy", "--from", s.path("copy.db"), "--to", "file:"+url), "not empty")
+	expect(t, s.must(0, "copy-ledger", "--from", s.path("copy.db"), "--to", "file:"+url), "were counted, compared with the original")
+	expect(t, s.must(2, "copy-ledger", "--from", s.path("copy.db"), "--to", "file:"+url), "not empty")
 	s.environment("ledger: file:" + url)
 	if posts := s.mustRun(0).posts(); len(posts) > 0 {
 		t.Errorf("with the copy the run sends %v", posts)

@@ -89,7 +89,7 @@ func TestARestoreIsNoticed(t *testing.T) {
 			s := newScene(t, stepThree, nil)
 			s.night(0, "first.xlsx", leads(1))
 			s.saveState("backup")
-			if code, out, said := s.claimsheet("ledger", "copy", "--environments", s.path("environments.yaml"), "--to", s.path("copy.db")); code != 0 {
+			if code, out, said := s.claimsheet("copy-ledger", "--environments", s.path("environments.yaml"), "--to", s.path("copy.db")); code != 0 {
 				t.Fatal(code, out, said)
 			}
 			s.night(0, "second.xlsx", leads(2))

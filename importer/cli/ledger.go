@@ -14,13 +14,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-const ledgerCheckHelp = `Reads the whole ledger: the structure of its file, and that no record points to another that is not there. It changes nothing. Exit code 0: the ledger is whole; 3: it is damaged.
-
-Examples:
-
-    claimsheet ledger check -e uat`
-
-const ledgerCopyHelp = `Writes a copy of the ledger to a new file, also while a run works: the copy is as the ledger was at one moment. It is read as a whole
+const copyLedgerHelp = `Writes a copy of the ledger to a new file, also while a run works: the copy is as the ledger was at one moment. It is read as a whole
 before it gets its name, and a file that is there is never replaced. To put it back, copy it over ledger.db while no run is active. What was done since the copy is in the results workbooks; give them to claimsheet rerun before the next run.
 It has personal data and redirect urls; claimsheet history --purge and --forget do not reach it.
 --to may also name a PostgreSQL database without a ledger: its url without a password, or a reference to the url, env:NAME, file:PATH or cmd:PROGRAM ARG….
@@ -29,41 +23,22 @@ is kept. To move a ledger, copy it while no run is active, name the new place in
 
 Examples:
 
-    claimsheet ledger copy -e uat --to /backup/ledger-monday.db
-    claimsheet ledger copy -e uat --to env:LEDGER_URL
-    claimsheet ledger copy -e uat --from env:LEDGER_URL --to ledger-copy.db`
+    claimsheet copy-ledger -e uat --to /backup/ledger-monday.db
+    claimsheet copy-ledger -e uat --to env:LEDGER_URL
+    claimsheet copy-ledger -e uat --from env:LEDGER_URL --to ledger-copy.db`
 
-func (p *program) ledgerCommand() *cli.Command {
-	sub := func(name, usage, help string, flags []cli.Flag, do func(*cli.Context) error) *cli.Command {
-		return &cli.Command{
-			Name: name, Usage: usage, UsageText: "claimsheet ledger " + name + " [options]", Description: help, Flags: flags,
-			Action: func(c *cli.Context) error {
-				if c.NArg() > 0 {
-					return problem.New("usage", "claimsheet ledger %s takes no argument", name).Hinted("claimsheet ledger %s --help lists the flags", name)
-				}
-				return do(c)
-			},
-		}
-	}
+func (p *program) copyLedgerCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "ledger",
-		Usage:       "check: read the whole ledger; copy: back it up",
-		UsageText:   "claimsheet ledger check [options]\nclaimsheet ledger copy [options] --to LEDGER",
-		Description: "Examples:\n\n    claimsheet ledger check -e uat",
-		Subcommands: []*cli.Command{
-			sub("check", "read the whole ledger and say whether it is sound", ledgerCheckHelp, ledgerFlags(),
-				func(c *cli.Context) error { return p.checkLedger(c) }),
-			sub("copy", "write a copy of the ledger to a new file or database, also while a run works", ledgerCopyHelp,
-				append(ledgerFlags(),
-					textFlag("to", "", "the new `LEDGER`: a file that is not there yet, or a database without one"),
-					textFlag("from", "", "the `LEDGER` to copy, a file or a database; default: that of the environment")),
-				func(c *cli.Context) error { return p.copyLedger(c) }),
-		},
+		Name: "copy-ledger", Usage: "write a copy of the ledger to a new file or database, also while a run works",
+		UsageText: "claimsheet copy-ledger [options] --to LEDGER", Description: copyLedgerHelp,
+		Flags: append(ledgerFlags(),
+			textFlag("to", "", "the new `LEDGER`: a file that is not there yet, or a database without one"),
+			textFlag("from", "", "the `LEDGER` to copy, a file or a database; default: that of the environment")),
 		Action: func(c *cli.Context) error {
-			if name := c.Args().First(); name != "" {
-				return problem.New("unknown-command", "there is no command “ledger %s”", name).Hinted("the commands are ledger check and ledger copy")
+			if c.NArg() > 0 {
+				return problem.New("usage", "claimsheet copy-ledger takes no argument").Hinted("claimsheet copy-ledger --help lists the flags")
 			}
-			return cli.ShowSubcommandHelp(c)
+			return p.copyLedger(c)
 		},
 	}
 }
@@ -73,7 +48,7 @@ func (p *program) ledgerCommand() *cli.Command {
 func (p *program) copyLedger(c *cli.Context) error {
 	to := c.String("to")
 	if to == "" {
-		return problem.New("usage", "claimsheet ledger copy needs --to, the new ledger").Hinted("claimsheet ledger copy --to ledger-copy.db")
+		return problem.New("usage", "claimsheet copy-ledger needs --to, the new ledger").Hinted("claimsheet copy-ledger --to ledger-copy.db")
 	}
 	l, err := p.ledgerToCopy(c)
 	defer l.close()
@@ -160,31 +135,6 @@ func (p *program) transferLedger(ctx context.Context, l *ledgerSession, to strin
 	fmt.Fprintf(p.Out, "%s: a copy of the ledger with %d records; its %d rows were counted, compared with the original (SHA-256 %.16s) and checked\n",
 		problem.OneLine(name), done.Events, rows, done.Digest)
 	return nil
-}
-
-// checkLedger reads the whole ledger of an environment, and compares it with the
-// count of what was committed to it.
-func (p *program) checkLedger(c *cli.Context) error {
-	l, err := openEnvironmentOf(p.where(c))
-	defer l.close()
-	if err != nil {
-		return err
-	}
-	there, err := l.exists()
-	if err != nil {
-		return err
-	}
-	if !there {
-		fmt.Fprintf(p.Out, "nothing was ever run here (there is no ledger in %s)\n", l.session.State)
-		return nil
-	}
-	if err := l.openReadOnly(); err != nil {
-		return err
-	}
-	if err = l.ledger.Check(c.Context); err == nil {
-		fmt.Fprintf(p.Out, "%s: the ledger is whole\n", problem.OneLine(l.path()))
-	}
-	return err
 }
 
 // clearLine ends a line of progress.

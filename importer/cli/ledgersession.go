@@ -129,7 +129,7 @@ func (l *ledgerSession) checkThere(missing bool) error {
 	}
 	return &incomplete{problem.At(problem.Where{File: l.path()}, "ledger-missing",
 		"there is no ledger here yet, and the state folder belongs to a ledger in another place: if that is this environment's, everything would be created again").
-		Hinted("see that ledger in the environments file, or --ledger, names the right place; to move a ledger: claimsheet ledger copy; if nothing was ever run in this environment, add --accept ledger-missing, once")}
+		Hinted("see that ledger in the environments file, or --ledger, names the right place; to move a ledger: claimsheet copy-ledger; if nothing was ever run in this environment, add --accept ledger-missing, once")}
 }
 
 // fromWorkbooks reports whether the command takes ids from results workbooks.

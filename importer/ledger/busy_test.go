@@ -64,7 +64,7 @@ func TestOpenGivesUpOnReaders(t *testing.T) {
 	stop := reader(t, path)
 	err := ledger.UseLog(path, time.Millisecond)
 	p, ok := errors.AsType[problem.Problem](err)
-	if !ok || !strings.Contains(p.Error(), "another program still has it open") || !strings.Contains(p.Hint, "ledger copy") {
+	if !ok || !strings.Contains(p.Error(), "another program still has it open") || !strings.Contains(p.Hint, "copy-ledger") {
 		t.Errorf("got %v", err)
 	}
 	stop()

@@ -94,7 +94,7 @@ func useLog(ctx context.Context, conn *sql.Conn, path string, patience time.Dura
 	err := setJournal(ctx, conn, "wal", patience, progress)
 	switch {
 	case isBusy(err):
-		return unusable(path, "Wait until the other program has finished: it may be claimsheet ledger copy, claimsheet doctor or a backup. Nothing was sent, so run again then.",
+		return unusable(path, "Wait until the other program has finished: it may be claimsheet copy-ledger, claimsheet doctor or a backup. Nothing was sent, so run again then.",
 			err, "the ledger cannot be opened for writing: another program still has it open after %.0f minutes", patience.Minutes())
 	case err != nil:
 		return unusable(path, "Let this user write to the file and its folder, keep the folder on a local disk, and see that no other program has it open.",
