@@ -213,7 +213,7 @@ func TestLedgerOfAnotherDatabase(t *testing.T) {
 	if lost.code != 3 || len(lost.posts()) > 0 {
 		t.Errorf("exit code %d, sent %v", lost.code, lost.posts())
 	}
-	expect(t, lost.err, "the ledger is gone from the database")
+	expect(t, lost.err, "the ledger is gone")
 	if n := server.Exec(t, "SELECT count(*) FROM pg_namespace WHERE nspname = '"+schema+"'"); n != "0" {
 		t.Error("the refused run has made a new ledger")
 	}
