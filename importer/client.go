@@ -97,6 +97,9 @@ func (r *clientRun) prepare(known map[string]ledger.Step) {
 	if taken := takenNames(r.plan, known, r.job.Binding); len(taken) > 0 {
 		r.plan.Problems = taken
 	}
+	if len(r.plan.Problems) == 0 && !r.job.SimilarKeys {
+		r.plan.Problems = similarClaims(r.plan, known, r.job.Binding)
+	}
 	if r.settled, r.failed = r.job.withoutSteps(r.plan, known); r.settled != nil {
 		r.settled.altered = altered
 		return

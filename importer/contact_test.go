@@ -1,6 +1,7 @@
 package importer_test
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -147,5 +148,27 @@ func TestAdviceOfARefusedClaim(t *testing.T) {
 				t.Errorf("the row says %q", list[0].Advice)
 			}
 		})
+	}
+}
+
+// TestLookUpProvesNothing: a client in doubt who was looked up by something that is none
+// of the fields that were sent stays in doubt, however old that is: nobody is found by it.
+func TestLookUpProvesNothing(t *testing.T) {
+	for by, want := range map[string]string{"p@x.example": "done", "other@x.example": "uncertain"} {
+		for _, dry := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, dry %v", by, dry), func(t *testing.T) {
+				t.Parallel()
+				events := contactEvents("intent", "parked")
+				events[0].Data = bytes.ReplaceAll(events[0].Data, []byte(`"lookup":{"email":"p@x.example"`), []byte(`"lookup":{"email":"`+by+`"`))
+				run := sheetRun{contactMapping, contactSheet, events, []string{"p@x.example|||"}, func(job *importer.Job, _ *apitest.Server) *strings.Replacer {
+					job.Believable = 1
+					return strings.NewReplacer()
+				}}
+				list, _, _, _ := run.carryOut(t, dry)
+				if got := strings.ReplaceAll(string(list[0].Status), "planned", "done"); got != want {
+					t.Errorf("the row is %s, want %s: %s", got, want, list[0].Error)
+				}
+			})
+		}
 	}
 }

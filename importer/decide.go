@@ -78,6 +78,7 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 	if len(decisions) > 0 && decisions[0].isFound() {
 		skipActivities(decisions, b)
 	}
+	waitForDoubts(decisions, known)
 	leaveOutContacts(decisions)
 	if moved >= 0 {
 		holdBack(decisions, &decisions[moved])

@@ -285,6 +285,8 @@ const believable = 10 * time.Minute
 
 const reasonForgotten = "it may have been created, and the ledger does not know with which address; a look-up by that of the row finds nobody"
 
+const reasonUnproven = "a look-up finds nobody, and that proves nothing: the value by which it asks is none of the fields that were sent"
+
 const reasonParked = "no answer that says whether it was created; a look-up finds nobody yet"
 
 // findCreated is the outcome of a step that is not sent again. A client whose
@@ -397,8 +399,12 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	}
 	sent, now, err := j.lookUndecided(ctx, r.plan, *d, was)
 	found := sent.ID
-	if sent.reason == "" && sent.ID == "" && was.unknown {
+	switch {
+	case sent.reason != "" || sent.ID != "":
+	case was.unknown:
 		sent.reason = reasonForgotten
+	case was.unproven:
+		sent.reason = reasonUnproven
 	}
 	if err == nil && sent.reason == "" && sent.ID == "" && j.ripe(*d) {
 		found = now.ID
@@ -537,6 +543,7 @@ type sentLookup struct {
 	asked     []string          // by which addresses
 	corrected bool              // the sheet has another address by now
 	unknown   bool              // what was sent is not known any more: the addresses are tonight's
+	unproven  bool              // no value by which it was looked up stands in what was sent
 }
 
 // sentLookup reads the addresses that were sent from the step's record.
@@ -552,6 +559,9 @@ func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
 		sent.fields[v.Name] = v.Value
 	}
 	if was.Lookup != nil {
+		sent.unproven = !slices.ContainsFunc(was.Values, func(v wantedValue) bool {
+			return v.Value != "" && (v.Value == was.Lookup.Email || v.Value == was.Lookup.Phone)
+		})
 		sent.Lookup = mapping.Lookup{Email: was.Lookup.Email, Phone: was.Lookup.Phone, Confirm: was.Lookup.Confirm}
 		sent.asked = was.Lookup.Asked
 	}

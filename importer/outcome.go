@@ -315,6 +315,7 @@ const (
 	adviceHeldMapping    = "Nothing was sent. Take the mapping's change back, or settle with the service's operator what is to become of the client."
 	adviceErasedContact  = "Take the contact out of the row, then run again; or settle with the service's operator what is to become of the claim."
 	adviceGivenUp        = "This step was given up; what depends on it is not sent."
+	adviceOtherClaim     = "Decide about that claim first: claimsheet settle. Then run again."
 	adviceParked         = "It is not sent again yet; a run ten minutes from now or later looks the client up again and decides."
 	adviceInvalid        = "Correct the cell and run again."
 	adviceTimezone       = "Name the timezone of the sheet in the mapping (sheet: {timezone: …}) and run again."

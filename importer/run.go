@@ -117,6 +117,7 @@ type Job struct {
 	Only        mapping.Identity     // take this client only; the zero Identity takes all
 	NoLookup    bool                 // Forecast: do not ask the service which clients it knows
 	NewLedger   bool                 // the ledger is new although the service knows the clients
+	SimilarKeys bool                 // claims are new although the client has one with a similar key
 	MaxFailures stoprule.MaxFailures // when to stop; the zero value stops at the first failure
 	FirstWait   time.Duration        // before a look-up that failed is made again, as retry.Pace.First
 	LookAgain   []time.Duration      // when an uncertain client is looked up again in the run, each wait after the last

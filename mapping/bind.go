@@ -22,6 +22,7 @@ type Binding struct {
 	headers []string   // of the sheet, folded
 	tables  []*Binding // one for each sheet; nil when there is only one
 	untyped []Untyped
+	unsent  problem.List            // see LookupsUnsent
 	types   map[string]convert.Type // of attributes to which the mapping gives none, by “Template/Attribute”
 	named   map[string]string       // the names of columns that the mapping uses, by their folded form
 	used    map[int]bool            // those columns of the sheet
@@ -142,6 +143,7 @@ type binder struct {
 	named      map[string]string
 	used       map[int]bool
 	untyped    []Untyped
+	unsent     problem.List
 	types      map[string]convert.Type
 }
 
@@ -174,7 +176,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	b.bindActivities(bound)
 	b.bindResume(bound)
 	bound.when = b.condition(m.Sheet.When, nil)
-	bound.untyped, bound.types = b.untyped, b.types
+	bound.untyped, bound.types, bound.unsent = b.untyped, b.types, b.unsent
 	bound.named, bound.used = b.named, b.used
 	b.doubtHeader()
 	b.problems.Sort()

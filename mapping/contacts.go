@@ -469,6 +469,20 @@ func (l *boundLookup) space(key []int) string {
 	return ""
 }
 
+// noteUnsent notes a look-up whose value is none of the fields that are sent.
+func (b *binder) noteUnsent(rule *ValueRule, lookup *boundValue, fields []boundField) {
+	if lookup == nil || slices.ContainsFunc(fields, func(f boundField) bool { return f.value.sameReading(lookup) }) {
+		return
+	}
+	b.unsent = append(b.unsent, problem.At(rule.At.In(b.file), "lookup-unsent",
+		"the value of this look-up is none of the fields that are sent: after a lost answer a look-up cannot show that nobody was created, and the step stays uncertain until you decide").
+		Hinted("add a field that reads the same columns in the same way, with the same type, format and region"))
+}
+
+// LookupsUnsent returns a warning for each look-up whose value is none of the fields that
+// are sent.
+func (b *Binding) LookupsUnsent() problem.List { return b.unsent }
+
 // bindPerson binds how somebody is looked up, and what the create payload holds.
 func (b *binder) bindPerson(rule *LookupRule, fields []FieldRule) (lookup boundLookup, bound []boundField) {
 	bind := func(label string, rule *ValueRule, usual convert.Type) *boundValue {
@@ -497,6 +511,8 @@ func (b *binder) bindPerson(rule *LookupRule, fields []FieldRule) (lookup boundL
 		}
 		bound = append(bound, field)
 	}
+	b.noteUnsent(rule.Email, lookup.email, bound)
+	b.noteUnsent(rule.Phone, lookup.phone, bound)
 	b.checkPaths(fields, bound)
 	return lookup, bound
 }

@@ -65,6 +65,9 @@ func WriteSummary(w io.Writer, s result.Summary, n NextSteps) error {
 		}
 		fmt.Fprintf(&b, "%s %sdone without a redirect url; the column %q says why.\n", Count(s.WithoutLink, "client"), would, cell.AdviceHeader)
 	}
+	if s.UncertainSteps > 0 {
+		fmt.Fprintf(&b, "Uncertain steps of the mapping: %d, also of clients that are not in the sheet.\n", s.UncertainSteps)
+	}
 	fmt.Fprintf(&b, "%s: %s.\n", requestWord(s.DryRun), requestText(s.Requests))
 	for _, path := range workbooks(s) {
 		fmt.Fprintf(&b, "Every row is in %s\n", inLine(path))
@@ -193,7 +196,7 @@ func nextSteps(s result.Summary, n NextSteps) []string {
 		return nil
 	}
 	var lines []string
-	if r.Uncertain > 0 && n.Settle != nil {
+	if r.Uncertain+s.UncertainSteps > 0 && n.Settle != nil {
 		lines = append(lines, "Uncertain steps are never sent again automatically. To list them and decide:", "  "+CommandLine(n.Settle))
 	}
 	switch missing := r.Failed+r.Invalid+r.NotStarted > 0; {

@@ -19,6 +19,7 @@ type runSpec struct {
 	Runs        []string // as importer.Job.Runs
 	Environment string   // as importer.Job.Environment
 	MaxFailures stoprule.MaxFailures
+	SimilarKeys bool   // as importer.Job.SimilarKeys
 	Facts       []byte // of the sheets; see importer.Survey.Facts
 }
 
@@ -45,7 +46,7 @@ func (r *importRun) dispatch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spec := runSpec{Session: shared, Runs: r.job.Runs, Environment: r.scope, MaxFailures: r.options.maxFailures}
+	spec := runSpec{Session: shared, Runs: r.job.Runs, Environment: r.scope, MaxFailures: r.options.maxFailures, SimilarKeys: r.job.SimilarKeys}
 	if spec.Facts, err = r.survey.Facts(); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type guards struct {
 
 // guardCodes are what --accept takes: the code of the problem that a guard reports, or for
 // service-changed the two answers that there are.
-var guardCodes = []string{"new-identity", "new-ledger", "ledger-missing", "lost-run", "same-service", "new-service"}
+var guardCodes = []string{"new-identity", "new-ledger", "ledger-missing", "lost-run", "same-service", "new-service", "similar-key"}
 
 func guardFlags() []cli.Flag {
 	return []cli.Flag{

@@ -65,11 +65,7 @@ func (r *importRun) observeReport(ctx context.Context) error {
 		r.observer.Reported(r.job.Retries(), nil)
 		return nil
 	}
-	uncertain, err := r.ledger.ledger.CountUnsettled(ctx, r.scope, r.session.Mapping.Name.Text)
-	if err != nil {
-		return err
-	}
-	r.observer.Reported(r.job.Retries(), &uncertain)
+	r.observer.Reported(r.job.Retries(), &r.summary.UncertainSteps)
 	if r.options.isRerun() {
 		return nil
 	}

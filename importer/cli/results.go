@@ -37,6 +37,10 @@ func (r *importRun) report(ctx context.Context) error {
 	summary, problems, mappingChanged := r.job.Summary(r.options.dryRun)
 	summary.Environment = r.session.Env.Name
 	summary.Seconds = time.Since(r.started).Seconds()
+	var err error
+	if summary.UncertainSteps, err = r.ledger.ledger.CountUnsettled(ctx, r.scope, r.session.Mapping.Name.Text); err != nil {
+		return err
+	}
 	if summary.Rows.Total != r.survey.Rows {
 		return fmt.Errorf("%d rows were read and %d have a result: this is a bug of Claimsheet's, and every id is safe in the ledger", r.survey.Rows, summary.Rows.Total)
 	}

@@ -380,7 +380,7 @@ func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, readSpec 
 	}
 	job := hooks.Job(&importer.Job{
 		Runs: spec.Runs, Environment: spec.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Emergency: r.emergency,
-		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, LookAgain: pace.LookAgain, FirstWait: pace.AskAgain, Believable: pace.Believable, Clock: clock,
+		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, SimilarKeys: spec.SimilarKeys, LookAgain: pace.LookAgain, FirstWait: pace.AskAgain, Believable: pace.Believable, Clock: clock,
 		Rules: sharedRules(func(ctx context.Context, change func([]byte) ([]byte, bool, error)) error {
 			return broker.Rules(ctx, id, change)
 		}),

@@ -133,8 +133,11 @@ type Summary struct {
 	Clients     Counts   `json:"clients" doc:"clients by status"`
 	Requests    Requests `json:"requests" doc:"requests that were sent; in a dry run, that would be"`
 	WithoutLink int      `json:"withoutLink" doc:"done clients that have no redirect url"` // done clients that have no redirect url
-	Results     string   `json:"results" doc:"the workbook's path; of several sheets their folder, or empty when they are in different ones"`
-	Seconds     float64  `json:"seconds" doc:"how long it took"`
+	// UncertainSteps counts those of the mapping in the ledger, also of clients that are
+	// not in the sheet.
+	UncertainSteps int     `json:"uncertainSteps" doc:"steps of the mapping that are uncertain, also of clients that are not in the sheet"`
+	Results        string  `json:"results" doc:"the workbook's path; of several sheets their folder, or empty when they are in different ones"`
+	Seconds        float64 `json:"seconds" doc:"how long it took"`
 	// Sheets has one entry for each sheet, in order, when the run has several;
 	// it is empty when the run has one.
 	Sheets []SheetSummary `json:"sheets,omitempty" doc:"one for each sheet, when the run has several"`

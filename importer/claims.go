@@ -2,7 +2,11 @@ package importer
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"unicode"
 
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
@@ -93,4 +97,67 @@ func mayExist(s ledger.State) bool {
 		return true
 	}
 	return false
+}
+
+// entryOf returns the claims entry and the key in the name of a claim's step.
+func entryOf(step string) (entry, key string) {
+	entry, key, _ = strings.Cut(strings.TrimPrefix(step, ledger.KindClaim+"/"), "/")
+	return entry, key
+}
+
+// similarClaims returns a problem for each new claim whose key differs from that of an
+// earlier claim of the client only by what is often written in another way: then it is
+// most likely that claim. Both keys are personal data and stand in the workbook only.
+func similarClaims(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) (found problem.List) {
+	for i := range plan.Steps {
+		step := &plan.Steps[i]
+		if _, was := known[step.Key]; step.Kind != mapping.ClaimStep || was {
+			continue
+		}
+		entry, key := entryOf(step.Key)
+		for _, name := range slices.Sorted(maps.Keys(known)) {
+			otherEntry, other := entryOf(name)
+			if was := known[name]; was.Kind != ledger.KindClaim || !mayExist(was.To) || otherEntry != entry || plainKey(other) != plainKey(key) {
+				continue
+			}
+			for _, row := range step.Rows {
+				p := problem.At(b.AtRow(row), "similar-key", "the client has a claim “%s”, and this row asks for another one with the similar key “%s”", other, key).
+					Hinted("write the key as before, if it is the same claim; if it is another one, add --accept similar-key")
+				p.Seen = key
+				found = append(found, p)
+			}
+		}
+	}
+	return found
+}
+
+// plainKey returns a claim's key without what is often written in another way: case,
+// punctuation, leading zeros and a trailing .0.
+func plainKey(key string) string {
+	key = strings.TrimSuffix(key, ".0")
+	key = strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, key)
+	return strings.TrimLeft(key, "0")
+}
+
+// waitForDoubts leaves new claims unsent while an earlier claim of the same entry is in
+// doubt: after a correction of the key, it would be the same claim a second time.
+func waitForDoubts(decisions []decision, known map[string]ledger.Step) {
+	for i := range decisions {
+		d := &decisions[i]
+		if d.step.Kind != mapping.ClaimStep || d.action != send || d.step.KnownID != "" {
+			continue
+		}
+		entry, _ := entryOf(d.step.Key)
+		for _, name := range slices.Sorted(maps.Keys(known)) {
+			if other, key := entryOf(name); known[name].Kind == ledger.KindClaim && inDoubt(known[name].To) && other == entry {
+				d.action, d.why, d.advice = needsOperator, fmt.Sprintf("it is not sent while the client's claim “%s” is in doubt: it may be the same one", key), adviceOtherClaim
+				break
+			}
+		}
+	}
 }

@@ -1,0 +1,58 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+
+	"claimsheet/apiclient/apitest"
+)
+
+// TestSimilarKey: a claim key that is written in another way than before is most likely
+// the same claim, and is refused until the user says that it is another one.
+func TestSimilarKey(t *testing.T) {
+	t.Parallel()
+	for before, now := range map[string]string{"A-1": "a 1", "0077": "77", "78": "78.0", "AB7": "AB‑7"} {
+		s := newScene(t, stepThree, [][]any{lead(1, before)})
+		s.mustRun(0)
+		s.sheet([][]any{lead(1, now)})
+		p := s.foretold(1)
+		if len(p.posts()) > 0 || !strings.Contains(p.err, "[similar-key]") {
+			t.Errorf("%s after %s: created %v\n%s", now, before, p.posts(), p.err)
+		}
+		if r := s.results()[0]; r["Import status"] != "invalid" || !strings.Contains(r["Error"], "“"+before+"”") {
+			t.Errorf("the row says %v", r)
+		}
+		if p := s.foretold(0, "--accept", "similar-key"); p.posts()["claim"] != 1 {
+			t.Errorf("%s after %s, accepted: created %v", now, before, p.posts())
+		}
+	}
+}
+
+// TestClaimInDoubtHoldsNewOnes: after a claim whose creation is in doubt, a corrected key
+// asks for no second one until somebody has decided. A later sheet without the row says
+// how many steps are uncertain.
+func TestClaimInDoubtHoldsNewOnes(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(2))
+	s.service.Play(apitest.OnceEach(map[string]apitest.Fault{"claim c1@example.com/Loan A-1": apitest.CreateThenDrop()}))
+	s.mustRun(4)
+	s.service.Play(nil)
+	s.sheet([][]any{lead(1, "B-9"), lead(2, "A-2")})
+	if p := s.foretold(4); p.posts()["claim"] != 0 {
+		t.Errorf("created %v", p.posts())
+	}
+	if r := s.results()[0]; r["Import status"] != "uncertain" || !strings.Contains(r["Error"], "“A-1” is in doubt") {
+		t.Errorf("the row says %v", r)
+	}
+	s.sheet([][]any{lead(2, "A-2")})
+	if p := s.mustRun(0); p.summary.UncertainSteps != 1 {
+		t.Errorf("the summary has %d uncertain steps", p.summary.UncertainSteps)
+	}
+	if code, out, said := s.claimsheet("settle", "-m", s.path("mapping.yaml"), "--not-created", "claim/loan/A-1"); code != 0 {
+		t.Fatal(code, out, said)
+	}
+	s.sheet([][]any{lead(1, "B-9"), lead(2, "A-2")})
+	if p := s.foretold(0); p.posts()["claim"] != 1 {
+		t.Errorf("after the decision created %v", p.posts())
+	}
+}
