@@ -105,6 +105,12 @@ func (r *clientRun) prepare(known map[string]ledger.Step) {
 		return
 	}
 	r.decisions = decide(r.plan, known, r.job.Binding)
+	if r.plan.Problems, r.failed = r.addressProblems(); r.failed == nil && len(r.plan.Problems) > 0 {
+		r.settled, r.failed = r.job.withoutSteps(r.plan, known)
+	}
+	if r.failed != nil || r.settled != nil {
+		return
+	}
 	if r.failed = r.decideContacts(); r.failed == nil {
 		r.takeKnownIDs()
 	}
@@ -489,7 +495,7 @@ func (r *clientRun) waitForGate(ctx context.Context) error {
 func (r *clientRun) intend(d *decision) error {
 	intent := r.event(*d, ledger.Intent)
 	w := r.wanted(d)
-	intent.Data, intent.Digest = w.json(), w.digest()
+	intent.Data, intent.Digest, intent.Addresses = w.json(), w.digest(), w.asked()
 	if d.known.To == ledger.Uncertain {
 		intent.Via = ledger.ViaRepeatable
 	}

@@ -19,6 +19,7 @@ import (
 	"claimsheet/importer/retry"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
 )
 
 // existing is what is known about a client that the service may have already: the
@@ -270,7 +271,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) (o client
 	r.known.client, r.reused = x.ID, first.known.Attempts == 0
 	event := r.job.foundEvent(r.plan, x.ID)
 	w := r.wanted(first)
-	event.Data, event.Digest = w.json(), w.digest()
+	event.Data, event.Digest, event.Addresses = w.json(), w.digest(), w.asked()
 	first.adopt(x.ID, r.job)
 	if r.reused {
 		skipActivities(r.decisions, r.job.Binding)
@@ -571,6 +572,34 @@ func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
 	return sent
 }
 
+// addressProblems refuses a client whose address in the sheet is that of another client in
+// the ledger: of one who is done, where this client was created with another address, as
+// when a column of the sheet was sorted alone; and of one who was given up.
+func (r *clientRun) addressProblems() (found problem.List, err error) {
+	first := &r.decisions[0]
+	asked := lookup.Asked(r.plan.Lookup)
+	isNew := first.action == send && first.known == unknown
+	if r.plan.Role != "" || len(asked) == 0 || !isNew && first.action != changed || r.job.existing(r.plan) == mapping.Create {
+		return nil, nil
+	}
+	// It is read whether or not the run is being stopped.
+	owners, err := r.job.Ledger.AddressOwners(context.Background(), r.job.Environment, asked)
+	for _, address := range asked {
+		o, owned := owners[address]
+		if !owned || o.ClientKey == r.job.owner(r.plan.Client) || o.State != ledger.GivenUp && (isNew || o.State != ledger.Done) {
+			continue
+		}
+		for _, row := range r.plan.Rows {
+			p := problem.At(r.job.Binding.AtRow(row), "address-taken", "the address of this row, whose client is “%s”, is that of the client “%s” in the ledger", r.plan.Client.Key, o.Client).
+				Hinted("see that no column was sorted alone; if both are one person, give the rows one client key")
+			p.Seen = r.plan.Client.Key
+			found = append(found, p)
+		}
+		break
+	}
+	return found, err
+}
+
 // KnownIDs are the ids that a sheet gives for its clients and claims (known_id), each
 // with the cells that give it. The zero value has none. It holds some bytes for each
 // id, and the id itself where a client may be a contact of others.
@@ -646,7 +675,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	event := r.event(d, ledger.Done)
 	event.Via, event.Reason, event.ID = ledger.ViaAdopted, ledger.ReasonKnownID, d.step.KnownID
 	w := r.wanted(&d)
-	event.Data, event.Digest = w.json(), w.digest()
+	event.Data, event.Digest, event.Addresses = w.json(), w.digest(), w.asked()
 	why, advice, err := r.refuseKnownID(d, event)
 	if err != nil {
 		return stepOutcome{}, err

@@ -57,6 +57,7 @@ type Ledger interface {
 	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
 	SharedIDs(ctx context.Context, environment string) (map[string]ledger.ClientKey, error)
 	UndecidedClients(ctx context.Context, environment string) iter.Seq2[ledger.Step, error]
+	AddressOwners(ctx context.Context, environment string, addresses []string) (map[string]ledger.AddressOwner, error)
 	Erasures(ctx context.Context, environment string) (ledger.Erasures, error)
 
 	// Who works on which client, where several processes write the ledger.

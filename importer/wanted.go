@@ -63,6 +63,14 @@ type wantedLookup struct {
 	Asked   []string `json:"asked,omitempty"`
 }
 
+// asked are the addresses by which a client is looked up; none for other steps.
+func (a wanted) asked() []string {
+	if a.Lookup == nil {
+		return nil
+	}
+	return a.Lookup.Asked
+}
+
 // sourceCells are the cells that something came from; none for a constant.
 type sourceCells struct {
 	Cells   []string `json:"cells,omitempty"`   // as a person reads them

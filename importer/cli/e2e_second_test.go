@@ -56,3 +56,41 @@ func TestClaimInDoubtHoldsNewOnes(t *testing.T) {
 		t.Errorf("after the decision created %v", p.posts())
 	}
 }
+
+// TestColumnSortedAlone: after a column was sorted alone, every row has the address of
+// another client of the ledger. Nothing is sent, and both clients are named.
+func TestColumnSortedAlone(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, byLead, [][]any{lead(1, "A-1"), lead(2, "A-2"), lead(3, "A-3")})
+	s.service.KeyField = "ref"
+	s.mustRun(0)
+	one, two, three := lead(1, "B-1"), lead(2, "B-2"), lead(3, "A-3")
+	one[0], two[0] = two[0], one[0]
+	s.sheet([][]any{one, two, three})
+	p := s.foretold(1)
+	if len(p.posts()) > 0 || !strings.Contains(p.err, "[address-taken]") || p.summary.Rows.Invalid != 2 || p.summary.Rows.Unchanged != 1 {
+		t.Errorf("created %v, rows %+v\n%s", p.posts(), p.summary.Rows, p.err)
+	}
+	if r := s.results()[0]; !strings.Contains(r["Error"], "“Ann1”") || !strings.Contains(r["Error"], "“Ann2”") {
+		t.Errorf("the row says %v", r)
+	}
+}
+
+// TestGivenUpKeepsTheAddress: a client who may exist and was given up keeps the address:
+// another key creates nobody with it.
+func TestGivenUpKeepsTheAddress(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, byLead, [][]any{lead(1, "A-1")})
+	s.service.KeyField = "ref"
+	s.inDoubt("client Ann1", apitest.CreateThenDrop())
+	s.mustRun(4)
+	if code, out, said := s.claimsheet("settle", "-m", s.path("mapping.yaml"), "--give-up", "Ann1:client"); code != 0 {
+		t.Fatal(code, out, said)
+	}
+	other := lead(1, "A-1")
+	other[1] = "Lead 9"
+	s.sheet([][]any{other})
+	if p := s.mustRun(1); len(p.posts()) > 0 || !strings.Contains(p.err, "[address-taken]") {
+		t.Errorf("created %v\n%s", p.posts(), p.err)
+	}
+}

@@ -141,7 +141,7 @@ func (t *transaction) append(e Event) error {
 	}
 	t.event++
 	t.noteIntent(now)
-	return nil
+	return t.own(e.ClientKey, e.Addresses)
 }
 
 // begun adds the row of a new step that begins with an intent. added is false when
@@ -153,7 +153,7 @@ func (t *transaction) begun(e Event) (added bool, err error) {
 	}
 	t.event++
 	t.noteIntent(now)
-	return true, nil
+	return true, t.own(e.ClientKey, e.Addresses)
 }
 
 // put stores a row that an event has led to. usual says that only the outcome of an

@@ -183,7 +183,7 @@ func (t *transaction) forget(owner ClientKey, at time.Time, done *Forgotten) err
 	if err := t.exec(`UPDATE clients SET client = ? WHERE id = ?`, stone.Client, number); err != nil {
 		return err
 	}
-	if err := t.forgetTracked(number); err != nil {
+	if err := errors.Join(t.forgetTracked(number), t.exec(`DELETE FROM addresses WHERE client = ?`, number)); err != nil {
 		return err
 	}
 	t.forgetNumbers()

@@ -108,6 +108,14 @@ CREATE TABLE history (
 
 CREATE INDEX history_of_step ON history (step);
 
+-- addresses are whose an address is by which clients are looked up, as a hash.
+CREATE TABLE addresses (
+    environment INTEGER NOT NULL,
+    address     TEXT NOT NULL,
+    client      INTEGER NOT NULL, -- of clients
+    PRIMARY KEY (environment, address)
+) STRICT, WITHOUT ROWID;
+
 -- claim_mappings are the mappings that have sent claims: a client may have the same
 -- claim under another mapping's name only where there are several.
 CREATE TABLE claim_mappings (

@@ -171,6 +171,9 @@ type Event struct {
 	// removes Data but not Digest.
 	Data   []byte
 	Digest string
+	// Addresses are those by which a client is looked up, in any form that is the same for
+	// the same address. The ledger keeps a hash of each; see Ledger.AddressOwners.
+	Addresses []string
 	// Answer is the whole body of a 2xx answer, so that it can be parsed again with a
 	// corrected wire pointer.
 	Answer []byte

@@ -383,7 +383,7 @@ type transaction struct {
 	getStep                *statement
 	addRow, addIntent      *statement
 	setStep, setOutcome    *statement
-	addHistory             *statement
+	addHistory, addAddress *statement
 	someURL                *statement
 	beginTx, commitTx      *statement
 	savepoint, release     *statement   // of appendAll
@@ -419,6 +419,7 @@ func prepare(ctx context.Context, conn *sql.Conn, path string, server *Server) (
 		{&t.setOutcome, `UPDATE steps SET sent_event = event, sent_at = at, sent_boot = boot, sent_uptime = uptime, sent_run = run,
 			(state, inherited, event, at, boot, uptime, run, via, status, reason, response, remote_id, url) = (` + params(13) + `) WHERE id = ? AND event = ?`},
 		{&t.setStep, `UPDATE steps SET (` + factColumns + `, request, digest) = (` + params(23) + `) WHERE id = ?`},
+		{&t.addAddress, addAddress},
 		{&t.addHistory, `INSERT INTO history VALUES (` + params(15) + `)`},
 		{&t.someURL, `SELECT 1 FROM steps s INDEXED BY steps_urls WHERE s.url = ? AND ` + hasURL + ` LIMIT 1`},
 	} {

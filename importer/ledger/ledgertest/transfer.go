@@ -16,7 +16,7 @@ func (s suite) testTransfer(t *testing.T) {
 	last, err := from.LastEvent(t.Context())
 	do(t, err)
 	same(t, "events", copied.Events, last)
-	if len(copied.Tables) != 11 || copied.Tables["steps"] != 4 || copied.Tables["tracked"] != 1 || copied.Tables["runs"] != 1 {
+	if len(copied.Tables) != 12 || copied.Tables["steps"] != 4 || copied.Tables["tracked"] != 1 || copied.Tables["runs"] != 1 {
 		t.Errorf("the tables have %v", copied.Tables)
 	}
 	do(t, to.Check(t.Context()))

@@ -105,6 +105,13 @@ CREATE TABLE history (
 
 CREATE INDEX history_of_step ON history (step);
 
+CREATE TABLE addresses (
+    environment bigint NOT NULL,
+    address     text COLLATE "C" NOT NULL,
+    client      bigint NOT NULL,
+    PRIMARY KEY (environment, address)
+);
+
 CREATE TABLE claim_mappings (
     environment bigint NOT NULL,
     mapping     bigint NOT NULL,
