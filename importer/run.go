@@ -77,6 +77,7 @@ type Ledger interface {
 	Definitions(ctx context.Context, environment string) (map[string]string, error)
 	OtherMappings(ctx context.Context, environment, mapping string) ([]string, error)
 	ClaimedElsewhere(ctx context.Context, owner ledger.ClientKey, mapping string, steps []string) (otherMapping string, ok bool, err error)
+	ClientsWithSteps(ctx context.Context, environment, mapping string, steps []string) (map[string][]ledger.ClientKey, error)
 	HasSteps(ctx context.Context, environment, mapping, prefix string) (has bool, err error)
 }
 

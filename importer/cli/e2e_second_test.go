@@ -94,3 +94,36 @@ func TestGivenUpKeepsTheAddress(t *testing.T) {
 		t.Errorf("created %v\n%s", p.posts(), p.err)
 	}
 }
+
+// TestClaimsMoved: after the agreements were sorted alone, most new claims are done under
+// other clients: nothing is sent until the user says that they have other clients now. Keys
+// that every client has say nothing.
+func TestClaimsMoved(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(12))
+	s.mustRun(0)
+	moved := leads(12)
+	for i := range moved {
+		moved[i][6] = leads(12)[(i+5)%12][6]
+	}
+	s.sheet(moved)
+	for _, flags := range [][]string{{"--dry-run"}, nil} {
+		if p := s.mustRun(2, flags...); len(p.posts()) > 0 || !strings.Contains(p.err, "12 of the first 12 new claims") || !strings.Contains(p.err, "[claims-moved]") {
+			t.Errorf("%v: created %v\n%s", flags, p.posts(), p.err)
+		}
+	}
+	if p := s.foretold(0, "--accept", "claims-moved"); p.posts()["claim"] != 12 {
+		t.Errorf("accepted: created %v", p.posts())
+	}
+
+	s = newScene(t, stepThree, [][]any{lead(1, "1")})
+	s.mustRun(0)
+	var rows [][]any
+	for i := range 12 {
+		rows = append(rows, lead(i+1, "1"))
+	}
+	s.sheet(rows)
+	if p := s.foretold(0); p.posts()["claim"] != 11 {
+		t.Errorf("keys that all have: created %v", p.posts())
+	}
+}

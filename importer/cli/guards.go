@@ -26,7 +26,7 @@ type guards struct {
 
 // guardCodes are what --accept takes: the code of the problem that a guard reports, or for
 // service-changed the two answers that there are.
-var guardCodes = []string{"new-identity", "new-ledger", "ledger-missing", "lost-run", "same-service", "new-service", "similar-key"}
+var guardCodes = []string{"new-identity", "new-ledger", "ledger-missing", "lost-run", "same-service", "new-service", "similar-key", "claims-moved"}
 
 func guardFlags() []cli.Flag {
 	return []cli.Flag{
@@ -88,6 +88,11 @@ func (r *importRun) vet(ctx context.Context) (problem.List, error) {
 			return nil, p.Hinted("%s; or begin with an empty sandbox: %s", p.Hint, r.session.ResetCommand())
 		}
 		if err != nil {
+			return nil, err
+		}
+	}
+	if !r.options.accept["claims-moved"] {
+		if err := r.job.CheckMovedClaims(ctx, r.plans(ctx)); err != nil {
 			return nil, err
 		}
 	}

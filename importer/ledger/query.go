@@ -571,6 +571,24 @@ func (l *Ledger) HasSteps(ctx context.Context, environment, mapping, prefix stri
 	return has, err
 }
 
+// ClientsWithSteps returns the clients of an environment for whom steps of a mapping are
+// done, by the steps' names.
+func (l *Ledger) ClientsWithSteps(ctx context.Context, environment, mapping string, steps []string) (map[string][]ClientKey, error) {
+	clients := map[string][]ClientKey{}
+	for id, err := range stream(ctx, l.read, func(rows *sql.Rows) (id StepID, err error) {
+		id.Environment = environment
+		return id, rows.Scan(&id.Step, &id.Space, &id.Client)
+	}, `SELECT s.step, c.space, c.client FROM steps s JOIN clients c ON c.id = s.client
+		WHERE `+ofEnvironment+` AND s.mapping = (SELECT id FROM names WHERE name = ?) AND s.state = 2 AND s.step IN (SELECT value FROM json_each(?))`,
+		environment, mapping, list(steps)) {
+		if err != nil {
+			return nil, err
+		}
+		clients[id.Step] = append(clients[id.Step], id.ClientKey)
+	}
+	return clients, nil
+}
+
 // OtherMappings returns the names of the other mappings that have sent claims in an
 // environment, in alphabetical order. Without any, ClaimedElsewhere finds nothing
 // for any client.
