@@ -90,7 +90,7 @@ func TestJSON(t *testing.T) {
 	want := map[string]any{
 		"run": got["run"], "environment": "uat", "dryRun": false, "rows": counts(3, 2, 1), "clients": counts(3, 2, 1),
 		"requests":    map[string]any{"client": 2., "claim": 2., "activity": 6., "link": 2., "lookup": 3., "templates": 1.},
-		"withoutLink": 0., "results": s.path("leads.results.xlsx"), "seconds": got["seconds"],
+		"withoutLink": 0., "uncertainSteps": 0., "results": s.path("leads.results.xlsx"), "seconds": got["seconds"],
 		"exitCode": 1., "errors": []any{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

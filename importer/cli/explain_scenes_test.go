@@ -123,7 +123,7 @@ var explainDeeds = map[string]func(p *play){
 		p.must(reports.Mark(path, properties, func(string) error { return nil }))
 	},
 	"Another run begins.": func(p *play) {
-		p.must(os.Mkdir(p.path(".claimsheet"), 0o700))
+		p.must(os.MkdirAll(p.path(".claimsheet"), 0o700))
 		release, err := ledger.Lock(p.path(".claimsheet/ledger.db"))
 		p.must(err)
 		p.release = release

@@ -84,6 +84,7 @@ func (p ledgerPlace) open(ctx context.Context, out io.Writer, sharing *postgres.
 	if p.server != nil {
 		return p.openServer(ctx, sharing, ready)
 	}
+	_, unknown := os.Lstat(p.file() + ".lock")
 	if release, err = ledger.Lock(p.file()); err != nil {
 		return nil, nil, err
 	}
@@ -91,6 +92,9 @@ func (p ledgerPlace) open(ctx context.Context, out io.Writer, sharing *postgres.
 		l, err = ledger.OpenWith(p.file(), ledgerProgress(out))
 	}
 	if err != nil {
+		if errors.Is(unknown, fs.ErrNotExist) {
+			_ = os.Remove(p.file() + ".lock") // it would say that there was a ledger here
+		}
 		release()
 	}
 	return l, release, err
