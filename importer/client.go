@@ -322,14 +322,8 @@ func (r *clientRun) takeKnownIDs() {
 		switch d.step.Kind {
 		case mapping.ContactStep:
 			r.known.contacts[d.step.Key] = d.known.ID
-			if other, clash := r.job.sharedWith(d.known.ID, d.step.Contact.Client); clash {
-				d.action, d.why, d.advice = idConflict, clashReason(d.step.Contact.Client, other), adviceWhoIsIt
-			}
 		case mapping.ClientStep:
 			r.known.client, r.reused = d.known.ID, d.isFound()
-			if other, clash := r.job.sharedWith(d.known.ID, r.plan.Client); clash {
-				d.action, d.why, d.advice = idConflict, clashReason(r.plan.Client, other), adviceWhoIsIt
-			}
 		case mapping.ClaimStep:
 			r.known.claims[d.step.Key] = d.known.ID
 		}

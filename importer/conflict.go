@@ -25,12 +25,11 @@ type holders struct {
 	waiting map[string]ledger.StepID
 	seen    map[uint64]struct{} // hashes of all ids and urls so far, when the ledger had none before the run; else nil
 	seed    maphash.Seed
-	found   *lookup.Index               // clients by id, in a dry run, which commits nothing; else nil
-	shared  map[string]ledger.ClientKey // ids that several clients have in the ledger, with the first of them
+	found   *lookup.Index // clients by id, in a dry run, which commits nothing; else nil
 }
 
-// loadHolders reads which ids several clients of the ledger have.
-func (j *Job) loadHolders(ctx context.Context) (err error) {
+// beginHolders makes room for the ids and urls of the run.
+func (j *Job) beginHolders() {
 	j.holders.waiting = map[string]ledger.StepID{}
 	if j.effects.dryRun {
 		j.holders.found = lookup.NewIndex()
@@ -38,8 +37,6 @@ func (j *Job) loadHolders(ctx context.Context) (err error) {
 	if !j.knows && (j.effects.dryRun || !j.Ledger.Shared()) {
 		j.holders.seen, j.holders.seed = map[uint64]struct{}{}, maphash.MakeSeed()
 	}
-	j.holders.shared, err = j.Ledger.SharedIDs(ctx, j.Environment)
-	return err
 }
 
 // takeFound takes the id of a client that a look-up found, and the redirect url
@@ -133,14 +130,6 @@ func waitingKeys(e ledger.Event) (id, url string) {
 		url = "url " + e.URL
 	}
 	return id, url
-}
-
-// sharedWith returns the client who has an id in the ledger before this one has it.
-// Ledgers from before such ids were refused may hold that.
-func (j *Job) sharedWith(id string, who mapping.Identity) (other mapping.Identity, shared bool) {
-	owner, shared := j.holders.shared[id]
-	other = mapping.Identity{Space: owner.Space, Key: owner.Client}
-	return other, shared && other != who
 }
 
 // reasonClash is clashReason without the keys.

@@ -55,7 +55,6 @@ type Ledger interface {
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	AnswerStatus(ctx context.Context, id ledger.StepID) (status int, err error)
 	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
-	SharedIDs(ctx context.Context, environment string) (map[string]ledger.ClientKey, error)
 	UndecidedClients(ctx context.Context, environment string) iter.Seq2[ledger.Step, error]
 	AddressOwners(ctx context.Context, environment string, addresses []string) (map[string]ledger.AddressOwner, error)
 	Erasures(ctx context.Context, environment string) (ledger.Erasures, error)
@@ -275,9 +274,7 @@ func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
 	if err := j.loadErased(ctx); err != nil {
 		return err
 	}
-	if err := j.loadHolders(ctx); err != nil {
-		return err
-	}
+	j.beginHolders()
 	return j.loadUndecided(ctx, false)
 }
 

@@ -128,7 +128,7 @@ func (t *transaction) append(e Event) error {
 	if err := t.rejectURL(e, was, &now); err != nil {
 		return err
 	}
-	if err := t.rejectShared(e, was, &now); err != nil {
+	if err := t.rejectID(e, was, now); err != nil {
 		return err
 	}
 	if err := t.put(e, was, &now, open); err != nil {
@@ -279,7 +279,7 @@ func (t *transaction) checkOutcomes() error {
 }
 
 // factColumns are the columns that facts gives values for.
-const factColumns = `state, attempts, history, inherited, shared, sent_event, sent_at, sent_boot, sent_uptime, sent_run,
+const factColumns = `state, attempts, history, inherited, sent_event, sent_at, sent_boot, sent_uptime, sent_run,
 	event, at, boot, uptime, run, via, status, reason, response, remote_id, url`
 
 // facts are the values of a row that may change with every event.
@@ -291,7 +291,7 @@ func (t *transaction) facts(r row) ([]any, error) {
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, err
 	}
-	return append(make([]any, 0, 32), code(states, r.state), int64(r.attempts), int64(r.history), int64(r.inherited), r.shared, r.sent.event, r.sent.at, sentBoot, r.sent.uptime, sentRun,
+	return append(make([]any, 0, 32), code(states, r.state), int64(r.attempts), int64(r.history), int64(r.inherited), r.sent.event, r.sent.at, sentBoot, r.sent.uptime, sentRun,
 		r.last.event, r.last.at, boot, r.last.uptime, run, code(vias, r.via), int64(r.status), r.reason, blob(r.answer), asID(r.remoteID), r.url), nil
 }
 
@@ -496,10 +496,7 @@ func holderOfID(ctx context.Context, db querier, rows rowReader, e Event) (StepI
 	return firstOther(stream(ctx, db, rows.scan, `
 		SELECT `+stepColumns+` FROM steps s INDEXED BY steps_ids JOIN clients c ON c.id = s.client
 		WHERE s.environment = (SELECT id FROM environments WHERE name = ?1) AND s.kind = ?2 AND s.remote_id = ?3
-			AND `+hasID+`
-		UNION ALL
-		SELECT `+stepColumns+` FROM steps s INDEXED BY steps_shared JOIN clients c ON c.id = s.client
-		WHERE s.environment = (SELECT id FROM environments WHERE name = ?1) AND s.kind = ?2 AND s.remote_id = ?3 AND s.state = 2 AND s.shared = 1`,
+			AND `+hasID,
 		e.Environment, code(kinds, e.Kind), asID(e.ID)), func(r row) bool { return r.StepID != e.StepID })
 }
 
@@ -563,16 +560,11 @@ func (t *transaction) rejectURL(event Event, was row, now *row) error {
 	return nil
 }
 
-// rejectShared rejects an event that would make a step done with an id that several
-// steps share. The index of ids does not have all of them. A step that is done with
-// such an id stays so. On a server it rejects every id that is taken: there the error of
-// the index would end the transaction, and with it the other calls'.
-func (t *transaction) rejectShared(event Event, was row, now *row) error {
-	if was.state == Done && now.remoteID == was.remoteID {
-		return nil
-	}
-	now.shared = false
-	if !t.sharing && t.server == nil || now.state != Done || now.remoteID == "" {
+// rejectID rejects an event that would make a step done with the id of another, on a
+// server: there the error of the index would end the transaction, and with it the other
+// calls'. In a file the index does it.
+func (t *transaction) rejectID(event Event, was row, now row) error {
+	if t.server == nil || now.state != Done || now.remoteID == "" || was.state == Done && now.remoteID == was.remoteID {
 		return nil
 	}
 	holder, taken, err := holderOfID(context.Background(), t.conn, t.rows, Event{StepID: event.StepID, Kind: now.kind, ID: now.remoteID})

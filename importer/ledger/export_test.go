@@ -69,21 +69,5 @@ func (l *Ledger) LimitPages(more int) error {
 	})
 }
 
-// Share makes a step done with an id that another step has, as a Claimsheet did
-// that did not refuse it.
-func Share(l *Ledger, id StepID, created string) {
-	err := l.write.submit(true, func(t *transaction) error {
-		r, err := t.step(id)
-		if err == nil {
-			r.remoteID, r.shared, t.sharing = created, true, true
-			err = t.changeRow(r)
-		}
-		return err
-	})
-	if err != nil {
-		panic(err)
-	}
-}
-
 // OpenReaders is how many connections are open for the statements of readers.
 func (l *Ledger) OpenReaders() int { return mostReaders - len(l.readers.unopened) }

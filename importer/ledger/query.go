@@ -12,12 +12,12 @@ import (
 )
 
 // stepColumns are the columns of steps s and clients c for rowReader.scan.
-const stepColumns = `c.client, c.space, s.environment, s.client, s.mapping, s.step, s.id, s.kind, s.state, s.attempts, s.history, s.inherited, s.shared,
+const stepColumns = `c.client, c.space, s.environment, s.client, s.mapping, s.step, s.id, s.kind, s.state, s.attempts, s.history, s.inherited,
 	s.sent_event, s.sent_at, s.sent_boot, s.sent_uptime, s.sent_run, s.event, s.at, s.boot, s.uptime, s.run,
 	s.via, s.status, s.reason, s.request, s.digest, s.response, s.remote_id, s.url`
 
 // columnsOfStep is how many stepColumns there are.
-const columnsOfStep = 31
+const columnsOfStep = 30
 
 // stepsOf begins a query for steps with their clients.
 const stepsOf = `SELECT ` + stepColumns + ` FROM steps s JOIN clients c ON c.id = s.client `
@@ -33,7 +33,7 @@ const (
 // and steps_undecided in schema.sql. SQLite uses such an index only for a query that
 // repeats its condition.
 const (
-	hasID       = `s.state = 2 AND s.remote_id <> '' AND s.shared = 0`
+	hasID       = `s.state = 2 AND s.remote_id <> ''`
 	hasURL      = `s.state = 2 AND s.url <> ''`
 	isUndecided = `(s.state IN (5, 6) OR s.state = 1 AND s.kind = 1)`
 )
@@ -68,7 +68,7 @@ func (rr rowReader) scan(rows *sql.Rows) (row, error) {
 func (rr rowReader) read(c record) (r row, err error) {
 	var s stored
 	r.Client, r.Space, r.environment, r.client, s.mapping, r.Step, r.id = c.text(), c.text(), c.number(), c.number(), c.number(), c.text(), c.number()
-	s.kind, s.state, r.attempts, r.history, s.inherited, r.shared = c.number(), c.number(), int(c.number()), int(c.number()), c.number(), c.number() != 0
+	s.kind, s.state, r.attempts, r.history, s.inherited = c.number(), c.number(), int(c.number()), int(c.number()), c.number()
 	r.sent.event, r.sent.at, s.sentBoot, r.sent.uptime, s.sentRun = c.number(), c.number(), c.number(), c.number(), c.number()
 	r.last.event, r.last.at, s.boot, r.last.uptime, s.run = c.number(), c.number(), c.number(), c.number(), c.number()
 	s.via, r.status, r.reason, r.request, r.digest = c.number(), int(c.number()), c.text(), c.bytes(), string(c.packed())
@@ -382,16 +382,13 @@ func (l *Ledger) ClientsNamed(ctx context.Context, environment, key string) ([]C
 		AND c.client IN (?2, ?3) AND (c.client = ?2 OR c.space = ?4) ORDER BY c.space`, environment, key, strings.ToLower(key), spaceEmail))
 }
 
-// ClientsWithID yields the clients of an environment whose step client has the id.
-// More than one means that two keys mean one client of the service.
+// ClientsWithID yields the client of an environment whose step client has the id, if there
+// is one.
 func (l *Ledger) ClientsWithID(ctx context.Context, environment, id string) iter.Seq2[ClientKey, error] {
 	return stream(ctx, l.read, scanClientKey, `
 		SELECT e.name, c.space, c.client FROM environments e JOIN clients c ON c.environment = e.id JOIN (
 			SELECT s.id, s.client FROM steps s INDEXED BY steps_ids
 			WHERE s.environment = (SELECT id FROM environments WHERE name = ?1) AND s.kind = 1 AND s.remote_id = ?2 AND `+hasID+`
-			UNION ALL
-			SELECT id, client FROM steps INDEXED BY steps_shared
-			WHERE environment = (SELECT id FROM environments WHERE name = ?1) AND kind = 1 AND remote_id = ?2 AND state = 2 AND shared = 1
 		) s ON s.client = c.id
 		WHERE e.name = ?1 ORDER BY s.id`, environment, asID(id))
 }
@@ -470,28 +467,6 @@ func (l *Ledger) WasUnsettled(ctx context.Context, number int64) (was bool, err 
 			OR EXISTS (SELECT 1 FROM steps s INDEXED BY steps_undecided WHERE `+isUndecided+` AND s.event = ?1 AND s.state IN (5, 6))`,
 		number).Scan(&was)
 	return was, err
-}
-
-// SharedIDs returns the ids of an environment with which the steps of several
-// clients are done, each with the client who was known first. A version that did
-// not check has left them.
-func (l *Ledger) SharedIDs(ctx context.Context, environment string) (map[string]ClientKey, error) {
-	shared := map[string]ClientKey{}
-	for r, err := range stream(ctx, l.read, l.rows.scan, `
-		SELECT `+stepColumns+` FROM steps s INDEXED BY steps_shared JOIN clients c ON c.id = s.client
-		WHERE s.shared = 1 AND s.kind = 1 AND s.state = 2 AND `+ofEnvironment, environment) {
-		if err != nil {
-			return nil, err
-		}
-		holders, err := gather(l.ClientsWithID(ctx, environment, r.remoteID))
-		if err != nil {
-			return nil, err
-		}
-		if len(holders) > 1 {
-			shared[r.remoteID] = holders[0]
-		}
-	}
-	return shared, nil
 }
 
 // Definition returns what ChangeDefinition last stored for a mapping's name in an

@@ -34,8 +34,6 @@ type row struct {
 	digest, remoteID, url string
 	inherited             part
 
-	shared bool // an earlier version gave it an id that another step has
-
 	// Whether there is a request and an answer: a row may be kept without them.
 	requested, answered bool
 }
@@ -198,7 +196,7 @@ func replay(was row, events []numbered) (now row, history []numbered) {
 			now = now.withoutURL()
 		}
 	}
-	now.id, now.client, now.environment, now.shared = was.id, was.client, was.environment, was.shared
+	now.id, now.client, now.environment = was.id, was.client, was.environment
 	return now, history
 }
 

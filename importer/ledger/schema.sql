@@ -51,7 +51,6 @@ CREATE TABLE steps (
     attempts    INTEGER NOT NULL, -- how often it became an intent
     history     INTEGER NOT NULL, -- how many events of it are in history
     inherited   INTEGER NOT NULL, -- which of request, response, remote_id and url earlier events have brought (bits 1, 2, 4, 8); 16: the last event dropped their url, another client had it
-    shared      INTEGER NOT NULL, -- 1: an earlier version gave it an id that another step has
     sent_event  INTEGER NOT NULL,
     sent_at     INTEGER NOT NULL,
     sent_boot   INTEGER NOT NULL, -- of names: the start of the machine
@@ -79,8 +78,7 @@ CREATE UNIQUE INDEX steps_of_client ON steps (client, mapping, step);
 CREATE INDEX steps_undecided ON steps (environment) WHERE state IN (5, 6) OR state = 1 AND kind = 1;
 
 -- No two steps of a kind have the same id, and no two clients the same url.
-CREATE UNIQUE INDEX steps_ids ON steps (environment, kind, remote_id) WHERE state = 2 AND remote_id <> '' AND shared = 0;
-CREATE INDEX steps_shared ON steps (environment) WHERE shared = 1;
+CREATE UNIQUE INDEX steps_ids ON steps (environment, kind, remote_id) WHERE state = 2 AND remote_id <> '';
 CREATE INDEX steps_urls ON steps (url) WHERE state = 2 AND url <> '';
 
 -- The steps that a person decided.

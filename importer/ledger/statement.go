@@ -297,6 +297,4 @@ var stepsOfClients = `SELECT a.column1, ` + stepColumns + ` FROM (VALUES (CAST(?
 const someWithID = `
 	SELECT EXISTS (SELECT 1 FROM steps s INDEXED BY steps_ids
 			WHERE s.environment = (SELECT id FROM environments WHERE name = ?1) AND s.kind = ?2 AND s.remote_id = ?3 AND ` + hasID + `)
-		OR EXISTS (SELECT 1 FROM steps INDEXED BY steps_shared
-			WHERE environment = (SELECT id FROM environments WHERE name = ?1) AND kind = ?2 AND remote_id = ?3 AND shared = 1)
 		OR EXISTS (SELECT 1 FROM steps s INDEXED BY steps_urls WHERE s.url = ?4 AND ` + hasURL + `)`

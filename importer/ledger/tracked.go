@@ -119,8 +119,7 @@ func (m trackedMatcher) matchUnknown(service string) (n TrackedCounts, err error
 		return n, err
 	}
 	known, err := prepareOn(m.conn, `SELECT 1 FROM environments e JOIN steps s ON s.environment = e.id
-		WHERE e.name = ? AND s.state = 2 AND s.remote_id <> '' AND (s.shared = 0 AND (s.kind, s.remote_id) IN (VALUES (CAST(? AS BIGINT), ?), `+strings.Repeat("(?, ?), ", 7)+`(?, ?)))
-		UNION ALL SELECT 1 FROM steps WHERE shared = 1 LIMIT 1`)
+		WHERE e.name = ? AND s.state = 2 AND s.remote_id <> '' AND (s.kind, s.remote_id) IN (VALUES (CAST(? AS BIGINT), ?), `+strings.Repeat("(?, ?), ", 7)+`(?, ?)) LIMIT 1`)
 	if err != nil {
 		return n, err
 	}

@@ -371,7 +371,6 @@ type transaction struct {
 	open    map[StepID]row // the steps in Intent, as noteIntent keeps them
 	unnoted bool           // open does not have all of them
 	marked  bool           // the table counter says that steps may be intents
-	sharing bool           // the ledger has steps that share ids
 	shared  bool           // other processes may write the ledger too
 	leases  *leases        // nil for a file
 
@@ -412,13 +411,13 @@ func prepare(ctx context.Context, conn *sql.Conn, path string, server *Server) (
 		{&t.addClient, `INSERT INTO clients (environment, client, space) VALUES (?, ?, ?)` + number},
 		{&t.getStep, stepsOf + `WHERE s.client = ? AND s.mapping = ? AND s.step = ?`},
 		{&t.addRow, `INSERT INTO steps (client, mapping, step, environment, kind, ` + factColumns + `, request, digest, id)
-			VALUES (` + params(28) + `, ` + nextID + `) ON CONFLICT (client, mapping, step) DO NOTHING` + number},
+			VALUES (` + params(27) + `, ` + nextID + `) ON CONFLICT (client, mapping, step) DO NOTHING` + number},
 		{&t.addIntent, `INSERT INTO steps (client, mapping, step, environment, kind, event, at, boot, uptime, run, request, digest,
-				state, attempts, history, inherited, shared, sent_event, sent_at, sent_boot, sent_uptime, sent_run, via, status, reason, remote_id, url)
-			VALUES (` + params(12) + `, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', '') ON CONFLICT (client, mapping, step) DO NOTHING` + number},
+				state, attempts, history, inherited, sent_event, sent_at, sent_boot, sent_uptime, sent_run, via, status, reason, remote_id, url)
+			VALUES (` + params(12) + `, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', '') ON CONFLICT (client, mapping, step) DO NOTHING` + number},
 		{&t.setOutcome, `UPDATE steps SET sent_event = event, sent_at = at, sent_boot = boot, sent_uptime = uptime, sent_run = run,
 			(state, inherited, event, at, boot, uptime, run, via, status, reason, response, remote_id, url) = (` + params(13) + `) WHERE id = ? AND event = ?`},
-		{&t.setStep, `UPDATE steps SET (` + factColumns + `, request, digest) = (` + params(23) + `) WHERE id = ?`},
+		{&t.setStep, `UPDATE steps SET (` + factColumns + `, request, digest) = (` + params(22) + `) WHERE id = ?`},
 		{&t.addAddress, addAddress},
 		{&t.addHistory, `INSERT INTO history VALUES (` + params(15) + `)`},
 		{&t.someURL, `SELECT 1 FROM steps s INDEXED BY steps_urls WHERE s.url = ? AND ` + hasURL + ` LIMIT 1`},
@@ -429,16 +428,13 @@ func prepare(ctx context.Context, conn *sql.Conn, path string, server *Server) (
 		}
 		t.statements = append(t.statements, *s.to)
 	}
-	err := conn.QueryRowContext(ctx, `SELECT event, intents, (`+someShared+`) FROM counter`).Scan(&t.counted, &t.unnoted, &t.sharing)
+	err := conn.QueryRowContext(ctx, `SELECT event, intents FROM counter`).Scan(&t.counted, &t.unnoted)
 	t.event = t.counted
 	if err != nil {
 		return nil, errors.Join(err, t.close())
 	}
 	return t, nil
 }
-
-// someShared is whether any steps share an id.
-const someShared = `SELECT EXISTS (SELECT 1 FROM steps INDEXED BY steps_shared WHERE shared = 1)`
 
 // params are n parameters of a statement.
 func params(n int) string { return strings.Repeat("?, ", n-1) + "?" }

@@ -94,9 +94,6 @@ func (s suite) testLookups(t *testing.T) {
 
 	same(t, "clients with an id", collect(t, l.ClientsWithID(ctx, environment, uuid)), []ledger.ClientKey{of("ann", "", "").ClientKey})
 	same(t, "clients with nobody's id", len(collect(t, l.ClientsWithID(ctx, environment, "c-9"))), 0)
-	shared, err := l.SharedIDs(ctx, environment)
-	do(t, err)
-	same(t, "shared ids", len(shared), 0)
 	ids, err := l.IDs(ctx, environment, ledger.KindClient, 9)
 	do(t, err)
 	same(t, "ids", len(ids), 2)

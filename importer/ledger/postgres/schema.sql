@@ -53,7 +53,6 @@ CREATE TABLE steps (
     attempts    bigint NOT NULL,
     history     bigint NOT NULL,
     inherited   bigint NOT NULL,
-    shared      bigint NOT NULL,
     sent_event  bigint NOT NULL,
     sent_at     bigint NOT NULL,
     sent_boot   bigint NOT NULL,
@@ -79,9 +78,8 @@ CREATE INDEX steps_undecided ON steps (environment) WHERE state IN (5, 6) OR sta
 CREATE INDEX steps_intents ON steps (event) WHERE state = 1;
 -- A text in a B-tree has at most about 2,700 bytes; urls and ids may be longer, so they
 -- are found by hash indexes, and compared for uniqueness by their SHA-256.
-CREATE UNIQUE INDEX steps_ids ON steps (environment, kind, digest_of(remote_id)) WHERE state = 2 AND remote_id <> '' AND shared = 0;
+CREATE UNIQUE INDEX steps_ids ON steps (environment, kind, digest_of(remote_id)) WHERE state = 2 AND remote_id <> '';
 CREATE INDEX steps_by_id ON steps USING hash (remote_id) WHERE state = 2 AND remote_id <> '';
-CREATE INDEX steps_shared ON steps (environment) WHERE shared = 1;
 CREATE INDEX steps_urls ON steps USING hash (url) WHERE state = 2 AND url <> '';
 CREATE INDEX steps_by_hand ON steps (environment, event) WHERE via = 3;
 
