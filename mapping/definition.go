@@ -2,22 +2,18 @@ package mapping
 
 import (
 	"claimsheet/mapping/problem/yamltree"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // definition is what the keys of steps are made from: the client key, the
 // claim keys and the activities.
 type definition struct {
-	Key []string `json:"key"`
-	// KeySpace is client.key_space as written, in older records without Space.
-	KeySpace   string            `json:"keySpace,omitempty"`
-	Space      string            `json:"space,omitempty"`
+	Key        []string          `json:"key"`
+	Space      string            `json:"space"`
 	Verbatim   bool              `json:"verbatim,omitempty"` // phone numbers are compared as texts
 	Claims     []definedClaim    `json:"claims,omitempty"`
 	Contacts   []definedContact  `json:"contacts,omitempty"`
@@ -91,9 +87,6 @@ func (b *Binding) Redefined(recorded string) []string {
 	var then definition
 	_ = json.Unmarshal([]byte(recorded), &then) // an unreadable record counts as changed
 	now := b.definition()
-	if then.Space == "" {
-		b.completeRecord(&then, now, b.mapping.Name.Text)
-	}
 	var changes []string
 	if !slices.Equal(then.Key, now.Key) {
 		changes = append(changes, "another client key")
@@ -151,26 +144,12 @@ func (b *Binding) SameAs(recorded, name string) (space string, same bool) {
 		return "", false
 	}
 	now := b.definition()
-	if then.Space == "" {
-		b.completeRecord(&then, now, name)
-	}
 	spaces := then.Space == now.Space || then.Space == name && now.Space == b.mapping.Name.Text
 	return then.Space, spaces && then.Verbatim == now.Verbatim && slices.Equal(then.Key, now.Key) &&
 		slices.EqualFunc(then.Claims, now.Claims, definedClaim.equal) && sameActivities(then.Activities, now.Activities)
 }
 
 func (c definedClaim) equal(d definedClaim) bool { return c.ID == d.ID && slices.Equal(c.Key, d.Key) }
-
-// completeRecord gives a record without a key space, of the mapping with that
-// name, the space that it must have had or may have had. When such records
-// were made, phone numbers were compared by the text that was sent.
-func (b *Binding) completeRecord(then *definition, now definition, name string) {
-	then.Space = now.Space
-	if now.Space != EmailSpace && now.Space != PhoneSpace {
-		then.Space = cmp.Or(then.KeySpace, name)
-	}
-	then.Verbatim = now.Verbatim || b.phoneKey != nil
-}
 
 // definedActivity is the record of an activity whose id is part of steps'
 // keys.
@@ -179,25 +158,11 @@ type definedActivity struct {
 	On string `json:"on"`
 	// Template and TemplateID are the template's name and its id in the
 	// environment. The service's operator may rename a template, or delete it
-	// and create it again. Older records have neither.
-	Template   string `json:"template,omitempty"`
-	TemplateID string `json:"templateId,omitempty"`
+	// and create it again.
+	Template   string `json:"template"`
+	TemplateID string `json:"templateId"`
 	Holds      string `json:"holds,omitempty"` // digest of its condition and attributes
 	Gone       bool   `json:"gone,omitempty"`  // no longer in the mapping
-}
-
-// UnmarshalJSON also reads older records, which hold the id and the scope as
-// one text.
-func (a *definedActivity) UnmarshalJSON(data []byte) error {
-	if len(data) == 0 || data[0] != '"' {
-		type plain definedActivity
-		return json.Unmarshal(data, (*plain)(a))
-	}
-	var text string
-	err := json.Unmarshal(data, &text)
-	at := max(strings.LastIndexByte(text, '@'), 0)
-	*a = definedActivity{ID: text[:at], On: strings.TrimPrefix(text[at:], "@")}
-	return err
 }
 
 func defined(a *boundActivity) definedActivity {
@@ -214,10 +179,9 @@ func defined(a *boundActivity) definedActivity {
 		Holds: hex.EncodeToString(sum[:8])}
 }
 
-// sameTemplate reports whether two activities have the same template. An older
-// record, which does not say, counts as the same.
+// sameTemplate reports whether two activities have the same template.
 func (a definedActivity) sameTemplate(b definedActivity) bool {
-	return a.Template == "" || b.Template == "" || a.Template == b.Template || a.TemplateID != "" && a.TemplateID == b.TemplateID
+	return a.Template == b.Template || a.TemplateID != "" && a.TemplateID == b.TemplateID
 }
 
 // overlaps reports whether two activities can be on the same client or claim.

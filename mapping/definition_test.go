@@ -64,32 +64,6 @@ func TestRedefined(t *testing.T) {
 	}
 }
 
-// Definitions were recorded without the key space once. Such a mapping is the
-// same as long as nothing says otherwise.
-func TestRedefinedSinceAnOlderRecord(t *testing.T) {
-	for name, tc := range map[string]struct {
-		then, now string
-		want      []string
-	}{
-		"e-mail":          {`{"key":["Mail"]}`, "key: Mail, lookup: {email: Mail}", nil},
-		"phone":           {`{"key":["Tel"]}`, "key: Tel, lookup: {phone: " + tel + "}", nil},
-		"phone as text":   {`{"key":["Tel"]}`, "key: Tel, lookup: {phone: Tel}", nil},
-		"the name":        {`{"key":["No"]}`, "key: No, existing: create", nil},
-		"a key space":     {`{"key":["No"],"keySpace":"crm"}`, "key: No, existing: create, key_space: crm", nil},
-		"the key":         {`{"key":["No"]}`, "key: Other, existing: create", []string{"another client key"}},
-		"no key space":    {`{"key":["No"],"keySpace":"crm"}`, "key: No, existing: create", []string{"the key space “crm” where it is now “loans”"}},
-		"a new key space": {`{"key":["No"]}`, "key: No, existing: create, key_space: crm", []string{"the key space “loans” where it is now “crm”"}},
-		"phone, as sent":  {`{"key":["Tel"]}`, "key: Tel, lookup: {phone: " + national + "}", []string{"phone numbers compared in another way"}},
-		"unreadable":      {`{`, "key: No, existing: create", []string{"another client key"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if d := cmp.Diff(tc.want, defined(t, tc.now, "").Redefined(tc.then)); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
-		})
-	}
-}
-
 // Activities may come and go; one that would do again what is done may not.
 func TestRenamed(t *testing.T) {
 	activities := func(list string) *mapping.Binding {
@@ -108,8 +82,6 @@ func TestRenamed(t *testing.T) {
 		"an id":             {then: "{template: A, id: a" + open, now: "{template: A, id: b" + open, want: "activity/a@client", grown: "b"},
 		"another claim":     {then: "{template: A, id: a, on: loan" + open, now: "{template: A, id: b" + open, grown: "b"},
 		"every claim":       {then: "{template: A, id: a, on: loan" + open, now: "{template: A, id: b, on: claim" + open, want: "activity/a@", grown: "b"},
-		"an older record":   {then: `{"key":["No"],"space":"loans","activities":["A@client"]}`, now: "{template: A" + open + ", {template: B" + open, grown: "B"},
-		"an older rename":   {then: `{"key":["No"],"space":"loans","activities":["x@client"]}`, now: "{template: B" + open, want: "activity/x@client", grown: "B"},
 		"a template's name": {then: `{"activities":[{"id":"Old name","on":"client","template":"Old name","templateId":"id of A"}]}`, now: "{template: A" + open, want: "activity/Old name@client", grown: "A"},
 		"a template's id":   {then: `{"activities":[{"id":"x","on":"client","template":"A","templateId":"id of one that is gone"}]}`, now: "{template: A" + open, want: "activity/x@client", grown: "A"},
 	} {

@@ -13,11 +13,6 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// limiterSchema creates the table of a Limiter, in a ledger that does not have it.
-//
-//go:embed limiter.sql
-var limiterSchema string
-
 // Limiter keeps the rate and the pause of one service for all processes that use a
 // ledger: it is their rate.Limiter. What the rate is, that package decides;
 // this one keeps it in a row, which a transaction locks while it is changed, and tells the

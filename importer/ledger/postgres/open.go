@@ -27,12 +27,8 @@ import (
 //go:embed schema.sql
 var schema string
 
-// schemaVersion is the version of schema, and oldestServer the first version of
-// PostgreSQL that a ledger may be on.
-const (
-	schemaVersion = 2
-	oldestServer  = 130000
-)
+// oldestServer is the first version of PostgreSQL that a ledger may be on.
+const oldestServer = 130000
 
 // usualSchema is the schema of the database in which a ledger is when its url does not
 // say otherwise with search_path.
@@ -277,23 +273,16 @@ func (a Address) own(ctx context.Context, conn *sql.Conn, sharing *Sharing) (*se
 	return joined, errors.Join(err, joined.clean(ctx))
 }
 
-// upgrade makes the tables of a ledger that has none, or those that an earlier version
-// did not have. The connection has the ledger alone.
-func (a Address) upgrade(ctx context.Context, conn *sql.Conn) error {
+// create makes the tables of a ledger that has none. The connection has the ledger alone.
+func (a Address) create(ctx context.Context, conn *sql.Conn) error {
 	version, err := a.version(ctx, conn) // under the lock
 	if err != nil {
 		return err
 	}
-	var text string
-	switch version {
-	case 0:
-		text = schema + sessionsSchema + limiterSchema
-	case 1:
-		text = sessionsSchema + limiterSchema + "DROP TABLE holder;\nUPDATE ledger SET version = 2;\n"
-	default:
+	if version != 0 {
 		return nil
 	}
-	_, err = conn.ExecContext(ctx, "START TRANSACTION;\n"+text+"\nEND;")
+	_, err = conn.ExecContext(ctx, "START TRANSACTION;\n"+schema+"\nEND;")
 	if answers(err, insufficientPrivilege) {
 		return a.trouble(nil, "Give this user USAGE and CREATE on the schema "+a.schema+"; docs/scale.md has the commands.", "the tables of the ledger are missing, and this user may not create them: %v", err)
 	}
@@ -377,12 +366,8 @@ func (a Address) version(ctx context.Context, conn querier) (version int64, err 
 	if err = conn.QueryRowContext(ctx, `SELECT version FROM `+a.schema+`.ledger`).Scan(&version); err != nil {
 		return 0, err
 	}
-	switch {
-	case version > schemaVersion:
-		return 0, ledger.Refuse(problem.At(problem.Where{File: a.String()}, "ledger-newer",
-			"the ledger has version %d, written by a newer Claimsheet; this one knows version %d", version, schemaVersion).Hinted("Use the newer Claimsheet."), nil)
-	case version < 1:
-		return 0, a.trouble(ledger.ErrDamaged, "Restore the database from a backup.", "the ledger has version %d; 1 to %d is expected", version, schemaVersion)
+	if version != ledger.SchemaVersion {
+		return 0, ledger.OfAnotherVersion(a.String(), version, "name another schema with search_path in the url")
 	}
 	return version, nil
 }
@@ -437,13 +422,13 @@ func (a Address) tryLock(ctx context.Context, conn *sql.Conn, namespace int64, s
 	if err != nil {
 		return false, err
 	}
-	if shared && version == schemaVersion {
+	if shared && version == ledger.SchemaVersion {
 		return try(lockShared)
 	}
 	if taken, err = try(lockAlone); err != nil || !taken {
 		return taken, err
 	}
-	if err = a.upgrade(ctx, conn); err != nil || !shared {
+	if err = a.create(ctx, conn); err != nil || !shared {
 		return err == nil, err
 	}
 	if taken, err = try(lockShared); err == nil {

@@ -16,11 +16,6 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-// sessionsSchema is what version 2 of the schema has more than version 1.
-//
-//go:embed sessions.sql
-var sessionsSchema string
-
 // Sharing says how a process shares the ledger with others.
 type Sharing struct {
 	// Lease is how long others wait for a process that does not renew its leases; 0 is

@@ -173,36 +173,6 @@ func TestSharedAndAlone(t *testing.T) {
 	do(t, alone.Append(event(1, ledger.Intent))) // it needs no lease
 }
 
-// TestUpgradeFromVersion1: a ledger of the version before is upgraded with what it holds.
-func TestUpgradeFromVersion1(t *testing.T) {
-	t.Parallel()
-	server := pgtest.Shared(t)
-	for name, sharing := range map[string]bool{"alone": false, "shared": true} {
-		t.Run(name, func(t *testing.T) {
-			a, schema := address(t, server)
-			l := open(t, a)
-			do(t, l.Append(event(1, ledger.Intent), event(1, ledger.Done)))
-			do(t, l.Close())
-			server.Exec(t, strings.ReplaceAll("DROP TABLE S.sessions, S.leases, S.pace; ALTER TABLE S.counter DROP COLUMN takeovers; CREATE TABLE S.holder (host text NOT NULL, pid bigint NOT NULL, started bigint NOT NULL); UPDATE S.ledger SET version = 1", "S.", schema+"."))
-			r, err := postgres.OpenReadOnly(t.Context(), a)
-			do(t, err)
-			if got := state(t, r, 1).ID; got != "id-1" {
-				t.Errorf("read before it is upgraded, the id is %q", got)
-			}
-			do(t, r.Close())
-			if sharing {
-				l = shared(t, a, nil)
-				take(t, shared(t, a, nil), group(9))
-			} else {
-				l = open(t, a)
-			}
-			if got := state(t, l, 1).ID; got != "id-1" {
-				t.Errorf("the id is %q", got)
-			}
-		})
-	}
-}
-
 // TestManyShare: processes that write at the same time neither lose nor mix anything up.
 func TestManyShare(t *testing.T) {
 	t.Parallel()
