@@ -38,6 +38,7 @@ type plannedActivity struct {
 // person is a client of the sheet. Two persons with one address are still two
 // persons.
 type person struct {
+	had                []string // addresses before they were corrected
 	no                 string
 	email, phone, born string
 	amount             string

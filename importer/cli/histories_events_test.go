@@ -73,6 +73,7 @@ func (h *tale) anyOuting() outing {
 // correctAddress changes an address, to another or to somebody else's.
 func (h *tale) correctAddress() {
 	p := h.doubtful()
+	p.had = append(p.had, p.email, p.phone)
 	n := 500 + h.rng.IntN(400)
 	switch {
 	case h.rng.IntN(3) == 0:

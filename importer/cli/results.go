@@ -231,8 +231,9 @@ func (r *importRun) finishRun(run ledger.Run, kept *keptRun, s result.Summary) (
 	if r.options.dryRun {
 		return nil
 	}
-	kept.Facts = append(kept.Facts[:len(kept.Facts):len(kept.Facts)], unknownFacts(r.session.Client.Unknown())...)
-	if run.Summary, err = json.Marshal(runSummary{s, kept}); err != nil {
+	ended := *kept // this is called twice for a run
+	ended.Facts = append(kept.Facts[:len(kept.Facts):len(kept.Facts)], unknownFacts(r.session.Client.Unknown())...)
+	if run.Summary, err = json.Marshal(runSummary{s, &ended}); err != nil {
 		return err
 	}
 	return r.ledger.ledger.FinishRun(run)
