@@ -38,10 +38,10 @@ type plannedActivity struct {
 // person is a client of the sheet. Two persons with one address are still two
 // persons.
 type person struct {
-	had                []string // addresses before they were corrected
 	no                 string
 	email, phone, born string
 	amount             string
+	borrowed           bool // a correction gave the row the e-mail of another person
 }
 
 // leadRow is a row of the sheet: a person with a claim, or with none.

@@ -73,17 +73,16 @@ func (h *tale) anyOuting() outing {
 // correctAddress changes an address, to another or to somebody else's.
 func (h *tale) correctAddress() {
 	p := h.doubtful()
-	p.had = append(p.had, p.email, p.phone)
 	n := 500 + h.rng.IntN(400)
 	switch {
 	case h.rng.IntN(3) == 0:
 		p.phone = fmt.Sprintf("07911 %06d", 123000+n)
 	case !h.c.byMail && h.rng.IntN(4) == 0:
 		if other := oneOf(h.rng, h.c.people...); other.email != "" {
-			p.email = other.email
+			p.email, p.borrowed = other.email, other != p
 		}
 	default:
-		p.email = fmt.Sprintf("q%d@example.com", n)
+		p.email, p.borrowed = fmt.Sprintf("q%d@example.com", n), false
 	}
 	h.tell("%s is now %s %s", p.no, p.email, p.phone)
 }

@@ -189,7 +189,7 @@ func (h *tale) correctBook() {
 		r.who.born = "1983-05-06"
 	default:
 		if !h.c.byMail && r.who.email != "" {
-			r.who.email = fmt.Sprintf("r%d@example.com", h.rng.IntN(1000))
+			r.who.email, r.who.borrowed = fmt.Sprintf("r%d@example.com", h.rng.IntN(1000)), false
 		}
 	}
 	rows, err := f.GetRows("Results")

@@ -173,8 +173,9 @@ func (h *tale) holds(key string) bool {
 	return false
 }
 
-// leftOut is why a person is not done in the end: somebody else has the address, or had it
-// when it was given up, or nothing is to be done for clients whom the service knows.
+// leftOut is why a person is not done in the end: somebody else has the address, or the
+// address was corrected to somebody else's, or nothing is to be done for clients whom the
+// service knows.
 func (h *tale) leftOut(p *person) string {
 	key := h.c.key(p)
 	for step := range h.givenUp {
@@ -182,27 +183,24 @@ func (h *tale) leftOut(p *person) string {
 			return "given up"
 		}
 	}
-	for _, other := range h.c.people {
-		sameAddress := slices.Contains(other.had, p.email) || slices.Contains(other.had, p.phone) || other.email == p.email || other.phone == p.phone
-		if other != p && sameAddress && h.givenUp[stepKey(h.c.key(other), "client")] {
-			return "the address of one who was given up"
-		}
-	}
 	exists := len(h.thingsOf(key, "client")) > 0
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
 	found := h.findsOf(p)
+	if exists {
+		if t := h.w.find("by-email", p.email); p.borrowed && h.c.existing != "create" && t != nil && slices.Contains(found, t) && h.keyOf(t) != "" && h.keyOf(t) != key {
+			return "corrected to somebody else's"
+		}
+		return ""
+	}
 	for _, t := range found {
 		switch {
 		case t == nil:
+		case h.c.existing != "reuse":
+			return "known already"
 		case h.keyOf(t) != "" && h.keyOf(t) != key:
 			return "somebody else's"
-		case !exists && h.c.existing != "reuse":
-			return "known already"
 		}
-	}
-	if exists {
-		return ""
 	}
 	if len(found) == 2 && found[0] != found[1] {
 		return "two people"
