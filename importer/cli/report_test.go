@@ -303,3 +303,47 @@ func TestReportRefuses(t *testing.T) {
 	refused("a purged input", "-o", w.path("x.xlsx"))
 	w.golden("report_refused.txt", regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{64}`).ReplaceAllString(all.String(), "ID"))
 }
+
+// TestReportOfAcceptedSimilarKey: a claim that a run with --accept similar-key did not
+// come to is shown as not sent, not as invalid.
+func TestReportOfAcceptedSimilarKey(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, [][]any{lead(1, "A-1"), lead(2, "B-1")})
+	s.mustRun(0)
+	s.sheet([][]any{lead(1, "a 1"), lead(2, "B-1")})
+	s.mustRun(0, "--accept", "similar-key", "--only", "c2@example.com")
+	if got := column(s.reported("Results"), "Import status"); len(got) != 2 || got[0] == "invalid" {
+		t.Errorf("the report has the rows %q", got)
+	}
+}
+
+// TestReportOfUnexplainedAnswer: a report shows each answer that no rule explains once.
+func TestReportOfUnexplainedAnswer(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, [][]any{lead(1, "A-1")})
+	s.service.Play(apitest.Once(onStep("claim c1@example.com/Loan A-1"), apitest.Answer(apitest.JSON(418, `{"message":"teapot"}`))))
+	s.run()
+	s.reported("Results")
+	f, err := excelize.OpenFile(s.path("again.xlsx"))
+	must(t, err)
+	defer f.Close()
+	rows, err := f.GetRows("Summary")
+	must(t, err)
+	n := 0
+	for _, row := range rows {
+		n += strings.Count(strings.Join(row, " "), "Unexplained answer")
+	}
+	if n != 1 {
+		t.Errorf("%d unexplained answers in %q", n, rows)
+	}
+}
+
+// reported writes the report of the latest run to again.xlsx, and returns one of its sheets.
+func (s *scene) reported(sheet string) []record {
+	s.t.Helper()
+	code, out, said := s.claimsheet("report", "--environments", s.path("environments.yaml"), "-o", s.path("again.xlsx"))
+	if code != 0 {
+		s.t.Fatalf("report: exit code %d\n%s%s", code, out, said)
+	}
+	return s.workbook("again.xlsx", sheet)
+}

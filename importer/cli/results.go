@@ -231,7 +231,7 @@ func (r *importRun) finishRun(run ledger.Run, kept *keptRun, s result.Summary) (
 	if r.options.dryRun {
 		return nil
 	}
-	ended := *kept // this is called twice for a run
+	ended := *kept // a run ends twice: before its workbook is written, and after
 	ended.Facts = append(kept.Facts[:len(kept.Facts):len(kept.Facts)], unknownFacts(r.session.Client.Unknown())...)
 	if run.Summary, err = json.Marshal(runSummary{s, &ended}); err != nil {
 		return err
@@ -352,13 +352,14 @@ func keptAside(path, aside, again string) problem.Problem {
 // neither the mapping, nor the environment, nor the service to show what has become of it.
 // It holds nothing personal. Its fields are stored as JSON.
 type keptRun struct {
-	Mapping string           // the content of the mapping file, whose path is Binding's
-	Service *mapping.Service // what the mapping was bound to, with the templates that it uses
-	Date    string           // of the run, as {run.date}
-	Limit   int              // of --limit
-	Facts   []reports.Fact
-	Binding map[string]string
-	Notice  string
+	Mapping     string           // the content of the mapping file, whose path is Binding's
+	Service     *mapping.Service // what the mapping was bound to, with the templates that it uses
+	Date        string           // of the run, as {run.date}
+	Limit       int              // of --limit
+	SimilarKeys bool             // of --accept similar-key
+	Facts       []reports.Fact
+	Binding     map[string]string
+	Notice      string
 }
 
 // keep returns what is kept of one of the run's sheets.
@@ -372,14 +373,14 @@ func (r *importRun) keep(s *sheetRun) *keptRun {
 			service.Templates = append(service.Templates, t)
 		}
 	}
-	return &keptRun{Mapping: string(r.session.Source), Service: &service, Date: r.session.RunDate, Limit: r.options.limit,
+	return &keptRun{Mapping: string(r.session.Source), Service: &service, Date: r.session.RunDate, Limit: r.options.limit, SimilarKeys: r.options.accept["similar-key"],
 		Facts: r.facts(s), Binding: r.binding(s).Properties(), Notice: r.notice()}
 }
 
 // runSummary is a run's summary as the ledger keeps it.
 type runSummary struct {
 	result.Summary
-	Kept *keptRun `json:"kept,omitempty"` // nil for a run that only a results workbook tells of
+	Kept *keptRun `json:"kept,omitempty"` // nil for a run that is known only from a results workbook
 }
 
 // readSummary reads what the ledger has about a run's end; the zero runSummary for
