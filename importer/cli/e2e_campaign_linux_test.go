@@ -154,6 +154,10 @@ func (p *group) unexplained(m *process) string {
 	switch {
 	case m.isWorker && m.stopped && (m.code == -1 || m.code == 143):
 		return ""
+	case m.isWorker && m.stopped && m.ownNamespace && m.code == 2 && m.said == "":
+		// It was told to end before it had asked for signals. The first process of a namespace
+		// is not ended by a signal then; Go's runtime ends it with this code.
+		return ""
 	case m.code == -1 && m.counts[killed] == 0:
 		return "it was not killed"
 	case m.code == -1:
