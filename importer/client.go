@@ -51,6 +51,7 @@ type clientRun struct {
 	created   map[string]time.Time // when this run created the client and the claims, by step key
 	pending   []ledger.Event       // outcomes that the next commit takes along
 	policy    *retry.Policy        // by which the client step is sent again
+	inDoubt   bool                 // it has a place in Job.inDoubt
 	sent      int                  // creating requests that went out, whatever came of them
 	reused    bool                 // a look-up found the client, and nothing was sent to create it
 	lookedUp  bool                 // the service was asked about the client, and nothing more
@@ -137,6 +138,7 @@ func (r *clientRun) recoverPanic(err *error) {
 // execute does what is missing of the plan. An error means that the run cannot go on;
 // the clientOutcome says what became of the rows.
 func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err error) {
+	defer r.leaveDoubt()
 	defer r.recoverPanic(&err)
 	ctx = lookup.WithRow(ctx, r.plan)
 	switch {
@@ -409,13 +411,18 @@ const (
 // gives back whatever happens, so that the queue does not wait for a client that
 // has given up.
 func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdict, how attempted, err error) {
+	if !r.enterDoubt(ctx) {
+		return v, tooLate, nil
+	}
 	slot, stopped := r.job.Service.Reserve(ctx)
 	if stopped != nil {
+		r.leaveDoubt()
 		return v, tooLate, nil
 	}
 	defer slot.Release()
 	slot.Guard(r.job.stillLeased)
 	if r.isStale(*d) {
+		r.leaveDoubt()
 		return v, stale, nil
 	}
 	if err := r.intend(d); errors.Is(err, ledger.ErrLeaseLost) && !errors.Is(err, ledger.ErrStopped) {
@@ -429,6 +436,29 @@ func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdi
 		return v, withdrawn, nil
 	}
 	return r.job.Service.CreateReserved(ctx, slot, r.job.request(d.step, r.known)), answered, nil
+}
+
+// enterDoubt waits until a request of the client may be in doubt; ok is false when ctx is
+// done before that.
+func (r *clientRun) enterDoubt(ctx context.Context) (ok bool) {
+	if r.inDoubt {
+		return true // with an outcome that is not committed yet
+	}
+	select {
+	case r.job.inDoubt <- struct{}{}:
+		r.inDoubt = true
+	case <-ctx.Done():
+	}
+	return r.inDoubt
+}
+
+// leaveDoubt gives the client's place in Job.inDoubt back, unless an outcome waits for its
+// commit. It is not to be called between the commit of an intent and its outcome.
+func (r *clientRun) leaveDoubt() {
+	if r.inDoubt && len(r.pending) == 0 {
+		r.inDoubt = false
+		<-r.job.inDoubt
+	}
 }
 
 // retryPolicy decides how often a step is sent. A client may be looked up again
@@ -662,8 +692,11 @@ func (r *clientRun) commit() error {
 	if len(r.pending) == 0 {
 		return nil
 	}
+	last := r.pending[len(r.pending)-1]
 	err := r.job.effects.commit(r.pending)
-	r.pending = r.pending[:0]
+	if r.pending = r.pending[:0]; last.To != ledger.Intent || err != nil {
+		r.leaveDoubt()
+	}
 	return err
 }
 

@@ -68,7 +68,7 @@ func TestThePipeIsFull(t *testing.T) {
 					return count
 				})
 				defer known.Close()
-				job.Concurrency, job.Ledger, job.NewLedger = test.concurrency, slowLedger{known, answer / 2}, true
+				job.Concurrency, job.Ledger, job.NewLedger = test.concurrency, slowLedger{known, answer / 20}, true
 				start := time.Now()
 				if err := job.Do(t.Context(), busyPlans(job.Binding, clients)); err != nil {
 					t.Fatal(err)

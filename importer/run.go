@@ -146,6 +146,7 @@ type Job struct {
 	guard    guard
 	canary   canary
 	gate     gate
+	inDoubt  chan struct{} // has room for MostInDoubt clients, from the commit of an intent to that of its outcome
 	tally    tally
 	met      metContacts
 	claims   claimContacts
@@ -250,9 +251,8 @@ const mostAhead = 32
 
 // workers is how many clients are in work at a time. They are more than the
 // requests that may be in flight, so that the service has as many as it may have
-// while others wait for their commit. A kill leaves at most one step of each in
-// doubt. With one request in flight it is one client after the other, in the order
-// of the sheet.
+// while others are looked up and decided about. With one request in flight it is one
+// client after the other, in the order of the sheet.
 func (j *Job) workers() int { return ClientsAtOnce(j.Concurrency) }
 
 // ClientsAtOnce is how many clients are in work at a time with so many requests in flight.
@@ -263,11 +263,22 @@ func ClientsAtOnce(concurrency int) int {
 	return concurrency + min(concurrency, mostAhead)
 }
 
+// MostInDoubt is how many steps a process leaves in doubt at most when it is killed, with so
+// many requests in flight: those, and an eighth more whose intents or outcomes are being
+// committed meanwhile.
+func MostInDoubt(concurrency int) int {
+	if concurrency <= 1 {
+		return 1
+	}
+	return concurrency + max(1, concurrency/8)
+}
+
 // load reads from the ledger what counts for all clients.
 func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
 	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.now, KeepGoing: keepGoing,
 		KeySpaces: len(j.Binding.Mapping().Contacts) > 0})
 	j.met.of = map[mapping.Identity]metContact{}
+	j.inDoubt = make(chan struct{}, MostInDoubt(j.Concurrency))
 	if j.knows, err = j.Ledger.Knows(ctx, j.Environment); err != nil {
 		return err
 	}

@@ -250,7 +250,7 @@ func (p *group) checkShared() {
 	if !v.OK() {
 		p.t.Errorf("the workbook and the service disagree: %s", v)
 	}
-	if open, most := len(p.uncertain()), p.touched*inWork(p.flight)+int(p.ambiguous.Load()); open > most {
+	if open, most := len(p.uncertain()), p.touched*inDoubt(p.flight)+int(p.ambiguous.Load()); open > most {
 		p.t.Errorf("%d steps are uncertain after %s and %d ambiguous answers, which is more than %d", open, p.counts, p.ambiguous.Load(), most)
 	}
 	for _, kept := range p.emergencyFiles("emergency-*.jsonl") {

@@ -230,7 +230,7 @@ func (h *tale) checkDoubts(o outing, n *night) {
 	h.doubted = now
 	most := n.ambiguous
 	if n.code == -1 {
-		most += inWork(o.workers)
+		most += inDoubt(o.workers)
 	}
 	if len(more) > most && !o.late && !o.taken {
 		h.disagree("run %d left %d steps uncertain after %d ambiguous answers: %s", n.number, len(more), n.ambiguous, strings.Join(more, ", "))
