@@ -192,6 +192,15 @@ func (c *Client) Reserve(ctx context.Context) (*Slot, error) {
 	return &Slot{turn: t}, nil
 }
 
+type slotOfContext struct{}
+
+// WithSlot returns a context whose look-ups leave in a slot's place at the head of the queue,
+// until the slot is used or released. So a look-up and the request that rests on it leave one
+// after the other, however many requests wait. slot may be nil.
+func WithSlot(ctx context.Context, slot *Slot) context.Context {
+	return context.WithValue(ctx, slotOfContext{}, slot)
+}
+
 // Await waits until fewer than Config.Concurrency requests are in flight, and takes
 // a place among them for the slot's request. Where ctx ends before that,
 // CreateReserved says so.
@@ -235,6 +244,10 @@ func (c *Client) Queues() bool {
 	return reason != "" || c.pace.Limited()
 }
 
+// PauseEnd returns when the last pause that the service has asked for ends, or has ended; over
+// is false before that. It is zero, and over, when the service has asked for none.
+func (c *Client) PauseEnd() (end time.Time, over bool) { return c.pace.PauseEnd() }
+
 // Waiting says why all requests wait at present and until when: the service asks
 // to wait, or the rate is below one request a second. The reason is one line
 // without personal data; "" when nothing waits.
@@ -257,14 +270,22 @@ func (c *Client) Spacing() time.Duration { return c.pace.Spacing() }
 // was not processed. Where Config.Renew has new credentials, the request is sent
 // again. A second 401 is the answer.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
-	return c.do(ctx, r, &turn{pace: c.pace})
+	return c.do(ctx, r, c.turnIn(ctx))
+}
+
+// turnIn is the turn of a request of ctx: one of its own, or the slot's (WithSlot).
+func (c *Client) turnIn(ctx context.Context) *turn {
+	slot, _ := ctx.Value(slotOfContext{}).(*Slot)
+	return &turn{pace: c.pace, lent: slot != nil && slot.turn != nil && slot.turn.head}
 }
 
 func (c *Client) do(ctx context.Context, r Request, t *turn) (Answer, error) {
 	leave := t.leave
 	a, sent, err := c.once(ctx, r, t)
 	for !t.reserved && errors.Is(err, errHeldBack) { // it waits in the queue, not on a connection
-		a, sent, err = c.once(ctx, r, &turn{pace: c.pace, leave: leave})
+		t = c.turnIn(ctx)
+		t.leave = leave
+		a, sent, err = c.once(ctx, r, t)
 	}
 	if err != nil || a.Status != http.StatusUnauthorized || c.cfg.Renew == nil {
 		return a, err
@@ -281,7 +302,9 @@ func (c *Client) do(ctx context.Context, r Request, t *turn) (Answer, error) {
 	if !renewed {
 		return a, nil
 	}
-	a, _, err = c.once(ctx, r, &turn{pace: c.pace, leave: leave})
+	t = c.turnIn(ctx)
+	t.leave = leave
+	a, _, err = c.once(ctx, r, t)
 	return a, err
 }
 

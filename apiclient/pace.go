@@ -65,6 +65,7 @@ type turn struct {
 	pace     *pace
 	reserved bool // it fails where it would have to wait for the end of a pause
 	head     bool // it leaves next; only under a rate
+	lent     bool // it has the place of a slot at the head, which it does not give back
 	place    bool // it counts among the requests in flight
 	left     rate.Departure
 	waited   time.Duration
@@ -114,7 +115,7 @@ func (t *turn) enter(ctx context.Context) error {
 // the head of the queue before that: whoever has a place never waits for the head.
 func (t *turn) takePlace(ctx context.Context) error {
 	for {
-		if !t.head && t.pace.Limited() {
+		if !t.head && !t.lent && t.pace.Limited() {
 			t.leavePlace() // the rate began while it waited for the place
 			if err := t.takeHead(ctx); err != nil {
 				return err

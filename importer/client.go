@@ -52,6 +52,7 @@ type clientRun struct {
 	pending   []ledger.Event       // outcomes that the next commit takes along
 	policy    *retry.Policy        // by which the client step is sent again
 	inDoubt   bool                 // it has a place in Job.inDoubt
+	slot      *apiclient.Slot      // reserved for the client's creation, for which it is looked up first; else nil
 	sent      int                  // creating requests that went out, whatever came of them
 	reused    bool                 // a look-up found the client, and nothing was sent to create it
 	lookedUp  bool                 // the service was asked about the client, and nothing more
@@ -139,6 +140,7 @@ func (r *clientRun) recoverPanic(err *error) {
 // the clientOutcome says what became of the rows.
 func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err error) {
 	defer r.leaveDoubt()
+	defer r.releaseSlot()
 	defer r.recoverPanic(&err)
 	ctx = lookup.WithRow(ctx, r.plan)
 	switch {
@@ -340,8 +342,10 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 	r.job.canary.enter(ctx, r.leader)
 	var verdict apiclient.Verdict // on the last attempt
 	for policy := r.retryPolicy(d); ; {
-		if err := r.waitForGate(ctx); err != nil {
+		if waited, err := r.waitForGate(ctx); err != nil {
 			return stepOutcome{}, err
+		} else if waited && !d.absent.At.IsZero() {
+			d.absent.At = time.Unix(0, 0) // somebody else may have created the client meanwhile
 		}
 		v, how, err := r.attempt(ctx, &d)
 		switch {
@@ -411,20 +415,15 @@ const (
 // gives back whatever happens, so that the queue does not wait for a client that
 // has given up.
 func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdict, how attempted, err error) {
-	if !r.enterDoubt(ctx) {
+	if !r.takeSlot(ctx) {
 		return v, tooLate, nil
 	}
-	slot, stopped := r.job.Service.Reserve(ctx)
-	if stopped != nil {
-		r.leaveDoubt()
-		return v, tooLate, nil
-	}
-	defer slot.Release()
+	slot := r.slot
 	slot.Guard(r.job.stillLeased)
 	if r.isStale(*d) {
-		r.leaveDoubt()
-		return v, stale, nil
+		return v, stale, nil // the next look-up leaves in the slot
 	}
+	defer r.releaseSlot()
 	if err := r.intend(d); errors.Is(err, ledger.ErrLeaseLost) && !errors.Is(err, ledger.ErrStopped) {
 		r.job.stop(errLeaseLost)
 		return v, tooLate, nil
@@ -436,6 +435,31 @@ func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdi
 		return v, withdrawn, nil
 	}
 	return r.job.Service.CreateReserved(ctx, slot, r.job.request(d.step, r.known)), answered, nil
+}
+
+// takeSlot reserves a slot for the client's next request; ok is false when ctx is done before
+// that. Whoever waits for a slot has a place in Job.inDoubt: so no one who has a slot waits
+// for such a place.
+func (r *clientRun) takeSlot(ctx context.Context) (ok bool) {
+	if r.slot != nil {
+		return true
+	}
+	if !r.enterDoubt(ctx) {
+		return false
+	}
+	slot, err := r.job.Service.Reserve(ctx)
+	if err != nil {
+		r.leaveDoubt()
+		return false
+	}
+	r.slot = slot
+	return true
+}
+
+// releaseSlot gives the slot back, if it is not used.
+func (r *clientRun) releaseSlot() {
+	r.slot.Release()
+	r.slot = nil
 }
 
 // enterDoubt waits until a request of the client may be in doubt; ok is false when ctx is
@@ -504,15 +528,18 @@ func (j *Job) notStarted(ctx context.Context, d decision, said string) stepOutco
 	return o
 }
 
-// waitForGate returns when the gate is open. What is known is durable before
+// waitForGate returns when the gate is open, and whether it was shut. What is known is durable before
 // that, and before a wait for the service: a wait may be long, and end with a kill.
-func (r *clientRun) waitForGate(ctx context.Context) error {
-	if r.job.gate.open() && !r.job.Service.Queues() {
-		return nil
+func (r *clientRun) waitForGate(ctx context.Context) (waited bool, err error) {
+	waited = !r.job.gate.open()
+	if waited || r.job.Service.Queues() {
+		err = r.commit()
 	}
-	err := r.commit()
-	r.job.gate.wait(ctx)
-	return err
+	if waited {
+		r.releaseSlot() // who asks whether the service answers may need its place
+		r.job.gate.wait(ctx)
+	}
+	return waited, err
 }
 
 // intend makes the intent durable, together with what is pending.
@@ -718,12 +745,4 @@ func (j *Job) whyStopped(ctx context.Context) string {
 		return cause.Error()
 	}
 	return ErrStopped.Error()
-}
-
-// isStale reports whether a client has to be looked up again before it is sent: the look-up
-// is older than lookupFresh or, where requests leave so seldom that a look-up and the request
-// behind it cannot be closer, than twice the time in which each worker has sent one.
-func (r *clientRun) isStale(d decision) bool {
-	fresh := max(lookupFresh, 2*time.Duration(r.job.workers())*r.job.Service.Spacing())
-	return !d.asOf.IsZero() && r.job.now().Sub(d.asOf) > fresh
 }

@@ -221,6 +221,8 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (o stepOutcom
 	if err := r.commit(); err != nil { // the contact's run has commits of its own
 		return stepOutcome{}, err
 	}
+	r.releaseSlot() // it would wait for its own
+	r.leaveDoubt()
 	c := r.job.newClientRun(*d.step.Contact)
 	c.tickets, c.leader = []lookup.Ticket{ticket}, r.leader
 	c.readAndPrepare()

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
@@ -43,7 +43,7 @@ type decision struct {
 	mapping  bool          // the mapping, not a cell, made the data differ
 	moved    string        // how the activity is wanted in another status than it was sent in
 	shown    *mapping.Step // what reports show instead of step; nil for step itself
-	asOf     time.Time     // of a client to be sent: when a look-up found nobody; zero when none was made
+	absent   lookup.Result // of a client to be sent: the look-up that found nobody; zero when none was made
 	inRun    bool          // it was done in this run: before the client was read again, or by a process that was killed or lost the plan
 	foreseen bool          // of a dry run: the run will have created it for an earlier client by then
 

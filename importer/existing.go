@@ -204,11 +204,39 @@ func takenReason(h lookup.Holder) (nameless, reason string) {
 	return "another client of the sheet has the same " + what, fmt.Sprintf("another client of the sheet, with the key “%s”, has the same %s", h.Client.Key, what)
 }
 
-// lookupFresh is how long a look-up that finds nobody is acted upon. Between it
-// and the request lie at most a commit and a place in the line of requests. After
-// a longer wait (for the first client, for a service that asks for time or does
-// not answer) somebody else may have created the client meanwhile.
+// lookupFresh is how long a look-up that finds nobody is acted upon. Between it and the
+// request lie at most a commit and the distance of two requests: where others may leave in
+// between, because of a rate, both leave in one turn. After a pause that the service asked
+// for, after one in which it did not answer, and after a longer wait for the first client,
+// it is made again: somebody else may have created the client meanwhile.
 const lookupFresh = 5 * time.Second
+
+// isStale reports whether a client has to be looked up again before it is sent.
+func (r *clientRun) isStale(d decision) bool {
+	if d.absent.At.IsZero() {
+		return false
+	}
+	if paused, _ := r.job.Service.PauseEnd(); !paused.Equal(d.absent.Pause) {
+		return true
+	}
+	spacing := r.job.Service.Spacing()
+	return r.job.now().Sub(d.absent.At) > max(lookupFresh-spacing, spacing)
+}
+
+// inTurn takes a slot for a client that is to be looked up and then created, if more requests
+// may leave in between than lookupFresh allows. The look-up of the context that it returns
+// leaves in the slot, and so does the creating request.
+func (r *clientRun) inTurn(ctx context.Context) (context.Context, error) {
+	crowd := time.Duration(2*r.job.workers()) * r.job.Service.Spacing()
+	if r.slot == nil && !r.job.effects.dryRun && crowd > lookupFresh {
+		if err := r.job.lookups.Learn(ctx, r.plan); err != nil { // others may wait for that, and must not wait for this turn
+			return ctx, err
+		}
+		r.job.canary.enter(ctx, r.leader)
+		r.takeSlot(ctx)
+	}
+	return apiclient.WithSlot(ctx, r.slot), nil
+}
 
 // errStale is returned for a client step that was not sent because the look-up
 // on which it rests is too old.
@@ -219,6 +247,7 @@ var errStale = errors.New("the look-up is too old")
 // says that nothing more has to be done for the client.
 func (r *clientRun) find(ctx context.Context) (o clientOutcome, over bool, err error) {
 	first := &r.decisions[0]
+	ctx = apiclient.WithSlot(ctx, r.slot)
 	switch {
 	case ctx.Err() != nil, r.job.effects.offline:
 	case r.wasContact():
@@ -237,6 +266,9 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) (o client
 	fx.look(r.plan.Lookup)
 	var found lookup.Result
 	if !fx.noLookup {
+		if ctx, err = r.inTurn(ctx); err != nil {
+			return clientOutcome{}, false, err
+		}
 		if found, err = r.job.lookups.Find(ctx, r.plan); err != nil {
 			return clientOutcome{}, false, err
 		}
@@ -261,7 +293,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) (o client
 	case over:
 		return o, over, nil
 	case x.ID == "":
-		first.asOf = x.At
+		first.absent = x.Result
 		return o, over, nil
 	}
 	r.known.client, r.reused = x.ID, first.known.Attempts == 0
@@ -371,8 +403,8 @@ func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verd
 	if d.step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || ctx.Err() != nil {
 		return stepOutcome{}, false, nil
 	}
-	found, err := r.job.lookups.Find(ctx, r.plan)
-	if d.asOf = found.At; err != nil || found.ID == "" {
+	found, err := r.job.lookups.Find(apiclient.WithSlot(ctx, r.slot), r.plan)
+	if d.absent = found; err != nil || found.ID == "" {
 		return stepOutcome{}, false, err
 	}
 	o, _, err = r.adoptCreated(*d, v, found.ID)
@@ -406,7 +438,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	if err == nil && sent.reason == "" && sent.ID == "" && j.ripe(*d) {
 		found = now.ID
 		if err = j.readmit(r.plan, &now); now.reason == "" && now.ID == "" {
-			d.action, d.asOf = send, now.At
+			d.action, d.absent = send, now.Result
 			return err
 		}
 		sent.reason = now.reason

@@ -1,14 +1,17 @@
 package importer_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
 )
@@ -123,4 +126,44 @@ func TestNothingMoreLeavesForAServiceThatDoesNotAnswer(t *testing.T) {
 			t.Errorf("%d requests left for a service that did not answer, want %d to %d; rows %+v", n, inARow, most, summary.Rows)
 		}
 	})
+}
+
+// TestLookUpIsRecentAtALowRate: however few requests may leave, and however many clients wait,
+// the look-up of a client is made just before it is created, and once.
+func TestLookUpIsRecentAtALowRate(t *testing.T) {
+	for rate, most := range map[float64]time.Duration{50: 5 * time.Second, 2: 5 * time.Second, 0.5: 5 * time.Second, 0.1: 21 * time.Second} {
+		t.Run(fmt.Sprint(rate), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				looked, lookUps := map[string]time.Time{}, 0
+				job, known, service := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
+				defer known.Close()
+				service.Play(func(c apitest.Call) apitest.Fault {
+					mu.Lock()
+					defer mu.Unlock()
+					if _, address, ok := strings.Cut(c.Path, "/by-email/"); ok && !strings.HasPrefix(address, "nobody") {
+						lookUps++
+						looked[strings.Replace(address, "%40", "@", 1)] = time.Now()
+					}
+					if address, ok := strings.CutPrefix(c.Step, "client "); ok && time.Since(looked[address]) > most {
+						t.Errorf("%s was looked up %v before it was created", address, time.Since(looked[address]))
+					}
+					return apitest.Fault{}
+				})
+				client, err := apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
+					NotFound: apiclient.DefaultNotFound(), Transport: apiclient.InProcess(service), Concurrency: 8, RequestsPerSecond: rate})
+				if err != nil {
+					t.Fatal(err)
+				}
+				job.Service, job.Concurrency, job.NewLedger = client, 8, true
+				const clients = 30
+				if err := job.Do(t.Context(), busyPlans(job.Binding, clients)); err != nil {
+					t.Fatal(err)
+				}
+				if n := len(service.Created()); n != 3*clients || lookUps != clients {
+					t.Errorf("created %d things, want %d, after %d look-ups, want %d", n, 3*clients, lookUps, clients)
+				}
+			})
+		})
+	}
 }

@@ -167,6 +167,14 @@ func (m *Meter) Accepted() {
 	}
 }
 
+// PauseEnd returns when the last pause ends or has ended, by the clock of all that share it;
+// over is false before that. It is zero, and over, when there was none.
+func (m *Meter) PauseEnd() (end time.Time, over bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state.PausedUntil, !m.state.PausedUntil.After(m.time())
+}
+
 // Waiting says why all requests wait at present and until when, in one line without
 // personal data: the service asks to wait, or the rate is below one a second; "" when
 // nothing waits.

@@ -28,6 +28,7 @@ type Service interface {
 	Find(ctx context.Context, by apiclient.By, value string) (apiclient.Found, error)
 	LearnAbsent(ctx context.Context, by apiclient.By) error
 	Agrees(match apiclient.Found, fields map[string]string) (field string, ok bool)
+	PauseEnd() (end time.Time, over bool)
 }
 
 // Result is what the service says of a client. Where it holds nothing but At, the
@@ -37,6 +38,7 @@ type Result struct {
 	Unclear string    // why its answers do not say who the client is
 	Failed  error     // why it gave no answer
 	At      time.Time // when it was asked first
+	Pause   time.Time // when the service's last pause before that had ended; zero for none, and where it had not
 }
 
 // Nobody reports whether nobody was found, or nobody was asked.
@@ -186,6 +188,9 @@ func (l *Lookups) FindBy(ctx context.Context, addresses mapping.Lookup, fields m
 		}
 		if len(answers) == 0 { // the oldest answer counts
 			r.At = l.options.Now()
+			if end, over := l.service.PauseEnd(); over {
+				r.Pause = end
+			}
 		}
 		answers = append(answers, found)
 	}
@@ -225,6 +230,16 @@ func (l *Lookups) ask(ctx context.Context, by apiclient.By, value string) (apicl
 // pace is how a look-up that failed is made again.
 func (l *Lookups) pace() retry.Pace {
 	return retry.Pace{First: l.options.FirstWait, Now: l.options.Now}
+}
+
+// Learn learns what Find has to know before it looks a plan's client up.
+func (l *Lookups) Learn(ctx context.Context, plan mapping.Plan) error {
+	for _, by := range By(plan.Lookup) {
+		if err := l.learn(ctx, by); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // learn learns what an answer that finds nobody looks like, once for each kind of

@@ -37,6 +37,8 @@ func (s *service) Agrees(apiclient.Found, map[string]string) (string, bool) {
 	return "born", !s.differs
 }
 
+func (s *service) PauseEnd() (time.Time, bool) { return time.Time{}, true }
+
 func email(address string) mapping.Identity {
 	return mapping.Identity{Space: "email", Key: address}
 }
