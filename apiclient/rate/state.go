@@ -20,9 +20,10 @@ const (
 	// second. Until the service first asks to wait, every second of good answers
 	// adds adaptiveStep.
 	adaptiveStart, adaptiveStep = 2.0, 1.0
-	// recoverySeconds is how many seconds of good answers lead from zero back to
-	// the rate before it was cut; from half of it, half as many.
-	recoverySeconds = 20.0
+	// quickly is up to which part of the rate before it was cut good answers double the rate
+	// each second, and recoverySeconds in how many seconds they add as much as that rate from
+	// there on.
+	quickly, recoverySeconds = 0.9, 20.0
 	// minRate is the lowest rate that cuts lead to; below that only pauses slow
 	// the client down. minStep is the least that a second of good answers adds.
 	minRate, minStep = 1.0 / 60, 0.2
@@ -64,13 +65,14 @@ const (
 // is that of a service to which nothing was sent.
 //
 // When the service asks to wait, the rate is halved, and good answers raise it
-// again step by step (AIMD). Of several such answers in a row only the first
-// counts, because the others were sent before the cut.
+// again: fast to nearly what it was, then step by step (AIMD). Of several such answers in a
+// row only the first counts, because the others were sent before the cut.
 type State struct {
 	Last time.Time // the latest departure that was given away
 
 	Rate     float64 // requests per second; 0 while nothing but a ceiling limits them
-	Step     float64 // what a second of good answers adds to Rate
+	Quick    float64 // below it a second of good answers doubles Rate
+	Step     float64 // what a second of good answers adds to Rate from there on
 	Restore  float64 // without a ceiling: the rate at which the limit ends again; 0 for never
 	Cuts     int64   // how often Rate was cut
 	Refusals int64   // in a row
@@ -186,8 +188,11 @@ func (s *State) refused(now time.Time, r Refusal, l Limits) {
 	if ceiling > 0 && !l.Adaptive {
 		s.Step = ceiling / recoverySeconds
 	}
-	if s.Rate == 0 {
+	if s.Quick = quickly * before; s.Rate == 0 {
 		s.Restore = 2 * before
+		if s.Cuts == 1 && ceiling == 0 {
+			s.Quick = s.Restore // what went out before may be far from what the service takes
+		}
 	}
 	s.Rate = max(before/2, minRate)
 }
@@ -199,9 +204,12 @@ func (s *State) accepted(now time.Time, l Limits) {
 	if s.Rate == 0 {
 		return
 	}
-	if s.Good++; s.Rate < 1 {
+	switch s.Good++; {
+	case s.Rate < 1:
 		s.Rate += slowGrowth * float64(s.Good) * s.Rate
-	} else {
+	case s.Rate < s.Quick:
+		s.Rate = min(s.Rate+1, s.Quick)
+	default:
 		s.Rate += s.Step / s.Rate
 	}
 	switch ceiling := s.ceiling(now, l.Ceiling); {

@@ -57,14 +57,14 @@ func (l *Limiter) Close() error { return l.db.Close() }
 const ServerTime = `CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)`
 
 // stateColumns are what a State is kept in, in the order of stateOf and values.
-const stateColumns = `last, rate, step, restore, cuts, refusals, good, paused_until, reason, ceiling, ceiling_until, second, count, before`
+const stateColumns = `last, rate, quick, step, restore, cuts, refusals, good, paused_until, reason, ceiling, ceiling_until, second, count, before`
 
 // The statements of a Limiter. The row is locked before the clock is read.
 const (
 	readState   = `SELECT ` + ServerTime + `, ` + stateColumns + ` FROM pace WHERE service = ?`
 	lockState   = `WITH locked AS MATERIALIZED (SELECT * FROM pace WHERE service = ? FOR UPDATE) SELECT ` + ServerTime + `, ` + stateColumns + ` FROM locked`
 	insertState = `INSERT INTO pace (service) VALUES (?) ON CONFLICT DO NOTHING`
-	updateState = `UPDATE pace SET (` + stateColumns + `) = (CAST(? AS bigint), CAST(? AS double precision), CAST(? AS double precision), CAST(? AS double precision), CAST(? AS bigint), CAST(? AS bigint), CAST(? AS bigint),
+	updateState = `UPDATE pace SET (` + stateColumns + `) = (CAST(? AS bigint), CAST(? AS double precision), CAST(? AS double precision), CAST(? AS double precision), CAST(? AS double precision), CAST(? AS bigint), CAST(? AS bigint), CAST(? AS bigint),
 		CAST(? AS bigint), CAST(? AS text), CAST(? AS double precision), CAST(? AS bigint), CAST(? AS bigint), CAST(? AS bigint), CAST(? AS bigint)) WHERE service = ?`
 )
 
@@ -175,7 +175,7 @@ func (l *Limiter) refuse(err error) error {
 func stateOf(row *sql.Row) (s rate.State, now time.Time, err error) {
 	var at, last, paused, ceiling int64
 	d := &s.Departures
-	err = row.Scan(&at, &last, &s.Rate, &s.Step, &s.Restore, &s.Cuts, &s.Refusals, &s.Good, &paused, &s.PauseReason, &s.Ceiling, &ceiling, &d.Second, &d.Count, &d.Before)
+	err = row.Scan(&at, &last, &s.Rate, &s.Quick, &s.Step, &s.Restore, &s.Cuts, &s.Refusals, &s.Good, &paused, &s.PauseReason, &s.Ceiling, &ceiling, &d.Second, &d.Count, &d.Before)
 	s.Last, s.PausedUntil, s.CeilingUntil = timeOf(last), timeOf(paused), timeOf(ceiling)
 	return s, time.UnixMicro(at), err
 }
@@ -183,7 +183,7 @@ func stateOf(row *sql.Row) (s rate.State, now time.Time, err error) {
 // valuesOf are the values of stateColumns.
 func valuesOf(s rate.State) []any {
 	d := s.Departures
-	return []any{microseconds(s.Last), s.Rate, s.Step, s.Restore, s.Cuts, s.Refusals, s.Good, microseconds(s.PausedUntil), s.PauseReason,
+	return []any{microseconds(s.Last), s.Rate, s.Quick, s.Step, s.Restore, s.Cuts, s.Refusals, s.Good, microseconds(s.PausedUntil), s.PauseReason,
 		s.Ceiling, microseconds(s.CeilingUntil), d.Second, d.Count, d.Before}
 }
 

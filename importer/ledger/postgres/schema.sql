@@ -206,7 +206,8 @@ CREATE TABLE pace (
     service       text COLLATE "C" PRIMARY KEY, -- its base url
     last          bigint NOT NULL DEFAULT 0, -- the latest departure that was given to a process
     rate          double precision NOT NULL DEFAULT 0, -- requests per second; 0 while nothing but a ceiling limits them
-    step          double precision NOT NULL DEFAULT 0, -- what a second of good answers adds to rate
+    quick         double precision NOT NULL DEFAULT 0, -- below it a second of good answers doubles rate
+    step          double precision NOT NULL DEFAULT 0, -- what a second of good answers adds to rate from there on
     restore       double precision NOT NULL DEFAULT 0, -- the rate at which the limit ends again
     cuts          bigint NOT NULL DEFAULT 0, -- how often rate was cut
     refusals      bigint NOT NULL DEFAULT 0, -- in a row
