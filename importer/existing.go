@@ -227,7 +227,7 @@ func (r *clientRun) isStale(d decision) bool {
 // may leave in between than lookupFresh allows. The look-up of the context that it returns
 // leaves in the slot, and so does the creating request.
 func (r *clientRun) inTurn(ctx context.Context) (context.Context, error) {
-	crowd := time.Duration(2*r.job.workers()) * r.job.Service.Spacing()
+	crowd := time.Duration(r.job.workers()) * r.job.Service.Spacing() // until all have sent a request
 	if r.slot == nil && !r.job.effects.dryRun && crowd > lookupFresh {
 		if err := r.job.lookups.Learn(ctx, r.plan); err != nil { // others may wait for that, and must not wait for this turn
 			return ctx, err

@@ -131,7 +131,7 @@ func TestNothingMoreLeavesForAServiceThatDoesNotAnswer(t *testing.T) {
 // TestLookUpIsRecentAtALowRate: however few requests may leave, and however many clients wait,
 // the look-up of a client is made just before it is created, and once.
 func TestLookUpIsRecentAtALowRate(t *testing.T) {
-	for rate, most := range map[float64]time.Duration{50: 5 * time.Second, 2: 5 * time.Second, 0.5: 5 * time.Second, 0.1: 21 * time.Second} {
+	for rate, most := range map[float64]time.Duration{50: 5 * time.Second, 4: 5 * time.Second, 2: 5 * time.Second, 0.5: 5 * time.Second, 0.1: 21 * time.Second} {
 		t.Run(fmt.Sprint(rate), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var mu sync.Mutex
