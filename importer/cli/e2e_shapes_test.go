@@ -93,8 +93,11 @@ func TestWireShapes(t *testing.T) {
 	if len(shapes) < 12 {
 		t.Fatalf("only %d shapes found in docs/environments.md: the test looks in the wrong place", len(shapes))
 	}
-	for _, shape := range shapes {
+	for i, shape := range shapes {
 		for version, mapping := range shapeMappings {
+			if !*long && version != []string{"v1", "v2"}[i%2] {
+				continue
+			}
 			t.Run(shape.name+"/"+version, func(t *testing.T) {
 				t.Parallel()
 				newShapeScene(t, shape, mapping).killAndRerun(version)
