@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
@@ -84,27 +85,40 @@ func (p ledgerPlace) open(ctx context.Context, out io.Writer, sharing *postgres.
 	if p.server != nil {
 		return p.openServer(ctx, sharing, ready)
 	}
-	_, unknown := os.Lstat(p.file() + ".lock")
 	if release, err = ledger.Lock(p.file()); err != nil {
 		return nil, nil, err
 	}
 	if err = ready(); err == nil {
 		l, err = ledger.OpenWith(p.file(), ledgerProgress(out))
 	}
-	if err != nil {
-		if errors.Is(unknown, fs.ErrNotExist) {
-			_ = os.Remove(p.file() + ".lock") // it would say that there was a ledger here
+	return p.opened(l, release, err)
+}
+
+// opened is what open returns: it notes that there is a ledger now, or unlocks the place.
+func (p ledgerPlace) opened(l *ledger.Ledger, release func(), err error) (*ledger.Ledger, func(), error) {
+	if err == nil {
+		if err = ledger.NoteOpened(p.lockedAt()); err != nil {
+			err = errors.Join(err, l.Close())
 		}
-		release()
 	}
-	return l, release, err
+	if err != nil {
+		release()
+		return nil, release, err
+	}
+	return l, release, nil
+}
+
+// lockedAt is the path at which this machine locks the ledger.
+func (p ledgerPlace) lockedAt() string {
+	if p.server != nil {
+		return p.server.Beside(p.folder)
+	}
+	return p.file()
 }
 
 // openServer is open for a ledger in a database.
 func (p ledgerPlace) openServer(ctx context.Context, sharing *postgres.Sharing, ready func() error) (l *ledger.Ledger, release func(), err error) {
-	beside := p.server.Beside(p.folder)
-	_, unknown := os.Lstat(beside + ".lock")
-	release, err = ledger.Lock(beside)
+	release, err = ledger.Lock(p.lockedAt())
 	if found, ok := errors.AsType[problem.Problem](err); ok && errors.Is(err, ledger.ErrLocked) {
 		found.Hint += " Runs that are to share the ledger need a state folder each (--state)."
 		return nil, nil, ledger.Refuse(found, ledger.ErrLocked)
@@ -119,13 +133,7 @@ func (p ledgerPlace) openServer(ctx context.Context, sharing *postgres.Sharing, 
 	default:
 		l, err = postgres.Open(ctx, *p.server)
 	}
-	if err != nil {
-		if errors.Is(unknown, fs.ErrNotExist) {
-			_ = os.Remove(beside + ".lock") // it would say that there was a ledger here
-		}
-		release()
-	}
-	return l, release, err
+	return p.opened(l, release, err)
 }
 
 func (p ledgerPlace) openReadOnly(ctx context.Context) (*ledger.Ledger, error) {
@@ -144,15 +152,6 @@ func (p ledgerPlace) exists(ctx context.Context) (bool, error) {
 	return !errors.Is(err, fs.ErrNotExist), nil
 }
 
-// missing reports whether this machine has locked a ledger here and its file, if it is in
-// one, is not there any more. The caller does not hold the lock.
-func (p ledgerPlace) missing() bool {
-	if p.server != nil {
-		return ledger.Missing(p.server.Beside(p.folder))
-	}
-	return ledger.Missing(p.file())
-}
-
 // sharesFolder reports whether the state folder belongs to another ledger too: a file
 // and a database, or several databases, when environments have ledgers of their own.
 func (p ledgerPlace) sharesFolder() (bool, error) {
@@ -162,11 +161,11 @@ func (p ledgerPlace) sharesFolder() (bool, error) {
 	}
 	file, own := filepath.Base(statefolder.Ledger(p.folder)), ""
 	if p.server != nil {
-		own = filepath.Base(p.server.Beside(p.folder)) + ".lock"
+		own = filepath.Base(p.lockedAt()) + ".lock"
 	}
 	return slices.ContainsFunc(files, func(f os.DirEntry) bool {
 		isDatabase, _ := path.Match("ledger-*.lock", f.Name())
-		return isDatabase && f.Name() != own || f.Name() == file && p.server != nil
+		return isDatabase && f.Name() != own && ledger.WasOpened(filepath.Join(p.folder, strings.TrimSuffix(f.Name(), ".lock"))) || f.Name() == file && p.server != nil
 	}), err
 }
 

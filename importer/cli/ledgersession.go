@@ -71,8 +71,7 @@ func (l *ledgerSession) find(ctx context.Context) (err error) {
 // ledger.ErrLocked while another command has it. What may take a while is said on
 // out.
 func (l *ledgerSession) lock(out io.Writer) error {
-	missing := l.place.missing()
-	open, release, err := l.place.open(context.Background(), out, l.sharing, func() error { return l.checkThere(missing) }) // under the lock: another command may have been making the first ledger
+	open, release, err := l.place.open(context.Background(), out, l.sharing, l.checkThere) // under the lock: another command may have been making the first ledger
 	if err != nil {
 		return err
 	}
@@ -103,7 +102,7 @@ func ledgerProgress(out io.Writer) ledger.Progress {
 
 // openReadOnly opens the ledger for reading; other commands may write to it.
 func (l *ledgerSession) openReadOnly() (err error) {
-	if err := l.checkThere(l.place.missing()); err != nil {
+	if err := l.checkThere(); err != nil {
 		return err
 	}
 	if l.ledger, err = l.place.openReadOnly(context.Background()); err != nil {
@@ -116,11 +115,11 @@ func (l *ledgerSession) openReadOnly() (err error) {
 // checkThere refuses a ledger that is gone, and one that is not there yet while the state
 // folder belongs to another. A new one may take its place when the user says so, and when the command takes ids from results workbooks, because it asks
 // before it does so.
-func (l *ledgerSession) checkThere(missing bool) error {
+func (l *ledgerSession) checkThere() error {
 	if l.accept["ledger-missing"] || l.fromWorkbooks() {
 		return nil
 	}
-	there, err := l.existsUnless(missing)
+	there, err := l.exists()
 	if err != nil || there || l.session.Env.Sandbox {
 		return err
 	}
@@ -160,13 +159,11 @@ func openEnvironmentOf(where load.Where) (*ledgerSession, error) {
 	return l, l.find(context.Background())
 }
 
-func (l *ledgerSession) exists() (bool, error) { return l.existsUnless(l.place.missing()) }
-
-// existsUnless reports whether there is a ledger, and refuses a place where one was and is
-// not any more. missing is what ledgerPlace.missing said before the ledger was locked.
-func (l *ledgerSession) existsUnless(missing bool) (bool, error) {
+// exists reports whether there is a ledger, and refuses a place where one was and is not any
+// more.
+func (l *ledgerSession) exists() (bool, error) {
 	there, err := l.place.exists(context.Background())
-	if err != nil || there || !missing || l.session.Env.Sandbox {
+	if err != nil || there || !ledger.WasOpened(l.place.lockedAt()) || l.session.Env.Sandbox {
 		return there, err
 	}
 	return false, &incomplete{problem.At(problem.Where{File: l.path()}, "ledger-missing",

@@ -14,18 +14,28 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Missing reports whether a ledger was at path and is not there any more: the file with
-// which Lock locked it is left. It is false while another process holds the lock, because
-// that may be making the first ledger. The caller does not hold the lock.
-func Missing(path string) bool {
-	if _, err := os.Lstat(path + ".holder"); err == nil {
-		return false
+// WasOpened reports whether a ledger that is locked at path was ever opened for writing: its
+// lock file has the mark of NoteOpened. It says nothing of whether the ledger is there now.
+func WasOpened(path string) bool {
+	info, err := os.Lstat(path + ".lock")
+	return err == nil && info.Size() > 0
+}
+
+// NoteOpened marks the lock file of a ledger that is there. The caller holds the lock. It is
+// called after the ledger was made, so that a process which is killed before leaves no mark.
+func NoteOpened(path string) error {
+	if WasOpened(path) {
+		return nil
 	}
-	if _, err := os.Lstat(path + ".lock"); err != nil {
-		return false
+	f, err := os.OpenFile(path+".lock", safefile.LockFlags&^os.O_CREATE, 0)
+	if err != nil {
+		return unwritable(path+".lock", err, "the ledger's lock file cannot be opened: %v", problem.Cause(err))
 	}
-	_, err := os.Lstat(path)
-	return errors.Is(err, fs.ErrNotExist)
+	_, err = f.WriteAt([]byte("\n"), 1) // on Windows the first byte is locked
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return unwritable(path+".lock", err, "the ledger's lock file cannot be written: %v", problem.Cause(err))
+	}
+	return nil
 }
 
 // holder is the process that holds a lock, for the message to others.
