@@ -270,22 +270,21 @@ func (c *Client) Spacing() time.Duration { return c.pace.Spacing() }
 // was not processed. Where Config.Renew has new credentials, the request is sent
 // again. A second 401 is the answer.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
-	return c.do(ctx, r, c.turnIn(ctx))
+	return c.do(ctx, r, c.turnIn(ctx, nil))
 }
 
-// turnIn is the turn of a request of ctx: one of its own, or the slot's (WithSlot).
-func (c *Client) turnIn(ctx context.Context) *turn {
+// turnIn is the turn of a request of ctx, at the head of the queue if a slot of ctx is there
+// (WithSlot). leave is as in Slot.Guard.
+func (c *Client) turnIn(ctx context.Context, leave func() bool) *turn {
 	slot, _ := ctx.Value(slotOfContext{}).(*Slot)
-	return &turn{pace: c.pace, lent: slot != nil && slot.turn != nil && slot.turn.head}
+	return &turn{pace: c.pace, leave: leave, lent: slot != nil && slot.turn != nil && slot.turn.head}
 }
 
 func (c *Client) do(ctx context.Context, r Request, t *turn) (Answer, error) {
 	leave := t.leave
 	a, sent, err := c.once(ctx, r, t)
 	for !t.reserved && errors.Is(err, errHeldBack) { // it waits in the queue, not on a connection
-		t = c.turnIn(ctx)
-		t.leave = leave
-		a, sent, err = c.once(ctx, r, t)
+		a, sent, err = c.once(ctx, r, c.turnIn(ctx, leave))
 	}
 	if err != nil || a.Status != http.StatusUnauthorized || c.cfg.Renew == nil {
 		return a, err
@@ -302,9 +301,7 @@ func (c *Client) do(ctx context.Context, r Request, t *turn) (Answer, error) {
 	if !renewed {
 		return a, nil
 	}
-	t = c.turnIn(ctx)
-	t.leave = leave
-	a, _, err = c.once(ctx, r, t)
+	a, _, err = c.once(ctx, r, c.turnIn(ctx, leave))
 	return a, err
 }
 

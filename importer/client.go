@@ -345,7 +345,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 		if waited, err := r.waitForGate(ctx); err != nil {
 			return stepOutcome{}, err
 		} else if waited && !d.absent.At.IsZero() {
-			d.absent.At = time.Unix(0, 0) // somebody else may have created the client meanwhile
+			d.absent.At = time.Unix(0, 0) // look it up again: somebody else may have created the client meanwhile
 		}
 		v, how, err := r.attempt(ctx, &d)
 		switch {
@@ -411,16 +411,20 @@ const (
 	withdrawn                  // the intent was taken back: by then it was not to be sent
 )
 
-// attempt makes the intent durable and sends the request once, in a slot that it
-// gives back whatever happens, so that the queue does not wait for a client that
-// has given up.
+// attempt makes the intent durable and sends the request once, in a slot that it gives back,
+// so that the queue does not wait for a client that has given up. If the look-up is stale it
+// keeps the slot, for the next one.
 func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdict, how attempted, err error) {
+	asOf, inTurn := d.absent.At, r.slot != nil
 	if !r.takeSlot(ctx) {
 		return v, tooLate, nil
 	}
 	slot := r.slot
 	slot.Guard(r.job.stillLeased)
-	if r.isStale(*d) {
+	if inTurn {
+		asOf = r.job.now() // no later look-up can be had, however long this one took
+	}
+	if r.isStale(*d, asOf) {
 		return v, stale, nil // the next look-up leaves in the slot
 	}
 	defer r.releaseSlot()
@@ -430,7 +434,7 @@ func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdi
 	} else if err != nil {
 		return v, withdrawn, err
 	}
-	if slot.Await(ctx); r.isStale(*d) || !r.job.gate.open() || !r.job.stillLeased() { // since the intent
+	if slot.Await(ctx); r.isStale(*d, asOf) || !r.job.gate.open() || !r.job.stillLeased() { // since the intent
 		r.withdraw(d)
 		return v, withdrawn, nil
 	}
@@ -477,7 +481,7 @@ func (r *clientRun) enterDoubt(ctx context.Context) (ok bool) {
 }
 
 // leaveDoubt gives the client's place in Job.inDoubt back, unless an outcome waits for its
-// commit. It is not to be called between the commit of an intent and its outcome.
+// commit. While an intent is committed and its outcome is not known, do not call it.
 func (r *clientRun) leaveDoubt() {
 	if r.inDoubt && len(r.pending) == 0 {
 		r.inDoubt = false
@@ -528,8 +532,9 @@ func (j *Job) notStarted(ctx context.Context, d decision, said string) stepOutco
 	return o
 }
 
-// waitForGate returns when the gate is open, and whether it was shut. What is known is durable before
-// that, and before a wait for the service: a wait may be long, and end with a kill.
+// waitForGate returns when the gate is open, and whether it was shut. What is known is
+// durable before that, and before a wait for the service: a wait may be long, and end with a
+// kill.
 func (r *clientRun) waitForGate(ctx context.Context) (waited bool, err error) {
 	waited = !r.job.gate.open()
 	if waited || r.job.Service.Queues() {

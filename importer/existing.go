@@ -211,8 +211,9 @@ func takenReason(h lookup.Holder) (nameless, reason string) {
 // it is made again: somebody else may have created the client meanwhile.
 const lookupFresh = 5 * time.Second
 
-// isStale reports whether a client has to be looked up again before it is sent.
-func (r *clientRun) isStale(d decision) bool {
+// isStale reports whether a client has to be looked up again before it is sent, if its look-up
+// counts from asOf.
+func (r *clientRun) isStale(d decision, asOf time.Time) bool {
 	if d.absent.At.IsZero() {
 		return false
 	}
@@ -220,7 +221,7 @@ func (r *clientRun) isStale(d decision) bool {
 		return true
 	}
 	spacing := r.job.Service.Spacing()
-	return r.job.now().Sub(d.absent.At) > max(lookupFresh-spacing, spacing)
+	return r.job.now().Sub(asOf) > max(lookupFresh-spacing, spacing)
 }
 
 // inTurn takes a slot for a client that is to be looked up and then created, if more requests

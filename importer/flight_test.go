@@ -1,7 +1,9 @@
 package importer_test
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"net/http"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
+	"claimsheet/mapping"
 )
 
 // slowLedger is a ledger whose commits take a while.
@@ -71,7 +74,7 @@ func TestThePipeIsFull(t *testing.T) {
 					return count
 				})
 				defer known.Close()
-				job.Concurrency, job.Ledger, job.NewLedger = test.concurrency, slowLedger{known, answer / 20}, true
+				job.Concurrency, job.Ledger, job.NewLedger = test.concurrency, slowLedger{known, answer / 4}, true
 				start := time.Now()
 				if err := job.Do(t.Context(), busyPlans(job.Binding, clients)); err != nil {
 					t.Fatal(err)
@@ -165,5 +168,57 @@ func TestLookUpIsRecentAtALowRate(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestTwoLookUpsAtALowRate: a client who is looked up by e-mail address and by phone is created
+// all the same, though the first look-up is old when the second one is answered.
+func TestTwoLookUpsAtALowRate(t *testing.T) {
+	for name, c := range map[string]struct {
+		rate   float64
+		lookUp time.Duration
+	}{"low rate": {0.4, 0}, "slow look-ups": {0, 8 * time.Second}, "both": {1, 8 * time.Second}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				job, known, service := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
+				defer known.Close()
+				service.Play(func(call apitest.Call) apitest.Fault {
+					if call.Kind == "lookup" {
+						time.Sleep(c.lookUp)
+					}
+					return apitest.Fault{}
+				})
+				client, err := apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
+					NotFound: apiclient.DefaultNotFound(), Transport: apiclient.InProcess(service), Concurrency: 8, RequestsPerSecond: c.rate})
+				if err != nil {
+					t.Fatal(err)
+				}
+				job.Service, job.Concurrency, job.NewLedger = client, 8, true
+				const clients = 10
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				if err := job.Do(ctx, withPhones(busyPlans(job.Binding, clients))); err != nil {
+					t.Fatal(err)
+				}
+				if n := len(service.Created()); n != 3*clients {
+					t.Errorf("created %d things within an hour, want %d", n, 3*clients)
+				}
+			})
+		})
+	}
+}
+
+// withPhones are plans whose clients are looked up by a phone number too.
+func withPhones(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[mapping.Plan, error] {
+	return func(yield func(mapping.Plan, error) bool) {
+		n := 0
+		for plan, err := range plans {
+			n++
+			plan.Lookup.Phone, plan.Lookup.Confirm = fmt.Sprintf("+4479111230%02d", n), true
+			plan.Lookup.PhoneNumber = mapping.Identity{Space: "phone", Key: plan.Lookup.Phone}
+			if !yield(plan, err) {
+				return
+			}
+		}
 	}
 }

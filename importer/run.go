@@ -146,7 +146,7 @@ type Job struct {
 	guard    guard
 	canary   canary
 	gate     gate
-	inDoubt  chan struct{} // has room for MostInDoubt clients, from the commit of an intent to that of its outcome
+	inDoubt  chan struct{} // has room for mostInDoubt clients, from the commit of an intent to that of its outcome
 	tally    tally
 	met      metContacts
 	claims   claimContacts
@@ -263,10 +263,10 @@ func ClientsAtOnce(concurrency int) int {
 	return concurrency + min(concurrency, mostAhead)
 }
 
-// MostInDoubt is how many steps a process leaves in doubt at most when it is killed, with so
+// mostInDoubt is how many steps a process leaves in doubt at most when it is killed, with so
 // many requests in flight: those, and an eighth more whose intents or outcomes are being
 // committed meanwhile.
-func MostInDoubt(concurrency int) int {
+func mostInDoubt(concurrency int) int {
 	if concurrency <= 1 {
 		return 1
 	}
@@ -278,7 +278,7 @@ func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
 	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.now, KeepGoing: keepGoing,
 		KeySpaces: len(j.Binding.Mapping().Contacts) > 0})
 	j.met.of = map[mapping.Identity]metContact{}
-	j.inDoubt = make(chan struct{}, MostInDoubt(j.Concurrency))
+	j.inDoubt = make(chan struct{}, mostInDoubt(j.Concurrency))
 	if j.knows, err = j.Ledger.Knows(ctx, j.Environment); err != nil {
 		return err
 	}

@@ -158,10 +158,6 @@ func (p *group) unexplained(m *process) string {
 		// It was told to end before it had asked for signals. The first process of a namespace
 		// is not ended by a signal then; Go's runtime ends it with this code.
 		return ""
-	case m.code == 3 && !p.posted && strings.Contains(m.said, "[ledger-missing]"):
-		// It was killed, or lost the server, while it made the first ledger: its lock file
-		// stays, and says that there was one. Nothing was ever sent.
-		return ""
 	case m.code == -1 && m.counts[killed] == 0:
 		return "it was not killed"
 	case m.code == -1:

@@ -70,7 +70,6 @@ type group struct {
 	touched     int               // how many processes were disturbed, each time
 	down        bool              // the server is being restarted
 	undisturbed bool              // nothing happens any more
-	posted      bool              // something was sent
 	output      strings.Builder
 }
 
@@ -359,7 +358,6 @@ func (p *group) script() func(apitest.Call) apitest.Fault {
 	return func(c apitest.Call) apitest.Fault {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.posted = p.posted || c.Method == "POST"
 		f := apitest.Fault{Delay: time.Duration(p.rng.IntN(3000)) * time.Microsecond}
 		over := p.happened() >= p.most
 		switch {
