@@ -39,6 +39,30 @@ func (t *transaction) own(owner ClientKey, addresses []string) error {
 	return nil
 }
 
+// rejectAddress rejects an event of a client who is looked up by an address of another client,
+// unless that one was certainly not created.
+func (t *transaction) rejectAddress(e Event) error {
+	for _, address := range e.LookedUp {
+		holder := StepID{ClientKey: ClientKey{Environment: e.Environment}, Step: KindClient}
+		err := t.conn.QueryRowContext(context.Background(), addressOwner+` AND s.state NOT IN (3, 4)`, hashAddress(address), e.Environment).
+			Scan(&holder.Space, &holder.Client, new(int64))
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+		case err != nil:
+			return err
+		case holder.ClientKey != e.ClientKey:
+			return rejected{Taken{Step: e.StepID, Holder: holder, Address: true}}
+		}
+	}
+	return nil
+}
+
+// addressOwner is the query for the client who has an address.
+const addressOwner = `SELECT c.space, c.client, s.state FROM environments e
+	JOIN addresses a ON a.environment = e.id AND a.address = ?
+	JOIN clients c ON c.id = a.client JOIN steps s ON s.client = c.id AND s.mapping = 0 AND s.step = 'client'
+	WHERE e.name = ?`
+
 // addAddress is the statement of own: states 3 and 4 are those of clients who do not exist.
 const addAddress = `INSERT INTO addresses (environment, address, client) VALUES (?, ?, ?)
 	ON CONFLICT (environment, address) DO UPDATE SET client = excluded.client WHERE NOT EXISTS
@@ -51,10 +75,7 @@ func (l *Ledger) AddressOwners(ctx context.Context, environment string, addresse
 	for _, address := range addresses {
 		o := AddressOwner{ClientKey: ClientKey{Environment: environment}}
 		var state int64
-		err := l.read.QueryRowContext(ctx, `SELECT c.space, c.client, s.state FROM environments e
-			JOIN addresses a ON a.environment = e.id AND a.address = ?
-			JOIN clients c ON c.id = a.client JOIN steps s ON s.client = c.id AND s.mapping = 0 AND s.step = 'client'
-			WHERE e.name = ?`, hashAddress(address), environment).Scan(&o.Space, &o.Client, &state)
+		err := l.read.QueryRowContext(ctx, addressOwner, hashAddress(address), environment).Scan(&o.Space, &o.Client, &state)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}

@@ -96,6 +96,9 @@ func (t *transaction) append(e Event) error {
 	if err := t.mayBegin(e); err != nil {
 		return err
 	}
+	if err := t.rejectAddress(e); err != nil {
+		return err
+	}
 	was, open := t.open[e.StepID]
 	if !open && e.To == Intent && e.Kind != "" && allows(planned, e.Kind, e) == nil {
 		if added, err := t.begun(e); added || err != nil {
@@ -445,17 +448,22 @@ func (t *transaction) intents() (open []row, err error) {
 }
 
 // Taken is wrapped by the error of an Append that would have made a step done
-// with the id or the redirect url of another step. An id belongs to one step of
-// its kind; a url belongs to one client.
+// with the id or the redirect url of another step, or a client's step an intent with an
+// address of another client. An id belongs to one step of its kind; a url or an address
+// belongs to one client.
 type Taken struct {
-	Step   StepID // the step that was to become done
-	Holder StepID // the one that has the id or url
-	URL    bool   // the url is taken, not the id
+	Step    StepID // the step of the event
+	Holder  StepID // the one that has the id, url or address
+	URL     bool   // the url is taken, not the id
+	Address bool   // the address is taken, not the id
 }
 
 func (t Taken) Error() string {
-	if t.URL {
+	switch {
+	case t.URL:
 		return "another client's step is done with the same redirect url"
+	case t.Address:
+		return "another client has the same address"
 	}
 	return "another step is done with the same id"
 }

@@ -171,9 +171,12 @@ type Event struct {
 	// removes Data but not Digest.
 	Data   []byte
 	Digest string
-	// Addresses are those by which a client is looked up, in any form that is the same for
-	// the same address. The ledger keeps a hash of each; see Ledger.AddressOwners.
+	// Addresses are all addresses of a client, in any form that is the same for the same
+	// address. The ledger keeps a hash of each; see Ledger.AddressOwners. LookedUp are those
+	// by which the client is looked up: Append refuses the event (Taken) while another client
+	// who exists, may exist or was given up has one of them.
 	Addresses []string
+	LookedUp  []string
 	// Answer is the whole body of a 2xx answer, so that it can be parsed again with a
 	// corrected wire pointer.
 	Answer []byte

@@ -37,6 +37,7 @@ func Run(t *testing.T, o Opener) {
 		"CallersAtOnce":                        s.testCallersAtOnce,
 		"Taken":                                s.testTaken,
 		"TakenByOneOfMany":                     s.testTakenByOneOfMany,
+		"AddressTaken":                         s.testAddressTaken,
 		"ClaimedElsewhere":                     s.testClaimedElsewhere,
 		"OtherMappings":                        s.testOtherMappings,
 		"Knows":                                s.testKnows,

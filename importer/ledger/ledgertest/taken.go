@@ -93,3 +93,43 @@ func (s suite) testTakenByOneOfMany(t *testing.T) {
 	all.Wait()
 	same(t, "steps that are done with the id", int(got.Load()), 1)
 }
+
+// testAddressTaken: a client who is looked up by an address of another client is not begun,
+// unless that one was certainly not created.
+func (s suite) testAddressTaken(t *testing.T) {
+	of := func(client string) ledger.StepID {
+		id := jane("", "client")
+		id.Client = client
+		return id
+	}
+	begin := func(client string, addresses, lookedUp []string) ledger.Event {
+		return ledger.Event{StepID: of(client), To: ledger.Intent, At: noon, Kind: ledger.KindClient, Addresses: addresses, LookedUp: lookedUp}
+	}
+	for state, taken := range map[ledger.State]bool{ledger.Intent: true, ledger.Done: true, ledger.Uncertain: true, ledger.GivenUp: true, ledger.Failed: false} {
+		t.Run(string(state), func(t *testing.T) {
+			l := s.fresh(t)
+			do(t, l.Append(begin("ann", []string{"email a", "phone 1"}, []string{"email a"})))
+			switch state {
+			case ledger.Done:
+				do(t, l.Append(ledger.Event{StepID: of("ann"), To: ledger.Done, At: noon, Via: ledger.ViaAnswer, ID: "x1"}))
+			case ledger.Failed, ledger.Uncertain:
+				do(t, l.Append(ledger.Event{StepID: of("ann"), To: state, At: noon}))
+			case ledger.GivenUp:
+				do(t, l.Append(ledger.Event{StepID: of("ann"), To: ledger.Uncertain, At: noon}))
+				do(t, l.Append(ledger.Event{StepID: of("ann"), To: ledger.GivenUp, At: noon, Via: ledger.ViaByHand}))
+			}
+			err := l.Append(begin("eve", []string{"phone 1"}, []string{"phone 1"}))
+			refused, is := errors.AsType[ledger.Taken](err)
+			if is != taken || is && !refused.Address || !is && err != nil {
+				t.Fatalf("Append: %v, want it refused: %t", err, taken)
+			}
+			steps, err := l.Steps(t.Context(), of("eve").ClientKey, "")
+			do(t, err)
+			same(t, "that the step was begun", steps["client"].To == ledger.Intent, !taken)
+			if taken {
+				same(t, "the holder", refused.Holder.Client, "ann")
+			}
+			do(t, l.Append(begin("ruth", []string{"email r", "phone 1"}, []string{"email r"}))) // not looked up by the phone
+		})
+	}
+}
