@@ -562,7 +562,7 @@ func (j *Job) revisits(plan mapping.Plan, d decision) bool {
 // ripe reports whether a parked step is old enough for "nobody" to be believed. The
 // service may still be creating what an earlier run asked for.
 func (j *Job) ripe(d decision) bool {
-	return d.known.To == ledger.Parked && !slices.Contains(j.Runs, d.known.Run) && d.known.Age(j.clock()) >= cmp.Or(j.Believable, believable)
+	return d.known.To == ledger.Parked && !slices.Contains(j.Runs, d.known.Run) && d.known.Age(j.now()) >= cmp.Or(j.Believable, believable)
 }
 
 // sentLookup is how a client whose creation is in doubt is looked up: by the

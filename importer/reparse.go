@@ -43,7 +43,7 @@ func (j *Job) reparse(known map[string]ledger.Step) (altered bool, err error) {
 				again = step
 				again.Reason, isNews = reason+": "+whose, false
 			} else {
-				again.At, again.Boot, again.Uptime, again.Run = event.At, event.Boot, event.Uptime, event.Run
+				again.At, again.Run = event.At, event.Run
 				events = append(events, event)
 			}
 		}

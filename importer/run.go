@@ -31,7 +31,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"claimsheet/apiclient"
-	"claimsheet/importer/bootclock"
 	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/lookup"
@@ -125,8 +124,8 @@ type Job struct {
 	Believable  time.Duration        // how old an uncertain attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
 
 	// Clock gives events their time, and look-ups and uncertain attempts their age;
-	// nil is bootclock.Now. It is called by several goroutines.
-	Clock func() bootclock.Reading
+	// nil is time.Now. It is called by several goroutines.
+	Clock func() time.Time
 
 	// KnownIDs are the ids that the sheets give; see Survey.
 	KnownIDs KnownIDs
@@ -573,21 +572,17 @@ func (j *Job) stepID(who mapping.Identity, step *mapping.Step) ledger.StepID {
 	return id
 }
 
-// clock reads the clocks.
-func (j *Job) clock() bootclock.Reading {
+// now is the time by the wall clock.
+func (j *Job) now() time.Time {
 	if j.Clock == nil {
-		return bootclock.Now()
+		return time.Now()
 	}
 	return j.Clock()
 }
 
-// now is the time by the wall clock.
-func (j *Job) now() time.Time { return j.clock().Wall }
-
 // stamped returns an event with the present time.
 func (j *Job) stamped(e ledger.Event) ledger.Event {
-	now := j.clock()
-	e.At, e.Boot, e.Uptime = now.Wall.UTC(), now.Boot, now.Uptime
+	e.At = j.now().UTC()
 	return e
 }
 

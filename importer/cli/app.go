@@ -15,7 +15,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer"
-	"claimsheet/importer/bootclock"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/observe"
@@ -305,10 +304,10 @@ func givenFlags(c *cli.Context) []string {
 // pace is how long a run waits before it asks the service again, and from which age it
 // relies on an answer. Tests pass shorter times.
 type pace struct {
-	LookAgain  []time.Duration          // before each look-up of a client whose creation is uncertain, in the same run
-	AskAgain   time.Duration            // before a GET that failed is sent again for the first time; 0 for the engine's
-	Believable time.Duration            // age of an uncertain creation from which a look-up that finds nobody is believed; 0 for the engine's
-	Clock      func() bootclock.Reading // the engine's clock; nil for this machine's
+	LookAgain  []time.Duration  // before each look-up of a client whose creation is uncertain, in the same run
+	AskAgain   time.Duration    // before a GET that failed is sent again for the first time; 0 for the engine's
+	Believable time.Duration    // age of an uncertain creation from which a look-up that finds nobody is believed; 0 for the engine's
+	Clock      func() time.Time // the engine's clock; nil for this machine's
 }
 
 // usualPace is the pace of Main.

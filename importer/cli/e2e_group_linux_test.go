@@ -28,11 +28,10 @@ const (
 	reset                           // its connections are reset on their way to the server
 	restarted                       // the server is stopped as an administrator does it, and started again
 	crashed                         // the server crashes, and is started again
-	clockSet                        // the wall clock of its machine is set
 	disturbances                    // how many there are
 )
 
-var disturbanceNames = [disturbances]string{"killed", "paused", "terminated", "reset", "restarted", "crashed", "clock set"}
+var disturbanceNames = [disturbances]string{"killed", "paused", "terminated", "reset", "restarted", "crashed"}
 
 // disturbanceCounts are how often each has happened to a process.
 type disturbanceCounts [disturbances]int
@@ -78,8 +77,7 @@ type process struct {
 	name, workbook string
 	args           []string
 	env            []string
-	ownNamespace   bool // in a namespace of its own, as on another machine
-	clockFile      string
+	ownNamespace   bool          // in a namespace of its own, as on another machine
 	proxy          *pgtest.Proxy // its way to the server; nil for the socket
 	starting       sync.Mutex    // held while it starts, or its connections are ended
 	isWorker       bool          // it is a worker, which works until it is told to end
@@ -196,11 +194,6 @@ func (p *group) newProcess(name string) *process {
 	if slices.Contains(p.ways, reset) || p.rng.IntN(2) == 0 {
 		m.proxy = p.server.Proxy(p.t, func() { p.perhaps(1500, func() { p.disturb(m) }) })
 		url = m.proxy.URLOf(p.schema, p.schema+"-"+name)
-	}
-	if slices.Contains(p.ways, clockSet) {
-		m.clockFile = p.path(name + ".wall")
-		write(p.t, m.clockFile, "0s")
-		m.env = append(m.env, "TRIAL_CLOCK="+m.clockFile, "TRIAL_REBOOT=machine of "+name)
 	}
 	text, err := os.ReadFile(p.path("environments.yaml"))
 	must(p.t, err)
@@ -428,9 +421,6 @@ func (p *group) disturb(m *process) {
 		m.proxy.Reset()
 	case restarted, crashed:
 		p.disturbing.Go(func() { p.restart(way) })
-	case clockSet:
-		p.note(way, m)
-		p.setClock(m)
 	}
 }
 
@@ -499,12 +489,4 @@ func (p *group) restart(way disturbance) {
 	p.mu.Lock()
 	p.down = false
 	p.mu.Unlock()
-}
-
-// setClock sets the wall clock of a process's machine. p.mu is held.
-func (p *group) setClock(m *process) {
-	const day = 24 * time.Hour
-	ahead := []time.Duration{0, time.Hour, -time.Hour, day, -day, -since1970()}
-	write(p.t, m.clockFile+".new", ahead[p.rng.IntN(len(ahead))].String())
-	must(p.t, os.Rename(m.clockFile+".new", m.clockFile))
 }

@@ -140,42 +140,6 @@ func TestAddressOfAKilledClient(t *testing.T) {
 	}
 }
 
-// TestClocksOfMachinesDiffer: a client whose creation is in doubt is not sent again by
-// another machine before ten minutes have passed, whatever the wall clocks of the two say.
-func TestClocksOfMachinesDiffer(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	binary := trialName
-	for name, ahead := range map[string][2]time.Duration{
-		"both right":                        {0, 0},
-		"the first an hour behind":          {-time.Hour, 0},
-		"the second an hour ahead":          {0, time.Hour},
-		"the second a day behind":           {0, -24 * time.Hour},
-		"the first in 1970, the second not": {-since1970(), 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			const step = "client c2@example.com"
-			s := newScene(t, stepThree, leads(3))
-			s.inDatabase(pgtest.Shared(t), "")
-			s.service.Play(apitest.Once(onStep(step), apitest.Answer(apitest.JSON(500, `{}`))))
-			for machine, wall := range ahead {
-				env := append(s.clocks(wall, 0), fmt.Sprint("TRIAL_REBOOT=machine-", machine))
-				s.mustRunTrial(binary, 4, env...)
-			}
-			if n := s.asked()[step]; n != 1 {
-				t.Errorf("the service was asked %d times for the client, want once", n)
-			}
-			s.checkPromise()
-			s.mustRunTrial(binary, 0, append(s.clocks(ahead[1], 0), "TRIAL_REBOOT=machine-1", "TRIAL_BELIEVE=1ms")...) // as if the ten minutes were over
-			if n := s.asked()[step]; n != 2 {
-				t.Errorf("when it may be believed that the client does not exist, the service was asked %d times for it, want twice", n)
-			}
-			s.checkPromise()
-		})
-	}
-}
-
 // TestCreatedTwiceIsSaid: a process is paused when it is about to send a client, until
 // another one has found nobody, waited for as long as it must, and created the client.
 // When it goes on, its request cannot be held back any more, and it says what it has

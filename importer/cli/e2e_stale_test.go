@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"claimsheet/apiclient/apitest"
-	"claimsheet/importer/bootclock"
 )
 
 // TestStaleLookup: between the look-up of a client and its turn somebody else
@@ -37,7 +36,7 @@ func TestStaleLookup(t *testing.T) {
 						s.sheet([][]any{lead(1, "A-1"), lead(3, "A-3"), lead(2, "A-2")})
 					}
 					var ahead, read atomic.Int64 // the clock's lead, and how often it was read
-					s.pace.Clock = func() bootclock.Reading {
+					s.pace.Clock = func() time.Time {
 						defer read.Add(1)
 						return aheadBy(&ahead)
 					}
@@ -109,17 +108,15 @@ func TestStaleAfterRefusal(t *testing.T) {
 	})
 }
 
-// aheadBy is this machine's clock with the wall clock ahead.
-func aheadBy(ahead *atomic.Int64) bootclock.Reading {
-	now := bootclock.Now()
-	now.Wall = now.Wall.Add(time.Duration(ahead.Load()))
-	return now
+// aheadBy is this machine's clock, set ahead.
+func aheadBy(ahead *atomic.Int64) time.Time {
+	return time.Now().Add(time.Duration(ahead.Load()))
 }
 
 // slowly is a fault after which the clock of look-ups is ahead.
 func (s *scene) slowly(by time.Duration, f apitest.Fault, then func()) apitest.Fault {
 	var ahead atomic.Int64
-	s.pace.Clock = func() bootclock.Reading { return aheadBy(&ahead) }
+	s.pace.Clock = func() time.Time { return aheadBy(&ahead) }
 	f.Then = func() {
 		ahead.Add(int64(by))
 		then()

@@ -480,14 +480,10 @@ func (r *importRun) newJob() (*importer.Job, error) {
 	for _, sheet := range r.sheets {
 		runs = append(runs, sheet.record.ID)
 	}
-	clock := r.ledger.ledger.Clock()
-	if clock == nil {
-		clock = o.pace.Clock
-	}
 	job := hooks.Job(&importer.Job{
 		Runs: runs, Environment: r.scope, Binding: s.Binding, Service: s.Client,
 		Ledger: r.ledger.ledger, Drafts: r.drafts, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
-		KnownIDs: r.survey.KnownIDs, MaxFailures: o.maxFailures, NewLedger: o.accept["new-ledger"], SimilarKeys: o.accept["similar-key"], LookAgain: o.pace.LookAgain, FirstWait: o.pace.AskAgain, Believable: o.pace.Believable, Clock: clock,
+		KnownIDs: r.survey.KnownIDs, MaxFailures: o.maxFailures, NewLedger: o.accept["new-ledger"], SimilarKeys: o.accept["similar-key"], LookAgain: o.pace.LookAgain, FirstWait: o.pace.AskAgain, Believable: o.pace.Believable, Clock: o.pace.Clock,
 	})
 	if o.only == "" {
 		return job, nil

@@ -374,13 +374,9 @@ func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, readSpec 
 	}
 	r.emergency = w.openEmergency(id, w.ledger.ledger, w.places)
 	pace, broker := w.pace, w.broker
-	clock := w.ledger.ledger.Clock()
-	if clock == nil {
-		clock = pace.Clock
-	}
 	job := hooks.Job(&importer.Job{
 		Runs: spec.Runs, Environment: spec.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Emergency: r.emergency,
-		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, SimilarKeys: spec.SimilarKeys, LookAgain: pace.LookAgain, FirstWait: pace.AskAgain, Believable: pace.Believable, Clock: clock,
+		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, SimilarKeys: spec.SimilarKeys, LookAgain: pace.LookAgain, FirstWait: pace.AskAgain, Believable: pace.Believable, Clock: pace.Clock,
 		Rules: sharedRules(func(ctx context.Context, change func([]byte) ([]byte, bool, error)) error {
 			return broker.Rules(ctx, id, change)
 		}),

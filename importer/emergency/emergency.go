@@ -28,7 +28,6 @@ import (
 	"strings"
 	"sync"
 
-	"claimsheet/importer/bootclock"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
@@ -108,10 +107,6 @@ func (f *File) keep(twice bool, events []ledger.Event) error {
 	for _, e := range events {
 		if e.To == ledger.Intent {
 			continue
-		}
-		if e.Boot == "" {
-			now := bootclock.Now()
-			e.Boot, e.Uptime = now.Boot, now.Uptime
 		}
 		outcomes = append(outcomes, e)
 	}

@@ -10,8 +10,6 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
-
-	"claimsheet/importer/bootclock"
 )
 
 // Append records events and returns when they are durable: after that an intent
@@ -89,10 +87,6 @@ func (t *transaction) appendAll(events []Event) error {
 // append records one event. When it rejects the event, it writes nothing of it; the
 // client and names that it needs may have been added.
 func (t *transaction) append(e Event) error {
-	if e.Boot == "" {
-		now := bootclock.Now()
-		e.Boot, e.Uptime = now.Boot, now.Uptime
-	}
 	if err := t.mayBegin(e); err != nil {
 		return err
 	}
@@ -197,12 +191,11 @@ func (t *transaction) addStep(r *row) (isNew bool, err error) {
 	name := []any{client.client, mapping, r.Step, client.environment, code(kinds, r.kind)}
 	var id int64
 	if r.id == 0 && r.attempts == 1 && r.isPlainIntent() {
-		boot, err1 := t.name(r.last.boot)
-		run, err2 := t.name(r.last.run)
-		if err := errors.Join(err1, err2); err != nil {
-			return false, err
+		run, err1 := t.name(r.last.run)
+		if err1 != nil {
+			return false, err1
 		}
-		id, isNew, err = t.insert(t.addIntent, append(name, r.last.event, r.last.at, boot, r.last.uptime, run, blob(r.request), asDigest(r.digest))...)
+		id, isNew, err = t.insert(t.addIntent, append(name, r.last.event, r.last.at, run, blob(r.request), asDigest(r.digest))...)
 	} else {
 		facts, err1 := t.facts(*r)
 		if err1 != nil {
@@ -252,12 +245,11 @@ func (t *transaction) changeRow(r row) error {
 // addOutcome stores the outcome of a plain intent, which is the last event of the row
 // as it is stored.
 func (t *transaction) addOutcome(r row) error {
-	boot, err1 := t.name(r.last.boot)
-	run, err2 := t.name(r.last.run)
-	if err := errors.Join(err1, err2); err != nil {
+	run, err := t.name(r.last.run)
+	if err != nil {
 		return err
 	}
-	changed, err := t.setOutcome.exec(code(states, r.state), int64(r.inherited), r.last.event, r.last.at, boot, r.last.uptime, run,
+	changed, err := t.setOutcome.exec(code(states, r.state), int64(r.inherited), r.last.event, r.last.at, run,
 		code(vias, r.via), int64(r.status), r.reason, blob(r.answer), asID(r.remoteID), r.url, r.id, r.sent.event)
 	if err == nil && t.shared {
 		t.outcomes = append(t.outcomes, changed)
@@ -282,20 +274,18 @@ func (t *transaction) checkOutcomes() error {
 }
 
 // factColumns are the columns that facts gives values for.
-const factColumns = `state, attempts, history, inherited, sent_event, sent_at, sent_boot, sent_uptime, sent_run,
-	event, at, boot, uptime, run, via, status, reason, response, remote_id, url`
+const factColumns = `state, attempts, history, inherited, sent_event, sent_at, sent_run,
+	event, at, run, via, status, reason, response, remote_id, url`
 
 // facts are the values of a row that may change with every event.
 func (t *transaction) facts(r row) ([]any, error) {
-	sentBoot, err1 := t.name(r.sent.boot)
-	sentRun, err2 := t.name(r.sent.run)
-	boot, err3 := t.name(r.last.boot)
-	run, err4 := t.name(r.last.run)
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
+	sentRun, err1 := t.name(r.sent.run)
+	run, err2 := t.name(r.last.run)
+	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
-	return append(make([]any, 0, 32), code(states, r.state), int64(r.attempts), int64(r.history), int64(r.inherited), r.sent.event, r.sent.at, sentBoot, r.sent.uptime, sentRun,
-		r.last.event, r.last.at, boot, r.last.uptime, run, code(vias, r.via), int64(r.status), r.reason, blob(r.answer), asID(r.remoteID), r.url), nil
+	return append(make([]any, 0, 32), code(states, r.state), int64(r.attempts), int64(r.history), int64(r.inherited), r.sent.event, r.sent.at, sentRun,
+		r.last.event, r.last.at, run, code(vias, r.via), int64(r.status), r.reason, blob(r.answer), asID(r.remoteID), r.url), nil
 }
 
 // droppedURL is added to the way of an event in history that has dropped a url.
@@ -303,16 +293,15 @@ const droppedURL = 16
 
 // addPast inserts an event into the history of a step.
 func (t *transaction) addPast(step int64, e numbered) error {
-	boot, err1 := t.name(e.Boot)
-	run, err2 := t.name(e.Run)
-	if err := errors.Join(err1, err2); err != nil {
+	run, err := t.name(e.Run)
+	if err != nil {
 		return err
 	}
 	via := code(vias, e.Via)
 	if e.dropped {
 		via += droppedURL
 	}
-	_, err := t.addHistory.exec(e.number, step, code(states, e.To), e.At.UnixMicro(), boot, e.Uptime.Microseconds(), run,
+	_, err = t.addHistory.exec(e.number, step, code(states, e.To), e.At.UnixMicro(), run,
 		via, int64(e.Status), e.Reason, blob(e.Data), asDigest(e.Digest), blob(e.Answer), asID(e.ID), e.URL)
 	return err
 }

@@ -66,8 +66,8 @@ func checkReferences(ctx context.Context, db querier, path string) error {
 	for _, c := range []struct{ what, query string }{
 		{"a client without its environment", `SELECT count(*) FROM clients c WHERE NOT EXISTS (SELECT 1 FROM environments e WHERE e.id = c.environment)`},
 		{"a step without its client", `SELECT count(*) FROM steps s WHERE NOT EXISTS (SELECT 1 FROM clients c WHERE c.id = s.client AND c.environment = s.environment)`},
-		{"a step without its mapping or run", `SELECT count(*) FROM steps s WHERE s.mapping <> 0 AND s.mapping NOT IN (SELECT id FROM names) OR s.boot <> 0 AND s.boot NOT IN (SELECT id FROM names)
-			OR s.run <> 0 AND s.run NOT IN (SELECT id FROM names) OR s.sent_boot <> 0 AND s.sent_boot NOT IN (SELECT id FROM names) OR s.sent_run <> 0 AND s.sent_run NOT IN (SELECT id FROM names)`},
+		{"a step without its mapping or run", `SELECT count(*) FROM steps s WHERE s.mapping <> 0 AND s.mapping NOT IN (SELECT id FROM names)
+			OR s.run <> 0 AND s.run NOT IN (SELECT id FROM names) OR s.sent_run <> 0 AND s.sent_run NOT IN (SELECT id FROM names)`},
 		{"a step without its history", `SELECT count(*) FROM steps s WHERE s.history <> (SELECT count(*) FROM history h WHERE h.step = s.id)`},
 		{"an event without its step", `SELECT count(*) FROM history h WHERE NOT EXISTS (SELECT 1 FROM steps s WHERE s.id = h.step)`},
 		{"an event that was never counted", `SELECT count(*) FROM steps s WHERE s.event > (SELECT event FROM counter) OR s.event <= s.sent_event`},

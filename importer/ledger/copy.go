@@ -213,7 +213,7 @@ var tables = [...]table{
 	{"names", "id", "id, name"},
 	{"clients", "id", "id, environment, client, space"},
 	{"steps", "id", "id, client, mapping, step, environment, kind, " + factColumns + ", request, digest"},
-	{"history", "event", "event, step, state, at, boot, uptime, run, via, status, reason, request, digest, response, remote_id, url"},
+	{"history", "event", "event, step, state, at, run, via, status, reason, request, digest, response, remote_id, url"},
 	{"addresses", "environment, address", "environment, address, client"},
 	{"claim_mappings", "environment, mapping", "environment, mapping"},
 	{"definitions", "environment, mapping", "environment, mapping, definition"},

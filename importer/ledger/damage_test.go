@@ -58,7 +58,7 @@ func storySteps(n int) []ledger.StepID {
 func storied(t testing.TB, l *ledger.Ledger, ids []ledger.StepID) {
 	for _, id := range ids {
 		for i, e := range story(id) {
-			e.Kind, e.Boot = "claim", "a"
+			e.Kind = "claim"
 			if i == 3 {
 				e.ID = id.Step + "'s id"
 			}

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
-
-	"claimsheet/importer/bootclock"
 )
 
 // Several processes may write one ledger on a server at the same time. What keeps them
@@ -93,9 +91,8 @@ func leaseName(parts ...string) LeaseName {
 // Leases are the leases of this process on a server. Package postgres has the only ones.
 // Their methods are called in a transaction of Server.Write, by one goroutine.
 type Leases interface {
-	// Renew makes all leases of this process last from now on, and returns the server's
-	// time.
-	Renew() (now time.Time, err error)
+	// Renew makes all leases of this process last from now on.
+	Renew() error
 	// Own are the names that this process has.
 	Own() ([]LeaseName, error)
 	// Away returns which of names other processes have leased, and which other processes have
@@ -118,40 +115,35 @@ type Leases interface {
 // goroutine uses them; lasting may be called by any.
 type leases struct {
 	Leases
-	clock    func() bootclock.Reading
+	clock    func() time.Time
 	held     map[LeaseName]int    // how many groups need it
 	holders  map[LeaseName]string // for which run
 	reserved map[LeaseName]reservation
 	kept     int // names in reserved when it was last cleaned
-	renewing *bootclock.Reading
-	renewed  atomic.Pointer[bootclock.Reading] // before the last renewal that was committed was sent
-	told     atomic.Pointer[serverTime]        // by the last renewal
-	lost     atomic.Bool                       // another process has one of them by now
-	gone     map[LeaseName]bool                // which
-	ours     map[StepID]row                    // the intents that were open when that was noticed
+	renewing *time.Time
+	renewed  atomic.Pointer[time.Time] // before the last renewal that was committed was sent
+	lost     atomic.Bool               // another process has one of them by now
+	gone     map[LeaseName]bool        // which
+	ours     map[StepID]row            // the intents that were open when that was noticed
 	stop     chan struct{}
 }
 
 // renewals is how often leases are renewed within the time that they last.
 const renewals = 6
 
-func newLeases(on Leases, clock func() bootclock.Reading) *leases {
+func newLeases(on Leases, clock func() time.Time) *leases {
 	if clock == nil {
-		clock = bootclock.Now
+		clock = time.Now
 	}
 	l := &leases{Leases: on, clock: clock, held: map[LeaseName]int{}, holders: map[LeaseName]string{}, reserved: map[LeaseName]reservation{}, gone: map[LeaseName]bool{}, ours: map[StepID]row{}, stop: make(chan struct{})}
-	l.renewed.Store(&bootclock.Reading{}) // never: the first transaction does it
+	l.renewed.Store(&time.Time{}) // never: the first transaction does it
 	return l
 }
 
 // age is how long ago the leases were renewed.
 func (l *leases) age() time.Duration {
 	now, then := l.clock(), *l.renewed.Load()
-	age := now.Since(then)
-	if now.Boot == "" { // the process's own clock may stand still while the machine sleeps
-		age = max(age, now.Wall.Round(0).Sub(then.Wall.Round(0)))
-	}
-	return age
+	return max(now.Sub(then), now.Round(0).Sub(then.Round(0))) // the process's own clock may stand still while the machine sleeps
 }
 
 // lasting reports whether the leases have not ended by any clock of the server's that
@@ -162,11 +154,9 @@ func (l *leases) lasting() bool { return !l.lost.Load() && l.age() < l.TTL()-l.T
 // called in a transaction.
 func (l *leases) keep(t *transaction) error {
 	now, ended := l.clock(), l.age() >= l.TTL()
-	there, err := l.Renew()
-	if err != nil {
+	if err := l.Renew(); err != nil {
 		return err
 	}
-	l.told.Store(&serverTime{there, now})
 	l.renewing = &now
 	if !ended {
 		return nil
@@ -200,35 +190,6 @@ func (l *leases) check(t *transaction) error {
 	clear(t.open)
 	t.unnoted = true
 	return nil
-}
-
-// serverTime is the time of a ledger's server at a reading of this machine's clocks.
-type serverTime struct {
-	there time.Time
-	here  bootclock.Reading
-}
-
-// serverClock takes the place of a start of the machine in what a serverTime is read by:
-// how long ago something was is the same on all machines.
-const serverClock = "the clock of the ledger's server"
-
-// now reads this machine's clocks, with the server's as the boot clock.
-func (l *leases) now() bootclock.Reading {
-	now := l.clock()
-	if told := l.told.Load(); told != nil {
-		now.Boot, now.Uptime = serverClock, time.Duration(told.there.UnixNano())+now.Since(told.here)
-	}
-	return now
-}
-
-// Clock is a clock for all processes that share the ledger: by its boot clock, ages are
-// the same on every machine, whatever the wall clocks say. It is nil for a ledger that is
-// not shared.
-func (l *Ledger) Clock() func() bootclock.Reading {
-	if !l.Shared() {
-		return nil
-	}
-	return l.write.tx.leases.now
 }
 
 // committed makes a renewal count.

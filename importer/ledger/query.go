@@ -8,16 +8,15 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"time"
 )
 
 // stepColumns are the columns of steps s and clients c for rowReader.scan.
 const stepColumns = `c.client, c.space, s.environment, s.client, s.mapping, s.step, s.id, s.kind, s.state, s.attempts, s.history, s.inherited,
-	s.sent_event, s.sent_at, s.sent_boot, s.sent_uptime, s.sent_run, s.event, s.at, s.boot, s.uptime, s.run,
+	s.sent_event, s.sent_at, s.sent_run, s.event, s.at, s.run,
 	s.via, s.status, s.reason, s.request, s.digest, s.response, s.remote_id, s.url`
 
 // columnsOfStep is how many stepColumns there are.
-const columnsOfStep = 30
+const columnsOfStep = 26
 
 // stepsOf begins a query for steps with their clients.
 const stepsOf = `SELECT ` + stepColumns + ` FROM steps s JOIN clients c ON c.id = s.client `
@@ -45,7 +44,7 @@ type rowReader struct {
 }
 
 // stored is what a row has as numbers instead of texts.
-type stored struct{ mapping, kind, state, inherited, sentBoot, sentRun, boot, run, via int64 }
+type stored struct{ mapping, kind, state, inherited, sentRun, run, via int64 }
 
 // scan is read of a row that database/sql has.
 func (rr rowReader) scan(rows *sql.Rows) (row, error) {
@@ -69,8 +68,8 @@ func (rr rowReader) read(c record) (r row, err error) {
 	var s stored
 	r.Client, r.Space, r.environment, r.client, s.mapping, r.Step, r.id = c.text(), c.text(), c.number(), c.number(), c.number(), c.text(), c.number()
 	s.kind, s.state, r.attempts, r.history, s.inherited = c.number(), c.number(), int(c.number()), int(c.number()), c.number()
-	r.sent.event, r.sent.at, s.sentBoot, r.sent.uptime, s.sentRun = c.number(), c.number(), c.number(), c.number(), c.number()
-	r.last.event, r.last.at, s.boot, r.last.uptime, s.run = c.number(), c.number(), c.number(), c.number(), c.number()
+	r.sent.event, r.sent.at, s.sentRun = c.number(), c.number(), c.number()
+	r.last.event, r.last.at, s.run = c.number(), c.number(), c.number()
 	s.via, r.status, r.reason, r.request, r.digest = c.number(), int(c.number()), c.text(), c.bytes(), string(c.packed())
 	r.answer, r.remoteID, r.url = c.bytes(), string(c.packed()), c.text()
 	if c.err != nil {
@@ -81,13 +80,11 @@ func (rr rowReader) read(c record) (r row, err error) {
 
 // complete fills in the texts of a row.
 func (rr rowReader) complete(r *row, s stored) error {
-	var errs [6]error
+	var errs [4]error
 	r.Environment, errs[0] = rr.names.environment(r.environment)
 	r.Mapping, errs[1] = rr.names.name(s.mapping)
-	r.sent.boot, errs[2] = rr.names.name(s.sentBoot)
-	r.sent.run, errs[3] = rr.names.name(s.sentRun)
-	r.last.boot, errs[4] = rr.names.name(s.boot)
-	r.last.run, errs[5] = rr.names.name(s.run)
+	r.sent.run, errs[2] = rr.names.name(s.sentRun)
+	r.last.run, errs[3] = rr.names.name(s.run)
 	r.inherited, r.requested, r.answered = part(s.inherited), len(r.request) > 0, len(r.answer) > 0
 	r.kind, r.state, r.via = word(kinds, s.kind), word(states, s.state), word(vias, s.via)
 	return rr.check(true, errs[:]...)
@@ -108,24 +105,22 @@ func (rr rowReader) check(sound bool, errs ...error) error {
 }
 
 // pastColumns are the columns of history h for rowReader.past.
-const pastColumns = `h.event, h.step, h.state, h.at, h.boot, h.uptime, h.run, h.via, h.status, h.reason, h.request, h.digest, h.response, h.remote_id, h.url`
+const pastColumns = `h.event, h.step, h.state, h.at, h.run, h.via, h.status, h.reason, h.request, h.digest, h.response, h.remote_id, h.url`
 
 // past reads an event of the history, and the number of its step. The caller adds the
 // step's name and kind.
 func (rr rowReader) past(rows *sql.Rows) (e numbered, step int64, err error) {
-	var state, boot, uptime, run, via int64
-	if err := rows.Scan(&e.number, &step, &state, (*instant)(&e.At), &boot, &uptime, &run, &via, &e.Status, &e.Reason,
+	var state, run, via int64
+	if err := rows.Scan(&e.number, &step, &state, (*instant)(&e.At), &run, &via, &e.Status, &e.Reason,
 		&e.Data, (*packed)(&e.Digest), &e.Answer, (*packed)(&e.ID), &e.URL); err != nil {
 		return e, 0, err
 	}
-	var errs [2]error
-	e.Boot, errs[0] = rr.names.name(boot)
-	e.Run, errs[1] = rr.names.name(run)
+	e.Run, err = rr.names.name(run)
 	if e.dropped = via >= droppedURL; e.dropped {
 		via -= droppedURL
 	}
-	e.To, e.Via, e.Uptime = word(states, state), word(vias, via), time.Duration(uptime)*time.Microsecond
-	return e, step, rr.check(true, errs[:]...)
+	e.To, e.Via = word(states, state), word(vias, via)
+	return e, step, rr.check(true, err)
 }
 
 // events returns what happened to a step, the oldest event first.

@@ -40,15 +40,13 @@ type row struct {
 
 // moment is when and where an event happened. The zero moment is none.
 type moment struct {
-	event  int64 // its number
-	at     int64 // microseconds since 1970
-	boot   string
-	uptime int64 // microseconds
-	run    string
+	event int64 // its number
+	at    int64 // microseconds since 1970
+	run   string
 }
 
 func momentOf(e Event, number int64) moment {
-	return moment{number, e.At.UnixMicro(), e.Boot, e.Uptime.Microseconds(), e.Run}
+	return moment{number, e.At.UnixMicro(), e.Run}
 }
 
 // part is a set of the parts of a row that an event can bring.
@@ -153,7 +151,7 @@ func (r row) isPlainIntent() bool {
 func (r row) events() []numbered {
 	event := func(m moment, to State) numbered {
 		return numbered{number: m.event, Event: Event{StepID: r.StepID, Kind: r.kind, To: to, Run: m.run,
-			At: time.UnixMicro(m.at).UTC(), Boot: m.boot, Uptime: time.Duration(m.uptime) * time.Microsecond}}
+			At: time.UnixMicro(m.at).UTC()}}
 	}
 	last := event(r.last, r.state)
 	last.Via, last.Status, last.Reason, last.dropped = r.via, r.status, r.reason, r.inherited&dropped != 0

@@ -17,8 +17,8 @@ CREATE TABLE environments (
     name TEXT NOT NULL UNIQUE
 ) STRICT;
 
--- names are texts that many rows repeat: the ids of runs and of starts of the
--- machine, and the names of mappings. No row has the number 0; it stands for ''.
+-- names are texts that many rows repeat: the ids of runs and the
+-- names of mappings. No row has the number 0; it stands for ''.
 CREATE TABLE names (
     id   INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE
@@ -37,7 +37,7 @@ CREATE INDEX clients_beyond_ascii ON clients (environment) WHERE client GLOB '*[
 
 -- steps has one row for each step: its state now, and what the last attempt sent and
 -- brought. As a rule a step is an intent and its outcome, and both are in this row:
--- the intent in sent_…, and the outcome in event, at, boot, uptime, run, via, status
+-- the intent in sent_…, and the outcome in event, at, run, via, status
 -- and reason. While the outcome is missing, the intent is there, and sent_… is 0.
 -- Other events are in history.
 CREATE TABLE steps (
@@ -53,13 +53,9 @@ CREATE TABLE steps (
     inherited   INTEGER NOT NULL, -- which of request, response, remote_id and url earlier events have brought (bits 1, 2, 4, 8); 16: the last event dropped their url, another client had it
     sent_event  INTEGER NOT NULL,
     sent_at     INTEGER NOT NULL,
-    sent_boot   INTEGER NOT NULL, -- of names: the start of the machine
-    sent_uptime INTEGER NOT NULL, -- microseconds since then, sleep included
     sent_run    INTEGER NOT NULL, -- of names
     event       INTEGER NOT NULL,
     at          INTEGER NOT NULL,
-    boot        INTEGER NOT NULL,
-    uptime      INTEGER NOT NULL,
     run         INTEGER NOT NULL,
     via         INTEGER NOT NULL,
     status      INTEGER NOT NULL, -- of HTTP
@@ -91,8 +87,6 @@ CREATE TABLE history (
     step      INTEGER NOT NULL, -- of steps
     state     INTEGER NOT NULL,
     at        INTEGER NOT NULL,
-    boot      INTEGER NOT NULL,
-    uptime    INTEGER NOT NULL,
     run       INTEGER NOT NULL,
     via       INTEGER NOT NULL, -- plus 16: it dropped a url
     status    INTEGER NOT NULL,

@@ -4,8 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
-	"claimsheet/importer/bootclock"
 	"claimsheet/mapping/problem"
 )
 
@@ -31,8 +31,8 @@ type Server struct {
 	Leases Leases
 	// Session is the number of this process among those that write the ledger.
 	Session int64
-	// Clock is bootclock.Now where it is nil.
-	Clock func() bootclock.Reading
+	// Clock is time.Now where it is nil.
+	Clock func() time.Time
 	// NextStep is the expression for the number of the next row of steps.
 	NextStep string
 	// Numbered makes the numbers of new rows higher than those in the tables. It is called

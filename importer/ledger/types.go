@@ -44,8 +44,6 @@ import (
 	"iter"
 	"strings"
 	"time"
-
-	"claimsheet/importer/bootclock"
 )
 
 // ClientKey identifies a client within an environment.
@@ -150,11 +148,6 @@ type Event struct {
 	At  time.Time // UTC
 	Run string    // the run in which it happened
 
-	// Boot and Uptime are the boot clock at that time, as in bootclock.Reading. Append reads the
-	// clock when Boot is empty.
-	Boot   string
-	Uptime time.Duration
-
 	// Kind is the step's kind: client, claim, activity or link. Only a step's first
 	// event needs it; a later one may leave it empty but not change it.
 	Kind string
@@ -185,7 +178,7 @@ type Event struct {
 	URL string
 }
 
-// Step is a step's current state. To, At, Boot, Uptime, Run, Via, Status and Reason
+// Step is a step's current state. To, At, Run, Via, Status and Reason
 // are those of its last event; Data and Digest those of the last event that has
 // them; Answer, ID and URL those of the last event since the last Intent that has
 // them.
@@ -195,10 +188,8 @@ type Step struct {
 	Ref      Ref // the zero Ref unless Ledger.Steps returned it
 }
 
-// Age is how long ago the step got into its state.
-func (s Step) Age(now bootclock.Reading) time.Duration {
-	return now.Since(bootclock.Reading{Wall: s.At, Boot: s.Boot, Uptime: s.Uptime})
-}
+// Age is how long ago the step got into its state; a time in the future is no age.
+func (s Step) Age(now time.Time) time.Duration { return max(now.Sub(s.At), 0) }
 
 // Ref is where the ledger has a client, a step and two of the step's events. Owner and
 // Step are for AddUnchanged. Last is the number of the step's last event, and Sent

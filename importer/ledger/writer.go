@@ -411,15 +411,15 @@ func prepare(ctx context.Context, conn *sql.Conn, path string, server *Server) (
 		{&t.addClient, `INSERT INTO clients (environment, client, space) VALUES (?, ?, ?)` + number},
 		{&t.getStep, stepsOf + `WHERE s.client = ? AND s.mapping = ? AND s.step = ?`},
 		{&t.addRow, `INSERT INTO steps (client, mapping, step, environment, kind, ` + factColumns + `, request, digest, id)
-			VALUES (` + params(27) + `, ` + nextID + `) ON CONFLICT (client, mapping, step) DO NOTHING` + number},
-		{&t.addIntent, `INSERT INTO steps (client, mapping, step, environment, kind, event, at, boot, uptime, run, request, digest,
-				state, attempts, history, inherited, sent_event, sent_at, sent_boot, sent_uptime, sent_run, via, status, reason, remote_id, url)
-			VALUES (` + params(12) + `, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', '') ON CONFLICT (client, mapping, step) DO NOTHING` + number},
-		{&t.setOutcome, `UPDATE steps SET sent_event = event, sent_at = at, sent_boot = boot, sent_uptime = uptime, sent_run = run,
-			(state, inherited, event, at, boot, uptime, run, via, status, reason, response, remote_id, url) = (` + params(13) + `) WHERE id = ? AND event = ?`},
-		{&t.setStep, `UPDATE steps SET (` + factColumns + `, request, digest) = (` + params(22) + `) WHERE id = ?`},
+			VALUES (` + params(23) + `, ` + nextID + `) ON CONFLICT (client, mapping, step) DO NOTHING` + number},
+		{&t.addIntent, `INSERT INTO steps (client, mapping, step, environment, kind, event, at, run, request, digest,
+				state, attempts, history, inherited, sent_event, sent_at, sent_run, via, status, reason, remote_id, url)
+			VALUES (` + params(10) + `, 1, 1, 0, 0, 0, 0, 0, 0, 0, '', '', '') ON CONFLICT (client, mapping, step) DO NOTHING` + number},
+		{&t.setOutcome, `UPDATE steps SET sent_event = event, sent_at = at, sent_run = run,
+			(state, inherited, event, at, run, via, status, reason, response, remote_id, url) = (` + params(11) + `) WHERE id = ? AND event = ?`},
+		{&t.setStep, `UPDATE steps SET (` + factColumns + `, request, digest) = (` + params(18) + `) WHERE id = ?`},
 		{&t.addAddress, addAddress},
-		{&t.addHistory, `INSERT INTO history VALUES (` + params(15) + `)`},
+		{&t.addHistory, `INSERT INTO history VALUES (` + params(13) + `)`},
 		{&t.someURL, `SELECT 1 FROM steps s INDEXED BY steps_urls WHERE s.url = ? AND ` + hasURL + ` LIMIT 1`},
 	} {
 		var err error

@@ -1,27 +1,11 @@
 package trial
 
 import (
-	"os"
 	"time"
 	"unsafe"
-
-	"claimsheet/importer/bootclock"
 )
 
-// clock reads this machine's clocks as TRIAL_CLOCK, TRIAL_BOOT and TRIAL_REBOOT
-// have set them.
-func clock() bootclock.Reading {
-	now := bootclock.Now()
-	now.Wall = set(now.Wall)
-	if boot := os.Getenv("TRIAL_REBOOT"); boot != "" {
-		now.Boot = boot
-	} else {
-		now.Uptime += ahead("TRIAL_BOOT")
-	}
-	return now
-}
-
-// now is the wall clock of clock.
+// now is the wall clock, as TRIAL_CLOCK has set it.
 func now() time.Time { return set(time.Now()) }
 
 // set moves the wall clock's reading of a time that has a monotonic reading too. As

@@ -15,10 +15,8 @@
 //	TRIAL_LOOK_AGAIN=LIST   the waits before each look-up after a doubt, such as "0s 20ms"
 //	TRIAL_ASK_AGAIN=DURATION  the wait before a GET that failed is sent again
 //	TRIAL_CLOCK=FILE        how far the wall clock is ahead, as a duration; read each time
-//	TRIAL_BOOT=FILE         the same for the boot clock
 //	TRIAL_LEASE=DURATION    how long leases of clients last, and how long a request
 //	TRIAL_SETTLE=DURATION   how long an address is kept for who was created with it
-//	TRIAL_REBOOT=NAME       the machine was restarted, and this is its boot id now
 package trial
 
 import (
@@ -68,8 +66,8 @@ type Trial struct {
 func (t *Trial) Job(j *importer.Job) *importer.Job {
 	j.Ledger = newLedger(t, j.Ledger)
 	j.Service = &service{Service: j.Service, trial: t}
-	if j.Clock == nil { // else it is the ledger's, which reads clock
-		j.Clock = clock
+	if j.Clock == nil {
+		j.Clock = now
 	}
 	switch believe, err := time.ParseDuration(os.Getenv("TRIAL_BELIEVE")); {
 	case NoSettleWindow.Planted():
@@ -116,7 +114,6 @@ func duration(text string) time.Duration {
 
 // Sharing returns how the run shares the ledger, with the times of the trial.
 func (*Trial) Sharing(s *postgres.Sharing) *postgres.Sharing {
-	s.Clock = clock
 	if d, err := time.ParseDuration(os.Getenv("TRIAL_LEASE")); err == nil {
 		s.Lease, s.Request = d, d
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"claimsheet/importer/bootclock"
 	"claimsheet/importer/ledger"
 )
 
@@ -24,8 +23,8 @@ type Sharing struct {
 	// Request is how long a request of the process may last, from its first byte to the
 	// end of its answer. Others wait so much longer.
 	Request time.Duration
-	// Clock is bootclock.Now where it is nil.
-	Clock func() bootclock.Reading
+	// Clock is time.Now where it is nil.
+	Clock func() time.Time
 }
 
 // usualLease is long enough for a commit that takes its time, and for a short break of the
@@ -72,11 +71,11 @@ func (a Address) join(ctx context.Context, conn *sql.Conn, sharing *Sharing) (*s
 // and, in a container, its namespace; "" where that is not known.
 func machine() string {
 	namespace, err := os.Readlink("/proc/self/ns/pid")
-	boot := bootclock.Now().Boot
-	if err != nil || boot == "" {
+	boot, err2 := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil || err2 != nil {
 		return ""
 	}
-	return boot + " " + namespace
+	return strings.TrimSpace(string(boot)) + " " + namespace
 }
 
 // IsConnected is in a statement whether the connection of a row s of the table sessions lasts.
@@ -85,13 +84,13 @@ const IsConnected = `EXISTS (SELECT 1 FROM pg_locks l WHERE l.locktype = 'adviso
 
 // The methods that follow are those of ledger.Leases.
 
-func (s *session) Renew() (now time.Time, err error) {
-	var at int64
-	err = s.conn.QueryRowContext(context.Background(), `UPDATE sessions SET until = `+ServerTime+` + ? WHERE id = ? RETURNING until`, s.last.Microseconds(), s.id).Scan(&at)
+func (s *session) Renew() error {
+	var id int64
+	err := s.conn.QueryRowContext(context.Background(), `UPDATE sessions SET until = `+ServerTime+` + ? WHERE id = ? RETURNING id`, s.last.Microseconds(), s.id).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = errors.New("the table sessions has lost this process")
 	}
-	return time.UnixMicro(at).Add(-s.last), err
+	return err
 }
 
 func (s *session) TTL() time.Duration { return s.last }

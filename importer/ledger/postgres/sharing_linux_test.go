@@ -9,14 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"claimsheet/importer/bootclock"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/ledger/postgres/pgtest"
 )
 
 // shared opens the ledger as one of several processes. Their leases end quickly.
-func shared(t *testing.T, a postgres.Address, clock func() bootclock.Reading) *ledger.Ledger {
+func shared(t *testing.T, a postgres.Address, clock func() time.Time) *ledger.Ledger {
 	t.Helper()
 	l, err := postgres.OpenShared(t.Context(), a, postgres.Sharing{Lease: 600 * time.Millisecond, Request: 200 * time.Millisecond, Clock: clock})
 	do(t, err)
@@ -263,12 +262,7 @@ func TestTakenOver(t *testing.T) {
 // later is a clock that can be set forward.
 type later struct{ ahead atomic.Int64 }
 
-func (c *later) now() bootclock.Reading {
-	r := bootclock.Now()
-	r.Uptime += time.Duration(c.ahead.Load())
-	r.Wall = r.Wall.Add(time.Duration(c.ahead.Load()))
-	return r
-}
+func (c *later) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
 // TestPausedProcess: a process that goes on after it was paused for longer than its lease
 // begins nothing for a client that another has taken over, and what it learns then is
