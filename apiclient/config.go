@@ -91,6 +91,10 @@ type Config struct {
 	// UserAgent names the program, its version and the run.
 	UserAgent string
 
+	// InventPhone returns another number each time that looks like those of the mapping, for
+	// LearnAbsent; nil for British ones in E.164.
+	InventPhone func() string
+
 	Wire       Wire
 	NotFound   NotFound
 	Rules      []Rule
@@ -139,6 +143,7 @@ func DefaultWire() Wire {
 
 // NotFound describes the answer of a look-up that finds nobody: any of these.
 type NotFound struct {
+	Stated  bool  // the environment says so: nothing is looked up to learn it
 	Status  []int // 404 by default
 	Empty   bool  // a 2xx answer of null, {} or []; true by default
 	Content []NotFoundContent

@@ -91,7 +91,10 @@ func TestExamineFindsEachFault(t *testing.T) {
 		"no templates":    {onTemplates(sick(200, "application/json", `[]`)), nil, []string{"warn templates: the service has no activity templates"}},
 		"unknown type":    {onTemplates(sick(200, "application/json", `[{"id":"1","name":"a","activityAttributeTemplates":[{"id":"2","name":"b","dataType":"Fax"}]}]`)), nil, []string{`warn templates: the data type "Fax"`}},
 		"everybody known": {onLookUps(sick(200, "application/json", `{"contactId":"a"}`)), nil, []string{"fail look-up by e-mail: the look-up of an invented e-mail", "fail look-up by phone: "}},
-		"look-up page":    {onLookUps(sick(404, "text/html", "<html>")), nil, []string{"fail look-up by e-mail: the look-up of an invented e-mail", "fail look-up by phone: "}},
+		"refused form":    {onLookUps(sick(400, "application/json", `{}`)), nil, []string{"fail look-up by e-mail: the look-up by e-mail got HTTP 400", "fail look-up by phone: "}},
+		"refused, stated": {onLookUps(sick(400, "application/json", `{}`)), func(cfg *apiclient.Config) { cfg.NotFound.Stated = true },
+			[]string{"warn look-up by e-mail: the look-up by e-mail got HTTP 400", "warn look-up by phone: "}},
+		"look-up page": {onLookUps(sick(404, "text/html", "<html>")), nil, []string{"fail look-up by e-mail: the look-up of an invented e-mail", "fail look-up by phone: "}},
 		"clock ahead": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Date", time.Now().Add(2*time.Minute).UTC().Format(http.TimeFormat))
 			healthy(w, r)

@@ -2,6 +2,7 @@ package apiclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -309,25 +310,38 @@ const maxProbes = 3
 // looks like, because a wrong path, a login page and a proxy answer 404 too.
 // Afterwards only an answer that looks the same means Absent. The error (a
 // *Failure) says what came when Config.NotFound does not read it as nobody.
+// Where Config.NotFound is Stated, nothing is looked up: then the first answer of
+// Find that means Absent shows what the others must look like.
 func (c *Client) LearnAbsent(ctx context.Context, by By) error {
+	if c.cfg.NotFound.Stated {
+		return nil
+	}
 	_, err := c.learnAbsent(ctx, by)
 	return err
+}
+
+// KnowsAbsent reports whether LearnAbsent has nothing to look up.
+func (c *Client) KnowsAbsent(by By) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, learnt := c.absent[by]
+	return learnt || c.cfg.NotFound.Stated
 }
 
 // learnAbsent is LearnAbsent and also returns the last answer.
 func (c *Client) learnAbsent(ctx context.Context, by By) (a Answer, err error) {
 	for range maxProbes {
-		r := c.lookupRequest(by, invented(by))
+		value := c.invented(by)
+		r := c.lookupRequest(by, value)
 		if a, err = c.lookUp(ctx, r, by); err != nil {
-			return a, err
+			return a, ofInvented(value, err)
 		}
 		nobody, err := c.meansNobody(r, by, a)
 		if err != nil {
 			return a, err
 		}
 		if nobody && isPage(a) {
-			return a, &Failure{Reason: fmt.Sprintf("the look-up of an invented %s got %s with a web page, which says nothing about the client",
-				by, statusText(a.Status)), Hint: "check the environment's base_url and auth"}
+			return a, gotPage("the look-up of an invented "+string(by), a)
 		}
 		if nobody {
 			c.mu.Lock()
@@ -347,14 +361,37 @@ func (c *Client) learnAbsent(ctx context.Context, by By) (a Answer, err error) {
 	return a, f
 }
 
+// ofInvented adds to the refusal of a look-up that Claimsheet invented its value.
+func ofInvented(value string, err error) error {
+	f, ok := errors.AsType[*Failure](err)
+	if !ok || f.Status/100 != 4 || f.Stop || f.Retry != Never {
+		return err
+	}
+	said := *f
+	said.Reason += fmt.Sprintf("; Claimsheet invented the value (%s) to learn what “not found” looks like", value)
+	said.Hint = cmp.Or(f.Hint, "set not_found in the environment to what the service answers for an unknown client: then no invented value is looked up")
+	return &said
+}
+
+func gotPage(what string, a Answer) error {
+	return &Failure{Reason: what + " got " + statusText(a.Status) + " with a web page, which says nothing about the client",
+		Hint: "check the environment's base_url and auth"}
+}
+
 // asLearnt refuses an answer that means nobody by Config.NotFound but does not
 // look like the learnt one.
 func (c *Client) asLearnt(by By, a Answer) error {
-	c.mu.Lock()
-	learnt, ok := c.absent[by]
-	c.mu.Unlock()
 	got := shapeOf(a)
-	if !ok || got == learnt {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	learnt, ok := c.absent[by]
+	switch {
+	case !ok && isPage(a):
+		return gotPage("the look-up by "+string(by), a)
+	case !ok && c.cfg.NotFound.Stated:
+		c.absent[by] = got
+		return nil
+	case !ok || got == learnt:
 		return nil
 	}
 	other := ""
@@ -368,7 +405,10 @@ func (c *Client) asLearnt(by By, a Answer) error {
 // invented returns an address or number that looks real and belongs to nobody:
 // example.com is reserved (RFC 2606), and so are the British mobile numbers 07700
 // 900000 to 900999 (Ofcom, numbers for drama).
-func invented(by By) string {
+func (c *Client) invented(by By) string {
+	if by == ByPhone && c.cfg.InventPhone != nil {
+		return c.cfg.InventPhone()
+	}
 	if by == ByPhone {
 		return fmt.Sprintf("+447700900%03d", rand.IntN(1000))
 	}

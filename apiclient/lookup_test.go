@@ -118,6 +118,30 @@ func TestLearnAbsent(t *testing.T) {
 	}
 }
 
+// A probe that is refused is named as one; a Stated NotFound needs none, and the first
+// answer that means Absent shows what the others look like.
+func TestNotFoundStated(t *testing.T) {
+	if err := against(t, answers(400, asJSON, `{}`)).LearnAbsent(t.Context(), apiclient.ByPhone); err == nil || !strings.Contains(err.Error(), "invented the value (+447700900") {
+		t.Errorf("%v", err)
+	}
+	replies := []http.HandlerFunc{answers(404, "text/html", "<html>"), answers(404, asJSON, `{"code":1}`), answers(404, asJSON, `{"code":2}`), answers(404, asJSON, `{}`)}
+	cfg, asked := config(apiclient.V2), 0
+	cfg.NotFound.Stated = true
+	cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		replies[asked](w, r)
+		asked++
+	}))
+	c := client(t, cfg)
+	if err := c.LearnAbsent(t.Context(), apiclient.ByPhone); err != nil || asked > 0 {
+		t.Fatalf("%v after %d requests", err, asked)
+	}
+	for i, want := range []bool{false, true, true, false} {
+		if found, err := c.Find(t.Context(), apiclient.ByPhone, "+447911123456"); found.Absent != want || (err == nil) != want {
+			t.Errorf("answer %d: %+v, %v", i, found, err)
+		}
+	}
+}
+
 // When a failed look-up is worth another one, and when it stops the run.
 func TestWhenToLookUpAgain(t *testing.T) {
 	const never, now, afterPause = apiclient.Never, apiclient.Now, apiclient.AfterPause

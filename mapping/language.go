@@ -41,6 +41,22 @@ type Mapping struct {
 // V1 reports whether the mapping is for version 1 of the interface.
 func (m *Mapping) V1() bool { return m.API.Text == "v1" }
 
+// InventPhone returns what invents numbers in the format and region of the look-up by phone:
+// the client's, or else the first contact's. It is nil where the mapping has none.
+func (m *Mapping) InventPhone() func() string {
+	if m == nil {
+		return nil
+	}
+	phone := m.Client.Lookup.Phone
+	for i := 0; i < len(m.Contacts) && phone == nil; i++ {
+		phone = m.Contacts[i].Lookup.Phone
+	}
+	if phone == nil {
+		return nil
+	}
+	return func() string { return convert.InventPhone(phone.Format.Text, phone.Region.Text) }
+}
+
 // At is a place of the mapping file, for a problem.
 func (m *Mapping) At(p yamltree.Place) problem.Where {
 	return p.In(m.File)

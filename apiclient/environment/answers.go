@@ -70,6 +70,7 @@ var notFound = yamltree.Value[apiclient.NotFound]{
 		yamltree.Object(absenceKeys).Schema, yamltree.List(yamltree.Object(absenceKeys)).Schema}},
 	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *apiclient.NotFound) bool {
 		defaults := *into
+		defer func() { into.Stated = true }()
 		rules := yamltree.Object(absenceKeys)
 		if n.Kind() == yamltree.Lists {
 			*into = apiclient.NotFound{}

@@ -448,7 +448,7 @@ func TestLoadReadsEverySetting(t *testing.T) {
 	if diff := cmp.Diff(wire, e.Wire); diff != "" {
 		t.Errorf("wire (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(apiclient.NotFound{Status: []int{404, 204}}, e.NotFound); diff != "" {
+	if diff := cmp.Diff(apiclient.NotFound{Stated: true, Status: []int{404, 204}}, e.NotFound); diff != "" {
 		t.Errorf("not_found (-want +got):\n%s", diff)
 	}
 	rules := []apiclient.Rule{

@@ -27,6 +27,7 @@ import (
 type Service interface {
 	Find(ctx context.Context, by apiclient.By, value string) (apiclient.Found, error)
 	LearnAbsent(ctx context.Context, by apiclient.By) error
+	KnowsAbsent(by apiclient.By) bool
 	Agrees(match apiclient.Found, fields map[string]string) (field string, ok bool)
 	PauseEnd() (end time.Time, over bool)
 }
@@ -248,7 +249,7 @@ func (l *Lookups) Learn(ctx context.Context, plan mapping.Plan) error {
 func (l *Lookups) learn(ctx context.Context, by apiclient.By) error {
 	_, err, _ := l.learning.Do(string(by), func() (any, error) {
 		l.mu.Lock()
-		learnt, attempts := l.learnt[by], l.attempts()
+		learnt, attempts := l.learnt[by] || l.service.KnowsAbsent(by), l.attempts()
 		l.mu.Unlock()
 		if learnt {
 			return nil, nil

@@ -33,6 +33,8 @@ func (s *service) LearnAbsent(_ context.Context, by apiclient.By) error {
 	return s.unlearnt
 }
 
+func (s *service) KnowsAbsent(apiclient.By) bool { return false }
+
 func (s *service) Agrees(apiclient.Found, map[string]string) (string, bool) {
 	return "born", !s.differs
 }

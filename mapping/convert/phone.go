@@ -2,6 +2,8 @@ package convert
 
 import (
 	"claimsheet/mapping/cell"
+	"fmt"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strconv"
@@ -89,6 +91,24 @@ func PhoneIn(text, region string) (valid, mobile bool) {
 	}
 	kind := phonenumbers.GetNumberType(number)
 	return true, kind == phonenumbers.MOBILE || kind == phonenumbers.FIXED_LINE_OR_MOBILE
+}
+
+// InventPhone returns a random number of a region as the format writes it, such as is in no
+// sheet: of the British mobile numbers for drama, 07700 900000 to 900999 (Ofcom), or like the
+// library's example of the region.
+func InventPhone(format, region string) string {
+	like := "+447700900000"
+	if region = strings.ToUpper(region); region != "" && region != "GB" {
+		if example := phonenumbers.GetExampleNumberForType(region, phonenumbers.MOBILE); example != nil {
+			like = phonenumbers.Format(example, phonenumbers.E164)
+		}
+	}
+	invented := fmt.Sprintf("%s%03d", like[:len(like)-3], rand.IntN(1000))
+	number, err := phonenumbers.Parse(invented, "")
+	if err != nil {
+		return invented
+	}
+	return phonenumbers.Format(number, phoneFormats[format])
 }
 
 // keepsTrunk reports whether a number has its country's trunk prefix 0 after

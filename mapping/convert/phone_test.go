@@ -1,6 +1,10 @@
 package convert
 
-import "testing"
+import (
+	"testing"
+
+	"claimsheet/mapping/cell"
+)
 
 // A number tells its region only where the region's plan assigns it.
 func TestPhoneIn(t *testing.T) {
@@ -21,6 +25,30 @@ func TestPhoneIn(t *testing.T) {
 	} {
 		if valid, mobile := PhoneIn(c.text, c.region); valid != c.valid || mobile != c.mobile {
 			t.Errorf("%s in %s: %t, %t", c.text, c.region, valid, mobile)
+		}
+	}
+}
+
+// An invented number is as a Converter of the format and region writes numbers, and its last
+// digits differ from time to time.
+func TestInventPhone(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"", "e164", "national", "international"} {
+		for _, region := range []string{"", "GB", "de", "US", "IT", "FR", "AU", "PL"} {
+			c, seen := &Converter{Type: Phone, Format: format, Region: region}, map[string]bool{}
+			for range 20 {
+				number := InventPhone(format, region)
+				if region == "" && format == "national" {
+					continue // such a number has no country to read it by
+				}
+				if got, err := c.Convert(cell.Cell{Kind: cell.Text, Raw: number, Shown: number}); err != nil || got.Literal != number {
+					t.Fatalf("%s in %q is read as %v, %v", number, region, got, err)
+				}
+				seen[number] = true
+			}
+			if len(seen) == 1 {
+				t.Errorf("%s in %q: always the same", format, region)
+			}
 		}
 	}
 }

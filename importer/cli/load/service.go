@@ -83,6 +83,7 @@ func (s *Session) Connect(ctx context.Context, version apiclient.Version, c Conn
 		return problem.New("not-sandbox", "--templates gives the sandbox its reference data; the environment “%s” has its own", s.Env.Name).
 			Hinted("leave it out, or use -e sandbox")
 	}
+	cfg.InventPhone = s.Mapping.InventPhone()
 	cfg.ReadOnly = c.ReadOnly
 	cfg.UserAgent = c.UserAgent
 	if c.Concurrency > 0 {
