@@ -38,8 +38,22 @@ func (j *Job) hasContacts(plan mapping.Plan) bool {
 // metContacts is what became of contacts in this run: of those that another client's
 // run need not try again and, in a dry run, of all whom the run would create.
 type metContacts struct {
-	mu sync.Mutex
-	of map[mapping.Identity]metContact
+	mu      sync.Mutex
+	of      map[mapping.Identity]metContact
+	planned map[string]bool // in a dry run: activities on contacts, by the step's key
+}
+
+// isPlanned reports whether an earlier client of a dry run has the activity on a contact,
+// and notes that this one has it.
+func (m *metContacts) isPlanned(step string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.planned[step]
+	if m.planned == nil {
+		m.planned = map[string]bool{}
+	}
+	m.planned[step] = true
+	return before
 }
 
 type metContact struct {
@@ -148,6 +162,7 @@ func (r *clientRun) decideContact(d *decision) error {
 		return err
 	}
 	r.altered = r.altered || altered
+	r.decideOn(step, known)
 	now := decide(plan, known, r.job.Binding)[0]
 	if now.known.IsOfSheet() && d.action != unneeded { // the sheet may give another id by now
 		plan.Steps[0].KnownID = r.job.KnownIDs.ofClient(plan.Client)
@@ -161,6 +176,25 @@ func (r *clientRun) decideContact(d *decision) error {
 		plan.Steps[0].KnownID = r.job.KnownIDs.ofClient(plan.Client)
 	}
 	return nil
+}
+
+// decideOn decides about the activities on a contact, by what the ledger knows of it.
+func (r *clientRun) decideOn(contact *mapping.Step, known map[string]ledger.Step) {
+	for i := range r.decisions {
+		d := &r.decisions[i]
+		_, own, _ := mapping.ContactOf(d.step.Key)
+		if s, ok := known[own]; ok && d.step.On == contact.Key {
+			*d = decideStep(r.plan, d.step, map[string]ledger.Step{d.step.Key: s}, r.job.Binding)
+		}
+	}
+}
+
+// has reports whether an activity on a contact is to be sent, or with inDoubt has an outcome
+// that is not known, which an earlier client of this run may be finding out.
+func (r *clientRun) has(contact *mapping.Step, inDoubt bool) bool {
+	return slices.ContainsFunc(r.decisions, func(d decision) bool {
+		return d.step.On == contact.Key && (d.action == send || inDoubt && d.action == needsOperator)
+	})
 }
 
 // ofClient returns the id that the sheet gives for somebody in a row of their own,
@@ -178,13 +212,13 @@ func (r *clientRun) awaitContacts() error {
 			continue
 		}
 		ticket := r.ticketOf(d.step)
-		if d.action == send {
+		if d.action == send || r.has(d.step, true) {
 			ticket.Wait()
 			if err := r.decideContact(d); err != nil {
 				return err
 			}
 		}
-		if d.action != send {
+		if d.action != send && !r.has(d.step, false) {
 			ticket.Done()
 		}
 	}
@@ -211,7 +245,7 @@ func (r *clientRun) ticketOf(step *mapping.Step) lookup.Ticket {
 func (r *clientRun) createContact(ctx context.Context, d decision) (o stepOutcome, err error) {
 	ticket := r.ticketOf(d.step)
 	defer func() {
-		if !isChanged(err) { // else the contact is not through
+		if !isChanged(err) && !r.has(d.step, false) { // else the contact is not through
 			ticket.Done()
 		}
 	}()
@@ -343,6 +377,8 @@ func sendsIDOf(step, of *mapping.Step) bool {
 	switch {
 	case of.Kind == mapping.ClaimStep:
 		return step.Kind == mapping.ActivityStep && step.Claim == of.Key
+	case step.On != "":
+		return step.On == of.Key
 	case step.Kind == mapping.ClaimStep:
 		isClient := of.Kind == mapping.ClientStep && step.Claimants == nil
 		return isClient || administratorOf(step) == of.Key || slices.Contains(step.Claimants, of.Key)

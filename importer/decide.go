@@ -83,18 +83,18 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 	if moved >= 0 {
 		holdBack(decisions, &decisions[moved])
 	}
-	if !b.Mapping().FreshLinks {
+	if b.Mapping().Link != mapping.LinkOnNewClaim {
 		noteOlderLink(decisions)
 	}
 	return decisions
 }
 
-// leaveOutContacts leaves further contacts out that no claim gets in this run: those
+// leaveOutContacts leaves further contacts out that nothing needs in this run: those
 // of claims that were created without them.
 func leaveOutContacts(decisions []decision) {
 	var needed []string
 	for _, d := range decisions {
-		if d.step.Kind == mapping.ClaimStep && d.action == send && d.step.KnownID == "" {
+		if d.action == send && d.step.KnownID == "" {
 			needed = append(needed, contactsNeeded(d.step)...)
 		}
 	}
@@ -105,10 +105,10 @@ func leaveOutContacts(decisions []decision) {
 	}
 }
 
-// contactsNeeded are the steps of further contacts that a claim needs.
+// contactsNeeded are the steps of further contacts that a claim or activity needs.
 func contactsNeeded(step *mapping.Step) []string {
 	var list []string
-	for _, key := range append([]string{step.Administrator}, step.Claimants...) {
+	for _, key := range append([]string{step.Administrator, step.On}, step.Claimants...) {
 		if key != "" && key != string(mapping.ClientStep) {
 			list = append(list, key)
 		}
@@ -155,7 +155,7 @@ func decideLinks(before []decision, plan mapping.Plan, known map[string]ledger.S
 			key, newest = k, &s
 		}
 	}
-	if newest != unknown && b.Mapping().FreshLinks && !inDoubt(newest.To) {
+	if newest != unknown && b.Mapping().Link == mapping.LinkOnNewClaim && !inDoubt(newest.To) {
 		for _, d := range before {
 			if d.step.Kind == mapping.ClaimStep && d.isNewerThan(newest) {
 				key = mapping.FreshLinkKey(d.step.Key)
@@ -287,8 +287,7 @@ func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]s
 }
 
 // blockers are the steps that later ones wait for. Trouble stops its own claim
-// only, and that with a contact the claims that need the contact: other claims go
-// on. Without the client nothing can be created, and what belongs to the client
+// only, and that with a contact what needs the contact: other claims go on. Without the client nothing can be created, and what belongs to the client
 // waits until every earlier step is done.
 type blockers struct {
 	client *mapping.Step
@@ -303,8 +302,8 @@ func (b *blockers) add(step *mapping.Step) {
 	case mapping.ContactStep:
 		b.of[step.Key] = step
 	}
-	if step.Claim != "" && b.of[step.Claim] == nil {
-		b.of[step.Claim] = step
+	if scope := cmp.Or(step.Claim, "on "+step.On); b.of[scope] == nil {
+		b.of[scope] = step
 	}
 	if b.any == nil {
 		b.any = step
@@ -318,13 +317,13 @@ func (b *blockers) before(step *mapping.Step) *mapping.Step {
 		return b.client
 	case step.Kind == mapping.ContactStep:
 		return nil
-	case step.Claim != "":
+	case step.Claim != "" || step.On != "":
 		for _, contact := range contactsNeeded(step) {
 			if blocker := b.of[contact]; blocker != nil {
 				return blocker
 			}
 		}
-		return b.of[step.Claim]
+		return b.of[cmp.Or(step.Claim, "on "+step.On)]
 	}
 	return b.any
 }
@@ -346,7 +345,7 @@ func holdBack(decisions []decision, moved *decision) {
 		advice = adviceHeldMapping
 	}
 	for i := range decisions {
-		if d := &decisions[i]; d.action == send {
+		if d := &decisions[i]; d.action == send && d.step.On == "" {
 			d.action, d.why, d.advice, held = heldBack, why, advice, true
 		}
 	}
@@ -369,7 +368,7 @@ func skipActivities(decisions []decision, b *mapping.Binding) {
 		return
 	}
 	for i := range decisions {
-		if d := &decisions[i]; d.action == send && d.step.Kind == mapping.ActivityStep && d.step.Claim == "" {
+		if d := &decisions[i]; d.action == send && d.step.Kind == mapping.ActivityStep && d.step.Claim+d.step.On == "" {
 			d.action = skipped
 		}
 	}

@@ -70,7 +70,7 @@ func (j *Job) retainPrior(o *clientOutcome) {
 // withoutLink reports whether a client is done, or in a dry run would be, and has no
 // redirect url.
 func (j *Job) withoutLink(o clientOutcome) bool {
-	if !slices.Contains([]result.Status{result.Done, result.Unchanged, result.Changed, result.Planned}, o.Status) || o.URL != "" {
+	if !slices.Contains([]result.Status{result.Done, result.Unchanged, result.Changed, result.Planned}, o.Status) || o.URL != "" || j.Binding.Mapping().Link == mapping.LinkNever {
 		return false
 	}
 	v1 := j.Binding.Mapping().V1()

@@ -52,10 +52,10 @@ func requestOf(routes apiclient.Routes, linkBody json.RawMessage, step *mapping.
 	case mapping.LinkStep:
 		return routes.CreateLink(known.client, linkBody)
 	}
-	return routes.CreateActivity(known.client, known.claims[step.Claim], activityOf(step.Activity))
+	return routes.CreateActivity(known.contactID(step.On), known.claims[step.Claim], activityOf(step.Activity))
 }
 
-// contactID is the id of a claim's contact, by the key of the contact's step.
+// contactID is the id of the client or of a further contact, by the key of the contact's step.
 func (known ids) contactID(step string) string {
 	if step == "" || step == string(mapping.ClientStep) {
 		return known.client

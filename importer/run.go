@@ -387,6 +387,9 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 		commit:   func([]ledger.Event) error { return nil },
 		write:    j.writePlanned,
 		create: func(_ context.Context, _ *clientRun, d decision) (stepOutcome, error) {
+			if d.step.On != "" && j.met.isPlanned(d.step.Key) {
+				return stepOutcome{Step: d.step, Status: result.Unchanged}, nil
+			}
 			j.tally.planned(d.step.Kind)
 			return stepOutcome{Step: d.step, Status: result.Planned}, nil
 		},
@@ -562,11 +565,11 @@ func (j *Job) owner(who mapping.Identity) ledger.ClientKey {
 // stepID is a step's full name. The client step is shared by all mappings, and by all
 // clients who have that client as a further contact.
 func (j *Job) stepID(who mapping.Identity, step *mapping.Step) ledger.StepID {
-	if step.Contact != nil {
-		return j.stepID(step.Contact.Client, &step.Contact.Steps[0])
-	}
 	id := ledger.StepID{ClientKey: j.owner(who), Mapping: j.Binding.Mapping().Name.Text, Step: step.Key}
-	if step.Kind == mapping.ClientStep {
+	if contact, own, ok := mapping.ContactOf(step.Key); ok {
+		id.ClientKey, id.Step = j.owner(contact), own
+	}
+	if id.Step == string(mapping.ClientStep) {
 		id.Mapping = ""
 	}
 	return id

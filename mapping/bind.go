@@ -65,18 +65,19 @@ type boundClaim struct {
 	claimants     []boundRole
 }
 
-// boundActivity is an activity of the mapping's list. on holds the indexes of
-// the claims entries that it is on; empty means the client.
+// boundActivity is an activity of the mapping's list.
 type boundActivity struct {
 	rule     *ActivityRule
 	template Template
-	on       []int
-	payloads []*boundPayload // on the client, then on each claims entry; nil where the activity is not
+	payloads []*boundPayload // on the client, on each claims entry, and on each contacts entry; nil where the activity is not
 	order    int             // position among the workflow's activities; -1 when assigned
 }
 
 // clientScope is the client's index among those of the claims entries.
 const clientScope = -1
+
+// contactScope is the index of a contacts entry behind those of the claims entries.
+func (m *Mapping) contactScope(entry int) int { return len(m.Claims) + entry }
 
 // payload returns what the activity holds on a scope; nil when it is not on
 // it.
@@ -360,7 +361,7 @@ func (b *binder) bindActivities(bound *Binding) {
 	order := 0
 	for i := range b.mapping.Activities {
 		rule := &b.mapping.Activities[i]
-		a := boundActivity{rule: rule, payloads: make([]*boundPayload, 1+len(b.mapping.Claims)), order: -1}
+		a := boundActivity{rule: rule, payloads: make([]*boundPayload, 1+len(b.mapping.Claims)+len(b.mapping.Contacts)), order: -1}
 		if !rule.Assigned {
 			a.order = order
 			order++
@@ -373,20 +374,21 @@ func (b *binder) bindActivities(bound *Binding) {
 			b.wrongAt(rule.Template.At, "no-attributes", "“%s” is back-filled (%s) without attributes, and its template has some", rule.Template.Text, rule.Status).
 				Hint = "add attributes, or give it the status Open"
 		}
-		scopes := []int{clientScope}
-		if rule.On.Text != "client" {
-			a.on = b.claimEntries(rule.On.Text)
-			scopes = a.on
-		}
-		for _, scope := range scopes {
+		for _, scope := range b.scopes(rule.On.Text) {
 			a.payloads[1+scope] = b.payload(rule, a.template, known, scope)
 		}
 		bound.activities = append(bound.activities, a)
 	}
 }
 
-// claimEntries returns the indexes of the claims entries that `on` means.
-func (b *binder) claimEntries(on string) []int {
+// scopes returns the scopes that `on` means.
+func (b *binder) scopes(on string) []int {
+	if on == ClientRole {
+		return []int{clientScope}
+	}
+	if i := b.mapping.contactIndex(on); i >= 0 {
+		return []int{b.mapping.contactScope(i)}
+	}
 	var entries []int
 	for i, c := range b.mapping.Claims {
 		if on == "claim" || on == c.ID.Text {
@@ -398,7 +400,7 @@ func (b *binder) claimEntries(on string) []int {
 
 func (b *binder) payload(rule *ActivityRule, template Template, known bool, scope int) *boundPayload {
 	var aliases map[string]yamltree.Scalar
-	if scope != clientScope {
+	if scope >= 0 && scope < len(b.mapping.Claims) {
 		aliases = b.mapping.Claims[scope].Columns
 	}
 	p := &boundPayload{when: b.condition(rule.When, aliases)}

@@ -203,7 +203,7 @@ func (p *checker) checkV2(m *Mapping) {
 		p.wrongAt(c.AdministratorAt, "no-administrator", "the contact administers its claims, and one made with administrator: false cannot").
 			Hint = "leave administrator out, or the claims; or name another contact as the claims' administrator"
 	}
-	if m.FreshLinks && len(m.Claims) == 0 {
+	if m.Link == LinkOnNewClaim && len(m.Claims) == 0 {
 		p.wrongAt(m.LinkAt, "no-effect", "link: on_new_claim is for clients who get a new claim, and the mapping has no claims").
 			Hint = "leave link out, or list the claims"
 	}
@@ -228,8 +228,8 @@ func (p *checker) checkClaims(m *Mapping) {
 		case first != nil && (len(first.Columns) == 0 || len(c.Columns) == 0):
 			p.wrongAt(at, "duplicate-id", "two claims entries have the id “%s”", c.ID.Text).
 				Hint = "give each an id of its own; only entries that differ in their columns (wide sheets) may share one"
-		case c.ID.Text == "client" || strings.ContainsAny(c.ID.Text, "/@"):
-			p.wrongAt(at, "bad-id", "a claims entry cannot have the id “%s”: client is taken, and / and @ separate the parts of a step's name", c.ID.Text)
+		case c.ID.Text == "client" || c.ID.Text == onContact || strings.ContainsAny(c.ID.Text, "/@"):
+			p.wrongAt(at, "bad-id", "a claims entry cannot have the id “%s”: client and contact are taken, and / and @ separate the parts of a step's name", c.ID.Text)
 		case c.ID.Text == "claim" && first == nil && len(m.claimIDs()) > 1:
 			p.wrongAt(at, "bad-id", "among several claims entries none can have the id “claim”: on: claim means every claim").
 				Hint = "give it an id that says what it is, e.g. id: loan"
@@ -302,7 +302,12 @@ func (p *checker) checkActivities(m *Mapping) {
 
 func (p *checker) checkOn(m *Mapping, a *ActivityRule) {
 	switch {
+	case m.contactIndex(a.On.Text) >= 0 && slices.Contains(append(m.claimIDs(), "claim"), a.On.Text):
+		p.wrongAt(a.On.At, "duplicate-id", "on cannot be “%s”: a contact has this id, and it also means claims", a.On.Text).
+			Hint = "give the contact another id"
 	case a.On.Text == "client", a.On.Text == "claim" && len(m.Claims) > 0, slices.Contains(m.claimIDs(), a.On.Text):
+		return
+	case !m.V1() && m.contactIndex(a.On.Text) >= 0:
 		return
 	case m.V1():
 		p.wrongAt(a.On.At, "not-in-v1", "on cannot be “%s”: in version 1 every activity is on the client", a.On.Text)
@@ -316,7 +321,12 @@ func (p *checker) checkOn(m *Mapping, a *ActivityRule) {
 				choices = append(choices, id)
 			}
 		}
-		hint := "the ids of the claims entries can be used here"
+		for _, c := range m.Contacts {
+			if c.ID.Text != "" {
+				choices = append(choices, c.ID.Text)
+			}
+		}
+		hint := "the ids of the entries of claims and contacts can be used here"
 		if nearest, ok := problem.Nearest(problem.Shorten(a.On.Text), choices); ok {
 			hint = "did you mean “" + nearest + "”?"
 		}

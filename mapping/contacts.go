@@ -46,6 +46,9 @@ func (p *checker) checkContacts(m *Mapping) {
 		return // reported as a whole
 	}
 	used, unread := map[string]bool{}, false
+	for _, a := range m.Activities {
+		used[a.On.Text] = true
+	}
 	for i := range m.Claims {
 		p.checkRoles(m, &m.Claims[i], used)
 		unread = unread || m.Claims[i].unread
@@ -62,7 +65,7 @@ func (p *checker) checkContacts(m *Mapping) {
 		case c.ID.Text == ClientRole || strings.ContainsAny(c.ID.Text, "/@"):
 			p.wrongAt(c.ID.At, "bad-id", "a contact cannot have the id “%s”: client is taken, and / and @ separate the parts of a step's name", c.ID.Text)
 		case !used[c.ID.Text] && !unread:
-			p.wrongAt(c.ID.At, "unused-contact", "no claim names the contact “%s”, so it would never be created", c.ID.Text).
+			p.wrongAt(c.ID.At, "unused-contact", "no claim names the contact “%s” and no activity is on it, so it would never be created", c.ID.Text).
 				Hint = "name it under a claims entry, e.g. claimants: [client, " + c.ID.Text + "]; or take it out"
 		}
 		if !twice {
@@ -177,6 +180,7 @@ type contactValues struct {
 	entry int
 	who   Identity // zero when the key cells cannot be read
 	personValues
+	activities []activityValues
 }
 
 // personValues are the values of a client or of a further contact in one record.
@@ -196,6 +200,7 @@ func (r *rowConverter) contacts() []contactValues {
 		v := contactValues{entry: i}
 		r.lookups(&c.lookup, &v.personValues)
 		r.fields(&c.lookup, c.fields, &v.personValues)
+		v.activities = r.activities(r.b.mapping.contactScope(i))
 		v.who = r.identityIn(c.space, c.key, &v.personValues, "the key of the contact “"+c.id+"”")
 		list = append(list, v)
 	}
@@ -221,15 +226,19 @@ func ContactStepKey(who Identity) string {
 
 const contactPrefix = string(ContactStep) + "/"
 
-// ContactOf returns the contact that a step of this key creates; ok is false for
-// the key of another step.
-func ContactOf(step string) (who Identity, ok bool) {
-	rest, ok := strings.CutPrefix(step, contactPrefix)
-	if !ok {
-		return Identity{}, false
+// ContactOf returns the contact that a step of this key creates or is on, and the key that
+// the step has as one of the contact's own; ok is false for the key of another step.
+func ContactOf(step string) (who Identity, own string, ok bool) {
+	own = string(ClientStep)
+	if activity, on, isActivity := strings.Cut(step, "@"); isActivity && strings.HasPrefix(step, string(ActivityStep)+"/") {
+		step, own = on, activity+"@"+string(ContactStep)
 	}
+	rest, ok := strings.CutPrefix(step, contactPrefix)
 	space, key, found := strings.Cut(rest, "/")
-	return Identity{strings.NewReplacer("%25", "%", "%2F", "/").Replace(space), key}, found && space != "" && key != ""
+	if !ok || !found || space == "" || key == "" {
+		return Identity{}, "", false
+	}
+	return Identity{strings.NewReplacer("%25", "%", "%2F", "/").Replace(space), key}, own, true
 }
 
 // contacts collects the further contacts that the rows name, in the order of

@@ -55,6 +55,21 @@ func TestPlanContacts(t *testing.T) {
 			},
 		},
 		{
+			name: "activities on a contact wait for it, once for all rows that name it, and there is no link",
+			mapping: family + "link: never\nclaims: [{key: C, name: '{C}', claimants: [client, partner]}]\n" +
+				"activities: [{template: A, on: partner, attributes: {x: S}}, {template: B, on: claim, attributes: {x: C}}, {template: D, on: broker, status: Open}]",
+			sheet: []string{"E | C | P | S | B | T | M", "a@x.org | c1 | | | | |", "a@x.org | c2 | P@x.org | Poe | | |", "a@x.org | c3 | p@X.org | | Firm | 02079460001 |"},
+			want: []string{
+				`1 email "a@x.org" [2 3 4]`, `client [2 3 4] email="a@x.org"`,
+				`contact/email/p@x.org [3 4] no administrator email="P@x.org" lastName="Poe"`,
+				`activity/A@contact/email/p@x.org [3 4] Submitted x="Poe"`,
+				`claim/claim/c1 [2] c1 by client for [client]`, `activity/B@claim/c1 [2] Submitted x="c1"`,
+				`claim/claim/c2 [3] c2 by client for [client contact/email/p@x.org]`, `activity/B@claim/c2 [3] Submitted x="c2"`,
+				`claim/claim/c3 [4] c3 by client for [client contact/email/p@x.org]`, `activity/B@claim/c3 [4] Submitted x="c3"`,
+				`contact/n%2Fbroker/Firm [4] firm="Firm"`, `activity/D@contact/n%2Fbroker/Firm [4] Open`,
+			},
+		},
+		{
 			name:    "a contact that the environment has",
 			mapping: family + "claims: [{key: C, name: '{C}', administrator: {id: 'env:BROKER'}, claimants: [client, partner, broker]}]",
 			service: &mapping.Service{ContactIDs: map[string]string{"env:BROKER": "b-1"}},
@@ -147,12 +162,15 @@ func TestContactKeyIsAsked(t *testing.T) {
 // space, and folds it as that of a client.
 func TestContactOf(t *testing.T) {
 	for _, who := range []mapping.Identity{{Space: "email", Key: "p@x.org"}, {Space: "n/broker", Key: "a/b|c"}, {Space: "100%2F/x", Key: "contact/email/q"}} {
-		if got, ok := mapping.ContactOf(mapping.ContactStepKey(who)); !ok || got != who {
+		if got, _, ok := mapping.ContactOf(mapping.ContactStepKey(who)); !ok || got != who {
 			t.Errorf("%+v is %q, which is %+v, %v", who, mapping.ContactStepKey(who), got, ok)
 		}
 	}
-	for _, key := range []string{"", "client", "contact/email", "contact//x", "contact/email/", "claim/email/x", "activity/contact/email@client"} {
-		if who, ok := mapping.ContactOf(key); ok {
+	if who, own, ok := mapping.ContactOf("activity/A@contact/n%2Fb/p@x.org"); !ok || who != (mapping.Identity{Space: "n/b", Key: "p@x.org"}) || own != "activity/A@contact" {
+		t.Errorf("the activity is %q of %+v, %v", own, who, ok)
+	}
+	for _, key := range []string{"", "client", "contact/email", "activity/A@loan/contact/email/x", "activity/A@client", "contact//x", "contact/email/", "claim/email/x", "activity/contact/email@client"} {
+		if who, _, ok := mapping.ContactOf(key); ok {
 			t.Errorf("%q is the contact %+v", key, who)
 		}
 	}

@@ -69,7 +69,7 @@ func (b *Binding) definition() definition {
 		d.Contacts = append(d.Contacts, definedContact{c.id, scalarTexts(m.Contacts[i].Key), c.space, c.lookup.isVerbatim(c.space), false})
 	}
 	for i := range b.activities {
-		d.Activities = append(d.Activities, defined(&b.activities[i]))
+		d.Activities = append(d.Activities, defined(m, &b.activities[i]))
 	}
 	return d
 }
@@ -165,8 +165,11 @@ type definedActivity struct {
 	Gone       bool   `json:"gone,omitempty"`  // no longer in the mapping
 }
 
-func defined(a *boundActivity) definedActivity {
-	rule := a.rule
+func defined(m *Mapping, a *boundActivity) definedActivity {
+	rule, on := a.rule, a.rule.On.Text
+	if m.contactIndex(on) >= 0 {
+		on = onContact
+	}
 	holds, err := json.Marshal(struct {
 		When       yamltree.Scalar
 		Attributes []AttributeRule
@@ -175,7 +178,7 @@ func defined(a *boundActivity) definedActivity {
 		panic("mapping: plain data that does not marshal: " + err.Error())
 	}
 	sum := sha256.Sum256(holds)
-	return definedActivity{ID: rule.ID.Text, On: rule.On.Text, Template: rule.Template.Text, TemplateID: a.template.ID,
+	return definedActivity{ID: rule.ID.Text, On: on, Template: rule.Template.Text, TemplateID: a.template.ID,
 		Holds: hex.EncodeToString(sum[:8])}
 }
 
@@ -184,10 +187,14 @@ func (a definedActivity) sameTemplate(b definedActivity) bool {
 	return a.Template == b.Template || a.TemplateID != "" && a.TemplateID == b.TemplateID
 }
 
-// overlaps reports whether two activities can be on the same client or claim.
+// onContact is definedActivity.On of an activity on any entry of contacts.
+const onContact = "contact"
+
+// overlaps reports whether two activities can be on the same client, claim or contact.
 func (a definedActivity) overlaps(b definedActivity) bool {
 	const client, everyClaim = "client", "claim"
-	return a.On == b.On || a.On != client && b.On != client && (a.On == everyClaim || b.On == everyClaim)
+	ofClaims := func(on string) bool { return on != client && on != onContact }
+	return a.On == b.On || ofClaims(a.On) && ofClaims(b.On) && (a.On == everyClaim || b.On == everyClaim)
 }
 
 // sameSteps reports whether the steps of two activities have the same keys.
@@ -288,8 +295,8 @@ func quoted(s string) string { return "“" + s + "”" }
 
 // steps is how the keys of an activity's steps begin.
 func (a definedActivity) steps() string {
-	if a.On == "client" {
-		return "activity/" + a.ID + "@client"
+	if a.On == "client" || a.On == onContact {
+		return "activity/" + a.ID + "@" + a.On
 	}
 	return "activity/" + a.ID + "@"
 }

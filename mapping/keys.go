@@ -57,9 +57,8 @@ var mappingKeys = []yamltree.Key[Mapping]{
 		func(m *Mapping) *[]ClaimRule { return &m.Claims }),
 	yamltree.To("workflow", "the workflow name and template identifier of the activities (v2)",
 		yamltree.Object(workflowKeys), func(m *Mapping) *WorkflowRule { return &m.Workflow }),
-	yamltree.To("link", "which clients get a magic link (v2): once (default), each client gets one, after everything else; on_new_claim, a client who has one also gets a fresh one after a new claim, because the activity that the link leads to may be completed by then",
-		yamltree.As(yamltree.OneOf("once", "on_new_claim"), func(word string) bool { return word == "on_new_claim" }),
-		func(m *Mapping) *bool { return &m.FreshLinks }).
+	yamltree.To("link", "which clients get a magic link (v2): once (default), each client gets one, after everything else; on_new_claim, a client who has one also gets a fresh one after a new claim, because the activity that the link leads to may be completed by then; never, the data are pushed without a link",
+		yamltree.OneOf(LinkOnce, LinkOnNewClaim, LinkNever), func(m *Mapping) *LinkRule { return &m.Link }).
 		Note(func(n *yamltree.Node, m *Mapping) { m.LinkAt = n.At() }),
 	yamltree.To("resume_at", "the activity at which the client resumes: a template's name, or {column: …, values: {…}}",
 		resume, func(m *Mapping) *ResumeRule { m.ResumeAt = new(ResumeRule); return m.ResumeAt }),
@@ -307,7 +306,7 @@ var activityKeys = []yamltree.Key[ActivityRule]{
 		text, func(a *ActivityRule) *yamltree.Scalar { return &a.Template }).Required(),
 	yamltree.To("id", "a short name for the entry; default: the template's name",
 		text, func(a *ActivityRule) *yamltree.Scalar { return &a.ID }),
-	yamltree.To("on", "whose activity it is: client (default), claim, or the id of a claims entry",
+	yamltree.To("on", "whose activity it is: client (default), claim (each claim), or the id of an entry of claims or contacts. On a contact it is sent once, however many clients name the contact, and it is outside the client's workflow (as with assigned)",
 		text, func(a *ActivityRule) *yamltree.Scalar { return &a.On }),
 	yamltree.To("status", "Submitted (default), Accepted (v2) or Open",
 		yamltree.OneOf(Submitted, Accepted, Open), func(a *ActivityRule) *Status { return &a.Status }).

@@ -22,17 +22,15 @@ type Mapping struct {
 
 	ignored []string // see Ignores; folded
 
-	Name      yamltree.Scalar // the scope of its claims and activities in the ledger
-	API       yamltree.Scalar // v1 or v2
-	ClaimType yamltree.Scalar // "" for none
-	Sheet     SheetRule
-	Client    ClientRule
-	Contacts  []ContactRule
-	Claims    []ClaimRule
-	Workflow  WorkflowRule
-	// FreshLinks is set by link: on_new_claim. A client who has a magic link then
-	// gets another one after a new claim.
-	FreshLinks bool
+	Name       yamltree.Scalar // the scope of its claims and activities in the ledger
+	API        yamltree.Scalar // v1 or v2
+	ClaimType  yamltree.Scalar // "" for none
+	Sheet      SheetRule
+	Client     ClientRule
+	Contacts   []ContactRule
+	Claims     []ClaimRule
+	Workflow   WorkflowRule
+	Link       LinkRule
 	LinkAt     yamltree.Place // zero when the mapping leaves the key link out
 	ResumeAt   *ResumeRule    // nil when the mapping sets the statuses itself
 	Activities []ActivityRule
@@ -61,6 +59,16 @@ func (m *Mapping) InventPhone() func() string {
 func (m *Mapping) At(p yamltree.Place) problem.Where {
 	return p.In(m.File)
 }
+
+// LinkRule says which clients get a magic link; "" is LinkOnce.
+type LinkRule string
+
+// The values of link.
+const (
+	LinkOnce       LinkRule = "once"
+	LinkOnNewClaim LinkRule = "on_new_claim" // a client who has one gets another after a new claim
+	LinkNever      LinkRule = "never"
+)
 
 // SheetRule says how the sheet is laid out and which of its rows are taken.
 type SheetRule struct {
@@ -191,7 +199,7 @@ type ResumeRule struct {
 type ActivityRule struct {
 	Template   yamltree.Scalar
 	ID         yamltree.Scalar // default: the template's name
-	On         yamltree.Scalar // client, claim, or the id of a claims entry
+	On         yamltree.Scalar // client, claim, or the id of an entry of claims or contacts
 	Status     Status
 	StatusAt   yamltree.Place // zero when the status is the default
 	Assigned   bool

@@ -156,8 +156,10 @@ func (m *Mapping) orderWarnings() problem.List {
 	for pair := range m.openBefore() {
 		list = append(list, pair.warning(m))
 	}
-	list = append(list, m.openOnBoth()...)
-	list = append(list, m.assignedFirst()...)
+	if m.Link != LinkNever {
+		list = append(list, m.openOnBoth()...)
+		list = append(list, m.assignedFirst()...)
+	}
 	list = append(list, m.neverOpen()...)
 	return append(list, m.acceptedOnClient()...)
 }
@@ -192,7 +194,7 @@ func (m *Mapping) assignedFirst() problem.List {
 	for i := range m.Activities {
 		a := &m.Activities[i]
 		switch {
-		case !a.Assigned || a.Status != Open:
+		case !a.Assigned || a.Status != Open || m.contactIndex(a.On.Text) >= 0:
 		case resume < 0:
 			list = append(list, problem.At(m.At(a.Template.At), "assigned-first",
 				"“%s” is Open and assigned, and no activity of the workflow is Open: the client is sent to the first Open activity, which is then “%s”", a.Template.Text, a.Template.Text).

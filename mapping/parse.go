@@ -184,6 +184,9 @@ func (m *Mapping) setDefaults() {
 		if a.On.Text == "" {
 			a.On.Text = "client"
 		}
+		if m.contactIndex(a.On.Text) >= 0 {
+			a.Assigned = true // the order and the resume point are the client's
+		}
 		if a.Status == "" && a.StatusAt == (yamltree.Place{}) { // else it is an unknown one
 			a.Status = Submitted
 		}

@@ -100,6 +100,7 @@ const (
 //	claim/<claims id>/<claim key>
 //	activity/<activity id>@client
 //	activity/<activity id>@<claims id>/<claim key>
+//	activity/<activity id>@contact/<key space>/<key>
 //	link
 //	link/<claims id>/<claim key>
 //
@@ -114,6 +115,10 @@ type Step struct {
 	// Claim is the Key of the claim step that the step belongs to: its own Key
 	// for a claim, "" for what belongs to the client.
 	Claim string
+	// On is the Key of the step of the further contact whose activity it is; "" for every
+	// other step. To the ledger it is a step of the contact, as the contact's step is, so
+	// that clients who share the contact do not send it twice.
+	On string
 	// Title says what is created, in words that users know and without
 	// personal data: the template's name of an activity, the claims id of a
 	// claim.

@@ -59,7 +59,7 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 	}
 	var acts []plannedActivity
 	if p.sameResume() {
-		acts = p.activitySteps(claims)
+		acts = p.activitySteps(claims, contacts)
 	}
 	p.conflicts()
 	if len(plan.Problems) > 0 {
@@ -279,13 +279,14 @@ func (c *plannedClaim) step(id string) Step {
 // depends on.
 type plannedActivity struct {
 	Step
-	on   *plannedClaim // nil for the client's
-	open bool
+	on      *plannedClaim   // nil for the client's, and a contact's
+	contact *plannedContact // nil for the client's, and a claim's
+	open    bool
 }
 
 // activitySteps makes the steps of all activities, in the mapping's order and,
-// within one activity, in the order of the claims.
-func (p *planner) activitySteps(claims []*plannedClaim) []plannedActivity {
+// within one activity, in the order of the claims or contacts.
+func (p *planner) activitySteps(claims []*plannedClaim, contacts []*plannedContact) []plannedActivity {
 	steps := make([]plannedActivity, 0, len(p.b.activities))
 	for i := range p.b.activities {
 		a := &p.b.activities[i]
@@ -298,7 +299,7 @@ func (p *planner) activitySteps(claims []*plannedClaim) []plannedActivity {
 			for k := range p.rows {
 				p.collect(p.rows[k].activities, i)
 			}
-			steps = p.activity(steps, i, status, payload, p.plan.Rows, nil)
+			steps = p.activity(steps, i, status, payload, p.plan.Rows, nil, nil)
 		}
 		for _, c := range claims {
 			if payload := a.payload(c.entry); payload != nil {
@@ -306,7 +307,16 @@ func (p *planner) activitySteps(claims []*plannedClaim) []plannedActivity {
 				for _, asked := range c.requests {
 					p.collect(asked.activities, i)
 				}
-				steps = p.activity(steps, i, status, payload, c.rows, c)
+				steps = p.activity(steps, i, status, payload, c.rows, c, nil)
+			}
+		}
+		for _, c := range contacts {
+			if payload := a.payload(p.b.mapping.contactScope(c.entry)); payload != nil {
+				p.acts = p.acts[:0]
+				for _, named := range c.requests {
+					p.collect(named.activities, i)
+				}
+				steps = p.activity(steps, i, status, payload, c.plan.Rows, nil, c)
 			}
 		}
 	}
@@ -334,14 +344,17 @@ func (b *Binding) status(a *boundActivity, resume int) (status Status, wanted bo
 	return "", false
 }
 
-// activity adds the step of one activity on one scope; on is nil for the
+// activity adds the step of one activity on one scope; on and contact are nil for the
 // client. When no row says anything of it, its condition left it out.
-func (p *planner) activity(steps []plannedActivity, i int, status Status, payload *boundPayload, rows []cell.Row, on *plannedClaim) []plannedActivity {
+func (p *planner) activity(steps []plannedActivity, i int, status Status, payload *boundPayload, rows []cell.Row, on *plannedClaim, contact *plannedContact) []plannedActivity {
 	if len(p.acts) == 0 {
 		return steps
 	}
 	a := &p.b.activities[i]
-	key, claimKey := "activity/"+a.rule.ID.Text+"@client", ""
+	key, claimKey, contactKey := "activity/"+a.rule.ID.Text+"@client", "", ""
+	if contact != nil {
+		key, contactKey = "activity/"+a.rule.ID.Text+"@"+contact.key, contact.key
+	}
 	if on != nil {
 		key, claimKey = "activity/"+a.rule.ID.Text+"@"+on.key[len("claim/"):], on.key
 		on.hasActivities = true
@@ -365,8 +378,8 @@ func (p *planner) activity(steps []plannedActivity, i int, status Status, payloa
 				Hinted("fill one of them, or give the activity a when that leaves it out"))
 		}
 	}
-	step := Step{Key: key, Kind: ActivityStep, Rows: rows, Claim: claimKey, Title: a.rule.Template.Text, Activity: act, Omitted: empty}
-	return append(steps, plannedActivity{step, on, status == Open && a.order >= 0})
+	step := Step{Key: key, Kind: ActivityStep, Rows: rows, Claim: claimKey, On: contactKey, Title: a.rule.Template.Text, Activity: act, Omitted: empty}
+	return append(steps, plannedActivity{step, on, contact, status == Open && a.order >= 0})
 }
 
 // resumeSource is the cell that says where the client resumes; the rows agree
@@ -421,18 +434,23 @@ func orderV1(client Step, acts []plannedActivity) []Step {
 // orderV2 orders the steps: the client; claims that no activity is on, or that
 // the mapping wants first; the activities as listed; the link. Any other claim
 // is created just before its first activity, and a further contact just before the
-// first claim that needs it. Consecutive activities on
+// first claim or activity that needs it. Consecutive activities on
 // claims run claim by claim. In the service document, use cases 1 and 2 create
 // the claim first, use case 3 creates each claim when it is needed.
 func (p *planner) orderV2(client Step, claims []*plannedClaim, acts []plannedActivity) []Step {
 	steps := append(make([]Step, 0, 2+len(claims)+len(acts)), client)
+	createContact := func(c *plannedContact) {
+		if !c.ordered {
+			c.ordered = true
+			steps = append(steps, c.step())
+		}
+	}
 	create := func(c *plannedClaim) {
 		if !c.ordered {
 			c.ordered = true
 			for _, contact := range c.contacts {
-				if !contact.ordered && c.known.value.IsZero() { // a claim that exists has its contacts
-					contact.ordered = true
-					steps = append(steps, contact.step())
+				if c.known.value.IsZero() { // a claim that exists has its contacts
+					createContact(contact)
 				}
 			}
 			steps = append(steps, c.step(p.b.claims[c.entry].id))
@@ -445,6 +463,9 @@ func (p *planner) orderV2(client Step, claims []*plannedClaim, acts []plannedAct
 	}
 	for len(acts) > 0 {
 		if acts[0].on == nil {
+			if acts[0].contact != nil {
+				createContact(acts[0].contact)
+			}
 			steps = append(steps, acts[0].Step)
 			acts = acts[1:]
 			continue
@@ -462,6 +483,9 @@ func (p *planner) orderV2(client Step, claims []*plannedClaim, acts []plannedAct
 			}
 		}
 		acts = acts[stretch:]
+	}
+	if p.b.mapping.Link == LinkNever {
+		return steps
 	}
 	return append(steps, LinkStepOf(string(LinkStep), p.plan.Rows))
 }

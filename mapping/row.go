@@ -598,6 +598,9 @@ func (b *Binding) Readings(row ConvertedRow) []Reading {
 	for i := range row.claims {
 		acts = append(acts[:len(acts):len(acts)], row.claims[i].activities...)
 	}
+	for i := range row.contacts {
+		acts = append(acts[:len(acts):len(acts)], row.contacts[i].activities...)
+	}
 	for i := range b.activities {
 		for k := range acts {
 			if acts[k].index != i {

@@ -120,6 +120,58 @@ POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT2","CLIE
 	}
 }
 
+// jointActivity is joint with an activity on the partner, and without magic links.
+var jointActivity = strings.Replace(joint, "activities:\n", "link: never\nactivities:\n"+
+	"  - {template: Your details, on: partner, attributes: {Home address: Partner name}}\n", 1)
+
+// TestActivityOnContact sends an activity on a contact once for all clients who name the
+// contact, side by side or on another night, as the dry run says. It stays the contact's in a
+// rerun without the ledger, and where it is in doubt.
+func TestActivityOnContact(t *testing.T) {
+	t.Parallel()
+	s := newJoint(t, "a@ | Ann | A-1 | |", "b@ | Bob | B-1 | p@ | Poe", "c@ | Cid | C-1 | P@ | Poe", "d@ | Dot | D-1 | p@ | Poe", "e@ | Eve | E-1 | q@ | Quo")
+	s.mapping(jointActivity)
+	predicted := s.mustRun(0, "--dry-run")
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Method == "POST" && c.Kind == "activity" && strings.Contains(c.Body, "Quo") {
+			return apitest.CreateThenDrop()
+		}
+		return apitest.Fault{}
+	})
+	p := s.mustRun(4)
+	s.service.Play(nil)
+	got := transcript(p.calls)
+	if diff := cmp.Diff(predicted.summary.Requests, p.summary.Requests); diff != "" || p.summary.Requests.Link != 0 || p.summary.WithoutLink != 0 {
+		t.Errorf("requests (-dry run +run), no links wanted:\n%s\n%s", diff, got)
+	}
+	partner := s.service.Created()["client p@example.com"][0].ID
+	if n, on := strings.Count(got, `"Poe"}]`), strings.Count(got, "activities?contactId="+anyID.ReplaceAllStringFunc(partner, func(id string) string {
+		m := anyID.FindStringSubmatch(id)
+		return idPrefix[m[1]] + m[2]
+	})); n != 1 || on != 1 {
+		t.Errorf("the activity is sent %d times, %d times on the partner\n%s", n, on, got)
+	}
+	if diff := cmp.Diff([]string{"done", "done", "done", "done", "uncertain"}, column(s.results(), "Import status")); diff != "" {
+		t.Errorf("statuses (-want +got):\n%s", diff)
+	}
+	const step = "activity/Your details@contact/email/q@example.com"
+	if row := s.results()[4]; row["Failed step"] != step {
+		t.Errorf("the row in doubt says %v", row)
+	}
+	s.decide(0, "--created", "e@example.com:"+step)
+	s.jointRows("f@ | Fay | F-1 | p@ | Poe", "e@ | Eve | E-1 | q@ | Quo")
+	if p := s.mustRun(0); p.posts()["activity"] != 1 {
+		t.Errorf("another night's client sends it again:\n%s", transcript(p.calls))
+	}
+	must(t, os.RemoveAll(s.path(".claimsheet")))
+	if code, said := s.rerun("--yes", "leads.results.xlsx"); code != 0 || len(s.since().posts()) > 0 {
+		t.Errorf("rerun without the ledger: exit code %d\n%s", code, said)
+	}
+	if p := s.mustRun(0); len(p.posts()) > 0 {
+		t.Errorf("it is sent again:\n%s", transcript(p.calls))
+	}
+}
+
 // TestContactsInResults: the column contacts has, for each row, the contacts that it
 // names, in the order of the mapping. It stays in every workbook and list that shows
 // the row again: the next night's, also where the row is invalid or held back by then,

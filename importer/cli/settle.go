@@ -412,13 +412,16 @@ func naming(doubts []settle.UncertainStep, word string) []settle.UncertainStep {
 	})
 }
 
-// isFullName reports whether word is CLIENT-KEY:NAME, or names the creation of a contact
+// isFullName reports whether word is CLIENT-KEY:NAME, or names the creation of a contact, or an activity on it,
 // as the rows of other clients do, with or without the key of such a client. Keys that
 // are e-mail addresses ignore case.
 func isFullName(id ledger.StepID, word string) bool {
-	if id.Step == ledger.KindClient {
+	if activity, isOn := strings.CutSuffix(id.Step, "contact"); isOn || id.Step == ledger.KindClient {
 		contact := mapping.ContactStepKey(mapping.Identity{Space: id.Space, Key: id.Client})
-		for _, spelling := range []string{contact, result.ShownStep(contact), "contact/" + id.Space + "/" + id.Client} {
+		if !isOn {
+			activity = ""
+		}
+		for _, spelling := range []string{activity + contact, result.ShownStep(activity + contact), activity + "contact/" + id.Space + "/" + id.Client} {
 			name := word[max(0, len(word)-len(spelling)):]
 			before := word[:len(word)-len(name)]
 			isSame := name == spelling || id.Space == mapping.EmailSpace && strings.EqualFold(name, spelling)

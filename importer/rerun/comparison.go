@@ -192,7 +192,7 @@ type personLine struct {
 // returns the first of them. A further contact has a line for every client who names
 // it, and one of its own where it is a client too.
 func (r *Comparison) seePerson(line Step) (first personLine, again bool) {
-	if _, isContact := mapping.ContactOf(line.Step); !isContact && (line.Step != string(mapping.ClientStep) || !r.Binding.ClientsAreContacts()) {
+	if _, own, isContact := mapping.ContactOf(line.Step); isContact && own != string(mapping.ClientStep) || !isContact && (line.Step != string(mapping.ClientStep) || !r.Binding.ClientsAreContacts()) {
 		return personLine{}, false
 	}
 	id := r.stepID(line)
@@ -469,14 +469,14 @@ func (r *Comparison) client(ctx context.Context, who mapping.Identity) (map[stri
 }
 
 // stepID returns the full name of a line's step. All mappings share the client
-// step, and a further contact's step is the client step of the contact.
+// step, and a further contact's steps are the contact's own.
 func (r *Comparison) stepID(line Step) ledger.StepID {
-	if who, ok := mapping.ContactOf(line.Step); ok {
-		return ledger.StepID{ClientKey: ledger.ClientKey{Environment: r.Environment, Space: who.Space, Client: who.Key}, Step: ledger.KindClient}
-	}
 	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: r.Environment, Space: r.Binding.KeySpace(), Client: line.Client},
 		Mapping: r.Binding.Mapping().Name.Text, Step: line.Step}
-	if line.kind() == ledger.KindClient {
+	if who, own, ok := mapping.ContactOf(line.Step); ok {
+		id.Space, id.Client, id.Step = who.Space, who.Key, own
+	}
+	if id.Step == ledger.KindClient {
 		id.Mapping = ""
 	}
 	return id

@@ -169,12 +169,16 @@ func StepShown(shown string) string {
 	return inKeySpace(shown, strings.NewReplacer("%3A", ":", ":", "%2F"))
 }
 
-// inKeySpace replaces texts in the key space of a contact's step.
+// inKeySpace replaces texts in the key space of a contact's step, or of an activity's on one.
 func inKeySpace(step string, r *strings.Replacer) string {
+	before := ""
+	if activity, on, ok := strings.Cut(step, "@"); ok && strings.HasPrefix(activity, "activity/") {
+		before, step = activity+"@", on
+	}
 	rest, isContact := strings.CutPrefix(step, contactPrefix)
 	space, key, found := strings.Cut(rest, "/")
 	if !isContact || !found {
-		return step
+		return before + step
 	}
-	return contactPrefix + r.Replace(space) + "/" + key
+	return before + contactPrefix + r.Replace(space) + "/" + key
 }

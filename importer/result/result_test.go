@@ -27,6 +27,7 @@ func TestWorse(t *testing.T) {
 func TestShownStep(t *testing.T) {
 	for step, want := range map[string]string{
 		"client": "client", "claim/loan/A:1/B": "claim/loan/A:1/B", "activity/a@loan/50%2F": "activity/a@loan/50%2F", "contact/x": "contact/x",
+		"activity/a@contact/joint%2Fpartner/P@x": "activity/a@contact/joint:partner/P@x", "activity/a@contact/email/p@x.org": "activity/a@contact/email/p@x.org",
 		"contact/email/p@x.org": "contact/email/p@x.org", "contact/joint%2Fpartner/P:2/%2F": "contact/joint:partner/P:2/%2F",
 		"contact/crm:x%2F/K": "contact/crm%3Ax:/K", "contact/100%252F%253A/K": "contact/100%252F%253A/K",
 	} {

@@ -236,6 +236,9 @@ func (l *lister) scopes() []string {
 			list = append(list, c.ID.Text)
 		}
 	}
+	for _, c := range l.a.mapping.Contacts {
+		list = append(list, c.ID.Text)
+	}
 	return list
 }
 
@@ -273,11 +276,13 @@ func (l *lister) activity(i int, rule *mapping.ActivityRule) {
 	case l.a.mapping.ResumeAt != nil && !rule.Assigned:
 		status = ""
 	}
-	if rule.On.Text != "client" {
+	if slices.ContainsFunc(l.a.mapping.Contacts, func(c mapping.ContactRule) bool { return c.ID.Text == rule.On.Text }) {
+		on = rule.On.Text
+	} else if rule.On.Text != on {
 		on = "claim"
 	}
 	l.add(targetJSON{Group: "activity", Title: "Status", Of: of, Status: status, On: on, Options: statuses}, "activities", entry, "status")
-	l.add(targetJSON{Group: "activity", Title: "On the client or the claim", Of: of, Status: status, On: on, Options: l.scopes()}, "activities", entry, "on")
+	l.add(targetJSON{Group: "activity", Title: "On the client, a claim or a contact", Of: of, Status: status, On: on, Options: l.scopes()}, "activities", entry, "on")
 	l.add(targetJSON{Group: "activity", Title: "Only when", Of: of, Status: status, On: on}, "activities", entry, "when")
 	listed := map[string]bool{}
 	if l.service != nil {

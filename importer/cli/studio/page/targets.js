@@ -89,7 +89,7 @@ function Section({ title, list, about, at, query }) {
 	const missing = list.every(isMissing);
 	return html`<table class=${'rows targets' + (missing ? ' missing' : '')}>
 		<caption>${title} ${about && html`<${Chip}>
-			${about.path.startsWith('/activities/template=') ? 'not sent yet' : about.on === 'claim' ? 'for each claim' : 'for each client'}<//>`}
+			${about.path.startsWith('/activities/template=') ? 'not sent yet' : `for each ${about.on || 'client'}`}<//>`}
 			${about?.status && html` <${Chip}>${statusWords(about.status)}<//>`}</caption>
 		<thead class="hidden"><tr><th scope="col">What</th><th scope="col">Type</th><th scope="col">Filled by</th><th scope="col">Over all rows</th>
 			</tr></thead>
@@ -150,7 +150,7 @@ function Entry({ target: t }) {
 function TargetPanel({ target: t, onClose }) {
 	const offered = suggestions.value.filter((s) => s.path === t.path);
 	return html`<${Panel} about=${t.path} title=${t.title}
-		of=${[t.of, typeName(t.type), t.on === 'claim' ? 'for each claim' : '', t.required ? 'required' : ''].filter(Boolean).join(' · ')}
+		of=${[t.of, typeName(t.type), t.on && t.on !== 'client' ? `for each ${t.on}` : '', t.required ? 'required' : ''].filter(Boolean).join(' · ')}
 		onClose=${onClose}>
 		<${Reasons} list=${offered} from=${true} />
 		<${RuleEditor} key=${t.path} target=${t} />

@@ -106,7 +106,7 @@ export const usualChoice = (target) => {
 /** The words for a choice, and what it does. @param {{path: string}} target @param {string} choice @returns {[string, string]} */
 export function choiceWords(target, choice) {
 	const part = target.path.split('/').pop() || '';
-	return choices[part]?.[choice] || (part === 'on' ? [`Once for each claim “${choice}”`, ''] : [choice, '']);
+	return choices[part]?.[choice] || (part === 'on' ? [`Once for each “${choice}”`, ''] : [choice, '']);
 }
 
 /** What a run counted: one of it, and several. @type {Record<string, [string, string]>} */
