@@ -182,7 +182,7 @@ func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan
 		return err
 	}
 	fresh, several, read := map[string]mapping.Identity{}, map[string]bool{}, 0
-	for chunk, err := range chunked(plans, preparedAtOnce) {
+	for chunk, err := range chunked(plans, readAhead) {
 		if err != nil {
 			return err
 		}

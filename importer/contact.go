@@ -3,12 +3,13 @@ package importer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
@@ -16,18 +17,7 @@ import (
 // A further contact is a client of its own: it has a plan of one step, which the
 // ledger has under the contact's own key. So whatever holds for clients holds for
 // contacts: look-ups, doubts, addresses, ids. Every client that names a contact has
-// a step for it, and the first of them in the sheet creates it.
-
-// contactsOf are the plans of a client's further contacts.
-func contactsOf(plan mapping.Plan) []mapping.Plan {
-	var list []mapping.Plan
-	for i := range plan.Steps {
-		if c := plan.Steps[i].Contact; c != nil {
-			list = append(list, *c)
-		}
-	}
-	return list
-}
+// a step for it, and the first who needs the contact creates it.
 
 // hasContacts reports whether other runs of the job may be about the same person: a
 // contact, or a client who may be a contact of another one.
@@ -35,99 +25,28 @@ func (j *Job) hasContacts(plan mapping.Plan) bool {
 	return plan.Role != "" || j.Binding.ClientsAreContacts()
 }
 
-// metContacts is what became of contacts in this run: of those that another client's
-// run need not try again and, in a dry run, of all whom the run would create.
-type metContacts struct {
-	mu      sync.Mutex
-	of      map[mapping.Identity]metContact
-	planned map[string]bool // in a dry run: activities on contacts, by the step's key
+// furtherContacts are the contacts that a run has tried to create. Each is created by the
+// client who needs it first; others wait meanwhile, and do not try again in vain.
+type furtherContacts struct {
+	mu  sync.Mutex
+	all map[mapping.Identity]*furtherContact
 }
 
-// isPlanned reports whether an earlier client of a dry run has the activity on a contact,
-// and notes that this one has it.
-func (m *metContacts) isPlanned(step string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	before := m.planned[step]
-	if m.planned == nil {
-		m.planned = map[string]bool{}
-	}
-	m.planned[step] = true
-	return before
+type furtherContact struct {
+	mu     sync.Mutex   // held while a client works on the contact
+	failed *stepOutcome // what became of it; nil while it may be tried
 }
 
-type metContact struct {
-	outcome stepOutcome
-	known   ledger.Step // in a dry run: as the ledger will have it; zero where the step is not done
-}
-
-func (m *metContacts) find(who mapping.Identity) (metContact, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	met, ok := m.of[who]
-	return met, ok
-}
-
-// noteMet notes what became of a client or contact, as far as other runs have to
-// know it and do not find it in the ledger. first is the decision about its step.
-func (r *clientRun) noteMet(first decision, o stepOutcome) {
-	j := r.job
-	if !j.hasContacts(r.plan) || o.ok() && (!j.effects.dryRun || first.action == unchanged || first.action == changed) || !o.ok() && r.plan.Role == "" {
-		return
+func (f *furtherContacts) of(who mapping.Identity) *furtherContact {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.all == nil {
+		f.all = map[mapping.Identity]*furtherContact{}
 	}
-	o.answered, o.unanswered, o.wordless = false, false, false
-	met := metContact{outcome: o}
-	if o.ok() {
-		w := wantedOf(r.plan, first.step, j.Binding.Mapping().Name.Text)
-		met.known.To, met.known.ID, met.known.Via, met.known.Kind = ledger.Done, o.ID, ledger.ViaAnswer, ledger.KindClient
-		if r.reused {
-			met.known.Via = ledger.ViaAdopted
-		}
-		if r.plan.Steps[0].KnownID != "" {
-			met.known.Reason = ledger.ReasonKnownID
-		}
-		met.known.Data, met.known.Digest = w.json(), w.digest()
+	if f.all[who] == nil {
+		f.all[who] = &furtherContact{}
 	}
-	j.met.mu.Lock()
-	defer j.met.mu.Unlock()
-	if _, ok := j.met.of[r.plan.Client]; !ok {
-		j.met.of[r.plan.Client] = met
-	}
-}
-
-// foresee makes the client's step one that is done where an earlier client of this
-// dry run has it as a contact.
-func (r *clientRun) foresee() {
-	met, ok := r.job.met.find(r.plan.Client)
-	if !ok || met.known.To != ledger.Done || r.decisions[0].known.To == ledger.Done {
-		return
-	}
-	d := &r.decisions[0]
-	d.known, d.wanted = &met.known, wantedOf(r.plan, d.step, r.job.Binding.Mapping().Name.Text)
-	d.foreseen = true
-	d.compare(r.job.Binding)
-	if d.isFound() {
-		skipActivities(r.decisions, r.job.Binding)
-	}
-}
-
-// await returns when the clients ahead in the sheet are through with what this one
-// shares with them, and decides again about what they may have created meanwhile.
-func (r *clientRun) await() error {
-	first := r.decisions[0]
-	mayBeMet := first.known.To != ledger.Done && r.plan.Role == "" && r.job.hasContacts(r.plan)
-	if len(r.tickets) > 0 && (mayBeMet || first.action != unchanged && (r.job.looksUp(r.plan) || r.job.revisits(r.plan, first))) {
-		r.tickets[0].Wait()
-	}
-	switch {
-	case r.job.effects.dryRun:
-		r.foresee()
-	case mayBeMet:
-		if r.readAndPrepare(); r.failed != nil {
-			return r.failed
-		}
-	}
-	return r.awaitContacts()
+	return f.all[who]
 }
 
 // decideContacts decides about the steps of further contacts by what the ledger
@@ -157,7 +76,7 @@ func (r *clientRun) decideContact(d *decision) error {
 	if err != nil {
 		return err
 	}
-	altered, err := r.reparse(known)
+	altered, err := r.job.reparse(known)
 	if err != nil {
 		return err
 	}
@@ -183,112 +102,102 @@ func (r *clientRun) decideOn(contact *mapping.Step, known map[string]ledger.Step
 	for i := range r.decisions {
 		d := &r.decisions[i]
 		_, own, _ := mapping.ContactOf(d.step.Key)
-		if s, ok := known[own]; ok && d.step.On == contact.Key {
+		s, ok := known[own]
+		if ok = ok && !(s.To == ledger.Intent && slices.Contains(r.job.Runs, s.Run)); ok && d.step.On == contact.Key { // else another client is sending it
 			*d = decideStep(r.plan, d.step, map[string]ledger.Step{d.step.Key: s}, r.job.Binding)
 		}
 	}
-}
-
-// has reports whether an activity on a contact is to be sent, or with inDoubt has an outcome
-// that is not known, which an earlier client of this run may be finding out.
-func (r *clientRun) has(contact *mapping.Step, inDoubt bool) bool {
-	return slices.ContainsFunc(r.decisions, func(d decision) bool {
-		return d.step.On == contact.Key && (d.action == send || inDoubt && d.action == needsOperator)
-	})
 }
 
 // ofClient returns the id that the sheet gives for somebody in a row of their own,
 // "" for none.
 func (k KnownIDs) ofClient(who mapping.Identity) string { return k.clients[fingerprint(who)] }
 
-// awaitContacts returns when the earlier clients of the sheet that name the same
-// contacts are through with them, and lets the later ones go on as soon as nothing
-// is left to be done about a contact. It is called before the run may send anything:
-// while it waits, nobody waits for it.
-func (r *clientRun) awaitContacts() error {
-	for i := range r.decisions {
-		d := &r.decisions[i]
-		if d.step.Contact == nil {
-			continue
-		}
-		ticket := r.ticketOf(d.step)
-		if d.action == send || r.has(d.step, true) {
-			ticket.Wait()
-			if err := r.decideContact(d); err != nil {
-				return err
-			}
-		}
-		if d.action != send && !r.has(d.step, false) {
-			ticket.Done()
-		}
-	}
-	r.takeKnownIDs()
-	return nil
-}
-
-// ticketOf is the place of a contact among those with its addresses.
-func (r *clientRun) ticketOf(step *mapping.Step) lookup.Ticket {
-	n := 0
-	for i := range r.plan.Steps {
-		if r.plan.Steps[i].Contact == nil {
-			continue
-		}
-		if n++; r.plan.Steps[i].Contact == step.Contact && n < len(r.tickets) {
-			return r.tickets[n]
-		}
-	}
-	return lookup.Ticket{}
-}
+// contactPatience is how long a client waits for a contact on whom another process works.
+const contactPatience = time.Minute
 
 // createContact carries the plan of a further contact out, unless another client's
 // run has tried it in vain.
 func (r *clientRun) createContact(ctx context.Context, d decision) (o stepOutcome, err error) {
-	ticket := r.ticketOf(d.step)
-	defer func() {
-		if !isChanged(err) && !r.has(d.step, false) { // else the contact is not through
-			ticket.Done()
-		}
-	}()
-	if met, ok := r.job.met.find(d.step.Contact.Client); ok {
-		return r.metOutcome(d, met), nil
-	}
 	if err := r.commit(); err != nil { // the contact's run has commits of its own
 		return stepOutcome{}, err
 	}
 	r.releaseSlot() // it would wait for its own
 	r.leaveDoubt()
+	if r.job.mode == carriesOut {
+		r.job.canary.enter(ctx, r.leader) // so that the client who goes first never waits for this one
+	}
+	contact := r.job.contacts.of(d.step.Contact.Client)
+	contact.mu.Lock()
+	defer contact.mu.Unlock()
+	if contact.failed != nil {
+		o = *contact.failed
+		o.Step, o.answered, o.unanswered, o.wordless = d.step, false, false, false
+		return o, nil
+	}
+	waiting, stop := context.WithTimeout(ctx, contactPatience)
+	defer stop()
+	unlock, err := r.job.lock(waiting, []mapping.Plan{*d.step.Contact})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return stepOutcome{Step: d.step, Status: result.Failed, Error: "another process is at work on the contact", reason: "another process is at work on the contact", Advice: adviceNotSent}, nil
+	}
+	if err != nil {
+		return stepOutcome{}, err
+	}
 	c := r.job.newClientRun(*d.step.Contact)
-	c.tickets, c.leader = []lookup.Ticket{ticket}, r.leader
+	c.leader = r.leader
 	c.readAndPrepare()
 	outcome, err := c.execute(ctx)
 	r.sent, r.answered, r.lookedUp = r.sent+c.sent, r.answered || c.answered, r.lookedUp || c.lookedUp
+	if unlocked := unlock(); err == nil { // else the ledger says the same again
+		err = unlocked
+	}
 	if err != nil {
 		return stepOutcome{}, err
 	}
 	o = outcome.Steps[0]
 	o.Step = d.step
-	if o.ok() {
-		r.known.contacts[d.step.Key] = o.ID
-		if at, ok := c.created[string(mapping.ClientStep)]; ok {
-			r.created[d.step.Key] = at
-		}
+	if !o.ok() {
+		contact.failed = &o
+		return o, nil
+	}
+	r.known.contacts[d.step.Key] = o.ID
+	if at, ok := c.created[string(mapping.ClientStep)]; ok {
+		r.created[d.step.Key] = at
 	}
 	return o, nil
 }
 
-// metOutcome is the outcome of a contact's step where the run has met the contact
-// before.
-func (r *clientRun) metOutcome(d decision, met metContact) stepOutcome {
-	o := met.outcome
-	if met.known.To == ledger.Done {
-		again := decision{step: &d.step.Contact.Steps[0], known: &met.known, foreseen: true}
-		again.wanted = wantedOf(*d.step.Contact, again.step, r.job.Binding.Mapping().Name.Text)
-		again.compare(r.job.Binding)
-		o = again.outcome()
-		o.known = nil
+// createOnContact sends an activity on a further contact, unless another client has sent it
+// meanwhile.
+func (r *clientRun) createOnContact(ctx context.Context, d decision) (o stepOutcome, err error) {
+	if r.job.mode == carriesOut {
+		r.job.canary.enter(ctx, r.leader)
 	}
-	o.Step = d.step
-	return o
+	who, own, _ := mapping.ContactOf(d.step.Key)
+	contact := r.job.contacts.of(who)
+	contact.mu.Lock()
+	defer contact.mu.Unlock()
+	known, err := r.job.readSteps(mapping.Plan{Client: who})
+	if err != nil {
+		return stepOutcome{}, err
+	}
+	if s, ok := known[own]; ok {
+		if d = decideStep(r.plan, d.step, map[string]ledger.Step{d.step.Key: s}, r.job.Binding); d.action != send {
+			return d.outcome(), nil
+		}
+	}
+	if r.job.mode == dry {
+		if r.job.overlay.isPlanned(d.step.Key) {
+			return stepOutcome{Step: d.step, Status: result.Unchanged}, nil
+		}
+		r.job.tally.planned(d.step.Kind)
+		return stepOutcome{Step: d.step, Status: result.Planned}, nil
+	}
+	if o, err = r.send(ctx, d); err == nil {
+		err = r.commit() // so that the next client finds it
+	}
+	return o, err
 }
 
 // knownContacts are the steps by which the ledger knows the contacts of a client

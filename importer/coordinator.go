@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"claimsheet/apiclient"
-	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
@@ -23,67 +21,28 @@ import (
 // ledger, and hand the outcomes back (see worker.go). The coordinator records and counts
 // them as if they were its own.
 //
-// Leases keep the processes apart, as those of runs that share a ledger. So a plan that
-// is carried out twice, or begun again after its worker was killed, does no harm.
+// Clients who belong to one group are handed over together. Locks keep the processes apart, as
+// those of runs that share a ledger. So a group that is carried out twice, or begun again after
+// its worker was killed, does no harm.
 
 // Dispatcher hands plans over to workers. It is safe for concurrent use. Its errors mean that
 // the run cannot go on; what the ledger has stays true.
 type Dispatcher interface {
 	SharedRules
-	// Add hands plans over, by numbers of their own in the run.
-	Add(ctx context.Context, plans map[int64][]byte) error
+	// Add hands groups of plans over, by numbers of their own in the run.
+	Add(ctx context.Context, groups map[int64][]byte) error
 	// Collect calls do with outcomes that have come in, and forgets them when that succeeds.
 	Collect(ctx context.Context, do func(number int64, outcome []byte) error) (n int, err error)
 	// Withdraw takes back what nobody carries out.
 	Withdraw(ctx context.Context) (numbers []int64, err error)
-	// Check delivers again what was lost on its way; all returns the plans that are out, in a
-	// map that Check may change. It returns how many workers carry plans out.
+	// Check delivers again what was lost on its way; all returns the groups that are out, in a
+	// map that Check may change. It returns how many workers carry groups out.
 	Check(ctx context.Context, all func() map[int64][]byte) (workers int, err error)
-}
-
-// findUndone is the first look at some plans, with one reading of the ledger. Clients for
-// whom nothing is left to be done are prepared, so that the coordinator has their outcomes
-// itself. The others are undone.
-func (j *Job) findUndone(plans []mapping.Plan) []*clientRun {
-	owners := make([]ledger.ClientKey, len(plans))
-	for i, plan := range plans {
-		owners[i] = j.owner(plan.Client)
-	}
-	// A record of what was done is read whether or not the run is being stopped.
-	known, err := j.Ledger.StepsOfClients(context.Background(), j.Environment, j.Binding.Mapping().Name.Text, owners)
-	runs := make([]*clientRun, len(plans))
-	for i, plan := range plans {
-		runs[i] = j.newClientRun(plan)
-		switch r := runs[i]; {
-		case err != nil:
-			r.failed, r.leased = err, true
-		case j.nothingLeft(plan, known[i]):
-			r.leased = true
-			r.prepare(known[i])
-		default:
-			r.undone = true
-		}
-	}
-	return runs
-}
-
-// nothingLeft reports whether nothing is left to be done for a client, by what the ledger knows.
-func (j *Job) nothingLeft(plan mapping.Plan, known map[string]ledger.Step) bool {
-	if plan.Skipped != "" || len(plan.Problems) > 0 || len(plan.Steps) == 0 || j.leavesOut(plan) != "" {
-		return true
-	}
-	if len(contactsOf(plan)) > 0 {
-		return false
-	}
-	if altered, err := j.reparseOnly(known); altered || err != nil {
-		return false
-	}
-	return !slices.ContainsFunc(decide(plan, known, j.Binding), func(d decision) bool { return d.action != unchanged })
 }
 
 // beginDispatch returns where plans go that are handed over, and what to call behind
 // the last of them. Without a Dispatcher nothing is.
-func (j *Job) beginDispatch(ctx context.Context, fatal *firstError) (undone chan<- mapping.Plan, end func()) {
+func (j *Job) beginDispatch(ctx context.Context, fatal *firstError) (undone chan<- []mapping.Plan, end func()) {
 	if j.Dispatch == nil {
 		return nil, func() {}
 	}
@@ -91,7 +50,7 @@ func (j *Job) beginDispatch(ctx context.Context, fatal *firstError) (undone chan
 	j.dispatched.begin()
 	refreshed, stop := context.WithCancel(ctx)
 	j.refreshing.Go(func() { j.refreshRules(refreshed) })
-	plans, over := make(chan mapping.Plan, dispatchedAtOnce), make(chan struct{})
+	plans, over := make(chan []mapping.Plan, dispatchedAtOnce), make(chan struct{})
 	go func() {
 		defer close(over)
 		j.dispatchPlans(ctx, plans, fatal)
@@ -106,7 +65,7 @@ func (j *Job) beginDispatch(ctx context.Context, fatal *firstError) (undone chan
 
 // dispatchPlans hands plans over as they come, and carries out itself what cannot be. It
 // returns when all outcomes are recorded, or the run has stopped.
-func (j *Job) dispatchPlans(ctx context.Context, undone <-chan mapping.Plan, fatal *firstError) {
+func (j *Job) dispatchPlans(ctx context.Context, undone <-chan []mapping.Plan, fatal *firstError) {
 	collected := make(chan struct{})
 	all, end := context.WithCancel(context.WithoutCancel(ctx)) // outcomes are collected also when the run stops
 	defer end()
@@ -121,16 +80,17 @@ func (j *Job) dispatchPlans(ctx context.Context, undone <-chan mapping.Plan, fat
 		}
 		batch = map[int64][]byte{}
 	}
-	for plan := range undone {
-		encoded, ok := encodePlan(plan)
+	for plans := range undone {
+		encoded, ok := encodePlans(plans)
 		switch {
 		case fatal.get() != nil:
 			continue
 		case !ok || ctx.Err() != nil:
-			fatal.set(j.carryOutHere(ctx, plan))
+			_, err := j.carryOut(ctx, group{plans: plans})
+			fatal.set(err)
 			continue
 		}
-		batch[j.dispatched.add(plan, encoded)] = encoded
+		batch[j.dispatched.add(plans, encoded)] = encoded
 		if len(batch) == dispatchedAtOnce || len(undone) == 0 {
 			flush()
 			j.dispatched.await(ctx, mostDispatched)
@@ -177,7 +137,7 @@ func (j *Job) collect(ctx context.Context) error {
 
 // recordDispatched records the outcome of a plan that was handed over.
 func (j *Job) recordDispatched(number int64, outcome []byte) error {
-	var w wireOutcome
+	var w wireGroup
 	if err := json.Unmarshal(outcome, &w); err != nil {
 		return fmt.Errorf("an outcome cannot be read: %w", err)
 	}
@@ -188,31 +148,13 @@ func (j *Job) recordDispatched(number int64, outcome []byte) error {
 	if !j.dispatched.has(number) {
 		return nil // it came before, and was not forgotten
 	}
-	if err := j.record(w.outcome()); err != nil {
-		return err
+	for _, o := range w.Clients {
+		if err := j.record(o.outcome()); err != nil {
+			return err
+		}
 	}
 	j.dispatched.remove(number)
 	return nil
-}
-
-// takeUp prepares the run of a client for whom something is left to be done, in this process;
-// where the run is being stopped, nothing is sent.
-func (j *Job) takeUp(ctx context.Context, r *clientRun) *clientRun {
-	if ctx.Err() == nil {
-		return j.prepareClients([]mapping.Plan{r.plan})[0]
-	}
-	r.leased = true
-	r.readAndPrepare()
-	return r
-}
-
-// carryOutHere carries a plan out in this process.
-func (j *Job) carryOutHere(ctx context.Context, plan mapping.Plan) error {
-	r, err := j.awaitLease(ctx, plan)
-	if err == nil {
-		_, err = j.runClient(ctx, r)
-	}
-	return err
 }
 
 // takeBack ends a run that has stopped: what nobody has begun is recorded as not started,
@@ -225,8 +167,9 @@ func (j *Job) takeBack(ctx context.Context, fatal *firstError) {
 		numbers, err := j.Dispatch.Withdraw(context.WithoutCancel(ctx))
 		fatal.set(err)
 		for _, number := range numbers {
-			if plan, out := j.dispatched.remove(number); out && fatal.get() == nil {
-				fatal.set(j.carryOutHere(ctx, plan))
+			if plans, out := j.dispatched.remove(number); out && fatal.get() == nil {
+				_, err := j.carryOut(ctx, group{plans: plans})
+				fatal.set(err)
 			}
 		}
 		time.Sleep(collectEvery)
@@ -236,12 +179,12 @@ func (j *Job) takeBack(ctx context.Context, fatal *firstError) {
 // errSignal is why workers stop when the coordinator gets a signal.
 var errSignal = errors.New("the run was stopped by a signal")
 
-// dispatched are the plans of a coordinator that workers have. It is safe for concurrent
+// dispatched are the groups of a coordinator that workers have. It is safe for concurrent
 // use.
 type dispatched struct {
 	mu      sync.Mutex
 	last    int64
-	plans   map[int64]mapping.Plan
+	plans   map[int64][]mapping.Plan
 	bytes   map[int64][]byte
 	less    chan struct{}                     // has an element when there are fewer than before
 	unseen  int                               // Checks in a row that saw no worker
@@ -267,31 +210,31 @@ const (
 func (d *dispatched) begin() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.plans, d.bytes, d.less = map[int64]mapping.Plan{}, map[int64][]byte{}, make(chan struct{}, 1)
+	d.plans, d.bytes, d.less = map[int64][]mapping.Plan{}, map[int64][]byte{}, make(chan struct{}, 1)
 	d.sent, d.retries = map[string]map[apiclient.Kind]int{}, map[string]map[string]int{}
 }
 
-// add notes a plan that is handed over and returns its number.
-func (d *dispatched) add(plan mapping.Plan, encoded []byte) int64 {
+// add notes a group that is handed over and returns its number.
+func (d *dispatched) add(plans []mapping.Plan, encoded []byte) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.last++
-	d.plans[d.last], d.bytes[d.last] = plan, encoded
+	d.plans[d.last], d.bytes[d.last] = plans, encoded
 	return d.last
 }
 
-// remove returns a plan that is not out any more; ok is false when it was not out.
-func (d *dispatched) remove(number int64) (plan mapping.Plan, ok bool) {
+// remove returns a group that is not out any more; ok is false when it was not out.
+func (d *dispatched) remove(number int64) (plans []mapping.Plan, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	plan, ok = d.plans[number]
+	plans, ok = d.plans[number]
 	delete(d.plans, number)
 	delete(d.bytes, number)
 	select {
 	case d.less <- struct{}{}:
 	default:
 	}
-	return plan, ok
+	return plans, ok
 }
 
 // await returns when fewer than n plans are out, or ctx is done.
@@ -336,7 +279,7 @@ func (d *dispatched) has(number int64) bool {
 
 // count notes what a worker has sent for the run so far. Outcomes come in any order, so a lower
 // total is an older one.
-func (d *dispatched) count(w wireOutcome) {
+func (d *dispatched) count(w wireGroup) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if total(w.Sent) >= total(d.sent[w.Process]) {

@@ -34,19 +34,17 @@ const (
 
 // decision is what is to be done about one step of a plan, and why.
 type decision struct {
-	step     *mapping.Step // the plan's, or a changed copy
-	known    *ledger.Step  // not to be changed; unknown when the ledger does not know the step
-	wanted   *wanted       // what the step asks for; nil until it is needed
-	action   action
-	why      string        // for changed, needsOperator, givenUp and heldBack
-	advice   string        // for what is held back or parked, for what is done and lacks a url, and for a claim newer than the link
-	mapping  bool          // the mapping, not a cell, made the data differ
-	moved    string        // how the activity is wanted in another status than it was sent in
-	shown    *mapping.Step // what reports show instead of step; nil for step itself
-	absent   lookup.Result // of a client to be sent: the look-up that found nobody; zero when none was made
-	inRun    bool          // it was done in this run: before the client was read again, or by a process that was killed or lost the plan
-	foreseen bool          // of a dry run: the run will have created it for an earlier client by then
-
+	step    *mapping.Step // the plan's, or a changed copy
+	known   *ledger.Step  // not to be changed; unknown when the ledger does not know the step
+	wanted  *wanted       // what the step asks for; nil until it is needed
+	action  action
+	why     string        // for changed, needsOperator, givenUp and heldBack
+	advice  string        // for what is held back or parked, for what is done and lacks a url, and for a claim newer than the link
+	mapping bool          // the mapping, not a cell, made the data differ
+	moved   string        // how the activity is wanted in another status than it was sent in
+	shown   *mapping.Step // what reports show instead of step; nil for step itself
+	absent  lookup.Result // of a client to be sent: the look-up that found nobody; zero when none was made
+	inRun   bool          // it was done in this run: for another client, before the client was read again, or by another process
 }
 
 // unknown is a step that the ledger does not know.
@@ -227,7 +225,7 @@ func noteOlderLink(decisions []decision) {
 
 // outcome returns the outcome of a step that the run does not send.
 func (d decision) outcome() stepOutcome {
-	o := stepOutcome{Step: cmp.Or(d.shown, d.step), ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice, foreseen: d.foreseen}
+	o := stepOutcome{Step: cmp.Or(d.shown, d.step), ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice, built: d.known.To == ledger.Done}
 	switch d.action {
 	case unchanged:
 		o.Status, o.known = result.Unchanged, d.known

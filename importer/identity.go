@@ -249,7 +249,7 @@ func (j *Job) suspect(ctx context.Context) (bool, error) {
 // trust records that the ledger is not suspect. A dry run changes nothing, and some
 // clients alone say little.
 func (j *Job) trust() error {
-	if j.effects.dryRun || !j.NewLedger && (j.Limit > 0 || j.Only != (mapping.Identity{})) {
+	if j.mode == dry || !j.NewLedger && (j.Limit > 0 || j.Only != (mapping.Identity{})) {
 		return nil
 	}
 	return j.Ledger.Trust(j.Environment)

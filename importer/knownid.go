@@ -89,8 +89,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	}
 	event := r.event(d, ledger.Done)
 	event.Via, event.Reason, event.ID = ledger.ViaAdopted, ledger.ReasonKnownID, d.step.KnownID
-	w := r.wanted(&d)
-	event.Data, event.Digest, event.Addresses = w.json(), w.digest(), w.asked()
+	r.identify(&event, r.wanted(&d))
 	why, advice, err := r.refuseKnownID(d, event)
 	if err != nil {
 		return stepOutcome{}, err
@@ -136,8 +135,8 @@ func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice s
 		return fmt.Sprintf("the sheet gives the id %s here and, to another %s, in %s", event.ID, d.step.Kind, j.Binding.At(column, row)), adviceKnownIDTwice, nil
 	}
 	if d.step.Kind == mapping.ClientStep {
-		if other, owned := j.lookups.OwnerOf(r.plan.Client, lookup.Asked(r.plan.Lookup), false); owned {
-			return undecidedReason(other), adviceDoubtful, nil
+		if why, advice, err := j.addressInDoubt(r.plan, lookup.Asked(r.plan.Lookup)); err != nil || advice == adviceDoubtful {
+			return why, advice, err
 		}
 	}
 	for _, kind := range []string{ledger.KindClient, ledger.KindClaim} { // an id of the other kind was copied into the wrong column
@@ -151,8 +150,8 @@ func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice s
 			return fmt.Sprintf("the id %s is that of a %s in the ledger: of %s", event.ID, kind, holderOf(t)), adviceKnownIDTwice, err
 		}
 	}
-	t, ok, err := j.take(event)
-	if err != nil || ok {
+	t, taken, err := j.holder(event)
+	if err != nil || !taken {
 		return "", "", err
 	}
 	return fmt.Sprintf("the id %s is that of another %s: of %s", event.ID, d.step.Kind, holderOf(t)), adviceKnownIDTwice, nil

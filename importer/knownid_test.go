@@ -85,7 +85,7 @@ func (run sheetRun) carryOut(t *testing.T, dry bool) ([]result.Row, result.Summa
 	if err != nil {
 		t.Fatal(err)
 	}
-	job.KnownIDs = survey.KnownIDs
+	job.KnownIDs, job.Groups = survey.KnownIDs, survey.Groups
 	do := job.Do
 	if dry {
 		do = job.Forecast

@@ -29,7 +29,7 @@ type stepOutcome struct {
 	unanswered bool         // a look-up got no answer in this run
 	http       int          // its status, 0 for none
 	wordless   bool         // it was a whole 2xx answer that lacks what was looked for
-	foreseen   bool         // by a dry run: it will be created for an earlier client
+	built      bool         // it was done before, or will be by then
 }
 
 // ok reports whether the step is done, now or before, or would be by the run that a
@@ -42,7 +42,7 @@ func (o stepOutcome) ok() bool {
 	case result.Skipped: // a claim cannot do without its contact
 		return o.Step.Kind != mapping.ContactStep
 	case result.Changed:
-		return o.ID != "" || o.foreseen || o.Step.Kind == mapping.LinkStep || o.Step.Kind == mapping.ActivityStep
+		return o.ID != "" || o.built || o.Step.Kind == mapping.LinkStep || o.Step.Kind == mapping.ActivityStep
 	}
 	return false
 }

@@ -19,20 +19,12 @@ import (
 // nothing and needs none, and records nothing. It returns the counts and the problems of the
 // rows. Call it once, in place of Do.
 func (j *Job) Project(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) (result.Summary, problem.List, error) {
-	j.knows = true
-	j.effects = effects{
-		dryRun:  true,
-		offline: true,
-		commit:  func([]ledger.Event) error { return nil },
-		write:   j.writeResults,
-		create:  projected,
-	}
+	j.knows, j.mode = true, projects
 	j.lookups = lookup.New(j.Service, lookup.Options{Now: j.now})
-	j.met.of = map[mapping.Identity]metContact{}
 	if err := j.loadErased(ctx); err != nil {
 		return result.Summary{}, nil, err
 	}
-	for runs, err := range parallel.Map(chunked(plans, preparedAtOnce), j.prepareClients) {
+	for runs, err := range parallel.Map(chunked(plans, readAhead), j.prepareClients) {
 		if err != nil {
 			return result.Summary{}, nil, err
 		}
@@ -50,7 +42,7 @@ func (j *Job) Project(ctx context.Context, plans iter.Seq2[mapping.Plan, error])
 }
 
 // projected is the outcome of a step that would be sent, by what became of the last attempt.
-func projected(_ context.Context, r *clientRun, d decision) (stepOutcome, error) {
+func (r *clientRun) projected(d decision) stepOutcome {
 	o := stepOutcome{Step: d.step, Status: result.NotStarted, Error: "it was not sent", Advice: adviceStopped}
 	switch d.known.To {
 	case ledger.Failed:
@@ -58,5 +50,5 @@ func projected(_ context.Context, r *clientRun, d decision) (stepOutcome, error)
 	case ledger.NotSent:
 		o.Status, o.Error, o.Advice = result.Failed, cmp.Or(d.known.Reason, "it was not sent"), adviceNotSent
 	}
-	return o, nil
+	return o
 }

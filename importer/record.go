@@ -48,7 +48,11 @@ const mostProblems = 50_000
 // it.
 func (j *Job) record(o clientOutcome) error {
 	j.retainPrior(&o)
-	if err := j.effects.write(o); err != nil {
+	write := j.writeResults
+	if j.mode == dry {
+		write = j.writePlanned
+	}
+	if err := write(o); err != nil {
 		return err
 	}
 	j.tally.count(o, len(j.Runs), j.withoutLink(o))
@@ -413,7 +417,7 @@ func (j *Job) Progress() Progress {
 		p.Waiting, p.Until = j.Service.Waiting()
 	}
 	if p.Waiting == "" {
-		p.Waiting = j.elsewhere.waiting()
+		p.Waiting = j.waiting.why()
 	}
 	if p.Waiting == "" {
 		p.Waiting = j.dispatched.waiting()

@@ -75,7 +75,6 @@ func TestRefusedCallKeepsOutcomes(t *testing.T) {
 		return e
 	}
 	j := &Job{Ledger: l}
-	j.holders.waiting = map[string]ledger.StepID{}
 	for _, e := range []ledger.Event{event("1", ledger.Intent, ""), event("2", ledger.Intent, "")} {
 		if err := j.commit([]ledger.Event{e}); err != nil {
 			t.Fatal(err)

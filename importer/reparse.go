@@ -15,7 +15,7 @@ import (
 // as it is. altered reports whether a step is not as the ledger has it: its status is
 // that of its answer.
 func (j *Job) reparse(known map[string]ledger.Step) (altered bool, err error) {
-	if j.effects.offline {
+	if j.mode == projects {
 		return false, nil
 	}
 	var events []ledger.Event
@@ -34,26 +34,25 @@ func (j *Job) reparse(known map[string]ledger.Step) (altered bool, err error) {
 			if !bytes.Equal(again.Answer, step.Answer) {
 				event.Answer = again.Answer
 			}
-			t, ok, err := j.take(event)
+			t, taken, err := j.holder(event)
 			if err != nil {
 				return false, err
 			}
-			if !ok { // it stays as it is, and the reason says whose the id is
+			if taken { // it stays as it is, and the reason says whose the id is
 				reason, whose := takenAnswer(step.Kind, again.ID, t)
 				again = step
 				again.Reason, isNews = reason+": "+whose, false
 			} else {
-				again.At, again.Run = event.At, event.Run
+				again.At = event.At // the run stays: nothing is sent in this one
 				events = append(events, event)
 			}
 		}
 		known[key], altered = again, altered || !isNews && again.Event.Status != was
 	}
-	if len(events) == 0 || j.effects.dryRun {
+	if len(events) == 0 || j.mode == dry {
 		return altered, nil // a dry run records nothing
 	}
 	err = j.Ledger.Append(events...)
-	j.holders.release(events...)
 	if isRefusal(err) { // the answers are kept, and read again
 		err = &stepChanged{step: events[0].StepID, why: err}
 	}

@@ -24,7 +24,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"sync"
 	"time"
 
@@ -54,7 +53,6 @@ type Ledger interface {
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	AnswerStatus(ctx context.Context, id ledger.StepID) (status int, err error)
 	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
-	UndecidedClients(ctx context.Context, environment string) iter.Seq2[ledger.Step, error]
 	AddressOwners(ctx context.Context, environment string, addresses []string) (map[string]ledger.AddressOwner, error)
 	Erasures(ctx context.Context, environment string) (ledger.Erasures, error)
 
@@ -62,7 +60,6 @@ type Ledger interface {
 	Shared() bool
 	Lease(at time.Time, groups []ledger.LeaseGroup) (leased []bool, err error)
 	Release(group ledger.LeaseGroup) error
-	Reserve(who ledger.LeaseMember, duration time.Duration) error
 	Leased() bool
 	Stopped() error
 
@@ -127,8 +124,10 @@ type Job struct {
 	// nil is time.Now. It is called by several goroutines.
 	Clock func() time.Time
 
-	// KnownIDs are the ids that the sheets give; see Survey.
+	// KnownIDs are the ids that the sheets give, and Groups the clients who belong together;
+	// see Survey.
 	KnownIDs KnownIDs
+	Groups   Groups
 
 	// Dispatch hands plans over to workers; nil for a run that one process carries out.
 	Dispatch Dispatcher
@@ -138,40 +137,48 @@ type Job struct {
 	// Prior are cells that rows keep showing; see rerun.Comparison.
 	Prior map[cell.Row]result.Row
 
+	mode     mode
 	knows    bool // the ledger knew some step of the environment when the run began
-	effects  effects
 	lookups  *lookup.Lookups
+	overlay  overlay // of a dry run
+	waiting  waiting
 	cancel   context.CancelCauseFunc
 	guard    guard
 	canary   canary
 	gate     gate
 	inDoubt  chan struct{} // has room for mostInDoubt clients, from the commit of an intent to that of its outcome
 	tally    tally
-	met      metContacts
+	contacts furtherContacts
 	claims   claimContacts
-	holders  holders
 	erasures ledger.Erasures
 
-	elsewhere  elsewhere
 	dispatched dispatched
 	refreshing sync.WaitGroup  // what refreshRules does
 	ctx        context.Context // of a worker's job, until Leave
 }
 
+// mode is what a job does with the plans.
+type mode int
+
+const (
+	carriesOut mode = iota // a run
+	dry                    // a dry run: nothing is created or recorded
+	projects               // a report: nothing is asked either
+)
+
 // ErrStopped is wrapped by Do's error when the run had to stop before its end;
 // the rows' results are still complete.
 var ErrStopped = errors.New("the run was stopped")
 
-// Do carries the plans out, several clients at a time and each client's steps in
-// order. The first client for which something is sent is finished before the
-// others start. When ctx is done, calls in flight are finished, nothing more is
-// sent, and the remaining clients are recorded as not started.
+// Do carries the plans out, several groups of clients at a time, the clients of a group one
+// after the other, and each client's steps in order. The first client for which something is
+// sent is finished before the others start. When ctx is done, calls in flight are finished,
+// nothing more is sent, and the remaining clients are recorded as not started.
 //
 // The error is ErrStopped when the service's answers said that no other call will
 // fare better; any other error means that the ledger or the sheet failed.
 func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
 	j.guard.most = j.MaxFailures
-	j.effects = j.carryOutEffects()
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
 	if err := j.load(ctx, j.MaxFailures.Lifted()); err != nil {
@@ -181,9 +188,6 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	undone, endDispatch := j.beginDispatch(ctx, fatal)
 	j.carryOutAll(ctx, plans, undone, fatal)
 	endDispatch()
-	if fatal.get() == nil {
-		j.runElsewhere(ctx, fatal)
-	}
 	if err := fatal.get(); err != nil {
 		return err
 	}
@@ -193,56 +197,122 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	return nil
 }
 
-// carryOutEffects are the effects of a run.
-func (j *Job) carryOutEffects() effects {
-	return effects{
-		commit: j.commit,
-		write:  j.writeResults,
-		create: func(ctx context.Context, r *clientRun, d decision) (stepOutcome, error) { return r.send(ctx, d) },
-		look:   func(mapping.Lookup) {},
-		looked: j.seeLookUp,
-	}
-}
-
-// carryOutAll carries plans out, except those on whose clients another process works, which
-// go to elsewhere. With a Dispatcher, plans go to undone as soon as the service has
-// answered for a first client.
-func (j *Job) carryOutAll(ctx context.Context, plans iter.Seq2[mapping.Plan, error], undone chan<- mapping.Plan, fatal *firstError) {
+// carryOutAll carries plans out, group by group. With a Dispatcher, groups go to undone as
+// soon as the service has answered for a first client.
+func (j *Job) carryOutAll(ctx context.Context, plans iter.Seq2[mapping.Plan, error], undone chan<- []mapping.Plan, fatal *firstError) {
 	var g errgroup.Group
 	g.SetLimit(j.workers())
 	proven := false
-	for r, err := range j.prepared(j.detectLostLedger(ctx, plans), preparedAtOnce) {
+	for group, err := range j.read(j.Groups.grouped(j.detectLostLedger(ctx, plans))) {
 		if err != nil {
 			fatal.set(err)
 		}
-		if fatal.get() != nil {
-			break
-		}
-		if r.undone {
-			if j.canary.passed() && ctx.Err() == nil {
-				undone <- r.plan
-				continue
-			}
-			r = j.takeUp(ctx, r)
-		}
-		if !r.leased {
-			j.elsewhere.add(r.plan)
-			continue
-		}
-		r.queue()
-		if !proven {
-			sent, err := j.runClient(ctx, r)
+		switch {
+		case fatal.get() != nil:
+			_ = g.Wait() // the functions return nil: fatal has the first error
+			return
+		case j.Dispatch != nil && j.canary.passed() && ctx.Err() == nil && !group.isSettled():
+			undone <- group.plans
+		case !proven:
+			sent, err := j.carryOut(ctx, group)
 			proven = sent || j.lookups.Answered()
 			fatal.set(err)
-			continue
+		default:
+			g.Go(func() error {
+				_, err := j.carryOut(ctx, group)
+				fatal.set(err)
+				return nil
+			})
 		}
-		g.Go(func() error {
-			_, err := j.runClient(ctx, r)
-			fatal.set(err)
-			return nil
-		})
 	}
-	_ = g.Wait() // the functions return nil: fatal has the first error
+	_ = g.Wait()
+}
+
+// group is the plans of clients who are worked on together. What the ledger knows of the
+// first client may have been read ahead.
+type group struct {
+	plans []mapping.Plan
+	first *clientRun
+}
+
+// isSettled reports whether nothing is left to be done for the clients of a group, by what
+// the ledger knew when it was read.
+func (g group) isSettled() bool {
+	return len(g.plans) == 1 && g.first != nil && g.first.nothingLeft()
+}
+
+// readAhead is of how many clients a run reads from the ledger at once.
+const readAhead = 64
+
+// read yields the groups, for which the ledger is read some ahead on every core. What it
+// knows of a client changes only by the work on the client's own group, or on a further
+// contact, who is read again before anything is sent. Where several processes write the
+// ledger, it is read again when the group is locked.
+func (j *Job) read(groups iter.Seq2[[]mapping.Plan, error]) iter.Seq2[group, error] {
+	return func(yield func(group, error) bool) {
+		for chunk, err := range parallel.Map(chunked(groups, readAhead), j.readGroups) {
+			if err != nil {
+				yield(group{}, err)
+				return
+			}
+			for _, g := range chunk {
+				if !yield(g, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// readGroups reads from the ledger what it knows of the first client of each group, all at once.
+func (j *Job) readGroups(chunk [][]mapping.Plan) []group {
+	first := make([]mapping.Plan, len(chunk))
+	for i, plans := range chunk {
+		first[i] = plans[0]
+	}
+	groups := make([]group, len(chunk))
+	for i, r := range j.prepareClients(first) {
+		groups[i] = group{chunk[i], r}
+	}
+	return groups
+}
+
+// carryOut carries out the plans of a group one after the other, and records their outcomes.
+// sent reports whether a creating request went out.
+func (j *Job) carryOut(ctx context.Context, g group) (sent bool, err error) {
+	return j.finishGroup(ctx, g, j.record)
+}
+
+// finishGroup carries out the plans of a group, and calls done with the outcome of each.
+func (j *Job) finishGroup(ctx context.Context, g group, done func(clientOutcome) error) (sent bool, err error) {
+	first := g.first
+	if j.Ledger.Shared() && !g.isSettled() {
+		unlock, err := j.lock(ctx, g.plans)
+		if err != nil {
+			return false, err
+		}
+		defer func() {
+			if unlocked := unlock(); err == nil { // else the ledger says the same again
+				err = unlocked
+			}
+		}()
+		first = nil // read again what other processes may have done
+	}
+	for i, plan := range g.plans {
+		r := first
+		if i > 0 || r == nil {
+			r = j.newClientRun(plan)
+			r.readAndPrepare()
+		}
+		outcome, of, err := j.finishClient(ctx, r)
+		if sent = sent || of; err != nil {
+			return sent, err
+		}
+		if err := done(outcome); err != nil {
+			return sent, err
+		}
+	}
+	return sent, nil
 }
 
 // mostAhead is how many clients more than requests in flight are in work at most.
@@ -274,98 +344,36 @@ func mostInDoubt(concurrency int) int {
 
 // load reads from the ledger what counts for all clients.
 func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
-	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.now, KeepGoing: keepGoing,
-		KeySpaces: len(j.Binding.Mapping().Contacts) > 0})
-	j.met.of = map[mapping.Identity]metContact{}
+	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.now, KeepGoing: keepGoing})
 	j.inDoubt = make(chan struct{}, mostInDoubt(j.Concurrency))
 	if j.knows, err = j.Ledger.Knows(ctx, j.Environment); err != nil {
 		return err
 	}
-	if err := j.loadErased(ctx); err != nil {
-		return err
-	}
-	j.beginHolders()
-	return j.loadUndecided(ctx, false)
-}
-
-// loadUndecided reads the addresses of the clients that earlier runs may have
-// created, the earliest attempt first; with others, only of those that other runs may
-// have created, which share the ledger.
-func (j *Job) loadUndecided(ctx context.Context, others bool) error {
-	for step, err := range j.Ledger.UndecidedClients(ctx, j.Environment) {
-		if err != nil {
-			return err
-		}
-		if others && (step.To == ledger.Intent || j.guard.shared == nil && slices.Contains(j.Runs, step.Run)) {
-			continue // another process has leased it, and a process that is alone knows its own
-		}
-		who := mapping.Identity{Space: step.Space, Key: step.Client}
-		keys := []string{lookup.Address(who)}
-		var was wanted
-		if json.Unmarshal(step.Data, &was) == nil { // it is purged otherwise
-			keys = append(keys, was.Addresses...)
-		}
-		slices.Sort(keys)
-		keys = slices.Compact(keys)
-		j.lookups.AddUndecided(who, keys)
-	}
-	return nil
+	return j.loadErased(ctx)
 }
 
 var errNoURL = errors.New("the first client has no redirect url: the pointer wire.redirect_url of the environment is wrong")
 
-// preparedAtOnce is of how many clients a run reads from the ledger at once.
-const preparedAtOnce = 64
-
-// prepared yields the plans' clients, prepared some ahead on every core, n at a
-// time. What the ledger knows of a client changes by the client's own run, so it does
-// not matter how early it is read. Somebody who is a contact of others may be created,
-// or get another id, by their runs: that is read again before anything is sent (await).
-func (j *Job) prepared(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[*clientRun, error] {
-	prepare := j.prepareClients
-	if j.Dispatch != nil {
-		prepare = j.findUndone
-	}
-	return func(yield func(*clientRun, error) bool) {
-		for runs, err := range parallel.Map(chunked(plans, n), prepare) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, r := range runs {
-				if !yield(r, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// runClient carries one client's plan out and records its outcome. sent reports
-// whether a creating request went out.
-func (j *Job) runClient(ctx context.Context, r *clientRun) (sent bool, err error) {
-	group := r.group
-	defer func() {
-		if released := j.release(group); err == nil { // else the ledger says the same again
-			err = released
-		}
-	}()
-	outcome, sent, err := j.finishClient(ctx, r)
-	if err != nil {
-		return sent, err
-	}
-	return sent, j.record(outcome)
-}
-
-// finishClient carries one client's plan out, and lets the guard see its outcome.
+// finishClient carries one client's plan out, and lets the guard see its outcome. Where the
+// ledger refuses to record a step, because somebody else has changed it meanwhile, the client
+// is read again, once.
 func (j *Job) finishClient(ctx context.Context, r *clientRun) (outcome clientOutcome, sent bool, err error) {
-	tickets := r.tickets
-	defer func() {
-		for _, ticket := range tickets {
-			ticket.Done()
-		}
-	}()
-	outcome, r, err = r.executeUnchanged(ctx)
+	outcome, err = r.execute(ctx)
+	if changed, ok := err.(*stepChanged); ok && changed.kept == nil {
+		r = r.again(false)
+		outcome, err = r.execute(ctx)
+	}
+	if changed, ok := err.(*stepChanged); ok {
+		r = r.again(true)
+		outcome, err = r.changedOutcome(changed)
+	}
+	if f, failed := errors.AsType[*apiclient.Failure](err); failed {
+		// A look-up said that no other request will fare better: the client is
+		// recorded as not started, like all that follow.
+		j.stop(f)
+		r = r.again(false)
+		outcome, err = r.execute(ctx)
+	}
 	if err != nil {
 		return outcome, r.sent > 0, err
 	}
@@ -377,133 +385,42 @@ func (j *Job) finishClient(ctx context.Context, r *clientRun) (outcome clientOut
 	return outcome, r.sent > 0, nil
 }
 
-// Forecast says what Do would do, by the same decisions, and sends nothing but
-// look-ups (none with NoLookup, which takes unknown clients for new ones). It
-// counts the requests, by kind, that Do then makes.
-func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
-	j.effects = effects{
-		dryRun:   true,
-		noLookup: j.NoLookup,
-		commit:   func([]ledger.Event) error { return nil },
-		write:    j.writePlanned,
-		create: func(_ context.Context, _ *clientRun, d decision) (stepOutcome, error) {
-			if d.step.On != "" && j.met.isPlanned(d.step.Key) {
-				return stepOutcome{Step: d.step, Status: result.Unchanged}, nil
-			}
-			j.tally.planned(d.step.Kind)
-			return stepOutcome{Step: d.step, Status: result.Planned}, nil
-		},
-		look:   j.tally.lookUp,
-		looked: func(context.Context, lookup.Result) {},
-	}
-	ctx, j.cancel = context.WithCancelCause(ctx)
-	defer j.cancel(nil)
-	if err := j.load(ctx, false); err != nil {
-		return err
-	}
-	inChunks := chunked(j.detectLostLedger(ctx, plans), 4*max(j.Concurrency, 1))
-	for runs, err := range parallel.Map(inChunks, j.prepareClients) {
-		if err != nil {
-			return err
-		}
-		j.prefetch(ctx, runs)
-		for _, r := range runs {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			outcome, err := r.execute(ctx)
-			if f, ok := errors.AsType[*apiclient.Failure](err); ok {
-				return fmt.Errorf("%w: %w", ErrStopped, advised(f))
-			}
-			if err != nil {
-				return err
-			}
-			if err := j.record(outcome); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // prepareClients reads from the ledger what it knows of some clients, all at once.
 func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
 	owners := make([]ledger.ClientKey, len(plans))
 	for i, plan := range plans {
 		owners[i] = j.owner(plan.Client)
 	}
-	known := make([]map[string]ledger.Step, len(plans))
-	groups, leased, err := j.lease(plans)
-	if err == nil && j.readsLedger() {
+	known, err := make([]map[string]ledger.Step, len(plans)), error(nil)
+	if j.readsLedger() {
 		// A record of what was done is read whether or not the run is being stopped.
 		known, err = j.Ledger.StepsOfClients(context.Background(), j.Environment, j.Binding.Mapping().Name.Text, owners)
 	}
 	runs := make([]*clientRun, len(plans))
 	for i, plan := range plans {
-		runs[i] = j.newClientRun(plan)
-		if runs[i].leased = leased[i]; leased[i] {
-			runs[i].group = groups[i]
-		}
-		if err != nil {
-			runs[i].failed, runs[i].leased = err, true
+		if runs[i] = j.newClientRun(plan); err != nil {
+			runs[i].failed = err
 			continue
 		}
-		if leased[i] {
-			runs[i].prepare(known[i])
-		}
+		runs[i].prepare(known[i])
 	}
 	return runs
 }
 
-// prefetch looks some clients up side by side; their runs find the answers, and
-// ask again where there is none.
-func (j *Job) prefetch(ctx context.Context, runs []*clientRun) {
-	if j.NoLookup {
-		return
-	}
-	var g errgroup.Group
-	g.SetLimit(max(j.Concurrency, 1))
-	for _, r := range runs {
-		for _, d := range r.decisions {
-			plan := r.plan
-			if d.step.Contact != nil {
-				plan = *d.step.Contact
-			} else if d.step.Kind != mapping.ClientStep {
-				continue
-			}
-			if _, met := j.met.find(plan.Client); met || d.known.To != "" || !j.looksUp(plan) {
-				continue
-			}
-			g.Go(func() error {
-				defer func() {
-					if v := recover(); v != nil {
-						j.stop(Caught(v))
-					}
-				}()
-				if _, err := j.lookups.Prefetch(ctx, plan); err != nil {
-					j.stop(err)
-				}
-				return nil
-			})
-		}
-	}
-	_ = g.Wait() // the functions return nil
-}
-
-// chunked yields plans n at a time.
-func chunked(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[[]mapping.Plan, error] {
-	return func(yield func([]mapping.Plan, error) bool) {
-		chunk := make([]mapping.Plan, 0, n)
-		for plan, err := range plans {
+// chunked yields items n at a time.
+func chunked[T any](items iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		chunk := make([]T, 0, n)
+		for item, err := range items {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if chunk = append(chunk, plan); len(chunk) == n {
+			if chunk = append(chunk, item); len(chunk) == n {
 				if !yield(chunk, nil) {
 					return
 				}
-				chunk = make([]mapping.Plan, 0, n)
+				chunk = make([]T, 0, n)
 			}
 		}
 		if len(chunk) > 0 {

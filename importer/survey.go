@@ -29,9 +29,11 @@ type Survey struct {
 
 	// KnownIDs are the ids that the rows give for clients and claims.
 	KnownIDs KnownIDs
+	// Groups are the clients who belong together; none where Take does not convert.
+	Groups Groups
 
 	numbers map[[16]byte]int // of the clients, from 1, by fingerprint
-	groups  spool.Groups     // the rows of each client
+	rows    spool.Groups     // of each client
 }
 
 // firstProblems is how many problems a Survey keeps.
@@ -52,10 +54,11 @@ func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert boo
 			lead := b.Convert(record)
 			c := clientOf(lead.Client)
 			c.invalid, c.typed = lead.Problems, lead.Typed
-			c.row, c.ids = lead.Row, b.KnownIDsOf(lead)
+			c.row, c.ids, c.people = lead.Row, b.KnownIDsOf(lead), b.People(lead)
 			return c
 		}
 	}
+	var people grouper
 	work := func(b *spool.Batch) []client { return clientsOf(b, whose) }
 	for who, err := range parallel.Map(rows.Batches(), work) {
 		if err == nil {
@@ -65,10 +68,12 @@ func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert boo
 			return nil, err
 		}
 		for _, c := range who {
-			s.add(c)
+			if number := s.add(c); number > 0 {
+				people.add(number, c.people)
+			}
 		}
 	}
-	s.Clients = len(s.numbers)
+	s.Clients, s.Groups = len(s.numbers), people.groups(s.numbers)
 	return s, nil
 }
 
@@ -80,6 +85,7 @@ type client struct {
 	typed   []mapping.TypedCell
 	row     cell.Row          // set where ids are
 	ids     []mapping.KnownID // that the row gives
+	people  mapping.People
 }
 
 func clientOf(who mapping.Identity) client {
@@ -98,8 +104,8 @@ func clientsOf(b *spool.Batch, whose func(cell.Record) client) []client {
 	return list
 }
 
-// add notes the sheet's next row.
-func (s *Survey) add(c client) {
+// add notes the sheet's next row, and returns its client's number, 0 for none.
+func (s *Survey) add(c client) (number int) {
 	s.Rows++
 	s.Typed.Add(c.typed)
 	if len(c.invalid) > 0 {
@@ -109,7 +115,6 @@ func (s *Survey) add(c client) {
 		p.Seen = ""
 		s.Problems = append(s.Problems, p)
 	}
-	number := 0
 	if c.known {
 		if number = s.numbers[c.key]; number == 0 {
 			number = len(s.numbers) + 1
@@ -117,7 +122,8 @@ func (s *Survey) add(c client) {
 		}
 		s.KnownIDs.add(c.key, c.row, c.ids)
 	}
-	s.groups.Add(number)
+	s.rows.Add(number)
+	return number
 }
 
 // facts are what the clients of a sheet need to know of each other, on their way to a worker.
@@ -164,7 +170,7 @@ func (j *Job) TakeFacts(data []byte) error {
 
 // Client returns the number of the client that a record of the sheets belongs to, 0 for
 // none; record counts from 0.
-func (s *Survey) Client(record int) int { return s.groups.Number(record) }
+func (s *Survey) Client(record int) int { return s.rows.Number(record) }
 
 // Number returns the number of a client in the sheets, from 1; 0 when they have no such client.
 func (s *Survey) Number(who mapping.Identity) int { return s.numbers[fingerprint(who)] }
@@ -196,7 +202,7 @@ func (s *Survey) Plans(b *mapping.Binding, rows *spool.Rows) iter.Seq2[mapping.P
 		return plans
 	}
 	return func(yield func(mapping.Plan, error) bool) {
-		for plans, err := range parallel.Map(rows.Grouped(&s.groups), work) {
+		for plans, err := range parallel.Map(rows.Grouped(&s.rows), work) {
 			if err != nil {
 				yield(mapping.Plan{}, err)
 				return

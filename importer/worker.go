@@ -15,15 +15,15 @@ import (
 )
 
 // A worker carries out plans that the coordinator of a run hands over (see coordinator.go).
-// Plans and outcomes travel as JSON. encodePlan writes a plan and Job.Work reads it; Job.Work
-// writes an outcome (wireOutcome) and Job.recordDispatched reads it.
+// Plans and outcomes travel as JSON. encodePlans writes the plans of a group and Job.Work reads them;
+// Job.Work writes their outcomes (wireGroup) and Job.recordDispatched reads it.
 
-// encodePlan is a plan as it is handed over. ok is false for one that would not arrive as it
-// is: a text of the sheet is not valid UTF-8.
-func encodePlan(plan mapping.Plan) (encoded []byte, ok bool) {
-	encoded, err := json.Marshal(plan)
-	var arrives mapping.Plan
-	ok = err == nil && json.Unmarshal(encoded, &arrives) == nil && reflect.DeepEqual(plan, arrives)
+// encodePlans are the plans of a group as they are handed over. ok is false where they would
+// not arrive as they are: a text of the sheet is not valid UTF-8.
+func encodePlans(plans []mapping.Plan) (encoded []byte, ok bool) {
+	encoded, err := json.Marshal(plans)
+	var arrive []mapping.Plan
+	ok = err == nil && json.Unmarshal(encoded, &arrive) == nil && reflect.DeepEqual(plans, arrive)
 	return encoded, ok
 }
 
@@ -37,7 +37,6 @@ var ErrGivenBack = errors.New("the plan was not carried out to its end by this p
 func (j *Job) Join(ctx context.Context) error {
 	j.guard.most = j.MaxFailures
 	j.guard.share(j.Rules)
-	j.effects = j.carryOutEffects()
 	j.canary.proven = true // the coordinator has let the first client go ahead
 	j.ctx, j.cancel = context.WithCancelCause(ctx)
 	if err := j.load(j.ctx, j.MaxFailures.Lifted()); err != nil {
@@ -54,28 +53,24 @@ func (j *Job) Leave() {
 	j.refreshing.Wait()
 }
 
-// Work carries out a plan that the coordinator has handed over, and returns its outcome for
-// it. Several goroutines may call it, for different plans. ErrGivenBack is returned when the
-// job has ended before the plan; any other error means that this process cannot go on:
-// ErrCutOff, ledger.ErrStopped and ledger.ErrServer that it may in a new session with the
-// ledger. What was done is in the ledger in any case.
+// Work carries out the plans of a group that the coordinator has handed over, and returns their
+// outcomes for it. Several goroutines may call it, for different groups. ErrGivenBack is
+// returned when the job has ended before the group; any other error means that this process
+// cannot go on: ErrCutOff, ledger.ErrStopped and ledger.ErrServer that it may in a new session
+// with the ledger. What was done is in the ledger in any case.
 func (j *Job) Work(encoded []byte) (outcome []byte, err error) {
-	var plan mapping.Plan
-	if err := json.Unmarshal(encoded, &plan); err != nil {
+	var plans []mapping.Plan
+	if err := json.Unmarshal(encoded, &plans); err != nil {
 		return nil, fmt.Errorf("a plan cannot be read: %w", err)
 	}
 	if err := j.givesBack(); err != nil {
 		return nil, err
 	}
-	r, err := j.awaitLease(j.ctx, plan)
-	if err != nil {
-		return nil, err
-	}
-	group := r.group
-	o, _, err := j.finishClient(j.ctx, r)
-	if released := j.release(group); err == nil { // else the ledger says the same again
-		err = released
-	}
+	var done wireGroup
+	_, err = j.finishGroup(j.ctx, group{plans: plans}, func(o clientOutcome) error {
+		done.Clients = append(done.Clients, wireOf(o))
+		return nil
+	})
 	if errors.Is(err, ledger.ErrStopped) || errors.Is(err, ledger.ErrServer) {
 		return nil, err
 	}
@@ -83,9 +78,10 @@ func (j *Job) Work(encoded []byte) (outcome []byte, err error) {
 		return nil, back
 	}
 	if err != nil { // it would end the next worker too
-		return json.Marshal(wireOutcome{Fatal: err.Error()})
+		return json.Marshal(wireGroup{Fatal: err.Error()})
 	}
-	return json.Marshal(j.wireOf(o))
+	done.Process, done.Sent, done.Retries = j.guard.process, j.Service.Sent(), j.Retries()
+	return json.Marshal(done)
 }
 
 // givesBack returns the error with which plans are given back when the process ends, and not
@@ -100,8 +96,19 @@ func (j *Job) givesBack() error {
 	return nil
 }
 
-// wireOutcome is an outcome on its way to the coordinator, with what the process has sent
-// for the run so far.
+// wireGroup is the outcomes of a group on their way to the coordinator, with what the process
+// has sent for the run so far.
+type wireGroup struct {
+	Clients []wireOutcome
+
+	Fatal string // why the run cannot go on; "" as a rule
+
+	Process string // of the worker, in the shared rules
+	Sent    map[apiclient.Kind]int
+	Retries map[string]int
+}
+
+// wireOutcome is the outcome of one client.
 type wireOutcome struct {
 	Number         int
 	Client         mapping.Identity
@@ -112,12 +119,6 @@ type wireOutcome struct {
 	Problems       problem.List
 	Known          []wireKnown
 	MappingChanged bool
-
-	Fatal string // why the run cannot go on; "" as a rule
-
-	Process string // of the worker, in the shared rules
-	Sent    map[apiclient.Kind]int
-	Retries map[string]int
 }
 
 // wireStep is what the coordinator needs of a stepOutcome.
@@ -137,9 +138,8 @@ type wireKnown struct {
 	Kind string
 }
 
-func (j *Job) wireOf(o clientOutcome) wireOutcome {
-	w := wireOutcome{Number: o.Number, Client: o.Client, Status: o.Status, URL: o.URL, Rows: o.Rows, Problems: o.Problems, MappingChanged: o.MappingChanged,
-		Process: j.guard.process, Sent: j.Service.Sent(), Retries: j.Retries()}
+func wireOf(o clientOutcome) wireOutcome {
+	w := wireOutcome{Number: o.Number, Client: o.Client, Status: o.Status, URL: o.URL, Rows: o.Rows, Problems: o.Problems, MappingChanged: o.MappingChanged}
 	for _, s := range o.Steps {
 		step := wireStep{Key: s.Step.Key, Title: s.Step.Title, Kind: s.Step.Kind, Status: s.Status, ID: s.ID, URL: s.URL, Reason: s.reason, Unanswered: s.unanswered}
 		if s.Step.Contact != nil {

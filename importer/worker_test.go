@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
@@ -21,19 +20,19 @@ import (
 // TestPlansArrive: every field of a plan reaches the worker, and a plan with a text that
 // JSON cannot hold is known not to.
 func TestPlansArrive(t *testing.T) {
-	var plan mapping.Plan
-	fill(t, reflect.ValueOf(&plan).Elem(), "Plan", 0)
-	if _, ok := encodePlan(plan); !ok {
-		data, _ := json.Marshal(plan)
-		var arrives mapping.Plan
-		err := json.Unmarshal(data, &arrives)
-		t.Errorf("a plan with every field does not arrive: %v\n%s", err, cmp.Diff(plan, arrives))
+	plans := make([]mapping.Plan, 2)
+	fill(t, reflect.ValueOf(&plans[1]).Elem(), "Plan", 0)
+	if _, ok := encodePlans(plans); !ok {
+		data, _ := json.Marshal(plans)
+		var arrive []mapping.Plan
+		err := json.Unmarshal(data, &arrive)
+		t.Errorf("a plan with every field does not arrive: %v\n%s", err, cmp.Diff(plans, arrive))
 	}
-	if _, ok := encodePlan(mapping.Plan{Number: 1, Steps: []mapping.Step{}}); !ok {
+	if _, ok := encodePlans([]mapping.Plan{{Number: 1, Steps: []mapping.Step{}}}); !ok {
 		t.Error("an empty plan does not arrive")
 	}
 	broken := planOf("eve@example.com", mapping.Step{Key: "claim/loan/1", Kind: mapping.ClaimStep, Name: "M\xfcller"})
-	if _, ok := encodePlan(broken); ok {
+	if _, ok := encodePlans([]mapping.Plan{broken}); ok {
 		t.Error("a text that is not UTF-8 arrives as another one")
 	}
 }
@@ -92,11 +91,6 @@ func fill(t *testing.T, v reflect.Value, at string, depth int) {
 	}
 }
 
-// quietService has sent nothing.
-type quietService struct{ Service }
-
-func (quietService) Sent() map[apiclient.Kind]int { return nil }
-
 // TestOutcomesArrive: what the coordinator records and counts of a client is what the
 // worker had.
 func TestOutcomesArrive(t *testing.T) {
@@ -119,8 +113,7 @@ func TestOutcomesArrive(t *testing.T) {
 		Problems: problem.List{problem.New("not-an-option", "no option").Hinted("take another one")},
 		Known:    []ledger.Step{{Event: ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: "e", Space: "email", Client: who.Key}, Mapping: "m", Step: "claim/loan/A0"}, Kind: ledger.KindClaim}}},
 	}
-	j := &Job{Service: quietService{}, Environment: "e", Binding: bound(t, tableMapping)}
-	data, err := json.Marshal(j.wireOf(want))
+	data, err := json.Marshal(wireOf(want))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +161,7 @@ func TestFactsArrive(t *testing.T) {
 func TestWaitingForWorkers(t *testing.T) {
 	var d dispatched
 	d.begin()
-	number := d.add(mapping.Plan{}, nil)
+	number := d.add(nil, nil)
 	for i, step := range []struct {
 		workers int
 		waits   bool

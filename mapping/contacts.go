@@ -525,3 +525,47 @@ func (b *binder) bindPerson(rule *LookupRule, fields []FieldRule) (lookup boundL
 	b.checkPaths(fields, bound)
 	return lookup, bound
 }
+
+// People are whom a row speaks of.
+type People struct {
+	LookedUp []Identity // the addresses by which the row's client may be looked up
+	Others   []Identity // its other addresses, and the keys and addresses of its further contacts
+}
+
+// People returns whom a converted row speaks of, beside the client's key.
+func (b *Binding) People(row ConvertedRow) (p People) {
+	asks := b.mapping.Client.Existing != Create
+	p.note(&b.lookup, b.fields, &row.personValues, asks)
+	for i := range row.contacts {
+		c := &row.contacts[i]
+		if c.who != (Identity{}) {
+			p.Others = append(p.Others, c.who)
+		}
+		p.note(&b.contacts[c.entry].lookup, b.contacts[c.entry].fields, &c.personValues, false)
+	}
+	return p
+}
+
+// note adds the addresses of one person.
+func (p *People) note(lookup *boundLookup, fields []boundField, v *personValues, asks bool) {
+	add := func(space string, it fieldValue, asked bool) {
+		if it.value.IsZero() {
+			return
+		}
+		if who := addressIdentity(space, it); asked {
+			p.LookedUp = append(p.LookedUp, who)
+		} else if !slices.Contains(p.LookedUp, who) && !slices.Contains(p.Others, who) {
+			p.Others = append(p.Others, who)
+		}
+	}
+	add(EmailSpace, v.email, asks)
+	add(PhoneSpace, v.phone, asks && (v.email.value.IsZero() || lookup.confirm))
+	for i := range min(len(fields), len(v.fields)) {
+		switch fields[i].value.conv.Type {
+		case convert.Email:
+			add(EmailSpace, v.fields[i], false)
+		case convert.Phone:
+			add(PhoneSpace, v.fields[i], false)
+		}
+	}
+}

@@ -41,8 +41,6 @@ func (x *Index) Note(what string, who mapping.Identity) {
 	x.clients = appendText(appendText(x.clients, who.Space), who.Key)
 }
 
-func (x *Index) forget(what string) { delete(x.owner, fingerprint(what)) }
-
 // fingerprint is the first half of a text's SHA-256.
 func fingerprint(text string) [16]byte {
 	sum := sha256.Sum256([]byte(text))

@@ -1,12 +1,9 @@
-// Package lookup finds out who the service knows, and whose an address is while
-// a run lasts.
+// Package lookup finds out who the service knows.
 //
 // Find asks the service for a client by e-mail address or phone number, after it
-// has learnt what an answer that finds nobody looks like. Reserve and OwnerOf say
-// which clients of the ledger and of the run have an address, and Queue lets
-// clients who share one take turns. The package knows facts only: what to do with
-// a client who is found, or cannot be told from another, is for the engine to
-// decide.
+// has learnt what an answer that finds nobody looks like. The package knows facts only:
+// what to do with a client who is found, or cannot be told from another, is for the engine
+// to decide.
 package lookup
 
 import (
@@ -61,11 +58,10 @@ const Disagree = "the look-ups by e-mail and by phone disagree"
 type Options struct {
 	FirstWait time.Duration    // before a look-up that failed is made again, as retry.Pace.First
 	Now       func() time.Time // nil is the wall clock
-	KeySpaces bool             // the run's clients and contacts have keys of several key spaces
 	KeepGoing bool             // continue with the next client though the service has never answered a look-up
 }
 
-// Lookups are the look-ups and the addresses of one run. They are safe for
+// Lookups are the look-ups of one run. They are safe for
 // concurrent use.
 type Lookups struct {
 	service Service
@@ -78,11 +74,6 @@ type Lookups struct {
 	answered   bool                        // the service has answered a look-up
 	unanswered int                         // look-ups given up since it last did
 	prefetched map[mapping.Identity]Result // until the client's turn
-	last       map[string][]*place         // by address: those whom the next one is behind
-	reserved   *Index                      // the key for which this run creates, or may have created, a client with an address
-
-	undecided   *Index                        // the key for which earlier runs may have created one
-	undecidedOf map[mapping.Identity][]string // the addresses of those clients
 }
 
 // New returns the look-ups of a run.
@@ -91,14 +82,10 @@ func New(service Service, options Options) *Lookups {
 		options.Now = time.Now
 	}
 	return &Lookups{
-		service:     service,
-		options:     options,
-		learnt:      map[apiclient.By]bool{},
-		prefetched:  map[mapping.Identity]Result{},
-		last:        map[string][]*place{},
-		reserved:    NewIndex(),
-		undecided:   NewIndex(),
-		undecidedOf: map[mapping.Identity][]string{},
+		service:    service,
+		options:    options,
+		learnt:     map[apiclient.By]bool{},
+		prefetched: map[mapping.Identity]Result{},
 	}
 }
 
@@ -135,8 +122,8 @@ func (l *Lookups) Prefetch(ctx context.Context, plan mapping.Plan) (Result, erro
 	return r, err
 }
 
-// Find looks a plan's client up, unless that was done by Prefetch and no client
-// of the same address was created since. Its errors are those of FindBy.
+// Find looks a plan's client up, unless that was done by Prefetch. Its errors are those of
+// FindBy.
 func (l *Lookups) Find(ctx context.Context, plan mapping.Plan) (Result, error) {
 	if r, ok := l.takePrefetched(plan); ok {
 		return r, nil
@@ -144,27 +131,11 @@ func (l *Lookups) Find(ctx context.Context, plan mapping.Plan) (Result, error) {
 	return l.FindBy(ctx, plan.Lookup, Fields(plan))
 }
 
-// Forget drops what Prefetch has kept of a client, if it asked before a time.
-func (l *Lookups) Forget(who mapping.Identity, before time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if r, ok := l.prefetched[who]; ok && r.At.Before(before) {
-		delete(l.prefetched, who)
-	}
-}
-
 func (l *Lookups) takePrefetched(plan mapping.Plan) (r Result, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.prefetched) == 0 {
-		return Result{}, false
-	}
 	r, ok = l.prefetched[plan.Client]
 	delete(l.prefetched, plan.Client)
-	for _, address := range Asked(plan.Lookup) {
-		_, reserved := l.reserved.Owner(address)
-		ok = ok && !reserved
-	}
 	return r, ok
 }
 

@@ -3,7 +3,6 @@ package lookup_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -143,233 +142,22 @@ func TestServiceAway(t *testing.T) {
 	}
 }
 
-// TestPrefetch looks nobody up twice, unless a client of the address was created
-// meanwhile.
+// TestPrefetch looks nobody up twice.
 func TestPrefetch(t *testing.T) {
-	for name, created := range map[string]bool{"alone": false, "one of the same address was created": true} {
-		t.Run(name, func(t *testing.T) {
-			s := &service{}
-			l := lookup.New(s, lookup.Options{})
-			p := plan("A", "a@example.com", "")
-			for range 2 {
-				if _, err := l.Prefetch(t.Context(), p); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if created {
-				l.Reserve(plan("B", "a@example.com", ""))
-			}
-			if _, err := l.Find(t.Context(), p); err != nil {
-				t.Fatal(err)
-			}
-			if want := map[bool]int{true: 3, false: 2}[created]; len(s.asked) != want {
-				t.Errorf("asked for %q", s.asked)
-			}
-		})
+	s := &service{}
+	l := lookup.New(s, lookup.Options{})
+	p := plan("A", "a@example.com", "")
+	for range 2 {
+		if _, err := l.Prefetch(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
 	}
-}
-
-// TestReserve gives an address to the first client who creates with it, until that
-// one is known not to have been created. A key is its client's own.
-func TestReserve(t *testing.T) {
-	ann := plan("ann", "a@example.com", "+441")
-	for name, c := range map[string]struct {
-		other mapping.Plan
-		want  lookup.Holder
-		ok    bool
-	}{
-		"same e-mail":           {plan("bob", "a@example.com", ""), lookup.Holder{Client: ann.Client, Sole: true}, false},
-		"same phone, no e-mail": {plan("bob", "", "+441"), lookup.Holder{Client: ann.Client, Phone: true, Sole: true}, false},
-		"same phone, e-mail":    {plan("bob", "b@example.com", "+441"), lookup.Holder{}, true},
-		"itself":                {ann, lookup.Holder{}, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			l := lookup.New(&service{}, lookup.Options{})
-			if _, ok := l.Reserve(ann); !ok {
-				t.Fatal("the first client does not get its address")
-			}
-			if got, ok := l.Reserve(c.other); got != c.want || ok != c.ok {
-				t.Errorf("%+v, %v; want %+v, %v", got, ok, c.want, c.ok)
-			}
-			l.Release(c.other) // gives back what is its own only
-			l.Release(ann)
-			if _, ok := l.Reserve(plan("eve", "a@example.com", "")); !ok {
-				t.Error("a released address is taken")
-			}
-		})
+	for range 2 {
+		if _, err := l.Find(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
 	}
-	l := lookup.New(&service{}, lookup.Options{})
-	l.Reserve(ann)
-	confirmed := plan("bob", "b@example.com", "+441")
-	confirmed.Lookup.Confirm = true
-	if got, ok := l.Reserve(confirmed); ok || got != (lookup.Holder{Client: ann.Client, Phone: true}) {
-		t.Errorf("%+v, %v: one of two addresses is another's", got, ok)
-	}
-	keyed := plan("", "k@example.com", "")
-	keyed.Client = email("k@example.com")
-	l.Reserve(keyed)
-	if _, ok := l.Reserve(plan("bob", "k@example.com", "")); !ok {
-		t.Error("an address that is a client's key is reserved")
-	}
-}
-
-// TestOwnerOf puts an undecided client of an earlier run first, and a client of
-// this run where somebody was found.
-func TestOwnerOf(t *testing.T) {
-	l := lookup.New(&service{}, lookup.Options{})
-	old, now := plan("old", "o@example.com", ""), plan("now", "n@example.com", "")
-	l.AddUndecided(old.Client, lookup.Addresses(old))
-	l.AddUndecided(plan("older", "", "").Client, lookup.Addresses(old)) // comes second
-	l.Reserve(now)
-	for name, c := range map[string]struct {
-		who   mapping.Identity
-		asked mapping.Plan
-		found bool
-		want  mapping.Identity
-	}{
-		"undecided":         {now.Client, old, false, old.Client},
-		"undecided, itself": {old.Client, old, true, mapping.Identity{}},
-		"of this run":       {old.Client, now, false, mapping.Identity{}},
-		"of this run,found": {old.Client, now, true, now.Client},
-		"free":              {old.Client, plan("x", "x@example.com", ""), true, mapping.Identity{}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, owned := l.OwnerOf(c.who, lookup.Asked(c.asked.Lookup), c.found)
-			if got != c.want || owned != (c.want != mapping.Identity{}) {
-				t.Errorf("%v, %v; want %v", got, owned, c.want)
-			}
-		})
-	}
-}
-
-// TestQueue lets clients who share an address take turns in the order of the
-// sheet, and others go on.
-func TestQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := lookup.New(&service{}, lookup.Options{})
-		queue := func(p mapping.Plan) lookup.Ticket { return l.Queue(p)[0] }
-		ann, bob, eve := queue(plan("ann", "a@example.com", "+441")), queue(plan("bob", "b@example.com", "+441")), queue(plan("eve", "e@example.com", ""))
-		dan := queue(plan("dan", "b@example.com", ""))
-		through := make(chan string, 4)
-		for name, ticket := range map[string]lookup.Ticket{"ann": ann, "bob": bob, "eve": eve, "dan": dan} {
-			go func() {
-				ticket.Wait()
-				through <- name
-			}()
-		}
-		synctest.Wait()
-		if len(through) != 2 {
-			t.Fatalf("%d clients go on, want ann and eve", len(through))
-		}
-		ann.Done()
-		synctest.Wait()
-		if len(through) != 3 {
-			t.Fatalf("%d clients go on, want bob too", len(through))
-		}
-		eve.Done()
-		bob.Done()
-		synctest.Wait()
-		if <-through; len(through) != 3 {
-			t.Error("dan waits though bob is done")
-		}
-		dan.Done()
-	})
-}
-
-// TestQueueOfContacts lets the clients of one contact take turns at the contact
-// alone, by its key where it has no address, and a client and its contacts never
-// wait for each other.
-func TestQueueOfContacts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := lookup.New(&service{}, lookup.Options{})
-		broker, joint := plan("broker", "", ""), plan("joint", "a@example.com", "")
-		first := l.Queue(plan("ann", "a@example.com", ""), broker, joint)
-		second := l.Queue(plan("bob", "b@example.com", ""), broker)
-		third := l.Queue(joint)
-		for _, ticket := range append(first, second[0]) {
-			ticket.Wait() // for nobody
-		}
-		through := make(chan string, 2)
-		go func() { second[1].Wait(); through <- "the second client's broker" }()
-		go func() { third[0].Wait(); through <- "the joint contact" }()
-		first[1].Done()
-		first[1].Done()
-		if got := <-through; got != "the second client's broker" {
-			t.Errorf("%s goes on first", got)
-		}
-		first[0].Done()
-		synctest.Wait()
-		if len(through) > 0 {
-			t.Error("the joint contact does not wait for the client's own")
-		}
-		first[2].Done()
-		<-through
-		lookup.Ticket{}.Done()
-	})
-}
-
-// TestQueueKeepsItsOrder has everybody wait for all those ahead, whoever gives a place
-// up without having waited for it.
-func TestQueueKeepsItsOrder(t *testing.T) {
-	for name, order := range map[string][]int{
-		"the second first": {1, 0, 2, 3}, "the first last": {2, 1, 0, 3}, "in order": {0, 1, 2, 3}, "two by two": {2, 0, 1, 3},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := lookup.New(&service{}, lookup.Options{})
-				broker := plan("broker", "b@example.com", "")
-				var tickets []lookup.Ticket
-				for _, client := range []string{"ann", "bob", "eve", "dan"} {
-					tickets = append(tickets, l.Queue(plan(client, client+"@example.com", ""), broker)[1])
-				}
-				done, through := make([]bool, 4), make(chan int, 4)
-				for i, ticket := range tickets {
-					go func() { ticket.Wait(); through <- i }()
-				}
-				for _, i := range order {
-					done[i] = true
-					tickets[i].Done()
-					synctest.Wait()
-					want := slices.Index(append(slices.Clone(done), false), false) + 1 // the first who is not done goes on too
-					if got := len(through); got != min(want, 4) {
-						t.Errorf("%d clients go on when %v are done, want %d", got, done, min(want, 4))
-					}
-				}
-				l.Queue(broker)[0].Wait() // nobody is ahead any more
-			})
-		})
-	}
-}
-
-// TestQueueBehindBoth waits for a client and for its contact where they share the
-// address, whichever is done first.
-func TestQueueBehindBoth(t *testing.T) {
-	for first := range 2 {
-		synctest.Test(t, func(t *testing.T) {
-			l := lookup.New(&service{}, lookup.Options{})
-			both := l.Queue(plan("ann", "a@example.com", ""), plan("joint", "a@example.com", ""))
-			next, through := l.Queue(plan("bob", "a@example.com", ""))[0], make(chan bool, 1)
-			go func() { next.Wait(); through <- true }()
-			both[first].Done()
-			synctest.Wait()
-			if len(through) > 0 {
-				t.Errorf("it goes on when place %d of two is given up", first)
-			}
-			both[1-first].Done()
-			<-through
-		})
-	}
-}
-
-// TestReserveOfSeveralKeySpaces gives an address that is a key to its client too,
-// where others may have it under another kind of key.
-func TestReserveOfSeveralKeySpaces(t *testing.T) {
-	keyed := mapping.Plan{Client: email("a@example.com"), Addresses: []mapping.Identity{email("a@example.com")}}
-	for keySpaces, free := range map[bool]bool{false: true, true: false} {
-		l := lookup.New(&service{}, lookup.Options{KeySpaces: keySpaces})
-		l.Reserve(keyed)
-		if _, ok := l.Reserve(plan("L1", "a@example.com", "")); ok != free {
-			t.Errorf("several key spaces: %v; it is free: %v", keySpaces, ok)
-		}
+	if want := 3; len(s.asked) != want { // what nobody looks like, ahead, and the second time
+		t.Errorf("asked for %q", s.asked)
 	}
 }

@@ -3,11 +3,8 @@ package trial
 import (
 	"context"
 	"errors"
-	"iter"
-	"os"
 	"slices"
 	"sync"
-	"time"
 
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
@@ -29,6 +26,11 @@ func newLedger(t *Trial, l importer.Ledger) *wrappedLedger {
 }
 
 func (l *wrappedLedger) Append(events ...ledger.Event) error {
+	if DoubtIsAnybodys.Planted() {
+		for i := range events {
+			events[i].Addresses, events[i].LookedUp = nil, nil
+		}
+	}
 	pass("before", events)
 	err := l.append(events)
 	pass("after", events)
@@ -38,14 +40,6 @@ func (l *wrappedLedger) Append(events ...ledger.Event) error {
 		l.trial.intent = stepOf(events[n-1])
 	}
 	return err
-}
-
-// Reserve keeps addresses for as long as the trial says.
-func (l *wrappedLedger) Reserve(who ledger.LeaseMember, duration time.Duration) error {
-	if d, err := time.ParseDuration(os.Getenv("TRIAL_SETTLE")); err == nil {
-		duration = d
-	}
-	return l.Ledger.Reserve(who, duration)
 }
 
 // pass passes the places of events. An outcome is written together with the next
@@ -173,9 +167,9 @@ func (l *wrappedLedger) StepWithID(ctx context.Context, e ledger.Event) (ledger.
 	return l.Ledger.StepWithID(ctx, e)
 }
 
-func (l *wrappedLedger) UndecidedClients(ctx context.Context, environment string) iter.Seq2[ledger.Step, error] {
+func (l *wrappedLedger) AddressOwners(ctx context.Context, environment string, addresses []string) (map[string]ledger.AddressOwner, error) {
 	if DoubtIsAnybodys.Planted() {
-		return func(func(ledger.Step, error) bool) {}
+		return nil, nil
 	}
-	return l.Ledger.UndecidedClients(ctx, environment)
+	return l.Ledger.AddressOwners(ctx, environment, addresses)
 }

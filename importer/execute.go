@@ -16,36 +16,12 @@ import (
 	"claimsheet/mapping"
 )
 
-// effects are what carrying out a plan does to the ledger and to the service. A
-// run and a dry run carry plans out in the same way, and differ in their effects
-// only.
-type effects struct {
-	// dryRun says that nothing is created: whoever will be created, or found, by
-	// the run is not there yet.
-	dryRun bool
-	// offline says that the service is not asked, and kept answers are not parsed again.
-	offline bool
-	// noLookup has clients who are new to the ledger taken for new ones.
-	noLookup bool
-	// commit makes events durable.
-	commit func(events []ledger.Event) error
-	// write puts a client's outcome where the workbooks are written from.
-	write func(clientOutcome) error
-	// create creates what a step asks for.
-	create func(context.Context, *clientRun, decision) (stepOutcome, error)
-	// look is called before each look-up.
-	look func(mapping.Lookup)
-	// looked is called after the look-up of a client who is new to the ledger.
-	looked func(context.Context, lookup.Result)
-}
-
 // clientRun carries one client's plan out, in one goroutine: prepare first, then
 // execute.
 type clientRun struct {
 	job       *Job
 	plan      mapping.Plan
-	tickets   []lookup.Ticket // the client's, and those of its contacts in the order of their steps; none in a dry run
-	leader    *clientRun      // the run that this one is part of: its own, or that of the client whose contact it creates
+	leader    *clientRun // the run that this one is part of: its own, or that of the client whose contact it creates
 	decisions []decision
 	known     ids
 	created   map[string]time.Time // when this run created the client and the claims, by step key
@@ -58,14 +34,7 @@ type clientRun struct {
 	lookedUp  bool                 // the service was asked about the client, and nothing more
 	answered  bool                 // the service has answered a creating request
 	altered   bool                 // by reparse
-
-	reread bool                     // an earlier run of the client has done a part; see again
-	kept   map[ledger.StepID]string // of leader: steps of whose answers only the emergency file has something, with the ids
-	asIs   bool                     // answers that the ledger has are not parsed again
-
-	group  ledger.LeaseGroup // what the run has leased
-	leased bool              // it has what it needs for itself
-	undone bool              // something is left to be done: the run may be handed over
+	asIs      bool                 // answers that the ledger has are not parsed again
 
 	settled *clientOutcome // that of a plan for which nothing is to be done
 	failed  error          // of prepare
@@ -90,7 +59,10 @@ func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
 // fails is kept for execute.
 func (r *clientRun) prepare(known map[string]ledger.Step) {
 	defer r.recoverPanic(&r.failed)
-	altered, err := r.reparse(known)
+	altered, err := false, error(nil)
+	if !r.asIs {
+		altered, err = r.job.reparse(known)
+	}
 	if err != nil {
 		r.failed = err
 		return
@@ -118,6 +90,26 @@ func (r *clientRun) prepare(known map[string]ledger.Step) {
 	}
 }
 
+// nothingLeft reports whether nothing is left to be done for the client, by what the ledger
+// knew when the run was prepared.
+func (r *clientRun) nothingLeft() bool {
+	return r.settled != nil || r.failed == nil && !slices.ContainsFunc(r.decisions, func(d decision) bool { return d.action != unchanged })
+}
+
+// again returns a run of the same client by what the ledger knows now, with what holds on.
+// asIs says that kept answers are not parsed again.
+func (r *clientRun) again(asIs bool) *clientRun {
+	again := r.job.newClientRun(r.plan)
+	again.asIs = asIs
+	again.leader = r.leader
+	if r.leader == r {
+		again.leader = again
+	}
+	again.sent, again.answered, again.lookedUp = r.sent, r.answered, r.lookedUp
+	again.readAndPrepare()
+	return again
+}
+
 // readAndPrepare is prepare with what the ledger knows of the client now.
 func (r *clientRun) readAndPrepare() {
 	known, err := r.job.readSteps(r.plan)
@@ -142,7 +134,9 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 	defer r.leaveDoubt()
 	defer r.releaseSlot()
 	defer r.recoverPanic(&err)
-	ctx = lookup.WithRow(ctx, r.plan)
+	if r.job.mode == dry {
+		r.foresee()
+	}
 	switch {
 	case r.failed != nil:
 		return clientOutcome{}, r.failed
@@ -150,9 +144,7 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 		return *r.settled, nil
 	}
 	defer r.job.canary.leave(r)
-	if err := r.await(); err != nil {
-		return clientOutcome{}, err
-	}
+	ctx = lookup.WithRow(ctx, r.plan)
 	first := r.decisions[0]
 	for {
 		outcome, err = r.findAndCreate(ctx)
@@ -168,8 +160,8 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 	for _, d := range r.decisions {
 		outcome.MappingChanged = outcome.MappingChanged || d.mapping && d.action != send
 	}
-	if err == nil && len(outcome.Steps) > 0 {
-		r.noteMet(first, outcome.Steps[0])
+	if err == nil && r.job.mode == dry && len(outcome.Steps) > 0 {
+		r.job.overlay.note(r, outcome.Steps[0])
 	}
 	return outcome, err
 }
@@ -177,28 +169,15 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 // findAndCreate asks the service for the client as far as the ledger leaves that
 // open, and then creates what is missing.
 func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
-	if o, over, err := r.find(ctx); err != nil || over {
-		return o, err
+	if r.job.mode != projects {
+		if o, over, err := r.find(ctx); err != nil || over {
+			return o, err
+		}
 	}
-	steps, err := walk(r.decisions, func(d decision) (stepOutcome, error) {
-		if _, kept := r.keptID(d.step); kept {
-			return stepOutcome{Step: d.step, Status: result.Uncertain}, nil
-		}
-		if r.job.effects.offline {
-			return r.job.effects.create(ctx, r, d)
-		}
-		if d.step.Contact != nil {
-			return r.createContact(ctx, d)
-		}
-		if d.step.KnownID != "" {
-			return r.takeKnownID(ctx, d)
-		}
-		return r.job.effects.create(ctx, r, d)
-	})
+	steps, err := walk(r.decisions, func(d decision) (stepOutcome, error) { return r.create(ctx, d) })
 	if err != nil {
 		return clientOutcome{}, err
 	}
-	r.tellKept(steps)
 	outcome := outcomeOf(r.job.Binding, r.plan, steps)
 	if r.job.canary.leads(r) && withoutURL(outcome, r.job.Binding.Mapping().V1()) {
 		r.job.stop(errNoURL)
@@ -206,26 +185,22 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 	return outcome, nil
 }
 
-// keptID is the id that the emergency file has of a step; ok is false where it has nothing.
-func (r *clientRun) keptID(step *mapping.Step) (id string, ok bool) {
-	if len(r.leader.kept) == 0 { // as a rule
-		return "", false
+// create does what a decision to send asks for.
+func (r *clientRun) create(ctx context.Context, d decision) (stepOutcome, error) {
+	switch {
+	case r.job.mode == projects:
+		return r.projected(d), nil
+	case d.step.Contact != nil:
+		return r.createContact(ctx, d)
+	case d.step.On != "":
+		return r.createOnContact(ctx, d)
+	case d.step.KnownID != "":
+		return r.takeKnownID(ctx, d)
+	case r.job.mode == dry:
+		r.job.tally.planned(d.step.Kind)
+		return stepOutcome{Step: d.step, Status: result.Planned}, nil
 	}
-	id, ok = r.leader.kept[r.job.stepID(r.plan.Client, step)]
-	return id, ok
-}
-
-// tellKept says of which steps only the emergency file has the answer.
-func (r *clientRun) tellKept(steps []stepOutcome) {
-	for i := range steps {
-		id, kept := r.keptID(steps[i].Step)
-		if o := &steps[i]; kept && !o.ok() {
-			o.Status, o.Error, o.Advice, o.reason = result.Uncertain, reasonKept, adviceKept, reasonKept
-			if id != "" {
-				o.Error += "; its id in the service is " + id
-			}
-		}
-	}
+	return r.send(ctx, d)
 }
 
 // knownSteps is what the ledger knows of a plan's client, after kept answers have
@@ -243,15 +218,22 @@ func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 
 // readsLedger reports whether the ledger is asked about clients. A run may have
 // recorded something since a dry run began that found the ledger empty.
-func (j *Job) readsLedger() bool { return j.knows || !j.effects.dryRun }
+func (j *Job) readsLedger() bool { return j.knows || j.mode != dry }
 
 // readSteps reads what the ledger knows of a plan's client.
 func (j *Job) readSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
-	if plan.Client == (mapping.Identity{}) || !j.readsLedger() {
+	if plan.Client == (mapping.Identity{}) {
 		return nil, nil
 	}
-	// A record of what was done is read whether or not the run is being stopped.
-	return j.Ledger.Steps(context.Background(), j.owner(plan.Client), j.Binding.Mapping().Name.Text)
+	var known map[string]ledger.Step
+	if j.readsLedger() {
+		// A record of what was done is read whether or not the run is being stopped.
+		var err error
+		if known, err = j.Ledger.Steps(context.Background(), j.owner(plan.Client), j.Binding.Mapping().Name.Text); err != nil {
+			return nil, err
+		}
+	}
+	return j.overlay.over(plan.Client, known), nil
 }
 
 // skipReasons say why a row is left out.
@@ -317,12 +299,11 @@ func (r *clientRun) takeKnownIDs() {
 		if d.known.To != ledger.Done {
 			continue
 		}
-		if r.job.effects.offline {
-			d.inRun = slices.Contains(r.job.Runs, d.known.Run)
-		} else if slices.Contains(r.job.Runs, d.known.Run) && (d.known.Via == ledger.ViaAnswer || d.known.Attempts > 0) {
-			r.created[d.step.Key] = d.known.At // by the run of another client
-			d.inRun = (r.reread || r.job.guard.shared != nil) && d.step.Contact == nil
+		byRun := slices.Contains(r.job.Runs, d.known.Run)
+		if byRun && (d.known.Via == ledger.ViaAnswer || d.known.Attempts > 0) {
+			r.created[d.step.Key] = d.known.At // by another client, before the client was read again, or by another process
 		}
+		d.inRun = byRun && d.step.Contact == nil
 		switch d.step.Kind {
 		case mapping.ContactStep:
 			r.known.contacts[d.step.Key] = d.known.ID
@@ -501,8 +482,7 @@ func (r *clientRun) retryPolicy(d decision) *retry.Policy {
 	return r.policy
 }
 
-// finish ends a step that is not sent again. Only a client who was certainly not
-// created leaves the address to another.
+// finish ends a step that is not sent again.
 func (r *clientRun) finish(ctx context.Context, d decision, event ledger.Event, v apiclient.Verdict) (stepOutcome, error) {
 	effect := v.Effect
 	if event.To == ledger.Uncertain {
@@ -511,11 +491,7 @@ func (r *clientRun) finish(ctx context.Context, d decision, event ledger.Event, 
 	if why := r.job.guard.ended(d.step.Kind, effect); why != nil {
 		r.job.stop(why)
 	}
-	o, err := r.findCreated(ctx, d, event, v)
-	if d.step.Kind == mapping.ClientStep && o.Status == result.Failed && v.Effect != apiclient.Created {
-		r.job.lookups.Release(r.plan)
-	}
-	return o, err
+	return r.findCreated(ctx, d, event, v)
 }
 
 // notStarted is the outcome of a step that was not sent before the run ended. said
@@ -551,7 +527,7 @@ func (r *clientRun) waitForGate(ctx context.Context) (waited bool, err error) {
 func (r *clientRun) intend(d *decision) error {
 	intent := r.event(*d, ledger.Intent)
 	w := r.wanted(d)
-	intent.Data, intent.Digest, intent.Addresses = w.json(), w.digest(), w.asked()
+	r.identify(&intent, w)
 	if d.known.To == ledger.Uncertain {
 		intent.Via = ledger.ViaRepeatable
 	}
@@ -567,6 +543,15 @@ func (r *clientRun) intend(d *decision) error {
 		r.sent--
 	}
 	return err
+}
+
+// identify adds what a step asks for to its event, with the addresses that the client has
+// from then on.
+func (r *clientRun) identify(e *ledger.Event, w *wanted) {
+	e.Data, e.Digest, e.Addresses = w.json(), w.digest(), w.Addresses
+	if r.job.looksUp(r.plan) {
+		e.LookedUp = w.asked()
+	}
 }
 
 // withdraw takes an intent back whose request was not sent. The next commit makes
@@ -626,11 +611,6 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event,
 	case v.Effect == apiclient.Created:
 		to, via, reason = ledger.Done, ledger.ViaAnswer, ""
 		r.noteCreated(d.step, v.ID)
-		if d.step.Kind == mapping.ClientStep {
-			if err := r.job.Ledger.Reserve(r.job.leaseMember(r.plan), lagging); err != nil {
-				return ledger.Event{}, false, errors.Join(err, r.keepAnswer(d, *v))
-			}
-		}
 	case v.Effect == apiclient.NotSent && d.known.To == ledger.Uncertain:
 		reason = reasonNotRepeated
 	case v.Effect == apiclient.Refused && d.known.To == ledger.Uncertain:
@@ -725,7 +705,7 @@ func (r *clientRun) commit() error {
 		return nil
 	}
 	last := r.pending[len(r.pending)-1]
-	err := r.job.effects.commit(r.pending)
+	err := r.job.commit(r.pending)
 	if r.pending = r.pending[:0]; last.To != ledger.Intent || err != nil {
 		r.leaveDoubt()
 	}

@@ -25,6 +25,7 @@ type existing struct {
 	reason   string // "" for no reason
 	nameless string // the reason in words that hold nothing personal; "" for none
 	advice   string
+	planned  bool // in a dry run: the service will know the client, who is that of another key
 }
 
 // existingOf takes up what a look-up says.
@@ -67,19 +68,19 @@ func (j *Job) looksUp(plan mapping.Plan) bool {
 // and refuses one for which x has or gets a reason. over says that nothing more has
 // to be done for the client.
 func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing) (o clientOutcome, over bool, err error) {
-	if x.reason == "" {
-		if err := j.checkOwner(plan, x); err != nil {
+	policy := j.existing(plan)
+	switch {
+	case x.reason != "" || x.ID == "" && !x.planned:
+	case policy == mapping.Skip:
+		return leftOut(plan, ids{client: x.ID}, "", adviceSkipped), true, nil
+	case policy == mapping.Fail:
+		x.refuse(reasonKnown, reasonKnown, adviceKnown)
+	case policy == mapping.Reuse:
+		if err := j.checkFound(plan, x); err != nil {
 			return clientOutcome{}, false, err
 		}
 	}
-	policy := j.existing(plan)
-	switch {
-	case x.reason != "":
-	case x.ID != "" && policy == mapping.Skip:
-		return leftOut(plan, ids{client: x.ID}, "", adviceSkipped), true, nil
-	case x.ID != "" && policy == mapping.Fail:
-		x.refuse(reasonKnown, reasonKnown, adviceKnown)
-	default:
+	if x.reason == "" {
 		return clientOutcome{}, false, nil
 	}
 	return j.refused(plan, decisions, *x), true, nil
@@ -103,35 +104,38 @@ func (r *clientRun) leaveOutContact(first *decision) (clientOutcome, bool, error
 	return r.job.applyExisting(r.plan, r.decisions, &x)
 }
 
-// checkOwner refuses a client that is new to the ledger where another comes first: one
-// that is done in the ledger, or one that an earlier attempt may have created with
-// this client's address, whether or not a look-up finds somebody there. It reserves
-// the id of a client that is adopted.
-func (j *Job) checkOwner(plan mapping.Plan, x *existing) error {
-	adopts := x.ID != "" && j.existing(plan) == mapping.Reuse
-	event := j.foundEvent(plan, x.ID)
-	if other, owned := j.lookups.OwnerOf(plan.Client, lookup.Asked(plan.Lookup), adopts); owned {
-		x.refuse("a client with the same address may have been created by an earlier attempt", undecidedReason(other), adviceDoubtful)
-		// It is read whether or not the run is being stopped.
-		t, done, err := j.Ledger.StepWithID(context.Background(), event)
-		if done {
-			x.refuse(reasonClash, clashReason(plan.Client, identityOf(t)), adviceWhoIsIt)
-		}
-		return err
-	}
-	if !adopts {
-		return nil
-	}
+// checkFound refuses a client that a look-up found under the id of another client.
+func (j *Job) checkFound(plan mapping.Plan, x *existing) error {
 	if row, column, ok := j.KnownIDs.other(mapping.ClientStep, x.ID, plan.Client, string(mapping.ClientStep)); ok {
 		x.refuse("a look-up finds a client whose id the sheet gives to another client",
 			fmt.Sprintf("a look-up finds the client %s, whose id the sheet gives to another client in %s", x.ID, j.Binding.At(column, row)), adviceWhoIsIt)
 		return nil
 	}
-	t, ok, err := j.take(event)
-	if err == nil && !ok {
+	t, taken, err := j.holder(j.foundEvent(plan, x.ID))
+	if taken {
 		x.refuse(reasonClash, clashReason(plan.Client, identityOf(t)), adviceWhoIsIt)
 	}
 	return err
+}
+
+// holder returns another step that is done with the id or url of an event, in the ledger or
+// by what a dry run has found.
+func (j *Job) holder(e ledger.Event) (t ledger.Taken, taken bool, err error) {
+	if other, found := j.overlay.hasID(e); found {
+		return ledger.Taken{Step: e.StepID, Holder: ledger.StepID{ClientKey: j.owner(other), Step: e.Step}}, true, nil
+	}
+	// It is read whether or not the run is being stopped.
+	return j.Ledger.StepWithID(context.Background(), e)
+}
+
+// holderOfFound is holder of a client that a look-up found, with the redirect url that an
+// earlier answer brought. A url that another client has by now does not come along.
+func (j *Job) holderOfFound(e *ledger.Event) (t ledger.Taken, taken bool, err error) {
+	if t, taken, err = j.holder(*e); taken && t.URL {
+		e.URL = ""
+		return j.holder(*e)
+	}
+	return t, taken, err
 }
 
 // identityOf returns the client who has a taken id or url.
@@ -139,27 +143,63 @@ func identityOf(t ledger.Taken) mapping.Identity {
 	return mapping.Identity{Space: t.Holder.Space, Key: t.Holder.Client}
 }
 
-// applyHolder refuses a client whose address belongs to an earlier client of this
-// run: a look-up should have found that one. In a dry run nobody was created; the
-// run's look-up will find the holder, and it will do what the mapping says of
-// known clients.
-func (j *Job) applyHolder(plan mapping.Plan, decisions []decision, x *existing, holder lookup.Holder) clientOutcome {
-	policy := mapping.Reuse
-	if j.effects.dryRun {
-		policy = j.existing(plan)
+// addressOwner returns another client who has one of these addresses and exists, may exist or
+// was given up. While that is in doubt, who is found at the address may be that client.
+func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner ledger.AddressOwner, owned bool, err error) {
+	owners := map[string]ledger.AddressOwner{}
+	if j.readsLedger() && len(asked) > 0 {
+		// It is read whether or not the run is being stopped.
+		if owners, err = j.Ledger.AddressOwners(context.Background(), j.Environment, asked); err != nil {
+			return owner, false, err
+		}
 	}
+	for _, address := range asked {
+		o, known := owners[address]
+		if known && o.ClientKey != j.owner(who) && o.State != ledger.Failed && o.State != ledger.NotSent {
+			return o, true, nil
+		}
+		if other, known := j.overlay.addressOwner(address); known && other != who {
+			return ledger.AddressOwner{ClientKey: j.owner(other), State: ledger.Done}, true, nil
+		}
+	}
+	return owner, false, nil
+}
+
+// addressProblems refuses a client whose address is that of another client, who is done or was
+// given up: the rows are of one person under two keys, or a column of the sheet was sorted
+// alone. A client who has its own address in the ledger is not refused.
+func (r *clientRun) addressProblems() (found problem.List, err error) {
+	first, policy := &r.decisions[0], r.job.existing(r.plan)
+	isNew := first.action == send && !mayExist(first.known.To)
+	if r.plan.Role != "" || policy == mapping.Create || givesID(r.plan) || !isNew && first.action != changed {
+		return nil, nil
+	}
+	o, owned, err := r.job.addressOwner(r.plan.Client, lookup.Asked(r.plan.Lookup))
 	switch {
-	case j.effects.dryRun && !holder.Sole:
-		x.refuse(lookup.Disagree, lookup.Disagree, adviceWhoIsIt)
-	case policy == mapping.Skip:
-		return leftOut(plan, ids{}, "", adviceSkipped)
-	case policy == mapping.Fail:
-		x.refuse(reasonKnown, reasonKnown, adviceKnown)
-	default:
-		nameless, reason := takenReason(holder)
-		x.refuse(nameless, reason, adviceTaken)
+	case !owned, o.State != ledger.Done && o.State != ledger.GivenUp, o.State == ledger.GivenUp && !isNew, policy == mapping.Skip && isNew && o.State == ledger.Done:
+		return nil, err
 	}
-	return j.refused(plan, decisions, *x)
+	for _, row := range r.plan.Rows {
+		p := problem.At(r.job.Binding.AtRow(row), "address-taken", "the address of this row, whose client is “%s”, is that of the client “%s”", r.plan.Client.Key, o.Client).
+			Hinted("see that no column was sorted alone; if both are one person, give the rows one client key; if not, correct the address")
+		p.Seen = r.plan.Client.Key
+		found = append(found, p)
+	}
+	return found, nil
+}
+
+// addressInDoubt says why a client cannot be looked up by an address that is another client's:
+// one who may have been created by an earlier attempt or, of a contact, any. It is "" where no
+// other client has it.
+func (j *Job) addressInDoubt(plan mapping.Plan, asked []string) (why, advice string, err error) {
+	o, owned, err := j.addressOwner(plan.Client, asked)
+	switch {
+	case !owned:
+		return "", "", err
+	case o.State == ledger.Done || o.State == ledger.GivenUp:
+		return fmt.Sprintf("the client of the key “%s” has the same address", o.Client), adviceTaken, nil
+	}
+	return fmt.Sprintf("the client of the key “%s” has the same address, and may have been created by an earlier attempt", o.Client), adviceDoubtful, nil
 }
 
 // refused is the outcome of a client for which nothing is sent because of what
@@ -182,26 +222,10 @@ func (j *Job) foundEvent(plan mapping.Plan, id string) ledger.Event {
 func (d *decision) adopt(id string, j *Job) {
 	d.override(func(s *ledger.Step) { s.To, s.ID, s.Via = ledger.Done, id, ledger.ViaAdopted })
 	d.action, d.why = adopted, ""
-	if j.effects.dryRun {
+	if j.mode == dry {
 		d.action = willAdopt
 	}
 	d.noteURL(j.Binding.Mapping().V1())
-}
-
-// undecidedReason says that an address belongs to a client who may have been
-// created with it.
-func undecidedReason(other mapping.Identity) string {
-	return fmt.Sprintf("the client of the key “%s” has the same address, and may have been created by an earlier attempt", other.Key)
-}
-
-// takenReason says that another client of the run has an address. The service
-// has not said so.
-func takenReason(h lookup.Holder) (nameless, reason string) {
-	what := "e-mail address"
-	if h.Phone {
-		what = "phone number"
-	}
-	return "another client of the sheet has the same " + what, fmt.Sprintf("another client of the sheet, with the key “%s”, has the same %s", h.Client.Key, what)
 }
 
 // lookupFresh is how long a look-up that finds nobody is acted upon. Between it and the
@@ -229,7 +253,7 @@ func (r *clientRun) isStale(d decision, asOf time.Time) bool {
 // leaves in the slot, and so does the creating request.
 func (r *clientRun) inTurn(ctx context.Context) (context.Context, error) {
 	crowd := time.Duration(r.job.workers()) * r.job.Service.Spacing() // until all have sent a request
-	if r.slot == nil && !r.job.effects.dryRun && crowd > lookupFresh {
+	if r.slot == nil && r.job.mode != dry && crowd > lookupFresh {
 		if err := r.job.lookups.Learn(ctx, r.plan); err != nil { // others may wait for that, and must not wait for this turn
 			return ctx, err
 		}
@@ -250,7 +274,7 @@ func (r *clientRun) find(ctx context.Context) (o clientOutcome, over bool, err e
 	first := &r.decisions[0]
 	ctx = apiclient.WithSlot(ctx, r.slot)
 	switch {
-	case ctx.Err() != nil, r.job.effects.offline:
+	case ctx.Err() != nil:
 	case r.wasContact():
 		return r.leaveOutContact(first)
 	case r.job.revisits(r.plan, *first):
@@ -263,27 +287,13 @@ func (r *clientRun) find(ctx context.Context) (o clientOutcome, over bool, err e
 
 // findExisting asks the service whether it knows a client who is new to the ledger.
 func (r *clientRun) findExisting(ctx context.Context, first *decision) (o clientOutcome, over bool, err error) {
-	fx := r.job.effects
-	fx.look(r.plan.Lookup)
-	var found lookup.Result
-	if !fx.noLookup {
-		if ctx, err = r.inTurn(ctx); err != nil {
-			return clientOutcome{}, false, err
-		}
-		if found, err = r.job.lookups.Find(ctx, r.plan); err != nil {
-			return clientOutcome{}, false, err
-		}
-		fx.looked(ctx, found)
-	}
-	x := existingOf(found)
-	o, over, err = r.job.applyExisting(r.plan, r.decisions, &x)
+	x, err := r.lookUp(ctx)
 	if err != nil {
 		return clientOutcome{}, false, err
 	}
-	if !over && x.ID == "" {
-		if holder, ok := r.job.lookups.Reserve(r.plan); !ok {
-			o, over = r.job.applyHolder(r.plan, r.decisions, &x, holder), true
-		}
+	o, over, err = r.job.applyExisting(r.plan, r.decisions, &x)
+	if err != nil {
+		return clientOutcome{}, false, err
 	}
 	r.lookedUp = over
 	switch {
@@ -299,13 +309,42 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) (o client
 	}
 	r.known.client, r.reused = x.ID, first.known.Attempts == 0
 	event := r.job.foundEvent(r.plan, x.ID)
-	w := r.wanted(first)
-	event.Data, event.Digest, event.Addresses = w.json(), w.digest(), w.asked()
+	r.identify(&event, r.wanted(first))
 	first.adopt(x.ID, r.job)
 	if r.reused {
 		skipActivities(r.decisions, r.job.Binding)
 	}
 	return o, over, r.record(event)
+}
+
+// lookUp looks a client up who is new to the ledger, unless another client has its address.
+func (r *clientRun) lookUp(ctx context.Context) (x existing, err error) {
+	j := r.job
+	why, advice, err := j.addressInDoubt(r.plan, lookup.Asked(r.plan.Lookup))
+	switch skips := j.existing(r.plan) == mapping.Skip && advice == adviceTaken; {
+	case err != nil:
+		return x, err
+	case skips && j.mode == dry:
+		x.planned = true
+		return x, nil
+	case why != "" && !skips: // else the look-up finds that client
+		x.refuse("another client has the same address", why, advice)
+		return x, nil
+	}
+	if j.mode == dry {
+		j.tally.lookUp(r.plan.Lookup)
+		if j.NoLookup {
+			return x, nil
+		}
+	}
+	if ctx, err = r.inTurn(ctx); err != nil {
+		return x, err
+	}
+	found, err := j.lookups.Find(ctx, r.plan)
+	if err == nil && j.mode == carriesOut {
+		j.seeLookUp(ctx, found)
+	}
+	return existingOf(found), err
 }
 
 // believable is how old an uncertain attempt must be before a look-up that finds
@@ -380,8 +419,8 @@ func (r *clientRun) contradicted(d decision, v apiclient.Verdict) stepOutcome {
 func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o stepOutcome, ok bool, err error) {
 	event := r.job.foundEvent(r.plan, id)
 	event.URL = v.URL
-	t, ok, err := r.job.takeFound(&event)
-	if err != nil || !ok {
+	t, taken, err := r.job.holderOfFound(&event)
+	if err != nil || taken {
 		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: clashReason(r.plan.Client, identityOf(t)), reason: reasonClash, Advice: adviceWhoIsIt}, false, err
 	}
 	r.pending = append(r.pending, event)
@@ -419,29 +458,36 @@ func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verd
 // long enough, it is sent again, like a client that the service does not know.
 func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	j := r.job
-	if j.effects.noLookup {
+	if j.NoLookup {
 		return nil
 	}
 	was := j.sentLookup(r.plan, *d)
-	if other, owned := j.lookups.OwnerOf(r.plan.Client, was.asked, false); owned { // an even earlier attempt
-		d.why, d.advice = undecidedReason(other), adviceDoubtful
-		return nil
+	why, advice, err := j.addressInDoubt(r.plan, slices.Concat(was.asked, lookup.Asked(r.plan.Lookup)))
+	if err != nil || why != "" { // who is found there may be that client
+		d.why, d.advice = why, advice
+		return err
 	}
 	sent, now, err := j.lookUndecided(ctx, r.plan, *d, was)
+	if err != nil {
+		return err
+	}
 	found := sent.ID
 	switch {
-	case sent.reason != "" || sent.ID != "":
+	case sent.reason != "" || found != "":
 	case was.unknown:
 		sent.reason = reasonForgotten
 	case was.unproven:
 		sent.reason = reasonUnproven
-	}
-	if err == nil && sent.reason == "" && sent.ID == "" && j.ripe(*d) {
+	case j.ripe(*d) && now.ID == "" && !givesID(r.plan) && !j.looksUp(r.plan):
+		sent.reason = "the sheet has no address any more by which the client could be looked up"
+	case j.ripe(*d) && now.ID == "":
+		d.action, d.absent = send, now.Result
+		return nil
+	case j.ripe(*d) && !givesID(r.plan) && j.existing(r.plan) != mapping.Reuse:
+		sent.reason = reasonKnown
+	case j.ripe(*d):
 		found = now.ID
-		if err = j.readmit(r.plan, &now); now.reason == "" && now.ID == "" {
-			d.action, d.absent = send, now.Result
-			return err
-		}
+		err = j.checkFound(r.plan, &now)
 		sent.reason = now.reason
 	}
 	switch {
@@ -472,8 +518,8 @@ func (r *clientRun) adoptEarlier(d *decision, id string) error {
 	}
 	event := r.job.foundEvent(r.plan, id)
 	event.URL = d.known.URL
-	t, ok, err := r.job.takeFound(&event)
-	if err != nil || !ok {
+	t, taken, err := r.job.holderOfFound(&event)
+	if err != nil || taken {
 		d.why = clashReason(r.plan.Client, identityOf(t))
 		return err
 	}
@@ -491,7 +537,9 @@ func (r *clientRun) adoptEarlier(d *decision, id string) error {
 // what became of the client.
 func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, was sentLookup) (sent, now existing, err error) {
 	ask := func(addresses mapping.Lookup, fields map[string]string) (existing, error) {
-		j.effects.look(addresses)
+		if j.mode == dry {
+			j.tally.lookUp(addresses)
+		}
 		r, err := j.lookups.FindBy(ctx, addresses, fields)
 		return existingOf(r), err
 	}
@@ -511,26 +559,6 @@ func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, 
 		sent.reason = fmt.Sprintf("the address with which it was asked for is that of %s in the service, and the corrected one that of %s", sent.ID, now.ID)
 	}
 	return sent, now, err
-}
-
-// readmit refuses a client that was certainly not created by the attempt that was in
-// doubt, where the run cannot treat it like a new one.
-func (j *Job) readmit(plan mapping.Plan, x *existing) error {
-	if err := j.checkOwner(plan, x); err != nil || x.reason != "" {
-		return err
-	}
-	switch {
-	case givesID(plan):
-	case x.ID == "" && !j.looksUp(plan):
-		x.reason = "the sheet has no address any more by which the client could be looked up"
-	case x.ID == "":
-		if holder, ok := j.lookups.Reserve(plan); !ok {
-			_, x.reason = takenReason(holder)
-		}
-	case j.existing(plan) != mapping.Reuse:
-		x.reason = reasonKnown
-	}
-	return nil
 }
 
 // compareAdopted notes what differs where the client was asked for with other data
@@ -599,32 +627,4 @@ func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
 		sent.Lookup = plan.Lookup // in the format of tonight
 	}
 	return sent
-}
-
-// addressProblems refuses a client whose address in the sheet is that of another client in
-// the ledger: of one who is done, where this client was created with another address, as
-// when a column of the sheet was sorted alone; and of one who was given up.
-func (r *clientRun) addressProblems() (found problem.List, err error) {
-	first := &r.decisions[0]
-	asked := lookup.Asked(r.plan.Lookup)
-	isNew := first.action == send && first.known == unknown
-	if r.plan.Role != "" || len(asked) == 0 || !isNew && first.action != changed || r.job.existing(r.plan) == mapping.Create {
-		return nil, nil
-	}
-	// It is read whether or not the run is being stopped.
-	owners, err := r.job.Ledger.AddressOwners(context.Background(), r.job.Environment, asked)
-	for _, address := range asked {
-		o, owned := owners[address]
-		if !owned || o.ClientKey == r.job.owner(r.plan.Client) || o.State != ledger.GivenUp && (isNew || o.State != ledger.Done) {
-			continue
-		}
-		for _, row := range r.plan.Rows {
-			p := problem.At(r.job.Binding.AtRow(row), "address-taken", "the address of this row, whose client is “%s”, is that of the client “%s” in the ledger", r.plan.Client.Key, o.Client).
-				Hinted("see that no column was sorted alone; if both are one person, give the rows one client key")
-			p.Seen = r.plan.Client.Key
-			found = append(found, p)
-		}
-		break
-	}
-	return found, err
 }

@@ -4,133 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"strings"
-	"sync"
 	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
-
-// holders are the steps that have an id or a redirect url which the ledger does not
-// have yet: those of answers that wait for their commit and, in a dry run, those
-// that look-ups found. Among the steps of a kind an id belongs to one step, and a
-// url belongs to one client; a later one does not get it.
-type holders struct {
-	mu      sync.Mutex
-	waiting map[string]ledger.StepID
-	seen    map[uint64]struct{} // hashes of all ids and urls so far, when the ledger had none before the run; else nil
-	seed    maphash.Seed
-	found   *lookup.Index // clients by id, in a dry run, which commits nothing; else nil
-}
-
-// beginHolders makes room for the ids and urls of the run.
-func (j *Job) beginHolders() {
-	j.holders.waiting = map[string]ledger.StepID{}
-	if j.effects.dryRun {
-		j.holders.found = lookup.NewIndex()
-	}
-	if !j.knows && (j.effects.dryRun || !j.Ledger.Shared()) {
-		j.holders.seen, j.holders.seed = map[uint64]struct{}{}, maphash.MakeSeed()
-	}
-}
-
-// takeFound takes the id of a client that a look-up found, and the redirect url
-// that an earlier answer brought. A url that another client has by now does not
-// come along.
-func (j *Job) takeFound(e *ledger.Event) (t ledger.Taken, ok bool, err error) {
-	if t, ok, err = j.take(*e); t.URL && !ok && err == nil {
-		e.URL = ""
-		return j.take(*e)
-	}
-	return t, ok, err
-}
-
-// take reserves the id and url of an event for its step, which is about to become
-// done. ok is false when another step has one of them. release ends the
-// reservation when the event has been committed.
-func (j *Job) take(e ledger.Event) (t ledger.Taken, ok bool, err error) {
-	t, ok, isNew := j.holders.take(e)
-	if !ok || isNew {
-		return t, ok, nil
-	}
-	// Only now, so that what another worker has taken and committed meanwhile is
-	// seen. It is read whether or not the run is being stopped.
-	t, taken, err := j.Ledger.StepWithID(context.Background(), e)
-	if taken || err != nil {
-		j.holders.release(e)
-	}
-	return t, !taken, err
-}
-
-// take is Job.take without the ledger. isNew says that the ledger cannot have the id and
-// the url.
-func (h *holders) take(e ledger.Event) (t ledger.Taken, ok, isNew bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	t.Step = e.StepID
-	if h.found != nil && e.Kind == ledger.KindClient {
-		who := mapping.Identity{Space: e.Space, Key: e.Client}
-		if other, known := h.found.Owner(e.ID); known && other != who {
-			t.Holder = e.StepID
-			t.Holder.Space, t.Holder.Client = other.Space, other.Key
-			return t, false, false
-		}
-		h.found.Note(e.ID, who)
-		return t, true, false
-	}
-	id, url := waitingKeys(e)
-	if other, known := h.waiting[id]; known && other != e.StepID {
-		t.Holder = other
-		return t, false, false
-	}
-	if other, known := h.waiting[url]; known && other.ClientKey != e.ClientKey {
-		t.Holder, t.URL = other, true
-		return t, false, false
-	}
-	isNew = h.seen != nil
-	for _, key := range []string{id, url} {
-		if key == "" {
-			continue
-		}
-		h.waiting[key] = e.StepID
-		if h.seen != nil {
-			hash := maphash.String(h.seed, key)
-			_, before := h.seen[hash]
-			h.seen[hash], isNew = struct{}{}, isNew && !before
-		}
-	}
-	return t, true, isNew
-}
-
-// release ends the reservations of events, which are in the ledger now, or never
-// will be.
-func (h *holders) release(events ...ledger.Event) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, e := range events {
-		id, url := waitingKeys(e)
-		for _, key := range []string{id, url} {
-			if h.waiting[key] == e.StepID {
-				delete(h.waiting, key)
-			}
-		}
-	}
-}
-
-func waitingKeys(e ledger.Event) (id, url string) {
-	if e.ID != "" {
-		id = e.Kind + " " + e.ID
-	}
-	if e.URL != "" {
-		url = "url " + e.URL
-	}
-	return id, url
-}
 
 // reasonClash is clashReason without the keys.
 const reasonClash = "the service has one client for two keys"
@@ -147,23 +28,23 @@ func clashReason(who, other mapping.Identity) string {
 	return fmt.Sprintf("the service has one client for this key and for the key “%s”", other.Key)
 }
 
-// takeAnswer reserves the id and url that an answer holds; only the id may be
-// missing. Where another step has them, the step is not done but uncertain, and
-// both are named. At the second such answer in a row the run stops.
+// takeAnswer looks whether another step has the id or url that an answer holds; only the id
+// may be missing. Then the step is not done but uncertain, and both are named. At the second
+// such answer in a row the run stops.
 func (r *clientRun) takeAnswer(d decision, v apiclient.Verdict) (answer apiclient.Verdict, taken bool, err error) {
 	if v.Effect != apiclient.Created && v.URL == "" {
 		return v, false, nil
 	}
 	event := r.event(d, ledger.Done)
 	event.ID, event.URL = v.ID, v.URL
-	t, ok, err := r.job.take(event)
+	t, taken, err := r.job.holder(event)
 	if err != nil {
 		return v, false, err
 	}
-	if why := r.job.guard.gave(d.step.Kind, !ok); why != nil {
+	if why := r.job.guard.gave(d.step.Kind, taken); why != nil {
 		r.job.stop(why)
 	}
-	if ok {
+	if !taken {
 		return v, false, nil
 	}
 	v.Effect, v.Hint = apiclient.Uncertain, hintTaken
@@ -228,19 +109,18 @@ func doubted(events []ledger.Event) bool {
 }
 
 // What the ledger knows of a client is read before its run and holds as a rule until the
-// run is over: the ledger is locked, or the client is leased. Where a step has changed all
-// the same, the ledger refuses what the run would record, and the client is read again. Its
-// rows say so when that does not help; the other clients go on.
+// run is over. Where a step has changed all the same, the ledger refuses what the run would
+// record, and the client is read again, once (Job.finishClient). Its rows say so when that
+// does not help; the other clients go on.
 
 // stepChanged is returned when the ledger refuses an event: another process, or somebody
 // who decided by hand, has changed the step since this run read it. What the service
-// answered is kept all the same. The error ends the work on one client, which is begun
-// again (executeUnchanged). Wrapped in another error, it is no more than a part of what
+// answered is kept all the same. Wrapped in another error, it is no more than a part of what
 // ends the run.
 type stepChanged struct {
 	step ledger.StepID
-	why  error          // wraps ledger.ErrTransition or ledger.Taken
-	kept []ledger.Event // outcomes that only the emergency file has
+	why  error         // wraps ledger.ErrTransition or ledger.Taken
+	kept *ledger.Event // an outcome that only the emergency file has: the step must not be sent again
 }
 
 func (s *stepChanged) Error() string { return "a step was changed meanwhile: " + s.why.Error() }
@@ -260,10 +140,10 @@ func isRefusal(err error) bool {
 // commit makes events durable, in the ledger or, when that cannot be written any
 // more, in the emergency file. Where the ledger refuses one it returns stepChanged.
 func (j *Job) commit(events []ledger.Event) error {
-	err := j.append(events)
-	if !errors.Is(err, ledger.ErrLeaseLost) || errors.Is(err, ledger.ErrStopped) { // else they are appended again
-		j.holders.release(events...)
+	if j.mode != carriesOut {
+		return nil
 	}
+	err := j.append(events)
 	switch {
 	case errors.Is(err, ledger.ErrStopped):
 		return j.keepStopped(err, events)
@@ -336,7 +216,7 @@ func (j *Job) commitOvertaken(e ledger.Event, changed *stepChanged) error {
 			return err
 		}
 	}
-	changed.kept = append(changed.kept, e)
+	changed.kept = &e
 	return j.Emergency.KeepOther(e)
 }
 
@@ -363,79 +243,15 @@ func isOvertaken(s ledger.Step) bool {
 	return s.To == ledger.Uncertain && strings.HasPrefix(s.Reason, reasonOvertaken)
 }
 
-// mostReadings is how often a client is read again.
-const mostReadings = 3
-
-// executeUnchanged is execute for a client whose steps somebody else may change meanwhile.
-// last is the run that had the outcome.
-func (r *clientRun) executeUnchanged(ctx context.Context) (outcome clientOutcome, last *clientRun, err error) {
-	stopped := false
-	for readings := 0; ; {
-		outcome, err = r.execute(ctx)
-		if changed, ok := err.(*stepChanged); ok {
-			r = r.again()
-			r.noteKept(changed.kept)
-			r.asIs = readings == mostReadings || r.isUnleased()
-			if r.readAndPrepare(); r.asIs {
-				outcome, err = r.changedOutcome(changed)
-				return outcome, r, err
-			}
-			readings++
-			continue
-		}
-		f, failed := errors.AsType[*apiclient.Failure](err)
-		if !failed || stopped {
-			return outcome, r, err
-		}
-		// A look-up said that no other request will fare better: the client is
-		// recorded as not started, like all that follow.
-		r.job.stop(f)
-		stopped, r = true, r.again()
-		r.readAndPrepare()
-	}
-}
-
-// isUnleased reports whether nothing may be sent for the client, because the run has found
-// nothing to do for it and has not leased it.
-func (r *clientRun) isUnleased() bool { return r.job.Ledger.Shared() && len(r.group) == 0 }
-
-// again is a run of the same client that has done nothing yet, with what holds on.
-func (r *clientRun) again() *clientRun {
-	again := r.job.newClientRun(r.plan)
-	again.reread = true
-	again.tickets, again.group, again.leased, again.kept = r.tickets, r.group, r.leased, r.kept
-	again.sent, again.answered, again.lookedUp = r.sent, r.answered, r.lookedUp
-	return again
-}
-
-// reparse is Job.reparse, unless the run takes the steps as they are.
-func (r *clientRun) reparse(known map[string]ledger.Step) (altered bool, err error) {
-	if r.asIs {
-		return false, nil
-	}
-	return r.job.reparse(known)
-}
-
-// noteKept notes outcomes that only the emergency file has. Their steps are not sent again
-// in this run, whatever the ledger says.
-func (r *clientRun) noteKept(events []ledger.Event) {
-	if r.kept == nil {
-		r.kept = map[ledger.StepID]string{}
-	}
-	for _, e := range events {
-		r.kept[e.StepID] = e.ID
-	}
-}
-
 const (
 	reasonChanged = "the ledger refused to record the step, because another process or a decision (claimsheet settle) had changed it meanwhile"
-	adviceAgain   = "claimsheet history CLIENT-KEY shows what was recorded. Run again when nothing else works on the client: only what is missing is sent."
 	reasonKept    = "the service answered, and the ledger refused the answer, because another process or a decision (claimsheet settle) had changed the step meanwhile: it is in the emergency file"
 	adviceKept    = "The step is not sent again in this run. Look in the service what there is. Before you run again, see claimsheet settle: it records the answer, or says what is left to be decided."
+	adviceAgain   = "claimsheet history CLIENT-KEY shows what was recorded. Run again when nothing else works on the client: only what is missing is sent."
 )
 
 // changedOutcome is the outcome of a client that is not carried out to its end, because one
-// of its steps had been changed each time the run recorded it.
+// of its steps had been changed twice when the run recorded it.
 func (r *clientRun) changedOutcome(changed *stepChanged) (clientOutcome, error) {
 	switch {
 	case r.failed != nil:
@@ -454,6 +270,15 @@ func (r *clientRun) changedOutcome(changed *stepChanged) (clientOutcome, error) 
 		}
 		return o, nil
 	})
-	r.tellKept(steps)
+	for i := range steps {
+		kept, o := changed.kept, &steps[i]
+		if kept == nil || o.ok() || r.job.stepID(r.plan.Client, o.Step) != kept.StepID {
+			continue
+		}
+		o.Status, o.Error, o.reason, o.Advice = result.Uncertain, reasonKept, reasonKept, adviceKept
+		if kept.ID != "" {
+			o.Error += "; its id in the service is " + kept.ID
+		}
+	}
 	return outcomeOf(r.job.Binding, r.plan, steps), nil
 }
