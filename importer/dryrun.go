@@ -184,18 +184,10 @@ func (l *overlay) hasID(e ledger.Event) (who mapping.Identity, found bool) {
 	return who, found && who != (mapping.Identity{Space: e.Space, Key: e.Client})
 }
 
-// foresee prepares the client of a dry run again, if what the run would have recorded for
-// clients before it makes a difference.
+// foresee prepares the client of a dry run again, if the run would have recorded it by then as
+// a contact of another client.
 func (r *clientRun) foresee() {
-	if r.failed != nil || r.settled != nil {
-		return
-	}
-	_, again := r.job.overlay.person(r.plan.Client)
-	for _, address := range lookup.Asked(r.plan.Lookup) {
-		other, owned := r.job.overlay.addressOwner(address)
-		again = again || owned && other != r.plan.Client
-	}
-	if again {
+	if _, noted := r.job.overlay.person(r.plan.Client); noted && r.failed == nil && r.settled == nil {
 		r.readAndPrepare()
 	}
 }

@@ -300,10 +300,11 @@ func (r *clientRun) takeKnownIDs() {
 			continue
 		}
 		byRun := slices.Contains(r.job.Runs, d.known.Run)
-		if byRun && (d.known.Via == ledger.ViaAnswer || d.known.Attempts > 0) {
+		sent := byRun && (d.known.Via == ledger.ViaAnswer || d.known.Attempts > 0) && d.known.Via != ledger.ViaWorkbook
+		if sent {
 			r.created[d.step.Key] = d.known.At // by another client, before the client was read again, or by another process
 		}
-		d.inRun = byRun && d.step.Contact == nil
+		d.inRun = (sent || byRun && r.job.mode == projects) && d.step.Contact == nil
 		switch d.step.Kind {
 		case mapping.ContactStep:
 			r.known.contacts[d.step.Key] = d.known.ID

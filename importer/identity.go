@@ -193,6 +193,12 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 		if anySent(steps) { // nothing is sent for it, or nobody asks
 			continue
 		}
+		if _, owned, err := j.addressOwner(plan.Client, lookup.Asked(plan.Lookup)); err != nil || owned {
+			if err != nil {
+				return first, err
+			}
+			continue // it is another client's, and nobody asks
+		}
 		found, err := j.lookups.Prefetch(ctx, plan)
 		if err != nil {
 			j.stop(err)

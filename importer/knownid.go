@@ -135,7 +135,7 @@ func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice s
 		return fmt.Sprintf("the sheet gives the id %s here and, to another %s, in %s", event.ID, d.step.Kind, j.Binding.At(column, row)), adviceKnownIDTwice, nil
 	}
 	if d.step.Kind == mapping.ClientStep {
-		if why, advice, err := j.addressInDoubt(r.plan, lookup.Asked(r.plan.Lookup)); err != nil || advice == adviceDoubtful {
+		if why, advice, err := j.sharesAddress(r.plan, lookup.Asked(r.plan.Lookup)); err != nil || advice == adviceDoubtful {
 			return why, advice, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"claimsheet/apiclient"
@@ -143,9 +144,15 @@ func identityOf(t ledger.Taken) mapping.Identity {
 	return mapping.Identity{Space: t.Holder.Space, Key: t.Holder.Client}
 }
 
+// addressOwner is a client who has an address.
+type addressOwner struct {
+	ledger.AddressOwner
+	address string
+}
+
 // addressOwner returns another client who has one of these addresses and exists, may exist or
 // was given up. While that is in doubt, who is found at the address may be that client.
-func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner ledger.AddressOwner, owned bool, err error) {
+func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner addressOwner, owned bool, err error) {
 	owners := map[string]ledger.AddressOwner{}
 	if j.readsLedger() && len(asked) > 0 {
 		// It is read whether or not the run is being stopped.
@@ -156,50 +163,57 @@ func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner ledger.A
 	for _, address := range asked {
 		o, known := owners[address]
 		if known && o.ClientKey != j.owner(who) && o.State != ledger.Failed && o.State != ledger.NotSent {
-			return o, true, nil
+			return addressOwner{o, address}, true, nil
 		}
 		if other, known := j.overlay.addressOwner(address); known && other != who {
-			return ledger.AddressOwner{ClientKey: j.owner(other), State: ledger.Done}, true, nil
+			return addressOwner{ledger.AddressOwner{ClientKey: j.owner(other), State: ledger.Done}, address}, true, nil
 		}
 	}
 	return owner, false, nil
 }
 
-// addressProblems refuses a client whose address is that of another client, who is done or was
-// given up: the rows are of one person under two keys, or a column of the sheet was sorted
-// alone. A client who has its own address in the ledger is not refused.
+// addressProblems refuses a client whose address in the sheet is that of another client in
+// the ledger: of one who is done, where this client was created with another address, as
+// when a column of the sheet was sorted alone; and of one who was given up.
 func (r *clientRun) addressProblems() (found problem.List, err error) {
-	first, policy := &r.decisions[0], r.job.existing(r.plan)
-	isNew := first.action == send && !mayExist(first.known.To)
-	if r.plan.Role != "" || policy == mapping.Create || givesID(r.plan) || !isNew && first.action != changed {
+	first := &r.decisions[0]
+	isNew := first.action == send && first.known == unknown
+	if r.plan.Role != "" || !isNew && first.action != changed || r.job.existing(r.plan) == mapping.Create || r.job.mode == projects && isNew {
 		return nil, nil
 	}
 	o, owned, err := r.job.addressOwner(r.plan.Client, lookup.Asked(r.plan.Lookup))
-	switch {
-	case !owned, o.State != ledger.Done && o.State != ledger.GivenUp, o.State == ledger.GivenUp && !isNew, policy == mapping.Skip && isNew && o.State == ledger.Done:
+	if !owned || o.State != ledger.GivenUp && (isNew || o.State != ledger.Done) {
 		return nil, err
 	}
 	for _, row := range r.plan.Rows {
-		p := problem.At(r.job.Binding.AtRow(row), "address-taken", "the address of this row, whose client is “%s”, is that of the client “%s”", r.plan.Client.Key, o.Client).
-			Hinted("see that no column was sorted alone; if both are one person, give the rows one client key; if not, correct the address")
+		p := problem.At(r.job.Binding.AtRow(row), "address-taken", "the address of this row, whose client is “%s”, is that of the client “%s” in the ledger", r.plan.Client.Key, o.Client).
+			Hinted("see that no column was sorted alone; if both are one person, give the rows one client key")
 		p.Seen = r.plan.Client.Key
 		found = append(found, p)
 	}
 	return found, nil
 }
 
-// addressInDoubt says why a client cannot be looked up by an address that is another client's:
-// one who may have been created by an earlier attempt or, of a contact, any. It is "" where no
-// other client has it.
-func (j *Job) addressInDoubt(plan mapping.Plan, asked []string) (why, advice string, err error) {
+// sharesAddress says why a client is not looked up: another client has the same address. The
+// look-up would find that one, or says nothing while it is in doubt whether that one was
+// created. It is "" where no other client has the address.
+func (j *Job) sharesAddress(plan mapping.Plan, asked []string) (why, advice string, err error) {
 	o, owned, err := j.addressOwner(plan.Client, asked)
-	switch {
-	case !owned:
+	if !owned {
 		return "", "", err
-	case o.State == ledger.Done || o.State == ledger.GivenUp:
-		return fmt.Sprintf("the client of the key “%s” has the same address", o.Client), adviceTaken, nil
 	}
-	return fmt.Sprintf("the client of the key “%s” has the same address, and may have been created by an earlier attempt", o.Client), adviceDoubtful, nil
+	other := "the client of the key “" + o.Client + "”"
+	if o.Client == plan.Client.Key {
+		other = fmt.Sprintf("the client of this key in the key space “%s”, not in “%s”,", o.Space, plan.Client.Space)
+	}
+	what := "e-mail address"
+	if strings.HasPrefix(o.address, mapping.PhoneSpace+" ") {
+		what = "phone number"
+	}
+	if o.State == ledger.Done || o.State == ledger.GivenUp {
+		return fmt.Sprintf("%s has the same %s", other, what), adviceTaken, nil
+	}
+	return fmt.Sprintf("%s has the same %s, and may have been created by an earlier attempt", other, what), adviceDoubtful, nil
 }
 
 // refused is the outcome of a client for which nothing is sent because of what
@@ -320,8 +334,9 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) (o client
 // lookUp looks a client up who is new to the ledger, unless another client has its address.
 func (r *clientRun) lookUp(ctx context.Context) (x existing, err error) {
 	j := r.job
-	why, advice, err := j.addressInDoubt(r.plan, lookup.Asked(r.plan.Lookup))
-	switch skips := j.existing(r.plan) == mapping.Skip && advice == adviceTaken; {
+	why, advice, err := j.sharesAddress(r.plan, lookup.Asked(r.plan.Lookup))
+	skips := j.existing(r.plan) == mapping.Skip && advice == adviceTaken && len(lookup.Asked(r.plan.Lookup)) == 1
+	switch {
 	case err != nil:
 		return x, err
 	case skips && j.mode == dry:
@@ -340,7 +355,13 @@ func (r *clientRun) lookUp(ctx context.Context) (x existing, err error) {
 	if ctx, err = r.inTurn(ctx); err != nil {
 		return x, err
 	}
-	found, err := j.lookups.Find(ctx, r.plan)
+	find := j.lookups.Find
+	if skips { // by now the service knows that client
+		find = func(ctx context.Context, plan mapping.Plan) (lookup.Result, error) {
+			return j.lookups.FindBy(ctx, plan.Lookup, lookup.Fields(plan))
+		}
+	}
+	found, err := find(ctx, r.plan)
 	if err == nil && j.mode == carriesOut {
 		j.seeLookUp(ctx, found)
 	}
@@ -462,7 +483,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 		return nil
 	}
 	was := j.sentLookup(r.plan, *d)
-	why, advice, err := j.addressInDoubt(r.plan, slices.Concat(was.asked, lookup.Asked(r.plan.Lookup)))
+	why, advice, err := j.sharesAddress(r.plan, slices.Concat(was.asked, lookup.Asked(r.plan.Lookup)))
 	if err != nil || why != "" { // who is found there may be that client
 		d.why, d.advice = why, advice
 		return err

@@ -116,7 +116,7 @@ func TestAddressOfAParkedClient(t *testing.T) {
 		t.Errorf("created %v; rows %+v, foreseen %+v", p.posts(), p.summary.Rows, plan.summary.Rows)
 	}
 	row := s.results()[0]
-	if !strings.Contains(row["Error"], "“Ann1” has the same address") || !strings.Contains(row["What to do"], "claimsheet settle") {
+	if !strings.Contains(row["Error"], "“Ann1” has the same e-mail address") || !strings.Contains(row["What to do"], "claimsheet settle") {
 		t.Errorf("the row says %q: %q", row["Error"], row["What to do"])
 	}
 	s.settle("--not-created", "client")

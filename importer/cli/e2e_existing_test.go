@@ -371,16 +371,16 @@ func TestOneIDForTwoKeys(t *testing.T) {
 	}
 }
 
-// TestOneIDForOneKeyTwice: one key in two key spaces is one client for the service:
-// the message names both key spaces.
-func TestOneIDForOneKeyTwice(t *testing.T) {
+// TestOneAddressForOneKeyTwice: one key in two key spaces has one address: the message names
+// both key spaces.
+func TestOneAddressForOneKeyTwice(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, byAgreement("reuse", ""), leads(1))
 	s.service.KeyField = "ref"
 	s.mustRun(0)
 	s.mapping(strings.Replace(byAgreement("reuse", ""), "name: known", "name: other", 1))
 	s.mustRun(1, "--accept", "new-identity")
-	const want = "the service has one client for this key of the key space “other” and for the same key “A-1” of the key space “known”"
+	const want = "the client of this key in the key space “known”, not in “other”, has the same e-mail address"
 	if got := s.results()[0]["Error"]; got != want {
 		t.Errorf("Error: %q, want %q", got, want)
 	}
@@ -396,8 +396,8 @@ func TestAddressOfAnotherClient(t *testing.T) {
 		empty  int // and one that is empty, so that the other decides; -1 for none
 		want   string
 	}{
-		"e-mail": {0, -1, "another client of the sheet, with the key “A-1”, has the same e-mail address"},
-		"phone":  {2, 0, "another client of the sheet, with the key “A-1”, has the same phone number"},
+		"e-mail": {0, -1, "the client of the key “A-1” has the same e-mail address"},
+		"phone":  {2, 0, "the client of the key “A-1” has the same phone number"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
