@@ -148,6 +148,7 @@ func identityOf(t ledger.Taken) mapping.Identity {
 type addressOwner struct {
 	ledger.AddressOwner
 	address string
+	planned bool // by a dry run: the client is not there yet
 }
 
 // addressOwner returns another client who has one of these addresses and exists, may exist or
@@ -163,10 +164,10 @@ func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner addressO
 	for _, address := range asked {
 		o, known := owners[address]
 		if known && o.ClientKey != j.owner(who) && o.State != ledger.Failed && o.State != ledger.NotSent {
-			return addressOwner{o, address}, true, nil
+			return addressOwner{o, address, false}, true, nil
 		}
 		if other, known := j.overlay.addressOwner(address); known && other != who {
-			return addressOwner{ledger.AddressOwner{ClientKey: j.owner(other), State: ledger.Done}, address}, true, nil
+			return addressOwner{ledger.AddressOwner{ClientKey: j.owner(other), State: ledger.Done}, address, true}, true, nil
 		}
 	}
 	return owner, false, nil
@@ -199,21 +200,26 @@ func (r *clientRun) addressProblems() (found problem.List, err error) {
 // created. It is "" where no other client has the address.
 func (j *Job) sharesAddress(plan mapping.Plan, asked []string) (why, advice string, err error) {
 	o, owned, err := j.addressOwner(plan.Client, asked)
-	if !owned {
-		return "", "", err
+	if owned {
+		why, advice = o.refusal(plan.Client)
 	}
+	return why, advice, err
+}
+
+// refusal says why an address is not another client's.
+func (o addressOwner) refusal(who mapping.Identity) (why, advice string) {
 	other := "the client of the key “" + o.Client + "”"
-	if o.Client == plan.Client.Key {
-		other = fmt.Sprintf("the client of this key in the key space “%s”, not in “%s”,", o.Space, plan.Client.Space)
+	if o.Client == who.Key {
+		other = fmt.Sprintf("the client of this key in the key space “%s”, not in “%s”,", o.Space, who.Space)
 	}
 	what := "e-mail address"
 	if strings.HasPrefix(o.address, mapping.PhoneSpace+" ") {
 		what = "phone number"
 	}
 	if o.State == ledger.Done || o.State == ledger.GivenUp {
-		return fmt.Sprintf("%s has the same %s", other, what), adviceTaken, nil
+		return fmt.Sprintf("%s has the same %s", other, what), adviceTaken
 	}
-	return fmt.Sprintf("%s has the same %s, and may have been created by an earlier attempt", other, what), adviceDoubtful, nil
+	return fmt.Sprintf("%s has the same %s, and may have been created by an earlier attempt", other, what), adviceDoubtful
 }
 
 // refused is the outcome of a client for which nothing is sent because of what
@@ -331,24 +337,23 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) (o client
 	return o, over, r.record(event)
 }
 
-// lookUp looks a client up who is new to the ledger, unless another client has its address.
+// lookUp looks a client up who is new to the ledger. One whose address another client has is
+// refused; where clients are left out whom the service knows, the look-up finds that one.
 func (r *clientRun) lookUp(ctx context.Context) (x existing, err error) {
-	j := r.job
-	why, advice, err := j.sharesAddress(r.plan, lookup.Asked(r.plan.Lookup))
-	skips := j.existing(r.plan) == mapping.Skip && advice == adviceTaken && len(lookup.Asked(r.plan.Lookup)) == 1
-	switch {
-	case err != nil:
+	j, asked := r.job, lookup.Asked(r.plan.Lookup)
+	o, owned, err := j.addressOwner(r.plan.Client, asked)
+	if err != nil {
 		return x, err
-	case skips && j.mode == dry:
-		x.planned = true
-		return x, nil
-	case why != "" && !skips: // else the look-up finds that client
+	}
+	leftOut := owned && o.State == ledger.Done && j.existing(r.plan) == mapping.Skip && len(asked) == 1
+	if owned && !leftOut {
+		why, advice := o.refusal(r.plan.Client)
 		x.refuse("another client has the same address", why, advice)
 		return x, nil
 	}
 	if j.mode == dry {
 		j.tally.lookUp(r.plan.Lookup)
-		if j.NoLookup {
+		if x.planned = leftOut && o.planned; x.planned || j.NoLookup {
 			return x, nil
 		}
 	}
@@ -356,7 +361,7 @@ func (r *clientRun) lookUp(ctx context.Context) (x existing, err error) {
 		return x, err
 	}
 	find := j.lookups.Find
-	if skips { // by now the service knows that client
+	if leftOut { // an earlier answer may be of before that client was created
 		find = func(ctx context.Context, plan mapping.Plan) (lookup.Result, error) {
 			return j.lookups.FindBy(ctx, plan.Lookup, lookup.Fields(plan))
 		}
