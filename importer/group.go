@@ -100,9 +100,9 @@ func (g *grouper) groups(numbers map[[16]byte]int) Groups {
 	return joined
 }
 
-// grouped yields the plans by groups, each when its last plan has come, in the order in
+// Grouped yields the plans by groups, each when its last plan has come, in the order in
 // which they came. A row without a client is a group alone.
-func (g Groups) grouped(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[[]mapping.Plan, error] {
+func (g Groups) Grouped(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[[]mapping.Plan, error] {
 	return func(yield func([]mapping.Plan, error) bool) {
 		waiting := map[int32][]mapping.Plan{}
 		for plan, err := range plans {

@@ -203,7 +203,7 @@ func (j *Job) carryOutAll(ctx context.Context, plans iter.Seq2[mapping.Plan, err
 	var g errgroup.Group
 	g.SetLimit(j.workers())
 	proven := false
-	for group, err := range j.read(j.Groups.grouped(j.detectLostLedger(ctx, plans))) {
+	for group, err := range j.read(j.Groups.Grouped(j.detectLostLedger(ctx, plans))) {
 		if err != nil {
 			fatal.set(err)
 		}
