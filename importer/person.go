@@ -226,7 +226,11 @@ func (o addressOwner) refusal(who mapping.Identity) (why, advice string) {
 // was found out.
 func (j *Job) refused(plan mapping.Plan, decisions []decision, x existing) clientOutcome {
 	steps, _ := walk(decisions, func(d decision) (stepOutcome, error) {
-		return stepOutcome{Step: d.step, Status: result.Failed, Error: x.reason, reason: x.nameless, Advice: x.advice, unanswered: x.Failed != nil, http: x.Status()}, nil
+		o := stepOutcome{Step: d.step, Status: result.Failed, Error: x.reason, reason: x.nameless, Advice: x.advice, unanswered: x.Failed != nil, http: x.Status()}
+		if d.step.Kind == mapping.ClientStep && x.reason == reasonKnown {
+			o.ID = x.ID
+		}
+		return o, nil
 	})
 	return outcomeOf(j.Binding, plan, steps)
 }

@@ -76,7 +76,7 @@ func TestExisting(t *testing.T) {
 			if diff := cmp.Diff([]string{"done", c.status, "done"}, column(rows, "Import status")); diff != "" {
 				t.Errorf("statuses (-want +got):\n%s", diff)
 			}
-			if got := rows[1]["contactId"]; c.existing == "reuse" && got != known {
+			if got := rows[1]["contactId"]; c.existing != "create" && got != known {
 				t.Errorf("contactId %q, want %q", got, known)
 			}
 			if posts := s.mustRun(c.code).posts(); len(posts) > 0 {
