@@ -21,7 +21,8 @@ import (
 type clientRun struct {
 	job       *Job
 	plan      mapping.Plan
-	leader    *clientRun // the run that this one is part of: its own, or that of the client whose contact it creates
+	inSheet   mapping.Identity // the client as the sheet names it: the plan's, unless the sheet gives the id of a client whom the ledger has under another key
+	leader    *clientRun       // the run that this one is part of: its own, or that of the client whose contact it creates
 	decisions []decision
 	known     ids
 	created   map[string]time.Time // when this run created the client and the claims, by step key
@@ -49,7 +50,7 @@ type ids struct {
 }
 
 func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
-	r := &clientRun{job: j, plan: plan, created: map[string]time.Time{}}
+	r := &clientRun{job: j, plan: plan, inSheet: plan.Client, created: map[string]time.Time{}}
 	r.known = ids{claims: map[string]string{}, contacts: map[string]string{}}
 	r.leader = r
 	return r
@@ -59,6 +60,9 @@ func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
 // fails is kept for execute.
 func (r *clientRun) prepare(known map[string]ledger.Step) {
 	defer r.recoverPanic(&r.failed)
+	if known, r.failed = r.ownerOfKnownID(known); r.failed != nil {
+		return
+	}
 	altered, err := false, error(nil)
 	if !r.asIs {
 		altered, err = r.job.reparse(known)
@@ -100,7 +104,7 @@ func (r *clientRun) nothingLeft() bool {
 // asIs says that kept answers are not parsed again.
 func (r *clientRun) again(asIs bool) *clientRun {
 	again := r.job.newClientRun(r.plan)
-	again.asIs = asIs
+	again.asIs, again.inSheet = asIs, r.inSheet
 	again.leader = r.leader
 	if r.leader == r {
 		again.leader = again

@@ -76,7 +76,7 @@ func (j *Job) checkClaims(ctx context.Context, plan mapping.Plan) error {
 	m := j.Binding.Mapping()
 	var claims []string
 	for _, step := range plan.Steps {
-		if step.Kind == mapping.ClaimStep {
+		if step.Kind == mapping.ClaimStep && step.KnownID == "" { // which is never made
 			claims = append(claims, step.Key)
 		}
 	}

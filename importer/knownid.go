@@ -76,6 +76,30 @@ func stepFingerprint(client [16]byte, step string) [16]byte {
 // givesID reports whether the sheet gives the id of a plan's client.
 func givesID(plan mapping.Plan) bool { return len(plan.Steps) > 0 && plan.Steps[0].KnownID != "" }
 
+// ownerOfKnownID makes the plan one of the client whom the ledger has with the id that the
+// sheet gives, whatever the row's key, and returns what it knows of that client. A client
+// whom the ledger has under the row's own key stays, and so does one whose id the sheet gives
+// to another key too.
+func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]ledger.Step, error) {
+	j := r.job
+	if !givesID(r.plan) || known[string(mapping.ClientStep)].To != "" || !j.readsLedger() {
+		return known, nil
+	}
+	id := r.plan.Steps[0].KnownID
+	if _, _, several := j.KnownIDs.other(mapping.ClientStep, id, r.inSheet, string(mapping.ClientStep)); several {
+		return known, nil
+	}
+	// It is read whether or not the run is being stopped.
+	for owner, err := range j.Ledger.ClientsWithID(context.Background(), j.Environment, id) {
+		if err != nil {
+			return nil, err
+		}
+		r.plan.Client = mapping.Identity{Space: owner.Space, Key: owner.Client}
+		return j.readSteps(r.plan)
+	}
+	return known, nil
+}
+
 // sameID reports whether two ids are one. An id of the sheet is in lower case.
 func sameID(a, b string) bool { return strings.EqualFold(a, b) }
 
@@ -90,6 +114,12 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	event := r.event(d, ledger.Done)
 	event.Via, event.Reason, event.ID = ledger.ViaAdopted, ledger.ReasonKnownID, d.step.KnownID
 	r.identify(&event, r.wanted(&d))
+	if t, taken, err := r.job.holder(event); err != nil {
+		return stepOutcome{}, err
+	} else if taken && d.step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known == unknown {
+		r.known.claims[d.step.Key] = event.ID // the client's claim by another mapping
+		return stepOutcome{Step: d.step, Status: result.Unchanged, ID: event.ID}, nil
+	}
 	why, advice, err := r.refuseKnownID(d, event)
 	if err != nil {
 		return stepOutcome{}, err
@@ -131,7 +161,7 @@ func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice s
 			}
 		}
 	}
-	if row, column, ok := j.KnownIDs.other(d.step.Kind, event.ID, r.plan.Client, d.step.Key); ok {
+	if row, column, ok := j.KnownIDs.other(d.step.Kind, event.ID, r.inSheet, d.step.Key); ok {
 		return fmt.Sprintf("the sheet gives the id %s here and, to another %s, in %s", event.ID, d.step.Kind, j.Binding.At(column, row)), adviceKnownIDTwice, nil
 	}
 	if d.step.Kind == mapping.ClientStep {

@@ -159,7 +159,9 @@ func TestKnownIDs(t *testing.T) {
 		"refused before":          {lookup, step("K1", "client", "", ledger.Failed, ""), nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
 		"in doubt":                {"existing: create", step("K1", "client", "", ledger.Uncertain, ""), nil, []string{"K1||" + id1 + "||"}, []string{"uncertain  [] "}, "0 0 0"},
 		"given up":                {"existing: create", append(step("K1", "client", "", ledger.Uncertain, ""), step("K1", "client", "", ledger.GivenUp, ledger.ViaByHand)[1:]...), nil, []string{"K1||" + id1 + "||"}, []string{"failed  [] it was given up"}, "0 0 0"},
-		"another's in the ledger": {lookup, step("K2", "client", id1, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "||"}, []string{"failed  [] the id " + id1 + " is that of another client: of the client with the key “K2”"}, "0 0 0"},
+		"another's in the ledger": {lookup, step("K2", "client", id1, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"}, // it is that client, whatever the key
+		"a claim of another mapping": {lookup, append(step("K2", "client", id1, ledger.Done, ledger.ViaAnswer), under("m", step("K2", "claim/car/B", id2, ledger.Done, ledger.ViaAnswer))...), nil,
+			[]string{"K1||" + id1 + "|A|" + id2, "K1||" + id1 + "|C|"}, []string{"done " + id1 + " [" + id2 + "]", "done " + id1 + " [*]"}, "0 1 1"},
 		"another claim's in the ledger": {lookup, step("K2", "claim/loan/B", id2, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "|A|" + id2},
 			[]string{"failed " + id1 + " [] the id " + id2 + " is that of another claim: of the step claim/loan/B of the client with the key “K2”"}, "0 0 0"},
 		"a client's in the wrong column": {lookup, step("K2", "client", id2, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "|A|" + id2},

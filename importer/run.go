@@ -54,6 +54,7 @@ type Ledger interface {
 	AnswerStatus(ctx context.Context, id ledger.StepID) (status int, err error)
 	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
 	AddressOwners(ctx context.Context, environment string, addresses []string) (map[string]ledger.AddressOwner, error)
+	ClientsWithID(ctx context.Context, environment, id string) iter.Seq2[ledger.ClientKey, error]
 	Erasures(ctx context.Context, environment string) (ledger.Erasures, error)
 
 	// Who works on which client, where several processes write the ledger.

@@ -188,7 +188,7 @@ func checkNumbers(r *yamltree.Reader, n *yamltree.Node, s *convert.Numbers) {
 var clientKeys = []yamltree.Key[ClientRule]{
 	yamltree.To("key", "the column or columns that identify a client",
 		yamltree.OneOrMore(text), func(c *ClientRule) *[]yamltree.Scalar { return &c.Key }).Required(),
-	yamltree.To("known_id", "the column with a client's id that is known from elsewhere. Where the cell is filled, that client is taken over without a request, whatever existing says. To withdraw a wrong id, empty the cell and run claimsheet settle --undo KEY:client",
+	yamltree.To("known_id", "the column with a client's id that is known from elsewhere. Where the cell is filled, that client is taken over without a request, whatever existing says; an id that the ledger has is that client, whatever the key of the row. To withdraw a wrong id, empty the cell and run claimsheet settle --undo KEY:client",
 		text, func(c *ClientRule) *yamltree.Scalar { return &c.KnownID }),
 	yamltree.To("key_space", "the name of the key space, for mappings that share their clients; default: the mapping's name. It makes no difference when the key is the column of a look-up: such clients are the same in all mappings",
 		text, func(c *ClientRule) *yamltree.Scalar { return &c.KeySpace }),
