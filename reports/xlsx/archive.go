@@ -15,6 +15,7 @@ import (
 type archive struct {
 	zip    *zip.Writer
 	done   map[string]bool // the parts that it has
+	last   io.Writer       // of the part that put added last, for more of it
 	buffer []byte          // what is being compressed
 }
 
@@ -36,11 +37,12 @@ func newArchive(dst io.Writer) *archive {
 	return &archive{zip: z, done: map[string]bool{}, buffer: make([]byte, partBuffer)}
 }
 
-// put adds a complete part.
+// put adds a part.
 func (a *archive) put(name string, content []byte) error {
 	a.done[name] = true
 	w, err := a.zip.Create(name)
 	if err == nil {
+		a.last = w
 		_, err = w.Write(content)
 	}
 	return err

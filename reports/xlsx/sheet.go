@@ -1,7 +1,9 @@
 package xlsx
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"net/url"
 	"slices"
 	"strconv"
@@ -51,6 +53,7 @@ type SheetWriter struct {
 	layout   Layout
 	isTable  bool
 	links    []link
+	targets  []byte // of links, one after the other: a string for each would keep alive what it is a piece of
 	comments int
 	drawing  string // the elements of its chart and comments
 	relation int    // relationships that excelize has given its chart and comments
@@ -173,7 +176,11 @@ func (s *SheetWriter) filter(rows int) error {
 }
 
 // link is a clickable cell: to an address outside the workbook, or to a place in it.
-type link struct{ cell, address, place string }
+type link struct {
+	row, column int32
+	end         int // of its target in targets
+	outside     bool
+}
 
 // hasRoom reports whether the sheet may have another link.
 func (s *SheetWriter) hasRoom() bool { return len(s.links) < s.book.maxLinks }
@@ -185,7 +192,7 @@ func (s *SheetWriter) Link(address string) bool {
 	if !s.hasRoom() || !isWebAddress(address) {
 		return false
 	}
-	s.links = append(s.links, link{cell: s.Cell(), address: address})
+	s.addLink(address, true)
 	return true
 }
 
@@ -195,8 +202,24 @@ func (s *SheetWriter) LinkTo(place string) bool {
 	if place == "" || !s.hasRoom() {
 		return false
 	}
-	s.links = append(s.links, link{cell: s.Cell(), place: place})
+	s.addLink(place, false)
 	return true
+}
+
+func (s *SheetWriter) addLink(target string, outside bool) {
+	s.targets = append(s.targets, target...)
+	s.links = append(s.links, link{int32(s.row), int32(s.column), len(s.targets), outside})
+}
+
+// eachLink yields the links with their targets, in the order of the cells.
+func (s *SheetWriter) eachLink(yield func(l link, target string) bool) {
+	begin := 0
+	for _, l := range s.links {
+		if !yield(l, string(s.targets[begin:l.end])) {
+			return
+		}
+		begin = l.end
+	}
 }
 
 // Place is a cell of a sheet as a link names it.
@@ -204,32 +227,44 @@ func Place(sheet, cell string) string {
 	return fmt.Sprintf("'%s'!%s", strings.ReplaceAll(sheet, "'", "''"), cell)
 }
 
-// hyperlinks writes the links, and keeps their addresses for the part that holds the
-// sheet's relationships.
+// hyperlinks writes the links. The part that holds the sheet's relationships has the
+// addresses, see relationships.
 func (s *SheetWriter) hyperlinks() {
 	if len(s.links) == 0 {
 		return
 	}
-	var related []byte
+	related := false
 	s.raw(`<hyperlinks>`)
-	for i, l := range s.links {
-		s.raw(`<hyperlink ref="` + l.cell)
-		if l.address != "" {
-			id := "link" + strconv.Itoa(i)
-			s.raw(`" r:id="` + id)
-			related = append(related, `<Relationship Id="`+id+`" Type="`+excelize.SourceRelationshipHyperLink+`" Target="`...)
-			related = append(related, attribute.Replace(l.address)...)
-			related = append(related, `" TargetMode="External"/>`...)
+	for l, target := range s.eachLink {
+		cell := cell.ColumnName(int(l.column)) + strconv.Itoa(int(l.row))
+		s.raw(`<hyperlink ref="` + cell)
+		if l.outside {
+			related = true
+			s.raw(`" r:id="link` + cell)
 		} else {
-			s.raw(`" location="` + attribute.Replace(l.place))
+			s.raw(`" location="` + attribute.Replace(target))
 		}
 		s.raw(`"/>`)
 		s.spill()
 	}
 	s.raw(`</hyperlinks>`)
-	if related != nil {
-		s.book.related[strings.Replace(s.path, "xl/worksheets/", "xl/worksheets/_rels/", 1)+".rels"] = related
+	if related {
+		s.book.related[strings.Replace(s.path, "xl/worksheets/", "xl/worksheets/_rels/", 1)+".rels"] = s
 	}
+}
+
+// relationships writes the addresses of the links.
+func (s *SheetWriter) relationships(to io.Writer) error {
+	w := bufio.NewWriter(to)
+	for l, target := range s.eachLink {
+		if l.outside {
+			_, _ = w.WriteString(`<Relationship Id="link` + cell.ColumnName(int(l.column)) + strconv.Itoa(int(l.row)) +
+				`" Type="` + excelize.SourceRelationshipHyperLink + `" Target="`)
+			_, _ = attribute.WriteString(w, target)
+			_, _ = w.WriteString(`" TargetMode="External"/>`)
+		}
+	}
+	return w.Flush() // with the first error
 }
 
 var attribute = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")

@@ -30,18 +30,18 @@ type Workbook struct {
 	styles     map[Look]*Style
 	dxfs       map[Colour]int // conditional styles
 	properties map[string]string
-	related    map[string][]byte // relationships of links, by the part they belong to
-	rows       map[string]int    // rows written, by part
-	open       *part             // the last part begun
-	space      []byte            // for the rows of the sheet that is being written
-	maxLinks   int               // of a sheet
-	err        error             // the first one; it stays
+	related    map[string]*SheetWriter // sheets with links to addresses, by the part of their relationships
+	rows       map[string]int          // rows written, by part
+	open       *part                   // the last part begun
+	space      []byte                  // for the rows of the sheet that is being written
+	maxLinks   int                     // of a sheet
+	err        error                   // the first one; it stays
 }
 
 // New begins a workbook that is written to dst.
 func New(dst io.Writer) *Workbook {
 	return &Workbook{file: excelize.NewFile(), archive: newArchive(dst), styles: map[Look]*Style{}, dxfs: map[Colour]int{},
-		properties: map[string]string{}, related: map[string][]byte{}, rows: map[string]int{},
+		properties: map[string]string{}, related: map[string]*SheetWriter{}, rows: map[string]int{},
 		space: make([]byte, partBuffer), maxLinks: maxLinks}
 }
 
@@ -112,20 +112,35 @@ func (w *Workbook) Close() error {
 		case propertiesPart:
 			content = customProperties(w.properties)
 		}
-		if links := w.related[name]; links != nil {
-			content = slices.Concat(bytes.TrimSuffix(content, []byte(endRelationships)), links, []byte(endRelationships))
-			delete(w.related, name)
+		if w.related[name] != nil {
+			err = w.relate(name, bytes.TrimSuffix(content, []byte(endRelationships)))
+		} else {
+			err = w.archive.put(name, content)
 		}
-		if err := w.archive.put(name, content); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.related)) {
-		if err := w.archive.put(name, slices.Concat([]byte(beginRelationships), w.related[name], []byte(endRelationships))); err != nil {
+		if err := w.relate(name, []byte(beginRelationships)); err != nil {
 			return err
 		}
 	}
 	return w.archive.zip.Close()
+}
+
+// relate adds the part of a sheet's relationships, after what comes before those of links.
+func (w *Workbook) relate(name string, before []byte) error {
+	if err := w.archive.put(name, before); err != nil {
+		return err
+	}
+	s := w.related[name]
+	delete(w.related, name)
+	if err := s.relationships(w.archive.last); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w.archive.last, endRelationships)
+	return err
 }
 
 const (

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -174,8 +175,8 @@ func TestRelationships(t *testing.T) {
 	parts := unzipped(t, file.Bytes())
 	for n, want := range []map[string]string{
 		{`<drawing r:id="rId1"/>`: `Id="rId1" Target="../drawings/drawing1.xml"`},
-		{`<legacyDrawing r:id="rId1"/>`: `Id="rId1" Target="../drawings/vmlDrawing1.vml"`, `r:id="link0"`: `Id="link0"`},
-		{`r:id="link0"`: `Id="link0"`},
+		{`<legacyDrawing r:id="rId1"/>`: `Id="rId1" Target="../drawings/vmlDrawing1.vml"`, `r:id="linkA2"`: `Id="linkA2"`},
+		{`r:id="linkA2"`: `Id="linkA2"`},
 		nil,
 	} {
 		sheet, related := parts[fmt.Sprintf("xl/worksheets/sheet%d.xml", n+1)], parts[fmt.Sprintf("xl/worksheets/_rels/sheet%d.xml.rels", n+1)]
@@ -242,5 +243,36 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%s has a row too few: %v", path, err)
 		}
 		w.rows[path]--
+	}
+}
+
+// A link does not keep alive the row of which its address is a piece.
+func TestLinksHoldTheirAddressesOnly(t *testing.T) {
+	w := New(io.Discard)
+	defer w.Abandon()
+	s, err := w.NewSheet("Links", Layout{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inUse := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	const links, rest = 5_000, 10_000
+	before := inUse()
+	for i := range links {
+		row := fmt.Sprintf("https://go.example.test/%d%s", i, strings.Repeat(" ", rest))
+		if !s.Link(row[:len(row)-rest]) {
+			t.Fatal("the address is refused")
+		}
+		s.Skip()
+	}
+	if more := inUse() - before; more > links*rest/2 {
+		t.Errorf("%d links hold %d kB", links, more>>10)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }
