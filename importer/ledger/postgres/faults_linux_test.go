@@ -34,9 +34,17 @@ func do(t testing.TB, err error) {
 	}
 }
 
+// open opens a ledger that nobody has any more: the server may still have to end the
+// connection of a ledger that was closed.
 func open(t *testing.T, a postgres.Address) *ledger.Ledger {
 	t.Helper()
 	l, err := postgres.Open(t.Context(), a)
+	for range 60 {
+		if !errors.Is(err, ledger.ErrLocked) {
+			break
+		}
+		l, err = postgres.Open(t.Context(), a)
+	}
 	do(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return l

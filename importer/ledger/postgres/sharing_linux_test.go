@@ -14,10 +14,10 @@ import (
 	"claimsheet/importer/ledger/postgres/pgtest"
 )
 
-// shared opens the ledger as one of several processes. Their leases end quickly.
+// shared opens the ledger as one of several processes. No lease ends by itself during a test.
 func shared(t *testing.T, a postgres.Address, clock func() time.Time) *ledger.Ledger {
 	t.Helper()
-	l, err := postgres.OpenShared(t.Context(), a, postgres.Sharing{Lease: 600 * time.Millisecond, Request: 200 * time.Millisecond, Clock: clock})
+	l, err := postgres.OpenShared(t.Context(), a, postgres.Sharing{Lease: time.Hour, Clock: clock})
 	do(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return l
@@ -233,23 +233,30 @@ func TestTakenOver(t *testing.T) {
 	onlyLong(t)
 	server := pgtest.Shared(t)
 	a, schema := address(t, server)
-	one, two := shared(t, a, nil), shared(t, a, nil)
+	one, err := postgres.OpenShared(t.Context(), a, postgres.Sharing{Lease: 600 * time.Millisecond, Request: 400 * time.Millisecond})
+	do(t, err)
+	t.Cleanup(func() { _ = one.Close() })
+	two := shared(t, a, nil)
 	take(t, one, group(1), group(2))
 	do(t, one.Append(event(1, ledger.Intent)))
 	server.Exec(t, "UPDATE "+schema+".sessions SET machine = 'another' WHERE id = 1")
 	server.Exec(t, "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = 1 AND classid = (SELECT oid FROM pg_namespace WHERE nspname = '"+schema+"')")
-	began := time.Now()
-	for n := 0; ; n++ {
-		if n, err := two.MarkInterrupted("r2", time.Now()); err != nil || n > 0 && time.Since(began) < 100*time.Millisecond {
+	ended := func() bool { // by the server's clock
+		return server.Exec(t, "SELECT until + grace <= "+postgres.ServerTime+" FROM "+schema+".sessions WHERE id = 1") == "t"
+	}
+	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		if n, err := two.MarkInterrupted("r2", time.Now()); err != nil || n > 0 && !ended() {
 			t.Fatal("the intent of another process was touched:", n, err)
 		}
 		if take(t, two, group(1)) == "[true]" {
+			if !ended() {
+				t.Error("it is free before its time")
+			}
 			break
 		}
-		if time.Since(began) > 30*time.Second {
+		if time.Since(began) > 2*time.Minute {
 			t.Fatal("it is never free")
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	if got := state(t, two, 1).To; got != ledger.Uncertain {
 		t.Errorf("the intent is %q, want uncertain", got)
