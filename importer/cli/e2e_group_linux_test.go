@@ -266,7 +266,7 @@ func (p *group) work(disturbed bool, run func(*process)) {
 }
 
 // mostForTheEnd is how long workers may take to end, also those that are paused meanwhile.
-const mostForTheEnd = 20 * time.Second
+const mostForTheEnd = 2 * time.Minute
 
 // stopWorkers tells all workers to end; a second signal of a kind would end one at once.
 func (p *group) stopWorkers(by syscall.Signal) {

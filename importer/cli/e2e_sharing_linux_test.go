@@ -223,7 +223,7 @@ func TestAddressInTwoSheets(t *testing.T) {
 		runs = append(runs, cmd)
 	}
 	for _, cmd := range runs {
-		ended := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+		ended := time.AfterFunc(5*time.Minute, func() { _ = cmd.Process.Kill() })
 		_, _ = cmd.Process.Wait()
 		ended.Stop()
 	}

@@ -92,16 +92,14 @@ func TestWorkerEnds(t *testing.T) {
 		}
 		return f
 	})
-	stop := s.worker(0, "", "", "--concurrency", "1")
+	end, said := s.startWorker(0, "", "", "--concurrency", "1")
 	done := make(chan played, 1)
 	go func() { done <- s.run("--workers") }()
 	claim := <-begun
-	said := make(chan string, 1)
-	go func() { said <- stop() }()
-	time.Sleep(50 * time.Millisecond) // the worker hears that it is to end
+	end()
 	ended.Store(true)
 	close(goOn)
-	expect(t, <-said, "stopped")
+	expect(t, said(), "stopped")
 	s.worker(1, "", "", "--concurrency", "4")
 	p := <-done
 	if p.code != 0 || p.summary.Clients.Done != 30 {

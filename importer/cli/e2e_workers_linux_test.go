@@ -35,23 +35,33 @@ func (s *scene) workers(n int) (stop func() []string) {
 // worker starts one worker, whose environments file has new in the place of old.
 func (s *scene) worker(number int, old, new string, flags ...string) (stop func() string) {
 	s.t.Helper()
+	end, said := s.startWorker(number, old, new, flags...)
+	return func() string {
+		end()
+		return said()
+	}
+}
+
+// startWorker is worker; end tells it to end, and said waits for that.
+func (s *scene) startWorker(number int, old, new string, flags ...string) (end func(), said func() string) {
+	s.t.Helper()
 	ctx, end := context.WithCancel(s.t.Context())
 	args := append(s.workerArgs(number, old, new), flags...)
-	said := make(chan string, 1)
+	all := make(chan string, 1)
 	go func() {
 		var out bytes.Buffer
 		stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &out, Env: func(string) string { return "" }}
 		if code := cli.MainAt(ctx, args, stdio, s.pace); code != 130 {
 			s.t.Errorf("worker %d: exit code %d\n%s", number, code, out.String())
 		}
-		said <- out.String()
+		all <- out.String()
 	}()
-	stop = sync.OnceValue(func() string {
+	said = sync.OnceValue(func() string { return <-all })
+	s.t.Cleanup(func() {
 		end()
-		return <-said
+		said()
 	})
-	s.t.Cleanup(func() { stop() })
-	return stop
+	return end, said
 }
 
 // workerArgs are the arguments of a worker, whose environments file it writes.
