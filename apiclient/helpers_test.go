@@ -13,10 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/apiclient"
+	"claimsheet/importer/testform"
 )
 
 // long asks for what takes long: .ci/run gives it.
-var long = flag.Bool("long", false, "run the long tests too, and the long form of the others")
+var long = testform.Long
 
 // onlyLong leaves a test out without -long.
 func onlyLong(t *testing.T) {

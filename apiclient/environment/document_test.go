@@ -14,11 +14,12 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
+	"claimsheet/importer/testform"
 	"claimsheet/mapping/problem"
 )
 
 // long asks for what takes long: .ci/run gives it.
-var long = flag.Bool("long", false, "run the tests that take long")
+var long = testform.Long
 
 var update = flag.Bool("update", false, "update the golden files")
 

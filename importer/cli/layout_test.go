@@ -44,6 +44,7 @@ var arrows = map[string][]string{
 	"importer/spool":          {"importer/result", "mapping/cell"},
 	"importer/safefile":       {},
 	"importer/ledger":         {"importer/result", "importer/safefile"},
+	"importer/testform":       {}, // in tests only
 	"apiclient/apitest":       {},
 	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/sandbox/pages", "apiclient/tracking", "importer/cli/console", "importer/cli/explain", "importer/cli/lint", "importer/cli/load", "importer/cli/manual",
 		"importer/cli/observe", "importer/cli/trial", "importer/cli/statefolder", "importer/cli/studio", "importer/cli/workbook",

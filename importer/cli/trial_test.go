@@ -9,25 +9,20 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"claimsheet/importer/testform"
 )
 
 // long asks for what takes minutes: kills at every place, many histories, workers.
-var long = flag.Bool("long", false, "run the long tests too, and the long form of the others; .ci/run does")
+var long = testform.Long
 
 // longOr returns how much of something a test does, with -long and without.
-func longOr[T any](inLong, inShort T) T {
-	if *long {
-		return inLong
-	}
-	return inShort
-}
+func longOr[T any](inLong, inShort T) T { return testform.LongOr(inLong, inShort) }
 
 // onlyLong leaves a test out without -long.
 func onlyLong(t *testing.T) {
 	t.Helper()
-	if !*long {
-		t.Skip("only with -long")
-	}
+	testform.OnlyLong(t)
 }
 
 // suite is this package's tests.
@@ -35,8 +30,7 @@ type suite struct{ *testing.M }
 
 // Run runs the tests. Most of them wait for a disk or a service: more than there
 // are processors run side by side, unless -parallel is given or the race detector
-// keeps the processors busy. Temporary files are in memory, where there is room and
-// TMPDIR does not say where else.
+// keeps the processors busy.
 func (s suite) Run() int {
 	flag.Parse()
 	parallel := flag.Lookup("test.parallel")
@@ -47,23 +41,11 @@ func (s suite) Run() int {
 			return 1
 		}
 	}
-	if memory := inMemory(); memory != "" && os.Getenv("TMPDIR") == "" {
-		files, err := os.MkdirTemp(memory, "claimsheet-tests-*")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(files)
-		if err := os.Setenv("TMPDIR", files); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-	}
 	if err := os.Setenv("UAT_TOKEN", "canary-token"); err != nil { // what environments files name as env:UAT_TOKEN
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return s.M.Run()
+	return testform.Run(s.M)
 }
 
 // The programs that tests start as processes: this test's own binary under the name

@@ -2,7 +2,6 @@ package dispatch_test
 
 import (
 	"crypto/rand"
-	"flag"
 	"fmt"
 	"maps"
 	"strings"
@@ -14,10 +13,11 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/ledger/postgres/pgtest"
+	"claimsheet/importer/testform"
 )
 
 // long asks for what takes long: .ci/run gives it.
-var long = flag.Bool("long", false, "run the long tests too, and the long form of the others")
+var long = testform.Long
 
 // onlyLong leaves a test out without -long.
 func onlyLong(t *testing.T) {

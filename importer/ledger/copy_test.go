@@ -154,7 +154,7 @@ func entries(t *testing.T, dir string) (names []string) {
 func TestHalfWrittenLedger(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "ledger.db")
 	l := open(t, source)
-	ids := storySteps(200)
+	ids := storySteps(longOr(200, 60))
 	storied(t, l, ids)
 	want, err := told(t, l, ids)
 	do(t, err)

@@ -75,9 +75,9 @@ func TestKilledWhileAppending(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	taken := map[string]ledger.State{}
-	kills := 15
+	kills := longOr(15, 3)
 	if racing {
-		kills = 6
+		kills = min(kills, 6)
 	}
 	for kill := range kills {
 		child, out := start(t, "append", path)
@@ -228,9 +228,9 @@ func TestLogCutAnywhere(t *testing.T) {
 	log, err := os.ReadFile(filepath.Join(whole, "ledger.db-wal"))
 	do(t, err)
 
-	most, cuts := 0, 45
+	most, cuts := 0, longOr(45, 12)
 	if racing {
-		cuts = 15
+		cuts = min(cuts, 15)
 	}
 	for cut := len(log); cut >= 0; cut -= 1 + len(log)/cuts {
 		path := filepath.Join(t.TempDir(), "ledger.db")

@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"encoding/binary"
 	"errors"
-	"flag"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -14,11 +13,12 @@ import (
 	"testing"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/testform"
 	"claimsheet/mapping/problem"
 )
 
 // long asks for what takes long: .ci/run gives it.
-var long = flag.Bool("long", false, "run the long form of the tests that damage, kill and lose power")
+var long = testform.Long
 
 // longOr returns how much of something a test does, with -long and without.
 func longOr(inLong, inShort int) int {
@@ -161,6 +161,7 @@ func manyClients(t *testing.T, l *ledger.Ledger, from, to int) {
 // refused, with the steps that help, and opens when the log was moved away.
 func TestBackupBesideAnotherLog(t *testing.T) {
 	t.Parallel()
+	testform.OnlyLong(t)
 	dir, killed := t.TempDir(), t.TempDir()
 	path := filepath.Join(dir, "ledger.db")
 	l := open(t, path)
@@ -193,6 +194,7 @@ func TestBackupBesideAnotherLog(t *testing.T) {
 // and its log.
 func TestRefusedOpenChangesNothing(t *testing.T) {
 	t.Parallel()
+	testform.OnlyLong(t)
 	dir, killed := t.TempDir(), t.TempDir()
 	path := filepath.Join(dir, "ledger.db")
 	l := open(t, path)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/testform"
 )
 
 // TestMain lets this binary be the other process of a test.
@@ -17,7 +18,7 @@ func TestMain(m *testing.M) {
 	if child, ok := children[os.Getenv("LEDGER_CHILD")]; ok {
 		child(os.Getenv("LEDGER_PATH"))
 	}
-	os.Exit(m.Run())
+	os.Exit(testform.Run(m))
 }
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)

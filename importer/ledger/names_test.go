@@ -3,10 +3,13 @@ package ledger
 import (
 	"fmt"
 	"testing"
+
+	"claimsheet/importer/testform"
 )
 
 // TestClientsInMemoryAreBounded: of new clients, and of those that the ledger has.
 func TestClientsInMemoryAreBounded(t *testing.T) {
+	testform.OnlyLong(t)
 	l, err := OpenScratch(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 
 	"claimsheet/importer/sheet"
 	"claimsheet/importer/sheet/sheettest"
+	"claimsheet/importer/testform"
 	"claimsheet/mapping/problem"
 )
 
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 		readAlone(request)
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(testform.Run(m))
 }
 
 // reading is what a process read, and what it took.

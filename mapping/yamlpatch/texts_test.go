@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 	"pgregory.net/rapid"
 
+	"claimsheet/importer/testform"
 	"claimsheet/mapping/yamlpatch"
 )
 
@@ -191,8 +192,10 @@ func variants() []string {
 
 // FuzzText writes any text in every way and reads it back.
 func FuzzText(f *testing.F) {
-	for _, text := range oddTexts {
-		f.Add(text)
+	for i, text := range oddTexts {
+		if *testform.Long || i%16 == 0 {
+			f.Add(text)
+		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		checkText(t, writings, text, writers())

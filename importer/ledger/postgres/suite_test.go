@@ -3,7 +3,6 @@
 package postgres_test
 
 import (
-	"flag"
 	"fmt"
 	"hash/fnv"
 	"testing"
@@ -12,10 +11,11 @@ import (
 	"claimsheet/importer/ledger/ledgertest"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/ledger/postgres/pgtest"
+	"claimsheet/importer/testform"
 )
 
 // long asks for what takes long: .ci/run gives it.
-var long = flag.Bool("long", false, "run the long tests too, and the long form of the others")
+var long = testform.Long
 
 // onlyLong leaves a test out without -long.
 func onlyLong(t *testing.T) {

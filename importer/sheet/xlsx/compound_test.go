@@ -112,7 +112,7 @@ func TestCompoundDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := sheettest.Dump(all)
-	for n := 0; n < len(whole); n += longOr(397, 3_989) {
+	for n := 0; n < len(whole); n += longOr(397, 9_973) {
 		damaged := bytes.Clone(whole)
 		damaged[n] ^= 1 << (n % 8)
 		if err := os.WriteFile(path, damaged, 0o600); err != nil {

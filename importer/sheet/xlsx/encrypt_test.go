@@ -28,7 +28,7 @@ func TestExcelsOwnPassword(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, password := range []string{"", "another", "VelvetSweatshop"} {
+	for _, password := range []string{"", "another", "VelvetSweatshop"}[:longOr(3, 1)] {
 		r, err := open(sheettest.Save(t, "leads.xlsx", data), options{Password: password})
 		if err != nil {
 			t.Errorf("%q: %v", password, err)

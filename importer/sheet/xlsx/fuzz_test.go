@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/importer/sheet/sheettest"
+	"claimsheet/importer/testform"
 )
 
 // FuzzSheet reads any XML as a sheet in a sound zip file. Rows come in order, and two
@@ -48,6 +49,7 @@ func FuzzSheet(f *testing.F) {
 
 // FuzzCompound reads any bytes as an encrypted workbook.
 func FuzzCompound(f *testing.F) {
+	testform.OnlyLong(f) // TestEncrypted reads the same files
 	f.Add(readOther(f, "encrypted-agile.xlsx"), "password")
 	f.Add(readOther(f, "encrypted-libreoffice.xlsx"), "pässword 1")
 	f.Add(readOther(f, "old.xls"), "x")

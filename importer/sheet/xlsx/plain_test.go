@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"claimsheet/importer/sheet/sheettest"
+	"claimsheet/importer/testform"
 )
 
 // Cells that are written plainly are read in one step, all others a token at a
@@ -107,6 +108,7 @@ func readAny(path string) string {
 // Files that other programs wrote, and those that must be refused.
 func TestPlainCellsOfFiles(t *testing.T) {
 	t.Parallel()
+	testform.OnlyLong(t)
 	all := hostileFiles()
 	files, err := filepath.Glob("../testdata/*.xlsx")
 	if err != nil || len(files) == 0 {

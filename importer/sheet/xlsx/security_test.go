@@ -1,7 +1,6 @@
 package xlsx_test
 
 import (
-	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,12 +9,13 @@ import (
 	"testing"
 
 	"claimsheet/importer/sheet/sheettest"
+	"claimsheet/importer/testform"
 )
 
 // The tests of this file are the sheet's part of docs/security.md, by the names
 // of its items; TestHostile and TestDamagedFile have many more files.
 
-var long = flag.Bool("long", false, "run the long form of the tests that damage files")
+var long = testform.Long
 
 // longOr is the first number with -long, else the second.
 func longOr(withLong, without int) int {

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package cli_test
+package testform
 
 // inMemory is a folder in memory; only Linux has one that is known by name.
 func inMemory() string { return "" }

@@ -1,0 +1,10 @@
+package settle_test
+
+import (
+	"os"
+	"testing"
+
+	"claimsheet/importer/testform"
+)
+
+func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
