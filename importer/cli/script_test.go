@@ -43,6 +43,7 @@ func TestMain(m *testing.M) {
 			cli.InstallTrial()
 			os.Exit(cli.QuickProcess())
 		},
+		serverName: serveCommands,
 		"claimsheet-panics": func() {
 			cli.SetUpProcess(os.Getenv)
 			os.Exit(quickMain(context.Background(), os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr, Env: func(string) string { panic("canary") }}))
@@ -78,9 +79,11 @@ func TestScripts(t *testing.T) {
 		Dir:           filepath.Join("testdata", "script"),
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
-			env.Values[stateKey{}] = new(state)
+			mine := new(state)
+			env.Values[stateKey{}] = mine
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector would hold up the end of every process by a second
 			env.Setenv("GOGC", "400")                 // a process that begins then does not collect garbage
+			mine.env = env.Vars
 			return copySamples(filepath.Join(env.WorkDir, "samples"))
 		},
 		Condition: func(cond string) (bool, error) {
@@ -138,6 +141,8 @@ type state struct {
 	requests atomic.Int64  // those other than GETs, at the service
 	server   *exec.Cmd     // nil when none is running
 	said     *bytes.Buffer // its stderr
+	env      []string      // of the script's processes
+	commands *commands     // nil before the first command
 }
 
 type stateKey struct{}
@@ -157,26 +162,48 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	wants(ts, neg, args, 2, many)
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got := 0
-	err = ts.Exec(args[1], args[2:]...)
-	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
-		got = failed.ExitCode()
-	} else {
-		ts.Check(err)
+	expectExit(ts, want, args[1:])
+}
+
+// expectExit runs a command, which must end with an exit code, and returns what it said.
+func expectExit(ts *testscript.TestScript, want int, args []string) said {
+	got := command(ts, args)
+	if got.code != want {
+		ts.Fatalf("exit code %d, want %d", got.code, want)
 	}
-	if got != want {
-		ts.Fatalf("exit code %d, want %d", got, want)
+	return got
+}
+
+// command runs a command.
+func command(ts *testscript.TestScript, args []string) said {
+	if *long || args[0] != programName {
+		code := 0
+		err := ts.Exec(args[0], args[1:]...)
+		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+			code = failed.ExitCode()
+		} else {
+			ts.Check(err)
+		}
+		return said{code, ts.ReadFile("stdout"), ts.ReadFile("stderr")}
 	}
+	mine := stateOf(ts)
+	if mine.commands == nil {
+		mine.commands = startCommands(ts, mine.env)
+	}
+	got := mine.commands.run(ts, args[1:])
+	fmt.Fprint(ts.Stdout(), got.out)
+	fmt.Fprint(ts.Stderr(), got.err)
+	return got
 }
 
 func refuses(ts *testscript.TestScript, neg bool, args []string) {
 	wants(ts, neg, args, 1, many)
 	before, sentBefore := tree(ts), stateOf(ts).requests.Load()
-	exits(ts, false, append([]string{"2"}, args...))
-	if out := ts.ReadFile("stdout"); out != "" {
+	got := expectExit(ts, 2, args)
+	if got.out != "" {
 		ts.Fatalf("a refused command prints on stdout")
 	}
-	if ts.ReadFile("stderr") == "" {
+	if got.err == "" {
 		ts.Fatalf("a refused command says nothing on stderr")
 	}
 	if diff := cmp.Diff(before, tree(ts)); diff != "" {
