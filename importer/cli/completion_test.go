@@ -206,6 +206,7 @@ words=(%s '%s'); CURRENT=$#words; _claimsheet; true`, c.before, c.typed)}
 // TestCompletionInShells drives the scripts in the shells that are here.
 func TestCompletionInShells(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(1))
 	// No shell may compute the name of an environment.
 	write(t, s.path("environments.yaml"), "environments:\n  uat: {base_url: '"+s.url+"'}\n  '$(touch planted)': {base_url: '"+s.url+"'}\n  us:er: {base_url: '"+s.url+"'}\n")

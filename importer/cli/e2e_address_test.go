@@ -35,6 +35,7 @@ func (s *scene) spelled() []string {
 // under one name or two.
 func TestABaseURLSpeltOtherwise(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for name, mapping := range map[string]string{"v1": "name: m\napi: v1\n" + clientPart, "v2": stepThree} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -63,6 +64,7 @@ func TestABaseURLSpeltOtherwise(t *testing.T) {
 // TestDoubtUnderAnotherSpelling: an address with which L1 may have been created is
 // L1's, however the base url is spelt tonight.
 func TestDoubtUnderAnotherSpelling(t *testing.T) {
+	onlyLong(t)
 	inEveryVariant(t, everyWay, bothOrders, func(t *testing.T, v variant) {
 		s := newLeadScene(t, v.address())
 		v.doubt(s, "client L1")
@@ -84,6 +86,7 @@ func TestDoubtUnderAnotherSpelling(t *testing.T) {
 // TestDoubtAtAnotherAddress: what is in doubt at the old address of a service is so
 // at the new one.
 func TestDoubtAtAnotherAddress(t *testing.T) {
+	onlyLong(t)
 	inEveryVariant(t, everyWay, bothOrders, func(t *testing.T, v variant) {
 		s := newLeadScene(t, v.address())
 		v.doubt(s, "client L1")
@@ -109,6 +112,7 @@ func TestDoubtAtAnotherAddress(t *testing.T) {
 // the base url is the same service's.
 func TestABaseURLOfAnOlderLedger(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, "name: links\napi: v2\n"+clientPart, leads(1))
 	s.mustRun(0, "--dry-run")
 	known, err := ledger.Open(s.path(".claimsheet/ledger.db"))
@@ -173,6 +177,7 @@ func (s *scene) doctor(code int) string {
 // same service at another address, or another service. Only a person knows.
 func TestABaseURLThatChanges(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for name, c := range map[string]struct{ mapping, workers string }{
 		"v1": {"name: m\napi: v1\n" + clientPart, "2"}, "v2": {stepThree, "8"},
 	} {
@@ -259,6 +264,7 @@ func TestAServiceMoves(t *testing.T) {
 // address means, a list of nothing would hide what is uncertain at the old one.
 func TestADeskAtAnAddressThatNoRunKnows(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(3))
 	s.service.Play(apitest.Once(onStep("link c3@example.com"), apitest.CreateThen(apitest.JSON(500, `{}`))))
 	s.mustRun(4)
@@ -290,6 +296,7 @@ func TestADeskAtAnAddressThatNoRunKnows(t *testing.T) {
 // the environment with -e is no way out.
 func TestAWorkbookFromBeforeTheMove(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(3))
 	s.mustRun(0)
 	if err := os.RemoveAll(s.path(".claimsheet")); err != nil {

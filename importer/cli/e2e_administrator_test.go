@@ -28,6 +28,7 @@ func TestClaimsNeedAnAdministrator(t *testing.T) {
 // night; for a contact of ours it does not.
 func TestClaimOfAReusedContact(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(2))
 	s.service.AddClient("c2@example.com", "c2@example.com", "")
 	s.service.Play(func(call apitest.Call) apitest.Fault {

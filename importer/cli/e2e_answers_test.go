@@ -44,6 +44,7 @@ func TestAnswerOfAParkedClient(t *testing.T) {
 // is corrected.
 func TestURLOfAClientWhoWasLookedUp(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const missing = "The service's answer held no redirect url where wire.redirect_url points; correct that and run again."
 	cases := []struct {
 		name, pointer string
@@ -86,6 +87,7 @@ func TestURLOfAClientWhoWasLookedUp(t *testing.T) {
 // was known before.
 func TestURLThatWasLost(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(2))
 	s.service.Play(apitest.Once(onStep("client c1@example.com"), apitest.CreateThenDrop()))
 	for range 2 {
@@ -103,6 +105,7 @@ func TestURLThatWasLost(t *testing.T) {
 // the dry run says is what the run does.
 func TestAddressOfAParkedClient(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, strings.Replace(stepThree, "key: E-mail", "key: First name", 1), leads(1))
 	s.service.KeyField = "firstName"
 	s.service.Play(apitest.Once(onStep("client Ann1"), apitest.DropBefore()))
@@ -130,6 +133,7 @@ func TestAddressOfAParkedClient(t *testing.T) {
 // can be read, the message says which it was and what to do.
 func TestRefusedQuestionsSayWhatToDo(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	large := apitest.JSON(200, `"`+strings.Repeat("x", 64<<20)+`"`)
 	for _, c := range []struct {
 		name, kind string
@@ -168,6 +172,7 @@ func TestRefusedQuestionsSayWhatToDo(t *testing.T) {
 // it on any later day.
 func TestHintsOfUncertainAnswers(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const claim, client = "claim c1@example.com/Loan A-1", "client c1@example.com"
 	for _, c := range []struct {
 		name, step string
@@ -222,6 +227,7 @@ func TestStateFolderThatCannotBeWritten(t *testing.T) {
 // found by the next night's look-ups, and have none.
 func TestOneURLWithoutIDs(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(3))
 	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if !strings.HasPrefix(c.Step, "client ") {
@@ -247,6 +253,7 @@ func TestOneURLWithoutIDs(t *testing.T) {
 // is taken over without it.
 func TestURLOfAParkedClient(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(1))
 	answer := `{"redirectUrl":"https://portal.example.com/login"}`
 	s.service.Play(func(c apitest.Call) apitest.Fault {

@@ -54,7 +54,7 @@ func newAuthScene(t *testing.T, proxied bool) (*scene, *apitest.Proxy) {
 // rest. A rerun of the workbook sends nothing.
 func TestWireAuth(t *testing.T) {
 	t.Parallel()
-	for _, proxied := range []bool{false, true} {
+	for _, proxied := range []bool{true, false}[:longOr(2, 1)] {
 		t.Run(fmt.Sprintf("proxy %v", proxied), func(t *testing.T) {
 			t.Parallel()
 			s, proxy := newAuthScene(t, proxied)
@@ -99,6 +99,7 @@ func (s *scene) since() (p played) {
 // started or failed, never uncertain, and the next run does them.
 func TestWireProxyThatDoesNotOpen(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for answer, want := range map[string]struct {
 		code int
 		says string
@@ -128,6 +129,7 @@ func TestWireProxyThatDoesNotOpen(t *testing.T) {
 // P-3: a key in the query is in no output and no file, also when the service repeats it.
 func TestP3_Queries(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, status := range []int{201, 422, 500} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
@@ -156,6 +158,7 @@ func TestP3_Queries(t *testing.T) {
 // P-3: an emergency file, which keeps what the ledger cannot take, does not have it.
 func TestP3_QueriesInAnEmergency(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s, _ := newAuthScene(t, false)
 	ledger := s.path(".claimsheet/ledger.db")
 	s.service.Play(func(c apitest.Call) apitest.Fault {

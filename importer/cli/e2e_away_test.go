@@ -23,6 +23,7 @@ var passing = map[string]apitest.Fault{
 // templates and look-ups alike, and no row fails because of it.
 func TestPassingTrouble(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for name, fault := range passing {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,6 +51,7 @@ func TestPassingTrouble(t *testing.T) {
 // run and the dry run stop after a few; no row fails, and nothing is sent.
 func TestNobodyAnswers(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, flag := range []string{"--limit=25", "--dry-run"} {
 		t.Run(flag, func(t *testing.T) {
 			t.Parallel()
@@ -72,6 +74,7 @@ func TestNobodyAnswers(t *testing.T) {
 // others are, and end the run when there are too many.
 func TestRefusedLookUpsCount(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for status, most := range map[int]int{400: 8, 403: 3} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
@@ -133,6 +136,7 @@ func TestDoubtsHaveAnEnd(t *testing.T) {
 // teaches a new ledger nothing; the loss is found in the next.
 func TestLostLedgerWhileTheServiceIsIll(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(30))
 	s.mustRun(0)
 	must(t, os.RemoveAll(s.path(".claimsheet")))
@@ -154,6 +158,7 @@ func TestLostLedgerWhileTheServiceIsIll(t *testing.T) {
 // go on.
 func TestOneLookUpHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	rows := leads(3)
 	rows[1][0] = nil
 	s := newScene(t, `

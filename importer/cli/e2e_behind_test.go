@@ -61,6 +61,7 @@ func (s *scene) restoreState(name string) {
 // restored, so everything since would be created again: the run is refused. A rerun of
 // that workbook takes its ids over, and what was in doubt stays in doubt.
 func TestALedgerBehindItsWorkbook(t *testing.T) {
+	onlyLong(t)
 	for i, clients := range []int{1, 4, 25} {
 		ways, orders := append([]string{"done"}, everyWay...), bothOrders
 		if clients != 4 {
@@ -137,6 +138,7 @@ func TestANewLedgerBesideAWorkbook(t *testing.T) {
 // ledger: it was imported elsewhere first, or tried in the sandbox.
 func TestAWorkbookOfAnotherEnvironment(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, creating, leads(2))
 	s.mustRun(0, "-e", "sandbox")
 	s.mustRun(0)
@@ -191,6 +193,7 @@ func (s *scene) copiedInTheMiddle(flags ...string) {
 // not enough then; with that of the run nothing is created again.
 func TestAWorkbookFromBeforeTheMiddleOfARun(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(2))
 	s.mustRun(0)
 	s.sheet(leads(5))
@@ -230,6 +233,7 @@ func (s *scene) expectUnchanged(rows, before int) {
 // after.
 func TestALedgerFromTheMiddleOfARun(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(2))
 	s.mustRun(0)
 	s.sheet(leads(5))
@@ -251,6 +255,7 @@ func TestALedgerFromTheMiddleOfARun(t *testing.T) {
 // a decision may stand beside any of the lines, and beside all.
 func TestPersonWithSeveralLines(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const bob = "client b@example.com"
 	for name, rows := range map[string][]string{
 		"a contact first": {"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |", "c@ | Cid | C-1 | b@ | Bob"},

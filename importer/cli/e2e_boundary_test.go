@@ -117,6 +117,7 @@ func TestKilledAtBoundaries(t *testing.T) {
 // step had begun, so nothing is in doubt.
 func TestKilledWhileLookingUp(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, place := range longOr([]string{"before-write", "after-write", "after-answer"}, []string{"after-write"}) {
 		s := newScene(t, stepThree, leads(2))
 		s.kill(trialName, place, "lookup c2@example.com", func(c apitest.Call) bool {

@@ -134,6 +134,7 @@ func TestCellsAreNamedWhereTheyAreCorrected(t *testing.T) {
 // TestCellsOfADryRun: what is to be corrected is the sheet itself.
 func TestCellsOfADryRun(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, strings.Replace(stepThree, "sheet: {timezone: Europe/London}", placesMapping, 1), nil)
 	s.placesWorkbook("leads.xlsx", map[int]string{13: "ask"})
 	p := s.mustRun(1, "--dry-run")
@@ -148,6 +149,7 @@ func TestCellsOfADryRun(t *testing.T) {
 // TestCellsOfSeveralSheets: each names its own workbook.
 func TestCellsOfSeveralSheets(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, strings.Replace(stepThree, "sheet: {timezone: Europe/London}", placesMapping, 1), nil)
 	s.placesWorkbook("leads.xlsx", nil)
 	s.placesWorkbook("more.xlsx", map[int]string{6: "none", 15: "ask"})
@@ -187,6 +189,7 @@ func TestCellsOfSeveralSheets(t *testing.T) {
 // TestCellsOfACSVFile: its results are a workbook.
 func TestCellsOfACSVFile(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, nil)
 	var text bytes.Buffer
 	w := csv.NewWriter(&text)
@@ -224,6 +227,7 @@ func TestCellsOfACSVFile(t *testing.T) {
 // again with a column of ours before them.
 func TestHiddenColumnsStayHidden(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, strings.Replace(stepThree, "sheet: {timezone: Europe/London}", placesMapping, 1), nil)
 	s.placesWorkbook("leads.xlsx", nil)
 	check := func(what, file string) {

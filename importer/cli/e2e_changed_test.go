@@ -33,6 +33,7 @@ func (s *scene) errors() []string { return column(s.results(), "Error") }
 // wants it.
 func TestResumeMoved(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const cell, next = "{column: Opt in}", "Sign your claim"
 	nights := func(at string) [][]any {
 		rows := append(leads(1), lead(2, "A-2"))
@@ -91,6 +92,7 @@ func TestResumeMoved(t *testing.T) {
 // TestResumeMovedAfterAPurge holds the same when what was sent is no longer kept.
 func TestResumeMovedAfterAPurge(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, resuming("Agreement details"), leads(1))
 	s.mustRun(0)
 	if p := runSaid(t, "", "history", "--environments", s.path("environments.yaml"), "--purge", "--older-than", "0d", "--yes"); p.code != 0 {
@@ -152,6 +154,7 @@ func TestHeldClaim(t *testing.T) {
 // stands in a cell: the one is said once for all rows, the other where it is.
 func TestDataChangedByTheMapping(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	details := func(source string) string {
 		return strings.Replace(stepThree, "Home address: Address", "Home address: "+source, 1)
 	}
@@ -220,6 +223,7 @@ func TestRenamedColumn(t *testing.T) {
 // that the mapping gives.
 func TestResumeCellIsInnocent(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	rows := leads(1)
 	rows[0][5] = "Sign your claim"
 	mapping := resuming("{column: Opt in}")

@@ -32,6 +32,7 @@ var conflict = apitest.Answer(apitest.JSON(409, `{"message":"it exists"}`))
 // first attempt is a refusal (TestRefusals).
 func TestConflictAfterDoubt(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const key = "c2@example.com"
 	cases := []struct{ kind, step, name string }{
 		{"claim", "claim " + key + "/Loan A-2", key + ":claim/loan/A-2"},
@@ -71,6 +72,7 @@ func TestConflictAfterDoubt(t *testing.T) {
 // only where the environment's rules say so.
 func TestConflictOverANewClient(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const step = "client c2@example.com"
 	for _, c := range []struct {
 		name, rules string

@@ -179,6 +179,7 @@ func TestActivityOnContact(t *testing.T) {
 // a plan's, that of report, that of a rerun without the ledger, and history.
 func TestContactsInResults(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newJoint(t)
 	from, to := strings.Index(joint, "claims:"), strings.Index(joint, "workflow:")
 	s.mapping(joint[:from] + `  - {id: broker, key: Broker, when: has("Broker"), lookup: {email: Broker}, fields: {email: {column: Broker, type: Email}}}
@@ -247,6 +248,7 @@ claims:
 // and somebody's partner in another, in either order, as the dry run says.
 func TestContactWhoIsAClient(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	client, partner := "b@ | Bob | B-1 | |", "a@ | Ann | A-1 | b@ | Bob"
 	for name, rows := range map[string][]string{"the client first": {client, partner}, "the partner first": {partner, client}} {
 		for _, workers := range []string{"1", "4"} {
@@ -273,6 +275,7 @@ func TestContactWhoIsAClient(t *testing.T) {
 // agree on is said in the dry run and in the run, tonight and on a later night.
 func TestContactInTwoRoles(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	usual := strings.Replace(joint, `, administrator: {id: "file:broker"}`, "", 1)
 	administrators := strings.Replace(usual, "    administrator: false\n", "", 1)
 	lessOfPartner := strings.Replace(administrators, ", firstName: Partner name}", "}", 1)
@@ -328,6 +331,7 @@ func TestContactInTwoRoles(t *testing.T) {
 // next night foretells one creation.
 func TestContactAfterARefusal(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newJoint(t, "a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |")
 	var healed atomic.Bool
 	s.service.Play(func(call apitest.Call) apitest.Fault {
@@ -348,6 +352,7 @@ func TestContactAfterARefusal(t *testing.T) {
 // nothing is sent for it.
 func TestContactTakesTurns(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for name, c := range map[string]struct {
 		earlier []string
 		rows    []string
@@ -392,6 +397,7 @@ func TestContactTakesTurns(t *testing.T) {
 // that name the contact were created without it.
 func TestContactNobodyNeeds(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	without := strings.Replace(joint, ", claimants: [client, partner]", "", 1)
 	from, to := strings.Index(without, "contacts:"), strings.Index(without, "claims:")
 	for name, c := range map[string]struct {
@@ -423,6 +429,7 @@ func TestContactNobodyNeeds(t *testing.T) {
 // where it was found as somebody's partner, every night.
 func TestContactIsKnown(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for policy, want := range map[string]string{"skip": "skipped", "fail": "failed"} {
 		for name, rows := range map[string][]string{
 			"partner first": {"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"},
@@ -453,6 +460,7 @@ func TestContactIsKnown(t *testing.T) {
 // that stands.
 func TestContactWhoseIDIsGiven(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, first := range []bool{false, true} {
 		t.Run(fmt.Sprintf("own row first: %v", first), func(t *testing.T) {
 			t.Parallel()
@@ -489,6 +497,7 @@ func TestContactIsFound(t *testing.T) {
 // find the contact yet that another client's run has just created.
 func TestContactIsFresh(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newJoint(t, "b@ | Bob | B-0 | |")
 	s.mustRun(0)
 	s.jointRows("a@ | Ann | A-1 | p@ | Poe", "b@ | Bob | B-0 | |", "b@ | Bob | B-1 | p@ | Poe")
@@ -507,6 +516,7 @@ func TestContactIsFresh(t *testing.T) {
 // asks for the contact once.
 func TestContactInTrouble(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for name, c := range map[string]struct {
 		fault  apitest.Fault
 		status string
@@ -628,6 +638,7 @@ func TestKilledAtBoundariesOfAContact(t *testing.T) {
 // and as a person types it, and a rerun reads it back.
 func TestContactIsNamed(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newJoint(t, "a@ | Ann | A-1 | p@ | Poe Lee", "b@ | Bob | B-1 | p@ | Poe Lee")
 	s.mapping(strings.Replace(joint, "    key: Partner\n    lookup: {email: Partner}\n", "    key: Partner name\n    lookup: {email: Partner}\n", 1))
 	s.inDoubt("client p@example.com", apitest.CreateThenDrop())

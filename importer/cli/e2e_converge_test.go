@@ -39,6 +39,7 @@ func TestSecondRun(t *testing.T) {
 // TestAddedRows sends what a row adds to yesterday's sheet, and nothing else.
 func TestAddedRows(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(2))
 	s.mustRun(0)
 	s.sheet([][]any{lead(3, "C-1"), lead(2, "A-2"), lead(1, "A-1"), lead(1, "A-7")})
@@ -115,6 +116,7 @@ func TestLimitAndOnly(t *testing.T) {
 // is created for another.
 func TestManyWorkers(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(200))
 	p := s.mustRun(0, "--concurrency", "32")
 	last, want := map[string]apitest.Call{}, []string{"client", "activity", "claim", "activity", "activity", "link"}

@@ -51,6 +51,7 @@ func (s *scene) believeAtOnce() { s.pace.Believable = 1 }
 // doubt: both addresses are asked, and nothing is sent while one of them leaves
 // it open. However that ends, L1 is created once at most.
 func TestCorrectedAddressInDoubt(t *testing.T) {
+	onlyLong(t)
 	absent := []string{"not created"}
 	for name, c := range map[string]struct {
 		ways    []string
@@ -133,6 +134,7 @@ func TestCorrectedAddressSettled(t *testing.T) {
 // TestAddressBeforeTheCorrection: the address with which L1 may have been created
 // stays L1's when its cell was corrected; a look-up that fails says nothing.
 func TestAddressBeforeTheCorrection(t *testing.T) {
+	onlyLong(t)
 	inEveryVariant(t, everyWay, everyOrder, func(t *testing.T, v variant) {
 		s := newLeadScene(t, "e-mail")
 		v.doubt(s, "client L1")
@@ -165,6 +167,7 @@ func TestAddressBeforeTheCorrection(t *testing.T) {
 // TestEmptiedAddressInDoubt: a client whose address was taken out of the sheet
 // is looked up by what was sent, and never sent again.
 func TestEmptiedAddressInDoubt(t *testing.T) {
+	onlyLong(t)
 	inEveryVariant(t, append([]string{"not created"}, everyWay...), nil, func(t *testing.T, v variant) {
 		code, made := 0, map[string]int{"client L1": 1, "claim L1/A-1": 1}
 		if v.way == "not created" {
@@ -186,6 +189,7 @@ func TestEmptiedAddressInDoubt(t *testing.T) {
 // TestPhonesInTwoFormats: a number with which L1 may have been created is the
 // same number in whichever formats it is sent and looked up.
 func TestPhonesInTwoFormats(t *testing.T) {
+	onlyLong(t)
 	for _, format := range []string{"national", "international", "e164"} {
 		t.Run(format, func(t *testing.T) {
 			inEveryVariant(t, []string{"not created"}, everyOrder, func(t *testing.T, v variant) {
@@ -213,6 +217,7 @@ func TestPhonesInTwoFormats(t *testing.T) {
 // TestTwoDoubtsWithOneAddress: of two clients who may have been created with one
 // address, the contact who is found there is the earlier one's.
 func TestTwoDoubtsWithOneAddress(t *testing.T) {
+	onlyLong(t)
 	inEveryVariant(t, everyWay, bothOrders, func(t *testing.T, v variant) {
 		s := newLeadScene(t, "e-mail")
 		v.doubt(s, "client L1")

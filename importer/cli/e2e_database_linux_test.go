@@ -36,6 +36,7 @@ func (s *scene) must(want int, words ...string) string {
 // is quiet, and no file, line or workbook has the url.
 func TestLedgerInDatabase(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(3))
 	s.inDatabase(pgtest.Shared(t), "")
 	printed := s.must(0, "doctor")

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,7 +90,11 @@ activities:` + detailsActivity
 			s.mustRun(1)
 		}},
 	}
+	short := []string{"v2 use case 3", "both look-ups", "half is done", "invalid rows", "one e-mail address, two keys", "an uncertain step"}
 	for _, c := range cases {
+		if !*long && !slices.Contains(short, c.name) {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, c.mapping, c.rows)
@@ -149,6 +154,7 @@ func arrived(p played) (r result.Requests) {
 // TestDryRunWithoutLookup: --no-lookup sends no look-up.
 func TestDryRunWithoutLookup(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(3))
 	p := s.mustRun(0, "--dry-run", "--no-lookup")
 	if got := transcript(p.calls); got != "GET /funnel/v2/activity-templates\n" {
@@ -200,6 +206,7 @@ func TestDryRunLeavesNothing(t *testing.T) {
 // TestOneTemplateTwice: two activities of one template on one client are two steps.
 func TestOneTemplateTwice(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	mapping := "name: twice\napi: v2\n" + clientPart + `
 workflow: {name: Batch, template_identifier: WF-1}
 activities:

@@ -91,6 +91,7 @@ func TestExisting(t *testing.T) {
 // ledger was lost. The dry run says the same.
 func TestExistingActivitiesSkip(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, strings.Replace(stepThree, "  key: E-mail\n", "  key: E-mail\n  existing_activities: skip\n", 1), leads(2))
 	known := s.service.AddClient("c2@example.com", "c2@example.com", "")
 	p := s.foretold(0)
@@ -207,6 +208,7 @@ func TestConfirm(t *testing.T) {
 // understood.
 func TestNobodyFound(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for name, nobody := range map[string]apitest.Reply{
 		"404 JSON": apitest.JSON(404, `{"message":"not found"}`), "404 empty": apitest.JSON(404, ""),
 		"200 null": apitest.JSON(200, "null"), "200 {}": apitest.JSON(200, "{}"), "200 []": apitest.JSON(200, "[]"),
@@ -322,6 +324,7 @@ func TestNotFoundIsNotAPage(t *testing.T) {
 // the probe for an invented address included.
 func TestLookupsBehindAPage(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, page := range []apitest.Reply{apitest.HTML(200), apitest.HTML(404), apitest.JSON(500, "{}")} {
 		t.Run(fmt.Sprint(page.Status), func(t *testing.T) {
 			t.Parallel()
@@ -342,6 +345,7 @@ func TestLookupsBehindAPage(t *testing.T) {
 // new: one of the two rows fails and names the key of the other.
 func TestOneIDForTwoKeys(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	rows := leads(3)
 	rows[2][0] = rows[1][0] // A-3 has A-2's e-mail
 	for name, known := range map[string]bool{"known before": true, "new": false} {
@@ -375,6 +379,7 @@ func TestOneIDForTwoKeys(t *testing.T) {
 // both key spaces.
 func TestOneAddressForOneKeyTwice(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, byAgreement("reuse", ""), leads(1))
 	s.service.KeyField = "ref"
 	s.mustRun(0)
@@ -391,6 +396,7 @@ func TestOneAddressForOneKeyTwice(t *testing.T) {
 // created. The message says only what the sheet and the service have said.
 func TestAddressOfAnotherClient(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for name, c := range map[string]struct {
 		column int // of the sheet, that they share
 		empty  int // and one that is empty, so that the other decides; -1 for none
@@ -431,6 +437,7 @@ func TestAddressOfAnotherClient(t *testing.T) {
 // the dry run says so.
 func TestForecastOfOneAddressInTwo(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, existing := range []string{"reuse", "skip", "fail"} {
 		t.Run(existing, func(t *testing.T) {
 			t.Parallel()
@@ -451,6 +458,7 @@ func TestForecastOfOneAddressInTwo(t *testing.T) {
 // workbook says the same.
 func TestRerunOfAClientLeftOut(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, byAgreement("skip", ""), leads(3))
 	s.service.KeyField = "ref"
 	s.service.Play(apitest.Once(onStep("client A-2"), apitest.Answer(apitest.JSON(400, "{}"))))

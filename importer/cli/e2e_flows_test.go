@@ -159,6 +159,7 @@ func (s *scene) checkIDs(key string) {
 // TestPlanOrder holds the order in which a client's steps arrive.
 func TestPlanOrder(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const head = "name: order\napi: v2\nsheet: {timezone: UTC}\n" + clientPart + "workflow: {name: Batch, template_identifier: WF-1}\n"
 	const claims = `claims: [{id: loan, key: Agreement no, name: "Loan {Agreement no}"}]` + "\n"
 	two := [][]any{lead(1, "A-1"), lead(1, "A-2")}

@@ -110,6 +110,7 @@ func TestFreshLink(t *testing.T) {
 // for again, also not by a rerun without the ledger, and goes on as you decide.
 func TestFreshLinkInDoubt(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	isLink := func(c apitest.Call) bool { return c.Method == "POST" && postName(c) == annsLink }
 	lost := func(t *testing.T, w *workplace) {
 		w.service.Play(apitest.Once(isLink, apitest.CreateThenDrop()))
@@ -176,6 +177,7 @@ func TestFreshLinkInDoubt(t *testing.T) {
 // is a rerun without the ledger.
 func TestFreshLinkThatWasRefused(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for name, again := range map[string]func(*workplace) said{
 		"run": func(w *workplace) said { return w.claimsheet("run", w.path("leads.xlsx")) },
 		"rerun without the ledger": func(w *workplace) said {
@@ -206,6 +208,7 @@ func TestFreshLinkThatWasRefused(t *testing.T) {
 // The first has more lines, and Ann's newest url is that of the second, in any order.
 func TestTheNewestLinkOfTwoWorkbooks(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, books := range [][]string{{"first.xlsx", "second.xlsx"}, {"second.xlsx", "first.xlsx"}} {
 		t.Run(books[0], func(t *testing.T) {
 			t.Parallel()

@@ -39,6 +39,7 @@ func renamed(activity, from, to string) string {
 // flag is needed.
 func TestACampaignGrows(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const clients = 5
 	consent := "\n  - {template: Your details, id: consent, attributes: {Consent to contact: Opt in}}\n"
 	first := []string{bornActivity, agreementActivity, signActivity}
@@ -109,6 +110,7 @@ func TestACampaignGrowsForSome(t *testing.T) {
 // nights, would be done again, so the run is refused.
 func TestAnIdIsRenamed(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	other := renamed(bornActivity, "born", "birthday")
 	for name, c := range map[string]struct {
 		nights  [][]string // the last is refused
@@ -153,6 +155,7 @@ func TestAnIdIsRenamed(t *testing.T) {
 // TestAnIdThatNeverHadAStepIsFree: what was never sent cannot be sent again.
 func TestAnIdThatNeverHadAStepIsFree(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	never := strings.Replace(bornActivity, "attributes:", `when: col("First name") == "Zoe", attributes:`, 1)
 	s := newScene(t, campaign(never, signActivity), leads(3))
 	s.mustRun(0)
@@ -166,6 +169,7 @@ func TestAnIdThatNeverHadAStepIsFree(t *testing.T) {
 // are two, whichever of them is taken out and comes back.
 func TestAnOldIdComesBack(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, campaign(bornActivity, addressActivity), leads(2))
 	s.mustRun(0)
 	for _, night := range [][]string{{bornActivity}, {addressActivity}, {addressActivity, bornActivity}} {
@@ -212,6 +216,7 @@ func TestNextKeepsTheGuards(t *testing.T) {
 // nothing is sent twice.
 func TestACampaignGrowsAfterAWrongPointer(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, campaign(agreementActivity), leads(3))
 	s.service.Wire.ClaimID = "/data/claimId"
 	s.mustRun(4)

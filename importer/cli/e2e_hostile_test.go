@@ -33,7 +33,8 @@ const canary = "s3cr3t"
 func TestHostileRows(t *testing.T) {
 	t.Parallel()
 	binary := programName
-	for _, date1904 := range []bool{false, true} {
+	hostileRows := longOr(hostileRows, 120)
+	for _, date1904 := range []bool{true, false}[:longOr(2, 1)] {
 		t.Run(fmt.Sprintf("date1904=%v", date1904), func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, nil)

@@ -24,6 +24,7 @@ const (
 // nothing is sent. Forced, it is not refused again.
 func TestIdentityThatChanges(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for name, c := range map[string]struct {
 		then, now string
 		refused   string // what the message says; "" when the clients are the same
@@ -79,6 +80,7 @@ func TestPhoneIsOneClientForAllMappings(t *testing.T) {
 // for claims that it has not made.
 func TestTwoCampaigns(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, keyed("a", byEmail), leads(1))
 	s.mustRun(0)
 	s.mapping(keyed("b", byEmail))

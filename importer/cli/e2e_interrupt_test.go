@@ -54,6 +54,7 @@ func (s *scene) waitFor(what string, so func() bool) {
 // flight is uncertain, nothing is sent again.
 func TestInterruptedTwice(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows sends no SIGINT to a process")
 	}
@@ -126,6 +127,7 @@ func TestHungUp(t *testing.T) {
 // on to its end.
 func TestReaderLeaves(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(12))
 	read, write, err := os.Pipe()
 	must(t, err)
@@ -151,6 +153,7 @@ func TestReaderLeaves(t *testing.T) {
 // all that was answered before is recorded, and nothing is uncertain.
 func TestKilledWhileWaiting(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(9))
 	var posts atomic.Int64
 	var busy atomic.Value // the step that is to wait

@@ -71,6 +71,7 @@ func TestKnownIDsOfASheet(t *testing.T) {
 // in doubt; the other rows of the sheet go on, in every run.
 func TestKnownIDOfAClientInDoubt(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, strings.Replace(stepThree, "  key: E-mail\n", "  key: E-mail\n  known_id: Contact ID\n", 1), nil)
 	s.pace.Believable = time.Millisecond
 	id := s.service.AddClient("elsewhere@example.com", "elsewhere@example.com", "")
@@ -128,6 +129,7 @@ claims:
 // unless a claim of another client was sent with the old one, or may have been.
 func TestKnownIDOfAContactCorrected(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for name, c := range map[string]struct {
 		first   bool // Pat's row is the first of the second sheet
 		refused bool // the service refuses Ann's claim
@@ -197,6 +199,7 @@ func TestKnownIDOfAContactCorrected(t *testing.T) {
 // there is created, also by a rerun of the workbook that shows the wrong ids.
 func TestWrongKnownIDIsWithdrawn(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const wrong = "0bad0f3e-2f0e-4c53-9d25-0d4b9a0f7a1" // and a digit
 	text := strings.Replace(stepThree, "  key: E-mail\n", "  key: E-mail\n  known_id: Contact ID\n", 1)
 	s := newScene(t, strings.Replace(text, "key: Agreement no,", "key: Agreement no, known_id: Claim ID,", 1), nil)

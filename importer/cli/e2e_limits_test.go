@@ -16,6 +16,7 @@ import (
 // is done costs none.
 func TestDoneStepsTakeNoTurn(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(30))
 	s.mustRun(0)
 	p := s.mustRun(0, "--rate", "0.001")
@@ -84,6 +85,7 @@ func TestBusyLookUps(t *testing.T) {
 // may have been created all the same is uncertain.
 func TestBusyForTooLong(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, c := range []struct {
 		kind      string
 		status    int

@@ -13,6 +13,7 @@ import (
 // The first 20 clients decide, or all of a smaller sheet with at least 5.
 func TestLostLedger(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, c := range []struct {
 		clients, known int // the first of them are known
 		flags          []string
@@ -59,6 +60,7 @@ func TestLostLedger(t *testing.T) {
 // ledger that all is well. What an operator says of it is remembered.
 func TestLostLedgerAfterACarefulTry(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(30))
 	know := func(from, to int) {
 		for n := from; n <= to; n++ {

@@ -43,6 +43,7 @@ func (s *scene) asides() []string {
 // TestAWorkbookOfBeforeALostRun: a run was killed and its ledger is lost. The workbook
 // of the night before says that a later run began; what that run created is unknown.
 func TestAWorkbookOfBeforeALostRun(t *testing.T) {
+	onlyLong(t)
 	inEveryVariant(t, []string{"killed"}, bothOrders, func(t *testing.T, v variant) {
 		s := newScene(t, stepThree, leads(2))
 		s.mustRun(0)

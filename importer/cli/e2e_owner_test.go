@@ -168,6 +168,7 @@ func TestAddressSettledAsNotCreated(t *testing.T) {
 // first. Only the newcomer fails, wherever it stands, and the known client's new
 // claim is made, unless an earlier claim of it is in doubt.
 func TestNewcomerWithTheAddressOfADoneClient(t *testing.T) {
+	onlyLong(t)
 	inEveryVariant(t, append([]string{"done"}, everyWay...), everyOrder, func(t *testing.T, v variant) {
 		by := v.address()
 		s := newLeadScene(t, by)
@@ -212,6 +213,7 @@ func TestNewcomerWithTheAddressOfADoneClient(t *testing.T) {
 // TestDoubtfulClientIsAnother: a client whose creation is in doubt does not get
 // an id that the ledger has for another, though its own address leads there.
 func TestDoubtfulClientIsAnother(t *testing.T) {
+	onlyLong(t)
 	inEveryVariant(t, append([]string{"not created"}, everyWay...), everyOrder, func(t *testing.T, v variant) {
 		s := newScene(t, byLead, nil)
 		s.service.KeyField = "ref"
@@ -244,6 +246,7 @@ func TestDoubtfulClientIsAnother(t *testing.T) {
 // when L2 is looked up by the same address in the same run.
 func TestLateInTheSameRun(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, workers := range []string{"1", "2", "8"} {
 		t.Run(workers, func(t *testing.T) {
 			t.Parallel()

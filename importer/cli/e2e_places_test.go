@@ -13,6 +13,7 @@ import (
 // relative urls, as the environment says where they are.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	v1 := "name: a\napi: v1\n" + clientPart
 	for _, c := range []struct {
 		name, mapping, environment string
@@ -67,6 +68,7 @@ func TestPlaces(t *testing.T) {
 // and all, and nothing is created again.
 func TestPlacesThatAreCorrected(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for name, c := range map[string]struct {
 		wire        apitest.Wire
 		environment string
@@ -101,6 +103,7 @@ func TestPlacesThatAreCorrected(t *testing.T) {
 // 200 that it knows nobody.
 func TestNobodyByContent(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for name, c := range map[string]struct {
 		nobody            apitest.Reply
 		notFound, pointer string

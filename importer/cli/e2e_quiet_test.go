@@ -57,6 +57,7 @@ func TestAQuietNight(t *testing.T) {
 // open, and of rows without a client's steps.
 func TestAQuietNightAfterDoubt(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, strings.Replace(stepThree, "sheet: {", "sheet: {when: 'col(\"E-mail\") != \"c4@example.com\"', ", 1), leads(5))
 	s.service.Play(apitest.OnceEach(map[string]apitest.Fault{"client c2@example.com": apitest.CreateThen(apitest.JSON(500, `{"said": "no"}`))}))
 	s.mustRun(0)

@@ -17,6 +17,7 @@ import (
 // and the next run sends it.
 func TestRedirectsEndTheRun(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for kind, c := range map[string]struct {
 		step     string
 		statuses []int

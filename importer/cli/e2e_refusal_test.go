@@ -19,7 +19,7 @@ import (
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	refused := map[int]int{2: 400, 3: 422, 4: 409, 5: 413} // client → status
-	for _, step := range []string{"client K", "claim K/Loan A-N", "activity K/Loan A-N Agreement details", "link K"} {
+	for _, step := range []string{"claim K/Loan A-N", "link K", "client K", "activity K/Loan A-N Agreement details"}[:longOr(4, 2)] {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, leads(6))
@@ -69,6 +69,7 @@ func TestRefusals(t *testing.T) {
 // is begun.
 func TestUnauthorised(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	cases := []struct {
 		name  string
 		about func(apitest.Call) bool

@@ -15,6 +15,7 @@ const (
 // TestAMappingIsRenamed gives a mapping another name between two nights. What
 // was done, is uncertain or was given up under the old name would be made again.
 func TestAMappingIsRenamed(t *testing.T) {
+	onlyLong(t)
 	for name, c := range map[string]struct {
 		mapping string
 		doubt   string // the step that is in doubt after the first night

@@ -25,6 +25,7 @@ func (s *scene) night(code int, name string, rows [][]any, flags ...string) []ap
 // doubt still is. A rerun of the second alone sends nothing. A rerun of both, in either
 // order, takes all their ids over before it sends anything.
 func TestRestoreFromABackup(t *testing.T) {
+	onlyLong(t)
 	const second, third = "second.results.xlsx", "third.results.xlsx"
 	inEveryVariant(t, append([]string{"refused"}, everyWay...), bothOrders, func(t *testing.T, v variant) {
 		books := []string{second, third}
@@ -83,6 +84,7 @@ func TestRestoreFromABackup(t *testing.T) {
 // refused until the second night's workbook was given, so nothing is created again.
 func TestARestoreIsNoticed(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, what := range []string{"copy", "copy alone", "folder"} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -146,6 +148,7 @@ func TestTheNewestWorkbookAlone(t *testing.T) {
 // in the newer one is done.
 func TestWorkbooksDisagreeOnAState(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, books := range [][]string{{"second.results.xlsx", "third.results.xlsx"}, {"third.results.xlsx", "second.results.xlsx"}} {
 		s := newScene(t, stepThree, nil)
 		s.service.Play(apitest.Once(onStep("link c2@example.com"), apitest.CreateThen(apitest.JSON(500, `{}`))))
@@ -167,6 +170,7 @@ func TestWorkbooksDisagreeOnAState(t *testing.T) {
 // another: nothing is refused, and no copy is kept of a workbook without edits.
 func TestARepairOfAnOlderWorkbook(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, nil)
 	s.service.Play(apitest.Once(onStep("link c2@example.com"), apitest.Answer(apitest.JSON(400, `{}`))))
 	s.night(1, "second.xlsx", leads(3))

@@ -100,6 +100,7 @@ func TestGivenUpKeepsTheAddress(t *testing.T) {
 // that every client has say nothing.
 func TestClaimsMoved(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(12))
 	s.mustRun(0)
 	moved := leads(12)

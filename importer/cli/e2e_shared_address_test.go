@@ -100,6 +100,7 @@ func TestDoubtsAreCountedByStep(t *testing.T) {
 // teaches a new ledger nothing of their clients.
 func TestLostLedgerAfterRefusals(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, byAgreement("reuse", ""), leads(8))
 	s.service.KeyField = "ref"
 	s.mustRun(0)
@@ -117,6 +118,7 @@ func TestLostLedgerAfterRefusals(t *testing.T) {
 // before it is asked for once, when that one is there, as the dry run says.
 func TestForecastOfASharedPhone(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	rows := leads(6)
 	rows[4][0], rows[4][2] = "", rows[1][2]
 	s := newScene(t, byAgreement("reuse", ""), rows)

@@ -15,6 +15,7 @@ import (
 // found; what the mapping says of known clients is done then. A dry run has nothing
 // to wait for.
 func TestStaleLookup(t *testing.T) {
+	onlyLong(t)
 	for existing, want := range map[string]struct {
 		code   int
 		status string
@@ -128,6 +129,7 @@ func (s *scene) slowly(by time.Duration, f apitest.Fault, then func()) apitest.F
 // nobody is believed. The service then asks for time, and afterwards its look-ups show
 // the client: it is not created again.
 func TestStaleDoubt(t *testing.T) {
+	onlyLong(t)
 	inEveryVariant(t, everyWay, bothOrders, func(t *testing.T, v variant) {
 		rows := v.rows(lead(1, "A-1"), lead(2, "A-2"))
 		s := newScene(t, byAgreement("reuse", ""), rows)
@@ -162,6 +164,7 @@ func TestStaleDoubt(t *testing.T) {
 // more where the attempt before took long, and then asked for again.
 func TestStaleWhileRepeated(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for name, c := range map[string]struct {
 		fault apitest.Fault
 		posts int

@@ -250,6 +250,7 @@ func (s *scene) onlyGETs() {
 // No job sends anything to a service, whatever the mapping and the environments file say.
 func TestStudioSendsNothing(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const text = "name: x\napi: v2\nclient: {key: E-mail, existing: create, fields: {email: E-mail}}\n"
 	s := newScene(t, text, leads(2))
 	entry := "{base_url: " + s.url + ", case_id: " + caseID + "}"

@@ -105,6 +105,9 @@ func TestTerminal(t *testing.T) {
 		{40, "4 [] ETA Ns  N calls/s\n", "0/4 [] the service asks to wait"},
 		{80, "4 clients [] ETA Ns  N calls/s\n", "0/4 clients [] the service asks to wait"},
 	} {
+		if !*long && c.columns != 80 {
+			continue
+		}
 		t.Run(fmt.Sprint(c.columns, " columns"), func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, leads(4))
@@ -149,6 +152,7 @@ func TestTerminal(t *testing.T) {
 // TestWithoutBar are the terminals that want none.
 func TestWithoutBar(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, c := range []struct{ flag, env string }{{"--no-progress", ""}, {"--quiet", ""}, {"--log-format=text", ""}, {"--dry-run", "TERM=dumb"}} {
 		t.Run(c.flag+c.env, func(t *testing.T) {
 			t.Parallel()
@@ -169,6 +173,7 @@ func TestWithoutBar(t *testing.T) {
 // terminal.
 func TestFirstRunAsks(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const question = "It creates up to 6 clients and 6 claims at http://"
 	s := newScene(t, stepThree, leads(6))
 	for answer, code := range map[string]int{"no\n": 3, "\x03": 130} {

@@ -36,7 +36,7 @@ func givingUp(state string) (stop func()) {
 func TestFirstRunsTogether(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(1))
-	for i := range 10 {
+	for i := range longOr(10, 2) {
 		state := s.path(fmt.Sprintf("above%d/state", i))
 		stop := givingUp(state)
 		_, said, code := printed(t, "run", "-m", s.path("mapping.yaml"), "--state", state, "--min-rows", "99", s.path("leads.xlsx"))
@@ -45,7 +45,7 @@ func TestFirstRunsTogether(t *testing.T) {
 			t.Fatalf("exit code %d, want 3: too few rows\n%s", code, said)
 		}
 	}
-	for i := range 50 {
+	for i := range longOr(50, 10) {
 		state := s.path(fmt.Sprintf("locks%d/state", i))
 		stop := givingUp(state)
 		release, err := ledger.Lock(filepath.Join(state, "ledger.db"))

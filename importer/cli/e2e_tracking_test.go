@@ -213,6 +213,7 @@ func TestTrackRefusals(t *testing.T) {
 // TestListenKilled: what was answered with 204 survives a kill at that moment.
 func TestListenKilled(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newTracked(t, 1)
 	contact := s.results()[0]["contactId"]
 	for i := range 5 {

@@ -38,6 +38,7 @@ func TestKeysThatLookTheSame(t *testing.T) {
 // TestDoubtAboutAKeyThatLooksTheSame: what is in doubt under a key is in doubt
 // under all keys that look the same.
 func TestDoubtAboutAKeyThatLooksTheSame(t *testing.T) {
+	onlyLong(t)
 	inEveryVariant(t, everyWay, bothOrders, func(t *testing.T, v variant) {
 		one, other := lead(1, "A\u00ad-1"), lead(1, "A-\u200d1")
 		one[1], other[1] = "A\u034fnn1", "Ann1\ufe0f"

@@ -67,6 +67,7 @@ func TestTypedCellsWithoutAType(t *testing.T) {
 // are sent as such, and every command names the attribute.
 func TestAttributesWithoutAType(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := untypedScene(t, "{column: Amount, type: Currency}", leads(2))
 	commands := s.commands()
 	commands["doctor"] = []string{"doctor", "-m", s.path("mapping.yaml"), "-e", "uat"}
@@ -94,6 +95,7 @@ func TestAttributesWithoutAType(t *testing.T) {
 // wherever a mapping is bound, and one that is used is not.
 func TestStrayTemplateIDs(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(1))
 	s.environment(`template_ids: {Your detials: 10000000-0000-4000-8000-000000000001, Your details/Home adress: 11000000-0000-4000-8000-000000000002,
   Your details: 10000000-0000-4000-8000-000000000001, Your details/Date of birth: 11000000-0000-4000-8000-000000000001}`)

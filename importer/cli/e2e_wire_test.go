@@ -172,6 +172,9 @@ func TestNothingPersonalIsPrinted(t *testing.T) {
 		}, apitest.Fault{}, 1},
 	}
 	for _, c := range cases {
+		if short := []string{"refused", "500", "invalid cells"}; !*long && !slices.Contains(short, c.name) {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, c.rows)

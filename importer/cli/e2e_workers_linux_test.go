@@ -99,7 +99,7 @@ func (s *scene) runTogether(n int, schema string, flags ...string) played {
 	answer := sync.OnceFunc(func() { close(begun) })
 	defer answer()
 	s.waitFor("plans that all workers have begun", func() bool {
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond) // a question is a process
 		return len(done) > 0 || s.handedOver(server, schema) &&
 			server.Exec(s.t, fmt.Sprintf("SELECT count(DISTINCT begun) >= %d FROM %s.dispatched_clients", n, schema)) == "t"
 	})
@@ -123,7 +123,8 @@ func posted(calls []apitest.Call) map[string]int {
 // to hand over.
 func TestWorkersCarryOut(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, stepThree, append(leads(40), lead(3, "second"), lead(7, "second")))
+	const clients = 20
+	s := newScene(t, stepThree, append(leads(clients), lead(3, "second"), lead(7, "second")))
 	schema := s.inSchema(pgtest.Shared(t), "limits: {concurrency: 4}")
 	stop := s.workers(2)
 	p := s.runTogether(2, schema)
@@ -134,7 +135,7 @@ func TestWorkersCarryOut(t *testing.T) {
 	if by["0"] == 0 || by["1"] == 0 || by[""] == 0 || by[""] > 10 {
 		t.Errorf("creating calls by worker: %v; want most of them from both workers", by)
 	}
-	if p.summary.Clients.Done != 40 || p.summary.Rows.Done != 42 {
+	if p.summary.Clients.Done != clients || p.summary.Rows.Done != clients+2 {
 		t.Errorf("summary %+v", p.summary)
 	}
 	r := p.summary.Requests
@@ -149,7 +150,7 @@ func TestWorkersCarryOut(t *testing.T) {
 	if v := s.service.Check(s.said()); !v.OK() {
 		t.Error(v)
 	}
-	if again := s.mustRun(0, "--workers"); len(again.steps()) > 0 || again.summary.Clients.Unchanged != 40 {
+	if again := s.mustRun(0, "--workers"); len(again.steps()) > 0 || again.summary.Clients.Unchanged != clients {
 		t.Errorf("a second run sends %v; %+v", again.steps(), again.summary.Clients)
 	}
 	for _, said := range stop() {

@@ -98,6 +98,7 @@ func TestLedgerLostUnderARun(t *testing.T) {
 // erased.
 func TestAnotherIDIsShown(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	dir := t.TempDir()
 	state := filepath.Join(dir, ".claimsheet")
 	lose := true

@@ -28,6 +28,7 @@ import (
 // code and no other, and the good one must succeed and show none.
 func TestExplainExamples(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, c := range explain.Codes() {
 		if c.Cause == "" {
 			continue

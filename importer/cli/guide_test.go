@@ -42,6 +42,7 @@ var pageBlock = regexp.MustCompile("(?s)```console\n(.*?)```|```yaml (\\S+)\n(.*
 // service is a sandbox.
 func TestGuide(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	service, err := sandbox.New(sandbox.Options{})
 	must(t, err)
 	server := httptest.NewServer(service)

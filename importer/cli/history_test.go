@@ -132,6 +132,7 @@ func TestP7_PurgeLeavesNothingPersonal(t *testing.T) {
 // TestPurgedURLOfVersion1 says that the service will not give it again.
 func TestPurgedURLOfVersion1(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
 	write(t, w.path("mapping.yaml"), workMappingV1)
 	w.run(0, "clients?leadRedirect=true")
@@ -157,6 +158,7 @@ func (w *workplace) runs() []string {
 // TestPurgeKeepsWhatAYoungerRunNeeds: two runs of one file share its copy.
 func TestPurgeKeepsWhatAYoungerRunNeeds(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	w := canaryPlace(t)
 	w.claimsheet("run", w.path("leads.xlsx"))
 	w.claimsheet("run", w.path("leads.xlsx"))
@@ -187,6 +189,7 @@ func (w *workplace) addOldRun(id string) {
 // earlier one before the run has the lock. The run sends nothing; the next one works.
 func TestPurgeWhileARunStarts(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(1))
 	s.mustRun(0)
 	s.sheet(leads(2))
@@ -211,6 +214,7 @@ func TestPurgeWhileARunStarts(t *testing.T) {
 
 func TestPurgeAsks(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	w := canaryPlace(t)
 	w.claimsheet("run", w.path("leads.xlsx"))
 	for answer, code := range map[string]int{"": 3, "y\n": 3, "yes\n": 0} {

@@ -26,6 +26,7 @@ func (s *stopper) Write(line []byte) (int, error) {
 // TestLinkInterrupted: a signal between two links does not deny the first one.
 func TestLinkInterrupted(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(3))
 	s.mustRun(0)
 	before := len(s.service.Calls())
@@ -47,6 +48,7 @@ func TestLinkInterrupted(t *testing.T) {
 // either.
 func TestLinkStopped(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(2))
 	s.mustRun(0)
 	links := 0
@@ -69,6 +71,7 @@ func TestLinkStopped(t *testing.T) {
 // named.
 func TestEveryFailedOutputIsShown(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(1))
 	writeSheet(t, s.path("more.xlsx"), header, [][]any{lead(2, "A-2")})
 	must(t, os.Mkdir(s.path("out"), 0o700))

@@ -38,6 +38,7 @@ func TestLink(t *testing.T) {
 // it, as in a run.
 func TestLinkWaits(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, c := range []struct {
 		name, at, answer string
 		run              int
@@ -84,6 +85,7 @@ func TestLinkWaits(t *testing.T) {
 // TestLinkThatFailed is asked for by command: nothing else is missing.
 func TestLinkThatFailed(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
 	w.say(map[string]string{"contacts/contact-1/": `422 {"message":"no"}`})
 	if got := w.claimsheet("run", w.path("leads.xlsx")); got.code == 0 {
@@ -101,6 +103,7 @@ func TestLinkThatFailed(t *testing.T) {
 // TestLinkOfAClientWithANewClaim: what came after a link does not take it back.
 func TestLinkOfAClientWithANewClaim(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	w := linked(t)
 	w.leads([2]string{"ann@example.com", "A-1"}, [2]string{"ann@example.com", "A-2"})
 	w.say(map[string]string{"claims": `422 {"message":"no"}`})
@@ -116,6 +119,7 @@ func TestLinkOfAClientWithANewClaim(t *testing.T) {
 // and goes on with the other clients unless none will fare better.
 func TestLinkTrouble(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, c := range []struct {
 		name, answer string
 		code         int
@@ -148,6 +152,7 @@ func TestLinkTrouble(t *testing.T) {
 // has the old one until there is another, and another may be asked for.
 func TestLinkKeepsTheOneThatIsDone(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, c := range []struct {
 		name, answer string
 		code         int
@@ -240,6 +245,7 @@ func TestLinkRefuses(t *testing.T) {
 // TestLinkAmbiguous asks which client, and whose link, is meant.
 func TestLinkAmbiguous(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	w := linked(t)
 	other := w.service.AddClient("ann@example.com", "", "")
 	// Another mapping has a client with this text as its lead number, and this

@@ -141,6 +141,7 @@ func (s *rerunScene) must(command string, words ...string) string {
 // that run any more; and a run that begins marks the reports of the run before it.
 func TestReportKeepsTheMark(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(1))
 	report := func(words ...string) {
 		t.Helper()
@@ -198,6 +199,7 @@ func (s *scene) history() string {
 // TestReportOfSamples writes the results of samples again.
 func TestReportOfSamples(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, name := range []string{"v1-step-1", "v1-resume", "v2-step-1", "v2-step-3", "v2-several-claims"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -218,6 +220,7 @@ func TestReportOfSamples(t *testing.T) {
 // was edited, and leaves a later run's alone.
 func TestReportWritesWhereTheRunDid(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
 	w.claimsheet("run", w.path("leads.xlsx"))
 	results := w.path("leads.results.xlsx")
@@ -258,6 +261,7 @@ func TestReportWritesWhereTheRunDid(t *testing.T) {
 // lost nothing.
 func TestReportAfterAFailedWriting(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
 	folder := w.path("out")
 	must(t, os.Mkdir(folder, 0o700))
@@ -308,6 +312,7 @@ func TestReportRefuses(t *testing.T) {
 // come to is shown as not sent, not as invalid.
 func TestReportOfAcceptedSimilarKey(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, [][]any{lead(1, "A-1"), lead(2, "B-1")})
 	s.mustRun(0)
 	s.sheet([][]any{lead(1, "a 1"), lead(2, "B-1")})
@@ -320,6 +325,7 @@ func TestReportOfAcceptedSimilarKey(t *testing.T) {
 // TestReportOfUnexplainedAnswer: a report shows each answer that no rule explains once.
 func TestReportOfUnexplainedAnswer(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, [][]any{lead(1, "A-1")})
 	s.service.Play(apitest.Once(onStep("claim c1@example.com/Loan A-1"), apitest.Answer(apitest.JSON(418, `{"message":"teapot"}`))))
 	s.run()

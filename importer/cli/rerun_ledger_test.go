@@ -121,6 +121,7 @@ func TestRerunWithoutLedger(t *testing.T) {
 // TestRerunWithoutLedgerAsks: nothing is taken over on the program's own word.
 func TestRerunWithoutLedgerAsks(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newRerunScene(t)
 	s.loseLedger()
 	sent := s.sent()
@@ -146,6 +147,7 @@ func TestRerunWithoutLedgerAsks(t *testing.T) {
 // be a step that is sent again.
 func TestRerunWithoutLedgerNeedsAll(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newRerunScene(t)
 	untouched, err := os.ReadFile(s.results())
 	must(t, err)
@@ -173,6 +175,7 @@ func TestRerunWithoutLedgerNeedsAll(t *testing.T) {
 // was erased is not made again; an operator gives the id back.
 func TestRerunWithoutLedgerKeepsWhatLostItsID(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newRerunScene(t)
 	erase := func(f *excelize.File) {
 		set(t, f, "claimIds", 2, nil)
@@ -190,6 +193,7 @@ func TestRerunWithoutLedgerKeepsWhatLostItsID(t *testing.T) {
 // client back, and only that one.
 func TestRerunFlagsTampering(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, test := range []struct {
 		name  string
 		wrong string // a cell that is named

@@ -65,6 +65,9 @@ func TestRerunDoesWhatIsMissing(t *testing.T) {
 		}, 4},
 		{"the sheet Steps deleted", func(t *testing.T, f *excelize.File) { must(t, f.DeleteSheet("Steps")) }, 4},
 	} {
+		if short := []string{"sorted", "a row deleted", "ids erased"}; !*long && !slices.Contains(short, test.name) {
+			continue
+		}
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s := newRerunScene(t)
@@ -159,6 +162,7 @@ func letters(cell string) string { return strings.TrimRight(cell, "0123456789") 
 // and -o leaves the workbook alone.
 func TestRerunKeepsTheEditedWorkbook(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newRerunScene(t)
 	s.edit(func(f *excelize.File) { set(t, f, "Note", 2, "a remark") })
 	edited, err := os.ReadFile(s.results())
@@ -236,6 +240,7 @@ func TestEditedWorkbookIsKeptAndNamed(t *testing.T) {
 // command finds the workbook that it was given.
 func TestEditedWorkbookIsNeverMissing(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newRerunScene(t)
 	for range 5 {
 		s.edit(func(f *excelize.File) { set(t, f, "Note", 2, time.Now().String()) })
@@ -246,6 +251,7 @@ func TestEditedWorkbookIsNeverMissing(t *testing.T) {
 // TestRerunKilledWhileItWrites: the same command works again.
 func TestRerunKilledWhileItWrites(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newRerunScene(t)
 	s.edit(func(f *excelize.File) { set(t, f, "Amount", 4, 250.25) })
 	args := []string{"rerun", "-m", s.path("mapping.yaml"), "--json", s.results()}
@@ -308,6 +314,7 @@ func (s *rerunScene) keepsWorkbook(what string, do func() outcome, said string) 
 // TestRerunDryRun: it foresees the run, and changes nothing.
 func TestRerunDryRun(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newRerunScene(t)
 	s.edit(func(f *excelize.File) { set(t, f, "Amount", 4, 250.25) })
 	edited, err := os.ReadFile(s.results())
@@ -403,6 +410,7 @@ func TestRerunRefuses(t *testing.T) {
 // the plan names: anybody can write a workbook.
 func TestPlanLeadsToItsSheet(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newRerunScene(t)
 	s.main("", "run", "-m", s.path("mapping.yaml"), "--dry-run", "--json", s.path("leads.xlsx"))
 	s.rerun("--dry-run")
@@ -424,6 +432,7 @@ func TestPlanLeadsToItsSheet(t *testing.T) {
 // writes can be run again.
 func TestRerunOfAStrippedWorkbook(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newRerunScene(t)
 	properties, _, err := reports.IsOurs(s.results())
 	must(t, err)
@@ -448,6 +457,7 @@ func TestRerunOfAStrippedWorkbook(t *testing.T) {
 // TestRerunWithMappingMoved: -m names the mapping where it is now.
 func TestRerunWithMappingMoved(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newRerunScene(t)
 	must(t, os.Rename(s.path("mapping.yaml"), s.path("moved.yaml")))
 	if p := s.rerun("-m", s.path("moved.yaml")); p.code != 4 || p.summary.Rows.Unchanged != 2 {

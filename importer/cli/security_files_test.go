@@ -116,6 +116,7 @@ func TestP6_PlantedLinks(t *testing.T) {
 // is refused before anything is read from it.
 func TestP6_SharedFolders(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such modes")
 	}

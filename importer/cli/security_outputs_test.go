@@ -66,6 +66,7 @@ func snapshot(t *testing.T, path string) string {
 // P-10: the next night's log goes where that of the night before is; a log may go to the terminal or nowhere.
 func TestP10_OutputsOfTheirOwn(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := configured(t)
 	write(t, s.path("empty.log"), "")
 	must(t, os.Symlink(s.path("empty.log"), s.path("link.log")))

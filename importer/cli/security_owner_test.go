@@ -90,6 +90,7 @@ func TestC7_OwnConfigurationIsTaken(t *testing.T) {
 // is another user's is refused, and nothing is sent.
 func TestP6_StateOfOthersIsRefused(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, name := range []string{".claimsheet", ".claimsheet/ledger.db", ".claimsheet/ledger.db-wal", ".claimsheet/ledger.db-shm", ".claimsheet/ledger.db.lock"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

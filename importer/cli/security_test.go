@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -185,6 +186,9 @@ func TestP3_Canaries(t *testing.T) {
 		"look-up page": on("lookup", apitest.Answer(apitest.Reply{Status: 404, Body: "<html>" + echo})),
 		"templates":    on("templates", apitest.Answer(apitest.JSON(403, echo))),
 	} {
+		if short := []string{"done", "refused", "500"}; !*long && !slices.Contains(short, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := canaryScene(t)
@@ -292,6 +296,7 @@ func TestP8_Panic(t *testing.T) {
 // or moves the cursor.
 func TestP9_LogInjection(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const forged = "x\nERROR forged\r\nERROR forged\u2028ERROR forged\x1b[2JERROR forged\u0085ERROR forged"
 	quoted, _ := json.Marshal(forged)
 	s := newScene(t, stepThree, [][]any{lead(1, "A-1"), append([]any{"c2@example.com", forged}, lead(2, "A-2")[2:]...), lead(3, forged)})
@@ -348,6 +353,7 @@ func TestN8_OneRefusalEach(t *testing.T) {
 // variable, a path or JSON.
 func TestC2_CellsAreLiteral(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, cell := range []string{"{{.Env}}", `"},{"x":"`, "${HOME}", "$(id)", "{Agreement no}", "{E-mail}", "%s%n", `\u0041`, "' OR 1=1 --", "<!--", "=1+1", "../../etc/passwd", "A&B <c>"} {
 		row := lead(1, cell)
 		row[1], row[4] = cell, cell

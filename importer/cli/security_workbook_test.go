@@ -58,6 +58,7 @@ func everyCommand(workbook string) [][]string {
 // workbook that it is given.
 func TestC6_WorkbooksRunNoCommands(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	attacker, bait := baited(t)
 	empty := t.TempDir()
 	copied := filepath.Join(empty, "leads.results.xlsx")
@@ -82,6 +83,7 @@ func TestC6_WorkbooksRunNoCommands(t *testing.T) {
 // user's configuration, not the one that it names.
 func TestC6_ForgedRunsGetTheLedgersMapping(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	attacker, bait := baited(t)
 	victim := newScene(t, stepThree, leads(2))
 	p := victim.mustRun(0)

@@ -208,6 +208,7 @@ func TestSettleRefuses(t *testing.T) {
 // TestSettleAmbiguousName asks for the number where a name is not enough.
 func TestSettleAmbiguousName(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"}, [2]string{"bob@example.com", "A-1"})
 	w.say(map[string]string{"claims": badGateway})
 	w.run(4, postContact, "claims", postContact, "claims")
@@ -224,6 +225,7 @@ func TestSettleAmbiguousName(t *testing.T) {
 // decision, and refuses a number whose step was sent again since.
 func TestSettleNumbersStay(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"}, [2]string{"bob@example.com", "B-1"})
 	w.say(map[string]string{"claims": badGateway})
 	w.run(4, postContact, "claims", postContact, "claims")
@@ -262,6 +264,7 @@ func TestSettleV1(t *testing.T) {
 // TestSettleBesideARun leaves the ledger to the run that holds it.
 func TestSettleBesideARun(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	w := troubled(t)
 	release, err := ledger.Lock(w.path(".claimsheet/ledger.db"))
 	if err != nil {
@@ -302,6 +305,7 @@ func TestSettleAfterAKill(t *testing.T) {
 // TestSettleSandbox has a ledger of its own, and none of the real one's.
 func TestSettleSandbox(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	w := troubled(t)
 	if out := w.must("settle", "-e", "sandbox"); !strings.Contains(out, filepath.Join(".claimsheet", "sandbox")) {
 		t.Errorf("the sandbox's list: %s", out)

@@ -62,6 +62,7 @@ func TestSettleComparesIDs(t *testing.T) {
 // it, and the next run goes on with the right one.
 func TestSettleCorrectsAnID(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s, created := doubted(t)
 	s.decide(0, "--created", "b0000000-0000-4000-8000-00000000dead", uncertainClaim)
 	s.service.Play(func(c apitest.Call) apitest.Fault {

@@ -87,6 +87,7 @@ func TestTraceOfARun(t *testing.T) {
 // environment there is nothing to trace.
 func TestTraceOfOtherCommands(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(1))
 	s.mustRun(0)
 	for name, args := range map[string][]string{

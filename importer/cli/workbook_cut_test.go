@@ -14,6 +14,7 @@ import (
 // longer what was imported, so it is refused, and the new workbook keeps it.
 func TestCutTextIsNotImported(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const mark = "… [cut here: a cell of a workbook cannot hold more]"
 	cut := strings.Repeat("L", 32767-len([]rune(mark))) + mark
 	if !reports.IsCut(cut) {
