@@ -279,6 +279,7 @@ func TestALateRefusalIsNoNews(t *testing.T) {
 // Without a ceiling, a 429 limits the rate to half of what went out before, and good
 // answers end the limit again.
 func TestWithoutACeilingOneIsMadeForAWhile(t *testing.T) {
+	onlyLong(t)
 	synctest.Test(t, func(t *testing.T) {
 		s := &clockwork{say: func(n int, _ time.Duration) (int, string) {
 			if n == 1000 {
@@ -307,6 +308,9 @@ func TestASingle429IsSoonOvercome(t *testing.T) {
 		at      int // which request
 		ceiling float64
 	}{"at the start": {5, 0}, "in full flow": {2000, 0}, "under a ceiling": {2000, 100}} {
+		if !*long && name != "under a ceiling" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			took := map[bool]time.Duration{}
 			for _, refused := range []bool{false, true} {

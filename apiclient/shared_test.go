@@ -16,6 +16,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/rate"
+	"claimsheet/importer/testform"
 )
 
 // agreed is a rate.Limiter in memory. Its clock is not that of the processes.
@@ -92,7 +93,7 @@ func TestASharedRateIsTheCeilingOfAll(t *testing.T) {
 		used float64 // of the ceiling
 	}{
 		{1, 0, 0.89}, {10, 5 * time.Millisecond, 0.88}, {50, 5 * time.Millisecond, 0.85}, {400, 5 * time.Millisecond, 0.8}, {50, 150 * time.Millisecond, 0.4},
-	} {
+	}[:testform.LongOr(5, 2)] {
 		t.Run(fmt.Sprint(test.rate, " a second, answers in ", test.slow), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &clockwork{}
@@ -303,6 +304,7 @@ func (hanging) Change(ctx context.Context, _ func(*rate.State, time.Time)) error
 
 // Several adaptive processes find the rate of the service together, whoever is refused.
 func TestProcessesAdaptTogether(t *testing.T) {
+	onlyLong(t)
 	synctest.Test(t, func(t *testing.T) {
 		s, refused := limited(40)
 		limiter := &agreed{slow: 2 * time.Millisecond}

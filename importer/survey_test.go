@@ -15,6 +15,7 @@ import (
 
 	"claimsheet/importer"
 	"claimsheet/importer/spool"
+	"claimsheet/importer/testform"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
@@ -166,7 +167,8 @@ func far(clients, times int) iter.Seq2[cell.Record, error] {
 // its rows, not the rows: 12,000 clients of 3 rows each, all open at once, have
 // more than 12 MB of cells, of which not a third may be held.
 func TestOpenClientsTakeLittleMemory(t *testing.T) {
-	const clients, times = 12_000, 3
+	const times = 3
+	clients := testform.LongOr(12_000, 4_000)
 	b, kept := surveyBinding(t), spooled(t, far(clients, times))
 	survey, err := importer.Take(t.Context(), b, kept, false)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/importer/cli"
+	"claimsheet/importer/testform"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -49,6 +50,7 @@ var callsBlock = regexp.MustCompile("(?s)(<!-- calls: ([a-z0-9-]+) -->\n\n```\n)
 
 // TestFlowsPage compares docs/flows.md with the calls that each sample makes.
 func TestFlowsPage(t *testing.T) {
+	testform.OnlyLong(t)
 	const path = "../docs/flows.md"
 	page, err := os.ReadFile(path)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"claimsheet/importer/sheet"
 	"claimsheet/importer/sheet/sheettest"
+	"claimsheet/importer/testform"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
@@ -81,6 +82,7 @@ func TestKinds(t *testing.T) {
 
 // An encrypted workbook is opened with its password only.
 func TestEncrypted(t *testing.T) {
+	testform.OnlyLong(t) // to try passwords takes seconds
 	path := "xlsx/testdata/encrypted-agile.xlsx"
 	for password, want := range map[string]string{"": "encrypted-workbook", "Password": "wrong-password", "password": ""} {
 		r, err := sheet.Open(path, sheet.Options{Password: password})

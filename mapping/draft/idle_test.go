@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"claimsheet/importer/testform"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
@@ -103,7 +104,10 @@ func takes(t interface {
 // TestAnswers: every proposal that is a comment can be used by taking its # away.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	for _, s := range leadSheets {
+	for i, s := range leadSheets {
+		if !*testform.Long && i%4 != 0 {
+			continue
+		}
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			for _, service := range []*mapping.Service{sandboxService(t), untyped(sandboxService(t))} {
