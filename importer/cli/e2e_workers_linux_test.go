@@ -98,9 +98,11 @@ func (s *scene) runTogether(n int, schema string, flags ...string) played {
 	}()
 	answer := sync.OnceFunc(func() { close(begun) })
 	defer answer()
+	there := false
 	s.waitFor("plans that all workers have begun", func() bool {
-		time.Sleep(100 * time.Millisecond) // a question is a process
-		return len(done) > 0 || s.handedOver(server, schema) &&
+		time.Sleep(200 * time.Millisecond) // each question is a process
+		there = there || s.handedOver(server, schema)
+		return len(done) > 0 || there &&
 			server.Exec(s.t, fmt.Sprintf("SELECT count(DISTINCT begun) >= %d FROM %s.dispatched_clients", n, schema)) == "t"
 	})
 	answer()
