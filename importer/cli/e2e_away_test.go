@@ -102,6 +102,7 @@ func TestRefusedLookUpsCount(t *testing.T) {
 // pointer costs one client.
 func TestFirstToSendGoesFirst(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	rows := leads(30)
 	rows[0][0] = "" // no client
 	s := newScene(t, stepThree, rows)
@@ -116,6 +117,7 @@ func TestFirstToSendGoesFirst(t *testing.T) {
 // stops before that makes a day's work for the operator.
 func TestDoubtsHaveAnEnd(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(60))
 	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "claim" {

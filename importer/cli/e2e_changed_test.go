@@ -202,6 +202,7 @@ func TestDataChangedByTheMapping(t *testing.T) {
 // mapping: what is corrected in it is the cell's doing still.
 func TestRenamedColumn(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(2))
 	s.mustRun(0)
 	s.mapping(strings.Replace(stepThree, "Home address: Address", "Home address: Street", 1))

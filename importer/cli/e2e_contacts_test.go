@@ -484,6 +484,7 @@ func TestContactWhoseIDIsGiven(t *testing.T) {
 // as the run does.
 func TestContactIsFound(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newJoint(t, "a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |")
 	s.mapping(strings.Replace(joint, "  key: E-mail\n", "  key: E-mail\n  existing_activities: skip\n", 1) +
 		"  - {template: Your details, attributes: {Home address: First name}}\n")
@@ -671,6 +672,7 @@ func TestContactIsNamed(t *testing.T) {
 // nothing new is sent for it, and the ledger learns nothing of it again.
 func TestContactIsErased(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newJoint(t, "a@ | Ann | A-1 | p@ | Poe")
 	s.mustRun(0)
 	if code, out, said := s.claimsheet("history", "--forget", "p@example.com", "--yes", "--environments", s.path("environments.yaml")); code != 0 {

@@ -134,6 +134,7 @@ func TestExistingActivitiesSkip(t *testing.T) {
 // service gives one only when it creates a client.
 func TestKnownClientV1(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, "name: b\napi: v1\n"+clientPart+"activities:"+detailsActivity, leads(2))
 	known := s.service.AddClient("c2@example.com", "c2@example.com", "")
 	p := s.mustRun(0)
@@ -188,6 +189,7 @@ func TestPhoneLookup(t *testing.T) {
 // disagree.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s, known := newKnownScene(t, "reuse", ", confirm: true")
 	s.service.AddClient("other", "other@example.com", "+447911123003") // A-3's phone, another's e-mail
 	p := s.mustRun(1)

@@ -12,6 +12,7 @@ import (
 // method, path, query and body, in the document's order.
 func TestFlows(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	cases := []struct {
 		name     string
 		document string // the flow in the document's own words

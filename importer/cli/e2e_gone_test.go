@@ -11,6 +11,7 @@ import (
 // may lose its own.
 func TestARunWithoutItsLedger(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, creating, leads(2))
 	s.mustRun(0)
 	path := s.path(".claimsheet/ledger.db")

@@ -95,6 +95,7 @@ func TestACampaignGrows(t *testing.T) {
 // known clients that meet its condition, and none that are new themselves.
 func TestACampaignGrowsForSome(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, campaign(bornActivity, signActivity), leads(4))
 	s.mustRun(0)
 	s.mapping(campaign(bornActivity, strings.Replace(addressActivity, "attributes:", `when: col("First name") != "Ann2", attributes:`, 1), signActivity))

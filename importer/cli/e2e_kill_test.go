@@ -47,6 +47,7 @@ func inDoubt(inFlight int) int {
 // uncertain than is promised.
 func TestKilled(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	binary, rng := programName, seeded(t, 0)
 	var done, uncertain, unclear atomic.Int64
 	wanted := int64(cmp.Or(*kills, longOr(100, 1)))

@@ -121,6 +121,7 @@ func TestBusyForTooLong(t *testing.T) {
 // wait until the service answers, but not for hours.
 func TestProbeThatIsAskedToWait(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(6))
 	var clients atomic.Int64
 	s.service.Play(func(c apitest.Call) apitest.Fault {

@@ -118,6 +118,7 @@ func checkLines(t *testing.T, format, log string, code int) {
 // terminal.
 func TestP9_SheetNamesInLogs(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("files cannot be named so")
 	}

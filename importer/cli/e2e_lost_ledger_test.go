@@ -113,6 +113,7 @@ func TestLedgerGoneAfterAKill(t *testing.T) {
 // workbook, given back, says so, and nothing is sent again.
 func TestOldLedgerLearnsFromTheWorkbook(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(4))
 	s.service.Play(apitest.OnceEach(map[string]apitest.Fault{
 		"activity c2@example.com Your details":               apitest.Answer(apitest.JSON(400, "{}")),

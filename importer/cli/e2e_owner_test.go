@@ -147,6 +147,7 @@ func TestAddressInDoubt(t *testing.T) {
 // TestAddressSettledAsNotCreated: an operator who says that L1 was not created
 // gives the address free.
 func TestAddressSettledAsNotCreated(t *testing.T) {
+	onlyLong(t)
 	inEveryVariant(t, nil, everyOrder, func(t *testing.T, v variant) {
 		s := newLeadScene(t, "e-mail")
 		variant{way: "not created", workers: v.workers}.doubt(s, "client L1")

@@ -139,6 +139,7 @@ func TestNobodyByContent(t *testing.T) {
 // says so, in a run and by hand.
 func TestLinkWithoutABody(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(2))
 	s.environment("link_body: none")
 	s.mustRun(2) // it belongs under wire
@@ -166,6 +167,7 @@ func TestLinkWithoutABody(t *testing.T) {
 // a place in one, and an element of which every cell is empty is left out.
 func TestArraysInPayloads(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, `
 name: a
 api: v2

@@ -79,6 +79,7 @@ func TestAQuietNightAfterDoubt(t *testing.T) {
 // command takes a ledger that is gone for a new one.
 func TestADamagedLedgerIsFound(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(2))
 	place := []string{"--environments", s.path("environments.yaml")}
 	s.mustRun(0)

@@ -66,6 +66,7 @@ func TestRedirectsEndTheRun(t *testing.T) {
 // redirected end the run before anything is created.
 func TestRedirectedQuestionsEndTheRun(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for kind, statuses := range map[string][]int{"templates": {301, 303, 308}, "lookup": {302, 307}} {
 		for _, status := range statuses {
 			t.Run(fmt.Sprint(status, " ", kind), func(t *testing.T) {

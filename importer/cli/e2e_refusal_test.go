@@ -158,6 +158,7 @@ func TestSignal(t *testing.T) {
 // TestNoTimezone says that the mapping lacks something, not the cell.
 func TestNoTimezone(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	rows := leads(2)
 	rows[1][7] = "many"
 	s := newScene(t, strings.Replace(stepThree, "sheet: {timezone: Europe/London}\n", "", 1), rows)

@@ -76,6 +76,7 @@ func TestAMappingIsRenamed(t *testing.T) {
 // are for other clients, need no flag.
 func TestAnotherCampaignIsNoRenaming(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, "name: night"+v2Details, leads(2))
 	s.mustRun(0)
 	s.sheet([][]any{lead(8, "A-8")})

@@ -11,6 +11,7 @@ import (
 // the same claim, and is refused until the user says that it is another one.
 func TestSimilarKey(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for before, now := range map[string]string{"A-1": "a 1", "0077": "77", "78": "78.0", "AB7": "AB‑7"} {
 		s := newScene(t, stepThree, [][]any{lead(1, before)})
 		s.mustRun(0)
@@ -61,6 +62,7 @@ func TestClaimInDoubtHoldsNewOnes(t *testing.T) {
 // another client of the ledger. Nothing is sent, and both clients are named.
 func TestColumnSortedAlone(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, byLead, [][]any{lead(1, "A-1"), lead(2, "A-2"), lead(3, "A-3")})
 	s.service.KeyField = "ref"
 	s.mustRun(0)
@@ -80,6 +82,7 @@ func TestColumnSortedAlone(t *testing.T) {
 // another key creates nobody with it.
 func TestGivenUpKeepsTheAddress(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, byLead, [][]any{lead(1, "A-1")})
 	s.service.KeyField = "ref"
 	s.inDoubt("client Ann1", apitest.CreateThenDrop())

@@ -93,6 +93,7 @@ func TestStaleLookup(t *testing.T) {
 // TestStaleAfterRefusal: the service asks for time, for however short, and somebody else
 // creates the client meanwhile.
 func TestStaleAfterRefusal(t *testing.T) {
+	onlyLong(t)
 	inEveryVariant(t, nil, bothOrders, func(t *testing.T, v variant) {
 		s := newScene(t, byAgreement("reuse", ""), v.rows(lead(1, "A-1"), lead(2, "A-2")))
 		s.service.KeyField = "ref"

@@ -146,6 +146,7 @@ func (s *scene) checkTaken(step string, first apitest.Made) {
 // has it, the other is uncertain.
 func TestTakenAtTheSameMoment(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, workers := range []string{"2", "8"} {
 		for _, rows := range [][][]any{leads(3), {lead(1, "A-1"), lead(2, "A-2"), lead(2, "A-3")}} {
 			t.Run(fmt.Sprint(workers, ", ", rows[2][0]), func(t *testing.T) {

@@ -171,6 +171,7 @@ func (s *scene) expectProgress(file string, want []map[string]string) {
 // is recorded.
 func TestTrackRefusals(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(1))
 	track := func(files ...string) (int, string) {
 		words := []string{"track", "-m", s.path("mapping.yaml")}

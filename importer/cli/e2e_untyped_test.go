@@ -41,6 +41,7 @@ func (s *scene) commands() map[string][]string {
 // says is refused wherever it stands in the sheet, and nothing is sent.
 func TestTypedCellsWithoutAType(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	rows := leads(400)
 	for _, row := range rows {
 		row[7] = "1250.50"

@@ -13,6 +13,7 @@ import (
 // Claimsheet's columns is refused before anything is sent.
 func TestStrayCellFarToTheRight(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	rows := leads(1)
 	stray := func(column string) [][]any {
 		n, err := excelize.ColumnNameToNumber(column)

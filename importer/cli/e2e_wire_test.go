@@ -61,6 +61,7 @@ func TestWire(t *testing.T) {
 // types are used.
 func TestUntypedTemplates(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, strings.NewReplacer(
 		"DOB", "{column: DOB, type: Date}", "Opt in", "{column: Opt in, type: Checkbox}",
 		"Amount: Amount", "Amount: {column: Amount, type: Currency}", "Signed at: Signed", "Signed at: {column: Signed, type: DateTime}",
@@ -107,6 +108,7 @@ func TestJSON(t *testing.T) {
 // TestHeaders looks at what every request carries.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(3))
 	s.environment("auth: {type: bearer, token: 'env:UAT_TOKEN'}\nheaders: {X-Tenant: acme}")
 	p := s.mustRun(0)

@@ -287,6 +287,7 @@ func TestP7_ForgetErasesOneClient(t *testing.T) {
 // TestForgetRefuses what would make trouble later.
 func TestForgetRefuses(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	w := troubled(t)
 	for key, code := range map[string]string{"ann@example.com": "[client-undecided]", "eve@example.com": "[unknown-client]"} {
 		got := w.claimsheet("history", "--forget", key, "--yes")

@@ -216,6 +216,7 @@ func TestLinkUncertainIsNotRepeated(t *testing.T) {
 // TestLinkRefuses sends nothing, for any client, when a key is wrong.
 func TestLinkRefuses(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	w := linked(t)
 	var all strings.Builder
 	for _, c := range []struct {

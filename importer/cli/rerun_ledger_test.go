@@ -57,6 +57,7 @@ func TestRerunFollowsDecisions(t *testing.T) {
 // nothing at all is done.
 func TestRerunRefusesDecisions(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newRerunScene(t)
 	untouched, err := os.ReadFile(s.results())
 	must(t, err)

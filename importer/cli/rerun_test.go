@@ -336,6 +336,7 @@ func TestRerunDryRun(t *testing.T) {
 // names the cell where it is in the new workbook.
 func TestRerunSaysWhatChanged(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newRerunScene(t)
 	s.edit(func(f *excelize.File) {
 		set(t, f, "Amount", 3, 1)

@@ -65,6 +65,7 @@ func TestPagesShowARun(t *testing.T) {
 // off and on, adds others, and works under a fault of every path.
 func TestFaultsAreSwitchedWhileItRuns(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const rule = "* *:100%:fail-before"
 	base, dashboard := serveSandbox(t, "--fault", rule)
 	status := func() int {

@@ -77,6 +77,7 @@ func TestC7_ConfigurationOfOthersIsRefused(t *testing.T) {
 // user's own group can write to are not of others.
 func TestC7_OwnConfigurationIsTaken(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := configured(t)
 	must(t, os.Rename(s.path("secret-key"), s.path("secret-real")))
 	must(t, os.Symlink("secret-real", s.path("secret-key")))
@@ -118,6 +119,7 @@ func TestP6_StateOfOthersIsRefused(t *testing.T) {
 // not waited for.
 func TestP6_PlantedLocks(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for name, plant := range map[string]func(path string) error{
 		"link": func(path string) error { return os.Symlink(filepath.Join(t.TempDir(), "victim"), path) },
 		"pipe": func(path string) error { return syscall.Mkfifo(path, 0o600) },

@@ -62,6 +62,7 @@ func TestP9_NothingPrintedIsObeyed(t *testing.T) {
 // characters escaped.
 func TestP9_DataIsEscaped(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(1))
 	named := s.path("x\u009b31m\u202e.xlsx")
 	writeSheet(t, named, header, leads(1))

@@ -239,6 +239,7 @@ func TestP4_MagicLinks(t *testing.T) {
 // in the system's folder for temporary files.
 func TestX7_KilledRunLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, [][]any{{"canary-mail@example.com", "CanaryName", "07911 999001", "1980-05-01", "1 Canary Street", "Yes", "CANARY-NO", 12.5, "2026-03-31 09:30"}})
 	arrived, leave := make(chan struct{}), make(chan struct{})
 	s.service.Play(apitest.Once(func(c apitest.Call) bool {
@@ -385,6 +386,7 @@ func TestC2_CellsAreLiteral(t *testing.T) {
 // C-3: no file is named by a cell.
 func TestC3_NoFileIsNamedByACell(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	row := lead(1, "../../planted")
 	row[1], row[4] = "../planted", "/tmp/planted"
 	s := newScene(t, stepThree, [][]any{row})
@@ -405,6 +407,7 @@ func TestC3_NoFileIsNamedByACell(t *testing.T) {
 // elsewhere.
 func TestC5_TheSandboxSaysSo(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(2))
 	code, printed := s.exec(s.args("-e", "sandbox")...)
 	if code != 0 || !strings.Contains(printed, "This is the sandbox") {

@@ -83,6 +83,7 @@ func TestSettleLists(t *testing.T) {
 
 func TestSettleNothing(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
 	if out := w.must("settle"); !strings.HasPrefix(out, "nothing is uncertain: nothing was ever run here") {
 		t.Errorf("before any run: %s", out)
@@ -143,6 +144,7 @@ func TestSettleNotCreated(t *testing.T) {
 // TestSettleGiveUp leaves steps alone for good, with what depends on them.
 func TestSettleGiveUp(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	w := troubled(t)
 	n := w.numbers()
 	w.golden("settle_give_up.txt", w.must("settle", append([]string{"--give-up"}, n...)...))
@@ -247,6 +249,7 @@ func TestSettleNumbersStay(t *testing.T) {
 // TestSettleV1 finds the steps of a case.
 func TestSettleV1(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	w := newWorkplace(t, [2]string{"ann@example.com", ""})
 	write(t, w.path("mapping.yaml"), workMappingV1)
 	w.say(map[string]string{"clients": badGateway})

@@ -40,6 +40,7 @@ func runPlain(t *testing.T, args ...string) outcome {
 // one that the ledger holds for something else is refused.
 func TestSettleComparesIDs(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s, created := doubted(t)
 	held := idOf(t, s, "c1@example.com", "claimIds")
 	client := idOf(t, s, "c2@example.com", "contactId")

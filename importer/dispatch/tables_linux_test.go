@@ -174,6 +174,7 @@ func TestBegunAtOnce(t *testing.T) {
 // removed from the ledger.
 func TestErasingRemovesPlans(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	p := newPlace(t)
 	run, err := p.open().Start(t.Context(), "a run", "queue", []byte("spec"))
 	must(t, err)

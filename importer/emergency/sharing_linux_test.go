@@ -12,11 +12,13 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/ledger/postgres/pgtest"
+	"claimsheet/importer/testform"
 )
 
 // TestReplayBesideOthers: an outcome waits in its file while another process works on the
 // client, and is entered at once where nobody has touched the step since.
 func TestReplayBesideOthers(t *testing.T) {
+	testform.OnlyLong(t)
 	address, err := postgres.Parse(pgtest.Shared(t).URL())
 	if err != nil {
 		t.Fatal(err)
