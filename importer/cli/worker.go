@@ -15,7 +15,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"claimsheet/apiclient"
 	"claimsheet/importer"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/dispatch"
@@ -164,7 +163,7 @@ func (w *worker) open(ctx context.Context) (err error) {
 	if err := l.needsDatabase(); err != nil {
 		return err
 	}
-	l.sharing = hooks.Sharing(&postgres.Sharing{Request: apiclient.LongestRequest(l.session.Env.Limits.Timeout)})
+	l.sharing = hooks.Sharing(&postgres.Sharing{})
 	if err := l.lock(w.Err); err != nil {
 		return err
 	}

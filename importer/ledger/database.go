@@ -1,0 +1,349 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// database runs the ledger's statements, which are the same for SQLite and PostgreSQL, on a
+// pool of connections or on one, and keeps them prepared.
+type database struct {
+	on       preparer
+	server   *Server // nil for a file
+	reads    bool    // it is for reading only
+	mu       sync.RWMutex
+	prepared map[string]*sql.Stmt
+}
+
+// preparer is a pool of connections, or one connection.
+type preparer interface {
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+func newDatabase(on preparer, server *Server) *database {
+	return &database{on: on, server: server, prepared: map[string]*sql.Stmt{}}
+}
+
+// statement returns the prepared statement of a text.
+func (d *database) statement(text string) (*sql.Stmt, error) {
+	d.mu.RLock()
+	s := d.prepared[text]
+	d.mu.RUnlock()
+	if s != nil {
+		return s, nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s = d.prepared[text]; s != nil {
+		return s, nil
+	}
+	s, err := d.on.PrepareContext(context.Background(), d.words(text))
+	if err != nil {
+		return nil, d.explained(err)
+	}
+	d.prepared[text] = s
+	return s, nil
+}
+
+// close closes the statements.
+func (d *database) close() error {
+	var errs []error
+	for _, s := range d.prepared {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// words are a statement with its parameters as the database numbers them. No text in a
+// statement has a question mark.
+func (d *database) words(text string) string {
+	if d.server == nil {
+		return text
+	}
+	var b strings.Builder
+	for i, part := range strings.Split(text, "?") {
+		if i > 0 {
+			b.WriteString("$" + strconv.Itoa(i))
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// escaped are arguments with their texts as they are stored.
+func escaped(args []any) []any {
+	for i, a := range args {
+		if text, ok := a.(string); ok {
+			args[i] = escape(text)
+		}
+	}
+	return args
+}
+
+// explained is an error with what it means for the ledger.
+func (d *database) explained(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case d.server == nil:
+		return asDamage(err)
+	case d.reads && !errors.Is(err, context.Canceled) && !errors.Is(err, ErrServer):
+		return ServerFailed(fmt.Errorf("the ledger cannot be read: %w", d.server.Explain(err)))
+	}
+	return d.server.Explain(err)
+}
+
+// query runs a query. Neither the driver nor the server gets the end of ctx, because the
+// driver would watch it at every row.
+func (d *database) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	s, err := d.statement(text)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.QueryContext(context.WithoutCancel(ctx), escaped(args)...)
+	return rows, d.explained(err)
+}
+
+// exec executes a statement, and returns how many rows it changed.
+func (d *database) exec(text string, args ...any) (n int64, err error) {
+	s, err := d.statement(text)
+	if err != nil {
+		return 0, err
+	}
+	result, err := s.ExecContext(context.Background(), escaped(args)...)
+	if err == nil {
+		n, err = result.RowsAffected()
+	}
+	return n, d.explained(err)
+}
+
+// plainly executes statements without parameters that are too rare to prepare.
+func (d *database) plainly(text string) error {
+	_, err := d.on.ExecContext(context.Background(), text)
+	return d.explained(err)
+}
+
+// querier is a database, or one state of it.
+type querier interface {
+	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+	explained(err error) error
+	isServer() bool
+}
+
+func (d *database) isServer() bool { return d.server != nil }
+
+// moment is the ledger as it is at one moment, whatever others write meanwhile.
+type moment struct {
+	*database
+	tx *sql.Tx
+}
+
+func (m moment) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	rows, err := m.tx.QueryContext(context.WithoutCancel(ctx), m.words(text), escaped(args)...)
+	return rows, m.explained(err)
+}
+
+// snapshot calls do with the ledger as it is at one moment.
+func (l *Ledger) snapshot(ctx context.Context, do func(querier) error) error {
+	tx, err := l.pool.BeginTx(context.WithoutCancel(ctx), &sql.TxOptions{ReadOnly: true, Isolation: l.isolation()})
+	if err != nil {
+		return l.read.explained(err)
+	}
+	defer tx.Rollback() // it has written nothing
+	return do(moment{l.read, tx})
+}
+
+// isolation is that of a snapshot; SQLite has one only.
+func (l *Ledger) isolation() sql.IsolationLevel {
+	if l.server == nil {
+		return sql.LevelDefault
+	}
+	return sql.LevelRepeatableRead
+}
+
+// stream yields the rows of a query one by one, until an error or the end of ctx. Those of a
+// server are read to their end first: who ranges over them may ask for more, and there are few
+// connections.
+func stream[T any](ctx context.Context, db querier, scan func(*sql.Rows) (T, error), text string, args ...any) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var list []T
+		read := func(rows *sql.Rows) (more bool, err error) {
+			v, err := scan(rows)
+			switch {
+			case err != nil || ctx.Err() != nil:
+				return false, errors.Join(err, ctx.Err())
+			case db.isServer():
+				list = append(list, v)
+				return true, nil
+			}
+			return yield(v, nil), nil
+		}
+		err := knowing(func() error {
+			list = nil
+			return readEach(ctx, db, read, text, args...)
+		})
+		for _, v := range list {
+			if !yield(v, nil) {
+				return
+			}
+		}
+		if err != nil {
+			var none T
+			yield(none, err)
+		}
+	}
+}
+
+// each calls do with the rows of a query, until it returns false or an error. On a server it may
+// begin again.
+func each(ctx context.Context, db querier, do func(*sql.Rows) (more bool, err error), text string, args ...any) error {
+	return knowing(func() error { return readEach(ctx, db, do, text, args...) })
+}
+
+// knowing does something again as long as it meets a name of a server that was not read yet: the
+// connection is in use then.
+func knowing(do func() error) error {
+	for {
+		err := do()
+		missing, ok := errors.AsType[unknownName](err)
+		if !ok {
+			return err
+		}
+		if err := missing.names.read(missing.table, missing.id); err != nil {
+			return err
+		}
+	}
+}
+
+func readEach(ctx context.Context, db querier, do func(*sql.Rows) (more bool, err error), text string, args ...any) error {
+	rows, err := db.query(ctx, text, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for more := true; more && rows.Next(); {
+		if more, err = do(rows); err != nil {
+			return asDamage(err)
+		}
+	}
+	return db.explained(rows.Err())
+}
+
+// gather returns everything that a stream yields.
+func gather[T any](all iter.Seq2[T, error]) (list []T, err error) {
+	for v, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+// first reads the first row of a query; ok is false when there is none.
+func first(ctx context.Context, db querier, to []any, text string, args ...any) (ok bool, err error) {
+	err = each(ctx, db, func(rows *sql.Rows) (bool, error) {
+		ok = true
+		return false, scan(rows, to...)
+	}, text, args...)
+	return ok && err == nil, err
+}
+
+// scan reads a row. Its texts are as they were before escaped.
+func scan(rows *sql.Rows, to ...any) error {
+	if err := rows.Scan(to...); err != nil {
+		return err
+	}
+	for _, target := range to {
+		text, ok := target.(*string)
+		if !ok {
+			continue
+		}
+		if err := unescape(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func scanText(rows *sql.Rows) (text string, err error) {
+	err = scan(rows, &text)
+	return text, err
+}
+
+// params are n parameters of a statement.
+func params(n int) string { return strings.Repeat("?, ", n-1) + "?" }
+
+// anySlice is a list as arguments.
+func anySlice[T any](list []T) []any {
+	args := make([]any, len(list))
+	for i, v := range list {
+		args[i] = v
+	}
+	return args
+}
+
+// PostgreSQL stores no NUL and no text that is not UTF-8. A service may send either, for
+// example in an id, and an id is never changed. So such bytes are stored as the escape
+// character and two hex digits, and so is the escape character. Every other text is
+// stored as it is.
+const (
+	escapeCharacter = '\x1a'
+	hexDigits       = "0123456789abcdef"
+)
+
+func escape(text string) string {
+	if strings.IndexByte(text, 0) < 0 && strings.IndexByte(text, escapeCharacter) < 0 && utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if r == 0 || r == escapeCharacter || r == utf8.RuneError && size == 1 {
+			b.Write([]byte{escapeCharacter, hexDigits[text[i]>>4], hexDigits[text[i]&15]})
+		} else {
+			b.WriteString(text[i : i+size])
+		}
+		i += size
+	}
+	return b.String()
+}
+
+func unescape(text *string) error {
+	before, after, found := strings.Cut(*text, string(rune(escapeCharacter)))
+	if !found {
+		return nil
+	}
+	var b strings.Builder
+	for ; found; before, after, found = strings.Cut(after, string(rune(escapeCharacter))) {
+		b.WriteString(before)
+		if len(after) < 2 {
+			return errors.New("a text ends within an escaped byte")
+		}
+		n, err := strconv.ParseUint(after[:2], 16, 8)
+		if err != nil {
+			return errors.New("a text has an escaped byte that is not hex")
+		}
+		b.WriteByte(byte(n))
+		after = after[2:]
+	}
+	*text = b.String() + before
+	return nil
+}
+
+// orNone are texts as arguments, at least one.
+func orNone(texts []string) []any {
+	if len(texts) == 0 {
+		return []any{""}
+	}
+	return anySlice(texts)
+}

@@ -1,0 +1,182 @@
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Several processes may write one ledger on a server at the same time. Who works on a client
+// locks it first, with the addresses by which it is looked up, so that two processes do not get
+// in each other's way. The locks belong to the session that writes: they end with it, and a
+// process that has lost them cannot write any more.
+//
+// Nothing is created twice without them either: an intent that is in the ledger is never sent by
+// anybody else, and what another process has changed meanwhile is refused.
+//
+// A ledger in a file is locked as a whole when it is opened.
+
+// How long Lock waits before it tries again, and how often it looks for sessions that are
+// silent.
+const (
+	lockPause  = 20 * time.Millisecond
+	lockLonger = 250 * time.Millisecond
+	lockLook   = 5 * time.Second
+)
+
+// Lock locks names, all or none, for the caller: no other process and no other caller in this
+// one has any of them until unlock is called. It tries at least once, and then until ctx is
+// done. Where others hold a name, their session is ended when it has been silent for as long as
+// Server.Silence. A ledger in a file needs no locks.
+func (l *Ledger) Lock(ctx context.Context, names ...string) (unlock func(), err error) {
+	if !l.Shared() || len(names) == 0 {
+		return func() {}, nil
+	}
+	keys := make([]int64, len(names))
+	for i, name := range names {
+		keys[i] = l.lockKey(name)
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	looked := time.Now()
+	for pause := lockPause; ; pause = min(2*pause, lockLonger) {
+		var locked bool
+		if err := l.bare(true, func(t *transaction) (err error) {
+			locked, err = t.tryLock(keys)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		if locked {
+			return sync.OnceFunc(func() {
+				_ = l.bare(true, func(t *transaction) error { return t.unlock(keys) }) // fails where the ledger has stopped, and the locks have ended with it
+			}), nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause/2 + rand.N(pause)):
+		}
+		if time.Since(looked) > min(lockLook, l.server.Silence/4) {
+			looked = time.Now()
+			if err := l.bare(true, func(*transaction) error { return l.server.EndSilent(context.Background(), keys) }); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// bare is submit for what needs no transaction.
+func (l *Ledger) bare(wait bool, do func(*transaction) error) error {
+	return l.write.submit(wait, job{do: do, bare: true})
+}
+
+// lockKey is the number by which a server locks a name.
+func (l *Ledger) lockKey(name string) int64 { return lockKey(l.server, name) }
+
+func lockKey(server *Server, name string) int64 {
+	sum := sha256.Sum256([]byte(server.Name + "\x00" + name))
+	return int64(binary.BigEndian.Uint64(sum[:]))
+}
+
+// tryLock locks keys, all or none, unless another caller or another process has one.
+func (t *transaction) tryLock(keys []int64) (bool, error) {
+	if slices.ContainsFunc(keys, func(k int64) bool { return t.held[k] }) {
+		return false, nil
+	}
+	locked, err := t.server.TryLock(context.Background(), keys)
+	if locked {
+		for _, k := range keys {
+			t.held[k] = true
+		}
+	}
+	return locked, err
+}
+
+func (t *transaction) unlock(keys []int64) error {
+	for _, k := range keys {
+		delete(t.held, k)
+	}
+	return t.server.Unlock(context.Background(), keys)
+}
+
+// abandoned calls do for a client whom no process works on; ok is false where one does.
+func (t *transaction) abandoned(client ClientKey, do func() error) (ok bool, err error) {
+	if t.server == nil || !t.server.Shared {
+		return true, do()
+	}
+	keys := []int64{lockKey(t.server, client.LockName())}
+	if ok, err = t.tryLock(keys); !ok || err != nil {
+		return false, err
+	}
+	if err = do(); err != nil { // the transaction is rolled back, and the locks are not
+		delete(t.held, keys[0])
+		return false, errors.Join(err, t.server.Unlock(context.Background(), keys))
+	}
+	return true, t.unlock(keys)
+}
+
+// speakRegularly keeps the session of a shared ledger from being silent, and notices that it is
+// gone.
+func (l *Ledger) speakRegularly(stop <-chan struct{}) {
+	for tick := time.NewTicker(l.server.Silence / 12); ; {
+		select {
+		case <-stop:
+			tick.Stop()
+			return
+		case <-tick.C:
+			if l.speak() != nil {
+				return // the ledger has stopped
+			}
+		}
+	}
+}
+
+func (l *Ledger) speak() error {
+	now := time.Now() // before it is said
+	err := l.bare(true, func(*transaction) error { return l.server.Speak(context.Background()) })
+	if err == nil {
+		l.spoke.Store(&now)
+	}
+	return err
+}
+
+// Holds reports whether this process still has what it has locked, so that a request may leave
+// whose intent is recorded. As a rule it asks a clock and not the server; after a pause, in which
+// another process may have ended the session, it asks the server.
+func (l *Ledger) Holds() bool {
+	if !l.Shared() {
+		return l.Stopped() == nil
+	}
+	now, then := time.Now(), *l.spoke.Load()
+	silent := max(now.Sub(then), now.Round(0).Sub(then.Round(0))) // the monotonic clock may stand still while the machine sleeps
+	return l.Stopped() == nil && (silent < l.server.Silence/2 || l.speak() == nil)
+}
+
+// LockName is the name by which a client is locked.
+func (k ClientKey) LockName() string { return lockName("client", k.Environment, k.Space, k.Client) }
+
+// AddressLockName is the name by which an address is locked.
+func AddressLockName(environment, address string) string {
+	return lockName("address", environment, address)
+}
+
+func lockName(parts ...string) string { return fmt.Sprintf("%q", parts) } // two lists of parts never give the same text
+
+// Shared reports whether other processes may write the ledger at the same time.
+func (l *Ledger) Shared() bool { return l.write != nil && l.server != nil && l.server.Shared }
+
+// Session is the number of this process among those that write a shared ledger; 0 for a
+// file.
+func (l *Ledger) Session() int64 {
+	if l.server == nil {
+		return 0
+	}
+	return l.server.Session
+}

@@ -1,0 +1,138 @@
+package postgres
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// connections are a pool. Those that only read say so to the server.
+func (a Address) connections(reads bool) *sql.DB {
+	config := a.config.Copy()
+	config.DialFunc = a.dial
+	if reads {
+		config.RuntimeParams["default_transaction_read_only"] = "on"
+	}
+	db := stdlib.OpenDB(*config)
+	db.SetMaxOpenConns(mostReaders)
+	db.SetMaxIdleConns(mostReaders)
+	return db
+}
+
+// mostReaders is how many connections of a process read at the same time.
+const mostReaders = 2
+
+// patience is how long a connection waits for the server. One that does not answer stops
+// the ledger: what was sent until then is kept elsewhere.
+const patience = time.Minute
+
+// impatient is a connection on which no read and no write waits longer than its patience. A
+// statement whose context has ended sets a deadline of its own.
+type impatient struct {
+	net.Conn
+	patience time.Duration
+
+	mu    sync.Mutex
+	ended bool // a deadline was set from outside
+}
+
+func (c *impatient) Read(b []byte) (int, error) {
+	c.limit(c.Conn.SetReadDeadline)
+	return c.Conn.Read(b)
+}
+
+func (c *impatient) Write(b []byte) (int, error) {
+	c.limit(c.Conn.SetWriteDeadline)
+	return c.Conn.Write(b)
+}
+
+func (c *impatient) limit(set func(time.Time) error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended {
+		_ = set(time.Now().Add(c.patience)) // fails on a closed connection, as what follows does
+	}
+}
+
+func (c *impatient) SetDeadline(at time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = !at.IsZero()
+	return c.Conn.SetDeadline(at)
+}
+
+// withoutValues is an error of the server without what it may quote of the ledger: it
+// keeps the code, and the server's words where they name only tables and settings.
+func withoutValues(err error) error {
+	said, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		if failed, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+			return fmt.Errorf("no connection to the server: %w", reason(failed))
+		}
+		return err
+	}
+	switch class := said.Code[:min(2, len(said.Code))]; class {
+	case "22", "23": // a value, or a constraint
+		return serverError{said.Code, "the server refuses a value"}
+	}
+	return inWords(said)
+}
+
+// inWords is what the server says; not where that names the user.
+func inWords(said *pgconn.PgError) error {
+	if strings.HasPrefix(said.Code, "28") {
+		return serverError{said.Code, "the server does not let this user in"}
+	}
+	return serverError{said.Code, said.Message}
+}
+
+// reason is the innermost error that says why there is no connection: those around it
+// name the user.
+func reason(err error) error {
+	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return inWords(said)
+	}
+	for {
+		switch e := err.(type) {
+		case interface{ Unwrap() []error }:
+			all := e.Unwrap()
+			if len(all) == 0 {
+				return err
+			}
+			err = all[len(all)-1]
+		case interface{ Unwrap() error }:
+			inner := e.Unwrap()
+			if inner == nil {
+				return err
+			}
+			err = inner
+		default:
+			return err
+		}
+	}
+}
+
+// serverError is what the server says.
+type serverError struct{ state, message string }
+
+func (e serverError) Error() string { return fmt.Sprintf("%s (SQLSTATE %s)", e.message, e.state) }
+
+// answers reports whether the server has answered with an SQLSTATE.
+func answers(err error, state string) bool {
+	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return said.Code == state
+	}
+	said, ok := errors.AsType[serverError](err)
+	return ok && said.state == state
+}
+
+// isUnique and isDeadlock are those of ledger.Server.
+func isUnique(err error) bool   { return answers(err, uniqueViolation) }
+func isDeadlock(err error) bool { return answers(err, deadlockDetected) }
