@@ -31,8 +31,8 @@ var framings = map[string]func(status, body string) string{
 }
 
 // cutAt reports whether an exchange of so many bytes is cut after n of them: after all but the
-// last few, every seventh without -long.
-func cutAt(n, length int64) bool { return *long || n%7 == 0 || n > length-3 }
+// last few, every 29th without -long.
+func cutAt(n, length int64) bool { return *long || n%29 == 0 || n > length-3 }
 
 // uncut is an exchange without a cut.
 var uncut = apitest.Cut{After: 1 << 20}

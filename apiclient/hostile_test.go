@@ -145,6 +145,7 @@ func endlessly(before, text string) apitest.RawReply {
 
 // However much a service sends, the client keeps little of it in memory.
 func TestAnswersWithoutEndTakeLittleMemory(t *testing.T) {
+	onlyLong(t)
 	const ok = "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\n"
 	packed := bomb()
 	floods := map[string]apitest.RawReply{
@@ -213,6 +214,7 @@ func TestABodyObeysTheTimeout(t *testing.T) {
 
 // A service may have ten thousand templates.
 func TestManyTemplatesAreRead(t *testing.T) {
+	onlyLong(t)
 	var list []string
 	for i := range 10_000 {
 		list = append(list, fmt.Sprintf(`{"id":"%036d","name":"Template %d","activityAttributeTemplates":[{"id":"%036d","name":"A","dataType":"Text"}],"more":%q}`,

@@ -354,6 +354,7 @@ func limited(perSecond int) (s *clockwork, refused *int) {
 // An adaptive client finds the rate of the service: it starts low, soon uses most of
 // the rate, and is seldom refused.
 func TestAdaptiveFindsTheRate(t *testing.T) {
+	onlyLong(t)
 	for _, perSecond := range []int{5, 40} {
 		synctest.Test(t, func(t *testing.T) {
 			s, refused := limited(perSecond)

@@ -17,6 +17,7 @@ import (
 // templates work while the service does not answer, and say so; a dry run does not.
 func TestTemplatesFromTheCache(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	var away atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if away.Load() {

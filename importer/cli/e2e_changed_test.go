@@ -134,6 +134,7 @@ func TestStatusMoved(t *testing.T) {
 // TestHeldClaim names the activity, once, beside a new claim that is held back.
 func TestHeldClaim(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	at := func(step string, rows ...[]any) [][]any {
 		for _, row := range rows {
 			row[5] = step

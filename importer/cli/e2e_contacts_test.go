@@ -569,6 +569,7 @@ func TestContactInTrouble(t *testing.T) {
 // to the contact's key first. A client with another kind of key and the same address
 // does not get the contact, wherever its row stands.
 func TestContactInDoubt(t *testing.T) {
+	onlyLong(t)
 	inEveryVariant(t, everyWay, everyOrder, func(t *testing.T, v variant) {
 		known, newcomer := "a@ | L1 | A-1 | p@ | Poe", "p@ | L9 | P-1 | |"
 		s := newJoint(t, known)

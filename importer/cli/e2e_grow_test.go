@@ -185,6 +185,7 @@ func TestAnOldIdComesBack(t *testing.T) {
 // completed holds the new Open one back, for the clients who have it.
 func TestAnOpenActivityMovesOn(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	const completed = "\n  - {template: Your details, id: born, attributes: {Date of birth: DOB}}\n"
 	s := newScene(t, campaign("\n  - {template: Your details, id: born, status: Open}\n"), leads(3))
 	s.mustRun(0)

@@ -101,6 +101,7 @@ func TestInterruptedTwice(t *testing.T) {
 // what is in flight is finished and recorded.
 func TestHungUp(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGHUP")
 	}

@@ -107,6 +107,7 @@ func TestUnauthorised(t *testing.T) {
 // sent, and the next run does everything.
 func TestNobodyListens(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for name, mapping := range map[string]string{"templates are read": stepThree, "look-up first": "name: a\napi: v1\n" + clientPart} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

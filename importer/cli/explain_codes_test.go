@@ -35,11 +35,16 @@ func TestExplainCodes(t *testing.T) {
 			return nil
 		}
 		text, err := os.ReadFile(path)
-		for _, m := range codeInSource.FindAllStringSubmatch(string(text), -1) {
-			code := strings.Join(m[1:], "")
-			shown[code] = true
-			if !slices.Contains(names, code) {
-				t.Errorf("%s: [%s] is not in importer/cli/explain/codes.txt", name, code)
+		for line := range strings.Lines(string(text)) {
+			if !strings.Contains(line, `"`) {
+				continue // which most lines are, and the expression is slow
+			}
+			for _, m := range codeInSource.FindAllStringSubmatch(line, -1) {
+				code := strings.Join(m[1:], "")
+				shown[code] = true
+				if !slices.Contains(names, code) {
+					t.Errorf("%s: [%s] is not in importer/cli/explain/codes.txt", name, code)
+				}
 			}
 		}
 		return err

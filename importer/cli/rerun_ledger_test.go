@@ -15,6 +15,7 @@ import (
 // out before anything is sent, and the steps behind it go on.
 func TestRerunFollowsDecisions(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	for _, test := range []struct {
 		word   string
 		code   int

@@ -62,6 +62,7 @@ func TestP6_Private(t *testing.T) {
 // P-6: links planted where the program writes are refused, not followed.
 func TestP6_PlantedLinks(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("links need rights there")
 	}

@@ -109,6 +109,7 @@ func TestC6_ForgedRunsGetTheLedgersMapping(t *testing.T) {
 // workbook's folder is no such place.
 func TestC6_WhereRerunFindsItsRun(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newScene(t, stepThree, leads(2))
 	s.mustRun(0)
 	elsewhere := t.TempDir()

@@ -129,6 +129,7 @@ func TestSettleCreated(t *testing.T) {
 // TestSettleNotCreated has each step sent exactly once more.
 func TestSettleNotCreated(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	w := troubled(t)
 	n := w.numbers()
 	out := w.must("settle", "--not-created", n[0], "activity/Agreement details@loan/B-1", "CY@example.com:link", n[3])

@@ -35,7 +35,7 @@ func LongOr[T any](inLong, inShort T) T {
 func Run(m interface{ Run() int }) int {
 	flag.Parse()
 	if checks := flag.Lookup("rapid.checks"); checks != nil && !*Long && checks.Value.String() == checks.DefValue {
-		if err := checks.Value.Set("20"); err != nil {
+		if err := checks.Value.Set("10"); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

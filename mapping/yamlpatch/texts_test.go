@@ -172,8 +172,11 @@ func TestEveryText(t *testing.T) {
 	t.Parallel()
 	all := writers()
 	for i, text := range oddTexts { // rapid mixes the others
+		if !*testform.Long && i%3 != 0 {
+			continue
+		}
 		var ways []writer
-		for k := i % 3; k < len(all); k += 3 {
+		for k := i / 3 % 3; k < len(all); k += 3 {
 			ways = append(ways, all[k])
 		}
 		checkText(t, variants()[i%len(variants())], text, ways)

@@ -19,7 +19,7 @@ func TestJudgementIsOfItsState(t *testing.T) {
 	t.Parallel()
 	var sheet strings.Builder
 	sheet.WriteString("No,Text\n")
-	rows := testform.LongOr(20_000, 4_000)
+	rows := testform.LongOr(20_000, 2_000)
 	for i := range rows {
 		fmt.Fprintf(&sheet, "%d,x\n", i)
 	}

@@ -90,7 +90,10 @@ func compoundRefused(t testing.TB) []hostileFile {
 
 func TestCompoundRefused(t *testing.T) {
 	t.Parallel()
-	for _, tt := range compoundRefused(t) {
+	for i, tt := range compoundRefused(t) {
+		if !*long && i%4 != 0 {
+			continue
+		}
 		t.Run(tt.name, func(t *testing.T) {
 			path := sheettest.Save(t, "leads.xlsx", tt.data)
 			_, _, err := read(path, tt.options)
