@@ -149,26 +149,6 @@ func TestDatabaseStops(t *testing.T) {
 	s.searchFor(stopped.out+stopped.err+while.err, "canary-password")
 }
 
-// TestKilledInDatabase is TestKilled with a ledger in a database.
-func TestKilledInDatabase(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	server := pgtest.Shared(t)
-	binary, rng := programName, seeded(t, 1)
-	for killed := 0; killed < 100 && !t.Failed(); {
-		h := newHarness(t, binary, rng, faulty)
-		h.inDatabase(server, "limits: {timeout: 1s}")
-		if err := h.killAndResume(); err != nil {
-			t.Fatal(err)
-		}
-		for _, broken := range h.broken() {
-			t.Error(broken)
-		}
-		h.checkLeftOver()
-		killed += h.killed
-	}
-}
-
 // TestLedgerElsewhere: a run that finds no ledger where it looks, in a state folder that
 // belongs to a ledger in another place, creates nothing, and neither does its dry run
 // promise to.
