@@ -74,11 +74,12 @@ func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing
 	case x.reason != "" || x.ID == "" && !x.planned:
 	case policy == mapping.Skip:
 		return leftOut(plan, ids{client: x.ID}, "", adviceSkipped), true, nil
-	case policy == mapping.Fail:
-		x.refuse(reasonKnown, reasonKnown, adviceKnown)
-	case policy == mapping.Reuse:
+	case policy == mapping.Fail, policy == mapping.Reuse:
 		if err := j.checkFound(plan, x); err != nil {
 			return clientOutcome{}, false, err
+		}
+		if policy == mapping.Fail && x.reason == "" {
+			x.refuse(reasonKnown, reasonKnown, adviceKnown)
 		}
 	}
 	if x.reason == "" {

@@ -211,7 +211,7 @@ func (p *group) unlikeRows(m *process) string {
 }
 
 // saysSharedAddress is why a row is not sent whose address is that of another key.
-var saysSharedAddress = regexp.MustCompile(`has the same address|the service has one client for this key and for the key`)
+var saysSharedAddress = regexp.MustCompile(`has the same (e-mail address|phone number)|the service has one client for this key and for the key`)
 
 // checkRows holds that all is done but for what is uncertain; of two keys with one
 // address, one is done.

@@ -133,7 +133,7 @@ func TestAddressOfAKilledClient(t *testing.T) {
 					t.Errorf("sent %s %s", c.Method, c.Path)
 				}
 			}
-			if row := s.results()[0]; !strings.Contains(row["Error"], "“Ann1” has the same address") {
+			if row := s.results()[0]; !strings.Contains(row["Error"], "“Ann1” has the same e-mail address") {
 				t.Errorf("the row says %q: %q", row["Error"], row["What to do"])
 			}
 		})

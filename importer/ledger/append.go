@@ -238,7 +238,10 @@ func (l *Ledger) MarkInterrupted(run string, at time.Time) (n int, err error) {
 		open, err := gather(stream(context.Background(), t, t.rows.scan, stepsOf+`WHERE s.state = 1 ORDER BY s.version`))
 		for _, r := range open {
 			var marked bool
-			if marked, err = t.abandoned(r.ClientKey, func() error { return t.interrupt(r, run, at) }); err != nil {
+			if marked, err = t.abandoned(r.ClientKey, func() error { return t.interrupt(r, run, at) }); errors.Is(err, ErrTransition) {
+				marked, err = false, nil // it was concluded since it was read
+			}
+			if err != nil {
 				break
 			}
 			if marked {
