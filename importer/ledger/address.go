@@ -4,13 +4,24 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 )
 
 // AddressOwner is the client who has an address, and the state of the client's step.
 type AddressOwner struct {
 	ClientKey
-	State State
+	State    State
+	Run      string // in which the step got into that state
+	LookedUp bool   // the client is looked up by the address
 }
+
+// InDoubt reports whether it is unknown whether the owner was created.
+func (o AddressOwner) InDoubt() bool {
+	return o.State == Intent || o.State == Uncertain || o.State == Parked
+}
+
+// also stands before an address by which its client is not looked up.
+const also = "also "
 
 // hashAddress stands for an address in the ledger, so that an address that nobody has any
 // more is no personal data.
@@ -21,8 +32,11 @@ func hashAddress(address string) string {
 
 // own makes a client the owner of addresses that no other client has who exists, may exist
 // or was given up: states 3 and 4 are those of clients who do not exist.
-func (t *transaction) own(owner ClientKey, addresses []string) error {
+func (t *transaction) own(owner ClientKey, addresses, lookedUp []string) error {
 	for _, address := range addresses {
+		if !slices.Contains(lookedUp, address) {
+			address = also + address
+		}
 		n, err := t.client(owner)
 		if err == nil {
 			_, err = t.exec(`INSERT INTO addresses (environment, address, client) VALUES (?, ?, ?)
@@ -37,48 +51,60 @@ func (t *transaction) own(owner ClientKey, addresses []string) error {
 	return nil
 }
 
-// rejectAddress rejects an event of a client who is looked up by an address of another client,
-// unless that one was certainly not created.
+// rejectAddress rejects the intent of a client who is looked up by an address of another
+// client, unless that one was certainly not created.
 func (t *transaction) rejectAddress(e Event) error {
+	if e.To != Intent {
+		return nil
+	}
 	for _, address := range e.LookedUp {
-		o, ok, err := addressOwner(context.Background(), t, t.names, e.Environment, address)
+		owners, err := addressOwners(context.Background(), t, t.names, e.Environment, address)
 		if err != nil {
 			return err
 		}
-		if ok && o.State != Failed && o.State != NotSent && o.ClientKey != e.ClientKey {
-			return rejected{Taken{Step: e.StepID, Holder: StepID{ClientKey: o.ClientKey, Step: KindClient}, Address: true}}
+		for _, o := range owners {
+			if o.ClientKey != e.ClientKey && o.State != Failed && o.State != NotSent && (o.LookedUp || o.InDoubt()) {
+				return rejected{Taken{Step: e.StepID, Holder: StepID{ClientKey: o.ClientKey, Step: KindClient}, Address: true}}
+			}
 		}
 	}
 	return nil
 }
 
-// addressOwner returns the client who has an address.
-func addressOwner(ctx context.Context, db querier, names *names, environment, address string) (o AddressOwner, ok bool, err error) {
+// addressOwners returns the client who is looked up by an address, and the one who has it
+// besides.
+func addressOwners(ctx context.Context, db querier, names *names, environment, address string) (owners []AddressOwner, err error) {
 	id, err := names.known(tableEnvironments, environment)
 	if err != nil {
-		return o, false, err
+		return nil, err
 	}
-	o.Environment = environment
-	var state int64
-	ok, err = first(ctx, db, []any{&o.Space, &o.Client, &state}, `SELECT c.space, c.client, s.state FROM addresses a
-		JOIN clients c ON c.id = a.client JOIN steps s ON s.client = c.id AND s.mapping = 0 AND s.step = 'client'
-		WHERE a.environment = ? AND a.address = ?`, id, hashAddress(address))
-	o.State = word(states, state)
-	return o, ok, err
-}
-
-// AddressOwners returns the clients of an environment who have some addresses, as
-// Event.Addresses has them, by address.
-func (l *Ledger) AddressOwners(ctx context.Context, environment string, addresses []string) (map[string]AddressOwner, error) {
-	owners := map[string]AddressOwner{}
-	for _, address := range addresses {
-		o, ok, err := addressOwner(ctx, l.read, l.rows.names, environment, address)
+	for _, as := range []string{"", also} {
+		o := AddressOwner{ClientKey: ClientKey{Environment: environment}, LookedUp: as == ""}
+		var state int64
+		ok, err := first(ctx, db, []any{&o.Space, &o.Client, &state, &o.Run}, `SELECT c.space, c.client, s.state, coalesce((SELECT n.name FROM names n WHERE n.id = s.run), '')
+			FROM addresses a JOIN clients c ON c.id = a.client JOIN steps s ON s.client = c.id AND s.mapping = 0 AND s.step = 'client'
+			WHERE a.environment = ? AND a.address = ?`, id, hashAddress(as+address))
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			owners[address] = o
+			o.State = word(states, state)
+			owners = append(owners, o)
 		}
+	}
+	return owners, nil
+}
+
+// AddressOwners returns the clients of an environment who have some addresses, as
+// Event.Addresses has them, by address.
+func (l *Ledger) AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]AddressOwner, error) {
+	owners := map[string][]AddressOwner{}
+	for _, address := range addresses {
+		found, err := addressOwners(ctx, l.read, l.rows.names, environment, address)
+		if err != nil {
+			return nil, err
+		}
+		owners[address] = found
 	}
 	return owners, nil
 }
