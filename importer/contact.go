@@ -191,11 +191,7 @@ func (r *clientRun) createOnContact(ctx context.Context, d decision) (o stepOutc
 	if err != nil {
 		return stepOutcome{}, err
 	}
-	defer func() {
-		if unlocked := unlock(); err == nil { // else the ledger says the same again
-			err = unlocked
-		}
-	}()
+	defer unlock()
 	known, err := r.job.readSteps(mapping.Plan{Client: who})
 	if err != nil {
 		return stepOutcome{}, err
