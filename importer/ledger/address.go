@@ -30,22 +30,41 @@ func hashAddress(address string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// own makes a client the owner of addresses that no other client has who exists, may exist
-// or was given up: states 3 and 4 are those of clients who do not exist.
-func (t *transaction) own(owner ClientKey, addresses, lookedUp []string) error {
-	for _, address := range addresses {
-		if !slices.Contains(lookedUp, address) {
+// own makes the client of an event the owner of its addresses, but for those of a client who
+// exists, may exist or was given up: states 3 and 4 are those of clients who do not exist. The
+// intent of a client who is looked up by such an address is rejected.
+func (t *transaction) own(e Event) error {
+	for _, address := range e.Addresses {
+		lookedUp := slices.Contains(e.LookedUp, address)
+		if !lookedUp {
 			address = also + address
 		}
-		n, err := t.client(owner)
-		if err == nil {
-			_, err = t.exec(`INSERT INTO addresses (environment, address, client) VALUES (?, ?, ?)
-				ON CONFLICT (environment, address) DO UPDATE SET client = excluded.client WHERE NOT EXISTS
-					(SELECT 1 FROM steps s WHERE s.client = addresses.client AND s.mapping = 0 AND s.step = 'client' AND s.state NOT IN (3, 4))`,
-				n.environment, hashAddress(address), n.client)
-		}
+		n, err := t.client(e.ClientKey)
 		if err != nil {
 			return err
+		}
+		key := hashAddress(address)
+		added, err := t.exec(`INSERT INTO addresses (environment, address, client) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, n.environment, key, n.client)
+		if err != nil || added > 0 {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		// Wait for a process that is changing the row, so that the next statement sees its step.
+		if _, err := t.exec(`UPDATE addresses SET client = client WHERE environment = ? AND address = ?`, n.environment, key); err != nil {
+			return err
+		}
+		owned, err := t.exec(`UPDATE addresses SET client = ? WHERE environment = ? AND address = ? AND (client = ? OR NOT EXISTS
+			(SELECT 1 FROM steps s WHERE s.client = addresses.client AND s.mapping = 0 AND s.step = 'client' AND s.state NOT IN (3, 4)))`,
+			n.client, n.environment, key, n.client)
+		if err != nil {
+			return err
+		}
+		if owned == 0 && lookedUp {
+			if err := t.rejectAddress(e); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

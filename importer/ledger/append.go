@@ -130,7 +130,7 @@ func (t *transaction) advance(was row, e Event) (done bool, err error) {
 	if delete(t.open, e.StepID); now.state == Intent && len(t.open) < mostKept {
 		t.open[e.StepID] = now
 	}
-	return true, t.own(e.ClientKey, e.Addresses, e.LookedUp)
+	return true, t.own(e)
 }
 
 // insert adds the row of a step; isNew is false when the ledger has one already.

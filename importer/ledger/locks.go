@@ -81,7 +81,7 @@ func (l *Ledger) bare(wait bool, do func(*transaction) error) error {
 func (l *Ledger) lockKey(name string) int64 { return lockKey(l.server, name) }
 
 func lockKey(server *Server, name string) int64 {
-	sum := sha256.Sum256([]byte(server.Name + "\x00" + name))
+	sum := sha256.Sum256([]byte(server.LockSpace + "\x00" + name))
 	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 

@@ -33,9 +33,12 @@ type Server struct {
 
 	// Numbers returns the first of NumbersAtOnce numbers that no other caller gets. They grow.
 	Numbers func(context.Context) (int64, error)
-	// TryLock locks numbers for the session, all or none; Unlock gives them back.
-	TryLock func(ctx context.Context, keys []int64) (bool, error)
-	Unlock  func(ctx context.Context, keys []int64) error
+	// TryLock locks numbers for the session, all or none; Unlock gives them back. LockSpace sets
+	// them apart from those of the other ledgers of the database, and is the same by whatever way
+	// a process connects.
+	LockSpace string
+	TryLock   func(ctx context.Context, keys []int64) (bool, error)
+	Unlock    func(ctx context.Context, keys []int64) error
 	// EndSilent ends the sessions that hold one of the numbers and have been silent for Silence.
 	EndSilent func(ctx context.Context, keys []int64) error
 	// Speak says that the session is there.

@@ -197,7 +197,7 @@ func (a Address) open(ctx context.Context, sharing *Sharing) (*ledger.Ledger, er
 	l, err := ledger.OnServer(ledger.Server{
 		Name: a.String(), Read: a.connections(true), Write: conn, Shared: sharing != nil, Session: joined.id, Silence: joined.silence,
 		Explain: withoutValues, IsUnique: isUnique, IsDeadlock: isDeadlock,
-		Numbers: joined.numbers, TryLock: joined.tryLock, Unlock: joined.unlock, EndSilent: joined.endSilent, Speak: joined.speak, Leave: joined.leave, Numbered: joined.numbered,
+		Numbers: joined.numbers, LockSpace: a.schema, TryLock: joined.tryLock, Unlock: joined.unlock, EndSilent: joined.endSilent, Speak: joined.speak, Leave: joined.leave, Numbered: joined.numbered,
 		Compact: a.compact, Close: db.Close,
 	})
 	if err != nil {

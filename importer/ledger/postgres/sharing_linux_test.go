@@ -130,6 +130,66 @@ func TestLock(t *testing.T) {
 	}
 }
 
+// TestLockByAnotherWay: a process that connects by another host and port has the same locks.
+func TestLockByAnotherWay(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	a, schema := address(t, server)
+	b, err := postgres.Parse(server.Proxy(t, func() {}).URLOf(schema, "other"))
+	do(t, err)
+	one, two := shared(t, a, 0), shared(t, b, 0)
+	unlock, ok := try(t, one, "a")
+	if !ok {
+		t.Fatal("a free name cannot be locked")
+	}
+	if _, ok := try(t, two, "a"); ok {
+		t.Error("what another process has locked is free by another way to the server")
+	}
+	unlock()
+	if _, ok := try(t, two, "a"); !ok {
+		t.Error("what was unlocked is not free by another way to the server")
+	}
+}
+
+// TestAddressOfTwoProcesses: of two processes that record clients with the same address at the
+// same time, without locks, one is refused.
+func TestAddressOfTwoProcesses(t *testing.T) {
+	t.Parallel()
+	a, _ := address(t, pgtest.Shared(t))
+	one, two := shared(t, a, 0), shared(t, a, 0)
+	intent := func(n int, address string) ledger.Event {
+		return ledger.Event{StepID: ledger.StepID{ClientKey: who(n), Step: ledger.KindClient}, To: ledger.Intent, At: time.Now(), Kind: ledger.KindClient, Run: "r",
+			Addresses: []string{address}, LookedUp: []string{address}}
+	}
+	for i := range 60 {
+		address, used := fmt.Sprintf("p%d@example.com", i), i%2 == 0
+		if used { // the address of a client who was certainly not created is free
+			do(t, one.Append(intent(3*i, address)))
+			do(t, one.Append(ledger.Event{StepID: intent(3*i, "").StepID, To: ledger.Failed, At: time.Now(), Kind: ledger.KindClient, Run: "r"}))
+		}
+		var all sync.WaitGroup
+		var recorded, refused atomic.Int32
+		for n, l := range []*ledger.Ledger{one, two} {
+			all.Go(func() {
+				err := l.Append(intent(3*i+1+n, address))
+				taken, ok := errors.AsType[ledger.Taken](err)
+				switch {
+				case err == nil:
+					recorded.Add(1)
+				case ok && taken.Address:
+					refused.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if recorded.Load() != 1 || refused.Load() != 1 {
+			t.Errorf("address %d, used before %v: %d recorded, %d refused", i, used, recorded.Load(), refused.Load())
+		}
+	}
+}
+
 // TestLockEndsWithItsSession: what a process has locked whose connection was ended is free at
 // once, and the process cannot write any more.
 func TestLockEndsWithItsSession(t *testing.T) {
