@@ -325,5 +325,8 @@ func (f foundFile) enterOne(l Ledger, outcome ledger.Event) (entered bool, found
 	if errors.As(err, new(ledger.Taken)) { // another step has the id by now: this outcome proves nothing
 		return false, nil, false, nil
 	}
+	if errors.Is(err, ledger.ErrTransition) { // another process has changed the step since it was read
+		return false, nil, true, nil
+	}
 	return err == nil, nil, false, err
 }

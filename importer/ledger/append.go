@@ -64,29 +64,24 @@ func (t *transaction) append(e Event) error {
 		return err
 	}
 	was, open := t.open[e.StepID]
-	if !open && e.To == Intent && e.Kind != "" && allows(planned, e.Kind, e) == nil {
-		if isNew, err := t.advance(row{}, e); isNew || err != nil {
-			return err
+	guessed := open || e.To == Intent && e.Kind != "" && allows(planned, e.Kind, e) == nil // it is new, as a rule
+	for range 3 {                                                                          // another process may change the step meanwhile
+		if !guessed {
+			var err error
+			if was, err = t.step(e.StepID); err != nil {
+				return err
+			}
+			if was.version == 0 && e.Kind == "" {
+				return rejected{errors.New("a step's first event needs its kind")}
+			}
 		}
-	}
-	if open { // another process may have concluded something about it
 		if done, err := t.advance(was, e); done || err != nil {
 			return err
 		}
 		delete(t.open, e.StepID)
+		guessed = false
 	}
-	was, err := t.step(e.StepID)
-	if err != nil {
-		return err
-	}
-	if was.id == 0 && e.Kind == "" {
-		return rejected{errors.New("a step's first event needs its kind")}
-	}
-	done, err := t.advance(was, e)
-	if err == nil && !done {
-		err = rejected{fmt.Errorf("%w: another process has changed the step", ErrTransition)}
-	}
-	return err
+	return rejected{fmt.Errorf("%w: another process has changed the step", ErrTransition)}
 }
 
 // advance stores what an event makes of a step; done is false where the ledger has another row
