@@ -124,7 +124,7 @@ func sum(events []ledger.Event, foreign string) ledger.Step {
 	for _, e := range events {
 		was := s
 		s.Event = e
-		if e.Data == nil && e.Digest == "" {
+		if e.To != ledger.Intent && e.Data == nil && e.Digest == "" {
 			s.Data, s.Digest = was.Data, was.Digest
 		}
 		if e.To == ledger.Intent {
