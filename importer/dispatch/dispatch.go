@@ -101,9 +101,10 @@ func answered(err error) bool {
 		return ok
 	}
 	// The connection was ended by an operator, or failed; there are too many; transactions
-	// waited for each other; a lock was not given, or the transaction was idle for too long.
+	// waited for each other; a lock was not given, or the transaction was idle for too long; a
+	// process whose connection was cut was still making the same table.
 	class := said.Code[:2]
-	return !slices.Contains([]string{"57", "08", "53", "40"}, class) && said.Code != "55P03" && said.Code != "25P03" && !outdated(err)
+	return !slices.Contains([]string{"57", "08", "53", "40"}, class) && !slices.Contains([]string{"55P03", "25P03", "23505"}, said.Code) && !outdated(err)
 }
 
 // outdated reports whether a connection has prepared a statement whose tables were made
