@@ -143,8 +143,8 @@ func (t *transaction) insert(r *row) (isNew bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return first(context.Background(), t, []any{&r.id}, `INSERT INTO steps (client, environment, mapping, step, kind, `+stateColumns+`) VALUES (`+params(21)+`)
-		ON CONFLICT (client, mapping, step) DO NOTHING RETURNING id`, append([]any{r.client, r.environment, mapping, r.Step, code(kinds, r.kind)}, values...)...)
+	return t.add(&r.id, `INSERT INTO steps (client, environment, mapping, step, kind, `+stateColumns+`) VALUES (`+params(21)+`)
+		ON CONFLICT (client, mapping, step) DO NOTHING`, append([]any{r.client, r.environment, mapping, r.Step, code(kinds, r.kind)}, values...)...)
 }
 
 // update replaces the row of a step; done is false when the ledger has another one by now.

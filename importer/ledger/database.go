@@ -126,6 +126,28 @@ func (d *database) exec(text string, args ...any) (n int64, err error) {
 	return n, d.explained(err)
 }
 
+// add executes an INSERT of one row and reads the number of the row; isNew is false where there
+// is one already. SQLite has the number at hand, and would keep a table for RETURNING.
+func (d *database) add(id *int64, text string, args ...any) (isNew bool, err error) {
+	if d.server != nil {
+		return first(context.Background(), d, []any{id}, text+" RETURNING id", args...)
+	}
+	s, err := d.statement(text)
+	if err != nil {
+		return false, err
+	}
+	result, err := s.ExecContext(context.Background(), escaped(args)...)
+	if err != nil {
+		return false, d.explained(err)
+	}
+	n, err := result.RowsAffected()
+	if n == 0 || err != nil {
+		return false, err
+	}
+	*id, err = result.LastInsertId()
+	return true, err
+}
+
 // plainly executes statements without parameters that are too rare to prepare.
 func (d *database) plainly(text string) error {
 	_, err := d.on.ExecContext(context.Background(), text)

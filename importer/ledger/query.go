@@ -201,7 +201,7 @@ type Unsettled struct {
 }
 
 // isUndecided is the condition of the index steps_undecided in schema.sql.
-const isUndecided = `s.state IN (1, 5, 6)`
+const isUndecided = `(s.state = 1 OR s.state = 5 OR s.state = 6)`
 
 func (l *Ledger) unsettled(all iter.Seq2[Step, error]) iter.Seq2[Unsettled, error] {
 	return func(yield func(Unsettled, error) bool) {

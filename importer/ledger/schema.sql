@@ -61,8 +61,9 @@ CREATE TABLE steps (
 
 CREATE UNIQUE INDEX steps_of_client ON steps (client, mapping, step);
 
--- Few steps are intents, uncertain or parked at any time.
-CREATE INDEX steps_undecided ON steps (environment) WHERE state IN (1, 5, 6);
+-- Few steps are intents, uncertain or parked at any time. SQLite would make a table for IN at
+-- each write.
+CREATE INDEX steps_undecided ON steps (environment) WHERE state = 1 OR state = 5 OR state = 6;
 
 -- No two steps of a kind have the same id, and no two clients the same url.
 CREATE UNIQUE INDEX steps_ids ON steps (environment, kind, remote_id) WHERE state = 2 AND remote_id IS NOT NULL;

@@ -56,7 +56,7 @@ CREATE TABLE steps (
 );
 
 CREATE UNIQUE INDEX steps_of_client ON steps (client, mapping, step);
-CREATE INDEX steps_undecided ON steps (environment) WHERE state IN (1, 5, 6);
+CREATE INDEX steps_undecided ON steps (environment) WHERE state = 1 OR state = 5 OR state = 6;
 -- A text in a B-tree has at most about 2,700 bytes; urls and ids may be longer, so they
 -- are found by hash indexes, and compared for uniqueness by their SHA-256.
 CREATE UNIQUE INDEX steps_ids ON steps (environment, kind, sha256(remote_id)) WHERE state = 2 AND remote_id IS NOT NULL;
