@@ -62,16 +62,20 @@ func TestStepFollowsFromEvents(t *testing.T) {
 	})
 }
 
-// news are events without what they leave as it was: the ledger tells that no more.
+// news are events without what they leave as it was, which the ledger does not tell; an intent
+// is told with its request.
 func news(all []ledger.Event, foreign string) []ledger.Event {
 	list := slices.Clone(all)
 	for i := range list {
 		e, was := &list[i], sum(all[:i], foreign)
+		is := sum(all[:i+1], foreign)
+		if e.To == ledger.Intent {
+			e.Data, e.Digest = is.Data, is.Digest
+		}
 		if i == 0 || e.To == ledger.Intent {
 			e.Via = ""
 			continue
 		}
-		is := sum(all[:i+1], foreign)
 		if is.Digest == was.Digest && bytes.Equal(is.Data, was.Data) {
 			e.Data, e.Digest = nil, ""
 		}
@@ -124,7 +128,7 @@ func sum(events []ledger.Event, foreign string) ledger.Step {
 	for _, e := range events {
 		was := s
 		s.Event = e
-		if e.To != ledger.Intent && e.Data == nil && e.Digest == "" {
+		if e.Data == nil && e.Digest == "" {
 			s.Data, s.Digest = was.Data, was.Digest
 		}
 		if e.To == ledger.Intent {

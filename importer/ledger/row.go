@@ -48,7 +48,7 @@ func (r row) after(e Event, version int64) row {
 	if e.To == Uncertain && e.Via == ViaByHand { // the decision is undone
 		r.remoteID, r.url = "", ""
 	}
-	if e.To == Intent || len(e.Data) > 0 || e.Digest != "" {
+	if len(e.Data) > 0 || e.Digest != "" {
 		r.request, r.digest = e.Data, e.Digest
 	}
 	if len(e.Answer) > 0 {
