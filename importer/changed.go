@@ -119,8 +119,7 @@ func doubted(events []ledger.Event) bool {
 // ends the run.
 type stepChanged struct {
 	step ledger.StepID
-	why  error         // wraps ledger.ErrTransition or ledger.Taken
-	kept *ledger.Event // an outcome that only the emergency file has: the step must not be sent again
+	why  error // wraps ledger.ErrTransition or ledger.Taken
 }
 
 func (s *stepChanged) Error() string { return "a step was changed meanwhile: " + s.why.Error() }
@@ -138,7 +137,7 @@ func isRefusal(err error) bool {
 }
 
 // commit makes events durable, in the ledger or, when that cannot be written any
-// more, in the emergency file. Where the ledger refuses one it returns stepChanged.
+// more, in the journal. Where the ledger refuses one it returns stepChanged.
 func (j *Job) commit(events []ledger.Event) error {
 	if j.mode != carriesOut {
 		return nil
@@ -146,7 +145,7 @@ func (j *Job) commit(events []ledger.Event) error {
 	err := j.append(events)
 	switch {
 	case errors.Is(err, ledger.ErrStopped):
-		return errors.Join(err, j.Emergency.Keep(events...))
+		return errors.Join(err, j.Journal.Keep(events...))
 	case isRefusal(err):
 		return j.commitApart(events, err)
 	}
@@ -179,11 +178,11 @@ func (j *Job) commitApart(events []ledger.Event, refusal error) error {
 		}
 		if isRefusal(err) {
 			changed.step, changed.why = e.StepID, err
-			err = j.commitOvertaken(e, changed)
+			err = j.commitOvertaken(e, err)
 		}
 		switch {
 		case errors.Is(err, ledger.ErrStopped):
-			return errors.Join(append(errs, err, j.Emergency.Keep(events[i:]...))...)
+			return errors.Join(append(errs, err, j.Journal.Keep(events[i:]...))...)
 		case err != nil:
 			errs = append(errs, err)
 		}
@@ -195,20 +194,17 @@ func (j *Job) commitApart(events []ledger.Event, refusal error) error {
 }
 
 // commitOvertaken makes an outcome durable that the ledger refuses. What the service has
-// created is recorded as uncertain, so that no run sends it again. Else the answer is kept
-// in the emergency file. An outcome without an answer says nothing that the ledger lacks, and
-// a refused request has created nothing.
-func (j *Job) commitOvertaken(e ledger.Event, changed *stepChanged) error {
+// created is recorded as uncertain, so that no run sends it again. An outcome without an answer
+// says nothing that the ledger lacks, and a refused request has created nothing.
+func (j *Job) commitOvertaken(e ledger.Event, refusal error) error {
 	if e.Status == 0 || e.To == ledger.NotSent || e.To == ledger.Failed {
 		return nil
 	}
-	if e.To == ledger.Done {
-		if err := j.append([]ledger.Event{overtaken(e, changed.why)}); !isRefusal(err) {
-			return err
-		}
+	err := j.append([]ledger.Event{overtaken(e, refusal)})
+	if isRefusal(err) { // it is refused in every way
+		return errors.Join(fmt.Errorf("an answer cannot be recorded: %w", err), j.Journal.Keep(e))
 	}
-	changed.kept = &e
-	return j.Emergency.KeepOther(e)
+	return err
 }
 
 // reasonOvertaken begins the reason of a step that the service has created after somebody
@@ -218,7 +214,7 @@ const reasonOvertaken = "the service created it, and meanwhile another process o
 // overtaken is the outcome by which a step becomes uncertain that the service has created:
 // with the id, or without it where another step has that.
 func overtaken(e ledger.Event, refusal error) ledger.Event {
-	e.To, e.Via, e.Reason = ledger.Uncertain, "", reasonOvertaken
+	e.To, e.Via, e.Reason = ledger.Uncertain, ledger.ViaJournal, reasonOvertaken
 	if t, ok := errors.AsType[ledger.Taken](refusal); ok {
 		reason, _ := takenAnswer(e.Kind, e.ID, t)
 		e.Reason, e.ID, e.URL = reasonWith(reason, hintTaken), "", ""
@@ -236,8 +232,6 @@ func isOvertaken(s ledger.Step) bool {
 
 const (
 	reasonChanged = "the ledger refused to record the step, because another process or a decision (claimsheet settle) had changed it meanwhile"
-	reasonKept    = "the service answered, and the ledger refused the answer, because another process or a decision (claimsheet settle) had changed the step meanwhile: it is in the emergency file"
-	adviceKept    = "The step is not sent again in this run. Look in the service what there is. Before you run again, see claimsheet settle: it records the answer, or says what is left to be decided."
 	adviceAgain   = "claimsheet history CLIENT-KEY shows what was recorded. Run again when nothing else works on the client: only what is missing is sent."
 )
 
@@ -261,15 +255,5 @@ func (r *clientRun) changedOutcome(changed *stepChanged) (clientOutcome, error) 
 		}
 		return o, nil
 	})
-	for i := range steps {
-		kept, o := changed.kept, &steps[i]
-		if kept == nil || o.ok() || r.job.stepID(r.plan.Client, o.Step) != kept.StepID {
-			continue
-		}
-		o.Status, o.Error, o.reason, o.Advice = result.Uncertain, reasonKept, reasonKept, adviceKept
-		if kept.ID != "" {
-			o.Error += "; its id in the service is " + kept.ID
-		}
-	}
 	return outcomeOf(r.job.Binding, r.plan, steps), nil
 }

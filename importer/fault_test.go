@@ -14,7 +14,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer"
-	"claimsheet/importer/emergency"
+	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
@@ -150,22 +150,22 @@ func (p panicking) Append(events ...ledger.Event) error {
 }
 
 // TestLedgerThatPanics: a ledger that panics at every outcome ends the run, not the
-// process, and what was created is in the emergency file.
+// process, and what was created is in the journal.
 func TestLedgerThatPanics(t *testing.T) {
 	t.Parallel()
 	job, service := faultyJob(t, "never")
 	path := job.Ledger.(*ledger.Ledger).Path()
 	job.Ledger = panicking{job.Ledger}
-	var kept []emergency.Created
-	job.Emergency = emergency.Open("run-1", path, []string{t.TempDir()}, func(c emergency.Created) { kept = append(kept, c) })
+	var kept []journal.Created
+	job.Journal = journal.Open("run-1", path, []string{t.TempDir()}, func(c journal.Created) { kept = append(kept, c) })
 	err := job.Do(t.Context(), leadPlans(1))
 	if fault, ok := errors.AsType[*importer.Fault](err); !ok || !errors.Is(err, ledger.ErrStopped) || strings.Contains(fmt.Sprintf("%v %+v", err, *fault), "canary") {
 		t.Errorf("got %v; want a fault and ErrStopped, without the value", err)
 	}
 	if made := int(service.ids.Load()); made == 0 || len(kept) != made || kept[0].File == "" {
-		t.Errorf("%d were made, %v are in the emergency file", made, kept)
+		t.Errorf("%d were made, %v are in the journal", made, kept)
 	}
-	if err := job.Emergency.Close(); err != nil {
+	if err := job.Journal.Close(); err != nil {
 		t.Error(err)
 	}
 }

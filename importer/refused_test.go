@@ -15,7 +15,7 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer"
-	"claimsheet/importer/emergency"
+	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/stoprule"
@@ -81,7 +81,7 @@ type changedRun struct {
 	known   *ledger.Ledger
 	service *apitest.Server
 	places  []string
-	kept    []emergency.Created
+	kept    []journal.Created
 	step    string
 }
 
@@ -93,7 +93,7 @@ func newChangedRun(t *testing.T, step string, before func(c *changing, e ledger.
 	c.before = func(e ledger.Event, n int) error { return before(c, e, n) }
 	run := &changedRun{t: t, job: job, known: known, service: service, places: []string{filepath.Dir(known.Path())}, step: step}
 	job.Ledger = c
-	job.Emergency = emergency.Open(job.Runs[0], known.Path(), run.places, func(k emergency.Created) { run.kept = append(run.kept, k) })
+	job.Journal = journal.Open(job.Runs[0], known.Path(), run.places, func(k journal.Created) { run.kept = append(run.kept, k) })
 	return run
 }
 
@@ -103,7 +103,7 @@ func (run *changedRun) do() []result.Row {
 	if err := run.job.Do(run.t.Context(), busyPlans(run.job.Binding, 3)); err != nil {
 		run.t.Fatalf("the run ended: %v", err)
 	}
-	if err := errors.Join(run.known.Flush(), run.job.Emergency.Close()); err != nil {
+	if err := errors.Join(run.known.Flush(), run.job.Journal.Close()); err != nil {
 		run.t.Fatal(err)
 	}
 	var rows []result.Row
@@ -128,7 +128,7 @@ func (run *changedRun) do() []result.Row {
 // again is a later run that nobody disturbs.
 func (run *changedRun) again() []result.Row {
 	run.t.Helper()
-	if _, _, err := emergency.Replay(run.known, run.places); err != nil {
+	if _, _, err := journal.Replay(run.known, run.places); err != nil {
 		run.t.Fatal(err)
 	}
 	const id = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a12"
@@ -218,8 +218,8 @@ func TestIntentIsRefused(t *testing.T) {
 }
 
 // TestAnswerToAStepThatHasChanged: while a request is at the service, somebody else
-// decides about its step, or changes it. What the service has created is in the ledger or
-// in the emergency file, the row says so, and nothing is created again.
+// decides about its step, or changes it. What the service has created
+// makes the step uncertain, the row says so, and nothing is created again.
 func TestAnswerToAStepThatHasChanged(t *testing.T) {
 	t.Parallel()
 	type change = func(c *changing, e ledger.Event) error
@@ -235,26 +235,11 @@ func TestAnswerToAStepThatHasChanged(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change change // is called at the first of these outcomes
 		always bool   // at all of them
-		file   bool   // the emergency file has what was created
-		open   bool   // what a later run does is not the matter here
 	}{
 		"decided that it was not created": {change: events("uncertain", "failed, by hand")},
 		"given up":                        {change: events("uncertain", "given up, by hand")},
 		"not sent":                        {change: events("not sent")},
 		"refused, taken as uncertain":     {change: func(*changing, ledger.Event) error { return errRefused }, always: true},
-		"refused in every way": {change: func(c *changing, e ledger.Event) error {
-			c.before = func(e ledger.Event, _ int) error { return errRefused }
-			return errRefused
-		}, file: true},
-		"decided that it was not created, refused in every way": {change: func(c *changing, e ledger.Event) error {
-			c.before = func(e ledger.Event, _ int) error {
-				if e.To != ledger.Intent {
-					return errRefused
-				}
-				return nil
-			}
-			return errors.Join(events("uncertain", "failed, by hand")(c, e), errRefused)
-		}, file: true, open: true},
 	} {
 		for _, step := range []string{"claim/claim/A", "link"} { // the outcome of a link is recorded alone
 			t.Run(name+", "+step, func(t *testing.T) {
@@ -271,21 +256,43 @@ func TestAnswerToAStepThatHasChanged(t *testing.T) {
 					!strings.Contains(row.Error, "meanwhile") || !strings.Contains(row.Error, made.ID) || row.Advice == "" {
 					t.Errorf("the row says %+v", row)
 				}
-				if made == (apitest.Made{}) || !tt.file && (known.To != ledger.Uncertain || known.ID != made.ID || known.URL != made.URL || len(known.Answer) == 0 || len(run.kept) > 0) {
-					t.Errorf("the service has created %+v, the ledger has %+v, the emergency file %+v", made, known.Event, run.kept)
-				}
-				if tt.file && (len(run.kept) != 1 || run.kept[0].ID != made.ID || run.kept[0].File == "" || !strings.Contains(row.Error, "emergency file")) {
-					t.Errorf("the emergency file has %+v, the row says %+v", run.kept, row)
-				}
-				if tt.open {
-					return
+				if made == (apitest.Made{}) || known.To != ledger.Uncertain || known.ID != made.ID || known.URL != made.URL || len(known.Answer) == 0 || len(run.kept) > 0 {
+					t.Errorf("the service has created %+v, the ledger has %+v, the journal %+v", made, known.Event, run.kept)
 				}
 				again := run.again()
-				if known, _ = run.changed(); len(again) != 1 || (known.To == ledger.Done) != tt.file || (again[0].Status == result.Uncertain) == tt.file {
+				if known, _ = run.changed(); len(again) != 1 || known.To != ledger.Uncertain || again[0].Status != result.Uncertain {
 					t.Errorf("the next run's row is %+v, the ledger has %+v", again, known.Event)
 				}
 			})
 		}
+	}
+}
+
+// TestAnswerThatIsRefused: where the ledger refuses an answer in every way, the journal has it, the
+// run ends, and the next one records it.
+func TestAnswerThatIsRefused(t *testing.T) {
+	t.Parallel()
+	run := newChangedRun(t, "claim/claim/A", func(_ *changing, e ledger.Event, _ int) error {
+		if e.To != ledger.Intent {
+			return errRefused
+		}
+		return nil
+	})
+	if err := run.job.Do(t.Context(), busyPlans(run.job.Binding, 3)); err == nil {
+		t.Error("the run goes on")
+	}
+	if err := errors.Join(run.known.Flush(), run.job.Journal.Close()); err != nil {
+		t.Fatal(err)
+	}
+	known, made := run.changed()
+	if len(run.kept) != 1 || run.kept[0].ID != made.ID || run.kept[0].File == "" || known.To != ledger.Intent {
+		t.Errorf("the service has created %+v, the ledger has %+v, the journal %+v", made, known.Event, run.kept)
+	}
+	if again := run.again(); len(again) != 1 || again[0].Status != result.Done {
+		t.Errorf("the next run's row is %+v", again)
+	}
+	if known, _ = run.changed(); known.To != ledger.Done || known.ID != made.ID {
+		t.Errorf("the ledger has %+v", known.Event)
 	}
 }
 
@@ -308,7 +315,7 @@ func TestIDTakenByAnotherProcess(t *testing.T) {
 		t.Errorf("the row says %+v", row)
 	}
 	if known.To != ledger.Uncertain || known.ID != "" || !strings.Contains(string(known.Answer), made.ID) || len(run.kept) > 0 {
-		t.Errorf("the ledger has %+v, the emergency file %+v", known.Event, run.kept)
+		t.Errorf("the ledger has %+v, the journal %+v", known.Event, run.kept)
 	}
 }
 
@@ -408,7 +415,7 @@ func TestWorkerWhoseEventIsRefused(t *testing.T) {
 					t.Errorf("client %d: the row says %+v, want %s", plan.Number, row, want)
 				}
 			}
-			if err := run.job.Emergency.Close(); err != nil {
+			if err := run.job.Journal.Close(); err != nil {
 				t.Error(err)
 			}
 		})

@@ -30,7 +30,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"claimsheet/apiclient"
-	"claimsheet/importer/emergency"
+	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/lookup"
 	"claimsheet/importer/parallel"
@@ -108,7 +108,7 @@ type Job struct {
 	Service     Service
 	Ledger      Ledger               // what is done, and where Do records it
 	Drafts      []*spool.Results     // for each sheet: where the results go
-	Emergency   *emergency.File      // where outcomes go that the ledger cannot take; nil for nowhere
+	Journal     *journal.File        // where outcomes go that the ledger cannot take; nil for nowhere
 	Concurrency int                  // requests that the service may have in flight; see workers
 	Limit       int                  // take the first clients only; 0 takes all
 	Only        mapping.Identity     // take this client only; the zero Identity takes all
@@ -355,7 +355,7 @@ var errNoURL = errors.New("the first client has no redirect url: the pointer wir
 // is read again, once.
 func (j *Job) finishClient(ctx context.Context, r *clientRun) (outcome clientOutcome, sent bool, err error) {
 	outcome, err = r.execute(ctx)
-	if changed, ok := err.(*stepChanged); ok && changed.kept == nil {
+	if isChanged(err) {
 		r = r.again(false)
 		outcome, err = r.execute(ctx)
 	}

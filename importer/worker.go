@@ -32,7 +32,7 @@ func encodePlans(plans []mapping.Plan) (encoded []byte, ok bool) {
 var ErrGivenBack = errors.New("the plan was not carried out to its end by this process")
 
 // Join prepares the job of a worker for Work. Runs, Environment, Binding, Service, Ledger,
-// Emergency, Concurrency, MaxFailures and Rules are to be set; KnownIDs
+// Journal, Concurrency, MaxFailures and Rules are to be set; KnownIDs
 // are those of the coordinator (TakeFacts). The job ends with ctx.
 func (j *Job) Join(ctx context.Context) error {
 	j.guard.most = j.MaxFailures

@@ -155,8 +155,8 @@ func TestP3_Queries(t *testing.T) {
 	}
 }
 
-// P-3: an emergency file, which keeps what the ledger cannot take, does not have it.
-func TestP3_QueriesInAnEmergency(t *testing.T) {
+// P-3: a journal, which keeps what the ledger cannot take, does not have it.
+func TestP3_QueriesInAJournal(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
 	s, _ := newAuthScene(t, false)
@@ -173,9 +173,9 @@ func TestP3_QueriesInAnEmergency(t *testing.T) {
 		}}
 	})
 	code, out := s.exec(s.args("--concurrency", "1")...)
-	kept, err := filepath.Glob(s.path(".claimsheet/emergency-*.jsonl"))
+	kept, err := filepath.Glob(s.path(".claimsheet/journal-*.jsonl"))
 	if err != nil || code != 3 || len(kept) != 1 {
-		t.Fatalf("exit code %d, emergency files %q: this is not the run that was to be looked at\n%s", code, kept, out)
+		t.Fatalf("exit code %d, journals %q: this is not the run that was to be looked at\n%s", code, kept, out)
 	}
 	answer := "" // the file has answers as base64
 	for _, word := range regexp.MustCompile(`[A-Za-z0-9+/]{40,}=*`).FindAllString(readText(t, kept[0]), -1) {
@@ -184,7 +184,7 @@ func TestP3_QueriesInAnEmergency(t *testing.T) {
 		}
 	}
 	if !strings.Contains(answer, "no canary: ") || !strings.Contains(answer, "***") {
-		t.Fatalf("the emergency file has the answer %q", answer)
+		t.Fatalf("the journal has the answer %q", answer)
 	}
 	s.searchAll(out + answer)
 }

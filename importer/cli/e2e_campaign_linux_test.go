@@ -251,17 +251,17 @@ func (p *group) checkShared() {
 	if open, most := len(p.uncertain()), p.touched*inDoubt(p.flight)+int(p.ambiguous.Load()); open > most {
 		p.t.Errorf("%d steps are uncertain after %s and %d ambiguous answers, which is more than %d", open, p.counts, p.ambiguous.Load(), most)
 	}
-	for _, kept := range p.emergencyFiles("emergency-*.jsonl") {
+	for _, kept := range p.journals("journal-*.jsonl") {
 		p.t.Errorf("%s is still there after undisturbed runs", kept)
 	}
 }
 
 // reported reports whether the processes have said of a step that it was created more than
 // once: each thing that the workbook does not name, on stderr with its id, or in an
-// emergency file.
+// journal.
 func (p *group) reported(step string, word apitest.Said) bool {
 	texts := p.output.String()
-	for _, path := range p.emergencyFiles("emergency-*.jsonl*") {
+	for _, path := range p.journals("journal-*.jsonl*") {
 		text, err := os.ReadFile(path)
 		must(p.t, err)
 		texts += string(text)
@@ -283,8 +283,8 @@ func unsaid(things []apitest.Made, word apitest.Said, texts string) (n int) {
 	return n
 }
 
-// emergencyFiles are those of all processes.
-func (p *group) emergencyFiles(pattern string) (paths []string) {
+// journals are those of all processes.
+func (p *group) journals(pattern string) (paths []string) {
 	for _, m := range p.processes {
 		found, err := filepath.Glob(filepath.Join(p.path("state-"+m.name), pattern))
 		must(p.t, err)

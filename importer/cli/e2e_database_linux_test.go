@@ -124,9 +124,9 @@ func TestDatabaseStops(t *testing.T) {
 		t.Errorf("%d requests were sent after the server had stopped, with 4 in flight", late.Load())
 	}
 	expect(t, stopped.err, "the ledger cannot be written", "see that the ledger's server runs")
-	kept, _ := filepath.Glob(s.path(".claimsheet/emergency-*.jsonl"))
+	kept, _ := filepath.Glob(s.path(".claimsheet/journal-*.jsonl"))
 	if len(kept) != 1 {
-		t.Errorf("the emergency files are %v", kept)
+		t.Errorf("the journals are %v", kept)
 	}
 	s.service.Play(nil)
 	while := s.run()
@@ -137,7 +137,7 @@ func TestDatabaseStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := s.run()
-	expect(t, again.err, "outcomes recorded that an earlier run had to keep in an emergency file")
+	expect(t, again.err, "outcomes recorded that an earlier run had to keep in its journal")
 	// A commit may have reached the disk though its answer was lost: what it was about to
 	// send is uncertain then.
 	if open := len(s.uncertain()); again.code != 0 && again.code != 4 || open > 8 {

@@ -143,7 +143,7 @@ func TestAddressOfAKilledClient(t *testing.T) {
 // TestCreatedTwiceIsSaid: a process is paused when it is about to send a client, until
 // another one has found nobody, waited for as long as it must, and created the client.
 // When it goes on, its request cannot be held back any more, and it says what it has
-// created, or keeps the answer in its emergency file.
+// created, or keeps the answer in its journal.
 func TestCreatedTwiceIsSaid(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -173,7 +173,7 @@ func TestCreatedTwiceIsSaid(t *testing.T) {
 		t.Errorf("exit code %d, the client was created %d times, and the workbook says %+v\n%s", code, len(things), word, said.String())
 	}
 	texts := said.String()
-	kept, err := filepath.Glob(filepath.Join(s.path("state-1"), "emergency-*.jsonl*")) // an answer whose step could not be looked up is there alone
+	kept, err := filepath.Glob(filepath.Join(s.path("state-1"), "journal-*.jsonl*")) // an answer whose step could not be looked up is there alone
 	must(t, err)
 	for _, path := range kept {
 		text, err := os.ReadFile(path)

@@ -15,7 +15,6 @@ import (
 
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/statefolder"
-	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
@@ -65,17 +64,12 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	if err != nil {
 		return err
 	}
-	taken, err := l.removeReplayed(ctx, func(_ ledger.Run, at time.Time) bool { return at.Before(before) })
-	if err != nil {
-		return err
-	}
-	p.object = historyJSON{Environment: l.session.Env.Name, Purged: &purgedJSON{inputs.files, inputs.bytes, done.Runs, done.Bodies, done.URLs, taken.files}}
+	p.object = historyJSON{Environment: l.session.Env.Name, Purged: &purgedJSON{inputs.files, inputs.bytes, done.Runs, done.Bodies, done.URLs}}
 	fmt.Fprintf(p.Out, "purged in the environment “%s” what is older than %s:\n", l.session.Env.Name, moment(before))
 	fmt.Fprintf(p.Out, "  kept copies of sheets      %d (%d bytes)\n", inputs.files, inputs.bytes)
 	fmt.Fprintf(p.Out, "  runs without their sheet   %d\n", done.Runs)
 	fmt.Fprintf(p.Out, "  requests and answers       %d\n", done.Bodies)
 	fmt.Fprintf(p.Out, "  redirect urls              %d\n", done.URLs)
-	fmt.Fprintf(p.Out, "  emergency files            %d\n", taken.files)
 	p.printStayed(inputs)
 	if done.Unsettled > 0 {
 		fmt.Fprintf(p.Out, "%s and kept, because an answer may have an id; decide with %s, then purge again\n",
@@ -87,21 +81,19 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 
 // purgedJSON counts what a purge removed.
 type purgedJSON struct {
-	Copies         int   `json:"copies" doc:"kept copies of sheets"`
-	CopyBytes      int64 `json:"copyBytes" doc:"how many bytes those had"`
-	Runs           int   `json:"runs" doc:"runs that have lost the copy of their sheet"`
-	Bodies         int   `json:"bodies" doc:"requests and answers"`
-	RedirectURLs   int   `json:"redirectUrls" doc:"redirect urls"`
-	EmergencyFiles int   `json:"emergencyFiles" doc:"emergency files that were recorded"`
+	Copies       int   `json:"copies" doc:"kept copies of sheets"`
+	CopyBytes    int64 `json:"copyBytes" doc:"how many bytes those had"`
+	Runs         int   `json:"runs" doc:"runs that have lost the copy of their sheet"`
+	Bodies       int   `json:"bodies" doc:"requests and answers"`
+	RedirectURLs int   `json:"redirectUrls" doc:"redirect urls"`
 }
 
 // forgottenJSON counts what an erasure removed.
 type forgottenJSON struct {
-	Steps          int      `json:"steps" doc:"steps without data now"`
-	Copies         int      `json:"copies" doc:"kept copies of sheets"`
-	CopyBytes      int64    `json:"copyBytes" doc:"how many bytes those had"`
-	EmergencyFiles int      `json:"emergencyFiles" doc:"emergency files that were recorded"`
-	IDs            []string `json:"ids" doc:"what the service still has: the kind and the id of each thing"`
+	Steps     int      `json:"steps" doc:"steps without data now"`
+	Copies    int      `json:"copies" doc:"kept copies of sheets"`
+	CopyBytes int64    `json:"copyBytes" doc:"how many bytes those had"`
+	IDs       []string `json:"ids" doc:"what the service still has: the kind and the id of each thing"`
 }
 
 // agree asks for confirmation, unless --yes is given.
@@ -110,26 +102,6 @@ func (p *program) agree(ctx context.Context, o historyOptions, question, otherwi
 		return nil
 	}
 	return &incomplete{problem.New("not-confirmed", "%s: it was not confirmed", otherwise).Hinted("type yes, or give --yes")}
-}
-
-// removeReplayed removes those emergency files of this ledger's runs whose outcomes were
-// recorded and that which selects, in all folders where runs put them.
-func (l *ledgerSession) removeReplayed(ctx context.Context, which func(run ledger.Run, at time.Time) bool) (removed, error) {
-	runs, err := l.allRuns(ctx)
-	if err != nil {
-		return removed{}, err
-	}
-	byID := map[string]ledger.Run{}
-	outputs := []string{}
-	for _, r := range runs {
-		byID[r.ID] = r
-		outputs = append(outputs, r.Output)
-	}
-	files, bytes, err := emergency.RemoveReplayed(l.place.file(), outputs, func(run string, at time.Time) bool {
-		r, ours := byID[run]
-		return ours && which(r, at)
-	})
-	return removed{files: files, bytes: bytes}, err
 }
 
 // forget erases one client.
@@ -175,32 +147,11 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := p.replayAgain(l); err != nil { // what a file has of nobody else is not needed any more
-		return err
-	}
-	mine := map[string]bool{}
-	for _, r := range runs {
-		mine[r.ID] = true
-	}
-	taken, err := l.removeReplayed(ctx, func(r ledger.Run, _ time.Time) bool { return mine[r.ID] })
-	if err != nil {
-		return err
-	}
-	p.object = historyJSON{Environment: l.session.Env.Name, Forgotten: &forgottenJSON{steps, inputs.files, inputs.bytes, taken.files, append([]string{}, ids...)}}
-	fmt.Fprintf(p.Out, "erased: steps: %d, kept copies of sheets: %d (%d bytes), emergency files: %d\n",
-		steps, inputs.files, inputs.bytes, taken.files)
+	p.object = historyJSON{Environment: l.session.Env.Name, Forgotten: &forgottenJSON{steps, inputs.files, inputs.bytes, append([]string{}, ids...)}}
+	fmt.Fprintf(p.Out, "erased: steps: %d, kept copies of sheets: %d (%d bytes)\n", steps, inputs.files, inputs.bytes)
 	p.printStayed(inputs)
 	p.printLeft(ids, runs)
 	return nil
-}
-
-// replayAgain takes emergency files that were kept for a client who is erased by now.
-func (p *program) replayAgain(l *ledgerSession) error {
-	places, err := emergency.Places(l.place.file(), "")
-	if err != nil {
-		return err
-	}
-	return p.replayEmergency(l.ledger, places)
 }
 
 // toForget returns the client's entries: one for each case under version 1.

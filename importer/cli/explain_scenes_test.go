@@ -94,13 +94,12 @@ var explainDeeds = map[string]func(p *play){
 	"The ledger is moved away while the next run goes on.": func(p *play) {
 		p.atFirstPost(func() { _ = os.Rename(p.path(".claimsheet/ledger.db"), p.path(".claimsheet/ledger.db.away")) })
 	},
-	"The emergency file is on another disk.": func(p *play) {
-		p.must(os.Rename(p.emergencyFile("jsonl"), strings.TrimSuffix(p.emergencyFile("jsonl"), "jsonl")+"away"))
+	"The journal is on another disk.": func(p *play) {
+		p.must(os.Rename(p.journal("jsonl"), strings.TrimSuffix(p.journal("jsonl"), "jsonl")+"away"))
 	},
-	"The emergency file is back.": func(p *play) {
-		p.must(os.Rename(p.emergencyFile("away"), strings.TrimSuffix(p.emergencyFile("away"), "away")+"jsonl"))
+	"The journal is back.": func(p *play) {
+		p.must(os.Rename(p.journal("away"), strings.TrimSuffix(p.journal("away"), "away")+"jsonl"))
 	},
-	"The emergency file is moved away.": func(p *play) { p.must(os.Remove(p.emergencyFile("jsonl"))) },
 	"The computer is switched off while the next run goes on.": func(p *play) {
 		p.atFirstPost(func() { p.must(os.CopyFS(p.path("then"), os.DirFS(p.path(".claimsheet")))) })
 	},
@@ -144,12 +143,12 @@ func (p *play) otherTemplates(from, to string) {
 	})
 }
 
-// emergencyFile is the path of the one emergency file, whose name ends so.
-func (p *play) emergencyFile(suffix string) string {
-	files, err := filepath.Glob(p.path(".claimsheet/emergency-*." + suffix))
+// journal is the path of the one journal, whose name ends so.
+func (p *play) journal(suffix string) string {
+	files, err := filepath.Glob(p.path(".claimsheet/journal-*." + suffix))
 	p.must(err)
 	if len(files) != 1 {
-		p.t.Fatalf("the emergency files are %q", files)
+		p.t.Fatalf("the journals are %q", files)
 	}
 	return files[0]
 }

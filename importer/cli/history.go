@@ -11,9 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
@@ -25,8 +23,8 @@ whoever has one can act as the client: claimsheet report writes a workbook that 
 A key is what the results workbook shows in the sheet Steps. When several kinds of key have the same text, email:KEY,
 phone:KEY or NAME:KEY means one of them.
 
---purge removes from the state folder what is older than --older-than: kept copies of sheets, requests and answers, redirect
-urls, and emergency files that were recorded. Client keys, step names, states and ids stay: without them
+--purge removes from the state folder what is older than --older-than: kept copies of sheets, requests and answers, and
+redirect urls. Client keys, step names, states and ids stay: without them
 the next run would create everything again. --forget KEY erases one client for good: what is left are the ids of what was
 created, and a keyed hash by which later runs recognise the client and leave its rows out; the kept copies of sheets go. Both ask first, unless --yes is given.
 
@@ -251,15 +249,8 @@ type stepJSON struct {
 	URL      bool        `json:"hasUrl" doc:"the ledger has its redirect url"`
 	Attempts int         `json:"attempts" doc:"how often it was sent"`
 	Events   []eventJSON `json:"events" doc:"what happened to it"`
-	// Others are left out when there are none.
-	Others []otherJSON `json:"others,omitempty" doc:"what the service may have created a second time, and the ledger does not know"`
 	// Tracked is what the service has said about it since; left out when there is nothing.
 	Tracked []trackedJSON `json:"tracked,omitempty" doc:"what the service has said about it since"`
-}
-
-type otherJSON struct {
-	ID   string `json:"id" doc:"what the service calls it; empty where its answer did not say so"`
-	File string `json:"file" doc:"the emergency file that has it"`
 }
 
 type trackedJSON struct {
@@ -297,15 +288,11 @@ func (p *program) printClients(ctx context.Context, l *ledgerSession, o historyO
 	for _, r := range runs {
 		byID[r.ID] = r
 	}
-	others := p.emergencyConflicts(l)
 	clients := make([]clientJSON, len(owners))
 	for i, owner := range owners {
 		if clients[i], err = l.gather(ctx, owner, byID); err != nil {
 			return err
 		}
-	}
-	for _, c := range clients {
-		c.takeOthers(others)
 	}
 	p.object = historyJSON{Environment: l.session.Env.Name, Clients: clients}
 	for i, c := range clients {
@@ -402,32 +389,6 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, runs
 	return c, nil
 }
 
-// emergencyConflicts are the outcomes in emergency files of this machine that the ledger cannot
-// take. Files that cannot be used are a warning here.
-func (p *program) emergencyConflicts(l *ledgerSession) []emergency.Conflict {
-	places, err := emergency.Places(l.place.file(), "")
-	var found []emergency.Conflict
-	if err == nil {
-		_, found, err = emergency.Pending(l.ledger, places)
-	}
-	if err != nil {
-		console.PrintProblems(p.Err, endProblems(err))
-	}
-	return found
-}
-
-// takeOthers notes beside the client's steps what emergency files have of them.
-func (c clientJSON) takeOthers(found []emergency.Conflict) {
-	for i := range c.Steps {
-		s := &c.Steps[i]
-		for _, one := range found {
-			if o := one.Outcome; o.ClientKey == c.owner && o.Mapping == s.Mapping && o.Step == s.Step {
-				s.Others = append(s.Others, otherJSON{o.ID, one.File})
-			}
-		}
-	}
-}
-
 // print prints it as text.
 func (c clientJSON) print(w io.Writer, l *ledgerSession) {
 	who := "The client " + problem.OneLine(c.Key)
@@ -463,13 +424,6 @@ func (s stepJSON) print(w io.Writer) {
 	fmt.Fprintf(w, "\n%s: %s%s\n", s.State, problem.OneLine(what), problem.OneLine(of))
 	for _, e := range s.Events {
 		fmt.Fprintf(w, "  %s  %-9s  %s\n", moment(e.At), e.State, e.cause())
-	}
-	for _, o := range s.Others {
-		what := "perhaps another one"
-		if o.ID != "" {
-			what = "another one, id " + o.ID
-		}
-		fmt.Fprintf(w, "  %s: the ledger does not have it, but %s does\n", problem.OneLine(what), problem.OneLine(o.File))
 	}
 	for _, e := range s.Tracked {
 		what := "reported"

@@ -14,7 +14,7 @@ import (
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/emergency"
+	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/safefile"
@@ -173,7 +173,7 @@ func (l *ledgerSession) exists() (bool, error) {
 }
 
 // openLedger locks the ledger of an environment, so that nothing changes
-// meanwhile. Outcomes in emergency files are recorded first, and steps that a
+// meanwhile. Outcomes in journals are recorded first, and steps that a
 // killed run left in flight become uncertain.
 func (p *program) openLedger(where load.Where) (*ledgerSession, error) {
 	l, err := openEnvironmentOf(where)
@@ -186,11 +186,11 @@ func (p *program) openLedger(where load.Where) (*ledgerSession, error) {
 	if err := l.lock(p.Err); err != nil {
 		return l, err
 	}
-	places, err := emergency.Places(l.place.file(), "")
+	folders, err := journal.Folders(l.place.file(), "")
 	if err != nil {
 		return l, err
 	}
-	if err := p.replayEmergency(l.ledger, places); err != nil {
+	if err := p.replayJournals(l.ledger, folders); err != nil {
 		return l, err
 	}
 	_, err = l.ledger.MarkInterrupted(l.run, time.Now().UTC())
@@ -211,14 +211,14 @@ func (p *program) readLedger(where load.Where) (*ledgerSession, error) {
 	return l, l.openReadOnly()
 }
 
-// replayEmergency records the outcomes that earlier runs kept in emergency files,
-// and says so, also of those that somebody has to decide about. The ledger is locked, and
-// this run has written nothing to it yet.
-func (p *program) replayEmergency(l *ledger.Ledger, places []string) error {
-	n, conflicts, err := emergency.Replay(l, places)
-	printConflicts(p.Err, conflicts)
+// replayJournals records the outcomes that earlier runs kept in their journals, and says so, also
+// of the steps that are uncertain by that. The ledger is locked, and this run has written nothing
+// to it yet.
+func (p *program) replayJournals(l *ledger.Ledger, folders []string) error {
+	n, conflicts, err := journal.Replay(l, folders)
+	console.PrintProblems(p.Err, conflicts)
 	if n > 0 {
-		fmt.Fprintf(p.Err, "claimsheet: outcomes recorded that an earlier run had to keep in an emergency file: %d\n", n)
+		fmt.Fprintf(p.Err, "claimsheet: outcomes recorded that an earlier run had to keep in its journal: %d\n", n)
 	}
 	if found, ok := err.(problem.Problem); ok {
 		return &incomplete{found}
@@ -226,44 +226,31 @@ func (p *program) replayEmergency(l *ledger.Ledger, places []string) error {
 	return err
 }
 
-// printConflicts says what emergency files have that the ledger cannot take.
-func printConflicts(w io.Writer, found []emergency.Conflict) {
-	for _, one := range found {
-		console.PrintProblems(w, problem.List{one.Problem()})
-	}
-}
-
-// refuseEmergency stops a dry run when emergency files have outcomes: it would
-// plan what was done already, and it must not record them.
-func (p *program) refuseEmergency(l *ledger.Ledger, places []string) error {
-	n, conflicts, err := emergency.Pending(l, places)
-	printConflicts(p.Err, conflicts)
+// refuseJournals stops a dry run when journals have outcomes: it would plan what was done
+// already, and it must not record them.
+func (p *program) refuseJournals(l *ledger.Ledger, folders []string) error {
+	n, err := journal.Pending(l, folders)
 	if found, ok := err.(problem.Problem); ok {
 		return &incomplete{found}
 	}
 	if err != nil || n == 0 {
 		return err
 	}
-	return &incomplete{problem.New("dry-run-emergency", "a dry run changes nothing, and %d outcomes in emergency files of an earlier run must be recorded in the ledger first", n).
+	return &incomplete{problem.New("dry-run-journal", "a dry run changes nothing, and %d outcomes in the journals of earlier runs must be recorded in the ledger first", n).
 		Hinted("leave --dry-run out: the run records them before anything else; claimsheet settle records those in the state folder, and sends nothing")}
 }
 
-// openEmergency prepares for a ledger that cannot be written any more.
-func (p *program) openEmergency(run string, l *ledger.Ledger, places []string) *emergency.File {
-	return emergency.Open(run, l.Path(), places, func(s emergency.Created) {
-		what := s.Kind + " created"
+// openJournal prepares for a ledger that cannot be written any more.
+func (p *program) openJournal(run string, l *ledger.Ledger, folders []string) *journal.File {
+	return journal.Open(run, l.Path(), folders, func(s journal.Created) {
+		what, where := s.Kind+" created", "noted nowhere else: write it down"
 		if s.ID != "" {
 			what += fmt.Sprintf(", id %q", s.ID)
 		}
-		where := "noted nowhere else: write it down"
 		if s.File != "" {
 			where = "noted in " + problem.OneLine(s.File)
 		}
-		why := "the ledger cannot be written"
-		if s.Twice {
-			why = "another process has decided, done or sent the same step meanwhile, so that there may be two"
-		}
-		fmt.Fprintf(p.Err, "claimsheet: %s: %s; %s\n", why, what, where)
+		fmt.Fprintf(p.Err, "claimsheet: the ledger cannot be written: %s; %s\n", what, where)
 	})
 }
 

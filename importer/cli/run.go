@@ -17,7 +17,7 @@ import (
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
-	"claimsheet/importer/emergency"
+	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/spool"
@@ -215,7 +215,7 @@ type importRun struct {
 	sheets  []*sheetRun
 	rows    *spool.Rows      // of all sheets
 	drafts  []*spool.Results // results for each sheet; see importer.Job
-	places  []string         // for emergency files
+	folders []string         // of journals
 	survey  *importer.Survey
 	job     *importer.Job
 	rerun   *comparison // nil for a run of sheets
@@ -247,8 +247,8 @@ func (p *program) importSheets(ctx context.Context, o runOptions) error {
 }
 
 func (r *importRun) close() {
-	if r.job != nil && r.job.Emergency != nil {
-		r.job.Emergency.Close()
+	if r.job != nil && r.job.Journal != nil {
+		r.job.Journal.Close()
 	}
 	for i := len(r.closers) - 1; i >= 0; i-- {
 		r.closers[i]()
@@ -291,13 +291,13 @@ func (r *importRun) load(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if r.places, err = emergency.Places(r.ledger.place.file(), r.sheets[0].target.path); err != nil {
+	if r.folders, err = journal.Folders(r.ledger.place.file(), r.sheets[0].target.path); err != nil {
 		return err
 	}
 	if r.options.dryRun {
-		return r.refuseEmergency(r.ledger.ledger, r.places)
+		return r.refuseJournals(r.ledger.ledger, r.folders)
 	}
-	if err := r.replayEmergency(r.ledger.ledger, r.places); err != nil {
+	if err := r.replayJournals(r.ledger.ledger, r.folders); err != nil {
 		return err
 	}
 	r.takeTracked(ctx)
@@ -576,6 +576,6 @@ func (r *importRun) record(ctx context.Context) error {
 	if err := l.ChangeDefinition(r.scope, r.session.Mapping.Name.Text, r.session.Binding.Definition); err != nil {
 		return err
 	}
-	r.job.Emergency = r.openEmergency(r.run, l, r.places)
+	r.job.Journal = r.openJournal(r.run, l, r.folders)
 	return nil
 }

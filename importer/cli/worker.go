@@ -18,7 +18,7 @@ import (
 	"claimsheet/importer"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/dispatch"
-	"claimsheet/importer/emergency"
+	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/retry"
@@ -95,11 +95,11 @@ type worker struct {
 	where       load.Where
 	concurrency int
 
-	ledger *ledgerSession
-	places []string // for emergency files
-	broker *dispatch.Broker
-	ctx    context.Context // of the session
-	end    context.CancelCauseFunc
+	ledger  *ledgerSession
+	folders []string // of journals
+	broker  *dispatch.Broker
+	ctx     context.Context // of the session
+	end     context.CancelCauseFunc
 
 	background sync.WaitGroup // watch, and runs that are being left; waited for before the session is closed
 
@@ -111,14 +111,14 @@ type worker struct {
 
 // workerRun is a run that a worker works for. It is joined once.
 type workerRun struct {
-	join      sync.Once
-	err       error
-	session   *load.Session
-	emergency *emergency.File
-	job       *importer.Job
-	working   sync.WaitGroup // plans that are being carried out
-	leaving   bool           // no other plan is begun
-	clients   int            // that were carried out
+	join    sync.Once
+	err     error
+	session *load.Session
+	journal *journal.File
+	job     *importer.Job
+	working sync.WaitGroup // plans that are being carried out
+	leaving bool           // no other plan is begun
+	clients int            // that were carried out
 }
 
 // say prints a line of the worker's log. River's goroutines call it too.
@@ -167,10 +167,10 @@ func (w *worker) open(ctx context.Context) (err error) {
 	if err := l.lock(w.Err); err != nil {
 		return err
 	}
-	if w.places, err = emergency.Places(l.place.file(), ""); err != nil {
+	if w.folders, err = journal.Folders(l.place.file(), ""); err != nil {
 		return err
 	}
-	if err := w.replayEmergency(l.ledger, w.places); err != nil {
+	if err := w.replayJournals(l.ledger, w.folders); err != nil {
 		return err
 	}
 	w.broker, err = dispatch.Open(ctx, *l.place.server, l.ledger.Session())
@@ -269,11 +269,11 @@ func (r *workerRun) leave() {
 
 // close closes what joinRun has opened.
 func (r *workerRun) close() {
-	_ = r.emergency.Close() // what is in it was synced
+	_ = r.journal.Close() // what is in it was synced
 	if r.session != nil {
 		r.session.Close()
 	}
-	r.emergency, r.session = nil, nil
+	r.journal, r.session = nil, nil
 }
 
 // carryOut carries out one plan of a run. It returns nil for one that it gives back.
@@ -371,10 +371,10 @@ func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, readSpec 
 	if r.session, err = load.Join(ctx, w.where, hooks.Connection(connection), spec.Session); err != nil {
 		return err
 	}
-	r.emergency = w.openEmergency(id, w.ledger.ledger, w.places)
+	r.journal = w.openJournal(id, w.ledger.ledger, w.folders)
 	pace, broker := w.pace, w.broker
 	job := hooks.Job(&importer.Job{
-		Runs: spec.Runs, Environment: spec.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Emergency: r.emergency,
+		Runs: spec.Runs, Environment: spec.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Journal: r.journal,
 		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, SimilarKeys: spec.SimilarKeys, LookAgain: pace.LookAgain, FirstWait: pace.AskAgain, Believable: pace.Believable, Clock: pace.Clock,
 		Rules: sharedRules(func(ctx context.Context, change func([]byte) ([]byte, bool, error)) error {
 			return broker.Rules(ctx, id, change)

@@ -75,6 +75,9 @@ func (t *transaction) append(e Event) error {
 				return rejected{errors.New("a step's first event needs its kind")}
 			}
 		}
+		if open && !guessed && was.state == Done && e.ID != was.remoteID {
+			return rejected{fmt.Errorf("%w: another process has done the step", ErrTransition)}
+		}
 		if done, err := t.advance(was, e); done || err != nil {
 			return err
 		}

@@ -76,35 +76,34 @@ var rules = []rule{
 	{from: Uncertain, to: Intent, via: []string{ViaRepeatable}},
 	// Only clients can be looked up. This lets the client step of a killed run be
 	// tried again without a decision.
-	{from: Uncertain, to: Parked, via: []string{own, ViaEmergency}, kind: KindClient},
+	{from: Uncertain, to: Parked, via: []string{own}, kind: KindClient},
 
 	// A corrected id or url, or a fresh link: the step stays done whatever happens
 	// to the request for one. The id of a sheet is corrected via adopted; the caller
 	// checks that nothing was built on the one before.
 	{from: Done, to: Done, via: []string{ViaAnswer, ViaByHand, ViaAdopted}},
 
-	// An answer that comes when somebody has decided about the step, or another process
-	// has concluded something about it, while its request was at the service: a person
-	// decides.
-	{from: Failed, to: Uncertain, via: []string{own}},
-	{from: NotSent, to: Uncertain, via: []string{own}},
-	{from: GivenUp, to: Uncertain, via: []string{own}},
-
-	// An outcome that a run could only write to its emergency file replaces what the
-	// next run concluded without it.
-	{from: Intent, to: Done, via: []string{ViaEmergency}},
-	{from: Intent, to: Failed, via: []string{ViaEmergency}},
-	{from: Intent, to: NotSent, via: []string{ViaEmergency}},
-	{from: Intent, to: Uncertain, via: []string{ViaEmergency}},
-	{from: Intent, to: Parked, via: []string{ViaEmergency}},
-	{from: Uncertain, to: Done, via: []string{ViaEmergency}},
-	{from: Uncertain, to: Failed, via: []string{ViaEmergency}},
-	{from: Uncertain, to: NotSent, via: []string{ViaEmergency}},
-	{from: Uncertain, to: Uncertain, via: []string{ViaEmergency}}, // with the answer that it lacked
-	{from: Parked, to: Uncertain, via: []string{ViaEmergency}},
-	{from: Parked, to: Done, via: []string{ViaEmergency}},
-	{from: Parked, to: Failed, via: []string{ViaEmergency}},
-	{from: Parked, to: NotSent, via: []string{ViaEmergency}},
+	// An outcome that a run could only write to its journal replaces what the next run
+	// concluded without it.
+	{from: Intent, to: Done, via: []string{ViaJournal}},
+	{from: Intent, to: Failed, via: []string{ViaJournal}},
+	{from: Intent, to: NotSent, via: []string{ViaJournal}},
+	{from: Intent, to: Uncertain, via: []string{ViaJournal}},
+	{from: Intent, to: Parked, via: []string{ViaJournal}},
+	{from: Uncertain, to: Done, via: []string{ViaJournal}},
+	{from: Uncertain, to: Failed, via: []string{ViaJournal}},
+	{from: Uncertain, to: NotSent, via: []string{ViaJournal}},
+	{from: Uncertain, to: Uncertain, via: []string{ViaJournal}}, // with the answer that it lacked, or in conflict
+	{from: Parked, to: Uncertain, via: []string{ViaJournal}},
+	{from: Parked, to: Done, via: []string{ViaJournal}},
+	{from: Parked, to: Failed, via: []string{ViaJournal}},
+	{from: Parked, to: NotSent, via: []string{ViaJournal}},
+	// An answer says that the service created a step that was decided meanwhile, or that another
+	// process has done: a person decides.
+	{from: Done, to: Uncertain, via: []string{ViaJournal}},
+	{from: Failed, to: Uncertain, via: []string{ViaJournal}},
+	{from: NotSent, to: Uncertain, via: []string{ViaJournal}},
+	{from: GivenUp, to: Uncertain, via: []string{ViaJournal}},
 
 	// A decision is undone. The caller checks that it was one, and that nothing
 	// depends on it yet.
@@ -138,7 +137,7 @@ func allows(from State, kind string, e Event) error {
 var (
 	kinds  = []string{1: KindClient, 2: KindClaim, 3: KindActivity, 4: KindLink, 5: KindContact}
 	states = []State{1: Intent, 2: Done, 3: Failed, 4: NotSent, 5: Uncertain, 6: Parked, 7: GivenUp}
-	vias   = []string{0: own, 1: ViaAnswer, 2: ViaAdopted, 3: ViaByHand, 4: ViaWorkbook, 5: ViaRepeatable, 6: ViaEmergency}
+	vias   = []string{0: own, 1: ViaAnswer, 2: ViaAdopted, 3: ViaByHand, 4: ViaWorkbook, 5: ViaRepeatable, 6: ViaJournal}
 )
 
 // code is the place of a word in its list; the word must be in it.

@@ -82,7 +82,7 @@ const (
 	ViaByHand     = "by hand"    // the user decided
 	ViaWorkbook   = "workbook"   // a results workbook, for a ledger that does not have it
 	ViaRepeatable = "repeatable" // on Intent: the environment allows this kind to be sent again while uncertain
-	ViaEmergency  = "emergency"  // the emergency file of a run that could not write the ledger
+	ViaJournal    = "journal"    // an answer that the ledger did not expect, as a rule from the journal of a run that could not write it
 )
 
 // ReasonKnownID is the reason of a step that is done via adopted with the id that the

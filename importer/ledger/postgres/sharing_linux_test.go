@@ -270,6 +270,13 @@ func TestChangedByAnother(t *testing.T) {
 			t.Errorf("step %d is %q, want %q", n, got, want)
 		}
 	}
+	other := event(4, ledger.Done)
+	other.ID = "another"
+	do(t, one.Append(event(4, ledger.Intent)))
+	do(t, two.Append(other))
+	if err := one.Append(event(4, ledger.Done)); !errors.Is(err, ledger.ErrTransition) || state(t, two, 4).ID != "another" {
+		t.Errorf("of two ids for a step, the second was recorded: %v", err)
+	}
 	begun := make(chan error, 2)
 	for _, l := range []*ledger.Ledger{one, two} {
 		go func() { begun <- l.Append(event(9, ledger.Intent)) }()

@@ -1,4 +1,4 @@
-package emergency_test
+package journal_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"claimsheet/importer/emergency"
+	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
 )
 
@@ -25,10 +25,10 @@ func TestKeepOnAFullDisk(t *testing.T) {
 	l, err := ledger.Open(filepath.Join(disk, "ledger.db"))
 	e.do(err)
 	e.l = l
-	e.places, err = emergency.Places(l.Path(), filepath.Join(disk, "results.xlsx"))
+	e.folders, err = journal.Folders(l.Path(), filepath.Join(disk, "results.xlsx"))
 	e.do(err)
 	e.do(l.StartRun(ledger.Run{ID: stoppedRun, Started: noon}))
-	kept := emergency.Open(stoppedRun, l.Path(), e.places, func(s emergency.Created) { e.said = append(e.said, s) })
+	kept := journal.Open(stoppedRun, l.Path(), e.folders, func(s journal.Created) { e.said = append(e.said, s) })
 	e.do(l.Append(e.event("client", ledger.Intent, "")))
 
 	filler := filepath.Join(disk, "filler")

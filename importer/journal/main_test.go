@@ -1,4 +1,4 @@
-package emergency_test
+package journal_test
 
 import (
 	"os"

@@ -1,0 +1,408 @@
+package journal_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/importer/journal"
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping/problem"
+)
+
+const stoppedRun = "6f0c4f5e-0000-4000-8000-000000000001"
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// scene is a ledger whose run has sent some steps, and the folders beside it.
+type scene struct {
+	*testing.T
+	l       *ledger.Ledger
+	folders []string
+	said    []journal.Created
+}
+
+// newScene returns a scene with an intent for each step.
+func newScene(t *testing.T, steps ...string) *scene {
+	t.Helper()
+	s := &scene{T: t}
+	var err error
+	s.l, err = ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
+	s.do(err)
+	t.Cleanup(func() { _ = s.l.Close() })
+	s.folders, err = journal.Folders(s.l.Path(), filepath.Join(t.TempDir(), "leads.results.xlsx"))
+	s.do(err)
+	s.do(s.l.StartRun(ledger.Run{ID: stoppedRun, Started: noon}))
+	for _, step := range steps {
+		s.do(s.l.Append(s.event(step, ledger.Intent, "")))
+	}
+	return s
+}
+
+func (s *scene) do(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func stepID(step string) ledger.StepID {
+	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: "https://uat.example.com/api", Space: "email", Client: "jane@example.com"},
+		Mapping: "loans", Step: step}
+	if step == "client" {
+		id.Mapping = ""
+	}
+	return id
+}
+
+// event returns an event of a step, whose name begins with its kind.
+func (s *scene) event(step string, to ledger.State, id string) ledger.Event {
+	kind, _, _ := strings.Cut(step, "/")
+	event := ledger.Event{StepID: stepID(step), To: to, At: noon, Run: stoppedRun, Kind: kind, ID: id}
+	if to == ledger.Done {
+		event.Via, event.Status, event.Answer = ledger.ViaAnswer, 201, []byte(`{"id":"`+id+`"}`)
+	}
+	return event
+}
+
+// keep writes outcomes to a journal, as a run does whose ledger has stopped.
+func (s *scene) keep(outcomes ...ledger.Event) {
+	s.Helper()
+	kept := journal.Open(stoppedRun, s.l.Path(), s.folders, func(c journal.Created) { s.said = append(s.said, c) })
+	for _, o := range outcomes {
+		s.do(kept.Keep(o))
+	}
+	s.do(kept.Close())
+}
+
+// replay expects that so many outcomes are recorded, and none is in conflict.
+func (s *scene) replay(want int) {
+	s.Helper()
+	n, conflicts, err := journal.Replay(s.l, s.folders)
+	s.do(err)
+	if n != want || len(conflicts) > 0 {
+		s.Errorf("%d outcomes recorded, conflicts %v; want %d and none", n, conflicts, want)
+	}
+}
+
+// states expects the states of steps as “done c-1”.
+func (s *scene) states(want map[string]string) {
+	s.Helper()
+	steps, err := s.l.Steps(s.Context(), stepID("").ClientKey, "loans")
+	s.do(err)
+	got := map[string]string{}
+	for key, step := range steps {
+		got[key] = strings.TrimSpace(fmt.Sprint(step.To, " ", step.ID))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.Errorf("states (-want +got):\n%s", diff)
+	}
+}
+
+// files are the journals in all folders.
+func (s *scene) files() (names []string) {
+	for _, folder := range s.folders {
+		found, err := filepath.Glob(filepath.Join(folder, "journal-*"))
+		s.do(err)
+		names = append(names, found...)
+	}
+	return names
+}
+
+// file is the journal in the ledger's folder.
+func (s *scene) file() string { return filepath.Join(s.folders[0], "journal-"+stoppedRun+".jsonl") }
+
+// TestReplay records what was kept, whether or not the next run has found its steps
+// interrupted. The journal is removed, and a second one with the same changes nothing.
+func TestReplay(t *testing.T) {
+	for name, found := range map[string]bool{"at once": false, "after the steps were found interrupted": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, "client", "claim/loan/1", "activity/details@client", "activity/lender@loan/1", "link")
+			link := s.event("link", ledger.Done, "")
+			link.URL, link.Answer = "https://claims.example.com/go/secret", []byte(`{"redirectUrl":"https://claims.example.com/go/secret"}`)
+			refused := s.event("activity/details@client", ledger.Failed, "")
+			refused.Status, refused.Reason = 400, "refused"
+			outcomes := []ledger.Event{s.event("client", ledger.Done, "c-1"), s.event("claim/loan/1", ledger.NotSent, ""), refused,
+				s.event("activity/lender@loan/1", ledger.Uncertain, ""), link}
+			s.keep(outcomes...)
+			want := len(outcomes)
+			if found {
+				_, err := s.l.MarkInterrupted("later", noon.Add(time.Hour))
+				s.do(err)
+				want-- // one is uncertain already
+			}
+			for range 2 {
+				if n, err := journal.Pending(s.l, s.folders); n != len(outcomes) || err != nil {
+					t.Errorf("%d outcomes are pending, %v", n, err)
+				}
+			}
+			for _, want := range []int{want, 0} {
+				s.replay(want)
+				s.states(map[string]string{"client": "done c-1", "claim/loan/1": "not sent", "activity/details@client": "failed",
+					"activity/lender@loan/1": "uncertain", "link": "done"})
+				if len(s.files()) > 0 {
+					t.Errorf("files %v are left", s.files())
+				}
+				s.keep(outcomes...)
+			}
+			known, err := s.l.Steps(t.Context(), stepID("").ClientKey, "loans")
+			s.do(err)
+			if link := known["link"]; link.URL != "https://claims.example.com/go/secret" || link.Run != stoppedRun || !link.At.Equal(noon) {
+				t.Errorf("got url %q of run %s at %s, want what was kept", link.URL, link.Run, link.At)
+			}
+			if diff := cmp.Diff([]journal.Created{{Kind: "client", ID: "c-1", File: s.file()}, {Kind: "link", File: s.file()}}, s.said[:2]); diff != "" {
+				t.Errorf("said (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestOutcomeAfterADecision: where the step was decided or sent again since, what the service
+// has created besides makes it uncertain, with both ids in the reason.
+func TestOutcomeAfterADecision(t *testing.T) {
+	const uncertain, failed, done, intent, closed = ledger.Uncertain, ledger.Failed, ledger.Done, ledger.Intent, ledger.GivenUp
+	type since struct {
+		to      ledger.State
+		via, id string
+	}
+	answer := func(s *scene, step string) ledger.Event {
+		e := s.event(step, uncertain, "")
+		e.Answer, e.Status = []byte(`{"other":"c-1"}`), 201
+		return e
+	}
+	doneWith := func(id string) func(s *scene, step string) ledger.Event {
+		return func(s *scene, step string) ledger.Event { return s.event(step, done, id) }
+	}
+	for name, test := range map[string]struct {
+		step  string
+		kept  func(s *scene, step string) ledger.Event
+		since []since
+		want  string // the step's state
+		says  string // the end of its reason; "" where there is no conflict
+	}{
+		"another id was found":       {"client", doneWith("c-1"), []since{{uncertain, "", ""}, {done, ledger.ViaAdopted, "c-2"}}, "uncertain c-2", "the journal has the id c-1, the ledger has the id c-2"},
+		"the same id was found":      {"client", doneWith("c-1"), []since{{uncertain, "", ""}, {done, ledger.ViaAdopted, "c-1"}}, "done c-1", ""},
+		"the id was corrected since": {"claim/loan/1", doneWith("c-1"), []since{{uncertain, "", ""}, {done, ledger.ViaByHand, "c-1"}, {done, ledger.ViaByHand, "c-3"}}, "done c-3", ""},
+		"settled as not created":     {"claim/loan/1", doneWith("c-1"), []since{{uncertain, "", ""}, {failed, ledger.ViaByHand, ""}}, "uncertain", "the journal has the id c-1, the ledger has no id"},
+		"given up":                   {"claim/loan/1", doneWith("c-1"), []since{{uncertain, "", ""}, {closed, ledger.ViaByHand, ""}}, "uncertain", "the journal has the id c-1, the ledger has no id"},
+		"sent again, and uncertain":  {"claim/loan/1", doneWith("c-1"), []since{{uncertain, "", ""}, {intent, ledger.ViaRepeatable, ""}, {uncertain, "", ""}}, "uncertain", "the journal has the id c-1, the ledger has no id"},
+		"sent again, and in between": {"claim/loan/1", doneWith("c-1"), []since{{uncertain, "", ""}, {failed, ledger.ViaByHand, ""}, {intent, "", ""}}, "uncertain", "the journal has the id c-1, the ledger has no id"},
+		"an activity without an id, done twice": {"activity/a@client", doneWith(""), []since{{uncertain, "", ""}, {intent, ledger.ViaRepeatable, ""}, {done, ledger.ViaAnswer, ""}},
+			"uncertain", "the journal has no id, the ledger has no id"},
+		"an activity without an id, settled as created": {"activity/a@client", doneWith(""), []since{{uncertain, "", ""}, {done, ledger.ViaByHand, ""}}, "done", ""},
+		"another link":                     {"link", doneWith(""), []since{{uncertain, "", ""}, {intent, ledger.ViaRepeatable, ""}, {done, ledger.ViaAnswer, ""}}, "done", ""},
+		"an answer, and it was sent again": {"claim/loan/1", answer, []since{{uncertain, "", ""}, {intent, ledger.ViaRepeatable, ""}, {done, ledger.ViaAnswer, "c-2"}}, "uncertain c-2", "the journal has no id, the ledger has the id c-2"},
+		"an answer, and it was decided":    {"claim/loan/1", answer, []since{{uncertain, "", ""}, {done, ledger.ViaByHand, "c-2"}}, "done c-2", ""},
+		"no answer, and it was sent again": {"claim/loan/1", func(s *scene, step string) ledger.Event { return s.event(step, uncertain, "") },
+			[]since{{uncertain, "", ""}, {intent, ledger.ViaRepeatable, ""}, {done, ledger.ViaAnswer, "c-2"}}, "done c-2", ""},
+		"not created, and it was sent again": {"claim/loan/1", func(s *scene, step string) ledger.Event { return s.event(step, failed, "") },
+			[]since{{uncertain, "", ""}, {intent, ledger.ViaRepeatable, ""}, {done, ledger.ViaAnswer, "c-2"}}, "done c-2", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, test.step)
+			s.keep(test.kept(s, test.step))
+			for _, since := range test.since {
+				event := s.event(test.step, since.to, since.id)
+				event.Run, event.Via = "a-later-run", since.via
+				s.do(s.l.Append(event))
+			}
+			for again := range 2 {
+				n, conflicts, err := journal.Replay(s.l, s.folders)
+				s.do(err)
+				s.states(map[string]string{test.step: test.want})
+				steps, err := s.l.Steps(t.Context(), stepID("").ClientKey, "loans")
+				s.do(err)
+				reason := steps[test.step].Reason
+				if n > 0 || len(s.files()) > 0 || (len(conflicts) > 0) != (test.says != "" && again == 0) || !strings.HasSuffix(reason, test.says) {
+					t.Errorf("recorded %d, conflicts %v, files %v, reason %q", n, conflicts, s.files(), reason)
+				}
+				for _, p := range conflicts {
+					if p.Code != "journal-conflict" || p.Hint == "" || strings.Contains(p.Error()+p.Hint, "jane") {
+						t.Errorf("it says %v (%s)", p, p.Hint)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestAnswerCompletesAStep: an answer that could not be read completes a step that the next run
+// found interrupted, so that it can be read with a corrected pointer.
+func TestAnswerCompletesAStep(t *testing.T) {
+	s := newScene(t, "claim/loan/1")
+	late := s.event("claim/loan/1", ledger.Uncertain, "")
+	late.Answer, late.Status = []byte(`{"other":"c-1"}`), 201
+	s.keep(late)
+	_, err := s.l.MarkInterrupted("later", noon)
+	s.do(err)
+	s.replay(1)
+	known, err := s.l.Steps(t.Context(), stepID("").ClientKey, "loans")
+	s.do(err)
+	if step := known["claim/loan/1"]; step.To != ledger.Uncertain || string(step.Answer) != string(late.Answer) {
+		t.Errorf("got %s with the answer %q", step.To, step.Answer)
+	}
+}
+
+// TestNothingToRecord: a step that the ledger does not have, an intent, and the journal of a run
+// that was killed with nothing in it leave no file.
+func TestNothingToRecord(t *testing.T) {
+	s := newScene(t, "client")
+	s.keep(s.event("claim/loan/1", ledger.Done, "l-1"))
+	s.replay(0)
+	s.keep(s.event("client", ledger.Intent, ""))
+	if files := s.files(); len(files) > 0 {
+		t.Errorf("files %v are left", files)
+	}
+	s.do(os.WriteFile(s.file(), bytes.Repeat([]byte(" "), 1000), 0o600))
+	s.replay(0)
+	s.states(map[string]string{"client": "intent"})
+	if files := s.files(); len(files) > 0 {
+		t.Errorf("files %v are left", files)
+	}
+	var none *journal.File
+	s.do(errors.Join(none.Keep(ledger.Event{To: ledger.Done}), none.Close()))
+}
+
+func TestKeepTriesTheFoldersInTurn(t *testing.T) {
+	for blocked := range 3 {
+		t.Run(fmt.Sprint(blocked, " blocked"), func(t *testing.T) {
+			s := newScene(t, "client")
+			s.folders[0] = filepath.Join(s.folders[0], "sub")
+			s.do(os.Mkdir(s.folders[0], 0o700))
+			for _, folder := range s.folders[:blocked] {
+				s.do(errors.Join(os.RemoveAll(folder), os.WriteFile(folder, nil, 0o600)))
+			}
+			kept := journal.Open(stoppedRun, s.l.Path(), s.folders, func(c journal.Created) { s.said = append(s.said, c) })
+			err := kept.Keep(s.event("client", ledger.Done, "c-1"))
+			s.do(kept.Close())
+			if blocked == 2 {
+				if err == nil || strings.Contains(err.Error(), "jane") || strings.Contains(err.Error(), s.folders[0]) {
+					t.Errorf("got %v, want an error without names", err)
+				}
+				if diff := cmp.Diff([]journal.Created{{Kind: "client", ID: "c-1"}}, s.said); diff != "" {
+					t.Errorf("said (-want +got):\n%s", diff)
+				}
+				return
+			}
+			s.do(err)
+			files := s.files()
+			if len(files) != 1 || filepath.Dir(files[0]) != s.folders[blocked] || s.said[0].File != files[0] {
+				t.Fatalf("files %v, said %v; want one in folder %d", files, s.said, blocked)
+			}
+			info, err := os.Stat(files[0])
+			s.do(err)
+			if info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
+				t.Errorf("mode %v, want 0600", info.Mode().Perm())
+			}
+			s.replay(1)
+			s.states(map[string]string{"client": "done c-1"})
+		})
+	}
+}
+
+// TestTornLine: a last line that is cut anywhere, with or without room behind it, is ignored;
+// the lines before it count.
+func TestTornLine(t *testing.T) {
+	s := newScene(t, "client", "link")
+	s.keep(s.event("client", ledger.Done, "c-1"), s.event("link", ledger.Done, ""))
+	text, err := os.ReadFile(s.file())
+	s.do(err)
+	text = bytes.TrimRight(text, " ")
+	last := bytes.LastIndexByte(text[:len(text)-1], '\n') + 1
+	for cut := last; cut < len(text); cut++ {
+		for _, room := range []string{"", "          "} {
+			s.do(os.WriteFile(s.file(), append(bytes.Clone(text[:cut]), room...), 0o600))
+			if n, err := journal.Pending(s.l, s.folders); n != 1 || err != nil {
+				t.Fatalf("cut at %d: %d outcomes are pending, %v; want 1", cut, n, err)
+			}
+		}
+	}
+	s.replay(1)
+	s.states(map[string]string{"client": "done c-1", "link": "intent"})
+}
+
+func TestJournalOfAnotherLedger(t *testing.T) {
+	s, other := newScene(t, "client"), newScene(t, "client")
+	other.keep(other.event("client", ledger.Done, "c-1"))
+	file := filepath.Join(s.folders[1], "journal-6f0c4f5e-0000-4000-8000-000000000002.jsonl")
+	s.do(os.Rename(other.file(), file))
+	s.replay(0)
+	if diff := cmp.Diff([]string{file}, s.files()); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	s.states(map[string]string{"client": "intent"})
+}
+
+func TestReplayRefuses(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil func(s *scene) error
+		code  string
+	}{
+		"a line in the middle is gone in part": {func(s *scene) error {
+			text, err := os.ReadFile(s.file())
+			return errors.Join(err, os.WriteFile(s.file(), bytes.Replace(text, []byte("}\n{"), []byte("\n{"), 1), 0o600))
+		}, "journal-damaged"},
+		"a field that is not known": {func(s *scene) error {
+			text, err := os.ReadFile(s.file())
+			return errors.Join(err, os.WriteFile(s.file(), bytes.Replace(text, []byte(`"ledger"`), []byte(`"ledgers"`), 1), 0o600))
+		}, "journal-damaged"},
+		"a link": {func(s *scene) error {
+			return errors.Join(os.Rename(s.file(), s.file()+".away"), os.Symlink(s.file()+".away", s.file()))
+		}, "journal-file"},
+		"a folder":                {func(s *scene) error { return errors.Join(os.Remove(s.file()), os.Mkdir(s.file(), 0o700)) }, "journal-file"},
+		"anybody may write to it": {func(s *scene) error { return os.Chmod(s.file(), 0o666) }, "journal-file"},
+		"the ledger is an older one": {func(s *scene) error {
+			path := s.l.Path()
+			if err := errors.Join(s.l.Close(), os.Remove(path)); err != nil {
+				return err
+			}
+			var err error
+			s.l, err = ledger.Open(path)
+			return err
+		}, "journal-run"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, "client", "link")
+			s.keep(s.event("client", ledger.Done, "c-1"), s.event("link", ledger.Done, ""))
+			s.do(test.spoil(s))
+			n, _, err := journal.Replay(s.l, s.folders)
+			p, ok := errors.AsType[problem.Problem](err)
+			if !ok || p.Code != test.code || p.Hint == "" || n > 0 {
+				t.Errorf("got %d, %v; want a problem %q with a hint", n, err, test.code)
+			}
+			if err != nil && strings.Contains(err.Error()+p.Hint, "jane") {
+				t.Errorf("%v names a person", err)
+			}
+			if _, err := os.Lstat(s.file()); err != nil {
+				t.Errorf("the file is gone: %v", err)
+			}
+		})
+	}
+}
+
+// TestJournalInUse: the journal of a run that goes on, beside others that share its ledger, is
+// neither recorded nor removed.
+func TestJournalInUse(t *testing.T) {
+	s := newScene(t, "claim/loan/A-1")
+	running := journal.Open(stoppedRun, s.l.Path(), s.folders, func(journal.Created) {})
+	for range 2 { // with reserved room only, and with an outcome
+		s.replay(0)
+		if len(s.files()) != 1 {
+			t.Errorf("files %v are left", s.files())
+		}
+		s.do(running.Keep(s.event("claim/loan/A-1", ledger.Done, "l-1")))
+	}
+	s.do(running.Close())
+	s.replay(1)
+	if len(s.files()) > 0 {
+		t.Errorf("when the run has ended, files %v are left", s.files())
+	}
+}

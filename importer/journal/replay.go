@@ -1,0 +1,280 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/safefile"
+	"claimsheet/mapping/problem"
+)
+
+// Ledger is what Replay and Pending need of the ledger; *ledger.Ledger has it.
+type Ledger interface {
+	Path() string
+	Append(events ...ledger.Event) error
+	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
+	Run(ctx context.Context, id string) (r ledger.Run, ok bool, err error)
+	Lock(ctx context.Context, names ...string) (unlock func(), err error)
+}
+
+// Replay records the outcomes in the journals of earlier runs, and removes the journals. Call it
+// at the start of a command that writes the ledger, before Ledger.MarkInterrupted. n is how many
+// outcomes it recorded. A step that was decided or sent again since, although a journal says that
+// the service has created it, becomes uncertain: conflicts says so of each.
+//
+// Replay leaves alone the journals of other ledgers and of runs that go on, and a journal with
+// the outcome of a client on whom another process works. A journal that is damaged, that others
+// could have written, or whose run the ledger does not know, is a problem.Problem.
+func Replay(l Ledger, folders []string) (n int, conflicts problem.List, err error) {
+	files, err := find(l, folders)
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, f := range files {
+		stays := false
+		for _, outcome := range f.outcomes {
+			as, err := record(l, outcome)
+			if err != nil {
+				return n, conflicts, err
+			}
+			switch as {
+			case recorded:
+				n++
+			case inConflict:
+				conflicts = append(conflicts, problem.At(problem.Where{File: f.path}, "journal-conflict", "%s: %s", outcome.Kind, reasonTwice).
+					Hinted("claimsheet settle lists it with both ids; find them in the service, and withdraw one there if there are two"))
+			case blocked:
+				stays = true
+			}
+		}
+		if stays {
+			continue
+		}
+		if err := errors.Join(os.Remove(f.path), safefile.SyncFolder(filepath.Dir(f.path))); err != nil {
+			return n, conflicts, err
+		}
+	}
+	return n, conflicts, nil
+}
+
+// Pending returns how many outcomes are in journals that Replay would take. It changes nothing.
+func Pending(l Ledger, folders []string) (n int, err error) {
+	files, err := find(l, folders)
+	for _, f := range files {
+		n += len(f.outcomes)
+	}
+	return n, err
+}
+
+// recording is what record has done with an outcome.
+type recording int
+
+const (
+	known      recording = iota // the ledger has it, or it says nothing
+	recorded                    // it is in the ledger
+	inConflict                  // its step is uncertain
+	blocked                     // another process works on its client
+)
+
+// record records an outcome. Where processes share the ledger it locks the client, so that no
+// other works on it meanwhile.
+func record(l Ledger, outcome ledger.Event) (recording, error) {
+	once, end := context.WithCancel(context.Background())
+	end() // Lock does not wait
+	unlock, err := l.Lock(once, outcome.LockName())
+	if errors.Is(err, context.Canceled) {
+		return blocked, nil
+	}
+	if err != nil {
+		return blocked, err
+	}
+	defer unlock()
+	events, err := l.Events(context.Background(), outcome.StepID)
+	if err != nil {
+		return blocked, err
+	}
+	as := compare(events, outcome)
+	switch as {
+	case known:
+		return known, nil
+	case inConflict:
+		outcome = conflict(events, outcome)
+	}
+	outcome.Via = ledger.ViaJournal
+	err = l.Append(outcome)
+	if errors.As(err, new(ledger.Taken)) { // another step has the id by now: this outcome proves nothing
+		return known, nil
+	}
+	return as, err
+}
+
+// compare says what becomes of an outcome whose step has these events: it is recorded when it is
+// of the last request for the step and says more than the ledger knows. Else it is in conflict
+// when it says that something was created, or may have been, of which the ledger has nothing. A
+// second link does no harm.
+func compare(events []ledger.Event, outcome ledger.Event) recording {
+	attempt := lastAttempt(events)
+	if attempt == nil { // the client was erased
+		return known
+	}
+	last := attempt[len(attempt)-1]
+	sameRun := attempt[0].Run == outcome.Run
+	undecided := last.To == ledger.Uncertain || last.To == ledger.Parked
+	answered := slices.ContainsFunc(attempt, func(e ledger.Event) bool { return len(e.Answer) > 0 })
+	decides := outcome.To != ledger.Uncertain && outcome.To != ledger.Parked
+	says := decides || len(outcome.Answer) > 0 && !answered
+	switch {
+	case sameRun && (last.To == ledger.Intent || undecided && says && !strings.HasPrefix(last.Reason, reasonTwice)):
+		return recorded
+	case outcome.To == ledger.Done && outcome.ID == "" && sameRun && last.To == ledger.Done,
+		outcome.To != ledger.Done && (decides || sameRun || len(outcome.Answer) == 0),
+		outcome.Kind == ledger.KindLink,
+		slices.ContainsFunc(events, func(e ledger.Event) bool { return has(e, outcome) }):
+		return known
+	}
+	return inConflict
+}
+
+// has reports whether an event of a step says what an outcome says.
+func has(e, outcome ledger.Event) bool {
+	switch {
+	case outcome.ID != "":
+		return e.ID == outcome.ID
+	case outcome.To == ledger.Done:
+		return e.To == ledger.Done && e.Run == outcome.Run
+	}
+	return bytes.Equal(e.Answer, outcome.Answer)
+}
+
+// reasonTwice begins the reason of a step in conflict.
+const reasonTwice = "the service may have created it twice: the journal of an earlier run has an answer to a request that the ledger does not know, and the step was decided or sent again since"
+
+// conflict is the event by which the step of an outcome becomes uncertain. It names both ids.
+func conflict(events []ledger.Event, outcome ledger.Event) ledger.Event {
+	id := ""
+	for _, e := range events {
+		if e.ID != "" {
+			id = e.ID
+		}
+	}
+	outcome.To, outcome.Reason = ledger.Uncertain, fmt.Sprintf("%s; the journal has %s, the ledger has %s", reasonTwice, idInWords(outcome.ID), idInWords(id))
+	outcome.ID, outcome.URL, outcome.Answer, outcome.Status = "", "", nil, 0
+	return outcome
+}
+
+func idInWords(id string) string {
+	if id == "" {
+		return "no id"
+	}
+	return "the id " + id
+}
+
+// lastAttempt are the events of a step from the last intent on; nil where there is none.
+func lastAttempt(events []ledger.Event) []ledger.Event {
+	for i, e := range slices.Backward(events) {
+		if e.To == ledger.Intent {
+			return events[i:]
+		}
+	}
+	return nil
+}
+
+// found is a journal of the ledger.
+type found struct {
+	path     string
+	outcomes []ledger.Event
+}
+
+// find reads the journals of a ledger whose runs have ended.
+func find(l Ledger, folders []string) (files []found, err error) {
+	for _, folder := range slices.Compact(slices.Sorted(slices.Values(folders))) {
+		paths, err := filepath.Glob(filepath.Join(escaped(folder), prefix+"*"+suffix))
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			if inUse(path) {
+				continue
+			}
+			outcomes, ours, err := read(l, path)
+			if err != nil {
+				return nil, err
+			}
+			if ours {
+				files = append(files, found{path, outcomes})
+			}
+		}
+	}
+	return files, nil
+}
+
+// escaped is a folder as filepath.Glob takes it.
+func escaped(folder string) string {
+	return strings.NewReplacer(`[`, `[[]`, `*`, `[*]`, `?`, `[?]`).Replace(folder)
+}
+
+// inUse reports whether the run of a journal goes on: several runs may share a ledger.
+func inUse(path string) bool {
+	lock := safefile.LockOf(path)
+	free, err := lock.TryLock()
+	_ = lock.Close()
+	return err == nil && !free
+}
+
+// read returns the outcomes of a journal; ours is false for one of another ledger.
+func read(l Ledger, path string) (outcomes []ledger.Event, ours bool, err error) {
+	run := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), prefix), suffix)
+	_, ours, err = l.Run(context.Background(), run)
+	if err != nil {
+		return nil, false, err
+	}
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("it is %s, not a file", safefile.Kind(info))
+	}
+	var text []byte
+	if err == nil {
+		text, err = safefile.Read(path, 1<<30)
+	}
+	if err != nil {
+		if !ours {
+			return nil, false, nil
+		}
+		if p, ok := errors.AsType[problem.Problem](err); ok {
+			err = errors.New(p.Message) // the problem below names the path
+		}
+		return nil, false, problem.At(problem.Where{File: path}, "journal-file", "this journal of an earlier run cannot be used: %v", problem.Cause(err)).
+			Hinted("make it a plain file of this user (mode 0600) if you know where it comes from; it holds ids of things that were created")
+	}
+	lines := bytes.Split(bytes.TrimRight(text, " "), []byte("\n"))
+	for i, line := range lines[:len(lines)-1] { // Keep has not returned for a last line without an end
+		var e entry
+		d := json.NewDecoder(bytes.NewReader(line))
+		d.DisallowUnknownFields()
+		err := d.Decode(&e)
+		switch {
+		case !ours && (err != nil || e.Ledger != l.Path()):
+			return nil, false, nil
+		case err != nil: // without its text, which is personal data
+			return nil, false, problem.At(problem.Where{File: path, Line: i + 1, Column: 1}, "journal-damaged", "this journal of an earlier run is damaged: the line is not what this version of Claimsheet writes").
+				Hinted("restore it from a copy; else move it away, and settle the steps that the next run finds uncertain with the ids that can be read in it")
+		case !ours:
+			return nil, false, problem.At(problem.Where{File: path}, "journal-run", "this journal is of a run that the ledger does not know: the ledger is older than the journal").
+				Hinted("restore the newest backup of the ledger; the journal holds ids of things that were created")
+		}
+		outcomes = append(outcomes, e.Outcome)
+	}
+	return outcomes, ours, nil
+}

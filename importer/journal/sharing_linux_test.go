@@ -1,0 +1,54 @@
+package journal_test
+
+import (
+	"testing"
+
+	"claimsheet/importer/journal"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/ledger/postgres"
+	"claimsheet/importer/ledger/postgres/pgtest"
+	"claimsheet/importer/testform"
+)
+
+// TestReplayBesideOthers: an outcome waits in its journal while another process works on the
+// client.
+func TestReplayBesideOthers(t *testing.T) {
+	testform.OnlyLong(t)
+	address, err := postgres.Parse(pgtest.Shared(t).URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scene{T: t, folders: []string{t.TempDir()}}
+	open := func() *ledger.Ledger {
+		l, err := postgres.OpenShared(t.Context(), address, postgres.Sharing{})
+		s.do(err)
+		t.Cleanup(func() { _ = l.Close() })
+		return l
+	}
+	other := open()
+	s.l = open()
+	s.do(other.StartRun(ledger.Run{ID: stoppedRun, Started: noon}))
+	intent := s.event("claim/loan/1", ledger.Intent, "")
+	unlock, err := other.Lock(t.Context(), intent.LockName())
+	s.do(err)
+	s.do(other.Append(intent))
+	s.keep(s.event("claim/loan/1", ledger.Done, "c-1"))
+	for range 2 {
+		s.replay(0)
+		s.states(map[string]string{"claim/loan/1": "intent"})
+		if len(s.files()) != 1 {
+			t.Fatal("the journal does not wait")
+		}
+	}
+	unlock()
+	s.replay(1)
+	s.states(map[string]string{"claim/loan/1": "done c-1"})
+	if len(s.files()) > 0 {
+		t.Errorf("files %v are left", s.files())
+	}
+	unlock, err = other.Lock(t.Context(), intent.LockName()) // Replay has given back what it locked
+	s.do(err)
+	unlock()
+}
+
+var _ journal.Ledger = (*ledger.Ledger)(nil)
