@@ -376,15 +376,6 @@ func (l *ledgerSession) runs(ctx context.Context) ([]ledger.Run, error) {
 	return l.runsIn(ctx, scopes)
 }
 
-// allRuns returns the runs of all environments of the state folder.
-func (l *ledgerSession) allRuns(ctx context.Context) ([]ledger.Run, error) {
-	all, err := l.ledger.Environments(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return l.runsIn(ctx, all)
-}
-
 func (l *ledgerSession) runsIn(ctx context.Context, scopes []string) ([]ledger.Run, error) {
 	var runs []ledger.Run
 	for r, err := range l.ledger.Runs(ctx, scopes) {
