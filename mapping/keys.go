@@ -47,7 +47,7 @@ var mappingKeys = []yamltree.Key[Mapping]{
 	yamltree.To("sheet", "how the sheet is laid out",
 		yamltree.Object(sheetKeys), func(m *Mapping) *SheetRule { return &m.Sheet }),
 	yamltree.To("client", "which rows make one client, and what it is made of",
-		yamltree.Object(clientKeys).Placed(func(c *ClientRule) *yamltree.Place { return &c.At }),
+		clientRule.Placed(func(c *ClientRule) *yamltree.Place { return &c.At }),
 		func(m *Mapping) *ClientRule { return &m.Client }).Required(),
 	yamltree.To("contacts", "further people of a client's claims, such as a partner or a broker (v2); the results show their ids in a column contacts",
 		yamltree.List(yamltree.Object(contactKeys).Placed(func(c *ContactRule) *yamltree.Place { return &c.At })),
@@ -185,9 +185,20 @@ func checkNumbers(r *yamltree.Reader, n *yamltree.Node, s *convert.Numbers) {
 	}
 }
 
+// clientRule is a client, whose ids from elsewhere are its keys where it has no others.
+var clientRule = yamltree.Object(clientKeys).Then(func(r *yamltree.Reader, n *yamltree.Node, c *ClientRule) {
+	switch {
+	case n.Given("key") != nil || n.IsNull():
+	case n.Given("known_id") == nil:
+		r.Wrong(n, "missing-key", "%s needs “key”: the column or columns that identify a client", n.Name())
+	case c.KnownID.Text != "":
+		c.Key = []yamltree.Scalar{c.KnownID}
+	}
+})
+
 var clientKeys = []yamltree.Key[ClientRule]{
-	yamltree.To("key", "the column or columns that identify a client",
-		yamltree.OneOrMore(text), func(c *ClientRule) *[]yamltree.Scalar { return &c.Key }).Required(),
+	yamltree.To("key", "the column or columns that identify a client; may be left out where known_id is always filled, which is the key then",
+		yamltree.OneOrMore(text), func(c *ClientRule) *[]yamltree.Scalar { return &c.Key }),
 	yamltree.To("known_id", "the column with a client's id that is known from elsewhere. Where the cell is filled, that client is taken over without a request, whatever existing says; an id that the ledger has is that client, whatever the key of the row. To withdraw a wrong id, empty the cell and run claimsheet settle --undo KEY:client",
 		text, func(c *ClientRule) *yamltree.Scalar { return &c.KnownID }),
 	yamltree.To("key_space", "the name of the key space, for mappings that share their clients; default: the mapping's name. It makes no difference when the key is the column of a look-up: such clients are the same in all mappings",
