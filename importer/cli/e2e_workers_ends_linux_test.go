@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -119,6 +121,35 @@ func TestWorkerEnds(t *testing.T) {
 	}
 	if v := s.service.Check(s.said()); !v.OK() {
 		t.Error(v)
+	}
+}
+
+// TestWorkerIsKilled: what a killed worker was sending is uncertain, in the row and in the count.
+func TestWorkerIsKilled(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := newScene(t, stepThree, leads(10))
+	s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 2}")
+	worker := exec.Command(programName, append(s.workerArgs(0, "", ""), "--concurrency", "1")...)
+	worker.Env = append(os.Environ(), "CLAIMSHEET_ENV=")
+	killed := make(chan struct{})
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Kind != "claim" || c.Header.Get("X-Worker") != "0" {
+			return apitest.Fault{}
+		}
+		_ = worker.Process.Kill()
+		close(killed)
+		return apitest.DropBefore()
+	})
+	must(t, worker.Start())
+	done := make(chan played, 1)
+	go func() { done <- s.run("--workers") }()
+	<-killed
+	_ = worker.Wait()
+	s.worker(1, "", "", "--concurrency", "4")
+	p := <-done
+	if p.code != 4 || p.summary.Rows.Uncertain != 1 || p.summary.UncertainSteps != 1 {
+		t.Errorf("exit code %d, rows %+v, %d uncertain steps\n%s", p.code, p.summary.Rows, p.summary.UncertainSteps, p.err)
 	}
 }
 

@@ -38,6 +38,11 @@ func (r *importRun) report(ctx context.Context) error {
 	summary.Environment = r.session.Env.Name
 	summary.Seconds = time.Since(r.started).Seconds()
 	var err error
+	if r.job.Dispatch != nil && r.ledger.ledger.Stopped() == nil { // a worker may have been killed
+		if _, err = r.ledger.ledger.MarkInterrupted(r.run, time.Now().UTC()); err != nil {
+			return err
+		}
+	}
 	if summary.UncertainSteps, err = r.ledger.ledger.CountUnsettled(ctx, r.scope, r.session.Mapping.Name.Text); err != nil {
 		return err
 	}
