@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/cli"
 	"claimsheet/importer/result"
@@ -147,6 +149,35 @@ func (s *scene) environment(more string) {
 
 func (s *scene) sheet(rows [][]any) { writeSheet(s.t, s.path(s.input), header, rows) }
 
+// claimsheet runs any command beside the scene's environments file.
+func (s *scene) claimsheet(words ...string) (code int, out, diagnostics string) {
+	s.t.Helper()
+	var stdout, stderr bytes.Buffer
+	stdio := cli.IO{In: strings.NewReader(""), Out: &stdout, Err: &stderr, Env: func(string) string { return "" }}
+	code = cli.MainAt(s.t.Context(), words, stdio, s.pace)
+	return code, stdout.String(), stderr.String()
+}
+
+// moved starts a second service and writes its address into the scene's
+// environments file.
+func (s *scene) moved() *apitest.Server {
+	other := apitest.New(reference...)
+	server := httptest.NewServer(other)
+	s.t.Cleanup(server.Close)
+	s.url = server.URL
+	s.environment("")
+	return other
+}
+
+func postsTo(calls []apitest.Call) (n int) {
+	for _, c := range calls {
+		if c.Method != "GET" {
+			n++
+		}
+	}
+	return n
+}
+
 // played is what a run came to.
 type played struct {
 	code     int
@@ -198,6 +229,32 @@ func (s *scene) mustRun(code int, flags ...string) played {
 	return p
 }
 
+// foretold runs dry and then for real, and compares what the dry run predicted with
+// what happened: the requests by kind and the statuses of rows.
+func (s *scene) foretold(code int, flags ...string) played {
+	s.t.Helper()
+	dry := s.run(append(flags, "--dry-run")...)
+	real := s.mustRun(code, flags...)
+	s.compare(dry, real)
+	return real
+}
+
+// compare compares what a dry run predicted with what the run did.
+func (s *scene) compare(dry, real played) {
+	s.t.Helper()
+	if diff := cmp.Diff(dry.summary.Requests, real.summary.Requests); diff != "" {
+		s.t.Errorf("calls foretold and made (-dry run +run):\n%s", diff)
+	}
+	foretold, came := dry.summary.Rows, real.summary.Rows
+	foretold.Done, foretold.Planned = foretold.Planned+foretold.Done, 0
+	if diff := cmp.Diff(foretold, came); diff != "" {
+		s.t.Errorf("rows foretold and done (-dry run +run):\n%s", diff)
+	}
+	if posts := dry.posts(); len(posts) > 0 {
+		s.t.Errorf("the dry run sent %v", posts)
+	}
+}
+
 // posts are the creating calls, by kind.
 func (p played) posts() map[string]int {
 	counts := map[string]int{}
@@ -240,7 +297,11 @@ func transcript(calls []apitest.Call) string {
 		}
 		b.WriteByte('\n')
 	}
-	text := probe.ReplaceAllString(b.String(), "nobody.RANDOM")
+	return shortIDs(probe.ReplaceAllString(b.String(), "nobody.RANDOM"))
+}
+
+// shortIDs writes the ids in a text as "CLIENT1".
+func shortIDs(text string) string {
 	return anyID.ReplaceAllStringFunc(text, func(id string) string {
 		m := anyID.FindStringSubmatch(id)
 		return idPrefix[m[1]] + m[2]

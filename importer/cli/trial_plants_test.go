@@ -131,13 +131,15 @@ func family(t *testing.T, binary string, env ...string) (broken string) {
 // broken, "" when it is kept.
 func newcomer(t *testing.T, binary string, env ...string) (broken string) {
 	t.Helper()
-	s := newLeadScene(t, "e-mail")
+	first, second := lead(1, "A-1"), lead(2, "A-2")
+	first[1], second[1], second[0] = "L1", "L2", first[0]
+	s := newScene(t, byLead, [][]any{first})
+	s.service.KeyField = "ref"
 	variant{way: "answered 500", workers: "1"}.doubt(s, "client L1")
-	first, second := sharing("e-mail")
 	s.sheet([][]any{second, first})
 	s.runTrial(binary, env...)
 	s.settleDown()
-	if id := s.row("leads.results.xlsx", "L2")["contactId"]; id != "" {
+	if id := s.results()[0]["contactId"]; id != "" {
 		return "the newcomer has the contact " + id + ", which is L1's"
 	}
 	for step, made := range s.service.Created() {

@@ -1,0 +1,537 @@
+package cli_test
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/apiclient/apitest"
+	"claimsheet/importer/ledger"
+)
+
+// nightCase is a sheet that is run on several nights. Between the nights the sheet, the
+// mapping, the environment or the answers of the service change. After every night nothing
+// may be there twice.
+type nightCase struct {
+	name    string
+	long    bool   // only with -long
+	mapping string // see newScene; one with a field "ref" names clients by it
+	env     string // lines of the environment's entry
+	wire    func(*apitest.Wire)
+	ways    []string // in which the step sheetNight.doubt ends in doubt; see inEveryVariant
+	orders  bool     // also with the rows of every sheet in the reverse order
+	workers bool     // with each number of workers, as ways and orders are too
+	phones  bool     // alternately with phone numbers in place of e-mail addresses; see byPhone
+	nights  []sheetNight
+}
+
+// sheetNight is one run. In its texts, <NAME> is the id, or the redirect url, of what the service
+// calls NAME: <client L1>, <link L1>, <claim L1/A-1>.
+type sheetNight struct {
+	// What changes before the run. What is empty stays as it was the night before.
+	at      string   // the service: "spelling 0" to "spelling 5" of its base url, or another service's name
+	mapping string   //
+	env     string   // "-" is no lines
+	ripe    bool     // attempts are old enough to believe that they created nothing
+	knows   []string // clients that the service gets: key, e-mail address and phone number; or "claim KEY/NAME"
+	rows    []string // of the sheet; see cells
+	do      []string // commands; see command
+
+	// The run.
+	faults  faults // see script
+	appears string // the e-mail address of a client that the service knows from the first fault of a POST on
+	doubt   string // a step that ends in doubt in the variant's way; nothing else is checked of this night
+	dry     bool   // a dry run comes first and must say what the run then does
+	rerun   bool   // of the results workbook
+	flags   string
+	idle    bool // no run
+
+	// What the run must come to.
+	code   int
+	says   []string // parts of stdout and stderr; see contains
+	posts  string   // "client 1, claim 2": the creating requests, by kind; "?" is not checked
+	steps  []string // their names in the order of their arrival; nil is not checked
+	calls  []string // parts of the transcript of the calls; see contains
+	status string   // the statuses of the rows, or one of all; "" is not checked
+	errors []string // what the column Error says in each row: all of it, or a part after "…"; nil is not checked
+	cells  []string // of the workbook; see checkCell
+	again  bool     // from now on things may be there twice
+	also   func(s *scene, p played)
+}
+
+// faults are what goes wrong with the requests of a name, in their order; see script.
+type faults map[string][]apitest.Fault
+
+// byPhone makes of rows that share an e-mail address rows that share a phone number.
+var byPhone = strings.NewReplacer("E-mail=c1@example.com", "E-mail=; Mobile=07911 123001",
+	"E-mail=right@example.com", "E-mail=; Mobile=07911 999999", "First name=L1", "First name=L1; E-mail=",
+	"/by-email/c1%40example.com", "/by-phone/%2B447911123001", "/by-email/right%40example.com", "/by-phone/%2B447911999999")
+
+// quiet is a night in which nothing is sent, because everything is done.
+var quiet = sheetNight{status: "unchanged"}
+
+func TestNights(t *testing.T) {
+	t.Parallel()
+	for _, c := range nightCases {
+		t.Run(c.name, func(t *testing.T) {
+			if c.long {
+				onlyLong(t)
+			}
+			if c.ways == nil && !c.orders && !c.workers {
+				t.Parallel()
+				c.run(t, variant{})
+				return
+			}
+			orders := bothOrders
+			if !c.orders {
+				orders = nil
+			}
+			inEveryVariant(t, c.ways, orders, c.run)
+		})
+	}
+}
+
+// nightRun is a case as it is played.
+type nightRun struct {
+	*scene
+	v        variant
+	services map[string]*apitest.Server
+	urls     map[string]string
+	known    map[string]string // ids of what the service knew before
+	again    bool
+}
+
+func (c nightCase) run(t *testing.T, v variant) {
+	s := newScene(t, c.mapping, nil)
+	if c.wire != nil {
+		c.wire(&s.service.Wire)
+	}
+	r := &nightRun{s, v, map[string]*apitest.Server{"first": s.service}, map[string]string{"first": s.url},
+		map[string]string{"service first": s.url}, false}
+	if strings.Contains(c.mapping, "\n    ref: ") {
+		s.service.KeyField = "ref"
+	}
+	if strings.Contains(c.mapping, "file:broker") {
+		write(t, s.path("broker"), s.service.AddClient("broker@example.com", "broker@example.com", "")+"\n")
+	}
+	s.environment(c.env)
+	for i, n := range c.nights {
+		if c.phones && v.odd {
+			n = n.withPhones()
+		}
+		if v.order == "above" {
+			n = n.reversed()
+		}
+		r.change(n)
+		if r.again = r.again || n.again; n.doubt != "" {
+			v.doubt(s, n.doubt)
+		} else if !n.idle {
+			r.play(n)
+		} else if n.also != nil {
+			n.also(s, played{})
+		}
+		for name, service := range r.services {
+			for step, made := range service.Created() {
+				if len(made) > 1 && !r.again {
+					t.Errorf("%s was created %d times by the service %q", step, len(made), name)
+				}
+			}
+		}
+		if t.Failed() {
+			t.Fatalf("that was night %d", i+1)
+		}
+	}
+}
+
+// play is the run of a night.
+func (r *nightRun) play(n sheetNight) {
+	r.t.Helper()
+	flags := strings.Fields(n.flags)
+	if r.v.workers != "" {
+		flags = r.v.flags(flags...)
+	}
+	var dry played
+	if n.dry {
+		r.service.Play(r.script(n))
+		dry = r.run(append(slices.Clone(flags), "--dry-run")...)
+		r.check(n, dry, "leads.plan.xlsx")
+	}
+	r.service.Play(r.script(n))
+	var real played
+	if n.rerun {
+		code, said := r.scene.rerun(append(flags, "leads.results.xlsx")...)
+		real = r.since()
+		real.code, real.err = code, said
+	} else {
+		real = r.run(flags...)
+	}
+	r.settleDown()
+	r.service.Play(nil)
+	if n.dry {
+		r.compare(dry, real)
+	}
+	r.check(n, real, "leads.results.xlsx")
+	if got := postsText(real.posts()); got != n.posts && n.posts != "?" {
+		r.t.Errorf("sent %q, want %q\n%s%s", got, n.posts, real.err, transcript(real.calls))
+	}
+	if diff := cmp.Diff(n.steps, real.steps()); n.steps != nil && diff != "" {
+		r.t.Errorf("steps (-want +got):\n%s", diff)
+	}
+	for _, part := range n.calls {
+		if part = shortIDs(r.ids(part)); !contains(transcript(real.calls), part) {
+			r.t.Errorf("the calls are not as %q says:\n%s", part, transcript(real.calls))
+		}
+	}
+	if n.also != nil {
+		n.also(r.scene, real)
+	}
+}
+
+// check compares what a run, or its dry run, says.
+func (r *nightRun) check(n sheetNight, p played, file string) {
+	r.t.Helper()
+	if p.code != n.code {
+		r.t.Fatalf("%s: exit code %d, want %d\n%s%s\n%s", file, p.code, n.code, p.out, p.err, transcript(p.calls))
+	}
+	for _, part := range n.says {
+		if part = r.ids(part); !contains(p.out+p.err, part) {
+			r.t.Errorf("%s: it is not said as %q says:\n%s%s", file, part, p.out, p.err)
+		}
+	}
+	if n.status == "" && n.errors == nil && n.cells == nil {
+		return
+	}
+	rows := r.workbook(file, "Results")
+	status, why := column(rows, "Import status"), column(rows, "Error")
+	for i := range rows {
+		if status[i] == "planned" {
+			status[i] = "done"
+		}
+		if n.errors != nil {
+			want, part := strings.CutPrefix(r.ids(n.errors[min(i, len(n.errors)-1)]), "…")
+			if part && !strings.Contains(why[i], want) || !part && why[i] != want {
+				r.t.Errorf("%s, row %d: Error: %q, want %q", file, i+1, why[i], want)
+			}
+		}
+	}
+	want := strings.Split(n.status, ", ")
+	if len(want) == 1 {
+		want = slices.Repeat(want, len(rows))
+	}
+	if diff := cmp.Diff(want, status); n.status != "" && diff != "" {
+		r.t.Errorf("%s: statuses (-want +got):\n%s\n%q", file, diff, why)
+	}
+	for _, want := range n.cells {
+		r.checkCell(file, want, rows)
+	}
+}
+
+// checkCell compares a cell of the sheet Results, which a want names by the number of its
+// row and its column, or the state and the id of a line of the sheet Steps, after "step", by
+// client key and step: "2 contactId = <client L1>", "step L1 client = parked". After "~"
+// comes a part; see contains.
+func (r *nightRun) checkCell(file, want string, rows []record) {
+	r.t.Helper()
+	m := regexp.MustCompile(`^(\S+) (.+?) ([=~]) ?(.*)$`).FindStringSubmatch(r.ids(want))
+	var got []string
+	if i, err := strconv.Atoi(m[1]); err == nil {
+		got = []string{rows[i-1][m[2]]}
+	} else {
+		for _, line := range r.workbook(file, "Steps") {
+			if line["Client key"]+" "+line["Step"] == m[2] {
+				got = append(got, strings.TrimSpace(line["State"]+" "+line["Id"]))
+			}
+		}
+	}
+	if len(got) != 1 || m[3] == "=" && got[0] != m[4] || m[3] == "~" && !contains(got[0], m[4]) {
+		r.t.Errorf("%s: %q, want %s", file, got, want)
+	}
+}
+
+// contains reports whether a text has a part. After "!" the text must not have it, and
+// after "2×" exactly twice.
+func contains(text, part string) bool {
+	if not, ok := strings.CutPrefix(part, "!"); ok {
+		return !strings.Contains(text, not)
+	}
+	if times, some, ok := strings.Cut(part, "×"); ok {
+		return fmt.Sprint(strings.Count(text, some)) == times
+	}
+	return strings.Contains(text, part)
+}
+
+// postsText is creating requests as sheetNight.posts writes them.
+func postsText(posts map[string]int) string {
+	var list []string
+	for _, kind := range []string{"client", "claim", "activity", "link"} {
+		if posts[kind] > 0 {
+			list = append(list, fmt.Sprint(kind, " ", posts[kind]))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// reversed is the night with the rows of the sheet in the reverse order.
+func (n sheetNight) reversed() sheetNight {
+	n.rows, n.errors, n.cells = slices.Clone(n.rows), slices.Clone(n.errors), slices.Clone(n.cells)
+	slices.Reverse(n.rows)
+	status := strings.Split(n.status, ", ")
+	slices.Reverse(status)
+	n.status = strings.Join(status, ", ")
+	slices.Reverse(n.errors)
+	for i, want := range n.cells {
+		number, rest, _ := strings.Cut(want, " ")
+		if at, err := strconv.Atoi(number); err == nil {
+			n.cells[i] = fmt.Sprint(max(len(n.rows), len(status))+1-at, " ", rest)
+		}
+	}
+	return n
+}
+
+// withPhones is the night with phone numbers in place of e-mail addresses.
+func (n sheetNight) withPhones() sheetNight {
+	n.rows, n.calls = slices.Clone(n.rows), slices.Clone(n.calls)
+	for _, list := range [][]string{n.rows, n.calls} {
+		for i := range list {
+			list[i] = byPhone.Replace(list[i])
+		}
+	}
+	return n
+}
+
+var idName = regexp.MustCompile(`<([^<>]+)>`)
+
+// ids replaces the names of things by their ids.
+func (r *nightRun) ids(text string) string {
+	return idName.ReplaceAllStringFunc(text, func(name string) string {
+		name = name[1 : len(name)-1]
+		if id := r.known[name]; id != "" {
+			return id
+		}
+		for _, service := range r.services {
+			if made := service.Created()[name]; len(made) > 0 {
+				return made[0].ID + map[bool]string{true: made[0].URL}[made[0].ID == ""]
+			}
+		}
+		r.t.Fatalf("the service has no %q", name)
+		return ""
+	})
+}
+
+// change makes the changes before a night.
+func (r *nightRun) change(n sheetNight) {
+	r.t.Helper()
+	if number, ok := strings.CutPrefix(n.at, "spelling "); ok {
+		r.url = r.spelled()[number[0]-'0']
+		r.environment(r.entry)
+	} else if n.at != "" {
+		entry := r.entry
+		if r.services[n.at] == nil {
+			key := r.service.KeyField
+			r.services[n.at], r.urls[n.at] = r.moved(), r.url
+			r.services[n.at].KeyField = key
+		}
+		r.service, r.url = r.services[n.at], r.urls[n.at]
+		_, r.seen = r.service.Since(0)
+		r.environment(entry)
+	}
+	if n.mapping != "" {
+		r.mapping(n.mapping)
+	}
+	if n.env != "" {
+		r.environment(strings.TrimPrefix(n.env, "-"))
+	}
+	if n.ripe {
+		r.believeAtOnce()
+	}
+	for _, what := range n.knows {
+		if claim, ok := strings.CutPrefix(what, "claim "); ok {
+			key, name, _ := strings.Cut(claim, "/")
+			r.known[what] = r.service.AddClaim(r.known["client "+key], name)
+			continue
+		}
+		words := append(strings.Fields(what), "")
+		r.known["client "+words[0]] = r.service.AddClient(words[0], words[1], words[2])
+	}
+	if n.rows != nil {
+		head, rows := r.cells(n.rows)
+		writeSheet(r.t, r.path(r.input), head, rows)
+	}
+	r.service.Play(r.script(n))
+	for _, line := range n.do {
+		r.command(line)
+	}
+}
+
+// cells are the rows of a sheet. "2 A-9; Amount=3" is client 2 of lead with agreement A-9,
+// and with other cells, whose columns may be new; "1-3" is leads(3). With "|" a row is
+// that of a sheet for the mapping joint.
+func (r *nightRun) cells(list []string) (head []any, rows [][]any) {
+	head = slices.Clone(header)
+	if len(list) > 0 && strings.Contains(list[0], "|") {
+		head = []any{"E-mail", "First name", "Agreement no", "Partner", "Partner name", "Contact ID"}
+	}
+	for _, text := range list {
+		text = r.ids(text)
+		if strings.Contains(text, "|") {
+			var line []any
+			for _, cell := range strings.Split(text, "|") {
+				line = append(line, strings.ReplaceAll(strings.TrimSpace(cell), "@", "@example.com"))
+			}
+			rows = append(rows, line)
+			continue
+		}
+		words := strings.Split(text, "; ")
+		who, no, one := strings.Cut(words[0], " ")
+		if from, to, many := strings.Cut(who, "-"); many && !one {
+			first, _ := strconv.Atoi(from)
+			last, _ := strconv.Atoi(to)
+			rows = append(rows, leads(last)[first-1:]...)
+			continue
+		}
+		number, err := strconv.Atoi(who)
+		must(r.t, err)
+		row := lead(number, no)
+		for _, word := range words[1:] {
+			name, value, _ := strings.Cut(word, "=")
+			if from, to, ok := strings.Cut(word, "→"); ok { // a column has another name
+				head[slices.Index(head, any(from))] = to
+				continue
+			}
+			at := slices.Index(head, any(name))
+			if at < 0 {
+				head, at = append(head, name), len(head)
+			}
+			for len(row) <= at {
+				row = append(row, nil)
+			}
+			row[at] = value
+			if amount, err := strconv.ParseFloat(value, 64); err == nil && name == "Amount" {
+				row[at] = amount
+			}
+		}
+		rows = append(rows, row)
+	}
+	return head, rows
+}
+
+// command runs a command with the scene's environments file: its words, in which "·" stands
+// for a space, and after "→" its exit code, if that is not 0, and a part of what it says; see
+// contains. "lose ledger" and "lose workbook" remove a file.
+func (r *nightRun) command(line string) {
+	r.t.Helper()
+	line, want, _ := strings.Cut(r.ids(strings.ReplaceAll(line, "MAPPING", r.path("mapping.yaml"))), " → ")
+	switch line {
+	case "lose ledger":
+		must(r.t, os.RemoveAll(r.path(".claimsheet")))
+		return
+	case "lose workbook":
+		must(r.t, os.Remove(r.path("leads.results.xlsx")))
+		return
+	}
+	words := strings.Fields(line)
+	for i := range words {
+		words[i] = strings.ReplaceAll(words[i], "·", " ")
+	}
+	number, part, _ := strings.Cut(want, " ")
+	wantCode, err := strconv.Atoi(number)
+	if err != nil {
+		wantCode, part = 0, want
+	}
+	code, out, said := r.claimsheet(slices.Insert(words, 1, "--environments", r.path("environments.yaml"))...)
+	if code != wantCode || !contains(out+said, part) {
+		r.t.Errorf("%s: exit code %d, want %d with %q\n%s%s", line, code, wantCode, part, out, said)
+	}
+}
+
+// notFound stands for the service's answer to a look-up that finds no client.
+var notFound = apitest.Answer(apitest.Reply{})
+
+// script plays the faults of a night: the first request of a name gets the first fault, and
+// so on; after "every", all further requests get the last one. A name is that of a step, a kind of
+// request, a method, "lookup" and an address, or "with" and a text in the request.
+func (r *nightRun) script(n sheetNight) func(apitest.Call) apitest.Fault {
+	list := faults{}
+	for name, some := range n.faults {
+		for _, f := range some {
+			if f.Reply != nil {
+				reply := *f.Reply
+				if reply.Status == 0 {
+					reply = r.service.Nobody
+				}
+				reply.Body = r.ids(reply.Body)
+				f.Reply = &reply
+			}
+			list[name] = append(list[name], f)
+		}
+	}
+	var mu sync.Mutex
+	seen := map[string]int{}
+	return func(c apitest.Call) apitest.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, name := range slices.Sorted(maps.Keys(list)) {
+			what, every := strings.CutPrefix(name, "every ")
+			if !isAbout(what, c) {
+				continue
+			}
+			at := seen[name]
+			if seen[name]++; every {
+				at = min(at, len(list[name])-1)
+			}
+			if at >= len(list[name]) {
+				continue
+			}
+			f := list[name][at]
+			if n.appears != "" && c.Method == "POST" && at == 0 {
+				f.Then = func() { r.service.AddClient(n.appears, n.appears, "") }
+			}
+			return f
+		}
+		return apitest.Fault{}
+	}
+}
+
+// isAbout reports whether a call has the name that faults has.
+func isAbout(name string, c apitest.Call) bool {
+	if text, ok := strings.CutPrefix(name, "with "); ok {
+		return strings.Contains(c.Path+c.Query+c.Body, text)
+	}
+	address, _ := url.PathUnescape(path.Base(c.Path))
+	return name == c.Step || name == c.Kind || name == c.Method || c.Kind == "lookup" && name == "lookup "+address
+}
+
+// believeAtOnce lets a look-up that finds nobody be believed in the next run.
+func (s *scene) believeAtOnce() { s.pace.Believable = 1 }
+
+// remember appends what happened to a step to the scene's ledger.
+func (s *scene) remember(id ledger.StepID, events ...ledger.Event) {
+	s.t.Helper()
+	l, err := ledger.Open(s.path(".claimsheet/ledger.db"))
+	must(s.t, err)
+	for i := range events {
+		events[i].StepID, events[i].At = id, time.Now().UTC()
+	}
+	must(s.t, l.Append(events...))
+	must(s.t, l.Close())
+}
+
+// spelled are ways to write the scene's base url that mean the same.
+func (s *scene) spelled() []string {
+	port := s.url[strings.LastIndexByte(s.url, ':')+1:]
+	return []string{
+		"http://localhost:" + port, "http://LocalHost:0" + port + "/", "HTTP://127.0.0.1:000" + port + "//",
+		"http://[::ffff:127.0.0.1]:" + port, "http://[::FFFF:7f00:1]:" + port, s.url,
+	}
+}
