@@ -116,36 +116,3 @@ func TestAmbiguousAnswers(t *testing.T) {
 
 // rowKey is the client key of a row.
 func rowKey(row []any) string { return row[0].(string) }
-
-// TestLateCreation creates what the program has given up waiting for: it is
-// uncertain, and not sent again.
-func TestLateCreation(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, stepThree, leads(3))
-	s.environment("limits: {timeout: 1s}")
-	step := "claim c2@example.com/Loan A-2"
-	s.service.Play(apitest.Once(onStep(step), apitest.CreateLate(0)))
-	s.mustRun(4)
-	s.service.Play(nil)
-	if posts := s.mustRun(4).posts(); len(posts) > 0 {
-		t.Errorf("the second run created %v", posts)
-	}
-	if made := s.service.Created()[step]; len(made) != 1 {
-		t.Errorf("%d were created, want the late one", len(made))
-	}
-	s.checkPromise()
-}
-
-// TestBusy meets a service that has no time: whatever the program makes of it,
-// everything is there once in the end, and nothing is uncertain.
-func TestBusy(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, stepThree, leads(3))
-	s.service.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.Busy(429, 0)))
-	if p := s.run(); p.code == 4 || p.summary.Rows.Uncertain > 0 {
-		t.Errorf("exit code %d, rows %+v", p.code, p.summary.Rows)
-	}
-	s.mustRun(0)
-	s.checkPromise()
-}

@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,27 +55,6 @@ func TestAddedRows(t *testing.T) {
 		t.Errorf("statuses (-want +got):\n%s", diff)
 	}
 	s.checkPromise()
-}
-
-// TestChangedRow sends nothing for a row whose data differ from what was sent,
-// and names the cell.
-func TestChangedRow(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, stepThree, leads(2))
-	s.mustRun(0)
-	rows := leads(2)
-	rows[1][7] = 99.95
-	s.sheet(rows)
-	p := s.mustRun(0)
-	if posts := p.posts(); len(posts) > 0 {
-		t.Errorf("the run created %v", posts)
-	}
-	if p.summary.Rows.Changed != 1 || p.summary.Rows.Unchanged != 1 {
-		t.Errorf("rows %+v, want one changed and one unchanged", p.summary.Rows)
-	}
-	if got := s.results()[1]["Error"]; !strings.Contains(got, "H3") {
-		t.Errorf("the Error column says %q, which does not name the cell H3", got)
-	}
 }
 
 // TestLimitAndOnly take some of the clients; the next run does the rest.

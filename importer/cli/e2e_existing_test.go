@@ -377,22 +377,6 @@ func TestOneIDForTwoKeys(t *testing.T) {
 	}
 }
 
-// TestOneAddressForOneKeyTwice: one key in two key spaces has one address: the message names
-// both key spaces.
-func TestOneAddressForOneKeyTwice(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, byAgreement("reuse", ""), leads(1))
-	s.service.KeyField = "ref"
-	s.mustRun(0)
-	s.mapping(strings.Replace(byAgreement("reuse", ""), "name: known", "name: other", 1))
-	s.mustRun(1, "--accept", "new-identity")
-	const want = "the client of this key in the key space “known”, not in “other”, has the same e-mail address"
-	if got := s.results()[0]["Error"]; got != want {
-		t.Errorf("Error: %q, want %q", got, want)
-	}
-}
-
 // TestAddressOfAnotherClient: two clients of one sheet share the address by which they
 // are looked up, and the look-ups of the service do not show yet what was just
 // created. The message says only what the sheet and the service have said.

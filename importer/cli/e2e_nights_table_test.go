@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"claimsheet/apiclient/apitest"
@@ -47,6 +48,7 @@ var (
 	created500   = apitest.CreateThen(apitest.JSON(500, `{}`))
 	failed500    = apitest.Answer(apitest.JSON(500, `{}`))
 	unknown404   = apitest.Answer(apitest.JSON(404, `{}`))
+	dropped      = apitest.CreateThenDrop()
 	forbidden403 = apitest.Answer(apitest.JSON(403, `{}`))
 	refused422   = apitest.Answer(apitest.JSON(422, `{}`))
 	conflict409  = apitest.Answer(apitest.JSON(409, `{}`))
@@ -267,6 +269,249 @@ var nightCases = []nightCase{
 		{at: "second", do: []string{"lose ledger"}, rerun: true, flags: "--yes", code: 2, says: []string{"put the base url back", "!run the sheet itself"}},
 		{at: "first", rerun: true, flags: "--yes"},
 	}},
+	// Ids that the sheet gives.
+	{name: "ids of the sheet", mapping: with(idsKnown, "  key: E-mail\n", "  key: E-mail\n  existing_activities: skip\n"), nights: []sheetNight{
+		{knows: []string{"c1@example.com elsewhere@example.com", "claim c1@example.com/Loan A-1", "x@example.com x@example.com"},
+			rows: []string{"1 A-1; Contact ID=<client c1@example.com>; Claim ID=<claim c1@example.com/Loan A-1>", "1 A-2", "2 B-1"},
+			dry:  true, posts: "client 1, claim 2, activity 5, link 2", status: "done"},
+		{status: "unchanged", cells: []string{"1 contactId = <client c1@example.com>", "2 contactId = <client c1@example.com>",
+			"1 claimIds = <claim c1@example.com/Loan A-1>", "2 claimIds ~ !<claim c1@example.com/Loan A-1>"}},
+		{idle: true, do: []string{"history c1@example.com → 2×adopted, the sheet gives its id (known_id)"}},
+		{do: []string{"lose ledger"}, rerun: true, flags: "--yes", status: "unchanged", cells: []string{"1 contactId = <client c1@example.com>", "2 contactId = <client c1@example.com>",
+			"1 claimIds = <claim c1@example.com/Loan A-1>", "2 claimIds ~ !<claim c1@example.com/Loan A-1>"}},
+		{rows: []string{"1 A-1; Contact ID=<client x@example.com>; Claim ID=<claim c1@example.com/Loan A-1>", "1 A-2", "2 B-1"}, code: 1,
+			cells: []string{"1 Import status = failed", "1 contactId = <client c1@example.com>", "1 Failed step = client", "1 Error ~ <client x@example.com>",
+				"1 What to do ~ put it into the cell"}},
+	}},
+	{name: "the sheet gives one id to two clients, one of them in doubt", long: true, mapping: contactIDs, nights: []sheetNight{
+		{ripe: true, knows: []string{"elsewhere@example.com elsewhere@example.com"}, rows: []string{"1 A-1", "2 B-1; Contact ID=<client elsewhere@example.com>"},
+			faults: faults{"client c1@example.com": {failed500}, "every lookup": {notFound}}, flags: "--max-failures 100%",
+			code: 4, posts: "client 1, claim 1, activity 3, link 1", status: "uncertain, done"},
+		{rows: []string{"1 A-1; Contact ID=<client elsewhere@example.com>", "2 B-1; Contact ID=<client elsewhere@example.com>", "3 C-1"}, dry: true, flags: "--max-failures 100%",
+			code: 4, posts: "client 1, claim 1, activity 3, link 1", status: "uncertain, unchanged, done", errors: []string{"…to another client, in", "", ""},
+			cells: []string{"1 What to do ~ correct the cell", "step c1@example.com client = parked"}},
+		{dry: true, flags: "--max-failures 100%", code: 4, status: "uncertain, unchanged, unchanged", errors: []string{"…to another client, in", "", ""},
+			cells: []string{"1 What to do ~ correct the cell", "step c1@example.com client = parked"}},
+		{rows: []string{"1 A-1", "2 B-1; Contact ID=<client elsewhere@example.com>", "3 C-1"}, posts: "client 1, claim 1, activity 3, link 1", again: true},
+	}},
+	{name: "the id of a contact is corrected, the claim was refused", long: true, mapping: jointKnown, nights: []sheetNight{
+		annAlone(refused422, 1),
+		{rows: []string{annsClaim, "ann@ | Ann | A-2 | pat@", "bob@ | Bob | B-1 | pat@", "pat@ | Pat | | | | <client x2@example.com>"}, dry: true, flags: "--max-failures 100%",
+			posts: "client 1, claim 3, link 3", calls: []string{`3×"<client x2@example.com>"],"claimName"`, `!"<client x1@example.com>"`}},
+		{flags: "--max-failures 100%"},
+	}},
+	{name: "the id of a contact is corrected, the claim was refused, the contact first", long: true, mapping: jointKnown, nights: []sheetNight{
+		annAlone(refused422, 1),
+		{rows: []string{"pat@ | Pat | | | | <client x2@example.com>", "bob@ | Bob | B-1 | pat@", "ann@ | Ann | A-2 | pat@", annsClaim}, dry: true, flags: "--max-failures 100%",
+			posts: "client 1, claim 3, link 3", calls: []string{`3×"<client x2@example.com>"],"claimName"`, `!"<client x1@example.com>"`}},
+		{flags: "--max-failures 100%"},
+	}},
+	{name: "the id of a contact is corrected, the claim was sent", long: true, mapping: jointKnown, orders: true, nights: []sheetNight{
+		annAlone(apitest.Fault{}, 0), corrected, {flags: "--max-failures 100%", code: 1},
+	}},
+	{name: "the id of a contact is corrected, the claim was sent and is not kept", long: true, mapping: jointKnown, nights: []sheetNight{
+		annAlone(apitest.Fault{}, 0), {idle: true, do: []string{"history --purge --older-than 0d --yes"}}, corrected, {flags: "--max-failures 100%", code: 1},
+	}},
+	{name: "wrong ids are withdrawn", long: true, mapping: idsKnown, nights: []sheetNight{
+		{knows: []string{"c2@example.com c2@example.com"}, rows: []string{"1 A-1; Contact ID=" + wrongID + "1", "2 B-1; Contact ID=" + wrongID + "2", "3 C-1; Claim ID=" + wrongID + "3"},
+			faults: faults{"every with " + wrongID: {unknown404}}, flags: "--max-failures 100%", code: 1, posts: "?", status: "failed", cells: withdrawals},
+		{rows: []string{"1 A-1; Contact ID=; Claim ID=", "2 B-1", "3 C-1"}, faults: faults{"every with " + wrongID: {unknown404}}, flags: "--max-failures 100%", code: 1, posts: "claim 2, activity 3", status: "failed", cells: withdrawals},
+		{idle: true, do: []string{"settle --undo c1@example.com:client c2@example.com:client c3@example.com:claim/loan/C-1 → 3×withdrawn",
+			"settle --undo c1@example.com:client → 2 unknown-step"}},
+		{rerun: true, faults: faults{"every with " + wrongID: {unknown404}}, posts: "client 1, claim 3, activity 8, link 3", cells: []string{"2 contactId = <client c2@example.com>"},
+			calls: []string{`1×"email":"c1@example.com"`, `!"email":"c2@example.com"`, `1×"claimName":"Loan C-1"`}},
+		{},
+		{idle: true, do: []string{"settle --undo c2@example.com:client → 2 unknown-step"}},
+	}},
+
+	// What is done differs from what is wanted now.
+	{name: "the next step moves, by a cell", long: true, mapping: resuming("{column: Opt in}"), nights: []sheetNight{
+		{rows: atStep("Agreement details"), posts: "client 2, claim 2, activity 4, link 2"},
+		{rows: append(atStep("Sign your claim"), atStep("Sign your claim")[0]), dry: true, status: "changed", says: []string{"!" + mappingChanged},
+			errors: []string{"…" + movedByCell}, cells: []string{"1 What to do ~ !mapping's change", "2 What to do ~ !mapping's change", "3 What to do ~ !mapping's change"}},
+		{status: "changed", says: []string{"!" + mappingChanged}, errors: []string{
+			movedByCell + "Results!F2 (source row 2)", movedByCell + "Results!F3 (source row 3)", movedByCell + "Results!F2 (source row 2)"}},
+	}},
+	{name: "the next step moves, by a constant", long: true, mapping: resuming("Agreement details"), nights: []sheetNight{
+		{rows: atStep("Agreement details"), posts: "client 2, claim 2, activity 4, link 2"}, movedByMapping("Sign your claim", ""),
+	}},
+	{name: "the next step moves, a constant becomes a column", long: true, mapping: resuming("Agreement details"), nights: []sheetNight{
+		{rows: atStep("Agreement details"), posts: "client 2, claim 2, activity 4, link 2"}, movedByMapping("{column: Opt in}", "Sign your claim"),
+	}},
+	{name: "the next step moves, a column becomes a constant", long: true, mapping: resuming("{column: Opt in}"), nights: []sheetNight{
+		{rows: atStep("Agreement details"), posts: "client 2, claim 2, activity 4, link 2"}, movedByMapping("Sign your claim", ""),
+	}},
+	{name: "the next step moves after a purge", long: true, mapping: resuming("Agreement details"), nights: []sheetNight{
+		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, activity 2, link 1"},
+		{do: []string{"history --purge --older-than 0d --yes"}, mapping: resuming("Sign your claim"),
+			errors: []string{"held back: “Agreement details” was sent in another status than it is now wanted in"}},
+	}},
+	{name: "the next step moves, and a claim is new", long: true, mapping: resuming("{column: Opt in}"), nights: []sheetNight{
+		{rows: atStep("Agreement details")[:1], posts: "client 1, claim 1, activity 2, link 1"},
+		{rows: []string{"1 A-1; Opt in=Sign your claim", "1 A-9; Opt in=Sign your claim"}, errors: []string{movedByCell + "Results!F2 (source row 2)"}},
+	}},
+	{name: "the next step was a cell's, the mapping's status goes", long: true, mapping: resuming("{column: Opt in}"), nights: []sheetNight{
+		{rows: []string{"1 A-1; Opt in=Sign your claim"}, posts: "client 1, claim 1, activity 3, link 1"},
+		{mapping: with(resuming("{column: Opt in}"), "status: Accepted, ", ""), errors: []string{""}, says: []string{"1×" + mappingChanged}},
+	}},
+	{name: "the mapping wants another status", mapping: stepThree, nights: []sheetNight{
+		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 6, link 2"},
+		{mapping: with(stepThree, "status: Accepted", "status: Submitted"), rows: []string{"1-2", "2 A-9"}, says: []string{"1×" + mappingChanged},
+			errors: []string{"", "", "held back: “Agreement details” was sent as Accepted, and the mapping now wants it as Submitted"}},
+	}},
+	{name: "data differ: a constant instead of a column", long: true, mapping: stepThree, nights: differing("{value: ZZ}", true, "1-2", "")},
+	{name: "data differ: a column instead of a constant", long: true, mapping: homeAddress("{value: ZZ}"), nights: differing("Address", true, "1-2", "")},
+	{name: "data differ: another constant", long: true, mapping: homeAddress("{value: ZZ}"), nights: differing("{value: YY}", true, "1-2", "")},
+	{name: "data differ: another column", long: true, mapping: stepThree, nights: differing("Mobile", true, "1-2", "")},
+	{name: "data differ: one column more", long: true, mapping: homeAddress(`{text: "{Address}"}`), nights: differing(`{text: "{Address} {Mobile}"}`, true, "1-2", "")},
+	{name: "data differ: a table", long: true, mapping: stepThree, nights: differing("{column: Address, values: {1 High Street: Home}, else: Away}", true, "1-2", "")},
+	{name: "data differ: a cell", long: true, mapping: stepThree, nights: differing("Address", false, "1 A-1\n2 A-2; Address=elsewhere", "Results!E3 (source row 3)")},
+	{name: "data differ: a cell whose column is written in another way", long: true, mapping: stepThree,
+		nights: differing("ADDRESS", false, "1 A-1\n2 A-2; Address=elsewhere", "Results!E3 (source row 3)")},
+	{name: "data differ: a cell of several", long: true, mapping: homeAddress("{first_of: [Address, Mobile]}"),
+		nights: differing("{first_of: [Address, Opt in]}", false, "1 A-1\n2 A-2; Address=elsewhere", "Results!E3 (source row 3), Results!F3 (source row 3)")},
+	{name: "data differ: a cell of a renamed column", long: true, mapping: stepThree,
+		nights: differing("Street", false, "1 A-1\n2 A-2; Address→Street; Street=elsewhere", "Results!E3 (source row 3)")},
+	{name: "a changed row", mapping: stepThree, nights: []sheetNight{
+		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 6, link 2"},
+		{rows: []string{"1 A-1", "2 A-2; Amount=99.95"}, status: "unchanged, changed", errors: []string{"", "…H3"}},
+	}},
+
+	// A 409.
+	{name: "a conflict after a doubt: claim", long: true, mapping: stepThree, nights: conflictAfter("claim c2@example.com/Loan A-2", "claim/loan/A-2")},
+	{name: "a conflict after a doubt: activity of the client", long: true, mapping: stepThree,
+		nights: conflictAfter("activity c2@example.com Your details", "activity/Your·details@client")},
+	{name: "a conflict after a doubt: activity of a claim", long: true, mapping: stepThree,
+		nights: conflictAfter("activity c2@example.com/Loan A-2 Agreement details", "activity/Agreement·details@loan/A-2")},
+	{name: "a conflict after a doubt: Open activity", long: true, mapping: stepThree,
+		nights: conflictAfter("activity c2@example.com Sign your claim", "activity/Sign·your·claim@client")},
+	{name: "a conflict after a doubt: link", long: true, mapping: stepThree, nights: conflictAfter("link c2@example.com", "link")},
+	{name: "a conflict over a new client, found", long: true, mapping: stepThree, promise: true, nights: []sheetNight{
+		{rows: []string{"1-3"}, faults: faults{"client c2@example.com": {conflict409}}, appears: "c2@example.com",
+			posts: "client 3, claim 3, activity 9, link 3", status: "done"},
+		quiet,
+	}},
+	{name: "a conflict over a new client, not found", long: true, mapping: stepThree, promise: true, nights: []sheetNight{
+		{rows: []string{"1-3"}, faults: faults{"client c2@example.com": {conflict409}},
+			code: 4, posts: "client 3, claim 2, activity 6, link 2", status: "done, uncertain, done", errors: []string{"", "…409", ""}},
+		{code: 4, status: "unchanged, uncertain, unchanged"},
+	}},
+	{name: "a conflict over a new client, a rule", long: true, mapping: stepThree, env: "errors: [{status: 409, means: failed}]", promise: true, nights: []sheetNight{
+		{rows: []string{"1-3"}, faults: faults{"client c2@example.com": {conflict409}},
+			code: 1, posts: "client 3, claim 2, activity 6, link 2", status: "done, failed, done", errors: []string{"", "…409", ""}},
+		{posts: "client 1, claim 1, activity 3, link 1"},
+	}},
+	{name: "a conflict over a client after a doubt, found", mapping: stepThree, promise: true, nights: []sheetNight{
+		{rows: []string{"1-3"}, faults: faults{"client c2@example.com": {failed500}}, code: 4, posts: "client 3, claim 2, activity 6, link 2"},
+		{do: []string{"settle --not-created c2@example.com:client"}, faults: faults{"client c2@example.com": {conflict409}}, appears: "c2@example.com",
+			posts: "client 1, claim 1, activity 3, link 1", cells: []string{"step c2@example.com client ~ done"}},
+		quiet,
+	}},
+	{name: "a conflict over a client after a doubt, not found", mapping: stepThree, promise: true, nights: []sheetNight{
+		{rows: []string{"1-3"}, faults: faults{"client c2@example.com": {failed500}}, code: 4, posts: "client 3, claim 2, activity 6, link 2"},
+		{do: []string{"settle --not-created c2@example.com:client"}, faults: faults{"client c2@example.com": {conflict409}},
+			code: 4, posts: "client 1", cells: []string{"step c2@example.com client = parked"}},
+		{code: 4, cells: []string{"2 What to do ~ looks the client up again and decides"}},
+	}},
+	{name: "a late creation", long: true, mapping: stepThree, env: "limits: {timeout: 1s}", promise: true, nights: []sheetNight{
+		{rows: []string{"1-3"}, faults: faults{"claim c2@example.com/Loan A-2": {apitest.CreateLate(0)}}, code: 4, posts: "client 3, claim 3, activity 7, link 2"},
+		{code: 4, status: "unchanged, uncertain, unchanged", also: func(s *scene, _ played) {
+			if made := s.service.Created()["claim c2@example.com/Loan A-2"]; len(made) != 1 {
+				s.t.Errorf("%d were created, want the late one", len(made))
+			}
+		}},
+	}},
+	{name: "a busy service", mapping: stepThree, promise: true, nights: []sheetNight{
+		{rows: []string{"1-3"}, faults: faults{"claim c2@example.com/Loan A-2": {apitest.Busy(429, 0)}}, posts: "client 3, claim 4, activity 9, link 3", status: "done"},
+		quiet,
+	}},
+
+	// Keys.
+	{name: "a similar key: case and a blank", long: true, mapping: stepThree, nights: similarKey("A-1", "a 1")},
+	{name: "a similar key: leading zeros", long: true, mapping: stepThree, nights: similarKey("0077", "77")},
+	{name: "a similar key: decimals", long: true, mapping: stepThree, nights: similarKey("78", "78.0")},
+	{name: "a similar key: a hyphen", long: true, mapping: stepThree, nights: similarKey("AB7", "AB‑7")},
+	{name: "a claim in doubt holds new ones", mapping: stepThree, nights: []sheetNight{
+		{rows: []string{"1-2"}, faults: faults{"claim c1@example.com/Loan A-1": {dropped}}, code: 4, posts: "client 2, claim 2, activity 4, link 1"},
+		{rows: []string{"1 B-9", "2 A-2"}, dry: true, code: 4, status: "uncertain, unchanged", errors: []string{"…“A-1” is in doubt", ""}},
+		{rows: []string{"2 A-2"}, says: []string{`"uncertainSteps":1,`}},
+		{do: []string{"settle --not-created claim/loan/A-1"}, rows: []string{"1 B-9", "2 A-2"}, dry: true, posts: "claim 1, activity 2, link 1"},
+	}},
+	{name: "a column is sorted alone", long: true, mapping: byLead, nights: []sheetNight{
+		{rows: []string{"1-3"}, posts: "client 3, claim 3, link 3"},
+		{rows: []string{"1 B-1; E-mail=c2@example.com", "2 B-2; E-mail=c1@example.com", "3 A-3"}, dry: true, code: 1, status: "invalid, invalid, unchanged",
+			says: []string{"[address-taken]"}, errors: []string{"…“Ann1”", "…", ""}, cells: []string{"1 Error ~ “Ann2”"}},
+	}},
+	{name: "a client who was given up keeps the address", long: true, mapping: byLead, nights: []sheetNight{
+		{rows: []string{"1 A-1"}, faults: faults{"client Ann1": {dropped}, "every lookup": {notFound}}, code: 4, posts: "client 1"},
+		{do: []string{"settle --give-up Ann1:client"}, rows: []string{"1 A-1; First name=Lead 9"}, code: 1, says: []string{"[address-taken]"}},
+	}},
+	{name: "claims have other clients", long: true, mapping: stepThree, nights: []sheetNight{
+		{rows: []string{"1-12"}, posts: "client 12, claim 12, activity 36, link 12"},
+		{rows: []string{"1 A-6", "2 A-7", "3 A-8", "4 A-9", "5 A-10", "6 A-11", "7 A-12", "8 A-1", "9 A-2", "10 A-3", "11 A-4", "12 A-5"}, dry: true, code: 2,
+			says: []string{"12 of the first 12 new claims", "[claims-moved]"}},
+		{dry: true, flags: "--accept claims-moved", posts: "claim 12, activity 12"},
+	}},
+	{name: "claims with a key that all have", long: true, mapping: stepThree, nights: []sheetNight{
+		{rows: []string{"1 1"}, posts: "client 1, claim 1, activity 3, link 1"},
+		{rows: []string{"1 1", "2 1", "3 1", "4 1", "5 1", "6 1", "7 1", "8 1", "9 1", "10 1", "11 1", "12 1"}, dry: true, posts: "client 11, claim 11, activity 33, link 11"},
+	}},
+
+	// The mapping's identity.
+	{name: "identity: the format of the phone number", long: true, mapping: keyed("r", byNumber), nights: []sheetNight{
+		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, link 1"},
+		{mapping: keyed("r", byNational), dry: true},
+		{mapping: keyed("r", byNumber), dry: true},
+	}},
+	{name: "identity: the national format is taken back", long: true, mapping: keyed("r", byNational), nights: []sheetNight{
+		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, link 1"},
+		{mapping: keyed("r", byNumber), dry: true},
+	}},
+	{name: "identity: the look-up goes", long: true, mapping: keyed("r", byEmail), nights: newIdentity(keyed("r", "key: E-mail, existing: create"),
+		"the mapping “r” has run before with the key space “email” where it is now “r”: what is done would be done again [new-identity]", 0)},
+	{name: "identity: the look-up comes", long: true, mapping: keyed("r", "key: E-mail, lookup: {phone: {column: Mobile, type: Phone, region: GB}}"),
+		nights: newIdentity(keyed("r", "key: E-mail, lookup: {email: E-mail, phone: {column: Mobile, type: Phone, region: GB}}"),
+			"the mapping “r” has run before with the key space “r” where it is now “email”", 1)},
+	{name: "identity: a number becomes a text", long: true, mapping: keyed("r", byNumber),
+		nights: newIdentity(keyed("r", "key: Mobile, lookup: {phone: Mobile}"), "phone numbers compared in another way", 0)},
+	{name: "one phone number in two mappings", mapping: keyed("r", byNumber), nights: []sheetNight{
+		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, link 1"},
+		{mapping: with(keyed("r2", byNational), "key: Agreement no,", "key: Amount,"), flags: "--only +447911123001", posts: "claim 1, link 1", again: true},
+	}},
+	{name: "two mappings with the same claims", long: true, mapping: keyed("a", byEmail), nights: []sheetNight{
+		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, link 1"},
+		{mapping: keyed("b", byEmail), code: 2},
+		{flags: "--accept new-identity", posts: "claim 1, link 1", again: true},
+		{mapping: keyed("b", byEmail), status: "unchanged"},
+		{mapping: keyed("a", byEmail), status: "unchanged"},
+		{mapping: keyed("b", byEmail), status: "unchanged"},
+		{rows: []string{"1-2"}, posts: "client 1, claim 1, link 1"},
+		{mapping: keyed("a", byEmail), code: 2, says: []string{"[new-identity]"}},
+	}},
+	{name: "one key in two key spaces", long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
+		{rows: []string{"1 A-1"}, posts: "client 1, link 1"},
+		{mapping: with(byAgreement("reuse", ""), "name: known", "name: other"), flags: "--accept new-identity", code: 1,
+			errors: []string{"the client of this key in the key space “known”, not in “other”, has the same e-mail address"}},
+	}},
+	{name: "a pointer to a constant", long: true, mapping: oneActivity, wire: activityIDs, env: "wire: {activity_id: /status}", workers: true, nights: []sheetNight{
+		{rows: []string{"1-6"}, code: 3, posts: "?", also: func(s *scene, _ played) {
+			if made := s.service.Created()["activity c1@example.com Your details"]; len(made) != 1 {
+				s.t.Errorf("the first activity was created %d times", len(made))
+			}
+		}},
+		{env: "wire: {activity_id: /activityId}", posts: "?", also: func(s *scene, _ played) {
+			if states := slices.Compact(column(s.steps(), "State")); !slices.Equal(states, []string{"done"}) {
+				s.t.Errorf("the steps are %q", states)
+			}
+		}},
+	}},
+	{name: "one url for one client and for two", long: true, mapping: keyed("a", byEmail), nights: []sheetNight{
+		{rows: []string{"1-2"}, faults: sameURL, posts: "client 2, claim 2, link 2"},
+		{mapping: with(keyed("b", byEmail), "key: Agreement no,", "key: Amount,"), faults: sameURL, flags: "--accept new-identity", posts: "claim 2, link 2", again: true},
+		{idle: true, faults: sameURL, do: []string{"link -m MAPPING c1@example.com → go/same"}},
+		{idle: true, faults: faults{"every link c2@example.com": sameURL["every link c1@example.com"]}, do: []string{"link -m MAPPING c2@example.com → 4 !go/same"}},
+		{},
+	}},
 }
 
 // doubtsL2 writes into the ledger that L2 may have been created with the address of L1.
@@ -341,3 +586,147 @@ func movedNights(posts string) []sheetNight {
 		{flags: "--accept same-service --accept new-service", code: 2},
 	}
 }
+
+// idsKnown is stepThree with ids of clients and claims that the sheet may give.
+var (
+	contactIDs = with(stepThree, "  key: E-mail\n", "  key: E-mail\n  known_id: Contact ID\n")
+	idsKnown   = with(contactIDs, "key: Agreement no,", "key: Agreement no, known_id: Claim ID,")
+)
+
+// wrongID is, but for its last digit, an id that the service does not know.
+const wrongID = "0bad0f3e-2f0e-4c53-9d25-0d4b9a0f7a1"
+
+// withdrawals are what the rows with wrong ids say.
+var withdrawals = []string{`1 What to do ~ claimsheet settle --undo "c1@example.com:client"`, `2 What to do ~ claimsheet settle --undo "c2@example.com:client"`,
+	`3 What to do ~ claimsheet settle --undo "c3@example.com:claim/loan/C-1"`}
+
+const jointKnown = `
+name: joint
+api: v2
+client:
+  key: E-mail
+  known_id: Contact ID
+  lookup: {email: E-mail}
+  fields: {email: {column: E-mail, type: Email}, firstName: First name}
+contacts:
+  - {id: partner, when: has("Partner"), key: Partner, lookup: {email: Partner}, administrator: false, fields: {email: {column: Partner, type: Email}}}
+claims:
+  - {key: Agreement no, when: has("Agreement no"), name: "Loan {Agreement no}", claimants: [client, partner]}
+`
+
+const annsClaim = "ann@ | Ann | A-1 | pat@"
+
+// annAlone is a night in which Ann's claim is sent with an id of Pat, who is a contact of the
+// claim and stands in a row that is left out.
+func annAlone(f apitest.Fault, code int) sheetNight {
+	return sheetNight{knows: []string{"x1@example.com x1@example.com", "x2@example.com x2@example.com"}, rows: []string{annsClaim, "pat@ | Pat | | | | <client x1@example.com>"},
+		faults: faults{"claim ann@example.com/Loan A-1": {f}}, flags: "--only ann@example.com", code: code, posts: []string{"client 1, claim 1, link 1", "client 1, claim 1"}[code]}
+}
+
+// corrected is a night in which the sheet gives another id of Pat, though a claim was sent with
+// the first one.
+var corrected = sheetNight{rows: []string{annsClaim, "ann@ | Ann | A-2 | pat@", "bob@ | Bob | B-1 | pat@", "pat@ | Pat | | | | <client x2@example.com>"},
+	dry: true, flags: "--max-failures 100%", code: 1, posts: "client 1", status: "failed", errors: []string{"…<client x1@example.com>"}}
+
+// mappingChanged is how the line begins that says, once, that the mapping made what is done
+// differ.
+const mappingChanged = "the mapping now asks for something other than what was sent"
+
+// resuming is a mapping whose clients resume somewhere; the header Opt in holds the next step
+// where it is a cell's to say.
+func resuming(at string) string {
+	return "name: resuming\napi: v2\nsheet: {timezone: UTC}\n" + clientPart + `
+claims: [{id: loan, key: Agreement no, name: "Loan {Agreement no}"}]
+workflow: {name: Batch, template_identifier: WF-1}
+resume_at: ` + at + `
+activities:
+  - {template: Your details, attributes: {Home address: Address}}
+  - {template: Agreement details, status: Accepted, attributes: {Agreement number: First name}}
+  - {template: Sign your claim}
+`
+}
+
+// atStep is a sheet of two clients with a next step.
+func atStep(step string) []string {
+	return []string{"1 A-1; Opt in=" + step, "2 A-2; Opt in=" + step}
+}
+
+const movedByCell = "held back: “Agreement details” was sent as Open and is now wanted as Accepted: "
+
+// movedByMapping is a night in which the mapping gives another next step.
+func movedByMapping(at, step string) sheetNight {
+	return sheetNight{mapping: resuming(at), rows: append(atStep(step), atStep(step)[0]), dry: true, status: "changed", says: []string{"1×" + mappingChanged},
+		errors: []string{"held back: “Agreement details” was sent as Open, and the mapping now wants it as Accepted"},
+		cells:  []string{"1 What to do ~ mapping's change", "2 What to do ~ mapping's change", "3 What to do ~ mapping's change"}}
+}
+
+// homeAddress is stepThree with a source of the home address.
+func homeAddress(source string) string {
+	return with(stepThree, "Home address: Address", "Home address: "+source)
+}
+
+// differing are nights in the second of which the home address has another source, or another
+// cell; once says whether that is said once for the whole mapping.
+func differing(source string, once bool, rows, places string) []sheetNight {
+	second := ""
+	if places != "" {
+		second = "“Home address” differs: " + places
+	}
+	return []sheetNight{
+		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 6, link 2"},
+		{mapping: homeAddress(source), rows: strings.Split(rows, "\n"), errors: []string{"", second}, says: []string{map[bool]string{true: "1×", false: "!"}[once] + mappingChanged}},
+	}
+}
+
+// conflictAfter are nights in which the service creates what it answers with a 500, an operator
+// does not find it, and the next attempt is answered with a 409: it may well be the first
+// attempt's. The step is uncertain again, and is not sent a third time.
+func conflictAfter(step, name string) []sheetNight {
+	kind, _, _ := strings.Cut(step, " ")
+	return []sheetNight{
+		{rows: []string{"1-3"}, faults: faults{step: {created500}}, code: 4, posts: "?"},
+		{do: []string{"settle --not-created c2@example.com:" + name}, faults: faults{step: {apitest.Answer(apitest.JSON(409, `{"message":"it exists"}`))}}, code: 4,
+			steps: []string{step}, posts: kind + " 1", status: "unchanged, uncertain, unchanged", errors: []string{"", "…an earlier attempt may have created it: it exists", ""}},
+		{code: 4, status: "unchanged, uncertain, unchanged"},
+	}
+}
+
+// similarKey are nights in the second of which a claim has almost the same key.
+func similarKey(first, second string) []sheetNight {
+	return []sheetNight{
+		{rows: []string{"1 " + first}, posts: "client 1, claim 1, activity 3, link 1"},
+		{rows: []string{"1 " + second}, dry: true, code: 1, says: []string{"[similar-key]"}, status: "invalid", errors: []string{"…“" + first + "”"}},
+		{dry: true, flags: "--accept similar-key", posts: "claim 1, activity 1"},
+	}
+}
+
+// keyed is a mapping of clients and their claims with a client section.
+func keyed(name, client string) string {
+	return "name: " + name + "\napi: v2\nclient: {" + client + ", fields: {email: E-mail, phone: {column: Mobile, type: Phone, region: GB}, ref: Agreement no}}\n" +
+		"claims: [{key: Agreement no, name: \"{Agreement no}\"}]\n"
+}
+
+const (
+	byEmail    = "key: E-mail, lookup: {email: E-mail}"
+	byNumber   = "key: Mobile, lookup: {phone: {column: Mobile, type: Phone, region: GB}}"
+	byNational = "key: Mobile, lookup: {phone: {column: Mobile, type: Phone, region: GB, format: national}}"
+)
+
+// newIdentity are nights in the second of which the mapping means other clients under its name:
+// nothing is sent. Once accepted, that is not refused again.
+func newIdentity(mapping, says string, code int) []sheetNight {
+	return []sheetNight{
+		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, link 1"},
+		{mapping: mapping, dry: true, code: 2, says: []string{says}},
+		{flags: "--accept new-identity", code: code, posts: "?", again: true},
+		{code: code},
+	}
+}
+
+// oneActivity makes one activity for each client.
+const oneActivity = "name: b\napi: v2\n" + clientPart + "workflow: {name: Batch, template_identifier: WF-1}\nactivities:" + detailsActivity
+
+func activityIDs(wire *apitest.Wire) { wire.ActivityID = "/activityId" }
+
+// sameURL gives the first client one and the same redirect url every time.
+var sameURL = faults{"every link c1@example.com": {apitest.CreateThen(apitest.JSON(201, `{"redirectUrl":"https://claims.example.com/go/same"}`))}}

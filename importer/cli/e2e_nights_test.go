@@ -33,6 +33,7 @@ type nightCase struct {
 	orders  bool     // also with the rows of every sheet in the reverse order
 	workers bool     // with each number of workers, as ways and orders are too
 	phones  bool     // alternately with phone numbers in place of e-mail addresses; see byPhone
+	promise bool     // every night that writes a workbook is held to checkPromise
 	nights  []sheetNight
 }
 
@@ -137,7 +138,9 @@ func (c nightCase) run(t *testing.T, v variant) {
 		if r.again = r.again || n.again; n.doubt != "" {
 			v.doubt(s, n.doubt)
 		} else if !n.idle {
-			r.play(n)
+			if r.play(n); c.promise && n.code != 2 && n.code != 3 {
+				s.checkPromise()
+			}
 		} else if n.also != nil {
 			n.also(s, played{})
 		}
@@ -233,6 +236,9 @@ func (r *nightRun) check(n sheetNight, p played, file string) {
 		r.t.Errorf("%s: statuses (-want +got):\n%s\n%q", file, diff, why)
 	}
 	for _, want := range n.cells {
+		if strings.HasPrefix(want, "step ") && file == "leads.plan.xlsx" {
+			continue // a plan has no such sheet
+		}
 		r.checkCell(file, want, rows)
 	}
 }
@@ -372,6 +378,7 @@ func (r *nightRun) change(n sheetNight) {
 	for _, line := range n.do {
 		r.command(line)
 	}
+	_, r.seen = r.service.Since(r.seen)
 }
 
 // cells are the rows of a sheet. "2 A-9; Amount=3" is client 2 of lead with agreement A-9,

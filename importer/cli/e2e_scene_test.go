@@ -178,6 +178,17 @@ func postsTo(calls []apitest.Call) (n int) {
 	return n
 }
 
+// settle runs claimsheet settle over the scene's steps.
+func (s *scene) settle(words ...string) {
+	s.t.Helper()
+	var out, diagnostics bytes.Buffer
+	stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}
+	args := append([]string{"settle", "--environments", s.path("environments.yaml")}, words...)
+	if code := quickMain(s.t.Context(), args, stdio); code != 0 {
+		s.t.Fatalf("settle ended with exit code %d\n%s%s", code, out.String(), diagnostics.String())
+	}
+}
+
 // played is what a run came to.
 type played struct {
 	code     int

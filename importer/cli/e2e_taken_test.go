@@ -12,9 +12,6 @@ import (
 	"claimsheet/apiclient/apitest"
 )
 
-// oneActivity makes one activity for each client.
-const oneActivity = "name: b\napi: v2\n" + clientPart + "workflow: {name: Batch, template_identifier: WF-1}\nactivities:" + detailsActivity
-
 // things are the steps whose answers hold an id or a url, of the client N, and
 // what a wrong answer to it looks like.
 var things = []struct {
@@ -190,75 +187,5 @@ func TestTakenAtTheSameMoment(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// TestPointerToAConstant: a wire pointer that leads to the same text in all
-// answers stops the run. When it is corrected, the kept answers are read again
-// and nothing is sent twice.
-func TestPointerToAConstant(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	for _, workers := range []string{"2", "8"} {
-		t.Run(workers, func(t *testing.T) {
-			t.Parallel()
-			s := newScene(t, oneActivity, leads(6))
-			s.service.Wire.ActivityID = "/activityId"
-			s.environment("wire: {activity_id: /status}") // which is Submitted
-			s.mustRun(3, "--concurrency", workers)
-			if made := s.service.Created(); len(made["activity c1@example.com Your details"]) != 1 {
-				t.Errorf("created %v", made)
-			}
-			s.environment("wire: {activity_id: /activityId}")
-			s.mustRun(0, "--concurrency", workers)
-			for step, made := range s.service.Created() {
-				if len(made) != 1 {
-					t.Errorf("%s was created %d times", step, len(made))
-				}
-			}
-			for _, line := range s.steps() {
-				if line["State"] != "done" {
-					t.Errorf("left: %v", line)
-				}
-			}
-		})
-	}
-}
-
-// TestOneClientOneLink: two campaigns of one client may get one url, and so may
-// a fresh link of the client. Another client's is no success.
-func TestOneClientOneLink(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, keyed("a", byEmail), leads(2))
-	const same = `{"redirectUrl":"https://claims.example.com/go/same"}`
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		if c.Step == "link c1@example.com" {
-			return apitest.CreateThen(apitest.JSON(201, same))
-		}
-		return apitest.Fault{}
-	})
-	s.mustRun(0)
-	s.mapping(strings.ReplaceAll(keyed("b", byEmail), "key: Agreement no,", "key: Amount,"))
-	s.mustRun(0, "--accept", "new-identity")
-	link := func(key string) (int, string) {
-		return s.exec("link", "-m", s.path("mapping.yaml"), "--environments", s.path("environments.yaml"), key)
-	}
-	if code, printed := link("c1@example.com"); code != 0 || !strings.Contains(printed, "go/same") {
-		t.Errorf("exit code %d\n%s", code, printed)
-	}
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		if c.Step == "link c2@example.com" {
-			return apitest.CreateThen(apitest.JSON(201, same))
-		}
-		return apitest.Fault{}
-	})
-	if code, printed := link("c2@example.com"); code == 0 || strings.Contains(printed, "go/same") {
-		t.Errorf("exit code %d\n%s", code, printed)
-	}
-	s.service.Play(nil)
-	_, s.seen = s.service.Since(s.seen)
-	if p := s.mustRun(0); len(p.posts()) > 0 {
-		t.Errorf("sent %v", p.posts())
 	}
 }

@@ -25,6 +25,9 @@ func (s *scene) workbook(file, sheet string) []record {
 func (s *scene) results() []record { return s.workbook("leads.results.xlsx", "Results") }
 func (s *scene) steps() []record   { return s.workbook("leads.results.xlsx", "Steps") }
 
+// errors are what a results workbook says beside its rows.
+func (s *scene) errors() []string { return column(s.results(), "Error") }
+
 func readSheet(t testing.TB, path, name string) []record {
 	t.Helper()
 	list, err := records(path, name)
