@@ -2,8 +2,11 @@ package cli_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
+
+	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/ledger"
@@ -44,7 +47,7 @@ const (
 )
 
 var (
-	byLeadV1     = "name: m\napi: v1\n" + clientPart
+	byEmailV1    = "name: m\napi: v1\n" + clientPart
 	created500   = apitest.CreateThen(apitest.JSON(500, `{}`))
 	failed500    = apitest.Answer(apitest.JSON(500, `{}`))
 	unknown404   = apitest.Answer(apitest.JSON(404, `{}`))
@@ -226,7 +229,7 @@ var nightCases = []nightCase{
 	{name: "a phone number in the format e164", long: true, mapping: sendingPhones("e164"), ways: notCreated, orders: true, nights: phoneNights},
 
 	// The base url of the service.
-	{name: "a base url is spelt otherwise, version 1", long: true, mapping: byLeadV1, nights: append([]sheetNight{{rows: []string{"1-2"}, posts: "client 2"}}, spellings...)},
+	{name: "a base url is spelt otherwise, version 1", long: true, mapping: byEmailV1, nights: append([]sheetNight{{rows: []string{"1-2"}, posts: "client 2"}}, spellings...)},
 	{name: "a base url is spelt otherwise, version 2", long: true, mapping: stepThree,
 		nights: append([]sheetNight{{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 6, link 2"}}, spellings...)},
 	{name: "a ledger has another spelling of the base url", long: true, mapping: "name: links\napi: v2\n" + clientPart, nights: []sheetNight{
@@ -246,7 +249,7 @@ var nightCases = []nightCase{
 		{dry: true, flags: "--accept same-service", code: 4, status: "uncertain, failed", errors: []string{"…", "…“L1”"}},
 		{dry: true, code: 4, status: "uncertain, failed", errors: []string{"…", "…“L1”"}},
 	}},
-	{name: "a base url changes, version 1", long: true, mapping: byLeadV1, workers: true, nights: movedNights("client 3")},
+	{name: "a base url changes, version 1", long: true, mapping: byEmailV1, workers: true, nights: movedNights("client 3")},
 	{name: "a base url changes, version 2", long: true, mapping: stepThree, workers: true, nights: movedNights("client 3, claim 3, activity 9, link 3")},
 	{name: "a service moves", mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1-3"}, faults: faults{"link c3@example.com": {created500}}, code: 4, posts: "client 3, claim 3, activity 9, link 3"},
@@ -512,6 +515,201 @@ var nightCases = []nightCase{
 		{idle: true, faults: faults{"every link c2@example.com": sameURL["every link c1@example.com"]}, do: []string{"link -m MAPPING c2@example.com → 4 !go/same"}},
 		{},
 	}},
+
+	// An answer that another step has.
+	takenAnswer("a contact", stepThree, "client cN@example.com", "client", `{"contactId":"<client c1@example.com>"}`, 1),
+	takenAnswer("a contact", stepThree, "client cN@example.com", "client", `{"contactId":"<client c1@example.com>"}`, 2),
+	takenAnswer("a claim", stepThree, "claim cN@example.com/Loan A-N", "claim/loan/A-N", `{"claimId":"<claim c1@example.com/Loan A-1>"}`, 1),
+	takenAnswer("a claim", stepThree, "claim cN@example.com/Loan A-N", "claim/loan/A-N", `{"claimId":"<claim c1@example.com/Loan A-1>"}`, 2),
+	takenAnswer("an activity", oneActivity, "activity cN@example.com Your details", "activity/Your·details@client", `{"activityId":"<activity c1@example.com Your details>"}`, 1),
+	takenAnswer("an activity", oneActivity, "activity cN@example.com Your details", "activity/Your·details@client", `{"activityId":"<activity c1@example.com Your details>"}`, 2),
+	takenAnswer("a link", stepThree, "link cN@example.com", "link", `{"redirectUrl":"<link c1@example.com>"}`, 1),
+	takenAnswer("a link", stepThree, "link cN@example.com", "link", `{"redirectUrl":"<link c1@example.com>"}`, 2),
+	takenAnswer("a client of version 1", byEmailV1, "client cN@example.com", "client", `{"clientId":"<client c1@example.com>","redirectUrl":"https://x.example/1"}`, 1),
+	takenAnswer("a client of version 1", byEmailV1, "client cN@example.com", "client", `{"clientId":"<client c1@example.com>","redirectUrl":"https://x.example/1"}`, 2),
+	takenAnswer("a url of version 1", byEmailV1, "client cN@example.com", "client", `{"clientId":"c0000000-0000-4000-8000-999999999999","redirectUrl":"<url client c1@example.com>"}`, 1),
+	takenAnswer("a url of version 1", byEmailV1, "client cN@example.com", "client", `{"clientId":"c0000000-0000-4000-8000-999999999999","redirectUrl":"<url client c1@example.com>"}`, 2),
+
+	// The same sheet again, or a part of it.
+	{name: "a second run", mapping: stepThree, promise: true, nights: []sheetNight{
+		{rows: []string{"1-3", "1 A-9"}, posts: "client 3, claim 4, activity 10, link 3", status: "done", also: keepWorkbook},
+		{status: "unchanged", says: []string{`"rows":{"total":4,`}, also: sameWorkbook},
+	}},
+	{name: "added rows", long: true, mapping: stepThree, promise: true, nights: []sheetNight{
+		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 6, link 2"},
+		{rows: []string{"3 C-1", "2 A-2", "1 A-1", "1 A-7"}, flags: "--concurrency 1", posts: "client 1, claim 2, activity 4, link 1",
+			steps: []string{"client c3@example.com", "activity c3@example.com Your details", "claim c3@example.com/Loan C-1",
+				"activity c3@example.com/Loan C-1 Agreement details", "activity c3@example.com Sign your claim", "link c3@example.com",
+				"claim c1@example.com/Loan A-7", "activity c1@example.com/Loan A-7 Agreement details"},
+			status: "done, unchanged, unchanged, done"},
+	}},
+	{name: "some of the clients", mapping: stepThree, nights: []sheetNight{
+		{rows: []string{"1-3", "1 A-9"}, flags: "--limit 1", posts: "client 1, claim 2, activity 4, link 1", status: "done, skipped, skipped, done"},
+		{flags: "--only C3@Example.com", posts: "client 1, claim 1, activity 3, link 1", status: "skipped, skipped, done, skipped", also: linesInSteps},
+		{flags: "--only unknown@example.com", code: 2},
+		{flags: "--min-rows 5", code: 3},
+		{posts: "client 1, claim 1, activity 3, link 1", status: "unchanged, done, unchanged, unchanged", also: func(s *scene, _ played) { s.checkPromise() }},
+	}},
+
+	// Clients whom the service knows.
+	{name: "existing: reuse", mapping: byAgreement("reuse", ""), nights: []sheetNight{
+		{knows: knownA2, rows: []string{"1-3"}, posts: "client 2, link 3", status: "done", cells: []string{"2 contactId = <client A-2>"}, calls: []string{"/by-email/c2%40", `!"ref":"A-2"`}},
+		quiet,
+	}},
+	{name: "existing: skip", mapping: byAgreement("skip", ""), nights: []sheetNight{
+		{knows: knownA2, rows: []string{"1-3"}, posts: "client 2, link 2", status: "done, skipped, done", cells: []string{"2 contactId = <client A-2>"}, calls: []string{"/by-email/c2%40", "!<client A-2>"}},
+		{status: "unchanged, skipped, unchanged"},
+	}},
+	{name: "existing: fail", mapping: byAgreement("fail", ""), nights: []sheetNight{
+		{knows: knownA2, rows: []string{"1-3"}, code: 1, posts: "client 2, link 2", status: "done, failed, done", cells: []string{"2 contactId = <client A-2>"}, calls: []string{"/by-email/c2%40", "!<client A-2>"}},
+		{code: 1, status: "unchanged, failed, unchanged"},
+	}},
+	{name: "existing: create", mapping: byAgreement("create", ""), nights: []sheetNight{
+		{knows: knownA2, rows: []string{"1-3"}, posts: "client 3, link 3", status: "done", calls: []string{"!/by-", `1×"ref":"A-2"`}},
+		quiet,
+	}},
+	{name: "existing_activities: skip", long: true, mapping: with(stepThree, "  key: E-mail\n", "  key: E-mail\n  existing_activities: skip\n"), nights: []sheetNight{
+		{knows: []string{"c2@example.com c2@example.com"}, rows: []string{"1-2"}, dry: true, posts: "client 1, claim 2, activity 4, link 2", status: "done", also: skippedSteps},
+		{status: "unchanged", cells: []string{"2 contactId = <client c2@example.com>", "2 redirectUrl = <link c2@example.com>"}, also: skippedSteps},
+		{do: []string{"lose ledger"}, rerun: true, flags: "--yes", status: "unchanged",
+			cells: []string{"2 contactId = <client c2@example.com>", "2 redirectUrl = <link c2@example.com>"}, also: skippedSteps},
+	}},
+	{name: "a known client of version 1", long: true, mapping: "name: b\napi: v1\n" + clientPart + "activities:" + detailsActivity, nights: []sheetNight{
+		{knows: []string{"c2@example.com c2@example.com"}, rows: []string{"1-2"}, posts: "client 1, activity 2", status: "done", says: []string{`"withoutLink":1,`},
+			cells: []string{"2 clientId = <client c2@example.com>", "2 redirectUrl =", "2 What to do ~ redirect url"}},
+	}},
+	{name: "a look-up by phone number where the e-mail address is missing", mapping: byAgreement("reuse", ""), nights: []sheetNight{
+		{knows: knownA2, rows: []string{"1 A-1", "2 A-2; E-mail=", "3 A-3"}, flags: "--concurrency 1", posts: "client 2, link 3", cells: []string{"2 contactId = <client A-2>"},
+			calls: []string{"by-email/c1%40example.com", "by-email/c3%40example.com", "by-phone/%2B447911123002", "!by-phone/%2B447911123001", "!by-phone/%2B447911123003"}},
+	}},
+	{name: "look-ups that must agree", long: true, mapping: byAgreement("reuse", ", confirm: true"), nights: []sheetNight{
+		{knows: append(knownA2, "other other@example.com +447911123003"), rows: []string{"1-3"}, code: 1, posts: "client 1, link 2", status: "done, done, failed",
+			cells: []string{"2 contactId = <client A-2>"}, calls: []string{`!"ref":"A-3"`, "!POST /funnel/v2/contacts/<client other>"}},
+	}},
+	{name: "look-ups that must agree, a shared phone number, reuse", long: true, mapping: byAgreement("reuse", ", confirm: true"), nights: []sheetNight{
+		{rows: []string{"1-2", "3 A-3; Mobile=07911 123001"}, dry: true, code: 1, posts: "client 2, link 2", status: "done, done, failed"},
+	}},
+	{name: "look-ups that must agree, a shared phone number, skip", long: true, mapping: byAgreement("skip", ", confirm: true"), nights: []sheetNight{
+		{rows: []string{"1-2", "3 A-3; Mobile=07911 123001"}, dry: true, code: 1, posts: "client 2, link 2", status: "done, done, failed"},
+	}},
+	{name: "look-ups that must agree, a shared phone number, fail", long: true, mapping: byAgreement("fail", ", confirm: true"), nights: []sheetNight{
+		{rows: []string{"1-2", "3 A-3; Mobile=07911 123001"}, dry: true, code: 1, posts: "client 2, link 2", status: "done, done, failed"},
+	}},
+	notFoundAs("404 with JSON", apitest.JSON(404, `{"message":"not found"}`)), notFoundAs("an empty 404", apitest.JSON(404, "")),
+	notFoundAs("200 null", apitest.JSON(200, "null")), notFoundAs("200 {}", apitest.JSON(200, "{}")), notFoundAs("200 []", apitest.JSON(200, "[]")),
+	{name: "unclear look-ups", mapping: stepThree, promise: true, nights: []sheetNight{
+		{rows: []string{"1-12"}, faults: unclear, code: 1, posts: "client 2, claim 2, activity 6, link 2",
+			status: "done, failed, failed, failed, failed, failed, failed, failed, failed, failed, failed, done"},
+		{posts: "client 10, claim 10, activity 30, link 10", status: "unchanged, done, done, done, done, done, done, done, done, done, done, unchanged"},
+	}},
+	{name: "not_found is not a page", mapping: stepThree, env: "not_found: {status: [404]}", nights: []sheetNight{
+		{rows: []string{"1-3"}, faults: faults{"every lookup c2@example.com": {apitest.Answer(apitest.HTML(404))}, "every lookup c3@example.com": {apitest.Answer(apitest.JSON(404, `{"error":"no route"}`))}},
+			code: 1, posts: "client 1, claim 1, activity 3, link 1", says: []string{`"lookup":3,`}},
+	}},
+	behindPage("200", apitest.HTML(200)), behindPage("404", apitest.HTML(404)), behindPage("500", apitest.JSON(500, "{}")),
+	{name: "one id for two keys, known before", long: true, mapping: byAgreement("reuse", ""), orders: true, nights: []sheetNight{
+		{knows: []string{"A-2 c2@example.com"}, rows: []string{"1-2", "3 A-3; E-mail=c2@example.com"}, code: 1, posts: "client 1, link 2", also: oneOfTwo},
+	}},
+	{name: "one id for two keys, new", long: true, mapping: byAgreement("reuse", ""), orders: true, nights: []sheetNight{
+		{rows: []string{"1-2", "3 A-3; E-mail=c2@example.com"}, code: 1, posts: "client 2, link 2", also: oneOfTwo},
+	}},
+	{name: "two clients with one e-mail address", long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
+		{rows: []string{"1 A-1", "2 A-2; E-mail=c1@example.com"}, faults: faults{"every lookup": {notFound}}, flags: "--concurrency 1", dry: true, code: 1, posts: "client 1, link 1",
+			errors: []string{"", "the client of the key “A-1” has the same e-mail address"},
+			cells:  []string{"2 What to do = If they are one person, give the rows one client key; if not, correct the address."}},
+	}},
+	{name: "two clients with one phone number", long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
+		{rows: []string{"1 A-1; E-mail=", "2 A-2; E-mail=; Mobile=07911 123001"}, faults: faults{"every lookup": {notFound}}, flags: "--concurrency 1", dry: true, code: 1, posts: "client 1, link 1",
+			errors: []string{"", "the client of the key “A-1” has the same phone number"},
+			cells:  []string{"2 What to do = If they are one person, give the rows one client key; if not, correct the address."}},
+	}},
+	{name: "a rerun of a client who was left out", long: true, mapping: byAgreement("skip", ""), nights: []sheetNight{
+		{rows: []string{"1-3"}, faults: faults{"client A-2": {apitest.Answer(apitest.JSON(400, "{}"))}}, code: 1, posts: "client 3, link 2"},
+		{knows: []string{"Z c2@example.com"}, status: "unchanged, skipped, unchanged", cells: []string{"2 contactId = <client Z>"}},
+		{rerun: true, status: "unchanged, skipped, unchanged"},
+	}},
+
+	// Problems of the service, and of the ledger.
+	passing("500", apitest.Answer(apitest.JSON(500, `{}`))), passing("502", apitest.Answer(apitest.HTML(502))), passing("503", apitest.Answer(apitest.JSON(503, `{}`))),
+	passing("408", apitest.Answer(apitest.JSON(408, `{}`))), passing("421", apitest.Answer(apitest.JSON(421, `{}`))), passing("425", apitest.Answer(apitest.JSON(425, `{}`))),
+	passing("a web page", apitest.Answer(apitest.HTML(200))), passing("half an answer", apitest.CreateThenCut()), passing("no answer", apitest.DropBefore()),
+	{name: "no look-up is answered", long: true, mapping: byEmailV2, nights: []sheetNight{
+		{rows: []string{"1-25"}, faults: faults{"every GET": {apitest.Answer(apitest.JSON(503, `{}`))}}, flags: "--dry-run", code: 3, says: []string{"the service answers no look-up"}, also: soonStopped},
+		{faults: faults{"every GET": {apitest.Answer(apitest.JSON(503, `{}`))}}, flags: "--limit=25", code: 3, says: []string{"the service answers no look-up"}, also: soonStopped},
+		{posts: "client 25, link 25"},
+	}},
+	refusedLookups(400, 8), refusedLookups(403, 3),
+	{name: "the first client who needs something is finished first", long: true, mapping: stepThree, env: "wire: {redirect_url: /nowhere}", nights: []sheetNight{
+		{rows: []string{"1 A-1; E-mail=", "2-30"}, flags: "--concurrency 8", code: 3, posts: "client 1, claim 1, activity 3, link 1"},
+	}},
+	{name: "every claim is uncertain", long: true, mapping: stepThree, nights: []sheetNight{
+		{rows: []string{"1-60"}, faults: faults{"every claim": {apitest.Answer(apitest.JSON(200, `{}`))}}, flags: "--concurrency 4", code: 3, posts: "?",
+			says: []string{"10 steps of the kind claim are uncertain and none was created"}, also: func(s *scene, p played) {
+				if rows := p.summary.Rows; rows.Uncertain < 10 || rows.Uncertain > 14 || rows.NotStarted != 60-rows.Uncertain {
+					s.t.Errorf("rows %+v", rows)
+				}
+			}},
+	}},
+	{name: "the ledger is lost while look-ups are refused", long: true, mapping: stepThree, nights: []sheetNight{
+		{rows: []string{"1-30"}, posts: "client 30, claim 30, activity 90, link 30"},
+		{do: []string{"lose ledger", "lose workbook"}, faults: faults{"every with /by-email/c": {apitest.Answer(apitest.JSON(400, `{}`))}}, code: 3},
+		{code: 3, says: []string{"--accept new-ledger"}},
+	}},
+	{name: "the ledger is gone", long: true, mapping: creating, nights: []sheetNight{
+		{rows: []string{"1-2"}, posts: "client 2, link 2"},
+		{do: []string{"lose ledger.db", "lose workbook"}, dry: true, code: 3, says: []string{"[ledger-missing]"}},
+		{code: 3, says: []string{"[ledger-missing]"}, also: noLedger},
+		{flags: "--accept ledger-missing", posts: "client 2, link 2", again: true},
+	}},
+	{name: "the sandbox's ledger is gone", long: true, mapping: creating, nights: []sheetNight{
+		{rows: []string{"1-2"}, flags: "-e sandbox"},
+		{do: []string{"lose sandbox/ledger.db"}, flags: "-e sandbox"},
+	}},
+
+	// A campaign grows.
+	grown("appended", append(born, consentActivity), 1, "“consent”"),
+	grown("appended on claims", append(born, "\n  - {template: Your details, id: consent, on: claim, attributes: {Consent to contact: Opt in}}\n"), 1, "“consent”"),
+	grown("inserted", []string{bornActivity, consentActivity, agreementActivity, signActivity}, 1, "“consent”"),
+	grown("two are new", []string{consentActivity, bornActivity, addressActivity, agreementActivity, signActivity}, 2, "“address”"),
+	grown("taken out", []string{agreementActivity, signActivity}, 0, ""),
+	grown("all taken out", []string{signActivity}, 0, ""),
+	grown("another order", []string{agreementActivity, bornActivity, signActivity}, 0, ""),
+	grown("an open one", append(born, "\n  - {template: Handler review, assigned: true, status: Open}\n"), 1, "no new link"),
+	grown("one of its claims", []string{bornActivity, with(agreementActivity, "on: loan", "on: claim"), signActivity}, 0, ""),
+	{name: "grown: for some", long: true, mapping: campaign(bornActivity, signActivity), nights: []sheetNight{
+		{rows: []string{"1-4"}, posts: "client 4, claim 4, activity 8, link 4"},
+		{rows: []string{"1-4", "9 A-9"}, mapping: campaign(bornActivity, with(addressActivity, "attributes:", `when: col("First name") != "Ann2", attributes:`), signActivity),
+			dry: true, says: []string{"3 known clients"}, posts: "client 1, claim 1, activity 6, link 1", again: true},
+	}},
+	{name: "grown: an id that never had a step", long: true, mapping: campaign(with(bornActivity, "attributes:", `when: col("First name") == "Zoe", attributes:`), signActivity), nights: []sheetNight{
+		{rows: []string{"1-3"}, posts: "client 3, claim 3, activity 3, link 3"},
+		{mapping: campaign(birthdayActivity, signActivity), posts: "activity 3"},
+	}},
+	{name: "grown: an old id comes back", long: true, mapping: campaign(bornActivity, addressActivity), nights: []sheetNight{
+		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 4, link 2", again: true},
+		{mapping: campaign(bornActivity)}, {mapping: campaign(addressActivity)}, {mapping: campaign(addressActivity, bornActivity)},
+	}},
+	{name: "grown: an open activity moves on", long: true, mapping: campaign("\n  - {template: Your details, id: born, status: Open}\n"), nights: []sheetNight{
+		{rows: []string{"1-3"}, posts: "client 3, claim 3, activity 3, link 3"},
+		{mapping: campaign(bornActivity, signActivity), rows: []string{"1-3", "7 A-7"}, dry: true, says: []string{"!3 known clients"}, posts: "client 1, claim 1, activity 2, link 1",
+			status: "changed, changed, changed, done"},
+		{rows: []string{"8 A-8", "1-3"}, dry: true, says: []string{"!3 known clients"}, posts: "client 1, claim 1, activity 2, link 1", status: "done, changed, changed, changed"},
+	}},
+	{name: "grown: after a wrong pointer", long: true, mapping: campaign(agreementActivity), promise: true,
+		wire: func(wire *apitest.Wire) { wire.ClaimID = "/data/claimId" }, nights: []sheetNight{
+			{rows: []string{"1-3"}, code: 4, posts: "client 3, claim 3"},
+			{mapping: campaign(detailsActivity, agreementActivity), env: "wire: {claim_id: /data/claimId}", dry: true, says: []string{"3 known clients"}, posts: "activity 6, link 3"},
+		}},
+	renamedID("at once", "“born”", campaign(bornActivity, signActivity), campaign(birthdayActivity, signActivity)),
+	renamedID("over two nights", "“born”", campaign(bornActivity, signActivity), campaign(signActivity), campaign(birthdayActivity, signActivity)),
+	renamedID("with another in between", "“born”", campaign(bornActivity, signActivity), campaign(agreementActivity, signActivity), campaign(agreementActivity, birthdayActivity, signActivity)),
+	renamedID("and an order", "“born”", campaign(bornActivity, agreementActivity), campaign(agreementActivity, birthdayActivity)),
+	renamedID("on every claim", "“Agreement details”", campaign(agreementActivity), campaign(with(agreementActivity, "on: loan", "on: claim\n    id: agreement"))),
+	renamedID("from client to claim", "“born”", campaign(bornActivity, signActivity), campaign(with(bornActivity, "attributes", "on: loan, attributes"), signActivity)),
+	renamedID("from claim to client, over two nights", "“Agreement details”", campaign(agreementActivity, signActivity), campaign(signActivity),
+		campaign(with(agreementActivity, "on: loan", "on: client"), signActivity)),
+	renamedID("two swap their ids", "“born”", campaign(bornActivity, addressActivity), campaign(with(bornActivity, "id: born", "id: address"), with(addressActivity, "id: address", "id: born"))),
+	renamedID("a new one takes the id", "“born”", campaign(bornActivity), campaign(birthdayActivity, with(addressActivity, "id: address", "id: born"))),
 }
 
 // doubtsL2 writes into the ledger that L2 may have been created with the address of L1.
@@ -730,3 +928,213 @@ func activityIDs(wire *apitest.Wire) { wire.ActivityID = "/activityId" }
 
 // sameURL gives the first client one and the same redirect url every time.
 var sameURL = faults{"every link c1@example.com": {apitest.CreateThen(apitest.JSON(201, `{"redirectUrl":"https://claims.example.com/go/same"}`))}}
+
+// takenAnswer is a case in which the service gives steps of the clients N the id or url of the
+// same step of another client. They are uncertain and name the other client, nothing is built on
+// them, and the second such answer in a row stops the run.
+func takenAnswer(what, mapping, step, name, answer string, wrong int) nightCase {
+	of := func(text string, n int) string { return strings.ReplaceAll(text, "N", fmt.Sprint(n)) }
+	taken := sheetNight{rows: []string{"1 A-1", "2 A-2", "3 A-3"}, faults: faults{}, code: []int{4, 3}[wrong-1], posts: "?", cells: []string{"1 Import status = unchanged",
+		"2 Import status = uncertain", "2 Error ~ c1@example.com", "step c2@example.com " + strings.ReplaceAll(of(name, 2), "·", " ") + " = uncertain"}}
+	if i := strings.Index(answer, "<url "); i >= 0 || name == "link" {
+		taken.cells = append(taken.cells, "2 Error ~ !"+answer[strings.LastIndex(answer, "<"):strings.Index(answer, ">")+1])
+	}
+	if wrong == 2 {
+		taken.says = []string{"in a row what other steps have already"}
+	}
+	next := sheetNight{rows: taken.rows, dry: true, code: 4, posts: "?", cells: taken.cells}
+	if name == "client" { // a look-up finds the client
+		next.code, next.cells = 0, nil
+	}
+	last := sheetNight{posts: "?"}
+	var steps []string
+	for n := 2; n < 2+wrong; n++ {
+		steps = append(steps, of(step, n))
+		taken.faults[of(step, n)] = []apitest.Fault{apitest.CreateThen(apitest.JSON(201, answer))}
+		if next.code == 4 {
+			last.do = append(last.do, fmt.Sprintf("settle --created <%s> c%d@example.com:%s", of(step, n), n, of(name, n)))
+		}
+	}
+	next.also = func(s *scene, p played) {
+		if slices.ContainsFunc(p.steps(), func(step string) bool { return slices.Contains(steps, step) }) {
+			s.t.Errorf("sent again: %q", p.steps())
+		}
+	}
+	return nightCase{name: fmt.Sprint("taken: ", what, ", ", wrong), long: fmt.Sprint(what, wrong) != "a claim1" && fmt.Sprint(what, wrong) != "a link2", mapping: mapping,
+		env: "wire: {activity_id: /activityId}", wire: activityIDs, orders: true,
+		nights: []sheetNight{{rows: []string{"1 A-1"}, posts: "?", status: "done"}, taken, next, last}}
+}
+
+// byEmailV2 makes clients and their links.
+const byEmailV2 = "name: a\napi: v2\n" + clientPart
+
+// knownA2 is a client whom the service knows.
+var knownA2 = []string{"A-2 C2@example.com +447911123002"}
+
+// keepWorkbook keeps the rows of a workbook for sameWorkbook.
+func keepWorkbook(s *scene, _ played) {
+	book, err := os.ReadFile(s.path("leads.results.xlsx"))
+	must(s.t, err)
+	write(s.t, s.path("kept.xlsx"), string(book))
+}
+
+// sameWorkbook compares a workbook with the one that was kept, but for the statuses.
+func sameWorkbook(s *scene, _ played) {
+	first, second := s.workbook("kept.xlsx", "Results"), s.results()
+	for i := range first {
+		first[i]["Import status"] = "unchanged"
+	}
+	if diff := cmp.Diff(first, second); diff != "" {
+		s.t.Errorf("the workbook changed (-first +second):\n%s", diff)
+	}
+}
+
+// linesInSteps: what is left out this time keeps its lines in the sheet Steps.
+func linesInSteps(s *scene, _ played) {
+	lines := map[string]int{}
+	for _, step := range s.steps() {
+		lines[step["Client key"]]++
+	}
+	if diff := cmp.Diff(map[string]int{"c1@example.com": 8, "c3@example.com": 6}, lines); diff != "" {
+		s.t.Errorf("lines in Steps (-want +got):\n%s", diff)
+	}
+}
+
+// skippedSteps: the activities on a client who was found are skipped, and no other steps.
+func skippedSteps(s *scene, _ played) {
+	var skipped []string
+	for _, step := range s.steps() {
+		if strings.HasPrefix(step["State"], "skipped") {
+			skipped = append(skipped, step["Client key"]+" "+step["Step"]+" "+step["State"])
+		}
+	}
+	const state = "skipped (existing_activities)"
+	if diff := cmp.Diff([]string{"c2@example.com activity/Your details@client " + state, "c2@example.com activity/Sign your claim@client " + state}, skipped); diff != "" {
+		s.t.Errorf("skipped steps (-want +got):\n%s", diff)
+	}
+}
+
+// oneOfTwo: of A-2 and A-3, who are one client for the service, one fails and names the other.
+func oneOfTwo(s *scene, _ played) {
+	statuses := map[string]string{}
+	for _, r := range s.results() {
+		statuses[r["Agreement no"]] = r["Import status"]
+		if other := map[string]string{"A-2": "A-3", "A-3": "A-2"}[r["Agreement no"]]; r["Import status"] == "failed" && !strings.Contains(r["Error"], other) {
+			s.t.Errorf("the row of %s does not name %s: %q", r["Agreement no"], other, r["Error"])
+		}
+	}
+	if statuses["A-1"] != "done" || statuses["A-2"] != "failed" && statuses["A-3"] != "failed" {
+		s.t.Errorf("statuses %q, want that of A-2 or A-3 failed", statuses)
+	}
+}
+
+// notFoundAs is a case with one way in which a service says that it finds no client.
+func notFoundAs(name string, reply apitest.Reply) nightCase {
+	return nightCase{name: "not found: " + name, long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
+		{notFound: reply, knows: knownA2, rows: []string{"1-3"}, posts: "client 2, link 3", status: "done", cells: []string{"2 contactId = <client A-2>"}},
+	}}
+}
+
+// unclear are answers to look-ups that say nothing about whether the client exists.
+var unclear = faults{
+	"every lookup c2@example.com": {apitest.Answer(apitest.HTML(404))}, "every lookup c3@example.com": {apitest.Answer(apitest.HTML(200))},
+	"every lookup c4@example.com": {failed500}, "every lookup c5@example.com": {apitest.Answer(apitest.JSON(503, `{}`))},
+	"every lookup c6@example.com": {apitest.Answer(apitest.JSON(403, `{"message":"no"}`))}, "every lookup c7@example.com": {apitest.Answer(apitest.JSON(200, `{"status":"ok"}`))},
+	"every lookup c8@example.com": {apitest.Answer(apitest.JSON(200, `"`))}, "every lookup c9@example.com": {apitest.Answer(apitest.JSON(404, `{"error":"no such path"}`))},
+	"every lookup c10@example.com": {apitest.Answer(apitest.JSON(304, ""))}, "every lookup c11@example.com": {apitest.Answer(apitest.JSON(200, `[{"contactId":"x1"},{"contactId":"x2"}]`))},
+}
+
+// behindPage is a case in which a page answers every look-up, that of an invented client too.
+func behindPage(name string, page apitest.Reply) nightCase {
+	return nightCase{name: "look-ups behind a page: " + name, long: true, mapping: stepThree, nights: []sheetNight{
+		{notFound: page, rows: []string{"1-2"}, code: 1}, {notFound: apitest.New().Nobody, posts: "client 2, claim 2, activity 6, link 2"},
+	}}
+}
+
+// passing is a case in which the first request of each kind that creates nothing gets an answer
+// that comes once and not again.
+func passing(name string, f apitest.Fault) nightCase {
+	return nightCase{name: "a passing problem: " + name, long: true, mapping: stepThree, promise: true, nights: []sheetNight{
+		{rows: []string{"1-2"}, faults: faults{"lookup": {f}, "templates": {f}}, posts: "client 2, claim 2, activity 6, link 2", status: "done"},
+	}}
+}
+
+// soonStopped: the run ended after a few look-ups.
+func soonStopped(s *scene, p played) {
+	if p.summary.Rows.Failed > 2 || len(p.calls) > 40 {
+		s.t.Errorf("rows %+v, %d calls", p.summary.Rows, len(p.calls))
+	}
+}
+
+// refusedLookups is a case in which the look-ups of the clients from 21 on are refused: they fail
+// as other clients do, and end the run when there are too many.
+func refusedLookups(status, most int) nightCase {
+	some := faults{}
+	for n := 21; n <= 40; n++ {
+		some[fmt.Sprintf("every lookup c%d@example.com", n)] = []apitest.Fault{apitest.Answer(apitest.JSON(status, `{}`))}
+	}
+	return nightCase{name: fmt.Sprint("refused look-ups: ", status), long: true, mapping: stepThree, promise: true, nights: []sheetNight{
+		{rows: []string{"1-40"}, faults: some, flags: "--concurrency 1", code: 3, posts: "client 20, claim 20, activity 60, link 20", also: func(s *scene, p played) {
+			if rows := p.summary.Rows; rows.Done != 20 || rows.Failed > most || rows.NotStarted != 20-rows.Failed {
+				s.t.Errorf("rows %+v, at most %d failed wanted", rows, most)
+			}
+		}},
+		{posts: "client 20, claim 20, activity 60, link 20"},
+	}}
+}
+
+// noLedger: a run that was refused has made no new ledger.
+func noLedger(s *scene, _ played) {
+	if _, err := os.Lstat(s.path(".claimsheet/ledger.db")); !os.IsNotExist(err) {
+		s.t.Errorf("a new ledger is there: %v", err)
+	}
+}
+
+// campaign is a mapping of version 2 over the scenes' sheet with these activities, in this order.
+func campaign(activities ...string) string {
+	return `
+name: campaign
+api: v2
+sheet: {timezone: Europe/London}
+` + clientPart + `
+claims: [{id: loan, key: Agreement no, name: "Loan {Agreement no}"}]
+workflow: {name: Batch, template_identifier: WF-1}
+activities:` + strings.Join(activities, "")
+}
+
+// The first three back-fill one template, and the fourth is the first under another id.
+const (
+	bornActivity     = "\n  - {template: Your details, id: born, attributes: {Date of birth: DOB}}\n"
+	addressActivity  = "\n  - {template: Your details, id: address, attributes: {Home address: Address}}\n"
+	consentActivity  = "\n  - {template: Your details, id: consent, attributes: {Consent to contact: Opt in}}\n"
+	birthdayActivity = "\n  - {template: Your details, id: birthday, attributes: {Date of birth: DOB}}\n"
+	signActivity     = "\n  - {template: Sign your claim, status: Open}\n"
+)
+
+// born are the activities of a campaign before it grows.
+var born = []string{bornActivity, agreementActivity, signActivity}
+
+// grown is a case in which the activities of a mapping that has run for some clients change. What is
+// new is sent once for each of them, and nothing else, and no flag is needed. The service has one
+// name for all activities of a template.
+func grown(name string, then []string, sent int, says string) nightCase {
+	second := sheetNight{mapping: campaign(then...), dry: true, again: sent > 0, calls: []string{"!/by-"}, says: []string{"[grown]", says, "5 known clients"}, posts: fmt.Sprint("activity ", 5*sent)}
+	if sent == 0 {
+		second.says, second.posts = []string{"![grown]"}, ""
+	}
+	return nightCase{name: "grown: " + name, long: true, mapping: campaign(born...), workers: true, nights: []sheetNight{
+		{rows: []string{"1-5"}, posts: "client 5, claim 5, activity 15, link 5"}, second, {says: []string{"![grown]"}},
+	}}
+}
+
+// renamedID is a case with mappings in the last of which a done activity has another id: it would be
+// done again, so the run is refused.
+func renamedID(name, says string, mappings ...string) nightCase {
+	c := nightCase{name: "renamed: " + name, long: true, mapping: mappings[0]}
+	for _, mapping := range mappings[:len(mappings)-1] {
+		c.nights = append(c.nights, sheetNight{mapping: mapping, rows: []string{"1-3"}, posts: "?", again: true})
+	}
+	c.nights = append(c.nights, sheetNight{mapping: mappings[len(mappings)-1], dry: true, code: 2, says: []string{"[new-identity]", says}},
+		sheetNight{flags: "--accept new-identity", posts: "?"}, sheetNight{})
+	return c
+}

@@ -38,16 +38,18 @@ type nightCase struct {
 }
 
 // sheetNight is one run. In its texts, <NAME> is the id, or the redirect url, of what the service
-// calls NAME: <client L1>, <link L1>, <claim L1/A-1>.
+// calls NAME: <client L1>, <link L1>, <claim L1/A-1>; <url client L1> is the redirect url of a client of
+// version 1.
 type sheetNight struct {
 	// What changes before the run. What is empty stays as it was the night before.
-	at      string   // the service: "spelling 0" to "spelling 5" of its base url, or another service's name
-	mapping string   //
-	env     string   // "-" is no lines
-	ripe    bool     // attempts are old enough to believe that they created nothing
-	knows   []string // clients that the service gets: key, e-mail address and phone number; or "claim KEY/NAME"
-	rows    []string // of the sheet; see cells
-	do      []string // commands; see command
+	at       string        // the service: "spelling 0" to "spelling 5" of its base url, or another service's name
+	mapping  string        //
+	env      string        // "-" is no lines
+	ripe     bool          // attempts are old enough to believe that they created nothing
+	notFound apitest.Reply // the service's answer where it finds no client; the zero value stays
+	knows    []string      // clients that the service gets: key, e-mail address and phone number; or "claim KEY/NAME"
+	rows     []string      // of the sheet; see cells
+	do       []string      // commands; see command
 
 	// The run.
 	faults  faults // see script
@@ -316,7 +318,7 @@ func (n sheetNight) withPhones() sheetNight {
 	return n
 }
 
-var idName = regexp.MustCompile(`<([^<>]+)>`)
+var idName = regexp.MustCompile(`<(?:url )?(?:client|claim|activity|link|service) [^<>]+>`)
 
 // ids replaces the names of things by their ids.
 func (r *nightRun) ids(text string) string {
@@ -326,7 +328,10 @@ func (r *nightRun) ids(text string) string {
 			return id
 		}
 		for _, service := range r.services {
-			if made := service.Created()[name]; len(made) > 0 {
+			step, url := strings.CutPrefix(name, "url ")
+			if made := service.Created()[step]; len(made) > 0 && url {
+				return made[0].URL
+			} else if len(made) > 0 {
 				return made[0].ID + map[bool]string{true: made[0].URL}[made[0].ID == ""]
 			}
 		}
@@ -357,6 +362,9 @@ func (r *nightRun) change(n sheetNight) {
 	}
 	if n.env != "" {
 		r.environment(strings.TrimPrefix(n.env, "-"))
+	}
+	if n.notFound.Status != 0 {
+		r.service.Nobody = n.notFound
 	}
 	if n.ripe {
 		r.believeAtOnce()
@@ -435,16 +443,20 @@ func (r *nightRun) cells(list []string) (head []any, rows [][]any) {
 
 // command runs a command with the scene's environments file: its words, in which "·" stands
 // for a space, and after "→" its exit code, if that is not 0, and a part of what it says; see
-// contains. "lose ledger" and "lose workbook" remove a file.
+// contains. "lose ledger" removes the state folder, "lose workbook" the
+// results, and "lose FILE" a file of the state folder.
 func (r *nightRun) command(line string) {
 	r.t.Helper()
 	line, want, _ := strings.Cut(r.ids(strings.ReplaceAll(line, "MAPPING", r.path("mapping.yaml"))), " → ")
-	switch line {
-	case "lose ledger":
+	switch what, lose := strings.CutPrefix(line, "lose "); {
+	case line == "lose ledger":
 		must(r.t, os.RemoveAll(r.path(".claimsheet")))
 		return
-	case "lose workbook":
+	case line == "lose workbook":
 		must(r.t, os.Remove(r.path("leads.results.xlsx")))
+		return
+	case lose:
+		must(r.t, os.Remove(r.path(".claimsheet/"+what)))
 		return
 	}
 	words := strings.Fields(line)
