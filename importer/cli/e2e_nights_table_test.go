@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -710,6 +711,149 @@ var nightCases = []nightCase{
 		campaign(with(agreementActivity, "on: loan", "on: client"), signActivity)),
 	renamedID("two swap their ids", "“born”", campaign(bornActivity, addressActivity), campaign(with(bornActivity, "id: born", "id: address"), with(addressActivity, "id: address", "id: born"))),
 	renamedID("a new one takes the id", "“born”", campaign(bornActivity), campaign(birthdayActivity, with(addressActivity, "id: address", "id: born"))),
+
+	// Further contacts.
+	{name: "a shared contact", mapping: joint, nights: []sheetNight{
+		{rows: []string{"a@ | Ann | A-1 | p@ | Poe", "b@ | Bob | B-1 | |", "b@ | Bob | B-2 | P@ | Poe", "c@ | Cid | C-1 | q@ |"}, dry: true, flags: "--concurrency 1",
+			posts: "client 5, claim 4, activity 4, link 3", status: "done", also: linesOfContact, calls: []string{`1×POST /funnel/v2/contacts {"email":"p@`, `
+POST /funnel/v2/contacts?isAdministrator=true {"email":"a@example.com","firstName":"Ann"}
+GET /funnel/v2/contacts/by-email/p%40example.com
+POST /funnel/v2/contacts {"email":"p@example.com","firstName":"Poe"}
+POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT2","CLIENT3"],"claimName":"Loan A-1"}
+`}},
+		quiet,
+		{do: []string{"lose ledger"}, rerun: true, flags: "--yes", status: "unchanged"},
+	}},
+	{name: "an activity on a contact", mapping: jointActivity, nights: []sheetNight{
+		{rows: []string{"a@ | Ann | A-1 | |", "b@ | Bob | B-1 | p@ | Poe", "c@ | Cid | C-1 | P@ | Poe", "d@ | Dot | D-1 | p@ | Poe", "e@ | Eve | E-1 | q@ | Quo"}, flags: "--dry-run",
+			says: []string{`"requests":{"client":7,"claim":5,"activity":7,"link":0,`}},
+		{faults: faults{`every with "stringValue":"Quo"`: {dropped}}, code: 4, posts: "client 7, claim 5, activity 7", status: "done, done, done, done, uncertain",
+			says: []string{`"requests":{"client":7,"claim":5,"activity":7,"link":0,`, `"withoutLink":0,`}, also: poesActivity,
+			cells: []string{"5 Failed step = activity/Your details@contact/email/q@example.com"}},
+		{do: []string{"settle --created e@example.com:activity/Your·details@contact/email/q@example.com"}, rows: []string{"f@ | Fay | F-1 | p@ | Poe", "e@ | Eve | E-1 | q@ | Quo"},
+			posts: "client 1, claim 1, activity 1"},
+		{do: []string{"lose ledger"}, rerun: true, flags: "--yes"},
+		{},
+	}},
+	{name: "a contact who is a client", long: true, mapping: joint, orders: true, nights: []sheetNight{
+		{rows: []string{"b@ | Bob | B-1 | |", "a@ | Ann | A-1 | b@ | Bob"}, dry: true, posts: "client 2, claim 2, activity 2, link 2", status: "done"},
+		quiet,
+	}},
+	{name: "two roles: an administrator the night before", long: true, mapping: usual, nights: []sheetNight{
+		{rows: []string{"b@ | Bob | B-1 | |"}, posts: "client 1, claim 1, activity 1, link 1"},
+		{rows: []string{"b@ | Bob | B-1 | |", "a@ | Ann | A-1 | b@ | Bob"}, dry: true, posts: "client 1, claim 1, activity 1, link 1", status: "unchanged, done", errors: []string{""}},
+	}},
+	{name: "two roles: fields that the partner lacks", long: true, mapping: with(administrators, ", firstName: Partner name}", "}"), nights: []sheetNight{
+		{rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true, posts: "client 2, claim 2, activity 2, link 2", status: "done, changed",
+			errors: []string{"", "…“firstName” was not sent: "}, cells: []string{"2 Error ~ B3"}},
+		{status: "unchanged, changed", errors: []string{"", "“firstName” was not sent: Results!B3 (source row 3)"}},
+	}},
+	{name: "two roles: fields that only the client has", long: true, mapping: with(administrators, ", firstName: Partner name}", "}"), nights: []sheetNight{
+		{rows: []string{"b@ | Bob | B-1 | |", "a@ | Ann | A-1 | b@ | Bob"}, dry: true, posts: "client 2, claim 2, activity 2, link 2", status: "done", errors: []string{""}},
+	}},
+	{name: "two roles: two names", long: true, mapping: administrators, nights: []sheetNight{
+		{rows: []string{"a@ | Ann | A-1 | b@ | Rob", "b@ | Bob | B-1 | |"}, dry: true, posts: "client 2, claim 2, activity 2, link 2", status: "done, changed",
+			errors: []string{"", "…“firstName” differs: "}, cells: []string{"2 Error ~ B3"}},
+		{status: "unchanged, changed", errors: []string{"", "“firstName” differs: Results!B3 (source row 3)"}},
+	}},
+	{name: "two roles: two names, the client first", long: true, mapping: administrators, nights: []sheetNight{
+		{rows: []string{"b@ | Bob | B-1 | |", "a@ | Ann | A-1 | b@ | Rob"}, dry: true, posts: "client 2, claim 2, activity 2, link 2", status: "done, changed",
+			errors: []string{"", "…“firstName” differs: "}, cells: []string{"2 Error ~ E3"}},
+		{status: "unchanged, changed", errors: []string{"", "“firstName” differs: Results!E3 (source row 3)"}},
+	}},
+	{name: "two roles: two names on two nights", long: true, mapping: administrators, nights: []sheetNight{
+		{rows: []string{"a@ | Ann | A-1 | b@ | Rob"}, posts: "client 2, claim 1, activity 1, link 1"},
+		{rows: []string{"a@ | Ann | A-1 | b@ | Rob", "b@ | Bob | B-1 | |"}, dry: true, posts: "claim 1, activity 1, link 1", status: "unchanged, changed",
+			errors: []string{"", "…“firstName” differs: "}, cells: []string{"2 Error ~ B3"}},
+		{status: "unchanged, changed", errors: []string{"", "“firstName” differs: Results!B3 (source row 3)"}},
+	}},
+	{name: "two roles: after a refusal", long: true, mapping: joint, nights: []sheetNight{
+		{rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, faults: faults{"every client b@example.com": {refused422}}, flags: "--concurrency 1 --max-failures 100%", code: 1, posts: "?"},
+		{dry: true, posts: "client 1, claim 2, activity 2, link 2"},
+	}},
+	{name: "clients take turns at a contact, an invalid row", long: true, mapping: joint, nights: []sheetNight{
+		{rows: []string{"z@ | Zed | Z-1 | |", "a@ | Ann | A-1 | p@ | Poe", "p@ | Poe | P-1 | p@ |", "b@ | Bob | B-1 | p@ | Poe"}, faults: slowPoe, flags: "--concurrency 4 --max-failures 100%",
+			code: 1, posts: "client 4, claim 3, activity 3, link 3", status: "done, done, invalid, done"},
+	}},
+	{name: "clients take turns at a contact, a client who is held back", long: true, mapping: joint, nights: []sheetNight{
+		{rows: []string{"x@ | Xen | X-1 | |"}, posts: "client 1, claim 1, activity 1, link 1"},
+		{mapping: with(joint, "on: claim, attributes: {Agreement number: Agreement no}", "on: claim, status: Open"), faults: slowPoe, flags: "--concurrency 4 --max-failures 100%",
+			rows:  []string{"z@ | Zed | Z-1 | |", "a@ | Ann | A-1 | p@ | Poe", "x@ | Xen | X-1 | |", "x@ | Xen | X-2 | p@ | Poe", "b@ | Bob | B-1 | p@ | Poe"},
+			posts: "client 4, claim 3, activity 3, link 3", status: "done, done, unchanged, changed, done"},
+	}},
+	{name: "a contact whom no claim gets: another partner", long: true, mapping: joint, nights: []sheetNight{
+		{rows: []string{"a@ | Ann | A-1 | p@ | Poe"}, posts: "client 2, claim 1, activity 1, link 1"},
+		{rows: []string{"a@ | Ann | A-1 | q@ | Quo"}, dry: true},
+		{rows: []string{"a@ | Ann | A-1 | q@ | Quo", "a@ | Ann | A-2 | q@ | Quo"}, dry: true, posts: "client 1, claim 1, activity 1", calls: []string{`1×{"email":"q@example.com"`}},
+	}},
+	{name: "a contact whom no claim gets: the mapping gets contacts", long: true, mapping: withoutContacts(), nights: []sheetNight{
+		{rows: []string{"a@ | Ann | A-1 | q@ | Quo"}, posts: "client 1, claim 1, activity 1, link 1"},
+		{mapping: joint, dry: true},
+	}},
+	{name: "a contact whom another client's claim gets", long: true, mapping: joint, nights: []sheetNight{
+		{rows: []string{"a@ | Ann | A-1 | p@ | Poe"}, posts: "client 2, claim 1, activity 1, link 1"},
+		{rows: []string{"a@ | Ann | A-1 | q@ | Quo", "b@ | Bob | B-1 | q@ | Quo"}, dry: true, posts: "client 2, claim 1, activity 1, link 1", calls: []string{`1×{"email":"q@example.com"`}},
+	}},
+	{name: "a contact is known: skip", long: true, mapping: with(joint, "  key: E-mail\n", "  key: E-mail\n  existing: skip\n"), orders: true, nights: []sheetNight{
+		{knows: []string{"b@example.com b@example.com"}, rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true, flags: "--max-failures 100%",
+			posts: "client 1, claim 1, activity 1, link 1", status: "done, skipped", cells: []string{"2 claimIds ="}},
+		{rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true, flags: "--max-failures 100%", status: "unchanged, skipped", cells: []string{"2 claimIds ="}},
+	}},
+	{name: "a contact is known: fail", long: true, mapping: with(joint, "  key: E-mail\n", "  key: E-mail\n  existing: fail\n"), orders: true, nights: []sheetNight{
+		{knows: []string{"b@example.com b@example.com"}, rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true, flags: "--max-failures 100%",
+			code: 1, posts: "client 1, claim 1, activity 1, link 1", status: "done, failed", cells: []string{"2 claimIds ="}},
+		{rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true, flags: "--max-failures 100%", code: 1, status: "unchanged, failed", cells: []string{"2 claimIds ="}},
+	}},
+	{name: "the id of a contact is given", long: true, mapping: with(joint, "  key: E-mail\n", "  key: E-mail\n  known_id: Contact ID\n"), orders: true, nights: []sheetNight{
+		{knows: []string{"elsewhere@example.com elsewhere@example.com"}, rows: []string{"a@ | Ann | A-1 | p@ | Poe |", "p@ | Poe | P-1 | | | <client elsewhere@example.com>"}, dry: true,
+			posts: "client 1, claim 2, activity 2, link 2", calls: []string{`!"email":"p@example.com"`}},
+	}},
+	{name: "a contact is found, and its activities are skipped", long: true, mapping: with(joint, "  key: E-mail\n", "  key: E-mail\n  existing_activities: skip\n") +
+		"  - {template: Your details, attributes: {Home address: First name}}\n", nights: []sheetNight{
+		{knows: []string{"b@example.com b@example.com"}, rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true, posts: "client 1, claim 2, activity 3, link 2"},
+	}},
+	{name: "a contact who was just created is not found", long: true, mapping: joint, nights: []sheetNight{
+		{rows: []string{"b@ | Bob | B-0 | |"}, posts: "client 1, claim 1, activity 1, link 1"},
+		{rows: []string{"a@ | Ann | A-1 | p@ | Poe", "b@ | Bob | B-0 | |", "b@ | Bob | B-1 | p@ | Poe"}, flags: "--concurrency 1",
+			faults: faults{"claim broker@example.com/Loan A-1": {unknown404}, "claim broker@example.com/Loan B-1": {unknown404}}, posts: "client 2, claim 4, activity 2, link 1"},
+	}},
+	{name: "a contact is refused", long: true, mapping: joint, nights: []sheetNight{
+		{rows: []string{"a@ | Ann | A-1 | p@ | Poe", "a@ | Ann | A-2 | |", "b@ | Bob | B-1 | p@ | Poe"}, faults: faults{"every client p@example.com": {refused422}}, flags: "--max-failures 100%",
+			code: 1, posts: "client 3, claim 1, activity 1", calls: []string{`1×{"email":"p@example.com"`}, status: "failed, not started, failed",
+			cells: []string{"1 Failed step = contact/email/p@example.com", "1 claimIds =", "2 Failed step =", "2 claimIds = <claim broker@example.com/Loan A-2>",
+				"3 Failed step = contact/email/p@example.com", "3 claimIds ="}},
+		{posts: "client 1, claim 2, activity 2, link 2"},
+	}},
+	{name: "a contact is uncertain", long: true, mapping: joint, nights: []sheetNight{
+		{rows: []string{"a@ | Ann | A-1 | p@ | Poe", "a@ | Ann | A-2 | |", "b@ | Bob | B-1 | p@ | Poe"}, faults: faults{"every client p@example.com": {failed500}}, flags: "--max-failures 100%",
+			code: 4, posts: "client 3, claim 1, activity 1", calls: []string{`1×{"email":"p@example.com"`}, status: "uncertain, not started, uncertain",
+			cells: []string{"1 Failed step = contact/email/p@example.com", "1 claimIds =", "2 Failed step =", "2 claimIds = <claim broker@example.com/Loan A-2>",
+				"3 Failed step = contact/email/p@example.com", "3 claimIds ="}},
+		{do: []string{"settle --not-created contact/email/P@example.com", "settle --undo a@example.com:contact/email/p@example.com", "settle --not-created contact/email/p@example.com"},
+			posts: "client 1, claim 2, activity 2, link 2"},
+	}},
+	{name: "a contact in doubt", long: true, mapping: with(joint, "key: E-mail\n", "key: First name\n"), ways: everyWay, orders: true, nights: []sheetNight{
+		{rows: []string{"a@ | L1 | A-1 | p@ | Poe"}, doubt: "client p@example.com"},
+		{rows: []string{"a@ | L1 | A-1 | p@ | Poe", "p@ | L9 | P-1 | |"}, flags: "--max-failures 100%", code: 1, posts: "claim 1, activity 1, link 1",
+			status: "done, failed", cells: []string{"2 contactId ="}},
+	}},
+	{name: "a contact in doubt whose row is gone", long: true, mapping: with(joint, "key: E-mail\n", "key: First name\n"), ways: everyWay, nights: []sheetNight{
+		{rows: []string{"a@ | L1 | A-1 | p@ | Poe"}, doubt: "client p@example.com"},
+		{rows: []string{"p@ | L9 | P-1 | |"}, flags: "--max-failures 100%", code: 1, status: "failed", cells: []string{"1 contactId ="}},
+	}},
+	{name: "the name of a contact", long: true, mapping: with(joint, "    key: Partner\n    lookup: {email: Partner}\n", "    key: Partner name\n    lookup: {email: Partner}\n"), nights: []sheetNight{
+		{rows: []string{"a@ | Ann | A-1 | p@ | Poe Lee", "b@ | Bob | B-1 | p@ | Poe Lee"}, faults: faults{"client p@example.com": {dropped}, "every lookup": {notFound}}, code: 4, posts: "client 3",
+			cells: []string{"1 Failed step = contact/joint:partner/Poe Lee", "step a@example.com contact/joint:partner/Poe Lee ~ "}},
+		{do: []string{"settle → 4 client of the client Poe Lee, a contact “partner”\n", "settle --give-up contact/joint:partner/Poe·Lee", "settle --undo contact/joint/partner/Poe·Lee",
+			"settle --not-created contact/joint%2Fpartner/Poe·Lee", "settle --undo a@example.com:contact/joint:partner/Poe·Lee",
+			"settle --created <client p@example.com> contact/joint:partner/Poe·Lee"}, posts: "claim 2, activity 2, link 2"},
+		{do: []string{"lose ledger"}, rerun: true, flags: "--yes", status: "unchanged", cells: []string{"step a@example.com contact/joint:partner/Poe Lee ~ "}},
+	}},
+	{name: "a contact is erased", long: true, mapping: joint, nights: []sheetNight{
+		{rows: []string{"a@ | Ann | A-1 | p@ | Poe"}, posts: "client 2, claim 1, activity 1, link 1"},
+		{do: []string{"history --forget p@example.com --yes"}, rows: []string{"a@ | Ann | A-1 | p@ | Poe", "a@ | Ann | A-2 | p@ | Poe", "b@ | Bob | B-1 | |"}, flags: "--max-failures 100%", code: 1,
+			posts: "client 1, claim 1, activity 1, link 1", status: "unchanged, not started, done", errors: []string{"", "waits for the contact “partner”", ""}, also: noPoe},
+	}},
 }
 
 // doubtsL2 writes into the ledger that L2 may have been created with the address of L1.
@@ -1137,4 +1281,63 @@ func renamedID(name, says string, mappings ...string) nightCase {
 	c.nights = append(c.nights, sheetNight{mapping: mappings[len(mappings)-1], dry: true, code: 2, says: []string{"[new-identity]", says}},
 		sheetNight{flags: "--accept new-identity", posts: "?"}, sheetNight{})
 	return c
+}
+
+// jointActivity is joint with an activity on the partner, and without magic links.
+var jointActivity = with(joint, "activities:\n", "link: never\nactivities:\n  - {template: Your details, on: partner, attributes: {Home address: Partner name}}\n")
+
+// usual is joint with claims that their clients administer, and in administrators partners are
+// created as administrators are.
+var (
+	usual          = with(joint, `, administrator: {id: "file:broker"}`, "")
+	administrators = with(usual, "    administrator: false\n", "")
+)
+
+// withoutContacts is joint without the section contacts.
+func withoutContacts() string {
+	text := with(joint, ", claimants: [client, partner]", "")
+	return text[:strings.Index(text, "contacts:")] + text[strings.Index(text, "claims:"):]
+}
+
+// slowPoe delays the creation of a contact, so that other clients come to it meanwhile.
+var slowPoe = faults{"client p@example.com": {{Delay: 150 * time.Millisecond}}}
+
+// linesOfContact: a shared contact has a line in the sheet Steps for each of its two clients.
+func linesOfContact(s *scene, _ played) {
+	id, lines := s.service.Created()["client p@example.com"][0].ID, 0
+	for _, line := range s.steps() {
+		if line["Step"] == "contact/email/p@example.com" {
+			if lines++; line["Id"] != id || line["State"] != "done" {
+				s.t.Errorf("a line of the contact is %v, want the id %s", line, id)
+			}
+		}
+	}
+	if lines != 2 {
+		s.t.Errorf("the sheet Steps has %d lines of the contact, want one for each of two clients", lines)
+	}
+}
+
+// poesActivity: the activity is sent once, and on the contact, who was created with the address
+// as the first row that needed it has it.
+func poesActivity(s *scene, p played) {
+	made := s.service.Created()
+	id := append(made["client p@example.com"], made["client P@example.com"]...)[0].ID
+	on := 0
+	for _, c := range p.calls {
+		if c.Kind == "activity" && strings.Contains(c.Body, `"Poe"}]`) && strings.Contains(c.Query, "contactId="+id) {
+			on++
+		}
+	}
+	if n := strings.Count(transcript(p.calls), `"Poe"}]`); n != 1 || on != 1 {
+		s.t.Errorf("the activity is sent %d times, %d times on the partner\n%s", n, on, transcript(p.calls))
+	}
+}
+
+// noPoe: the ledger has no address of a contact who was erased.
+func noPoe(s *scene, _ played) {
+	for _, file := range []string{"ledger.db", "ledger.db-wal"} {
+		if data, err := os.ReadFile(s.path(".claimsheet/" + file)); err == nil && strings.Contains(string(data), "p@example.com") {
+			s.t.Errorf("%s holds the address of the erased contact", file)
+		}
+	}
 }
