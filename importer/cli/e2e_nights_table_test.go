@@ -69,51 +69,58 @@ var nightCases = []nightCase{
 	// Whose an address is while a creation is in doubt.
 	{name: "an address in doubt", mapping: byLead, ways: everyWay, orders: true, phones: true, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
-		{rows: []string{l1, l2}, dry: true, code: 1, steps: []string{"claim L1/A-1", "link L1"}, posts: "claim 1, link 1", status: "done, failed",
+		{rows: []string{l1, l2}, dry: true, code: 1, steps: "claim L1/A-1, link L1", status: "done, failed",
 			errors: []string{"", "…“L1”"}, cells: []string{"2 contactId ="}},
-		{rows: []string{l2, l1}, dry: true, code: 1, status: "failed, unchanged", errors: []string{"…“L1”", ""}, cells: []string{"2 contactId = <client L1>"}},
+		{rows: []string{l2, l1}, dry: true, code: 1, status: "failed, unchanged", errors: []string{"…“L1”", ""},
+			cells: []string{"2 contactId = <client L1>"}},
 	}},
 	{name: "an address in doubt whose row is gone", long: true, mapping: byLead, ways: everyWay, phones: true, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
-		{rows: []string{l2}, dry: true, code: 1, status: "failed", errors: []string{"…“L1”"}, cells: []string{"1 contactId =", "1 What to do ~ claimsheet settle"}},
-		{do: []string{"settle --created <client L1> L1:client"}, rows: []string{l2, l1}, dry: true, code: 1, posts: "claim 1, link 1",
-			steps: []string{"claim L1/A-1", "link L1"}, status: "failed, done", errors: []string{"…“L1”", ""}, cells: []string{"2 contactId = <client L1>"}},
+		{rows: []string{l2}, dry: true, code: 1, status: "failed", errors: []string{"…“L1”"},
+			cells: []string{"1 contactId =", "1 What to do ~ claimsheet settle"}},
+		{do: []string{"settle --created <client L1> L1:client"}, rows: []string{l2, l1}, dry: true, code: 1,
+			steps: "claim L1/A-1, link L1", status: "failed, done", errors: []string{"…“L1”", ""}, cells: []string{"2 contactId = <client L1>"}},
 	}},
 	{name: "an address in doubt, settled as not created", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{rows: []string{l1, l2}, dry: true, code: 4, status: "uncertain, failed"},
-		{do: []string{"settle --not-created L1:client"}, dry: true, code: 1, posts: "client 1, claim 1, link 1", steps: []string{"client L1", "claim L1/A-1", "link L1"}},
+		{do: []string{"settle --not-created L1:client"}, dry: true, code: 1, steps: "client L1, claim L1/A-1, link L1"},
 	}},
 	{name: "an address in doubt, settled as not created, the newcomer above", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{rows: []string{l2, l1}, dry: true, code: 4, status: "failed, uncertain"},
-		{do: []string{"settle --not-created L1:client"}, dry: true, code: 1, posts: "client 1, claim 1, link 1", steps: []string{"client L2", "claim L2/A-2", "link L2"}},
+		{do: []string{"settle --not-created L1:client"}, dry: true, code: 1, steps: "client L2, claim L2/A-2, link L2"},
 	}},
 	{name: "an address in doubt, settled as not created, the newcomer alone", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{rows: []string{l2}, dry: true, code: 1, status: "failed"},
-		{do: []string{"settle --not-created L1:client"}, dry: true, posts: "client 1, claim 1, link 1", steps: []string{"client L2", "claim L2/A-2", "link L2"}},
+		{do: []string{"settle --not-created L1:client"}, dry: true, steps: "client L2, claim L2/A-2, link L2"},
 	}},
 	{name: "the address of a client who is done", long: true, mapping: byLead, orders: true, phones: true, nights: []sheetNight{
 		{rows: []string{l1}, posts: "client 1, claim 1, link 1"},
-		{rows: []string{l1, l2, l1More}, dry: true, code: 1, posts: "claim 1", steps: []string{"claim L1/A-9"}, status: "unchanged, failed, done", errors: []string{"", "…“L1”", ""}},
+		{rows: []string{l1, l2, l1More}, dry: true, code: 1, steps: "claim L1/A-9", status: "unchanged, failed, done",
+			errors: []string{"", "…“L1”", ""}},
 		{dry: true, code: 1, status: "unchanged, failed, unchanged", errors: []string{"", "…“L1”", ""}},
 		{rows: []string{l2}, dry: true, code: 1, status: "failed", errors: []string{"…“L1”"}},
 	}},
-	{name: "the address of a client who has a claim in doubt", long: true, mapping: byLead, ways: everyWay, orders: true, phones: true, nights: []sheetNight{
-		{rows: []string{l1}, doubt: "claim L1/A-1"},
-		{rows: []string{l1, l2, l1More}, dry: true, code: 4, status: "uncertain, failed, uncertain", errors: []string{"…", "…“L1”", "…"}},
-		{dry: true, code: 4, status: "uncertain, failed, uncertain", errors: []string{"…", "…“L1”", "…"}},
-		{rows: []string{l2}, dry: true, code: 1, status: "failed", errors: []string{"…“L1”"}},
-	}},
-	{name: "an id in doubt that another client has", long: true, mapping: byLead, ways: append(notCreated, everyWay...), orders: true, nights: []sheetNight{
-		{rows: []string{l1}, posts: "client 1, claim 1, link 1"},
-		{rows: []string{l1, "2 A-2; First name=L2"}, doubt: "client L2"},
-		{faults: faults{"every lookup c2@example.com": {apitest.Answer(apitest.JSON(200, `{"contactId":"<client L1>"}`))}},
-			rows: []string{l1, "2 A-2; First name=L2"}, dry: true, code: 4, status: "unchanged, uncertain", errors: []string{"", "…“L1”"}, cells: []string{"2 contactId ="}},
-		{faults: faults{"every lookup c2@example.com": {apitest.Answer(apitest.JSON(200, `{"contactId":"<client L1>"}`))}},
-			rows: []string{"2 A-2; First name=L2"}, dry: true, code: 4, status: "uncertain", errors: []string{"…“L1”"}, cells: []string{"1 contactId ="}},
-	}},
+	{name: "the address of a client who has a claim in doubt", long: true, mapping: byLead, ways: everyWay, orders: true, phones: true,
+		nights: []sheetNight{
+			{rows: []string{l1}, doubt: "claim L1/A-1"},
+			{rows: []string{l1, l2, l1More}, dry: true, code: 4, status: "uncertain, failed, uncertain", errors: []string{"…", "…“L1”", "…"}},
+			{dry: true, code: 4, status: "uncertain, failed, uncertain", errors: []string{"…", "…“L1”", "…"}},
+			{rows: []string{l2}, dry: true, code: 1, status: "failed", errors: []string{"…“L1”"}},
+		}},
+	{name: "an id in doubt that another client has", long: true, mapping: byLead, ways: append(notCreated, everyWay...), orders: true,
+		nights: []sheetNight{
+			{rows: []string{l1}, posts: "client 1, claim 1, link 1"},
+			{rows: []string{l1, "2 A-2; First name=L2"}, doubt: "client L2"},
+			{faults: faults{"every lookup c2@example.com": {apitest.Answer(apitest.JSON(200, `{"contactId":"<client L1>"}`))}},
+				rows: []string{l1, "2 A-2; First name=L2"}, dry: true, code: 4, status: "unchanged, uncertain", errors: []string{"", "…“L1”"},
+				cells: []string{"2 contactId ="}},
+			{faults: faults{"every lookup c2@example.com": {apitest.Answer(apitest.JSON(200, `{"contactId":"<client L1>"}`))}},
+				rows: []string{"2 A-2; First name=L2"}, dry: true, code: 4, status: "uncertain", errors: []string{"…“L1”"},
+				cells: []string{"1 contactId ="}},
+		}},
 	{name: "a creation that shows late in the same run", long: true, mapping: byLead, workers: true, nights: []sheetNight{
 		{rows: []string{l1, l2}, faults: faults{"client L1": {created500}, "lookup c1@example.com": {notFound, notFound, notFound, notFound}},
 			code: 4, posts: "client 1", status: "uncertain, failed", cells: []string{"2 contactId ="}},
@@ -125,21 +132,24 @@ var nightCases = []nightCase{
 	{name: "two creations in doubt with one address", long: true, mapping: byLead, ways: everyWay, orders: true, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{idle: true, also: doubtsL2},
-		{rows: []string{l1, l2}, dry: true, code: 4, posts: "claim 1, link 1", steps: []string{"claim L1/A-1", "link L1"}, status: "done, uncertain", errors: []string{"", "…“L1”"}},
+		{rows: []string{l1, l2}, dry: true, code: 4, steps: "claim L1/A-1, link L1", status: "done, uncertain", errors: []string{"", "…“L1”"}},
 	}},
 	{name: "a shared address, the link refused", mapping: byAgreement("reuse", ""), workers: true, nights: []sheetNight{
-		{rows: []string{"1 A-1", "2 A-2; E-mail=c1@example.com"}, faults: faults{"every lookup": {notFound}, "link A-1": {refused422}}, code: 1, posts: "client 1, link 1", status: "failed, failed"},
+		{rows: []string{"1 A-1", "2 A-2; E-mail=c1@example.com"}, faults: faults{"every lookup": {notFound}, "link A-1": {refused422}},
+			code: 1, posts: "client 1, link 1", status: "failed, failed"},
 	}},
 	{name: "a shared address, busy, then uncertain", long: true, mapping: byAgreement("reuse", ""), workers: true, nights: []sheetNight{
-		{rows: []string{"1 A-1", "2 A-2; E-mail=c1@example.com"}, faults: faults{"every lookup": {notFound}, "client A-1": {apitest.Busy(429, 0), created500}},
-			code: 4, posts: "client 2", status: "uncertain, failed"},
+		{rows: []string{"1 A-1", "2 A-2; E-mail=c1@example.com"},
+			faults: faults{"every lookup": {notFound}, "client A-1": {apitest.Busy(429, 0), created500}},
+			code:   4, posts: "client 2", status: "uncertain, failed"},
 	}},
 	{name: "a shared address, a conflict", long: true, mapping: byAgreement("reuse", ""), workers: true, nights: []sheetNight{
 		{rows: []string{"1 A-1", "2 A-2; E-mail=c1@example.com"}, faults: faults{"every lookup": {notFound}, "every client A-1": {conflict409}},
 			code: 4, posts: "client 1", status: "uncertain, failed"},
 	}},
 	{name: "a shared phone number", long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
-		{rows: []string{"1-4", "5 A-5; E-mail=; Mobile=07911 123002", "6 A-6"}, dry: true, code: 1, posts: "client 5, link 5", status: "done, done, done, done, failed, done"},
+		{rows: []string{"1-4", "5 A-5; E-mail=; Mobile=07911 123002", "6 A-6"}, dry: true, code: 1, posts: "client 5, link 5",
+			status: "done, done, done, done, failed, done"},
 	}},
 	{name: "a lost ledger after refusals", long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
 		{rows: []string{"1-8"}, posts: "client 8, link 8"},
@@ -151,27 +161,29 @@ var nightCases = []nightCase{
 			"lookup c15@example.com": {forbidden403}, "lookup c25@example.com": {forbidden403}}, says: []string{`"skipped":27,`, `"failed":3,`}},
 	}},
 	{name: "doubts are counted by step", long: true, mapping: stepThree, env: "repeatable: [link]", nights: []sheetNight{
-		{rows: []string{"1-6"}, faults: faults{"every link c1@example.com": {created500}, "every link c2@example.com": {created500}}, flags: "--concurrency 2",
-			code: 4, posts: "?", status: "uncertain, uncertain, done, done, done, done", again: true},
+		{rows: []string{"1-6"}, faults: faults{"every link c1@example.com": {created500}, "every link c2@example.com": {created500}},
+			flags: "--concurrency 2",
+			code:  4, posts: "?", status: "uncertain, uncertain, done, done, done, done", again: true},
 	}},
 
 	// The address was corrected since.
 	{name: "corrected, created", long: true, mapping: byLead, ways: everyWay, phones: true, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
-		{rows: []string{l1Corrected}, dry: true, posts: "claim 1, link 1", steps: []string{"claim L1/A-1", "link L1"}, status: "changed", errors: []string{"…“"},
+		{rows: []string{l1Corrected}, dry: true, steps: "claim L1/A-1, link L1", status: "changed", errors: []string{"…“"},
 			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
 		{dry: true, status: "changed"},
 	}},
 	{name: "corrected, created long ago", long: true, mapping: byLead, ways: everyWay[1:], phones: true, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
-		{ripe: true, rows: []string{l1Corrected}, dry: true, posts: "claim 1, link 1", steps: []string{"claim L1/A-1", "link L1"}, status: "changed", errors: []string{"…“"},
+		{ripe: true, rows: []string{l1Corrected}, dry: true, steps: "claim L1/A-1, link L1", status: "changed", errors: []string{"…“"},
 			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
 		{dry: true, status: "changed"},
 	}},
 	{name: "corrected, created, and another is known", long: true, mapping: byLead, ways: everyWay, phones: true, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
-		{knows: []string{"other right@example.com +447911999999"}, rows: []string{l1Corrected}, dry: true, code: 4, status: "uncertain", errors: []string{"…the corrected one"},
-			cells: []string{"1 Error ~ <client other>"}, calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
+		{knows: []string{"other right@example.com +447911999999"}, rows: []string{l1Corrected}, dry: true, code: 4, status: "uncertain",
+			errors: []string{"…the corrected one"},
+			cells:  []string{"1 Error ~ <client other>"}, calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
 		{dry: true, code: 4, status: "uncertain", errors: []string{"…the corrected one"}},
 	}},
 	{name: "corrected, not created", long: true, mapping: byLead, ways: notCreated, phones: true, nights: []sheetNight{
@@ -184,31 +196,32 @@ var nightCases = []nightCase{
 	}},
 	{name: "corrected, not created long ago", long: true, mapping: byLead, ways: notCreated, phones: true, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
-		{ripe: true, rows: []string{l1Corrected}, dry: true, posts: "client 1, claim 1, link 1", steps: []string{"client L1", "claim L1/A-1", "link L1"}, status: "done",
+		{ripe: true, rows: []string{l1Corrected}, dry: true, steps: "client L1, claim L1/A-1, link L1", status: "done",
 			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
 		{dry: true, status: "unchanged"},
 	}},
 	{name: "corrected, not created long ago, and another is known", long: true, mapping: byLead, ways: notCreated, phones: true, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
-		{ripe: true, knows: []string{"other right@example.com +447911999999"}, rows: []string{l1Corrected}, dry: true, posts: "claim 1, link 1",
-			steps: []string{"claim other/A-1", "link other"}, status: "changed", errors: []string{"…“"},
+		{ripe: true, knows: []string{"other right@example.com +447911999999"}, rows: []string{l1Corrected}, dry: true,
+			steps: "claim other/A-1, link other", status: "changed", errors: []string{"…“"},
 			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
 		{dry: true, status: "changed"},
 	}},
 	{name: "corrected, settled as created", mapping: byLead, ways: everyWay, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{rows: []string{l1Corrected}, faults: lagging, code: 4},
-		{do: []string{"settle --created <client L1> L1:client"}, dry: true, posts: "claim 1, link 1", steps: []string{"claim L1/A-1", "link L1"}},
+		{do: []string{"settle --created <client L1> L1:client"}, dry: true, steps: "claim L1/A-1, link L1"},
 	}},
 	{name: "corrected, settled as not created", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{rows: []string{l1Corrected}, faults: lagging, code: 4},
-		{do: []string{"settle --not-created L1:client"}, dry: true, posts: "client 1, claim 1, link 1", steps: []string{"client L1", "claim L1/A-1", "link L1"}},
+		{do: []string{"settle --not-created L1:client"}, dry: true, steps: "client L1, claim L1/A-1, link L1"},
 	}},
 	{name: "the address before the correction", long: true, mapping: byLead, ways: everyWay, orders: true, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{ripe: true, rows: []string{l1Corrected}, faults: faults{"every lookup c1@example.com": {forbidden403}}, code: 4},
-		{rows: []string{l1Corrected, l2}, dry: true, code: 1, posts: "claim 1, link 1", steps: []string{"claim L1/A-1", "link L1"}, status: "changed, failed", errors: []string{"…", "…“L1”"}},
+		{rows: []string{l1Corrected, l2}, dry: true, code: 1, steps: "claim L1/A-1, link L1", status: "changed, failed",
+			errors: []string{"…", "…“L1”"}},
 	}},
 	{name: "the address before the correction, the newcomer alone", long: true, mapping: byLead, ways: everyWay, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
@@ -217,7 +230,7 @@ var nightCases = []nightCase{
 	}},
 	{name: "the address is emptied, created", long: true, mapping: byLead, ways: everyWay, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
-		{ripe: true, rows: []string{"1 A-1; First name=L1; E-mail=; Mobile="}, dry: true, posts: "claim 1, link 1", steps: []string{"claim L1/A-1", "link L1"}},
+		{ripe: true, rows: []string{"1 A-1; First name=L1; E-mail=; Mobile="}, dry: true, steps: "claim L1/A-1, link L1"},
 		{dry: true},
 	}},
 	{name: "the address is emptied, not created", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
@@ -225,12 +238,15 @@ var nightCases = []nightCase{
 		{ripe: true, rows: []string{"1 A-1; First name=L1; E-mail=; Mobile="}, dry: true, code: 4},
 		{dry: true, code: 4},
 	}},
-	{name: "a phone number in the national format", long: true, mapping: sendingPhones("national"), ways: notCreated, orders: true, nights: phoneNights},
-	{name: "a phone number in the international format", long: true, mapping: sendingPhones("international"), ways: notCreated, orders: true, nights: phoneNights},
+	{name: "a phone number in the national format", long: true, mapping: sendingPhones("national"), ways: notCreated, orders: true,
+		nights: phoneNights},
+	{name: "a phone number in the international format", long: true, mapping: sendingPhones("international"), ways: notCreated,
+		orders: true, nights: phoneNights},
 	{name: "a phone number in the format e164", long: true, mapping: sendingPhones("e164"), ways: notCreated, orders: true, nights: phoneNights},
 
 	// The base url of the service.
-	{name: "a base url is spelt otherwise, version 1", long: true, mapping: byEmailV1, nights: append([]sheetNight{{rows: []string{"1-2"}, posts: "client 2"}}, spellings...)},
+	{name: "a base url is spelt otherwise, version 1", long: true, mapping: byEmailV1,
+		nights: append([]sheetNight{{rows: []string{"1-2"}, posts: "client 2"}}, spellings...)},
 	{name: "a base url is spelt otherwise, version 2", long: true, mapping: stepThree,
 		nights: append([]sheetNight{{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 6, link 2"}}, spellings...)},
 	{name: "a ledger has another spelling of the base url", long: true, mapping: "name: links\napi: v2\n" + clientPart, nights: []sheetNight{
@@ -239,11 +255,13 @@ var nightCases = []nightCase{
 		{dry: true, status: "unchanged", calls: []string{"!GET"}},
 		{status: "unchanged", calls: []string{"!GET"}},
 	}},
-	{name: "an address in doubt under another spelling of the base url", long: true, mapping: byLead, ways: everyWay, orders: true, phones: true, nights: []sheetNight{
-		{rows: []string{l1}, doubt: "client L1"},
-		{at: "spelling 3", rows: []string{l1, l2}, dry: true, code: 1, posts: "claim 1, link 1", steps: []string{"claim L1/A-1", "link L1"}, status: "done, failed", errors: []string{"", "…“L1”"}},
-		{at: "spelling 1", dry: true, code: 1, status: "unchanged, failed", errors: []string{"", "…“L1”"}},
-	}},
+	{name: "an address in doubt under another spelling of the base url", long: true, mapping: byLead, ways: everyWay, orders: true,
+		phones: true, nights: []sheetNight{
+			{rows: []string{l1}, doubt: "client L1"},
+			{at: "spelling 3", rows: []string{l1, l2}, dry: true, code: 1, steps: "claim L1/A-1, link L1", status: "done, failed",
+				errors: []string{"", "…“L1”"}},
+			{at: "spelling 1", dry: true, code: 1, status: "unchanged, failed", errors: []string{"", "…“L1”"}},
+		}},
 	{name: "an address in doubt at another base url", long: true, mapping: byLead, ways: everyWay, orders: true, phones: true, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{at: "second", rows: []string{l1, l2}, dry: true, code: 3, says: []string{"--accept same-service"}},
@@ -251,7 +269,8 @@ var nightCases = []nightCase{
 		{dry: true, code: 4, status: "uncertain, failed", errors: []string{"…", "…“L1”"}},
 	}},
 	{name: "a base url changes, version 1", long: true, mapping: byEmailV1, workers: true, nights: movedNights("client 3")},
-	{name: "a base url changes, version 2", long: true, mapping: stepThree, workers: true, nights: movedNights("client 3, claim 3, activity 9, link 3")},
+	{name: "a base url changes, version 2", long: true, mapping: stepThree, workers: true,
+		nights: movedNights("client 3, claim 3, activity 9, link 3")},
 	{name: "a service moves", mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1-3"}, faults: faults{"link c3@example.com": {created500}}, code: 4, posts: "client 3, claim 3, activity 9, link 3"},
 		{idle: true, do: []string{"history --yes --forget c2@example.com"}},
@@ -261,16 +280,18 @@ var nightCases = []nightCase{
 	}},
 	{name: "commands at a base url that no run knows", long: true, mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1-3"}, faults: faults{"link c3@example.com": {created500}}, code: 4, posts: "client 3, claim 3, activity 9, link 3"},
-		{idle: true, at: "second", do: []string{"settle → 3 [service-changed]", "settle --give-up link → 3 [service-changed]", "history → 3 [service-changed]",
-			"history c1@example.com → 3 [service-changed]", "history --yes --forget c1@example.com → 3 [service-changed]", "link c1@example.com → 3 [service-changed]",
-			"report → 3 [service-changed]"}},
+		{idle: true, at: "second",
+			do: []string{"settle → 3 [service-changed]", "settle --give-up link → 3 [service-changed]", "history → 3 [service-changed]",
+				"history c1@example.com → 3 [service-changed]", "history --yes --forget c1@example.com → 3 [service-changed]", "link c1@example.com → 3 [service-changed]",
+				"report → 3 [service-changed]"}},
 		{flags: "--accept new-service", posts: "client 3, claim 3, activity 9, link 3"},
 		{idle: true, do: []string{"settle → nothing is uncertain"}},
 		{idle: true, at: "first", do: []string{"settle → 4 c3@example.com"}},
 	}},
 	{name: "a workbook from before the move", long: true, mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1-3"}, posts: "client 3, claim 3, activity 9, link 3"},
-		{at: "second", do: []string{"lose ledger"}, rerun: true, flags: "--yes", code: 2, says: []string{"put the base url back", "!run the sheet itself"}},
+		{at: "second", do: []string{"lose ledger"}, rerun: true, flags: "--yes", code: 2,
+			says: []string{"put the base url back", "!run the sheet itself"}},
 		{at: "first", rerun: true, flags: "--yes"},
 	}},
 	// Ids that the sheet gives.
@@ -281,32 +302,40 @@ var nightCases = []nightCase{
 		{status: "unchanged", cells: []string{"1 contactId = <client c1@example.com>", "2 contactId = <client c1@example.com>",
 			"1 claimIds = <claim c1@example.com/Loan A-1>", "2 claimIds ~ !<claim c1@example.com/Loan A-1>"}},
 		{idle: true, do: []string{"history c1@example.com → 2×adopted, the sheet gives its id (known_id)"}},
-		{do: []string{"lose ledger"}, rerun: true, flags: "--yes", status: "unchanged", cells: []string{"1 contactId = <client c1@example.com>", "2 contactId = <client c1@example.com>",
-			"1 claimIds = <claim c1@example.com/Loan A-1>", "2 claimIds ~ !<claim c1@example.com/Loan A-1>"}},
+		{do: []string{"lose ledger"}, rerun: true, flags: "--yes", status: "unchanged",
+			cells: []string{"1 contactId = <client c1@example.com>", "2 contactId = <client c1@example.com>",
+				"1 claimIds = <claim c1@example.com/Loan A-1>", "2 claimIds ~ !<claim c1@example.com/Loan A-1>"}},
 		{rows: []string{"1 A-1; Contact ID=<client x@example.com>; Claim ID=<claim c1@example.com/Loan A-1>", "1 A-2", "2 B-1"}, code: 1,
 			cells: []string{"1 Import status = failed", "1 contactId = <client c1@example.com>", "1 Failed step = client", "1 Error ~ <client x@example.com>",
 				"1 What to do ~ put it into the cell"}},
 	}},
 	{name: "the sheet gives one id to two clients, one of them in doubt", long: true, mapping: contactIDs, nights: []sheetNight{
-		{ripe: true, knows: []string{"elsewhere@example.com elsewhere@example.com"}, rows: []string{"1 A-1", "2 B-1; Contact ID=<client elsewhere@example.com>"},
+		{ripe: true, knows: []string{"elsewhere@example.com elsewhere@example.com"},
+			rows:   []string{"1 A-1", "2 B-1; Contact ID=<client elsewhere@example.com>"},
 			faults: faults{"client c1@example.com": {failed500}, "every lookup": {notFound}}, flags: "--max-failures 100%",
 			code: 4, posts: "client 1, claim 1, activity 3, link 1", status: "uncertain, done"},
-		{rows: []string{"1 A-1; Contact ID=<client elsewhere@example.com>", "2 B-1; Contact ID=<client elsewhere@example.com>", "3 C-1"}, dry: true, flags: "--max-failures 100%",
-			code: 4, posts: "client 1, claim 1, activity 3, link 1", status: "uncertain, unchanged, done", errors: []string{"…to another client, in", "", ""},
-			cells: []string{"1 What to do ~ correct the cell", "step c1@example.com client = parked"}},
-		{dry: true, flags: "--max-failures 100%", code: 4, status: "uncertain, unchanged, unchanged", errors: []string{"…to another client, in", "", ""},
-			cells: []string{"1 What to do ~ correct the cell", "step c1@example.com client = parked"}},
-		{rows: []string{"1 A-1", "2 B-1; Contact ID=<client elsewhere@example.com>", "3 C-1"}, posts: "client 1, claim 1, activity 3, link 1", again: true},
+		{rows: []string{"1 A-1; Contact ID=<client elsewhere@example.com>", "2 B-1; Contact ID=<client elsewhere@example.com>", "3 C-1"},
+			dry: true, flags: "--max-failures 100%",
+			code: 4, posts: "client 1, claim 1, activity 3, link 1", status: "uncertain, unchanged, done",
+			errors: []string{"…to another client, in", "", ""},
+			cells:  []string{"1 What to do ~ correct the cell", "step c1@example.com client = parked"}},
+		{dry: true, flags: "--max-failures 100%", code: 4, status: "uncertain, unchanged, unchanged",
+			errors: []string{"…to another client, in", "", ""},
+			cells:  []string{"1 What to do ~ correct the cell", "step c1@example.com client = parked"}},
+		{rows: []string{"1 A-1", "2 B-1; Contact ID=<client elsewhere@example.com>", "3 C-1"},
+			posts: "client 1, claim 1, activity 3, link 1", again: true},
 	}},
 	{name: "the id of a contact is corrected, the claim was refused", long: true, mapping: jointKnown, nights: []sheetNight{
 		annAlone(refused422, 1),
-		{rows: []string{annsClaim, "ann@ | Ann | A-2 | pat@", "bob@ | Bob | B-1 | pat@", "pat@ | Pat | | | | <client x2@example.com>"}, dry: true, flags: "--max-failures 100%",
+		{rows: []string{annsClaim, "ann@ | Ann | A-2 | pat@", "bob@ | Bob | B-1 | pat@", "pat@ | Pat | | | | <client x2@example.com>"},
+			dry: true, flags: "--max-failures 100%",
 			posts: "client 1, claim 3, link 3", calls: []string{`3×"<client x2@example.com>"],"claimName"`, `!"<client x1@example.com>"`}},
 		{flags: "--max-failures 100%"},
 	}},
 	{name: "the id of a contact is corrected, the claim was refused, the contact first", long: true, mapping: jointKnown, nights: []sheetNight{
 		annAlone(refused422, 1),
-		{rows: []string{"pat@ | Pat | | | | <client x2@example.com>", "bob@ | Bob | B-1 | pat@", "ann@ | Ann | A-2 | pat@", annsClaim}, dry: true, flags: "--max-failures 100%",
+		{rows: []string{"pat@ | Pat | | | | <client x2@example.com>", "bob@ | Bob | B-1 | pat@", "ann@ | Ann | A-2 | pat@", annsClaim},
+			dry: true, flags: "--max-failures 100%",
 			posts: "client 1, claim 3, link 3", calls: []string{`3×"<client x2@example.com>"],"claimName"`, `!"<client x1@example.com>"`}},
 		{flags: "--max-failures 100%"},
 	}},
@@ -317,12 +346,16 @@ var nightCases = []nightCase{
 		annAlone(apitest.Fault{}, 0), {idle: true, do: []string{"history --purge --older-than 0d --yes"}}, corrected, {flags: "--max-failures 100%", code: 1},
 	}},
 	{name: "wrong ids are withdrawn", long: true, mapping: idsKnown, nights: []sheetNight{
-		{knows: []string{"c2@example.com c2@example.com"}, rows: []string{"1 A-1; Contact ID=" + wrongID + "1", "2 B-1; Contact ID=" + wrongID + "2", "3 C-1; Claim ID=" + wrongID + "3"},
-			faults: faults{"every with " + wrongID: {unknown404}}, flags: "--max-failures 100%", code: 1, posts: "?", status: "failed", cells: withdrawals},
-		{rows: []string{"1 A-1; Contact ID=; Claim ID=", "2 B-1", "3 C-1"}, faults: faults{"every with " + wrongID: {unknown404}}, flags: "--max-failures 100%", code: 1, posts: "claim 2, activity 3", status: "failed", cells: withdrawals},
+		{knows: []string{"c2@example.com c2@example.com"},
+			rows:   []string{"1 A-1; Contact ID=" + wrongID + "1", "2 B-1; Contact ID=" + wrongID + "2", "3 C-1; Claim ID=" + wrongID + "3"},
+			faults: faults{"every with " + wrongID: {unknown404}}, flags: "--max-failures 100%", code: 1, posts: "?", status: "failed",
+			cells: withdrawals},
+		{rows: []string{"1 A-1; Contact ID=; Claim ID=", "2 B-1", "3 C-1"}, faults: faults{"every with " + wrongID: {unknown404}},
+			flags: "--max-failures 100%", code: 1, posts: "claim 2, activity 3", status: "failed", cells: withdrawals},
 		{idle: true, do: []string{"settle --undo c1@example.com:client c2@example.com:client c3@example.com:claim/loan/C-1 → 3×withdrawn",
 			"settle --undo c1@example.com:client → 2 unknown-step"}},
-		{rerun: true, faults: faults{"every with " + wrongID: {unknown404}}, posts: "client 1, claim 3, activity 8, link 3", cells: []string{"2 contactId = <client c2@example.com>"},
+		{rerun: true, faults: faults{"every with " + wrongID: {unknown404}}, posts: "client 1, claim 3, activity 8, link 3",
+			cells: []string{"2 contactId = <client c2@example.com>"},
 			calls: []string{`1×"email":"c1@example.com"`, `!"email":"c2@example.com"`, `1×"claimName":"Loan C-1"`}},
 		{},
 		{idle: true, do: []string{"settle --undo c2@example.com:client → 2 unknown-step"}},
@@ -332,7 +365,8 @@ var nightCases = []nightCase{
 	{name: "the next step moves, by a cell", long: true, mapping: resuming("{column: Opt in}"), nights: []sheetNight{
 		{rows: atStep("Agreement details"), posts: "client 2, claim 2, activity 4, link 2"},
 		{rows: append(atStep("Sign your claim"), atStep("Sign your claim")[0]), dry: true, status: "changed", says: []string{"!" + mappingChanged},
-			errors: []string{"…" + movedByCell}, cells: []string{"1 What to do ~ !mapping's change", "2 What to do ~ !mapping's change", "3 What to do ~ !mapping's change"}},
+			errors: []string{"…" + movedByCell},
+			cells:  []string{"1 What to do ~ !mapping's change", "2 What to do ~ !mapping's change", "3 What to do ~ !mapping's change"}},
 		{status: "changed", says: []string{"!" + mappingChanged}, errors: []string{
 			movedByCell + "Results!F2 (source row 2)", movedByCell + "Results!F3 (source row 3)", movedByCell + "Results!F2 (source row 2)"}},
 	}},
@@ -352,7 +386,8 @@ var nightCases = []nightCase{
 	}},
 	{name: "the next step moves, and a claim is new", long: true, mapping: resuming("{column: Opt in}"), nights: []sheetNight{
 		{rows: atStep("Agreement details")[:1], posts: "client 1, claim 1, activity 2, link 1"},
-		{rows: []string{"1 A-1; Opt in=Sign your claim", "1 A-9; Opt in=Sign your claim"}, errors: []string{movedByCell + "Results!F2 (source row 2)"}},
+		{rows: []string{"1 A-1; Opt in=Sign your claim", "1 A-9; Opt in=Sign your claim"},
+			errors: []string{movedByCell + "Results!F2 (source row 2)"}},
 	}},
 	{name: "the next step was a cell's, the mapping's status goes", long: true, mapping: resuming("{column: Opt in}"), nights: []sheetNight{
 		{rows: []string{"1 A-1; Opt in=Sign your claim"}, posts: "client 1, claim 1, activity 3, link 1"},
@@ -364,12 +399,16 @@ var nightCases = []nightCase{
 			errors: []string{"", "", "held back: “Agreement details” was sent as Accepted, and the mapping now wants it as Submitted"}},
 	}},
 	{name: "data differ: a constant instead of a column", long: true, mapping: stepThree, nights: differing("{value: ZZ}", true, "1-2", "")},
-	{name: "data differ: a column instead of a constant", long: true, mapping: homeAddress("{value: ZZ}"), nights: differing("Address", true, "1-2", "")},
+	{name: "data differ: a column instead of a constant", long: true, mapping: homeAddress("{value: ZZ}"),
+		nights: differing("Address", true, "1-2", "")},
 	{name: "data differ: another constant", long: true, mapping: homeAddress("{value: ZZ}"), nights: differing("{value: YY}", true, "1-2", "")},
 	{name: "data differ: another column", long: true, mapping: stepThree, nights: differing("Mobile", true, "1-2", "")},
-	{name: "data differ: one column more", long: true, mapping: homeAddress(`{text: "{Address}"}`), nights: differing(`{text: "{Address} {Mobile}"}`, true, "1-2", "")},
-	{name: "data differ: a table", long: true, mapping: stepThree, nights: differing("{column: Address, values: {1 High Street: Home}, else: Away}", true, "1-2", "")},
-	{name: "data differ: a cell", long: true, mapping: stepThree, nights: differing("Address", false, "1 A-1\n2 A-2; Address=elsewhere", "Results!E3 (source row 3)")},
+	{name: "data differ: one column more", long: true, mapping: homeAddress(`{text: "{Address}"}`),
+		nights: differing(`{text: "{Address} {Mobile}"}`, true, "1-2", "")},
+	{name: "data differ: a table", long: true, mapping: stepThree,
+		nights: differing("{column: Address, values: {1 High Street: Home}, else: Away}", true, "1-2", "")},
+	{name: "data differ: a cell", long: true, mapping: stepThree,
+		nights: differing("Address", false, "1 A-1\n2 A-2; Address=elsewhere", "Results!E3 (source row 3)")},
 	{name: "data differ: a cell whose column is written in another way", long: true, mapping: stepThree,
 		nights: differing("ADDRESS", false, "1 A-1\n2 A-2; Address=elsewhere", "Results!E3 (source row 3)")},
 	{name: "data differ: a cell of several", long: true, mapping: homeAddress("{first_of: [Address, Mobile]}"),
@@ -382,7 +421,8 @@ var nightCases = []nightCase{
 	}},
 
 	// A 409.
-	{name: "a conflict after a doubt: claim", long: true, mapping: stepThree, nights: conflictAfter("claim c2@example.com/Loan A-2", "claim/loan/A-2")},
+	{name: "a conflict after a doubt: claim", long: true, mapping: stepThree,
+		nights: conflictAfter("claim c2@example.com/Loan A-2", "claim/loan/A-2")},
 	{name: "a conflict after a doubt: activity of the client", long: true, mapping: stepThree,
 		nights: conflictAfter("activity c2@example.com Your details", "activity/Your·details@client")},
 	{name: "a conflict after a doubt: activity of a claim", long: true, mapping: stepThree,
@@ -400,15 +440,17 @@ var nightCases = []nightCase{
 			code: 4, posts: "client 3, claim 2, activity 6, link 2", status: "done, uncertain, done", errors: []string{"", "…409", ""}},
 		{code: 4, status: "unchanged, uncertain, unchanged"},
 	}},
-	{name: "a conflict over a new client, a rule", long: true, mapping: stepThree, env: "errors: [{status: 409, means: failed}]", promise: true, nights: []sheetNight{
-		{rows: []string{"1-3"}, faults: faults{"client c2@example.com": {conflict409}},
-			code: 1, posts: "client 3, claim 2, activity 6, link 2", status: "done, failed, done", errors: []string{"", "…409", ""}},
-		{posts: "client 1, claim 1, activity 3, link 1"},
-	}},
+	{name: "a conflict over a new client, a rule", long: true, mapping: stepThree, env: "errors: [{status: 409, means: failed}]",
+		promise: true, nights: []sheetNight{
+			{rows: []string{"1-3"}, faults: faults{"client c2@example.com": {conflict409}},
+				code: 1, posts: "client 3, claim 2, activity 6, link 2", status: "done, failed, done", errors: []string{"", "…409", ""}},
+			{posts: "client 1, claim 1, activity 3, link 1"},
+		}},
 	{name: "a conflict over a client after a doubt, found", mapping: stepThree, promise: true, nights: []sheetNight{
 		{rows: []string{"1-3"}, faults: faults{"client c2@example.com": {failed500}}, code: 4, posts: "client 3, claim 2, activity 6, link 2"},
-		{do: []string{"settle --not-created c2@example.com:client"}, faults: faults{"client c2@example.com": {conflict409}}, appears: "c2@example.com",
-			posts: "client 1, claim 1, activity 3, link 1", cells: []string{"step c2@example.com client ~ done"}},
+		{do: []string{"settle --not-created c2@example.com:client"}, faults: faults{"client c2@example.com": {conflict409}},
+			appears: "c2@example.com",
+			posts:   "client 1, claim 1, activity 3, link 1", cells: []string{"step c2@example.com client ~ done"}},
 		quiet,
 	}},
 	{name: "a conflict over a client after a doubt, not found", mapping: stepThree, promise: true, nights: []sheetNight{
@@ -418,7 +460,8 @@ var nightCases = []nightCase{
 		{code: 4, cells: []string{"2 What to do ~ looks the client up again and decides"}},
 	}},
 	{name: "a late creation", long: true, mapping: stepThree, env: "limits: {timeout: 1s}", promise: true, nights: []sheetNight{
-		{rows: []string{"1-3"}, faults: faults{"claim c2@example.com/Loan A-2": {apitest.CreateLate(0)}}, code: 4, posts: "client 3, claim 3, activity 7, link 2"},
+		{rows: []string{"1-3"}, faults: faults{"claim c2@example.com/Loan A-2": {apitest.CreateLate(0)}}, code: 4,
+			posts: "client 3, claim 3, activity 7, link 2"},
 		{code: 4, status: "unchanged, uncertain, unchanged", also: func(s *scene, _ played) {
 			if made := s.service.Created()["claim c2@example.com/Loan A-2"]; len(made) != 1 {
 				s.t.Errorf("%d were created, want the late one", len(made))
@@ -426,7 +469,8 @@ var nightCases = []nightCase{
 		}},
 	}},
 	{name: "a busy service", mapping: stepThree, promise: true, nights: []sheetNight{
-		{rows: []string{"1-3"}, faults: faults{"claim c2@example.com/Loan A-2": {apitest.Busy(429, 0)}}, posts: "client 3, claim 4, activity 9, link 3", status: "done"},
+		{rows: []string{"1-3"}, faults: faults{"claim c2@example.com/Loan A-2": {apitest.Busy(429, 0)}},
+			posts: "client 3, claim 4, activity 9, link 3", status: "done"},
 		quiet,
 	}},
 
@@ -443,8 +487,9 @@ var nightCases = []nightCase{
 	}},
 	{name: "a column is sorted alone", long: true, mapping: byLead, nights: []sheetNight{
 		{rows: []string{"1-3"}, posts: "client 3, claim 3, link 3"},
-		{rows: []string{"1 B-1; E-mail=c2@example.com", "2 B-2; E-mail=c1@example.com", "3 A-3"}, dry: true, code: 1, status: "invalid, invalid, unchanged",
-			says: []string{"[address-taken]"}, errors: []string{"…“Ann1”", "…", ""}, cells: []string{"1 Error ~ “Ann2”"}},
+		{rows: []string{"1 B-1; E-mail=c2@example.com", "2 B-2; E-mail=c1@example.com", "3 A-3"}, dry: true, code: 1,
+			status: "invalid, invalid, unchanged",
+			says:   []string{"[address-taken]"}, errors: []string{"…“Ann1”", "…", ""}, cells: []string{"1 Error ~ “Ann2”"}},
 	}},
 	{name: "a client who was given up keeps the address", long: true, mapping: byLead, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, faults: faults{"client Ann1": {dropped}, "every lookup": {notFound}}, code: 4, posts: "client 1"},
@@ -452,13 +497,15 @@ var nightCases = []nightCase{
 	}},
 	{name: "claims have other clients", long: true, mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1-12"}, posts: "client 12, claim 12, activity 36, link 12"},
-		{rows: []string{"1 A-6", "2 A-7", "3 A-8", "4 A-9", "5 A-10", "6 A-11", "7 A-12", "8 A-1", "9 A-2", "10 A-3", "11 A-4", "12 A-5"}, dry: true, code: 2,
+		{rows: []string{"1 A-6", "2 A-7", "3 A-8", "4 A-9", "5 A-10", "6 A-11", "7 A-12", "8 A-1", "9 A-2", "10 A-3", "11 A-4", "12 A-5"},
+			dry: true, code: 2,
 			says: []string{"12 of the first 12 new claims", "[claims-moved]"}},
 		{dry: true, flags: "--accept claims-moved", posts: "claim 12, activity 12"},
 	}},
 	{name: "claims with a key that all have", long: true, mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1 1"}, posts: "client 1, claim 1, activity 3, link 1"},
-		{rows: []string{"1 1", "2 1", "3 1", "4 1", "5 1", "6 1", "7 1", "8 1", "9 1", "10 1", "11 1", "12 1"}, dry: true, posts: "client 11, claim 11, activity 33, link 11"},
+		{rows: []string{"1 1", "2 1", "3 1", "4 1", "5 1", "6 1", "7 1", "8 1", "9 1", "10 1", "11 1", "12 1"}, dry: true,
+			posts: "client 11, claim 11, activity 33, link 11"},
 	}},
 
 	// The mapping's identity.
@@ -480,7 +527,8 @@ var nightCases = []nightCase{
 		nights: newIdentity(keyed("r", "key: Mobile, lookup: {phone: Mobile}"), "phone numbers compared in another way", 0)},
 	{name: "one phone number in two mappings", mapping: keyed("r", byNumber), nights: []sheetNight{
 		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, link 1"},
-		{mapping: with(keyed("r2", byNational), "key: Agreement no,", "key: Amount,"), flags: "--only +447911123001", posts: "claim 1, link 1", again: true},
+		{mapping: with(keyed("r2", byNational), "key: Agreement no,", "key: Amount,"), flags: "--only +447911123001",
+			posts: "claim 1, link 1", again: true},
 	}},
 	{name: "two mappings with the same claims", long: true, mapping: keyed("a", byEmail), nights: []sheetNight{
 		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, link 1"},
@@ -497,23 +545,26 @@ var nightCases = []nightCase{
 		{mapping: with(byAgreement("reuse", ""), "name: known", "name: other"), flags: "--accept new-identity", code: 1,
 			errors: []string{"the client of this key in the key space “known”, not in “other”, has the same e-mail address"}},
 	}},
-	{name: "a pointer to a constant", long: true, mapping: oneActivity, wire: activityIDs, env: "wire: {activity_id: /status}", workers: true, nights: []sheetNight{
-		{rows: []string{"1-6"}, code: 3, posts: "?", also: func(s *scene, _ played) {
-			if made := s.service.Created()["activity c1@example.com Your details"]; len(made) != 1 {
-				s.t.Errorf("the first activity was created %d times", len(made))
-			}
+	{name: "a pointer to a constant", long: true, mapping: oneActivity, wire: activityIDs, env: "wire: {activity_id: /status}",
+		workers: true, nights: []sheetNight{
+			{rows: []string{"1-6"}, code: 3, posts: "?", also: func(s *scene, _ played) {
+				if made := s.service.Created()["activity c1@example.com Your details"]; len(made) != 1 {
+					s.t.Errorf("the first activity was created %d times", len(made))
+				}
+			}},
+			{env: "wire: {activity_id: /activityId}", posts: "?", also: func(s *scene, _ played) {
+				if states := slices.Compact(column(s.steps(), "State")); !slices.Equal(states, []string{"done"}) {
+					s.t.Errorf("the steps are %q", states)
+				}
+			}},
 		}},
-		{env: "wire: {activity_id: /activityId}", posts: "?", also: func(s *scene, _ played) {
-			if states := slices.Compact(column(s.steps(), "State")); !slices.Equal(states, []string{"done"}) {
-				s.t.Errorf("the steps are %q", states)
-			}
-		}},
-	}},
 	{name: "one url for one client and for two", long: true, mapping: keyed("a", byEmail), nights: []sheetNight{
 		{rows: []string{"1-2"}, faults: sameURL, posts: "client 2, claim 2, link 2"},
-		{mapping: with(keyed("b", byEmail), "key: Agreement no,", "key: Amount,"), faults: sameURL, flags: "--accept new-identity", posts: "claim 2, link 2", again: true},
+		{mapping: with(keyed("b", byEmail), "key: Agreement no,", "key: Amount,"), faults: sameURL, flags: "--accept new-identity",
+			posts: "claim 2, link 2", again: true},
 		{idle: true, faults: sameURL, do: []string{"link -m MAPPING c1@example.com → go/same"}},
-		{idle: true, faults: faults{"every link c2@example.com": sameURL["every link c1@example.com"]}, do: []string{"link -m MAPPING c2@example.com → 4 !go/same"}},
+		{idle: true, faults: faults{"every link c2@example.com": sameURL["every link c1@example.com"]},
+			do: []string{"link -m MAPPING c2@example.com → 4 !go/same"}},
 		{},
 	}},
 
@@ -538,58 +589,68 @@ var nightCases = []nightCase{
 	}},
 	{name: "added rows", long: true, mapping: stepThree, promise: true, nights: []sheetNight{
 		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 6, link 2"},
-		{rows: []string{"3 C-1", "2 A-2", "1 A-1", "1 A-7"}, flags: "--concurrency 1", posts: "client 1, claim 2, activity 4, link 1",
-			steps: []string{"client c3@example.com", "activity c3@example.com Your details", "claim c3@example.com/Loan C-1",
-				"activity c3@example.com/Loan C-1 Agreement details", "activity c3@example.com Sign your claim", "link c3@example.com",
-				"claim c1@example.com/Loan A-7", "activity c1@example.com/Loan A-7 Agreement details"},
+		{rows: []string{"3 C-1", "2 A-2", "1 A-1", "1 A-7"}, flags: "--concurrency 1",
+			steps:  "client c3@example.com, activity c3@example.com Your details, claim c3@example.com/Loan C-1, activity c3@example.com/Loan C-1 Agreement details, activity c3@example.com Sign your claim, link c3@example.com, claim c1@example.com/Loan A-7, activity c1@example.com/Loan A-7 Agreement details",
 			status: "done, unchanged, unchanged, done"},
 	}},
 	{name: "some of the clients", mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1-3", "1 A-9"}, flags: "--limit 1", posts: "client 1, claim 2, activity 4, link 1", status: "done, skipped, skipped, done"},
-		{flags: "--only C3@Example.com", posts: "client 1, claim 1, activity 3, link 1", status: "skipped, skipped, done, skipped", also: linesInSteps},
+		{flags: "--only C3@Example.com", posts: "client 1, claim 1, activity 3, link 1", status: "skipped, skipped, done, skipped",
+			also: linesInSteps},
 		{flags: "--only unknown@example.com", code: 2},
 		{flags: "--min-rows 5", code: 3},
-		{posts: "client 1, claim 1, activity 3, link 1", status: "unchanged, done, unchanged, unchanged", also: func(s *scene, _ played) { s.checkPromise() }},
+		{posts: "client 1, claim 1, activity 3, link 1", status: "unchanged, done, unchanged, unchanged",
+			also: func(s *scene, _ played) { s.checkPromise() }},
 	}},
 
 	// Clients whom the service knows.
 	{name: "existing: reuse", mapping: byAgreement("reuse", ""), nights: []sheetNight{
-		{knows: knownA2, rows: []string{"1-3"}, posts: "client 2, link 3", status: "done", cells: []string{"2 contactId = <client A-2>"}, calls: []string{"/by-email/c2%40", `!"ref":"A-2"`}},
+		{knows: knownA2, rows: []string{"1-3"}, posts: "client 2, link 3", status: "done", cells: []string{"2 contactId = <client A-2>"},
+			calls: []string{"/by-email/c2%40", `!"ref":"A-2"`}},
 		quiet,
 	}},
 	{name: "existing: skip", mapping: byAgreement("skip", ""), nights: []sheetNight{
-		{knows: knownA2, rows: []string{"1-3"}, posts: "client 2, link 2", status: "done, skipped, done", cells: []string{"2 contactId = <client A-2>"}, calls: []string{"/by-email/c2%40", "!<client A-2>"}},
+		{knows: knownA2, rows: []string{"1-3"}, posts: "client 2, link 2", status: "done, skipped, done",
+			cells: []string{"2 contactId = <client A-2>"}, calls: []string{"/by-email/c2%40", "!<client A-2>"}},
 		{status: "unchanged, skipped, unchanged"},
 	}},
 	{name: "existing: fail", mapping: byAgreement("fail", ""), nights: []sheetNight{
-		{knows: knownA2, rows: []string{"1-3"}, code: 1, posts: "client 2, link 2", status: "done, failed, done", cells: []string{"2 contactId = <client A-2>"}, calls: []string{"/by-email/c2%40", "!<client A-2>"}},
+		{knows: knownA2, rows: []string{"1-3"}, code: 1, posts: "client 2, link 2", status: "done, failed, done",
+			cells: []string{"2 contactId = <client A-2>"}, calls: []string{"/by-email/c2%40", "!<client A-2>"}},
 		{code: 1, status: "unchanged, failed, unchanged"},
 	}},
 	{name: "existing: create", mapping: byAgreement("create", ""), nights: []sheetNight{
 		{knows: knownA2, rows: []string{"1-3"}, posts: "client 3, link 3", status: "done", calls: []string{"!/by-", `1×"ref":"A-2"`}},
 		quiet,
 	}},
-	{name: "existing_activities: skip", long: true, mapping: with(stepThree, "  key: E-mail\n", "  key: E-mail\n  existing_activities: skip\n"), nights: []sheetNight{
-		{knows: []string{"c2@example.com c2@example.com"}, rows: []string{"1-2"}, dry: true, posts: "client 1, claim 2, activity 4, link 2", status: "done", also: skippedSteps},
-		{status: "unchanged", cells: []string{"2 contactId = <client c2@example.com>", "2 redirectUrl = <link c2@example.com>"}, also: skippedSteps},
-		{do: []string{"lose ledger"}, rerun: true, flags: "--yes", status: "unchanged",
-			cells: []string{"2 contactId = <client c2@example.com>", "2 redirectUrl = <link c2@example.com>"}, also: skippedSteps},
-	}},
-	{name: "a known client of version 1", long: true, mapping: "name: b\napi: v1\n" + clientPart + "activities:" + detailsActivity, nights: []sheetNight{
-		{knows: []string{"c2@example.com c2@example.com"}, rows: []string{"1-2"}, posts: "client 1, activity 2", status: "done", says: []string{`"withoutLink":1,`},
-			cells: []string{"2 clientId = <client c2@example.com>", "2 redirectUrl =", "2 What to do ~ redirect url"}},
-	}},
+	{name: "existing_activities: skip", long: true,
+		mapping: with(stepThree, "  key: E-mail\n", "  key: E-mail\n  existing_activities: skip\n"), nights: []sheetNight{
+			{knows: []string{"c2@example.com c2@example.com"}, rows: []string{"1-2"}, dry: true,
+				posts: "client 1, claim 2, activity 4, link 2", status: "done", also: skippedSteps},
+			{status: "unchanged", cells: []string{"2 contactId = <client c2@example.com>", "2 redirectUrl = <link c2@example.com>"}, also: skippedSteps},
+			{do: []string{"lose ledger"}, rerun: true, flags: "--yes", status: "unchanged",
+				cells: []string{"2 contactId = <client c2@example.com>", "2 redirectUrl = <link c2@example.com>"}, also: skippedSteps},
+		}},
+	{name: "a known client of version 1", long: true, mapping: "name: b\napi: v1\n" + clientPart + "activities:" + detailsActivity,
+		nights: []sheetNight{
+			{knows: []string{"c2@example.com c2@example.com"}, rows: []string{"1-2"}, posts: "client 1, activity 2", status: "done",
+				says:  []string{`"withoutLink":1,`},
+				cells: []string{"2 clientId = <client c2@example.com>", "2 redirectUrl =", "2 What to do ~ redirect url"}},
+		}},
 	{name: "a look-up by phone number where the e-mail address is missing", mapping: byAgreement("reuse", ""), nights: []sheetNight{
-		{knows: knownA2, rows: []string{"1 A-1", "2 A-2; E-mail=", "3 A-3"}, flags: "--concurrency 1", posts: "client 2, link 3", cells: []string{"2 contactId = <client A-2>"},
+		{knows: knownA2, rows: []string{"1 A-1", "2 A-2; E-mail=", "3 A-3"}, flags: "--concurrency 1", posts: "client 2, link 3",
+			cells: []string{"2 contactId = <client A-2>"},
 			calls: []string{"by-email/c1%40example.com", "by-email/c3%40example.com", "by-phone/%2B447911123002", "!by-phone/%2B447911123001", "!by-phone/%2B447911123003"}},
 	}},
 	{name: "look-ups that must agree", long: true, mapping: byAgreement("reuse", ", confirm: true"), nights: []sheetNight{
-		{knows: append(knownA2, "other other@example.com +447911123003"), rows: []string{"1-3"}, code: 1, posts: "client 1, link 2", status: "done, done, failed",
-			cells: []string{"2 contactId = <client A-2>"}, calls: []string{`!"ref":"A-3"`, "!POST /funnel/v2/contacts/<client other>"}},
+		{knows: append(knownA2, "other other@example.com +447911123003"), rows: []string{"1-3"}, code: 1, posts: "client 1, link 2",
+			status: "done, done, failed",
+			cells:  []string{"2 contactId = <client A-2>"}, calls: []string{`!"ref":"A-3"`, "!POST /funnel/v2/contacts/<client other>"}},
 	}},
-	{name: "look-ups that must agree, a shared phone number, reuse", long: true, mapping: byAgreement("reuse", ", confirm: true"), nights: []sheetNight{
-		{rows: []string{"1-2", "3 A-3; Mobile=07911 123001"}, dry: true, code: 1, posts: "client 2, link 2", status: "done, done, failed"},
-	}},
+	{name: "look-ups that must agree, a shared phone number, reuse", long: true, mapping: byAgreement("reuse", ", confirm: true"),
+		nights: []sheetNight{
+			{rows: []string{"1-2", "3 A-3; Mobile=07911 123001"}, dry: true, code: 1, posts: "client 2, link 2", status: "done, done, failed"},
+		}},
 	{name: "look-ups that must agree, a shared phone number, skip", long: true, mapping: byAgreement("skip", ", confirm: true"), nights: []sheetNight{
 		{rows: []string{"1-2", "3 A-3; Mobile=07911 123001"}, dry: true, code: 1, posts: "client 2, link 2", status: "done, done, failed"},
 	}},
@@ -601,26 +662,31 @@ var nightCases = []nightCase{
 	{name: "unclear look-ups", mapping: stepThree, promise: true, nights: []sheetNight{
 		{rows: []string{"1-12"}, faults: unclear, code: 1, posts: "client 2, claim 2, activity 6, link 2",
 			status: "done, failed, failed, failed, failed, failed, failed, failed, failed, failed, failed, done"},
-		{posts: "client 10, claim 10, activity 30, link 10", status: "unchanged, done, done, done, done, done, done, done, done, done, done, unchanged"},
+		{posts: "client 10, claim 10, activity 30, link 10",
+			status: "unchanged, done, done, done, done, done, done, done, done, done, done, unchanged"},
 	}},
 	{name: "not_found is not a page", mapping: stepThree, env: "not_found: {status: [404]}", nights: []sheetNight{
-		{rows: []string{"1-3"}, faults: faults{"every lookup c2@example.com": {apitest.Answer(apitest.HTML(404))}, "every lookup c3@example.com": {apitest.Answer(apitest.JSON(404, `{"error":"no route"}`))}},
-			code: 1, posts: "client 1, claim 1, activity 3, link 1", says: []string{`"lookup":3,`}},
+		{rows: []string{"1-3"},
+			faults: faults{"every lookup c2@example.com": {apitest.Answer(apitest.HTML(404))}, "every lookup c3@example.com": {apitest.Answer(apitest.JSON(404, `{"error":"no route"}`))}},
+			code:   1, posts: "client 1, claim 1, activity 3, link 1", says: []string{`"lookup":3,`}},
 	}},
 	behindPage("200", apitest.HTML(200)), behindPage("404", apitest.HTML(404)), behindPage("500", apitest.JSON(500, "{}")),
 	{name: "one id for two keys, known before", long: true, mapping: byAgreement("reuse", ""), orders: true, nights: []sheetNight{
-		{knows: []string{"A-2 c2@example.com"}, rows: []string{"1-2", "3 A-3; E-mail=c2@example.com"}, code: 1, posts: "client 1, link 2", also: oneOfTwo},
+		{knows: []string{"A-2 c2@example.com"}, rows: []string{"1-2", "3 A-3; E-mail=c2@example.com"}, code: 1, posts: "client 1, link 2",
+			also: oneOfTwo},
 	}},
 	{name: "one id for two keys, new", long: true, mapping: byAgreement("reuse", ""), orders: true, nights: []sheetNight{
 		{rows: []string{"1-2", "3 A-3; E-mail=c2@example.com"}, code: 1, posts: "client 2, link 2", also: oneOfTwo},
 	}},
 	{name: "two clients with one e-mail address", long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
-		{rows: []string{"1 A-1", "2 A-2; E-mail=c1@example.com"}, faults: faults{"every lookup": {notFound}}, flags: "--concurrency 1", dry: true, code: 1, posts: "client 1, link 1",
+		{rows: []string{"1 A-1", "2 A-2; E-mail=c1@example.com"}, faults: faults{"every lookup": {notFound}}, flags: "--concurrency 1",
+			dry: true, code: 1, posts: "client 1, link 1",
 			errors: []string{"", "the client of the key “A-1” has the same e-mail address"},
 			cells:  []string{"2 What to do = If they are one person, give the rows one client key; if not, correct the address."}},
 	}},
 	{name: "two clients with one phone number", long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
-		{rows: []string{"1 A-1; E-mail=", "2 A-2; E-mail=; Mobile=07911 123001"}, faults: faults{"every lookup": {notFound}}, flags: "--concurrency 1", dry: true, code: 1, posts: "client 1, link 1",
+		{rows: []string{"1 A-1; E-mail=", "2 A-2; E-mail=; Mobile=07911 123001"}, faults: faults{"every lookup": {notFound}},
+			flags: "--concurrency 1", dry: true, code: 1, posts: "client 1, link 1",
 			errors: []string{"", "the client of the key “A-1” has the same phone number"},
 			cells:  []string{"2 What to do = If they are one person, give the rows one client key; if not, correct the address."}},
 	}},
@@ -635,16 +701,20 @@ var nightCases = []nightCase{
 	passing("408", apitest.Answer(apitest.JSON(408, `{}`))), passing("421", apitest.Answer(apitest.JSON(421, `{}`))), passing("425", apitest.Answer(apitest.JSON(425, `{}`))),
 	passing("a web page", apitest.Answer(apitest.HTML(200))), passing("half an answer", apitest.CreateThenCut()), passing("no answer", apitest.DropBefore()),
 	{name: "no look-up is answered", long: true, mapping: byEmailV2, nights: []sheetNight{
-		{rows: []string{"1-25"}, faults: faults{"every GET": {apitest.Answer(apitest.JSON(503, `{}`))}}, flags: "--dry-run", code: 3, says: []string{"the service answers no look-up"}, also: soonStopped},
-		{faults: faults{"every GET": {apitest.Answer(apitest.JSON(503, `{}`))}}, flags: "--limit=25", code: 3, says: []string{"the service answers no look-up"}, also: soonStopped},
+		{rows: []string{"1-25"}, faults: faults{"every GET": {apitest.Answer(apitest.JSON(503, `{}`))}}, flags: "--dry-run", code: 3,
+			says: []string{"the service answers no look-up"}, also: soonStopped},
+		{faults: faults{"every GET": {apitest.Answer(apitest.JSON(503, `{}`))}}, flags: "--limit=25", code: 3,
+			says: []string{"the service answers no look-up"}, also: soonStopped},
 		{posts: "client 25, link 25"},
 	}},
 	refusedLookups(400, 8), refusedLookups(403, 3),
-	{name: "the first client who needs something is finished first", long: true, mapping: stepThree, env: "wire: {redirect_url: /nowhere}", nights: []sheetNight{
-		{rows: []string{"1 A-1; E-mail=", "2-30"}, flags: "--concurrency 8", code: 3, posts: "client 1, claim 1, activity 3, link 1"},
-	}},
+	{name: "the first client who needs something is finished first", long: true, mapping: stepThree,
+		env: "wire: {redirect_url: /nowhere}", nights: []sheetNight{
+			{rows: []string{"1 A-1; E-mail=", "2-30"}, flags: "--concurrency 8", code: 3, posts: "client 1, claim 1, activity 3, link 1"},
+		}},
 	{name: "every claim is uncertain", long: true, mapping: stepThree, nights: []sheetNight{
-		{rows: []string{"1-60"}, faults: faults{"every claim": {apitest.Answer(apitest.JSON(200, `{}`))}}, flags: "--concurrency 4", code: 3, posts: "?",
+		{rows: []string{"1-60"}, faults: faults{"every claim": {apitest.Answer(apitest.JSON(200, `{}`))}}, flags: "--concurrency 4",
+			code: 3, posts: "?",
 			says: []string{"10 steps of the kind claim are uncertain and none was created"}, also: func(s *scene, p played) {
 				if rows := p.summary.Rows; rows.Uncertain < 10 || rows.Uncertain > 14 || rows.NotStarted != 60-rows.Uncertain {
 					s.t.Errorf("rows %+v", rows)
@@ -679,27 +749,33 @@ var nightCases = []nightCase{
 	grown("one of its claims", []string{bornActivity, with(agreementActivity, "on: loan", "on: claim"), signActivity}, 0, ""),
 	{name: "grown: for some", long: true, mapping: campaign(bornActivity, signActivity), nights: []sheetNight{
 		{rows: []string{"1-4"}, posts: "client 4, claim 4, activity 8, link 4"},
-		{rows: []string{"1-4", "9 A-9"}, mapping: campaign(bornActivity, with(addressActivity, "attributes:", `when: col("First name") != "Ann2", attributes:`), signActivity),
-			dry: true, says: []string{"3 known clients"}, posts: "client 1, claim 1, activity 6, link 1", again: true},
+		{rows: []string{"1-4", "9 A-9"},
+			mapping: campaign(bornActivity, with(addressActivity, "attributes:", `when: col("First name") != "Ann2", attributes:`), signActivity),
+			dry:     true, says: []string{"3 known clients"}, posts: "client 1, claim 1, activity 6, link 1", again: true},
 	}},
-	{name: "grown: an id that never had a step", long: true, mapping: campaign(with(bornActivity, "attributes:", `when: col("First name") == "Zoe", attributes:`), signActivity), nights: []sheetNight{
-		{rows: []string{"1-3"}, posts: "client 3, claim 3, activity 3, link 3"},
-		{mapping: campaign(birthdayActivity, signActivity), posts: "activity 3"},
-	}},
+	{name: "grown: an id that never had a step", long: true,
+		mapping: campaign(with(bornActivity, "attributes:", `when: col("First name") == "Zoe", attributes:`), signActivity), nights: []sheetNight{
+			{rows: []string{"1-3"}, posts: "client 3, claim 3, activity 3, link 3"},
+			{mapping: campaign(birthdayActivity, signActivity), posts: "activity 3"},
+		}},
 	{name: "grown: an old id comes back", long: true, mapping: campaign(bornActivity, addressActivity), nights: []sheetNight{
 		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 4, link 2", again: true},
 		{mapping: campaign(bornActivity)}, {mapping: campaign(addressActivity)}, {mapping: campaign(addressActivity, bornActivity)},
 	}},
-	{name: "grown: an open activity moves on", long: true, mapping: campaign("\n  - {template: Your details, id: born, status: Open}\n"), nights: []sheetNight{
-		{rows: []string{"1-3"}, posts: "client 3, claim 3, activity 3, link 3"},
-		{mapping: campaign(bornActivity, signActivity), rows: []string{"1-3", "7 A-7"}, dry: true, says: []string{"!3 known clients"}, posts: "client 1, claim 1, activity 2, link 1",
-			status: "changed, changed, changed, done"},
-		{rows: []string{"8 A-8", "1-3"}, dry: true, says: []string{"!3 known clients"}, posts: "client 1, claim 1, activity 2, link 1", status: "done, changed, changed, changed"},
-	}},
+	{name: "grown: an open activity moves on", long: true, mapping: campaign("\n  - {template: Your details, id: born, status: Open}\n"),
+		nights: []sheetNight{
+			{rows: []string{"1-3"}, posts: "client 3, claim 3, activity 3, link 3"},
+			{mapping: campaign(bornActivity, signActivity), rows: []string{"1-3", "7 A-7"}, dry: true, says: []string{"!3 known clients"},
+				posts:  "client 1, claim 1, activity 2, link 1",
+				status: "changed, changed, changed, done"},
+			{rows: []string{"8 A-8", "1-3"}, dry: true, says: []string{"!3 known clients"}, posts: "client 1, claim 1, activity 2, link 1",
+				status: "done, changed, changed, changed"},
+		}},
 	{name: "grown: after a wrong pointer", long: true, mapping: campaign(agreementActivity), promise: true,
 		wire: func(wire *apitest.Wire) { wire.ClaimID = "/data/claimId" }, nights: []sheetNight{
 			{rows: []string{"1-3"}, code: 4, posts: "client 3, claim 3"},
-			{mapping: campaign(detailsActivity, agreementActivity), env: "wire: {claim_id: /data/claimId}", dry: true, says: []string{"3 known clients"}, posts: "activity 6, link 3"},
+			{mapping: campaign(detailsActivity, agreementActivity), env: "wire: {claim_id: /data/claimId}", dry: true,
+				says: []string{"3 known clients"}, posts: "activity 6, link 3"},
 		}},
 	renamedID("at once", "“born”", campaign(bornActivity, signActivity), campaign(birthdayActivity, signActivity)),
 	renamedID("over two nights", "“born”", campaign(bornActivity, signActivity), campaign(signActivity), campaign(birthdayActivity, signActivity)),
@@ -714,8 +790,10 @@ var nightCases = []nightCase{
 
 	// Further contacts.
 	{name: "a shared contact", mapping: joint, nights: []sheetNight{
-		{rows: []string{"a@ | Ann | A-1 | p@ | Poe", "b@ | Bob | B-1 | |", "b@ | Bob | B-2 | P@ | Poe", "c@ | Cid | C-1 | q@ |"}, dry: true, flags: "--concurrency 1",
-			posts: "client 5, claim 4, activity 4, link 3", status: "done", also: linesOfContact, calls: []string{`1×POST /funnel/v2/contacts {"email":"p@`, `
+		{rows: []string{"a@ | Ann | A-1 | p@ | Poe", "b@ | Bob | B-1 | |", "b@ | Bob | B-2 | P@ | Poe", "c@ | Cid | C-1 | q@ |"},
+			dry: true, flags: "--concurrency 1",
+			posts: "client 5, claim 4, activity 4, link 3", status: "done", also: linesOfContact,
+			calls: []string{`1×POST /funnel/v2/contacts {"email":"p@`, `
 POST /funnel/v2/contacts?isAdministrator=true {"email":"a@example.com","firstName":"Ann"}
 GET /funnel/v2/contacts/by-email/p%40example.com
 POST /funnel/v2/contacts {"email":"p@example.com","firstName":"Poe"}
@@ -727,64 +805,79 @@ POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT2","CLIE
 	{name: "an activity on a contact", mapping: jointActivity, nights: []sheetNight{
 		{rows: []string{"a@ | Ann | A-1 | |", "b@ | Bob | B-1 | p@ | Poe", "c@ | Cid | C-1 | P@ | Poe", "d@ | Dot | D-1 | p@ | Poe", "e@ | Eve | E-1 | q@ | Quo"}, flags: "--dry-run",
 			says: []string{`"requests":{"client":7,"claim":5,"activity":7,"link":0,`}},
-		{faults: faults{`every with "stringValue":"Quo"`: {dropped}}, code: 4, posts: "client 7, claim 5, activity 7", status: "done, done, done, done, uncertain",
-			says: []string{`"requests":{"client":7,"claim":5,"activity":7,"link":0,`, `"withoutLink":0,`}, also: poesActivity,
+		{faults: faults{`every with "stringValue":"Quo"`: {dropped}}, code: 4, posts: "client 7, claim 5, activity 7",
+			status: "done, done, done, done, uncertain",
+			says:   []string{`"requests":{"client":7,"claim":5,"activity":7,"link":0,`, `"withoutLink":0,`}, also: poesActivity,
 			cells: []string{"5 Failed step = activity/Your details@contact/email/q@example.com"}},
-		{do: []string{"settle --created e@example.com:activity/Your·details@contact/email/q@example.com"}, rows: []string{"f@ | Fay | F-1 | p@ | Poe", "e@ | Eve | E-1 | q@ | Quo"},
+		{do: []string{"settle --created e@example.com:activity/Your·details@contact/email/q@example.com"},
+			rows:  []string{"f@ | Fay | F-1 | p@ | Poe", "e@ | Eve | E-1 | q@ | Quo"},
 			posts: "client 1, claim 1, activity 1"},
 		{do: []string{"lose ledger"}, rerun: true, flags: "--yes"},
 		{},
 	}},
 	{name: "a contact who is a client", long: true, mapping: joint, orders: true, nights: []sheetNight{
-		{rows: []string{"b@ | Bob | B-1 | |", "a@ | Ann | A-1 | b@ | Bob"}, dry: true, posts: "client 2, claim 2, activity 2, link 2", status: "done"},
+		{rows: []string{"b@ | Bob | B-1 | |", "a@ | Ann | A-1 | b@ | Bob"}, dry: true, posts: "client 2, claim 2, activity 2, link 2",
+			status: "done"},
 		quiet,
 	}},
 	{name: "two roles: an administrator the night before", long: true, mapping: usual, nights: []sheetNight{
 		{rows: []string{"b@ | Bob | B-1 | |"}, posts: "client 1, claim 1, activity 1, link 1"},
-		{rows: []string{"b@ | Bob | B-1 | |", "a@ | Ann | A-1 | b@ | Bob"}, dry: true, posts: "client 1, claim 1, activity 1, link 1", status: "unchanged, done", errors: []string{""}},
+		{rows: []string{"b@ | Bob | B-1 | |", "a@ | Ann | A-1 | b@ | Bob"}, dry: true, posts: "client 1, claim 1, activity 1, link 1",
+			status: "unchanged, done", errors: []string{""}},
 	}},
-	{name: "two roles: fields that the partner lacks", long: true, mapping: with(administrators, ", firstName: Partner name}", "}"), nights: []sheetNight{
-		{rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true, posts: "client 2, claim 2, activity 2, link 2", status: "done, changed",
-			errors: []string{"", "…“firstName” was not sent: "}, cells: []string{"2 Error ~ B3"}},
-		{status: "unchanged, changed", errors: []string{"", "“firstName” was not sent: Results!B3 (source row 3)"}},
-	}},
-	{name: "two roles: fields that only the client has", long: true, mapping: with(administrators, ", firstName: Partner name}", "}"), nights: []sheetNight{
-		{rows: []string{"b@ | Bob | B-1 | |", "a@ | Ann | A-1 | b@ | Bob"}, dry: true, posts: "client 2, claim 2, activity 2, link 2", status: "done", errors: []string{""}},
-	}},
+	{name: "two roles: fields that the partner lacks", long: true, mapping: with(administrators, ", firstName: Partner name}", "}"),
+		nights: []sheetNight{
+			{rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true, posts: "client 2, claim 2, activity 2, link 2",
+				status: "done, changed",
+				errors: []string{"", "…“firstName” was not sent: "}, cells: []string{"2 Error ~ B3"}},
+			{status: "unchanged, changed", errors: []string{"", "“firstName” was not sent: Results!B3 (source row 3)"}},
+		}},
+	{name: "two roles: fields that only the client has", long: true, mapping: with(administrators, ", firstName: Partner name}", "}"),
+		nights: []sheetNight{
+			{rows: []string{"b@ | Bob | B-1 | |", "a@ | Ann | A-1 | b@ | Bob"}, dry: true, posts: "client 2, claim 2, activity 2, link 2",
+				status: "done", errors: []string{""}},
+		}},
 	{name: "two roles: two names", long: true, mapping: administrators, nights: []sheetNight{
-		{rows: []string{"a@ | Ann | A-1 | b@ | Rob", "b@ | Bob | B-1 | |"}, dry: true, posts: "client 2, claim 2, activity 2, link 2", status: "done, changed",
+		{rows: []string{"a@ | Ann | A-1 | b@ | Rob", "b@ | Bob | B-1 | |"}, dry: true, posts: "client 2, claim 2, activity 2, link 2",
+			status: "done, changed",
 			errors: []string{"", "…“firstName” differs: "}, cells: []string{"2 Error ~ B3"}},
 		{status: "unchanged, changed", errors: []string{"", "“firstName” differs: Results!B3 (source row 3)"}},
 	}},
 	{name: "two roles: two names, the client first", long: true, mapping: administrators, nights: []sheetNight{
-		{rows: []string{"b@ | Bob | B-1 | |", "a@ | Ann | A-1 | b@ | Rob"}, dry: true, posts: "client 2, claim 2, activity 2, link 2", status: "done, changed",
+		{rows: []string{"b@ | Bob | B-1 | |", "a@ | Ann | A-1 | b@ | Rob"}, dry: true, posts: "client 2, claim 2, activity 2, link 2",
+			status: "done, changed",
 			errors: []string{"", "…“firstName” differs: "}, cells: []string{"2 Error ~ E3"}},
 		{status: "unchanged, changed", errors: []string{"", "“firstName” differs: Results!E3 (source row 3)"}},
 	}},
 	{name: "two roles: two names on two nights", long: true, mapping: administrators, nights: []sheetNight{
 		{rows: []string{"a@ | Ann | A-1 | b@ | Rob"}, posts: "client 2, claim 1, activity 1, link 1"},
-		{rows: []string{"a@ | Ann | A-1 | b@ | Rob", "b@ | Bob | B-1 | |"}, dry: true, posts: "claim 1, activity 1, link 1", status: "unchanged, changed",
+		{rows: []string{"a@ | Ann | A-1 | b@ | Rob", "b@ | Bob | B-1 | |"}, dry: true, posts: "claim 1, activity 1, link 1",
+			status: "unchanged, changed",
 			errors: []string{"", "…“firstName” differs: "}, cells: []string{"2 Error ~ B3"}},
 		{status: "unchanged, changed", errors: []string{"", "“firstName” differs: Results!B3 (source row 3)"}},
 	}},
 	{name: "two roles: after a refusal", long: true, mapping: joint, nights: []sheetNight{
-		{rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, faults: faults{"every client b@example.com": {refused422}}, flags: "--concurrency 1 --max-failures 100%", code: 1, posts: "?"},
+		{rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, faults: faults{"every client b@example.com": {refused422}},
+			flags: "--concurrency 1 --max-failures 100%", code: 1, posts: "?"},
 		{dry: true, posts: "client 1, claim 2, activity 2, link 2"},
 	}},
 	{name: "clients take turns at a contact, an invalid row", long: true, mapping: joint, nights: []sheetNight{
-		{rows: []string{"z@ | Zed | Z-1 | |", "a@ | Ann | A-1 | p@ | Poe", "p@ | Poe | P-1 | p@ |", "b@ | Bob | B-1 | p@ | Poe"}, faults: slowPoe, flags: "--concurrency 4 --max-failures 100%",
+		{rows: []string{"z@ | Zed | Z-1 | |", "a@ | Ann | A-1 | p@ | Poe", "p@ | Poe | P-1 | p@ |", "b@ | Bob | B-1 | p@ | Poe"},
+			faults: slowPoe, flags: "--concurrency 4 --max-failures 100%",
 			code: 1, posts: "client 4, claim 3, activity 3, link 3", status: "done, done, invalid, done"},
 	}},
 	{name: "clients take turns at a contact, a client who is held back", long: true, mapping: joint, nights: []sheetNight{
 		{rows: []string{"x@ | Xen | X-1 | |"}, posts: "client 1, claim 1, activity 1, link 1"},
-		{mapping: with(joint, "on: claim, attributes: {Agreement number: Agreement no}", "on: claim, status: Open"), faults: slowPoe, flags: "--concurrency 4 --max-failures 100%",
+		{mapping: with(joint, "on: claim, attributes: {Agreement number: Agreement no}", "on: claim, status: Open"), faults: slowPoe,
+			flags: "--concurrency 4 --max-failures 100%",
 			rows:  []string{"z@ | Zed | Z-1 | |", "a@ | Ann | A-1 | p@ | Poe", "x@ | Xen | X-1 | |", "x@ | Xen | X-2 | p@ | Poe", "b@ | Bob | B-1 | p@ | Poe"},
 			posts: "client 4, claim 3, activity 3, link 3", status: "done, done, unchanged, changed, done"},
 	}},
 	{name: "a contact whom no claim gets: another partner", long: true, mapping: joint, nights: []sheetNight{
 		{rows: []string{"a@ | Ann | A-1 | p@ | Poe"}, posts: "client 2, claim 1, activity 1, link 1"},
 		{rows: []string{"a@ | Ann | A-1 | q@ | Quo"}, dry: true},
-		{rows: []string{"a@ | Ann | A-1 | q@ | Quo", "a@ | Ann | A-2 | q@ | Quo"}, dry: true, posts: "client 1, claim 1, activity 1", calls: []string{`1×{"email":"q@example.com"`}},
+		{rows: []string{"a@ | Ann | A-1 | q@ | Quo", "a@ | Ann | A-2 | q@ | Quo"}, dry: true, posts: "client 1, claim 1, activity 1",
+			calls: []string{`1×{"email":"q@example.com"`}},
 	}},
 	{name: "a contact whom no claim gets: the mapping gets contacts", long: true, mapping: withoutContacts(), nights: []sheetNight{
 		{rows: []string{"a@ | Ann | A-1 | q@ | Quo"}, posts: "client 1, claim 1, activity 1, link 1"},
@@ -792,67 +885,90 @@ POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT2","CLIE
 	}},
 	{name: "a contact whom another client's claim gets", long: true, mapping: joint, nights: []sheetNight{
 		{rows: []string{"a@ | Ann | A-1 | p@ | Poe"}, posts: "client 2, claim 1, activity 1, link 1"},
-		{rows: []string{"a@ | Ann | A-1 | q@ | Quo", "b@ | Bob | B-1 | q@ | Quo"}, dry: true, posts: "client 2, claim 1, activity 1, link 1", calls: []string{`1×{"email":"q@example.com"`}},
+		{rows: []string{"a@ | Ann | A-1 | q@ | Quo", "b@ | Bob | B-1 | q@ | Quo"}, dry: true,
+			posts: "client 2, claim 1, activity 1, link 1", calls: []string{`1×{"email":"q@example.com"`}},
 	}},
-	{name: "a contact is known: skip", long: true, mapping: with(joint, "  key: E-mail\n", "  key: E-mail\n  existing: skip\n"), orders: true, nights: []sheetNight{
-		{knows: []string{"b@example.com b@example.com"}, rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true, flags: "--max-failures 100%",
-			posts: "client 1, claim 1, activity 1, link 1", status: "done, skipped", cells: []string{"2 claimIds ="}},
-		{rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true, flags: "--max-failures 100%", status: "unchanged, skipped", cells: []string{"2 claimIds ="}},
-	}},
-	{name: "a contact is known: fail", long: true, mapping: with(joint, "  key: E-mail\n", "  key: E-mail\n  existing: fail\n"), orders: true, nights: []sheetNight{
-		{knows: []string{"b@example.com b@example.com"}, rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true, flags: "--max-failures 100%",
-			code: 1, posts: "client 1, claim 1, activity 1, link 1", status: "done, failed", cells: []string{"2 claimIds ="}},
-		{rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true, flags: "--max-failures 100%", code: 1, status: "unchanged, failed", cells: []string{"2 claimIds ="}},
-	}},
-	{name: "the id of a contact is given", long: true, mapping: with(joint, "  key: E-mail\n", "  key: E-mail\n  known_id: Contact ID\n"), orders: true, nights: []sheetNight{
-		{knows: []string{"elsewhere@example.com elsewhere@example.com"}, rows: []string{"a@ | Ann | A-1 | p@ | Poe |", "p@ | Poe | P-1 | | | <client elsewhere@example.com>"}, dry: true,
-			posts: "client 1, claim 2, activity 2, link 2", calls: []string{`!"email":"p@example.com"`}},
-	}},
-	{name: "a contact is found, and its activities are skipped", long: true, mapping: with(joint, "  key: E-mail\n", "  key: E-mail\n  existing_activities: skip\n") +
-		"  - {template: Your details, attributes: {Home address: First name}}\n", nights: []sheetNight{
-		{knows: []string{"b@example.com b@example.com"}, rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true, posts: "client 1, claim 2, activity 3, link 2"},
-	}},
+	{name: "a contact is known: skip", long: true, mapping: with(joint, "  key: E-mail\n", "  key: E-mail\n  existing: skip\n"),
+		orders: true, nights: []sheetNight{
+			{knows: []string{"b@example.com b@example.com"}, rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true,
+				flags: "--max-failures 100%",
+				posts: "client 1, claim 1, activity 1, link 1", status: "done, skipped", cells: []string{"2 claimIds ="}},
+			{rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true, flags: "--max-failures 100%",
+				status: "unchanged, skipped", cells: []string{"2 claimIds ="}},
+		}},
+	{name: "a contact is known: fail", long: true, mapping: with(joint, "  key: E-mail\n", "  key: E-mail\n  existing: fail\n"),
+		orders: true, nights: []sheetNight{
+			{knows: []string{"b@example.com b@example.com"}, rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true,
+				flags: "--max-failures 100%",
+				code:  1, posts: "client 1, claim 1, activity 1, link 1", status: "done, failed", cells: []string{"2 claimIds ="}},
+			{rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true, flags: "--max-failures 100%", code: 1,
+				status: "unchanged, failed", cells: []string{"2 claimIds ="}},
+		}},
+	{name: "the id of a contact is given", long: true, mapping: with(joint, "  key: E-mail\n", "  key: E-mail\n  known_id: Contact ID\n"),
+		orders: true, nights: []sheetNight{
+			{knows: []string{"elsewhere@example.com elsewhere@example.com"},
+				rows: []string{"a@ | Ann | A-1 | p@ | Poe |", "p@ | Poe | P-1 | | | <client elsewhere@example.com>"}, dry: true,
+				posts: "client 1, claim 2, activity 2, link 2", calls: []string{`!"email":"p@example.com"`}},
+		}},
+	{name: "a contact is found, and its activities are skipped", long: true,
+		mapping: with(joint, "  key: E-mail\n", "  key: E-mail\n  existing_activities: skip\n") +
+			"  - {template: Your details, attributes: {Home address: First name}}\n", nights: []sheetNight{
+			{knows: []string{"b@example.com b@example.com"}, rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true,
+				posts: "client 1, claim 2, activity 3, link 2"},
+		}},
 	{name: "a contact who was just created is not found", long: true, mapping: joint, nights: []sheetNight{
 		{rows: []string{"b@ | Bob | B-0 | |"}, posts: "client 1, claim 1, activity 1, link 1"},
 		{rows: []string{"a@ | Ann | A-1 | p@ | Poe", "b@ | Bob | B-0 | |", "b@ | Bob | B-1 | p@ | Poe"}, flags: "--concurrency 1",
-			faults: faults{"claim broker@example.com/Loan A-1": {unknown404}, "claim broker@example.com/Loan B-1": {unknown404}}, posts: "client 2, claim 4, activity 2, link 1"},
+			faults: faults{"claim broker@example.com/Loan A-1": {unknown404}, "claim broker@example.com/Loan B-1": {unknown404}},
+			posts:  "client 2, claim 4, activity 2, link 1"},
 	}},
 	{name: "a contact is refused", long: true, mapping: joint, nights: []sheetNight{
-		{rows: []string{"a@ | Ann | A-1 | p@ | Poe", "a@ | Ann | A-2 | |", "b@ | Bob | B-1 | p@ | Poe"}, faults: faults{"every client p@example.com": {refused422}}, flags: "--max-failures 100%",
+		{rows: []string{"a@ | Ann | A-1 | p@ | Poe", "a@ | Ann | A-2 | |", "b@ | Bob | B-1 | p@ | Poe"},
+			faults: faults{"every client p@example.com": {refused422}}, flags: "--max-failures 100%",
 			code: 1, posts: "client 3, claim 1, activity 1", calls: []string{`1×{"email":"p@example.com"`}, status: "failed, not started, failed",
 			cells: []string{"1 Failed step = contact/email/p@example.com", "1 claimIds =", "2 Failed step =", "2 claimIds = <claim broker@example.com/Loan A-2>",
 				"3 Failed step = contact/email/p@example.com", "3 claimIds ="}},
 		{posts: "client 1, claim 2, activity 2, link 2"},
 	}},
 	{name: "a contact is uncertain", long: true, mapping: joint, nights: []sheetNight{
-		{rows: []string{"a@ | Ann | A-1 | p@ | Poe", "a@ | Ann | A-2 | |", "b@ | Bob | B-1 | p@ | Poe"}, faults: faults{"every client p@example.com": {failed500}}, flags: "--max-failures 100%",
-			code: 4, posts: "client 3, claim 1, activity 1", calls: []string{`1×{"email":"p@example.com"`}, status: "uncertain, not started, uncertain",
+		{rows: []string{"a@ | Ann | A-1 | p@ | Poe", "a@ | Ann | A-2 | |", "b@ | Bob | B-1 | p@ | Poe"},
+			faults: faults{"every client p@example.com": {failed500}}, flags: "--max-failures 100%",
+			code: 4, posts: "client 3, claim 1, activity 1", calls: []string{`1×{"email":"p@example.com"`},
+			status: "uncertain, not started, uncertain",
 			cells: []string{"1 Failed step = contact/email/p@example.com", "1 claimIds =", "2 Failed step =", "2 claimIds = <claim broker@example.com/Loan A-2>",
 				"3 Failed step = contact/email/p@example.com", "3 claimIds ="}},
 		{do: []string{"settle --not-created contact/email/P@example.com", "settle --undo a@example.com:contact/email/p@example.com", "settle --not-created contact/email/p@example.com"},
 			posts: "client 1, claim 2, activity 2, link 2"},
 	}},
-	{name: "a contact in doubt", long: true, mapping: with(joint, "key: E-mail\n", "key: First name\n"), ways: everyWay, orders: true, nights: []sheetNight{
-		{rows: []string{"a@ | L1 | A-1 | p@ | Poe"}, doubt: "client p@example.com"},
-		{rows: []string{"a@ | L1 | A-1 | p@ | Poe", "p@ | L9 | P-1 | |"}, flags: "--max-failures 100%", code: 1, posts: "claim 1, activity 1, link 1",
-			status: "done, failed", cells: []string{"2 contactId ="}},
-	}},
-	{name: "a contact in doubt whose row is gone", long: true, mapping: with(joint, "key: E-mail\n", "key: First name\n"), ways: everyWay, nights: []sheetNight{
-		{rows: []string{"a@ | L1 | A-1 | p@ | Poe"}, doubt: "client p@example.com"},
-		{rows: []string{"p@ | L9 | P-1 | |"}, flags: "--max-failures 100%", code: 1, status: "failed", cells: []string{"1 contactId ="}},
-	}},
-	{name: "the name of a contact", long: true, mapping: with(joint, "    key: Partner\n    lookup: {email: Partner}\n", "    key: Partner name\n    lookup: {email: Partner}\n"), nights: []sheetNight{
-		{rows: []string{"a@ | Ann | A-1 | p@ | Poe Lee", "b@ | Bob | B-1 | p@ | Poe Lee"}, faults: faults{"client p@example.com": {dropped}, "every lookup": {notFound}}, code: 4, posts: "client 3",
-			cells: []string{"1 Failed step = contact/joint:partner/Poe Lee", "step a@example.com contact/joint:partner/Poe Lee ~ "}},
-		{do: []string{"settle → 4 client of the client Poe Lee, a contact “partner”\n", "settle --give-up contact/joint:partner/Poe·Lee", "settle --undo contact/joint/partner/Poe·Lee",
-			"settle --not-created contact/joint%2Fpartner/Poe·Lee", "settle --undo a@example.com:contact/joint:partner/Poe·Lee",
-			"settle --created <client p@example.com> contact/joint:partner/Poe·Lee"}, posts: "claim 2, activity 2, link 2"},
-		{do: []string{"lose ledger"}, rerun: true, flags: "--yes", status: "unchanged", cells: []string{"step a@example.com contact/joint:partner/Poe Lee ~ "}},
-	}},
+	{name: "a contact in doubt", long: true, mapping: with(joint, "key: E-mail\n", "key: First name\n"), ways: everyWay, orders: true,
+		nights: []sheetNight{
+			{rows: []string{"a@ | L1 | A-1 | p@ | Poe"}, doubt: "client p@example.com"},
+			{rows: []string{"a@ | L1 | A-1 | p@ | Poe", "p@ | L9 | P-1 | |"}, flags: "--max-failures 100%", code: 1, posts: "claim 1, activity 1, link 1",
+				status: "done, failed", cells: []string{"2 contactId ="}},
+		}},
+	{name: "a contact in doubt whose row is gone", long: true, mapping: with(joint, "key: E-mail\n", "key: First name\n"), ways: everyWay,
+		nights: []sheetNight{
+			{rows: []string{"a@ | L1 | A-1 | p@ | Poe"}, doubt: "client p@example.com"},
+			{rows: []string{"p@ | L9 | P-1 | |"}, flags: "--max-failures 100%", code: 1, status: "failed", cells: []string{"1 contactId ="}},
+		}},
+	{name: "the name of a contact", long: true,
+		mapping: with(joint, "    key: Partner\n    lookup: {email: Partner}\n", "    key: Partner name\n    lookup: {email: Partner}\n"),
+		nights: []sheetNight{
+			{rows: []string{"a@ | Ann | A-1 | p@ | Poe Lee", "b@ | Bob | B-1 | p@ | Poe Lee"},
+				faults: faults{"client p@example.com": {dropped}, "every lookup": {notFound}}, code: 4, posts: "client 3",
+				cells: []string{"1 Failed step = contact/joint:partner/Poe Lee", "step a@example.com contact/joint:partner/Poe Lee ~ "}},
+			{do: []string{"settle → 4 client of the client Poe Lee, a contact “partner”\n", "settle --give-up contact/joint:partner/Poe·Lee", "settle --undo contact/joint/partner/Poe·Lee",
+				"settle --not-created contact/joint%2Fpartner/Poe·Lee", "settle --undo a@example.com:contact/joint:partner/Poe·Lee",
+				"settle --created <client p@example.com> contact/joint:partner/Poe·Lee"}, posts: "claim 2, activity 2, link 2"},
+			{do: []string{"lose ledger"}, rerun: true, flags: "--yes", status: "unchanged",
+				cells: []string{"step a@example.com contact/joint:partner/Poe Lee ~ "}},
+		}},
 	{name: "a contact is erased", long: true, mapping: joint, nights: []sheetNight{
 		{rows: []string{"a@ | Ann | A-1 | p@ | Poe"}, posts: "client 2, claim 1, activity 1, link 1"},
-		{do: []string{"history --forget p@example.com --yes"}, rows: []string{"a@ | Ann | A-1 | p@ | Poe", "a@ | Ann | A-2 | p@ | Poe", "b@ | Bob | B-1 | |"}, flags: "--max-failures 100%", code: 1,
-			posts: "client 1, claim 1, activity 1, link 1", status: "unchanged, not started, done", errors: []string{"", "waits for the contact “partner”", ""}, also: noPoe},
+		{do: []string{"history --forget p@example.com --yes"},
+			rows: []string{"a@ | Ann | A-1 | p@ | Poe", "a@ | Ann | A-2 | p@ | Poe", "b@ | Bob | B-1 | |"}, flags: "--max-failures 100%", code: 1,
+			posts: "client 1, claim 1, activity 1, link 1", status: "unchanged, not started, done",
+			errors: []string{"", "waits for the contact “partner”", ""}, also: noPoe},
 	}},
 }
 
@@ -892,7 +1008,8 @@ func sendingPhones(format string) string {
 // the phone number of L1 and no e-mail address.
 var phoneNights = []sheetNight{
 	{rows: []string{l1}, doubt: "client L1"},
-	{rows: []string{l1, "2 A-2; First name=L2; E-mail=; Mobile=07911 123001"}, dry: true, code: 4, status: "uncertain, failed", errors: []string{"…", "…“L1”"}},
+	{rows: []string{l1, "2 A-2; First name=L2; E-mail=; Mobile=07911 123001"}, dry: true, code: 4, status: "uncertain, failed",
+		errors: []string{"…", "…“L1”"}},
 	{rows: []string{"2 A-2; First name=L2; E-mail=; Mobile=07911 123001"}, dry: true, code: 1, status: "failed", errors: []string{"…“L1”"}},
 }
 
@@ -962,7 +1079,8 @@ const annsClaim = "ann@ | Ann | A-1 | pat@"
 // claim and stands in a row that is left out.
 func annAlone(f apitest.Fault, code int) sheetNight {
 	return sheetNight{knows: []string{"x1@example.com x1@example.com", "x2@example.com x2@example.com"}, rows: []string{annsClaim, "pat@ | Pat | | | | <client x1@example.com>"},
-		faults: faults{"claim ann@example.com/Loan A-1": {f}}, flags: "--only ann@example.com", code: code, posts: []string{"client 1, claim 1, link 1", "client 1, claim 1"}[code]}
+		faults: faults{"claim ann@example.com/Loan A-1": {f}}, flags: "--only ann@example.com", code: code,
+		posts: []string{"client 1, claim 1, link 1", "client 1, claim 1"}[code]}
 }
 
 // corrected is a night in which the sheet gives another id of Pat, though a claim was sent with
@@ -1016,7 +1134,8 @@ func differing(source string, once bool, rows, places string) []sheetNight {
 	}
 	return []sheetNight{
 		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 6, link 2"},
-		{mapping: homeAddress(source), rows: strings.Split(rows, "\n"), errors: []string{"", second}, says: []string{map[bool]string{true: "1×", false: "!"}[once] + mappingChanged}},
+		{mapping: homeAddress(source), rows: strings.Split(rows, "\n"), errors: []string{"", second},
+			says: []string{map[bool]string{true: "1×", false: "!"}[once] + mappingChanged}},
 	}
 }
 
@@ -1024,11 +1143,12 @@ func differing(source string, once bool, rows, places string) []sheetNight {
 // does not find it, and the next attempt is answered with a 409: it may well be the first
 // attempt's. The step is uncertain again, and is not sent a third time.
 func conflictAfter(step, name string) []sheetNight {
-	kind, _, _ := strings.Cut(step, " ")
 	return []sheetNight{
 		{rows: []string{"1-3"}, faults: faults{step: {created500}}, code: 4, posts: "?"},
-		{do: []string{"settle --not-created c2@example.com:" + name}, faults: faults{step: {apitest.Answer(apitest.JSON(409, `{"message":"it exists"}`))}}, code: 4,
-			steps: []string{step}, posts: kind + " 1", status: "unchanged, uncertain, unchanged", errors: []string{"", "…an earlier attempt may have created it: it exists", ""}},
+		{do: []string{"settle --not-created c2@example.com:" + name},
+			faults: faults{step: {apitest.Answer(apitest.JSON(409, `{"message":"it exists"}`))}}, code: 4,
+			steps: step, status: "unchanged, uncertain, unchanged",
+			errors: []string{"", "…an earlier attempt may have created it: it exists", ""}},
 		{code: 4, status: "unchanged, uncertain, unchanged"},
 	}
 }
@@ -1175,7 +1295,8 @@ func oneOfTwo(s *scene, _ played) {
 // notFoundAs is a case with one way in which a service says that it finds no client.
 func notFoundAs(name string, reply apitest.Reply) nightCase {
 	return nightCase{name: "not found: " + name, long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
-		{notFound: reply, knows: knownA2, rows: []string{"1-3"}, posts: "client 2, link 3", status: "done", cells: []string{"2 contactId = <client A-2>"}},
+		{notFound: reply, knows: knownA2, rows: []string{"1-3"}, posts: "client 2, link 3", status: "done",
+			cells: []string{"2 contactId = <client A-2>"}},
 	}}
 }
 
@@ -1218,11 +1339,12 @@ func refusedLookups(status, most int) nightCase {
 		some[fmt.Sprintf("every lookup c%d@example.com", n)] = []apitest.Fault{apitest.Answer(apitest.JSON(status, `{}`))}
 	}
 	return nightCase{name: fmt.Sprint("refused look-ups: ", status), long: true, mapping: stepThree, promise: true, nights: []sheetNight{
-		{rows: []string{"1-40"}, faults: some, flags: "--concurrency 1", code: 3, posts: "client 20, claim 20, activity 60, link 20", also: func(s *scene, p played) {
-			if rows := p.summary.Rows; rows.Done != 20 || rows.Failed > most || rows.NotStarted != 20-rows.Failed {
-				s.t.Errorf("rows %+v, at most %d failed wanted", rows, most)
-			}
-		}},
+		{rows: []string{"1-40"}, faults: some, flags: "--concurrency 1", code: 3, posts: "client 20, claim 20, activity 60, link 20",
+			also: func(s *scene, p played) {
+				if rows := p.summary.Rows; rows.Done != 20 || rows.Failed > most || rows.NotStarted != 20-rows.Failed {
+					s.t.Errorf("rows %+v, at most %d failed wanted", rows, most)
+				}
+			}},
 		{posts: "client 20, claim 20, activity 60, link 20"},
 	}}
 }
