@@ -532,7 +532,7 @@ func isAbout(name string, c apitest.Call) bool {
 	return name == c.Step || name == c.Kind || name == c.Method || c.Kind == "lookup" && name == "lookup "+address
 }
 
-// believeAtOnce lets a look-up that finds nobody be believed in the next run.
+// believeAtOnce lets a look-up that finds no client be believed in the next run.
 func (s *scene) believeAtOnce() { s.pace.Believable = 1 }
 
 // remember appends what happened to a step to the scene's ledger.
