@@ -400,23 +400,23 @@ var nightCases = []nightCase{
 		{mapping: with(stepThree, "status: Accepted", "status: Submitted"), rows: []string{"1-2", "2 A-9"}, says: []string{"1×" + mappingChanged},
 			errors: []string{"", "", "held back: “Agreement details” was sent as Accepted, and the mapping now wants it as Submitted"}},
 	}},
-	{name: "data differ: a constant instead of a column", long: true, mapping: stepThree, nights: differing("{value: ZZ}", true, "1-2", "")},
+	{name: "data differ: a constant instead of a column", long: true, mapping: stepThree, nights: differing("{value: ZZ}", "1×", "1-2", "")},
 	{name: "data differ: a column instead of a constant", long: true, mapping: homeAddress("{value: ZZ}"),
-		nights: differing("Address", true, "1-2", "")},
-	{name: "data differ: another constant", long: true, mapping: homeAddress("{value: ZZ}"), nights: differing("{value: YY}", true, "1-2", "")},
-	{name: "data differ: another column", long: true, mapping: stepThree, nights: differing("Mobile", true, "1-2", "")},
+		nights: differing("Address", "1×", "1-2", "")},
+	{name: "data differ: another constant", long: true, mapping: homeAddress("{value: ZZ}"), nights: differing("{value: YY}", "1×", "1-2", "")},
+	{name: "data differ: another column", long: true, mapping: stepThree, nights: differing("Mobile", "1×", "1-2", "")},
 	{name: "data differ: one column more", long: true, mapping: homeAddress(`{text: "{Address}"}`),
-		nights: differing(`{text: "{Address} {Mobile}"}`, true, "1-2", "")},
+		nights: differing(`{text: "{Address} {Mobile}"}`, "1×", "1-2", "")},
 	{name: "data differ: a table", long: true, mapping: stepThree,
-		nights: differing("{column: Address, values: {1 High Street: Home}, else: Away}", true, "1-2", "")},
+		nights: differing("{column: Address, values: {1 High Street: Home}, else: Away}", "1×", "1-2", "")},
 	{name: "data differ: a cell", long: true, mapping: stepThree,
-		nights: differing("Address", false, "1 A-1\n2 A-2; Address=elsewhere", "Results!E3 (source row 3)")},
+		nights: differing("Address", "!", "1 A-1\n2 A-2; Address=elsewhere", "Results!E3 (source row 3)")},
 	{name: "data differ: a cell whose column is written in another way", long: true, mapping: stepThree,
-		nights: differing("ADDRESS", false, "1 A-1\n2 A-2; Address=elsewhere", "Results!E3 (source row 3)")},
+		nights: differing("ADDRESS", "!", "1 A-1\n2 A-2; Address=elsewhere", "Results!E3 (source row 3)")},
 	{name: "data differ: a cell of several", long: true, mapping: homeAddress("{first_of: [Address, Mobile]}"),
-		nights: differing("{first_of: [Address, Opt in]}", false, "1 A-1\n2 A-2; Address=elsewhere", "Results!E3 (source row 3), Results!F3 (source row 3)")},
+		nights: differing("{first_of: [Address, Opt in]}", "!", "1 A-1\n2 A-2; Address=elsewhere", "Results!E3 (source row 3), Results!F3 (source row 3)")},
 	{name: "data differ: a cell of a renamed column", long: true, mapping: stepThree,
-		nights: differing("Street", false, "1 A-1\n2 A-2; Address→Street; Street=elsewhere", "Results!E3 (source row 3)")},
+		nights: differing("Street", "!", "1 A-1\n2 A-2; Address→Street; Street=elsewhere", "Results!E3 (source row 3)")},
 	{name: "a changed row", mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 6, link 2"},
 		{rows: []string{"1 A-1", "2 A-2; Amount=99.95"}, status: "unchanged, changed", errors: []string{"", "…H3"}},
@@ -1131,16 +1131,15 @@ func homeAddress(source string) string {
 }
 
 // differing are nights in the second of which the home address has another source, or another
-// cell; once says whether that is said once for the whole mapping.
-func differing(source string, once bool, rows, places string) []sheetNight {
+// cell; says is "1×" if that is said once for the whole mapping, and "!" if it is not.
+func differing(source, says, rows, places string) []sheetNight {
 	second := ""
 	if places != "" {
 		second = "“Home address” differs: " + places
 	}
 	return []sheetNight{
 		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 6, link 2"},
-		{mapping: homeAddress(source), rows: strings.Split(rows, "\n"), errors: []string{"", second},
-			says: []string{map[bool]string{true: "1×", false: "!"}[once] + mappingChanged}},
+		{mapping: homeAddress(source), rows: strings.Split(rows, "\n"), errors: []string{"", second}, says: []string{says + mappingChanged}},
 	}
 }
 
@@ -1203,13 +1202,17 @@ var sameURL = faults{"every link c1@example.com": {apitest.CreateThen(apitest.JS
 // them, and the second such answer in a row stops the run.
 func takenAnswer(what, mapping, step, name, answer string, wrong int) nightCase {
 	of := func(text string, n int) string { return strings.ReplaceAll(text, "N", fmt.Sprint(n)) }
-	taken := sheetNight{rows: []string{"1 A-1", "2 A-2", "3 A-3"}, faults: faults{}, code: []int{4, 3}[wrong-1], posts: "?", cells: []string{"1 Import status = unchanged",
-		"2 Import status = uncertain", "2 Error ~ c1@example.com", "step c2@example.com " + strings.ReplaceAll(of(name, 2), "·", " ") + " = uncertain"}}
-	if i := strings.Index(answer, "<url "); i >= 0 || name == "link" {
-		taken.cells = append(taken.cells, "2 Error ~ !"+answer[strings.LastIndex(answer, "<"):strings.Index(answer, ">")+1])
+	taken := sheetNight{rows: []string{"1 A-1", "2 A-2", "3 A-3"}, faults: faults{}, code: 4, posts: "?",
+		cells: []string{"1 Import status = unchanged", "2 Import status = uncertain", "2 Error ~ c1@example.com",
+			"step c2@example.com " + strings.ReplaceAll(of(name, 2), "·", " ") + " = uncertain"}}
+	switch { // the error does not name a redirect url
+	case name == "link":
+		taken.cells = append(taken.cells, "2 Error ~ !<link c1@example.com>")
+	case mapping == byEmailV1:
+		taken.cells = append(taken.cells, "2 Error ~ !<url client c1@example.com>")
 	}
 	if wrong == 2 {
-		taken.says = []string{"in a row what other steps have already"}
+		taken.code, taken.says = 3, []string{"in a row what other steps have already"}
 	}
 	next := sheetNight{rows: taken.rows, dry: true, code: 4, posts: "?", cells: taken.cells}
 	if name == "client" { // a look-up finds the client
@@ -1229,7 +1232,8 @@ func takenAnswer(what, mapping, step, name, answer string, wrong int) nightCase 
 			s.t.Errorf("sent again: %q", p.steps())
 		}
 	}
-	return nightCase{name: fmt.Sprint("taken: ", what, ", ", wrong), long: fmt.Sprint(what, wrong) != "a claim1" && fmt.Sprint(what, wrong) != "a link2", mapping: mapping,
+	short := map[string]int{"a claim": 1, "a link": 2}
+	return nightCase{name: fmt.Sprint("taken: ", what, ", ", wrong), long: short[what] != wrong, mapping: mapping,
 		env: "wire: {activity_id: /activityId}", wire: activityIDs, orders: true,
 		nights: []sheetNight{{rows: []string{"1 A-1"}, posts: "?", status: "done"}, taken, next, last}}
 }
@@ -1389,7 +1393,8 @@ var born = []string{bornActivity, agreementActivity, signActivity}
 // new is sent once for each of them, and nothing else, and no flag is needed. The service has one
 // name for all activities of a template.
 func grown(name string, then []string, sent int, says string) nightCase {
-	second := sheetNight{mapping: campaign(then...), dry: true, again: sent > 0, calls: []string{"!/by-"}, says: []string{"[grown]", says, "5 known clients"}, posts: fmt.Sprint("activity ", 5*sent)}
+	second := sheetNight{mapping: campaign(then...), dry: true, again: sent > 0, calls: []string{"!/by-"},
+		says: []string{"[grown]", says, "5 known clients"}, posts: fmt.Sprint("activity ", 5*sent)}
 	if sent == 0 {
 		second.says, second.posts = []string{"![grown]"}, ""
 	}

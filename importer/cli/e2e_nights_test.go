@@ -330,10 +330,13 @@ func (r *nightRun) ids(text string) string {
 		}
 		for _, service := range r.services {
 			step, url := strings.CutPrefix(name, "url ")
-			if made := service.Created()[step]; len(made) > 0 && url {
+			made := service.Created()[step]
+			switch {
+			case len(made) == 0:
+			case url || made[0].ID == "":
 				return made[0].URL
-			} else if len(made) > 0 {
-				return made[0].ID + map[bool]string{true: made[0].URL}[made[0].ID == ""]
+			default:
+				return made[0].ID
 			}
 		}
 		r.t.Fatalf("the service has no %q", name)
