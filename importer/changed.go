@@ -99,7 +99,7 @@ func doubted(events []ledger.Event) bool {
 	doubt := false
 	for _, event := range events {
 		switch event.To {
-		case ledger.Uncertain, ledger.Parked:
+		case ledger.Uncertain:
 			doubt = true
 		case ledger.Done:
 			doubt = false
@@ -169,7 +169,7 @@ func (j *Job) commitApart(events []ledger.Event, refusal error) error {
 	changed := &stepChanged{step: events[len(events)-1].StepID, why: refusal}
 	var errs []error // an error about one outcome does not take another's id with it either
 	for i, e := range events {
-		if e.To == ledger.Intent {
+		if e.To == ledger.Sent {
 			continue
 		}
 		err := refusal
@@ -197,7 +197,7 @@ func (j *Job) commitApart(events []ledger.Event, refusal error) error {
 // created is recorded as uncertain, so that no run sends it again. An outcome without an answer
 // says nothing that the ledger lacks, and a refused request has created nothing.
 func (j *Job) commitOvertaken(e ledger.Event, refusal error) error {
-	if e.Status == 0 || e.To == ledger.NotSent || e.To == ledger.Failed {
+	if e.Status == 0 || e.To == ledger.Refused {
 		return nil
 	}
 	err := j.append([]ledger.Event{overtaken(e, refusal)})

@@ -35,14 +35,13 @@ func TestTakenNames(t *testing.T) {
 		"another name":               {claimStep("claim/loan/2", "Loan 2"), earlier(ledger.Done), false},
 		"the name of a done claim":   {claimStep("claim/loan/2", "Loan 1"), earlier(ledger.Done), true},
 		"of one in doubt":            {claimStep("claim/loan/2", "Loan 1"), earlier(ledger.Uncertain), true},
-		"of one that is parked":      {claimStep("claim/loan/2", "Loan 1"), earlier(ledger.Parked), true},
-		"of one that failed":         {claimStep("claim/loan/2", "Loan 1"), earlier(ledger.Failed), false},
-		"of one that was given up":   {claimStep("claim/loan/2", "Loan 1"), earlier(ledger.GivenUp), false},
+		"of one that failed":         {claimStep("claim/loan/2", "Loan 1"), earlier(ledger.Refused), false},
+		"of one that was given up":   {claimStep("claim/loan/2", "Loan 1"), earlier(ledger.Closed), false},
 		"of one that was purged":     {claimStep("claim/loan/2", "Loan 1"), purged, false},
 		"of one that was taken over": {claimStep("claim/loan/2", "Loan 1"), takenOver, false},
 		"to be taken over":           {known, earlier(ledger.Done), false},
 		"its own":                    {claimStep("claim/loan/1", "Loan 1"), earlier(ledger.Done), false},
-		"its own, sent before":       {claimStep("claim/loan/1", "Loan 1"), earlier(ledger.Failed), false},
+		"its own, sent before":       {claimStep("claim/loan/1", "Loan 1"), earlier(ledger.Refused), false},
 		"of a client without claims": {claimStep("claim/loan/2", "Loan 1"), nil, false},
 		"an activity":                {activityStep("activity/a@client", "", mapping.Submitted), earlier(ledger.Done), false},
 	} {
@@ -88,8 +87,8 @@ func TestNamesOfSeveralClaims(t *testing.T) {
 		"both are done":                         {known(true, ledger.Done, ledger.Done), nil},
 		"one is done":                           {known(true, ledger.Done), []string{"as an earlier claim"}},
 		"one is done, and its data were purged": {known(false, ledger.Done), []string{"as an earlier claim"}},
-		"one was given up":                      {known(true, ledger.GivenUp), nil},
-		"both failed":                           {known(true, ledger.Failed, ledger.Failed), []string{"as that of", "as that of"}},
+		"one was given up":                      {known(true, ledger.Closed), nil},
+		"both failed":                           {known(true, ledger.Refused, ledger.Refused), []string{"as that of", "as that of"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := takenNames(plan, c.known, b)

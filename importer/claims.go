@@ -34,7 +34,7 @@ func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Bind
 		switch was := known[step.Key]; {
 		case mayExist(was.To) && was.Data == nil && was.Via != ledger.ViaAdopted:
 			purged[step.Name] = true
-		case !mayExist(was.To) && was.To != ledger.GivenUp:
+		case !mayExist(was.To) && was.To != ledger.Closed:
 			wanted = append(wanted, step)
 		}
 	}
@@ -95,7 +95,7 @@ func claimNames(known map[string]ledger.Step) map[string]bool {
 // mayExist reports whether what a step creates exists in the service, or may.
 func mayExist(s ledger.State) bool {
 	switch s {
-	case ledger.Done, ledger.Intent, ledger.Uncertain, ledger.Parked:
+	case ledger.Done, ledger.Sent, ledger.Uncertain:
 		return true
 	}
 	return false

@@ -103,7 +103,7 @@ func (r *clientRun) decideOn(contact *mapping.Step, known map[string]ledger.Step
 		d := &r.decisions[i]
 		_, own, _ := mapping.ContactOf(d.step.Key)
 		s, ok := known[own]
-		if ok = ok && !(s.To == ledger.Intent && slices.Contains(r.job.Runs, s.Run)); ok && d.step.On == contact.Key { // else another client is sending it
+		if ok = ok && !(s.To == ledger.Sent && slices.Contains(r.job.Runs, s.Run)); ok && d.step.On == contact.Key { // else another client is sending it
 			*d = decideStep(r.plan, d.step, map[string]ledger.Step{d.step.Key: s}, r.job.Binding)
 		}
 	}

@@ -30,10 +30,13 @@ func contactEvents(states ...string) (events []ledger.Event) {
 		to, via, _ := strings.Cut(s, ", ")
 		e := ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Space: "email", Client: "p@x.example"}, Step: "client"},
 			Kind: ledger.KindClient, To: ledger.State(to), Via: via}
+		if via == "not found" {
+			e.Via, e.NotFound = "", true
+		}
 		if e.To == ledger.Done {
 			e.ID = "P"
 		}
-		if e.To == ledger.Intent {
+		if e.To == ledger.Sent {
 			e.Data = []byte(`{"mapping":"n/partner","values":[{"name":"email","field":"stringValue","value":"p@x.example"}],"lookup":{"email":"p@x.example","asked":["email p@x.example"]},"addresses":["email p@x.example"]}`)
 			e.Digest = strings.Repeat("0", 64)
 		}
@@ -42,10 +45,10 @@ func contactEvents(states ...string) (events []ledger.Event) {
 	return events
 }
 
-// TestContactInDoubtIsForeseen: a dry run says of a contact who is in doubt, parked or
+// TestContactInDoubtIsForeseen: a dry run says of a contact who is in doubt, not found or
 // decided what the run does: for the two clients who name them, and for their own row.
 func TestContactInDoubtIsForeseen(t *testing.T) {
-	const intent = "intent"
+	const sent = "sent"
 	for name, c := range map[string]struct {
 		events []ledger.Event
 		ripe   bool   // "nobody" is believed
@@ -55,17 +58,17 @@ func TestContactInDoubtIsForeseen(t *testing.T) {
 	}{
 		"new":                    {nil, false, false, "done done done", "3 2"},
 		"new, and known":         {nil, false, true, "done done done", "2 2"},
-		"in doubt":               {contactEvents(intent, "uncertain"), false, false, "uncertain uncertain uncertain", "2 0"},
-		"in doubt, and known":    {contactEvents(intent, "uncertain"), false, true, "done done done", "2 2"},
-		"parked":                 {contactEvents(intent, "parked"), false, false, "uncertain uncertain uncertain", "2 0"},
-		"parked, and known":      {contactEvents(intent, "parked"), false, true, "done done done", "2 2"},
-		"parked for long":        {contactEvents(intent, "parked"), true, false, "done done done", "3 2"},
-		"decided: created":       {contactEvents(intent, "uncertain", "done, by hand"), false, true, "done done done", "2 2"},
-		"decided: not created":   {contactEvents(intent, "uncertain", "failed, by hand"), false, false, "done done done", "3 2"},
-		"not created, and known": {contactEvents(intent, "uncertain", "failed, by hand"), false, true, "done done done", "2 2"},
-		"decided: given up":      {contactEvents(intent, "uncertain", "given up, by hand"), false, false, "failed failed failed", "2 0"},
-		"undone: in doubt":       {contactEvents(intent, "uncertain", "failed, by hand", "uncertain, by hand"), false, false, "uncertain uncertain uncertain", "2 0"},
-		"refused":                {contactEvents(intent, "failed"), false, false, "done done done", "3 2"},
+		"in doubt":               {contactEvents(sent, "uncertain"), false, false, "uncertain uncertain uncertain", "2 0"},
+		"in doubt, and known":    {contactEvents(sent, "uncertain"), false, true, "done done done", "2 2"},
+		"not found":              {contactEvents(sent, "uncertain, not found"), false, false, "uncertain uncertain uncertain", "2 0"},
+		"not found, and known":   {contactEvents(sent, "uncertain, not found"), false, true, "done done done", "2 2"},
+		"not found for long":     {contactEvents(sent, "uncertain, not found"), true, false, "done done done", "3 2"},
+		"decided: created":       {contactEvents(sent, "uncertain", "done, by hand"), false, true, "done done done", "2 2"},
+		"decided: not created":   {contactEvents(sent, "uncertain", "refused, by hand"), false, false, "done done done", "3 2"},
+		"not created, and known": {contactEvents(sent, "uncertain", "refused, by hand"), false, true, "done done done", "2 2"},
+		"decided: given up":      {contactEvents(sent, "uncertain", "closed, by hand"), false, false, "failed failed failed", "2 0"},
+		"undone: in doubt":       {contactEvents(sent, "uncertain", "refused, by hand", "uncertain, by hand"), false, false, "uncertain uncertain uncertain", "2 0"},
+		"refused":                {contactEvents(sent, "refused"), false, false, "done done done", "3 2"},
 	} {
 		for _, dry := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, dry %v", name, dry), func(t *testing.T) {
@@ -104,7 +107,7 @@ func TestAdviceOfARefusedClaim(t *testing.T) {
 		reused = "Claimsheet did not create this contact, and a claim's contact has to be an administrator"
 		wrong  = "If the service does not know the id "
 	)
-	created := contactEvents("intent", "done, answer")
+	created := contactEvents("sent", "done, answer")
 	given := contactEvents("done, adopted")
 	given[0].Reason = ledger.ReasonKnownID
 	for name, c := range map[string]struct {
@@ -158,7 +161,7 @@ func TestLookUpProvesNothing(t *testing.T) {
 		for _, dry := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, dry %v", by, dry), func(t *testing.T) {
 				t.Parallel()
-				events := contactEvents("intent", "parked")
+				events := contactEvents("sent", "uncertain, not found")
 				events[0].Data = bytes.ReplaceAll(events[0].Data, []byte(`"lookup":{"email":"p@x.example"`), []byte(`"lookup":{"email":"`+by+`"`))
 				run := sheetRun{contactMapping, contactSheet, events, []string{"p@x.example|||"}, func(job *importer.Job, _ *apitest.Server) *strings.Replacer {
 					job.Believable = 1

@@ -128,15 +128,15 @@ func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.S
 		if d.action != idConflict && d.action != send {
 			d.noteURL(b.Mapping().V1())
 		}
-	case ledger.Intent, ledger.Uncertain, ledger.Parked:
-		if d.action, d.why = needsOperator, d.known.Reason; d.known.To == ledger.Intent {
+	case ledger.Sent, ledger.Uncertain:
+		if d.action, d.why = needsOperator, d.known.Reason; d.known.To == ledger.Sent {
 			d.why = "it is being sent, or the run that was sending it ended before it could record the answer"
 		}
 		if step.KnownID != "" {
 			d.advice = adviceKnownIDInDoubt
 		}
 		d.fixWorkflow()
-	case ledger.GivenUp:
+	case ledger.Closed:
 		d.action, d.why = givenUp, "it was given up"
 	default:
 		d.fixWorkflow()
@@ -183,7 +183,7 @@ func decideLinks(before []decision, plan mapping.Plan, known map[string]ledger.S
 
 // inDoubt reports whether what a step asks for may have been created.
 func inDoubt(s ledger.State) bool {
-	return s == ledger.Intent || s == ledger.Uncertain || s == ledger.Parked
+	return s == ledger.Sent || s == ledger.Uncertain
 }
 
 // askedFor returns the number of the event by which a link was asked for last. One
@@ -381,7 +381,7 @@ func skipActivities(decisions []decision, b *mapping.Binding) {
 // now: the name may be what was refused.
 func (d *decision) fixWorkflow() {
 	var then wanted
-	if d.step.Activity == nil || d.known.To == ledger.Failed || d.known.Data == nil ||
+	if d.step.Activity == nil || d.known.To == ledger.Refused || d.known.Data == nil ||
 		json.Unmarshal(d.known.Data, &then) != nil || then.Workflow == nil {
 		return
 	}

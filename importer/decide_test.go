@@ -95,19 +95,15 @@ func TestDecideByState(t *testing.T) {
 		status result.Status // of a step that is not sent
 	}{
 		{"", false, send, ""},
-		{ledger.NotSent, false, send, ""},
-		{ledger.NotSent, true, send, ""},
-		{ledger.Failed, false, send, ""},
-		{ledger.Failed, true, send, ""},
+		{ledger.Refused, false, send, ""},
+		{ledger.Refused, true, send, ""},
 		{ledger.Done, false, unchanged, result.Unchanged},
 		{ledger.Done, true, changed, result.Changed},
-		{ledger.Intent, false, needsOperator, result.Uncertain},
+		{ledger.Sent, false, needsOperator, result.Uncertain},
 		{ledger.Uncertain, false, needsOperator, result.Uncertain},
 		{ledger.Uncertain, true, needsOperator, result.Uncertain},
-		{ledger.Parked, false, needsOperator, result.Uncertain},
-		{ledger.Parked, true, needsOperator, result.Uncertain},
-		{ledger.GivenUp, false, givenUp, result.Failed},
-		{ledger.GivenUp, true, givenUp, result.Failed},
+		{ledger.Closed, false, givenUp, result.Failed},
+		{ledger.Closed, true, givenUp, result.Failed},
 	} {
 		t.Run(fmt.Sprintf("%s, edited %v", c.state, c.edited), func(t *testing.T) {
 			was := planOf("a@example.com", claimStep("claim/loan/1", "Loan 1"))
@@ -236,7 +232,7 @@ func TestDecideSkipsActivities(t *testing.T) {
 		skipped  []string
 	}{
 		"found":                       {skips, ledger.ViaAdopted, 0, "", []string{"activity/a@client", "activity/c@client"}},
-		"refused before it was found": {skips, ledger.ViaAdopted, 0, ledger.Failed, []string{"activity/a@client", "activity/c@client"}},
+		"refused before it was found": {skips, ledger.ViaAdopted, 0, ledger.Refused, []string{"activity/a@client", "activity/c@client"}},
 		"sent before":                 {skips, ledger.ViaAdopted, 0, ledger.Done, []string{"activity/c@client"}},
 		"in doubt":                    {skips, ledger.ViaAdopted, 0, ledger.Uncertain, []string{"activity/c@client"}},
 		"created":                     {skips, ledger.ViaAnswer, 1, "", nil},
@@ -292,7 +288,7 @@ func TestDecideNotesAnOlderLink(t *testing.T) {
 		"created since":        {with(map[string]ledger.Step{two: at(2, 7)}), []string{two}},
 		"a fresh link":         {with(map[string]ledger.Step{two: at(2, 7), "link": at(3, 9)}), nil},
 		"a link of its own":    {with(map[string]ledger.Step{two: at(2, 7), "link/loan/2": at(3, 9)}), nil}, // link was on_new_claim
-		"the link was refused": {with(map[string]ledger.Step{"link": recorded(plan, plan.Steps[3], ledger.Failed)}), nil},
+		"the link was refused": {with(map[string]ledger.Step{"link": recorded(plan, plan.Steps[3], ledger.Refused)}), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			outcomes, err := walk(decide(plan, c.known, bound(t, tableMapping)), func(d decision) (stepOutcome, error) {
@@ -359,18 +355,18 @@ func TestDecideFreshLink(t *testing.T) {
 		"asked for by hand after a fresh one": {append(claims[:4:4], fresh, step("link", ledger.Done, ledger.ViaAnswer, 5, 28)), false,
 			[]string{"link/loan/2 unchanged", "link unchanged"}, "link"},
 		"asked for by hand in vain": {append(claims[:3:3], step("link", ledger.Done, ledger.ViaByHand, 5, 28)), false, []string{"link unchanged", "link/loan/3 done"}, ""},
-		"refused":                   {append(claims[:3:3], link, undecided(fresh, ledger.Failed, "")), false, []string{"link unchanged", "link/loan/3 done"}, ""},
-		"not sent, and one more claim": {append(claims[:4:4], link, undecided(fresh, ledger.NotSent, "")), false,
+		"refused":                   {append(claims[:3:3], link, undecided(fresh, ledger.Refused, "")), false, []string{"link unchanged", "link/loan/3 done"}, ""},
+		"refused, and one more claim": {append(claims[:4:4], link, undecided(fresh, ledger.Refused, "")), false,
 			[]string{"link unchanged", "link/loan/3 done"}, ""},
-		"refused, then asked for by hand": {append(claims[:4:4], undecided(fresh, ledger.Failed, ""), step("link", ledger.Done, ledger.ViaAnswer, 5, 28)), false,
+		"refused, then asked for by hand": {append(claims[:4:4], undecided(fresh, ledger.Refused, ""), step("link", ledger.Done, ledger.ViaAnswer, 5, 28)), false,
 			[]string{"link unchanged"}, "link"},
-		"in flight":             {append(claims[:3:3], link, undecided(fresh, ledger.Intent, "")), false, []string{"link unchanged", "link/loan/2 uncertain"}, "link"},
+		"in flight":             {append(claims[:3:3], link, undecided(fresh, ledger.Sent, "")), false, []string{"link unchanged", "link/loan/2 uncertain"}, "link"},
 		"in doubt":              {append(claims[:3:3], link, undecided(fresh, ledger.Uncertain, "")), false, []string{"link unchanged", "link/loan/2 uncertain"}, "link"},
 		"in doubt, nothing new": {append(claims[:4:4], link, fresh, undecided(third, ledger.Uncertain, "")), false, []string{"link unchanged", "link/loan/2 unchanged", "link/loan/3 uncertain"}, "link/loan/2"},
 		"settled after a new claim": {append(claims[:4:4], link, step("link/loan/2", ledger.Done, ledger.ViaByHand, 15, 30)), false,
 			[]string{"link unchanged", "link/loan/2 unchanged", "link/loan/3 done"}, ""},
-		"given up":                   {append(claims[:3:3], link, undecided(fresh, ledger.GivenUp, ledger.ViaByHand)), false, []string{"link unchanged", "link/loan/3 done"}, ""},
-		"the first one was given up": {append(claims[:2:2], undecided(link, ledger.GivenUp, ledger.ViaByHand)), false, []string{"link/loan/3 done"}, ""},
+		"given up":                   {append(claims[:3:3], link, undecided(fresh, ledger.Closed, ledger.ViaByHand)), false, []string{"link unchanged", "link/loan/3 done"}, ""},
+		"the first one was given up": {append(claims[:2:2], undecided(link, ledger.Closed, ledger.ViaByHand)), false, []string{"link/loan/3 done"}, ""},
 		"its link is there":          {append(claims[:2:2], step(two, ledger.Done, ledger.ViaByHand, 40, 41), done(three, 7), done("link", 9), fresh), false, []string{"link unchanged", "link/loan/2 unchanged"}, "link/loan/2"},
 		"taken over from a sorted workbook": {[]ledger.Step{step("link/loan/2", ledger.Done, ledger.ViaWorkbook, 1, 1), step("link", ledger.Done, ledger.ViaWorkbook, 2, 2),
 			step("client", ledger.Done, ledger.ViaWorkbook, 3, 3), step(one, ledger.Done, ledger.ViaWorkbook, 4, 4), step(two, ledger.Done, ledger.ViaWorkbook, 5, 5), step(three, ledger.Done, ledger.ViaWorkbook, 6, 6)},

@@ -366,7 +366,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 			o := r.stepOutcome(d, event, verdict)
 			o.wordless = false
 			return o, nil
-		case event.To == ledger.NotSent && ctx.Err() != nil:
+		case unsent(verdict) && event.To == ledger.Refused && ctx.Err() != nil:
 			return r.job.notStarted(ctx, d, verdict.Detail), nil
 		case !next.Again:
 			return r.finish(ctx, d, event, verdict)
@@ -527,7 +527,7 @@ func (r *clientRun) waitForGate(ctx context.Context) (waited bool, err error) {
 
 // intend makes the intent durable, together with what is pending.
 func (r *clientRun) intend(d *decision) error {
-	intent := r.event(*d, ledger.Intent)
+	intent := r.event(*d, ledger.Sent)
 	w := r.wanted(d)
 	r.identify(&intent, w)
 	if d.known.To == ledger.Uncertain {
@@ -554,7 +554,7 @@ func (r *clientRun) identify(e *ledger.Event, w *wanted) {
 // withdraw takes an intent back whose request was not sent. The next commit makes
 // that durable. A step with an earlier attempt that may have worked stays uncertain.
 func (r *clientRun) withdraw(d *decision) {
-	event := r.event(*d, ledger.NotSent)
+	event := r.event(*d, ledger.Refused)
 	event.Reason = "it was not sent after all"
 	if d.known.To == ledger.Uncertain {
 		event.To, event.Reason = ledger.Uncertain, reasonNotRepeated
@@ -613,10 +613,8 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event,
 	case v.Effect == apiclient.Refused && d.known.To == ledger.Uncertain:
 		v.Reason += reasonEarlier
 		reason = reasonWith(v.Reason, v.Hint)
-	case v.Effect == apiclient.NotSent, v.Effect == apiclient.Refused && (v.Retry != apiclient.Never || v.Stop):
-		to, reason = ledger.NotSent, v.Reason // not for what it asks: it may be sent again
-	case v.Effect == apiclient.Refused:
-		to, reason = ledger.Failed, v.Reason
+	case v.Effect == apiclient.NotSent, v.Effect == apiclient.Refused:
+		to, reason = ledger.Refused, v.Reason
 	}
 	event = r.event(d, to)
 	event.Via, event.Reason = via, reason
@@ -661,20 +659,29 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 		} else if lacksURL {
 			o.wordless, o.Advice = true, cmp.Or(v.Hint, adviceNoURL)
 		}
-	case ledger.Failed:
-		o.Status, o.Advice = result.Failed, r.adviceRefusal(d.step, v.Hint)
-	case ledger.NotSent:
-		usual := adviceNotSent
-		if v.Effect == apiclient.Refused {
-			usual = adviceBusy
+	case ledger.Refused:
+		switch o.Status = result.Failed; {
+		case v.Effect == apiclient.NotSent:
+			o.Advice = cmp.Or(v.Hint, adviceNotSent)
+		case unsent(v):
+			o.Advice = cmp.Or(v.Hint, adviceBusy)
+		default:
+			o.Advice = r.adviceRefusal(d.step, v.Hint)
 		}
-		o.Status, o.Advice = result.Failed, cmp.Or(v.Hint, usual)
-	case ledger.Parked:
-		o.Status, o.Error, o.Advice = result.Uncertain, reasonParked, withHint(v.Hint, adviceParked)
 	default:
+		if event.NotFound {
+			o.Status, o.Error, o.Advice = result.Uncertain, reasonNotFound, withHint(v.Hint, adviceNotFound)
+			break
+		}
 		o.Status, o.Advice = result.Uncertain, withHint(v.Hint, adviceUncertain(d.step))
 	}
 	return o
+}
+
+// unsent reports whether a request was not sent, or was refused for another reason than what it
+// asks for: it may be sent again.
+func unsent(v apiclient.Verdict) bool {
+	return v.Effect == apiclient.NotSent || v.Effect == apiclient.Refused && (v.Retry != apiclient.Never || v.Stop)
 }
 
 // noteCreated takes the id of what was created.
@@ -703,7 +710,7 @@ func (r *clientRun) commit() error {
 	}
 	last := r.pending[len(r.pending)-1]
 	err := r.job.commit(r.pending)
-	if r.pending = r.pending[:0]; last.To != ledger.Intent || err != nil {
+	if r.pending = r.pending[:0]; last.To != ledger.Sent || err != nil {
 		r.leaveDoubt()
 	}
 	return err

@@ -117,7 +117,7 @@ func (j *Job) checkName(ctx context.Context, plan mapping.Plan, alike map[string
 			return err
 		}
 		for key, step := range steps {
-			if step.To == ledger.Failed || step.To == ledger.NotSent || shared && key == string(mapping.ClientStep) {
+			if step.To == ledger.Refused || shared && key == string(mapping.ClientStep) {
 				continue
 			}
 			return problem.At(m.At(m.Name.At), "new-identity",
@@ -282,7 +282,7 @@ func (j *Job) Wanted(plans iter.Seq2[mapping.Plan, error]) (result.Requests, err
 // anySent reports whether a client's steps say more than that nothing was sent.
 func anySent(known map[string]ledger.Step) bool {
 	for _, step := range known {
-		if step.Attempts > 0 || step.To != ledger.Failed {
+		if step.Attempts > 0 || step.To != ledger.Refused {
 			return true
 		}
 	}

@@ -124,12 +124,12 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	if err != nil {
 		return stepOutcome{}, err
 	}
-	if why != "" && d.known.To == ledger.Parked { // what is in doubt stays so
+	if why != "" && d.known.NotFound { // what is in doubt stays so
 		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: why, Advice: advice}, nil
 	}
 	if why != "" {
 		if d.known.To != ledger.Done { // one that is done stays done, with the id that it has
-			failed := r.event(d, ledger.Failed)
+			failed := r.event(d, ledger.Refused)
 			failed.Reason = "nothing was created: see the workbook"
 			r.pending = append(r.pending, failed)
 		}

@@ -116,7 +116,7 @@ func TestKnownIDs(t *testing.T) {
 			return []ledger.Event{e}
 		}
 		intent := e
-		intent.To, intent.Via, intent.ID = ledger.Intent, "", ""
+		intent.To, intent.Via, intent.ID = ledger.Sent, "", ""
 		return []ledger.Event{intent, e}
 	}
 	// ofSheet is a step that is done with an id of an earlier sheet.
@@ -145,7 +145,7 @@ func TestKnownIDs(t *testing.T) {
 		"done with another":               {lookup, step("K1", "client", id2, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "|A|"}, []string{"failed " + id2 + " [] the sheet gives the id " + id1 + ", and the ledger has " + id2 + " for this client"}, "0 0 0"},
 		"a claim done with another":       {lookup, step("K1", "claim/loan/A", id2, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "|A|" + id3}, []string{"failed " + id1 + " [" + id2 + "] the sheet gives the id " + id3 + ", and the ledger has " + id2 + " for this claim"}, "0 0 0"},
 		"corrected":                       {lookup, ofSheet("K1", "client", id2), nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
-		"corrected after a refusal":       {lookup, append(ofSheet("K1", "client", id2), step("K1", "claim/loan/A", "", ledger.Failed, "")...), nil, []string{"K1||" + id1 + "|A|"}, []string{"done " + id1 + " [*]"}, "0 1 1"},
+		"corrected after a refusal":       {lookup, append(ofSheet("K1", "client", id2), step("K1", "claim/loan/A", "", ledger.Refused, "")...), nil, []string{"K1||" + id1 + "|A|"}, []string{"done " + id1 + " [*]"}, "0 1 1"},
 		"corrected beside a known claim":  {lookup, append(ofSheet("K1", "client", id2), ofSheet("K1", "claim/loan/A", id3)...), nil, []string{"K1||" + id1 + "|A|" + id3}, []string{"done " + id1 + " [" + id3 + "]"}, "0 0 1"},
 		"corrected after a claim":         {lookup, append(ofSheet("K1", "client", id2), step("K1", "claim/loan/A", id3, ledger.Done, ledger.ViaAnswer)...), nil, []string{"K1||" + id1 + "|A|"}, []string{"failed " + id2 + " [" + id3 + "] " + stays}, "0 0 0"},
 		"corrected beside a doubt":        {lookup, append(ofSheet("K1", "client", id2), step("K1", "link", "", ledger.Uncertain, "")...), nil, []string{"K1||" + id1 + "||"}, []string{"uncertain " + id2 + " []"}, "0 0 0"},
@@ -156,9 +156,9 @@ func TestKnownIDs(t *testing.T) {
 		"a corrected claim": {lookup, ofSheet("K1", "claim/loan/A", id2), nil, []string{"K1||" + id1 + "|A|" + id3}, []string{"done " + id1 + " [" + id3 + "]"}, "0 0 1"},
 		"a corrected claim with an activity": {lookup, append(ofSheet("K1", "claim/loan/A", id2), step("K1", "activity/a@loan/A", "x", ledger.Done, ledger.ViaAnswer)...), nil, []string{"K1||" + id1 + "|A|" + id3},
 			[]string{"failed " + id1 + " [" + id2 + "] the sheet gives the id " + id3 + ", and the ledger has " + id2 + " for this claim"}, "0 0 0"},
-		"refused before":          {lookup, step("K1", "client", "", ledger.Failed, ""), nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
+		"refused before":          {lookup, step("K1", "client", "", ledger.Refused, ""), nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
 		"in doubt":                {"existing: create", step("K1", "client", "", ledger.Uncertain, ""), nil, []string{"K1||" + id1 + "||"}, []string{"uncertain  [] "}, "0 0 0"},
-		"given up":                {"existing: create", append(step("K1", "client", "", ledger.Uncertain, ""), step("K1", "client", "", ledger.GivenUp, ledger.ViaByHand)[1:]...), nil, []string{"K1||" + id1 + "||"}, []string{"failed  [] it was given up"}, "0 0 0"},
+		"given up":                {"existing: create", append(step("K1", "client", "", ledger.Uncertain, ""), step("K1", "client", "", ledger.Closed, ledger.ViaByHand)[1:]...), nil, []string{"K1||" + id1 + "||"}, []string{"failed  [] it was given up"}, "0 0 0"},
 		"another's in the ledger": {lookup, step("K2", "client", id1, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"}, // it is that client, whatever the key
 		"a claim of another mapping": {lookup, append(step("K2", "client", id1, ledger.Done, ledger.ViaAnswer), under("m", step("K2", "claim/car/B", id2, ledger.Done, ledger.ViaAnswer))...), nil,
 			[]string{"K1||" + id1 + "|A|" + id2, "K1||" + id1 + "|C|"}, []string{"done " + id1 + " [" + id2 + "]", "done " + id1 + " [*]"}, "0 1 1"},

@@ -316,7 +316,7 @@ const (
 	adviceErasedContact  = "Take the contact out of the row, then run again; or settle with the service's operator what is to become of the claim."
 	adviceGivenUp        = "This step was given up; what depends on it is not sent."
 	adviceOtherClaim     = "Decide about that claim first: claimsheet settle. Then run again."
-	adviceParked         = "It is not sent again yet; a run ten minutes from now or later looks the client up again and decides."
+	adviceNotFound       = "It is not sent again yet; a run ten minutes from now or later looks the client up again and decides."
 	adviceInvalid        = "Correct the cell and run again."
 	adviceTimezone       = "Name the timezone of the sheet in the mapping (sheet: {timezone: …}) and run again."
 	adviceWaits          = "Nothing was sent for this client. Correct the row that it waits for and run again."

@@ -165,7 +165,7 @@ func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner addressO
 	for _, address := range asked {
 		for _, o := range owners[address] {
 			counts := o.LookedUp || o.InDoubt() || slices.Contains(j.Runs, o.Run) // else a look-up says who has it
-			if counts && o.ClientKey != j.owner(who) && o.State != ledger.Failed && o.State != ledger.NotSent {
+			if counts && o.ClientKey != j.owner(who) && o.State != ledger.Refused {
 				return addressOwner{o, address, false}, true, nil
 			}
 		}
@@ -186,7 +186,7 @@ func (r *clientRun) addressProblems() (found problem.List, err error) {
 		return nil, nil
 	}
 	o, owned, err := r.job.addressOwner(r.plan.Client, lookup.Asked(r.plan.Lookup))
-	if !owned || o.State != ledger.GivenUp && (isNew || o.State != ledger.Done || !o.LookedUp) {
+	if !owned || o.State != ledger.Closed && (isNew || o.State != ledger.Done || !o.LookedUp) {
 		return nil, err
 	}
 	for _, row := range r.plan.Rows {
@@ -219,7 +219,7 @@ func (o addressOwner) refusal(who mapping.Identity) (why, advice string) {
 	if strings.HasPrefix(o.address, mapping.PhoneSpace+" ") {
 		what = "phone number"
 	}
-	if o.State == ledger.Done || o.State == ledger.GivenUp {
+	if o.State == ledger.Done || o.State == ledger.Closed {
 		return fmt.Sprintf("%s has the same %s", other, what), adviceTaken
 	}
 	return fmt.Sprintf("%s has the same %s, and may have been created by an earlier attempt", other, what), adviceDoubtful
@@ -325,7 +325,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) (o client
 	r.lookedUp = over
 	switch {
 	case over && x.reason != "":
-		event := r.event(*first, ledger.Failed)
+		event := r.event(*first, ledger.Refused)
 		event.Reason = "nothing was created: see the workbook"
 		return o, over, r.record(event)
 	case over:
@@ -389,7 +389,7 @@ const reasonForgotten = "it may have been created, and the ledger does not know 
 
 const reasonUnproven = "a look-up finds nobody, and that proves nothing: the value by which it asks is none of the fields that were sent"
 
-const reasonParked = "no answer that says whether it was created; a look-up finds nobody yet"
+const reasonNotFound = "no answer that says whether it was created; a look-up finds nobody yet"
 
 // findCreated is the outcome of a step that is not sent again. A client whose
 // creation is uncertain is looked up: only a positive answer settles it in the run
@@ -432,7 +432,7 @@ func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Ev
 	if silent { // no look-up, or none that was answered, says that there is nobody
 		return o, nil
 	}
-	return r.park(d, v), nil
+	return r.notFound(d, v), nil
 }
 
 // contradicted makes a refusal uncertain: the service says that the client is
@@ -462,10 +462,11 @@ func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o 
 	return r.stepOutcome(d, event, v), true, nil
 }
 
-// park records that look-ups find nobody, which a later run may believe.
-func (r *clientRun) park(d decision, v apiclient.Verdict) stepOutcome {
-	event := r.event(d, ledger.Parked)
-	event.Reason = reasonWith(reasonParked, v.Hint)
+// notFound records that look-ups find nobody, which a later run may believe.
+func (r *clientRun) notFound(d decision, v apiclient.Verdict) stepOutcome {
+	event := r.event(d, ledger.Uncertain)
+	event.NotFound = true
+	event.Reason = reasonWith(reasonNotFound, v.Hint)
 	r.pending = append(r.pending, event)
 	return r.stepOutcome(d, event, v)
 }
@@ -532,14 +533,15 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	case found != "":
 		return r.adoptEarlier(d, found)
 	}
-	parked := d.known.To == ledger.Parked
-	d.waitParked()
-	if parked {
+	again := d.known.NotFound
+	d.waitForLookUp()
+	if again {
 		return nil
 	}
-	d.override(func(s *ledger.Step) { s.To = ledger.Parked })
-	event := r.event(*d, ledger.Parked)
-	event.Reason = reasonParked
+	d.override(func(s *ledger.Step) { s.To, s.NotFound = ledger.Uncertain, true })
+	event := r.event(*d, ledger.Uncertain)
+	event.NotFound = true
+	event.Reason = reasonNotFound
 	return r.record(event)
 }
 
@@ -603,12 +605,12 @@ func (d *decision) compareAdopted(b *mapping.Binding) {
 	}
 }
 
-// waitParked leaves a parked step to a later run, which decides about it. The reason
-// that was given when it was parked stays.
-func (d *decision) waitParked() {
-	d.advice = adviceParked
-	if d.known.To != ledger.Parked || d.why == "" {
-		d.why = reasonParked
+// waitForLookUp leaves a step that a look-up has not found to a later run, which decides about it.
+// The reason that was given first stays.
+func (d *decision) waitForLookUp() {
+	d.advice = adviceNotFound
+	if !d.known.NotFound || d.why == "" {
+		d.why = reasonNotFound
 	}
 }
 
@@ -620,10 +622,10 @@ func (j *Job) revisits(plan mapping.Plan, d decision) bool {
 	return len(lookup.By(j.sentLookup(plan, d).Lookup)) > 0
 }
 
-// ripe reports whether a parked step is old enough for "nobody" to be believed. The
-// service may still be creating what an earlier run asked for.
+// ripe reports whether a step that a look-up has not found is old enough for a look-up to be
+// believed. The service may still be creating what an earlier run asked for.
 func (j *Job) ripe(d decision) bool {
-	return d.known.To == ledger.Parked && !slices.Contains(j.Runs, d.known.Run) && d.known.Age(j.now()) >= cmp.Or(j.Believable, believable)
+	return d.known.NotFound && !slices.Contains(j.Runs, d.known.Run) && d.known.Age(j.now()) >= cmp.Or(j.Believable, believable)
 }
 
 // sentLookup is how a client whose creation is in doubt is looked up: by the

@@ -44,11 +44,11 @@ func (j *Job) Project(ctx context.Context, plans iter.Seq2[mapping.Plan, error])
 // projected is the outcome of a step that would be sent, by what became of the last attempt.
 func (r *clientRun) projected(d decision) stepOutcome {
 	o := stepOutcome{Step: d.step, Status: result.NotStarted, Error: "it was not sent", Advice: adviceStopped}
-	switch d.known.To {
-	case ledger.Failed:
+	switch {
+	case d.known.To == ledger.Refused && d.known.Event.Status == 0:
+		o.Status, o.Error, o.Advice = result.Failed, cmp.Or(d.known.Reason, o.Error), adviceNotSent
+	case d.known.To == ledger.Refused:
 		o.Status, o.Error, o.Advice = result.Failed, cmp.Or(d.known.Reason, "the service refused it"), r.adviceRefusal(d.step, "")
-	case ledger.NotSent:
-		o.Status, o.Error, o.Advice = result.Failed, cmp.Or(d.known.Reason, "it was not sent"), adviceNotSent
 	}
 	return o
 }

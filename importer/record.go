@@ -176,7 +176,7 @@ func (j *Job) readLines(o clientOutcome) (lines []result.Step, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if ok && !(s.Status == result.Skipped && (known.To == ledger.Failed || known.To == ledger.NotSent)) {
+		if ok && !(s.Status == result.Skipped && known.To == ledger.Refused) {
 			line.State = string(known.To)
 		}
 		if ok {

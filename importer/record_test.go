@@ -75,16 +75,16 @@ func TestRefusedCallKeepsOutcomes(t *testing.T) {
 		return e
 	}
 	j := &Job{Ledger: l}
-	for _, e := range []ledger.Event{event("1", ledger.Intent, ""), event("2", ledger.Intent, "")} {
+	for _, e := range []ledger.Event{event("1", ledger.Sent, ""), event("2", ledger.Sent, "")} {
 		if err := j.commit([]ledger.Event{e}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := j.commit([]ledger.Event{event("1", ledger.Done, "id-1"), event("2", ledger.Intent, "")}); !errors.Is(err, ledger.ErrTransition) {
+	if err := j.commit([]ledger.Event{event("1", ledger.Done, "id-1"), event("2", ledger.Sent, "")}); !errors.Is(err, ledger.ErrTransition) {
 		t.Errorf("a second intent: got %v", err)
 	}
 	known, err := l.Steps(t.Context(), event("1", "", "").ClientKey, "m")
-	if err != nil || known["claim/c/1"].ID != "id-1" || known["claim/c/2"].To != ledger.Intent {
+	if err != nil || known["claim/c/1"].ID != "id-1" || known["claim/c/2"].To != ledger.Sent {
 		t.Errorf("the ledger has %+v, %v", known, err)
 	}
 }

@@ -189,7 +189,7 @@ func TestIntentIsRefused(t *testing.T) {
 			t.Run(fmt.Sprint(step, ", ", times), func(t *testing.T) {
 				t.Parallel()
 				run := newChangedRun(t, step, func(_ *changing, e ledger.Event, n int) error {
-					if e.To == ledger.Intent && n <= times {
+					if e.To == ledger.Sent && n <= times {
 						return errRefused
 					}
 					return nil
@@ -236,9 +236,9 @@ func TestAnswerToAStepThatHasChanged(t *testing.T) {
 		change change // is called at the first of these outcomes
 		always bool   // at all of them
 	}{
-		"decided that it was not created": {change: events("uncertain", "failed, by hand")},
-		"given up":                        {change: events("uncertain", "given up, by hand")},
-		"not sent":                        {change: events("not sent")},
+		"decided that it was not created": {change: events("uncertain", "refused, by hand")},
+		"given up":                        {change: events("uncertain", "closed, by hand")},
+		"refused":                         {change: events("refused")},
 		"refused, taken as uncertain":     {change: func(*changing, ledger.Event) error { return errRefused }, always: true},
 	} {
 		for _, step := range []string{"claim/claim/A", "link"} { // the outcome of a link is recorded alone
@@ -273,7 +273,7 @@ func TestAnswerToAStepThatHasChanged(t *testing.T) {
 func TestAnswerThatIsRefused(t *testing.T) {
 	t.Parallel()
 	run := newChangedRun(t, "claim/claim/A", func(_ *changing, e ledger.Event, _ int) error {
-		if e.To != ledger.Intent {
+		if e.To != ledger.Sent {
 			return errRefused
 		}
 		return nil
@@ -285,7 +285,7 @@ func TestAnswerThatIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	known, made := run.changed()
-	if len(run.kept) != 1 || run.kept[0].ID != made.ID || run.kept[0].File == "" || known.To != ledger.Intent {
+	if len(run.kept) != 1 || run.kept[0].ID != made.ID || run.kept[0].File == "" || known.To != ledger.Sent {
 		t.Errorf("the service has created %+v, the ledger has %+v, the journal %+v", made, known.Event, run.kept)
 	}
 	if again := run.again(); len(again) != 1 || again[0].Status != result.Done {
@@ -305,7 +305,7 @@ func TestIDTakenByAnotherProcess(t *testing.T) {
 		if e.To == ledger.Done && n == 1 {
 			other := e
 			other.Client = "other@example.com"
-			c.append(ledger.Event{StepID: other.StepID, Kind: e.Kind, To: ledger.Intent}, other)
+			c.append(ledger.Event{StepID: other.StepID, Kind: e.Kind, To: ledger.Sent}, other)
 		}
 		return nil
 	})
@@ -329,7 +329,7 @@ func (run *changedRun) knowsAnswer() {
 	client, answered, linked := event("client", ledger.KindClient, ledger.Done), event("claim/claim/A", ledger.KindClaim, ledger.Uncertain), event("link", ledger.KindLink, ledger.Done)
 	client.Via, client.ID, linked.Via = ledger.ViaAdopted, id1, ledger.ViaAnswer
 	answered.Status, answered.Answer = 201, []byte(`{"claimId":"`+id2+`"}`)
-	if err := run.known.Append(client, event("claim/claim/A", ledger.KindClaim, ledger.Intent), answered, event("link", ledger.KindLink, ledger.Intent), linked); err != nil {
+	if err := run.known.Append(client, event("claim/claim/A", ledger.KindClaim, ledger.Sent), answered, event("link", ledger.KindLink, ledger.Sent), linked); err != nil {
 		run.t.Fatal(err)
 	}
 }
@@ -375,8 +375,8 @@ func TestWorkerWhoseEventIsRefused(t *testing.T) {
 		answer bool // the claim's answer is known, and read again
 		want   result.Status
 	}{
-		"an intent, once":         {ledger.Intent, 1, false, result.Done},
-		"an intent, always":       {ledger.Intent, 99, false, result.Failed},
+		"an intent, once":         {ledger.Sent, 1, false, result.Done},
+		"an intent, always":       {ledger.Sent, 99, false, result.Failed},
 		"an outcome":              {ledger.Done, 99, false, result.Uncertain},
 		"an answer, read again":   {ledger.Done, 1, true, result.Unchanged},
 		"an answer, always again": {ledger.Done, 99, true, result.Uncertain},
@@ -427,7 +427,7 @@ func TestWorkerWhoseEventIsRefused(t *testing.T) {
 func TestContactIsRefused(t *testing.T) {
 	t.Parallel()
 	contact := ledger.StepID{ClientKey: ledger.ClientKey{Environment: "e", Space: "email", Client: "p@x.example"}, Step: "client"}
-	for _, to := range []ledger.State{ledger.Intent, ledger.Done} {
+	for _, to := range []ledger.State{ledger.Sent, ledger.Done} {
 		t.Run(string(to), func(t *testing.T) {
 			t.Parallel()
 			run := sheetRun{contactMapping, contactSheet, nil, []string{"a@x.example|p@x.example|1|", "b@x.example|p@x.example|2|", "p@x.example|||"},

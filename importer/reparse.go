@@ -80,7 +80,7 @@ func (j *Job) parseKept(step ledger.Step, clientID string) (kept, again ledger.S
 		return kept, kept, false, err
 	}
 	again, isNews = j.parseAgain(kept, clientID)
-	doubtful := kept.To == ledger.Uncertain || kept.To == ledger.Parked
+	doubtful := kept.To == ledger.Uncertain
 	if isNews || !doubtful || kept.Attempts < 2 || !j.Service.Repeatable(apiclient.Kind(kept.Kind)) {
 		return kept, again, isNews, nil
 	}
@@ -125,7 +125,7 @@ func (j *Job) parseAgain(step ledger.Step, clientID string) (again ledger.Step, 
 	again.To, again.Via = ledger.Done, ledger.ViaAnswer
 	again.ID, again.URL = cmp.Or(v.ID, step.ID), cmp.Or(v.URL, step.URL)
 	switch {
-	case step.To == ledger.Uncertain, step.To == ledger.Parked:
+	case step.To == ledger.Uncertain:
 		isNews = v.Effect == apiclient.Created
 	case step.To == ledger.Done && step.Via == ledger.ViaAdopted:
 		// Everything else was built on the id that a look-up found.

@@ -142,7 +142,7 @@ type failing struct {
 
 func (f failing) Append(events ...ledger.Event) error {
 	for _, e := range events {
-		if e.Kind == ledger.KindClaim && e.To == ledger.Intent && !f.failed.Swap(true) {
+		if e.Kind == ledger.KindClaim && e.To == ledger.Sent && !f.failed.Swap(true) {
 			return f.fail()
 		}
 	}

@@ -235,7 +235,7 @@ func (s *scene) checkLeft(n int, steps []boundary, doubt int, created bool) {
 		if r["Client key"] != client {
 			continue
 		}
-		if state == "uncertain" || state == "parked" {
+		if state == "uncertain" {
 			got = append(got, r["Step"])
 		}
 		if doubt < 0 && state != "done" {

@@ -147,7 +147,7 @@ func TestKilledAtBoundariesOfAContact(t *testing.T) {
 	for n, place := range places {
 		state, asked, claims := "done", 1, 1
 		if place == "after-intent" || place == "before-write" || place == "half-written" {
-			state, asked, claims = "parked", 0, 0
+			state, asked, claims = "uncertain", 0, 0
 		}
 		if got := s.asked()[fmt.Sprintf("client p%d@example.com", n)]; got != asked {
 			t.Errorf("killed %s: the service was asked %d times for the contact, want %d", place, got, asked)

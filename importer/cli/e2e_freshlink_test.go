@@ -124,7 +124,7 @@ func TestFreshLinkInDoubt(t *testing.T) {
 			t.Fatal(err)
 		}
 		id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: w.url, Space: "email", Client: "ann@example.com"}, Mapping: "loans", Step: "link/loan/A-2"}
-		err = l.Append(ledger.Event{StepID: id, To: ledger.Intent, Kind: ledger.KindLink, At: someTime})
+		err = l.Append(ledger.Event{StepID: id, To: ledger.Sent, Kind: ledger.KindLink, At: someTime})
 		if err == nil {
 			err = l.Close()
 		}

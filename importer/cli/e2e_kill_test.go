@@ -260,7 +260,7 @@ func (h *harness) broken() (how []string) {
 func (s *scene) uncertain() (clients []string) {
 	s.t.Helper()
 	for _, step := range s.steps() {
-		if step["State"] == "uncertain" || step["State"] == "parked" {
+		if step["State"] == "uncertain" {
 			clients = append(clients, step["Client key"])
 		}
 	}

@@ -320,10 +320,10 @@ var nightCases = []nightCase{
 			dry: true, flags: "--max-failures 100%",
 			code: 4, posts: "client 1, claim 1, activity 3, link 1", status: "uncertain, unchanged, done",
 			errors: []string{"…to another client, in", "", ""},
-			cells:  []string{"1 What to do ~ correct the cell", "step c1@example.com client = parked"}},
+			cells:  []string{"1 What to do ~ correct the cell", "step c1@example.com client = uncertain"}},
 		{dry: true, flags: "--max-failures 100%", code: 4, status: "uncertain, unchanged, unchanged",
 			errors: []string{"…to another client, in", "", ""},
-			cells:  []string{"1 What to do ~ correct the cell", "step c1@example.com client = parked"}},
+			cells:  []string{"1 What to do ~ correct the cell", "step c1@example.com client = uncertain"}},
 		{rows: []string{"1 A-1", "2 B-1; Contact ID=<client elsewhere@example.com>", "3 C-1"},
 			posts: "client 1, claim 1, activity 3, link 1"},
 	}},
@@ -458,7 +458,7 @@ var nightCases = []nightCase{
 	{name: "a conflict over a client after a doubt, not found", mapping: stepThree, promise: true, nights: []sheetNight{
 		{rows: []string{"1-3"}, faults: faults{"client c2@example.com": {failed500}}, code: 4, posts: "client 3, claim 2, activity 6, link 2"},
 		{do: []string{"settle --not-created c2@example.com:client"}, faults: faults{"client c2@example.com": {conflict409}},
-			code: 4, posts: "client 1", cells: []string{"step c2@example.com client = parked"}},
+			code: 4, posts: "client 1", cells: []string{"step c2@example.com client = uncertain"}},
 		{code: 4, cells: []string{"2 What to do ~ looks the client up again and decides"}},
 	}},
 	{name: "a late creation", long: true, mapping: stepThree, env: "limits: {timeout: 1s}", promise: true, nights: []sheetNight{
@@ -979,7 +979,7 @@ POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT2","CLIE
 // doubtsL2 writes into the ledger that L2 may have been created with the address of L1.
 func doubtsL2(s *scene, _ played) {
 	s.remember(ledger.StepID{ClientKey: ledger.ClientKey{Environment: s.url, Space: "by-lead", Client: "L2"}, Step: "client"},
-		ledger.Event{To: ledger.Intent, Kind: ledger.KindClient, Digest: "d",
+		ledger.Event{To: ledger.Sent, Kind: ledger.KindClient, Digest: "d",
 			Data: []byte(`{"mapping":"by-lead","values":[{"name":"email","field":"stringValue","value":"c1@example.com"}],` +
 				`"lookup":{"email":"c1@example.com","asked":["email c1@example.com"]},"addresses":["email c1@example.com"]}`)},
 		ledger.Event{To: ledger.Uncertain})
@@ -990,9 +990,9 @@ func doubtsL2(s *scene, _ played) {
 func otherSpelling(s *scene, _ played) {
 	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: s.spelled()[0], Space: "email", Client: "c1@example.com"}, Step: "client"}
 	done := ledger.Event{To: ledger.Done, Via: ledger.ViaAnswer}
-	s.remember(id, ledger.Event{To: ledger.Intent, Kind: ledger.KindClient, ID: "c-1"}, done)
+	s.remember(id, ledger.Event{To: ledger.Sent, Kind: ledger.KindClient, ID: "c-1"}, done)
 	id.Mapping, id.Step = "links", "link"
-	s.remember(id, ledger.Event{To: ledger.Intent, Kind: ledger.KindLink, URL: "https://example.com/l"}, done)
+	s.remember(id, ledger.Event{To: ledger.Sent, Kind: ledger.KindLink, URL: "https://example.com/l"}, done)
 }
 
 // knownLeads are the first clients of leads, keyed by agreement, as sheetNight.knows has them.

@@ -248,7 +248,7 @@ func (r *nightRun) check(n sheetNight, p played, file string) {
 
 // checkCell compares a cell of the sheet Results, which a want names by the number of its
 // row and its column, or the state and the id of a line of the sheet Steps, after "step", by
-// client key and step: "2 contactId = <client L1>", "step L1 client = parked". After "~"
+// client key and step: "2 contactId = <client L1>", "step L1 client = uncertain". After "~"
 // comes a part; see contains.
 func (r *nightRun) checkCell(file, want string, rows []record) {
 	r.t.Helper()

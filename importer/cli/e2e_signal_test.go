@@ -32,7 +32,7 @@ func TestTerminated(t *testing.T) {
 			t.Errorf("exit code %d, want 143 or, at the very end, 0\n%s", code, out)
 		}
 		for _, step := range s.steps() {
-			if state := step["State"]; state == "uncertain" || state == "parked" || state == "intent" {
+			if state := step["State"]; state == "uncertain" || state == "sent" {
 				t.Errorf("after SIGTERM the step %s of %s is %q", step["Step"], step["Client key"], state)
 			}
 		}

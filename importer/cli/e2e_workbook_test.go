@@ -138,8 +138,8 @@ func (s *scene) said() map[string]apitest.Said {
 func stateWord(t *testing.T, state string) apitest.State {
 	t.Helper()
 	words := map[string]apitest.State{
-		"done": apitest.Done, "failed": apitest.Failed, "not sent": apitest.Failed, "uncertain": apitest.Uncertain,
-		"parked": apitest.Uncertain, "planned": apitest.Pending, "": apitest.Pending,
+		"done": apitest.Done, "refused": apitest.Failed, "uncertain": apitest.Uncertain,
+		"planned": apitest.Pending, "": apitest.Pending,
 	}
 	word, known := words[state]
 	if !known {

@@ -78,8 +78,8 @@ func TestStatusPage(t *testing.T) {
 			t.Errorf("the status %q is not explained", s)
 		}
 	}
-	for _, s := range []string{string(result.Planned), string(ledger.Intent), string(ledger.Done), string(ledger.Failed), string(ledger.NotSent), string(ledger.Uncertain),
-		string(ledger.Parked), string(ledger.GivenUp), result.StepSkipped} {
+	for _, s := range []string{string(result.Planned), string(ledger.Sent), string(ledger.Done), string(ledger.Refused), string(ledger.Uncertain),
+		string(ledger.Closed), result.StepSkipped} {
 		if !slices.Contains(names(steps), s) {
 			t.Errorf("the state %q is not explained", s)
 		}

@@ -166,11 +166,11 @@ func (h *tale) checkSteps(o outing, n *night) {
 			case len(things) == 0 && step != "client" && !h.underSomebodyElse(key):
 				h.disagree("run %d: %s %s is done, and the service does not have it", n.number, key, step)
 			}
-		case "failed", "not sent", "planned":
+		case "refused", "planned":
 			if len(things) > 0 && !(step == "link" && h.c.repeatable) {
 				h.disagree("run %d: %s %s is %q, and the service has it: %s", n.number, key, step, state, things[0].id)
 			}
-		case "uncertain", "parked", "intent":
+		case "uncertain", "sent":
 			if i := slices.IndexFunc(things, func(t *thing) bool { return t.answered && t.run == n.number }); i >= 0 {
 				h.disagree("run %d: %s %s is %q, and the service has answered with its id: %s", n.number, key, step, state, things[i].id)
 			}

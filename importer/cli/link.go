@@ -279,7 +279,7 @@ func (l *ledgerSession) linkStep(ctx context.Context, only string, number int, o
 	}
 	step := steps[mappings[0]]
 	switch step.To {
-	case ledger.Uncertain, ledger.GivenUp:
+	case ledger.Uncertain, ledger.Closed:
 		return step, problem.New("link-undecided", "the link of key %d is %s", number, step.To).
 			Hinted("%s decides what is uncertain; what was given up is not asked for again", l.command("settle")), nil
 	}
@@ -290,7 +290,7 @@ func (l *ledgerSession) linkStep(ctx context.Context, only string, number int, o
 // it is the one that is done, else one that is in doubt, else one that may be sent
 // again; and of several of these the newest.
 func (l *ledgerSession) linksOf(ctx context.Context, owner ledger.ClientKey) (map[string]ledger.Step, error) {
-	rank := []ledger.State{ledger.GivenUp, ledger.NotSent, ledger.Failed, ledger.Intent, ledger.Uncertain, ledger.Done}
+	rank := []ledger.State{ledger.Closed, ledger.Refused, ledger.Sent, ledger.Uncertain, ledger.Done}
 	all, err := l.ledger.StepsOfClient(ctx, owner)
 	links := map[string]ledger.Step{}
 	for _, s := range all {
@@ -318,12 +318,12 @@ func (l *ledgerSession) linkWaits(ctx context.Context, number int, link ledger.S
 		}
 		hint := "run the sheet again: it sends what is missing, and then the link"
 		switch s.To {
-		case ledger.Uncertain, ledger.Parked:
+		case ledger.Uncertain:
 			hint = l.command("settle") + " decides what is uncertain; then run the sheet again"
-		case ledger.GivenUp:
+		case ledger.Closed:
 			hint = "what depends on a step that was given up is not sent"
-		case ledger.Failed:
-			hint = "correct the row and run again, which makes the link too; " + l.command("history", "CLIENT-KEY") + " shows more"
+		case ledger.Refused:
+			hint = "correct the row, if that was the cause, and run again, which makes the link too; " + l.command("history", "CLIENT-KEY") + " shows more"
 		}
 		return problem.New("link-waits", "the link of key %d waits for a step of the kind %s, which is %s; nothing was sent", number, s.Kind, s.To).Hinted("%s", hint), nil
 	}

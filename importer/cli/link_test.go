@@ -46,12 +46,12 @@ func TestLinkWaits(t *testing.T) {
 		settle           string   // a decision
 		rest             []string // what the next run sends
 	}{
-		{"the claim was refused", "claims", `422 {"message":"no"}`, 1, []string{"kind claim", "failed"}, "",
+		{"the claim was refused", "claims", `422 {"message":"no"}`, 1, []string{"kind claim", "refused"}, "",
 			[]string{"claims", "activities?claimId=claim-1", "contacts/contact-1/magic-link"}},
 		{"the claim is uncertain", "claims", badGateway, 4, []string{"kind claim", "uncertain", "claimsheet settle"}, "", nil},
-		{"the run was stopped behind the claim", "activities?claimId=", "401 {}", 3, []string{"kind activity", "not sent"}, "",
+		{"the run was stopped behind the claim", "activities?claimId=", "401 {}", 3, []string{"kind activity", "refused"}, "",
 			[]string{"activities?claimId=claim-1", "contacts/contact-1/magic-link"}},
-		{"an activity was given up", "activities?claimId=", badGateway, 4, []string{"kind activity", "given up"}, "--give-up", nil},
+		{"an activity was given up", "activities?claimId=", badGateway, 4, []string{"kind activity", "closed"}, "--give-up", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -261,9 +261,9 @@ func TestLinkAmbiguous(t *testing.T) {
 	bob := ledger.StepID{ClientKey: ledger.ClientKey{Environment: w.url, Space: "email", Client: "bob@example.com"}, Mapping: "cars", Step: "link"}
 	err = l.Append(
 		ledger.Event{StepID: client, To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: other, At: someTime},
-		ledger.Event{StepID: link, To: ledger.Intent, Kind: ledger.KindLink, At: someTime},
+		ledger.Event{StepID: link, To: ledger.Sent, Kind: ledger.KindLink, At: someTime},
 		ledger.Event{StepID: link, To: ledger.Done, Via: ledger.ViaAnswer, URL: "https://claims.example.com/go/leads", At: someTime},
-		ledger.Event{StepID: bob, To: ledger.Intent, Kind: ledger.KindLink, At: someTime},
+		ledger.Event{StepID: bob, To: ledger.Sent, Kind: ledger.KindLink, At: someTime},
 		ledger.Event{StepID: bob, To: ledger.Done, Via: ledger.ViaAnswer, URL: "https://claims.example.com/go/cars", At: someTime})
 	if err == nil {
 		err = l.Close()

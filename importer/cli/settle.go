@@ -234,7 +234,7 @@ var followUps = map[settle.Choice]string{
 
 // isUndecided reports whether a step has a number in the list.
 func isUndecided(d settle.UncertainStep) bool {
-	return d.To == ledger.Uncertain || d.To == ledger.Parked
+	return d.To == ledger.Uncertain
 }
 
 func (l *ledgerSession) needsActivityIDs() bool { return l.session.Env.Wire.ActivityID != "" }
@@ -330,7 +330,7 @@ func whatToLookFor(doubt settle.UncertainStep) string {
 		}
 		return what + " " + client
 	}
-	if doubt.To == ledger.Parked {
+	if doubt.NotFound {
 		return "look for the client; or run again after ten minutes: the run looks the client up and decides"
 	}
 	return "look for the client, by this key or by name"

@@ -293,7 +293,7 @@ func TestSettleAfterAKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: w.url, Space: "email", Client: "bob@example.com"}, Step: "client"}
-	err = l.Append(ledger.Event{StepID: id, To: ledger.Intent, Kind: ledger.KindClient, At: someTime})
+	err = l.Append(ledger.Event{StepID: id, To: ledger.Sent, Kind: ledger.KindClient, At: someTime})
 	if err == nil {
 		err = l.Close()
 	}

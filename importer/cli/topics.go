@@ -71,14 +71,11 @@ var rowStatuses = []statusMeaning{
 // stepStates explains the column State of the sheet Steps.
 var stepStates = []statusMeaning{
 	{string(result.Planned), "it was never sent", "nothing; it is sent when what it waits for is done"},
-	{string(ledger.Intent), "it is about to be sent, or was sent and is not answered yet", "nothing; after a killed run, the next run makes it uncertain"},
+	{string(ledger.Sent), "it is about to be sent, or was sent and is not answered yet", "nothing; after a killed run, the next run makes it uncertain"},
 	{string(ledger.Done), "it was carried out, and its id is in the ledger", "nothing"},
-	{string(ledger.Failed), "it was certainly not carried out", "fix the cause, then run again"},
-	{string(ledger.NotSent), "it never left this machine", "run again"},
-	{string(ledger.Uncertain), "it may have been carried out; it is not sent again", "claimsheet settle"},
-	{string(ledger.Parked), "it may have been carried out; a look-up did not find it, and it is too early to believe that",
-		"run again later, or decide with claimsheet settle"},
-	{string(ledger.GivenUp), "you closed it with claimsheet settle --give-up; what depends on it is never sent", "nothing"},
+	{string(ledger.Refused), "it was certainly not carried out: the service refused it, or it was not sent", "fix the cause, then run again"},
+	{string(ledger.Uncertain), "it may have been carried out; it is not sent again, unless it is a client whom look-ups do not find", "claimsheet settle"},
+	{string(ledger.Closed), "you closed it with claimsheet settle --give-up; what depends on it is never sent", "nothing"},
 	{result.StepSkipped, "an activity on a client who was found and not created, while existing_activities is skip", "nothing"},
 }
 

@@ -29,7 +29,7 @@ func TestKeepOnAFullDisk(t *testing.T) {
 	e.do(err)
 	e.do(l.StartRun(ledger.Run{ID: stoppedRun, Started: noon}))
 	kept := journal.Open(stoppedRun, l.Path(), e.folders, func(s journal.Created) { e.said = append(e.said, s) })
-	e.do(l.Append(e.event("client", ledger.Intent, "")))
+	e.do(l.Append(e.event("client", ledger.Sent, "")))
 
 	filler := filepath.Join(disk, "filler")
 	f, err := os.Create(filler)

@@ -95,7 +95,7 @@ func (f *File) Keep(events ...ledger.Event) error {
 	defer f.mu.Unlock()
 	var errs []error
 	for _, e := range events {
-		if e.To == ledger.Intent {
+		if e.To == ledger.Sent {
 			continue
 		}
 		path, err := f.write(entry{f.ledger, e})

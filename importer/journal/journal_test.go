@@ -42,7 +42,7 @@ func newScene(t *testing.T, steps ...string) *scene {
 	s.do(err)
 	s.do(s.l.StartRun(ledger.Run{ID: stoppedRun, Started: noon}))
 	for _, step := range steps {
-		s.do(s.l.Append(s.event(step, ledger.Intent, "")))
+		s.do(s.l.Append(s.event(step, ledger.Sent, "")))
 	}
 	return s
 }
@@ -128,9 +128,9 @@ func TestReplay(t *testing.T) {
 			s := newScene(t, "client", "claim/loan/1", "activity/details@client", "activity/lender@loan/1", "link")
 			link := s.event("link", ledger.Done, "")
 			link.URL, link.Answer = "https://claims.example.com/go/secret", []byte(`{"redirectUrl":"https://claims.example.com/go/secret"}`)
-			refused := s.event("activity/details@client", ledger.Failed, "")
+			refused := s.event("activity/details@client", ledger.Refused, "")
 			refused.Status, refused.Reason = 400, "refused"
-			outcomes := []ledger.Event{s.event("client", ledger.Done, "c-1"), s.event("claim/loan/1", ledger.NotSent, ""), refused,
+			outcomes := []ledger.Event{s.event("client", ledger.Done, "c-1"), s.event("claim/loan/1", ledger.Refused, ""), refused,
 				s.event("activity/lender@loan/1", ledger.Uncertain, ""), link}
 			s.keep(outcomes...)
 			want := len(outcomes)
@@ -146,7 +146,7 @@ func TestReplay(t *testing.T) {
 			}
 			for _, want := range []int{want, 0} {
 				s.replay(want)
-				s.states(map[string]string{"client": "done c-1", "claim/loan/1": "not sent", "activity/details@client": "failed",
+				s.states(map[string]string{"client": "done c-1", "claim/loan/1": "refused", "activity/details@client": "refused",
 					"activity/lender@loan/1": "uncertain", "link": "done"})
 				if len(s.files()) > 0 {
 					t.Errorf("files %v are left", s.files())
@@ -168,7 +168,7 @@ func TestReplay(t *testing.T) {
 // TestOutcomeAfterADecision: where the step was decided or sent again since, what the service
 // has created besides makes it uncertain, with both ids in the reason.
 func TestOutcomeAfterADecision(t *testing.T) {
-	const uncertain, failed, done, intent, closed = ledger.Uncertain, ledger.Failed, ledger.Done, ledger.Intent, ledger.GivenUp
+	const uncertain, failed, done, intent, closed = ledger.Uncertain, ledger.Refused, ledger.Done, ledger.Sent, ledger.Closed
 	type since struct {
 		to      ledger.State
 		via, id string
@@ -257,13 +257,13 @@ func TestNothingToRecord(t *testing.T) {
 	s := newScene(t, "client")
 	s.keep(s.event("claim/loan/1", ledger.Done, "l-1"))
 	s.replay(0)
-	s.keep(s.event("client", ledger.Intent, ""))
+	s.keep(s.event("client", ledger.Sent, ""))
 	if files := s.files(); len(files) > 0 {
 		t.Errorf("files %v are left", files)
 	}
 	s.do(os.WriteFile(s.file(), bytes.Repeat([]byte(" "), 1000), 0o600))
 	s.replay(0)
-	s.states(map[string]string{"client": "intent"})
+	s.states(map[string]string{"client": "sent"})
 	if files := s.files(); len(files) > 0 {
 		t.Errorf("files %v are left", files)
 	}
@@ -326,7 +326,7 @@ func TestTornLine(t *testing.T) {
 		}
 	}
 	s.replay(1)
-	s.states(map[string]string{"client": "done c-1", "link": "intent"})
+	s.states(map[string]string{"client": "done c-1", "link": "sent"})
 }
 
 func TestJournalOfAnotherLedger(t *testing.T) {
@@ -338,7 +338,7 @@ func TestJournalOfAnotherLedger(t *testing.T) {
 	if diff := cmp.Diff([]string{file}, s.files()); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
-	s.states(map[string]string{"client": "intent"})
+	s.states(map[string]string{"client": "sent"})
 }
 
 func TestReplayRefuses(t *testing.T) {

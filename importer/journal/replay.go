@@ -128,12 +128,12 @@ func compare(events []ledger.Event, outcome ledger.Event) recording {
 	}
 	last := attempt[len(attempt)-1]
 	sameRun := attempt[0].Run == outcome.Run
-	undecided := last.To == ledger.Uncertain || last.To == ledger.Parked
+	undecided := last.To == ledger.Uncertain
 	answered := slices.ContainsFunc(attempt, func(e ledger.Event) bool { return len(e.Answer) > 0 })
-	decides := outcome.To != ledger.Uncertain && outcome.To != ledger.Parked
+	decides := outcome.To != ledger.Uncertain
 	says := decides || len(outcome.Answer) > 0 && !answered
 	switch {
-	case sameRun && (last.To == ledger.Intent || undecided && says && !strings.HasPrefix(last.Reason, reasonTwice)):
+	case sameRun && (last.To == ledger.Sent || undecided && says && !strings.HasPrefix(last.Reason, reasonTwice)):
 		return recorded
 	case outcome.To == ledger.Done && outcome.ID == "" && sameRun && last.To == ledger.Done,
 		outcome.To != ledger.Done && (decides || sameRun || len(outcome.Answer) == 0),
@@ -181,7 +181,7 @@ func idInWords(id string) string {
 // lastAttempt are the events of a step from the last intent on; nil where there is none.
 func lastAttempt(events []ledger.Event) []ledger.Event {
 	for i, e := range slices.Backward(events) {
-		if e.To == ledger.Intent {
+		if e.To == ledger.Sent {
 			return events[i:]
 		}
 	}

@@ -28,14 +28,14 @@ func TestReplayBesideOthers(t *testing.T) {
 	other := open()
 	s.l = open()
 	s.do(other.StartRun(ledger.Run{ID: stoppedRun, Started: noon}))
-	intent := s.event("claim/loan/1", ledger.Intent, "")
+	intent := s.event("claim/loan/1", ledger.Sent, "")
 	unlock, err := other.Lock(t.Context(), intent.LockName())
 	s.do(err)
 	s.do(other.Append(intent))
 	s.keep(s.event("claim/loan/1", ledger.Done, "c-1"))
 	for range 2 {
 		s.replay(0)
-		s.states(map[string]string{"claim/loan/1": "intent"})
+		s.states(map[string]string{"claim/loan/1": "sent"})
 		if len(s.files()) != 1 {
 			t.Fatal("the journal does not wait")
 		}

@@ -17,7 +17,7 @@ type AddressOwner struct {
 
 // InDoubt reports whether it is unknown whether the owner was created.
 func (o AddressOwner) InDoubt() bool {
-	return o.State == Intent || o.State == Uncertain || o.State == Parked
+	return o.State == Sent || o.State == Uncertain
 }
 
 // also stands before an address by which its client is not looked up.
@@ -31,7 +31,7 @@ func hashAddress(address string) string {
 }
 
 // own makes the client of an event the owner of its addresses, but for those of a client who
-// exists, may exist or was given up: states 3 and 4 are those of clients who do not exist. The
+// exists, may exist or was given up: state 3 is that of clients who do not exist. The
 // intent of a client who is looked up by such an address is rejected.
 func (t *transaction) own(e Event) error {
 	for _, address := range e.Addresses {
@@ -56,7 +56,7 @@ func (t *transaction) own(e Event) error {
 			return err
 		}
 		owned, err := t.exec(`UPDATE addresses SET client = ? WHERE environment = ? AND address = ? AND (client = ? OR NOT EXISTS
-			(SELECT 1 FROM steps s WHERE s.client = addresses.client AND s.mapping = 0 AND s.step = 'client' AND s.state NOT IN (3, 4)))`,
+			(SELECT 1 FROM steps s WHERE s.client = addresses.client AND s.mapping = 0 AND s.step = 'client' AND s.state <> 3))`,
 			n.client, n.environment, key, n.client)
 		if err != nil {
 			return err
@@ -73,7 +73,7 @@ func (t *transaction) own(e Event) error {
 // rejectAddress rejects the intent of a client who is looked up by an address of another
 // client, unless that one was certainly not created.
 func (t *transaction) rejectAddress(e Event) error {
-	if e.To != Intent {
+	if e.To != Sent {
 		return nil
 	}
 	for _, address := range e.LookedUp {
@@ -82,7 +82,7 @@ func (t *transaction) rejectAddress(e Event) error {
 			return err
 		}
 		for _, o := range owners {
-			if o.ClientKey != e.ClientKey && o.State != Failed && o.State != NotSent && (o.LookedUp || o.InDoubt()) {
+			if o.ClientKey != e.ClientKey && o.State != Refused && (o.LookedUp || o.InDoubt()) {
 				return rejected{Taken{Step: e.StepID, Holder: StepID{ClientKey: o.ClientKey, Step: KindClient}, Address: true}}
 			}
 		}

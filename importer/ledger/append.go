@@ -64,8 +64,8 @@ func (t *transaction) append(e Event) error {
 		return err
 	}
 	was, open := t.open[e.StepID]
-	guessed := open || e.To == Intent && e.Kind != "" && allows(planned, e.Kind, e) == nil // it is new, as a rule
-	for range 3 {                                                                          // another process may change the step meanwhile
+	guessed := open || e.To == Sent && e.Kind != "" && allows(row{}, e) == nil // it is new, as a rule
+	for range 3 {                                                              // another process may change the step meanwhile
 		if !guessed {
 			var err error
 			if was, err = t.step(e.StepID); err != nil {
@@ -90,11 +90,7 @@ func (t *transaction) append(e Event) error {
 // advance stores what an event makes of a step; done is false where the ledger has another row
 // of it.
 func (t *transaction) advance(was row, e Event) (done bool, err error) {
-	from, kind := was.state, was.kind
-	if was.version == 0 {
-		from, kind = planned, e.Kind
-	}
-	if err := allows(from, kind, e); err != nil {
+	if err := allows(was, e); err != nil {
 		return false, rejected{err}
 	}
 	version, err := t.next()
@@ -125,7 +121,7 @@ func (t *transaction) advance(was row, e Event) (done bool, err error) {
 			return false, err
 		}
 	}
-	if delete(t.open, e.StepID); now.state == Intent && len(t.open) < mostKept {
+	if delete(t.open, e.StepID); now.state == Sent && len(t.open) < mostKept {
 		t.open[e.StepID] = now
 	}
 	return true, t.own(e)
@@ -146,7 +142,7 @@ func (t *transaction) insert(r *row) (isNew bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return t.add(&r.id, `INSERT INTO steps (client, environment, mapping, step, kind, `+stateColumns+`) VALUES (`+params(21)+`)
+	return t.add(&r.id, `INSERT INTO steps (client, environment, mapping, step, kind, `+stateColumns+`) VALUES (`+params(22)+`)
 		ON CONFLICT (client, mapping, step) DO NOTHING`, append([]any{r.client, r.environment, mapping, r.Step, code(kinds, r.kind)}, values...)...)
 }
 
@@ -156,7 +152,7 @@ func (t *transaction) update(was, now row) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	n, err := t.exec(`UPDATE steps SET (`+stateColumns+`) = (`+params(16)+`) WHERE id = ? AND version = ?`, append(values, was.id, was.version)...)
+	n, err := t.exec(`UPDATE steps SET (`+stateColumns+`) = (`+params(17)+`) WHERE id = ? AND version = ?`, append(values, was.id, was.version)...)
 	return n == 1, err
 }
 
@@ -166,7 +162,7 @@ func (t *transaction) keep(was row) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO history (step, `+stateColumns+`) VALUES (`+params(17)+`)`, append([]any{was.id}, values...)...)
+	_, err = t.exec(`INSERT INTO history (step, `+stateColumns+`) VALUES (`+params(18)+`)`, append([]any{was.id}, values...)...)
 	return err
 }
 
@@ -225,7 +221,7 @@ func (t *transaction) findClient(key ClientKey) (n clientNumber, ok bool, err er
 	return n, ok, err
 }
 
-// MarkInterrupted makes every step in Intent Uncertain, in every environment and
+// MarkInterrupted makes every step in Sent Uncertain, in every environment and
 // in one transaction, and returns how many there were. It is called with the lock
 // held, at the start of a run or of a decision: then no request is on its way, and
 // such a step belongs to a process that was killed. On a server, those of clients that

@@ -71,7 +71,7 @@ func costOfSteps(b *testing.B, body []byte) (micros, size float64) {
 				id.Client = fmt.Sprintf("client-%d@example.com", i/6)
 				run := "11111111-2222-4333-8444-555555555501"
 				err := errors.Join(
-					l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Run: run, Kind: ledger.KindClaim, Data: body, Digest: digest}),
+					l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Run: run, Kind: ledger.KindClaim, Data: body, Digest: digest}),
 					l.Append(ledger.Event{StepID: id, To: ledger.Done, At: noon, Run: run, Via: ledger.ViaAnswer, Status: 201, ID: uuid.NewString(), Answer: body}))
 				if err != nil {
 					b.Error(err)
@@ -145,7 +145,7 @@ func BenchmarkOpen(b *testing.B) {
 			id := jane("m", fmt.Sprint("claim/c/", step))
 			id.Client = fmt.Sprint(client)
 			events = append(events,
-				ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim", Data: body, Digest: "d"},
+				ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim", Data: body, Digest: "d"},
 				ledger.Event{StepID: id, To: ledger.Done, Via: ledger.ViaAnswer, At: noon, Status: 201, ID: fmt.Sprint(client, "-", step), Answer: body})
 		}
 		do(b, l.Append(events...))
@@ -173,7 +173,7 @@ func grow(b *testing.B, l *ledger.Ledger, from, clients int) {
 		for step := range 6 {
 			id := ledger.StepID{ClientKey: benchClient(client), Mapping: "m", Step: fmt.Sprint("claim/c/", step)}
 			events = append(events,
-				ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim", Data: body, Digest: strings.Repeat("0123456789abcdef", 4)},
+				ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim", Data: body, Digest: strings.Repeat("0123456789abcdef", 4)},
 				ledger.Event{StepID: id, To: ledger.Done, Via: ledger.ViaAnswer, At: noon, Status: 201, ID: uuid.NewString(), Answer: body})
 		}
 		if len(events) > 5000 || client == from+clients-1 {
@@ -250,7 +250,7 @@ func BenchmarkSettle(b *testing.B) {
 		for i, path := range paths {
 			l := open(b, path)
 			id := ledger.StepID{ClientKey: benchClient(0), Mapping: "m", Step: fmt.Sprint("claim/new/", round)}
-			do(b, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim"}, ledger.Event{StepID: id, To: ledger.Uncertain, At: noon}))
+			do(b, l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim"}, ledger.Event{StepID: id, To: ledger.Uncertain, At: noon}))
 			do(b, l.Close())
 			start := time.Now()
 			l = open(b, path)

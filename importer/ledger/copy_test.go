@@ -23,11 +23,11 @@ func TestCopyOfOpenLedger(t *testing.T) {
 	defer release()
 	do(t, l.Append(finished(jane("", "client"), "client", "x1", "")...))
 	id := jane("m", "claim/c/1")
-	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim"}))
+	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim"}))
 	done, err := copied(t.Context(), path, backup)
 	do(t, err)
 	same(t, "steps", done.Steps, int64(2))
-	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Failed, At: noon})) // the run goes on
+	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Refused, At: noon})) // the run goes on
 	info, err := os.Stat(backup)
 	do(t, err)
 	same(t, "mode", info.Mode(), os.FileMode(0o600))

@@ -61,7 +61,7 @@ func appendForever(path string) {
 			for i := 0; ; i++ {
 				key := fmt.Sprintf("claim/c/%d-%d-%d", os.Getpid(), w, i)
 				id := jane("m", key)
-				said(ledger.Intent, key, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim", Data: []byte(key)}))
+				said(ledger.Sent, key, l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim", Data: []byte(key)}))
 				said(ledger.Done, key, l.Append(ledger.Event{StepID: id, To: ledger.Done, Via: ledger.ViaAnswer, At: noon, ID: key}))
 			}
 		}()
@@ -100,7 +100,7 @@ func TestKilledWhileAppending(t *testing.T) {
 		do(t, err)
 		open := 0
 		for key, s := range steps {
-			if s.To == ledger.Intent {
+			if s.To == ledger.Sent {
 				open++
 			}
 			if s.To == ledger.Done && (s.ID != key || string(s.Data) != key) {
@@ -209,7 +209,7 @@ func TestLogCutAnywhere(t *testing.T) {
 	id := func(i int) ledger.StepID { return jane("m", fmt.Sprint("claim/c/", i)) }
 	call := func(i int) {
 		do(t, l.Append(
-			ledger.Event{StepID: id(i), To: ledger.Intent, At: noon, Kind: "claim", Data: []byte(strings.Repeat("x", 300))},
+			ledger.Event{StepID: id(i), To: ledger.Sent, At: noon, Kind: "claim", Data: []byte(strings.Repeat("x", 300))},
 			ledger.Event{StepID: id(i), To: ledger.Done, Via: ledger.ViaAnswer, At: noon, ID: fmt.Sprint(i)}))
 	}
 	const folded, calls = 5, 20

@@ -19,7 +19,7 @@ func fill(t *testing.T, l *ledger.Ledger, first int) (intents, done []ledger.Ste
 	body := []byte(strings.Repeat("x", 700))
 	for i := first; i < first+2000; i++ {
 		id := jane("m", fmt.Sprint("claim/c/", i))
-		err := l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim", Data: body})
+		err := l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim", Data: body})
 		if err == nil {
 			intents = append(intents, id)
 			err = l.Append(ledger.Event{StepID: id, To: ledger.Done, Via: ledger.ViaAnswer, At: noon, ID: id.Step, Answer: body})
@@ -31,7 +31,7 @@ func fill(t *testing.T, l *ledger.Ledger, first int) (intents, done []ledger.Ste
 		next := jane("m", fmt.Sprint("claim/c/", i+1))
 		for what, err := range map[string]error{
 			"the Append that could not be written": err,
-			"the next Append":                      l.Append(ledger.Event{StepID: next, To: ledger.Intent, At: noon, Kind: "claim"}),
+			"the next Append":                      l.Append(ledger.Event{StepID: next, To: ledger.Sent, At: noon, Kind: "claim"}),
 			"Flush":                                l.Flush(),
 		} {
 			if !errors.Is(err, ledger.ErrStopped) {
@@ -61,7 +61,7 @@ func kept(t *testing.T, path string, intents, done []ledger.StepID) {
 		}
 	}
 	// With room again, the ledger goes on.
-	do(t, l.Append(ledger.Event{StepID: jane("m", "link"), To: ledger.Intent, At: noon, Kind: "link"}))
+	do(t, l.Append(ledger.Event{StepID: jane("m", "link"), To: ledger.Sent, At: noon, Kind: "link"}))
 	do(t, l.Close())
 }
 
@@ -88,7 +88,7 @@ func TestVanished(t *testing.T) {
 		t.Skip("an open file cannot be removed on Windows")
 	}
 	intent := func(l *ledger.Ledger, key string) error {
-		return l.Append(ledger.Event{StepID: jane("m", key), To: ledger.Intent, At: noon, Kind: "claim"})
+		return l.Append(ledger.Event{StepID: jane("m", key), To: ledger.Sent, At: noon, Kind: "claim"})
 	}
 	tests := map[string]func(path string) error{
 		"the folder":           func(path string) error { return os.RemoveAll(filepath.Dir(path)) },

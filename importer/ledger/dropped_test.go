@@ -28,9 +28,9 @@ func withoutTheURL(t *testing.T) (l *Ledger, path string) {
 	t.Cleanup(func() { l.Close() })
 	ann, bob := clientStep("ann"), clientStep("bob")
 	for _, e := range []Event{
-		{StepID: ann, To: Intent, At: dawn.AddDate(0, 0, -90), Kind: KindClient, Data: []byte("{}"), Digest: "d"},
+		{StepID: ann, To: Sent, At: dawn.AddDate(0, 0, -90), Kind: KindClient, Data: []byte("{}"), Digest: "d"},
 		{StepID: ann, To: Uncertain, At: dawn, Status: 201, Answer: []byte(`{}`), URL: takenURL},
-		{StepID: bob, To: Intent, At: dawn, Kind: KindClient},
+		{StepID: bob, To: Sent, At: dawn, Kind: KindClient},
 		{StepID: bob, To: Done, At: dawn, Via: ViaAnswer, ID: "x1", URL: takenURL},
 		{StepID: ann, To: Done, At: dawn, Via: ViaByHand, ID: "x2"},
 	} {
@@ -77,7 +77,7 @@ func TestDroppedURL(t *testing.T) {
 		"another id":  {{StepID: clientStep("ann"), To: Done, Via: ViaByHand, At: dawn, ID: "x3"}},
 		"a fresh url": {{StepID: clientStep("ann"), To: Done, Via: ViaAnswer, At: dawn, URL: "https://go/2"}},
 		"undone":      {undoDone, {StepID: clientStep("ann"), To: Done, Via: ViaAdopted, At: dawn, ID: "x4"}},
-		"sent again":  {undoDone, {StepID: clientStep("ann"), To: Intent, Via: ViaRepeatable, At: dawn}},
+		"sent again":  {undoDone, {StepID: clientStep("ann"), To: Sent, Via: ViaRepeatable, At: dawn}},
 	}
 	for name, events := range later {
 		t.Run(name, func(t *testing.T) {

@@ -23,13 +23,13 @@ func TestCallersShareCommits(t *testing.T) {
 		all.Go(func() {
 			for i := range calls {
 				id := jane("m", fmt.Sprintf("claim/c/%d-%d", c, i))
-				to := ledger.Intent
+				to := ledger.Sent
 				if i%4 == 3 {
-					to = ledger.GivenUp // nothing was ever sent
+					to = ledger.Closed // nothing was ever sent
 				}
 				err := l.Append(ledger.Event{StepID: id, To: to, At: noon, Kind: "claim"})
 				switch {
-				case errors.Is(err, ledger.ErrTransition) && to == ledger.GivenUp:
+				case errors.Is(err, ledger.ErrTransition) && to == ledger.Closed:
 					refused.Add(1)
 				case err != nil:
 					t.Error(err)
@@ -59,7 +59,7 @@ func TestReadersSeeWholeCalls(t *testing.T) {
 		writers.Go(func() {
 			for i := range 25 {
 				pair := func(half string) ledger.Event {
-					return ledger.Event{StepID: jane("m", fmt.Sprintf("claim/%d-%d/%s", w, i, half)), To: ledger.Intent, At: noon, Kind: "claim"}
+					return ledger.Event{StepID: jane("m", fmt.Sprintf("claim/%d-%d/%s", w, i, half)), To: ledger.Sent, At: noon, Kind: "claim"}
 				}
 				if err := l.Append(pair("a"), pair("b")); err != nil {
 					t.Error(err)

@@ -216,7 +216,7 @@ func TestReadOnlyWhileAWriterComesAndGoes(t *testing.T) {
 	same(t, "steps before", count(), 1)
 	l := open(t, path)
 	for i, key := range []string{"claim/1", "claim/2", "claim/3"} {
-		do(t, l.Append(ledger.Event{StepID: jane("m", key), To: ledger.Intent, At: noon, Kind: "claim"}))
+		do(t, l.Append(ledger.Event{StepID: jane("m", key), To: ledger.Sent, At: noon, Kind: "claim"}))
 		same(t, "steps while writing", count(), i+2)
 	}
 	do(t, l.Close())

@@ -100,7 +100,7 @@ func recordedLife(t *testing.T, each int) (*recorder, []acknowledged) {
 				for i := range each {
 					key := fmt.Sprintf("claim/c/%d-%d-%d", opening, w, i)
 					for _, e := range []ledger.Event{
-						{To: ledger.Intent, Kind: "claim", Data: []byte(strings.Repeat(key, 400))},
+						{To: ledger.Sent, Kind: "claim", Data: []byte(strings.Repeat(key, 400))},
 						{To: ledger.Done, Via: ledger.ViaAnswer, ID: key},
 					} {
 						e.StepID, e.At = jane("m", key), noon
@@ -153,7 +153,7 @@ func checkAfterPowerLoss(t *testing.T, dir string, moment int, acks []acknowledg
 			t.Errorf("%s was acknowledged as %s, and is %q", ack.key, ack.to, s.To)
 		}
 	}
-	do(t, l.Append(ledger.Event{StepID: jane("m", "claim/c/after"), To: ledger.Intent, At: noon, Kind: "claim"}))
+	do(t, l.Append(ledger.Event{StepID: jane("m", "claim/c/after"), To: ledger.Sent, At: noon, Kind: "claim"}))
 	return held
 }
 

@@ -304,21 +304,21 @@ func (t *transaction) purgeSteps(environment string, before int64, done *Purged)
 		oldAnswer  = `(at < ? OR ` + past + `h.answer = steps.answer))`
 		oldURL     = `(at < ? OR ` + past + `h.url = steps.url))`
 	)
-	_, err1 := first(context.Background(), t, []any{&done.Unsettled}, `SELECT count(*) + ? FROM steps WHERE state IN (1, 5, 6) AND `+old, int64(done.Unsettled), scope, before, before, before)
-	_, err2 := first(context.Background(), t, []any{&done.URLs}, `SELECT count(*) + ? FROM steps WHERE state NOT IN (1, 5, 6) AND url <> '' AND environment = ? AND `+oldURL, int64(done.URLs), scope, before, before)
+	_, err1 := first(context.Background(), t, []any{&done.Unsettled}, `SELECT count(*) + ? FROM steps WHERE state IN (1, 4) AND `+old, int64(done.Unsettled), scope, before, before, before)
+	_, err2 := first(context.Background(), t, []any{&done.URLs}, `SELECT count(*) + ? FROM steps WHERE state NOT IN (1, 4) AND url <> '' AND environment = ? AND `+oldURL, int64(done.URLs), scope, before, before)
 	_, err3 := first(context.Background(), t, []any{&done.Bodies}, `SELECT count(CASE WHEN `+oldRequest+` THEN request END) + count(CASE WHEN `+oldAnswer+` THEN answer END) + ?
-		FROM steps WHERE state NOT IN (1, 5, 6) AND `+old, before, before, before, before, int64(done.Bodies), scope, before, before, before)
+		FROM steps WHERE state NOT IN (1, 4) AND `+old, before, before, before, before, int64(done.Bodies), scope, before, before, before)
 	_, err4 := first(context.Background(), t, []any{&done.Bodies}, `SELECT count(h.request) + count(h.answer) + ? FROM history h JOIN steps s ON s.id = h.step
-		WHERE h.at < ? AND s.environment = ? AND s.state NOT IN (1, 5, 6)`, int64(done.Bodies), before, scope)
+		WHERE h.at < ? AND s.environment = ? AND s.state NOT IN (1, 4)`, int64(done.Bodies), before, scope)
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return err
 	}
 	_, err1 = t.exec(`UPDATE steps SET request = CASE WHEN `+oldRequest+` THEN NULL ELSE request END,
 		answer = CASE WHEN `+oldAnswer+` THEN NULL ELSE answer END,
 		url = CASE WHEN `+oldURL+` THEN '' ELSE url END
-		WHERE state NOT IN (1, 5, 6) AND `+old, before, before, before, before, before, before, scope, before, before, before)
+		WHERE state NOT IN (1, 4) AND `+old, before, before, before, before, before, before, scope, before, before, before)
 	_, err2 = t.exec(`UPDATE history SET request = NULL, answer = NULL, url = '' WHERE at < ? AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '')
-		AND EXISTS (SELECT 1 FROM steps s WHERE s.id = history.step AND s.environment = ? AND s.state NOT IN (1, 5, 6))`, before, scope)
+		AND EXISTS (SELECT 1 FROM steps s WHERE s.id = history.step AND s.environment = ? AND s.state NOT IN (1, 4))`, before, scope)
 	return errors.Join(err1, err2)
 }
 

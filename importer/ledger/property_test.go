@@ -69,10 +69,10 @@ func news(all []ledger.Event, foreign string) []ledger.Event {
 	for i := range list {
 		e, was := &list[i], sum(all[:i], foreign)
 		is := sum(all[:i+1], foreign)
-		if e.To == ledger.Intent {
+		if e.To == ledger.Sent {
 			e.Data, e.Digest = is.Data, is.Digest
 		}
-		if i == 0 || e.To == ledger.Intent {
+		if i == 0 || e.To == ledger.Sent {
 			e.Via = ""
 			continue
 		}
@@ -114,7 +114,7 @@ func events(id ledger.StepID, kind string) *rapid.Generator[ledger.Event] {
 			ID:     rapid.SampledFrom([]string{"", "", "id-1", "id-2"}).Draw(t, "id"),
 			URL:    rapid.SampledFrom([]string{"", "", "https://a", "https://b"}).Draw(t, "url"),
 		}
-		if e.To == ledger.Intent { // it has a request only
+		if e.To == ledger.Sent { // it has a request only
 			e.Status, e.Reason, e.Answer, e.ID, e.URL = 0, "", nil, "", ""
 		}
 		return e
@@ -131,7 +131,7 @@ func sum(events []ledger.Event, foreign string) ledger.Step {
 		if e.Data == nil && e.Digest == "" {
 			s.Data, s.Digest = was.Data, was.Digest
 		}
-		if e.To == ledger.Intent {
+		if e.To == ledger.Sent {
 			s.Attempts++
 			continue
 		}

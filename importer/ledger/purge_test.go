@@ -35,7 +35,7 @@ func personal(t *testing.T) (*ledger.Ledger, string) {
 // done is a step's way to Done.
 func done(id ledger.StepID, kind, run string, at time.Time, created, url string) []ledger.Event {
 	return []ledger.Event{
-		{StepID: id, To: ledger.Intent, At: at, Run: run, Kind: kind, Data: []byte(`{"name":"CANARY-` + run + `"}`), Digest: "CANARY-digest"},
+		{StepID: id, To: ledger.Sent, At: at, Run: run, Kind: kind, Data: []byte(`{"name":"CANARY-` + run + `"}`), Digest: "CANARY-digest"},
 		{StepID: id, To: ledger.Done, At: at.Add(time.Second), Run: run, Via: ledger.ViaAnswer, Status: 201,
 			Answer: []byte(`{"echo":"CANARY-` + run + `"}`), ID: created, URL: url},
 	}

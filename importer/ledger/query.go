@@ -99,7 +99,7 @@ func (l *Ledger) AnswerStatus(ctx context.Context, id StepID) (status int, err e
 	events, err := l.Events(ctx, id)
 	for _, e := range events {
 		switch {
-		case e.To == Intent:
+		case e.To == Sent:
 			status = 0
 		case len(e.Answer) > 0:
 			status = e.Status
@@ -139,7 +139,7 @@ func (l *Ledger) StepsOfClient(ctx context.Context, owner ClientKey) ([]Step, er
 // mappings: those with a text in their Data, and those without Data. It reads all steps.
 func (l *Ledger) ClaimsWith(ctx context.Context, environment, text string) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
-		for s, err := range l.stepsOf(ctx, environment, `AND s.kind = 2 AND s.state NOT IN (3, 4)`) {
+		for s, err := range l.stepsOf(ctx, environment, `AND s.kind = 2 AND s.state <> 3`) {
 			if (err != nil || len(s.Data) == 0 || bytes.Contains(s.Data, []byte(text))) && !yield(s, err) {
 				return
 			}
@@ -201,7 +201,7 @@ type Unsettled struct {
 }
 
 // isUndecided is the condition of the index steps_undecided in schema.sql.
-const isUndecided = `(s.state = 1 OR s.state = 5 OR s.state = 6)`
+const isUndecided = `(s.state = 1 OR s.state = 4)`
 
 func (l *Ledger) unsettled(all iter.Seq2[Step, error]) iter.Seq2[Unsettled, error] {
 	return func(yield func(Unsettled, error) bool) {
@@ -231,7 +231,7 @@ func (l *Ledger) CountUnsettled(ctx context.Context, environment, mapping string
 // Decided yields the steps of an environment whose latest event is a person's
 // decision, the latest first. Their Number is that of this event.
 func (l *Ledger) Decided(ctx context.Context, environment string) iter.Seq2[Unsettled, error] {
-	return l.unsettled(l.stepsOf(ctx, environment, `AND s.via = 3 AND s.state IN (2, 3, 7) ORDER BY s.version DESC`))
+	return l.unsettled(l.stepsOf(ctx, environment, `AND s.via = 3 AND s.state IN (2, 3, 5) ORDER BY s.version DESC`))
 }
 
 // OfSheet yields the clients and claims of an environment that are done with the id that
@@ -258,7 +258,7 @@ func (l *Ledger) UndecidedClients(ctx context.Context, environment string) iter.
 // WasUnsettled reports whether a number is or was that of an Unsettled.
 func (l *Ledger) WasUnsettled(ctx context.Context, number int64) (was bool, err error) {
 	var n int
-	_, err = first(ctx, l.read, []any{&n}, `SELECT (SELECT count(*) FROM history WHERE version = ? AND state IN (5, 6))
+	_, err = first(ctx, l.read, []any{&n}, `SELECT (SELECT count(*) FROM history WHERE version = ? AND state = 4)
 		+ (SELECT count(*) FROM steps s WHERE `+isUndecided+` AND s.state <> 1 AND s.version = ?)`, number, number)
 	return n > 0, err
 }
@@ -309,7 +309,7 @@ func (l *Ledger) Definitions(ctx context.Context, environment string) (map[strin
 }
 
 // createdStates are the states of steps that were created, or may have been.
-var createdStates = []State{Intent, Done, Uncertain, Parked, GivenUp}
+var createdStates = []State{Sent, Done, Uncertain, Closed}
 
 // ClaimedElsewhere reports whether any of these claim steps was or may have been
 // created for the client under another mapping's name, and returns the first such
@@ -338,7 +338,7 @@ func (l *Ledger) HasSteps(ctx context.Context, environment, mapping, prefix stri
 	var n int
 	_, err = first(ctx, l.read, []any{&n}, `SELECT count(*) FROM (SELECT 1 FROM steps s
 		WHERE s.environment = (SELECT id FROM environments WHERE name = ?) AND s.mapping = (SELECT id FROM names WHERE name = ?)
-			AND s.state NOT IN (3, 4) AND s.step >= ? AND s.step < ? LIMIT 1) found`, environment, mapping, prefix, prefix+string(unicode.MaxRune))
+			AND s.state <> 3 AND s.step >= ? AND s.step < ? LIMIT 1) found`, environment, mapping, prefix, prefix+string(unicode.MaxRune))
 	return n > 0, err
 }
 

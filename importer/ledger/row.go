@@ -30,6 +30,7 @@ type row struct {
 	reason                  string
 	request, answer         []byte
 	digest, remoteID, url   string
+	notFound                bool
 }
 
 // after returns the row after an event with this number. It does not ask whether the event is
@@ -39,8 +40,8 @@ func (r row) after(e Event, version int64) row {
 		r.StepID, r.kind = e.StepID, e.Kind
 	}
 	r.state, r.version, r.at, r.run = e.To, version, e.At.UnixMicro(), e.Run
-	r.via, r.status, r.reason = e.Via, e.Status, e.Reason
-	if e.To == Intent { // a new attempt: the answer to an earlier one does not count
+	r.via, r.status, r.reason, r.notFound = e.Via, e.Status, e.Reason, e.NotFound
+	if e.To == Sent { // a new attempt: the answer to an earlier one does not count
 		r.attempts++
 		r.sent, r.sentAt, r.sentRun = version, r.at, e.Run
 		r.answer, r.remoteID, r.url = nil, "", ""
@@ -61,13 +62,13 @@ func (r row) after(e Event, version int64) row {
 // keepsHistory reports whether the row must be kept when an event follows: it is more than the
 // intent to which the event is the outcome.
 func (r row) keepsHistory(e Event) bool {
-	return r.version != 0 && (r.state != Intent || r.via != own || len(e.Data) > 0 || e.Digest != "")
+	return r.version != 0 && (r.state != Sent || r.via != own || len(e.Data) > 0 || e.Digest != "")
 }
 
 // step is the row as others see it.
 func (r row) step() Step {
 	return Step{Attempts: r.attempts, Ref: Ref{Sent: cmp.Or(r.sent, r.version), Last: r.version}, Event: Event{StepID: r.StepID, To: r.state, At: micro(r.at), Run: r.run, Kind: r.kind,
-		Via: r.via, Status: r.status, Reason: r.reason, Data: r.request, Digest: r.digest, Answer: r.answer, ID: r.remoteID, URL: r.url}}
+		Via: r.via, Status: r.status, Reason: r.reason, Data: r.request, Digest: r.digest, Answer: r.answer, ID: r.remoteID, URL: r.url, NotFound: r.notFound}}
 }
 
 // events are what led from one row of a step to the next, from the first on. An event is shown
@@ -76,14 +77,14 @@ func events(rows []row) (all []Event) {
 	var was row
 	for _, r := range rows {
 		if r.attempts > was.attempts {
-			intent := Event{StepID: r.StepID, To: Intent, At: micro(r.sentAt), Run: r.sentRun, Kind: r.kind, Data: r.request, Digest: r.digest}
-			if r.state == Intent {
+			intent := Event{StepID: r.StepID, To: Sent, At: micro(r.sentAt), Run: r.sentRun, Kind: r.kind, Data: r.request, Digest: r.digest}
+			if r.state == Sent {
 				intent.Via = r.via
 			}
 			all = append(all, intent)
 			was = row{request: r.request, digest: r.digest}
 		}
-		if r.state != Intent {
+		if r.state != Sent {
 			e := r.step().Event
 			if r.digest == was.digest && bytes.Equal(r.request, was.request) {
 				e.Data, e.Digest = nil, ""
@@ -108,7 +109,7 @@ func events(rows []row) (all []Event) {
 func micro(at int64) time.Time { return time.UnixMicro(at).UTC() }
 
 // stateColumns are the columns of a row that an event may change, and that history has too.
-const stateColumns = `state, version, attempts, sent, sent_at, sent_run, at, run, via, status, reason, request, digest, answer, remote_id, url`
+const stateColumns = `state, version, attempts, sent, sent_at, sent_run, at, run, via, status, reason, request, digest, answer, remote_id, url, not_found`
 
 // values are the values of stateColumns.
 func (t *transaction) values(r row) (values []any, err error) {
@@ -118,7 +119,7 @@ func (t *transaction) values(r row) (values []any, err error) {
 	}
 	run, err := t.names.number(r.run)
 	values = append(make([]any, 0, 32), code(states, r.state), r.version, int64(r.attempts), r.sent, r.sentAt, sentRun, r.at, run, code(vias, r.via), int64(r.status), r.reason,
-		blob(r.request), digestBytes(r.digest), blob(r.answer), idBytes(r.remoteID), r.url)
+		blob(r.request), digestBytes(r.digest), blob(r.answer), idBytes(r.remoteID), r.url, bit(r.notFound))
 	return values, err
 }
 
@@ -160,7 +161,7 @@ func (rr rowReader) step(rows *sql.Rows) (Step, error) {
 func (rr rowReader) read(rows *sql.Rows, r *row, columns ...any) error {
 	var state, sentRun, run, via int64
 	var digest, id []byte
-	err := scan(rows, append(columns, &state, &r.version, &r.attempts, &r.sent, &r.sentAt, &sentRun, &r.at, &run, &via, &r.status, &r.reason, &r.request, &digest, &r.answer, &id, &r.url)...)
+	err := scan(rows, append(columns, &state, &r.version, &r.attempts, &r.sent, &r.sentAt, &sentRun, &r.at, &run, &via, &r.status, &r.reason, &r.request, &digest, &r.answer, &id, &r.url, &r.notFound)...)
 	if err != nil {
 		return err
 	}
@@ -178,6 +179,14 @@ func (rr rowReader) past(ctx context.Context, db querier, now row) ([]row, error
 		return r, rr.read(rows, &r)
 	}, historyOf, now.id))
 	return append(past, now), err
+}
+
+// bit is a bool as it is stored.
+func bit(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // blob is bytes as they are stored, NULL for none.

@@ -56,14 +56,15 @@ CREATE TABLE steps (
     digest      BLOB,             -- of the request: 32 bytes, or a text that is no SHA-256
     answer      BLOB,
     remote_id   BLOB,             -- the id in the service: u and the 16 bytes of a UUID, or t and a text
-    url         TEXT NOT NULL
+    url         TEXT NOT NULL,
+    not_found   INTEGER NOT NULL -- 1 when a look-up has not found it
 ) STRICT;
 
 CREATE UNIQUE INDEX steps_of_client ON steps (client, mapping, step);
 
--- Few steps are intents, uncertain or parked at any time. SQLite would make a table for IN at
+-- Few steps are sent or uncertain at any time. SQLite would make a table for IN at
 -- each write.
-CREATE INDEX steps_undecided ON steps (environment) WHERE state = 1 OR state = 5 OR state = 6;
+CREATE INDEX steps_undecided ON steps (environment) WHERE state = 1 OR state = 4;
 
 -- No two steps of a kind have the same id, and no two clients the same url.
 CREATE UNIQUE INDEX steps_ids ON steps (environment, kind, remote_id) WHERE state = 2 AND remote_id IS NOT NULL;
@@ -91,7 +92,8 @@ CREATE TABLE history (
     digest      BLOB,
     answer      BLOB,
     remote_id   BLOB,
-    url         TEXT NOT NULL
+    url         TEXT NOT NULL,
+    not_found   INTEGER NOT NULL -- 1 when a look-up has not found it
 ) STRICT;
 
 CREATE INDEX history_of_step ON history (step);

@@ -40,7 +40,7 @@ func TestBytesOfAStep(t *testing.T) {
 			bodies += len(request) + len(answer)
 			at := noon.Add(time.Duration(n*6+i) * 17 * time.Millisecond)
 			events = append(events,
-				ledger.Event{StepID: id, To: ledger.Intent, At: at, Run: "11111111-2222-4333-8444-555555555501", Kind: kind, Data: request, Digest: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},
+				ledger.Event{StepID: id, To: ledger.Sent, At: at, Run: "11111111-2222-4333-8444-555555555501", Kind: kind, Data: request, Digest: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},
 				ledger.Event{StepID: id, To: ledger.Done, At: at.Add(21 * time.Millisecond), Run: "11111111-2222-4333-8444-555555555501", Via: ledger.ViaAnswer, Status: 201, Answer: answer, ID: created, URL: url})
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	states = [...]ledger.State{ledger.Intent, ledger.Done, ledger.Failed, ledger.NotSent, ledger.Uncertain, ledger.Parked, ledger.GivenUp}
+	states = [...]ledger.State{ledger.Sent, ledger.Done, ledger.Refused, ledger.Uncertain, ledger.Closed}
 	vias   = [...]string{"", ledger.ViaAnswer, ledger.ViaAdopted, ledger.ViaByHand, ledger.ViaWorkbook, ledger.ViaRepeatable, ledger.ViaJournal}
 	kinds  = [...]string{ledger.KindClient, ledger.KindClaim, ledger.KindActivity, ledger.KindLink}
 )

@@ -65,13 +65,11 @@ type State string
 
 // The states. A step that the ledger does not have is planned.
 const (
-	Intent    State = "intent"    // about to be sent, or sent and not answered yet
+	Sent      State = "sent"      // its request leaves, or has left and has no answer yet, as also after a kill
 	Done      State = "done"      // created, the id is stored
-	Failed    State = "failed"    // certainly not created
-	NotSent   State = "not sent"  // certainly never left this machine
-	Uncertain State = "uncertain" // may have been created: a person decides
-	Parked    State = "parked"    // may have been created, but a look-up did not find it; too early to trust that
-	GivenUp   State = "given up"  // a person closed it without an id
+	Refused   State = "refused"   // certainly not created: the service refused it, or it was not sent
+	Uncertain State = "uncertain" // may have been created: a person decides, or a look-up; see Event.NotFound
+	Closed    State = "closed"    // a person gave it up, without an id
 )
 
 // The sources of an event, for Event.Via. What a run concludes on its own, such as
@@ -81,7 +79,7 @@ const (
 	ViaAdopted    = "adopted"    // a look-up found it
 	ViaByHand     = "by hand"    // the user decided
 	ViaWorkbook   = "workbook"   // a results workbook, for a ledger that does not have it
-	ViaRepeatable = "repeatable" // on Intent: the environment allows this kind to be sent again while uncertain
+	ViaRepeatable = "repeatable" // on Sent: the environment allows this kind to be sent again while uncertain
 	ViaJournal    = "journal"    // an answer that the ledger did not expect, as a rule from the journal of a run that could not write it
 )
 
@@ -109,7 +107,7 @@ func BuiltOn(step Step, others iter.Seq[Step]) (on Step, ok bool) {
 	for other := range others {
 		onClient := step.Kind == KindClient && other.Kind != KindClient && !other.IsOfSheet() && !ofSheet[claim{other.Mapping, ClaimOf(other.StepID.Step)}]
 		onClaim := step.Kind == KindClaim && other.Mapping == step.Mapping && ClaimOf(other.StepID.Step) == step.StepID.Step
-		if (onClient || onClaim) && other.To != Failed && other.To != NotSent {
+		if (onClient || onClaim) && other.To != Refused {
 			return other, true
 		}
 	}
@@ -159,7 +157,7 @@ type Event struct {
 	Reason string
 
 	// Data is the data of the request as JSON, and Digest its SHA-256 in hex. They are
-	// set on Intent (and on Done via adopted), and stay until the next one. A purge
+	// set on Sent (and on Done via adopted), and stay until the next one. A purge
 	// removes Data but not Digest.
 	Data   []byte
 	Digest string
@@ -170,6 +168,9 @@ type Event struct {
 	// and may exist.
 	Addresses []string
 	LookedUp  []string
+	// NotFound says of a client who is uncertain that a look-up has not found it. A later run that
+	// does not find it either, long enough after At, may send it again.
+	NotFound bool
 	// Answer is the whole body of a 2xx answer, so that it can be parsed again with a
 	// corrected wire pointer.
 	Answer []byte
@@ -180,11 +181,11 @@ type Event struct {
 
 // Step is a step's current state. To, At, Run, Via, Status and Reason
 // are those of its last event; Data and Digest those of the last event that has
-// them; Answer, ID and URL those of the last event since the last Intent that has
+// them; Answer, ID and URL those of the last event since the last Sent that has
 // them.
 type Step struct {
 	Event
-	Attempts int // how often it became Intent
+	Attempts int // how often it became Sent
 	Ref      Ref // the zero Ref unless Ledger.Steps returned it
 }
 

@@ -162,7 +162,7 @@ func (r *Comparison) isOlderLink(line Step) bool {
 func (r *Comparison) lacksLink(line Step, known ledger.Step) (event ledger.Event, ok bool) {
 	_, taken := r.links[line.Identity(r.Binding.KeySpace())]
 	ok = taken && known.To == "" && line.kind() == ledger.KindLink && line.Step != ledger.KindLink && slices.Contains(unsent, line.State)
-	return ledger.Event{StepID: r.stepID(line), To: ledger.Failed, At: time.Now().UTC(), Kind: ledger.KindLink, Reason: reasonTakenOver}, ok
+	return ledger.Event{StepID: r.stepID(line), To: ledger.Refused, At: time.Now().UTC(), Kind: ledger.KindLink, Reason: reasonTakenOver}, ok
 }
 
 // outdates reports whether a line is newer than the ledger, which does not know
@@ -174,9 +174,9 @@ func (r *Comparison) outdates(line Step, known ledger.Step) bool {
 		return false
 	}
 	switch known.To {
-	case ledger.Failed, ledger.NotSent:
+	case ledger.Refused:
 		return true
-	case ledger.Intent, ledger.Uncertain, ledger.Parked:
+	case ledger.Sent, ledger.Uncertain:
 		return event.To == ledger.Done
 	}
 	return false
@@ -241,7 +241,7 @@ func (r *Comparison) word(line Step, known ledger.Step) (problem.Problem, bool) 
 		p.Where = line.SettleAt
 		return p, true
 	}
-	if known.To != ledger.Uncertain && known.To != ledger.Parked && known.To != ledger.Intent {
+	if known.To != ledger.Uncertain && known.To != ledger.Sent {
 		return problem.At(line.SettleAt, "not-uncertain", "a decision stands beside a step that is not uncertain").
 			Hinted("clear the cell"), true
 	}

@@ -62,18 +62,16 @@ func TestTakeOver(t *testing.T) {
 		want      fact
 	}{
 		{"planned", "v2", rerun.Step{Step: "client", State: "planned"}, fact{}},
-		{"failed", "v2", rerun.Step{Step: "client", State: "failed"}, fact{}},
-		{"not sent", "v2", rerun.Step{Step: "client", State: "not sent"}, fact{}},
+		{"refused", "v2", rerun.Step{Step: "client", State: "refused"}, fact{}},
 		{"a v2 client", "v2", rerun.Step{Step: "client", State: "done", ID: "c-1"}, fact{ledger.Done, "c-1", ""}},
 		{"a v1 client", "v1", rerun.Step{Step: "client", State: "done", ID: "c-1"}, fact{ledger.Done, "c-1", "https://go.example.test"}},
 		{"a client without its id", "v2", rerun.Step{Step: "client", State: "done"}, fact{ledger.Uncertain, "", ""}},
 		{"a claim without its id", "v2", rerun.Step{Step: "claim/loan/1", State: "done"}, fact{ledger.Uncertain, "", ""}},
 		{"an activity", "v2", rerun.Step{Step: "activity/a@client", State: "done"}, fact{ledger.Done, "", ""}},
 		{"a link", "v2", rerun.Step{Step: "link", State: "done"}, fact{ledger.Done, "", "https://go.example.test"}},
-		{"in flight", "v2", rerun.Step{Step: "client", State: "intent"}, fact{ledger.Uncertain, "", ""}},
+		{"in flight", "v2", rerun.Step{Step: "client", State: "sent"}, fact{ledger.Uncertain, "", ""}},
 		{"uncertain", "v2", rerun.Step{Step: "claim/loan/1", State: "uncertain"}, fact{ledger.Uncertain, "", ""}},
-		{"parked", "v2", rerun.Step{Step: "client", State: "parked"}, fact{ledger.Parked, "", ""}},
-		{"given up", "v2", rerun.Step{Step: "link", State: "given up"}, fact{ledger.GivenUp, "", ""}},
+		{"given up", "v2", rerun.Step{Step: "link", State: "closed"}, fact{ledger.Closed, "", ""}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newComparison(t, test.api)
@@ -220,9 +218,9 @@ func TestSeveralLinesOfOnePerson(t *testing.T) {
 		"an id is cleared":               {[][]rerun.Step{{of(ann, "done", "", ""), own("done", "c-1", "")}}, 1, 0, "", fact{ledger.Done, "c-1", ""}, ledger.ViaWorkbook},
 		"found, as its own lines say":    {[][]rerun.Step{{of(ann, "done", "c-1", ""), own("done", "c-1", ""), skipped}}, 1, 0, "", fact{ledger.Done, "c-1", ""}, ledger.ViaAdopted},
 		"two ids":                        {[][]rerun.Step{{of(ann, "done", "c-1", ""), own("done", "c-2", "")}}, 1, 0, ann + " " + bob, fact{ledger.Done, "c-1", ""}, ledger.ViaWorkbook},
-		"one decision beside all":        {[][]rerun.Step{{own("parked", "", "not created"), of(ann, "parked", "", "Not  created")}}, 1, 1, "", fact{ledger.Failed, "", ""}, ledger.ViaByHand},
-		"one decision beside the second": {[][]rerun.Step{{own("parked", "", ""), of(ann, "parked", "", "give up")}}, 1, 1, "", fact{ledger.GivenUp, "", ""}, ledger.ViaByHand},
-		"in two workbooks":               {[][]rerun.Step{{of(ann, "parked", "", "created c-1")}, {own("parked", "", "created c-1")}}, 2, 1, "", fact{ledger.Done, "c-1", ""}, ledger.ViaByHand},
+		"one decision beside all":        {[][]rerun.Step{{own("uncertain", "", "not created"), of(ann, "uncertain", "", "Not  created")}}, 1, 1, "", fact{ledger.Refused, "", ""}, ledger.ViaByHand},
+		"one decision beside the second": {[][]rerun.Step{{own("uncertain", "", ""), of(ann, "uncertain", "", "give up")}}, 1, 1, "", fact{ledger.Closed, "", ""}, ledger.ViaByHand},
+		"in two workbooks":               {[][]rerun.Step{{of(ann, "uncertain", "", "created c-1")}, {own("uncertain", "", "created c-1")}}, 2, 1, "", fact{ledger.Done, "c-1", ""}, ledger.ViaByHand},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newComparison(t, "v2\ncontacts: [{id: p, key: Partner, lookup: {email: Partner}, fields: {email: Partner}}]\nclaims: [{key: E-mail, name: x, claimants: [client, p]}]")

@@ -110,7 +110,7 @@ func rowsComparison(t *testing.T) *rerun.Comparison {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	events := []ledger.Event{
 		{StepID: ledger.StepID{ClientKey: owner, Step: "client"}, To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "c-1", At: at},
-		{StepID: ledger.StepID{ClientKey: owner, Mapping: "loans", Step: "claim/loan/L3"}, To: ledger.Failed, Kind: ledger.KindClaim, At: at},
+		{StepID: ledger.StepID{ClientKey: owner, Mapping: "loans", Step: "claim/loan/L3"}, To: ledger.Refused, Kind: ledger.KindClaim, At: at},
 	}
 	for step, id := range map[string]string{"claim/loan/L1": "loan-1", "claim/loan/L2": "loan-2", "claim/card/K1": "card-1"} {
 		events = append(events, ledger.Event{StepID: ledger.StepID{ClientKey: owner, Mapping: "loans", Step: step},

@@ -35,11 +35,11 @@ func (s Step) Identity(space string) mapping.Identity {
 func (s Step) kind() string { return settle.KindOf(s.Step) }
 
 // unsent are the states of a step that certainly does not exist.
-var unsent = []string{string(result.Planned), result.StepSkipped, string(ledger.Failed), string(ledger.NotSent)}
+var unsent = []string{string(result.Planned), result.StepSkipped, string(ledger.Refused)}
 
 // workbookStates are the values of the column State.
-var workbookStates = append(slices.Clone(unsent), string(ledger.Done), string(ledger.Intent),
-	string(ledger.Uncertain), string(ledger.Parked), string(ledger.GivenUp))
+var workbookStates = append(slices.Clone(unsent), string(ledger.Done), string(ledger.Sent),
+	string(ledger.Uncertain), string(ledger.Closed))
 
 // check returns the problem with a line that cannot be read.
 func (s Step) check() (problem.Problem, bool) {
@@ -78,7 +78,7 @@ func (s Step) toEvent(id ledger.StepID, url string, v1 bool) (event ledger.Event
 	}
 	needsID := kind == ledger.KindClient || kind == ledger.KindClaim
 	switch {
-	case event.To == ledger.Intent:
+	case event.To == ledger.Sent:
 		event.To = ledger.Uncertain
 	case event.To == ledger.Done && needsID && s.ID == "":
 		event.To, event.Reason = ledger.Uncertain, reasonLostID

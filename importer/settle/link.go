@@ -43,7 +43,7 @@ type Link struct {
 // of them, or the ledger cannot be used. The Link says what became of this one.
 func (r Links) Request(ctx context.Context, step ledger.Step, clientID string) (Link, error) {
 	hadLink := step.To == ledger.Done
-	intent := ledger.Event{StepID: step.StepID, To: ledger.Intent, At: time.Now().UTC(), Run: r.Run, Kind: ledger.KindLink}
+	intent := ledger.Event{StepID: step.StepID, To: ledger.Sent, At: time.Now().UTC(), Run: r.Run, Kind: ledger.KindLink}
 	if hadLink {
 		intent.To, intent.Via, intent.Reason = ledger.Done, ledger.ViaByHand, "you asked for a fresh link"
 	}
@@ -116,10 +116,8 @@ func linkOf(v apiclient.Verdict) (ledger.State, Link) {
 	switch {
 	case v.Effect == apiclient.Created:
 		return ledger.Done, Link{Status: result.Done, URL: v.URL}
-	case v.Effect == apiclient.NotSent, v.Effect == apiclient.Refused && v.Retry != apiclient.Never:
-		return ledger.NotSent, Link{Status: result.Failed, Error: v.Reason, Advice: v.Hint}
-	case v.Effect == apiclient.Refused:
-		return ledger.Failed, Link{Status: result.Failed, Error: v.Reason, Advice: v.Hint}
+	case v.Effect == apiclient.NotSent, v.Effect == apiclient.Refused:
+		return ledger.Refused, Link{Status: result.Failed, Error: v.Reason, Advice: v.Hint}
 	}
 	return ledger.Uncertain, Link{Status: result.Uncertain, Error: v.Reason, Advice: v.Hint}
 }

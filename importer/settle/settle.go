@@ -124,7 +124,7 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, probl
 		if p, err := s.checkUndo(ctx, step); err != nil || p.Code != "" {
 			return ledger.Event{}, p, err
 		}
-	case step.To != ledger.Uncertain && step.To != ledger.Parked:
+	case step.To != ledger.Uncertain:
 		return ledger.Event{}, problem.New("not-uncertain", "the step is %s: only what is uncertain can be decided", step.To).
 			Hinted("claimsheet settle lists what is uncertain"), nil
 	}
@@ -134,9 +134,9 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, probl
 	event := ledger.Event{StepID: one.Step, Kind: step.Kind, At: time.Now().UTC(), Run: s.Run, Via: ledger.ViaByHand}
 	switch one.Decision.Choice {
 	case NotCreated:
-		event.To, event.Reason = ledger.Failed, decidedNotCreated
+		event.To, event.Reason = ledger.Refused, decidedNotCreated
 	case GiveUp:
-		event.To, event.Reason = ledger.GivenUp, decidedToGiveUp
+		event.To, event.Reason = ledger.Closed, decidedToGiveUp
 	case Undo:
 		event.To, event.Reason = ledger.Uncertain, undidDecision
 		if step.IsOfSheet() {
@@ -207,20 +207,20 @@ func isDecision(s ledger.Step) bool {
 }
 
 // beforeSheet returns the state to which the step returns when the id that the sheet
-// gave is withdrawn: Failed, which a run sends like a new one, unless a request that was
+// gave is withdrawn: Refused, which a run sends like a new one, unless a request that was
 // sent before may have created it.
 func (s Settler) beforeSheet(ctx context.Context, step ledger.Step) (ledger.State, error) {
 	events, err := s.Ledger.Events(ctx, step.StepID)
 	for _, e := range slices.Backward(events) {
 		switch {
 		case e.IsOfSheet():
-		case e.To == ledger.Failed || e.To == ledger.NotSent:
-			return ledger.Failed, err
+		case e.To == ledger.Refused:
+			return ledger.Refused, err
 		default:
 			return ledger.Uncertain, err
 		}
 	}
-	return ledger.Failed, err
+	return ledger.Refused, err
 }
 
 // checkUndo refuses to take back what is not a decision or an id of the sheet, and

@@ -41,7 +41,7 @@ func settleLedger(t *testing.T) *ledger.Ledger {
 		settleStep("bob", "client"): ledger.KindClient,
 	} {
 		events = append(events,
-			ledger.Event{StepID: id, To: ledger.Intent, Kind: kind}, ledger.Event{StepID: id, To: ledger.Uncertain, Reason: "no answer"})
+			ledger.Event{StepID: id, To: ledger.Sent, Kind: kind}, ledger.Event{StepID: id, To: ledger.Uncertain, Reason: "no answer"})
 	}
 	for i := range events {
 		events[i].At = settleTime
@@ -88,8 +88,8 @@ func TestSettle(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"ann client": "done contact-1", "ann claim/loan/1": "done claim-1", "ann claim/loan/2": "failed ",
-		"ann activity/a@loan/1": "done ", "ann link": "done https://claims.example.com/go/1", "bob client": "given up ",
+		"ann client": "done contact-1", "ann claim/loan/1": "done claim-1", "ann claim/loan/2": "refused ",
+		"ann activity/a@loan/1": "done ", "ann link": "done https://claims.example.com/go/1", "bob client": "closed ",
 	}
 	if diff := cmp.Diff(want, settleStates(t, l)); diff != "" {
 		t.Errorf("states (-want +got):\n%s", diff)
@@ -157,7 +157,7 @@ func TestUndo(t *testing.T) {
 			}
 			if c.builtOn {
 				claim := settleStep("bob", "claim/loan/1")
-				if err := l.Append(ledger.Event{StepID: claim, To: ledger.Intent, Kind: ledger.KindClaim, At: settleTime}); err != nil {
+				if err := l.Append(ledger.Event{StepID: claim, To: ledger.Sent, Kind: ledger.KindClaim, At: settleTime}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -188,7 +188,7 @@ func TestWithdrawGivenID(t *testing.T) {
 		return e
 	}
 	claimOf := func(client, data string) ledger.Event {
-		e := at(client, "claim/loan/9", ledger.Intent, "")
+		e := at(client, "claim/loan/9", ledger.Sent, "")
 		e.Data = []byte(data)
 		return e
 	}
@@ -197,21 +197,21 @@ func TestWithdrawGivenID(t *testing.T) {
 		step   string
 		want   string // the problem's code, or the state afterwards
 	}{
-		"a client":             {[]ledger.Event{given("client", "x1")}, "client", "failed x1"},
-		"corrected before":     {[]ledger.Event{given("client", "x1"), given("client", "x2")}, "client", "failed x2"},
-		"refused before":       {[]ledger.Event{at("bob", "client", ledger.Failed, ""), given("client", "x1")}, "client", "failed x1"},
-		"parked before":        {[]ledger.Event{at("bob", "client", ledger.Intent, ""), at("bob", "client", ledger.Parked, ""), given("client", "x1")}, "client", "uncertain "},
-		"a claim was refused":  {[]ledger.Event{given("client", "x1"), claimOf("bob", ""), at("bob", "claim/loan/9", ledger.Failed, "")}, "client", "failed x1"},
+		"a client":             {[]ledger.Event{given("client", "x1")}, "client", "refused x1"},
+		"corrected before":     {[]ledger.Event{given("client", "x1"), given("client", "x2")}, "client", "refused x2"},
+		"refused before":       {[]ledger.Event{at("bob", "client", ledger.Refused, ""), given("client", "x1")}, "client", "refused x1"},
+		"in doubt before":      {[]ledger.Event{at("bob", "client", ledger.Sent, ""), at("bob", "client", ledger.Uncertain, ""), given("client", "x1")}, "client", "uncertain "},
+		"a claim was refused":  {[]ledger.Event{given("client", "x1"), claimOf("bob", ""), at("bob", "claim/loan/9", ledger.Refused, "")}, "client", "refused x1"},
 		"a claim was sent":     {[]ledger.Event{given("client", "x1"), claimOf("bob", "")}, "client", "built-on"},
-		"a claim":              {[]ledger.Event{given("claim/loan/1", "x1")}, "claim/loan/1", "failed x1"},
-		"of a claim, activity": {[]ledger.Event{given("claim/loan/1", "x1"), at("bob", "activity/a@loan/1", ledger.Intent, "")}, "claim/loan/1", "built-on"},
-		"beside a known claim": {[]ledger.Event{given("client", "x1"), given("claim/loan/1", "c1"), at("bob", "activity/a@loan/1", ledger.Intent, "")}, "client", "failed x1"},
+		"a claim":              {[]ledger.Event{given("claim/loan/1", "x1")}, "claim/loan/1", "refused x1"},
+		"of a claim, activity": {[]ledger.Event{given("claim/loan/1", "x1"), at("bob", "activity/a@loan/1", ledger.Sent, "")}, "claim/loan/1", "built-on"},
+		"beside a known claim": {[]ledger.Event{given("client", "x1"), given("claim/loan/1", "c1"), at("bob", "activity/a@loan/1", ledger.Sent, "")}, "client", "refused x1"},
 		"in another's claim":   {[]ledger.Event{given("client", "x1"), claimOf("eve", `{"values":[{"name":"claimants","value":"`+mapping.Fingerprint(who)+`"}]}`)}, "client", "built-on"},
 		"in another's known claim": {[]ledger.Event{given("client", "x1"), {StepID: settleStep("eve", "claim/loan/9"), Kind: "claim", To: ledger.Done, Via: ledger.ViaAdopted,
-			Reason: ledger.ReasonKnownID, ID: "c1", At: settleTime, Data: []byte(mapping.Fingerprint(who))}}, "client", "failed x1"},
-		"another's claim of others": {[]ledger.Event{given("client", "x1"), claimOf("eve", `{"values":[{"name":"claimants","value":"0123"}]}`)}, "client", "failed x1"},
+			Reason: ledger.ReasonKnownID, ID: "c1", At: settleTime, Data: []byte(mapping.Fingerprint(who))}}, "client", "refused x1"},
+		"another's claim of others": {[]ledger.Event{given("client", "x1"), claimOf("eve", `{"values":[{"name":"claimants","value":"0123"}]}`)}, "client", "refused x1"},
 		"a claim is not kept":       {[]ledger.Event{given("client", "x1"), claimOf("eve", "")}, "client", "built-on"},
-		"a claim before":            {[]ledger.Event{claimOf("eve", ""), given("client", "x1")}, "client", "failed x1"},
+		"a claim before":            {[]ledger.Event{claimOf("eve", ""), given("client", "x1")}, "client", "refused x1"},
 		"found by a look-up":        {[]ledger.Event{{StepID: settleStep("bob", "client"), Kind: "client", To: ledger.Done, Via: ledger.ViaAdopted, ID: "x1", At: settleTime}}, "client", "not-decided"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -248,7 +248,7 @@ func TestUndoOfAContact(t *testing.T) {
 	if err := settler.Settle(t.Context(), created("bob", "client", "contact-2")); err != nil {
 		t.Fatal(err)
 	}
-	claim := ledger.Event{StepID: settleStep("ann", "claim/loan/9"), To: ledger.Intent, Kind: ledger.KindClaim, At: settleTime,
+	claim := ledger.Event{StepID: settleStep("ann", "claim/loan/9"), To: ledger.Sent, Kind: ledger.KindClaim, At: settleTime,
 		Data: []byte(`{"values":[{"name":"claimants","value":"client, ` + mapping.Fingerprint(mapping.Identity{Space: "email", Key: "bob"}) + `"}]}`)}
 	if err := l.Append(claim); err != nil {
 		t.Fatal(err)

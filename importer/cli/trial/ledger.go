@@ -34,7 +34,7 @@ func (l *wrappedLedger) Append(events ...ledger.Event) error {
 	pass("before", events)
 	err := l.append(events)
 	pass("after", events)
-	if n := len(events); n > 0 && events[n-1].To == ledger.Intent {
+	if n := len(events); n > 0 && events[n-1].To == ledger.Sent {
 		l.trial.mu.Lock()
 		defer l.trial.mu.Unlock()
 		l.trial.intent = stepOf(events[n-1])
@@ -47,7 +47,7 @@ func (l *wrappedLedger) Append(events ...ledger.Event) error {
 func pass(when string, events []ledger.Event) {
 	for _, e := range events {
 		what := "outcome"
-		if e.To == ledger.Intent {
+		if e.To == ledger.Sent {
 			what = "intent"
 		}
 		reach(when+"-"+what, stepOf(e))
@@ -63,7 +63,7 @@ func (l *wrappedLedger) append(events []ledger.Event) error {
 		return nil
 	}
 	events = l.takeLate(events)
-	if events[len(events)-1].To == ledger.Intent { // a request follows, and then another Append
+	if events[len(events)-1].To == ledger.Sent { // a request follows, and then another Append
 		if events = l.postpone(events); len(events) == 0 {
 			return nil
 		}
@@ -146,7 +146,7 @@ func (l *wrappedLedger) forget(ctx context.Context, clients ...map[string]ledger
 // could say what became of the request: another run has said so.
 func leftInFlight(events []ledger.Event) bool {
 	n := len(events)
-	return n > 1 && events[n-1].To == ledger.Uncertain && events[n-2].To == ledger.Intent && events[n-1].Run != events[n-2].Run
+	return n > 1 && events[n-1].To == ledger.Uncertain && events[n-2].To == ledger.Sent && events[n-1].Run != events[n-2].Run
 }
 
 // allowForgotten lets the ledger take the intent of a step that Steps left out.
@@ -154,7 +154,7 @@ func (l *wrappedLedger) allowForgotten(events []ledger.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range events {
-		if e := &events[i]; e.To == ledger.Intent && l.forgotten[e.StepID] {
+		if e := &events[i]; e.To == ledger.Sent && l.forgotten[e.StepID] {
 			e.Via = ledger.ViaRepeatable
 		}
 	}

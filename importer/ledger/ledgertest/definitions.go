@@ -23,8 +23,8 @@ func (s suite) claims(t *testing.T) *ledger.Ledger {
 		{jane("loans", "claim/loan/1"), ledger.Done, "claim"},
 		{jane("cards", "claim/card/1"), ledger.Done, "claim"},
 		{jane("alpha", "claim/card/1"), ledger.Done, "claim"},
-		{jane("cards", "claim/card/2"), ledger.Failed, "claim"},
-		{jane("late", "claim/loan/1"), ledger.Failed, "claim"},
+		{jane("cards", "claim/card/2"), ledger.Refused, "claim"},
+		{jane("late", "claim/loan/1"), ledger.Refused, "claim"},
 		{jane("doubt", "claim/card/3"), ledger.Uncertain, "claim"},
 		{jane("links", "link"), ledger.Done, "link"},
 		{john, ledger.Done, "claim"},
@@ -35,7 +35,7 @@ func (s suite) claims(t *testing.T) *ledger.Ledger {
 			via = ledger.ViaAnswer
 		}
 		do(t, l.Append(
-			ledger.Event{StepID: made.id, To: ledger.Intent, At: noon, Kind: made.kind},
+			ledger.Event{StepID: made.id, To: ledger.Sent, At: noon, Kind: made.kind},
 			ledger.Event{StepID: made.id, To: made.to, Via: via, At: noon}))
 	}
 	return l
@@ -94,9 +94,9 @@ func (s suite) testKnows(t *testing.T) {
 		return known
 	}
 	same(t, "before the first step", knows(jane("", "").Environment), false)
-	do(t, l.Append(ledger.Event{StepID: jane("", "client"), To: ledger.Failed, At: noon, Kind: "client"}))
+	do(t, l.Append(ledger.Event{StepID: jane("", "client"), To: ledger.Refused, At: noon, Kind: "client"}))
 	same(t, "after one for which nothing was sent", knows(jane("", "").Environment), false)
-	do(t, l.Append(ledger.Event{StepID: jane("", "client"), To: ledger.Intent, At: noon, Kind: "client"}))
+	do(t, l.Append(ledger.Event{StepID: jane("", "client"), To: ledger.Sent, At: noon, Kind: "client"}))
 	same(t, "after it", knows(jane("", "").Environment), true)
 	same(t, "elsewhere", knows("https://live.example.com/api"), false)
 }
@@ -191,7 +191,7 @@ func (s suite) testStepsOfClientsAreSteps(t *testing.T) {
 		}
 		for _, id := range []ledger.StepID{{Step: "client"}, {Mapping: "m", Step: "claim/c/1"}, {Mapping: "other", Step: "claim/c/1"}} {
 			id.ClientKey = owner
-			do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim", Data: []byte(owner.Client), Digest: "d"}))
+			do(t, l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim", Data: []byte(owner.Client), Digest: "d"}))
 		}
 	}
 	owners = append(owners, owners[1], ledger.ClientKey{Environment: environment})

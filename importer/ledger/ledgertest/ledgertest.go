@@ -59,6 +59,7 @@ func Run(t *testing.T, o Opener) {
 		"LastOutputIsTheLatestOfAnyRun":        s.testLastOutputIsTheLatestOfAnyRun,
 		"ClosedLedgerIsStopped":                s.testClosedLedgerIsStopped,
 		"SameInput":                            s.testSameInput,
+		"NotFound":                             s.testNotFound,
 		"CountUnsettled":                       s.testCountUnsettled,
 		"LatestOutputs":                        s.testLatestOutputs,
 		"RunsAreTheNewestFirst":                s.testRunsAreTheNewestFirst,
@@ -152,9 +153,9 @@ func plain(v any) any {
 // story is a step's life: refused once, then created.
 func story(id ledger.StepID) []ledger.Event {
 	return []ledger.Event{
-		{StepID: id, To: ledger.Intent, At: noon, Run: "r1", Kind: "client", Data: []byte(`{"a":1}`), Digest: "d1"},
-		{StepID: id, To: ledger.Failed, At: noon.Add(time.Second), Run: "r1", Kind: "client", Status: 400, Reason: "refused"},
-		{StepID: id, To: ledger.Intent, At: noon.Add(time.Minute), Run: "r2", Kind: "client", Data: []byte(`{"a":2}`), Digest: "d2"},
+		{StepID: id, To: ledger.Sent, At: noon, Run: "r1", Kind: "client", Data: []byte(`{"a":1}`), Digest: "d1"},
+		{StepID: id, To: ledger.Refused, At: noon.Add(time.Second), Run: "r1", Kind: "client", Status: 400, Reason: "refused"},
+		{StepID: id, To: ledger.Sent, At: noon.Add(time.Minute), Run: "r2", Kind: "client", Data: []byte(`{"a":2}`), Digest: "d2"},
 		{StepID: id, To: ledger.Done, At: noon.Add(time.Minute + time.Second), Run: "r2", Kind: "client", Via: ledger.ViaAnswer,
 			Status: 201, Answer: []byte(`{"clientId":"c-1"}`), ID: "c-1", URL: "https://uat.example.com/go/1"},
 	}

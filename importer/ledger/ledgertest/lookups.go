@@ -67,15 +67,15 @@ func (s suite) testLookups(t *testing.T) {
 	do(t, l.Append(finished(of("ann", "", "client"), ledger.KindClient, uuid, "")...))
 	do(t, l.Append(
 		ledger.Event{StepID: of("åsa", "", "client"), To: ledger.Done, At: noon, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "c-2", Reason: ledger.ReasonKnownID},
-		ledger.Event{StepID: of("bob", "", "client"), To: ledger.Intent, At: noon, Kind: ledger.KindClient},
-		ledger.Event{StepID: of("eve", "", "client"), To: ledger.Intent, At: noon, Kind: ledger.KindClient},
+		ledger.Event{StepID: of("bob", "", "client"), To: ledger.Sent, At: noon, Kind: ledger.KindClient},
+		ledger.Event{StepID: of("eve", "", "client"), To: ledger.Sent, At: noon, Kind: ledger.KindClient},
 		ledger.Event{StepID: of("eve", "", "client"), To: ledger.Uncertain, At: noon},
-		ledger.Event{StepID: of("none", "", "client"), To: ledger.Failed, At: noon, Kind: ledger.KindClient},
-		ledger.Event{StepID: of("ann", "loans", "claim/loan/1"), To: ledger.Intent, At: noon, Kind: ledger.KindClaim, Data: []byte(`{"partner":"p-7"}`)},
-		ledger.Event{StepID: of("ann", "loans", "claim/loan/2"), To: ledger.Intent, At: noon, Kind: ledger.KindClaim, Data: []byte(`{"partner":"p-8"}`)},
-		ledger.Event{StepID: of("bob", "loans", "claim/loan/1"), To: ledger.Intent, At: noon, Kind: ledger.KindClaim},
+		ledger.Event{StepID: of("none", "", "client"), To: ledger.Refused, At: noon, Kind: ledger.KindClient},
+		ledger.Event{StepID: of("ann", "loans", "claim/loan/1"), To: ledger.Sent, At: noon, Kind: ledger.KindClaim, Data: []byte(`{"partner":"p-7"}`)},
+		ledger.Event{StepID: of("ann", "loans", "claim/loan/2"), To: ledger.Sent, At: noon, Kind: ledger.KindClaim, Data: []byte(`{"partner":"p-8"}`)},
+		ledger.Event{StepID: of("bob", "loans", "claim/loan/1"), To: ledger.Sent, At: noon, Kind: ledger.KindClaim},
 		ledger.Event{StepID: of("bob", "loans", "claim/loan/1"), To: ledger.Uncertain, At: noon},
-		ledger.Event{StepID: of("bob", "loans", "claim/loan/1"), To: ledger.Failed, At: noon, Via: ledger.ViaByHand}))
+		ledger.Event{StepID: of("bob", "loans", "claim/loan/1"), To: ledger.Refused, At: noon, Via: ledger.ViaByHand}))
 	names := func(seq iter.Seq2[ledger.Step, error]) (all []string) {
 		t.Helper()
 		for _, step := range collect(t, seq) {
@@ -90,7 +90,7 @@ func (s suite) testLookups(t *testing.T) {
 	for _, u := range collect(t, l.Decided(ctx, environment)) {
 		decided = append(decided, u.Client+" "+string(u.To))
 	}
-	same(t, "decided by hand", decided, []string{"bob failed"})
+	same(t, "decided by hand", decided, []string{"bob refused"})
 
 	same(t, "clients with an id", collect(t, l.ClientsWithID(ctx, environment, uuid)), []ledger.ClientKey{of("ann", "", "").ClientKey})
 	same(t, "clients with nobody's id", len(collect(t, l.ClientsWithID(ctx, environment, "c-9"))), 0)

@@ -15,7 +15,7 @@ func (s suite) testPurge(t *testing.T) {
 	id, open := jane("", "client"), jane("loans", "claim/loan/1")
 	do(t, l.Append(story(id)...))
 	do(t, l.Append(
-		ledger.Event{StepID: open, To: ledger.Intent, At: noon, Kind: ledger.KindClaim, Data: []byte("{}")},
+		ledger.Event{StepID: open, To: ledger.Sent, At: noon, Kind: ledger.KindClaim, Data: []byte("{}")},
 		ledger.Event{StepID: open, To: ledger.Uncertain, At: noon, Status: 201, Answer: []byte(`{"ref":"k-9"}`)}))
 	what := ledger.Purge{Environments: []string{id.Environment}, Before: noon.Add(30 * time.Second)}
 	got, err := l.Purge(what)
@@ -41,11 +41,11 @@ func (s suite) testForget(t *testing.T) {
 	l := s.fresh(t)
 	id, open := jane("", "client"), jane("loans", "claim/loan/1")
 	do(t, l.Append(story(id)...))
-	do(t, l.Append(ledger.Event{StepID: open, To: ledger.Intent, At: noon, Kind: ledger.KindClaim}))
+	do(t, l.Append(ledger.Event{StepID: open, To: ledger.Sent, At: noon, Kind: ledger.KindClaim}))
 	if _, err := l.Forget(id.ClientKey, noon); !errors.Is(err, ledger.ErrUnsettled) {
 		t.Errorf("while a claim is open: got %v, want ErrUnsettled", err)
 	}
-	do(t, l.Append(ledger.Event{StepID: open, To: ledger.Failed, At: noon}))
+	do(t, l.Append(ledger.Event{StepID: open, To: ledger.Refused, At: noon}))
 	done, err := l.Forget(id.ClientKey, noon)
 	do(t, err)
 	same(t, "steps", done.Steps, 2)
@@ -72,7 +72,7 @@ func (s suite) testForget(t *testing.T) {
 func (s suite) testPurgeKeepsTheAnswersOfUncertainSteps(t *testing.T) {
 	l := s.fresh(t)
 	id := jane("loans", "claim/loan/1")
-	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim", Data: []byte("{}")},
+	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim", Data: []byte("{}")},
 		ledger.Event{StepID: id, To: ledger.Uncertain, At: noon, Status: 201, Answer: []byte(`{"ref":"k-9"}`)}))
 	got, err := l.Purge(ledger.Purge{Environments: []string{id.Environment, "elsewhere"}, Before: noon.AddDate(1, 0, 0)})
 	do(t, err)
@@ -85,7 +85,7 @@ func (s suite) testPurgeKeepsTheAnswersOfUncertainSteps(t *testing.T) {
 func (s suite) testForgetWaitsForWhatIsUncertain(t *testing.T) {
 	l := s.fresh(t)
 	id := jane("loans", "claim/loan/1")
-	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim"}))
+	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim"}))
 	if _, err := l.Forget(id.ClientKey, noon); !errors.Is(err, ledger.ErrUnsettled) {
 		t.Errorf("got %v, want ErrUnsettled", err)
 	}

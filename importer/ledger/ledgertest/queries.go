@@ -18,8 +18,8 @@ func (s suite) found(t *testing.T) *ledger.Ledger {
 		ledger.Event{StepID: elsewhere, To: ledger.Done, At: noon, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "c-1"},
 		ledger.Event{StepID: lead, To: ledger.Done, At: noon, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "c-1"},
 		ledger.Event{StepID: jane("", "client"), To: ledger.Done, At: noon, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "c-2"},
-		ledger.Event{StepID: jane("loans", "link"), To: ledger.Intent, At: noon, Kind: ledger.KindLink},
-		ledger.Event{StepID: jane("cars", "link"), To: ledger.Intent, At: noon, Kind: ledger.KindLink}))
+		ledger.Event{StepID: jane("loans", "link"), To: ledger.Sent, At: noon, Kind: ledger.KindLink},
+		ledger.Event{StepID: jane("cars", "link"), To: ledger.Sent, At: noon, Kind: ledger.KindLink}))
 	return l
 }
 
@@ -55,7 +55,7 @@ func (s suite) testUnsettledNumbers(t *testing.T) {
 	uncertain := func(step string, at time.Time) {
 		t.Helper()
 		do(t, l.Append(
-			ledger.Event{StepID: jane("loans", step), To: ledger.Intent, At: at, Kind: ledger.KindClaim},
+			ledger.Event{StepID: jane("loans", step), To: ledger.Sent, At: at, Kind: ledger.KindClaim},
 			ledger.Event{StepID: jane("loans", step), To: ledger.Uncertain, At: at}))
 	}
 	numbers := func() map[string]int64 {
@@ -72,7 +72,7 @@ func (s suite) testUnsettledNumbers(t *testing.T) {
 	same(t, "the longest waiting first", list[0].StepID.Step, "claim/loan/1")
 
 	first := numbers()
-	do(t, l.Append(ledger.Event{StepID: jane("loans", "claim/loan/1"), To: ledger.Failed, At: noon, Via: ledger.ViaByHand}))
+	do(t, l.Append(ledger.Event{StepID: jane("loans", "claim/loan/1"), To: ledger.Refused, At: noon, Via: ledger.ViaByHand}))
 	same(t, "the other keeps its number", numbers(), map[string]int64{"claim/loan/2": first["claim/loan/2"]})
 	uncertain("claim/loan/1", noon)
 	if again := numbers()["claim/loan/1"]; again == first["claim/loan/1"] || again == first["claim/loan/2"] {

@@ -77,16 +77,16 @@ func (s suite) testSameInput(t *testing.T) {
 func (s suite) testCountUnsettled(t *testing.T) {
 	l := s.fresh(t)
 	put := func(id ledger.StepID, to ledger.State) {
-		do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim", Run: "r"}))
-		if to != ledger.Intent {
+		do(t, l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim", Run: "r"}))
+		if to != ledger.Sent {
 			do(t, l.Append(ledger.Event{StepID: id, To: to, At: noon, Kind: "claim", Run: "r"}))
 		}
 	}
 	put(jane("m", "claim/c/1"), ledger.Uncertain)
-	put(jane("m", "claim/c/2"), ledger.Failed)
-	put(jane("m", "claim/c/3"), ledger.Intent)
+	put(jane("m", "claim/c/2"), ledger.Refused)
+	put(jane("m", "claim/c/3"), ledger.Sent)
 	put(jane("other", "claim/c/1"), ledger.Uncertain)
-	put(jane("", "client"), ledger.Parked)
+	put(jane("", "client"), ledger.Uncertain)
 	for mapping, want := range map[string]int{"m": 2, "other": 2, "third": 1} {
 		got, err := l.CountUnsettled(t.Context(), jane("", "").Environment, mapping)
 		do(t, err)

@@ -23,13 +23,13 @@ func (s suite) testCallersAtOnce(t *testing.T) {
 				first := jane("m", fmt.Sprintf("claim/c/%d-%d", c, i))
 				second := first
 				second.Step += "b"
-				to := ledger.Intent
+				to := ledger.Sent
 				if i%4 == 3 {
-					to = ledger.GivenUp // nothing was ever sent
+					to = ledger.Closed // nothing was ever sent
 				}
-				err := l.Append(ledger.Event{StepID: first, To: ledger.Intent, At: noon, Kind: "claim"}, ledger.Event{StepID: second, To: to, At: noon, Kind: "claim"})
+				err := l.Append(ledger.Event{StepID: first, To: ledger.Sent, At: noon, Kind: "claim"}, ledger.Event{StepID: second, To: to, At: noon, Kind: "claim"})
 				switch {
-				case errors.Is(err, ledger.ErrTransition) && to == ledger.GivenUp:
+				case errors.Is(err, ledger.ErrTransition) && to == ledger.Closed:
 					refused.Add(1)
 				case err != nil:
 					t.Error(err)
@@ -49,7 +49,7 @@ func (s suite) testCallersAtOnce(t *testing.T) {
 func (s suite) testInterruptedBeforeItWasClosed(t *testing.T) {
 	dir := t.TempDir()
 	l := s.open(t, dir, "interrupted")
-	do(t, l.Append(ledger.Event{StepID: jane("loans", "claim/1"), To: ledger.Intent, At: noon, Kind: "claim"}))
+	do(t, l.Append(ledger.Event{StepID: jane("loans", "claim/1"), To: ledger.Sent, At: noon, Kind: "claim"}))
 	do(t, l.Append(story(jane("", "client"))...))
 	do(t, l.Close())
 	for _, want := range []int{1, 0} {

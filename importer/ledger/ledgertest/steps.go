@@ -38,7 +38,7 @@ func (s suite) testStepsAreTheClientsAndOneMappings(t *testing.T) {
 	elsewhere := jane("loans", "link")
 	elsewhere.Environment = "https://live.example.com/api"
 	for _, id := range []ledger.StepID{jane("", "client"), jane("loans", "claim/c/1"), jane("cards", "claim/c/2"), other, elsewhere} {
-		do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim"}))
+		do(t, l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim"}))
 	}
 	steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "loans")
 	do(t, err)
@@ -73,11 +73,12 @@ func (s suite) testStatusOfTheAnswer(t *testing.T) {
 		same(t, "status", got, want)
 	}
 	status(0)
-	event := ledger.Event{StepID: id, To: ledger.Intent, At: noon, Run: "r1", Kind: ledger.KindClient}
+	event := ledger.Event{StepID: id, To: ledger.Sent, At: noon, Run: "r1", Kind: ledger.KindClient}
 	do(t, l.Append(event))
 	status(0)
 	answered, parked := event, event
-	answered.To, answered.Status, answered.Answer, parked.To = ledger.Uncertain, 201, []byte(`{}`), ledger.Parked
+	answered.To, answered.Status, answered.Answer = ledger.Uncertain, 201, []byte(`{}`)
+	parked.To, parked.NotFound = ledger.Uncertain, true
 	do(t, l.Append(answered, parked))
 	status(201)
 	do(t, l.Append(event))
@@ -88,10 +89,10 @@ func (s suite) testNewAttemptForgetsTheOldAnswer(t *testing.T) {
 	l := s.fresh(t)
 	id := jane("loans", "link")
 	do(t, l.Append(
-		ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "link", Digest: "d"},
+		ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "link", Digest: "d"},
 		ledger.Event{StepID: id, To: ledger.Uncertain, At: noon, Via: ledger.ViaAnswer, URL: "https://uat.example.com/go/1", Answer: []byte("{}")},
-		ledger.Event{StepID: id, To: ledger.Failed, At: noon, Via: ledger.ViaByHand},
-		ledger.Event{StepID: id, To: ledger.Intent, At: noon},
+		ledger.Event{StepID: id, To: ledger.Refused, At: noon, Via: ledger.ViaByHand},
+		ledger.Event{StepID: id, To: ledger.Sent, At: noon},
 		ledger.Event{StepID: id, To: ledger.Uncertain, At: noon}))
 	steps, err := l.Steps(t.Context(), id.ClientKey, "loans")
 	do(t, err)
@@ -105,8 +106,8 @@ func (s suite) testRefusedCallLeavesNothing(t *testing.T) {
 	l := s.fresh(t)
 	id := jane("", "client")
 	err := l.Append(
-		ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "client"},
-		ledger.Event{StepID: id, To: ledger.GivenUp, At: noon})
+		ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "client"},
+		ledger.Event{StepID: id, To: ledger.Closed, At: noon})
 	if !errors.Is(err, ledger.ErrTransition) {
 		t.Fatalf("got %v, want ErrTransition", err)
 	}
@@ -118,7 +119,7 @@ func (s suite) testRefusedCallLeavesNothing(t *testing.T) {
 
 func (s suite) testIncompleteEventsAreRefused(t *testing.T) {
 	l := s.fresh(t)
-	whole := ledger.Event{StepID: jane("", "client"), To: ledger.Intent, At: noon, Kind: "client"}
+	whole := ledger.Event{StepID: jane("", "client"), To: ledger.Sent, At: noon, Kind: "client"}
 	for name, spoil := range map[string]func(*ledger.Event){
 		"no environment": func(e *ledger.Event) { e.Environment = "" },
 		"no client":      func(e *ledger.Event) { e.Client = "" },
@@ -140,13 +141,13 @@ func (s suite) testIncompleteEventsAreRefused(t *testing.T) {
 func (s suite) testInterruptedAndUncertain(t *testing.T) {
 	l := s.fresh(t)
 	intent := func(mapping, step string, at time.Time) {
-		do(t, l.Append(ledger.Event{StepID: jane(mapping, step), To: ledger.Intent, At: at, Run: "r1", Kind: "claim", Digest: "d"}))
+		do(t, l.Append(ledger.Event{StepID: jane(mapping, step), To: ledger.Sent, At: at, Run: "r1", Kind: "claim", Digest: "d"}))
 	}
 	intent("loans", "claim/a", noon)
 	intent("loans", "claim/b", noon)
 	intent("loans", "claim/c", noon)
 	do(t, l.Append(ledger.Event{StepID: jane("loans", "claim/b"), To: ledger.Done, Via: ledger.ViaAnswer, At: noon, ID: "1"}))
-	do(t, l.Append(ledger.Event{StepID: jane("loans", "claim/c"), To: ledger.Parked, At: noon.Add(time.Hour)}))
+	do(t, l.Append(ledger.Event{StepID: jane("loans", "claim/c"), To: ledger.Uncertain, Reason: "no answer", At: noon.Add(time.Hour)}))
 	n, err := l.MarkInterrupted("r2", noon.Add(time.Minute))
 	do(t, err)
 	same(t, "interrupted", n, 1)
@@ -161,6 +162,6 @@ func (s suite) testInterruptedAndUncertain(t *testing.T) {
 			t.Error("an interrupted step does not say why it is uncertain")
 		}
 	}
-	same(t, "undecided, oldest first", got, []string{"claim/a uncertain r2 d", "claim/c parked  d"})
+	same(t, "undecided, oldest first", got, []string{"claim/a uncertain r2 d", "claim/c uncertain  d"})
 	same(t, "undecided elsewhere", len(collect(t, l.Unsettled(t.Context(), "https://live.example.com"))), 0)
 }

@@ -13,7 +13,7 @@ import (
 // finished are the events of a step that ends with an id and a url.
 func finished(id ledger.StepID, kind, created, url string) []ledger.Event {
 	return []ledger.Event{
-		{StepID: id, To: ledger.Intent, At: noon, Kind: kind},
+		{StepID: id, To: ledger.Sent, At: noon, Kind: kind},
 		{StepID: id, To: ledger.Done, At: noon, Kind: kind, Via: ledger.ViaAnswer, ID: created, URL: url},
 	}
 }
@@ -103,10 +103,10 @@ func (s suite) testAddressTaken(t *testing.T) {
 		return id
 	}
 	begin := func(client string, addresses, lookedUp []string) ledger.Event {
-		return ledger.Event{StepID: of(client), To: ledger.Intent, At: noon, Kind: ledger.KindClient, Addresses: addresses, LookedUp: lookedUp}
+		return ledger.Event{StepID: of(client), To: ledger.Sent, At: noon, Kind: ledger.KindClient, Addresses: addresses, LookedUp: lookedUp}
 	}
 	for state, taken := range map[ledger.State]struct{ email, phone bool }{ // by the e-mail she is looked up, by the phone she is not
-		ledger.Intent: {true, true}, ledger.Done: {true, false}, ledger.Uncertain: {true, true}, ledger.GivenUp: {true, false}, ledger.Failed: {false, false},
+		ledger.Sent: {true, true}, ledger.Done: {true, false}, ledger.Uncertain: {true, true}, ledger.Closed: {true, false}, ledger.Refused: {false, false},
 	} {
 		t.Run(string(state), func(t *testing.T) {
 			l := s.fresh(t)
@@ -114,11 +114,11 @@ func (s suite) testAddressTaken(t *testing.T) {
 			switch state {
 			case ledger.Done:
 				do(t, l.Append(ledger.Event{StepID: of("ann"), To: ledger.Done, At: noon, Via: ledger.ViaAnswer, ID: "x1"}))
-			case ledger.Failed, ledger.Uncertain:
+			case ledger.Refused, ledger.Uncertain:
 				do(t, l.Append(ledger.Event{StepID: of("ann"), To: state, At: noon}))
-			case ledger.GivenUp:
+			case ledger.Closed:
 				do(t, l.Append(ledger.Event{StepID: of("ann"), To: ledger.Uncertain, At: noon}))
-				do(t, l.Append(ledger.Event{StepID: of("ann"), To: ledger.GivenUp, At: noon, Via: ledger.ViaByHand}))
+				do(t, l.Append(ledger.Event{StepID: of("ann"), To: ledger.Closed, At: noon, Via: ledger.ViaByHand}))
 			}
 			for address, want := range map[string]bool{"email a": taken.email, "phone 1": taken.phone} {
 				who := "eve by " + address
@@ -129,7 +129,7 @@ func (s suite) testAddressTaken(t *testing.T) {
 				}
 				steps, err := l.Steps(t.Context(), of(who).ClientKey, "")
 				do(t, err)
-				same(t, "that the step was begun", steps["client"].To == ledger.Intent, !want)
+				same(t, "that the step was begun", steps["client"].To == ledger.Sent, !want)
 				if want {
 					same(t, "the holder", refused.Holder.Client, "ann")
 				}

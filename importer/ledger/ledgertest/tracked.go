@@ -20,7 +20,7 @@ func (s suite) tracking(t *testing.T) (l *ledger.Ledger, joe ledger.ClientKey) {
 	l = s.fresh(t)
 	add := func(id ledger.StepID, kind, created, data string) {
 		do(t, l.Append(
-			ledger.Event{StepID: id, To: ledger.Intent, At: noon, Run: "r", Kind: kind, Data: []byte(data), Digest: strings.Repeat("0", 64)},
+			ledger.Event{StepID: id, To: ledger.Sent, At: noon, Run: "r", Kind: kind, Data: []byte(data), Digest: strings.Repeat("0", 64)},
 			ledger.Event{StepID: id, To: ledger.Done, At: noon, Run: "r", Via: ledger.ViaAnswer, ID: created}))
 	}
 	add(jane("", "client"), "client", "c1", "{}")

@@ -42,7 +42,7 @@ func (s suite) tracked(t *testing.T) *ledger.Ledger {
 	do(t, l.StartRun(loans))
 	for _, made := range [][]ledger.Event{
 		story(jane("", "client")), finished(jane("m", "claim/loan/1"), ledger.KindClaim, "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11", ""),
-		{{StepID: jane("m", "claim/loan/2"), To: ledger.Intent, At: noon, Kind: ledger.KindClaim, Data: []byte{0, 1, 2}}},
+		{{StepID: jane("m", "claim/loan/2"), To: ledger.Sent, At: noon, Kind: ledger.KindClaim, Data: []byte{0, 1, 2}}},
 	} {
 		do(t, l.Append(made...))
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	states = [...]ledger.State{ledger.Intent, ledger.Done, ledger.Failed, ledger.NotSent, ledger.Uncertain, ledger.Parked, ledger.GivenUp}
+	states = [...]ledger.State{ledger.Sent, ledger.Done, ledger.Refused, ledger.Uncertain, ledger.Closed}
 	vias   = [...]string{"", ledger.ViaAnswer, ledger.ViaAdopted, ledger.ViaByHand, ledger.ViaWorkbook, ledger.ViaRepeatable, ledger.ViaJournal}
 	kinds  = [...]string{ledger.KindClient, ledger.KindClaim, ledger.KindActivity, ledger.KindLink}
 )
@@ -22,13 +22,11 @@ var (
 // roads lead a planned step to each state.
 var roads = map[ledger.State][]ledger.Event{
 	"planned":        {},
-	ledger.Intent:    {{To: ledger.Intent}},
-	ledger.Done:      {{To: ledger.Intent}, {To: ledger.Done, Via: ledger.ViaAnswer}},
-	ledger.Failed:    {{To: ledger.Intent}, {To: ledger.Failed}},
-	ledger.NotSent:   {{To: ledger.Intent}, {To: ledger.NotSent}},
-	ledger.Uncertain: {{To: ledger.Intent}, {To: ledger.Uncertain}},
-	ledger.Parked:    {{To: ledger.Intent}, {To: ledger.Parked}},
-	ledger.GivenUp:   {{To: ledger.Intent}, {To: ledger.Uncertain}, {To: ledger.GivenUp, Via: ledger.ViaByHand}},
+	ledger.Sent:      {{To: ledger.Sent}},
+	ledger.Done:      {{To: ledger.Sent}, {To: ledger.Done, Via: ledger.ViaAnswer}},
+	ledger.Refused:   {{To: ledger.Sent}, {To: ledger.Refused}},
+	ledger.Uncertain: {{To: ledger.Sent}, {To: ledger.Uncertain}},
+	ledger.Closed:    {{To: ledger.Sent}, {To: ledger.Uncertain}, {To: ledger.Closed, Via: ledger.ViaByHand}},
 }
 
 // transitions is the state machine as users may rely on it: read a difference as a
@@ -52,6 +50,38 @@ func (s suite) testEveryTransition(t *testing.T) {
 	}
 	if got := table.String(); got != transitions {
 		t.Errorf("the transitions are\n%s\nwant\n%s", got, transitions)
+	}
+}
+
+// testNotFound: a run sends again what is uncertain only where it is a client whom a look-up has
+// not found, and who was not found or sent since.
+func (s suite) testNotFound(t *testing.T) {
+	l := s.fresh(t)
+	append := func(step, kind string, to ledger.State, notFound bool) error {
+		return l.Append(ledger.Event{StepID: jane("m", step), Kind: kind, At: noon, To: to, NotFound: notFound})
+	}
+	for _, kind := range kinds {
+		step := kind + "/1"
+		do(t, append(step, kind, ledger.Sent, false))
+		do(t, append(step, kind, ledger.Uncertain, false))
+		for i, notFound := range []bool{true, false, true} {
+			if i != 1 {
+				if err := append(step, kind, ledger.Sent, false); !errors.Is(err, ledger.ErrTransition) {
+					t.Errorf("a %s in doubt was sent again: %v", kind, err)
+				}
+			}
+			if err := append(step, kind, ledger.Uncertain, notFound); (err == nil) != (kind == ledger.KindClient) {
+				t.Errorf("a %s, not found %v: %v", kind, notFound, err)
+			}
+		}
+		if err := append(step, kind, ledger.Sent, false); (err == nil) != (kind == ledger.KindClient) {
+			t.Errorf("a %s that was not found is sent again: %v", kind, err)
+		}
+	}
+	steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "m")
+	do(t, err)
+	if got := steps["client/1"]; got.NotFound || got.Attempts != 2 {
+		t.Errorf("the client that was sent again is %+v", got)
 	}
 }
 

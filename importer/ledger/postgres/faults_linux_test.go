@@ -56,7 +56,7 @@ func claim(n int) ledger.StepID {
 }
 
 func intent(n int) ledger.Event {
-	return ledger.Event{StepID: claim(n), To: ledger.Intent, At: time.Now(), Kind: ledger.KindClaim}
+	return ledger.Event{StepID: claim(n), To: ledger.Sent, At: time.Now(), Kind: ledger.KindClaim}
 }
 
 // TestConnectionCut: whenever the connection is cut, the ledger stops, what was

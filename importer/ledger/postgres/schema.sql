@@ -52,11 +52,12 @@ CREATE TABLE steps (
     digest      bytea,
     answer      bytea,
     remote_id   bytea,
-    url         text COLLATE "C" NOT NULL
+    url         text COLLATE "C" NOT NULL,
+    not_found   bigint NOT NULL
 );
 
 CREATE UNIQUE INDEX steps_of_client ON steps (client, mapping, step);
-CREATE INDEX steps_undecided ON steps (environment) WHERE state = 1 OR state = 5 OR state = 6;
+CREATE INDEX steps_undecided ON steps (environment) WHERE state = 1 OR state = 4;
 -- A text in a B-tree has at most about 2,700 bytes; urls and ids may be longer, so they
 -- are found by hash indexes, and compared for uniqueness by their SHA-256.
 CREATE UNIQUE INDEX steps_ids ON steps (environment, kind, sha256(remote_id)) WHERE state = 2 AND remote_id IS NOT NULL;
@@ -81,7 +82,8 @@ CREATE TABLE history (
     digest      bytea,
     answer      bytea,
     remote_id   bytea,
-    url         text NOT NULL
+    url         text NOT NULL,
+    not_found   bigint NOT NULL
 );
 
 CREATE INDEX history_of_step ON history (step);

@@ -158,14 +158,14 @@ func TestAddressOfTwoProcesses(t *testing.T) {
 	a, _ := address(t, pgtest.Shared(t))
 	one, two := shared(t, a, 0), shared(t, a, 0)
 	intent := func(n int, address string) ledger.Event {
-		return ledger.Event{StepID: ledger.StepID{ClientKey: who(n), Step: ledger.KindClient}, To: ledger.Intent, At: time.Now(), Kind: ledger.KindClient, Run: "r",
+		return ledger.Event{StepID: ledger.StepID{ClientKey: who(n), Step: ledger.KindClient}, To: ledger.Sent, At: time.Now(), Kind: ledger.KindClient, Run: "r",
 			Addresses: []string{address}, LookedUp: []string{address}}
 	}
 	for i := range 60 {
 		address, used := fmt.Sprintf("p%d@example.com", i), i%2 == 0
 		if used { // the address of a client who was certainly not created is free
 			do(t, one.Append(intent(3*i, address)))
-			do(t, one.Append(ledger.Event{StepID: intent(3*i, "").StepID, To: ledger.Failed, At: time.Now(), Kind: ledger.KindClient, Run: "r"}))
+			do(t, one.Append(ledger.Event{StepID: intent(3*i, "").StepID, To: ledger.Refused, At: time.Now(), Kind: ledger.KindClient, Run: "r"}))
 		}
 		var all sync.WaitGroup
 		var recorded, refused atomic.Int32
@@ -200,7 +200,7 @@ func TestLockEndsWithItsSession(t *testing.T) {
 	if _, ok := try(t, one, who(1).LockName()); !ok {
 		t.Fatal("a free name cannot be locked")
 	}
-	do(t, one.Append(event(1, ledger.Intent)))
+	do(t, one.Append(event(1, ledger.Sent)))
 	if n, err := two.MarkInterrupted("r2", time.Now()); err != nil || n > 0 {
 		t.Fatal("the intent of another process was touched:", n, err)
 	}
@@ -213,7 +213,7 @@ func TestLockEndsWithItsSession(t *testing.T) {
 	if n, err := two.MarkInterrupted("r2", time.Now()); err != nil || n != 1 || state(t, two, 1).To != ledger.Uncertain {
 		t.Errorf("%d intents of a process that is gone are marked, %v; the step is %q", n, err, state(t, two, 1).To)
 	}
-	if err := one.Append(event(2, ledger.Intent)); !errors.Is(err, ledger.ErrStopped) || !errors.Is(one.Stopped(), ledger.ErrStopped) {
+	if err := one.Append(event(2, ledger.Sent)); !errors.Is(err, ledger.ErrStopped) || !errors.Is(one.Stopped(), ledger.ErrStopped) {
 		t.Errorf("without its connection a process begins something: %v", err)
 	}
 }
@@ -233,7 +233,7 @@ func TestSilentSession(t *testing.T) {
 	unlock, err := waits.Lock(t.Context(), "a")
 	do(t, err)
 	unlock()
-	if err := silent.Append(event(1, ledger.Intent)); !errors.Is(err, ledger.ErrStopped) || silent.Holds() {
+	if err := silent.Append(event(1, ledger.Sent)); !errors.Is(err, ledger.ErrStopped) || silent.Holds() {
 		t.Errorf("the silent process writes: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -241,7 +241,7 @@ func TestSilentSession(t *testing.T) {
 	if _, err := waits.Lock(ctx, "b"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("what a process has that speaks was locked: %v", err)
 	}
-	do(t, speaks.Append(event(2, ledger.Intent)))
+	do(t, speaks.Append(event(2, ledger.Sent)))
 }
 
 // TestChangedByAnother: an outcome of a step about which another process has concluded something
@@ -250,13 +250,13 @@ func TestChangedByAnother(t *testing.T) {
 	t.Parallel()
 	a, _ := address(t, pgtest.Shared(t))
 	one, two := shared(t, a, 0), shared(t, a, 0)
-	do(t, one.Append(event(1, ledger.Intent), event(2, ledger.Intent)))
-	do(t, two.Append(event(1, ledger.Uncertain), event(2, ledger.Failed)))
+	do(t, one.Append(event(1, ledger.Sent), event(2, ledger.Sent)))
+	do(t, two.Append(event(1, ledger.Uncertain), event(2, ledger.Refused)))
 	var all sync.WaitGroup
 	for n := range 3 {
 		all.Go(func() {
 			if n == 0 {
-				do(t, one.Append(event(3, ledger.Intent)))
+				do(t, one.Append(event(3, ledger.Sent)))
 				return
 			}
 			if err := one.Append(event(n, ledger.Done)); (err != nil) != (n == 2) || err != nil && !errors.Is(err, ledger.ErrTransition) {
@@ -265,21 +265,21 @@ func TestChangedByAnother(t *testing.T) {
 		})
 	}
 	all.Wait()
-	for n, want := range map[int]ledger.State{1: ledger.Done, 2: ledger.Failed, 3: ledger.Intent} {
+	for n, want := range map[int]ledger.State{1: ledger.Done, 2: ledger.Refused, 3: ledger.Sent} {
 		if got := state(t, two, n).To; got != want {
 			t.Errorf("step %d is %q, want %q", n, got, want)
 		}
 	}
 	other := event(4, ledger.Done)
 	other.ID = "another"
-	do(t, one.Append(event(4, ledger.Intent)))
+	do(t, one.Append(event(4, ledger.Sent)))
 	do(t, two.Append(other))
 	if err := one.Append(event(4, ledger.Done)); !errors.Is(err, ledger.ErrTransition) || state(t, two, 4).ID != "another" {
 		t.Errorf("of two ids for a step, the second was recorded: %v", err)
 	}
 	begun := make(chan error, 2)
 	for _, l := range []*ledger.Ledger{one, two} {
-		go func() { begun <- l.Append(event(9, ledger.Intent)) }()
+		go func() { begun <- l.Append(event(9, ledger.Sent)) }()
 	}
 	if first, second := <-begun, <-begun; (first == nil) == (second == nil) {
 		t.Errorf("two processes have begun one step: %v, %v", first, second)
@@ -295,7 +295,7 @@ func TestIDOfTwoProcesses(t *testing.T) {
 		begun := make(chan error, 2)
 		for i, l := range []*ledger.Ledger{one, two} {
 			n := 2*round + i
-			do(t, l.Append(event(n, ledger.Intent)))
+			do(t, l.Append(event(n, ledger.Sent)))
 			go func() {
 				e := event(n, ledger.Done)
 				e.ID = fmt.Sprint("same-", round)
@@ -326,7 +326,7 @@ func TestSharedAndAlone(t *testing.T) {
 	if !errors.Is(err, ledger.ErrLocked) || strings.Count(err.Error(), "process ") != 1 {
 		t.Errorf("shared beside one who is alone: got %v", err)
 	}
-	do(t, alone.Append(event(1, ledger.Intent))) // it needs no lock
+	do(t, alone.Append(event(1, ledger.Sent))) // it needs no lock
 }
 
 // TestManyShare: processes that write at the same time neither lose nor mix anything up.
@@ -347,7 +347,7 @@ func TestManyShare(t *testing.T) {
 					unlock, err := l.Lock(t.Context(), who(n).LockName(), ledger.AddressLockName("https://uat", fmt.Sprint("email ", n/2)))
 					do(t, err)
 					if state(t, l, n).To == "" {
-						do(t, l.Append(event(n, ledger.Intent)))
+						do(t, l.Append(event(n, ledger.Sent)))
 						do(t, l.Append(event(n, ledger.Done)))
 						done.Add(1)
 					}
