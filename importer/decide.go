@@ -39,7 +39,7 @@ type decision struct {
 	wanted  *wanted       // what the step asks for; nil until it is needed
 	action  action
 	why     string        // for changed, needsOperator, givenUp and heldBack
-	advice  string        // for what is held back or parked, for what is done and lacks a url, and for a claim newer than the link
+	advice  string        // for what is held back or waits for a look-up, for what is done and lacks a url, and for a claim newer than the link
 	mapping bool          // the mapping, not a cell, made the data differ
 	moved   string        // how the activity is wanted in another status than it was sent in
 	shown   *mapping.Step // what reports show instead of step; nil for step itself

@@ -485,11 +485,11 @@ func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verd
 	return o, true, err
 }
 
-// reconcile settles a client step that an earlier run left uncertain or parked, as
-// far as look-ups can. The client is looked up by what was sent and, where the
+// reconcile settles a client step that an earlier run left uncertain, as far as
+// look-ups can. The client is looked up by what was sent and, where the
 // sheet has another address by now, by that too. Found by what was sent, it is
-// adopted; not found, it is parked; not found twice when it has been parked for
-// long enough, it is sent again, like a client that the service does not know.
+// adopted; not found, it stays uncertain; not found twice, long enough after the first
+// time, it is sent again, like a client that the service does not know.
 func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	j := r.job
 	if j.NoLookup {

@@ -203,7 +203,7 @@ type doubtJSON struct {
 	Step      string    `json:"step" doc:"the step's name"`
 	Kind      string    `json:"kind" doc:"client, claim, activity or link"`
 	Mapping   string    `json:"mapping" doc:"the mapping's name; empty for the client, which all mappings share"`
-	State     string    `json:"state" doc:"uncertain or parked"`
+	State     string    `json:"state" doc:"uncertain"`
 	Since     time.Time `json:"since" doc:"when it became so"`
 	Reason    string    `json:"reason" doc:"why nobody knows"`
 	LookFor   string    `json:"lookFor" doc:"what to look for in the service"`

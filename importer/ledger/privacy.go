@@ -125,8 +125,8 @@ func Erased(client string) (at time.Time, ok bool) {
 	return t.at, ok
 }
 
-// ErrUnsettled is returned by Forget for a client with a step that is uncertain or
-// parked: it must be decided first, because afterwards nobody can look for it.
+// ErrUnsettled is returned by Forget for a client with a step that is
+// uncertain: it must be decided first, because afterwards it cannot be looked for.
 var ErrUnsettled = errors.New("a step of the client is uncertain")
 
 // Forgotten is what Forget has erased.
@@ -245,8 +245,8 @@ type Purged struct {
 	Runs   int // runs that lost their input
 	Bodies int // data of requests, and answers
 	URLs   int // redirect urls of steps
-	// Unsettled counts the steps that kept older data, because they are uncertain or
-	// parked: their answers may hold the only trace of an id.
+	// Unsettled counts the steps that kept older data, because they are
+	// uncertain: their answers may hold the only trace of an id.
 	Unsettled int
 }
 

@@ -191,7 +191,7 @@ func (l *Ledger) ClientsWithID(ctx context.Context, environment, id string) iter
 	}
 }
 
-// Unsettled is a step that is uncertain or parked.
+// Unsettled is a step that is uncertain.
 type Unsettled struct {
 	// Number is that of the event that led to this state. It names this state of
 	// this step: a number from an old list never means another step or a later
@@ -213,13 +213,13 @@ func (l *Ledger) unsettled(all iter.Seq2[Step, error]) iter.Seq2[Unsettled, erro
 	}
 }
 
-// Unsettled yields the steps of an environment that are uncertain or parked, the
+// Unsettled yields the steps of an environment that are uncertain, the
 // longest waiting first. They are as they were when the first is read.
 func (l *Ledger) Unsettled(ctx context.Context, environment string) iter.Seq2[Unsettled, error] {
 	return l.unsettled(l.stepsOf(ctx, environment, `AND `+isUndecided+` AND s.state <> 1 ORDER BY s.at, s.version`))
 }
 
-// CountUnsettled returns how many steps of an environment are uncertain or parked:
+// CountUnsettled returns how many steps of an environment are uncertain:
 // those of a mapping and the client steps, which all mappings share.
 func (l *Ledger) CountUnsettled(ctx context.Context, environment, mapping string) (n int, err error) {
 	_, err = first(ctx, l.read, []any{&n}, `SELECT count(*) FROM steps s WHERE `+isUndecided+` AND s.state <> 1
@@ -245,14 +245,6 @@ func (l *Ledger) OfSheet(ctx context.Context, environment string) iter.Seq2[Step
 func (l *Ledger) IDs(ctx context.Context, environment, kind string, n int) ([]string, error) {
 	return gather(stream(ctx, l.read, scanID, `SELECT s.remote_id FROM steps s
 		WHERE s.environment = (SELECT id FROM environments WHERE name = ?) AND s.kind = ? AND `+hasID+` LIMIT ?`, environment, code(kinds, kind), n))
-}
-
-// UndecidedClients yields the client steps of an environment for which it is
-// unknown whether the client was created: uncertain, parked, or left in flight by a
-// run that was killed. The one that was requested first comes first.
-func (l *Ledger) UndecidedClients(ctx context.Context, environment string) iter.Seq2[Step, error] {
-	return l.stepsOf(ctx, environment, `AND `+isUndecided+` AND s.kind = 1
-		ORDER BY CASE WHEN s.sent > 0 THEN s.sent ELSE s.version END`)
 }
 
 // WasUnsettled reports whether a number is or was that of an Unsettled.

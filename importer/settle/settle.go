@@ -63,7 +63,7 @@ const (
 )
 
 // Settle records decisions, durably: all of them or none. A step can be decided
-// when it is uncertain or parked. A decision can be taken back with Undo, and a
+// when it is uncertain. A decision can be taken back with Undo, and a
 // wrong id corrected by deciding “created” again, as long as nothing was built
 // on it. Undo also withdraws an id that the sheet gave (known_id): the step is as it
 // was before. Settle refuses an id that another step has, because one of the two

@@ -29,7 +29,7 @@ type openLedger interface {
 	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
 }
 
-// Uncertain are the steps of environments that are uncertain or parked, those
+// Uncertain are the steps of environments that are uncertain, those
 // that have waited longest first.
 func Uncertain(ctx context.Context, l openLedger, environments []string) ([]UncertainStep, error) {
 	var steps []UncertainStep

@@ -84,7 +84,6 @@ func (s suite) testLookups(t *testing.T) {
 		return all
 	}
 	same(t, "claims with a text", names(l.ClaimsWith(ctx, environment, "p-7")), []string{"ann claim/loan/1"})
-	same(t, "undecided clients, the oldest first", names(l.UndecidedClients(ctx, environment)), []string{"bob client", "eve client"})
 	same(t, "with an id of the sheet", names(l.OfSheet(ctx, environment)), []string{"åsa client"})
 	var decided []string
 	for _, u := range collect(t, l.Decided(ctx, environment)) {

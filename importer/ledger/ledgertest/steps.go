@@ -76,10 +76,10 @@ func (s suite) testStatusOfTheAnswer(t *testing.T) {
 	event := ledger.Event{StepID: id, To: ledger.Sent, At: noon, Run: "r1", Kind: ledger.KindClient}
 	do(t, l.Append(event))
 	status(0)
-	answered, parked := event, event
+	answered, absent := event, event
 	answered.To, answered.Status, answered.Answer = ledger.Uncertain, 201, []byte(`{}`)
-	parked.To, parked.NotFound = ledger.Uncertain, true
-	do(t, l.Append(answered, parked))
+	absent.To, absent.NotFound = ledger.Uncertain, true
+	do(t, l.Append(answered, absent))
 	status(201)
 	do(t, l.Append(event))
 	status(0)
