@@ -39,7 +39,7 @@ var campaigns = []struct {
 }
 
 // TestKilledWhileShared: several processes work on one ledger, on one sheet or on two that
-// overlap, while some are killed or paused for longer than their leases last, connections
+// overlap, while some are killed or paused for longer than they may be silent, connections
 // to the server are cut, and the server is restarted. Every process ends
 // as what has happened to it explains; nothing is lost, nothing wrong, and nothing created
 // twice without being said.
@@ -141,7 +141,7 @@ func (p *group) judge(m *process) {
 // What a process says that ends because others may have taken its clients over, and
 // because it cannot use the ledger's server.
 var (
-	saysLost     = regexp.MustCompile(`was paused, or cut off|the lease of the client is lost`)
+	saysLost     = regexp.MustCompile(`was paused, or cut off`)
 	saysIdle     = regexp.MustCompile(`terminating connection due to idle-in-transaction timeout`)
 	saysNoServer = regexp.MustCompile(`the ledger cannot be (written|read)|the ledger's server cannot be used`)
 )

@@ -133,8 +133,8 @@ func workersAnd(n int, sheets ...string) makeProcesses {
 	}
 }
 
-// leaseOfTrial is how long leases last in a trial, and how long requests.
-const leaseOfTrial = 1500 * time.Millisecond
+// silenceOfTrial is how long a process may be silent in a trial.
+const silenceOfTrial = 1500 * time.Millisecond
 
 // newGroup makes the sheets, and the processes that are to work on one ledger.
 func newGroup(t *testing.T, server *pgtest.Server, binary string, rng *rand.Rand, ways []disturbance, most int, of makeProcesses) *group {
@@ -189,7 +189,7 @@ func sharedAddressRows(pairs int) (rows, first, last [][]any) {
 // machine of its own.
 func (p *group) newProcess(name string) *process {
 	m := &process{name: name, workbook: name + ".results.xlsx", ownNamespace: os.Getuid() == 0 && p.rng.IntN(2) == 0}
-	m.env = append(os.Environ(), "CLAIMSHEET_ENV=", "TRIAL_LEASE="+leaseOfTrial.String(), "TRIAL_SETTLE=6s") // longer than a look-up is used
+	m.env = append(os.Environ(), "CLAIMSHEET_ENV=", "TRIAL_LEASE="+silenceOfTrial.String(), "TRIAL_SETTLE=6s") // longer than a look-up is used
 	url := p.server.URLOf(p.schema) + "&application_name=" + p.schema + "-" + name
 	if slices.Contains(p.ways, reset) || p.rng.IntN(2) == 0 {
 		m.proxy = p.server.Proxy(p.t, func() { p.perhaps(1500, func() { p.disturb(m) }) })
@@ -433,12 +433,12 @@ func (p *group) note(way disturbance, list ...*process) {
 	}
 }
 
-// pause stops a process, often for so long that its leases end. p.mu is held.
+// pause stops a process, often for so long that its session is ended. p.mu is held.
 func (p *group) pause(m *process) {
 	m.paused = true
 	process := m.cmd.Process
 	_ = process.Signal(syscall.SIGSTOP)
-	time.AfterFunc(time.Duration(1+p.rng.IntN(8))*leaseOfTrial/3, func() {
+	time.AfterFunc(time.Duration(1+p.rng.IntN(8))*silenceOfTrial/3, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		m.paused = false
