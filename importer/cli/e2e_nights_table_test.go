@@ -311,6 +311,13 @@ var nightCases = []nightCase{
 			cells: []string{"1 Import status = failed", "1 contactId = <client c1@example.com>", "1 Failed step = client", "1 Error ~ <client x@example.com>",
 				"1 What to do ~ put it into the cell"}},
 	}},
+	{name: "another mapping knows ids and no key", mapping: stepThree, nights: []sheetNight{
+		{rows: []string{"1 A-1", "2 B-1"}, posts: "client 2, claim 2, activity 6, link 2", status: "done"},
+		{mapping: with(stepThree, "name: step-three", "name: more", "  key: E-mail\n", "  known_id: Contact ID\n", "key: Agreement no,", "key: Agreement no, known_id: Claim ID,"),
+			rows: []string{"1 A-1; Contact ID=<client c1@example.com>; Claim ID=<claim c1@example.com/Loan A-1>", "2 B-1"}, dry: true, flags: "--accept new-identity",
+			code: 1, posts: "activity 3, link 1", status: "done, invalid", again: true,
+			cells: []string{"1 contactId = <client c1@example.com>", "1 claimIds = <claim c1@example.com/Loan A-1>"}},
+	}},
 	{name: "the sheet gives one id to two clients, one of them in doubt", long: true, mapping: contactIDs, nights: []sheetNight{
 		{ripe: true, knows: []string{"elsewhere@example.com elsewhere@example.com"},
 			rows:   []string{"1 A-1", "2 B-1; Contact ID=<client elsewhere@example.com>"},
