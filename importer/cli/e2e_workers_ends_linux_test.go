@@ -124,7 +124,8 @@ func TestWorkerEnds(t *testing.T) {
 	}
 }
 
-// TestWorkerIsKilled: what a killed worker was sending is uncertain, in the row and in the count.
+// TestWorkerIsKilled: what a killed worker was sending is uncertain, in the row and in the count,
+// and what it has sent is counted.
 func TestWorkerIsKilled(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -150,6 +151,13 @@ func TestWorkerIsKilled(t *testing.T) {
 	p := <-done
 	if p.code != 4 || p.summary.Rows.Uncertain != 1 || p.summary.UncertainSteps != 1 {
 		t.Errorf("exit code %d, rows %+v, %d uncertain steps\n%s", p.code, p.summary.Rows, p.summary.UncertainSteps, p.err)
+	}
+	sent := map[string]int{}
+	for _, c := range p.calls {
+		sent[c.Kind]++
+	}
+	if r := p.summary.Requests; r.Client != sent["client"] || r.Claim != sent["claim"] || r.Activity != sent["activity"] || r.Link != sent["link"] {
+		t.Errorf("the summary counts %+v, the service %v", r, sent)
 	}
 }
 

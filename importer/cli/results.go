@@ -24,6 +24,28 @@ import (
 	"claimsheet/reports"
 )
 
+// addKilledWorkers adds to the counts of requests what workers have sent that were killed before
+// they said so, and makes uncertain what they were sending.
+func (r *importRun) addKilledWorkers(ctx context.Context, requests *result.Requests) error {
+	if _, err := r.ledger.ledger.MarkInterrupted(r.run, time.Now().UTC()); err != nil {
+		return err
+	}
+	var sent result.Requests
+	for _, run := range r.job.Runs {
+		of, err := r.ledger.ledger.SentIn(ctx, run)
+		if err != nil {
+			return err
+		}
+		sent.Client += of[ledger.KindClient]
+		sent.Claim += of[ledger.KindClaim]
+		sent.Activity += of[ledger.KindActivity]
+		sent.Link += of[ledger.KindLink]
+	}
+	requests.Client, requests.Claim = max(requests.Client, sent.Client), max(requests.Claim, sent.Claim)
+	requests.Activity, requests.Link = max(requests.Activity, sent.Activity), max(requests.Link, sent.Link)
+	return nil
+}
+
 // report writes the workbooks and the summary, also when a signal has ended ctx.
 // It returns why the run had to stop before its end, nil when it did not.
 func (r *importRun) report(ctx context.Context) error {
@@ -38,8 +60,8 @@ func (r *importRun) report(ctx context.Context) error {
 	summary.Environment = r.session.Env.Name
 	summary.Seconds = time.Since(r.started).Seconds()
 	var err error
-	if r.job.Dispatch != nil && r.ledger.ledger.Stopped() == nil { // a worker may have been killed
-		if _, err = r.ledger.ledger.MarkInterrupted(r.run, time.Now().UTC()); err != nil {
+	if r.job.Dispatch != nil && r.ledger.ledger.Stopped() == nil {
+		if err = r.addKilledWorkers(ctx, &summary.Requests); err != nil {
 			return err
 		}
 	}

@@ -228,6 +228,19 @@ func (l *Ledger) CountUnsettled(ctx context.Context, environment, mapping string
 	return n, err
 }
 
+// SentIn returns how many steps were sent last in a run, by their kind.
+func (l *Ledger) SentIn(ctx context.Context, run string) (map[string]int, error) {
+	sent := map[string]int{}
+	err := each(ctx, l.read, func(rows *sql.Rows) (bool, error) {
+		var kind int64
+		var n int
+		err := scan(rows, &kind, &n)
+		sent[word(kinds, kind)] = n
+		return true, err
+	}, `SELECT s.kind, count(*) FROM steps s WHERE s.sent_run = (SELECT id FROM names WHERE name = ?) AND NOT (s.state = 3 AND s.status = 0) GROUP BY s.kind`, run)
+	return sent, err
+}
+
 // Decided yields the steps of an environment whose latest event is a person's
 // decision, the latest first. Their Number is that of this event.
 func (l *Ledger) Decided(ctx context.Context, environment string) iter.Seq2[Unsettled, error] {
