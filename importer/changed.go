@@ -146,11 +146,20 @@ func (j *Job) commit(events []ledger.Event) error {
 	err := j.append(events)
 	switch {
 	case errors.Is(err, ledger.ErrStopped):
-		return errors.Join(err, j.Emergency.Keep(events...))
+		return j.keepStopped(err, events)
 	case isRefusal(err):
 		return j.commitApart(events, err)
 	}
 	return err
+}
+
+// keepStopped keeps the outcomes of events that the ledger cannot take any more.
+func (j *Job) keepStopped(stopped error, events []ledger.Event) error {
+	keep := j.Emergency.Keep
+	if errors.Is(stopped, ledger.ErrLeaseLost) { // the step is another process's by now
+		keep = j.Emergency.KeepOther
+	}
+	return errors.Join(stopped, keep(events...))
 }
 
 // append is Ledger.Append. After a panic the ledger counts as one that cannot be written:
@@ -183,7 +192,7 @@ func (j *Job) commitApart(events []ledger.Event, refusal error) error {
 		}
 		switch {
 		case errors.Is(err, ledger.ErrStopped):
-			return errors.Join(append(errs, err, j.Emergency.Keep(events[i:]...))...)
+			return errors.Join(append(errs, j.keepStopped(err, events[i:]))...)
 		case err != nil:
 			errs = append(errs, err)
 		}

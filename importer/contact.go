@@ -144,12 +144,14 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (o stepOutcom
 	if err != nil {
 		return stepOutcome{}, err
 	}
-	defer unlock()
 	c := r.job.newClientRun(*d.step.Contact)
 	c.leader = r.leader
 	c.readAndPrepare()
 	outcome, err := c.execute(ctx)
 	r.sent, r.answered, r.lookedUp = r.sent+c.sent, r.answered || c.answered, r.lookedUp || c.lookedUp
+	if unlocked := unlock(); err == nil { // else the ledger says the same again
+		err = unlocked
+	}
 	if err != nil {
 		return stepOutcome{}, err
 	}

@@ -129,10 +129,7 @@ func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.S
 			d.noteURL(b.Mapping().V1())
 		}
 	case ledger.Intent, ledger.Uncertain, ledger.Parked:
-		if d.action, d.why = needsOperator, d.known.Reason; d.known.To == ledger.Intent {
-			d.why = "it is being sent, or the run that was sending it ended before it could record the answer"
-		}
-		if step.KnownID != "" {
+		if d.action, d.why = needsOperator, d.known.Reason; step.KnownID != "" {
 			d.advice = adviceKnownIDInDoubt
 		}
 		d.fixWorkflow()

@@ -406,7 +406,7 @@ func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdi
 		return v, tooLate, nil
 	}
 	slot := r.slot
-	slot.Guard(r.job.stillLocked)
+	slot.Guard(r.job.stillLeased)
 	if inTurn {
 		asOf = r.job.now() // no later look-up can be had, however long this one took
 	}
@@ -414,10 +414,13 @@ func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdi
 		return v, stale, nil // the next look-up leaves in the slot
 	}
 	defer r.releaseSlot()
-	if err := r.intend(d); err != nil {
+	if err := r.intend(d); errors.Is(err, ledger.ErrLeaseLost) && !errors.Is(err, ledger.ErrStopped) {
+		r.job.stop(errLeaseLost)
+		return v, tooLate, nil
+	} else if err != nil {
 		return v, withdrawn, err
 	}
-	if slot.Await(ctx); r.isStale(*d, asOf) || !r.job.gate.open() || !r.job.stillLocked() { // since the intent
+	if slot.Await(ctx); r.isStale(*d, asOf) || !r.job.gate.open() || !r.job.stillLeased() { // since the intent
 		r.withdraw(d)
 		return v, withdrawn, nil
 	}
@@ -535,7 +538,12 @@ func (r *clientRun) intend(d *decision) error {
 	}
 	r.pending = append(r.pending, intent)
 	r.sent++
+	before := slices.Clone(r.pending[:len(r.pending)-1])
 	err := r.commit()
+	if errors.Is(err, ledger.ErrLeaseLost) && !errors.Is(err, ledger.ErrStopped) { // nothing of it is recorded
+		r.sent--
+		r.pending = append(r.pending, before...)
+	}
 	if isChanged(err) {
 		r.sent--
 	}

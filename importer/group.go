@@ -151,44 +151,57 @@ type cutOff string
 func (c cutOff) Error() string { return string(c) }
 func (c cutOff) Unwrap() error { return ErrCutOff }
 
-// errLocksLost ends a run that was stopped or cut off for so long that another process
+// errLeaseLost ends a run that was stopped or cut off for so long that another process
 // may have taken its clients over.
-const errLocksLost = cutOff("this process was paused, or cut off from the ledger's server, for so long that another one may have taken its clients over")
+const errLeaseLost = cutOff("this process was paused, or cut off from the ledger's server, for so long that another one may have taken its clients over")
 
-// lock returns when this process may work on the clients of some plans. When ctx has a deadline
-// it returns the error of that; when the run is being stopped, nothing is sent for the clients.
-func (j *Job) lock(ctx context.Context, plans []mapping.Plan) (unlock func(), err error) {
-	var names []string
+// lockAgain is how long a process waits before it asks again for clients on whom another
+// process works.
+const lockAgain = 200 * time.Millisecond
+
+// lock returns when this process may work on the clients of some plans. When ctx is done
+// before that it returns its error, except where the run is being stopped: then nothing is
+// sent for the clients.
+func (j *Job) lock(ctx context.Context, plans []mapping.Plan) (unlock func() error, err error) {
+	var members ledger.LeaseGroup
 	for _, plan := range plans {
-		if plan.Client == (mapping.Identity{}) || len(plan.Steps) == 0 || len(plan.Problems) > 0 || j.leavesOut(plan) != "" {
-			continue
-		}
-		names = append(names, j.owner(plan.Client).LockName())
-		for _, address := range lookup.Addresses(plan) {
-			names = append(names, ledger.AddressLockName(j.Environment, address))
+		if plan.Client != (mapping.Identity{}) && len(plan.Steps) > 0 && len(plan.Problems) == 0 && j.leavesOut(plan) == "" {
+			members = append(members, ledger.LeaseMember{ClientKey: j.owner(plan.Client), Addresses: lookup.Addresses(plan), Run: j.Runs[0]})
 		}
 	}
-	if len(names) == 0 || !j.Ledger.Shared() {
-		return func() {}, nil
+	if len(members) == 0 || !j.Ledger.Shared() {
+		return func() error { return nil }, nil
 	}
-	waits := time.AfterFunc(time.Second, func() { j.waiting.add(1) })
-	unlock, err = j.Ledger.Lock(ctx, names...)
-	if !waits.Stop() {
+	for {
+		leased, err := j.Ledger.Lease(j.now().UTC(), []ledger.LeaseGroup{members})
+		switch {
+		case err != nil:
+			return nil, err
+		case leased[0]:
+			return func() error { return j.Ledger.Release(members) }, nil
+		}
+		j.waiting.add(1)
+		select {
+		case <-ctx.Done():
+		case <-time.After(lockAgain):
+		}
 		j.waiting.add(-1)
+		switch {
+		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return nil, ctx.Err()
+		case ctx.Err() != nil:
+			return func() error { return nil }, nil
+		}
 	}
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return func() {}, nil
-	}
-	return unlock, err
 }
 
-// stillLocked reports whether a request may leave. Where another process may have taken clients
+// stillLeased reports whether a request may begin. Where another process has taken clients
 // of this run over, because this one was paused or cut off for too long, the run ends.
-func (j *Job) stillLocked() bool {
-	if j.Ledger.Holds() {
+func (j *Job) stillLeased() bool {
+	if j.Ledger.Leased() {
 		return true
 	}
-	j.stop(errLocksLost)
+	j.stop(errLeaseLost)
 	return false
 }
 

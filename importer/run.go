@@ -59,8 +59,9 @@ type Ledger interface {
 
 	// Who works on which client, where several processes write the ledger.
 	Shared() bool
-	Lock(ctx context.Context, names ...string) (unlock func(), err error)
-	Holds() bool
+	Lease(at time.Time, groups []ledger.LeaseGroup) (leased []bool, err error)
+	Release(group ledger.LeaseGroup) error
+	Leased() bool
 	Stopped() error
 
 	// Whether it knows the mapping and the environment.
@@ -291,7 +292,11 @@ func (j *Job) finishGroup(ctx context.Context, g group, done func(clientOutcome)
 		if err != nil {
 			return false, err
 		}
-		defer unlock()
+		defer func() {
+			if unlocked := unlock(); err == nil { // else the ledger says the same again
+				err = unlocked
+			}
+		}()
 		first = nil // read again what other processes may have done
 	}
 	for i, plan := range g.plans {

@@ -85,7 +85,7 @@ const (
 
 // isTransient reports whether a worker may go on in a new session after this error.
 func isTransient(err error) bool {
-	return errors.Is(err, ledger.ErrStopped) || errors.Is(err, importer.ErrCutOff) || errors.Is(err, ledger.ErrLocked) || errors.Is(err, ledger.ErrServer)
+	return errors.Is(err, ledger.ErrStopped) || errors.Is(err, ledger.ErrLeaseLost) || errors.Is(err, importer.ErrCutOff) || errors.Is(err, ledger.ErrLocked) || errors.Is(err, ledger.ErrServer)
 }
 
 // worker carries out plans that runs hand over. A session lasts as long as its connection

@@ -24,7 +24,8 @@ type Ledger interface {
 	Append(events ...ledger.Event) error
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	Run(ctx context.Context, id string) (r ledger.Run, ok bool, err error)
-	Lock(ctx context.Context, names ...string) (unlock func(), err error)
+	Lease(at time.Time, groups []ledger.LeaseGroup) (leased []bool, err error)
+	Release(group ledger.LeaseGroup) error
 }
 
 // Replay enters the outcomes of earlier runs' emergency files into the ledger
@@ -296,18 +297,17 @@ func (f foundFile) enter(l Ledger) (n int, found []Conflict, stays bool, err err
 }
 
 // enterOne enters one outcome; kept says that it has to stay in its file. In a ledger that
-// processes share it locks the client first, so that nobody works on it meanwhile. Where
+// processes share it leases the client first, so that nobody works on it meanwhile. Where
 // another process has the client, only a step that nobody has touched since may change: it is
 // still the intent of the file's run.
 func (f foundFile) enterOne(l Ledger, outcome ledger.Event) (entered bool, found []Conflict, kept bool, err error) {
-	once, end := context.WithCancel(context.Background())
-	end() // Lock does not wait
-	unlock, err := l.Lock(once, outcome.LockName())
-	locked := err == nil
-	if locked {
-		defer unlock()
-	} else if !errors.Is(err, context.Canceled) {
+	group := ledger.LeaseGroup{{ClientKey: outcome.ClientKey}}
+	leased, err := l.Lease(time.Now().UTC(), []ledger.LeaseGroup{group})
+	if err != nil {
 		return false, nil, true, err
+	}
+	if leased[0] {
+		defer func() { err = errors.Join(err, l.Release(group)) }()
 	}
 	events, err := l.Events(context.Background(), outcome.StepID)
 	switch {
@@ -317,7 +317,7 @@ func (f foundFile) enterOne(l Ledger, outcome ledger.Event) (entered bool, found
 		return false, []Conflict{conflictOf(f.path, outcome, events)}, true, nil
 	case !isNewer(events, outcome):
 		return false, nil, false, nil
-	case !locked && events[len(events)-1].To != ledger.Intent:
+	case !leased[0] && events[len(events)-1].To != ledger.Intent:
 		return false, nil, true, nil
 	}
 	outcome.Via = ledger.ViaEmergency

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
@@ -38,17 +39,26 @@ func TestReplayBesideOthers(t *testing.T) {
 		event.Client = fmt.Sprintf("jane-%d@example.com", n)
 		return event
 	}
-	lock := func(l *ledger.Ledger, n int) (unlock func()) {
+	// lease waits until the client is free: the server ends a connection, and a ledger gives a
+	// lease back, a moment after Close and Release return.
+	lease := func(l *ledger.Ledger, n int) {
 		t.Helper()
-		unlock, err := l.Lock(t.Context(), ofClient(n, "").LockName())
-		e.do(err)
-		return unlock
+		for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+			taken, err := l.Lease(time.Now(), []ledger.LeaseGroup{{{ClientKey: ofClient(n, "").ClientKey}}})
+			e.do(err)
+			if taken[0] {
+				return
+			}
+			if time.Since(began) > 2*time.Minute {
+				t.Fatalf("client %d is not free", n)
+			}
+		}
 	}
 	ended, other, next := open(), open(), open()
 	e.l = next
 	e.do(ended.StartRun(ledger.Run{ID: stoppedRun, Started: noon}))
 	for n := range 2 {
-		lock(ended, n)
+		lease(ended, n)
 		e.do(ended.Append(ofClient(n, ledger.Intent)))
 	}
 	for n := range 2 {
@@ -73,8 +83,7 @@ func TestReplayBesideOthers(t *testing.T) {
 	e.replay(1) // though the session of the run that has ended seems to go on
 	states("intent, done c-1")
 	e.do(ended.Close())
-	unlock := lock(other, 0)
-	e.do(other.Append(ofClient(0, ledger.Uncertain)))
+	lease(other, 0)
 	e.do(os.Rename(e.file()+".first", e.file()))
 	for range 2 {
 		e.replay(0)
@@ -83,13 +92,14 @@ func TestReplayBesideOthers(t *testing.T) {
 			t.Fatal("the file does not wait:", err)
 		}
 	}
-	unlock()
+	e.do(other.Release(ledger.LeaseGroup{{ClientKey: ofClient(0, "").ClientKey}}))
+	e.do(other.Flush())
 	e.replay(1)
 	states("done c-0, done c-1")
 	if files, _ := filepath.Glob(filepath.Join(e.places[0], "emergency-*.jsonl")); len(files) > 0 {
 		t.Errorf("files %v are left", files)
 	}
-	lock(other, 1) // Replay has given back what it locked
+	lease(other, 1) // Replay has given back what it leased
 }
 
 var _ emergency.Ledger = (*ledger.Ledger)(nil)

@@ -35,6 +35,7 @@ type Ledger struct {
 	server   *Server       // nil for a file
 	speaking chan struct{} // closed when a shared ledger is
 	spoke    atomic.Pointer[time.Time]
+	leases   leases
 
 	closing sync.Once
 	closed  error
@@ -171,7 +172,7 @@ func readingDSN(path string) string {
 func reading(pool *sql.DB, path string, server *Server) (*Ledger, error) {
 	read := newDatabase(pool, server)
 	read.reads = true
-	l := &Ledger{pool: pool, read: read, path: path, server: server, rows: rowReader{newNames(read, path), path}}
+	l := &Ledger{pool: pool, read: read, path: path, server: server, rows: rowReader{newNames(read, path), path}, leases: leases{held: map[string]*lease{}}}
 	if _, err := l.StepsOfClients(context.Background(), "", "", []ClientKey{{Client: "none"}}); err != nil {
 		if server == nil {
 			err = unreadable(path, err)
