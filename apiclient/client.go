@@ -209,6 +209,12 @@ func (s *Slot) Await(ctx context.Context) {
 	_ = s.turn.takePlace(ctx)
 }
 
+// LongestRequest is how long after Guard has let it leave a creating request may still
+// reach the service, or its answer be read, under a Config.Timeout.
+func LongestRequest(timeout time.Duration) time.Duration {
+	return timeout + bodyTimeout
+}
+
 // Guard has leave asked just before the first byte of the slot's request. Where it says
 // no, the request is not sent.
 func (s *Slot) Guard(leave func() bool) { s.turn.leave = leave }

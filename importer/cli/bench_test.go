@@ -92,7 +92,6 @@ func BenchmarkRun(b *testing.B) {
 				b.ReportMetric(float64(best.run.processor.Microseconds())/float64(calls), "cpu-us/call")
 				b.ReportMetric(float64(best.bare.processor.Microseconds())/float64(calls), "bare-cpu-us/call")
 				b.ReportMetric(float64(best.service.Microseconds())/float64(calls), "service-cpu-us/call")
-				b.ReportMetric(float64(best.ledger)/float64(calls), "ledger-bytes/step")
 				if best.ratio() < *benchLeast {
 					b.Errorf("the best of %d ratios is %.3f, want %.2f", *benchRounds, best.ratio(), *benchLeast)
 				}
@@ -109,7 +108,6 @@ type benchTime struct{ wall, processor time.Duration }
 type benchRound struct {
 	run, bare benchTime
 	service   time.Duration
-	ledger    int64 // bytes of the ledger's file
 }
 
 func (r benchRound) ratio() float64 {
@@ -133,11 +131,6 @@ func measureRound(b *testing.B, program, sheet, delay string) (r benchRound) {
 	r.run = timed(b, program, "run", "-m", filepath.Join(dir, "mapping.yaml"), "--json", "--concurrency", concurrency,
 		"-o", filepath.Join(dir, "results.xlsx"), sheet)
 	r.service = end()
-	info, err := os.Stat(filepath.Join(dir, ".claimsheet", "ledger.db"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	r.ledger = info.Size()
 	return r
 }
 

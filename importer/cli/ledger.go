@@ -18,7 +18,8 @@ const copyLedgerHelp = `Writes a copy of the ledger to a new file, also while a 
 before it gets its name, and a file that is there is never replaced. To put it back, copy it over ledger.db while no run is active. What was done since the copy is in the results workbooks; give them to claimsheet rerun before the next run.
 It has personal data and redirect urls; claimsheet history --purge and --forget do not reach it.
 --to may also name a PostgreSQL database without a ledger: its url without a password, or a reference to the url, env:NAME, file:PATH or cmd:PROGRAM ARG….
-Everything is copied row by row, and the rows are counted before the copy is kept. To move a ledger, copy it while no run is active, name the new place in the environments file (ledger), and move the old one away.
+Then, and when the ledger is in a database, everything is copied row by row; the rows are counted and compared with the original before the copy
+is kept. To move a ledger, copy it while no run is active, name the new place in the environments file (ledger), and move the old one away.
 
 Examples:
 
@@ -58,7 +59,14 @@ func (p *program) copyLedger(c *cli.Context) error {
 		return problem.New("no-run", "there is nothing to copy: nothing was ever run here (there is no ledger in %s)", l.session.State).
 			Hinted("--state names another state folder")
 	}
-	return p.transferLedger(c.Context, l, to)
+	if isDatabase(to) || l.place.server != nil {
+		return p.transferLedger(c.Context, l, to)
+	}
+	events, err := ledger.Copy(c.Context, l.path(), to)
+	if err == nil {
+		fmt.Fprintf(p.Out, "%s: a copy of the ledger with %d records, which was checked\n", problem.OneLine(to), events)
+	}
+	return err
 }
 
 // ledgerToCopy opens the ledger that --from names, else that of the environment.
@@ -92,7 +100,7 @@ func isDatabase(text string) bool {
 	return postgres.IsAddress(text) || source == "env" || source == "file" || source == "cmd"
 }
 
-// transferLedger copies a ledger into a new file or an empty database.
+// transferLedger copies a ledger from a file into a database, or the other way.
 func (p *program) transferLedger(ctx context.Context, l *ledgerSession, to string) error {
 	progress := ledger.Progress(nil)
 	if console.IsTerminal(p.stderr) {
@@ -120,7 +128,12 @@ func (p *program) transferLedger(ctx context.Context, l *ledgerSession, to strin
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Out, "%s: a copy of the ledger with %d steps; its %d rows were counted and checked\n", problem.OneLine(name), done.Steps, done.Rows)
+	rows := int64(0)
+	for _, n := range done.Tables {
+		rows += n
+	}
+	fmt.Fprintf(p.Out, "%s: a copy of the ledger with %d records; its %d rows were counted, compared with the original (SHA-256 %.16s) and checked\n",
+		problem.OneLine(name), done.Events, rows, done.Digest)
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/apiclient"
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
@@ -370,7 +371,7 @@ func (r *importRun) notices() (problem.List, error) {
 
 func (r *importRun) openLedger() error {
 	r.ledger = &ledgerSession{session: r.session, where: r.options.where, place: r.place, run: r.run, dryRun: r.options.dryRun,
-		accept: r.options.accept, sharing: hooks.Sharing(&postgres.Sharing{})}
+		accept: r.options.accept, sharing: hooks.Sharing(&postgres.Sharing{Request: apiclient.LongestRequest(r.session.Env.Limits.Timeout)})}
 	if err := r.ledger.find(context.Background()); err != nil {
 		return err
 	}

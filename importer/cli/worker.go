@@ -15,6 +15,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/apiclient"
 	"claimsheet/importer"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/dispatch"
@@ -163,7 +164,7 @@ func (w *worker) open(ctx context.Context) (err error) {
 	if err := l.needsDatabase(); err != nil {
 		return err
 	}
-	l.sharing = hooks.Sharing(&postgres.Sharing{})
+	l.sharing = hooks.Sharing(&postgres.Sharing{Request: apiclient.LongestRequest(l.session.Env.Limits.Timeout)})
 	if err := l.lock(w.Err); err != nil {
 		return err
 	}

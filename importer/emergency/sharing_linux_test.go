@@ -25,7 +25,7 @@ func TestReplayBesideOthers(t *testing.T) {
 	}
 	e := &scene{T: t, places: []string{t.TempDir()}}
 	open := func() *ledger.Ledger {
-		l, err := postgres.OpenShared(t.Context(), address, postgres.Sharing{})
+		l, err := postgres.OpenShared(t.Context(), address, postgres.Sharing{Lease: time.Hour}) // none ends by itself during the test
 		e.do(err)
 		t.Cleanup(func() { _ = l.Close() })
 		return l

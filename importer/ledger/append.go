@@ -1,8 +1,8 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,14 +34,7 @@ func (l *Ledger) Append(events ...Event) error {
 			return err
 		}
 	}
-	return l.submit(true, func(t *transaction) error {
-		for _, e := range events {
-			if err := t.append(e); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return l.submit(true, func(t *transaction) error { return t.appendAll(events) })
 }
 
 // checkEvent refuses an event that lacks a name or a time, or has an unknown kind.
@@ -57,206 +50,390 @@ func checkEvent(e Event) error {
 	return nil
 }
 
+// appendAll records events inside a savepoint, so that when one is rejected those
+// before it are rolled back, and other callers' events are not. The usual call is
+// one intent or one outcome, which needs none: when it is rejected, only the client
+// and names that it needs may have been added.
+func (t *transaction) appendAll(events []Event) error {
+	if len(events) == 1 {
+		if _, open := t.open[events[0].StepID]; open || events[0].To == Intent {
+			return t.append(events[0])
+		}
+	}
+	if _, err := t.savepoint.exec(); err != nil {
+		return err
+	}
+	before := t.event
+	for _, e := range events {
+		err := t.append(e)
+		if _, ok := errors.AsType[rejected](err); ok {
+			if undo := errors.Join(t.exec("ROLLBACK TO call"), t.exec("RELEASE call")); undo != nil {
+				return undo
+			}
+			t.event = before
+			t.forgetNumbers()
+			for _, e := range events {
+				t.forgetIntent(e.StepID)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err := t.release.exec()
+	return err
+}
+
 // append records one event. When it rejects the event, it writes nothing of it; the
 // client and names that it needs may have been added.
 func (t *transaction) append(e Event) error {
+	if err := t.mayBegin(e); err != nil {
+		return err
+	}
 	if err := t.rejectAddress(e); err != nil {
 		return err
 	}
 	was, open := t.open[e.StepID]
 	if !open && e.To == Intent && e.Kind != "" && allows(planned, e.Kind, e) == nil {
-		if isNew, err := t.advance(row{}, e); isNew || err != nil {
+		if added, err := t.begun(e); added || err != nil {
 			return err
 		}
 	}
-	if open { // another process may have concluded something about it
-		if done, err := t.advance(was, e); done || err != nil {
+	if open && (!was.isPlainIntent() || e.To == Intent || len(e.Data) > 0 || e.Digest != "") {
+		open = false // the request is needed
+	}
+	if !open {
+		var err error
+		if was, err = t.step(e.StepID); err != nil {
 			return err
 		}
-		delete(t.open, e.StepID)
 	}
-	was, err := t.step(e.StepID)
-	if err != nil {
+	from, kind := was.state, was.kind
+	if was.id == 0 {
+		if e.Kind == "" {
+			return rejected{errors.New("a step's first event needs its kind")}
+		}
+		from, kind = planned, e.Kind
+	}
+	if known, err := t.late(&e, was); known || err != nil {
 		return err
 	}
-	if was.id == 0 && e.Kind == "" {
-		return rejected{errors.New("a step's first event needs its kind")}
+	if err := allows(from, kind, e); err != nil {
+		return rejected{err}
 	}
-	done, err := t.advance(was, e)
-	if err == nil && !done {
-		err = rejected{fmt.Errorf("%w: another process has changed the step", ErrTransition)}
+	now, past := was.after(e, t.event+1)
+	if err := t.rejectURL(e, was, &now); err != nil {
+		return err
+	}
+	if err := t.rejectID(e, was, now); err != nil {
+		return err
+	}
+	if err := t.put(e, was, &now, open); err != nil {
+		return err
+	}
+	for _, p := range past {
+		if err := t.addPast(now.id, p); err != nil {
+			return err
+		}
+	}
+	t.event++
+	t.noteIntent(now)
+	return t.own(e.ClientKey, e.Addresses)
+}
+
+// begun adds the row of a new step that begins with an intent. added is false when
+// the ledger has the step already.
+func (t *transaction) begun(e Event) (added bool, err error) {
+	now, _ := row{}.after(e, t.event+1)
+	if added, err = t.addStep(&now); !added || err != nil {
+		return false, err
+	}
+	t.event++
+	t.noteIntent(now)
+	return true, t.own(e.ClientKey, e.Addresses)
+}
+
+// put stores a row that an event has led to. usual says that only the outcome of an
+// intent is new.
+func (t *transaction) put(e Event, was row, now *row, usual bool) error {
+	var err error
+	switch {
+	case was.id == 0:
+		var added bool
+		if added, err = t.addStep(now); err == nil && !added {
+			err = errors.New("a step that the ledger does not find is in it")
+		}
+	case usual:
+		err = t.addOutcome(*now)
+	default:
+		if err = t.noteClaims(*now); err == nil {
+			err = t.changeRow(*now)
+		}
+	}
+	if s, ok := errors.AsType[*sqlite.Error](err); ok && s.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE && now.state == Done && now.remoteID != "" {
+		return t.idTaken(e.StepID, *now)
 	}
 	return err
 }
 
-// advance stores what an event makes of a step; done is false where the ledger has another row
-// of it.
-func (t *transaction) advance(was row, e Event) (done bool, err error) {
-	from, kind := was.state, was.kind
-	if was.version == 0 {
-		from, kind = planned, e.Kind
-	}
-	if err := allows(from, kind, e); err != nil {
-		return false, rejected{err}
-	}
-	version, err := t.next()
-	if err != nil {
-		return false, err
-	}
-	now := was.after(e, version)
-	if err := t.rejectURL(e, was, &now); err != nil {
-		return false, err
-	}
-	if err := t.rejectID(e, was, now); err != nil {
-		return false, err
-	}
-	if was.version == 0 {
-		done, err = t.insert(&now)
-	} else {
-		done, err = t.update(was, now)
-	}
-	if isUnique(err) || t.server != nil && t.server.IsUnique(err) {
-		return false, t.idTaken(e, now)
-	}
-	if !done || err != nil {
-		return false, err
-	}
-	t.wrote = true
-	if was.keepsHistory(e) {
-		if err := t.keep(was); err != nil {
-			return false, err
-		}
-	}
-	if delete(t.open, e.StepID); now.state == Intent && len(t.open) < mostKept {
-		t.open[e.StepID] = now
-	}
-	return true, t.own(e.ClientKey, e.Addresses)
-}
-
-// insert adds the row of a step; isNew is false when the ledger has one already.
-func (t *transaction) insert(r *row) (isNew bool, err error) {
+// addStep inserts a row and sets its number; isNew is false when the ledger has the
+// step already.
+func (t *transaction) addStep(r *row) (isNew bool, err error) {
 	client, err := t.client(r.ClientKey)
 	if err != nil {
 		return false, err
 	}
 	r.client, r.environment = client.client, client.environment
-	mapping, err := t.names.number(r.Mapping)
-	if err != nil {
+	mapping, err := t.name(r.Mapping)
+	if err := errors.Join(err, t.noteClaims(*r)); err != nil {
 		return false, err
 	}
-	values, err := t.values(*r)
-	if err != nil {
-		return false, err
+	name := []any{client.client, mapping, r.Step, client.environment, code(kinds, r.kind)}
+	var id int64
+	if r.id == 0 && r.attempts == 1 && r.isPlainIntent() {
+		run, err1 := t.name(r.last.run)
+		if err1 != nil {
+			return false, err1
+		}
+		id, isNew, err = t.insert(t.addIntent, append(name, r.last.event, r.last.at, run, blob(r.request), asDigest(r.digest))...)
+	} else {
+		facts, err1 := t.facts(*r)
+		if err1 != nil {
+			return false, err1
+		}
+		id, isNew, err = t.insert(t.addRow, append(append(name, facts...), blob(r.request), asDigest(r.digest), number(r.id))...)
 	}
-	return first(context.Background(), t, []any{&r.id}, `INSERT INTO steps (client, environment, mapping, step, kind, `+stateColumns+`) VALUES (`+params(21)+`)
-		ON CONFLICT (client, mapping, step) DO NOTHING RETURNING id`, append([]any{r.client, r.environment, mapping, r.Step, code(kinds, r.kind)}, values...)...)
+	if isNew {
+		r.id = id
+	}
+	return isNew, err
 }
 
-// update replaces the row of a step; done is false when the ledger has another one by now.
-func (t *transaction) update(was, now row) (done bool, err error) {
-	values, err := t.values(now)
-	if err != nil {
-		return false, err
+// insert executes a statement that inserts a row, and returns the row's number; isNew is
+// false when the row is there already. On a server the statement returns the number. For a
+// file it does not: that would cost a tenth of a step's processor time.
+func (t *transaction) insert(s *statement, values ...any) (id int64, isNew bool, err error) {
+	if t.server != nil {
+		added, ok, err := s.first(values...)
+		if !ok || err != nil {
+			return 0, false, err
+		}
+		return added.number(), true, added.err
 	}
-	n, err := t.exec(`UPDATE steps SET (`+stateColumns+`) = (`+params(16)+`) WHERE id = ? AND version = ?`, append(values, was.id, was.version)...)
-	return n == 1, err
+	result, err := s.exec(values...)
+	if err != nil {
+		return 0, false, err
+	}
+	n, err := result.RowsAffected()
+	if err != nil || n == 0 {
+		return 0, false, err
+	}
+	id, err = result.LastInsertId()
+	return id, true, err
 }
 
-// keep adds a row that was replaced to the history of its step.
-func (t *transaction) keep(was row) error {
-	values, err := t.values(was)
+// changeRow stores what an event may have changed of a row.
+func (t *transaction) changeRow(r row) error {
+	facts, err := t.facts(r)
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO history (step, `+stateColumns+`) VALUES (`+params(17)+`)`, append([]any{was.id}, values...)...)
+	_, err = t.setStep.exec(append(facts, blob(r.request), asDigest(r.digest), r.id)...)
+	return err
+}
+
+// addOutcome stores the outcome of a plain intent, which is the last event of the row
+// as it is stored.
+func (t *transaction) addOutcome(r row) error {
+	run, err := t.name(r.last.run)
+	if err != nil {
+		return err
+	}
+	changed, err := t.setOutcome.exec(code(states, r.state), int64(r.inherited), r.last.event, r.last.at, run,
+		code(vias, r.via), int64(r.status), r.reason, blob(r.answer), asID(r.remoteID), r.url, r.id, r.sent.event)
+	if err == nil && t.shared {
+		t.outcomes = append(t.outcomes, changed)
+	}
+	return err
+}
+
+// checkOutcomes fails where a step was not any more as this process has left it: another
+// one has concluded something about it, which must not be overwritten.
+func (t *transaction) checkOutcomes() error {
+	defer func() { t.outcomes = t.outcomes[:0] }()
+	for _, changed := range t.outcomes {
+		n, err := changed.RowsAffected()
+		if err != nil {
+			return err
+		}
+		if n != 1 {
+			return errors.New("another process has changed a step that this one was sending")
+		}
+	}
+	return nil
+}
+
+// factColumns are the columns that facts gives values for.
+const factColumns = `state, attempts, history, inherited, sent_event, sent_at, sent_run,
+	event, at, run, via, status, reason, response, remote_id, url`
+
+// facts are the values of a row that may change with every event.
+func (t *transaction) facts(r row) ([]any, error) {
+	sentRun, err1 := t.name(r.sent.run)
+	run, err2 := t.name(r.last.run)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	return append(make([]any, 0, 32), code(states, r.state), int64(r.attempts), int64(r.history), int64(r.inherited), r.sent.event, r.sent.at, sentRun,
+		r.last.event, r.last.at, run, code(vias, r.via), int64(r.status), r.reason, blob(r.answer), asID(r.remoteID), r.url), nil
+}
+
+// droppedURL is added to the way of an event in history that has dropped a url.
+const droppedURL = 16
+
+// addPast inserts an event into the history of a step.
+func (t *transaction) addPast(step int64, e numbered) error {
+	run, err := t.name(e.Run)
+	if err != nil {
+		return err
+	}
+	via := code(vias, e.Via)
+	if e.dropped {
+		via += droppedURL
+	}
+	_, err = t.addHistory.exec(e.number, step, code(states, e.To), e.At.UnixMicro(), run,
+		via, int64(e.Status), e.Reason, blob(e.Data), asDigest(e.Digest), blob(e.Answer), asID(e.ID), e.URL)
+	return err
+}
+
+// noteClaims records that a mapping has sent a claim, if a row says so.
+func (t *transaction) noteClaims(r row) error {
+	key := claimMapping{r.environment, r.Mapping}
+	if r.kind != KindClaim || r.state == Failed || r.state == NotSent || t.interned.claims[key] {
+		return nil
+	}
+	mapping, err := t.name(r.Mapping)
+	if err == nil {
+		err = t.exec(`INSERT INTO claim_mappings (environment, mapping) VALUES (?, ?) ON CONFLICT DO NOTHING`, r.environment, mapping)
+	}
+	t.interned.claims[key] = err == nil
 	return err
 }
 
 // step returns a step's row; the zero row when it is unknown.
-func (t *transaction) step(id StepID) (r row, err error) {
+func (t *transaction) step(id StepID) (row, error) {
 	client, ok, err := t.findClient(id.ClientKey)
 	if !ok || err != nil {
 		return row{}, err
 	}
-	mapping, err := t.names.known(tableNames, id.Mapping)
+	mapping, err := t.name(id.Mapping)
 	if err != nil {
 		return row{}, err
 	}
-	err = each(context.Background(), t, func(rows *sql.Rows) (bool, error) {
-		r, err = t.rows.scan(rows)
-		return false, err
-	}, stepsOf+`WHERE s.client = ? AND s.mapping = ? AND s.step = ?`, client.client, mapping, id.Step)
-	return r, err
+	record, ok, err := t.getStep.first(client.client, mapping, id.Step)
+	if !ok || err != nil {
+		return row{}, err
+	}
+	return t.rows.read(record)
 }
 
-// client returns the number of a client, and adds it when it is unknown.
-func (t *transaction) client(key ClientKey) (n clientNumber, err error) {
-	n, ok, err := t.findClient(key)
-	if ok || err != nil {
-		return n, err
+// mostOpen bounds the intents that the writer keeps in memory.
+const mostOpen = 10_000
+
+// noteIntent keeps the row of an intent, without the request, until its outcome
+// comes: a step usually has no other events, and need not be read for it.
+func (t *transaction) noteIntent(r row) {
+	switch {
+	case r.state != Intent:
+		delete(t.open, r.StepID)
+	case len(t.open) < mostOpen:
+		r.request = nil
+		t.open[r.StepID] = r
+	default:
+		t.unnoted = true
 	}
-	environment, err := t.names.add(tableEnvironments, key.Environment)
-	if err != nil {
-		return n, err
-	}
-	if _, err = t.exec(`INSERT INTO clients (environment, client, space) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, environment, key.Client, key.Space); err != nil {
-		return n, err
-	}
-	n, ok, err = t.findClient(key)
-	if err == nil && !ok {
-		err = errors.New("a client that was added is not there")
-	}
-	return n, err
 }
 
-// findClient returns the number of a client; ok is false when it is unknown.
-func (t *transaction) findClient(key ClientKey) (n clientNumber, ok bool, err error) {
-	if n, ok := t.clients[key]; ok {
-		return n, true, nil
-	}
-	if n.environment, err = t.names.known(tableEnvironments, key.Environment); err != nil {
-		return n, false, err
-	}
-	ok, err = first(context.Background(), t, []any{&n.client}, `SELECT id FROM clients WHERE environment = ? AND client = ? AND space = ?`, n.environment, key.Client, key.Space)
-	if ok {
-		if len(t.clients) >= mostKept {
-			clear(t.clients)
-		}
-		t.clients[key] = n
-	}
-	return n, ok, err
+// forgetIntent drops what noteIntent has kept of a step whose events were rolled back.
+func (t *transaction) forgetIntent(id StepID) {
+	delete(t.open, id)
+	t.unnoted = true // it may be an intent all the same
 }
 
 // MarkInterrupted makes every step in Intent Uncertain, in every environment and
 // in one transaction, and returns how many there were. It is called with the lock
 // held, at the start of a run or of a decision: then no request is on its way, and
 // such a step belongs to a process that was killed. On a server, those of clients that
-// another process has locked stay as they are.
-func (l *Ledger) MarkInterrupted(run string, at time.Time) (n int, err error) {
-	err = l.submit(true, func(t *transaction) error {
-		n = 0
-		open, err := gather(stream(context.Background(), t, t.rows.scan, stepsOf+`WHERE s.state = 1 ORDER BY s.version`))
-		for _, r := range open {
-			var marked bool
-			if marked, err = t.abandoned(r.ClientKey, func() error { return t.interrupt(r, run, at) }); errors.Is(err, ErrTransition) {
-				marked, err = false, nil // it was concluded since it was read
-			}
-			if err != nil {
-				break
-			}
-			if marked {
-				n++
-			}
-		}
+// another process has leased stay as they are.
+func (l *Ledger) MarkInterrupted(run string, at time.Time) (int, error) {
+	var n int
+	err := l.submit(true, func(t *transaction) (err error) {
+		n, err = t.interruptAbandoned(run, at)
 		return err
 	})
 	return n, err
+}
+
+// interruptAbandoned is MarkInterrupted in a transaction. Without a run, each step becomes
+// uncertain in the name of the run that was sending it.
+func (t *transaction) interruptAbandoned(run string, at time.Time) (n int, err error) {
+	open, err := t.intents()
+	if err != nil {
+		return 0, err
+	}
+	all := len(open)
+	if open, err = t.abandoned(open); err != nil {
+		return 0, err
+	}
+	for _, r := range open {
+		if err := t.interrupt(r, cmp.Or(run, r.last.run), at); err != nil {
+			return 0, err
+		}
+	}
+	t.unnoted = t.shared || len(open) < all // another process may have some
+	return len(open), nil
 }
 
 // interrupt makes a step uncertain that was an intent of a process that is gone.
 func (t *transaction) interrupt(r row, run string, at time.Time) error {
 	return t.append(Event{StepID: r.StepID, To: Uncertain, At: at, Run: run,
 		Reason: "the run that was sending it ended before it could record the answer"})
+}
+
+// abandoned are those of the steps whose clients no other process has leased.
+func (t *transaction) abandoned(steps []row) ([]row, error) {
+	if t.leases == nil || len(steps) == 0 {
+		return steps, nil
+	}
+	var names []LeaseName
+	for _, r := range steps {
+		names = append(names, r.ClientKey.leaseName())
+	}
+	slices.SortFunc(names, compareNames)
+	names = slices.Compact(names)
+	others, _, err := t.leases.Away(names)
+	if err != nil {
+		return nil, err
+	}
+	kept := func(n LeaseName) bool { return others[n] || t.leases.held[n] > 0 }
+	names = slices.DeleteFunc(names, kept)
+	// Taken for a moment, so that a process that goes on after all learns that it has lost them.
+	_, err = t.leases.Take(names)
+	return slices.DeleteFunc(steps, func(r row) bool { return kept(r.ClientKey.leaseName()) }), errors.Join(err, t.leases.Release(names))
+}
+
+// intents are the steps in Intent, the oldest first. They are all in memory, unless
+// the ledger was not closed, or there were too many, or other processes write it too.
+func (t *transaction) intents() (open []row, err error) {
+	if t.unnoted || t.shared {
+		open, err = gather(stream(context.Background(), t.conn, t.rows.scan, `SELECT `+stepColumns+` FROM steps s JOIN clients c ON c.id = s.client WHERE s.state = 1`))
+	} else {
+		for _, r := range t.open {
+			open = append(open, r)
+		}
+	}
+	slices.SortFunc(open, func(a, b row) int { return int(a.last.event - b.last.event) })
+	return open, err
 }
 
 // Taken is wrapped by the error of an Append that would have made a step done
@@ -284,6 +461,9 @@ func (t Taken) Error() string {
 // false when there is none. Append checks the same inside its transaction.
 func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err error) {
 	t.Step = e.StepID
+	if some, err := l.hasSome(e); err != nil || !some {
+		return t, false, err
+	}
 	if t.Holder, ok, err = holderOfID(ctx, l.read, l.rows, e); ok || err != nil {
 		return t, ok, err
 	}
@@ -291,97 +471,102 @@ func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err
 	return t, t.URL, err
 }
 
-// hasID and hasURL are the conditions of the indexes steps_ids and steps_urls in schema.sql.
-// SQLite uses such an index only for a query that repeats its condition.
-const (
-	hasID  = `s.state = 2 AND s.remote_id IS NOT NULL`
-	hasURL = `s.state = 2 AND s.url <> ''`
-)
+// hasSome reports whether any step at all is done with the id or url of an event.
+func (l *Ledger) hasSome(e Event) (some bool, err error) {
+	if e.ID == "" && e.URL == "" {
+		return false, nil
+	}
+	err = l.readers.use(func(r *reader) error {
+		return r.each(someWithID, func(c record) error {
+			some = c.number() != 0
+			return c.err
+		}, e.Environment, code(kinds, e.Kind), asID(e.ID), e.URL)
+	})
+	return some, err
+}
 
-// holderOfID returns another step that is done with the id of an event.
-func holderOfID(ctx context.Context, db querier, rows rowReader, e Event) (holder StepID, found bool, err error) {
+// holderOfID returns the first other step that is done with the id of an event.
+func holderOfID(ctx context.Context, db querier, rows rowReader, e Event) (StepID, bool, error) {
 	if e.ID == "" {
-		return holder, false, nil
+		return StepID{}, false, nil
 	}
-	environment, err := rows.names.known(tableEnvironments, e.Environment)
-	if err != nil {
-		return holder, false, err
-	}
-	r, found, err := firstOther(ctx, db, rows, func(r row) bool { return r.StepID != e.StepID },
-		stepsOf+`WHERE s.environment = ? AND s.kind = ? AND s.remote_id = ? AND `+hasID, environment, code(kinds, e.Kind), idBytes(e.ID))
-	return r.StepID, found, err
+	return firstOther(stream(ctx, db, rows.scan, `
+		SELECT `+stepColumns+` FROM steps s INDEXED BY steps_ids JOIN clients c ON c.id = s.client
+		WHERE s.environment = (SELECT id FROM environments WHERE name = ?1) AND s.kind = ?2 AND s.remote_id = ?3
+			AND `+hasID,
+		e.Environment, code(kinds, e.Kind), asID(e.ID)), func(r row) bool { return r.StepID != e.StepID })
 }
 
 // holderOfURL returns the first step of another client that is done with the url of
 // an event.
-func holderOfURL(ctx context.Context, db querier, rows rowReader, e Event) (holder StepID, found bool, err error) {
+func holderOfURL(ctx context.Context, db querier, rows rowReader, e Event) (StepID, bool, error) {
 	if e.URL == "" {
-		return holder, false, nil
+		return StepID{}, false, nil
 	}
-	r, found, err := firstOther(ctx, db, rows, func(r row) bool { return r.Environment == e.Environment && r.ClientKey != e.ClientKey },
-		stepsOf+`WHERE s.url = ? AND `+hasURL+` ORDER BY s.id`, e.URL)
-	return r.StepID, found, err
+	return firstOther(stream(ctx, db, rows.scan, `
+		SELECT `+stepColumns+` FROM steps s JOIN clients c ON c.id = s.client
+		WHERE s.url = ? AND s.url <> '' AND s.state = 2 ORDER BY s.id`,
+		e.URL), func(r row) bool { return r.Environment == e.Environment && r.ClientKey != e.ClientKey })
 }
 
 // firstOther returns the first row that is another's.
-func firstOther(ctx context.Context, db querier, rows rowReader, other func(row) bool, text string, args ...any) (r row, ok bool, err error) {
-	err = each(ctx, db, func(found *sql.Rows) (bool, error) {
-		r, err = rows.scan(found)
-		ok = err == nil && other(r)
-		return !ok, err
-	}, text, args...)
-	return r, ok, err
-}
-
-// isUnique reports whether a statement has failed because of a unique index of a file.
-func isUnique(err error) bool {
-	s, ok := errors.AsType[*sqlite.Error](err)
-	return ok && s.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
-}
-
-// idTaken is the error of a step that may not become done, because another has its id. On a
-// server the error of the index has ended the transaction, so the call is made again alone.
-func (t *transaction) idTaken(e Event, now row) error {
-	if t.server != nil && !t.alone {
-		return errAlone
+func firstOther(all func(func(row, error) bool), other func(row) bool) (StepID, bool, error) {
+	for r, err := range all {
+		if err != nil {
+			return StepID{}, false, err
+		}
+		if other(r) {
+			return r.StepID, true, nil
+		}
 	}
-	holder, ok, err := holderOfID(context.Background(), t, t.rows, Event{StepID: e.StepID, Kind: now.kind, ID: now.remoteID})
+	return StepID{}, false, nil
+}
+
+// idTaken is the error of a step of a file that may not become done, because another
+// has its id.
+func (t *transaction) idTaken(id StepID, now row) error {
+	holder, ok, err := holderOfID(context.Background(), t.conn, t.rows, Event{StepID: id, Kind: now.kind, ID: now.remoteID})
 	if err == nil && !ok {
 		err = errors.New("an id is taken that no step has")
 	}
 	if err != nil {
 		return err
 	}
-	return rejected{Taken{Step: e.StepID, Holder: holder}}
-}
-
-// rejectID rejects an event that would make a step done with the id of another, where the call
-// is made alone on a server: the index would end the transaction.
-func (t *transaction) rejectID(e Event, was, now row) error {
-	if t.server == nil || !t.alone || now.state != Done || now.remoteID == "" || was.state == Done && now.remoteID == was.remoteID {
-		return nil
-	}
-	holder, taken, err := holderOfID(context.Background(), t, t.rows, Event{StepID: e.StepID, Kind: now.kind, ID: now.remoteID})
-	if err == nil && taken {
-		err = rejected{Taken{Step: e.StepID, Holder: holder}}
-	}
-	return err
+	return rejected{Taken{Step: id, Holder: holder}}
 }
 
 // rejectURL rejects an event that would make a step done with the url of another
-// client. A taken url that comes from an earlier answer and not from the event is dropped:
+// client. A url that the step has already, from a version that did not check, stays.
+// A taken url that comes from an earlier answer and not from the event is dropped:
 // the step is done without it. The index of ids does the same for ids.
-func (t *transaction) rejectURL(e Event, was row, now *row) error {
+func (t *transaction) rejectURL(event Event, was row, now *row) error {
 	if now.state != Done || now.url == "" || was.state == Done && was.url == now.url {
 		return nil
 	}
-	holder, taken, err := holderOfURL(context.Background(), t, t.rows, Event{StepID: e.StepID, URL: now.url})
+	if _, some, err := t.someURL.first(now.url); err != nil || !some {
+		return err
+	}
+	holder, taken, err := holderOfURL(context.Background(), t.conn, t.rows, Event{StepID: event.StepID, URL: now.url})
 	switch {
 	case err != nil || !taken:
 		return err
-	case e.URL != "":
-		return rejected{Taken{Step: e.StepID, Holder: holder, URL: true}}
+	case event.URL != "":
+		return rejected{Taken{Step: event.StepID, Holder: holder, URL: true}}
 	}
-	now.url = ""
+	*now = now.withoutURL()
 	return nil
+}
+
+// rejectID rejects an event that would make a step done with the id of another, on a
+// server: there the error of the index would end the transaction, and with it the other
+// calls'. In a file the index does it.
+func (t *transaction) rejectID(event Event, was row, now row) error {
+	if t.server == nil || now.state != Done || now.remoteID == "" || was.state == Done && now.remoteID == was.remoteID {
+		return nil
+	}
+	holder, taken, err := holderOfID(context.Background(), t.conn, t.rows, Event{StepID: event.StepID, Kind: now.kind, ID: now.remoteID})
+	if err == nil && taken {
+		err = rejected{Taken{Step: event.StepID, Holder: holder}}
+	}
+	return err
 }

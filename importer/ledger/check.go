@@ -29,7 +29,7 @@ func (l *Ledger) Check(ctx context.Context) error {
 	if l.path == "" {
 		return nil
 	}
-	err := l.snapshot(ctx, func(tx querier) error {
+	err := snapshot(ctx, l.read, func(tx querier) error {
 		if l.server == nil {
 			if err := checkStructure(ctx, tx, l.path, "PRAGMA integrity_check(1)"); err != nil {
 				return err
@@ -50,7 +50,7 @@ func (l *Ledger) Check(ctx context.Context) error {
 // quick_check or integrity_check.
 func checkStructure(ctx context.Context, db querier, path, pragma string) error {
 	var verdict string
-	if _, err := first(ctx, db, []any{&verdict}, pragma); err != nil {
+	if err := db.QueryRowContext(ctx, pragma).Scan(&verdict); err != nil {
 		return err
 	}
 	if verdict != "ok" {
@@ -60,18 +60,21 @@ func checkStructure(ctx context.Context, db querier, path, pragma string) error 
 	return nil
 }
 
-// checkReferences refuses a ledger with rows that point to rows which are not there.
+// checkReferences refuses a ledger with rows that point to rows which are not there, or
+// with an event that was never counted.
 func checkReferences(ctx context.Context, db querier, path string) error {
 	for _, c := range []struct{ what, query string }{
 		{"a client without its environment", `SELECT count(*) FROM clients c WHERE NOT EXISTS (SELECT 1 FROM environments e WHERE e.id = c.environment)`},
 		{"a step without its client", `SELECT count(*) FROM steps s WHERE NOT EXISTS (SELECT 1 FROM clients c WHERE c.id = s.client AND c.environment = s.environment)`},
 		{"a step without its mapping or run", `SELECT count(*) FROM steps s WHERE s.mapping <> 0 AND s.mapping NOT IN (SELECT id FROM names)
 			OR s.run <> 0 AND s.run NOT IN (SELECT id FROM names) OR s.sent_run <> 0 AND s.sent_run NOT IN (SELECT id FROM names)`},
-		{"a state without its step", `SELECT count(*) FROM history h WHERE NOT EXISTS (SELECT 1 FROM steps s WHERE s.id = h.step AND s.version > h.version)`},
+		{"a step without its history", `SELECT count(*) FROM steps s WHERE s.history <> (SELECT count(*) FROM history h WHERE h.step = s.id)`},
+		{"an event without its step", `SELECT count(*) FROM history h WHERE NOT EXISTS (SELECT 1 FROM steps s WHERE s.id = h.step)`},
+		{"an event that was never counted", `SELECT count(*) FROM steps s WHERE s.event > (SELECT event FROM counter) OR s.event <= s.sent_event`},
 		{"a completion without its step", `SELECT count(*) FROM tracked t WHERE t.step <> 0 AND NOT EXISTS (SELECT 1 FROM steps s WHERE s.id = t.step)`},
 	} {
 		var n int64
-		if _, err := first(ctx, db, []any{&n}, c.query); err != nil {
+		if err := db.QueryRowContext(ctx, c.query).Scan(&n); err != nil {
 			return err
 		}
 		if n > 0 {

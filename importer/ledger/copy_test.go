@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
@@ -24,9 +25,9 @@ func TestCopyOfOpenLedger(t *testing.T) {
 	do(t, l.Append(finished(jane("", "client"), "client", "x1", "")...))
 	id := jane("m", "claim/c/1")
 	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim"}))
-	done, err := copied(t.Context(), path, backup)
+	events, err := ledger.Copy(t.Context(), path, backup)
 	do(t, err)
-	same(t, "steps", done.Steps, int64(2))
+	same(t, "events", events, int64(3))
 	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Failed, At: noon})) // the run goes on
 	info, err := os.Stat(backup)
 	do(t, err)
@@ -49,46 +50,92 @@ func TestCopyRefuses(t *testing.T) {
 	refused := func(what, to string, kind error) {
 		t.Helper()
 		before := entries(t, dir)
-		_, err := copied(t.Context(), path, to)
+		_, err := ledger.Copy(t.Context(), path, to)
 		if !errors.As(err, new(problem.Problem)) || kind != nil && !errors.Is(err, kind) {
 			t.Errorf("%s: %v", what, err)
 		}
 		same(t, what+": files", entries(t, dir), before)
 	}
-	target := filepath.Join(dir, "copy.db")
+	copied := filepath.Join(dir, "copy.db")
+	refused("no ledger", copied, os.ErrNotExist)
 	l := open(t, path)
 	do(t, l.Append(finished(jane("", "client"), "client", "x1", "")...))
 	do(t, l.Close())
 	for _, suffix := range []string{"", "-wal"} {
-		do(t, os.WriteFile(target+suffix, []byte("mine"), 0o600))
-		refused("a file that ends in "+suffix, target, os.ErrExist)
-		text, err := os.ReadFile(target + suffix)
+		do(t, os.WriteFile(copied+suffix, []byte("mine"), 0o600))
+		refused("a file that ends in "+suffix, copied, os.ErrExist)
+		text, err := os.ReadFile(copied + suffix)
 		do(t, err)
 		same(t, "the file", string(text), "mine")
-		do(t, os.Remove(target+suffix))
+		do(t, os.Remove(copied+suffix))
 	}
 	refused("itself", path, os.ErrExist)
 	refused("a folder that is not there", filepath.Join(dir, "none", "copy.db"), nil)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := copied(gone, path, target); !errors.Is(err, context.Canceled) || errors.Is(err, ledger.ErrDamaged) {
+	if _, err := ledger.Copy(gone, path, copied); !errors.Is(err, context.Canceled) || errors.Is(err, ledger.ErrDamaged) {
 		t.Errorf("stopped: %v", err)
 	}
-	_, err := copied(t.Context(), path, target)
+	_, err := ledger.Copy(t.Context(), path, copied)
 	do(t, err)
-	do(t, os.Remove(target))
+	do(t, os.Remove(copied))
 	database(t, path, `DELETE FROM clients`)
-	refused("a damaged ledger", target, ledger.ErrDamaged)
+	refused("a damaged ledger", copied, ledger.ErrDamaged)
 }
 
-// copied copies the ledger at path to a new file.
-func copied(ctx context.Context, path, to string) (done ledger.Transferred, err error) {
-	l, err := ledger.OpenReadOnly(path)
-	if err != nil {
-		return done, err
+// TestCopyIsPlacedWhole: a file that was made in the place of the copy, after Copy has
+// looked, is not replaced; also on a file system without hard links.
+func TestCopyIsPlacedWhole(t *testing.T) {
+	for name, link := range map[string]func(from, to string) error{
+		"links": os.Link,
+		"no links": func(from, to string) error {
+			return &os.LinkError{Op: "link", Old: from, New: to, Err: errors.ErrUnsupported}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			made, to := filepath.Join(t.TempDir(), "ledger.db"), filepath.Join(t.TempDir(), "copy.db")
+			do(t, os.WriteFile(made, []byte("copy"), 0o600))
+			do(t, os.WriteFile(to, []byte("mine"), 0o600))
+			err := ledger.Place(made, to, link)
+			if text, _ := os.ReadFile(to); !errors.Is(err, os.ErrExist) || string(text) != "mine" {
+				t.Errorf("%v; the file is %q", err, text)
+			}
+			do(t, os.Remove(to))
+			do(t, ledger.Place(made, to, link))
+			same(t, "files", entries(t, filepath.Dir(to)), []string{filepath.Dir(to), to})
+		})
 	}
-	done, err = ledger.Save(ctx, l, to, nil)
-	return done, errors.Join(err, l.Close())
+}
+
+// TestCopyRemovesWhatKilledOnesLeft: half a copy is personal data, and nobody would
+// look for it. A copy that another process makes just now stays, and so does what no
+// copy makes.
+func TestCopyRemovesWhatKilledOnesLeft(t *testing.T) {
+	path, dir := closedLedger(t), t.TempDir()
+	long := time.Now().Add(-2 * time.Hour)
+	folder := func(name string, files map[string]time.Time) {
+		t.Helper()
+		do(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		for file, written := range files {
+			at := filepath.Join(dir, name, file)
+			do(t, os.WriteFile(at, []byte("jane@example.com"), 0o600))
+			do(t, os.Chtimes(at, written, written))
+		}
+		do(t, os.Chtimes(filepath.Join(dir, name), long, long))
+	}
+	folder(".ledger-copy-1", map[string]time.Time{"ledger.db": long, "ledger.db-journal": long})
+	folder(".ledger-copy-2", nil)
+	folder(".ledger-copy-3", map[string]time.Time{"ledger.db": time.Now()})
+	folder(".ledger-copy-4", map[string]time.Time{"ledger.db": long, "notes.txt": long})
+	folder("other", map[string]time.Time{"ledger.db": long})
+	_, err := ledger.Copy(t.Context(), path, filepath.Join(dir, "copy.db"))
+	do(t, err)
+	want := []string{dir}
+	for _, name := range []string{".ledger-copy-3", ".ledger-copy-3/ledger.db", ".ledger-copy-4", ".ledger-copy-4/notes.txt",
+		"copy.db", "other", "other/ledger.db"} {
+		want = append(want, filepath.Join(dir, name))
+	}
+	same(t, "files", entries(t, dir), want)
 }
 
 // entries are the files of a folder, its name and theirs, and of those in it.
@@ -117,7 +164,7 @@ func TestHalfWrittenLedger(t *testing.T) {
 		"to read":  ledger.OpenReadOnly,
 		"to write": ledger.Open,
 		"a copy": func(path string) (*ledger.Ledger, error) {
-			if _, err := copied(t.Context(), path, path+".copy"); err != nil {
+			if _, err := ledger.Copy(t.Context(), path, path+".copy"); err != nil {
 				return nil, err
 			}
 			return ledger.OpenReadOnly(path + ".copy")

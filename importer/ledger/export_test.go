@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// Place gives a finished copy its name, with link.
+func Place(made, to string, link func(from, to string) error) error { return placeCopy(made, to, link) }
+
 // OpenImpatient is Open with a connection that does not wait for locks.
 func OpenImpatient(path string) (*Ledger, error) {
 	return open(path, []string{"synchronous(OFF)"}, nil)
@@ -27,7 +30,7 @@ func OpenNamed(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return reading(db, path, nil)
+	return reading(db, path)
 }
 
 // Panic lets the writer meet a fault of the program.
@@ -57,11 +60,14 @@ func (l *Ledger) Commits() int64 { return l.write.commits.Load() }
 // LimitPages fills the disk as SQLite sees it: the ledger may grow by so many
 // pages.
 func (l *Ledger) LimitPages(more int) error {
-	return l.submit(true, func(t *transaction) error {
+	return l.write.submit(true, func(t *transaction) error {
 		var pages int
 		if err := t.conn.QueryRowContext(context.Background(), "PRAGMA page_count").Scan(&pages); err != nil {
 			return err
 		}
-		return t.plainly(fmt.Sprintf("PRAGMA max_page_count = %d", pages+more))
+		return t.exec(fmt.Sprintf("PRAGMA max_page_count = %d", pages+more))
 	})
 }
+
+// OpenReaders is how many connections are open for the statements of readers.
+func (l *Ledger) OpenReaders() int { return mostReaders - len(l.readers.unopened) }

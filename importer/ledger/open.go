@@ -26,16 +26,13 @@ import (
 
 // Ledger is an open ledger. All methods may be called from any goroutine.
 type Ledger struct {
-	pool  *sql.DB   // connections that read
-	read  *database // on pool
-	rows  rowReader // on pool
-	write *writer   // nil when the ledger is open for reading only
+	read    *sql.DB
+	readers *readers  // on read
+	rows    rowReader // on read
+	write   *writer   // nil when the ledger is open for reading only
 
-	path     string        // "" for a ledger without a file
-	server   *Server       // nil for a file
-	speaking chan struct{} // closed when a shared ledger is
-	spoke    atomic.Pointer[time.Time]
-	leases   leases
+	path   string  // "" for a ledger without a file
+	server *Server // nil for a file
 
 	closing sync.Once
 	closed  error
@@ -80,6 +77,9 @@ func OpenWith(path string, progress Progress) (*Ledger, error) {
 	if err != nil && !errors.As(err, new(refusal)) {
 		return nil, unwritable(path, err, "the ledger cannot be opened for writing: %v", problem.Cause(err))
 	}
+	if err == nil {
+		l.write.tx.unnoted = l.write.tx.unnoted || unclean
+	}
 	return l, err
 }
 
@@ -120,7 +120,7 @@ func openOnce(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return reading(db, path, nil)
+	return reading(db, path)
 }
 
 // inspectToRead is inspect for connections that only read. Such a connection cannot
@@ -167,19 +167,13 @@ func readingDSN(path string) string {
 	return name
 }
 
-// reading is a ledger that reads from pool, which it closes when that fails. server is nil for a
-// file.
-func reading(pool *sql.DB, path string, server *Server) (*Ledger, error) {
-	read := newDatabase(pool, server)
-	read.reads = true
-	l := &Ledger{pool: pool, read: read, path: path, server: server, rows: rowReader{newNames(read, path), path}, leases: leases{held: map[string]*lease{}}}
-	if _, err := l.StepsOfClients(context.Background(), "", "", []ClientKey{{Client: "none"}}); err != nil {
-		if server == nil {
-			err = unreadable(path, err)
-		}
-		return nil, errors.Join(err, pool.Close())
+// reading is a ledger that reads from db. It closes db when that fails.
+func reading(db *sql.DB, path string) (*Ledger, error) {
+	readers, err := openReaders(db)
+	if err != nil {
+		return nil, errors.Join(unreadable(path, err), db.Close())
 	}
-	return l, nil
+	return &Ledger{read: db, readers: readers, path: path, rows: rowReader{newNames(db), path}}, nil
 }
 
 // quickCheck refuses a ledger whose structure a kill or a power loss has damaged, before
@@ -193,7 +187,7 @@ func quickCheck(path string) error {
 	if err != nil {
 		return err
 	}
-	if err = checkStructure(context.Background(), newDatabase(db, nil), path, "PRAGMA quick_check(1)"); err != nil && !errors.As(err, new(refusal)) {
+	if err = checkStructure(context.Background(), db, path, "PRAGMA quick_check(1)"); err != nil && !errors.As(err, new(refusal)) {
 		err = unreadable(path, err)
 	}
 	return errors.Join(err, db.Close())
@@ -237,7 +231,7 @@ func openEmpty() (*Ledger, error) {
 	if _, err := db.ExecContext(context.Background(), schema); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return reading(db, "", nil)
+	return reading(db, "")
 }
 
 // open opens a file that inspect has accepted.
@@ -247,98 +241,20 @@ func open(path string, pragmas []string, progress Progress) (*Ledger, error) {
 		return nil, err
 	}
 	db.SetMaxIdleConns(0) // a second connection would keep the writer from making the file a plain one
-	conn, err := db.Conn(context.Background())
-	if err == nil {
-		if err = useLog(context.Background(), conn, path, readersPatience, progress); err != nil {
-			err = errors.Join(err, conn.Close())
-		}
-	}
+	w, err := startWriter(db, path, progress)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	w := startWriter(db, conn, path, nil)
-	go w.work()
-	if err := w.files[0].check(); err != nil {
-		return nil, errors.Join(err, w.close())
-	}
-	pool, err := openPool(dsn(path, "ro", "busy_timeout(10000)"))
+	readers, err := openPool(dsn(path, "ro", "busy_timeout(10000)"))
 	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}
-	l, err := reading(pool, path, nil)
+	l, err := reading(readers, path)
 	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}
 	l.write = w
 	return l, nil
-}
-
-// How long a change of the journal mode waits for programs that read the ledger: a copy,
-// a check or a backup of a large one takes minutes.
-const (
-	readersPatience = 10 * time.Minute
-	closingPatience = 2 * time.Second
-)
-
-// useLog gives a ledger the log that it has while it is open.
-func useLog(ctx context.Context, conn *sql.Conn, path string, patience time.Duration, progress Progress) error {
-	err := setJournal(ctx, conn, "wal", patience, progress)
-	switch {
-	case isBusy(err):
-		return unusable(path, "Wait until the other program has finished: it may be claimsheet copy-ledger, claimsheet doctor or a backup. Nothing was sent, so run again then.",
-			err, "the ledger cannot be opened for writing: another program still has it open after %.0f minutes", patience.Minutes())
-	case err != nil:
-		return unusable(path, "Let this user write to the file and its folder, keep the folder on a local disk, and see that no other program has it open.",
-			err, "the ledger cannot be opened for writing: %v", err)
-	}
-	return nil
-}
-
-// setJournal sets the journal mode of the ledger. That changes its file, so it waits
-// until nobody else has the file open. Each try gives up at once, so that others can
-// begin to read meanwhile.
-func setJournal(ctx context.Context, conn *sql.Conn, mode string, patience time.Duration, progress Progress) error {
-	var timeout int // of the connection, in milliseconds
-	err := conn.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&timeout)
-	if err == nil {
-		_, err = conn.ExecContext(ctx, "PRAGMA busy_timeout = 0")
-	}
-	if err != nil {
-		return err
-	}
-	err = patiently(patience, progress, func() error {
-		var is string
-		err := conn.QueryRowContext(ctx, "PRAGMA journal_mode = "+mode).Scan(&is)
-		if err == nil && is != mode {
-			err = fmt.Errorf("the journal mode stays %q", is)
-		}
-		return err
-	})
-	_, err2 := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", timeout))
-	return errors.Join(err, err2)
-}
-
-// patiently tries to do something until no other program keeps it from being done, for
-// as long as patience. progress is told of a long wait.
-func patiently(patience time.Duration, progress Progress, do func() error) error {
-	const pause, worthALine = 100 * time.Millisecond, 2 * time.Second
-	for began := time.Now(); ; time.Sleep(pause) {
-		err := do()
-		waited := time.Since(began)
-		if !isBusy(err) || waited >= patience {
-			return err
-		}
-		if waited >= worthALine {
-			progress.report("waiting for another program to close", 0, Uncounted)
-		}
-	}
-}
-
-// isBusy reports whether another process has a lock that keeps a statement from
-// working.
-func isBusy(err error) bool {
-	s, ok := errors.AsType[*sqlite.Error](err)
-	return ok && s.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
 // openPool is a pool of reading connections without an upper limit: a caller that
@@ -371,13 +287,7 @@ func (l *Ledger) Path() string { return l.path }
 // the error that stopped the ledger, if any. Iterators must have ended.
 func (l *Ledger) Close() error {
 	l.closing.Do(func() {
-		err := errors.Join(l.read.close(), l.pool.Close()) // before the writer: a reader would keep the log open
-		if l.speaking != nil {
-			close(l.speaking)
-		}
-		if l.write != nil && l.server != nil && l.Stopped() == nil {
-			err = errors.Join(err, l.bare(true, func(*transaction) error { return l.server.Leave(context.Background()) }))
-		}
+		err := errors.Join(l.readers.close(), l.read.Close()) // before the writer: a reader would keep the log open
 		if l.write != nil {
 			err = errors.Join(l.write.close(), err)
 		}
@@ -396,7 +306,7 @@ var schema string
 
 // SchemaVersion is the version of a ledger's tables, in a file and on a server. A ledger
 // of any other version is refused.
-const SchemaVersion = 2
+const SchemaVersion = 1
 
 // How the header of a ledger's file looks: SQLite's magic, and the application id
 // "CLAM", which tells a ledger from any other database.
@@ -643,12 +553,4 @@ func unusable(path, hint string, cause error, format string, args ...any) error 
 func unwritable(path string, cause error, format string, args ...any) error {
 	const hint = "Let this user write to the folder, and see that its disk has room; nothing was sent, so run again then."
 	return unusable(path, hint, errors.Join(ErrStopped, cause), format, args...)
-}
-
-// asDamage makes ErrDamaged of an error by which SQLite says that.
-func asDamage(err error) error {
-	if isDamage(err) {
-		return damaged("", "the ledger cannot be read: %v", err)
-	}
-	return err
 }

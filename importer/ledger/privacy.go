@@ -21,10 +21,7 @@ import (
 //
 // The hash hides the key from those who read the ledger, not from those who guess
 // it.
-const (
-	tombstonePrefix = " erased "
-	tombstoneEnd    = " erased!" // no text is between the two that does not begin with the prefix
-)
+const tombstonePrefix = " erased "
 
 type tombstone struct {
 	at     time.Time
@@ -74,8 +71,8 @@ type Erasures struct {
 
 // Erasures returns the erased clients of an environment.
 func (l *Ledger) Erasures(ctx context.Context, environment string) (Erasures, error) {
-	owners, err := gather(stream(ctx, l.read, scanClientKey, clientsOf+`AND c.client >= ? AND c.client < ?`,
-		environment, tombstonePrefix, tombstoneEnd))
+	owners, err := gather(stream(ctx, l.read, scanClientKey, clientsOf+`AND c.client >= ?2 AND c.client < ?2 || char(1114111)`,
+		environment, tombstonePrefix))
 	e := Erasures{byHash: map[string]tombstone{}, stones: map[string]ClientKey{}}
 	for _, o := range owners {
 		if t, ok := readTombstone(o.Client); ok {
@@ -145,7 +142,7 @@ type Forgotten struct {
 func (l *Ledger) Forget(owner ClientKey, at time.Time) (done Forgotten, err error) {
 	err = l.submit(true, func(t *transaction) error {
 		done = Forgotten{}
-		return t.forgetClient(owner, at, &done)
+		return t.forget(owner, at, &done)
 	})
 	if err == nil {
 		err = l.compact()
@@ -153,7 +150,7 @@ func (l *Ledger) Forget(owner ClientKey, at time.Time) (done Forgotten, err erro
 	return done, err
 }
 
-func (t *transaction) forgetClient(owner ClientKey, at time.Time, done *Forgotten) error {
+func (t *transaction) forget(owner ClientKey, at time.Time, done *Forgotten) error {
 	if err := t.overwrite(); err != nil {
 		return err
 	}
@@ -168,29 +165,28 @@ func (t *transaction) forgetClient(owner ClientKey, at time.Time, done *Forgotte
 	stone := owner
 	stone.Client = tombstone{at, secret, hashOf(secret, owner)}.String()
 
-	steps, err := gather(stream(context.Background(), t, t.rows.scan, stepsOf+`WHERE s.client = ?`, number))
+	rename := func(id StepID) StepID {
+		if id.Step != KindClient && id.Step != KindLink {
+			id.Step = " erased " + hashed(secret, id.Environment, id.Space, id.Client, id.Mapping, id.Step)[:32]
+		}
+		id.ClientKey = stone
+		return id
+	}
+	done.Steps, _, err = t.rewrite(func(e *numbered) bool {
+		e.StepID = rename(e.StepID)
+		e.Data, e.Digest, e.Answer, e.URL = nil, "", nil, ""
+		return true
+	}, `s.client = ?`, number)
 	if err != nil {
 		return err
 	}
-	t.wrote = true
-	for _, r := range steps {
-		name := r.Step
-		if name != KindClient && name != KindLink {
-			name = " erased " + hashed(secret, r.Environment, r.Space, r.Client, r.Mapping, name)[:32]
-		}
-		_, err1 := t.exec(`UPDATE steps SET step = ?, request = NULL, digest = NULL, answer = NULL, url = '' WHERE id = ?`, name, r.id)
-		_, err2 := t.exec(`UPDATE history SET request = NULL, digest = NULL, answer = NULL, url = '' WHERE step = ?`, r.id)
-		if err := errors.Join(err1, err2); err != nil {
-			return err
-		}
-	}
-	done.Steps = len(steps)
-	_, err1 := t.exec(`UPDATE clients SET client = ? WHERE id = ?`, stone.Client, number)
-	_, err2 := t.exec(`DELETE FROM addresses WHERE client = ?`, number)
-	if err := errors.Join(err1, err2, t.forgetTracked(number)); err != nil {
+	if err := t.exec(`UPDATE clients SET client = ? WHERE id = ?`, stone.Client, number); err != nil {
 		return err
 	}
-	t.forget()
+	if err := errors.Join(t.forgetTracked(number), t.exec(`DELETE FROM addresses WHERE client = ?`, number)); err != nil {
+		return err
+	}
+	t.forgetNumbers()
 	return t.forgetRuns(owner.Environment, done)
 }
 
@@ -203,9 +199,9 @@ func (t *transaction) forgettable(owner ClientKey) (number int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	var open int
-	_, err = first(context.Background(), t, []any{&open}, `SELECT count(*) FROM steps s WHERE s.client = ? AND `+isUndecided, client.client)
-	if err == nil && open > 0 {
+	var open bool
+	err = t.conn.QueryRowContext(context.Background(), `SELECT EXISTS (SELECT 1 FROM steps s WHERE s.client = ? AND NOT `+settled+`)`, client.client).Scan(&open)
+	if err == nil && open {
 		err = rejected{ErrUnsettled}
 	}
 	return client.client, err
@@ -213,7 +209,8 @@ func (t *transaction) forgettable(owner ClientKey) (number int64, err error) {
 
 // secret returns the secret of the ledger's tombstones, or a new one.
 func (t *transaction) secret() ([]byte, error) {
-	clients, err := gather(stream(context.Background(), t, scanText, `SELECT client FROM clients WHERE client >= ? AND client < ?`, tombstonePrefix, tombstoneEnd))
+	clients, err := gather(stream(context.Background(), t.conn, scanText, `
+		SELECT c.client FROM environments e CROSS JOIN clients c ON c.environment = e.id AND c.client >= ?1 AND c.client < ?1 || char(1114111)`, tombstonePrefix))
 	for _, client := range clients {
 		if stone, ok := readTombstone(client); ok {
 			return stone.secret, err
@@ -225,12 +222,11 @@ func (t *transaction) secret() ([]byte, error) {
 // forgetRuns takes the copies of sheets from the runs of the client's environment: the
 // client may be in any of them.
 func (t *transaction) forgetRuns(environment string, done *Forgotten) (err error) {
-	done.Runs, err = gather(stream(context.Background(), t, scanRun, `SELECT `+runColumns+` FROM runs WHERE environment = ? ORDER BY started, id`, environment))
+	done.Runs, err = gather(stream(context.Background(), t.conn, scanRun, `SELECT `+runColumns+` FROM runs WHERE environment = ? ORDER BY started, id`, environment))
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(`UPDATE runs SET kept_input = '' WHERE environment = ?`, environment)
-	return err
+	return t.exec(`UPDATE runs SET kept_input = '' WHERE environment = ?`, environment)
 }
 
 // Purge says what to remove from the ledger.
@@ -267,59 +263,92 @@ func (l *Ledger) Purge(p Purge) (done Purged, err error) {
 	return done, err
 }
 
+// settled is the condition of steps that no look-up or person must still decide.
+const settled = `s.state NOT IN (1, 5, 6)`
+
 func (t *transaction) purge(p Purge, done *Purged) error {
 	if err := t.overwrite(); err != nil {
 		return err
 	}
-	t.wrote = true
-	before := p.Before.UnixMicro()
-	for _, environment := range p.Environments {
-		if err := t.purgeSteps(environment, before, done); err != nil {
-			return err
-		}
-		runs, err := t.exec(`UPDATE runs SET kept_input = '' WHERE environment = ? AND started < ? AND kept_input <> ''`, environment, before)
-		if err != nil {
-			return err
-		}
-		done.Runs += int(runs)
-	}
-	t.forget()
-	_, err := t.exec(`DELETE FROM tracked WHERE client = 0 AND service = ? AND received < ?`, p.Service, before)
-	return err
-}
-
-// purgeSteps removes what is older than before from the steps of an environment, and from what
-// they were. An answer or url that a step has had since then is as old as the first of its states
-// with it.
-func (t *transaction) purgeSteps(environment string, before int64, done *Purged) error {
-	scope, err := t.names.known(tableEnvironments, environment)
+	in, before := list(p.Environments), p.Before.UnixMicro()
+	const (
+		within = `s.environment IN (SELECT id FROM environments WHERE name IN (SELECT value FROM json_each(?1)))`
+		bodies = within + ` AND ((s.request IS NOT NULL OR s.response IS NOT NULL OR s.url <> '') AND (s.at < ?2 OR s.sent_at > 0 AND s.sent_at < ?2)
+			OR s.history > 0 AND EXISTS (SELECT 1 FROM history h WHERE h.step = s.id AND h.at < ?2 AND (h.request IS NOT NULL OR h.response IS NOT NULL OR h.url <> '')))`
+	)
+	err := t.conn.QueryRowContext(context.Background(), `SELECT count(*) FROM steps s WHERE NOT `+settled+` AND `+bodies, in, before).Scan(&done.Unsettled)
 	if err != nil {
 		return err
 	}
-	const (
-		past = `EXISTS (SELECT 1 FROM history h WHERE h.step = steps.id AND h.at < ? AND `
-		old  = `environment = ? AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '')
-			AND (at < ? OR sent > 0 AND sent_at < ? OR ` + past + `(h.answer IS NOT NULL OR h.url <> '')))`
-		oldRequest = `(at < ? OR sent > 0 AND sent_at < ?)`
-		oldAnswer  = `(at < ? OR ` + past + `h.answer = steps.answer))`
-		oldURL     = `(at < ? OR ` + past + `h.url = steps.url))`
-	)
-	_, err1 := first(context.Background(), t, []any{&done.Unsettled}, `SELECT count(*) + ? FROM steps WHERE state IN (1, 5, 6) AND `+old, int64(done.Unsettled), scope, before, before, before)
-	_, err2 := first(context.Background(), t, []any{&done.URLs}, `SELECT count(*) + ? FROM steps WHERE state NOT IN (1, 5, 6) AND url <> '' AND environment = ? AND `+oldURL, int64(done.URLs), scope, before, before)
-	_, err3 := first(context.Background(), t, []any{&done.Bodies}, `SELECT count(CASE WHEN `+oldRequest+` THEN request END) + count(CASE WHEN `+oldAnswer+` THEN answer END) + ?
-		FROM steps WHERE state NOT IN (1, 5, 6) AND `+old, before, before, before, before, int64(done.Bodies), scope, before, before, before)
-	_, err4 := first(context.Background(), t, []any{&done.Bodies}, `SELECT count(h.request) + count(h.answer) + ? FROM history h JOIN steps s ON s.id = h.step
-		WHERE h.at < ? AND s.environment = ? AND s.state NOT IN (1, 5, 6)`, int64(done.Bodies), before, scope)
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
+	_, done.URLs, err = t.rewrite(func(e *numbered) bool {
+		if e.At.UnixMicro() >= before || e.Data == nil && e.Answer == nil && e.URL == "" {
+			return false
+		}
+		e.Data, e.Answer, e.URL = nil, nil, ""
+		done.Bodies++
+		return true
+	}, settled+` AND `+bodies, in, before)
+	if err != nil {
 		return err
 	}
-	_, err1 = t.exec(`UPDATE steps SET request = CASE WHEN `+oldRequest+` THEN NULL ELSE request END,
-		answer = CASE WHEN `+oldAnswer+` THEN NULL ELSE answer END,
-		url = CASE WHEN `+oldURL+` THEN '' ELSE url END
-		WHERE state NOT IN (1, 5, 6) AND `+old, before, before, before, before, before, before, scope, before, before, before)
-	_, err2 = t.exec(`UPDATE history SET request = NULL, answer = NULL, url = '' WHERE at < ? AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '')
-		AND EXISTS (SELECT 1 FROM steps s WHERE s.id = history.step AND s.environment = ? AND s.state NOT IN (1, 5, 6))`, before, scope)
-	return errors.Join(err1, err2)
+	if err := t.exec(`DELETE FROM tracked WHERE client = 0 AND service = ? AND received < ?`, p.Service, before); err != nil {
+		return err
+	}
+	runs, err := t.changes(`UPDATE runs SET kept_input = '' WHERE environment IN (SELECT value FROM json_each(?)) AND started < ? AND kept_input <> ''`, in, before)
+	done.Runs = int(runs)
+	return err
+}
+
+// atOnce bounds how many changed rows are in memory.
+const atOnce = 1000
+
+// rewrite changes the events of the steps s that a condition selects, and stores what
+// follows from them. change reports whether it has changed an event. rewrite returns
+// how many steps were changed, and how many of them have lost their url; it does not
+// store another client.
+func (t *transaction) rewrite(change func(*numbered) bool, where string, args ...any) (n, urls int, err error) {
+	for last := int64(0); ; {
+		steps, err := gather(stream(context.Background(), t.conn, t.rows.scan,
+			stepsOf+`WHERE s.id > `+fmt.Sprint(last)+` AND `+where+` ORDER BY s.id LIMIT `+fmt.Sprint(atOnce), args...))
+		if err != nil || len(steps) == 0 {
+			return n, urls, err
+		}
+		for _, was := range steps {
+			last = was.id
+			events, err := t.rows.events(context.Background(), t.conn, was)
+			if err != nil {
+				return n, urls, err
+			}
+			changed := false
+			for i := range events {
+				changed = change(&events[i]) || changed
+			}
+			if !changed {
+				continue
+			}
+			n++
+			now, err := t.replace(was, events)
+			if err != nil {
+				return n, urls, err
+			}
+			if was.url != "" && now.url == "" {
+				urls++
+			}
+		}
+	}
+}
+
+// replace stores other events for a step, and returns what follows from them.
+func (t *transaction) replace(was row, events []numbered) (row, error) {
+	now, past := replay(was, events)
+	err := errors.Join(
+		t.exec(`UPDATE steps SET step = ? WHERE id = ?`, now.Step, now.id),
+		t.exec(`DELETE FROM history WHERE step = ?`, was.id),
+		t.changeRow(now))
+	for _, e := range past {
+		err = errors.Join(err, t.addPast(now.id, e))
+	}
+	return now, err
 }
 
 // overwrite makes this connection overwrite with zeroes what it removes from a file.
@@ -327,7 +356,7 @@ func (t *transaction) overwrite() error {
 	if t.server != nil {
 		return nil // Server.Compact removes it
 	}
-	return t.plainly("PRAGMA secure_delete = ON")
+	return t.exec("PRAGMA secure_delete = ON")
 }
 
 // compact rewrites the ledger's file without its free pages, and empties the log, so

@@ -1,238 +1,201 @@
 package ledger
 
 import (
-	"bytes"
-	"cmp"
-	"context"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
-// row is a row of the table of steps: the state of a step, the intent that led to it, and what
-// the last event that had it has brought. The zero row is a step that is not there yet.
+// row is a row of the table of steps: the state of a step, its last event, and the
+// intent that led to it. The zero row is a step that is not there yet.
 type row struct {
-	StepID
 	id, client, environment int64 // its number, and those of its client and environment
-	kind                    string
-	state                   State
-	version                 int64 // the number of the last event
-	attempts                int
-	sent                    int64 // the number of the last intent, 0 without one
-	sentAt                  int64 // microseconds since 1970
-	sentRun                 string
-	at                      int64
-	run, via                string
-	status                  int
-	reason                  string
-	request, answer         []byte
-	digest, remoteID, url   string
+	StepID
+	kind     string
+	state    State
+	attempts int
+	history  int    // how many events are in the table of history
+	sent     moment // of the intent, when the last event is its outcome
+	last     moment // of the last event
+	via      string
+	status   int
+	reason   string
+
+	// What the last event that had it has brought; inherited says what that was
+	// neither the last event nor, for the request, the intent.
+	request, answer       []byte
+	digest, remoteID, url string
+	inherited             part
+
+	// Whether there is a request and an answer: a row may be kept without them.
+	requested, answered bool
 }
 
-// after returns the row after an event with this number. It does not ask whether the event is
-// allowed.
-func (r row) after(e Event, version int64) row {
-	if r.version == 0 {
-		r.StepID, r.kind = e.StepID, e.Kind
+// moment is when and where an event happened. The zero moment is none.
+type moment struct {
+	event int64 // its number
+	at    int64 // microseconds since 1970
+	run   string
+}
+
+func momentOf(e Event, number int64) moment {
+	return moment{number, e.At.UnixMicro(), e.Run}
+}
+
+// part is a set of the parts of a row that an event can bring.
+type part int64
+
+const (
+	partRequest part = 1 << iota // with its digest
+	partAnswer
+	partID
+	partURL
+	// dropped is not a part: the last event could have inherited a url and did not,
+	// because another client's step had it by then.
+	dropped
+)
+
+// numbered is an event with its number.
+type numbered struct {
+	number int64
+	Event
+	dropped bool // its step became done without the url that it would have inherited
+}
+
+// after returns the row after an event with this number, and those of its events
+// that are no longer in it and belong into history. It does not ask whether the
+// event is allowed.
+func (r row) after(e Event, number int64) (now row, past []numbered) {
+	now = r
+	hasRequest := len(e.Data) > 0 || e.Digest != ""
+	switch {
+	case r.last == (moment{}):
+		now.StepID, now.kind = e.StepID, e.Kind
+	case e.To == Intent || hasRequest:
+		past, now.sent = r.events(), moment{}
+	case r.sent == (moment{}) && r.isPlainIntent():
+		now.sent = r.last
+	default:
+		past = r.events()
+		past = past[len(past)-1:]
 	}
-	r.state, r.version, r.at, r.run = e.To, version, e.At.UnixMicro(), e.Run
-	r.via, r.status, r.reason = e.Via, e.Status, e.Reason
+	now.history += len(past)
+	now.state, now.last = e.To, momentOf(e, number)
+	now.via, now.status, now.reason = e.Via, e.Status, e.Reason
 	if e.To == Intent { // a new attempt: the answer to an earlier one does not count
-		r.attempts++
-		r.sent, r.sentAt, r.sentRun = version, r.at, e.Run
-		r.answer, r.remoteID, r.url = nil, "", ""
+		now.attempts++
+		now.answer, now.answered, now.remoteID, now.url = nil, false, "", ""
 	}
 	if e.To == Uncertain && e.Via == ViaByHand { // the decision is undone
-		r.remoteID, r.url = "", ""
+		now.remoteID, now.url = "", ""
 	}
-	if len(e.Data) > 0 || e.Digest != "" {
-		r.request, r.digest = e.Data, e.Digest
+	if hasRequest {
+		now.request, now.digest, now.requested = e.Data, e.Digest, len(e.Data) > 0
 	}
 	if len(e.Answer) > 0 {
-		r.answer = e.Answer
+		now.answer, now.answered = e.Answer, true
 	}
-	r.remoteID, r.url = cmp.Or(e.ID, r.remoteID), cmp.Or(e.URL, r.url)
+	if e.ID != "" {
+		now.remoteID = e.ID
+	}
+	if e.URL != "" {
+		now.url = e.URL
+	}
+	now.inherited = now.inheritedAfter(r, e, hasRequest)
+	return now, past
+}
+
+// inheritedAfter returns what of r is inherited, after event e has led to it from
+// was.
+func (r row) inheritedAfter(was row, e Event, hasRequest bool) (inherited part) {
+	if r.hasRequest() && !hasRequest && (r.sent == (moment{}) || was.inherited&partRequest != 0) {
+		inherited |= partRequest
+	}
+	if r.answered && len(e.Answer) == 0 {
+		inherited |= partAnswer
+	}
+	if r.remoteID != "" && e.ID == "" {
+		inherited |= partID
+	}
+	if r.url != "" && e.URL == "" {
+		inherited |= partURL
+	}
+	return inherited
+}
+
+// withoutURL returns the row after its last event has not inherited the url.
+func (r row) withoutURL() row {
+	r.url, r.inherited = "", r.inherited&^partURL|dropped
 	return r
 }
 
-// keepsHistory reports whether the row must be kept when an event follows: it is more than the
-// intent to which the event is the outcome.
-func (r row) keepsHistory(e Event) bool {
-	return r.version != 0 && (r.state != Intent || r.via != own || len(e.Data) > 0 || e.Digest != "")
+// hasRequest reports whether the row has a request or its digest. Like answered, it
+// is also right for a row that was kept without its bodies.
+func (r row) hasRequest() bool { return r.requested || r.digest != "" }
+
+// isPlainIntent reports whether the last event is an intent without anything that
+// sent cannot hold.
+func (r row) isPlainIntent() bool {
+	return r.state == Intent && r.via == own && r.status == 0 && r.reason == "" && !r.answered && r.remoteID == "" && r.url == ""
+}
+
+// events are the events that the row holds: the intent, if it is not the last event,
+// and the last event.
+func (r row) events() []numbered {
+	event := func(m moment, to State) numbered {
+		return numbered{number: m.event, Event: Event{StepID: r.StepID, Kind: r.kind, To: to, Run: m.run,
+			At: time.UnixMicro(m.at).UTC()}}
+	}
+	last := event(r.last, r.state)
+	last.Via, last.Status, last.Reason, last.dropped = r.via, r.status, r.reason, r.inherited&dropped != 0
+	if r.inherited&partAnswer == 0 {
+		last.Answer = r.answer
+	}
+	if r.inherited&partID == 0 {
+		last.ID = r.remoteID
+	}
+	if r.inherited&partURL == 0 {
+		last.URL = r.url
+	}
+	events := []numbered{last}
+	if r.sent != (moment{}) {
+		events = []numbered{event(r.sent, Intent), last}
+	}
+	if r.inherited&partRequest == 0 {
+		events[0].Data, events[0].Digest = r.request, r.digest
+	}
+	return events
 }
 
 // step is the row as others see it.
 func (r row) step() Step {
-	return Step{Attempts: r.attempts, Ref: Ref{Sent: cmp.Or(r.sent, r.version), Last: r.version}, Event: Event{StepID: r.StepID, To: r.state, At: micro(r.at), Run: r.run, Kind: r.kind,
-		Via: r.via, Status: r.status, Reason: r.reason, Data: r.request, Digest: r.digest, Answer: r.answer, ID: r.remoteID, URL: r.url}}
+	events := r.events()
+	s := Step{Event: events[len(events)-1].Event, Attempts: r.attempts, Ref: Ref{r.client, r.id, events[0].number, r.last.event}}
+	s.Data, s.Digest, s.Answer, s.ID, s.URL = r.request, r.digest, r.answer, r.remoteID, r.url
+	return s
 }
 
-// events are what led from one row of a step to the next, from the first on. An event is shown
-// with what it brought and not with what it left as it was.
-func events(rows []row) (all []Event) {
-	var was row
-	for _, r := range rows {
-		if r.attempts > was.attempts {
-			intent := Event{StepID: r.StepID, To: Intent, At: micro(r.sentAt), Run: r.sentRun, Kind: r.kind, Data: r.request, Digest: r.digest}
-			if r.state == Intent {
-				intent.Via = r.via
-			}
-			all = append(all, intent)
-			was = row{request: r.request, digest: r.digest}
+// replay is the row of a step after all its events, and those that belong into
+// history. The row keeps the number of was, and whether it shares its id.
+func replay(was row, events []numbered) (now row, history []numbered) {
+	now = row{}
+	for _, e := range events {
+		var past []numbered
+		now, past = now.after(e.Event, e.number)
+		history = append(history, past...)
+		if e.dropped {
+			now = now.withoutURL()
 		}
-		if r.state != Intent {
-			e := r.step().Event
-			if r.digest == was.digest && bytes.Equal(r.request, was.request) {
-				e.Data, e.Digest = nil, ""
-			}
-			if bytes.Equal(r.answer, was.answer) {
-				e.Answer = nil
-			}
-			if r.remoteID == was.remoteID {
-				e.ID = ""
-			}
-			if r.url == was.url {
-				e.URL = ""
-			}
-			all = append(all, e)
-		}
-		was = r
 	}
-	return all
-}
-
-// micro is a stored time.
-func micro(at int64) time.Time { return time.UnixMicro(at).UTC() }
-
-// stateColumns are the columns of a row that an event may change, and that history has too.
-const stateColumns = `state, version, attempts, sent, sent_at, sent_run, at, run, via, status, reason, request, digest, answer, remote_id, url`
-
-// values are the values of stateColumns.
-func (t *transaction) values(r row) (values []any, err error) {
-	sentRun, err := t.names.number(r.sentRun)
-	if err != nil {
-		return nil, err
-	}
-	run, err := t.names.number(r.run)
-	values = append(make([]any, 0, 32), code(states, r.state), r.version, int64(r.attempts), r.sent, r.sentAt, sentRun, r.at, run, code(vias, r.via), int64(r.status), r.reason,
-		blob(r.request), digestBytes(r.digest), blob(r.answer), idBytes(r.remoteID), r.url)
-	return values, err
-}
-
-// stepColumns are the columns of steps s and clients c for a rowReader.
-var stepColumns = `c.client, c.space, s.id, s.client, s.environment, s.mapping, s.step, s.kind, s.` + strings.ReplaceAll(stateColumns, ", ", ", s.")
-
-// stepsOf begins a query for steps with their clients.
-var stepsOf = `SELECT ` + stepColumns + ` FROM steps s JOIN clients c ON c.id = s.client `
-
-// historyOf is the query for what a step was before, with the number of the step.
-var historyOf = `SELECT h.` + strings.ReplaceAll(stateColumns, ", ", ", h.") + ` FROM history h WHERE h.step = ? ORDER BY h.version`
-
-// rowReader reads rows of steps and of history.
-type rowReader struct {
-	names *names
-	path  string // of the ledger, for errors
-}
-
-// scan reads a row with stepColumns.
-func (rr rowReader) scan(rows *sql.Rows) (r row, err error) {
-	var mapping, kind int64
-	err = rr.read(rows, &r, &r.Client, &r.Space, &r.id, &r.client, &r.environment, &mapping, &r.Step, &kind)
-	if err != nil {
-		return r, err
-	}
-	r.kind = word(kinds, kind)
-	if r.Environment, err = rr.names.environment(r.environment); err == nil {
-		r.Mapping, err = rr.names.text(mapping)
-	}
-	return r, err
-}
-
-func (rr rowReader) step(rows *sql.Rows) (Step, error) {
-	r, err := rr.scan(rows)
-	return r.step(), err
-}
-
-// read reads columns and then stateColumns.
-func (rr rowReader) read(rows *sql.Rows, r *row, columns ...any) error {
-	var state, sentRun, run, via int64
-	var digest, id []byte
-	err := scan(rows, append(columns, &state, &r.version, &r.attempts, &r.sent, &r.sentAt, &sentRun, &r.at, &run, &via, &r.status, &r.reason, &r.request, &digest, &r.answer, &id, &r.url)...)
-	if err != nil {
-		return err
-	}
-	r.state, r.via, r.digest, r.remoteID = word(states, state), word(vias, via), digestText(digest), idText(id)
-	if r.sentRun, err = rr.names.text(sentRun); err == nil {
-		r.run, err = rr.names.text(run)
-	}
-	return err
-}
-
-// past are the rows that a step was before, and the one that it is now.
-func (rr rowReader) past(ctx context.Context, db querier, now row) ([]row, error) {
-	past, err := gather(stream(ctx, db, func(rows *sql.Rows) (row, error) {
-		r := row{StepID: now.StepID, id: now.id, kind: now.kind}
-		return r, rr.read(rows, &r)
-	}, historyOf, now.id))
-	return append(past, now), err
-}
-
-// blob is bytes as they are stored, NULL for none.
-func blob(b []byte) any {
-	if len(b) == 0 {
-		return nil
-	}
-	return b
-}
-
-// digestBytes is a digest as it is stored: the 32 bytes of a SHA-256 in hex, else the text.
-func digestBytes(text string) any {
-	if b, err := hex.DecodeString(text); err == nil && len(b) == 32 && hex.EncodeToString(b) == text {
-		return b
-	}
-	return blob([]byte(text))
-}
-
-func digestText(b []byte) string {
-	if len(b) == 32 {
-		return hex.EncodeToString(b)
-	}
-	return string(b)
-}
-
-// idBytes is an id as it is stored, NULL for none: the 16 bytes of a UUID in its usual spelling,
-// else the text, each behind a letter.
-func idBytes(id string) any {
-	if id == "" {
-		return nil
-	}
-	if b, err := hex.DecodeString(strings.ReplaceAll(id, "-", "")); err == nil && len(b) == 16 && uuidText(b) == id {
-		return append([]byte{'u'}, b...)
-	}
-	return append([]byte{'t'}, id...)
-}
-
-func idText(stored []byte) string {
-	switch {
-	case len(stored) == 0:
-		return ""
-	case stored[0] == 'u' && len(stored) == 17:
-		return uuidText(stored[1:])
-	}
-	return string(stored[1:])
-}
-
-func uuidText(b []byte) string {
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
-
-func scanID(rows *sql.Rows) (string, error) {
-	var id []byte
-	err := rows.Scan(&id)
-	return idText(id), err
+	now.id, now.client, now.environment = was.id, was.client, was.environment
+	return now, history
 }
 
 // stamp is a time as it is stored: microseconds since 1970, NULL for none.
@@ -243,113 +206,131 @@ func stamp(at time.Time) any {
 	return at.UnixMicro()
 }
 
-// names are the texts behind numbers in the ledger: environments and, in the table names, runs
-// and mappings, of which there are few. A number keeps its text for ever.
-type names struct {
-	db      *database
-	mu      sync.RWMutex
-	texts   [2]map[int64]string
-	numbers [2]map[string]int64
-	path    string
+// blob is bytes as they are stored, NULL for none.
+func blob(b []byte) any {
+	if len(b) == 0 {
+		return nil
+	}
+	return b
 }
 
-// The tables of names.
-const (
-	tableEnvironments = iota
-	tableNames
-)
-
-var nameTables = [2]string{"environments", "names"}
-
-func newNames(db *database, path string) *names {
-	n := &names{db: db, path: path}
-	n.forget()
-	return n
+// number is a row's number as it is stored, NULL for one that SQLite chooses.
+func number(id int64) any {
+	if id == 0 {
+		return nil
+	}
+	return id
 }
 
-// forget drops everything: a transaction that may have added some of it was rolled back.
-func (n *names) forget() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.texts = [2]map[int64]string{{}, {0: ""}}
-	n.numbers = [2]map[string]int64{{}, {"": 0}}
+// instant reads a stored time; NULL is the zero time.
+type instant time.Time
+
+// Scan implements sql.Scanner.
+func (m *instant) Scan(stored any) error {
+	switch v := stored.(type) {
+	case nil:
+		*m = instant{}
+	case int64:
+		*m = instant(time.UnixMicro(v).UTC())
+	default:
+		return fmt.Errorf("a time is stored as %T", stored)
+	}
+	return nil
 }
 
-// environment is the name of an environment.
-func (n *names) environment(id int64) (string, error) { return n.find(tableEnvironments, id) }
+// asDigest is a digest as an argument of a statement. A file stores the 32 bytes of a
+// SHA-256 in lower-case hex, and any other text as it is; a server stores the text.
+type asDigest string
 
-// text is one of the names; "" for 0.
-func (n *names) text(id int64) (string, error) { return n.find(tableNames, id) }
-
-func (n *names) find(table int, id int64) (string, error) {
-	n.mu.RLock()
-	text, ok := n.texts[table][id]
-	n.mu.RUnlock()
-	switch {
-	case ok:
-		return text, nil
-	case n.db.isServer():
-		return "", unknownName{n, table, id}
+// Value implements driver.Valuer, for a file.
+func (d asDigest) Value() (driver.Value, error) {
+	if b, ok := unhex(string(d), 32); ok {
+		return b, nil
 	}
-	if err := n.read(table, id); err != nil {
-		return "", err
-	}
-	return n.find(table, id)
+	return string(d), nil
 }
 
-// unknownName is the error of a row of a server with a name that was not read yet.
-type unknownName struct {
-	names *names
-	table int
-	id    int64
+// Text is the value for a server.
+func (d asDigest) Text() string { return string(d) }
+
+// asID is an id as an argument of a statement. A file stores the 16 bytes of a UUID in
+// its usual spelling, and any other text as it is; a server stores the text.
+type asID string
+
+// Value implements driver.Valuer, for a file.
+func (id asID) Value() (driver.Value, error) {
+	if b, ok := id.uuid(); ok {
+		return b, nil
+	}
+	return string(id), nil
 }
 
-func (unknownName) Error() string { return "a name is not known yet" }
+// Text is the value for a server.
+func (id asID) Text() string { return string(id) }
 
-// read reads a name.
-func (n *names) read(table int, id int64) error {
-	var text string
-	ok, err := first(context.Background(), n.db, []any{&text}, `SELECT name FROM `+nameTables[table]+` WHERE id = ?`, id)
-	if err == nil && !ok {
-		err = damaged(n.path, "the ledger contradicts itself: a row points to another that is not there")
+// uuid returns the bytes of a UUID in its usual spelling.
+func (id asID) uuid() ([]byte, bool) {
+	text := string(id)
+	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
+		return nil, false
 	}
-	if err == nil {
-		n.keep(table, id, text)
-	}
-	return err
+	return unhex(text[:8]+text[9:13]+text[14:18]+text[19:23]+text[24:], 16)
 }
 
-func (n *names) keep(table int, id int64, text string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.texts[table][id], n.numbers[table][text] = text, id
+// list is texts as an argument of a statement, which reads them with json_each.
+type list []string
+
+// Value implements driver.Valuer, for a file.
+func (l list) Value() (driver.Value, error) {
+	data, err := json.Marshal(append([]string{}, l...)) // [] rather than null
+	return string(data), err
 }
 
-// known is the number of a name; -1, which no name has, where the ledger does not have it.
-func (n *names) known(table int, text string) (id int64, err error) {
-	n.mu.RLock()
-	id, ok := n.numbers[table][text]
-	n.mu.RUnlock()
-	if ok {
-		return id, nil
+// Texts is the value for a server.
+func (l list) Texts() []string { return l }
+
+// numbers is a list of numbers, each once. They are sorted.
+func numbers(ids []int64) list {
+	var l list
+	for _, id := range slices.Compact(ids) {
+		l = append(l, strconv.FormatInt(id, 10))
 	}
-	ok, err = first(context.Background(), n.db, []any{&id}, `SELECT id FROM `+nameTables[table]+` WHERE name = ?`, text)
-	if !ok || err != nil {
-		return -1, err
-	}
-	n.keep(table, id, text)
-	return id, nil
+	return l
 }
 
-// number is the number of a run or mapping, which is added where the ledger does not have it.
-func (n *names) number(text string) (int64, error) { return n.add(tableNames, text) }
+// unhex decodes size bytes of lower-case hex.
+func unhex(text string, size int) ([]byte, bool) {
+	if len(text) != 2*size || strings.ContainsAny(text, "ABCDEF") {
+		return nil, false
+	}
+	b, err := hex.DecodeString(text)
+	return b, err == nil
+}
 
-func (n *names) add(table int, text string) (id int64, err error) {
-	if id, err = n.known(table, text); err != nil || id >= 0 {
-		return id, err
+// packed reads what was stored as asDigest or asID.
+type packed string
+
+// Scan implements sql.Scanner.
+func (p *packed) Scan(stored any) error {
+	switch v := stored.(type) {
+	case string:
+		*p = packed(v)
+	case []byte:
+		text := hex.EncodeToString(v)
+		if len(v) == 16 {
+			text = text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
+		}
+		*p = packed(text)
+	default:
+		return fmt.Errorf("an id or a digest is stored as %T", stored)
 	}
-	if _, err = n.db.exec(`INSERT INTO `+nameTables[table]+` (name) VALUES (?) ON CONFLICT DO NOTHING`, text); err != nil {
-		return 0, err
+	return nil
+}
+
+// found turns the error of a query for one row into whether there is one.
+func found(err error) (bool, error) {
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
 	}
-	return n.known(table, text)
+	return err == nil, asDamage(err)
 }

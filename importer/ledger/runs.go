@@ -13,7 +13,7 @@ import (
 // the ledger has already is an error.
 func (l *Ledger) StartRun(r Run) error {
 	return l.submit(true, func(t *transaction) error {
-		n, err := t.exec(`INSERT INTO runs (id, environment, environment_name, mapping, mapping_file, mapping_digest,
+		n, err := t.changes(`INSERT INTO runs (id, environment, environment_name, mapping, mapping_file, mapping_digest,
 				input, input_digest, kept_input, version, started, finished, output, output_digest, summary)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			r.ID, r.Environment, r.EnvironmentName, r.Mapping, r.MappingFile, r.MappingDigest,
@@ -31,7 +31,7 @@ func (l *Ledger) StartRun(r Run) error {
 // OutputDigest of r.
 func (l *Ledger) FinishRun(r Run) error {
 	return l.submit(true, func(t *transaction) error {
-		n, err := t.exec(`UPDATE runs SET finished = ?, output = ?, output_digest = ?, summary = ? WHERE id = ?`,
+		n, err := t.changes(`UPDATE runs SET finished = ?, output = ?, output_digest = ?, summary = ? WHERE id = ?`,
 			stamp(r.Finished), r.Output, r.OutputDigest, blob(r.Summary), r.ID)
 		if err == nil && n == 0 {
 			err = rejected{fmt.Errorf("run %s is not in the ledger", r.ID)}
@@ -39,8 +39,7 @@ func (l *Ledger) FinishRun(r Run) error {
 		if err != nil || r.Output == "" {
 			return err
 		}
-		_, err = t.exec(noteOutput, r.Output, r.ID, r.OutputDigest)
-		return err
+		return t.exec(noteOutput, r.Output, r.ID, r.OutputDigest)
 	})
 }
 
@@ -59,7 +58,7 @@ func runTargets(r *Run) []any {
 }
 
 func scanRun(rows *sql.Rows) (r Run, err error) {
-	err = scan(rows, runTargets(&r)...)
+	err = rows.Scan(runTargets(&r)...)
 	return r, err
 }
 
@@ -67,9 +66,8 @@ func scanRun(rows *sql.Rows) (r Run, err error) {
 // and returns when that is durable. The caller removes the files.
 func (l *Ledger) DropInputs(environment string, newest int) error {
 	return l.submit(true, func(t *transaction) error {
-		_, err := t.exec(`UPDATE runs SET kept_input = '' WHERE environment = ? AND kept_input <> '' AND started <
-			(SELECT min(started) FROM (SELECT started FROM runs WHERE environment = ? ORDER BY started DESC LIMIT ?) n)`, environment, environment, newest)
-		return err
+		return t.exec(`UPDATE runs SET kept_input = '' WHERE environment = ?1 AND kept_input <> '' AND started <
+			(SELECT min(started) FROM (SELECT started FROM runs WHERE environment = ?1 ORDER BY started DESC LIMIT ?2) n)`, environment, newest)
 	})
 }
 
@@ -81,7 +79,8 @@ func (l *Ledger) KeptInputs(ctx context.Context) ([]string, error) {
 
 // Run returns the run with an id; ok is false when there is none.
 func (l *Ledger) Run(ctx context.Context, id string) (r Run, ok bool, err error) {
-	ok, err = first(ctx, l.read, runTargets(&r), `SELECT `+runColumns+` FROM runs WHERE id = ?`, id)
+	err = l.read.QueryRowContext(ctx, `SELECT `+runColumns+` FROM runs WHERE id = ?`, id).Scan(runTargets(&r)...)
+	ok, err = found(err)
 	return r, ok, err
 }
 
@@ -89,7 +88,7 @@ func (l *Ledger) Run(ctx context.Context, id string) (r Run, ok bool, err error)
 // which an edited one is recognised. ok is false when no run did. Paths are
 // compared as they were given to FinishRun.
 func (l *Ledger) LastOutput(ctx context.Context, path string) (digest string, ok bool, err error) {
-	ok, err = first(ctx, l.read, []any{&digest}, `SELECT digest FROM outputs WHERE path = ?`, path)
+	ok, err = found(l.read.QueryRowContext(ctx, `SELECT digest FROM outputs WHERE path = ?`, path).Scan(&digest))
 	return digest, ok, err
 }
 
@@ -108,14 +107,15 @@ const contactPrefix = KindContact + "/"
 
 // Runs yields the runs in these environments, the newest first. It reads like Rows.
 func (l *Ledger) Runs(ctx context.Context, environments []string) iter.Seq2[Run, error] {
-	return stream(ctx, l.read, scanRun, `SELECT `+runColumns+` FROM runs WHERE environment IN (`+params(max(1, len(environments)))+`)
-		ORDER BY started DESC, id`, orNone(environments)...)
+	return stream(ctx, l.read, scanRun, `
+		SELECT `+runColumns+` FROM runs WHERE environment IN (SELECT value FROM json_each(?))
+		ORDER BY started DESC, id`, list(environments))
 }
 
 // OutputOf returns the run that last wrote a workbook to path; ok is false when
 // none did. Paths are compared as they were given to FinishRun.
 func (l *Ledger) OutputOf(ctx context.Context, path string) (run string, ok bool, err error) {
-	ok, err = first(ctx, l.read, []any{&run}, `SELECT run FROM outputs WHERE path = ?`, path)
+	ok, err = found(l.read.QueryRowContext(ctx, `SELECT run FROM outputs WHERE path = ?`, path).Scan(&run))
 	return run, ok, err
 }
 
@@ -123,8 +123,7 @@ func (l *Ledger) OutputOf(ctx context.Context, path string) (run string, ok bool
 // durable when it returns, and changes nothing that FinishRun recorded.
 func (l *Ledger) NoteOutput(run, path, digest string) error {
 	return l.submit(true, func(t *transaction) error {
-		_, err := t.exec(noteOutput, path, run, digest)
-		return err
+		return t.exec(noteOutput, path, run, digest)
 	})
 }
 
@@ -132,16 +131,17 @@ func (l *Ledger) NoteOutput(run, path, digest string) error {
 // in an environment was last written, by the run itself or by NoteOutput. A run that
 // wrote none does not count.
 func (l *Ledger) LatestOutputs(ctx context.Context, environment, mapping string) ([]string, error) {
-	const written = `FROM outputs o JOIN runs r ON r.id = o.run WHERE r.environment = ? AND r.mapping = ?`
+	const written = `FROM outputs o JOIN runs r ON r.id = o.run WHERE r.environment = ?1 AND r.mapping = ?2`
 	return gather(stream(ctx, l.read, scanText,
-		`SELECT o.path `+written+` AND r.started = (SELECT max(r.started) `+written+`) ORDER BY o.path`, environment, mapping, environment, mapping))
+		`SELECT o.path `+written+` AND r.started = (SELECT max(r.started) `+written+`) ORDER BY o.path`, environment, mapping))
 }
 
 // RunAfter returns the run of the same mapping and environment that began first after
 // r; ok is false when none did.
 func (l *Ledger) RunAfter(ctx context.Context, r Run) (next Run, ok bool, err error) {
-	ok, err = first(ctx, l.read, runTargets(&next), `SELECT `+runColumns+` FROM runs WHERE environment = ? AND mapping = ? AND started > ?
-		ORDER BY started, id LIMIT 1`, r.Environment, r.Mapping, r.Started.UnixMicro())
+	err = l.read.QueryRowContext(ctx, `SELECT `+runColumns+` FROM runs WHERE environment = ? AND mapping = ? AND started > ?
+		ORDER BY started, id LIMIT 1`, r.Environment, r.Mapping, r.Started.UnixMicro()).Scan(runTargets(&next)...)
+	ok, err = found(err)
 	return next, ok, err
 }
 
@@ -157,26 +157,18 @@ type EarlierRun struct {
 // has not finished.
 func (l *Ledger) SameInput(ctx context.Context, r Run) (e EarlierRun, ok bool, err error) {
 	var started int64
-	ok, err = first(ctx, l.read, []any{&e.ID, &started, &e.Summary}, `
+	err = l.read.QueryRowContext(ctx, `
 		SELECT id, started, summary FROM runs
 		WHERE environment = ? AND mapping = ? AND input_digest = ? AND finished IS NOT NULL AND id <> ?
-		ORDER BY finished DESC LIMIT 1`, r.Environment, r.Mapping, r.InputDigest, r.ID)
-	e.Started = micro(started)
+		ORDER BY finished DESC LIMIT 1`, r.Environment, r.Mapping, r.InputDigest, r.ID).Scan(&e.ID, &started, &e.Summary)
+	if ok, err = found(err); ok {
+		e.Started = time.UnixMicro(started).UTC()
+	}
 	return e, ok, err
 }
 
-// instant reads a stored time; NULL is the zero time.
-type instant time.Time
-
-// Scan implements sql.Scanner.
-func (m *instant) Scan(stored any) error {
-	switch v := stored.(type) {
-	case nil:
-		*m = instant{}
-	case int64:
-		*m = instant(micro(v))
-	default:
-		return fmt.Errorf("a time is stored as %T", stored)
-	}
-	return nil
+// LastEvent returns the number of the newest event, 0 when there is none.
+func (l *Ledger) LastEvent(ctx context.Context) (number int64, err error) {
+	err = l.read.QueryRowContext(ctx, `SELECT event FROM counter`).Scan(&number)
+	return number, err
 }

@@ -3,11 +3,13 @@
 -- numbers; states.go lists what they mean.
 
 -- counter is one row: the number of the last event, because every event of the ledger
--- has a number of its own, which grows.
+-- has a number of its own, which grows; and whether steps may be intents: 1 while a run
+-- writes the ledger, and as the ledger was left when it was closed.
 CREATE TABLE counter (
-    version INTEGER NOT NULL
+    event   INTEGER NOT NULL,
+    intents INTEGER NOT NULL
 ) STRICT;
-INSERT INTO counter VALUES (0);
+INSERT INTO counter VALUES (0, 0);
 
 -- environments are the services, and with them the ledger's scopes.
 CREATE TABLE environments (
@@ -31,66 +33,69 @@ CREATE TABLE clients (
     UNIQUE (environment, client, space)
 ) STRICT;
 
--- steps has one row for each step: its state now, and what the last event that had it has
--- brought. As a rule a step is an intent and its outcome, and both are in this row: sent,
--- sent_at and sent_run are of the intent.
+CREATE INDEX clients_beyond_ascii ON clients (environment) WHERE client GLOB '*[^ -~]*';
+
+-- steps has one row for each step: its state now, and what the last attempt sent and
+-- brought. As a rule a step is an intent and its outcome, and both are in this row:
+-- the intent in sent_…, and the outcome in event, at, run, via, status
+-- and reason. While the outcome is missing, the intent is there, and sent_… is 0.
+-- Other events are in history.
 CREATE TABLE steps (
     id          INTEGER PRIMARY KEY,
     client      INTEGER NOT NULL, -- of clients
-    environment INTEGER NOT NULL, -- of the client
     mapping     INTEGER NOT NULL, -- of names; 0 for the step client, which all mappings share
     step        TEXT NOT NULL,
+    environment INTEGER NOT NULL, -- of the client
     kind        INTEGER NOT NULL,
     state       INTEGER NOT NULL,
-    version     INTEGER NOT NULL, -- the number of the last event
     attempts    INTEGER NOT NULL, -- how often it became an intent
-    sent        INTEGER NOT NULL, -- the number of the last intent, 0 for none
+    history     INTEGER NOT NULL, -- how many events of it are in history
+    inherited   INTEGER NOT NULL, -- which of request, response, remote_id and url earlier events have brought (bits 1, 2, 4, 8); 16: the last event dropped their url, another client had it
+    sent_event  INTEGER NOT NULL,
     sent_at     INTEGER NOT NULL,
     sent_run    INTEGER NOT NULL, -- of names
+    event       INTEGER NOT NULL,
     at          INTEGER NOT NULL,
-    run         INTEGER NOT NULL, -- of names
+    run         INTEGER NOT NULL,
     via         INTEGER NOT NULL,
     status      INTEGER NOT NULL, -- of HTTP
     reason      TEXT NOT NULL,
     request     BLOB,
-    digest      BLOB,             -- of the request: 32 bytes, or a text that is no SHA-256
-    answer      BLOB,
-    remote_id   BLOB,             -- the id in the service: u and the 16 bytes of a UUID, or t and a text
+    digest      ANY NOT NULL,     -- of the request: 32 bytes, or a text that is no SHA-256
+    response    BLOB,
+    remote_id   ANY NOT NULL,     -- the id in the service: 16 bytes for a UUID, or a text
     url         TEXT NOT NULL
 ) STRICT;
 
 CREATE UNIQUE INDEX steps_of_client ON steps (client, mapping, step);
 
--- Few steps are intents, uncertain or parked at any time.
-CREATE INDEX steps_undecided ON steps (environment) WHERE state IN (1, 5, 6);
+-- Few steps are uncertain or parked at any time. A client that a killed run was
+-- sending is undecided too.
+CREATE INDEX steps_undecided ON steps (environment) WHERE state IN (5, 6) OR state = 1 AND kind = 1;
 
 -- No two steps of a kind have the same id, and no two clients the same url.
-CREATE UNIQUE INDEX steps_ids ON steps (environment, kind, remote_id) WHERE state = 2 AND remote_id IS NOT NULL;
+CREATE UNIQUE INDEX steps_ids ON steps (environment, kind, remote_id) WHERE state = 2 AND remote_id <> '';
 CREATE INDEX steps_urls ON steps (url) WHERE state = 2 AND url <> '';
 
 -- The steps that a person decided.
-CREATE INDEX steps_by_hand ON steps (environment, version) WHERE via = 3;
+CREATE INDEX steps_by_hand ON steps (environment, event) WHERE via = 3;
 
--- history has the rows of steps as they were before they changed otherwise than from an
--- intent to its outcome.
+-- history has the events that are not in the row of their step: those of earlier
+-- attempts, the first of several outcomes, and what a later event has replaced.
 CREATE TABLE history (
-    version     INTEGER PRIMARY KEY,
-    step        INTEGER NOT NULL, -- of steps
-    state       INTEGER NOT NULL,
-    attempts    INTEGER NOT NULL,
-    sent        INTEGER NOT NULL,
-    sent_at     INTEGER NOT NULL,
-    sent_run    INTEGER NOT NULL,
-    at          INTEGER NOT NULL,
-    run         INTEGER NOT NULL,
-    via         INTEGER NOT NULL,
-    status      INTEGER NOT NULL,
-    reason      TEXT NOT NULL,
-    request     BLOB,
-    digest      BLOB,
-    answer      BLOB,
-    remote_id   BLOB,
-    url         TEXT NOT NULL
+    event     INTEGER PRIMARY KEY,
+    step      INTEGER NOT NULL, -- of steps
+    state     INTEGER NOT NULL,
+    at        INTEGER NOT NULL,
+    run       INTEGER NOT NULL,
+    via       INTEGER NOT NULL, -- plus 16: it dropped a url
+    status    INTEGER NOT NULL,
+    reason    TEXT NOT NULL,
+    request   BLOB,
+    digest    ANY NOT NULL,
+    response  BLOB,
+    remote_id ANY NOT NULL,
+    url       TEXT NOT NULL
 ) STRICT;
 
 CREATE INDEX history_of_step ON history (step);
@@ -101,6 +106,14 @@ CREATE TABLE addresses (
     address     TEXT NOT NULL,
     client      INTEGER NOT NULL, -- of clients
     PRIMARY KEY (environment, address)
+) STRICT, WITHOUT ROWID;
+
+-- claim_mappings are the mappings that have sent claims: a client may have the same
+-- claim under another mapping's name only where there are several.
+CREATE TABLE claim_mappings (
+    environment INTEGER NOT NULL,
+    mapping     INTEGER NOT NULL,
+    PRIMARY KEY (environment, mapping)
 ) STRICT, WITHOUT ROWID;
 
 -- definitions are what the names of a mapping's steps are made from.

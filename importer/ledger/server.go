@@ -12,6 +12,11 @@ import (
 // Server is a database server that keeps a ledger in place of a file: what the ledger
 // needs of it beside the statements, which are the same for both. Package postgres has
 // the only one.
+//
+// Its driver takes the statements in the words of SQLite. It converts the arguments
+// itself (driver.NamedValueChecker): for one with the method Text or Texts it stores
+// what that returns. A truth is 0 or 1, and a row that is read has int64, string, []byte
+// and nil only. Statements of one connection may overlap.
 type Server struct {
 	Name string  // of the ledger, without secrets; Path returns it
 	Read *sql.DB // connections that only read
@@ -19,32 +24,20 @@ type Server struct {
 	// ledger is shared, the server lets no other process write while this connection is
 	// open. It is never replaced: when it breaks, the ledger stops.
 	Write *sql.Conn
-	// Shared says that other processes may write the ledger at the same time; see Ledger.Lock.
-	Shared  bool
-	Session int64         // the number of this process among those that write the ledger
-	Silence time.Duration // after which a session that holds what others wait for is ended
-
-	// Explain is an error as the ledger reports it, without values of rows.
-	Explain func(error) error
-	// IsUnique and IsDeadlock report what an explained error is.
-	IsUnique, IsDeadlock func(error) bool
-
-	// The functions that follow use Write, outside of a transaction or in one.
-
-	// Numbers returns the first of NumbersAtOnce numbers that no other caller gets. They grow.
-	Numbers func(context.Context) (int64, error)
-	// TryLock locks numbers for the session, all or none; Unlock gives them back.
-	TryLock func(ctx context.Context, keys []int64) (bool, error)
-	Unlock  func(ctx context.Context, keys []int64) error
-	// EndSilent ends the sessions that hold one of the numbers and have been silent for Silence.
-	EndSilent func(ctx context.Context, keys []int64) error
-	// Speak says that the session is there.
-	Speak func(context.Context) error
-	// Leave ends the part of this process in the ledger.
-	Leave func(context.Context) error
-	// Numbered makes the numbers of new rows and events higher than those in the tables.
-	Numbered func(context.Context) error
-
+	// Shared says that other processes may write the ledger at the same time. Then nothing
+	// is sent for a client that is not leased; see Lease.
+	Shared bool
+	// Leases are those of this process; nil when the ledger is only read.
+	Leases Leases
+	// Session is the number of this process among those that write the ledger.
+	Session int64
+	// Clock is time.Now where it is nil.
+	Clock func() time.Time
+	// NextStep is the expression for the number of the next row of steps.
+	NextStep string
+	// Numbered makes the numbers of new rows higher than those in the tables. It is called
+	// in the transaction that has stored rows with their numbers.
+	Numbered func(exec func(text string, args ...any) error) error
 	// Compact removes from the server's files what was removed from the tables.
 	Compact func(context.Context) error
 	// Close is called once, when nothing uses the connections any more.
@@ -54,26 +47,34 @@ type Server struct {
 // OnServer opens a ledger that a server keeps, with all its tables. The ledger closes
 // the connections, also when OnServer fails.
 func OnServer(s Server) (*Ledger, error) {
-	l, err := reading(s.Read, s.Name, &s)
+	readers, err := openReaders(s.Read)
 	if err != nil {
-		if s.Write != nil {
-			err = errors.Join(err, s.Write.Close())
-		}
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(err, s.end())
 	}
+	l := &Ledger{read: s.Read, readers: readers, path: s.Name, rows: rowReader{newNames(s.Read), s.Name}, server: &s}
 	if s.Write == nil {
 		return l, nil
 	}
-	l.write = startWriter(nil, s.Write, s.Name, &s)
+	tx, err := prepare(context.Background(), s.Write, s.Name, &s)
+	if err != nil {
+		return nil, errors.Join(err, readers.close(), s.end())
+	}
+	tx.shared, tx.leases = s.Shared, newLeases(s.Leases, s.Clock)
+	l.write = &writer{tx: tx, server: &s, queue: make(chan job, queueLength), ended: make(chan struct{})}
 	go l.write.work()
 	if s.Shared {
-		l.speaking = make(chan struct{})
-		if err := l.speak(); err != nil {
-			return nil, errors.Join(err, l.Close())
-		}
-		go l.speakRegularly(l.speaking)
+		go tx.leases.renewRegularly(l.write)
 	}
 	return l, nil
+}
+
+// end closes the connections.
+func (s *Server) end() error {
+	err := s.Read.Close()
+	if s.Write != nil {
+		err = errors.Join(err, s.Write.Close())
+	}
+	return errors.Join(err, s.Close())
 }
 
 // Empty is an empty ledger that is only read, for a place that has none yet.

@@ -82,7 +82,8 @@ type trackedMatcher struct {
 
 func (m trackedMatcher) addAll(service string, events []Tracked) (n TrackedCounts, err error) {
 	for _, e := range events {
-		known, err := first(context.Background(), m, []any{new(int64)}, `SELECT id FROM tracked WHERE service = ? AND key = ?`, service, e.Key)
+		var known bool
+		err := m.conn.QueryRowContext(context.Background(), `SELECT EXISTS (SELECT 1 FROM tracked WHERE service = ? AND key = ?)`, service, e.Key).Scan(&known)
 		if err != nil {
 			return n, err
 		}
@@ -101,8 +102,7 @@ func (m trackedMatcher) addAll(service string, events []Tracked) (n TrackedCount
 		if n.Unknown++; ok {
 			n.Unknown, n.Added = n.Unknown-1, n.Added+1
 		}
-		m.wrote = true
-		if _, err := m.exec(`INSERT INTO tracked (completed, service, client, step, key, kind, status, at, received, client_id, claim_id, activity_id, activity)
+		if err := m.exec(`INSERT INTO tracked (completed, service, client, step, key, kind, status, at, received, client_id, claim_id, activity_id, activity)
 			VALUES (0, `+params(12)+`)`, service, of.client, of.id, e.Key, e.Kind, e.Status, e.At.UnixMicro(), e.Received.UnixMicro(),
 			e.ClientID, e.ClaimID, e.ActivityID, e.Activity); err != nil {
 			return n, err
@@ -111,13 +111,26 @@ func (m trackedMatcher) addAll(service string, events []Tracked) (n TrackedCount
 	return n, nil
 }
 
-// matchUnknown looks again for the steps of the events that had none.
+// matchUnknown looks again for the steps of the events that had none. Hardly any of
+// their ids is known, so one small statement asks for all ids of an event first.
 func (m trackedMatcher) matchUnknown(service string) (n TrackedCounts, err error) {
-	unknown, err := gather(stream(context.Background(), m, scanTracked, trackedColumns+` FROM tracked t WHERE t.client = 0 AND t.service = ?`, service))
+	unknown, err := gather(stream(context.Background(), m.conn, scanTracked, trackedColumns+` FROM tracked t WHERE t.client = 0 AND t.service = ?`, service))
 	if err != nil || len(unknown) == 0 {
 		return n, err
 	}
+	known, err := prepareOn(m.conn, `SELECT 1 FROM environments e JOIN steps s ON s.environment = e.id
+		WHERE e.name = ? AND s.state = 2 AND s.remote_id <> '' AND (s.kind, s.remote_id) IN (VALUES (CAST(? AS BIGINT), ?), `+strings.Repeat("(?, ?), ", 7)+`(?, ?)) LIMIT 1`)
+	if err != nil {
+		return n, err
+	}
+	defer known.close()
 	for _, e := range unknown {
+		if ok, err := m.mayKnow(known, e.Tracked); err != nil || !ok {
+			if err != nil {
+				return n, err
+			}
+			continue
+		}
 		of, ok, err := m.find(e.Tracked)
 		if err != nil {
 			return n, err
@@ -128,10 +141,10 @@ func (m trackedMatcher) matchUnknown(service string) (n TrackedCounts, err error
 			continue
 		case erased:
 			n.Erased++
-			_, err = m.exec(`DELETE FROM tracked WHERE id = ?`, e.id)
+			err = m.exec(`DELETE FROM tracked WHERE id = ?`, e.id)
 		default:
 			n.Found++
-			_, err = m.exec(`UPDATE tracked SET client = ?, step = ? WHERE id = ?`, of.client, of.id, e.id)
+			err = m.exec(`UPDATE tracked SET client = ?, step = ? WHERE id = ?`, of.client, of.id, e.id)
 		}
 		if err != nil {
 			return n, err
@@ -140,22 +153,32 @@ func (m trackedMatcher) matchUnknown(service string) (n TrackedCounts, err error
 	return n, nil
 }
 
+// mayKnow reports whether some step may be done with one of an event's ids.
+func (m trackedMatcher) mayKnow(known *statement, e Tracked) (ok bool, err error) {
+	for _, environment := range m.environments {
+		args := []any{environment}
+		for _, of := range []struct{ kind, id string }{{KindActivity, e.ActivityID}, {KindClaim, e.ClaimID}, {KindClient, e.ClientID}} {
+			for _, spelling := range spellings(of.id) {
+				args = append(args, code(kinds, of.kind), asID(spelling))
+			}
+		}
+		_, ok, err = known.first(args...)
+		if ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
 // CompleteTracked notes which of a service's events mean that the client has completed
 // the activity. It may be told otherwise later.
 func (l *Ledger) CompleteTracked(service string, means func(kind, status string) bool) error {
 	return l.submit(true, func(t *transaction) error {
-		sorts, err := gather(stream(context.Background(), t, func(rows *sql.Rows) (s [2]string, err error) {
-			err = scan(rows, &s[0], &s[1])
-			return s, err
-		},
+		sorts, err := gather(stream(context.Background(), t.conn, func(rows *sql.Rows) (s [2]string, err error) { return s, rows.Scan(&s[0], &s[1]) },
 			`SELECT DISTINCT kind, status FROM tracked WHERE service = ?`, service))
 		for _, s := range sorts {
-			completed := int64(0)
-			if means(s[0], s[1]) {
-				completed = 1
-			}
-			_, one := t.exec(`UPDATE tracked SET completed = ? WHERE service = ? AND kind = ? AND status = ? AND completed <> ?`, completed, service, s[0], s[1], completed)
-			err = errors.Join(err, one)
+			err = errors.Join(err, t.exec(`UPDATE tracked SET completed = ?1 WHERE service = ?2 AND kind = ?3 AND status = ?4 AND completed <> ?1`,
+				means(s[0], s[1]), service, s[0], s[1]))
 		}
 		return err
 	})
@@ -164,13 +187,17 @@ func (l *Ledger) CompleteTracked(service string, means func(kind, status string)
 // forgetTracked removes the events of a client, and those that a later match would
 // find to be the client's.
 func (t *transaction) forgetTracked(client int64) error {
-	ids, err := gather(stream(context.Background(), t, scanID, `SELECT remote_id FROM steps WHERE client = ? AND remote_id IS NOT NULL`, client))
-	for _, id := range ids {
-		_, one := t.exec(`DELETE FROM tracked WHERE client = 0 AND (client_id = ? OR claim_id = ? OR activity_id = ?)`, id, id, id)
-		err = errors.Join(err, one)
+	if err := t.exec(`DELETE FROM tracked WHERE client = ?`, client); err != nil {
+		return err
 	}
-	_, one := t.exec(`DELETE FROM tracked WHERE client = ?`, client)
-	return errors.Join(err, one)
+	ids, err := gather(stream(context.Background(), t.conn, func(rows *sql.Rows) (id string, err error) {
+		err = rows.Scan((*packed)(&id))
+		return id, err
+	}, `SELECT remote_id FROM steps WHERE client = ? AND remote_id <> ''`, client))
+	if err != nil {
+		return err
+	}
+	return t.exec(`DELETE FROM tracked WHERE client = 0 AND EXISTS (SELECT 1 FROM json_each(?) WHERE value IN (client_id, claim_id, activity_id))`, list(ids))
 }
 
 // find finds the step of an event by its ids, the narrowest first.
@@ -203,7 +230,7 @@ func (m trackedMatcher) find(e Tracked) (of row, ok bool, err error) {
 func (m trackedMatcher) withID(kind, id string) (of row, ok bool, err error) {
 	for _, environment := range m.environments {
 		for _, spelling := range slices.Compact(spellings(id)) {
-			holder, ok, err := holderOfID(context.Background(), m, m.rows, Event{StepID: StepID{ClientKey: ClientKey{Environment: environment}}, Kind: kind, ID: spelling})
+			holder, ok, err := holderOfID(context.Background(), m.conn, m.rows, Event{StepID: StepID{ClientKey: ClientKey{Environment: environment}}, Kind: kind, ID: spelling})
 			if err != nil {
 				return of, false, err
 			}
@@ -219,8 +246,8 @@ func (m trackedMatcher) withID(kind, id string) (of row, ok bool, err error) {
 // spellings are an id as it is and, where it is a UUID, in lower case and in upper case:
 // in which case one is written says nothing.
 func spellings(id string) []string {
-	if stored, _ := idBytes(strings.ToLower(id)).([]byte); len(stored) == 0 || stored[0] != 'u' {
-		return []string{id}
+	if _, isUUID := asID(strings.ToLower(id)).uuid(); !isUUID {
+		return []string{id, id, id}
 	}
 	return []string{id, strings.ToLower(id), strings.ToUpper(id)}
 }
@@ -230,7 +257,7 @@ func (m trackedMatcher) activity(of row, name string, fits func(step string) boo
 	if name == "" {
 		return found, false, nil
 	}
-	for r, err := range stream(context.Background(), m, m.rows.scan, stepsOf+`WHERE s.client = ? AND s.kind = ?`, of.client, code(kinds, KindActivity)) {
+	for r, err := range stream(context.Background(), m.conn, m.rows.scan, stepsOf+`WHERE s.client = ? AND s.kind = ?`, of.client, code(kinds, KindActivity)) {
 		if err != nil {
 			return row{}, false, err
 		}
@@ -260,7 +287,7 @@ func (e *storedTracked) targets() []any {
 }
 
 func scanTracked(rows *sql.Rows) (e storedTracked, err error) {
-	err = scan(rows, e.targets()...)
+	err = rows.Scan(e.targets()...)
 	return e, err
 }
 
@@ -277,7 +304,7 @@ func (l *Ledger) trackedSteps(ctx context.Context, condition string, args ...any
 			for i := 0; i < len(chunk) && err == nil; i++ {
 				e := chunk[i]
 				s := TrackedStep{Tracked: e.Tracked, Of: of[e.step]}
-				s.StepID = s.Of.StepID
+				s.StepID, s.Of.Ref.Owner, s.Of.Ref.Step = s.Of.StepID, e.client, e.step
 				if !yield(s, nil) {
 					return
 				}
@@ -295,22 +322,24 @@ const eventsAtOnce = 500
 
 // stepsNumbered returns the steps of events by their numbers.
 func (l *Ledger) stepsNumbered(ctx context.Context, events []storedTracked) (map[int64]Step, error) {
-	ids := make([]any, eventsAtOnce)
-	for i := range ids {
-		ids[i] = events[min(i, len(events)-1)].step
+	ids := make([]int64, len(events))
+	for i, e := range events {
+		ids[i] = e.step
 	}
-	steps := make(map[int64]Step, len(events))
-	err := each(ctx, l.read, func(rows *sql.Rows) (bool, error) {
-		r, err := l.rows.scan(rows)
+	slices.Sort(ids)
+	steps := make(map[int64]Step, len(ids))
+	for r, err := range stream(ctx, l.read, l.rows.scan, stepsOf+`WHERE s.id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`, numbers(ids)) {
+		if err != nil {
+			return nil, err
+		}
 		steps[r.id] = r.step()
-		return true, err
-	}, stepsOf+`WHERE s.id IN (`+params(eventsAtOnce)+`)`, ids...)
-	return steps, err
+	}
+	return steps, nil
 }
 
 // TrackedOfClient returns what the service has said about a client, the oldest first.
 func (l *Ledger) TrackedOfClient(ctx context.Context, owner ClientKey) ([]TrackedStep, error) {
-	return gather(l.trackedSteps(ctx, `t.client = (SELECT c.id FROM clients c WHERE c.environment = (SELECT id FROM environments WHERE name = ?) AND c.client = ? AND c.space = ?)`, owner.Environment, owner.Client, owner.Space))
+	return gather(l.trackedSteps(ctx, `t.client = (SELECT c.id FROM clients c WHERE `+ofClient+`)`, owner.Environment, owner.Client, owner.Space))
 }
 
 // TrackedOfEnvironment returns what the service has said until now about the clients of an
@@ -322,7 +351,7 @@ func (l *Ledger) TrackedOfEnvironment(ctx context.Context, environment string) (
 // CountTracked returns how many steps the clients of a service have completed, and how
 // many events have ids that the ledger does not know.
 func (l *Ledger) CountTracked(ctx context.Context, service string) (completed, unknown int, err error) {
-	_, err = first(ctx, l.read, []any{&completed, &unknown}, `SELECT count(DISTINCT CASE WHEN completed <> 0 AND client <> 0 THEN step END), count(*) FILTER (WHERE client = 0)
-		FROM tracked WHERE service = ?`, service)
-	return completed, unknown, err
+	err = l.read.QueryRowContext(ctx, `SELECT count(DISTINCT CASE WHEN completed <> 0 AND client <> 0 THEN step END), count(*) FILTER (WHERE client = 0)
+		FROM tracked WHERE service = ?`, service).Scan(&completed, &unknown)
+	return completed, unknown, asDamage(err)
 }

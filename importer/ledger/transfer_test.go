@@ -14,7 +14,7 @@ func TestSave(t *testing.T) {
 	do(t, from.Append(story(jane("", "client"))...))
 	done, err := ledger.Save(t.Context(), from, to, nil)
 	do(t, err)
-	same(t, "steps", done.Steps, int64(1))
+	same(t, "events", done.Events, int64(4))
 	do(t, checked(t, to))
 	var names []string
 	for name := range listing(t, filepath.Dir(to)) {

@@ -9,10 +9,9 @@
 //     an intent survives a power loss. One goroutine writes; it commits whatever is
 //     queued in one transaction (group commit), without waiting for more, so that
 //     several workers share the cost of a commit.
-//   - A step is one row. Where it changes otherwise than from an intent to its outcome, the row
-//     as it was goes into a table of history. A transition that the state machine does not
-//     allow is rejected, and so is one of a row that another process has changed meanwhile;
-//     nothing of that Append is written.
+//   - Every event is kept: an intent and its outcome in the row of the step, all
+//     others in a table of history. A transition that the state machine does not
+//     allow is rejected, and nothing of that Append is written.
 //   - No two steps of a kind are done with the same id, and no two clients with the
 //     same redirect url.
 //   - Any write error stops the ledger: that Append and every later one fail with
@@ -28,6 +27,8 @@
 //   - A closed ledger is one plain file that may be copied. While it is open, or after
 //     its process was killed, the files beside it that end in -wal and -shm belong to
 //     it: without them outcomes are lost.
+//   - A file beside it that ends in .count holds the number of the newest event that
+//     was committed; see Behind.
 //   - What a run asks for each client, and before it begins, costs as much in a ledger
 //     of many clients as in one of few.
 //   - Times are stored to the microsecond and returned in UTC.
@@ -190,10 +191,11 @@ type Step struct {
 // Age is how long ago the step got into its state; a time in the future is no age.
 func (s Step) Age(now time.Time) time.Duration { return max(now.Sub(s.At), 0) }
 
-// Ref has the numbers of two of a step's events: Last is that of the last one, and Sent that of
-// the last intent, or Last without one. An event has a higher number than those before it,
-// whatever the clock said.
-type Ref struct{ Sent, Last int64 }
+// Ref is where the ledger has a client, a step and two of the step's events. Owner and
+// Step are for AddUnchanged. Last is the number of the step's last event, and Sent
+// that of the intent that led to it, or Last without one: an event has a higher number
+// than those before it, whatever the clock said.
+type Ref struct{ Owner, Step, Sent, Last int64 }
 
 // Run is one run, from its start to the workbook that it wrote.
 type Run struct {

@@ -3,14 +3,20 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"claimsheet/mapping/problem"
 )
@@ -24,11 +30,9 @@ const (
 )
 
 // job is one call's part of a transaction. do writes it, or returns a rejected
-// error and writes nothing; any other error stops the ledger. It may be called again after
-// what it has written was rolled back.
+// error and writes nothing; any other error stops the ledger.
 type job struct {
 	do   func(*transaction) error
-	bare bool       // it needs no transaction
 	done chan error // nil when nobody waits
 }
 
@@ -37,16 +41,13 @@ type rejected struct{ error }
 
 func (r rejected) Unwrap() error { return r.error }
 
-// errAlone asks for a batch to be rolled back, and for each of its jobs to get a transaction of
-// its own: one of them is refused after it has written something.
-var errAlone = errors.New("a call of several is refused")
-
 // writer owns the only connection that writes. Its goroutine commits a job,
 // together with those that are queued by then, in one transaction, and answers when
 // the commit has reached the disk. The next batch gathers while one is being
 // synced.
 type writer struct {
 	db      *sql.DB // of a file
+	server  *Server // nil for a file
 	tx      *transaction
 	files   []fileGuard // the ledger and its log; used by the goroutine only
 	queue   chan job
@@ -58,6 +59,97 @@ type writer struct {
 	failure atomic.Pointer[error] // set once, by the goroutine
 }
 
+// startWriter starts the writer of a database that has been checked.
+func startWriter(db *sql.DB, path string, progress Progress) (*writer, error) {
+	ctx := context.Background()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := useLog(ctx, conn, path, readersPatience, progress); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	tx, err := prepare(ctx, conn, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{db: db, tx: tx, queue: make(chan job, queueLength), ended: make(chan struct{}),
+		files: []fileGuard{{path: path}, {path: path + "-wal"}}}
+	if err := w.files[0].check(); err != nil {
+		return nil, errors.Join(err, tx.close())
+	}
+	go w.work()
+	return w, nil
+}
+
+// How long a change of the journal mode waits for programs that read the ledger: a copy,
+// a check or a backup of a large one takes minutes.
+const (
+	readersPatience = 10 * time.Minute
+	closingPatience = 2 * time.Second
+)
+
+// useLog gives a ledger the log that it has while it is open.
+func useLog(ctx context.Context, conn *sql.Conn, path string, patience time.Duration, progress Progress) error {
+	err := setJournal(ctx, conn, "wal", patience, progress)
+	switch {
+	case isBusy(err):
+		return unusable(path, "Wait until the other program has finished: it may be claimsheet copy-ledger, claimsheet doctor or a backup. Nothing was sent, so run again then.",
+			err, "the ledger cannot be opened for writing: another program still has it open after %.0f minutes", patience.Minutes())
+	case err != nil:
+		return unusable(path, "Let this user write to the file and its folder, keep the folder on a local disk, and see that no other program has it open.",
+			err, "the ledger cannot be opened for writing: %v", err)
+	}
+	return nil
+}
+
+// setJournal sets the journal mode of the ledger. That changes its file, so it waits
+// until nobody else has the file open. Each try gives up at once, so that others can
+// begin to read meanwhile.
+func setJournal(ctx context.Context, conn *sql.Conn, mode string, patience time.Duration, progress Progress) error {
+	var timeout int // of the connection, in milliseconds
+	err := conn.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&timeout)
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "PRAGMA busy_timeout = 0")
+	}
+	if err != nil {
+		return err
+	}
+	err = patiently(patience, progress, func() error {
+		var is string
+		err := conn.QueryRowContext(ctx, "PRAGMA journal_mode = "+mode).Scan(&is)
+		if err == nil && is != mode {
+			err = fmt.Errorf("the journal mode stays %q", is)
+		}
+		return err
+	})
+	_, err2 := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", timeout))
+	return errors.Join(err, err2)
+}
+
+// patiently tries to do something until no other program keeps it from being done, for
+// as long as patience. progress is told of a long wait.
+func patiently(patience time.Duration, progress Progress, do func() error) error {
+	const pause, worthALine = 100 * time.Millisecond, 2 * time.Second
+	for began := time.Now(); ; time.Sleep(pause) {
+		err := do()
+		waited := time.Since(began)
+		if !isBusy(err) || waited >= patience {
+			return err
+		}
+		if waited >= worthALine {
+			progress.report("waiting for another program to close", 0, Uncounted)
+		}
+	}
+}
+
+// isBusy reports whether another process has a lock that keeps a statement from
+// working.
+func isBusy(err error) bool {
+	s, ok := errors.AsType[*sqlite.Error](err)
+	return ok && s.Code()&0xff == sqlite3.SQLITE_BUSY
+}
+
 // submit queues a job; a ledger that is open for reading only returns ErrReadOnly.
 // With wait it returns when the job is durable, or the reason why it is not.
 // Without, the next job that waits returns the error.
@@ -65,14 +157,15 @@ func (l *Ledger) submit(wait bool, do func(*transaction) error) error {
 	if l.write == nil {
 		return ErrReadOnly
 	}
-	return l.write.submit(wait, job{do: do})
+	return l.write.submit(wait, do)
 }
 
 // submit is Ledger.submit.
-func (w *writer) submit(wait bool, j job) error {
+func (w *writer) submit(wait bool, do func(*transaction) error) error {
 	if err := w.stopped(); err != nil {
 		return err
 	}
+	j := job{do: do}
 	if wait {
 		j.done = make(chan error, 1)
 	}
@@ -137,7 +230,7 @@ func (w *writer) commit(batch []job) []error {
 	if err == nil {
 		if err = w.run(batch, errs); err != nil {
 			err = fmt.Errorf("%w: %w", ErrStopped, asDamage(err))
-			if w.tx.server != nil {
+			if w.server != nil {
 				err = ServerFailed(err)
 			}
 			w.failure.Store(&err)
@@ -163,60 +256,24 @@ func (w *writer) run(batch []job, errs []error) (err error) {
 	if err := w.inPlace(); err != nil {
 		return err
 	}
-	err = w.together(batch, errs, false)
-	for i := 0; errors.Is(err, errAlone) && i < len(batch); i++ {
-		if one := w.together(batch[i:i+1], errs[i:i+1], true); one != nil {
-			return one
-		}
-	}
-	if err != nil && !errors.Is(err, errAlone) {
+	if err := w.tx.begin(); err != nil {
 		return err
 	}
-	// Again: what was written to a file that has been removed since is lost.
-	return w.inPlace()
-}
-
-// together writes jobs in one transaction; alone says that there is one job. A job that is
-// refused after it has written something is rolled back if it is alone, and asks for that
-// otherwise.
-func (w *writer) together(batch []job, errs []error, alone bool) error {
-	t := w.tx
-	t.alone = alone
-	begun := false
 	for i, j := range batch {
-		if !j.bare && !begun {
-			if err := t.begin(); err != nil {
-				return err
-			}
-			begun = true
-		}
-		t.wrote = false
-		err := j.do(t)
-		own, refused := errors.AsType[rejected](err)
-		switch {
-		case err == nil:
-		case refused && !t.wrote:
+		err := j.do(w.tx)
+		if own, ok := errors.AsType[rejected](err); ok {
 			errs[i] = own.error
-		case refused && alone:
-			errs[i] = own.error
-			t.rollback()
-			return nil
-		case refused || errors.Is(err, errAlone) || !alone && t.isDeadlock(err):
-			t.rollback()
-			return errAlone
-		default:
-			t.rollback()
+		} else if err != nil {
+			w.tx.rollback()
 			return err
 		}
 	}
-	if !begun {
-		return nil
+	if err := w.tx.commit(); err != nil {
+		w.tx.rollback()
+		return err
 	}
-	if err := t.commit(); err != nil {
-		t.rollback()
-		if !alone && t.isDeadlock(err) {
-			return errAlone
-		}
+	// Again: what was written to a file that has been removed since is lost.
+	if err := w.inPlace(); err != nil {
 		return err
 	}
 	w.commits.Add(1)
@@ -234,8 +291,8 @@ func (w *writer) inPlace() error {
 }
 
 // Stopped returns why the ledger cannot be written any more, an error that wraps ErrStopped or
-// ErrServer; nil while it can. A failed server, or a lost connection to it, is noticed within
-// seconds, also while nothing is written.
+// ErrServer; nil while it can. A failed server, or a lost connection to it, is noticed within a
+// sixth of the time that leases last, also while nothing is written.
 func (l *Ledger) Stopped() error {
 	if l.write == nil {
 		return nil
@@ -260,15 +317,19 @@ func (w *writer) close() error {
 	close(w.queue)
 	w.mu.Unlock()
 	<-w.ended
-	closing := w.tx.database.close()
-	if w.tx.server == nil && w.stopped() == nil {
-		_ = setJournal(context.Background(), w.tx.conn, "delete", closingPatience, nil)
+	if w.tx.shared {
+		close(w.tx.leases.stop)
 	}
-	err := errors.Join(w.stopped(), closing, w.tx.conn.Close())
-	if w.db != nil {
-		err = errors.Join(err, w.db.Close())
+	if w.server != nil {
+		if w.stopped() == nil {
+			w.tx.leave()
+		}
+		return errors.Join(w.stopped(), w.tx.close())
 	}
-	return err
+	if w.stopped() == nil {
+		w.tx.rest()
+	}
+	return errors.Join(w.stopped(), w.tx.close(), w.db.Close())
 }
 
 // fileGuard detects that a file of the ledger was removed or replaced while it is
@@ -295,96 +356,210 @@ func (g *fileGuard) check() error {
 	return nil
 }
 
-// transaction is the writing connection. Only the writer's goroutine uses it, without a caller's
-// context: the record of a request that was sent must not be cancelled.
+// transaction is the writing connection with its statements. Only the writer's
+// goroutine uses it, without a caller's context: the record of a request that was
+// sent must not be cancelled.
 type transaction struct {
-	*database
-	conn    *sql.Conn
-	path    string
-	rows    rowReader // on this connection
-	names   *names
-	clients map[ClientKey]clientNumber // those that were used
-	open    map[StepID]row             // intents that were recorded, so that they need not be read for their outcome
-	version int64                      // the number of the last event
-	counted int64                      // that of a file's table counter, or the last number that a server has given
-	held    map[int64]bool             // what Lock has locked
-	wrote   bool                       // the present job has written something that its refusal would have to undo
-	alone   bool                       // the transaction is the present job's own
+	conn     *sql.Conn
+	server   *Server // nil for a file
+	path     string
+	rows     rowReader // on this connection
+	interned interned
+	event    int64 // the number of the last event
+	counted  int64 // the number that the table counter has
+
+	open    map[StepID]row // the steps in Intent, as noteIntent keeps them
+	unnoted bool           // open does not have all of them
+	marked  bool           // the table counter says that steps may be intents
+	shared  bool           // other processes may write the ledger too
+	leases  *leases        // nil for a file
+
+	takeovers int64           // by processes that share the ledger, as counter had it last
+	outcomes  []driver.Result // of the steps whose outcome this transaction stores, in a shared ledger
+
+	getCounter, setCounter *statement
+	getClient, addClient   *statement
+	getStep                *statement
+	addRow, addIntent      *statement
+	setStep, setOutcome    *statement
+	addHistory, addAddress *statement
+	someURL                *statement
+	beginTx, commitTx      *statement
+	savepoint, release     *statement   // of appendAll
+	statements             []*statement // all of them
 }
 
-// clientNumber is the number of a client and of its environment.
-type clientNumber struct{ client, environment int64 }
-
-// mostKept bounds the clients and the intents that are kept in memory.
-const mostKept = 10_000
-
-// startWriter starts the writer of a ledger.
-func startWriter(db *sql.DB, conn *sql.Conn, path string, server *Server) *writer {
-	t := &transaction{database: newDatabase(conn, server), conn: conn, path: path, held: map[int64]bool{}}
-	t.names = newNames(t.database, path)
-	t.rows = rowReader{t.names, path}
-	t.forget()
-	w := &writer{db: db, tx: t, queue: make(chan job, queueLength), ended: make(chan struct{})}
-	if server == nil {
-		w.files = []fileGuard{{path: path}, {path: path + "-wal"}}
+// prepare prepares the statements of a connection. server is nil for a file.
+func prepare(ctx context.Context, conn *sql.Conn, path string, server *Server) (*transaction, error) {
+	begin, counter, nextID, number := `BEGIN IMMEDIATE`, `SELECT event, 0 FROM counter`, `?`, ``
+	if server != nil {
+		begin, counter, nextID, number = `BEGIN ISOLATION LEVEL READ COMMITTED`, `SELECT event, takeovers FROM counter FOR UPDATE`, `coalesce(CAST(? AS BIGINT), `+server.NextStep+`)`, ` RETURNING id` // see insert
 	}
-	return w
-}
-
-// forget drops what is kept in memory.
-func (t *transaction) forget() {
-	t.names.forget()
-	t.clients, t.open = map[ClientKey]clientNumber{}, map[StepID]row{}
-}
-
-// begin takes SQLite's write lock at once.
-func (t *transaction) begin() error {
-	if t.server != nil {
-		t.counted = t.version // the next number is asked for: those of a process that began later are higher
-		_, err := t.exec(`BEGIN`)
-		return err
-	}
-	if _, err := t.exec(`BEGIN IMMEDIATE`); err != nil {
-		return err
-	}
-	_, err := first(context.Background(), t, []any{&t.version}, `SELECT version FROM counter`)
-	t.counted = t.version
-	return err
-}
-
-// next is the number of the next event. Every event has one of its own, which grows.
-func (t *transaction) next() (int64, error) {
-	if t.server != nil && t.version == t.counted {
-		numbers, err := t.server.Numbers(context.Background())
-		if err != nil {
-			return 0, err
+	t := &transaction{conn: conn, server: server, path: path, open: map[StepID]row{}}
+	t.forgetNumbers()
+	for _, s := range []struct {
+		to   **statement
+		text string
+	}{
+		{&t.beginTx, begin},
+		{&t.commitTx, `COMMIT`},
+		{&t.savepoint, `SAVEPOINT call`},
+		{&t.release, `RELEASE call`},
+		{&t.getCounter, counter},
+		{&t.setCounter, `UPDATE counter SET event = ?`},
+		{&t.getClient, `SELECT c.id, c.environment FROM clients c WHERE ` + ofClient},
+		{&t.addClient, `INSERT INTO clients (environment, client, space) VALUES (?, ?, ?)` + number},
+		{&t.getStep, stepsOf + `WHERE s.client = ? AND s.mapping = ? AND s.step = ?`},
+		{&t.addRow, `INSERT INTO steps (client, mapping, step, environment, kind, ` + factColumns + `, request, digest, id)
+			VALUES (` + params(23) + `, ` + nextID + `) ON CONFLICT (client, mapping, step) DO NOTHING` + number},
+		{&t.addIntent, `INSERT INTO steps (client, mapping, step, environment, kind, event, at, run, request, digest,
+				state, attempts, history, inherited, sent_event, sent_at, sent_run, via, status, reason, remote_id, url)
+			VALUES (` + params(10) + `, 1, 1, 0, 0, 0, 0, 0, 0, 0, '', '', '') ON CONFLICT (client, mapping, step) DO NOTHING` + number},
+		{&t.setOutcome, `UPDATE steps SET sent_event = event, sent_at = at, sent_run = run,
+			(state, inherited, event, at, run, via, status, reason, response, remote_id, url) = (` + params(11) + `) WHERE id = ? AND event = ?`},
+		{&t.setStep, `UPDATE steps SET (` + factColumns + `, request, digest) = (` + params(18) + `) WHERE id = ?`},
+		{&t.addAddress, addAddress},
+		{&t.addHistory, `INSERT INTO history VALUES (` + params(13) + `)`},
+		{&t.someURL, `SELECT 1 FROM steps s INDEXED BY steps_urls WHERE s.url = ? AND ` + hasURL + ` LIMIT 1`},
+	} {
+		var err error
+		if *s.to, err = prepareOn(conn, s.text); err != nil {
+			return nil, errors.Join(err, t.close())
 		}
-		t.version, t.counted = numbers-1, numbers-1+NumbersAtOnce
+		t.statements = append(t.statements, *s.to)
 	}
-	t.version++
-	return t.version, nil
+	err := conn.QueryRowContext(ctx, `SELECT event, intents FROM counter`).Scan(&t.counted, &t.unnoted)
+	t.event = t.counted
+	if err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	return t, nil
 }
 
-// NumbersAtOnce is how many numbers of events Server.Numbers gives.
-const NumbersAtOnce = 1000
+// params are n parameters of a statement.
+func params(n int) string { return strings.Repeat("?, ", n-1) + "?" }
 
-// commit returns when the transaction is on the disk.
-func (t *transaction) commit() error {
-	if t.server == nil && t.version != t.counted {
-		if _, err := t.exec(`UPDATE counter SET version = ?`, t.version); err != nil {
+// begin takes SQLite's write lock at once, or locks the row of counter on a server, so
+// that not even another process can change what the transaction reads.
+func (t *transaction) begin() error {
+	if _, err := t.beginTx.exec(); err != nil {
+		return err
+	}
+	counter, _, err := t.getCounter.first()
+	var takeovers int64
+	if t.event, takeovers = counter.number(), counter.number(); err == nil {
+		err = counter.err
+	}
+	if err != nil {
+		return err
+	}
+	if t.event != t.counted && t.server != nil && !t.shared {
+		return problem.At(problem.Where{File: t.path}, "ledger-server", "another process has written the ledger, though this one holds its lock").
+			Hinted("Connect to the server itself, or to a pooler in session mode: the lock belongs to the session.")
+	}
+	if t.event != t.counted && t.shared {
+		t.counted = t.event // what is kept in memory stays right: it is of leased clients, and numbers never change
+	}
+	if t.event != t.counted { // another process has written, without the lock
+		t.forgetNumbers()
+		clear(t.open)
+		t.counted, t.unnoted = t.event, true
+	}
+	if t.shared && t.leases.age() >= t.leases.TTL()/3 {
+		if err := t.leases.keep(t); err != nil {
 			return err
 		}
 	}
-	_, err := t.exec(`COMMIT`)
+	if t.shared && takeovers != t.takeovers {
+		t.takeovers = takeovers
+		if err := t.leases.check(t); err != nil {
+			return err
+		}
+	}
+	return t.mark()
+}
+
+// mark records in the first transaction that steps may be intents until rest says
+// otherwise: a copy of the ledger that SQLite makes meanwhile looks like a closed one.
+func (t *transaction) mark() error {
+	if t.marked {
+		return nil
+	}
+	t.marked = true
+	return t.exec(`UPDATE counter SET intents = 1 WHERE intents <> 1`)
+}
+
+// forgetNumbers drops the numbers of texts and clients that are kept in memory.
+func (t *transaction) forgetNumbers() {
+	t.interned.forget()
+	t.rows = rowReader{newNames(t.conn), t.path}
+}
+
+// commit returns when the transaction is on the disk.
+func (t *transaction) commit() error {
+	if err := t.checkOutcomes(); err != nil {
+		return err
+	}
+	if t.event != t.counted {
+		if _, err := t.setCounter.exec(t.event); err != nil {
+			return err
+		}
+		t.counted = t.event
+	}
+	_, err := t.commitTx.exec()
+	if err == nil {
+		t.leases.committed()
+	}
 	return err
 }
 
-// isDeadlock reports whether a server has ended a transaction because another one waits for it.
-func (t *transaction) isDeadlock(err error) bool { return t.server != nil && t.server.IsDeadlock(err) }
+// rollback releases the write lock after an error. SQLite may have rolled back
+// already; nothing is written afterwards in any case.
+func (t *transaction) rollback() { _ = t.exec("ROLLBACK") }
 
-// rollback ends the transaction after an error. The database may have rolled back
-// already.
-func (t *transaction) rollback() {
-	_ = t.plainly("ROLLBACK")
-	t.forget()
+// rest records whether steps are still in Intent, and makes the file a plain one
+// again: that marks the ledger as closed.
+func (t *transaction) rest() {
+	if t.noteRest() == nil {
+		_ = setJournal(context.Background(), t.conn, "delete", closingPatience, nil)
+	}
+}
+
+// leave ends the part of this process in a ledger on a server. While a step of its is
+// an intent, its leases stay until they end by themselves: its request may be on its way.
+func (t *transaction) leave() {
+	if !t.shared {
+		_ = t.noteRest()
+	}
+	if t.leases != nil && len(t.open) == 0 {
+		_ = t.leases.End()
+	}
+}
+
+// noteRest records whether steps are still in Intent.
+func (t *transaction) noteRest() error {
+	return t.exec(`UPDATE counter SET intents = ?1 WHERE intents <> ?1`, t.unnoted || len(t.open) > 0)
+}
+
+// exec runs a statement that is too rare to prepare.
+func (t *transaction) exec(text string, args ...any) error {
+	_, err := t.conn.ExecContext(context.Background(), text, args...)
+	return err
+}
+
+// changes runs a statement and returns how many rows it changed.
+func (t *transaction) changes(text string, args ...any) (int64, error) {
+	r, err := t.conn.ExecContext(context.Background(), text, args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+func (t *transaction) close() error {
+	var errs []error
+	for _, s := range t.statements {
+		errs = append(errs, s.close())
+	}
+	return errors.Join(append(errs, t.conn.Close())...)
 }

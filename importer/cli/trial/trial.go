@@ -15,7 +15,7 @@
 //	TRIAL_LOOK_AGAIN=LIST   the waits before each look-up after a doubt, such as "0s 20ms"
 //	TRIAL_ASK_AGAIN=DURATION  the wait before a GET that failed is sent again
 //	TRIAL_CLOCK=FILE        how far the wall clock is ahead, as a duration; read each time
-//	TRIAL_LEASE=DURATION    how long a session may be silent that holds what others wait for
+//	TRIAL_LEASE=DURATION    how long leases of clients last, and how long a request
 //	TRIAL_SETTLE=DURATION   how long an address is kept for who was created with it
 package trial
 
@@ -115,7 +115,7 @@ func duration(text string) time.Duration {
 // Sharing returns how the run shares the ledger, with the times of the trial.
 func (*Trial) Sharing(s *postgres.Sharing) *postgres.Sharing {
 	if d, err := time.ParseDuration(os.Getenv("TRIAL_LEASE")); err == nil {
-		s.Silence = d
+		s.Lease, s.Request = d, d
 	}
 	return s
 }

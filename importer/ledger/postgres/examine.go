@@ -31,7 +31,7 @@ func Examine(ctx context.Context, a Address) (found []Finding) {
 	add := func(failed bool, hint, format string, args ...any) {
 		found = append(found, Finding{failed, fmt.Sprintf(format, args...), hint})
 	}
-	db := a.connections(true)
+	db := a.pool(true)
 	defer db.Close()
 	conn, err := db.Conn(ctx)
 	if err == nil {
@@ -42,7 +42,7 @@ func Examine(ctx context.Context, a Address) (found []Finding) {
 		s, err = a.settings(ctx, conn)
 	}
 	if err != nil {
-		add(true, "See that the server runs and can be reached from here, and that the user and the password in the url are right.", "%s: %v", a, problem.Cause(withoutValues(err)))
+		add(true, "See that the server runs and can be reached from here, and that the user and the password in the url are right.", "%s: %v", a, problem.Cause(err))
 		return found
 	}
 	const tries = 5
@@ -111,9 +111,9 @@ func (a Address) examineSchema(ctx context.Context, conn querier, add func(faile
 		add(true, "", "%v", err)
 		return
 	}
-	right, on := "has_schema_privilege($1, 'USAGE')", a.schema
+	right, on := "has_schema_privilege(?, 'USAGE')", a.schema
 	if !there {
-		right, on = "has_database_privilege($1, 'CREATE')", a.config.Database
+		right, on = "has_database_privilege(?, 'CREATE')", a.config.Database
 	}
 	var may bool
 	if err := conn.QueryRowContext(ctx, `SELECT `+right, on).Scan(&may); err != nil {
@@ -139,7 +139,7 @@ func (a Address) examineSchema(ctx context.Context, conn querier, add func(faile
 // examineTables looks at the rights on the tables, and at who is writing.
 func (a Address) examineTables(ctx context.Context, conn querier, add func(failed bool, hint, format string, args ...any)) {
 	var lacking int64
-	err := conn.QueryRowContext(ctx, `SELECT count(*) FROM pg_tables WHERE schemaname = $1
+	err := conn.QueryRowContext(ctx, `SELECT count(*) FROM pg_tables WHERE schemaname = ?
 		AND NOT (SELECT bool_and(has_table_privilege(quote_ident(schemaname) || '.' || quote_ident(tablename), needed))
 			FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) needed)`, a.schema).Scan(&lacking)
 	if err != nil || lacking > 0 {

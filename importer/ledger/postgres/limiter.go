@@ -44,7 +44,7 @@ func NewLimiter(a Address, service string) *Limiter {
 	} {
 		a.config.RuntimeParams[name] = value
 	}
-	db := a.connections(false)
+	db := a.pool(false)
 	db.SetMaxOpenConns(1)
 	return &Limiter{address: a, service: service, db: db}
 }
@@ -61,10 +61,11 @@ const stateColumns = `last, rate, quick, step, restore, cuts, refusals, good, pa
 
 // The statements of a Limiter. The row is locked before the clock is read.
 const (
-	readState   = `SELECT ` + ServerTime + `, ` + stateColumns + ` FROM pace WHERE service = $1`
-	lockState   = `WITH locked AS MATERIALIZED (SELECT * FROM pace WHERE service = $1 FOR UPDATE) SELECT ` + ServerTime + `, ` + stateColumns + ` FROM locked`
-	insertState = `INSERT INTO pace (service) VALUES ($1) ON CONFLICT DO NOTHING`
-	updateState = `UPDATE pace SET (` + stateColumns + `) = ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) WHERE service = $16`
+	readState   = `SELECT ` + ServerTime + `, ` + stateColumns + ` FROM pace WHERE service = ?`
+	lockState   = `WITH locked AS MATERIALIZED (SELECT * FROM pace WHERE service = ? FOR UPDATE) SELECT ` + ServerTime + `, ` + stateColumns + ` FROM locked`
+	insertState = `INSERT INTO pace (service) VALUES (?) ON CONFLICT DO NOTHING`
+	updateState = `UPDATE pace SET (` + stateColumns + `) = (CAST(? AS bigint), CAST(? AS double precision), CAST(? AS double precision), CAST(? AS double precision), CAST(? AS double precision), CAST(? AS bigint), CAST(? AS bigint), CAST(? AS bigint),
+		CAST(? AS bigint), CAST(? AS text), CAST(? AS double precision), CAST(? AS bigint), CAST(? AS bigint), CAST(? AS bigint), CAST(? AS bigint)) WHERE service = ?`
 )
 
 // Read returns the state of the service, and the server's time.
@@ -103,7 +104,7 @@ func (l *Limiter) change(ctx context.Context, change func(*rate.State, time.Time
 		return err
 	}
 	defer conn.Close()
-	if _, err = conn.ExecContext(ctx, "BEGIN"); err != nil {
+	if _, err = conn.ExecContext(ctx, "BEGIN ISOLATION LEVEL READ COMMITTED"); err != nil {
 		return err
 	}
 	defer func() {
@@ -162,7 +163,6 @@ func (l *Limiter) refuse(err error) error {
 		return l.address.trouble(nil, "Give this user SELECT, INSERT and UPDATE on the table pace in the schema "+l.address.schema+": all processes that send agree there how fast they may.",
 			"this user may not change the rate that all processes share: %v", err)
 	}
-	err = withoutValues(err)
 	cause := problem.Cause(err)
 	if errors.Is(err, context.DeadlineExceeded) {
 		cause = errors.New("it does not answer in time")

@@ -114,6 +114,24 @@ func (a Address) Beside(folder string) string {
 	return filepath.Join(folder, "ledger-"+hex.EncodeToString(sum[:8]))
 }
 
+// pool are connections to the server, which only read or may write.
+func (a Address) pool(reads bool) *sql.DB { return a.connections(reads, nil) }
+
+// readers are connections that read a ledger while a command works with it.
+func (a Address) readers() *sql.DB { return a.connections(true, unreadable) }
+
+// connections are a pool; refuse is as in connector.
+func (a Address) connections(reads bool, refuse func(error) error) *sql.DB {
+	config := a.config.Copy()
+	config.DialFunc = a.dial
+	if reads {
+		config.RuntimeParams["default_transaction_read_only"] = "on"
+	}
+	db := sql.OpenDB(connector{config, refuse})
+	db.SetMaxIdleConns(8)
+	return db
+}
+
 // Pool returns connections to the server for tables beside the ledger's, of which nothing
 // needs to last: the last commits may be lost when the server crashes. A transaction ends
 // when nothing is done in it for 2 seconds; a statement may else take as long as its context
@@ -148,19 +166,18 @@ func (a Address) Pool(ctx context.Context) (*pgxpool.Pool, error) {
 
 // trouble reports that a ledger on a server cannot be used now.
 func (a Address) trouble(kind error, hint, format string, args ...any) error {
-	for i, arg := range args {
-		if err, ok := arg.(error); ok {
-			args[i] = problem.Cause(withoutValues(err))
-		}
-	}
 	return ledger.Refuse(problem.At(problem.Where{File: a.String()}, "ledger-server", format, args...).Hinted("%s", hint), kind)
 }
 
 // unreachable reports that the server does not answer as it should.
 func (a Address) unreachable(err error) error {
-	err = withoutValues(err)
 	return a.trouble(errors.Join(ledger.ErrStopped, err), "See that the server runs and can be reached from here, and that the user and the password in the url are right; claimsheet doctor shows more. Nothing was sent.",
 		"the ledger's server cannot be used: %v", problem.Cause(err))
+}
+
+// unreadable reports that the server has failed in the middle of a command's work.
+func unreadable(err error) error {
+	return ledger.ServerFailed(fmt.Errorf("the ledger cannot be read: %w", err))
 }
 
 // Open opens the ledger at an address for reading and writing, and makes its schema and
@@ -173,7 +190,7 @@ func Open(ctx context.Context, a Address) (*ledger.Ledger, error) {
 }
 
 // OpenShared is Open for one of several processes that write at the same time. Each
-// locks the clients for which it sends something; see ledger.Ledger.Lock. It fails with
+// leases the clients for which it sends something; see ledger.Ledger.Lease. It fails with
 // ledger.ErrLocked while a process has the ledger for itself.
 func OpenShared(ctx context.Context, a Address, sharing Sharing) (*ledger.Ledger, error) {
 	return a.open(ctx, &sharing)
@@ -181,9 +198,10 @@ func OpenShared(ctx context.Context, a Address, sharing Sharing) (*ledger.Ledger
 
 // open is Open, or OpenShared with sharing.
 func (a Address) open(ctx context.Context, sharing *Sharing) (*ledger.Ledger, error) {
-	db := a.connections(false)
-	conn, err := db.Conn(ctx)
+	db := a.pool(false)
+	db.SetMaxOpenConns(1)
 	var joined *session
+	conn, err := db.Conn(ctx)
 	if err == nil {
 		joined, err = a.own(ctx, conn, sharing)
 	}
@@ -194,12 +212,18 @@ func (a Address) open(ctx context.Context, sharing *Sharing) (*ledger.Ledger, er
 		_ = db.Close()
 		return nil, a.refused(err)
 	}
-	l, err := ledger.OnServer(ledger.Server{
-		Name: a.String(), Read: a.connections(true), Write: conn, Shared: sharing != nil, Session: joined.id, Silence: joined.silence,
-		Explain: withoutValues, IsUnique: isUnique, IsDeadlock: isDeadlock,
-		Numbers: joined.numbers, TryLock: joined.tryLock, Unlock: joined.unlock, EndSilent: joined.endSilent, Speak: joined.speak, Leave: joined.leave, Numbered: joined.numbered,
+	s := ledger.Server{
+		Name: a.String(), Read: a.readers(), Write: conn, Shared: sharing != nil, Leases: joined,
+		NextStep: "nextval('steps_id_seq')", Numbered: numbered,
 		Compact: a.compact, Close: db.Close,
-	})
+	}
+	if joined != nil {
+		s.Session = joined.id
+	}
+	if sharing != nil {
+		s.Clock = sharing.Clock
+	}
+	l, err := ledger.OnServer(s)
 	if err != nil {
 		return nil, a.refused(err)
 	}
@@ -243,10 +267,10 @@ func (a Address) own(ctx context.Context, conn *sql.Conn, sharing *Sharing) (*se
 	if err != nil {
 		return nil, err
 	}
-	if sharing != nil { // a process that is stopped within a transaction keeps all others waiting
-		_, err = conn.ExecContext(ctx, fmt.Sprintf(`SET idle_in_transaction_session_timeout = %d`, (joined.silence/6).Milliseconds()))
+	if sharing != nil { // a process that is stopped within a transaction keeps all others waiting, but not until their leases end
+		_, err = conn.ExecContext(ctx, fmt.Sprintf(`SET idle_in_transaction_session_timeout = %d`, (joined.last/3).Milliseconds()))
 	}
-	return joined, err
+	return joined, errors.Join(err, joined.clean(ctx))
 }
 
 // create makes the tables of a ledger that has none. The connection has the ledger alone.
@@ -269,7 +293,6 @@ func (a Address) create(ctx context.Context, conn *sql.Conn) error {
 const (
 	insufficientPrivilege = "42501"
 	uniqueViolation       = "23505"
-	deadlockDetected      = "40P01"
 )
 
 // checkServer refuses a server on which a ledger cannot be, and sees that commits are
@@ -321,7 +344,7 @@ type querier interface {
 
 // namespace returns the number of the ledger's schema; ok is false when there is none.
 func (a Address) namespace(ctx context.Context, conn querier) (oid int64, ok bool, err error) {
-	err = conn.QueryRowContext(ctx, `SELECT CAST(oid AS bigint) FROM pg_namespace WHERE nspname = $1`, a.schema).Scan(&oid)
+	err = conn.QueryRowContext(ctx, `SELECT CAST(oid AS bigint) FROM pg_namespace WHERE nspname = ?`, a.schema).Scan(&oid)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, false, nil
 	}
@@ -331,7 +354,7 @@ func (a Address) namespace(ctx context.Context, conn querier) (oid int64, ok boo
 // version returns the version of the ledger; 0 when there is none.
 func (a Address) version(ctx context.Context, conn querier) (version int64, err error) {
 	var there, others bool
-	err = conn.QueryRowContext(ctx, `SELECT coalesce(bool_or(tablename = 'ledger'), false), count(*) > 0 FROM pg_tables WHERE schemaname = $1`, a.schema).Scan(&there, &others)
+	err = conn.QueryRowContext(ctx, `SELECT coalesce(bool_or(tablename = 'ledger'), false), count(*) > 0 FROM pg_tables WHERE schemaname = ?`, a.schema).Scan(&there, &others)
 	switch {
 	case err != nil:
 		return 0, err
@@ -364,7 +387,7 @@ const (
 // The functions that take the ledger's lock, for one process or for several, with
 // lockClass and the schema's number, and one that gives it back.
 const (
-	lockNumbers = `(CAST($1 AS int), CAST(CAST(CAST($2 AS bigint) AS bit(32)) AS int))`
+	lockNumbers = `(CAST(? AS int), CAST(CAST(CAST(? AS bigint) AS bit(32)) AS int))`
 	lockAlone   = `SELECT pg_try_advisory_lock` + lockNumbers
 	lockShared  = `SELECT pg_try_advisory_lock_shared` + lockNumbers
 	unlockAlone = `SELECT pg_advisory_unlock` + lockNumbers
@@ -414,6 +437,16 @@ func (a Address) tryLock(ctx context.Context, conn *sql.Conn, namespace int64, s
 	return taken, err
 }
 
+// numbered is ledger.Server.Numbered.
+func numbered(exec func(string, ...any) error) error {
+	for _, table := range []string{"environments", "names", "clients", "steps", "tracked"} {
+		if err := exec(`SELECT setval('` + table + `_id_seq', coalesce(max(id), 0) + 1, false) FROM ` + table); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // compactPatience is how long compact waits for others to end what they read of a table.
 const compactPatience = "600s"
 
@@ -421,7 +454,7 @@ const compactPatience = "600s"
 // server's write-ahead log and its backups have them until they expire.
 func (a Address) compact(ctx context.Context) error {
 	a.patience = 0 // rewriting a table takes its time
-	db := a.connections(false)
+	db := a.pool(false)
 	defer db.Close()
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -456,7 +489,7 @@ func (a Address) clearDispatched(ctx context.Context, conn *sql.Conn) error {
 // OpenReadOnly opens the ledger at an address for reading; another process may write it
 // at the same time. It changes nothing; where there is no ledger it gives an empty one.
 func OpenReadOnly(ctx context.Context, a Address) (*ledger.Ledger, error) {
-	readers := a.connections(true)
+	readers := a.readers()
 	there, err := a.readable(ctx, readers)
 	if err != nil || !there {
 		_ = readers.Close()
@@ -465,7 +498,7 @@ func OpenReadOnly(ctx context.Context, a Address) (*ledger.Ledger, error) {
 		}
 		return nil, a.refused(err)
 	}
-	l, err := ledger.OnServer(ledger.Server{Name: a.String(), Read: readers, Explain: withoutValues, Close: func() error { return nil }})
+	l, err := ledger.OnServer(ledger.Server{Name: a.String(), Read: readers, Close: func() error { return nil }})
 	if err != nil {
 		return nil, a.refused(err)
 	}
@@ -486,7 +519,7 @@ func (a Address) readable(ctx context.Context, db querier) (bool, error) {
 
 // Exists reports whether there is a ledger at an address.
 func Exists(ctx context.Context, a Address) (bool, error) {
-	db := a.connections(true)
+	db := a.pool(true)
 	there, err := a.readable(ctx, db)
 	if err = errors.Join(err, db.Close()); err != nil {
 		err = a.refused(err)
