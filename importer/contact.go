@@ -139,7 +139,7 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (o stepOutcom
 	defer stop()
 	unlock, err := r.job.lock(waiting, []mapping.Plan{*d.step.Contact})
 	if errors.Is(err, context.DeadlineExceeded) {
-		return stepOutcome{Step: d.step, Status: result.Failed, Error: "another process is at work on the contact", reason: "another process is at work on the contact", Advice: adviceNotSent}, nil
+		return atWork(d.step), nil
 	}
 	if err != nil {
 		return stepOutcome{}, err
@@ -168,6 +168,12 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (o stepOutcom
 	return o, nil
 }
 
+// atWork is the outcome of a step that waited in vain for a contact on whom another process works.
+func atWork(step *mapping.Step) stepOutcome {
+	const why = "another process is at work on the contact"
+	return stepOutcome{Step: step, Status: result.Failed, Error: why, reason: why, Advice: "Nothing was sent. Run again when the other process has finished."}
+}
+
 // createOnContact sends an activity on a further contact, unless another client has sent it
 // meanwhile.
 func (r *clientRun) createOnContact(ctx context.Context, d decision) (o stepOutcome, err error) {
@@ -178,6 +184,20 @@ func (r *clientRun) createOnContact(ctx context.Context, d decision) (o stepOutc
 	contact := r.job.contacts.of(who)
 	contact.mu.Lock()
 	defer contact.mu.Unlock()
+	waiting, stop := context.WithTimeout(ctx, contactPatience)
+	defer stop()
+	unlock, err := r.job.lock(waiting, []mapping.Plan{{Client: who, Role: d.step.On, Rows: r.plan.Rows, Steps: []mapping.Step{*d.step}}})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return atWork(d.step), nil
+	}
+	if err != nil {
+		return stepOutcome{}, err
+	}
+	defer func() {
+		if unlocked := unlock(); err == nil { // else the ledger says the same again
+			err = unlocked
+		}
+	}()
 	known, err := r.job.readSteps(mapping.Plan{Client: who})
 	if err != nil {
 		return stepOutcome{}, err

@@ -554,7 +554,7 @@ func (r *clientRun) intend(d *decision) error {
 // from then on.
 func (r *clientRun) identify(e *ledger.Event, w *wanted) {
 	e.Data, e.Digest, e.Addresses = w.json(), w.digest(), w.Addresses
-	if r.job.looksUp(r.plan) {
+	if r.job.existing(r.plan) != mapping.Create {
 		e.LookedUp = w.asked()
 	}
 }

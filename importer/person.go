@@ -155,7 +155,7 @@ type addressOwner struct {
 // addressOwner returns another client who has one of these addresses and exists, may exist or
 // was given up. While that is in doubt, who is found at the address may be that client.
 func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner addressOwner, owned bool, err error) {
-	owners := map[string]ledger.AddressOwner{}
+	var owners map[string][]ledger.AddressOwner
 	if j.readsLedger() && len(asked) > 0 {
 		// It is read whether or not the run is being stopped.
 		if owners, err = j.Ledger.AddressOwners(context.Background(), j.Environment, asked); err != nil {
@@ -163,9 +163,11 @@ func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner addressO
 		}
 	}
 	for _, address := range asked {
-		o, known := owners[address]
-		if known && o.ClientKey != j.owner(who) && o.State != ledger.Failed && o.State != ledger.NotSent {
-			return addressOwner{o, address, false}, true, nil
+		for _, o := range owners[address] {
+			counts := o.LookedUp || o.InDoubt() || slices.Contains(j.Runs, o.Run) // else a look-up says who has it
+			if counts && o.ClientKey != j.owner(who) && o.State != ledger.Failed && o.State != ledger.NotSent {
+				return addressOwner{o, address, false}, true, nil
+			}
 		}
 		if other, known := j.overlay.addressOwner(address); known && other != who {
 			return addressOwner{ledger.AddressOwner{ClientKey: j.owner(other), State: ledger.Done}, address, true}, true, nil
@@ -184,7 +186,7 @@ func (r *clientRun) addressProblems() (found problem.List, err error) {
 		return nil, nil
 	}
 	o, owned, err := r.job.addressOwner(r.plan.Client, lookup.Asked(r.plan.Lookup))
-	if !owned || o.State != ledger.GivenUp && (isNew || o.State != ledger.Done) {
+	if !owned || o.State != ledger.GivenUp && (isNew || o.State != ledger.Done || !o.LookedUp) {
 		return nil, err
 	}
 	for _, row := range r.plan.Rows {

@@ -53,7 +53,7 @@ type Ledger interface {
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	AnswerStatus(ctx context.Context, id ledger.StepID) (status int, err error)
 	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
-	AddressOwners(ctx context.Context, environment string, addresses []string) (map[string]ledger.AddressOwner, error)
+	AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]ledger.AddressOwner, error)
 	ClientsWithID(ctx context.Context, environment, id string) iter.Seq2[ledger.ClientKey, error]
 	Erasures(ctx context.Context, environment string) (ledger.Erasures, error)
 

@@ -145,7 +145,7 @@ func newGroup(t *testing.T, server *pgtest.Server, binary string, rng *rand.Rand
 	p.environment(fmt.Sprintf("limits: {timeout: 1s%s}\nledger: %q", ceiling, server.URLOf(p.schema)))
 	rows, first, last := overlapping()
 	if p.sharedAddresses {
-		rows, first, last = sharedAddressRows()
+		rows, first, last = sharedAddressRows(9)
 		p.mapping(strings.Replace(stepThree, "key: E-mail", "key: First name", 1))
 		p.service.KeyField = "firstName"
 	}
@@ -176,8 +176,8 @@ func overlapping() (rows, first, last [][]any) {
 
 // sharedAddressRows are the rows of a sheet in which every two keys have the address of one person,
 // and of two sheets that each have one of them.
-func sharedAddressRows() (rows, first, last [][]any) {
-	for n := range 9 {
+func sharedAddressRows(pairs int) (rows, first, last [][]any) {
+	for n := range pairs {
 		one, other := lead(n+1, fmt.Sprint("A-", n+1)), lead(n+1, fmt.Sprint("B-", n+1))
 		other[1] = fmt.Sprint("Bob", n+1)
 		first, last = append(first, one), append(last, other)

@@ -195,7 +195,7 @@ func TestAddressInTwoSheets(t *testing.T) {
 	s := newScene(t, strings.Replace(stepThree, "key: E-mail", "key: First name", 1), nil)
 	s.inDatabase(pgtest.Shared(t), "")
 	s.service.KeyField = "firstName"
-	_, first, last := sharedAddressRows()
+	_, first, last := sharedAddressRows(9)
 	writeSheet(t, s.path("first.xlsx"), header, first)
 	writeSheet(t, s.path("last.xlsx"), header, last)
 	both, all := make(chan struct{}), make(chan struct{}) // have begun to look up, and have looked everybody up

@@ -40,8 +40,8 @@ func TestSharedAddressWithWorkers(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
 	binary := trialName
-	pairs, first, _ := sharedAddressRows()
-	rows := append([][]any{lead(10, "A-10")}, pairs...) // the run carries out the first one itself
+	pairs, first, _ := sharedAddressRows(24)
+	rows := append([][]any{lead(30, "A-30")}, pairs...) // the run carries out the first one itself
 	var s *scene
 	p := likeOneProcess(t, 1, func() *scene {
 		s = newScene(t, strings.Replace(stepThree, "key: E-mail", "key: First name", 1), rows)

@@ -40,7 +40,6 @@ var plants = []plant{
 	{"no settle window", slowService, false},
 	{"settle window shorter than the slowest creation", slowService, false},
 	{"a 5xx taken for a refusal", anywhere, false},
-	{"one client taken for two", sharedAddress, false},
 	{"an address in doubt is anybody's", doubtfulAddress, true},
 }
 

@@ -138,7 +138,7 @@ func (t *transaction) append(e Event) error {
 	}
 	t.event++
 	t.noteIntent(now)
-	return t.own(e.ClientKey, e.Addresses)
+	return t.own(e.ClientKey, e.Addresses, e.LookedUp)
 }
 
 // begun adds the row of a new step that begins with an intent. added is false when
@@ -150,7 +150,7 @@ func (t *transaction) begun(e Event) (added bool, err error) {
 	}
 	t.event++
 	t.noteIntent(now)
-	return true, t.own(e.ClientKey, e.Addresses)
+	return true, t.own(e.ClientKey, e.Addresses, e.LookedUp)
 }
 
 // put stores a row that an event has led to. usual says that only the outcome of an

@@ -165,9 +165,10 @@ type Event struct {
 	Data   []byte
 	Digest string
 	// Addresses are all addresses of a client, in any form that is the same for the same
-	// address. The ledger keeps a hash of each; see Ledger.AddressOwners. LookedUp are those
-	// by which the client is looked up: Append refuses the event (Taken) while another client
-	// who exists, may exist or was given up has one of them.
+	// address, and LookedUp those of them by which the client is looked up. The ledger keeps a
+	// hash of each; see Ledger.AddressOwners. Append refuses an intent (Taken) while another
+	// client who exists, may exist or was given up is looked up by one of LookedUp, or has it
+	// and may exist.
 	Addresses []string
 	LookedUp  []string
 	// Answer is the whole body of a 2xx answer, so that it can be parsed again with a

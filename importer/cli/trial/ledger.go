@@ -167,7 +167,7 @@ func (l *wrappedLedger) StepWithID(ctx context.Context, e ledger.Event) (ledger.
 	return l.Ledger.StepWithID(ctx, e)
 }
 
-func (l *wrappedLedger) AddressOwners(ctx context.Context, environment string, addresses []string) (map[string]ledger.AddressOwner, error) {
+func (l *wrappedLedger) AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]ledger.AddressOwner, error) {
 	if DoubtIsAnybodys.Planted() {
 		return nil, nil
 	}
