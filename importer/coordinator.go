@@ -117,7 +117,7 @@ func (j *Job) collect(ctx context.Context) error {
 			return nil
 		case <-check.C:
 			if err := j.Ledger.Stopped(); err != nil {
-				return err // while workers have the plans, nothing else here uses the ledger
+				return err // while workers have the plans, nothing else here uses the ledger, and they begin none without its leases
 			}
 			workers, err := j.Dispatch.Check(ctx, j.dispatched.all)
 			if err != nil && ctx.Err() == nil {

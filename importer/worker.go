@@ -28,7 +28,7 @@ func encodePlans(plans []mapping.Plan) (encoded []byte, ok bool) {
 }
 
 // ErrGivenBack is returned for a plan that was not carried out to its end, because this
-// process ends or was cut off from the ledger. Another one goes on with it.
+// process ends or has lost its leases. Another one goes on with it.
 var ErrGivenBack = errors.New("the plan was not carried out to its end by this process")
 
 // Join prepares the job of a worker for Work. Runs, Environment, Binding, Service, Ledger,

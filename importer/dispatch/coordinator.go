@@ -36,7 +36,7 @@ type Outcome struct {
 }
 
 // Start begins a run, without stop rules yet. spec is what workers need for all of its
-// clients. It removes runs whose coordinator has been silent for more than an hour, or that has
+// clients. It removes runs whose coordinator's leases ended more than an hour ago, or that has
 // no session any more. ctx limits the call; errors are as of Broker.
 func (b *Broker) Start(ctx context.Context, id, queue string, spec []byte) (*Run, error) {
 	r := &Run{broker: b, id: id, queue: queue, spec: spec}
@@ -50,7 +50,7 @@ func (b *Broker) Start(ctx context.Context, id, queue string, spec []byte) (*Run
 	return r, err
 }
 
-// abandonedAfter is how long after a coordinator has fallen silent its run counts as
+// abandonedAfter is how long after the leases of a coordinator have ended its run counts as
 // abandoned.
 const abandonedAfter = time.Hour
 
@@ -184,7 +184,7 @@ func (r *Run) Withdraw(ctx context.Context) (numbers []int64, err error) {
 }
 
 // working is whether a session s may still carry out what it has begun: it is connected, and
-// is not silent. What another process begins in its place waits for its locks.
+// its leases last. What another process begins in its place waits for its leases.
 const working = `s.until > ` + postgres.ServerTime + ` AND ` + postgres.IsConnected
 
 // Check delivers plans again whose worker is gone, or whose job River has lost. all returns the

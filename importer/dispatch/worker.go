@@ -30,7 +30,7 @@ type Spec func(ctx context.Context) ([]byte, error)
 // returns the error of handle or the cause of ctx; for context.Canceled nil, or why River did
 // not end in time. log gets what River says.
 //
-// The same plan may come twice at once, to two processes; the locks of the ledger keep them
+// The same plan may come twice at once, to two processes; the leases of the ledger keep them
 // apart.
 func (b *Broker) Work(ctx context.Context, queue string, most int, log slog.Handler, handle Handler) error {
 	ctx, end := context.WithCancelCause(ctx)
@@ -85,7 +85,7 @@ func (b *Broker) carryOut(ctx context.Context, job clientArgs, handle Handler) e
 		return river.JobSnooze(snooze)
 	}
 	if _, busy := b.busy.LoadOrStore(job, true); busy {
-		return river.JobSnooze(snooze) // the goroutines of one process do not wait for each other
+		return river.JobSnooze(snooze) // leases do not keep the goroutines of one process apart
 	}
 	defer b.busy.Delete(job)
 	attempt := rand.Text()
@@ -109,7 +109,7 @@ func (b *Broker) carryOut(ctx context.Context, job clientArgs, handle Handler) e
 
 // begin notes that this process carries a plan out, and returns it. It returns nil when the
 // plan is done, when another process has begun it, when the run has ended or is stopped, and
-// when its coordinator has fallen silent; a coordinator that comes back delivers it
+// when the leases of its coordinator have ended; a coordinator that comes back delivers it
 // again.
 func (b *Broker) begin(ctx context.Context, job clientArgs, attempt string) (plan []byte, err error) {
 	err = b.again(ctx, func(ctx context.Context) error {
@@ -162,7 +162,7 @@ func (b *Broker) update(ctx context.Context, statement string, args ...any) erro
 	return err
 }
 
-// Active reports whether a run is there and its coordinator is not silent. It is also true
+// Active reports whether a run is there and the leases of its coordinator last. It is also true
 // while the tables are missing: the coordinator makes them again, and nothing is known until
 // then.
 func (b *Broker) Active(ctx context.Context, run string) (active bool, err error) {
