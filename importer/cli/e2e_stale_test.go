@@ -44,7 +44,7 @@ func TestStaleLookup(t *testing.T) {
 					// A look-up reads the clock, and so does what follows from it: the refusal of
 					// A-1, and the first creation twice, for the age of its look-up and for its
 					// intent.
-					readings := map[string]int64{"reuse": 4, "skip": 6, "fail": 7}[existing]
+					readings := map[string]int64{"reuse": 4, "skip": 6, "fail": 8}[existing]
 					var mu sync.Mutex
 					looked, both, second := map[string]bool{}, make(chan struct{}), ""
 					closeBoth := sync.OnceFunc(func() { close(both) })
