@@ -142,7 +142,7 @@ func (l *overlay) isPlanned(step string) bool {
 	return before
 }
 
-// person returns the step client of somebody who may be a contact, if the run would have
+// person returns the step client of a client or contact, if the run would have
 // recorded it by then.
 func (l *overlay) person(who mapping.Identity) (step ledger.Step, noted bool) {
 	l.mu.RLock()

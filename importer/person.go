@@ -368,7 +368,7 @@ func (r *clientRun) lookUp(ctx context.Context) (x existing, err error) {
 		return x, err
 	}
 	find := j.lookups.Find
-	if leftOut { // an earlier answer may be of before that client was created
+	if leftOut { // an earlier answer may be older than that client
 		find = func(ctx context.Context, plan mapping.Plan) (lookup.Result, error) {
 			return j.lookups.FindBy(ctx, plan.Lookup, lookup.Fields(plan))
 		}

@@ -145,7 +145,7 @@ func TestActivityOnContact(t *testing.T) {
 		t.Errorf("requests (-dry run +run), no links wanted:\n%s\n%s", diff, got)
 	}
 	made := s.service.Created()
-	partner := append(made["client p@example.com"], made["client P@example.com"]...)[0].ID // whoever needed the partner first
+	partner := append(made["client p@example.com"], made["client P@example.com"]...)[0].ID // created with the address as the first row that needed it has it
 	if n, on := strings.Count(got, `"Poe"}]`), strings.Count(got, "activities?contactId="+anyID.ReplaceAllStringFunc(partner, func(id string) string {
 		m := anyID.FindStringSubmatch(id)
 		return idPrefix[m[1]] + m[2]
