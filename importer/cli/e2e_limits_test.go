@@ -162,7 +162,7 @@ func TestErrorRules(t *testing.T) {
 	p := s.runContext(t.Context())
 	const line = "2 × HTTP 409 Conflict with a JSON object (application/json), fields code, message, code LOCKED to POST /funnel/v2/claims, taken as failed"
 	const rule = "{status: 409, pointer: /code, matches: '^LOCKED$', means: failed, hint: what to do}"
-	if p.code != 1 || !strings.Contains(p.out, line) || !strings.Contains(p.out, "- "+rule) || strings.Contains(p.out, "422") {
+	if p.code != 1 || !strings.Contains(p.out, line) || !strings.Contains(p.out, "- "+rule) || strings.Contains(p.out, "HTTP 422") {
 		t.Errorf("exit code %d\n%s%s", p.code, p.out, p.err)
 	}
 	if got := column(s.results(), "What to do")[1]; got != "Ask the client for the postcode." {
