@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -122,27 +123,35 @@ func busyPlans(b *mapping.Binding, clients int) iter.Seq2[mapping.Plan, error] {
 }
 
 // A service that takes one request a second gets its clients all the same: the
-// look-up takes one place, and the creation waits for its own.
+// look-up takes one place, and the creation waits for its own. Waits are random, so the
+// middle one of several runs is held to the bound.
 func TestAQuotaOfOneRequestASecond(t *testing.T) {
 	for _, quota := range []time.Duration{time.Second, 5 * time.Second} {
-		synctest.Test(t, func(t *testing.T) {
-			var taken time.Duration
-			asked := 0
-			service, summary, took := busyRun(t, 6, func(_ string, at time.Duration) bool {
-				if asked++; asked > 1 && at < taken+quota {
-					return true
+		var requests []int
+		var times []time.Duration
+		for range 3 {
+			synctest.Test(t, func(t *testing.T) {
+				var taken time.Duration
+				asked := 0
+				service, summary, took := busyRun(t, 6, func(_ string, at time.Duration) bool {
+					if asked++; asked > 1 && at < taken+quota {
+						return true
+					}
+					taken = at
+					return false
+				})
+				if summary.Rows.Done != 6 || len(service.Created()) != 18 {
+					t.Errorf("rows %+v, created %d things", summary.Rows, len(service.Created()))
 				}
-				taken = at
-				return false
+				requests, times = append(requests, asked), append(times, took)
 			})
-			if summary.Rows.Done != 6 || len(service.Created()) != 18 {
-				t.Errorf("rows %+v, created %d things", summary.Rows, len(service.Created()))
-			}
-			t.Logf("quota of one in %v: %d requests for 25 that were needed, in %v", quota, asked, took)
-			if asked > 75 || took > 75*quota {
-				t.Errorf("%d requests, in %v", asked, took)
-			}
-		})
+		}
+		slices.Sort(requests)
+		slices.Sort(times)
+		t.Logf("quota of one in %v: %v requests for 25 that were needed, in %v", quota, requests, times)
+		if requests[1] > 75 || times[1] > 75*quota {
+			t.Errorf("%v requests, in %v", requests, times)
+		}
 	}
 }
 
