@@ -301,8 +301,9 @@ func holderOfID(ctx context.Context, db querier, rows rowReader, e Event) (holde
 	if err != nil {
 		return holder, false, err
 	}
+	// The numbers stand in the text: with them as parameters SQLite compiles the statement each time.
 	r, found, err := firstOther(ctx, db, rows, func(r row) bool { return r.StepID != e.StepID },
-		stepsOf+`WHERE s.environment = ? AND s.kind = ? AND s.remote_id = ? AND `+hasID, environment, code(kinds, e.Kind), idBytes(e.ID))
+		stepsOf+fmt.Sprintf(`WHERE s.environment = %d AND s.kind = %d AND s.remote_id = ? AND `, environment, code(kinds, e.Kind))+hasID, idBytes(e.ID))
 	return r.StepID, found, err
 }
 

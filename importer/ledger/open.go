@@ -347,7 +347,7 @@ func openPool(name string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxIdleConns(8)
+	db.SetMaxIdleConns(64) // as many as read at once: a new one compiles all statements again
 	return db, nil
 }
 
