@@ -46,6 +46,7 @@ func editAsAPerson(t *testing.T, f *excelize.File) {
 // styles of its own; keys, formats and the date system stay as they were.
 func TestRerunAfterLibreOffice(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	s := newRerunScene(t)
 	before := shown(t, s.results())
 	s.edit(func(f *excelize.File) { editAsAPerson(t, f) })

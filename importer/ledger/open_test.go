@@ -204,6 +204,7 @@ func TestReadOnlyChangesNothing(t *testing.T) {
 }
 
 func TestReadOnlyWhileAWriterComesAndGoes(t *testing.T) {
+	t.Parallel() // closing waits for readers
 	path := closedLedger(t)
 	r, err := ledger.OpenReadOnly(path)
 	do(t, err)
