@@ -234,6 +234,23 @@ func TestOutcomeAfterADecision(t *testing.T) {
 	}
 }
 
+// refusing is a ledger that refuses events.
+type refusing struct{ *ledger.Ledger }
+
+func (refusing) Append(...ledger.Event) error { return ledger.ErrTransition }
+
+// TestStepThatChangesMeanwhile: an outcome that the ledger refuses, because its step has changed
+// since it was read, stays in its journal for the next command.
+func TestStepThatChangesMeanwhile(t *testing.T) {
+	s := newScene(t, "client")
+	s.keep(s.event("client", ledger.Done, "c-1"))
+	if n, conflicts, err := journal.Replay(refusing{s.l}, s.folders); n != 0 || len(conflicts) > 0 || err != nil || len(s.files()) != 1 {
+		t.Errorf("recorded %d, conflicts %v, %v; files %v", n, conflicts, err, s.files())
+	}
+	s.replay(1)
+	s.states(map[string]string{"client": "done c-1"})
+}
+
 // TestAnswerCompletesAStep: an answer that could not be read completes a step that the next run
 // found interrupted, so that it can be read with a corrected pointer.
 func TestAnswerCompletesAStep(t *testing.T) {

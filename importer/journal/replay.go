@@ -82,7 +82,7 @@ const (
 	known      recording = iota // the ledger has it, or it says nothing
 	recorded                    // it is in the ledger
 	inConflict                  // its step is uncertain
-	blocked                     // another process works on its client
+	blocked                     // not yet: another process works on its client, or has changed the step
 )
 
 // record records an outcome. Where processes share the ledger it locks the client, so that no
@@ -111,16 +111,19 @@ func record(l Ledger, outcome ledger.Event) (recording, error) {
 	}
 	outcome.Via = ledger.ViaJournal
 	err = l.Append(outcome)
-	if errors.As(err, new(ledger.Taken)) { // another step has the id by now: this outcome proves nothing
+	switch {
+	case errors.As(err, new(ledger.Taken)): // another step has the id by now: this outcome proves nothing
 		return known, nil
+	case errors.Is(err, ledger.ErrTransition): // the step has changed since it was read: the next command compares again
+		return blocked, nil
 	}
 	return as, err
 }
 
-// compare says what becomes of an outcome whose step has these events: it is recorded when it is
-// of the last request for the step and says more than the ledger knows. Else it is in conflict
-// when it says that something was created, or may have been, of which the ledger has nothing. A
-// second link does no harm.
+// compare says what becomes of an outcome whose step has these events. It is recorded if it
+// belongs to the last request for the step and says more than the ledger knows. Else it is in
+// conflict if it says that something was created, or may have been, that the ledger does not know.
+// A second link does no harm.
 func compare(events []ledger.Event, outcome ledger.Event) recording {
 	attempt := lastAttempt(events)
 	if attempt == nil { // the client was erased
@@ -178,7 +181,7 @@ func idInWords(id string) string {
 	return "the id " + id
 }
 
-// lastAttempt are the events of a step from the last intent on; nil where there is none.
+// lastAttempt returns the events of a step from the last time it was sent; nil if it never was.
 func lastAttempt(events []ledger.Event) []ledger.Event {
 	for i, e := range slices.Backward(events) {
 		if e.To == ledger.Sent {

@@ -23,8 +23,7 @@ func (o AddressOwner) InDoubt() bool {
 // also stands before an address by which its client is not looked up.
 const also = "also "
 
-// hashAddress stands for an address in the ledger, so that an address that nobody has any
-// more is no personal data.
+// hashAddress returns the hash that the ledger keeps in place of an address, which is personal data.
 func hashAddress(address string) string {
 	sum := sha256.Sum256([]byte(address))
 	return hex.EncodeToString(sum[:16])

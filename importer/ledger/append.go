@@ -63,10 +63,12 @@ func (t *transaction) append(e Event) error {
 	if err := t.rejectAddress(e); err != nil {
 		return err
 	}
+	// Without reading, the step is taken to be as this process has left it, or to be new if it is
+	// sent. If the ledger has another row of it, that is read; another process may change it again.
 	was, open := t.open[e.StepID]
-	guessed := open || e.To == Sent && e.Kind != "" && allows(row{}, e) == nil // it is new, as a rule
-	for range 3 {                                                              // another process may change the step meanwhile
-		if !guessed {
+	assumed := open || e.To == Sent && e.Kind != "" && allows(row{}, e) == nil
+	for range 3 {
+		if !assumed {
 			var err error
 			if was, err = t.step(e.StepID); err != nil {
 				return err
@@ -75,20 +77,20 @@ func (t *transaction) append(e Event) error {
 				return rejected{errors.New("a step's first event needs its kind")}
 			}
 		}
-		if open && !guessed && was.state == Done && e.ID != was.remoteID {
+		if open && !assumed && was.state == Done && e.ID != was.remoteID {
 			return rejected{fmt.Errorf("%w: another process has done the step", ErrTransition)}
 		}
 		if done, err := t.advance(was, e); done || err != nil {
 			return err
 		}
 		delete(t.open, e.StepID)
-		guessed = false
+		assumed = false
 	}
 	return rejected{fmt.Errorf("%w: another process has changed the step", ErrTransition)}
 }
 
-// advance stores what an event makes of a step; done is false where the ledger has another row
-// of it.
+// advance stores the row that an event makes of was; done is false if the ledger has another row
+// of the step by now.
 func (t *transaction) advance(was row, e Event) (done bool, err error) {
 	if err := allows(was, e); err != nil {
 		return false, rejected{err}

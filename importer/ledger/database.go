@@ -271,7 +271,7 @@ func gather[T any](all iter.Seq2[T, error]) (list []T, err error) {
 	return list, nil
 }
 
-// first reads the first row of a query; ok is false when there is none.
+// first reads the first row of a query; ok is false if the query has no rows.
 func first(ctx context.Context, db querier, to []any, text string, args ...any) (ok bool, err error) {
 	err = each(ctx, db, func(rows *sql.Rows) (bool, error) {
 		ok = true

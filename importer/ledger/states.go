@@ -43,7 +43,7 @@ var rules = []rule{
 	{from(Done, Closed), Refused, via(ViaByHand)}, // an id of the sheet is withdrawn; a step is opened again
 
 	{from(Sent), Uncertain, via(own, ViaAnswer, ViaJournal)},
-	{from(Uncertain), Uncertain, via(own, ViaJournal)}, // a look-up finds nobody; an answer that it lacked
+	{from(Uncertain), Uncertain, via(own, ViaJournal)}, // a look-up has not found it; an answer that it lacked
 	{from(planned), Uncertain, via(ViaWorkbook)},
 	{from(Refused), Uncertain, via(ViaByHand, ViaWorkbook, ViaJournal)}, // a decision is undone; the service has created it all the same
 	{from(Done, Closed), Uncertain, via(ViaByHand, ViaJournal)},
@@ -52,29 +52,30 @@ var rules = []rule{
 	{from(planned, Refused), Closed, via(ViaWorkbook)},
 }
 
-// allows returns ErrTransition unless a rule allows an event for a step that has a row, or none.
+// allows returns an error that wraps ErrTransition unless a rule allows an event. was is the step's
+// row, the zero row if the ledger does not have the step.
 // The error names no keys: they are personal data.
 func allows(was row, e Event) error {
-	from, kind := was.state, was.kind
+	state, kind := was.state, was.kind
 	if was.version == 0 {
-		from, kind = planned, e.Kind
+		state, kind = planned, e.Kind
 	}
 	if e.Kind != "" && e.Kind != kind {
 		return fmt.Errorf("%w: a %s step was given an event of kind %q", ErrTransition, kind, e.Kind)
 	}
 	allowed := slices.ContainsFunc(rules, func(r rule) bool {
-		return slices.Contains(r.from, from) && r.to == e.To && slices.Contains(r.via, e.Via)
+		return slices.Contains(r.from, state) && r.to == e.To && slices.Contains(r.via, e.Via)
 	})
 	switch {
-	case from == Uncertain && e.To == Sent && e.Via == own:
+	case state == Uncertain && e.To == Sent && e.Via == own:
 		allowed = was.notFound
 	case e.NotFound:
 		allowed = allowed && kind == KindClient && e.To == Uncertain
-	case from == Uncertain && e.To == Uncertain && e.Via == own:
+	case state == Uncertain && e.To == Uncertain && e.Via == own:
 		allowed = was.notFound // another look-up is not clear
 	}
 	if !allowed {
-		return fmt.Errorf("%w: a %s step cannot go from %q to %q via %q", ErrTransition, kind, from, e.To, e.Via)
+		return fmt.Errorf("%w: a %s step cannot go from %q to %q via %q", ErrTransition, kind, state, e.To, e.Via)
 	}
 	return nil
 }

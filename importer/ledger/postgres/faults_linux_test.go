@@ -34,8 +34,8 @@ func do(t testing.TB, err error) {
 	}
 }
 
-// open opens a ledger that nobody has any more: the server may still have to end the
-// connection of a ledger that was closed.
+// open opens a ledger that was closed before. It tries again while the server has not yet ended the
+// old connection.
 func open(t *testing.T, a postgres.Address) *ledger.Ledger {
 	t.Helper()
 	l, err := postgres.Open(t.Context(), a)
