@@ -96,6 +96,10 @@ func (t *transaction) advance(was row, e Event) (done bool, err error) {
 		return false, rejected{err}
 	}
 	version, err := t.next()
+	if err == nil && version <= was.version { // a process that began later has changed the step meanwhile
+		t.counted = t.version
+		version, err = t.next()
+	}
 	if err != nil {
 		return false, err
 	}

@@ -370,8 +370,8 @@ const (
 	unlockAlone = `SELECT pg_advisory_unlock` + lockNumbers
 )
 
-// lock takes the lock of the ledger for the connection, until that ends, and makes or
-// upgrades the tables, for which a process must have it alone.
+// lock takes the lock of the ledger for the connection, until that ends, and makes the tables if
+// they are missing, for which a process must have it alone.
 func (a Address) lock(ctx context.Context, conn *sql.Conn, namespace int64, shared bool) error {
 	patience := lockPatience
 	if shared {

@@ -286,6 +286,29 @@ func TestChangedByAnother(t *testing.T) {
 	}
 }
 
+// TestVersionsGrow: of two transactions at the same time, the one that changes a step last gives it
+// the higher version, although it may have taken its numbers first.
+func TestVersionsGrow(t *testing.T) {
+	t.Parallel()
+	a, _ := address(t, pgtest.Shared(t))
+	one, two := shared(t, a, 0), shared(t, a, 0)
+	again := event(0, ledger.Uncertain)
+	again.Via = ledger.ViaJournal
+	do(t, one.Append(event(0, ledger.Sent), event(0, ledger.Uncertain)))
+	for round := range 60 {
+		var all sync.WaitGroup
+		for n, l := range []*ledger.Ledger{one, two} {
+			all.Go(func() {
+				if err := l.Append(event(2*round+n+1, ledger.Sent), again); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	}
+	do(t, one.Check(t.Context()))
+}
+
 // TestIDOfTwoProcesses: two processes at the same time never have one id for two steps.
 func TestIDOfTwoProcesses(t *testing.T) {
 	t.Parallel()
