@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -83,10 +82,6 @@ func (r *clientRun) decideContact(d *decision) error {
 	r.altered = r.altered || altered
 	r.decideOn(step, known)
 	now := decide(plan, known, r.job.Binding)[0]
-	if now.known.IsOfSheet() && d.action != unneeded { // the sheet may give another id by now
-		plan.Steps[0].KnownID = r.job.KnownIDs.ofClient(plan.Client)
-		now = decide(plan, known, r.job.Binding)[0]
-	}
 	switch {
 	case now.known.To == ledger.Done && now.action != send, now.action == givenUp && d.action != unneeded:
 		now.step = step
@@ -233,78 +228,25 @@ func (j *Job) knownContacts(plan mapping.Plan) (list []ledger.Step, err error) {
 	return list, nil
 }
 
-// administratorOf is the key of the step of a claim's administrator; "" for one that
-// the environment has.
-func administratorOf(claim *mapping.Step) string {
-	if claim.AdministratorID != "" {
-		return ""
-	}
-	return cmp.Or(claim.Administrator, string(mapping.ClientStep))
-}
-
 // adviceRefusal says what to do about a step that the service refused. hint is that of a
-// rule of the environment, "" for none.
+// rule of the environment, "" for none. The service's document does not show how an id
+// that it does not know is refused.
 func (r *clientRun) adviceRefusal(step *mapping.Step, hint string) string {
 	usual := adviceRefused
-	switch {
-	case step.Kind != mapping.ClaimStep:
-	case r.reused:
+	if step.Kind == mapping.ClaimStep && r.reused {
 		usual = adviceReused
 	}
 	advice := cmp.Or(hint, usual)
-	if ofSheet := r.adviceOfSheet(step); ofSheet != "" {
-		advice = withHint(advice, ofSheet)
+	if slices.ContainsFunc(r.decisions, decision.hasIDOfSheet) {
+		advice = withHint(advice, adviceKnownIDRefused)
 	}
 	return advice
 }
 
-// adviceOfSheet says what to do about an id of the sheet (known_id) in the request of a
-// refused step, as long as nothing was created with that id; "" where there is none. The
-// service's document does not show how an unknown id is refused.
-func (r *clientRun) adviceOfSheet(refused *mapping.Step) string {
-	for i := range r.decisions {
-		d := &r.decisions[i]
-		id := d.ofSheet()
-		if id == "" || !sendsIDOf(refused, d.step) || slices.ContainsFunc(r.decisions, func(on decision) bool {
-			_, created := r.created[on.step.Key]
-			return sendsIDOf(on.step, d.step) && (created || on.known.To == ledger.Done && !on.known.IsOfSheet())
-		}) {
-			continue
-		}
-		name := result.ShownStep(d.step.Key)
-		if d.step.Kind != mapping.ContactStep {
-			name = r.plan.Client.Key + ":" + name
-		}
-		return fmt.Sprintf(adviceKnownIDRefused, id, name)
+// hasIDOfSheet reports whether the id of the step is the one that the sheet gives.
+func (d decision) hasIDOfSheet() bool {
+	if d.known.To == ledger.Done {
+		return d.known.IsOfSheet()
 	}
-	return ""
-}
-
-// ofSheet returns the id that the sheet gives for the step, where that is the one that
-// counts; "" otherwise.
-func (d *decision) ofSheet() string {
-	switch {
-	case d.known.IsOfSheet():
-		return d.known.ID
-	case d.known.To == ledger.Done:
-		return ""
-	case d.step.Contact != nil:
-		return d.step.Contact.Steps[0].KnownID
-	}
-	return d.step.KnownID
-}
-
-// sendsIDOf reports whether the request of a step holds the id of a client, contact or
-// claim.
-func sendsIDOf(step, of *mapping.Step) bool {
-	switch {
-	case of.Kind == mapping.ClaimStep:
-		return step.Kind == mapping.ActivityStep && step.Claim == of.Key
-	case step.On != "":
-		return step.On == of.Key
-	case step.Kind == mapping.ClaimStep:
-		isClient := of.Kind == mapping.ClientStep && step.Claimants == nil
-		return isClient || administratorOf(step) == of.Key || slices.Contains(step.Claimants, of.Key)
-	}
-	return of.Kind == mapping.ClientStep && (step.Kind == mapping.LinkStep || step.Kind == mapping.ActivityStep && step.Claim == "")
+	return d.step.KnownID != "" || d.step.Contact != nil && d.step.Contact.Steps[0].KnownID != ""
 }

@@ -429,8 +429,8 @@ func (d *decision) compare(b *mapping.Binding) {
 	}
 }
 
-// compareKnownID decides about a step that is done and for which the sheet gives
-// another id than the ledger has. One that the sheet gave before may be replaced: see
+// compareKnownID decides about a step that is done and for which the sheet gives another
+// id than the ledger has. One that the sheet gave before may be replaced: see
 // clientRun.takeKnownID. Any other stays. Nothing is created again.
 func (d *decision) compareKnownID() {
 	if d.step.KnownID == "" || sameID(d.step.KnownID, d.known.ID) {

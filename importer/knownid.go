@@ -8,11 +8,9 @@ import (
 	"claimsheet/mapping/cell"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // KnownIDs are the ids that a sheet gives for its clients and claims (known_id), each
@@ -103,10 +101,9 @@ func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]led
 // sameID reports whether two ids are one. An id of the sheet is in lower case.
 func sameID(a, b string) bool { return strings.EqualFold(a, b) }
 
-// takeKnownID takes a client or claim over whose id the sheet gives, also in place of
-// another id that the sheet gave before, as long as nothing was built on that one.
-// Nothing is sent.
-// It is refused where the id, or the client's address, is another's.
+// takeKnownID takes over a client or claim whose id the sheet gives, also in place of
+// another id that the sheet gave before, as long as nothing was built on that one. Nothing
+// is sent. It is refused where the id, or the client's address, is another's.
 func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, error) {
 	if ctx.Err() != nil {
 		return r.job.notStarted(ctx, d, ""), nil
@@ -152,13 +149,9 @@ func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice s
 	if d.known.To == ledger.Done {
 		// The steps of all mappings are read, whether or not the run is being stopped.
 		steps, err := j.Ledger.StepsOfClient(context.Background(), j.owner(r.plan.Client))
-		if _, built := ledger.BuiltOn(*d.known, slices.Values(steps)); err != nil || built {
+		_, built := ledger.BuiltOn(*d.known, slices.Values(steps))
+		if err != nil || built || d.step.Kind == mapping.ClientStep && j.hasContacts(r.plan) { // it may be in a claim of another client
 			return d.otherID(), adviceKnownIDChanged, err
-		}
-		if d.step.Kind == mapping.ClientStep {
-			if why, err := j.inClaimOfOthers(r.plan, d); err != nil || why != "" {
-				return why, adviceKnownIDChanged, err
-			}
 		}
 	}
 	if row, column, ok := j.KnownIDs.other(d.step.Kind, event.ID, r.inSheet, d.step.Key); ok {
@@ -185,71 +178,4 @@ func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice s
 		return "", "", err
 	}
 	return fmt.Sprintf("the id %s is that of another %s: of %s", event.ID, d.step.Kind, holderOf(t)), adviceKnownIDTwice, nil
-}
-
-// claimContacts are the contacts of claims that earlier runs have sent, of all clients
-// and mappings, as far as the ledger keeps what was sent. They are read when a run first
-// asks. Its own claims are not among them: they go to the ids that this sheet gives.
-type claimContacts struct {
-	read  sync.Once
-	err   error
-	named map[string]bool // by mapping.Fingerprint
-	// Of claims of this mapping, and of others, of which that is not kept: the number
-	// of the newest attempt.
-	own, others int64
-}
-
-// of reads them, once.
-func (c *claimContacts) of(j *Job) error {
-	c.read.Do(func() {
-		c.named = map[string]bool{}
-		// It is read whether or not the run is being stopped.
-		for claim, err := range j.Ledger.ClaimsWith(context.Background(), j.Environment, `"`+mapping.ClaimClaimants+`"`) {
-			if err != nil {
-				c.err = err
-				return
-			}
-			if !claim.IsOfSheet() { // that was not sent
-				c.add(claim, j.Binding.Mapping().Name.Text)
-			}
-		}
-	})
-	return c.err
-}
-
-func (c *claimContacts) add(claim ledger.Step, mappingName string) {
-	var sent wanted
-	switch {
-	case json.Unmarshal(claim.Data, &sent) == nil:
-	case claim.Mapping == mappingName:
-		c.own = max(c.own, claim.Ref.Sent)
-	default:
-		c.others = max(c.others, claim.Ref.Sent)
-	}
-	for _, v := range sent.Values {
-		if v.Name == mapping.ClaimAdministrator || v.Name == mapping.ClaimClaimants {
-			for _, who := range strings.Split(v.Value, ", ") {
-				c.named[who] = true
-			}
-		}
-	}
-}
-
-// inClaimOfOthers says why a client's id cannot be replaced by another one: a claim of
-// another client may have been created with it. It is "" when none was.
-func (j *Job) inClaimOfOthers(plan mapping.Plan, d decision) (why string, err error) {
-	if err := j.claims.of(j); err != nil {
-		return "", err
-	}
-	unkept := j.claims.others
-	if j.hasContacts(plan) {
-		unkept = max(unkept, j.claims.own)
-	}
-	switch {
-	case j.claims.named[mapping.Fingerprint(plan.Client)]:
-		return d.otherID() + ", to which a claim of another client was sent", nil
-	case unkept > d.known.Ref.Last:
-		return d.otherID() + "; of a claim that was sent since, the ledger does not keep the contacts, so it may be this one's", nil
-	}
-	return "", nil
 }

@@ -332,8 +332,8 @@ const (
 		"ask the service's operator to correct what was sent to it."
 	adviceKnownIDTwice   = "Nothing was sent. Look in the service whose id it is, and correct the cell."
 	adviceKnownIDInDoubt = "An earlier attempt may have created a client or claim with another id. Decide about it first: claimsheet settle. If the sheet's id is the right one, give it with --created."
-	adviceKnownIDRefused = "If the service does not know the id %s, which the sheet gives (known_id), put the right one into the cell. If there is none, empty the cell and withdraw the id " +
-		"before you run again: claimsheet settle --undo \"%s\"."
+	adviceKnownIDRefused = "If the service does not know an id that the sheet gives (known_id), put the right one into the cell; if there is none, empty the cell. " +
+		"Withdraw the wrong id before you run again: claimsheet settle --undo."
 	adviceOlderLink   = "The client's link is older than this claim, and the activity that it leads to may be completed by now: claimsheet link asks for a fresh one."
 	adviceNoLinkV1    = "The client was known already: the service gives a redirect url only when it creates one."
 	adviceURLLost     = "A look-up found the client after an attempt to create it: the service gives the redirect url only in the answer that creates one."

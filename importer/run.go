@@ -49,7 +49,6 @@ type Ledger interface {
 	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
 	StepsOfClients(ctx context.Context, environment, mapping string, owners []ledger.ClientKey) ([]map[string]ledger.Step, error)
 	StepsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.Step, error)
-	ClaimsWith(ctx context.Context, environment, text string) iter.Seq2[ledger.Step, error]
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	AnswerStatus(ctx context.Context, id ledger.StepID) (status int, err error)
 	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
@@ -149,7 +148,6 @@ type Job struct {
 	inDoubt  chan struct{} // has room for mostInDoubt clients, from the commit of an intent to that of its outcome
 	tally    tally
 	contacts furtherContacts
-	claims   claimContacts
 	erasures ledger.Erasures
 
 	dispatched dispatched
