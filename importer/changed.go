@@ -255,5 +255,7 @@ func (r *clientRun) changedOutcome(changed *stepChanged) (clientOutcome, error) 
 		}
 		return o, nil
 	})
-	return outcomeOf(r.job.Binding, r.plan, steps), nil
+	o := outcomeOf(r.job.Binding, r.plan, steps)
+	r.complete(&o)
+	return o, nil
 }

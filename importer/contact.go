@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -75,11 +76,10 @@ func (r *clientRun) decideContact(d *decision) error {
 	if err != nil {
 		return err
 	}
-	altered, err := r.job.reparse(known)
-	if err != nil {
+	if err := r.job.reparse(known); err != nil {
 		return err
 	}
-	r.altered = r.altered || altered
+	r.takeLatest(known)
 	r.decideOn(step, known)
 	now := decide(plan, known, r.job.Binding)[0]
 	switch {
@@ -90,6 +90,16 @@ func (r *clientRun) decideContact(d *decision) error {
 		plan.Steps[0].KnownID = r.job.KnownIDs.ofClient(plan.Client)
 	}
 	return nil
+}
+
+// takeLatest keeps the steps of a contact.
+func (r *clientRun) takeLatest(contact map[string]ledger.Step) {
+	if r.latest == nil {
+		r.latest = map[ledger.StepID]ledger.Step{}
+	}
+	for _, s := range contact {
+		r.latest[s.StepID] = s
+	}
 }
 
 // decideOn decides about the activities on a contact, by what the ledger knows of it.
@@ -144,6 +154,8 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (o stepOutcom
 	c.leader = r.leader
 	c.readAndPrepare()
 	outcome, err := c.execute(ctx)
+	r.takeLatest(c.steps)
+	maps.Copy(r.latest, c.latest)
 	r.sent, r.answered, r.lookedUp = r.sent+c.sent, r.answered || c.answered, r.lookedUp || c.lookedUp
 	if err != nil {
 		return stepOutcome{}, err
@@ -192,6 +204,7 @@ func (r *clientRun) createOnContact(ctx context.Context, d decision) (o stepOutc
 		return stepOutcome{}, err
 	}
 	if s, ok := known[own]; ok {
+		r.latest[s.StepID] = s
 		if d = decideStep(r.plan, d.step, map[string]ledger.Step{d.step.Key: s}, r.job.Binding); d.action != send {
 			return d.outcome(), nil
 		}

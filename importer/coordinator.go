@@ -149,7 +149,7 @@ func (j *Job) recordDispatched(number int64, outcome []byte) error {
 		return nil // it came before, and was not forgotten
 	}
 	for _, o := range w.Clients {
-		if err := j.record(o.outcome()); err != nil {
+		if err := j.record(o); err != nil {
 			return err
 		}
 	}

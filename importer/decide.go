@@ -231,7 +231,7 @@ func (d decision) outcome() stepOutcome {
 	o := stepOutcome{Step: cmp.Or(d.shown, d.step), ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice, built: d.known.To == ledger.Done}
 	switch d.action {
 	case unchanged:
-		o.Status, o.known = result.Unchanged, d.known
+		o.Status = result.Unchanged
 		if d.inRun {
 			o.Status = result.Done
 		}

@@ -34,8 +34,10 @@ type clientRun struct {
 	reused    bool                 // a look-up found the client, and nothing was sent to create it
 	lookedUp  bool                 // the service was asked about the client, and nothing more
 	answered  bool                 // the service has answered a creating request
-	altered   bool                 // by reparse
 	asIs      bool                 // answers that the ledger has are not parsed again
+
+	steps  map[string]ledger.Step        // what the ledger knew of the client
+	latest map[ledger.StepID]ledger.Step // what has changed since then, and the steps of contacts
 
 	settled *clientOutcome // that of a plan for which nothing is to be done
 	failed  error          // of prepare
@@ -63,15 +65,13 @@ func (r *clientRun) prepare(known map[string]ledger.Step) {
 	if known, r.failed = r.ownerOfKnownID(known); r.failed != nil {
 		return
 	}
-	altered, err := false, error(nil)
 	if !r.asIs {
-		altered, err = r.job.reparse(known)
+		r.failed = r.job.reparse(known)
 	}
-	if err != nil {
-		r.failed = err
+	if r.failed != nil {
 		return
 	}
-	r.altered = altered
+	r.steps = known
 	if taken := takenNames(r.plan, known, r.job.Binding); len(taken) > 0 {
 		r.plan.Problems = taken
 	}
@@ -79,7 +79,6 @@ func (r *clientRun) prepare(known map[string]ledger.Step) {
 		r.plan.Problems = similarClaims(r.plan, known, r.job.Binding)
 	}
 	if r.settled, r.failed = r.job.withoutSteps(r.plan, known); r.settled != nil {
-		r.settled.altered = altered
 		return
 	}
 	r.decisions = decide(r.plan, known, r.job.Binding)
@@ -160,7 +159,7 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 	if flushErr := r.commit(); err == nil {
 		err = flushErr
 	}
-	outcome.altered = r.altered
+	r.complete(&outcome)
 	for _, d := range r.decisions {
 		outcome.MappingChanged = outcome.MappingChanged || d.mapping && d.action != send
 	}
@@ -214,7 +213,7 @@ func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 	if err != nil {
 		return known, err
 	}
-	if _, err = j.reparse(known); isChanged(err) { // what somebody else has recorded meanwhile
+	if err = j.reparse(known); isChanged(err) { // what somebody else has recorded meanwhile
 		return j.readSteps(plan)
 	}
 	return known, err
@@ -259,14 +258,16 @@ func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (*cl
 	if why == "" {
 		o = invalidOutcome(j.Binding, plan, made, url)
 	}
-	o.Known = slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) })
+	for _, s := range slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) }) {
+		o.Lines = append(o.Lines, lineOf(s.StepID.Step, s.Kind, s))
+	}
 	contacts, err := j.knownContacts(plan)
 	ids := map[mapping.Identity]string{}
 	for _, c := range contacts {
 		ids[mapping.Identity{Space: c.Space, Key: c.Client}] = c.ID
+		o.Lines = append(o.Lines, lineOf(ledger.ContactStep(c.ClientKey), ledger.KindContact, c))
 	}
 	showContacts(j.Binding, plan, o.Rows, ids)
-	o.Known = append(o.Known, contacts...)
 	return &o, err
 }
 
@@ -647,9 +648,6 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 	switch event.To {
 	case ledger.Done:
 		o.Status, o.ID, o.URL, o.Error = result.Done, event.ID, event.URL, ""
-		if d.known == unknown && event.Via == ledger.ViaAnswer {
-			o.made = &ledger.Step{Event: event, Attempts: 1}
-		}
 		lacksURL := event.URL == "" && d.step.Kind == mapping.ClientStep && r.job.Binding.Mapping().V1()
 		if event.Via == ledger.ViaAdopted {
 			o.wordless, o.Advice = v.URL == "" && apiclient.Readable(v.Status, v.Answer), ""
@@ -709,11 +707,72 @@ func (r *clientRun) commit() error {
 		return nil
 	}
 	last := r.pending[len(r.pending)-1]
+	r.note(r.pending)
 	err := r.job.commit(r.pending)
 	if r.pending = r.pending[:0]; last.To != ledger.Sent || err != nil {
 		r.leaveDoubt()
 	}
 	return err
+}
+
+// note keeps what events make of their steps.
+func (r *clientRun) note(events []ledger.Event) {
+	if r.latest == nil {
+		r.latest = map[ledger.StepID]ledger.Step{}
+	}
+	for _, e := range events {
+		s, known := r.latest[e.StepID]
+		if !known && e.ClientKey == r.job.owner(r.plan.Client) {
+			s = r.steps[e.StepID.Step]
+		}
+		id := cmp.Or(e.ID, s.ID)
+		if e.To == ledger.Sent {
+			s.Attempts, id = s.Attempts+1, ""
+		}
+		s.Event = e
+		s.ID = id
+		r.latest[e.StepID] = s
+	}
+}
+
+// complete adds to an outcome what follows from its steps.
+func (r *clientRun) complete(o *clientOutcome) {
+	o.Lines, o.Failures, o.WithoutLink = r.lines(*o), o.failures(), o.withoutLink(r.job.Binding.Mapping())
+}
+
+// lines are the client's lines in the sheet Steps: one for each step of the plan. A step that
+// the ledger does not have is planned, or skipped.
+func (r *clientRun) lines(o clientOutcome) (lines []result.Step) {
+	for _, s := range o.Steps {
+		state, wouldSend := string(result.Planned), s.Status == result.Planned && s.ID == "" // else it is taken over, and nothing is sent
+		switch {
+		case r.job.mode == dry && !wouldSend, s.Step.Kind == mapping.ContactStep && s.Step.Contact == nil: // that of an erased person
+			continue
+		case s.Status == result.Skipped:
+			state = result.StepSkipped
+		}
+		line := result.Step{Step: s.Step.Key, Kind: string(s.Step.Kind), State: state}
+		if r.job.mode == dry {
+			line.Title = s.Step.Title
+		}
+		known, ok := r.latest[r.job.stepID(r.plan.Client, s.Step)]
+		if !ok {
+			known, ok = r.steps[s.Step.Key]
+		}
+		if ok && r.job.mode != dry {
+			line = lineOf(s.Step.Key, line.Kind, known)
+			if s.Status == result.Skipped && known.To == ledger.Refused {
+				line.State = state
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// lineOf is the line of a step that the ledger has.
+func lineOf(step, kind string, s ledger.Step) result.Step {
+	return result.Step{Step: step, Kind: kind, State: string(s.To), ID: s.ID, Attempts: s.Attempts, Status: s.Status, At: s.At}
 }
 
 // record makes an event durable at once, with what is pending.

@@ -342,7 +342,7 @@ func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) 
 		}
 		known, err := j.readSteps(plan)
 		if err == nil {
-			_, err = j.reparseOnly(known) // the run has not begun
+			err = j.reparseOnly(known) // the run has not begun
 		}
 		if err != nil {
 			return nil, err

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
@@ -22,14 +21,12 @@ type stepOutcome struct {
 	Error  string // why it is not done; may quote the service, so not for logs
 	Advice string
 
-	reason     string       // why, in words that hold nothing personal; "" for none
-	known      *ledger.Step // as the ledger has it, when the run did nothing about it
-	made       *ledger.Step // as the ledger has it, without a Ref, when the first attempt at it made it done in this run
-	answered   bool         // an answer came in this run
-	unanswered bool         // a look-up got no answer in this run
-	http       int          // its status, 0 for none
-	wordless   bool         // it was a whole 2xx answer that lacks what was looked for
-	built      bool         // it was done before, or will be by then
+	reason     string // why, in words that hold nothing personal; "" for none
+	answered   bool   // an answer came in this run
+	unanswered bool   // a look-up got no answer in this run
+	http       int    // its status, 0 for none
+	wordless   bool   // it was a whole 2xx answer that lacks what was looked for
+	built      bool   // it was done before, or will be by then
 }
 
 // ok reports whether the step is done, now or before, or would be by the run that a
@@ -47,22 +44,67 @@ func (o stepOutcome) ok() bool {
 	return false
 }
 
-// clientOutcome is what became of a client and of each of its rows.
+// clientOutcome is what became of a client and of each of its rows. As JSON it travels from a
+// worker to the coordinator of the run.
 type clientOutcome struct {
 	Number   int // as in the plan
 	Client   mapping.Identity
 	Status   result.Status // the worst of its rows'
 	URL      string
 	Rows     []result.Row
-	Steps    []stepOutcome
+	Steps    []stepOutcome `json:"-"`
 	Problems problem.List
-	// Known are the steps of earlier runs, of a client for which nothing is
-	// planned in this one: the workbook must be enough by itself.
-	Known []ledger.Step
+	// Lines are the client's lines in the sheet Steps, also of one for whom nothing is
+	// planned in this run: the workbook must be enough by itself.
+	Lines []result.Step
 	// MappingChanged says that a done step's data differ because the mapping asks
 	// for something else. That is said once for a run, not for each row.
 	MappingChanged bool
-	altered        bool // by reparse
+	WithoutLink    bool      // it is done, or in a dry run would be, and has no redirect url
+	Failures       []failure // rows that failed or are uncertain
+}
+
+// failure is a row that failed or is uncertain, without anything personal: a step's key
+// and the service's words may be.
+type failure struct {
+	Row    cell.Row
+	Status result.Status
+	Step   string // as the mapping names it; "" where it is about the row
+	Why    string
+}
+
+// failures are the rows of an outcome that failed or are uncertain.
+func (o clientOutcome) failures() (list []failure) {
+	for _, r := range o.Rows {
+		if r.Status != result.Failed && r.Status != result.Uncertain {
+			continue
+		}
+		row := failure{Row: rowOf(r), Status: r.Status}
+		if i := slices.IndexFunc(o.Steps, func(s stepOutcome) bool { return s.Step.Key == r.FailedStep }); i >= 0 {
+			step := o.Steps[i].Step
+			row.Why, row.Step = o.Steps[i].reason, step.Title
+			if o.Steps[i].unanswered {
+				row.Why = "a look-up got no usable answer"
+			}
+			if step.Kind == mapping.ClaimStep || step.Kind == mapping.ActivityStep {
+				row.Step = string(step.Kind) + " “" + step.Title + "”"
+			}
+		}
+		list = append(list, row)
+	}
+	return list
+}
+
+// withoutLink reports whether a client is done, or in a dry run would be, and has no
+// redirect url.
+func (o clientOutcome) withoutLink(m *mapping.Mapping) bool {
+	if !slices.Contains([]result.Status{result.Done, result.Unchanged, result.Changed, result.Planned}, o.Status) || o.URL != "" || m.Link == mapping.LinkNever {
+		return false
+	}
+	return !slices.ContainsFunc(o.Steps, func(s stepOutcome) bool {
+		brings := s.Step.Kind == mapping.LinkStep || m.V1() && s.Step.Kind == mapping.ClientStep && s.ID == ""
+		return brings && s.Status == result.Planned
+	})
 }
 
 // unanswered reports whether a look-up got no answer, so that nothing was sent for

@@ -2,7 +2,6 @@ package importer
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,11 +10,9 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
-	"claimsheet/importer/ledger"
 	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
-	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -27,7 +24,7 @@ type tally struct {
 	problems problem.List
 	most     int                   // problems to hold; 0 is mostProblems
 	unlisted int                   // problems beyond that
-	troubled []trouble             // the first rows that failed or are uncertain, in the sheets' order
+	failures []failure             // the first rows that failed or are uncertain, in the sheets' order
 	mapping  bool                  // some done step differs because of the mapping
 	retries  map[string]int        // requests sent again, by why
 	learnt   map[apiclient.By]bool // dry run: the kinds of look-ups that were counted
@@ -48,15 +45,10 @@ const mostProblems = 50_000
 // it.
 func (j *Job) record(o clientOutcome) error {
 	j.retainPrior(&o)
-	write := j.writeResults
-	if j.mode == dry {
-		write = j.writePlanned
-	}
-	if err := write(o); err != nil {
+	if err := j.draft(o); err != nil {
 		return err
 	}
-	j.tally.count(o, len(j.Runs), j.withoutLink(o))
-	j.tally.noteTrouble(o)
+	j.tally.count(o, len(j.Runs))
 	return nil
 }
 
@@ -71,142 +63,19 @@ func (j *Job) retainPrior(o *clientOutcome) {
 	}
 }
 
-// withoutLink reports whether a client is done, or in a dry run would be, and has no
-// redirect url.
-func (j *Job) withoutLink(o clientOutcome) bool {
-	if !slices.Contains([]result.Status{result.Done, result.Unchanged, result.Changed, result.Planned}, o.Status) || o.URL != "" || j.Binding.Mapping().Link == mapping.LinkNever {
-		return false
-	}
-	v1 := j.Binding.Mapping().V1()
-	return !slices.ContainsFunc(o.Steps, func(s stepOutcome) bool {
-		brings := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.ID == ""
-		return brings && s.Status == result.Planned
-	})
-}
-
-// writePlanned adds a client's outcome to the drafts of the sheets in which it has rows,
-// with a line of the sheet Steps for each request that the run would make.
-func (j *Job) writePlanned(o clientOutcome) error {
-	var lines []result.Step
-	for _, s := range o.Steps {
-		if s.Status == result.Planned && s.ID == "" { // else it is taken over, and nothing is sent
-			lines = append(lines, result.Step{Step: s.Step.Key, Kind: string(s.Step.Kind), Title: s.Step.Title, State: string(result.Planned)})
-		}
-	}
-	return j.draft(o, lines)
-}
-
-// writeResults adds a client's outcome to the drafts of the sheets in which it has rows,
-// with a line of the sheet Steps for each step of its plan, and for each that the ledger
-// has besides where nothing is planned.
-func (j *Job) writeResults(o clientOutcome) error {
-	lines, ok := o.lines()
-	if !ok {
-		var err error
-		if lines, err = j.readLines(o); err != nil {
-			return err
-		}
-	}
-	return j.draft(o, lines)
-}
-
 // draft adds a client's rows to the drafts of their sheets. Where the client has rows in
 // several sheets, the workbook of each has all its steps, because it may be the only one
 // at hand.
-func (j *Job) draft(o clientOutcome, lines []result.Step) error {
+func (j *Job) draft(o clientOutcome) error {
 	for _, table := range o.tables() {
-		if err := j.Drafts[table].Add(o.Number, o.Client.Key, o.rowsOf(table), lines); err != nil {
+		if err := j.Drafts[table].Add(o.Number, o.Client.Key, o.rowsOf(table), o.Lines); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lines are the client's lines in the sheet Steps as far as the run has them at hand; ok is
-// false when only the ledger knows them all. Reading them takes long where most clients are
-// done. A contact's step is that of another client.
-func (o clientOutcome) lines() (lines []result.Step, ok bool) {
-	if o.altered {
-		return nil, false
-	}
-	for _, s := range o.Steps {
-		switch {
-		case s.Step.Kind == mapping.ContactStep:
-			return nil, false
-		case s.made != nil:
-			lines = append(lines, lineOf(*s.made))
-		case s.Status == result.Unchanged && s.known != nil:
-			lines = append(lines, lineOf(*s.known))
-		default:
-			return nil, false
-		}
-	}
-	for _, s := range o.Known {
-		if s.Kind == ledger.KindContact || s.To != ledger.Done {
-			return nil, false
-		}
-		lines = append(lines, lineOf(s))
-	}
-	return lines, true
-}
-
-// readLines are the client's lines in the sheet Steps by what the ledger has now. A step
-// that it does not have is planned, or skipped.
-func (j *Job) readLines(o clientOutcome) (lines []result.Step, err error) {
-	people := map[ledger.ClientKey]map[string]ledger.Step{}
-	find := func(id ledger.StepID) (step ledger.Step, ok bool, err error) {
-		if people[id.ClientKey] == nil {
-			// A record of what was done is read whether or not the run is being stopped.
-			if people[id.ClientKey], err = j.Ledger.Steps(context.Background(), id.ClientKey, j.Binding.Mapping().Name.Text); err != nil {
-				return step, false, err
-			}
-		}
-		step, ok = people[id.ClientKey][id.Step]
-		return step, ok, nil
-	}
-	for _, s := range o.Steps {
-		if s.Step.Kind == mapping.ContactStep && s.Step.Contact == nil {
-			continue // it is that of an erased person
-		}
-		line := result.Step{Step: s.Step.Key, Kind: string(s.Step.Kind), State: string(result.Planned)}
-		if s.Status == result.Skipped {
-			line.State = result.StepSkipped
-		}
-		known, ok, err := find(j.stepID(o.Client, s.Step))
-		if err != nil {
-			return nil, err
-		}
-		if ok && !(s.Status == result.Skipped && known.To == ledger.Refused) {
-			line.State = string(known.To)
-		}
-		if ok {
-			line.ID, line.Attempts, line.Status, line.At = known.ID, known.Attempts, known.Event.Status, known.At
-		}
-		lines = append(lines, line)
-	}
-	for _, s := range o.Known {
-		known, ok, err := find(s.StepID)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			continue
-		}
-		line := lineOf(known)
-		if s.Kind == ledger.KindContact {
-			line.Kind, line.Step = s.Kind, ledger.ContactStep(s.ClientKey)
-		}
-		lines = append(lines, line)
-	}
-	return lines, nil
-}
-
-// lineOf is the line of a step that the ledger has.
-func lineOf(s ledger.Step) result.Step {
-	return result.Step{Step: s.StepID.Step, Kind: s.Kind, State: string(s.To), ID: s.ID, Attempts: s.Attempts, Status: s.Status, At: s.At}
-}
-
-func (t *tally) count(o clientOutcome, sheets int, linkless bool) {
+func (t *tally) count(o clientOutcome, sheets int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.sheets == nil {
@@ -219,7 +88,7 @@ func (t *tally) count(o clientOutcome, sheets int, linkless bool) {
 	if o.Number > 0 {
 		t.summary.Clients.Add(o.Status)
 		withoutLink := 0
-		if linkless {
+		if o.WithoutLink {
 			withoutLink = 1
 		}
 		t.summary.WithoutLink += withoutLink
@@ -230,6 +99,9 @@ func (t *tally) count(o clientOutcome, sheets int, linkless bool) {
 	}
 	t.note(o.Problems)
 	t.mapping = t.mapping || o.MappingChanged
+	t.failures = append(t.failures, o.Failures...)
+	slices.SortFunc(t.failures, func(a, b failure) int { return cmp.Compare(a.Row, b.Row) })
+	t.failures = t.failures[:min(len(t.failures), mostTroubled)]
 }
 
 // note keeps problems for the workbook and the terminal.
@@ -242,57 +114,23 @@ func (t *tally) note(list problem.List) {
 	}
 }
 
-// trouble is a row that failed or is uncertain, without anything personal: a step's key
-// and the service's words may be.
-type trouble struct {
-	row    cell.Row
-	status result.Status
-	step   string // as the mapping names it; "" where it is about the row
-	why    string
-}
-
 // mostTroubled is how many rows that failed or are uncertain are named on the terminal;
 // the workbook's sheet Problems has them all.
 const mostTroubled = 5
-
-// noteTrouble keeps the first rows that failed or are uncertain.
-func (t *tally) noteTrouble(o clientOutcome) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, r := range o.Rows {
-		if r.Status != result.Failed && r.Status != result.Uncertain {
-			continue
-		}
-		row := trouble{row: rowOf(r), status: r.Status}
-		if i := slices.IndexFunc(o.Steps, func(s stepOutcome) bool { return s.Step.Key == r.FailedStep }); i >= 0 {
-			step := o.Steps[i].Step
-			row.why, row.step = o.Steps[i].reason, step.Title
-			if o.Steps[i].unanswered {
-				row.why = "a look-up got no usable answer"
-			}
-			if step.Kind == mapping.ClaimStep || step.Kind == mapping.ActivityStep {
-				row.step = string(step.Kind) + " “" + step.Title + "”"
-			}
-		}
-		t.troubled = append(t.troubled, row)
-	}
-	slices.SortFunc(t.troubled, func(a, b trouble) int { return cmp.Compare(a.row, b.row) })
-	t.troubled = t.troubled[:min(len(t.troubled), mostTroubled)]
-}
 
 // Troubled are the first rows that failed or are uncertain, each with its step and the
 // class of what happened, and nothing personal. Call it after Do or Forecast.
 func (j *Job) Troubled() problem.List {
 	var list problem.List
-	for _, t := range j.tally.troubled {
-		text := string(t.status)
-		if t.step != "" {
-			text += " at the " + t.step
+	for _, f := range j.tally.failures {
+		text := string(f.Status)
+		if f.Step != "" {
+			text += " at the " + f.Step
 		}
-		if t.why != "" {
-			text += ": " + t.why
+		if f.Why != "" {
+			text += ": " + f.Why
 		}
-		list = append(list, problem.At(j.Binding.AtRow(t.row), "", "%s", text))
+		list = append(list, problem.At(j.Binding.AtRow(f.Row), "", "%s", text))
 	}
 	return list
 }

@@ -12,21 +12,19 @@ import (
 
 // reparse parses kept answers again: after a wire pointer was corrected, ids and
 // urls are taken from them and not asked for again. What was decided by settle stays
-// as it is. altered reports whether a step is not as the ledger has it: its status is
-// that of its answer.
-func (j *Job) reparse(known map[string]ledger.Step) (altered bool, err error) {
+// as it is.
+func (j *Job) reparse(known map[string]ledger.Step) error {
 	if j.mode == projects {
-		return false, nil
+		return nil
 	}
 	var events []ledger.Event
 	for key, step := range known {
 		if step.Answer == nil && step.Attempts < 2 {
 			continue
 		}
-		was := step.Event.Status
 		step, again, isNews, err := j.parseKept(step, known["client"].ID)
 		if err != nil {
-			return false, err
+			return err
 		}
 		if isNews {
 			event := j.stamped(ledger.Event{StepID: step.StepID, To: again.To, Run: j.Runs[0], Kind: step.Kind, Via: again.Via,
@@ -36,40 +34,39 @@ func (j *Job) reparse(known map[string]ledger.Step) (altered bool, err error) {
 			}
 			t, taken, err := j.holder(event)
 			if err != nil {
-				return false, err
+				return err
 			}
 			if taken { // it stays as it is, and the reason says whose the id is
 				reason, whose := takenAnswer(step.Kind, again.ID, t)
 				again = step
-				again.Reason, isNews = reason+": "+whose, false
+				again.Reason = reason + ": " + whose
 			} else {
 				again.At = event.At // the run stays: nothing is sent in this one
 				events = append(events, event)
 			}
 		}
-		known[key], altered = again, altered || !isNews && again.Event.Status != was
+		known[key] = again
 	}
 	if len(events) == 0 || j.mode == dry {
-		return altered, nil // a dry run records nothing
+		return nil // a dry run records nothing
 	}
-	err = j.Ledger.Append(events...)
+	err := j.Ledger.Append(events...)
 	if isRefusal(err) { // the answers are kept, and read again
 		err = &stepChanged{step: events[0].StepID, why: err}
 	}
-	return altered, err
+	return err
 }
 
-// reparseOnly parses kept answers again and records nothing. altered reports whether a step
-// is not as the ledger has it.
-func (j *Job) reparseOnly(known map[string]ledger.Step) (altered bool, err error) {
+// reparseOnly parses kept answers again and records nothing.
+func (j *Job) reparseOnly(known map[string]ledger.Step) error {
 	for key, step := range known {
-		_, again, isNews, err := j.parseKept(step, known["client"].ID)
+		_, again, _, err := j.parseKept(step, known["client"].ID)
 		if err != nil {
-			return false, err
+			return err
 		}
-		known[key], altered = again, altered || isNews || again.Event.Status != step.Event.Status
+		known[key] = again
 	}
-	return altered, nil
+	return nil
 }
 
 // parseKept is parseAgain with the status of the step's answer, which kept has too. Of

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
@@ -94,35 +93,25 @@ func fill(t *testing.T, v reflect.Value, at string, depth int) {
 // TestOutcomesArrive: what the coordinator records and counts of a client is what the
 // worker had.
 func TestOutcomesArrive(t *testing.T) {
-	who := mapping.Identity{Space: "email", Key: "jane@example.com"}
-	partner := mapping.Identity{Space: "email", Key: "bob@example.com"}
 	row := result.Row{}
 	fill(t, reflect.ValueOf(&row).Elem(), "Row", 0)
-	step := func(kind mapping.StepKind, key string) *mapping.Step {
-		return &mapping.Step{Key: key, Kind: kind, Title: "the " + key}
-	}
-	contact := step(mapping.ContactStep, "contact/partner")
-	contact.Contact = &mapping.Plan{Client: partner, Steps: []mapping.Step{{Key: "client", Kind: mapping.ClientStep}}}
+	line := result.Step{}
+	fill(t, reflect.ValueOf(&line).Elem(), "Step", 0)
 	want := clientOutcome{
-		Number: 7, Client: who, Status: result.Failed, URL: "https://go/1", Rows: []result.Row{row}, MappingChanged: true,
-		Steps: []stepOutcome{
-			{Step: step(mapping.ClientStep, "client"), Status: result.Done, ID: "c-1", URL: "https://go/1"},
-			{Step: contact, Status: result.Skipped},
-			{Step: step(mapping.ClaimStep, "claim/loan/A1"), Status: result.Failed, reason: "HTTP 422", unanswered: true},
-		},
+		Number: 7, Client: mapping.Identity{Space: "email", Key: "jane@example.com"}, Status: result.Failed, URL: "https://go/1", Rows: []result.Row{row},
+		Lines: []result.Step{line}, MappingChanged: true, WithoutLink: true,
 		Problems: problem.List{problem.New("not-an-option", "no option").Hinted("take another one")},
-		Known:    []ledger.Step{{Event: ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: "e", Space: "email", Client: who.Key}, Mapping: "m", Step: "claim/loan/A0"}, Kind: ledger.KindClaim}}},
+		Failures: []failure{{Row: cell.RowOf(1, 7), Status: result.Failed, Step: "claim “A1”", Why: "HTTP 422"}},
 	}
-	data, err := json.Marshal(wireOf(want))
+	data, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var w wireOutcome
-	if err := json.Unmarshal(data, &w); err != nil {
+	var got clientOutcome
+	if err := json.Unmarshal(data, &got); err != nil {
 		t.Fatal(err)
 	}
-	got := w.outcome()
-	if d := cmp.Diff(want, got, cmp.AllowUnexported(clientOutcome{}, stepOutcome{}), cmpopts.IgnoreUnexported(mapping.Step{}, problem.Problem{})); d != "" {
+	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(problem.Problem{})); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
