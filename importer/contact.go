@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -82,6 +83,10 @@ func (r *clientRun) decideContact(d *decision) error {
 	r.takeLatest(known)
 	r.decideOn(step, known)
 	now := decide(plan, known, r.job.Binding)[0]
+	if now.known.IsOfSheet() && d.action != unneeded { // the sheet may give another id by now
+		plan.Steps[0].KnownID = r.job.KnownIDs.ofClient(plan.Client)
+		now = decide(plan, known, r.job.Binding)[0]
+	}
 	switch {
 	case now.known.To == ledger.Done && now.action != send, now.action == givenUp && d.action != unneeded:
 		now.step = step
@@ -250,16 +255,28 @@ func (r *clientRun) adviceRefusal(step *mapping.Step, hint string) string {
 		usual = adviceReused
 	}
 	advice := cmp.Or(hint, usual)
-	if slices.ContainsFunc(r.decisions, decision.hasIDOfSheet) {
-		advice = withHint(advice, adviceKnownIDRefused)
+	for _, d := range slices.Backward(r.decisions) {
+		if id := d.idOfSheet(); id != "" && (d.step.Kind != mapping.ClaimStep || d.step.Key == step.Claim) {
+			name := result.ShownStep(d.step.Key)
+			if d.step.Kind != mapping.ContactStep {
+				name = r.plan.Client.Key + ":" + name
+			}
+			return withHint(advice, fmt.Sprintf(adviceKnownIDRefused, id, name))
+		}
 	}
 	return advice
 }
 
-// hasIDOfSheet reports whether the id of the step is the one that the sheet gives.
-func (d decision) hasIDOfSheet() bool {
-	if d.known.To == ledger.Done {
-		return d.known.IsOfSheet()
+// idOfSheet returns the id that the sheet gives for the step, where that is the one that
+// counts; "" otherwise.
+func (d decision) idOfSheet() string {
+	switch {
+	case d.known.IsOfSheet():
+		return d.known.ID
+	case d.known.To == ledger.Done:
+		return ""
+	case d.step.Contact != nil:
+		return d.step.Contact.Steps[0].KnownID
 	}
-	return d.step.KnownID != "" || d.step.Contact != nil && d.step.Contact.Steps[0].KnownID != ""
+	return d.step.KnownID
 }

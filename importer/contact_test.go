@@ -105,7 +105,7 @@ func TestAdviceOfARefusedClaim(t *testing.T) {
 	const (
 		row    = "Correct the row or the mapping, then run again"
 		reused = "Claimsheet did not create this contact, and a claim's contact has to be an administrator"
-		wrong  = "If the service does not know an id that the sheet gives"
+		wrong  = "If the service does not know the id "
 	)
 	created := contactEvents("sent", "done, answer")
 	given := contactEvents("done, adopted")
@@ -121,9 +121,9 @@ func TestAdviceOfARefusedClaim(t *testing.T) {
 		"a client who was found":              {nil, "a@x.example", "a@x.example||1|", []string{reused}, wrong},
 		"a client who was found before":       {contactEvents("done, adopted"), "", "p@x.example||1|", []string{reused}, wrong},
 		"a partner created as one":            {created, "", "a@x.example|p@x.example|1|", []string{row}, wrong},
-		"a client with an id of the sheet":    {nil, "", "p@x.example||1|P", []string{reused, wrong}, row},
+		"a client with an id of the sheet":    {nil, "", "p@x.example||1|P", []string{reused, wrong + "P", `"p@x.example:client"`}, row},
 		"a client with an id of an old sheet": {given, "", "p@x.example||1|", []string{reused, wrong}, row},
-		"a partner with an id of a sheet":     {given, "", "a@x.example|p@x.example|1|", []string{row, wrong}, reused},
+		"a partner with an id of a sheet":     {given, "", "a@x.example|p@x.example|1|", []string{row, wrong + "P", `"contact/email/p@x.example"`}, reused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

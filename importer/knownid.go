@@ -150,8 +150,11 @@ func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice s
 		// The steps of all mappings are read, whether or not the run is being stopped.
 		steps, err := j.Ledger.StepsOfClient(context.Background(), j.owner(r.plan.Client))
 		_, built := ledger.BuiltOn(*d.known, slices.Values(steps))
-		if err != nil || built || d.step.Kind == mapping.ClientStep && j.hasContacts(r.plan) { // it may be in a claim of another client
+		if err != nil || built {
 			return d.otherID(), adviceKnownIDChanged, err
+		}
+		if d.step.Kind == mapping.ClientStep && j.hasContacts(r.plan) {
+			return d.otherID(), fmt.Sprintf(adviceKnownIDOfContact, r.plan.Client.Key), nil
 		}
 	}
 	if row, column, ok := j.KnownIDs.other(d.step.Kind, event.ID, r.inSheet, d.step.Key); ok {

@@ -336,16 +336,11 @@ var nightCases = []nightCase{
 	}},
 	{name: "the id of a contact is corrected, the claim was refused", long: true, mapping: jointKnown, nights: []sheetNight{
 		annAlone(refused422, 1),
-		{rows: []string{annsClaim, "ann@ | Ann | A-2 | pat@", "bob@ | Bob | B-1 | pat@", "pat@ | Pat | | | | <client x2@example.com>"},
-			dry: true, flags: "--max-failures 100%",
-			posts: "client 1, claim 3, link 3", calls: []string{`3×"<client x2@example.com>"],"claimName"`, `!"<client x1@example.com>"`}},
-		{flags: "--max-failures 100%"},
-	}},
-	{name: "the id of a contact is corrected, the claim was refused, the contact first", long: true, mapping: jointKnown, nights: []sheetNight{
-		annAlone(refused422, 1),
-		{rows: []string{"pat@ | Pat | | | | <client x2@example.com>", "bob@ | Bob | B-1 | pat@", "ann@ | Ann | A-2 | pat@", annsClaim},
-			dry: true, flags: "--max-failures 100%",
-			posts: "client 1, claim 3, link 3", calls: []string{`3×"<client x2@example.com>"],"claimName"`, `!"<client x1@example.com>"`}},
+		{rows: corrected.rows, dry: true, flags: "--max-failures 100%", code: 1, posts: "client 1", status: "failed",
+			cells: []string{`4 What to do ~ claimsheet settle --undo "pat@example.com:client"`}},
+		{idle: true, do: []string{"settle --undo pat@example.com:client → withdrawn"}},
+		{dry: true, flags: "--max-failures 100%", posts: "claim 3, link 3",
+			calls: []string{`3×"<client x2@example.com>"],"claimName"`, `!"<client x1@example.com>"`}},
 		{flags: "--max-failures 100%"},
 	}},
 	{name: "the id of a contact is corrected, the claim was sent", long: true, mapping: jointKnown, orders: true, nights: []sheetNight{
