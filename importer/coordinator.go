@@ -25,21 +25,6 @@ import (
 // those of runs that share a ledger. So a group that is carried out twice, or begun again after
 // its worker was killed, does no harm.
 
-// Dispatcher hands plans over to workers. It is safe for concurrent use. Its errors mean that
-// the run cannot go on; what the ledger has stays true.
-type Dispatcher interface {
-	SharedRules
-	// Add hands groups of plans over, by numbers of their own in the run.
-	Add(ctx context.Context, groups map[int64][]byte) error
-	// Collect calls do with outcomes that have come in, and forgets them when that succeeds.
-	Collect(ctx context.Context, do func(number int64, outcome []byte) error) (n int, err error)
-	// Withdraw takes back what nobody carries out.
-	Withdraw(ctx context.Context) (numbers []int64, err error)
-	// Check delivers again what was lost on its way; all returns the groups that are out, in a
-	// map that Check may change. It returns how many workers carry groups out.
-	Check(ctx context.Context, all func() map[int64][]byte) (workers int, err error)
-}
-
 // beginDispatch returns where plans go that are handed over, and what to call behind
 // the last of them. Without a Dispatcher nothing is.
 func (j *Job) beginDispatch(ctx context.Context, fatal *firstError) (undone chan<- []mapping.Plan, end func()) {
@@ -175,9 +160,6 @@ func (j *Job) takeBack(ctx context.Context, fatal *firstError) {
 		time.Sleep(collectEvery)
 	}
 }
-
-// errSignal is why workers stop when the coordinator gets a signal.
-var errSignal = errors.New("the run was stopped by a signal")
 
 // dispatched are the groups of a coordinator that workers have. It is safe for concurrent
 // use.

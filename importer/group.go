@@ -1,206 +1,212 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
-	"sync/atomic"
-	"time"
+	"slices"
 
+	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/lookup"
+	"claimsheet/importer/parallel"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
-// Clients who share an address are one group: they are worked on one after the other, in
-// the order of the sheet, by one goroutine. So it never depends on chance which of two
-// clients is created. A further contact belongs to the group of the client who is the same
-// person, or has the same address. Between groups nothing is shared but what the ledger
-// refuses to give twice: ids, redirect urls and addresses.
-
-// Groups says which clients of the sheets belong to one group. In the zero value every
-// client is a group alone.
-type Groups struct {
-	parent []int32       // by client number: another member of the group, or the client itself
-	sizes  map[int32]int // of the groups with several clients, by the member that all lead to
+// group is the plans of clients who are worked on together. What the ledger knows of the
+// first client may have been read ahead.
+type group struct {
+	plans []mapping.Plan
+	first *clientRun
 }
 
-// root returns the member of a client's group to which all lead.
-func (g *Groups) root(client int32) int32 {
-	for g.parent[client] != client {
-		g.parent[client] = g.parent[g.parent[client]]
-		client = g.parent[client]
-	}
-	return client
+// isSettled reports whether nothing is left to be done for the clients of a group, by what
+// the ledger knew when it was read.
+func (g group) isSettled() bool {
+	return len(g.plans) == 1 && g.first != nil && g.first.nothingLeft()
 }
 
-// size returns the group of a client and how many clients it has.
-func (g *Groups) size(client int) (group int32, clients int) {
-	if client == 0 || len(g.sizes) == 0 {
-		return 0, 1
-	}
-	group = g.root(int32(client))
-	return group, max(g.sizes[group], 1)
-}
-
-// grouper finds the groups while the rows are surveyed. It holds some bytes for each
-// address, which stands there as its fingerprint.
-type grouper struct {
-	asked    map[[16]byte]int32 // the first client who is looked up by an address
-	same     [][2]int32         // clients who are looked up by the same address
-	mentions []mention
-}
-
-// mention is something that a client's rows say of a person, which matters if another client
-// is that person, or is looked up by that address.
-type mention struct {
-	what   [16]byte
-	client int32
-}
-
-// add notes the people of a client's row.
-func (g *grouper) add(client int, p mapping.People) {
-	if g.asked == nil {
-		g.asked = map[[16]byte]int32{}
-	}
-	for _, address := range p.LookedUp {
-		key := fingerprint(address)
-		if first, known := g.asked[key]; !known {
-			g.asked[key] = int32(client)
-		} else if first != int32(client) {
-			g.same = append(g.same, [2]int32{first, int32(client)})
-		}
-	}
-	for _, who := range p.Others {
-		g.mentions = append(g.mentions, mention{fingerprint(who), int32(client)})
-	}
-}
-
-// groups joins the clients that were noted. numbers are those of the clients, by the
-// fingerprints of their keys.
-func (g *grouper) groups(numbers map[[16]byte]int) Groups {
-	joined := Groups{parent: make([]int32, len(numbers)+1), sizes: map[int32]int{}}
-	for i := range joined.parent {
-		joined.parent[i] = int32(i)
-	}
-	join := func(a, b int32) { joined.parent[joined.root(a)] = joined.root(b) }
-	for _, pair := range g.same {
-		join(pair[0], pair[1])
-	}
-	for _, m := range g.mentions {
-		if client, known := g.asked[m.what]; known {
-			join(client, m.client)
-		}
-		if client, known := numbers[m.what]; known {
-			join(int32(client), m.client)
-		}
-	}
-	for i := 1; i < len(joined.parent); i++ {
-		if group := joined.root(int32(i)); group != int32(i) {
-			joined.sizes[group] = max(joined.sizes[group], 1) + 1
-		}
-	}
-	if len(joined.sizes) == 0 {
-		return Groups{}
-	}
-	return joined
-}
-
-// Grouped yields the plans by groups, each when its last plan has come, in the order in
-// which they came. A row without a client is a group alone.
-func (g Groups) Grouped(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[[]mapping.Plan, error] {
-	return func(yield func([]mapping.Plan, error) bool) {
-		waiting := map[int32][]mapping.Plan{}
-		for plan, err := range plans {
+// read yields the groups, for which the ledger is read some ahead on every core. What it
+// knows of a client changes only by the work on the client's own group, or on a further
+// contact, who is read again before anything is sent. Where several processes write the
+// ledger, it is read again when the group is locked.
+func (j *Job) read(groups iter.Seq2[[]mapping.Plan, error]) iter.Seq2[group, error] {
+	return func(yield func(group, error) bool) {
+		for chunk, err := range parallel.Map(chunked(groups, readAhead), j.readGroups) {
 			if err != nil {
-				yield(nil, err)
+				yield(group{}, err)
 				return
 			}
-			together := []mapping.Plan{plan}
-			if group, clients := g.size(plan.Number); clients > 1 {
-				if together = append(waiting[group], plan); len(together) < clients {
-					waiting[group] = together
-					continue
+			for _, g := range chunk {
+				if !yield(g, nil) {
+					return
 				}
-				delete(waiting, group)
-			}
-			if !yield(together, nil) {
-				return
-			}
-		}
-		for _, together := range waiting { // of a group, not all plans have come
-			if !yield(together, nil) {
-				return
 			}
 		}
 	}
 }
 
-// Where several processes write the ledger, the clients of a group are locked, with the
-// addresses by which they are looked up, before what the ledger knows of them is read. So
-// processes keep out of each other's way. What a process does is safe without that: the
-// ledger refuses what another one has done meanwhile.
+// readGroups reads from the ledger what it knows of the first client of each group, all at once.
+func (j *Job) readGroups(chunk [][]mapping.Plan) []group {
+	first := make([]mapping.Plan, len(chunk))
+	for i, plans := range chunk {
+		first[i] = plans[0]
+	}
+	groups := make([]group, len(chunk))
+	for i, r := range j.prepareClients(first) {
+		groups[i] = group{chunk[i], r}
+	}
+	return groups
+}
 
-// ErrCutOff is wrapped by what ends the part of this process in a run, and not the run: it
-// cannot know any more what the other processes do.
-var ErrCutOff = errors.New("this process was cut off from the others")
-
-// cutOff is an error that wraps ErrCutOff and says why in its own words.
-type cutOff string
-
-func (c cutOff) Error() string { return string(c) }
-func (c cutOff) Unwrap() error { return ErrCutOff }
-
-// errLocksLost ends a run that was stopped or cut off for so long that another process
-// may have taken its clients over.
-const errLocksLost = cutOff("this process was paused, or cut off from the ledger's server, for so long that another one may have taken its clients over")
-
-// lock returns when this process may work on the clients of some plans. When ctx has a deadline
-// it returns the error of that; when the run is being stopped, nothing is sent for the clients.
-func (j *Job) lock(ctx context.Context, plans []mapping.Plan) (unlock func(), err error) {
-	var names []string
-	for _, plan := range plans {
-		if plan.Client == (mapping.Identity{}) || len(plan.Steps) == 0 || len(plan.Problems) > 0 || j.leavesOut(plan) != "" {
+// prepareClients reads from the ledger what it knows of some clients, all at once.
+func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
+	owners := make([]ledger.ClientKey, len(plans))
+	for i, plan := range plans {
+		owners[i] = j.owner(plan.Client)
+	}
+	known, err := make([]map[string]ledger.Step, len(plans)), error(nil)
+	if j.readsLedger() {
+		// A record of what was done is read whether or not the run is being stopped.
+		known, err = j.Ledger.StepsOfClients(context.Background(), j.Environment, j.Binding.Mapping().Name.Text, owners)
+	}
+	runs := make([]*clientRun, len(plans))
+	for i, plan := range plans {
+		if runs[i] = j.newClientRun(plan); err != nil {
+			runs[i].failed = err
 			continue
 		}
-		names = append(names, j.owner(plan.Client).LockName())
-		for _, address := range lookup.Addresses(plan) {
-			names = append(names, ledger.AddressLockName(j.Environment, address))
+		runs[i].prepare(known[i])
+	}
+	return runs
+}
+
+// carryOut carries out the plans of a group one after the other, and records their outcomes.
+// sent reports whether a creating request went out.
+func (j *Job) carryOut(ctx context.Context, g group) (sent bool, err error) {
+	return j.finishGroup(ctx, g, j.record)
+}
+
+// finishGroup carries out the plans of a group, and calls done with the outcome of each.
+func (j *Job) finishGroup(ctx context.Context, g group, done func(clientOutcome) error) (sent bool, err error) {
+	first := g.first
+	if j.Ledger.Shared() && !g.isSettled() {
+		unlock, err := j.lock(ctx, g.plans)
+		if err != nil {
+			return false, err
+		}
+		defer unlock()
+		first = nil // read again what other processes may have done
+	}
+	for i, plan := range g.plans {
+		r := first
+		if i > 0 || r == nil {
+			r = j.newClientRun(plan)
+			r.readAndPrepare()
+		}
+		outcome, of, err := j.finishClient(ctx, r)
+		if sent = sent || of; err != nil {
+			return sent, err
+		}
+		if err := done(outcome); err != nil {
+			return sent, err
 		}
 	}
-	if len(names) == 0 || !j.Ledger.Shared() {
-		return func() {}, nil
-	}
-	waits := time.AfterFunc(time.Second, func() { j.waiting.add(1) })
-	unlock, err = j.Ledger.Lock(ctx, names...)
-	if !waits.Stop() {
-		j.waiting.add(-1)
-	}
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return func() {}, nil
-	}
-	return unlock, err
+	return sent, nil
 }
 
-// stillLocked reports whether a request may leave. Where another process may have taken clients
-// of this run over, because this one was paused or cut off for too long, the run ends.
-func (j *Job) stillLocked() bool {
-	if j.Ledger.Holds() {
-		return true
+// finishClient carries one client's plan out, and lets the guard see its outcome. Where the
+// ledger refuses to record a step, because somebody else has changed it meanwhile, the client
+// is read again, once.
+func (j *Job) finishClient(ctx context.Context, r *clientRun) (outcome clientOutcome, sent bool, err error) {
+	outcome, err = r.execute(ctx)
+	if isChanged(err) {
+		r = r.again(false)
+		outcome, err = r.execute(ctx)
 	}
-	j.stop(errLocksLost)
-	return false
+	if changed, ok := err.(*stepChanged); ok {
+		r = r.again(true)
+		outcome, err = r.changedOutcome(changed)
+	}
+	if f, failed := errors.AsType[*apiclient.Failure](err); failed {
+		// A look-up said that no other request will fare better: the client is
+		// recorded as not started, like all that follow.
+		j.stop(f)
+		r = r.again(false)
+		outcome, err = r.execute(ctx)
+	}
+	if err != nil {
+		return outcome, r.sent > 0, err
+	}
+	if failed, refused := outcome.failure(); (r.sent > 0 || r.lookedUp) && !j.ends() {
+		if why := j.guard.finished(failed && (r.sent > 0 || outcome.unanswered()), refused); why != nil {
+			j.stop(why)
+		}
+	}
+	return outcome, r.sent > 0, nil
 }
 
-// waiting counts the groups that wait for other processes. It is safe for concurrent use.
-type waiting struct{ groups atomic.Int32 }
-
-func (w *waiting) add(n int32) { w.groups.Add(n) }
-
-// why says that the run waits for other processes; "" when it does not.
-func (w *waiting) why() string {
-	if w.groups.Load() == 0 {
-		return ""
+// changedOutcome is the outcome of a client that is not carried out to its end, because one
+// of its steps had been changed twice when the run recorded it.
+func (r *clientRun) changedOutcome(changed *stepChanged) (clientOutcome, error) {
+	switch {
+	case r.failed != nil:
+		return clientOutcome{}, r.failed
+	case r.settled != nil:
+		return *r.settled, nil
 	}
-	return "another run is at work on the clients that are left"
+	steps, _ := walk(r.decisions, func(d decision) (stepOutcome, error) { // which returns no error
+		o := stepOutcome{Step: d.step, Status: result.NotStarted, Error: "another step of the client was changed meanwhile", Advice: adviceAgain}
+		if r.job.stepID(r.plan.Client, d.step) != changed.step {
+			return o, nil
+		}
+		o.Status, o.Error, o.reason = result.Failed, reasonChanged, reasonChanged
+		if t, taken := errors.AsType[ledger.Taken](changed.why); taken {
+			o.Error += ": what it was to get is that of " + holderOf(t)
+		}
+		return o, nil
+	})
+	o := outcomeOf(r.job.Binding, r.plan, steps)
+	r.complete(&o)
+	return o, nil
+}
+
+const (
+	reasonChanged = "the ledger refused to record the step, because another process or a decision (claimsheet settle) had changed it meanwhile"
+	adviceAgain   = "claimsheet history CLIENT-KEY shows what was recorded. Run again when nothing else works on the client: only what is missing is sent."
+)
+
+// record puts a client's outcome where the workbooks are made from, and counts
+// it.
+func (j *Job) record(o clientOutcome) error {
+	j.retainPrior(&o)
+	if err := j.draft(o); err != nil {
+		return err
+	}
+	j.tally.count(o, len(j.Runs))
+	return nil
+}
+
+// retainPrior copies the cells that rows keep showing into an outcome.
+func (j *Job) retainPrior(o *clientOutcome) {
+	for i := range o.Rows {
+		row := &o.Rows[i]
+		if s, ok := j.Prior[rowOf(*row)]; ok {
+			row.ClientID, row.ClaimIDs, row.URL, row.Contacts = s.ClientID, slices.Clone(s.ClaimIDs), s.URL, slices.Clone(s.Contacts)
+			row.FailedStep = cmp.Or(row.FailedStep, s.FailedStep)
+		}
+	}
+}
+
+// draft adds a client's rows to the drafts of their sheets. Where the client has rows in
+// several sheets, the workbook of each has all its steps, because it may be the only one
+// at hand.
+func (j *Job) draft(o clientOutcome) error {
+	for _, table := range o.tables() {
+		if err := j.Drafts[table].Add(o.Number, o.Client.Key, o.rowsOf(table), o.Lines); err != nil {
+			return err
+		}
+	}
+	return nil
 }

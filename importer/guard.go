@@ -8,10 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"time"
 
 	"claimsheet/apiclient"
-	"claimsheet/importer/lookup"
 	"claimsheet/importer/retry"
 	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
@@ -106,29 +104,6 @@ func (g *guard) refresh() (stop error, pause bool) {
 	return stop, pause
 }
 
-// refreshEvery is how often a process adds what it has seen to the shared rules, and learns
-// that the run stops or pauses.
-const refreshEvery = 200 * time.Millisecond
-
-// refreshRules keeps the guard up with the shared rules until ctx is done.
-func (j *Job) refreshRules(ctx context.Context) {
-	for tick := time.NewTicker(refreshEvery); ; {
-		select {
-		case <-ctx.Done():
-			tick.Stop()
-			return
-		case <-tick.C:
-		}
-		stop, pause := j.guard.refresh()
-		if stop != nil {
-			j.stop(stop)
-		}
-		if pause {
-			j.refreshing.Go(func() { j.gate.probe(ctx, j.answers) })
-		}
-	}
-}
-
 // announce says in the shared rules that this process stops the run, and why.
 func (g *guard) announce(why error) {
 	if g.shared == nil || errors.Is(why, ErrCutOff) { // then only this process ends
@@ -202,52 +177,6 @@ func advised(err error) error {
 	return err
 }
 
-// react lets the guard see a verdict, and does what the guard says.
-func (j *Job) react(ctx context.Context, v apiclient.Verdict) {
-	if j.ends() && v.Effect == apiclient.NotSent {
-		return
-	}
-	stop, pause := j.guard.saw(v)
-	if stop != nil {
-		j.stop(stop)
-	}
-	if pause {
-		j.gate.probe(ctx, j.answers)
-	}
-}
-
-// ends reports whether this process is a worker whose job ends. What requests come to then says
-// nothing about the run.
-func (j *Job) ends() bool { return j.ctx != nil && j.ctx.Err() != nil }
-
-// seeLookUp lets the guard see whether a look-up was forbidden.
-func (j *Job) seeLookUp(ctx context.Context, found lookup.Result) {
-	switch {
-	case found.Status() == 403:
-		j.react(ctx, apiclient.Verdict{Effect: apiclient.Refused, Status: 403})
-	case found.Failed == nil:
-		j.guard.allowed()
-	}
-}
-
-// answers asks whether the service is there again: any answer but a 5xx will do.
-// One that ends the run (a redirect, a 401) ends it here, before another POST gets
-// it.
-func (j *Job) answers(ctx context.Context) bool {
-	req := j.Service.Routes().Templates()
-	a, err := j.Service.Do(ctx, req)
-	if err == nil && a.Status/100 != 2 && retry.Exceeds(a.RetryAfter) {
-		j.stop(tooLong(a.RetryAfter))
-	}
-	if v := j.Service.Judge(req, a, err); v.Stop {
-		j.stop(hinted(errors.New(v.Reason), v.Hint))
-	}
-	return err == nil && a.Status < 500
-}
-
-// tooLong is why a run stops that is asked to wait for longer than it does.
-func tooLong(wait time.Duration) error { return errors.New("the service " + retry.TooLong(wait)) }
-
 // gate is what all workers pass before they send. It is shut while the service does
 // not answer.
 type gate struct {
@@ -310,18 +239,19 @@ func (g *gate) probe(ctx context.Context, ask func(context.Context) bool) {
 type canary struct {
 	mu     sync.Mutex
 	proven bool
-	leader *clientRun    // who goes first, nil while nobody does
+	leader *bool         // whether the service has answered for the client who goes first; nil while there is none
 	ended  chan struct{} // closed when the leader is through
 }
 
-// enter returns when something may be sent for r's client, or when ctx is done.
-func (c *canary) enter(ctx context.Context, r *clientRun) {
+// enter returns when something may be sent for a client, or when ctx is done. answered is set
+// when the service has answered a creating request for the client, who is known by its address.
+func (c *canary) enter(ctx context.Context, answered *bool) {
 	for {
 		c.mu.Lock()
 		if c.leader == nil && !c.proven {
-			c.leader, c.ended = r, make(chan struct{})
+			c.leader, c.ended = answered, make(chan struct{})
 		}
-		free, ended := c.proven || c.leader == r, c.ended
+		free, ended := c.proven || c.leader == answered, c.ended
 		c.mu.Unlock()
 		if free {
 			return
@@ -341,22 +271,22 @@ func (c *canary) passed() bool {
 	return c.proven
 }
 
-// leads reports whether the service has answered for r's client before any other.
-func (c *canary) leads(r *clientRun) bool {
+// leads reports whether the service has answered for a client before any other.
+func (c *canary) leads(answered *bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.leader == r && r.answered
+	return c.leader == answered && *answered
 }
 
-// leave lets the others go on, if r's client goes first. Where nothing reached the
+// leave lets the others go on, if the client goes first. Where nothing reached the
 // service for it, the next client goes first.
-func (c *canary) leave(r *clientRun) {
+func (c *canary) leave(answered *bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.leader != r {
+	if c.leader != answered {
 		return
 	}
-	c.leader, c.proven = nil, r.answered
+	c.leader, c.proven = nil, *answered
 	close(c.ended)
 }
 
@@ -396,4 +326,26 @@ func (f *Fault) Error() string {
 		at = ", in " + f.Stack[0]
 	}
 	return "a fault of Claimsheet's own: " + f.Kind + at
+}
+
+// errSignal is why workers stop when the coordinator gets a signal.
+var errSignal = errors.New("the run was stopped by a signal")
+
+// ErrCutOff is wrapped by what ends the part of this process in a run, and not the run: it
+// cannot know any more what the other processes do.
+var ErrCutOff = errors.New("this process was cut off from the others")
+
+// cutOff is an error that wraps ErrCutOff and says why in its own words.
+type cutOff string
+
+func (c cutOff) Error() string { return string(c) }
+
+func (c cutOff) Unwrap() error { return ErrCutOff }
+
+// waiting is why the gate is shut, "" when it is not.
+func (g *gate) waiting() string {
+	if g.open() {
+		return ""
+	}
+	return "waiting for the service to answer again"
 }

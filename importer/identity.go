@@ -382,3 +382,65 @@ func growth(at problem.Where, id string, clients int, open bool) problem.Problem
 	}
 	return p
 }
+
+// fewestMoved is how many new claims are needed to say that claims were moved, and
+// mostMoved how many are looked at.
+const (
+	fewestMoved = 10
+	mostMoved   = 200
+)
+
+// CheckMovedClaims refuses a sheet in which more than half of the new claims have keys that
+// are done under other clients of the mapping, as when a column was sorted alone: they would
+// all be made again, for the wrong clients. It looks at the first new claims of the sheet.
+// Keys that several clients have, in the sheet or in the ledger, say nothing. The error is a
+// problem.Problem, or the ledger's or the sheet's.
+func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
+	m := j.Binding.Mapping()
+	if has, err := j.Ledger.HasSteps(ctx, j.Environment, m.Name.Text, ledger.KindClaim+"/"); err != nil || !has {
+		return err
+	}
+	fresh, several, read := map[string]mapping.Identity{}, map[string]bool{}, 0
+	for chunk, err := range chunked(plans, readAhead) {
+		if err != nil {
+			return err
+		}
+		owners := make([]ledger.ClientKey, len(chunk))
+		for i, plan := range chunk {
+			owners[i] = j.owner(plan.Client)
+		}
+		known, err := j.Ledger.StepsOfClients(ctx, j.Environment, m.Name.Text, owners)
+		if err != nil {
+			return err
+		}
+		for i, plan := range chunk {
+			for _, step := range plan.Steps {
+				if _, was := known[i][step.Key]; was || step.Kind != mapping.ClaimStep || step.KnownID != "" {
+					continue
+				}
+				who, seen := fresh[step.Key]
+				several[step.Key] = several[step.Key] || seen && who != plan.Client
+				fresh[step.Key] = plan.Client
+			}
+		}
+		if read += len(chunk); read >= mostRead || len(fresh) >= mostMoved {
+			break
+		}
+	}
+	maps.DeleteFunc(fresh, func(key string, _ mapping.Identity) bool { return several[key] })
+	if len(fresh) < fewestMoved {
+		return nil
+	}
+	done, err := j.Ledger.ClientsWithSteps(ctx, j.Environment, m.Name.Text, slices.Sorted(maps.Keys(fresh)))
+	moved := 0
+	for key, who := range fresh {
+		if of := done[key]; len(of) == 1 && of[0] != j.owner(who) {
+			moved++
+		}
+	}
+	if err != nil || moved*2 <= len(fresh) {
+		return err
+	}
+	return problem.New("claims-moved", "%d of the first %d new claims of the sheet are done under other clients: it looks as if a column was sorted alone, and they would be made again for the wrong clients", moved, len(fresh)).
+		Hinted("compare the sheet with the last one; if these claims have other clients now, add --accept claims-moved")
+}

@@ -50,21 +50,6 @@ func (x *existing) refuse(nameless, reason, advice string) {
 
 const reasonKnown = "the service knows this client already"
 
-// existing is what the mapping says about somebody whom the service knows. Contacts
-// are always reused.
-func (j *Job) existing(plan mapping.Plan) mapping.Existing {
-	if plan.Role != "" {
-		return mapping.Reuse
-	}
-	return j.Binding.Mapping().Client.Existing
-}
-
-// looksUp reports whether the service is asked for a client that the ledger does
-// not know. It is not asked for one whose id the sheet gives.
-func (j *Job) looksUp(plan mapping.Plan) bool {
-	return !givesID(plan) && j.existing(plan) != mapping.Create && len(lookup.By(plan.Lookup)) > 0
-}
-
 // applyExisting does what the mapping says about a client that the service knows,
 // and refuses one for which x has or gets a reason. over says that nothing more has
 // to be done for the client.
@@ -118,31 +103,6 @@ func (j *Job) checkFound(plan mapping.Plan, x *existing) error {
 		x.refuse(reasonClash, clashReason(plan.Client, identityOf(t)), adviceWhoIsIt)
 	}
 	return err
-}
-
-// holder returns another step that is done with the id or url of an event, in the ledger or
-// by what a dry run has found.
-func (j *Job) holder(e ledger.Event) (t ledger.Taken, taken bool, err error) {
-	if other, found := j.overlay.hasID(e); found {
-		return ledger.Taken{Step: e.StepID, Holder: ledger.StepID{ClientKey: j.owner(other), Step: e.Step}}, true, nil
-	}
-	// It is read whether or not the run is being stopped.
-	return j.Ledger.StepWithID(context.Background(), e)
-}
-
-// holderOfFound is holder of a client that a look-up found, with the redirect url that an
-// earlier answer brought. A url that another client has by now does not come along.
-func (j *Job) holderOfFound(e *ledger.Event) (t ledger.Taken, taken bool, err error) {
-	if t, taken, err = j.holder(*e); taken && t.URL {
-		e.URL = ""
-		return j.holder(*e)
-	}
-	return t, taken, err
-}
-
-// identityOf returns the client who has a taken id or url.
-func identityOf(t ledger.Taken) mapping.Identity {
-	return mapping.Identity{Space: t.Holder.Space, Key: t.Holder.Client}
 }
 
 // addressOwner is a client who has an address.
@@ -238,12 +198,6 @@ func (j *Job) refused(plan mapping.Plan, decisions []decision, x existing) clien
 	return outcomeOf(j.Binding, plan, steps)
 }
 
-// foundEvent is the event by which a client that a look-up found becomes done.
-func (j *Job) foundEvent(plan mapping.Plan, id string) ledger.Event {
-	return j.stamped(ledger.Event{StepID: ledger.StepID{ClientKey: j.owner(plan.Client), Step: string(mapping.ClientStep)}, To: ledger.Done,
-		Run: j.runID(plan), Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: id})
-}
-
 // adopt makes the client step one that is done: a look-up found the client. In a
 // dry run it will be.
 func (d *decision) adopt(id string, j *Job) {
@@ -284,7 +238,7 @@ func (r *clientRun) inTurn(ctx context.Context) (context.Context, error) {
 		if err := r.job.lookups.Learn(ctx, r.plan); err != nil { // others may wait for that, and must not wait for this turn
 			return ctx, err
 		}
-		r.job.canary.enter(ctx, r.leader)
+		r.job.canary.enter(ctx, &r.leader.answered)
 		r.takeSlot(ctx)
 	}
 	return apiclient.WithSlot(ctx, r.slot), nil
@@ -388,8 +342,6 @@ const believable = 10 * time.Minute
 const reasonForgotten = "it may have been created, and the ledger does not know with which address; a look-up by that of the row finds nobody"
 
 const reasonUnproven = "a look-up finds nobody, and that proves nothing: the value by which it asks is none of the fields that were sent"
-
-const reasonNotFound = "no answer that says whether it was created; a look-up finds nobody yet"
 
 // findCreated is the outcome of a step that is not sent again. A client whose
 // creation is uncertain is looked up: only a positive answer settles it in the run
@@ -662,4 +614,110 @@ func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
 		sent.Lookup = plan.Lookup // in the format of tonight
 	}
 	return sent
+}
+
+// ownerOfKnownID makes the plan one of the client whom the ledger has with the id that the
+// sheet gives, whatever the row's key, and returns what it knows of that client. A client
+// whom the ledger has under the row's own key stays, and so does one whose id the sheet gives
+// to another key too.
+func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]ledger.Step, error) {
+	j := r.job
+	if !givesID(r.plan) || known[string(mapping.ClientStep)].To != "" || !j.readsLedger() {
+		return known, nil
+	}
+	id := r.plan.Steps[0].KnownID
+	if _, _, several := j.KnownIDs.other(mapping.ClientStep, id, r.inSheet, string(mapping.ClientStep)); several {
+		return known, nil
+	}
+	// It is read whether or not the run is being stopped.
+	for owner, err := range j.Ledger.ClientsWithID(context.Background(), j.Environment, id) {
+		if err != nil {
+			return nil, err
+		}
+		r.plan.Client = mapping.Identity{Space: owner.Space, Key: owner.Client}
+		return j.readSteps(r.plan)
+	}
+	return known, nil
+}
+
+// takeKnownID takes over a client or claim whose id the sheet gives, also in place of
+// another id that the sheet gave before, as long as nothing was built on that one. Nothing
+// is sent. It is refused where the id, or the client's address, is another's.
+func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, error) {
+	if ctx.Err() != nil {
+		return r.job.notStarted(ctx, d, ""), nil
+	}
+	event := r.event(d, ledger.Done)
+	event.Via, event.Reason, event.ID = ledger.ViaAdopted, ledger.ReasonKnownID, d.step.KnownID
+	r.identify(&event, r.wanted(&d))
+	if t, taken, err := r.job.holder(event); err != nil {
+		return stepOutcome{}, err
+	} else if taken && d.step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known == unknown {
+		r.known.claims[d.step.Key] = event.ID // the client's claim by another mapping
+		return stepOutcome{Step: d.step, Status: result.Unchanged, ID: event.ID}, nil
+	}
+	why, advice, err := r.refuseKnownID(d, event)
+	if err != nil {
+		return stepOutcome{}, err
+	}
+	if why != "" && d.known.NotFound { // what is in doubt stays so
+		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: why, Advice: advice}, nil
+	}
+	if why != "" {
+		if d.known.To != ledger.Done { // one that is done stays done, with the id that it has
+			failed := r.event(d, ledger.Refused)
+			failed.Reason = "nothing was created: see the workbook"
+			r.pending = append(r.pending, failed)
+		}
+		return stepOutcome{Step: d.step, Status: result.Failed, ID: d.known.ID, Error: why, Advice: advice}, nil
+	}
+	r.pending = append(r.pending, event)
+	if d.step.Kind == mapping.ClientStep {
+		r.known.client, r.reused = event.ID, true
+		skipActivities(r.decisions, r.job.Binding) // they come after this step
+	} else {
+		r.known.claims[d.step.Key] = event.ID
+	}
+	d.adopt(event.ID, r.job)
+	return d.outcome(), nil
+}
+
+// refuseKnownID says why an id cannot be taken over; "" when its step has it now.
+func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice string, err error) {
+	j := r.job
+	if d.known.To == ledger.Done {
+		// The steps of all mappings are read, whether or not the run is being stopped.
+		steps, err := j.Ledger.StepsOfClient(context.Background(), j.owner(r.plan.Client))
+		_, built := ledger.BuiltOn(*d.known, slices.Values(steps))
+		if err != nil || built {
+			return d.otherID(), adviceKnownIDChanged, err
+		}
+		if d.step.Kind == mapping.ClientStep && j.hasContacts(r.plan) {
+			return d.otherID(), fmt.Sprintf(adviceKnownIDOfContact, r.plan.Client.Key), nil
+		}
+	}
+	if row, column, ok := j.KnownIDs.other(d.step.Kind, event.ID, r.inSheet, d.step.Key); ok {
+		return fmt.Sprintf("the sheet gives the id %s here and, to another %s, in %s", event.ID, d.step.Kind, j.Binding.At(column, row)), adviceKnownIDTwice, nil
+	}
+	if d.step.Kind == mapping.ClientStep {
+		if why, advice, err := j.sharesAddress(r.plan, lookup.Asked(r.plan.Lookup)); err != nil || advice == adviceDoubtful {
+			return why, advice, err
+		}
+	}
+	for _, kind := range []string{ledger.KindClient, ledger.KindClaim} { // an id of the other kind was copied into the wrong column
+		other := event
+		if other.Kind = kind; kind == event.Kind {
+			continue
+		}
+		// It is read whether or not the run is being stopped.
+		t, taken, err := j.Ledger.StepWithID(context.Background(), other)
+		if err != nil || taken {
+			return fmt.Sprintf("the id %s is that of a %s in the ledger: of %s", event.ID, kind, holderOf(t)), adviceKnownIDTwice, err
+		}
+	}
+	t, taken, err := j.holder(event)
+	if err != nil || !taken {
+		return "", "", err
+	}
+	return fmt.Sprintf("the id %s is that of another %s: of %s", event.ID, d.step.Kind, holderOf(t)), adviceKnownIDTwice, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
+	"claimsheet/mapping"
 )
 
 // reparse parses kept answers again: after a wire pointer was corrected, ids and
@@ -146,4 +147,17 @@ func (j *Job) requestOf(step ledger.Step, clientID string) apiclient.Request {
 		return routes.CreateLink(clientID, nil)
 	}
 	return apiclient.Request{Kind: apiclient.Kind(step.Kind)}
+}
+
+// knownSteps is what the ledger knows of a plan's client, after kept answers have
+// been parsed again.
+func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
+	known, err := j.readSteps(plan)
+	if err != nil {
+		return known, err
+	}
+	if err = j.reparse(known); isChanged(err) { // what somebody else has recorded meanwhile
+		return j.readSteps(plan)
+	}
+	return known, err
 }

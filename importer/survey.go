@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/gob"
 	"iter"
+	"strings"
+	"sync/atomic"
 
 	"claimsheet/importer/parallel"
 	"claimsheet/importer/spool"
@@ -152,34 +154,12 @@ func (s *Survey) Facts() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// TakeFacts sets KnownIDs as Survey.Facts has them.
-func (j *Job) TakeFacts(data []byte) error {
-	if len(data) == 0 {
-		return nil
-	}
-	var f facts
-	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&f); err != nil {
-		return err
-	}
-	j.KnownIDs = KnownIDs{given: map[[16]byte]givenID{}, clients: f.Clients}
-	for key, g := range f.Given {
-		j.KnownIDs.given[key] = givenID{first: g.First, second: g.Second, column: g.Column, another: g.Another, whose: g.Whose}
-	}
-	return nil
-}
-
 // Client returns the number of the client that a record of the sheets belongs to, 0 for
 // none; record counts from 0.
 func (s *Survey) Client(record int) int { return s.rows.Number(record) }
 
 // Number returns the number of a client in the sheets, from 1; 0 when they have no such client.
 func (s *Survey) Number(who mapping.Identity) int { return s.numbers[fingerprint(who)] }
-
-// fingerprint stands for an identity in memory: half of its SHA-256.
-func fingerprint(who mapping.Identity) [16]byte {
-	sum := sha256.Sum256([]byte(who.Space + "\x00" + who.Key))
-	return [16]byte(sum[:16])
-}
 
 // Plans makes the second pass: it yields the plan of each client as soon as
 // the client's last row has been read, wherever in the sheet its rows stand. A
@@ -223,4 +203,209 @@ func (s *Survey) RowProblems(b *mapping.Binding, plan mapping.Plan) problem.List
 		return plan.Problems
 	}
 	return takenNames(plan, nil, b)
+}
+
+// KnownIDs are the ids that a sheet gives for its clients and claims (known_id), each
+// with the cells that give it. The zero value has none. It holds some bytes for each
+// id, and the id itself where a client may be a contact of others.
+type KnownIDs struct {
+	given   map[[16]byte]givenID
+	clients map[[16]byte]string // the first id that is given for a client; nil where nobody is a contact
+}
+
+// givenID is an id, by the first cell that gives it and by the first cell that gives
+// it to another client or claim.
+type givenID struct {
+	first, second   cell.Row // second is 0 when there is none
+	column, another int32
+	whose           [16]byte
+}
+
+// add notes the ids of a client's row.
+func (k *KnownIDs) add(client [16]byte, row cell.Row, ids []mapping.KnownID) {
+	for _, id := range ids {
+		if k.clients != nil && id.Kind == mapping.ClientStep && k.clients[client] == "" {
+			k.clients[client] = id.ID
+		}
+		if k.given == nil {
+			k.given = map[[16]byte]givenID{}
+		}
+		key, whose := idFingerprint(id.Kind, id.ID), stepFingerprint(client, id.Step)
+		switch g, known := k.given[key]; {
+		case !known:
+			k.given[key] = givenID{first: row, column: int32(id.Column), whose: whose}
+		case g.whose != whose && g.second == 0:
+			g.second, g.another = row, int32(id.Column)
+			k.given[key] = g
+		}
+	}
+}
+
+// other returns a cell that gives an id to another client or claim than this one.
+func (k KnownIDs) other(kind mapping.StepKind, id string, who mapping.Identity, step string) (row cell.Row, column int, ok bool) {
+	g, known := k.given[idFingerprint(kind, id)]
+	switch {
+	case !known:
+		return 0, 0, false
+	case g.whose != stepFingerprint(fingerprint(who), step):
+		return g.first, int(g.column), true
+	}
+	return g.second, int(g.another), g.second != 0
+}
+
+// ofClient returns the id that the sheet gives for somebody in a row of their own,
+// "" for none.
+func (k KnownIDs) ofClient(who mapping.Identity) string { return k.clients[fingerprint(who)] }
+
+func idFingerprint(kind mapping.StepKind, id string) [16]byte {
+	sum := sha256.Sum256([]byte(string(kind) + "\x00" + strings.ToLower(id)))
+	return [16]byte(sum[:16])
+}
+
+func stepFingerprint(client [16]byte, step string) [16]byte {
+	sum := sha256.Sum256(append(client[:], step...))
+	return [16]byte(sum[:16])
+}
+
+// Clients who share an address are one group: they are worked on one after the other, in
+// the order of the sheet, by one goroutine. So it never depends on chance which of two
+// clients is created. A further contact belongs to the group of the client who is the same
+// person, or has the same address. Between groups nothing is shared but what the ledger
+// refuses to give twice: ids, redirect urls and addresses.
+
+// Groups says which clients of the sheets belong to one group. In the zero value every
+// client is a group alone.
+type Groups struct {
+	parent []int32       // by client number: another member of the group, or the client itself
+	sizes  map[int32]int // of the groups with several clients, by the member that all lead to
+}
+
+// root returns the member of a client's group to which all lead.
+func (g *Groups) root(client int32) int32 {
+	for g.parent[client] != client {
+		g.parent[client] = g.parent[g.parent[client]]
+		client = g.parent[client]
+	}
+	return client
+}
+
+// size returns the group of a client and how many clients it has.
+func (g *Groups) size(client int) (group int32, clients int) {
+	if client == 0 || len(g.sizes) == 0 {
+		return 0, 1
+	}
+	group = g.root(int32(client))
+	return group, max(g.sizes[group], 1)
+}
+
+// grouper finds the groups while the rows are surveyed. It holds some bytes for each
+// address, which stands there as its fingerprint.
+type grouper struct {
+	asked    map[[16]byte]int32 // the first client who is looked up by an address
+	same     [][2]int32         // clients who are looked up by the same address
+	mentions []mention
+}
+
+// mention is something that a client's rows say of a person, which matters if another client
+// is that person, or is looked up by that address.
+type mention struct {
+	what   [16]byte
+	client int32
+}
+
+// add notes the people of a client's row.
+func (g *grouper) add(client int, p mapping.People) {
+	if g.asked == nil {
+		g.asked = map[[16]byte]int32{}
+	}
+	for _, address := range p.LookedUp {
+		key := fingerprint(address)
+		if first, known := g.asked[key]; !known {
+			g.asked[key] = int32(client)
+		} else if first != int32(client) {
+			g.same = append(g.same, [2]int32{first, int32(client)})
+		}
+	}
+	for _, who := range p.Others {
+		g.mentions = append(g.mentions, mention{fingerprint(who), int32(client)})
+	}
+}
+
+// groups joins the clients that were noted. numbers are those of the clients, by the
+// fingerprints of their keys.
+func (g *grouper) groups(numbers map[[16]byte]int) Groups {
+	joined := Groups{parent: make([]int32, len(numbers)+1), sizes: map[int32]int{}}
+	for i := range joined.parent {
+		joined.parent[i] = int32(i)
+	}
+	join := func(a, b int32) { joined.parent[joined.root(a)] = joined.root(b) }
+	for _, pair := range g.same {
+		join(pair[0], pair[1])
+	}
+	for _, m := range g.mentions {
+		if client, known := g.asked[m.what]; known {
+			join(client, m.client)
+		}
+		if client, known := numbers[m.what]; known {
+			join(int32(client), m.client)
+		}
+	}
+	for i := 1; i < len(joined.parent); i++ {
+		if group := joined.root(int32(i)); group != int32(i) {
+			joined.sizes[group] = max(joined.sizes[group], 1) + 1
+		}
+	}
+	if len(joined.sizes) == 0 {
+		return Groups{}
+	}
+	return joined
+}
+
+// Grouped yields the plans by groups, each when its last plan has come, in the order in
+// which they came. A row without a client is a group alone.
+func (g Groups) Grouped(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[[]mapping.Plan, error] {
+	return func(yield func([]mapping.Plan, error) bool) {
+		waiting := map[int32][]mapping.Plan{}
+		for plan, err := range plans {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			together := []mapping.Plan{plan}
+			if group, clients := g.size(plan.Number); clients > 1 {
+				if together = append(waiting[group], plan); len(together) < clients {
+					waiting[group] = together
+					continue
+				}
+				delete(waiting, group)
+			}
+			if !yield(together, nil) {
+				return
+			}
+		}
+		for _, together := range waiting { // of a group, not all plans have come
+			if !yield(together, nil) {
+				return
+			}
+		}
+	}
+}
+
+// fingerprint stands for an identity in memory: half of its SHA-256.
+func fingerprint(who mapping.Identity) [16]byte {
+	sum := sha256.Sum256([]byte(who.Space + "\x00" + who.Key))
+	return [16]byte(sum[:16])
+}
+
+// waiting counts the groups that wait for other processes. It is safe for concurrent use.
+type waiting struct{ groups atomic.Int32 }
+
+func (w *waiting) add(n int32) { w.groups.Add(n) }
+
+// why says that the run waits for other processes; "" when it does not.
+func (w *waiting) why() string {
+	if w.groups.Load() == 0 {
+		return ""
+	}
+	return "another run is at work on the clients that are left"
 }

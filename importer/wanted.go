@@ -283,11 +283,6 @@ func (now sourceCells) edited(then sourceCells, source mapping.Source, has inShe
 	return false
 }
 
-// request is the call that carries a step out.
-func (j *Job) request(step *mapping.Step, known ids) apiclient.Request {
-	return requestOf(j.Service.Routes(), j.Service.LinkBody(), step, known)
-}
-
 // Preview returns the requests that would carry out a plan's steps, in their order, for
 // people to look at: “«id of …»” stands for each id that only the service's answers
 // give. linkBody is the body of a magic link, nil for none.
@@ -401,4 +396,12 @@ func writeFields(b *bytes.Buffer, fields []mapping.Field, depth int) {
 		writeFields(b, inside, depth+1)
 	}
 	b.WriteByte(ends[1])
+}
+
+// ids are what the run knows of a client by now.
+type ids struct {
+	client string
+	claims map[string]string // by the claim step's key
+
+	contacts map[string]string // further contacts, by the contact step's key
 }

@@ -3,11 +3,9 @@ package importer
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/lookup"
@@ -40,40 +38,6 @@ type sheetTally struct {
 // mostProblems is how many problems are held. A sheet with more of them is the wrong
 // sheet, and the results say of each row what is wrong with it.
 const mostProblems = 50_000
-
-// record puts a client's outcome where the workbooks are made from, and counts
-// it.
-func (j *Job) record(o clientOutcome) error {
-	j.retainPrior(&o)
-	if err := j.draft(o); err != nil {
-		return err
-	}
-	j.tally.count(o, len(j.Runs))
-	return nil
-}
-
-// retainPrior copies the cells that rows keep showing into an outcome.
-func (j *Job) retainPrior(o *clientOutcome) {
-	for i := range o.Rows {
-		row := &o.Rows[i]
-		if s, ok := j.Prior[rowOf(*row)]; ok {
-			row.ClientID, row.ClaimIDs, row.URL, row.Contacts = s.ClientID, slices.Clone(s.ClaimIDs), s.URL, slices.Clone(s.Contacts)
-			row.FailedStep = cmp.Or(row.FailedStep, s.FailedStep)
-		}
-	}
-}
-
-// draft adds a client's rows to the drafts of their sheets. Where the client has rows in
-// several sheets, the workbook of each has all its steps, because it may be the only one
-// at hand.
-func (j *Job) draft(o clientOutcome) error {
-	for _, table := range o.tables() {
-		if err := j.Drafts[table].Add(o.Number, o.Client.Key, o.rowsOf(table), o.Lines); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 func (t *tally) count(o clientOutcome, sheets int) {
 	t.mu.Lock()
@@ -117,23 +81,6 @@ func (t *tally) note(list problem.List) {
 // mostTroubled is how many rows that failed or are uncertain are named on the terminal;
 // the workbook's sheet Problems has them all.
 const mostTroubled = 5
-
-// Troubled are the first rows that failed or are uncertain, each with its step and the
-// class of what happened, and nothing personal. Call it after Do or Forecast.
-func (j *Job) Troubled() problem.List {
-	var list problem.List
-	for _, f := range j.tally.failures {
-		text := string(f.Status)
-		if f.Step != "" {
-			text += " at the " + f.Step
-		}
-		if f.Why != "" {
-			text += ": " + f.Why
-		}
-		list = append(list, problem.At(j.Binding.AtRow(f.Row), "", "%s", text))
-	}
-	return list
-}
 
 // listed are the problems in the order of the sheet, and how many there are
 // besides.
@@ -189,37 +136,6 @@ func addRequests(r *result.Requests, kind apiclient.Kind, n int) {
 	}
 }
 
-// Summary is what the run came to, and every problem of its rows. Call it
-// after Do or Forecast.
-func (j *Job) Summary(dryRun bool) (result.Summary, problem.List, bool) {
-	s := j.tally.summary
-	s.Run, s.DryRun = j.Runs[0], dryRun
-	sent := j.Service.Sent()
-	if dryRun {
-		addRequests(&s.Requests, apiclient.ReadTemplates, sent[apiclient.ReadTemplates])
-	} else {
-		for kind, n := range sent {
-			addRequests(&s.Requests, kind, n)
-		}
-		j.dispatched.addSent(&s.Requests)
-	}
-	return s, j.tally.listed(), j.tally.mapping
-}
-
-// OfSheet is the summary of a whole run cut down to one of its sheets. Requests
-// stay those of the whole run: a client's may stand for rows of several sheets.
-func (j *Job) OfSheet(whole result.Summary, table int) result.Summary {
-	whole.Run = j.Runs[table]
-	if len(j.Runs) > 1 {
-		var of sheetTally // zero for a sheet without rows
-		if j.tally.sheets != nil {
-			of = j.tally.sheets[table]
-		}
-		whole.Rows, whole.Clients, whole.WithoutLink = of.rows, of.clients, of.withoutLink
-	}
-	return whole
-}
-
 // rowsOf are the client's rows in one of the sheets.
 func (o clientOutcome) rowsOf(table int) []result.Row {
 	var rows []result.Row
@@ -232,58 +148,10 @@ func (o clientOutcome) rowsOf(table int) []result.Row {
 	return rows
 }
 
-// Progress is how far a run has come. It is for display only.
-type Progress struct {
-	Clients  result.Counts // those that are through
-	Requests int           // given to the wire so far, whatever came of them
-	// Waiting is why nothing is sent at present, one line without personal data;
-	// "" when nothing is waited for.
-	Waiting string
-	// Until is when the waiting ends, zero when that is not known.
-	Until time.Time
-}
-
-// Progress returns how far Do or Forecast has come. It may be called from any
-// goroutine.
-func (j *Job) Progress() Progress {
-	p := Progress{Clients: j.tally.clients()}
-	for _, n := range j.Service.Sent() {
-		p.Requests += n
-	}
-	p.Requests += j.dispatched.requests()
-	if p.Waiting = j.gate.waiting(); p.Waiting == "" {
-		p.Waiting, p.Until = j.Service.Waiting()
-	}
-	if p.Waiting == "" {
-		p.Waiting = j.waiting.why()
-	}
-	if p.Waiting == "" {
-		p.Waiting = j.dispatched.waiting()
-	}
-	return p
-}
-
 func (t *tally) clients() result.Counts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.summary.Clients
-}
-
-// waiting is why the gate is shut, "" when it is not.
-func (g *gate) waiting() string {
-	if g.open() {
-		return ""
-	}
-	return "waiting for the service to answer again"
-}
-
-// Retries are how often requests of the run were sent again, by what had become
-// of them before: http429, notSent for one that never left, noAnswer. Call it
-// after Do.
-func (j *Job) Retries() map[string]int {
-	j.tally.mu.Lock()
-	defer j.tally.mu.Unlock()
-	return j.dispatched.addRetries(maps.Clone(j.tally.retries))
 }
 
 // retried counts a request that will be sent again.

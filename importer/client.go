@@ -1,0 +1,475 @@
+package importer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/lookup"
+	"claimsheet/importer/result"
+	"claimsheet/mapping"
+)
+
+// prepare decides what is to be done, given what the ledger knows of the client. What
+// fails is kept for execute.
+func (r *clientRun) prepare(known map[string]ledger.Step) {
+	defer r.recoverPanic(&r.failed)
+	if known, r.failed = r.ownerOfKnownID(known); r.failed != nil {
+		return
+	}
+	if !r.asIs {
+		r.failed = r.job.reparse(known)
+	}
+	if r.failed != nil {
+		return
+	}
+	r.steps = known
+	if taken := takenNames(r.plan, known, r.job.Binding); len(taken) > 0 {
+		r.plan.Problems = taken
+	}
+	if len(r.plan.Problems) == 0 && !r.job.SimilarKeys {
+		r.plan.Problems = similarClaims(r.plan, known, r.job.Binding)
+	}
+	if r.settled, r.failed = r.job.withoutSteps(r.plan, known); r.settled != nil {
+		return
+	}
+	r.decisions = decide(r.plan, known, r.job.Binding)
+	if r.plan.Problems, r.failed = r.addressProblems(); r.failed == nil && len(r.plan.Problems) > 0 {
+		r.settled, r.failed = r.job.withoutSteps(r.plan, known)
+	}
+	if r.failed != nil || r.settled != nil {
+		return
+	}
+	if r.failed = r.decideContacts(); r.failed == nil {
+		r.takeKnownIDs()
+	}
+}
+
+// nothingLeft reports whether nothing is left to be done for the client, by what the ledger
+// knew when the run was prepared.
+func (r *clientRun) nothingLeft() bool {
+	return r.settled != nil || r.failed == nil && !slices.ContainsFunc(r.decisions, func(d decision) bool { return d.action != unchanged })
+}
+
+// again returns a run of the same client by what the ledger knows now, with what holds on.
+// asIs says that kept answers are not parsed again.
+func (r *clientRun) again(asIs bool) *clientRun {
+	again := r.job.newClientRun(r.plan)
+	again.asIs, again.inSheet = asIs, r.inSheet
+	again.leader = r.leader
+	if r.leader == r {
+		again.leader = again
+	}
+	again.sent, again.answered, again.lookedUp = r.sent, r.answered, r.lookedUp
+	again.readAndPrepare()
+	return again
+}
+
+// readAndPrepare is prepare with what the ledger knows of the client now.
+func (r *clientRun) readAndPrepare() {
+	known, err := r.job.readSteps(r.plan)
+	if err != nil {
+		r.failed = err
+		return
+	}
+	r.prepare(known)
+}
+
+// execute does what is missing of the plan. An error means that the run cannot go on;
+// the clientOutcome says what became of the rows.
+func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err error) {
+	defer r.leaveDoubt()
+	defer r.releaseSlot()
+	defer r.recoverPanic(&err)
+	if r.job.mode == dry {
+		r.foresee()
+	}
+	switch {
+	case r.failed != nil:
+		return clientOutcome{}, r.failed
+	case r.settled != nil:
+		return *r.settled, nil
+	}
+	defer r.job.canary.leave(&r.answered)
+	ctx = lookup.WithRow(ctx, r.plan)
+	first := r.decisions[0]
+	for {
+		outcome, err = r.findAndCreate(ctx)
+		if !errors.Is(err, errStale) {
+			break
+		}
+		r.decisions[0] = first // nothing was sent for the client
+	}
+	if flushErr := r.commit(); err == nil {
+		err = flushErr
+	}
+	r.complete(&outcome)
+	for _, d := range r.decisions {
+		outcome.MappingChanged = outcome.MappingChanged || d.mapping && d.action != send
+	}
+	if err == nil && r.job.mode == dry && len(outcome.Steps) > 0 {
+		r.job.overlay.note(r, outcome.Steps[0])
+	}
+	return outcome, err
+}
+
+// findAndCreate asks the service for the client as far as the ledger leaves that
+// open, and then creates what is missing.
+func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
+	if r.job.mode != projects {
+		if o, over, err := r.find(ctx); err != nil || over {
+			return o, err
+		}
+	}
+	steps, err := walk(r.decisions, func(d decision) (stepOutcome, error) { return r.create(ctx, d) })
+	if err != nil {
+		return clientOutcome{}, err
+	}
+	outcome := outcomeOf(r.job.Binding, r.plan, steps)
+	if r.job.canary.leads(&r.answered) && withoutURL(outcome, r.job.Binding.Mapping().V1()) {
+		r.job.stop(errNoURL)
+	}
+	return outcome, nil
+}
+
+// create does what a decision to send asks for.
+func (r *clientRun) create(ctx context.Context, d decision) (stepOutcome, error) {
+	switch {
+	case r.job.mode == projects:
+		return r.projected(d), nil
+	case d.step.Contact != nil:
+		return r.createContact(ctx, d)
+	case d.step.On != "":
+		return r.createOnContact(ctx, d)
+	case d.step.KnownID != "":
+		return r.takeKnownID(ctx, d)
+	case r.job.mode == dry:
+		r.job.tally.planned(d.step.Kind)
+		return stepOutcome{Step: d.step, Status: result.Planned}, nil
+	}
+	return r.send(ctx, d)
+}
+
+// projected is the outcome of a step that would be sent, by what became of the last attempt.
+func (r *clientRun) projected(d decision) stepOutcome {
+	o := stepOutcome{Step: d.step, Status: result.NotStarted, Error: "it was not sent", Advice: adviceStopped}
+	switch {
+	case d.known.To == ledger.Refused && d.known.Event.Status == 0:
+		o.Status, o.Error, o.Advice = result.Failed, cmp.Or(d.known.Reason, o.Error), adviceNotSent
+	case d.known.To == ledger.Refused:
+		o.Status, o.Error, o.Advice = result.Failed, cmp.Or(d.known.Reason, "the service refused it"), r.adviceRefusal(d.step, "")
+	}
+	return o
+}
+
+// foresee prepares the client of a dry run again, if the run would have recorded it by then as
+// a contact of another client.
+func (r *clientRun) foresee() {
+	if _, noted := r.job.overlay.person(r.plan.Client); noted && r.failed == nil && r.settled == nil {
+		r.readAndPrepare()
+	}
+}
+
+// withoutSteps settles plans for which nothing is sent, whatever the service
+// knows: left out, or with problems. It returns nil for other plans.
+func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (*clientOutcome, error) {
+	why := cmp.Or(skipReasons[plan.Skipped], j.leavesOut(plan))
+	if why == "" && len(plan.Problems) == 0 {
+		return nil, nil
+	}
+	made, url := createdBefore(known)
+	o := leftOut(plan, made, url, why)
+	if why == "" {
+		o = invalidOutcome(j.Binding, plan, made, url)
+	}
+	for _, s := range slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) }) {
+		o.Lines = append(o.Lines, lineOf(s.StepID.Step, s.Kind, s))
+	}
+	contacts, err := j.knownContacts(plan)
+	ids := map[mapping.Identity]string{}
+	for _, c := range contacts {
+		ids[mapping.Identity{Space: c.Space, Key: c.Client}] = c.ID
+		o.Lines = append(o.Lines, lineOf(ledger.ContactStep(c.ClientKey), ledger.KindContact, c))
+	}
+	showContacts(j.Binding, plan, o.Rows, ids)
+	return &o, err
+}
+
+// skipReasons say why a row is left out.
+var skipReasons = map[mapping.SkipReason]string{
+	mapping.BlankRow:  "the row is empty",
+	mapping.HiddenRow: "the row is hidden, and the mapping's sheet.hidden_rows skips such rows",
+	mapping.NotWhen:   "left out by the mapping's sheet.when",
+}
+
+// createdBefore are the ids that the ledger knows of a client. They are shown in
+// the workbook also where tonight's row is left out or wrong.
+func createdBefore(known map[string]ledger.Step) (made ids, url string) {
+	made.claims = map[string]string{}
+	var link *ledger.Step // the one whose url came last
+	for key, step := range known {
+		if step.To != ledger.Done {
+			continue
+		}
+		switch step.Kind {
+		case ledger.KindClient:
+			made.client = step.ID
+		case ledger.KindClaim:
+			made.claims[key] = step.ID
+		}
+		switch {
+		case step.URL == "":
+		case step.Kind == ledger.KindLink && (link == nil || step.Ref.Last > link.Ref.Last):
+			link, url = &step, step.URL
+		case link == nil:
+			url = step.URL
+		}
+	}
+	return made, url
+}
+
+// takeKnownIDs takes the ids of what is done from the ledger.
+func (r *clientRun) takeKnownIDs() {
+	for i := range r.decisions {
+		d := &r.decisions[i]
+		if d.known.To != ledger.Done {
+			continue
+		}
+		byRun := slices.Contains(r.job.Runs, d.known.Run)
+		sent := byRun && (d.known.Via == ledger.ViaAnswer || d.known.Attempts > 0) && d.known.Via != ledger.ViaWorkbook
+		if sent {
+			r.created[d.step.Key] = d.known.At // by another client, before the client was read again, or by another process
+		}
+		d.inRun = (sent || byRun && r.job.mode == projects) && d.step.Contact == nil
+		switch d.step.Kind {
+		case mapping.ContactStep:
+			r.known.contacts[d.step.Key] = d.known.ID
+		case mapping.ClientStep:
+			r.known.client, r.reused = d.known.ID, d.isFound()
+		case mapping.ClaimStep:
+			r.known.claims[d.step.Key] = d.known.ID
+		}
+	}
+}
+
+// A further contact is a client of its own: it has a plan of one step, which the
+// ledger has under the contact's own key. So whatever holds for clients holds for
+// contacts: look-ups, doubts, addresses, ids. Every client that names a contact has
+// a step for it, and the first who needs the contact creates it.
+
+// decideContacts decides about the steps of further contacts by what the ledger
+// knows of the contacts themselves. A contact that is not done is left to
+// createContact, also when it is in doubt.
+func (r *clientRun) decideContacts() error {
+	for i := range r.decisions {
+		if d := &r.decisions[i]; d.step.Contact != nil {
+			if err := r.decideContact(d); err != nil {
+				return err
+			}
+		}
+	}
+	r.decisions = slices.DeleteFunc(r.decisions, func(d decision) bool { return d.action == unneeded })
+	return nil
+}
+
+func (r *clientRun) decideContact(d *decision) error {
+	step, plan := d.step, *d.step.Contact
+	if why := r.job.erased(plan.Client); why != "" {
+		nameless := *step
+		nameless.Key, nameless.Contact = string(mapping.ContactStep), nil // its key is that of the erased person
+		d.action, d.why, d.advice, d.shown = erasedContact, "the contact “"+step.Title+"” was erased: "+why, adviceErasedContact, &nameless
+		return nil
+	}
+	known, err := r.job.readSteps(plan)
+	if err != nil {
+		return err
+	}
+	if err := r.job.reparse(known); err != nil {
+		return err
+	}
+	r.takeLatest(known)
+	r.decideOn(step, known)
+	now := decide(plan, known, r.job.Binding)[0]
+	if now.known.IsOfSheet() && d.action != unneeded { // the sheet may give another id by now
+		plan.Steps[0].KnownID = r.job.KnownIDs.ofClient(plan.Client)
+		now = decide(plan, known, r.job.Binding)[0]
+	}
+	switch {
+	case now.known.To == ledger.Done && now.action != send, now.action == givenUp && d.action != unneeded:
+		now.step = step
+		*d = now
+	default:
+		plan.Steps[0].KnownID = r.job.KnownIDs.ofClient(plan.Client)
+	}
+	return nil
+}
+
+// decideOn decides about the activities on a contact, by what the ledger knows of it.
+func (r *clientRun) decideOn(contact *mapping.Step, known map[string]ledger.Step) {
+	for i := range r.decisions {
+		d := &r.decisions[i]
+		_, own, _ := mapping.ContactOf(d.step.Key)
+		s, ok := known[own]
+		if ok = ok && !(s.To == ledger.Sent && slices.Contains(r.job.Runs, s.Run)); ok && d.step.On == contact.Key { // else another client is sending it
+			*d = decideStep(r.plan, d.step, map[string]ledger.Step{d.step.Key: s}, r.job.Binding)
+		}
+	}
+}
+
+// createContact carries the plan of a further contact out, unless another client's
+// run has tried it in vain.
+func (r *clientRun) createContact(ctx context.Context, d decision) (o stepOutcome, err error) {
+	if err := r.commit(); err != nil { // the contact's run has commits of its own
+		return stepOutcome{}, err
+	}
+	r.releaseSlot() // it would wait for its own
+	r.leaveDoubt()
+	if r.job.mode == carriesOut {
+		r.job.canary.enter(ctx, &r.leader.answered) // so that the client who goes first never waits for this one
+	}
+	contact := r.job.contacts.of(d.step.Contact.Client)
+	contact.mu.Lock()
+	defer contact.mu.Unlock()
+	if contact.failed != nil {
+		o = *contact.failed
+		o.Step, o.answered, o.unanswered, o.wordless = d.step, false, false, false
+		return o, nil
+	}
+	waiting, stop := context.WithTimeout(ctx, contactPatience)
+	defer stop()
+	unlock, err := r.job.lock(waiting, []mapping.Plan{*d.step.Contact})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return atWork(d.step), nil
+	}
+	if err != nil {
+		return stepOutcome{}, err
+	}
+	defer unlock()
+	c := r.job.newClientRun(*d.step.Contact)
+	c.leader = r.leader
+	c.readAndPrepare()
+	outcome, err := c.execute(ctx)
+	r.takeLatest(c.steps)
+	maps.Copy(r.latest, c.latest)
+	r.sent, r.answered, r.lookedUp = r.sent+c.sent, r.answered || c.answered, r.lookedUp || c.lookedUp
+	if err != nil {
+		return stepOutcome{}, err
+	}
+	o = outcome.Steps[0]
+	o.Step = d.step
+	if !o.ok() {
+		contact.failed = &o
+		return o, nil
+	}
+	r.known.contacts[d.step.Key] = o.ID
+	if at, ok := c.created[string(mapping.ClientStep)]; ok {
+		r.created[d.step.Key] = at
+	}
+	return o, nil
+}
+
+// contactPatience is how long a client waits for a contact on whom another process works.
+const contactPatience = time.Minute
+
+// atWork is the outcome of a step that waited in vain for a contact on whom another process works.
+func atWork(step *mapping.Step) stepOutcome {
+	const why = "another process is at work on the contact"
+	return stepOutcome{Step: step, Status: result.Failed, Error: why, reason: why, Advice: "Nothing was sent. Run again when the other process has finished."}
+}
+
+// createOnContact sends an activity on a further contact, unless another client has sent it
+// meanwhile.
+func (r *clientRun) createOnContact(ctx context.Context, d decision) (o stepOutcome, err error) {
+	if r.job.mode == carriesOut {
+		r.job.canary.enter(ctx, &r.leader.answered)
+	}
+	who, own, _ := mapping.ContactOf(d.step.Key)
+	contact := r.job.contacts.of(who)
+	contact.mu.Lock()
+	defer contact.mu.Unlock()
+	waiting, stop := context.WithTimeout(ctx, contactPatience)
+	defer stop()
+	unlock, err := r.job.lock(waiting, []mapping.Plan{{Client: who, Role: d.step.On, Rows: r.plan.Rows, Steps: []mapping.Step{*d.step}}})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return atWork(d.step), nil
+	}
+	if err != nil {
+		return stepOutcome{}, err
+	}
+	defer unlock()
+	known, err := r.job.readSteps(mapping.Plan{Client: who})
+	if err != nil {
+		return stepOutcome{}, err
+	}
+	if s, ok := known[own]; ok {
+		r.latest[s.StepID] = s
+		if d = decideStep(r.plan, d.step, map[string]ledger.Step{d.step.Key: s}, r.job.Binding); d.action != send {
+			return d.outcome(), nil
+		}
+	}
+	if r.job.mode == dry {
+		if r.job.overlay.isPlanned(d.step.Key) {
+			return stepOutcome{Step: d.step, Status: result.Unchanged}, nil
+		}
+		r.job.tally.planned(d.step.Kind)
+		return stepOutcome{Step: d.step, Status: result.Planned}, nil
+	}
+	if o, err = r.send(ctx, d); err == nil {
+		err = r.commit() // so that the next client finds it
+	}
+	return o, err
+}
+
+// knownContacts are the steps by which the ledger knows the contacts of a client
+// for whom nothing is planned.
+func (j *Job) knownContacts(plan mapping.Plan) (list []ledger.Step, err error) {
+	for _, c := range plan.Contacts {
+		if j.erased(c.Client) != "" {
+			continue
+		}
+		known, err := j.knownSteps(mapping.Plan{Client: c.Client})
+		if err != nil {
+			return nil, err
+		}
+		if step, ok := known[string(mapping.ClientStep)]; ok {
+			step.Kind = ledger.KindContact
+			list = append(list, step)
+		}
+	}
+	return list, nil
+}
+
+// note adds what the run would have recorded of a client, by the outcome of its first step.
+func (l *overlay) note(r *clientRun, o stepOutcome) {
+	first := &r.decisions[0]
+	if !o.ok() || first.known.To == ledger.Done && first.action != willAdopt {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, address := range lookup.Addresses(r.plan) {
+		l.addresses.Note(address, r.plan.Client)
+	}
+	if o.ID != "" {
+		l.ids.Note(o.ID, r.plan.Client)
+	}
+	if !r.job.hasContacts(r.plan) {
+		return
+	}
+	w := wantedOf(r.plan, first.step, r.job.Binding.Mapping().Name.Text)
+	step := ledger.Step{Event: ledger.Event{StepID: r.job.stepID(r.plan.Client, first.step), To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAnswer,
+		ID: o.ID, Data: w.json(), Digest: w.digest()}}
+	if r.reused {
+		step.Via = ledger.ViaAdopted
+	}
+	if r.plan.Steps[0].KnownID != "" {
+		step.Reason = ledger.ReasonKnownID
+	}
+	l.people[r.plan.Client] = step
+}
+
+var errNoURL = errors.New("the first client has no redirect url: the pointer wire.redirect_url of the environment is wrong")

@@ -1,0 +1,541 @@
+package importer
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"sync"
+	"time"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer/journal"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/lookup"
+	"claimsheet/importer/result"
+	"claimsheet/importer/retry"
+	"claimsheet/importer/spool"
+	"claimsheet/importer/stoprule"
+	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+)
+
+// Ledger is what the engine needs of the ledger; *ledger.Ledger has it. What its
+// methods promise stands there.
+type Ledger interface {
+	// What became of steps.
+	Append(events ...ledger.Event) error
+	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
+	StepsOfClients(ctx context.Context, environment, mapping string, owners []ledger.ClientKey) ([]map[string]ledger.Step, error)
+	StepsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.Step, error)
+	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
+	AnswerStatus(ctx context.Context, id ledger.StepID) (status int, err error)
+	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
+	AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]ledger.AddressOwner, error)
+	ClientsWithID(ctx context.Context, environment, id string) iter.Seq2[ledger.ClientKey, error]
+	Erasures(ctx context.Context, environment string) (ledger.Erasures, error)
+
+	// Who works on which client, where several processes write the ledger.
+	Shared() bool
+	Lock(ctx context.Context, names ...string) (unlock func(), err error)
+	Holds() bool
+	Stopped() error
+
+	// Whether it knows the mapping and the environment.
+	Knows(ctx context.Context, environment string) (known bool, err error)
+	KnownClients(ctx context.Context, environment string, most int) (n int, err error)
+	Trusted(ctx context.Context, environment string) (bool, error)
+	Trust(environment string) error
+	Definition(ctx context.Context, environment, mapping string) (definition string, ok bool, err error)
+	Definitions(ctx context.Context, environment string) (map[string]string, error)
+	OtherMappings(ctx context.Context, environment, mapping string) ([]string, error)
+	ClaimedElsewhere(ctx context.Context, owner ledger.ClientKey, mapping string, steps []string) (otherMapping string, ok bool, err error)
+	ClientsWithSteps(ctx context.Context, environment, mapping string, steps []string) (map[string][]ledger.ClientKey, error)
+	HasSteps(ctx context.Context, environment, mapping, prefix string) (has bool, err error)
+}
+
+// Service is what the engine needs of the service's client; *apiclient.Client has
+// it. What its methods promise stands there.
+type Service interface {
+	lookup.Service
+
+	// Creating requests, and the GET that finds out whether the service answers.
+	Reserve(ctx context.Context) (*apiclient.Slot, error)
+	CreateReserved(ctx context.Context, slot *apiclient.Slot, r apiclient.Request) apiclient.Verdict
+	Do(ctx context.Context, r apiclient.Request) (apiclient.Answer, error)
+	Judge(r apiclient.Request, a apiclient.Answer, err error) apiclient.Verdict
+	JudgeStored(r apiclient.Request, stored apiclient.Answer) apiclient.Verdict
+	Reads(k apiclient.Kind) bool
+	Routes() apiclient.Routes
+	LinkBody() json.RawMessage
+	Repeatable(k apiclient.Kind) bool
+
+	// How the client's queue stands.
+	Queues() bool
+	Spacing() time.Duration
+	Sent() map[apiclient.Kind]int
+	Waiting() (reason string, until time.Time)
+}
+
+// Job is one run over one sheet. Fill in the fields and call Do or Forecast,
+// once.
+type Job struct {
+	Runs        []string // the id of each sheet's run; the first is the run's own
+	Environment string   // the ledger's scope
+	Binding     *mapping.Binding
+	Service     Service
+	Ledger      Ledger               // what is done, and where Do records it
+	Drafts      []*spool.Results     // for each sheet: where the results go
+	Journal     *journal.File        // where outcomes go that the ledger cannot take; nil for nowhere
+	Concurrency int                  // requests that the service may have in flight; see workers
+	Limit       int                  // take the first clients only; 0 takes all
+	Only        mapping.Identity     // take this client only; the zero Identity takes all
+	NoLookup    bool                 // Forecast: do not ask the service which clients it knows
+	NewLedger   bool                 // the ledger is new although the service knows the clients
+	SimilarKeys bool                 // claims are new although the client has one with a similar key
+	MaxFailures stoprule.MaxFailures // when to stop; the zero value stops at the first failure
+	FirstWait   time.Duration        // before a look-up that failed is made again, as retry.Pace.First
+	LookAgain   []time.Duration      // when an uncertain client is looked up again in the run, each wait after the last
+	Believable  time.Duration        // how old an uncertain attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
+
+	// Clock gives events their time, and look-ups and uncertain attempts their age;
+	// nil is time.Now. It is called by several goroutines.
+	Clock func() time.Time
+
+	// KnownIDs are the ids that the sheets give, and Groups the clients who belong together;
+	// see Survey.
+	KnownIDs KnownIDs
+	Groups   Groups
+
+	// Dispatch hands plans over to workers; nil for a run that one process carries out.
+	Dispatch Dispatcher
+	// Rules are those of the run that a worker works for; see Join.
+	Rules SharedRules
+
+	// Prior are cells that rows keep showing; see rerun.Comparison.
+	Prior map[cell.Row]result.Row
+
+	mode     mode
+	knows    bool // the ledger knew some step of the environment when the run began
+	lookups  *lookup.Lookups
+	overlay  overlay // of a dry run
+	waiting  waiting
+	cancel   context.CancelCauseFunc
+	guard    guard
+	canary   canary
+	gate     gate
+	inDoubt  chan struct{} // has room for mostInDoubt clients, from the commit of an intent to that of its outcome
+	tally    tally
+	contacts furtherContacts
+	erasures ledger.Erasures
+
+	dispatched dispatched
+	refreshing sync.WaitGroup  // what refreshRules does
+	ctx        context.Context // of a worker's job, until Leave
+}
+
+const (
+	carriesOut mode = iota // a run
+	dry                    // a dry run: nothing is created or recorded
+	projects               // a report: nothing is asked either
+)
+
+// mode is what a job does with the plans.
+type mode int
+
+// ErrStopped is wrapped by Do's error when the run had to stop before its end;
+// the rows' results are still complete.
+var ErrStopped = errors.New("the run was stopped")
+
+// load reads from the ledger what counts for all clients.
+func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
+	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.now, KeepGoing: keepGoing})
+	j.inDoubt = make(chan struct{}, mostInDoubt(j.Concurrency))
+	if j.knows, err = j.Ledger.Knows(ctx, j.Environment); err != nil {
+		return err
+	}
+	return j.loadErased(ctx)
+}
+
+// stop ends the run: what is in flight is finished, nothing more is sent.
+func (j *Job) stop(why error) {
+	ends := j.ends()
+	cause := fmt.Errorf("%w: %w", ErrStopped, advised(why))
+	if errors.Is(why, errSignal) { // the rows say it in the words of the process that got it
+		cause = ErrStopped
+	}
+	j.cancel(cause)
+	if !ends {
+		j.guard.announce(why)
+	}
+}
+
+// ends reports whether this process is a worker whose job ends. What requests come to then says
+// nothing about the run.
+func (j *Job) ends() bool { return j.ctx != nil && j.ctx.Err() != nil }
+
+// react lets the guard see a verdict, and does what the guard says.
+func (j *Job) react(ctx context.Context, v apiclient.Verdict) {
+	if j.ends() && v.Effect == apiclient.NotSent {
+		return
+	}
+	stop, pause := j.guard.saw(v)
+	if stop != nil {
+		j.stop(stop)
+	}
+	if pause {
+		j.gate.probe(ctx, j.answers)
+	}
+}
+
+// seeLookUp lets the guard see whether a look-up was forbidden.
+func (j *Job) seeLookUp(ctx context.Context, found lookup.Result) {
+	switch {
+	case found.Status() == 403:
+		j.react(ctx, apiclient.Verdict{Effect: apiclient.Refused, Status: 403})
+	case found.Failed == nil:
+		j.guard.allowed()
+	}
+}
+
+// answers asks whether the service is there again: any answer but a 5xx will do.
+// One that ends the run (a redirect, a 401) ends it here, before another POST gets
+// it.
+func (j *Job) answers(ctx context.Context) bool {
+	req := j.Service.Routes().Templates()
+	a, err := j.Service.Do(ctx, req)
+	if err == nil && a.Status/100 != 2 && retry.Exceeds(a.RetryAfter) {
+		j.stop(tooLong(a.RetryAfter))
+	}
+	if v := j.Service.Judge(req, a, err); v.Stop {
+		j.stop(hinted(errors.New(v.Reason), v.Hint))
+	}
+	return err == nil && a.Status < 500
+}
+
+// tooLong is why a run stops that is asked to wait for longer than it does.
+func tooLong(wait time.Duration) error { return errors.New("the service " + retry.TooLong(wait)) }
+
+// refreshRules keeps the guard up with the shared rules until ctx is done.
+func (j *Job) refreshRules(ctx context.Context) {
+	for tick := time.NewTicker(refreshEvery); ; {
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+		stop, pause := j.guard.refresh()
+		if stop != nil {
+			j.stop(stop)
+		}
+		if pause {
+			j.refreshing.Go(func() { j.gate.probe(ctx, j.answers) })
+		}
+	}
+}
+
+// refreshEvery is how often a process adds what it has seen to the shared rules, and learns
+// that the run stops or pauses.
+const refreshEvery = 200 * time.Millisecond
+
+// Where several processes write the ledger, the clients of a group are locked, with the
+// addresses by which they are looked up, before what the ledger knows of them is read. So
+// processes keep out of each other's way. What a process does is safe without that: the
+// ledger refuses what another one has done meanwhile.
+
+// lock returns when this process may work on the clients of some plans. When ctx has a deadline
+// it returns the error of that; when the run is being stopped, nothing is sent for the clients.
+func (j *Job) lock(ctx context.Context, plans []mapping.Plan) (unlock func(), err error) {
+	var names []string
+	for _, plan := range plans {
+		if plan.Client == (mapping.Identity{}) || len(plan.Steps) == 0 || len(plan.Problems) > 0 || j.leavesOut(plan) != "" {
+			continue
+		}
+		names = append(names, j.owner(plan.Client).LockName())
+		for _, address := range lookup.Addresses(plan) {
+			names = append(names, ledger.AddressLockName(j.Environment, address))
+		}
+	}
+	if len(names) == 0 || !j.Ledger.Shared() {
+		return func() {}, nil
+	}
+	waits := time.AfterFunc(time.Second, func() { j.waiting.add(1) })
+	unlock, err = j.Ledger.Lock(ctx, names...)
+	if !waits.Stop() {
+		j.waiting.add(-1)
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return func() {}, nil
+	}
+	return unlock, err
+}
+
+// stillLocked reports whether a request may leave. Where another process may have taken clients
+// of this run over, because this one was paused or cut off for too long, the run ends.
+func (j *Job) stillLocked() bool {
+	if j.Ledger.Holds() {
+		return true
+	}
+	j.stop(errLocksLost)
+	return false
+}
+
+// errLocksLost ends a run that was stopped or cut off for so long that another process
+// may have taken its clients over.
+const errLocksLost = cutOff("this process was paused, or cut off from the ledger's server, for so long that another one may have taken its clients over")
+
+// existing is what the mapping says about somebody whom the service knows. Contacts
+// are always reused.
+func (j *Job) existing(plan mapping.Plan) mapping.Existing {
+	if plan.Role != "" {
+		return mapping.Reuse
+	}
+	return j.Binding.Mapping().Client.Existing
+}
+
+// looksUp reports whether the service is asked for a client that the ledger does
+// not know. It is not asked for one whose id the sheet gives.
+func (j *Job) looksUp(plan mapping.Plan) bool {
+	return !givesID(plan) && j.existing(plan) != mapping.Create && len(lookup.By(plan.Lookup)) > 0
+}
+
+// givesID reports whether the sheet gives the id of a plan's client.
+func givesID(plan mapping.Plan) bool { return len(plan.Steps) > 0 && plan.Steps[0].KnownID != "" }
+
+// hasContacts reports whether other runs of the job may be about the same person: a
+// contact, or a client who may be a contact of another one.
+func (j *Job) hasContacts(plan mapping.Plan) bool {
+	return plan.Role != "" || j.Binding.ClientsAreContacts()
+}
+
+// leavesOut is why a plan is not among those asked for, "" when it is.
+func (j *Job) leavesOut(plan mapping.Plan) string {
+	switch {
+	case plan.Role != "": // as far as its client is asked for
+	case j.Limit > 0 && plan.Number > j.Limit:
+		return fmt.Sprintf("left out by --limit %d", j.Limit)
+	case j.Only != (mapping.Identity{}) && plan.Client != j.Only:
+		return "left out by --only"
+	}
+	return j.erased(plan.Client)
+}
+
+// loadErased reads which clients were erased. Nothing is sent for them, and nothing
+// about them is recorded again.
+func (j *Job) loadErased(ctx context.Context) (err error) {
+	// What was promised to a person is read whether or not the run is being stopped.
+	j.erasures, err = j.Ledger.Erasures(context.WithoutCancel(ctx), j.Environment)
+	return err
+}
+
+// erased is why an erased client is left out, "" for others.
+func (j *Job) erased(who mapping.Identity) string {
+	_, at, ok := j.erasures.Find(j.owner(who))
+	if !ok {
+		return ""
+	}
+	return "the client was erased on " + at.Format(time.DateOnly) + ": nothing is sent or recorded; take the row out of the export"
+}
+
+// readsLedger reports whether the ledger is asked about clients. A run may have
+// recorded something since a dry run began that found the ledger empty.
+func (j *Job) readsLedger() bool { return j.knows || j.mode != dry }
+
+// readSteps reads what the ledger knows of a plan's client.
+func (j *Job) readSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
+	if plan.Client == (mapping.Identity{}) {
+		return nil, nil
+	}
+	var known map[string]ledger.Step
+	if j.readsLedger() {
+		// A record of what was done is read whether or not the run is being stopped.
+		var err error
+		if known, err = j.Ledger.Steps(context.Background(), j.owner(plan.Client), j.Binding.Mapping().Name.Text); err != nil {
+			return nil, err
+		}
+	}
+	return j.overlay.over(plan.Client, known), nil
+}
+
+// request is the call that carries a step out.
+func (j *Job) request(step *mapping.Step, known ids) apiclient.Request {
+	return requestOf(j.Service.Routes(), j.Service.LinkBody(), step, known)
+}
+
+// runID is the id of the run in which a plan is carried out: that of the sheet in
+// which its first row stands.
+func (j *Job) runID(plan mapping.Plan) string { return j.Runs[plan.Rows[0].Table()] }
+
+func (j *Job) owner(who mapping.Identity) ledger.ClientKey {
+	return ledger.ClientKey{Environment: j.Environment, Space: who.Space, Client: who.Key}
+}
+
+// stepID is a step's full name. The client step is shared by all mappings, and by all
+// clients who have that client as a further contact.
+func (j *Job) stepID(who mapping.Identity, step *mapping.Step) ledger.StepID {
+	id := ledger.StepID{ClientKey: j.owner(who), Mapping: j.Binding.Mapping().Name.Text, Step: step.Key}
+	if contact, own, ok := mapping.ContactOf(step.Key); ok {
+		id.ClientKey, id.Step = j.owner(contact), own
+	}
+	if id.Step == string(mapping.ClientStep) {
+		id.Mapping = ""
+	}
+	return id
+}
+
+// now is the time by the wall clock.
+func (j *Job) now() time.Time {
+	if j.Clock == nil {
+		return time.Now()
+	}
+	return j.Clock()
+}
+
+// stamped returns an event with the present time.
+func (j *Job) stamped(e ledger.Event) ledger.Event {
+	e.At = j.now().UTC()
+	return e
+}
+
+// workers is how many clients are in work at a time. They are more than the
+// requests that may be in flight, so that the service has as many as it may have
+// while others are looked up and decided about. With one request in flight it is one
+// client after the other, in the order of the sheet.
+func (j *Job) workers() int { return ClientsAtOnce(j.Concurrency) }
+
+// mostAhead is how many clients more than requests in flight are in work at most.
+const mostAhead = 32
+
+// ClientsAtOnce is how many clients are in work at a time with so many requests in flight.
+func ClientsAtOnce(concurrency int) int {
+	if concurrency <= 1 {
+		return 1
+	}
+	return concurrency + min(concurrency, mostAhead)
+}
+
+// mostInDoubt is how many steps a process leaves in doubt at most when it is killed, with so
+// many requests in flight: those, and an eighth more whose intents or outcomes are being
+// committed meanwhile.
+func mostInDoubt(concurrency int) int {
+	if concurrency <= 1 {
+		return 1
+	}
+	return concurrency + max(1, concurrency/8)
+}
+
+// chunked yields items n at a time.
+func chunked[T any](items iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		chunk := make([]T, 0, n)
+		for item, err := range items {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if chunk = append(chunk, item); len(chunk) == n {
+				if !yield(chunk, nil) {
+					return
+				}
+				chunk = make([]T, 0, n)
+			}
+		}
+		if len(chunk) > 0 {
+			yield(chunk, nil)
+		}
+	}
+}
+
+// readAhead is of how many clients a run reads from the ledger at once.
+const readAhead = 64
+
+// firstError keeps the first error and stops the run at it.
+type firstError struct {
+	mu   sync.Mutex
+	err  error
+	stop func(error)
+}
+
+func (f *firstError) set(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err != nil && f.err == nil {
+		f.err = err
+		f.stop(err)
+	}
+}
+
+func (f *firstError) get() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+// furtherContacts are the contacts that a run has tried to create. Each is created by the
+// client who needs it first; others wait meanwhile, and do not try again in vain.
+type furtherContacts struct {
+	mu  sync.Mutex
+	all map[mapping.Identity]*furtherContact
+}
+
+type furtherContact struct {
+	mu     sync.Mutex   // held while a client works on the contact
+	failed *stepOutcome // what became of it; nil while it may be tried
+}
+
+func (f *furtherContacts) of(who mapping.Identity) *furtherContact {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.all == nil {
+		f.all = map[mapping.Identity]*furtherContact{}
+	}
+	if f.all[who] == nil {
+		f.all[who] = &furtherContact{}
+	}
+	return f.all[who]
+}
+
+// TakeFacts sets KnownIDs as Survey.Facts has them.
+func (j *Job) TakeFacts(data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	var f facts
+	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&f); err != nil {
+		return err
+	}
+	j.KnownIDs = KnownIDs{given: map[[16]byte]givenID{}, clients: f.Clients}
+	for key, g := range f.Given {
+		j.KnownIDs.given[key] = givenID{first: g.First, second: g.Second, column: g.Column, another: g.Another, whose: g.Whose}
+	}
+	return nil
+}
+
+// Retries are how often requests of the run were sent again, by what had become
+// of them before: http429, notSent for one that never left, noAnswer. Call it
+// after Do.
+func (j *Job) Retries() map[string]int {
+	j.tally.mu.Lock()
+	defer j.tally.mu.Unlock()
+	return j.dispatched.addRetries(maps.Clone(j.tally.retries))
+}
+
+// Dispatcher hands plans over to workers. It is safe for concurrent use. Its errors mean that
+// the run cannot go on; what the ledger has stays true.
+type Dispatcher interface {
+	SharedRules
+	// Add hands groups of plans over, by numbers of their own in the run.
+	Add(ctx context.Context, groups map[int64][]byte) error
+	// Collect calls do with outcomes that have come in, and forgets them when that succeeds.
+	Collect(ctx context.Context, do func(number int64, outcome []byte) error) (n int, err error)
+	// Withdraw takes back what nobody carries out.
+	Withdraw(ctx context.Context) (numbers []int64, err error)
+	// Check delivers again what was lost on its way; all returns the groups that are out, in a
+	// map that Check may change. It returns how many workers carry groups out.
+	Check(ctx context.Context, all func() map[int64][]byte) (workers int, err error)
+}

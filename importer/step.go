@@ -1,0 +1,479 @@
+package importer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
+	"claimsheet/importer/retry"
+	"claimsheet/mapping"
+)
+
+// clientRun carries one client's plan out, in one goroutine: prepare first, then
+// execute.
+type clientRun struct {
+	job       *Job
+	plan      mapping.Plan
+	inSheet   mapping.Identity // the client as the sheet names it: the plan's, unless the sheet gives the id of a client whom the ledger has under another key
+	leader    *clientRun       // the run that this one is part of: its own, or that of the client whose contact it creates
+	decisions []decision
+	known     ids
+	created   map[string]time.Time // when this run created the client and the claims, by step key
+	pending   []ledger.Event       // outcomes that the next commit takes along
+	policy    *retry.Policy        // by which the client step is sent again
+	inDoubt   bool                 // it has a place in Job.inDoubt
+	slot      *apiclient.Slot      // reserved for the client's creation, for which it is looked up first; else nil
+	sent      int                  // creating requests that went out, whatever came of them
+	reused    bool                 // a look-up found the client, and nothing was sent to create it
+	lookedUp  bool                 // the service was asked about the client, and nothing more
+	answered  bool                 // the service has answered a creating request
+	asIs      bool                 // answers that the ledger has are not parsed again
+
+	steps  map[string]ledger.Step        // what the ledger knew of the client
+	latest map[ledger.StepID]ledger.Step // what has changed since then, and the steps of contacts
+
+	settled *clientOutcome // that of a plan for which nothing is to be done
+	failed  error          // of prepare
+}
+
+func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
+	r := &clientRun{job: j, plan: plan, inSheet: plan.Client, created: map[string]time.Time{}}
+	r.known = ids{claims: map[string]string{}, contacts: map[string]string{}}
+	r.leader = r
+	return r
+}
+
+// takeSlot reserves a slot for the client's next request; ok is false when ctx is done before
+// that. Whoever waits for a slot has a place in Job.inDoubt: so no one who has a slot waits
+// for such a place.
+func (r *clientRun) takeSlot(ctx context.Context) (ok bool) {
+	if r.slot != nil {
+		return true
+	}
+	if !r.enterDoubt(ctx) {
+		return false
+	}
+	slot, err := r.job.Service.Reserve(ctx)
+	if err != nil {
+		r.leaveDoubt()
+		return false
+	}
+	r.slot = slot
+	return true
+}
+
+// releaseSlot gives the slot back, if it is not used.
+func (r *clientRun) releaseSlot() {
+	r.slot.Release()
+	r.slot = nil
+}
+
+// enterDoubt waits until a request of the client may be in doubt; ok is false when ctx is
+// done before that.
+func (r *clientRun) enterDoubt(ctx context.Context) (ok bool) {
+	if r.inDoubt {
+		return true // with an outcome that is not committed yet
+	}
+	select {
+	case r.job.inDoubt <- struct{}{}:
+		r.inDoubt = true
+	case <-ctx.Done():
+	}
+	return r.inDoubt
+}
+
+// leaveDoubt gives the client's place in Job.inDoubt back, unless an outcome waits for its
+// commit. While an intent is committed and its outcome is not known, do not call it.
+func (r *clientRun) leaveDoubt() {
+	if r.inDoubt && len(r.pending) == 0 {
+		r.inDoubt = false
+		<-r.job.inDoubt
+	}
+}
+
+func (r *clientRun) event(d decision, to ledger.State) ledger.Event {
+	return r.job.stamped(ledger.Event{
+		StepID: r.job.stepID(r.plan.Client, d.step), To: to, Run: r.job.runID(r.plan), Kind: string(d.step.Kind),
+	})
+}
+
+// wanted is what a step asks for. It is not known yet where the ledger does not
+// know the step.
+func (r *clientRun) wanted(d *decision) *wanted {
+	if d.wanted == nil {
+		d.wanted = wantedOf(r.plan, d.step, r.job.Binding.Mapping().Name.Text)
+	}
+	return d.wanted
+}
+
+// identify adds what a step asks for to its event, with the addresses that the client has
+// from then on.
+func (r *clientRun) identify(e *ledger.Event, w *wanted) {
+	e.Data, e.Digest, e.Addresses = w.json(), w.digest(), w.Addresses
+	if r.job.existing(r.plan) != mapping.Create {
+		e.LookedUp = w.asked()
+	}
+}
+
+// intend makes the intent durable, together with what is pending.
+func (r *clientRun) intend(d *decision) error {
+	intent := r.event(*d, ledger.Sent)
+	w := r.wanted(d)
+	r.identify(&intent, w)
+	if d.known.To == ledger.Uncertain {
+		intent.Via = ledger.ViaRepeatable
+	}
+	r.pending = append(r.pending, intent)
+	r.sent++
+	err := r.commit()
+	if isChanged(err) {
+		r.sent--
+	}
+	return err
+}
+
+// withdraw takes an intent back whose request was not sent. The next commit makes
+// that durable. A step with an earlier attempt that may have worked stays uncertain.
+func (r *clientRun) withdraw(d *decision) {
+	event := r.event(*d, ledger.Refused)
+	event.Reason = "it was not sent after all"
+	if d.known.To == ledger.Uncertain {
+		event.To, event.Reason = ledger.Uncertain, reasonNotRepeated
+	}
+	r.pending = append(r.pending, event)
+	d.override(func(s *ledger.Step) { s.To = event.To })
+}
+
+// record makes an event durable at once, with what is pending.
+func (r *clientRun) record(event ledger.Event) error {
+	r.pending = append(r.pending, event)
+	return r.commit()
+}
+
+// commit makes the pending events durable.
+func (r *clientRun) commit() error {
+	if len(r.pending) == 0 {
+		return nil
+	}
+	last := r.pending[len(r.pending)-1]
+	r.note(r.pending)
+	err := r.job.commit(r.pending)
+	if r.pending = r.pending[:0]; last.To != ledger.Sent || err != nil {
+		r.leaveDoubt()
+	}
+	return err
+}
+
+// recoverPanic makes an error of a panic. What is known by then is kept, and other
+// workers finish what they do.
+func (r *clientRun) recoverPanic(err *error) {
+	if v := recover(); v != nil {
+		*err = errors.Join(Caught(v), r.commit())
+	}
+}
+
+// note keeps what events make of their steps.
+func (r *clientRun) note(events []ledger.Event) {
+	if r.latest == nil {
+		r.latest = map[ledger.StepID]ledger.Step{}
+	}
+	for _, e := range events {
+		s, known := r.latest[e.StepID]
+		if !known && e.ClientKey == r.job.owner(r.plan.Client) {
+			s = r.steps[e.StepID.Step]
+		}
+		id := cmp.Or(e.ID, s.ID)
+		if e.To == ledger.Sent {
+			s.Attempts, id = s.Attempts+1, ""
+		}
+		s.Event = e
+		s.ID = id
+		r.latest[e.StepID] = s
+	}
+}
+
+// takeLatest keeps the steps of a contact.
+func (r *clientRun) takeLatest(contact map[string]ledger.Step) {
+	if r.latest == nil {
+		r.latest = map[ledger.StepID]ledger.Step{}
+	}
+	for _, s := range contact {
+		r.latest[s.StepID] = s
+	}
+}
+
+// complete adds to an outcome what follows from its steps.
+func (r *clientRun) complete(o *clientOutcome) {
+	o.Lines, o.Failures, o.WithoutLink = r.lines(*o), o.failures(), o.withoutLink(r.job.Binding.Mapping())
+}
+
+// lines are the client's lines in the sheet Steps: one for each step of the plan. A step that
+// the ledger does not have is planned, or skipped.
+func (r *clientRun) lines(o clientOutcome) (lines []result.Step) {
+	for _, s := range o.Steps {
+		state, wouldSend := string(result.Planned), s.Status == result.Planned && s.ID == "" // else it is taken over, and nothing is sent
+		switch {
+		case r.job.mode == dry && !wouldSend, s.Step.Kind == mapping.ContactStep && s.Step.Contact == nil: // that of an erased person
+			continue
+		case s.Status == result.Skipped:
+			state = result.StepSkipped
+		}
+		line := result.Step{Step: s.Step.Key, Kind: string(s.Step.Kind), State: state}
+		if r.job.mode == dry {
+			line.Title = s.Step.Title
+		}
+		known, ok := r.latest[r.job.stepID(r.plan.Client, s.Step)]
+		if !ok {
+			known, ok = r.steps[s.Step.Key]
+		}
+		if ok && r.job.mode != dry {
+			line = lineOf(s.Step.Key, line.Kind, known)
+			if s.Status == result.Skipped && known.To == ledger.Refused {
+				line.State = state
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// lineOf is the line of a step that the ledger has.
+func lineOf(step, kind string, s ledger.Step) result.Step {
+	return result.Step{Step: step, Kind: kind, State: string(s.To), ID: s.ID, Attempts: s.Attempts, Status: s.Status, At: s.At}
+}
+
+// stepOutcome is a step's outcome by the event that was recorded of it; the words
+// are the verdict's.
+func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verdict) stepOutcome {
+	o := stepOutcome{Step: d.step, Error: said(v), reason: v.Reason, Advice: v.Hint, answered: v.Status != 0, http: v.Status,
+		wordless: v.Effect == apiclient.Uncertain && apiclient.Readable(v.Status, v.Answer)}
+	switch event.To {
+	case ledger.Done:
+		o.Status, o.ID, o.URL, o.Error = result.Done, event.ID, event.URL, ""
+		lacksURL := event.URL == "" && d.step.Kind == mapping.ClientStep && r.job.Binding.Mapping().V1()
+		if event.Via == ledger.ViaAdopted {
+			o.wordless, o.Advice = v.URL == "" && apiclient.Readable(v.Status, v.Answer), ""
+			if lacksURL {
+				o.Advice = adviceWithoutURL(true, o.wordless)
+			}
+		} else if lacksURL {
+			o.wordless, o.Advice = true, cmp.Or(v.Hint, adviceNoURL)
+		}
+	case ledger.Refused:
+		switch o.Status = result.Failed; {
+		case v.Effect == apiclient.NotSent:
+			o.Advice = cmp.Or(v.Hint, adviceNotSent)
+		case unsent(v):
+			o.Advice = cmp.Or(v.Hint, adviceBusy)
+		default:
+			o.Advice = r.adviceRefusal(d.step, v.Hint)
+		}
+	default:
+		if event.NotFound {
+			o.Status, o.Error, o.Advice = result.Uncertain, reasonNotFound, withHint(v.Hint, adviceNotFound)
+			break
+		}
+		o.Status, o.Advice = result.Uncertain, withHint(v.Hint, adviceUncertain(d.step))
+	}
+	return o
+}
+
+// unsent reports whether a request was not sent, or was refused for another reason than what it
+// asks for: it may be sent again.
+func unsent(v apiclient.Verdict) bool {
+	return v.Effect == apiclient.NotSent || v.Effect == apiclient.Refused && (v.Retry != apiclient.Never || v.Stop)
+}
+
+// said is the verdict in words for the workbook: ours, then the service's own.
+func said(v apiclient.Verdict) string {
+	if v.Detail == "" {
+		return v.Reason
+	}
+	return v.Reason + ": " + v.Detail
+}
+
+// noteCreated takes the id of what was created.
+func (r *clientRun) noteCreated(step *mapping.Step, id string) {
+	r.created[step.Key] = r.job.now()
+	switch step.Kind {
+	case mapping.ClientStep:
+		r.known.client = id
+	case mapping.ClaimStep:
+		r.known.claims[step.Key] = id
+	}
+}
+
+// notStarted is the outcome of a step that was not sent before the run ended. said
+// is what the service said when the run was stopped for that. A step that was
+// uncertain before stays so.
+func (j *Job) notStarted(ctx context.Context, d decision, said string) stepOutcome {
+	o := stepOutcome{Step: d.step, Status: result.NotStarted, Error: j.whyStopped(ctx), Advice: adviceStopped}
+	if d.known.To == ledger.Uncertain {
+		o.Status, o.Error, o.Advice = result.Uncertain, reasonNotRepeated, adviceUncertain(d.step)
+	}
+	if said != "" {
+		o.Error += "; the service says: " + said
+	}
+	return o
+}
+
+// whyStopped is why the run was stopped, for rows that are not started.
+func (j *Job) whyStopped(ctx context.Context) string {
+	if cause := context.Cause(ctx); errors.Is(cause, ErrStopped) {
+		return cause.Error()
+	}
+	return ErrStopped.Error()
+}
+
+// adviceRefusal says what to do about a step that the service refused. hint is that of a
+// rule of the environment, "" for none. The service's document does not show how an id
+// that it does not know is refused.
+func (r *clientRun) adviceRefusal(step *mapping.Step, hint string) string {
+	usual := adviceRefused
+	if step.Kind == mapping.ClaimStep && r.reused {
+		usual = adviceReused
+	}
+	advice := cmp.Or(hint, usual)
+	for _, d := range slices.Backward(r.decisions) {
+		if id := d.idOfSheet(); id != "" && (d.step.Kind != mapping.ClaimStep || d.step.Key == step.Claim) {
+			name := result.ShownStep(d.step.Key)
+			if d.step.Kind != mapping.ContactStep {
+				name = r.plan.Client.Key + ":" + name
+			}
+			return withHint(advice, fmt.Sprintf(adviceKnownIDRefused, id, name))
+		}
+	}
+	return advice
+}
+
+// idOfSheet returns the id that the sheet gives for the step, where that is the one that
+// counts; "" otherwise.
+func (d decision) idOfSheet() string {
+	switch {
+	case d.known.IsOfSheet():
+		return d.known.ID
+	case d.known.To == ledger.Done:
+		return ""
+	case d.step.Contact != nil:
+		return d.step.Contact.Steps[0].KnownID
+	}
+	return d.step.KnownID
+}
+
+// reasonClash is clashReason without the keys.
+const reasonClash = "the service has one client for two keys"
+
+// clashReason says that the service has one client for two of ours.
+func clashReason(who, other mapping.Identity) string {
+	if at, ok := ledger.Erased(other.Key); ok {
+		return "the service has one client for this key and for one who was erased on " + at.Format(time.DateOnly)
+	}
+	if who.Key == other.Key {
+		return fmt.Sprintf("the service has one client for this key of the key space “%s” and for the same key “%s” of the key space “%s”",
+			who.Space, other.Key, other.Space)
+	}
+	return fmt.Sprintf("the service has one client for this key and for the key “%s”", other.Key)
+}
+
+// takeAnswer looks whether another step has the id or url that an answer holds; only the id
+// may be missing. Then the step is not done but uncertain, and both are named. At the second
+// such answer in a row the run stops.
+func (r *clientRun) takeAnswer(d decision, v apiclient.Verdict) (answer apiclient.Verdict, taken bool, err error) {
+	if v.Effect != apiclient.Created && v.URL == "" {
+		return v, false, nil
+	}
+	event := r.event(d, ledger.Done)
+	event.ID, event.URL = v.ID, v.URL
+	t, taken, err := r.job.holder(event)
+	if err != nil {
+		return v, false, err
+	}
+	if why := r.job.guard.gave(d.step.Kind, taken); why != nil {
+		r.job.stop(why)
+	}
+	if !taken {
+		return v, false, nil
+	}
+	v.Effect, v.Hint = apiclient.Uncertain, hintTaken
+	v.Reason, v.Detail = takenAnswer(string(d.step.Kind), v.ID, t)
+	v.ID, v.URL = "", ""
+	return v, true, nil
+}
+
+// holder returns another step that is done with the id or url of an event, in the ledger or
+// by what a dry run has found.
+func (j *Job) holder(e ledger.Event) (t ledger.Taken, taken bool, err error) {
+	if other, found := j.overlay.hasID(e); found {
+		return ledger.Taken{Step: e.StepID, Holder: ledger.StepID{ClientKey: j.owner(other), Step: e.Step}}, true, nil
+	}
+	// It is read whether or not the run is being stopped.
+	return j.Ledger.StepWithID(context.Background(), e)
+}
+
+// holderOfFound is holder of a client that a look-up found, with the redirect url that an
+// earlier answer brought. A url that another client has by now does not come along.
+func (j *Job) holderOfFound(e *ledger.Event) (t ledger.Taken, taken bool, err error) {
+	if t, taken, err = j.holder(*e); taken && t.URL {
+		e.URL = ""
+		return j.holder(*e)
+	}
+	return t, taken, err
+}
+
+// identityOf returns the client who has a taken id or url.
+func identityOf(t ledger.Taken) mapping.Identity {
+	return mapping.Identity{Space: t.Holder.Space, Key: t.Holder.Client}
+}
+
+// foundEvent is the event by which a client that a look-up found becomes done.
+func (j *Job) foundEvent(plan mapping.Plan, id string) ledger.Event {
+	return j.stamped(ledger.Event{StepID: ledger.StepID{ClientKey: j.owner(plan.Client), Step: string(mapping.ClientStep)}, To: ledger.Done,
+		Run: j.runID(plan), Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: id})
+}
+
+// reclassifyConflict makes a conflict (409) uncertain where an earlier attempt at
+// the step, in this run or before, may have worked: what the service says is there
+// already may be what that attempt created, whatever was decided about it since. A
+// client is looked up as always.
+func (r *clientRun) reclassifyConflict(d decision, v apiclient.Verdict) (apiclient.Verdict, error) {
+	if v.Effect != apiclient.Refused || v.Retry != apiclient.Never || v.Status != 409 {
+		return v, nil
+	}
+	// What was done is read whether or not the run is being stopped.
+	events, err := r.job.Ledger.Events(context.Background(), r.job.stepID(r.plan.Client, d.step))
+	if err != nil || !doubted(events) {
+		return v, err
+	}
+	v.Effect, v.Reason = apiclient.Uncertain, v.Reason+reasonEarlier
+	return v, nil
+}
+
+// doubted reports whether some attempt since the step was last done may have worked
+// without an answer.
+func doubted(events []ledger.Event) bool {
+	doubt := false
+	for _, event := range events {
+		switch event.To {
+		case ledger.Uncertain:
+			doubt = true
+		case ledger.Done:
+			doubt = false
+		}
+	}
+	return doubt
+}
+
+// The reasons of a step that is uncertain by an earlier attempt: where it was not
+// sent again, and behind the reason why the service refused it then.
+const (
+	reasonNotRepeated = "an earlier request may have created it, and it was not sent again"
+	reasonEarlier     = ", and an earlier attempt may have created it"
+)
+
+const reasonNotFound = "no answer that says whether it was created; a look-up finds nobody yet"
