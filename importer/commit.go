@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/mapping"
 )
 
 // commit makes events durable, in the ledger or, when that cannot be written any
@@ -17,6 +18,8 @@ func (j *Job) commit(events []ledger.Event) error {
 	}
 	err := j.append(events)
 	switch {
+	case err == nil:
+		j.seeAnswers(events, nil)
 	case errors.Is(err, ledger.ErrStopped):
 		return errors.Join(err, j.Journal.Keep(events...))
 	case isRefusal(err):
@@ -49,6 +52,7 @@ func (j *Job) commitApart(events []ledger.Event, refusal error) error {
 		if len(events) > 1 {
 			err = j.append([]ledger.Event{e})
 		}
+		j.seeAnswers([]ledger.Event{e}, err)
 		if isRefusal(err) {
 			changed.step, changed.why = e.StepID, err
 			err = j.commitOvertaken(e, err)
@@ -64,6 +68,20 @@ func (j *Job) commitApart(events []ledger.Event, refusal error) error {
 		return errors.Join(errs...)
 	}
 	return changed
+}
+
+// seeAnswers lets the guard see whether the answers by which steps were created held what
+// other steps have. At the second such answer in a row the run stops.
+func (j *Job) seeAnswers(events []ledger.Event, refusal error) {
+	taken, isTaken := errors.AsType[ledger.Taken](refusal)
+	for _, e := range events {
+		if e.To != ledger.Done || e.Via != ledger.ViaAnswer || refusal != nil && !(isTaken && !taken.Address && taken.Step == e.StepID) {
+			continue
+		}
+		if why := j.guard.gave(mapping.StepKind(e.Kind), isTaken); why != nil {
+			j.stop(why)
+		}
+	}
 }
 
 // commitOvertaken makes an outcome durable that the ledger refuses. What the service has

@@ -40,7 +40,7 @@ func (j *Job) reparse(known map[string]ledger.Step) error {
 			if taken { // it stays as it is, and the reason says whose the id is
 				reason, whose := takenAnswer(step.Kind, again.ID, t)
 				again = step
-				again.Reason = reason + ": " + whose
+				again.Reason = reasonWith(reason+": "+whose, hintTaken)
 			} else {
 				again.At = event.At // the run stays: nothing is sent in this one
 				events = append(events, event)

@@ -2,6 +2,7 @@ package importer_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -154,7 +155,7 @@ func (f failing) Append(events ...ledger.Event) error {
 func TestSlotIsGivenBack(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func() error{
-		"error": func() error { return errUnreadable },
+		"error": func() error { return errors.New("the disk cannot be read") },
 		"panic": func() error { panic("planned") },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -381,31 +381,6 @@ func clashReason(who, other mapping.Identity) string {
 	return fmt.Sprintf("the service has one client for this key and for the key “%s”", other.Key)
 }
 
-// takeAnswer looks whether another step has the id or url that an answer holds; only the id
-// may be missing. Then the step is not done but uncertain, and both are named. At the second
-// such answer in a row the run stops.
-func (r *clientRun) takeAnswer(d decision, v apiclient.Verdict) (answer apiclient.Verdict, taken bool, err error) {
-	if v.Effect != apiclient.Created && v.URL == "" {
-		return v, false, nil
-	}
-	event := r.event(d, ledger.Done)
-	event.ID, event.URL = v.ID, v.URL
-	t, taken, err := r.job.holder(event)
-	if err != nil {
-		return v, false, err
-	}
-	if why := r.job.guard.gave(d.step.Kind, taken); why != nil {
-		r.job.stop(why)
-	}
-	if !taken {
-		return v, false, nil
-	}
-	v.Effect, v.Hint = apiclient.Uncertain, hintTaken
-	v.Reason, v.Detail = takenAnswer(string(d.step.Kind), v.ID, t)
-	v.ID, v.URL = "", ""
-	return v, true, nil
-}
-
 // holder returns another step that is done with the id or url of an event, in the ledger or
 // by what a dry run has found.
 func (j *Job) holder(e ledger.Event) (t ledger.Taken, taken bool, err error) {
