@@ -350,7 +350,7 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (o stepOutcom
 	}
 	defer unlock()
 	c := r.job.newClientRun(*d.step.Contact)
-	c.leader = r.leader
+	c.leader, c.taken = r.leader, r.taken
 	c.readAndPrepare()
 	outcome, err := c.execute(ctx)
 	r.takeLatest(c.steps)

@@ -123,6 +123,7 @@ func (j *Job) finishClient(ctx context.Context, r *clientRun) (outcome clientOut
 	outcome, err = r.execute(ctx)
 	if isChanged(err) {
 		r = r.again(false)
+		r.taken = errors.As(err, new(ledger.Taken))
 		outcome, err = r.execute(ctx)
 	}
 	if changed, ok := err.(*stepChanged); ok {

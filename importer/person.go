@@ -255,7 +255,7 @@ func (r *clientRun) find(ctx context.Context) (o clientOutcome, over bool, err e
 	first := &r.decisions[0]
 	ctx = apiclient.WithSlot(ctx, r.slot)
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, r.taken:
 	case r.wasContact():
 		return r.leaveOutContact(first)
 	case r.job.revisits(r.plan, *first):
