@@ -53,7 +53,8 @@ func (j *Job) CheckIdentity(ctx context.Context, plans iter.Seq2[mapping.Plan, e
 	if !known {
 		alike = j.alike(definitions)
 	}
-	others, err := j.Ledger.OtherMappings(ctx, j.Environment, m.Name.Text)
+	others, err := j.Ledger.Definitions(ctx, j.Environment)
+	delete(others, m.Name.Text)
 	if err != nil || len(others)+len(alike) == 0 {
 		return err
 	}

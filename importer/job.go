@@ -46,13 +46,11 @@ type Ledger interface {
 	Stopped() error
 
 	// Whether it knows the mapping and the environment.
-	Knows(ctx context.Context, environment string) (known bool, err error)
 	KnownClients(ctx context.Context, environment string, most int) (n int, err error)
 	Trusted(ctx context.Context, environment string) (bool, error)
 	Trust(environment string) error
 	Definition(ctx context.Context, environment, mapping string) (definition string, ok bool, err error)
 	Definitions(ctx context.Context, environment string) (map[string]string, error)
-	OtherMappings(ctx context.Context, environment, mapping string) ([]string, error)
 	ClaimedElsewhere(ctx context.Context, owner ledger.ClientKey, mapping string, steps []string) (otherMapping string, ok bool, err error)
 	ClientsWithSteps(ctx context.Context, environment, mapping string, steps []string) (map[string][]ledger.ClientKey, error)
 	HasSteps(ctx context.Context, environment, mapping, prefix string) (has bool, err error)
@@ -155,7 +153,8 @@ var ErrStopped = errors.New("the run was stopped")
 func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
 	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.now, KeepGoing: keepGoing})
 	j.inDoubt = make(chan struct{}, mostInDoubt(j.Concurrency))
-	if j.knows, err = j.Ledger.Knows(ctx, j.Environment); err != nil {
+	known, err := j.Ledger.KnownClients(ctx, j.Environment, 1)
+	if j.knows = known > 0; err != nil {
 		return err
 	}
 	return j.loadErased(ctx)

@@ -156,8 +156,8 @@ func BenchmarkOpen(b *testing.B) {
 	for b.Loop() {
 		l := open(b, path)
 		_, err1 := l.MarkInterrupted("r", noon)
-		_, err2 := l.Knows(b.Context(), environment)
-		_, err4 := l.OtherMappings(b.Context(), environment, "m")
+		_, err2 := l.KnownClients(b.Context(), environment, 1)
+		_, err4 := l.Definitions(b.Context(), environment)
 		_, err5 := l.Erasures(b.Context(), environment)
 		_, err6 := l.CountUnsettled(b.Context(), environment, "m")
 		do(b, errors.Join(err1, err2, err4, err5, err6, l.Close()))

@@ -374,23 +374,9 @@ func (l *Ledger) ClientsWithSteps(ctx context.Context, environment, mapping stri
 // stepsAtOnce is for how many names of steps one query asks.
 const stepsAtOnce = 1000
 
-// OtherMappings returns the names of the other mappings that have run in an
-// environment, in alphabetical order. Without any, ClaimedElsewhere finds nothing
-// for any client.
-func (l *Ledger) OtherMappings(ctx context.Context, environment, mapping string) ([]string, error) {
-	return gather(stream(ctx, l.read, scanText, `SELECT mapping FROM definitions WHERE environment = ? AND mapping <> ? ORDER BY mapping`, environment, mapping))
-}
-
-// Knows reports whether the ledger has any step of an environment other than those
-// that failed before anything was sent, for example because a look-up was not
-// answered.
-func (l *Ledger) Knows(ctx context.Context, environment string) (bool, error) {
-	n, err := l.KnownClients(ctx, environment, 1)
-	return n > 0, err
-}
-
-// KnownClients returns how many clients of an environment have such a step; it
-// counts up to most.
+// KnownClients returns how many clients of an environment have a step other than one that
+// failed before anything was sent, for example because a look-up was not answered; it counts
+// up to most.
 func (l *Ledger) KnownClients(ctx context.Context, environment string, most int) (n int, err error) {
 	_, err = first(ctx, l.read, []any{&n}, `
 		SELECT count(*) FROM (SELECT DISTINCT c.id FROM environments e JOIN clients c ON c.environment = e.id JOIN steps s ON s.client = c.id

@@ -69,29 +69,14 @@ func (s suite) testClaimedElsewhere(t *testing.T) {
 	}
 }
 
-func (s suite) testOtherMappings(t *testing.T) {
-	l := s.fresh(t)
-	for _, mapping := range []string{"loans", "zebra", "alpha"} {
-		do(t, define(l, jane("", "").Environment, mapping, "{}"))
-	}
-	for mapping, want := range map[string][]string{"loans": {"alpha", "zebra"}, "loans-2": {"alpha", "loans", "zebra"}} {
-		got, err := l.OtherMappings(t.Context(), jane("", "").Environment, mapping)
-		do(t, err)
-		same(t, mapping, got, want)
-	}
-	got, err := l.OtherMappings(t.Context(), "https://test.example.com", "loans")
-	do(t, err)
-	same(t, "elsewhere", got, []string(nil))
-}
-
-func (s suite) testKnows(t *testing.T) {
+func (s suite) testKnownClients(t *testing.T) {
 	l := s.fresh(t)
 	do(t, l.StartRun(ledger.Run{ID: "r1", Environment: jane("", "").Environment, Started: noon}))
 	do(t, l.Flush())
 	knows := func(environment string) bool {
-		known, err := l.Knows(t.Context(), environment)
+		clients, err := l.KnownClients(t.Context(), environment, 1)
 		do(t, err)
-		return known
+		return clients == 1
 	}
 	same(t, "before the first step", knows(jane("", "").Environment), false)
 	do(t, l.Append(ledger.Event{StepID: jane("", "client"), To: ledger.Refused, At: noon, Kind: "client"}))
