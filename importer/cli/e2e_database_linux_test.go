@@ -58,7 +58,7 @@ func TestLedgerInDatabase(t *testing.T) {
 	s.must(0, "settle")
 	s.must(0, "report", "--out", s.path("again.xlsx"))
 	printed += s.must(0, "doctor") + first.out + first.err
-	expect(t, printed, "schema version 2")
+	expect(t, printed, "schema version 3")
 
 	// To a file, into another database, and on from there.
 	s.must(0, "copy-ledger", "--to", s.path("copy.db"))

@@ -42,7 +42,7 @@ func (s *scene) watch(busy int, schema string) *arrivals {
 			a.held = max(a.held, time.Since(slept)-pause)
 			ask := !a.refused.IsZero() && a.told.IsZero()
 			a.mu.Unlock()
-			if ask && server.Exec(s.t, "SELECT max(paused_until) > 0 FROM "+schema+".pace") == "t" {
+			if ask && server.Exec(s.t, "SELECT max(state::json->>'PausedUntil') > '0001-01-02' FROM "+schema+".pace") == "t" {
 				a.mu.Lock()
 				a.told = time.Now()
 				a.mu.Unlock()

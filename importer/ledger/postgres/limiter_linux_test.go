@@ -122,7 +122,7 @@ func TestLimiterHoldsTheCeiling(t *testing.T) {
 	if t.Logf("%.0f %% of the ceiling", 100*used); used < 0.5 {
 		t.Errorf("only %.0f %% of the ceiling", 100*used)
 	}
-	if got := pgtest.Shared(t).Exec(t, "SELECT service, ceiling, rate, paused_until FROM "+schema+".pace"); got != "http://localhost/api|50|0|0" {
+	if got := pgtest.Shared(t).Exec(t, "SELECT service, state::json->>'Ceiling', state::json->>'Rate', state::json->>'PausedUntil' FROM "+schema+".pace"); got != "http://localhost/api|50|0|0001-01-01T00:00:00Z" {
 		t.Errorf("the row is %s", got)
 	}
 }
@@ -169,7 +169,7 @@ func TestLimiterPausesAll(t *testing.T) {
 			if rest.last().Before(ends) {
 				t.Error("nothing leaves after the pause")
 			}
-			if got := server.Exec(t, "SELECT cuts, reason FROM "+schema+".pace"); got != "1|the service asks to wait (HTTP 429)" {
+			if got := server.Exec(t, "SELECT state::json->>'Cuts', state::json->>'PauseReason' FROM "+schema+".pace"); got != "1|the service asks to wait (HTTP 429)" {
 				t.Errorf("the row is %s", got)
 			}
 		})
@@ -282,7 +282,7 @@ func TestLimiterKeepsAll(t *testing.T) {
 	open(t, a)
 	l := postgres.NewLimiter(a, "s")
 	defer l.Close()
-	at := func(n int64) time.Time { return time.UnixMicro(1_700_000_000_000_001 + n) }
+	at := func(n int64) time.Time { return time.UnixMicro(1_700_000_000_000_001 + n).UTC() }
 	want := rate.State{Last: at(1), Rate: 1.0 / 60, Quick: 0.5, Step: 2.5, Restore: 99.25, Cuts: 7, Refusals: 2, Good: 3, PausedUntil: at(2), PauseReason: "r",
 		Ceiling: 0.1, CeilingUntil: at(3), Departures: rate.Departures{Second: 4, Count: 5, Before: 6}}
 	do(t, l.Change(t.Context(), func(s *rate.State, _ time.Time) { *s = want }))
