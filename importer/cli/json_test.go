@@ -34,7 +34,7 @@ func TestJSONPage(t *testing.T) {
 
 With ` + "`--json`" + ` a command prints one JSON object, on one line, as the last and only thing on stdout: at every exit code, also when the
 command is mistyped; a command that did not come to its own fields prints those of every command. Problems and warnings are on stderr as
-without it. The object of ` + "`check`" + ` is explained in [operations.md](operations.md).
+without it.
 
 Keys of clients are personal data: keep what ` + "`settle` and `history`" + ` print where only you can read it.
 
@@ -47,12 +47,13 @@ Keys of clients are personal data: keep what ` + "`settle` and `history`" + ` pr
 		fmt.Fprintf(&b, "\n## %s\n\n", name)
 		describeFields(t, &b, "", reflect.TypeOf(commands[name]), described)
 	}
+	b.WriteString(checkObject)
 	goldenPage(t, "json.md", b.String())
 
 	explained := strings.Split(strings.Join(slices.Collect(maps.Keys(commands)), ", "), ", ")
 	for _, command := range cli.Commands() {
 		if command == "check" {
-			continue // docs/operations.md explains its object
+			continue // checkObject explains its object
 		}
 		flags, _ := flagsOf(command)
 		if known := slices.Contains(explained, command); known != slices.Contains(flags, "--json") {
@@ -60,6 +61,16 @@ Keys of clients are personal data: keep what ` + "`settle` and `history`" + ` pr
 		}
 	}
 }
+
+// checkObject explains the object of check, which the package lint writes.
+const checkObject = "\n## check\n\n" +
+	"Once its flags are understood, nothing is on stderr. Exit codes: 0 no mistake, 1 rows that cannot be imported (with `--rows`), 2 mistakes,\n" +
+	"3 the service did not answer.\n\n" +
+	"| Field | |\n|---|---|\n" +
+	"| `checked` | `mapping`, `environment` (`\"\"` without `-e`), `sheets`, and how many `columns` and `templates` the mapping names, `rows` were read and `invalidRows` cannot be imported |\n" +
+	"| `errors`, `warnings` | how many of each are in `problems` |\n" +
+	"| `problems` | each with `severity` (error, warning), `code`, `where` (as on the terminal), `file`, `line` and `column` (from 1, in characters; 0 for cells), `sheet`, `cell`, `row`, `message`, `hint`; a text that does not apply is `\"\"`. A service that does not answer is an error without a code |\n" +
+	"| `exitCode` | the exit code |\n"
 
 // describeFields writes the table of a struct's fields, with those of the structs in it.
 // A type that described has is not explained again.
