@@ -27,28 +27,10 @@ import (
 
 var updateDocs = flag.Bool("update-docs", false, "write the calls of the samples into docs/flows.md")
 
-// example is the client whose calls docs/flows.md shows: the one of a row, by the
-// column that holds its key.
-type example struct {
-	key string
-	row int
-}
-
-// examples are those of the samples; the usual one is the first row's, by e-mail.
-var examples = map[string]example{
-	"first":               {"Lead no", 3},
-	"v1-step-1":           {"Lead no", 2},
-	"v2-step-1":           {"Lead no", 2},
-	"v2-several-claims":   {"E-mail", 3},
-	"v2-wide":             {"E-mail", 3},
-	"v2-resume-by-column": {"E-mail", 3},
-	"v2-by-phone":         {"Mobile", 2},
-	"v2-csv":              {"Lead no", 2},
-}
-
 var callsBlock = regexp.MustCompile("(?s)(<!-- calls: ([a-z0-9-]+) -->\n\n```\n)(.*?)```")
 
-// TestFlowsPage compares docs/flows.md with the calls that each sample makes.
+// TestFlowsPage: docs/flows.md names each sample, and the calls that it shows are those
+// that one client of the sample makes.
 func TestFlowsPage(t *testing.T) {
 	testform.OnlyLong(t)
 	const path = "../docs/flows.md"
@@ -63,9 +45,13 @@ func TestFlowsPage(t *testing.T) {
 		shown = append(shown, name)
 		return slices.Concat(part[1], []byte(callsOf(t, name)), []byte("```"))
 	})
-	slices.Sort(shown)
-	if diff := cmp.Diff(names(t), shown); diff != "" {
-		t.Errorf("samples that docs/flows.md shows (-want +got):\n%s", diff)
+	if len(shown) == 0 {
+		t.Error("docs/flows.md shows no calls")
+	}
+	for _, name := range names(t) {
+		if !bytes.Contains(page, []byte("`samples/"+name+"`")) {
+			t.Errorf("docs/flows.md does not name samples/%s", name)
+		}
 	}
 	if *updateDocs {
 		if err := os.WriteFile(path, made, 0o644); err != nil {
@@ -76,7 +62,7 @@ func TestFlowsPage(t *testing.T) {
 	}
 }
 
-// callsOf runs a sample for its example and returns the calls, a line each.
+// callsOf runs a sample for one client and returns the calls, a line each.
 func callsOf(t *testing.T, name string) string {
 	t.Helper()
 	service, err := sandbox.New(sandbox.Options{})
@@ -93,13 +79,13 @@ func callsOf(t *testing.T, name string) string {
 	if err := os.WriteFile(filepath.Join(folder, "environments.yaml"), []byte(environment), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	which, ok := examples[name]
-	if !ok {
-		which = example{"E-mail", 2}
+	header, row := "E-mail", 2
+	if name == "first" {
+		header, row = "Lead no", 3
 	}
 	sheet := filepath.Join(folder, sheetOf(folder))
 	rows := readSource(t, sheet)
-	key := rows[which.row-1][slices.Index(rows[0], which.key)]
+	key := rows[row-1][slices.Index(rows[0], header)]
 	var out bytes.Buffer
 	code := cli.Main(context.Background(), []string{"run", "-m", filepath.Join(folder, "mapping.yaml"), "-e", "recorded", "--only", key, sheet}, cli.IO{
 		In: bytes.NewReader(nil), Out: &out, Err: &out, Env: func(string) string { return "" }})

@@ -129,7 +129,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestExample holds the report of docs/conformance.md to the suite.
+// TestExample holds the beginning of the report in docs/conformance.md to the suite.
 func TestExample(t *testing.T) {
 	t.Parallel()
 	const path, begin, end = "../../../docs/conformance.md", "```text\n", "```\n"
@@ -141,7 +141,8 @@ func TestExample(t *testing.T) {
 	must(t, err)
 	before, rest, _ := strings.Cut(string(page), begin)
 	shown, after, ok := strings.Cut(rest, end)
-	switch want := report.Text(); {
+	want, _, _ := strings.Cut(report.Text(), "\nDiffers\n") // the cases follow, one by one
+	switch {
 	case !ok:
 		t.Fatalf("%s has no block of text", path)
 	case *updateDocs:
