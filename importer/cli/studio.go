@@ -24,7 +24,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-const studioHelp = `It serves a page on this computer alone, on which you make and mend the mapping with the sheet in view: what each column holds, what
+const studioHelp = `It serves a page on this computer alone, on which you make and edit the mapping with the sheet in view: what each column holds, what
 is sent for it, which cells cannot be used and why, and what would be sent for a client. The file stays as a person wrote it, with its
 comments and its order, and changes only when you save. Without a mapping file it begins with what claimsheet init would propose.
 Nothing is sent to a real service: the page can start a dry run, or a run into a sandbox of its own.
@@ -40,7 +40,7 @@ Examples:
 func (p *program) studioCommand() *cli.Command {
 	return &cli.Command{
 		Name:         "studio",
-		Usage:        "make and mend a mapping on a page, with the sheet in view; its link is the first line on stdout",
+		Usage:        "make and edit a mapping in the browser, with the sheet in view; its link is the first line on stdout",
 		UsageText:    "claimsheet studio [-m FILE] [-e ENVIRONMENT] [options] SHEET…",
 		BashComplete: offerFiles,
 		Description:  studioHelp,
