@@ -15,15 +15,19 @@ import (
 )
 
 // A worker carries out plans that the coordinator of a run hands over (see coordinator.go).
-// Plans and outcomes travel as JSON. encodePlans writes the plans of a group and Job.Work reads them;
-// Job.Work writes their outcomes (wireGroup) and Job.recordDispatched reads it.
+// Plans and outcomes travel as JSON. encodePlans writes the plans of a group and Job.Work
+// reads them; Job.Work writes their outcomes (wireGroup) and Job.recordDispatched reads them.
+
+// mostEncoded is how many bytes of plans are handed over together at most. Their outcome has
+// then less than the 32 MB that River takes.
+const mostEncoded = 4 << 20
 
 // encodePlans are the plans of a group as they are handed over. ok is false where they would
-// not arrive as they are: a text of the sheet is not valid UTF-8.
+// not arrive as they are: a text of the sheet is not valid UTF-8, or they are too many.
 func encodePlans(plans []mapping.Plan) (encoded []byte, ok bool) {
 	encoded, err := json.Marshal(plans)
 	var arrive []mapping.Plan
-	ok = err == nil && json.Unmarshal(encoded, &arrive) == nil && reflect.DeepEqual(plans, arrive)
+	ok = err == nil && len(encoded) <= mostEncoded && json.Unmarshal(encoded, &arrive) == nil && reflect.DeepEqual(plans, arrive)
 	return encoded, ok
 }
 

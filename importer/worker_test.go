@@ -160,8 +160,7 @@ func TestFactsArrive(t *testing.T) {
 // have seen none, while plans are out.
 func TestWaitingForWorkers(t *testing.T) {
 	var d dispatched
-	d.begin()
-	number := d.add(nil, nil)
+	number := d.add()
 	for i, step := range []struct {
 		workers int
 		waits   bool

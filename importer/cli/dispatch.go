@@ -91,25 +91,8 @@ func (s sharedRules) Change(change func(*stoprule.Rules)) error {
 	})
 }
 
-// dispatcher is importer.Dispatcher with a broker.
+// dispatcher is importer.Dispatcher: a run of a broker.
 type dispatcher struct {
 	sharedRules
 	*dispatch.Run
-}
-
-// collectedAtOnce is how many outcomes are read from the broker at once.
-const collectedAtOnce = 200
-
-// Collect is that of importer.Dispatcher.
-func (d dispatcher) Collect(ctx context.Context, do func(number int64, outcome []byte) error) (int, error) {
-	list, err := d.Run.Collect(ctx, collectedAtOnce)
-	if err != nil || len(list) == 0 {
-		return 0, err
-	}
-	for _, o := range list {
-		if err := do(o.Number, o.Outcome); err != nil {
-			return 0, err
-		}
-	}
-	return len(list), d.Collected(ctx, list)
 }

@@ -249,8 +249,8 @@ func (s *scene) inSchema(server *pgtest.Server, more string) (schema string) {
 // handedOver reports whether plans of a run wait in a schema.
 func (s *scene) handedOver(server *pgtest.Server, schema string) bool {
 	s.t.Helper()
-	return server.Exec(s.t, fmt.Sprintf("SELECT to_regclass('%s.dispatched_clients') IS NOT NULL", schema)) == "t" &&
-		server.Exec(s.t, fmt.Sprintf("SELECT count(*) > 10 FROM %s.dispatched_clients", schema)) == "t"
+	return server.Exec(s.t, fmt.Sprintf("SELECT to_regclass('%s.river_job') IS NOT NULL", schema)) == "t" &&
+		server.Exec(s.t, fmt.Sprintf("SELECT count(*) > 10 FROM %s.river_job", schema)) == "t"
 }
 
 // TestKnownIDsWithWorkers: a worker knows what ids the rest of the sheet gives: one that

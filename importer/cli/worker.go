@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -220,31 +218,18 @@ func (w *worker) watch() {
 
 // leaveEnded leaves the runs that have ended, or whose coordinator is gone.
 func (w *worker) leaveEnded() {
-	w.mu.Lock()
-	ids := slices.Collect(maps.Keys(w.runs))
-	w.mu.Unlock()
-	for _, id := range ids {
-		active, err := w.broker.Active(w.ctx, id)
-		if err != nil || active {
-			continue // where it cannot be asked, the session ends by itself
-		}
-		w.mu.Lock()
-		r := w.runs[id]
-		w.mu.Unlock()
-		if r != nil {
-			w.leaveSoon(id, r)
-		}
+	active, err := w.broker.Active(w.ctx)
+	if err != nil {
+		w.end(err)
+		return
 	}
-}
-
-// leaveSoon leaves a run, once.
-func (w *worker) leaveSoon(id string, r *workerRun) {
 	w.mu.Lock()
-	begins := !r.leaving
-	r.leaving = true
-	w.mu.Unlock()
-	if begins {
-		w.background.Go(func() { w.leaveRun(id, r) })
+	defer w.mu.Unlock()
+	for id, r := range w.runs {
+		if _, ok := active[id]; !ok && !r.leaving {
+			r.leaving = true
+			w.background.Go(func() { w.leaveRun(id, r) })
+		}
 	}
 }
 
@@ -282,7 +267,7 @@ func (w *worker) carryOut(ctx context.Context, run string, readSpec dispatch.Spe
 		if v := recover(); v != nil {
 			err = importer.Caught(v)
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, dispatch.ErrEnded) {
 			w.end(err)
 		}
 	}()
@@ -293,9 +278,6 @@ func (w *worker) carryOut(ctx context.Context, run string, readSpec dispatch.Spe
 	defer r.working.Done()
 	outcome, err = r.job.Work(plan)
 	switch {
-	case errors.Is(err, dispatch.ErrEnded): // or the coordinator makes its tables again: then it is joined again
-		w.leaveSoon(run, r)
-		return nil, nil
 	case errors.Is(err, importer.ErrGivenBack): // this session has ended
 		return nil, nil
 	case err == nil:
