@@ -249,7 +249,7 @@ func (r *clientRun) changedOutcome(changed *stepChanged) (clientOutcome, error) 
 		if r.job.stepID(r.plan.Client, d.step) != changed.step {
 			return o, nil
 		}
-		o.Status, o.Error, o.reason = result.Failed, reasonChanged, reasonChanged
+		o.Status, o.Error, o.Reason = result.Failed, reasonChanged, reasonChanged
 		if t, taken := errors.AsType[ledger.Taken](changed.why); taken {
 			o.Error += ": what it was to get is that of " + holderOf(t)
 		}

@@ -132,7 +132,7 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (o stepOutcom
 	defer contact.mu.Unlock()
 	if contact.failed != nil {
 		o = *contact.failed
-		o.Step, o.answered, o.unanswered, o.wordless = d.step, false, false, false
+		o.Step, o.answered, o.Unanswered, o.wordless = d.step, false, false, false
 		return o, nil
 	}
 	waiting, stop := context.WithTimeout(ctx, contactPatience)
@@ -169,7 +169,7 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (o stepOutcom
 // atWork is the outcome of a step that waited in vain for a contact on whom another process works.
 func atWork(step *mapping.Step) stepOutcome {
 	const why = "another process is at work on the contact"
-	return stepOutcome{Step: step, Status: result.Failed, Error: why, reason: why, Advice: "Nothing was sent. Run again when the other process has finished."}
+	return stepOutcome{Step: step, Status: result.Failed, Error: why, Reason: why, Advice: "Nothing was sent. Run again when the other process has finished."}
 }
 
 // createOnContact sends an activity on a further contact, unless another client has sent it

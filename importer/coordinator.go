@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
-	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
@@ -146,7 +145,7 @@ func (j *Job) recordDispatched(number int64, outcome []byte) error {
 		return nil // it came before, and was not forgotten
 	}
 	for _, o := range w.Clients {
-		if err := j.record(o.outcome()); err != nil {
+		if err := j.record(o); err != nil {
 			return err
 		}
 	}
@@ -171,10 +170,9 @@ var errSignal = errors.New("the run was stopped by a signal")
 type dispatched struct {
 	mu      sync.Mutex
 	last    int64
-	out     map[int64]bool                    // numbers whose outcomes have not come in
-	unseen  int                               // Checks in a row that saw no worker
-	sent    map[string]map[apiclient.Kind]int // by the processes
-	retries map[string]map[string]int
+	out     map[int64]bool       // numbers whose outcomes have not come in
+	unseen  int                  // Checks in a row that saw no worker
+	workers map[string]wireGroup // what each process has sent, without Clients
 }
 
 // A coordinator hands no further batch over while mostDispatched groups are out, so that the
@@ -232,48 +230,30 @@ func (d *dispatched) seen(workers int) {
 func (d *dispatched) sum(w wireGroup) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.sent == nil {
-		d.sent, d.retries = map[string]map[apiclient.Kind]int{}, map[string]map[string]int{}
+	if d.workers == nil {
+		d.workers = map[string]wireGroup{}
 	}
-	if total(w.Sent) >= total(d.sent[w.Process]) {
-		d.sent[w.Process], d.retries[w.Process] = w.Sent, w.Retries
-	}
-}
-
-// requests is how many requests the workers have sent.
-func (d *dispatched) requests() (n int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, sent := range d.sent {
-		n += total(sent)
-	}
-	return n
-}
-
-// addSent adds the requests that the workers have sent.
-func (d *dispatched) addSent(r *result.Requests) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, sent := range d.sent {
-		for kind, n := range sent {
-			addRequests(r, kind, n)
-		}
+	if w.Clients = nil; total(w.Sent) >= total(d.workers[w.Process].Sent) {
+		d.workers[w.Process] = w
 	}
 }
 
-// addRetries returns retries with those of the workers added; retries may be nil.
-func (d *dispatched) addRetries(retries map[string]int) map[string]int {
+// sums are the requests that the workers have sent, and how often they have sent some again.
+func (d *dispatched) sums() (sent map[apiclient.Kind]int, retries map[string]int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, of := range d.retries {
-		if retries == nil {
-			retries = map[string]int{}
-		}
-		for why, n := range of {
-			retries[why] += n
-		}
+	sent, retries = map[apiclient.Kind]int{}, map[string]int{}
+	for _, w := range d.workers {
+		addCounts(sent, w.Sent)
+		addCounts(retries, w.Retries)
 	}
-	return retries
+	return sent, retries
+}
+
+func addCounts[K comparable](to, counts map[K]int) {
+	for k, n := range counts {
+		to[k] += n
+	}
 }
 
 func total[K comparable](counts map[K]int) (n int) {

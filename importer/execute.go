@@ -642,7 +642,7 @@ func (r *clientRun) keepAnswer(d decision, v apiclient.Verdict) error {
 // stepOutcome is a step's outcome by the event that was recorded of it; the words
 // are the verdict's.
 func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verdict) stepOutcome {
-	o := stepOutcome{Step: d.step, Error: said(v), reason: v.Reason, Advice: v.Hint, answered: v.Status != 0, http: v.Status,
+	o := stepOutcome{Step: d.step, Error: said(v), Reason: v.Reason, Advice: v.Hint, answered: v.Status != 0, http: v.Status,
 		wordless: v.Effect == apiclient.Uncertain && apiclient.Readable(v.Status, v.Answer)}
 	switch event.To {
 	case ledger.Done:

@@ -22,14 +22,15 @@ type stepOutcome struct {
 	Error  string // why it is not done; may quote the service, so not for logs
 	Advice string
 
-	reason     string       // why, in words that hold nothing personal; "" for none
-	known      *ledger.Step // as the ledger has it, when the run did nothing about it
-	made       *ledger.Step // as the ledger has it, without a Ref, when the first attempt at it made it done in this run
-	answered   bool         // an answer came in this run
-	unanswered bool         // a look-up got no answer in this run
-	http       int          // its status, 0 for none
-	wordless   bool         // it was a whole 2xx answer that lacks what was looked for
-	built      bool         // it was done before, or will be by then
+	Reason     string // why, in words that hold nothing personal; "" for none
+	Unanswered bool   // a look-up got no answer in this run
+
+	known    *ledger.Step // as the ledger has it, when the run did nothing about it
+	made     *ledger.Step // as the ledger has it, without a Ref, when the first attempt at it made it done in this run
+	answered bool         // an answer came in this run
+	http     int          // its status, 0 for none
+	wordless bool         // it was a whole 2xx answer that lacks what was looked for
+	built    bool         // it was done before, or will be by then
 }
 
 // ok reports whether the step is done, now or before, or would be by the run that a
@@ -68,14 +69,14 @@ type clientOutcome struct {
 // unanswered reports whether a look-up got no answer, so that nothing was sent for
 // the client.
 func (o clientOutcome) unanswered() bool {
-	return slices.ContainsFunc(o.Steps, func(s stepOutcome) bool { return s.unanswered })
+	return slices.ContainsFunc(o.Steps, func(s stepOutcome) bool { return s.Unanswered })
 }
 
 // failure reports whether a step failed in this run, and the 4xx that the first
 // one got, 0 for none.
 func (o clientOutcome) failure() (failed bool, refused int) {
 	for _, s := range o.Steps {
-		if s.Status == result.Failed && (s.answered || s.unanswered) {
+		if s.Status == result.Failed && (s.answered || s.Unanswered) {
 			if !failed && s.http/100 == 4 {
 				refused = s.http
 			}

@@ -229,7 +229,7 @@ func (o addressOwner) refusal(who mapping.Identity) (why, advice string) {
 // was found out.
 func (j *Job) refused(plan mapping.Plan, decisions []decision, x existing) clientOutcome {
 	steps, _ := walk(decisions, func(d decision) (stepOutcome, error) {
-		o := stepOutcome{Step: d.step, Status: result.Failed, Error: x.reason, reason: x.nameless, Advice: x.advice, unanswered: x.Failed != nil, http: x.Status()}
+		o := stepOutcome{Step: d.step, Status: result.Failed, Error: x.reason, Reason: x.nameless, Advice: x.advice, Unanswered: x.Failed != nil, http: x.Status()}
 		if d.step.Kind == mapping.ClientStep && x.reason == reasonKnown {
 			o.ID = x.ID
 		}
@@ -454,7 +454,7 @@ func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o 
 	event.URL = v.URL
 	t, taken, err := r.job.holderOfFound(&event)
 	if err != nil || taken {
-		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: clashReason(r.plan.Client, identityOf(t)), reason: reasonClash, Advice: adviceWhoIsIt}, false, err
+		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: clashReason(r.plan.Client, identityOf(t)), Reason: reasonClash, Advice: adviceWhoIsIt}, false, err
 	}
 	r.pending = append(r.pending, event)
 	r.job.guard.made(d.step.Kind)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -266,8 +265,8 @@ func (t *tally) noteTrouble(o clientOutcome) {
 		row := trouble{row: rowOf(r), status: r.Status}
 		if i := slices.IndexFunc(o.Steps, func(s stepOutcome) bool { return s.Step.Key == r.FailedStep }); i >= 0 {
 			step := o.Steps[i].Step
-			row.why, row.step = o.Steps[i].reason, step.Title
-			if o.Steps[i].unanswered {
+			row.why, row.step = o.Steps[i].Reason, step.Title
+			if o.Steps[i].Unanswered {
 				row.why = "a look-up got no usable answer"
 			}
 			if step.Kind == mapping.ClaimStep || step.Kind == mapping.ActivityStep {
@@ -360,10 +359,11 @@ func (j *Job) Summary(dryRun bool) (result.Summary, problem.List, bool) {
 	if dryRun {
 		addRequests(&s.Requests, apiclient.ReadTemplates, sent[apiclient.ReadTemplates])
 	} else {
-		for kind, n := range sent {
+		byWorkers, _ := j.dispatched.sums()
+		addCounts(byWorkers, sent)
+		for kind, n := range byWorkers {
 			addRequests(&s.Requests, kind, n)
 		}
-		j.dispatched.addSent(&s.Requests)
 	}
 	return s, j.tally.listed(), j.tally.mapping
 }
@@ -409,10 +409,8 @@ type Progress struct {
 // goroutine.
 func (j *Job) Progress() Progress {
 	p := Progress{Clients: j.tally.clients()}
-	for _, n := range j.Service.Sent() {
-		p.Requests += n
-	}
-	p.Requests += j.dispatched.requests()
+	byWorkers, _ := j.dispatched.sums()
+	p.Requests = total(j.Service.Sent()) + total(byWorkers)
 	if p.Waiting = j.gate.waiting(); p.Waiting == "" {
 		p.Waiting, p.Until = j.Service.Waiting()
 	}
@@ -445,7 +443,9 @@ func (g *gate) waiting() string {
 func (j *Job) Retries() map[string]int {
 	j.tally.mu.Lock()
 	defer j.tally.mu.Unlock()
-	return j.dispatched.addRetries(maps.Clone(j.tally.retries))
+	_, retries := j.dispatched.sums()
+	addCounts(retries, j.tally.retries)
+	return retries
 }
 
 // retried counts a request that will be sent again.

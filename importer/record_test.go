@@ -43,7 +43,7 @@ func TestTroubledRowsAreBounded(t *testing.T) {
 			status = result.Done
 		}
 		all.noteTrouble(clientOutcome{Rows: []result.Row{{Row: row, Status: status, FailedStep: "link"}},
-			Steps: []stepOutcome{{Step: &mapping.Step{Key: "link", Title: "magic link"}, reason: "the service answered 422", Error: "personal"}}})
+			Steps: []stepOutcome{{Step: &mapping.Step{Key: "link", Title: "magic link"}, Reason: "the service answered 422", Error: "personal"}}})
 	}
 	var got []int
 	for _, tr := range all.troubled {

@@ -9,9 +9,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/result"
 	"claimsheet/mapping"
-	"claimsheet/mapping/problem"
 )
 
 // A worker carries out plans that the coordinator of a run hands over (see coordinator.go).
@@ -72,7 +70,7 @@ func (j *Job) Work(encoded []byte) (outcome []byte, err error) {
 	}
 	var done wireGroup
 	_, err = j.finishGroup(j.ctx, group{plans: plans}, func(o clientOutcome) error {
-		done.Clients = append(done.Clients, wireOf(o))
+		done.Clients = append(done.Clients, forCoordinator(o))
 		return nil
 	})
 	if errors.Is(err, ledger.ErrStopped) || errors.Is(err, ledger.ErrServer) {
@@ -103,7 +101,7 @@ func (j *Job) givesBack() error {
 // wireGroup is the outcomes of a group on their way to the coordinator, with what the process
 // has sent for the run so far.
 type wireGroup struct {
-	Clients []wireOutcome
+	Clients []clientOutcome
 
 	Fatal string // why the run cannot go on; "" as a rule
 
@@ -112,63 +110,19 @@ type wireGroup struct {
 	Retries map[string]int
 }
 
-// wireOutcome is the outcome of one client.
-type wireOutcome struct {
-	Number         int
-	Client         mapping.Identity
-	Status         result.Status
-	URL            string
-	Rows           []result.Row
-	Steps          []wireStep
-	Problems       problem.List
-	Known          []wireKnown
-	MappingChanged bool
-}
-
-// wireStep is what the coordinator needs of a stepOutcome.
-type wireStep struct {
-	Key, Title string
-	Kind       mapping.StepKind
-	Contact    *mapping.Identity
-	Status     result.Status
-	ID, URL    string
-	Reason     string
-	Unanswered bool
-}
-
-// wireKnown names a step of the ledger.
-type wireKnown struct {
-	ledger.StepID
-	Kind string
-}
-
-func wireOf(o clientOutcome) wireOutcome {
-	w := wireOutcome{Number: o.Number, Client: o.Client, Status: o.Status, URL: o.URL, Rows: o.Rows, Problems: o.Problems, MappingChanged: o.MappingChanged}
-	for _, s := range o.Steps {
-		step := wireStep{Key: s.Step.Key, Title: s.Step.Title, Kind: s.Step.Kind, Status: s.Status, ID: s.ID, URL: s.URL, Reason: s.reason, Unanswered: s.unanswered}
+// forCoordinator is an outcome with what the coordinator needs of it, and no more.
+func forCoordinator(o clientOutcome) clientOutcome {
+	steps, known := o.Steps, o.Known
+	o.Steps, o.Known = nil, nil
+	for _, s := range steps {
+		step := &mapping.Step{Key: s.Step.Key, Title: s.Step.Title, Kind: s.Step.Kind}
 		if s.Step.Contact != nil {
-			step.Contact = &s.Step.Contact.Client
+			step.Contact = &mapping.Plan{Client: s.Step.Contact.Client, Steps: []mapping.Step{{Key: string(mapping.ClientStep), Kind: mapping.ClientStep}}}
 		}
-		w.Steps = append(w.Steps, step)
+		o.Steps = append(o.Steps, stepOutcome{Step: step, Status: s.Status, ID: s.ID, URL: s.URL, Reason: s.Reason, Unanswered: s.Unanswered})
 	}
-	for _, s := range o.Known {
-		w.Known = append(w.Known, wireKnown{s.StepID, s.Kind})
-	}
-	return w
-}
-
-// outcome is what the coordinator records.
-func (w wireOutcome) outcome() clientOutcome {
-	o := clientOutcome{Number: w.Number, Client: w.Client, Status: w.Status, URL: w.URL, Rows: w.Rows, Problems: w.Problems, MappingChanged: w.MappingChanged}
-	for _, s := range w.Steps {
-		step := &mapping.Step{Key: s.Key, Title: s.Title, Kind: s.Kind}
-		if s.Contact != nil {
-			step.Contact = &mapping.Plan{Client: *s.Contact, Steps: []mapping.Step{{Key: string(mapping.ClientStep), Kind: mapping.ClientStep}}}
-		}
-		o.Steps = append(o.Steps, stepOutcome{Step: step, Status: s.Status, ID: s.ID, URL: s.URL, reason: s.Reason, unanswered: s.Unanswered})
-	}
-	for _, k := range w.Known {
-		o.Known = append(o.Known, ledger.Step{Event: ledger.Event{StepID: k.StepID, Kind: k.Kind}})
+	for _, s := range known {
+		o.Known = append(o.Known, ledger.Step{Event: ledger.Event{StepID: s.StepID, Kind: s.Kind}})
 	}
 	return o
 }

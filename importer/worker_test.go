@@ -108,20 +108,19 @@ func TestOutcomesArrive(t *testing.T) {
 		Steps: []stepOutcome{
 			{Step: step(mapping.ClientStep, "client"), Status: result.Done, ID: "c-1", URL: "https://go/1"},
 			{Step: contact, Status: result.Skipped},
-			{Step: step(mapping.ClaimStep, "claim/loan/A1"), Status: result.Failed, reason: "HTTP 422", unanswered: true},
+			{Step: step(mapping.ClaimStep, "claim/loan/A1"), Status: result.Failed, Reason: "HTTP 422", Unanswered: true},
 		},
 		Problems: problem.List{problem.New("not-an-option", "no option").Hinted("take another one")},
 		Known:    []ledger.Step{{Event: ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Environment: "e", Space: "email", Client: who.Key}, Mapping: "m", Step: "claim/loan/A0"}, Kind: ledger.KindClaim}}},
 	}
-	data, err := json.Marshal(wireOf(want))
+	data, err := json.Marshal(forCoordinator(want))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var w wireOutcome
-	if err := json.Unmarshal(data, &w); err != nil {
+	var got clientOutcome
+	if err := json.Unmarshal(data, &got); err != nil {
 		t.Fatal(err)
 	}
-	got := w.outcome()
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(clientOutcome{}, stepOutcome{}), cmpopts.IgnoreUnexported(mapping.Step{}, problem.Problem{})); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}

@@ -107,16 +107,15 @@ type worker struct {
 	saying sync.Mutex // held while a line is printed
 }
 
-// workerRun is a run that a worker works for. It is joined once.
+// workerRun is a run that a worker works for.
 type workerRun struct {
-	join    sync.Once
-	err     error
+	join    func() error // opens what follows, once
 	session *load.Session
 	journal *journal.File
 	job     *importer.Job
-	working sync.WaitGroup // plans that are being carried out
-	leaving bool           // no other plan is begun
-	clients int            // that were carried out
+	working sync.WaitGroup // groups that are being carried out
+	leaving bool           // no other group is begun
+	clients int            // groups that were carried out
 }
 
 // say prints a line of the worker's log. River's goroutines call it too.
@@ -216,7 +215,8 @@ func (w *worker) watch() {
 	}
 }
 
-// leaveEnded leaves the runs that have ended, or whose coordinator is gone.
+// leaveEnded leaves the runs that have ended, or whose coordinator is gone, when nothing is under
+// way for them any more.
 func (w *worker) leaveEnded() {
 	active, err := w.broker.Active(w.ctx)
 	if err != nil {
@@ -226,33 +226,27 @@ func (w *worker) leaveEnded() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for id, r := range w.runs {
-		if _, ok := active[id]; !ok && !r.leaving {
-			r.leaving = true
-			w.background.Go(func() { w.leaveRun(id, r) })
+		if _, ok := active[id]; ok || r.leaving {
+			continue
 		}
+		r.leaving = true
+		w.background.Go(func() {
+			r.leave()
+			w.forget(id, r)
+			w.say("done with run %s; clients that this worker carried out: %d", id, r.clients)
+		})
 	}
 }
 
-// leaveRun leaves a run that has ended, when nothing is under way for it any more.
-func (w *worker) leaveRun(id string, r *workerRun) {
-	r.leave()
-	w.mu.Lock()
-	delete(w.runs, id)
-	clients := r.clients
-	w.mu.Unlock()
-	w.say("done with run %s; clients that this worker carried out: %d", id, clients)
-}
-
+// leave closes what join has opened, when nothing is under way.
 func (r *workerRun) leave() {
-	r.join.Do(func() { r.err = dispatch.ErrEnded }) // waits for a join that is under way, and lets no other begin
+	r.working.Wait()
 	if r.job != nil {
 		r.job.Leave()
 	}
-	r.working.Wait()
 	r.close()
 }
 
-// close closes what joinRun has opened.
 func (r *workerRun) close() {
 	_ = r.journal.Close() // what is in it was synced
 	if r.session != nil {
@@ -261,8 +255,39 @@ func (r *workerRun) close() {
 	r.journal, r.session = nil, nil
 }
 
-// carryOut carries out one plan of a run. It returns nil for one that it gives back.
-func (w *worker) carryOut(ctx context.Context, run string, readSpec dispatch.Spec, plan []byte) (outcome []byte, err error) {
+// forget has a run joined again if more of it comes.
+func (w *worker) forget(id string, r *workerRun) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.runs[id] == r {
+		delete(w.runs, id)
+	}
+}
+
+// begin returns a run of which a group is begun; the caller ends with working.Done. It returns
+// nil for one that is being left.
+func (w *worker) begin(id string) *workerRun {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.runs[id]
+	if r == nil {
+		r = &workerRun{}
+		r.join = sync.OnceValue(func() error { return w.joinRun(id, r) })
+		w.runs[id] = r
+	}
+	if r.leaving {
+		return nil
+	}
+	r.working.Add(1)
+	return r
+}
+
+// unfit is how long a worker waits before it looks again at a run for which it
+// cannot work.
+const unfit = 5 * time.Second
+
+// carryOut carries out the plans of a group. It returns nil for those that it gives back.
+func (w *worker) carryOut(_ context.Context, run string, plans []byte) (outcome []byte, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = importer.Caught(v)
@@ -271,73 +296,39 @@ func (w *worker) carryOut(ctx context.Context, run string, readSpec dispatch.Spe
 			w.end(err)
 		}
 	}()
-	r, err := w.runOf(ctx, run, readSpec)
+	r := w.begin(run)
 	if r == nil {
-		return nil, err
+		return nil, dispatch.ErrEnded
 	}
 	defer r.working.Done()
-	outcome, err = r.job.Work(plan)
-	switch {
-	case errors.Is(err, importer.ErrGivenBack): // this session has ended
+	if err := r.join(); isTransient(err) {
+		return nil, err
+	} else if err != nil {
+		retry.Sleep(w.ctx, unfit)
+		w.forget(run, r)
 		return nil, nil
-	case err == nil:
-		w.mu.Lock()
-		r.clients++
-		w.mu.Unlock()
 	}
+	outcome, err = r.job.Work(plans)
+	if errors.Is(err, importer.ErrGivenBack) { // this session has ended
+		return nil, nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r.clients++
 	return outcome, err
 }
 
-// unfit is how long a worker waits before it looks again at a run for which it
-// cannot work.
-const unfit = 5 * time.Second
-
-// runOf joins a run, once. The caller ends with working.Done of it. It returns nil for a run
-// for which this worker does not work.
-func (w *worker) runOf(ctx context.Context, id string, readSpec dispatch.Spec) (*workerRun, error) {
-	w.mu.Lock()
-	r := w.runs[id]
-	if r == nil {
-		r = &workerRun{}
-		w.runs[id] = r
-	}
-	leaving := r.leaving
-	if !leaving {
-		r.working.Add(1)
-	}
-	w.mu.Unlock()
-	if leaving {
-		return nil, nil
-	}
-	r.join.Do(func() {
-		if r.err = w.joinRun(ctx, id, r, readSpec); r.err != nil && ctx.Err() == nil && !errors.Is(r.err, dispatch.ErrEnded) {
-			w.say("run %s: this worker cannot work for it: %s", id, problem.OneLine(errorText(r.err)))
-		}
-	})
-	if r.err == nil {
-		return r, nil
-	}
-	r.working.Done()
-	if errors.Is(r.err, ledger.ErrStopped) || errors.Is(r.err, ledger.ErrServer) {
-		return nil, r.err
-	}
-	retry.Sleep(w.ctx, unfit)
-	w.mu.Lock()
-	if w.runs[id] == r {
-		delete(w.runs, id)
-	}
-	w.mu.Unlock()
-	return nil, nil
-}
-
 // joinRun makes the job for a run.
-func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, readSpec dispatch.Spec) (err error) {
+func (w *worker) joinRun(id string, r *workerRun) (err error) {
 	defer func() {
 		if err != nil {
 			r.close()
 		}
+		if err != nil && w.ctx.Err() == nil && !errors.Is(err, dispatch.ErrEnded) {
+			w.say("run %s: this worker cannot work for it: %s", id, problem.OneLine(errorText(err)))
+		}
 	}()
-	data, err := readSpec(ctx)
+	data, err := w.broker.Spec(w.ctx, id)
 	if err != nil {
 		return err
 	}
@@ -350,7 +341,7 @@ func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, readSpec 
 	connection.Share = func(_ context.Context, s *load.Session) (load.Limiter, error) {
 		return w.ledger.place.limiter(s.Env), nil
 	}
-	if r.session, err = load.Join(ctx, w.where, hooks.Connection(connection), spec.Session); err != nil {
+	if r.session, err = load.Join(w.ctx, w.where, hooks.Connection(connection), spec.Session); err != nil {
 		return err
 	}
 	r.journal = w.openJournal(id, w.ledger.ledger, w.folders)

@@ -14,15 +14,10 @@ import (
 	"claimsheet/importer/ledger/postgres"
 )
 
-// Handler carries out the plans of one group. run is the id of its run, and spec reads what
-// Start was given for that run. It returns the outcome; nil gives the plans back, and another
-// worker goes on with them. Any error gives the plans back too, and ends Work, but for
-// ErrEnded. Several goroutines call it.
-type Handler func(ctx context.Context, run string, spec Spec, plans []byte) (outcome []byte, err error)
-
-// Spec reads what the coordinator of a run gives its workers. The error is ErrEnded when the
-// run is not there, else as of Broker.
-type Spec func(ctx context.Context) ([]byte, error)
+// Handler carries out the plans of a group of a run. It returns the outcome; nil gives the plans
+// back, and another worker goes on with them. Any error gives the plans back too, and ends Work,
+// but for ErrEnded. Several goroutines call it.
+type Handler func(ctx context.Context, run string, plans []byte) (outcome []byte, err error)
 
 // Work has handle carry out the plans of a queue, up to most groups at a time. It ends when ctx
 // is done or handle returns an error, and waits up to ten minutes for what is under way. It
@@ -91,7 +86,7 @@ func (b *Broker) carryOut(ctx context.Context, job groupArgs, handle Handler) (o
 	if stopped, active := runs[job.Run]; !active || stopped {
 		return nil, ErrEnded
 	}
-	return handle(ctx, job.Run, func(ctx context.Context) ([]byte, error) { return b.spec(ctx, job.Run) }, []byte(job.Plans))
+	return handle(ctx, job.Run, []byte(job.Plans))
 }
 
 // Active returns the runs whose coordinator is not silent, and for each whether it is stopped.
@@ -113,8 +108,9 @@ func (b *Broker) Active(ctx context.Context) (runs map[string]bool, err error) {
 	return runs, err
 }
 
-// spec is what a run's coordinator gives its workers.
-func (b *Broker) spec(ctx context.Context, run string) (spec []byte, err error) {
+// Spec is what a run's coordinator gives its workers. The error is ErrEnded when the run is not
+// there.
+func (b *Broker) Spec(ctx context.Context, run string) (spec []byte, err error) {
 	err = b.again(ctx, func(ctx context.Context) error {
 		err := b.pool.QueryRow(ctx, `SELECT spec FROM dispatched_runs WHERE run = $1`, run).Scan(&spec)
 		if errors.Is(err, pgx.ErrNoRows) {
