@@ -111,7 +111,7 @@ func (r *clientRun) decideOn(contact *mapping.Step, known map[string]ledger.Step
 
 // ofClient returns the id that the sheet gives for somebody in a row of their own,
 // "" for none.
-func (k KnownIDs) ofClient(who mapping.Identity) string { return k.clients[fingerprint(who)] }
+func (k KnownIDs) ofClient(who mapping.Identity) string { return k.Clients[fingerprint(who)] }
 
 // contactPatience is how long a client waits for a contact on whom another process works.
 const contactPatience = time.Minute

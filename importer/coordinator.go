@@ -29,11 +29,10 @@ type Dispatcher interface {
 	SharedRules
 	// Add hands groups of plans over, by numbers of their own in the run.
 	Add(ctx context.Context, groups map[int64][]byte) error
-	// Collect calls do with outcomes that have come in, and forgets them when that succeeds.
-	Collect(ctx context.Context, do func(number int64, outcome []byte) error) error
-	// Withdraw has workers begin nothing more. It calls do with groups that no worker carries
-	// out, and forgets them when that succeeds.
-	Withdraw(ctx context.Context, do func(number int64, plans []byte) error) error
+	// Collect calls do with outcomes that have come in, and forgets them when that succeeds. When
+	// the run stops, workers begin nothing more, and do is also called with the plans of groups that
+	// no worker carries out; outcome is nil then.
+	Collect(ctx context.Context, stops bool, do func(number int64, plans, outcome []byte) error) error
 	// Check has other workers carry out what workers that are gone have begun. The error also says
 	// that fewer groups than out are left. It returns how many workers carry groups out.
 	Check(ctx context.Context, out int) (workers int, err error)
@@ -90,11 +89,13 @@ func (j *Job) dispatchPlans(ctx context.Context, undone <-chan []mapping.Plan, f
 				j.guard.announce(errSignal)
 			}
 		case <-collect.C:
-			if fatal.get() == nil && ctx.Err() != nil {
-				fatal.set(j.Dispatch.Withdraw(always, func(number int64, plans []byte) error { return j.recordWithdrawn(ctx, number, plans) }))
-			}
 			if fatal.get() == nil {
-				fatal.set(j.Dispatch.Collect(always, j.recordDispatched))
+				fatal.set(j.Dispatch.Collect(always, ctx.Err() != nil, func(number int64, plans, outcome []byte) error {
+					if outcome == nil {
+						return j.recordWithdrawn(ctx, number, plans)
+					}
+					return j.recordDispatched(number, outcome)
+				}))
 			}
 		case <-check.C:
 			if fatal.get() == nil {
@@ -140,7 +141,7 @@ func (j *Job) recordDispatched(number int64, outcome []byte) error {
 	if w.Fatal != "" {
 		return errors.New(w.Fatal)
 	}
-	j.dispatched.sum(w)
+	j.dispatched.note(w)
 	if !j.dispatched.remove(number) {
 		return nil // it came before, and was not forgotten
 	}
@@ -225,9 +226,9 @@ func (d *dispatched) seen(workers int) {
 	}
 }
 
-// sum notes what a worker has sent for the run so far. Outcomes come in any order, so a lower
+// note keeps what a worker has sent for the run so far. Outcomes come in any order, so a lower
 // total is an older one.
-func (d *dispatched) sum(w wireGroup) {
+func (d *dispatched) note(w wireGroup) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.workers == nil {

@@ -58,22 +58,20 @@ func (d *team) Add(_ context.Context, plans map[int64][]byte) error {
 	return nil
 }
 
-func (d *team) Collect(_ context.Context, do func(number int64, outcome []byte) error) error {
+func (d *team) Collect(_ context.Context, _ bool, do func(number int64, plans, outcome []byte) error) error {
 	d.mu.Lock()
 	come := d.outcomes
 	d.outcomes = map[int64][][]byte{}
 	d.mu.Unlock()
 	for number, list := range come {
 		for _, outcome := range list {
-			if err := do(number, outcome); err != nil {
+			if err := do(number, nil, outcome); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
 }
-
-func (d *team) Withdraw(context.Context, func(number int64, plans []byte) error) error { return nil }
 
 func (d *team) Check(context.Context, int) (workers int, err error) { return 1, nil }
 

@@ -17,50 +17,50 @@ import (
 
 // KnownIDs are the ids that a sheet gives for its clients and claims (known_id), each
 // with the cells that give it. The zero value has none. It holds some bytes for each
-// id, and the id itself where a client may be a contact of others.
+// id, and the id itself where a client may be a contact of others. Its fields are those of gob.
 type KnownIDs struct {
-	given   map[[16]byte]givenID
-	clients map[[16]byte]string // the first id that is given for a client; nil where nobody is a contact
+	Given   map[[16]byte]givenID
+	Clients map[[16]byte]string // the first id that is given for a client; nil where nobody is a contact
 }
 
 // givenID is an id, by the first cell that gives it and by the first cell that gives
 // it to another client or claim.
 type givenID struct {
-	first, second   cell.Row // second is 0 when there is none
-	column, another int32
-	whose           [16]byte
+	First, Second   cell.Row // Second is 0 when there is none
+	Column, Another int32
+	Whose           [16]byte
 }
 
 // add notes the ids of a client's row.
 func (k *KnownIDs) add(client [16]byte, row cell.Row, ids []mapping.KnownID) {
 	for _, id := range ids {
-		if k.clients != nil && id.Kind == mapping.ClientStep && k.clients[client] == "" {
-			k.clients[client] = id.ID
+		if k.Clients != nil && id.Kind == mapping.ClientStep && k.Clients[client] == "" {
+			k.Clients[client] = id.ID
 		}
-		if k.given == nil {
-			k.given = map[[16]byte]givenID{}
+		if k.Given == nil {
+			k.Given = map[[16]byte]givenID{}
 		}
 		key, whose := idFingerprint(id.Kind, id.ID), stepFingerprint(client, id.Step)
-		switch g, known := k.given[key]; {
+		switch g, known := k.Given[key]; {
 		case !known:
-			k.given[key] = givenID{first: row, column: int32(id.Column), whose: whose}
-		case g.whose != whose && g.second == 0:
-			g.second, g.another = row, int32(id.Column)
-			k.given[key] = g
+			k.Given[key] = givenID{First: row, Column: int32(id.Column), Whose: whose}
+		case g.Whose != whose && g.Second == 0:
+			g.Second, g.Another = row, int32(id.Column)
+			k.Given[key] = g
 		}
 	}
 }
 
 // other returns a cell that gives an id to another client or claim than this one.
 func (k KnownIDs) other(kind mapping.StepKind, id string, who mapping.Identity, step string) (row cell.Row, column int, ok bool) {
-	g, known := k.given[idFingerprint(kind, id)]
+	g, known := k.Given[idFingerprint(kind, id)]
 	switch {
 	case !known:
 		return 0, 0, false
-	case g.whose != stepFingerprint(fingerprint(who), step):
-		return g.first, int(g.column), true
+	case g.Whose != stepFingerprint(fingerprint(who), step):
+		return g.First, int(g.Column), true
 	}
-	return g.second, int(g.another), g.second != 0
+	return g.Second, int(g.Another), g.Second != 0
 }
 
 func idFingerprint(kind mapping.StepKind, id string) [16]byte {

@@ -47,7 +47,7 @@ func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert boo
 	s := &Survey{numbers: map[[16]byte]int{}}
 	whose := func(record cell.Record) client { return clientOf(b.Client(record)) }
 	if len(b.Mapping().Contacts) > 0 {
-		s.KnownIDs.clients = map[[16]byte]string{}
+		s.KnownIDs.Clients = map[[16]byte]string{}
 	}
 	if convert || len(b.Untyped()) > 0 || b.KnownIDs() {
 		whose = func(record cell.Record) client {
@@ -126,46 +126,16 @@ func (s *Survey) add(c client) (number int) {
 	return number
 }
 
-// facts are what the clients of a sheet need to know of each other, on their way to a worker.
-type facts struct {
-	Given   map[[16]byte]wireGiven
-	Clients map[[16]byte]string
-}
-
-type wireGiven struct {
-	First, Second   cell.Row
-	Column, Another int32
-	Whose           [16]byte
-}
-
-// Facts are KnownIDs for Job.TakeFacts of another process; nil when the sheets give none.
+// Facts are KnownIDs for Job.TakeFacts of another process.
 func (s *Survey) Facts() ([]byte, error) {
-	f := facts{Given: map[[16]byte]wireGiven{}, Clients: s.KnownIDs.clients}
-	for key, g := range s.KnownIDs.given {
-		f.Given[key] = wireGiven{g.first, g.second, g.column, g.another, g.whose}
-	}
-	if len(f.Given)+len(f.Clients) == 0 {
-		return nil, nil
-	}
 	var b bytes.Buffer
-	err := gob.NewEncoder(&b).Encode(f)
+	err := gob.NewEncoder(&b).Encode(s.KnownIDs)
 	return b.Bytes(), err
 }
 
 // TakeFacts sets KnownIDs as Survey.Facts has them.
 func (j *Job) TakeFacts(data []byte) error {
-	if len(data) == 0 {
-		return nil
-	}
-	var f facts
-	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&f); err != nil {
-		return err
-	}
-	j.KnownIDs = KnownIDs{given: map[[16]byte]givenID{}, clients: f.Clients}
-	for key, g := range f.Given {
-		j.KnownIDs.given[key] = givenID{first: g.First, second: g.Second, column: g.Column, another: g.Another, whose: g.Whose}
-	}
-	return nil
+	return gob.NewDecoder(bytes.NewReader(data)).Decode(&j.KnownIDs)
 }
 
 // Client returns the number of the client that a record of the sheets belongs to, 0 for

@@ -64,12 +64,15 @@ func (r *importRun) dispatch(ctx context.Context) error {
 		return err
 	}
 	r.closers = append(r.closers, func() { _ = run.End(context.Background()) }) // the next run removes what stays
-	r.job.Dispatch = dispatcher{sharedRules(run.Rules), run}
+	r.job.Dispatch = dispatcher{sharedRules{broker, r.run}, run}
 	return nil
 }
 
-// sharedRules are importer.SharedRules: dispatch.Broker.Rules of a run.
-type sharedRules func(ctx context.Context, change func(rules []byte) (now []byte, stopped bool, err error)) error
+// sharedRules are importer.SharedRules of a run.
+type sharedRules struct {
+	broker *dispatch.Broker
+	run    string
+}
 
 // rulesPatience is how long a process waits for the rules before it sends nothing more.
 const rulesPatience = 10 * time.Second
@@ -78,7 +81,7 @@ const rulesPatience = 10 * time.Second
 func (s sharedRules) Change(change func(*stoprule.Rules)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), rulesPatience)
 	defer cancel()
-	return s(ctx, func(was []byte) (now []byte, stopped bool, err error) {
+	return s.broker.Rules(ctx, s.run, func(was []byte) (now []byte, stopped bool, err error) {
 		var rules stoprule.Rules
 		if len(was) > 0 {
 			if err := json.Unmarshal(was, &rules); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -56,8 +57,7 @@ func (p *program) workerCommand() *cli.Command {
 // or this process was cut off from it, it begins again when it can.
 func (p *program) work(ctx context.Context, where load.Where, concurrency int) error {
 	w := &worker{program: p, where: where, concurrency: concurrency}
-	for pause := retry.NewPolicy(retry.Pace{}); ; {
-		began := time.Now()
+	for {
 		err := w.session(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -66,20 +66,13 @@ func (p *program) work(ctx context.Context, where load.Where, concurrency int) e
 		case !isTransient(err):
 			return err
 		}
-		if time.Since(began) > longSession {
-			pause = retry.NewPolicy(retry.Pace{})
-		}
 		w.say("%s; the worker goes on when it can", problem.OneLine(errorText(err)))
-		retry.Sleep(ctx, min(pause.Backoff(), longestPause))
+		retry.Sleep(ctx, rand.N(longestPause))
 	}
 }
 
-// A session that lasted so long had no trouble at its start, and how long a worker waits at
-// most before it tries the server again.
-const (
-	longSession  = time.Minute
-	longestPause = 5 * time.Second
-)
+// longestPause is how long a worker waits at most before it tries the server again.
+const longestPause = 5 * time.Second
 
 // isTransient reports whether a worker may go on in a new session after this error.
 func isTransient(err error) bool {
@@ -130,6 +123,7 @@ func (w *worker) session(ctx context.Context) error {
 	w.ctx, w.end = context.WithCancelCause(ctx)
 	defer w.end(nil)
 	w.runs = map[string]*workerRun{}
+	defer w.close()
 	if err := w.open(ctx); err != nil {
 		return err
 	}
@@ -141,22 +135,15 @@ func (w *worker) session(ctx context.Context) error {
 	err := w.broker.Work(w.ctx, queueOf(w.ledger.session.Env), importer.ClientsAtOnce(w.concurrency), riverLog{w}, w.carryOut)
 	w.end(nil)
 	w.background.Wait()
-	w.close()
 	return err
 }
 
 // open opens the ledger and records what an earlier session had to keep elsewhere.
 func (w *worker) open(ctx context.Context) (err error) {
-	l, err := openEnvironmentOf(w.where)
-	w.ledger = l
-	defer func() {
-		if err != nil {
-			w.close()
-		}
-	}()
-	if err != nil {
+	if w.ledger, err = openEnvironmentOf(w.where); err != nil {
 		return err
 	}
+	l := w.ledger
 	if err := l.needsDatabase(); err != nil {
 		return err
 	}
@@ -345,13 +332,10 @@ func (w *worker) joinRun(id string, r *workerRun) (err error) {
 		return err
 	}
 	r.journal = w.openJournal(id, w.ledger.ledger, w.folders)
-	pace, broker := w.pace, w.broker
 	job := hooks.Job(&importer.Job{
 		Runs: spec.Runs, Environment: spec.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Journal: r.journal,
-		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, SimilarKeys: spec.SimilarKeys, LookAgain: pace.LookAgain, FirstWait: pace.AskAgain, Believable: pace.Believable, Clock: pace.Clock,
-		Rules: sharedRules(func(ctx context.Context, change func([]byte) ([]byte, bool, error)) error {
-			return broker.Rules(ctx, id, change)
-		}),
+		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, SimilarKeys: spec.SimilarKeys, Rules: sharedRules{w.broker, id},
+		LookAgain: w.pace.LookAgain, FirstWait: w.pace.AskAgain, Believable: w.pace.Believable, Clock: w.pace.Clock,
 	})
 	if err := job.TakeFacts(spec.Facts); err != nil {
 		return err

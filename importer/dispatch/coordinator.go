@@ -41,11 +41,6 @@ func (b *Broker) Start(ctx context.Context, id, queue string, spec []byte) (*Run
 // abandoned.
 const abandonedAfter = time.Hour
 
-// Rules is Broker.Rules for this run.
-func (r *Run) Rules(ctx context.Context, change func(rules []byte) (now []byte, stopped bool, err error)) error {
-	return r.broker.Rules(ctx, r.id, change)
-}
-
 // Add hands groups of plans over, by numbers of their own in the run.
 func (r *Run) Add(ctx context.Context, groups map[int64][]byte) error {
 	var jobs []river.InsertManyParams
@@ -61,37 +56,21 @@ func (r *Run) Add(ctx context.Context, groups map[int64][]byte) error {
 // takenAtOnce is how many jobs are read from the tables at once.
 const takenAtOnce = 200
 
-// Collect calls do with outcomes that have come in, in no order, and removes their jobs when
-// that succeeds. It may call do again with an outcome that it could not remove.
-func (r *Run) Collect(ctx context.Context, do func(number int64, outcome []byte) error) error {
-	return r.take(ctx, rivertype.JobStateCompleted, func(args groupArgs, output []byte) error {
-		var outcome string
-		if err := json.Unmarshal(output, &outcome); err != nil {
-			return fmt.Errorf("an outcome cannot be read: %w", err)
+// Collect calls do with the outcomes of jobs that have come in, in no order, and removes the jobs
+// when that succeeds; do may get a job again that could not be removed. When the run stops,
+// workers begin nothing any more, and do also gets jobs that no worker carries out; their outcome
+// is nil.
+func (r *Run) Collect(ctx context.Context, stops bool, do func(number int64, plans, outcome []byte) error) error {
+	states := []rivertype.JobState{rivertype.JobStateCompleted}
+	if stops {
+		states = append(states, rivertype.JobStateCancelled)
+		if err := r.withdraw(ctx); err != nil {
+			return err
 		}
-		return do(args.Number, []byte(outcome))
-	})
-}
-
-// Withdraw stops the run: workers begin nothing any more. It calls do with plans that no worker
-// carries out, and removes their jobs when that succeeds. Call it until nothing is out.
-func (r *Run) Withdraw(ctx context.Context, do func(number int64, plans []byte) error) error {
-	err := r.broker.again(ctx, func(ctx context.Context) error {
-		_, err := r.broker.pool.Exec(ctx, `WITH stopped AS (UPDATE dispatched_runs SET stopped = true WHERE run = $1 AND NOT stopped)
-			UPDATE river_job j SET state = 'cancelled', finalized_at = now() WHERE $1 = ANY (j.tags) AND (j.state IN ('available', 'pending', 'retryable', 'scheduled') OR `+abandoned+`)`, r.id)
-		return err
-	})
-	if err != nil {
-		return err
 	}
-	return r.take(ctx, rivertype.JobStateCancelled, func(args groupArgs, _ []byte) error { return do(args.Number, []byte(args.Plans)) })
-}
-
-// take calls do with jobs in a state, and removes them when that succeeds.
-func (r *Run) take(ctx context.Context, state rivertype.JobState, do func(args groupArgs, output []byte) error) error {
 	var found *river.JobListResult
 	err := r.broker.again(ctx, func(ctx context.Context) (err error) {
-		found, err = r.broker.river.JobList(ctx, river.NewJobListParams().States(state).Queues(r.queue).TagsAll(r.id).First(takenAtOnce))
+		found, err = r.broker.river.JobList(ctx, river.NewJobListParams().States(states...).Queues(r.queue).TagsAll(r.id).First(collectedAtOnce))
 		return err
 	})
 	if err != nil || len(found.Jobs) == 0 {
@@ -100,16 +79,35 @@ func (r *Run) take(ctx context.Context, state rivertype.JobState, do func(args g
 	ids := make([]int64, len(found.Jobs))
 	for i, job := range found.Jobs {
 		var args groupArgs
-		if err := json.Unmarshal(job.EncodedArgs, &args); err != nil {
-			return fmt.Errorf("a job cannot be read: %w", err)
+		var outcome []byte
+		err := json.Unmarshal(job.EncodedArgs, &args)
+		if err == nil && job.State == rivertype.JobStateCompleted {
+			var output string
+			err = json.Unmarshal(job.Output(), &output)
+			outcome = []byte(output)
 		}
-		if err := do(args, job.Output()); err != nil {
+		if err != nil {
+			return fmt.Errorf("a job of the run cannot be read: %w", err)
+		}
+		if err := do(args.Number, []byte(args.Plans), outcome); err != nil {
 			return err
 		}
 		ids[i] = job.ID
 	}
 	return r.broker.again(ctx, func(ctx context.Context) error {
 		_, err := r.broker.river.JobDeleteMany(ctx, river.NewJobDeleteManyParams().IDs(ids...).First(len(ids)))
+		return err
+	})
+}
+
+// collectedAtOnce is how many jobs are read from the tables at once.
+const collectedAtOnce = 200
+
+// withdraw stops the run, and cancels its jobs that no worker carries out.
+func (r *Run) withdraw(ctx context.Context) error {
+	return r.broker.again(ctx, func(ctx context.Context) error {
+		_, err := r.broker.pool.Exec(ctx, `WITH stopped AS (UPDATE dispatched_runs SET stopped = true WHERE run = $1 AND NOT stopped)
+			UPDATE river_job j SET state = 'cancelled', finalized_at = now() WHERE $1 = ANY (j.tags) AND (j.state IN ('available', 'pending', 'retryable', 'scheduled') OR `+abandoned+`)`, r.id)
 		return err
 	})
 }

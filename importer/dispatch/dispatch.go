@@ -197,8 +197,8 @@ func (b *Broker) Rules(ctx context.Context, run string, change func(rules []byte
 	})
 }
 
-// groupArgs are the args of a job. The plans are JSON in a text, which the server keeps byte by
-// byte and does not index.
+// groupArgs are the args of a job. The plans are JSON within a text, which the server keeps byte
+// by byte and does not index.
 type groupArgs struct {
 	Run    string `json:"run"`
 	Number int64  `json:"number"`

@@ -138,7 +138,7 @@ func TestOutcomes(t *testing.T) {
 	b := p.open()
 	run := p.start(b, "a-run")
 	collect := func() (outcome string) {
-		must(t, run.Collect(t.Context(), func(number int64, o []byte) error {
+		must(t, run.Collect(t.Context(), false, func(number int64, _, o []byte) error {
 			outcome = fmt.Sprint(number, string(o))
 			return nil
 		}))
@@ -174,9 +174,9 @@ func TestOutcomes(t *testing.T) {
 	p.empty()
 }
 
-// TestWithdraw: when a run stops, the coordinator gets back the plans that no worker carries out,
+// TestRunStops: when a run stops, the coordinator gets back the plans that no worker carries out,
 // and not those that one does.
-func TestWithdraw(t *testing.T) {
+func TestRunStops(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
 	p := newPlace(t)
@@ -186,8 +186,10 @@ func TestWithdraw(t *testing.T) {
 	p.query(fmt.Sprintf("UPDATE river_job SET state = 'running', attempted_by = ARRAY['0', CASE args->>'number' WHEN '2' THEN '%d' ELSE '0' END] WHERE args->>'number' <> '1'", p.ledger.Session()))
 	back := map[int64]string{}
 	for range 2 {
-		must(t, run.Withdraw(t.Context(), func(number int64, plans []byte) error {
-			back[number] = string(plans)
+		must(t, run.Collect(t.Context(), true, func(number int64, plans, outcome []byte) error {
+			if outcome == nil {
+				back[number] = string(plans)
+			}
 			return nil
 		}))
 		_, err := run.Check(t.Context(), 1)
