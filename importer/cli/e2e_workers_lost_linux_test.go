@@ -49,7 +49,7 @@ func TestRiverTablesLost(t *testing.T) {
 			})
 			stop := s.workers(2)
 			lost := s.mustRun(3, "--workers")
-			expect(t, lost.err+lost.out, "have disappeared from the database")
+			expect(t, lost.err+lost.out, "has disappeared from the database")
 			s.mustRun(0, "--workers")
 			said := strings.Join(stop(), "\n")
 			if n := len(s.service.Created()); n != clients*calls || sent.Load() < clients*calls/2 {

@@ -132,7 +132,7 @@ func (w *worker) session(ctx context.Context) error {
 	}
 	w.say("works for runs in the environment “%s” with %s", w.ledger.session.Env.Name, w.ledger.path())
 	w.background.Go(w.watch)
-	err := w.broker.Work(w.ctx, queueOf(w.ledger.session.Env), importer.ClientsAtOnce(w.concurrency), riverLog{w}, w.carryOut)
+	err := w.broker.Work(w.ctx, queueOf(w.ledger.session.Env), importer.ClientsAtOnce(w.concurrency), riverLog{w.end}, w.carryOut)
 	w.end(nil)
 	w.background.Wait()
 	return err
@@ -348,13 +348,13 @@ func (w *worker) joinRun(id string, r *workerRun) (err error) {
 	return nil
 }
 
-// riverLog takes River's log: errors, without what they hold. What matters ends the session
-// and is said then.
-type riverLog struct{ w *worker }
+// riverLog takes River's log. An error ends the session, and what it had begun comes back; what
+// the record holds is not said.
+type riverLog struct{ end context.CancelCauseFunc }
 
 func (riverLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelError }
 func (l riverLog) Handle(_ context.Context, r slog.Record) error {
-	l.w.say("dispatcher: %s", problem.OneLine(r.Message))
+	l.end(ledger.ServerFailed(errors.New("River: " + r.Message)))
 	return nil
 }
 func (l riverLog) WithAttrs([]slog.Attr) slog.Handler { return l }

@@ -131,7 +131,7 @@ func (r *Run) Check(ctx context.Context, out int) (workers int, err error) {
 		return r.broker.pool.QueryRow(ctx, `SELECT count(*), count(DISTINCT attempted_by[array_upper(attempted_by, 1)]) FILTER (WHERE state = 'running') FROM river_job WHERE $1 = ANY (tags)`, r.id).Scan(&jobs, &workers)
 	})
 	if err == nil && jobs < out {
-		err = errLost
+		err = lost(fmt.Sprintf("%d of %d jobs are missing", out-jobs, out))
 	}
 	return workers, err
 }

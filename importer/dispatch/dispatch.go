@@ -149,8 +149,8 @@ func refused(err error) error {
 	switch {
 	case err == nil || errors.Is(err, ErrEnded):
 		return err
-	case answer && (said.Code == "42P01" || said.Code == "42704"): // no such table, no such type
-		return errLost
+	case answer && slices.Contains([]string{"42P01", "42704", "0A000", "XX000"}, said.Code): // no such table or type, or another one than before
+		return lost(said.Message)
 	case answer && said.Code == "42501": // insufficient privilege
 		return problem.New("dispatch-rights", "this user may not use the tables by which runs and workers meet: %s", said.Message).
 			Hinted("give this user CREATE and USAGE on the schema of the ledger, or let the user who owns the ledger run once with --workers and then give rights on the new tables; docs/scale.md has the commands")
@@ -163,8 +163,10 @@ func refused(err error) error {
 // ErrEnded says that a run is not carried out any more.
 var ErrEnded = errors.New("the run has ended")
 
-// errLost says that jobs are missing which no process of Claimsheet has removed.
-var errLost = ledger.ServerFailed(errors.New("the tables by which runs and workers meet have disappeared from the database, or what was in them; what was done is in the ledger"))
+// lost is the error for tables, or jobs in them, that no process of Claimsheet has removed.
+func lost(why string) error {
+	return ledger.ServerFailed(errors.New("what runs and workers meet by has disappeared from the database; what was done is in the ledger: " + why))
+}
 
 // inTransaction calls do in a transaction, and again as Broker.again does.
 func (b *Broker) inTransaction(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {

@@ -213,7 +213,7 @@ func TestJobsLost(t *testing.T) {
 	run := p.start(p.open(), "a-run")
 	for _, change := range []string{"TRUNCATE river_job", "DROP TABLE river_job"} {
 		p.query(change)
-		if _, err := run.Check(t.Context(), 1); !errors.Is(err, ledger.ErrServer) || !strings.Contains(err.Error(), "have disappeared") {
+		if _, err := run.Check(t.Context(), 1); !errors.Is(err, ledger.ErrServer) || !strings.Contains(err.Error(), "has disappeared from the database") {
 			t.Errorf("%s: the error is %v", change, err)
 		}
 	}
