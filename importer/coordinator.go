@@ -91,10 +91,7 @@ func (j *Job) dispatchPlans(ctx context.Context, undone <-chan []mapping.Plan, f
 		case <-collect.C:
 			if fatal.get() == nil {
 				fatal.set(j.Dispatch.Collect(always, ctx.Err() != nil, func(number int64, plans, outcome []byte) error {
-					if outcome == nil {
-						return j.recordWithdrawn(ctx, number, plans)
-					}
-					return j.recordDispatched(number, outcome)
+					return j.recordDispatched(ctx, number, plans, outcome)
 				}))
 			}
 		case <-check.C:
@@ -132,8 +129,17 @@ func (j *Job) checkDispatched(ctx context.Context) error {
 	return err
 }
 
-// recordDispatched records the outcome of a group that was handed over.
-func (j *Job) recordDispatched(number int64, outcome []byte) error {
+// recordDispatched records the outcome of a group that was handed over; one that was withdrawn
+// is not started.
+func (j *Job) recordDispatched(ctx context.Context, number int64, encoded, outcome []byte) error {
+	if outcome == nil {
+		var plans []mapping.Plan
+		err := json.Unmarshal(encoded, &plans)
+		if err == nil && j.dispatched.remove(number) {
+			_, err = j.carryOut(ctx, group{plans: plans})
+		}
+		return err
+	}
 	var w wireGroup
 	if err := json.Unmarshal(outcome, &w); err != nil {
 		return fmt.Errorf("an outcome cannot be read: %w", err)
@@ -151,16 +157,6 @@ func (j *Job) recordDispatched(number int64, outcome []byte) error {
 		}
 	}
 	return nil
-}
-
-// recordWithdrawn records a group as not started.
-func (j *Job) recordWithdrawn(ctx context.Context, number int64, encoded []byte) error {
-	var plans []mapping.Plan
-	if err := json.Unmarshal(encoded, &plans); err != nil || !j.dispatched.remove(number) {
-		return err
-	}
-	_, err := j.carryOut(ctx, group{plans: plans})
-	return err
 }
 
 // errSignal is why workers stop when the coordinator gets a signal.

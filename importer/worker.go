@@ -29,10 +29,6 @@ func encodePlans(plans []mapping.Plan) (encoded []byte, ok bool) {
 	return encoded, ok
 }
 
-// ErrGivenBack is returned for a plan that was not carried out to its end, because this
-// process ends or has lost its locks. Another one goes on with it.
-var ErrGivenBack = errors.New("the plan was not carried out to its end by this process")
-
 // Join prepares the job of a worker for Work. Runs, Environment, Binding, Service, Ledger,
 // Journal, Concurrency, MaxFailures and Rules are to be set; KnownIDs
 // are those of the coordinator (TakeFacts). The job ends with ctx.
@@ -56,16 +52,15 @@ func (j *Job) Leave() {
 }
 
 // Work carries out the plans of a group that the coordinator has handed over, and returns their
-// outcomes for it. Several goroutines may call it, for different groups. ErrGivenBack is
-// returned when the job has ended before the group; any other error means that this process
-// cannot go on: ErrCutOff, ledger.ErrStopped and ledger.ErrServer that it may in a new session
+// outcomes for it; nil when the job has ended before the group. Several goroutines may call it,
+// for different groups. An error means that this process cannot go on: ErrCutOff, ledger.ErrStopped and ledger.ErrServer that it may in a new session
 // with the ledger. What was done is in the ledger in any case.
 func (j *Job) Work(encoded []byte) (outcome []byte, err error) {
 	var plans []mapping.Plan
 	if err := json.Unmarshal(encoded, &plans); err != nil {
 		return nil, fmt.Errorf("a plan cannot be read: %w", err)
 	}
-	if err := j.givesBack(); err != nil {
+	if back, err := j.givesBack(); back {
 		return nil, err
 	}
 	var done wireGroup
@@ -76,8 +71,8 @@ func (j *Job) Work(encoded []byte) (outcome []byte, err error) {
 	if errors.Is(err, ledger.ErrStopped) || errors.Is(err, ledger.ErrServer) {
 		return nil, err
 	}
-	if back := j.givesBack(); back != nil {
-		return nil, back
+	if back, cause := j.givesBack(); back {
+		return nil, cause
 	}
 	if err != nil { // it would end the next worker too
 		return json.Marshal(wireGroup{Fatal: err.Error()})
@@ -86,16 +81,14 @@ func (j *Job) Work(encoded []byte) (outcome []byte, err error) {
 	return json.Marshal(done)
 }
 
-// givesBack returns the error with which plans are given back when the process ends, and not
-// the run; nil while it does not.
-func (j *Job) givesBack() error {
-	switch cause := context.Cause(j.ctx); {
-	case errors.Is(cause, ErrCutOff):
-		return cause
-	case cause != nil && !errors.Is(cause, ErrStopped):
-		return ErrGivenBack
+// givesBack reports whether the process ends, and not the run, so that plans are given back. The
+// error says why where that is not its own wish.
+func (j *Job) givesBack() (back bool, err error) {
+	cause := context.Cause(j.ctx)
+	if errors.Is(cause, ErrCutOff) {
+		return true, cause
 	}
-	return nil
+	return cause != nil && !errors.Is(cause, ErrStopped), nil
 }
 
 // wireGroup is the outcomes of a group on their way to the coordinator, with what the process

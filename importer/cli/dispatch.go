@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
@@ -64,38 +63,6 @@ func (r *importRun) dispatch(ctx context.Context) error {
 		return err
 	}
 	r.closers = append(r.closers, func() { _ = run.End(context.Background()) }) // the next run removes what stays
-	r.job.Dispatch = dispatcher{sharedRules{broker, r.run}, run}
+	r.job.Dispatch = run
 	return nil
-}
-
-// sharedRules are importer.SharedRules of a run.
-type sharedRules struct {
-	broker *dispatch.Broker
-	run    string
-}
-
-// rulesPatience is how long a process waits for the rules before it sends nothing more.
-const rulesPatience = 10 * time.Second
-
-// Change is that of importer.SharedRules.
-func (s sharedRules) Change(change func(*stoprule.Rules)) error {
-	ctx, cancel := context.WithTimeout(context.Background(), rulesPatience)
-	defer cancel()
-	return s.broker.Rules(ctx, s.run, func(was []byte) (now []byte, stopped bool, err error) {
-		var rules stoprule.Rules
-		if len(was) > 0 {
-			if err := json.Unmarshal(was, &rules); err != nil {
-				return nil, false, err
-			}
-		}
-		change(&rules)
-		now, err = json.Marshal(rules)
-		return now, rules.Stop != "", err
-	})
-}
-
-// dispatcher is importer.Dispatcher: a run of a broker.
-type dispatcher struct {
-	sharedRules
-	*dispatch.Run
 }

@@ -273,8 +273,9 @@ func (w *worker) begin(id string) *workerRun {
 // cannot work.
 const unfit = 5 * time.Second
 
-// carryOut carries out the plans of a group. It returns nil for those that it gives back.
-func (w *worker) carryOut(_ context.Context, run string, plans []byte) (outcome []byte, err error) {
+// carryOut carries out the plans of a group. It returns nil for those that it gives back, and an
+// error, which ends the session, or dispatch.ErrEnded when nothing of the run may be begun.
+func (w *worker) carryOut(run string, plans []byte) (outcome []byte, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = importer.Caught(v)
@@ -283,6 +284,16 @@ func (w *worker) carryOut(_ context.Context, run string, plans []byte) (outcome 
 			w.end(err)
 		}
 	}()
+	if w.ctx.Err() != nil {
+		return nil, nil
+	}
+	runs, err := w.broker.Active(w.ctx)
+	if err != nil {
+		return nil, err
+	}
+	if stopped, active := runs[run]; stopped || !active {
+		return nil, dispatch.ErrEnded
+	}
 	r := w.begin(run)
 	if r == nil {
 		return nil, dispatch.ErrEnded
@@ -296,12 +307,11 @@ func (w *worker) carryOut(_ context.Context, run string, plans []byte) (outcome 
 		return nil, nil
 	}
 	outcome, err = r.job.Work(plans)
-	if errors.Is(err, importer.ErrGivenBack) { // this session has ended
-		return nil, nil
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r.clients++
+	if outcome != nil {
+		r.clients++
+	}
 	return outcome, err
 }
 
@@ -334,7 +344,7 @@ func (w *worker) joinRun(id string, r *workerRun) (err error) {
 	r.journal = w.openJournal(id, w.ledger.ledger, w.folders)
 	job := hooks.Job(&importer.Job{
 		Runs: spec.Runs, Environment: spec.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Journal: r.journal,
-		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, SimilarKeys: spec.SimilarKeys, Rules: sharedRules{w.broker, id},
+		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, SimilarKeys: spec.SimilarKeys, Rules: w.broker.Rules(id),
 		LookAgain: w.pace.LookAgain, FirstWait: w.pace.AskAgain, Believable: w.pace.Believable, Clock: w.pace.Clock,
 	})
 	if err := job.TakeFacts(spec.Facts); err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
@@ -15,37 +14,32 @@ import (
 	"claimsheet/importer/ledger/postgres"
 )
 
-// Run is a run that this process coordinates. It is safe for concurrent use; its errors are as
-// of Broker.
+// Run is a run that this process coordinates. It is an importer.Dispatcher; its errors are as of
+// Broker.
 type Run struct {
-	broker *Broker
-	id     string
-	queue  string
+	Rules
+	queue string
 }
 
 // Start begins a run, without stop rules yet. id is letters, digits and hyphens; spec is what
-// workers need for all of the run's clients. It removes runs whose coordinator has been silent
-// for more than an hour, or that has no session any more. ctx limits the call.
+// workers need for all of the run's clients. It removes runs whose coordinator has no session any
+// more. ctx limits the call.
 func (b *Broker) Start(ctx context.Context, id, queue string, spec []byte) (*Run, error) {
-	err := b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		batch := &pgx.Batch{}
-		batch.Queue(`DELETE FROM dispatched_runs r WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = r.coordinator AND s.until + $1 > `+postgres.ServerTime+`)`, abandonedAfter.Microseconds())
+	err := b.again(ctx, func(ctx context.Context) error {
+		batch := &pgx.Batch{} // is a transaction
+		batch.Queue(`DELETE FROM dispatched_runs r WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = r.coordinator)`)
 		batch.Queue(`DELETE FROM river_job j WHERE j.kind = $1 AND NOT EXISTS (SELECT 1 FROM dispatched_runs r WHERE r.run = ANY (j.tags))`, groupArgs{}.Kind())
 		batch.Queue(`INSERT INTO dispatched_runs (run, coordinator, spec) VALUES ($1, $2, $3) ON CONFLICT (run) DO NOTHING`, id, b.session, spec)
-		return tx.SendBatch(ctx, batch).Close()
+		return b.pool.SendBatch(ctx, batch).Close()
 	})
-	return &Run{b, id, queue}, err
+	return &Run{b.Rules(id), queue}, err
 }
-
-// abandonedAfter is how long a coordinator is silent before its run counts as
-// abandoned.
-const abandonedAfter = time.Hour
 
 // Add hands groups of plans over, by numbers of their own in the run.
 func (r *Run) Add(ctx context.Context, groups map[int64][]byte) error {
 	var jobs []river.InsertManyParams
 	for _, n := range slices.Sorted(maps.Keys(groups)) { // in the order of the sheet
-		jobs = append(jobs, river.InsertManyParams{Args: groupArgs{r.id, n, string(groups[n])}, InsertOpts: &river.InsertOpts{Queue: r.queue, Tags: []string{r.id}}})
+		jobs = append(jobs, river.InsertManyParams{Args: groupArgs{r.run, n, string(groups[n])}, InsertOpts: &river.InsertOpts{Queue: r.queue, Tags: []string{r.run}}})
 	}
 	return r.broker.again(ctx, func(ctx context.Context) error {
 		_, err := r.broker.river.InsertMany(ctx, jobs)
@@ -64,13 +58,15 @@ func (r *Run) Collect(ctx context.Context, stops bool, do func(number int64, pla
 	states := []rivertype.JobState{rivertype.JobStateCompleted}
 	if stops {
 		states = append(states, rivertype.JobStateCancelled)
-		if err := r.withdraw(ctx); err != nil {
+		err := r.broker.exec(ctx, `WITH stopped AS (UPDATE dispatched_runs SET stopped = true WHERE run = $1 AND NOT stopped)
+			UPDATE river_job j SET state = 'cancelled', finalized_at = now() WHERE $1 = ANY (j.tags) AND (j.state IN ('available', 'pending', 'retryable', 'scheduled') OR `+abandoned+`)`, r.run)
+		if err != nil {
 			return err
 		}
 	}
 	var found *river.JobListResult
 	err := r.broker.again(ctx, func(ctx context.Context) (err error) {
-		found, err = r.broker.river.JobList(ctx, river.NewJobListParams().States(states...).Queues(r.queue).TagsAll(r.id).First(collectedAtOnce))
+		found, err = r.broker.river.JobList(ctx, river.NewJobListParams().States(states...).Queues(r.queue).TagsAll(r.run).First(collectedAtOnce))
 		return err
 	})
 	if err != nil || len(found.Jobs) == 0 {
@@ -103,15 +99,6 @@ func (r *Run) Collect(ctx context.Context, stops bool, do func(number int64, pla
 // collectedAtOnce is how many jobs are read from the tables at once.
 const collectedAtOnce = 200
 
-// withdraw stops the run, and cancels its jobs that no worker carries out.
-func (r *Run) withdraw(ctx context.Context) error {
-	return r.broker.again(ctx, func(ctx context.Context) error {
-		_, err := r.broker.pool.Exec(ctx, `WITH stopped AS (UPDATE dispatched_runs SET stopped = true WHERE run = $1 AND NOT stopped)
-			UPDATE river_job j SET state = 'cancelled', finalized_at = now() WHERE $1 = ANY (j.tags) AND (j.state IN ('available', 'pending', 'retryable', 'scheduled') OR `+abandoned+`)`, r.id)
-		return err
-	})
-}
-
 // abandoned is whether a job j was begun by a worker that is not connected any more, or is
 // silent. River's client has the id of the worker's session.
 const abandoned = `(j.state = 'running' AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id::text = j.attempted_by[array_upper(j.attempted_by, 1)] AND s.until > ` + postgres.ServerTime + ` AND ` + postgres.IsConnected + `))`
@@ -121,14 +108,14 @@ const abandoned = `(j.state = 'running' AND NOT EXISTS (SELECT 1 FROM sessions s
 // first. It returns how many workers carry jobs out. The error also says that fewer jobs than
 // out are left. Call it every few seconds, and not at the same time as other methods.
 func (r *Run) Check(ctx context.Context, out int) (workers int, err error) {
+	err = r.broker.exec(ctx, `UPDATE river_job j SET state = 'available', finalized_at = NULL WHERE $1 = ANY (j.tags) AND (j.state = 'cancelled' OR `+abandoned+`)
+		AND EXISTS (SELECT 1 FROM dispatched_runs WHERE run = $1 AND NOT stopped)`, r.run)
+	if err != nil {
+		return 0, err
+	}
 	var jobs int
 	err = r.broker.again(ctx, func(ctx context.Context) error {
-		_, err := r.broker.pool.Exec(ctx, `UPDATE river_job j SET state = 'available', finalized_at = NULL WHERE $1 = ANY (j.tags) AND (j.state = 'cancelled' OR `+abandoned+`)
-			AND EXISTS (SELECT 1 FROM dispatched_runs WHERE run = $1 AND NOT stopped)`, r.id)
-		if err != nil {
-			return err
-		}
-		return r.broker.pool.QueryRow(ctx, `SELECT count(*), count(DISTINCT attempted_by[array_upper(attempted_by, 1)]) FILTER (WHERE state = 'running') FROM river_job WHERE $1 = ANY (tags)`, r.id).Scan(&jobs, &workers)
+		return r.broker.pool.QueryRow(ctx, `SELECT count(*), count(DISTINCT attempted_by[array_upper(attempted_by, 1)]) FILTER (WHERE state = 'running') FROM river_job WHERE $1 = ANY (tags)`, r.run).Scan(&jobs, &workers)
 	})
 	if err == nil && jobs < out {
 		err = lost(fmt.Sprintf("%d of %d jobs are missing", out-jobs, out))
@@ -138,10 +125,5 @@ func (r *Run) Check(ctx context.Context, out int) (workers int, err error) {
 
 // End removes the run, with all that was handed over.
 func (r *Run) End(ctx context.Context) error {
-	return r.broker.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		batch := &pgx.Batch{}
-		batch.Queue(`DELETE FROM dispatched_runs WHERE run = $1`, r.id)
-		batch.Queue(`DELETE FROM river_job WHERE $1 = ANY (tags)`, r.id)
-		return tx.SendBatch(ctx, batch).Close()
-	})
+	return r.broker.exec(ctx, `WITH run AS (DELETE FROM dispatched_runs WHERE run = $1) DELETE FROM river_job WHERE $1 = ANY (tags)`, r.run)
 }

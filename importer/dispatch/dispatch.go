@@ -12,9 +12,11 @@
 package dispatch
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,6 +32,7 @@ import (
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
+	"claimsheet/importer/stoprule"
 	"claimsheet/mapping/problem"
 )
 
@@ -168,34 +171,49 @@ func lost(why string) error {
 	return ledger.ServerFailed(errors.New("what runs and workers meet by has disappeared from the database; what was done is in the ledger: " + why))
 }
 
-// inTransaction calls do in a transaction, and again as Broker.again does.
-func (b *Broker) inTransaction(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
+// exec executes a statement.
+func (b *Broker) exec(ctx context.Context, statement string, args ...any) error {
 	return b.again(ctx, func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error { return do(ctx, tx) })
+		_, err := b.pool.Exec(ctx, statement, args...)
+		return err
 	})
 }
 
-// Rules calls change with the stop rules of a run and stores what it returns. No other process
-// changes them meanwhile. When change returns stopped, no plan of the run is begun any more;
-// that cannot be undone. One call of Rules may call change several times. The error is ErrEnded
-// for a run that is not there, else as of Broker.
-func (b *Broker) Rules(ctx context.Context, run string, change func(rules []byte) (now []byte, stopped bool, err error)) error {
-	return b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		var was []byte
-		var stoppedBefore bool
-		err := tx.QueryRow(ctx, `SELECT rules, stopped FROM dispatched_runs WHERE run = $1 FOR NO KEY UPDATE`, run).Scan(&was, &stoppedBefore)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return ErrEnded
-		}
-		if err != nil {
+// Rules are the stop rules of a run, which all of its processes change.
+type Rules struct {
+	broker *Broker
+	run    string
+}
+
+// Rules returns the rules of a run, which may have ended.
+func (b *Broker) Rules(run string) Rules { return Rules{b, run} }
+
+// rulesPatience is how long a process waits for the rules before it sends nothing more.
+const rulesPatience = 10 * time.Second
+
+// Change is that of importer.SharedRules. When the rules say that the run stops, nothing of it is
+// begun any more. The error is ErrEnded for a run that is not there, else as of Broker.
+func (r Rules) Change(update func(*stoprule.Rules)) error {
+	ctx, cancel := context.WithTimeout(context.Background(), rulesPatience)
+	defer cancel()
+	return r.broker.again(ctx, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, r.broker.pool, func(tx pgx.Tx) error {
+			var was []byte
+			err := tx.QueryRow(ctx, `SELECT rules FROM dispatched_runs WHERE run = $1 FOR NO KEY UPDATE`, r.run).Scan(&was)
+			if errors.Is(err, pgx.ErrNoRows) {
+				return ErrEnded
+			}
+			var rules stoprule.Rules
+			if err = errors.Join(err, json.Unmarshal(was, &rules)); err != nil {
+				return err
+			}
+			update(&rules)
+			now, err := json.Marshal(rules)
+			if err == nil && !bytes.Equal(now, was) {
+				_, err = tx.Exec(ctx, `UPDATE dispatched_runs SET rules = $2, stopped = stopped OR $3 WHERE run = $1`, r.run, now, rules.Stop != "")
+			}
 			return err
-		}
-		now, stopped, err := change(was)
-		if err != nil || string(now) == string(was) && stopped == stoppedBefore {
-			return err
-		}
-		_, err = tx.Exec(ctx, `UPDATE dispatched_runs SET rules = $2, stopped = stopped OR $3 WHERE run = $1`, run, now, stopped)
-		return err
+		})
 	})
 }
 

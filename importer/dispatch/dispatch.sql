@@ -12,6 +12,6 @@ CREATE TABLE dispatched_runs (
     run         text COLLATE "C" PRIMARY KEY,
     coordinator bigint NOT NULL,           -- of sessions: workers begin nothing when it is silent
     spec        bytea NOT NULL,            -- what workers need for every client of the run
-    rules       bytea NOT NULL DEFAULT '', -- the stop rules, which all processes change
+    rules       json NOT NULL DEFAULT '{}', -- the stop rules, which all processes change
     stopped     boolean NOT NULL DEFAULT false -- workers begin nothing any more
 );

@@ -158,7 +158,7 @@ func TestOutcomes(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() {
-		ended <- b.Work(ctx, "queue", 1, slog.DiscardHandler, func(_ context.Context, _ string, got []byte) ([]byte, error) {
+		ended <- b.Work(ctx, "queue", 1, slog.DiscardHandler, func(_ string, got []byte) ([]byte, error) {
 			return append(got, " done"...), nil
 		})
 	}()

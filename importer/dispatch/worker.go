@@ -14,31 +14,25 @@ import (
 	"claimsheet/importer/ledger/postgres"
 )
 
-// Handler carries out the plans of a group of a run. It returns the outcome; nil gives the plans
-// back, and another worker goes on with them. Any error gives the plans back too, and ends Work,
-// but for ErrEnded. Several goroutines call it.
-type Handler func(ctx context.Context, run string, plans []byte) (outcome []byte, err error)
+// Handler carries out the plans of a group of a run. It returns the outcome; nil or an error gives
+// the plans back, and another worker goes on with them. After ErrEnded none does, unless the run's
+// coordinator was only silent. Several goroutines call it.
+type Handler func(run string, plans []byte) (outcome []byte, err error)
 
-// Work has handle carry out the plans of a queue, up to most groups at a time. It ends when ctx
-// is done or handle returns an error, and waits up to ten minutes for what is under way. It
-// returns the error of handle or the cause of ctx; for context.Canceled nil, or why River did
-// not end in time. log gets what River says.
+// Work has handle carry out the plans of a queue, up to most groups at a time, until ctx is done,
+// and waits for what is under way. It returns the cause of ctx, nil for context.Canceled. log gets
+// what River says.
 //
 // The same plans may come twice at once, to two processes; the locks of the ledger keep them
 // apart.
 func (b *Broker) Work(ctx context.Context, queue string, most int, log slog.Handler, handle Handler) error {
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(func(working context.Context, job *river.Job[groupArgs]) error {
-		outcome, err := b.carryOut(ctx, job.Args, handle)
+		outcome, err := handle(job.Args.Run, []byte(job.Args.Plans))
 		switch {
 		case errors.Is(err, ErrEnded):
-			return river.JobCancel(err) // a coordinator that was only silent makes it available again
-		case err != nil:
-			end(err)
-			return river.JobSnooze(snooze)
-		case outcome == nil:
+			return river.JobCancel(err) // see Run.Check
+		case err != nil || outcome == nil:
 			return river.JobSnooze(snooze)
 		}
 		return river.RecordOutput(working, string(outcome))
@@ -55,9 +49,7 @@ func (b *Broker) Work(ctx context.Context, queue string, most int, log slog.Hand
 		return refused(err)
 	}
 	<-ctx.Done()
-	stopped, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWait)
-	defer cancel()
-	err = client.Stop(stopped)
+	err = client.Stop(context.WithoutCancel(ctx))
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		return cause
 	}
@@ -67,27 +59,9 @@ func (b *Broker) Work(ctx context.Context, queue string, most int, log slog.Hand
 const (
 	// fetchPause is the shortest time between two fetches of jobs.
 	fetchPause = 50 * time.Millisecond
-	// lastWait is how long the end waits for what is under way, which is done in less.
-	lastWait = 10 * time.Minute
 	// snooze is the time after which River has plans worked again that were given back.
 	snooze = 100 * time.Millisecond
 )
-
-// carryOut carries out the plans of a job. The error is ErrEnded when nothing of its run may
-// be begun.
-func (b *Broker) carryOut(ctx context.Context, job groupArgs, handle Handler) (outcome []byte, err error) {
-	if ctx.Err() != nil {
-		return nil, nil
-	}
-	runs, err := b.Active(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if stopped, active := runs[job.Run]; !active || stopped {
-		return nil, ErrEnded
-	}
-	return handle(ctx, job.Run, []byte(job.Plans))
-}
 
 // Active returns the runs whose coordinator is not silent, and for each whether it is stopped.
 func (b *Broker) Active(ctx context.Context) (runs map[string]bool, err error) {
