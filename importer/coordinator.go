@@ -67,37 +67,42 @@ func (j *Job) dispatchPlans(ctx context.Context, undone <-chan []mapping.Plan, f
 	collect, check := time.NewTicker(collectEvery), time.NewTicker(checkEvery)
 	defer collect.Stop()
 	defer check.Stop()
-	always, done := context.WithoutCancel(ctx), ctx.Done()
-	for undone != nil || j.dispatched.count() > 0 && fatal.get() == nil {
+	defer func() {
+		for range undone { // what comes after an error
+		}
+	}()
+	always, done, open := context.WithoutCancel(ctx), ctx.Done(), true
+	for fatal.get() == nil && (open || j.dispatched.count() > 0) {
 		more := undone
-		if j.dispatched.count() >= mostDispatched && ctx.Err() == nil {
+		if !open || j.dispatched.count() >= mostDispatched && ctx.Err() == nil {
 			more = nil
 		}
 		select {
 		case plans, ok := <-more:
+			if open = ok; !ok {
+				break
+			}
 			groups := [][]mapping.Plan{plans}
 			for len(undone) > 0 && len(groups) < dispatchedAtOnce {
 				groups = append(groups, <-undone)
 			}
-			if !ok {
-				undone = nil
-			} else if fatal.get() == nil {
-				fatal.set(j.handOver(ctx, groups))
-			}
+			fatal.set(j.handOver(ctx, groups))
 		case <-done:
 			if done = nil; !errors.Is(context.Cause(ctx), ErrStopped) {
 				j.guard.announce(errSignal)
 			}
 		case <-collect.C:
-			if fatal.get() == nil {
-				fatal.set(j.Dispatch.Collect(always, ctx.Err() != nil, func(number int64, plans, outcome []byte) error {
-					return j.recordDispatched(ctx, number, plans, outcome)
-				}))
-			}
+			fatal.set(j.Dispatch.Collect(always, ctx.Err() != nil, func(number int64, plans, outcome []byte) error {
+				return j.recordDispatched(ctx, number, plans, outcome)
+			}))
 		case <-check.C:
-			if fatal.get() == nil {
-				fatal.set(j.checkDispatched(always))
+			err := j.Ledger.Stopped() // nothing else here uses the ledger, and workers begin nothing while this process is silent
+			if err == nil {
+				var workers int
+				workers, err = j.Dispatch.Check(always, j.dispatched.count())
+				j.dispatched.seen(workers)
 			}
+			fatal.set(err)
 		}
 	}
 }
@@ -117,16 +122,6 @@ func (j *Job) handOver(ctx context.Context, groups [][]mapping.Plan) error {
 		return nil
 	}
 	return j.Dispatch.Add(context.WithoutCancel(ctx), batch) // what is added is withdrawn when the run stops
-}
-
-// checkDispatched sees that what is out is carried out.
-func (j *Job) checkDispatched(ctx context.Context) error {
-	if err := j.Ledger.Stopped(); err != nil {
-		return err // while workers have the plans, nothing else here uses the ledger, and they begin none while it is silent
-	}
-	workers, err := j.Dispatch.Check(ctx, j.dispatched.count())
-	j.dispatched.seen(workers)
-	return err
 }
 
 // recordDispatched records the outcome of a group that was handed over; one that was withdrawn

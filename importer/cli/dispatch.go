@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
@@ -49,16 +48,12 @@ func (r *importRun) dispatch(ctx context.Context) error {
 	if spec.Facts, err = r.survey.Facts(); err != nil {
 		return err
 	}
-	data, err := json.Marshal(spec)
-	if err != nil {
-		return err
-	}
 	broker, err := dispatch.Open(ctx, *r.ledger.place.server, r.ledger.ledger.Session())
 	if err != nil {
 		return err
 	}
 	r.closers = append(r.closers, broker.Close)
-	run, err := broker.Start(ctx, r.run, queueOf(r.session.Env), data)
+	run, err := broker.Start(ctx, r.run, queueOf(r.session.Env), spec)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -144,7 +143,7 @@ func (w *worker) open(ctx context.Context) (err error) {
 		return err
 	}
 	l := w.ledger
-	if err := l.needsDatabase(); err != nil {
+	if err = l.needsDatabase(); err != nil {
 		return err
 	}
 	l.sharing = hooks.Sharing(&postgres.Sharing{})
@@ -325,12 +324,8 @@ func (w *worker) joinRun(id string, r *workerRun) (err error) {
 			w.say("run %s: this worker cannot work for it: %s", id, problem.OneLine(errorText(err)))
 		}
 	}()
-	data, err := w.broker.Spec(w.ctx, id)
-	if err != nil {
-		return err
-	}
 	var spec runSpec
-	if err := json.Unmarshal(data, &spec); err != nil {
+	if err := w.broker.Spec(w.ctx, id, &spec); err != nil {
 		return err
 	}
 	connection := w.connection(id)

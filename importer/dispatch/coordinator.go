@@ -22,9 +22,9 @@ type Run struct {
 }
 
 // Start begins a run, without stop rules yet. id is letters, digits and hyphens; spec is what
-// workers need for all of the run's clients. It removes runs whose coordinator has no session any
+// workers need for all of the run's clients, as JSON. It removes runs whose coordinator has no session any
 // more. ctx limits the call.
-func (b *Broker) Start(ctx context.Context, id, queue string, spec []byte) (*Run, error) {
+func (b *Broker) Start(ctx context.Context, id, queue string, spec any) (*Run, error) {
 	err := b.again(ctx, func(ctx context.Context) error {
 		batch := &pgx.Batch{} // is a transaction
 		batch.Queue(`DELETE FROM dispatched_runs r WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = r.coordinator)`)
@@ -46,9 +46,6 @@ func (r *Run) Add(ctx context.Context, groups map[int64][]byte) error {
 		return err
 	})
 }
-
-// takenAtOnce is how many jobs are read from the tables at once.
-const takenAtOnce = 200
 
 // Collect calls do with the outcomes of jobs that have come in, in no order, and removes the jobs
 // when that succeeds; do may get a job again that could not be removed. When the run stops,

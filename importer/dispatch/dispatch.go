@@ -36,10 +36,6 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// format is the version of what is handed over. Workers take what has their own version
-// only, so those of another one may work beside them.
-const format = 2
-
 // Broker is where the coordinators and the workers of runs meet: tables beside a ledger. It
 // is safe for concurrent use, and must be closed.
 //
@@ -204,7 +200,10 @@ func (r Rules) Change(update func(*stoprule.Rules)) error {
 				return ErrEnded
 			}
 			var rules stoprule.Rules
-			if err = errors.Join(err, json.Unmarshal(was, &rules)); err != nil {
+			if err == nil {
+				err = json.Unmarshal(was, &rules)
+			}
+			if err != nil {
 				return err
 			}
 			update(&rules)
@@ -228,9 +227,10 @@ type groupArgs struct {
 // Kind is the kind of River's job.
 func (groupArgs) Kind() string { return "claimsheet_group" }
 
-// QueueName is River's queue of the runs in one environment; scope is the ledger's name
-// for that, of any length and with any characters.
+// QueueName is River's queue of the runs in one environment; scope is the ledger's name for that,
+// of any length and with any characters. Workers take what has their own version only.
 func QueueName(scope string) string {
+	const version = 2 // of what is handed over
 	sum := sha256.Sum256([]byte(scope))
-	return fmt.Sprintf("claimsheet-%d-%x", format, sum[:8])
+	return fmt.Sprintf("claimsheet-%d-%x", version, sum[:8])
 }

@@ -11,7 +11,7 @@ DROP TYPE IF EXISTS river_job_state CASCADE;
 CREATE TABLE dispatched_runs (
     run         text COLLATE "C" PRIMARY KEY,
     coordinator bigint NOT NULL,           -- of sessions: workers begin nothing when it is silent
-    spec        bytea NOT NULL,            -- what workers need for every client of the run
+    spec        json NOT NULL,             -- what workers need for every client of the run
     rules       json NOT NULL DEFAULT '{}', -- the stop rules, which all processes change
     stopped     boolean NOT NULL DEFAULT false -- workers begin nothing any more
 );

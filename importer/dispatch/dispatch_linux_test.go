@@ -82,7 +82,7 @@ func TestBegunAtOnce(t *testing.T) {
 		all.Go(func() { // the goroutines of a test must not end it
 			b, err := p.tryOpen()
 			if err == nil {
-				run, failed := b.Start(t.Context(), rand.Text(), "queue", []byte("spec"))
+				run, failed := b.Start(t.Context(), rand.Text(), "queue", struct{}{})
 				if err = failed; err == nil {
 					err = run.Add(t.Context(), plans)
 				}
@@ -259,7 +259,7 @@ func (p *place) open() *dispatch.Broker {
 // start starts a run, with one job.
 func (p *place) start(b *dispatch.Broker, id string) *dispatch.Run {
 	p.t.Helper()
-	run, err := b.Start(p.t.Context(), id, "queue", []byte("spec"))
+	run, err := b.Start(p.t.Context(), id, "queue", struct{}{})
 	must(p.t, err)
 	must(p.t, run.Add(p.t.Context(), plans))
 	return run

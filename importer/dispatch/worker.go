@@ -82,15 +82,14 @@ func (b *Broker) Active(ctx context.Context) (runs map[string]bool, err error) {
 	return runs, err
 }
 
-// Spec is what a run's coordinator gives its workers. The error is ErrEnded when the run is not
+// Spec reads what a run's coordinator gives its workers. The error is ErrEnded when the run is not
 // there.
-func (b *Broker) Spec(ctx context.Context, run string) (spec []byte, err error) {
-	err = b.again(ctx, func(ctx context.Context) error {
-		err := b.pool.QueryRow(ctx, `SELECT spec FROM dispatched_runs WHERE run = $1`, run).Scan(&spec)
+func (b *Broker) Spec(ctx context.Context, run string, spec any) error {
+	return b.again(ctx, func(ctx context.Context) error {
+		err := b.pool.QueryRow(ctx, `SELECT spec FROM dispatched_runs WHERE run = $1`, run).Scan(spec)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ErrEnded
 		}
 		return err
 	})
-	return spec, err
 }
