@@ -120,6 +120,9 @@ func posted(calls []apitest.Call) map[string]int {
 	return by
 }
 
+// leftInDatabase counts the rows of the hand-over in a schema.
+const leftInDatabase = "SELECT (SELECT count(*) FROM %[1]s.river_job) + (SELECT count(*) FROM %[1]s.dispatched_runs)"
+
 // TestWorkersCarryOut: workers create what a run asks for, each once; the first client goes
 // ahead from the run itself. The run's workbook has all ids, nothing of the hand-over is left in
 // the database, and a second run has nothing to hand over.
@@ -152,8 +155,7 @@ func TestWorkersCarryOut(t *testing.T) {
 	if v := s.service.Check(s.said()); !v.OK() {
 		t.Error(v)
 	}
-	const left = "SELECT (SELECT count(*) FROM %[1]s.river_job) + (SELECT count(*) FROM %[1]s.dispatched_runs)"
-	if n := pgtest.Shared(t).Exec(t, fmt.Sprintf(left, schema)); n != "0" {
+	if n := pgtest.Shared(t).Exec(t, fmt.Sprintf(leftInDatabase, schema)); n != "0" {
 		t.Errorf("%s rows of the hand-over are left in the database", n)
 	}
 	if again := s.mustRun(0, "--workers"); len(again.steps()) > 0 || again.summary.Clients.Unchanged != clients {
