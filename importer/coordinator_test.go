@@ -58,27 +58,22 @@ func (d *team) Add(_ context.Context, plans map[int64][]byte) error {
 	return nil
 }
 
-func (d *team) Collect(_ context.Context, do func(number int64, outcome []byte) error) (n int, err error) {
+func (d *team) Collect(_ context.Context, _ bool, do func(number int64, plans, outcome []byte) error) error {
 	d.mu.Lock()
 	come := d.outcomes
 	d.outcomes = map[int64][][]byte{}
 	d.mu.Unlock()
 	for number, list := range come {
 		for _, outcome := range list {
-			if err := do(number, outcome); err != nil {
-				return n, err
+			if err := do(number, nil, outcome); err != nil {
+				return err
 			}
-			n++
 		}
 	}
-	return n, nil
+	return nil
 }
 
-func (d *team) Withdraw(context.Context) ([]int64, error) { return nil, nil }
-
-func (d *team) Check(context.Context, func() map[int64][]byte) (workers int, err error) {
-	return 1, nil
-}
+func (d *team) Check(context.Context, int) (workers int, err error) { return 1, nil }
 
 // TestHandOver: the coordinator carries the first client out itself and hands the others
 // over. An outcome that comes twice counts once. A second run, which begins with a new client,

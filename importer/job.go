@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"sync"
 	"time"
 
@@ -136,14 +135,14 @@ type Job struct {
 	ctx        context.Context // of a worker's job, until Leave
 }
 
+// mode is what a job does with the plans.
+type mode int
+
 const (
 	carriesOut mode = iota // a run
 	dry                    // a dry run: nothing is created or recorded
 	projects               // a report: nothing is asked either
 )
-
-// mode is what a job does with the plans.
-type mode int
 
 // ErrStopped is wrapped by Do's error when the run had to stop before its end;
 // the rows' results are still complete.
@@ -499,20 +498,19 @@ func (f *furtherContacts) of(who mapping.Identity) *furtherContact {
 	return f.all[who]
 }
 
-// TakeFacts sets KnownIDs as Survey.Facts has them.
-func (j *Job) TakeFacts(data []byte) error {
-	if len(data) == 0 {
-		return nil
-	}
-	var f facts
-	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&f); err != nil {
-		return err
-	}
-	j.KnownIDs = KnownIDs{given: map[[16]byte]givenID{}, clients: f.Clients}
-	for key, g := range f.Given {
-		j.KnownIDs.given[key] = givenID{first: g.First, second: g.Second, column: g.Column, another: g.Another, whose: g.Whose}
-	}
-	return nil
+// Dispatcher hands plans over to workers. Its errors mean that the run cannot go on; what the
+// ledger has stays true. SharedRules alone is safe for concurrent use.
+type Dispatcher interface {
+	SharedRules
+	// Add hands groups of plans over, by numbers of their own in the run.
+	Add(ctx context.Context, groups map[int64][]byte) error
+	// Collect calls do with outcomes that have come in, and forgets them when that succeeds. When
+	// the run stops, workers begin nothing more, and do is also called with the plans of groups that
+	// no worker carries out; outcome is nil then.
+	Collect(ctx context.Context, stops bool, do func(number int64, plans, outcome []byte) error) error
+	// Check has other workers carry out what workers that are gone have begun. The error also says
+	// that fewer groups than out are left. It returns how many workers carry groups out.
+	Check(ctx context.Context, out int) (workers int, err error)
 }
 
 // Retries are how often requests of the run were sent again, by what had become
@@ -521,20 +519,12 @@ func (j *Job) TakeFacts(data []byte) error {
 func (j *Job) Retries() map[string]int {
 	j.tally.mu.Lock()
 	defer j.tally.mu.Unlock()
-	return j.dispatched.addRetries(maps.Clone(j.tally.retries))
+	_, retries := j.dispatched.sums()
+	addCounts(retries, j.tally.retries)
+	return retries
 }
 
-// Dispatcher hands plans over to workers. It is safe for concurrent use. Its errors mean that
-// the run cannot go on; what the ledger has stays true.
-type Dispatcher interface {
-	SharedRules
-	// Add hands groups of plans over, by numbers of their own in the run.
-	Add(ctx context.Context, groups map[int64][]byte) error
-	// Collect calls do with outcomes that have come in, and forgets them when that succeeds.
-	Collect(ctx context.Context, do func(number int64, outcome []byte) error) (n int, err error)
-	// Withdraw takes back what nobody carries out.
-	Withdraw(ctx context.Context) (numbers []int64, err error)
-	// Check delivers again what was lost on its way; all returns the groups that are out, in a
-	// map that Check may change. It returns how many workers carry groups out.
-	Check(ctx context.Context, all func() map[int64][]byte) (workers int, err error)
+// TakeFacts sets KnownIDs as Survey.Facts has them.
+func (j *Job) TakeFacts(data []byte) error {
+	return gob.NewDecoder(bytes.NewReader(data)).Decode(&j.KnownIDs)
 }

@@ -102,10 +102,11 @@ func (j *Job) Summary(dryRun bool) (result.Summary, problem.List, bool) {
 	if dryRun {
 		addRequests(&s.Requests, apiclient.ReadTemplates, sent[apiclient.ReadTemplates])
 	} else {
-		for kind, n := range sent {
+		byWorkers, _ := j.dispatched.sums()
+		addCounts(byWorkers, sent)
+		for kind, n := range byWorkers {
 			addRequests(&s.Requests, kind, n)
 		}
-		j.dispatched.addSent(&s.Requests)
 	}
 	return s, j.tally.listed(), j.tally.mapping
 }
@@ -139,10 +140,8 @@ type Progress struct {
 // goroutine.
 func (j *Job) Progress() Progress {
 	p := Progress{Clients: j.tally.clients()}
-	for _, n := range j.Service.Sent() {
-		p.Requests += n
-	}
-	p.Requests += j.dispatched.requests()
+	byWorkers, _ := j.dispatched.sums()
+	p.Requests = total(j.Service.Sent()) + total(byWorkers)
 	if p.Waiting = j.gate.waiting(); p.Waiting == "" {
 		p.Waiting, p.Until = j.Service.Waiting()
 	}

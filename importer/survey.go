@@ -49,7 +49,7 @@ func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert boo
 	s := &Survey{numbers: map[[16]byte]int{}}
 	whose := func(record cell.Record) client { return clientOf(b.Client(record)) }
 	if len(b.Mapping().Contacts) > 0 {
-		s.KnownIDs.clients = map[[16]byte]string{}
+		s.KnownIDs.Clients = map[[16]byte]string{}
 	}
 	if convert || len(b.Untyped()) > 0 || b.KnownIDs() {
 		whose = func(record cell.Record) client {
@@ -128,29 +128,10 @@ func (s *Survey) add(c client) (number int) {
 	return number
 }
 
-// facts are what the clients of a sheet need to know of each other, on their way to a worker.
-type facts struct {
-	Given   map[[16]byte]wireGiven
-	Clients map[[16]byte]string
-}
-
-type wireGiven struct {
-	First, Second   cell.Row
-	Column, Another int32
-	Whose           [16]byte
-}
-
-// Facts are KnownIDs for Job.TakeFacts of another process; nil when the sheets give none.
+// Facts are KnownIDs for Job.TakeFacts of another process.
 func (s *Survey) Facts() ([]byte, error) {
-	f := facts{Given: map[[16]byte]wireGiven{}, Clients: s.KnownIDs.clients}
-	for key, g := range s.KnownIDs.given {
-		f.Given[key] = wireGiven{g.first, g.second, g.column, g.another, g.whose}
-	}
-	if len(f.Given)+len(f.Clients) == 0 {
-		return nil, nil
-	}
 	var b bytes.Buffer
-	err := gob.NewEncoder(&b).Encode(f)
+	err := gob.NewEncoder(&b).Encode(s.KnownIDs)
 	return b.Bytes(), err
 }
 
@@ -207,55 +188,55 @@ func (s *Survey) RowProblems(b *mapping.Binding, plan mapping.Plan) problem.List
 
 // KnownIDs are the ids that a sheet gives for its clients and claims (known_id), each
 // with the cells that give it. The zero value has none. It holds some bytes for each
-// id, and the id itself where a client may be a contact of others.
+// id, and the id itself where a client may be a contact of others. Its fields are those of gob.
 type KnownIDs struct {
-	given   map[[16]byte]givenID
-	clients map[[16]byte]string // the first id that is given for a client; nil where nobody is a contact
+	Given   map[[16]byte]givenID
+	Clients map[[16]byte]string // the first id that is given for a client; nil where nobody is a contact
 }
 
 // givenID is an id, by the first cell that gives it and by the first cell that gives
 // it to another client or claim.
 type givenID struct {
-	first, second   cell.Row // second is 0 when there is none
-	column, another int32
-	whose           [16]byte
+	First, Second   cell.Row // Second is 0 when there is none
+	Column, Another int32
+	Whose           [16]byte
 }
 
 // add notes the ids of a client's row.
 func (k *KnownIDs) add(client [16]byte, row cell.Row, ids []mapping.KnownID) {
 	for _, id := range ids {
-		if k.clients != nil && id.Kind == mapping.ClientStep && k.clients[client] == "" {
-			k.clients[client] = id.ID
+		if k.Clients != nil && id.Kind == mapping.ClientStep && k.Clients[client] == "" {
+			k.Clients[client] = id.ID
 		}
-		if k.given == nil {
-			k.given = map[[16]byte]givenID{}
+		if k.Given == nil {
+			k.Given = map[[16]byte]givenID{}
 		}
 		key, whose := idFingerprint(id.Kind, id.ID), stepFingerprint(client, id.Step)
-		switch g, known := k.given[key]; {
+		switch g, known := k.Given[key]; {
 		case !known:
-			k.given[key] = givenID{first: row, column: int32(id.Column), whose: whose}
-		case g.whose != whose && g.second == 0:
-			g.second, g.another = row, int32(id.Column)
-			k.given[key] = g
+			k.Given[key] = givenID{First: row, Column: int32(id.Column), Whose: whose}
+		case g.Whose != whose && g.Second == 0:
+			g.Second, g.Another = row, int32(id.Column)
+			k.Given[key] = g
 		}
 	}
 }
 
 // other returns a cell that gives an id to another client or claim than this one.
 func (k KnownIDs) other(kind mapping.StepKind, id string, who mapping.Identity, step string) (row cell.Row, column int, ok bool) {
-	g, known := k.given[idFingerprint(kind, id)]
+	g, known := k.Given[idFingerprint(kind, id)]
 	switch {
 	case !known:
 		return 0, 0, false
-	case g.whose != stepFingerprint(fingerprint(who), step):
-		return g.first, int(g.column), true
+	case g.Whose != stepFingerprint(fingerprint(who), step):
+		return g.First, int(g.Column), true
 	}
-	return g.second, int(g.another), g.second != 0
+	return g.Second, int(g.Another), g.Second != 0
 }
 
 // ofClient returns the id that the sheet gives for somebody in a row of their own,
 // "" for none.
-func (k KnownIDs) ofClient(who mapping.Identity) string { return k.clients[fingerprint(who)] }
+func (k KnownIDs) ofClient(who mapping.Identity) string { return k.Clients[fingerprint(who)] }
 
 func idFingerprint(kind mapping.StepKind, id string) [16]byte {
 	sum := sha256.Sum256([]byte(string(kind) + "\x00" + strings.ToLower(id)))

@@ -7,27 +7,26 @@ import (
 	"fmt"
 	"reflect"
 
-	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
 )
 
 // A worker carries out plans that the coordinator of a run hands over (see coordinator.go).
-// Plans and outcomes travel as JSON. encodePlans writes the plans of a group and Job.Work reads them;
-// Job.Work writes their outcomes (wireGroup) and Job.recordDispatched reads it.
+// Plans and outcomes travel as JSON. encodePlans writes the plans of a group and Job.Work
+// reads them; Job.Work writes their outcomes (wireGroup) and Job.recordDispatched reads them.
+
+// mostEncoded is how many bytes of plans are handed over together at most. Their outcome has
+// then less than the 32 MB that River takes.
+const mostEncoded = 4 << 20
 
 // encodePlans are the plans of a group as they are handed over. ok is false where they would
-// not arrive as they are: a text of the sheet is not valid UTF-8.
+// not arrive as they are: a text of the sheet is not valid UTF-8, or they are too many.
 func encodePlans(plans []mapping.Plan) (encoded []byte, ok bool) {
 	encoded, err := json.Marshal(plans)
 	var arrive []mapping.Plan
-	ok = err == nil && json.Unmarshal(encoded, &arrive) == nil && reflect.DeepEqual(plans, arrive)
+	ok = err == nil && len(encoded) <= mostEncoded && json.Unmarshal(encoded, &arrive) == nil && reflect.DeepEqual(plans, arrive)
 	return encoded, ok
 }
-
-// ErrGivenBack is returned for a plan that was not carried out to its end, because this
-// process ends or has lost its locks. Another one goes on with it.
-var ErrGivenBack = errors.New("the plan was not carried out to its end by this process")
 
 // Join prepares the job of a worker for Work. Runs, Environment, Binding, Service, Ledger,
 // Journal, Concurrency, MaxFailures and Rules are to be set; KnownIDs
@@ -52,16 +51,16 @@ func (j *Job) Leave() {
 }
 
 // Work carries out the plans of a group that the coordinator has handed over, and returns their
-// outcomes for it. Several goroutines may call it, for different groups. ErrGivenBack is
-// returned when the job has ended before the group; any other error means that this process
-// cannot go on: ErrCutOff, ledger.ErrStopped and ledger.ErrServer that it may in a new session
-// with the ledger. What was done is in the ledger in any case.
+// outcomes for it; nil when the job has ended before the group. Several goroutines may call it,
+// for different groups. An error means that this process cannot go on: ErrCutOff,
+// ledger.ErrStopped and ledger.ErrServer that it may in a new session with the ledger. What was
+// done is in the ledger in any case.
 func (j *Job) Work(encoded []byte) (outcome []byte, err error) {
 	var plans []mapping.Plan
 	if err := json.Unmarshal(encoded, &plans); err != nil {
 		return nil, fmt.Errorf("a plan cannot be read: %w", err)
 	}
-	if err := j.givesBack(); err != nil {
+	if back, err := j.givesBack(); back {
 		return nil, err
 	}
 	var done wireGroup
@@ -72,8 +71,8 @@ func (j *Job) Work(encoded []byte) (outcome []byte, err error) {
 	if errors.Is(err, ledger.ErrStopped) || errors.Is(err, ledger.ErrServer) {
 		return nil, err
 	}
-	if back := j.givesBack(); back != nil {
-		return nil, back
+	if back, cause := j.givesBack(); back {
+		return nil, cause
 	}
 	if err != nil { // it would end the next worker too
 		return json.Marshal(wireGroup{Fatal: err.Error()})
@@ -82,26 +81,12 @@ func (j *Job) Work(encoded []byte) (outcome []byte, err error) {
 	return json.Marshal(done)
 }
 
-// givesBack returns the error with which plans are given back when the process ends, and not
-// the run; nil while it does not.
-func (j *Job) givesBack() error {
-	switch cause := context.Cause(j.ctx); {
-	case errors.Is(cause, ErrCutOff):
-		return cause
-	case cause != nil && !errors.Is(cause, ErrStopped):
-		return ErrGivenBack
+// givesBack reports whether the process ends, and not the run, so that plans are given back. The
+// error says why where that is not its own wish.
+func (j *Job) givesBack() (back bool, err error) {
+	cause := context.Cause(j.ctx)
+	if errors.Is(cause, ErrCutOff) {
+		return true, cause
 	}
-	return nil
-}
-
-// wireGroup is the outcomes of a group on their way to the coordinator, with what the process
-// has sent for the run so far.
-type wireGroup struct {
-	Clients []clientOutcome
-
-	Fatal string // why the run cannot go on; "" as a rule
-
-	Process string // of the worker, in the shared rules
-	Sent    map[apiclient.Kind]int
-	Retries map[string]int
+	return cause != nil && !errors.Is(cause, ErrStopped), nil
 }

@@ -121,8 +121,8 @@ func TestFactsArrive(t *testing.T) {
 	one, two := [16]byte{1}, [16]byte{2}
 	survey := Survey{
 		KnownIDs: KnownIDs{
-			given:   map[[16]byte]givenID{one: {first: cell.RowOf(0, 2), second: cell.RowOf(1, 9), column: 3, another: 4, whose: two}},
-			clients: map[[16]byte]string{two: "c-1"},
+			Given:   map[[16]byte]givenID{one: {First: cell.RowOf(0, 2), Second: cell.RowOf(1, 9), Column: 3, Another: 4, Whose: two}},
+			Clients: map[[16]byte]string{two: "c-1"},
 		},
 	}
 	for name, s := range map[string]Survey{"facts": survey, "none": {}} {
@@ -135,7 +135,7 @@ func TestFactsArrive(t *testing.T) {
 			if err := j.TakeFacts(data); err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(s.KnownIDs, j.KnownIDs, cmp.AllowUnexported(KnownIDs{}, givenID{})); d != "" {
+			if d := cmp.Diff(s.KnownIDs, j.KnownIDs); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})
@@ -149,8 +149,7 @@ func TestFactsArrive(t *testing.T) {
 // have seen none, while plans are out.
 func TestWaitingForWorkers(t *testing.T) {
 	var d dispatched
-	d.begin()
-	number := d.add(nil, nil)
+	number := d.add()
 	for i, step := range []struct {
 		workers int
 		waits   bool

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
-	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
@@ -50,66 +48,16 @@ func (r *importRun) dispatch(ctx context.Context) error {
 	if spec.Facts, err = r.survey.Facts(); err != nil {
 		return err
 	}
-	data, err := json.Marshal(spec)
-	if err != nil {
-		return err
-	}
 	broker, err := dispatch.Open(ctx, *r.ledger.place.server, r.ledger.ledger.Session())
 	if err != nil {
 		return err
 	}
 	r.closers = append(r.closers, broker.Close)
-	run, err := broker.Start(ctx, r.run, queueOf(r.session.Env), data)
+	run, err := broker.Start(ctx, r.run, queueOf(r.session.Env), spec)
 	if err != nil {
 		return err
 	}
 	r.closers = append(r.closers, func() { _ = run.End(context.Background()) }) // the next run removes what stays
-	r.job.Dispatch = dispatcher{sharedRules(run.Rules), run}
+	r.job.Dispatch = run
 	return nil
-}
-
-// sharedRules are importer.SharedRules: dispatch.Broker.Rules of a run.
-type sharedRules func(ctx context.Context, change func(rules []byte) (now []byte, stopped bool, err error)) error
-
-// rulesPatience is how long a process waits for the rules before it sends nothing more.
-const rulesPatience = 10 * time.Second
-
-// Change is that of importer.SharedRules.
-func (s sharedRules) Change(change func(*stoprule.Rules)) error {
-	ctx, cancel := context.WithTimeout(context.Background(), rulesPatience)
-	defer cancel()
-	return s(ctx, func(was []byte) (now []byte, stopped bool, err error) {
-		var rules stoprule.Rules
-		if len(was) > 0 {
-			if err := json.Unmarshal(was, &rules); err != nil {
-				return nil, false, err
-			}
-		}
-		change(&rules)
-		now, err = json.Marshal(rules)
-		return now, rules.Stop != "", err
-	})
-}
-
-// dispatcher is importer.Dispatcher with a broker.
-type dispatcher struct {
-	sharedRules
-	*dispatch.Run
-}
-
-// collectedAtOnce is how many outcomes are read from the broker at once.
-const collectedAtOnce = 200
-
-// Collect is that of importer.Dispatcher.
-func (d dispatcher) Collect(ctx context.Context, do func(number int64, outcome []byte) error) (int, error) {
-	list, err := d.Run.Collect(ctx, collectedAtOnce)
-	if err != nil || len(list) == 0 {
-		return 0, err
-	}
-	for _, o := range list {
-		if err := do(o.Number, o.Outcome); err != nil {
-			return 0, err
-		}
-	}
-	return len(list), d.Collected(ctx, list)
 }

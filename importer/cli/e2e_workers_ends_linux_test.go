@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -249,8 +250,8 @@ func (s *scene) inSchema(server *pgtest.Server, more string) (schema string) {
 // handedOver reports whether plans of a run wait in a schema.
 func (s *scene) handedOver(server *pgtest.Server, schema string) bool {
 	s.t.Helper()
-	return server.Exec(s.t, fmt.Sprintf("SELECT to_regclass('%s.dispatched_clients') IS NOT NULL", schema)) == "t" &&
-		server.Exec(s.t, fmt.Sprintf("SELECT count(*) > 10 FROM %s.dispatched_clients", schema)) == "t"
+	return server.Exec(s.t, fmt.Sprintf("SELECT to_regclass('%s.river_job') IS NOT NULL", schema)) == "t" &&
+		server.Exec(s.t, fmt.Sprintf("SELECT count(*) > 10 FROM %s.river_job", schema)) == "t"
 }
 
 // TestKnownIDsWithWorkers: a worker knows what ids the rest of the sheet gives: one that
@@ -282,4 +283,43 @@ func TestKnownIDsWithWorkers(t *testing.T) {
 	if by := posted(p.calls); by["0"]+by["1"] < 50 || len(s.service.Created()["client c15@example.com"]) > 0 {
 		t.Errorf("creating calls by worker: %v", by)
 	}
+}
+
+// TestSignalWithWorkers: a run gets a signal while its workers have its plans. What they have
+// begun comes back as it is, all other clients are not started, nothing of the hand-over is left in
+// the database, and the next run does the rest.
+func TestSignalWithWorkers(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	const clients = 30
+	s := newScene(t, stepThree, leads(clients))
+	server := pgtest.Shared(t)
+	schema := s.inSchema(server, "limits: {concurrency: 1}")
+	begun, signalled := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	s.service.Play(func(c apitest.Call) (f apitest.Fault) {
+		if c.Kind == "claim" && c.Header.Get("X-Worker") != "" {
+			once.Do(func() { close(begun) })
+			f.Until = signalled
+		}
+		return f
+	})
+	s.worker(0, "", "", "--concurrency", "1")
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan played, 1)
+	go func() { done <- s.runContext(ctx, "--workers", "--json") }()
+	<-begun
+	cancel()
+	close(signalled)
+	p := <-done
+	if r := p.summary.Rows; p.code != 130 || r.Total != clients || r.NotStarted < clients/2 || r.Uncertain+r.Failed > 0 {
+		t.Errorf("exit code %d, rows %+v\n%s", p.code, r, p.err)
+	}
+	if n := server.Exec(t, fmt.Sprintf(leftInDatabase, schema)); n != "0" {
+		t.Errorf("%s rows of the hand-over are left in the database", n)
+	}
+	if next := s.mustRun(0, "--workers"); next.summary.Clients.Done+next.summary.Clients.Unchanged != clients {
+		t.Errorf("the next run comes to %+v", next.summary.Clients)
+	}
+	s.checkPromise()
 }

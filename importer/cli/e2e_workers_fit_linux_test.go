@@ -23,16 +23,17 @@ func TestWorkerOfAnotherEnvironment(t *testing.T) {
 			s := newScene(t, stepThree, leads(clients))
 			server := pgtest.Shared(t)
 			schema := s.inSchema(server, "limits: {concurrency: 1}\nwire: {claim_id: /claimId}\nerrors: [{status: 418, means: stop}]")
-			plans := schema + ".dispatched_clients"
+			begunBy := "attempted_by[array_upper(attempted_by, 1)]"
+			jobs := schema + ".river_job WHERE state = 'running'"
 			stop := s.worker(0, change[0], change[1], "--concurrency", "1")
 			done := make(chan played, 1)
 			go func() { done <- s.run("--workers") }()
 			s.waitFor("plans that are handed over", func() bool { return s.handedOver(server, schema) })
-			s.waitFor("plans that the worker begins", func() bool { return server.Exec(t, "SELECT count(begun) > 0 FROM "+plans) == "t" })
-			begun := server.Exec(t, "SELECT DISTINCT begun FROM "+plans+" WHERE begun IS NOT NULL")
+			s.waitFor("plans that the worker begins", func() bool { return server.Exec(t, "SELECT count(*) > 0 FROM "+jobs) == "t" })
+			begun := server.Exec(t, "SELECT DISTINCT "+begunBy+" FROM "+jobs)
 			s.worker(1, "", "")
 			s.waitFor("all other plans", func() bool {
-				return server.Exec(t, "SELECT NOT EXISTS (SELECT 1 FROM "+plans+" WHERE begun IS DISTINCT FROM "+begun+")") == "t"
+				return server.Exec(t, "SELECT NOT EXISTS (SELECT 1 FROM "+schema+".river_job WHERE state <> 'running' OR "+begunBy+" <> '"+begun+"')") == "t"
 			})
 			said := stop()
 			p := <-done

@@ -103,7 +103,7 @@ func (s *scene) runTogether(n int, schema string, flags ...string) played {
 		time.Sleep(200 * time.Millisecond) // each question is a process
 		there = there || s.handedOver(server, schema)
 		return len(done) > 0 || there &&
-			server.Exec(s.t, fmt.Sprintf("SELECT count(DISTINCT begun) >= %d FROM %s.dispatched_clients", n, schema)) == "t"
+			server.Exec(s.t, fmt.Sprintf("SELECT count(DISTINCT attempted_by[array_upper(attempted_by, 1)]) >= %d FROM %s.river_job WHERE state = 'running'", n, schema)) == "t"
 	})
 	answer()
 	return <-done
@@ -120,9 +120,12 @@ func posted(calls []apitest.Call) map[string]int {
 	return by
 }
 
+// leftInDatabase counts the rows of the hand-over in a schema.
+const leftInDatabase = "SELECT (SELECT count(*) FROM %[1]s.river_job) + (SELECT count(*) FROM %[1]s.dispatched_runs)"
+
 // TestWorkersCarryOut: workers create what a run asks for, each once; the first client goes
-// ahead from the run itself. The run's workbook has all ids, and a second run has nothing
-// to hand over.
+// ahead from the run itself. The run's workbook has all ids, nothing of the hand-over is left in
+// the database, and a second run has nothing to hand over.
 func TestWorkersCarryOut(t *testing.T) {
 	t.Parallel()
 	const clients = 20
@@ -151,6 +154,9 @@ func TestWorkersCarryOut(t *testing.T) {
 	}
 	if v := s.service.Check(s.said()); !v.OK() {
 		t.Error(v)
+	}
+	if n := pgtest.Shared(t).Exec(t, fmt.Sprintf(leftInDatabase, schema)); n != "0" {
+		t.Errorf("%s rows of the hand-over are left in the database", n)
 	}
 	if again := s.mustRun(0, "--workers"); len(again.steps()) > 0 || again.summary.Clients.Unchanged != clients {
 		t.Errorf("a second run sends %v; %+v", again.steps(), again.summary.Clients)

@@ -67,7 +67,7 @@ var arrows = map[string][]string{
 	"importer/ledger/ledgertest":      {"importer/ledger", "importer/result"},
 	"importer/ledger/postgres":        {"importer/ledger", "apiclient/rate"},
 	"importer/ledger/postgres/pgtest": {},
-	"importer/dispatch":               {"importer/ledger", "importer/ledger/postgres"},
+	"importer/dispatch":               {"importer/ledger", "importer/ledger/postgres", "importer/stoprule"},
 
 	"importer/sheet":           {"mapping/cell", "importer/sheet/xlsx", "importer/sheet/csv"},
 	"importer/sheet/xlsx":      {"mapping/cell", "importer/sheet/numfmt", "importer/sheet/charset"},

@@ -2,14 +2,12 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -58,8 +56,7 @@ func (p *program) workerCommand() *cli.Command {
 // or this process was cut off from it, it begins again when it can.
 func (p *program) work(ctx context.Context, where load.Where, concurrency int) error {
 	w := &worker{program: p, where: where, concurrency: concurrency}
-	for pause := retry.NewPolicy(retry.Pace{}); ; {
-		began := time.Now()
+	for {
 		err := w.session(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -68,20 +65,13 @@ func (p *program) work(ctx context.Context, where load.Where, concurrency int) e
 		case !isTransient(err):
 			return err
 		}
-		if time.Since(began) > longSession {
-			pause = retry.NewPolicy(retry.Pace{})
-		}
 		w.say("%s; the worker goes on when it can", problem.OneLine(errorText(err)))
-		retry.Sleep(ctx, min(pause.Backoff(), longestPause))
+		retry.Sleep(ctx, rand.N(longestPause))
 	}
 }
 
-// A session that lasted so long had no trouble at its start, and how long a worker waits at
-// most before it tries the server again.
-const (
-	longSession  = time.Minute
-	longestPause = 5 * time.Second
-)
+// longestPause is how long a worker waits at most before it tries the server again.
+const longestPause = 5 * time.Second
 
 // isTransient reports whether a worker may go on in a new session after this error.
 func isTransient(err error) bool {
@@ -109,16 +99,15 @@ type worker struct {
 	saying sync.Mutex // held while a line is printed
 }
 
-// workerRun is a run that a worker works for. It is joined once.
+// workerRun is a run that a worker works for.
 type workerRun struct {
-	join    sync.Once
-	err     error
+	join    func() error // opens what follows, once
 	session *load.Session
 	journal *journal.File
 	job     *importer.Job
-	working sync.WaitGroup // plans that are being carried out
-	leaving bool           // no other plan is begun
-	clients int            // that were carried out
+	working sync.WaitGroup // groups that are being carried out
+	leaving bool           // no other group is begun
+	clients int            // groups that were carried out
 }
 
 // say prints a line of the worker's log. River's goroutines call it too.
@@ -133,6 +122,7 @@ func (w *worker) session(ctx context.Context) error {
 	w.ctx, w.end = context.WithCancelCause(ctx)
 	defer w.end(nil)
 	w.runs = map[string]*workerRun{}
+	defer w.close()
 	if err := w.open(ctx); err != nil {
 		return err
 	}
@@ -141,26 +131,19 @@ func (w *worker) session(ctx context.Context) error {
 	}
 	w.say("works for runs in the environment “%s” with %s", w.ledger.session.Env.Name, w.ledger.path())
 	w.background.Go(w.watch)
-	err := w.broker.Work(w.ctx, queueOf(w.ledger.session.Env), importer.ClientsAtOnce(w.concurrency), riverLog{w}, w.carryOut)
+	err := w.broker.Work(w.ctx, queueOf(w.ledger.session.Env), importer.ClientsAtOnce(w.concurrency), riverLog{w.end}, w.carryOut)
 	w.end(nil)
 	w.background.Wait()
-	w.close()
 	return err
 }
 
 // open opens the ledger and records what an earlier session had to keep elsewhere.
 func (w *worker) open(ctx context.Context) (err error) {
-	l, err := openEnvironmentOf(w.where)
-	w.ledger = l
-	defer func() {
-		if err != nil {
-			w.close()
-		}
-	}()
-	if err != nil {
+	if w.ledger, err = openEnvironmentOf(w.where); err != nil {
 		return err
 	}
-	if err := l.needsDatabase(); err != nil {
+	l := w.ledger
+	if err = l.needsDatabase(); err != nil {
 		return err
 	}
 	l.sharing = hooks.Sharing(&postgres.Sharing{})
@@ -218,56 +201,38 @@ func (w *worker) watch() {
 	}
 }
 
-// leaveEnded leaves the runs that have ended, or whose coordinator is gone.
+// leaveEnded leaves the runs that have ended, or whose coordinator is gone, when nothing is under
+// way for them any more.
 func (w *worker) leaveEnded() {
+	active, err := w.broker.Active(w.ctx)
+	if err != nil {
+		w.end(err)
+		return
+	}
 	w.mu.Lock()
-	ids := slices.Collect(maps.Keys(w.runs))
-	w.mu.Unlock()
-	for _, id := range ids {
-		active, err := w.broker.Active(w.ctx, id)
-		if err != nil || active {
-			continue // where it cannot be asked, the session ends by itself
+	defer w.mu.Unlock()
+	for id, r := range w.runs {
+		if _, ok := active[id]; ok || r.leaving {
+			continue
 		}
-		w.mu.Lock()
-		r := w.runs[id]
-		w.mu.Unlock()
-		if r != nil {
-			w.leaveSoon(id, r)
-		}
+		r.leaving = true
+		w.background.Go(func() {
+			r.leave()
+			w.forget(id, r)
+			w.say("done with run %s; clients that this worker carried out: %d", id, r.clients)
+		})
 	}
 }
 
-// leaveSoon leaves a run, once.
-func (w *worker) leaveSoon(id string, r *workerRun) {
-	w.mu.Lock()
-	begins := !r.leaving
-	r.leaving = true
-	w.mu.Unlock()
-	if begins {
-		w.background.Go(func() { w.leaveRun(id, r) })
-	}
-}
-
-// leaveRun leaves a run that has ended, when nothing is under way for it any more.
-func (w *worker) leaveRun(id string, r *workerRun) {
-	r.leave()
-	w.mu.Lock()
-	delete(w.runs, id)
-	clients := r.clients
-	w.mu.Unlock()
-	w.say("done with run %s; clients that this worker carried out: %d", id, clients)
-}
-
+// leave closes what join has opened, when nothing is under way.
 func (r *workerRun) leave() {
-	r.join.Do(func() { r.err = dispatch.ErrEnded }) // waits for a join that is under way, and lets no other begin
+	r.working.Wait()
 	if r.job != nil {
 		r.job.Leave()
 	}
-	r.working.Wait()
 	r.close()
 }
 
-// close closes what joinRun has opened.
 func (r *workerRun) close() {
 	_ = r.journal.Close() // what is in it was synced
 	if r.session != nil {
@@ -276,91 +241,91 @@ func (r *workerRun) close() {
 	r.journal, r.session = nil, nil
 }
 
-// carryOut carries out one plan of a run. It returns nil for one that it gives back.
-func (w *worker) carryOut(ctx context.Context, run string, readSpec dispatch.Spec, plan []byte) (outcome []byte, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = importer.Caught(v)
-		}
-		if err != nil {
-			w.end(err)
-		}
-	}()
-	r, err := w.runOf(ctx, run, readSpec)
+// forget has a run joined again if more of it comes.
+func (w *worker) forget(id string, r *workerRun) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.runs[id] == r {
+		delete(w.runs, id)
+	}
+}
+
+// begin returns a run of which a group is begun; the caller ends with working.Done. It returns
+// nil for one that is being left.
+func (w *worker) begin(id string) *workerRun {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.runs[id]
 	if r == nil {
-		return nil, err
+		r = &workerRun{}
+		r.join = sync.OnceValue(func() error { return w.joinRun(id, r) })
+		w.runs[id] = r
 	}
-	defer r.working.Done()
-	outcome, err = r.job.Work(plan)
-	switch {
-	case errors.Is(err, dispatch.ErrEnded): // or the coordinator makes its tables again: then it is joined again
-		w.leaveSoon(run, r)
-		return nil, nil
-	case errors.Is(err, importer.ErrGivenBack): // this session has ended
-		return nil, nil
-	case err == nil:
-		w.mu.Lock()
-		r.clients++
-		w.mu.Unlock()
+	if r.leaving {
+		return nil
 	}
-	return outcome, err
+	r.working.Add(1)
+	return r
 }
 
 // unfit is how long a worker waits before it looks again at a run for which it
 // cannot work.
 const unfit = 5 * time.Second
 
-// runOf joins a run, once. The caller ends with working.Done of it. It returns nil for a run
-// for which this worker does not work.
-func (w *worker) runOf(ctx context.Context, id string, readSpec dispatch.Spec) (*workerRun, error) {
-	w.mu.Lock()
-	r := w.runs[id]
-	if r == nil {
-		r = &workerRun{}
-		w.runs[id] = r
-	}
-	leaving := r.leaving
-	if !leaving {
-		r.working.Add(1)
-	}
-	w.mu.Unlock()
-	if leaving {
+// carryOut carries out the plans of a group. It returns nil for those that it gives back, and an
+// error, which ends the session, or dispatch.ErrEnded when nothing of the run may be begun.
+func (w *worker) carryOut(run string, plans []byte) (outcome []byte, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = importer.Caught(v)
+		}
+		if err != nil && !errors.Is(err, dispatch.ErrEnded) {
+			w.end(err)
+		}
+	}()
+	if w.ctx.Err() != nil {
 		return nil, nil
 	}
-	r.join.Do(func() {
-		if r.err = w.joinRun(ctx, id, r, readSpec); r.err != nil && ctx.Err() == nil && !errors.Is(r.err, dispatch.ErrEnded) {
-			w.say("run %s: this worker cannot work for it: %s", id, problem.OneLine(errorText(r.err)))
-		}
-	})
-	if r.err == nil {
-		return r, nil
+	runs, err := w.broker.Active(w.ctx)
+	if err != nil {
+		return nil, err
 	}
-	r.working.Done()
-	if errors.Is(r.err, ledger.ErrStopped) || errors.Is(r.err, ledger.ErrServer) {
-		return nil, r.err
+	if stopped, active := runs[run]; stopped || !active {
+		return nil, dispatch.ErrEnded
 	}
-	retry.Sleep(w.ctx, unfit)
+	r := w.begin(run)
+	if r == nil {
+		return nil, dispatch.ErrEnded
+	}
+	defer r.working.Done()
+	if err := r.join(); isTransient(err) {
+		return nil, err
+	} else if err != nil {
+		retry.Sleep(w.ctx, unfit)
+		w.forget(run, r)
+		return nil, nil
+	}
+	outcome, err = r.job.Work(plans)
 	w.mu.Lock()
-	if w.runs[id] == r {
-		delete(w.runs, id)
+	defer w.mu.Unlock()
+	if outcome != nil {
+		r.clients++
 	}
-	w.mu.Unlock()
-	return nil, nil
+	return outcome, err
 }
 
 // joinRun makes the job for a run.
-func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, readSpec dispatch.Spec) (err error) {
+func (w *worker) joinRun(id string, r *workerRun) (err error) {
 	defer func() {
 		if err != nil {
 			r.close()
 		}
+		if err != nil && w.ctx.Err() == nil && !errors.Is(err, dispatch.ErrEnded) {
+			w.say("run %s: this worker cannot work for it: %s", id, problem.OneLine(errorText(err)))
+		}
 	}()
-	data, err := readSpec(ctx)
-	if err != nil {
-		return err
-	}
 	var spec runSpec
-	if err := json.Unmarshal(data, &spec); err != nil {
+	if err := w.broker.Spec(w.ctx, id, &spec); err != nil {
 		return err
 	}
 	connection := w.connection(id)
@@ -368,17 +333,14 @@ func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, readSpec 
 	connection.Share = func(_ context.Context, s *load.Session) (load.Limiter, error) {
 		return w.ledger.place.limiter(s.Env), nil
 	}
-	if r.session, err = load.Join(ctx, w.where, hooks.Connection(connection), spec.Session); err != nil {
+	if r.session, err = load.Join(w.ctx, w.where, hooks.Connection(connection), spec.Session); err != nil {
 		return err
 	}
 	r.journal = w.openJournal(id, w.ledger.ledger, w.folders)
-	pace, broker := w.pace, w.broker
 	job := hooks.Job(&importer.Job{
 		Runs: spec.Runs, Environment: spec.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Journal: r.journal,
-		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, SimilarKeys: spec.SimilarKeys, LookAgain: pace.LookAgain, FirstWait: pace.AskAgain, Believable: pace.Believable, Clock: pace.Clock,
-		Rules: sharedRules(func(ctx context.Context, change func([]byte) ([]byte, bool, error)) error {
-			return broker.Rules(ctx, id, change)
-		}),
+		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, SimilarKeys: spec.SimilarKeys, Rules: w.broker.Rules(id),
+		LookAgain: w.pace.LookAgain, FirstWait: w.pace.AskAgain, Believable: w.pace.Believable, Clock: w.pace.Clock,
 	})
 	if err := job.TakeFacts(spec.Facts); err != nil {
 		return err
@@ -391,13 +353,13 @@ func (w *worker) joinRun(ctx context.Context, id string, r *workerRun, readSpec 
 	return nil
 }
 
-// riverLog takes River's log: errors, without what they hold. What matters ends the session
-// and is said then.
-type riverLog struct{ w *worker }
+// riverLog takes River's log. An error ends the session, and what it had begun comes back; what
+// the record holds is not said.
+type riverLog struct{ end context.CancelCauseFunc }
 
 func (riverLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelError }
 func (l riverLog) Handle(_ context.Context, r slog.Record) error {
-	l.w.say("dispatcher: %s", problem.OneLine(r.Message))
+	l.end(ledger.ServerFailed(errors.New("River: " + r.Message)))
 	return nil
 }
 func (l riverLog) WithAttrs([]slog.Attr) slog.Handler { return l }

@@ -2,294 +2,125 @@ package dispatch
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	"claimsheet/importer/ledger/postgres"
 )
 
-// Run is a run that this process coordinates. It is safe for concurrent use; its errors are as
-// of Broker. Where the tables are lost, Rules, Add and Check make them again.
+// Run is a run that this process coordinates. It is an importer.Dispatcher; its errors are as of
+// Broker.
 type Run struct {
-	broker *Broker
-	id     string
-	queue  string
-	spec   []byte
-
-	mu      sync.Mutex
-	rules   []byte // as the coordinator saw them last
-	stopped bool
-	ended   bool
+	Rules
+	queue string
 }
 
-// Outcome is what became of a plan.
-type Outcome struct {
-	Number  int64
-	Outcome []byte
-}
-
-// Start begins a run, without stop rules yet. spec is what workers need for all of its
-// clients. It removes runs whose coordinator has been silent for more than an hour, or that has
-// no session any more. ctx limits the call; errors are as of Broker.
-func (b *Broker) Start(ctx context.Context, id, queue string, spec []byte) (*Run, error) {
-	r := &Run{broker: b, id: id, queue: queue, spec: spec}
-	err := b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `DELETE FROM dispatched_runs r WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = r.coordinator AND s.until + $1 > `+postgres.ServerTime+`)`, abandonedAfter.Microseconds())
-		if err != nil {
-			return err
-		}
-		return r.insert(ctx, tx)
+// Start begins a run, without stop rules yet. id is letters, digits and hyphens; spec is what
+// workers need for all of the run's clients, as JSON. It removes runs whose coordinator has no session any
+// more. ctx limits the call.
+func (b *Broker) Start(ctx context.Context, id, queue string, spec any) (*Run, error) {
+	err := b.again(ctx, func(ctx context.Context) error {
+		batch := &pgx.Batch{} // is a transaction
+		batch.Queue(`DELETE FROM dispatched_runs r WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = r.coordinator)`)
+		batch.Queue(`DELETE FROM river_job j WHERE j.kind = $1 AND NOT EXISTS (SELECT 1 FROM dispatched_runs r WHERE r.run = ANY (j.tags))`, groupArgs{}.Kind())
+		batch.Queue(`INSERT INTO dispatched_runs (run, coordinator, spec) VALUES ($1, $2, $3) ON CONFLICT (run) DO NOTHING`, id, b.session, spec)
+		return b.pool.SendBatch(ctx, batch).Close()
 	})
-	return r, err
+	return &Run{b.Rules(id), queue}, err
 }
 
-// abandonedAfter is how long a coordinator is silent before its run counts as
-// abandoned.
-const abandonedAfter = time.Hour
-
-func (r *Run) insert(ctx context.Context, tx pgx.Tx) error {
-	r.mu.Lock()
-	rules, stopped := r.rules, r.stopped
-	r.mu.Unlock()
-	_, err := tx.Exec(ctx, `INSERT INTO dispatched_runs (run, coordinator, spec, rules, stopped) VALUES ($1, $2, $3, coalesce($4, ''::bytea), $5) ON CONFLICT (run) DO NOTHING`, r.id, r.broker.session, r.spec, rules, stopped)
-	return err
-}
-
-// Rules is Broker.Rules for this run. Where the tables were lost, it begins with the rules
-// as they were seen last.
-func (r *Run) Rules(ctx context.Context, change func(rules []byte) (now []byte, stopped bool, err error)) error {
-	noted := func(rules []byte) ([]byte, bool, error) {
-		now, stopped, err := change(rules)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if err == nil {
-			r.rules, r.stopped = now, r.stopped || stopped
-		}
-		return now, stopped, err
+// Add hands groups of plans over, by numbers of their own in the run.
+func (r *Run) Add(ctx context.Context, groups map[int64][]byte) error {
+	var jobs []river.InsertManyParams
+	for _, n := range slices.Sorted(maps.Keys(groups)) { // in the order of the sheet
+		jobs = append(jobs, river.InsertManyParams{Args: groupArgs{r.run, n, string(groups[n])}, InsertOpts: &river.InsertOpts{Queue: r.queue, Tags: []string{r.run}}})
 	}
-	err := r.broker.Rules(ctx, r.id, noted)
-	r.mu.Lock()
-	ended := r.ended
-	r.mu.Unlock()
-	if ended || !missing(err) && !errors.Is(err, ErrEnded) {
+	return r.broker.again(ctx, func(ctx context.Context) error {
+		_, err := r.broker.river.InsertMany(ctx, jobs)
 		return err
-	}
-	if err := r.restore(ctx); err != nil {
-		return err
-	}
-	return r.broker.Rules(ctx, r.id, noted)
+	})
 }
 
-// restore makes the tables again, and the run in them.
-func (r *Run) restore(ctx context.Context) error {
-	if err := r.broker.prepare(ctx); err != nil {
-		return err
-	}
-	return r.broker.inTransaction(ctx, r.insert)
-}
-
-// Add hands plans over, by numbers of their own in the run. Those that are there already are
-// left as they are.
-func (r *Run) Add(ctx context.Context, plans map[int64][]byte) error {
-	numbers := slices.Sorted(maps.Keys(plans)) // in the order of the sheet
-	add := func(ctx context.Context, tx pgx.Tx) error {
-		jobs, err := r.enqueue(ctx, tx, numbers)
+// Collect calls do with the outcomes of jobs that have come in, in no order, and removes the jobs
+// when that succeeds; do may get a job again that could not be removed. When the run stops,
+// workers begin nothing any more, and do also gets jobs that no worker carries out; their outcome
+// is nil.
+func (r *Run) Collect(ctx context.Context, stops bool, do func(number int64, plans, outcome []byte) error) error {
+	states := []rivertype.JobState{rivertype.JobStateCompleted}
+	if stops {
+		states = append(states, rivertype.JobStateCancelled)
+		err := r.broker.exec(ctx, `WITH stopped AS (UPDATE dispatched_runs SET stopped = true WHERE run = $1 AND NOT stopped)
+			UPDATE river_job j SET state = 'cancelled', finalized_at = now() WHERE $1 = ANY (j.tags) AND (j.state IN ('available', 'pending', 'retryable', 'scheduled') OR `+abandoned+`)`, r.run)
 		if err != nil {
 			return err
 		}
-		batch := &pgx.Batch{}
-		for i, n := range numbers {
-			batch.Queue(`INSERT INTO dispatched_clients (run, number, plan, job, queued) VALUES ($1, $2, $3, $4, now()) ON CONFLICT DO NOTHING`, r.id, n, plans[n], jobs[i])
-		}
-		return tx.SendBatch(ctx, batch).Close()
 	}
-	err := r.broker.inTransaction(ctx, add)
-	if missing(err) || foreign(err) {
-		if err = r.restore(ctx); err == nil {
-			err = r.broker.inTransaction(ctx, add)
-		}
+	var found *river.JobListResult
+	err := r.broker.again(ctx, func(ctx context.Context) (err error) {
+		found, err = r.broker.river.JobList(ctx, river.NewJobListParams().States(states...).Queues(r.queue).TagsAll(r.run).First(collectedAtOnce))
+		return err
+	})
+	if err != nil || len(found.Jobs) == 0 {
+		return err
 	}
-	return err
+	ids := make([]int64, len(found.Jobs))
+	for i, job := range found.Jobs {
+		var args groupArgs
+		var outcome []byte
+		err := json.Unmarshal(job.EncodedArgs, &args)
+		if err == nil && job.State == rivertype.JobStateCompleted {
+			var output string
+			err = json.Unmarshal(job.Output(), &output)
+			outcome = []byte(output)
+		}
+		if err != nil {
+			return fmt.Errorf("a job of the run cannot be read: %w", err)
+		}
+		if err := do(args.Number, []byte(args.Plans), outcome); err != nil {
+			return err
+		}
+		ids[i] = job.ID
+	}
+	return r.broker.again(ctx, func(ctx context.Context) error {
+		_, err := r.broker.river.JobDeleteMany(ctx, river.NewJobDeleteManyParams().IDs(ids...).First(len(ids)))
+		return err
+	})
 }
 
-// enqueue inserts a job for each number and returns their ids.
-func (r *Run) enqueue(ctx context.Context, tx pgx.Tx, numbers []int64) ([]int64, error) {
-	params := make([]river.InsertManyParams, len(numbers))
-	for i, n := range numbers {
-		params[i] = river.InsertManyParams{Args: clientArgs{r.id, n}, InsertOpts: &river.InsertOpts{Queue: r.queue, MaxAttempts: attempts}}
-	}
-	inserted, err := r.broker.river.InsertManyTx(ctx, tx, params)
+// collectedAtOnce is how many jobs are read from the tables at once.
+const collectedAtOnce = 200
+
+// abandoned is whether a job j was begun by a worker that is not connected any more, or is
+// silent. River's client has the id of the worker's session.
+const abandoned = `(j.state = 'running' AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id::text = j.attempted_by[array_upper(j.attempted_by, 1)] AND s.until > ` + postgres.ServerTime + ` AND ` + postgres.IsConnected + `))`
+
+// Check makes jobs available again whose worker is gone, and those that workers have refused
+// because this process was silent; what another worker begins then waits for the locks of the
+// first. It returns how many workers carry jobs out. The error also says that fewer jobs than
+// out are left. Call it every few seconds, and not at the same time as other methods.
+func (r *Run) Check(ctx context.Context, out int) (workers int, err error) {
+	err = r.broker.exec(ctx, `UPDATE river_job j SET state = 'available', finalized_at = NULL WHERE $1 = ANY (j.tags) AND (j.state = 'cancelled' OR `+abandoned+`)
+		AND EXISTS (SELECT 1 FROM dispatched_runs WHERE run = $1 AND NOT stopped)`, r.run)
 	if err != nil {
-		return nil, err
-	}
-	jobs := make([]int64, len(inserted))
-	for i, row := range inserted {
-		jobs[i] = row.Job.ID
-	}
-	return jobs, nil
-}
-
-// attempts is how often River delivers a job that fails; the coordinator enqueues another
-// one behind it.
-const attempts = 10
-
-// Collect returns up to most outcomes that have come in, in no order. They stay in the
-// tables, and are returned again, until Collected removes them.
-func (r *Run) Collect(ctx context.Context, most int) (list []Outcome, err error) {
-	err = r.broker.again(ctx, func(ctx context.Context) error {
-		list = nil
-		rows, err := r.broker.pool.Query(ctx, `SELECT number, outcome FROM dispatched_clients WHERE run = $1 AND outcome IS NOT NULL LIMIT $2`, r.id, most)
-		if err != nil {
-			return err
-		}
-		list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Outcome])
-		return err
-	})
-	return list, r.unlessMissing(err)
-}
-
-// Collected removes outcomes that Collect has returned.
-func (r *Run) Collected(ctx context.Context, list []Outcome) error {
-	numbers := make([]int64, len(list))
-	for i, o := range list {
-		numbers[i] = o.Number
-	}
-	err := r.broker.again(ctx, func(ctx context.Context) error {
-		_, err := r.broker.pool.Exec(ctx, `DELETE FROM dispatched_clients WHERE run = $1 AND number = ANY($2)`, r.id, numbers)
-		return err
-	})
-	return r.unlessMissing(err)
-}
-
-// Withdraw takes back the plans that nobody carries out, and returns their numbers: those
-// that nobody has begun, and those of workers that are gone.
-func (r *Run) Withdraw(ctx context.Context) (numbers []int64, err error) {
-	err = r.broker.again(ctx, func(ctx context.Context) error {
-		rows, err := r.broker.pool.Query(ctx, `DELETE FROM dispatched_clients c WHERE c.run = $1 AND c.outcome IS NULL AND (c.begun IS NULL OR NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = c.begun AND `+
-			working+`)) RETURNING c.number`, r.id)
-		if err != nil {
-			return err
-		}
-		numbers, err = pgx.CollectRows(rows, pgx.RowTo[int64])
-		return err
-	})
-	return numbers, r.unlessMissing(err)
-}
-
-// working is whether a session s may still carry out what it has begun: it is connected, and
-// not silent. What another process begins in its place waits for its locks.
-const working = `s.until > ` + postgres.ServerTime + ` AND ` + postgres.IsConnected
-
-// Check delivers plans again whose worker is gone, or whose job River has lost. all returns the
-// plans whose outcomes were not collected; those that are not in the tables are added again.
-// It returns how many workers carry plans out at present. Call it every few seconds.
-func (r *Run) Check(ctx context.Context, all func() map[int64][]byte) (workers int, err error) {
-	if err := r.redeliver(ctx); missing(err) {
-		if err := r.restore(ctx); err != nil {
-			return 0, err
-		}
-	} else if err != nil {
 		return 0, err
 	}
-	lost := all() // before what is there is read: outcomes are collected meanwhile
-	there, err := r.there(ctx)
-	if err != nil {
-		return 0, r.unlessMissing(err)
-	}
-	for _, n := range there {
-		delete(lost, n)
-	}
-	if len(lost) > 0 {
-		if err := r.Add(ctx, lost); err != nil {
-			return 0, err
-		}
-	}
+	var jobs int
 	err = r.broker.again(ctx, func(ctx context.Context) error {
-		return r.broker.pool.QueryRow(ctx, `SELECT count(DISTINCT begun) FROM dispatched_clients WHERE run = $1 AND outcome IS NULL`, r.id).Scan(&workers)
+		return r.broker.pool.QueryRow(ctx, `SELECT count(*), count(DISTINCT attempted_by[array_upper(attempted_by, 1)]) FILTER (WHERE state = 'running') FROM river_job WHERE $1 = ANY (tags)`, r.run).Scan(&jobs, &workers)
 	})
-	return workers, r.unlessMissing(err)
-}
-
-// unlessMissing is err, or nil where tables are missing: the next Check makes them again.
-func (r *Run) unlessMissing(err error) error {
-	if missing(err) {
-		return nil
+	if err == nil && jobs < out {
+		err = lost(fmt.Sprintf("%d of %d jobs are missing", out-jobs, out))
 	}
-	return err
-}
-
-// there are the numbers of the plans in the tables.
-func (r *Run) there(ctx context.Context) (numbers []int64, err error) {
-	err = r.broker.again(ctx, func(ctx context.Context) error {
-		rows, err := r.broker.pool.Query(ctx, `SELECT number FROM dispatched_clients WHERE run = $1`, r.id)
-		if err != nil {
-			return err
-		}
-		numbers, err = pgx.CollectRows(rows, pgx.RowTo[int64])
-		return err
-	})
-	return numbers, err
-}
-
-// deliveryTime is how long River may take to deliver a job, and a worker to say that it has
-// begun.
-const deliveryTime = `interval '15 seconds'`
-
-// redeliver enqueues plans again that are not on their way.
-func (r *Run) redeliver(ctx context.Context) error {
-	return r.broker.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `UPDATE dispatched_clients c SET begun = NULL, attempt = NULL WHERE c.run = $1 AND c.outcome IS NULL AND c.begun IS NOT NULL
-			AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = c.begun AND `+working+`) RETURNING c.number`, r.id)
-		if err != nil {
-			return err
-		}
-		numbers, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-		if err != nil {
-			return err
-		}
-		rows, err = tx.Query(ctx, `SELECT c.number FROM dispatched_clients c WHERE c.run = $1 AND c.outcome IS NULL AND c.begun IS NULL AND c.queued < now() - `+deliveryTime+`
-			AND NOT c.number = ANY($2) AND NOT EXISTS (SELECT 1 FROM river_job j WHERE j.id = c.job AND j.args->>'run' = c.run AND (j.args->>'number')::bigint = c.number AND (j.state IN ('available', 'pending', 'retryable', 'scheduled') AND j.scheduled_at < now() + `+deliveryTime+`
-			OR j.state = 'running' AND j.attempted_at > now() - `+deliveryTime+`)) FOR UPDATE SKIP LOCKED`, r.id, numbers)
-		if err != nil {
-			return err
-		}
-		lost, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-		if numbers = append(numbers, lost...); err != nil || len(numbers) == 0 {
-			return err
-		}
-		jobs, err := r.enqueue(ctx, tx, numbers)
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `UPDATE dispatched_clients c SET job = n.job, queued = now() FROM unnest($2::bigint[], $3::bigint[]) AS n (number, job) WHERE c.run = $1 AND c.number = n.number`, r.id, numbers, jobs)
-		return err
-	})
+	return workers, err
 }
 
 // End removes the run, with all that was handed over.
 func (r *Run) End(ctx context.Context) error {
-	r.mu.Lock()
-	r.ended = true
-	r.mu.Unlock()
-	err := r.broker.again(ctx, func(ctx context.Context) error {
-		_, err := r.broker.pool.Exec(ctx, `DELETE FROM dispatched_runs WHERE run = $1`, r.id)
-		return err
-	})
-	if missing(err) {
-		return nil
-	}
-	return err
-}
-
-// foreign reports whether a plan could not be added because its run is not there.
-func foreign(err error) bool {
-	said, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && said.Code == "23503"
+	return r.broker.exec(ctx, `WITH run AS (DELETE FROM dispatched_runs WHERE run = $1) DELETE FROM river_job WHERE $1 = ANY (tags)`, r.run)
 }

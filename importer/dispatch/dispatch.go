@@ -1,53 +1,51 @@
 // Package dispatch hands the clients of a run over to workers, processes on any machine
 // that use the same ledger in a PostgreSQL database. One process coordinates the run: it
-// adds the plans, collects the outcomes, and is the only one that knows the sheet.
+// inserts the plans, collects the outcomes, and is the only one that knows the sheet.
 //
-// River (riverqueue.com) is the dispatcher: one job for each client, in the ledger's
-// database. It delivers a job at least once, and is asked for nothing more. Beside its
-// tables are the plans themselves, with who has begun them, and the rules by which the run
-// stops. Nothing of all that is needed to know what was done, which is in the ledger: a plan
-// that is delivered twice, or again after its worker was killed, finds there what is left
-// to do. A process that begins makes the tables that are missing; during a run its coordinator
-// makes them where a statement of its own fails without them. The coordinators fill them again.
+// River (riverqueue.com) is the dispatcher: one job for each group of clients, in the ledger's
+// database. The plans are in the job's args and the outcome is the job's output. A job whose
+// worker is gone becomes available again. The ledger has what was done, so a job that is worked
+// twice does no harm. Beside River's tables is one row for each run, with the rules by which it
+// stops.
 //
 // Plans and outcomes are bytes here; package importer knows what they say.
 package dispatch
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
+	"claimsheet/importer/stoprule"
 	"claimsheet/mapping/problem"
 )
-
-// format is the version of what is handed over. Workers take what has their own version
-// only, so those of another one may work beside them.
-const format = 1
 
 // Broker is where the coordinators and the workers of runs meet: tables beside a ledger. It
 // is safe for concurrent use, and must be closed.
 //
-// Its errors are ledger.ErrServer where the server cannot be used at present, a problem
-// (dispatch-rights) where the user lacks rights, and otherwise what the server answered. A
-// call waits for up to three minutes for a server that does not answer.
+// Its errors are ledger.ErrServer where the server cannot be used at present or the tables have
+// disappeared, a problem (dispatch-rights) where the user lacks rights, and otherwise what the
+// server answered. A call waits for up to three minutes for a server that does not answer.
 type Broker struct {
 	pool    *pgxpool.Pool
 	session int64 // of this process in the ledger
 	river   *river.Client[pgx.Tx]
-	busy    sync.Map // clientArgs of what this process carries out
 }
 
 // Open returns the broker beside the ledger at an address, for the process that has a
@@ -58,7 +56,10 @@ func Open(ctx context.Context, a postgres.Address, session int64) (*Broker, erro
 		return nil, err
 	}
 	b := &Broker{pool: pool, session: session}
-	if err := b.prepare(ctx); err != nil {
+	if err = b.again(ctx, b.makeTables); err == nil {
+		b.river, err = river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: quiet}) // it only inserts
+	}
+	if err != nil {
 		b.Close()
 		return nil, err
 	}
@@ -71,9 +72,45 @@ func (b *Broker) Close() { b.pool.Close() }
 // quiet is the log of what River does in the coordinator: errors are returned.
 var quiet = slog.New(slog.DiscardHandler)
 
+// dispatchTables creates the table beside River's, and drops what is left of River's.
+//
+//go:embed dispatch.sql
+var dispatchTables string
+
+// tablesLock is the first number of the advisory lock under which the tables are made; the
+// second is that of the ledger's schema.
+const tablesLock = 0x434C4152
+
+// makeTables makes the tables, or brings those of an older River to the present version. Those of
+// a newer one stay as they are.
+func (b *Broker) makeTables(ctx context.Context) error {
+	conn, err := b.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	defer conn.Conn().Close(context.WithoutCancel(ctx)) // the lock ends with the connection
+	_, err = conn.Exec(ctx, `SELECT pg_advisory_lock($1, (SELECT oid FROM pg_namespace WHERE nspname = current_schema())::bigint::bit(32)::int)`, tablesLock)
+	if err != nil {
+		return err
+	}
+	var complete bool
+	err = conn.QueryRow(ctx, `SELECT bool_and(to_regclass(t) IS NOT NULL) FROM unnest(ARRAY['dispatched_runs', 'river_job', 'river_leader', 'river_migration', 'river_queue']) t`).Scan(&complete)
+	if err == nil && !complete {
+		_, err = conn.Exec(ctx, dispatchTables)
+	}
+	if err != nil {
+		return err
+	}
+	migrator, err := rivermigrate.New(riverpgxv5.New(b.pool), &rivermigrate.Config{Logger: quiet})
+	if err == nil {
+		_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	}
+	return err
+}
+
 // again calls do up to three times: a connection of the pool may be cut because the server was
-// started again, or may hold a statement that was prepared for tables which were made again
-// since. do must be safe to repeat.
+// started again. do must be safe to repeat.
 func (b *Broker) again(ctx context.Context, do func(ctx context.Context) error) error {
 	const most, pause = 3, 200 * time.Millisecond
 	for n := 1; ; n++ {
@@ -82,9 +119,6 @@ func (b *Broker) again(ctx context.Context, do func(ctx context.Context) error) 
 		cancel()
 		if err == nil || n == most || ctx.Err() != nil || answered(err) || errors.Is(err, ErrEnded) {
 			return refused(err)
-		}
-		if outdated(err) {
-			b.pool.Reset()
 		}
 		time.Sleep(pause)
 	}
@@ -104,14 +138,7 @@ func answered(err error) bool {
 	// waited for each other; a lock was not given, or the transaction was idle for too long; a
 	// process whose connection was cut was still making the same table.
 	class := said.Code[:2]
-	return !slices.Contains([]string{"57", "08", "53", "40"}, class) && !slices.Contains([]string{"55P03", "25P03", "23505"}, said.Code) && !outdated(err)
-}
-
-// outdated reports whether a connection has prepared a statement whose tables were made
-// again since then.
-func outdated(err error) bool {
-	said, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && said.Code == "0A000"
+	return !slices.Contains([]string{"57", "08", "53", "40"}, class) && !slices.Contains([]string{"55P03", "25P03", "23505"}, said.Code)
 }
 
 // refused is the error of a statement for those who call this package: one that says that
@@ -119,8 +146,10 @@ func outdated(err error) bool {
 func refused(err error) error {
 	said, answer := errors.AsType[*pgconn.PgError](err)
 	switch {
-	case err == nil || errors.Is(err, ErrEnded) || missing(err) || foreign(err):
+	case err == nil || errors.Is(err, ErrEnded):
 		return err
+	case answer && slices.Contains([]string{"42P01", "42704", "0A000", "XX000"}, said.Code): // no such table or type, or another one than before
+		return lost(said.Message)
 	case answer && said.Code == "42501": // insufficient privilege
 		return problem.New("dispatch-rights", "this user may not use the tables by which runs and workers meet: %s", said.Message).
 			Hinted("give this user CREATE and USAGE on the schema of the ledger, or let the user who owns the ledger run once with --workers and then give rights on the new tables; docs/scale.md has the commands")
@@ -130,58 +159,78 @@ func refused(err error) error {
 	return ledger.ServerFailed(fmt.Errorf("the ledger's server cannot be used: %w", problem.Cause(err)))
 }
 
-// missing reports whether a statement failed because tables are missing.
-func missing(err error) bool {
-	said, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && (said.Code == "42P01" || said.Code == "42704") // a table, a type
+// ErrEnded says that a run is not carried out any more.
+var ErrEnded = errors.New("the run has ended")
+
+// lost is the error for tables, or jobs in them, that no process of Claimsheet has removed.
+func lost(why string) error {
+	return ledger.ServerFailed(errors.New("what runs and workers meet by has disappeared from the database; what was done is in the ledger: " + why))
 }
 
-// inTransaction calls do in a transaction, and again as Broker.again does.
-func (b *Broker) inTransaction(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
+// exec executes a statement.
+func (b *Broker) exec(ctx context.Context, statement string, args ...any) error {
 	return b.again(ctx, func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error { return do(ctx, tx) })
-	})
-}
-
-// Rules calls change with the stop rules of a run and stores what it returns. No other process
-// changes them meanwhile. When change returns stopped, no plan of the run is begun any more;
-// that cannot be undone. One call of Rules may call change several times. The error is ErrEnded
-// for a run that is not there, else as of Broker.
-func (b *Broker) Rules(ctx context.Context, run string, change func(rules []byte) (now []byte, stopped bool, err error)) error {
-	return b.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		var was []byte
-		var stoppedBefore bool
-		err := tx.QueryRow(ctx, `SELECT rules, stopped FROM dispatched_runs WHERE run = $1 FOR NO KEY UPDATE`, run).Scan(&was, &stoppedBefore)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return ErrEnded
-		}
-		if err != nil {
-			return err
-		}
-		now, stopped, err := change(was)
-		if err != nil || string(now) == string(was) && stopped == stoppedBefore {
-			return err
-		}
-		_, err = tx.Exec(ctx, `UPDATE dispatched_runs SET rules = $2, stopped = stopped OR $3 WHERE run = $1`, run, now, stopped)
+		_, err := b.pool.Exec(ctx, statement, args...)
 		return err
 	})
 }
 
-// ErrEnded says that a run is not carried out any more.
-var ErrEnded = errors.New("the run has ended")
+// Rules are the stop rules of a run, which all of its processes change.
+type Rules struct {
+	broker *Broker
+	run    string
+}
 
-// clientArgs is what a job of River's says: nothing of the client.
-type clientArgs struct {
+// Rules returns the rules of a run, which may have ended.
+func (b *Broker) Rules(run string) Rules { return Rules{b, run} }
+
+// rulesPatience is how long a process waits for the rules before it sends nothing more.
+const rulesPatience = 10 * time.Second
+
+// Change is that of importer.SharedRules. When the rules say that the run stops, nothing of it is
+// begun any more. The error is ErrEnded for a run that is not there, else as of Broker.
+func (r Rules) Change(update func(*stoprule.Rules)) error {
+	ctx, cancel := context.WithTimeout(context.Background(), rulesPatience)
+	defer cancel()
+	return r.broker.again(ctx, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, r.broker.pool, func(tx pgx.Tx) error {
+			var was []byte
+			err := tx.QueryRow(ctx, `SELECT rules FROM dispatched_runs WHERE run = $1 FOR NO KEY UPDATE`, r.run).Scan(&was)
+			if errors.Is(err, pgx.ErrNoRows) {
+				return ErrEnded
+			}
+			var rules stoprule.Rules
+			if err == nil {
+				err = json.Unmarshal(was, &rules)
+			}
+			if err != nil {
+				return err
+			}
+			update(&rules)
+			now, err := json.Marshal(rules)
+			if err == nil && !bytes.Equal(now, was) {
+				_, err = tx.Exec(ctx, `UPDATE dispatched_runs SET rules = $2, stopped = stopped OR $3 WHERE run = $1`, r.run, now, rules.Stop != "")
+			}
+			return err
+		})
+	})
+}
+
+// groupArgs are the args of a job. The plans are JSON within a text, which the server keeps byte
+// by byte and does not index.
+type groupArgs struct {
 	Run    string `json:"run"`
 	Number int64  `json:"number"`
+	Plans  string `json:"plans"`
 }
 
 // Kind is the kind of River's job.
-func (clientArgs) Kind() string { return "claimsheet_client" }
+func (groupArgs) Kind() string { return "claimsheet_group" }
 
-// QueueName is River's queue of the runs in one environment; scope is the ledger's name
-// for that, of any length and with any characters.
+// QueueName is River's queue of the runs in one environment; scope is the ledger's name for that,
+// of any length and with any characters. Workers take what has their own version only.
 func QueueName(scope string) string {
+	const version = 2 // of what is handed over
 	sum := sha256.Sum256([]byte(scope))
-	return fmt.Sprintf("claimsheet-%d-%x", format, sum[:8])
+	return fmt.Sprintf("claimsheet-%d-%x", version, sum[:8])
 }

@@ -1,28 +1,17 @@
--- What a run that is carried out by workers hands over to them; see package dispatch. Nothing
--- here must last: what is done is in the ledger. The tables are empty when no such run is
--- under way, or was killed.
+-- The run that a coordinator hands over to workers; its clients are in River's jobs. See
+-- package dispatch. Nothing here must last: what is done is in the ledger. The table is empty
+-- when no such run is under way, or was killed.
+--
+-- What is left of River's tables where some are missing, as after a dump without them, would
+-- say that all are there.
 
-CREATE TABLE IF NOT EXISTS dispatched_runs (
+DROP TABLE IF EXISTS dispatched_runs, river_client, river_client_queue, river_job, river_leader, river_migration, river_notification, river_queue CASCADE;
+DROP TYPE IF EXISTS river_job_state CASCADE;
+
+CREATE TABLE dispatched_runs (
     run         text COLLATE "C" PRIMARY KEY,
-    coordinator bigint NOT NULL,          -- of sessions: nothing is begun when that has ended
-    spec        bytea NOT NULL,           -- what workers need for every client of the run
-    rules       bytea NOT NULL DEFAULT '', -- the stop rules, which all processes change
-    stopped     boolean NOT NULL DEFAULT false -- nothing is begun any more
+    coordinator bigint NOT NULL,           -- of sessions: workers begin nothing when it is silent
+    spec        json NOT NULL,             -- what workers need for every client of the run
+    rules       json NOT NULL DEFAULT '{}', -- the stop rules, which all processes change
+    stopped     boolean NOT NULL DEFAULT false -- workers begin nothing any more
 );
-
--- Where dispatched_runs was lost, this table has lost its reference too, so it is made anew.
-DROP TABLE IF EXISTS dispatched_clients;
-
-CREATE TABLE dispatched_clients (
-    run     text COLLATE "C" NOT NULL REFERENCES dispatched_runs ON DELETE CASCADE,
-    number  bigint NOT NULL,
-    plan    bytea NOT NULL,
-    job     bigint NOT NULL,      -- of river_job
-    queued  timestamptz NOT NULL, -- when that was inserted
-    begun   bigint,               -- of sessions: which worker carries the plan out
-    attempt text COLLATE "C",     -- which delivery of the job that is
-    outcome bytea,
-    PRIMARY KEY (run, number)
-);
-
-CREATE INDEX dispatched_clients_done ON dispatched_clients (run) WHERE outcome IS NOT NULL;

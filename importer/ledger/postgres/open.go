@@ -446,9 +446,9 @@ func (a Address) compact(ctx context.Context) error {
 // were killed; see package dispatch.
 func (a Address) clearDispatched(ctx context.Context, conn *sql.Conn) error {
 	var there bool
-	err := conn.QueryRowContext(ctx, `SELECT to_regclass('dispatched_runs') IS NOT NULL`).Scan(&there)
+	err := conn.QueryRowContext(ctx, `SELECT to_regclass('dispatched_runs') IS NOT NULL AND to_regclass('river_job') IS NOT NULL`).Scan(&there)
 	if err == nil && there {
-		_, err = conn.ExecContext(ctx, `TRUNCATE dispatched_runs, dispatched_clients`)
+		_, err = conn.ExecContext(ctx, `TRUNCATE dispatched_runs, river_job`)
 	}
 	return err
 }

@@ -1,0 +1,289 @@
+package dispatch_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"claimsheet/importer/dispatch"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/ledger/postgres"
+	"claimsheet/importer/ledger/postgres/pgtest"
+	"claimsheet/importer/testform"
+)
+
+// long asks for what takes long: .ci/run gives it.
+var long = testform.Long
+
+// onlyLong leaves a test out without -long.
+func onlyLong(t *testing.T) {
+	t.Helper()
+	if !*long {
+		t.Skip("only with -long")
+	}
+}
+
+// plans is one group of a run, by its number.
+var plans = map[int64][]byte{1: []byte(`[{"Number": 2,  "Key": "\u0000"}]`)}
+
+// TestVersionsOfTables: tables of an older River are brought to the present version, with what
+// is in them. Those of a newer one are left as they are. Where some are missing, all are made.
+func TestVersionsOfTables(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	const older = "DROP TABLE river_notification; DELETE FROM river_migration WHERE version > 6; " +
+		"CREATE TABLE river_client (id int); CREATE TABLE river_client_queue (id int)"
+	for name, c := range map[string]struct{ change, jobs string }{
+		"present":                        {"SELECT 1", "1"},
+		"older":                          {older, "1"},
+		"newer":                          {"INSERT INTO river_migration (line, version) VALUES ('main', 99)", "1"},
+		"newer, which has fewer tables":  {"INSERT INTO river_migration (line, version) VALUES ('main', 99); DROP TABLE river_notification", "1"},
+		"restored from a dump without":   {"DROP TABLE dispatched_runs, river_job, river_leader, river_migration, river_notification, river_queue", "0"},
+		"one is missing":                 {"DROP TABLE river_job", "0"},
+		"that beside River's is missing": {"DROP TABLE dispatched_runs", "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			p.start(p.open(), "a-run")
+			p.query(c.change)
+			before := p.query(tables)
+			p.open()
+			if jobs := p.query("SELECT count(*) FROM river_job"); jobs != c.jobs {
+				t.Errorf("%s jobs are left, want %s", jobs, c.jobs)
+			}
+			if now := p.query(tables); now != before && (name == "present" || strings.HasPrefix(name, "newer")) {
+				t.Errorf("the tables were\n%s\nand are\n%s", before, now)
+			}
+			p.start(p.open(), "another-run")
+		})
+	}
+}
+
+// tables are the tables of a schema, and what belongs to them.
+const tables = "SELECT string_agg(relname || oid, ' ' ORDER BY relname) FROM pg_class WHERE relnamespace = current_schema()::regnamespace"
+
+// TestBegunAtOnce: processes that begin at the same moment find or make all tables, and none
+// drops what another has filled.
+func TestBegunAtOnce(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	p := newPlace(t)
+	const processes = 8
+	var all sync.WaitGroup
+	for range processes {
+		all.Go(func() { // the goroutines of a test must not end it
+			b, err := p.tryOpen()
+			if err == nil {
+				run, failed := b.Start(t.Context(), rand.Text(), "queue", struct{}{})
+				if err = failed; err == nil {
+					err = run.Add(t.Context(), plans)
+				}
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := p.query("SELECT count(*) FROM river_job"); n != fmt.Sprint(processes) {
+		t.Errorf("%s of %d jobs are in the tables", n, processes)
+	}
+}
+
+// TestErasingRemovesPlans: the plans that a killed run has left are removed with what is
+// removed from the ledger.
+func TestErasingRemovesPlans(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	p := newPlace(t)
+	p.start(p.open(), "a-run")
+	_, err := p.ledger.Purge(ledger.Purge{Before: time.Now()})
+	must(t, err)
+	p.empty()
+}
+
+// TestNextRunRemovesPlans: a run removes what one has left whose coordinator is gone, and
+// nothing of one that is under way.
+func TestNextRunRemovesPlans(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	p := newPlace(t)
+	b := p.open()
+	p.start(b, "under-way")
+	p.start(b, "killed")
+	p.query("UPDATE dispatched_runs SET coordinator = 0 WHERE run = 'killed'")
+	p.start(b, "next")
+	for _, from := range []string{"dispatched_runs", "(SELECT tags[1] AS run FROM river_job) j"} {
+		if runs := p.query("SELECT string_agg(run, ' ' ORDER BY run) FROM " + from); runs != "next under-way" {
+			t.Errorf("the runs in %s are %q", from, runs)
+		}
+	}
+}
+
+// TestOutcomes: plans reach a worker as they are, and its outcome the coordinator. A job whose
+// worker is gone is given to another one, and so is one that workers have refused because the
+// coordinator was silent. Nothing is left then.
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	p := newPlace(t)
+	b := p.open()
+	run := p.start(b, "a-run")
+	collect := func() (outcome string) {
+		must(t, run.Collect(t.Context(), false, func(number int64, _, o []byte) error {
+			outcome = fmt.Sprint(number, string(o))
+			return nil
+		}))
+		return outcome
+	}
+	for _, change := range []string{
+		"UPDATE river_job SET state = 'running', attempted_by = ARRAY['0']",
+		"UPDATE river_job SET state = 'cancelled', finalized_at = now()",
+	} {
+		p.query(change)
+		_, err := run.Check(t.Context(), 1)
+		must(t, err)
+		if state := p.query("SELECT state FROM river_job"); state != "available" {
+			t.Errorf("after %s the job is %s", change, state)
+		}
+	}
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		ended <- b.Work(ctx, "queue", 1, slog.DiscardHandler, func(_ string, got []byte) ([]byte, error) {
+			return append(got, " done"...), nil
+		})
+	}()
+	want := "1" + string(plans[1]) + " done"
+	for outcome := ""; outcome != want; time.Sleep(10 * time.Millisecond) {
+		if outcome = collect(); outcome != "" && outcome != want {
+			t.Fatalf("the outcome is %q, want %q", outcome, want)
+		}
+	}
+	end()
+	must(t, <-ended)
+	must(t, run.End(t.Context()))
+	p.empty()
+}
+
+// TestRunStops: when a run stops, the coordinator gets back the plans that no worker carries out,
+// and not those that one does.
+func TestRunStops(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	p := newPlace(t)
+	b := p.open()
+	run := p.start(b, "a-run")
+	must(t, run.Add(t.Context(), map[int64][]byte{2: []byte("begun"), 3: []byte("abandoned")}))
+	p.query(fmt.Sprintf("UPDATE river_job SET state = 'running', attempted_by = ARRAY['0', CASE args->>'number' WHEN '2' THEN '%d' ELSE '0' END] WHERE args->>'number' <> '1'", p.ledger.Session()))
+	back := map[int64]string{}
+	for range 2 {
+		must(t, run.Collect(t.Context(), true, func(number int64, plans, outcome []byte) error {
+			if outcome == nil {
+				back[number] = string(plans)
+			}
+			return nil
+		}))
+		_, err := run.Check(t.Context(), 1)
+		must(t, err)
+	}
+	if want := map[int64]string{1: string(plans[1]), 3: "abandoned"}; !maps.Equal(back, want) {
+		t.Errorf("it gets back %v, want %v", back, want)
+	}
+	active, err := b.Active(t.Context())
+	must(t, err)
+	if stopped, ok := active["a-run"]; !ok || !stopped {
+		t.Errorf("the active runs are %v", active)
+	}
+}
+
+// TestJobsLost: a coordinator is told that jobs have disappeared, or the tables.
+func TestJobsLost(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	p := newPlace(t)
+	run := p.start(p.open(), "a-run")
+	for _, change := range []string{"TRUNCATE river_job", "DROP TABLE river_job"} {
+		p.query(change)
+		if _, err := run.Check(t.Context(), 1); !errors.Is(err, ledger.ErrServer) || !strings.Contains(err.Error(), "has disappeared from the database") {
+			t.Errorf("%s: the error is %v", change, err)
+		}
+	}
+}
+
+// place is a ledger in a schema of its own.
+type place struct {
+	t       *testing.T
+	server  *pgtest.Server
+	schema  string
+	address postgres.Address
+	ledger  *ledger.Ledger
+}
+
+// newPlace makes a ledger, which is closed with the test.
+func newPlace(t *testing.T) *place {
+	t.Helper()
+	server := pgtest.Shared(t)
+	url := server.URL()
+	_, schema, _ := strings.Cut(url, "search_path=")
+	address, err := postgres.Parse(url)
+	must(t, err)
+	l, err := postgres.Open(t.Context(), address)
+	must(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	return &place{t, server, schema, address, l}
+}
+
+// query executes a statement in the schema.
+func (p *place) query(statement string) string {
+	p.t.Helper()
+	return p.server.Exec(p.t, "SET search_path = "+p.schema+"; "+statement)
+}
+
+// open opens a broker beside the ledger, which is closed with the test.
+func (p *place) open() *dispatch.Broker {
+	p.t.Helper()
+	b, err := p.tryOpen()
+	must(p.t, err)
+	return b
+}
+
+// start starts a run, with one job.
+func (p *place) start(b *dispatch.Broker, id string) *dispatch.Run {
+	p.t.Helper()
+	run, err := b.Start(p.t.Context(), id, "queue", struct{}{})
+	must(p.t, err)
+	must(p.t, run.Add(p.t.Context(), plans))
+	return run
+}
+
+// empty holds that nothing of a run is left.
+func (p *place) empty() {
+	p.t.Helper()
+	if n := p.query("SELECT (SELECT count(*) FROM river_job) + (SELECT count(*) FROM dispatched_runs)"); n != "0" {
+		p.t.Errorf("%s rows are left", n)
+	}
+}
+
+func (p *place) tryOpen() (*dispatch.Broker, error) {
+	b, err := dispatch.Open(p.t.Context(), p.address, p.ledger.Session())
+	if err == nil {
+		p.t.Cleanup(b.Close)
+	}
+	return b, err
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
