@@ -26,39 +26,51 @@ type template struct {
 
 // target is an attribute with the columns whose headers are like it.
 type target struct {
-	template, attribute int
 	mapping.AttributeTemplate
-	like    strength
-	meaning []string
-	columns []*column // all of the same strength
-	reading reading   // of the first of them
+	template string
+	like     strength
+	meaning  []string
+	columns  []*column // all of the same strength
+	link     link      // with the first of them
 }
 
-// proposeTemplates links the attributes of the service's templates with columns. Those
-// of which a template has none for certain are in rest.
+// proposeTemplates links the attributes of the service's templates with columns. Those of which a template has none for certain
+// are in rest.
 func (p *proposer) proposeTemplates(onClaim string) (live, rest []template) {
 	if p.Service == nil {
 		return nil, nil
 	}
-	targets := p.targets()
-	for i, t := range p.Service.Templates {
+	var targets []*target
+	for _, t := range p.Service.Templates {
+		for _, a := range t.Attributes {
+			x := &target{AttributeTemplate: a, template: t.Name, meaning: meaningOf(a.Name)}
+			if count(t.Attributes, func(o mapping.AttributeTemplate) bool { return o.Name == a.Name }) == 1 {
+				p.seek(x)
+			}
+			targets = append(targets, x)
+		}
+	}
+	next := targets
+	for _, t := range p.Service.Templates {
 		made := template{name: t.Name, isPlain: len(t.Attributes) == 0}
 		made.shared = count(p.Service.Templates, func(o mapping.Template) bool { return o.Name == t.Name }) > 1
-		for k := range t.Attributes {
-			a := targets[[2]int{i, k}]
-			if l, ok := p.link(a, targets); ok && !made.shared {
+		for _, x := range next[:len(t.Attributes)] {
+			if l, ok := p.link(x, targets); ok && !made.shared {
 				made.links = append(made.links, l)
-				made.texts = made.texts || a.Type == "" && l.value.typ == convert.Text && !l.idle
+				made.texts = made.texts || x.Type == "" && l.value.typ == convert.Text && !l.idle
 			} else {
-				made.missing = append(made.missing, nameAndType(a.AttributeTemplate))
+				made.missing = append(made.missing, nameAndType(x.AttributeTemplate))
 			}
 		}
+		next = next[len(t.Attributes):]
 		if !slices.ContainsFunc(made.links, func(l link) bool { return !l.idle && !p.isPersonal(l.value.column) }) {
 			rest = append(rest, made)
 			continue
 		}
 		for _, l := range made.links {
-			p.use(l)
+			if !l.idle {
+				p.used[l.value.column] = true
+			}
 		}
 		made.on, made.onWhy, made.onAsk = p.scope(made, onClaim)
 		live = append(live, made)
@@ -83,120 +95,88 @@ func nameAndType(a mapping.AttributeTemplate) string {
 	return oneLine(a.Name) + " (" + string(a.Type) + ")"
 }
 
-// use notes the columns of a link that is not a comment.
-func (p *proposer) use(l link) {
-	if l.idle {
-		return
-	}
-	for _, c := range append(slices.Clone(l.value.firstOf), l.value.column) {
-		if c != nil {
-			p.used[c] = true
-		}
-	}
-}
-
-// targets finds for every attribute the columns that are most like it, by the places
-// of template and attribute.
-func (p *proposer) targets() map[[2]int]*target {
-	all := map[[2]int]*target{}
-	columns := slices.Clone(p.ordinary)
-	if p.group != nil {
-		for _, m := range p.group.members {
-			columns = append(columns, m.alias)
-		}
-	}
-	for i, t := range p.Service.Templates {
-		for k, a := range t.Attributes {
-			x := &target{template: i, attribute: k, AttributeTemplate: a, meaning: meaningOf(a.Name)}
-			all[[2]int{i, k}] = x
-			if count(t.Attributes, func(o mapping.AttributeTemplate) bool { return o.Name == a.Name }) == 1 {
-				p.seek(x, columns)
-			}
-		}
-	}
-	return all
-}
-
-// seek finds the columns that are most like an attribute. A column whose cells do not
-// fit the type is only left when no other is like it.
-func (p *proposer) seek(x *target, columns []*column) {
+// seek finds the columns that are most like an attribute. A column whose cells do not fit the type is only left when no other is
+// like it.
+func (p *proposer) seek(x *target) {
 	var misfit *target
-	for like := sameName; like > unlike; like-- {
-		for _, c := range columns {
-			if compareNames(x.Name, x.meaning, c) != like {
-				continue
-			}
-			r := p.read(c, x.Type, x.Options)
-			switch {
-			case !r.fits && !r.none && misfit == nil && like > partly:
-				misfit = &target{like: like, columns: []*column{c}, reading: r}
-				continue
-			case !r.fits:
-				continue
-			case len(x.columns) == 0:
-				x.reading = r
-			}
-			x.columns = append(x.columns, c)
+	for _, c := range p.columns() {
+		like := compareNames(x.Name, x.meaning, c)
+		if like == unlike || like < x.like {
+			continue
 		}
-		if len(x.columns) > 0 {
-			x.like = like
-			return
+		l := p.read(c, x.Type, x.Options)
+		switch {
+		case !l.fits:
+			if like > partly && l.isSome && misfit == nil {
+				misfit = &target{like: like, columns: []*column{c}, link: l}
+			}
+			continue
+		case like > x.like:
+			x.like, x.columns, x.link = like, nil, l
 		}
+		x.columns = append(x.columns, c)
 	}
-	if misfit != nil {
-		x.like, x.columns, x.reading = misfit.like, misfit.columns, misfit.reading
+	if misfit != nil && len(x.columns) == 0 {
+		x.like, x.columns, x.link = misfit.like, misfit.columns, misfit.link
 	}
 }
 
-// link makes a link of an attribute and the column that is most like it. What is not
-// certain is a question: several columns that are equally like it, a column that is
-// as like another attribute, a header that is only partly like it.
-func (p *proposer) link(x *target, all map[[2]int]*target) (link, bool) {
+// link makes a link of an attribute and the column that is most like it. What is not certain is a question: several columns that
+// are equally like it, a column that is as like another attribute, a header that is only partly like it.
+func (p *proposer) link(x *target, all []*target) (link, bool) {
 	if len(x.columns) == 0 {
-		if x.Type == convert.Text || x.Type == convert.TextArea {
-			return p.compose(x)
+		return p.compose(x)
+	}
+	c, l := x.columns[0], x.link
+	l.to, l.why, l.certainty = x.Name, joined(reasons[x.like], l.why), certainties[x.like]
+	var rivals []*target // other attributes for which the column is certain, too
+	for _, other := range all {
+		if other != x && other.like >= likely && other.link.fits && other.columns[0] == c {
+			if x.like == partly || outranks(other, x) {
+				return link{}, false
+			}
+			if !outranks(x, other) {
+				rivals = append(rivals, other)
+			}
 		}
+	}
+	ask := ""
+	switch {
+	case !l.fits:
+		l.why, l.ask, l.idle = "", "is it this column? "+x.link.why, true
+	case x.like == partly && p.isPersonal(c):
 		return link{}, false
+	case len(x.columns) > 1:
+		ask = "this column or " + oneLine(x.columns[1].name) + "?"
+	case len(rivals) > 0:
+		ask = fmt.Sprintf("this attribute or %s of %s?", quoted(oneLine(rivals[0].Name)), quoted(oneLine(rivals[0].template)))
+	case x.like == partly:
+		ask = "is it this column?"
 	}
-	c := x.columns[0]
-	l := link{to: x.Name, value: x.reading.value, why: joined(x.like.reason(x.Name, c), x.reading.why), ask: x.reading.ask, idle: x.reading.idle, certainty: x.like.certainty(x.Name, c)}
-	rival, isBetter := p.rival(x, all)
-	if isBetter {
-		return link{}, false
-	}
-	if !x.reading.fits {
-		l.ask, l.idle = "is it this column? "+x.reading.why, true
-		l.why = ""
-	} else if len(x.columns) > 1 {
-		l.decide("this column or " + oneLine(x.columns[1].name) + "?")
-	} else if rival != nil {
-		l.decide(fmt.Sprintf("this attribute or %s of %s?", quoted(oneLine(rival.Name)), quoted(oneLine(p.Service.Templates[rival.template].Name))))
-	} else if x.like == partly {
-		if p.isTaken(c, all) {
-			return link{}, false
-		}
-		l.decide("is it this column?")
-	}
-	if ask := p.doubt(x, c); ask != "" {
-		l.decide(ask)
+	if ask = joined(p.doubt(x, c), ask); ask != "" {
+		l.ask, l.idle = joined(ask, l.ask), true
 	}
 	return l, true
 }
 
-// doubt says why a column may not be what its name says; "" when nothing speaks
-// against it.
+// outranks reports whether a column is certainly meant for the first of two attributes: its header is more like that, and the name
+// says more, or is the header's own.
+func outranks(a, b *target) bool {
+	return a.like > b.like && (a.like == sameName || within(b.meaning, a.meaning))
+}
+
+// doubt says why a column may not be what its name says; "" when nothing speaks against it.
 func (p *proposer) doubt(x *target, c *column) string {
-	isMonth := func(w string) bool {
-		return strings.HasPrefix(w, "month") || strings.HasPrefix(w, "mth") || strings.HasPrefix(w, "monat")
+	saysMonths := func(name string) bool {
+		return slices.ContainsFunc(wordsOf(name), func(w string) bool {
+			return strings.HasPrefix(w, "month") || strings.HasPrefix(w, "mth") || strings.HasPrefix(w, "monat")
+		})
 	}
 	switch {
-	case slices.Equal(x.meaning, []string{"months", "term"}) && slices.ContainsFunc(wordsOf(x.Name), isMonth) && !slices.ContainsFunc(wordsOf(c.name), isMonth):
-		short, filled := c.count(func(v cell.Cell) bool {
-			n, err := strconv.ParseFloat(textOf(v), 64)
-			return err == nil && n < 12
-		})
-		if short > 0 {
-			return fmt.Sprintf("are these months, or years? %d of %s are less than 12", short, cellsInWords(filled))
+	case slices.Equal(x.meaning, []string{"months", "term"}) && saysMonths(x.Name) && !saysMonths(c.name):
+		few := c.count(func(v cell.Cell) bool { n, err := strconv.ParseFloat(textOf(v), 64); return err == nil && n < 12 })
+		if few > 0 {
+			return fmt.Sprintf("are these months, or years? %d of %s are less than 12", few, cellsInWords(c.filled))
 		}
 	case slices.Equal(x.meaning, []string{"account", "number"}) && !p.hasBankAccount():
 		return "is it the client's bank account, or the lender's number for the agreement? The sheet has no sort code or IBAN"
@@ -204,136 +184,75 @@ func (p *proposer) doubt(x *target, c *column) string {
 	return ""
 }
 
-// joined joins what is said of a link. After a question a new sentence begins.
-func joined(parts ...string) string {
-	var all string
-	for _, part := range parts {
-		switch {
-		case part == "":
-		case all == "":
-			all = part
-		case strings.HasSuffix(all, "?"):
-			all += " " + strings.ToUpper(part[:1]) + part[1:]
-		default:
-			all += "; " + part
-		}
-	}
-	return all
-}
+// isPersonal reports whether a column is a field of the client. Such columns alone make no activity: a name is not yet a signature.
+func (p *proposer) isPersonal(c *column) bool { return slices.Contains(p.person.columns(), c) }
 
-// rival returns another attribute that the column may be meant for; nil for none. It
-// is certainly meant for that one when the header is more like it, and the name says
-// more, or is the header's own.
-func (p *proposer) rival(x *target, all map[[2]int]*target) (rival *target, isBetter bool) {
-	if x.like < likely {
-		return nil, false
-	}
-	for i, t := range p.Service.Templates {
-		for k := range t.Attributes {
-			other := all[[2]int{i, k}]
-			if other == x || len(other.columns) == 0 || other.columns[0] != x.columns[0] || other.like < likely || !other.reading.fits {
-				continue
-			}
-			switch {
-			case beats(other, x):
-				return other, true
-			case !beats(x, other):
-				rival = other
-			}
-		}
-	}
-	return rival, false
-}
-
-// beats reports whether a column is certainly meant for the first of two attributes.
-func beats(a, b *target) bool {
-	return a.like > b.like && (a.like == sameName || within(b.meaning, a.meaning))
-}
-
-// isPersonal reports whether a column is a field of the client. Such columns alone make
-// no activity: a name is not yet a signature.
-func (p *proposer) isPersonal(c *column) bool {
-	w := p.person
-	return c != nil && slices.Contains([]*column{w.email, w.first, w.last, w.full, w.phone}, c)
-}
-
-// isTaken reports whether a column is linked for certain with another attribute, or
-// is a field of the client.
-func (p *proposer) isTaken(c *column, all map[[2]int]*target) bool {
-	if p.isPersonal(c) {
-		return true
-	}
-	for _, other := range all {
-		if other.like >= likely && len(other.columns) == 1 && other.columns[0] == c && other.reading.fits {
-			return true
-		}
-	}
-	return false
-}
-
-// compose proposes a text of several columns for an address that no column holds as a
-// whole.
+// compose proposes a text of several columns for an address that no column holds as a whole.
 func (p *proposer) compose(x *target) (link, bool) {
-	if !slices.Equal(meaningOf(x.Name), []string{"address"}) {
+	street := p.find(nil, "street").column
+	if x.Type != convert.Text && x.Type != convert.TextArea || !slices.Equal(x.meaning, []string{"address"}) || street == nil {
 		return link{}, false
 	}
-	w := newPerson()
-	street := p.find(&w, nil, "street")
-	if street == nil {
-		return link{}, false
-	}
-	text := "{" + street.name + "}"
-	parts := []*column{street}
+	v := value{text: "{" + street.name + "}", parts: []*column{street}, typ: x.Type}
 	for _, part := range []struct{ name, before string }{{"house number", " "}, {"locality", ", "}, {"town", ", "}} {
-		if c := p.find(&w, nil, part.name); c != nil {
-			text += part.before + "{" + c.name + "}"
-			parts = append(parts, c)
+		if c := p.find(nil, part.name).column; c != nil {
+			v.text += part.before + "{" + c.name + "}"
+			v.parts = append(v.parts, c)
 		}
 	}
-	if slices.ContainsFunc(parts, func(c *column) bool { return !isQuotable(c.name) }) {
+	if slices.ContainsFunc(v.parts, func(c *column) bool { return !isQuotable(c.name) }) {
 		return link{}, false
 	}
-	return link{to: x.Name, value: value{text: text, firstOf: parts, typ: x.Type}, why: "no column holds the whole address", ask: "is it made of these columns?", idle: true}, true
+	return link{to: x.Name, value: v, why: "no column holds the whole address", ask: "is it made of these columns?", idle: true}, true
 }
 
-// ofPeople are words of columns that say something about the client, not about a claim.
-var ofPeople = []string{"title", "first", "last", "full", "birth", "address", "street", "house", "locality", "town", "county", "postcode", "email", "phone", "mobile", "landline", "consent", "contact",
-	"employment", "income", "dependants", "gender", "nationality", "insurance", "sortcode", "iban", "holder", "account", "source"}
-
-// scope says whether a template is on the claim: it holds the claim's own columns, or
-// columns that differ between rows of one client. ask is set where nothing shows it.
+// scope says whether a template is on the claim: it holds the claim's own columns, or columns that differ between rows of one
+// client. ask is set where nothing shows it.
 func (p *proposer) scope(t template, onClaim string) (on, why, ask string) {
 	if onClaim == "" {
 		return "", "", ""
 	}
 	var columns []*column
 	for _, l := range t.links {
-		if c := l.value.column; c != nil && !l.idle {
-			columns = append(columns, c)
+		if l.value.column != nil && !l.idle {
+			columns = append(columns, l.value.column)
 		}
 	}
-	has := func(ok func(*column) bool) bool { return slices.ContainsFunc(columns, ok) }
 	switch {
-	case has(func(c *column) bool { return c.group != nil }):
-		return onClaim, "it holds columns of each claim", ""
-	case has(func(c *column) bool { return c == p.claimKey }):
+	case slices.Contains(columns, p.claimKey):
 		return onClaim, "it holds the claim's key", ""
-	case has(func(c *column) bool { return c == p.claimLender }):
+	case slices.Contains(columns, p.claimLender):
 		return onClaim, "it holds the claim's lender", ""
 	}
-	if i := slices.IndexFunc(columns, p.varies); i >= 0 {
-		return onClaim, oneLine(columns[i].name) + " differs between rows of one client", ""
+	isOfClient := p.group != nil
+	for _, c := range columns {
+		switch {
+		case c.group != nil:
+			return onClaim, "it holds columns of each claim", ""
+		case p.varies(c):
+			return onClaim, oneLine(c.name) + " differs between rows of one client", ""
+		case p.isPersonal(c) || len(among(c.meaning, ofPeople)) > 0:
+			isOfClient = true
+		}
 	}
-	isOfClient := has(func(c *column) bool { return p.isPersonal(c) || len(among(c.meaning, ofPeople)) > 0 })
-	if p.group != nil || isOfClient || p.hasSeveralRows() {
+	if isOfClient || p.keyFacts(p.key).different < p.key.filled { // clients with several rows show what is of a claim
 		return "", "", ""
 	}
 	return onClaim, "", "is it of each claim? Without this line it is of the client"
 }
 
-// hasSeveralRows reports whether clients have several rows, so that what differs between
-// them shows what is of a claim.
-func (p *proposer) hasSeveralRows() bool {
-	f := p.keyFacts(p.key)
-	return f.different < f.filled
+// varies reports whether rows of the same client have different texts in a column.
+func (p *proposer) varies(c *column) bool {
+	of := map[string]string{}
+	for i, v := range p.key.cells {
+		if v.IsEmpty() || c == p.key || c.cells[i].IsEmpty() {
+			continue
+		}
+		k, text := keyOf(v), strings.ToLower(textOf(c.cells[i]))
+		if known, seen := of[k]; seen && known != text {
+			return true
+		}
+		of[k] = text
+	}
+	return false
 }

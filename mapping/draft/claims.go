@@ -2,8 +2,13 @@ package draft
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+
+	"claimsheet/mapping/convert"
 )
 
 // claim is an entry under claims.
@@ -16,11 +21,8 @@ type claim struct {
 	idle          bool // a comment until the decision is made
 }
 
-// claimNumbers are the names of columns that number claims, the likeliest first.
-var claimNumbers = []string{"agreement number", "policy number", "claim number", "account number"}
-
-// proposeClaims proposes the claims of version 2: those of a wide sheet, else one of
-// each row if a column numbers them. id is that of the claims, "" without.
+// proposeClaims proposes the claims of version 2: those of a wide sheet, else one of each row if a column numbers them. id is that
+// of the claims, "" without.
 func (p *proposer) proposeClaims() (claims []claim, id string) {
 	switch {
 	case p.API != "v2":
@@ -28,72 +30,35 @@ func (p *proposer) proposeClaims() (claims []claim, id string) {
 	case p.group != nil:
 		return p.wideClaims()
 	}
-	w := newPerson()
 	for _, name := range claimNumbers {
-		c := p.find(&w, nil, name)
+		c := p.find(nil, name).column
 		if c == nil || name == "account number" && p.hasBankAccount() {
 			continue
 		}
-		f := p.keyFacts(c)
-		p.claimKey = c
-		p.used[c] = true
-		made := claim{id: "claim", key: c.name, name: p.claimName(c), ask: "is each row a claim of its client?",
-			why: fmt.Sprintf("%d different in %s; different clients: %d", f.different, rowsInWords(f.filled), p.keyFacts(p.key).different)}
-		if f.filled < f.rows && isQuotable(c.name) {
+		p.claimKey, p.used[c] = c, true
+		made := claim{id: "claim", key: c.name, name: nameWith("Claim", c), ask: "is each row a claim of its client?",
+			why: fmt.Sprintf("%d different in %s; different clients: %d", p.keyFacts(c).different, rowsInWords(c.filled), p.keyFacts(p.key).different)}
+		if lender := p.find(nil, "lender").column; lender != nil && lender != c && lender.isChoice() {
+			p.claimLender, p.used[lender] = lender, true
+			made.name = nameWith(nameWith("", lender), c)
+		}
+		if c.filled < len(c.cells) && isQuotable(c.name) {
 			made.when = has(c)
-			made.whenAsk = fmt.Sprintf("is a row without it no claim? Until you take the # away, it is invalid (%d of %s have it)", f.filled, rowsInWords(f.rows))
+			made.whenAsk = fmt.Sprintf("is a row without it no claim? Until you take the # away, it is invalid (%d of %s have it)", c.filled, rowsInWords(len(c.cells)))
 		}
 		return []claim{made}, made.id
 	}
-	c := p.anyNumber()
-	return []claim{{id: "claim", key: c.name, name: nameWith("Claim", c), ask: "if each row is a claim of its client, take the # away", idle: true}}, ""
-}
-
-// wideClaims proposes an entry for each claim of a wide sheet.
-func (p *proposer) wideClaims() (claims []claim, id string) {
-	key, keyAsk := p.group.members[0], "which of the columns tells a client's claims apart?"
-	for _, name := range claimNumbers {
-		i := slices.IndexFunc(p.group.members, func(m *member) bool { return compareNames(name, meaningOf(name), m.alias) >= likely })
-		if i >= 0 {
-			key, keyAsk = p.group.members[i], ""
+	c := p.key
+	for _, name := range numberNames {
+		if m := p.find(nil, name); m.column != nil {
+			c = m.column
 			break
 		}
 	}
-	lender := slices.IndexFunc(p.group.members, func(m *member) bool { return compareNames("lender", meaningOf("lender"), m.alias) >= likely })
-	for i, n := range p.group.numbers {
-		c := claim{id: "agreement", key: key.columns[i].name, name: "{" + key.columns[i].name + "}", ask: keyAsk}
-		switch {
-		case lender >= 0:
-			c.name = "{" + p.group.members[lender].columns[i].name + "} " + c.name
-		default:
-			c.name = fmt.Sprintf("Claim %d ", n) + c.name
-		}
-		if i > 0 || hasBlanks(key.columns[i]) {
-			c.when = has(key.columns[i])
-		}
-		if _, filled := key.columns[i].count(isPhone); i == 0 || keyAsk == "" {
-			c.why = fmt.Sprintf("%d of %s have it", filled, rowsInWords(len(key.columns[i].cells)))
-		}
-		for _, m := range p.group.members {
-			c.columns = append(c.columns, m.alias.name, m.columns[i].name)
-		}
-		claims = append(claims, c)
-	}
-	return claims, "agreement"
+	return []claim{{id: "claim", key: c.name, name: nameWith("Claim", c), ask: "if each row is a claim of its client, take the # away", idle: true}}, ""
 }
 
-// claimName is the name of a row's claim: with the lender where the sheet has one.
-func (p *proposer) claimName(key *column) string {
-	w := newPerson()
-	if lender := p.find(&w, nil, "lender"); lender != nil && lender != key && lender.isChoice() {
-		p.used[lender], p.claimLender = true, lender
-		return nameWith(nameWith("", lender), key)
-	}
-	return nameWith("Claim", key)
-}
-
-// nameWith returns a name of claims that goes on with the cells of a column, if its
-// header can stand between braces.
+// nameWith returns a name of claims that goes on with the cells of a column, if its header can stand between braces.
 func nameWith(name string, c *column) string {
 	if isQuotable(c.name) {
 		name += " {" + c.name + "}"
@@ -103,46 +68,117 @@ func nameWith(name string, c *column) string {
 	return strings.TrimSpace(name)
 }
 
-// braced returns a header as it is written between braces.
-func braced(header string) string { return strings.NewReplacer("{", "{{", "}", "}}").Replace(header) }
-
-// hasBankAccount reports whether the sheet has the client's bank account, whose number
-// is no claim's.
+// hasBankAccount reports whether the sheet has the client's bank account, whose number is no claim's.
 func (p *proposer) hasBankAccount() bool {
-	return slices.ContainsFunc(p.ordinary, func(c *column) bool {
-		return slices.ContainsFunc(c.meaning, func(w string) bool { return w == "sortcode" || w == "iban" || w == "holder" })
-	})
+	return slices.ContainsFunc(p.ordinary, func(c *column) bool { return len(among(c.meaning, []string{"sortcode", "iban", "holder"})) > 0 })
 }
 
-// anyNumber returns the column that most likely numbers the rows.
-func (p *proposer) anyNumber() *column {
-	w := newPerson()
-	if c := p.find(&w, nil, numberNames...); c != nil {
-		return c
+// isQuotable reports whether a header can stand in an expression and between braces as it is.
+func isQuotable(header string) bool {
+	return !strings.ContainsAny(header, "'\"\\{}") && !strings.ContainsFunc(header, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// has returns the expression that is true where a column is filled.
+func has(c *column) string { return fmt.Sprintf(`has("%s")`, c.name) }
+
+// group is a set of columns that a wide sheet repeats for each claim of a row: Lender 1, Amount 1, Lender 2, Amount 2.
+type group struct {
+	numbers []int // of the claims, in order
+	members []member
+}
+
+// member is what a wide sheet holds of each claim: the column of every claim, and an alias for all of them.
+type member struct {
+	alias   *column   // its cells are those of all claims, one claim behind the other
+	columns []*column // in the order of group.numbers
+}
+
+// wideClaims proposes an entry for each claim of a wide sheet.
+func (p *proposer) wideClaims() (claims []claim, id string) {
+	find := func(name string) int {
+		return slices.IndexFunc(p.group.members, func(m member) bool { return compareNames(name, meaningOf(name), m.alias) >= likely })
 	}
-	for _, c := range p.ordinary {
-		if slices.Contains(c.meaning, "number") || slices.Contains(c.meaning, "reference") {
-			return c
+	key, ask := 0, "which of the columns tells a client's claims apart?"
+	for _, name := range claimNumbers {
+		if i := find(name); i >= 0 {
+			key, ask = i, ""
+			break
 		}
 	}
-	return p.mostDifferent()
+	lender := find("lender")
+	for i, n := range p.group.numbers {
+		c := p.group.members[key].columns[i]
+		made := claim{id: "agreement", key: c.name, name: fmt.Sprintf("Claim %d {%s}", n, c.name), ask: ask, why: fmt.Sprintf("%d of %s have it", c.filled, rowsInWords(len(c.cells)))}
+		if lender >= 0 {
+			made.name = "{" + p.group.members[lender].columns[i].name + "} {" + c.name + "}"
+		}
+		if i > 0 || c.filled < len(c.cells) {
+			made.when = has(c)
+		}
+		for _, m := range p.group.members {
+			made.columns = append(made.columns, m.alias.name, m.columns[i].name)
+		}
+		claims = append(claims, made)
+	}
+	return claims, "agreement"
 }
 
-// varies reports whether rows of the same client have different texts in a column.
-func (p *proposer) varies(c *column) bool {
-	if p.key == c {
-		return false
+// numbered splits a header that numbers what it names: Lender 1, Loan 2 amount, 3. Lender. The stem is the rest of the words; a
+// header with two numbers has none.
+func numbered(header string) (stem string, number int) {
+	var words []string
+	for _, w := range wordsOf(header) {
+		n, err := strconv.Atoi(w)
+		switch {
+		case err != nil:
+			words = append(words, w)
+		case number > 0 || n < 1 || n > 30:
+			return "", 0
+		default:
+			number = n
+		}
 	}
-	of := map[string]string{}
-	for i, v := range p.key.filled() {
-		if c.cells[i].IsEmpty() {
+	return strings.Join(without(words, []string{"st", "nd", "rd", "th"}), " "), number
+}
+
+// findGroup finds the columns that a wide sheet repeats for each claim, and takes them out of the ordinary ones; nil when there are
+// none. At least two claims and two columns of each are a pattern; one column, such as Note 1 and Note 2, is not.
+func findGroup(columns []*column) (g *group, ordinary []*column) {
+	var stems []string
+	of := map[string]map[int]*column{} // the columns of a stem, by number
+	var numbers []int                  // of the stem with the most
+	for _, c := range columns {
+		stem, n := numbered(c.name)
+		if stem == "" || n == 0 || !isQuotable(c.name) || len(among(meaningOf(stem), severalOfPeople)) > 0 || of[stem][n] != nil {
 			continue
 		}
-		k, text := keyOf(v), strings.ToLower(textOf(c.cells[i]))
-		if known, seen := of[k]; seen && known != text {
-			return true
+		if of[stem] == nil {
+			stems, of[stem] = append(stems, stem), map[int]*column{}
 		}
-		of[k] = text
+		of[stem][n] = c
+		if len(of[stem]) > len(numbers) {
+			numbers = slices.Sorted(maps.Keys(of[stem]))
+		}
 	}
-	return false
+	g, ordinary = &group{numbers: numbers}, slices.Clone(columns)
+	for _, stem := range stems {
+		if !slices.Equal(slices.Sorted(maps.Keys(of[stem])), numbers) {
+			continue
+		}
+		name := stem
+		if slices.ContainsFunc(columns, func(c *column) bool { return convert.FoldHeader(c.name) == stem }) { // an alias is no column's name
+			name = "each " + stem
+		}
+		m := member{alias: &column{name: name, meaning: meaningOf(stem), group: g, is1904: columns[0].is1904}}
+		for _, n := range numbers {
+			m.columns = append(m.columns, of[stem][n])
+			m.alias.cells = append(m.alias.cells, of[stem][n].cells...)
+		}
+		g.members = append(g.members, m)
+		ordinary = slices.DeleteFunc(ordinary, func(c *column) bool { return slices.Contains(m.columns, c) })
+	}
+	if len(numbers) < 2 || len(g.members) < 2 {
+		return nil, columns
+	}
+	return g, ordinary
 }

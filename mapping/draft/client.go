@@ -9,239 +9,159 @@ import (
 	"claimsheet/mapping/convert"
 )
 
-// link is a client field or an attribute with the value that was found for it.
-type link struct {
-	to    string
-	value value
-	why   string
-	ask   string // what a person has to decide; "" when the link is certain
-	idle  bool   // a comment until the decision is made
+// client is the client section.
+type client struct {
+	key    *column
+	keyWhy string
+	lookup []link // by email and phone
+	fields []link
+}
 
+// match is the column that a name means, and why; the column is nil where the sheet has none.
+type match struct {
+	column    *column
+	why, ask  string
 	certainty Certainty
 }
 
-// decide notes a question that has to be answered before the link can be used.
-func (l *link) decide(ask string) { l.ask, l.idle = joined(ask, l.ask), true }
+// person holds the columns that say who a client is.
+type person struct{ email, first, last, full, phone match }
 
-// client is the client section.
-type client struct {
-	key         *column
-	keyWhy      string
-	email       *column // of the look-up; nil without
-	emailAsk    string
-	phone       *value // of the look-up; nil without
-	phoneWhy    string
-	phoneAsk    string
-	fields      []link
-	keyIsAField bool // the only field is the key, for want of another one
+// columns returns the columns of the names, and then of the rest.
+func (w person) columns() (all []*column) {
+	for _, m := range []match{w.first, w.last, w.full, w.email, w.phone} {
+		if m.column != nil {
+			all = append(all, m.column)
+		}
+	}
+	return all
 }
 
-// person holds the columns that say who a client is; nil for none.
-type person struct {
-	email, first, last, full, phone *column
-	asks                            map[*column]string
-	whys                            map[*column]string
-	certain                         map[*column]Certainty
-}
-
-func newPerson() person {
-	return person{asks: map[*column]string{}, whys: map[*column]string{}, certain: map[*column]Certainty{}}
-}
-
-// findPerson finds the columns of the client's fields. The service document gives no
-// names of fields, but speaks of e-mail and name.
-func (p *proposer) findPerson() person {
-	w := newPerson()
-	w.email = p.find(&w, isEmail, "email")
-	if w.email == nil {
-		w.email = p.findByCells(&w, isEmail, "its cells are e-mail addresses, whatever its header says")
+// findPerson finds the columns of the client's fields. The service document gives no names of fields, but speaks of e-mail and
+// name.
+func (p *proposer) findPerson() (w person) {
+	emails, phones := func(c *column) int { return c.emails }, func(c *column) int { return c.phones }
+	w.email = p.find(emails, "email")
+	w.phone = p.find(phones, "mobile", "phone", "landline")
+	w.first, w.last, w.full = p.find(nil, "first name"), p.find(nil, "last name"), p.find(nil, "full name")
+	if w.first.column != nil && w.last.column == nil && w.full.column != nil {
+		w.last = w.full
+		w.last.why = "beside " + oneLine(w.first.column.name)
+		w.last.column.meaning = meaningOf("last name")
 	}
-	if w.email == nil {
-		w.email = p.findInPart(&w, isEmail, "email")
-	}
-	w.first = p.find(&w, nil, "first name")
-	w.last = p.find(&w, nil, "last name")
-	w.full = p.find(&w, nil, "full name")
-	if w.first != nil && w.last == nil && w.full != nil {
-		w.last, w.full = w.full, nil
-		w.whys[w.last] = "beside " + oneLine(w.first.name)
-		w.last.meaning = meaningOf("last name")
-	}
-	if w.last != nil || w.first != nil {
-		w.full = nil
-	}
-	if w.phone = p.find(&w, isPhone, "mobile", "phone", "landline"); w.phone == nil {
-		w.phone = p.findInPart(&w, isPhone, "mobile", "phone", "landline")
+	if w.last.column != nil || w.first.column != nil {
+		w.full = match{}
 	}
 	return w
 }
 
-// pairNames gives the columns First and Last the meaning that they have together. Alone
-// such a word may be of anything.
-func (p *proposer) pairNames() {
-	named := func(word string) *column {
-		i := slices.IndexFunc(p.ordinary, func(c *column) bool { return slices.Equal(without(wordsOf(c.name), neutral), []string{word}) })
-		if i < 0 {
-			return nil
-		}
-		return p.ordinary[i]
-	}
-	if first, last := named("first"), named("last"); first != nil && last != nil {
-		first.meaning, last.meaning = meaningOf("first name"), meaningOf("last name")
-	}
-}
-
-// find returns the ordinary column that a name means most likely; the likeliest name
-// comes first. Enough of its cells must be ok, unless all are empty.
-func (p *proposer) find(w *person, ok func(cell.Cell) bool, names ...string) *column {
-	for _, name := range names {
-		meaning, best, like := meaningOf(name), []*column(nil), likely
-		for _, c := range p.ordinary {
-			if ok != nil && !c.isBlank() && !c.mostly(ok) {
-				continue
-			}
-			switch s := compareNames(name, meaning, c); {
-			case s > like:
-				best, like = []*column{c}, s
-			case s == like:
+// find returns the ordinary column that a name means most likely; the likeliest name comes first. count counts the cells of the
+// kind that is sought: enough of them must be so, or all empty. Where no column has enough, one that has half is a question,
+// because without it clients could not be looked up.
+func (p *proposer) find(count func(*column) int, names ...string) match {
+	for _, isHalf := range []bool{false, true} {
+		for _, name := range names {
+			var best []*column
+			like, meaning := likely, meaningOf(name)
+			for _, c := range p.ordinary {
+				s := compareNames(name, meaning, c)
+				fits := count == nil || c.filled == 0 || c.isMostly(count(c)) || isHalf && 2*count(c) >= c.filled
+				if s < like || !fits {
+					continue
+				}
+				if s > like {
+					like, best = s, nil
+				}
 				best = append(best, c)
 			}
+			if len(best) == 0 {
+				continue
+			}
+			m := match{column: best[0], why: reasons[like], certainty: certainties[like]}
+			if isHalf {
+				m.ask = "is it this column? Many of its cells are something else"
+			}
+			if len(best) > 1 {
+				m.ask = joined(m.ask, oneLine(best[1].name)+" would do as well")
+			}
+			return m
 		}
-		if len(best) == 0 {
-			continue
-		}
-		if len(best) > 1 {
-			w.asks[best[0]] = oneLine(best[1].name) + " would do as well"
-		}
-		w.whys[best[0]], w.certain[best[0]] = like.reason(name, best[0]), like.certainty(name, best[0])
-		return best[0]
-	}
-	return nil
-}
-
-// findInPart returns the column that a name means though too few of its cells are ok: at
-// least half of them are. A question is better than a client who cannot be looked up.
-func (p *proposer) findInPart(w *person, ok func(cell.Cell) bool, names ...string) *column {
-	by := newPerson()
-	c := p.find(&by, nil, names...)
-	if c == nil {
-		return nil
-	}
-	if good, filled := c.count(ok); 2*good < filled {
-		return nil
-	}
-	w.whys[c], w.certain[c] = by.whys[c], by.certain[c]
-	w.asks[c] = joined("is it this column? Many of its cells are something else", by.asks[c])
-	return c
-}
-
-// findByCells returns the only column of which all cells are ok.
-func (p *proposer) findByCells(w *person, ok func(cell.Cell) bool, why string) *column {
-	var found []*column
-	for _, c := range p.ordinary {
-		if len(among(c.meaning, others)) == 0 && c.mostly(ok) {
-			found = append(found, c)
+		if count == nil {
+			break
 		}
 	}
-	if len(found) != 1 {
-		return nil
-	}
-	w.asks[found[0]] = why
-	return found[0]
+	return match{}
 }
 
 // proposeClient proposes the client section.
-func (p *proposer) proposeClient() client {
+func (p *proposer) proposeClient() (made client) {
 	w := p.person
-	c := client{email: w.email}
-	c.key, c.keyWhy = p.findKey()
-	p.key = c.key
-	p.used[c.key] = true
-	if n := p.shared(w.email, c.key); n > 0 {
-		c.emailAsk = "1 address belongs to several clients, and the look-up finds only one of them; correct it, or leave the look-up out"
-		if n > 1 {
-			c.emailAsk = fmt.Sprintf("%d addresses belong to several clients each, and the look-up finds only one of them; correct them, or leave the look-up out", n)
-		}
-	}
-	if w.email != nil {
-		c.fields = append(c.fields, p.field("email", w.email, convert.Email))
-	}
+	made.key, made.keyWhy = p.findKey()
+	p.key = made.key
+	p.used[made.key] = true
 	for _, f := range []struct {
-		name   string
-		column *column
-	}{{"firstName", w.first}, {"lastName", w.last}, {"name", w.full}} {
-		if f.column != nil {
-			c.fields = append(c.fields, p.field(f.name, f.column, convert.Text))
+		to  string
+		typ convert.Type
+		match
+	}{{"email", convert.Email, w.email}, {"firstName", convert.Text, w.first}, {"lastName", convert.Text, w.last}, {"name", convert.Text, w.full}, {"phone", convert.Phone, w.phone}} {
+		if f.column == nil {
+			continue
+		}
+		p.used[f.column] = true
+		l := p.read(f.column, f.typ, nil)
+		l.to, l.certainty = f.to, f.certainty
+		if f.typ == convert.Text {
+			l.why = f.why
+		}
+		if f.ask != "" {
+			l.ask = strings.TrimPrefix(l.ask+"; "+f.ask, "; ")
+		}
+		made.fields = append(made.fields, l)
+		switch {
+		case f.to == "email":
+			made.lookup = append(made.lookup, link{to: "email", value: value{column: f.column}, ask: p.askShared(f.column), certainty: f.certainty})
+		case f.to == "phone" && w.email.column == nil:
+			made.lookup = append(made.lookup, link{to: "phone", value: l.value, ask: l.ask, certainty: f.certainty})
+		case f.to == "phone" && w.email.column.filled < len(w.email.column.cells):
+			made.lookup = append(made.lookup, link{to: "phone", value: l.value, why: "where there is no e-mail address", ask: l.ask, certainty: f.certainty})
 		}
 	}
-	if w.phone != nil {
-		f := p.field("phone", w.phone, convert.Phone)
-		c.fields = append(c.fields, f)
-		if w.email == nil || hasBlanks(w.email) {
-			c.phone, c.phoneWhy, c.phoneAsk = &f.value, "", f.ask
-			if w.email != nil {
-				c.phoneWhy = "where there is no e-mail address"
-			}
+	if len(made.fields) == 0 { // a client needs one
+		made.fields = append(made.fields, link{to: "reference", value: value{column: made.key, typ: convert.Text}})
+	}
+	return made
+}
+
+// askShared asks about e-mail addresses that several clients have.
+func (p *proposer) askShared(email *column) string {
+	if email == p.key {
+		return ""
+	}
+	of, several := map[string]string{}, map[string]bool{}
+	for i, v := range email.cells {
+		address, client := keyOf(v), keyOf(p.key.cells[i])
+		if known, seen := of[address]; address != "" && seen && known != client {
+			several[address] = true
 		}
+		of[address] = client
 	}
-	if len(c.fields) == 0 {
-		c.keyIsAField = true
-		c.fields = append(c.fields, link{to: "reference", value: value{column: c.key, typ: convert.Text}})
+	switch n := len(several); n {
+	case 0:
+		return ""
+	case 1:
+		return "1 address belongs to several clients, and the look-up finds only one of them; correct it, or leave the look-up out"
+	default:
+		return fmt.Sprintf("%d addresses belong to several clients each, and the look-up finds only one of them; correct them, or leave the look-up out", n)
 	}
-	return c
 }
-
-func (p *proposer) field(name string, c *column, t convert.Type) link {
-	p.used[c] = true
-	r := p.read(c, t, nil)
-	l := link{to: name, value: r.value, why: r.why, ask: r.ask, certainty: p.person.certain[c]}
-	if t == convert.Text {
-		l.why = p.person.whys[c]
-	}
-	if ask := p.person.asks[c]; ask != "" {
-		l.ask = strings.TrimPrefix(l.ask+"; "+ask, "; ")
-	}
-	return l
-}
-
-func hasBlanks(c *column) bool { return slices.ContainsFunc(c.cells, cell.Cell.IsEmpty) }
 
 // keyFacts are what the cells of a column say about it as a key of clients.
 type keyFacts struct {
 	column    *column
-	rows      int
-	filled    int
 	different int
 	conflicts int // keys of which the rows have different names
-	divides   int // clients, by their address and name, whose rows have several keys
+	divided   int // people of one address and name whose rows have several keys
 }
-
-func (f keyFacts) String() string {
-	empty := "none empty"
-	if n := f.rows - f.filled; n > 0 {
-		empty = fmt.Sprintf("%d empty", n)
-	}
-	s := fmt.Sprintf("%d different in %s, %s", f.different, rowsInWords(f.rows), empty)
-	if f.conflicts > 0 {
-		s += fmt.Sprintf(", %d with rows of different names", f.conflicts)
-	}
-	return s
-}
-
-// worth compares keys of which none is without fault. What divides a client is the key
-// of its agreements rather than its own, so it counts for two rows.
-func (f keyFacts) worth() int { return f.filled - f.conflicts - 2*f.divides }
-
-func rowsInWords(n int) string {
-	if n == 1 {
-		return "1 row"
-	}
-	return fmt.Sprintf("%d rows", n)
-}
-
-// serves reports whether every row has the key, and rows with the same key have the
-// same names.
-func (f keyFacts) serves() bool { return f.filled == f.rows && f.conflicts == 0 }
 
 // keyOf returns the text by which rows with the same key are found.
 func keyOf(c cell.Cell) string {
@@ -250,119 +170,98 @@ func keyOf(c cell.Cell) string {
 }
 
 func (p *proposer) keyFacts(c *column) keyFacts {
-	f := keyFacts{column: c, rows: len(c.cells)}
-	names, clash := map[string]string{}, map[string]bool{}
-	for i, v := range c.filled() {
-		f.filled++
-		key, name := keyOf(v), p.nameIn(i)
-		if known, seen := names[key]; seen && known != name {
-			clash[key] = true
+	names, keys := map[string]string{}, map[string]string{} // of a key, and of an address with a name
+	conflicts, divided := map[string]bool{}, map[string]bool{}
+	for i, v := range c.cells {
+		key, name := keyOf(v), ""
+		for _, n := range []*column{p.person.first.column, p.person.last.column, p.person.full.column} {
+			if n != nil {
+				name += strings.ToLower(textOf(n.cells[i])) + "\x00"
+			}
 		}
-		names[key] = name
+		if !v.IsEmpty() {
+			known, seen := names[key]
+			conflicts[key] = conflicts[key] || seen && known != name
+			names[key] = name
+		}
+		if email := p.person.email.column; email != nil && email != c && !email.cells[i].IsEmpty() {
+			who := keyOf(email.cells[i]) + "\x00" + name
+			known, seen := keys[who]
+			divided[who] = divided[who] || seen && known != key
+			keys[who] = key
+		}
 	}
-	f.different, f.conflicts, f.divides = len(names), len(clash), p.divided(c)
-	return f
+	return keyFacts{c, len(names), countTrue(conflicts), countTrue(divided)}
 }
 
-// nameIn returns a row's name of the client, by which rows are compared.
-func (p *proposer) nameIn(row int) string {
-	name := ""
-	for _, n := range []*column{p.person.first, p.person.last, p.person.full} {
-		if n != nil {
-			name += strings.ToLower(textOf(n.cells[row])) + "\x00"
+func countTrue(m map[string]bool) (n int) {
+	for _, ok := range m {
+		if ok {
+			n++
 		}
 	}
-	return name
+	return n
 }
 
-// divided counts the people of one e-mail address and one name whose rows have
-// different texts in c.
-func (p *proposer) divided(c *column) int {
-	if p.person.email == nil || c == p.person.email {
-		return 0
+// score is the number of rows that the key serves. What divides a client is the key of its agreements rather than its own, so it
+// counts for two rows.
+func (f keyFacts) score() int { return f.column.filled - f.conflicts - 2*f.divided }
+
+func (f keyFacts) String() string {
+	empty := "none empty"
+	if n := len(f.column.cells) - f.column.filled; n > 0 {
+		empty = fmt.Sprintf("%d empty", n)
 	}
-	of, several := map[string]string{}, map[string]bool{}
-	for i, v := range p.person.email.filled() {
-		who, key := keyOf(v)+"\x00"+p.nameIn(i), keyOf(c.cells[i])
-		if known, seen := of[who]; seen && known != key {
-			several[who] = true
-		}
-		of[who] = key
+	s := fmt.Sprintf("%d different in %s, %s", f.different, rowsInWords(len(f.column.cells)), empty)
+	if f.conflicts > 0 {
+		s += fmt.Sprintf(", %d with rows of different names", f.conflicts)
 	}
-	return len(several)
+	return s
 }
 
-// numberNames are the names of columns that number the clients, the rows or the
-// agreements of a sheet, in the order in which they are tried as a key.
-var numberNames = []string{"client number", "lead number", "reference", "agreement number", "policy number", "claim number", "account number", "number row"}
-
-// findKey proposes the column that identifies a client: the e-mail address, by which
-// the service can be asked, unless rows have none or people share one; then a number
-// of the client, then the phone number.
+// findKey proposes the column that identifies a client, by its score: the e-mail address, by which the service can be asked, then
+// a number of the client, the phone number, and other numbers.
 func (p *proposer) findKey() (*column, string) {
-	var found []keyFacts
-	add := func(c *column) {
-		if c != nil && !slices.ContainsFunc(found, func(f keyFacts) bool { return f.column == c }) {
-			found = append(found, p.keyFacts(c))
-		}
+	email, phone := p.person.email.column, p.person.phone.column
+	var columns []*column
+	if email != nil && (email.filled == 0 || email.isMostly(email.emails)) {
+		columns = append(columns, email)
 	}
-	email, phone := p.person.email, p.person.phone
-	if email != nil && !email.isBlank() && !email.mostly(isEmail) {
-		email = nil // found in part
+	columns = append(columns, p.find(nil, numberNames[0]).column)
+	if phone != nil && (phone.filled == 0 || phone.isMostly(phone.phones)) {
+		columns = append(columns, phone)
 	}
-	if phone != nil && !phone.isBlank() && !phone.mostly(isPhone) {
-		phone = nil
-	}
-	add(email)
-	w := newPerson()
-	for i, name := range numberNames {
-		add(p.find(&w, nil, name))
-		if i == 0 {
-			add(phone)
-		}
+	for _, name := range numberNames[1:] {
+		columns = append(columns, p.find(nil, name).column)
 	}
 	for _, c := range p.ordinary {
 		if len(among(c.meaning, []string{"number", "id", "reference"})) > 0 && len(among(c.meaning, others)) == 0 {
-			add(c)
+			columns = append(columns, c)
+		}
+	}
+	var found []keyFacts
+	for i, c := range columns {
+		if c != nil && !slices.Contains(columns[:i], c) {
+			found = append(found, p.keyFacts(c))
 		}
 	}
 	if len(found) == 0 {
-		add(p.mostDifferent())
+		found = append(found, p.keyFacts(p.mostDifferent()))
 	}
-	best := slices.IndexFunc(found, func(f keyFacts) bool { return f.serves() && p.shared(p.person.email, f.column) == 0 })
-	if best < 0 {
-		best = 0
-		for i, f := range found {
-			if f.worth() > found[best].worth() {
-				best = i
-			}
+	best := 0
+	for i, f := range found {
+		if f.score() > found[best].score() {
+			best = i
 		}
 	}
 	why := found[best].String()
 	for i, f := range found {
-		if i != best && (f.column == p.person.email || f.different == f.rows) {
+		if i != best && (f.column == email || f.different == len(f.column.cells)) {
 			why += fmt.Sprintf("; another choice is %s (%s)", oneLine(f.column.name), f)
 			break
 		}
 	}
 	return found[best].column, why
-}
-
-// shared counts the texts of a column that rows of different clients have, when key
-// tells the clients apart.
-func (p *proposer) shared(c, key *column) int {
-	if c == nil || c == key {
-		return 0
-	}
-	of, several := map[string]string{}, map[string]bool{}
-	for i, v := range c.filled() {
-		client := keyOf(key.cells[i])
-		if known, seen := of[keyOf(v)]; seen && known != client {
-			several[keyOf(v)] = true
-		}
-		of[keyOf(v)] = client
-	}
-	return len(several)
 }
 
 // mostDifferent returns the first of the columns with the most different texts.
@@ -371,10 +270,10 @@ func (p *proposer) mostDifferent() *column {
 	if len(columns) == 0 {
 		columns = p.seen.columns
 	}
-	best, most := columns[0], -1
+	best := columns[0]
 	for _, c := range columns {
-		if n := len(c.texts()); n > most {
-			best, most = c, n
+		if len(c.texts) > len(best.texts) {
+			best = c
 		}
 	}
 	return best

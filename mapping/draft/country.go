@@ -1,201 +1,160 @@
 package draft
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
 )
 
-// country is what a sheet shows about where it is from, apart from phone numbers
-// without a country code.
+// regionNames are the regions of which a phone number without a country code may be.
+var regionNames = []string{"GB", "DE", "IE", "AT", "CH", "US"}
+
+// zones are the time zones of most sheets of a region.
+var zones = map[string]string{"GB": "Europe/London", "DE": "Europe/Berlin", "IE": "Europe/Dublin", "AT": "Europe/Vienna", "CH": "Europe/Zurich", "US": "America/New_York"}
+
+// country is what a sheet shows about where it is from, apart from its phone numbers.
 type country struct {
-	regions []string // that its post codes, currency signs and country codes all fit; nil when it has none, or they disagree
-	why     string   // what they are
-	spoken  []string // where the language of its headers is spoken
+	region   string // "" when no post code or currency shows it
+	why      string // what shows it
+	isGerman bool   // most headers are German, else they count as English
 }
 
-// supports reports whether the sheet shows a region. The language alone counts only
-// where nothing else shows a region.
+// supports reports whether the sheet may be from a region. The language counts only where nothing else shows a region.
 func (c country) supports(region string) bool {
-	if c.regions != nil {
-		return slices.Contains(c.regions, region)
+	if c.region != "" {
+		return region == c.region
 	}
-	return slices.Contains(c.spoken, region)
+	return c.isGerman == slices.Contains([]string{"DE", "AT", "CH"}, region)
 }
 
-// isEnglish reports whether the sheet is certainly from where numbers have a decimal
-// point.
-func (c country) isEnglish() bool {
-	return len(c.regions) > 0 && len(without(c.regions, []string{"GB", "IE", "US"})) == 0
-}
-
-// isGerman reports whether numbers in the sheet most likely have a decimal comma.
-func (c country) isGerman() bool {
-	return slices.ContainsFunc([]string{"DE", "AT"}, c.supports)
-}
-
-// shown finds the country of a sheet.
-func (p *proposer) shown() country {
-	made := country{spoken: spokenIn(p.ordinary)}
-	var whys []string
-	agree := true
-	for _, found := range []struct {
-		regions []string
-		why     string
-	}{{p.postcodes(made.spoken), "post codes"}, {p.currencies(), "currency signs"}, {p.countryCodes(), "country codes"}} {
-		if found.regions == nil {
-			continue
-		}
-		whys = append(whys, found.why)
-		if made.regions == nil {
-			made.regions = found.regions
-			continue
-		}
-		made.regions = among(made.regions, found.regions)
-		agree = agree && len(made.regions) > 0
-	}
-	if made.why = strings.Join(whys, " and "); !agree {
-		made.regions, made.why = nil, ""
-	}
-	return made
-}
-
-// germanWords and englishWords are words of headers by which a sheet's language is
-// known.
-var (
-	germanWords = []string{"vorname", "nachname", "kunde", "kunden", "kundennr", "kundennummer", "plz", "postleitzahl", "strasse", "ort", "geburtsdatum", "geb", "anrede", "telefon", "tel", "handy", "betrag", "vertragsnr", "vertragsnummer",
-		"datum", "kreditbetrag", "laufzeit", "zinssatz", "einwilligung", "bemerkung", "aktiv", "darlehensnr", "kennzeichen", "anschrift", "wohnort"}
-	englishWords = []string{"first", "last", "surname", "forename", "phone", "telephone", "address", "lender", "agreement", "number", "date", "amount", "postcode", "town", "birth", "dob", "loan", "client", "customer"}
-)
-
-// spokenIn returns the regions that speak the language of most headers; nil when they
-// do not show it.
-func spokenIn(columns []*column) []string {
-	german, english := 0, 0
-	for _, c := range columns {
-		words := wordsOf(c.name)
-		if len(among(words, germanWords)) > 0 {
-			german++
-		}
-		if len(among(words, englishWords)) > 0 {
-			english++
-		}
-	}
-	switch {
-	case german > 1 && german > english:
-		return []string{"DE", "AT", "CH"}
-	case english > 1 && english > german:
-		return []string{"GB", "IE", "US"}
-	}
-	return nil
-}
+// isEnglish reports whether the sheet is certainly from where numbers have a decimal point.
+func (c country) isEnglish() bool { return slices.Contains([]string{"GB", "IE", "US"}, c.region) }
 
 var (
 	britishPostcode = regexp.MustCompile(`(?i)^[a-z]{1,2}[0-9][0-9a-z]? ?[0-9][a-z]{2}$`)
 	irishPostcode   = regexp.MustCompile(`(?i)^[ac-fhknprtv-y][0-9][0-9w] ?[0-9ac-fhknprtv-y]{4}$`)
-	fiveDigits      = regexp.MustCompile(`^[0-9]{5}$`)
-	fourDigits      = regexp.MustCompile(`^[1-9][0-9]{3}$`)
-	zipCode         = regexp.MustCompile(`^[0-9]{5}(-[0-9]{4})?$`)
+	fiveDigits      = regexp.MustCompile(`^[0-9]{5}(-[0-9]{4})?$`)
 )
 
-// postcodes returns the regions that the sheet's post codes are of.
-func (p *proposer) postcodes(spoken []string) []string {
-	isGerman := slices.Contains(spoken, "DE")
+// findCountry finds the country of a sheet.
+func (p *proposer) findCountry() country {
+	german := 0 // headers
 	for _, c := range p.ordinary {
-		if !slices.Contains(c.meaning, "postcode") {
-			continue
-		}
-		words := wordsOf(c.name)
-		isGerman := isGerman || slices.Contains(words, "plz") || slices.Contains(words, "postleitzahl")
-		for _, kind := range []struct {
-			pattern *regexp.Regexp
-			regions []string
-			can     bool
-		}{
-			{britishPostcode, []string{"GB"}, true},
-			{irishPostcode, []string{"IE"}, true},
-			{fiveDigits, []string{"DE"}, isGerman},
-			{fourDigits, []string{"AT", "CH"}, isGerman},
-			{zipCode, []string{"US"}, !isGerman && slices.Contains(words, "zip")},
-		} {
-			if kind.can && c.mostly(func(v cell.Cell) bool { return kind.pattern.MatchString(textOf(v)) }) {
-				return kind.regions
-			}
+		if len(among(wordsOf(c.name), germanWords)) > 0 {
+			german++
 		}
 	}
-	return nil
-}
-
-// currencies returns the regions that pay with the only currency whose sign is in
-// headers, cells or their formats.
-func (p *proposer) currencies() []string {
-	var found []string
-	for _, currency := range []struct {
-		sign    string
-		regions []string
-	}{{"£", []string{"GB"}}, {"$", []string{"US"}}, {"€", []string{"DE", "AT", "IE"}}, {"CHF", []string{"CH"}}} {
-		if !p.hasSign(currency.sign) {
-			continue
-		}
-		if found != nil {
-			return nil
-		}
-		found = currency.regions
-	}
-	return found
-}
-
-// localeFormat is the part of a number format that names a locale: [$-809] has no
-// currency, and [$£-809] has one.
-var localeFormat = regexp.MustCompile(`\[\$([^-\]]*)(-[^\]]*)?\]`)
-
-// hasSign reports whether a currency sign is in a header, or in enough numbers of a
-// column.
-func (p *proposer) hasSign(sign string) bool {
-	return slices.ContainsFunc(p.seen.columns, func(c *column) bool {
-		if strings.Contains(c.name, sign) {
-			return true
-		}
-		with, filled := c.count(func(v cell.Cell) bool {
-			if v.Kind == cell.Number {
-				return strings.Contains(localeFormat.ReplaceAllString(v.Format, "$1"), sign)
-			}
-			return v.Kind == cell.Text && len(v.Raw) <= 30 && strings.Contains(v.Raw, sign) && strings.ContainsAny(v.Raw, "0123456789")
-		})
-		return with > 0 && 5*with >= filled
-	})
-}
-
-// countryCodes returns the region of the country code that enough of the phone numbers
-// with one have.
-func (p *proposer) countryCodes() []string {
-	found, all := map[string]int{}, 0
+	from := country{isGerman: german > 1 && 5*german > len(p.ordinary)}
 	for _, c := range p.ordinary {
-		for _, v := range c.filled() {
-			s := textOf(v)
-			if !isAbroad(s) || !isPhone(v) {
-				continue
-			}
-			if all++; all > mostPhones {
-				break
-			}
-			for _, r := range regions {
-				if valid, _ := convert.PhoneIn(s, r.name); valid {
-					found[r.name]++
-				}
-			}
+		fits := func(pattern *regexp.Regexp) bool {
+			return slices.Contains(c.meaning, "postcode") && c.isMostly(c.count(func(v cell.Cell) bool { return pattern.MatchString(textOf(v)) }))
+		}
+		pounds := c.count(func(v cell.Cell) bool { return strings.Contains(textOf(v)+v.Format, "£") })
+		switch {
+		case fits(britishPostcode):
+			from.region, from.why = "GB", "post codes"
+		case fits(irishPostcode):
+			from.region, from.why = "IE", "post codes"
+		case fits(fiveDigits) && from.isGerman:
+			from.region, from.why = "DE", "post codes"
+		case fits(fiveDigits) && slices.Contains(wordsOf(c.name), "zip"):
+			from.region, from.why = "US", "post codes"
+		case c.isMostly(pounds) && from.region == "":
+			from.region, from.why = "GB", "pound signs"
 		}
 	}
-	for _, r := range regions {
-		if n := found[r.name]; n > 0 && float64(n) >= enough*float64(all) {
-			return []string{r.name}
-		}
-	}
-	return nil
+	return from
 }
 
-// isAbroad reports whether a phone number begins with a country code.
-func isAbroad(s string) bool { return strings.HasPrefix(s, "+") || strings.HasPrefix(s, "00") }
+// isPhone reports whether a cell is written like a phone number.
+func isPhone(v cell.Cell) bool {
+	digits := 0
+	for i, r := range textOf(v) {
+		switch {
+		case r >= '0' && r <= '9':
+			digits++
+		case r == '+' && i == 0, unicode.IsSpace(r), strings.ContainsRune("()/-–", r):
+		default:
+			return false
+		}
+	}
+	_, isDate := readDate(v, "", false)
+	return digits >= 7 && digits <= 15 && !isDate && v.Kind != cell.Date
+}
+
+// mostPhones limits how many numbers are compared with the numbering plans.
+const mostPhones = 300
+
+// region finds the region of phone numbers without a country code. Where the header says that they are mobile numbers, only such
+// count: a mobile number of one region is often a landline of another. It is only returned when it is certain: enough numbers fit
+// it, and the rest of the sheet shows it, by its language only where they fit no other region. Else ask is set; the numbers cannot
+// be read until a person adds the region.
+func (p *proposer) region(c *column) (name, why, ask string) {
+	isMobile := slices.Contains(c.meaning, "mobile")
+	var local []text
+	hasZeros := false
+	for _, t := range c.texts {
+		switch {
+		case strings.HasPrefix(t.text, "00"):
+			hasZeros = true
+		case !strings.HasPrefix(t.text, "+") && len(local) < mostPhones:
+			local = append(local, t)
+		}
+	}
+	if len(local) == 0 {
+		if i := slices.IndexFunc(regionNames, p.country.supports); hasZeros && i >= 0 { // 00 means + in all of them but the US
+			return regionNames[i], "the numbers have a country code after 00", ""
+		}
+		return "", "", ""
+	}
+	fits := map[string]int{}
+	for _, r := range regionNames {
+		for _, t := range local {
+			valid, mobile := convert.PhoneIn(t.text, r)
+			if isExample(t.text) {
+				valid, mobile = r == "GB", r == "GB"
+			}
+			if mobile || valid && !isMobile {
+				fits[r] += t.count
+			}
+		}
+	}
+	names := slices.Clone(regionNames)
+	slices.SortStableFunc(names, func(a, b string) int { return fits[b] - fits[a] })
+	var counts, likely []string
+	for _, r := range names {
+		if fits[r] > 0 && len(counts) < 3 {
+			counts = append(counts, fmt.Sprintf("%d fit %s", fits[r], r))
+		}
+		if float64(fits[r]) >= enough*float64(countOf(local)) {
+			likely = append(likely, r)
+		}
+	}
+	noun := "number"
+	if isMobile {
+		noun = "mobile number"
+	}
+	const until = "until you add region: and the country's two letters, they are invalid"
+	if len(counts) == 0 {
+		return "", "", fmt.Sprintf("%s without + fit no region that is known here; %s", inWords(countOf(local), noun), until)
+	}
+	why = fmt.Sprintf("of %s without +, %s", inWords(countOf(local), noun), strings.Join(counts, ", "))
+	if p.country.region != "" {
+		why += "; the " + p.country.why + " show " + p.country.region
+	}
+	if i := slices.IndexFunc(likely, p.country.supports); i >= 0 && (p.country.region != "" || len(likely) == 1) {
+		return likely[i], why, ""
+	}
+	return "", why, "which country are the numbers without + of? " + strings.ToUpper(until[:1]) + until[1:]
+}
+
+// isExample reports whether a number is one of those that Britain's regulator keeps for films and examples. The numbering plan does
+// not assign them, and sheets that try a program out are full of them.
+func isExample(s string) bool {
+	return strings.HasPrefix(strings.ReplaceAll(s, " ", ""), "07700900")
+}

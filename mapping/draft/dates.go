@@ -2,280 +2,162 @@ package draft
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
 )
 
-// dateFormats are the formats that people and programs write dates in, of one
-// separator together. Where several fit equally well, the first is meant.
-var dateFormats = func() []string {
-	days := []string{
-		"yyyy-mm-dd", "yyyy/mm/dd", "yyyymmdd", "yyyy.mm.dd",
-		"dd.mm.yyyy", "d.m.yyyy", "dd.mm.yy", "d.m.yy",
-		"dd/mm/yyyy", "mm/dd/yyyy", "d/m/yyyy", "m/d/yyyy", "dd/mm/yy", "mm/dd/yy", "d/m/yy", "m/d/yy",
-		"dd-mm-yyyy", "mm-dd-yyyy", "d-m-yyyy", "m-d-yyyy", "dd-mm-yy",
-		"d mmm yyyy", "d-mmm-yyyy", "d mmmm yyyy", "d-mmm-yy", "d mmm yy", "mmm d, yyyy", "mmmm d, yyyy", "d. mmmm yyyy",
-	}
-	all := slices.Clone(days)
-	for _, time := range []string{" hh:mm", " hh:mm:ss", ", hh:mm", " h:mm AM/PM"} {
-		for _, day := range days {
+// dateFormats are the formats that people and programs write dates in. Where several fit equally well, the first is meant.
+// Those that begin with the day and have a monthFirst stand for both orders.
+var dateFormats = func() (all []string) {
+	for _, time := range []string{"", " hh:mm", " hh:mm:ss", " h:mm AM/PM"} {
+		for _, day := range []string{
+			"yyyy-mm-dd", "yyyy/mm/dd", "yyyymmdd",
+			"dd.mm.yyyy", "d.m.yyyy", "dd.mm.yy", "d.m.yy",
+			"dd/mm/yyyy", "d/m/yyyy", "dd/mm/yy", "d/m/yy", "dd-mm-yyyy", "d-m-yyyy", "dd-mm-yy",
+			"d mmm yyyy", "d-mmm-yyyy", "d mmmm yyyy", "d-mmm-yy", "d mmm yy", "mmm d, yyyy", "mmmm d, yyyy", "d. mmmm yyyy",
+		} {
 			all = append(all, day+time)
 		}
 	}
-	return append(all, serial)
+	return all
 }()
 
-// serial is the format of a spreadsheet's day count in number cells.
-const serial = "serial"
-
-// swapped returns a format with day and month exchanged; "" where that makes no
-// format.
-func swapped(format string) string {
-	day, rest, _ := strings.Cut(format, " ")
-	other := ""
-	switch {
-	case format == serial || strings.Contains(format, "mmm") || strings.HasPrefix(format, "y") || strings.Contains(day, "."):
+// monthFirst returns a format with the month before the day; "" where nobody writes it so.
+func monthFirst(format string) string {
+	day, time, _ := strings.Cut(format, " ")
+	if day[0] != 'd' || !strings.ContainsAny(day, "/-") || strings.Contains(day, "mmm") {
 		return ""
-	case strings.HasPrefix(day, "dd"):
-		other = "mm" + day[2:3] + "dd" + day[5:]
-	case strings.HasPrefix(day, "mm"):
-		other = "dd" + day[2:3] + "mm" + day[5:]
-	case strings.HasPrefix(day, "d"):
-		other = "m" + day[1:2] + "d" + day[3:]
-	default:
-		other = "d" + day[1:2] + "m" + day[3:]
 	}
-	if rest != "" {
-		other += " " + rest
-	}
-	return other
-}
-
-// dateReading is how the cells of a column can be read as dates.
-type dateReading struct {
-	formats []string // of text cells; nil when there are none, or all are ISO 8601
-	read    int      // cells that read as a date
-	filled  int
-	timed   bool   // some have a time of day
-	why     string // the evidence for the formats
-	ask     string // what a person has to decide; "" when the formats are certain
-	idle    bool   // the decision is needed before the formats can be used
-	order   dateOrder
-	unread  []int // the indexes of rows that do not read
-	header  headerOrder
-	shows   string      // d, m or both: the orders of day and month that cells show
-	stated  [][2]string // formats of both orders, that of the header first, where no cell shows the order
-}
-
-// headerOrder is what a header says of the order of day and month: “DOB (MM/DD/YYYY)”. The
-// zero value is that of a header which says nothing.
-type headerOrder struct {
-	first     string // d or m
-	separator string
-}
-
-// orderInHeader matches an order of day and month that stands alone in brackets, or at the end
-// behind a comma, colon or dash. Anywhere else a header may say what its cells are not.
-var orderInHeader = func() *regexp.Regexp {
-	const order = `(dd?|mm?)([-/.])(dd?|mm?)([-/.]y{1,4})?`
-	return regexp.MustCompile(`(?i)[(\[]\s*(?:(?:format|in)\s+)?` + order + `\s*[)\]]|(?:[,:]\s*|\s[-–—]\s+)` + order + `\s*$`)
-}()
-
-// orderOf reads the order of day and month from a header. Where it has several, or none that
-// is clear, it says nothing. Single letters are an order with a year only: D/M and M.D. have
-// other meanings.
-func orderOf(header string) headerOrder {
-	found := orderInHeader.FindAllStringSubmatch(header, -1)
-	if len(found) != 1 {
-		return headerOrder{}
-	}
-	parts := found[0][1:5]
-	if parts[0] == "" {
-		parts = found[0][5:]
-	}
-	first, second := strings.ToLower(parts[0]), strings.ToLower(parts[2])
-	if first[0] == second[0] || parts[3] == "" && (len(first) == 1 || len(second) == 1) {
-		return headerOrder{}
-	}
-	return headerOrder{first[:1], parts[1]}
-}
-
-// says is what the header says, in words.
-func (h headerOrder) says() string {
-	if h.first == "m" {
-		return "the header says that the month comes first"
-	}
-	return "the header says that the day comes first"
-}
-
-// isOf reports whether the header speaks of texts that are written in a format.
-func (h headerOrder) isOf(format string) bool {
-	day, _, _ := strings.Cut(format, " ")
-	return h.first != "" && strings.Contains(day, h.separator)
-}
-
-// contradicts reports whether the header says another order than a format.
-func (h headerOrder) contradicts(format string) bool {
-	return h.first != "" && (h.first == "m" && strings.HasPrefix(format, "d") && !strings.Contains(format, "mmm") ||
-		h.first == "d" && strings.HasPrefix(format, "m") && !strings.HasPrefix(format, "mmm"))
+	return strings.TrimSuffix(strings.NewReplacer("d", "m", "m", "d").Replace(day)+" "+time, " ")
 }
 
 // mostFormats limits how many formats are proposed for one column.
 const mostFormats = 3
 
-// readDates finds how a column writes dates. It reads every cell with the converter
-// that a run reads it with.
-func (c *column) readDates() *dateReading {
-	if c.dates == nil {
-		c.dates = c.findDates()
-	}
-	return c.dates
+// dateReading is how the cells of a column can be read as dates.
+type dateReading struct {
+	formats []string // of text cells; nil when there are none, or all are ISO 8601
+	read    int      // cells that read as a date
+	timed   bool     // some have a time of day
+	why     string   // the evidence for the formats
+	ask     string   // what a person has to decide; "" when the formats are certain
+	idle    bool     // the decision is needed before the formats can be used
+	order   dateOrder
 }
 
-func (c *column) findDates() *dateReading {
-	d := &dateReading{header: orderOf(c.name)}
-	unread := map[string][]int{} // by text, the rows that only a format can read
+// readDates finds how the column writes dates, with the converter that a run reads the cells with.
+func (c *column) readDates() (d dateReading) {
+	for i, v := range c.cells {
+		d.order.see(v, c.is1904, i)
+	}
 	var texts []text
 	iso := 0
-	for i, v := range c.filled() {
-		d.filled++
-		d.order.see(v, c.is1904, place{row: i})
-		if m, ok := readDate(v, "", c.is1904); ok {
-			d.read++
-			d.timed = d.timed || m
-			if v.Kind == cell.Text {
-				iso++
-			}
+	for _, t := range c.texts {
+		timed, ok := readDate(t.cell, "", c.is1904)
+		if t.cell.Kind == cell.Text {
+			texts = append(texts, t)
+		}
+		if !ok {
 			continue
 		}
-		if v.Kind != cell.Text && v.Kind != cell.Number {
-			d.unread = append(d.unread, i)
-			continue
+		d.read += t.count
+		d.timed = d.timed || timed
+		if t.cell.Kind == cell.Text {
+			iso += t.count
 		}
-		s := textOf(v)
-		if unread[s] == nil {
-			texts = append(texts, text{s, 0, v.Kind})
-		}
-		unread[s] = append(unread[s], i)
 	}
-	for i := range texts {
-		texts[i].count = len(unread[texts[i].text])
-	}
-	rest := d.choose(texts)
-	for _, t := range rest {
-		d.unread = append(d.unread, unread[t.text]...)
-	}
-	slices.Sort(d.unread)
-	if len(d.formats) > 0 && iso > 0 { // with formats, ISO 8601 is one of them or is not read
-		d.formats = append(d.formats, "yyyy-mm-dd")
-		d.why += fmt.Sprintf(", %d are yyyy-mm-dd", iso)
+	if float64(iso) < enough*float64(countOf(texts)) { // ISO 8601 is read without a format, and with formats it is one of them
+		d.read -= iso
+		d.selectFormats(texts)
 	}
 	return d
 }
 
 // readDate reads a cell as a date, and reports whether it has a time of day.
 func readDate(v cell.Cell, format string, is1904 bool) (timed, ok bool) {
-	if v.Kind == cell.Number && format == "" {
+	if v.Kind == cell.Number {
 		return false, false
 	}
-	if _, refusal := (&convert.Converter{Type: convert.Date, Format: format, Date1904: is1904}).Convert(v); refusal == nil {
-		return false, true
-	} else if refusal.Code != "date-with-time" {
-		return false, false
-	}
-	return true, true
+	_, refusal := (&convert.Converter{Type: convert.Date, Format: format, Date1904: is1904}).Convert(v)
+	return refusal != nil, refusal == nil || refusal.Code == "date-with-time"
 }
 
-// choose finds the formats that read the most texts, and returns the texts that none
-// of them reads.
-func (d *dateReading) choose(texts []text) (unread []text) {
+// selectFormats finds the formats that read the most texts.
+func (d *dateReading) selectFormats(texts []text) {
 	candidates := shortlist(texts)
 	var whys []string
 	for len(texts) > 0 && len(d.formats) < mostFormats {
 		best, most := "", 0
 		for _, f := range candidates {
-			if n := total(readable(texts, f)); n > most {
-				best, most = f, n
+			if day, month, both := compareOrders(texts, f); day+month+both > most {
+				best, most = f, day+month+both
 			}
 		}
 		if most == 0 {
 			break
 		}
-		why, ask, isIdle, formats := d.weigh(texts, best)
-		d.ask, d.idle = joined(d.ask, ask), d.idle || isIdle
+		formats, why := d.selectOrder(texts, best)
 		whys = append(whys, why)
-		for _, f := range formats {
-			d.formats = append(d.formats, f)
-			for _, t := range readable(texts, f) {
-				if timed, _ := readDate(cellOf(t), f, false); timed {
-					d.timed = true
+		d.formats = append(d.formats, formats...)
+		texts = slices.DeleteFunc(slices.Clone(texts), func(t text) bool {
+			for _, f := range formats {
+				if timed, ok := readDate(t.cell, f, false); ok {
+					d.timed = d.timed || timed
+					d.read += t.count
+					return true
 				}
 			}
-			texts = slices.DeleteFunc(slices.Clone(texts), func(t text) bool { _, ok := readDate(cellOf(t), f, false); return ok })
-		}
-		candidates = slices.DeleteFunc(candidates, func(f string) bool { return slices.Contains(d.formats, f) || slices.Contains(d.formats, swapped(f)) })
+			return false
+		})
 	}
-	d.read = d.filled - len(d.unread) - total(texts)
 	d.why = strings.Join(whys, ", ")
-	return texts
 }
 
-// weigh compares a format with the one that exchanges day and month. A text that only one of
-// the two reads decides. Where none does, the header decides. Where that says nothing, both
-// are proposed, as where texts show both orders: a run takes no cell that fits both. Any other
-// question has to be answered before the format can be used, and is idle.
-func (d *dateReading) weigh(texts []text, best string) (why, ask string, isIdle bool, formats []string) {
-	fits := readable(texts, best)
-	n, all := total(fits), total(texts)
-	if best == serial {
-		return fmt.Sprintf("%d of %s are plain numbers", n, cellsInWords(all)), "are the plain numbers a spreadsheet's day count?", true, []string{best}
-	}
-	why = fmt.Sprintf("%d of %s read as %s", n, cellsInWords(all), best)
-	if strings.Contains(best, "yy") && !strings.Contains(best, "yyyy") {
-		ask, isIdle = "a year of two digits is sent as one of 1930 to 2029; are these the years?", true
-	}
-	other := swapped(best)
-	both, others := 0, 0
-	if other != "" {
-		both = total(readable(fits, other))
-		others = total(readable(texts, other)) - both
-		why = fmt.Sprintf("%s, %d fit both orders of day and month", why, both)
-		if n > both {
-			d.shows += best[:1]
+// compareOrders counts the cells that a format reads only with the day first, only with the month first, and both ways.
+func compareOrders(texts []text, format string) (day, month, both int) {
+	other := monthFirst(format)
+	for _, t := range texts {
+		_, isDay := readDate(t.cell, format, false)
+		isMonth := false
+		if other != "" {
+			_, isMonth = readDate(t.cell, other, false)
 		}
-		if others > 0 {
-			d.shows += other[:1]
+		switch {
+		case isDay && isMonth:
+			both += t.count
+		case isDay:
+			day += t.count
+		case isMonth:
+			month += t.count
 		}
+	}
+	return day, month, both
+}
+
+// selectOrder decides between the two orders of a format by the cells that only one of them reads. Where these show no order,
+// or both, both formats are proposed: a run refuses a cell that they read differently.
+func (d *dateReading) selectOrder(texts []text, format string) (formats []string, why string) {
+	all, other := cellsInWords(countOf(texts)), monthFirst(format)
+	day, month, both := compareOrders(texts, format)
+	if strings.Contains(format, "yy") && !strings.Contains(format, "yyyy") {
+		d.ask, d.idle = joined(d.ask, "a year of two digits is sent as one of 1930 to 2029; are these the years?"), true
 	}
 	switch {
-	case other != "" && n == both && others == 0 && d.header.isOf(best):
-		if d.header.contradicts(best) {
-			best, other = other, best
-		}
-		d.stated = append(d.stated, [2]string{best, other})
-		return fmt.Sprintf("%s fit both %s and %s; %s", cellsInWords(n), best, other, d.header.says()), ask, isIdle, []string{best}
-	case other != "" && n == both && others == 0:
-		return fmt.Sprintf("%s fit both %s and %s", cellsInWords(n), best, other),
-			joined("day or month first? No cell shows it; keep one of the two", ask), isIdle, []string{best, other}
-	case others > 0:
-		return fmt.Sprintf("%d of %s read as %s only, %d as %s only, %d fit both", n-both, cellsInWords(all), best, others, other, both),
-			joined("day and month are in both orders; a cell that fits both is invalid until one format is left", ask), isIdle, []string{best, other}
-	case d.header.contradicts(best):
-		return why, joined(d.header.says()+", and its cells have the other order; which is right?", ask), true, []string{best}
+	case other == "":
+		return []string{format}, fmt.Sprintf("%d of %s read as %s", day, all, format)
+	case day > 0 && month > 0:
+		d.ask = joined("day and month are in both orders; a cell that fits both is invalid until one format is left", d.ask)
+		return []string{format, other}, fmt.Sprintf("%d of %s read as %s only, %d as %s only, %d fit both", day, all, format, month, other, both)
+	case day == 0 && month == 0:
+		d.ask = joined("day or month first? No cell shows it; keep one of the two", d.ask)
+		return []string{format, other}, fmt.Sprintf("%s fit both %s and %s", cellsInWords(both), format, other)
+	case month > 0:
+		format = other
 	}
-	return why, ask, isIdle, []string{best}
-}
-
-func cellsInWords(n int) string {
-	if n == 1 {
-		return "1 cell"
-	}
-	return fmt.Sprintf("%d cells", n)
+	return []string{format}, fmt.Sprintf("%d of %s read as %s, %d fit both orders of day and month", day+month+both, all, format, both)
 }
 
 // shortlist returns the formats that read any of the first texts.
@@ -288,35 +170,7 @@ func shortlist(texts []text) []string {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(dateFormats), func(f string) bool {
-		fit := readable(digits, f)
-		return len(fit) == 0 || f == serial && count(fit, isDayCount) < len(fit)
+		day, month, both := compareOrders(digits, f)
+		return day+month+both == 0
 	})
-}
-
-// isDayCount reports whether a number may be a spreadsheet's day count, of 1920 to 2077.
-// Other numbers count something else.
-func isDayCount(t text) bool {
-	n, err := strconv.ParseFloat(t.text, 64)
-	return err == nil && n > 7_300 && n < 65_000
-}
-
-// readable returns the texts that a format reads.
-func readable(texts []text, format string) []text {
-	var fit []text
-	for _, t := range texts {
-		if _, ok := readDate(cellOf(t), format, false); ok {
-			fit = append(fit, t)
-		}
-	}
-	return fit
-}
-
-func cellOf(t text) cell.Cell { return cell.Cell{Kind: t.kind, Raw: t.text, Shown: t.text} }
-
-func total(texts []text) int {
-	n := 0
-	for _, t := range texts {
-		n += t.count
-	}
-	return n
 }

@@ -14,7 +14,7 @@
 package draft
 
 import (
-	"maps"
+	"slices"
 	"strings"
 
 	"claimsheet/mapping"
@@ -49,7 +49,6 @@ type Proposal struct {
 	settings []setting // of the sheet
 	client   client
 	claims   []claim
-	onClaim  string // the id of the claims, "" without
 	live     []template
 	rest     []template // templates without a certain attribute
 	unused   []*column
@@ -59,38 +58,40 @@ type Proposal struct {
 // proposer makes a proposal.
 type proposer struct {
 	Request
-	seen     *Profile
-	ordinary []*column // the columns outside the group
-	group    *group    // the columns of a wide sheet; nil when there are none
-	used     map[*column]bool
-	country  country
-	numbers  numbers
-	person   person
-	key      *column // of the client
-	claimKey *column // an ordinary column; nil without one
-
+	seen        *Profile
+	ordinary    []*column // the columns outside the group
+	group       *group    // the columns of a wide sheet; nil when there are none
+	used        map[*column]bool
+	country     country
+	numbers     numbers
+	person      person
+	key         *column // of the client
+	claimKey    *column // an ordinary column; nil without one
 	claimLender *column // the column of the lender in the claims' names; nil without one
 }
 
 // Propose makes a proposal. seen must not be empty, and is used up.
 func Propose(r Request, seen *Profile) *Proposal {
-	seen.emptyOut(r.answers())
 	p := &proposer{Request: r, seen: seen, ordinary: seen.columns, used: map[*column]bool{}}
 	if r.API == "v2" {
 		p.group, p.ordinary = findGroup(seen.columns)
 	}
-	made := &Proposal{request: r, name: p.mappingName()}
-	p.country = p.shown()
-	p.pairNames()
+	for _, c := range seen.columns {
+		c.look()
+	}
+	if p.group != nil {
+		for _, m := range p.group.members {
+			m.alias.look()
+		}
+	}
+	made := &Proposal{request: r, name: r.mappingName()}
+	p.country = p.findCountry()
+	p.numbers = p.findNumbers()
 	p.person = p.findPerson()
 	made.client = p.proposeClient()
-	made.claims, made.onClaim = p.proposeClaims()
-	used := maps.Clone(p.used)
-	made.live, made.rest = p.proposeTemplates(made.onClaim)
-	if p.numbers = p.findNumbers(made); p.numbers.doubtful != nil { // those columns are questions
-		p.used = used
-		made.live, made.rest = p.proposeTemplates(made.onClaim)
-	}
+	claims, onClaim := p.proposeClaims()
+	made.claims = claims
+	made.live, made.rest = p.proposeTemplates(onClaim)
 	made.settings = p.proposeSettings(made)
 	for _, c := range p.ordinary {
 		if !p.used[c] {
@@ -101,21 +102,15 @@ func Propose(r Request, seen *Profile) *Proposal {
 	return made
 }
 
-// answers are the options of the service's drop-downs, in lower case: such a text is
-// not an empty cell.
-func (r Request) answers() map[string]bool {
-	answers := map[string]bool{}
-	if r.Service == nil {
-		return answers
-	}
-	for _, t := range r.Service.Templates {
-		for _, a := range t.Attributes {
-			for _, option := range a.Options {
-				answers[strings.ToLower(option)] = true
-			}
+// columns returns the columns that an attribute may be of: the ordinary ones, and those of each claim.
+func (p *proposer) columns() []*column {
+	columns := slices.Clone(p.ordinary)
+	if p.group != nil {
+		for _, m := range p.group.members {
+			columns = append(columns, m.alias)
 		}
 	}
-	return answers
+	return columns
 }
 
 // mappingName is the name of the mapping, which cannot be that of a key space.
@@ -140,31 +135,24 @@ func (p *Proposal) Problems(sheet cell.Sheet) problem.List {
 	return found
 }
 
-// Knows returns how many headers have a meaning for client fields or the service's
-// attributes: it tells the sheet of leads from other sheets of a workbook.
-func (r Request) Knows(headers []string) int {
-	n := 0
-	for _, c := range NewProfile(headers).columns {
-		if r.knows(c) {
-			n++
-		}
+// links returns all links, those that are comments among them: each can be used without another change of the mapping.
+func (p *Proposal) links() []link {
+	all := slices.Clone(p.client.fields)
+	for _, t := range slices.Concat(p.live, p.rest) {
+		all = append(all, t.links...)
 	}
-	return n
+	return all
 }
 
-func (r Request) knows(c *column) bool {
-	if _, known := meanings[strings.Join(wordsOf(c.name), " ")]; known {
-		return true
-	}
-	if r.Service == nil {
-		return false
-	}
-	for _, t := range r.Service.Templates {
-		for _, a := range t.Attributes {
-			if compareNames(a.Name, meaningOf(a.Name), c) >= likely {
-				return true
-			}
+// Knows returns how many headers have a meaning for client fields or the service's attributes: it tells the sheet of leads from
+// other sheets of a workbook.
+func (r Request) Knows(headers []string) int {
+	return count(NewProfile(headers).columns, func(c *column) bool {
+		if _, known := meanings[strings.Join(wordsOf(c.name), " ")]; known || r.Service == nil {
+			return known
 		}
-	}
-	return false
+		return slices.ContainsFunc(r.Service.Templates, func(t mapping.Template) bool {
+			return slices.ContainsFunc(t.Attributes, func(a mapping.AttributeTemplate) bool { return compareNames(a.Name, meaningOf(a.Name), c) >= likely })
+		})
+	})
 }

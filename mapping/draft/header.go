@@ -1,36 +1,35 @@
 package draft
 
 import (
-	"claimsheet/mapping/cell"
-	"claimsheet/mapping/convert"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
+
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
+	"claimsheet/mapping/problem"
 )
 
-// SoughtRows is the number of rows below the header that LikelyHeader looks
-// at.
+// SoughtRows is the number of rows below the header that LikelyHeader looks at.
 const SoughtRows = 20
 
-// LikelyHeader returns the number of the row that most likely holds the
-// headers. That is the sheet's header row, unless it names fewer than half of
-// the columns that the first rows fill, and one of these rows names them all, or
-// unless it has gaps, as merged headers over the real ones do, and the next row
-// fills them. rows are the first SoughtRows rows below the header.
+// LikelyHeader returns the number of the row that most likely holds the headers. That is the sheet's header row, unless it names
+// fewer than half of the columns that the first rows fill, and one of these rows has texts for half of them. rows are the first
+// SoughtRows rows below the header.
 func LikelyHeader(sheet cell.Sheet, rows []cell.Record) int {
 	width := 0
 	for _, r := range rows {
 		width = max(width, filled(r))
 	}
-	headers := NamedColumns(sheet.Header)
-	if len(rows) > 1 && headers < len(sheet.Header) && filled(rows[0]) == width && width >= 3 && looksNamed(rows[0]) && !looksNamed(rows[1]) {
-		return rows[0].Row
-	}
-	if width < 3 || 2*headers >= width {
+	if width < 3 || 2*NamedColumns(sheet.Header) >= width {
 		return sheet.HeaderRow
 	}
+	isData := func(c cell.Cell) bool {
+		return !c.IsEmpty() && (c.Kind != cell.Text || !strings.ContainsFunc(c.Raw, unicode.IsLetter))
+	}
 	for _, r := range rows {
-		if 2*filled(r) >= width && !slices.ContainsFunc(r.Cells, func(c cell.Cell) bool { return !c.IsEmpty() && !isWords(c) }) {
+		if 2*filled(r) >= width && !slices.ContainsFunc(r.Cells, isData) {
 			return r.Row
 		}
 	}
@@ -39,40 +38,73 @@ func LikelyHeader(sheet cell.Sheet, rows []cell.Record) int {
 
 // NamedColumns returns how many columns have a header.
 func NamedColumns(header []string) int {
-	n := 0
-	for _, h := range header {
-		if convert.FoldHeader(h) != "" {
-			n++
+	return count(header, func(h string) bool { return convert.FoldHeader(h) != "" })
+}
+
+func filled(r cell.Record) int { return count(r.Cells, func(c cell.Cell) bool { return !c.IsEmpty() }) }
+
+// HeaderWatch watches the rows of a sheet for signs that its headers are in another row than the mapping says.
+type HeaderWatch struct {
+	sheet  cell.Sheet
+	first  []cell.Record // the first rows that are not empty
+	filled []int         // by column: the row of the first cell, 0 without one
+}
+
+// NewHeaderWatch returns a watch that has seen no rows.
+func NewHeaderWatch(s cell.Sheet) *HeaderWatch { return &HeaderWatch{sheet: s} }
+
+// See takes a row. It copies the cells that it keeps.
+func (w *HeaderWatch) See(record cell.Record) {
+	for i, c := range record.Cells {
+		if c.IsEmpty() {
+			continue
+		}
+		for len(w.filled) <= i {
+			w.filled = append(w.filled, 0)
+		}
+		if w.filled[i] == 0 {
+			w.filled[i] = record.Row
 		}
 	}
-	return n
+	if len(w.first) < SoughtRows && filled(record) > 0 {
+		record.Cells = slices.Clone(record.Cells)
+		w.first = append(w.first, record)
+	}
 }
 
-func filled(r cell.Record) int {
-	n := 0
-	for _, c := range r.Cells {
-		if !c.IsEmpty() {
-			n++
+// Verdict judges the rows. One header over three or more filled columns is a title, which is an error unless the mapping names the
+// header row. Other data without a header is a warning, because it may be notes that are not meant to be sent.
+func (w *HeaderWatch) Verdict(headerRowGiven bool) (wrong, warnings problem.List) {
+	data := 0
+	var bare []string
+	from := 0 // the first row with data that has no header
+	for i, row := range w.filled {
+		if row == 0 {
+			continue
+		}
+		data++
+		if i < len(w.sheet.Header) && strings.TrimSpace(w.sheet.Header[i]) != "" {
+			continue
+		}
+		if bare = append(bare, cell.ColumnName(i)); from == 0 || row < from {
+			from = row
 		}
 	}
-	return n
-}
-
-// looksNamed reports whether a row can hold headers: words without digits other than
-// small numbers, and without an @.
-func looksNamed(r cell.Record) bool {
-	return !slices.ContainsFunc(r.Cells, func(c cell.Cell) bool {
-		digits := strings.Count(strings.Map(func(r rune) rune {
-			if unicode.IsDigit(r) {
-				return '9'
-			}
-			return r
-		}, c.Raw), "9")
-		return !c.IsEmpty() && (!isWords(c) || digits > 2 || strings.Contains(c.Raw, "@"))
-	})
-}
-
-// isWords reports whether a cell holds a text with letters.
-func isWords(c cell.Cell) bool {
-	return c.Kind == cell.Text && strings.ContainsFunc(c.Raw, unicode.IsLetter)
+	if len(bare) == 0 {
+		return nil, nil
+	}
+	hint := "give these columns headers, or write the row of the headers in the mapping: sheet: {header_row: N}"
+	if row := LikelyHeader(w.sheet, w.first); row != w.sheet.HeaderRow {
+		hint = fmt.Sprintf("row %d looks like the row of the headers: write sheet: {header_row: %d} in the mapping, or give these columns headers", row, row)
+	}
+	at := w.sheet.AtRow(w.sheet.HeaderRow)
+	if NamedColumns(w.sheet.Header) == 1 && data >= 3 && !headerRowGiven {
+		return problem.List{problem.At(at, "title-row", "the row was taken for the headers, and it has one text over %d columns that hold data: it looks like a title", data).
+			Hinted("%s; where row %d is meant, write sheet: {header_row: %d}", hint, w.sheet.HeaderRow, w.sheet.HeaderRow)}, nil
+	}
+	what := "column " + bare[0] + " holds data below this row, from row %d on, and has"
+	if len(bare) > 1 {
+		what = "columns " + someOf(bare) + " hold data below this row, from row %d on, and have"
+	}
+	return nil, problem.List{problem.At(at, "no-header-over-data", what+" no header here: no mapping can use it", from).Hinted("%s", hint)}
 }

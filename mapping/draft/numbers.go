@@ -2,6 +2,7 @@ package draft
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"claimsheet/mapping/cell"
@@ -9,66 +10,38 @@ import (
 	"claimsheet/mapping/problem/yamltree"
 )
 
-// notations are the ways in which people write numbers. Where several fit equally
-// well, the first is meant.
-var notations = []convert.Numbers{
-	{Decimal: ".", Group: ","}, {Decimal: ",", Group: "."}, {Decimal: ",", Group: " "}, {Decimal: ".", Group: "'"}, {Decimal: ".", Group: " "},
-}
+// notations are the ways in which people write numbers. Where several fit equally well, the first is meant.
+var notations = []convert.Numbers{{Decimal: ".", Group: ","}, {Decimal: ",", Group: "."}, {Decimal: ",", Group: " "}, {Decimal: ".", Group: "'"}}
 
 // germanNotation is the index of the notation with a decimal comma.
 const germanNotation = 1
 
 // numberReading is how the cells of a column can be read as numbers.
 type numberReading struct {
-	read    []int // by notation, the cells that read
-	filled  int
+	read    int // cells that read in the notation that reads the most of them
 	percent int // text cells with a percent sign
 	shown   int // number cells that are shown as a percentage
-	texts   []text
 }
 
-func (c *column) readNumbers() *numberReading {
-	if c.numbers != nil {
-		return c.numbers
+func (c *column) readNumbers() (n numberReading) {
+	n.shown = c.count(func(v cell.Cell) bool { return v.Kind == cell.Number && strings.Contains(v.Format, "%") })
+	n.percent = c.count(func(v cell.Cell) bool { return v.Kind == cell.Text && strings.HasSuffix(textOf(v), "%") })
+	for _, notation := range notations {
+		n.read = max(n.read, c.count(func(v cell.Cell) bool { return v.Kind == cell.Number || number(v, notation) != "" }))
 	}
-	n := &numberReading{read: make([]int, len(notations))}
-	for _, v := range c.filled() {
-		if n.filled++; v.Kind == cell.Number && strings.Contains(v.Format, "%") {
-			n.shown++
-		}
-	}
-	for _, t := range c.texts() {
-		if t.kind == cell.Text {
-			n.texts = append(n.texts, t)
-			if strings.HasSuffix(t.text, "%") {
-				n.percent += t.count
-			}
-		}
-		for i, notation := range notations {
-			if t.kind == cell.Number || t.kind == cell.Text && number(t, notation) != "" {
-				n.read[i] += t.count
-			}
-		}
-	}
-	c.numbers = n
 	return n
 }
 
 // number reads a text, or a percentage, in a notation; "" when it is not a number in it.
-func number(t text, notation convert.Numbers) string {
-	v, refusal := (&convert.Converter{Type: convert.Number, Numbers: notation, Percent: strings.HasSuffix(t.text, "%")}).Convert(cellOf(t))
+func number(v cell.Cell, notation convert.Numbers) string {
+	if v.Kind != cell.Text {
+		return ""
+	}
+	in, refusal := (&convert.Converter{Type: convert.Number, Numbers: notation, Percent: strings.HasSuffix(textOf(v), "%")}).Convert(v)
 	if refusal != nil {
 		return ""
 	}
-	return v.Literal
-}
-
-// most returns how many cells read in the notation that reads the most of them.
-func (n *numberReading) most() (read int) {
-	for _, r := range n.read {
-		read = max(read, r)
-	}
-	return read
+	return in.Literal
 }
 
 // numbers is how a sheet writes numbers in text cells.
@@ -78,70 +51,56 @@ type numbers struct {
 	doubtful []*column // whose cells another notation reads as other numbers
 }
 
-// notation finds how the sheet writes numbers in text cells, from the columns whose
-// texts are numbers. Where the cells can be read in two ways, the country says which is
-// the likelier, and ask is set.
-func notation(columns []*column, from country) numbers {
-	read, all := make([]int, len(notations)), 0
-	for _, c := range columns {
-		for _, t := range c.readNumbers().texts {
-			all += t.count
-			for i, n := range notations {
-				if number(t, n) != "" {
-					read[i] += t.count
-				}
+// findNumbers finds how the sheet writes numbers in text cells: in the notation that reads the most of them. Where another one
+// reads all of them too, and as other numbers, the country says which is the likelier, and ask is set unless it is certain.
+func (p *proposer) findNumbers() numbers {
+	var columns []*column
+	var texts []text
+	for _, c := range p.columns() {
+		if !c.isMostly(c.numbers.read) || c.isMostly(c.dates.read) || c.isMostly(c.phones) || len(among(c.meaning, codes)) > 0 {
+			continue
+		}
+		columns = append(columns, c)
+		for _, t := range c.texts {
+			if t.cell.Kind == cell.Text {
+				texts = append(texts, t)
 			}
 		}
 	}
+	read := make([]int, len(notations))
 	best := 0
-	for i := range notations {
-		if read[i] > read[best] || read[i] == read[best] && i == germanNotation && from.isGerman() {
+	for i, n := range notations {
+		for _, t := range texts {
+			if number(t.cell, n) != "" {
+				read[i] += t.count
+			}
+		}
+		if read[i] > read[best] || read[i] == read[best] && i == germanNotation && p.country.isGerman && !p.country.isEnglish() {
 			best = i
 		}
 	}
 	found := numbers{Numbers: notations[best]}
-	most := 0
 	for i, other := range notations {
-		if i == best || read[i] == 0 {
+		if i == best || read[i] < read[best] {
 			continue
 		}
-		n, only, in := compare(columns, found.Numbers, other)
-		if n <= most || only > 0 { // what only the best one reads speaks against the other
+		isDoubtful := func(t text) bool { return number(t.cell, other) != number(t.cell, found.Numbers) }
+		doubtful := slices.DeleteFunc(slices.Clone(texts), func(t text) bool { return !isDoubtful(t) })
+		if len(doubtful) == 0 || best == 0 && p.country.isEnglish() {
 			continue
 		}
-		most, found.doubtful = n, in
-		found.why = fmt.Sprintf("%s of %d could also have %s as the decimal separator", cellsInWords(n), all, quoted(other.Decimal))
-		found.ask = fmt.Sprintf("is 18%s000 eighteen thousand or eighteen? It is sent as 18000 with sheet.numbers {decimal: %s, group: %s}, and as 18 with {decimal: %s, group: %s}", found.Group,
-			yamltree.Quote(found.Decimal), yamltree.Quote(found.Group), yamltree.Quote(other.Decimal), yamltree.Quote(other.Group))
+		found.why = fmt.Sprintf("%s of %d could also have %s as the decimal separator", cellsInWords(countOf(doubtful)), countOf(texts), quoted(other.Decimal))
+		found.ask = fmt.Sprintf("is 18%s000 eighteen thousand or eighteen? It is sent as 18000 with sheet.numbers {decimal: %s, group: %s}, and as 18 with {decimal: %s, group: %s}",
+			found.Group, yamltree.Quote(found.Decimal), yamltree.Quote(found.Group), yamltree.Quote(other.Decimal), yamltree.Quote(other.Group))
+		found.doubtful = slices.DeleteFunc(columns, func(c *column) bool {
+			return !slices.ContainsFunc(c.texts, func(t text) bool { return t.cell.Kind == cell.Text && isDoubtful(t) })
+		})
+		return found
 	}
-	if most > 0 && best == 0 && from.isEnglish() {
-		found.ask, found.doubtful = "", nil
-	}
-	if most == 0 && read[best] > 0 && best > 0 {
-		found.why = fmt.Sprintf("%d of %s in text read like this, %d with a decimal point", read[best], cellsInWords(all), read[0])
+	if best > 0 && read[best] > 0 {
+		found.why = fmt.Sprintf("%d of %s in text read like this, %d with a decimal point", read[best], cellsInWords(countOf(texts)), read[0])
 	}
 	return found
-}
-
-// compare counts the cells that two notations read as different numbers, and those
-// that only the first reads. in are the columns with the former.
-func compare(columns []*column, first, second convert.Numbers) (differ, only int, in []*column) {
-	for _, c := range columns {
-		before := differ
-		for _, t := range c.readNumbers().texts {
-			a, b := number(t, first), number(t, second)
-			switch {
-			case a != "" && b == "":
-				only += t.count
-			case a != "" && a != b:
-				differ += t.count
-			}
-		}
-		if differ > before {
-			in = append(in, c)
-		}
-	}
-	return differ, only, in
 }
 
 func quoted(s string) string { return "“" + s + "”" }

@@ -11,10 +11,7 @@ import (
 )
 
 // setting is a line of the sheet section, in YAML.
-type setting struct {
-	key, value string
-	why, ask   string
-}
+type setting struct{ key, value, why, ask string }
 
 // settings returns the lines of the sheet section that say where the leads are.
 func (l Layout) settings() (all []setting) {
@@ -30,8 +27,7 @@ func (l Layout) settings() (all []setting) {
 	return all
 }
 
-// Beginning returns a mapping that says only how the sheets are read: what there is until
-// their rows are known.
+// Beginning returns a mapping that says only how the sheets are read: what there is until their rows are known.
 func (r Request) Beginning() []byte {
 	w := &writer{}
 	w.line("name: %s", yamltree.Quote(r.mappingName()))
@@ -48,148 +44,82 @@ func (r Request) Beginning() []byte {
 // proposeSettings proposes the sheet section.
 func (p *proposer) proposeSettings(made *Proposal) []setting {
 	all := p.Layout.settings()
-	add := func(key, value, why, ask string) { all = append(all, setting{key, value, why, ask}) }
-	if made.hasType(convert.DateTime) {
-		add("timezone", p.zone(made), "", "where the sheet's times were written down")
+	sends := func(types ...convert.Type) bool { // as what is a comment would, too
+		return slices.ContainsFunc(made.links(), func(l link) bool { return slices.Contains(types, l.value.typ) })
 	}
-	if n := p.numbers; n.why != "" {
-		add("numbers", fmt.Sprintf("{decimal: %s, group: %s}", yamltree.Quote(n.Decimal), yamltree.Quote(n.Group)), n.why, n.ask)
+	if sends(convert.DateTime) {
+		all = append(all, setting{"timezone", p.zone(made), "", "where the sheet's times were written down"})
 	}
-	if value, why, ask := p.emptyTexts(); value != "" {
-		add("empty", value, why, ask)
+	if n := p.numbers; n.why != "" && sends(convert.Number, convert.Currency) {
+		all = append(all, setting{"numbers", fmt.Sprintf("{decimal: %s, group: %s}", yamltree.Quote(n.Decimal), yamltree.Quote(n.Group)), n.why, n.ask})
 	}
-	if value, why := p.leadsOnly(); value != "" {
-		add("when", value, why, "")
+	if len(p.seen.emptied) > 0 {
+		all = append(all, p.emptyTexts())
 	}
-	return all
+	return append(all, p.leadsOnly()...)
 }
 
-// links returns all links, those that are comments among them: each can be used
-// without another change of the mapping.
-func (p *Proposal) links() []link {
-	all := slices.Clone(p.client.fields)
-	for _, t := range slices.Concat(p.live, p.rest) {
-		all = append(all, t.links...)
-	}
-	return all
-}
-
-func (p *Proposal) hasType(t convert.Type) bool {
-	return slices.ContainsFunc(p.links(), func(l link) bool { return l.value.typ == t })
-}
-
-// zone is the time zone of the region that the phone numbers are of, or that the sheet
-// shows.
+// zone is the time zone of the region that the phone numbers are of, or that the sheet shows.
 func (p *proposer) zone(made *Proposal) string {
-	var shown []string
+	region := p.country.region
 	for _, l := range made.client.fields {
-		shown = append(shown, l.value.region)
-	}
-	for _, name := range append(shown, p.country.regions...) {
-		for _, r := range regions {
-			if name == r.name {
-				return r.zone
-			}
+		if l.value.region != "" {
+			region = l.value.region
 		}
+	}
+	if zone, ok := zones[region]; ok {
+		return zone
 	}
 	return "UTC"
 }
 
-// findNumbers finds how the sheet writes the numbers that are linked.
-func (p *proposer) findNumbers(made *Proposal) numbers {
-	var columns []*column
-	for _, l := range made.links() {
-		if c := l.value.column; c != nil && (l.value.typ == convert.Number || l.value.typ == convert.Currency) && !slices.Contains(columns, c) {
-			columns = append(columns, c)
-		}
-	}
-	return notation(columns, p.country)
-}
-
 // emptyTexts is the list of texts that count as empty.
-func (p *proposer) emptyTexts() (value, why, ask string) {
-	var words, counts, doubts []string
-	for _, word := range slices.Sorted(maps.Keys(p.seen.emptied)) {
-		words = append(words, yamltree.Quote(word))
+func (p *proposer) emptyTexts() setting {
+	words := slices.Sorted(maps.Keys(p.seen.emptied))
+	var counts, doubts []string
+	for _, word := range words {
 		counts = append(counts, fmt.Sprintf("%s in %s", oneLine(word), cellsInWords(p.seen.emptied[word])))
-		if column := p.seen.unsure[word]; column != "" {
-			doubts = append(doubts, fmt.Sprintf("%s, as in %s", quoted(oneLine(word)), oneLine(column)))
+		if slices.Contains(doubtfulWords, strings.ToLower(word)) {
+			doubts = append(doubts, fmt.Sprintf("%s, as in %s", quoted(oneLine(word)), oneLine(p.seen.emptiedIn[word])))
 		}
 	}
-	if len(words) == 0 {
-		return "", "", ""
-	}
+	ask := ""
 	if len(doubts) > 0 {
 		ask = "is " + strings.Join(doubts, ", ") + ", an empty cell or an answer?"
 	}
-	return "[" + strings.Join(words, ", ") + "]", strings.Join(counts, ", "), ask
+	return setting{"empty", list(words), strings.Join(counts, ", "), ask}
 }
 
-// leadsOnly is the condition that leaves out rows of totals and repeated headers.
-func (p *proposer) leadsOnly() (value, why string) {
-	of := map[string][]string{} // by column, the texts to leave out
-	var columns, rows []string
-	for _, n := range append(slices.Clone(p.seen.totals), p.seen.headers...) {
-		text := strings.ToLower(n.text)
-		if text == "" {
-			text = strings.ToLower(n.column)
-		}
-		if n.column == "" || !isQuotable(n.column) || !isQuotable(text) || !slices.ContainsFunc(p.seen.columns, func(c *column) bool { return c.name == n.column }) {
+// leadsOnly is the condition that leaves out rows of totals.
+func (p *proposer) leadsOnly() []setting {
+	var conditions, rows []string
+	for _, t := range p.seen.totals {
+		text := strings.ToLower(t.text)
+		if !isQuotable(t.column) || !isQuotable(text) || !slices.ContainsFunc(p.seen.columns, func(c *column) bool { return c.name == t.column }) {
 			continue
 		}
-		if of[n.column] == nil {
-			columns = append(columns, n.column)
+		if condition := fmt.Sprintf(`lower(col("%s")) != "%s"`, t.column, text); !slices.Contains(conditions, condition) {
+			conditions = append(conditions, condition)
 		}
-		if !slices.Contains(of[n.column], text) {
-			of[n.column] = append(of[n.column], text)
-		}
-		rows = append(rows, p.rowName(n.place))
+		rows = append(rows, p.rowName(t.place))
 	}
-	var conditions []string
-	for _, c := range columns {
-		if texts := of[c]; len(texts) == 1 {
-			conditions = append(conditions, fmt.Sprintf(`lower(col("%s")) != "%s"`, c, texts[0]))
-		} else {
-			conditions = append(conditions, fmt.Sprintf(`lower(col("%s")) not in ["%s"]`, c, strings.Join(texts, `", "`)))
-		}
+	if len(rows) == 0 {
+		return nil
 	}
-	if len(conditions) == 0 {
-		return "", ""
-	}
-	what := "is a row of totals, not a lead"
-	switch {
-	case len(p.seen.totals) == 0:
-		what = "repeats the headers"
-	case len(p.seen.headers) > 0:
-		what = "is a row of totals or of headers, not a lead"
-	}
-	const most = 5
-	list := strings.Join(rows[:min(len(rows), most)], ", ")
-	if len(rows) > most {
-		list += fmt.Sprintf(" and %d more", len(rows)-most)
-	}
-	return "'" + strings.Join(conditions, " and ") + "'", "each of these rows " + what + ": " + list
+	return []setting{{"when", "'" + strings.Join(conditions, " and ") + "'", "each of these rows is a row of totals, not a lead: " + someOf(rows), ""}}
 }
 
 // notes are what else was seen that a person should know.
 func (p *proposer) notes() (all []string) {
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	if p.seen.isNarrow {
-		add("The first %d of %d rows were looked at.", len(p.seen.places), p.seen.rows)
+	if n := len(p.seen.places); n < p.seen.rows {
+		add("The first %d of %d rows were looked at.", n, p.seen.rows)
 	}
-	if n := len(p.seen.bare); n > 0 {
-		add("Columns with data and no header, which no mapping can use: %s", someOf(p.seen.bare))
-	}
-	if n := len(p.seen.repeated); n > 0 {
+	if len(p.seen.repeated) > 0 {
 		add("Columns with the same header, which no mapping can use until each has a header of its own: %s", someOf(p.seen.repeated))
 	}
-	if n := len(p.seen.merged); n > 0 {
+	if len(p.seen.merged) > 0 {
 		add("Merged cells, of which only the first has the value: %s", someOf(p.seen.merged))
-	}
-	for _, n := range p.seen.totals {
-		if n.column == "" {
-			add("Row %s is a row of totals; a run refuses it until it is deleted.", p.rowName(n.place))
-		}
 	}
 	return all
 }

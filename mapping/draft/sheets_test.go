@@ -55,7 +55,7 @@ func ukPostcode(r *rand.Rand) string {
 	return fmt.Sprintf("%s%d %d%s", pick(r, "LS", "YO", "HU", "M", "S"), 1+r.IntN(20), 1+r.IntN(9), pick(r, "AB", "XY", "QT"))
 }
 func mailOf(first string, i int) string {
-	return fmt.Sprintf("%s.%d@example.com", umlauts.Replace(strings.ToLower(first)), i)
+	return fmt.Sprintf("%s.%d@example.com", spelling.Replace(strings.ToLower(first)), i)
 }
 
 var leadSheets = []leadSheet{
@@ -328,7 +328,7 @@ func (s leadSheet) judge(p *Proposal) (o outcome) {
 			return l.value.column.name
 		}
 		var names []string
-		for _, c := range l.value.firstOf {
+		for _, c := range l.value.parts {
 			names = append(names, c.name)
 		}
 		return strings.Join(names, "+")

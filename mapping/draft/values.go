@@ -6,125 +6,236 @@ import (
 	"strings"
 
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 )
 
-// wordPairs are words that tick a check box, each with its opposite. The first five are
-// those that a mapping need not list.
-var wordPairs = [][2]string{
-	{"yes", "no"}, {"y", "n"}, {"true", "false"}, {"1", "0"}, {"x", "no"},
-	{"ja", "nein"}, {"j", "n"}, {"wahr", "falsch"}, {"oui", "non"}, {"si", "no"}, {"on", "off"}, {"✓", "✗"}, {"✔", "✘"}, {"☑", "☐"},
-	{"agreed", "declined"}, {"opted in", "opted out"}, {"checked", "unchecked"}, {"accepted", "declined"}, {"ok", "not ok"},
+// value is a value of the mapping: where it comes from and how its cells are read.
+type value struct {
+	column             *column
+	parts              []*column // of text
+	text               string    // set instead of column
+	typ                convert.Type
+	formats            []string
+	region             string
+	percent            bool
+	checked, unchecked []string
+	table              []entry
+	isTextAnyway       bool // cells that are no texts are sent as one
 }
 
-// usualPairs is how many of wordPairs a mapping need not list.
-const usualPairs = 5
+// entry is a line of a value table.
+type entry struct {
+	from  string
+	to    string // "" when no option fits
+	ask   string // what a person has to decide; "" when the option is certain
+	count int    // of the cells with the text
+}
+
+// link is a client field or an attribute with the value that was found for it.
+type link struct {
+	to        string
+	value     value
+	why       string // the evidence
+	ask       string // what a person has to decide; "" when the link is certain
+	idle      bool   // a comment until the decision is made
+	fits      bool   // enough cells read
+	isSome    bool   // some do
+	certainty Certainty
+}
+
+// decide notes a question that has to be answered before the link can be used.
+func (l *link) decide(ask string) { l.ask, l.idle = joined(l.ask, ask), true }
+
+// refuse says why the cells do not fit, though some of them can be read.
+func (l *link) refuse(some int, format string, args ...any) {
+	l.fits, l.isSome, l.ask, l.idle, l.why = false, some > 0, "", false, fmt.Sprintf(format, args...)
+}
+
+// joined joins what is said of a link. After a question a new sentence begins.
+func joined(parts ...string) string {
+	var all string
+	for _, part := range parts {
+		switch {
+		case strings.Contains(all, part): // also where it is ""
+		case all == "":
+			all = part
+		case strings.HasSuffix(all, "?"):
+			all += " " + strings.ToUpper(part[:1]) + part[1:]
+		default:
+			all += "; " + part
+		}
+	}
+	return all
+}
+
+// read finds how a column is read as a type. options are those of a drop-down, nil when they are not known.
+func (p *proposer) read(c *column, t convert.Type, options []string) link {
+	l := link{value: value{column: c, typ: t}, fits: true}
+	if c.filled == 0 {
+		l.why = "its cells are all empty"
+		return l
+	}
+	switch t {
+	case convert.Date, convert.DateTime:
+		p.readAsDate(c, &l)
+	case convert.Number, convert.Currency:
+		p.readAsNumber(c, &l)
+	case convert.Checkbox:
+		readAsBox(c, &l)
+	case convert.DropDown:
+		readAsChoice(c, options, &l)
+	case convert.Email:
+		l.why, l.fits = fmt.Sprintf("e-mail addresses in %d of %s", c.emails, cellsInWords(c.filled)), c.isMostly(c.emails)
+	case convert.Phone:
+		l.value.region, l.why, l.ask = p.region(c)
+		if l.fits = c.isMostly(c.phones); !l.fits {
+			l.why = joined(fmt.Sprintf("phone numbers in %d of %s", c.phones, cellsInWords(c.filled)), l.why)
+		}
+	case "":
+		p.readUntyped(c, &l)
+	}
+	return l
+}
+
+func (p *proposer) readAsDate(c *column, l *link) {
+	d := c.dates
+	l.value.formats, l.why, l.ask, l.idle = d.formats, d.why, d.ask, d.idle
+	switch {
+	case !c.isMostly(d.read):
+		l.refuse(d.read, "only %d of %s read as a date", d.read, cellsInWords(c.filled))
+		return
+	case d.timed && l.value.typ == convert.Date:
+		l.refuse(d.read, "its dates have times of day")
+		return
+	case l.why == "":
+		l.why = fmt.Sprintf("dates in %s", cellsInWords(d.read))
+	}
+	if !d.timed && l.value.typ == convert.DateTime {
+		l.decide("its cells have no time of day, and midnight of sheet.timezone is sent; is that right?")
+	}
+	if why := d.order.evidence(func(row int) string { return p.rowName(p.seen.places[row%len(p.seen.places)]) }); why != "" {
+		l.decide("did a spreadsheet program exchange day and month? Compare these rows with the source: " + why)
+	}
+}
+
+// rowName is a row's number, with the sheet's file in a run of several.
+func (p *proposer) rowName(at place) string {
+	if len(p.Sources) > 1 && at.table < len(p.Sources) {
+		return fmt.Sprintf("%d of %s", at.row, oneLine(p.Sources[at.table]))
+	}
+	return fmt.Sprint(at.row)
+}
+
+func (p *proposer) readAsNumber(c *column, l *link) {
+	n := c.numbers
+	l.why = fmt.Sprintf("numbers in %d of %s", n.read, cellsInWords(c.filled))
+	switch {
+	case !c.isMostly(n.read):
+		l.refuse(n.read, "only %d of %s read as a number", n.read, cellsInWords(c.filled))
+		return
+	case n.percent > 0 && l.value.typ == convert.Currency:
+		l.refuse(n.read, "percentages in %s", cellsInWords(n.percent))
+		return
+	case n.percent > 0:
+		l.value.percent = true
+		l.decide(fmt.Sprintf("5%% is sent as 0.05; is that what the service expects? Percent signs in %d of %s", n.percent, cellsInWords(c.filled)))
+	case n.shown > 0:
+		l.decide(fmt.Sprintf("a cell that shows 5%% is sent as 0.05; is that what the service expects? Such are %s", cellsInWords(n.shown)))
+	}
+	if slices.Contains(p.numbers.doubtful, c) {
+		l.decide(p.numbers.ask)
+	}
+}
 
 // boxReading is how the cells of a column tick a check box.
 type boxReading struct {
 	checked, unchecked []string // nil when the usual words do
-	known, filled      int
-	unknown            []text
-	why                string
+	known              int      // cells that say yes or no
 }
 
-func (c *column) readBoxes() boxReading {
-	b := boxReading{}
-	usual := true
-	var pairs [][2]string
-	for _, t := range c.texts() {
-		b.filled += t.count
+func (c *column) readBoxes() (b boxReading) {
+	isUsual := true
+	var pair [2]string // the last one that was met
+	for _, t := range c.texts {
 		word := strings.ToLower(t.text)
 		i := slices.IndexFunc(wordPairs, func(p [2]string) bool { return p[0] == word || p[1] == word })
-		switch {
-		case t.kind == cell.Bool:
+		if t.cell.Kind == cell.Bool || i >= 0 {
 			b.known += t.count
-			continue
-		case i < 0:
-			b.unknown = append(b.unknown, t)
+		}
+		if t.cell.Kind == cell.Bool || i < 0 {
 			continue
 		}
-		b.known += t.count
-		usual = usual && i < usualPairs
-		pairs = append(pairs, wordPairs[i])
+		isUsual, pair = isUsual && i < usualPairs, wordPairs[i]
 		list := &b.unchecked
-		if wordPairs[i][0] == word {
+		if pair[0] == word {
 			list = &b.checked
 		}
 		if !slices.ContainsFunc(*list, func(w string) bool { return strings.EqualFold(w, word) }) {
 			*list = append(*list, t.text)
 		}
 	}
-	if b.why = c.shown(); len(b.unknown) == 0 {
-		b.why = wordsInOrder(c.texts())
-	}
-	if usual && len(b.unknown) == 0 {
+	if isUsual {
 		b.checked, b.unchecked = nil, nil
 		return b
 	}
-	// Both lists are needed, also where only one of the words occurs.
-	if len(pairs) > 0 && len(b.checked) == 0 {
-		b.checked = []string{pairs[0][0]}
+	if len(b.checked) == 0 { // both lists are needed, also where only one of the words occurs
+		b.checked = []string{pair[0]}
 	}
-	if len(pairs) > 0 && len(b.unchecked) == 0 {
-		b.unchecked = []string{pairs[0][1]}
+	if len(b.unchecked) == 0 {
+		b.unchecked = []string{pair[1]}
 	}
 	return b
 }
 
-// mostShown limits how many texts of cells a comment lists.
-const mostShown = 12
-
-// wordsInOrder lists texts with their counts: Yes (12), No (3).
-func wordsInOrder(texts []text) string {
-	var list []string
-	for _, t := range texts[:min(len(texts), mostShown)] {
-		list = append(list, fmt.Sprintf("%s (%d)", oneLine(t.text), t.count))
+func readAsBox(c *column, l *link) {
+	b := c.boxes
+	l.value.checked, l.value.unchecked = b.checked, b.unchecked
+	switch l.why = c.shown(); {
+	case b.known == c.filled:
+		l.why = wordsInOrder(c.texts)
+	case len(c.texts) == 2 && c.texts[0].text != "" && c.texts[1].text != "": // as that of a formula without a result
+		l.value.checked, l.value.unchecked = []string{c.texts[0].text}, []string{c.texts[1].text}
+		l.decide("which of the two words ticks the box?")
+	case !c.isMostly(b.known):
+		l.refuse(b.known, "its cells do not say yes or no")
+	default:
+		l.ask = fmt.Sprintf("neither list has the texts of %s, which are invalid", cellsInWords(c.filled-b.known))
 	}
-	if more := len(texts) - mostShown; more > 0 {
-		list = append(list, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(list, ", ")
 }
 
-// private are words of columns whose texts may say who somebody is. A mapping is kept
-// where others read it, so it does not repeat them.
-var private = []string{"name", "first", "last", "full", "former", "email", "phone", "mobile", "landline", "whatsapp", "address", "street", "house", "locality", "town", "county", "postcode", "birth", "notes", "comment",
-	"holder", "partner", "agent", "broker", "introducer", "referrer", "adviser", "advisor", "handler", "owner", "staff", "manager", "user", "solicitor", "contact", "by", "account", "number", "reference", "id", "password"}
-
-// shown describes the texts of a column for a comment: the texts with their counts where
-// few of them come again and again and nobody can be known by them, else only how many
-// there are.
-func (c *column) shown() string {
-	texts := c.texts()
-	_, filled := c.count(isEmail)
-	isPreference := slices.Contains(c.meaning, "preferred") || slices.Contains(c.meaning, "consent")
-	isPublic := isPreference || len(among(append(wordsOf(c.name), c.meaning...), private)) == 0
-	for _, t := range texts {
-		isPublic = isPublic && strings.Count(t.text, "") <= 31 && !isPhone(cellOf(t)) && !isEmail(cellOf(t))
+func readAsChoice(c *column, options []string, l *link) {
+	switch {
+	case !c.isChoice() || c.isMostly(c.emails) || c.isOfKind(cell.Date):
+		l.refuse(c.filled, "%d different texts are too many for a drop-down", len(c.texts))
+		return
+	case len(options) == 0:
+		l.why = c.shown()
+		l.ask = "the texts are sent as they are, because the service does not report its options; are they right? If not, add values: {TEXT: OPTION}"
+		return
+	case !slices.ContainsFunc(c.texts, func(t text) bool { return !slices.Contains(options, t.text) }):
+		l.why = fmt.Sprintf("%d different texts, all of them options", len(c.texts))
+		return
 	}
-	if isPublic && len(texts) <= mostShown && 2*len(texts) <= filled {
-		return wordsInOrder(texts)
+	var table []entry
+	known, certain := 0, 0
+	for _, t := range c.texts {
+		e := entry{from: t.text, count: t.count}
+		if e.to, e.ask = optionFor(t.text, options); e.to != "" {
+			known++
+			if e.ask == "" {
+				certain++
+			}
+		}
+		table = append(table, e)
 	}
-	return fmt.Sprintf("texts in %s, %d different", cellsInWords(filled), len(texts))
-}
-
-// mostOptions limits how many different texts a column of a drop-down has.
-const mostOptions = 40
-
-// isChoice reports whether a column may hold the choices of a drop-down: few texts
-// that come again and again.
-func (c *column) isChoice() bool {
-	texts := c.texts()
-	_, filled := c.count(func(cell.Cell) bool { return true })
-	return len(texts) <= mostOptions && (len(texts) <= 6 || 2*len(texts) <= filled)
-}
-
-// entry is a line of a value table.
-type entry struct {
-	from string
-	to   string // "" when no option fits
-	ask  string // what a person has to decide; "" when the option is certain
-	text text
+	if known == 0 {
+		l.refuse(c.filled, "none of its texts is an option")
+		return
+	}
+	l.value.table, l.why = table, fmt.Sprintf("%d of %d texts stand for an option", certain, len(c.texts))
+	if certain == 0 {
+		l.decide("do the texts stand for these options?")
+	}
 }
 
 // isCertain reports whether a text of a table certainly stands for an option.
@@ -132,78 +243,35 @@ func isCertain(table []entry) bool {
 	return slices.ContainsFunc(table, func(e entry) bool { return e.to != "" && e.ask == "" })
 }
 
-// sameAnswers are texts that give the same answer, in the spelling of folded.
-var sameAnswers = [][]string{
-	{"yes", "y", "ja", "j", "true", "1", "wahr"}, {"no", "n", "nein", "false", "0", "falsch"},
-	{"mr", "herr", "hr", "mister"}, {"mrs", "frau", "fr"}, {"ms", "frau", "fr"}, {"miss", "fraeulein"}, {"dr", "doktor", "doctor"},
-	{"employed", "angestellt", "angestellter", "angestellte", "beschaeftigt", "in employment", "full time", "ft"}, {"self employed", "selfemployed", "selbstaendig", "selbststaendig", "se", "freelance"},
-	{"retired", "rentner", "rentnerin", "im ruhestand", "pensioner", "pension"}, {"student", "studentin", "in education"}, {"unemployed", "arbeitslos", "arbeitssuchend", "not working"},
-	{"email", "e mail", "mail", "per email"}, {"phone", "telephone", "telefon", "tel", "call", "anruf"}, {"mobile", "handy", "mobil"}, {"post", "letter", "brief", "per post"}, {"sms", "text", "text message"},
-	{"male", "m", "maennlich", "mann"}, {"female", "f", "w", "weiblich"},
-	{"married", "verheiratet"}, {"single", "ledig"}, {"divorced", "geschieden"}, {"widowed", "verwitwet"},
-	{"passport", "reisepass"}, {"driving licence", "driving license", "driver s licence", "fuehrerschein"}, {"id card", "identity card", "personalausweis", "ausweis"},
-	{"vw", "volkswagen"}, {"mercedes", "mercedes benz", "merc"}, {"vauxhall", "opel"},
+// isChoice reports whether a column may hold the choices of a drop-down: few texts that come again and again.
+func (c *column) isChoice() bool {
+	const mostOptions = 40
+	return len(c.texts) <= mostOptions && (len(c.texts) <= 6 || 2*len(c.texts) <= c.filled)
 }
 
 func folded(s string) string { return strings.Join(wordsOf(s), " ") }
 
-// table finds the option that each text of a column stands for. It is nil when the
-// texts are the options.
-func (c *column) table(options []string) (table []entry, known int) {
-	plain := true
-	for _, t := range c.texts() {
-		e := entry{from: t.text, text: t}
-		if slices.Contains(options, t.text) {
-			e.to = t.text
-		} else {
-			plain = false
-			e.to, e.ask = optionFor(t.text, options)
-		}
-		if e.to != "" {
-			known += t.count
-		}
-		table = append(table, e)
-	}
-	if plain {
-		return nil, known
-	}
-	return table, known
-}
-
-// optionFor finds the option that a text stands for. It is certain when only the
-// spelling differs, or the words are known to mean the same. ask says why a person has
-// to decide.
+// optionFor finds the option that a text stands for. It is certain when only the spelling differs, or the words are known to mean
+// the same. ask says why a person has to decide.
 func optionFor(s string, options []string) (option, ask string) {
 	f := folded(s)
-	same := only(options, func(o string) bool { return folded(o) == f })
-	if same == "" {
-		same = only(options, func(o string) bool {
-			return slices.ContainsFunc(sameAnswers, func(group []string) bool {
-				return slices.Contains(group, f) && slices.Contains(group, folded(o))
-			})
-		})
+	if o := only(options, func(o string) bool { return o == s }); o != "" {
+		return o, ""
 	}
-	if same != "" {
-		return same, ""
+	if o := only(options, func(o string) bool { return folded(o) == f }); o != "" {
+		return o, ""
 	}
-	short, letters := strings.ReplaceAll(f, " ", ""), 0
-	for range short {
-		letters++
+	if o := only(options, func(o string) bool {
+		return slices.ContainsFunc(sameAnswers, func(group []string) bool { return slices.Contains(group, f) && slices.Contains(group, folded(o)) })
+	}); o != "" {
+		return o, ""
 	}
-	for _, near := range []struct {
-		fits func(o string) bool
-		why  string
-	}{
-		{func(o string) bool {
-			return letters >= 3 && (strings.HasPrefix(o, f) || strings.HasPrefix(f, o) && len(o) >= 3)
-		}, "does it stand for this option, which begins alike?"},
-		{func(o string) bool {
-			return letters >= 2 && letters <= 5 && o[:1] == short[:1] && isIn(short, strings.ReplaceAll(o, " ", ""))
-		}, "is it short for this option?"},
-	} {
-		if o := only(options, func(o string) bool { o = folded(o); return o != "" && f != "" && near.fits(o) }); o != "" {
-			return o, near.why
-		}
+	const fewest = 3 // letters
+	if o := only(options, func(o string) bool {
+		o = folded(o)
+		return min(len(f), len(o)) >= fewest && (strings.HasPrefix(o, f) || strings.HasPrefix(f, o))
+	}); o != "" {
+		return o, "does it stand for this option, which begins alike?"
 	}
 	return "", ""
 }
@@ -222,14 +290,70 @@ func only(options []string, ok func(string) bool) string {
 	return found
 }
 
-// isIn reports whether the letters of a text occur in another one in their order.
-func isIn(letters, s string) bool {
-	for _, r := range letters {
-		i := strings.IndexRune(s, r)
-		if i < 0 {
-			return false
+// readUntyped proposes a type for an attribute of which the service reports none. A text is sent as it is; any other type is a
+// question.
+func (p *proposer) readUntyped(c *column, l *link) {
+	isCode := len(among(c.meaning, codes)) > 0
+	what := ""
+	switch {
+	case c.isMostly(c.dates.read) && !isCode:
+		l.value.typ, what = convert.Date, "dates"
+		if c.dates.timed {
+			l.value.typ, what = convert.DateTime, "dates with times"
 		}
-		s = s[i+len(string(r)):]
+		p.readAsDate(c, l)
+	case c.isOfKind(cell.Bool), c.boxes.known == c.filled && !c.isMostly(c.numbers.read):
+		l.value.typ, what = convert.Checkbox, "yes and no"
+		readAsBox(c, l)
+	case c.isMostly(c.numbers.read) && !isCode && !c.isMostly(c.phones):
+		l.value.typ, what = convert.Number, "numbers"
+		p.readAsNumber(c, l)
+	default:
+		l.value.typ = convert.Text
+		l.value.isTextAnyway = slices.ContainsFunc(c.cells, func(v cell.Cell) bool { return v.Kind != cell.Text && !v.IsEmpty() })
+		return
 	}
-	return true
+	l.decide("the service reports no type, and the cells hold " + what + "; is it a " + string(l.value.typ) + "?")
+}
+
+// holds says in words what is in a column.
+func (c *column) holds() string {
+	switch {
+	case c.filled == 0:
+		return "empty"
+	case c.isMostly(c.emails):
+		return "e-mail addresses"
+	case c.isMostly(c.dates.read):
+		return "dates"
+	case c.isMostly(c.numbers.read):
+		return "numbers"
+	case c.isMostly(c.phones):
+		return "phone numbers"
+	}
+	return c.shown()
+}
+
+// mostShown limits how many texts of cells a comment lists.
+const mostShown = 12
+
+// shown describes the texts of a column for a comment: the texts with their counts where few of them come again and again and
+// no person can be known by them, else only how many there are.
+func (c *column) shown() string {
+	isPublic := slices.Contains(c.meaning, "preferred") || slices.Contains(c.meaning, "consent") || len(among(append(wordsOf(c.name), c.meaning...), private)) == 0
+	for _, t := range c.texts {
+		isPublic = isPublic && len([]rune(t.text)) <= 30 && !isPhone(t.cell) && !isEmail(t.cell)
+	}
+	if isPublic && len(c.texts) <= mostShown && 2*len(c.texts) <= c.filled {
+		return wordsInOrder(c.texts)
+	}
+	return fmt.Sprintf("texts in %s, %d different", cellsInWords(c.filled), len(c.texts))
+}
+
+// wordsInOrder lists texts with their counts: Yes (12), No (3).
+func wordsInOrder(texts []text) string {
+	var list []string
+	for _, t := range texts[:min(len(texts), mostShown)] {
+		list = append(list, fmt.Sprintf("%s (%d)", oneLine(t.text), t.count))
+	}
+	return strings.Join(list, ", ")
 }

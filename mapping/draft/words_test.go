@@ -44,18 +44,3 @@ func TestNamesMeanOneThing(t *testing.T) {
 		}
 	}
 }
-
-// TestOrderInHeader: which headers say whether the day or the month comes first, and with
-// which separator.
-func TestOrderInHeader(t *testing.T) {
-	t.Parallel()
-	for header, want := range map[string]string{
-		"DOB (dd/mm/yyyy)": "d/", "DOB, MM-DD-YY": "m-", "Date: D.M.YYYY": "d.", "Signed [m/d/y]": "m/", "Born (DD/MM)": "d/", "DOB - dd/m/yyyy ": "d/", "DOB (format MM/DD/YYYY) *": "m/",
-		"DOB": "", "yyyy-mm-dd": "", "DOB (yyyy-mm-dd)": "", "MD": "", "Comm/dd": "", "(dd/mm/yyyy) or (mm/dd/yyyy)": "", "add.memo": "", "Born (ddmmyyyy)": "", "Paid (mm/mm)": "",
-		"Seen by (M.D.)": "", "Sent (D/M)": "", "DOB (not MM/DD/YYYY)": "", "DOB (was MM/DD/YYYY)": "", "DOB (isn't MM/DD/YYYY)": "", "DOB - convert to MM/DD/YYYY": "", "DOB MM/DD/YYYY": "",
-	} {
-		if got := orderOf(header); got.first+got.separator != want {
-			t.Errorf("%s: %q, want %q", header, got, want)
-		}
-	}
-}

@@ -1,12 +1,14 @@
 package draft
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
@@ -96,19 +98,15 @@ func (w *writer) commented(indent, text, why, ask string) {
 func (w *writer) client(c client) {
 	w.line("\nclient:")
 	w.commented("  ", "key: "+yamltree.Quote(c.key.name), c.keyWhy, "does it identify a client?")
-	switch {
-	case c.email == nil && c.phone == nil:
+	if len(c.lookup) == 0 {
 		w.commented("  ", "existing: create", "", "no column holds an e-mail address or phone number to look clients up by")
-	default:
+	} else {
 		w.commented("  ", "existing: reuse", "", "reuse, skip, fail or create a client that the service knows")
 		w.commented("  ", "existing_activities: send", "", "send or skip the activities on a client who was found, not created")
 		w.line("  lookup:")
-		if c.email != nil {
-			w.commented("    ", "email: "+yamltree.Quote(c.email.name), "", c.emailAsk)
-		}
-		if c.phone != nil {
-			w.commented("    ", "phone: "+c.phone.yaml(), c.phoneWhy, c.phoneAsk)
-		}
+	}
+	for _, l := range c.lookup {
+		w.link("    ", l)
 	}
 	w.commented("  ", "fields:", "", "the names on the left are the service's; its operator knows them")
 	for _, l := range c.fields {
@@ -133,7 +131,7 @@ func (w *writer) link(indent string, l link) {
 	w.line("%s  values:", indent)
 	for _, e := range v.table {
 		if e.to == "" {
-			w.line("%s    # %s:   # DECIDE: which option is it? %s; they are invalid until it is listed", indent, yamltree.Quote(e.from), cellsInWords(e.text.count))
+			w.line("%s    # %s:   # DECIDE: which option is it? %s; they are invalid until it is listed", indent, yamltree.Quote(e.from), cellsInWords(e.count))
 			continue
 		}
 		line := yamltree.Quote(e.from) + ": " + yamltree.Quote(e.to)
@@ -141,46 +139,92 @@ func (w *writer) link(indent string, l link) {
 		case e.ask == "":
 			w.line("%s    %s", indent, line)
 		case isCertain(v.table):
-			w.line("%s    # %s   # DECIDE: %s %s; they are invalid until you take the # away", indent, line, e.ask, cellsInWords(e.text.count))
+			w.line("%s    # %s   # DECIDE: %s %s; they are invalid until you take the # away", indent, line, e.ask, cellsInWords(e.count))
 		default: // the whole value is a comment
 			w.line("%s    %s   # %s", indent, line, e.ask)
 		}
 	}
 }
 
+// option is a key of a value in the mapping file: a text, or texts.
+type option struct {
+	key   string
+	text  string
+	texts []string
+}
+
+// options returns the value as keys of the mapping file, but for the table.
+func (v value) options() []option {
+	all := []option{{key: "text", text: v.text}}
+	if v.text == "" {
+		all[0] = option{key: "column", text: v.column.name}
+	}
+	add := func(key, text string, texts []string) {
+		if text != "" || texts != nil {
+			all = append(all, option{key, text, texts})
+		}
+	}
+	if v.typ != convert.Text || v.text != "" || v.isTextAnyway {
+		add("type", string(v.typ), nil)
+	}
+	if len(v.formats) == 1 {
+		add("format", v.formats[0], nil)
+	} else {
+		add("format", "", v.formats)
+	}
+	add("region", v.region, nil)
+	add("checked", "", v.checked)
+	add("unchecked", "", v.unchecked)
+	return all
+}
+
 // yaml returns a value on one line: a column alone, or pairs in braces.
 func (v value) yaml() string {
 	var pairs []string
-	add := func(key, value string) { pairs = append(pairs, key+": "+value) }
-	if v.text != "" {
-		add("text", yamltree.Quote(v.text))
-	} else {
-		add("column", yamltree.Quote(v.column.name))
-	}
-	if v.typ != "" && (v.typ != convert.Text || v.text != "" || v.isTextAnyway) {
-		add("type", string(v.typ))
-	}
-	switch len(v.formats) {
-	case 0:
-	case 1:
-		add("format", yamltree.Quote(v.formats[0]))
-	default:
-		add("format", list(v.formats))
-	}
-	if v.region != "" {
-		add("region", v.region)
+	for _, o := range v.options() {
+		text := yamltree.Quote(o.text)
+		if o.texts != nil {
+			text = list(o.texts)
+		}
+		pairs = append(pairs, o.key+": "+text)
 	}
 	if v.percent {
-		add("percent", "true")
-	}
-	if v.checked != nil {
-		add("checked", list(v.checked))
-		add("unchecked", list(v.unchecked))
+		pairs = append(pairs, "percent: true")
 	}
 	if len(pairs) == 1 && v.text == "" {
 		return yamltree.Quote(v.column.name)
 	}
 	return "{" + strings.Join(pairs, ", ") + "}"
+}
+
+// json returns the value as yaml does, with its table; entries of the table that are questions are left out.
+func (v value) json() json.RawMessage {
+	var pairs []string
+	add := func(key, value string) { pairs = append(pairs, string(cell.QuoteJSON(key))+":"+value) }
+	for _, o := range v.options() {
+		if o.texts == nil {
+			add(o.key, string(cell.QuoteJSON(o.text)))
+			continue
+		}
+		texts, _ := json.Marshal(o.texts) // texts always marshal
+		add(o.key, string(texts))
+	}
+	if v.percent {
+		add("percent", "true")
+	}
+	var entries []string
+	for _, e := range v.table {
+		if e.to != "" && e.ask == "" {
+			entries = append(entries, string(cell.QuoteJSON(e.from))+":"+string(cell.QuoteJSON(e.to)))
+		}
+	}
+	if len(entries) > 0 {
+		add("values", "{"+strings.Join(entries, ",")+"}")
+	}
+	if len(pairs) == 1 && v.text == "" {
+		return cell.QuoteJSON(v.column.name)
+	}
+	return json.RawMessage("{" + strings.Join(pairs, ",") + "}")
 }
 
 func list(texts []string) string {
@@ -259,7 +303,7 @@ func (w *writer) templates(p *Proposal) {
 // workflow writes the two workflow fields of version 2.
 func (w *writer) workflow(p *Proposal) {
 	w.line("workflow:")
-	w.commented("  ", "name: "+yamltree.Quote(braced(p.name)+" {run.date}"), "", "agreed with the service's operator")
+	w.commented("  ", "name: "+yamltree.Quote(strings.NewReplacer("{", "{{", "}", "}}").Replace(p.name)+" {run.date}"), "", "agreed with the service's operator")
 	if p.request.Service.WorkflowTemplateIdentifier == "" {
 		w.commented("  ", "template_identifier: "+mapping.ToBeAgreed, "", "the service's operator supplies it")
 	}

@@ -1,0 +1,168 @@
+package draft
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"claimsheet/mapping/convert"
+)
+
+// meanings maps each name of synonyms, and the words that it is compared by, to these words. reordered does so by the sorted words
+// of each name: “Tel (mobile)” is the mobile tel.
+var (
+	meanings  = namesOf(func(name string) string { return name })
+	reordered = namesOf(inOrder)
+)
+
+func namesOf(spell func(name string) string) map[string][]string {
+	m := map[string][]string{}
+	for meaning, names := range synonyms {
+		words := strings.Fields(meaning)
+		m[meaning] = words
+		for _, name := range names {
+			m[spell(name)] = words
+		}
+	}
+	return m
+}
+
+func inOrder(name string) string {
+	return strings.Join(without(sorted(strings.Fields(name)), fillers), " ")
+}
+
+// wordsOf returns the words of a name in lower case, without accents. A capital after a small letter begins a word, and so does a
+// number; # is one.
+func wordsOf(name string) []string {
+	var b strings.Builder
+	last := ' '
+	for _, r := range name {
+		if unicode.IsLower(last) && unicode.IsUpper(r) || unicode.IsLetter(last) && unicode.IsDigit(r) || unicode.IsDigit(last) && unicode.IsLetter(r) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+		last = r
+	}
+	text := howToFill.ReplaceAllString(spelling.Replace(strings.ToLower(b.String())), " ")
+	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// meaningOf returns the words that a name is compared by, sorted: those of the longest names of synonyms that it contains, and its
+// other words in their usual form.
+func meaningOf(name string) []string {
+	const longestName = 5
+	words := wordsOf(name)
+	whole := strings.Join(words, " ")
+	if known, ok := meanings[whole]; ok {
+		return sorted(known)
+	}
+	if known, ok := reordered[inOrder(whole)]; ok {
+		return sorted(known)
+	}
+	words = without(words, fillers)
+	var meaning []string
+next:
+	for i := 0; i < len(words); {
+		for n := min(longestName, len(words)-i); n > 0; n-- {
+			phrase := strings.Join(words[i:i+n], " ")
+			if known, ok := meanings[phrase]; ok && (n > 1 || len(words) == 1 || !slices.Contains(ambiguous, phrase)) {
+				meaning = append(meaning, known...)
+				i += n
+				continue next
+			}
+		}
+		meaning = append(meaning, usual(words[i]))
+		i++
+	}
+	return sorted(meaning)
+}
+
+// usual returns the usual form of a word.
+func usual(word string) string {
+	if long, ok := abbreviations[word]; ok {
+		return long
+	}
+	return word
+}
+
+// strength is how much a column's header is like a name.
+type strength int
+
+const (
+	unlike    strength = iota
+	partly             // one has all words of the other: a question
+	likely             // only words differ that every sheet of leads is about
+	synonym            // other words with the same meaning
+	sameWords          // the same words in any order
+	sameName           // the same name, in any case
+)
+
+// reasons say why a column was taken for a name, and certainties how sure that is.
+var (
+	reasons     = [...]string{partly: "a name like it", likely: "nearly the same name", synonym: "another name for it", sameWords: "the same words", sameName: "the same name"}
+	certainties = [...]Certainty{unlike: Fuzzy, partly: Fuzzy, likely: Normalised, synonym: Synonym, sameWords: Normalised, sameName: Same}
+)
+
+// compareNames returns how much a column's header is like a name. meaning is meaningOf(name).
+func compareNames(name string, meaning []string, c *column) strength {
+	has := c.meaning
+	bare, hasBare := without(meaning, neutral), without(has, neutral)
+	switch {
+	case convert.FoldHeader(c.name) == convert.FoldHeader(name):
+		return sameName
+	case len(meaning) == 0 || len(has) == 0:
+		return unlike
+	case slices.Equal(meaning, has) && letters(name) == letters(c.name):
+		return sameWords
+	case slices.Equal(meaning, has):
+		return synonym
+	case !slices.Equal(among(meaning, others), among(has, others)):
+		return unlike
+	case slices.Equal(bare, hasBare) && len(without(bare, generic)) > 0:
+		return likely
+	case areAkin(meaning, has), saysPart(meaning, has), saysPart(has, meaning):
+		return partly
+	}
+	return unlike
+}
+
+// areAkin reports whether two meanings are a pair of akin.
+func areAkin(a, b []string) bool {
+	one, other := strings.Join(a, " "), strings.Join(b, " ")
+	return slices.Contains(akin, [2]string{one, other}) || slices.Contains(akin, [2]string{other, one})
+}
+
+// saysPart reports whether all words of a name that mean something are among another's. What every sheet of leads is about does
+// not mean anything here.
+func saysPart(name, other []string) bool {
+	telling := without(name, generic)
+	return within(telling, other) && len(without(telling, neutral)) > 0
+}
+
+// letters returns the words of a name that say something, in their usual form and sorted, without what is between them.
+func letters(name string) string {
+	words := without(wordsOf(name), fillers)
+	for i, w := range words {
+		words[i] = usual(w)
+	}
+	return strings.Join(sorted(words), "")
+}
+
+func sorted(words []string) []string {
+	words = slices.Clone(words)
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+// without returns the words that are not in a list.
+func without(words, list []string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(list, w) })
+}
+
+// among returns the words that are in a list.
+func among(words, list []string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !slices.Contains(list, w) })
+}
+
+// within reports whether all of a's words are among b's.
+func within(a, b []string) bool { return len(a) > 0 && len(without(a, b)) == 0 }
