@@ -224,10 +224,10 @@ func (p *proposer) scope(t template, onClaim string) (on, why, ask string) {
 	case slices.Contains(columns, p.claimLender):
 		return onClaim, "it holds the claim's lender", ""
 	}
-	isOfClient := p.group != nil
+	isOfClient := p.wide != nil
 	for _, c := range columns {
 		switch {
-		case c.group != nil:
+		case c.isWide:
 			return onClaim, "it holds columns of each claim", ""
 		case p.varies(c):
 			return onClaim, oneLine(c.name) + " differs between rows of one client", ""
@@ -235,7 +235,7 @@ func (p *proposer) scope(t template, onClaim string) (on, why, ask string) {
 			isOfClient = true
 		}
 	}
-	if isOfClient || p.keyFacts(p.key).different < p.key.filled { // clients with several rows show what is of a claim
+	if isOfClient || p.key.keys < p.key.filled { // clients with several rows show what is of a claim
 		return "", "", ""
 	}
 	return onClaim, "", "is it of each claim? Without this line it is of the client"

@@ -27,7 +27,7 @@ func (p *proposer) proposeClaims() (claims []claim, id string) {
 	switch {
 	case p.API != "v2":
 		return nil, ""
-	case p.group != nil:
+	case p.wide != nil:
 		return p.wideClaims()
 	}
 	for _, name := range claimNumbers {
@@ -36,15 +36,17 @@ func (p *proposer) proposeClaims() (claims []claim, id string) {
 			continue
 		}
 		p.claimKey, p.used[c] = c, true
-		made := claim{id: "claim", key: c.name, name: nameWith("Claim", c), ask: "is each row a claim of its client?",
-			why: fmt.Sprintf("%d different in %s; different clients: %d", p.keyFacts(c).different, rowsInWords(c.filled), p.keyFacts(p.key).different)}
+		made := claim{id: "claim", key: c.name, name: nameWith("Claim", c),
+			ask: "is each row a claim of its client?",
+			why: fmt.Sprintf("%d different in %s; different clients: %d", c.keys, rowsInWords(c.filled), p.key.keys)}
 		if lender := p.find(nil, "lender").column; lender != nil && lender != c && lender.isChoice() {
 			p.claimLender, p.used[lender] = lender, true
 			made.name = nameWith(nameWith("", lender), c)
 		}
 		if c.filled < len(c.cells) && isQuotable(c.name) {
 			made.when = has(c)
-			made.whenAsk = fmt.Sprintf("is a row without it no claim? Until you take the # away, it is invalid (%d of %s have it)", c.filled, rowsInWords(len(c.cells)))
+			made.whenAsk = fmt.Sprintf("is a row without it no claim? Until you take the # away, it is invalid (%d of %s have it)",
+				c.filled, rowsInWords(len(c.cells)))
 		}
 		return []claim{made}, made.id
 	}
@@ -55,7 +57,8 @@ func (p *proposer) proposeClaims() (claims []claim, id string) {
 			break
 		}
 	}
-	return []claim{{id: "claim", key: c.name, name: nameWith("Claim", c), ask: "if each row is a claim of its client, take the # away", idle: true}}, ""
+	ask := "if each row is a claim of its client, take the # away"
+	return []claim{{id: "claim", key: c.name, name: nameWith("Claim", c), ask: ask, idle: true}}, ""
 }
 
 // nameWith returns a name of claims that goes on with the cells of a column, if its header can stand between braces.
@@ -81,22 +84,17 @@ func isQuotable(header string) bool {
 // has returns the expression that is true where a column is filled.
 func has(c *column) string { return fmt.Sprintf(`has("%s")`, c.name) }
 
-// group is a set of columns that a wide sheet repeats for each claim of a row: Lender 1, Amount 1, Lender 2, Amount 2.
-type group struct {
-	numbers []int // of the claims, in order
-	members []member
-}
-
-// member is what a wide sheet holds of each claim: the column of every claim, and an alias for all of them.
+// member is what a wide sheet repeats for each claim of a row, such as Lender 1 and Lender 2: the column of every claim, and an alias
+// for all of them.
 type member struct {
 	alias   *column   // its cells are those of all claims, one claim behind the other
-	columns []*column // in the order of group.numbers
+	columns []*column // in the order of their numbers
 }
 
 // wideClaims proposes an entry for each claim of a wide sheet.
 func (p *proposer) wideClaims() (claims []claim, id string) {
 	find := func(name string) int {
-		return slices.IndexFunc(p.group.members, func(m member) bool { return compareNames(name, meaningOf(name), m.alias) >= likely })
+		return slices.IndexFunc(p.wide, func(m member) bool { return compareNames(name, meaningOf(name), m.alias) >= likely })
 	}
 	key, ask := 0, "which of the columns tells a client's claims apart?"
 	for _, name := range claimNumbers {
@@ -106,16 +104,16 @@ func (p *proposer) wideClaims() (claims []claim, id string) {
 		}
 	}
 	lender := find("lender")
-	for i, n := range p.group.numbers {
-		c := p.group.members[key].columns[i]
-		made := claim{id: "agreement", key: c.name, name: fmt.Sprintf("Claim %d {%s}", n, c.name), ask: ask, why: fmt.Sprintf("%d of %s have it", c.filled, rowsInWords(len(c.cells)))}
+	for i, c := range p.wide[key].columns {
+		made := claim{id: "agreement", key: c.name, name: fmt.Sprintf("Claim %d {%s}", i+1, c.name), ask: ask}
+		made.why = fmt.Sprintf("%d of %s have it", c.filled, rowsInWords(len(c.cells)))
 		if lender >= 0 {
-			made.name = "{" + p.group.members[lender].columns[i].name + "} {" + c.name + "}"
+			made.name = "{" + p.wide[lender].columns[i].name + "} {" + c.name + "}"
 		}
 		if i > 0 || c.filled < len(c.cells) {
 			made.when = has(c)
 		}
-		for _, m := range p.group.members {
+		for _, m := range p.wide {
 			made.columns = append(made.columns, m.alias.name, m.columns[i].name)
 		}
 		claims = append(claims, made)
@@ -141,9 +139,9 @@ func numbered(header string) (stem string, number int) {
 	return strings.Join(without(words, []string{"st", "nd", "rd", "th"}), " "), number
 }
 
-// findGroup finds the columns that a wide sheet repeats for each claim, and takes them out of the ordinary ones; nil when there are
+// findWide finds the columns that a wide sheet repeats for each claim, and takes them out of the ordinary ones; nil when there are
 // none. At least two claims and two columns of each are a pattern; one column, such as Note 1 and Note 2, is not.
-func findGroup(columns []*column) (g *group, ordinary []*column) {
+func findWide(columns []*column) (wide []member, ordinary []*column) {
 	var stems []string
 	of := map[string]map[int]*column{} // the columns of a stem, by number
 	var numbers []int                  // of the stem with the most
@@ -160,7 +158,7 @@ func findGroup(columns []*column) (g *group, ordinary []*column) {
 			numbers = slices.Sorted(maps.Keys(of[stem]))
 		}
 	}
-	g, ordinary = &group{numbers: numbers}, slices.Clone(columns)
+	ordinary = slices.Clone(columns)
 	for _, stem := range stems {
 		if !slices.Equal(slices.Sorted(maps.Keys(of[stem])), numbers) {
 			continue
@@ -169,16 +167,16 @@ func findGroup(columns []*column) (g *group, ordinary []*column) {
 		if slices.ContainsFunc(columns, func(c *column) bool { return convert.FoldHeader(c.name) == stem }) { // an alias is no column's name
 			name = "each " + stem
 		}
-		m := member{alias: &column{name: name, meaning: meaningOf(stem), group: g, is1904: columns[0].is1904}}
+		m := member{alias: &column{name: name, meaning: meaningOf(stem), isWide: true, is1904: columns[0].is1904}}
 		for _, n := range numbers {
 			m.columns = append(m.columns, of[stem][n])
 			m.alias.cells = append(m.alias.cells, of[stem][n].cells...)
 		}
-		g.members = append(g.members, m)
+		wide = append(wide, m)
 		ordinary = slices.DeleteFunc(ordinary, func(c *column) bool { return slices.Contains(m.columns, c) })
 	}
-	if len(numbers) < 2 || len(g.members) < 2 {
+	if len(numbers) < 2 || len(wide) < 2 {
 		return nil, columns
 	}
-	return g, ordinary
+	return wide, ordinary
 }

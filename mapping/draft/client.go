@@ -2,6 +2,7 @@ package draft
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -42,6 +43,11 @@ func (w person) columns() (all []*column) {
 func (p *proposer) findPerson() (w person) {
 	emails, phones := func(c *column) int { return c.emails }, func(c *column) int { return c.phones }
 	w.email = p.find(emails, "email")
+	for _, c := range p.ordinary {
+		if w.email.column == nil && c.isMostly(c.emails) && len(among(c.meaning, others)) == 0 {
+			w.email = match{column: c, ask: "its cells are e-mail addresses, whatever its header says"}
+		}
+	}
 	w.phone = p.find(phones, "mobile", "phone", "landline")
 	w.first, w.last, w.full = p.find(nil, "first name"), p.find(nil, "last name"), p.find(nil, "full name")
 	if w.first.column != nil && w.last.column == nil && w.full.column != nil {
@@ -103,7 +109,10 @@ func (p *proposer) proposeClient() (made client) {
 		to  string
 		typ convert.Type
 		match
-	}{{"email", convert.Email, w.email}, {"firstName", convert.Text, w.first}, {"lastName", convert.Text, w.last}, {"name", convert.Text, w.full}, {"phone", convert.Phone, w.phone}} {
+	}{
+		{"email", convert.Email, w.email}, {"firstName", convert.Text, w.first}, {"lastName", convert.Text, w.last},
+		{"name", convert.Text, w.full}, {"phone", convert.Phone, w.phone},
+	} {
 		if f.column == nil {
 			continue
 		}
@@ -117,14 +126,18 @@ func (p *proposer) proposeClient() (made client) {
 			l.ask = strings.TrimPrefix(l.ask+"; "+f.ask, "; ")
 		}
 		made.fields = append(made.fields, l)
+		email := w.email.column
 		switch {
 		case f.to == "email":
-			made.lookup = append(made.lookup, link{to: "email", value: value{column: f.column}, ask: p.askShared(f.column), certainty: f.certainty})
-		case f.to == "phone" && w.email.column == nil:
-			made.lookup = append(made.lookup, link{to: "phone", value: l.value, ask: l.ask, certainty: f.certainty})
-		case f.to == "phone" && w.email.column.filled < len(w.email.column.cells):
-			made.lookup = append(made.lookup, link{to: "phone", value: l.value, why: "where there is no e-mail address", ask: l.ask, certainty: f.certainty})
+			l.value, l.why, l.ask = value{column: email}, "", p.askShared(email)
+		case f.to == "phone" && email == nil:
+			l.why = ""
+		case f.to == "phone" && email.filled < len(email.cells):
+			l.why = "where there is no e-mail address"
+		default:
+			continue
 		}
+		made.lookup = append(made.lookup, l)
 	}
 	if len(made.fields) == 0 { // a client needs one
 		made.fields = append(made.fields, link{to: "reference", value: value{column: made.key, typ: convert.Text}})
@@ -151,16 +164,9 @@ func (p *proposer) askShared(email *column) string {
 	case 1:
 		return "1 address belongs to several clients, and the look-up finds only one of them; correct it, or leave the look-up out"
 	default:
-		return fmt.Sprintf("%d addresses belong to several clients each, and the look-up finds only one of them; correct them, or leave the look-up out", n)
+		return fmt.Sprintf("%d addresses belong to several clients each, and the look-up finds only one of them; "+
+			"correct them, or leave the look-up out", n)
 	}
-}
-
-// keyFacts are what the cells of a column say about it as a key of clients.
-type keyFacts struct {
-	column    *column
-	different int
-	conflicts int // keys of which the rows have different names
-	divided   int // people of one address and name whose rows have several keys
 }
 
 // keyOf returns the text by which rows with the same key are found.
@@ -169,7 +175,10 @@ func keyOf(c cell.Cell) string {
 	return convert.FoldEmail(s)
 }
 
-func (p *proposer) keyFacts(c *column) keyFacts {
+// judgeKey judges a column as a key of clients, and says why. The score is the number of rows that it serves: without those of which
+// the key has rows of different names, and of people of one address and name whose rows have several keys. What divides a client is
+// the key of its agreements rather than its own, so it counts for two rows.
+func (p *proposer) judgeKey(c *column) (score int, why string) {
 	names, keys := map[string]string{}, map[string]string{} // of a key, and of an address with a name
 	conflicts, divided := map[string]bool{}, map[string]bool{}
 	for i, v := range c.cells {
@@ -179,44 +188,28 @@ func (p *proposer) keyFacts(c *column) keyFacts {
 				name += strings.ToLower(textOf(n.cells[i])) + "\x00"
 			}
 		}
-		if !v.IsEmpty() {
-			known, seen := names[key]
-			conflicts[key] = conflicts[key] || seen && known != name
-			names[key] = name
+		if known, seen := names[key]; !v.IsEmpty() {
+			if names[key] = name; seen && known != name {
+				conflicts[key] = true
+			}
 		}
 		if email := p.person.email.column; email != nil && email != c && !email.cells[i].IsEmpty() {
 			who := keyOf(email.cells[i]) + "\x00" + name
-			known, seen := keys[who]
-			divided[who] = divided[who] || seen && known != key
+			if known, seen := keys[who]; seen && known != key {
+				divided[who] = true
+			}
 			keys[who] = key
 		}
 	}
-	return keyFacts{c, len(names), countTrue(conflicts), countTrue(divided)}
-}
-
-func countTrue(m map[string]bool) (n int) {
-	for _, ok := range m {
-		if ok {
-			n++
-		}
-	}
-	return n
-}
-
-// score is the number of rows that the key serves. What divides a client is the key of its agreements rather than its own, so it
-// counts for two rows.
-func (f keyFacts) score() int { return f.column.filled - f.conflicts - 2*f.divided }
-
-func (f keyFacts) String() string {
 	empty := "none empty"
-	if n := len(f.column.cells) - f.column.filled; n > 0 {
+	if n := len(c.cells) - c.filled; n > 0 {
 		empty = fmt.Sprintf("%d empty", n)
 	}
-	s := fmt.Sprintf("%d different in %s, %s", f.different, rowsInWords(len(f.column.cells)), empty)
-	if f.conflicts > 0 {
-		s += fmt.Sprintf(", %d with rows of different names", f.conflicts)
+	why = fmt.Sprintf("%d different in %s, %s", c.keys, rowsInWords(len(c.cells)), empty)
+	if n := len(conflicts); n > 0 {
+		why += fmt.Sprintf(", %d with rows of different names", n)
 	}
-	return s
+	return c.filled - len(conflicts) - 2*len(divided), why
 }
 
 // findKey proposes the column that identifies a client, by its score: the e-mail address, by which the service can be asked, then
@@ -239,42 +232,25 @@ func (p *proposer) findKey() (*column, string) {
 			columns = append(columns, c)
 		}
 	}
-	var found []keyFacts
-	for i, c := range columns {
-		if c != nil && !slices.Contains(columns[:i], c) {
-			found = append(found, p.keyFacts(c))
+	columns = slices.DeleteFunc(columns, func(c *column) bool { return c == nil })
+	if len(columns) == 0 { // the first of those with the most different texts
+		columns = p.ordinary
+		if len(columns) == 0 {
+			columns = p.seen.columns
 		}
+		columns = []*column{slices.MaxFunc(columns, func(a, b *column) int { return len(a.texts) - len(b.texts) })}
 	}
-	if len(found) == 0 {
-		found = append(found, p.keyFacts(p.mostDifferent()))
-	}
-	best := 0
-	for i, f := range found {
-		if f.score() > found[best].score() {
-			best = i
-		}
-	}
-	why := found[best].String()
-	for i, f := range found {
-		if i != best && (f.column == email || f.different == len(f.column.cells)) {
-			why += fmt.Sprintf("; another choice is %s (%s)", oneLine(f.column.name), f)
-			break
-		}
-	}
-	return found[best].column, why
-}
-
-// mostDifferent returns the first of the columns with the most different texts.
-func (p *proposer) mostDifferent() *column {
-	columns := p.ordinary
-	if len(columns) == 0 {
-		columns = p.seen.columns
-	}
-	best := columns[0]
+	best, why, most := columns[0], "", math.MinInt
 	for _, c := range columns {
-		if len(c.texts) > len(best.texts) {
-			best = c
+		if score, is := p.judgeKey(c); score > most {
+			best, most, why = c, score, is
 		}
 	}
-	return best
+	for _, c := range columns {
+		if c != best && (c == email || c.keys == len(c.cells)) {
+			_, is := p.judgeKey(c)
+			return best, why + fmt.Sprintf("; another choice is %s (%s)", oneLine(c.name), is)
+		}
+	}
+	return best, why
 }

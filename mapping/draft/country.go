@@ -15,7 +15,8 @@ import (
 var regionNames = []string{"GB", "DE", "IE", "AT", "CH", "US"}
 
 // zones are the time zones of most sheets of a region.
-var zones = map[string]string{"GB": "Europe/London", "DE": "Europe/Berlin", "IE": "Europe/Dublin", "AT": "Europe/Vienna", "CH": "Europe/Zurich", "US": "America/New_York"}
+var zones = map[string]string{"GB": "Europe/London", "DE": "Europe/Berlin", "IE": "Europe/Dublin", "AT": "Europe/Vienna",
+	"CH": "Europe/Zurich", "US": "America/New_York"}
 
 // country is what a sheet shows about where it is from, apart from its phone numbers.
 type country struct {

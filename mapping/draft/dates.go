@@ -25,7 +25,7 @@ var dateFormats = func() (all []string) {
 	return all
 }()
 
-// monthFirst returns a format with the month before the day; "" where nobody writes it so.
+// monthFirst returns a format with the month before the day; "" for a format that is not written so.
 func monthFirst(format string) string {
 	day, time, _ := strings.Cut(format, " ")
 	if day[0] != 'd' || !strings.ContainsAny(day, "/-") || strings.Contains(day, "mmm") {
@@ -33,9 +33,6 @@ func monthFirst(format string) string {
 	}
 	return strings.TrimSuffix(strings.NewReplacer("d", "m", "m", "d").Replace(day)+" "+time, " ")
 }
-
-// mostFormats limits how many formats are proposed for one column.
-const mostFormats = 3
 
 // dateReading is how the cells of a column can be read as dates.
 type dateReading struct {
@@ -57,7 +54,7 @@ func (c *column) readDates() (d dateReading) {
 	iso := 0
 	for _, t := range c.texts {
 		timed, ok := readDate(t.cell, "", c.is1904)
-		if t.cell.Kind == cell.Text {
+		if t.cell.Kind == cell.Text || t.cell.Kind == cell.Number {
 			texts = append(texts, t)
 		}
 		if !ok {
@@ -78,7 +75,7 @@ func (c *column) readDates() (d dateReading) {
 
 // readDate reads a cell as a date, and reports whether it has a time of day.
 func readDate(v cell.Cell, format string, is1904 bool) (timed, ok bool) {
-	if v.Kind == cell.Number {
+	if v.Kind == cell.Number && format == "" {
 		return false, false
 	}
 	_, refusal := (&convert.Converter{Type: convert.Date, Format: format, Date1904: is1904}).Convert(v)
@@ -87,6 +84,7 @@ func readDate(v cell.Cell, format string, is1904 bool) (timed, ok bool) {
 
 // selectFormats finds the formats that read the most texts.
 func (d *dateReading) selectFormats(texts []text) {
+	const mostFormats = 3
 	candidates := shortlist(texts)
 	var whys []string
 	for len(texts) > 0 && len(d.formats) < mostFormats {

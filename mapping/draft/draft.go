@@ -59,11 +59,12 @@ type Proposal struct {
 type proposer struct {
 	Request
 	seen        *Profile
-	ordinary    []*column // the columns outside the group
-	group       *group    // the columns of a wide sheet; nil when there are none
+	ordinary    []*column // the columns outside wide
+	wide        []member  // the columns of a wide sheet; nil when there are none
 	used        map[*column]bool
 	country     country
-	numbers     numbers
+	numbers     setting   // sheet.numbers
+	doubtful    []*column // whose numbers can be read in two ways
 	person      person
 	key         *column // of the client
 	claimKey    *column // an ordinary column; nil without one
@@ -74,19 +75,17 @@ type proposer struct {
 func Propose(r Request, seen *Profile) *Proposal {
 	p := &proposer{Request: r, seen: seen, ordinary: seen.columns, used: map[*column]bool{}}
 	if r.API == "v2" {
-		p.group, p.ordinary = findGroup(seen.columns)
+		p.wide, p.ordinary = findWide(seen.columns)
 	}
 	for _, c := range seen.columns {
 		c.look()
 	}
-	if p.group != nil {
-		for _, m := range p.group.members {
-			m.alias.look()
-		}
+	for _, m := range p.wide {
+		m.alias.look()
 	}
 	made := &Proposal{request: r, name: r.mappingName()}
 	p.country = p.findCountry()
-	p.numbers = p.findNumbers()
+	p.numbers, p.doubtful = p.findNumbers()
 	p.person = p.findPerson()
 	made.client = p.proposeClient()
 	claims, onClaim := p.proposeClaims()
@@ -105,10 +104,8 @@ func Propose(r Request, seen *Profile) *Proposal {
 // columns returns the columns that an attribute may be of: the ordinary ones, and those of each claim.
 func (p *proposer) columns() []*column {
 	columns := slices.Clone(p.ordinary)
-	if p.group != nil {
-		for _, m := range p.group.members {
-			columns = append(columns, m.alias)
-		}
+	for _, m := range p.wide {
+		columns = append(columns, m.alias)
 	}
 	return columns
 }
@@ -151,8 +148,7 @@ func (r Request) Knows(headers []string) int {
 		if _, known := meanings[strings.Join(wordsOf(c.name), " ")]; known || r.Service == nil {
 			return known
 		}
-		return slices.ContainsFunc(r.Service.Templates, func(t mapping.Template) bool {
-			return slices.ContainsFunc(t.Attributes, func(a mapping.AttributeTemplate) bool { return compareNames(a.Name, meaningOf(a.Name), c) >= likely })
-		})
+		isLike := func(a mapping.AttributeTemplate) bool { return compareNames(a.Name, meaningOf(a.Name), c) >= likely }
+		return slices.ContainsFunc(r.Service.Templates, func(t mapping.Template) bool { return slices.ContainsFunc(t.Attributes, isLike) })
 	})
 }

@@ -95,11 +95,13 @@ func (w *HeaderWatch) Verdict(headerRowGiven bool) (wrong, warnings problem.List
 	}
 	hint := "give these columns headers, or write the row of the headers in the mapping: sheet: {header_row: N}"
 	if row := LikelyHeader(w.sheet, w.first); row != w.sheet.HeaderRow {
-		hint = fmt.Sprintf("row %d looks like the row of the headers: write sheet: {header_row: %d} in the mapping, or give these columns headers", row, row)
+		hint = fmt.Sprintf("row %d looks like the row of the headers: write sheet: {header_row: %d} in the mapping, "+
+			"or give these columns headers", row, row)
 	}
 	at := w.sheet.AtRow(w.sheet.HeaderRow)
 	if NamedColumns(w.sheet.Header) == 1 && data >= 3 && !headerRowGiven {
-		return problem.List{problem.At(at, "title-row", "the row was taken for the headers, and it has one text over %d columns that hold data: it looks like a title", data).
+		return problem.List{problem.At(at, "title-row",
+			"the row was taken for the headers, and it has one text over %d columns that hold data: it looks like a title", data).
 			Hinted("%s; where row %d is meant, write sheet: {header_row: %d}", hint, w.sheet.HeaderRow, w.sheet.HeaderRow)}, nil
 	}
 	what := "column " + bare[0] + " holds data below this row, from row %d on, and has"

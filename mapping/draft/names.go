@@ -37,7 +37,8 @@ func wordsOf(name string) []string {
 	var b strings.Builder
 	last := ' '
 	for _, r := range name {
-		if unicode.IsLower(last) && unicode.IsUpper(r) || unicode.IsLetter(last) && unicode.IsDigit(r) || unicode.IsDigit(last) && unicode.IsLetter(r) {
+		if unicode.IsLower(last) && unicode.IsUpper(r) ||
+			unicode.IsLetter(last) && unicode.IsDigit(r) || unicode.IsDigit(last) && unicode.IsLetter(r) {
 			b.WriteByte(' ')
 		}
 		b.WriteRune(r)
@@ -74,6 +75,9 @@ next:
 		meaning = append(meaning, usual(words[i]))
 		i++
 	}
+	if len(among(meaning, severalOfPeople)) > 0 { // “Phone 1” is the phone
+		meaning = without(meaning, []string{"1"})
+	}
 	return sorted(meaning)
 }
 
@@ -99,8 +103,8 @@ const (
 
 // reasons say why a column was taken for a name, and certainties how sure that is.
 var (
-	reasons     = [...]string{partly: "a name like it", likely: "nearly the same name", synonym: "another name for it", sameWords: "the same words", sameName: "the same name"}
-	certainties = [...]Certainty{unlike: Fuzzy, partly: Fuzzy, likely: Normalised, synonym: Synonym, sameWords: Normalised, sameName: Same}
+	reasons     = [...]string{"", "a name like it", "nearly the same name", "another name for it", "the same words", "the same name"}
+	certainties = [...]Certainty{Fuzzy, Fuzzy, Normalised, Synonym, Normalised, Same}
 )
 
 // compareNames returns how much a column's header is like a name. meaning is meaningOf(name).

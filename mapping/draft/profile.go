@@ -20,22 +20,14 @@ const (
 // Profile is what the cells of sheets say about the columns.
 type Profile struct {
 	columns   []*column
-	places    []place // of the rows that were looked at
-	rows      int     // all rows that are leads
-	totals    []total
+	rowNames  []string          // of the rows that were looked at: the number, with the sheet's file in a run of several
+	rows      int               // all rows that are leads
+	totals    []string          // the rows of totals that conditions leave out
+	leadsOnly []string          // these conditions
 	repeated  []string          // headers that several columns have, with the columns' letters
 	merged    []string          // merged cells that leave others empty
 	emptied   map[string]int    // texts that count as empty, and how many cells have them
 	emptiedIn map[string]string // the first column that has each of them
-}
-
-// place is where a row is: the position of its sheet, 0 = the first, and its number.
-type place struct{ table, row int }
-
-// total is a row of totals: the header of the column that shows it, "" without one, and the cell's text.
-type total struct {
-	place
-	column, text string
 }
 
 // column is a column that a mapping can name, or several columns of a wide sheet that hold the same of different claims.
@@ -43,16 +35,16 @@ type column struct {
 	name    string
 	meaning []string    // meaningOf(name)
 	cells   []cell.Cell // one for each row that was looked at; those of several columns one behind the other
-	group   *group      // the column's place in a wide sheet; nil for an ordinary column
+	isWide  bool        // it stands for several columns
 	is1904  bool        // its dates are days since 1904
 
 	// What the cells show; look fills these in.
-	filled         int
+	filled, keys   int    // cells that are filled, and how many keys these are
 	texts          []text // the distinct ones, the most frequent first
 	emails, phones int
 	dates          dateReading
-	numbers        numberReading
-	boxes          boxReading
+	numbers        int // cells that read in the notation that reads the most of them
+	percent        int // cells that show a percentage
 }
 
 // text is a text that cells of a column have.
@@ -97,28 +89,40 @@ func (p *Profile) Read(sheet cell.Sheet, records iter.Seq2[cell.Record, error], 
 		c.is1904 = c.is1904 || sheet.Date1904
 		at[i] = slices.IndexFunc(sheet.Header, func(h string) bool { return convert.FoldHeader(h) == convert.FoldHeader(c.name) })
 	}
+	file := ""
+	if sheet.Book != "" {
+		file = " of " + oneLine(sheet.Book)
+	}
 	for record, err := range records {
 		if err != nil {
 			return err
 		}
+		name := fmt.Sprint(record.Row) + file
 		if i, ok := mapping.TotalsLabel(record); ok {
-			t := total{place: place{sheet.Table, record.Row}, text: textOf(record.Cell(i))}
-			if i < len(sheet.Header) {
-				t.column = sheet.Header[i]
-			}
-			p.totals = append(p.totals, t)
+			p.noteTotal(name, slices.Index(at, i), strings.ToLower(textOf(record.Cell(i))))
 			continue
 		}
 		p.rows++
-		if len(p.places) >= mostRows || (len(p.places)+1)*len(p.columns) > mostCells {
+		if len(p.rowNames) >= mostRows || (len(p.rowNames)+1)*len(p.columns) > mostCells {
 			continue
 		}
-		p.places = append(p.places, place{sheet.Table, record.Row})
+		p.rowNames = append(p.rowNames, name)
 		for i, c := range p.columns {
 			c.cells = append(c.cells, p.emptyOut(c, record.Cell(at[i])))
 		}
 	}
 	return nil
+}
+
+// noteTotal notes a row of totals, and the condition that leaves it out; a run refuses one that no condition can name.
+func (p *Profile) noteTotal(row string, column int, text string) {
+	if column < 0 || !isQuotable(p.columns[column].name) || !isQuotable(text) {
+		return
+	}
+	p.totals = append(p.totals, row)
+	if condition := fmt.Sprintf(`lower(col("%s")) != "%s"`, p.columns[column].name, text); !slices.Contains(p.leadsOnly, condition) {
+		p.leadsOnly = append(p.leadsOnly, condition)
+	}
 }
 
 // noteRepeated notes the headers that several columns have.
@@ -153,13 +157,13 @@ func (p *Profile) emptyOut(c *column, v cell.Cell) cell.Cell {
 
 // look finds what the cells of the column show.
 func (c *column) look() {
-	at := map[string]int{}
-	c.filled, c.texts = 0, nil
+	at, keys := map[string]int{}, map[string]bool{}
 	for _, v := range c.cells {
 		if v.IsEmpty() {
 			continue
 		}
 		c.filled++
+		keys[keyOf(v)] = true
 		s := textOf(v)
 		i, known := at[s]
 		if !known {
@@ -169,11 +173,16 @@ func (c *column) look() {
 		}
 		c.texts[i].count++
 	}
+	c.keys = len(keys)
 	slices.SortStableFunc(c.texts, func(a, b text) int { return b.count - a.count })
 	c.emails, c.phones = c.count(isEmail), c.count(isPhone)
 	c.dates = c.readDates()
-	c.numbers = c.readNumbers()
-	c.boxes = c.readBoxes()
+	for _, notation := range notations {
+		c.numbers = max(c.numbers, c.count(func(v cell.Cell) bool { return v.Kind == cell.Number || number(v, notation) != "" }))
+	}
+	c.percent = c.count(func(v cell.Cell) bool {
+		return v.Kind == cell.Text && strings.HasSuffix(textOf(v), "%") || v.Kind == cell.Number && strings.Contains(v.Format, "%")
+	})
 }
 
 // count returns how many cells are ok.
@@ -217,10 +226,10 @@ func countOf(texts []text) (n int) {
 	return n
 }
 
-// cellsInWords, rowsInWords: 1 cell, 2 cells.
 func cellsInWords(n int) string { return inWords(n, "cell") }
 func rowsInWords(n int) string  { return inWords(n, "row") }
 
+// inWords returns 1 cell, 2 cells.
 func inWords(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -50,13 +50,17 @@ func (p *proposer) proposeSettings(made *Proposal) []setting {
 	if sends(convert.DateTime) {
 		all = append(all, setting{"timezone", p.zone(made), "", "where the sheet's times were written down"})
 	}
-	if n := p.numbers; n.why != "" && sends(convert.Number, convert.Currency) {
-		all = append(all, setting{"numbers", fmt.Sprintf("{decimal: %s, group: %s}", yamltree.Quote(n.Decimal), yamltree.Quote(n.Group)), n.why, n.ask})
+	if p.numbers.why != "" && sends(convert.Number, convert.Currency) {
+		all = append(all, p.numbers)
 	}
 	if len(p.seen.emptied) > 0 {
 		all = append(all, p.emptyTexts())
 	}
-	return append(all, p.leadsOnly()...)
+	if len(p.seen.totals) > 0 {
+		why := "each of these rows is a row of totals, not a lead: " + someOf(p.seen.totals)
+		all = append(all, setting{"when", "'" + strings.Join(p.seen.leadsOnly, " and ") + "'", why, ""})
+	}
+	return all
 }
 
 // zone is the time zone of the region that the phone numbers are of, or that the sheet shows.
@@ -87,32 +91,13 @@ func (p *proposer) emptyTexts() setting {
 	if len(doubts) > 0 {
 		ask = "is " + strings.Join(doubts, ", ") + ", an empty cell or an answer?"
 	}
-	return setting{"empty", list(words), strings.Join(counts, ", "), ask}
-}
-
-// leadsOnly is the condition that leaves out rows of totals.
-func (p *proposer) leadsOnly() []setting {
-	var conditions, rows []string
-	for _, t := range p.seen.totals {
-		text := strings.ToLower(t.text)
-		if !isQuotable(t.column) || !isQuotable(text) || !slices.ContainsFunc(p.seen.columns, func(c *column) bool { return c.name == t.column }) {
-			continue
-		}
-		if condition := fmt.Sprintf(`lower(col("%s")) != "%s"`, t.column, text); !slices.Contains(conditions, condition) {
-			conditions = append(conditions, condition)
-		}
-		rows = append(rows, p.rowName(t.place))
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	return []setting{{"when", "'" + strings.Join(conditions, " and ") + "'", "each of these rows is a row of totals, not a lead: " + someOf(rows), ""}}
+	return setting{"empty", list(words, yamltree.Quote), strings.Join(counts, ", "), ask}
 }
 
 // notes are what else was seen that a person should know.
 func (p *proposer) notes() (all []string) {
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	if n := len(p.seen.places); n < p.seen.rows {
+	if n := len(p.seen.rowNames); n < p.seen.rows {
 		add("The first %d of %d rows were looked at.", n, p.seen.rows)
 	}
 	if len(p.seen.repeated) > 0 {

@@ -3,6 +3,7 @@ package draft
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"claimsheet/mapping/cell"
 )
@@ -36,7 +37,8 @@ type Suggestion struct {
 // the service's templates.
 func (p *Proposal) Suggestions() []Suggestion {
 	c := p.client
-	list := []Suggestion{{Path: []string{"client", "key"}, Value: cell.QuoteJSON(c.key.name), Column: c.key.name, Certainty: Fuzzy, Reason: c.keyWhy, Ask: "does it identify a client?"}}
+	list := []Suggestion{{Path: []string{"client", "key"}, Value: json.RawMessage(quoteJSON(c.key.name)), Column: c.key.name,
+		Certainty: Fuzzy, Reason: c.keyWhy, Ask: "does it identify a client?"}}
 	add := func(s Suggestion, l link) {
 		s.Value, s.Certainty, s.Reason, s.Ask = l.value.json(), l.certainty, l.why, l.ask
 		if l.value.column != nil {
@@ -55,10 +57,33 @@ func (p *Proposal) Suggestions() []Suggestion {
 	}
 	for _, t := range slices.Concat(p.live, p.rest) {
 		for _, l := range t.links {
-			if l.value.column == nil || l.value.column.group == nil { // those of a wide sheet need its claims too
+			if l.value.column == nil || !l.value.column.isWide { // those of a wide sheet need its claims too
 				add(Suggestion{Template: t.name, Attribute: l.to}, l)
 			}
 		}
 	}
 	return list
+}
+
+func quoteJSON(s string) string { return string(cell.QuoteJSON(s)) }
+
+// json returns the value as yaml does, with its table; entries of the table that are questions are left out.
+func (v value) json() json.RawMessage {
+	keys, values := v.pairs(quoteJSON)
+	var entries []string
+	for _, e := range v.table {
+		if e.to != "" && e.ask == "" {
+			entries = append(entries, quoteJSON(e.from)+": "+quoteJSON(e.to))
+		}
+	}
+	if len(entries) > 0 {
+		keys, values = append(keys, "values"), append(values, "{"+strings.Join(entries, ", ")+"}")
+	}
+	if len(keys) == 1 && v.text == "" {
+		return json.RawMessage(values[0])
+	}
+	for i, key := range keys {
+		keys[i] = quoteJSON(key) + ": " + values[i]
+	}
+	return json.RawMessage("{" + strings.Join(keys, ", ") + "}")
 }

@@ -14,36 +14,17 @@ import (
 // dateOrder counts what shows that a spreadsheet program read the dates of a column with day and month exchanged. It makes a date
 // of 03/04/2020, the wrong one, and leaves 13/04/2020 a text, because there is no month 13.
 type dateOrder struct {
-	dates      int     // cells that are dates
-	low        rowList // those with a day up to 12
-	texts      int     // that are written like dates
-	day, month rowList // texts whose first number can only be a day, and whose second can
+	dates, low, texts, day, month int   // cells that are dates, those with a day up to 12, and texts that are written like dates
+	lowRows, dayRows, monthRows   []int // the first rows with such a date, and with a text of which only this number can be the day
 }
 
-// rowList counts rows, and keeps the first of them.
-type rowList struct {
-	count int
-	first []int
-}
-
-func (l *rowList) add(row int) {
-	const mostNamed = 3
-	if l.count++; len(l.first) < mostNamed {
-		l.first = append(l.first, row)
+// firstRows adds a row to the first few.
+func firstRows(rows []int, row int) []int {
+	const most = 3
+	if len(rows) < most {
+		rows = append(rows, row)
 	}
-}
-
-// names lists the rows: 2, 5, 7 and 10 more.
-func (l rowList) names(nameOf func(row int) string) string {
-	var names []string
-	for _, row := range l.first {
-		names = append(names, nameOf(row))
-	}
-	list := strings.Join(names, ", ")
-	if more := l.count - len(l.first); more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return list
+	return rows
 }
 
 // slashed matches the beginning of a date in numbers that begins with its day or its month.
@@ -59,7 +40,8 @@ func (o *dateOrder) see(v cell.Cell, is1904 bool, row int) {
 			start = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
 		}
 		if err == nil && serial >= 1 && serial < 1e6 && start.AddDate(0, 0, int(serial)).Day() <= 12 {
-			o.low.add(row)
+			o.low++
+			o.lowRows = firstRows(o.lowRows, row)
 		}
 	case cell.Text:
 		parts := slashed.FindStringSubmatch(textOf(v))
@@ -71,29 +53,41 @@ func (o *dateOrder) see(v cell.Cell, is1904 bool, row int) {
 		second, _ := strconv.Atoi(parts[2])
 		switch {
 		case first > 12 && second <= 12:
-			o.day.add(row)
+			o.day++
+			o.dayRows = firstRows(o.dayRows, row)
 		case second > 12 && first <= 12:
-			o.month.add(row)
+			o.month++
+			o.monthRows = firstRows(o.monthRows, row)
 		}
 	}
 }
 
 // evidence says why day and month of the dates are probably exchanged; "" when the cells do not look so.
 func (o *dateOrder) evidence(nameOf func(row int) string) string {
-	texts, format := o.day, "dd/mm"
-	if o.month.count > o.day.count {
-		texts, format = o.month, "mm/dd"
+	texts, rows, format := o.day, o.dayRows, "dd/mm"
+	if o.month > o.day {
+		texts, rows, format = o.month, o.monthRows, "mm/dd"
 	}
 	isMost := func(n, all int) bool { return n > 0 && float64(n) >= enough*float64(all) }
-	if !isMost(o.low.count, o.dates) || !isMost(texts.count, o.texts) {
+	if !isMost(o.low, o.dates) || !isMost(texts, o.texts) {
 		return ""
 	}
 	all := ""
-	if o.low.count == o.dates && texts.count == o.texts {
+	if o.low == o.dates && texts == o.texts {
 		all = "all "
 	}
+	list := func(rows []int, count int) string {
+		var names []string
+		for _, row := range rows {
+			names = append(names, nameOf(row))
+		}
+		if more := count - len(rows); more > 0 {
+			return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), more)
+		}
+		return strings.Join(names, ", ")
+	}
 	return fmt.Sprintf("%s that are dates %shave a day up to 12 (row %s); %s that stayed texts in the order %s %shave a day over 12 (row %s)",
-		cellsInWords(o.low.count), all, o.low.names(nameOf), cellsInWords(texts.count), format, all, texts.names(nameOf))
+		cellsInWords(o.low), all, list(o.lowRows, o.low), cellsInWords(texts), format, all, list(rows, texts))
 }
 
 // DateColumns looks at the cells of a sheet's columns, and finds those in which a spreadsheet program probably exchanged day and
@@ -123,7 +117,8 @@ func (d *DateColumns) Warnings() (list problem.List) {
 			continue
 		}
 		list = append(list, problem.At(d.sheet.At(i, d.sheet.HeaderRow), "swapped-dates",
-			"“%s”: day and month of the dates may be exchanged. %s: a spreadsheet program leaves that of a sheet that has the other order of day and month",
+			"“%s”: day and month of the dates may be exchanged. %s: a spreadsheet program leaves that of a sheet "+
+				"that has the other order of day and month",
 			problem.OneLine(d.sheet.Header[i]), why).
 			Hinted("compare some of these rows with the source; if they differ, import the source again with this column as text"))
 	}

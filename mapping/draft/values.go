@@ -113,93 +113,77 @@ func (p *proposer) readAsDate(c *column, l *link) {
 	if !d.timed && l.value.typ == convert.DateTime {
 		l.decide("its cells have no time of day, and midnight of sheet.timezone is sent; is that right?")
 	}
-	if why := d.order.evidence(func(row int) string { return p.rowName(p.seen.places[row%len(p.seen.places)]) }); why != "" {
+	if why := d.order.evidence(func(row int) string { return p.seen.rowNames[row%len(p.seen.rowNames)] }); why != "" {
 		l.decide("did a spreadsheet program exchange day and month? Compare these rows with the source: " + why)
 	}
 }
 
-// rowName is a row's number, with the sheet's file in a run of several.
-func (p *proposer) rowName(at place) string {
-	if len(p.Sources) > 1 && at.table < len(p.Sources) {
-		return fmt.Sprintf("%d of %s", at.row, oneLine(p.Sources[at.table]))
-	}
-	return fmt.Sprint(at.row)
-}
-
 func (p *proposer) readAsNumber(c *column, l *link) {
-	n := c.numbers
-	l.why = fmt.Sprintf("numbers in %d of %s", n.read, cellsInWords(c.filled))
+	l.why = fmt.Sprintf("numbers in %d of %s", c.numbers, cellsInWords(c.filled))
 	switch {
-	case !c.isMostly(n.read):
-		l.refuse(n.read, "only %d of %s read as a number", n.read, cellsInWords(c.filled))
+	case !c.isMostly(c.numbers):
+		l.refuse(c.numbers, "only %d of %s read as a number", c.numbers, cellsInWords(c.filled))
 		return
-	case n.percent > 0 && l.value.typ == convert.Currency:
-		l.refuse(n.read, "percentages in %s", cellsInWords(n.percent))
+	case c.percent > 0 && l.value.typ == convert.Currency:
+		l.refuse(c.numbers, "percentages in %s", cellsInWords(c.percent))
 		return
-	case n.percent > 0:
+	case c.percent > 0:
 		l.value.percent = true
-		l.decide(fmt.Sprintf("5%% is sent as 0.05; is that what the service expects? Percent signs in %d of %s", n.percent, cellsInWords(c.filled)))
-	case n.shown > 0:
-		l.decide(fmt.Sprintf("a cell that shows 5%% is sent as 0.05; is that what the service expects? Such are %s", cellsInWords(n.shown)))
+		l.decide(fmt.Sprintf("5%% is sent as 0.05; is that what the service expects? Percent signs in %d of %s",
+			c.percent, cellsInWords(c.filled)))
 	}
-	if slices.Contains(p.numbers.doubtful, c) {
+	if slices.Contains(p.doubtful, c) {
 		l.decide(p.numbers.ask)
 	}
 }
 
-// boxReading is how the cells of a column tick a check box.
-type boxReading struct {
-	checked, unchecked []string // nil when the usual words do
-	known              int      // cells that say yes or no
-}
-
-func (c *column) readBoxes() (b boxReading) {
+// readBoxes finds how the column ticks a check box: the words, nil when the usual ones do, and how many cells say yes or no.
+func (c *column) readBoxes() (checked, unchecked []string, known int) {
 	isUsual := true
 	var pair [2]string // the last one that was met
 	for _, t := range c.texts {
 		word := strings.ToLower(t.text)
 		i := slices.IndexFunc(wordPairs, func(p [2]string) bool { return p[0] == word || p[1] == word })
 		if t.cell.Kind == cell.Bool || i >= 0 {
-			b.known += t.count
+			known += t.count
 		}
 		if t.cell.Kind == cell.Bool || i < 0 {
 			continue
 		}
 		isUsual, pair = isUsual && i < usualPairs, wordPairs[i]
-		list := &b.unchecked
+		list := &unchecked
 		if pair[0] == word {
-			list = &b.checked
+			list = &checked
 		}
 		if !slices.ContainsFunc(*list, func(w string) bool { return strings.EqualFold(w, word) }) {
 			*list = append(*list, t.text)
 		}
 	}
 	if isUsual {
-		b.checked, b.unchecked = nil, nil
-		return b
+		return nil, nil, known
 	}
-	if len(b.checked) == 0 { // both lists are needed, also where only one of the words occurs
-		b.checked = []string{pair[0]}
+	if checked == nil { // both lists are needed, also where only one of the words occurs
+		checked = []string{pair[0]}
 	}
-	if len(b.unchecked) == 0 {
-		b.unchecked = []string{pair[1]}
+	if unchecked == nil {
+		unchecked = []string{pair[1]}
 	}
-	return b
+	return checked, unchecked, known
 }
 
 func readAsBox(c *column, l *link) {
-	b := c.boxes
-	l.value.checked, l.value.unchecked = b.checked, b.unchecked
+	checked, unchecked, known := c.readBoxes()
+	l.value.checked, l.value.unchecked = checked, unchecked
 	switch l.why = c.shown(); {
-	case b.known == c.filled:
+	case known == c.filled:
 		l.why = wordsInOrder(c.texts)
 	case len(c.texts) == 2 && c.texts[0].text != "" && c.texts[1].text != "": // as that of a formula without a result
 		l.value.checked, l.value.unchecked = []string{c.texts[0].text}, []string{c.texts[1].text}
 		l.decide("which of the two words ticks the box?")
-	case !c.isMostly(b.known):
-		l.refuse(b.known, "its cells do not say yes or no")
+	case !c.isMostly(known):
+		l.refuse(known, "its cells do not say yes or no")
 	default:
-		l.ask = fmt.Sprintf("neither list has the texts of %s, which are invalid", cellsInWords(c.filled-b.known))
+		l.ask = fmt.Sprintf("neither list has the texts of %s, which are invalid", cellsInWords(c.filled-known))
 	}
 }
 
@@ -210,7 +194,8 @@ func readAsChoice(c *column, options []string, l *link) {
 		return
 	case len(options) == 0:
 		l.why = c.shown()
-		l.ask = "the texts are sent as they are, because the service does not report its options; are they right? If not, add values: {TEXT: OPTION}"
+		l.ask = "the texts are sent as they are, because the service does not report its options; are they right? " +
+			"If not, add values: {TEXT: OPTION}"
 		return
 	case !slices.ContainsFunc(c.texts, func(t text) bool { return !slices.Contains(options, t.text) }):
 		l.why = fmt.Sprintf("%d different texts, all of them options", len(c.texts))
@@ -251,49 +236,37 @@ func (c *column) isChoice() bool {
 
 func folded(s string) string { return strings.Join(wordsOf(s), " ") }
 
-// optionFor finds the option that a text stands for. It is certain when only the spelling differs, or the words are known to mean
-// the same. ask says why a person has to decide.
+// optionFor finds the only option that a text can stand for. It is certain when only the spelling differs, or the words are known to
+// mean the same. ask says why a person has to decide.
 func optionFor(s string, options []string) (option, ask string) {
 	f := folded(s)
-	if o := only(options, func(o string) bool { return o == s }); o != "" {
-		return o, ""
-	}
-	if o := only(options, func(o string) bool { return folded(o) == f }); o != "" {
-		return o, ""
-	}
-	if o := only(options, func(o string) bool {
-		return slices.ContainsFunc(sameAnswers, func(group []string) bool { return slices.Contains(group, f) && slices.Contains(group, folded(o)) })
-	}); o != "" {
-		return o, ""
-	}
 	const fewest = 3 // letters
-	if o := only(options, func(o string) bool {
-		o = folded(o)
-		return min(len(f), len(o)) >= fewest && (strings.HasPrefix(o, f) || strings.HasPrefix(f, o))
-	}); o != "" {
-		return o, "does it stand for this option, which begins alike?"
-	}
-	return "", ""
-}
-
-// only returns the one option that is ok, "" for none or several.
-func only(options []string, ok func(string) bool) string {
-	found := ""
-	for _, o := range options {
-		if ok(o) {
-			if found != "" && found != o {
-				return ""
-			}
-			found = o
+	for _, way := range []struct {
+		fits func(option, folded string) bool
+		ask  string
+	}{
+		{func(o, _ string) bool { return o == s }, ""},
+		{func(_, o string) bool { return o == f }, ""},
+		{func(_, o string) bool {
+			return slices.ContainsFunc(sameAnswers, func(group []string) bool { return slices.Contains(group, f) && slices.Contains(group, o) })
+		}, ""},
+		{func(_, o string) bool {
+			return min(len(f), len(o)) >= fewest && (strings.HasPrefix(o, f) || strings.HasPrefix(f, o))
+		}, "does it stand for this option, which begins alike?"},
+	} {
+		fit := slices.DeleteFunc(slices.Clone(options), func(o string) bool { return !way.fits(o, folded(o)) })
+		if fit = sorted(fit); len(fit) == 1 {
+			return fit[0], way.ask
 		}
 	}
-	return found
+	return "", ""
 }
 
 // readUntyped proposes a type for an attribute of which the service reports none. A text is sent as it is; any other type is a
 // question.
 func (p *proposer) readUntyped(c *column, l *link) {
 	isCode := len(among(c.meaning, codes)) > 0
+	_, _, known := c.readBoxes()
 	what := ""
 	switch {
 	case c.isMostly(c.dates.read) && !isCode:
@@ -302,10 +275,10 @@ func (p *proposer) readUntyped(c *column, l *link) {
 			l.value.typ, what = convert.DateTime, "dates with times"
 		}
 		p.readAsDate(c, l)
-	case c.isOfKind(cell.Bool), c.boxes.known == c.filled && !c.isMostly(c.numbers.read):
+	case c.isOfKind(cell.Bool), known == c.filled && !c.isMostly(c.numbers):
 		l.value.typ, what = convert.Checkbox, "yes and no"
 		readAsBox(c, l)
-	case c.isMostly(c.numbers.read) && !isCode && !c.isMostly(c.phones):
+	case c.isMostly(c.numbers) && !isCode && !c.isMostly(c.phones):
 		l.value.typ, what = convert.Number, "numbers"
 		p.readAsNumber(c, l)
 	default:
@@ -325,7 +298,7 @@ func (c *column) holds() string {
 		return "e-mail addresses"
 	case c.isMostly(c.dates.read):
 		return "dates"
-	case c.isMostly(c.numbers.read):
+	case c.isMostly(c.numbers):
 		return "numbers"
 	case c.isMostly(c.phones):
 		return "phone numbers"
@@ -339,7 +312,7 @@ const mostShown = 12
 // shown describes the texts of a column for a comment: the texts with their counts where few of them come again and again and
 // no person can be known by them, else only how many there are.
 func (c *column) shown() string {
-	isPublic := slices.Contains(c.meaning, "preferred") || slices.Contains(c.meaning, "consent") || len(among(append(wordsOf(c.name), c.meaning...), private)) == 0
+	isPublic := len(among(c.meaning, []string{"preferred", "consent"})) > 0 || len(among(append(wordsOf(c.name), c.meaning...), private)) == 0
 	for _, t := range c.texts {
 		isPublic = isPublic && len([]rune(t.text)) <= 30 && !isPhone(t.cell) && !isEmail(t.cell)
 	}

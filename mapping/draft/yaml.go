@@ -1,28 +1,24 @@
 package draft
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
 	"claimsheet/mapping"
-	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 )
 
-// SchemaFile is the file that the first line of a mapping names for editors.
-const SchemaFile = "mapping.schema.json"
-
 // YAML returns the proposal as a mapping without problems, for a person to finish.
 func (p *Proposal) YAML() []byte {
 	w := &writer{}
-	w.line("# yaml-language-server: $schema=%s", SchemaFile)
-	w.line("# A first mapping for %s, made by claimsheet init. Answer the lines with DECIDE, then try claimsheet run --dry-run.", oneLine(strings.Join(p.request.Sources, ", ")))
-	w.line("# The first line is for editors; this makes the file that it names: claimsheet schema mapping > %s", SchemaFile)
+	w.line("# yaml-language-server: $schema=mapping.schema.json")
+	w.line("# A first mapping for %s, made by claimsheet init. Answer the lines with DECIDE, then try claimsheet run --dry-run.",
+		oneLine(strings.Join(p.request.Sources, ", ")))
+	w.line("# The first line is for editors; this makes the file that it names: claimsheet schema mapping > mapping.schema.json")
 	for _, note := range p.notes {
 		w.line("# %s", oneLine(note))
 	}
@@ -46,9 +42,8 @@ func (p *Proposal) YAML() []byte {
 	return []byte(w.String())
 }
 
-// Plain returns the proposal without the lines that are comments alone, but for
-// questions about the line below: what may be filled, and with what, is among the
-// Suggestions.
+// Plain returns the proposal without the lines that are comments alone, but for questions about the line below: what may be filled,
+// and with what, is among the Suggestions.
 func (p *Proposal) Plain() []byte {
 	var kept []string
 	isComment := func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
@@ -84,11 +79,10 @@ func (w *writer) commented(indent, text, why, ask string) {
 	case why != "":
 		comment = "# " + why
 	}
-	first, _, _ := strings.Cut(text, "\n")
 	switch {
 	case comment == "":
 		w.line("%s%s", indent, text)
-	case len(indent)+len(first)+len(comment)+3 > widest || first != text:
+	case len(indent)+len(text)+len(comment)+3 > widest:
 		w.line("%s%s\n%s%s", strings.TrimSuffix(indent, "# "), comment, indent, text)
 	default:
 		w.line("%s%s   %s", indent, text, comment)
@@ -131,7 +125,8 @@ func (w *writer) link(indent string, l link) {
 	w.line("%s  values:", indent)
 	for _, e := range v.table {
 		if e.to == "" {
-			w.line("%s    # %s:   # DECIDE: which option is it? %s; they are invalid until it is listed", indent, yamltree.Quote(e.from), cellsInWords(e.count))
+			w.line("%s    # %s:   # DECIDE: which option is it? %s; they are invalid until it is listed",
+				indent, yamltree.Quote(e.from), cellsInWords(e.count))
 			continue
 		}
 		line := yamltree.Quote(e.from) + ": " + yamltree.Quote(e.to)
@@ -146,93 +141,53 @@ func (w *writer) link(indent string, l link) {
 	}
 }
 
-// option is a key of a value in the mapping file: a text, or texts.
-type option struct {
-	key   string
-	text  string
-	texts []string
-}
-
-// options returns the value as keys of the mapping file, but for the table.
-func (v value) options() []option {
-	all := []option{{key: "text", text: v.text}}
-	if v.text == "" {
-		all[0] = option{key: "column", text: v.column.name}
+// pairs returns the value as keys of the mapping file, but for the table. quote quotes a text.
+func (v value) pairs(quote func(string) string) (keys, values []string) {
+	add := func(key, value string) { keys, values = append(keys, key), append(values, value) }
+	if v.text != "" {
+		add("text", quote(v.text))
+	} else {
+		add("column", quote(v.column.name))
 	}
-	add := func(key, text string, texts []string) {
-		if text != "" || texts != nil {
-			all = append(all, option{key, text, texts})
-		}
-	}
-	if v.typ != convert.Text || v.text != "" || v.isTextAnyway {
-		add("type", string(v.typ), nil)
+	if v.typ != "" && (v.typ != convert.Text || v.text != "" || v.isTextAnyway) {
+		add("type", quote(string(v.typ)))
 	}
 	if len(v.formats) == 1 {
-		add("format", v.formats[0], nil)
-	} else {
-		add("format", "", v.formats)
+		add("format", quote(v.formats[0]))
+	} else if len(v.formats) > 1 {
+		add("format", list(v.formats, quote))
 	}
-	add("region", v.region, nil)
-	add("checked", "", v.checked)
-	add("unchecked", "", v.unchecked)
-	return all
-}
-
-// yaml returns a value on one line: a column alone, or pairs in braces.
-func (v value) yaml() string {
-	var pairs []string
-	for _, o := range v.options() {
-		text := yamltree.Quote(o.text)
-		if o.texts != nil {
-			text = list(o.texts)
-		}
-		pairs = append(pairs, o.key+": "+text)
-	}
-	if v.percent {
-		pairs = append(pairs, "percent: true")
-	}
-	if len(pairs) == 1 && v.text == "" {
-		return yamltree.Quote(v.column.name)
-	}
-	return "{" + strings.Join(pairs, ", ") + "}"
-}
-
-// json returns the value as yaml does, with its table; entries of the table that are questions are left out.
-func (v value) json() json.RawMessage {
-	var pairs []string
-	add := func(key, value string) { pairs = append(pairs, string(cell.QuoteJSON(key))+":"+value) }
-	for _, o := range v.options() {
-		if o.texts == nil {
-			add(o.key, string(cell.QuoteJSON(o.text)))
-			continue
-		}
-		texts, _ := json.Marshal(o.texts) // texts always marshal
-		add(o.key, string(texts))
+	if v.region != "" {
+		add("region", quote(v.region))
 	}
 	if v.percent {
 		add("percent", "true")
 	}
-	var entries []string
-	for _, e := range v.table {
-		if e.to != "" && e.ask == "" {
-			entries = append(entries, string(cell.QuoteJSON(e.from))+":"+string(cell.QuoteJSON(e.to)))
-		}
+	if v.checked != nil {
+		add("checked", list(v.checked, quote))
+		add("unchecked", list(v.unchecked, quote))
 	}
-	if len(entries) > 0 {
-		add("values", "{"+strings.Join(entries, ",")+"}")
-	}
-	if len(pairs) == 1 && v.text == "" {
-		return cell.QuoteJSON(v.column.name)
-	}
-	return json.RawMessage("{" + strings.Join(pairs, ",") + "}")
+	return keys, values
 }
 
-func list(texts []string) string {
+func list(texts []string, quote func(string) string) string {
 	var all []string
 	for _, t := range texts {
-		all = append(all, yamltree.Quote(t))
+		all = append(all, quote(t))
 	}
 	return "[" + strings.Join(all, ", ") + "]"
+}
+
+// yaml returns a value on one line: a column alone, or pairs in braces.
+func (v value) yaml() string {
+	keys, values := v.pairs(yamltree.Quote)
+	if len(keys) == 1 && v.text == "" {
+		return values[0]
+	}
+	for i, key := range keys {
+		keys[i] = key + ": " + values[i]
+	}
+	return "{" + strings.Join(keys, ", ") + "}"
 }
 
 func (w *writer) claims(claims []claim) {
@@ -251,7 +206,7 @@ func (w *writer) claims(claims []claim) {
 		if c.idle {
 			ask = ""
 		}
-		w.commented(mark+"  - ", "id: "+c.id, "", "")
+		w.line("%s  - id: %s", mark, c.id)
 		w.commented(mark+"    ", "key: "+yamltree.Quote(c.key), why, ask)
 		w.line("%s    name: %s", mark, yamltree.Quote(c.name))
 		switch {
@@ -277,89 +232,67 @@ func (w *writer) templates(p *Proposal) {
 			"# activities:\n#   - template: NAME OF A TEMPLATE\n#     attributes:\n#       NAME OF AN ATTRIBUTE: A column")
 		return
 	}
-	hasLinks := func(t template) bool { return len(t.links) > 0 && !t.shared }
-	if p.request.API == "v2" && (len(p.live) > 0 || slices.ContainsFunc(p.rest, hasLinks)) {
-		w.line("")
-		w.workflow(p)
+	hasLinks := slices.ContainsFunc(p.rest, func(t template) bool { return len(t.links) > 0 })
+	if p.request.API == "v2" && (len(p.live) > 0 || hasLinks) {
+		w.line("\nworkflow:")
+		name := strings.NewReplacer("{", "{{", "}", "}}").Replace(p.name)
+		w.commented("  ", "name: "+yamltree.Quote(name+" {run.date}"), "", "agreed with the service's operator")
+		if service.WorkflowTemplateIdentifier == "" {
+			w.commented("  ", "template_identifier: "+mapping.ToBeAgreed, "", "the service's operator supplies it")
+		}
 	}
 	if len(p.live) > 0 {
 		w.line("")
-		w.commented("", "activities:", "", "is this the workflow's order, and where does the client resume? That template gets status: Open and no attributes")
+		w.commented("", "activities:", "",
+			"is this the workflow's order, and where does the client resume? That template gets status: Open and no attributes")
 	}
 	for i, t := range p.live {
-		w.template(t, i+1)
+		if t.texts {
+			w.line("  # DECIDE: the service reports no types here. Columns of texts are sent as texts; is that right for each of them?")
+		}
+		w.template("", t, i+1)
 	}
 	if len(p.rest) > 0 {
 		w.line("\n# Templates without an attribute that certainly has a column:")
 	}
-	if len(p.live) == 0 && slices.ContainsFunc(p.rest, hasLinks) {
+	if len(p.live) == 0 && hasLinks {
 		w.line("#activities:")
 	}
 	for i, t := range p.rest {
-		w.restTemplate(t, len(p.live)+i+1)
+		switch {
+		case t.shared:
+			w.line("#   %s: several have this name; template_ids of the environment says which one is meant", oneLine(t.name))
+		case t.isPlain:
+			w.line("#   %s: it has no attributes", oneLine(t.name))
+		case len(t.links) == 0:
+			w.listed("#   ", oneLine(t.name), t.missing)
+		default:
+			w.template("#", t, len(p.live)+i+1)
+		}
 	}
 }
 
-// workflow writes the two workflow fields of version 2.
-func (w *writer) workflow(p *Proposal) {
-	w.line("workflow:")
-	w.commented("  ", "name: "+yamltree.Quote(strings.NewReplacer("{", "{{", "}", "}}").Replace(p.name)+" {run.date}"), "", "agreed with the service's operator")
-	if p.request.Service.WorkflowTemplateIdentifier == "" {
-		w.commented("  ", "template_identifier: "+mapping.ToBeAgreed, "", "the service's operator supplies it")
+// template writes a template; mark is "#" for one that is not used.
+func (w *writer) template(mark string, t template, number int) {
+	w.line("%s  - template: %s", mark, yamltree.Quote(t.name))
+	if strings.Contains(t.name, "@") { // which an id cannot contain
+		w.line("%s    id: step %d", mark, number)
 	}
-}
-
-func (w *writer) template(t template, number int) {
-	if t.texts {
-		w.line("  # DECIDE: the service reports no types here. Columns of texts are sent as texts; is that right for each of them?")
-	}
-	w.line("  - template: %s", yamltree.Quote(t.name))
-	w.stepID("    ", t, number)
 	switch {
 	case t.onAsk != "":
 		w.commented("    # ", "on: "+t.on, "", t.onAsk)
 	case t.on != "":
 		w.commented("    ", "on: "+t.on, t.onWhy, "")
 	}
-	w.line("    attributes:")
+	w.line("%s    attributes:", mark)
 	for _, l := range t.links {
-		w.link("      ", l)
+		l.idle = l.idle && mark == ""
+		w.link(mark+"      ", l)
 	}
-	w.listed("      # ", "without a column", t.missing)
+	w.listed(mark+"      # ", "without a column", t.missing)
 }
 
-// stepID writes an id for a template whose name cannot be one.
-func (w *writer) stepID(indent string, t template, number int) {
-	if strings.Contains(t.name, "@") { // which an id cannot contain
-		w.line("%sid: step %d", indent, number)
-	}
-}
-
-// restTemplate writes a template that is not used as comments.
-func (w *writer) restTemplate(t template, number int) {
-	switch {
-	case t.shared:
-		w.line("#   %s: several have this name; template_ids of the environment says which one is meant", oneLine(t.name))
-		return
-	case t.isPlain:
-		w.line("#   %s: it has no attributes", oneLine(t.name))
-		return
-	case len(t.links) == 0:
-		w.listed("#   ", oneLine(t.name), t.missing)
-		return
-	}
-	w.line("#  - template: %s", yamltree.Quote(t.name))
-	w.stepID("#    ", t, number)
-	w.line("#    attributes:")
-	for _, l := range t.links {
-		l.idle = false
-		w.link("#      ", l)
-	}
-	w.listed("#      # ", "without a column", t.missing)
-}
-
-// listed writes a list of names as a comment, on as many lines as it needs; nothing
-// for no names.
+// listed writes a list of names as a comment, on as many lines as it needs; nothing for no names.
 func (w *writer) listed(indent, title string, names []string) {
 	if len(names) == 0 {
 		return
@@ -378,8 +311,7 @@ func (w *writer) listed(indent, title string, names []string) {
 	w.line("%s", line)
 }
 
-// oneLine makes a name from a file safe for a comment: one line, without
-// invisible characters.
+// oneLine makes a name from a file safe for a comment: one line, without invisible characters.
 func oneLine(s string) string {
 	seen := func(r rune) rune {
 		if unicode.IsPrint(r) || unicode.IsSpace(r) {
