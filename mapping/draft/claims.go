@@ -50,12 +50,11 @@ func (p *proposer) proposeClaims() (claims []claim, id string) {
 		}
 		return []claim{made}, made.id
 	}
-	c := p.key
-	for _, name := range numberNames {
-		if m := p.find(nil, name); m.column != nil {
-			c = m.column
-			break
-		}
+	c := p.find(nil, numberNames...).column
+	if i := slices.IndexFunc(p.ordinary, func(c *column) bool { return len(among(c.meaning, []string{"number", "reference"})) > 0 }); c == nil && i >= 0 {
+		c = p.ordinary[i]
+	} else if c == nil {
+		c = p.key
 	}
 	ask := "if each row is a claim of its client, take the # away"
 	return []claim{{id: "claim", key: c.name, name: nameWith("Claim", c), ask: ask, idle: true}}, ""

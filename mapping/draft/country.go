@@ -91,12 +91,10 @@ func isPhone(v cell.Cell) bool {
 // mostPhones limits how many numbers are compared with the numbering plans.
 const mostPhones = 300
 
-// region finds the region of phone numbers without a country code. Where the header says that they are mobile numbers, only such
-// count: a mobile number of one region is often a landline of another. It is only returned when it is certain: enough numbers fit
-// it, and the rest of the sheet shows it, by its language only where they fit no other region. Else ask is set; the numbers cannot
-// be read until a person adds the region.
+// region finds the region of phone numbers without a country code. It is only returned when it is certain: enough numbers fit it, and
+// the rest of the sheet shows it, by its language only where they fit no other region. Of mobile numbers only these count: a mobile
+// number of one region is often a landline of another. Else ask is set; the numbers cannot be read until a person adds the region.
 func (p *proposer) region(c *column) (name, why, ask string) {
-	isMobile := slices.Contains(c.meaning, "mobile")
 	var local []text
 	hasZeros := false
 	for _, t := range c.texts {
@@ -113,17 +111,26 @@ func (p *proposer) region(c *column) (name, why, ask string) {
 		}
 		return "", "", ""
 	}
-	fits := map[string]int{}
+	fits, mobiles := map[string]int{}, map[string]int{} // by region, the numbers that it assigns
 	for _, r := range regionNames {
 		for _, t := range local {
 			valid, mobile := convert.PhoneIn(t.text, r)
 			if isExample(t.text) {
 				valid, mobile = r == "GB", r == "GB"
 			}
-			if mobile || valid && !isMobile {
+			if valid {
 				fits[r] += t.count
 			}
+			if mobile {
+				mobiles[r] += t.count
+			}
 		}
+	}
+	all, noun := countOf(local), "number"
+	if slices.Contains(c.meaning, "mobile") || !isOneTown(local) && slices.ContainsFunc(regionNames, func(r string) bool {
+		return p.country.supports(r) && 10*mobiles[r] >= 9*all
+	}) {
+		fits, noun = mobiles, "mobile number"
 	}
 	names := slices.Clone(regionNames)
 	slices.SortStableFunc(names, func(a, b string) int { return fits[b] - fits[a] })
@@ -132,19 +139,15 @@ func (p *proposer) region(c *column) (name, why, ask string) {
 		if fits[r] > 0 && len(counts) < 3 {
 			counts = append(counts, fmt.Sprintf("%d fit %s", fits[r], r))
 		}
-		if float64(fits[r]) >= enough*float64(countOf(local)) {
+		if float64(fits[r]) >= enough*float64(all) {
 			likely = append(likely, r)
 		}
 	}
-	noun := "number"
-	if isMobile {
-		noun = "mobile number"
-	}
 	const until = "until you add region: and the country's two letters, they are invalid"
 	if len(counts) == 0 {
-		return "", "", fmt.Sprintf("%s without + fit no region that is known here; %s", inWords(countOf(local), noun), until)
+		return "", "", fmt.Sprintf("%s without + fit no region that is known here; %s", inWords(all, noun), until)
 	}
-	why = fmt.Sprintf("of %s without +, %s", inWords(countOf(local), noun), strings.Join(counts, ", "))
+	why = fmt.Sprintf("of %s without +, %s", inWords(all, noun), strings.Join(counts, ", "))
 	if p.country.region != "" {
 		why += "; the " + p.country.why + " show " + p.country.region
 	}
@@ -152,6 +155,21 @@ func (p *proposer) region(c *column) (name, why, ask string) {
 		return likely[i], why, ""
 	}
 	return "", why, "which country are the numbers without + of? " + strings.ToUpper(until[:1]) + until[1:]
+}
+
+// isOneTown reports whether numbers may be of one town, because they are few or begin alike. Those of some towns look like mobile
+// numbers elsewhere.
+func isOneTown(numbers []text) bool {
+	begin := map[string]int{}
+	for _, t := range numbers {
+		begin[t.text[:min(len(t.text), 4)]] += t.count
+	}
+	for _, n := range begin {
+		if 4*n > 3*countOf(numbers) {
+			return true
+		}
+	}
+	return countOf(numbers) < 10
 }
 
 // isExample reports whether a number is one of those that Britain's regulator keeps for films and examples. The numbering plan does

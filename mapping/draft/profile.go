@@ -146,7 +146,8 @@ func (p *Profile) emptyOut(c *column, v cell.Cell) cell.Cell {
 		return v
 	}
 	text := convert.Trim(v.Raw)
-	if !slices.Contains(emptyWords, strings.ToLower(text)) {
+	folded := strings.ToLower(text)
+	if !slices.Contains(emptyWords, folded) || slices.Contains(c.meaning, "name") && slices.Contains(doubtfulWords, folded) { // some people are called Null
 		return v
 	}
 	if p.emptied[text]++; p.emptied[text] == 1 {

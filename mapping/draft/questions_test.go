@@ -301,6 +301,24 @@ func TestFoundInPart(t *testing.T) {
 	takesAnswers(t, made, headers)
 }
 
+// TestFoundByCells: a column of e-mail addresses under any header is one, with a question. What people write into empty cells is
+// empty, with a question where it may be an answer; some people are called Null.
+func TestFoundByCells(t *testing.T) {
+	t.Parallel()
+	headers := []string{"Kontakt", "Surname", "Town", "Status"}
+	records := []cell.Record{{Row: 2, Cells: cellsOf([]any{"a@example.com", "Null", "n/a", "none"})}, {Row: 3, Cells: cellsOf([]any{"b@example.com", "Lee", "Leeds", "None"})}}
+	yaml := string(proposeFor(t, Request{Name: "x", API: "v2"}, headers, records).YAML())
+	for _, part := range []string{
+		"  lookup:\n    email: Kontakt\n",
+		"# DECIDE: its cells are e-mail addresses, whatever its header says (e-mail addresses in 2 of 2 cells)\n",
+		"  # DECIDE: is “None”, as in Status, “none”, as in Status, an empty cell or an answer? (None in 1 cell, n/a in 1 cell, none in 1 cell)\n  empty: [None, n/a, none]\n",
+	} {
+		if !strings.Contains(yaml, part) {
+			t.Errorf("no %q in\n%s", part, yaml)
+		}
+	}
+}
+
 // TestPrivate: the mapping repeats no text of a cell by which somebody may be known,
 // and names the columns that no mapping can use.
 func TestPrivate(t *testing.T) {

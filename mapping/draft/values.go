@@ -107,8 +107,10 @@ func (p *proposer) readAsDate(c *column, l *link) {
 	case d.timed && l.value.typ == convert.Date:
 		l.refuse(d.read, "its dates have times of day")
 		return
+	case l.why == "" && d.read < c.filled:
+		l.why = fmt.Sprintf("dates in %d of %s", d.read, cellsInWords(c.filled))
 	case l.why == "":
-		l.why = fmt.Sprintf("dates in %s", cellsInWords(d.read))
+		l.why = "dates in " + cellsInWords(d.read)
 	}
 	if !d.timed && l.value.typ == convert.DateTime {
 		l.decide("its cells have no time of day, and midnight of sheet.timezone is sent; is that right?")
@@ -159,7 +161,7 @@ func (c *column) readBoxes() (checked, unchecked []string, known int) {
 			*list = append(*list, t.text)
 		}
 	}
-	if isUsual {
+	if isUsual && (known == c.filled || checked == nil && unchecked == nil) {
 		return nil, nil, known
 	}
 	if checked == nil { // both lists are needed, also where only one of the words occurs
