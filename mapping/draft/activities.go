@@ -129,14 +129,14 @@ func (p *proposer) link(x *target, all []*target) (link, bool) {
 	}
 	c, l := x.columns[0], x.link
 	l.to, l.why, l.certainty = x.Name, joined(reasons[x.like], l.why), certainties[x.like]
-	var rivals []*target // other attributes for which the column is certain, too
+	var rival *target // another attribute for which the column is certain, too
 	for _, other := range all {
 		if other != x && other.like >= likely && other.link.fits && other.columns[0] == c {
 			if x.like == partly || outranks(other, x) {
 				return link{}, false
 			}
-			if !outranks(x, other) {
-				rivals = append(rivals, other)
+			if rival == nil && !outranks(x, other) {
+				rival = other
 			}
 		}
 	}
@@ -148,8 +148,8 @@ func (p *proposer) link(x *target, all []*target) (link, bool) {
 		return link{}, false
 	case len(x.columns) > 1:
 		ask = "this column or " + oneLine(x.columns[1].name) + "?"
-	case len(rivals) > 0:
-		ask = fmt.Sprintf("this attribute or %s of %s?", quoted(oneLine(rivals[0].Name)), quoted(oneLine(rivals[0].template)))
+	case rival != nil:
+		ask = fmt.Sprintf("this attribute or %s of %s?", quoted(oneLine(rival.Name)), quoted(oneLine(rival.template)))
 	case x.like == partly:
 		ask = "is it this column?"
 	}
@@ -243,16 +243,10 @@ func (p *proposer) scope(t template, onClaim string) (on, why, ask string) {
 
 // varies reports whether rows of the same client have different texts in a column.
 func (p *proposer) varies(c *column) bool {
-	of := map[string]string{}
-	for i, v := range p.key.cells {
-		if v.IsEmpty() || c == p.key || c.cells[i].IsEmpty() {
-			continue
+	return c != p.key && severalValues(len(c.cells), func(row int) (client, value string) {
+		if c.cells[row].IsEmpty() {
+			return "", ""
 		}
-		k, text := keyOf(v), strings.ToLower(textOf(c.cells[i]))
-		if known, seen := of[k]; seen && known != text {
-			return true
-		}
-		of[k] = text
-	}
-	return false
+		return keyOf(p.key.cells[row]), strings.ToLower(textOf(c.cells[row]))
+	}) > 0
 }

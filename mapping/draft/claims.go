@@ -36,12 +36,11 @@ func (p *proposer) proposeClaims() (claims []claim, id string) {
 			continue
 		}
 		p.claimKey, p.used[c] = c, true
-		made := claim{id: "claim", key: c.name, name: nameWith("Claim", c),
-			ask: "is each row a claim of its client?",
-			why: fmt.Sprintf("%d different in %s; different clients: %d", c.keys, rowsInWords(c.filled), p.key.keys)}
-		if lender := p.find(nil, "lender").column; lender != nil && lender != c && lender.isChoice() {
+		made := claim{id: "claim", key: c.name, name: claimName(c), ask: "is each row a claim of its client?"}
+		made.why = fmt.Sprintf("%d different in %s; different clients: %d", c.keys, rowsInWords(c.filled), p.key.keys)
+		if lender := p.find(nil, "lender").column; lender != nil && lender != c && lender.isChoice() && isQuotable(lender.name+c.name) {
 			p.claimLender, p.used[lender] = lender, true
-			made.name = nameWith(nameWith("", lender), c)
+			made.name = "{" + lender.name + "} {" + c.name + "}"
 		}
 		if c.filled < len(c.cells) && isQuotable(c.name) {
 			made.when = has(c)
@@ -51,23 +50,24 @@ func (p *proposer) proposeClaims() (claims []claim, id string) {
 		return []claim{made}, made.id
 	}
 	c := p.find(nil, numberNames...).column
-	if i := slices.IndexFunc(p.ordinary, func(c *column) bool { return len(among(c.meaning, []string{"number", "reference"})) > 0 }); c == nil && i >= 0 {
-		c = p.ordinary[i]
-	} else if c == nil {
+	for _, other := range p.ordinary {
+		if c == nil && len(among(other.meaning, []string{"number", "reference"})) > 0 {
+			c = other
+		}
+	}
+	if c == nil {
 		c = p.key
 	}
 	ask := "if each row is a claim of its client, take the # away"
-	return []claim{{id: "claim", key: c.name, name: nameWith("Claim", c), ask: ask, idle: true}}, ""
+	return []claim{{id: "claim", key: c.name, name: claimName(c), ask: ask, idle: true}}, ""
 }
 
-// nameWith returns a name of claims that goes on with the cells of a column, if its header can stand between braces.
-func nameWith(name string, c *column) string {
-	if isQuotable(c.name) {
-		name += " {" + c.name + "}"
-	} else if name == "" {
-		name = "Claim"
+// claimName is the name of claims by their key alone.
+func claimName(key *column) string {
+	if !isQuotable(key.name) {
+		return "Claim"
 	}
-	return strings.TrimSpace(name)
+	return "Claim {" + key.name + "}"
 }
 
 // hasBankAccount reports whether the sheet has the client's bank account, whose number is no claim's.

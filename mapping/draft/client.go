@@ -147,26 +147,12 @@ func (p *proposer) proposeClient() (made client) {
 
 // askShared asks about e-mail addresses that several clients have.
 func (p *proposer) askShared(email *column) string {
-	if email == p.key {
+	n := severalValues(len(email.cells), func(row int) (string, string) { return keyOf(email.cells[row]), keyOf(p.key.cells[row]) })
+	if n == 0 {
 		return ""
 	}
-	of, several := map[string]string{}, map[string]bool{}
-	for i, v := range email.cells {
-		address, client := keyOf(v), keyOf(p.key.cells[i])
-		if known, seen := of[address]; address != "" && seen && known != client {
-			several[address] = true
-		}
-		of[address] = client
-	}
-	switch n := len(several); n {
-	case 0:
-		return ""
-	case 1:
-		return "1 address belongs to several clients, and the look-up finds only one of them; correct it, or leave the look-up out"
-	default:
-		return fmt.Sprintf("%d addresses belong to several clients each, and the look-up finds only one of them; "+
-			"correct them, or leave the look-up out", n)
-	}
+	return fmt.Sprintf("addresses that several clients share: %d. The look-up finds only one client by each; "+
+		"correct them, or leave the look-up out", n)
 }
 
 // keyOf returns the text by which rows with the same key are found.
@@ -179,37 +165,46 @@ func keyOf(c cell.Cell) string {
 // the key has rows of different names, and of people of one address and name whose rows have several keys. What divides a client is
 // the key of its agreements rather than its own, so it counts for two rows.
 func (p *proposer) judgeKey(c *column) (score int, why string) {
-	names, keys := map[string]string{}, map[string]string{} // of a key, and of an address with a name
-	conflicts, divided := map[string]bool{}, map[string]bool{}
-	for i, v := range c.cells {
-		key, name := keyOf(v), ""
+	nameIn := func(row int) (name string) {
 		for _, n := range []*column{p.person.first.column, p.person.last.column, p.person.full.column} {
 			if n != nil {
-				name += strings.ToLower(textOf(n.cells[i])) + "\x00"
+				name += strings.ToLower(textOf(n.cells[row])) + "\x00"
 			}
 		}
-		if known, seen := names[key]; !v.IsEmpty() {
-			if names[key] = name; seen && known != name {
-				conflicts[key] = true
+		return name
+	}
+	conflicts := severalValues(len(c.cells), func(row int) (string, string) { return keyOf(c.cells[row]), nameIn(row) })
+	divided := 0
+	if email := p.person.email.column; email != nil && email != c {
+		divided = severalValues(len(c.cells), func(row int) (who, key string) {
+			if who = keyOf(email.cells[row]); who != "" {
+				who += "\x00" + nameIn(row)
 			}
-		}
-		if email := p.person.email.column; email != nil && email != c && !email.cells[i].IsEmpty() {
-			who := keyOf(email.cells[i]) + "\x00" + name
-			if known, seen := keys[who]; seen && known != key {
-				divided[who] = true
-			}
-			keys[who] = key
-		}
+			return who, keyOf(c.cells[row])
+		})
 	}
 	empty := "none empty"
 	if n := len(c.cells) - c.filled; n > 0 {
 		empty = fmt.Sprintf("%d empty", n)
 	}
 	why = fmt.Sprintf("%d different in %s, %s", c.keys, rowsInWords(len(c.cells)), empty)
-	if n := len(conflicts); n > 0 {
-		why += fmt.Sprintf(", %d with rows of different names", n)
+	if conflicts > 0 {
+		why += fmt.Sprintf(", %d with rows of different names", conflicts)
 	}
-	return c.filled - len(conflicts) - 2*len(divided), why
+	return c.filled - conflicts - 2*divided, why
+}
+
+// severalValues counts the keys of which rows have different values; a row without a key has none.
+func severalValues(rows int, of func(row int) (key, value string)) int {
+	values, several := map[string]string{}, map[string]bool{}
+	for row := range rows {
+		key, value := of(row)
+		if known, seen := values[key]; key != "" && seen && known != value {
+			several[key] = true
+		}
+		values[key] = value
+	}
+	return len(several)
 }
 
 // findKey proposes the column that identifies a client, by its score: the e-mail address, by which the service can be asked, then

@@ -38,7 +38,6 @@ func (c country) isEnglish() bool { return slices.Contains([]string{"GB", "IE", 
 
 var (
 	britishPostcode = regexp.MustCompile(`(?i)^[a-z]{1,2}[0-9][0-9a-z]? ?[0-9][a-z]{2}$`)
-	irishPostcode   = regexp.MustCompile(`(?i)^[ac-fhknprtv-y][0-9][0-9w] ?[0-9ac-fhknprtv-y]{4}$`)
 	fiveDigits      = regexp.MustCompile(`^[0-9]{5}(-[0-9]{4})?$`)
 )
 
@@ -59,8 +58,6 @@ func (p *proposer) findCountry() country {
 		switch {
 		case fits(britishPostcode):
 			from.region, from.why = "GB", "post codes"
-		case fits(irishPostcode):
-			from.region, from.why = "IE", "post codes"
 		case fits(fiveDigits) && from.isGerman:
 			from.region, from.why = "DE", "post codes"
 		case fits(fiveDigits) && slices.Contains(wordsOf(c.name), "zip"):
@@ -143,9 +140,8 @@ func (p *proposer) region(c *column) (name, why, ask string) {
 			likely = append(likely, r)
 		}
 	}
-	const until = "until you add region: and the country's two letters, they are invalid"
 	if len(counts) == 0 {
-		return "", "", fmt.Sprintf("%s without + fit no region that is known here; %s", inWords(all, noun), until)
+		counts = []string{"0 fit a region that is known here"}
 	}
 	why = fmt.Sprintf("of %s without +, %s", inWords(all, noun), strings.Join(counts, ", "))
 	if p.country.region != "" {
@@ -154,7 +150,7 @@ func (p *proposer) region(c *column) (name, why, ask string) {
 	if i := slices.IndexFunc(likely, p.country.supports); i >= 0 && (p.country.region != "" || len(likely) == 1) {
 		return likely[i], why, ""
 	}
-	return "", why, "which country are the numbers without + of? " + strings.ToUpper(until[:1]) + until[1:]
+	return "", why, "which country are the numbers without + of? Until you add region: and the country's two letters, they are invalid"
 }
 
 // isOneTown reports whether numbers may be of one town, because they are few or begin alike. Those of some towns look like mobile

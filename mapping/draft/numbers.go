@@ -10,13 +10,11 @@ import (
 	"claimsheet/mapping/problem/yamltree"
 )
 
-// notations are the ways in which people write numbers. Where several fit equally well, the first is meant.
-var notations = []convert.Numbers{
-	{Decimal: ".", Group: ","}, {Decimal: ",", Group: "."}, {Decimal: ",", Group: " "}, {Decimal: ".", Group: "'"},
-}
-
-// germanNotation is the index of the notation with a decimal comma.
-const germanNotation = 1
+// The two ways in which people write numbers.
+var (
+	pointNotation = convert.Numbers{Decimal: ".", Group: ","} // the default
+	commaNotation = convert.Numbers{Decimal: ",", Group: "."}
+)
 
 // number reads a text, or a percentage, in a notation; "" when it is not a number in it.
 func number(v cell.Cell, notation convert.Numbers) string {
@@ -30,51 +28,47 @@ func number(v cell.Cell, notation convert.Numbers) string {
 	return in.Literal
 }
 
-// findNumbers finds how the sheet writes numbers in text cells: in the notation that reads the most of them. Where another one reads
-// all of them too, and as other numbers, the country says which is the likelier; it is a question unless the country is certain, and
-// so are the doubtful columns. The setting has no reason where it is the default.
+// findNumbers finds how the sheet writes numbers in text cells: in the notation that reads the most of them. Where the other one reads
+// as many, and some as other numbers, the country says which is the likelier; it is a question unless the country is certain, and so
+// are the doubtful columns. The setting has no reason where it is the default.
 func (p *proposer) findNumbers() (found setting, doubtful []*column) {
-	var columns []*column
-	var texts []text
+	differs := func(t text) bool {
+		point, comma := number(t.cell, pointNotation), number(t.cell, commaNotation)
+		return point != "" && comma != "" && point != comma
+	}
+	all, points, commas, unclear := 0, 0, 0, 0 // cells, those that each notation reads, and those that both read as other numbers
 	for _, c := range p.columns() {
 		if !c.isMostly(c.numbers) || c.isMostly(c.dates.read) || c.isMostly(c.phones) || len(among(c.meaning, codes)) > 0 {
 			continue
 		}
-		columns = append(columns, c)
-		texts = append(texts, slices.DeleteFunc(slices.Clone(c.texts), func(t text) bool { return t.cell.Kind != cell.Text })...)
-	}
-	read, best := make([]int, len(notations)), 0
-	for i, n := range notations {
-		for _, t := range texts {
-			if number(t.cell, n) != "" {
-				read[i] += t.count
+		all += c.count(func(v cell.Cell) bool { return v.Kind == cell.Text })
+		points += c.count(func(v cell.Cell) bool { return number(v, pointNotation) != "" })
+		commas += c.count(func(v cell.Cell) bool { return number(v, commaNotation) != "" })
+		for _, t := range c.texts {
+			if differs(t) {
+				unclear += t.count
 			}
 		}
-		if read[i] > read[best] || read[i] == read[best] && i == germanNotation && p.country.isGerman && !p.country.isEnglish() {
-			best = i
+		if slices.ContainsFunc(c.texts, differs) {
+			doubtful = append(doubtful, c)
 		}
 	}
 	write := func(n convert.Numbers) string {
 		return fmt.Sprintf("{decimal: %s, group: %s}", yamltree.Quote(n.Decimal), yamltree.Quote(n.Group))
 	}
-	is := notations[best]
+	is, other := pointNotation, commaNotation
+	if commas > points || commas == points && p.country.isGerman && !p.country.isEnglish() {
+		is, other = other, is
+	}
 	found = setting{key: "numbers", value: write(is)}
-	for i, other := range notations {
-		if i == best || read[i] < read[best] || best == 0 && p.country.isEnglish() {
-			continue
-		}
-		differs := func(t text) bool { return number(t.cell, other) != number(t.cell, is) }
-		cells := countOf(slices.DeleteFunc(slices.Clone(texts), func(t text) bool { return !differs(t) }))
-		if cells == 0 {
-			continue
-		}
-		found.why = fmt.Sprintf("%s of %d could also have %s as the decimal separator", cellsInWords(cells), countOf(texts), quoted(other.Decimal))
+	switch {
+	case points == commas && unclear > 0 && !p.country.isEnglish():
+		found.why = fmt.Sprintf("%s of %d could also have %s as the decimal separator", cellsInWords(unclear), all, quoted(other.Decimal))
 		found.ask = fmt.Sprintf("is 18%s000 eighteen thousand or eighteen? It is sent as 18000 with sheet.numbers %s, and as 18 with %s",
 			is.Group, write(is), write(other))
-		return found, slices.DeleteFunc(columns, func(c *column) bool { return !slices.ContainsFunc(c.texts, differs) })
-	}
-	if best > 0 && read[best] > 0 {
-		found.why = fmt.Sprintf("%d of %s in text read like this, %d with a decimal point", read[best], cellsInWords(countOf(texts)), read[0])
+		return found, doubtful
+	case is == commaNotation && commas > 0:
+		found.why = fmt.Sprintf("%d of %s in text read like this, %d with a decimal point", commas, cellsInWords(all), points)
 	}
 	return found, nil
 }

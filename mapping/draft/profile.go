@@ -146,8 +146,8 @@ func (p *Profile) emptyOut(c *column, v cell.Cell) cell.Cell {
 		return v
 	}
 	text := convert.Trim(v.Raw)
-	folded := strings.ToLower(text)
-	if !slices.Contains(emptyWords, folded) || slices.Contains(c.meaning, "name") && slices.Contains(doubtfulWords, folded) { // some people are called Null
+	isIn := func(list []string) bool { return slices.Contains(list, strings.ToLower(text)) }
+	if !isIn(emptyWords) || isIn(doubtfulWords) && slices.Contains(c.meaning, "name") { // some people are called Null
 		return v
 	}
 	if p.emptied[text]++; p.emptied[text] == 1 {
@@ -178,9 +178,10 @@ func (c *column) look() {
 	slices.SortStableFunc(c.texts, func(a, b text) int { return b.count - a.count })
 	c.emails, c.phones = c.count(isEmail), c.count(isPhone)
 	c.dates = c.readDates()
-	for _, notation := range notations {
-		c.numbers = max(c.numbers, c.count(func(v cell.Cell) bool { return v.Kind == cell.Number || number(v, notation) != "" }))
-	}
+	numbers := c.count(func(v cell.Cell) bool { return v.Kind == cell.Number })
+	points := c.count(func(v cell.Cell) bool { return number(v, pointNotation) != "" })
+	commas := c.count(func(v cell.Cell) bool { return number(v, commaNotation) != "" })
+	c.numbers = numbers + max(points, commas)
 	c.percent = c.count(func(v cell.Cell) bool {
 		return v.Kind == cell.Text && strings.HasSuffix(textOf(v), "%") || v.Kind == cell.Number && strings.Contains(v.Format, "%")
 	})
