@@ -185,17 +185,20 @@ func (p *proposer) doubt(x *target, c *column) string {
 }
 
 // isPersonal reports whether a column is a field of the client. Such columns alone make no activity: a name is not yet a signature.
-func (p *proposer) isPersonal(c *column) bool { return slices.Contains(p.person.columns(), c) }
+func (p *proposer) isPersonal(c *column) bool {
+	w := p.person
+	return c != nil && slices.Contains([]*column{w.email, w.first, w.last, w.full, w.phone}, c)
+}
 
 // compose proposes a text of several columns for an address that no column holds as a whole.
 func (p *proposer) compose(x *target) (link, bool) {
-	street := p.find(nil, "street").column
+	street, _ := p.find(nil, "street")
 	if x.Type != convert.Text && x.Type != convert.TextArea || !slices.Equal(x.meaning, []string{"address"}) || street == nil {
 		return link{}, false
 	}
 	v := value{text: "{" + street.name + "}", parts: []*column{street}, typ: x.Type}
 	for _, part := range []struct{ name, before string }{{"house number", " "}, {"locality", ", "}, {"town", ", "}} {
-		if c := p.find(nil, part.name).column; c != nil {
+		if c, _ := p.find(nil, part.name); c != nil {
 			v.text += part.before + "{" + c.name + "}"
 			v.parts = append(v.parts, c)
 		}

@@ -31,14 +31,14 @@ func (p *proposer) proposeClaims() (claims []claim, id string) {
 		return p.wideClaims()
 	}
 	for _, name := range claimNumbers {
-		c := p.find(nil, name).column
+		c, _ := p.find(nil, name)
 		if c == nil || name == "account number" && p.hasBankAccount() {
 			continue
 		}
 		p.claimKey, p.used[c] = c, true
 		made := claim{id: "claim", key: c.name, name: claimName(c), ask: "is each row a claim of its client?"}
 		made.why = fmt.Sprintf("%d different in %s; different clients: %d", c.keys, rowsInWords(c.filled), p.key.keys)
-		if lender := p.find(nil, "lender").column; lender != nil && lender != c && lender.isChoice() && isQuotable(lender.name+c.name) {
+		if lender, _ := p.find(nil, "lender"); lender != nil && lender != c && lender.isChoice() && isQuotable(lender.name+c.name) {
 			p.claimLender, p.used[lender] = lender, true
 			made.name = "{" + lender.name + "} {" + c.name + "}"
 		}
@@ -49,7 +49,7 @@ func (p *proposer) proposeClaims() (claims []claim, id string) {
 		}
 		return []claim{made}, made.id
 	}
-	c := p.find(nil, numberNames...).column
+	c, _ := p.find(nil, numberNames...)
 	for _, other := range p.ordinary {
 		if c == nil && len(among(other.meaning, []string{"number", "reference"})) > 0 {
 			c = other

@@ -18,45 +18,35 @@ type client struct {
 	fields []link
 }
 
-// match is the column that a name means, and why; the column is nil where the sheet has none.
-type match struct {
-	column    *column
-	why, ask  string
-	certainty Certainty
-}
-
-// person holds the columns that say who a client is.
-type person struct{ email, first, last, full, phone match }
-
-// columns returns the columns of the names, and then of the rest.
-func (w person) columns() (all []*column) {
-	for _, m := range []match{w.first, w.last, w.full, w.email, w.phone} {
-		if m.column != nil {
-			all = append(all, m.column)
-		}
-	}
-	return all
+// person holds the columns that say who a client is; nil where the sheet has none. found says why they were taken.
+type person struct {
+	email, first, last, full, phone *column
+	found                           map[*column]link
 }
 
 // findPerson finds the columns of the client's fields. The service document gives no names of fields, but speaks of e-mail and
 // name.
 func (p *proposer) findPerson() (w person) {
-	emails, phones := func(c *column) int { return c.emails }, func(c *column) int { return c.phones }
-	w.email = p.find(emails, "email")
+	w.found = map[*column]link{}
+	find := func(count func(*column) int, names ...string) *column {
+		c, l := p.find(count, names...)
+		w.found[c] = l
+		return c
+	}
+	w.email = find(func(c *column) int { return c.emails }, "email")
+	w.phone = find(func(c *column) int { return c.phones }, "mobile", "phone", "landline")
+	w.first, w.last, w.full = find(nil, "first name"), find(nil, "last name"), find(nil, "full name")
 	for _, c := range p.ordinary {
-		if w.email.column == nil && c.isMostly(c.emails) && len(among(c.meaning, others)) == 0 {
-			w.email = match{column: c, ask: "its cells are e-mail addresses, whatever its header says"}
+		if w.email == nil && c.isMostly(c.emails) && len(among(c.meaning, others)) == 0 {
+			w.email, w.found[c] = c, link{ask: "its cells are e-mail addresses, whatever its header says"}
 		}
 	}
-	w.phone = p.find(phones, "mobile", "phone", "landline")
-	w.first, w.last, w.full = p.find(nil, "first name"), p.find(nil, "last name"), p.find(nil, "full name")
-	if w.first.column != nil && w.last.column == nil && w.full.column != nil {
-		w.last = w.full
-		w.last.why = "beside " + oneLine(w.first.column.name)
-		w.last.column.meaning = meaningOf("last name")
+	if w.first != nil && w.last == nil && w.full != nil {
+		w.last, w.found[w.full] = w.full, link{why: "beside " + oneLine(w.first.name), certainty: w.found[w.full].certainty}
+		w.last.meaning = meaningOf("last name")
 	}
-	if w.last.column != nil || w.first.column != nil {
-		w.full = match{}
+	if w.last != nil || w.first != nil {
+		w.full = nil
 	}
 	return w
 }
@@ -64,7 +54,7 @@ func (p *proposer) findPerson() (w person) {
 // find returns the ordinary column that a name means most likely; the likeliest name comes first. count counts the cells of the
 // kind that is sought: enough of them must be so, or all empty. Where no column has enough, one that has half is a question,
 // because without it clients could not be looked up.
-func (p *proposer) find(count func(*column) int, names ...string) match {
+func (p *proposer) find(count func(*column) int, names ...string) (*column, link) {
 	for _, isHalf := range []bool{false, true} {
 		for _, name := range names {
 			var best []*column
@@ -83,20 +73,17 @@ func (p *proposer) find(count func(*column) int, names ...string) match {
 			if len(best) == 0 {
 				continue
 			}
-			m := match{column: best[0], why: reasons[like], certainty: certainties[like]}
+			l := link{why: reasons[like], certainty: certainties[like]}
 			if isHalf {
-				m.ask = "is it this column? Many of its cells are something else"
+				l.ask = "is it this column? Many of its cells are something else"
 			}
 			if len(best) > 1 {
-				m.ask = joined(m.ask, oneLine(best[1].name)+" would do as well")
+				l.ask = joined(l.ask, oneLine(best[1].name)+" would do as well")
 			}
-			return m
-		}
-		if count == nil {
-			break
+			return best[0], l
 		}
 	}
-	return match{}
+	return nil, link{}
 }
 
 // proposeClient proposes the client section.
@@ -106,9 +93,9 @@ func (p *proposer) proposeClient() (made client) {
 	p.key = made.key
 	p.used[made.key] = true
 	for _, f := range []struct {
-		to  string
-		typ convert.Type
-		match
+		to     string
+		typ    convert.Type
+		column *column
 	}{
 		{"email", convert.Email, w.email}, {"firstName", convert.Text, w.first}, {"lastName", convert.Text, w.last},
 		{"name", convert.Text, w.full}, {"phone", convert.Phone, w.phone},
@@ -118,21 +105,21 @@ func (p *proposer) proposeClient() (made client) {
 		}
 		p.used[f.column] = true
 		l := p.read(f.column, f.typ, nil)
-		l.to, l.certainty = f.to, f.certainty
+		found := w.found[f.column]
+		l.to, l.certainty = f.to, found.certainty
 		if f.typ == convert.Text {
-			l.why = f.why
+			l.why = found.why
 		}
-		if f.ask != "" {
-			l.ask = strings.TrimPrefix(l.ask+"; "+f.ask, "; ")
+		if found.ask != "" {
+			l.ask = strings.TrimPrefix(l.ask+"; "+found.ask, "; ")
 		}
 		made.fields = append(made.fields, l)
-		email := w.email.column
 		switch {
 		case f.to == "email":
-			l.value, l.why, l.ask = value{column: email}, "", p.askShared(email)
-		case f.to == "phone" && email == nil:
+			l.value, l.why, l.ask = value{column: w.email}, "", p.askShared(w.email)
+		case f.to == "phone" && w.email == nil:
 			l.why = ""
-		case f.to == "phone" && email.filled < len(email.cells):
+		case f.to == "phone" && w.email.filled < len(w.email.cells):
 			l.why = "where there is no e-mail address"
 		default:
 			continue
@@ -166,7 +153,7 @@ func keyOf(c cell.Cell) string {
 // the key of its agreements rather than its own, so it counts for two rows.
 func (p *proposer) judgeKey(c *column) (score int, why string) {
 	nameIn := func(row int) (name string) {
-		for _, n := range []*column{p.person.first.column, p.person.last.column, p.person.full.column} {
+		for _, n := range []*column{p.person.first, p.person.last, p.person.full} {
 			if n != nil {
 				name += strings.ToLower(textOf(n.cells[row])) + "\x00"
 			}
@@ -175,7 +162,7 @@ func (p *proposer) judgeKey(c *column) (score int, why string) {
 	}
 	conflicts := severalValues(len(c.cells), func(row int) (string, string) { return keyOf(c.cells[row]), nameIn(row) })
 	divided := 0
-	if email := p.person.email.column; email != nil && email != c {
+	if email := p.person.email; email != nil && email != c {
 		divided = severalValues(len(c.cells), func(row int) (who, key string) {
 			if who = keyOf(email.cells[row]); who != "" {
 				who += "\x00" + nameIn(row)
@@ -210,17 +197,21 @@ func severalValues(rows int, of func(row int) (key, value string)) int {
 // findKey proposes the column that identifies a client, by its score: the e-mail address, by which the service can be asked, then
 // a number of the client, the phone number, and other numbers.
 func (p *proposer) findKey() (*column, string) {
-	email, phone := p.person.email.column, p.person.phone.column
+	email, phone := p.person.email, p.person.phone
 	var columns []*column
 	if email != nil && (email.filled == 0 || email.isMostly(email.emails)) {
 		columns = append(columns, email)
 	}
-	columns = append(columns, p.find(nil, numberNames[0]).column)
+	number := func(name string) {
+		c, _ := p.find(nil, name)
+		columns = append(columns, c)
+	}
+	number(numberNames[0])
 	if phone != nil && (phone.filled == 0 || phone.isMostly(phone.phones)) {
 		columns = append(columns, phone)
 	}
 	for _, name := range numberNames[1:] {
-		columns = append(columns, p.find(nil, name).column)
+		number(name)
 	}
 	for _, c := range p.ordinary {
 		if len(among(c.meaning, []string{"number", "id", "reference"})) > 0 && len(among(c.meaning, others)) == 0 {

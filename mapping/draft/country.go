@@ -20,9 +20,10 @@ var zones = map[string]string{"GB": "Europe/London", "DE": "Europe/Berlin", "IE"
 
 // country is what a sheet shows about where it is from, apart from its phone numbers.
 type country struct {
-	region   string // "" when no post code or currency shows it
-	why      string // what shows it
-	isGerman bool   // most headers are German, else they count as English
+	region    string   // "" when no post code or currency shows it
+	why       string   // what shows it
+	isGerman  bool     // by most headers
+	countries []string // in which the language of the headers is spoken
 }
 
 // supports reports whether the sheet may be from a region. The language counts only where nothing else shows a region.
@@ -30,7 +31,7 @@ func (c country) supports(region string) bool {
 	if c.region != "" {
 		return region == c.region
 	}
-	return c.isGerman == slices.Contains([]string{"DE", "AT", "CH"}, region)
+	return slices.Contains(c.countries, region)
 }
 
 // isEnglish reports whether the sheet is certainly from where numbers have a decimal point.
@@ -43,13 +44,15 @@ var (
 
 // findCountry finds the country of a sheet.
 func (p *proposer) findCountry() country {
-	german := 0 // headers
-	for _, c := range p.ordinary {
-		if len(among(wordsOf(c.name), germanWords)) > 0 {
-			german++
-		}
+	german := count(p.ordinary, func(c *column) bool { return len(among(wordsOf(c.name), germanWords)) > 0 })
+	english := count(p.ordinary, func(c *column) bool { return len(among(wordsOf(c.name), englishWords)) > 0 })
+	var from country
+	switch {
+	case german > 1 && german > english:
+		from.isGerman, from.countries = true, []string{"DE", "AT", "CH"}
+	case english > 1 && english > german:
+		from.countries = []string{"GB", "IE", "US"}
 	}
-	from := country{isGerman: german > 1 && 5*german > len(p.ordinary)}
 	for _, c := range p.ordinary {
 		fits := func(pattern *regexp.Regexp) bool {
 			return slices.Contains(c.meaning, "postcode") && c.isMostly(c.count(func(v cell.Cell) bool { return pattern.MatchString(textOf(v)) }))
@@ -103,10 +106,11 @@ func (p *proposer) region(c *column) (name, why, ask string) {
 		}
 	}
 	if len(local) == 0 {
-		if i := slices.IndexFunc(regionNames, p.country.supports); hasZeros && i >= 0 { // 00 means + in all of them but the US
-			return regionNames[i], "the numbers have a country code after 00", ""
+		if !hasZeros {
+			return "", "", ""
 		}
-		return "", "", ""
+		i := slices.IndexFunc(regionNames, p.country.supports) // in all of them but the US, 00 means +
+		return regionNames[max(i, 0)], "the numbers have a country code after 00", ""
 	}
 	fits, mobiles := map[string]int{}, map[string]int{} // by region, the numbers that it assigns
 	for _, r := range regionNames {

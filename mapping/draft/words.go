@@ -177,7 +177,10 @@ var (
 	claimNumbers = []string{"agreement number", "policy number", "claim number", "account number"}
 )
 
-// germanWords are words of headers by which a sheet's language is known.
+// englishWords and germanWords are words of headers by which a sheet's language is known.
+var englishWords = []string{"first", "last", "surname", "forename", "phone", "telephone", "address", "lender", "agreement", "number", "date", "amount",
+	"postcode", "town", "birth", "dob", "loan", "client", "customer"}
+
 var germanWords = []string{"vorname", "nachname", "kunde", "kundennr", "kundennummer", "plz", "postleitzahl", "strasse", "geburtsdatum",
 	"geb", "anrede", "telefon", "handy", "betrag", "vertragsnr", "vertragsnummer", "datum", "kreditbetrag", "laufzeit", "zinssatz",
 	"einwilligung", "bemerkung", "darlehensnr", "kennzeichen", "anschrift", "wohnort", "kaufdatum", "kaufpreis"}
@@ -192,7 +195,7 @@ var (
 
 // wordPairs are words that tick a check box, each with its opposite. The first usualPairs are those that a mapping need not list.
 var wordPairs = [][2]string{{"yes", "no"}, {"y", "n"}, {"true", "false"}, {"1", "0"}, {"x", "no"}, {"ja", "nein"}, {"j", "n"},
-	{"wahr", "falsch"}}
+	{"wahr", "falsch"}, {"opted in", "opted out"}}
 
 const usualPairs = 5
 
