@@ -274,7 +274,7 @@ func TestKeyOfClients(t *testing.T) {
 
 // TestFoundInPart: a column that is called an e-mail address or a phone number is one,
 // with a question, though many of its cells are something else: without it every client
-// would be created anew. It is no key.
+// would be created again. It is no key.
 func TestFoundInPart(t *testing.T) {
 	t.Parallel()
 	headers := []string{"Lead ID", "Surname", "Email Address", "Contact Tel", "Fax"}
@@ -319,7 +319,7 @@ func TestFoundByCells(t *testing.T) {
 	}
 }
 
-// TestPrivate: the mapping repeats no text of a cell by which somebody may be known,
+// TestPrivate: the mapping repeats no text of a cell by which a person may be known,
 // and names the columns that no mapping can use.
 func TestPrivate(t *testing.T) {
 	t.Parallel()

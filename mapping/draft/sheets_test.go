@@ -400,7 +400,7 @@ func (s leadSheet) dryRun(t *testing.T, yaml []byte, service *mapping.Service) (
 }
 
 // TestProposalOfSheets judges the proposals for ten sheets by the links that a person
-// would make: most of them are right, and none is wrong without a question. The
+// would make: most of them are right, and no link is wrong without a question. The
 // mapping passes a check, and when the questions are answered, every row that is not
 // meant to be bad can be imported.
 func TestProposalOfSheets(t *testing.T) {

@@ -216,7 +216,7 @@ func readAsChoice(c *column, options []string, l *link) {
 		table = append(table, e)
 	}
 	if known == 0 {
-		l.refuse(c.filled, "none of its texts is an option")
+		l.refuse(c.filled, "its texts are not among the options")
 		return
 	}
 	l.value.table, l.why = table, fmt.Sprintf("%d of %d texts stand for an option", certain, len(c.texts))
@@ -248,7 +248,7 @@ func optionFor(s string, options []string) (option, ask string) {
 		ask  string
 	}{
 		{func(o, _ string) bool { return o == s }, ""},
-		{func(_, o string) bool { return o == f }, ""},
+		{func(_, o string) bool { return o == f && f != "" }, ""},
 		{func(_, o string) bool {
 			return slices.ContainsFunc(sameAnswers, func(group []string) bool { return slices.Contains(group, f) && slices.Contains(group, o) })
 		}, ""},

@@ -129,7 +129,7 @@ var abbreviations = map[string]string{"no": "number", "nr": "number", "num": "nu
 var neutral = []string{"client", "applicant", "claimant", "lead", "main", "borrower", "primary", "current", "antragsteller", "loan",
 	"credit", "kredit", "darlehen", "agreement", "contract", "finance", "vehicle", "car", "fahrzeug", "auto", "details", "contact"}
 
-// others are words that name somebody or something else: “Dealer address” is not the address. Negations are among them.
+// others are words that name another person or thing: “Dealer address” is not the address. Negations are among them.
 var others = []string{"partner", "wife", "husband", "joint", "second", "secondary", "co", "dealer", "employer", "arbeitgeber", "broker",
 	"makler", "solicitor", "anwalt", "introducer", "referrer", "adviser", "advisor", "handler", "owner", "staff", "parent", "mother",
 	"father", "child", "friend", "kin", "previous", "former", "maiden", "old", "alt", "alte", "emergency", "guarantor", "buerge",
@@ -162,7 +162,7 @@ var ofPeople = []string{"title", "first", "last", "full", "birth", "address", "s
 var severalOfPeople = []string{"address", "line", "street", "phone", "mobile", "landline", "email", "first", "last", "full", "locality",
 	"town", "postcode", "title", "birth", "notes", "comment", "applicant", "client", "claimant", "borrower"}
 
-// private are words of columns whose texts may say who somebody is. A mapping is kept where others read it, so it does not repeat
+// private are words of columns whose texts may identify a person. A mapping is kept where others read it, so it does not repeat
 // them.
 var private = []string{"name", "first", "last", "full", "former", "email", "phone", "mobile", "landline", "whatsapp", "address",
 	"street", "house", "locality", "town", "county", "postcode", "birth", "notes", "comment", "holder", "partner", "agent", "broker",
