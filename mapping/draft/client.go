@@ -37,15 +37,16 @@ func (p *proposer) findPerson() (w person) {
 	w.phone = find(func(c *column) int { return c.phones }, "mobile", "phone", "landline")
 	w.first, w.last, w.full = find(nil, "first name"), find(nil, "last name"), find(nil, "full name")
 	for _, c := range p.ordinary {
-		if w.email == nil && c.isMostly(c.emails) && len(among(c.meaning, others)) == 0 {
+		isOthers := slices.ContainsFunc(among(c.meaning, others), func(w string) bool { return len(w) > 1 }) // “Email 2” may be the client's
+		if w.email == nil && c.isMostly(c.emails) && !isOthers {
 			w.email, w.found[c] = c, link{ask: "its cells are e-mail addresses, whatever its header says"}
 		}
 	}
-	if w.first != nil && w.last == nil && w.full != nil {
+	if w.first != nil && w.last == nil && w.full != nil && slices.Equal(wordsOf(w.full.name), []string{"name"}) {
 		w.last, w.found[w.full] = w.full, link{why: "beside " + oneLine(w.first.name), certainty: w.found[w.full].certainty}
 		w.last.meaning = meaningOf("last name")
 	}
-	if w.last != nil || w.first != nil {
+	if w.last != nil {
 		w.full = nil
 	}
 	return w
@@ -202,16 +203,12 @@ func (p *proposer) findKey() (*column, string) {
 	if email != nil && (email.filled == 0 || email.isMostly(email.emails)) {
 		columns = append(columns, email)
 	}
-	number := func(name string) {
+	for i, name := range numberNames {
 		c, _ := p.find(nil, name)
 		columns = append(columns, c)
-	}
-	number(numberNames[0])
-	if phone != nil && (phone.filled == 0 || phone.isMostly(phone.phones)) {
-		columns = append(columns, phone)
-	}
-	for _, name := range numberNames[1:] {
-		number(name)
+		if i == 0 && phone != nil && (phone.filled == 0 || phone.isMostly(phone.phones)) {
+			columns = append(columns, phone)
+		}
 	}
 	for _, c := range p.ordinary {
 		if len(among(c.meaning, []string{"number", "id", "reference"})) > 0 && len(among(c.meaning, others)) == 0 {

@@ -18,11 +18,10 @@ var regionNames = []string{"GB", "DE", "IE", "AT", "CH", "US"}
 var zones = map[string]string{"GB": "Europe/London", "DE": "Europe/Berlin", "IE": "Europe/Dublin", "AT": "Europe/Vienna",
 	"CH": "Europe/Zurich", "US": "America/New_York"}
 
-// country is what a sheet shows about where it is from, apart from its phone numbers.
+// country is what a sheet shows about where it is from, apart from its phone numbers without a country code.
 type country struct {
-	region    string   // "" when no post code or currency shows it
+	region    string   // "" when nothing shows it
 	why       string   // what shows it
-	isGerman  bool     // by most headers
 	countries []string // in which the language of the headers is spoken
 }
 
@@ -49,24 +48,36 @@ func (p *proposer) findCountry() country {
 	var from country
 	switch {
 	case german > 1 && german > english:
-		from.isGerman, from.countries = true, []string{"DE", "AT", "CH"}
+		from.countries = []string{"DE", "AT", "CH"}
 	case english > 1 && english > german:
 		from.countries = []string{"GB", "IE", "US"}
 	}
+	isGerman := from.supports("DE")
 	for _, c := range p.ordinary {
 		fits := func(pattern *regexp.Regexp) bool {
 			return slices.Contains(c.meaning, "postcode") && c.isMostly(c.count(func(v cell.Cell) bool { return pattern.MatchString(textOf(v)) }))
 		}
-		pounds := c.count(func(v cell.Cell) bool { return strings.Contains(textOf(v)+v.Format, "£") })
+		words := wordsOf(c.name)
+		british := c.count(func(v cell.Cell) bool {
+			return strings.Contains(textOf(v)+v.Format, "£") || strings.HasPrefix(textOf(v), "+44")
+		})
+		region, why := "", "post codes"
 		switch {
 		case fits(britishPostcode):
-			from.region, from.why = "GB", "post codes"
-		case fits(fiveDigits) && from.isGerman:
-			from.region, from.why = "DE", "post codes"
-		case fits(fiveDigits) && slices.Contains(wordsOf(c.name), "zip"):
-			from.region, from.why = "US", "post codes"
-		case c.isMostly(pounds) && from.region == "":
-			from.region, from.why = "GB", "pound signs"
+			region = "GB"
+		case fits(fiveDigits) && (isGerman || len(among(words, []string{"plz", "postleitzahl"})) > 0):
+			region = "DE"
+		case fits(fiveDigits) && slices.Contains(words, "zip"):
+			region = "US"
+		case british > 0 && 2*british >= c.filled:
+			region, why = "GB", "pound signs or +44"
+		}
+		switch {
+		case region == "" || region == from.region && why != "post codes":
+		case from.region == "" || region == from.region:
+			from.region, from.why = region, why
+		default: // they disagree
+			return country{}
 		}
 	}
 	return from
@@ -109,8 +120,8 @@ func (p *proposer) region(c *column) (name, why, ask string) {
 		if !hasZeros {
 			return "", "", ""
 		}
-		i := slices.IndexFunc(regionNames, p.country.supports) // in all of them but the US, 00 means +
-		return regionNames[max(i, 0)], "the numbers have a country code after 00", ""
+		abroad := without(regionNames, []string{"US"}) // in these, 00 means +
+		return abroad[max(slices.IndexFunc(abroad, p.country.supports), 0)], "the numbers have a country code after 00", ""
 	}
 	fits, mobiles := map[string]int{}, map[string]int{} // by region, the numbers that it assigns
 	for _, r := range regionNames {

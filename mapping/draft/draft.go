@@ -1,14 +1,12 @@
-// Package draft proposes a first mapping for the init command by looking at the cells
-// of the sheets:
+// Package draft proposes a first mapping for the init command by looking at the cells of the sheets:
 //
 //	headers, records ──▶ Profile ─┐
 //	                              ├─ Propose ──▶ Proposal ── YAML ──▶ a file for a person to finish
 //	layout, templates ──▶ Request ┘
 //
-// A proposal is plain data. Each line of it has its reason, and what the cells do not
-// decide is a question in a line with DECIDE; until it is answered, the mapping leaves
-// the line out, or cells that can be read in two ways are invalid. The package is
-// pure: the sheets are read elsewhere, and equal requests give equal bytes.
+// A proposal is plain data. Each line of it has its reason, and what the cells do not decide is a question in a line with DECIDE;
+// until it is answered, the mapping leaves the line out, or cells that can be read in two ways are invalid. The package is pure: the
+// sheets are read elsewhere, and equal requests give equal bytes.
 //
 // LikelyHeader guesses which row of a sheet holds the headers.
 package draft
@@ -31,8 +29,7 @@ type Request struct {
 	Service *mapping.Service // nil when no environment was asked; then there are no activities
 }
 
-// Layout says where in the file the sheet is, and how it is written. A setting without
-// a value is left out.
+// Layout says where in the file the sheet is, and how it is written. A setting without a value is left out.
 type Layout struct{ SheetName, HeaderRow, Encoding, Delimiter Setting }
 
 // Setting is a value that was found or given.

@@ -57,7 +57,7 @@ func (p *proposer) findNumbers() (found setting, doubtful []*column) {
 		return fmt.Sprintf("{decimal: %s, group: %s}", yamltree.Quote(n.Decimal), yamltree.Quote(n.Group))
 	}
 	is, other := pointNotation, commaNotation
-	if commas > points || commas == points && p.country.isGerman && !p.country.isEnglish() {
+	if commas > points || commas == points && p.country.supports("DE") {
 		is, other = other, is
 	}
 	found = setting{key: "numbers", value: write(is)}
