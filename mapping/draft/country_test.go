@@ -62,6 +62,7 @@ func TestRegion(t *testing.T) {
 		"British or German, euros":         {english, digits("0741 06e5edd"), [2]string{"Paid", "1.230,50 €"}, ""},
 		"other evidence against it":        {english, digits("0171 23ddddd"), [2]string{"Paid", "£1,230.50"}, ""},
 		"evidence that disagrees":          {english, digits("0171 23ddddd"), [2]string{"Paid £", "5 €"}, ""},
+		"a German post code, half +44":     {english, half(digits("0171 23edddd"), digits("+44 7911 dddddd")), [2]string{"PLZ", "50667"}, ""},
 		"half with a country code":         {german, half(digits("0171 23edddd"), digits("0049 171 23edddd")), [2]string{}, ""},
 		"all with a country code":          {german, digits("0049 171 23edddd"), [2]string{}, "DE"},
 	} {

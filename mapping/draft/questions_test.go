@@ -201,6 +201,10 @@ func TestNearerName(t *testing.T) {
 	if want := []string{"email = Email", "firstName = First", "lastName = Last"}; !slices.Equal(fields, want) {
 		t.Errorf("%q, want %q", fields, want)
 	}
+	made = proposeFor(t, Request{Name: "x", API: "v2"}, []string{"First", "Full name"}, nil)
+	if got := made.client.fields[len(made.client.fields)-1]; got.to != "name" || got.value.column.name != "Full name" {
+		t.Errorf("a full name beside a first name is %s", got.to)
+	}
 }
 
 // TestScope: with claims, what is not certainly of the client is a question, and so is

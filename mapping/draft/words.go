@@ -178,8 +178,8 @@ var (
 )
 
 // englishWords and germanWords are words of headers by which a sheet's language is known.
-var englishWords = []string{"first", "last", "surname", "forename", "phone", "telephone", "address", "lender", "agreement", "number", "date", "amount",
-	"postcode", "town", "birth", "dob", "loan", "client", "customer"}
+var englishWords = []string{"first", "last", "surname", "forename", "phone", "telephone", "address", "lender", "agreement", "number",
+	"date", "amount", "postcode", "town", "birth", "dob", "loan", "client", "customer"}
 
 var germanWords = []string{"vorname", "nachname", "kunde", "kundennr", "kundennummer", "plz", "postleitzahl", "strasse", "geburtsdatum",
 	"geb", "anrede", "telefon", "handy", "betrag", "vertragsnr", "vertragsnummer", "datum", "kreditbetrag", "laufzeit", "zinssatz",
