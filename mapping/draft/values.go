@@ -179,7 +179,7 @@ func readAsBox(c *column, l *link) {
 	switch l.why = c.shown(); {
 	case known == c.filled:
 		l.why = wordsInOrder(c.texts)
-	case len(c.texts) == 2 && c.texts[0].text != "" && c.texts[1].text != "": // as that of a formula without a result
+	case len(c.texts) == 2 && oneLine(c.texts[0].text) != "" && oneLine(c.texts[1].text) != "": // as that of a formula without a result
 		l.value.checked, l.value.unchecked = []string{c.texts[0].text}, []string{c.texts[1].text}
 		l.decide("which of the two words ticks the box?")
 	case !c.isMostly(known):
