@@ -30,7 +30,7 @@ func BenchmarkWorkbook(b *testing.B) {
 			b.ReportAllocs()
 			path := filepath.Join(dir, fmt.Sprint(dryRun, ".xlsx"))
 			for b.Loop() {
-				if _, err := reports.WriteWorkbook(path, benchBook(count, dryRun)); err != nil {
+				if _, err := writeWorkbook(path, benchBook(count, dryRun)); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -42,7 +42,7 @@ func BenchmarkWorkbook(b *testing.B) {
 	b.Run("small", func(b *testing.B) { // what a workbook costs besides its rows
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := reports.WriteWorkbook(filepath.Join(dir, "small.xlsx"), loans()); err != nil {
+			if _, err := writeWorkbook(filepath.Join(dir, "small.xlsx"), loans()); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -66,12 +66,12 @@ func size(b *testing.B, path string) {
 }
 
 // benchBook is a book of count rows, each a client with a step.
-func benchBook(count int, dryRun bool) reports.Book {
+func benchBook(count int, dryRun bool) reports.Workbook {
 	header := make([]string, 20)
 	for i := range header {
 		header[i] = fmt.Sprint("Column ", i+1)
 	}
-	book := reports.Book{
+	book := reports.Workbook{
 		Sheet:          cell.Sheet{Name: "Leads", HeaderRow: 1, Header: header},
 		Records:        benchRecords(count),
 		ClientIDHeader: "contactId",
@@ -137,7 +137,7 @@ func benchRecords(count int) iter.Seq2[cell.Record, error] {
 }
 
 // streamed writes the records of a book with excelize.
-func streamed(b *testing.B, path string, book reports.Book) {
+func streamed(b *testing.B, path string, book reports.Workbook) {
 	f := excelize.NewFile()
 	defer f.Close()
 	w, err := f.NewStreamWriter("Sheet1")

@@ -34,14 +34,14 @@ func names(t *testing.T, folder string) []string {
 func TestNothingIsWrittenAfterAnError(t *testing.T) {
 	t.Parallel()
 	torn := errors.New("the source is torn")
-	cases := map[string]func(*reports.Book){
-		"records fail":        func(b *reports.Book) { b.Records = broken(torn, cell.Record{Row: 4}) },
-		"rows fail":           func(b *reports.Book) { b.Rows = broken(torn, result.Row{Row: 4}) },
-		"steps fail":          func(b *reports.Book) { b.Steps = broken(torn, result.Step{Number: 1}) },
-		"rows fail after all": func(b *reports.Book) { b.Records, b.Rows = each[cell.Record](), broken[result.Row](torn) },
-		"a row too few":       func(b *reports.Book) { b.Rows = each(result.Row{Row: 4}) },
-		"a row too many":      func(b *reports.Book) { b.Records = each(cell.Record{Row: 4}) },
-		"another row":         func(b *reports.Book) { b.Rows = each(result.Row{Row: 5}) },
+	cases := map[string]func(*reports.Workbook){
+		"records fail":        func(b *reports.Workbook) { b.Records = broken(torn, cell.Record{Row: 4}) },
+		"rows fail":           func(b *reports.Workbook) { b.Rows = broken(torn, result.Row{Row: 4}) },
+		"steps fail":          func(b *reports.Workbook) { b.Steps = broken(torn, result.Step{Number: 1}) },
+		"rows fail after all": func(b *reports.Workbook) { b.Records, b.Rows = each[cell.Record](), broken[result.Row](torn) },
+		"a row too few":       func(b *reports.Workbook) { b.Rows = each(result.Row{Row: 4}) },
+		"a row too many":      func(b *reports.Workbook) { b.Records = each(cell.Record{Row: 4}) },
+		"another row":         func(b *reports.Workbook) { b.Rows = each(result.Row{Row: 5}) },
 	}
 	for name, spoil := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestNothingIsWrittenAfterAnError(t *testing.T) {
 			}
 			b := loans()
 			spoil(&b)
-			if w, err := reports.WriteWorkbook(path, b); err == nil {
+			if w, err := writeWorkbook(path, b); err == nil {
 				t.Fatalf("no error, and %v", w)
 			}
 			if got, _ := os.ReadFile(path); string(got) != "the old file" {
@@ -72,7 +72,7 @@ func TestFileIsPrivateAndDigested(t *testing.T) {
 	if err := os.WriteFile(path, []byte("the old file"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	w, err := reports.WriteWorkbook(path, loans())
+	w, err := writeWorkbook(path, loans())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestWorkbookIsNotLostWhenItsNameIsHeld(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w, err := reports.WriteWorkbook(path, loans())
+	w, err := writeWorkbook(path, loans())
 	if err != nil {
 		t.Fatal(err)
 	}

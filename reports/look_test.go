@@ -23,7 +23,7 @@ func TestTables(t *testing.T) {
 	well := loans()
 	well.Problems, well.Summary.Rows = nil, result.Counts{Total: 5, Done: 5}
 	for name, c := range map[string]struct {
-		book    reports.Book
+		book    reports.Workbook
 		tabs    []string
 		filters []string
 	}{
@@ -85,8 +85,8 @@ func TestStatusColours(t *testing.T) {
 }
 
 // invalidBook is a dry run's of so many rows, the cell B of each being invalid.
-func invalidBook(rows int) reports.Book {
-	b := reports.Book{
+func invalidBook(rows int) reports.Workbook {
+	b := reports.Workbook{
 		Sheet:          cell.Sheet{Name: "Jo's leads", HeaderRow: 1, Header: []string{"E-mail", "DOB"}},
 		ClientIDHeader: "contactId", Summary: result.Summary{DryRun: true},
 		Records: counted(rows, func(n int) cell.Record {

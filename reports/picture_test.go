@@ -31,7 +31,7 @@ func TestPicture(t *testing.T) {
 	plan := loans()
 	plan.Summary.DryRun, plan.Steps = true, each(planned()...)
 	cases := map[string]struct {
-		book  reports.Book
+		book  reports.Workbook
 		shows []string
 		paint []string
 	}{
@@ -46,7 +46,7 @@ func TestPicture(t *testing.T) {
 	for name, c := range cases {
 		path := filepath.Join(dir, name+".xlsx")
 		paths = append(paths, path)
-		if _, err := reports.WriteWorkbook(path, c.book); err != nil {
+		if _, err := writeWorkbook(path, c.book); err != nil {
 			t.Fatal(err)
 		}
 	}

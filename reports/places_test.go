@@ -44,7 +44,7 @@ func TestPlacesAreThoseOfTheWorkbook(t *testing.T) {
 			results = append(results, result.Row{Row: row, Status: result.Done})
 			places.Note(record)
 		}
-		_, f := written(t, reports.Book{Sheet: sheet, Own: own, ClientIDHeader: "contactId", Records: each(records...), Rows: each(results...)})
+		_, f := written(t, reports.Workbook{Sheet: sheet, Own: own, ClientIDHeader: "contactId", Records: each(records...), Rows: each(results...)})
 		for _, record := range records {
 			source := record.Source
 			if source == 0 {

@@ -1,7 +1,7 @@
 package reports
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	"claimsheet/importer/result"
@@ -12,55 +12,32 @@ import (
 // "Plan 2" and so on when it is full.
 const PlanSheet = "Plan"
 
-// planSheet is the sheet Plan under construction.
-type planSheet struct {
-	*xlsx.Table
-	clients *clientRows
-	link    *xlsx.Style
-	order   *xlsx.Style
-	total   callCount
-}
-
-// callCount counts calls by kind, in the order of the sheet's columns.
-type callCount [4]int
-
+// callKinds are the kinds of calls, in the order of the sheet's columns.
 var callKinds = []string{"client", "claim", "activity", "link"}
 
-func (c *callCount) add(kind string) {
-	for i, k := range callKinds {
-		if k == kind {
-			c[i]++
-		}
-	}
+// planSheet is the sheet Plan under construction, with the calls of one client.
+type planSheet struct {
+	*xlsx.Sheet
+	results *resultsSheet
+	client  result.Step
+	calls   [4]int   // by kind
+	words   []string // the same calls, in their order
+	total   [4]int   // of all clients
 }
 
 // writePlan writes one line for each client that a run would send something for, and
 // the totals below.
-func writePlan(w *xlsx.Workbook, b Book, clients *clientRows) error {
-	t, err := w.NewTable(xlsx.TableLayout{
+func writePlan(w *xlsx.Writer, b Workbook, results *resultsSheet) error {
+	t, err := w.NewSheet(xlsx.Layout{
 		Name: PlanSheet, MaxRows: xlsx.MaxRows - 2, // room for the totals
 		Headers: []string{ClientKeyHeader, "First row", "Rows", "Clients", "Claims", "Activities", "Links", "Calls", "In this order"},
 		Numbers: []int{1, 2, 3, 4, 5, 6, 7},
-		Layout:  xlsx.Layout{Widths: []float64{34, 11, 8, 10, 10, 12, 8, 8, 110}},
+		Widths:  []float64{34, 11, 8, 10, 10, 12, 8, 8, 110},
 	})
 	if err != nil {
 		return err
 	}
-	p := &planSheet{Table: t, clients: clients, link: w.Style(xlsx.Look{Link: true}), order: w.Style(xlsx.Look{Indent: true})}
-	if err := p.eachClient(b); err != nil {
-		return err
-	}
-	if err := p.totals(w.Style(xlsx.Look{Bold: true})); err != nil {
-		return err
-	}
-	return p.Close()
-}
-
-// eachClient collects the steps of one client after the other.
-func (p *planSheet) eachClient(b Book) error {
-	var who result.Step
-	var calls callCount
-	var words []byte
+	p := &planSheet{Sheet: t, results: results}
 	for s, err := range b.steps() {
 		if err != nil {
 			return err
@@ -68,71 +45,59 @@ func (p *planSheet) eachClient(b Book) error {
 		if s.State != string(result.Planned) {
 			continue // done before: nothing would be sent
 		}
-		if words != nil && (s.Client != who.Client || s.ClientKey != who.ClientKey) {
-			if err := p.client(who, calls, words); err != nil {
+		if s.Client != p.client.Client || s.ClientKey != p.client.ClientKey {
+			if err := p.write(); err != nil {
 				return err
 			}
-			calls, words = callCount{}, words[:0]
 		}
-		if len(words) > 0 {
-			words = append(words, ", "...)
+		p.client, p.words = s, append(p.words, inWords(s))
+		if kind := slices.Index(callKinds, s.Kind); kind >= 0 {
+			p.calls[kind]++
 		}
-		who = s
-		calls.add(s.Kind)
-		words = append(words, inWords(s)...)
 	}
-	if words == nil {
-		return nil
-	}
-	return p.client(who, calls, words)
-}
-
-// client writes a client's line. Its first row, numbered as in the source, is a link
-// to the sheet Results.
-func (p *planSheet) client(who result.Step, calls callCount, words []byte) error {
-	if err := p.Next(); err != nil {
+	if err := p.write(); err != nil {
 		return err
 	}
-	p.Text(nil, who.ClientKey)
-	p.firstRow(who.Client)
+	p.EndTable()
+	p.Gap()
+	n := p.total
+	if err := p.Row(xlsx.Style{Bold: true}, "total", nil, nil, n[0], n[1], n[2], n[3], n[0]+n[1]+n[2]+n[3]); err != nil {
+		return err
+	}
+	return p.Close()
+}
+
+// write writes a client's line. Its first row, numbered as in the source, is a link
+// to the sheet Results.
+func (p *planSheet) write() error {
+	if len(p.words) == 0 {
+		return nil
+	}
+	if err := p.Next(1, false); err != nil {
+		return err
+	}
+	var plain xlsx.Style
+	p.Text(plain, p.client.ClientKey)
+	var rows clientRows
+	if n := p.client.Client; 0 < n && n <= len(p.results.clients) {
+		rows = p.results.clients[n-1]
+	}
+	if rows.count > 0 {
+		p.Value(xlsx.Style{Link: p.LinkTo(p.results.place(0, int(rows.row)))}, int(rows.source))
+		p.Value(plain, int(rows.count))
+	} else {
+		p.Value(plain, nil)
+		p.Value(plain, nil)
+	}
 	sum := 0
-	for i, n := range calls {
-		p.Integer(nil, n)
+	for i, n := range p.calls {
+		p.Value(plain, n)
 		p.total[i] += n
 		sum += n
 	}
-	p.Integer(nil, sum)
-	p.Text(p.order, string(words))
-	return p.End()
-}
-
-func (p *planSheet) firstRow(client int) {
-	rows := p.clients.of(client)
-	if rows.count == 0 {
-		p.Skip()
-		p.Skip()
-		return
-	}
-	var style *xlsx.Style
-	if p.LinkTo(xlsx.Place(ResultsSheet, fmt.Sprint("A", rows.line))) {
-		style = p.link
-	}
-	p.Integer(style, int(rows.row))
-	p.Integer(nil, int(rows.count))
-}
-
-// totals writes the sums below the lines.
-func (p *planSheet) totals(bold *xlsx.Style) error {
-	p.NextBelow()
-	p.Text(bold, "total")
-	p.Skip()
-	p.Skip()
-	sum := 0
-	for _, n := range p.total {
-		p.Integer(bold, n)
-		sum += n
-	}
-	p.Integer(bold, sum)
+	p.Value(plain, sum)
+	p.Text(xlsx.Style{Indent: true}, strings.Join(p.words, ", "))
+	p.calls, p.words = [4]int{}, p.words[:0]
 	return p.End()
 }
 
@@ -151,39 +116,4 @@ func inWords(s result.Step) string {
 		return "magic link"
 	}
 	return s.Kind
-}
-
-// clientRows knows each client's rows, in twelve bytes for a client: the first one, in
-// the source and in the sheet Results, and their number.
-type clientRows struct {
-	// By the client's number - 1, in pieces: one long slice would be copied whenever
-	// it grows, and its old copies kept for a while.
-	pieces []*[clientPiece]clientRow
-}
-
-const clientPiece = 1 << 12
-
-type clientRow struct{ row, line, count int32 }
-
-// note adds a row. A nil clientRows ignores it; client 0 is nobody.
-func (c *clientRows) note(client, row, line int) {
-	if c == nil || client <= 0 {
-		return
-	}
-	for len(c.pieces) <= (client-1)/clientPiece {
-		c.pieces = append(c.pieces, new([clientPiece]clientRow))
-	}
-	r := &c.pieces[(client-1)/clientPiece][(client-1)%clientPiece]
-	if r.count == 0 {
-		r.row, r.line = int32(row), int32(line)
-	}
-	r.count++
-}
-
-// of returns a client's rows; a count of 0 means that they are not known.
-func (c *clientRows) of(client int) clientRow {
-	if client <= 0 || (client-1)/clientPiece >= len(c.pieces) {
-		return clientRow{}
-	}
-	return c.pieces[(client-1)/clientPiece][(client-1)%clientPiece]
 }

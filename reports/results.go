@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"claimsheet/importer/result"
 	"claimsheet/mapping/cell"
@@ -26,160 +25,208 @@ var addedWidths = map[string]struct{ results, plan float64 }{
 	cell.ContactsHeader: {48, 14}, cell.FailedStepHeader: {34, 14}, cell.ErrorHeader: {52, 70}, cell.AdviceHeader: {52, 52}, cell.SourceRowHeader: {12, 12},
 }
 
-// statusRules show at a glance which rows need attention.
-var statusRules = []xlsx.Rule{
-	{Word: string(result.Invalid), Colour: xlsx.Red},
-	{Word: string(result.Failed), Colour: xlsx.Red},
-	{Word: string(result.Uncertain), Colour: xlsx.Amber},
-	{Word: string(result.NotStarted), Colour: xlsx.Grey},
-	{Word: string(result.Changed), Colour: xlsx.Amber},
-	{Word: string(result.Done), Colour: xlsx.Green},
-	{Word: string(result.Unchanged), Colour: xlsx.Green},
-	{Word: string(result.Skipped), Colour: xlsx.Grey},
-	{Word: string(result.Planned), Colour: xlsx.Blue},
+// statusWords show at a glance which rows need attention.
+var statusWords = []xlsx.Word{
+	{Text: string(result.Invalid), Colour: xlsx.Red},
+	{Text: string(result.Failed), Colour: xlsx.Red},
+	{Text: string(result.Uncertain), Colour: xlsx.Amber},
+	{Text: string(result.NotStarted), Colour: xlsx.Grey},
+	{Text: string(result.Changed), Colour: xlsx.Amber},
+	{Text: string(result.Done), Colour: xlsx.Green},
+	{Text: string(result.Unchanged), Colour: xlsx.Green},
+	{Text: string(result.Skipped), Colour: xlsx.Grey},
+	{Text: string(result.Planned), Colour: xlsx.Blue},
 }
 
-// resultsSheet is the sheet Results under construction.
+// resultsSheet is the sheet Results, and what the sheets after it need to know of it.
 type resultsSheet struct {
-	*xlsx.Table
-	book        *xlsx.Workbook
-	columns     []column // of the source, without those of an earlier results workbook
-	low, high   rowLooks // of rows whose Error and What to do fit on a line, and of the others
-	annotations annotations
-	clients     *clientRows // dry run only
-	source      cell.Sheet
-	contacts    bool // it has the column contacts
-	message     int  // the column Error; What to do is the next
-	troubled    troubledRows
+	*xlsx.Sheet
+	source   cell.Sheet
+	columns  []int                // of the source, without those of an earlier results workbook
+	message  int                  // the column Error; What to do is the next
+	contacts bool                 // it has the column contacts
+	problems map[int]problem.List // by the source's row
+	places   Places
+	clients  []clientRows // of a plan, by the client's number - 1
+	troubled []result.Row // that failed or are uncertain
+	more     int          // of them, beyond maxTroubled
 }
 
-// rowLooks are the styles of the added columns in a row.
-type rowLooks struct{ text, link, wrapped *xlsx.Style }
+// clientRows are a client's rows: the first one, as it is numbered in the sheet that was
+// first imported and in this one, and how many there are.
+type clientRows struct{ source, row, count int32 }
+
+// maxTroubled is how many rows that failed or are uncertain the sheet Problems has one
+// by one: they are kept in memory until Results is written.
+const maxTroubled = 10_000
 
 // writeResults writes every source row with what became of it beside it.
-func writeResults(w *xlsx.Workbook, b Book) (*resultsSheet, error) {
+func writeResults(w *xlsx.Writer, b Workbook) (*resultsSheet, error) {
 	s, err := newResultsSheet(w, b)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.writeRows(b); err != nil {
-		return nil, err
-	}
-	return s, s.Close()
-}
-
-// writeRows writes each record with its result.
-func (s *resultsSheet) writeRows(b Book) error {
 	next, stop := iter.Pull2(b.Rows)
 	defer stop()
 	for record, err := range b.Records {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		result, err, ok := next()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !ok || result.Row != record.Row {
-			return fmt.Errorf("row %d of the sheet has no result", record.Row)
+			return nil, fmt.Errorf("row %d of the sheet has no result", record.Row)
 		}
+		s.note(record, result, b.Summary.DryRun)
 		if err := s.write(record, result); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if result, err, ok := next(); err != nil {
-		return err
+		return nil, err
 	} else if ok {
-		return fmt.Errorf("the result of row %d has no row in the sheet", result.Row)
+		return nil, fmt.Errorf("the result of row %d has no row in the sheet", result.Row)
 	}
-	return nil
+	return s, s.Close()
 }
 
-// newResultsSheet measures the source and writes the header.
-func newResultsSheet(w *xlsx.Workbook, b Book) (*resultsSheet, error) {
+// newResultsSheet begins the sheet with its header.
+func newResultsSheet(w *xlsx.Writer, b Workbook) (*resultsSheet, error) {
 	widths, err := b.widths()
 	if err != nil {
 		return nil, err
 	}
-	s := &resultsSheet{book: w, source: b.Sheet, contacts: b.Contacts, annotations: newAnnotations(b),
-		low:  rowLooks{link: w.Style(xlsx.Look{Link: true})},
-		high: rowLooks{text: w.Style(xlsx.Look{Top: true}), link: w.Style(xlsx.Look{Top: true, Link: true}), wrapped: w.Style(xlsx.Look{Wrap: true})}}
-	table := xlsx.TableLayout{Name: ResultsSheet}
+	s := &resultsSheet{source: b.Sheet, contacts: b.Contacts, problems: map[int]problem.List{}, places: Places{Own: b.Own}}
+	for _, p := range b.Problems {
+		if row := p.Where.Row; row != 0 && row != b.Sheet.HeaderRow && p.Where.Sheet == b.Sheet.Name {
+			s.problems[row] = append(s.problems[row], p)
+		}
+	}
+	layout := xlsx.Layout{Name: ResultsSheet, Words: statusWords}
 	for i, width := range widths {
 		if slices.Contains(b.Own, i) {
 			continue
 		}
-		s.columns = append(s.columns, column{source: i, book: w})
+		s.columns = append(s.columns, i)
 		header := ""
 		if i < len(b.Sheet.Header) {
 			header = b.Sheet.Header[i]
 		}
-		table.Headers, table.Widths = append(table.Headers, header), append(table.Widths, width)
-		table.Hidden = append(table.Hidden, slices.Contains(b.Sheet.HiddenColumns, i))
+		layout.Headers, layout.Widths = append(layout.Headers, header), append(layout.Widths, width)
+		layout.Hidden = append(layout.Hidden, slices.Contains(b.Sheet.HiddenColumns, i))
 	}
-	table.Ours = len(s.columns)
-	added := cell.ResultHeaders(b.ClientIDHeader, b.Contacts)
-	s.message = table.Ours + slices.Index(added, cell.ErrorHeader)
-	for _, header := range added {
+	layout.Ours, layout.Painted = len(s.columns), len(s.columns)
+	for _, header := range cell.ResultHeaders(b.ClientIDHeader, b.Contacts) {
 		width := addedWidths[header].results
 		if b.Summary.DryRun {
 			width = addedWidths[header].plan
 		}
-		table.Headers, table.Widths = append(table.Headers, header), append(table.Widths, width)
+		layout.Headers, layout.Widths = append(layout.Headers, header), append(layout.Widths, width)
 	}
-	table.Numbers = []int{len(table.Headers) - 1}
-	table.Paint = []xlsx.Paint{{Column: table.Ours, Rules: statusRules}}
-	if b.Summary.DryRun {
-		s.clients = new(clientRows)
-	}
-	s.Table, err = w.NewTable(table)
+	last := len(layout.Headers) - 1
+	s.message, layout.Numbers = last-2, []int{last}
+	s.Sheet, err = w.NewSheet(layout)
 	return s, err
+}
+
+// note keeps what the sheets after Results need to know of a row.
+func (s *resultsSheet) note(record cell.Record, r result.Row, dryRun bool) {
+	s.places.Note(record)
+	if r.Status == result.Failed || r.Status == result.Uncertain {
+		if len(s.troubled) < maxTroubled {
+			s.troubled = append(s.troubled, r)
+		} else {
+			s.more++
+		}
+	}
+	if dryRun && r.Client > 0 {
+		if missing := r.Client - len(s.clients); missing > 0 {
+			s.clients = append(s.clients, make([]clientRows, missing)...)
+		}
+		c := &s.clients[r.Client-1]
+		if c.count == 0 {
+			c.source, c.row = int32(cmp.Or(record.Source, r.Row)), int32(r.Row)
+		}
+		c.count++
+	}
 }
 
 // write writes one row.
 func (s *resultsSheet) write(record cell.Record, r result.Row) error {
+	lines := max(s.Lines(s.message, r.Error), s.Lines(s.message+1, r.Advice))
 	// A row that was skipped because it is hidden stays hidden: otherwise a rerun of
 	// the workbook would import it.
-	if record.Hidden && r.Status == result.Skipped {
-		s.HideNext()
-	}
-	looks, lines := &s.low, max(s.Lines(s.message, r.Error), s.Lines(s.message+1, r.Advice))
-	if lines > 1 {
-		looks = &s.high
-	}
-	if err := s.NextHigh(lines); err != nil {
+	if err := s.Next(lines, record.Hidden && r.Status == result.Skipped); err != nil {
 		return err
 	}
-	row := s.annotations.at(record.Row, s.Name(), s.Row())
-	for i := range s.columns {
-		c := &s.columns[i]
-		problems := row.cell(c.source)
-		c.write(s.Table, record.Cell(c.source), colourOf(problems), lines > 1)
-		if problems != nil {
-			if err := s.Comment(s.Ref(i), "Claimsheet", commentText(problems)); err != nil {
-				return err
-			}
+	top := lines > 1
+	for _, column := range s.columns {
+		if err := s.writeSource(record.Cell(column), top, s.problemsOf(column, record.Row)); err != nil {
+			return err
 		}
 	}
-	source := cmp.Or(record.Source, r.Row)
-	s.clients.note(r.Client, source, s.Row())
-	s.troubled.note(s.source, r, s.Name(), s.Ref(len(s.columns)))
-	s.Text(looks.text, string(r.Status))
-	s.Text(looks.text, r.ClientID)
-	s.Text(looks.text, joinIDs(r.ClaimIDs))
-	if s.Link(r.URL) {
-		s.Text(looks.link, r.URL)
-	} else {
-		s.Text(looks.text, r.URL)
-	}
+	text := xlsx.Style{Top: top}
+	s.Text(text, string(r.Status))
+	s.Text(text, r.ClientID)
+	s.Text(text, joinIDs(r.ClaimIDs))
+	s.Text(xlsx.Style{Top: top, Link: s.Link(r.URL)}, r.URL)
 	if s.contacts {
-		s.Text(looks.text, joinIDs(r.Contacts))
+		s.Text(text, joinIDs(r.Contacts))
 	}
-	s.Text(looks.text, result.ShownStep(r.FailedStep))
-	s.Text(looks.wrapped, r.Error)
-	s.Text(looks.wrapped, r.Advice)
-	s.Integer(looks.text, source)
+	s.Text(text, result.ShownStep(r.FailedStep))
+	s.Text(xlsx.Style{Wrap: top}, r.Error)
+	s.Text(xlsx.Style{Wrap: top}, r.Advice)
+	s.Value(text, cmp.Or(record.Source, r.Row))
 	return s.End()
+}
+
+// writeSource writes a cell of the source: red if something is wrong with it, amber if
+// there are warnings alone, with a comment in either case.
+//
+// Values, types and number formats are kept, except a formula, whose stored result is
+// written. A formula without a stored result becomes #N/A, "no value is available":
+// an empty cell would count as an answer in a rerun. A text that is too long for a
+// cell is cut and marked: IsCut recognises it in a rerun, where it is an error.
+func (s *resultsSheet) writeSource(in cell.Cell, top bool, found problem.List) error {
+	style := xlsx.Style{Top: top}
+	if found != nil {
+		style.Colour = xlsx.Amber
+		if slices.ContainsFunc(found, func(p problem.Problem) bool { return !p.Warning }) {
+			style.Colour = xlsx.Red
+		}
+		if err := s.Comment(commentText(found)); err != nil {
+			return err
+		}
+	}
+	if in.Kind != cell.Empty {
+		style.Format = in.Format
+	}
+	switch {
+	case in.Kind == cell.Text, in.Kind == cell.Error && IsCut(in.Raw):
+		s.Text(style, xlsx.Cut(in.Raw, cutMark))
+	case in.Kind == cell.Number, in.Kind == cell.Date:
+		s.Number(style, in.Raw)
+	case in.Kind == cell.Bool:
+		s.Bool(style, in.Raw == "1")
+	case in.Kind == cell.Error:
+		s.Error(style, in.Raw)
+	case in.Kind == cell.Uncomputed:
+		s.Error(style, "#N/A")
+	default:
+		s.Text(style, "")
+	}
+	return nil
+}
+
+// cutMark ends a source text that was cut.
+const cutMark = "… [cut here: a cell of a workbook cannot hold more]"
+
+// IsCut reports whether a text of a results workbook is the beginning of a source text
+// that was too long for a cell. It is no longer the text that was imported.
+func IsCut(s string) bool {
+	return strings.HasSuffix(s, cutMark) && xlsx.Units(s) >= xlsx.MaxCell-1
 }
 
 // joinIDs lists ids, complete ones only: those that do not fit are counted, and are
@@ -204,113 +251,14 @@ func joinIDs(ids []string) string {
 	return b.String()
 }
 
-// column is a source column on its way into the workbook. Most of its cells have one
-// kind and format, so it keeps the style of the last cell.
-type column struct {
-	source int // 0 = A
-	book   *xlsx.Workbook
-	look   xlsx.Look
-	style  *xlsx.Style
-}
-
-// colourOf is red for a cell with problems, amber where all are warnings.
-func colourOf(problems problem.List) xlsx.Colour {
-	switch {
-	case problems == nil:
-		return xlsx.Colour{}
-	case slices.ContainsFunc(problems, func(p problem.Problem) bool { return !p.Warning }):
-		return xlsx.Red
-	}
-	return xlsx.Amber
-}
-
-// write writes a cell of the source in a colour, and at the top of a row of several lines.
-//
-// Values, types and number formats are kept, except a formula, whose stored result is
-// written. A formula without a stored result becomes #N/A, "no value is available":
-// an empty cell would count as an answer in a rerun. A text that is too long for a
-// cell is cut and marked: IsCut recognises it in a rerun, where it is an error.
-func (c *column) write(to *xlsx.Table, in cell.Cell, colour xlsx.Colour, top bool) {
-	look := xlsx.Look{Top: top, Colour: colour}
-	if in.Kind != cell.Empty {
-		look.Format = in.Format
-	}
-	if look != c.look {
-		c.look, c.style = look, c.book.Style(look)
-	}
-	switch {
-	case in.Kind == cell.Text, in.Kind == cell.Error && IsCut(in.Raw):
-		to.Text(c.style, xlsx.Cut(in.Raw, cutMark))
-	case in.Kind == cell.Number || in.Kind == cell.Date:
-		to.Number(c.style, in.Raw)
-	case in.Kind == cell.Bool:
-		to.Bool(c.style, in.Raw == "1")
-	case in.Kind == cell.Error:
-		to.Error(c.style, in.Raw)
-	case in.Kind == cell.Uncomputed:
-		to.Error(c.style, "#N/A")
-	default:
-		to.Blank(c.style)
-	}
-}
-
-// cutMark ends a source text that was cut.
-const cutMark = "… [cut here: a cell of a workbook cannot hold more]"
-
-// IsCut reports whether a text of a results workbook is the beginning of a source text
-// that was too long for a cell. It is no longer the text that was imported.
-func IsCut(s string) bool {
-	return strings.HasSuffix(s, cutMark) && xlsx.Units(s) >= xlsx.MaxCell-1
-}
-
-// annotations are the problems of the source's rows, and where in the workbook these
-// rows are.
-type annotations struct {
-	sheet string
-	rows  map[int]*annotatedRow // by the source's row
-}
-
-// annotatedRow is a row with problems.
-type annotatedRow struct {
-	row   int // of the source
-	found problem.List
-	sheet string // of the workbook; "" until the row is written
-	line  int
-}
-
-func newAnnotations(b Book) annotations {
-	a := annotations{sheet: b.Sheet.Name, rows: map[int]*annotatedRow{}}
-	for _, p := range b.Problems {
-		row := p.Where.Row
-		if row == 0 || row == b.Sheet.HeaderRow || p.Where.Sheet != b.Sheet.Name {
-			continue
-		}
-		if a.rows[row] == nil {
-			a.rows[row] = &annotatedRow{row: row}
-		}
-		a.rows[row].found = append(a.rows[row].found, p)
-	}
-	return a
-}
-
-// at notes where a row of the source is written, and returns it if it has problems.
-func (a annotations) at(row int, sheet string, line int) *annotatedRow {
-	r := a.rows[row]
-	if r == nil {
+// problemsOf returns the problems of one cell of the source.
+func (s *resultsSheet) problemsOf(column, row int) (found problem.List) {
+	all := s.problems[row]
+	if all == nil {
 		return nil
 	}
-	r.sheet, r.line = sheet, line
-	return r
-}
-
-// cell returns the problems of one cell of the row.
-func (r *annotatedRow) cell(column int) problem.List {
-	if r == nil {
-		return nil
-	}
-	ref := cell.ColumnName(column) + strconv.Itoa(r.row)
-	var found problem.List
-	for _, p := range r.found {
+	ref := cell.ColumnName(column) + strconv.Itoa(row)
+	for _, p := range all {
 		if p.Where.Cell == ref {
 			found = append(found, p)
 		}
@@ -320,118 +268,23 @@ func (r *annotatedRow) cell(column int) problem.List {
 
 // commentText is the comment on an invalid cell.
 func commentText(found problem.List) string {
-	var b strings.Builder
-	for i, p := range found {
-		if i > 0 {
-			b.WriteString("\n\n")
-		}
-		b.WriteString(p.Message)
+	var texts []string
+	for _, p := range found {
+		text := p.Message
 		if p.Hint != "" {
-			b.WriteString("\n" + p.Hint)
+			text += "\n" + p.Hint
 		}
+		texts = append(texts, text)
 	}
-	return b.String()
+	return strings.Join(texts, "\n\n")
 }
 
-// place returns where in the workbook the cell of a problem is; "" for a problem that
-// is not about one of the sheet's rows. A problem of a whole row leads to its first
-// cell.
-func (s *resultsSheet) place(p problem.Problem) string {
-	r := s.annotations.rows[p.Where.Row]
-	if r == nil || r.sheet == "" || p.Where.Sheet != s.annotations.sheet {
+// place returns where a cell of Results is, by its column there and the source's row;
+// "" for a row that is not in it.
+func (s *resultsSheet) place(column, row int) string {
+	at := s.places.At(-1, row)
+	if at.Place == "" {
 		return ""
 	}
-	letters := strings.TrimRight(p.Where.Cell, "0123456789")
-	for i, c := range s.columns {
-		if cell.ColumnName(c.source) == letters {
-			return xlsx.Place(r.sheet, fmt.Sprint(cell.ColumnName(i), r.line))
-		}
-	}
-	return xlsx.Place(r.sheet, fmt.Sprint("A", r.line))
-}
-
-// ColumnWidths measures a sheet's columns during a pass that is made for something
-// else, so that a workbook does not read the sheet once more. The zero ColumnWidths
-// has measured nothing.
-type ColumnWidths struct {
-	longest []int // characters, by column
-}
-
-// narrowest and widest bound a source column's width in characters.
-const (
-	narrowest = 8
-	widest    = 48
-)
-
-// Measure takes a row into account.
-func (r *ColumnWidths) Measure(record cell.Record) {
-	for i := range record.Cells {
-		c := &record.Cells[i]
-		if c.Kind == cell.Empty {
-			continue
-		}
-		for len(r.longest) <= i {
-			r.longest = append(r.longest, 0)
-		}
-		if most := r.longest[i]; most < widest && (len(c.Shown) > most || c.Kind == cell.Date) {
-			r.longest[i] = max(most, shownLength(c))
-		}
-	}
-}
-
-// Fits returns a problem if a results workbook has no room for the measured columns
-// and Claimsheet's own beside them; own and contacts are as in Book. The problem names
-// the cell of the last column.
-func (r *ColumnWidths) Fits(sheet cell.Sheet, own []int, contacts bool) error {
-	columns, added := max(len(sheet.Header), len(r.longest)), len(cell.ResultHeaders("", contacts))
-	room := xlsx.MaxColumns - added
-	if columns-len(own) <= room {
-		return nil
-	}
-	return problem.At(sheet.At(columns-1, sheet.HeaderRow), "too-wide",
-		"the sheet reaches to its column %s, and the results workbook needs %d columns beside them; expected at most %d columns",
-		cell.ColumnName(columns-1), added, room).
-		Hinted("delete the cells far to the right: look for a stray one")
-}
-
-// shownLength is roughly how many characters a cell shows. A date that does not fit is
-// shown as ####, so its format counts too.
-func shownLength(c *cell.Cell) int {
-	n := utf8.RuneCountInString(c.Shown)
-	if c.Kind == cell.Date {
-		n = max(n, utf8.RuneCountInString(c.Format))
-	}
-	return n
-}
-
-// widths returns widths in which the columns' values and headers are readable, for
-// all columns, including those beyond the last header.
-func (r *ColumnWidths) widths(header []string) []float64 {
-	widths := make([]float64, max(len(header), len(r.longest)))
-	for i := range widths {
-		n := 0
-		if i < len(r.longest) {
-			n = r.longest[i]
-		}
-		if i < len(header) {
-			n = max(n, utf8.RuneCountInString(header[i])+2) // room for the filter's button
-		}
-		widths[i] = float64(min(max(n, narrowest), widest) + 2)
-	}
-	return widths
-}
-
-// widths measures the source's columns unless Widths has done so.
-func (b Book) widths() ([]float64, error) {
-	measured := b.Widths
-	if measured == nil {
-		measured = new(ColumnWidths)
-		for record, err := range b.Records {
-			if err != nil {
-				return nil, err
-			}
-			measured.Measure(record)
-		}
-	}
-	return measured.widths(b.Sheet.Header), nil
+	return xlsx.Place(at.Sheet, cell.ColumnName(column)+at.Place)
 }

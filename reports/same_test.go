@@ -14,14 +14,14 @@ import (
 // columns were measured before or not: a workbook can be had again.
 func TestSameBookSameBytes(t *testing.T) {
 	t.Parallel()
-	for name, make := range map[string]func() reports.Book{
+	for name, make := range map[string]func() reports.Workbook{
 		"results": loans,
-		"plan": func() reports.Book {
+		"plan": func() reports.Workbook {
 			b := loans()
 			b.Summary.DryRun, b.Steps = true, each(planned()...)
 			return b
 		},
-		"many marks": func() reports.Book { return invalidBook(1100) },
+		"many marks": func() reports.Workbook { return invalidBook(1100) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -36,7 +36,7 @@ func TestSameBookSameBytes(t *testing.T) {
 						b.Widths.Measure(record)
 					}
 				}
-				if _, err := reports.WriteWorkbook(path, b); err != nil {
+				if _, err := writeWorkbook(path, b); err != nil {
 					t.Fatal(err)
 				}
 				data, err := os.ReadFile(path)

@@ -9,9 +9,13 @@ import (
 	"claimsheet/reports/xlsx"
 )
 
-// StepsSheet lists the steps of a results workbook. A rerun reads it back. It
-// continues in "Steps 2" and so on when it is full.
-const StepsSheet = "Steps"
+// The sheets beside Results. StepsSheet lists the steps; a rerun reads it back, and it
+// continues in "Steps 2" and so on when it is full. ProgressSheet lists what the service
+// has said about activities since they were sent.
+const (
+	StepsSheet    = "Steps"
+	ProgressSheet = "Progress"
+)
 
 // The columns of the sheet Steps. SettleHeader is for the user's decisions.
 const (
@@ -24,60 +28,43 @@ const (
 )
 
 // StepsProperty is the document property with the number of lines of the sheet Steps:
-// it shows whether some were deleted. WriteWorkbook sets it.
+// it shows whether some were deleted. Write sets it.
 const StepsProperty = "claimsheet.steps"
 
-// timeFormat shows times in UTC, to the second.
-const timeFormat = "yyyy-mm-dd hh:mm:ss"
-
-// stateRules colour the states of steps, by the ledger's words.
-var stateRules = []xlsx.Rule{
-	{Word: "done", Colour: xlsx.Green},
-	{Word: "failed", Colour: xlsx.Red},
-	{Word: "uncertain", Colour: xlsx.Amber},
-	{Word: "parked", Colour: xlsx.Amber},
-	{Word: "given up", Colour: xlsx.Grey},
-	{Word: "not sent", Colour: xlsx.Grey},
-	{Word: result.StepSkipped, Colour: xlsx.Grey},
+// stateWords colour the states of steps, by the ledger's words.
+var stateWords = []xlsx.Word{
+	{Text: "done", Colour: xlsx.Green},
+	{Text: "failed", Colour: xlsx.Red},
+	{Text: "uncertain", Colour: xlsx.Amber},
+	{Text: "parked", Colour: xlsx.Amber},
+	{Text: "given up", Colour: xlsx.Grey},
+	{Text: "not sent", Colour: xlsx.Grey},
+	{Text: result.StepSkipped, Colour: xlsx.Grey},
 }
 
 // writeSteps writes one line per step.
-func writeSteps(w *xlsx.Workbook, b Book) error {
-	t, err := w.NewTable(xlsx.TableLayout{
+func writeSteps(w *xlsx.Writer, b Workbook) error {
+	t, err := w.NewSheet(xlsx.Layout{
 		Name:    StepsSheet,
 		Headers: []string{NumberHeader, ClientKeyHeader, StepHeader, StateHeader, IDHeader, "Attempts", "HTTP status", "When", SettleHeader},
 		Numbers: []int{0, 5, 6, 7},
-		Layout: xlsx.Layout{Widths: []float64{10, 30, 44, 14, 38, 11, 13, 20, 24},
-			Paint: []xlsx.Paint{{Column: 3, Rules: stateRules}}},
+		Widths:  []float64{10, 30, 44, 14, 38, 11, 13, 20, 24},
+		Painted: 3, Words: stateWords,
 	})
 	if err != nil {
 		return err
 	}
-	moment := w.Style(xlsx.Look{Format: timeFormat})
 	lines := 0
 	for s, err := range b.steps() {
 		if err != nil {
 			return err
 		}
-		if err := t.Next(); err != nil {
-			return err
-		}
 		lines++
-		t.Integer(nil, s.Number)
-		t.Text(nil, s.ClientKey)
-		t.Text(nil, result.ShownStep(s.Step))
-		t.Text(nil, s.State)
-		t.Text(nil, s.ID)
-		t.Integer(nil, s.Attempts)
+		var status any // left out when there was no answer
 		if s.Status != 0 {
-			t.Integer(nil, s.Status)
-		} else {
-			t.Skip()
+			status = s.Status
 		}
-		if !s.At.IsZero() {
-			t.Float(moment, serial(s.At, b.Sheet.Date1904))
-		}
-		if err := t.End(); err != nil {
+		if err := t.Row(xlsx.Style{}, s.Number, s.ClientKey, result.ShownStep(s.Step), s.State, s.ID, s.Attempts, status, s.At); err != nil {
 			return err
 		}
 	}
@@ -85,19 +72,50 @@ func writeSteps(w *xlsx.Workbook, b Book) error {
 	return t.Close()
 }
 
-// steps returns the book's steps; there may be none.
-func (b Book) steps() iter.Seq2[result.Step, error] {
+// steps returns the workbook's steps; there may be none.
+func (b Workbook) steps() iter.Seq2[result.Step, error] {
 	if b.Steps == nil {
 		return func(func(result.Step, error) bool) {}
 	}
 	return b.Steps
 }
 
-// serial returns a time in UTC as a spreadsheet program's day count, to the second.
-func serial(at time.Time, date1904 bool) float64 {
-	epoch := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
-	if date1904 {
-		epoch = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+// Progress is a line of the sheet Progress: what the service has said about one thing
+// that a run created.
+type Progress struct {
+	ClientKey string
+	Claim     string    // "" for what belongs to the client
+	Activity  string    // its name; "" when only the claim or the client is known
+	SentAs    string    // the status with which it was sent; "" when that is not known
+	Completed time.Time // when the client completed it; zero when the service has not said so
+	Said      string    // the last event: its kind and status
+	SaidAt    time.Time
+}
+
+// writeProgress writes one line for each thing of which the service has said
+// something; nothing when there is none.
+func writeProgress(w *xlsx.Writer, b Workbook) error {
+	if len(b.Progress) == 0 {
+		return nil
 	}
-	return float64(at.Unix()-epoch.Unix()) / (24 * 60 * 60)
+	t, err := w.NewSheet(xlsx.Layout{
+		Name:    ProgressSheet,
+		Headers: []string{ClientKeyHeader, "Claim", "Activity", "Sent as", StateHeader, "Completed", "Last event", "When"},
+		Numbers: []int{5, 7},
+		Widths:  []float64{30, 26, 30, 14, 14, 20, 34, 20},
+		Painted: 4, Words: []xlsx.Word{{Text: "completed", Colour: xlsx.Green}},
+	})
+	if err != nil {
+		return err
+	}
+	for _, p := range b.Progress {
+		state := "open"
+		if !p.Completed.IsZero() {
+			state = "completed"
+		}
+		if err := t.Row(xlsx.Style{}, p.ClientKey, p.Claim, p.Activity, p.SentAs, state, p.Completed, p.Said, p.SaidAt); err != nil {
+			return err
+		}
+	}
+	return t.Close()
 }

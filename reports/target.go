@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"archive/zip"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,6 +16,7 @@ import (
 
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
+	"claimsheet/reports/xlsx"
 )
 
 // Placement is where a file is written and what happens to a file that is there.
@@ -27,6 +29,27 @@ type Placement struct {
 	// As is a file with what was at Path before Mark, to keep instead; "" to keep what
 	// is at Path.
 	As string
+}
+
+// Written is a file that was written.
+type Written struct {
+	// Path is where it is: the path asked for, or NAME.2.xlsx and so on beside it
+	// when the older file could not be replaced because a program has it open.
+	Path string
+	// Aside is where the edited workbook that was at the path is kept; "" when there
+	// was none, or when it is still at the path.
+	Aside string
+	// Digest is the file's SHA-256 in hex.
+	Digest string
+}
+
+// IsOurs reports whether path is a workbook that Claimsheet wrote, whether or not it
+// was edited since, and returns its binding (with KindProperty). Only the properties
+// are read, so it is fast for any size. A file that is not a workbook is not ours; an
+// error means that the file could not be read.
+func IsOurs(path string) (binding map[string]string, ok bool, err error) {
+	binding, err = xlsx.ReadProperties(path)
+	return binding, binding[KindProperty] != "", err
 }
 
 // Target decides whether a workbook may be written to path. It changes nothing, so a
@@ -97,63 +120,44 @@ func placeOver(path, lastDigest string, now time.Time) (Placement, error) {
 		return Placement{Path: path}, nil
 	}
 	ext := filepath.Ext(path)
-	aside := strings.TrimSuffix(path, ext) + "-" + now.Format("20060102T150405")
-	name := aside + ext
-	for n := 2; ; n++ {
-		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-			return Placement{Path: path, Aside: name}, nil
-		} else if err != nil {
-			return Placement{}, fmt.Errorf("finding a name for the edited workbook: %w", err)
-		}
-		name = fmt.Sprintf("%s.%d%s", aside, n, ext)
-	}
-}
-
-// readBack is a file that is being written, for reading what was written so far.
-type readBack interface {
-	io.ReaderAt
-	Stat() (fs.FileInfo, error)
-}
-
-// writeAtomically makes a file at its place from what write writes; write may read it
-// back before it returns.
-func writeAtomically(place Placement, write func(dst io.Writer, file readBack) error) (w Written, err error) {
-	err = makeFile(filepath.Dir(place.Path), write, func(finished, digest string) error {
-		at, err := place.put(finished)
-		w = Written{Path: at.Path, Aside: at.Aside, Digest: digest}
-		return err
-	})
+	aside, err := freeName(strings.TrimSuffix(path, ext) + "-" + now.Format("20060102T150405") + ext)
 	if err != nil {
-		return Written{}, err
+		return Placement{}, fmt.Errorf("finding a name for the edited workbook: %w", err)
 	}
-	return w, nil
+	return Placement{Path: path, Aside: aside}, nil
 }
 
 // makeFile makes a durable file from what write writes, in a private folder inside
 // folder, and calls put with its path and its SHA-256 in hex, to move it to its place
-// in folder. Nothing else is left behind.
-func makeFile(folder string, write func(dst io.Writer, file readBack) error, put func(finished, digest string) error) (err error) {
+// in folder. Nothing else is left behind. write may read the file back.
+func makeFile(folder string, write func(file *os.File, to io.Writer) error, put func(finished, digest string) error) (digest string, err error) {
 	scratch, err := os.MkdirTemp(folder, ".claimsheet-")
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	temp, err := os.CreateTemp(scratch, "new-*") // 0600
+	finished := filepath.Join(scratch, "new")
+	if digest, err = newFile(finished, write); err != nil {
+		return "", err
+	}
+	if err := put(finished, digest); err != nil {
+		return "", err
+	}
+	return digest, safefile.SyncFolder(folder)
+}
+
+// newFile makes a durable file that only its owner can read, and returns its SHA-256 in
+// hex.
+func newFile(path string, write func(file *os.File, to io.Writer) error) (digest string, err error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return err
+		return "", err
 	}
-	digest := sha256.New()
-	err = write(io.MultiWriter(temp, digest), temp)
-	if err == nil {
-		err = temp.Sync()
+	sum := sha256.New()
+	if err = write(file, io.MultiWriter(file, sum)); err == nil {
+		err = file.Sync()
 	}
-	if err = errors.Join(err, temp.Close()); err != nil {
-		return err
-	}
-	if err := put(temp.Name(), hex.EncodeToString(digest.Sum(nil))); err != nil {
-		return err
-	}
-	return safefile.SyncFolder(folder)
+	return hex.EncodeToString(sum.Sum(nil)), errors.Join(err, file.Close())
 }
 
 // put moves a finished file to its place and returns where it is now. An edited
@@ -162,20 +166,20 @@ func makeFile(folder string, write func(dst io.Writer, file readBack) error, put
 // replaced, such as a workbook that is open in Excel on Windows, it stays as it is and
 // the file goes to the next free name of NAME.2.xlsx, NAME.3.xlsx …: a finished
 // workbook is never thrown away.
-func (p Placement) put(finished string) (now Placement, err error) {
-	err = p.keep(filepath.Dir(finished))
+func (p Placement) put(finished string) (Written, error) {
+	err := p.keep(filepath.Dir(finished))
 	if err == nil {
 		if err = os.Rename(finished, p.Path); err == nil {
-			return p, nil
+			return Written{Path: p.Path, Aside: p.Aside}, nil
 		}
 		if p.Aside != "" {
 			_ = os.Remove(p.Aside) // it is still at Path
 		}
 	}
-	if other, ok := freeName(p.Path); ok && os.Rename(finished, other) == nil {
-		return Placement{Path: other}, nil
+	if other, nameErr := freeName(p.Path); nameErr == nil && os.Rename(finished, other) == nil {
+		return Written{Path: other}, nil
 	}
-	return Placement{}, err
+	return Written{}, err
 }
 
 // keep makes the copy of an edited file, in the folder scratch first: it appears
@@ -185,7 +189,15 @@ func (p Placement) keep(scratch string) error {
 		return nil
 	}
 	copied := filepath.Join(scratch, "edited")
-	err := copyFile(copied, cmp.Or(p.As, p.Path))
+	_, err := newFile(copied, func(_ *os.File, to io.Writer) error {
+		from, err := os.Open(cmp.Or(p.As, p.Path))
+		if err != nil {
+			return err
+		}
+		defer from.Close()
+		_, err = io.Copy(to, from)
+		return err
+	})
 	if err == nil {
 		err = os.Rename(copied, p.Aside)
 	}
@@ -195,31 +207,45 @@ func (p Placement) keep(scratch string) error {
 	return nil
 }
 
-// copyFile makes a durable copy that only its owner can read.
-func copyFile(to, from string) error {
-	src, err := os.Open(from)
-	if err != nil {
-		return err
+// freeName returns path if nothing is there, else the next free name of NAME.2.xlsx,
+// NAME.3.xlsx …
+func freeName(path string) (string, error) {
+	ext := filepath.Ext(path)
+	name := path
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			return name, nil
+		} else if err != nil {
+			return "", err
+		}
+		name = fmt.Sprintf("%s.%d%s", strings.TrimSuffix(path, ext), n, ext)
 	}
-	defer src.Close()
-	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err = io.Copy(dst, src); err == nil {
-		err = dst.Sync()
-	}
-	return errors.Join(err, dst.Close())
 }
 
-// freeName returns the next free name of NAME.2.xlsx, NAME.3.xlsx …
-func freeName(path string) (string, bool) {
-	ext := filepath.Ext(path)
-	for n := 2; n < 1000; n++ {
-		other := fmt.Sprintf("%s.%d%s", strings.TrimSuffix(path, ext), n, ext)
-		if _, err := os.Lstat(other); os.IsNotExist(err) {
-			return other, true
-		}
+// Mark sets document properties of a workbook that IsOurs; "" removes one. Everything
+// else in it stays the same, byte by byte. The file is replaced completely or not at
+// all. Before that, Mark calls replacing with the new SHA-256 in hex; if that returns
+// an error, the file stays as it was.
+func Mark(path string, properties map[string]string, replacing func(digest string) error) error {
+	from, err := zip.OpenReader(path)
+	if err != nil {
+		return err
 	}
-	return "", false
+	defer from.Close()
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	_, err = makeFile(filepath.Dir(path), func(_ *os.File, to io.Writer) error {
+		return xlsx.CopyWithProperties(to, &from.Reader, properties)
+	}, func(finished, digest string) error {
+		if err := os.Chmod(finished, info.Mode().Perm()); err != nil {
+			return err
+		}
+		if err := replacing(digest); err != nil {
+			return err
+		}
+		return os.Rename(finished, path)
+	})
+	return err
 }

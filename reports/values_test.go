@@ -20,14 +20,14 @@ import (
 )
 
 // sheetOf is a book of one column with these cells.
-func sheetOf(cells ...cell.Cell) reports.Book {
+func sheetOf(cells ...cell.Cell) reports.Workbook {
 	var records []cell.Record
 	var rows []result.Row
 	for i, c := range cells {
 		records = append(records, cell.Record{Row: i + 2, Cells: []cell.Cell{c}})
 		rows = append(rows, result.Row{Row: i + 2, Status: result.Done})
 	}
-	return reports.Book{
+	return reports.Workbook{
 		Sheet:   cell.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"Value"}},
 		Records: each(records...), Rows: each(rows...), ClientIDHeader: "clientId",
 	}
@@ -176,7 +176,7 @@ func TestAnyTextComesBack(t *testing.T) {
 		for _, s := range texts {
 			cells = append(cells, cell.Cell{Kind: cell.Text, Raw: s, Shown: s})
 		}
-		w, err := reports.WriteWorkbook(dir+"/a.xlsx", sheetOf(cells...))
+		w, err := writeWorkbook(dir+"/a.xlsx", sheetOf(cells...))
 		if err != nil {
 			rt.Fatal(err)
 		}

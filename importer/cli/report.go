@@ -107,7 +107,7 @@ func (p *program) report(ctx context.Context, where load.Where, o reportOptions)
 	if book.Progress, err = l.progress(ctx, run.Environment, past.survey); err != nil {
 		return err
 	}
-	written, err := place.WriteWorkbook(book)
+	written, err := place.Write(book)
 	if err != nil {
 		return err
 	}
@@ -334,8 +334,8 @@ func (r *pastRun) markSuperseded(ctx context.Context, l *ledger.Ledger, path str
 }
 
 // book returns what the run's workbook shows now.
-func (r *pastRun) book() reports.Book {
-	return reports.Book{
+func (r *pastRun) book() reports.Workbook {
+	return reports.Workbook{
 		Sheet: r.sheet, Records: r.rows.Records(), Own: r.own, Made: r.run.Started,
 		Rows: r.draft.Rows(), Steps: r.draft.Steps(), Problems: r.problems, Summary: r.summary, Facts: r.kept.Facts,
 		ClientIDHeader: clientIDHeader(r.mapping), Contacts: len(r.mapping.Contacts) > 0, Binding: r.kept.Binding, Notice: r.kept.Notice,

@@ -238,7 +238,7 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 	if err != nil {
 		return err
 	}
-	written, err := place.WriteWorkbook(book)
+	written, err := place.Write(book)
 	if err != nil {
 		return err
 	}
@@ -273,8 +273,8 @@ func heldOutput(asked, written string) problem.Problem {
 }
 
 // book returns what the workbook of a sheet shows.
-func (r *importRun) book(s *sheetRun, summary result.Summary, problems problem.List) reports.Book {
-	return reports.Book{
+func (r *importRun) book(s *sheetRun, summary result.Summary, problems problem.List) reports.Workbook {
+	return reports.Workbook{
 		Sheet:          s.source.Sheet(),
 		Records:        r.rowsOf(s.table),
 		Widths:         &s.widths,

@@ -8,22 +8,32 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// Colour is a text colour on a background, both as RRGGBB; "" is the program's own.
-type Colour struct{ Text, Ground string }
+// Colour is the colour of a cell's text and background. The zero Colour is the
+// program's own.
+type Colour uint8
 
-// Colours, the same as spreadsheet programs' "good", "bad" and "neutral".
-var (
-	Red    = Colour{"9C0006", "FFC7CE"}
-	Amber  = Colour{"9C5700", "FFEB9C"}
-	Green  = Colour{"006100", "C6EFCE"}
-	Grey   = Colour{"595959", "E7E6E6"}
-	Blue   = Colour{"1F4E78", "DDEBF7"}
-	Strong = Colour{"FFFFFF", "1F4E78"} // headers that should stand out
-	Plain  = Colour{"000000", "D9D9D9"} // other headers
+// The colours.
+const (
+	_ Colour = iota
+	Red
+	Amber
+	Green
+	Grey
+	Blue
+	Plain     // headers of the source
+	Strong    // headers that should stand out
+	AmberText // without a background
 )
 
-// Look is how a cell looks. The zero Look is the program's default.
-type Look struct {
+// colours are text and background as RRGGBB. The first three are the same as
+// spreadsheet programs' "bad", "neutral" and "good".
+var colours = [...]struct{ text, ground string }{
+	Red: {"9C0006", "FFC7CE"}, Amber: {"9C5700", "FFEB9C"}, Green: {"006100", "C6EFCE"}, Grey: {"595959", "E7E6E6"},
+	Blue: {"1F4E78", "DDEBF7"}, Plain: {"000000", "D9D9D9"}, Strong: {"FFFFFF", "1F4E78"}, AmberText: {"9C5700", ""},
+}
+
+// Style is how a cell looks. The zero Style is the program's default.
+type Style struct {
 	Format string // number format code, "" for General
 	Colour Colour
 	Bold   bool
@@ -38,106 +48,76 @@ type Look struct {
 	quoted bool
 }
 
-// Style is a Look in one workbook. A nil *Style is the default look.
-type Style struct {
-	look   Look
-	id     int
-	quoted int // the style with look.quoted; 0 until it is needed
-}
-
-// Style returns the workbook's style for a look and makes it once. An error is
-// returned by the next End of a row or Close of the workbook.
-func (w *Workbook) Style(l Look) *Style {
-	s := w.styles[l]
-	if s == nil {
-		s = &Style{look: l}
-		if l != (Look{}) {
-			s.id = w.newStyle(l)
+// style returns the workbook's number for a style and makes it once. The next End of
+// a row returns an error.
+func (w *Writer) style(s Style) int {
+	if s == (Style{}) {
+		return 0
+	}
+	id, ok := w.styles[s]
+	if !ok {
+		var err error
+		if id, err = w.file.NewStyle(s.excelize()); err != nil {
+			w.fail(err)
 		}
-		w.styles[l] = s
+		w.styles[s] = id
 	}
-	return s
-}
-
-// styleID returns the number of a style, for a text that needs a quote prefix or not.
-func (w *Workbook) styleID(s *Style, quoted bool) int {
-	if !quoted {
-		if s == nil {
-			return 0
-		}
-		return s.id
-	}
-	if s == nil {
-		s = w.Style(Look{})
-	}
-	if s.quoted == 0 {
-		look := s.look
-		look.quoted = true
-		s.quoted = w.Style(look).id
-	}
-	return s.quoted
+	return id
 }
 
 // localFormats are the built-in formats that a program shows in the reader's own
 // order of day and month. A custom format of the same code would not do that.
 var localFormats = map[string]int{"mm-dd-yy": 14, "m/d/yy h:mm": 22, "m/d/yy hh:mm": 22}
 
-func (w *Workbook) newStyle(l Look) int {
-	style := &excelize.Style{Alignment: l.alignment()}
-	if builtIn, ok := localFormats[l.Format]; ok {
+func (s Style) excelize() *excelize.Style {
+	style, colour := new(excelize.Style), colours[s.Colour]
+	if builtIn, ok := localFormats[s.Format]; ok {
 		style.NumFmt = builtIn
-	} else if l.Format != "" {
-		style.CustomNumFmt = &l.Format
+	} else if s.Format != "" {
+		style.CustomNumFmt = &s.Format
 	}
-	if l.Bold || l.Link || l.Colour.Text != "" {
-		style.Font = &excelize.Font{Bold: l.Bold, Color: l.Colour.Text, Family: "Calibri", Size: 11}
+	if s.Bold || s.Link || s.Colour != 0 {
+		style.Font = &excelize.Font{Bold: s.Bold, Color: colour.text, Family: "Calibri", Size: 11}
 	}
-	if l.Link {
+	if s.Link {
 		style.Font.Color, style.Font.Underline = "0563C1", "single"
 	}
-	if l.Colour.Ground != "" {
-		style.Fill = fill(l.Colour.Ground)
+	if colour.ground != "" {
+		style.Fill = fill(s.Colour)
 	}
-	if l.quoted {
+	switch {
+	case s.Wrap:
+		style.Alignment = &excelize.Alignment{WrapText: true, Vertical: "top"}
+	case s.Top:
+		style.Alignment = &excelize.Alignment{Vertical: "top"}
+	case s.Right:
+		style.Alignment = &excelize.Alignment{Horizontal: "right"}
+	case s.Left:
+		style.Alignment = &excelize.Alignment{Horizontal: "left"}
+	case s.Indent:
+		style.Alignment = &excelize.Alignment{Horizontal: "left", Indent: 1}
+	}
+	if s.quoted {
 		style.Protection = &excelize.Protection{Locked: true} // the default; markQuoted finds the style by it
 	}
-	id, err := w.file.NewStyle(style)
-	if err != nil {
-		_ = w.fail(err)
-	}
-	return id
+	return style
 }
 
-func (l Look) alignment() *excelize.Alignment {
-	switch {
-	case l.Wrap:
-		return &excelize.Alignment{WrapText: true, Vertical: "top"}
-	case l.Top:
-		return &excelize.Alignment{Vertical: "top"}
-	case l.Right:
-		return &excelize.Alignment{Horizontal: "right"}
-	case l.Left:
-		return &excelize.Alignment{Horizontal: "left"}
-	case l.Indent:
-		return &excelize.Alignment{Horizontal: "left", Indent: 1}
-	}
-	return nil
-}
-
-func fill(ground string) excelize.Fill {
-	return excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{ground}}
+func fill(c Colour) excelize.Fill {
+	return excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{colours[c].ground}}
 }
 
 // conditional returns the workbook's number for a colour of conditional formats.
-func (w *Workbook) conditional(c Colour) (int, error) {
-	if id, ok := w.dxfs[c]; ok {
-		return id, nil
+func (w *Writer) conditional(c Colour) int {
+	id, ok := w.painted[c]
+	if !ok {
+		var err error
+		if id, err = w.file.NewConditionalStyle(&excelize.Style{Font: &excelize.Font{Color: colours[c].text}, Fill: fill(c)}); err != nil {
+			w.fail(err)
+		}
+		w.painted[c] = id
 	}
-	id, err := w.file.NewConditionalStyle(&excelize.Style{Font: &excelize.Font{Color: c.Text}, Fill: fill(c.Ground)})
-	if err == nil {
-		w.dxfs[c] = id
-	}
-	return id, err
+	return id
 }
 
 // markQuoted adds the quote prefix to the styles that need it: excelize has no
@@ -150,9 +130,6 @@ func markQuoted(stylesheet []byte) []byte {
 // needsQuote reports whether a program would turn a text into something else when its
 // cell is edited: a formula, a number or a date.
 func needsQuote(s string) bool {
-	if s == "" {
-		return false
-	}
 	switch c := s[0]; {
 	case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z':
 		return strings.EqualFold(s, "true") || strings.EqualFold(s, "false")

@@ -19,11 +19,10 @@ import (
 var manyLinks = flag.Int("links", 200, "how many links TestLinks writes; 70000 passes the limit of a sheet")
 
 // made makes a workbook and opens it.
-func made(t *testing.T, make func(*Workbook) error) *excelize.File {
+func made(t *testing.T, make func(*Writer) error) *excelize.File {
 	t.Helper()
 	var file bytes.Buffer
-	w := New(&file)
-	defer w.Abandon()
+	w := NewWriter(&file, "", time.Time{}, false)
 	if err := make(w); err != nil {
 		t.Fatal(err)
 	}
@@ -39,17 +38,13 @@ func made(t *testing.T, make func(*Workbook) error) *excelize.File {
 }
 
 // numbers writes a table of one column.
-func numbers(w *Workbook, count, maxRows int) error {
-	table, err := w.NewTable(TableLayout{Name: "Steps", Headers: []string{"Number"}, Layout: Layout{Widths: []float64{10}}, MaxRows: maxRows})
+func numbers(w *Writer, count, maxRows int) error {
+	table, err := w.NewSheet(Layout{Name: "Steps", Headers: []string{"Number"}, Widths: []float64{10}, MaxRows: maxRows})
 	if err != nil {
 		return err
 	}
 	for n := range count {
-		if err := table.Next(); err != nil {
-			return err
-		}
-		table.Integer(nil, n+1)
-		if err := table.End(); err != nil {
+		if err := table.Row(Style{}, n+1); err != nil {
 			return err
 		}
 	}
@@ -59,7 +54,7 @@ func numbers(w *Workbook, count, maxRows int) error {
 // A full table continues in the next sheet, with its header. The limit is lowered
 // here, because a million rows take too long.
 func TestFullSheetContinuesInTheNext(t *testing.T) {
-	f := made(t, func(w *Workbook) error { return numbers(w, 5, 3) })
+	f := made(t, func(w *Writer) error { return numbers(w, 5, 3) })
 	got := map[string][][]string{}
 	for _, sheet := range f.GetSheetList() {
 		rows, err := f.GetRows(sheet)
@@ -90,20 +85,20 @@ func TestLinks(t *testing.T) {
 	if *manyLinks > maxLinks {
 		limit = maxLinks
 	}
-	f := made(t, func(w *Workbook) error {
+	f := made(t, func(w *Writer) error {
 		w.maxLinks = limit
-		table, err := w.NewTable(TableLayout{Name: "Results", Headers: []string{"redirectUrl"}, Layout: Layout{Widths: []float64{10}}})
+		table, err := w.NewSheet(Layout{Name: "Results", Headers: []string{"redirectUrl"}, Widths: []float64{10}})
 		if err != nil {
 			return err
 		}
 		for row := 2; row < *manyLinks+2; row++ {
-			if err := table.Next(); err != nil {
+			if err := table.Next(1, false); err != nil {
 				return err
 			}
 			if linked := table.Link(address(row)); linked != (row < limit+2) {
 				t.Errorf("row %d: linked %t", row, linked)
 			}
-			table.Text(nil, address(row))
+			table.Text(Style{}, address(row))
 			if err := table.End(); err != nil {
 				return err
 			}
@@ -147,24 +142,26 @@ func TestOnlyWebAddressesAreLinks(t *testing.T) {
 // workbook has for it.
 func TestRelationships(t *testing.T) {
 	var file bytes.Buffer
-	w := New(&file)
-	defer w.Abandon()
+	w := NewWriter(&file, "", time.Time{}, false)
 	for _, name := range []string{"Chart", "Comments", "Links", "Plain"} {
-		s, err := w.NewSheet(name, Layout{Widths: []float64{10}})
+		s, err := w.NewSheet(Layout{Name: name, Widths: []float64{10}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Begin(2)
+		s.Gap()
+		if err := s.Next(1, false); err != nil {
+			t.Fatal(err)
+		}
 		switch name {
 		case "Chart":
 			err = s.BarChart("Rows", 2, 2)
 		case "Comments":
-			err = s.Comment("A2", "Claimsheet", "text")
+			err = s.Comment("text")
 			s.Link("https://go.example.test/")
 		case "Links":
 			s.Link("https://go.example.test/")
 		}
-		s.Text(nil, "text")
+		s.Text(Style{}, "text")
 		if err := errors.Join(err, s.End(), s.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -216,8 +213,7 @@ func unzipped(t *testing.T, data []byte) map[string]string {
 // and any cut.
 func TestVerify(t *testing.T) {
 	var file bytes.Buffer
-	w := New(&file)
-	defer w.Abandon()
+	w := NewWriter(&file, "", time.Time{}, false)
 	if err := errors.Join(numbers(w, 200, 0), w.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -248,9 +244,8 @@ func TestVerify(t *testing.T) {
 
 // A link does not keep alive the row of which its address is a piece.
 func TestLinksHoldTheirAddressesOnly(t *testing.T) {
-	w := New(io.Discard)
-	defer w.Abandon()
-	s, err := w.NewSheet("Links", Layout{})
+	w := NewWriter(io.Discard, "", time.Time{}, false)
+	s, err := w.NewSheet(Layout{Name: "Links"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +262,7 @@ func TestLinksHoldTheirAddressesOnly(t *testing.T) {
 		if !s.Link(row[:len(row)-rest]) {
 			t.Fatal("the address is refused")
 		}
-		s.Skip()
+		s.Value(Style{}, nil)
 	}
 	if more := inUse() - before; more > links*rest/2 {
 		t.Errorf("%d links hold %d kB", links, more>>10)

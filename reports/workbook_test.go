@@ -46,7 +46,7 @@ func broken[T any](err error, values ...T) iter.Seq2[T, error] {
 }
 
 // loans is a small run with everything in it. Its header is in row 3.
-func loans() reports.Book {
+func loans() reports.Workbook {
 	text := func(s string) cell.Cell { return cell.Cell{Kind: cell.Text, Raw: s, Shown: s} }
 	record := func(row int, name, ref, amount, born string, rest ...cell.Cell) cell.Record {
 		return cell.Record{Row: row, Cells: append([]cell.Cell{
@@ -60,7 +60,7 @@ func loans() reports.Book {
 		return result.Step{Number: number, ClientKey: client, Step: step, State: state, ID: id, Attempts: 1,
 			Status: status, At: time.Date(2026, 11, 20, 2, number, 7, 0, time.UTC)}
 	}
-	return reports.Book{
+	return reports.Workbook{
 		Sheet: cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 3, Header: []string{"E-mail", "Ref", "Amount", "Born", "Opt in"}},
 		Records: each(
 			record(4, "ann@example.test", "123", "1500.5", "29342", cell.Cell{Kind: cell.Bool, Raw: "1", Shown: "TRUE"}),
@@ -116,11 +116,15 @@ func planned() []result.Step {
 	}
 }
 
+func writeWorkbook(path string, b reports.Workbook) (reports.Written, error) {
+	return reports.Placement{Path: path}.Write(b)
+}
+
 // written writes b into a new folder and opens the file.
-func written(t *testing.T, b reports.Book) (string, *excelize.File) {
+func written(t *testing.T, b reports.Workbook) (string, *excelize.File) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "leads.results.xlsx")
-	if _, err := reports.WriteWorkbook(path, b); err != nil {
+	if _, err := writeWorkbook(path, b); err != nil {
 		t.Fatal(err)
 	}
 	return path, open(t, path)
@@ -251,7 +255,7 @@ func TestWorkbook(t *testing.T) {
 		}
 	})
 	t.Run("header alone", func(t *testing.T) {
-		b := reports.Book{Sheet: cell.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"E-mail"}}, ClientIDHeader: "clientId",
+		b := reports.Workbook{Sheet: cell.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"E-mail"}}, ClientIDHeader: "clientId",
 			Records: each[cell.Record](), Rows: each[result.Row]()}
 		_, f := written(t, b)
 		golden(t, "empty.golden", dump(t, f))

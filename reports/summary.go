@@ -1,0 +1,103 @@
+package reports
+
+import (
+	"time"
+
+	"claimsheet/importer/result"
+	"claimsheet/reports/xlsx"
+)
+
+// SummarySheet is the last sheet of a workbook.
+const SummarySheet = "Summary"
+
+// writeSummary writes the sheet Summary: what ran, and how it ended in numbers and as
+// a chart.
+func writeSummary(w *xlsx.Writer, b Workbook) error {
+	t, err := w.NewSheet(xlsx.Layout{Name: SummarySheet, Widths: []float64{30, 20, 12}})
+	if err != nil {
+		return err
+	}
+	if b.Notice != "" {
+		_ = t.Row(xlsx.Style{Bold: true, Colour: xlsx.AmberText}, b.Notice) // Close returns the first error
+		t.Gap()
+	}
+	s := b.Summary
+	for _, f := range append(append([]Fact{{Label: "Run", Text: s.Run}, {Label: "Environment", Text: s.Environment}}, b.Facts...),
+		Fact{Label: "Duration", Text: duration(s.Seconds)}) {
+		writeFact(t, f)
+	}
+	t.Gap()
+	if err := writeStatuses(t, s); err != nil {
+		return err
+	}
+	t.Gap()
+	requests := "Requests sent"
+	if s.DryRun {
+		requests = "Requests a run would send"
+	}
+	writeHeader(t, requests, "Number")
+	for _, r := range byKind(s.Requests) {
+		_ = t.Row(xlsx.Style{}, r.kind, r.count)
+	}
+	return t.Close()
+}
+
+func writeFact(t *xlsx.Sheet, f Fact) {
+	if f.Text == "" && f.Time.IsZero() {
+		return
+	}
+	_ = t.Next(1, false)
+	t.Text(xlsx.Style{Bold: true}, f.Label)
+	if f.Text != "" {
+		t.Text(xlsx.Style{}, f.Text)
+	} else {
+		t.Value(xlsx.Style{Left: true}, f.Time)
+	}
+	_ = t.End()
+}
+
+// writeStatuses writes the table of rows and clients by status, with every status, so
+// that two summaries can be compared side by side. The chart shows the rows.
+func writeStatuses(t *xlsx.Sheet, s result.Summary) error {
+	writeHeader(t, "Status", "Rows", "Clients")
+	first := t.RowNumber() + 1
+	clients := byStatus(s.Clients)
+	for i, c := range byStatus(s.Rows) {
+		_ = t.Row(xlsx.Style{}, string(c.status), c.count, clients[i].count)
+	}
+	if err := t.BarChart("Rows by status", first, t.RowNumber()); err != nil {
+		return err
+	}
+	_ = t.Row(xlsx.Style{Bold: true}, "total", s.Rows.Total, s.Clients.Total)
+	if s.WithoutLink > 0 {
+		t.Gap()
+		label := "Done without a link"
+		if s.DryRun {
+			label = "Would be done without a link"
+		}
+		_ = t.Row(xlsx.Style{}, label, nil, s.WithoutLink)
+	}
+	return nil
+}
+
+// writeHeader begins a table: a label, then columns of numbers.
+func writeHeader(t *xlsx.Sheet, label string, numbers ...string) {
+	_ = t.Next(1, false)
+	t.Text(xlsx.Style{Bold: true, Colour: xlsx.Plain}, label)
+	for _, n := range numbers {
+		t.Text(xlsx.Style{Bold: true, Colour: xlsx.Plain, Right: true}, n)
+	}
+	_ = t.End()
+}
+
+// duration formats a number of seconds for people.
+func duration(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	if d < time.Second {
+		return d.Round(time.Millisecond).String()
+	}
+	if d < 10*time.Second {
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}

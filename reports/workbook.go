@@ -1,0 +1,202 @@
+// Package reports shows what happened: it turns the results of a run into a workbook,
+// a summary for a terminal and JSON.
+//
+// A workbook is a projection: nothing in it is known only there. It holds personal
+// data and redirect urls, so only its owner may read the file. Summaries and errors
+// hold neither.
+//
+// The rows are written while they are read. What is kept in memory is eight bytes for
+// each row, and twelve for each client of a dry run; links up to the limit of a sheet,
+// and rows that failed up to maxTroubled.
+package reports
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"claimsheet/importer/result"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
+	"claimsheet/reports/xlsx"
+)
+
+// KindProperty is the document property that marks a workbook as ours; its value is a
+// Kind. Write sets it.
+const KindProperty = "claimsheet.kind"
+
+// Kind is what a workbook of ours is.
+type Kind string
+
+// The kinds.
+const (
+	Results Kind = "results"
+	Plan    Kind = "plan" // of a dry run
+)
+
+// Workbook is everything that a results workbook shows, or a plan workbook when
+// Summary.DryRun is set. An error from an iterator ends the writing.
+type Workbook struct {
+	// Sheet is the source sheet. Records may be wider than its header.
+	Sheet cell.Sheet
+	// Records are the source rows in sheet order. A record's cells need to be valid
+	// only until the next record. Without Widths they are read twice.
+	Records iter.Seq2[cell.Record, error]
+	// Widths has measured the columns of Records, in an earlier pass over them; nil
+	// to measure them first.
+	Widths *ColumnWidths
+	// Own are the columns of Sheet that an earlier results workbook added: they are
+	// not written again. 0 is A.
+	Own []int
+	// Rows are the results by row number, ascending: exactly one for every
+	// record.
+	Rows iter.Seq2[result.Row, error]
+	// Steps are what the run asked for, by client: the lines of the sheet Steps, or
+	// of the sheet Plan in a dry run. nil for none.
+	Steps iter.Seq2[result.Step, error]
+	// Progress is what the service has said since: the lines of the sheet Progress, by
+	// client. There is no such sheet without any.
+	Progress []Progress
+	Problems problem.List
+	Summary  result.Summary
+	// Facts are further lines of the sheet Summary, in order.
+	Facts []Fact
+	// ClientIDHeader is clientId (v1) or contactId (v2).
+	ClientIDHeader string
+	// Contacts adds the column contacts to the sheet Results.
+	Contacts bool
+	// Binding is stored in the workbook's document properties and read by IsOurs.
+	// Empty values are left out. Write sets KindProperty.
+	Binding map[string]string
+	// Made is when the workbook says it was made. Take it from the run instead of
+	// the clock, so that the same run gives the same workbook again. The zero Time
+	// leaves it out.
+	Made time.Time
+	// Notice is the first line of the sheet Summary when it is not empty.
+	Notice string
+}
+
+// Fact is a line of the sheet Summary: a text or, if Text is empty, a time, shown as
+// a date in UTC.
+type Fact struct {
+	Label string
+	Text  string
+	Time  time.Time
+}
+
+// Write writes a workbook to its place. The file appears complete, durable and
+// readable by its owner only. After an error it does not appear at all: an older file
+// stays as it was and nothing else is left behind. Whenever the program is killed,
+// either the older or the new file is at the place.
+//
+// Every row that comes in goes out: a record without a result, or a result without a
+// record, is an error. Results are read back before they replace anything, see
+// xlsx.Writer.Verify; a plan is not, because a dry run can make it again. The same
+// Workbook gives the same bytes at any time and on any machine.
+func (p Placement) Write(b Workbook) (Written, error) {
+	kind := Results
+	if b.Summary.DryRun {
+		kind = Plan
+	}
+	return p.write(kind == Results, func(file io.Writer) (*xlsx.Writer, error) {
+		// The source's serial numbers must mean the same days.
+		w := xlsx.NewWriter(file, "Claimsheet "+string(kind), b.Made, b.Sheet.Date1904)
+		for _, name := range slices.Sorted(maps.Keys(b.Binding)) {
+			w.SetProperty(name, b.Binding[name])
+		}
+		w.SetProperty(KindProperty, string(kind))
+		return w, b.writeSheets(w)
+	})
+}
+
+// writeSheets writes the sheets. Which cells of Results the problems are about is known
+// after Results, but Problems is the sheet that the user should see first.
+func (b Workbook) writeSheets(w *xlsx.Writer) error {
+	if b.hasProblems() {
+		if err := w.AddSheet(ProblemsSheet); err != nil {
+			return err
+		}
+	}
+	results, err := writeResults(w, b)
+	if err != nil {
+		return err
+	}
+	if b.Summary.DryRun {
+		err = writePlan(w, b, results)
+	} else if err = writeSteps(w, b); err == nil {
+		err = writeProgress(w, b)
+	}
+	if err == nil && b.hasProblems() {
+		err = writeProblems(w, b, results)
+	}
+	if err == nil {
+		err = writeSummary(w, b)
+	}
+	return err
+}
+
+// WriteList writes a workbook of one sheet with a header and rows of texts to path,
+// complete or not at all. It is not a results workbook: nothing reads it back.
+func WriteList(path, sheet string, header []string, rows [][]string) error {
+	_, err := Placement{Path: path}.write(true, func(file io.Writer) (*xlsx.Writer, error) {
+		w := xlsx.NewWriter(file, "", time.Time{}, false)
+		layout := xlsx.Layout{Name: sheet, Headers: header, Ours: len(header)}
+		for i, h := range header {
+			longest := headerWidth(h)
+			for _, row := range rows {
+				longest = max(longest, utf8.RuneCountInString(row[i]))
+			}
+			layout.Widths = append(layout.Widths, float64(min(longest, 60)+2))
+		}
+		t, err := w.NewSheet(layout)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			if err := t.Next(1, false); err != nil {
+				return nil, err
+			}
+			for _, text := range row {
+				t.Text(xlsx.Style{}, text)
+			}
+			if err := t.End(); err != nil {
+				return nil, err
+			}
+		}
+		return w, t.Close()
+	})
+	return err
+}
+
+// write makes a workbook of the sheets that fill writes, reads it back if it is to be
+// verified, and moves it to its place.
+func (p Placement) write(verify bool, fill func(file io.Writer) (*xlsx.Writer, error)) (w Written, err error) {
+	digest, err := makeFile(filepath.Dir(p.Path), func(file *os.File, to io.Writer) error {
+		w, err := fill(to)
+		if err == nil {
+			err = w.Close()
+		}
+		if err != nil || !verify {
+			return err
+		}
+		info, err := file.Stat()
+		if err != nil {
+			return err
+		}
+		return w.Verify(file, info.Size())
+	}, func(finished, _ string) (err error) {
+		w, err = p.put(finished)
+		return err
+	})
+	if err != nil {
+		return Written{}, fmt.Errorf("writing the workbook %s: %w", p.Path, err)
+	}
+	w.Digest = digest
+	return w, nil
+}

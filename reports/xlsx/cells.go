@@ -1,0 +1,230 @@
+package xlsx
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/xuri/excelize/v2"
+
+	"claimsheet/mapping/cell"
+)
+
+// lineHeight is the height of a line of text, in points.
+const lineHeight = 15
+
+// Next begins the next row, in the next sheet when a table's is full. The row is high
+// enough for this many lines of text, because programs do not adjust the height
+// themselves; Lines says how many a text needs.
+func (s *Sheet) Next(lines int, hidden bool) error {
+	if s.row == s.layout.MaxRows {
+		if err := s.Close(); err != nil {
+			return err
+		}
+		if err := s.start(); err != nil {
+			return err
+		}
+	}
+	s.row, s.column = s.row+1, 0
+	s.written++
+	s.number = strconv.Itoa(s.row)
+	s.raw(`<row r="`, s.number, `"`)
+	if lines > 1 {
+		s.raw(` ht="`, strconv.Itoa(min(lines, 20)*lineHeight), `" customHeight="1"`)
+	}
+	if hidden {
+		s.raw(` hidden="1"`)
+	}
+	s.raw(`>`)
+	return nil
+}
+
+// Lines returns roughly how many lines a text takes in a column (0 = A) where it wraps.
+func (s *Sheet) Lines(column int, text string) (lines int) {
+	width := int(s.layout.Widths[column])
+	for line := range strings.SplitSeq(text, "\n") {
+		lines += max(1, (utf8.RuneCountInString(line)+width-1)/width)
+	}
+	return lines
+}
+
+// End ends the row. It returns the first error of the sheet or of a style.
+func (s *Sheet) End() error {
+	if _, err := s.to.WriteString(`</row>`); err != nil {
+		return err
+	}
+	return s.w.err
+}
+
+// Row writes a whole row of one style. A value is a text, an int, or a time, shown in
+// UTC; nil, a zero time and an empty text leave the cell out.
+func (s *Sheet) Row(style Style, values ...any) error {
+	if err := s.Next(1, false); err != nil {
+		return err
+	}
+	for _, v := range values {
+		s.Value(style, v)
+	}
+	return s.End()
+}
+
+// Gap leaves a row out.
+func (s *Sheet) Gap() { s.row++ }
+
+// raw writes XML. End returns the error.
+func (s *Sheet) raw(xml ...string) {
+	for _, x := range xml {
+		_, _ = s.to.WriteString(x)
+	}
+}
+
+// timeFormat shows times in UTC, to the second.
+const timeFormat = "yyyy-mm-dd hh:mm:ss"
+
+// Value writes a value as Row does.
+func (s *Sheet) Value(style Style, value any) {
+	switch v := value.(type) {
+	case string:
+		s.Text(style, v)
+	case int:
+		s.typed(style, "", strconv.Itoa(v))
+	case time.Time:
+		if v.IsZero() {
+			s.column++
+			return
+		}
+		epoch := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
+		if s.w.date1904 {
+			epoch = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+		}
+		style.Format = timeFormat
+		s.typed(style, "", strconv.FormatFloat(float64(v.Unix()-epoch.Unix())/(24*60*60), 'f', -1, 64))
+	default:
+		s.column++
+	}
+}
+
+// Text writes a text; an empty one is a cell with a style alone. A text that is too
+// long for a cell is cut and ends in an ellipsis. One that a program would turn into a
+// formula or a number when the cell is edited gets a quote prefix.
+func (s *Sheet) Text(style Style, text string) {
+	if text == "" {
+		if style == (Style{}) {
+			s.column++
+			return
+		}
+		s.begin(style, ``)
+		s.raw(`/>`)
+		return
+	}
+	if !utf8.ValidString(text) {
+		text = string([]rune(text)) // U+FFFD for each wrong byte, as in every program
+	}
+	text = Cut(text, "…")
+	style.quoted = needsQuote(text)
+	s.begin(style, "inlineStr")
+	if text[0] <= ' ' || text[len(text)-1] <= ' ' { // XML readers may drop white space at the ends
+		s.raw(`><is><t xml:space="preserve">`)
+	} else {
+		s.raw(`><is><t>`)
+	}
+	_, _ = escapes.WriteString(s.to, text) // End returns the error
+	s.raw(`</t></is></c>`)
+}
+
+// Number writes a number in exactly this spelling. One that is not a number to a
+// spreadsheet program becomes a text.
+func (s *Sheet) Number(style Style, literal string) {
+	// What Go reads as a number and a spreadsheet program does not: 0x10, NaN, Inf.
+	if _, err := strconv.ParseFloat(literal, 64); err != nil || strings.ContainsAny(literal, "xXnN") {
+		s.Text(style, literal)
+		return
+	}
+	s.typed(style, "", literal)
+}
+
+// Bool writes TRUE or FALSE.
+func (s *Sheet) Bool(style Style, b bool) {
+	if b {
+		s.typed(style, "b", "1")
+	} else {
+		s.typed(style, "b", "0")
+	}
+}
+
+// Error writes an error value such as #N/A; one that programs do not know becomes
+// #VALUE!, because Excel calls a file with it damaged.
+func (s *Sheet) Error(style Style, name string) {
+	if !slices.Contains(errorNames, name) {
+		name = "#VALUE!"
+	}
+	s.typed(style, "e", name)
+}
+
+// errorNames are the errors that every spreadsheet program has.
+var errorNames = []string{"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#GETTING_DATA"}
+
+// typed writes a value that needs no escape.
+func (s *Sheet) typed(style Style, typ, value string) {
+	s.begin(style, typ)
+	s.raw(`><v>`, value, `</v></c>`)
+}
+
+// begin begins a cell, up to the end of its attributes.
+func (s *Sheet) begin(style Style, typ string) {
+	for len(s.letters) <= s.column {
+		s.letters = append(s.letters, cell.ColumnName(len(s.letters)))
+	}
+	s.raw(`<c r="`, s.letters[s.column], s.number, `"`)
+	if id := s.w.style(style); id != 0 {
+		s.raw(` s="`, strconv.Itoa(id), `"`)
+	}
+	if typ != "" {
+		s.raw(` t="`, typ, `"`)
+	}
+	s.column++
+}
+
+// escapes turns a text into XML that every reader turns into the same text. Characters
+// that XML cannot hold, and CR, which its readers turn into LF, are escaped as
+// spreadsheet programs do (_x000D_), and so is what could be read as such an escape.
+var escapes = func() *strings.Replacer {
+	pairs := []string{"&", "&amp;", "<", "&lt;", ">", "&gt;", "_x", "_x005F_x"}
+	for _, c := range "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x0b\x0c\r\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17" +
+		"\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\uFFFE\uFFFF" {
+		pairs = append(pairs, string(c), fmt.Sprintf("_x%04X_", c))
+	}
+	return strings.NewReplacer(pairs...)
+}()
+
+// MaxCell is how many characters (UTF-16 code units) a cell may hold. excelize
+// silently cuts longer texts.
+const MaxCell = excelize.TotalCellChars
+
+// Cut returns s if it fits a cell, else its beginning followed by ending.
+func Cut(s, ending string) string {
+	if len(s) <= MaxCell || Units(s) <= MaxCell {
+		return s
+	}
+	room := MaxCell - Units(ending)
+	for i, r := range s {
+		if room -= max(1, utf16.RuneLen(r)); room < 0 {
+			return s[:i] + ending
+		}
+	}
+	return s
+}
+
+// Units returns the length of a text as spreadsheet programs count it, in UTF-16
+// code units.
+func Units(s string) int {
+	n := 0
+	for _, r := range s {
+		n += max(1, utf16.RuneLen(r)) // invalid bytes become U+FFFD
+	}
+	return n
+}

@@ -1,0 +1,230 @@
+// Package xlsx writes workbooks, with excelize.
+//
+// excelize makes everything of a workbook but its sheets: styles, charts, comments
+// and the parts around them. A Sheet goes straight into the zip file while its rows
+// are made, so memory does not grow with the rows. excelize's own stream writer takes
+// more than twice as long, more with links, keeps the sheet in a temporary file,
+// spells numbers its own way, and has no error values and no control characters.
+//
+// The same calls give the same bytes at any time and on any machine.
+package xlsx
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/klauspost/compress/flate"
+	"github.com/xuri/excelize/v2"
+)
+
+// Writer writes a workbook file. Its sheets are written one after another; Close
+// completes the file.
+type Writer struct {
+	file     *excelize.File // makes the parts that are not sheets
+	zip      *zip.Writer
+	date1904 bool
+	styles   map[Style]int
+	painted  map[Colour]int    // conditional styles
+	rows     map[string]int    // written, by part; 0 for a part that is no sheet
+	links    map[string][]link // to addresses, by the part of a sheet's relationships
+	maxLinks int               // of a sheet
+	err      error             // the first one of a style or a property
+}
+
+// NewWriter begins a workbook that is written to dst. made is when it says it was made;
+// the zero Time leaves that out. date1904 is its date system.
+func NewWriter(dst io.Writer, title string, made time.Time, date1904 bool) *Writer {
+	w := &Writer{file: excelize.NewFile(), zip: zip.NewWriter(dst), date1904: date1904, styles: map[Style]int{}, painted: map[Colour]int{},
+		rows: map[string]int{}, links: map[string][]link{}, maxLinks: maxLinks}
+	// One for all parts, because it is large. Level 6 makes a sheet a fifth smaller in five times the time.
+	packer, err := flate.NewWriter(nil, flate.BestSpeed)
+	w.fail(err)
+	w.zip.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
+		packer.Reset(w)
+		return packer, nil
+	})
+	about := &excelize.DocProperties{Title: title, Creator: "Claimsheet", LastModifiedBy: "Claimsheet"}
+	if !made.IsZero() {
+		about.Created = made.UTC().Format(time.RFC3339)
+		about.Modified = about.Created
+	}
+	w.fail(w.file.SetDocProps(about))
+	w.fail(w.file.SetWorkbookProps(&excelize.WorkbookPropsOptions{Date1904: &date1904}))
+	return w
+}
+
+// fail keeps the first error.
+func (w *Writer) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// SetProperty sets a custom document property; "" leaves it out.
+func (w *Writer) SetProperty(name, value string) {
+	if value != "" {
+		w.fail(w.file.SetCustomProps(excelize.CustomProperty{Name: name, Value: value}))
+	}
+}
+
+// AddSheet adds an empty sheet behind the others unless it exists. The first sheet
+// is the one that is shown when the file is opened.
+func (w *Writer) AddSheet(name string) error {
+	const given = "Sheet1" // a new workbook has this one
+	if slices.Contains(w.file.GetSheetList(), given) {
+		return w.file.SetSheetName(given, name)
+	}
+	_, err := w.file.NewSheet(name) // it takes one that exists
+	return err
+}
+
+// Close writes the parts that are not in the file yet and completes it.
+func (w *Writer) Close() error {
+	if w.err != nil {
+		return w.err
+	}
+	made, err := w.file.WriteToBuffer()
+	if err != nil {
+		return err
+	}
+	parts, err := zip.NewReader(bytes.NewReader(made.Bytes()), int64(made.Len()))
+	if err != nil {
+		return err
+	}
+	for _, part := range parts.File {
+		if _, written := w.rows[part.Name]; written {
+			continue
+		}
+		if err := w.finish(part); err != nil {
+			return err
+		}
+	}
+	return w.zip.Close()
+}
+
+// finish writes a part that excelize has made, with what excelize has no setting for.
+func (w *Writer) finish(part *zip.File) error {
+	content, err := readPart(part, part.UncompressedSize64)
+	if err != nil {
+		return err
+	}
+	w.rows[part.Name] = 0
+	to, err := w.zip.Create(part.Name)
+	if err != nil {
+		return err
+	}
+	switch part.Name {
+	case "xl/styles.xml":
+		content = markQuoted(content)
+	case "[Content_Types].xml":
+		content = sortDefaults(content)
+	}
+	links := w.links[part.Name]
+	if links == nil {
+		_, err = to.Write(content)
+		return err
+	}
+	_, err = to.Write(bytes.TrimSuffix(content, []byte(endRelationships)))
+	for _, l := range links {
+		if err == nil {
+			_, err = io.WriteString(to, `<Relationship Id="link`+l.cell+`" Type="`+excelize.SourceRelationshipHyperLink+
+				`" Target="`+html.EscapeString(l.target)+`" TargetMode="External"/>`)
+		}
+	}
+	if err == nil {
+		_, err = io.WriteString(to, endRelationships)
+	}
+	return err
+}
+
+const (
+	xmlHeader        = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
+	endRelationships = `</Relationships>`
+	noRelationships  = xmlHeader + `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">` + endRelationships
+)
+
+// readPart reads a part of at most limit bytes.
+func readPart(part *zip.File, limit uint64) ([]byte, error) {
+	r, err := part.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	content, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	if err == nil && uint64(len(content)) > limit {
+		err = fmt.Errorf("the workbook's part %s is too large", part.Name)
+	}
+	return content, err
+}
+
+var contentDefault = regexp.MustCompile(`<Default [^>]*></Default>`)
+
+// sortDefaults sorts the content types by extension: excelize lists them in random
+// order.
+func sortDefaults(types []byte) []byte {
+	found := contentDefault.FindAll(types, -1)
+	slices.SortFunc(found, bytes.Compare)
+	rest := contentDefault.ReplaceAll(types, nil)
+	before, after, ok := bytes.Cut(rest, []byte(`<Override`))
+	if !ok {
+		return types
+	}
+	return slices.Concat(before, bytes.Join(found, nil), []byte(`<Override`), after)
+}
+
+// Verify reads a finished workbook back: its archive must be complete, every part
+// must match its checksum, and every sheet must have the rows that were written. It
+// shows a lying disk or a bug of ours before an older file is replaced.
+func (w *Writer) Verify(file io.ReaderAt, size int64) error {
+	archive, err := zip.NewReader(file, size)
+	if err != nil {
+		return fmt.Errorf("reading it back: %w", err)
+	}
+	if len(archive.File) != len(w.rows) {
+		return errors.New("parts of it are missing")
+	}
+	buffer := make([]byte, 256<<10)
+	for _, part := range archive.File {
+		rows, err := countRows(part, buffer)
+		if err != nil {
+			return fmt.Errorf("reading its part %s back: %w", part.Name, err)
+		}
+		if written := w.rows[part.Name]; rows != written {
+			return fmt.Errorf("%d rows were written to its part %s, and %d are there", written, part.Name, rows)
+		}
+	}
+	return nil
+}
+
+var beginRow = []byte(`<row `)
+
+// countRows reads a part to its end, where its checksum is compared, and counts the
+// rows in it. Text has every < escaped.
+func countRows(f *zip.File, buffer []byte) (rows int, err error) {
+	part, err := f.Open()
+	if err != nil {
+		return 0, err
+	}
+	defer part.Close()
+	kept := 0 // bytes at the beginning of buffer that may begin a row
+	for {
+		n, err := part.Read(buffer[kept:])
+		piece := buffer[:kept+n]
+		rows += bytes.Count(piece, beginRow)
+		kept = min(len(piece), len(beginRow)-1)
+		copy(buffer, piece[len(piece)-kept:])
+		if err == io.EOF {
+			return rows, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}
