@@ -21,8 +21,9 @@ const ResultsSheet = "Results"
 // addedWidths are the widths of the added columns, in characters. In a plan few rows
 // have ids, and what is to be corrected should be near the cells.
 var addedWidths = map[string]struct{ results, plan float64 }{
-	cell.StatusHeader: {14, 14}, cell.ClientIDHeader: {38, 12}, cell.ContactIDHeader: {38, 12}, cell.ClaimIDsHeader: {38, 12}, cell.URLHeader: {40, 14},
-	cell.ContactsHeader: {48, 14}, cell.FailedStepHeader: {34, 14}, cell.ErrorHeader: {52, 70}, cell.AdviceHeader: {52, 52}, cell.SourceRowHeader: {12, 12},
+	cell.StatusHeader: {14, 14}, cell.ClientIDHeader: {38, 12}, cell.ContactIDHeader: {38, 12}, cell.ClaimIDsHeader: {38, 12},
+	cell.URLHeader: {40, 14}, cell.ContactsHeader: {48, 14}, cell.FailedStepHeader: {34, 14},
+	cell.ErrorHeader: {52, 70}, cell.AdviceHeader: {52, 52}, cell.SourceRowHeader: {12, 12},
 }
 
 // statusWords show at a glance which rows need attention.
@@ -236,19 +237,9 @@ func joinIDs(ids []string) string {
 	if xlsx.Units(all) <= xlsx.MaxCell {
 		return all
 	}
-	const room = len(" … and 1000000 more, see the sheet Steps")
-	var b strings.Builder
-	for i, id := range ids {
-		if b.Len()+len(id)+2+room > xlsx.MaxCell {
-			fmt.Fprintf(&b, " … and %d more, see the sheet Steps", len(ids)-i)
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(id)
-	}
-	return b.String()
+	const note = " … and %d more, see the sheet Steps"
+	listed := all[:max(0, strings.LastIndex(all[:xlsx.MaxCell-len(note)-len("1000000")], ", "))]
+	return listed + fmt.Sprintf(note, len(ids)-1-strings.Count(listed, ", "))
 }
 
 // problemsOf returns the problems of one cell of the source.

@@ -31,13 +31,13 @@ func writeSummary(w *xlsx.Writer, b Workbook) error {
 		return err
 	}
 	t.Gap()
-	requests := "Requests sent"
+	words := "Requests sent"
 	if s.DryRun {
-		requests = "Requests a run would send"
+		words = "Requests a run would send"
 	}
-	writeHeader(t, requests, "Number")
-	for _, r := range byKind(s.Requests) {
-		_ = t.Row(xlsx.Style{}, r.kind, r.count)
+	writeHeader(t, words, "Number")
+	for _, r := range requests {
+		_ = t.Row(xlsx.Style{}, r.kind, r.of(s.Requests))
 	}
 	return t.Close()
 }
@@ -61,9 +61,8 @@ func writeFact(t *xlsx.Sheet, f Fact) {
 func writeStatuses(t *xlsx.Sheet, s result.Summary) error {
 	writeHeader(t, "Status", "Rows", "Clients")
 	first := t.RowNumber() + 1
-	clients := byStatus(s.Clients)
-	for i, c := range byStatus(s.Rows) {
-		_ = t.Row(xlsx.Style{}, string(c.status), c.count, clients[i].count)
+	for _, status := range statuses {
+		_ = t.Row(xlsx.Style{}, string(status.status), status.of(s.Rows), status.of(s.Clients))
 	}
 	if err := t.BarChart("Rows by status", first, t.RowNumber()); err != nil {
 		return err

@@ -64,73 +64,59 @@ func IsOurs(path string) (binding map[string]string, ok bool, err error) {
 //
 // Any other error means that the file there could not be read.
 func Target(path string, dryRun bool, lastDigest string, now time.Time) (Placement, error) {
-	if free, err := examine(path); err != nil {
-		return Placement{}, err
-	} else if free {
-		return Placement{Path: path}, nil
+	place, here := Placement{Path: path}, problem.Where{File: path}
+	folder := filepath.Dir(path)
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return Placement{}, problem.At(here, "output-no-folder", "the folder %s does not exist; expected an existing folder", folder).
+			Hinted("make the folder, or choose another name with -o")
+	}
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return place, nil
+	}
+	if err != nil {
+		return Placement{}, fmt.Errorf("checking the place of the results: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return Placement{}, problem.At(here, "output-not-a-file",
+			"is not a regular file; expected a free name or a workbook that Claimsheet wrote").
+			Hinted("choose another name with -o")
 	}
 	binding, ours, err := IsOurs(path)
 	if err != nil {
 		return Placement{}, fmt.Errorf("reading the workbook that would be replaced: %w", err)
 	}
 	if !ours {
-		return Placement{}, problem.At(problem.Where{File: path}, "output-exists", "exists and was not written by Claimsheet; expected a free name or a workbook that Claimsheet wrote").
+		return Placement{}, problem.At(here, "output-exists",
+			"exists and was not written by Claimsheet; expected a free name or a workbook that Claimsheet wrote").
 			Hinted("choose another name with -o")
 	}
 	if Kind(binding[KindProperty]) == Plan {
-		return Placement{Path: path}, nil
+		return place, nil
 	}
 	if dryRun {
-		return Placement{}, problem.At(problem.Where{File: path}, "output-is-results", "holds the results of a run, which a dry run's plan never replaces; expected a free name or an earlier plan").
+		return Placement{}, problem.At(here, "output-is-results",
+			"holds the results of a run, which a dry run's plan never replaces; expected a free name or an earlier plan").
 			Hinted("choose another name with -o")
 	}
-	return placeOver(path, lastDigest, now)
-}
-
-// examine reports whether nothing is at path. Something that is never replaced is a
-// problem.
-func examine(path string) (free bool, err error) {
-	here := problem.Where{File: path}
-	folder := filepath.Dir(path)
-	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return false, problem.At(here, "output-no-folder", "the folder %s does not exist; expected an existing folder", folder).
-			Hinted("make the folder, or choose another name with -o")
-	}
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return true, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("checking the place of the results: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return false, problem.At(here, "output-not-a-file", "is not a regular file; expected a free name or a workbook that Claimsheet wrote").
-			Hinted("choose another name with -o")
-	}
-	return false, nil
-}
-
-// placeOver replaces results of ours, and keeps them if they are not as we left them.
-func placeOver(path, lastDigest string, now time.Time) (Placement, error) {
 	digest, err := safefile.Digest(path)
 	if err != nil {
 		return Placement{}, fmt.Errorf("reading the workbook that would be replaced: %w", err)
 	}
-	if digest == lastDigest {
-		return Placement{Path: path}, nil
+	if digest != lastDigest {
+		ext := filepath.Ext(path)
+		if place.Aside, err = freeName(strings.TrimSuffix(path, ext) + "-" + now.Format("20060102T150405") + ext); err != nil {
+			return Placement{}, fmt.Errorf("finding a name for the edited workbook: %w", err)
+		}
 	}
-	ext := filepath.Ext(path)
-	aside, err := freeName(strings.TrimSuffix(path, ext) + "-" + now.Format("20060102T150405") + ext)
-	if err != nil {
-		return Placement{}, fmt.Errorf("finding a name for the edited workbook: %w", err)
-	}
-	return Placement{Path: path, Aside: aside}, nil
+	return place, nil
 }
 
 // makeFile makes a durable file from what write writes, in a private folder inside
 // folder, and calls put with its path and its SHA-256 in hex, to move it to its place
 // in folder. Nothing else is left behind. write may read the file back.
-func makeFile(folder string, write func(file *os.File, to io.Writer) error, put func(finished, digest string) error) (digest string, err error) {
+func makeFile(folder string, write func(file *os.File, to io.Writer) error,
+	put func(finished, digest string) error) (digest string, err error) {
 	scratch, err := os.MkdirTemp(folder, ".claimsheet-")
 	if err != nil {
 		return "", err

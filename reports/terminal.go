@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -29,8 +30,8 @@ type NextSteps struct {
 	// Settle lists what is uncertain. Rerun does what is missing in a results
 	// workbook, whose path is added to it; nil where the results cannot be run again.
 	Settle, Rerun []string
-	// Look shows what the sandbox holds; nil where there is nothing to look at.
-	Look []string
+	// Sandbox shows what the sandbox holds; nil for a real service.
+	Sandbox []string
 }
 
 // WriteSummary writes the end of a run in a few plain lines for a terminal: what was
@@ -44,39 +45,35 @@ func WriteSummary(w io.Writer, s result.Summary, n NextSteps) error {
 	if n.Stopped != "" {
 		fmt.Fprintf(&b, "Stopped: %s.\n", n.Stopped)
 	}
-	what := "Done"
+	what, would, sent := "Done", "", "Sent"
 	switch {
 	case s.DryRun:
-		what = "Checked, nothing sent"
+		what, would, sent = "Checked, nothing sent", "would be ", "A run would send"
 	case n.Stopped != "":
 		what = "Not finished"
 	}
 	fmt.Fprintf(&b, "%s in %s: %s of %s in %s.\n", what, s.Environment,
 		Count(s.Rows.Total, "row"), Count(s.Clients.Total, "client"), duration(s.Seconds))
-	for _, c := range byStatus(s.Rows) {
-		if c.count > 0 {
-			fmt.Fprintf(&b, "  %7d %s\n", c.count, meaning(c.status))
+	for _, status := range statuses {
+		if n := status.of(s.Rows); n > 0 {
+			fmt.Fprintf(&b, "  %7d %s\n", n, status.meaning)
 		}
 	}
 	if s.WithoutLink > 0 {
-		would := ""
-		if s.DryRun {
-			would = "would be "
-		}
 		fmt.Fprintf(&b, "%s %sdone without a redirect url; the column %q says why.\n", Count(s.WithoutLink, "client"), would, cell.AdviceHeader)
 	}
 	if s.UncertainSteps > 0 {
 		fmt.Fprintf(&b, "Uncertain steps of the mapping: %d, also of clients that are not in the sheet.\n", s.UncertainSteps)
 	}
-	fmt.Fprintf(&b, "%s: %s.\n", requestWord(s.DryRun), requestText(s.Requests))
+	fmt.Fprintf(&b, "%s: %s.\n", sent, requestText(s.Requests))
 	for _, path := range workbooks(s) {
-		fmt.Fprintf(&b, "Every row is in %s\n", inLine(path))
+		fmt.Fprintf(&b, "Every row is in %s\n", problem.OneLine(path))
 	}
 	for _, line := range nextSteps(s, n) {
 		fmt.Fprintln(&b, line)
 	}
-	if n.Look != nil {
-		fmt.Fprintf(&b, "Look at what the sandbox holds, and open the redirect urls:\n  %s\n", CommandLine(n.Look))
+	if n.Sandbox != nil {
+		fmt.Fprintf(&b, "Look at what the sandbox holds, and open the redirect urls:\n  %s\n", CommandLine(n.Sandbox))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -95,90 +92,52 @@ func WriteObject(w io.Writer, v any) error {
 	return err
 }
 
-// meaning is a status with what the user should do about it.
-func meaning(s result.Status) string {
-	switch s {
-	case result.Unchanged:
-		return "unchanged: done before, nothing sent"
-	case result.Changed:
-		return "changed since they were done: nothing sent; correct them by hand in the service"
-	case result.Skipped:
-		return "skipped on purpose"
-	case result.NotStarted:
-		return "not started: stopped before them, or waiting for another row; see the column Error"
-	case result.Failed:
-		return "failed: not created, or given up; see the column Error"
-	case result.Uncertain:
-		return "uncertain: perhaps created; you decide"
-	case result.Invalid:
-		return "invalid: nothing sent for these clients; correct the cells"
-	}
-	return string(s)
+// statuses are in the order in which they are shown, successes first.
+var statuses = []struct {
+	status  result.Status
+	meaning string // with what the user should do about it
+	of      func(result.Counts) int
+}{
+	{result.Done, "done", func(c result.Counts) int { return c.Done }},
+	{result.Unchanged, "unchanged: done before, nothing sent", func(c result.Counts) int { return c.Unchanged }},
+	{result.Planned, "planned", func(c result.Counts) int { return c.Planned }},
+	{result.Changed, "changed since they were done: nothing sent; correct them by hand in the service",
+		func(c result.Counts) int { return c.Changed }},
+	{result.Skipped, "skipped on purpose", func(c result.Counts) int { return c.Skipped }},
+	{result.NotStarted, "not started: stopped before them, or waiting for another row; see the column Error",
+		func(c result.Counts) int { return c.NotStarted }},
+	{result.Failed, "failed: not created, or given up; see the column Error", func(c result.Counts) int { return c.Failed }},
+	{result.Uncertain, "uncertain: perhaps created; you decide", func(c result.Counts) int { return c.Uncertain }},
+	{result.Invalid, "invalid: nothing sent for these clients; correct the cells", func(c result.Counts) int { return c.Invalid }},
 }
 
-type statusCount struct {
-	status result.Status
-	count  int
-}
-
-// byStatus lists counts, successes first.
-func byStatus(c result.Counts) []statusCount {
-	return []statusCount{
-		{result.Done, c.Done},
-		{result.Unchanged, c.Unchanged},
-		{result.Planned, c.Planned},
-		{result.Changed, c.Changed},
-		{result.Skipped, c.Skipped},
-		{result.NotStarted, c.NotStarted},
-		{result.Failed, c.Failed},
-		{result.Uncertain, c.Uncertain},
-		{result.Invalid, c.Invalid},
-	}
-}
-
-type kindCount struct {
-	kind   string // as --json names it
-	count  int
-	one    string // in words
-	plural string
-}
-
-// byKind lists requests: first those that create something, in the order of a client's
-// plan, then those that only read.
-func byKind(r result.Requests) []kindCount {
-	return []kindCount{
-		{"client", r.Client, "client", "clients"},
-		{"claim", r.Claim, "claim", "claims"},
-		{"activity", r.Activity, "activity", "activities"},
-		{"link", r.Link, "link", "links"},
-		{"lookup", r.Lookup, "look-up", "look-ups"},
-		{"templates", r.Templates, "request for the templates", "requests for the templates"},
-	}
-}
-
-func requestWord(dryRun bool) string {
-	if dryRun {
-		return "A run would send"
-	}
-	return "Sent"
+// requests are the kinds of requests as --json names them, and in words: first those that
+// create something, in the order of a client's plan, then those that only read.
+var requests = []struct {
+	kind, one, several string
+	of                 func(result.Requests) int
+}{
+	{"client", "client", "clients", func(r result.Requests) int { return r.Client }},
+	{"claim", "claim", "claims", func(r result.Requests) int { return r.Claim }},
+	{"activity", "activity", "activities", func(r result.Requests) int { return r.Activity }},
+	{"link", "link", "links", func(r result.Requests) int { return r.Link }},
+	{"lookup", "look-up", "look-ups", func(r result.Requests) int { return r.Lookup }},
+	{"templates", "request for the templates", "requests for the templates", func(r result.Requests) int { return r.Templates }},
 }
 
 // requestText lists the requests by kind.
 func requestText(r result.Requests) string {
 	var parts []string
-	for _, k := range byKind(r) {
-		if k.count > 0 {
-			word := k.plural
-			if k.count == 1 {
-				word = k.one
-			}
-			parts = append(parts, fmt.Sprintf("%d %s", k.count, word))
+	for _, k := range requests {
+		switch n := k.of(r); n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+k.one)
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", n, k.several))
 		}
 	}
-	if parts == nil {
-		return "no requests"
-	}
-	return strings.Join(parts, ", ")
+	return cmp.Or(strings.Join(parts, ", "), "no requests")
 }
 
 // nextSteps says what to do next, with the command.
@@ -246,19 +205,8 @@ func workbooks(s result.Summary) []string {
 	return paths
 }
 
-// inLine replaces control characters, so that a file's name cannot begin a new line or
-// move the cursor.
-func inLine(name string) string {
-	return strings.Map(func(r rune) rune {
-		if problem.IsControl(r) {
-			return '?'
-		}
-		return r
-	}, name)
-}
-
 // CommandLine returns a command as the user can type it: words with special
-// characters are quoted for this system's shell. Control characters are shown as ?.
+// characters are quoted for this system's shell. Control characters are shown as spaces.
 func CommandLine(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
@@ -271,7 +219,7 @@ func CommandLine(words []string) string {
 			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 	}
-	return inLine(strings.Join(quoted, " "))
+	return problem.OneLine(strings.Join(quoted, " "))
 }
 
 func needsQuotes(r rune) bool {

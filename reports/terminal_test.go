@@ -32,7 +32,7 @@ func TestWriteSummary(t *testing.T) {
 		{mixed, reports.NextSteps{Notice: "Sandbox: nothing was sent to a real service.", Stopped: "the service refuses the credentials (401)", Command: run,
 			Settle: []string{"claimsheet", "settle", "-m", "my mapping.yaml"}, Rerun: []string{"claimsheet", "rerun"}}},
 		{done, reports.NextSteps{}},
-		{done, reports.NextSteps{Look: []string{"claimsheet", "sandbox", "--state", "my leads/.claimsheet"}}},
+		{done, reports.NextSteps{Sandbox: []string{"claimsheet", "sandbox", "--state", "my leads/.claimsheet"}}},
 		{dry, reports.NextSteps{Command: run}},
 		{stopped, reports.NextSteps{Stopped: "a signal ended the run; what was in flight was finished", Interrupted: true, Rerun: []string{"claimsheet", "rerun"}}},
 		{refused, reports.NextSteps{Stopped: "the mapping or the environment is wrong", Rerun: []string{"claimsheet", "rerun"}}},

@@ -153,7 +153,7 @@ func (r *importRun) printSummary(summary result.Summary, signalled bool) error {
 	if r.session.Env.Sandbox {
 		words.Notice = sandboxNotice
 		if !r.options.dryRun {
-			words.Look = r.options.lookCommand()
+			words.Sandbox = r.options.lookCommand()
 		}
 	}
 	switch {

@@ -24,29 +24,19 @@ func ReadProperties(path string) (map[string]string, error) {
 	if err != nil || !info.Mode().IsRegular() { // opening a pipe would block for ever
 		return nil, err
 	}
-	// os.Open first: archive/zip returns similar errors for an unreadable file and
-	// for one that is not an archive.
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	archive, err := zip.NewReader(f, info.Size())
+	archive, err := zip.OpenReader(path)
 	if errors.Is(err, zip.ErrFormat) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(archive.File, isProperties)
-	if at < 0 {
-		return nil, nil
-	}
-	part, err := readPart(archive.File[at], maxProperties)
+	defer archive.Close()
+	file, _, err := openProperties(&archive.Reader)
 	if err != nil {
 		return nil, nil
 	}
-	found, err := holding(part).GetCustomProps()
+	found, err := file.GetCustomProps()
 	if err != nil {
 		return nil, nil // a damaged part has none
 	}
@@ -59,51 +49,53 @@ func ReadProperties(path string) (map[string]string, error) {
 	return properties, nil
 }
 
-func isProperties(part *zip.File) bool { return part.Name == propertiesPart }
-
-// holding returns a workbook with these properties in place of none.
-func holding(part []byte) *excelize.File {
-	f := excelize.NewFile()
-	f.Pkg.Store(propertiesPart, part)
-	return f
+// openProperties returns the part of a workbook with its custom properties, and an empty
+// workbook that has the same ones.
+func openProperties(archive *zip.Reader) (*excelize.File, *zip.File, error) {
+	at := slices.IndexFunc(archive.File, func(part *zip.File) bool { return part.Name == propertiesPart })
+	if at < 0 {
+		return nil, nil, errors.New("the workbook has no custom document properties")
+	}
+	content, err := readPart(archive.File[at], maxProperties)
+	if err != nil {
+		return nil, nil, err
+	}
+	file := excelize.NewFile()
+	file.Pkg.Store(propertiesPart, content)
+	return file, archive.File[at], nil
 }
 
 // CopyWithProperties copies a workbook with custom text properties set; "" removes
 // one. All other parts are copied byte by byte. A workbook without any custom
 // properties is an error.
 func CopyWithProperties(dst io.Writer, from *zip.Reader, properties map[string]string) error {
-	to := zip.NewWriter(dst)
-	at := slices.IndexFunc(from.File, isProperties)
-	if at < 0 {
-		return errors.New("the workbook has no custom document properties")
+	file, old, err := openProperties(from)
+	if err != nil {
+		return err
 	}
-	for i, part := range from.File {
-		if i != at {
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		changed := excelize.CustomProperty{Name: name}
+		if value := properties[name]; value != "" {
+			changed.Value = value
+		}
+		if err := file.SetCustomProps(changed); err != nil {
+			return err
+		}
+	}
+	content, _ := file.Pkg.Load(propertiesPart)
+	to := zip.NewWriter(dst)
+	for _, part := range from.File {
+		if part != old {
 			if err := to.Copy(part); err != nil {
 				return err
 			}
 			continue
 		}
-		content, err := readPart(part, maxProperties)
-		if err != nil {
-			return err
-		}
-		file := holding(content)
-		for _, name := range slices.Sorted(maps.Keys(properties)) {
-			changed := excelize.CustomProperty{Name: name}
-			if value := properties[name]; value != "" {
-				changed.Value = value
-			}
-			if err := file.SetCustomProps(changed); err != nil {
-				return err
-			}
-		}
 		w, err := to.Create(propertiesPart)
 		if err != nil {
 			return err
 		}
-		text, _ := file.Pkg.Load(propertiesPart)
-		if _, err := w.Write(text.([]byte)); err != nil {
+		if _, err := w.Write(content.([]byte)); err != nil {
 			return err
 		}
 	}

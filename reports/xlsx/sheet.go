@@ -134,7 +134,8 @@ func (s *Sheet) head(first bool) {
 	}
 	s.raw(` workbookViewId="0">`)
 	if s.layout.Headers != nil {
-		s.raw(`<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/><selection pane="bottomLeft" activeCell="A2" sqref="A2"/>`)
+		s.raw(`<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/>`,
+			`<selection pane="bottomLeft" activeCell="A2" sqref="A2"/>`)
 	}
 	s.raw(`</sheetView></sheetViews><sheetFormatPr defaultRowHeight="15"/>`)
 	if len(s.layout.Widths) > 0 {

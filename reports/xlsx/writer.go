@@ -11,6 +11,7 @@ package xlsx
 
 import (
 	"archive/zip"
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -127,21 +128,19 @@ func (w *Writer) finish(part *zip.File) error {
 		content = sortDefaults(content)
 	}
 	links := w.links[part.Name]
-	if links == nil {
-		_, err = to.Write(content)
-		return err
+	if links != nil {
+		content = bytes.TrimSuffix(content, []byte(endRelationships))
 	}
-	_, err = to.Write(bytes.TrimSuffix(content, []byte(endRelationships)))
+	buffer := bufio.NewWriter(to) // Flush returns its first error
+	_, _ = buffer.Write(content)
 	for _, l := range links {
-		if err == nil {
-			_, err = io.WriteString(to, `<Relationship Id="link`+l.cell+`" Type="`+excelize.SourceRelationshipHyperLink+
-				`" Target="`+html.EscapeString(l.target)+`" TargetMode="External"/>`)
-		}
+		fmt.Fprintf(buffer, `<Relationship Id="link%s" Type="%s" Target="%s" TargetMode="External"/>`,
+			l.cell, excelize.SourceRelationshipHyperLink, html.EscapeString(l.target))
 	}
-	if err == nil {
-		_, err = io.WriteString(to, endRelationships)
+	if links != nil {
+		_, _ = buffer.WriteString(endRelationships)
 	}
-	return err
+	return buffer.Flush()
 }
 
 const (
