@@ -58,7 +58,6 @@ func writePlan(w *xlsx.Writer, b Workbook, results *resultsSheet) error {
 	if err := p.write(); err != nil {
 		return err
 	}
-	p.EndTable()
 	p.Gap()
 	n := p.total
 	if err := p.Row(xlsx.Style{Bold: true}, "total", nil, nil, n[0], n[1], n[2], n[3], n[0]+n[1]+n[2]+n[3]); err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"claimsheet/importer/result"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports/xlsx"
@@ -12,6 +13,10 @@ import (
 
 // ProblemsSheet is the first sheet of a workbook with problems.
 const ProblemsSheet = "Problems"
+
+// maxTroubled is how many rows that failed or are uncertain the sheet Problems has one
+// by one.
+const maxTroubled = 10_000
 
 // hasProblems reports whether the workbook has a sheet Problems.
 func (b Workbook) hasProblems() bool {
@@ -48,15 +53,25 @@ func writeProblems(w *xlsx.Writer, b Workbook, results *resultsSheet) error {
 			return err
 		}
 	}
-	for _, r := range results.troubled {
+	troubled := 0
+	for r, err := range b.Rows {
+		if err != nil {
+			return err
+		}
+		if r.Status != result.Failed && r.Status != result.Uncertain {
+			continue
+		}
+		if troubled++; troubled > maxTroubled {
+			continue
+		}
 		place, where := results.place(len(results.columns), r.Row), b.Sheet.AtRow(r.Row).String()
 		if err := line(place, where, r.Error, "", r.Advice, string(r.Status)); err != nil {
 			return err
 		}
 	}
-	if results.more > 0 {
-		more := fmt.Sprintf("%d more rows failed or are uncertain", results.more)
-		if err := line("", "", more, "", "filter the column "+cell.StatusHeader+" of the sheet "+ResultsSheet, ""); err != nil {
+	if more := troubled - maxTroubled; more > 0 {
+		text := fmt.Sprintf("%d more rows failed or are uncertain", more)
+		if err := line("", "", text, "", "filter the column "+cell.StatusHeader+" of the sheet "+ResultsSheet, ""); err != nil {
 			return err
 		}
 	}
@@ -66,7 +81,7 @@ func writeProblems(w *xlsx.Writer, b Workbook, results *resultsSheet) error {
 // placeOf returns where in Results the cell of a problem is; "" for a problem that is not
 // about one of the sheet's rows. A problem of a whole row leads to its first cell.
 func (s *resultsSheet) placeOf(p problem.Problem) string {
-	if p.Where.Sheet != s.source.Name {
+	if p.Where.Sheet != s.of.Sheet.Name {
 		return ""
 	}
 	letters := strings.TrimRight(p.Where.Cell, "0123456789")

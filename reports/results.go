@@ -42,24 +42,17 @@ var statusWords = []xlsx.Word{
 // resultsSheet is the sheet Results, and what the sheets after it need to know of it.
 type resultsSheet struct {
 	*xlsx.Sheet
-	source   cell.Sheet
+	of       Workbook
 	columns  []int                // of the source, without those of an earlier results workbook
 	message  int                  // the column Error; What to do is the next
-	contacts bool                 // it has the column contacts
 	problems map[int]problem.List // by the source's row
 	places   Places
 	clients  []clientRows // of a plan, by the client's number - 1
-	troubled []result.Row // that failed or are uncertain
-	more     int          // of them, beyond maxTroubled
 }
 
 // clientRows are a client's rows: the first one, as it is numbered in the sheet that was
 // first imported and in this one, and how many there are.
 type clientRows struct{ source, row, count int32 }
-
-// maxTroubled is how many rows that failed or are uncertain the sheet Problems has one
-// by one: they are kept in memory until Results is written.
-const maxTroubled = 10_000
 
 // writeResults writes every source row with what became of it beside it.
 func writeResults(w *xlsx.Writer, b Workbook) (*resultsSheet, error) {
@@ -80,7 +73,7 @@ func writeResults(w *xlsx.Writer, b Workbook) (*resultsSheet, error) {
 		if !ok || result.Row != record.Row {
 			return nil, fmt.Errorf("row %d of the sheet has no result", record.Row)
 		}
-		s.note(record, result, b.Summary.DryRun)
+		s.note(record, result)
 		if err := s.write(record, result); err != nil {
 			return nil, err
 		}
@@ -99,7 +92,7 @@ func newResultsSheet(w *xlsx.Writer, b Workbook) (*resultsSheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &resultsSheet{source: b.Sheet, contacts: b.Contacts, problems: map[int]problem.List{}, places: Places{Own: b.Own}}
+	s := &resultsSheet{of: b, problems: map[int]problem.List{}, places: Places{Own: b.Own}}
 	for _, p := range b.Problems {
 		if row := p.Where.Row; row != 0 && row != b.Sheet.HeaderRow && p.Where.Sheet == b.Sheet.Name {
 			s.problems[row] = append(s.problems[row], p)
@@ -133,16 +126,9 @@ func newResultsSheet(w *xlsx.Writer, b Workbook) (*resultsSheet, error) {
 }
 
 // note keeps what the sheets after Results need to know of a row.
-func (s *resultsSheet) note(record cell.Record, r result.Row, dryRun bool) {
+func (s *resultsSheet) note(record cell.Record, r result.Row) {
 	s.places.Note(record)
-	if r.Status == result.Failed || r.Status == result.Uncertain {
-		if len(s.troubled) < maxTroubled {
-			s.troubled = append(s.troubled, r)
-		} else {
-			s.more++
-		}
-	}
-	if dryRun && r.Client > 0 {
+	if s.of.Summary.DryRun && r.Client > 0 {
 		if missing := r.Client - len(s.clients); missing > 0 {
 			s.clients = append(s.clients, make([]clientRows, missing)...)
 		}
@@ -173,7 +159,7 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) error {
 	s.Text(text, r.ClientID)
 	s.Text(text, joinIDs(r.ClaimIDs))
 	s.Text(xlsx.Style{Top: top, Link: s.Link(r.URL)}, r.URL)
-	if s.contacts {
+	if s.of.Contacts {
 		s.Text(text, joinIDs(r.Contacts))
 	}
 	s.Text(text, result.ShownStep(r.FailedStep))
@@ -210,7 +196,7 @@ func (s *resultsSheet) writeSource(in cell.Cell, top bool, found problem.List) e
 	case in.Kind == cell.Number, in.Kind == cell.Date:
 		s.Number(style, in.Raw)
 	case in.Kind == cell.Bool:
-		s.Bool(style, in.Raw == "1")
+		s.Value(style, in.Raw == "1")
 	case in.Kind == cell.Error:
 		s.Error(style, in.Raw)
 	case in.Kind == cell.Uncomputed:

@@ -60,11 +60,10 @@ func writeFact(t *xlsx.Sheet, f Fact) {
 // that two summaries can be compared side by side. The chart shows the rows.
 func writeStatuses(t *xlsx.Sheet, s result.Summary) error {
 	writeHeader(t, "Status", "Rows", "Clients")
-	first := t.RowNumber() + 1
 	for _, status := range statuses {
 		_ = t.Row(xlsx.Style{}, string(status.status), status.of(s.Rows), status.of(s.Clients))
 	}
-	if err := t.BarChart("Rows by status", first, t.RowNumber()); err != nil {
+	if err := t.BarChart("Rows by status", len(statuses)); err != nil {
 		return err
 	}
 	_ = t.Row(xlsx.Style{Bold: true}, "total", s.Rows.Total, s.Clients.Total)

@@ -143,16 +143,17 @@ func requestText(r result.Requests) string {
 // nextSteps says what to do next, with the command.
 func nextSteps(s result.Summary, n NextSteps) []string {
 	r := s.Rows
-	switch {
-	case s.DryRun && r.Planned > 0 && r.Invalid > 0:
-		return []string{"Next: correct the cells and check again, or import the others; the corrected ones can follow:",
-			"  " + CommandLine(n.Command)}
-	case s.DryRun && r.Planned > 0 && r.Failed > 0:
-		return []string{"Next: look at the failed rows in the workbook and check again, or import the others:", "  " + CommandLine(n.Command)}
-	case s.DryRun && r.Planned > 0:
-		return []string{"Next:", "  " + CommandLine(n.Command)}
-	case s.DryRun:
-		return nil
+	if s.DryRun {
+		next := "Next:"
+		switch {
+		case r.Planned == 0:
+			return nil
+		case r.Invalid > 0:
+			next = "Next: correct the cells and check again, or import the others; the corrected ones can follow:"
+		case r.Failed > 0:
+			next = "Next: look at the failed rows in the workbook and check again, or import the others:"
+		}
+		return []string{next, "  " + CommandLine(n.Command)}
 	}
 	var lines []string
 	if r.Uncertain+s.UncertainSteps > 0 && n.Settle != nil {

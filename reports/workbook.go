@@ -6,8 +6,7 @@
 // hold neither.
 //
 // The rows are written while they are read. What is kept in memory is eight bytes for
-// each row, and twelve for each client of a dry run; links up to the limit of a sheet,
-// and rows that failed up to maxTroubled.
+// each row, twelve for each client of a dry run, and links up to the limit of a sheet.
 package reports
 
 import (
@@ -54,8 +53,8 @@ type Workbook struct {
 	// Own are the columns of Sheet that an earlier results workbook added: they are
 	// not written again. 0 is A.
 	Own []int
-	// Rows are the results by row number, ascending: exactly one for every
-	// record.
+	// Rows are the results by row number, ascending: exactly one for every record.
+	// With problems they are read twice.
 	Rows iter.Seq2[result.Row, error]
 	// Steps are what the run asked for, by client: the lines of the sheet Steps, or
 	// of the sheet Plan in a dry run. nil for none.

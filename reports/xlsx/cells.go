@@ -32,7 +32,7 @@ func (s *Sheet) Next(lines int, hidden bool) error {
 	s.row, s.column = s.row+1, 0
 	s.written++
 	s.number = strconv.Itoa(s.row)
-	s.raw(`<row r="`, s.number, `"`)
+	s.raw("\n", `<row r="`, s.number, `"`)
 	if lines > 1 {
 		s.raw(` ht="`, strconv.Itoa(min(lines, 20)*lineHeight), `" customHeight="1"`)
 	}
@@ -60,8 +60,8 @@ func (s *Sheet) End() error {
 	return s.w.err
 }
 
-// Row writes a whole row of one style. A value is a text, an int, or a time, shown in
-// UTC; nil, a zero time and an empty text leave the cell out.
+// Row writes a whole row of one style. A value is a text, an int, a bool, or a time, shown
+// in UTC; nil and a zero time leave the cell out.
 func (s *Sheet) Row(style Style, values ...any) error {
 	if err := s.Next(1, false); err != nil {
 		return err
@@ -72,8 +72,11 @@ func (s *Sheet) Row(style Style, values ...any) error {
 	return s.End()
 }
 
-// Gap leaves a row out.
-func (s *Sheet) Gap() { s.row++ }
+// Gap leaves a row out. What follows is below a table, outside its filter.
+func (s *Sheet) Gap() {
+	s.filtered = s.row
+	s.row++
+}
 
 // raw writes XML. End returns the error.
 func (s *Sheet) raw(xml ...string) {
@@ -92,6 +95,12 @@ func (s *Sheet) Value(style Style, value any) {
 		s.Text(style, v)
 	case int:
 		s.typed(style, "", strconv.Itoa(v))
+	case bool:
+		digit := "0"
+		if v {
+			digit = "1"
+		}
+		s.typed(style, "b", digit)
 	case time.Time:
 		if v.IsZero() {
 			s.column++
@@ -145,15 +154,6 @@ func (s *Sheet) Number(style Style, literal string) {
 		return
 	}
 	s.typed(style, "", literal)
-}
-
-// Bool writes TRUE or FALSE.
-func (s *Sheet) Bool(style Style, b bool) {
-	if b {
-		s.typed(style, "b", "1")
-	} else {
-		s.typed(style, "b", "0")
-	}
 }
 
 // Error writes an error value such as #N/A; one that programs do not know becomes

@@ -59,7 +59,7 @@ type Sheet struct {
 	column    int    // the next cell's, 0 = A
 	number    string // the row's
 	letters   []string
-	filtered  int // the last row of the filter; 0 for the last row
+	filtered  int // the last row of the filter; 0 for the last one of all
 	links     []link
 	comments  int
 	drawings  string // the elements of its chart and comments
@@ -152,12 +152,6 @@ func (s *Sheet) head(first bool) {
 	}
 	s.raw(`<sheetData>`)
 }
-
-// EndTable ends the area of a table's filter; the rows that follow are below it.
-func (s *Sheet) EndTable() { s.filtered = s.row }
-
-// RowNumber returns the number of the current row.
-func (s *Sheet) RowNumber() int { return s.row }
 
 // Close completes the sheet.
 func (s *Sheet) Close() error {
@@ -285,13 +279,14 @@ func (s *Sheet) Comment(text string) error {
 	})
 }
 
-// BarChart draws bars beside a table of the sheet: for each row from first to last a
-// name in column A and a number in column B.
-func (s *Sheet) BarChart(title string, first, last int) error {
+// BarChart draws bars beside the last rows of the sheet, each a name in column A and a
+// number in column B.
+func (s *Sheet) BarChart(title string, rows int) error {
+	first := s.row - rows + 1
 	s.relations++
 	s.drawings += fmt.Sprintf(`<drawing r:id="rId%d"/>`, s.relations)
 	column := func(letter string) string {
-		return fmt.Sprintf("'%s'!$%s$%d:$%s$%d", s.name, letter, first, letter, last)
+		return fmt.Sprintf("'%s'!$%s$%d:$%s$%d", s.name, letter, first, letter, s.row)
 	}
 	return s.w.file.AddChart(s.name, fmt.Sprint("E", first-1), &excelize.Chart{
 		Type:      excelize.Bar,

@@ -170,12 +170,11 @@ var contentDefault = regexp.MustCompile(`<Default [^>]*></Default>`)
 func sortDefaults(types []byte) []byte {
 	found := contentDefault.FindAll(types, -1)
 	slices.SortFunc(found, bytes.Compare)
-	rest := contentDefault.ReplaceAll(types, nil)
-	before, after, ok := bytes.Cut(rest, []byte(`<Override`))
-	if !ok {
-		return types
-	}
-	return slices.Concat(before, bytes.Join(found, nil), []byte(`<Override`), after)
+	next := 0
+	return contentDefault.ReplaceAllFunc(types, func([]byte) []byte {
+		next++
+		return found[next-1]
+	})
 }
 
 // Verify reads a finished workbook back: its archive must be complete, every part
@@ -189,9 +188,8 @@ func (w *Writer) Verify(file io.ReaderAt, size int64) error {
 	if len(archive.File) != len(w.rows) {
 		return errors.New("parts of it are missing")
 	}
-	buffer := make([]byte, 256<<10)
 	for _, part := range archive.File {
-		rows, err := countRows(part, buffer)
+		rows, err := countRows(part)
 		if err != nil {
 			return fmt.Errorf("reading its part %s back: %w", part.Name, err)
 		}
@@ -202,27 +200,24 @@ func (w *Writer) Verify(file io.ReaderAt, size int64) error {
 	return nil
 }
 
-var beginRow = []byte(`<row `)
-
 // countRows reads a part to its end, where its checksum is compared, and counts the
-// rows in it. Text has every < escaped.
-func countRows(f *zip.File, buffer []byte) (rows int, err error) {
+// rows in it: each begins a line, and text has every < escaped.
+func countRows(f *zip.File) (rows int, err error) {
 	part, err := f.Open()
 	if err != nil {
 		return 0, err
 	}
 	defer part.Close()
-	kept := 0 // bytes at the beginning of buffer that may begin a row
+	r := bufio.NewReaderSize(part, 64<<10)
 	for {
-		n, err := part.Read(buffer[kept:])
-		piece := buffer[:kept+n]
-		rows += bytes.Count(piece, beginRow)
-		kept = min(len(piece), len(beginRow)-1)
-		copy(buffer, piece[len(piece)-kept:])
+		line, err := r.ReadSlice('\n')
+		if bytes.HasPrefix(line, []byte(`<row `)) {
+			rows++
+		}
 		if err == io.EOF {
 			return rows, nil
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return 0, err
 		}
 	}

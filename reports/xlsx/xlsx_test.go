@@ -154,7 +154,7 @@ func TestRelationships(t *testing.T) {
 		}
 		switch name {
 		case "Chart":
-			err = s.BarChart("Rows", 2, 2)
+			err = s.BarChart("Rows", 1)
 		case "Comments":
 			err = s.Comment("text")
 			s.Link("https://go.example.test/")
