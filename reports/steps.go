@@ -33,12 +33,12 @@ const StepsProperty = "claimsheet.steps"
 
 // stateWords colour the states of steps, by the ledger's words.
 var stateWords = []xlsx.Word{
+	{Text: "sent", Colour: xlsx.Amber},
 	{Text: "done", Colour: xlsx.Green},
-	{Text: "failed", Colour: xlsx.Red},
+	{Text: "refused", Colour: xlsx.Red},
 	{Text: "uncertain", Colour: xlsx.Amber},
-	{Text: "parked", Colour: xlsx.Amber},
-	{Text: "given up", Colour: xlsx.Grey},
-	{Text: "not sent", Colour: xlsx.Grey},
+	{Text: "closed", Colour: xlsx.Grey},
+	{Text: string(result.Planned), Colour: xlsx.Blue},
 	{Text: result.StepSkipped, Colour: xlsx.Grey},
 }
 
