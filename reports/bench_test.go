@@ -16,8 +16,8 @@ import (
 )
 
 // BenchmarkWorkbook compares the writing of a workbook with excelize's stream
-// writer alone, given the same cells as plain texts: neither formats nor types
-// nor results. BENCH_ROWS sets the number of rows of 20 columns. The sheets of
+// writer, which writes the sheet Results alone: typed and formatted, and with a link in
+// each row or without. BENCH_ROWS sets the number of rows of 20 columns. The sheets of
 // steps have one line for each row.
 func BenchmarkWorkbook(b *testing.B) {
 	count := 10_000
@@ -47,14 +47,16 @@ func BenchmarkWorkbook(b *testing.B) {
 			}
 		}
 	})
-	b.Run("excelize", func(b *testing.B) {
-		b.ReportAllocs()
-		path := filepath.Join(dir, "excelize.xlsx")
-		for b.Loop() {
-			streamed(b, path, benchBook(count, true))
-		}
-		size(b, path)
-	})
+	for _, linked := range []bool{false, true} {
+		b.Run(fmt.Sprint("excelize/links=", linked), func(b *testing.B) {
+			b.ReportAllocs()
+			path := filepath.Join(dir, "excelize.xlsx")
+			for b.Loop() {
+				streamed(b, path, benchBook(count, false), linked)
+			}
+			size(b, path)
+		})
+	}
 }
 
 func size(b *testing.B, path string) {
@@ -136,30 +138,45 @@ func benchRecords(count int) iter.Seq2[cell.Record, error] {
 	})
 }
 
-// streamed writes the records of a book with excelize.
-func streamed(b *testing.B, path string, book reports.Workbook) {
-	f := excelize.NewFile()
-	defer f.Close()
-	w, err := f.NewStreamWriter("Sheet1")
-	if err != nil {
-		b.Fatal(err)
-	}
-	line := make([]any, 20)
-	for record, err := range book.Records {
+// streamed writes the sheet Results of a workbook with excelize.
+func streamed(b *testing.B, path string, book reports.Workbook, linked bool) {
+	must := func(err error) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		for i, c := range record.Cells {
-			line[i] = c.Raw
+	}
+	f := excelize.NewFile()
+	defer f.Close()
+	w, err := f.NewStreamWriter("Sheet1")
+	must(err)
+	styles := map[string]int{"": 0}
+	row := 0
+	for record, err := range book.Records {
+		must(err)
+		row++
+		line := make([]any, 0, 28)
+		for _, c := range record.Cells {
+			if _, ok := styles[c.Format]; !ok {
+				styles[c.Format], err = f.NewStyle(&excelize.Style{CustomNumFmt: &c.Format})
+				must(err)
+			}
+			out := excelize.Cell{StyleID: styles[c.Format], Value: c.Raw}
+			switch c.Kind {
+			case cell.Number, cell.Date:
+				out.Value, err = strconv.ParseFloat(c.Raw, 64)
+				must(err)
+			case cell.Bool:
+				out.Value = c.Raw == "1"
+			}
+			line = append(line, out)
 		}
-		if err := w.SetRow("A"+strconv.Itoa(record.Row), line); err != nil {
-			b.Fatal(err)
+		link := "https://go.example.test/" + benchID(row)
+		line = append(line, "done", benchID(row), benchID(row), link, nil, nil, nil, row)
+		must(w.SetRow("A"+strconv.Itoa(row), line))
+		if linked && row <= excelize.TotalSheetHyperlinks {
+			must(f.SetCellHyperLink("Sheet1", "X"+strconv.Itoa(row), link, "External"))
 		}
 	}
-	if err := w.Flush(); err != nil {
-		b.Fatal(err)
-	}
-	if err := f.SaveAs(path); err != nil {
-		b.Fatal(err)
-	}
+	must(w.Flush())
+	must(f.SaveAs(path))
 }

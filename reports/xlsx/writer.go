@@ -3,8 +3,8 @@
 // excelize makes everything of a workbook but its sheets: styles, charts, comments
 // and the parts around them. A Sheet goes straight into the zip file while its rows
 // are made, so memory does not grow with the rows. excelize's own stream writer takes
-// more than twice as long, more with links, keeps the sheet in a temporary file,
-// spells numbers its own way, and has no error values and no control characters.
+// more than twice as long, and much longer with links, keeps the sheet in a temporary
+// file, spells numbers its own way, and has no error values and no control characters.
 //
 // The same calls give the same bytes at any time and on any machine.
 package xlsx
