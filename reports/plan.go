@@ -28,15 +28,12 @@ type planSheet struct {
 // writePlan writes one line for each client that a run would send something for, and
 // the totals below.
 func writePlan(w *xlsx.Writer, b Workbook, results *resultsSheet) error {
-	t, err := w.NewSheet(xlsx.Layout{
+	t := w.NewSheet(xlsx.Layout{
 		Name: PlanSheet, MaxRows: xlsx.MaxRows - 2, // room for the totals
 		Headers: []string{ClientKeyHeader, "First row", "Rows", "Clients", "Claims", "Activities", "Links", "Calls", "In this order"},
 		Numbers: []int{1, 2, 3, 4, 5, 6, 7},
 		Widths:  []float64{34, 11, 8, 10, 10, 12, 8, 8, 110},
 	})
-	if err != nil {
-		return err
-	}
 	p := &planSheet{Sheet: t, results: results}
 	for s, err := range b.steps() {
 		if err != nil {
@@ -72,9 +69,7 @@ func (p *planSheet) write() error {
 	if len(p.words) == 0 {
 		return nil
 	}
-	if err := p.Next(1, false); err != nil {
-		return err
-	}
+	p.Next(1, false)
 	var plain xlsx.Style
 	p.Text(plain, p.client.ClientKey)
 	var rows clientRows

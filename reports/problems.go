@@ -26,22 +26,17 @@ func (b Workbook) hasProblems() bool {
 // writeProblems writes one line per problem, in the given order, and then one line per
 // row that failed or is uncertain, each with a link to its cell.
 func writeProblems(w *xlsx.Writer, b Workbook, results *resultsSheet) error {
-	t, err := w.NewSheet(xlsx.Layout{
+	t := w.NewSheet(xlsx.Layout{
 		Name:    ProblemsSheet,
 		Headers: []string{"Where", "Problem", "Cell says", "How to fix", "Code"},
 		Widths:  []float64{32, 60, 30, 60, 22},
 	})
-	if err != nil {
-		return err
-	}
 	line := func(place string, texts ...string) error {
 		lines := 1
 		for i, text := range texts {
 			lines = max(lines, t.Lines(i, text))
 		}
-		if err := t.Next(lines, false); err != nil {
-			return err
-		}
+		t.Next(lines, false)
 		t.Text(xlsx.Style{Wrap: true, Link: t.LinkTo(place)}, texts[0])
 		for _, text := range texts[1:] {
 			t.Text(xlsx.Style{Wrap: true}, text)

@@ -121,8 +121,8 @@ func newResultsSheet(w *xlsx.Writer, b Workbook) (*resultsSheet, error) {
 	}
 	last := len(layout.Headers) - 1
 	s.message, layout.Numbers = last-2, []int{last}
-	s.Sheet, err = w.NewSheet(layout)
-	return s, err
+	s.Sheet = w.NewSheet(layout)
+	return s, nil
 }
 
 // note keeps what the sheets after Results need to know of a row.
@@ -145,14 +145,10 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) error {
 	lines := max(s.Lines(s.message, r.Error), s.Lines(s.message+1, r.Advice))
 	// A row that was skipped because it is hidden stays hidden: otherwise a rerun of
 	// the workbook would import it.
-	if err := s.Next(lines, record.Hidden && r.Status == result.Skipped); err != nil {
-		return err
-	}
+	s.Next(lines, record.Hidden && r.Status == result.Skipped)
 	top := lines > 1
 	for _, column := range s.columns {
-		if err := s.writeSource(record.Cell(column), top, s.problemsOf(column, record.Row)); err != nil {
-			return err
-		}
+		s.writeSource(record.Cell(column), top, s.problemsOf(column, record.Row))
 	}
 	text := xlsx.Style{Top: top}
 	s.Text(text, string(r.Status))
@@ -176,16 +172,14 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) error {
 // written. A formula without a stored result becomes #N/A, "no value is available":
 // an empty cell would count as an answer in a rerun. A text that is too long for a
 // cell is cut and marked: IsCut recognises it in a rerun, where it is an error.
-func (s *resultsSheet) writeSource(in cell.Cell, top bool, found problem.List) error {
+func (s *resultsSheet) writeSource(in cell.Cell, top bool, found problem.List) {
 	style := xlsx.Style{Top: top}
 	if found != nil {
 		style.Colour = xlsx.Amber
 		if slices.ContainsFunc(found, func(p problem.Problem) bool { return !p.Warning }) {
 			style.Colour = xlsx.Red
 		}
-		if err := s.Comment(commentText(found)); err != nil {
-			return err
-		}
+		s.Comment(commentText(found))
 	}
 	if in.Kind != cell.Empty {
 		style.Format = in.Format
@@ -204,7 +198,6 @@ func (s *resultsSheet) writeSource(in cell.Cell, top bool, found problem.List) e
 	default:
 		s.Text(style, "")
 	}
-	return nil
 }
 
 // cutMark ends a source text that was cut.

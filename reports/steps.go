@@ -44,16 +44,13 @@ var stateWords = []xlsx.Word{
 
 // writeSteps writes one line per step.
 func writeSteps(w *xlsx.Writer, b Workbook) error {
-	t, err := w.NewSheet(xlsx.Layout{
+	t := w.NewSheet(xlsx.Layout{
 		Name:    StepsSheet,
 		Headers: []string{NumberHeader, ClientKeyHeader, StepHeader, StateHeader, IDHeader, "Attempts", "HTTP status", "When", SettleHeader},
 		Numbers: []int{0, 5, 6, 7},
 		Widths:  []float64{10, 30, 44, 14, 38, 11, 13, 20, 24},
 		Painted: 3, Words: stateWords,
 	})
-	if err != nil {
-		return err
-	}
 	lines := 0
 	for s, err := range b.steps() {
 		if err != nil {
@@ -98,16 +95,13 @@ func writeProgress(w *xlsx.Writer, b Workbook) error {
 	if len(b.Progress) == 0 {
 		return nil
 	}
-	t, err := w.NewSheet(xlsx.Layout{
+	t := w.NewSheet(xlsx.Layout{
 		Name:    ProgressSheet,
 		Headers: []string{ClientKeyHeader, "Claim", "Activity", "Sent as", StateHeader, "Completed", "Last event", "When"},
 		Numbers: []int{5, 7},
 		Widths:  []float64{30, 26, 30, 14, 14, 20, 34, 20},
 		Painted: 4, Words: []xlsx.Word{{Text: "completed", Colour: xlsx.Green}},
 	})
-	if err != nil {
-		return err
-	}
 	for _, p := range b.Progress {
 		state := "open"
 		if !p.Completed.IsZero() {

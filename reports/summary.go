@@ -13,10 +13,7 @@ const SummarySheet = "Summary"
 // writeSummary writes the sheet Summary: what ran, and how it ended in numbers and as
 // a chart.
 func writeSummary(w *xlsx.Writer, b Workbook) error {
-	t, err := w.NewSheet(xlsx.Layout{Name: SummarySheet, Widths: []float64{30, 20, 12}})
-	if err != nil {
-		return err
-	}
+	t := w.NewSheet(xlsx.Layout{Name: SummarySheet, Widths: []float64{30, 20, 12}})
 	if b.Notice != "" {
 		_ = t.Row(xlsx.Style{Bold: true, Colour: xlsx.AmberText}, b.Notice) // Close returns the first error
 		t.Gap()
@@ -27,9 +24,7 @@ func writeSummary(w *xlsx.Writer, b Workbook) error {
 		writeFact(t, f)
 	}
 	t.Gap()
-	if err := writeStatuses(t, s); err != nil {
-		return err
-	}
+	writeStatuses(t, s)
 	t.Gap()
 	words := "Requests sent"
 	if s.DryRun {
@@ -46,7 +41,7 @@ func writeFact(t *xlsx.Sheet, f Fact) {
 	if f.Text == "" && f.Time.IsZero() {
 		return
 	}
-	_ = t.Next(1, false)
+	t.Next(1, false)
 	t.Text(xlsx.Style{Bold: true}, f.Label)
 	if f.Text != "" {
 		t.Text(xlsx.Style{}, f.Text)
@@ -58,14 +53,12 @@ func writeFact(t *xlsx.Sheet, f Fact) {
 
 // writeStatuses writes the table of rows and clients by status, with every status, so
 // that two summaries can be compared side by side. The chart shows the rows.
-func writeStatuses(t *xlsx.Sheet, s result.Summary) error {
+func writeStatuses(t *xlsx.Sheet, s result.Summary) {
 	writeHeader(t, "Status", "Rows", "Clients")
 	for _, status := range statuses {
 		_ = t.Row(xlsx.Style{}, string(status.status), status.of(s.Rows), status.of(s.Clients))
 	}
-	if err := t.BarChart("Rows by status", len(statuses)); err != nil {
-		return err
-	}
+	t.BarChart("Rows by status", len(statuses))
 	_ = t.Row(xlsx.Style{Bold: true}, "total", s.Rows.Total, s.Clients.Total)
 	if s.WithoutLink > 0 {
 		t.Gap()
@@ -75,12 +68,11 @@ func writeStatuses(t *xlsx.Sheet, s result.Summary) error {
 		}
 		_ = t.Row(xlsx.Style{}, label, nil, s.WithoutLink)
 	}
-	return nil
 }
 
 // writeHeader begins a table: a label, then columns of numbers.
 func writeHeader(t *xlsx.Sheet, label string, numbers ...string) {
-	_ = t.Next(1, false)
+	t.Next(1, false)
 	t.Text(xlsx.Style{Bold: true, Colour: xlsx.Plain}, label)
 	for _, n := range numbers {
 		t.Text(xlsx.Style{Bold: true, Colour: xlsx.Plain, Right: true}, n)

@@ -118,9 +118,7 @@ func (p Placement) Write(b Workbook) (Written, error) {
 // after Results, but Problems is the sheet that the user should see first.
 func (b Workbook) writeSheets(w *xlsx.Writer) error {
 	if b.hasProblems() {
-		if err := w.AddSheet(ProblemsSheet); err != nil {
-			return err
-		}
+		w.AddSheet(ProblemsSheet)
 	}
 	results, err := writeResults(w, b)
 	if err != nil {
@@ -153,14 +151,9 @@ func WriteList(path, sheet string, header []string, rows [][]string) error {
 			}
 			layout.Widths = append(layout.Widths, float64(min(longest, 60)+2))
 		}
-		t, err := w.NewSheet(layout)
-		if err != nil {
-			return nil, err
-		}
+		t := w.NewSheet(layout)
 		for _, row := range rows {
-			if err := t.Next(1, false); err != nil {
-				return nil, err
-			}
+			t.Next(1, false)
 			for _, text := range row {
 				t.Text(xlsx.Style{}, text)
 			}

@@ -20,14 +20,10 @@ const lineHeight = 15
 // Next begins the next row, in the next sheet when a table's is full. The row is high
 // enough for this many lines of text, because programs do not adjust the height
 // themselves; Lines says how many a text needs.
-func (s *Sheet) Next(lines int, hidden bool) error {
+func (s *Sheet) Next(lines int, hidden bool) {
 	if s.row == s.layout.MaxRows {
-		if err := s.Close(); err != nil {
-			return err
-		}
-		if err := s.start(); err != nil {
-			return err
-		}
+		_ = s.Close() // the error stays
+		s.start()
 	}
 	s.row, s.column = s.row+1, 0
 	s.written++
@@ -40,7 +36,6 @@ func (s *Sheet) Next(lines int, hidden bool) error {
 		s.raw(` hidden="1"`)
 	}
 	s.raw(`>`)
-	return nil
 }
 
 // Lines returns roughly how many lines a text takes in a column (0 = A) where it wraps.
@@ -52,20 +47,17 @@ func (s *Sheet) Lines(column int, text string) (lines int) {
 	return lines
 }
 
-// End ends the row. It returns the first error of the sheet or of a style.
+// End ends the row. It returns the workbook's first error.
 func (s *Sheet) End() error {
-	if _, err := s.to.WriteString(`</row>`); err != nil {
-		return err
-	}
+	_, err := s.to.WriteString(`</row>`)
+	s.w.fail(err)
 	return s.w.err
 }
 
 // Row writes a whole row of one style. A value is a text, an int, a bool, or a time, shown
 // in UTC; nil and a zero time leave the cell out.
 func (s *Sheet) Row(style Style, values ...any) error {
-	if err := s.Next(1, false); err != nil {
-		return err
-	}
+	s.Next(1, false)
 	for _, v := range values {
 		s.Value(style, v)
 	}

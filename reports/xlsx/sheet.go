@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"html"
+	"io"
 	"net/url"
 	"slices"
 	"strconv"
@@ -46,7 +47,7 @@ type Word struct {
 }
 
 // Sheet writes a sheet, row by row and cell by cell, in order: Next begins a row, whose
-// cells follow, and End ends it.
+// cells follow, and End ends it. The workbook's first error stays: End and Close return it.
 type Sheet struct {
 	layout    Layout
 	w         *Writer
@@ -74,12 +75,13 @@ type link struct {
 
 // NewSheet adds a sheet, or takes the empty one of this name, and begins its rows.
 // The sheet written before it must be closed.
-func (w *Writer) NewSheet(l Layout) (*Sheet, error) {
+func (w *Writer) NewSheet(l Layout) *Sheet {
 	if l.MaxRows == 0 {
 		l.MaxRows = MaxRows
 	}
 	s := &Sheet{layout: l, w: w}
-	return s, s.start()
+	s.start()
+	return s
 }
 
 // SheetName returns the name of a table's nth sheet, from 1.
@@ -91,29 +93,23 @@ func SheetName(table string, n int) string {
 }
 
 // start begins the next sheet, up to its header.
-func (s *Sheet) start() error {
+func (s *Sheet) start() {
 	*s = Sheet{layout: s.layout, w: s.w, sheets: s.sheets + 1, letters: s.letters, name: SheetName(s.layout.Name, s.sheets+1)}
-	if err := s.w.AddSheet(s.name); err != nil {
-		return err
-	}
+	s.w.AddSheet(s.name)
 	index, err := s.w.file.GetSheetIndex(s.name)
-	if err != nil {
-		return err
-	}
+	s.w.fail(err)
 	s.part = fmt.Sprintf("xl/worksheets/sheet%d.xml", index+1)
-	s.w.rows[s.part] = 0
 	to, err := s.w.zip.Create(s.part)
 	if err != nil {
-		return err
+		s.w.fail(err)
+		to = io.Discard
 	}
 	s.to = bufio.NewWriterSize(to, 64<<10)
 	s.head(index == 0)
 	if s.layout.Headers == nil {
-		return nil
+		return
 	}
-	if err := s.Next(1, false); err != nil {
-		return err
-	}
+	s.Next(1, false)
 	for i, header := range s.layout.Headers {
 		style := Style{Bold: true, Colour: Plain, Right: slices.Contains(s.layout.Numbers, i)}
 		if i >= s.layout.Ours {
@@ -121,7 +117,7 @@ func (s *Sheet) start() error {
 		}
 		s.Text(style, header)
 	}
-	return s.End()
+	_ = s.End() // the error stays
 }
 
 // head writes the sheet's part up to its rows. Printed, all columns fit on one page.
@@ -158,9 +154,7 @@ func (s *Sheet) Close() error {
 	s.raw(`</sheetData>`)
 	isTable := s.layout.Headers != nil
 	if isTable {
-		if err := s.filter(); err != nil {
-			return err
-		}
+		s.filter()
 	}
 	s.hyperlinks()
 	if isTable {
@@ -168,22 +162,21 @@ func (s *Sheet) Close() error {
 	}
 	s.raw(s.drawings, `</worksheet>`)
 	s.w.rows[s.part] = s.written
-	return s.to.Flush()
+	s.w.fail(s.to.Flush())
+	return s.w.err
 }
 
 // filter writes the buttons and the colours of a table. excelize keeps the hidden
 // name that a filter needs in the workbook's own part.
-func (s *Sheet) filter() error {
+func (s *Sheet) filter() {
 	if s.filtered == 0 {
 		s.filtered = s.row
 	}
 	area := fmt.Sprintf("A1:%s%d", cell.ColumnName(len(s.layout.Widths)-1), s.filtered)
-	if err := s.w.file.AutoFilter(s.name, area, nil); err != nil {
-		return err
-	}
+	s.w.fail(s.w.file.AutoFilter(s.name, area, nil))
 	s.raw(`<autoFilter ref="`, area, `"/>`)
 	if s.layout.Words == nil {
-		return nil
+		return
 	}
 	column := cell.ColumnName(s.layout.Painted)
 	s.raw(fmt.Sprintf(`<conditionalFormatting sqref="%s2:%[1]s%d">`, column, MaxRows))
@@ -192,7 +185,6 @@ func (s *Sheet) filter() error {
 			s.w.conditional(word.Colour), i+1, html.EscapeString(word.Text)))
 	}
 	s.raw(`</conditionalFormatting>`)
-	return s.w.err
 }
 
 // Link makes the next cell lead to a web address and reports whether it does: an
@@ -265,30 +257,30 @@ const maxComments = 1000
 
 // Comment puts a comment on the next cell. Comments beyond the first thousand are left
 // out.
-func (s *Sheet) Comment(text string) error {
+func (s *Sheet) Comment(text string) {
 	if s.comments == maxComments {
-		return nil
+		return
 	}
 	if s.comments++; s.comments == 1 {
 		s.drawings += fmt.Sprintf(`<legacyDrawing r:id="rId%d"/>`, s.relations+1)
 		s.relations += 2 // the drawing and the texts
 	}
-	return s.w.file.AddComment(s.name, excelize.Comment{
+	s.w.fail(s.w.file.AddComment(s.name, excelize.Comment{
 		Cell: cell.ColumnName(s.column) + s.number, Author: "Claimsheet", Text: Cut(text, "…"),
 		Width: 320, Height: uint(40 + 18*(1+len(text)/45)),
-	})
+	}))
 }
 
 // BarChart draws bars beside the last rows of the sheet, each a name in column A and a
 // number in column B.
-func (s *Sheet) BarChart(title string, rows int) error {
+func (s *Sheet) BarChart(title string, rows int) {
 	first := s.row - rows + 1
 	s.relations++
 	s.drawings += fmt.Sprintf(`<drawing r:id="rId%d"/>`, s.relations)
 	column := func(letter string) string {
 		return fmt.Sprintf("'%s'!$%s$%d:$%s$%d", s.name, letter, first, letter, s.row)
 	}
-	return s.w.file.AddChart(s.name, fmt.Sprint("E", first-1), &excelize.Chart{
+	s.w.fail(s.w.file.AddChart(s.name, fmt.Sprint("E", first-1), &excelize.Chart{
 		Type:      excelize.Bar,
 		Series:    []excelize.ChartSeries{{Name: "Rows", Categories: column("A"), Values: column("B"), Fill: fill(Strong)}},
 		Title:     excelize.ChartTitle{Paragraph: []excelize.RichTextRun{{Text: title}}},
@@ -297,5 +289,5 @@ func (s *Sheet) BarChart(title string, rows int) error {
 		YAxis:     excelize.ChartAxis{None: true},                                                          // the bars show their numbers
 		PlotArea:  excelize.ChartPlotArea{ShowVal: true},
 		Dimension: excelize.ChartDimension{Width: 460, Height: 300},
-	})
+	}))
 }

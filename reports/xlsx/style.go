@@ -48,8 +48,7 @@ type Style struct {
 	quoted bool
 }
 
-// style returns the workbook's number for a style and makes it once. The next End of
-// a row returns an error.
+// style returns the workbook's number for a style and makes it once.
 func (w *Writer) style(s Style) int {
 	if s == (Style{}) {
 		return 0
@@ -57,9 +56,8 @@ func (w *Writer) style(s Style) int {
 	id, ok := w.styles[s]
 	if !ok {
 		var err error
-		if id, err = w.file.NewStyle(s.excelize()); err != nil {
-			w.fail(err)
-		}
+		id, err = w.file.NewStyle(s.excelize())
+		w.fail(err)
 		w.styles[s] = id
 	}
 	return id
@@ -112,9 +110,8 @@ func (w *Writer) conditional(c Colour) int {
 	id, ok := w.painted[c]
 	if !ok {
 		var err error
-		if id, err = w.file.NewConditionalStyle(&excelize.Style{Font: &excelize.Font{Color: colours[c].text}, Fill: fill(c)}); err != nil {
-			w.fail(err)
-		}
+		id, err = w.file.NewConditionalStyle(&excelize.Style{Font: &excelize.Font{Color: colours[c].text}, Fill: fill(c)})
+		w.fail(err)
 		w.painted[c] = id
 	}
 	return id

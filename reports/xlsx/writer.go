@@ -36,7 +36,7 @@ type Writer struct {
 	rows     map[string]int    // written, by part; 0 for a part that is no sheet
 	links    map[string][]link // to addresses, by the part of a sheet's relationships
 	maxLinks int               // of a sheet
-	err      error             // the first one of a style or a property
+	err      error             // the first one; it stays
 }
 
 // NewWriter begins a workbook that is written to dst. made is when it says it was made;
@@ -77,13 +77,14 @@ func (w *Writer) SetProperty(name, value string) {
 
 // AddSheet adds an empty sheet behind the others unless it exists. The first sheet
 // is the one that is shown when the file is opened.
-func (w *Writer) AddSheet(name string) error {
+func (w *Writer) AddSheet(name string) {
 	const given = "Sheet1" // a new workbook has this one
 	if slices.Contains(w.file.GetSheetList(), given) {
-		return w.file.SetSheetName(given, name)
+		w.fail(w.file.SetSheetName(given, name))
+		return
 	}
 	_, err := w.file.NewSheet(name) // it takes one that exists
-	return err
+	w.fail(err)
 }
 
 // Close writes the parts that are not in the file yet and completes it.

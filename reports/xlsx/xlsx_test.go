@@ -39,10 +39,7 @@ func made(t *testing.T, make func(*Writer) error) *excelize.File {
 
 // numbers writes a table of one column.
 func numbers(w *Writer, count, maxRows int) error {
-	table, err := w.NewSheet(Layout{Name: "Steps", Headers: []string{"Number"}, Widths: []float64{10}, MaxRows: maxRows})
-	if err != nil {
-		return err
-	}
+	table := w.NewSheet(Layout{Name: "Steps", Headers: []string{"Number"}, Widths: []float64{10}, MaxRows: maxRows})
 	for n := range count {
 		if err := table.Row(Style{}, n+1); err != nil {
 			return err
@@ -87,14 +84,9 @@ func TestLinks(t *testing.T) {
 	}
 	f := made(t, func(w *Writer) error {
 		w.maxLinks = limit
-		table, err := w.NewSheet(Layout{Name: "Results", Headers: []string{"redirectUrl"}, Widths: []float64{10}})
-		if err != nil {
-			return err
-		}
+		table := w.NewSheet(Layout{Name: "Results", Headers: []string{"redirectUrl"}, Widths: []float64{10}})
 		for row := 2; row < *manyLinks+2; row++ {
-			if err := table.Next(1, false); err != nil {
-				return err
-			}
+			table.Next(1, false)
 			if linked := table.Link(address(row)); linked != (row < limit+2) {
 				t.Errorf("row %d: linked %t", row, linked)
 			}
@@ -144,25 +136,20 @@ func TestRelationships(t *testing.T) {
 	var file bytes.Buffer
 	w := NewWriter(&file, "", time.Time{}, false)
 	for _, name := range []string{"Chart", "Comments", "Links", "Plain"} {
-		s, err := w.NewSheet(Layout{Name: name, Widths: []float64{10}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := w.NewSheet(Layout{Name: name, Widths: []float64{10}})
 		s.Gap()
-		if err := s.Next(1, false); err != nil {
-			t.Fatal(err)
-		}
+		s.Next(1, false)
 		switch name {
 		case "Chart":
-			err = s.BarChart("Rows", 1)
+			s.BarChart("Rows", 1)
 		case "Comments":
-			err = s.Comment("text")
+			s.Comment("text")
 			s.Link("https://go.example.test/")
 		case "Links":
 			s.Link("https://go.example.test/")
 		}
 		s.Text(Style{}, "text")
-		if err := errors.Join(err, s.End(), s.Close()); err != nil {
+		if err := errors.Join(s.End(), s.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -245,10 +232,7 @@ func TestVerify(t *testing.T) {
 // A link does not keep alive the row of which its address is a piece.
 func TestLinksHoldTheirAddressesOnly(t *testing.T) {
 	w := NewWriter(io.Discard, "", time.Time{}, false)
-	s, err := w.NewSheet(Layout{Name: "Links"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := w.NewSheet(Layout{Name: "Links"})
 	inUse := func() uint64 {
 		runtime.GC()
 		var m runtime.MemStats
