@@ -43,31 +43,25 @@ func writePlan(w *xlsx.Writer, b Workbook, results *resultsSheet) error {
 			continue // done before: nothing would be sent
 		}
 		if s.Client != p.client.Client || s.ClientKey != p.client.ClientKey {
-			if err := p.write(); err != nil {
-				return err
-			}
+			p.write()
 		}
 		p.client, p.words = s, append(p.words, inWords(s))
 		if kind := slices.Index(callKinds, s.Kind); kind >= 0 {
 			p.calls[kind]++
 		}
 	}
-	if err := p.write(); err != nil {
-		return err
-	}
+	p.write()
 	p.Gap()
 	n := p.total
-	if err := p.Row(xlsx.Style{Bold: true}, "total", nil, nil, n[0], n[1], n[2], n[3], n[0]+n[1]+n[2]+n[3]); err != nil {
-		return err
-	}
+	p.Row(xlsx.Style{Bold: true}, "total", nil, nil, n[0], n[1], n[2], n[3], n[0]+n[1]+n[2]+n[3])
 	return p.Close()
 }
 
 // write writes a client's line. Its first row, numbered as in the source, is a link
 // to the sheet Results.
-func (p *planSheet) write() error {
+func (p *planSheet) write() {
 	if len(p.words) == 0 {
-		return nil
+		return
 	}
 	p.Next(1, false)
 	var plain xlsx.Style
@@ -92,7 +86,7 @@ func (p *planSheet) write() error {
 	p.Value(plain, sum)
 	p.Text(xlsx.Style{Indent: true}, strings.Join(p.words, ", "))
 	p.calls, p.words = [4]int{}, p.words[:0]
-	return p.End()
+	p.End()
 }
 
 // inWords describes a call, with the claim that it belongs to.

@@ -31,7 +31,7 @@ func writeProblems(w *xlsx.Writer, b Workbook, results *resultsSheet) error {
 		Headers: []string{"Where", "Problem", "Cell says", "How to fix", "Code"},
 		Widths:  []float64{32, 60, 30, 60, 22},
 	})
-	line := func(place string, texts ...string) error {
+	line := func(place string, texts ...string) {
 		lines := 1
 		for i, text := range texts {
 			lines = max(lines, t.Lines(i, text))
@@ -41,12 +41,10 @@ func writeProblems(w *xlsx.Writer, b Workbook, results *resultsSheet) error {
 		for _, text := range texts[1:] {
 			t.Text(xlsx.Style{Wrap: true}, text)
 		}
-		return t.End()
+		t.End()
 	}
 	for _, p := range b.Problems.Listed() {
-		if err := line(results.placeOf(p), p.Where.String(), p.Message, p.Seen, p.Hint, p.Code); err != nil {
-			return err
-		}
+		line(results.placeOf(p), p.Where.String(), p.Message, p.Seen, p.Hint, p.Code)
 	}
 	troubled := 0
 	for r, err := range b.Rows {
@@ -60,15 +58,11 @@ func writeProblems(w *xlsx.Writer, b Workbook, results *resultsSheet) error {
 			continue
 		}
 		place, where := results.place(len(results.columns), r.Row), b.Sheet.AtRow(r.Row).String()
-		if err := line(place, where, r.Error, "", r.Advice, string(r.Status)); err != nil {
-			return err
-		}
+		line(place, where, r.Error, "", r.Advice, string(r.Status))
 	}
 	if more := troubled - maxTroubled; more > 0 {
 		text := fmt.Sprintf("%d more rows failed or are uncertain", more)
-		if err := line("", "", text, "", "filter the column "+cell.StatusHeader+" of the sheet "+ResultsSheet, ""); err != nil {
-			return err
-		}
+		line("", "", text, "", "filter the column "+cell.StatusHeader+" of the sheet "+ResultsSheet, "")
 	}
 	return t.Close()
 }

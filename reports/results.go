@@ -74,9 +74,7 @@ func writeResults(w *xlsx.Writer, b Workbook) (*resultsSheet, error) {
 			return nil, fmt.Errorf("row %d of the sheet has no result", record.Row)
 		}
 		s.note(record, result)
-		if err := s.write(record, result); err != nil {
-			return nil, err
-		}
+		s.write(record, result)
 	}
 	if result, err, ok := next(); err != nil {
 		return nil, err
@@ -141,7 +139,7 @@ func (s *resultsSheet) note(record cell.Record, r result.Row) {
 }
 
 // write writes one row.
-func (s *resultsSheet) write(record cell.Record, r result.Row) error {
+func (s *resultsSheet) write(record cell.Record, r result.Row) {
 	lines := max(s.Lines(s.message, r.Error), s.Lines(s.message+1, r.Advice))
 	// A row that was skipped because it is hidden stays hidden: otherwise a rerun of
 	// the workbook would import it.
@@ -162,7 +160,7 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) error {
 	s.Text(xlsx.Style{Wrap: top}, r.Error)
 	s.Text(xlsx.Style{Wrap: top}, r.Advice)
 	s.Value(text, cmp.Or(record.Source, r.Row))
-	return s.End()
+	s.End()
 }
 
 // writeSource writes a cell of the source: red if something is wrong with it, amber if

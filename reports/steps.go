@@ -61,9 +61,7 @@ func writeSteps(w *xlsx.Writer, b Workbook) error {
 		if s.Status != 0 {
 			status = s.Status
 		}
-		if err := t.Row(xlsx.Style{}, s.Number, s.ClientKey, result.ShownStep(s.Step), s.State, s.ID, s.Attempts, status, s.At); err != nil {
-			return err
-		}
+		t.Row(xlsx.Style{}, s.Number, s.ClientKey, result.ShownStep(s.Step), s.State, s.ID, s.Attempts, status, s.At)
 	}
 	w.SetProperty(StepsProperty, strconv.Itoa(lines))
 	return t.Close()
@@ -107,9 +105,7 @@ func writeProgress(w *xlsx.Writer, b Workbook) error {
 		if !p.Completed.IsZero() {
 			state = "completed"
 		}
-		if err := t.Row(xlsx.Style{}, p.ClientKey, p.Claim, p.Activity, p.SentAs, state, p.Completed, p.Said, p.SaidAt); err != nil {
-			return err
-		}
+		t.Row(xlsx.Style{}, p.ClientKey, p.Claim, p.Activity, p.SentAs, state, p.Completed, p.Said, p.SaidAt)
 	}
 	return t.Close()
 }

@@ -15,7 +15,7 @@ const SummarySheet = "Summary"
 func writeSummary(w *xlsx.Writer, b Workbook) error {
 	t := w.NewSheet(xlsx.Layout{Name: SummarySheet, Widths: []float64{30, 20, 12}})
 	if b.Notice != "" {
-		_ = t.Row(xlsx.Style{Bold: true, Colour: xlsx.AmberText}, b.Notice) // Close returns the first error
+		t.Row(xlsx.Style{Bold: true, Colour: xlsx.AmberText}, b.Notice)
 		t.Gap()
 	}
 	s := b.Summary
@@ -32,7 +32,7 @@ func writeSummary(w *xlsx.Writer, b Workbook) error {
 	}
 	writeHeader(t, words, "Number")
 	for _, r := range requests {
-		_ = t.Row(xlsx.Style{}, r.kind, r.of(s.Requests))
+		t.Row(xlsx.Style{}, r.kind, r.of(s.Requests))
 	}
 	return t.Close()
 }
@@ -48,7 +48,7 @@ func writeFact(t *xlsx.Sheet, f Fact) {
 	} else {
 		t.Value(xlsx.Style{Left: true}, f.Time)
 	}
-	_ = t.End()
+	t.End()
 }
 
 // writeStatuses writes the table of rows and clients by status, with every status, so
@@ -56,17 +56,17 @@ func writeFact(t *xlsx.Sheet, f Fact) {
 func writeStatuses(t *xlsx.Sheet, s result.Summary) {
 	writeHeader(t, "Status", "Rows", "Clients")
 	for _, status := range statuses {
-		_ = t.Row(xlsx.Style{}, string(status.status), status.of(s.Rows), status.of(s.Clients))
+		t.Row(xlsx.Style{}, string(status.status), status.of(s.Rows), status.of(s.Clients))
 	}
 	t.BarChart("Rows by status", len(statuses))
-	_ = t.Row(xlsx.Style{Bold: true}, "total", s.Rows.Total, s.Clients.Total)
+	t.Row(xlsx.Style{Bold: true}, "total", s.Rows.Total, s.Clients.Total)
 	if s.WithoutLink > 0 {
 		t.Gap()
 		label := "Done without a link"
 		if s.DryRun {
 			label = "Would be done without a link"
 		}
-		_ = t.Row(xlsx.Style{}, label, nil, s.WithoutLink)
+		t.Row(xlsx.Style{}, label, nil, s.WithoutLink)
 	}
 }
 
@@ -77,7 +77,7 @@ func writeHeader(t *xlsx.Sheet, label string, numbers ...string) {
 	for _, n := range numbers {
 		t.Text(xlsx.Style{Bold: true, Colour: xlsx.Plain, Right: true}, n)
 	}
-	_ = t.End()
+	t.End()
 }
 
 // duration formats a number of seconds for people.

@@ -157,9 +157,7 @@ func WriteList(path, sheet string, header []string, rows [][]string) error {
 			for _, text := range row {
 				t.Text(xlsx.Style{}, text)
 			}
-			if err := t.End(); err != nil {
-				return nil, err
-			}
+			t.End()
 		}
 		return w, t.Close()
 	})

@@ -47,21 +47,17 @@ func (s *Sheet) Lines(column int, text string) (lines int) {
 	return lines
 }
 
-// End ends the row. It returns the workbook's first error.
-func (s *Sheet) End() error {
-	_, err := s.to.WriteString(`</row>`)
-	s.w.fail(err)
-	return s.w.err
-}
+// End ends the row.
+func (s *Sheet) End() { s.raw(`</row>`) }
 
 // Row writes a whole row of one style. A value is a text, an int, a bool, or a time, shown
 // in UTC; nil and a zero time leave the cell out.
-func (s *Sheet) Row(style Style, values ...any) error {
+func (s *Sheet) Row(style Style, values ...any) {
 	s.Next(1, false)
 	for _, v := range values {
 		s.Value(style, v)
 	}
-	return s.End()
+	s.End()
 }
 
 // Gap leaves a row out. What follows is below a table, outside its filter.
@@ -70,7 +66,7 @@ func (s *Sheet) Gap() {
 	s.row++
 }
 
-// raw writes XML. End returns the error.
+// raw writes XML. Close returns the error.
 func (s *Sheet) raw(xml ...string) {
 	for _, x := range xml {
 		_, _ = s.to.WriteString(x)
@@ -133,7 +129,7 @@ func (s *Sheet) Text(style Style, text string) {
 	} else {
 		s.raw(`><is><t>`)
 	}
-	_, _ = escapes.WriteString(s.to, text) // End returns the error
+	_, _ = escapes.WriteString(s.to, text) // Close returns the error
 	s.raw(`</t></is></c>`)
 }
 

@@ -47,7 +47,8 @@ type Word struct {
 }
 
 // Sheet writes a sheet, row by row and cell by cell, in order: Next begins a row, whose
-// cells follow, and End ends it. The workbook's first error stays: End and Close return it.
+// cells follow, and End ends it. Close returns the workbook's first error: after it nothing is
+// written.
 type Sheet struct {
 	layout    Layout
 	w         *Writer
@@ -117,7 +118,7 @@ func (s *Sheet) start() {
 		}
 		s.Text(style, header)
 	}
-	_ = s.End() // the error stays
+	s.End()
 }
 
 // head writes the sheet's part up to its rows. Printed, all columns fit on one page.
