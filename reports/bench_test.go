@@ -94,10 +94,6 @@ func benchBook(count int, dryRun bool) reports.Workbook {
 			return s
 		}),
 	}
-	book.Widths = new(reports.ColumnWidths)
-	for record := range benchRecords(100) {
-		book.Widths.Measure(record)
-	}
 	return book
 }
 

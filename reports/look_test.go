@@ -155,7 +155,7 @@ func ground(t *testing.T, f *excelize.File, sheet, ref string) string {
 func TestProblemsLeadToTheirCells(t *testing.T) {
 	t.Parallel()
 	b := loans()
-	b.Own = []int{1}
+	b.Preview = &reports.Preview{Own: []int{1}}
 	at := func(c string, row int) problem.Problem {
 		return problem.At(problem.Where{Sheet: "Leads", Cell: c, Row: row}, "code", "wrong")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"claimsheet/importer/result"
 	"claimsheet/mapping/cell"
+	"claimsheet/reports"
 )
 
 // A rerun of a results workbook leaves out the columns of the earlier run, wherever
@@ -21,7 +22,7 @@ func TestOwnColumns(t *testing.T) {
 		cell.Record{Row: 3, Cells: []cell.Cell{{}, text("bob@example.test"), {}, {}, text("beyond")}},
 	)
 	b.Rows = each(result.Row{Row: 2, Status: result.Done}, result.Row{Row: 3, Status: result.Done})
-	b.Own = []int{0, 2}
+	b.Preview = &reports.Preview{Own: []int{0, 2}}
 	_, f := written(t, b)
 	got, err := f.GetRows("Results")
 	if err != nil {

@@ -46,8 +46,7 @@ type resultsSheet struct {
 	columns  []int                // of the source, without those of an earlier results workbook
 	message  int                  // the column Error; What to do is the next
 	problems map[int]problem.List // by the source's row
-	places   Places
-	clients  []clientRows // of a plan, by the client's number - 1
+	clients  []clientRows         // of a plan, by the client's number - 1
 }
 
 // clientRows are a client's rows: the first one, as it is numbered in the sheet that was
@@ -56,10 +55,7 @@ type clientRows struct{ source, row, count int32 }
 
 // writeResults writes every source row with what became of it beside it.
 func writeResults(w *xlsx.Writer, b Workbook) (*resultsSheet, error) {
-	s, err := newResultsSheet(w, b)
-	if err != nil {
-		return nil, err
-	}
+	s := newResultsSheet(w, b)
 	next, stop := iter.Pull2(b.Rows)
 	defer stop()
 	for record, err := range b.Records {
@@ -85,20 +81,16 @@ func writeResults(w *xlsx.Writer, b Workbook) (*resultsSheet, error) {
 }
 
 // newResultsSheet begins the sheet with its header.
-func newResultsSheet(w *xlsx.Writer, b Workbook) (*resultsSheet, error) {
-	widths, err := b.widths()
-	if err != nil {
-		return nil, err
-	}
-	s := &resultsSheet{of: b, problems: map[int]problem.List{}, places: Places{Own: b.Own}}
+func newResultsSheet(w *xlsx.Writer, b Workbook) *resultsSheet {
+	s := &resultsSheet{of: b, problems: map[int]problem.List{}}
 	for _, p := range b.Problems {
 		if row := p.Where.Row; row != 0 && row != b.Sheet.HeaderRow && p.Where.Sheet == b.Sheet.Name {
 			s.problems[row] = append(s.problems[row], p)
 		}
 	}
 	layout := xlsx.Layout{Name: ResultsSheet, Words: statusWords}
-	for i, width := range widths {
-		if slices.Contains(b.Own, i) {
+	for i, width := range b.Preview.widths(b.Sheet.Header) {
+		if slices.Contains(b.Preview.Own, i) {
 			continue
 		}
 		s.columns = append(s.columns, i)
@@ -120,22 +112,22 @@ func newResultsSheet(w *xlsx.Writer, b Workbook) (*resultsSheet, error) {
 	last := len(layout.Headers) - 1
 	s.message, layout.Numbers = last-2, []int{last}
 	s.Sheet = w.NewSheet(layout)
-	return s, nil
+	return s
 }
 
-// note keeps what the sheets after Results need to know of a row.
+// note counts a row of a client, for the sheet Plan.
 func (s *resultsSheet) note(record cell.Record, r result.Row) {
-	s.places.Note(record)
-	if s.of.Summary.DryRun && r.Client > 0 {
-		if missing := r.Client - len(s.clients); missing > 0 {
-			s.clients = append(s.clients, make([]clientRows, missing)...)
-		}
-		c := &s.clients[r.Client-1]
-		if c.count == 0 {
-			c.source, c.row = int32(cmp.Or(record.Source, r.Row)), int32(r.Row)
-		}
-		c.count++
+	if !s.of.Summary.DryRun || r.Client <= 0 {
+		return
 	}
+	if missing := r.Client - len(s.clients); missing > 0 {
+		s.clients = append(s.clients, make([]clientRows, missing)...)
+	}
+	c := &s.clients[r.Client-1]
+	if c.count == 0 {
+		c.source, c.row = int32(cmp.Or(record.Source, r.Row)), int32(r.Row)
+	}
+	c.count++
 }
 
 // write writes one row.
@@ -250,7 +242,7 @@ func commentText(found problem.List) string {
 // place returns where a cell of Results is, by its column there and the source's row;
 // "" for a row that is not in it.
 func (s *resultsSheet) place(column, row int) string {
-	at := s.places.At(-1, row)
+	at := s.of.Preview.At(-1, row)
 	if at.Place == "" {
 		return ""
 	}

@@ -159,7 +159,7 @@ func TestEditedWorkbookIsKept(t *testing.T) {
 				}
 			}
 		}
-		w, err := place.Write(b)
+		w, err := place.Write(noted(b))
 		if err != nil || looks == 0 || w.Path != path || w.Aside != filepath.Join(folder, name) {
 			t.Fatalf("written %+v after %d looks, %v", w, looks, err)
 		}
@@ -188,7 +188,7 @@ func TestEditedWorkbookAfterAFailure(t *testing.T) {
 	b.Steps = func(yield func(result.Step, error) bool) {
 		yield(result.Step{}, errors.New("the disk is gone"))
 	}
-	if _, err := place.Write(b); err == nil {
+	if _, err := place.Write(noted(b)); err == nil {
 		t.Fatal("no error")
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
@@ -206,7 +206,7 @@ func TestResultsBesideAHeldWorkbook(t *testing.T) {
 	path, _ := written(t, loans())
 	before, _ := os.ReadFile(path)
 	place := reports.Placement{Path: path, Aside: filepath.Join(filepath.Dir(path), "nowhere", "a.xlsx")}
-	w, err := place.Write(loans())
+	w, err := place.Write(noted(loans()))
 	if err != nil {
 		t.Fatal(err)
 	}

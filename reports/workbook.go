@@ -6,7 +6,8 @@
 // hold neither.
 //
 // The rows are written while they are read. What is kept in memory is eight bytes for
-// each row, twelve for each client of a dry run, and links up to the limit of a sheet.
+// each row, in Preview, twelve for each client of a dry run, and links up to the limit of
+// a sheet.
 package reports
 
 import (
@@ -45,14 +46,10 @@ type Workbook struct {
 	// Sheet is the source sheet. Records may be wider than its header.
 	Sheet cell.Sheet
 	// Records are the source rows in sheet order. A record's cells need to be valid
-	// only until the next record. Without Widths they are read twice.
+	// only until the next record.
 	Records iter.Seq2[cell.Record, error]
-	// Widths has measured the columns of Records, in an earlier pass over them; nil
-	// to measure them first.
-	Widths *ColumnWidths
-	// Own are the columns of Sheet that an earlier results workbook added: they are
-	// not written again. 0 is A.
-	Own []int
+	// Preview has noted all Records in an earlier pass over them.
+	Preview *Preview
 	// Rows are the results by row number, ascending: exactly one for every record.
 	// With problems they are read twice.
 	Rows iter.Seq2[result.Row, error]

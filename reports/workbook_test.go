@@ -117,7 +117,22 @@ func planned() []result.Step {
 }
 
 func writeWorkbook(path string, b reports.Workbook) (reports.Written, error) {
-	return reports.Placement{Path: path}.Write(b)
+	return reports.Placement{Path: path}.Write(noted(b))
+}
+
+// noted is a workbook whose records were noted, as a run does in its first pass.
+func noted(b reports.Workbook) reports.Workbook {
+	preview := new(reports.Preview)
+	if b.Preview != nil {
+		preview.Own = b.Preview.Own
+	}
+	for record, err := range b.Records {
+		if err == nil {
+			preview.Note(record)
+		}
+	}
+	b.Preview = preview
+	return b
 }
 
 // written writes b into a new folder and opens the file.

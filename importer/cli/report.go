@@ -183,7 +183,7 @@ type pastRun struct {
 	mapping  *mapping.Mapping
 	sheet    cell.Sheet
 	own      []int
-	places   *reports.Places
+	preview  *reports.Preview
 	rows     *spool.Rows
 	draft    *spool.Results
 	survey   *importer.Survey
@@ -222,17 +222,17 @@ func (l *ledgerSession) openPastRun(run ledger.Run, password string) (_ *pastRun
 	if err != nil {
 		return nil, err
 	}
-	r.places = &reports.Places{Own: r.own}
+	r.preview = &reports.Preview{Own: r.own}
 	if workbook.FromProperties("", r.kept.Binding).Sheets > 1 {
-		r.places.File = filepath.Base(run.Output)
+		r.preview.File = filepath.Base(run.Output)
 	}
 	r.sheet = reader.Sheet()
-	r.sheet.File, r.sheet.Copied = run.Input, r.places.At
+	r.sheet.File, r.sheet.Copied = run.Input, r.preview.At
 	if r.draft, err = spool.NewResults(l.session.State); err != nil {
 		return nil, err
 	}
 	r.closers = append(r.closers, r.draft.Close)
-	if r.rows, err = spool.NewRows(l.session.State, notedIn(r.places, reader.Records())); err != nil {
+	if r.rows, err = spool.NewRows(l.session.State, notedIn(r.preview, reader.Records())); err != nil {
 		return nil, err
 	}
 	r.closers = append(r.closers, r.rows.Close)
@@ -274,11 +274,11 @@ func (r *pastRun) open(path, password string) (sheetReader, error) {
 }
 
 // notedIn yields records, and notes where they will be in the workbook.
-func notedIn(places *reports.Places, records iter.Seq2[cell.Record, error]) iter.Seq2[cell.Record, error] {
+func notedIn(preview *reports.Preview, records iter.Seq2[cell.Record, error]) iter.Seq2[cell.Record, error] {
 	return func(yield func(cell.Record, error) bool) {
 		for record, err := range records {
 			if err == nil {
-				places.Note(record)
+				preview.Note(record)
 			}
 			if !yield(record, err) {
 				return
@@ -336,7 +336,7 @@ func (r *pastRun) markSuperseded(ctx context.Context, l *ledger.Ledger, path str
 // book returns what the run's workbook shows now.
 func (r *pastRun) book() reports.Workbook {
 	return reports.Workbook{
-		Sheet: r.sheet, Records: r.rows.Records(), Own: r.own, Made: r.run.Started,
+		Sheet: r.sheet, Records: r.rows.Records(), Preview: r.preview, Made: r.run.Started,
 		Rows: r.draft.Rows(), Steps: r.draft.Steps(), Problems: r.problems, Summary: r.summary, Facts: r.kept.Facts,
 		ClientIDHeader: clientIDHeader(r.mapping), Contacts: len(r.mapping.Contacts) > 0, Binding: r.kept.Binding, Notice: r.kept.Notice,
 	}

@@ -277,7 +277,7 @@ func (r *importRun) book(s *sheetRun, summary result.Summary, problems problem.L
 	return reports.Workbook{
 		Sheet:          s.source.Sheet(),
 		Records:        r.rowsOf(s.table),
-		Widths:         &s.widths,
+		Preview:        s.preview,
 		Made:           s.record.Started,
 		Problems:       problems,
 		Summary:        summary,
@@ -286,7 +286,6 @@ func (r *importRun) book(s *sheetRun, summary result.Summary, problems problem.L
 		Contacts:       len(r.session.Mapping.Contacts) > 0,
 		Binding:        r.binding(s).Properties(),
 		Notice:         r.notice(),
-		Own:            s.source.AddedColumns(),
 		Rows:           r.drafts[s.table].Rows(),
 		Steps:          r.drafts[s.table].Steps(),
 	}

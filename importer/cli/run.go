@@ -207,20 +207,20 @@ type importRun struct {
 	options runOptions
 	started time.Time
 
-	session *load.Session
-	place   ledgerPlace // of the ledger, once it was needed to reach the service
-	ledger  *ledgerSession
-	scope   string            // the ledger's name for the environment
-	copies  []*reports.Places // of each sheet, in the results workbook; nil when none will be written
-	sheets  []*sheetRun
-	rows    *spool.Rows      // of all sheets
-	drafts  []*spool.Results // results for each sheet; see importer.Job
-	folders []string         // of journals
-	survey  *importer.Survey
-	job     *importer.Job
-	rerun   *comparison // nil for a run of sheets
-	stopped error       // why the run had to stop before its end
-	closers []func()
+	session  *load.Session
+	place    ledgerPlace // of the ledger, once it was needed to reach the service
+	ledger   *ledgerSession
+	scope    string             // the ledger's name for the environment
+	previews []*reports.Preview // of each sheet in its workbook
+	sheets   []*sheetRun
+	rows     *spool.Rows      // of all sheets
+	drafts   []*spool.Results // results for each sheet; see importer.Job
+	folders  []string         // of journals
+	survey   *importer.Survey
+	job      *importer.Job
+	rerun    *comparison // nil for a run of sheets
+	stopped  error       // why the run had to stop before its end
+	closers  []func()
 }
 
 // importSheets is the way from sheet to workbook. Nothing is sent before execute.
@@ -308,10 +308,11 @@ func (r *importRun) load(ctx context.Context) error {
 func (r *importRun) open(ctx context.Context) (err error) {
 	o := r.options
 	var copied []func(column, row int) problem.Copy
-	if !o.dryRun { // people correct cells in results workbooks
-		for range o.sheets {
-			places := new(reports.Places)
-			r.copies, copied = append(r.copies, places), append(copied, places.At)
+	for range o.sheets {
+		preview := new(reports.Preview)
+		r.previews = append(r.previews, preview)
+		if !o.dryRun { // people correct cells in results workbooks
+			copied = append(copied, preview.At)
 		}
 	}
 	connection := r.connection(r.run)

@@ -22,17 +22,16 @@ import (
 // of its own, with its own results workbook. A client with rows in several sheets
 // is still one client.
 type sheetRun struct {
-	source *load.Source
-	table  int // its index among the run's sheets
-	record ledger.Run
-	target target
-	rows   int // as the first pass counted them
-	hidden hiddenRows
-	layout *draft.HeaderWatch
-	widths reports.ColumnWidths
-	copies *reports.Places // where its cells will be in the results workbook; nil when none will be written
-	kept   *keptRun        // from the beginning of the run; nil for a dry run
-	marked string          // the digest of its source, a results workbook, once that is marked as superseded
+	source  *load.Source
+	table   int // its index among the run's sheets
+	record  ledger.Run
+	target  target
+	rows    int // as the first pass counted them
+	hidden  hiddenRows
+	layout  *draft.HeaderWatch
+	preview *reports.Preview // of its workbook
+	kept    *keptRun         // from the beginning of the run; nil for a dry run
+	marked  string           // the digest of its source, a results workbook, once that is marked as superseded
 }
 
 // makeSheetRuns makes a sheetRun for each sheet; the first has the run's own id.
@@ -66,11 +65,9 @@ func (r *importRun) makeSheetRuns() error {
 				Version: thisBuild().Version, Started: r.started.UTC(),
 			}})
 	}
-	if r.copies != nil {
-		for i, name := range cell.BookNames(paths) {
-			r.copies[i].File, r.copies[i].Own = name, s.Sources[i].AddedColumns()
-			r.sheets[i].copies = r.copies[i]
-		}
+	for i, name := range cell.BookNames(paths) {
+		r.previews[i].File, r.previews[i].Own = name, s.Sources[i].AddedColumns()
+		r.sheets[i].preview = r.previews[i]
 	}
 	return found.Err()
 }
@@ -115,10 +112,7 @@ func (r *importRun) measured() iter.Seq2[cell.Record, error] {
 // see takes a row.
 func (s *sheetRun) see(record cell.Record) {
 	s.rows++
-	s.widths.Measure(record)
-	if s.copies != nil {
-		s.copies.Note(record)
-	}
+	s.preview.Note(record)
 	s.layout.See(record)
 	if record.Hidden {
 		s.hidden.note(record.Row)
@@ -147,7 +141,7 @@ func (r *importRun) rowsOf(table int) iter.Seq2[cell.Record, error] {
 func (r *importRun) checkWidths() error {
 	var found problem.List
 	for _, s := range r.sheets {
-		if err := found.Collect(s.widths.Fits(s.source.Sheet(), s.source.AddedColumns(), len(r.session.Mapping.Contacts) > 0)); err != nil {
+		if err := found.Collect(s.preview.Fits(s.source.Sheet(), len(r.session.Mapping.Contacts) > 0)); err != nil {
 			return err
 		}
 	}

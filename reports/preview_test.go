@@ -14,10 +14,10 @@ import (
 	"claimsheet/reports"
 )
 
-// Where Places says that a cell will be, it is in the workbook that is written:
+// Where a Preview says that a cell will be, it is in the workbook that is written:
 // whatever rows are missing, in whatever order a results workbook was sorted, and
 // with columns of ours anywhere in it.
-func TestPlacesAreThoseOfTheWorkbook(t *testing.T) {
+func TestPreviewIsThatOfTheWorkbook(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		columns := rapid.IntRange(1, 6).Draw(r, "columns")
@@ -29,7 +29,7 @@ func TestPlacesAreThoseOfTheWorkbook(t *testing.T) {
 				own = append(own, c)
 			}
 		}
-		places := &reports.Places{File: "a.results.xlsx", Own: own}
+		preview := &reports.Preview{File: "a.results.xlsx", Own: own}
 		var records []cell.Record
 		var results []result.Row
 		row := sheet.HeaderRow
@@ -42,9 +42,9 @@ func TestPlacesAreThoseOfTheWorkbook(t *testing.T) {
 			}
 			records = append(records, record)
 			results = append(results, result.Row{Row: row, Status: result.Done})
-			places.Note(record)
+			preview.Note(record)
 		}
-		_, f := written(t, reports.Workbook{Sheet: sheet, Own: own, ClientIDHeader: "contactId", Records: each(records...), Rows: each(results...)})
+		_, f := written(t, reports.Workbook{Sheet: sheet, Preview: &reports.Preview{Own: own}, ClientIDHeader: "contactId", Records: each(records...), Rows: each(results...)})
 		for _, record := range records {
 			source := record.Source
 			if source == 0 {
@@ -54,17 +54,17 @@ func TestPlacesAreThoseOfTheWorkbook(t *testing.T) {
 				if slices.Contains(own, c) {
 					continue
 				}
-				at := places.At(c, record.Row)
+				at := preview.At(c, record.Row)
 				if shown, err := f.GetCellValue(at.Sheet, at.Place); err != nil || shown != record.Cells[c].Raw || at.Row != source || at.File != "a.results.xlsx" {
 					r.Fatalf("column %d of row %d is said to be at %+v, where %q is (error %v)", c, record.Row, at, shown, err)
 				}
 			}
-			if at := places.At(-1, record.Row); at.Sheet != "Results" || at.Place != places.At(0, record.Row).Place[1:] {
+			if at := preview.At(-1, record.Row); at.Sheet != "Results" || at.Place != preview.At(0, record.Row).Place[1:] {
 				r.Fatalf("row %d is said to be at %+v", record.Row, at)
 			}
 		}
 		for _, nowhere := range []int{0, sheet.HeaderRow, row + 1} {
-			if at := places.At(0, nowhere); at != (problem.Copy{}) {
+			if at := preview.At(0, nowhere); at != (problem.Copy{}) {
 				r.Fatalf("row %d is not in the sheet, and is said to be at %+v", nowhere, at)
 			}
 		}
@@ -72,13 +72,13 @@ func TestPlacesAreThoseOfTheWorkbook(t *testing.T) {
 }
 
 // A sheet of more rows than a workbook's sheet can have goes on in Results 2.
-func TestPlacesBeyondAFullSheet(t *testing.T) {
+func TestPreviewBeyondAFullSheet(t *testing.T) {
 	t.Parallel()
-	places := new(reports.Places)
+	preview := new(reports.Preview)
 	for row := 2; row <= 1_048_579; row++ {
-		places.Note(cell.Record{Row: row})
+		preview.Note(cell.Record{Row: row})
 	}
-	got := []problem.Copy{places.At(2, 1_048_576), places.At(2, 1_048_577), places.At(-1, 1_048_579)}
+	got := []problem.Copy{preview.At(2, 1_048_576), preview.At(2, 1_048_577), preview.At(-1, 1_048_579)}
 	want := []problem.Copy{{Sheet: "Results", Place: "C1048576", Row: 1_048_576}, {Sheet: "Results 2", Place: "C2", Row: 1_048_577}, {Sheet: "Results 2", Place: "4", Row: 1_048_579}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
