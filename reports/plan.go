@@ -35,7 +35,7 @@ func writePlan(w *xlsx.Writer, b Workbook, results *resultsSheet) error {
 		Widths:  []float64{34, 11, 8, 10, 10, 12, 8, 8, 110},
 	})
 	p := &planSheet{Sheet: t, results: results}
-	for s, err := range b.steps() {
+	for s, err := range b.Steps {
 		if err != nil {
 			return err
 		}

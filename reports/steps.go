@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"iter"
 	"strconv"
 	"time"
 
@@ -52,7 +51,7 @@ func writeSteps(w *xlsx.Writer, b Workbook) error {
 		Painted: 3, Words: stateWords,
 	})
 	lines := 0
-	for s, err := range b.steps() {
+	for s, err := range b.Steps {
 		if err != nil {
 			return err
 		}
@@ -65,14 +64,6 @@ func writeSteps(w *xlsx.Writer, b Workbook) error {
 	}
 	w.SetProperty(StepsProperty, strconv.Itoa(lines))
 	return t.Close()
-}
-
-// steps returns the workbook's steps; there may be none.
-func (b Workbook) steps() iter.Seq2[result.Step, error] {
-	if b.Steps == nil {
-		return func(func(result.Step, error) bool) {}
-	}
-	return b.Steps
 }
 
 // Progress is a line of the sheet Progress: what the service has said about one thing

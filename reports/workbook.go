@@ -96,6 +96,9 @@ type Fact struct {
 // xlsx.Writer.Verify; a plan is not, because a dry run can make it again. The same
 // Workbook gives the same bytes at any time and on any machine.
 func (p Placement) Write(b Workbook) (Written, error) {
+	if b.Steps == nil {
+		b.Steps = func(func(result.Step, error) bool) {}
+	}
 	kind := Results
 	if b.Summary.DryRun {
 		kind = Plan

@@ -182,8 +182,10 @@ func (s *Sheet) filter() {
 	column := cell.ColumnName(s.layout.Painted)
 	s.raw(fmt.Sprintf(`<conditionalFormatting sqref="%s2:%[1]s%d">`, column, MaxRows))
 	for i, word := range s.layout.Words {
+		id, err := s.w.file.NewConditionalStyle(&excelize.Style{Font: &excelize.Font{Color: colours[word.Colour].text}, Fill: fill(word.Colour)})
+		s.w.fail(err)
 		s.raw(fmt.Sprintf(`<cfRule type="cellIs" dxfId="%d" priority="%d" stopIfTrue="1" operator="equal"><formula>"%s"</formula></cfRule>`,
-			s.w.conditional(word.Colour), i+1, html.EscapeString(word.Text)))
+			id, i+1, html.EscapeString(word.Text)))
 	}
 	s.raw(`</conditionalFormatting>`)
 }

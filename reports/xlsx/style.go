@@ -105,18 +105,6 @@ func fill(c Colour) excelize.Fill {
 	return excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{colours[c].ground}}
 }
 
-// conditional returns the workbook's number for a colour of conditional formats.
-func (w *Writer) conditional(c Colour) int {
-	id, ok := w.painted[c]
-	if !ok {
-		var err error
-		id, err = w.file.NewConditionalStyle(&excelize.Style{Font: &excelize.Font{Color: colours[c].text}, Fill: fill(c)})
-		w.fail(err)
-		w.painted[c] = id
-	}
-	return id
-}
-
 // markQuoted adds the quote prefix to the styles that need it: excelize has no
 // setting for it.
 func markQuoted(stylesheet []byte) []byte {

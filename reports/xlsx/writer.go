@@ -32,7 +32,6 @@ type Writer struct {
 	zip      *zip.Writer
 	date1904 bool
 	styles   map[Style]int
-	painted  map[Colour]int    // conditional styles
 	rows     map[string]int    // written, by part; 0 for a part that is no sheet
 	links    map[string][]link // to addresses, by the part of a sheet's relationships
 	maxLinks int               // of a sheet
@@ -42,7 +41,7 @@ type Writer struct {
 // NewWriter begins a workbook that is written to dst. made is when it says it was made;
 // the zero Time leaves that out. date1904 is its date system.
 func NewWriter(dst io.Writer, title string, made time.Time, date1904 bool) *Writer {
-	w := &Writer{file: excelize.NewFile(), zip: zip.NewWriter(dst), date1904: date1904, styles: map[Style]int{}, painted: map[Colour]int{},
+	w := &Writer{file: excelize.NewFile(), zip: zip.NewWriter(dst), date1904: date1904, styles: map[Style]int{},
 		rows: map[string]int{}, links: map[string][]link{}, maxLinks: maxLinks}
 	// One for all parts, because it is large. Level 6 makes a sheet a fifth smaller in five times the time.
 	packer, err := flate.NewWriter(nil, flate.BestSpeed)
