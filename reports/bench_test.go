@@ -30,7 +30,7 @@ func BenchmarkWorkbook(b *testing.B) {
 			b.ReportAllocs()
 			path := filepath.Join(dir, fmt.Sprint(dryRun, ".xlsx"))
 			for b.Loop() {
-				if _, err := writeWorkbook(path, benchBook(count, dryRun)); err != nil {
+				if _, err := writeWorkbook(path, benchWorkbook(count, dryRun)); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -52,7 +52,7 @@ func BenchmarkWorkbook(b *testing.B) {
 			b.ReportAllocs()
 			path := filepath.Join(dir, "excelize.xlsx")
 			for b.Loop() {
-				streamed(b, path, benchBook(count, false), linked)
+				streamed(b, path, benchWorkbook(count, false), linked)
 			}
 			size(b, path)
 		})
@@ -67,8 +67,8 @@ func size(b *testing.B, path string) {
 	b.ReportMetric(float64(info.Size())/1e6, "MB")
 }
 
-// benchBook is a book of count rows, each a client with a step.
-func benchBook(count int, dryRun bool) reports.Workbook {
+// benchWorkbook is a workbook of count rows, each a client with a step.
+func benchWorkbook(count int, dryRun bool) reports.Workbook {
 	header := make([]string, 20)
 	for i := range header {
 		header[i] = fmt.Sprint("Column ", i+1)

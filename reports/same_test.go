@@ -20,7 +20,7 @@ func TestSameBookSameBytes(t *testing.T) {
 			b.Summary.DryRun, b.Steps = true, each(planned()...)
 			return b
 		},
-		"many marks": func() reports.Workbook { return invalidBook(1100) },
+		"many marks": func() reports.Workbook { return invalidWorkbook(1100) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

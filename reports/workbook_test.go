@@ -79,7 +79,7 @@ func loans() reports.Workbook {
 		Steps: each(
 			steps(1, "ann@example.test", "client", "done", "c-1", 201),
 			steps(2, "ann@example.test", "claim/loan/A1", "done", "k-1", 201),
-			steps(3, "bob@example.test", "activity/details@client", "failed", "", 422),
+			steps(3, "bob@example.test", "activity/details@client", "refused", "", 422),
 			result.Step{Number: 4, ClientKey: "dee@example.test", Step: "client", State: "planned"},
 		),
 		Problems: problem.List{

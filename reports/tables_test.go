@@ -92,8 +92,8 @@ func TestStatusColours(t *testing.T) {
 	}
 }
 
-// invalidBook is a dry run's of so many rows, the cell B of each being invalid.
-func invalidBook(rows int) reports.Workbook {
+// invalidWorkbook is a dry run's of so many rows, the cell B of each being invalid.
+func invalidWorkbook(rows int) reports.Workbook {
 	b := reports.Workbook{
 		Sheet:          cell.Sheet{Name: "Jo's leads", HeaderRow: 1, Header: []string{"E-mail", "DOB"}},
 		ClientIDHeader: "contactId", Summary: result.Summary{DryRun: true},
@@ -113,7 +113,7 @@ func invalidBook(rows int) reports.Workbook {
 func TestEveryInvalidCellIsMarked(t *testing.T) {
 	t.Parallel()
 	const rows = 1100
-	_, f := written(t, invalidBook(rows))
+	_, f := written(t, invalidWorkbook(rows))
 	comments, err := f.GetComments("Results")
 	if err != nil || len(comments) != 1000 {
 		t.Errorf("%d comments, want 1000 (error %v)", len(comments), err)
@@ -180,7 +180,7 @@ func TestProblemsLeadToTheirCells(t *testing.T) {
 func TestFailedRowsAreProblems(t *testing.T) {
 	t.Parallel()
 	const rows = 10_003
-	b := invalidBook(rows)
+	b := invalidWorkbook(rows)
 	b.Problems = nil
 	b.Summary = result.Summary{Rows: result.Counts{Total: rows, Done: 1, Failed: rows - 2, Uncertain: 1}}
 	b.Rows = counted(rows, func(n int) result.Row {
