@@ -136,9 +136,9 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) {
 	// A row that was skipped because it is hidden stays hidden: otherwise a rerun of
 	// the workbook would import it.
 	s.Next(lines, record.Hidden && r.Status == result.Skipped)
-	top := lines > 1
+	top, found := lines > 1, s.problems[record.Row]
 	for _, column := range s.columns {
-		s.writeSource(record.Cell(column), top, s.problemsOf(column, record.Row))
+		s.writeSource(record.Cell(column), top, problemsOf(found, column, record.Row))
 	}
 	text := xlsx.Style{Top: top}
 	s.Text(text, string(r.Status))
@@ -211,9 +211,8 @@ func joinIDs(ids []string) string {
 	return listed + fmt.Sprintf(note, len(ids)-1-strings.Count(listed, ", "))
 }
 
-// problemsOf returns the problems of one cell of the source.
-func (s *resultsSheet) problemsOf(column, row int) (found problem.List) {
-	all := s.problems[row]
+// problemsOf returns those of a row's problems that are about one cell of the source.
+func problemsOf(all problem.List, column, row int) (found problem.List) {
 	if all == nil {
 		return nil
 	}

@@ -48,7 +48,19 @@ func (s *Sheet) Lines(column int, text string) (lines int) {
 }
 
 // End ends the row.
-func (s *Sheet) End() { s.raw(`</row>`) }
+func (s *Sheet) End() {
+	s.raw(`</row>`)
+	if len(s.buffer) > 64<<10 {
+		s.flush()
+	}
+}
+
+// flush passes the buffer on.
+func (s *Sheet) flush() {
+	_, err := s.to.Write(s.buffer)
+	s.w.fail(err)
+	s.buffer = s.buffer[:0]
+}
 
 // Row writes a whole row of one style. A value is a text, an int, a bool, or a time, shown
 // in UTC; nil and a zero time leave the cell out.
@@ -66,10 +78,10 @@ func (s *Sheet) Gap() {
 	s.row++
 }
 
-// raw writes XML. Close returns the error.
+// raw writes XML.
 func (s *Sheet) raw(xml ...string) {
 	for _, x := range xml {
-		_, _ = s.to.WriteString(x)
+		s.buffer = append(s.buffer, x...)
 	}
 }
 
@@ -129,15 +141,18 @@ func (s *Sheet) Text(style Style, text string) {
 	} else {
 		s.raw(`><is><t>`)
 	}
-	_, _ = escapes.WriteString(s.to, text) // Close returns the error
-	s.raw(`</t></is></c>`)
+	if strings.ContainsFunc(text, isSpecial) {
+		text = escapes.Replace(text)
+	}
+	s.raw(text, `</t></is></c>`)
 }
 
 // Number writes a number in exactly this spelling. One that is not a number to a
 // spreadsheet program becomes a text.
 func (s *Sheet) Number(style Style, literal string) {
-	// What Go reads as a number and a spreadsheet program does not: 0x10, NaN, Inf.
-	if _, err := strconv.ParseFloat(literal, 64); err != nil || strings.ContainsAny(literal, "xXnN") {
+	// Go reads 0x10, NaN and Inf as numbers too.
+	letter := func(r rune) bool { return r >= 'A' && r != 'E' && r != 'e' }
+	if _, err := strconv.ParseFloat(literal, 64); err != nil || strings.ContainsFunc(literal, letter) {
 		s.Text(style, literal)
 		return
 	}
@@ -175,6 +190,11 @@ func (s *Sheet) begin(style Style, typ string) {
 		s.raw(` t="`, typ, `"`)
 	}
 	s.column++
+}
+
+// isSpecial reports whether escapes could change a text with this character.
+func isSpecial(r rune) bool {
+	return r < ' ' || r == '&' || r == '<' || r == '>' || r == '_' || r >= '\uFFFE'
 }
 
 // escapes turns a text into XML that every reader turns into the same text. Characters

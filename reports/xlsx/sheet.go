@@ -1,7 +1,6 @@
 package xlsx
 
 import (
-	"bufio"
 	"fmt"
 	"html"
 	"io"
@@ -47,12 +46,12 @@ type Word struct {
 }
 
 // Sheet writes a sheet, row by row and cell by cell, in order: Next begins a row, whose
-// cells follow, and End ends it. Close returns the workbook's first error: after it nothing is
-// written.
+// cells follow, and End ends it. Close returns the workbook's first error.
 type Sheet struct {
 	layout    Layout
 	w         *Writer
-	to        *bufio.Writer // into the archive; its first error stays
+	to        io.Writer // into the archive
+	buffer    []byte
 	name      string
 	part      string // of the archive
 	sheets    int    // begun
@@ -95,7 +94,7 @@ func SheetName(table string, n int) string {
 
 // start begins the next sheet, up to its header.
 func (s *Sheet) start() {
-	*s = Sheet{layout: s.layout, w: s.w, sheets: s.sheets + 1, letters: s.letters, name: SheetName(s.layout.Name, s.sheets+1)}
+	*s = Sheet{layout: s.layout, w: s.w, sheets: s.sheets + 1, letters: s.letters, buffer: s.buffer, name: SheetName(s.layout.Name, s.sheets+1)}
 	s.w.AddSheet(s.name)
 	index, err := s.w.file.GetSheetIndex(s.name)
 	s.w.fail(err)
@@ -105,7 +104,7 @@ func (s *Sheet) start() {
 		s.w.fail(err)
 		to = io.Discard
 	}
-	s.to = bufio.NewWriterSize(to, 64<<10)
+	s.to = to
 	s.head(index == 0)
 	if s.layout.Headers == nil {
 		return
@@ -163,7 +162,7 @@ func (s *Sheet) Close() error {
 	}
 	s.raw(s.drawings, `</worksheet>`)
 	s.w.rows[s.part] = s.written
-	s.w.fail(s.to.Flush())
+	s.flush()
 	return s.w.err
 }
 
@@ -210,7 +209,7 @@ func (s *Sheet) link(target string, outside bool) bool {
 
 // Place is a cell of a sheet as a link names it.
 func Place(sheet, cell string) string {
-	return fmt.Sprintf("'%s'!%s", strings.ReplaceAll(sheet, "'", "''"), cell)
+	return "'" + strings.ReplaceAll(sheet, "'", "''") + "'!" + cell
 }
 
 // hyperlinks writes the links. The part that holds the sheet's relationships has the
