@@ -94,7 +94,8 @@ func SheetName(table string, n int) string {
 
 // start begins the next sheet, up to its header.
 func (s *Sheet) start() {
-	*s = Sheet{layout: s.layout, w: s.w, sheets: s.sheets + 1, letters: s.letters, buffer: s.buffer, name: SheetName(s.layout.Name, s.sheets+1)}
+	n := s.sheets + 1
+	*s = Sheet{layout: s.layout, w: s.w, sheets: n, letters: s.letters, buffer: s.buffer, name: SheetName(s.layout.Name, n)}
 	s.w.AddSheet(s.name)
 	index, err := s.w.file.GetSheetIndex(s.name)
 	s.w.fail(err)
