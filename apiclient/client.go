@@ -27,6 +27,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -486,13 +487,17 @@ func (c *Client) authorize(ctx context.Context, req *http.Request) error {
 	if c.cfg.Authorize == nil {
 		return nil
 	}
-	before := carriedBy(req)
 	ctx, cancel := context.WithTimeout(ctx, getTimeout)
 	defer cancel()
-	if err := c.cfg.Authorize(ctx, req); err != nil {
+	credentials := &http.Request{URL: new(url.URL), Header: http.Header{}}
+	if err := c.cfg.Authorize(ctx, credentials); err != nil {
 		return withoutCredentials(err)
 	}
-	c.secrets.learn(before, carriedBy(req))
+	c.secrets.learn(credentials)
+	maps.Copy(req.Header, credentials.Header)
+	if query := credentials.URL.RawQuery; query != "" {
+		req.URL.RawQuery = strings.TrimPrefix(req.URL.RawQuery+"&"+query, "&")
+	}
 	return nil
 }
 

@@ -28,10 +28,10 @@ type Config struct {
 	// Headers are sent with every request. Idempotency-Key and
 	// X-Idempotency-Key are refused: they make net/http send a POST twice.
 	Headers http.Header
-	// Authorize puts the credentials on a request, in its headers or its query; nil
-	// for none. It may be called from several goroutines. An error stops the request before it is
-	// sent. Its text is never shown, unless it is a *Failure: then Reason, Hint,
-	// Stop and Retry are taken from it.
+	// Authorize puts the credentials on an empty request, in its headers or its query,
+	// from which every request gets them; nil for none. It may be called from several
+	// goroutines. An error stops the request before it is sent. Its text is never shown,
+	// unless it is a *Failure: then Reason, Hint, Stop and Retry are taken from it.
 	Authorize func(ctx context.Context, req *http.Request) error
 	// Renew replaces the credentials with which a request was refused (401); nil
 	// where they cannot be replaced. renewed is false when new ones would not

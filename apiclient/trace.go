@@ -240,7 +240,7 @@ func (c *Client) tracedValue(name, value string) string {
 // tracedID returns an id, "" for a text that does not look like one or is a secret.
 func (c *Client) tracedID(id string) string {
 	const longest = 100
-	if len(id) > longest || !shownID.MatchString(id) || string(c.secrets.hide([]byte(id))) != id {
+	if len(id) > longest || !shownID.MatchString(id) || c.secrets.hide(id) != id {
 		return ""
 	}
 	return id

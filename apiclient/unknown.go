@@ -57,9 +57,10 @@ func (c *Client) noteUnknown(r Request, a Answer, means string) {
 	if _, ruled := c.ruleFor(a); ruled || a.Status == 0 || slices.Contains(wellKnown, a.Status) {
 		return
 	}
-	a = c.forShow(a)
+	shown := c.forShow(a)
+	a.ContentType = shown.ContentType
 	u := Unknown{Status: a.Status, Route: r.Method + " " + r.Route, Shape: shapeOf(a).String(), Means: means}
-	if doc, ok := document(a.Body); ok && form(doc) == "object" {
+	if doc, ok := document(shown.Body); ok && form(doc) == "object" {
 		if fields := fieldNames(doc); len(fields) > 0 {
 			u.Shape += ", fields " + strings.Join(fields, ", ")
 		}

@@ -82,7 +82,7 @@ func (c *Client) Judge(r Request, a Answer, err error) Verdict {
 	v := c.judge(r, a, err)
 	if a.Status != 0 {
 		a.Cut = a.Cut || err != nil
-		v.Answer = c.forLedger(r, a, v)
+		v.Answer = c.forLedger(a, v)
 	}
 	return v
 }
