@@ -6,133 +6,106 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
+	"claimsheet/apiclient"
 	"claimsheet/mapping/problem"
 )
 
 // Guard is the service's side of an environment's auth and headers: it checks that
 // requests carry what they add. The sandbox uses it, so that an environment can be
 // rehearsed. It is safe for concurrent use.
-type Guard struct {
-	checks []func(*http.Request) error
-	scheme string // of Authorization; "" when nothing is expected there
-}
+type Guard struct{ expected *http.Request }
 
 // Guard fetches the secrets of auth and headers. nil means that requests of this
 // environment carry neither. The error is a problem.List.
 func (e *Environment) Guard(ctx context.Context) (*Guard, error) {
-	r := &resolver{ctx: ctx, dir: e.dir, file: e.where.File}
-	g := &Guard{}
-	for _, ref := range e.headers {
-		g.checks = append(g.checks, carries(ref.key, "", r.secret(ref)))
+	cfg, err := e.Config(ctx, apiclient.V2)
+	if err != nil {
+		return nil, err
 	}
-	e.auth.guard(g, r)
-	if err := r.problems.Err(); err != nil || len(g.checks) == 0 {
+	g := &Guard{&http.Request{URL: new(url.URL), Header: cfg.Headers}}
+	if cfg.Authorize != nil {
+		err = cfg.Authorize(ctx, g.expected)
+	}
+	if err != nil || len(g.expected.Header) == 0 && g.expected.URL.RawQuery == "" {
 		return nil, err
 	}
 	return g, nil
 }
 
-// guard adds the check of the credentials.
-func (c credentials) guard(g *Guard, r *resolver) {
-	switch c.kind {
-	case authBearer:
-		g.scheme = "Bearer"
-		g.checks = append(g.checks, carries("Authorization", "Bearer", r.secret(c.token)))
-	case authAPIKey:
-		if c.query != "" {
-			g.checks = append(g.checks, takesQuery(c.query, r.secret(c.key)))
-			return
-		}
-		g.checks = append(g.checks, carries(c.header, "", r.secret(c.key)))
-	case authBasic:
-		username, password := r.secret(c.username), r.secret(c.password)
-		r.refuseColon(c.username, username)
-		g.scheme = "Basic"
-		g.checks = append(g.checks, func(r *http.Request) error {
-			name, word, ok := r.BasicAuth()
-			if !ok {
-				return errors.New("the header Authorization is missing or not Basic: expected a user name and a password")
-			}
-			if !equal(name+":"+word, username.Reveal()+":"+password.Reveal()) {
-				return errors.New("the user name or the password is wrong")
-			}
-			return nil
-		})
-	}
-}
-
 // Check returns what is wrong with a request's credentials; it repeats none of them.
-// It takes a key in the query away from the request.
+// It takes a key in the query away from the request, because the service knows no such
+// parameter.
 func (g *Guard) Check(r *http.Request) error {
-	for _, check := range g.checks {
-		if err := check(r); err != nil {
-			return err
+	for _, name := range slices.Sorted(maps.Keys(g.expected.Header)) {
+		want, got, scheme := g.expected.Header.Get(name), sent(r, name), ""
+		if name == "Authorization" {
+			scheme = g.scheme()
 		}
+		_, _, isBasic := r.BasicAuth()
+		switch {
+		case scheme == "Basic" && !isBasic:
+			return fmt.Errorf("the header %s is missing or not Basic: expected a user name and a password", name)
+		case scheme == "Basic" && !equal(got, want):
+			return errors.New("the user name or the password is wrong")
+		case scheme != "" && !strings.HasPrefix(got, scheme+" "):
+			return fmt.Errorf("the header %s is missing or not %s", name, scheme)
+		case got == "":
+			return fmt.Errorf("the header %s is missing, or there twice", name)
+		case !equal(got, want):
+			return fmt.Errorf("the value of the header %s is wrong", name)
+		}
+	}
+	query := r.URL.Query()
+	for name, values := range g.expected.URL.Query() {
+		switch got := query[name]; {
+		case len(got) != 1:
+			return fmt.Errorf("the query parameter %s is missing, or there twice", name)
+		case !equal(got[0], values[0]):
+			return fmt.Errorf("the value of the query parameter %s is wrong", name)
+		}
+		query.Del(name)
+		r.URL.RawQuery = query.Encode()
 	}
 	return nil
 }
 
+// scheme returns the scheme of the header Authorization that is expected; "" for none, or
+// for a key without one.
+func (g *Guard) scheme() string {
+	for _, scheme := range []string{"Bearer", "Basic"} {
+		if strings.HasPrefix(g.expected.Header.Get("Authorization"), scheme+" ") {
+			return scheme
+		}
+	}
+	return ""
+}
+
 // Challenge returns the WWW-Authenticate header of a refusal; "" for none.
 func (g *Guard) Challenge() string {
-	if g.scheme == "Basic" {
+	if g.scheme() == "Basic" {
 		return `Basic realm="sandbox"`
 	}
-	return g.scheme
+	return g.scheme()
+}
+
+// sent returns the value of a header that a request has once; "" for any other.
+func sent(r *http.Request, name string) string {
+	if values := r.Header.Values(name); len(values) == 1 {
+		return values[0]
+	}
+	return ""
 }
 
 // equal compares secrets, in the same time whatever they are.
 func equal(got, want string) bool {
 	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
-}
-
-// carries requires a header, once: the value behind a scheme, or the value alone.
-func carries(name, scheme string, value Secret) func(*http.Request) error {
-	return func(r *http.Request) error {
-		got := r.Header.Values(name)
-		word, found := "", len(got) == 1
-		if found && scheme != "" {
-			word, found = strings.CutPrefix(got[0], scheme+" ")
-		} else if found {
-			word = got[0]
-		}
-		switch {
-		case !found && scheme != "":
-			return fmt.Errorf("the header %s is missing or not %s", name, scheme)
-		case !found:
-			return fmt.Errorf("the header %s is missing, or there twice", name)
-		case !equal(word, value.Reveal()):
-			return fmt.Errorf("the value of the header %s is wrong", name)
-		}
-		return nil
-	}
-}
-
-// takesQuery requires a query parameter, once, and takes it away: the service knows no
-// such parameter.
-func takesQuery(name string, value Secret) func(*http.Request) error {
-	return func(r *http.Request) error {
-		var got, rest []string
-		for pair := range strings.SplitSeq(r.URL.RawQuery, "&") {
-			if word, is := strings.CutPrefix(pair, name+"="); is {
-				got = append(got, word)
-			} else if pair != "" {
-				rest = append(rest, pair)
-			}
-		}
-		if len(got) != 1 {
-			return fmt.Errorf("the query parameter %s is missing, or there twice", name)
-		}
-		if word, err := url.QueryUnescape(got[0]); err != nil || !equal(word, value.Reveal()) {
-			return fmt.Errorf("the value of the query parameter %s is wrong", name)
-		}
-		r.URL.RawQuery = strings.Join(rest, "&")
-		return nil
-	}
 }
 
 // RehearsalAddress returns the address, host and port, at which the sandbox can be the

@@ -1,7 +1,12 @@
 package environment
 
 import (
+	"cmp"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"net/http"
 	"slices"
 	"strings"
@@ -21,11 +26,11 @@ type trackingSettings struct {
 
 // webhookSettings are where webhooks arrive, and how they prove where they come from.
 type webhookSettings struct {
-	path      string
-	header    string // the header with the proof: the token or, without one, the signature
-	token     reference
-	signature signature
-	format    tracking.Format
+	path   string
+	header string    // the header with the proof
+	token  reference // what it carries, or:
+	secret reference // the key of the signature that it carries
+	format tracking.Format
 }
 
 var trackingKeys = []yamltree.Key[trackingSettings]{
@@ -49,18 +54,8 @@ var webhookKeys = append([]yamltree.Key[webhookSettings]{
 	yamltree.To("header", "the header that proves where a request comes from: it carries the token, or the signature",
 		authHeader, func(w *webhookSettings) *string { return &w.header }).Required(),
 	yamltree.To("token", "the text that the header carries; "+referenceForms, secretReference, func(w *webhookSettings) *reference { return &w.token }),
-	yamltree.To("secret", "in place of a token, the key of a signature (HMAC); "+referenceForms,
-		secretReference, func(w *webhookSettings) *reference { return &w.signature.secret }),
-	yamltree.To("secret_encoding", "how the secret writes the key: text (default), hex or base64",
-		yamltree.OneOf("text", "hex", "base64"), func(w *webhookSettings) *string { return &w.signature.secretEncoding }),
-	yamltree.To("algorithm", "the signature's hash: sha256, sha384 or sha512",
-		yamltree.OneOf("sha256", "sha384", "sha512"), func(w *webhookSettings) *string { return &w.signature.algorithm }),
-	yamltree.To("encoding", "how the signature is written: base64, base64url or hex",
-		yamltree.OneOf("base64", "base64url", "hex"), func(w *webhookSettings) *string { return &w.signature.encoding }),
-	yamltree.To("message", "what is signed: a text with {body}, {method}, {path}, {query}, {target} or {header:NAME}; default {body}",
-		signedText("{body}", "anybody who has seen one request could send another one with its signature"), func(w *webhookSettings) *string { return &w.signature.message }),
-	yamltree.To("value", "what the header carries: a text with {signature}; default {signature}",
-		signedText("{signature}", "the header would prove nothing"), func(w *webhookSettings) *string { return &w.signature.value }),
+	yamltree.To("secret", "in place of a token, the key of a signature: the header carries the HMAC with SHA-256 of the body, hexadecimal or base64, with or without sha256= before it; "+referenceForms,
+		secretReference, func(w *webhookSettings) *reference { return &w.secret }),
 }, eventKeys(func(w *webhookSettings) *tracking.Format { return &w.format })...)
 
 // eventKeys are the keys that say where an event's parts are.
@@ -117,23 +112,9 @@ func checkCompleted(r *yamltree.Reader, n *yamltree.Node, c *tracking.Completed)
 }
 
 func checkWebhook(r *yamltree.Reader, n *yamltree.Node, w *webhookSettings) {
-	token, secret := n.Given("token") != nil, n.Given("secret") != nil
-	switch {
-	case token == secret:
+	if (n.Given("token") == nil) == (n.Given("secret") == nil) {
 		r.Wrong(n, "auth-key", "%s needs either “token” or “secret”, not both", n.Name()).
 			Hint = "without a proof anybody who finds the url could report completions: give a token that the header carries, or the secret of a signature"
-	case token:
-		for _, key := range []string{"secret_encoding", "algorithm", "encoding", "message", "value"} {
-			if given := n.Given(key); given != nil {
-				r.WrongAt(given.KeyAt(), "auth-key", "“%s” goes with “secret”, not with “token”", key).Hint = "remove it"
-			}
-		}
-	default:
-		for _, key := range []string{"algorithm", "encoding"} {
-			if n.Given(key) == nil {
-				r.Wrong(n, "missing-key", "%s has a “secret” and needs “%s” too", n.Name(), key)
-			}
-		}
 	}
 	checkFormat(r, n, &w.format)
 }
@@ -161,15 +142,18 @@ func (e *Environment) Webhook(ctx context.Context) (*tracking.Webhook, error) {
 		return nil, nil
 	}
 	r := &resolver{ctx: ctx, dir: e.dir, file: e.where.File}
-	h := &tracking.Webhook{Path: w.path, Format: w.format}
-	if h.Path == "" {
-		h.Path = "/"
-	}
+	h := &tracking.Webhook{Path: cmp.Or(w.path, "/"), Format: w.format}
 	if w.token.name != "" {
-		check := carries(w.header, "", r.secret(w.token))
-		h.Authentic = func(r *http.Request, _ []byte) bool { return check(r) == nil }
-	} else {
-		h.Authentic = w.signature.verifier(w.header, r)
+		token := r.secret(w.token)
+		h.Authentic = func(r *http.Request, _ []byte) bool { return equal(sent(r, w.header), token.Reveal()) }
+		return h, r.problems.Err()
+	}
+	secret := r.secret(w.secret)
+	h.Authentic = func(r *http.Request, body []byte) bool {
+		mac := hmac.New(sha256.New, []byte(secret.Reveal()))
+		mac.Write(body)
+		got, want := strings.TrimPrefix(sent(r, w.header), "sha256="), mac.Sum(nil)
+		return equal(strings.ToLower(got), hex.EncodeToString(want)) || equal(got, base64.StdEncoding.EncodeToString(want))
 	}
 	return h, r.problems.Err()
 }
@@ -179,5 +163,5 @@ func (t trackingSettings) references() []reference {
 	if t.webhook == nil {
 		return nil
 	}
-	return slices.DeleteFunc([]reference{t.webhook.token, t.webhook.signature.secret}, func(r reference) bool { return r.name == "" })
+	return slices.DeleteFunc([]reference{t.webhook.token, t.webhook.secret}, func(r reference) bool { return r.name == "" })
 }

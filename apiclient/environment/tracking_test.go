@@ -3,6 +3,7 @@ package environment_test
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"net/http"
 	"net/http/httptest"
@@ -38,8 +39,11 @@ func TestWebhookProof(t *testing.T) {
 		mac.Write([]byte(message))
 		return hex.EncodeToString(mac.Sum(nil))
 	}
-	const signed = "header: X-Signature, secret: env:HOOK, algorithm: sha256, encoding: hex"
-	const prefixed = signed + ", value: \"sha256={signature}\", message: \"{header:X-Time}.{body}\""
+	raw, err := hex.DecodeString(signature("hunter2", body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const signed = "header: X-Signature, secret: env:HOOK"
 	tests := []struct {
 		name, keys string
 		headers    http.Header
@@ -54,9 +58,10 @@ func TestWebhookProof(t *testing.T) {
 		{"a signature by another key", signed, http.Header{"X-Signature": {signature("hunter3", body)}}, false},
 		{"a signature of another body", signed, http.Header{"X-Signature": {signature("hunter2", body+" ")}}, false},
 		{"no signature", signed, nil, false},
-		{"a signature of a header and the body", prefixed, http.Header{"X-Time": {"5"}, "X-Signature": {"sha256=" + signature("hunter2", "5."+body)}}, true},
-		{"another header than was signed", prefixed, http.Header{"X-Time": {"6"}, "X-Signature": {"sha256=" + signature("hunter2", "5."+body)}}, false},
-		{"no prefix", prefixed, http.Header{"X-Time": {"5"}, "X-Signature": {signature("hunter2", "5."+body)}}, false},
+		{"two signatures", signed, http.Header{"X-Signature": {signature("hunter2", body), signature("hunter2", body)}}, false},
+		{"a signature with its algorithm", signed, http.Header{"X-Signature": {"sha256=" + signature("hunter2", body)}}, true},
+		{"a signature by another algorithm", signed, http.Header{"X-Signature": {"sha1=" + signature("hunter2", body)}}, false},
+		{"a signature in base64", signed, http.Header{"X-Signature": {base64.StdEncoding.EncodeToString(raw)}}, true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
