@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"net"
@@ -185,104 +186,68 @@ const wrongConfig = "client-config"
 // check lists everything that is wrong with a Config.
 func check(cfg Config) problem.List {
 	var list problem.List
-	add := func(p problem.Problem) { list = append(list, p) }
-	if _, err := NormaliseBaseURL(cfg.BaseURL); err != nil {
-		add(problem.New(wrongConfig, "%v", err))
+	wrong := func(is bool, format string, args ...any) {
+		if is {
+			list = append(list, problem.New(wrongConfig, format, args...))
+		}
 	}
+	refused := func(what string, err error) { wrong(err != nil, "%s%v", what, err) }
+	_, err := NormaliseBaseURL(cfg.BaseURL)
+	refused("", err)
 	if cfg.Proxy != nil {
-		if err := CheckProxyURL(cfg.Proxy.URL); err != nil {
-			add(problem.New(wrongConfig, "the proxy's url cannot be used: %v", err))
-		}
-		if strings.HasPrefix(strings.ToLower(cfg.BaseURL), "http:") {
-			add(problem.New(wrongConfig, "with a proxy the base url must be https: otherwise the proxy could read the requests"))
-		}
+		refused("the proxy's url cannot be used: ", CheckProxyURL(cfg.Proxy.URL))
+		wrong(strings.HasPrefix(strings.ToLower(cfg.BaseURL), "http:"),
+			"with a proxy the base url must be https: otherwise the proxy could read the requests")
 	}
-	switch cfg.Version {
-	case V1:
-		if err := checkSegment(cfg.CaseID); err != nil {
-			add(problem.New(wrongConfig, "the case id %v", err).Hinted("v1 needs the case_id of the environment"))
-		}
-	case V2:
-	default:
-		add(problem.New(wrongConfig, "the version must be v1 or v2, not %q", cfg.Version))
+	if cfg.Version == V1 {
+		refused("the case id ", checkSegment(cfg.CaseID))
 	}
+	wrong(cfg.Version != V1 && cfg.Version != V2, "the version must be v1 or v2, not %q", cfg.Version)
 	for _, name := range slices.Sorted(maps.Keys(cfg.Headers)) {
-		if slices.Contains(replayHeaders, http.CanonicalHeaderKey(name)) {
-			add(problem.New(wrongConfig, "the header %s is refused: it makes the network library send a request twice", name).
-				Hinted("leave it out; X-Request-Id is sent with every request"))
-		}
+		wrong(slices.Contains(replayHeaders, http.CanonicalHeaderKey(name)),
+			"the header %s is refused: it makes the network library send a request twice", name)
 	}
-	if cfg.Timeout < 0 {
-		add(problem.New(wrongConfig, "the timeout must not be negative"))
-	}
-	if r := cfg.RequestsPerSecond; r < 0 || math.IsNaN(r) || math.IsInf(r, 0) {
-		add(problem.New(wrongConfig, "the requests per second must be a number of at least 0; 0 means no ceiling"))
-	}
+	wrong(cfg.Timeout < 0, "the timeout must not be negative")
+	perSecond := cfg.RequestsPerSecond
+	wrong(perSecond < 0 || math.IsNaN(perSecond) || math.IsInf(perSecond, 0),
+		"the requests per second must be a number of at least 0; 0 means no ceiling")
 	for _, k := range cfg.Repeatable {
-		if !slices.Contains([]Kind{CreateClient, CreateClaim, CreateActivity, CreateLink}, k) {
-			add(problem.New(wrongConfig, "%q is not a kind of step: use client, claim, activity or link", k))
+		wrong(!slices.Contains([]Kind{CreateClient, CreateClaim, CreateActivity, CreateLink}, k),
+			"%q is not a kind of step: use client, claim, activity or link", k)
+	}
+	w := cfg.Wire
+	for _, id := range []struct {
+		key   string
+		place *string
+	}{{"client_id", &w.ClientID}, {"contact_id", &w.ContactID}, {"claim_id", &w.ClaimID}, {"activity_id", &w.ActivityID},
+		{"lookup_client_id", w.LookupClientID}, {"lookup_contact_id", w.LookupContactID}} {
+		if id.place != nil {
+			refused("wire."+id.key+": ", CheckIDPlace(*id.place))
 		}
 	}
-	list = append(list, checkWire(cfg.Wire)...)
+	refused("wire.redirect_url: ", CheckURLPlace(w.RedirectURL))
+	refused("wire.data_type: ", CheckPointer(w.DataType))
+	refused("wire.options: ", CheckPointer(w.Options))
+	for _, field := range slices.Sorted(maps.Keys(w.LookupAgree)) {
+		refused("wire.lookup_agree."+field+": ", CheckPointer(w.LookupAgree[field]))
+	}
+	for _, ours := range slices.Sorted(maps.Values(w.DataTypes)) {
+		wrong(!slices.Contains(dataTypes, ours),
+			"wire.data_types: %q is not a data type of the service: use one of %s", ours, strings.Join(dataTypes, ", "))
+	}
+	wrong(len(w.LinkBody) > 0 && !json.Valid(w.LinkBody), "wire.link_body is not JSON")
 	for i, content := range cfg.NotFound.Content {
-		if err := CheckIDPlace(content.Place); err != nil {
-			add(problem.New(wrongConfig, "not_found[%d]: %v", i, err))
-		}
-		if (content.Equals == nil) != content.Empty || content.Equals != nil && !json.Valid(content.Equals) {
-			add(problem.New(wrongConfig, "not_found[%d] needs either equals with a JSON value or empty", i))
-		}
+		refused(fmt.Sprintf("not_found[%d]: ", i), CheckIDPlace(content.Place))
+		wrong((content.Equals == nil) != content.Empty || content.Equals != nil && !json.Valid(content.Equals),
+			"not_found[%d] needs either equals with a JSON value or empty", i)
 	}
-	return append(list, checkRules(cfg.Rules)...)
-}
-
-func checkWire(w Wire) problem.List {
-	var list problem.List
-	wrong := map[string]error{
-		"client_id": CheckIDPlace(w.ClientID), "contact_id": CheckIDPlace(w.ContactID), "claim_id": CheckIDPlace(w.ClaimID),
-		"activity_id": CheckIDPlace(w.ActivityID), "redirect_url": CheckURLPlace(w.RedirectURL), "data_type": CheckPointer(w.DataType),
-		"options": CheckPointer(w.Options),
-	}
-	for key, place := range map[string]*string{"lookup_client_id": w.LookupClientID, "lookup_contact_id": w.LookupContactID} {
-		if place != nil {
-			wrong[key] = CheckIDPlace(*place)
-		}
-	}
-	for field, pointer := range w.LookupAgree {
-		wrong["lookup_agree."+field] = CheckPointer(pointer)
-	}
-	for _, key := range slices.Sorted(maps.Keys(wrong)) {
-		if err := wrong[key]; err != nil {
-			list = append(list, problem.New(wrongConfig, "wire.%s: %v", key, err))
-		}
-	}
-	for _, theirs := range slices.Sorted(maps.Keys(w.DataTypes)) {
-		if ours := w.DataTypes[theirs]; !slices.Contains(dataTypes, ours) {
-			list = append(list, problem.New(wrongConfig, "wire.data_types: %q is not a data type of the service: use one of %s",
-				ours, strings.Join(dataTypes, ", ")))
-		}
-	}
-	if len(w.LinkBody) > 0 && !json.Valid(w.LinkBody) {
-		list = append(list, problem.New(wrongConfig, "wire.link_body is not JSON"))
-	}
-	return list
-}
-
-func checkRules(rules []Rule) problem.List {
-	var list problem.List
-	for i, r := range rules {
-		if r.Status != 0 && (r.Status < 100 || r.Status > 599) {
-			list = append(list, problem.New(wrongConfig, "errors[%d]: %d is not an HTTP status", i, r.Status))
-		}
-		if err := CheckPointer(r.Pointer); err != nil {
-			list = append(list, problem.New(wrongConfig, "errors[%d]: %v", i, err))
-		}
-		if _, err := regexp.Compile(r.Matches); err != nil {
-			list = append(list, problem.New(wrongConfig, "errors[%d]: %v", i, err))
-		}
-		if !slices.Contains(ruleMeanings, r.Means) {
-			list = append(list, problem.New(wrongConfig, "errors[%d]: means is %q: use one of %s", i, r.Means,
-				strings.Join(ruleMeanings, ", ")))
-		}
+	for i, r := range cfg.Rules {
+		what := fmt.Sprintf("errors[%d]: ", i)
+		wrong(r.Status != 0 && (r.Status < 100 || r.Status > 599), "%s%d is not an HTTP status", what, r.Status)
+		refused(what, CheckPointer(r.Pointer))
+		_, err := regexp.Compile(r.Matches)
+		refused(what, err)
+		wrong(!slices.Contains(ruleMeanings, r.Means), "%smeans is %q: use one of %s", what, r.Means, strings.Join(ruleMeanings, ", "))
 	}
 	return list
 }
