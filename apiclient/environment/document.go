@@ -181,6 +181,9 @@ func checkEntry(r *yamltree.Reader, n *yamltree.Node, e *Environment) {
 	if n.Given("base_url") == nil {
 		r.WrongAt(n.KeyAt(), "missing-key", "environment “%s” needs “base_url”: what the service document calls {base_url}", problem.Shorten(e.Name))
 	}
+	if base, err := apiclient.NormaliseBaseURL(e.BaseURL); err == nil {
+		e.BaseURL = base
+	}
 	if given := n.Given("proxy"); given != nil && strings.HasPrefix(e.BaseURL, "http:") {
 		r.WrongAt(given.KeyAt(), "proxy-loopback", "a service on this machine that is reached by http cannot be behind a proxy").
 			Hint = "leave “proxy” out, or correct “base_url”"

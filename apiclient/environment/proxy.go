@@ -26,20 +26,17 @@ var proxyKeys = []yamltree.Key[proxySettings]{
 		secretReference, func(p *proxySettings) *reference { return &p.password }),
 }
 
-// proxyURL is scheme, host and port of a proxy. Messages never quote it: people
-// write passwords into urls.
-var proxyURL = yamltree.Parsed(proxyWants, yamltree.Schema{"type": "string", "pattern": "^https?://[^/@]+:[0-9]+/?$"},
-	func(r *yamltree.Reader, n *yamltree.Node) (string, bool) {
-		err := apiclient.CheckProxyURL(n.Text())
-		if err != nil {
-			hint := "write it as http://proxy.example.com:3128"
-			if strings.Contains(n.Text(), "@") {
-				hint = "write proxy: {url: http://proxy.example.com:3128, username: NAME, password: env:NAME}"
-			}
-			r.Wrong(n, "url", "%s cannot be used: %s", n.Name(), err).Hint = hint
-		}
-		return n.Text(), err == nil
-	})
+// proxyURL is scheme, host and port of a proxy.
+var proxyURL = urlText(proxyWants, yamltree.Schema{"type": "string", "pattern": "^https?://[^/@]+:[0-9]+/?$"}, func(text string) (wrong, hint string) {
+	err := apiclient.CheckProxyURL(text)
+	switch {
+	case err == nil:
+		return "", ""
+	case strings.Contains(text, "@"):
+		return err.Error(), "write proxy: {url: http://proxy.example.com:3128, username: NAME, password: env:NAME}"
+	}
+	return err.Error(), "write it as http://proxy.example.com:3128"
+})
 
 const proxyWants = "a url such as http://proxy.example.com:3128"
 

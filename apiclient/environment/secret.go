@@ -134,46 +134,32 @@ func parseReference(text string) (ref reference, wrong string) {
 	return reference{source: literal, name: text}, ""
 }
 
-var errOpenQuote = errors.New("a quote is not closed")
+var (
+	// wordOfCommand matches a word, quotes and backslashes included.
+	wordOfCommand = regexp.MustCompile(`(?s)(?:[^\s'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+`)
+	quotedPart    = regexp.MustCompile(`(?s)\\.|'[^']*'|"(?:[^"\\]|\\.)*"`)
+	backslash     = regexp.MustCompile(`(?s)\\(.)`)
+)
 
 // splitWords splits a command into words at white space. Single and double
 // quotes keep white space inside a word; a backslash outside single quotes
 // takes the next character as it is. Nothing else is special: there are no
 // variables, patterns or pipes, because no shell is involved.
 func splitWords(command string) ([]string, error) {
-	var words []string
-	var word strings.Builder
-	var quote rune // the open quote, or 0
-	inWord, escaped := false, false
-	for _, c := range command {
-		switch {
-		case escaped:
-			word.WriteRune(c)
-			escaped = false
-		case c == '\\' && quote != '\'':
-			escaped, inWord = true, true
-		case quote != 0 && c == quote:
-			quote = 0
-		case quote != 0:
-			word.WriteRune(c)
-		case c == '\'' || c == '"':
-			quote, inWord = c, true
-		case strings.ContainsRune(" \t\r\n", c):
-			if inWord {
-				words = append(words, word.String())
-				word.Reset()
-				inWord = false
+	if strings.TrimSpace(wordOfCommand.ReplaceAllString(command, "")) != "" {
+		return nil, errors.New("a quote is not closed")
+	}
+	words := wordOfCommand.FindAllString(command, -1)
+	for i, word := range words {
+		words[i] = quotedPart.ReplaceAllStringFunc(word, func(part string) string {
+			switch part[0] {
+			case '\\':
+				return part[1:]
+			case '"':
+				part = backslash.ReplaceAllString(part, "$1")
 			}
-		default:
-			word.WriteRune(c)
-			inWord = true
-		}
-	}
-	if quote != 0 || escaped {
-		return nil, errOpenQuote
-	}
-	if inWord {
-		words = append(words, word.String())
+			return part[1 : len(part)-1]
+		})
 	}
 	return words, nil
 }

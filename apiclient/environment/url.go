@@ -9,28 +9,29 @@ import (
 	"claimsheet/mapping/problem/yamltree"
 )
 
-// baseURL is what the service document calls {base_url}, normalised. Messages
-// never quote a url: people write passwords into urls.
-var baseURL = yamltree.Parsed("a url such as https://host/path", yamltree.Text.Schema,
-	func(r *yamltree.Reader, n *yamltree.Node) (string, bool) {
-		base, err := apiclient.NormaliseBaseURL(n.Text())
-		if err != nil {
-			r.Wrong(n, "url", "%s cannot be used: %s", n.Name(), err).
-				Hint = "write it as https://host/path, without the /funnel part"
-		}
-		return base, err == nil
-	})
-
-// tokenURL is an OAuth2 token endpoint. Unlike a base url it may have a query
-// (RFC 6749, section 3.2).
-var tokenURL = yamltree.Parsed("a url such as https://host/token", yamltree.Text.Schema,
-	func(r *yamltree.Reader, n *yamltree.Node) (string, bool) {
-		wrong, hint := checkSecretURL(n.Text())
+// urlText is a url that check has nothing against. Messages never quote a url: people
+// write passwords into urls.
+func urlText(wants string, schema yamltree.Schema, check func(text string) (wrong, hint string)) yamltree.Value[string] {
+	return yamltree.Parsed(wants, schema, func(r *yamltree.Reader, n *yamltree.Node) (string, bool) {
+		wrong, hint := check(n.Text())
 		if wrong != "" {
 			r.Wrong(n, "url", "%s cannot be used: %s", n.Name(), wrong).Hint = hint
 		}
 		return n.Text(), wrong == ""
 	})
+}
+
+// baseURL is what the service document calls {base_url}.
+var baseURL = urlText("a url such as https://host/path", yamltree.Text.Schema, func(text string) (wrong, hint string) {
+	if _, err := apiclient.NormaliseBaseURL(text); err != nil {
+		return err.Error(), "write it as https://host/path, without the /funnel part"
+	}
+	return "", ""
+})
+
+// tokenURL is an OAuth2 token endpoint. Unlike a base url it may have a query
+// (RFC 6749, section 3.2).
+var tokenURL = urlText("a url such as https://host/token", yamltree.Text.Schema, checkSecretURL)
 
 // checkSecretURL checks a url to which secrets are sent.
 func checkSecretURL(text string) (wrong, hint string) {
