@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -28,17 +29,18 @@ func NormaliseBaseURL(raw string) (string, error) {
 	if err := checkBase(u, host); err != nil {
 		return "", err
 	}
-	port := u.Port()
-	if u.Scheme == "https" && port == "443" || u.Scheme == "http" && port == "80" {
-		port = ""
+	return u.Scheme + "://" + hostAndPort(u.Scheme, host, u.Port()) + strings.TrimRight(u.EscapedPath(), "/"), nil
+}
+
+// hostAndPort returns a host and a port as a url writes them, without the scheme's default port.
+func hostAndPort(scheme, host, port string) string {
+	switch {
+	case port != "" && !(scheme == "https" && port == "443") && !(scheme == "http" && port == "80"):
+		return net.JoinHostPort(host, port)
+	case strings.Contains(host, ":"):
+		return "[" + host + "]"
 	}
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
-	}
-	if port != "" {
-		host += ":" + port
-	}
-	return u.Scheme + "://" + host + strings.TrimRight(u.EscapedPath(), "/"), nil
+	return host
 }
 
 func checkBase(u *url.URL, host string) error {
@@ -138,16 +140,7 @@ func ServiceKey(base string) string {
 	if n, err := strconv.Atoi(port); err == nil {
 		port = strconv.Itoa(n)
 	}
-	if scheme == "https" && port == "443" || scheme == "http" && port == "80" {
-		port = ""
-	}
-	switch {
-	case port != "":
-		host = net.JoinHostPort(host, port)
-	case strings.Contains(host, ":"):
-		host = "[" + host + "]"
-	}
-	return scheme + "://" + host + strings.TrimRight(samePath(u.EscapedPath()), "/")
+	return scheme + "://" + hostAndPort(scheme, host, port) + strings.TrimRight(samePath(u.EscapedPath()), "/")
 }
 
 // sameHost returns one spelling for all spellings of a host.
@@ -164,28 +157,16 @@ func sameHost(host string) string {
 	return ip.Unmap().String()
 }
 
+// percent matches an escaped byte of a url.
+var percent = regexp.MustCompile(`%[0-9a-fA-F]{2}`)
+
 // samePath returns an escaped path in which only those bytes are escaped that
 // must be (RFC 3986, section 6.2.2).
 func samePath(escaped string) string {
-	var b strings.Builder
-	for i := 0; i < len(escaped); i++ {
-		c := escaped[i]
-		if c == '%' && i+2 < len(escaped) {
-			if n, err := strconv.ParseUint(escaped[i+1:i+3], 16, 8); err == nil {
-				if isUnreserved(byte(n)) {
-					b.WriteByte(byte(n))
-				} else {
-					b.WriteString(strings.ToUpper(escaped[i : i+3]))
-				}
-				i += 2
-				continue
-			}
+	return percent.ReplaceAllStringFunc(escaped, func(escape string) string {
+		if plain, err := url.PathUnescape(escape); err == nil && escapeSegment(plain) == plain {
+			return plain
 		}
-		b.WriteByte(c)
-	}
-	return b.String()
-}
-
-func isUnreserved(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
+		return strings.ToUpper(escape)
+	})
 }

@@ -14,8 +14,6 @@
 package apiclient
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,7 +56,6 @@ func maxBodyOf(k Kind) int {
 type Client struct {
 	cfg       Config
 	base      *url.URL
-	host      string // of the header Host
 	transport http.RoundTripper
 	dial      func(context.Context) (net.Conn, error) // nil when Config.Transport replaces the network
 	rules     []rule
@@ -98,7 +95,6 @@ func New(cfg Config) (*Client, error) {
 	c := &Client{
 		cfg:       cfg,
 		base:      base,
-		host:      sentHost(base),
 		transport: cfg.Transport,
 		rules:     compile(cfg.Rules),
 		pace:      newPace(cfg),
@@ -400,7 +396,7 @@ func (c *Client) build(r Request) (*http.Request, *requestBody, error) {
 	if err != nil {
 		return nil, nil, unsent("a part of the request's path "+err.Error(), err)
 	}
-	req := &http.Request{Method: r.Method, URL: u, Host: c.host, Header: make(http.Header)}
+	req := &http.Request{Method: r.Method, URL: u, Host: u.Host, Header: make(http.Header)}
 	if r.Method == http.MethodGet || r.NoBody && r.Body == nil {
 		return req, &requestBody{}, nil
 	}
@@ -410,20 +406,6 @@ func (c *Client) build(r Request) (*http.Request, *requestBody, error) {
 	body := &requestBody{data: r.Body}
 	req.Body, req.ContentLength = body, int64(len(r.Body))
 	return req, body, nil
-}
-
-// sentHost returns the header Host of requests to base, as net/http writes it: an
-// international name in ASCII.
-func sentHost(base *url.URL) string {
-	var head bytes.Buffer
-	if err := (&http.Request{Method: http.MethodGet, URL: base, Header: http.Header{}}).Write(&head); err != nil {
-		return base.Host // every request will have this error
-	}
-	sent, err := http.ReadRequest(bufio.NewReader(&head))
-	if err != nil {
-		return base.Host
-	}
-	return sent.Host
 }
 
 // requestBody is read once, by the transport, and knows how far that came. It
