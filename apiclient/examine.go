@@ -1,6 +1,7 @@
 package apiclient
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -51,15 +52,9 @@ const (
 // for the token.
 func (c *Client) Examine(ctx context.Context) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
-		e := examination{client: c}
-		for _, check := range []func(context.Context) []Finding{e.host, e.connection, e.token, e.templates, e.nobody, e.clock, e.pace} {
-			findings := check(ctx)
-			for _, f := range findings {
-				if !yield(f) {
-					return
-				}
-			}
-			if e.over || ctx.Err() != nil {
+		e := examination{client: c, yield: yield}
+		for _, check := range []func(context.Context){e.host, e.connection, e.token, e.templates, e.nobody, e.clock, e.pace} {
+			if check(ctx); e.over || ctx.Err() != nil {
 				return
 			}
 		}
@@ -69,151 +64,152 @@ func (c *Client) Examine(ctx context.Context) iter.Seq[Finding] {
 // examination holds what one check finds out for the next ones.
 type examination struct {
 	client *Client
+	yield  func(Finding) bool
 	over   bool   // the next checks make no sense
 	dated  Answer // the last one with the service's clock
 	took   []time.Duration
 }
 
-// fail ends the examination.
-func (e *examination) fail(check, text, hint string) []Finding {
-	e.over = true
-	return []Finding{{check, Fail, text, hint}}
+func (e *examination) say(check string, grade Grade, text, hint string) {
+	e.over = e.over || !e.yield(Finding{check, grade, text, hint})
 }
 
-// failure is fail with the words of a Failure.
-func (e *examination) failure(check string, err error) []Finding {
+// fail ends the examination.
+func (e *examination) fail(check, text, hint string) {
+	e.say(check, Fail, text, hint)
+	e.over = true
+}
+
+// failure is fail with the words of a Failure, or with a hint where it has none.
+func (e *examination) failure(check string, err error, hint string) {
 	f, ok := errors.AsType[*Failure](err)
 	if !ok {
-		return e.fail(check, "the check failed", "")
+		f = &Failure{Reason: "the check failed"}
 	}
-	return e.fail(check, f.Reason, f.Hint)
+	e.fail(check, f.Reason, cmp.Or(f.Hint, hint))
 }
 
 // host resolves the name of the host to which connections are opened. Behind a
 // proxy, the proxy resolves the service's.
-func (e *examination) host(ctx context.Context) []Finding {
+func (e *examination) host(ctx context.Context) {
 	cfg := e.client.cfg
 	host, key := e.client.base.Hostname(), theService.key
 	if cfg.Proxy != nil {
 		host, key = cfg.Proxy.host(), theProxy.key
 	}
 	if _, err := netip.ParseAddr(host); err == nil || e.client.dial == nil {
-		return nil
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, cfg.ConnectTimeout)
 	defer cancel()
 	if _, err := net.DefaultResolver.LookupHost(ctx, host); err != nil {
-		return e.fail("host", "the name "+host+" cannot be resolved", "check the host in "+key+", and this machine's DNS and network")
+		e.fail("host", "the name "+host+" cannot be resolved", "check the host in "+key+", and this machine's DNS and network")
+		return
 	}
-	return []Finding{{"host", OK, host + " resolves", ""}}
+	e.say("host", OK, host+" resolves", "")
 }
 
 // connection opens a connection, as a request would, and checks the certificate.
-func (e *examination) connection(ctx context.Context) []Finding {
+func (e *examination) connection(ctx context.Context) {
 	if e.client.dial == nil {
-		return []Finding{{"connection", OK, "the service is part of this program", ""}}
+		e.say("connection", OK, "the service is part of this program", "")
+		return
 	}
 	proxy, through := e.client.cfg.Proxy, ""
-	conn, err := e.client.dial(ctx)
-	if err != nil {
-		f := classify(err, true)
-		switch {
-		case f.Hint != "":
-		case proxy != nil:
-			f.Hint = "check host and port in the environment's proxy and in base_url, and whether a firewall lets this machine through"
-		default:
-			f.Hint = "check host and port in base_url, and whether a firewall lets this machine through; " +
-				"if the service is behind a proxy, name it as the environment's proxy, because no other is used"
-		}
-		return e.failure("connection", f)
-	}
+	hint := "check host and port in base_url, and whether a firewall lets this machine through; " +
+		"if the service is behind a proxy, name it as the environment's proxy, because no other is used"
 	if proxy != nil {
 		through = ", through the proxy " + proxy.host()
+		hint = "check host and port in the environment's proxy and in base_url, and whether a firewall lets this machine through"
+	}
+	conn, err := e.client.dial(ctx)
+	if err != nil {
+		e.failure("connection", classify(err, true), hint)
+		return
 	}
 	defer conn.Close()
 	secure, ok := conn.(*countedConn).Conn.(*tls.Conn)
 	if !ok {
-		return []Finding{{"connection", OK, "without TLS, which is allowed only for services on this machine", ""}}
+		e.say("connection", OK, "without TLS, which is allowed only for services on this machine", "")
+		return
 	}
 	state := secure.ConnectionState()
-	leaf := state.PeerCertificates[0]
-	f := Finding{"connection", OK, tls.VersionName(state.Version) + ", certificate for " + namesOf(leaf) +
-		" until " + leaf.NotAfter.UTC().Format(time.DateOnly) + through, ""}
+	leaf, grade, hint := state.PeerCertificates[0], OK, ""
 	if time.Until(leaf.NotAfter) < expirySoon {
-		f.Grade, f.Hint = Warn, "the certificate expires soon: ask the service's operator when it is renewed"
+		grade, hint = Warn, "the certificate expires soon: ask the service's operator when it is renewed"
 	}
-	return []Finding{f}
+	e.say("connection", grade, tls.VersionName(state.Version)+", certificate for "+namesOf(leaf)+
+		" until "+leaf.NotAfter.UTC().Format(time.DateOnly)+through, hint)
 }
 
 // token fetches a token, if the environment uses them.
-func (e *examination) token(ctx context.Context) []Finding {
+func (e *examination) token(ctx context.Context) {
 	cfg := e.client.cfg
 	if cfg.Renew == nil || cfg.Authorize == nil {
-		return nil
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, getTimeout)
 	defer cancel()
 	start := time.Now()
 	if err := cfg.Authorize(ctx, &http.Request{URL: new(url.URL), Header: http.Header{}}); err != nil {
-		f := withoutCredentials(err)
-		return e.fail("token", f.Reason, "check token_url, client_id, client_secret, scopes and style of the environment's auth")
+		e.fail("token", withoutCredentials(err).Reason, "check token_url, client_id, client_secret, scopes and style of the environment's auth")
+		return
 	}
-	return []Finding{{"token", OK, "a token was fetched in " + rounded(time.Since(start)), ""}}
+	e.say("token", OK, "a token was fetched in "+rounded(time.Since(start)), "")
 }
 
 // templates reads the reference data. That also shows whether the service accepts
 // the credentials.
-func (e *examination) templates(ctx context.Context) []Finding {
+func (e *examination) templates(ctx context.Context) {
 	c := e.client
 	req := c.Routes().Templates()
 	a, err := c.Do(ctx, req)
 	if err != nil {
-		return e.failure("templates", err)
+		e.failure("templates", err, "")
+		return
 	}
 	e.note(a)
 	switch {
 	case a.Status == http.StatusUnauthorized:
-		return e.fail("authentication", "the service does not accept the credentials: "+statusText(a.Status),
+		e.fail("authentication", "the service does not accept the credentials: "+statusText(a.Status),
 			"check the environment's auth: its type, and whether the secret is of this environment and still valid")
+		return
 	case a.Status == http.StatusForbidden:
-		return e.fail("authentication", "the service knows the credentials but does not let them read the templates: "+statusText(a.Status),
+		e.fail("authentication", "the service knows the credentials but does not let them read the templates: "+statusText(a.Status),
 			"ask the service's operator for the rights of an integrator; under version 1, check case_id")
-	}
-	if f := e.page(a); f != nil {
-		return f
+		return
+	case isPage(a):
+		e.fail("templates", statusText(a.Status)+" with a web page instead of JSON",
+			"a portal, a proxy or a login page answers in the service's place: check base_url and auth, and whether this machine may reach the service")
+		return
 	}
 	if err := c.refusal(req, "reading the activity templates", a); err != nil {
-		found := e.failure("templates", err)
-		if found[0].Hint == "" && a.Status/100 == 4 {
-			found[0].Hint = "check base_url, which ends before /funnel, and under version 1 case_id"
+		hint := ""
+		if a.Status/100 == 4 {
+			hint = "check base_url, which ends before /funnel, and under version 1 case_id"
 		}
-		return found
+		e.failure("templates", err, hint)
+		return
 	}
-	findings := []Finding{{"authentication", OK, "accepted", ""}}
+	accepted := "accepted"
 	if c.cfg.Authorize == nil {
-		findings[0].Text = "no credentials are configured, and none are asked for"
+		accepted = "no credentials are configured, and none are asked for"
 	}
+	e.say("authentication", OK, accepted, "")
 	p := templateParser{wire: c.cfg.Wire}
 	templates, err := p.parse(a)
 	if err != nil {
-		return append(findings, e.fail("templates", "the answer "+err.Error(), "check base_url; the answer should be the service's reference data")...)
+		e.fail("templates", "the answer "+err.Error(), "check base_url; the answer should be the service's reference data")
+		return
 	}
-	return append(findings, e.describe(templates, p.notes)...)
+	e.describe(templates, p.notes)
 }
 
-// page returns the finding for an answer that is a web page; nil for any other.
-func (e *examination) page(a Answer) []Finding {
-	if !isPage(a) {
-		return nil
-	}
-	return e.fail("templates", statusText(a.Status)+" with a web page instead of JSON",
-		"a portal, a proxy or a login page answers in the service's place: check base_url and auth, and whether this machine may reach the service")
-}
-
-func (e *examination) describe(templates []Template, notes []string) []Finding {
+func (e *examination) describe(templates []Template, notes []string) {
 	if len(templates) == 0 {
-		return []Finding{{"templates", Warn, "the service has no activity templates here",
-			"templates belong to an environment and a claim type: check base_url and case_id"}}
+		e.say("templates", Warn, "the service has no activity templates here",
+			"templates belong to an environment and a claim type: check base_url and case_id")
+		return
 	}
 	attributes, typed := 0, 0
 	for _, t := range templates {
@@ -224,47 +220,36 @@ func (e *examination) describe(templates []Template, notes []string) []Finding {
 			}
 		}
 	}
-	findings := []Finding{{"templates", OK, fmt.Sprintf("%d templates with %d attributes; %s", len(templates), attributes, typedText(typed, attributes)), ""}}
-	for _, note := range notes {
-		findings = append(findings, Finding{"templates", Warn, printable(note), ""})
-	}
-	return findings
-}
-
-// typedText says how many attributes have a data type.
-func typedText(typed, attributes int) string {
+	types := fmt.Sprintf("the data types of %d", typed)
 	switch typed {
 	case 0:
-		return "the service reports no data types"
+		types = "no data types"
 	case attributes:
-		return "the service reports all data types"
+		types = "all data types"
 	}
-	return fmt.Sprintf("the service reports the data types of %d", typed)
+	e.say("templates", OK, fmt.Sprintf("%d templates with %d attributes; the service reports %s", len(templates), attributes, types), "")
+	for _, note := range notes {
+		e.say("templates", Warn, printable(note), "")
+	}
 }
 
 // nobody learns what the answer of a look-up looks like that finds nobody. Both
 // versions have both look-ups; a mapping may use only one of them.
-func (e *examination) nobody(ctx context.Context) []Finding {
-	var findings []Finding
+func (e *examination) nobody(ctx context.Context) {
 	for _, by := range []By{ByEmail, ByPhone} {
 		check := "look-up by " + string(by)
 		a, err := e.client.learnAbsent(ctx, by)
-		if f, ok := errors.AsType[*Failure](err); ok && f.Status/100 == 4 && f.Status != http.StatusNotFound && !f.Stop && e.client.cfg.NotFound.Stated {
-			findings = append(findings, Finding{check, Warn, f.Reason, "a run looks up nothing invented, because the environment has not_found"})
-			continue
+		f, _ := errors.AsType[*Failure](err)
+		switch {
+		case err == nil:
+			e.note(a)
+			e.say(check, OK, "for an unknown client the service answers "+shapeOf(a).String(), "")
+		case f != nil && f.Status/100 == 4 && f.Status != http.StatusNotFound && !f.Stop && e.client.cfg.NotFound.Stated:
+			e.say(check, Warn, f.Reason, "a run looks up nothing invented, because the environment has not_found")
+		case f != nil: // the other look-up and the clocks can still be checked
+			e.say(check, Fail, f.Reason, f.Hint)
 		}
-		if err != nil {
-			findings = append(findings, e.failure(check, err)...)
-			e.over = false // the other look-up and the clocks can still be checked
-			continue
-		}
-		e.note(a)
-		e.client.mu.Lock()
-		learnt := e.client.absent[by]
-		e.client.mu.Unlock()
-		findings = append(findings, Finding{check, OK, "for an unknown client the service answers " + learnt.String(), ""})
 	}
-	return findings
 }
 
 // note records the clock and the duration of an answer.
@@ -275,32 +260,34 @@ func (e *examination) note(a Answer) {
 	}
 }
 
-func (e *examination) clock(context.Context) []Finding {
-	if e.dated.Date.IsZero() {
-		return []Finding{{"clock", OK, "the service does not send its time", ""}}
-	}
-	if e.dated.Ahead.Abs() < maxSkew {
-		return []Finding{{"clock", OK, "the service's clock and this machine's agree", ""}}
-	}
+func (e *examination) clock(context.Context) {
 	word := "ahead of"
 	if e.dated.Ahead < 0 {
 		word = "behind"
 	}
-	return []Finding{{"clock", Warn, fmt.Sprintf("the service's clock is %s %s this machine's", e.dated.Ahead.Abs().Round(time.Second), word),
-		"let a time service set this machine's clock: tokens and certificates depend on it"}}
+	switch {
+	case e.dated.Date.IsZero():
+		e.say("clock", OK, "the service does not send its time", "")
+	case e.dated.Ahead.Abs() < maxSkew:
+		e.say("clock", OK, "the service's clock and this machine's agree", "")
+	default:
+		e.say("clock", Warn, fmt.Sprintf("the service's clock is %s %s this machine's", e.dated.Ahead.Abs().Round(time.Second), word),
+			"let a time service set this machine's clock: tokens and certificates depend on it")
+	}
 }
 
-func (e *examination) pace(context.Context) []Finding {
+func (e *examination) pace(context.Context) {
 	if len(e.took) == 0 {
-		return nil
+		return
 	}
 	slices.Sort(e.took)
 	middle := e.took[len(e.took)/2]
 	if middle > slowTrip {
-		return []Finding{{"round trip", Warn, rounded(middle) + " for a request, which is slow",
-			"a client takes several requests one after the other; more requests in flight (limits.concurrency) help if the service's operator agrees"}}
+		e.say("round trip", Warn, rounded(middle)+" for a request, which is slow",
+			"a client takes several requests one after the other; more requests in flight (limits.concurrency) help if the service's operator agrees")
+		return
 	}
-	return []Finding{{"round trip", OK, rounded(middle) + " for a request", ""}}
+	e.say("round trip", OK, rounded(middle)+" for a request", "")
 }
 
 func rounded(d time.Duration) string {

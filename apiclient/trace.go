@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"hash/maphash"
 	"net/http"
 	"net/http/httptrace"
 	"regexp"
@@ -60,31 +59,19 @@ type tracedRow struct {
 	sheet, row int
 
 	mu       sync.Mutex
-	attempts map[uint64]int // by the request's digest
+	attempts map[string]int
 }
 
 // count returns how often a request has left, this time included.
 func (t *tracedRow) count(r Request) int {
-	digest := requestDigest(r)
+	same := strings.Join(append([]string{r.Method, r.Query.Encode(), string(r.Body)}, r.Path...), "\x00")
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.attempts == nil {
-		t.attempts = map[uint64]int{}
+		t.attempts = map[string]int{}
 	}
-	t.attempts[digest]++
-	return t.attempts[digest]
-}
-
-var digestSeed = maphash.MakeSeed()
-
-func requestDigest(r Request) uint64 {
-	var h maphash.Hash
-	h.SetSeed(digestSeed)
-	for _, part := range append([]string{r.Method, r.Query.Encode(), string(r.Body)}, r.Path...) {
-		_, _ = h.WriteString(part) // a Hash takes everything
-		_ = h.WriteByte(0)
-	}
-	return h.Sum64()
+	t.attempts[same]++
+	return t.attempts[same]
 }
 
 // tracer observes one request for Config.Trace. A nil tracer observes nothing. The hooks
@@ -203,8 +190,8 @@ func (t *tracer) ended(a Answer, err error) {
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 var (
-	// placeholder finds the names of values in a Route.
-	placeholder = regexp.MustCompile(`\{(\w+)\}`)
+	// placeholder finds the names of ids in a Route.
+	placeholder = regexp.MustCompile(`\{\w+Id\}`)
 	// shownID matches ids that can be shown: no name, address or url looks like one.
 	shownID = regexp.MustCompile(`^[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]*$`)
 )
@@ -212,29 +199,16 @@ var (
 // tracedPath returns the request's Route with ids in the place of their names. A value
 // that is not an id stays a name.
 func (c *Client) tracedPath(r Request) string {
-	pattern, query, hasQuery := strings.Cut(r.Route, "?")
-	segments := strings.Split(strings.TrimPrefix(pattern, "/"), "/")
-	for i, segment := range segments {
-		if name := placeholder.FindStringSubmatch(segment); name != nil && i < len(r.Path) {
-			segments[i] = cmp.Or(c.tracedValue(name[1], r.Path[i]), segment)
+	values := map[string]string{}
+	pattern, _, _ := strings.Cut(r.Route, "?")
+	for i, segment := range strings.Split(strings.TrimPrefix(pattern, "/"), "/") {
+		if i < len(r.Path) {
+			values[segment] = r.Path[i]
 		}
 	}
-	path := "/" + strings.Join(segments, "/")
-	if !hasQuery {
-		return path
-	}
-	return path + "?" + placeholder.ReplaceAllStringFunc(query, func(word string) string {
-		name := word[1 : len(word)-1]
-		return cmp.Or(c.tracedValue(name, r.Query.Get(name)), word)
+	return placeholder.ReplaceAllStringFunc(r.Route, func(word string) string {
+		return cmp.Or(c.tracedID(cmp.Or(values[word], r.Query.Get(word[1:len(word)-1]))), word)
 	})
-}
-
-// tracedValue returns the value of a placeholder, "" for one that is not an id.
-func (c *Client) tracedValue(name, value string) string {
-	if !strings.HasSuffix(name, "Id") {
-		return ""
-	}
-	return c.tracedID(value)
 }
 
 // tracedID returns an id, "" for a text that does not look like one or is a secret.
