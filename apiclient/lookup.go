@@ -41,14 +41,11 @@ type Found struct {
 // shows no answers of look-ups: the id is read at the place of look-ups, in an
 // array of one element also inside that element.
 func (c *Client) Find(ctx context.Context, by By, value string) (Found, error) {
-	r := c.lookupRequest(by, value)
-	a, err := c.lookUp(ctx, r, by)
+	r, a, absent, err := c.lookUp(ctx, by, value)
 	if err != nil {
 		return Found{}, err
 	}
-	if nobody, err := c.meansNobody(r, by, a); err != nil {
-		return Found{}, err
-	} else if nobody {
+	if absent {
 		if err := c.asLearnt(by, a); err != nil {
 			return Found{}, err
 		}
@@ -70,27 +67,34 @@ func unlessJSON(a Answer) Retry {
 	return Now
 }
 
-func (c *Client) lookupRequest(by By, value string) Request {
-	if by == ByPhone {
-		return c.Routes().FindByPhone(value)
-	}
-	return c.Routes().FindByEmail(value)
-}
-
-// lookUp sends a look-up. The answer is a 2xx, or means nobody by Config.NotFound.
-func (c *Client) lookUp(ctx context.Context, r Request, by By) (Answer, error) {
+// lookUp sends a look-up. The answer is a 2xx, or means nobody by Config.NotFound: then
+// absent is set. The error, a *Failure, also says that it means so of the first of several
+// people, or beside an id.
+func (c *Client) lookUp(ctx context.Context, by By, value string) (r Request, a Answer, absent bool, err error) {
 	what := "the look-up by " + string(by)
-	a, err := c.Do(ctx, r)
-	if err != nil {
-		return Answer{}, during(what, err)
+	if r = c.Routes().FindByEmail(value); by == ByPhone {
+		r = c.Routes().FindByPhone(value)
 	}
-	if c.cfg.NotFound.describes(a) {
-		return a, nil
+	if a, err = c.Do(ctx, r); err != nil {
+		return r, Answer{}, false, during(what, err)
 	}
-	if err := c.refusal(r, what, a); err != nil {
-		return Answer{}, err
+	absent = c.cfg.NotFound.describes(a)
+	if !absent {
+		err = c.refusal(r, what, a)
 	}
-	return a, nil
+	crowded := slices.ContainsFunc(c.cfg.NotFound.Content, func(content NotFoundContent) bool {
+		describes, crowded := content.describes(a)
+		return describes && crowded
+	})
+	switch {
+	case err != nil:
+	case crowded:
+		err = &Failure{Reason: what + " got " + statusText(a.Status) + ", but the answer " + errCrowded.Error()}
+	case absent && c.hasID(r, a):
+		err = &Failure{Reason: what + " got an answer that not_found describes as an unknown client, but that holds an id",
+			Hint: "check the environment's not_found and wire"}
+	}
+	return r, a, absent, err
 }
 
 // refusal returns the failure of a GET that was answered with anything but a 2xx;
@@ -202,24 +206,6 @@ func (c *Client) Agrees(match Found, fields map[string]string) (field string, ok
 
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// meansNobody reports whether the answer to a look-up r means nobody. The error is a
-// *Failure: the answer says so of the first of several people, or beside an id.
-func (c *Client) meansNobody(r Request, by By, a Answer) (bool, error) {
-	for _, content := range c.cfg.NotFound.Content {
-		if describes, crowded := content.describes(a); describes && crowded {
-			return false, &Failure{Reason: "the look-up by " + string(by) + " got " + statusText(a.Status) + ", but the answer " + errCrowded.Error()}
-		}
-	}
-	if !c.cfg.NotFound.describes(a) {
-		return false, nil
-	}
-	if c.hasID(r, a) {
-		return false, &Failure{Reason: "the look-up by " + string(by) + " got an answer that not_found describes as an unknown client, but that holds an id",
-			Hint: "check the environment's not_found and wire"}
-	}
-	return true, nil
-}
-
 // describes reports whether an answer means nobody.
 func (n NotFound) describes(a Answer) bool {
 	if slices.Contains(n.Status, a.Status) {
@@ -329,16 +315,12 @@ func (c *Client) KnowsAbsent(by By) bool {
 }
 
 // learnAbsent is LearnAbsent and also returns the last answer.
-func (c *Client) learnAbsent(ctx context.Context, by By) (a Answer, err error) {
+func (c *Client) learnAbsent(ctx context.Context, by By) (a Answer, _ error) {
 	for range maxProbes {
 		value := c.invented(by)
-		r := c.lookupRequest(by, value)
-		if a, err = c.lookUp(ctx, r, by); err != nil {
+		r, answer, nobody, err := c.lookUp(ctx, by, value)
+		if a = answer; err != nil {
 			return a, ofInvented(value, err)
-		}
-		nobody, err := c.meansNobody(r, by, a)
-		if err != nil {
-			return a, err
 		}
 		if nobody && isPage(a) {
 			return a, gotPage("the look-up of an invented "+string(by), a)
