@@ -116,13 +116,8 @@ func detail(a Answer) string {
 
 // firstValue returns the value of an object under key; nil for none.
 func firstValue(doc []byte, key string) json.RawMessage {
-	if form(doc) != "object" {
-		return nil
-	}
-	for _, m := range members(doc) {
-		if m.key == key {
-			return m.value
-		}
+	if values := follow(doc, "/"+key).values; len(values) > 0 {
+		return values[0]
 	}
 	return nil
 }

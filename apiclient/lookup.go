@@ -249,8 +249,8 @@ func (n NotFoundContent) describes(a Answer) (describes, crowded bool) {
 
 func (n NotFoundContent) fits(value json.RawMessage) bool {
 	if n.Empty {
-		text, ok := scalar(value)
-		return isEmpty(value) || ok && form(value) == "string" && text == ""
+		text, ok := stringOf(value)
+		return isEmpty(value) || ok && text == ""
 	}
 	if form(value) != form(n.Equals) {
 		return false

@@ -211,6 +211,12 @@ func scalar(value []byte) (string, bool) {
 	return "", false
 }
 
+// stringOf returns the text of a string; ok is false for any other value.
+func stringOf(value []byte) (text string, ok bool) {
+	text, ok = scalar(value)
+	return text, ok && form(value) == "string"
+}
+
 // At returns the JSON value to which a valid pointer leads in a document. ok is false
 // when there is none, when the document is not JSON, and when the way is ambiguous
 // because an object repeats a key.

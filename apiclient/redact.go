@@ -199,7 +199,7 @@ func (c *Client) forShow(a Answer) Answer {
 	var relative []string
 	if doc, ok := document(a.Body); ok && CheckPointer(place) == nil {
 		for _, value := range follow(doc, place).values {
-			if text, _ := scalar(value); form(value) == "string" && isRelative(text) {
+			if text, ok := stringOf(value); ok && len(text) >= minSecret && strings.ContainsAny(text, "/?") {
 				relative = append(relative, text)
 			}
 		}

@@ -179,6 +179,7 @@ func TestLinksAreHiddenInEverySpelling(t *testing.T) {
 		`{"message":"exists: %2Fs%2Fabc%3Ftoken%3Da%20canary"}`:                        "/redirectUrl",
 		`{"message":"exists","redirectUrl":"/s/canary"}`:                               "/redirectUrl",
 		`{"redirectUrl":"\/s\/canary"}`:                                                "/redirectUrl",
+		`{"redirectUrl":"s/canary","message":"see s/canary"}`:                          "/redirectUrl",
 		`{"redirectUrl":"../s/canary"}`:                                                "/redirectUrl",
 		`{"message":"exists","next":"//claims.example.com/l/canary"}`:                  "/redirectUrl",
 		`{"message":"exists: \/\/localhost:8080\/l\/canary"}`:                          "/redirectUrl",

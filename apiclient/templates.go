@@ -107,7 +107,7 @@ func idAndName(item json.RawMessage) (id, name string, err error) {
 		return "", "", fmt.Errorf("a template that %w", err)
 	}
 	name, err = only(follow(item, "/name").values, "/name", "name", func(v json.RawMessage) (string, error) {
-		if s, ok := scalar(v); ok && form(v) == "string" && strings.TrimSpace(s) != "" {
+		if s, ok := stringOf(v); ok && strings.TrimSpace(s) != "" {
 			return s, nil
 		}
 		return "", fmt.Errorf("has no text")
@@ -164,7 +164,7 @@ func (p *templateParser) options(item json.RawMessage) []string {
 				option = named[0]
 			}
 		}
-		if text, ok := scalar(option); ok && form(option) == "string" && strings.TrimSpace(text) != "" {
+		if text, ok := stringOf(option); ok && strings.TrimSpace(text) != "" {
 			options = append(options, text)
 		}
 	}

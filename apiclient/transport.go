@@ -38,19 +38,47 @@ func newTransport(cfg Config) *http.Transport {
 	if cfg.Proxy != nil {
 		connect = cfg.Proxy.through(dialer)
 	}
-	if cfg.Wrap != nil {
-		connect = wrapped(connect, cfg.Wrap)
+	open := func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := connect(ctx, network, address)
+		if err == nil && cfg.Wrap != nil {
+			conn = cfg.Wrap(conn)
+		}
+		return conn, err
+	}
+	trust := tlsConfig(cfg.TLS)
+	openTLS := func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		plain, err := open(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return handshake(ctx, plain, trust, host, cfg.ConnectTimeout)
 	}
 	return &http.Transport{
 		Protocols:              protocols,
 		Proxy:                  nil,
-		DialContext:            dialPlain(connect),
-		DialTLSContext:         dialTLS(connect, tlsConfig(cfg.TLS), cfg.ConnectTimeout),
+		DialContext:            counted(open),
+		DialTLSContext:         counted(openTLS),
 		DisableCompression:     true,
 		IdleConnTimeout:        idleTimeout,
 		MaxIdleConnsPerHost:    maxIdle,
 		MaxResponseHeaderBytes: maxHead,
 		ResponseHeaderTimeout:  cfg.Timeout,
+	}
+}
+
+// counted counts what is written to connections: above TLS, so that handshakes and alerts
+// do not count as parts of a request.
+func counted(open dialFunc) dialFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := open(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &countedConn{Conn: conn}, nil
 	}
 }
 
@@ -61,46 +89,6 @@ func dial(ctx context.Context, t *http.Transport, base *url.URL) (net.Conn, erro
 		open, port = t.DialTLSContext, "443"
 	}
 	return open(ctx, "tcp", net.JoinHostPort(base.Hostname(), cmp.Or(base.Port(), port)))
-}
-
-func wrapped(connect dialFunc, wrap func(net.Conn) net.Conn) dialFunc {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := connect(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return wrap(conn), nil
-	}
-}
-
-func dialPlain(connect dialFunc) dialFunc {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := connect(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return &countedConn{Conn: conn}, nil
-	}
-}
-
-// dialTLS counts bytes above the TLS layer, so that handshakes and alerts do not
-// count as parts of a request. limit is for the handshake.
-func dialTLS(connect dialFunc, cfg *tls.Config, limit time.Duration) dialFunc {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		host, _, err := net.SplitHostPort(address)
-		if err != nil {
-			return nil, err
-		}
-		plain, err := connect(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		conn, err := handshake(ctx, plain, cfg, host, limit)
-		if err != nil {
-			return nil, err
-		}
-		return &countedConn{Conn: conn}, nil
-	}
 }
 
 // handshake starts TLS on a connection to host, and closes it when that fails. It calls

@@ -128,8 +128,8 @@ var uuidBeforeSlash = regexp.MustCompile(`/[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0
 // where a slash follows a UUID. It refuses the url of the request itself and of what is above it, because a service that
 // has nothing to name may repeat those. request is nil for no such check.
 func segmentOf(value json.RawMessage, request func() *url.URL) (string, error) {
-	text, ok := scalar(value)
-	if form(value) != "string" || !ok {
+	text, ok := stringOf(value)
+	if !ok {
 		return "", errors.New("has " + article(form(value)) + " instead of a url")
 	}
 	u, err := url.Parse(strings.TrimSpace(text))
@@ -262,10 +262,9 @@ func linkAt(a Answer, place string, own func() *url.URL) (string, error) {
 }
 
 func readLink(value json.RawMessage, own func() *url.URL) (string, error) {
-	kind := form(value)
-	text, ok := scalar(value)
-	if kind != "string" || !ok {
-		return "", errors.New("has " + article(kind) + " instead of a url")
+	text, ok := stringOf(value)
+	if !ok {
+		return "", errors.New("has " + article(form(value)) + " instead of a url")
 	}
 	text = strings.TrimSpace(text)
 	if mangled(text) {
