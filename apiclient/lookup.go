@@ -168,9 +168,9 @@ func followMatch(doc []byte, pointer string) found {
 	if form(doc) != "array" {
 		return f
 	}
-	items := elements(doc)
+	items := inside(doc, "array")
 	if len(items) == 1 && (len(f.values) == 0 || pointer == "") {
-		return follow(items[0], pointer)
+		return follow(items[0].value, pointer)
 	}
 	f.crowded = f.crowded || len(items) > 1
 	return f
@@ -225,10 +225,8 @@ func isEmpty(value []byte) bool {
 	switch form(value) {
 	case "null":
 		return true
-	case "object":
-		return len(members(value)) == 0
-	case "array":
-		return len(elements(value)) == 0
+	case "object", "array":
+		return len(inside(value, form(value))) == 0
 	}
 	return false
 }
@@ -416,7 +414,7 @@ func shapeOf(a Answer) shape {
 	}
 	if s.form == "object" {
 		var keys []string
-		for _, m := range members(doc) {
+		for _, m := range inside(doc, "object") {
 			keys = append(keys, m.key)
 		}
 		slices.Sort(keys)

@@ -72,16 +72,16 @@ func (f *found) step(token string) {
 	for _, v := range f.values {
 		switch form(v) {
 		case "object":
-			for _, m := range members(v) {
+			for _, m := range inside(v, "object") {
 				if m.key == token {
 					next = append(next, m.value)
 				}
 			}
 		case "array":
-			items := elements(v)
+			items := inside(v, "array")
 			f.crowded = f.crowded || len(items) > 1
 			if i, ok := index(token); ok && i < len(items) {
-				next = append(next, items[i])
+				next = append(next, items[i].value)
 			}
 		}
 	}
@@ -94,48 +94,33 @@ func index(token string) (int, bool) {
 	return i, err == nil && strconv.Itoa(i) == token && i >= 0
 }
 
+// member is a value inside another one, with its key in an object.
 type member struct {
 	key   string
 	value json.RawMessage
 }
 
-// members returns the members of an object in order, also repeated keys; none for
-// another value. The value is valid JSON in UTF-8.
-func members(value []byte) []member {
-	var out []member
-	for rest := inside(value, "object"); len(rest) > 0; {
-		var key, v []byte
-		key, rest = cutValue(rest)
-		v, rest = cutValue(rest)
-		name, _ := scalar(key)
-		out = append(out, member{name, v})
-	}
-	return out
-}
-
-// elements returns the elements of an array; none for another value. The value is valid
-// JSON in UTF-8.
-func elements(value []byte) []json.RawMessage {
-	var out []json.RawMessage
-	for rest := inside(value, "array"); len(rest) > 0; {
-		var v []byte
-		v, rest = cutValue(rest)
-		out = append(out, v)
-	}
-	return out
-}
-
 // jsonSpace is the white space of JSON.
 const jsonSpace = " \t\r\n"
 
-// inside returns what is between the brackets of a value of this form, from its first
-// key or element on; nothing for a value of another form.
-func inside(value []byte, of string) []byte {
+// inside returns the members of an object, also repeated keys, or the elements of an
+// array, in order; none for a value of another form. The value is valid JSON in UTF-8.
+func inside(value []byte, of string) (out []member) {
 	if form(value) != of {
 		return nil
 	}
 	value = bytes.Trim(value, jsonSpace)
-	return bytes.TrimLeft(value[1:len(value)-1], jsonSpace)
+	for rest := bytes.TrimLeft(value[1:len(value)-1], jsonSpace); len(rest) > 0; {
+		var key []byte
+		var m member
+		if of == "object" {
+			key, rest = cutValue(rest)
+			m.key, _ = scalar(key)
+		}
+		m.value, rest = cutValue(rest)
+		out = append(out, m)
+	}
+	return out
 }
 
 // cutValue cuts the first value off a list, with the comma or colon behind it.
@@ -175,7 +160,7 @@ func endOfValue(text []byte) int {
 // form returns the kind of a JSON value: object, array, string, number, boolean
 // or null; "" for nothing.
 func form(value []byte) string {
-	value = bytes.TrimLeft(value, " \t\r\n")
+	value = bytes.TrimLeft(value, jsonSpace)
 	if len(value) == 0 {
 		return ""
 	}

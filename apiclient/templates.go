@@ -66,8 +66,8 @@ func (p *templateParser) parse(a Answer) ([]Template, error) {
 		return nil, fmt.Errorf("is %s, not an array", article(form(doc)))
 	}
 	templates := []Template{}
-	for i, item := range elements(doc) {
-		t, err := p.template(item)
+	for i, item := range inside(doc, "array") {
+		t, err := p.template(item.value)
 		if err != nil {
 			return nil, fmt.Errorf("has at /%d %w", i, err)
 		}
@@ -87,7 +87,8 @@ func (p *templateParser) template(item json.RawMessage) (t Template, err error) 
 	if len(nested) > 1 || form(nested[0]) != "array" {
 		return Template{}, fmt.Errorf("a template whose activityAttributeTemplates is not one array")
 	}
-	for i, item := range elements(nested[0]) {
+	for i, m := range inside(nested[0], "array") {
+		item := m.value
 		var at AttributeTemplate
 		if at.ID, at.Name, err = idAndName(item); err != nil {
 			return Template{}, fmt.Errorf("activityAttributeTemplates/%d %w", i, err)
@@ -158,7 +159,8 @@ func (p *templateParser) options(item json.RawMessage) []string {
 		return nil
 	}
 	var options []string
-	for _, option := range elements(values[0]) {
+	for _, item := range inside(values[0], "array") {
+		option := item.value
 		if form(option) == "object" {
 			if named := follow(option, "/name").values; len(named) == 1 {
 				option = named[0]

@@ -94,7 +94,7 @@ var (
 // fieldNames returns the names of an object's fields, sorted, at most eight.
 func fieldNames(object []byte) []string {
 	names := map[string]bool{}
-	for _, m := range members(object) {
+	for _, m := range inside(object, "object") {
 		if plainName.MatchString(m.key) {
 			names[m.key] = true
 		}

@@ -33,12 +33,8 @@ const (
 // too old, one of them fetches a new one and the others wait for it, each no
 // longer than its own context allows.
 type tokenCache struct {
-	clientID, clientSecret Secret
-	tokenURL               string
-	scopes                 []string
-	style                  oauth2.AuthStyle
-	client                 *http.Client
-	now                    func() time.Time
+	fetch func(context.Context) (*oauth2.Token, error)
+	now   func() time.Time
 
 	lock     chan struct{} // holds a value while a goroutine uses the fields below
 	token    *oauth2.Token
@@ -53,12 +49,12 @@ func newTokenCache(c credentials, id, secret Secret, tlsConfig *tls.Config, prox
 	if c.style == "params" {
 		style = oauth2.AuthStyleInParams
 	}
-	return &tokenCache{
-		clientID: id, clientSecret: secret, tokenURL: c.tokenURL, scopes: c.scopes, style: style,
-		client: tokenClient(tlsConfig, proxy),
-		now:    now,
-		lock:   make(chan struct{}, 1),
+	client := tokenClient(tlsConfig, proxy)
+	fetch := func(ctx context.Context) (*oauth2.Token, error) {
+		config := clientcredentials.Config{ClientID: id.Reveal(), ClientSecret: secret.Reveal(), TokenURL: c.tokenURL, Scopes: c.scopes, AuthStyle: style}
+		return config.Token(context.WithValue(ctx, oauth2.HTTPClient, client))
 	}
+	return &tokenCache{fetch: fetch, now: now, lock: make(chan struct{}, 1)}
 }
 
 // tokenClient follows no redirect, because the secret would go with it. It uses the
@@ -155,37 +151,19 @@ func (c *tokenCache) enter(ctx context.Context) (unlock func(), err error) {
 func (c *tokenCache) replace(ctx context.Context) error {
 	now := c.now()
 	t, err := c.fetch(ctx)
-	if err != nil {
-		return err
+	var f *apiclient.Failure
+	switch {
+	case err != nil:
+		f = tokenFailure(err)
+	case checkHeaderText(t.AccessToken) != nil:
+		f = unsent("the token endpoint's answer holds a token that cannot be sent", nil)
+	default:
+		c.token, c.renewAt = t, time.Time{}
+		if !t.Expiry.IsZero() {
+			c.renewAt = t.Expiry.Add(-min(renewEarly, t.Expiry.Sub(now)/2))
+		}
+		return nil
 	}
-	c.token, c.renewAt = t, time.Time{}
-	if !t.Expiry.IsZero() {
-		c.renewAt = t.Expiry.Add(-min(renewEarly, t.Expiry.Sub(now)/2))
-	}
-	return nil
-}
-
-func (c *tokenCache) fetch(ctx context.Context) (*oauth2.Token, error) {
-	config := clientcredentials.Config{
-		ClientID:     c.clientID.Reveal(),
-		ClientSecret: c.clientSecret.Reveal(),
-		TokenURL:     c.tokenURL,
-		Scopes:       c.scopes,
-		AuthStyle:    c.style,
-	}
-	t, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, c.client))
-	if err != nil {
-		return nil, retryable(ctx, tokenFailure(err))
-	}
-	if err := checkHeaderText(t.AccessToken); err != nil {
-		return nil, retryable(ctx, unsent("the token endpoint's answer holds a token that cannot be sent", nil))
-	}
-	return t, nil
-}
-
-// retryable marks a failure that another attempt may not have: one that neither stops the
-// run nor comes from the end of ctx.
-func retryable(ctx context.Context, f *apiclient.Failure) *apiclient.Failure {
 	if !f.Stop && !errors.Is(ctx.Err(), context.Canceled) {
 		f.Retry = apiclient.Now
 	}
