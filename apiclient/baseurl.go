@@ -57,11 +57,8 @@ func checkBase(u *url.URL, host string) error {
 		return errors.New("the base url must not have a query")
 	case u.Fragment != "":
 		return errors.New("the base url must not have a fragment")
-	}
-	if p := u.Port(); p != "" {
-		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
-			return errors.New("the base url's port must be between 1 and 65535")
-		}
+	case u.Port() != "" && !isPort(u.Port()):
+		return errors.New("the base url's port must be between 1 and 65535")
 	}
 	if path := strings.Trim(u.Path, "/"); path != "" {
 		for _, s := range strings.Split(path, "/") {
@@ -71,6 +68,11 @@ func checkBase(u *url.URL, host string) error {
 		}
 	}
 	return nil
+}
+
+func isPort(text string) bool {
+	n, err := strconv.Atoi(text)
+	return err == nil && n >= 1 && n <= 65535
 }
 
 // loopback reports whether traffic to host stays on this machine.

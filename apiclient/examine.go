@@ -95,7 +95,7 @@ func (e *examination) host(ctx context.Context) {
 	cfg := e.client.cfg
 	host, key := e.client.base.Hostname(), theService.key
 	if cfg.Proxy != nil {
-		host, key = cfg.Proxy.host(), theProxy.key
+		host, key = cfg.Proxy.address().Hostname(), theProxy.key
 	}
 	if _, err := netip.ParseAddr(host); err == nil || e.client.dial == nil {
 		return
@@ -119,7 +119,7 @@ func (e *examination) connection(ctx context.Context) {
 	hint := "check host and port in base_url, and whether a firewall lets this machine through; " +
 		"if the service is behind a proxy, name it as the environment's proxy, because no other is used"
 	if proxy != nil {
-		through = ", through the proxy " + proxy.host()
+		through = ", through the proxy " + proxy.address().Hostname()
 		hint = "check host and port in the environment's proxy and in base_url, and whether a firewall lets this machine through"
 	}
 	conn, err := e.client.dial(ctx)

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -46,8 +45,7 @@ func CheckProxyURL(raw string) error {
 		return errors.New("it has no port")
 	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return errors.New("it has more than scheme, host and port")
-	}
-	if n, err := strconv.Atoi(u.Port()); err != nil || n < 1 || n > 65535 {
+	case !isPort(u.Port()):
 		return errors.New("its port must be between 1 and 65535")
 	}
 	return nil
@@ -80,10 +78,7 @@ func (p *Proxy) through(dialer *net.Dialer) dialFunc {
 
 // reach opens a connection to the proxy itself.
 func (p *Proxy) reach(ctx context.Context, dialer *net.Dialer, network string) (net.Conn, error) {
-	u, err := url.Parse(p.URL)
-	if err != nil {
-		return nil, errors.New("the proxy's url cannot be read") // CheckProxyURL has accepted it
-	}
+	u := p.address()
 	conn, err := dialer.DialContext(ctx, network, u.Host)
 	if err != nil || u.Scheme == "http" {
 		return conn, err
@@ -95,13 +90,12 @@ func (p *Proxy) reach(ctx context.Context, dialer *net.Dialer, network string) (
 	return handshake(ctx, conn, tlsConfig(cfg), u.Hostname(), dialer.Timeout)
 }
 
-// host returns the proxy's host.
-func (p *Proxy) host() string {
-	u, err := url.Parse(p.URL)
-	if err != nil {
-		return ""
+// address returns the URL, which CheckProxyURL has accepted.
+func (p *Proxy) address() *url.URL {
+	if u, err := url.Parse(p.URL); err == nil {
+		return u
 	}
-	return u.Hostname()
+	return new(url.URL)
 }
 
 // tunnel asks the proxy for a connection to address. The error is a *Failure.
@@ -111,20 +105,25 @@ func (p *Proxy) tunnel(ctx context.Context, conn net.Conn, address string, limit
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	res, early, err := p.ask(conn, address)
-	interrupted := !stop()
+	again := &Failure{NotSent: true, Retry: Now, Err: err} // another attempt may succeed
+	var timeout net.Error
 	switch {
-	case interrupted:
+	case !stop():
 		return unsent("stopped before it was sent", context.Cause(ctx))
-	case err != nil:
-		return noTunnel(err)
-	case res.StatusCode/100 != 2:
+	case err == nil && res.StatusCode/100 != 2:
 		return p.refusal(res.StatusCode)
-	case early:
-		f := unsent("the proxy sent more than an answer before the connection was used", nil)
-		f.Retry = Now
-		return f
+	case err == nil && !early:
+		return conn.SetDeadline(time.Time{})
+	case err == nil:
+		again.Reason = "the proxy sent more than an answer before the connection was used"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		again.Reason = "the proxy did not open a connection within the time allowed"
+	case closed(err):
+		again.Reason = "the proxy closed the connection instead of opening one"
+	default:
+		again.Reason = "the proxy's answer could not be read as HTTP"
 	}
-	return conn.SetDeadline(time.Time{})
+	return again
 }
 
 // ask sends CONNECT and reads the head of the answer, after any informational ones
@@ -147,20 +146,6 @@ func (p *Proxy) ask(conn net.Conn, address string) (res *http.Response, early bo
 		}
 	}
 	return res, in.Buffered() > 0, nil
-}
-
-// noTunnel is the failure of a proxy that did not answer.
-func noTunnel(err error) *Failure {
-	f := unsent("the proxy's answer could not be read as HTTP", err)
-	var timeout net.Error
-	switch {
-	case errors.As(err, &timeout) && timeout.Timeout():
-		f.Reason = "the proxy did not open a connection within the time allowed"
-	case closed(err):
-		f.Reason = "the proxy closed the connection instead of opening one"
-	}
-	f.Retry = Now
-	return f
 }
 
 // refusal is the failure of a proxy that answered with another status than 2xx. Every

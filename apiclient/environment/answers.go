@@ -69,34 +69,23 @@ var notFound = yamltree.Value[apiclient.NotFound]{
 	Schema: yamltree.Schema{"anyOf": []yamltree.Schema{
 		yamltree.Object(absenceKeys).Schema, yamltree.List(yamltree.Object(absenceKeys)).Schema}},
 	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *apiclient.NotFound) bool {
-		defaults := *into
-		defer func() { into.Stated = true }()
-		rules := yamltree.Object(absenceKeys)
-		if n.Kind() == yamltree.Lists {
-			*into = apiclient.NotFound{}
-			rules = rules.Then(func(r *yamltree.Reader, n *yamltree.Node, a *absence) { a.addTo(into, r, n) })
+		a := absence{status: into.Status, empty: into.Empty}
+		*into = apiclient.NotFound{Stated: true}
+		added := yamltree.Object(absenceKeys).Then(func(r *yamltree.Reader, n *yamltree.Node, a *absence) { a.addTo(into, r, n) })
+		switch {
+		case n.Kind() == yamltree.Lists:
 			if n.Len() == 0 {
 				r.Wrong(n, "no-value", "%s has no rule: every look-up that finds nobody would fail", n.Name()).
 					Hint = "leave the key out for its default"
 			}
 			var all []absence
-			return yamltree.List(rules).Parse(r, n, &all)
+			return yamltree.List(added).Parse(r, n, &all)
+		case n.Given("pointer") != nil || n.Given("equals") != nil:
+			return added.Read(r, n, &absence{})
 		}
-		var a absence
-		rules.Read(r, n, &a)
-		*into = apiclient.NotFound{}
-		if n.Given("pointer") != nil || n.Given("equals") != nil {
-			a.addTo(into, r, n)
-			return true
-		}
+		yamltree.Object(absenceKeys).Read(r, n, &a)
 		a.checkStatuses(r, n)
-		*into = apiclient.NotFound{Status: a.status, Empty: a.empty}
-		if n.Given("status") == nil {
-			into.Status = defaults.Status
-		}
-		if n.Given("empty") == nil {
-			into.Empty = defaults.Empty
-		}
+		into.Status, into.Empty = a.status, a.empty
 		return true
 	},
 }
