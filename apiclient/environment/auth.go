@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -199,12 +200,6 @@ var authQuery = yamltree.Text.Then(func(r *yamltree.Reader, n *yamltree.Node, s 
 	}
 })
 
-// authorize adds credentials to a request; see apiclient.Config.Authorize.
-type authorize func(ctx context.Context, req *http.Request) error
-
-// renew replaces credentials that were refused; see apiclient.Config.Renew.
-type renew func(ctx context.Context, refused *http.Request) (bool, error)
-
 // resolver fetches secrets and collects what is wrong with them.
 type resolver struct {
 	ctx      context.Context
@@ -252,33 +247,57 @@ func (r *resolver) note(problems ...problem.Problem) {
 	r.problems = append(r.problems, problems...)
 }
 
-// resolve fetches the credentials. authorize is nil when there are none to add,
-// and renew when they cannot be renewed.
-func (c credentials) resolve(r *resolver, tlsConfig *tls.Config, proxy *apiclient.Proxy, now func() time.Time) (authorize, renew) {
-	switch c.kind {
-	case authBearer:
-		token := r.secret(c.token)
-		return func(_ context.Context, req *http.Request) error {
-			req.Header.Set("Authorization", bearer(token.Reveal()))
-			return nil
-		}, nil
-	case authAPIKey:
-		if c.query != "" {
-			return addQuery(c.query, r.secret(c.key)), nil
+// authorization fetches the credentials, as apiclient.Config takes them: plain are the
+// headers that may be seen, authorize adds those that hold secrets and the credentials, so
+// that a Config can be printed. authorize is nil when there are none, and renew when they
+// cannot be renewed.
+func (e *Environment) authorization(r *resolver, tlsConfig *tls.Config, proxy *apiclient.Proxy) (
+	plain http.Header, authorize func(context.Context, *http.Request) error, renew func(context.Context, *http.Request) (bool, error)) {
+	plain = http.Header{}
+	carried := &http.Request{URL: new(url.URL), Header: http.Header{}}
+	for _, ref := range e.headers {
+		if ref.source == literal {
+			plain.Set(ref.key, ref.name)
+		} else {
+			carried.Header.Set(ref.key, r.secret(ref).Reveal())
 		}
-		return setHeader(c.header, r.secret(c.key)), nil
+	}
+	var tokens *tokenCache
+	switch c := e.auth; c.kind {
+	case authBearer:
+		carried.Header.Set("Authorization", bearer(r.secret(c.token).Reveal()))
+	case authAPIKey:
+		key := r.secret(c.key).Reveal()
+		if c.query != "" {
+			carried.URL.RawQuery = url.Values{c.query: {key}}.Encode()
+		} else {
+			carried.Header.Set(c.header, key)
+		}
 	case authBasic:
 		username, password := r.secret(c.username), r.secret(c.password)
 		r.refuseColon(c.username, username)
-		return func(_ context.Context, req *http.Request) error {
-			req.SetBasicAuth(username.Reveal(), password.Reveal())
-			return nil
-		}, nil
+		carried.SetBasicAuth(username.Reveal(), password.Reveal())
 	case authOAuth2:
-		cache := newTokenCache(c, r.secret(c.clientID), r.secret(c.clientSecret), tlsConfig, proxy, now)
-		return cache.authorize, cache.renew
+		now := e.Now
+		if now == nil {
+			now = time.Now
+		}
+		tokens = newTokenCache(c, r.secret(c.clientID), r.secret(c.clientSecret), tlsConfig, proxy, now)
+		renew = tokens.renew
 	}
-	return nil, nil
+	if tokens == nil && len(carried.Header) == 0 && carried.URL.RawQuery == "" {
+		return plain, nil, nil
+	}
+	return plain, func(ctx context.Context, req *http.Request) error {
+		maps.Copy(req.Header, carried.Header.Clone())
+		if query := carried.URL.RawQuery; query != "" {
+			req.URL.RawQuery = strings.TrimPrefix(req.URL.RawQuery+"&"+query, "&")
+		}
+		if tokens == nil {
+			return nil
+		}
+		return tokens.authorize(ctx, req)
+	}, renew
 }
 
 // references are the credentials that may be kept elsewhere.
@@ -287,51 +306,3 @@ func (c credentials) references() []reference {
 }
 
 func bearer(token string) string { return "Bearer " + token }
-
-func setHeader(name string, value Secret) authorize {
-	return func(_ context.Context, req *http.Request) error {
-		req.Header.Set(name, value.Reveal())
-		return nil
-	}
-}
-
-// addQuery puts a parameter behind those that the request has.
-func addQuery(name string, value Secret) authorize {
-	return func(_ context.Context, req *http.Request) error {
-		if req.URL.RawQuery != "" {
-			req.URL.RawQuery += "&"
-		}
-		req.URL.RawQuery += url.QueryEscape(name) + "=" + url.QueryEscape(value.Reveal())
-		return nil
-	}
-}
-
-// resolveHeaders separates the headers that may be seen from those that hold
-// secrets. The latter are added like credentials, so that a Config can be
-// printed.
-func resolveHeaders(r *resolver, refs []reference) (plain http.Header, secret []authorize) {
-	plain = http.Header{}
-	for _, ref := range refs {
-		if ref.source == literal {
-			plain.Set(ref.key, ref.name)
-			continue
-		}
-		secret = append(secret, setHeader(ref.key, r.secret(ref)))
-	}
-	return plain, secret
-}
-
-// all runs every step in order. It is nil when there is none.
-func all(steps []authorize) func(context.Context, *http.Request) error {
-	if len(steps) == 0 {
-		return nil
-	}
-	return func(ctx context.Context, req *http.Request) error {
-		for _, step := range steps {
-			if err := step(ctx, req); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}

@@ -236,16 +236,8 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 	}
 	tlsConfig, problems := e.tls.load(e.dir)
 	r.note(problems...)
-	headers, steps := resolveHeaders(r, e.headers)
-	now := e.Now
-	if now == nil {
-		now = time.Now
-	}
 	proxy := e.proxy.resolve(r, tlsConfig)
-	step, renew := e.auth.resolve(r, tlsConfig, proxy, now)
-	if step != nil {
-		steps = append(steps, step)
-	}
+	headers, authorize, renew := e.authorization(r, tlsConfig, proxy)
 	r.problems.Sort()
 	if err := r.problems.Err(); err != nil {
 		return apiclient.Config{}, err
@@ -255,7 +247,7 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 		Version:           version,
 		CaseID:            e.CaseID,
 		Headers:           headers,
-		Authorize:         all(steps),
+		Authorize:         authorize,
 		Renew:             renew,
 		Secrets:           r.reveal(),
 		TLS:               tlsConfig,
