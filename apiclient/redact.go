@@ -111,7 +111,7 @@ var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 // what holds something to hide behind further escapes.
 func redacted(a Answer, redact func(string) string) []byte {
 	body := []byte(redact(string(a.Body)))
-	if json.Valid(body) && bytes.IndexByte(body, '\\') >= 0 {
+	if bytes.IndexByte(body, '\\') >= 0 && json.Valid(body) {
 		body = jsonString.ReplaceAllFunc(body, func(literal []byte) []byte {
 			text, _ := scalar(literal)
 			if hidden := redact(text); hidden != text {

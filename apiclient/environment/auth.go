@@ -68,15 +68,17 @@ var authKeys = []yamltree.Key[credentials]{
 		yamltree.OneOf("header", "params"), func(c *credentials) *string { return &c.style }),
 }
 
-// keysOfAuth are the keys that go with each type: those that it needs, those of
-// which it needs exactly one, and those that may be left out.
-var keysOfAuth = map[string]struct{ needed, either, optional []string }{
+// keysOfAuth are the keys that go with each type. It needs all of them but those of
+// optionalInAuth, and of header and query exactly one.
+var keysOfAuth = map[string][]string{
 	authNone:   {},
-	authBearer: {needed: []string{"token"}},
-	authAPIKey: {needed: []string{"key"}, either: []string{"header", "query"}},
-	authBasic:  {needed: []string{"username", "password"}},
-	authOAuth2: {needed: []string{"token_url", "client_id", "client_secret"}, optional: []string{"scopes", "style"}},
+	authBearer: {"token"},
+	authAPIKey: {"header", "query", "key"},
+	authBasic:  {"username", "password"},
+	authOAuth2: {"token_url", "client_id", "client_secret", "scopes", "style"},
 }
+
+var optionalInAuth = []string{"header", "query", "scopes", "style"}
 
 // checkAuth compares the keys given with those that the type takes.
 func checkAuth(r *yamltree.Reader, n *yamltree.Node, c *credentials) {
@@ -84,25 +86,23 @@ func checkAuth(r *yamltree.Reader, n *yamltree.Node, c *credentials) {
 	if !known {
 		return
 	}
-	allowed := slices.Concat(takes.either, takes.needed, takes.optional)
 	for _, k := range authKeys {
-		v := n.Given(k.Name)
-		if v != nil && k.Name != "type" && !slices.Contains(allowed, k.Name) {
+		v, goes := n.Given(k.Name), slices.Contains(takes, k.Name)
+		if v != nil && k.Name != "type" && !goes {
 			r.WrongAt(v.KeyAt(), "auth-key", "“%s” does not go with auth type %s", k.Name, c.kind).
-				Hint = "expected " + cmp.Or(problem.OrList(allowed), "no other key")
+				Hint = "expected " + cmp.Or(problem.OrList(takes), "no other key")
 		}
-		if v == nil && slices.Contains(takes.needed, k.Name) {
+		if v == nil && goes && !slices.Contains(optionalInAuth, k.Name) {
 			_, meaning, _ := strings.Cut(k.Doc, ": ")
 			r.Wrong(n, "missing-key", "auth type %s needs “%s”", c.kind, k.Name).Hint = meaning
 		}
 	}
-	given := slices.DeleteFunc(slices.Clone(takes.either), func(key string) bool { return n.Given(key) == nil })
+	header, query := n.Given("header"), n.Given("query")
 	switch {
-	case len(takes.either) > 0 && len(given) == 0:
-		r.Wrong(n, "missing-key", "auth type %s needs “%s”", c.kind, strings.Join(takes.either, "” or “")).
-			Hint = "say where the service expects the key"
-	case len(given) > 1:
-		r.WrongAt(n.Given(given[1]).KeyAt(), "auth-key", "“%s” and “%s” are both given; auth type %s takes one of them", given[0], given[1], c.kind).
+	case c.kind == authAPIKey && header == nil && query == nil:
+		r.Wrong(n, "missing-key", "auth type %s needs “header” or “query”", c.kind).Hint = "say where the service expects the key"
+	case c.kind == authAPIKey && header != nil && query != nil:
+		r.WrongAt(query.KeyAt(), "auth-key", "“header” and “query” are both given; auth type %s takes one of them", c.kind).
 			Hint = "keep the one that the service expects"
 	}
 }
