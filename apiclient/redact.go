@@ -110,7 +110,7 @@ var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 // escapes characters. What redact cannot read is not kept at all: what is not text, and
 // what holds something to hide behind further escapes.
 func redacted(a Answer, redact func(string) string) []byte {
-	body := []byte(redact(string(a.Body)))
+	body := a.Body
 	if bytes.IndexByte(body, '\\') >= 0 && json.Valid(body) {
 		body = jsonString.ReplaceAllFunc(body, func(literal []byte) []byte {
 			text, _ := scalar(literal)
@@ -120,6 +120,7 @@ func redacted(a Answer, redact func(string) string) []byte {
 			return literal
 		})
 	}
+	body = []byte(redact(string(body)))
 	isText := bytes.IndexByte(body, 0) < 0 && cmp.Or(a.Header.Get("Content-Encoding"), "identity") == "identity"
 	for layer, n := string(body), 0; isText; n++ {
 		next := unescape(layer)
@@ -184,7 +185,7 @@ func hideLinks(text string, anyPath bool) string {
 		parts := relativeURL.FindStringSubmatch(found)
 		path, query, _ := strings.Cut(parts[2], "?")
 		hidden := strings.HasPrefix(path, "//") && strings.HasSuffix(path, "/***")
-		if !hidden && (strings.Contains(query, "=") || path != "" && (anyPath || query != "")) {
+		if !hidden && (strings.HasPrefix(path, "/***") || strings.Contains(query, "=") || path != "" && (anyPath || query != "")) {
 			return parts[1] + "/***"
 		}
 		return found
