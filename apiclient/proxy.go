@@ -129,7 +129,8 @@ func (p *Proxy) tunnel(ctx context.Context, conn net.Conn, address string, limit
 // ask sends CONNECT and reads the head of the answer, after any informational ones
 // (RFC 9110, section 15.2). early is set when more than the head has arrived.
 func (p *Proxy) ask(conn net.Conn, address string) (res *http.Response, early bool, err error) {
-	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{"User-Agent": {"claimsheet"}}}
+	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address,
+		Header: http.Header{"User-Agent": {"claimsheet"}}}
 	if p.Credentials != nil {
 		name, password := p.Credentials()
 		basic := &http.Request{Header: http.Header{}}

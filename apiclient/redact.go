@@ -81,7 +81,8 @@ func (s *secrets) spell() {
 		plain, escaped := encode(part), bytes.NewBuffer(nil)
 		json.HTMLEscape(escaped, plain)
 		for _, spelling := range []string{part, string(plain[1 : len(plain)-1]), string(escaped.Bytes()[1 : escaped.Len()-1]),
-			url.QueryEscape(part), url.PathEscape(part), base64.StdEncoding.EncodeToString([]byte(part)), decoded(part)} {
+			url.QueryEscape(part), url.PathEscape(part), base64.StdEncoding.EncodeToString([]byte(part)),
+			decoded(part), strings.ReplaceAll(part, "+", " "), strings.ReplaceAll(decoded(part), "+", " ")} {
 			set[spelling] = len(spelling) >= minSecret
 		}
 	}
@@ -127,18 +128,19 @@ func redacted(a Answer, redact func(string) string) []byte {
 		if next == layer {
 			return body
 		}
-		isText = n < maxLayers && redact(next) == next
+		spaced := strings.ReplaceAll(next, "+", " ") // as a query writes spaces
+		isText = n < maxLayers && redact(next) == next && redact(spaced) == spaced
 		layer = next
 	}
 	return fmt.Appendf(nil, "(not kept: %d bytes, %s)", len(a.Body), cmp.Or(mediaType(a), "of no known type"))
 }
 
 // escapes matches the escapes of JSON and urls.
-var escapes = regexp.MustCompile(`(?:\\u[0-9a-fA-F]{4})+|\\.|%[0-9a-fA-F]{2}|\+`)
+var escapes = regexp.MustCompile(`(?:\\u[0-9a-fA-F]{4})+|\\["\\/bfnrt]|%[0-9a-fA-F]{2}`)
 
 // unescape returns a text without one layer of escapes of JSON, urls and HTML.
 func unescape(text string) string {
-	if !strings.ContainsAny(text, `\%+&`) {
+	if !strings.ContainsAny(text, `\%&`) {
 		return text
 	}
 	return html.UnescapeString(escapes.ReplaceAllStringFunc(text, func(escape string) string {
@@ -146,7 +148,7 @@ func unescape(text string) string {
 			plain, _ := scalar([]byte(`"` + escape + `"`))
 			return plain
 		}
-		plain, _ := url.QueryUnescape(escape)
+		plain, _ := url.PathUnescape(escape)
 		return plain
 	}))
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"maps"
 	"net/http"
@@ -132,6 +133,38 @@ func TestSecretsAreHiddenInEverySpelling(t *testing.T) {
 		lost := strings.Contains(string(v.Answer), fmt.Sprintf("(not kept: %d bytes, ", len(body)))
 		if v.ID != "a" || lost == replaced || !lost && string(v.Answer) != `{"contactId":"a","echo":"***"}` {
 			t.Errorf("a good answer is kept as %s", v.Answer)
+		}
+	}
+}
+
+// Of a secret in two layers of escapes nothing is kept, whichever they are.
+func TestSecretsInTwoLayers(t *testing.T) {
+	const secret = `k3y+canary/b c&"%41ä==`
+	each := func(format string) func(string) string {
+		return func(s string) string {
+			var b strings.Builder
+			for _, r := range s {
+				fmt.Fprintf(&b, format, r)
+			}
+			return b.String()
+		}
+	}
+	inJSON := func(s string) string { quoted, _ := json.Marshal(s); return string(quoted[1 : len(quoted)-1]) }
+	layers := []func(string) string{
+		url.QueryEscape, url.PathEscape, html.EscapeString, inJSON, each(`\u%04x`), each("&#%d;"), each("&#x%X;"),
+		func(s string) string { return strings.ToLower(url.QueryEscape(s)) },
+		func(s string) string { return strings.ReplaceAll(inJSON(s), "/", `\/`) },
+	}
+	for i, inner := range layers {
+		for j, outer := range layers {
+			for _, format := range []string{`{"message":"no %s here"}`, "<p>%s</p>"} {
+				body := fmt.Sprintf(format, outer(inner(secret)))
+				c := echoing(t, func(req *http.Request) { req.Header.Set("X-Api-Key", secret) }, 422, func(http.Header) string { return body })
+				v := c.Create(t.Context(), createContact(c))
+				if kept := string(v.Answer); !strings.Contains(kept, "***") && !strings.HasPrefix(kept, "(not kept: ") {
+					t.Errorf("layers %d and %d: %s is kept as %s", i, j, body, kept)
+				}
+			}
 		}
 	}
 }

@@ -113,11 +113,13 @@ func equal(got, want string) bool {
 func (e *Environment) RehearsalAddress() (string, error) {
 	const advice = "give --like a copy of the entry, with base_url: http://127.0.0.1:8080"
 	if e.Sandbox {
-		return "", problem.New("usage", "--like needs an environment with a base_url, and “%s” is the sandbox inside a run", e.Name).Hinted("%s", advice)
+		return "", problem.New("usage", "--like needs an environment with a base_url, and “%s” is the sandbox inside a run", e.Name).
+			Hinted("%s", advice)
 	}
 	base, _ := url.Parse(e.BaseURL) // it was checked when the file was read
 	if base.Scheme != "http" || base.Port() == "" || strings.Trim(base.Path, "/") != "" {
-		return "", problem.New("usage", "the sandbox cannot be the service of the environment “%s”: its base_url is not http://127.0.0.1 and a port", e.Name).Hinted("%s", advice)
+		return "", problem.New("usage", "the sandbox cannot be the service of the environment “%s”: its base_url is not http://127.0.0.1 and a port", e.Name).
+			Hinted("%s", advice)
 	}
 	if e.auth.kind == authOAuth2 {
 		return "", problem.New("usage", "the sandbox cannot be the service of the environment “%s”: it grants no tokens of oauth2", e.Name).

@@ -51,7 +51,8 @@ func newTokenCache(c credentials, id, secret Secret, tlsConfig *tls.Config, prox
 	}
 	client := tokenClient(tlsConfig, proxy)
 	fetch := func(ctx context.Context) (*oauth2.Token, error) {
-		config := clientcredentials.Config{ClientID: id.Reveal(), ClientSecret: secret.Reveal(), TokenURL: c.tokenURL, Scopes: c.scopes, AuthStyle: style}
+		config := clientcredentials.Config{ClientID: id.Reveal(), ClientSecret: secret.Reveal(), TokenURL: c.tokenURL,
+			Scopes: c.scopes, AuthStyle: style}
 		return config.Token(context.WithValue(ctx, oauth2.HTTPClient, client))
 	}
 	return &tokenCache{fetch: fetch, now: now, lock: make(chan struct{}, 1)}

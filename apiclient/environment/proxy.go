@@ -27,7 +27,9 @@ var proxyKeys = []yamltree.Key[proxySettings]{
 }
 
 // proxyURL is scheme, host and port of a proxy.
-var proxyURL = urlText(proxyWants, yamltree.Schema{"type": "string", "pattern": "^https?://[^/@]+:[0-9]+/?$"}, func(text string) (wrong, hint string) {
+var proxyURL = urlText(proxyWants, yamltree.Schema{"type": "string", "pattern": "^https?://[^/@]+:[0-9]+/?$"}, checkProxyURL)
+
+func checkProxyURL(text string) (wrong, hint string) {
 	err := apiclient.CheckProxyURL(text)
 	switch {
 	case err == nil:
@@ -36,7 +38,7 @@ var proxyURL = urlText(proxyWants, yamltree.Schema{"type": "string", "pattern": 
 		return err.Error(), "write proxy: {url: http://proxy.example.com:3128, username: NAME, password: env:NAME}"
 	}
 	return err.Error(), "write it as http://proxy.example.com:3128"
-})
+}
 
 const proxyWants = "a url such as http://proxy.example.com:3128"
 
