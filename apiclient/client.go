@@ -369,7 +369,7 @@ func (a *Answer) read(r Request, res *http.Response, now time.Time) error {
 		a.Body = a.Body[:most]
 		return &Failure{Retry: Now, Reason: fmt.Sprintf("%s, but the answer is larger than %d MiB", statusText(a.Status), most>>20)}
 	case err != nil:
-		return &Failure{Retry: Now, Reason: statusText(a.Status) + ", but " + describe(err, false), Err: err}
+		return &Failure{Retry: Now, Reason: statusText(a.Status) + ", but " + theService.describe(err, false), Err: err}
 	}
 	return nil
 }

@@ -103,8 +103,6 @@ func (p peer) classify(err error, notSent bool) *Failure {
 
 // describe names the kind of an error. It does not use the error's own text,
 // because net and net/http put addresses and urls into it.
-func describe(err error, notSent bool) string { return theService.describe(err, notSent) }
-
 func (p peer) describe(err error, notSent bool) string {
 	var timeout net.Error
 	isTimeout := errors.As(err, &timeout) && timeout.Timeout()

@@ -317,15 +317,12 @@ func (c *Client) read(v Verdict, r Request, a Answer) Verdict {
 	return v
 }
 
-// urlOf returns a function for the url of a request, or the base url for one that
-// cannot be sent: most answers are read without it.
-func (c *Client) urlOf(r Request) func() *url.URL {
-	return func() *url.URL {
-		if u, err := r.below(c.base); err == nil {
-			return u
-		}
-		return c.base
+// urlOf returns the url of a request, or the base url for one that cannot be sent.
+func (c *Client) urlOf(r Request) *url.URL {
+	if u, err := r.below(c.base); err == nil {
+		return u
 	}
+	return c.base
 }
 
 func (c *Client) readInto(v *Verdict, n need, r Request, a Answer) error {

@@ -55,7 +55,7 @@ type walker func(doc []byte, pointer string) found
 // locate returns what an answer holds at a place. own is the url of the request, of which
 // no part is taken for the last segment of another; nil for no such check. The error
 // completes the sentence "the answer …" and repeats nothing of the answer.
-func locate(a Answer, place string, walk walker, own func() *url.URL) (found, error) {
+func locate(a Answer, place string, walk walker, own *url.URL) (found, error) {
 	rest, segment := strings.CutPrefix(place, placeLastSegment)
 	f, err := valuesAt(a, rest, walk)
 	if err != nil || !segment {
@@ -125,9 +125,9 @@ func plainWord(a Answer) (string, error) {
 var uuidBeforeSlash = regexp.MustCompile(`/[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}/$`)
 
 // segmentOf returns the last segment of the path of a url, absolute or relative, also
-// where a slash follows a UUID. It refuses the url of the request itself and of what is above it, because a service that
-// has nothing to name may repeat those. request is nil for no such check.
-func segmentOf(value json.RawMessage, request func() *url.URL) (string, error) {
+// where a slash follows a UUID. It refuses own, the url of the request, and what is above it,
+// because a service that has nothing to name may repeat those. own is nil for no such check.
+func segmentOf(value json.RawMessage, own *url.URL) (string, error) {
 	text, ok := stringOf(value)
 	if !ok {
 		return "", errors.New("has " + article(form(value)) + " instead of a url")
@@ -144,10 +144,7 @@ func segmentOf(value json.RawMessage, request func() *url.URL) (string, error) {
 	if err != nil || last == "" || !strings.Contains(path, "/") {
 		return "", errors.New("has a url whose path does not end with a segment")
 	}
-	if request == nil {
-		return last, nil
-	}
-	if own := request(); strings.EqualFold(last, lastSegment(own)) || isAbove(own.ResolveReference(u), own) {
+	if own != nil && (strings.EqualFold(last, lastSegment(own)) || isAbove(own.ResolveReference(u), own)) {
 		return "", errors.New("has the url of the request, or a part of it, instead of one with an id")
 	}
 	return last, nil
@@ -228,7 +225,7 @@ func readID(value json.RawMessage) (string, error) {
 func mangled(text string) bool { return strings.ContainsRune(text, utf8.RuneError) }
 
 // idAt returns the id at a place of an answer to a creating request, whose url is own.
-func idAt(a Answer, place string, own func() *url.URL) (string, error) {
+func idAt(a Answer, place string, own *url.URL) (string, error) {
 	f, err := locate(a, place, follow, own)
 	if err != nil {
 		return "", err
@@ -250,7 +247,7 @@ func errSeveral(what, place string) error {
 // an answer, the place may choose one link of a list, such as /links/1/href: they are
 // the links of one client. An answer that is a list of several is refused, because it
 // may be about several clients.
-func linkAt(a Answer, place string, own func() *url.URL) (string, error) {
+func linkAt(a Answer, place string, own *url.URL) (string, error) {
 	f, err := locate(a, place, follow, nil)
 	if err != nil {
 		return "", err
@@ -261,7 +258,7 @@ func linkAt(a Answer, place string, own func() *url.URL) (string, error) {
 	return only(f.values, place, "url", func(value json.RawMessage) (string, error) { return readLink(value, own) })
 }
 
-func readLink(value json.RawMessage, own func() *url.URL) (string, error) {
+func readLink(value json.RawMessage, own *url.URL) (string, error) {
 	text, ok := stringOf(value)
 	if !ok {
 		return "", errors.New("has " + article(form(value)) + " instead of a url")
@@ -275,7 +272,7 @@ func readLink(value json.RawMessage, own func() *url.URL) (string, error) {
 	}
 	u, err := url.Parse(text)
 	if err == nil && isRelative(text) {
-		u = own().ResolveReference(u)
+		u = own.ResolveReference(u)
 		text = u.String()
 	}
 	if strings.HasPrefix(text, "//") {
