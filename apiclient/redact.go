@@ -20,8 +20,9 @@ const (
 	// minSecret is the length of the shortest secret that is hidden: a shorter one
 	// would be found in unrelated words.
 	minSecret = 6
-	// maxErrorBody is how many bytes of an answer that is not 2xx are stored.
-	maxErrorBody = 4 << 10
+	// maxErrorBody is how many bytes of an answer that is not 2xx are stored, and maxRead
+	// of how many its words are taken: the patterns for links need a second for 1 MiB.
+	maxErrorBody, maxRead = 4 << 10, 64 << 10
 	// maxLayers is how many escapes inside one another a kept answer may have.
 	maxLayers = 4
 )
@@ -180,7 +181,7 @@ var (
 // which is a credential. A path without a query is a link only with anyPath.
 func hideLinks(text string, anyPath bool) string {
 	if !strings.ContainsAny(text, "/?") {
-		return text // every link has one of them; the patterns take a second for a text of 1 MiB
+		return text // every link has one of them
 	}
 	text = hostURL.ReplaceAllString(fullURL.ReplaceAllString(text, "https://${1}/***"), "${1}/***")
 	return relativeURL.ReplaceAllStringFunc(text, func(found string) string {
@@ -207,6 +208,7 @@ func (c *Client) forShow(a Answer) Answer {
 			}
 		}
 	}
+	a.Body = a.Body[:min(len(a.Body), maxRead)]
 	a.Body = redacted(a, func(text string) string {
 		text = hideLinks(c.secrets.hide(text), place == placeText)
 		for _, link := range relative {
@@ -230,7 +232,7 @@ func (c *Client) forLedger(a Answer, v Verdict) []byte {
 	a.Body, a.Header = redacted(a, hide), a.Header.Clone()
 	for _, values := range a.Header {
 		for i, value := range values {
-			values[i] = hide(value)
+			values[i] = string(redacted(Answer{Body: []byte(value)}, hide))
 		}
 	}
 	return forStorage(a)

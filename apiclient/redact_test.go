@@ -327,6 +327,14 @@ func TestGoodAnswersAreKeptWithTheirLinks(t *testing.T) {
 	if want := `{"contactId":"a","redirectUrl":"https://claims.example.com/go/x","echo":"***"}`; string(v.Answer) != want {
 		t.Errorf("kept %s", v.Answer)
 	}
+	// So are its headers, without one that escapes a secret.
+	c = echoing(t, func(req *http.Request) { req.Header.Set("X-Api-Key", "canary/key") }, 201, func(http.Header) string { return `{"contactId":"a"}` })
+	c.Create(t.Context(), createContact(c))
+	v = c.Judge(createContact(c), apiclient.Answer{Status: 201, Body: []byte(`{"contactId":"a"}`), Header: http.Header{
+		"Location": {"/contacts/a"}, "X-Echo": {"canary/key"}, "X-Escaped": {"canary%2fkey"}}}, nil)
+	if strings.Contains(string(v.Answer), "canary") || !strings.Contains(string(v.Answer), "Location: /contacts/a\r\n") {
+		t.Errorf("kept %s", v.Answer)
+	}
 	// A key that is part of what we need mutilates nothing.
 	c = echoing(t, func(req *http.Request) { req.Header.Set("X-Api-Key", "claims") }, 201, say)
 	v = c.Create(t.Context(), c.Routes().CreateLink("a", nil))
