@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 const (
@@ -123,7 +124,7 @@ func redacted(a Answer, redact func(string) string) []byte {
 		})
 	}
 	body = []byte(redact(string(body)))
-	isText := bytes.IndexByte(body, 0) < 0 && cmp.Or(a.Header.Get("Content-Encoding"), "identity") == "identity"
+	isText := bytes.IndexByte(body, 0) < 0 && (utf8.Valid(body) || a.Header.Get("Content-Encoding") == "") // Latin-1 is text
 	for layer, n := string(body), 0; isText; n++ {
 		next := unescape(layer)
 		if next == layer {
