@@ -69,23 +69,31 @@ var notFound = yamltree.Value[apiclient.NotFound]{
 	Schema: yamltree.Schema{"anyOf": []yamltree.Schema{
 		yamltree.Object(absenceKeys).Schema, yamltree.List(yamltree.Object(absenceKeys)).Schema}},
 	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *apiclient.NotFound) bool {
-		a := absence{status: into.Status, empty: into.Empty}
+		defaults := *into
 		*into = apiclient.NotFound{Stated: true}
-		added := yamltree.Object(absenceKeys).Then(func(r *yamltree.Reader, n *yamltree.Node, a *absence) { a.addTo(into, r, n) })
-		switch {
-		case n.Kind() == yamltree.Lists:
+		rule := yamltree.Object(absenceKeys)
+		if n.Kind() == yamltree.Lists {
 			if n.Len() == 0 {
 				r.Wrong(n, "no-value", "%s has no rule: every look-up that finds nobody would fail", n.Name()).
 					Hint = "leave the key out for its default"
 			}
 			var all []absence
-			return yamltree.List(added).Parse(r, n, &all)
-		case n.Given("pointer") != nil || n.Given("equals") != nil:
-			return added.Read(r, n, &absence{})
+			return yamltree.List(rule.Then(func(r *yamltree.Reader, n *yamltree.Node, a *absence) { a.addTo(into, r, n) })).Parse(r, n, &all)
 		}
-		yamltree.Object(absenceKeys).Read(r, n, &a)
+		var a absence
+		rule.Read(r, n, &a) // before this, no key is Given
+		if n.Given("pointer") != nil || n.Given("equals") != nil {
+			a.addTo(into, r, n)
+			return true
+		}
 		a.checkStatuses(r, n)
 		into.Status, into.Empty = a.status, a.empty
+		if n.Given("status") == nil {
+			into.Status = defaults.Status
+		}
+		if n.Given("empty") == nil {
+			into.Empty = defaults.Empty
+		}
 		return true
 	},
 }

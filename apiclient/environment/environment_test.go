@@ -512,3 +512,22 @@ func TestP1_ExposedFilesAreWarnedOf(t *testing.T) {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }
+
+// A rule of not_found means what is written; one without a pointer keeps the default of
+// what it leaves out.
+func TestNotFoundIsReadAsWritten(t *testing.T) {
+	for text, want := range map[string]apiclient.NotFound{
+		"{status: [422]}":                {Status: []int{422}, Empty: true},
+		"{empty: false}":                 {Status: []int{404}},
+		"{pointer: /items, empty: true}": {Content: []apiclient.NotFoundContent{{Place: "/items", Empty: true}}},
+		"{pointer: /code, equals: 7, status: [422]}": {
+			Content: []apiclient.NotFoundContent{{Place: "/code", Equals: []byte("7"), Status: []int{422}}}},
+		"[{empty: true}, {pointer: /a, equals: null}]": {
+			Empty: true, Content: []apiclient.NotFoundContent{{Place: "/a", Equals: []byte("null")}}},
+	} {
+		want.Stated = true
+		if diff := cmp.Diff(want, only(t, t.TempDir(), "    not_found: "+text+"\n").NotFound); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
