@@ -20,25 +20,25 @@ type Plan struct {
 	Client Identity   // the client that the plan is for
 	Rows   []cell.Row // every row of the client, in sheet order
 	Steps  []Step     // empty when there are Problems
-	Lookup Lookup     // how the service is asked whether it knows the client
+	Lookup Lookup     `json:",omitzero"` // how the service is asked whether it knows the client
 	// Role is the id of the contacts entry of a further contact, whose plan is the
 	// step client alone and belongs to a step of another plan; "" for a client.
 	Role string
 	// Addresses are the e-mail addresses and phone numbers of the client, from
 	// the look-ups and from the payload, each once.
-	Addresses []Identity
+	Addresses []Identity `json:",omitzero"`
 	Skipped   SkipReason // why the one row is skipped; "" when it is not
 	// Problems of the client's rows. With any, nothing is sent for the client.
-	Problems problem.List
+	Problems problem.List `json:",omitzero"`
 	// Warnings are of cells that are sent as they are, and may not be what the service
 	// takes.
-	Warnings problem.List
+	Warnings problem.List `json:",omitzero"`
 	// Claims are the claims that the rows ask for when Problems keep them from
 	// becoming steps: reports still show their ids.
-	Claims []ClaimRows
+	Claims []ClaimRows `json:",omitzero"`
 	// Contacts are the further contacts that the rows name, whether or not Problems keep
 	// them from becoming steps.
-	Contacts []ContactRows
+	Contacts []ContactRows `json:",omitzero"`
 }
 
 // SkipReason says why a row is skipped.
@@ -126,24 +126,24 @@ type Step struct {
 
 	KnownID string // client, claim: its id, where the sheet gives one: it is taken over and never created
 
-	Fields           []Field   // client, contact: the fields of the create payload
+	Fields           []Field   `json:",omitzero"` // client, contact: the fields of the create payload
 	NotAdministrator bool      // client, contact (v2): it is not created as an administrator
-	Contact          *Plan     // contact: its own plan, of which this step is made
+	Contact          *Plan     `json:",omitzero"` // contact: its own plan, of which this step is made
 	Name             string    // claim: claimName
-	NameSource       Source    // claim: the cells of the name
-	Activity         *Activity // activity
+	NameSource       Source    `json:",omitzero"` // claim: the cells of the name
+	Activity         *Activity `json:",omitzero"` // activity
 
 	// Administrator and Claimants are the contacts of a claim, as keys of the plan's
 	// steps. AdministratorID replaces Administrator: the id of a contact that the
 	// environment has. RoleSource is where they come from. All are zero when the
 	// client is the administrator and the only claimant.
 	Administrator, AdministratorID string
-	Claimants                      []string
-	RoleSource                     Source
+	Claimants                      []string `json:",omitzero"`
+	RoleSource                     Source   `json:",omitzero"`
 
 	// Omitted are the fields and attributes that are left out because their
 	// cells are empty.
-	Omitted []Omitted
+	Omitted []Omitted `json:",omitzero"`
 }
 
 // LinkStepOf returns the step with this key that asks for a magic link of a client
