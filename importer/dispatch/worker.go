@@ -40,7 +40,8 @@ func (b *Broker) Work(ctx context.Context, queue string, most int, log slog.Hand
 	client, err := river.NewClient(riverpgxv5.New(b.pool), &river.Config{
 		ID:     strconv.FormatInt(b.session, 10), // see abandoned
 		Queues: map[string]river.QueueConfig{queue: {MaxWorkers: most}}, Workers: workers, Logger: slog.New(log), JobTimeout: -1,
-		FetchCooldown: fetchPause, CompletedJobRetentionPeriod: time.Hour, CancelledJobRetentionPeriod: time.Hour,
+		PollOnly: true, FetchPollInterval: fetchEvery, FetchCooldown: fetchPause, // no connection that waits for notifications
+		CompletedJobRetentionPeriod: time.Hour, CancelledJobRetentionPeriod: time.Hour,
 	})
 	if err != nil {
 		return err
@@ -57,8 +58,8 @@ func (b *Broker) Work(ctx context.Context, queue string, most int, log slog.Hand
 }
 
 const (
-	// fetchPause is the shortest time between two fetches of jobs.
-	fetchPause = 50 * time.Millisecond
+	// fetchPause is the shortest time between two fetches of jobs, and fetchEvery the longest.
+	fetchPause, fetchEvery = 50 * time.Millisecond, 200 * time.Millisecond
 	// snooze is the time after which River has plans worked again that were given back.
 	snooze = 100 * time.Millisecond
 )

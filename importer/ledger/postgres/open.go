@@ -114,7 +114,7 @@ func (a Address) Beside(folder string) string {
 	return filepath.Join(folder, "ledger-"+hex.EncodeToString(sum[:8]))
 }
 
-// Pool returns connections to the server for tables beside the ledger's, of which nothing
+// Pool returns two connections to the server for tables beside the ledger's, of which nothing
 // needs to last: the last commits may be lost when the server crashes. A transaction ends
 // when nothing is done in it for 2 seconds; a statement may else take as long as its context
 // lets it.
@@ -123,7 +123,6 @@ func (a Address) Pool(ctx context.Context) (*pgxpool.Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.patience = 0 // a connection of River's waits for notifications
 	config.ConnConfig = a.config.Copy()
 	config.ConnConfig.DialFunc = a.dial
 	for name, value := range map[string]string{
@@ -133,7 +132,7 @@ func (a Address) Pool(ctx context.Context) (*pgxpool.Pool, error) {
 	} {
 		config.ConnConfig.RuntimeParams[name] = value
 	}
-	config.MaxConns = max(config.MaxConns, 5)
+	config.MaxConns = 2
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err == nil {
 		if err = pool.Ping(ctx); err != nil {
