@@ -39,7 +39,8 @@ var benchWays = []benchWay{{name: "file"}, {"database", true, 0}, {"workers=1", 
 // A round measures all ways one after the other, every second one backwards. Metrics are
 // the medians of the rounds: ratio is the time of the run with a file over that of the way,
 // in the same round; cpu-us/call is the processor time of the run and its workers for each
-// call, and database-cpu-us/call the database's. A run is measured from its start to its
+// call, and database-cpu-us/call the database's; database-bytes/step is by how much the
+// database grows, and connections/process how many each has at most. A run is measured from its start to its
 // workbook; its workers have been started before and wait for it, and have made the tables.
 //
 //	go test ./importer/cli -run '^$' -bench '^BenchmarkWorkers$' -benchtime 1x -timeout 1h -clients 2000 -rounds 3
@@ -70,8 +71,10 @@ func BenchmarkWorkers(b *testing.B) {
 
 // benchWork is what a way took.
 type benchWork struct {
-	benchTime               // the processor time is that of all client processes
-	database  time.Duration // processor time
+	benchTime                 // the processor time is that of all client processes
+	database    time.Duration // processor time
+	bytes       float64       // by how much the database has grown
+	connections float64       // of all processes, the most at any time
 }
 
 // report reports the medians of a way's rounds.
@@ -92,6 +95,8 @@ func (w benchWay) report(b *testing.B, rounds []map[string]benchWork) {
 	metric("calls/s", func(_, way benchWork) float64 { return calls / way.wall.Seconds() })
 	metric("ratio", func(file, way benchWork) float64 { return file.wall.Seconds() / way.wall.Seconds() })
 	metric("cpu-us/call", func(_, way benchWork) float64 { return float64(way.processor.Microseconds()) / calls })
+	metric("database-bytes/step", func(_, way benchWork) float64 { return way.bytes / calls })
+	metric("connections/process", func(_, way benchWork) float64 { return way.connections / float64(1+w.workers) })
 	metric("database-cpu-us/call", func(_, way benchWork) float64 { return float64(way.database.Microseconds()) / calls })
 }
 
@@ -122,13 +127,39 @@ func (w benchWay) measure(b *testing.B, server *pgtest.Server, program, sheet, d
 	if w.workers > 0 {
 		run = append(run, "--workers")
 	}
-	before := databaseTime(b, server)
+	before, size := databaseTime(b, server), numberOf(b, server, databaseSize)
+	ended, counted := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(counted)
+		for {
+			work.connections = max(work.connections, numberOf(b, server, "SELECT count(*) - 1 FROM pg_stat_activity WHERE backend_type = 'client backend'"))
+			select {
+			case <-ended:
+				return
+			case <-time.After(time.Second):
+			}
+		}
+	}()
 	work.benchTime = timed(b, program, append(run, sheet)...)
+	close(ended)
+	<-counted
 	for _, stop := range stops {
 		work.processor += stop()
 	}
-	work.database = databaseTime(b, server) - before
+	work.database, work.bytes = databaseTime(b, server)-before, numberOf(b, server, databaseSize)-size
 	return work
+}
+
+const databaseSize = "SELECT pg_database_size(current_database())"
+
+// numberOf is the number that a query returns.
+func numberOf(b *testing.B, server *pgtest.Server, query string) float64 {
+	b.Helper()
+	n, err := strconv.ParseFloat(server.Exec(b, query), 64)
+	if err != nil {
+		b.Error(err)
+	}
+	return n
 }
 
 // startBenchWorker starts a worker and waits until it works. stop ends it, at the latest

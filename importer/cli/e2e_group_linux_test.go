@@ -138,7 +138,7 @@ const silenceOfTrial = 1500 * time.Millisecond
 
 // newGroup makes the sheets, and the processes that are to work on one ledger.
 func newGroup(t *testing.T, server *pgtest.Server, binary string, rng *rand.Rand, ways []disturbance, most int, of makeProcesses) *group {
-	p := &group{harness: newHarness(t, binary, rng, faulty/2), server: server, schema: fmt.Sprintf("group_%d", rng.Uint64()), ways: ways, most: most,
+	p := &group{harness: newHarness(t, binary, rng, *faulty/2), server: server, schema: fmt.Sprintf("group_%d", rng.Uint64()), ways: ways, most: most,
 		flight: []int{1, 2, 4, 8}[rng.IntN(4)], sharedAddresses: rng.IntN(4) == 0}
 	p.bad = slices.DeleteFunc(slices.Clone(badAnswers), func(b badAnswer) bool { return b.fault.Reply != nil && b.fault.Reply.Status == 429 }) // it halves the rate of all
 	ceiling := []string{"", ", requests_per_second: 100"}[rng.IntN(2)]

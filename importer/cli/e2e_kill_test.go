@@ -22,10 +22,10 @@ import (
 var (
 	killSeed = flag.Uint64("kill-seed", 0, "seed of the tests that kill; 0 takes a new one")
 	kills    = flag.Int("kills", 0, "how often TestKilled kills, at least; 0: once, or 100 times with -long")
+	faulty   = flag.Int("faulty", 10, "per cent of the POSTs that the service of the tests that kill answers badly")
 )
 
 const (
-	faulty      = 10 // per cent of the POSTs that the service answers badly
 	killsAScene = 8
 	sideBySide  = 4 // scenes
 	workers     = 4 // requests in flight
@@ -54,7 +54,7 @@ func TestKilled(t *testing.T) {
 	scenes := func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		for done.Load() < wanted && !t.Failed() {
-			h := newHarness(t, binary, rng, faulty)
+			h := newHarness(t, binary, rng, *faulty)
 			if err := h.killAndResume(); err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,8 @@ import (
 
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/cli"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/ledger/postgres/pgtest"
 )
 
@@ -166,4 +169,66 @@ func TestWorkersCarryOut(t *testing.T) {
 			t.Errorf("a worker says\n%s", said)
 		}
 	}
+}
+
+// TestBesideWorkers: a run and its workers have at most six connections to the server each. Beside
+// workers that wait for a run, what reads the ledger and what adds to it goes on, and what must
+// have it alone does not.
+func TestBesideWorkers(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	const clients, workers, each = 20, 2, 6
+	s := newScene(t, stepThree, leads(clients))
+	server := pgtest.Shared(t)
+	url := server.URL()
+	_, schema, _ := strings.Cut(url, "search_path=")
+	s.environment("limits: {concurrency: 4}\n" + fmt.Sprintf("ledger: %q", url+"&application_name=of-"+schema))
+	stop := s.workers(workers)
+	ended, most := make(chan struct{}), make(chan int)
+	go func() {
+		n := 0
+		for {
+			now, _ := strconv.Atoi(server.Exec(t, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'of-"+schema+"'"))
+			n = max(n, now)
+			select {
+			case <-ended:
+				most <- n
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}()
+	p := s.runTogether(workers, schema)
+	close(ended)
+	if n := <-most; n < 3*(1+workers) || n > each*(1+workers) {
+		t.Errorf("%d connections, want at most %d", n, each*(1+workers))
+	}
+	if p.code != 0 {
+		t.Fatalf("exit code %d\n%s%s", p.code, p.out, p.err)
+	}
+	s.must(0, "settle")
+	s.must(0, "report", "-o", s.path("again.xlsx"))
+	s.must(5, "history", "--purge", "--older-than", "1d", "--yes")
+
+	a, err := postgres.Parse(url)
+	must(t, err)
+	other, err := postgres.OpenShared(t.Context(), a, postgres.Sharing{})
+	must(t, err)
+	environments, err := other.Environments(t.Context())
+	must(t, err)
+	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: environments[0], Space: "email", Client: "late@example.com"}, Step: "client"}
+	intent := ledger.Event{StepID: id, To: ledger.Sent, At: time.Now(), Kind: ledger.KindClient}
+	doubt := intent
+	doubt.To = ledger.Uncertain
+	must(t, other.Append(intent, doubt))
+	unlock, err := other.Lock(t.Context(), id.LockName())
+	must(t, err)
+	if said := s.must(5, "settle", "--give-up", "late@example.com:client"); !strings.Contains(said, "at work on a client") {
+		t.Errorf("settle said %s", said)
+	}
+	unlock()
+	s.must(0, "settle", "--give-up", "late@example.com:client")
+	must(t, other.Close())
+	stop()
+	s.must(0, "history", "--purge", "--older-than", "1d", "--yes")
 }

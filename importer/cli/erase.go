@@ -29,7 +29,7 @@ func parseDays(text string) (days int, ok bool) {
 
 // purge removes personal data that is older than o.days from the state folder.
 func (p *program) purge(ctx context.Context, o historyOptions) error {
-	l, err := p.openLedger(o.where)
+	l, err := p.openLedger(o.where, nil)
 	defer l.close()
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (p *program) agree(ctx context.Context, o historyOptions, question, otherwi
 
 // forget erases one client.
 func (p *program) forget(ctx context.Context, o historyOptions) error {
-	l, err := p.openLedger(o.where)
+	l, err := p.openLedger(o.where, nil)
 	defer l.close()
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ type ledgerSession struct {
 	dryRun  bool           // only read
 	closers []func()
 
-	// sharing says how a run shares a ledger in a database; nil for commands that need it
+	// sharing says how a command shares a ledger in a database; nil for those that need it
 	// alone.
 	sharing *postgres.Sharing
 
@@ -174,9 +174,11 @@ func (l *ledgerSession) exists() (bool, error) {
 
 // openLedger locks the ledger of an environment, so that nothing changes
 // meanwhile. Outcomes in journals are recorded first, and steps that a
-// killed run left in flight become uncertain.
-func (p *program) openLedger(where load.Where) (*ledgerSession, error) {
+// killed run left in flight become uncertain. With sharing, runs and workers may
+// write a ledger in a database meanwhile.
+func (p *program) openLedger(where load.Where, sharing *postgres.Sharing) (*ledgerSession, error) {
 	l, err := openEnvironmentOf(where)
+	l.sharing = sharing
 	if err != nil {
 		return l, err
 	}

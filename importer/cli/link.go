@@ -55,7 +55,7 @@ func (p *program) linkCommand() *cli.Command {
 // link asks for a link for each client, one after the other. Nothing is sent unless
 // every key is good.
 func (p *program) link(ctx context.Context, where load.Where, keys []string) error {
-	l, err := p.openLedger(where)
+	l, err := p.openLedger(where, nil)
 	defer l.close()
 	if err != nil {
 		return err

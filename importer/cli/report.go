@@ -19,6 +19,7 @@ import (
 	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/spool"
@@ -70,7 +71,7 @@ type reportOptions struct {
 
 // report writes the workbook of a run again.
 func (p *program) report(ctx context.Context, where load.Where, o reportOptions) error {
-	l, err := p.openLedger(where)
+	l, err := p.openLedger(where, hooks.Sharing(&postgres.Sharing{}))
 	defer l.close()
 	if err != nil {
 		return err

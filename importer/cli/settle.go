@@ -14,6 +14,7 @@ import (
 
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/result"
 	"claimsheet/importer/settle"
 	"claimsheet/mapping"
@@ -102,7 +103,7 @@ func choiceOf(c *cli.Context) (settle.Choice, error) {
 
 // settle lists what is uncertain, or records what the user decides.
 func (p *program) settle(ctx context.Context, o settleOptions) error {
-	l, err := p.openLedger(o.where)
+	l, err := p.openLedger(o.where, hooks.Sharing(&postgres.Sharing{}))
 	defer l.close()
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -54,7 +55,7 @@ func (p *program) trackCommand() *cli.Command {
 }
 
 func (p *program) track(ctx context.Context, where load.Where, exports []string) error {
-	l, err := p.openLedger(where)
+	l, err := p.openLedger(where, hooks.Sharing(&postgres.Sharing{}))
 	defer l.close()
 	if err != nil {
 		return err

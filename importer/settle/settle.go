@@ -40,9 +40,10 @@ type Ledger interface {
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
 	IDs(ctx context.Context, environment, kind string, n int) ([]string, error)
+	Lock(ctx context.Context, names ...string) (unlock func(), err error)
 }
 
-// Settler records decisions in a ledger whose lock is held.
+// Settler records decisions in a ledger that is open for writing.
 type Settler struct {
 	Ledger Ledger
 	Run    string // names the decisions' events; a UUID that no run has
@@ -67,9 +68,24 @@ const (
 // wrong id corrected by deciding “created” again, as long as nothing was built
 // on it. Undo also withdraws an id that the sheet gave (known_id): the step is as it
 // was before. Settle refuses an id that another step has, because one of the two
-// would be wrong. What is wrong with the decisions is a problem.List, sorted by
-// place; any other error is the ledger's.
+// would be wrong, and one about a client on whom another process works. What is wrong with
+// the decisions is a problem.List, sorted by place; any other error is the ledger's.
 func (s Settler) Settle(ctx context.Context, settlements ...Settlement) error {
+	var clients []string
+	for _, one := range settlements {
+		clients = append(clients, one.Step.LockName())
+	}
+	once, end := context.WithCancel(ctx)
+	end() // Lock does not wait
+	unlock, err := s.Ledger.Lock(once, clients...)
+	if errors.Is(err, context.Canceled) {
+		return ledger.Refuse(problem.New("ledger-locked", "another process is at work on a client of these steps, and may find out what became of them").
+			Hinted("Decide when it has finished."), ledger.ErrLocked)
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	var found problem.List
 	var events []ledger.Event
 	seen := map[ledger.StepID]bool{}
@@ -99,7 +115,7 @@ func (s Settler) Settle(ctx context.Context, settlements ...Settlement) error {
 	if err := found.Err(); err != nil {
 		return err
 	}
-	err := s.Ledger.Append(events...)
+	err = s.Ledger.Append(events...)
 	if t, ok := errors.AsType[ledger.Taken](err); ok { // two of them give the same url
 		i := slices.IndexFunc(settlements, func(one Settlement) bool { return one.Step == t.Step })
 		p := takenProblem(t, settlements[i].Step)
