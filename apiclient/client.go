@@ -14,7 +14,6 @@
 package apiclient
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -406,17 +405,8 @@ func (c *Client) build(r Request) (*http.Request, *requestBody, error) {
 	}
 	body := &requestBody{data: r.Body}
 	req.Body, req.ContentLength = body, int64(len(r.Body))
-	if len(r.Body) <= oneWrite {
-		req.Body = io.NopCloser(bytes.NewReader(r.Body))
-		body.read.Store(req.ContentLength)
-	}
 	return req, body, nil
 }
-
-// oneWrite is up to which length net/http puts a body of a type that it knows into its buffer
-// of 4 KiB, behind the head of the request, and writes both at once. Such a body has been read
-// before any byte is written.
-const oneWrite = 3 << 10
 
 // requestBody is read once, by the transport, and knows how far that came. It
 // has no other methods, so that nothing can rewind it or bypass Read.
