@@ -21,25 +21,24 @@ func (r *clientRun) prepare(known map[string]ledger.Step) {
 	if known, r.failed = r.ownerOfKnownID(known); r.failed != nil {
 		return
 	}
-	if !r.asIs {
-		r.failed = r.job.reparse(known)
+	if r.steps = known; !r.asIs {
+		r.steps, r.failed = r.job.reparseShown(known)
 	}
 	if r.failed != nil {
 		return
 	}
-	r.steps = known
 	if taken := takenNames(r.plan, known, r.job.Binding); len(taken) > 0 {
 		r.plan.Problems = taken
 	}
 	if len(r.plan.Problems) == 0 && !r.job.SimilarKeys {
 		r.plan.Problems = similarClaims(r.plan, known, r.job.Binding)
 	}
-	if r.settled, r.failed = r.job.withoutSteps(r.plan, known); r.settled != nil {
+	if r.settled, r.failed = r.job.withoutSteps(r.plan, r.steps); r.settled != nil {
 		return
 	}
 	r.decisions = decide(r.plan, known, r.job.Binding)
 	if r.plan.Problems, r.failed = r.addressProblems(); r.failed == nil && len(r.plan.Problems) > 0 {
-		r.settled, r.failed = r.job.withoutSteps(r.plan, known)
+		r.settled, r.failed = r.job.withoutSteps(r.plan, r.steps)
 	}
 	if r.failed != nil || r.settled != nil {
 		return
@@ -288,10 +287,11 @@ func (r *clientRun) decideContact(d *decision) error {
 	if err != nil {
 		return err
 	}
-	if err := r.job.reparse(known); err != nil {
+	shown, err := r.job.reparseShown(known)
+	if err != nil {
 		return err
 	}
-	r.takeLatest(known)
+	r.takeLatest(shown)
 	r.decideOn(step, known)
 	now := decide(plan, known, r.job.Binding)[0]
 	if now.known.IsOfSheet() && d.action != unneeded { // the sheet may give another id by now

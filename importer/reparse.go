@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"claimsheet/apiclient"
@@ -56,6 +57,21 @@ func (j *Job) reparse(known map[string]ledger.Step) error {
 		err = &stepChanged{step: events[0].StepID, why: err}
 	}
 	return err
+}
+
+// reparseShown is reparse for a plan. shown are the steps as the workbook has them: with the
+// HTTP status of their last event, which may be that of a later look-up.
+func (j *Job) reparseShown(known map[string]ledger.Step) (shown map[string]ledger.Step, err error) {
+	was := known[ledger.KindClient]
+	err = j.reparse(known)
+	now := known[ledger.KindClient]
+	if now.Event.Status == was.Event.Status || !now.At.Equal(was.At) {
+		return known, err
+	}
+	shown = maps.Clone(known)
+	now.Event.Status = was.Event.Status
+	shown[ledger.KindClient] = now
+	return shown, err
 }
 
 // reparseOnly parses kept answers again and records nothing.
