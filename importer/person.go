@@ -255,9 +255,10 @@ func (r *clientRun) find(ctx context.Context) (o clientOutcome, over bool, err e
 	first := &r.decisions[0]
 	ctx = apiclient.WithSlot(ctx, r.slot)
 	switch {
-	case ctx.Err() != nil, r.taken:
+	case ctx.Err() != nil:
 	case r.wasContact():
 		return r.leaveOutContact(first)
+	case r.taken && first.action == needsOperator:
 	case r.job.revisits(r.plan, *first):
 		return clientOutcome{}, false, r.reconcile(ctx, first)
 	case first.action == send && r.job.looksUp(r.plan):

@@ -319,6 +319,28 @@ func TestIDTakenByAnotherProcess(t *testing.T) {
 	}
 }
 
+// TestAddressTakenByAnotherProcess: another process has recorded the client's address for its own
+// client, whom the service knows by then, and has given that client up since. The client is looked
+// up again before anything is sent.
+func TestAddressTakenByAnotherProcess(t *testing.T) {
+	t.Parallel()
+	var service *apitest.Server
+	id := ""
+	run := newChangedRun(t, "client", func(_ *changing, e ledger.Event, n int) error {
+		if e.To != ledger.Sent || n > 1 {
+			return nil
+		}
+		id = service.AddClient("c2", "c2@example.com", "")
+		other := e.StepID
+		other.Client = "other@example.com"
+		return ledger.Taken{Step: e.StepID, Holder: other, Address: true}
+	})
+	service = run.service
+	if row := run.do()[1]; row.Status != result.Done || row.ClientID != id {
+		t.Errorf("the row says %+v, want the client %s", row, id)
+	}
+}
+
 // knowsAnswer makes the second client's claim one whose answer a run reads again, because
 // its step is uncertain. Everything else of the client is done.
 func (run *changedRun) knowsAnswer() {

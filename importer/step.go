@@ -33,7 +33,7 @@ type clientRun struct {
 	reused    bool                 // a look-up found the client, and nothing was sent to create it
 	lookedUp  bool                 // the service was asked about the client, and nothing more
 	answered  bool                 // the service has answered a creating request
-	taken     bool                 // an answer in this run held what another step has: no look-up decides now
+	taken     bool                 // an answer in this run held what another step has: no look-up decides about what is in doubt now
 	asIs      bool                 // answers that the ledger has are not parsed again
 
 	steps  map[string]ledger.Step        // what the ledger knew of the client
