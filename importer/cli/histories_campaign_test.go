@@ -86,6 +86,13 @@ func newCampaign(rng *rand.Rand, may func(what string) bool) *leadCampaign {
 
 func oneOf[T any](rng *rand.Rand, from ...T) T { return from[rng.IntN(len(from))] }
 
+// sharesAddress reports whether another person has the e-mail address or the phone number of one.
+func (c *leadCampaign) sharesAddress(p *person) bool {
+	return slices.ContainsFunc(c.people, func(other *person) bool {
+		return other != p && (p.email != "" && other.email == p.email || other.phone == p.phone)
+	})
+}
+
 // join adds a person with up to three claims to the campaign, anywhere in the sheet.
 // Some persons share an address with another.
 func (c *leadCampaign) join(rng *rand.Rand) *person {

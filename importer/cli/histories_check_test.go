@@ -248,7 +248,8 @@ func (h *tale) noteSettled(o outing, n *night) {
 		key, print := h.c.key(p), h.print(p)
 		if h.settled[key] == print && !o.partly {
 			for _, status := range statuses[key] {
-				if status != "unchanged" && status != "changed" {
+				refused := status == "invalid" && h.c.sharesAddress(p) // a corrected address that another person has by now
+				if status != "unchanged" && status != "changed" && !refused {
 					h.disagree("run %d: all of %s was done, nothing of it changed, and now it is %q: %s", n.number, key, status, n.why(h, key))
 					delete(h.settled, key)
 					break
