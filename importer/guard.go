@@ -239,7 +239,7 @@ func (g *gate) probe(ctx context.Context, ask func(context.Context) bool) {
 type canary struct {
 	mu     sync.Mutex
 	proven bool
-	leader *bool         // whether the service has answered for the client who goes first; nil while there is none
+	leader *bool         // whether the service has answered for the client who goes first; nil before a client goes first
 	ended  chan struct{} // closed when the leader is through
 }
 

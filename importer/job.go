@@ -287,8 +287,8 @@ func (j *Job) stillLocked() bool {
 // may have taken its clients over.
 const errLocksLost = cutOff("this process was paused, or cut off from the ledger's server, for so long that another one may have taken its clients over")
 
-// existing is what the mapping says about somebody whom the service knows. Contacts
-// are always reused.
+// existing returns what the mapping says about clients that the service knows. Contacts are
+// always reused.
 func (j *Job) existing(plan mapping.Plan) mapping.Existing {
 	if plan.Role != "" {
 		return mapping.Reuse

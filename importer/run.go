@@ -192,7 +192,7 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 }
 
 // prefetch looks some clients up side by side; their runs find the answers, and
-// ask again where there is none.
+// a run without an answer asks again.
 func (j *Job) prefetch(ctx context.Context, runs []*clientRun) {
 	if j.NoLookup {
 		return

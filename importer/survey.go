@@ -197,7 +197,7 @@ type KnownIDs struct {
 // givenID is an id, by the first cell that gives it and by the first cell that gives
 // it to another client or claim.
 type givenID struct {
-	First, Second   cell.Row // Second is 0 when there is none
+	First, Second   cell.Row // Second is 0 if the sheet gives the id to one client or claim only
 	Column, Another int32
 	Whose           [16]byte
 }

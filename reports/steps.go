@@ -78,8 +78,8 @@ type Progress struct {
 	SaidAt    time.Time
 }
 
-// writeProgress writes one line for each thing of which the service has said
-// something; nothing when there is none.
+// writeProgress writes one line for each Progress of the workbook. Without any it writes no
+// sheet.
 func writeProgress(w *xlsx.Writer, b Workbook) error {
 	if len(b.Progress) == 0 {
 		return nil

@@ -57,8 +57,8 @@ func (l *Limiter) Read(ctx context.Context) (s rate.State, now time.Time, err er
 	return s, now, l.refuse(err)
 }
 
-// read returns the state of the service, the server's time, and the version of the row: 0
-// where there is none, and -1 without a table. The state is the process's own then.
+// read returns the state of the service, the server's time, and the version of the row. The
+// version is 0 if the row is missing and -1 if the table is; then the state is the process's own.
 func (l *Limiter) read(ctx context.Context) (s rate.State, now time.Time, version int64, err error) {
 	var at int64
 	var text []byte
