@@ -410,7 +410,7 @@ func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan
 		for i, plan := range chunk {
 			owners[i] = j.owner(plan.Client)
 		}
-		known, err := j.Ledger.StepsOfClients(ctx, j.Environment, m.Name.Text, owners)
+		known, err := j.Ledger.BriefStepsOfClients(ctx, j.Environment, m.Name.Text, owners)
 		if err != nil {
 			return err
 		}
