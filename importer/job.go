@@ -34,7 +34,6 @@ type Ledger interface {
 	AnswersReadBy(ctx context.Context, environment, rules string) (before int64, err error)
 	StepsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.Step, error)
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
-	AnswerStatus(ctx context.Context, id ledger.StepID) (status int, err error)
 	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
 	AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]ledger.AddressOwner, error)
 	ClientsWithID(ctx context.Context, environment, id string) iter.Seq2[ledger.ClientKey, error]

@@ -100,21 +100,6 @@ func (l *Ledger) row(ctx context.Context, db querier, id StepID) (r row, ok bool
 	return r, ok, err
 }
 
-// AnswerStatus returns the HTTP status of a step's Answer, 0 when the ledger has
-// none. It differs from the Status of the step when later events followed.
-func (l *Ledger) AnswerStatus(ctx context.Context, id StepID) (status int, err error) {
-	events, err := l.Events(ctx, id)
-	for _, e := range events {
-		switch {
-		case e.To == Sent:
-			status = 0
-		case len(e.Answer) > 0:
-			status = e.Status
-		}
-	}
-	return status, err
-}
-
 // Events returns what happened to a step, the oldest event first; none for an
 // unknown step.
 func (l *Ledger) Events(ctx context.Context, id StepID) (list []Event, err error) {
