@@ -19,6 +19,7 @@
 //
 // Each file uses only those that stand before it here:
 //
+//	parallel.go  work on several items at once, in their order
 //	wanted.go    what a step asks for, its request, and what differs from what was sent
 //	outcome.go   what became of steps, rows and clients, in words
 //	decide.go    what is to be done about each step, given what the ledger knows

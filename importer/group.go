@@ -9,7 +9,6 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/parallel"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
@@ -33,7 +32,7 @@ func (g group) isSettled() bool {
 // ledger, it is read again when the group is locked.
 func (j *Job) read(groups iter.Seq2[[]mapping.Plan, error]) iter.Seq2[group, error] {
 	return func(yield func(group, error) bool) {
-		for chunk, err := range parallel.Map(chunked(groups, readAhead), j.readGroups) {
+		for chunk, err := range inParallel(chunked(groups, readAhead), j.readGroups) {
 			if err != nil {
 				yield(group{}, err)
 				return
