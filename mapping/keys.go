@@ -133,8 +133,10 @@ var sheetKeys = []yamltree.Key[SheetRule]{
 // timezone is a name of the IANA list.
 var timezone = text.Then(func(r *yamltree.Reader, n *yamltree.Node, s *yamltree.Scalar) {
 	if _, err := time.LoadLocation(s.Text); err != nil || s.Text == "Local" {
-		r.Wrong(n, "unknown-timezone", "“%s” is not a timezone", problem.Shorten(s.Text)).
-			Hint = "write a name of the IANA list, such as Europe/London or UTC"
+		p := r.Wrong(n, "unknown-timezone", "“%s” is not a timezone", problem.Shorten(s.Text))
+		if p.Hint = "write a name of the IANA list, such as Europe/London or UTC"; strings.ContainsAny(s.Text, "+-") {
+			p.Message += ": hours from UTC do not say when the clocks change"
+		}
 		s.Text = ""
 	}
 })
@@ -360,8 +362,10 @@ var valueKeys = []yamltree.Key[ValueRule]{
 		expressionText, func(v *ValueRule) *yamltree.Scalar { return &v.Expr }),
 	yamltree.To("type", "the data type; default: the service's. An attribute that has none anywhere is sent as Text with a warning, or refused when its values are dates, numbers or booleans",
 		yamltree.InPlace(yamltree.OneOf(typeNames()...)), func(v *ValueRule) *yamltree.Scalar { return &v.Type }),
-	yamltree.To("format", "how dates look in text cells, e.g. dd/mm/yyyy, or a list of such formats: a cell that two of them read differently is invalid; how a phone number is sent",
+	yamltree.To("format", "how dates look in text cells, e.g. dd/mm/yyyy, or a list of such formats: a cell that two of them read differently is invalid; how a phone number is sent. Dates are written with d dd m mm mmm (Jan) mmmm (January) yy yyyy h hh mm (after h) ss AM/PM; serial is a spreadsheet's number of days",
 		formats, func(v *ValueRule) *ValueRule { return v }),
+	yamltree.To("years", "the century of a year written as yy. Without it yy is 1930 to 2029, and a day after the run's is invalid; past: the last such day up to the run's, as for dates of birth; future: 2000 to 2099",
+		yamltree.OneOf(convert.PastYears, convert.FutureYears), func(v *ValueRule) *convert.Years { return &v.Years }),
 	yamltree.To("output", "how a Date is sent in a client field: date or datetime (default)",
 		yamltree.InPlace(yamltree.OneOf("date", "datetime")), func(v *ValueRule) *yamltree.Scalar { return &v.Output }),
 	yamltree.To("region", "the country of phone numbers without a country code, e.g. GB",

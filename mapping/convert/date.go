@@ -2,6 +2,7 @@ package convert
 
 import (
 	"claimsheet/mapping/cell"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -16,6 +17,16 @@ type Output string
 const (
 	AsDateTime Output = ""     // 1980-05-01T00:00:00Z
 	AsDate     Output = "date" // 1980-05-01
+)
+
+// Years says which century a year of two digits is of.
+type Years string
+
+// The centuries.
+const (
+	SpreadsheetYears Years = ""       // 1930 to 2029, and a day after Today is refused
+	PastYears        Years = "past"   // that of the last such day up to Today
+	FutureYears      Years = "future" // 2000 to 2099
 )
 
 // MissingTimezone is the code of a cell that is refused because the mapping
@@ -176,7 +187,22 @@ func (c *Converter) momentFromText(s, format string) (moment, *CellError) {
 	if !ok {
 		return moment{}, refuse("not-date", "is not a date; expected "+c.expectedDate(), c.dateHint())
 	}
-	return p.moment(c.expectedDate())
+	if !p.shortYear {
+		return p.moment(c.expectedDate())
+	}
+	if c.Years != SpreadsheetYears {
+		p.year = 2000 + p.year%100
+	}
+	isLate := c.Today != "" && fmt.Sprintf("%04d-%02d-%02d", p.year, p.month, p.day) > c.Today
+	if isLate && c.Years == PastYears {
+		p.year -= 100
+	}
+	m, r := p.moment(c.expectedDate())
+	if r == nil && isLate && c.Years == SpreadsheetYears {
+		return moment{}, refuse("date-future", "has a year of two digits, and would be a day after that of the run",
+			"say which century is meant in the mapping: years: past (dates of birth) or years: future; or write the year with four digits")
+	}
+	return m, r
 }
 
 func (c *Converter) expectedDate() string {

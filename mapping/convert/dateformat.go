@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -206,6 +207,11 @@ func (f *dateFormat) check() error {
 	return nil
 }
 
+// hasShortYear reports whether the year has two digits.
+func (f *dateFormat) hasShortYear() bool {
+	return slices.ContainsFunc(f.tokens[:f.n], func(t dateToken) bool { return t.kind == dateYear2 })
+}
+
 func (t dateToken) takesOneOrTwo() bool {
 	return t.kind == dateDay || t.kind == dateMonth || t.kind == dateHour
 }
@@ -222,6 +228,7 @@ func (t dateToken) isDigits() bool {
 type dateParts struct {
 	year, month, day     int
 	hour, minute, second int
+	shortYear            bool // the year has two digits
 	roundUp              bool // the fraction of the second is a half or more
 	almostNext           bool // the fraction is .9995 or more
 
@@ -249,7 +256,7 @@ func (f *dateFormat) match(s string) (p dateParts, ok bool) {
 			s, ok = cutMonth(s, t.kind == dateMonthLong, &p.month)
 		case dateYear2:
 			s, ok = cutNumber(s, 2, 2, &p.year)
-			p.year = fullYear(p.year)
+			p.year, p.shortYear = fullYear(p.year), true
 		case dateYear4:
 			s, ok = cutNumber(s, 4, 4, &p.year)
 		case dateHour:

@@ -13,11 +13,13 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
@@ -39,6 +41,7 @@ type Expression struct {
 	program *vm.Program
 	columns map[string]int    // the columns that the functions name
 	cells   convert.Converter // how num and date read a cell
+	line    int               // of the mapping
 	idle    sync.Pool         // of *evaluator
 }
 
@@ -49,6 +52,8 @@ type Options struct {
 	// Cells says how the sheet writes numbers and counts days; its Type is not
 	// used.
 	Cells convert.Converter
+	// Line is where the expression stands in the mapping, for messages.
+	Line int
 	// Column finds the column with a name. offset is where the name is in
 	// the source, in characters. A column that is not ok is left out of
 	// Expression.Columns; Column reports it.
@@ -69,7 +74,7 @@ type Problem struct {
 // of a table (keys, values) or take all memory (see unbounded) are not part of
 // the language.
 func Compile(source string, o Options) (*Expression, []Problem) {
-	e := &Expression{columns: map[string]int{}, cells: o.Cells}
+	e := &Expression{columns: map[string]int{}, cells: o.Cells, line: o.Line}
 	if len(source) > maxSource {
 		return e, []Problem{{Message: fmt.Sprintf("the expression is longer than %d bytes", maxSource),
 			Hint: "work the value out in a column of the sheet"}}
@@ -89,8 +94,16 @@ func Compile(source string, o Options) (*Expression, []Problem) {
 			e.columns[name.Value] = column
 		}
 	}
-	return e, append(calls.problems(), syntaxProblems(source, err)...)
+	problems := append(calls.problems(), syntaxProblems(source, err)...)
+	if bare := unquoted.FindStringSubmatchIndex(source); bare != nil && len(problems) > 0 {
+		call, name := source[bare[2]:bare[3]], strings.TrimSpace(source[bare[4]:bare[5]])
+		return e, []Problem{{utf8.RuneCountInString(source[:bare[4]]), "the column's name has no quotes", fmt.Sprintf(`write %s("%s")`, call, name)}}
+	}
+	return e, problems
 }
+
+// unquoted matches a call with a column's name without quotes.
+var unquoted = regexp.MustCompile(`\b(col|num|date|has)\(\s*([\pL\pN][^"'()]*)\)`)
 
 const functionsHint = `it may call col("A"), num("A"), date("A") and has("A") with a column's name`
 
@@ -102,7 +115,13 @@ func syntaxProblems(source string, err error) []Problem {
 	p := Problem{Message: "the expression cannot be used: " + err.Error(), Hint: functionsHint}
 	if at, ok := errors.AsType[*file.Error](err); ok {
 		p.Offset, p.Message = at.From, "the expression cannot be used: "+at.Message
-		if at.Message == "unexpected token EOF" {
+		switch isFirst := strings.HasPrefix(strings.TrimSpace(source), "="); {
+		case at.Message == `unexpected token Operator("=")` && isFirst:
+			p.Message, p.Hint = "the expression begins with =, as a spreadsheet's formula does",
+				`leave the = out, and name columns, not cells: upper(col("Surname")) for =UPPER(I5)`
+		case at.Message == `unexpected token Operator("=")`:
+			p.Message, p.Hint = "one = does not compare", "write == to compare"
+		case at.Message == "unexpected token EOF":
 			p.Message, p.Hint = "the expression ends before it is complete", "close every bracket and quote, and write something on both sides of and, or, == and the like"
 		}
 		if strings.ContainsAny(source, problem.DoubleQuotes+problem.SingleQuotes) {
@@ -175,7 +194,7 @@ func (e *Expression) Holds(r cell.Record) (bool, *convert.CellError) {
 	}
 	out, err := e.run(r)
 	if err != nil {
-		return false, failure(err)
+		return false, e.failure(err)
 	}
 	yes, _ := out.(bool) // AsBool
 	return yes, nil
@@ -185,7 +204,7 @@ func (e *Expression) Holds(r cell.Record) (bool, *convert.CellError) {
 func (e *Expression) Value(r cell.Record) (cell.Cell, *convert.CellError) {
 	out, err := e.run(r)
 	if err != nil {
-		return cell.Cell{}, failure(err)
+		return cell.Cell{}, e.failure(err)
 	}
 	switch v := out.(type) {
 	case nil:
@@ -200,8 +219,7 @@ func (e *Expression) Value(r cell.Record) (cell.Cell, *convert.CellError) {
 		return cell.Cell{Kind: cell.Number, Raw: s, Shown: s}, nil
 	case float64:
 		if math.IsInf(v, 0) || math.IsNaN(v) {
-			return cell.Cell{}, &convert.CellError{Code: "expression", Message: "is used in an expression that gives no number, as a division by zero does",
-				Hint: "correct the cell, or let the expression say what is sent then"}
+			return cell.Cell{}, e.fails("it gives no number, as a division by zero does")
 		}
 		s := strconv.FormatFloat(v, 'f', -1, 64)
 		return cell.Cell{Kind: cell.Number, Raw: s, Shown: s}, nil
@@ -214,7 +232,7 @@ func (e *Expression) Value(r cell.Record) (cell.Cell, *convert.CellError) {
 	case string:
 		return cell.Cell{Kind: cell.Text, Raw: v, Shown: v}, nil
 	}
-	return cell.Cell{}, &convert.CellError{Code: "expression", Message: fmt.Sprintf("is used in an expression that gives a %T, which cannot be sent", out)}
+	return cell.Cell{}, e.fails(fmt.Sprintf("it gives a %T, which cannot be sent", out))
 }
 
 // Kind returns the kind of the result for a row: Bool, Number, Date or Text. It is
@@ -248,7 +266,7 @@ func (e *Expression) run(r cell.Record) (any, error) {
 
 // failure names the cell that an expression cannot use. The library's own errors
 // may quote a cell and are not repeated.
-func failure(err error) *convert.CellError {
+func (e *Expression) failure(err error) *convert.CellError {
 	message := "its cells do not fit what it does with them"
 	if unusable, ok := errors.AsType[cellError](err); ok {
 		message = string(unusable)
@@ -256,7 +274,12 @@ func failure(err error) *convert.CellError {
 	if limit, ok := errors.AsType[limitError](err); ok {
 		message = string(limit)
 	}
-	return &convert.CellError{Code: "expression", Message: "is used in an expression that fails: " + message}
+	return e.fails(message)
+}
+
+func (e *Expression) fails(why string) *convert.CellError {
+	return &convert.CellError{Code: "expression", Message: fmt.Sprintf("is used in the expression in line %d of the mapping, which fails: %s", e.line, why),
+		Hint: "correct the cell, or let the expression say what is sent then"}
 }
 
 // cellError says which cell an expression cannot use, without quoting it.
