@@ -44,6 +44,9 @@ type File struct {
 func Open(file io.ReaderAt, size int64, o Options) (*File, error) {
 	f := &File{file: file, size: size, encoding: charset.UTF8, sheet: o.Sheet}
 	if o.Encoding == "windows-1252" {
+		if err := f.refuseUTF8(); err != nil {
+			return nil, err
+		}
 		f.encoding = charset.Windows1252
 	}
 	header, err := f.delimit(o.Delimiter)

@@ -61,6 +61,32 @@ func (t *text) Read(b []byte) (int, error) {
 	return n, nil
 }
 
+// refuseUTF8 refuses a file without a byte order mark that is UTF-8 with letters beyond ASCII, though the mapping declares another
+// encoding: each of these letters would be read as two or more others.
+func (f *File) refuseUTF8() error {
+	src := bufio.NewReader(io.NewSectionReader(f.file, 0, f.size))
+	if charset.SkipMark(src, nil) != nil {
+		return nil
+	}
+	at, first := problem.Where{File: f.sheet.File, Line: 1, Column: 1}, problem.Where{}
+	for {
+		r, size, err := src.ReadRune()
+		switch {
+		case err == io.EOF && first.Line > 0:
+			return problem.At(first, "is-utf-8",
+				"the mapping declares the encoding windows-1252, and the file is UTF-8: letters such as this one would be read as two or more others").
+				Hinted("take encoding out of the mapping's sheet section; UTF-8 needs none")
+		case err != nil, r == utf8.RuneError && size == 1:
+			return nil
+		case size > 1 && first.Line == 0:
+			first = at
+		}
+		if at.Column++; r == '\n' {
+			at.Line, at.Column = at.Line+1, 1
+		}
+	}
+}
+
 // fill decodes the next piece, or sets err.
 func (t *text) fill() {
 	decoded, err := t.decoder.Next()
