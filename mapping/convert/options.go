@@ -105,7 +105,7 @@ func (c *Converter) checkFormat() []OptionError {
 func (c *Converter) checkDateFormats() []OptionError {
 	var found []OptionError
 	formats := c.formats()
-	isShort := func(format string) bool { f, err := parseDateFormat(format); return err != nil || f.hasShortYear() }
+	isShort := func(format string) bool { f, err := parseDateFormat(format); return err != nil || f.short }
 	if c.Years != SpreadsheetYears && !slices.ContainsFunc(formats, isShort) {
 		found = append(found, OptionError{"years", "option-years", "years is for years of two digits, and the format has no yy", "leave years out"})
 	}
