@@ -2,7 +2,6 @@ package xlsx
 
 import (
 	"archive/zip"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/klauspost/compress/flate"
 
-	"claimsheet/importer/sheet/charset"
 	"claimsheet/mapping/problem"
 )
 
@@ -89,55 +87,18 @@ func (a *archive) open(name string, limit uint64) (*part, error) {
 	if err != nil {
 		return nil, partError(f.Name, err)
 	}
-	return newPart(f.Name, size, r)
+	return &part{name: f.Name, size: size, ReadCloser: r}, nil
 }
 
-// The encodings in which a part may be written.
-const (
-	inUTF8  = "utf-8"
-	inUTF16 = "utf-16"
-)
-
-// part is an open part of the archive, read as UTF-8. Its errors name it.
+// part is an open part of the archive. Its errors name it.
 type part struct {
-	name     string
-	size     uint64 // unpacked
-	encoding string // of the file
-	r        io.Reader
-	io.Closer
-}
-
-// newPart finds a part's encoding in its first bytes: UTF-16 has a byte order mark,
-// or shows in the < that every part begins with.
-func newPart(name string, size uint64, r io.ReadCloser) (*part, error) {
-	p := &part{name: name, size: size, encoding: inUTF8, Closer: r}
-	head := make([]byte, 2)
-	n, err := io.ReadFull(r, head)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		r.Close()
-		return nil, partError(name, err)
-	}
-	p.r = io.MultiReader(bytes.NewReader(head[:n]), r)
-	switch string(head) {
-	case "\xFF\xFE":
-		p.decode(r, charset.UTF16LE)
-	case "\xFE\xFF":
-		p.decode(r, charset.UTF16BE)
-	case "<\x00":
-		p.decode(p.r, charset.UTF16LE)
-	case "\x00<":
-		p.decode(p.r, charset.UTF16BE)
-	}
-	return p, nil
-}
-
-func (p *part) decode(r io.Reader, order *charset.Encoding) {
-	p.encoding = inUTF16
-	p.r = charset.NewReader(r, order, 4<<10)
+	name string
+	size uint64 // unpacked
+	io.ReadCloser
 }
 
 func (p *part) Read(b []byte) (int, error) {
-	n, err := p.r.Read(b)
+	n, err := p.ReadCloser.Read(b)
 	if err != nil && err != io.EOF {
 		err = partError(p.name, err)
 	}
@@ -242,10 +203,7 @@ func damaged(part, format string, args ...any) problem.Problem {
 // disk as they are.
 func partError(part string, err error) error {
 	var corrupt flate.CorruptInputError
-	var invalid *charset.InvalidError
 	switch {
-	case errors.As(err, &invalid):
-		return damaged(part, "it holds half a character of UTF-16")
 	case errors.Is(err, zip.ErrChecksum):
 		return damaged(part, "its checksum does not match")
 	case errors.Is(err, zip.ErrFormat), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF),
