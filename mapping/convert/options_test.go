@@ -113,14 +113,6 @@ func TestCheckNumbers(t *testing.T) {
 	}
 }
 
-func TestOptionErrorsReadAsOneLine(t *testing.T) {
-	err := (&convert.Converter{Type: convert.Date, Region: "GB", MaxLength: 3}).Check()
-	want := "region does not go with the type Date; max_length does not go with the type Date"
-	if d := cmp.Diff(want, err.Error()); d != "" {
-		t.Errorf("wrong (-want +got):\n%s", d)
-	}
-}
-
 func optionsAndCodes(t *testing.T, wrong convert.OptionErrors) []string {
 	t.Helper()
 	var got []string
