@@ -22,6 +22,7 @@ type Binding struct {
 	headers []string   // of the sheet, folded
 	tables  []*Binding // one for each sheet; nil when there is only one
 	untyped []Untyped
+	texts   []*ValueRule            // texts of several parts, by boundValue.number
 	unsent  problem.List            // see LookupsUnsent
 	types   map[string]convert.Type // of attributes to which the mapping gives none, by “Template/Attribute”
 	named   map[string]string       // the names of columns that the mapping uses, by their folded form
@@ -43,7 +44,7 @@ type Binding struct {
 
 type boundLookup struct {
 	email, phone *boundValue
-	confirm      bool
+	mode         LookupMode
 }
 
 type boundField struct {
@@ -144,6 +145,7 @@ type binder struct {
 	named      map[string]string
 	used       map[int]bool
 	untyped    []Untyped
+	texts      []*ValueRule
 	unsent     problem.List
 	types      map[string]convert.Type
 }
@@ -170,6 +172,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 		}
 		bound.empty[w.Text] = true
 	}
+	b.columns(m.Sheet.FillDown, nil)
 	b.noteKeys()
 	b.bindClient(bound)
 	b.bindContacts(bound)
@@ -177,7 +180,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	b.bindActivities(bound)
 	b.bindResume(bound)
 	bound.when = b.condition(m.Sheet.When, nil)
-	bound.untyped, bound.types, bound.unsent = b.untyped, b.types, b.unsent
+	bound.untyped, bound.texts, bound.types, bound.unsent = b.untyped, b.texts, b.types, b.unsent
 	bound.named, bound.used = b.named, b.used
 	b.doubtHeader()
 	b.problems.Sort()
@@ -419,6 +422,7 @@ func (b *binder) payload(rule *ActivityRule, template Template, known bool, scop
 		}
 		v := b.value(attr.Name.Text, &attr.Value, typ, aliases)
 		v.untyped = untyped
+		b.numberText(&v, &attr.Value)
 		p.attributes = append(p.attributes, boundAttribute{found.ID, v, optionsOf(found)})
 	}
 	if !b.mapping.V1() {

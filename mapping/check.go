@@ -124,14 +124,14 @@ func (p *checker) checkLookup(m *Mapping) {
 		p.wrongAt(at, "no-lookup", "client.lookup needs email or phone: without one, a client that the service already knows is not found").
 			Hint = "name the column, e.g. lookup: {email: E-mail}; or write existing: create to create every client without asking"
 	}
-	p.checkConfirm(&c.Lookup)
+	p.checkMode(&c.Lookup)
 }
 
 func (l *LookupRule) isGiven() bool { return l.Email != nil || l.Phone != nil }
 
-func (p *checker) checkConfirm(l *LookupRule) {
-	if l.Confirm && (l.Email == nil || l.Phone == nil) {
-		p.wrongAt(l.At, "no-lookup", "lookup.confirm compares e-mail and phone; both must be given")
+func (p *checker) checkMode(l *LookupRule) {
+	if l.Mode != "" && (l.Email == nil || l.Phone == nil) {
+		p.wrongAt(l.At, "no-lookup", "lookup has mode: %s, which asks by e-mail and by phone; both must be given", l.Mode)
 	}
 }
 

@@ -414,9 +414,9 @@ func TestPlanLookup(t *testing.T) {
 			mapping.Lookup{Email: "a@b.example", Phone: "+442079460018", EmailAddress: email("a@b.example"), PhoneNumber: phone("+442079460018")}},
 		"phone in another format": {"lookup: {phone: {column: Tel, type: Phone, region: GB, format: national}}", []string{"1 | | +44 20 7946 0018"},
 			mapping.Lookup{Phone: "020 7946 0018", PhoneNumber: phone("+442079460018")}},
-		"phone as written": {"lookup: {phone: Tel}", []string{"1 | | 020 7946"}, mapping.Lookup{Phone: "020 7946", PhoneNumber: phone("020 7946")}},
-		"confirm": {"lookup: {email: Mail, phone: Tel, confirm: true}", []string{"1 | a@b.example | 1"},
-			mapping.Lookup{Email: "a@b.example", Phone: "1", Confirm: true, EmailAddress: email("a@b.example"), PhoneNumber: phone("1")}},
+		"phone as written": {"lookup: {phone: {column: Tel, format: raw}}", []string{"1 | | 020 7946"}, mapping.Lookup{Phone: "020 7946", PhoneNumber: phone("020 7946")}},
+		"both are asked": {"lookup: {email: Mail, phone: Tel, mode: both}", []string{"1 | a@b.example | +44 20 7946 0018"},
+			mapping.Lookup{Email: "a@b.example", Phone: "+442079460018", Mode: mapping.LookupBoth, EmailAddress: email("a@b.example"), PhoneNumber: phone("+442079460018")}},
 		"nothing to ask": {"lookup: {email: Mail}", []string{"1 | |"}, mapping.Lookup{}},
 		"create unasked": {"existing: create", []string{"1 | a@b.example | 1"}, mapping.Lookup{}},
 	} {

@@ -143,7 +143,7 @@ func (p *planner) person(plan *Plan, step *Step, bound *boundLookup, fields []bo
 		it := merged(bound.phone, func(i int) fieldValue { return of(i).phone })
 		lookup.Phone, lookup.PhoneNumber = it.value.Literal, plan.address(PhoneSpace, it)
 	}
-	lookup.Confirm = bound.confirm
+	lookup.Mode = bound.mode
 	step.Fields = make([]Field, 0, len(fields))
 	for k := range fields {
 		f := &fields[k]
