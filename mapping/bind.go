@@ -7,6 +7,7 @@ import (
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ type Binding struct {
 	tables  []*Binding // one for each sheet; nil when there is only one
 	untyped []Untyped
 	texts   []*ValueRule            // texts of several parts, by boundValue.number
-	unsent  problem.List            // see LookupsUnsent
+	doubts  problem.List            // see Warnings
 	types   map[string]convert.Type // of attributes to which the mapping gives none, by “Template/Attribute”
 	named   map[string]string       // the names of columns that the mapping uses, by their folded form
 	used    map[int]bool            // those columns of the sheet
@@ -146,8 +147,11 @@ type binder struct {
 	used       map[int]bool
 	untyped    []Untyped
 	texts      []*ValueRule
-	unsent     problem.List
-	types      map[string]convert.Type
+	doubts     problem.List
+	entries    []int // the claims entries that the activity being bound is on
+
+	usedAliases map[yamltree.Place]bool // by the place of the column that they stand for
+	types       map[string]convert.Type
 }
 
 // Bind finds every name of m in the sheet and the service and settles every
@@ -156,7 +160,8 @@ type binder struct {
 // It is nil when there are problems.
 func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Binding, problem.List) {
 	b := &binder{checker: checker{file: m.File}, mapping: m, sheet: sheet, service: service,
-		runDate: runDate, keyColumns: map[int]bool{}, named: map[string]string{}, used: map[int]bool{}, types: map[string]convert.Type{}}
+		runDate: runDate, keyColumns: map[int]bool{}, named: map[string]string{}, used: map[int]bool{}, types: map[string]convert.Type{},
+		usedAliases: map[yamltree.Place]bool{}}
 	if m.Sheet.Timezone.Text != "" {
 		b.zone, _ = time.LoadLocation(m.Sheet.Timezone.Text) // checked by Parse
 	}
@@ -180,7 +185,8 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	b.bindActivities(bound)
 	b.bindResume(bound)
 	bound.when = b.condition(m.Sheet.When, nil)
-	bound.untyped, bound.texts, bound.types, bound.unsent = b.untyped, b.texts, b.types, b.unsent
+	b.doubtAliases()
+	bound.untyped, bound.texts, bound.types, bound.doubts = b.untyped, b.texts, b.types, b.doubts
 	bound.named, bound.used = b.named, b.used
 	b.doubtHeader()
 	b.problems.Sort()
@@ -288,6 +294,18 @@ func (b *binder) bindClaims(bound *Binding) {
 	}
 }
 
+// doubtAliases warns of aliases that nothing uses.
+func (b *binder) doubtAliases() {
+	for _, c := range b.mapping.Claims {
+		for _, name := range slices.Sorted(maps.Keys(c.Columns)) {
+			if at := c.Columns[name].At; !b.usedAliases[at] {
+				b.doubts = append(b.doubts, problem.At(at.In(b.file), "unused-alias", "nothing uses the name “%s” of this claims entry", name).
+					Hinted("use it in place of the column, in the entry or in the activities on: %s; or take it out", c.ID.Text))
+			}
+		}
+	}
+}
+
 // knownID binds a column of ids that are known from elsewhere; nil without one.
 func (b *binder) knownID(label string, column yamltree.Scalar, aliases map[string]yamltree.Scalar) *boundValue {
 	if column.Text == "" {
@@ -377,8 +395,16 @@ func (b *binder) bindActivities(bound *Binding) {
 			b.wrongAt(rule.Template.At, "no-attributes", "“%s” is back-filled (%s) without attributes, and its template has some", rule.Template.Text, rule.Status).
 				Hint = "add attributes, or give it the status Open"
 		}
-		for _, scope := range b.scopes(rule.On.Text) {
+		scopes := b.scopes(rule.On.Text)
+		for _, scope := range scopes {
+			if b.isEntry(scope) {
+				b.entries = scopes
+			}
 			a.payloads[1+scope] = b.payload(rule, a.template, known, scope)
+			b.entries = nil
+			if !b.mapping.V1() {
+				a.payloads[1+scope].workflow, a.payloads[1+scope].identifier = b.workflow(rule, b.aliases(scope))
+			}
 		}
 		bound.activities = append(bound.activities, a)
 	}
@@ -402,10 +428,7 @@ func (b *binder) scopes(on string) []int {
 }
 
 func (b *binder) payload(rule *ActivityRule, template Template, known bool, scope int) *boundPayload {
-	var aliases map[string]yamltree.Scalar
-	if scope >= 0 && scope < len(b.mapping.Claims) {
-		aliases = b.mapping.Claims[scope].Columns
-	}
+	aliases := b.aliases(scope)
 	p := &boundPayload{when: b.condition(rule.When, aliases)}
 	for i := range rule.Attributes {
 		attr := &rule.Attributes[i]
@@ -425,10 +448,18 @@ func (b *binder) payload(rule *ActivityRule, template Template, known bool, scop
 		b.numberText(&v, &attr.Value)
 		p.attributes = append(p.attributes, boundAttribute{found.ID, v, optionsOf(found)})
 	}
-	if !b.mapping.V1() {
-		p.workflow, p.identifier = b.workflow(rule, aliases)
-	}
 	return p
+}
+
+// isEntry reports whether a scope is a claims entry.
+func (b *binder) isEntry(scope int) bool { return scope >= 0 && scope < len(b.mapping.Claims) }
+
+// aliases returns the aliases of a scope; nil for none.
+func (b *binder) aliases(scope int) map[string]yamltree.Scalar {
+	if b.isEntry(scope) {
+		return b.mapping.Claims[scope].Columns
+	}
+	return nil
 }
 
 // workflow settles the two workflow fields: the activity's own, else the

@@ -483,14 +483,15 @@ func (b *binder) noteUnsent(rule *ValueRule, lookup *boundValue, fields []boundF
 	if lookup == nil || slices.ContainsFunc(fields, func(f boundField) bool { return f.value.sameReading(lookup) }) {
 		return
 	}
-	b.unsent = append(b.unsent, problem.At(rule.At.In(b.file), "lookup-unsent",
+	b.doubts = append(b.doubts, problem.At(rule.At.In(b.file), "lookup-unsent",
 		"the value of this look-up is none of the fields that are sent: after a lost answer a look-up cannot show that nobody was created, and the step stays uncertain until you decide").
 		Hinted("add a field that reads the same columns in the same way, with the same type, format and region"))
 }
 
-// LookupsUnsent returns a warning for each look-up whose value is none of the fields that
-// are sent.
-func (b *Binding) LookupsUnsent() problem.List { return b.unsent }
+// Warnings are of what is allowed but most likely a mistake: look-ups whose value is none
+// of the fields that are sent, and aliases that nothing uses. They are for whoever checks
+// the mapping, not for every run.
+func (b *Binding) Warnings() problem.List { return b.doubts }
 
 // bindPerson binds how somebody is looked up, and what the create payload holds.
 func (b *binder) bindPerson(rule *LookupRule, fields []FieldRule) (lookup boundLookup, bound []boundField) {

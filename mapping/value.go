@@ -294,7 +294,12 @@ func (b *binder) columns(names []yamltree.Scalar, aliases map[string]yamltree.Sc
 
 func (b *binder) column(w yamltree.Scalar, aliases map[string]yamltree.Scalar) (int, bool) {
 	if alias, ok := aliases[w.Text]; ok {
+		b.usedAliases[alias.At] = true
 		w = alias
+	} else if alias, at := b.bypassed(w.Text); alias != "" {
+		b.wrongAt(w.At, "one-claim-column", "“%s” is the column of one claims entry (line %d), and this activity is on %d entries: every claim would get it",
+			w.Text, at.Line, len(b.entries)).Hint = "write “" + alias + "”, which each entry's columns give a column of its own"
+		return 0, false
 	}
 	if w.Text == "" {
 		return 0, false
@@ -305,12 +310,51 @@ func (b *binder) column(w yamltree.Scalar, aliases map[string]yamltree.Scalar) (
 	}
 	i, missing := b.index.find(w.Text)
 	if missing != nil {
-		p := b.wrongAt(w.At, missing.Code, "%s", missing.Message)
-		p.Hint = missing.Hint
+		if !b.aliasElsewhere(w) {
+			b.wrongAt(w.At, missing.Code, "%s", missing.Message).Hint = missing.Hint
+		}
 		return 0, false
 	}
 	b.used[i] = true
 	return i, true
+}
+
+// bypassed returns the alias of a column that only some of the claims entries have that
+// the activity being bound is on, and where it is given; "" for other columns.
+func (b *binder) bypassed(column string) (alias string, at yamltree.Place) {
+	has := 0
+	for _, entry := range b.entries {
+		for name, target := range b.mapping.Claims[entry].Columns {
+			if convert.FoldHeader(target.Text) == convert.FoldHeader(column) {
+				has++
+				alias, at = name, target.At
+				break
+			}
+		}
+	}
+	if has == len(b.entries) {
+		return "", at
+	}
+	return alias, at
+}
+
+// aliasElsewhere reports a name that the sheet does not have and that another claims
+// entry, or the claims, have as an alias.
+func (b *binder) aliasElsewhere(w yamltree.Scalar) bool {
+	for _, c := range b.mapping.Claims {
+		if _, ok := c.Columns[w.Text]; !ok {
+			continue
+		}
+		if len(b.entries) > 0 {
+			b.wrongAt(w.At, "unknown-column", "“%s” is a name of some of the claims that this activity is on, and another entry has none of that name", w.Text).
+				Hint = "add “" + w.Text + "” to the columns of each of these entries"
+			return true
+		}
+		b.wrongAt(w.At, "unknown-column", "“%s” is a name of claims “%s”, for that entry and the activities on it", w.Text, c.ID.Text).
+			Hint = "add on: " + c.ID.Text + " to the activity, or write the column of the sheet"
+		return true
+	}
+	return false
 }
 
 // text parses a text with places and finds their columns.

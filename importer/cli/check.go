@@ -113,7 +113,7 @@ func (k *checkRun) check(c *cli.Context) error {
 	defer s.Close()
 	k.report.Checked.Columns = s.Binding.Columns()
 	k.warn(s.Mapping.Cautions...)
-	k.warn(s.Binding.LookupsUnsent()...)
+	k.warn(s.Binding.Warnings()...)
 	if s.Service != nil {
 		k.warn(mapping.UnfilledAttributes(s.Mapping, s.Service)...)
 	}
