@@ -90,8 +90,8 @@ func (a *boundActivity) payload(scope int) *boundPayload { return a.payloads[1+s
 type boundPayload struct {
 	when       *expr.Expression
 	attributes []boundAttribute
-	workflow   boundValue
-	identifier string
+	workflow   boundValue // its name
+	identifier boundValue // of its template
 }
 
 type boundAttribute struct {
@@ -380,6 +380,11 @@ func (b *binder) checkPlace(name yamltree.Scalar, below []string, part string, f
 
 func (b *binder) bindActivities(bound *Binding) {
 	order := 0
+	if b.service != nil && strings.ContainsAny(b.service.WorkflowTemplateIdentifier, "{}") && len(b.mapping.Activities) > 0 && !b.mapping.V1() {
+		b.wrongAt(b.mapping.Activities[0].Template.At, "braces", "the environment “%s” has the workflow template identifier “%s”, and nothing replaces its braces",
+			b.service.Environment, problem.Shorten(b.service.WorkflowTemplateIdentifier)).
+			Hint = "write it as workflow.template_identifier in the mapping: there {Column} is replaced by the cell's text"
+	}
 	for i := range b.mapping.Activities {
 		rule := &b.mapping.Activities[i]
 		a := boundActivity{rule: rule, payloads: make([]*boundPayload, 1+len(b.mapping.Claims)+len(b.mapping.Contacts)), order: -1}
@@ -464,33 +469,37 @@ func (b *binder) aliases(scope int) map[string]yamltree.Scalar {
 
 // workflow settles the two workflow fields: the activity's own, else the
 // mapping's. The identifier may also come from the environment.
-func (b *binder) workflow(rule *ActivityRule, aliases map[string]yamltree.Scalar) (boundValue, string) {
-	name := rule.Workflow.Name
-	if name.Text == "" {
-		name = b.mapping.Workflow.Name
+func (b *binder) workflow(rule *ActivityRule, aliases map[string]yamltree.Scalar) (name, identifier boundValue) {
+	own, usual := rule.Workflow, b.mapping.Workflow
+	if own.Name.Text == "" {
+		own.Name = usual.Name
 	}
-	v := boundValue{label: "workflow name", required: true, conv: convert.Converter{Type: convert.Text}}
-	if t, err := parseTemplateText(name.Text); err == nil && name.Text != "" {
+	if own.TemplateIdentifier.Text == "" {
+		own.TemplateIdentifier = usual.TemplateIdentifier
+	}
+	name = b.workflowText("workflow name", own.Name, aliases)
+	if own.TemplateIdentifier.Text != "" || b.service == nil {
+		return name, b.workflowText("workflow template identifier", own.TemplateIdentifier, aliases)
+	}
+	if b.service.WorkflowTemplateIdentifier == "" {
+		b.wrongAt(rule.Template.At, "no-workflow", "“%s” has no workflow template identifier, which every activity of version 2 carries", rule.Template.Text).
+			Hint = "the service's operator supplies it: write it as workflow.template_identifier, or as workflow_template_identifier of the environment"
+	}
+	return name, boundValue{constant: &cell.Value{Field: cell.StringValue, Literal: b.service.WorkflowTemplateIdentifier}}
+}
+
+// workflowText binds a text in which the sheet's name and the run's date are replaced, too.
+func (b *binder) workflowText(label string, w yamltree.Scalar, aliases map[string]yamltree.Scalar) boundValue {
+	v := boundValue{label: label, required: true, conv: convert.Converter{Type: convert.Text}}
+	if t, err := parseTemplateText(w.Text); err == nil && w.Text != "" {
 		v.text = t.settle(map[string]string{"sheet": b.sheetName(), "run.date": b.runDate})
-		v.places = b.places(v.text, name.At, aliases)
+		v.places = b.places(v.text, w.At, aliases)
 		v.columns, v.names = placeColumns(v.text, v.places)
 	}
 	if len(v.columns) == 0 {
 		v.constant = &cell.Value{Field: cell.StringValue, Literal: v.text.fill(func(string) string { return "" })}
 	}
-
-	identifier := rule.Workflow.TemplateIdentifier.Text
-	if identifier == "" {
-		identifier = b.mapping.Workflow.TemplateIdentifier.Text
-	}
-	if identifier == "" && b.service != nil {
-		identifier = b.service.WorkflowTemplateIdentifier
-		if identifier == "" {
-			b.wrongAt(rule.Template.At, "no-workflow", "“%s” has no workflow template identifier, which every activity of version 2 carries", rule.Template.Text).
-				Hint = "the service's operator supplies it: write it as workflow.template_identifier, or as workflow_template_identifier of the environment"
-		}
-	}
-	return v, identifier
+	return v
 }
 
 func (b *binder) sheetName() string {

@@ -282,6 +282,7 @@ func (m *Mapping) claimIDs() []string {
 
 func (p *checker) checkActivities(m *Mapping) {
 	checkBraces(p.wrongAt, m.Workflow.Name)
+	checkBraces(p.wrongAt, m.Workflow.TemplateIdentifier)
 	ids := map[string]yamltree.Place{}
 	for i := range m.Activities {
 		a := &m.Activities[i]
@@ -296,6 +297,7 @@ func (p *checker) checkActivities(m *Mapping) {
 		}
 		p.checkOn(m, a)
 		checkBraces(p.wrongAt, a.Workflow.Name)
+		checkBraces(p.wrongAt, a.Workflow.TemplateIdentifier)
 		p.checkAttributes(m, a)
 	}
 }

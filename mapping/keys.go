@@ -315,7 +315,7 @@ var nameKeys = []yamltree.Key[ClaimRule]{
 var workflowKeys = []yamltree.Key[WorkflowRule]{
 	yamltree.To("name", "workflowName; {Column}, {sheet} and {run.date} are replaced",
 		text, func(w *WorkflowRule) *yamltree.Scalar { return &w.Name }),
-	yamltree.To("template_identifier", "workflowTemplateIdentifier; default: the environment's",
+	yamltree.To("template_identifier", "workflowTemplateIdentifier, replaced like name; default: the environment's",
 		text, func(w *WorkflowRule) *yamltree.Scalar { return &w.TemplateIdentifier }),
 }
 
@@ -415,6 +415,10 @@ var formatList = yamltree.OneOrMore(text)
 
 func checkValue(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) {
 	checkBraces(r.WrongAt, v.Text)
+	if t, err := parseTemplateText(v.Constant.Text); err != nil || len(t.names()) > 0 {
+		r.WrongAt(v.Constant.At, "braces", "the constant “%s” has braces, and nothing replaces them", problem.Shorten(v.Constant.Text)).
+			Hint = "write text in place of value: there {Column} is replaced by the cell's text, and {{ and }} are braces"
+	}
 	switch given := v.sources(); len(given) {
 	case 0:
 		r.Wrong(n, "value-source", "%s needs exactly one of "+valueSources, n.Name())

@@ -362,7 +362,8 @@ func (p *planner) activity(steps []plannedActivity, i int, status Status, payloa
 	act := &Activity{TemplateID: a.template.ID, TemplateName: a.rule.Template.Text, Status: status}
 	if !p.b.mapping.V1() {
 		name := p.merge(&payload.workflow, p.pick(func(it *activityValues) fieldValue { return it.workflow }))
-		act.Workflow = Workflow{name.value.Literal, payload.identifier}
+		identifier := p.merge(&payload.identifier, p.pick(func(it *activityValues) fieldValue { return it.identifier }))
+		act.Workflow = Workflow{name.value.Literal, identifier.value.Literal}
 	}
 	if p.b.resume.isSet && p.b.resume.column >= 0 && a.order >= 0 {
 		act.StatusSource = p.resumeSource(rows[0])

@@ -46,7 +46,8 @@ type claimValues struct {
 type activityValues struct {
 	index      int // in the mapping's activities
 	attributes []fieldValue
-	workflow   fieldValue
+	workflow   fieldValue // its name
+	identifier fieldValue // of its template
 }
 
 // rowConverter converts one record and collects every problem of its cells.
@@ -307,7 +308,7 @@ func (r *rowConverter) activities(scope int) []activityValues {
 		if payload == nil || !wanted || !r.holds(payload.when, r.b.key) {
 			continue
 		}
-		items := activityValues{index: i, workflow: r.value(&payload.workflow)}
+		items := activityValues{index: i, workflow: r.value(&payload.workflow), identifier: r.value(&payload.identifier)}
 		if status != Open { // the client fills in an Open one
 			items.attributes = make([]fieldValue, 0, len(payload.attributes))
 			for k := range payload.attributes {

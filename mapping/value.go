@@ -310,6 +310,9 @@ func (b *binder) column(w yamltree.Scalar, aliases map[string]yamltree.Scalar) (
 	}
 	i, missing := b.index.find(w.Text)
 	if missing != nil {
+		if slices.Contains([]string{"today", "now", "date", "run date", "run.date", "run_date"}, convert.FoldHeader(w.Text)) {
+			missing.Hint = "the date of the run is {run.date}, in the two texts of workflow alone"
+		}
 		if !b.aliasElsewhere(w) {
 			b.wrongAt(w.At, missing.Code, "%s", missing.Message).Hint = missing.Hint
 		}
