@@ -228,20 +228,29 @@ func (m *Mapping) lastResume() (index int, name string) {
 	return index, name
 }
 
-// neverOpen warns of back-filled activities of version 1 when none is Open: the
-// redirect url begins at step 1, which may be among them.
+// neverOpen warns of back-filled activities when none is Open: the redirect url, or the
+// link, begins at step 1, which may be among them. In version 2 one of them alone is use
+// case 1 of the service document.
 func (m *Mapping) neverOpen() problem.List {
-	if resume, _ := m.lastResume(); resume >= 0 || !m.V1() {
+	if resume, _ := m.lastResume(); resume >= 0 || m.Link == LinkNever {
 		return nil
 	}
+	var filled []*ActivityRule
 	for i := range m.Activities {
 		if a := &m.Activities[i]; a.isBackFilled() && a.Template.Text != "" {
-			return problem.List{problem.At(m.At(a.Template.At), "never-open",
-				"“%s” is back-filled and no activity is Open: in version 1 the redirect url begins at step 1, and only an Open activity makes the client resume at a later one", a.Template.Text).
-				Hinted("give the activity at which the client resumes the status Open, or write resume_at")}
+			filled = append(filled, a)
 		}
 	}
-	return nil
+	begins, least := "the link leads to step 1", 2
+	if m.V1() {
+		begins, least = "in version 1 the redirect url begins at step 1", 1
+	}
+	if len(filled) < least {
+		return nil
+	}
+	return problem.List{problem.At(m.At(filled[0].Template.At), "never-open",
+		"“%s” is back-filled and no activity is Open: %s, and only an Open activity makes the client resume at a later one", filled[0].Template.Text, begins).
+		Hinted("give the activity at which the client resumes the status Open, or write resume_at")}
 }
 
 // acceptedOnClient warns of activities on the client that are back-filled as
