@@ -12,8 +12,8 @@ import (
 // value is a value of the mapping: where it comes from and how its cells are read.
 type value struct {
 	column             *column
-	parts              []*column // of text
-	text               string    // set instead of column
+	parts              []*column // joined; set instead of column
+	with               string    // between them; "" for a comma
 	typ                convert.Type
 	formats            []string
 	years              convert.Years

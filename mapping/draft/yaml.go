@@ -177,12 +177,19 @@ func (w *writer) link(indent string, l link) {
 // pairs returns the value as keys of the mapping file, but for the table. quote quotes a text.
 func (v value) pairs(quote func(string) string) (keys, values []string) {
 	add := func(key, value string) { keys, values = append(keys, key), append(values, value) }
-	if v.text != "" {
-		add("text", quote(v.text))
+	if v.parts != nil {
+		var names []string
+		for _, c := range v.parts {
+			names = append(names, c.name)
+		}
+		add("join", list(names, quote))
+		if v.with != "" {
+			add("with", quote(v.with))
+		}
 	} else {
 		add("column", quote(v.column.name))
 	}
-	if v.typ != "" && (v.typ != convert.Text || v.text != "" || v.isTextAnyway) {
+	if v.typ != "" && (v.typ != convert.Text || v.parts != nil || v.isTextAnyway) {
 		add("type", quote(string(v.typ)))
 	}
 	if len(v.formats) == 1 {
@@ -217,7 +224,7 @@ func list(texts []string, quote func(string) string) string {
 // yaml returns a value on one line: a column alone, or pairs in braces.
 func (v value) yaml() string {
 	keys, values := v.pairs(yamltree.Quote)
-	if len(keys) == 1 && v.text == "" {
+	if len(keys) == 1 && v.parts == nil {
 		return values[0]
 	}
 	for i, key := range keys {
