@@ -190,8 +190,8 @@ func (p *proposer) isPersonal(c *column) bool {
 	return c != nil && slices.Contains([]*column{w.email, w.first, w.last, w.full, w.phone}, c)
 }
 
-// compose proposes to join the columns of an address that no column holds as a whole. A house number stands beside its street, so that with one all
-// are set apart by spaces.
+// compose proposes to join the columns of an address that no column holds as a whole. A house number stands beside its street, so that with
+// one all are set apart by spaces.
 func (p *proposer) compose(x *target) (link, bool) {
 	street, _ := p.find(nil, "street")
 	if x.Type != convert.Text && x.Type != convert.TextArea || !slices.Equal(x.meaning, []string{"address"}) || street == nil {
