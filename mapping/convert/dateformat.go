@@ -46,8 +46,9 @@ var (
 	}
 	minutes = dateToken{"minute", twoDigits}
 
-	// dateToken matches a token at the beginning of a format: a quoted or escaped text, AM/PM, a run of one letter, or a character.
-	dateTokenAt = regexp.MustCompile(`(?is)^(?:"([^"]*)("?)|\\(.)|(am/pm|a+|b+|c+|d+|e+|f+|g+|h+|i+|j+|k+|l+|m+|n+|o+|p+|q+|r+|s+|t+|u+|v+|w+|x+|y+|z+)|(.))`)
+	// dateTokenAt matches a token at the beginning of a format: a quoted or escaped text, AM/PM, a run of one letter, or a character.
+	dateTokenAt = regexp.MustCompile(`(?is)^(?:"([^"]*)("?)|\\(.)|(am/pm|` +
+		`a+|b+|c+|d+|e+|f+|g+|h+|i+|j+|k+|l+|m+|n+|o+|p+|q+|r+|s+|t+|u+|v+|w+|x+|y+|z+)|(.))`)
 )
 
 const spaces = `[\s\v\x{85}\p{Z}]+`
@@ -105,7 +106,8 @@ func compileDateFormat(format string) (f dateFormat, err error) {
 		case char >= "0" && char <= "9":
 			return f, fmt.Errorf("a date format has no digits of its own; expected the tokens %s", dateTokens)
 		case before == oneOrTwo && strings.HasPrefix(token.pattern, `(\d`):
-			return f, errors.New("the date format has two numbers side by side, the first of them of one digit or two; write dd, mm or hh, or something between them")
+			return f, errors.New("the date format has two numbers side by side, the first of them of one digit or two; " +
+				"write dd, mm or hh, or something between them")
 		case word != "":
 			f.units = append(f.units, token.unit)
 			f.short = f.short || word == "yy"

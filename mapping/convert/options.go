@@ -107,7 +107,8 @@ func (c *Converter) checkDateFormats() []OptionError {
 	formats := c.formats()
 	isShort := func(format string) bool { f, err := parseDateFormat(format); return err != nil || f.short }
 	if c.Years != SpreadsheetYears && !slices.ContainsFunc(formats, isShort) {
-		found = append(found, OptionError{"years", "option-years", "years is for years of two digits, and the format has no yy", "leave years out"})
+		found = append(found, OptionError{"years", "option-years",
+			"years is for years of two digits, and the format has no yy", "leave years out"})
 	}
 	for i, format := range formats {
 		if slices.Contains(formats[:i], format) {

@@ -97,7 +97,8 @@ func Compile(source string, o Options) (*Expression, []Problem) {
 	problems := append(calls.problems(), syntaxProblems(source, err)...)
 	if bare := unquoted.FindStringSubmatchIndex(source); bare != nil && len(problems) > 0 {
 		call, name := source[bare[2]:bare[3]], strings.TrimSpace(source[bare[4]:bare[5]])
-		return e, []Problem{{utf8.RuneCountInString(source[:bare[4]]), "the column's name has no quotes", fmt.Sprintf(`write %s("%s")`, call, name)}}
+		return e, []Problem{{Offset: utf8.RuneCountInString(source[:bare[4]]), Message: "the column's name has no quotes",
+			Hint: fmt.Sprintf(`write %s("%s")`, call, name)}}
 	}
 	return e, problems
 }
@@ -278,8 +279,9 @@ func (e *Expression) failure(err error) *convert.CellError {
 }
 
 func (e *Expression) fails(why string) *convert.CellError {
-	return &convert.CellError{Code: "expression", Message: fmt.Sprintf("is used in the expression in line %d of the mapping, which fails: %s", e.line, why),
-		Hint: "correct the cell, or let the expression say what is sent then"}
+	return &convert.CellError{Code: "expression",
+		Message: fmt.Sprintf("is used in the expression in line %d of the mapping, which fails: %s", e.line, why),
+		Hint:    "correct the cell, or let the expression say what is sent then"}
 }
 
 // cellError says which cell an expression cannot use, without quoting it.
