@@ -393,6 +393,7 @@ func (b *binder) condition(w yamltree.Scalar, aliases map[string]yamltree.Scalar
 func (b *binder) expression(w yamltree.Scalar, aliases map[string]yamltree.Scalar, isCondition bool) *expr.Expression {
 	e, problems := expr.Compile(w.Text, expr.Options{
 		Condition: isCondition, Cells: b.conversion(&ValueRule{}, convert.Text),
+		At: b.mapping.At(w.At).String(),
 		Column: func(name string, offset int) (int, bool) {
 			return b.column(yamltree.Scalar{Text: name, At: inside(w, offset)}, aliases)
 		},
