@@ -527,7 +527,7 @@ func (b *binder) bindResume(bound *Binding) {
 			byName := r.orders
 			r.orders, r.listed = map[string]int{}, true
 			for from, to := range rule.Values {
-				r.orders[from] = byName[to.Text] // checked by Parse
+				r.orders[convert.Composed(from)] = byName[to.Text] // checked by Parse
 			}
 		}
 	} else {

@@ -233,7 +233,7 @@ func (r *rowConverter) resume() int {
 	if !at.isSet || at.column < 0 {
 		return at.order
 	}
-	name := convert.FoldSpace(r.record.Cell(at.column).Shown)
+	name := convert.Composed(convert.FoldSpace(r.record.Cell(at.column).Shown))
 	r.row.resumeCell = name
 	order, known := at.orders[name]
 	if !known {
