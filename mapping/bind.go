@@ -23,8 +23,9 @@ type Binding struct {
 	headers []string   // of the sheet, folded
 	tables  []*Binding // one for each sheet; nil when there is only one
 	untyped []Untyped
-	texts   []*ValueRule            // texts of several parts, by boundValue.number
-	doubts  problem.List            // see Warnings
+	texts   []*ValueRule // texts of several parts, by boundValue.number
+	doubts  problem.List // see Warnings
+	targets []Target
 	types   map[string]convert.Type // of attributes to which the mapping gives none, by “Template/Attribute”
 	named   map[string]string       // the names of columns that the mapping uses, by their folded form
 	used    map[int]bool            // those columns of the sheet
@@ -186,6 +187,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	b.bindResume(bound)
 	bound.when = b.condition(m.Sheet.When, nil)
 	b.doubtAliases()
+	bound.numberTargets()
 	bound.untyped, bound.texts, bound.types, bound.doubts = b.untyped, b.texts, b.types, b.doubts
 	bound.named, bound.used = b.named, b.used
 	b.doubtHeader()
@@ -527,7 +529,7 @@ func (b *binder) bindResume(bound *Binding) {
 			byName := r.orders
 			r.orders, r.listed = map[string]int{}, true
 			for from, to := range rule.Values {
-				r.orders[from] = byName[to.Text] // checked by Parse
+				r.orders[convert.Composed(from)] = byName[to.Text] // checked by Parse
 			}
 		}
 	} else {

@@ -199,3 +199,22 @@ activities: [{template: T, on: loan, attributes: {X: lender}}]
 		t.Errorf("got:\n%swant:\n%s", got, want)
 	}
 }
+
+// TestNamesAreComposed: names of templates, attributes and next steps are the same however
+// their accents are written.
+func TestNamesAreComposed(t *testing.T) {
+	const composed, apart = "Pr\u00e9nom", "Pre\u0301nom"
+	for _, names := range [][2]string{{composed, apart}, {apart, composed}} {
+		sheet, records := leads("No | Next", "1 | "+names[1])
+		to := service(template(names[1], names[1]+":Text"), template("Z"))
+		to.Earlier = &mapping.Earlier{Templates: to.Templates}
+		b := mustBind(t, "name: n\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\nresume_at: {column: Next}\n"+
+			"activities:\n  - {template: "+names[0]+", attributes: {"+names[0]+": No}}\n  - {template: Z}\n", sheet, to)
+		if got := planAll(b, records)[0]; len(got.Steps) != 2 || got.Steps[1].Activity.Status != mapping.Open {
+			t.Errorf("%q against %q: %v", names[0], names[1], outline(got))
+		}
+		if drift := mapping.TemplateDrift(b.Mapping(), to); len(drift) > 0 {
+			t.Errorf("drift: %s", report(drift))
+		}
+	}
+}

@@ -75,6 +75,10 @@ func (x *columnIndex) find(name string) (int, *problem.Problem) {
 		return found[0], nil
 	case 0:
 		p := problem.New("unknown-column", "the sheet “%s” has no column “%s”", x.sheet.Label(), name)
+		if strings.HasPrefix(strings.TrimSpace(name), "=") {
+			p.Hint = `a formula of a spreadsheet is not worked out here: write expr, such as {expr: 'upper(col("Name"))'}`
+			return -1, &p
+		}
 		p.Hint = strings.Replace(problem.Suggestion(name, x.headers()), "expected one of ", "its columns are ", 1)
 		return -1, &p
 	}

@@ -135,10 +135,11 @@ var sheetKeys = []yamltree.Key[SheetRule]{
 // timezone is a name of the IANA list.
 var timezone = text.Then(func(r *yamltree.Reader, n *yamltree.Node, s *yamltree.Scalar) {
 	if _, err := time.LoadLocation(s.Text); err != nil || s.Text == "Local" {
-		p := r.Wrong(n, "unknown-timezone", "“%s” is not a timezone", problem.Shorten(s.Text))
-		if p.Hint = "write a name of the IANA list, such as Europe/London or UTC"; strings.ContainsAny(s.Text, "+-") {
-			p.Message += ": hours from UTC do not say when the clocks change"
+		hint := "write a name of the IANA list, such as Europe/London or UTC"
+		if strings.ContainsAny(s.Text, "+-0123456789") {
+			hint = "an offset knows no summer time: write a place of the IANA list, such as Europe/London"
 		}
+		r.Wrong(n, "unknown-timezone", "“%s” is not a timezone", problem.Shorten(s.Text)).Hint = hint
 		s.Text = ""
 	}
 })
@@ -433,6 +434,10 @@ func checkValue(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) {
 	if v.With != nil && len(v.Join) == 0 {
 		r.Wrong(n.Given("with"), "wrong-option", "with is what stands between the texts of join, and %s has no join", n.Name()).
 			Hint = "write join: [A, B] in place of the other source, or leave with out"
+	}
+	if v.Else != nil && strings.EqualFold(*v.Else, "error") {
+		r.Wrong(n.Given("else"), "no-effect", "else is what is sent for a cell that values does not list, and it would be the word “%s”", *v.Else).
+			Hint = "leave else out: such a cell is an error then"
 	}
 	if v.Required && v.Default != nil {
 		r.Wrong(n, "required-default", "%s is required and has a default; an empty cell cannot be both", n.Name())

@@ -19,11 +19,12 @@ import (
 // that grows, is a warning.
 
 // checkOrder allows one Open activity per scope. The client is sent to the
-// first Open one, so a second would never be reached.
+// first Open one, so a second would never be reached. Two with conditions may be for
+// different clients; then openTwice warns.
 func (p *checker) checkOrder(m *Mapping) {
 	open := map[string]yamltree.Scalar{}
 	for _, a := range m.Activities {
-		if a.Status != Open || a.Assigned {
+		if a.Status != Open || a.Assigned || a.When.Text != "" {
 			continue
 		}
 		for _, scope := range m.scopes(a.On.Text) {
@@ -156,12 +157,30 @@ func (m *Mapping) orderWarnings() problem.List {
 	for pair := range m.openBefore() {
 		list = append(list, pair.warning(m))
 	}
+	list = append(list, m.openTwice()...)
 	if m.Link != LinkNever {
 		list = append(list, m.openOnBoth()...)
 		list = append(list, m.assignedFirst()...)
 	}
 	list = append(list, m.neverOpen()...)
 	return append(list, m.acceptedOnClient()...)
+}
+
+// openTwice warns of Open activities on one scope of which one has a condition.
+func (m *Mapping) openTwice() (list problem.List) {
+	for i := range m.Activities {
+		for k := range m.Activities[:i] {
+			a, first := &m.Activities[i], &m.Activities[k]
+			both := func(scope string) bool { return slices.Contains(m.scopes(first.On.Text), scope) }
+			if m.ResumeAt == nil && a.opensWorkflow() && first.opensWorkflow() && a.When.Text+first.When.Text != "" && slices.ContainsFunc(m.scopes(a.On.Text), both) {
+				list = append(list, problem.At(m.At(a.Template.At), "two-open",
+					"“%s” is Open, and so is “%s” in line %d: a client for whom both are created is sent to the first, “%s”", a.Template.Text, first.Template.Text, first.Template.At.Line, first.Template.Text).
+					Hinted("this is right if no client meets both conditions"))
+				break
+			}
+		}
+	}
+	return list
 }
 
 // openOnBoth warns of an Open activity on the client beside one on claims: only

@@ -28,6 +28,7 @@ type boundValue struct {
 	required bool
 	fallback *cell.Value // replaces an empty cell
 	foldCase bool        // rows agree on it in any case: e-mail addresses and key columns
+	target   int         // its number among the Targets, from 1
 	number   int         // its number among the texts of several parts, from 1; 0 for none
 	untyped  int         // its number among the attributes of unknown type, from 1; 0 for none
 }
@@ -40,6 +41,7 @@ type fieldValue struct {
 	source  Source
 	refused *problem.Problem // why the cell was refused; nil when it was not
 	doubt   *problem.Problem // a warning of the value; nil for none
+	target  int              // of boundValue
 	e164    string           // the E.164 form of a Phone that is sent in another format; else ""
 }
 
