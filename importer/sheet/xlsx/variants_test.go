@@ -62,11 +62,6 @@ func TestVariants(t *testing.T) {
 			if diff := cmp.Diff(tt.want, sheettest.Dump(all)); diff != "" {
 				t.Error(diff)
 			}
-			if again, ok := unplainFile(tt.book.Zip()); !ok {
-				t.Error("the file cannot be written again")
-			} else if diff := cmp.Diff(readAny(path), readAny(sheettest.Save(t, "leads.xlsx", again))); diff != "" {
-				t.Errorf("cells written otherwise: %s", diff)
-			}
 		})
 	}
 }
