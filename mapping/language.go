@@ -260,7 +260,8 @@ type ValueRule struct {
 	OtherFormats []yamltree.Scalar `json:",omitempty"`
 	Output       yamltree.Scalar
 	Region       yamltree.Scalar
-	Percent      bool `json:",omitempty"`
+	Years        convert.Years `json:",omitempty"`
+	Percent      bool          `json:",omitempty"`
 	Checked      []string
 	Unchecked    []string
 	Values       map[string]string

@@ -310,9 +310,9 @@ func TestPlanConditions(t *testing.T) {
 			mapping: version1 + "sheet: {when: 'num(\"X\") > 5 or int(col(\"Y\")) > 0'}",
 			sheet:   []string{"No | X | Y", "1 | many | 1", "2 | | 1", "3 | 1 | secret", "4 | 1 | 1"},
 			want: []string{
-				`1 n "1" [2]`, `Leads!B2: X is used in an expression that fails: “X” is not a number; expected one written like 1,234.5 [expression]`,
-				`2 n "2" [3]`, `Leads!B3: X is used in an expression that fails: “X” is empty [expression]`,
-				`3 n "3" [4]`, `Leads!B4: X is used in an expression that fails: its cells do not fit what it does with them [expression]`,
+				`1 n "1" [2]`, `Leads!B2: X is used in the expression in line 4 of the mapping, which fails: “X” is not a number; expected one written like 1,234.5 [expression]`,
+				`2 n "2" [3]`, `Leads!B3: X is used in the expression in line 4 of the mapping, which fails: “X” is empty [expression]`,
+				`3 n "3" [4]`, `Leads!B4: X is used in the expression in line 4 of the mapping, which fails: its cells do not fit what it does with them [expression]`,
 				`4 n "4" [5]`, `client [5] no="4"`,
 			},
 		},
@@ -321,7 +321,7 @@ func TestPlanConditions(t *testing.T) {
 			mapping: "name: n\napi: v1\nclient: {key: No, existing: create, fields: {n: {expr: '1 / num(\"X\")', type: Number}, no: No}}\n",
 			sheet:   []string{"No | X", "1 | 0", "2 | 4"},
 			want: []string{
-				`1 n "1" [2]`, `Leads!B2: X is used in an expression that gives no number, as a division by zero does [expression]`,
+				`1 n "1" [2]`, `Leads!B2: X is used in the expression in line 3 of the mapping, which fails: it gives no number, as a division by zero does [expression]`,
 				`2 n "2" [3]`, `client [3] n=0.25 no="2"`,
 			},
 		},

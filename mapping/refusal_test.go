@@ -40,6 +40,7 @@ var refusalCases = []struct {
 	{"not-date", "{column: Value, type: Date}", cell.Cell{Kind: cell.Bool, Raw: "1", Shown: "TRUE"}, "not a date"},
 	{"not-date", "{column: Value, type: Date, format: [dd/mm/yyyy, d-mmm-yyyy]}", text("1980.05.01"), "expected dd/mm/yyyy or d-mmm-yyyy"},
 	{"date-ambiguous", "{column: Value, type: Date, format: [dd/mm/yyyy, mm/dd/yyyy]}", text("01/05/1980"), "one date read as dd/mm/yyyy and another read as mm/dd/yyyy"},
+	{"date-future", "{column: Value, type: Date, format: d-mmm-yy}", text("12-Mar-29"), "would be a day after that of the run"},
 	{"date-number", "{column: Value, type: Date, format: dd/mm/yyyy}", number("29342"), "expected a date cell, or a text written as dd/mm/yyyy"},
 	{"date-serial", "{column: Value, type: Date, format: serial}", text("soon"), "a spreadsheet's day count"},
 	{"date-impossible", "{column: Value, type: Date, format: dd/mm/yyyy}", text("31/02/1980"), "expected dd/mm/yyyy"},

@@ -106,8 +106,11 @@ func kindInWords(k cell.Kind) string {
 func likelyType(k cell.Kind, c cell.Cell) convert.Type {
 	switch k {
 	case cell.Number:
-		if strings.ContainsAny(c.Format, "$£€¥") {
+		switch {
+		case strings.ContainsAny(c.Format, "$£€¥"):
 			return convert.Currency
+		case strings.HasPrefix(c.Format, "00"): // 00123 is a code, and as a Number it would be 123
+			return convert.Text
 		}
 		return convert.Number
 	case cell.Date:
@@ -256,10 +259,14 @@ func (b *Binding) CheckCells(cells CellNotes) (wrong, warnings problem.List) {
 		if c.count > 1 {
 			more = fmt.Sprintf(" (the first of %d)", c.count)
 		}
+		instead := textInstead
+		if c.first.likely == convert.Text {
+			instead = "; if it is a quantity, type: Number, which sends no leading zeros"
+		}
 		wrong = append(wrong, problem.At(u.At, "untyped",
 			"neither the service nor the mapping says the type of “%s” of “%s”, and %s%s%s, which would be sent as Text",
 			u.Attribute, u.Template, what, kindInWords(c.first.kind), more).
-			Hinted("say what it is: %s%s", u.yaml(c.first.likely), textInstead))
+			Hinted("say what it is: %s%s", u.yaml(c.first.likely), instead))
 	}
 	return wrong, warnings
 }

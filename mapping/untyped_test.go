@@ -12,7 +12,7 @@ import (
 
 // typedRows is a sheet whose cells are of every kind.
 func typedRows() (cell.Sheet, []cell.Record) {
-	sheet, _ := leads("No | Word | Day | Moment | Number | Money | Tick")
+	sheet, _ := leads("No | Word | Day | Moment | Number | Money | Tick | Code")
 	number := func(raw, format string) cell.Cell {
 		return cell.Cell{Kind: cell.Number, Raw: raw, Shown: raw, Format: format}
 	}
@@ -20,6 +20,7 @@ func typedRows() (cell.Sheet, []cell.Record) {
 		text("L1"), text("blue"), {Kind: cell.Date, Raw: "29221", Shown: "1980-01-01", Format: "dd/mm/yyyy"},
 		{Kind: cell.Date, Raw: "29221.5", Shown: "1980-01-01T12:00:00", Format: "dd/mm/yyyy hh:mm"},
 		number("12", ""), number("1250.5", "£#,##0.00"), {Kind: cell.Bool, Raw: "1", Shown: "TRUE"},
+		{Kind: cell.Number, Raw: "100", Shown: "00100", Format: "00000"},
 	}}
 	second := cell.Record{Row: 3, Cells: append([]cell.Cell{text("L2")}, row.Cells[1:]...)}
 	return sheet, []cell.Record{row, second}
@@ -71,6 +72,7 @@ func TestTypedCellsNeedAType(t *testing.T) {
 		"Number":                              {said("E2", "a number"), "say what it is: A: {column: Number, type: Number}"},
 		"Money":                               {said("F2", "a number"), "say what it is: A: {column: Money, type: Currency}"},
 		"Tick":                                {said("G2", "a boolean"), "say what it is: A: {column: Tick, type: Checkbox}"},
+		"Code":                                {said("H2", "a number"), "say what it is: A: {column: Code, type: Text}"},
 		"alias":                               {said("E2", "a number"), "say what it is: A: {column: alias, type: Number}"},
 		"{column: Number, required: true}":    {said("E2", "a number"), "say what it is: add type: Number to “A”"},
 		`{column: Number, values: {"12": x}}`: {said("E2", "a number"), "say what it is: add type: Number to “A”"},

@@ -246,7 +246,7 @@ func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter
 	c := convert.Converter{
 		Type: typ, Format: rule.Format.Text, OtherFormats: scalarTexts(rule.OtherFormats), Region: strings.ToUpper(rule.Region.Text),
 		Zone: b.zone, Ambiguous: b.mapping.Sheet.AmbiguousTimes, Numbers: b.mapping.Sheet.Numbers, Percent: rule.Percent,
-		Checked: rule.Checked, Unchecked: rule.Unchecked,
+		Years: rule.Years, Today: b.runDate, Checked: rule.Checked, Unchecked: rule.Unchecked,
 		Values: rule.Values, Else: rule.Else, MaxLength: rule.MaxLength,
 	}
 	if rule.Output.Text == "date" {
@@ -394,8 +394,7 @@ func (b *binder) condition(w yamltree.Scalar, aliases map[string]yamltree.Scalar
 // a problem it must not be run.
 func (b *binder) expression(w yamltree.Scalar, aliases map[string]yamltree.Scalar, isCondition bool) *expr.Expression {
 	e, problems := expr.Compile(w.Text, expr.Options{
-		Condition: isCondition, Cells: b.conversion(&ValueRule{}, convert.Text),
-		At: b.mapping.At(w.At).String(),
+		Condition: isCondition, Line: w.At.Line, Cells: b.conversion(&ValueRule{}, convert.Text),
 		Column: func(name string, offset int) (int, bool) {
 			return b.column(yamltree.Scalar{Text: name, At: inside(w, offset)}, aliases)
 		},

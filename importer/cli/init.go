@@ -263,20 +263,32 @@ func (f *sheetFinder) find(path string) (*sheet.Reader, error) {
 	if o.Encoding != "" {
 		l.Encoding = draft.Setting{Value: o.Encoding, Why: "the file is not in UTF-8"}
 	}
-	switch d := r.Delimiter(); {
-	case sep != "":
-		l.Delimiter = draft.Setting{Value: d, Why: "row 1 says so"}
-	case o.Delimiter != "":
-		l.Delimiter.Value, l.Delimiter.Why = d, "it makes the most columns"
-	case d != "":
-		l.Delimiter = draft.Setting{Value: d, Why: "found in the header"}
-	}
 	f.options = o
 	f.options.Name, f.options.HeaderRow = given.Name, r.Sheet().HeaderRow
+	switch {
+	case o.Delimiter == "" || isFound(path, f.options):
+		l.Delimiter = draft.Setting{}
+	case sep != "":
+		l.Delimiter = draft.Setting{Value: sep, Why: "row 1 says so"}
+	default:
+		l.Delimiter.Value, l.Delimiter.Why = o.Delimiter, "it makes the most columns"
+	}
 	if l.SheetName.Value != "" {
 		f.options.Name = l.SheetName.Value
 	}
 	return r, nil
+}
+
+// isFound reports whether a run finds the delimiter of a text file in its header, so that the mapping need not name it.
+func isFound(path string, o sheet.Options) bool {
+	named := o.Delimiter
+	o.Delimiter = ""
+	r, err := sheet.Open(path, o)
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	return r.Delimiter() == named
 }
 
 // openLikely opens a sheet at its likely header. A text file that is not UTF-8 is read

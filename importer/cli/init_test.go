@@ -43,7 +43,7 @@ func TestInitFindsTheSheet(t *testing.T) {
 		t.Fatal(err, e)
 	}
 	for path, want := range map[string][]string{
-		german: {`encoding: windows-1252   # the file is not in UTF-8`, `delimiter: ";"   # it makes the most columns`, `header_row: 2   # `, `{column: Geb.-Datum, type: Date, format: dd.mm.yyyy}`},
+		german: {`encoding: windows-1252   # the file is not in UTF-8`, `header_row: 2   # `, `{column: Geb.-Datum, type: Date, format: dd.mm.yyyy}`},
 		book:   {`name: Leads   # of 2 sheets; 4 of its 4 headers are known words`, "key: E-mail"},
 	} {
 		out := filepath.Join(dir, filepath.Base(path)+".yaml")
@@ -87,9 +87,9 @@ func TestInitSeparatorLine(t *testing.T) {
 		t.Fatalf("exit code %d\n%s", code, diagnostics)
 	}
 	made := readText(t, out)
-	for _, line := range []string{"  header_row: 2   # row 1 only says", "  encoding: windows-1252   # the file is not in UTF-8", `  delimiter: ";"   # row 1 says so`, "    firstName: First name"} {
-		if !strings.Contains(made, line) {
-			t.Errorf("no %s in\n%s", line, made)
+	for _, line := range []string{"  header_row: 2   # row 1 only says", "  encoding: windows-1252   # the file is not in UTF-8", "    firstName: First name"} {
+		if !strings.Contains(made, line) || strings.Contains(made, "delimiter") { // which a run finds in the header
+			t.Errorf("no %s, or a delimiter, in\n%s", line, made)
 		}
 	}
 	if _, diagnostics, code := printed(t, "check", "-m", out, path); code != 0 {

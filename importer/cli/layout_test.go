@@ -69,10 +69,9 @@ var arrows = map[string][]string{
 	"importer/dispatch":               {"importer/ledger", "importer/ledger/postgres", "importer/stoprule"},
 
 	"importer/sheet":           {"mapping/cell", "importer/sheet/xlsx", "importer/sheet/csv"},
-	"importer/sheet/xlsx":      {"mapping/cell", "importer/sheet/numfmt", "importer/sheet/charset"},
-	"importer/sheet/csv":       {"mapping/cell", "importer/sheet/charset"},
+	"importer/sheet/xlsx":      {"mapping/cell", "importer/sheet/numfmt"},
+	"importer/sheet/csv":       {"mapping/cell"},
 	"importer/sheet/numfmt":    {},
-	"importer/sheet/charset":   {},
 	"importer/sheet/sheettest": {"mapping/cell"},
 
 	"apiclient/apitest/conformance": {},
@@ -86,8 +85,8 @@ var doors = map[string][]string{
 	"github.com/xuri/excelize/v2":     {"importer/sheet/xlsx", "reports/xlsx"},
 	"github.com/richardlehane/mscfb":  {"importer/sheet/xlsx"},
 	"github.com/klauspost/compress":   {"importer/sheet/xlsx", "reports/xlsx"},
-	"golang.org/x/text/encoding":      {"importer/sheet/charset"},
-	"golang.org/x/text/transform":     {"importer/sheet/charset"},
+	"golang.org/x/text/encoding":      {"importer/sheet/csv"},
+	"golang.org/x/text/transform":     {"importer/sheet/csv"},
 	"github.com/urfave/cli/v2":        {"importer/cli"},
 	"github.com/cheggaaa/pb/v3":       {"importer/cli/observe"},
 	"github.com/mattn/go-isatty":      {"importer/cli/console"},

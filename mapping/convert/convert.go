@@ -66,6 +66,8 @@ type Converter struct {
 	// OtherFormats are further formats of dates in text cells. A cell that two
 	// formats read differently is refused.
 	OtherFormats []string
+	Years        Years          // which century a year of two digits is of
+	Today        string         // the run's day, such as 2026-11-26
 	Output       Output         // of a Date in a client field: a date-time or a bare date
 	Zone         *time.Location // where DateTimes without a zone were written down; nil refuses them
 	Date1904     bool           // the sheet counts days from 1904-01-01

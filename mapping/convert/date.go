@@ -2,10 +2,11 @@ package convert
 
 import (
 	"claimsheet/mapping/cell"
+	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -16,6 +17,16 @@ type Output string
 const (
 	AsDateTime Output = ""     // 1980-05-01T00:00:00Z
 	AsDate     Output = "date" // 1980-05-01
+)
+
+// Years says which century a year of two digits is of.
+type Years string
+
+// The centuries.
+const (
+	SpreadsheetYears Years = ""       // 1930 to 2029, and a day after Today is refused
+	PastYears        Years = "past"   // that of the last such day up to Today
+	FutureYears      Years = "future" // 2000 to 2099
 )
 
 // MissingTimezone is the code of a cell that is refused because the mapping
@@ -157,8 +168,7 @@ func (c *Converter) momentByFormat(in cell.Cell, format string) (moment, *CellEr
 		"format the column as a date; or write format: serial if it is a spreadsheet's day count")
 }
 
-// momentFromText reads a text. It compiles the format each time: that is
-// cheap, and a Converter stays plain data.
+// momentFromText reads a text. Formats are compiled once and kept apart, so that a Converter stays plain data.
 func (c *Converter) momentFromText(s, format string) (moment, *CellError) {
 	var (
 		p  dateParts
@@ -176,7 +186,22 @@ func (c *Converter) momentFromText(s, format string) (moment, *CellError) {
 	if !ok {
 		return moment{}, refuse("not-date", "is not a date; expected "+c.expectedDate(), c.dateHint())
 	}
-	return p.moment(c.expectedDate())
+	if !p.shortYear {
+		return p.moment(c.expectedDate())
+	}
+	if c.Years != SpreadsheetYears {
+		p.year = 2000 + p.year%100
+	}
+	isLate := c.Today != "" && fmt.Sprintf("%04d-%02d-%02d", p.year, p.month, p.day) > c.Today
+	if isLate && c.Years == PastYears {
+		p.year -= 100
+	}
+	m, r := p.moment(c.expectedDate())
+	if r == nil && isLate && c.Years == SpreadsheetYears {
+		return moment{}, refuse("date-future", "has a year of two digits, and would be a day after that of the run",
+			"say which century is meant in the mapping: years: past (dates of birth) or years: future; or write the year with four digits")
+	}
+	return m, r
 }
 
 func (c *Converter) expectedDate() string {
@@ -299,89 +324,31 @@ func refuseDayRange() *CellError {
 	return refuse("date-range", "is outside the years 1 to 9999", "correct the date")
 }
 
+// iso8601 matches ISO 8601 in its extended form.
+var iso8601 = regexp.MustCompile(`^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(Z| ?([+-])(\d\d)(?::?(\d\d))?)?)?$`)
+
 // matchISO reads ISO 8601 in its extended form:
 //
 //	1980-05-01
 //	1980-05-01T14:30   1980-05-01T14:30:05   1980-05-01T14:30:05.25
 //
 // It accepts a space for the T, as databases write it, and after a time Z,
-// +01:00, +0100 or +01. Fractions of a second are rounded.
+// +01:00, +0100 or +01, and a space before these. Fractions of a second are rounded.
 func matchISO(s string) (p dateParts, ok bool) {
-	if s, ok = cutNumber(s, 4, 4, &p.year); !ok || !cutByte(&s, '-') {
+	if day, err := time.Parse(time.DateOnly, s); err == nil { // most of them, in a tenth of the time
+		return dateParts{year: day.Year(), month: int(day.Month()), day: day.Day()}, true
+	}
+	at := iso8601.FindStringSubmatch(s)
+	if at == nil {
 		return p, false
 	}
-	if s, ok = cutNumber(s, 2, 2, &p.month); !ok || !cutByte(&s, '-') {
-		return p, false
-	}
-	if s, ok = cutNumber(s, 2, 2, &p.day); !ok || s == "" {
-		return p, ok
-	}
-	if !cutByte(&s, 'T') && !cutByte(&s, ' ') {
-		return p, false
-	}
-	if s, ok = p.cutISOTime(s); !ok {
-		return p, false
-	}
-	return p, p.readISOOffset(s)
-}
-
-func (p *dateParts) cutISOTime(s string) (rest string, ok bool) {
-	if s, ok = cutNumber(s, 2, 2, &p.hour); !ok || !cutByte(&s, ':') {
-		return s, false
-	}
-	if s, ok = cutNumber(s, 2, 2, &p.minute); !ok || !cutByte(&s, ':') {
-		return s, ok
-	}
-	if s, ok = cutNumber(s, 2, 2, &p.second); !ok || !cutByte(&s, '.') && !cutByte(&s, ',') {
-		return s, ok
-	}
-	digits := 0
-	for digits < len(s) && s[digits] >= '0' && s[digits] <= '9' {
-		digits++
-	}
-	p.roundUp = digits > 0 && s[0] >= '5'
-	p.almostNext = s[:digits] >= "9995" // comparing texts compares the decimals
-	return s[digits:], digits > 0
-}
-
-// readISOOffset reads what follows a time.
-func (p *dateParts) readISOOffset(s string) bool {
-	if s == "" {
-		return true
-	}
-	p.hasOffset = true
-	if s == "Z" {
-		return true
-	}
-	s = strings.TrimPrefix(s, " ") // some databases write a space before the offset
-	west := cutByte(&s, '-')
-	if !west && !cutByte(&s, '+') {
-		return false
-	}
-	hours, minutes := 0, 0
-	s, ok := cutNumber(s, 2, 2, &hours)
-	if !ok {
-		return false
-	}
-	if s != "" {
-		cutByte(&s, ':')
-		if s, ok = cutNumber(s, 2, 2, &minutes); !ok || s != "" {
-			return false
-		}
-	}
-	p.offset = hours*3600 + minutes*60
-	if west {
+	n := func(i int) int { v, _ := strconv.Atoi(at[i]); return v } // 0 for what is not written
+	p = dateParts{year: n(1), month: n(2), day: n(3), hour: n(4), minute: n(5), second: n(6), hasOffset: at[8] != ""}
+	p.roundUp, p.almostNext = at[7] >= "5", at[7] >= "9995" // comparing texts compares the decimals
+	if p.offset = n(10)*3600 + n(11)*60; at[9] == "-" {
 		p.offset = -p.offset
 	}
-	return hours <= 14 && minutes <= 59
-}
-
-func cutByte(s *string, b byte) bool {
-	if *s == "" || (*s)[0] != b {
-		return false
-	}
-	*s = (*s)[1:]
-	return true
+	return p, n(10) <= 14 && n(11) <= 59
 }
 
 // AmbiguousTimes says what to do with a time that occurred twice because the

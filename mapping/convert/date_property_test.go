@@ -195,18 +195,3 @@ func TestDaysNeverShift(t *testing.T) {
 		}
 	})
 }
-
-// A moment that a spreadsheet stores as a fraction of a day is read to the
-// second.
-func TestSerialsKeepTheSecond(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		day := rapid.IntRange(61, 2_900_000).Draw(t, "day")
-		second := rapid.IntRange(0, 86399).Draw(t, "second")
-		literal := strconv.FormatFloat(float64(day)+float64(second)/86400, 'g', 15, 64)
-		value, refusal := (&convert.Converter{Type: convert.DateTime, Zone: time.UTC}).Convert(date(literal, ""))
-		want := time.Date(1899, 12, 30+day, 0, 0, second, 0, time.UTC).Format(time.RFC3339)
-		if refusal != nil || value.Literal != want {
-			t.Fatalf("serial %s is %q, %v; want %s", literal, value.Literal, refusal, want)
-		}
-	})
-}

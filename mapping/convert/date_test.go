@@ -13,6 +13,10 @@ func TestConvertDate(t *testing.T) {
 		return convert.Converter{Type: convert.Date, Output: convert.AsDate, Format: format, OtherFormats: others}
 	}
 	several, orders := as("dd/mm/yyyy", "d-mmm-yyyy"), as("dd/mm/yyyy", "mm/dd/yyyy")
+	yy := as("dd/mm/yy")
+	yy.Today = "2026-11-26"
+	past, future := yy, yy
+	past.Years, future.Years = convert.PastYears, convert.FutureYears
 	apple := convert.Converter{Type: convert.Date, Output: convert.AsDate, Date1904: true}
 	serial := as("serial")
 	const day, bad, impossible = `"1980-05-01"`, "not-date", "date-impossible"
@@ -76,6 +80,17 @@ func TestConvertDate(t *testing.T) {
 		{"yy 29", as("dd/mm/yy"), text("01/05/29"), `"2029-05-01"`, ""},
 		{"yy 30", as("dd/mm/yy"), text("01/05/30"), `"1930-05-01"`, ""},
 		{"yy 00", as("dd/mm/yy"), text("29/02/00"), `"2000-02-29"`, ""},
+		{"yy after today", yy, text("12/03/28"), "", "date-future"},
+		{"yy of today", yy, text("26/11/26"), `"2026-11-26"`, ""},
+		{"yy of tomorrow", yy, text("27/11/26"), "", "date-future"},
+		{"yyyy after today", convert.Converter{Type: convert.Date, Format: "dd/mm/yyyy", Today: "2026-11-26"}, text("12/03/2028"), `"2028-03-12T00:00:00Z"`, ""},
+		{"yy of the past", past, text("12/03/28"), `"1928-03-12"`, ""},
+		{"yy of the past, 2000s", past, text("26/11/26"), `"2026-11-26"`, ""},
+		{"yy of the past, tomorrow", past, text("27/11/26"), `"1926-11-27"`, ""},
+		{"yy of the past, 29 February", past, text("29/02/28"), `"1928-02-29"`, ""},
+		{"yy of the future", future, text("12/03/28"), `"2028-03-12"`, ""},
+		{"yy of the future, after 2029", future, text("31/01/35"), `"2035-01-31"`, ""},
+		{"yy of the future, done with", future, text("31/01/20"), `"2020-01-31"`, ""},
 		{"time of midnight", as("dd/mm/yyyy hh:mm"), text("01/05/1980 00:00"), day, ""},
 		{"time of day", as("dd/mm/yyyy hh:mm"), text("01/05/1980 00:01"), "", "date-with-time"},
 		{"date cell with a declared format", as("mm/dd/yyyy"), date("29342", "1980-05-01"), day, ""},

@@ -2,9 +2,8 @@ package convert
 
 import (
 	"claimsheet/mapping/cell"
+	"regexp"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
@@ -31,7 +30,7 @@ func (c *Converter) convertEmail(in cell.Cell) (string, *CellError) {
 	if at > 0 && strings.ContainsFunc(s[:at], isHidden) {
 		return "", refuse("not-email", "has a character before the @ that cannot be seen", "type the address again")
 	}
-	if at <= 0 || strings.Count(s, "@") != 1 || !isEmailLocal(s[:at]) {
+	if at <= 0 || strings.Count(s, "@") != 1 || at > maxEmailLocal || !emailLocal.MatchString(s[:at]) {
 		return "", refuseEmail()
 	}
 	domain, ok := emailDomain(s[at+1:])
@@ -52,22 +51,17 @@ func refuseEmail() *CellError {
 	return refuse("not-email", "is not an e-mail address; expected one bare address, name@domain", "correct the e-mail address")
 }
 
-// isEmailLocal reports whether a text is a dot-atom (RFC 5322, 3.2.3), with
-// letters of all scripts (RFC 6531).
-func isEmailLocal(s string) bool {
-	if len(s) > maxEmailLocal || s[0] == '.' || s[len(s)-1] == '.' || strings.Contains(s, "..") {
-		return false
-	}
-	for _, r := range s {
-		plain := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
-			r < utf8.RuneSelf && strings.ContainsRune("!#$%&'*+-/=?^_`{|}~.", r) ||
-			r >= utf8.RuneSelf && r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r))
-		if !plain {
-			return false
-		}
-	}
-	return true
-}
+var (
+	// emailLocal matches a dot-atom (RFC 5322, 3.2.3), with letters of all scripts (RFC 6531).
+	emailLocal = regexp.MustCompile("^" + atom + `(?:\.` + atom + ")*$")
+	// hostName matches a host name of two labels or more, in lower case.
+	hostName = regexp.MustCompile(`^(?:` + label + `\.)+(` + label + `)$`)
+)
+
+const (
+	atom  = "[\\pL\\pM\\p{Nd}!#$%&'*+/=?^_`{|}~-]+"
+	label = `[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?`
+)
 
 // emailDomain returns a domain in ASCII and lower case.
 func emailDomain(s string) (domain string, ok bool) {
@@ -80,26 +74,8 @@ func emailDomain(s string) (domain string, ok bool) {
 	return s, err == nil && isPlainDomain(s)
 }
 
-// isPlainDomain reports whether a text is a host name of two labels or more,
-// in lower case, whose last label is not a number.
+// isPlainDomain reports whether a text is a host name whose last label is not a number.
 func isPlainDomain(s string) bool {
-	labels, start, digitsOnly := 0, 0, true
-	for i := 0; i <= len(s); i++ {
-		switch {
-		case i == len(s) || s[i] == '.':
-			label := s[start:i]
-			if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
-				return false
-			}
-			if labels++; i < len(s) {
-				start, digitsOnly = i+1, true
-			}
-		case s[i] >= '0' && s[i] <= '9':
-		case s[i] >= 'a' && s[i] <= 'z' || s[i] == '-':
-			digitsOnly = false
-		default:
-			return false
-		}
-	}
-	return labels >= 2 && !digitsOnly
+	found := hostName.FindStringSubmatch(s)
+	return found != nil && !allDigits(found[1])
 }

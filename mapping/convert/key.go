@@ -2,13 +2,11 @@ package convert
 
 import (
 	"claimsheet/mapping/cell"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
-	"golang.org/x/net/idna"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -85,65 +83,12 @@ func FoldKey(s string) string {
 		switch {
 		case isGap(r):
 			return ' '
-		case isUnseen(r) && !isJoiner(r):
+		case isUnseen(r):
 			return -1
 		}
 		return r
 	}, s)
-	if strings.ContainsFunc(s, isJoiner) {
-		s = dropJoiners(s)
-	}
 	return norm.NFC.String(FoldSpace(s))
-}
-
-const (
-	nonJoiner = '\u200c'
-	joiner    = '\u200d'
-)
-
-func isJoiner(r rune) bool { return r == nonJoiner || r == joiner }
-
-// dropJoiners drops joiners that change nothing on the page. Where letters are
-// written joined, as in Persian and Hindi, joiners make different words and
-// stay; RFC 5892 (A.1 and A.2) allows them there in domains too.
-func dropJoiners(s string) string {
-	const near = 16 // characters farther away make no difference
-	all := []rune(s)
-	var kept []rune
-	for i, r := range all {
-		if !isJoiner(r) || shows(r, letters(all[max(0, i-near):i], true), letters(all[i+1:min(len(all), i+1+near)], false)) {
-			kept = append(kept, r)
-		}
-	}
-	return string(kept)
-}
-
-// letters returns the letters with their marks at one end of a text, without
-// joiners.
-func letters(text []rune, atEnd bool) string {
-	text = slices.Clone(text)
-	if atEnd {
-		slices.Reverse(text)
-	}
-	end := slices.IndexFunc(text, func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M) && !isJoiner(r) })
-	if end >= 0 {
-		text = text[:end]
-	}
-	text = slices.DeleteFunc(text, isJoiner)
-	if atEnd {
-		slices.Reverse(text)
-	}
-	return string(text)
-}
-
-// joining checks the positions of joiners, and nothing else.
-var joining = idna.New(idna.CheckJoiners(true))
-
-// shows reports whether a joiner changes how the letters beside it are
-// written.
-func shows(joiner rune, before, after string) bool {
-	_, err := joining.ToUnicode(before + string(joiner) + after)
-	return before != "" && err == nil
 }
 
 // isGap reports whether a character looks like a space without being one in
@@ -158,16 +103,12 @@ func isUnseen(r rune) bool {
 		return false
 	}
 	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) &&
-		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) && !isHieroglyphControl(r)
+		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
 // isHidden reports whether a reader does not see a character, or takes it for
 // a space.
 func isHidden(r rune) bool { return isGap(r) || isUnseen(r) }
-
-// isHieroglyphControl reports whether a character says how hieroglyphs are
-// placed; these can be seen.
-func isHieroglyphControl(r rune) bool { return 0x13430 <= r && r <= 0x13455 }
 
 // FoldEmail returns an address as addresses are compared: in lower case, where
 // letters that differ only by position or age (final sigma, long s) are one

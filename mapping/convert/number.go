@@ -87,15 +87,14 @@ func refusePercent() *CellError {
 func percentageFromText(s string, n Numbers) (string, *CellError) {
 	body, isPercentage := strings.CutSuffix(s, "%")
 	body, negative := cutMinus(strings.TrimRightFunc(body, unicode.IsSpace))
-	var buf [2*maxNumberDigits + 2]byte
-	plain, ok := appendPlain(buf[:0], body, negative, n)
+	plain, ok := plainNotation(body, negative, n)
 	if !isPercentage || !ok {
 		return "", refuse("not-percent", "is not a percentage; expected one written like 5"+n.Decimal+"5%",
 			"add the percent sign to the text; or leave percent out of the mapping if the column holds plain numbers")
 	}
-	hundredfold, err := decimal.NewFromString(string(plain))
+	hundredfold, err := decimal.NewFromString(plain)
 	if err != nil {
-		return "", refuseNumberRange() // appendPlain leaves nothing else to go wrong
+		return "", refuseNumberRange() // plainNotation leaves nothing else to go wrong
 	}
 	return plainDecimal(hundredfold.Shift(-2).String())
 }
@@ -104,9 +103,6 @@ func percentageFromText(s string, n Numbers) (string, *CellError) {
 // and needless zeros, rounded to 15 significant digits. Rounding only shortens
 // fractions; a whole number that would change is refused.
 func plainDecimal(literal string) (string, *CellError) {
-	if isPlainDecimal(literal) {
-		return literal, nil
-	}
 	if len(literal) > maxNumberLiteral {
 		return "", refuseNumberRange()
 	}
@@ -137,33 +133,6 @@ func refuseLostDigits() *CellError {
 		"format the column as text and fill it again from the source")
 }
 
-// isPlainDecimal reports whether a literal is canonical already, as most are:
-// at most 15 digits, perhaps a point, no needless zeros.
-func isPlainDecimal(s string) bool {
-	if s == "0" {
-		return true
-	}
-	s = strings.TrimPrefix(s, "-")
-	point := -1
-	for i := range len(s) {
-		switch {
-		case s[i] == '.' && point < 0:
-			point = i
-		case s[i] < '0' || s[i] > '9':
-			return false
-		}
-	}
-	whole := s
-	if point >= 0 {
-		whole = s[:point]
-		if point == len(s)-1 || s[len(s)-1] == '0' {
-			return false
-		}
-	}
-	leadingZero := len(whole) > 0 && whole[0] == '0'
-	return len(whole) > 0 && len(s) <= significantDigits && (!leadingZero || len(whole) == 1 && point > 0)
-}
-
 // orDefault fills in what is not given. The zero Numbers is the default
 // notation; with Decimal given, a Group of "" means none.
 func (n Numbers) orDefault() Numbers {
@@ -189,15 +158,11 @@ func numberFromText(s string, n Numbers) (string, *CellError) {
 		return "", refusePercent()
 	}
 	body, negative := stripSignAndSymbol(s)
-	var buf [2*maxNumberDigits + 2]byte
-	plain, ok := appendPlain(buf[:0], body, negative, n)
+	plain, ok := plainNotation(body, negative, n)
 	if !ok {
 		return "", n.refuse(s)
 	}
-	if string(plain) == s {
-		return plainDecimal(s)
-	}
-	return plainDecimal(string(plain))
+	return plainDecimal(plain)
 }
 
 func (n Numbers) refuse(s string) *CellError {
@@ -235,68 +200,49 @@ func cutMinus(s string) (string, bool) {
 	return s, false
 }
 
-// appendPlain appends body in plain notation to out. It is not ok when body is
-// not in the notation n, or has too many digits.
-func appendPlain(out []byte, body string, negative bool, n Numbers) (_ []byte, ok bool) {
+// plainNotation writes body, a number in the notation n without a sign, as JSON does. It is not ok when body is not in the notation, or has
+// too many digits.
+func plainNotation(body string, negative bool, n Numbers) (plain string, ok bool) {
 	whole, fraction, hasPoint := strings.Cut(body, n.Decimal)
-	if hasPoint && !allDigits(fraction) || len(fraction) > maxNumberDigits || whole == "" && !hasPoint {
-		return nil, false
+	if hasPoint && !allDigits(fraction) || whole == "" && !hasPoint {
+		return "", false
+	}
+	switch n.Group {
+	case " ":
+		whole = otherSpaces.Replace(whole)
+	case "'":
+		whole = otherApostrophes.Replace(whole)
+	}
+	groups := []string{whole}
+	if n.Group != "" {
+		groups = strings.Split(whole, n.Group)
+	}
+	for i, digits := range groups {
+		isGroup := i > 0 && len(digits) == 3 || i == 0 && len(digits) <= 3 && !strings.HasPrefix(digits, "0")
+		if !allDigits(digits) && whole != "" || len(groups) > 1 && !isGroup {
+			return "", false
+		}
+	}
+	if whole = strings.Join(groups, ""); len(whole) > maxNumberDigits || len(fraction) > maxNumberDigits {
+		return "", false
+	}
+	if whole == "" {
+		whole = "0"
 	}
 	if negative {
-		out = append(out, '-')
-	}
-	start := len(out)
-	if out, ok = appendGroups(out, whole, n.Group); !ok || len(out)-start > maxNumberDigits {
-		return nil, false
-	}
-	if len(out) == start {
-		out = append(out, '0')
+		whole = "-" + whole
 	}
 	if fraction = strings.TrimRight(fraction, "0"); fraction != "" {
-		out = append(append(out, '.'), fraction...)
+		whole += "." + fraction
 	}
-	return out, true
+	return whole, true
 }
 
-// appendGroups appends the digits of whole to out, without group separators.
-func appendGroups(out []byte, whole, group string) (_ []byte, ok bool) {
-	run, groups := 0, 0 // digits since the last separator; separators seen
-	for i := 0; i < len(whole); {
-		if whole[i] >= '0' && whole[i] <= '9' {
-			if len(out) > maxNumberDigits {
-				return nil, false
-			}
-			out = append(out, whole[i])
-			run++
-			i++
-			continue
-		}
-		size := groupAt(whole[i:], group)
-		wellPlaced := groups == 0 && run >= 1 && run <= 3 && whole[0] != '0' || groups > 0 && run == 3
-		if size == 0 || !wellPlaced {
-			return nil, false
-		}
-		run, groups, i = 0, groups+1, i+size
-	}
-	return out, groups == 0 || run == 3
-}
-
-// groupAt returns the length of the group separator at the beginning of s, or
-// 0. A declared space also matches the no-break and narrow spaces that
-// programs write instead, an apostrophe the typographic one.
-func groupAt(s, group string) int {
-	switch {
-	case group == "":
-		return 0
-	case strings.HasPrefix(s, group):
-		return len(group)
-	}
-	first, size := utf8.DecodeRuneInString(s)
-	if group == " " && strings.ContainsRune("\u00a0\u202f\u2009", first) || group == "'" && first == '’' {
-		return size
-	}
-	return 0
-}
+// What programs write in place of a declared space or apostrophe.
+var (
+	otherSpaces      = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2009", " ")
+	otherApostrophes = strings.NewReplacer("’", "'")
+)
 
 func allDigits(s string) bool {
 	for i := range len(s) {

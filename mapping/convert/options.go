@@ -47,6 +47,7 @@ func (c *Converter) checkUnsupportedOptions() []OptionError {
 		types []Type
 	}{
 		{"format", c.Format != "", []Type{Date, DateTime, Phone}},
+		{"years", c.Years != SpreadsheetYears, []Type{Date, DateTime}},
 		{"output", c.Output != AsDateTime, []Type{Date}},
 		{"checked", c.Checked != nil, []Type{Checkbox}},
 		{"unchecked", c.Unchecked != nil, []Type{Checkbox}},
@@ -80,7 +81,7 @@ func joinTypes(types []Type) string {
 
 func (c *Converter) checkFormat() []OptionError {
 	switch {
-	case c.Format == "":
+	case c.Format == "" && c.Years == SpreadsheetYears:
 	case c.Type == Date || c.Type == DateTime:
 		if found := c.checkDateFormats(); found != nil {
 			return found
@@ -104,6 +105,11 @@ func (c *Converter) checkFormat() []OptionError {
 func (c *Converter) checkDateFormats() []OptionError {
 	var found []OptionError
 	formats := c.formats()
+	isShort := func(format string) bool { f, err := parseDateFormat(format); return err != nil || f.short }
+	if c.Years != SpreadsheetYears && !slices.ContainsFunc(formats, isShort) {
+		found = append(found, OptionError{"years", "option-years",
+			"years is for years of two digits, and the format has no yy", "leave years out"})
+	}
 	for i, format := range formats {
 		if slices.Contains(formats[:i], format) {
 			found = append(found, OptionError{"format", "date-format", "the format " + format + " is listed twice", "list it once"})

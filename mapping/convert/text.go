@@ -4,8 +4,10 @@ import (
 	"claimsheet/mapping/cell"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -219,42 +221,29 @@ func refuseShown(how string) *CellError {
 // read.
 type marks struct{ condition, elapsed, fraction, scaled, exponent bool }
 
+var (
+	hiddenInFormat = regexp.MustCompile(`"[^"]*"?|\[[^\]]*\]?|[\\_*].`)
+	conditionMark  = regexp.MustCompile(`^\[[<>=]`)
+	elapsedMark    = regexp.MustCompile(`(?i)^\[(h+|m+|s+)\]$`)
+	scaledMark     = regexp.MustCompile(`[0#?],+([^0#?,]|$)`)
+	exponentMark   = regexp.MustCompile(`[Ee][+-]`)
+)
+
+// knownMarks are the marks of the formats that were looked at already.
+var knownMarks sync.Map // of marks, by the format
+
 // formatMarks finds the marks outside quoted and escaped characters: "E+" in
 // quotes is no exponent. Slashes and commas of dates count too.
 func formatMarks(format string) (found marks) {
-	isPlace := func(i int) bool { return i >= 0 && i < len(format) && strings.IndexByte("0#?", format[i]) >= 0 }
-	afterDigit := false // a comma here would belong to the digits before it
-	for i := 0; i < len(format); i++ {
-		wasDigit := afterDigit
-		afterDigit = isPlace(i) || format[i] == ',' && wasDigit
-		switch format[i] {
-		case '"', '[':
-			closing := map[byte]string{'"': `"`, '[': "]"}[format[i]]
-			inside, _, closed := strings.Cut(format[i+1:], closing)
-			if !closed {
-				return found
-			}
-			if closing == "]" {
-				found.condition = found.condition || strings.IndexAny(inside, "<>=") == 0
-				found.elapsed = found.elapsed || isElapsedUnit(inside)
-			}
-			i += len(inside) + 1
-		case '\\', '_', '*':
-			i++
-		case '/':
-			found.fraction = true
-		case ',':
-			found.scaled = found.scaled || wasDigit && !isPlace(i+1)
-		case 'E', 'e':
-			found.exponent = found.exponent || i+1 < len(format) && (format[i+1] == '+' || format[i+1] == '-')
-		}
+	if known, ok := knownMarks.Load(format); ok {
+		return known.(marks)
 	}
+	bare := hiddenInFormat.ReplaceAllStringFunc(format, func(part string) string {
+		found.condition = found.condition || conditionMark.MatchString(part)
+		found.elapsed = found.elapsed || elapsedMark.MatchString(part)
+		return " "
+	})
+	found.fraction, found.scaled, found.exponent = strings.Contains(bare, "/"), scaledMark.MatchString(bare), exponentMark.MatchString(bare)
+	knownMarks.Store(format, found)
 	return found
-}
-
-// isElapsedUnit reports whether the text between brackets is h, m or s, once or
-// repeated.
-func isElapsedUnit(inside string) bool {
-	lower := strings.ToLower(inside)
-	return lower != "" && strings.IndexByte("hms", lower[0]) >= 0 && strings.Trim(lower, lower[:1]) == ""
 }

@@ -190,21 +190,22 @@ func (p *proposer) isPersonal(c *column) bool {
 	return c != nil && slices.Contains([]*column{w.email, w.first, w.last, w.full, w.phone}, c)
 }
 
-// compose proposes a text of several columns for an address that no column holds as a whole.
+// compose proposes to join the columns of an address that no column holds as a whole. A house number stands beside its street, so that with
+// one all are set apart by spaces.
 func (p *proposer) compose(x *target) (link, bool) {
 	street, _ := p.find(nil, "street")
 	if x.Type != convert.Text && x.Type != convert.TextArea || !slices.Equal(x.meaning, []string{"address"}) || street == nil {
 		return link{}, false
 	}
-	v := value{text: "{" + street.name + "}", parts: []*column{street}, typ: x.Type}
-	for _, part := range []struct{ name, before string }{{"house number", " "}, {"locality", ", "}, {"town", ", "}} {
-		if c, _ := p.find(nil, part.name); c != nil {
-			v.text += part.before + "{" + c.name + "}"
-			v.parts = append(v.parts, c)
+	v := value{parts: []*column{street}, typ: x.Type}
+	for _, name := range []string{"house number", "locality", "town"} {
+		c, _ := p.find(nil, name)
+		if c == nil {
+			continue
 		}
-	}
-	if slices.ContainsFunc(v.parts, func(c *column) bool { return !isQuotable(c.name) }) {
-		return link{}, false
+		if v.parts = append(v.parts, c); name == "house number" {
+			v.with = " "
+		}
 	}
 	return link{to: x.Name, value: v, why: "no column holds the whole address", ask: "is it made of these columns?", idle: true}, true
 }

@@ -41,7 +41,6 @@ type dateReading struct {
 	timed   bool     // some have a time of day
 	why     string   // the evidence for the formats
 	ask     string   // what a person has to decide; "" when the formats are certain
-	idle    bool     // the decision is needed before the formats can be used
 	order   dateOrder
 }
 
@@ -140,9 +139,6 @@ func compareOrders(texts []text, format string) (day, month, both int) {
 func (d *dateReading) selectOrder(texts []text, format string) (formats []string, why string) {
 	all, other := cellsInWords(countOf(texts)), monthFirst(format)
 	day, month, both := compareOrders(texts, format)
-	if strings.Contains(format, "yy") && !strings.Contains(format, "yyyy") {
-		d.ask, d.idle = joined(d.ask, "a year of two digits is sent as one of 1930 to 2029; are these the years?"), true
-	}
 	switch {
 	case other == "":
 		return []string{format}, fmt.Sprintf("%d of %s read as %s", day, all, format)

@@ -85,7 +85,10 @@ func TestQuestions(t *testing.T) {
 			}
 			return fmt.Sprintf("%02d/%02d/1975", 1+i%12, 13+i%12)
 		}, "= Date of birth", []string{"format: [dd/mm/yyyy, mm/dd/yyyy]", "day and month are in both orders"}},
-		"a year of two digits": {[]string{"Date of birth:Date"}, []string{"Geb."}, func(i int) any { return fmt.Sprintf("%02d.%02d.80", 1+i, 1+i%12) }, "? Geb.", []string{"1930 to 2029"}},
+		"a year of two digits": {[]string{"Date of birth:Date"}, []string{"Geb."}, func(i int) any { return fmt.Sprintf("%02d.%02d.80", 1+i, 1+i%12) }, "= Geb.", []string{"{column: Geb., type: Date, format: dd.mm.yy, years: past}"}},
+		"a year of two digits, not of birth": {[]string{"Settled on:Date"}, []string{"Settled on"}, func(i int) any { return fmt.Sprintf("%02d/%02d/24", 13+i%12, 1+i%12) }, "? Settled on",
+			[]string{"years of two digits: are all these days past?"}},
+		"months in full":       {[]string{"Date of birth:Date"}, []string{"Date of birth"}, func(i int) any { return fmt.Sprintf("%02d September 1968", 1+i) }, "= Date of birth", []string{"format: d mmmm yyyy}"}},
 		"days for a time":      {[]string{"Signed at:DateTime"}, []string{"Signed at"}, text("2020-05-17"), "? Signed at", []string{"midnight of sheet.timezone", "timezone: "}},
 		"times for a time":     {[]string{"Signed at:DateTime"}, []string{"Signed at"}, text("2020-05-17 10:15"), "= Signed at", nil},
 		"numbers are no dates": {[]string{"Settled on:Date"}, []string{"Settled on"}, func(i int) any { return float64(100 + i) }, "", []string{"Settled on: numbers"}},
@@ -262,7 +265,7 @@ func TestKeyOfClients(t *testing.T) {
 		rows [][]any
 		want string
 	}{
-		{"several agreements", several, "  # DECIDE: does it identify a client? (4 different in 6 rows, 1 empty; another choice is Email (3 different in 6 rows, 2 empty))\n  key: Ref\n"},
+		{"several agreements", several, "# DECIDE: client.key: does Ref identify a client? (4 different in 6 rows, 1 empty; another choice is Email (3 different in 6 rows, 2 empty))\n"},
 		{"one address of two", couples, "  key: Ref\n"},
 	} {
 		var records []cell.Record
@@ -293,7 +296,7 @@ func TestFoundInPart(t *testing.T) {
 	made := proposeFor(t, Request{Name: "x", API: "v2", Service: service("Lender:Text")}, headers, records)
 	yaml := string(made.YAML())
 	for _, part := range []string{
-		"  key: Lead ID ",
+		"  key: Lead ID\n",
 		"  lookup:\n    email: Email Address\n",
 		"    # DECIDE: is it this column? Many of its cells are something else (e-mail addresses in 2 of 3 cells)\n    email: {column: Email Address, type: Email}\n",
 		"is it this column? Many of its cells are something else (phone numbers in 2 of 3 cells; ",
@@ -342,5 +345,26 @@ func TestPrivate(t *testing.T) {
 		if !strings.Contains(yaml, part) {
 			t.Errorf("no %s in\n%s", part, yaml)
 		}
+	}
+}
+
+// TestTheQuestionsOfAPersonStandTogether: what only a person can decide is asked at the top, and what has a safe default is neither asked nor
+// written. On studio's page each question stays beside its line.
+func TestTheQuestionsOfAPersonStandTogether(t *testing.T) {
+	t.Parallel()
+	headers := []string{"E-mail", "Surname", "Agreement no", "Signed at"}
+	records := []cell.Record{{Row: 2, Cells: cellsOf([]any{"ann@example.com", "Lee", "A-1", "2020-05-17 10:15"})}}
+	made := proposeFor(t, Request{Name: "x", API: "v2", Sources: []string{"x.xlsx"}, Service: service("Signed at:DateTime", "Agreement number:Text")}, headers, records)
+	top, rest, _ := strings.Cut(string(made.YAML()), "\nname: x\n")
+	for _, about := range []string{"name: what", "client.key: does E-mail identify", "client.fields: the", "claims: is each row", "activities: is this"} {
+		if !strings.Contains(top, "\n# DECIDE: "+about) {
+			t.Errorf("no question about %q in\n%s", about, top)
+		}
+	}
+	if n := strings.Count(top, "DECIDE: "); n != 5 || strings.Contains(rest, "existing") || strings.Count(rest, "DECIDE") != 1 {
+		t.Errorf("%d questions in\n%s\nand the rest is\n%s", n, top, rest)
+	}
+	if plain := string(made.Plain()); !strings.Contains(plain, "  # DECIDE: does E-mail identify a client? (1 different") || strings.HasPrefix(plain, "#") {
+		t.Errorf("for a page it is\n%s", plain)
 	}
 }

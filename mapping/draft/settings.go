@@ -48,7 +48,7 @@ func (p *proposer) proposeSettings(made *Proposal) []setting {
 		return slices.ContainsFunc(made.links(), func(l link) bool { return slices.Contains(types, l.value.typ) })
 	}
 	if sends(convert.DateTime) {
-		all = append(all, setting{"timezone", p.zone(made), "", "where the sheet's times were written down"})
+		all = append(all, p.timezone(made))
 	}
 	if p.numbers.why != "" && sends(convert.Number, convert.Currency) {
 		all = append(all, p.numbers)
@@ -63,8 +63,8 @@ func (p *proposer) proposeSettings(made *Proposal) []setting {
 	return all
 }
 
-// zone is the time zone of the region that the phone numbers are of, or that the sheet shows.
-func (p *proposer) zone(made *Proposal) string {
+// timezone is that of the region that the phone numbers are of, or that the sheet shows; a question where nothing shows it.
+func (p *proposer) timezone(made *Proposal) setting {
 	region := p.country.region
 	for _, l := range made.client.fields {
 		if l.value.region != "" {
@@ -72,9 +72,9 @@ func (p *proposer) zone(made *Proposal) string {
 		}
 	}
 	if zone, ok := zones[region]; ok {
-		return zone
+		return setting{"timezone", zone, "as the sheet is from " + region, ""}
 	}
-	return "UTC"
+	return setting{"timezone", "UTC", "", "where were the sheet's times written down?"}
 }
 
 // emptyTexts is the list of texts that count as empty.

@@ -324,7 +324,7 @@ func (s leadSheet) judge(p *Proposal) (o outcome) {
 		}
 	}
 	columnOf := func(l link) string {
-		if l.value.text == "" {
+		if l.value.parts == nil {
 			return l.value.column.name
 		}
 		var names []string

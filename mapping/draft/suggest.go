@@ -27,7 +27,7 @@ type Suggestion struct {
 	Template, Attribute string
 
 	Value     json.RawMessage // as the mapping file would have it: a column's header, or an object
-	Column    string          // the header of its column; "" for a text of several
+	Column    string          // the header of its column; "" for several that are joined
 	Certainty Certainty
 	Reason    string
 	Ask       string // what a person has to decide; "" when it is sure
@@ -79,7 +79,7 @@ func (v value) json() json.RawMessage {
 	if len(entries) > 0 {
 		keys, values = append(keys, "values"), append(values, "{"+strings.Join(entries, ", ")+"}")
 	}
-	if len(keys) == 1 && v.text == "" {
+	if len(keys) == 1 && v.parts == nil {
 		return json.RawMessage(values[0])
 	}
 	for i, key := range keys {

@@ -12,10 +12,11 @@ import (
 // value is a value of the mapping: where it comes from and how its cells are read.
 type value struct {
 	column             *column
-	parts              []*column // of text
-	text               string    // set instead of column
+	parts              []*column // joined; set instead of column
+	with               string    // between them; "" for a comma
 	typ                convert.Type
 	formats            []string
+	years              convert.Years
 	region             string
 	percent            bool
 	checked, unchecked []string
@@ -99,7 +100,12 @@ func (p *proposer) read(c *column, t convert.Type, options []string) link {
 
 func (p *proposer) readAsDate(c *column, l *link) {
 	d := c.dates
-	l.value.formats, l.why, l.ask, l.idle = d.formats, d.why, d.ask, d.idle
+	l.value.formats, l.why, l.ask = d.formats, d.why, d.ask
+	if slices.ContainsFunc(d.formats, isShortYear) {
+		if l.value.years = convert.PastYears; !slices.Contains(c.meaning, "birth") {
+			l.decide("years of two digits: are all these days past? If not, write years: future, for 2000 to 2099")
+		}
+	}
 	switch {
 	case !c.isMostly(d.read):
 		l.refuse(d.read, "only %d of %s read as a date", d.read, cellsInWords(c.filled))
@@ -118,6 +124,10 @@ func (p *proposer) readAsDate(c *column, l *link) {
 	if why := d.order.evidence(func(row int) string { return p.seen.rowNames[row%len(p.seen.rowNames)] }); why != "" {
 		l.decide("did a spreadsheet program exchange day and month? Compare these rows with the source: " + why)
 	}
+}
+
+func isShortYear(format string) bool {
+	return strings.Contains(format, "yy") && !strings.Contains(format, "yyyy")
 }
 
 func (p *proposer) readAsNumber(c *column, l *link) {

@@ -12,17 +12,34 @@ import (
 	"claimsheet/mapping/problem/yamltree"
 )
 
-// YAML returns the proposal as a mapping without problems, for a person to finish.
+// YAML returns the proposal as a mapping without problems, for a person to finish. The questions that only a person can answer stand
+// together at the top; the others stand beside the lines that they are about.
 func (p *Proposal) YAML() []byte {
-	w := &writer{}
+	w := &writer{collects: true}
+	p.write(w)
+	top := &writer{}
+	p.writeTop(top)
+	for _, question := range w.questions {
+		top.line("# DECIDE: %s", question)
+	}
+	top.line("")
+	return []byte(top.String() + w.String())
+}
+
+// writeTop writes what is said of the whole mapping.
+func (p *Proposal) writeTop(w *writer) {
 	w.line("# yaml-language-server: $schema=mapping.schema.json")
-	w.line("# A first mapping for %s, made by claimsheet init. Answer the lines with DECIDE, then try claimsheet run --dry-run.",
+	w.line("# A first mapping for %s, made by claimsheet init. Answer the lines with DECIDE and delete them, then try a dry run.",
 		oneLine(strings.Join(p.request.Sources, ", ")))
 	w.line("# The first line is for editors; this makes the file that it names: claimsheet schema mapping > mapping.schema.json")
 	for _, note := range p.notes {
 		w.line("# %s", oneLine(note))
 	}
-	w.commented("", "name: "+yamltree.Quote(p.name), "", "what is this campaign called? It must not change once it has run")
+}
+
+// write writes the mapping.
+func (p *Proposal) write(w *writer) {
+	w.general("", "name: "+yamltree.Quote(p.name), "name", "what is this campaign called? It must not change once it has run", "")
 	w.line("api: %s", p.request.API)
 	if len(p.settings) > 0 {
 		w.line("\nsheet:")
@@ -39,15 +56,16 @@ func (p *Proposal) YAML() []byte {
 			w.line("#   %s: %s", oneLine(c.name), c.holds())
 		}
 	}
-	return []byte(w.String())
 }
 
-// Plain returns the proposal without the lines that are comments alone, but for questions about the line below: what may be filled,
-// and with what, is among the Suggestions.
+// Plain returns the proposal with every question beside its line, and without the lines that are comments alone, but for questions about
+// the line below: what may be filled, and with what, is among the Suggestions.
 func (p *Proposal) Plain() []byte {
+	w := &writer{}
+	p.write(w)
 	var kept []string
 	isComment := func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
-	all := strings.Split(strings.TrimSpace(string(p.YAML())), "\n")
+	all := strings.Split(strings.TrimSpace(w.String()), "\n")
 	for i, line := range all {
 		asks := strings.Contains(line, "# DECIDE: ") && i+1 < len(all) && !isComment(all[i+1]) && strings.TrimSpace(all[i+1]) != ""
 		switch {
@@ -61,12 +79,29 @@ func (p *Proposal) Plain() []byte {
 }
 
 // writer writes lines of YAML with comments.
-type writer struct{ strings.Builder }
+type writer struct {
+	strings.Builder
+	collects  bool     // the general questions are for the top
+	questions []string // those
+}
 
 func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 
 // widest is how wide a line may be before its comment goes above it.
 const widest = 130
+
+// general writes a line about which only a person can decide; about says what the question is about, where it stands at the top.
+func (w *writer) general(indent, text, about, ask, why string) {
+	if !w.collects {
+		w.commented(indent, text, why, ask)
+		return
+	}
+	if why != "" {
+		ask += " (" + why + ")"
+	}
+	w.questions = append(w.questions, about+": "+ask)
+	w.line("%s%s", indent, text)
+}
 
 // commented writes a line with its reason, and with what a person has to decide.
 func (w *writer) commented(indent, text, why, ask string) {
@@ -91,18 +126,16 @@ func (w *writer) commented(indent, text, why, ask string) {
 
 func (w *writer) client(c client) {
 	w.line("\nclient:")
-	w.commented("  ", "key: "+yamltree.Quote(c.key.name), c.keyWhy, "does it identify a client?")
+	w.general("  ", "key: "+yamltree.Quote(c.key.name), "client.key", "does "+oneLine(c.key.name)+" identify a client?", c.keyWhy)
 	if len(c.lookup) == 0 {
-		w.commented("  ", "existing: create", "", "no column holds an e-mail address or phone number to look clients up by")
+		w.commented("  ", "existing: create", "no column holds an e-mail address or phone number to look clients up by", "")
 	} else {
-		w.commented("  ", "existing: reuse", "", "reuse, skip, fail or create a client that the service knows")
-		w.commented("  ", "existing_activities: send", "", "send or skip the activities on a client who was found, not created")
 		w.line("  lookup:")
 	}
 	for _, l := range c.lookup {
 		w.link("    ", l)
 	}
-	w.commented("  ", "fields:", "", "the names on the left are the service's; its operator knows them")
+	w.general("  ", "fields:", "client.fields", "the names on the left are the service's; its operator knows them", "")
 	for _, l := range c.fields {
 		w.link("    ", l)
 	}
@@ -144,18 +177,28 @@ func (w *writer) link(indent string, l link) {
 // pairs returns the value as keys of the mapping file, but for the table. quote quotes a text.
 func (v value) pairs(quote func(string) string) (keys, values []string) {
 	add := func(key, value string) { keys, values = append(keys, key), append(values, value) }
-	if v.text != "" {
-		add("text", quote(v.text))
+	if v.parts != nil {
+		var names []string
+		for _, c := range v.parts {
+			names = append(names, c.name)
+		}
+		add("join", list(names, quote))
+		if v.with != "" {
+			add("with", quote(v.with))
+		}
 	} else {
 		add("column", quote(v.column.name))
 	}
-	if v.typ != "" && (v.typ != convert.Text || v.text != "" || v.isTextAnyway) {
+	if v.typ != "" && (v.typ != convert.Text || v.parts != nil || v.isTextAnyway) {
 		add("type", quote(string(v.typ)))
 	}
 	if len(v.formats) == 1 {
 		add("format", quote(v.formats[0]))
 	} else if len(v.formats) > 1 {
 		add("format", list(v.formats, quote))
+	}
+	if v.years != "" {
+		add("years", quote(string(v.years)))
 	}
 	if v.region != "" {
 		add("region", quote(v.region))
@@ -181,7 +224,7 @@ func list(texts []string, quote func(string) string) string {
 // yaml returns a value on one line: a column alone, or pairs in braces.
 func (v value) yaml() string {
 	keys, values := v.pairs(yamltree.Quote)
-	if len(keys) == 1 && v.text == "" {
+	if len(keys) == 1 && v.parts == nil {
 		return values[0]
 	}
 	for i, key := range keys {
@@ -198,16 +241,17 @@ func (w *writer) claims(claims []claim) {
 	w.line("")
 	if c := claims[0]; c.idle {
 		mark = "# "
-		w.line("# DECIDE: %s", c.ask)
+		w.general("", "# claims:", "claims", c.ask, "")
+	} else {
+		w.line("claims:")
 	}
-	w.line("%sclaims:", mark)
-	for _, c := range claims {
-		why, ask := c.why, c.ask
-		if c.idle {
-			ask = ""
-		}
+	for i, c := range claims {
 		w.line("%s  - id: %s", mark, c.id)
-		w.commented(mark+"    ", "key: "+yamltree.Quote(c.key), why, ask)
+		if key := "key: " + yamltree.Quote(c.key); c.ask != "" && !c.idle && i == 0 {
+			w.general("    ", key, "claims", c.ask, c.why)
+		} else {
+			w.commented(mark+"    ", key, c.why, "")
+		}
 		w.line("%s    name: %s", mark, yamltree.Quote(c.name))
 		switch {
 		case c.whenAsk != "":
@@ -236,15 +280,15 @@ func (w *writer) templates(p *Proposal) {
 	if p.request.API == "v2" && (len(p.live) > 0 || hasLinks) {
 		w.line("\nworkflow:")
 		name := strings.NewReplacer("{", "{{", "}", "}}").Replace(p.name)
-		w.commented("  ", "name: "+yamltree.Quote(name+" {run.date}"), "", "agreed with the service's operator")
+		w.line("  name: %s", yamltree.Quote(name+" {run.date}"))
 		if service.WorkflowTemplateIdentifier == "" {
-			w.commented("  ", "template_identifier: "+mapping.ToBeAgreed, "", "the service's operator supplies it")
+			w.commented("  ", "template_identifier: "+mapping.ToBeAgreed, "the service's operator supplies it", "")
 		}
 	}
 	if len(p.live) > 0 {
 		w.line("")
-		w.commented("", "activities:", "",
-			"is this the workflow's order, and where does the client resume? That template gets status: Open and no attributes")
+		w.general("", "activities:", "activities",
+			"is this the workflow's order, and where does the client resume? That template gets status: Open and no attributes", "")
 	}
 	for i, t := range p.live {
 		if t.texts {

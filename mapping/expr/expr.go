@@ -41,8 +41,8 @@ type Expression struct {
 	program *vm.Program
 	columns map[string]int    // the columns that the functions name
 	cells   convert.Converter // how num and date read a cell
-	at      string
-	idle    sync.Pool // of *evaluator
+	line    int               // of the mapping
+	idle    sync.Pool         // of *evaluator
 }
 
 // Options say what an expression may use.
@@ -52,12 +52,12 @@ type Options struct {
 	// Cells says how the sheet writes numbers and counts days; its Type is not
 	// used.
 	Cells convert.Converter
+	// Line is where the expression stands in the mapping, for messages.
+	Line int
 	// Column finds the column with a name. offset is where the name is in
 	// the source, in characters. A column that is not ok is left out of
 	// Expression.Columns; Column reports it.
 	Column func(name string, offset int) (column int, ok bool)
-	// At is where the expression is, for the refusal of a cell.
-	At string
 }
 
 // Problem is why an expression cannot be used.
@@ -74,7 +74,7 @@ type Problem struct {
 // of a table (keys, values) or take all memory (see unbounded) are not part of
 // the language.
 func Compile(source string, o Options) (*Expression, []Problem) {
-	e := &Expression{columns: map[string]int{}, cells: o.Cells, at: o.At}
+	e := &Expression{columns: map[string]int{}, cells: o.Cells, line: o.Line}
 	if len(source) > maxSource {
 		return e, []Problem{{Message: fmt.Sprintf("the expression is longer than %d bytes", maxSource),
 			Hint: "work the value out in a column of the sheet"}}
@@ -94,15 +94,21 @@ func Compile(source string, o Options) (*Expression, []Problem) {
 			e.columns[name.Value] = column
 		}
 	}
-	return e, append(calls.problems(), syntaxProblems(source, err)...)
+	problems := append(calls.problems(), syntaxProblems(source, err)...)
+	if bare := unquoted.FindStringSubmatchIndex(source); bare != nil && len(problems) > 0 {
+		call, name := source[bare[2]:bare[3]], strings.TrimSpace(source[bare[4]:bare[5]])
+		return e, []Problem{{Offset: utf8.RuneCountInString(source[:bare[4]]), Message: "the column's name has no quotes",
+			Hint: fmt.Sprintf(`write %s("%s")`, call, name)}}
+	}
+	return e, problems
 }
+
+// unquoted matches a call with a column's name without quotes.
+var unquoted = regexp.MustCompile(`\b(col|num|date|has)\(\s*([\pL\pN][^"'()]*)\)`)
 
 const functionsHint = `it may call col("A"), num("A"), date("A") and has("A") with a column's name`
 
 // syntaxProblems is the library's error as problems; none for nil.
-// unquotedCall matches a call with a name of several words that is not in quotes.
-var unquotedCall = regexp.MustCompile(`\b(col|num|date|has)\(([\pL\pN._-]+(?: +[\pL\pN._-]+)+)\)`)
-
 func syntaxProblems(source string, err error) []Problem {
 	if err == nil {
 		return nil
@@ -110,19 +116,14 @@ func syntaxProblems(source string, err error) []Problem {
 	p := Problem{Message: "the expression cannot be used: " + err.Error(), Hint: functionsHint}
 	if at, ok := errors.AsType[*file.Error](err); ok {
 		p.Offset, p.Message = at.From, "the expression cannot be used: "+at.Message
-		if at.Message == "unexpected token EOF" {
-			p.Message, p.Hint = "the expression ends before it is complete", "close every bracket and quote, and write something on both sides of and, or, == and the like"
-		}
-		call := unquotedCall.FindStringSubmatchIndex(source)
-		switch {
-		case strings.HasPrefix(strings.TrimSpace(source), "="):
-			p.Message, p.Hint = "an expression does not begin with = as a formula of a spreadsheet does", `leave the = out, and name columns, not cells, such as upper(col("Name"))`
+		switch isFirst := strings.HasPrefix(strings.TrimSpace(source), "="); {
+		case at.Message == `unexpected token Operator("=")` && isFirst:
+			p.Message, p.Hint = "the expression begins with =, as a spreadsheet's formula does",
+				`leave the = out, and name columns, not cells: upper(col("Surname")) for =UPPER(I5)`
 		case at.Message == `unexpected token Operator("=")`:
-			p.Message, p.Hint = "a single = compares nothing", "write == to compare"
-		case call != nil:
-			written := source[call[0]:call[1]]
-			p.Offset, p.Message = utf8.RuneCountInString(source[:call[0]]), "the column's name in "+problem.Shorten(written)+" is not in quotes"
-			p.Hint = "write " + source[call[2]:call[3]] + `("` + problem.Shorten(source[call[4]:call[5]]) + `")`
+			p.Message, p.Hint = "one = does not compare", "write == to compare"
+		case at.Message == "unexpected token EOF":
+			p.Message, p.Hint = "the expression ends before it is complete", "close every bracket and quote, and write something on both sides of and, or, == and the like"
 		}
 		if strings.ContainsAny(source, problem.DoubleQuotes+problem.SingleQuotes) {
 			p.Hint = `it holds typographic quotes; type straight ones: has("A")`
@@ -219,8 +220,7 @@ func (e *Expression) Value(r cell.Record) (cell.Cell, *convert.CellError) {
 		return cell.Cell{Kind: cell.Number, Raw: s, Shown: s}, nil
 	case float64:
 		if math.IsInf(v, 0) || math.IsNaN(v) {
-			return cell.Cell{}, &convert.CellError{Code: "expression", Message: "is used in an expression that gives no number, as a division by zero does",
-				Hint: "correct the cell, or let the expression say what is sent then"}
+			return cell.Cell{}, e.fails("it gives no number, as a division by zero does")
 		}
 		s := strconv.FormatFloat(v, 'f', -1, 64)
 		return cell.Cell{Kind: cell.Number, Raw: s, Shown: s}, nil
@@ -233,7 +233,7 @@ func (e *Expression) Value(r cell.Record) (cell.Cell, *convert.CellError) {
 	case string:
 		return cell.Cell{Kind: cell.Text, Raw: v, Shown: v}, nil
 	}
-	return cell.Cell{}, &convert.CellError{Code: "expression", Message: fmt.Sprintf("is used in an expression that gives a %T, which cannot be sent", out)}
+	return cell.Cell{}, e.fails(fmt.Sprintf("it gives a %T, which cannot be sent", out))
 }
 
 // Kind returns the kind of the result for a row: Bool, Number, Date or Text. It is
@@ -275,7 +275,13 @@ func (e *Expression) failure(err error) *convert.CellError {
 	if limit, ok := errors.AsType[limitError](err); ok {
 		message = string(limit)
 	}
-	return &convert.CellError{Code: "expression", Message: "is used in an expression that fails: " + message, Hint: "the expression is in " + e.at}
+	return e.fails(message)
+}
+
+func (e *Expression) fails(why string) *convert.CellError {
+	return &convert.CellError{Code: "expression",
+		Message: fmt.Sprintf("is used in the expression in line %d of the mapping, which fails: %s", e.line, why),
+		Hint:    "correct the cell, or let the expression say what is sent then"}
 }
 
 // cellError says which cell an expression cannot use, without quoting it.

@@ -60,6 +60,10 @@ func TestCompileRefuses(t *testing.T) {
 		{`col("A" + "B") == ""`, true, 0, "col can only be called", "col("},
 		{`$env["A"] == 1`, true, 0, "$env cannot be used", "col("},
 		{`col("A")`, true, 0, "expected bool", "col("},
+		{`=UPPER(I5)`, false, 0, "begins with =, as a spreadsheet's formula", "leave the = out"},
+		{`col("A") = "x"`, true, 9, "one = does not compare", "write == to compare"},
+		{`has(Agreement No 1)`, true, 4, "the column's name has no quotes", `write has("Agreement No 1")`},
+		{`has("A") && num(Größe) > 1`, true, 16, "the column's name has no quotes", `write num("Größe")`},
 		{"now()", false, 0, "unknown name now", "col("},
 		{"keys({})", false, 0, "unknown name keys", "col("},
 		{`repeat("x", 9)`, false, 0, "unknown name repeat", "col("},
@@ -110,7 +114,7 @@ func TestHolds(t *testing.T) {
 		}
 	}
 	_, failed := mustCompile(t, `num("A") > 1`, true).Holds(row("1", "one"))
-	if want := "is used in an expression that fails: “A” is not a number; expected one written like 1,234.5"; failed == nil || failed.Message != want {
+	if want := "is used in the expression in line 0 of the mapping, which fails: “A” is not a number; expected one written like 1,234.5"; failed == nil || failed.Message != want {
 		t.Errorf("%v, want %s", failed, want)
 	}
 }

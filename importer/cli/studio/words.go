@@ -40,6 +40,8 @@ var pageWords = []struct {
 	{regexp.MustCompile(`the format in the mapping`), "“Dates look like”"},
 	{regexp.MustCompile(`only one format of the mapping fits, for example with the month's name; or leave one of the formats out of the mapping`),
 		"only one way of reading fits, for example with the month's name; or leave one of them out of “Dates look like”"},
+	{regexp.MustCompile(`say which century is meant in the mapping: years: past \(dates of birth\) or years: future`),
+		"say which century is meant: “Years of two digits”"},
 	{regexp.MustCompile(`map the column as Checkbox`), "choose the type “Yes or no”"},
 	{regexp.MustCompile(`map it as Date`), "choose the type “Date”"},
 	{regexp.MustCompile(`write percent: true in the mapping, which divides them by 100`), "tick “Cells are percentages”, which divides them by 100"},

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 
-	"claimsheet/importer/sheet/charset"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
@@ -33,7 +32,7 @@ type File struct {
 	file     io.ReaderAt
 	size     int64
 	sheet    cell.Sheet
-	encoding *charset.Encoding // unless there is a byte order mark
+	encoding *charset // unless there is a byte order mark
 	comma    rune
 	fields   int // of the header, including those without a name
 }
@@ -42,9 +41,12 @@ type File struct {
 // row is used. The error is a problem.Problem, or a problem.List where several rows
 // are wrong; one about the whole file has no place.
 func Open(file io.ReaderAt, size int64, o Options) (*File, error) {
-	f := &File{file: file, size: size, encoding: charset.UTF8, sheet: o.Sheet}
+	f := &File{file: file, size: size, encoding: inUTF8, sheet: o.Sheet}
 	if o.Encoding == "windows-1252" {
-		f.encoding = charset.Windows1252
+		if err := f.refuseUTF8(); err != nil {
+			return nil, err
+		}
+		f.encoding = inWindows1252
 	}
 	header, err := f.delimit(o.Delimiter)
 	if err != nil {

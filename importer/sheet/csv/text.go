@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"claimsheet/importer/sheet/charset"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
@@ -22,7 +21,7 @@ var errLongRecord = errors.New("a row of more than 16 MiB")
 // end (CR LF, CR alone) as a line feed. Bytes that are not text, and NUL, are a
 // problem with its line and column.
 type text struct {
-	decoder *charset.Reader
+	decoder *decoder
 	path    string
 	out     []byte // decoded but not returned yet
 	line    int    // of the character that is decoded next
@@ -40,7 +39,7 @@ const textChunk = 32 << 10
 // text opens the file's text from its beginning.
 func (f *File) text() *text {
 	src := bufio.NewReaderSize(io.NewSectionReader(f.file, 0, f.size), textChunk)
-	return &text{decoder: charset.NewReader(src, charset.SkipMark(src, f.encoding), textChunk), path: f.sheet.File, line: 1, column: 1}
+	return &text{decoder: newDecoder(src, skipMark(src, f.encoding), textChunk), path: f.sheet.File, line: 1, column: 1}
 }
 
 // Read returns the text to encoding/csv.
@@ -61,12 +60,38 @@ func (t *text) Read(b []byte) (int, error) {
 	return n, nil
 }
 
+// refuseUTF8 refuses a file without a byte order mark that is UTF-8 with letters beyond ASCII, though the mapping declares another
+// encoding: each of these letters would be read as two or more others.
+func (f *File) refuseUTF8() error {
+	src := bufio.NewReader(io.NewSectionReader(f.file, 0, f.size))
+	if skipMark(src, nil) != nil {
+		return nil
+	}
+	at, first := problem.Where{File: f.sheet.File, Line: 1, Column: 1}, problem.Where{}
+	for {
+		r, size, err := src.ReadRune()
+		switch {
+		case err == io.EOF && first.Line > 0:
+			return problem.At(first, "is-utf-8",
+				"the mapping declares the encoding windows-1252, and the file is UTF-8: letters such as this one would be read as two or more others").
+				Hinted("take encoding out of the mapping's sheet section; UTF-8 needs none")
+		case err != nil, r == utf8.RuneError && size == 1:
+			return nil
+		case size > 1 && first.Line == 0:
+			first = at
+		}
+		if at.Column++; r == '\n' {
+			at.Line, at.Column = at.Line+1, 1
+		}
+	}
+}
+
 // fill decodes the next piece, or sets err.
 func (t *text) fill() {
-	decoded, err := t.decoder.Next()
+	decoded, err := t.decoder.next()
 	if err != nil {
 		t.err = err
-		if invalid, ok := errors.AsType[*charset.InvalidError](err); ok {
+		if invalid, ok := errors.AsType[*invalidError](err); ok {
 			t.err = t.notText(invalid)
 		}
 		return
@@ -113,15 +138,15 @@ func (t *text) lines(b []byte) []byte {
 // are marks that do not follow a letter, or nothing.
 const dosLetters = "\x81\x82\x83\x84\x86\x87\x88\x89\x8B\x8D"
 
-func (t *text) notText(invalid *charset.InvalidError) problem.Problem {
-	if isLetter := t.last|0x20 >= 'a' && t.last|0x20 <= 'z'; isLetter && strings.IndexByte(dosLetters, invalid.Bytes[0]) >= 0 {
+func (t *text) notText(invalid *invalidError) problem.Problem {
+	if isLetter := t.last|0x20 >= 'a' && t.last|0x20 <= 'z'; isLetter && strings.IndexByte(dosLetters, invalid.bytes[0]) >= 0 {
 		return problem.At(t.at(), "code-page",
-			"the byte 0x%X after a letter is neither UTF-8 nor Windows-1252; it is one of code page 850, which DOS programs and “CSV (MS-DOS)” write", invalid.Bytes).
+			"the byte 0x%X after a letter is neither UTF-8 nor Windows-1252; it is one of code page 850, which DOS programs and “CSV (MS-DOS)” write", invalid.bytes).
 			Hinted("save the file as “CSV UTF-8”; or convert it: iconv -f CP850 -t UTF-8 OLD.csv > NEW.csv")
 	}
 	p := t.wrong("the byte %s is not %s; expected a file in UTF-8, in UTF-16 with a byte order mark, or in the encoding that the mapping declares",
-		fmt.Sprintf("0x%X", invalid.Bytes), invalid.Encoding)
-	if invalid.Encoding == charset.Windows1252 {
+		fmt.Sprintf("0x%X", invalid.bytes), invalid.in.name)
+	if invalid.in == inWindows1252 {
 		return p.Hinted("take sheet.encoding out of the mapping if the file is UTF-8, or save it again")
 	}
 	return p.Hinted("save it as UTF-8, or, if Excel saved it as plain CSV, declare that in the mapping: sheet: {encoding: windows-1252}")

@@ -3,6 +3,7 @@ package numfmt
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -160,36 +161,26 @@ func dayNumber(day time.Time, date1904 bool) (n int64, ok bool) {
 	return n, n >= 0
 }
 
-// elapsedDays reads an ISO 8601 duration of days, hours, minutes and seconds. Years
-// and months have no length of their own.
+// isoElapsedTime matches an ISO 8601 duration of days, hours, minutes and seconds. Years and months have no length of their own.
+var isoElapsedTime = regexp.MustCompile(`^(-?)P(?:([\d.]+)D)?(?:T(?:([\d.]+)H)?(?:([\d.]+)M)?(?:([\d.]+)S)?)?$`)
+
+// elapsedDays reads an ISO 8601 duration.
 func elapsedDays(s string) (days float64, ok bool) {
-	s, negative := strings.CutPrefix(s, "-")
-	s, ok = strings.CutPrefix(s, "P")
-	if !ok || s == "" || strings.HasSuffix(s, "T") {
+	parts := isoElapsedTime.FindStringSubmatch(s)
+	if parts == nil || !strings.ContainsAny(s[len(s)-1:], "DHMS") {
 		return 0, false
 	}
 	seconds := 0.0
-	units := "DTHMS" // in this order, each once at most
-	for s != "" {
-		n := len(s) - len(strings.TrimLeft(s, "0123456789."))
-		if n == len(s) {
-			return 0, false
-		}
-		at := strings.IndexByte(units, s[n])
-		if at < 0 || (s[n] == 'T') != (n == 0) || s[n] != 'D' && s[n] != 'T' && strings.Contains(units, "T") {
-			return 0, false
-		}
-		units = units[at+1:]
-		if s[n] != 'T' {
-			value, err := strconv.ParseFloat(s[:n], 64)
+	for i, length := range []float64{secondsPerDay, 3600, 60, 1} {
+		if text := parts[i+2]; text != "" {
+			value, err := strconv.ParseFloat(text, 64)
 			if err != nil {
 				return 0, false
 			}
-			seconds += value * map[byte]float64{'D': secondsPerDay, 'H': 3600, 'M': 60, 'S': 1}[s[n]]
+			seconds += value * length
 		}
-		s = s[n+1:]
 	}
-	if negative {
+	if parts[1] == "-" {
 		seconds = -seconds
 	}
 	return seconds / secondsPerDay, true

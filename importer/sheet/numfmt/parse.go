@@ -9,10 +9,9 @@
 package numfmt
 
 import (
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // Format is a parsed number format. A nil *Format is General.
@@ -294,6 +293,8 @@ const (
 	generalCode                  // General
 	valueCode                    // @, the place of a text
 	unknownCode                  // a bracket that is not closed
+	spaceCode                    // _ and a character; becomes a text
+	fillCode                     // * and a character; becomes a text
 )
 
 func (t codeToken) isCondition() bool {
@@ -304,92 +305,42 @@ func (t codeToken) isCondition() bool {
 // texts.
 const maxSections = 4
 
+// codePattern matches one token. Its groups are those of codeKinds, but for the first, which is a semicolon between sections.
+var codePattern = regexp.MustCompile(`(?is)(;)|"([^"]*)"?|\\(.?)|_.?()|\*.?()|\[(h+|m+|s+)\]|\[([^\]]*)\]|(\[.*)|([0#?]+)|(\.)|(,)|(%)|(/)|(@)|(E\+)|(General)|` +
+	`(AM/PM|A/P|上午/下午|a+|b+|d+|e+|g+|h+|m+|r+|s+|y+)|([1-9])|(.)`)
+
+var codeKinds = []codeKind{textCode, textCode, spaceCode, fillCode, elapsedCode, bracketCode, unknownCode, placesCode, pointCode, commaCode, percentCode, slashCode,
+	valueCode, exponentCode, generalCode, dateCode, digitCode, textCode}
+
 // scanCode splits a format code into tokens, section by section. It returns nil
 // for a code with too many sections. Quoted, escaped and bracketed text does not
-// separate sections and has no other meaning.
+// separate sections and has no other meaning: \x shows the character, _x is a space of its width, *x fills the cell with it and shows nothing
+// here.
 func scanCode(code string) [][]codeToken {
 	sections := [][]codeToken{nil}
-	for code != "" {
-		if code[0] == ';' {
-			sections, code = append(sections, nil), code[1:]
+	for _, at := range codePattern.FindAllStringSubmatchIndex(code, -1) {
+		if at[2] >= 0 {
+			sections = append(sections, nil)
 			continue
 		}
-		t, n := scanToken(code)
 		last := len(sections) - 1
-		sections[last] = append(sections[last], t)
-		code = code[n:]
+		for i, kind := range codeKinds {
+			from, to := at[2*i+4], at[2*i+5]
+			if from < 0 {
+				continue
+			}
+			t := codeToken{kind, code[from:to]}
+			switch kind {
+			case spaceCode:
+				t = codeToken{textCode, " "}
+			case fillCode:
+				t = codeToken{textCode, ""}
+			}
+			sections[last] = append(sections[last], t)
+		}
 	}
 	if len(sections) > maxSections {
 		return nil
 	}
 	return sections
-}
-
-// scanToken returns the first token of a code and its length in the code.
-func scanToken(code string) (t codeToken, n int) {
-	switch code[0] {
-	case '"':
-		text, _, closed := strings.Cut(code[1:], `"`)
-		n = 1 + len(text)
-		if closed {
-			n++
-		}
-		return codeToken{textCode, text}, n
-	case '\\', '_', '*':
-		return scanEscape(code)
-	case '[':
-		inside, _, closed := strings.Cut(code[1:], "]")
-		if !closed {
-			return codeToken{unknownCode, code}, len(code)
-		}
-		if isElapsed(inside) {
-			return codeToken{elapsedCode, inside}, len(inside) + 2
-		}
-		return codeToken{bracketCode, inside}, len(inside) + 2
-	case '0', '#', '?':
-		n = len(code) - len(strings.TrimLeft(code, "0#?"))
-		return codeToken{placesCode, code[:n]}, n
-	}
-	for _, w := range codeWords {
-		if len(code) >= len(w.text) && strings.EqualFold(code[:len(w.text)], w.text) {
-			return codeToken{w.kind, code[:len(w.text)]}, len(w.text)
-		}
-	}
-	first, n := utf8.DecodeRuneInString(code)
-	kind := textCode
-	switch {
-	case strings.ContainsRune("abdeghmrsy", unicode.ToLower(first)):
-		kind = dateCode
-		n = len(code) - len(strings.TrimLeft(code, strings.ToLower(code[:n])+strings.ToUpper(code[:n])))
-	case '1' <= first && first <= '9':
-		kind = digitCode
-	}
-	return codeToken{kind, code[:n]}, n
-}
-
-// codeWords are the tokens with a fixed spelling, in any case.
-var codeWords = []codeToken{
-	{pointCode, "."}, {commaCode, ","}, {percentCode, "%"}, {slashCode, "/"}, {valueCode, "@"}, {exponentCode, "E+"},
-	{generalCode, "General"}, {dateCode, "AM/PM"}, {dateCode, "A/P"}, {dateCode, "上午/下午"},
-}
-
-// scanEscape scans an escape and the character after it: \x shows the character,
-// _x is a space of its width, *x fills the cell with it and shows nothing here.
-func scanEscape(code string) (t codeToken, n int) {
-	_, n = utf8.DecodeRuneInString(code[1:])
-	n++
-	switch code[0] {
-	case '_':
-		return codeToken{textCode, " "}, n
-	case '*':
-		return codeToken{textCode, ""}, n
-	}
-	return codeToken{textCode, code[1:n]}, n
-}
-
-// isElapsed reports whether the text between brackets is h, m or s, once or
-// repeated.
-func isElapsed(inside string) bool {
-	lower := strings.ToLower(inside)
-	return lower != "" && strings.Contains("hms", lower[:1]) && strings.Trim(lower, lower[:1]) == ""
 }

@@ -2,16 +2,13 @@ package xlsx
 
 import (
 	"archive/zip"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 
 	"github.com/klauspost/compress/flate"
 
-	"claimsheet/importer/sheet/charset"
 	"claimsheet/mapping/problem"
 )
 
@@ -89,142 +86,22 @@ func (a *archive) open(name string, limit uint64) (*part, error) {
 	if err != nil {
 		return nil, partError(f.Name, err)
 	}
-	return newPart(f.Name, size, r)
+	return &part{name: f.Name, size: size, ReadCloser: r}, nil
 }
 
-// The encodings in which a part may be written.
-const (
-	inUTF8  = "utf-8"
-	inUTF16 = "utf-16"
-)
-
-// part is an open part of the archive, read as UTF-8. Its errors name it.
+// part is an open part of the archive. Its errors name it.
 type part struct {
-	name     string
-	size     uint64 // unpacked
-	encoding string // of the file
-	r        io.Reader
-	io.Closer
-}
-
-// newPart finds a part's encoding in its first bytes: UTF-16 has a byte order mark,
-// or shows in the < that every part begins with.
-func newPart(name string, size uint64, r io.ReadCloser) (*part, error) {
-	p := &part{name: name, size: size, encoding: inUTF8, Closer: r}
-	head := make([]byte, 2)
-	n, err := io.ReadFull(r, head)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		r.Close()
-		return nil, partError(name, err)
-	}
-	p.r = io.MultiReader(bytes.NewReader(head[:n]), r)
-	switch string(head) {
-	case "\xFF\xFE":
-		p.decode(r, charset.UTF16LE)
-	case "\xFE\xFF":
-		p.decode(r, charset.UTF16BE)
-	case "<\x00":
-		p.decode(p.r, charset.UTF16LE)
-	case "\x00<":
-		p.decode(p.r, charset.UTF16BE)
-	}
-	return p, nil
-}
-
-func (p *part) decode(r io.Reader, order *charset.Encoding) {
-	p.encoding = inUTF16
-	p.r = charset.NewReader(r, order, 4<<10)
+	name string
+	size uint64 // unpacked
+	io.ReadCloser
 }
 
 func (p *part) Read(b []byte) (int, error) {
-	n, err := p.r.Read(b)
+	n, err := p.ReadCloser.Read(b)
 	if err != nil && err != io.EOF {
 		err = partError(p.name, err)
 	}
 	return n, err
-}
-
-const (
-	aheadBytes  = 64 << 10 // are unpacked at a time
-	aheadBlocks = 4        // at most are unpacked and not read yet
-)
-
-// unpacker reads a part ahead in its own goroutine: unpacking takes about as long
-// as reading the unpacked XML. One goroutine reads it; Close ends the other one and
-// closes the part.
-type unpacker struct {
-	part   io.ReadCloser
-	full   chan block
-	free   chan []byte
-	stop   chan struct{}
-	ended  sync.WaitGroup
-	block  block  // being read
-	unread []byte // the rest of block
-}
-
-// block is what was unpacked, and the error that came with it.
-type block struct {
-	bytes []byte
-	err   error
-}
-
-func unpackAhead(part io.ReadCloser) *unpacker {
-	u := &unpacker{part: part, full: make(chan block, aheadBlocks), free: make(chan []byte, aheadBlocks), stop: make(chan struct{})}
-	for range aheadBlocks {
-		u.free <- make([]byte, aheadBytes)
-	}
-	u.ended.Go(u.work)
-	return u
-}
-
-// work fills blocks until the part ends or the unpacker is closed.
-func (u *unpacker) work() {
-	for {
-		select {
-		case <-u.stop:
-			return
-		case space := <-u.free:
-			n, err := fill(u.part, space)
-			u.full <- block{space[:n], err} // has room for every block
-			if err != nil {
-				return
-			}
-		}
-	}
-}
-
-// fill reads until space is full or an error comes.
-func fill(r io.Reader, space []byte) (n int, err error) {
-	for n < len(space) && err == nil {
-		var more int
-		more, err = r.Read(space[n:])
-		n += more
-	}
-	return n, err
-}
-
-// Read returns the unpacked bytes, and after them the error that ended them.
-func (u *unpacker) Read(b []byte) (int, error) {
-	for len(u.unread) == 0 {
-		if u.block.err != nil {
-			return 0, u.block.err
-		}
-		if space := u.block.bytes; space != nil {
-			u.free <- space[:aheadBytes]
-		}
-		u.block = <-u.full
-		u.unread = u.block.bytes
-	}
-	n := copy(b, u.unread)
-	u.unread = u.unread[n:]
-	return n, nil
-}
-
-// Close ends the unpacking.
-func (u *unpacker) Close() error {
-	close(u.stop)
-	u.ended.Wait()
-	return u.part.Close()
 }
 
 // damaged reports a part that is not as it must be; part is "" for the file as a
@@ -242,10 +119,7 @@ func damaged(part, format string, args ...any) problem.Problem {
 // disk as they are.
 func partError(part string, err error) error {
 	var corrupt flate.CorruptInputError
-	var invalid *charset.InvalidError
 	switch {
-	case errors.As(err, &invalid):
-		return damaged(part, "it holds half a character of UTF-16")
 	case errors.Is(err, zip.ErrChecksum):
 		return damaged(part, "its checksum does not match")
 	case errors.Is(err, zip.ErrFormat), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF),

@@ -3,17 +3,14 @@ package xlsx_test
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/importer/sheet/sheettest"
 	"claimsheet/importer/testform"
 )
 
 // FuzzSheet reads any XML as a sheet in a sound zip file. Rows come in order, and two
-// passes give the same; so does the sheet with its cells spelt differently.
+// passes give the same.
 func FuzzSheet(f *testing.F) {
 	f.Add(sheettest.Rows(`<row r="2"><c r="A2"><v>1</v></c></row>`))
 	f.Add(sheettest.Rows(`<row><c t="str"><f>x</f><v>a&amp;<![CDATA[b]]><!-- c --></v></c></row>`))
@@ -22,11 +19,6 @@ func FuzzSheet(f *testing.F) {
 		path := filepath.Join(t.TempDir(), "fuzz.xlsx")
 		if err := os.WriteFile(path, sheettest.Workbook(xml).Zip(), 0o600); err != nil {
 			t.Fatal(err)
-		}
-		if !strings.Contains(xml, "<!") && !strings.Contains(xml, "<?") {
-			if diff := cmp.Diff(readAny(path), readAny(sheettest.Save(t, "leads.xlsx", sheettest.Workbook(unplain(xml)).Zip()))); diff != "" {
-				t.Errorf("cells written otherwise: %s", diff)
-			}
 		}
 		r, err := open(path, options{})
 		if err != nil {

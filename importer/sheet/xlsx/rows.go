@@ -25,10 +25,8 @@ func (t *tab) records() iter.Seq2[cell.Record, error] {
 			yield(cell.Record{}, err)
 			return
 		}
-		r := unpackAhead(part)
-		defer r.Close()
+		defer part.Close()
 		p := &pass{tab: t, scanner: newScanner(part), yield: yield}
-		p.r = r
 		p.cover.ahead = t.merges
 		if err := p.run(); err != nil && !p.stopped {
 			yield(cell.Record{}, err)

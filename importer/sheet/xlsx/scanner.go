@@ -32,17 +32,15 @@ const (
 // scanner splits the XML of a part into tokens in one pass. It checks that the
 // document is complete: tags match, the root element ends, and only white space
 // follows it. It refuses document types, because entities are the classic way to
-// exhaust a reader, and any encoding but UTF-8 and UTF-16, which the part turns into
-// UTF-8. Namespaces are not resolved: names are compared by their local part.
+// exhaust a reader, and any encoding but UTF-8. Namespaces are not resolved: names are compared by their local part.
 //
 // The byte slices that it returns are valid until the next call of next.
 type scanner struct {
-	part     string // its name, for errors
-	encoding string // of the part's file; r gives UTF-8 in any case
-	r        io.Reader
-	buf      []byte
-	pos      int // buf[pos:end] is not scanned yet
-	end      int
+	part string // its name, for errors
+	r    io.Reader
+	buf  []byte
+	pos  int // buf[pos:end] is not scanned yet
+	end  int
 
 	name  []byte // of the element whose tag was scanned, without its prefix
 	attrs []byte // the inside of the start tag after its name
@@ -58,7 +56,7 @@ type scanner struct {
 }
 
 func newScanner(p *part) *scanner {
-	return &scanner{part: p.name, encoding: p.encoding, r: p, buf: make([]byte, min(scanBuffer, p.size+64))}
+	return &scanner{part: p.name, r: p, buf: make([]byte, min(scanBuffer, p.size+64))}
 }
 
 // depth is the number of open elements.
@@ -128,10 +126,12 @@ func (s *scanner) start() error {
 	case bytes.HasPrefix(head, []byte("\xEF\xBB\xBF")):
 		s.pos += 3
 	case head[0] == 0xFE || head[0] == 0xFF || head[0] == 0 || head[1] == 0:
-		return s.damaged("it is not written in UTF-8 or UTF-16")
+		return s.notUTF8()
 	}
 	return nil
 }
+
+func (s *scanner) notUTF8() error { return s.damaged("it is not written in UTF-8") }
 
 // scanStart scans <name attributes> or <name attributes/>.
 func (s *scanner) scanStart() error {
@@ -307,15 +307,10 @@ func (s *scanner) scanInstruction() error {
 		if !ok {
 			return s.fault
 		}
-		if string(key) == "encoding" && !s.isWrittenIn(string(value)) {
-			return s.damaged("it is not written in UTF-8 or UTF-16")
+		if string(key) == "encoding" && !strings.EqualFold(string(value), "utf-8") && !strings.EqualFold(string(value), "us-ascii") {
+			return s.notUTF8()
 		}
 	}
-}
-
-// isWrittenIn reports whether the encoding that a part declares is the one it has.
-func (s *scanner) isWrittenIn(declared string) bool {
-	return strings.EqualFold(declared, s.encoding) || s.encoding == inUTF8 && strings.EqualFold(declared, "us-ascii")
 }
 
 // skip skips the rest of the element whose start tag was just scanned.
@@ -566,7 +561,7 @@ func (s *scanner) checked(dst []byte, from int) ([]byte, error) {
 		}
 	}
 	if !ascii && !utf8.Valid(dst[from:]) {
-		return dst, s.damaged("it is not written in UTF-8")
+		return dst, s.notUTF8()
 	}
 	if cr {
 		lf := bytes.ReplaceAll(dst[from:], []byte("\r\n"), []byte("\n"))

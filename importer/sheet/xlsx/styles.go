@@ -12,20 +12,15 @@ const maxStyles = 1 << 17
 
 // stylesPart is what the styles part says, as far as it is needed.
 type stylesPart struct {
-	codes                   map[int]string // of the number formats
-	ids                     []int          // of each cell style's number format
-	alternatives, fallbacks int            // among the cell styles
+	codes map[int]string // of the number formats
+	ids   []int          // of each cell style's number format
 }
 
 // readStyles returns the format of each cell style, by the style's number. Styles
 // that share a number format share its *numfmt.Format; nil is General.
 func readStyles(a *archive, name string) ([]*numfmt.Format, error) {
 	p := &stylesPart{codes: map[int]string{}}
-	err := a.walk(name, maxPartBytes, p.visit)
-	if err == nil && p.alternatives != p.fallbacks {
-		err = damaged(name, "a cell style has alternatives without a fallback")
-	}
-	if err != nil {
+	if err := a.walk(name, maxPartBytes, p.visit); err != nil {
 		return nil, err
 	}
 	return compileStyles(p.ids, p.codes), nil
@@ -38,21 +33,11 @@ func (p *stylesPart) visit(s *scanner, path []string) error {
 		return s.damaged("it does not hold styles")
 	case n > 2 && path[1] == "numFmts" && path[n-1] == "numFmt": // Excel puts some into an AlternateContent
 		return p.addFormat(s)
-	case n < 3 || path[1] != "cellXfs":
-		return nil
-	case n == 3 && path[2] == "xf":
+	case n != 3 || path[1] != "cellXfs":
+	case path[2] == "xf":
 		return p.addStyle(s)
-	case n == 3 && path[2] == "AlternateContent": // Hancom's programs write them; Excel reads their fallback
-		p.alternatives++
-	case n == 3 && path[2] != "extLst":
+	case path[2] != "extLst":
 		return s.damaged("its cell styles contain something else") // cells name styles by their place
-	case n == 4 && path[2] == "AlternateContent" && path[3] == "Fallback":
-		p.fallbacks++
-	case n == 5 && path[2] == "AlternateContent" && path[3] == "Fallback":
-		if path[4] != "xf" {
-			return s.damaged("its cell styles contain something else")
-		}
-		return p.addStyle(s)
 	}
 	return nil
 }

@@ -1,10 +1,7 @@
 package xlsx_test
 
 import (
-	"encoding/binary"
-	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,19 +34,10 @@ func variants() []variant {
 		{"module sheet before the first", book(module + leads), "", oneRow},
 		{"module sheet after the first", book(leads + module), "", oneRow},
 		{"sheet by its name behind a module sheet", book(`<sheet name="Old" sheetId="2" state="hidden" r:id="r1"/>` + module + leads), "leads", oneRow},
-		{"UTF-16, little end first", inWide(good, binary.LittleEndian, true), "", oneRow},
-		{"UTF-16, big end first", inWide(good, binary.BigEndian, true), "", oneRow},
-		{"UTF-16 without a byte order mark, little end first", inWide(good, binary.LittleEndian, false), "", oneRow},
-		{"UTF-16 without a byte order mark, big end first", inWide(good, binary.BigEndian, false), "", oneRow},
-		{"UTF-16 beyond its first plane, and long", inWide(sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" t="str"><v>`+strings.Repeat("é😀", 9_001)+`</v></c></row>`)), binary.LittleEndian, true), "",
-			"2 | A text \"" + strings.Repeat("é😀", 9_001) + "\"\n"},
 		{"empty style", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s=""><v>1</v></c><c r="B2" s="" t="s"><v>0</v></c></row>`)), "", "2 | A number \"1\" | B text \"shared\"\n"},
 		{"empty style where the first is a date's", styled(`<row r="2"><c r="A2" s=""><v>29342</v></c></row>`, `<cellXfs><xf numFmtId="14"/></cellXfs>`), "",
 			"2 | A date \"29342\" \"1980-05-01\" {mm-dd-yy}\n"},
 		{"style beyond the last", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="3"><v>1</v></c><c r="B2" s="99999999999"><v>2</v></c></row>`)), "", "2 | A number \"1\" | B number \"2\"\n"},
-		{"alternatives among the cell styles", styled(`<row r="2"><c r="A2" s="1"><v>29342</v></c><c r="B2" s="2"><v>0.5</v></c></row>`,
-			`<cellXfs><xf/><mc:AlternateContent xmlns:mc="m"><mc:Choice xmlns:hs="h" Requires="hs"><xf numFmtId="9"><alignment/><hs:x/></xf></mc:Choice><mc:Fallback><xf numFmtId="14"><alignment/></xf></mc:Fallback></mc:AlternateContent><xf numFmtId="9"/></cellXfs>`), "",
-			"2 | A date \"29342\" \"1980-05-01\" {mm-dd-yy} | B number \"0.5\" \"50%\" {0%}\n"},
 		{"no styles part, and no cell with a style", good.With("xl/styles.xml", ""), "", oneRow},
 		{"no styles part, and texts with a style", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="7" t="s"><v>0</v></c><c r="B2" s="0"><v>1</v></c><c r="C2" s="7"/></row>`)).With("xl/styles.xml", ""), "",
 			"2 | A text \"shared\" | B number \"1\"\n"},
@@ -60,19 +48,6 @@ func variants() []variant {
 			"2 | A number \"1\" | B number \"2\"\n"},
 		{"header in pieces", sheettest.Workbook(`<worksheet><sheetData><row r="1"><c r="A1" t="str"><v>Head</v></c></row><row r="1"><c r="B1" t="str"><v>Foot</v></c></row>` + one + `</sheetData></worksheet>`), "", oneRow},
 	}
-}
-
-// inWide is a workbook whose parts are all written in UTF-16, as some phones do.
-func inWide(p sheettest.Parts, order binary.AppendByteOrder, mark bool) sheettest.Parts {
-	p = maps.Clone(p)
-	for name, text := range p {
-		wide := sheettest.UTF16(order, `<?xml version="1.0" encoding="UTF-16" standalone="yes"?>`+text)
-		if !mark {
-			wide = wide[2:]
-		}
-		p[name] = string(wide)
-	}
-	return p
 }
 
 func TestVariants(t *testing.T) {
@@ -87,22 +62,7 @@ func TestVariants(t *testing.T) {
 			if diff := cmp.Diff(tt.want, sheettest.Dump(all)); diff != "" {
 				t.Error(diff)
 			}
-			if again, ok := unplainFile(tt.book.Zip()); !ok {
-				t.Error("the file cannot be written again")
-			} else if diff := cmp.Diff(readAny(path), readAny(sheettest.Save(t, "leads.xlsx", again))); diff != "" {
-				t.Errorf("cells written otherwise: %s", diff)
-			}
 		})
-	}
-}
-
-// Merged cells are found in UTF-16 too.
-func TestMergedCellsInUTF16(t *testing.T) {
-	t.Parallel()
-	xml := strings.Replace(sheettest.Rows(`<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>2</v></c></row>`), "</worksheet>", `<mergeCells><mergeCell ref="A2:B2"/></mergeCells></worksheet>`, 1)
-	_, all, err := read(sheettest.Save(t, "leads.xlsx", inWide(sheettest.Workbook(xml), binary.LittleEndian, true).Zip()), options{})
-	if err != nil || sheettest.Dump(all) != "2 | A number \"1\"\n" {
-		t.Errorf("got %s, %v", sheettest.Dump(all), err)
 	}
 }
 

@@ -16,13 +16,15 @@ export function Options({ target, draft, onDraft }) {
 	const set = (/** @type {string} */ name) => (/** @type {any} */ value) => onDraft(withMember(draft, name, value === ''
 		|| value === false ? undefined : value));
 	const isCell = sourceOf(draft) !== 'value';
-	const open = ['type', 'format', 'region', 'percent', 'default', 'else', 'required', 'max_length'].some((name) => name in all);
+	const open = ['type', 'format', 'years', 'region', 'percent', 'default', 'else', 'required', 'max_length'].some((name) => name in all);
 	return html`<details class="more" open=${open}><summary>How it is read</summary><div class="fields">
 		<${TypeField} target=${target} type=${all.type} onType=${set('type')} />
 		${isCell && (type === 'Date' || type === 'DateTime')
 			&& html`<${TextField} label="Dates look like" value=${[all.format || ''].flat().join(' or ')} offers=${dateFormats}
 			hint="Several ways with “or” between them"
 				onText=${(/** @type {string} */ t) => set('format')(formatsOf(t))} />`}
+		${isCell && (all.years || [all.format || ''].flat().some((f) => /yy/i.test(f) && !/yyyy/i.test(f)))
+			&& html`<${Years} value=${all.years} onYears=${set('years')} />`}
 		${type === 'Phone' && html`<${TextField} label="Country of numbers without one" value=${all.region || ''} offers=${['GB', 'IE', 'DE', 'US']}
 			onText=${(/** @type {string} */ t) => set('region')(t.toUpperCase().trim())} />`}
 		${isCell && type === 'Number'
@@ -34,6 +36,15 @@ export function Options({ target, draft, onDraft }) {
 			&& html`<${TextField} label="Most characters" number=${true} value=${all.max_length ?? ''}
 			onText=${(/** @type {string} */ t) => set('max_length')(Number(t) || '')} />`}
 	</div></details>`;
+}
+
+/** The century of years of two digits. @param {{value?: string, onYears: (value: string) => void}} props */
+function Years({ value, onYears }) {
+	const id = useId();
+	return html`<p class="field"><label for=${id}>Years of two digits</label>
+		<select id=${id} value=${value || ''} onChange=${(/** @type {any} */ e) => onYears(e.target.value)}>
+		<option value="">a day after today is a mistake</option><option value="past">always past, as dates of birth</option>
+		<option value="future">2000 to 2099</option></select></p>`;
 }
 
 /** The forms of dates as they are typed. @param {string} text @returns {string|string[]} */
