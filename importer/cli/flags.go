@@ -108,6 +108,7 @@ func (p *program) where(c *cli.Context) load.Where {
 	where := load.Where{
 		Mapping: c.String("mapping"), Env: c.String("env"), Environments: c.String("environments"),
 		State: c.String("state"), Ledger: c.String("ledger"), Templates: c.String("templates"),
+		MustName: c.Command.Name == "run" || c.Command.Name == "rerun", // a nightly job says where it sends
 	}
 	if where.Env == "" {
 		where.Env = p.Env("CLAIMSHEET_ENV")

@@ -18,6 +18,7 @@ type Where struct {
 	State        string // the state folder
 	Ledger       string // the url of the ledger's database, or a reference to it; "" for the environment's
 	Templates    string // a file with the sandbox's reference data
+	MustName     bool   // an environment is not taken only because the file has no other
 }
 
 // StateDir returns the state folder of an environment; "" when nothing says where
@@ -31,7 +32,7 @@ func (w Where) StateDir(sandbox bool) string {
 	return folder
 }
 
-// choose returns the environment of that name, or the default one.
+// choose returns the environment of that name, or the default one, or the only one.
 func (w Where) choose() (*environment.Environment, error) {
 	var file *environment.File
 	if path, ok := environment.Find(w.Mapping, w.Environments); ok {
@@ -39,6 +40,9 @@ func (w Where) choose() (*environment.Environment, error) {
 		if file, err = environment.Load(path); err != nil {
 			return nil, err
 		}
+	}
+	if names := file.Names(); w.Env == "" && !w.MustName && len(names) == 1 && file.Default == "" {
+		return file.Choose(names[0])
 	}
 	return file.Choose(w.Env)
 }
