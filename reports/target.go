@@ -43,13 +43,24 @@ type Written struct {
 	Digest string
 }
 
+// DroppedProperty is in the binding that IsOurs returns of a workbook whose document
+// properties were dropped by the program that saved it. What Mark has added is gone too.
+const DroppedProperty = "claimsheet.dropped"
+
 // IsOurs reports whether path is a workbook that Claimsheet wrote, whether or not it
 // was edited since, and returns its binding (with KindProperty). Only the properties
-// are read, so it is fast for any size. A file that is not a workbook is not ours; an
-// error means that the file could not be read.
+// are read, so it is fast for any size, unless they were dropped. A file that is not a
+// workbook is not ours; an error means that the file could not be read.
 func IsOurs(path string) (binding map[string]string, ok bool, err error) {
 	binding, err = xlsx.ReadProperties(path)
-	return binding, binding[KindProperty] != "", err
+	if err != nil || binding[KindProperty] != "" {
+		return binding, err == nil, err
+	}
+	if repeated := xlsx.RepeatedProperties(path); repeated[KindProperty] != "" {
+		repeated[DroppedProperty] = "yes"
+		return repeated, true, nil
+	}
+	return binding, false, nil
 }
 
 // Target decides whether a workbook may be written to path. It changes nothing, so a

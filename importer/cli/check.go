@@ -135,6 +135,7 @@ const mostCells = 10_000
 type checkedSheet struct {
 	look    *draft.HeaderWatch
 	dates   *draft.DateColumns
+	hidden  hiddenRows
 	rows    int
 	invalid int
 	found   problem.List // wrong cells and rows, those that are named
@@ -159,6 +160,9 @@ func (k *checkRun) checkRows(ctx context.Context, s *load.Session) error {
 			continue // the header row is wrong, so the cells are under wrong headers
 		}
 		k.warn(sheet.dates.Warnings()...)
+		if !s.Mapping.Sheet.SkipHidden {
+			k.warn(sheet.hidden.warning(s.Sources[i].Sheet())...)
+		}
 		sheet.warnings.Sort()
 		k.warn(sheet.warnings...)
 		k.report.Checked.InvalidRows += sheet.invalid
@@ -196,6 +200,7 @@ func (k *checkRun) lookAtRows(ctx context.Context, s *load.Session) (sheets []*c
 				sheet.rows++
 				sheet.look.See(record)
 				sheet.dates.See(record)
+				sheet.hidden.see(record)
 			}
 			if !yield(record, err) {
 				return

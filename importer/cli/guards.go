@@ -303,7 +303,7 @@ func (r *importRun) mark(ctx context.Context, path string, of *sheetRun) error {
 	if of == nil {
 		results = safefile.Absolute(r.sheets[0].target.path)
 	}
-	if b, err := workbook.Find(path); err != nil || b == nil || b.NextRun != "" {
+	if b, err := workbook.Find(path); err != nil || b == nil || b.NextRun != "" || b.Dropped {
 		return nil // nothing there can pass for the latest results
 	}
 	was, err := safefile.Digest(path)

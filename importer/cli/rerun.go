@@ -228,6 +228,11 @@ func (r *comparison) compare(ctx context.Context, src *load.Source) error {
 		return err
 	}
 	runKnown := known == runEnded
+	if src.Workbook.Dropped && !runKnown {
+		return problem.At(problem.Where{File: src.Workbook.Path}, "properties-lost",
+			"the program that saved this workbook dropped its document properties, and the ledger %s does not know its run: a later run may have created more", ledgerFile).
+			Hinted("correct the sheet that it was made from and run that; or give a results workbook that has its properties, such as a copy from a backup")
+	}
 	r.Unknown = !runKnown
 	if err := r.CheckSteps(ctx, workbook.Steps(src.Input.Open)); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"claimsheet/apiclient"
@@ -234,6 +235,11 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 	if err := r.finishRun(run, s.kept, *summary); err != nil {
 		return err
 	}
+	if r.options.dryRun {
+		if book.Values, err = r.plannedValues(ctx, s); err != nil {
+			return err
+		}
+	}
 	place, err := s.placement(ctx, time.Now())
 	if err != nil {
 		return err
@@ -251,6 +257,64 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 	summary.Results = written.Path
 	run.Output, run.OutputDigest = safefile.Absolute(written.Path), written.Digest
 	return r.finishRun(run, s.kept, *summary)
+}
+
+// valuesOf is of how many clients the plan workbook shows every value.
+const valuesOf = 100
+
+// plannedValues returns what the run would send for the first clients of a sheet.
+func (r *importRun) plannedValues(ctx context.Context, s *sheetRun) ([]reports.Value, error) {
+	calls := map[int]map[string]result.Step{} // by the client's number and the step's key
+	for step, err := range r.drafts[s.table].Steps() {
+		if err != nil {
+			return nil, err
+		}
+		if step.State != string(result.Planned) {
+			continue
+		}
+		if calls[step.Client] == nil {
+			if len(calls) == valuesOf {
+				break
+			}
+			calls[step.Client] = map[string]result.Step{}
+		}
+		calls[step.Client][step.Step] = step
+	}
+	var values []reports.Value
+	for plan, err := range r.plans(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		for i := range plan.Steps {
+			call, planned := calls[plan.Number][plan.Steps[i].Key]
+			if !planned {
+				continue
+			}
+			for _, v := range plan.Steps[i].Payload() {
+				if v.Value.Literal != "" {
+					values = append(values, reports.Value{Call: call, Name: v.Name, Sent: v.Value.Literal, Cells: r.cellsOf(s, v.Source)})
+				}
+			}
+		}
+		if delete(calls, plan.Number); len(calls) == 0 {
+			break
+		}
+	}
+	return values, nil
+}
+
+// cellsOf names the cells of a value, with their sheet where that is another one than s.
+func (r *importRun) cellsOf(s *sheetRun, from mapping.Source) string {
+	var names []string
+	for _, column := range from.Columns {
+		at := r.session.Binding.At(column, from.Row)
+		name := at.Cell
+		if at.Table != s.table {
+			name = at.String()
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // finishRun records the end of a run; a dry run leaves no trace.

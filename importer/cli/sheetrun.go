@@ -114,9 +114,7 @@ func (s *sheetRun) see(record cell.Record) {
 	s.rows++
 	s.preview.Note(record)
 	s.layout.See(record)
-	if record.Hidden {
-		s.hidden.note(record.Row)
-	}
+	s.hidden.see(record)
 }
 
 // rowsOf returns the rows of one sheet, as the first pass kept them.
@@ -169,9 +167,12 @@ type hiddenRows struct {
 // mostSpans limits how many ranges of rows a warning names.
 const mostSpans = 5
 
-func (h *hiddenRows) note(row int) {
+func (h *hiddenRows) see(record cell.Record) {
+	if !record.Hidden {
+		return
+	}
 	h.count++
-	last := len(h.spans) - 1
+	last, row := len(h.spans)-1, record.Row
 	if last >= 0 && h.spans[last][1] == row-1 {
 		h.spans[last][1] = row
 	} else if len(h.spans) <= mostSpans { // one more than is named, to know whether there are more
