@@ -112,8 +112,8 @@ func (p *program) command(ctx context.Context, args []string) (err error) {
 
 const programHelp = `It reads a sheet through a mapping file, sends what the sheet asks for and the service does not have yet, and writes a copy of the
 sheet with ids and redirect urls beside every row. Repeat a run at any time: nothing is sent twice.
-claimsheet COMMAND --help explains a command; claimsheet explain CODE explains the code in brackets at the end of a message;
-claimsheet help exit-codes lists the exit codes.
+claimsheet COMMAND --help explains a command, and claimsheet explain CODE the code in brackets at the end of a message. Commands without -e
+use the environment that the variable CLAIMSHEET_ENV names.
 
 Examples:
 
@@ -131,17 +131,16 @@ func (p *program) app() *cli.App {
 		UsageText:       "claimsheet COMMAND [options] [arguments]",
 		Description:     programHelp,
 		Commands: slices.Concat(
-			inCategory("Commands for imports", p.checkCommand(), p.runCommand(), p.rerunCommand(), p.settleCommand()),
-			inCategory("Commands for the first steps", p.initCommand(), p.studioCommand(), p.templatesCommand(), p.doctorCommand(), p.sandboxCommand(), p.schemaCommand()),
-			inCategory("Commands for afterwards", p.historyCommand(), p.reportCommand(), p.linkCommand(), p.trackCommand(), p.listenCommand(), p.workerCommand(), p.copyLedgerCommand()),
-			inCategory("Commands for help", p.explainCommand(), p.helpCommand(), p.completionCommand(), p.versionCommand()),
+			inCategory(firstCommands, p.studioCommand(), p.checkCommand(), p.runCommand(), p.rerunCommand(), p.settleCommand(), p.historyCommand(), p.doctorCommand(), p.sandboxCommand()),
+			inCategory(moreCommands, p.initCommand(), p.templatesCommand(), p.reportCommand(), p.linkCommand(), p.trackCommand(), p.listenCommand(), p.workerCommand(), p.copyLedgerCommand(),
+				p.schemaCommand(), p.explainCommand(), p.helpCommand(), p.completionCommand(), p.versionCommand()),
 		),
 		// The library adds this flag only to programs without a command help.
 		Flags:                     []cli.Flag{cli.HelpFlag},
 		OnUsageError:              usageError,
 		EnableBashCompletion:      true,
 		DisableSliceFlagSeparator: true,
-		BashComplete:              p.completes(nil),
+		BashComplete:              p.candidates,
 		// Main alone decides how the process ends.
 		ExitErrHandler: func(*cli.Context, error) {},
 		Action: func(c *cli.Context) error {
@@ -155,17 +154,19 @@ func (p *program) app() *cli.App {
 	return app
 }
 
-// prepareCommands sets what all commands have in common. The arguments of a command
-// with subcommands are theirs.
+// The headings of the list of commands.
+const (
+	firstCommands = "Commands"
+	moreCommands  = "More commands"
+)
+
+// prepareCommands sets what all commands have in common.
 func (p *program) prepareCommands(commands []*cli.Command) {
 	for _, command := range commands {
 		command.OnUsageError = usageError
-		command.BashComplete = p.completes(command.BashComplete)
+		command.BashComplete = p.candidates
 		command.HideHelpCommand = true
-		if command.Before = refuseLateFlags; len(command.Subcommands) > 0 {
-			command.Before = nil
-			p.prepareCommands(command.Subcommands)
-		}
+		command.Before = refuseLateFlags
 	}
 }
 

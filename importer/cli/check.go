@@ -39,15 +39,14 @@ Examples:
 
 func (p *program) checkCommand() *cli.Command {
 	return &cli.Command{
-		Name:         "check",
-		Usage:        "check a mapping; with -e also against the service's templates, with a SHEET against its columns",
-		UsageText:    "claimsheet check [-m FILE] [-e ENVIRONMENT] [--rows] [SHEET…]",
-		BashComplete: offerFiles,
-		Description:  checkHelp,
+		Name:        "check",
+		Usage:       "check a mapping; with -e also against the service's templates, with a SHEET against its columns",
+		UsageText:   "claimsheet check [-m FILE] [-e ENVIRONMENT] [--rows] [SHEET…]",
+		Description: checkHelp,
 		Flags: slices.Concat(placeFlags(), []cli.Flag{
 			switchFlag("rows", "name every cell of the SHEET that cannot be imported"),
 			switchFlag("json", "print one JSON object on stdout"),
-		}, under(specialCategory, passwordFlag(), traceFlag())),
+		}, []cli.Flag{passwordFlag(), traceFlag()}),
 		Action: p.checkAction,
 	}
 }

@@ -30,9 +30,8 @@ var guardCodes = []string{"new-identity", "new-ledger", "ledger-missing", "lost-
 
 func guardFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "max-failures", DefaultText: "20%",
-			Usage: "stop when more than `N` clients, or N% of at least 20, have failed; 100% never stops"},
-		&cli.StringSliceFlag{Name: "accept", Usage: "pass the guard with this `CODE`, as its message says: " + problem.OrList(guardCodes) + "; may be given more than once"},
+		&cli.StringFlag{Name: "max-failures", Usage: "stop when more than `N` or N% of the clients fail (20%)"},
+		&cli.StringSliceFlag{Name: "accept", Usage: "pass the guard whose message names this `CODE`"},
 	}
 }
 

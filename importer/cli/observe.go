@@ -14,9 +14,9 @@ import (
 // observeFlags are the flags for runs that nobody watches.
 func observeFlags() []cli.Flag {
 	return []cli.Flag{
-		oneOf(&cli.StringFlag{Name: "log-format", Usage: "the log's `FORMAT`: text or json; json on stderr includes the problems", DefaultText: "text"}, "text", "json"),
-		textFlag("log-file", "", "append the log to `FILE`; default: stderr, when it is not a terminal"),
-		switchFlag("no-progress", "no progress bar, and no progress lines in the log"),
+		textFlag("log-format", "", "the log's `FORMAT`: text or json"),
+		textFlag("log-file", "", "append the log to `FILE` (default: stderr)"),
+		switchFlag("no-progress", "no progress bar and no progress lines"),
 	}
 }
 

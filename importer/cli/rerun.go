@@ -34,12 +34,11 @@ Examples:
 
 func (p *program) rerunCommand() *cli.Command {
 	return &cli.Command{
-		Name:         "rerun",
-		Usage:        "do what is still missing in results workbooks, edited or not",
-		UsageText:    "claimsheet rerun [options] RESULTS.xlsx…",
-		BashComplete: offerFiles,
-		Description:  rerunHelp,
-		Flags:        rerunFlags(),
+		Name:        "rerun",
+		Usage:       "do what is still missing in results workbooks, edited or not",
+		UsageText:   "claimsheet rerun [options] RESULTS.xlsx…",
+		Description: rerunHelp,
+		Flags:       rerunFlags(),
 		Action: func(c *cli.Context) error {
 			if err := p.observe(c); err != nil {
 				return err
@@ -69,11 +68,11 @@ func (p *program) rerunCommand() *cli.Command {
 }
 
 func rerunFlags() []cli.Flag {
-	flags := withMapping("the mapping `FILE`; default: that of the run, as the ledger recorded it", append(placeFlags(), ledgerFlag()...))
-	flags[1] = textFlag("env", "e", "the `ENVIRONMENT`; default: that of the run, as the ledger recorded it")
+	flags := withMapping("the mapping `FILE` (default: that of the run)", append(placeFlags(), ledgerFlag()...))
+	flags[1] = textFlag("env", "e", "the `ENVIRONMENT` (default: that of the run)")
 	flags = append(flags,
-		textFlag("out", "o", "the new results workbook's `FILE`; default: the workbook itself; an edited one is kept under another name"),
-		switchFlag("yes", "when the ledger is gone, take the ids from the workbook without asking"))
+		textFlag("out", "o", "the new results `FILE` (default: the workbook itself)"),
+		switchFlag("yes", "without a ledger: take the ids from the workbook"))
 	return append(flags, runFlags()...)
 }
 

@@ -37,15 +37,14 @@ Examples:
 
 func (p *program) runCommand() *cli.Command {
 	return &cli.Command{
-		Name:         "run",
-		Usage:        "import sheets; --dry-run only checks and plans",
-		UsageText:    "claimsheet run [-m FILE] [-e ENVIRONMENT] [options] SHEET…",
-		BashComplete: offerFiles,
-		Description:  runHelp,
+		Name:        "run",
+		Usage:       "import sheets; --dry-run only checks and plans",
+		UsageText:   "claimsheet run [-m FILE] [-e ENVIRONMENT] [options] SHEET…",
+		Description: runHelp,
 		Flags: slices.Concat(placeFlags(), ledgerFlag(), []cli.Flag{
-			textFlag("out", "o", "the results workbook's `FILE`, or for several sheets a folder; default: SHEET with .results.xlsx"),
-			switchFlag("yes", "in a terminal: do not ask before the first run of a mapping"),
-			switchFlag("workers", "let claimsheet worker, on any machine, send what the sheets ask for; the ledger must be in a database"),
+			textFlag("out", "o", "the results `FILE` (default: SHEET.results.xlsx)"),
+			switchFlag("yes", "do not ask before the first run of a mapping"),
+			switchFlag("workers", "let workers send (docs/scale.md)"),
 		}, runFlags()),
 		Action: func(c *cli.Context) error {
 			if err := p.observe(c); err != nil {
@@ -73,20 +72,17 @@ func (p *program) runCommand() *cli.Command {
 // runFlags are the flags that run and rerun share.
 func runFlags() []cli.Flag {
 	return slices.Concat([]cli.Flag{
-		switchFlag("dry-run", "check everything and show what would be sent; nothing is sent"),
-		numberFlag("limit", "import only the first `N` clients", "all"),
-		textFlag("only", "", "import only the client with this `KEY`"),
-		jsonFlag(),
+		switchFlag("dry-run", "check and show what would be sent; send nothing"),
+		switchFlag("no-lookup", "in a dry run: no look-ups at the service"),
+		numberFlag("limit", "only the first `N` clients", ""),
+		textFlag("only", "", "only the client with this `KEY`"),
+		numberFlag("min-rows", "stop when the sheet has fewer than `N` rows", ""),
+	}, guardFlags(), []cli.Flag{
+		numberFlag("concurrency", "`N` requests in flight (default: environment's)", ""),
+		&cli.Float64Flag{Name: "rate", Usage: "`N` requests a second (default: environment's)"},
+		passwordFlag(), jsonFlag(),
 		switchFlag("quiet", "print problems only, no summary"),
-	}, under(guardsCategory, append([]cli.Flag{
-		numberFlag("min-rows", "stop when the sheet has fewer than `N` rows: the export is broken", "none"),
-	}, guardFlags()...)...), under(unattendedCategory, observeFlags()...), under(specialCategory,
-		passwordFlag(),
-		switchFlag("no-lookup", "in a dry run: do not ask the service which clients it knows"),
-		numberFlag("concurrency", "`N` requests in flight at the service", "the environment's, else 8"),
-		&cli.Float64Flag{Name: "rate", Usage: "at most `N` requests per second", DefaultText: "the environment's, else no ceiling"},
-		traceFlag(),
-	))
+	}, observeFlags(), []cli.Flag{traceFlag()})
 }
 
 // runOptions are the flags of claimsheet run and claimsheet rerun.

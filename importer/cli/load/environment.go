@@ -47,16 +47,6 @@ func (w Where) choose() (*environment.Environment, error) {
 	return file.Choose(w.Env)
 }
 
-// EnvironmentNames returns the names that Env can have; only the sandbox's when the
-// environments file cannot be used.
-func (w Where) EnvironmentNames() []string {
-	var file *environment.File
-	if path, ok := environment.Find(w.Mapping, w.Environments); ok {
-		file, _ = environment.Load(path) // nil for a wrong one
-	}
-	return file.Choices()
-}
-
 func (s *Session) chooseEnvironment(where Where) error {
 	s.where = where
 	env, err := where.choose()
