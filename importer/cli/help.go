@@ -49,7 +49,10 @@ func printHelp(w io.Writer, _ string, about any) {
 	}
 	h := &helpText{columns: console.Columns(w)}
 	h.section("Name", path+" - "+usage)
-	h.section("Usage", " "+strings.ReplaceAll(line, "\n", "\n "))
+	h.title("Usage")
+	for each := range strings.SplitSeq(line, "\n") {
+		h.wrap(helpIndent, len(helpIndent)+4, each)
+	}
 	description, examples, _ := strings.Cut(text, "Examples:\n\n")
 	h.section("Description", description)
 	h.section("Examples", examples)

@@ -22,6 +22,7 @@ import (
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -283,7 +284,8 @@ func (r *importRun) load(ctx context.Context) error {
 	if err := r.checkBehind(ctx); err != nil {
 		return err
 	}
-	if err := r.openSpool(); err != nil {
+	r.observer.Started(thisBuild().Version, r.session.Mapping.File, r.options.sheets)
+	if err := r.readRows(ctx); err != nil {
 		return err
 	}
 	var err error
@@ -391,11 +393,11 @@ func (r *importRun) openLedger() error {
 	return nil
 }
 
-// openSpool opens the private files of a run: the rows of the sheets, which are
-// read several times, and results. They hold personal data, so
+// readRows reads the rows of all sheets into private files of the run, which has others for
+// results. They hold personal data, so
 // they are never in the system's folder for temporary files: a run has them in the
 // state folder, and a dry run, which leaves that unchanged, beside its workbook.
-func (r *importRun) openSpool() (err error) {
+func (r *importRun) readRows(ctx context.Context) (err error) {
 	folder := r.session.State
 	if r.options.dryRun {
 		folder = filepath.Dir(r.sheets[0].target.path)
@@ -408,17 +410,20 @@ func (r *importRun) openSpool() (err error) {
 		r.drafts = append(r.drafts, draft)
 		r.closers = append(r.closers, func() { _ = draft.Close() })
 	}
-	if r.rows, err = spool.NewRows(folder, r.measured()); err != nil {
-		return err
+	r.rows, r.survey, err = surveyRows(ctx, r.session, folder, !r.options.dryRun, func(record cell.Record) {
+		sheet := r.sheets[record.Table]
+		sheet.layout.see(record)
+		sheet.preview.Note(record)
+	})
+	if r.rows != nil {
+		r.closers = append(r.closers, func() { _ = r.rows.Close() })
 	}
-	r.closers = append(r.closers, func() { _ = r.rows.Close() })
-	return nil
+	return err
 }
 
 // look is the first pass: it converts and checks every row, and refuses what must
 // not be sent. The ledger is not changed.
 func (r *importRun) look(ctx context.Context) (err error) {
-	r.observer.Started(thisBuild().Version, r.session.Mapping.File, r.options.sheets)
 	if err := r.takeSurvey(ctx); err != nil {
 		return err
 	}
@@ -441,19 +446,16 @@ func (r *importRun) look(ctx context.Context) (err error) {
 // one whose header row is a title, and typed cells under attributes without a type.
 func (r *importRun) takeSurvey(ctx context.Context) (err error) {
 	s, o := r.session, r.options
-	if r.survey, err = importer.Take(ctx, s.Binding, r.rows, !o.dryRun); err != nil {
-		return err
-	}
 	found, untyped := s.Binding.CheckTypes(r.survey.Typed)
 	console.PrintWarnings(r.Err, untyped)
 	for _, sheet := range r.sheets {
-		wrong, warnings := sheet.layout.Verdict(s.Mapping.Sheet.HeaderRowGiven)
+		wrong, warnings := sheet.layout.header.Verdict(s.Mapping.Sheet.HeaderRowGiven)
 		found = append(found, wrong...)
 		console.PrintWarnings(r.Err, warnings)
 		if !s.Mapping.Sheet.SkipHidden {
-			console.PrintProblems(r.Err, sheet.hidden.warning(sheet.source.Sheet()))
+			console.PrintProblems(r.Err, sheet.layout.hiddenRows())
 		}
-		if sheet.rows < o.minRows {
+		if sheet.layout.rows < o.minRows {
 			return tooFewRows(sheet, o.minRows)
 		}
 	}
@@ -461,7 +463,7 @@ func (r *importRun) takeSurvey(ctx context.Context) (err error) {
 }
 
 func tooFewRows(s *sheetRun, least int) error {
-	return &incomplete{problem.At(problem.Where{File: s.source.Book()}, "min-rows", "rows in the sheet: %d, fewer than --min-rows %d: the export is broken", s.rows, least).
+	return &incomplete{problem.At(problem.Where{File: s.source.Book()}, "min-rows", "rows in the sheet: %d, fewer than --min-rows %d: the export is broken", s.layout.rows, least).
 		Hinted("nothing was sent; look at the export")}
 }
 

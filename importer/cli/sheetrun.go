@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"path/filepath"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/cell"
-	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -26,9 +24,7 @@ type sheetRun struct {
 	table   int // its index among the run's sheets
 	record  ledger.Run
 	target  target
-	rows    int // as the first pass counted them
-	hidden  hiddenRows
-	layout  *draft.HeaderWatch
+	layout  sheetLayout
 	preview *reports.Preview // of its workbook
 	kept    *keptRun         // from the beginning of the run; nil for a dry run
 	marked  string           // the digest of its source, a results workbook, once that is marked as superseded
@@ -56,7 +52,7 @@ func (r *importRun) makeSheetRuns() error {
 		}
 		takenBy[safefile.Absolute(path)] = given
 		paths = append(paths, path)
-		r.sheets = append(r.sheets, &sheetRun{source: src, table: i, layout: draft.NewHeaderWatch(src.Sheet()),
+		r.sheets = append(r.sheets, &sheetRun{source: src, table: i, layout: newSheetLayout(src.Sheet()),
 			target: target{path: path, dryRun: o.dryRun, ledger: r.ledger.ledger},
 			record: ledger.Run{
 				ID: id, Environment: r.scope, EnvironmentName: s.Env.Name,
@@ -93,28 +89,6 @@ func (o runOptions) defaultOutput(path string) string {
 		return path
 	}
 	return stem + ".results.xlsx"
-}
-
-// measured returns the rows of all sheets, and lets each sheetRun see its own.
-func (r *importRun) measured() iter.Seq2[cell.Record, error] {
-	return func(yield func(cell.Record, error) bool) {
-		for record, err := range r.session.Records() {
-			if err == nil {
-				r.sheets[record.Table].see(record)
-			}
-			if !yield(record, err) {
-				return
-			}
-		}
-	}
-}
-
-// see takes a row.
-func (s *sheetRun) see(record cell.Record) {
-	s.rows++
-	s.preview.Note(record)
-	s.layout.See(record)
-	s.hidden.see(record)
 }
 
 // rowsOf returns the rows of one sheet, as the first pass kept them.
@@ -156,52 +130,4 @@ func (r *importRun) checkTargets(ctx context.Context) error {
 		}
 	}
 	return found.Err()
-}
-
-// hiddenRows counts the rows that are hidden in the sheet.
-type hiddenRows struct {
-	count int
-	spans [][2]int // the first ranges of them, each from first row to last
-}
-
-// mostSpans limits how many ranges of rows a warning names.
-const mostSpans = 5
-
-func (h *hiddenRows) see(record cell.Record) {
-	if !record.Hidden {
-		return
-	}
-	h.count++
-	last, row := len(h.spans)-1, record.Row
-	if last >= 0 && h.spans[last][1] == row-1 {
-		h.spans[last][1] = row
-	} else if len(h.spans) <= mostSpans { // one more than is named, to know whether there are more
-		h.spans = append(h.spans, [2]int{row, row})
-	}
-}
-
-// warning says that hidden rows are imported: they may have been hidden because
-// nobody wants them.
-func (h *hiddenRows) warning(s cell.Sheet) problem.List {
-	if h.count == 0 {
-		return nil
-	}
-	var names []string
-	for _, span := range h.spans[:min(len(h.spans), mostSpans)] {
-		name := fmt.Sprint(span[0])
-		if span[1] > span[0] {
-			name += fmt.Sprintf("–%d", span[1])
-		}
-		names = append(names, name)
-	}
-	where, more := strings.Join(names, ", "), ""
-	if len(h.spans) > mostSpans {
-		more = " and more"
-	}
-	rows := "1 row is hidden in the sheet and is imported: "
-	if h.count > 1 {
-		rows = fmt.Sprintf("%d rows are hidden in the sheet and are imported: ", h.count)
-	}
-	return problem.List{problem.At(problem.Where{File: s.Book, Table: s.Table, Sheet: s.Name}, "hidden-rows", "%s", rows+where+more).
-		Hinted("show them, or leave them out with sheet: {hidden_rows: skip} in the mapping")}
 }

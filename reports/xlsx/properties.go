@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/xuri/excelize/v2"
 )
@@ -51,8 +52,12 @@ func ReadProperties(path string) (map[string]string, error) {
 }
 
 // PropertiesSheet is a hidden sheet that repeats the custom properties, because some programs
-// drop those when they save.
-const PropertiesSheet = "Claimsheet"
+// drop those when they save. It lacks those that are set in a workbook later, whose names begin
+// with laterPrefix.
+const (
+	PropertiesSheet = "Claimsheet"
+	laterPrefix     = "claimsheet.next-"
+)
 
 // writeProperties writes the hidden sheet.
 func (w *Writer) writeProperties() {
@@ -61,7 +66,9 @@ func (w *Writer) writeProperties() {
 	}
 	s := w.NewSheet(Layout{Name: PropertiesSheet, Widths: []float64{30, 60}})
 	for _, name := range slices.Sorted(maps.Keys(w.properties)) {
-		s.Row(Style{}, name, w.properties[name])
+		if !strings.HasPrefix(name, laterPrefix) {
+			s.Row(Style{}, name, w.properties[name])
+		}
 	}
 	_ = s.Close() // the error stays
 	w.fail(w.file.SetSheetVisible(PropertiesSheet, false))
@@ -70,6 +77,9 @@ func (w *Writer) writeProperties() {
 // RepeatedProperties returns what the hidden sheet of the workbook at path says; nil without
 // one. The whole workbook is read where there is such a sheet.
 func RepeatedProperties(path string) map[string]string {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // opening a pipe would block for ever
+		return nil
+	}
 	archive, err := zip.OpenReader(path)
 	if err != nil {
 		return nil
