@@ -48,7 +48,6 @@ func (r *importRun) addKilledWorkers(ctx context.Context, requests *result.Reque
 }
 
 // report writes the workbooks and the summary, also when a signal has ended ctx.
-// It returns why the run had to stop before its end, nil when it did not.
 func (r *importRun) report(ctx context.Context) error {
 	signalled := ctx.Err() != nil
 	ctx = context.WithoutCancel(ctx)
@@ -76,7 +75,11 @@ func (r *importRun) report(ctx context.Context) error {
 		return err
 	}
 	r.summary = &summary
-	console.PrintProblems(r.Err, slices.DeleteFunc(problems.Listed(), r.announced))
+	console.PrintProblems(r.Err, slices.DeleteFunc(problems.Listed(), func(p problem.Problem) bool {
+		return r.announces() && slices.ContainsFunc(r.survey.Problems, func(said problem.Problem) bool {
+			return said.Where == p.Where && said.Code == p.Code && said.Message == p.Message
+		})
+	}))
 	r.printTroubled(summary)
 	if mappingChanged {
 		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: r.session.Mapping.File}, "mapping-changed",
@@ -89,7 +92,7 @@ func (r *importRun) report(ctx context.Context) error {
 		return err
 	}
 	r.dropInputs(ctx)
-	return r.stopped
+	return nil
 }
 
 // inputsKept is how many runs of an environment keep the copies of their sheets, by which
@@ -265,7 +268,7 @@ const valuesOf = 100
 // plannedValues returns what the run would send for the first clients of a sheet.
 func (r *importRun) plannedValues(ctx context.Context, s *sheetRun) ([]reports.Value, error) {
 	calls := map[int]map[string]result.Step{} // by the client's number and the step's key
-	for step, err := range r.drafts[s.table].Steps() {
+	for step, err := range s.draft.Steps() {
 		if err != nil {
 			return nil, err
 		}
@@ -350,8 +353,8 @@ func (r *importRun) book(s *sheetRun, summary result.Summary, problems problem.L
 		Contacts:       len(r.session.Mapping.Contacts) > 0,
 		Binding:        r.binding(s).Properties(),
 		Notice:         r.notice(),
-		Rows:           r.drafts[s.table].Rows(),
-		Steps:          r.drafts[s.table].Steps(),
+		Rows:           s.draft.Rows(),
+		Steps:          s.draft.Steps(),
 	}
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"iter"
 	"path/filepath"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/safefile"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -26,15 +26,16 @@ type sheetRun struct {
 	target  target
 	layout  sheetLayout
 	preview *reports.Preview // of its workbook
+	draft   *spool.Results   // what goes into it
 	kept    *keptRun         // from the beginning of the run; nil for a dry run
 	marked  string           // the digest of its source, a results workbook, once that is marked as superseded
 }
 
 // makeSheetRuns makes a sheetRun for each sheet; the first has the run's own id.
-func (r *importRun) makeSheetRuns() error {
+func (r *importRun) makeSheetRuns(previews []*reports.Preview) (sheets []*sheetRun, err error) {
 	o, s := r.options, r.session
 	if n := len(s.Sources); n > 1 && o.out != "" && !safefile.IsFolder(o.out) {
-		return problem.At(problem.Where{File: o.out}, "output-no-folder", "%d sheets make %d workbooks; -o must name a folder that exists", n, n).
+		return nil, problem.At(problem.Where{File: o.out}, "output-no-folder", "%d sheets make %d workbooks; -o must name a folder that exists", n, n).
 			Hinted("make the folder, or leave -o out: each workbook goes beside its sheet")
 	}
 	var found problem.List
@@ -52,7 +53,7 @@ func (r *importRun) makeSheetRuns() error {
 		}
 		takenBy[safefile.Absolute(path)] = given
 		paths = append(paths, path)
-		r.sheets = append(r.sheets, &sheetRun{source: src, table: i, layout: newSheetLayout(src.Sheet()),
+		sheets = append(sheets, &sheetRun{source: src, table: i, layout: newSheetLayout(src.Sheet()),
 			target: target{path: path, dryRun: o.dryRun, ledger: r.ledger.ledger},
 			record: ledger.Run{
 				ID: id, Environment: r.scope, EnvironmentName: s.Env.Name,
@@ -62,10 +63,10 @@ func (r *importRun) makeSheetRuns() error {
 			}})
 	}
 	for i, name := range cell.BookNames(paths) {
-		r.previews[i].File, r.previews[i].Own = name, s.Sources[i].AddedColumns()
-		r.sheets[i].preview = r.previews[i]
+		previews[i].File, previews[i].Own = name, s.Sources[i].AddedColumns()
+		sheets[i].preview = previews[i]
 	}
-	return found.Err()
+	return sheets, found.Err()
 }
 
 // output returns where the workbook of a sheet goes. -o is a file or, always for
@@ -106,28 +107,4 @@ func (r *importRun) rowsOf(table int) iter.Seq2[cell.Record, error] {
 			}
 		}
 	}
-}
-
-// checkWidths refuses sheets that leave no room for the columns that Claimsheet
-// adds, before anything is sent.
-func (r *importRun) checkWidths() error {
-	var found problem.List
-	for _, s := range r.sheets {
-		if err := found.Collect(s.preview.Fits(s.source.Sheet(), len(r.session.Mapping.Contacts) > 0)); err != nil {
-			return err
-		}
-	}
-	return found.Err()
-}
-
-// checkTargets refuses places that cannot be written to, before anything is
-// sent.
-func (r *importRun) checkTargets(ctx context.Context) error {
-	var found problem.List
-	for _, s := range r.sheets {
-		if err := found.Collect(s.target.check(ctx, r.started)); err != nil {
-			return err
-		}
-	}
-	return found.Err()
 }
