@@ -24,7 +24,7 @@ import (
 )
 
 // userAgent names the program, and the run if there is one, to the service.
-func userAgent(run string) string { return "claimsheet/" + thisBuild().Version + " run/" + run }
+func userAgent(run string) string { return "claimsheet/" + thisVersion() + " run/" + run }
 
 // IO is where a command reads and writes: results go to Out, messages for the user
 // to Err. Env returns the value of an environment variable, "" for none.
@@ -124,7 +124,7 @@ func (p *program) app() *cli.App {
 	app := &cli.App{
 		Name:            "claimsheet",
 		Usage:           "pushes lead spreadsheets into a claims intake service",
-		Version:         thisBuild().Version,
+		Version:         thisVersion(),
 		Writer:          p.Out,
 		ErrWriter:       p.Err,
 		HideHelpCommand: true,

@@ -68,7 +68,6 @@ type check struct {
 	errors   problem.List
 	warnings problem.List
 	cells    problem.List // wrong cells, when --rows asks for them
-	cached   bool         // the templates are not the service's answer of now
 }
 
 // checkJSON is what --json prints. Its fields are part of what users rely on.
@@ -130,12 +129,12 @@ func (k *check) run(c *cli.Context) error {
 		return err
 	}
 	connection := k.connection("")
-	connection.ReadOnly, connection.Cache = true, true
+	connection.ReadOnly = true
 	s, err := load.Open(c.Context, load.Options{
 		Where: k.where, Sheets: sheets, Password: password.value, NeedEnvironment: c.IsSet("env"),
 		Connection: connection,
 	})
-	k.source, k.warnings, k.cached = s.Source, s.AllWarnings(), !s.Cached.IsZero()
+	k.source, k.warnings = s.Source, s.AllWarnings()
 	if s.Mapping != nil {
 		k.report.Checked.Templates = s.Mapping.Templates()
 	}
@@ -152,11 +151,7 @@ func (k *check) run(c *cli.Context) error {
 	if s.Service != nil {
 		k.warn(mapping.UnfilledAttributes(s.Mapping, s.Service)...)
 	}
-	if err := k.survey(c.Context, s); err != nil {
-		return err
-	}
-	s.KeepTemplates()
-	return nil
+	return k.survey(c.Context, s)
 }
 
 func (k *check) warn(list ...problem.Problem) { k.warnings = append(k.warnings, list...) }
@@ -348,11 +343,7 @@ func (k *check) looked() string {
 	if of.Environment == "" {
 		words = append(words, "without -e the names of templates are not checked")
 	} else {
-		cached := ""
-		if k.cached {
-			cached = " from the cache"
-		}
-		words = append(words, "compared with the templates of “"+of.Environment+"”"+cached)
+		words = append(words, "compared with the templates of “"+of.Environment+"”")
 	}
 	if len(of.Sheets) == 0 {
 		words = append(words, "without a SHEET its columns are not checked")

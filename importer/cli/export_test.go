@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"claimsheet/importer/cli/trial"
@@ -42,9 +41,6 @@ func Commands() []string {
 	}
 	return all
 }
-
-// VersionOf is what claimsheet version prints for a program that was built so.
-func VersionOf(info *debug.BuildInfo) string { return buildOf(info).String() }
 
 // Objects has the types of what --json prints: the part of each command, and the ending
 // that all have.

@@ -393,7 +393,7 @@ func (r *importRun) facts(s *sheetRun) []reports.Fact {
 		{Label: "Sheet", Text: s.record.Input},
 		{Label: "Started (UTC)", Time: s.record.Started},
 		{Label: "Ledger", Text: r.ledger.path()},
-		{Label: "Claimsheet", Text: thisBuild().Version},
+		{Label: "Claimsheet", Text: thisVersion()},
 	}
 	if len(r.sheets) > 1 {
 		facts = append(facts, reports.Fact{Label: "Sheets in the run", Text: fmt.Sprintf("%d; requests are those of the whole run", len(r.sheets))})

@@ -372,7 +372,7 @@ func (r *importRun) openLedger() error {
 // unchanged, beside its workbook.
 func (r *importRun) look(ctx context.Context) error {
 	s, o, folder := r.session, r.options, r.session.State
-	r.observer.Started(thisBuild().Version, s.Mapping.File, o.sheets)
+	r.observer.Started(thisVersion(), s.Mapping.File, o.sheets)
 	if o.dryRun {
 		folder = filepath.Dir(r.sheets[0].target.path)
 	}

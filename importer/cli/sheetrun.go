@@ -59,7 +59,7 @@ func (r *importRun) makeSheetRuns(previews []*reports.Preview) (sheets []*sheetR
 				ID: id, Environment: r.scope, EnvironmentName: s.Env.Name,
 				Mapping: s.Mapping.Name.Text, MappingFile: safefile.Absolute(s.Mapping.File), MappingDigest: s.Mapping.Digest,
 				Input: given, InputDigest: src.Input.Digest, KeptInput: src.Input.Path,
-				Version: thisBuild().Version, Started: r.started.UTC(),
+				Version: thisVersion(), Started: r.started.UTC(),
 			}})
 	}
 	for i, name := range cell.BookNames(paths) {

@@ -140,7 +140,7 @@ func (s *studioSession) options() (studio.Options, error) {
 		Commands: studio.Commands{Check: s.line("check"), DryRun: s.line("run", "--dry-run"), Run: s.line("run")},
 	}
 	if s.service != nil {
-		o.Service, o.Cached, o.Routes, o.LinkBody = s.service.Service, s.service.cached, s.service.routes, s.service.linkBody
+		o.Service, o.Routes, o.LinkBody = s.service.Service, s.service.routes, s.service.linkBody
 		o.Suggest.API, o.Suggest.Service = string(s.service.version), s.service.Service
 	}
 	if state := s.where.StateDir(false); state != "" {
