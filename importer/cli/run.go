@@ -515,12 +515,8 @@ func (r *importRun) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ceiling := r.options.rate
-	if ceiling == 0 {
-		ceiling = r.session.Env.Limits.RequestsPerSecond
-	}
 	defer context.AfterFunc(ctx, r.stopping)()
-	stop := r.observer.Watch(r.job.Progress, r.survey.Clients, ceiling)
+	stop := r.observer.Watch(r.job.Progress, r.survey.Clients)
 	if r.options.dryRun {
 		err = r.job.Forecast(ctx, plans)
 	} else {

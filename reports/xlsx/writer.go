@@ -1,6 +1,6 @@
 // Package xlsx writes workbooks, with excelize.
 //
-// excelize makes everything of a workbook but its sheets: styles, charts, comments
+// excelize makes everything of a workbook but its sheets: styles, comments
 // and the parts around them. A Sheet goes straight into the zip file while its rows
 // are made, so memory does not grow with the rows. excelize's own stream writer takes
 // more than twice as long, and much longer with links, keeps the sheet in a temporary
