@@ -16,7 +16,6 @@ import (
 
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
-	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/observe"
 	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
@@ -45,7 +44,6 @@ type program struct {
 	object    any               // what --json prints, without its ending; nil when the command did not come so far
 	summary   *result.Summary   // of the run that the command made, nil for none
 	run       string            // the run's id
-	place     load.Where        // where its mapping and environment are
 	observer  *observe.Observer // of a run; nil for other commands
 	trace     *observe.Trace    // nil for none
 	typed     []string          // the words that a shell asks to complete

@@ -23,7 +23,7 @@ func observeFlags() []cli.Flag {
 // observe makes the observer of a run, before anything else, so that a run that
 // cannot start is reported too.
 func (p *program) observe(c *cli.Context) (err error) {
-	p.run, p.place = uuid.NewString(), p.where(c)
+	p.run = uuid.NewString()
 	p.observer, err = observe.New(p.run, observe.Options{
 		Stderr: p.Err, Terminal: p.stderr, Dumb: p.Env("TERM") == "dumb",
 		LogFormat: c.String("log-format"), LogFile: c.String("log-file"), NoProgress: c.Bool("no-progress"), Quiet: c.Bool("quiet"),
@@ -38,7 +38,6 @@ func (p *program) ended(ctx context.Context, code int, err error) {
 	if p.observer == nil {
 		return
 	}
-	p.observer.Named(p.place.Names()) // for a run that did not come so far
 	p.observer.Ended(observe.End{
 		Code: code, Complete: code == exitDone || code == exitRows || code == exitUncertain,
 		Error: errorText(err), Summary: p.summary,

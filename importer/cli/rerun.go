@@ -61,7 +61,6 @@ func (p *program) rerunCommand() *cli.Command {
 			if err := o.fromLedger(c.Context, c.IsSet("env")); err != nil {
 				return err
 			}
-			p.place = o.where
 			return p.importSheets(c.Context, o)
 		},
 	}

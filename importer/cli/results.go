@@ -19,6 +19,7 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -341,29 +342,21 @@ func heldOutput(asked, written string) problem.Problem {
 
 // book returns what the workbook of a sheet shows.
 func (r *importRun) book(s *sheetRun, summary result.Summary, problems problem.List) reports.Workbook {
-	return reports.Workbook{
-		Sheet:          s.source.Sheet(),
-		Records:        r.rowsOf(s.table),
-		Preview:        s.preview,
-		Made:           s.record.Started,
-		Problems:       problems,
-		Summary:        summary,
-		Facts:          append(r.facts(s), unknownFacts(r.session.Client.Unknown())...),
-		ClientIDHeader: clientIDHeader(r.session.Mapping),
-		Contacts:       len(r.session.Mapping.Contacts) > 0,
-		Binding:        r.binding(s).Properties(),
-		Notice:         r.notice(),
-		Rows:           s.draft.Rows(),
-		Steps:          s.draft.Steps(),
-	}
+	b := workbookOf(r.session.Mapping, s.draft)
+	b.Sheet, b.Records, b.Preview, b.Made = s.source.Sheet(), r.rowsOf(s.table), s.preview, s.record.Started
+	b.Problems, b.Summary = problems, summary
+	b.Facts = append(r.facts(s), unknownFacts(r.session.Client.Unknown())...)
+	b.Binding, b.Notice = r.binding(s).Properties(), r.notice()
+	return b
 }
 
-// clientIDHeader returns the header of the clients' ids.
-func clientIDHeader(m *mapping.Mapping) string {
+// workbookOf returns a workbook with the results of a draft, without a sheet.
+func workbookOf(m *mapping.Mapping, draft *spool.Results) reports.Workbook {
+	b := reports.Workbook{ClientIDHeader: cell.ContactIDHeader, Contacts: len(m.Contacts) > 0, Rows: draft.Rows(), Steps: draft.Steps()}
 	if m.V1() {
-		return cell.ClientIDHeader
+		b.ClientIDHeader = cell.ClientIDHeader
 	}
-	return cell.ContactIDHeader
+	return b
 }
 
 // binding binds the workbook of a sheet to the run.

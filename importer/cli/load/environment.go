@@ -72,20 +72,3 @@ func (s *Session) chooseEnvironment(where Where) error {
 func (s *Session) Scope() string {
 	return s.Env.Identity(apiclient.Version(s.Mapping.API.Text))
 }
-
-// Names returns the names of the mapping and of the environment, as far as they
-// can be found without checking anything.
-func (w Where) Names() (mappingName, environmentName string) {
-	if w.Mapping != "" {
-		s := &Session{}
-		_ = s.readMapping(w.Mapping) // a wrong mapping may have a name too
-		mappingName = s.Mapping.Name.Text
-	}
-	environmentName = w.Env
-	if _, ok := environment.Find(w.Mapping, w.Environments); ok {
-		if env, err := w.choose(); err == nil {
-			environmentName = env.Name
-		}
-	}
-	return mappingName, environmentName
-}
