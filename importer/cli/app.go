@@ -164,7 +164,7 @@ func (p *program) prepareCommands(commands []*cli.Command) {
 		command.OnUsageError = usageError
 		command.BashComplete = p.candidates
 		command.HideHelpCommand = true
-		command.Before = refuseLateFlags
+		command.Before = checkArguments
 	}
 }
 
@@ -255,10 +255,16 @@ func usageError(c *cli.Context, err error, _ bool) error {
 	return found.Hinted("%s --help lists the flags", c.Command.HelpName)
 }
 
-// refuseLateFlags refuses a flag after the first argument: it would be taken for an
-// argument, and what was meant as a dry run would send.
-func refuseLateFlags(c *cli.Context) error {
+// withoutArguments are the commands that take none.
+var withoutArguments = []string{"copy-ledger", "listen", "sandbox", "templates", "track", "version", "worker"}
+
+// checkArguments refuses arguments that a command does not take, and a flag after the first
+// one: it would be taken for an argument, and what was meant as a dry run would send.
+func checkArguments(c *cli.Context) error {
 	args := c.Args().Slice()
+	if len(args) > 0 && slices.Contains(withoutArguments, c.Command.Name) && !c.Bool("help") {
+		return problem.New("usage", "%s takes no arguments", c.Command.HelpName).Hinted("%s --help lists the flags", c.Command.HelpName)
+	}
 	for i, arg := range args {
 		if _, err := os.Lstat(arg); err == nil && strings.HasPrefix(arg, "-") {
 			return problem.New("late-flag", "the file %s is named like a flag", arg).Hinted("write ./%s", arg)

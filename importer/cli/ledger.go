@@ -32,9 +32,6 @@ func (p *program) copyLedgerCommand() *cli.Command {
 		Flags: append(ledgerFlags(),
 			textFlag("to", "", "the new `LEDGER`: a file that is not there yet, or a database without one")),
 		Action: func(c *cli.Context) error {
-			if c.NArg() > 0 {
-				return problem.New("usage", "claimsheet copy-ledger takes no argument").Hinted("claimsheet copy-ledger --help lists the flags")
-			}
 			return p.copyLedger(c)
 		},
 	}

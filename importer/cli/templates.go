@@ -38,9 +38,6 @@ func (p *program) templatesCommand() *cli.Command {
 			textFlag("xlsx", "", "write the list to a new workbook, `FILE`"),
 			traceFlag()),
 		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return problem.New("usage", "claimsheet templates takes no arguments").Hinted("claimsheet templates --help lists the flags")
-			}
 			if err := refuseExisting(c.String("xlsx"), "--xlsx"); err != nil {
 				return err
 			}

@@ -43,10 +43,7 @@ func (p *program) workerCommand() *cli.Command {
 		Description: workerHelp,
 		Flags:       append(ledgerFlags(), numberFlag("concurrency", "`N` requests of this worker in flight at the service", "the environment's, else 8")),
 		Action: func(c *cli.Context) error {
-			switch {
-			case c.Args().Present():
-				return problem.New("usage", "claimsheet worker takes no arguments").Hinted("claimsheet worker --help lists the flags")
-			case c.IsSet("concurrency") && c.Int("concurrency") <= 0:
+			if c.IsSet("concurrency") && c.Int("concurrency") <= 0 {
 				return problem.New("usage", "--concurrency must be more than 0").Hinted("leave it out to have the default")
 			}
 			return p.work(c.Context, p.where(c), c.Int("concurrency"))
