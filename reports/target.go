@@ -23,7 +23,7 @@ import (
 type Placement struct {
 	// Path is where to write.
 	Path string
-	// Aside is where a copy of the file at Path is kept because somebody edited it; ""
+	// Aside is where a copy of the file at Path is kept because it was edited; ""
 	// when there is nothing to keep.
 	Aside string
 	// As is a file with what was at Path before Mark, to keep instead; "" to keep what
@@ -68,7 +68,7 @@ func IsOurs(path string) (binding map[string]string, ok bool, err error) {
 //
 //   - Nothing is there, or a workbook of ours as we left it (its SHA-256 in hex is
 //     lastDigest), or an earlier plan: it may be written.
-//   - A results workbook of ours that somebody edited since, or whose digest is
+//   - A results workbook of ours that was edited since, or whose digest is
 //     unknown (lastDigest is ""): it is kept as NAME-<now>.xlsx.
 //   - Anything else, and results where a dry run would write its plan: a
 //     problem.Problem.

@@ -41,7 +41,7 @@ type program struct {
 	stderr    io.Writer         // as given to Main; Out and Err are cleaned
 	stdout    io.Writer         // cleaned; Out drops what is printed where JSON is asked for
 	ownObject bool              // the command has printed its object itself
-	object    any               // what --json prints, without its ending; nil when the command did not come so far
+	object    any               // what --json prints, without its ending; nil if the command failed earlier
 	summary   *result.Summary   // of the run that the command made, nil for none
 	run       string            // the run's id
 	observer  *observe.Observer // of a run; nil for other commands

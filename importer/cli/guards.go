@@ -322,7 +322,7 @@ func replaces(other, b *workbook.Binding) bool {
 const unasked = 5
 
 // confirmFirst asks before the first run of a mapping that would create more than a few
-// clients. Without a terminal it never asks: a run that nobody watches must not wait.
+// clients. Without a terminal it never asks: an unattended run must not wait.
 func (r *importRun) confirmFirst(ctx context.Context) error {
 	o := r.options
 	if o.dryRun || o.yes || o.isRerun() || r.session.Env.Sandbox || !console.IsTerminal(r.In) || !console.IsTerminal(r.stderr) {

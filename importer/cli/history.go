@@ -19,7 +19,7 @@ import (
 
 const historyHelp = `Without a key it lists the runs of the environment, the newest first. With a client's key it prints all that is known about
 the client: steps, ids, attempts and your decisions. Redirect urls are not shown, because
-whoever has one can act as the client: claimsheet report writes a workbook that has them.
+each lets its holder act as the client: claimsheet report writes a workbook that has them.
 A key is what the results workbook shows in the sheet Steps. When several kinds of key have the same text, email:KEY,
 phone:KEY or NAME:KEY means one of them.
 

@@ -22,7 +22,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-const linkHelp = `It prints one line for each client: the key, a tab, and the redirect url, which lets whoever has it act as the client.
+const linkHelp = `It prints one line for each client: the key, a tab, and the redirect url, which lets its holder act as the client.
 A key is what the mapping's client.key makes of the sheet's cells, as the results workbook shows it. When several kinds of
 key have the same text, write the kind before it: email:KEY, phone:KEY or, for other columns, the mapping's client.key_space or name.
 A client that has a link keeps it until there is a fresh one, even if the request fails. A client without a link gets one when

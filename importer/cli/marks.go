@@ -61,7 +61,7 @@ func (r *importRun) mark(ctx context.Context, path string, of *sheetRun) error {
 			of.marked = digest
 		}
 		if was != last {
-			return nil // somebody edited it, so it will be kept
+			return nil // it was edited, so it will be kept
 		}
 		return l.NoteOutput(by, safefile.Absolute(path), digest)
 	})

@@ -11,7 +11,7 @@ import (
 	"claimsheet/importer/cli/observe"
 )
 
-// observeFlags are the flags for runs that nobody watches.
+// observeFlags are the flags for unattended runs.
 func observeFlags() []cli.Flag {
 	return []cli.Flag{
 		textFlag("log-format", "", "the log's `FORMAT`: text or json"),

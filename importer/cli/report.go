@@ -113,7 +113,7 @@ func (p *program) report(ctx context.Context, where load.Where, o reportOptions)
 		return err
 	}
 	if written.Aside != "" {
-		console.PrintProblems(p.Err, problem.List{keptAside(to.path, written.Aside, l.command("rerun", written.Aside))})
+		console.PrintProblems(p.Err, problem.List{workbookKept(to.path, written.Aside, l.command("rerun", written.Aside))})
 	}
 	if err := l.ledger.NoteOutput(run.ID, safefile.Absolute(written.Path), written.Digest); err != nil {
 		return err

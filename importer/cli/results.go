@@ -111,7 +111,7 @@ func (r *importRun) dropInputs(ctx context.Context) {
 		err = r.ledger.ledger.DropInputs(r.scope, inputsKept)
 	}
 	if err == nil {
-		_, err = kept.removeUnused(ctx, time.Time{})
+		_, err = r.ledger.removeInputs(ctx, kept, time.Time{})
 	}
 	if err != nil {
 		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: r.ledger.path()}, "not-pruned",
@@ -252,11 +252,11 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 	if err != nil {
 		return err
 	}
-	if err := r.printAside(s, written); err != nil {
+	if err := r.reportBackup(s, written); err != nil {
 		return err
 	}
 	if written.Path != s.target.path {
-		console.PrintProblems(r.Err, problem.List{heldOutput(s.target.path, written.Path)})
+		console.PrintProblems(r.Err, problem.List{fileLocked(s.target.path, written.Path)})
 	}
 	summary.Results = written.Path
 	run.Output, run.OutputDigest = safefile.Absolute(written.Path), written.Digest
@@ -334,8 +334,8 @@ func (r *importRun) finishRun(run ledger.Run, kept *keptRun, s result.Summary) (
 	return r.ledger.ledger.FinishRun(run)
 }
 
-// heldOutput says that the results are in another file than asked for.
-func heldOutput(asked, written string) problem.Problem {
+// fileLocked says that the results are in another file than asked for.
+func fileLocked(asked, written string) problem.Problem {
 	return problem.At(problem.Where{File: asked}, "output-held", "could not be replaced: another program has it open, or it is protected; the results are in %s", written).
 		Hinted("close it before the next run")
 }
@@ -366,7 +366,7 @@ func (r *importRun) binding(s *sheetRun) workbook.Binding {
 		Run: run.ID, Environment: run.Environment, EnvironmentName: run.EnvironmentName,
 		Mapping: run.Mapping, MappingFile: safefile.Absolute(run.MappingFile), MappingDigest: run.MappingDigest,
 		KeySpace: session.Binding.KeySpace(), Sheet: cmp.Or(sheet.Origin, sheet.Name), Sheets: len(r.sheets), Started: run.Started,
-		Input: safefile.Absolute(run.Input), InputDigest: run.InputDigest, Ledger: r.ledger.name(),
+		Input: safefile.Absolute(run.Input), InputDigest: run.InputDigest, Ledger: r.ledger.absoluteName(),
 		Contacts: len(session.Mapping.Contacts) > 0,
 	}
 }
@@ -401,9 +401,9 @@ func (r *importRun) facts(s *sheetRun) []reports.Fact {
 	return facts
 }
 
-// printAside says that an edited workbook was in the place of the new one, where it
+// reportBackup says that an edited workbook was in the place of the new one, where it
 // is now, and whether this run has used what was written into it.
-func (r *importRun) printAside(s *sheetRun, written reports.Written) error {
+func (r *importRun) reportBackup(s *sheetRun, written reports.Written) error {
 	if written.Aside == "" {
 		return nil
 	}
@@ -411,7 +411,7 @@ func (r *importRun) printAside(s *sheetRun, written reports.Written) error {
 	if err != nil {
 		return err
 	}
-	kept := keptAside(s.target.path, written.Aside, reports.CommandLine(r.options.rerunCommand(written.Aside)))
+	kept := workbookKept(s.target.path, written.Aside, reports.CommandLine(r.options.rerunCommand(written.Aside)))
 	other, err := workbook.Find(written.Aside)
 	if err != nil {
 		return err
@@ -427,9 +427,9 @@ func (r *importRun) printAside(s *sheetRun, written reports.Written) error {
 	return nil
 }
 
-// keptAside says where an edited workbook is kept; again is the command that uses
+// workbookKept says where an edited workbook is kept; again is the command that uses
 // its corrections.
-func keptAside(path, aside, again string) problem.Problem {
+func workbookKept(path, aside, again string) problem.Problem {
 	return problem.At(problem.Where{File: path}, "output-edited", "is not as the last run wrote it; the file that was here is kept as %s", aside).
 		Hinted("its corrections are not in the new workbook; to use them: %s", again)
 }

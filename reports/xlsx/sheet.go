@@ -48,21 +48,21 @@ type Word struct {
 // Sheet writes a sheet, row by row and cell by cell, in order: Next begins a row, whose
 // cells follow, and End ends it. Close returns the workbook's first error.
 type Sheet struct {
-	layout    Layout
-	w         *Writer
-	to        io.Writer // into the archive
-	buffer    []byte
-	name      string
-	part      string // of the archive
-	sheets    int    // begun
-	written   int    // rows
-	row       int    // the current one, from 1
-	column    int    // the next cell's, 0 = A
-	number    string // the row's
-	letters   []string
-	filtered  int // the last row of the filter; 0 for the last one of all
-	links     []link
-	comments  int
+	layout   Layout
+	w        *Writer
+	to       io.Writer // into the archive
+	buffer   []byte
+	name     string
+	part     string // of the archive
+	sheets   int    // begun
+	written  int    // rows
+	row      int    // the current one, from 1
+	column   int    // the next cell's, 0 = A
+	number   string // the row's
+	letters  []string
+	filtered int // the last row of the filter; 0 for the last one of all
+	links    []link
+	comments int
 }
 
 // link is a clickable cell: to an address outside the workbook, or to a place in it.

@@ -98,7 +98,7 @@ func (s *Session) KeepInputs() {
 }
 
 // CheckInputs fails when a copy of a sheet is no longer there. The caller holds the
-// ledger's lock: after this nobody removes a copy. Before, a command that removes
+// ledger's lock: after this no command removes a copy. Before, a command that removes
 // copies may have taken one for that of an earlier run.
 func (s *Session) CheckInputs() error {
 	for _, src := range s.Sources {
