@@ -2,8 +2,10 @@ package apiclient
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -90,6 +92,12 @@ func (c *Client) Judge(r Request, a Answer, err error) Verdict {
 // JudgeStored is Judge of an answer that a ledger has stored, and that need not be
 // made ready for one again: the Verdict's Answer is nil.
 func (c *Client) JudgeStored(r Request, stored Answer) Verdict { return c.judge(r, stored, nil) }
+
+// ReadingRules returns a word that differs where answers are read by other rules.
+func (c *Client) ReadingRules() string {
+	rules, _ := json.Marshal([]any{c.cfg.BaseURL, c.cfg.Version, c.cfg.Wire, c.cfg.Rules}) // plain data
+	return fmt.Sprintf("%x", sha256.Sum256(rules))
+}
 
 // Reads reports whether an id or a url is taken from the answers to requests of kind
 // k.

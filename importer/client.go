@@ -22,7 +22,7 @@ func (r *clientRun) prepare(known map[string]ledger.Step) {
 		return
 	}
 	if r.steps = known; !r.asIs {
-		r.steps, r.failed = r.job.reparseShown(known)
+		r.failed = r.job.reparse(known)
 	}
 	if r.failed != nil {
 		return
@@ -287,11 +287,10 @@ func (r *clientRun) decideContact(d *decision) error {
 	if err != nil {
 		return err
 	}
-	shown, err := r.job.reparseShown(known)
-	if err != nil {
+	if err := r.job.reparse(known); err != nil {
 		return err
 	}
-	r.takeLatest(shown)
+	r.takeLatest(known)
 	r.decideOn(step, known)
 	now := decide(plan, known, r.job.Binding)[0]
 	if now.known.IsOfSheet() && d.action != unneeded { // the sheet may give another id by now

@@ -19,12 +19,12 @@
 //
 // Each file uses only those that stand before it here:
 //
+//	parallel.go  work on several items at once, in their order
 //	wanted.go    what a step asks for, its request, and what differs from what was sent
 //	outcome.go   what became of steps, rows and clients, in words
 //	decide.go    what is to be done about each step, given what the ledger knows
 //	guard.go     when the answers end or pause a run; one client goes first
-//	tally.go     the counts of a run
-//	dispatched.go  what a coordinator knows of the groups that workers have
+//	tally.go     the counts of a run, and of the groups that workers have
 //	survey.go    the first pass: rows of a client, clients of a group, ids of the sheet
 //	dryrun.go    what a dry run adds to the ledger
 //	job.go       a run: what it is given, and what its clients share
@@ -36,7 +36,6 @@
 //	client.go    the plan of one client, with its further contacts
 //	group.go     clients who belong together, one after the other
 //	identity.go  what would create everything again is refused
-//	worker.go    groups of another process's run are carried out
-//	coordinator.go  groups are handed over to workers
+//	workers.go   groups are handed over to other processes, and carried out for them
 //	run.go       Do, Forecast and Project: all groups
 package importer

@@ -9,7 +9,6 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/parallel"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
@@ -33,7 +32,7 @@ func (g group) isSettled() bool {
 // ledger, it is read again when the group is locked.
 func (j *Job) read(groups iter.Seq2[[]mapping.Plan, error]) iter.Seq2[group, error] {
 	return func(yield func(group, error) bool) {
-		for chunk, err := range parallel.Map(chunked(groups, readAhead), j.readGroups) {
+		for chunk, err := range inParallel(chunked(groups, readAhead), j.readGroups) {
 			if err != nil {
 				yield(group{}, err)
 				return
@@ -60,8 +59,30 @@ func (j *Job) readGroups(chunk [][]mapping.Plan) []group {
 	return groups
 }
 
-// prepareClients reads from the ledger what it knows of some clients, all at once.
+// prepareClients reads from the ledger what it knows of some clients, all at once: without data
+// and answers, and of those for whom that is not enough again with them.
 func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
+	runs := j.preparedBy(plans, j.Ledger.BriefStepsOfClients, true)
+	var left []mapping.Plan
+	for i, r := range runs {
+		if !r.isUnchanged() {
+			left = append(left, plans[i])
+		}
+	}
+	if len(left) == 0 {
+		return runs
+	}
+	whole := j.preparedBy(left, j.Ledger.StepsOfClients, false)
+	for i, r := range runs {
+		if !r.isUnchanged() {
+			runs[i], whole = whole[0], whole[1:]
+		}
+	}
+	return runs
+}
+
+// preparedBy prepares clients by what read says of them. asIs is as in clientRun.
+func (j *Job) preparedBy(plans []mapping.Plan, read func(context.Context, string, string, []ledger.ClientKey) ([]map[string]ledger.Step, error), asIs bool) []*clientRun {
 	owners := make([]ledger.ClientKey, len(plans))
 	for i, plan := range plans {
 		owners[i] = j.owner(plan.Client)
@@ -69,7 +90,7 @@ func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
 	known, err := make([]map[string]ledger.Step, len(plans)), error(nil)
 	if j.readsLedger() {
 		// A record of what was done is read whether or not the run is being stopped.
-		known, err = j.Ledger.StepsOfClients(context.Background(), j.Environment, j.Binding.Mapping().Name.Text, owners)
+		known, err = read(context.Background(), j.Environment, j.Binding.Mapping().Name.Text, owners)
 	}
 	runs := make([]*clientRun, len(plans))
 	for i, plan := range plans {
@@ -77,9 +98,23 @@ func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
 			runs[i].failed = err
 			continue
 		}
+		runs[i].asIs = asIs
 		runs[i].prepare(known[i])
+		runs[i].asIs = false
 	}
 	return runs
+}
+
+// isUnchanged reports whether all steps of a client are done, as the plan wants them, and their
+// answers were read by the rules that hold now; or the ledger has none.
+func (r *clientRun) isUnchanged() bool {
+	for _, s := range r.steps {
+		if s.Ref.Last <= r.job.readByOthers {
+			return false
+		}
+	}
+	return len(r.steps) == 0 || r.settled == nil && r.failed == nil &&
+		!slices.ContainsFunc(r.decisions, func(d decision) bool { return d.action != unchanged || d.advice != "" })
 }
 
 // carryOut carries out the plans of a group one after the other, and records their outcomes.

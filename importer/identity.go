@@ -53,10 +53,10 @@ func (j *Job) CheckIdentity(ctx context.Context, plans iter.Seq2[mapping.Plan, e
 	if !known {
 		alike = j.alike(definitions)
 	}
-	others, err := j.Ledger.Definitions(ctx, j.Environment)
+	others := maps.Clone(definitions)
 	delete(others, m.Name.Text)
-	if err != nil || len(others)+len(alike) == 0 {
-		return err
+	if len(others)+len(alike) == 0 {
+		return nil
 	}
 	for plan, err := range plans {
 		if err == nil && len(others) > 0 {
@@ -342,12 +342,10 @@ func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) 
 			continue
 		}
 		known, err := j.readSteps(plan)
-		if err == nil {
-			err = j.reparseOnly(known) // the run has not begun
-		}
 		if err != nil {
 			return nil, err
 		}
+		j.reparseOnly(known) // the run has not begun
 		if known[string(mapping.ClientStep)].To != ledger.Done {
 			continue
 		}
@@ -410,7 +408,7 @@ func (j *Job) CheckMovedClaims(ctx context.Context, plans iter.Seq2[mapping.Plan
 		for i, plan := range chunk {
 			owners[i] = j.owner(plan.Client)
 		}
-		known, err := j.Ledger.StepsOfClients(ctx, j.Environment, m.Name.Text, owners)
+		known, err := j.Ledger.BriefStepsOfClients(ctx, j.Environment, m.Name.Text, owners)
 		if err != nil {
 			return err
 		}

@@ -30,9 +30,10 @@ type Ledger interface {
 	Append(events ...ledger.Event) error
 	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
 	StepsOfClients(ctx context.Context, environment, mapping string, owners []ledger.ClientKey) ([]map[string]ledger.Step, error)
+	BriefStepsOfClients(ctx context.Context, environment, mapping string, owners []ledger.ClientKey) ([]map[string]ledger.Step, error)
+	AnswersReadBy(ctx context.Context, environment, rules string) (before int64, err error)
 	StepsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.Step, error)
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
-	AnswerStatus(ctx context.Context, id ledger.StepID) (status int, err error)
 	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
 	AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]ledger.AddressOwner, error)
 	ClientsWithID(ctx context.Context, environment, id string) iter.Seq2[ledger.ClientKey, error]
@@ -67,6 +68,7 @@ type Service interface {
 	Judge(r apiclient.Request, a apiclient.Answer, err error) apiclient.Verdict
 	JudgeStored(r apiclient.Request, stored apiclient.Answer) apiclient.Verdict
 	Reads(k apiclient.Kind) bool
+	ReadingRules() string
 	Routes() apiclient.Routes
 	LinkBody() json.RawMessage
 	Repeatable(k apiclient.Kind) bool
@@ -116,19 +118,21 @@ type Job struct {
 	// Prior are cells that rows keep showing; see rerun.Comparison.
 	Prior map[cell.Row]result.Row
 
-	mode     mode
-	knows    bool // the ledger knew some step of the environment when the run began
-	lookups  *lookup.Lookups
-	overlay  overlay // of a dry run
-	waiting  waiting
-	cancel   context.CancelCauseFunc
-	guard    guard
-	canary   canary
-	gate     gate
-	inDoubt  chan struct{} // has room for mostInDoubt clients, from the commit of an intent to that of its outcome
-	tally    tally
-	contacts furtherContacts
-	erasures ledger.Erasures
+	mode    mode
+	knows   bool // the ledger knew some step of the environment when the run began
+	lookups *lookup.Lookups
+	// readByOthers is the number of the last event whose answer may have been read by other rules.
+	readByOthers int64
+	overlay      overlay // of a dry run
+	waiting      waiting
+	cancel       context.CancelCauseFunc
+	guard        guard
+	canary       canary
+	gate         gate
+	inDoubt      chan struct{} // has room for mostInDoubt clients, from the commit of an intent to that of its outcome
+	tally        tally
+	contacts     furtherContacts
+	erasures     ledger.Erasures
 
 	dispatched dispatched
 	refreshing sync.WaitGroup  // what refreshRules does
@@ -154,6 +158,9 @@ func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
 	j.inDoubt = make(chan struct{}, mostInDoubt(j.Concurrency))
 	known, err := j.Ledger.KnownClients(ctx, j.Environment, 1)
 	if j.knows = known > 0; err != nil {
+		return err
+	}
+	if j.readByOthers, err = j.Ledger.AnswersReadBy(ctx, j.Environment, j.Service.ReadingRules()); err != nil {
 		return err
 	}
 	return j.loadErased(ctx)

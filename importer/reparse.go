@@ -1,11 +1,7 @@
 package importer
 
 import (
-	"bytes"
 	"cmp"
-	"context"
-	"maps"
-	"slices"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
@@ -21,19 +17,10 @@ func (j *Job) reparse(known map[string]ledger.Step) error {
 	}
 	var events []ledger.Event
 	for key, step := range known {
-		if step.Answer == nil && step.Attempts < 2 {
-			continue
-		}
-		step, again, isNews, err := j.parseKept(step, known["client"].ID)
-		if err != nil {
-			return err
-		}
+		again, isNews := j.parseAgain(step, known["client"].ID)
 		if isNews {
 			event := j.stamped(ledger.Event{StepID: step.StepID, To: again.To, Run: j.Runs[0], Kind: step.Kind, Via: again.Via,
 				Status: again.Event.Status, ID: again.ID, URL: again.URL})
-			if !bytes.Equal(again.Answer, step.Answer) {
-				event.Answer = again.Answer
-			}
 			t, taken, err := j.holder(event)
 			if err != nil {
 				return err
@@ -59,70 +46,11 @@ func (j *Job) reparse(known map[string]ledger.Step) error {
 	return err
 }
 
-// reparseShown is reparse for a plan. shown are the steps as the workbook has them: with the
-// HTTP status of their last event, which may be that of a later look-up.
-func (j *Job) reparseShown(known map[string]ledger.Step) (shown map[string]ledger.Step, err error) {
-	was := known[ledger.KindClient]
-	err = j.reparse(known)
-	now := known[ledger.KindClient]
-	if now.Event.Status == was.Event.Status || !now.At.Equal(was.At) {
-		return known, err
-	}
-	shown = maps.Clone(known)
-	now.Event.Status = was.Event.Status
-	shown[ledger.KindClient] = now
-	return shown, err
-}
-
 // reparseOnly parses kept answers again and records nothing.
-func (j *Job) reparseOnly(known map[string]ledger.Step) error {
+func (j *Job) reparseOnly(known map[string]ledger.Step) {
 	for key, step := range known {
-		_, again, _, err := j.parseKept(step, known["client"].ID)
-		if err != nil {
-			return err
-		}
-		known[key] = again
+		known[key], _ = j.parseAgain(step, known["client"].ID)
 	}
-	return nil
-}
-
-// parseKept is parseAgain with the status of the step's answer, which kept has too. Of
-// a step in doubt that may be sent several times, it takes the last answer to an earlier
-// request that says what the last one does not.
-func (j *Job) parseKept(step ledger.Step, clientID string) (kept, again ledger.Step, isNews bool, err error) {
-	if kept, err = j.withAnswer(step); err != nil {
-		return kept, kept, false, err
-	}
-	again, isNews = j.parseAgain(kept, clientID)
-	doubtful := kept.To == ledger.Uncertain
-	if isNews || !doubtful || kept.Attempts < 2 || !j.Service.Repeatable(apiclient.Kind(kept.Kind)) {
-		return kept, again, isNews, nil
-	}
-	// What was done is read whether or not the run is being stopped.
-	events, err := j.Ledger.Events(context.Background(), kept.StepID)
-	for _, e := range slices.Backward(events) {
-		if e.To == ledger.Done || e.Via == ledger.ViaByHand { // what was before is decided
-			break
-		}
-		earlier := kept
-		earlier.Event.Status, earlier.Answer = e.Status, e.Answer
-		if again, isNews = j.parseAgain(earlier, clientID); isNews {
-			return kept, again, true, err
-		}
-	}
-	return kept, kept, false, err
-}
-
-// withAnswer returns a step with the status of its answer. The step's last event may
-// be that of a later look-up, which has no status.
-func (j *Job) withAnswer(step ledger.Step) (ledger.Step, error) {
-	if step.Answer == nil || step.Event.Status != 0 || step.Kind != ledger.KindClient {
-		return step, nil
-	}
-	// What was done is read whether or not the run is being stopped.
-	status, err := j.Ledger.AnswerStatus(context.Background(), step.StepID)
-	step.Event.Status = status
-	return step, err
 }
 
 // parseAgain returns a step as its answer describes it by the wire pointers of now.

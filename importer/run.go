@@ -12,7 +12,6 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/lookup"
-	"claimsheet/importer/parallel"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -167,7 +166,7 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 		return err
 	}
 	inChunks := chunked(j.detectLostLedger(ctx, plans), 4*max(j.Concurrency, 1))
-	for runs, err := range parallel.Map(inChunks, j.prepareClients) {
+	for runs, err := range inParallel(inChunks, j.prepareClients) {
 		if err != nil {
 			return err
 		}
@@ -237,7 +236,7 @@ func (j *Job) Project(ctx context.Context, plans iter.Seq2[mapping.Plan, error])
 	if err := j.loadErased(ctx); err != nil {
 		return result.Summary{}, nil, err
 	}
-	for runs, err := range parallel.Map(chunked(plans, readAhead), j.prepareClients) {
+	for runs, err := range inParallel(chunked(plans, readAhead), j.prepareClients) {
 		if err != nil {
 			return result.Summary{}, nil, err
 		}

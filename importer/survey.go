@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"claimsheet/importer/parallel"
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
@@ -62,7 +61,7 @@ func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert boo
 	}
 	var people grouper
 	work := func(b *spool.Batch) []client { return clientsOf(b, whose) }
-	for who, err := range parallel.Map(rows.Batches(), work) {
+	for who, err := range inParallel(rows.Batches(), work) {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -163,7 +162,7 @@ func (s *Survey) Plans(b *mapping.Binding, rows *spool.Rows) iter.Seq2[mapping.P
 		return plans
 	}
 	return func(yield func(mapping.Plan, error) bool) {
-		for plans, err := range parallel.Map(rows.Grouped(&s.rows), work) {
+		for plans, err := range inParallel(rows.Grouped(&s.rows), work) {
 			if err != nil {
 				yield(mapping.Plan{}, err)
 				return

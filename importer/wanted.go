@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/lookup"
@@ -130,43 +130,19 @@ func (a wanted) digest() string {
 		}
 	}
 	slices.SortFunc(values, func(x, y wantedValue) int { return strings.Compare(x.Name, y.Name) })
-	// The JSON of a wanted with these fields alone, whose sums the ledger has.
-	b := append(make([]byte, 0, 512), `{"mapping":""`...)
-	b = appendMember(b, "template", a.Template)
-	b = appendMember(b, "status", a.Status)
-	for i, v := range values {
-		if b = append(b, ','); i == 0 {
-			b = append(b, `"values":[`...)
-		}
-		b = appendJSON(append(b, `{"name":`...), v.Name)
-		b = append(appendMember(appendMember(b, "field", v.Field), "value", v.Value), '}')
+	b := make([]byte, 0, 512)
+	add := func(text string) {
+		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
 	}
-	if len(values) > 0 {
-		b = append(b, ']')
+	add(a.Template)
+	add(a.Status)
+	for _, v := range values {
+		add(v.Name)
+		add(v.Field)
+		add(v.Value)
 	}
-	sum := sha256.Sum256(append(b, '}'))
+	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
-}
-
-// appendMember appends a member of an object, with a comma before it, unless its text
-// is empty.
-func appendMember(b []byte, name, text string) []byte {
-	if text == "" {
-		return b
-	}
-	b = append(append(append(b, `,"`...), name...), `":`...)
-	return appendJSON(b, text)
-}
-
-// appendJSON appends a text as json.Marshal writes it. Most texts need no escapes.
-func appendJSON(b []byte, text string) []byte {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c >= utf8.RuneSelf || strings.IndexByte(`"\<>&`, c) >= 0 || c == 0x7f {
-			escaped, _ := json.Marshal(text) // a string always marshals
-			return append(b, escaped...)
-		}
-	}
-	return append(append(append(b, '"'), text...), '"')
 }
 
 func (a wanted) json() []byte {

@@ -82,6 +82,9 @@ func news(all []ledger.Event, foreign string) []ledger.Event {
 		if bytes.Equal(is.Answer, was.Answer) {
 			e.Answer = nil
 		}
+		if is.Status == was.Status {
+			e.Status = 0
+		}
 		if is.ID == was.ID {
 			e.ID = ""
 		}
@@ -137,6 +140,9 @@ func sum(events []ledger.Event, foreign string) ledger.Step {
 		}
 		if e.Answer == nil {
 			s.Answer = was.Answer
+		}
+		if e.Status == 0 && e.To != ledger.Refused {
+			s.Status = was.Status
 		}
 		if e.To == ledger.Uncertain && e.Via == ledger.ViaByHand {
 			continue // a decision was taken back, and the id and url with it

@@ -5,8 +5,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"iter"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -32,18 +35,22 @@ func (l *Ledger) Steps(ctx context.Context, owner ClientKey, mapping string) (ma
 // clientsAtOnce is for how many clients one query reads the steps.
 const clientsAtOnce = 64
 
-// stepsOfClients are the queries for the steps that a mapping sees of one client, and of
-// clientsAtOnce.
-var stepsOfClients = map[int]string{1: stepsOfSome(1), clientsAtOnce: stepsOfSome(clientsAtOnce)}
-
-func stepsOfSome(clients int) string {
-	return stepsOf + `WHERE c.environment = ? AND c.client IN (` + params(clients) + `) AND s.mapping IN (0, ?)`
-}
-
 // StepsOfClients is Steps of many clients of an environment, in the order of owners,
 // for much less than as many calls cost. Where the ledger has no steps of a client,
 // the map is nil. The clients of one call are read at several moments.
 func (l *Ledger) StepsOfClients(ctx context.Context, environment, mapping string, owners []ClientKey) ([]map[string]Step, error) {
+	return l.stepsOfClients(ctx, stepsOf, environment, mapping, owners)
+}
+
+// BriefStepsOfClients is StepsOfClients without the Data and Answer of the steps, for less.
+func (l *Ledger) BriefStepsOfClients(ctx context.Context, environment, mapping string, owners []ClientKey) ([]map[string]Step, error) {
+	return l.stepsOfClients(ctx, briefStepsOf, environment, mapping, owners)
+}
+
+// briefStepsOf is stepsOf without requests and answers.
+var briefStepsOf = strings.NewReplacer("s.request", "NULL", "s.answer", "NULL").Replace(stepsOf)
+
+func (l *Ledger) stepsOfClients(ctx context.Context, columns, environment, mapping string, owners []ClientKey) ([]map[string]Step, error) {
 	all := make([]map[string]Step, len(owners))
 	scope, err1 := l.rows.names.known(tableEnvironments, environment)
 	under, err2 := l.rows.names.known(tableNames, mapping)
@@ -70,7 +77,7 @@ func (l *Ledger) StepsOfClients(ctx context.Context, environment, mapping string
 				all[at][r.Step] = r.step()
 			}
 			return true, errors.Join(err, ctx.Err())
-		}, stepsOfClients[size], append(args, under)...)
+		}, columns+`WHERE c.environment = ? AND c.client IN (`+params(size)+`) AND s.mapping IN (0, ?)`, append(args, under)...)
 		if err != nil {
 			return nil, err
 		}
@@ -91,21 +98,6 @@ func (l *Ledger) row(ctx context.Context, db querier, id StepID) (r row, ok bool
 		return false, err
 	}, stepsOf+`WHERE c.environment = ? AND c.client = ? AND c.space = ? AND s.mapping = ? AND s.step = ?`, scope, id.Client, id.Space, mapping, id.Step)
 	return r, ok, err
-}
-
-// AnswerStatus returns the HTTP status of a step's Answer, 0 when the ledger has
-// none. It differs from the Status of the step when later events followed.
-func (l *Ledger) AnswerStatus(ctx context.Context, id StepID) (status int, err error) {
-	events, err := l.Events(ctx, id)
-	for _, e := range events {
-		switch {
-		case e.To == Sent:
-			status = 0
-		case len(e.Answer) > 0:
-			status = e.Status
-		}
-	}
-	return status, err
 }
 
 // Events returns what happened to a step, the oldest event first; none for an
@@ -389,6 +381,7 @@ func (l *Ledger) KnownClients(ctx context.Context, environment string, most int)
 const (
 	settingTrusted = "trusted" // its ledger is the right one, and not a new one in the place of a lost one
 	settingMoved   = "moved"   // the address under which its entries are
+	settingRules   = "answers" // the rules by which answers are read, and the number of the last event before
 )
 
 // Trust records that the ledger is the right one for an environment. It is durable
@@ -412,6 +405,25 @@ func (l *Ledger) SetMoved(address, service string) error {
 // service's entries. ok is false when it was never called for the address.
 func (l *Ledger) Moved(ctx context.Context, address string) (service string, ok bool, err error) {
 	return l.setting(ctx, address, settingMoved)
+}
+
+// AnswersReadBy returns the number of the last event before answers of an environment were read
+// by these rules, of which rules is a name of one word. It records them, where the ledger is
+// not open for reading only: all events until now are then before, if the rules are others than
+// those that it was last called with.
+func (l *Ledger) AnswersReadBy(ctx context.Context, environment, rules string) (before int64, err error) {
+	value, _, err := l.setting(ctx, environment, settingRules)
+	name, number, _ := strings.Cut(value, " ")
+	if err == nil && name == rules {
+		return strconv.ParseInt(number, 10, 64)
+	}
+	if err != nil || l.write == nil {
+		return math.MaxInt64, err
+	}
+	if _, err = first(ctx, l.read, []any{&before}, `SELECT coalesce(max(version), 0) FROM steps`); err != nil {
+		return 0, err
+	}
+	return before, l.set(environment, settingRules, fmt.Sprintf("%s %d", rules, before))
 }
 
 func (l *Ledger) set(environment, name, value string) error {

@@ -40,7 +40,10 @@ func (r row) after(e Event, version int64) row {
 		r.StepID, r.kind = e.StepID, e.Kind
 	}
 	r.state, r.version, r.at, r.run = e.To, version, e.At.UnixMicro(), e.Run
-	r.via, r.status, r.reason, r.notFound = e.Via, e.Status, e.Reason, e.NotFound
+	r.via, r.reason, r.notFound = e.Via, e.Reason, e.NotFound
+	if e.Status != 0 || e.To == Sent || e.To == Refused { // else it stays that of the answer
+		r.status = e.Status
+	}
 	if e.To == Sent { // a new attempt: the answer to an earlier one does not count
 		r.attempts++
 		r.sent, r.sentAt, r.sentRun = version, r.at, e.Run
@@ -91,6 +94,9 @@ func events(rows []row) (all []Event) {
 			}
 			if bytes.Equal(r.answer, was.answer) {
 				e.Answer = nil
+			}
+			if r.status == was.status {
+				e.Status = 0
 			}
 			if r.remoteID == was.remoteID {
 				e.ID = ""

@@ -151,7 +151,8 @@ type Event struct {
 	// Via is one of the Via constants: how the step became done, or who decided that
 	// it leaves a state that a run may not leave on its own.
 	Via string
-	// Status is the HTTP status that led here, 0 when there was none.
+	// Status is the HTTP status that led here, 0 when there was none. A Step has that of the
+	// answer to its last attempt.
 	Status int
 	// Reason is why, in words, without personal data or links.
 	Reason string
@@ -179,10 +180,10 @@ type Event struct {
 	URL string
 }
 
-// Step is a step's current state. To, At, Run, Via, Status and Reason
+// Step is a step's current state. To, At, Run, Via and Reason
 // are those of its last event; Data and Digest those of the last event that has
-// them; Answer, ID and URL those of the last event since the last Sent that has
-// them.
+// them; Status, Answer, ID and URL those of the last event since the last Sent that has
+// them. A refused step has the Status of its last event.
 type Step struct {
 	Event
 	Attempts int // how often it became Sent

@@ -208,3 +208,29 @@ func (s suite) testStepsOfClientsAreSteps(t *testing.T) {
 		t.Error("a closed ledger answers")
 	}
 }
+
+func (s suite) testAnswersReadBy(t *testing.T) {
+	l := s.fresh(t)
+	jane := jane("", "client")
+	readBy := func(rules string) int64 {
+		before, err := l.AnswersReadBy(t.Context(), jane.Environment, rules)
+		do(t, err)
+		return before
+	}
+	version := func() int64 {
+		steps, err := l.BriefStepsOfClients(t.Context(), jane.Environment, "loans", []ledger.ClientKey{jane.ClientKey})
+		do(t, err)
+		return steps[0]["client"].Ref.Last
+	}
+	same(t, "of an empty ledger", readBy("these"), int64(0))
+	do(t, l.Append(ledger.Event{StepID: jane, To: ledger.Sent, At: noon, Kind: "client"}))
+	same(t, "by the same rules", readBy("these"), int64(0))
+	first := version()
+	same(t, "by others", readBy("those"), first)
+	do(t, l.Append(ledger.Event{StepID: jane, To: ledger.Done, At: noon, Via: ledger.ViaAnswer, ID: "c1", Answer: []byte("{}")}))
+	same(t, "by the others again", readBy("those"), first)
+	same(t, "by the first again", readBy("these"), version())
+	before, err := l.AnswersReadBy(t.Context(), "https://live.example.com/api", "these")
+	do(t, err)
+	same(t, "elsewhere", before, version())
+}

@@ -41,6 +41,7 @@ func Run(t *testing.T, o Opener) {
 		"ClaimedElsewhere":                     s.testClaimedElsewhere,
 		"KnownClients":                         s.testKnownClients,
 		"HasSteps":                             s.testHasSteps,
+		"AnswersReadBy":                        s.testAnswersReadBy,
 		"Environments":                         s.testEnvironments,
 		"ClientsNamed":                         s.testClientsNamed,
 		"UnsettledNumbers":                     s.testUnsettledNumbers,

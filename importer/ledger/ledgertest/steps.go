@@ -68,11 +68,10 @@ func (s suite) testStatusOfTheAnswer(t *testing.T) {
 	id := jane("", "client")
 	status := func(want int) {
 		t.Helper()
-		got, err := l.AnswerStatus(t.Context(), id)
+		steps, err := l.Steps(t.Context(), id.ClientKey, "")
 		do(t, err)
-		same(t, "status", got, want)
+		same(t, "status", steps["client"].Status, want)
 	}
-	status(0)
 	event := ledger.Event{StepID: id, To: ledger.Sent, At: noon, Run: "r1", Kind: ledger.KindClient}
 	do(t, l.Append(event))
 	status(0)
