@@ -1,7 +1,6 @@
 package mapping
 
 import (
-	"iter"
 	"maps"
 	"slices"
 
@@ -93,45 +92,26 @@ func (p *checker) checkResumeValues(m *Mapping, names []string) {
 	}
 }
 
-// openPair is an activity of the workflow that is back-filled although an
-// activity listed before it is Open.
-type openPair struct{ open, after *ActivityRule }
-
-// openBefore yields each back-filled activity that comes after an Open one, with
-// the first such one. Activities of different claims entries have no common
-// order; all have one with those of the client.
-func (m *Mapping) openBefore() iter.Seq[openPair] {
-	return func(yield func(openPair) bool) {
-		if m.ResumeAt != nil {
-			return
+// openBefore warns of each back-filled activity that comes after an Open one.
+// Activities of different claims entries have no common order; all have one with
+// those of the client.
+func (m *Mapping) openBefore() (list problem.List) {
+	for i := range m.Activities {
+		after := &m.Activities[i]
+		k := slices.IndexFunc(m.Activities[:i], func(a ActivityRule) bool { return a.opensWorkflow() && m.inOneOrder(&a, after) })
+		if k < 0 || m.ResumeAt != nil || !after.isBackFilled() {
+			continue
 		}
-		for i := range m.Activities {
-			after := &m.Activities[i]
-			if !after.isBackFilled() {
-				continue
-			}
-			for k := range m.Activities[:i] {
-				open := &m.Activities[k]
-				if open.opensWorkflow() && m.inOneOrder(open, after) {
-					if !yield(openPair{open, after}) {
-						return
-					}
-					break
-				}
-			}
+		open, unless := &m.Activities[k], ""
+		if open.When.Text != "" || after.When.Text != "" {
+			unless = "; this is right only if no client meets both conditions"
 		}
+		list = append(list, problem.At(m.At(after.Template.At), "open-before",
+			"“%s” is back-filled and comes after “%s” in line %d, which is Open: the client resumes at the Open activity, and only activities before it are back-filled%s",
+			after.Template.Text, open.Template.Text, open.Template.At.Line, unless).
+			Hinted("list the activities in the order of the workflow, the Open one after those that are back-filled; an activity that a handler assigns outside the workflow is marked assigned: true"))
 	}
-}
-
-func (p openPair) warning(m *Mapping) problem.Problem {
-	unless := ""
-	if p.open.When.Text != "" || p.after.When.Text != "" {
-		unless = "; this is right only if no client meets both conditions"
-	}
-	return problem.At(m.At(p.after.Template.At), "open-before",
-		"“%s” is back-filled and comes after “%s” in line %d, which is Open: the client resumes at the Open activity, and only activities before it are back-filled%s",
-		p.after.Template.Text, p.open.Template.Text, p.open.Template.At.Line, unless).
-		Hinted("list the activities in the order of the workflow, the Open one after those that are back-filled; an activity that a handler assigns outside the workflow is marked assigned: true")
+	return list
 }
 
 // opensWorkflow reports whether an activity of the workflow is Open.
@@ -153,11 +133,7 @@ func (m *Mapping) inOneOrder(a, b *ActivityRule) bool {
 // orderWarnings reports orders of activities that the service may understand in
 // another way than the mapping means them.
 func (m *Mapping) orderWarnings() problem.List {
-	var list problem.List
-	for pair := range m.openBefore() {
-		list = append(list, pair.warning(m))
-	}
-	list = append(list, m.openTwice()...)
+	list := append(m.openBefore(), m.openTwice()...)
 	if m.Link != LinkNever {
 		list = append(list, m.openOnBoth()...)
 		list = append(list, m.assignedFirst()...)

@@ -206,12 +206,18 @@ func (plan *Plan) address(space string, it fieldValue) Identity {
 // claims collects the claims that the rows ask for, in the order of their
 // first row.
 func (p *planner) claims() []*plannedClaim {
-	var found claimList
+	var found []*plannedClaim
 	for i := range p.rows {
 		l := &p.rows[i]
 		for k := range l.claims {
 			c := &l.claims[k]
-			known := found.of(c.entry, p.b.claimStep(c))
+			key := p.b.claimStep(c)
+			at := slices.IndexFunc(found, func(c *plannedClaim) bool { return c.key == key })
+			if at < 0 {
+				at = len(found)
+				found = append(found, &plannedClaim{entry: c.entry, key: key})
+			}
+			known := found[at]
 			if len(known.rows) == 0 || known.rows[len(known.rows)-1] != l.Row {
 				known.rows = append(known.rows, l.Row)
 				if len(p.b.contacts) > 0 {
@@ -221,7 +227,7 @@ func (p *planner) claims() []*plannedClaim {
 			known.requests = append(known.requests, c)
 		}
 	}
-	for _, c := range found.list {
+	for _, c := range found {
 		names := p.values[:0]
 		for _, asked := range c.requests {
 			names = append(names, asked.name)
@@ -235,38 +241,7 @@ func (p *planner) claims() []*plannedClaim {
 			c.known = p.merge(known, ids)
 		}
 	}
-	return found.list
-}
-
-// claimList finds claims by their key; most clients have one or two.
-type claimList struct {
-	list  []*plannedClaim
-	byKey map[string]*plannedClaim // once there are many
-}
-
-// of returns the claim with a key, and adds it if it is new.
-func (l *claimList) of(entry int, key string) *plannedClaim {
-	const few = 8
-	if l.byKey == nil {
-		for _, c := range l.list {
-			if c.key == key {
-				return c
-			}
-		}
-	} else if c := l.byKey[key]; c != nil {
-		return c
-	}
-	c := &plannedClaim{entry: entry, key: key}
-	l.list = append(l.list, c)
-	if len(l.list) == few {
-		l.byKey = map[string]*plannedClaim{}
-		for _, c := range l.list {
-			l.byKey[c.key] = c
-		}
-	} else if len(l.list) > few {
-		l.byKey[key] = c
-	}
-	return c
+	return found
 }
 
 func (c *plannedClaim) step(id string) Step {
