@@ -386,28 +386,25 @@ func (c *plannedClaim) names(role boundRole) bool {
 // contactOf returns the contact of an entry that a claim's rows name; ok is false
 // when they name none. Rows that name different ones are reported.
 func (p *planner) contactOf(c *plannedClaim, entry int, contacts []*plannedContact) (found *plannedContact, ok bool) {
-	var at problem.Where
+	var first problem.Where
+	var others []problem.Where
+	label := ""
 	for _, row := range c.leads {
 		v := row.contact(entry)
 		if v == nil || v.who == (Identity{}) {
 			continue
 		}
-		here, label := p.contactCell(v, row.Row)
+		here, header := p.contactCell(v, row.Row)
 		switch k := slices.IndexFunc(contacts, func(c *plannedContact) bool { return c.plan.Client == v.who }); {
 		case k < 0: // it was refused
 		case found == nil:
-			found, at = contacts[k], here
+			found, first, label = contacts[k], here, header
 		case found != contacts[k]:
-			say := func(here, there problem.Where, part bool) {
-				q := problem.At(here, "conflict",
-					"%s differs from %s, and the rows of one claim must agree on the contact “%s”", label, there, p.b.contacts[entry].id).
-					Hinted("make the cells the same, or leave all but one empty")
-				q.Part = part
-				p.plan.Problems = append(p.plan.Problems, q)
-			}
-			say(at, here, false)
-			say(here, at, here.Table == at.Table)
+			others = append(others, here)
 		}
+	}
+	if len(others) > 0 {
+		p.differ(label, "the rows of one claim must agree on the contact “"+p.b.contacts[entry].id+"”", "make the cells the same, or leave all but one empty", first, others)
 	}
 	return found, found != nil
 }

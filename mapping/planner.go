@@ -94,20 +94,24 @@ func (p *planner) sameResume() bool {
 			others = append(others, at(l))
 		}
 	}
+	if len(others) > 0 {
+		p.differ(p.b.header(p.b.resume.column, first.Row), "the rows of one client must agree on where it resumes", "write the same next step into all of them", at(first), others)
+	}
+	return same
+}
+
+// differ reports cells that must agree: the first names the others, and each of these the
+// first. In one sheet they are one mistake.
+func (p *planner) differ(label, must, cure string, first problem.Where, others []problem.Where) {
 	say := func(part bool, here problem.Where, there ...problem.Where) {
-		q := problem.At(here, "conflict",
-			"%s differs from %s, and the rows of one client must agree on where it resumes", p.b.header(p.b.resume.column, first.Row), someOf(there)).
-			Hinted("write the same next step into all of them")
+		q := problem.At(here, "conflict", "%s differs from %s, and %s", label, someOf(there), must).Hinted("%s", cure)
 		q.Part = part
 		p.plan.Problems = append(p.plan.Problems, q)
 	}
-	if len(others) > 0 {
-		say(false, at(first), others...)
-	}
+	say(false, first, others...)
 	for _, other := range others {
-		say(other.Table == at(first).Table, other, at(first))
+		say(other.Table == first.Table, other, first)
 	}
-	return same
 }
 
 func (p *planner) clientStep() Step {
