@@ -50,7 +50,7 @@ func (b *binder) template(name yamltree.Scalar) (Template, bool) {
 	case 1:
 		return found[0], true
 	case 0:
-		if what, hint, ok := b.service.Earlier.goneTemplate(name.Text, b.service.Templates); ok {
+		if what, hint, ok := gone(b.service.Earlier, "the activity template “"+name.Text+"”", name.Text, b.service.Earlier.templates(), b.service.Templates); ok {
 			b.wrongAt(name.At, "unknown-template", "%s", what).Hint = hint
 			break
 		}
@@ -100,7 +100,7 @@ func (b *binder) attribute(t Template, name yamltree.Scalar) (AttributeTemplate,
 		b.wrongAt(name.At, "unknown-attribute", "the template “%s” has no attribute with the id that template_ids gives for “%s/%s”", t.Name, t.Name, name.Text).
 			Hint = "correct template_ids in the environments file"
 	case len(found) == 0:
-		if what, hint, ok := b.service.Earlier.goneAttribute(t, name.Text); ok {
+		if what, hint, ok := gone(b.service.Earlier, attributeSubject(t.Name, name.Text), name.Text, b.service.Earlier.attributes(t.Name), t.Attributes); ok {
 			b.wrongAt(name.At, "unknown-attribute", "%s", what).Hint = hint
 			break
 		}
