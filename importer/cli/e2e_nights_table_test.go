@@ -648,19 +648,19 @@ var nightCases = []nightCase{
 			cells: []string{"2 contactId = <client A-2>"},
 			calls: []string{"by-email/c1%40example.com", "by-email/c3%40example.com", "by-phone/%2B447911123002", "!by-phone/%2B447911123001", "!by-phone/%2B447911123003"}},
 	}},
-	{name: "look-ups that must agree", long: true, mapping: byAgreement("reuse", ", confirm: true"), nights: []sheetNight{
+	{name: "look-ups that must agree", long: true, mapping: byAgreement("reuse", ", mode: both"), nights: []sheetNight{
 		{knows: append(knownA2, "other other@example.com +447911123003"), rows: []string{"1-3"}, code: 1, posts: "client 1, link 2",
 			status: "done, done, failed",
 			cells:  []string{"2 contactId = <client A-2>"}, calls: []string{`!"ref":"A-3"`, "!POST /funnel/v2/contacts/<client other>"}},
 	}},
-	{name: "look-ups that must agree, a shared phone number, reuse", long: true, mapping: byAgreement("reuse", ", confirm: true"),
+	{name: "look-ups that must agree, a shared phone number, reuse", long: true, mapping: byAgreement("reuse", ", mode: both"),
 		nights: []sheetNight{
 			{rows: []string{"1-2", "3 A-3; Mobile=07911 123001"}, dry: true, code: 1, posts: "client 2, link 2", status: "done, done, failed"},
 		}},
-	{name: "look-ups that must agree, a shared phone number, skip", long: true, mapping: byAgreement("skip", ", confirm: true"), nights: []sheetNight{
+	{name: "look-ups that must agree, a shared phone number, skip", long: true, mapping: byAgreement("skip", ", mode: both"), nights: []sheetNight{
 		{rows: []string{"1-2", "3 A-3; Mobile=07911 123001"}, dry: true, code: 1, posts: "client 2, link 2", status: "done, done, failed"},
 	}},
-	{name: "look-ups that must agree, a shared phone number, fail", long: true, mapping: byAgreement("fail", ", confirm: true"), nights: []sheetNight{
+	{name: "look-ups that must agree, a shared phone number, fail", long: true, mapping: byAgreement("fail", ", mode: both"), nights: []sheetNight{
 		{rows: []string{"1-2", "3 A-3; Mobile=07911 123001"}, dry: true, code: 1, posts: "client 2, link 2", status: "done, done, failed"},
 	}},
 	notFoundAs("404 with JSON", apitest.JSON(404, `{"message":"not found"}`)), notFoundAs("an empty 404", apitest.JSON(404, "")),
