@@ -40,9 +40,7 @@ type definedClaim struct {
 // Activities and contacts that are no longer in the mapping stay in the result,
 // because steps may have their ids.
 func (b *Binding) Definition(recorded string) string {
-	var then definition
-	_ = json.Unmarshal([]byte(recorded), &then) // an unreadable record was refused before, or is replaced on purpose
-	now := b.definition()
+	then, now := recordedDefinition(recorded), b.definition()
 	now.Activities = append(now.Activities, removed(then.Activities, now.Activities)...)
 	now.Contacts = append(now.Contacts, removedContacts(then.Contacts, now.Contacts)...)
 	data, err := json.Marshal(now)
@@ -50,6 +48,12 @@ func (b *Binding) Definition(recorded string) string {
 		panic("mapping: plain data that does not marshal: " + err.Error())
 	}
 	return string(data)
+}
+
+// recordedDefinition reads a record. An unreadable one counts as another definition.
+func recordedDefinition(recorded string) (d definition) {
+	_ = json.Unmarshal([]byte(recorded), &d)
+	return d
 }
 
 func (b *Binding) definition() definition {
@@ -84,9 +88,7 @@ func (l *boundLookup) isVerbatim(space string) bool {
 // when clients and claims keep their identities. For activities see Renamed
 // and Grown.
 func (b *Binding) Redefined(recorded string) []string {
-	var then definition
-	_ = json.Unmarshal([]byte(recorded), &then) // an unreadable record counts as changed
-	now := b.definition()
+	then, now := recordedDefinition(recorded), b.definition()
 	var changes []string
 	if !slices.Equal(then.Key, now.Key) {
 		changes = append(changes, "another client key")
@@ -139,11 +141,7 @@ func removedContacts(then, now []definedContact) []definedContact {
 // from this one only by the mapping's name: then every step would be sent
 // again under the new name. space is the key space of that mapping's clients.
 func (b *Binding) SameAs(recorded, name string) (space string, same bool) {
-	var then definition
-	if json.Unmarshal([]byte(recorded), &then) != nil {
-		return "", false
-	}
-	now := b.definition()
+	then, now := recordedDefinition(recorded), b.definition()
 	spaces := then.Space == now.Space || then.Space == name && now.Space == b.mapping.Name.Text
 	return then.Space, spaces && then.Verbatim == now.Verbatim && slices.Equal(then.Key, now.Key) &&
 		slices.EqualFunc(then.Claims, now.Claims, definedClaim.equal) && sameActivities(then.Activities, now.Activities)
@@ -272,9 +270,7 @@ type Renaming struct {
 // id that moved from the client to claims, or the reverse. Whether anything
 // was sent only the ledger knows.
 func (b *Binding) Renamed(recorded string) []Renaming {
-	var then definition
-	_ = json.Unmarshal([]byte(recorded), &then)
-	now := b.definition().Activities
+	then, now := recordedDefinition(recorded), b.definition().Activities
 	var list []Renaming
 	for i, is := range now {
 		for _, was := range then.Activities {
@@ -313,8 +309,7 @@ type Growth struct {
 // Grown returns the activities that a recorded definition did not have, or had
 // on fewer claims, in the mapping's order.
 func (b *Binding) Grown(recorded string) []Growth {
-	var then definition
-	_ = json.Unmarshal([]byte(recorded), &then)
+	then := recordedDefinition(recorded)
 	var list []Growth
 	for i, is := range b.definition().Activities {
 		was, known := is.findIn(then.Activities)

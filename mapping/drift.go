@@ -27,28 +27,20 @@ type Earlier struct {
 func (e *Earlier) run() string { return "the run of " + e.Run.Local().Format("2006-01-02 15:04") }
 
 // entry is a template or an attribute.
-type entry struct{ id, name string }
+type entry interface{ ident() (id, name string) }
 
-func namedTemplates(templates []Template) []entry {
-	var list []entry
-	for _, t := range templates {
-		list = append(list, entry{t.ID, t.Name})
-	}
-	return list
-}
+func (t Template) ident() (id, name string)          { return t.ID, convert.Composed(t.Name) }
+func (a AttributeTemplate) ident() (id, name string) { return a.ID, convert.Composed(a.Name) }
 
-func namedAttributes(attributes []AttributeTemplate) []entry {
-	var list []entry
-	for _, a := range attributes {
-		list = append(list, entry{a.ID, a.Name})
-	}
-	return list
+func nameOf[T entry](of T) string {
+	_, name := of.ident()
+	return name
 }
 
 // lone returns the index of the only one with a name; -1 when there is none, or
 // several.
-func lone(list []entry, name string) int {
-	is := func(n entry) bool { return n.name == name }
+func lone[T entry](list []T, name string) int {
+	is := func(n T) bool { return nameOf(n) == name }
 	i := slices.IndexFunc(list, is)
 	if i >= 0 && slices.ContainsFunc(list[i+1:], is) {
 		return -1
@@ -56,52 +48,44 @@ func lone(list []entry, name string) int {
 	return i
 }
 
-// goneTemplate says what became of a template that the service does not have; ok
-// is false when the last run did not see it either.
-func (e *Earlier) goneTemplate(name string, now []Template) (what, hint string, ok bool) {
-	if e == nil {
-		return "", "", false
-	}
-	return e.gone("the activity template “"+name+"”", name, namedTemplates(e.Templates), namedTemplates(now))
-}
-
-// goneAttribute is goneTemplate for an attribute of a template that the service
-// has.
-func (e *Earlier) goneAttribute(t Template, name string) (what, hint string, ok bool) {
-	then := e.attributes(t.Name)
-	return e.gone(attributeSubject(t.Name, name), name, namedAttributes(then), namedAttributes(t.Attributes))
-}
-
 func attributeSubject(template, attribute string) string {
 	return "the attribute “" + attribute + "” of the template “" + template + "”"
 }
 
-// attributes returns the attributes that a template had.
-func (e *Earlier) attributes(template string) []AttributeTemplate {
+// templates returns the templates that the service had; none without a run before.
+func (e *Earlier) templates() []Template {
 	if e == nil {
 		return nil
 	}
-	i := lone(namedTemplates(e.Templates), template)
+	return e.Templates
+}
+
+// attributes returns the attributes that a template had.
+func (e *Earlier) attributes(template string) []AttributeTemplate {
+	i := lone(e.templates(), template)
 	if i < 0 {
 		return nil
 	}
 	return e.Templates[i].Attributes
 }
 
-// gone says what became of a name: the same id has another name, or it is gone,
-// and which of the names that are new since then may be its own.
-func (e *Earlier) gone(subject, name string, then, now []entry) (what, hint string, ok bool) {
+// gone says what became of a name that the service does not have: the same id has
+// another name, or it is gone, and which of the names that are new since then may be its
+// own. ok is false when the last run did not see the name either.
+func gone[T entry](e *Earlier, subject, name string, then, now []T) (what, hint string, ok bool) {
 	old := lone(then, name)
 	if old < 0 {
 		return "", "", false
 	}
+	was, _ := then[old].ident()
 	var added []string
 	for _, n := range now {
-		if strings.EqualFold(n.id, then[old].id) {
-			return subject + " is called “" + n.name + "” since " + e.run(), "write “" + n.name + "”", true
+		id, is := n.ident()
+		if strings.EqualFold(id, was) {
+			return subject + " is called “" + is + "” since " + e.run(), "write “" + is + "”", true
 		}
-		if !slices.ContainsFunc(then, func(t entry) bool { return t.name == n.name }) {
-			added = append(added, n.name)
+		if !slices.ContainsFunc(then, func(t T) bool { return nameOf(t) == is }) {
+			added = append(added, is)
 		}
 	}
 	what = subject + " is gone since " + e.run()
@@ -167,13 +151,12 @@ func TemplateDrift(m *Mapping, service *Service) problem.List {
 		return nil
 	}
 	b := &binder{checker: checker{file: m.File}, service: service}
-	then, now := namedTemplates(e.Templates), namedTemplates(service.Templates)
 	for _, rule := range m.Activities {
 		name := rule.Template
-		was, is := lone(then, name.Text), lone(now, name.Text)
-		switch _, chosen := service.TemplateIDs[name.Text]; {
+		was, is := lone(e.Templates, name.Text), lone(service.Templates, name.Text)
+		switch _, chosen := service.chosenID(name.Text); {
 		case chosen || was < 0 || is < 0:
-		case !strings.EqualFold(now[is].id, then[was].id):
+		case !strings.EqualFold(service.Templates[is].ID, e.Templates[was].ID):
 			b.warnRenewed(name, "the activity template “"+name.Text+"”")
 		default:
 			b.attributeDrift(service.Templates[is], e.Templates[was], rule.Attributes)
@@ -185,8 +168,8 @@ func TemplateDrift(m *Mapping, service *Service) problem.List {
 
 func (b *binder) attributeDrift(now, then Template, rules []AttributeRule) {
 	for _, attr := range rules {
-		was, is := lone(namedAttributes(then.Attributes), attr.Name.Text), lone(namedAttributes(now.Attributes), attr.Name.Text)
-		if _, chosen := b.service.TemplateIDs[now.Name+"/"+attr.Name.Text]; chosen || was < 0 || is < 0 {
+		was, is := lone(then.Attributes, attr.Name.Text), lone(now.Attributes, attr.Name.Text)
+		if _, chosen := b.service.chosenID(convert.Composed(now.Name) + "/" + attr.Name.Text); chosen || was < 0 || is < 0 {
 			continue
 		}
 		subject, old, current := attributeSubject(now.Name, attr.Name.Text), then.Attributes[was], now.Attributes[is]

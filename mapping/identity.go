@@ -32,9 +32,6 @@ func keySpace(m *Mapping, bound *Binding) string {
 // KeySpace is the Space of every Identity that the binding makes.
 func (b *Binding) KeySpace() string { return b.keySpace }
 
-// IsEmail reports whether the identity is an e-mail address.
-func (i Identity) IsEmail() bool { return i.Space == EmailSpace }
-
 // identity reads the client's key cells.
 func (r *rowConverter) identity() Identity {
 	return r.identityIn(r.b.keySpace, r.b.key, &r.row.personValues, "the client key")

@@ -1,7 +1,6 @@
 package mapping
 
 import (
-	"iter"
 	"maps"
 	"slices"
 
@@ -19,11 +18,12 @@ import (
 // that grows, is a warning.
 
 // checkOrder allows one Open activity per scope. The client is sent to the
-// first Open one, so a second would never be reached.
+// first Open one, so a second would never be reached. Two with conditions may be for
+// different clients; then openTwice warns.
 func (p *checker) checkOrder(m *Mapping) {
 	open := map[string]yamltree.Scalar{}
 	for _, a := range m.Activities {
-		if a.Status != Open || a.Assigned {
+		if a.Status != Open || a.Assigned || a.When.Text != "" {
 			continue
 		}
 		for _, scope := range m.scopes(a.On.Text) {
@@ -92,45 +92,26 @@ func (p *checker) checkResumeValues(m *Mapping, names []string) {
 	}
 }
 
-// openPair is an activity of the workflow that is back-filled although an
-// activity listed before it is Open.
-type openPair struct{ open, after *ActivityRule }
-
-// openBefore yields each back-filled activity that comes after an Open one, with
-// the first such one. Activities of different claims entries have no common
-// order; all have one with those of the client.
-func (m *Mapping) openBefore() iter.Seq[openPair] {
-	return func(yield func(openPair) bool) {
-		if m.ResumeAt != nil {
-			return
+// openBefore warns of each back-filled activity that comes after an Open one.
+// Activities of different claims entries have no common order; all have one with
+// those of the client.
+func (m *Mapping) openBefore() (list problem.List) {
+	for i := range m.Activities {
+		after := &m.Activities[i]
+		k := slices.IndexFunc(m.Activities[:i], func(a ActivityRule) bool { return a.opensWorkflow() && m.inOneOrder(&a, after) })
+		if k < 0 || m.ResumeAt != nil || !after.isBackFilled() {
+			continue
 		}
-		for i := range m.Activities {
-			after := &m.Activities[i]
-			if !after.isBackFilled() {
-				continue
-			}
-			for k := range m.Activities[:i] {
-				open := &m.Activities[k]
-				if open.opensWorkflow() && m.inOneOrder(open, after) {
-					if !yield(openPair{open, after}) {
-						return
-					}
-					break
-				}
-			}
+		open, unless := &m.Activities[k], ""
+		if open.When.Text != "" || after.When.Text != "" {
+			unless = "; this is right only if no client meets both conditions"
 		}
+		list = append(list, problem.At(m.At(after.Template.At), "open-before",
+			"“%s” is back-filled and comes after “%s” in line %d, which is Open: the client resumes at the Open activity, and only activities before it are back-filled%s",
+			after.Template.Text, open.Template.Text, open.Template.At.Line, unless).
+			Hinted("list the activities in the order of the workflow, the Open one after those that are back-filled; an activity that a handler assigns outside the workflow is marked assigned: true"))
 	}
-}
-
-func (p openPair) warning(m *Mapping) problem.Problem {
-	unless := ""
-	if p.open.When.Text != "" || p.after.When.Text != "" {
-		unless = "; this is right only if no client meets both conditions"
-	}
-	return problem.At(m.At(p.after.Template.At), "open-before",
-		"“%s” is back-filled and comes after “%s” in line %d, which is Open: the client resumes at the Open activity, and only activities before it are back-filled%s",
-		p.after.Template.Text, p.open.Template.Text, p.open.Template.At.Line, unless).
-		Hinted("list the activities in the order of the workflow, the Open one after those that are back-filled; an activity that a handler assigns outside the workflow is marked assigned: true")
+	return list
 }
 
 // opensWorkflow reports whether an activity of the workflow is Open.
@@ -152,16 +133,30 @@ func (m *Mapping) inOneOrder(a, b *ActivityRule) bool {
 // orderWarnings reports orders of activities that the service may understand in
 // another way than the mapping means them.
 func (m *Mapping) orderWarnings() problem.List {
-	var list problem.List
-	for pair := range m.openBefore() {
-		list = append(list, pair.warning(m))
-	}
+	list := append(m.openBefore(), m.openTwice()...)
 	if m.Link != LinkNever {
 		list = append(list, m.openOnBoth()...)
 		list = append(list, m.assignedFirst()...)
 	}
 	list = append(list, m.neverOpen()...)
 	return append(list, m.acceptedOnClient()...)
+}
+
+// openTwice warns of Open activities on one scope of which one has a condition.
+func (m *Mapping) openTwice() (list problem.List) {
+	for i := range m.Activities {
+		for k := range m.Activities[:i] {
+			a, first := &m.Activities[i], &m.Activities[k]
+			both := func(scope string) bool { return slices.Contains(m.scopes(first.On.Text), scope) }
+			if m.ResumeAt == nil && a.opensWorkflow() && first.opensWorkflow() && a.When.Text+first.When.Text != "" && slices.ContainsFunc(m.scopes(a.On.Text), both) {
+				list = append(list, problem.At(m.At(a.Template.At), "two-open",
+					"“%s” is Open, and so is “%s” in line %d: a client for whom both are created is sent to the first, “%s”", a.Template.Text, first.Template.Text, first.Template.At.Line, first.Template.Text).
+					Hinted("this is right if no client meets both conditions"))
+				break
+			}
+		}
+	}
+	return list
 }
 
 // openOnBoth warns of an Open activity on the client beside one on claims: only
@@ -228,20 +223,29 @@ func (m *Mapping) lastResume() (index int, name string) {
 	return index, name
 }
 
-// neverOpen warns of back-filled activities of version 1 when none is Open: the
-// redirect url begins at step 1, which may be among them.
+// neverOpen warns of back-filled activities when none is Open: the redirect url, or the
+// link, begins at step 1, which may be among them. In version 2 one of them alone is use
+// case 1 of the service document.
 func (m *Mapping) neverOpen() problem.List {
-	if resume, _ := m.lastResume(); resume >= 0 || !m.V1() {
+	if resume, _ := m.lastResume(); resume >= 0 || m.Link == LinkNever {
 		return nil
 	}
+	var filled []*ActivityRule
 	for i := range m.Activities {
 		if a := &m.Activities[i]; a.isBackFilled() && a.Template.Text != "" {
-			return problem.List{problem.At(m.At(a.Template.At), "never-open",
-				"“%s” is back-filled and no activity is Open: in version 1 the redirect url begins at step 1, and only an Open activity makes the client resume at a later one", a.Template.Text).
-				Hinted("give the activity at which the client resumes the status Open, or write resume_at")}
+			filled = append(filled, a)
 		}
 	}
-	return nil
+	begins, least := "the link leads to step 1", 2
+	if m.V1() {
+		begins, least = "in version 1 the redirect url begins at step 1", 1
+	}
+	if len(filled) < least {
+		return nil
+	}
+	return problem.List{problem.At(m.At(filled[0].Template.At), "never-open",
+		"“%s” is back-filled and no activity is Open: %s, and only an Open activity makes the client resume at a later one", filled[0].Template.Text, begins).
+		Hinted("give the activity at which the client resumes the status Open, or write resume_at")}
 }
 
 // acceptedOnClient warns of activities on the client that are back-filled as

@@ -94,20 +94,24 @@ func (p *planner) sameResume() bool {
 			others = append(others, at(l))
 		}
 	}
+	if len(others) > 0 {
+		p.differ(p.b.header(p.b.resume.column, first.Row), "the rows of one client must agree on where it resumes", "write the same next step into all of them", at(first), others)
+	}
+	return same
+}
+
+// differ reports cells that must agree: the first names the others, and each of these the
+// first. In one sheet they are one mistake.
+func (p *planner) differ(label, must, cure string, first problem.Where, others []problem.Where) {
 	say := func(part bool, here problem.Where, there ...problem.Where) {
-		q := problem.At(here, "conflict",
-			"%s differs from %s, and the rows of one client must agree on where it resumes", p.b.header(p.b.resume.column, first.Row), someOf(there)).
-			Hinted("write the same next step into all of them")
+		q := problem.At(here, "conflict", "%s differs from %s, and %s", label, someOf(there), must).Hinted("%s", cure)
 		q.Part = part
 		p.plan.Problems = append(p.plan.Problems, q)
 	}
-	if len(others) > 0 {
-		say(false, at(first), others...)
-	}
+	say(false, first, others...)
 	for _, other := range others {
-		say(other.Table == at(first).Table, other, at(first))
+		say(other.Table == first.Table, other, first)
 	}
-	return same
 }
 
 func (p *planner) clientStep() Step {
@@ -143,7 +147,7 @@ func (p *planner) person(plan *Plan, step *Step, bound *boundLookup, fields []bo
 		it := merged(bound.phone, func(i int) fieldValue { return of(i).phone })
 		lookup.Phone, lookup.PhoneNumber = it.value.Literal, plan.address(PhoneSpace, it)
 	}
-	lookup.Confirm = bound.confirm
+	lookup.Mode = bound.mode
 	step.Fields = make([]Field, 0, len(fields))
 	for k := range fields {
 		f := &fields[k]
@@ -206,12 +210,18 @@ func (plan *Plan) address(space string, it fieldValue) Identity {
 // claims collects the claims that the rows ask for, in the order of their
 // first row.
 func (p *planner) claims() []*plannedClaim {
-	var found claimList
+	var found []*plannedClaim
 	for i := range p.rows {
 		l := &p.rows[i]
 		for k := range l.claims {
 			c := &l.claims[k]
-			known := found.of(c.entry, p.b.claimStep(c))
+			key := p.b.claimStep(c)
+			at := slices.IndexFunc(found, func(c *plannedClaim) bool { return c.key == key })
+			if at < 0 {
+				at = len(found)
+				found = append(found, &plannedClaim{entry: c.entry, key: key})
+			}
+			known := found[at]
 			if len(known.rows) == 0 || known.rows[len(known.rows)-1] != l.Row {
 				known.rows = append(known.rows, l.Row)
 				if len(p.b.contacts) > 0 {
@@ -221,7 +231,7 @@ func (p *planner) claims() []*plannedClaim {
 			known.requests = append(known.requests, c)
 		}
 	}
-	for _, c := range found.list {
+	for _, c := range found {
 		names := p.values[:0]
 		for _, asked := range c.requests {
 			names = append(names, asked.name)
@@ -235,38 +245,7 @@ func (p *planner) claims() []*plannedClaim {
 			c.known = p.merge(known, ids)
 		}
 	}
-	return found.list
-}
-
-// claimList finds claims by their key; most clients have one or two.
-type claimList struct {
-	list  []*plannedClaim
-	byKey map[string]*plannedClaim // once there are many
-}
-
-// of returns the claim with a key, and adds it if it is new.
-func (l *claimList) of(entry int, key string) *plannedClaim {
-	const few = 8
-	if l.byKey == nil {
-		for _, c := range l.list {
-			if c.key == key {
-				return c
-			}
-		}
-	} else if c := l.byKey[key]; c != nil {
-		return c
-	}
-	c := &plannedClaim{entry: entry, key: key}
-	l.list = append(l.list, c)
-	if len(l.list) == few {
-		l.byKey = map[string]*plannedClaim{}
-		for _, c := range l.list {
-			l.byKey[c.key] = c
-		}
-	} else if len(l.list) > few {
-		l.byKey[key] = c
-	}
-	return c
+	return found
 }
 
 func (c *plannedClaim) step(id string) Step {
@@ -362,7 +341,8 @@ func (p *planner) activity(steps []plannedActivity, i int, status Status, payloa
 	act := &Activity{TemplateID: a.template.ID, TemplateName: a.rule.Template.Text, Status: status}
 	if !p.b.mapping.V1() {
 		name := p.merge(&payload.workflow, p.pick(func(it *activityValues) fieldValue { return it.workflow }))
-		act.Workflow = Workflow{name.value.Literal, payload.identifier}
+		identifier := p.merge(&payload.identifier, p.pick(func(it *activityValues) fieldValue { return it.identifier }))
+		act.Workflow = Workflow{name.value.Literal, identifier.value.Literal}
 	}
 	if p.b.resume.isSet && p.b.resume.column >= 0 && a.order >= 0 {
 		act.StatusSource = p.resumeSource(rows[0])

@@ -22,7 +22,7 @@ type ConvertedRow struct {
 	Skipped  SkipReason // why the row is skipped; "" when it is not
 	Problems problem.List
 	Warnings problem.List // of cells that are sent as they are
-	Typed    []TypedCell  // typed cells of attributes without a known type
+	Notes    []CellNote   // cells that make the mapping doubtful
 
 	knownID fieldValue
 	personValues
@@ -46,13 +46,15 @@ type claimValues struct {
 type activityValues struct {
 	index      int // in the mapping's activities
 	attributes []fieldValue
-	workflow   fieldValue
+	workflow   fieldValue // its name
+	identifier fieldValue // of its template
 }
 
 // rowConverter converts one record and collects every problem of its cells.
 type rowConverter struct {
 	b      *Binding
 	record cell.Record
+	own    cell.Record // without what empty cells take from the row above
 	row    *ConvertedRow
 	texts  []string // room for the texts of sources
 }
@@ -60,9 +62,8 @@ type rowConverter struct {
 // Convert converts a record. The row's Problems say what cannot be converted.
 func (b *Binding) Convert(record cell.Record) ConvertedRow {
 	b = b.table(record.Table)
-	record = b.clear(record)
 	row := ConvertedRow{Row: cell.RowOf(record.Table, record.Row)}
-	r := &rowConverter{b: b, record: record, row: &row}
+	r := &rowConverter{b: b, own: b.clear(record), record: b.clear(record.Filled()), row: &row}
 	if !r.accept() {
 		return row
 	}
@@ -104,11 +105,17 @@ func (r *rowConverter) fields(lookup *boundLookup, fields []boundField, into *pe
 		case f.sharedLookup == nil:
 			into.fields = append(into.fields, r.value(&f.value))
 		case f.sharedLookup == lookup.email:
-			into.fields = append(into.fields, into.email)
+			into.fields = append(into.fields, into.email.of(&f.value))
 		default:
-			into.fields = append(into.fields, into.phone)
+			into.fields = append(into.fields, into.phone.of(&f.value))
 		}
 	}
+}
+
+// of is the value as one of another target, which reads the same cells.
+func (it fieldValue) of(v *boundValue) fieldValue {
+	it.target = v.target
+	return it
 }
 
 // Client returns the client of a record, as Convert does, without converting
@@ -116,7 +123,7 @@ func (r *rowConverter) fields(lookup *boundLookup, fields []boundField, into *pe
 func (b *Binding) Client(record cell.Record) Identity {
 	var row ConvertedRow
 	b = b.table(record.Table)
-	(&rowConverter{b: b, record: b.clear(record), row: &row}).accept()
+	(&rowConverter{b: b, own: b.clear(record), record: b.clear(record.Filled()), row: &row}).accept()
 	return row.Client
 }
 
@@ -146,7 +153,7 @@ func (b *Binding) clear(record cell.Record) cell.Record {
 func (r *rowConverter) accept() bool {
 	b, row := r.b, r.row
 	switch {
-	case blank(r.record):
+	case blank(r.own):
 		row.Skipped = BlankRow
 	case r.record.Hidden && b.mapping.Sheet.SkipHidden:
 		row.Skipped = HiddenRow
@@ -188,6 +195,8 @@ func (r *rowConverter) value(v *boundValue) fieldValue {
 	if wrong != nil {
 		r.row.Problems = append(r.row.Problems, *wrong)
 	}
+	r.noteEmptyPart(v, it)
+	it.target = v.target
 	return it
 }
 
@@ -231,7 +240,7 @@ func (r *rowConverter) resume() int {
 	if !at.isSet || at.column < 0 {
 		return at.order
 	}
-	name := convert.FoldSpace(r.record.Cell(at.column).Shown)
+	name := convert.Composed(convert.FoldSpace(r.record.Cell(at.column).Shown))
 	r.row.resumeCell = name
 	order, known := at.orders[name]
 	if !known {
@@ -306,7 +315,7 @@ func (r *rowConverter) activities(scope int) []activityValues {
 		if payload == nil || !wanted || !r.holds(payload.when, r.b.key) {
 			continue
 		}
-		items := activityValues{index: i, workflow: r.value(&payload.workflow)}
+		items := activityValues{index: i, workflow: r.value(&payload.workflow), identifier: r.value(&payload.identifier)}
 		if status != Open { // the client fills in an Open one
 			items.attributes = make([]fieldValue, 0, len(payload.attributes))
 			for k := range payload.attributes {
@@ -356,7 +365,7 @@ func IsTotalsOrHeader(p problem.Problem) bool { return p.Code == totalsCode || p
 func (r *rowConverter) isLead() bool {
 	found := r.row.Problems
 	r.row.Problems = nil
-	if c, ok := TotalsLabel(r.record); ok {
+	if c, ok := TotalsLabel(r.own); ok {
 		hint := "delete the row"
 		header, word := r.b.sheet.ColumnLabel(c), strings.ToLower(asRead(r.record.Cell(c)))
 		if c < len(r.b.sheet.Header) && convert.FoldHeader(r.b.sheet.Header[c]) != "" && !strings.ContainsAny(header, `'"\`) {
@@ -427,7 +436,7 @@ func isAmount(s string) bool {
 func (r *rowConverter) headerAgain() (column int, ok bool) {
 	column, same := -1, 0
 	for i, header := range r.b.headers {
-		c := r.record.Cell(i)
+		c := r.own.Cell(i)
 		if header == "" && c.IsEmpty() {
 			continue
 		}
@@ -462,44 +471,46 @@ type Reading struct {
 // Targets returns what the mapping takes from the rows, in the mapping's order: the
 // client with its look-up, further contacts, claims and activities. An attribute that is
 // on several claims is one target.
-func (b *Binding) Targets() []Target {
-	var list []Target
+func (b *Binding) Targets() []Target { return b.targets }
+
+// numberTargets lists the targets, and gives each value the number of its own.
+func (b *Binding) numberTargets() {
 	add := func(v *boundValue, path ...string) {
 		if v != nil {
-			list = append(list, Target{Path: path, Type: v.conv.Type, Required: v.required, Columns: v.columns, OneCell: v.isOneCell()})
+			b.targets = append(b.targets, Target{Path: path, Type: v.conv.Type, Required: v.required, Columns: v.columns, OneCell: v.isOneCell()})
+			v.target = len(b.targets)
 		}
 	}
 	m := b.mapping
-	add(b.knownID, "client", "known_id")
-	add(b.lookup.email, "client", "lookup", "email")
-	add(b.lookup.phone, "client", "lookup", "phone")
-	for i := range b.fields {
-		add(&b.fields[i].value, "client", "fields", m.Client.Fields[i].Name.Text)
-	}
-	for i := range b.contacts {
-		c, entry := &b.contacts[i], strconv.Itoa(i)
-		add(c.lookup.email, "contacts", entry, "lookup", "email")
-		add(c.lookup.phone, "contacts", entry, "lookup", "phone")
-		for k := range c.fields {
-			add(&c.fields[k].value, "contacts", entry, "fields", m.Contacts[i].Fields[k].Name.Text)
+	person := func(lookup *boundLookup, fields []boundField, rules []FieldRule, path ...string) {
+		path = path[:len(path):len(path)]
+		add(lookup.email, append(path, "lookup", "email")...)
+		add(lookup.phone, append(path, "lookup", "phone")...)
+		for i := range fields {
+			add(&fields[i].value, append(path, "fields", rules[i].Name.Text)...)
 		}
+	}
+	add(b.knownID, "client", "known_id")
+	person(&b.lookup, b.fields, m.Client.Fields, "client")
+	for i := range b.contacts {
+		person(&b.contacts[i].lookup, b.contacts[i].fields, m.Contacts[i].Fields, "contacts", strconv.Itoa(i))
 	}
 	for i := range b.claims {
 		add(&b.claims[i].name, "claims", strconv.Itoa(i), "name")
 		add(b.claims[i].known, "claims", strconv.Itoa(i), "known_id")
 	}
 	for i := range b.activities {
-		a := &b.activities[i]
-		p := a.anyPayload()
-		if p == nil {
-			continue
-		}
-		for k := range p.attributes {
-			add(&p.attributes[k].value, "activities", strconv.Itoa(i), "attributes", a.rule.Attributes[k].Name.Text)
-			t := &list[len(list)-1]
-			t.Columns = slices.Clone(t.Columns)
-			for _, p := range a.payloads { // the aliases of a claim may make it another column
-				for _, c := range p.columns(k) {
+		first := len(b.targets)
+		for _, p := range b.activities[i].payloads {
+			for k := 0; p != nil && k < len(p.attributes); k++ {
+				v := &p.attributes[k].value
+				if first+k == len(b.targets) {
+					add(v, "activities", strconv.Itoa(i), "attributes", b.activities[i].rule.Attributes[k].Name.Text)
+				}
+				v.target = first + k + 1
+				t := &b.targets[first+k]
+				t.Columns = slices.Clone(t.Columns)
+				for _, c := range v.columns { // the aliases of a claim may make it another column
 					if !slices.Contains(t.Columns, c) {
 						t.Columns = append(t.Columns, c)
 					}
@@ -507,112 +518,43 @@ func (b *Binding) Targets() []Target {
 			}
 		}
 	}
-	return list
-}
-
-func (it *fieldValue) reading(target int) Reading {
-	return Reading{target, it.value, it.source, it.refused, it.doubt}
-}
-
-// anyPayload returns what the activity holds on the first scope that it is on; nil when
-// it is on none.
-func (a *boundActivity) anyPayload() *boundPayload {
-	for _, p := range a.payloads {
-		if p != nil {
-			return p
-		}
-	}
-	return nil
-}
-
-// columns returns the columns of an attribute; nil where the activity is not.
-func (p *boundPayload) columns(attribute int) []int {
-	if p == nil {
-		return nil
-	}
-	return p.attributes[attribute].value.columns
 }
 
 // Readings returns what a row gives for the Targets, in their order. It leaves out what
 // the row does not ask for, such as the attributes of an activity that is Open; an
 // attribute that is on several claims of the row comes once for each.
 func (b *Binding) Readings(row ConvertedRow) []Reading {
+	var list []Reading
+	add := func(values ...fieldValue) {
+		for _, it := range values {
+			if it.target > 0 {
+				list = append(list, Reading{it.target - 1, it.value, it.source, it.refused, it.doubt})
+			}
+		}
+	}
+	person := func(p *personValues) {
+		add(p.email, p.phone)
+		add(p.fields...)
+	}
+	activities := func(acts []activityValues) {
+		for i := range acts {
+			add(acts[i].attributes...)
+		}
+	}
 	if row.Skipped != "" {
 		return nil
 	}
-	var list []Reading
-	next := 0
-	read := func(there bool, it *fieldValue) {
-		if !there {
-			return
-		}
-		if it != nil {
-			list = append(list, it.reading(next))
-		}
-		next++
-	}
-	person := func(lookup *boundLookup, fields []boundField, it *personValues) {
-		if it == nil {
-			it = &personValues{}
-		}
-		read(lookup.email != nil, &it.email)
-		read(lookup.phone != nil, &it.phone)
-		for i := range fields {
-			if i < len(it.fields) {
-				read(true, &it.fields[i])
-			} else {
-				read(true, nil)
-			}
-		}
-	}
-	read(b.knownID != nil, &row.knownID)
-	person(&b.lookup, b.fields, &row.personValues)
-	for i := range b.contacts {
-		var it *personValues
-		for k := range row.contacts {
-			if row.contacts[k].entry == i {
-				it = &row.contacts[k].personValues
-			}
-		}
-		first := len(list)
-		if person(&b.contacts[i].lookup, b.contacts[i].fields, it); it == nil {
-			list = list[:first]
-		}
-	}
-	for i := range b.claims {
-		var it *claimValues
-		for k := range row.claims {
-			if row.claims[k].entry == i {
-				it = &row.claims[k]
-			}
-		}
-		if it == nil {
-			read(true, nil)
-			read(b.claims[i].known != nil, nil)
-			continue
-		}
-		read(true, &it.name)
-		read(b.claims[i].known != nil, &it.known)
-	}
-	acts := row.activities
+	add(row.knownID)
+	person(&row.personValues)
+	activities(row.activities)
 	for i := range row.claims {
-		acts = append(acts[:len(acts):len(acts)], row.claims[i].activities...)
+		add(row.claims[i].name, row.claims[i].known)
+		activities(row.claims[i].activities)
 	}
 	for i := range row.contacts {
-		acts = append(acts[:len(acts):len(acts)], row.contacts[i].activities...)
+		person(&row.contacts[i].personValues)
+		activities(row.contacts[i].activities)
 	}
-	for i := range b.activities {
-		for k := range acts {
-			if acts[k].index != i {
-				continue
-			}
-			for n := range acts[k].attributes {
-				list = append(list, acts[k].attributes[n].reading(next+n))
-			}
-		}
-		if p := b.activities[i].anyPayload(); p != nil {
-			next += len(p.attributes)
-		}
-	}
+	slices.SortStableFunc(list, func(a, b Reading) int { return a.Target - b.Target })
 	return list
 }

@@ -22,24 +22,35 @@ type Service struct {
 	Earlier                    *Earlier          // what the service had when the mapping last ran; nil when it never did
 }
 
-// template finds an activity template by its exact name.
+// chosenID returns the id that the environment gives for a name that occurs twice.
+func (s *Service) chosenID(name string) (id string, ok bool) {
+	for n, id := range s.TemplateIDs {
+		if convert.Composed(n) == name {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+// template finds an activity template by its name, which is that of the service but for
+// the way in which accents are written.
 func (b *binder) template(name yamltree.Scalar) (Template, bool) {
 	var found []Template
 	var names []string
 	for _, t := range b.service.Templates {
 		names = append(names, t.Name)
-		if t.Name == name.Text {
+		if convert.Composed(t.Name) == name.Text {
 			found = append(found, t)
 		}
 	}
-	if id, ok := b.service.TemplateIDs[name.Text]; ok {
+	if id, ok := b.service.chosenID(name.Text); ok {
 		return b.templateByID(name, id)
 	}
 	switch len(found) {
 	case 1:
 		return found[0], true
 	case 0:
-		if what, hint, ok := b.service.Earlier.goneTemplate(name.Text, b.service.Templates); ok {
+		if what, hint, ok := gone(b.service.Earlier, "the activity template “"+name.Text+"”", name.Text, b.service.Earlier.templates(), b.service.Templates); ok {
 			b.wrongAt(name.At, "unknown-template", "%s", what).Hint = hint
 			break
 		}
@@ -71,14 +82,14 @@ func ids(templates []Template) string {
 	return strings.Join(list, ", ")
 }
 
-// attribute finds an attribute template by its exact name.
+// attribute finds an attribute template by its name, as template does.
 func (b *binder) attribute(t Template, name yamltree.Scalar) (AttributeTemplate, bool) {
 	var found []AttributeTemplate
 	var names []string
-	id, chosen := b.service.TemplateIDs[t.Name+"/"+name.Text]
+	id, chosen := b.service.chosenID(convert.Composed(t.Name) + "/" + name.Text)
 	for _, a := range t.Attributes {
 		names = append(names, a.Name)
-		if chosen && strings.EqualFold(a.ID, id) || !chosen && a.Name == name.Text {
+		if chosen && strings.EqualFold(a.ID, id) || !chosen && convert.Composed(a.Name) == name.Text {
 			found = append(found, a)
 		}
 	}
@@ -89,7 +100,7 @@ func (b *binder) attribute(t Template, name yamltree.Scalar) (AttributeTemplate,
 		b.wrongAt(name.At, "unknown-attribute", "the template “%s” has no attribute with the id that template_ids gives for “%s/%s”", t.Name, t.Name, name.Text).
 			Hint = "correct template_ids in the environments file"
 	case len(found) == 0:
-		if what, hint, ok := b.service.Earlier.goneAttribute(t, name.Text); ok {
+		if what, hint, ok := gone(b.service.Earlier, attributeSubject(t.Name, name.Text), name.Text, b.service.Earlier.attributes(t.Name), t.Attributes); ok {
 			b.wrongAt(name.At, "unknown-attribute", "%s", what).Hint = hint
 			break
 		}

@@ -147,7 +147,7 @@ func (k *check) run(c *cli.Context) error {
 	defer s.Close()
 	k.report.Checked.Columns = s.Binding.Columns()
 	k.warn(s.Mapping.Cautions...)
-	k.warn(s.Binding.LookupsUnsent()...)
+	k.warn(s.Binding.Warnings()...)
 	if s.Service != nil {
 		k.warn(mapping.UnfilledAttributes(s.Mapping, s.Service)...)
 	}
@@ -171,7 +171,9 @@ type checkedSheet struct {
 // survey reads the rows of the sheets and plans each client as a dry run does.
 func (k *check) survey(ctx context.Context, s *load.Session) error {
 	if len(s.Sources) == 0 {
-		return nil
+		untyped, warnings := s.Binding.CheckCells(mapping.CellNotes{})
+		k.warn(warnings...)
+		return untyped.Err()
 	}
 	var sheets []*checkedSheet
 	for _, src := range s.Sources {
@@ -202,7 +204,7 @@ func (k *check) survey(ctx context.Context, s *load.Session) error {
 		}
 	}
 	wrong := k.judge(s, sheets)
-	untyped, warnings := s.Binding.CheckTypes(survey.Typed)
+	untyped, warnings := s.Binding.CheckCells(survey.Notes)
 	k.warn(warnings...)
 	return append(wrong, untyped...).Err()
 }

@@ -57,7 +57,11 @@ activities:` + detailsActivity
 		{"known clients are left out", byAgreement("skip", ""), leads(3), knowing},
 		{"known clients fail", byAgreement("fail", ""), leads(3), knowing},
 		{"known clients are not asked for", byAgreement("create", ""), leads(3), knowing},
-		{"both look-ups", byAgreement("reuse", ", confirm: true"), leads(3), knowing},
+		{"both look-ups", byAgreement("reuse", ", mode: both"), leads(3), knowing},
+		{"look-ups by either", byAgreement("reuse", ", mode: either"), leads(3), knowing},
+		{"look-ups by either, known by phone", byAgreement("reuse", ", mode: either"), leads(3), func(s *scene) {
+			s.service.AddClient("x", "x@example.com", "+447911123002")
+		}},
 		{"look-ups by phone", byAgreement("reuse", ""), phoneOnly, knowing},
 		{"half is done", stepThree, leads(4), func(s *scene) { s.mustRun(0, "--limit", "2") }},
 		{"all is done", stepThree, leads(3), func(s *scene) { s.mustRun(0) }},

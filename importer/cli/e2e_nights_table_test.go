@@ -528,7 +528,7 @@ var nightCases = []nightCase{
 		nights: newIdentity(keyed("r", "key: E-mail, lookup: {email: E-mail, phone: {column: Mobile, type: Phone, region: GB}}"),
 			"the mapping “r” has run before with the key space “r” where it is now “email”", 1)},
 	{name: "identity: a number becomes a text", long: true, mapping: keyed("r", byNumber),
-		nights: newIdentity(keyed("r", "key: Mobile, lookup: {phone: Mobile}"), "phone numbers compared in another way", 0)},
+		nights: newIdentity(keyed("r", "key: Mobile, lookup: {phone: {column: Mobile, format: raw}}"), "phone numbers compared in another way", 0)},
 	{name: "one phone number in two mappings", mapping: keyed("r", byNumber), nights: []sheetNight{
 		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, link 1"},
 		{mapping: with(keyed("r2", byNational), "key: Agreement no,", "key: Amount,"), flags: "--only +447911123001",
@@ -648,19 +648,19 @@ var nightCases = []nightCase{
 			cells: []string{"2 contactId = <client A-2>"},
 			calls: []string{"by-email/c1%40example.com", "by-email/c3%40example.com", "by-phone/%2B447911123002", "!by-phone/%2B447911123001", "!by-phone/%2B447911123003"}},
 	}},
-	{name: "look-ups that must agree", long: true, mapping: byAgreement("reuse", ", confirm: true"), nights: []sheetNight{
+	{name: "look-ups that must agree", long: true, mapping: byAgreement("reuse", ", mode: both"), nights: []sheetNight{
 		{knows: append(knownA2, "other other@example.com +447911123003"), rows: []string{"1-3"}, code: 1, posts: "client 1, link 2",
 			status: "done, done, failed",
 			cells:  []string{"2 contactId = <client A-2>"}, calls: []string{`!"ref":"A-3"`, "!POST /funnel/v2/contacts/<client other>"}},
 	}},
-	{name: "look-ups that must agree, a shared phone number, reuse", long: true, mapping: byAgreement("reuse", ", confirm: true"),
+	{name: "look-ups that must agree, a shared phone number, reuse", long: true, mapping: byAgreement("reuse", ", mode: both"),
 		nights: []sheetNight{
 			{rows: []string{"1-2", "3 A-3; Mobile=07911 123001"}, dry: true, code: 1, posts: "client 2, link 2", status: "done, done, failed"},
 		}},
-	{name: "look-ups that must agree, a shared phone number, skip", long: true, mapping: byAgreement("skip", ", confirm: true"), nights: []sheetNight{
+	{name: "look-ups that must agree, a shared phone number, skip", long: true, mapping: byAgreement("skip", ", mode: both"), nights: []sheetNight{
 		{rows: []string{"1-2", "3 A-3; Mobile=07911 123001"}, dry: true, code: 1, posts: "client 2, link 2", status: "done, done, failed"},
 	}},
-	{name: "look-ups that must agree, a shared phone number, fail", long: true, mapping: byAgreement("fail", ", confirm: true"), nights: []sheetNight{
+	{name: "look-ups that must agree, a shared phone number, fail", long: true, mapping: byAgreement("fail", ", mode: both"), nights: []sheetNight{
 		{rows: []string{"1-2", "3 A-3; Mobile=07911 123001"}, dry: true, code: 1, posts: "client 2, link 2", status: "done, done, failed"},
 	}},
 	notFoundAs("404 with JSON", apitest.JSON(404, `{"message":"not found"}`)), notFoundAs("an empty 404", apitest.JSON(404, "")),

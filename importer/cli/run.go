@@ -395,8 +395,8 @@ func (r *importRun) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, untyped := s.Binding.CheckTypes(r.survey.Typed)
-	console.PrintWarnings(r.Err, untyped)
+	found, doubtful := s.Binding.CheckCells(r.survey.Notes)
+	console.PrintWarnings(r.Err, doubtful)
 	for _, sheet := range r.sheets {
 		wrong, warnings := sheet.layout.header.Verdict(s.Mapping.Sheet.HeaderRowGiven)
 		found = append(found, wrong...)

@@ -268,7 +268,7 @@ func (s *Server) refresh() {
 
 // openBook opens the sheets with some options, and begins to read their rows if the text
 // of now still has them so.
-func (s *Server) openBook(o sheet.Options) {
+func (s *Server) openBook(o reading) {
 	start := o
 	start.HeaderRow = 0
 	s.mu.Lock()

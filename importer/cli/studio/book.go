@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/sheet"
 	"claimsheet/importer/spool"
+	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/draft"
@@ -26,7 +28,7 @@ import (
 // Once ready is closed nothing of it changes. Before, only tables and columns' headers
 // may be read. Who reads its rows holds use, so that close waits.
 type book struct {
-	options sheet.Options
+	options reading
 	opening bool  // the sheets are being opened, and another book will take the place of this one
 	err     error // why it cannot be read; nil when it can
 	tables  []cell.Sheet
@@ -48,6 +50,12 @@ type book struct {
 	records []cell.Row // of each record, ascending
 	headers []*draft.HeaderWatch
 	dates   []*draft.DateColumns
+}
+
+// reading is how sheets are read.
+type reading struct {
+	sheet.Options
+	fillDown string // the columns of sheet.fill_down, each with a line feed before it
 }
 
 // look is the beginning of a sheet, for choosing the header row.
@@ -81,7 +89,7 @@ const (
 )
 
 // newBook is a book that is being opened. It shows what the one before knew of the files.
-func newBook(o sheet.Options, before *book) *book {
+func newBook(o reading, before *book) *book {
 	b := &book{options: o, opening: true, ready: make(chan struct{})}
 	if before != nil {
 		b.looks, b.names = before.looks, before.names
@@ -91,7 +99,7 @@ func newBook(o sheet.Options, before *book) *book {
 
 // openBook opens the sheets, without reading their rows. Readers that were opened for the
 // looks, nil for none, are used where they have the wanted header row, and closed else.
-func openBook(ctx context.Context, paths []string, o sheet.Options, looks []look, opened []*sheet.Reader) *book {
+func openBook(ctx context.Context, paths []string, o reading, looks []look, opened []*sheet.Reader) *book {
 	b := &book{options: o, looks: looks, ready: make(chan struct{})}
 	b.ctx, b.stop = context.WithCancel(ctx)
 	books := cell.BookNames(paths)
@@ -106,7 +114,7 @@ func openBook(ctx context.Context, paths []string, o sheet.Options, looks []look
 			}
 		}
 		if err == nil && r == nil {
-			r, err = sheet.Open(path, o)
+			r, err = sheet.Open(path, o.Options)
 		}
 		if err != nil {
 			b.err = errors.Join(b.err, err)
@@ -164,10 +172,10 @@ func stampOf(path string) stamp {
 
 // lookAt reads the first rows of a sheet, whichever of them has the headers. It returns
 // the reader that could do so; nil for none.
-func lookAt(path string, o sheet.Options) (look, *sheet.Reader) {
+func lookAt(path string, o reading) (look, *sheet.Reader) {
 	l := look{path: path, name: o.Name}
 	for o.HeaderRow = 1; o.HeaderRow <= firstRows; o.HeaderRow++ {
-		r, err := sheet.Open(path, o)
+		r, err := sheet.Open(path, o.Options)
 		if err != nil {
 			continue
 		}
@@ -239,6 +247,7 @@ func (b *book) source(more func()) iter.Seq2[cell.Record, error] {
 	seed := maphash.MakeSeed()
 	return func(yield func(cell.Record, error) bool) {
 		for t, r := range b.readers {
+			fill := mapping.FillDown(strings.Split(b.options.fillDown, "\n")[1:], b.tables[t])
 			for record, err := range r.Records() {
 				if err == nil {
 					err = b.ctx.Err()
@@ -259,7 +268,7 @@ func (b *book) source(more func()) iter.Seq2[cell.Record, error] {
 				if b.seen.Add(1)%5000 == 0 {
 					more()
 				}
-				if !yield(record, nil) {
+				if !yield(fill(record), nil) {
 					return
 				}
 			}
@@ -349,23 +358,11 @@ func (b *book) isReady() bool {
 
 // column returns the column with a letter; nil for none.
 func (b *book) column(letter string) *column {
-	i := columnIndex(letter)
+	i := cell.ColumnAt(letter)
 	if i < 0 || i >= len(b.columns) {
 		return nil
 	}
 	return b.columns[i]
-}
-
-// columnIndex returns the column that letters mean, from 0; -1 for none.
-func columnIndex(letters string) int {
-	n := 0
-	for _, r := range letters {
-		if r < 'A' || r > 'Z' || n > cell.MaxColumns {
-			return -1
-		}
-		n = n*26 + int(r-'A') + 1
-	}
-	return n - 1
 }
 
 // find returns the first sheet's column that a name of the mapping means; -1 for none or
@@ -374,22 +371,7 @@ func (b *book) find(name string) int {
 	if len(b.tables) == 0 {
 		return -1
 	}
-	found, n := -1, 0
-	is := func(match func(header string) bool) {
-		for i, h := range b.tables[0].Header {
-			if match(h) {
-				found = i
-				n++
-			}
-		}
-	}
-	if is(func(h string) bool { return h == name }); n == 0 {
-		is(func(h string) bool { return convert.FoldHeader(h) == convert.FoldHeader(name) })
-	}
-	if n != 1 || convert.FoldHeader(name) == "" {
-		return -1
-	}
-	return found
+	return mapping.FindColumn(b.tables[0], name)
 }
 
 // ours returns the first sheet's column of a column of another sheet; -1 for none.

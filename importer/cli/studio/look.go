@@ -282,7 +282,7 @@ func (v view) has(f filter, kinds func() map[kindOfTrouble]*trouble) func(record
 	}
 	var found []bitmap
 	for kind, t := range kinds() {
-		if (f.column == "" || kind.column == columnIndex(f.column)) && (f.code == "" || kind.code == f.code) {
+		if (f.column == "" || kind.column == cell.ColumnAt(f.column)) && (f.code == "" || kind.code == f.code) {
 			found = append(found, t.rows)
 		}
 	}

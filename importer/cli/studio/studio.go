@@ -27,7 +27,6 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer"
-	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/draft"
 )
@@ -92,13 +91,13 @@ type Server struct {
 	session  session
 	first    bool      // the first mapping is not proposed yet, and nothing can be changed
 	now      *analysis // of the session's text
-	books    map[sheet.Options]*book
-	previous *book                    // the book before that of now; nil for none
-	looks    map[sheet.Options][]look // without a header row
-	judging  context.CancelFunc       // stops the judgement under way
-	verdict  *verdict                 // the last one that began; nil before the first
-	stale    bool                     // the text cannot be judged, and verdict is of an earlier one
-	suggest  map[sheet.Options][]draft.Suggestion
+	books    map[reading]*book
+	previous *book              // the book before that of now; nil for none
+	looks    map[reading][]look // without a header row
+	judging  context.CancelFunc // stops the judgement under way
+	verdict  *verdict           // the last one that began; nil before the first
+	stale    bool               // the text cannot be judged, and verdict is of an earlier one
+	suggest  map[reading][]draft.Suggestion
 	job      *job
 	folder   string // of jobs; "" before the first
 
@@ -109,7 +108,7 @@ type Server struct {
 // New opens a session. It fails when the mapping file exists and cannot be read, or a
 // sheet cannot be opened however it is read. Call Close at the end.
 func New(o Options) (*Server, error) {
-	s := &Server{options: o, books: map[sheet.Options]*book{}, looks: map[sheet.Options][]look{}, suggest: map[sheet.Options][]draft.Suggestion{}, changed: make(chan struct{})}
+	s := &Server{options: o, books: map[reading]*book{}, looks: map[reading][]look{}, suggest: map[reading][]draft.Suggestion{}, changed: make(chan struct{})}
 	if s.options.Suggest.Service = o.Service; s.options.Suggest.API == "" {
 		s.options.Suggest.API = string(apiclient.V2)
 	}

@@ -120,6 +120,7 @@ func (a *analysis) columnsOf(rule json.RawMessage, path []string) []int {
 	var object struct {
 		Column  json.RawMessage `json:"column"`
 		FirstOf json.RawMessage `json:"first_of"`
+		Join    json.RawMessage `json:"join"`
 		Text    string          `json:"text"`
 		Expr    string          `json:"expr"`
 	}
@@ -144,10 +145,12 @@ func (a *analysis) columnsOf(rule json.RawMessage, path []string) []int {
 		names = append(names, textOf(object.Column))
 		inText(object.Text)
 		inExpression(object.Expr)
-		if json.Unmarshal(object.FirstOf, &one) == nil {
-			names = append(names, one)
-		} else if json.Unmarshal(object.FirstOf, &several) == nil {
-			names = append(names, several...)
+		for _, list := range []json.RawMessage{object.FirstOf, object.Join} {
+			if json.Unmarshal(list, &one) == nil {
+				names = append(names, one)
+			} else if json.Unmarshal(list, &several) == nil {
+				names = append(names, several...)
+			}
 		}
 	}
 	var list []int

@@ -318,7 +318,7 @@ func (b *book) columnOf(at problem.Where) int {
 	if i <= 0 {
 		return -1
 	}
-	return b.ours(at.Table, columnIndex(at.Cell[:i]))
+	return b.ours(at.Table, cell.ColumnAt(at.Cell[:i]))
 }
 
 // plan finds the rows of each client, and judges them together.
@@ -331,7 +331,7 @@ func (v *verdict) plan(ctx context.Context, shown func()) error {
 	v.mu.Lock()
 	v.survey, v.clients = survey, survey.Clients
 	if !v.of.bound.partial { // else the lines are of another text
-		found, warnings := b.CheckTypes(survey.Typed)
+		found, warnings := b.CheckCells(survey.Notes)
 		v.found, v.warnings = append(v.found, found...), append(v.warnings, warnings...)
 	}
 	v.mu.Unlock()

@@ -135,12 +135,12 @@ function isComplete(rule) {
 function labelOf(target, rule) {
 	const all = members(rule);
 	if (['condition', 'choice', 'list', 'yesno', 'numbers', 'resume', 'columns'].includes(editorOf(target))) return `${nameOf(target)} ← ${describe({ ...target, rule }).replace(/^only when /, '')}`.slice(0, 120);
-	const made = editorOf(target) === 'value' ? { column: all.column, value: `“${all.value}”`, text: all.text, first_of: (all.first_of
+	const made = editorOf(target) === 'value' ? { column: all.column, value: `“${all.value}”`, text: all.text, join: [all.join].flat().join(', '), first_of: (all.first_of
 		|| []).join(', '), expr: all.expr }[sourceOf(rule)] : typeof rule === 'object' ? JSON.stringify(rule) : rule;
 	return `${nameOf(target)} ← ${made}`.slice(0, 120);
 }
 
-/** The editor of a value: one of five ways to make it. @param {Fields} props */
+/** The editor of a value: one of six ways to make it. @param {Fields} props */
 function ValueFields({ target, draft, onDraft }) {
 	const id = useId();
 	const source = sourceOf(draft);
@@ -150,7 +150,7 @@ function ValueFields({ target, draft, onDraft }) {
 		const next = withSource(draft, name);
 		onDraft(before.current[name] ? withMember(next, name, before.current[name]) : next, true);
 	};
-	const Source = { column: ColumnSource, value: ConstantSource, text: TextSource, first_of: FirstOfSource, expr: FormulaSource }[source];
+	const Source = { column: ColumnSource, value: ConstantSource, text: TextSource, join: JoinSource, first_of: FirstOfSource, expr: FormulaSource }[source];
 	return html`<fieldset class="ways"><legend>Made from</legend>${sources.map(([name, words]) => html`
 			<label key=${name}><input type="radio" name=${id} checked=${name === source} onChange=${() => choose(name)} />
 				<span>${words}</span></label>`)}</fieldset>
@@ -192,6 +192,10 @@ const FormulaSource = ({ draft, onDraft }) => html`<${Formula} label="Formula" t
 /** @param {Fields} props */
 const FirstOfSource = ({ draft, onDraft }) => html`<${OrderedColumns} label="Columns, the first filled one is taken"
 	list=${members(draft).first_of || []} onList=${(/** @type {string[]} */ l) => onDraft(withMember(draft, 'first_of', l))} />`;
+
+/** @param {Fields} props */
+const JoinSource = ({ draft, onDraft }) => html`<${OrderedColumns} label="Columns, joined where they are filled"
+	list=${[members(draft).join || []].flat()} onList=${(/** @type {string[]} */ l) => onDraft(withMember(draft, 'join', l))} />`;
 
 /** Columns that together say who is who. @param {Fields} props */
 function ColumnsFields({ target, draft, onDraft }) {

@@ -12,11 +12,12 @@ export const sources = /** @type {const} */ ([
 	['column', 'One column'],
 	['value', 'The same for everyone'],
 	['text', 'Text from columns'],
+	['join', 'Columns joined'],
 	['first_of', 'First filled column'],
 	['expr', 'Formula'],
 ]);
 
-/** @typedef {'column'|'value'|'text'|'first_of'|'expr'} Source */
+/** @typedef {'column'|'value'|'text'|'join'|'first_of'|'expr'} Source */
 
 /** A rule with its members; a bare text is a column. @param {Rule} rule @returns {Record<string, any>} */
 export function members(rule) {
@@ -45,14 +46,15 @@ export function withSource(rule, source) {
 	const old = members(rule);
 	/** @type {Record<string, any>} */
 	const next = { [source]: firstOf(old, source) };
-	for (const [name, value] of Object.entries(old)) if (!sources.some(([s]) => s === name)) next[name] = value;
+	for (const [name, value] of Object.entries(old)) if (name !== 'with' && !sources.some(([s]) => s === name)) next[name] = value;
 	return short(next);
 }
 
 /** What a new way of making the value begins with. @param {Record<string, any>} old @param {Source} source */
 function firstOf(old, source) {
-	const column = old.column || (old.first_of || [])[0] || '';
+	const column = old.column || [old.first_of || old.join || []].flat()[0] || '';
 	switch (source) {
+		case 'join':
 		case 'first_of': return column ? [column] : [];
 		case 'text': return column ? `{${column}}` : '';
 		case 'expr': return column ? `col(${JSON.stringify(column)})` : '';
@@ -78,7 +80,7 @@ export function editorOf(target) {
 	if (last === 'resume_at') return 'resume';
 	if (optionsOf(target)) return 'choice';
 	if (last === 'empty' || last === 'claimants') return 'list';
-	if (last === 'confirm' || last === 'assigned' || (last === 'administrator' && target.path.startsWith('/client'))) return 'yesno';
+	if (last === 'assigned' || (last === 'administrator' && target.path.startsWith('/client'))) return 'yesno';
 	if (/^\/claims\/\d+\/name$|\/workflow\/name$/.test(target.path)) return 'text';
 	return 'plain';
 }
@@ -123,6 +125,7 @@ function describeValue(rule) {
 		column: () => String(all.column),
 		value: () => (all.value === true ? 'always yes, ticked' : all.value === false ? 'always no, not ticked' : `always “${all.value}”`),
 		text: () => String(all.text),
+		join: () => [all.join].flat().join(' + '),
 		first_of: () => 'first of ' + all.first_of.join(', '),
 		expr: () => String(all.expr),
 	}[sourceOf(rule)]();
