@@ -15,7 +15,7 @@ import (
 // resultHeaders returns the headers of the columns that results workbooks add, of
 // both versions; contacts is as in cell.ResultHeaders.
 func resultHeaders(contacts bool) []string {
-	return append(cell.ResultHeaders(cell.ClientIDHeader, contacts), cell.ContactIDHeader)
+	return append(cell.ResultHeaders(cell.ContactIDHeader, contacts), cell.ClientIDHeader)
 }
 
 // columnIndex finds columns by their headers: by the exact header, else in any

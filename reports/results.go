@@ -143,7 +143,9 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) {
 	text := xlsx.Style{Top: top}
 	s.Text(text, string(r.Status))
 	s.Text(text, r.ClientID)
-	s.Text(text, joinIDs(r.ClaimIDs))
+	if s.of.ClientIDHeader != cell.ClientIDHeader {
+		s.Text(text, joinIDs(r.ClaimIDs))
+	}
 	s.Text(xlsx.Style{Top: top, Link: s.Link(r.URL)}, r.URL)
 	if s.of.Contacts {
 		s.Text(text, joinIDs(r.Contacts))

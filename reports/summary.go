@@ -10,8 +10,7 @@ import (
 // SummarySheet is the last sheet of a workbook.
 const SummarySheet = "Summary"
 
-// writeSummary writes the sheet Summary: what ran, and how it ended in numbers and as
-// a chart.
+// writeSummary writes the sheet Summary: what ran, and how it ended in numbers.
 func writeSummary(w *xlsx.Writer, b Workbook) error {
 	t := w.NewSheet(xlsx.Layout{Name: SummarySheet, Widths: []float64{30, 20, 12}})
 	if b.Notice != "" {
@@ -52,13 +51,12 @@ func writeFact(t *xlsx.Sheet, f Fact) {
 }
 
 // writeStatuses writes the table of rows and clients by status, with every status, so
-// that two summaries can be compared side by side. The chart shows the rows.
+// that two summaries can be compared side by side.
 func writeStatuses(t *xlsx.Sheet, s result.Summary) {
 	writeHeader(t, "Status", "Rows", "Clients")
 	for _, status := range statuses {
 		t.Row(xlsx.Style{}, string(status.status), status.of(s.Rows), status.of(s.Clients))
 	}
-	t.BarChart("Rows by status", len(statuses))
 	t.Row(xlsx.Style{Bold: true}, "total", s.Rows.Total, s.Clients.Total)
 	if s.WithoutLink > 0 {
 		t.Gap()

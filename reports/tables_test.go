@@ -33,8 +33,11 @@ func TestTables(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, f := written(t, c.book)
-			if diff := cmp.Diff(c.tabs, f.GetSheetList()); diff != "" {
+			if diff := cmp.Diff(append(c.tabs, "Claimsheet"), f.GetSheetList()); diff != "" {
 				t.Errorf("tabs (-want +got):\n%s", diff)
+			}
+			if visible, err := f.GetSheetVisible("Claimsheet"); err != nil || visible {
+				t.Error("the sheet that repeats the properties is not hidden")
 			}
 			if f.GetActiveSheetIndex() != 0 {
 				t.Error("the first tab is not the active one")

@@ -23,7 +23,7 @@ import (
 type Placement struct {
 	// Path is where to write.
 	Path string
-	// Aside is where a copy of the file at Path is kept because somebody edited it; ""
+	// Aside is where a copy of the file at Path is kept because it was edited; ""
 	// when there is nothing to keep.
 	Aside string
 	// As is a file with what was at Path before Mark, to keep instead; "" to keep what
@@ -43,13 +43,24 @@ type Written struct {
 	Digest string
 }
 
+// DroppedProperty is in the binding that IsOurs returns of a workbook whose document
+// properties were dropped by the program that saved it. What Mark has added is gone too.
+const DroppedProperty = "claimsheet.dropped"
+
 // IsOurs reports whether path is a workbook that Claimsheet wrote, whether or not it
 // was edited since, and returns its binding (with KindProperty). Only the properties
-// are read, so it is fast for any size. A file that is not a workbook is not ours; an
-// error means that the file could not be read.
+// are read, so it is fast for any size, unless they were dropped. A file that is not a
+// workbook is not ours; an error means that the file could not be read.
 func IsOurs(path string) (binding map[string]string, ok bool, err error) {
 	binding, err = xlsx.ReadProperties(path)
-	return binding, binding[KindProperty] != "", err
+	if err != nil || binding[KindProperty] != "" {
+		return binding, err == nil, err
+	}
+	if repeated := xlsx.RepeatedProperties(path); repeated[KindProperty] != "" {
+		repeated[DroppedProperty] = "yes"
+		return repeated, true, nil
+	}
+	return binding, false, nil
 }
 
 // Target decides whether a workbook may be written to path. It changes nothing, so a
@@ -57,7 +68,7 @@ func IsOurs(path string) (binding map[string]string, ok bool, err error) {
 //
 //   - Nothing is there, or a workbook of ours as we left it (its SHA-256 in hex is
 //     lastDigest), or an earlier plan: it may be written.
-//   - A results workbook of ours that somebody edited since, or whose digest is
+//   - A results workbook of ours that was edited since, or whose digest is
 //     unknown (lastDigest is ""): it is kept as NAME-<now>.xlsx.
 //   - Anything else, and results where a dry run would write its plan: a
 //     problem.Problem.

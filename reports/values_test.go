@@ -260,6 +260,7 @@ func TestLongTextsAreCutVisibly(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 40000)
 	b := sheetOf(cell.Cell{Kind: cell.Text, Raw: long, Shown: long})
+	b.ClientIDHeader = cell.ContactIDHeader
 	ids := make([]string, 1000)
 	for i := range ids {
 		ids[i] = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"

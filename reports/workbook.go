@@ -60,7 +60,9 @@ type Workbook struct {
 	// client. There is no such sheet without any.
 	Progress []Progress
 	Problems problem.List
-	Summary  result.Summary
+	// Values are the lines of the sheet Values of a plan workbook.
+	Values  []Value
+	Summary result.Summary
 	// Facts are further lines of the sheet Summary, in order.
 	Facts []Fact
 	// ClientIDHeader is clientId (v1) or contactId (v2).
@@ -125,7 +127,9 @@ func (b Workbook) writeSheets(w *xlsx.Writer) error {
 		return err
 	}
 	if b.Summary.DryRun {
-		err = writePlan(w, b, results)
+		if err = writePlan(w, b, results); err == nil {
+			err = writeValues(w, b)
+		}
 	} else if err = writeSteps(w, b); err == nil {
 		err = writeProgress(w, b)
 	}

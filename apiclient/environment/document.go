@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,6 +179,8 @@ var limitKeys = []yamltree.Key[Limits]{
 // networkKeys make sense only for a service that is reached over the network.
 var networkKeys = []string{"base_url", "case_id", "auth", "tls", "proxy", "headers", "ledger"}
 
+var environmentName = regexp.MustCompile(`^[\pL\pN_-]+$`)
+
 // checkEntry checks what depends on several keys of an environment.
 func checkEntry(r *yamltree.Reader, n *yamltree.Node, e *Environment) {
 	e.where = r.Where(n.KeyAt())
@@ -185,8 +188,9 @@ func checkEntry(r *yamltree.Reader, n *yamltree.Node, e *Environment) {
 	for field := range n.Given("wire").Given("lookup_agree").Values() {
 		e.agreeAt[field.Key()] = r.Where(field.KeyAt())
 	}
-	if e.Name == "" || e.Name != strings.TrimSpace(e.Name) {
-		r.WrongAt(n.KeyAt(), "environment-name", "an environment's name must not be empty or have spaces around it")
+	if !environmentName.MatchString(e.Name) {
+		r.WrongAt(n.KeyAt(), "environment-name", "an environment's name is letters, digits, - and _: files and folders have it").
+			Hint = "for example uat or live-2"
 	}
 	if e.Sandbox {
 		// Such an entry was most likely meant to be a real environment, which must

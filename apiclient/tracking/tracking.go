@@ -78,8 +78,8 @@ func (c Completed) Means(kind, status string) bool {
 
 // The limits of a document.
 const (
-	MaxDocument = 1 << 20 // bytes
-	maxText     = 200     // characters of a field
+	MaxDocument = 256 << 10 // bytes
+	maxText     = 200       // characters of a field
 	maxEvents   = 10_000
 )
 

@@ -2,12 +2,14 @@ package tracking_test
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -277,6 +279,35 @@ func TestWebhook(t *testing.T) {
 				t.Errorf("HTTP %d, %d kept, %d logged; want %d, %d", w.Code, kept, logged, test.status, test.kept)
 			}
 		})
+	}
+}
+
+// TestWebhookIsBounded: 16 requests that do not end leave no room for another one.
+func TestWebhookIsBounded(t *testing.T) {
+	t.Parallel()
+	h := &tracking.Webhook{Path: "/hook", Format: format, Authentic: func(*http.Request, []byte) bool { return false }}
+	post := func(body io.Reader) int {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("POST", "/hook", body))
+		return w.Code
+	}
+	var pipes []*io.PipeWriter
+	var requests sync.WaitGroup
+	for range 16 {
+		read, write := io.Pipe()
+		pipes = append(pipes, write)
+		requests.Go(func() { post(read) })
+		_, _ = write.Write([]byte("{")) // returns when the request is being read
+	}
+	if code := post(strings.NewReader("{}")); code != 503 {
+		t.Errorf("HTTP %d beside 16 others, want 503", code)
+	}
+	for _, write := range pipes {
+		write.Close()
+	}
+	requests.Wait()
+	if code := post(strings.NewReader("{}")); code != 401 {
+		t.Errorf("HTTP %d after them, want 401", code)
 	}
 }
 

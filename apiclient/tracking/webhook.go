@@ -8,14 +8,18 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
+
+// atOnce is how many requests are read at the same time: anybody can send them.
+const atOnce = 16
 
 // Webhook is the http.Handler to which the service posts events. It answers 204 only
 // after Keep has returned: then the events are durable, and the service need not send
 // them again. It answers 401 to a request that does not prove where it comes from,
-// 413 and 422 to one that Format cannot read, and 503 when Keep fails. It may be used
-// by several goroutines.
+// 413 and 422 to one that Format cannot read, and 503 when Keep fails or while 16 others are
+// read. It may be used by several goroutines.
 type Webhook struct {
 	Path string // the path of its url
 	// Authentic reports whether a request proves that the service sent it. It takes as
@@ -28,6 +32,8 @@ type Webhook struct {
 	// were kept, and why the request was refused, "" when it was not. It never sees what a
 	// request says.
 	Log func(status, events int, refused string)
+
+	reading atomic.Int32 // requests whose bodies are in memory
 }
 
 // ServeHTTP answers one request.
@@ -52,6 +58,10 @@ func (h *Webhook) receive(w http.ResponseWriter, r *http.Request) (status, event
 		return http.StatusNotFound, 0, "there is nothing at this path"
 	case r.Method != http.MethodPost:
 		return http.StatusMethodNotAllowed, 0, "only POST is possible here"
+	}
+	defer h.reading.Add(-1)
+	if h.reading.Add(1) > atOnce {
+		return http.StatusServiceUnavailable, 0, "too many requests at once"
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxDocument))
 	switch {

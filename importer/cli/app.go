@@ -16,7 +16,6 @@ import (
 
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
-	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/observe"
 	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
@@ -24,7 +23,7 @@ import (
 )
 
 // userAgent names the program, and the run if there is one, to the service.
-func userAgent(run string) string { return "claimsheet/" + thisBuild().Version + " run/" + run }
+func userAgent(run string) string { return "claimsheet/" + thisVersion() + " run/" + run }
 
 // IO is where a command reads and writes: results go to Out, messages for the user
 // to Err. Env returns the value of an environment variable, "" for none.
@@ -42,10 +41,9 @@ type program struct {
 	stderr    io.Writer         // as given to Main; Out and Err are cleaned
 	stdout    io.Writer         // cleaned; Out drops what is printed where JSON is asked for
 	ownObject bool              // the command has printed its object itself
-	object    any               // what --json prints, without its ending; nil when the command did not come so far
+	object    any               // what --json prints, without its ending; nil if the command failed earlier
 	summary   *result.Summary   // of the run that the command made, nil for none
 	run       string            // the run's id
-	place     load.Where        // where its mapping and environment are
 	observer  *observe.Observer // of a run; nil for other commands
 	trace     *observe.Trace    // nil for none
 	typed     []string          // the words that a shell asks to complete
@@ -112,8 +110,8 @@ func (p *program) command(ctx context.Context, args []string) (err error) {
 
 const programHelp = `It reads a sheet through a mapping file, sends what the sheet asks for and the service does not have yet, and writes a copy of the
 sheet with ids and redirect urls beside every row. Repeat a run at any time: nothing is sent twice.
-claimsheet COMMAND --help explains a command; claimsheet explain CODE explains the code in brackets at the end of a message;
-claimsheet help exit-codes lists the exit codes.
+claimsheet COMMAND --help explains a command, and claimsheet explain CODE the code in brackets at the end of a message. Commands without -e
+use the environment that the variable CLAIMSHEET_ENV names.
 
 Examples:
 
@@ -124,24 +122,23 @@ func (p *program) app() *cli.App {
 	app := &cli.App{
 		Name:            "claimsheet",
 		Usage:           "pushes lead spreadsheets into a claims intake service",
-		Version:         thisBuild().Version,
+		Version:         thisVersion(),
 		Writer:          p.Out,
 		ErrWriter:       p.Err,
 		HideHelpCommand: true,
 		UsageText:       "claimsheet COMMAND [options] [arguments]",
 		Description:     programHelp,
 		Commands: slices.Concat(
-			inCategory("Commands for imports", p.checkCommand(), p.runCommand(), p.rerunCommand(), p.settleCommand()),
-			inCategory("Commands for the first steps", p.initCommand(), p.studioCommand(), p.templatesCommand(), p.doctorCommand(), p.sandboxCommand(), p.schemaCommand()),
-			inCategory("Commands for afterwards", p.historyCommand(), p.reportCommand(), p.linkCommand(), p.trackCommand(), p.listenCommand(), p.workerCommand(), p.copyLedgerCommand()),
-			inCategory("Commands for help", p.explainCommand(), p.helpCommand(), p.completionCommand(), p.versionCommand()),
+			inCategory(firstCommands, p.studioCommand(), p.checkCommand(), p.runCommand(), p.rerunCommand(), p.settleCommand(), p.historyCommand(), p.doctorCommand(), p.sandboxCommand()),
+			inCategory(moreCommands, p.initCommand(), p.templatesCommand(), p.reportCommand(), p.linkCommand(), p.trackCommand(), p.listenCommand(), p.workerCommand(), p.copyLedgerCommand(),
+				p.schemaCommand(), p.explainCommand(), p.helpCommand(), p.completionCommand(), p.versionCommand()),
 		),
 		// The library adds this flag only to programs without a command help.
 		Flags:                     []cli.Flag{cli.HelpFlag},
 		OnUsageError:              usageError,
 		EnableBashCompletion:      true,
 		DisableSliceFlagSeparator: true,
-		BashComplete:              p.completes(nil),
+		BashComplete:              p.candidates,
 		// Main alone decides how the process ends.
 		ExitErrHandler: func(*cli.Context, error) {},
 		Action: func(c *cli.Context) error {
@@ -155,17 +152,19 @@ func (p *program) app() *cli.App {
 	return app
 }
 
-// prepareCommands sets what all commands have in common. The arguments of a command
-// with subcommands are theirs.
+// The headings of the list of commands.
+const (
+	firstCommands = "Commands"
+	moreCommands  = "More commands"
+)
+
+// prepareCommands sets what all commands have in common.
 func (p *program) prepareCommands(commands []*cli.Command) {
 	for _, command := range commands {
 		command.OnUsageError = usageError
-		command.BashComplete = p.completes(command.BashComplete)
+		command.BashComplete = p.candidates
 		command.HideHelpCommand = true
-		if command.Before = refuseLateFlags; len(command.Subcommands) > 0 {
-			command.Before = nil
-			p.prepareCommands(command.Subcommands)
-		}
+		command.Before = checkArguments
 	}
 }
 
@@ -256,10 +255,16 @@ func usageError(c *cli.Context, err error, _ bool) error {
 	return found.Hinted("%s --help lists the flags", c.Command.HelpName)
 }
 
-// refuseLateFlags refuses a flag after the first argument: it would be taken for an
-// argument, and what was meant as a dry run would send.
-func refuseLateFlags(c *cli.Context) error {
+// withoutArguments are the commands that take none.
+var withoutArguments = []string{"copy-ledger", "listen", "sandbox", "templates", "track", "version", "worker"}
+
+// checkArguments refuses arguments that a command does not take, and a flag after the first
+// one: it would be taken for an argument, and what was meant as a dry run would send.
+func checkArguments(c *cli.Context) error {
 	args := c.Args().Slice()
+	if len(args) > 0 && slices.Contains(withoutArguments, c.Command.Name) && !c.Bool("help") {
+		return problem.New("usage", "%s takes no arguments", c.Command.HelpName).Hinted("%s --help lists the flags", c.Command.HelpName)
+	}
 	for i, arg := range args {
 		if _, err := os.Lstat(arg); err == nil && strings.HasPrefix(arg, "-") {
 			return problem.New("late-flag", "the file %s is named like a flag", arg).Hinted("write ./%s", arg)

@@ -10,11 +10,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"claimsheet/importer"
-	"claimsheet/importer/cli/lint"
+	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/result"
-	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/draft"
@@ -39,39 +37,76 @@ Examples:
 
 func (p *program) checkCommand() *cli.Command {
 	return &cli.Command{
-		Name:         "check",
-		Usage:        "check a mapping; with -e also against the service's templates, with a SHEET against its columns",
-		UsageText:    "claimsheet check [-m FILE] [-e ENVIRONMENT] [--rows] [SHEET…]",
-		BashComplete: offerFiles,
-		Description:  checkHelp,
+		Name:        "check",
+		Usage:       "check a mapping; with -e also against the service's templates, with a SHEET against its columns",
+		UsageText:   "claimsheet check [-m FILE] [-e ENVIRONMENT] [--rows] [SHEET…]",
+		Description: checkHelp,
 		Flags: slices.Concat(placeFlags(), []cli.Flag{
 			switchFlag("rows", "name every cell of the SHEET that cannot be imported"),
 			switchFlag("json", "print one JSON object on stdout"),
-		}, under(specialCategory, passwordFlag(), traceFlag())),
+		}, []cli.Flag{passwordFlag(), traceFlag()}),
 		Action: p.checkAction,
 	}
 }
 
 func (p *program) checkAction(c *cli.Context) error {
-	k := &checkRun{program: p, rows: c.Bool("rows"), where: withUsualMapping(p.where(c))}
-	k.report.Checked.Mapping = k.where.Mapping
-	err := k.check(c)
-	k.report.Errors = append(k.report.Errors, k.found...)
-	return k.finish(c.Context, err, c.Bool("json"))
+	k := &check{program: p, rows: c.Bool("rows"), json: c.Bool("json"), where: withUsualMapping(p.where(c))}
+	k.report.Checked = checkedJSON{Mapping: k.where.Mapping, Sheets: []string{}}
+	err := k.run(c)
+	k.errors = append(k.errors, k.cells...)
+	return k.finish(c.Context, err)
 }
 
-// checkRun is one run of the command check.
-type checkRun struct {
+// check is one run of the command: load, survey, report.
+type check struct {
 	*program
-	rows   bool // name every bad cell
-	where  load.Where
-	report lint.Report
-	found  problem.List // wrong cells, when rows is set
-	cached bool         // the templates are not the service's answer of now
+	rows, json bool // the flags
+	where      load.Where
+
+	source   []byte // of the mapping file, whose lines are shown
+	report   checkJSON
+	errors   problem.List
+	warnings problem.List
+	cells    problem.List // wrong cells, when --rows asks for them
 }
 
-// check looks at everything and fills the report.
-func (k *checkRun) check(c *cli.Context) error {
+// checkJSON is what --json prints. Its fields are part of what users rely on.
+type checkJSON struct {
+	Checked  checkedJSON `json:"checked"`
+	Errors   int         `json:"errors"`
+	Warnings int         `json:"warnings"`
+	Problems []foundJSON `json:"problems"`
+	ExitCode int         `json:"exitCode"`
+}
+
+// checkedJSON is what a check looked at.
+type checkedJSON struct {
+	Mapping     string   `json:"mapping"`
+	Environment string   `json:"environment"` // "" when the service was not asked
+	Sheets      []string `json:"sheets"`
+	Columns     int      `json:"columns"`     // that the mapping names; 0 when it cannot be bound
+	Templates   int      `json:"templates"`   // that the mapping names
+	Rows        int      `json:"rows"`        // that were read
+	InvalidRows int      `json:"invalidRows"` // that cannot be imported as they are
+}
+
+// foundJSON is a problem that was found.
+type foundJSON struct {
+	Severity string `json:"severity"` // error or warning
+	Code     string `json:"code"`
+	Where    string `json:"where"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`   // 0 for a cell
+	Column   int    `json:"column"` // in characters, from 1
+	Sheet    string `json:"sheet"`
+	Cell     string `json:"cell"`
+	Row      int    `json:"row"`
+	Message  string `json:"message"`
+	Hint     string `json:"hint"`
+}
+
+// run looks at everything.
+func (k *check) run(c *cli.Context) error {
 	sheets, err := load.Sheets(c.Args().Slice())
 	if err != nil {
 		return err
@@ -84,7 +119,7 @@ func (k *checkRun) check(c *cli.Context) error {
 		return problem.New("no-sheet", "--rows checks the cells of a SHEET, and none is given").
 			Hinted("%s", commandLine(k.where, "check", "--rows", "leads.xlsx"))
 	}
-	k.report.Checked.Sheets = sheets
+	k.report.Checked.Sheets = append(k.report.Checked.Sheets, sheets...)
 	if !c.IsSet("env") {
 		err = untraceable(c)
 	} else {
@@ -94,16 +129,15 @@ func (k *checkRun) check(c *cli.Context) error {
 		return err
 	}
 	connection := k.connection("")
-	connection.ReadOnly, connection.Cache = true, true
+	connection.ReadOnly = true
 	s, err := load.Open(c.Context, load.Options{
 		Where: k.where, Sheets: sheets, Password: password.value, NeedEnvironment: c.IsSet("env"),
 		Connection: connection,
 	})
-	k.report.Source, k.report.Warnings = s.Source, s.AllWarnings()
+	k.source, k.warnings = s.Source, s.AllWarnings()
 	if s.Mapping != nil {
 		k.report.Checked.Templates = s.Mapping.Templates()
 	}
-	k.cached = !s.Cached.IsZero()
 	if s.Env != nil {
 		k.report.Checked.Environment = s.Env.Name
 	}
@@ -117,105 +151,50 @@ func (k *checkRun) check(c *cli.Context) error {
 	if s.Service != nil {
 		k.warn(mapping.UnfilledAttributes(s.Mapping, s.Service)...)
 	}
-	if err := k.checkRows(c.Context, s); err != nil {
-		return err
-	}
-	s.KeepTemplates()
-	return nil
+	return k.survey(c.Context, s)
 }
 
-func (k *checkRun) warn(list ...problem.Problem) {
-	k.report.Warnings = append(k.report.Warnings, list...)
-}
+func (k *check) warn(list ...problem.Problem) { k.warnings = append(k.warnings, list...) }
 
 // mostCells bounds how many wrong cells are kept.
 const mostCells = 10_000
 
 // checkedSheet is what the check found in the rows of a sheet.
 type checkedSheet struct {
-	look    *draft.HeaderWatch
-	dates   *draft.DateColumns
-	rows    int
-	invalid int
-	found   problem.List // wrong cells and rows, those that are named
-
+	sheetLayout
+	dates    *draft.DateColumns
+	invalid  int
+	found    problem.List // wrong cells and rows, those that are named
 	warnings problem.List // of cells that are used all the same
 }
 
-// checkRows checks the rows of the sheets: data without a header, rows that cannot be
-// imported, also because rows of one client do not agree, and typed cells under
-// attributes without a type.
-func (k *checkRun) checkRows(ctx context.Context, s *load.Session) error {
-	sheets, notes, err := k.lookAtRows(ctx, s)
+// survey reads the rows of the sheets and plans each client as a dry run does.
+func (k *check) survey(ctx context.Context, s *load.Session) error {
+	if len(s.Sources) == 0 {
+		untyped, warnings := s.Binding.CheckCells(mapping.CellNotes{})
+		k.warn(warnings...)
+		return untyped.Err()
+	}
+	var sheets []*checkedSheet
+	for _, src := range s.Sources {
+		sheets = append(sheets, &checkedSheet{sheetLayout: newSheetLayout(src.Sheet()), dates: draft.NewDateColumns(src.Sheet())})
+	}
+	rows, survey, err := surveyRows(ctx, s, filepath.Dir(s.Sources[0].Input.Path), false, func(record cell.Record) {
+		sheets[record.Table].see(record)
+		sheets[record.Table].dates.See(record)
+	})
+	if rows != nil {
+		defer rows.Close()
+	}
 	if err != nil {
 		return err
-	}
-	var wrong problem.List
-	for i, sheet := range sheets {
-		title, warnings := sheet.look.Verdict(s.Mapping.Sheet.HeaderRowGiven)
-		k.warn(warnings...)
-		k.report.Checked.Rows += sheet.rows
-		if wrong = append(wrong, title...); len(title) > 0 {
-			continue // the header row is wrong, so the cells are under wrong headers
-		}
-		k.warn(sheet.dates.Warnings()...)
-		sheet.warnings.Sort()
-		k.warn(sheet.warnings...)
-		k.report.Checked.InvalidRows += sheet.invalid
-		sheet.found.Sort() // the plans come in the order of the clients' last rows
-		if k.rows {
-			k.found = append(k.found, sheet.found...)
-			continue
-		}
-		k.warn(sheet.found...)
-		if sheet.invalid > 0 {
-			k.warn(problem.At(problem.Where{File: s.Sources[i].Input.Given}, "invalid-rows", "wrong cells in %d of %s", sheet.invalid, reports.Count(sheet.rows, "row")).
-				Hinted("%s names every cell", commandLine(k.where, append([]string{"check", "--rows"}, k.report.Checked.Sheets...)...)))
-		}
-	}
-	if len(wrong) == 0 && len(s.Sources) > 0 {
-		k.warn(s.Binding.UnusedColumns()...)
-	}
-	untyped, warnings := s.Binding.CheckCells(notes)
-	k.warn(warnings...)
-	return append(wrong, untyped...).Err()
-}
-
-// lookAtRows reads all rows, and plans each client as a dry run does.
-func (k *checkRun) lookAtRows(ctx context.Context, s *load.Session) (sheets []*checkedSheet, notes mapping.CellNotes, err error) {
-	if len(s.Sources) == 0 {
-		return nil, notes, nil
-	}
-	for _, src := range s.Sources {
-		sheets = append(sheets, &checkedSheet{look: draft.NewHeaderWatch(src.Sheet()), dates: draft.NewDateColumns(src.Sheet())})
-	}
-	rows, err := spool.NewRows(filepath.Dir(s.Sources[0].Input.Path), func(yield func(cell.Record, error) bool) {
-		for record, err := range s.Records() {
-			if err == nil {
-				sheet := sheets[record.Table]
-				sheet.rows++
-				sheet.look.See(record)
-				sheet.dates.See(record)
-			}
-			if !yield(record, err) {
-				return
-			}
-		}
-	})
-	if err != nil {
-		return nil, notes, err
-	}
-	defer rows.Close()
-	survey, err := importer.Take(ctx, s.Binding, rows, false)
-	if err != nil {
-		return nil, notes, err
 	}
 	for plan, err := range survey.Plans(s.Binding, rows) {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
-			return nil, notes, err
+			return err
 		}
 		k.noteProblems(sheets, survey.RowProblems(s.Binding, plan))
 		for _, p := range plan.Warnings {
@@ -224,12 +203,15 @@ func (k *checkRun) lookAtRows(ctx context.Context, s *load.Session) (sheets []*c
 			}
 		}
 	}
-	return sheets, survey.Notes, nil
+	wrong := k.judge(s, sheets)
+	untyped, warnings := s.Binding.CheckCells(survey.Notes)
+	k.warn(warnings...)
+	return append(wrong, untyped...).Err()
 }
 
 // noteProblems counts the rows of a client that cannot be imported, and keeps the
 // problems that are named.
-func (k *checkRun) noteProblems(sheets []*checkedSheet, list problem.List) {
+func (k *check) noteProblems(sheets []*checkedSheet, list problem.List) {
 	invalid := map[cell.Row]bool{}
 	for _, p := range list {
 		sheet, row := sheets[p.Where.Table], cell.RowOf(p.Where.Table, p.Where.Row)
@@ -243,31 +225,56 @@ func (k *checkRun) noteProblems(sheets []*checkedSheet, list problem.List) {
 	}
 }
 
-// finish prints the report, and returns the error that decides the exit code.
-func (k *checkRun) finish(ctx context.Context, err error, asJSON bool) error {
+// judge takes over what was found in the sheets, and returns what is wrong with their form.
+func (k *check) judge(s *load.Session, sheets []*checkedSheet) (wrong problem.List) {
+	for i, sheet := range sheets {
+		title, warnings := sheet.header.Verdict(s.Mapping.Sheet.HeaderRowGiven)
+		k.warn(warnings...)
+		k.report.Checked.Rows += sheet.rows
+		if wrong = append(wrong, title...); len(title) > 0 {
+			continue // the header row is wrong, so the cells are under wrong headers
+		}
+		k.warn(sheet.dates.Warnings()...)
+		if !s.Mapping.Sheet.SkipHidden {
+			k.warn(sheet.hiddenRows()...)
+		}
+		sheet.warnings.Sort()
+		k.warn(sheet.warnings...)
+		k.report.Checked.InvalidRows += sheet.invalid
+		sheet.found.Sort() // the plans come in the order of the clients' last rows
+		if k.rows {
+			k.cells = append(k.cells, sheet.found...)
+			continue
+		}
+		k.warn(sheet.found...)
+		if sheet.invalid > 0 {
+			k.warn(problem.At(problem.Where{File: s.Sources[i].Input.Given}, "invalid-rows", "wrong cells in %d of %s", sheet.invalid, reports.Count(sheet.rows, "row")).
+				Hinted("%s names every cell", commandLine(k.where, append([]string{"check", "--rows"}, k.report.Checked.Sheets...)...)))
+		}
+	}
+	if len(wrong) == 0 {
+		k.warn(s.Binding.UnusedColumns()...)
+	}
+	return wrong
+}
+
+// finish prints what was found, and returns the error that decides the exit code.
+func (k *check) finish(ctx context.Context, err error) error {
 	if k.report.Checked.InvalidRows > 0 && k.rows {
 		k.summary = &result.Summary{}
 		k.summary.Rows.Invalid = k.report.Checked.InvalidRows
 	}
-	k.ownObject = asJSON
-	k.report.ExitCode = exitCode(ctx, err, k.summary)
-	if other := k.report.Errors.Collect(err); err != nil && other != nil {
-		if !asJSON { // Main prints it
-			return errors.Join(k.report.Write(k.stdout, k.Err, asJSON), err)
+	failure := k.errors.Collect(err) // what is no problem of the files
+	if k.ownObject = k.json; k.json {
+		if failure != nil {
+			k.errors = append(k.errors, endProblems(failure)...)
 		}
-		k.report.Failure = endProblems(other)[0]
-		if ctx.Err() != nil {
-			k.report.Failure = problem.New("", "stopped by a signal; nothing was sent")
+		k.report.ExitCode = exitCode(ctx, err, k.summary)
+		if failed := k.writeJSON(); failed != nil {
+			return errors.Join(failed, err)
 		}
-	}
-	if failed := k.report.Write(k.stdout, k.Err, asJSON); failed != nil {
-		return errors.Join(failed, err)
-	}
-	switch isOfMapping := func(p problem.Problem) bool { return p.Where.File == k.report.Checked.Mapping }; {
-	case !asJSON && err == nil:
-		fmt.Fprintln(k.Out, k.looked())
-	case !asJSON && (k.report.Checked.Columns > 0 || slices.ContainsFunc(k.report.Errors, isOfMapping)):
-		fmt.Fprintln(k.Err, k.looked())
+	} else if k.writeText(); failure != nil {
+		return err // Main prints it
 	}
 	if err != nil {
 		return &printed{err}
@@ -275,14 +282,61 @@ func (k *checkRun) finish(ctx context.Context, err error, asJSON bool) error {
 	return nil
 }
 
+func (k *check) writeJSON() error {
+	k.report.Errors, k.report.Warnings, k.report.Problems = len(k.errors), len(k.warnings), []foundJSON{}
+	for i, p := range slices.Concat(k.errors, k.warnings) {
+		w, severity := p.Where, "error"
+		if i >= len(k.errors) {
+			severity = "warning"
+		}
+		file := w.File
+		if file == "" && w.Sheet != "" && w.Table < len(k.report.Checked.Sheets) {
+			file = k.report.Checked.Sheets[w.Table] // places of cells name it only when there are several
+		}
+		k.report.Problems = append(k.report.Problems, foundJSON{severity, p.Code, w.String(), file, w.Line, w.Column, w.Sheet, w.Cell, w.Row, p.Message, p.Hint})
+	}
+	return reports.WriteObject(k.stdout, k.report)
+}
+
+// writeText prints the warnings and then the errors as all commands print them, those of the
+// mapping file with their lines, and what was looked at.
+func (k *check) writeText() {
+	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(k.source)), "\n")
+	show := func(p problem.Problem) string {
+		at := p.Where
+		if at.File != k.report.Checked.Mapping || at.Line < 1 || at.Line > len(lines) {
+			return ""
+		}
+		line := []rune(lines[at.Line-1])
+		before := strings.Map(func(r rune) rune {
+			if r == '\t' { // the terminal makes both as wide
+				return r
+			}
+			return ' '
+		}, string(line[:min(max(at.Column-1, 0), len(line))]))
+		return fmt.Sprintf("%4d | %s\n     | %s^\n", at.Line, string(line), before)
+	}
+	for _, p := range k.warnings.Grouped() {
+		console.PrintExcerpts(k.Err, problem.List{p}, show)
+	}
+	console.PrintExcerpts(k.Err, k.errors, show)
+	isOfMapping := func(p problem.Problem) bool { return p.Where.File == k.report.Checked.Mapping }
+	switch {
+	case len(k.errors) == len(k.cells):
+		fmt.Fprintln(k.Out, k.looked())
+	case k.report.Checked.Columns > 0 || slices.ContainsFunc(k.errors, isOfMapping):
+		fmt.Fprintln(k.Err, k.looked())
+	}
+}
+
 // looked says what was found and what was looked at.
-func (k *checkRun) looked() string {
+func (k *check) looked() string {
 	of := k.report.Checked
 	words := []string{"checked " + of.Mapping + ": no mistake"}
-	if n := len(k.report.Errors) - len(k.found); n > 0 {
+	if n := len(k.errors) - len(k.cells); n > 0 {
 		words[0] = "checked " + of.Mapping + ": " + reports.Count(n, "mistake")
 	}
-	if n := len(k.report.Warnings); n > 0 {
+	if n := len(k.warnings); n > 0 {
 		words[0] += ", " + reports.Count(n, "warning")
 	}
 	if of.Columns > 0 {
@@ -291,11 +345,7 @@ func (k *checkRun) looked() string {
 	if of.Environment == "" {
 		words = append(words, "without -e the names of templates are not checked")
 	} else {
-		cached := ""
-		if k.cached {
-			cached = " from the cache"
-		}
-		words = append(words, "compared with the templates of “"+of.Environment+"”"+cached)
+		words = append(words, "compared with the templates of “"+of.Environment+"”")
 	}
 	if len(of.Sheets) == 0 {
 		words = append(words, "without a SHEET its columns are not checked")

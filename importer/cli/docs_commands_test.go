@@ -3,7 +3,6 @@ package cli_test
 import (
 	"bytes"
 	"context"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -183,19 +182,6 @@ func TestUnits(t *testing.T) {
 		}
 		for _, c := range commands {
 			checkCommand(t, page, strings.Fields(c[1]))
-		}
-	}
-}
-
-// TestExitCodesAreDocumented: the page for operators lists the exit codes that the
-// program names.
-func TestExitCodesAreDocumented(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile(filepath.Join(root, "docs", "operations.md"))
-	must(t, err)
-	for code, meaning := range cli.ExitMeanings() {
-		if !bytes.Contains(page, []byte("\n| "+code+" | "+meaning)) {
-			t.Errorf("docs/operations.md does not say of exit code %s: %s", code, meaning)
 		}
 	}
 }

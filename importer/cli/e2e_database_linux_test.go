@@ -65,8 +65,8 @@ func TestLedgerInDatabase(t *testing.T) {
 	expect(t, s.must(2, "copy-ledger", "--to", s.path("copy.db")), "there is a file")
 	url := filepath.Join(t.TempDir(), "url")
 	write(t, url, pgtest.Shared(t).URL())
-	expect(t, s.must(0, "copy-ledger", "--from", s.path("copy.db"), "--to", "file:"+url), "rows were counted and checked")
-	expect(t, s.must(2, "copy-ledger", "--from", s.path("copy.db"), "--to", "file:"+url), "not empty")
+	expect(t, s.must(0, "copy-ledger", "--to", "file:"+url), "rows were counted and checked")
+	expect(t, s.must(2, "copy-ledger", "--to", "file:"+url), "not empty")
 	s.environment("ledger: file:" + url)
 	if posts := s.mustRun(0).posts(); len(posts) > 0 {
 		t.Errorf("with the copy the run sends %v", posts)

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"claimsheet/importer/ledger/postgres/pgtest"
 )
@@ -52,4 +53,25 @@ func TestWorkerOfAnotherEnvironment(t *testing.T) {
 			s.checkPromise()
 		})
 	}
+}
+
+// TestWorkerOfAnotherAddress: a worker whose base_url is not that of the run gets none of its
+// clients, and says why.
+func TestWorkerOfAnotherAddress(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := newScene(t, stepThree, leads(20))
+	server := pgtest.Shared(t)
+	schema := s.inSchema(server, "limits: {concurrency: 1}")
+	end, said := s.startWorker(0, "base_url: http://127.0.0.1", "base_url: http://127.0.0.2")
+	done := make(chan played, 1)
+	go func() { done <- s.run("--workers") }()
+	s.waitFor("plans that are handed over", func() bool { return s.handedOver(server, schema) })
+	time.Sleep(3 * time.Second) // a worker looks every two
+	s.worker(1, "", "")
+	if p := <-done; p.code != 0 || posted(p.calls)["0"] > 0 {
+		t.Errorf("exit code %d, creating calls by worker: %v\n%s", p.code, posted(p.calls), p.err)
+	}
+	end()
+	expect(t, said(), "this worker cannot work for it: its environment “uat” is at http://127.0.0.1", "this worker's base_url is http://127.0.0.2")
 }

@@ -60,7 +60,7 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	if err != nil {
 		return err
 	}
-	inputs, err := kept.removeUnused(ctx, before)
+	inputs, err := l.removeInputs(ctx, kept, before)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 			}
 		}
 	}
-	inputs, err := kept.removeUnused(ctx, time.Now())
+	inputs, err := l.removeInputs(ctx, kept, time.Now())
 	if err != nil {
 		return err
 	}
@@ -208,49 +208,22 @@ func (p *program) printLeft(ids []string, runs []ledger.Run) {
 	fmt.Fprintln(p.Out, "Remove the client from the export too: each run keeps a copy of its sheet until it is purged.")
 }
 
-// removed counts files.
-type removed struct {
+// removedInputs counts the copies of sheets that were removed.
+type removedInputs struct {
 	files  int
 	bytes  int64
 	stayed string // the folder whose files stayed, because another ledger may need them; "" for none
 }
 
 // printStayed says which files a person has to look at.
-func (p *program) printStayed(r removed) {
+func (p *program) printStayed(r removedInputs) {
 	if r.stayed != "" {
 		fmt.Fprintf(p.Out, "Kept copies of sheets stay in %s: another ledger has its copies there too. Remove by hand those that are no longer needed.\n", r.stayed)
 	}
 }
 
-func (r *removed) file(path string) error {
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil {
-		err = os.Remove(path)
-	}
-	if err != nil {
-		return err
-	}
-	r.files++
-	r.bytes += info.Size()
-	return nil
-}
-
-// keptInputs are the kept copies of sheets in the state folder.
-type keptInputs struct {
-	session *ledgerSession
-	used    map[string]bool // by file name: a run had the copy when this was made
-}
-
-func (l *ledgerSession) keptInputs(ctx context.Context) (keptInputs, error) {
-	names, err := l.namesOfInputs(ctx)
-	return keptInputs{l, names}, err
-}
-
-// namesOfInputs returns the file names of all runs' copies.
-func (l *ledgerSession) namesOfInputs(ctx context.Context) (map[string]bool, error) {
+// keptInputs returns the file names of the copies of sheets that runs have.
+func (l *ledgerSession) keptInputs(ctx context.Context) (map[string]bool, error) {
 	kept, err := l.ledger.KeptInputs(ctx)
 	names := map[string]bool{}
 	for _, path := range kept {
@@ -263,29 +236,21 @@ func (l *ledgerSession) namesOfInputs(ctx context.Context) (map[string]bool, err
 // run copies its sheet before it takes the lock.
 const minOrphanAge = time.Hour
 
-// removeUnused removes the copies that runs had and no run has any more, and copies
-// older than before that no run ever had: a run, or a purge, was killed. It removes nothing
+// removeInputs removes the copies of sheets that were kept and that no run has any more, and
+// copies older than before that no run ever had: a run, or a purge, was killed. It removes nothing
 // where the state folder has another ledger too: a copy may be of its runs.
-func (k keptInputs) removeUnused(ctx context.Context, before time.Time) (removed, error) {
-	var gone removed
-	still, err := k.session.namesOfInputs(ctx)
+func (l *ledgerSession) removeInputs(ctx context.Context, kept map[string]bool, before time.Time) (gone removedInputs, err error) {
+	folder := statefolder.Inputs(l.session.State)
+	shared, err := l.place.sharesFolder()
+	if err != nil || shared {
+		return removedInputs{stayed: folder}, err
+	}
+	still, err := l.keptInputs(ctx)
 	if err != nil {
 		return gone, err
-	}
-	folder := statefolder.Inputs(k.session.session.State)
-	shared, err := k.session.place.sharesFolder()
-	if err != nil {
-		return gone, err
-	}
-	if shared {
-		gone.stayed = folder
-		return gone, nil
 	}
 	entries, err := os.ReadDir(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return gone, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return gone, err
 	}
 	if latest := time.Now().Add(-minOrphanAge); before.After(latest) {
@@ -293,19 +258,14 @@ func (k keptInputs) removeUnused(ctx context.Context, before time.Time) (removed
 	}
 	for _, entry := range entries {
 		info, err := entry.Info()
-		if errors.Is(err, fs.ErrNotExist) {
+		if err != nil || !info.Mode().IsRegular() || still[entry.Name()] || !kept[entry.Name()] && !info.ModTime().Before(before) {
 			continue
 		}
-		if err != nil {
+		if err := os.Remove(filepath.Join(folder, entry.Name())); err != nil {
 			return gone, err
 		}
-		name := entry.Name()
-		if still[name] || !info.Mode().IsRegular() || !k.used[name] && !info.ModTime().Before(before) {
-			continue
-		}
-		if err := gone.file(filepath.Join(folder, name)); err != nil {
-			return gone, err
-		}
+		gone.files++
+		gone.bytes += info.Size()
 	}
 	return gone, nil
 }

@@ -28,19 +28,6 @@ const (
 	exitDone        = 0   // every row done, unchanged, changed or skipped
 )
 
-// exitMeanings is what the exit codes mean to those who run the program, in the order
-// of their numbers.
-var exitMeanings = []struct{ code, meaning, do string }{
-	{"0", "every row is done, unchanged, changed or skipped", "nothing; if there are changed rows, correct them in the service by hand"},
-	{"1", "some rows failed or are invalid", "correct the cells in the results workbook, then claimsheet rerun"},
-	{"2", "the command, the mapping, the configuration or the sheet cannot be used; the export is missing",
-		"read the message, fix the cause, run the same command again; nothing was sent"},
-	{"3", "the run could not start or had to stop", "fix the cause and run the same command again: it continues from there"},
-	{"4", "some step is uncertain: it was sent, and no answer came", "claimsheet settle, then claimsheet rerun"},
-	{"5", "another run holds the ledger", "wait for the other run; nothing was sent"},
-	{"130, 143", "stopped by a signal", "run the same command again; requests under way were finished"},
-}
-
 // exitCode returns the exit code of a command. ctx is the context that a signal ends.
 func exitCode(ctx context.Context, err error, s *result.Summary) int {
 	var p problem.Problem

@@ -9,7 +9,6 @@ import (
 
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/explain"
-	"claimsheet/importer/cli/manual"
 	"claimsheet/mapping/problem"
 )
 
@@ -23,11 +22,10 @@ Examples:
 
 func (p *program) explainCommand() *cli.Command {
 	return &cli.Command{
-		Name:         "explain",
-		Usage:        "list the problem codes, or explain one: cause, cure and an example",
-		UsageText:    "claimsheet explain [CODE…]",
-		Description:  explainHelp,
-		BashComplete: func(c *cli.Context) { offerEach(c, "", explain.Names()) },
+		Name:        "explain",
+		Usage:       "list the problem codes, or explain one: cause, cure and an example",
+		UsageText:   "claimsheet explain [CODE…]",
+		Description: explainHelp,
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {
 				for _, code := range explain.Codes() {
@@ -46,7 +44,7 @@ func (p *program) explainCommand() *cli.Command {
 				}
 				if code.Cause == "" {
 					fmt.Fprintf(p.Out, "%s: %s. The message and its hint say the rest.\n", code.Name, code.Title)
-				} else if _, err := io.WriteString(p.Out, explanation(code).Text(console.Columns(p.Out))); err != nil {
+				} else if _, err := io.WriteString(p.Out, explanation(code, console.Columns(p.Out))); err != nil {
 					return err
 				}
 			}
@@ -63,12 +61,13 @@ func nearCode(word string) string {
 	return "claimsheet explain lists the codes"
 }
 
-func explanation(c explain.Code) manual.Page {
+func explanation(c explain.Code, columns int) string {
 	asIs := func(text string) string { return " " + strings.ReplaceAll(text, "\n", "\n ") }
-	return manual.Page{Name: c.Name, Summary: c.Title, Sections: []manual.Section{
-		{Title: "Cause", Text: c.Cause},
-		{Title: "How to fix it", Text: c.Fix},
-		{Title: "Bad", Text: asIs(c.Bad)},
-		{Title: "Good", Text: asIs(c.Good)},
-	}}
+	h := &helpText{columns: columns}
+	h.section("Name", c.Name+" - "+c.Title)
+	h.section("Cause", c.Cause)
+	h.section("How to fix it", c.Fix)
+	h.section("Bad", asIs(c.Bad))
+	h.section("Good", asIs(c.Good))
+	return h.String()
 }

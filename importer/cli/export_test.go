@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"claimsheet/importer/cli/trial"
@@ -34,55 +33,14 @@ func MainAt(ctx context.Context, args []string, stdio IO, pace Pace) int {
 	return start(ctx, args, stdio, pace)
 }
 
-// Commands returns how every command is typed, those with subcommands included.
+// Commands returns the names of the commands.
 func Commands() []string {
 	var all []string
 	for _, c := range new(program).app().Commands {
 		all = append(all, c.Name)
-		for _, sub := range c.Subcommands {
-			all = append(all, c.Name+" "+sub.Name)
-		}
 	}
 	return all
 }
-
-// Choices returns the words that flags take, by the command and the flag as they are
-// typed.
-func Choices() map[[2]string][]string {
-	all := map[[2]string][]string{}
-	for _, c := range new(program).app().Commands {
-		for _, f := range c.Flags {
-			if choice, ok := f.(choiceFlag); ok {
-				all[[2]string{c.Name, "--" + choice.Name}] = choice.values
-			}
-		}
-	}
-	return all
-}
-
-// ExitMeanings returns the exit codes and their meanings.
-func ExitMeanings() map[string]string {
-	all := map[string]string{}
-	for _, e := range exitMeanings {
-		all[e.code] = e.meaning
-	}
-	return all
-}
-
-// StatusTables returns the name, the meaning and what to do for each status of rows,
-// and for each state of steps.
-func StatusTables() (rows, steps [][3]string) {
-	for _, m := range rowStatuses {
-		rows = append(rows, [3]string{m.name, m.meaning, m.do})
-	}
-	for _, m := range stepStates {
-		steps = append(steps, [3]string{m.name, m.meaning, m.do})
-	}
-	return rows, steps
-}
-
-// VersionOf is what claimsheet version prints for a program that was built so.
-func VersionOf(info *debug.BuildInfo) string { return buildOf(info).String() }
 
 // Objects has the types of what --json prints: the part of each command, and the ending
 // that all have.

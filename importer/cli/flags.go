@@ -33,37 +33,8 @@ func switchFlag(name, usage string) *cli.BoolFlag {
 	return &cli.BoolFlag{Name: name, Usage: usage, DisableDefaultText: true}
 }
 
-// The headings of flags that most commands are typed without.
-const (
-	placesCategory     = "Options for places"
-	guardsCategory     = "Options for limits and guards"
-	unattendedCategory = "Options for unattended runs"
-	specialCategory    = "Special options"
-)
-
-// under puts flags under a heading of --help.
-func under(category string, flags ...cli.Flag) []cli.Flag {
-	for _, f := range flags {
-		switch f := f.(type) {
-		case *cli.StringFlag:
-			f.Category = category
-		case choiceFlag:
-			f.Category = category
-		case *cli.StringSliceFlag:
-			f.Category = category
-		case *cli.BoolFlag:
-			f.Category = category
-		case *cli.IntFlag:
-			f.Category = category
-		case *cli.Float64Flag:
-			f.Category = category
-		}
-	}
-	return flags
-}
-
 func templatesFlag() cli.Flag {
-	return textFlag("templates", "", "reference data for the sandbox: a `FILE` with the answer of GET activity-templates, or what claimsheet templates --json prints")
+	return textFlag("templates", "", "a `FILE` with the sandbox's templates")
 }
 
 // usualMapping is the mapping of a command that is given none, when the working
@@ -81,20 +52,18 @@ func withUsualMapping(where load.Where) load.Where {
 
 // placeFlags say where things are.
 func placeFlags() []cli.Flag {
-	return append([]cli.Flag{
-		textFlag("mapping", "m", "the mapping `FILE`; default: mapping.yaml in this folder"),
-		textFlag("env", "e", "the `ENVIRONMENT`; default: CLAIMSHEET_ENV, then the environments file's default"),
-	}, under(placesCategory,
-		textFlag("environments", "", "the environments `FILE`; default: environments.yaml beside the mapping"),
-		textFlag("state", "", "the state `FOLDER`; default: .claimsheet beside the environments file"),
+	return []cli.Flag{
+		textFlag("mapping", "m", "the mapping `FILE` (default: mapping.yaml)"),
+		textFlag("env", "e", "the `ENVIRONMENT` (default: the file's default)"),
+		textFlag("environments", "", "the environments `FILE` (default: beside the mapping)"),
+		textFlag("state", "", "the state `FOLDER` (default: .claimsheet beside it)"),
 		templatesFlag(),
-	)...)
+	}
 }
 
 // ledgerFlag says where the ledger is.
 func ledgerFlag() []cli.Flag {
-	return under(placesCategory, textFlag("ledger", "", "the `URL` of the PostgreSQL database that keeps the ledger, without a password, or a reference to it: env:NAME, file:PATH or cmd:PROGRAM ARG…; "+
-		"default: the environment's ledger, then a file in the state folder"))
+	return []cli.Flag{textFlag("ledger", "", "the ledger's database: a `URL` or env:NAME")}
 }
 
 // withMapping returns placeFlags with another text for -m.
@@ -108,6 +77,7 @@ func (p *program) where(c *cli.Context) load.Where {
 	where := load.Where{
 		Mapping: c.String("mapping"), Env: c.String("env"), Environments: c.String("environments"),
 		State: c.String("state"), Ledger: c.String("ledger"), Templates: c.String("templates"),
+		MustName: c.Command.Name == "run" || c.Command.Name == "rerun", // a nightly job says where it sends
 	}
 	if where.Env == "" {
 		where.Env = p.Env("CLAIMSHEET_ENV")
@@ -133,7 +103,7 @@ func commandLine(where load.Where, words ...string) string {
 }
 
 func passwordFlag() cli.Flag {
-	return textFlag("password", "", "the password of an encrypted workbook, as a `REFERENCE`: env:NAME, file:PATH or cmd:PROGRAM ARG…")
+	return textFlag("password", "", "of an encrypted workbook: a `REFERENCE` such as env:NAME")
 }
 
 // password opens an encrypted workbook.

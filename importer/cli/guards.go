@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,9 +15,11 @@ import (
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/workbook"
+	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/stoprule"
 	"claimsheet/mapping/problem"
+	"claimsheet/reports"
 )
 
 // guards are the flags that set or lift what keeps a run from doing harm.
@@ -30,9 +34,8 @@ var guardCodes = []string{"new-identity", "new-ledger", "ledger-missing", "lost-
 
 func guardFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "max-failures", DefaultText: "20%",
-			Usage: "stop when more than `N` clients, or N% of at least 20, have failed; 100% never stops"},
-		&cli.StringSliceFlag{Name: "accept", Usage: "pass the guard with this `CODE`, as its message says: " + problem.OrList(guardCodes) + "; may be given more than once"},
+		&cli.StringFlag{Name: "max-failures", Usage: "stop when more than `N` or N% of the clients fail (20%)"},
+		&cli.StringSliceFlag{Name: "accept", Usage: "pass the guard whose message names this `CODE`"},
 	}
 }
 
@@ -79,26 +82,6 @@ func (g guards) words() []string {
 	return words
 }
 
-// vet refuses a run that would do things again under new names, and returns what
-// is new in its mapping.
-func (r *importRun) vet(ctx context.Context) (problem.List, error) {
-	if !r.options.accept["new-identity"] {
-		err := r.job.CheckIdentity(ctx, r.plans(ctx))
-		if p, ok := errors.AsType[problem.Problem](err); ok && r.session.Env.Sandbox {
-			return nil, p.Hinted("%s; or begin with an empty sandbox: %s", p.Hint, r.session.ResetCommand())
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if !r.options.accept["claims-moved"] {
-		if err := r.job.CheckMovedClaims(ctx, r.plans(ctx)); err != nil {
-			return nil, err
-		}
-	}
-	return r.job.Growth(ctx, r.plans(ctx))
-}
-
 // settleScope finds the ledger's name for the run's environment. When the base
 // url has changed under the environment's name, the user has to say whether it
 // leads to the same service.
@@ -133,35 +116,53 @@ func (r *importRun) settleScope(ctx context.Context) error {
 	return err
 }
 
-// checkBehind refuses a ledger that does not know the run whose results workbook
-// is where the new one goes: it is new, or older than that run, so everything done
-// since would be done again. For a dry run, whose plan goes elsewhere, that is where
-// the results of the run would go.
-func (r *importRun) checkBehind(ctx context.Context) error {
-	o := r.options
-	if r.session.Env.Sandbox { // its data and its ledger are in one folder: neither is lost alone
-		return nil
+// guardRule is a reason to refuse a run before anything is sent: one question about it. --accept
+// with its code passes it.
+type guardRule struct {
+	code  string // "" for one that nothing passes
+	check func(*importRun, context.Context) error
+}
+
+// ledgerGuards are asked before the rows are read: is this the ledger of these sheets?
+var ledgerGuards = []guardRule{
+	{"", (*importRun).guardEnvironment},
+	{"new-ledger", (*importRun).guardNewLedger},
+	{"lost-run", (*importRun).guardLostRun},
+}
+
+// planGuards are asked when the plans are known: would done work get a new name?
+var planGuards = []guardRule{
+	{"new-identity", (*importRun).guardIdentity},
+	{"claims-moved", (*importRun).guardMovedClaims},
+}
+
+// pass asks guards in their order.
+func (r *importRun) pass(ctx context.Context, guards []guardRule) error {
+	for _, g := range guards {
+		if !r.options.accept[g.code] {
+			if err := g.check(r, ctx); err != nil {
+				return err
+			}
+		}
 	}
-	for _, b := range o.workbooks {
-		if err := r.checkLatest(ctx, b); err != nil {
+	return nil
+}
+
+// guardEnvironment: do the workbooks of a rerun belong to the environment?
+func (r *importRun) guardEnvironment(context.Context) error {
+	for _, b := range r.options.workbooks {
+		if err := b.CheckEnvironment(r.session.Env.Name, r.scope); err != nil {
 			return err
 		}
 	}
-	if o.accept["new-ledger"] {
-		return nil
-	}
-	if o.dryRun {
-		o.dryRun, o.out = false, ""
-	}
-	for _, s := range r.sheets {
-		path := o.output(s.source.Input.Given)
-		if isGiven(o.workbooks, path) {
-			continue // each of its lines is compared with the ledger
-		}
-		b := r.findOwn(path)
-		if b == nil {
-			continue
-		}
+	return nil
+}
+
+// guardNewLedger: does the ledger know the run whose results workbook is where the new one goes?
+// Else it is new, or older than that run, and everything done since would be done again. For a dry
+// run, whose plan goes elsewhere, that is where the results of the run would go.
+func (r *importRun) guardNewLedger(ctx context.Context) error {
+	for path, b := range r.replaced() {
 		known, err := r.ledger.knownRun(ctx, b.Run)
 		if err != nil {
 			return err
@@ -171,29 +172,74 @@ func (r *importRun) checkBehind(ctx context.Context) error {
 				"is of a run that the ledger %s does not know to its end: the ledger is new, or was restored from before that time, and what was done since would be done again", r.ledger.path()).
 				Hinted("bring the ledger back; or import what the workbook knows: %s; or add --accept new-ledger to create everything again", r.ledger.command("rerun", path))}
 		}
+	}
+	return nil
+}
+
+// replaced yields the results workbooks that new ones would replace. Those that a rerun is given are
+// not among them, because each of their lines is compared with the ledger, and none of the sandbox's,
+// whose data and ledger are in one folder: neither is lost alone.
+func (r *importRun) replaced() iter.Seq2[string, *workbook.Binding] {
+	o := r.options
+	if o.dryRun {
+		o.dryRun, o.out = false, ""
+	}
+	return func(yield func(string, *workbook.Binding) bool) {
+		for _, s := range r.sheets {
+			path := o.output(s.source.Input.Given)
+			if isGiven(o.workbooks, path) || r.session.Env.Sandbox {
+				continue
+			}
+			if b := r.findOwn(path); b != nil && !yield(path, b) {
+				return
+			}
+		}
+	}
+}
+
+// guardLostRun: does the ledger know every run that began after the workbooks that are given, those
+// that new ones would replace, and those of the mapping's latest run? Else it was restored from before
+// that run; where the whole state folder was, nothing else shows that.
+func (r *importRun) guardLostRun(ctx context.Context) error {
+	if r.session.Env.Sandbox {
+		return nil
+	}
+	marked := slices.Clone(r.options.workbooks)
+	if !r.options.accept["new-ledger"] {
+		for _, b := range r.replaced() {
+			marked = append(marked, b)
+		}
+		latest, err := r.ledger.ledger.LatestOutputs(ctx, r.scope, r.session.Mapping.Name.Text)
+		if err != nil {
+			return err
+		}
+		for _, path := range latest {
+			if b := r.findOwn(path); b != nil && !isGiven(r.options.workbooks, path) {
+				marked = append(marked, b)
+			}
+		}
+	}
+	for _, b := range marked {
 		if err := r.checkLatest(ctx, b); err != nil {
 			return err
 		}
 	}
-	return r.checkLatestOutputs(ctx)
+	return nil
 }
 
-// checkLatestOutputs refuses a ledger whose newest workbooks are marked by a later run
-// that it does not know: it was restored from before that run, and where the whole
-// state folder was, nothing else shows that.
-func (r *importRun) checkLatestOutputs(ctx context.Context) error {
-	latest, err := r.ledger.ledger.LatestOutputs(ctx, r.scope, r.session.Mapping.Name.Text)
-	if err != nil {
-		return err
+// guardIdentity: would changed keys, a renamed mapping or a new id of an activity have things done
+// again under new names?
+func (r *importRun) guardIdentity(ctx context.Context) error {
+	err := r.job.CheckIdentity(ctx, r.plans(ctx))
+	if p, ok := errors.AsType[problem.Problem](err); ok && r.session.Env.Sandbox {
+		return p.Hinted("%s; or begin with an empty sandbox: %s", p.Hint, r.session.ResetCommand())
 	}
-	for _, path := range latest {
-		if b := r.findOwn(path); b != nil && !isGiven(r.options.workbooks, path) {
-			if err := r.checkLatest(ctx, b); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return err
+}
+
+// guardMovedClaims: are the new claims those of other clients?
+func (r *importRun) guardMovedClaims(ctx context.Context) error {
+	return r.job.CheckMovedClaims(ctx, r.plans(ctx))
 }
 
 // findOwn reads whose results workbook is at path; nil when it is not one of the run's
@@ -239,7 +285,7 @@ func isGiven(workbooks []*workbook.Binding, path string) bool {
 // given too: what it did would be done again. A run that the ledger knows to have begun was killed, and the ledger has
 // all that it did, unless its workbook is there.
 func (r *importRun) checkLatest(ctx context.Context, b *workbook.Binding) error {
-	if b.NextRun == "" || r.options.accept["lost-run"] {
+	if b.NextRun == "" {
 		return nil
 	}
 	if slices.ContainsFunc(r.options.workbooks, func(other *workbook.Binding) bool { return other.Run == b.NextRun || replaces(other, b) }) {
@@ -272,65 +318,41 @@ func replaces(other, b *workbook.Binding) bool {
 	return b.NextResults != "" && safefile.Absolute(other.Path) == b.NextResults && other.Started.After(b.Started)
 }
 
-// supersede marks the results workbooks that the run will replace, and those of
-// the mapping's latest run: when the ledger is lost, they must not pass for the
-// latest. A workbook that cannot be marked is a warning; the ledger is what counts.
-func (r *importRun) supersede(ctx context.Context) error {
-	for _, s := range r.sheets {
-		if err := r.mark(ctx, s.target.path, s); err != nil {
-			return err
-		}
+// unasked is how many clients a first run may create without a question.
+const unasked = 5
+
+// confirmFirst asks before the first run of a mapping that would create more than a few
+// clients. Without a terminal it never asks: an unattended run must not wait.
+func (r *importRun) confirmFirst(ctx context.Context) error {
+	o := r.options
+	if o.dryRun || o.yes || o.isRerun() || r.session.Env.Sandbox || !console.IsTerminal(r.In) || !console.IsTerminal(r.stderr) {
+		return nil
 	}
-	latest, err := r.ledger.ledger.LatestOutputs(ctx, r.scope, r.session.Mapping.Name.Text)
-	if err != nil {
+	_, known, err := r.ledger.ledger.Definition(ctx, r.scope, r.session.Mapping.Name.Text)
+	if err != nil || known {
 		return err
 	}
-	for _, path := range latest {
-		replaced := slices.ContainsFunc(r.sheets, func(s *sheetRun) bool { return safefile.Absolute(s.target.path) == path })
-		if replaced || isGiven(r.options.workbooks, path) {
-			continue
-		}
-		if err := r.mark(ctx, path, nil); err != nil {
-			return err
-		}
+	wanted, err := r.job.Wanted(r.plans(ctx))
+	if err != nil || wanted.Client <= unasked {
+		return err
 	}
-	return nil
+	question := fmt.Sprintf("This is the first run of the mapping “%s” in the environment “%s”. It creates up to %s at %s.\nContinue?",
+		r.session.Mapping.Name.Text, r.session.Env.Name, wantedInWords(wanted), r.session.Env.BaseURL)
+	if console.Confirm(ctx, r.In, r.Err, question) {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return &incomplete{problem.New("not-confirmed", "nothing was sent: the first run was not confirmed").
+		Hinted("look at it first: %s", reports.CommandLine(slices.Insert(o.command(), 2, "--dry-run")))}
 }
 
-// mark marks one workbook; of is the sheet whose results replace it, nil for none.
-func (r *importRun) mark(ctx context.Context, path string, of *sheetRun) error {
-	l, results := r.ledger.ledger, ""
-	if of == nil {
-		results = safefile.Absolute(r.sheets[0].target.path)
+// wantedInWords names what a run creates.
+func wantedInWords(n result.Requests) string {
+	text := fmt.Sprintf("%d clients", n.Client)
+	if n.Claim > 0 {
+		text += fmt.Sprintf(" and %d claims", n.Claim)
 	}
-	if b, err := workbook.Find(path); err != nil || b == nil || b.NextRun != "" {
-		return nil // nothing there can pass for the latest results
-	}
-	was, err := safefile.Digest(path)
-	if err != nil {
-		return err
-	}
-	last, _, err := l.LastOutput(ctx, safefile.Absolute(path))
-	if err != nil {
-		return err
-	}
-	by, _, err := l.OutputOf(ctx, safefile.Absolute(path))
-	if err != nil {
-		return err
-	}
-	err = workbook.Supersede(path, r.run, results, func(digest string) error {
-		if of != nil && was == of.source.Input.Digest {
-			of.marked = digest
-		}
-		if was != last {
-			return nil // somebody edited it, so it will be kept
-		}
-		return l.NoteOutput(by, safefile.Absolute(path), digest)
-	})
-	if err != nil {
-		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: path}, "not-marked",
-			"could not be marked as older than this run: %v", problem.Cause(err)).
-			Hinted("close it in other programs; it must not be used alone to bring a lost ledger back")})
-	}
-	return nil
+	return text
 }

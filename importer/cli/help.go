@@ -1,170 +1,82 @@
 package cli
 
 import (
-	"cmp"
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer/cli/console"
-	"claimsheet/importer/cli/manual"
-	"claimsheet/mapping/problem"
 )
 
-const helpHelp = `Without a word it lists the commands. A COMMAND shows what its --help shows, and a TOPIC what several commands have in
-common: environment (variables and secrets), exit-codes, and statuses (of rows and steps).
+const helpHelp = `It prints what COMMAND --help prints; without a COMMAND it lists the commands.
 
 Examples:
 
-    claimsheet help run
-    claimsheet help exit-codes`
+    claimsheet help run`
 
 func (p *program) helpCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "help",
-		Usage:       "explain a command or a topic: environment, exit-codes, statuses",
-		ArgsUsage:   "[COMMAND | TOPIC]",
+		Usage:       "explain a command",
+		ArgsUsage:   "[COMMAND]",
 		Description: helpHelp,
-		BashComplete: func(c *cli.Context) {
-			if c.NArg() > 1 {
-				return
-			}
-			offerCommands(c, c.App.Commands)
-			for _, topic := range topics() {
-				offerWord(c, topic.name, topic.summary)
-			}
-		},
 		Action: func(c *cli.Context) error {
-			words := c.Args().Slice()
-			if len(words) == 1 {
-				for _, topic := range topics() {
-					if topic.name == words[0] {
-						_, err := io.WriteString(p.Out, topic.page().Text(console.Columns(p.Out)))
-						return err
-					}
+			if name := c.Args().First(); name != "" && c.App.Command(name) == nil {
+				return unknownCommand(c)
+			}
+			return p.app().RunContext(c.Context, slices.Concat([]string{"claimsheet"}, c.Args().Slice(), []string{"--help"}))
+		},
+	}
+}
+
+// printHelp is the library's hook for everything that --help prints. The library's own
+// templates do not wrap the explanations of flags.
+func printHelp(w io.Writer, _ string, about any) {
+	var commands []*cli.Command
+	var flags []cli.Flag
+	var path, usage, line, text string
+	switch a := about.(type) {
+	case *cli.App:
+		path, usage, line, text, commands, flags = a.Name, a.Usage, a.UsageText, a.Description, a.Commands, a.Flags
+	case *cli.Command:
+		path, usage, line, text, flags = a.HelpName, a.Usage, a.UsageText, a.Description, a.Flags
+		if line == "" {
+			line = strings.TrimSpace(path + " [options] " + a.ArgsUsage)
+		}
+	}
+	h := &helpText{columns: console.Columns(w)}
+	h.section("Name", path+" - "+usage)
+	h.title("Usage")
+	for each := range strings.SplitSeq(line, "\n") {
+		h.wrap(helpIndent, len(helpIndent)+4, each)
+	}
+	description, examples, _ := strings.Cut(text, "Examples:\n\n")
+	h.section("Description", description)
+	h.section("Examples", examples)
+	for _, category := range []string{firstCommands, moreCommands} {
+		h.items(category, func(yield func(term, text string)) {
+			for _, c := range commands {
+				if c.Category == category {
+					yield(c.Name, c.Usage)
 				}
 			}
-			if err := knownCommand(c.App, words); err != nil {
-				return err
-			}
-			return p.app().RunContext(c.Context, slices.Concat([]string{"claimsheet"}, words, []string{"--help"}))
-		},
+		})
 	}
-}
-
-// knownCommand refuses words that name neither a command nor, where there is one word,
-// a topic.
-func knownCommand(app *cli.App, words []string) error {
-	commands := app.Commands
-	for i, word := range words {
-		at := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.Name == word })
-		if at >= 0 {
-			commands = commands[at].Subcommands
-			continue
-		}
-		var names []string
-		for _, c := range commands {
-			names = append(names, c.Name)
-		}
-		if i == 0 {
-			for _, topic := range topics() {
-				names = append(names, topic.name)
+	h.items("Options", func(yield func(term, text string)) {
+		for _, f := range flags {
+			if visible, ok := f.(cli.VisibleFlag); !ok || visible.IsVisible() {
+				yield(flagItem(f))
 			}
 		}
-		return problem.New("unknown-command", "there is no command or topic “%s”", problem.OneLine(strings.Join(words, " "))).
-			Hinted("%s", problem.Suggestion(word, names))
-	}
-	return nil
+	})
+	_, _ = io.WriteString(w, h.String()) // the hook cannot fail, as with the library's own printer
 }
 
-// printHelp is the library's hook for everything that --help prints.
-func printHelp(w io.Writer, _ string, about any) {
-	var page manual.Page
-	switch about := about.(type) {
-	case *cli.App:
-		page = programPage(about)
-	case *cli.Command:
-		page = commandPage(about, about.HelpName)
-	}
-	_, _ = io.WriteString(w, page.Text(console.Columns(w))) // the hook cannot fail, as with the library's own printer
-}
-
-// programPage is the page of the program itself.
-func programPage(app *cli.App) manual.Page {
-	sections := append(descriptionOf(app.Description), commandSections(app.Commands)...)
-	return manual.Page{Name: app.Name, Summary: app.Usage, Usage: strings.Split(app.UsageText, "\n"),
-		Sections: append(sections, optionSections(app.Flags)...)}
-}
-
-// commandPage is the page of a command; path is how it is typed.
-func commandPage(c *cli.Command, path string) manual.Page {
-	page := manual.Page{Name: path, Summary: c.Usage, Usage: []string{strings.TrimSpace(path + " [options] " + c.ArgsUsage)}}
-	if c.UsageText != "" {
-		page.Usage = strings.Split(c.UsageText, "\n")
-	}
-	page.Sections = append(descriptionOf(c.Description), commandSections(c.Subcommands)...)
-	page.Sections = append(page.Sections, optionSections(c.Flags)...)
-	return page
-}
-
-// descriptionOf returns the sections of a description, which may end with examples.
-func descriptionOf(text string) []manual.Section {
-	text, examples, found := strings.Cut(text, "Examples:\n\n")
-	var sections []manual.Section
-	if text != "" {
-		sections = append(sections, manual.Section{Title: "Description", Text: text})
-	}
-	if found {
-		sections = append(sections, manual.Section{Title: "Examples", Text: examples})
-	}
-	return sections
-}
-
-// commandSections lists commands by their category, in the order of the first ones.
-func commandSections(commands []*cli.Command) []manual.Section {
-	var sections []manual.Section
-	for _, c := range commands {
-		if !c.Hidden {
-			sections = addTo(sections, "Commands", c.Category, manual.Item{Term: c.Name, Text: c.Usage})
-		}
-	}
-	return sections
-}
-
-// optionSections lists flags by their category, in the order of the first ones.
-func optionSections(flags []cli.Flag) []manual.Section {
-	var sections []manual.Section
-	for _, f := range flags {
-		if item, ok := flagItem(f); ok {
-			sections = addTo(sections, "Options", f.(cli.CategorizableFlag).GetCategory(), item)
-		}
-	}
-	return sections
-}
-
-// addTo adds an item to the section of its category, or to that with the title for
-// none.
-func addTo(sections []manual.Section, title, category string, item manual.Item) []manual.Section {
-	title = cmp.Or(category, title)
-	at := slices.IndexFunc(sections, func(s manual.Section) bool { return s.Title == title })
-	if at < 0 {
-		sections, at = append(sections, manual.Section{Title: title}), len(sections)
-	}
-	sections[at].Items = append(sections[at].Items, item)
-	return sections
-}
-
-// flagItem returns how a flag is typed and what it does; ok is false for a hidden one.
-func flagItem(f cli.Flag) (item manual.Item, ok bool) {
-	if shared, isShared := f.(sharedFlag); isShared {
-		f = shared.BoolFlag
-	}
-	doc, isDoc := f.(cli.DocGenerationFlag)
-	if visible, ok := f.(cli.VisibleFlag); !isDoc || ok && !visible.IsVisible() {
-		return item, false
-	}
+// flagItem returns how a flag is typed and what it does.
+func flagItem(f cli.Flag) (term, text string) {
 	var names []string
 	for _, name := range f.Names() {
 		if len(name) == 1 {
@@ -173,18 +85,100 @@ func flagItem(f cli.Flag) (item manual.Item, ok bool) {
 		}
 		names = append(names, "--"+name)
 	}
-	item.Term, item.Text = strings.Join(names, ", "), doc.GetUsage()
-	if !doc.TakesValue() {
-		return item, true
+	term = strings.Join(names, ", ")
+	if shared, isShared := f.(sharedFlag); isShared {
+		f = shared.BoolFlag
 	}
-	placeholder := "VALUE"
-	if before, rest, found := strings.Cut(item.Text, "`"); found {
+	doc := f.(cli.DocGenerationFlag)
+	placeholder, text := "VALUE", doc.GetUsage()
+	if before, rest, found := strings.Cut(text, "`"); found {
 		word, after, _ := strings.Cut(rest, "`")
-		placeholder, item.Text = word, before+word+after
+		placeholder, text = word, before+word+after
 	}
-	item.Term += " " + placeholder
-	if usual := strings.Trim(doc.GetDefaultText(), `"`); usual != "" {
-		item.Text += "; default: " + usual
+	if !doc.TakesValue() {
+		return term, text
 	}
-	return item, true
+	if usual := strings.Trim(doc.GetDefaultText(), `"`); usual != "" && usual != "0" {
+		text += "; default: " + usual
+	}
+	return term + " " + placeholder, text
+}
+
+// helpText is a text with sections for a terminal of so many columns.
+type helpText struct {
+	strings.Builder
+	columns int
+}
+
+const helpIndent = "   "
+
+func (h *helpText) title(title string) {
+	if h.Len() > 0 {
+		h.WriteByte('\n')
+	}
+	h.WriteString(strings.ToUpper(title) + ":\n")
+}
+
+// section writes paragraphs with an empty line between them, if there are any. Lines that
+// begin with a space stay as they are; the others are wrapped.
+func (h *helpText) section(title, text string) {
+	if strings.Trim(text, "\n") == "" {
+		return
+	}
+	h.title(title)
+	for i, part := range strings.Split(strings.Trim(text, "\n"), "\n\n") {
+		if i > 0 {
+			h.WriteByte('\n')
+		}
+		for line := range strings.Lines(part) {
+			if strings.HasPrefix(line, " ") {
+				h.WriteString(helpIndent + strings.TrimSuffix(line, "\n") + "\n")
+			}
+		}
+		if !strings.HasPrefix(part, " ") {
+			h.wrap(helpIndent, len(helpIndent), part)
+		}
+	}
+}
+
+// items writes terms and their explanations in two columns, if there are any.
+func (h *helpText) items(title string, each func(yield func(term, text string))) {
+	const mostTerm = 24 // the longest term that has its explanation on the same line
+	column := 0
+	each(func(term, _ string) {
+		if n := utf8.RuneCountInString(term); n <= mostTerm {
+			column = max(column, len(helpIndent)+n+2)
+		}
+	})
+	if column == 0 {
+		return
+	}
+	h.title(title)
+	each(func(term, text string) {
+		start := helpIndent + term
+		if room := column - utf8.RuneCountInString(start); room >= 2 {
+			start += strings.Repeat(" ", room)
+		} else {
+			h.WriteString(start + "\n")
+			start = strings.Repeat(" ", column)
+		}
+		h.wrap(start, column, text)
+	})
+}
+
+// wrap writes words behind start, which ends at the column that the other lines begin at.
+func (h *helpText) wrap(start string, column int, text string) {
+	line := start
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > h.columns:
+			h.WriteString(line + "\n")
+			line = strings.Repeat(" ", column)
+		default:
+			line += " "
+		}
+		line += word
+	}
+	h.WriteString(line + "\n")
 }

@@ -19,7 +19,7 @@ import (
 
 const historyHelp = `Without a key it lists the runs of the environment, the newest first. With a client's key it prints all that is known about
 the client: steps, ids, attempts and your decisions. Redirect urls are not shown, because
-whoever has one can act as the client: claimsheet report writes a workbook that has them.
+each lets its holder act as the client: claimsheet report writes a workbook that has them.
 A key is what the results workbook shows in the sheet Steps. When several kinds of key have the same text, email:KEY,
 phone:KEY or NAME:KEY means one of them.
 
@@ -309,8 +309,8 @@ func (l *ledgerSession) unknownClient() error {
 		Hinted("write it as the results workbook shows it in the sheet Steps; -e names another environment, --state another state folder")
 }
 
-// everyOwner returns the clients that a key names in every scope of the environment,
-// erased clients included.
+// everyOwner returns the clients that a key names, alone or after its key space and a colon, in
+// every scope of the environment, erased clients included.
 func (l *ledgerSession) everyOwner(ctx context.Context, key string) ([]ledger.ClientKey, error) {
 	if l.ledger == nil {
 		return nil, nil
@@ -319,37 +319,24 @@ func (l *ledgerSession) everyOwner(ctx context.Context, key string) ([]ledger.Cl
 	if err != nil {
 		return nil, err
 	}
+	text := strings.Join(strings.Fields(key), " ")
+	space, rest, hasSpace := strings.Cut(text, ":")
 	var all []ledger.ClientKey
 	for _, scope := range scopes {
-		owners, err := l.ownersNamed(ctx, scope, key)
-		if err != nil {
-			return nil, err
+		for _, named := range []func(context.Context, string, string) ([]ledger.ClientKey, error){l.ledger.ClientsNamed, l.ledger.ErasedNamed} {
+			owners, err := named(ctx, scope, text)
+			if err == nil && hasSpace {
+				var more []ledger.ClientKey
+				more, err = named(ctx, scope, rest)
+				owners = append(owners, slices.DeleteFunc(more, func(o ledger.ClientKey) bool { return o.Space != space })...)
+			}
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, owners...)
 		}
-		all = append(all, owners...)
-		erased, err := l.erasedNamed(ctx, scope, key)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, erased...)
 	}
 	return all, nil
-}
-
-// erasedNamed is ownersNamed for erased clients.
-func (l *ledgerSession) erasedNamed(ctx context.Context, scope, key string) ([]ledger.ClientKey, error) {
-	key = strings.Join(strings.Fields(key), " ")
-	erased, err := l.ledger.ErasedNamed(ctx, scope, key)
-	if err != nil {
-		return nil, err
-	}
-	if space, rest, ok := strings.Cut(key, ":"); ok {
-		more, err := l.ledger.ErasedNamed(ctx, scope, rest)
-		if err != nil {
-			return nil, err
-		}
-		erased = append(erased, slices.DeleteFunc(more, func(o ledger.ClientKey) bool { return o.Space != space })...)
-	}
-	return erased, nil
 }
 
 // gather collects what the ledger knows about a client.

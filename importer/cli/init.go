@@ -36,13 +36,12 @@ Examples:
 func (p *program) initCommand() *cli.Command {
 	flags := placeFlags()[1:] // there is no mapping yet
 	return &cli.Command{
-		Name:         "init",
-		Usage:        "propose a first mapping from a sheet's headers and cells and, with -e, the service's templates",
-		UsageText:    "claimsheet init [-e ENVIRONMENT] [options] SHEET…",
-		BashComplete: offerFiles,
-		Description:  initHelp,
+		Name:        "init",
+		Usage:       "propose a first mapping from a sheet's headers and cells and, with -e, the service's templates",
+		UsageText:   "claimsheet init [-e ENVIRONMENT] [options] SHEET…",
+		Description: initHelp,
 		Flags: append(flags,
-			oneOf(textFlag("api", "", "the `VERSION` of the interface: v1 or v2; default: v1 for an environment with a case_id, else v2"), string(apiclient.V1), string(apiclient.V2)),
+			textFlag("api", "", "the `VERSION` of the interface: v1 or v2; default: v1 for an environment with a case_id, else v2"),
 			textFlag("sheet", "", "the `NAME` of the sheet; default: the one that looks like leads"),
 			numberFlag("header-row", "the headers are in row `N`", "found in the first rows"),
 			passwordFlag(),

@@ -14,7 +14,7 @@ import (
 // jsonFlag is the flag of every command that can end with an object on stdout instead of
 // text. A command that has it sets program.object; everything else is done here.
 func jsonFlag() cli.Flag {
-	return switchFlag("json", "print one JSON object on stdout at the end, whatever the exit code; docs/json.md")
+	return switchFlag("json", "end with one JSON object on stdout (docs/json.md)")
 }
 
 // asksForJSON reports whether the words of a command have --json. The library reads them

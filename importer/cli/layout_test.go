@@ -45,7 +45,7 @@ var arrows = map[string][]string{
 	"importer/ledger":         {"importer/result", "importer/safefile"},
 	"importer/testform":       {}, // in tests only
 	"apiclient/apitest":       {},
-	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/sandbox/pages", "apiclient/tracking", "importer/cli/console", "importer/cli/explain", "importer/cli/lint", "importer/cli/load", "importer/cli/manual",
+	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/sandbox/pages", "apiclient/tracking", "importer/cli/console", "importer/cli/explain", "importer/cli/load",
 		"importer/cli/observe", "importer/cli/trial", "importer/cli/statefolder", "importer/cli/studio", "importer/cli/workbook",
 		"importer", "importer/journal", "importer/rerun", "importer/settle", "importer/result", "importer/sheet", "importer/spool", "importer/ledger", "importer/ledger/postgres", "importer/dispatch", "importer/retry", "importer/stoprule", "importer/safefile", "reports"},
 	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/rate", "apiclient/sandbox", "importer/cli/statefolder",
@@ -56,9 +56,7 @@ var arrows = map[string][]string{
 	"importer/cli/console":     {},
 	"importer/cli/studio": {"mapping", "mapping/cell", "mapping/convert", "mapping/draft", "mapping/yamlpatch", "apiclient", "importer", "importer/cli/load", "importer/cli/workbook",
 		"importer/safefile", "importer/sheet", "importer/spool"},
-	"importer/cli/lint":    {"importer/cli/console", "importer/cli/explain", "reports"},
 	"importer/cli/explain": {},
-	"importer/cli/manual":  {},
 	"importer/cli/trial":   {"apiclient", "importer", "importer/cli/load", "importer/ledger", "importer/ledger/postgres"}, // in tests and trial builds only
 	"reports":              {"importer/result", "importer/safefile", "mapping/cell", "reports/xlsx"},
 	"reports/xlsx":         {"mapping/cell"},
@@ -104,7 +102,6 @@ var doors = map[string][]string{
 	"github.com/xrash/smetrics":       {"mapping/problem"},
 	"golang.org/x/net/idna":           {"mapping/convert"},
 	"golang.org/x/text/unicode/norm":  {"mapping/convert"},
-	"golang.org/x/text/width":         {"importer/cli/lint"},
 	"golang.org/x/oauth2":             {"apiclient/environment"},
 	"golang.org/x/sync/errgroup":      {"importer"},
 	"golang.org/x/sync/singleflight":  {"importer/lookup"},

@@ -23,20 +23,15 @@ Everything is copied row by row, and the rows are counted before the copy is kep
 Examples:
 
     claimsheet copy-ledger -e uat --to /backup/ledger-monday.db
-    claimsheet copy-ledger -e uat --to env:LEDGER_URL
-    claimsheet copy-ledger -e uat --from env:LEDGER_URL --to ledger-copy.db`
+    claimsheet copy-ledger -e uat --to env:LEDGER_URL`
 
 func (p *program) copyLedgerCommand() *cli.Command {
 	return &cli.Command{
 		Name: "copy-ledger", Usage: "write a copy of the ledger to a new file or database, also while a run works",
 		UsageText: "claimsheet copy-ledger [options] --to LEDGER", Description: copyLedgerHelp,
 		Flags: append(ledgerFlags(),
-			textFlag("to", "", "the new `LEDGER`: a file that is not there yet, or a database without one"),
-			textFlag("from", "", "the `LEDGER` to copy, a file or a database; default: that of the environment")),
+			textFlag("to", "", "the new `LEDGER`: a file that is not there yet, or a database without one")),
 		Action: func(c *cli.Context) error {
-			if c.NArg() > 0 {
-				return problem.New("usage", "claimsheet copy-ledger takes no argument").Hinted("claimsheet copy-ledger --help lists the flags")
-			}
 			return p.copyLedger(c)
 		},
 	}
@@ -49,7 +44,7 @@ func (p *program) copyLedger(c *cli.Context) error {
 	if to == "" {
 		return problem.New("usage", "claimsheet copy-ledger needs --to, the new ledger").Hinted("claimsheet copy-ledger --to ledger-copy.db")
 	}
-	l, err := p.ledgerToCopy(c)
+	l, err := p.readLedger(p.where(c))
 	defer l.close()
 	if err != nil {
 		return err
@@ -59,30 +54,6 @@ func (p *program) copyLedger(c *cli.Context) error {
 			Hinted("--state names another state folder")
 	}
 	return p.transferLedger(c.Context, l, to)
-}
-
-// ledgerToCopy opens the ledger that --from names, else that of the environment.
-func (p *program) ledgerToCopy(c *cli.Context) (*ledgerSession, error) {
-	from := c.String("from")
-	if from == "" {
-		return p.readLedger(p.where(c))
-	}
-	l, err := openEnvironmentOf(p.where(c))
-	if err != nil {
-		return l, err
-	}
-	if isDatabase(from) {
-		l.place, err = l.place.at(c.Context, "--from", from)
-	} else {
-		l.place = ledgerPlace{folder: l.session.State, path: from}
-	}
-	if err != nil {
-		return l, err
-	}
-	if there, err := l.exists(); !there {
-		return l, err
-	}
-	return l, l.openReadOnly()
 }
 
 // isDatabase reports whether an argument names a database and not a file: by its url, or

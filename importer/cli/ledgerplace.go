@@ -23,7 +23,6 @@ import (
 // ledgerPlace is where a ledger is: in a file of the state folder, or in a database.
 type ledgerPlace struct {
 	folder string            // the state folder
-	path   string            // of the file; "" for the one in the state folder
 	server *postgres.Address // nil for a file
 }
 
@@ -70,12 +69,7 @@ func (p ledgerPlace) String() string {
 
 // file is the path of the ledger's file. Beside it are the files that this machine keeps
 // for the ledger, wherever that is.
-func (p ledgerPlace) file() string {
-	if p.path != "" {
-		return p.path
-	}
-	return statefolder.Ledger(p.folder)
-}
+func (p ledgerPlace) file() string { return statefolder.Ledger(p.folder) }
 
 // open locks the ledger and opens it for writing, and makes one if there was none. A
 // ledger in a database may be shared with other processes, each with a state folder of

@@ -50,8 +50,8 @@ func (l *ledgerSession) close() {
 // path is what names the ledger in messages.
 func (l *ledgerSession) path() string { return l.place.String() }
 
-// name names the ledger for good: the absolute path of its file, or as path does.
-func (l *ledgerSession) name() string {
+// absoluteName returns a name that stays valid: the absolute path of the file, or as path does.
+func (l *ledgerSession) absoluteName() string {
 	if l.place.server != nil {
 		return l.path()
 	}
@@ -71,7 +71,7 @@ func (l *ledgerSession) find(ctx context.Context) (err error) {
 // ledger.ErrLocked while another command has it. What may take a while is said on
 // out.
 func (l *ledgerSession) lock(out io.Writer) error {
-	open, release, err := l.place.open(context.Background(), out, l.sharing, l.checkThere) // under the lock: another command may have been making the first ledger
+	open, release, err := l.place.open(context.Background(), out, l.sharing, l.requireLedger) // under the lock: another command may have been making the first ledger
 	if err != nil {
 		return err
 	}
@@ -80,8 +80,8 @@ func (l *ledgerSession) lock(out io.Writer) error {
 	return nil
 }
 
-// longLedger is how many steps a ledger has of which a check is worth a line.
-const longLedger = 20_000
+// minStepsForMessage is how many steps a ledger must have for a message about its check.
+const minStepsForMessage = 20_000
 
 // ledgerProgress says once what is being done to a long ledger that was not closed, or
 // that an earlier version has written, and what the ledger waits for.
@@ -93,7 +93,7 @@ func ledgerProgress(out io.Writer) ledger.Progress {
 		case total == ledger.Uncounted:
 			said = what
 			fmt.Fprintf(out, "claimsheet: %s the ledger…\n", what)
-		case total >= longLedger:
+		case total >= minStepsForMessage:
 			said = what
 			fmt.Fprintf(out, "claimsheet: %s the ledger, %d steps…\n", what, total)
 		}
@@ -102,7 +102,7 @@ func ledgerProgress(out io.Writer) ledger.Progress {
 
 // openReadOnly opens the ledger for reading; other commands may write to it.
 func (l *ledgerSession) openReadOnly() (err error) {
-	if err := l.checkThere(); err != nil {
+	if err := l.requireLedger(); err != nil {
 		return err
 	}
 	if l.ledger, err = l.place.openReadOnly(context.Background()); err != nil {
@@ -112,10 +112,10 @@ func (l *ledgerSession) openReadOnly() (err error) {
 	return nil
 }
 
-// checkThere refuses a ledger that is gone, and one that is not there yet while the state
+// requireLedger refuses a ledger that is gone, and one that is not there yet while the state
 // folder belongs to another. A new one may take its place when the user says so, and when the command takes ids from results workbooks, because it asks
 // before it does so.
-func (l *ledgerSession) checkThere() error {
+func (l *ledgerSession) requireLedger() error {
 	if l.accept["ledger-missing"] || l.fromWorkbooks() {
 		return nil
 	}

@@ -22,7 +22,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-const linkHelp = `It prints one line for each client: the key, a tab, and the redirect url, which lets whoever has it act as the client.
+const linkHelp = `It prints one line for each client: the key, a tab, and the redirect url, which lets its holder act as the client.
 A key is what the mapping's client.key makes of the sheet's cells, as the results workbook shows it. When several kinds of
 key have the same text, write the kind before it: email:KEY, phone:KEY or, for other columns, the mapping's client.key_space or name.
 A client that has a link keeps it until there is a fresh one, even if the request fails. A client without a link gets one when
@@ -167,15 +167,15 @@ func (l *ledgerSession) findLinks(ctx context.Context, only string, keys []strin
 }
 
 func (l *ledgerSession) findLink(ctx context.Context, only string, number int, key string) (wantedLink, problem.Problem, error) {
-	clients, err := l.clientsNamed(ctx, key)
+	clients, v1, err := l.clientsNamed(ctx, key)
 	if err != nil {
 		return wantedLink{}, problem.Problem{}, err
 	}
 	switch len(clients) {
 	case 0:
-		if v1, err := l.isV1(ctx, key); err != nil || v1 {
+		if v1 {
 			return wantedLink{}, problem.New("no-links", "key %d is a client of version 1, which has no magic links: its redirect url comes with the creation of a client", number).
-				Hinted("the results workbook has it"), err
+				Hinted("the results workbook has it"), nil
 		}
 		return wantedLink{}, problem.New("unknown-client", "key %d: no client with this key was created or found in the environment “%s”", number, l.session.Env.Name).
 			Hinted("write it as in the results workbook; a client that no run has created has no link"), nil
@@ -191,59 +191,28 @@ func (l *ledgerSession) findLink(ctx context.Context, only string, number int, k
 	return wantedLink{step, clients[0].ID}, p, err
 }
 
-// clientsNamed returns the client steps that are done and that a key names, alone or
-// after its key space and a colon.
-func (l *ledgerSession) clientsNamed(ctx context.Context, key string) ([]ledger.Step, error) {
-	if l.ledger == nil {
-		return nil, nil
-	}
-	scope, err := l.scope(ctx)
+// clientsNamed returns the client steps that are done and that a key names. v1 reports whether it
+// names a client of one of the environment's cases.
+func (l *ledgerSession) clientsNamed(ctx context.Context, key string) (clients []ledger.Step, v1 bool, err error) {
+	owners, err := l.everyOwner(ctx, key)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	owners, err := l.ownersNamed(ctx, scope, key)
-	if err != nil {
-		return nil, err
-	}
-	var clients []ledger.Step
 	for _, owner := range owners {
+		_, erased := ledger.Erased(owner.Client)
+		_, inCase := environment.ServiceOf(owner.Environment)
+		if v1 = v1 || !erased && inCase != ""; erased || inCase != "" {
+			continue
+		}
 		known, err := l.ledger.Steps(ctx, owner, "")
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if client := known["client"]; client.To == ledger.Done && client.ID != "" {
 			clients = append(clients, client)
 		}
 	}
-	return clients, nil
-}
-
-// isV1 reports whether a key names a client of one of the environment's cases.
-func (l *ledgerSession) isV1(ctx context.Context, key string) (bool, error) {
-	owners, err := l.everyOwner(ctx, key)
-	return slices.ContainsFunc(owners, func(o ledger.ClientKey) bool {
-		_, erased := ledger.Erased(o.Client)
-		_, inCase := environment.ServiceOf(o.Environment)
-		return !erased && inCase != ""
-	}), err
-}
-
-// ownersNamed returns the clients that a key names, alone or after its key space and a
-// colon.
-func (l *ledgerSession) ownersNamed(ctx context.Context, scope, key string) ([]ledger.ClientKey, error) {
-	key = strings.Join(strings.Fields(key), " ")
-	owners, err := l.ledger.ClientsNamed(ctx, scope, key)
-	if err != nil {
-		return nil, err
-	}
-	if space, rest, ok := strings.Cut(key, ":"); ok {
-		more, err := l.ledger.ClientsNamed(ctx, scope, rest)
-		if err != nil {
-			return nil, err
-		}
-		owners = append(owners, slices.DeleteFunc(more, func(o ledger.ClientKey) bool { return o.Space != space })...)
-	}
-	return owners, nil
+	return clients, v1, nil
 }
 
 func spacesOf(clients []ledger.Step) []string {

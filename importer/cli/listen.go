@@ -31,9 +31,6 @@ func (p *program) listenCommand() *cli.Command {
 		Description: listenHelp,
 		Flags:       append(ledgerFlags(), &cli.StringFlag{Name: "addr", Value: "127.0.0.1:8090", Usage: "the `ADDRESS` to listen on; port 0 takes any free one"}),
 		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return problem.New("usage", "claimsheet listen takes no arguments").Hinted("claimsheet listen --help lists the flags")
-			}
 			return p.listen(c, p.where(c), c.String("addr"))
 		},
 	}

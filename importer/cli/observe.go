@@ -11,19 +11,19 @@ import (
 	"claimsheet/importer/cli/observe"
 )
 
-// observeFlags are the flags for runs that nobody watches.
+// observeFlags are the flags for unattended runs.
 func observeFlags() []cli.Flag {
 	return []cli.Flag{
-		oneOf(&cli.StringFlag{Name: "log-format", Usage: "the log's `FORMAT`: text or json; json on stderr includes the problems", DefaultText: "text"}, "text", "json"),
-		textFlag("log-file", "", "append the log to `FILE`; default: stderr, when it is not a terminal"),
-		switchFlag("no-progress", "no progress bar, and no progress lines in the log"),
+		textFlag("log-format", "", "the log's `FORMAT`: text or json"),
+		textFlag("log-file", "", "append the log to `FILE` (default: stderr)"),
+		switchFlag("no-progress", "no progress bar and no progress lines"),
 	}
 }
 
 // observe makes the observer of a run, before anything else, so that a run that
 // cannot start is reported too.
 func (p *program) observe(c *cli.Context) (err error) {
-	p.run, p.place = uuid.NewString(), p.where(c)
+	p.run = uuid.NewString()
 	p.observer, err = observe.New(p.run, observe.Options{
 		Stderr: p.Err, Terminal: p.stderr, Dumb: p.Env("TERM") == "dumb",
 		LogFormat: c.String("log-format"), LogFile: c.String("log-file"), NoProgress: c.Bool("no-progress"), Quiet: c.Bool("quiet"),
@@ -38,7 +38,6 @@ func (p *program) ended(ctx context.Context, code int, err error) {
 	if p.observer == nil {
 		return
 	}
-	p.observer.Named(p.place.Names()) // for a run that did not come so far
 	p.observer.Ended(observe.End{
 		Code: code, Complete: code == exitDone || code == exitRows || code == exitUncertain,
 		Error: errorText(err), Summary: p.summary,

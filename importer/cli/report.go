@@ -113,7 +113,7 @@ func (p *program) report(ctx context.Context, where load.Where, o reportOptions)
 		return err
 	}
 	if written.Aside != "" {
-		console.PrintProblems(p.Err, problem.List{keptAside(to.path, written.Aside, l.command("rerun", written.Aside))})
+		console.PrintProblems(p.Err, problem.List{workbookKept(to.path, written.Aside, l.command("rerun", written.Aside))})
 	}
 	if err := l.ledger.NoteOutput(run.ID, safefile.Absolute(written.Path), written.Digest); err != nil {
 		return err
@@ -337,9 +337,9 @@ func (r *pastRun) markSuperseded(ctx context.Context, l *ledger.Ledger, path str
 
 // book returns what the run's workbook shows now.
 func (r *pastRun) book() reports.Workbook {
-	return reports.Workbook{
-		Sheet: r.sheet, Records: r.rows.Records(), Preview: r.preview, Made: r.run.Started,
-		Rows: r.draft.Rows(), Steps: r.draft.Steps(), Problems: r.problems, Summary: r.summary, Facts: r.kept.Facts,
-		ClientIDHeader: clientIDHeader(r.mapping), Contacts: len(r.mapping.Contacts) > 0, Binding: r.kept.Binding, Notice: r.kept.Notice,
-	}
+	b := workbookOf(r.mapping, r.draft)
+	b.Sheet, b.Records, b.Preview, b.Made = r.sheet, r.rows.Records(), r.preview, r.run.Started
+	b.Problems, b.Summary, b.Facts = r.problems, r.summary, r.kept.Facts
+	b.Binding, b.Notice = r.kept.Binding, r.kept.Notice
+	return b
 }

@@ -34,12 +34,11 @@ Examples:
 
 func (p *program) rerunCommand() *cli.Command {
 	return &cli.Command{
-		Name:         "rerun",
-		Usage:        "do what is still missing in results workbooks, edited or not",
-		UsageText:    "claimsheet rerun [options] RESULTS.xlsx…",
-		BashComplete: offerFiles,
-		Description:  rerunHelp,
-		Flags:        rerunFlags(),
+		Name:        "rerun",
+		Usage:       "do what is still missing in results workbooks, edited or not",
+		UsageText:   "claimsheet rerun [options] RESULTS.xlsx…",
+		Description: rerunHelp,
+		Flags:       rerunFlags(),
 		Action: func(c *cli.Context) error {
 			if err := p.observe(c); err != nil {
 				return err
@@ -62,18 +61,17 @@ func (p *program) rerunCommand() *cli.Command {
 			if err := o.fromLedger(c.Context, c.IsSet("env")); err != nil {
 				return err
 			}
-			p.place = o.where
 			return p.importSheets(c.Context, o)
 		},
 	}
 }
 
 func rerunFlags() []cli.Flag {
-	flags := withMapping("the mapping `FILE`; default: that of the run, as the ledger recorded it", append(placeFlags(), ledgerFlag()...))
-	flags[1] = textFlag("env", "e", "the `ENVIRONMENT`; default: that of the run, as the ledger recorded it")
+	flags := withMapping("the mapping `FILE` (default: that of the run)", append(placeFlags(), ledgerFlag()...))
+	flags[1] = textFlag("env", "e", "the `ENVIRONMENT` (default: that of the run)")
 	flags = append(flags,
-		textFlag("out", "o", "the new results workbook's `FILE`; default: the workbook itself; an edited one is kept under another name"),
-		switchFlag("yes", "when the ledger is gone, take the ids from the workbook without asking"))
+		textFlag("out", "o", "the new results `FILE` (default: the workbook itself)"),
+		switchFlag("yes", "without a ledger: take the ids from the workbook"))
 	return append(flags, runFlags()...)
 }
 
@@ -228,6 +226,11 @@ func (r *comparison) compare(ctx context.Context, src *load.Source) error {
 		return err
 	}
 	runKnown := known == runEnded
+	if src.Workbook.Dropped && !runKnown {
+		return problem.At(problem.Where{File: src.Workbook.Path}, "properties-lost",
+			"the program that saved this workbook dropped its document properties, and the ledger %s does not know its run: a later run may have created more", ledgerFile).
+			Hinted("correct the sheet that it was made from and run that; or give a results workbook that has its properties, such as a copy from a backup")
+	}
 	r.Unknown = !runKnown
 	if err := r.CheckSteps(ctx, workbook.Steps(src.Input.Open)); err != nil {
 		return err

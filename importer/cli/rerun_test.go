@@ -15,7 +15,6 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/importer/cli"
-	"claimsheet/reports"
 )
 
 // client4 is what is known of client 4: its claim may or may not be there.
@@ -425,33 +424,6 @@ func TestPlanLeadsToItsSheet(t *testing.T) {
 				t.Errorf("%s %s: exit code %d, want 2 and the hint %q\n%s", words[0], plan, p.code, want, p.err)
 			}
 		}
-	}
-}
-
-// TestRerunOfAStrippedWorkbook: a workbook that has lost its document properties is
-// refused with the command that writes it again, and the workbook that this command
-// writes can be run again.
-func TestRerunOfAStrippedWorkbook(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newRerunScene(t)
-	properties, _, err := reports.IsOurs(s.results())
-	must(t, err)
-	run := properties["claimsheet.run"]
-	for name := range properties {
-		properties[name] = ""
-	}
-	must(t, reports.Mark(s.results(), properties, func(string) error { return nil }))
-	again := s.path("leads.results-again.xlsx")
-	for _, words := range [][]string{s.rerunArgs(), {"run", "-m", s.path("mapping.yaml"), s.results()}} {
-		p := s.main("", words...)
-		if p.code != 2 || !strings.Contains(p.err, "[properties-lost]") || !strings.HasSuffix(p.err, ": claimsheet report -e uat -o "+again+" "+run+"\n") {
-			t.Errorf("%s: exit code %d\n%s", words[0], p.code, p.err)
-		}
-	}
-	s.must("report", "--environments", s.path("environments.yaml"), "-e", "uat", "-o", again, run)
-	if p := s.main("", "rerun", "--json", "--state", s.path(".claimsheet"), again); p.code != 4 || p.summary.Rows.Unchanged != 2 {
-		t.Errorf("the workbook that was written again: exit code %d, rows %+v\n%s", p.code, p.summary.Rows, p.err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"claimsheet/apiclient"
@@ -18,6 +19,7 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -47,7 +49,6 @@ func (r *importRun) addKilledWorkers(ctx context.Context, requests *result.Reque
 }
 
 // report writes the workbooks and the summary, also when a signal has ended ctx.
-// It returns why the run had to stop before its end, nil when it did not.
 func (r *importRun) report(ctx context.Context) error {
 	signalled := ctx.Err() != nil
 	ctx = context.WithoutCancel(ctx)
@@ -75,7 +76,11 @@ func (r *importRun) report(ctx context.Context) error {
 		return err
 	}
 	r.summary = &summary
-	console.PrintProblems(r.Err, slices.DeleteFunc(problems.Listed(), r.announced))
+	console.PrintProblems(r.Err, slices.DeleteFunc(problems.Listed(), func(p problem.Problem) bool {
+		return r.announces() && slices.ContainsFunc(r.survey.Problems, func(said problem.Problem) bool {
+			return said.Where == p.Where && said.Code == p.Code && said.Message == p.Message
+		})
+	}))
 	r.printTroubled(summary)
 	if mappingChanged {
 		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: r.session.Mapping.File}, "mapping-changed",
@@ -88,7 +93,7 @@ func (r *importRun) report(ctx context.Context) error {
 		return err
 	}
 	r.dropInputs(ctx)
-	return r.stopped
+	return nil
 }
 
 // inputsKept is how many runs of an environment keep the copies of their sheets, by which
@@ -106,7 +111,7 @@ func (r *importRun) dropInputs(ctx context.Context) {
 		err = r.ledger.ledger.DropInputs(r.scope, inputsKept)
 	}
 	if err == nil {
-		_, err = kept.removeUnused(ctx, time.Time{})
+		_, err = r.ledger.removeInputs(ctx, kept, time.Time{})
 	}
 	if err != nil {
 		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: r.ledger.path()}, "not-pruned",
@@ -234,6 +239,11 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 	if err := r.finishRun(run, s.kept, *summary); err != nil {
 		return err
 	}
+	if r.options.dryRun {
+		if book.Values, err = r.plannedValues(ctx, s); err != nil {
+			return err
+		}
+	}
 	place, err := s.placement(ctx, time.Now())
 	if err != nil {
 		return err
@@ -242,15 +252,73 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 	if err != nil {
 		return err
 	}
-	if err := r.printAside(s, written); err != nil {
+	if err := r.reportBackup(s, written); err != nil {
 		return err
 	}
 	if written.Path != s.target.path {
-		console.PrintProblems(r.Err, problem.List{heldOutput(s.target.path, written.Path)})
+		console.PrintProblems(r.Err, problem.List{fileLocked(s.target.path, written.Path)})
 	}
 	summary.Results = written.Path
 	run.Output, run.OutputDigest = safefile.Absolute(written.Path), written.Digest
 	return r.finishRun(run, s.kept, *summary)
+}
+
+// valuesOf is of how many clients the plan workbook shows every value.
+const valuesOf = 100
+
+// plannedValues returns what the run would send for the first clients of a sheet.
+func (r *importRun) plannedValues(ctx context.Context, s *sheetRun) ([]reports.Value, error) {
+	calls := map[int]map[string]result.Step{} // by the client's number and the step's key
+	for step, err := range s.draft.Steps() {
+		if err != nil {
+			return nil, err
+		}
+		if step.State != string(result.Planned) {
+			continue
+		}
+		if calls[step.Client] == nil {
+			if len(calls) == valuesOf {
+				break
+			}
+			calls[step.Client] = map[string]result.Step{}
+		}
+		calls[step.Client][step.Step] = step
+	}
+	var values []reports.Value
+	for plan, err := range r.plans(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		for i := range plan.Steps {
+			call, planned := calls[plan.Number][plan.Steps[i].Key]
+			if !planned {
+				continue
+			}
+			for _, v := range plan.Steps[i].Payload() {
+				if v.Value.Literal != "" {
+					values = append(values, reports.Value{Call: call, Name: v.Name, Sent: v.Value.Literal, Cells: r.cellsOf(s, v.Source)})
+				}
+			}
+		}
+		if delete(calls, plan.Number); len(calls) == 0 {
+			break
+		}
+	}
+	return values, nil
+}
+
+// cellsOf names the cells of a value, with their sheet where that is another one than s.
+func (r *importRun) cellsOf(s *sheetRun, from mapping.Source) string {
+	var names []string
+	for _, column := range from.Columns {
+		at := r.session.Binding.At(column, from.Row)
+		name := at.Cell
+		if at.Table != s.table {
+			name = at.String()
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // finishRun records the end of a run; a dry run leaves no trace.
@@ -266,37 +334,29 @@ func (r *importRun) finishRun(run ledger.Run, kept *keptRun, s result.Summary) (
 	return r.ledger.ledger.FinishRun(run)
 }
 
-// heldOutput says that the results are in another file than asked for.
-func heldOutput(asked, written string) problem.Problem {
+// fileLocked says that the results are in another file than asked for.
+func fileLocked(asked, written string) problem.Problem {
 	return problem.At(problem.Where{File: asked}, "output-held", "could not be replaced: another program has it open, or it is protected; the results are in %s", written).
 		Hinted("close it before the next run")
 }
 
 // book returns what the workbook of a sheet shows.
 func (r *importRun) book(s *sheetRun, summary result.Summary, problems problem.List) reports.Workbook {
-	return reports.Workbook{
-		Sheet:          s.source.Sheet(),
-		Records:        r.rowsOf(s.table),
-		Preview:        s.preview,
-		Made:           s.record.Started,
-		Problems:       problems,
-		Summary:        summary,
-		Facts:          append(r.facts(s), unknownFacts(r.session.Client.Unknown())...),
-		ClientIDHeader: clientIDHeader(r.session.Mapping),
-		Contacts:       len(r.session.Mapping.Contacts) > 0,
-		Binding:        r.binding(s).Properties(),
-		Notice:         r.notice(),
-		Rows:           r.drafts[s.table].Rows(),
-		Steps:          r.drafts[s.table].Steps(),
-	}
+	b := workbookOf(r.session.Mapping, s.draft)
+	b.Sheet, b.Records, b.Preview, b.Made = s.source.Sheet(), r.rowsOf(s.table), s.preview, s.record.Started
+	b.Problems, b.Summary = problems, summary
+	b.Facts = append(r.facts(s), unknownFacts(r.session.Client.Unknown())...)
+	b.Binding, b.Notice = r.binding(s).Properties(), r.notice()
+	return b
 }
 
-// clientIDHeader returns the header of the clients' ids.
-func clientIDHeader(m *mapping.Mapping) string {
+// workbookOf returns a workbook with the results of a draft, without a sheet.
+func workbookOf(m *mapping.Mapping, draft *spool.Results) reports.Workbook {
+	b := reports.Workbook{ClientIDHeader: cell.ContactIDHeader, Contacts: len(m.Contacts) > 0, Rows: draft.Rows(), Steps: draft.Steps()}
 	if m.V1() {
-		return cell.ClientIDHeader
+		b.ClientIDHeader = cell.ClientIDHeader
 	}
-	return cell.ContactIDHeader
+	return b
 }
 
 // binding binds the workbook of a sheet to the run.
@@ -306,7 +366,7 @@ func (r *importRun) binding(s *sheetRun) workbook.Binding {
 		Run: run.ID, Environment: run.Environment, EnvironmentName: run.EnvironmentName,
 		Mapping: run.Mapping, MappingFile: safefile.Absolute(run.MappingFile), MappingDigest: run.MappingDigest,
 		KeySpace: session.Binding.KeySpace(), Sheet: cmp.Or(sheet.Origin, sheet.Name), Sheets: len(r.sheets), Started: run.Started,
-		Input: safefile.Absolute(run.Input), InputDigest: run.InputDigest, Ledger: r.ledger.name(),
+		Input: safefile.Absolute(run.Input), InputDigest: run.InputDigest, Ledger: r.ledger.absoluteName(),
 		Contacts: len(session.Mapping.Contacts) > 0,
 	}
 }
@@ -326,7 +386,7 @@ func (r *importRun) facts(s *sheetRun) []reports.Fact {
 		{Label: "Sheet", Text: s.record.Input},
 		{Label: "Started (UTC)", Time: s.record.Started},
 		{Label: "Ledger", Text: r.ledger.path()},
-		{Label: "Claimsheet", Text: thisBuild().Version},
+		{Label: "Claimsheet", Text: thisVersion()},
 	}
 	if len(r.sheets) > 1 {
 		facts = append(facts, reports.Fact{Label: "Sheets in the run", Text: fmt.Sprintf("%d; requests are those of the whole run", len(r.sheets))})
@@ -341,9 +401,9 @@ func (r *importRun) facts(s *sheetRun) []reports.Fact {
 	return facts
 }
 
-// printAside says that an edited workbook was in the place of the new one, where it
+// reportBackup says that an edited workbook was in the place of the new one, where it
 // is now, and whether this run has used what was written into it.
-func (r *importRun) printAside(s *sheetRun, written reports.Written) error {
+func (r *importRun) reportBackup(s *sheetRun, written reports.Written) error {
 	if written.Aside == "" {
 		return nil
 	}
@@ -351,7 +411,7 @@ func (r *importRun) printAside(s *sheetRun, written reports.Written) error {
 	if err != nil {
 		return err
 	}
-	kept := keptAside(s.target.path, written.Aside, reports.CommandLine(r.options.rerunCommand(written.Aside)))
+	kept := workbookKept(s.target.path, written.Aside, reports.CommandLine(r.options.rerunCommand(written.Aside)))
 	other, err := workbook.Find(written.Aside)
 	if err != nil {
 		return err
@@ -367,9 +427,9 @@ func (r *importRun) printAside(s *sheetRun, written reports.Written) error {
 	return nil
 }
 
-// keptAside says where an edited workbook is kept; again is the command that uses
+// workbookKept says where an edited workbook is kept; again is the command that uses
 // its corrections.
-func keptAside(path, aside, again string) problem.Problem {
+func workbookKept(path, aside, again string) problem.Problem {
 	return problem.At(problem.Where{File: path}, "output-edited", "is not as the last run wrote it; the file that was here is kept as %s", aside).
 		Hinted("its corrections are not in the new workbook; to use them: %s", again)
 }

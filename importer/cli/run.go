@@ -22,6 +22,7 @@ import (
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -37,15 +38,14 @@ Examples:
 
 func (p *program) runCommand() *cli.Command {
 	return &cli.Command{
-		Name:         "run",
-		Usage:        "import sheets; --dry-run only checks and plans",
-		UsageText:    "claimsheet run [-m FILE] [-e ENVIRONMENT] [options] SHEET…",
-		BashComplete: offerFiles,
-		Description:  runHelp,
+		Name:        "run",
+		Usage:       "import sheets; --dry-run only checks and plans",
+		UsageText:   "claimsheet run [-m FILE] [-e ENVIRONMENT] [options] SHEET…",
+		Description: runHelp,
 		Flags: slices.Concat(placeFlags(), ledgerFlag(), []cli.Flag{
-			textFlag("out", "o", "the results workbook's `FILE`, or for several sheets a folder; default: SHEET with .results.xlsx"),
-			switchFlag("yes", "in a terminal: do not ask before the first run of a mapping"),
-			switchFlag("workers", "let claimsheet worker, on any machine, send what the sheets ask for; the ledger must be in a database"),
+			textFlag("out", "o", "the results `FILE` (default: SHEET.results.xlsx)"),
+			switchFlag("yes", "do not ask before the first run of a mapping"),
+			switchFlag("workers", "let workers send (docs/scale.md)"),
 		}, runFlags()),
 		Action: func(c *cli.Context) error {
 			if err := p.observe(c); err != nil {
@@ -73,20 +73,17 @@ func (p *program) runCommand() *cli.Command {
 // runFlags are the flags that run and rerun share.
 func runFlags() []cli.Flag {
 	return slices.Concat([]cli.Flag{
-		switchFlag("dry-run", "check everything and show what would be sent; nothing is sent"),
-		numberFlag("limit", "import only the first `N` clients", "all"),
-		textFlag("only", "", "import only the client with this `KEY`"),
-		jsonFlag(),
+		switchFlag("dry-run", "check and show what would be sent; send nothing"),
+		switchFlag("no-lookup", "in a dry run: no look-ups at the service"),
+		numberFlag("limit", "only the first `N` clients", ""),
+		textFlag("only", "", "only the client with this `KEY`"),
+		numberFlag("min-rows", "stop when the sheet has fewer than `N` rows", ""),
+	}, guardFlags(), []cli.Flag{
+		numberFlag("concurrency", "`N` requests in flight (default: environment's)", ""),
+		&cli.Float64Flag{Name: "rate", Usage: "`N` requests a second (default: environment's)"},
+		passwordFlag(), jsonFlag(),
 		switchFlag("quiet", "print problems only, no summary"),
-	}, under(guardsCategory, append([]cli.Flag{
-		numberFlag("min-rows", "stop when the sheet has fewer than `N` rows: the export is broken", "none"),
-	}, guardFlags()...)...), under(unattendedCategory, observeFlags()...), under(specialCategory,
-		passwordFlag(),
-		switchFlag("no-lookup", "in a dry run: do not ask the service which clients it knows"),
-		numberFlag("concurrency", "`N` requests in flight at the service", "the environment's, else 8"),
-		&cli.Float64Flag{Name: "rate", Usage: "at most `N` requests per second", DefaultText: "the environment's, else no ceiling"},
-		traceFlag(),
-	))
+	}, observeFlags(), []cli.Flag{traceFlag()})
 }
 
 // runOptions are the flags of claimsheet run and claimsheet rerun.
@@ -207,43 +204,37 @@ type importRun struct {
 	options runOptions
 	started time.Time
 
-	session  *load.Session
-	place    ledgerPlace // of the ledger, once it was needed to reach the service
-	ledger   *ledgerSession
-	scope    string             // the ledger's name for the environment
-	previews []*reports.Preview // of each sheet in its workbook
-	sheets   []*sheetRun
-	rows     *spool.Rows      // of all sheets
-	drafts   []*spool.Results // results for each sheet; see importer.Job
-	folders  []string         // of journals
-	survey   *importer.Survey
-	job      *importer.Job
-	rerun    *comparison // nil for a run of sheets
-	stopped  error       // why the run had to stop before its end
-	closers  []func()
+	// load fills these,
+	session *load.Session
+	place   ledgerPlace // of the ledger, once it was needed to reach the service
+	ledger  *ledgerSession
+	scope   string      // the ledger's name for the environment
+	sheets  []*sheetRun // with their workbooks
+	folders []string    // of journals
+	// survey these,
+	rows   *spool.Rows // of all sheets
+	survey *importer.Survey
+	job    *importer.Job
+	// and execute this.
+	stopped error // why the run had to stop before its end
+
+	rerun   *comparison // nil for a run of sheets
+	closers []func()
 }
 
 // importSheets is the way from sheet to workbook. Nothing is sent before execute.
 func (p *program) importSheets(ctx context.Context, o runOptions) error {
-	r := &importRun{program: p, started: time.Now()}
-	r.options = o
+	r := &importRun{program: p, started: time.Now(), options: o}
 	if hooks.LedgerMayBeLost() {
 		r.options.accept["new-ledger"] = true
 	}
 	defer r.close()
-	if err := r.load(ctx); err != nil {
-		return err
+	for _, phase := range []func(context.Context) error{r.load, r.look, r.guard, r.execute, r.report} {
+		if err := phase(ctx); err != nil {
+			return err
+		}
 	}
-	if err := r.look(ctx); err != nil {
-		return err
-	}
-	if err := r.announce(ctx); err != nil {
-		return err
-	}
-	if err := r.execute(ctx); err != nil {
-		return err
-	}
-	return r.report(ctx)
+	return r.stopped
 }
 
 func (r *importRun) close() {
@@ -261,10 +252,11 @@ func (r *importRun) close() {
 	}
 }
 
-// load loads and binds everything, opens the ledger, and checks that the
-// workbooks can be written.
+// load loads and binds everything, opens the ledger, and checks that the ledger and the
+// workbooks can be used.
 func (r *importRun) load(ctx context.Context) error {
-	if err := r.open(ctx); err != nil {
+	previews, err := r.open(ctx)
+	if err != nil {
 		return err
 	}
 	if err := r.openLedger(); err != nil {
@@ -273,44 +265,32 @@ func (r *importRun) load(ctx context.Context) error {
 	if err := r.settleScope(ctx); err != nil {
 		return err
 	}
-	for _, b := range r.options.workbooks {
-		if err := b.CheckEnvironment(r.session.Env.Name, r.scope); err != nil {
+	if r.sheets, err = r.makeSheetRuns(previews); err != nil {
+		return err
+	}
+	var found problem.List
+	for _, s := range r.sheets {
+		if err := found.Collect(s.target.check(ctx, r.started)); err != nil {
 			return err
 		}
 	}
-	if err := r.makeSheetRuns(); err != nil {
+	if err := found.Err(); err != nil {
 		return err
 	}
-	if err := r.checkTargets(ctx); err != nil {
+	if err := r.pass(ctx, ledgerGuards); err != nil {
 		return err
 	}
-	if err := r.checkBehind(ctx); err != nil {
-		return err
-	}
-	if err := r.openSpool(); err != nil {
-		return err
-	}
-	var err error
-	if r.folders, err = journal.Folders(r.ledger.place.file(), r.sheets[0].target.path); err != nil {
-		return err
-	}
-	if r.options.dryRun {
-		return r.refuseJournals(r.ledger.ledger, r.folders)
-	}
-	if err := r.replayJournals(r.ledger.ledger, r.folders); err != nil {
-		return err
-	}
-	r.takeTracked(ctx)
-	return nil
+	r.folders, err = journal.Folders(r.ledger.place.file(), r.sheets[0].target.path)
+	return err
 }
 
-// open loads the session and prints its warnings.
-func (r *importRun) open(ctx context.Context) (err error) {
+// open loads the session and prints its warnings. It returns a preview for each sheet.
+func (r *importRun) open(ctx context.Context) (previews []*reports.Preview, err error) {
 	o := r.options
 	var copied []func(column, row int) problem.Copy
 	for range o.sheets {
 		preview := new(reports.Preview)
-		r.previews = append(r.previews, preview)
+		previews = append(previews, preview)
 		if !o.dryRun { // people correct cells in results workbooks
 			copied = append(copied, preview.At)
 		}
@@ -338,35 +318,24 @@ func (r *importRun) open(ctx context.Context) (err error) {
 		r.observer.Named("", env.Name)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	notices, err := r.notices()
-	if err != nil {
-		return err
-	}
-	console.PrintWarnings(r.Err, append(r.session.Warnings, notices...))
-	return nil
-}
-
-// notices returns what the user must know before the run starts.
-func (r *importRun) notices() (problem.List, error) {
-	var notices problem.List
-	for _, b := range r.options.workbooks {
-		if p, ok := b.CheckTogether(len(r.options.workbooks)); ok {
-			notices = append(notices, p)
+	for _, b := range o.workbooks {
+		if p, ok := b.CheckTogether(len(o.workbooks)); ok {
+			r.session.Warnings = append(r.session.Warnings, p)
 		}
 	}
 	for _, src := range r.session.Sources {
-		if !src.Encrypted() {
-			continue
+		if src.Encrypted() {
+			p, err := unencrypted(src.Input.Given, o.output(src.Input.Given))
+			if err != nil {
+				return nil, err
+			}
+			r.session.Warnings = append(r.session.Warnings, p)
 		}
-		p, err := unencrypted(src.Input.Given, r.options.output(src.Input.Given))
-		if err != nil {
-			return nil, err
-		}
-		notices = append(notices, p)
 	}
-	return notices, nil
+	console.PrintWarnings(r.Err, r.session.Warnings)
+	return previews, nil
 }
 
 func (r *importRun) openLedger() error {
@@ -381,92 +350,80 @@ func (r *importRun) openLedger() error {
 		}
 	}
 	if r.options.dryRun {
-		if err := r.ledger.openReadOnly(); err != nil {
-			return err
-		}
-	} else if err := r.ledger.lock(r.Err); err != nil {
+		return r.ledger.openReadOnly()
+	}
+	if err := r.ledger.lock(r.Err); err != nil {
 		if errors.Is(err, ledger.ErrLocked) {
 			r.session.KeepInputs() // the run that has the ledger may be reading the same copies
 		}
 		return err
-	} else if err := r.session.CheckInputs(); err != nil {
+	}
+	if err := r.session.CheckInputs(); err != nil {
 		return &incomplete{err}
 	}
 	return nil
 }
 
-// openSpool opens the private files of a run: the rows of the sheets, which are
-// read several times, and results. They hold personal data, so
-// they are never in the system's folder for temporary files: a run has them in the
-// state folder, and a dry run, which leaves that unchanged, beside its workbook.
-func (r *importRun) openSpool() (err error) {
-	folder := r.session.State
-	if r.options.dryRun {
+// look is the first pass: it reads, converts and groups every row. It refuses a sheet with too
+// few rows, one whose header row is a title, one that leaves no room for Claimsheet's columns,
+// and typed cells under attributes without a type. The rows are kept in private files of the run,
+// and so are its results. They hold personal data, so they are never in the system's folder for
+// temporary files: a run has them in the state folder, and a dry run, which leaves that
+// unchanged, beside its workbook.
+func (r *importRun) look(ctx context.Context) error {
+	s, o, folder := r.session, r.options, r.session.State
+	r.observer.Started(thisVersion(), s.Mapping.File, o.sheets)
+	if o.dryRun {
 		folder = filepath.Dir(r.sheets[0].target.path)
 	}
-	for range r.sheets {
-		draft, err := spool.NewResults(folder)
-		if err != nil {
+	for _, sheet := range r.sheets {
+		var err error
+		if sheet.draft, err = spool.NewResults(folder); err != nil {
 			return err
 		}
-		r.drafts = append(r.drafts, draft)
-		r.closers = append(r.closers, func() { _ = draft.Close() })
+		r.closers = append(r.closers, func() { _ = sheet.draft.Close() })
 	}
-	if r.rows, err = spool.NewRows(folder, r.measured()); err != nil {
-		return err
+	var err error
+	r.rows, r.survey, err = surveyRows(ctx, s, folder, !o.dryRun, func(record cell.Record) {
+		sheet := r.sheets[record.Table]
+		sheet.layout.see(record)
+		sheet.preview.Note(record)
+	})
+	if r.rows != nil {
+		r.closers = append(r.closers, func() { _ = r.rows.Close() })
 	}
-	r.closers = append(r.closers, func() { _ = r.rows.Close() })
-	return nil
-}
-
-// look is the first pass: it converts and checks every row, and refuses what must
-// not be sent. The ledger is not changed.
-func (r *importRun) look(ctx context.Context) (err error) {
-	r.observer.Started(thisBuild().Version, r.session.Mapping.File, r.options.sheets)
-	if err := r.takeSurvey(ctx); err != nil {
-		return err
-	}
-	r.observer.Surveyed(r.survey.Rows, r.survey.Clients, r.survey.Invalid)
-	if err := r.checkWidths(); err != nil {
-		return err
-	}
-	if r.job, err = r.newJob(); err != nil {
-		return err
-	}
-	grown, err := r.vet(ctx)
 	if err != nil {
-		return err
-	}
-	console.PrintProblems(r.Err, grown)
-	return r.compareWorkbooks(ctx)
-}
-
-// takeSurvey surveys the rows of all sheets. It refuses a sheet with too few rows,
-// one whose header row is a title, and typed cells under attributes without a type.
-func (r *importRun) takeSurvey(ctx context.Context) (err error) {
-	s, o := r.session, r.options
-	if r.survey, err = importer.Take(ctx, s.Binding, r.rows, !o.dryRun); err != nil {
 		return err
 	}
 	found, doubtful := s.Binding.CheckCells(r.survey.Notes)
 	console.PrintWarnings(r.Err, doubtful)
 	for _, sheet := range r.sheets {
-		wrong, warnings := sheet.layout.Verdict(s.Mapping.Sheet.HeaderRowGiven)
+		wrong, warnings := sheet.layout.header.Verdict(s.Mapping.Sheet.HeaderRowGiven)
 		found = append(found, wrong...)
 		console.PrintWarnings(r.Err, warnings)
 		if !s.Mapping.Sheet.SkipHidden {
-			console.PrintProblems(r.Err, sheet.hidden.warning(sheet.source.Sheet()))
+			console.PrintProblems(r.Err, sheet.layout.hiddenRows())
 		}
-		if sheet.rows < o.minRows {
-			return tooFewRows(sheet, o.minRows)
+		if sheet.layout.rows < o.minRows {
+			return &incomplete{problem.At(problem.Where{File: sheet.source.Book()}, "min-rows",
+				"rows in the sheet: %d, fewer than --min-rows %d: the export is broken", sheet.layout.rows, o.minRows).
+				Hinted("nothing was sent; look at the export")}
 		}
 	}
-	return found.Err()
-}
-
-func tooFewRows(s *sheetRun, least int) error {
-	return &incomplete{problem.At(problem.Where{File: s.source.Book()}, "min-rows", "rows in the sheet: %d, fewer than --min-rows %d: the export is broken", s.rows, least).
-		Hinted("nothing was sent; look at the export")}
+	if err := found.Err(); err != nil {
+		return err
+	}
+	r.observer.Surveyed(r.survey.Rows, r.survey.Clients, r.survey.Invalid)
+	for _, sheet := range r.sheets {
+		if err := found.Collect(sheet.preview.Fits(sheet.source.Sheet(), len(s.Mapping.Contacts) > 0)); err != nil {
+			return err
+		}
+	}
+	if err := found.Err(); err != nil {
+		return err
+	}
+	r.job, err = r.newJob()
+	return err
 }
 
 // newJob returns the engine's job.
@@ -477,13 +434,16 @@ func (r *importRun) newJob() (*importer.Job, error) {
 		concurrency = s.Env.Limits.Concurrency
 	}
 	var runs []string
+	var drafts []*spool.Results
 	for _, sheet := range r.sheets {
-		runs = append(runs, sheet.record.ID)
+		runs, drafts = append(runs, sheet.record.ID), append(drafts, sheet.draft)
 	}
 	job := hooks.Job(&importer.Job{
 		Runs: runs, Environment: r.scope, Binding: s.Binding, Service: s.Client,
-		Ledger: r.ledger.ledger, Drafts: r.drafts, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
-		KnownIDs: r.survey.KnownIDs, Groups: r.survey.Groups, MaxFailures: o.maxFailures, NewLedger: o.accept["new-ledger"], SimilarKeys: o.accept["similar-key"], LookAgain: o.pace.LookAgain, FirstWait: o.pace.AskAgain, Believable: o.pace.Believable, Clock: o.pace.Clock,
+		Ledger: r.ledger.ledger, Drafts: drafts, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
+		KnownIDs: r.survey.KnownIDs, Groups: r.survey.Groups, MaxFailures: o.maxFailures,
+		NewLedger: o.accept["new-ledger"], SimilarKeys: o.accept["similar-key"],
+		LookAgain: o.pace.LookAgain, FirstWait: o.pace.AskAgain, Believable: o.pace.Believable, Clock: o.pace.Clock,
 	})
 	if o.only == "" {
 		return job, nil
@@ -499,6 +459,49 @@ func (r *importRun) newJob() (*importer.Job, error) {
 	return job, nil
 }
 
+// guard records what earlier runs had to keep elsewhere, refuses what must not be sent, and says
+// what the user may want to know before anything is sent.
+func (r *importRun) guard(ctx context.Context) error {
+	if r.options.dryRun {
+		if err := r.refuseJournals(r.ledger.ledger, r.folders); err != nil {
+			return err
+		}
+	} else {
+		if err := r.replayJournals(r.ledger.ledger, r.folders); err != nil {
+			return err
+		}
+		r.takeTracked(ctx)
+	}
+	if err := r.pass(ctx, planGuards); err != nil {
+		return err
+	}
+	grown, err := r.job.Growth(ctx, r.plans(ctx))
+	if err != nil {
+		return err
+	}
+	console.PrintProblems(r.Err, grown)
+	if err := r.compareWorkbooks(ctx); err != nil {
+		return err
+	}
+	if r.announces() {
+		console.PrintProblems(r.Err, r.survey.Problems)
+		rows := map[[2]int]bool{}
+		for _, p := range r.survey.Problems {
+			rows[[2]int{p.Where.Table, p.Where.Row}] = true
+		}
+		if more := r.survey.Invalid - len(rows); more > 0 {
+			fmt.Fprintf(r.Err, "claimsheet: invalid rows besides these: %d; the results workbook names every cell\n", more)
+		}
+	}
+	return r.confirmFirst(ctx)
+}
+
+// announces reports whether the problems of the survey are printed before anything is sent. Where
+// clients are left out, they may be of those.
+func (r *importRun) announces() bool {
+	return !r.options.dryRun && r.options.limit == 0 && r.options.only == ""
+}
+
 // plans returns the plans of all clients, in the order of the sheets.
 func (r *importRun) plans(ctx context.Context) iter.Seq2[mapping.Plan, error] {
 	return r.survey.Plans(r.session.Binding, r.rows)
@@ -512,12 +515,8 @@ func (r *importRun) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ceiling := r.options.rate
-	if ceiling == 0 {
-		ceiling = r.session.Env.Limits.RequestsPerSecond
-	}
 	defer context.AfterFunc(ctx, r.stopping)()
-	stop := r.observer.Watch(r.job.Progress, r.survey.Clients, ceiling)
+	stop := r.observer.Watch(r.job.Progress, r.survey.Clients)
 	if r.options.dryRun {
 		err = r.job.Forecast(ctx, plans)
 	} else {
@@ -579,4 +578,9 @@ func (r *importRun) record(ctx context.Context) error {
 	}
 	r.job.Journal = r.openJournal(r.run, l, r.folders)
 	return nil
+}
+
+// stopping says what a run waits for after a signal, while it still runs.
+func (r *importRun) stopping() {
+	fmt.Fprintf(r.Err, "claimsheet: stopping: requests in flight: %d; waiting for their answers; press Ctrl-C again to stop at once\n", r.session.Client.InFlight())
 }

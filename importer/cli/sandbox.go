@@ -87,9 +87,6 @@ func (p *program) sandboxCommand() *cli.Command {
 			switchFlag("reset", "empty the sandbox of --state, or of this folder's .claimsheet, and its ledger; then end"),
 		},
 		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return problem.New("usage", "claimsheet sandbox takes no arguments").Hinted("claimsheet sandbox --help lists the flags")
-			}
 			if c.Bool("reset") {
 				return p.resetSandbox(c)
 			}

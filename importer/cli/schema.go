@@ -18,11 +18,10 @@ Examples:
 
 func (p *program) schemaCommand() *cli.Command {
 	return &cli.Command{
-		Name:         "schema",
-		Usage:        "print the JSON Schema of mapping files or environments files, for editors",
-		UsageText:    "claimsheet schema mapping | environments",
-		Description:  schemaHelp,
-		BashComplete: offer("mapping", "environments"),
+		Name:        "schema",
+		Usage:       "print the JSON Schema of mapping files or environments files, for editors",
+		UsageText:   "claimsheet schema mapping | environments",
+		Description: schemaHelp,
 		Action: func(c *cli.Context) error {
 			schemas := map[string]func() []byte{"mapping": mapping.Schema, "environments": environment.Schema}
 			schema, ok := schemas[c.Args().First()]

@@ -66,6 +66,8 @@ func TestMain(m *testing.M) {
 //	cell FILE SHEET CELL TEXT    compares a cell of a workbook
 //	encrypt FILE PASSWORD        saves a workbook with a password
 //	hide FILE ROW…               hides rows of a workbook's first sheet
+//	strip FILE                   saves a workbook without its document properties, as some programs do
+//	second FILE SHEET CSV        adds a sheet to a workbook
 //	zip FILE                     makes a zip file that is no workbook
 //	service FILE                 starts a service and writes an environments file that has it as default
 //	sent N                       N requests other than GETs have reached the service
@@ -100,7 +102,7 @@ func TestScripts(t *testing.T) {
 			"encrypt": encryptWorkbook, "hide": hideRows, "merge": mergeCells,
 			"workbook": makeWorkbook, "put": putCell, "cell": compareCell, "zip": makeZip,
 			"service": startService, "sent": sent, "serve": serve, "interrupt": interrupt,
-			"expand": expand, "hold": hold,
+			"expand": expand, "hold": hold, "strip": strip, "second": addSheet,
 		},
 	})
 }
@@ -319,6 +321,35 @@ func compareCell(ts *testscript.TestScript, neg bool, args []string) {
 	if got != args[3] {
 		ts.Fatalf("%s!%s is %q, want %q", args[1], args[2], got, args[3])
 	}
+}
+
+func strip(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 1, 1)
+	f, err := excelize.OpenFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer f.Close()
+	properties, err := f.GetCustomProps()
+	ts.Check(err)
+	for _, p := range properties {
+		p.Value = nil
+		ts.Check(f.SetCustomProps(p))
+	}
+	ts.Check(f.Save())
+}
+
+func addSheet(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 3, 3)
+	rows, err := csv.NewReader(strings.NewReader(ts.ReadFile(args[2]))).ReadAll()
+	ts.Check(err)
+	f, err := excelize.OpenFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer f.Close()
+	_, err = f.NewSheet(args[1])
+	ts.Check(err)
+	for i, row := range rows {
+		ts.Check(f.SetSheetRow(args[1], fmt.Sprintf("A%d", i+1), &row))
+	}
+	ts.Check(f.Save())
 }
 
 func makeZip(ts *testscript.TestScript, neg bool, args []string) {

@@ -272,7 +272,7 @@ func (p *program) listDoubts(l *ledgerSession, doubts []settle.UncertainStep) {
 }
 
 // describe prints one uncertain step. The keys of clients are the only personal data in
-// it: without them nobody would know which client to look for.
+// it: without them the client to look for is not known.
 func (l *ledgerSession) describe(w io.Writer, doubt settle.UncertainStep) {
 	as := ""
 	if doubt.Entry != "" {

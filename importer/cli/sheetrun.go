@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-	"fmt"
 	"iter"
 	"path/filepath"
 	"strings"
@@ -12,8 +10,8 @@ import (
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/safefile"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping/cell"
-	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -26,19 +24,18 @@ type sheetRun struct {
 	table   int // its index among the run's sheets
 	record  ledger.Run
 	target  target
-	rows    int // as the first pass counted them
-	hidden  hiddenRows
-	layout  *draft.HeaderWatch
+	layout  sheetLayout
 	preview *reports.Preview // of its workbook
+	draft   *spool.Results   // what goes into it
 	kept    *keptRun         // from the beginning of the run; nil for a dry run
 	marked  string           // the digest of its source, a results workbook, once that is marked as superseded
 }
 
 // makeSheetRuns makes a sheetRun for each sheet; the first has the run's own id.
-func (r *importRun) makeSheetRuns() error {
+func (r *importRun) makeSheetRuns(previews []*reports.Preview) (sheets []*sheetRun, err error) {
 	o, s := r.options, r.session
 	if n := len(s.Sources); n > 1 && o.out != "" && !safefile.IsFolder(o.out) {
-		return problem.At(problem.Where{File: o.out}, "output-no-folder", "%d sheets make %d workbooks; -o must name a folder that exists", n, n).
+		return nil, problem.At(problem.Where{File: o.out}, "output-no-folder", "%d sheets make %d workbooks; -o must name a folder that exists", n, n).
 			Hinted("make the folder, or leave -o out: each workbook goes beside its sheet")
 	}
 	var found problem.List
@@ -56,20 +53,20 @@ func (r *importRun) makeSheetRuns() error {
 		}
 		takenBy[safefile.Absolute(path)] = given
 		paths = append(paths, path)
-		r.sheets = append(r.sheets, &sheetRun{source: src, table: i, layout: draft.NewHeaderWatch(src.Sheet()),
+		sheets = append(sheets, &sheetRun{source: src, table: i, layout: newSheetLayout(src.Sheet()),
 			target: target{path: path, dryRun: o.dryRun, ledger: r.ledger.ledger},
 			record: ledger.Run{
 				ID: id, Environment: r.scope, EnvironmentName: s.Env.Name,
 				Mapping: s.Mapping.Name.Text, MappingFile: safefile.Absolute(s.Mapping.File), MappingDigest: s.Mapping.Digest,
 				Input: given, InputDigest: src.Input.Digest, KeptInput: src.Input.Path,
-				Version: thisBuild().Version, Started: r.started.UTC(),
+				Version: thisVersion(), Started: r.started.UTC(),
 			}})
 	}
 	for i, name := range cell.BookNames(paths) {
-		r.previews[i].File, r.previews[i].Own = name, s.Sources[i].AddedColumns()
-		r.sheets[i].preview = r.previews[i]
+		previews[i].File, previews[i].Own = name, s.Sources[i].AddedColumns()
+		sheets[i].preview = previews[i]
 	}
-	return found.Err()
+	return sheets, found.Err()
 }
 
 // output returns where the workbook of a sheet goes. -o is a file or, always for
@@ -95,30 +92,6 @@ func (o runOptions) defaultOutput(path string) string {
 	return stem + ".results.xlsx"
 }
 
-// measured returns the rows of all sheets, and lets each sheetRun see its own.
-func (r *importRun) measured() iter.Seq2[cell.Record, error] {
-	return func(yield func(cell.Record, error) bool) {
-		for record, err := range r.session.Records() {
-			if err == nil {
-				r.sheets[record.Table].see(record)
-			}
-			if !yield(record, err) {
-				return
-			}
-		}
-	}
-}
-
-// see takes a row.
-func (s *sheetRun) see(record cell.Record) {
-	s.rows++
-	s.preview.Note(record)
-	s.layout.See(record)
-	if record.Hidden {
-		s.hidden.note(record.Row)
-	}
-}
-
 // rowsOf returns the rows of one sheet, as the first pass kept them.
 func (r *importRun) rowsOf(table int) iter.Seq2[cell.Record, error] {
 	return func(yield func(cell.Record, error) bool) {
@@ -134,73 +107,4 @@ func (r *importRun) rowsOf(table int) iter.Seq2[cell.Record, error] {
 			}
 		}
 	}
-}
-
-// checkWidths refuses sheets that leave no room for the columns that Claimsheet
-// adds, before anything is sent.
-func (r *importRun) checkWidths() error {
-	var found problem.List
-	for _, s := range r.sheets {
-		if err := found.Collect(s.preview.Fits(s.source.Sheet(), len(r.session.Mapping.Contacts) > 0)); err != nil {
-			return err
-		}
-	}
-	return found.Err()
-}
-
-// checkTargets refuses places that cannot be written to, before anything is
-// sent.
-func (r *importRun) checkTargets(ctx context.Context) error {
-	var found problem.List
-	for _, s := range r.sheets {
-		if err := found.Collect(s.target.check(ctx, r.started)); err != nil {
-			return err
-		}
-	}
-	return found.Err()
-}
-
-// hiddenRows counts the rows that are hidden in the sheet.
-type hiddenRows struct {
-	count int
-	spans [][2]int // the first ranges of them, each from first row to last
-}
-
-// mostSpans limits how many ranges of rows a warning names.
-const mostSpans = 5
-
-func (h *hiddenRows) note(row int) {
-	h.count++
-	last := len(h.spans) - 1
-	if last >= 0 && h.spans[last][1] == row-1 {
-		h.spans[last][1] = row
-	} else if len(h.spans) <= mostSpans { // one more than is named, to know whether there are more
-		h.spans = append(h.spans, [2]int{row, row})
-	}
-}
-
-// warning says that hidden rows are imported: they may have been hidden because
-// nobody wants them.
-func (h *hiddenRows) warning(s cell.Sheet) problem.List {
-	if h.count == 0 {
-		return nil
-	}
-	var names []string
-	for _, span := range h.spans[:min(len(h.spans), mostSpans)] {
-		name := fmt.Sprint(span[0])
-		if span[1] > span[0] {
-			name += fmt.Sprintf("–%d", span[1])
-		}
-		names = append(names, name)
-	}
-	where, more := strings.Join(names, ", "), ""
-	if len(h.spans) > mostSpans {
-		more = " and more"
-	}
-	rows := "1 row is hidden in the sheet and is imported: "
-	if h.count > 1 {
-		rows = fmt.Sprintf("%d rows are hidden in the sheet and are imported: ", h.count)
-	}
-	return problem.List{problem.At(problem.Where{File: s.Book, Table: s.Table, Sheet: s.Name}, "hidden-rows", "%s", rows+where+more).
-		Hinted("show them, or leave them out with sheet: {hidden_rows: skip} in the mapping")}
 }

@@ -39,14 +39,13 @@ Examples:
 
 func (p *program) studioCommand() *cli.Command {
 	return &cli.Command{
-		Name:         "studio",
-		Usage:        "make and edit a mapping in the browser, with the sheet in view; its link is the first line on stdout",
-		UsageText:    "claimsheet studio [-m FILE] [-e ENVIRONMENT] [options] SHEET…",
-		BashComplete: offerFiles,
-		Description:  studioHelp,
+		Name:        "studio",
+		Usage:       "make and edit a mapping in the browser, with the sheet in view; its link is the first line on stdout",
+		UsageText:   "claimsheet studio [-m FILE] [-e ENVIRONMENT] [options] SHEET…",
+		Description: studioHelp,
 		Flags: slices.Concat(withMapping("the mapping `FILE`, which need not exist yet; default: mapping.yaml in this folder", placeFlags()), []cli.Flag{
 			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "the `ADDRESS` to listen on, of this computer alone; port 0 takes any free one"},
-		}, under(specialCategory, passwordFlag())),
+		}, []cli.Flag{passwordFlag()}),
 		Action: p.studio,
 	}
 }
@@ -141,7 +140,7 @@ func (s *studioSession) options() (studio.Options, error) {
 		Commands: studio.Commands{Check: s.line("check"), DryRun: s.line("run", "--dry-run"), Run: s.line("run")},
 	}
 	if s.service != nil {
-		o.Service, o.Cached, o.Routes, o.LinkBody = s.service.Service, s.service.cached, s.service.routes, s.service.linkBody
+		o.Service, o.Routes, o.LinkBody = s.service.Service, s.service.routes, s.service.linkBody
 		o.Suggest.API, o.Suggest.Service = string(s.service.version), s.service.Service
 	}
 	if state := s.where.StateDir(false); state != "" {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"text/tabwriter"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -21,7 +20,7 @@ import (
 )
 
 const templatesHelp = `It reads the reference data of the environment and changes nothing there. Ids belong to one environment and one claim type,
-so mappings use names. The version of the interface is the mapping's with -m, else v1 when the environment has a case_id, else v2. When the service does not answer, this command, check and init use the templates that were read last, and say so.
+so mappings use names. The version of the interface is the mapping's with -m, else v1 when the environment has a case_id, else v2.
 
 Examples:
 
@@ -39,9 +38,6 @@ func (p *program) templatesCommand() *cli.Command {
 			textFlag("xlsx", "", "write the list to a new workbook, `FILE`"),
 			traceFlag()),
 		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return problem.New("usage", "claimsheet templates takes no arguments").Hinted("claimsheet templates --help lists the flags")
-			}
 			if err := refuseExisting(c.String("xlsx"), "--xlsx"); err != nil {
 				return err
 			}
@@ -69,7 +65,6 @@ func refuseExisting(path, flag string) error {
 type serviceTemplates struct {
 	*mapping.Service
 	version  apiclient.Version // of the interface that was asked
-	cached   time.Time         // when they were read, if they are from the cache; else zero
 	routes   apiclient.Routes  // of that version, in that environment
 	linkBody json.RawMessage   // of the magic link's request
 }
@@ -92,7 +87,7 @@ func (p *program) listTemplates(ctx context.Context, where load.Where, api strin
 func (p *program) readTemplates(ctx context.Context, s *load.Session, version apiclient.Version) (*serviceTemplates, error) {
 	defer s.Close()
 	connection := p.connection("")
-	connection.ReadOnly, connection.Cache = true, true
+	connection.ReadOnly = true
 	if err := s.Connect(ctx, version, connection); err != nil {
 		return nil, err
 	}
@@ -100,16 +95,14 @@ func (p *program) readTemplates(ctx context.Context, s *load.Session, version ap
 	if err != nil {
 		return nil, err
 	}
-	s.KeepTemplates()
 	console.PrintProblems(p.Err, s.Warnings)
-	return &serviceTemplates{service, version, s.Cached, s.Client.Routes(), s.Client.LinkBody()}, nil
+	return &serviceTemplates{service, version, s.Client.Routes(), s.Client.LinkBody()}, nil
 }
 
 // templatesJSON is the object of claimsheet templates.
 type templatesJSON struct {
 	Environment string         `json:"environment" doc:"the environment's name"`
 	API         string         `json:"api" doc:"the version of the interface: v1 or v2"`
-	Cached      time.Time      `json:"cached,omitzero" doc:"when they were read from the service; absent when the service answered just now"`
 	Templates   []templateJSON `json:"templates" doc:"the activity templates, as the service lists them"`
 }
 
@@ -136,7 +129,7 @@ func (s *serviceTemplates) object() templatesJSON {
 		}
 		listed = append(listed, one)
 	}
-	return templatesJSON{s.Environment, string(s.version), s.cached, listed}
+	return templatesJSON{s.Environment, string(s.version), listed}
 }
 
 func (p *program) printTemplates(s *serviceTemplates, xlsx string) error {

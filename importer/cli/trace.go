@@ -11,7 +11,7 @@ import (
 
 // traceFlag is the flag of every command that speaks with the service.
 func traceFlag() cli.Flag {
-	return textFlag("trace", "", "write a JSON line for each request and its answer to a new `FILE`: times, status, ids; no personal data")
+	return textFlag("trace", "", "write every request, redacted, to a new `FILE`")
 }
 
 // openTrace opens the file of traceFlag.

@@ -46,9 +46,6 @@ func (p *program) trackCommand() *cli.Command {
 		Flags: append(ledgerFlags(),
 			&cli.StringSliceFlag{Name: "import", Usage: "an export, `FILE`.jsonl or FILE.csv; may be given more than once"}),
 		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return problem.New("usage", "claimsheet track takes no arguments").Hinted("name exports with --import FILE")
-			}
 			return p.track(c.Context, p.where(c), c.StringSlice("import"))
 		},
 	}

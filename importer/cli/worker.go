@@ -13,6 +13,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/apiclient"
+	"claimsheet/apiclient/environment"
 	"claimsheet/importer"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/dispatch"
@@ -41,10 +43,7 @@ func (p *program) workerCommand() *cli.Command {
 		Description: workerHelp,
 		Flags:       append(ledgerFlags(), numberFlag("concurrency", "`N` requests of this worker in flight at the service", "the environment's, else 8")),
 		Action: func(c *cli.Context) error {
-			switch {
-			case c.Args().Present():
-				return problem.New("usage", "claimsheet worker takes no arguments").Hinted("claimsheet worker --help lists the flags")
-			case c.IsSet("concurrency") && c.Int("concurrency") <= 0:
+			if c.IsSet("concurrency") && c.Int("concurrency") <= 0 {
 				return problem.New("usage", "--concurrency must be more than 0").Hinted("leave it out to have the default")
 			}
 			return p.work(c.Context, p.where(c), c.Int("concurrency"))
@@ -93,6 +92,8 @@ type worker struct {
 
 	background sync.WaitGroup // watch, and runs that are being left; waited for before the session is closed
 
+	elsewhere map[string]bool // runs of the environment that go to another base url; used by watch
+
 	mu   sync.Mutex
 	runs map[string]*workerRun
 
@@ -121,7 +122,7 @@ func (w *worker) say(format string, args ...any) {
 func (w *worker) session(ctx context.Context) error {
 	w.ctx, w.end = context.WithCancelCause(ctx)
 	defer w.end(nil)
-	w.runs = map[string]*workerRun{}
+	w.runs, w.elsewhere = map[string]*workerRun{}, map[string]bool{}
 	defer w.close()
 	if err := w.open(ctx); err != nil {
 		return err
@@ -209,6 +210,7 @@ func (w *worker) leaveEnded() {
 		w.end(err)
 		return
 	}
+	w.checkAddress(active)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for id, r := range w.runs {
@@ -221,6 +223,27 @@ func (w *worker) leaveEnded() {
 			w.forget(id, r)
 			w.say("done with run %s; clients that this worker carried out: %d", id, r.clients)
 		})
+	}
+}
+
+// checkAddress says, once for each run, that a run of the environment goes to another base url:
+// this worker never gets any of its clients.
+func (w *worker) checkAddress(active map[string]bool) {
+	env := w.ledger.session.Env
+	for id := range active {
+		run, known, err := w.ledger.ledger.Run(w.ctx, id)
+		if err != nil || !known || w.elsewhere[id] || run.EnvironmentName != env.Name {
+			continue
+		}
+		scope, err := scopeOf(w.ctx, w.ledger.ledger, env.Identity(apiclient.V2))
+		if err != nil {
+			continue
+		}
+		there, _ := environment.ServiceOf(run.Environment)
+		if here, _ := environment.ServiceOf(scope); there != here {
+			w.elsewhere[id] = true
+			w.say("run %s: this worker cannot work for it: its environment “%s” is at %s, and this worker's base_url is %s", id, env.Name, there, here)
+		}
 	}
 }
 

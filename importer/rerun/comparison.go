@@ -188,7 +188,7 @@ type personLine struct {
 	id, at string // the id, and where it stands
 }
 
-// seePerson notes a line of the creation of somebody who may have several lines, and
+// seePerson notes a line of the creation of a person who may have several lines, and
 // returns the first of them. A further contact has a line for every client who names
 // it, and one of its own where it is a client too.
 func (r *Comparison) seePerson(line Step) (first personLine, again bool) {
@@ -287,7 +287,7 @@ func (r *Comparison) TakeOver(ctx context.Context, lines iter.Seq2[Step, error],
 		}
 		url := urls[line.Identity(r.Binding.KeySpace())]
 		if r.isOlderLink(line) {
-			url = "" // it is not shown, so nobody knows it
+			url = "" // it is not shown, so it is not known
 		}
 		event, needed := line.toEvent(r.stepID(line), url, r.Binding.Mapping().V1())
 		if e, ok := r.lacksLink(line, known); ok {

@@ -39,7 +39,7 @@ func (r Row) tried() bool {
 }
 
 // conflicts returns a problem for each id of the row that the ledger does not know
-// for its client: somebody edited the id or the key, and what was created under the
+// for its client: the id or the key was edited, and what was created under the
 // old key would be created again under the new one. asks are the claim steps that
 // the row asks for. skips reports whether the mapping skips clients that the
 // service knew already; their rows show ids that belong to no step.

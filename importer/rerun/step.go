@@ -63,7 +63,7 @@ const (
 
 // toEvent returns the event by which a ledger that does not know the step takes it
 // over. ok is false for a step that certainly does not exist. A client or claim
-// that is done but has no id becomes uncertain: somebody cleared the cell, and
+// that is done but has no id becomes uncertain: the cell was cleared, and
 // that must not create it again. url is the client's redirect url, for the step
 // that brings one.
 func (s Step) toEvent(id ledger.StepID, url string, v1 bool) (event ledger.Event, ok bool) {

@@ -17,7 +17,7 @@ type Status string
 // steps, and the status of a client is the worst of its rows.
 const (
 	Invalid    Status = "invalid"     // a cell cannot be used; nothing was sent for the client
-	Uncertain  Status = "uncertain"   // a step may or may not have been created; somebody has to find out
+	Uncertain  Status = "uncertain"   // a step may or may not have been created; a person has to find out
 	Failed     Status = "failed"      // a step was certainly not created
 	NotStarted Status = "not started" // waits for another row, an earlier step or the next run
 	Changed    Status = "changed"     // done before, with other data; nothing was sent

@@ -146,7 +146,11 @@ func Unreadable(path string, err error) problem.Problem {
 	at := problem.Where{File: path}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return problem.At(at, "no-file", "there is no such file")
+		missing := problem.At(at, "no-file", "there is no such file")
+		if near, ok := nearestFile(path); ok {
+			return missing.Hinted("did you mean %s?", near)
+		}
+		return missing
 	case errors.Is(err, fs.ErrPermission):
 		return problem.At(at, "no-access", "the file may not be read by this user")
 	}
@@ -154,6 +158,20 @@ func Unreadable(path string, err error) problem.Problem {
 		err = inner
 	}
 	return problem.At(at, "cannot-read", "the file cannot be read: %v", err)
+}
+
+// nearestFile returns the file of the same folder whose name is most like that of a file
+// which is not there.
+func nearestFile(path string) (string, bool) {
+	entries, _ := os.ReadDir(filepath.Dir(path)) // a folder that cannot be read has no nearest file
+	var names []string
+	for _, e := range entries {
+		if !e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	near, ok := problem.Nearest(filepath.Base(path), names)
+	return filepath.Join(filepath.Dir(path), near), ok
 }
 
 func size(bytes int64) string {

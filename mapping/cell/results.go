@@ -16,10 +16,14 @@ const (
 )
 
 // ResultHeaders returns the headers of the added columns in their order; clientID is
-// ClientIDHeader or ContactIDHeader. contacts reports whether ContactsHeader is among
-// them.
+// ClientIDHeader or ContactIDHeader; version 1, which has the former, has no claims.
+// contacts reports whether ContactsHeader is among them.
 func ResultHeaders(clientID string, contacts bool) []string {
-	headers := []string{StatusHeader, clientID, ClaimIDsHeader, URLHeader}
+	headers := []string{StatusHeader, clientID}
+	if clientID != ClientIDHeader {
+		headers = append(headers, ClaimIDsHeader)
+	}
+	headers = append(headers, URLHeader)
 	if contacts {
 		headers = append(headers, ContactsHeader)
 	}

@@ -2,11 +2,13 @@ package xlsx
 
 import (
 	"archive/zip"
+	"bytes"
 	"errors"
 	"io"
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/xuri/excelize/v2"
 )
@@ -47,6 +49,66 @@ func ReadProperties(path string) (map[string]string, error) {
 		}
 	}
 	return properties, nil
+}
+
+// PropertiesSheet is a hidden sheet that repeats the custom properties, because some programs
+// drop those when they save. It lacks those that are set in a workbook later, whose names begin
+// with laterPrefix.
+const (
+	PropertiesSheet = "Claimsheet"
+	laterPrefix     = "claimsheet.next-"
+)
+
+// writeProperties writes the hidden sheet.
+func (w *Writer) writeProperties() {
+	if len(w.properties) == 0 {
+		return
+	}
+	s := w.NewSheet(Layout{Name: PropertiesSheet, Widths: []float64{30, 60}})
+	for _, name := range slices.Sorted(maps.Keys(w.properties)) {
+		if !strings.HasPrefix(name, laterPrefix) {
+			s.Row(Style{}, name, w.properties[name])
+		}
+	}
+	_ = s.Close() // the error stays
+	w.fail(w.file.SetSheetVisible(PropertiesSheet, false))
+}
+
+// RepeatedProperties returns what the hidden sheet of the workbook at path says; nil without
+// one. The whole workbook is read where there is such a sheet.
+func RepeatedProperties(path string) map[string]string {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // opening a pipe would block for ever
+		return nil
+	}
+	archive, err := zip.OpenReader(path)
+	if err != nil {
+		return nil
+	}
+	defer archive.Close()
+	at := slices.IndexFunc(archive.File, func(part *zip.File) bool { return part.Name == "xl/workbook.xml" })
+	if at < 0 {
+		return nil
+	}
+	list, err := readPart(archive.File[at], maxProperties)
+	if err != nil || !bytes.Contains(list, []byte(`name="`+PropertiesSheet+`"`)) {
+		return nil
+	}
+	file, err := excelize.OpenFile(path)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	rows, err := file.GetRows(PropertiesSheet)
+	if err != nil {
+		return nil
+	}
+	properties := map[string]string{}
+	for _, row := range rows {
+		if len(row) == 2 {
+			properties[row[0]] = row[1]
+		}
+	}
+	return properties
 }
 
 // openProperties returns the part of a workbook with its custom properties, and an empty

@@ -48,23 +48,21 @@ type Word struct {
 // Sheet writes a sheet, row by row and cell by cell, in order: Next begins a row, whose
 // cells follow, and End ends it. Close returns the workbook's first error.
 type Sheet struct {
-	layout    Layout
-	w         *Writer
-	to        io.Writer // into the archive
-	buffer    []byte
-	name      string
-	part      string // of the archive
-	sheets    int    // begun
-	written   int    // rows
-	row       int    // the current one, from 1
-	column    int    // the next cell's, 0 = A
-	number    string // the row's
-	letters   []string
-	filtered  int // the last row of the filter; 0 for the last one of all
-	links     []link
-	comments  int
-	drawings  string // the elements of its chart and comments
-	relations int    // relationships that excelize has given its chart and comments
+	layout   Layout
+	w        *Writer
+	to       io.Writer // into the archive
+	buffer   []byte
+	name     string
+	part     string // of the archive
+	sheets   int    // begun
+	written  int    // rows
+	row      int    // the current one, from 1
+	column   int    // the next cell's, 0 = A
+	number   string // the row's
+	letters  []string
+	filtered int // the last row of the filter; 0 for the last one of all
+	links    []link
+	comments int
 }
 
 // link is a clickable cell: to an address outside the workbook, or to a place in it.
@@ -161,7 +159,10 @@ func (s *Sheet) Close() error {
 	if isTable {
 		s.raw(`<pageSetup orientation="landscape" fitToHeight="0"/>`)
 	}
-	s.raw(s.drawings, `</worksheet>`)
+	if s.comments > 0 {
+		s.raw(`<legacyDrawing r:id="rId1"/>`) // as excelize names the drawing
+	}
+	s.raw(`</worksheet>`)
 	s.w.rows[s.part] = s.written
 	s.flush()
 	return s.w.err
@@ -232,7 +233,7 @@ func (s *Sheet) hyperlinks() {
 	s.raw(`</hyperlinks>`)
 	if outside != nil {
 		part := strings.Replace(s.part, "xl/worksheets/", "xl/worksheets/_rels/", 1) + ".rels"
-		s.w.file.Pkg.LoadOrStore(part, []byte(noRelationships)) // a sheet with a chart or comments has others
+		s.w.file.Pkg.LoadOrStore(part, []byte(noRelationships)) // a sheet with comments has others
 		s.w.links[part] = outside
 	}
 }
@@ -264,33 +265,9 @@ func (s *Sheet) Comment(text string) {
 	if s.comments == maxComments {
 		return
 	}
-	if s.comments++; s.comments == 1 {
-		s.drawings += fmt.Sprintf(`<legacyDrawing r:id="rId%d"/>`, s.relations+1)
-		s.relations += 2 // the drawing and the texts
-	}
+	s.comments++
 	s.w.fail(s.w.file.AddComment(s.name, excelize.Comment{
 		Cell: cell.ColumnName(s.column) + s.number, Author: "Claimsheet", Text: Cut(text, "…"),
 		Width: 320, Height: uint(40 + 18*(1+len(text)/45)),
-	}))
-}
-
-// BarChart draws bars beside the last rows of the sheet, each a name in column A and a
-// number in column B.
-func (s *Sheet) BarChart(title string, rows int) {
-	first := s.row - rows + 1
-	s.relations++
-	s.drawings += fmt.Sprintf(`<drawing r:id="rId%d"/>`, s.relations)
-	column := func(letter string) string {
-		return fmt.Sprintf("'%s'!$%s$%d:$%s$%d", s.name, letter, first, letter, s.row)
-	}
-	s.w.fail(s.w.file.AddChart(s.name, fmt.Sprint("E", first-1), &excelize.Chart{
-		Type:      excelize.Bar,
-		Series:    []excelize.ChartSeries{{Name: "Rows", Categories: column("A"), Values: column("B"), Fill: fill(Strong)}},
-		Title:     excelize.ChartTitle{Paragraph: []excelize.RichTextRun{{Text: title}}},
-		Legend:    excelize.ChartLegend{Position: "none"},
-		XAxis:     excelize.ChartAxis{ReverseOrder: true, Font: excelize.Font{Color: colours[Plain].text}}, // the first bar on top
-		YAxis:     excelize.ChartAxis{None: true},                                                          // the bars show their numbers
-		PlotArea:  excelize.ChartPlotArea{ShowVal: true},
-		Dimension: excelize.ChartDimension{Width: 460, Height: 300},
 	}))
 }

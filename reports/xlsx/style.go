@@ -44,7 +44,7 @@ type Style struct {
 	Indent bool
 	Link   bool
 	// quoted keeps a program from reading a text as a formula or a number when
-	// somebody edits the cell.
+	// the cell is edited.
 	quoted bool
 }
 

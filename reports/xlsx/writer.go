@@ -1,6 +1,6 @@
 // Package xlsx writes workbooks, with excelize.
 //
-// excelize makes everything of a workbook but its sheets: styles, charts, comments
+// excelize makes everything of a workbook but its sheets: styles, comments
 // and the parts around them. A Sheet goes straight into the zip file while its rows
 // are made, so memory does not grow with the rows. excelize's own stream writer takes
 // more than twice as long, and much longer with links, keeps the sheet in a temporary
@@ -35,14 +35,16 @@ type Writer struct {
 	rows     map[string]int    // written, by part; 0 for a part that is no sheet
 	links    map[string][]link // to addresses, by the part of a sheet's relationships
 	maxLinks int               // of a sheet
-	err      error             // the first one; it stays
+
+	properties map[string]string
+	err        error // the first one; it stays
 }
 
 // NewWriter begins a workbook that is written to dst. made is when it says it was made;
 // the zero Time leaves that out. date1904 is its date system.
 func NewWriter(dst io.Writer, title string, made time.Time, date1904 bool) *Writer {
 	w := &Writer{file: excelize.NewFile(), zip: zip.NewWriter(dst), date1904: date1904, styles: map[Style]int{},
-		rows: map[string]int{}, links: map[string][]link{}, maxLinks: maxLinks}
+		rows: map[string]int{}, links: map[string][]link{}, maxLinks: maxLinks, properties: map[string]string{}}
 	// One for all parts, because it is large. Level 6 makes a sheet a fifth smaller in five times the time.
 	packer, err := flate.NewWriter(nil, flate.BestSpeed)
 	w.fail(err)
@@ -70,6 +72,7 @@ func (w *Writer) fail(err error) {
 // SetProperty sets a custom document property; "" leaves it out.
 func (w *Writer) SetProperty(name, value string) {
 	if value != "" {
+		w.properties[name] = value
 		w.fail(w.file.SetCustomProps(excelize.CustomProperty{Name: name, Value: value}))
 	}
 }
@@ -88,6 +91,7 @@ func (w *Writer) AddSheet(name string) {
 
 // Close writes the parts that are not in the file yet and completes it.
 func (w *Writer) Close() error {
+	w.writeProperties()
 	if w.err != nil {
 		return w.err
 	}

@@ -126,18 +126,16 @@ func TestOnlyWebAddressesAreLinks(t *testing.T) {
 	}
 }
 
-// A sheet names its chart, its comments and its links by the relationships that the
+// A sheet names its comments and its links by the relationships that the
 // workbook has for it.
 func TestRelationships(t *testing.T) {
 	var file bytes.Buffer
 	w := NewWriter(&file, "", time.Time{}, false)
-	for _, name := range []string{"Chart", "Comments", "Links", "Plain"} {
+	for _, name := range []string{"Comments", "Links", "Plain"} {
 		s := w.NewSheet(Layout{Name: name, Widths: []float64{10}})
 		s.Gap()
 		s.Next(1, false)
 		switch name {
-		case "Chart":
-			s.BarChart("Rows", 1)
 		case "Comments":
 			s.Comment("text")
 			s.Link("https://go.example.test/")
@@ -155,7 +153,6 @@ func TestRelationships(t *testing.T) {
 	}
 	parts := unzipped(t, file.Bytes())
 	for n, want := range []map[string]string{
-		{`<drawing r:id="rId1"/>`: `Id="rId1" Target="../drawings/drawing1.xml"`},
 		{`<legacyDrawing r:id="rId1"/>`: `Id="rId1" Target="../drawings/vmlDrawing1.vml"`, `r:id="linkA2"`: `Id="linkA2"`},
 		{`r:id="linkA2"`: `Id="linkA2"`},
 		nil,

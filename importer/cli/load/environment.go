@@ -18,6 +18,7 @@ type Where struct {
 	State        string // the state folder
 	Ledger       string // the url of the ledger's database, or a reference to it; "" for the environment's
 	Templates    string // a file with the sandbox's reference data
+	MustName     bool   // an environment is not taken only because the file has no other
 }
 
 // StateDir returns the state folder of an environment; "" when nothing says where
@@ -31,7 +32,7 @@ func (w Where) StateDir(sandbox bool) string {
 	return folder
 }
 
-// choose returns the environment of that name, or the default one.
+// choose returns the environment of that name, or the default one, or the only one.
 func (w Where) choose() (*environment.Environment, error) {
 	var file *environment.File
 	if path, ok := environment.Find(w.Mapping, w.Environments); ok {
@@ -40,17 +41,10 @@ func (w Where) choose() (*environment.Environment, error) {
 			return nil, err
 		}
 	}
-	return file.Choose(w.Env)
-}
-
-// EnvironmentNames returns the names that Env can have; only the sandbox's when the
-// environments file cannot be used.
-func (w Where) EnvironmentNames() []string {
-	var file *environment.File
-	if path, ok := environment.Find(w.Mapping, w.Environments); ok {
-		file, _ = environment.Load(path) // nil for a wrong one
+	if names := file.Names(); w.Env == "" && !w.MustName && len(names) == 1 && file.Default == "" {
+		return file.Choose(names[0])
 	}
-	return file.Choices()
+	return file.Choose(w.Env)
 }
 
 func (s *Session) chooseEnvironment(where Where) error {
@@ -77,21 +71,4 @@ func (s *Session) chooseEnvironment(where Where) error {
 // mapping's version make it.
 func (s *Session) Scope() string {
 	return s.Env.Identity(apiclient.Version(s.Mapping.API.Text))
-}
-
-// Names returns the names of the mapping and of the environment, as far as they
-// can be found without checking anything.
-func (w Where) Names() (mappingName, environmentName string) {
-	if w.Mapping != "" {
-		s := &Session{}
-		_ = s.readMapping(w.Mapping) // a wrong mapping may have a name too
-		mappingName = s.Mapping.Name.Text
-	}
-	environmentName = w.Env
-	if _, ok := environment.Find(w.Mapping, w.Environments); ok {
-		if env, err := w.choose(); err == nil {
-			environmentName = env.Name
-		}
-	}
-	return mappingName, environmentName
 }

@@ -34,22 +34,27 @@ func (in *Input) Keep() { in.remove = func() {} }
 
 // copyInput copies a sheet into folder (0700), as a file (0600) that is named by
 // its digest. With an empty folder the copy is temporary.
-func copyInput(given, folder string) (*Input, error) {
+func copyInput(given, folder string) (in *Input, err error) {
 	src, err := safefile.Open(given)
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
-	in := &Input{Given: given}
-	keep := folder != ""
-	if !keep {
-		folder, err = os.MkdirTemp("", "claimsheet-*") // 0700
+	in = &Input{Given: given}
+	if folder == "" {
+		if folder, err = os.MkdirTemp("", "claimsheet-*"); err != nil { // 0700
+			return nil, err
+		}
 		in.remove = func() { _ = os.RemoveAll(folder) }
+		err = in.copy(src, folder, false)
 	} else {
-		return in, in.copyInto(src, folder)
-	}
-	if err == nil {
-		err = in.copy(src, folder, keep)
+		made := missing(folder)
+		in.remove = func() {
+			for _, dir := range made {
+				_ = os.Remove(dir) // stays when something else is in it
+			}
+		}
+		err = in.keepIn(src, folder)
 	}
 	if err != nil {
 		in.remove()
@@ -58,20 +63,10 @@ func copyInput(given, folder string) (*Input, error) {
 	return in, nil
 }
 
-// foldersTried limits how often a folder is made again that another run, which
-// is giving up, removes meanwhile.
-const foldersTried = 1000
-
-// copyInto makes the folder and a copy in it that can be kept.
-func (in *Input) copyInto(src io.ReadSeeker, folder string) error {
-	made := missing(folder)
-	in.remove = func() {
-		for _, dir := range made {
-			_ = os.Remove(dir) // stays when something else is in it
-		}
-	}
-	var err error
-	for range foldersTried {
+// keepIn makes the folder and a durable copy in it. Another run that gives up may remove the
+// folder in between.
+func (in *Input) keepIn(src io.ReadSeeker, folder string) (err error) {
+	for range 100 {
 		if err = os.MkdirAll(folder, 0o700); err == nil {
 			if info, err := os.Lstat(folder); err == nil && !info.IsDir() {
 				return problem.At(problem.Where{File: folder}, "state-folder", "this is not a folder; a link could lead the copies elsewhere").
@@ -85,11 +80,7 @@ func (in *Input) copyInto(src io.ReadSeeker, folder string) error {
 			break
 		}
 	}
-	if err == nil {
-		return nil
-	}
-	in.remove()
-	if _, isProblem := errors.AsType[problem.Problem](err); isProblem {
+	if _, isProblem := errors.AsType[problem.Problem](err); isProblem || err == nil {
 		return err
 	}
 	return problem.At(problem.Where{File: folder}, "state-folder", "the folder cannot be made: %v", problem.Cause(err)).

@@ -45,7 +45,6 @@ type Session struct {
 	Source   []byte           // the content of the mapping file
 	Warnings problem.List     // except those of the mapping file, which Mapping has
 	RunDate  string           // that the mapping was bound with
-	Cached   time.Time        // when the templates were read, if they are from the cache; else zero
 
 	where      Where
 	connection Connection

@@ -29,7 +29,6 @@ type Connection struct {
 	Rate        float64       // requests per second; 0 for the environment's
 	UserAgent   string        // names the program and the run
 	AskAgain    time.Duration // wait before a failed GET is sent again; 0 for the engine's
-	Cache       bool          // when the service does not answer, use the templates that KeepTemplates kept
 
 	// Share returns what holds the rate for all processes that send to the service of a
 	// session's environment, nil where this one is alone; nil for alone. It is not asked
@@ -187,9 +186,6 @@ func (s *Session) contactIDs() (map[string]string, error) {
 // ListTemplates reads the reference data, whatever the mapping is.
 func (s *Session) ListTemplates(ctx context.Context) (*mapping.Service, error) {
 	templates, err := s.askTemplates(ctx)
-	if err != nil && s.connection.Cache {
-		templates, err = s.fromCache(err)
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/safefile"
+	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -103,7 +104,7 @@ func (s *Session) KeepInputs() {
 }
 
 // CheckInputs fails when a copy of a sheet is no longer there. The caller holds the
-// ledger's lock: after this nobody removes a copy. Before, a command that removes
+// ledger's lock: after this no command removes a copy. Before, a command that removes
 // copies may have taken one for that of an earlier run.
 func (s *Session) CheckInputs() error {
 	for _, src := range s.Sources {
@@ -147,8 +148,43 @@ func (s *Session) openSheets(o Options) error {
 	}
 	for _, src := range s.Sources {
 		s.Warnings = append(s.Warnings, mergedCells(src.reader.Merged(), src.Sheet(), s.Mapping.FillDown())...)
+		s.Warnings = append(s.Warnings, src.otherSheets()...)
 	}
 	return found.Err()
+}
+
+// otherSheets names the visible sheets of a workbook that have rows which are not read.
+func (src *Source) otherSheets() problem.List {
+	reader, isWorkbook := src.reader.(*sheet.Reader)
+	if !isWorkbook { // a results workbook, whose other sheets are ours
+		return nil
+	}
+	var names []string
+	for _, name := range reader.SheetNames() {
+		if name != src.Sheet().Name && src.hasRows(name) {
+			names = append(names, "“"+name+"”")
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return problem.List{problem.At(problem.Where{File: src.Input.Given, Table: src.table}, "other-sheets",
+		"only the sheet “%s” is read; these have rows too: %s", src.Sheet().Name, strings.Join(names, ", ")).
+		Hinted("sheet: {name: …} in the mapping names another one; rows of several sheets go into one, or into a file each")}
+}
+
+// hasRows reports whether a sheet of the workbook has a row below its header. One that cannot
+// be read has none: it is not used.
+func (src *Source) hasRows(name string) bool {
+	other, err := src.Input.Open(sheet.Options{Name: name})
+	if err != nil {
+		return false
+	}
+	defer other.Close()
+	for _, err := range other.Records() {
+		return err == nil
+	}
+	return false
 }
 
 func (s *Session) openSheet(src *Source, path, folder, password string) error {

@@ -17,7 +17,7 @@ import (
 var logDevices = []string{"/dev/null", "/dev/stdout", "/dev/stderr"}
 
 // openLogFile opens a file to append a log to: a new or empty file, one that begins
-// like a log of Claimsheet, or one of logDevices. Anything else may be somebody's
+// like a log of Claimsheet, or one of logDevices. Anything else may be a user's
 // data. Only its owner can read a new file.
 func openLogFile(path string) (*os.File, error) {
 	path = filepath.Clean(path)

@@ -23,10 +23,9 @@ const (
 )
 
 // Watch shows the progress of a run, with a bar, log lines or not at all, until stop
-// is called. look is called several times a second; clients is how many there are, and
-// ceiling the most calls per second, 0 for no limit.
-func (o *Observer) Watch(look func() importer.Progress, clients int, ceiling float64) (stop func()) {
-	w := &watcher{look: look, total: clients, ceiling: ceiling, log: o.log, began: time.Now(), lastLine: time.Now()}
+// is called. look is called several times a second; clients is how many there are.
+func (o *Observer) Watch(look func() importer.Progress, clients int) (stop func()) {
+	w := &watcher{look: look, total: clients, log: o.log, began: time.Now(), lastLine: time.Now()}
 	if w.log.bar && clients > 0 {
 		w.bar = newBar(o.stderr, clients)
 	}
@@ -55,11 +54,10 @@ func (o *Observer) Watch(look func() importer.Progress, clients int, ceiling flo
 
 // watcher takes snapshots of a run. One goroutine uses it.
 type watcher struct {
-	look    func() importer.Progress
-	total   int     // clients
-	ceiling float64 // calls per second; 0 for none
-	log     *runLog
-	bar     *bar // nil for none
+	look  func() importer.Progress
+	total int // clients
+	log   *runLog
+	bar   *bar // nil for none
 
 	began    time.Time
 	lastLine time.Time // when the last progress line was written
@@ -78,10 +76,6 @@ type rateSample struct {
 func (w *watcher) sample(now time.Time) {
 	at := w.look()
 	s := progressSnapshot{Progress: at, total: w.total, speed: w.speed(now, at.Requests)}
-	if s.Waiting == "" && w.ceiling > 0 && s.speed >= 0.9*w.ceiling {
-		s.Waiting = fmt.Sprintf("rate limit, %g calls/s", w.ceiling)
-		s.limited = true
-	}
 	if w.bar != nil {
 		w.bar.show(s, now)
 	}
@@ -109,7 +103,7 @@ func (w *watcher) speed(now time.Time, calls int) float64 {
 // that follow another at once, are not logged.
 func (w *watcher) logPause(s progressSnapshot, now time.Time) {
 	switch {
-	case s.Waiting == w.waiting || s.limited:
+	case s.Waiting == w.waiting:
 	case s.Waiting == "":
 		w.waiting = ""
 		w.log.Info("going on", "clients", s.Clients.Total)
@@ -138,9 +132,8 @@ func (w *watcher) attrs(s progressSnapshot, now time.Time) []any {
 // progressSnapshot is the progress of a run at a time.
 type progressSnapshot struct {
 	importer.Progress
-	total   int
-	speed   float64 // calls per second
-	limited bool    // it waits for nothing but the configured rate
+	total int
+	speed float64 // calls per second
 }
 
 // left estimates how long the rest takes.
@@ -154,7 +147,7 @@ func (s progressSnapshot) left(past time.Duration) (time.Duration, bool) {
 // words returns what is shown beside the bar, the most important first.
 func (s progressSnapshot) words(past time.Duration, now time.Time) []string {
 	var words []string
-	if s.Waiting != "" && !s.limited {
+	if s.Waiting != "" {
 		wait := s.Waiting
 		if left := s.Until.Sub(now); left > 0 {
 			wait = fmt.Sprintf("%s: %s", wait, rounded(left))
@@ -170,20 +163,11 @@ func (s progressSnapshot) words(past time.Duration, now time.Time) []string {
 	if left, ok := s.left(past); ok {
 		words = append(words, "ETA "+rounded(left))
 	}
-	words = append(words, fmt.Sprintf("%.0f calls/s", s.speed))
-	if s.limited {
-		words = append(words, "rate limit")
-	}
-	return words
+	return append(words, fmt.Sprintf("%.0f calls/s", s.speed))
 }
 
-// rounded formats a duration for people: 28s, 4m10s, 2h5m.
-func rounded(d time.Duration) string {
-	if d >= time.Hour {
-		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
-	}
-	return max(d, time.Second).Round(time.Second).String()
-}
+// rounded formats a duration for people: 28s, 4m10s, 2h5m0s.
+func rounded(d time.Duration) string { return max(d, time.Second).Round(time.Second).String() }
 
 const (
 	// widest is how many columns the bar may take. On Windows the library does not

@@ -31,7 +31,7 @@ func TestProgressLines(t *testing.T) {
 			return at
 		}
 		o := &Observer{log: &runLog{Logger: slog.New(newHandler(&log, "text", slog.LevelInfo)), progress: true}}
-		stop := o.Watch(look, 100, 0)
+		stop := o.Watch(look, 100)
 		time.Sleep(41 * time.Second)
 		stop()
 	})
@@ -46,27 +46,6 @@ level=INFO msg=progress clients=80 of=100 failed=1 uncertain=0 calls=480 callsPe
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-}
-
-// TestRateLimitIsNamed holds that a run at its configured rate says so.
-func TestRateLimitIsNamed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		began, now := time.Now(), time.Now()
-		w := &watcher{log: &runLog{Logger: slog.New(slog.DiscardHandler)}, total: 9, ceiling: 50, began: began,
-			look: func() importer.Progress { return importer.Progress{Requests: int(50 * now.Sub(began).Seconds())} }}
-		for range 8 {
-			now = now.Add(lookEvery)
-			w.sample(now)
-		}
-		s := progressSnapshot{total: 9, speed: w.speed(now, 100), limited: true}
-		if got := strings.Join(s.words(now.Sub(began), now), "|"); got != "50 calls/s|rate limit" {
-			t.Errorf("the words are %q", got)
-		}
-		if w.waiting != "" {
-			t.Errorf("the rate limit is told as a pause: %q", w.waiting)
-		}
-	})
 }
 
 func TestWordsBesideTheBar(t *testing.T) {
@@ -92,11 +71,6 @@ func TestWordsBesideTheBar(t *testing.T) {
 	for _, c := range cases {
 		if got := fitting(c.snapshot.words(90*time.Second, now), c.room); got != c.want {
 			t.Errorf("in %d columns: %q, want %q", c.room, got, c.want)
-		}
-	}
-	for d, want := range map[time.Duration]string{0: "1s", 90 * time.Second: "1m30s", 2*time.Hour + 5*time.Minute + 3*time.Second: "2h5m"} {
-		if got := rounded(d); got != want {
-			t.Errorf("%v is %q, want %q", d, got, want)
 		}
 	}
 }

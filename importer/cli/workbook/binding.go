@@ -42,6 +42,7 @@ type Binding struct {
 	Contacts        bool      // the sheet Results has the column contacts
 	NextRun         string    // the run that began after the workbook was written; "" for none
 	NextResults     string    // where the results of NextRun go; "" for the place of this workbook
+	Dropped         bool      // it is from the hidden sheet, which does not know NextRun
 
 	kind reports.Kind
 }
@@ -91,6 +92,7 @@ func FromProperties(path string, properties map[string]string) *Binding {
 	}
 	b.Sheets, _ = strconv.Atoi(properties[sheetsProperty])
 	b.Contacts = properties[contactsProperty] != ""
+	b.Dropped = properties[reports.DroppedProperty] != ""
 	b.Started, _ = time.Parse(time.RFC3339Nano, properties[startedProperty])
 	if n, err := strconv.Atoi(properties[reports.StepsProperty]); err == nil && n >= 0 {
 		b.Steps = n
@@ -142,7 +144,7 @@ func Read(path, password string) (*Binding, error) {
 	case err != nil:
 		return nil, safefile.Unreadable(path, err)
 	case !ours && isStripped(path, password):
-		return nil, stripped(path, path, password)
+		return nil, lost(path)
 	case !ours:
 		return nil, problem.At(at, "not-results", "this is not a results workbook that Claimsheet wrote").
 			Hinted("to import a sheet: claimsheet run -m mapping.yaml %s", reports.CommandLine([]string{path}))
@@ -169,16 +171,15 @@ func propertiesOf(path, password string) (map[string]string, bool, error) {
 	return properties, properties[reports.KindProperty] != "", r.Close()
 }
 
-// isStripped reports whether a workbook that has none of our document properties has
-// the columns of the sheet Results all the same: a program that drops such properties
-// has saved it.
+// isStripped reports whether a workbook of which nothing says that it is ours has the columns
+// of the sheet Results all the same.
 func isStripped(path, password string) bool {
 	r, err := sheet.Open(path, sheet.Options{Name: reports.ResultsSheet, Password: password})
 	if err != nil {
 		return false
 	}
 	defer r.Close()
-	for _, header := range []string{cell.StatusHeader, cell.ClaimIDsHeader, cell.SourceRowHeader} {
+	for _, header := range []string{cell.StatusHeader, cell.FailedStepHeader, cell.SourceRowHeader} {
 		if !slices.Contains(r.Sheet().Header, header) {
 			return false
 		}
@@ -186,40 +187,12 @@ func isStripped(path, password string) bool {
 	return true
 }
 
-// stripped refuses a results workbook without its document properties: its mapping and
-// environment could be named, but not its run, without which done work might be done
-// again. given is the path that the user gave, saved the file to look into.
-func stripped(given, saved, password string) error {
-	p := problem.At(problem.Where{File: given}, "properties-lost",
-		"this is a results workbook without its document properties, which say to which run it belongs: the program that saved it dropped them")
-	const copyInto = "every id is in the ledger: have the workbook written again, and copy your corrections into it: "
-	facts := summaryFacts(saved, password)
-	if facts["Run"] == "" || facts["Environment"] == "" {
-		return p.Hinted(copyInto + "claimsheet report; claimsheet history lists the runs")
-	}
-	again := strings.TrimSuffix(given, filepath.Ext(given)) + "-again.xlsx"
-	return p.Hinted("%s%s", copyInto, reports.CommandLine([]string{"claimsheet", "report", "-e", facts["Environment"], "-o", again, facts["Run"]}))
-}
-
-// summaryFacts returns what the sheet Summary of a workbook says in its first two
-// columns.
-func summaryFacts(path, password string) map[string]string {
-	facts := map[string]string{}
-	r, err := sheet.Open(path, sheet.Options{Name: reports.SummarySheet, Password: password})
-	if err != nil {
-		return facts
-	}
-	defer r.Close()
-	if header := r.Sheet().Header; len(header) > 1 {
-		facts[header[0]] = header[1]
-	}
-	for record, err := range r.Records() {
-		if err != nil {
-			break
-		}
-		facts[record.Cell(0).Shown] = record.Cell(1).Shown
-	}
-	return facts
+// lost refuses a results workbook that cannot say to which run it belongs, without which
+// done work might be done again.
+func lost(path string) error {
+	return problem.At(problem.Where{File: path}, "properties-lost", "this is a results workbook that does not say any more to which run it belongs: "+
+		"the program that saved it dropped the document properties, and the hidden sheet that repeats them is gone too").
+		Hinted("correct the sheet that it was made from and run that: what is done is not sent again; claimsheet report writes the workbook again")
 }
 
 // RefuseAsSheet refuses a workbook that Claimsheet wrote as the sheet of a run:
@@ -230,7 +203,7 @@ func RefuseAsSheet(given, copied string) error {
 	b := FromProperties(given, properties)
 	switch {
 	case !ours && isStripped(copied, ""):
-		return stripped(given, copied, "")
+		return lost(given)
 	case !ours:
 		return nil
 	case b.kind == reports.Plan:
