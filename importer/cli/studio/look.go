@@ -123,7 +123,7 @@ func getColumn(v view, r *http.Request) (any, error) {
 		values = values[:mostValues]
 	}
 	if v.bound != nil {
-		if target := v.bound.target(c, r.URL.Query().Get("path")); target >= 0 {
+		if target := targetOf(v.bound, c, r.URL.Query().Get("path")); target >= 0 {
 			err = v.addMeanings(r.Context(), c, target, values)
 		}
 	}
@@ -154,7 +154,7 @@ func (v view) cells(ctx context.Context, c *column, do func(cell.Record, string)
 // which the target takes it. Where a target is made of several cells, no text has a
 // meaning of its own.
 func (v view) addMeanings(ctx context.Context, c *column, target int, values []valueJSON) error {
-	if !v.bound.targets[target].OneCell {
+	if !v.bound.Targets[target].OneCell {
 		return nil
 	}
 	left := map[string]*valueJSON{}
@@ -185,12 +185,12 @@ func (v view) addMeanings(ctx context.Context, c *column, target int, values []v
 	})
 }
 
-// target returns the target that a column's texts are shown for: the one with a path, for
+// targetOf returns the target that a column's texts are shown for: the one with a path, for
 // "" the first that the column alone fills, else the first that it fills with others; -1
 // for none.
-func (b *bound) target(c *column, path string) int {
+func targetOf(b *mapping.Part, c *column, path string) int {
 	first := -1
-	for i, t := range b.targets {
+	for i, t := range b.Targets {
 		switch {
 		case path != "":
 			if slices.Equal(tokens(path), t.Path) {
@@ -339,7 +339,7 @@ func (v view) row(i int, record cell.Record) rowJSON {
 		}
 	}
 	for _, p := range found {
-		if v.bound.keyless && p.Code == "empty-key" {
+		if v.bound.Keyless && p.Code == "empty-key" {
 			continue
 		}
 		one.Problems = append(one.Problems, v.book.show(p))
@@ -383,7 +383,7 @@ func getClient(v view, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.verdict == nil || v.verdict.of != v.analysis || v.bound.keyless {
+	if v.verdict == nil || v.verdict.of != v.analysis || v.bound.Keyless {
 		return nil, failure{http.StatusUnprocessableEntity, "not-judged", "the mapping does not say yet which rows are one client, or has a mistake there", "choose the client's key, or correct what is marked"}
 	}
 	v.verdict.mu.Lock()

@@ -70,7 +70,7 @@ func (s *Server) postPreview(v view, r *http.Request) (any, error) {
 	if path, value, ok := asField(in.Path, in.Value, load.Today(v.mapping), v.book); ok {
 		in.Path, in.Value = path, value
 	}
-	made, typ, err := v.preview(s.options.Service, in.Path, in.Value, true)
+	made, typ, err := v.preview(s.options.Service, in.Path, in.Value)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (s *Server) postPreview(v view, r *http.Request) (any, error) {
 	}
 	v.analysis = &zoned
 	for _, format := range dateFormats {
-		other, _, err := v.preview(s.options.Service, in.Path, withFormat(in.Value, format), false)
+		other, _, err := v.preview(s.options.Service, in.Path, withFormat(in.Value, format))
 		if err != nil {
 			return nil, err
 		}
@@ -112,16 +112,17 @@ func (v view) previewKey(ctx context.Context, service *mapping.Service, key json
 	if err != nil {
 		return nil, err
 	}
-	b := bind(v.mapping.File, text, v.book, service)
-	if b == nil || b.keyless {
-		return keyJSON{Error: v.complaint(text, service, path)}, nil
+	a := analyse(v.mapping.File, text, v.book, service)
+	if a.bound == nil || a.bound.Keyless {
+		return keyJSON{Error: a.complaint(path)}, nil
 	}
-	survey, err := importer.Take(ctx, b.Binding, v.book.rows, false)
+	b := a.bound.Binding
+	survey, err := importer.Take(ctx, b, v.book.rows, false)
 	if err != nil {
 		return nil, err
 	}
 	made := keyJSON{Rows: survey.Rows, Clients: survey.Clients}
-	for plan, err := range survey.Plans(b.Binding, v.book.rows) {
+	for plan, err := range survey.Plans(b, v.book.rows) {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -193,41 +194,33 @@ func withZone(text []byte) ([]byte, error) {
 
 // preview tries a rule on the first rows. What it does not need of the rest of the
 // mapping may have mistakes.
-func (v view) preview(service *mapping.Service, path string, value json.RawMessage, complain bool) (previewJSON, convert.Type, error) {
+func (v view) preview(service *mapping.Service, path string, value json.RawMessage) (previewJSON, convert.Type, error) {
 	made := previewJSON{Rows: []previewRowJSON{}, Readings: []readingJSON{}}
 	text, err := apply(v.text, service, []yamlpatch.Operation{{Op: "add", Path: path, Value: value}})
 	if err != nil {
 		return made, "", err
 	}
-	b := bind(v.mapping.File, text, v.book, service)
+	a := analyse(v.mapping.File, text, v.book, service)
 	at := -1
-	doc, err := yamlpatch.Read(text)
-	if err != nil {
-		return made, "", err
-	}
-	wanted := resolve(doc, tokens(path))
-	if b != nil {
-		at = slices.IndexFunc(b.targets, func(t mapping.Target) bool { return slices.Equal(t.Path, wanted) })
+	wanted := resolve(a.doc, tokens(path))
+	if a.bound != nil {
+		at = slices.IndexFunc(a.bound.Targets, func(t mapping.Target) bool { return slices.Equal(t.Path, wanted) })
 	}
 	if at < 0 {
-		if complain {
-			made.Error = v.complaint(text, service, yamlpatch.Pointer(wanted...))
-		} else {
-			made.Error = &problemJSON{}
-		}
+		made.Error = a.complaint(yamlpatch.Pointer(wanted...))
 		return made, "", nil
 	}
-	made.Type = string(b.targets[at].Type)
+	typ := a.bound.Targets[at].Type
+	made.Type = string(typ)
 	err = v.book.rows.Read(v.book.places[:min(len(v.book.places), previewCounted)], func(record cell.Record) {
-		row := b.Convert(record)
-		for _, reading := range b.Readings(row) {
+		for _, reading := range a.bound.Readings(a.bound.Convert(record)) {
 			if reading.Target == at {
 				made.add(v.book, record, reading)
 				break
 			}
 		}
 	})
-	return made, b.targets[at].Type, err
+	return made, typ, err
 }
 
 // add counts a reading, and shows it when it is among the first.
@@ -254,12 +247,11 @@ func (made *previewJSON) add(b *book, record cell.Record, reading mapping.Readin
 	}
 }
 
-// complaint says why a rule cannot be tried.
-func (v view) complaint(text []byte, service *mapping.Service, path string) *problemJSON {
-	a := analyse(v.mapping.File, text, v.book, service)
+// complaint says why the rule at a path cannot be tried.
+func (a *analysis) complaint(path string) *problemJSON {
 	shown := a.show(a.problems)
 	for i := range shown {
-		if shown[i].Path != nil && (*shown[i].Path == path || strings.HasPrefix(*shown[i].Path, path+"/") || strings.HasPrefix(path, *shown[i].Path+"/")) {
+		if at := shown[i].Path; at != nil && (*at == path || strings.HasPrefix(*at, path+"/") || strings.HasPrefix(path, *at+"/")) {
 			return &shown[i]
 		}
 	}

@@ -429,7 +429,7 @@ func (s *Server) judgement() judgementJSON {
 	if v == nil || v.of.book != b {
 		return j
 	}
-	j.Done, j.Complete, j.Skipped, j.Partial = v.done, v.complete, v.skipped, v.of.bound.partial
+	j.Done, j.Complete, j.Skipped, j.Partial = v.done, v.complete, v.skipped, v.of.bound.Partial
 	j.Trouble = v.trouble.count()
 	j.Usable = max(0, v.done-v.skipped-j.Trouble)
 	j.Clients, j.Disagree, j.Seconds = v.clients, v.disagree, v.took.Round(time.Millisecond).Seconds()

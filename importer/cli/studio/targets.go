@@ -72,11 +72,11 @@ func (l *lister) add(t targetJSON, path ...string) {
 
 // judged adds the verdict over the rows.
 func (l *lister) judged(t *targetJSON, path []string) {
-	if t.Path == "/client/key" && !l.v.of.bound.keyless {
+	if t.Path == "/client/key" && !l.v.of.bound.Keyless {
 		t.Usable, t.Trouble = l.v.keyed, l.v.done-l.v.skipped-l.v.keyed
 		return
 	}
-	for i, target := range l.v.of.bound.targets {
+	for i, target := range l.v.of.bound.Targets {
 		if !slices.Equal(target.Path, path) {
 			continue
 		}

@@ -3,14 +3,11 @@ package studio
 import (
 	"context"
 	"math/bits"
-	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"claimsheet/importer"
-	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -71,7 +68,8 @@ const mostTogether = 20_000
 const mostKinds = 2000
 
 func newVerdict(a *analysis) *verdict {
-	return &verdict{of: a, kinds: map[kindOfTrouble]*trouble{}, doubts: map[kindOfTrouble]*trouble{}, targets: make([]tally, len(a.bound.targets)), filled: make([]int, len(a.book.columns)), together: map[int]problem.List{}}
+	return &verdict{of: a, kinds: map[kindOfTrouble]*trouble{}, doubts: map[kindOfTrouble]*trouble{}, together: map[int]problem.List{},
+		targets: make([]tally, len(a.bound.Targets)), filled: make([]int, len(a.book.columns))}
 }
 
 // bitmap has a bit for each record.
@@ -106,14 +104,10 @@ func (b bitmap) count() int {
 // showEvery is how often a page learns how far a judgement is.
 const showEvery = 250 * time.Millisecond
 
-// judge goes through the rows. shown is called from time to time, and at the end.
+// judge goes through the rows once. shown is called from time to time, and at the end.
 func (v *verdict) judge(ctx context.Context, shown func()) {
 	began := time.Now()
-	v.look()
-	err := v.convert(ctx, shown)
-	if err == nil && !v.of.bound.keyless {
-		err = v.plan(ctx, shown)
-	}
+	err := v.plan(ctx, shown)
 	v.mu.Lock()
 	v.took, v.complete = time.Since(began), err == nil
 	if ctx.Err() == nil {
@@ -123,142 +117,105 @@ func (v *verdict) judge(ctx context.Context, shown func()) {
 	shown()
 }
 
-// look notes what the rows say of the sheets as a whole.
-func (v *verdict) look() {
+// plan plans each client, and judges its rows by themselves and together.
+func (v *verdict) plan(ctx context.Context, shown func()) error {
+	book, bound := v.of.book, v.of.bound
+	survey, err := importer.Take(ctx, bound.Binding, book.rows, false)
+	if err != nil {
+		return err
+	}
 	v.mu.Lock()
-	defer v.mu.Unlock()
-	b := v.of.book
-	for i := range b.tables {
-		wrong, warnings := b.headers[i].Verdict(v.of.mapping.Sheet.HeaderRowGiven)
+	for i := range book.tables {
+		wrong, warnings := book.headers[i].Verdict(v.of.mapping.Sheet.HeaderRowGiven)
 		v.found = append(v.found, wrong...)
-		v.warnings = slices.Concat(v.warnings, warnings, b.dates[i].Warnings())
+		v.warnings = slices.Concat(v.warnings, warnings, book.dates[i].Warnings())
 	}
-}
-
-// judged is a row by itself.
-type judged struct {
-	record   int
-	row      mapping.ConvertedRow
-	readings []mapping.Reading
-}
-
-// part is some records that are converted together.
-type part struct {
-	from  int
-	batch *spool.Batch
-}
-
-// convert judges each row by itself, on every core.
-func (v *verdict) convert(ctx context.Context, shown func()) error {
-	parts := make(chan part, 2*runtime.GOMAXPROCS(0))
-	var work sync.WaitGroup
-	var crash atomic.Pointer[importer.Fault]
-	for range runtime.GOMAXPROCS(0) {
-		work.Go(func() {
-			for p := range parts {
-				crash.CompareAndSwap(nil, v.convertPart(p))
-			}
-		})
+	found, warnings := bound.CheckTypes(survey.Typed)
+	v.found, v.warnings = append(v.found, found...), append(v.warnings, warnings...)
+	if !bound.Keyless {
+		v.survey, v.clients = survey, survey.Clients
 	}
-	from, next := 0, time.Now().Add(showEvery)
-	var failed error
-	for batch, err := range v.of.book.rows.Batches() {
+	v.mu.Unlock()
+	next := time.Now().Add(showEvery)
+	for plan, err := range survey.PlansSeen(bound.Binding, book.rows, v.see) {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
-			failed = err
-			break
+			return err
 		}
-		n := len(batch.Records)
-		parts <- part{from, batch}
-		if from += n; time.Now().After(next) {
+		if found := survey.RowProblems(bound.Binding, plan); len(found) > 0 && !bound.Keyless {
+			v.addPlan(plan.Rows[0], found)
+		}
+		if time.Now().After(next) {
 			shown()
 			next = time.Now().Add(showEvery)
 		}
 	}
-	close(parts)
-	work.Wait()
-	if fault := crash.Load(); fault != nil {
-		return fault
-	}
-	return failed
-}
-
-func (v *verdict) convertPart(p part) (fault *importer.Fault) {
-	defer func() {
-		if caught := recover(); caught != nil {
-			fault = importer.Caught(caught)
-		}
-	}()
-	defer p.batch.Release()
-	list, filled := make([]judged, len(p.batch.Records)), make([]int, len(v.filled))
-	for i, record := range p.batch.Records {
-		row := v.of.bound.Convert(record)
-		for c, at := range v.of.book.at[record.Table] {
-			if row.Skipped == "" && !record.Cell(at).IsEmpty() { // there is none at -1
-				filled[c]++
-			}
-		}
-		list[i] = judged{p.from + i, row, v.of.bound.Readings(row)}
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, j := range list {
-		v.add(j)
-	}
-	v.done += len(list)
-	for c, n := range filled {
-		v.filled[c] += n
-	}
 	return nil
 }
 
-// add counts a row. The caller holds the lock.
-func (v *verdict) add(j judged) {
-	if j.row.Skipped != "" {
+// see counts a row by itself.
+func (v *verdict) see(record cell.Record, row mapping.ConvertedRow) {
+	readings := v.of.bound.Readings(row)
+	i := v.of.book.record(row.Row)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.done++; row.Skipped != "" {
 		v.skipped++
-		v.left.set(j.record)
+		v.left.set(i)
 		return
 	}
-	if j.row.Client != (mapping.Identity{}) {
+	for c, at := range v.of.book.at[record.Table] {
+		if !record.Cell(at).IsEmpty() { // there is none at -1
+			v.filled[c]++
+		}
+	}
+	if row.Client != (mapping.Identity{}) {
 		v.keyed++
 	}
-	for _, p := range j.row.Problems {
-		if !v.of.bound.keyless || p.Code != "empty-key" {
-			v.note(v.kinds, j.record, p)
+	for _, p := range row.Problems {
+		if !v.of.bound.Keyless || p.Code != "empty-key" {
+			v.note(v.kinds, i, p)
 		}
 	}
-	for _, p := range j.row.Warnings {
-		v.note(v.doubts, j.record, p)
+	for _, p := range row.Warnings {
+		v.note(v.doubts, i, p)
 	}
-	for i := 0; i < len(j.readings); {
-		at := j.readings[i].Target
-		t := &v.targets[at]
-		var wrong, doubt *problem.Problem
-		filled := false
-		for ; i < len(j.readings) && j.readings[i].Target == at; i++ { // an attribute may be on several claims
-			if r := &j.readings[i]; r.Wrong != nil {
-				wrong = r.Wrong
-			} else if !r.Value.IsZero() {
-				filled = true
-			}
-			if doubt == nil {
-				doubt = j.readings[i].Doubt
-			}
+	for len(readings) > 0 {
+		n := 1
+		for n < len(readings) && readings[n].Target == readings[0].Target { // an attribute may be on several claims
+			n++
 		}
-		switch {
-		case wrong != nil:
-			t.trouble++
-			note(&t.kinds, j.row.Row, *wrong)
-		case filled:
-			t.usable++
-		default:
-			t.empty++
+		v.targets[readings[0].Target].add(row.Row, readings[:n])
+		readings = readings[n:]
+	}
+}
+
+// add counts what a row gives for the target.
+func (t *tally) add(row cell.Row, readings []mapping.Reading) {
+	var wrong, doubt *problem.Problem
+	filled := false
+	for _, r := range readings {
+		if r.Wrong != nil {
+			wrong = r.Wrong
 		}
-		if doubt != nil {
-			note(&t.doubts, j.row.Row, *doubt)
+		filled = filled || !r.Value.IsZero()
+		if doubt == nil {
+			doubt = r.Doubt
 		}
+	}
+	switch {
+	case wrong != nil:
+		t.trouble++
+		note(&t.kinds, row, *wrong)
+	case filled:
+		t.usable++
+	default:
+		t.empty++
+	}
+	if doubt != nil {
+		note(&t.doubts, row, *doubt)
 	}
 }
 
@@ -321,39 +278,6 @@ func (b *book) columnOf(at problem.Where) int {
 	return b.ours(at.Table, columnIndex(at.Cell[:i]))
 }
 
-// plan finds the rows of each client, and judges them together.
-func (v *verdict) plan(ctx context.Context, shown func()) error {
-	b := v.of.bound.Binding
-	survey, err := importer.Take(ctx, b, v.of.book.rows, false)
-	if err != nil {
-		return err
-	}
-	v.mu.Lock()
-	v.survey, v.clients = survey, survey.Clients
-	if !v.of.bound.partial { // else the lines are of another text
-		found, warnings := b.CheckTypes(survey.Typed)
-		v.found, v.warnings = append(v.found, found...), append(v.warnings, warnings...)
-	}
-	v.mu.Unlock()
-	next := time.Now()
-	for plan, err := range survey.Plans(b, v.of.book.rows) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		if found := survey.RowProblems(b, plan); len(found) > 0 {
-			v.addPlan(plan.Rows[0], found)
-		}
-		if time.Now().After(next) {
-			shown()
-			next = time.Now().Add(showEvery)
-		}
-	}
-	return nil
-}
-
 // addPlan counts what only the rows of a client together show.
 func (v *verdict) addPlan(first cell.Row, found problem.List) {
 	v.mu.Lock()
@@ -384,7 +308,7 @@ func (v *verdict) addPlan(first cell.Row, found problem.List) {
 // which took the cell for usable, or for empty.
 func (v *verdict) moveToTrouble(row cell.Row, p problem.Problem) {
 	column, isRequired := v.kind(p).column, p.Code == "required"
-	for i, t := range v.of.bound.targets {
+	for i, t := range v.of.bound.Targets {
 		if !slices.Contains(t.Columns, column) || isRequired && !t.Required {
 			continue
 		}
