@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/draft"
@@ -74,118 +73,69 @@ func withContacts(service *mapping.Service, m *mapping.Mapping) *mapping.Service
 // lock.
 func (s *Server) refresh() {
 	defer s.bump()
-	text := s.session.text()
-	o := s.session.sheetOptions(s.options)
-	b := s.books[o]
-	if b == nil {
-		b = newBook(o, s.now.book)
-		s.books[o] = b
-		s.background(func() { s.openBook(o) })
+	text, o := s.session.text(), s.session.sheetOptions(s.options)
+	if s.book.options != o {
+		old := s.book
+		s.book = &book{options: o, opening: true, looks: old.looks, names: old.names, ready: make(chan struct{})}
+		opening := s.book
+		s.background(old.close)
+		s.background(func() { s.open(opening) })
 	}
-	if s.now != nil && s.now.book == b && string(s.now.text) == string(text) {
+	if s.now != nil && s.now.book == s.book && string(s.now.text) == string(text) {
 		return
 	}
-	if s.now != nil && s.now.book != b && !s.now.book.opening {
-		s.previous = s.now.book
-	}
-	s.now = analyse(s.options.Mapping, text, b, s.options.Service)
+	s.now = analyse(s.options.Mapping, text, s.book, s.options.Service)
 	s.judge()
-	s.retire()
 }
 
-// openBook opens the sheets with some options, and begins to read their rows if the text
-// of now still has them so.
-func (s *Server) openBook(o sheet.Options) {
-	start := o
-	start.HeaderRow = 0
-	s.mu.Lock()
-	looks := s.looks[start]
-	s.mu.Unlock()
-	var opened []*sheet.Reader
-	if looks == nil {
-		for _, path := range s.options.Sheets {
-			l, r := lookAt(path, start)
-			looks, opened = append(looks, l), append(opened, r)
-		}
-	}
-	b := openBook(s.ctx, s.options.Sheets, o, looks, opened)
+// open opens the sheets, and reads their rows if no other choice was made meanwhile.
+func (s *Server) open(opening *book) {
+	b := openBook(s.ctx, s.options.Sheets, opening.options)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.looks[start] = looks
-	opening := s.books[o]
-	if s.books[o] = b; s.now == nil { // New goes on with it
-		return
-	}
-	if s.now.book != opening { // another choice was made meanwhile
-		delete(s.books, o)
+	if s.book != opening {
 		b.close()
 		return
 	}
+	s.book = b
 	s.refresh()
 	s.background(func() { s.readBook(b) })
 }
 
-// retire closes the books that are neither the one of now nor the one before it, to which
-// an undo may go back. The caller holds the lock.
-func (s *Server) retire() {
-	for o, b := range s.books {
-		if b != s.now.book && b != s.previous && !b.opening {
-			delete(s.books, o)
-			delete(s.suggest, o)
-			s.background(b.close)
-		}
-	}
-}
-
-// canChoose reports whether a page could help with sheets that cannot be opened, by
-// another sheet or header row. The caller holds the lock.
-func (s *Server) canChoose() bool {
-	return slices.ContainsFunc(s.now.book.looks, func(l look) bool { return len(l.first) > 0 })
-}
-
-// readBook reads the rows of a book and proposes a mapping for it.
+// readBook reads the rows of a book, makes suggestions of them, and begins with the mapping
+// that they propose when there was none.
 func (s *Server) readBook(b *book) {
 	if b.err != nil {
 		return
 	}
 	b.use.RLock()
 	defer b.use.RUnlock()
-	more := func() {
+	b.read(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.now.book == b {
+		if s.book == b {
 			s.bump()
 		}
+	})
+	var made *draft.Proposal
+	if b.failed == nil {
+		made, _ = b.propose(s.options.Suggest)
 	}
-	b.read(more)
-	if b.failed != nil {
-		s.propose(b, nil)
-		return
-	}
-	made, err := b.propose(s.options.Suggest)
-	if err != nil {
-		made = nil
-	}
-	s.propose(b, made)
-}
-
-// propose takes the suggestions of a proposal for a book, nil for none, and begins with
-// its mapping when there was none.
-func (s *Server) propose(b *book, made *draft.Proposal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if made != nil && s.books[b.options] == b {
-		s.suggest[b.options] = made.Suggestions()
+	if s.book != b {
+		return
 	}
-	isFirst := s.first && s.now.book == b
-	if isFirst {
-		s.first = false
+	defer s.bump()
+	isFirst := s.first
+	s.first = false
+	if made == nil {
+		return
 	}
-	if isFirst && made != nil && !slices.ContainsFunc(b.tables, func(table cell.Sheet) bool { return len(made.Problems(table)) > 0 }) {
+	b.suggestions = made.Suggestions()
+	if isFirst && !slices.ContainsFunc(b.tables, func(table cell.Sheet) bool { return len(made.Problems(table)) > 0 }) {
 		s.session.beginWith(made.Plain())
 		s.refresh()
-	} else {
-		s.bump()
 	}
 }
 

@@ -330,7 +330,7 @@ func (s *Server) postSheet(r *http.Request) (any, error) {
 				operations = append(operations, yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer("sheet", key), Value: data})
 			}
 		}
-		if names := s.now.book.sheetNames(); len(names) > 0 && in.Name != "" {
+		if names := s.now.book.names; len(names) > 0 && in.Name != "" {
 			put("name", in.Name == names[0], in.Name)
 		}
 		put("header_row", in.HeaderRow == 1, in.HeaderRow)

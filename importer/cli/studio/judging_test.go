@@ -28,7 +28,7 @@ func TestJudgementIsOfItsState(t *testing.T) {
 	check := func(st reply) {
 		t.Helper()
 		j := reply(st["judgement"].(map[string]any))
-		done, usable, trouble := j["done"].(float64), j["usable"].(float64), j["trouble"].(float64)
+		done, usable, trouble := j["done"].(float64), j["usable"].(float64), j["errors"].(float64)
 		if j["reading"] == true {
 			return
 		}
@@ -36,7 +36,7 @@ func TestJudgementIsOfItsState(t *testing.T) {
 		if bad && usable != 0 || !bad && trouble != 0 || usable+trouble != done {
 			t.Errorf("version %v, with Email %t, has %v usable and %v in trouble of %v", st["version"], bad, usable, trouble, done)
 		}
-		if target := st.one("targets", "path", "/client/fields/a"); bad && target["usable"] != 0.0 || !bad && target["trouble"] != 0.0 {
+		if target := st.one("targets", "path", "/client/fields/a"); bad && target["usable"] != 0.0 || !bad && target["errors"] != 0.0 {
 			t.Errorf("version %v, with Email %t, has the target %v", st["version"], bad, target)
 		}
 		if j["complete"] == true && done != float64(rows) {

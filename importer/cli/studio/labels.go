@@ -44,6 +44,7 @@ var labels = map[string]string{
 	"sheet.hidden_rows":            "Hidden rows",
 	"sheet.encoding":               "Characters of the .csv file",
 	"sheet.delimiter":              "Between the fields of the .csv file",
+	"status":                       "Status",
 	"values":                       "What the texts mean",
 	"type":                         "Type",
 	"format":                       "Dates look like",
@@ -61,7 +62,7 @@ func label(path []string) string {
 // yamlKey matches a key in a message: sheet.numbers, sheet: {timezone: Europe/London},
 // existing: create.
 var yamlKey = regexp.MustCompile(`\b(?:(sheet|client|workflow)(?:\.|: \{))?\b(header_row|when|empty|fill_down|numbers|timezone|ambiguous_times|` +
-	`hidden_rows|encoding|delimiter|lookup|existing|existing_activities|name|template_identifier|resume_at|values|type|format|years|percent)\b` +
+	`hidden_rows|encoding|delimiter|lookup|existing|existing_activities|name|template_identifier|resume_at|status|values|type|format|years|percent)\b` +
 	`(?:: \{?([^,;{}]+))?\}?`)
 
 // inPageWords returns a message or a hint on one line, with the page's names for keys of

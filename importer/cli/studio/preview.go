@@ -25,7 +25,7 @@ const (
 type previewJSON struct {
 	Rows     []previewRowJSON `json:"rows"`
 	Usable   int              `json:"usable"`
-	Trouble  int              `json:"trouble"`
+	Errors   int              `json:"errors"`
 	Warned   int              `json:"warned"` // of the usable ones
 	Empty    int              `json:"empty"`
 	Type     string           `json:"type"`
@@ -43,10 +43,10 @@ type previewRowJSON struct {
 
 // readingJSON is how the same cells are read with another date format.
 type readingJSON struct {
-	Format  string           `json:"format"`
-	Rows    []previewRowJSON `json:"rows"`
-	Usable  int              `json:"usable"`
-	Trouble int              `json:"trouble"`
+	Format string           `json:"format"`
+	Rows   []previewRowJSON `json:"rows"`
+	Usable int              `json:"usable"`
+	Errors int              `json:"errors"`
 }
 
 // dateFormats are the formats that a date in a text is tried with.
@@ -87,11 +87,11 @@ func (s *Server) postPreview(v view, r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if other.Error == nil && other.Usable > 0 && (other.Usable >= made.Usable || 2*other.Usable >= other.Usable+other.Trouble) {
-			made.Readings = append(made.Readings, readingJSON{format, other.Rows, other.Usable, other.Trouble})
+		if other.Error == nil && other.Usable > 0 && (other.Usable >= made.Usable || 2*other.Usable >= other.Usable+other.Errors) {
+			made.Readings = append(made.Readings, readingJSON{format, other.Rows, other.Usable, other.Errors})
 		}
 	}
-	slices.SortStableFunc(made.Readings, func(a, b readingJSON) int { return a.Trouble - b.Trouble })
+	slices.SortStableFunc(made.Readings, func(a, b readingJSON) int { return a.Errors - b.Errors })
 	made.Readings = made.Readings[:min(len(made.Readings), 4)]
 	return made, nil
 }
@@ -228,7 +228,7 @@ func (made *previewJSON) add(b *book, record cell.Record, reading mapping.Readin
 	one := previewRowJSON{Row: record.Row, Source: strings.Join(reading.Source.Texts, " | ")}
 	switch {
 	case reading.Wrong != nil:
-		made.Trouble++
+		made.Errors++
 		shown := b.show(*reading.Wrong)
 		one.Problem = &shown
 	case reading.Value.IsZero():

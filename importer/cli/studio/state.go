@@ -1,7 +1,6 @@
 package studio
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -92,24 +91,24 @@ type sheetJSON struct {
 }
 
 type columnJSON struct {
-	Letter       string        `json:"letter"`
-	Header       string        `json:"header"`
-	Shared       bool          `json:"shared"`
-	Filled       int           `json:"filled"`
-	Distinct     int           `json:"distinct"`
-	DistinctMore bool          `json:"distinctMore,omitempty"`
-	Samples      []string      `json:"samples"`
-	Kind         string        `json:"kind"`
-	Targets      []string      `json:"targets"`
-	Ignored      bool          `json:"ignored"`
-	Usable       int           `json:"usable"`
-	Trouble      int           `json:"trouble"`
-	Empty        int           `json:"empty"`
-	Problems     []troubleJSON `json:"problems"`
-	Warnings     []troubleJSON `json:"warnings"` // of cells that are sent all the same
+	Letter       string      `json:"letter"`
+	Header       string      `json:"header"`
+	Shared       bool        `json:"shared"`
+	Filled       int         `json:"filled"`
+	Distinct     int         `json:"distinct"`
+	DistinctMore bool        `json:"distinctMore,omitempty"`
+	Samples      []string    `json:"samples"`
+	Kind         string      `json:"kind"`
+	Targets      []string    `json:"targets"`
+	Ignored      bool        `json:"ignored"`
+	Usable       int         `json:"usable"`
+	Errors       int         `json:"errors"`
+	Empty        int         `json:"empty"`
+	Problems     []errorJSON `json:"problems"`
+	Warnings     []errorJSON `json:"warnings"` // of cells that are sent all the same
 }
 
-type troubleJSON struct {
+type errorJSON struct {
 	Code    string `json:"code"`
 	Message string `json:"message,omitempty"`
 	Count   int    `json:"count"`
@@ -131,10 +130,10 @@ type targetJSON struct {
 	Rule     json.RawMessage `json:"rule"`
 	Columns  []string        `json:"columns"`
 	Usable   int             `json:"usable"`
-	Trouble  int             `json:"trouble"`
+	Errors   int             `json:"errors"`
 	Empty    int             `json:"empty"`
-	Problems []troubleJSON   `json:"problems"`
-	Warnings []troubleJSON   `json:"warnings"`
+	Problems []errorJSON     `json:"problems"`
+	Warnings []errorJSON     `json:"warnings"`
 	Line     *int            `json:"line"`
 }
 
@@ -150,21 +149,21 @@ type suggestionJSON struct {
 }
 
 type judgementJSON struct {
-	Rows     int           `json:"rows"`
-	Done     int           `json:"done"`
-	Complete bool          `json:"complete"` // the clients are judged too
-	Reading  bool          `json:"reading"`  // the sheets are being read for the first time; done counts their rows
-	Stale    bool          `json:"stale"`    // the mapping has a mistake that keeps it from being judged; the numbers are of before
-	Partial  bool          `json:"partial"`  // rules with mistakes are left out
-	Skipped  int           `json:"skipped"`
-	Usable   int           `json:"usable"`
-	Trouble  int           `json:"trouble"`
-	Clients  int           `json:"clients"`
-	Disagree int           `json:"disagree"`
-	Codes    []troubleJSON `json:"codes"`
-	Warnings []troubleJSON `json:"warnings"`
-	Error    string        `json:"error"` // why the rows could not be judged
-	Seconds  float64       `json:"seconds"`
+	Rows     int         `json:"rows"`
+	Done     int         `json:"done"`
+	Complete bool        `json:"complete"` // the clients are judged too
+	Reading  bool        `json:"reading"`  // the sheets are being read for the first time; done counts their rows
+	Stale    bool        `json:"stale"`    // the mapping has a mistake that keeps it from being judged; the numbers are of before
+	Partial  bool        `json:"partial"`  // rules with mistakes are left out
+	Skipped  int         `json:"skipped"`
+	Usable   int         `json:"usable"`
+	Errors   int         `json:"errors"`
+	Clients  int         `json:"clients"`
+	Disagree int         `json:"disagree"`
+	Codes    []errorJSON `json:"codes"`
+	Warnings []errorJSON `json:"warnings"`
+	Error    string      `json:"error"` // why the rows could not be judged
+	Seconds  float64     `json:"seconds"`
 }
 
 // getState answers with the state, at once when it is another than that of “since”, else
@@ -259,7 +258,7 @@ func questions(doc *yamlpatch.Document, text []byte) []questionJSON {
 		if found == nil {
 			continue
 		}
-		one := questionJSON{Line: i + 1, Text: line[found[2]:found[3]]}
+		one := questionJSON{Line: i + 1, Text: inPageWords(line[found[2]:found[3]])}
 		about := i
 		if isComment(line) {
 			about = min(i+1, len(all)-1)
@@ -305,12 +304,6 @@ func (s *Server) sheets() []sheetJSON {
 	for i, l := range b.looks {
 		one := sheetJSON{Path: l.path, Names: l.names, Name: l.name, HeaderRow: max(b.options.HeaderRow, 1), LikelyHeaderRow: l.likely,
 			First: l.first, Problems: []problemJSON{}}
-		if one.Names == nil {
-			one.Names = []string{}
-		}
-		if one.First == nil {
-			one.First = [][]string{}
-		}
 		if at := slices.IndexFunc(b.tables, func(t cell.Sheet) bool { return t.Table == i }); at >= 0 {
 			one.Name, one.HeaderRow = b.tables[at].Name, b.tables[at].HeaderRow
 		}
@@ -347,23 +340,13 @@ func (b *book) stale(paths []string) (list []problemJSON) {
 	return list
 }
 
-// reading reports whether the rows are still being read.
-func (b *book) reading() bool {
-	select {
-	case <-b.ready:
-		return false
-	default:
-		return b.err == nil
-	}
-}
-
 // columns returns the columns of the first sheet. The caller holds the verdict's lock.
 func (a *analysis) columns(targets []targetJSON, v *verdict) []columnJSON {
 	b := a.book
 	ready := b.isReady()
 	list := make([]columnJSON, 0, len(b.columns))
 	for _, c := range b.columns {
-		one := columnJSON{Letter: cell.ColumnName(c.index), Header: c.header, Shared: c.shared, Samples: []string{}, Targets: []string{}, Problems: []troubleJSON{}, Warnings: []troubleJSON{},
+		one := columnJSON{Letter: cell.ColumnName(c.index), Header: c.header, Shared: c.shared, Samples: []string{}, Targets: []string{}, Problems: []errorJSON{}, Warnings: []errorJSON{},
 			Ignored: a.ignores(c.index)}
 		if ready {
 			one.Filled, one.Distinct, one.DistinctMore, one.Samples, one.Kind = c.filled, c.distinct, c.more, append(one.Samples, c.samples...), c.kind()
@@ -376,51 +359,33 @@ func (a *analysis) columns(targets []targetJSON, v *verdict) []columnJSON {
 		}
 		list = append(list, one)
 	}
-	if v != nil && v.of.book == b {
-		share := func(kinds map[kindOfTrouble]*trouble, into func(*columnJSON) *[]troubleJSON) {
-			for kind, t := range kinds {
-				if kind.column >= 0 && kind.column < len(list) {
-					to := into(&list[kind.column])
-					*to = append(*to, t.show(kind.code))
-				}
+	if v == nil || v.of.book != b {
+		return list
+	}
+	for i := range list {
+		one := &list[i]
+		one.Problems, one.Warnings = v.kinds.list(i), v.warned.list(i)
+		var all, filled bitmap // records with an error in the column, and those of them whose cell is filled
+		for of, e := range v.kinds {
+			if of.at != i {
+				continue
+			}
+			all.add(e.rows)
+			if of.code != "required" && of.code != "empty-key" {
+				filled.add(e.rows)
 			}
 		}
-		share(v.kinds, func(c *columnJSON) *[]troubleJSON { return &c.Problems })
-		share(v.doubts, func(c *columnJSON) *[]troubleJSON { return &c.Warnings })
-		for i := range list {
-			one := &list[i]
-			sortTroubles(one.Problems)
-			sortTroubles(one.Warnings)
-			var all, filled bitmap // cells with a problem, and those of them that are filled
-			for kind, t := range v.kinds {
-				if kind.column != i {
-					continue
-				}
-				all.add(t.rows)
-				if kind.code != "required" && kind.code != "empty-key" {
-					filled.add(t.rows)
-				}
-			}
-			one.Trouble = all.count()
-			one.Usable = max(0, v.filled[i]-filled.count())
-			one.Empty = v.done - v.skipped - v.filled[i]
-		}
+		one.Errors = all.count()
+		one.Usable = max(0, v.filled[i]-filled.count())
+		one.Empty = v.done - v.skipped - v.filled[i]
 	}
 	return list
-}
-
-func (t *trouble) show(kind string) troubleJSON {
-	return troubleJSON{Code: kind, Message: inPageWords(t.message), Count: t.count, Example: problem.OneLine(t.example), Row: t.row.Number()}
-}
-
-func sortTroubles(list []troubleJSON) {
-	slices.SortFunc(list, func(a, b troubleJSON) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Code, b.Code)) })
 }
 
 // judgement sums up. The caller holds both locks.
 func (s *Server) judgement() judgementJSON {
 	b, v := s.now.book, s.verdict
-	j := judgementJSON{Codes: []troubleJSON{}, Warnings: []troubleJSON{}, Stale: s.stale && !s.first}
+	j := judgementJSON{Codes: []errorJSON{}, Warnings: []errorJSON{}, Stale: s.stale && !s.first}
 	if b.reading() || s.first {
 		j.Reading, j.Done = true, int(b.seen.Load())
 		return j
@@ -430,46 +395,20 @@ func (s *Server) judgement() judgementJSON {
 		return j
 	}
 	j.Done, j.Complete, j.Skipped, j.Partial = v.done, v.complete, v.skipped, v.of.bound.Partial
-	j.Trouble = v.trouble.count()
-	j.Usable = max(0, v.done-v.skipped-j.Trouble)
+	j.Errors = v.wrong.count()
+	j.Usable = max(0, v.done-v.skipped-j.Errors)
 	j.Clients, j.Disagree, j.Seconds = v.clients, v.disagree, v.took.Round(time.Millisecond).Seconds()
 	if v.failed != nil {
 		j.Error = v.failed.Error()
 	}
-	j.Codes, j.Warnings = byCode(v.kinds), byCode(v.doubts)
+	j.Codes, j.Warnings = v.kinds.list(everywhere), v.warned.list(everywhere)
 	return j
-}
-
-// byCode sums up the columns' troubles.
-func byCode(kinds map[kindOfTrouble]*trouble) []troubleJSON {
-	sums := map[string]*trouble{}
-	for kind, t := range kinds {
-		sum := sums[kind.code]
-		if sum == nil {
-			sum = &trouble{row: t.row, example: t.example, message: t.message}
-			sums[kind.code] = sum
-		}
-		if sum.count += t.count; t.row < sum.row {
-			sum.row, sum.example, sum.message = t.row, t.example, t.message
-		}
-	}
-	return shown(sums)
-}
-
-// shown returns the troubles of codes, the most frequent first.
-func shown(kinds map[string]*trouble) []troubleJSON {
-	list := []troubleJSON{}
-	for code, t := range kinds {
-		list = append(list, t.show(code))
-	}
-	sortTroubles(list)
-	return list
 }
 
 // suggestions returns what is proposed for what is not filled yet.
 func (s *Server) suggestions(targets []targetJSON) []suggestionJSON {
 	list := []suggestionJSON{}
-	for _, g := range s.suggest[s.now.book.options] {
+	for _, g := range s.now.book.suggestions {
 		one := suggestionJSON{Path: yamlpatch.Pointer(g.Path...), Value: g.Value, Certainty: string(g.Certainty), Reason: g.Reason, Ask: g.Ask, Sure: g.Ask == ""}
 		if c := s.now.book.find(g.Column); c >= 0 {
 			one.Column = cell.ColumnName(c)

@@ -95,7 +95,7 @@ func begin(t *testing.T, text, sheet string, change func(*studio.Options)) *tab 
 		t.Fatal(err)
 	}
 	b.http, b.base = &http.Client{Jar: jar}, server.URL
-	if status, body := b.ask("GET", "/?token="+s.Token(), ""); status != 200 || !strings.Contains(body, "Claimsheet Studio") {
+	if status, body := b.ask("GET", strings.TrimPrefix(s.Link(server.Listener), b.base), ""); status != 200 || !strings.Contains(body, "Claimsheet Studio") {
 		t.Fatalf("the link answers %d: %s", status, body)
 	}
 	return b
@@ -315,7 +315,7 @@ func TestTokenOnce(t *testing.T) {
 	server := httptest.NewServer(s.Handler())
 	defer server.Close()
 	visit := func(cookie *http.Cookie) *http.Response {
-		r, err := http.NewRequest("GET", server.URL+"/?token="+s.Token(), nil)
+		r, err := http.NewRequest("GET", s.Link(server.Listener), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

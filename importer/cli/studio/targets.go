@@ -56,7 +56,7 @@ func (l *lister) add(t targetJSON, path ...string) {
 	} else if last == "name" && len(path) > 1 || len(path) > 2 && path[len(path)-2] == "fields" {
 		t.Type, t.TypeFrom = "Text", "default"
 	}
-	t.Columns, t.Problems, t.Warnings = []string{}, []troubleJSON{}, []troubleJSON{}
+	t.Columns, t.Problems, t.Warnings = []string{}, []errorJSON{}, []errorJSON{}
 	if rule, ok := l.a.doc.Value(path...); ok {
 		t.Rule = rule
 		if line := l.a.doc.Line(path...); line > 0 {
@@ -87,16 +87,16 @@ func (l *lister) add(t targetJSON, path ...string) {
 // judged adds the verdict over the rows.
 func (l *lister) judged(t *targetJSON, path []string) {
 	if t.Path == "/client/key" && !l.v.of.bound.Keyless {
-		t.Usable, t.Trouble = l.v.keyed, l.v.done-l.v.skipped-l.v.keyed
+		t.Usable, t.Errors = l.v.keyed, l.v.done-l.v.skipped-l.v.keyed
 		return
 	}
 	for i, target := range l.v.of.bound.Targets {
 		if !slices.Equal(target.Path, path) {
 			continue
 		}
-		tally := &l.v.targets[i]
-		t.Usable, t.Trouble, t.Empty = tally.usable, tally.trouble, tally.empty
-		t.Problems, t.Warnings = shown(tally.kinds), shown(tally.doubts)
+		tally := l.v.targets[i]
+		t.Usable, t.Errors, t.Empty = tally.usable, tally.errors, tally.empty
+		t.Problems, t.Warnings = l.v.ofTargets.list(i), l.v.toLookAt.list(i)
 		if t.Type == "" {
 			t.Type = string(target.Type)
 		}

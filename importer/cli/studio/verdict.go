@@ -1,9 +1,11 @@
 package studio
 
 import (
+	"cmp"
 	"context"
 	"math/bits"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,61 +16,102 @@ import (
 )
 
 // verdict is what the whole of the sheets is by a mapping. It grows while the rows are
-// gone through: first each row by itself, then the rows of each client together.
+// gone through.
 type verdict struct {
 	of *analysis
 
-	mu       sync.Mutex
-	done     int // rows that were converted
-	complete bool
-	failed   error        // why the rows could not be judged
-	found    problem.List // what is wrong with the mapping by what the rows hold
-	warnings problem.List // the same
-	skipped  int
-	keyed    int   // rows whose client is known
-	filled   []int // cells of each column, in the rows so far that are not skipped
-	trouble  bitmap
-	left     bitmap // records that are skipped
-	kinds    map[kindOfTrouble]*trouble
-	doubts   map[kindOfTrouble]*trouble // warnings of cells, which are sent all the same
-	targets  []tally                    // of the bound targets
-	clients  int
-	disagree int // clients whose rows differ where they must agree
-	survey   *importer.Survey
-	together map[int]problem.List // by record: problems that only rows together show; bounded
-	kept     int                  // how many they are
-	took     time.Duration
+	mu          sync.Mutex
+	done        int // rows that were judged
+	complete    bool
+	failed      error        // why the rows could not be judged
+	found       problem.List // what is wrong with the mapping by what the rows hold
+	warnings    problem.List // the same
+	skipped     int
+	keyed       int    // rows whose client is known
+	filled      []int  // cells of each column, in the rows so far that are not skipped
+	wrong       bitmap // records with an error
+	skippedRows bitmap
+	kinds       kinds // errors of cells by column
+	warned      kinds // warnings of cells, which are sent all the same
+	targets     []tally
+	ofTargets   kinds // errors by target
+	toLookAt    kinds // warnings by target
+	clients     int
+	disagree    int // clients whose rows differ where they must agree
+	survey      *importer.Survey
+	together    map[int]problem.List // by record: errors that only rows together show; bounded
+	stored      int                  // how many they are
+	took        time.Duration
 }
 
-// kindOfTrouble is a code in a column of the first sheet; -1 for the row as a whole.
-type kindOfTrouble struct {
-	column int
-	code   string
+// tally is what the rows give for a target.
+type tally struct{ usable, errors, empty int }
+
+// kind is a code in a column of the first sheet, -1 for the row as a whole, or in a target.
+type kind struct {
+	at   int
+	code string
 }
 
-// trouble is the cells of a column that have the same problem.
-type trouble struct {
+// cellErrors are the cells that have the same problem.
+type cellErrors struct {
 	count   int
-	rows    bitmap // records that have it
+	rows    bitmap // records that have it; none by target
 	example string // the first cell's text
 	row     cell.Row
 	message string
 }
 
-// tally is what the rows give for a target.
-type tally struct {
-	usable, trouble, empty int
-	kinds, doubts          map[string]*trouble // by code, without the rows
+type kinds map[kind]*cellErrors
+
+const (
+	mostTogether = 20_000 // bounds the problems of verdict.together
+	mostKinds    = 2000   // bounds the kinds; each takes a bit for every row
+)
+
+// note counts a problem; the first cell of the sheets is the example.
+func (k kinds) note(at int, row cell.Row, p problem.Problem) *cellErrors {
+	of := kind{at, p.Code}
+	if k[of] == nil && len(k) >= mostKinds {
+		return &cellErrors{}
+	} else if k[of] == nil {
+		k[of] = &cellErrors{}
+	}
+	e := k[of]
+	if e.count++; e.count == 1 || row < e.row {
+		e.row, e.example, e.message = row, sample(p.Seen), p.Message
+	}
+	return e
 }
 
-// mostTogether bounds the problems of verdict.together.
-const mostTogether = 20_000
+// everywhere is the place of all columns.
+const everywhere = -2
 
-// mostKinds bounds the kinds of trouble; each takes a bit for every row.
-const mostKinds = 2000
+// list returns the errors of a column or a target, or of all, the most frequent first.
+func (k kinds) list(at int) []errorJSON {
+	sums := map[string]*cellErrors{}
+	for of, e := range k {
+		if at != everywhere && of.at != at {
+			continue
+		}
+		if sums[of.code] == nil {
+			sums[of.code] = &cellErrors{row: e.row, example: e.example, message: e.message}
+		}
+		sum := sums[of.code]
+		if sum.count += e.count; e.row < sum.row {
+			sum.row, sum.example, sum.message = e.row, e.example, e.message
+		}
+	}
+	list := []errorJSON{}
+	for code, e := range sums {
+		list = append(list, errorJSON{code, inPageWords(e.message), e.count, problem.OneLine(e.example), e.row.Number()})
+	}
+	slices.SortFunc(list, func(a, b errorJSON) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Code, b.Code)) })
+	return list
+}
 
 func newVerdict(a *analysis) *verdict {
-	return &verdict{of: a, kinds: map[kindOfTrouble]*trouble{}, doubts: map[kindOfTrouble]*trouble{}, together: map[int]problem.List{},
+	return &verdict{of: a, kinds: kinds{}, warned: kinds{}, ofTargets: kinds{}, toLookAt: kinds{}, together: map[int]problem.List{},
 		targets: make([]tally, len(a.bound.Targets)), filled: make([]int, len(a.book.columns))}
 }
 
@@ -93,8 +136,7 @@ func (b *bitmap) add(other bitmap) {
 
 func (b bitmap) has(i int) bool { return i>>6 < len(b) && b[i>>6]&(1<<(i&63)) != 0 }
 
-func (b bitmap) count() int {
-	n := 0
+func (b bitmap) count() (n int) {
 	for _, word := range b {
 		n += bits.OnesCount64(word)
 	}
@@ -145,7 +187,7 @@ func (v *verdict) plan(ctx context.Context, shown func()) error {
 			return err
 		}
 		if found := survey.RowProblems(bound.Binding, plan); len(found) > 0 && !bound.Keyless {
-			v.addPlan(plan.Rows[0], found)
+			v.addTogether(plan.Rows[0], found)
 		}
 		if time.Now().After(next) {
 			shown()
@@ -163,7 +205,7 @@ func (v *verdict) see(record cell.Record, row mapping.ConvertedRow) {
 	defer v.mu.Unlock()
 	if v.done++; row.Skipped != "" {
 		v.skipped++
-		v.left.set(i)
+		v.skippedRows.set(i)
 		return
 	}
 	for c, at := range v.of.book.at[record.Table] {
@@ -180,20 +222,21 @@ func (v *verdict) see(record cell.Record, row mapping.ConvertedRow) {
 		}
 	}
 	for _, p := range row.Warnings {
-		v.note(v.doubts, i, p)
+		v.note(v.warned, i, p)
 	}
 	for len(readings) > 0 {
 		n := 1
 		for n < len(readings) && readings[n].Target == readings[0].Target { // an attribute may be on several claims
 			n++
 		}
-		v.targets[readings[0].Target].add(row.Row, readings[:n])
+		v.read(row.Row, readings[:n])
 		readings = readings[n:]
 	}
 }
 
-// add counts what a row gives for the target.
-func (t *tally) add(row cell.Row, readings []mapping.Reading) {
+// read counts what a row gives for one target. The caller holds the lock.
+func (v *verdict) read(row cell.Row, readings []mapping.Reading) {
+	at := readings[0].Target
 	var wrong, doubt *problem.Problem
 	filled := false
 	for _, r := range readings {
@@ -205,81 +248,36 @@ func (t *tally) add(row cell.Row, readings []mapping.Reading) {
 			doubt = r.Doubt
 		}
 	}
-	switch {
+	switch t := &v.targets[at]; {
 	case wrong != nil:
-		t.trouble++
-		note(&t.kinds, row, *wrong)
+		t.errors++
+		v.ofTargets.note(at, row, *wrong)
 	case filled:
 		t.usable++
 	default:
 		t.empty++
 	}
 	if doubt != nil {
-		note(&t.doubts, row, *doubt)
-	}
-}
-
-// note counts a problem of a target by its code.
-func note(kinds *map[string]*trouble, row cell.Row, p problem.Problem) {
-	if *kinds == nil {
-		*kinds = map[string]*trouble{}
-	}
-	k := (*kinds)[p.Code]
-	if k == nil {
-		k = &trouble{}
-		(*kinds)[p.Code] = k
-	}
-	k.count++
-	k.exemplify(row, p)
-}
-
-// exemplify makes a cell the example of its kind when it is the first one of the sheets.
-func (t *trouble) exemplify(row cell.Row, p problem.Problem) {
-	if t.count == 1 || row < t.row {
-		t.row, t.example, t.message = row, sample(p.Seen), p.Message
+		v.toLookAt.note(at, row, *doubt)
 	}
 }
 
 // note notes a problem or a warning of a record, once; it reports whether it is new. The
 // caller holds the lock.
-func (v *verdict) note(kinds map[kindOfTrouble]*trouble, record int, p problem.Problem) bool {
+func (v *verdict) note(in kinds, record int, p problem.Problem) bool {
 	if !p.Warning {
-		v.trouble.set(record)
+		v.wrong.set(record)
 	}
-	kind := v.kind(p)
-	k := kinds[kind]
-	if k == nil {
-		if len(kinds) >= mostKinds {
-			return false
-		}
-		k = &trouble{}
-		kinds[kind] = k
-	}
-	if k.rows.has(record) {
+	column := v.of.book.columnOf(p.Where)
+	if known := in[kind{column, p.Code}]; known != nil && known.rows.has(record) {
 		return false
 	}
-	k.rows.set(record)
-	k.count++
-	k.exemplify(v.of.book.records[record], p)
+	in.note(column, v.of.book.records[record], p).rows.set(record)
 	return true
 }
 
-// kind returns the column and code of a problem of a row.
-func (v *verdict) kind(p problem.Problem) kindOfTrouble {
-	return kindOfTrouble{v.of.book.columnOf(p.Where), p.Code}
-}
-
-// columnOf returns the first sheet's column of a cell; -1 for the row as a whole.
-func (b *book) columnOf(at problem.Where) int {
-	i := slices.IndexFunc([]rune(at.Cell), func(r rune) bool { return r < 'A' })
-	if i <= 0 {
-		return -1
-	}
-	return b.ours(at.Table, columnIndex(at.Cell[:i]))
-}
-
-// addPlan counts what only the rows of a client together show.
-func (v *verdict) addPlan(first cell.Row, found problem.List) {
+// addTogether counts what only the rows of a client together show.
+func (v *verdict) addTogether(first cell.Row, found problem.List) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	disagree := false
@@ -293,21 +291,21 @@ func (v *verdict) addPlan(first cell.Row, found problem.List) {
 			continue
 		}
 		disagree = disagree || p.Code == "conflict"
-		if v.kept < mostTogether {
+		if v.stored < mostTogether {
 			v.together[record] = append(v.together[record], p)
-			v.kept++
+			v.stored++
 		}
-		v.moveToTrouble(row, p)
+		v.moveToErrors(row, p)
 	}
 	if disagree {
 		v.disagree++
 	}
 }
 
-// moveToTrouble counts a problem that rows together have for the targets of its column,
+// moveToErrors counts a problem that rows together have for the targets of its column,
 // which took the cell for usable, or for empty.
-func (v *verdict) moveToTrouble(row cell.Row, p problem.Problem) {
-	column, isRequired := v.kind(p).column, p.Code == "required"
+func (v *verdict) moveToErrors(row cell.Row, p problem.Problem) {
+	column, isRequired := v.of.book.columnOf(p.Where), p.Code == "required"
 	for i, t := range v.of.bound.Targets {
 		if !slices.Contains(t.Columns, column) || isRequired && !t.Required {
 			continue
@@ -319,8 +317,8 @@ func (v *verdict) moveToTrouble(row cell.Row, p problem.Problem) {
 		}
 		if *from > 0 {
 			*from--
-			tally.trouble++
-			note(&tally.kinds, row, p)
+			tally.errors++
+			v.ofTargets.note(i, row, p)
 		}
 	}
 }

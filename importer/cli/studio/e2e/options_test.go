@@ -40,7 +40,7 @@ func TestOptions(t *testing.T) {
 	h.at("#try")
 	h.push("button", "1 thing to look at; nothing is held back by it", "")
 	h.see(".problems .warning", "“Loans” is not an option")
-	h.push("link", "Mend it", ".problems .warning:nth-child(1)")
+	h.push("link", "Fix it", ".problems .warning:nth-child(1)")
 	h.see(".panel .problems .warning", "“Loans” is not an option")
 	h.see(".allowed", "The service takes: “Card”, “Loan”.")
 	h.see(".panel", "Kind")

@@ -1,5 +1,5 @@
 // @ts-check
-// One column in detail: its cells, where it goes, and how to mend what cannot be read.
+// One column in detail: its cells, where it goes, and how to fix what cannot be read.
 
 import { html, useState } from './lib.js';
 import { Picker } from './picker.js';
@@ -24,7 +24,7 @@ export function ColumnPanel({ column: c, onClose }) {
 		of=${holds(c, judgement.rows)} onClose=${onClose}>
 		<p class="samples">${c.samples.map((s) => html`<q class="cell">${s}</q> `)}</p>
 		<p class="places"><a href=${link('rows', { column: c.letter })}>See it in the rows</a>
-			${c.trouble > 0 && html`<a href=${link('rows', { column: c.letter, show: 'trouble' })}>${count(c.trouble, 'row')} in trouble</a>`}
+			${c.errors > 0 && html`<a href=${link('rows', { column: c.letter, show: 'errors' })}>${count(c.errors, 'row')} with errors</a>`}
 			${c.warnings.length > 0 && html`<a class="warn-text" href=${link('rows', { column: c.letter, show: 'warned' })}>${number(sum(c.warnings))} to look at</a>`}</p>
 		${c.shared && html`<p class="warn-text">Another column has the header “${c.header}” too. The mapping names columns
 			by their header, so neither can be used until one has another name in the export.</p>`}
@@ -38,7 +38,7 @@ export function ColumnPanel({ column: c, onClose }) {
 	<//>`;
 }
 
-/** @param {import('./types.js').Trouble[]} list */
+/** @param {import('./types.js').CellErrors[]} list */
 const sum = (list) => list.reduce((n, one) => n + one.count, 0);
 
 /** What a column holds, in words. @param {Column} c @param {number} rows */
@@ -49,7 +49,7 @@ function holds(c, rows) {
 
 /** The targets of a column; one is open at a time. @param {{targets: Target[], at: string|null, onOpen: (path: string) => void}} props */
 function ColumnTargets({ targets, at, onOpen }) {
-	const open = at ?? (targets.find((t) => (t.trouble || 0) > 0) || targets[0])?.path;
+	const open = at ?? (targets.find((t) => (t.errors || 0) > 0) || targets[0])?.path;
 	return targets.map((t) => html`<section key=${t.path} class="target-in-column">
 		<h3><button type="button" class="fold" aria-expanded=${t.path === open ? 'true' : 'false'}
 			data-target=${t.path} onClick=${() => onOpen(t.path === open ? '' : t.path)}>${nameOf(t)} <span class="faint">${typeName(t.type)}</span></button></h3>

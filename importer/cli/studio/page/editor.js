@@ -1,5 +1,5 @@
 // @ts-check
-// The editor of one rule: how the value is made, how the cell is read, what comes out of it, and what to do with cells in trouble.
+// The editor of one rule: how the value is made, how the cell is read, what comes out of it, and what to do with cells that have errors.
 // A change is a draft with a live result until it is used.
 
 import { ApiError, post } from './api.js';
@@ -60,7 +60,7 @@ export function RuleEditor({ target }) {
 		<div id=${id} class="said-of">${mistakes.length > 0 && html`<${Problems} list=${mistakes} kind="mistake" here=${true} />`}</div>
 		<${Problems} list=${warnings} kind="warning" here=${true} />
 		<${Questions} list=${questions} />
-		${(target.usable || 0) + (target.trouble || 0) > 0 && html`<${Verdict} ...${target} />`}
+		${(target.usable || 0) + (target.errors || 0) > 0 && html`<${Verdict} ...${target} />`}
 		${kind === 'value' && html`<div hidden=${changed}><${Fixes} target=${target} cells=${cells.answer || []} /></div>`}
 		<${Body} target=${target} draft=${draft} onDraft=${set} built=${built} onBuilt=${setBuilt} />
 		${changed && clashes && html`<p class="notice warn" role="alert">This was changed meanwhile to: ${describe(target) || 'nothing'}. What you see here is yours.</p>`}

@@ -82,12 +82,12 @@ export class Pages {
 	}
 
 	/**
-	 * Finds the next row that needs a look below a row: in trouble, or in the rows with a warning the next of these.
+	 * Finds the next row that needs a look below a row: with errors, or in the rows with a warning the next of these.
 	 * @param {Row|undefined} row undefined for before the first
 	 * @returns {Promise<{row: Row, place: number}|null>} the row and its place in this filter
 	 */
 	async next(row) {
-		const show = this.filter.show === 'warned' ? 'warned' : 'trouble';
+		const show = this.filter.show === 'warned' ? 'warned' : 'errors';
 		const found = await this.first({ ...this.filter, show }, row ? { table: row.table, row: row.row + 1 } : { table: 0, row: 0 });
 		return found && this.filter.show !== show ? this.first(this.filter, found.row) : found;
 	}

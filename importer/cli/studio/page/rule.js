@@ -219,5 +219,5 @@ export function emptyText(text) {
 
 /** The name of a target as a person says it. @param {Target} target */
 export function nameOf(target) {
-	return target.of && ['activity', 'claims', 'contacts'].includes(target.group) ? `${target.title} · ${target.of}` : target.title;
+	return target.of && target.of !== 'Claim' && ['activity', 'claims', 'contacts'].includes(target.group) ? `${target.title} · ${target.of}` : target.title;
 }

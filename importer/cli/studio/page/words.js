@@ -17,18 +17,8 @@ export function percent(part, whole) {
 	return n < 1 ? '<1%' : n > 99 ? '>99%' : `${n}%`;
 }
 
-/** The words of a kind of mistake. @param {{code: string, message?: string}} trouble */
-export const mistake = (trouble) => trouble.message || trouble.code.replaceAll('-', ' ');
-
-/** A question of a first mapping in words for a page; its text is written for those who edit the file. @param {string} text */
-export const question = (text) => text
-	.replace('If not, add values: {TEXT: OPTION}', 'If not, say what each text means')
-	.replace('That template gets status: Open and no attributes', 'That activity becomes Open, without values')
-	.replace('reuse, skip, fail or create a client that the service knows', 'what should become of a client that the service knows already?')
-	.replace('send or skip the activities on a client who was found, not created', 'should a client that the service knows already get the activities?')
-	.replace("the names on the left are the service's", "the names of these fields are the service's")
-	.replace('if each row is a claim of its client, take the # away', 'is each row a claim of its client? Then say which rows are one claim')
-	.replaceAll(' until you take the # away', ' until it is used').replaceAll('Until you take the # away', 'Until it is used');
+/** The words of a kind of mistake. @param {{code: string, message?: string}} one */
+export const mistake = (one) => one.message || one.code.replaceAll('-', ' ');
 
 /** What the cells of a column hold. */
 export const kinds = /** @type {Record<string, string>} */ ({ date: 'dates', number: 'numbers', text: 'text', bool: 'yes or no', mixed: 'mixed', empty: 'nothing' });
