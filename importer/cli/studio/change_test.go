@@ -98,7 +98,7 @@ func TestRevision(t *testing.T) {
 	expect(t, "the code", stale.at("error", "code"), "stale")
 	expect(t, "the text", stale.at("state", "mapping", "text"), text)
 	for path, body := range map[string][]any{"/api/text": {"text", ""}, "/api/undo": nil, "/api/redo": nil, "/api/save": nil, "/api/reload": nil, "/api/draft": {"take", true}, "/api/decide": {"line", 1},
-		"/api/sheet": {"headerRow", 1}, "/api/ignore": {"column", "F", "ignored", true}, "/api/job": {"kind", "dry-run"}} {
+		"/api/ignore": {"column", "F", "ignored", true}, "/api/job": {"kind", "dry-run"}} {
 		stale := b.post(path, 409, append(body, "version", 2, "revision", 1)...)
 		expect(t, path, stale.at("error", "code"), "stale")
 	}
@@ -200,7 +200,7 @@ func TestBytesStay(t *testing.T) {
 				{"/api/patch", "label", "x", "operations", []any{op("add", "/activities/template=Your details/attributes/Remarks", "Notes")}},
 				{"/api/patch", "label", "x", "operations", []any{op("add", "/sheet/empty/-", "-")}},
 				{"/api/ignore", "column", "F", "ignored", true},
-				{"/api/sheet", "name", "", "headerRow", 2},
+				{"/api/patch", "label", "x", "operations", []any{op("add", "/sheet/header_row", 2)}},
 				{"/api/text", "text", "name: other\n"},
 			} {
 				body := map[string]any{"version": version}
@@ -214,7 +214,7 @@ func TestBytesStay(t *testing.T) {
 				}
 				version = int(b.get("/api/state")["version"].(float64))
 			}
-			b.post("/api/undo", 200, "version", version, "to", 1)
+			b.post("/api/undo", 200, "version", version, "to", 0)
 			b.post("/api/save", 200, "version", version+1, "overwrite", true)
 			b.holds(b.file, text)
 		})

@@ -52,26 +52,20 @@ type job struct {
 	cancel context.CancelFunc
 }
 
-func (s *Server) postJob(r *http.Request) (any, error) {
-	var in struct {
-		madeFor
-		Kind JobKind `json:"kind"`
+type jobIn struct {
+	Kind JobKind `json:"kind"`
+}
+
+func (s *Server) startJob(in jobIn) error {
+	switch {
+	case in.Kind != DryRun && in.Kind != Sandbox:
+		return failure{http.StatusBadRequest, "bad-request", "the kind must be dry-run or sandbox", ""}
+	case s.job != nil && s.job.State == running:
+		return cannot("busy", "another job is running", "wait for its end, or cancel it")
+	case s.job != nil:
+		s.job.cancel() // its sandbox's pages end
 	}
-	if err := read(r, &in); err != nil {
-		return nil, err
-	}
-	if in.Kind != DryRun && in.Kind != Sandbox {
-		return nil, failure{http.StatusBadRequest, "bad-request", "the kind must be dry-run or sandbox", ""}
-	}
-	return s.change(in.madeFor, func() error {
-		if s.job != nil && s.job.State == running {
-			return failure{http.StatusUnprocessableEntity, "busy", "another job is running", "wait for its end, or cancel it"}
-		}
-		if s.job != nil {
-			s.job.cancel() // its sandbox's pages end
-		}
-		return s.start(in.Kind)
-	})
+	return s.start(in.Kind)
 }
 
 const (

@@ -292,7 +292,7 @@ func TestChoices(t *testing.T) {
 	b.post("/api/text", 200, "version", 2, "text", "name: \"x # DECIDE: what?\"\n")
 	b.post("/api/decide", 422, "version", 3, "line", 1) // it is a part of the name
 	b.post("/api/undo", 200, "version", 3)
-	st = b.post("/api/sheet", 200, "version", 4, "name", "", "headerRow", 2)
+	st = b.post("/api/patch", 200, "version", 4, "label", "x", "operations", []any{op("add", "/sheet/header_row", 2)})
 	expect(t, "the text", st.at("mapping", "text"), "name: x\nsheet:\n  header_row: 2\n")
 	st = b.until("the columns", func(st reply) bool { return st.at("columns", 1) != nil })
 	expect(t, "shared", st.at("columns", 1, "shared"), true)

@@ -36,11 +36,10 @@ type disk struct {
 	place string // the file itself, links followed; "" when there is none
 }
 
-// revision is a text of the history.
+// revision is a text of the history, and what was done to come to it.
 type revision struct {
-	label   string // what was done to come here
-	version int    // of the session, when it was done
-	text    []byte
+	label string
+	text  []byte
 }
 
 // mostRevisions bounds the history; the oldest moments but the first are forgotten.
@@ -58,7 +57,7 @@ func (s *session) open(o Options) error {
 		text, label = o.Proposed, "proposed from the sheet"
 	}
 	s.begin, s.version = text, 1
-	s.history = []revision{{label, 1, text}}
+	s.history = []revision{{label, text}}
 	s.unsavedBefore = s.readAutosave()
 	return nil
 }
@@ -146,7 +145,7 @@ func (s *session) other(which string) ([]byte, error) {
 // change makes a text the present one; what was undone is forgotten.
 func (s *session) change(label string, text []byte) {
 	s.version++
-	s.history = append(s.history[:s.at+1], revision{label, s.version, text})
+	s.history = append(s.history[:s.at+1], revision{label, text})
 	if len(s.history) > mostRevisions {
 		s.history = append(s.history[:1], s.history[2:]...)
 	}

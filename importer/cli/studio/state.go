@@ -32,16 +32,16 @@ type stateJSON struct {
 }
 
 type mappingJSON struct {
-	Path     string         `json:"path"`
-	Exists   bool           `json:"exists"`
-	Dirty    bool           `json:"dirty"`
-	OnDisk   string         `json:"onDisk"`   // same, changed or gone
-	DiskNote string         `json:"diskNote"` // what has happened to the file; "" for nothing
-	Text     string         `json:"text"`
-	Problems []problemJSON  `json:"problems"`
-	Warnings []problemJSON  `json:"warnings"`
-	History  []revisionJSON `json:"history"`
-	At       int            `json:"at"`
+	Path     string        `json:"path"`
+	Exists   bool          `json:"exists"`
+	Dirty    bool          `json:"dirty"`
+	OnDisk   string        `json:"onDisk"`   // same, changed or gone
+	DiskNote string        `json:"diskNote"` // what has happened to the file; "" for nothing
+	Text     string        `json:"text"`
+	Problems []problemJSON `json:"problems"`
+	Warnings []problemJSON `json:"warnings"`
+	History  []string      `json:"history"` // what was done, the beginning first
+	At       int           `json:"at"`
 
 	Questions []questionJSON `json:"questions"` // of a first mapping, not answered yet
 	Draft     bool           `json:"draft"`     // an earlier session left something unsaved
@@ -53,11 +53,6 @@ type questionJSON struct {
 	Line int    `json:"line"`
 	Text string `json:"text"`
 	Path string `json:"path"`
-}
-
-type revisionJSON struct {
-	Label   string `json:"label"`
-	Version int    `json:"version"`
 }
 
 type problemJSON struct {
@@ -201,7 +196,7 @@ func (s *Server) state() stateJSON {
 		Version: s.session.version, Progress: s.progress, Commands: s.options.Commands,
 		Mapping: mappingJSON{
 			Path: s.session.path, Exists: s.session.file.text != nil, Dirty: s.session.dirty(), OnDisk: onDisk, DiskNote: note,
-			Text: string(s.session.text()), Problems: a.show(a.problems), Warnings: a.show(a.warnings), History: []revisionJSON{},
+			Text: string(s.session.text()), Problems: a.show(a.problems), Warnings: a.show(a.warnings), History: []string{},
 			At: s.session.at, Draft: s.session.unsavedBefore != nil,
 		},
 		Campaign: campaignJSON{Name: a.mapping.Name.Text, API: a.mapping.API.Text, Templates: "none"},
@@ -212,7 +207,7 @@ func (s *Server) state() stateJSON {
 	}
 	st.Mapping.Questions = questions(a.doc, a.text)
 	for _, m := range s.session.history {
-		st.Mapping.History = append(st.Mapping.History, revisionJSON{m.label, m.version})
+		st.Mapping.History = append(st.Mapping.History, m.label)
 	}
 	if service := s.options.Service; service != nil {
 		st.Campaign.Environment, st.Campaign.Templates = service.Environment, "service"
@@ -436,7 +431,7 @@ func (s *Server) suggestions(targets []targetJSON) []suggestionJSON {
 
 // ignores reports whether a column is left out on purpose.
 func (a *analysis) ignores(column int) bool {
-	return a.mapping.Ignores(a.book.ignoredName(a.book.columns[column]))
+	return a.mapping.Ignores(mapping.IgnoredName(a.book.tables[0], column))
 }
 
 // version of the interface that the mapping is for.

@@ -62,7 +62,7 @@ function Count({ view }) {
 function Top() {
 	const { mapping, campaign, judgement: j } = /** @type {import('./types.js').State} */ (state.value);
 	const running = !j.stale && !isJudged.value;
-	const back = mapping.history[mapping.at]?.label, forward = mapping.history[mapping.at + 1]?.label;
+	const back = mapping.history[mapping.at], forward = mapping.history[mapping.at + 1];
 	const canSave = mapping.dirty || isTyped.value, canUndo = mapping.at > 0 || isTyped.value;
 	return html`<header class="top">
 		<p class="brand">Claimsheet <b>Studio</b></p>

@@ -44,7 +44,7 @@
  *
  * @typedef {{version: number, revision?: string|number, progress: number,
  *   mapping: {path: string, exists: boolean, dirty: boolean, onDisk: 'same'|'changed'|'gone', text: string, problems: Problem[],
- *     warnings: Problem[], history: {label: string, version: number}[], at: number, questions: Question[], draft: boolean,
+ *     warnings: Problem[], history: string[], at: number, questions: Question[], draft: boolean,
  *     diskNote?: string, draftOld?: boolean},
  *   campaign: {name: string, api: string, environment: string, templates: string, templatesAt?: string|null},
  *   sheets: Sheet[], columns: Column[], targets: Target[], suggestions: Suggestion[], judgement: Judgement,
