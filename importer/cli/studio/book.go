@@ -27,16 +27,16 @@ import (
 // Once ready is closed nothing of it changes. Before, only tables and columns' headers
 // may be read. Who reads its rows holds use, so that close waits.
 type book struct {
-	options sheet.Options
-	opening bool  // the sheets are being opened, and another book will take the place of this one
-	err     error // why it cannot be read; nil when it can
-	tables  []cell.Sheet
-	readers []*sheet.Reader
-	columns []*column
-	at      [][]int  // by sheet: the columns' places in it; -1 for none
-	names   []string // of the sheets of the first file
-	looks   []look   // of each sheet, as far as they could be opened
-	stamps  []stamp  // of the files, before they were opened
+	options  sheet.Options
+	opening  bool  // the sheets are being opened, and another book will take the place of this one
+	err      error // why it cannot be read; nil when it can
+	tables   []cell.Sheet
+	readers  []*sheet.Reader
+	columns  []*column
+	at       [][]int       // by sheet: the columns' places in it; -1 for none
+	names    []string      // of the sheets of the first file
+	looks    []look        // of each sheet, as far as they could be opened
+	versions []fileVersion // of the files, before they were opened
 
 	ctx     context.Context // of reading it
 	stop    context.CancelFunc
@@ -89,7 +89,7 @@ func openBook(ctx context.Context, paths []string, o sheet.Options) *book {
 	b.ctx, b.stop = context.WithCancel(ctx)
 	books := cell.BookNames(paths)
 	for i, path := range paths {
-		b.stamps = append(b.stamps, stampOf(path))
+		b.versions = append(b.versions, versionOf(path))
 		l, r := lookAt(path, o)
 		if b.looks = append(b.looks, l); i == 0 {
 			b.names = l.names
@@ -134,19 +134,20 @@ func openBook(ctx context.Context, paths []string, o sheet.Options) *book {
 	return b
 }
 
-// stamp tells a file from one that takes its place, or from what is written into it later.
-type stamp struct {
+// fileVersion tells a file from one that takes its place, or from what is written into it
+// later.
+type fileVersion struct {
 	size    int64
 	written time.Time
 }
 
-// stampOf returns the stamp of a file; the zero stamp when there is none.
-func stampOf(path string) stamp {
+// versionOf returns the version of a file; the zero one when there is none.
+func versionOf(path string) fileVersion {
 	info, err := os.Stat(path)
 	if err != nil {
-		return stamp{}
+		return fileVersion{}
 	}
-	return stamp{info.Size(), info.ModTime()}
+	return fileVersion{info.Size(), info.ModTime()}
 }
 
 // lookAt reads the first rows of a sheet, whichever of them has the headers. It returns

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"claimsheet/apiclient"
 	"claimsheet/importer"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
@@ -97,7 +98,7 @@ func (v view) client(number, of int, records []int) (any, error) {
 	standIns(&plan)
 	steps := []stepJSON{}
 	routes := v.options.Routes
-	routes.Version = v.version()
+	routes.Version = apiclient.Version(v.mapping.API.Text)
 	for i, request := range importer.Preview(plan, routes, v.options.LinkBody) {
 		step := plan.Steps[i]
 		one := stepJSON{Step: step.Key, Kind: string(step.Kind), Title: step.Title, Values: v.values(&step, request.Body),

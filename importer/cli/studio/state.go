@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"claimsheet/apiclient"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -85,22 +84,27 @@ type sheetJSON struct {
 	Problems        []problemJSON `json:"problems"` // why it cannot be read
 }
 
+// tallyJSON is the verdict over the cells of a column or a target.
+type tallyJSON struct {
+	Usable   int         `json:"usable"`
+	Errors   int         `json:"errors"`
+	Empty    int         `json:"empty"`
+	Problems []errorJSON `json:"problems"`
+	Warnings []errorJSON `json:"warnings"` // of cells that are sent all the same
+}
+
 type columnJSON struct {
-	Letter       string      `json:"letter"`
-	Header       string      `json:"header"`
-	Shared       bool        `json:"shared"`
-	Filled       int         `json:"filled"`
-	Distinct     int         `json:"distinct"`
-	DistinctMore bool        `json:"distinctMore,omitempty"`
-	Samples      []string    `json:"samples"`
-	Kind         string      `json:"kind"`
-	Targets      []string    `json:"targets"`
-	Ignored      bool        `json:"ignored"`
-	Usable       int         `json:"usable"`
-	Errors       int         `json:"errors"`
-	Empty        int         `json:"empty"`
-	Problems     []errorJSON `json:"problems"`
-	Warnings     []errorJSON `json:"warnings"` // of cells that are sent all the same
+	Letter       string   `json:"letter"`
+	Header       string   `json:"header"`
+	Shared       bool     `json:"shared"`
+	Filled       int      `json:"filled"`
+	Distinct     int      `json:"distinct"`
+	DistinctMore bool     `json:"distinctMore,omitempty"`
+	Samples      []string `json:"samples"`
+	Kind         string   `json:"kind"`
+	Targets      []string `json:"targets"`
+	Ignored      bool     `json:"ignored"`
+	tallyJSON
 }
 
 type errorJSON struct {
@@ -124,12 +128,8 @@ type targetJSON struct {
 	Options  []string        `json:"options"`
 	Rule     json.RawMessage `json:"rule"`
 	Columns  []string        `json:"columns"`
-	Usable   int             `json:"usable"`
-	Errors   int             `json:"errors"`
-	Empty    int             `json:"empty"`
-	Problems []errorJSON     `json:"problems"`
-	Warnings []errorJSON     `json:"warnings"`
 	Line     *int            `json:"line"`
+	tallyJSON
 }
 
 type suggestionJSON struct {
@@ -146,10 +146,10 @@ type suggestionJSON struct {
 type judgementJSON struct {
 	Rows     int         `json:"rows"`
 	Done     int         `json:"done"`
-	Complete bool        `json:"complete"` // the clients are judged too
-	Reading  bool        `json:"reading"`  // the sheets are being read for the first time; done counts their rows
-	Stale    bool        `json:"stale"`    // the mapping has a mistake that keeps it from being judged; the numbers are of before
-	Partial  bool        `json:"partial"`  // rules with mistakes are left out
+	Complete bool        `json:"complete"`
+	Reading  bool        `json:"reading"` // the sheets are being read for the first time; done counts their rows
+	Stale    bool        `json:"stale"`   // the mapping has a mistake that keeps it from being judged; the numbers are of an earlier one
+	Partial  bool        `json:"partial"` // rules with mistakes are left out
 	Skipped  int         `json:"skipped"`
 	Usable   int         `json:"usable"`
 	Errors   int         `json:"errors"`
@@ -190,24 +190,15 @@ func (s *Server) getState(r *http.Request) (any, error) {
 
 // state is what the page shows. The caller holds the lock.
 func (s *Server) state() stateJSON {
-	a := s.now
-	onDisk, note := s.session.onDisk()
+	a, v := s.now, s.verdict
+	if v != nil {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+	}
 	st := stateJSON{
-		Version: s.session.version, Progress: s.progress, Commands: s.options.Commands,
-		Mapping: mappingJSON{
-			Path: s.session.path, Exists: s.session.file.text != nil, Dirty: s.session.dirty(), OnDisk: onDisk, DiskNote: note,
-			Text: string(s.session.text()), Problems: a.show(a.problems), Warnings: a.show(a.warnings), History: []string{},
-			At: s.session.at, Draft: s.session.unsavedBefore != nil,
-		},
+		Version: s.session.version, Progress: s.progress, Commands: s.options.Commands, Mapping: s.mapping(),
 		Campaign: campaignJSON{Name: a.mapping.Name.Text, API: a.mapping.API.Text, Templates: "none"},
-		Sheets:   s.sheets(),
-	}
-	if draft := s.session.unsavedBefore; draft != nil {
-		st.Mapping.DraftOld = s.session.isBehind(draft)
-	}
-	st.Mapping.Questions = questions(a.doc, a.text)
-	for _, m := range s.session.history {
-		st.Mapping.History = append(st.Mapping.History, m.label)
+		Sheets:   s.sheets(), Targets: a.targets(s.options.Service, v), Judgement: s.judgement(),
 	}
 	if service := s.options.Service; service != nil {
 		st.Campaign.Environment, st.Campaign.Templates = service.Environment, "service"
@@ -215,26 +206,7 @@ func (s *Server) state() stateJSON {
 			st.Campaign.Templates, st.Campaign.TemplatesAt = "cache", &s.options.Cached
 		}
 	}
-	if s.first { // what a mapping without rules lacks is no news
-		st.Mapping.Problems, st.Mapping.Warnings = []problemJSON{}, []problemJSON{}
-	}
-	v := s.verdict
-	if v != nil {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		if v.of == a {
-			st.Mapping.Problems = append(st.Mapping.Problems, a.show(v.found)...)
-			st.Mapping.Warnings = append(st.Mapping.Warnings, a.show(v.warnings)...)
-		}
-	}
-	st.Mapping.Warnings = append(st.Mapping.Warnings, a.book.stale(s.options.Sheets)...)
-	if err := s.session.notKept; err != nil {
-		st.Mapping.Warnings = append(st.Mapping.Warnings, problemJSON{Code: "not-kept", Message: "what is not saved cannot be kept for the next time: " + whyNot(err), Hint: "save before the page is closed", Where: s.session.autosave})
-	}
-	st.Targets = a.targets(s.options.Service, v)
-	st.Columns = a.columns(st.Targets, v)
-	st.Suggestions = s.suggestions(st.Targets)
-	st.Judgement = s.judgement()
+	st.Columns, st.Suggestions = a.columns(st.Targets, v), s.suggestions(st.Targets)
 	if s.job != nil {
 		copied := *s.job
 		copied.Problems = slices.Clone(copied.Problems)
@@ -243,17 +215,45 @@ func (s *Server) state() stateJSON {
 	return st
 }
 
+// mapping is the text with its problems. The caller holds both locks.
+func (s *Server) mapping() mappingJSON {
+	a := s.now
+	problems, warnings := a.problems, a.warnings
+	if v := s.verdict; v != nil && v.of == a {
+		problems, warnings = slices.Concat(problems, v.found), slices.Concat(warnings, v.warnings)
+	}
+	if s.first { // what a mapping without rules lacks is no news
+		problems, warnings = nil, nil
+	}
+	left := s.session.unsavedBefore
+	m := mappingJSON{
+		Path: s.session.path, Exists: s.session.file.text != nil, Dirty: s.session.dirty(), Text: string(s.session.text()),
+		Problems: a.show(problems), Warnings: append(a.show(warnings), a.book.stale(s.options.Sheets)...),
+		At: s.session.at, Questions: questions(a.doc, a.text), Draft: left != nil, DraftOld: left != nil && s.session.isBehind(left),
+	}
+	m.OnDisk, m.DiskNote = s.session.onDisk()
+	for _, r := range s.session.history {
+		m.History = append(m.History, r.label)
+	}
+	if err := s.session.notKept; err != nil {
+		m.Warnings = append(m.Warnings, problemJSON{Code: "not-kept", Where: s.session.autosave, Hint: "save before the page is closed",
+			Message: "what is not saved cannot be kept for the next time: " + whyNot(err)})
+	}
+	return m
+}
+
 // questions returns the questions of a first mapping. One that has a line of its own is
 // about the next line.
 func questions(doc *yamlpatch.Document, text []byte) []questionJSON {
 	list := []questionJSON{}
+	isComment := func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
 	all := lines(string(text))
 	for i, line := range all {
-		found := question.FindStringSubmatchIndex(line)
+		found := question.FindStringSubmatch(line)
 		if found == nil {
 			continue
 		}
-		one := questionJSON{Line: i + 1, Text: inPageWords(line[found[2]:found[3]])}
+		one := questionJSON{Line: i + 1, Text: inPageWords(found[1])}
 		about := i
 		if isComment(line) {
 			about = min(i+1, len(all)-1)
@@ -266,8 +266,6 @@ func questions(doc *yamlpatch.Document, text []byte) []questionJSON {
 	return list
 }
 
-func isComment(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
-
 // show returns problems as the page gets them, with the path of the rule in the mapping.
 func (a *analysis) show(list problem.List) []problemJSON {
 	shown := []problemJSON{}
@@ -277,16 +275,16 @@ func (a *analysis) show(list problem.List) []problemJSON {
 		if p.Where.Cell != "" {
 			one.Cell = p.Where.String()
 		}
+		path := ""
 		if a.doc != nil && p.Where.Line > 0 {
-			path := yamlpatch.Pointer(a.doc.At(p.Where.Line, p.Where.Column)...)
+			path = yamlpatch.Pointer(a.doc.At(p.Where.Line, p.Where.Column)...)
 			one.Path = &path
 		}
-		if p.Code == "no-workflow" && a.doc != nil { // reported at each activity, mended once
-			path := "/workflow/name"
+		if p.Code == "no-workflow" && a.doc != nil { // reported at each activity, corrected once
+			path = "/workflow/name"
 			if _, ok := a.doc.Value("workflow", "name"); ok {
 				path = "/workflow/template_identifier"
 			}
-			one.Path = &path
 		}
 		shown = append(shown, one)
 	}
@@ -297,8 +295,7 @@ func (s *Server) sheets() []sheetJSON {
 	b := s.now.book
 	list := []sheetJSON{}
 	for i, l := range b.looks {
-		one := sheetJSON{Path: l.path, Names: l.names, Name: l.name, HeaderRow: max(b.options.HeaderRow, 1), LikelyHeaderRow: l.likely,
-			First: l.first, Problems: []problemJSON{}}
+		one := sheetJSON{l.path, l.names, l.name, max(b.options.HeaderRow, 1), l.likely, l.first, []problemJSON{}}
 		if at := slices.IndexFunc(b.tables, func(t cell.Sheet) bool { return t.Table == i }); at >= 0 {
 			one.Name, one.HeaderRow = b.tables[at].Name, b.tables[at].HeaderRow
 		}
@@ -320,15 +317,15 @@ func (s *Server) sheets() []sheetJSON {
 
 // stale warns of files that are not what they were when they were read.
 func (b *book) stale(paths []string) (list []problemJSON) {
-	for i, was := range b.stamps {
+	for i, was := range b.versions {
 		one := problemJSON{Code: "sheet-changed", Where: paths[i], Hint: "stop claimsheet studio and start it again to see the sheet as it is now"}
-		switch now := stampOf(paths[i]); now {
+		switch now := versionOf(paths[i]); now {
 		case was:
 			continue
-		case stamp{}:
-			one.Message = "the sheet is not there any more; what is shown is of before"
+		case fileVersion{}:
+			one.Message = "the sheet is not there any more; the page shows the previous version"
 		default:
-			one.Message = "the sheet has changed since it was read; what is shown is of before, and a dry run takes it as it is now"
+			one.Message = "the sheet has changed since it was read; the page shows the previous version, and a dry run takes it as it is now"
 		}
 		list = append(list, one)
 	}
@@ -338,12 +335,11 @@ func (b *book) stale(paths []string) (list []problemJSON) {
 // columns returns the columns of the first sheet. The caller holds the verdict's lock.
 func (a *analysis) columns(targets []targetJSON, v *verdict) []columnJSON {
 	b := a.book
-	ready := b.isReady()
 	list := make([]columnJSON, 0, len(b.columns))
-	for _, c := range b.columns {
-		one := columnJSON{Letter: cell.ColumnName(c.index), Header: c.header, Shared: c.shared, Samples: []string{}, Targets: []string{}, Problems: []errorJSON{}, Warnings: []errorJSON{},
-			Ignored: a.ignores(c.index)}
-		if ready {
+	for i, c := range b.columns {
+		one := columnJSON{Letter: cell.ColumnName(i), Header: c.header, Shared: c.shared, Samples: []string{}, Targets: []string{}, Ignored: a.ignores(i),
+			tallyJSON: tallyJSON{Problems: []errorJSON{}, Warnings: []errorJSON{}}}
+		if b.isReady() {
 			one.Filled, one.Distinct, one.DistinctMore, one.Samples, one.Kind = c.filled, c.distinct, c.more, append(one.Samples, c.samples...), c.kind()
 			one.Empty = len(b.records) - c.filled
 		}
@@ -352,27 +348,10 @@ func (a *analysis) columns(targets []targetJSON, v *verdict) []columnJSON {
 				one.Targets = append(one.Targets, t.Path)
 			}
 		}
-		list = append(list, one)
-	}
-	if v == nil || v.of.book != b {
-		return list
-	}
-	for i := range list {
-		one := &list[i]
-		one.Problems, one.Warnings = v.kinds.list(i), v.warned.list(i)
-		var all, filled bitmap // records with an error in the column, and those of them whose cell is filled
-		for of, e := range v.kinds {
-			if of.at != i {
-				continue
-			}
-			all.add(e.rows)
-			if of.code != "required" && of.code != "empty-key" {
-				filled.add(e.rows)
-			}
+		if v != nil && v.of.book == b {
+			one.tallyJSON = v.column(i)
 		}
-		one.Errors = all.count()
-		one.Usable = max(0, v.filled[i]-filled.count())
-		one.Empty = v.done - v.skipped - v.filled[i]
+		list = append(list, one)
 	}
 	return list
 }
@@ -414,10 +393,12 @@ func (s *Server) suggestions(targets []targetJSON) []suggestionJSON {
 			}
 			return t.Group == "activity" && t.Of == g.Template && t.Title == g.Attribute
 		})
-		if at < 0 && g.Path == nil || at >= 0 && (targets[at].Rule != nil || targets[at].Status == string(mapping.Open)) {
+		switch {
+		case at < 0 && g.Path == nil:
 			continue
-		}
-		if at >= 0 {
+		case at >= 0 && (targets[at].Rule != nil || targets[at].Status == string(mapping.Open)):
+			continue
+		case at >= 0:
 			one.Path = targets[at].Path
 		}
 		if slices.ContainsFunc(s.now.columnsOf(g.Value, tokens(one.Path)), s.now.ignores) {
@@ -433,6 +414,3 @@ func (s *Server) suggestions(targets []targetJSON) []suggestionJSON {
 func (a *analysis) ignores(column int) bool {
 	return a.mapping.Ignores(mapping.IgnoredName(a.book.tables[0], column))
 }
-
-// version of the interface that the mapping is for.
-func (a *analysis) version() apiclient.Version { return apiclient.Version(a.mapping.API.Text) }

@@ -56,7 +56,7 @@ func (l *lister) add(t targetJSON, path ...string) {
 	} else if last == "name" && len(path) > 1 || len(path) > 2 && path[len(path)-2] == "fields" {
 		t.Type, t.TypeFrom = "Text", "default"
 	}
-	t.Columns, t.Problems, t.Warnings = []string{}, []errorJSON{}, []errorJSON{}
+	t.Columns, t.tallyJSON = []string{}, tallyJSON{Problems: []errorJSON{}, Warnings: []errorJSON{}}
 	if rule, ok := l.a.doc.Value(path...); ok {
 		t.Rule = rule
 		if line := l.a.doc.Line(path...); line > 0 {
@@ -95,8 +95,7 @@ func (l *lister) judged(t *targetJSON, path []string) {
 			continue
 		}
 		tally := l.v.targets[i]
-		t.Usable, t.Errors, t.Empty = tally.usable, tally.errors, tally.empty
-		t.Problems, t.Warnings = l.v.ofTargets.list(i), l.v.toLookAt.list(i)
+		t.tallyJSON = tallyJSON{tally.usable, tally.errors, tally.empty, l.v.ofTargets.list(i), l.v.toLookAt.list(i)}
 		if t.Type == "" {
 			t.Type = string(target.Type)
 		}

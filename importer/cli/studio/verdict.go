@@ -110,6 +110,20 @@ func (k kinds) list(at int) []errorJSON {
 	return list
 }
 
+// column is the verdict over a column of the first sheet. The caller holds the lock.
+func (v *verdict) column(i int) tallyJSON {
+	var all, filled bitmap // records with an error in the column, and those of them whose cell is filled
+	for of, e := range v.kinds {
+		if of.at == i {
+			all.add(e.rows)
+		}
+		if of.at == i && of.code != "required" && of.code != "empty-key" {
+			filled.add(e.rows)
+		}
+	}
+	return tallyJSON{max(0, v.filled[i]-filled.count()), all.count(), v.done - v.skipped - v.filled[i], v.kinds.list(i), v.warned.list(i)}
+}
+
 func newVerdict(a *analysis) *verdict {
 	return &verdict{of: a, kinds: kinds{}, warned: kinds{}, ofTargets: kinds{}, toLookAt: kinds{}, together: map[int]problem.List{},
 		targets: make([]tally, len(a.bound.Targets)), filled: make([]int, len(a.book.columns))}
