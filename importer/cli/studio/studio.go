@@ -214,7 +214,7 @@ func (s *Server) routes() {
 	get("column", s.looking(getColumn))
 	get("rows", s.looking(getRows))
 	get("client", s.looking(getClient))
-	post("preview", s.looking(s.postPreview))
+	post("preview", s.looking(getPreview))
 	get("diff", s.getDiff)
 	post("job", changing(s, s.startJob))
 	post("job/cancel", s.postCancel)

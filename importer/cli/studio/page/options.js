@@ -23,6 +23,7 @@ export function Options({ target, draft, onDraft }) {
 			&& html`<${TextField} label="Dates look like" value=${[all.format || ''].flat().join(' or ')} offers=${dateFormats}
 			hint="Several ways with “or” between them"
 				onText=${(/** @type {string} */ t) => set('format')(formatsOf(t))} />`}
+		${isCell && /\byy\b/.test([all.format || ''].flat().join(' ')) && html`<${YearsField} years=${all.years} onYears=${set('years')} />`}
 		${type === 'Phone' && html`<${TextField} label="Country of numbers without one" value=${all.region || ''} offers=${['GB', 'IE', 'DE', 'US']}
 			onText=${(/** @type {string} */ t) => set('region')(t.toUpperCase().trim())} />`}
 		${isCell && type === 'Number'
@@ -34,6 +35,14 @@ export function Options({ target, draft, onDraft }) {
 			&& html`<${TextField} label="Most characters" number=${true} value=${all.max_length ?? ''}
 			onText=${(/** @type {string} */ t) => set('max_length')(Number(t) || '')} />`}
 	</div></details>`;
+}
+
+/** Whether years of two digits are past, as of birthdays, or to come. @param {{years?: string, onYears: (years: string) => void}} props */
+function YearsField({ years, onYears }) {
+	const id = useId();
+	return html`<p class="field"><label for=${id}>Years of two digits are</label>
+		<select id=${id} value=${years || ''} onChange=${(/** @type {any} */ e) => onYears(e.target.value)}>
+		<option value="">a mistake when they are to come</option><option value="past">past</option><option value="future">to come</option></select></p>`;
 }
 
 /** The forms of dates as they are typed. @param {string} text @returns {string|string[]} */

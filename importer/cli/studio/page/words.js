@@ -52,6 +52,11 @@ const choices = {
 		fail: ['Report them', 'Nothing is sent for them, and the run ends with a mistake for each.'],
 		create: ['Create them without looking', 'The service is not asked; somebody who is known may be there twice afterwards.'],
 	},
+	mode: {
+		first: ['Only without an e-mail address', ''],
+		either: ['Also when nobody has the e-mail address', ''],
+		both: ['Always', 'Where the two disagree, nothing is sent for the client.'],
+	},
 	existing_activities: {
 		send: ['Send them', 'A known client gets the activities that a new client gets.'],
 		skip: ['Leave them out', 'A known client gets no activities of the client; claims, and what belongs to them, are sent.'],
@@ -85,7 +90,7 @@ const choices = {
 };
 
 /** What is done when nothing is chosen, by the last part of a target's path. @type {Record<string, string>} */
-const usual = { existing: 'reuse', existing_activities: 'send', status: 'Submitted', on: 'client', hidden_rows: 'take', ambiguous_times: 'refuse', encoding: 'utf-8' };
+const usual = { existing: 'reuse', mode: 'first', existing_activities: 'send', status: 'Submitted', on: 'client', hidden_rows: 'take', ambiguous_times: 'refuse', encoding: 'utf-8' };
 
 /** The choice that counts while nothing is chosen; undefined when there is none. @param {{path: string, status?: string}} target */
 export const usualChoice = (target) => {
