@@ -230,15 +230,15 @@ func (s *Server) save(in saveIn) error { return s.session.save(in.Overwrite) }
 
 // reload takes the file as it is on the disk.
 func (s *Server) reload(struct{}) error {
-	disk, err := readFile(s.session.path)
+	text, err := readFile(s.session.path)
 	if err != nil {
 		return err
 	}
-	if disk.text == nil {
+	if text == nil {
 		return cannot("no-file", "the file is not there any more", "save to write it again")
 	}
-	s.session.file = disk
-	s.session.change("read from the disk", disk.text)
+	s.session.file = text
+	s.session.change("read from the disk", text)
 	return nil
 }
 
@@ -254,7 +254,7 @@ func (s *Server) draft(in draftIn) error {
 		return cannot("no-draft", "nothing was left unsaved", "")
 	}
 	if s.session.unsavedBefore = left.Before; in.Take {
-		s.session.file.text = left.File
+		s.session.file = left.File
 		s.session.change("left unsaved before", []byte(left.Text))
 	} else {
 		s.session.keep()

@@ -98,12 +98,9 @@ func (s *Server) start(kind JobKind) error {
 	if err != nil {
 		return err
 	}
-	path := s.session.path
-	if !s.session.isOnDisk() { // the text of now, whatever the file says
-		path = filepath.Join(folder, filepath.Base(s.session.path))
-		if err := os.WriteFile(path, s.session.text(), 0o600); err != nil {
-			return err
-		}
+	path := filepath.Join(folder, filepath.Base(s.session.path)) // the text of now, whatever the file says
+	if err := os.WriteFile(path, s.session.text(), 0o600); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	j := &job{Kind: kind, State: running, Version: s.session.version, Phase: "reading the sheets", Problems: []problemJSON{}, cancel: cancel,

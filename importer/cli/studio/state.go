@@ -227,7 +227,7 @@ func (s *Server) mapping() mappingJSON {
 	}
 	left := s.session.unsavedBefore
 	m := mappingJSON{
-		Path: s.session.path, Exists: s.session.file.text != nil, Dirty: s.session.dirty(), Text: string(s.session.text()),
+		Path: s.session.path, Exists: s.session.file != nil, Dirty: s.session.dirty(), Text: string(s.session.text()),
 		Problems: a.show(problems), Warnings: append(a.show(warnings), a.book.stale(s.options.Sheets)...),
 		At: s.session.at, Questions: questions(a.doc, a.text), Draft: left != nil, DraftOld: left != nil && s.session.isBehind(left),
 	}

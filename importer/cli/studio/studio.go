@@ -127,7 +127,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.book, s.first = b, o.Propose && s.session.file.text == nil && b.err == nil
+	s.book, s.first = b, o.Propose && s.session.file == nil && b.err == nil
 	s.refresh()
 	s.background(func() { s.readBook(b) })
 	return s, nil
