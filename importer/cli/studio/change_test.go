@@ -4,88 +4,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v4"
-
 	"claimsheet/importer/cli/studio"
 	"claimsheet/importer/testform"
-	"claimsheet/mapping"
 )
-
-// A text like “-” that means another thing in a path or in YAML is a text in every place
-// that the page writes.
-func TestOddTexts(t *testing.T) {
-	t.Parallel()
-	b := begin(t, mappingText, sheetText, nil)
-	version := 1
-	odd := []string{"-", "a/b~c", "two\nlines", "0", "~", "yes", "? x", ": ", " a ", "1e3", "&a", "👍", ""}
-	for _, text := range odd[:testform.LongOr(len(odd), 3)] {
-		pointer := strings.NewReplacer("~", "~0", "/", "~1").Replace(text)
-		for _, o := range []struct {
-			op   map[string]any
-			want string
-			at   []string
-		}{
-			{op("add", "/activities/0/attributes/Title/values/"+pointer, "Miss"), "Miss", []string{"activities", "0", "attributes", "Title", "values", text}},
-			{op("add", "/activities/0/attributes/Title/values/Mr", text), text, []string{"activities", "0", "attributes", "Title", "values", "Mr"}},
-			{op("add", "/activities/0/attributes/Remarks", map[string]any{"column": "Notes", "values": map[string]any{text: text}}), text, []string{"activities", "0", "attributes", "Remarks", "values", text}},
-			{op("add", "/activities/0/attributes/Remarks/values/"+pointer, "Miss"), "Miss", []string{"activities", "0", "attributes", "Remarks", "values", text}},
-			{op("add", "/client/fields/x", map[string]any{"value": text}), text, []string{"client", "fields", "x", "value"}},
-			{op("add", "/client/fields/x", text), text, []string{"client", "fields", "x"}},
-			{op("add", "/client/fields/"+pointer, "Surname"), "Surname", []string{"client", "fields", text}},
-			{op("add", "/sheet/empty/-", text), text, []string{"sheet", "empty", "0"}},
-			{op("add", "/client/fields/x", map[string]any{"column": "Notes", "type": "Checkbox", "checked": []string{text}}), text, []string{"client", "fields", "x", "checked", "0"}},
-		} {
-			st := b.post("/api/patch", 200, "version", version, "label", "x", "operations", []any{o.op})
-			changed := []byte(st.at("mapping", "text").(string))
-			if got := valueAt(t, changed, o.at); got != o.want {
-				t.Errorf("%q: %v: it is %q, want %q\n%s", text, o.op, got, o.want, changed)
-			}
-			if _, found := mapping.Parse("m.yaml", changed); strings.Contains(found.Error(), "[yaml]") || strings.Contains(found.Error(), "wrong-kind") {
-				t.Errorf("%q: %v: %v\n%s", text, o.op, found, changed)
-			}
-			st = b.post("/api/undo", 200, "version", version+1)
-			expect(t, "the text after undo", st.at("mapping", "text"), mappingText)
-			version += 2
-		}
-	}
-}
-
-// valueAt returns the text at a place of a YAML file.
-func valueAt(t *testing.T, file []byte, path []string) string {
-	t.Helper()
-	var tree any
-	if err := yaml.Unmarshal(file, &tree); err != nil {
-		t.Fatalf("%v\n%s", err, file)
-	}
-	for _, token := range path {
-		switch v := tree.(type) {
-		case map[string]any:
-			tree = v[token]
-		case []any:
-			i, _ := strconv.Atoi(token)
-			tree = v[i]
-		}
-	}
-	text, _ := tree.(string)
-	return text
-}
-
-// What cannot be changed is said without the words of the file's paths.
-func TestCannotChange(t *testing.T) {
-	t.Parallel()
-	b := begin(t, mappingText, sheetText, nil)
-	for want, o := range map[string]any{
-		"there is nothing to take away: the mapping does not have it":                     map[string]any{"op": "remove", "path": "/activities/7"},
-		"the file cannot be changed in this place: /name is neither an object nor a list": op("add", "/name/values", "x"),
-	} {
-		refused := b.post("/api/patch", 422, "version", 1, "label", "x", "operations", []any{o})
-		expect(t, "the message", refused.at("error", "message"), want)
-	}
-}
 
 // A second click, made on what the person saw before the first was done, does nothing.
 func TestRevision(t *testing.T) {
@@ -104,23 +28,6 @@ func TestRevision(t *testing.T) {
 	}
 	st = b.post("/api/patch", 200, "version", 2, "label", "x", "operations", []any{op("replace", "/name", "autumn")})
 	expect(t, "the version without a revision", st["version"], 3)
-}
-
-// A column that is left out on purpose is not suggested again.
-func TestIgnoredIsNotSuggested(t *testing.T) {
-	t.Parallel()
-	b := begin(t, "name: x\napi: v2\nclient:\n  key: Lead no\n  lookup: {email: E-mail}\n  fields: {email: E-mail}\n", sheetText, nil)
-	suggested := func(st reply) bool { return st.one("suggestions", "column", "C") != nil }
-	b.until("a suggestion for the surname", suggested)
-	st := b.post("/api/ignore", 200, "version", 1, "column", "C", "ignored", true)
-	expect(t, "ignored", st.one("columns", "letter", "C")["ignored"], true)
-	if suggested(st) {
-		t.Errorf("it is suggested: %v", st["suggestions"])
-	}
-	st = b.post("/api/ignore", 200, "version", 2, "column", "C", "ignored", false)
-	if !suggested(st) {
-		t.Error("it is not suggested any more")
-	}
 }
 
 // What comes from a form, or is no JSON, changes nothing.

@@ -105,20 +105,6 @@ func TestRows(t *testing.T) {
 	}
 }
 
-func TestColumn(t *testing.T) {
-	t.Parallel()
-	b := begin(t, mappingText, sheetText, nil)
-	b.judged()
-	r := b.get("/api/column?letter=E")
-	expect(t, "the values", r["values"], []map[string]any{{"text": "Mr", "count": 3, "to": "Mister", "problem": nil, "warning": nil},
-		{"text": "Ms", "count": 1, "to": "Miss", "problem": nil, "warning": nil}, {"text": "Dr", "count": 1, "to": nil, "problem": "value-unlisted", "warning": nil}})
-	expect(t, "more", r["more"], 0)
-	if status, _ := b.ask("GET", "/api/column?letter=Z", ""); status != 404 {
-		t.Errorf("column Z gets %d", status)
-	}
-
-}
-
 // The meaning of a column's texts is that of the target that is looked at, and of this
 // column alone: a value table is made from it.
 func TestMeanings(t *testing.T) {

@@ -471,32 +471,6 @@ func TestSave(t *testing.T) {
 	expect(t, "the text", st.at("mapping", "text"), "name: other\n")
 }
 
-// What a session did not save is offered by the next one.
-func TestUnsaved(t *testing.T) {
-	t.Parallel()
-	draft := filepath.Join(t.TempDir(), "studio", "x.json")
-	keep := func(o *studio.Options) { o.Autosave = draft }
-	first := begin(t, mappingText, sheetText, keep)
-	first.post("/api/text", 200, "version", 1, "text", "name: left\n")
-	dir := filepath.Dir(first.file)
-	second := begin(t, mappingText, sheetText, func(o *studio.Options) {
-		keep(o)
-		o.Mapping = filepath.Join(dir, "mapping.yaml")
-	})
-	expect(t, "draft", second.get("/api/state").at("mapping", "draft"), true)
-	st := second.post("/api/draft", 200, "version", 1, "take", true)
-	expect(t, "the text", st.at("mapping", "text"), "name: left\n")
-	expect(t, "draft", st.at("mapping", "draft"), false)
-	third := begin(t, mappingText, sheetText, func(o *studio.Options) {
-		keep(o)
-		o.Mapping = filepath.Join(dir, "mapping.yaml")
-	})
-	third.post("/api/draft", 200, "version", 1, "take", false)
-	if _, err := os.Stat(draft); !os.IsNotExist(err) {
-		t.Errorf("what was thrown away is still there: %v", err)
-	}
-}
-
 // A session ends when no page asks for long enough; it listens for this computer alone.
 func TestEnds(t *testing.T) {
 	t.Parallel()
