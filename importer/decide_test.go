@@ -20,7 +20,7 @@ import (
 const tableMapping = `
 name: loans
 api: v2
-client: {key: E-mail, lookup: {email: E-mail, phone: Phone}, fields: {email: E-mail, phone: Phone}}
+client: {key: E-mail, lookup: {email: E-mail, phone: {column: Phone, format: raw}}, fields: {email: E-mail, phone: Phone}}
 claims: [{id: loan, key: "No", name: "Loan {No}"}]
 `
 

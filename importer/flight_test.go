@@ -218,7 +218,7 @@ func withPhones(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[mapping.Plan, er
 		n := 0
 		for plan, err := range plans {
 			n++
-			plan.Lookup.Phone, plan.Lookup.Confirm = fmt.Sprintf("+4479111230%02d", n), true
+			plan.Lookup.Phone, plan.Lookup.Mode = fmt.Sprintf("+4479111230%02d", n), mapping.LookupBoth
 			plan.Lookup.PhoneNumber = mapping.Identity{Space: "phone", Key: plan.Lookup.Phone}
 			if !yield(plan, err) {
 				return

@@ -18,11 +18,11 @@ func TestGroups(t *testing.T) {
 	const byLead = `
 name: n
 api: v2
-client: {key: Lead, lookup: {email: E-mail, phone: {column: Phone, type: Text}}, fields: {email: {column: E-mail, type: Email}}}
+client: {key: Lead, lookup: {email: E-mail, phone: {column: Phone, format: raw}}, fields: {email: {column: E-mail, type: Email}}}
 contacts: [{id: partner, when: has("Partner"), key: Partner, lookup: {email: Partner}, administrator: false, fields: {email: Partner}}]
 claims: [{id: loan, key: Lead, name: "Loan {Lead}", claimants: [client, partner]}]
 `
-	byEmail := strings.Replace(strings.Replace(byLead, "key: Lead, lookup", "key: E-mail, lookup", 1), "phone: {column: Phone, type: Text}", "", 1)
+	byEmail := strings.Replace(strings.Replace(byLead, "key: Lead, lookup", "key: E-mail, lookup", 1), "phone: {column: Phone, format: raw}", "", 1)
 	create := strings.Replace(byLead, "client: {", "client: {existing: create, ", 1)
 	for name, c := range map[string]struct {
 		mapping string

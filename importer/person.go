@@ -314,8 +314,8 @@ func (r *clientRun) lookUp(ctx context.Context) (x existing, err error) {
 		return x, nil
 	}
 	if j.mode == dry {
-		j.tally.lookUp(r.plan.Lookup)
 		if x.planned = leftOut && o.planned; x.planned || j.NoLookup {
+			j.tally.lookUp(r.plan.Lookup, len(lookup.By(r.plan.Lookup)))
 			return x, nil
 		}
 	}
@@ -329,7 +329,10 @@ func (r *clientRun) lookUp(ctx context.Context) (x existing, err error) {
 		}
 	}
 	found, err := find(ctx, r.plan)
-	if err == nil && j.mode == carriesOut {
+	switch {
+	case j.mode == dry:
+		j.tally.lookUp(r.plan.Lookup, found.Looks)
+	case err == nil && j.mode == carriesOut:
 		j.seeLookUp(ctx, found)
 	}
 	return existingOf(found), err
@@ -525,10 +528,10 @@ func (r *clientRun) adoptEarlier(d *decision, id string) error {
 // what became of the client.
 func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, was sentLookup) (sent, now existing, err error) {
 	ask := func(addresses mapping.Lookup, fields map[string]string) (existing, error) {
-		if j.mode == dry {
-			j.tally.lookUp(addresses)
-		}
 		r, err := j.lookups.FindBy(ctx, addresses, fields)
+		if j.mode == dry {
+			j.tally.lookUp(addresses, r.Looks)
+		}
 		return existingOf(r), err
 	}
 	sent, err = ask(was.Lookup, was.fields)
@@ -608,7 +611,7 @@ func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
 		sent.unproven = !slices.ContainsFunc(was.Values, func(v wantedValue) bool {
 			return v.Value != "" && (v.Value == was.Lookup.Email || v.Value == was.Lookup.Phone)
 		})
-		sent.Lookup = mapping.Lookup{Email: was.Lookup.Email, Phone: was.Lookup.Phone, Confirm: was.Lookup.Confirm}
+		sent.Lookup = mapping.Lookup{Email: was.Lookup.Email, Phone: was.Lookup.Phone, Mode: was.Lookup.Mode}
 		sent.asked = was.Lookup.Asked
 	}
 	if sent.corrected = !slices.Equal(sent.asked, lookup.Asked(plan.Lookup)); !sent.corrected {

@@ -25,9 +25,7 @@ type Survey struct {
 	Invalid int // rows with a cell that cannot be used; not counted where Take does not convert
 	// Problems are the first problems of those rows, without what the cells say.
 	Problems problem.List
-	// Typed are the dates, numbers and booleans under attributes for which neither
-	// service nor mapping has a type.
-	Typed mapping.TypedCells
+	Notes    mapping.CellNotes // cells that make the mapping doubtful
 
 	// KnownIDs are the ids that the rows give for clients and claims.
 	KnownIDs KnownIDs
@@ -51,11 +49,11 @@ func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert boo
 	if len(b.Mapping().Contacts) > 0 {
 		s.KnownIDs.Clients = map[[16]byte]string{}
 	}
-	if convert || len(b.Untyped()) > 0 || b.KnownIDs() {
+	if convert || b.NotesCells() || b.KnownIDs() {
 		whose = func(record cell.Record) client {
 			lead := b.Convert(record)
 			c := clientOf(lead.Client)
-			c.invalid, c.typed = lead.Problems, lead.Typed
+			c.invalid, c.notes = lead.Problems, lead.Notes
 			c.row, c.ids, c.people = lead.Row, b.KnownIDsOf(lead), b.People(lead)
 			return c
 		}
@@ -84,7 +82,7 @@ type client struct {
 	known   bool
 	invalid problem.List // what is wrong with the row
 	key     [16]byte
-	typed   []mapping.TypedCell
+	notes   []mapping.CellNote
 	row     cell.Row          // set where ids are
 	ids     []mapping.KnownID // that the row gives
 	people  mapping.People
@@ -109,7 +107,7 @@ func clientsOf(b *spool.Batch, whose func(cell.Record) client) []client {
 // add notes the sheet's next row, and returns its client's number, 0 for none.
 func (s *Survey) add(c client) (number int) {
 	s.Rows++
-	s.Typed.Add(c.typed)
+	s.Notes.Add(c.notes)
 	if len(c.invalid) > 0 {
 		s.Invalid++
 	}

@@ -100,13 +100,13 @@ func (t *tally) planned(kind mapping.StepKind) {
 	addRequests(&t.summary.Requests, apiclient.Kind(kind), 1)
 }
 
-// lookUp counts the look-ups that a run would make for a client, and the one of
+// lookUp counts the first look-ups that a run would make for a client, and the one of
 // each kind by which it first learns what "nobody" looks like.
-func (t *tally) lookUp(addresses mapping.Lookup) {
+func (t *tally) lookUp(addresses mapping.Lookup, looks int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := 0
-	for _, by := range lookup.By(addresses) {
+	for _, by := range lookup.By(addresses)[:looks] {
 		if !t.learnt[by] {
 			n++
 		}

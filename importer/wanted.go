@@ -61,10 +61,10 @@ type wantedValue struct {
 // wantedLookup is how a client was looked up before it was created: the values in
 // the format of that time, and the addresses.
 type wantedLookup struct {
-	Email   string   `json:"email,omitempty"`
-	Phone   string   `json:"phone,omitempty"`
-	Confirm bool     `json:"confirm,omitempty"`
-	Asked   []string `json:"asked,omitempty"`
+	Email string             `json:"email,omitempty"`
+	Phone string             `json:"phone,omitempty"`
+	Mode  mapping.LookupMode `json:"mode,omitempty"`
+	Asked []string           `json:"asked,omitempty"`
 }
 
 // asked are the addresses by which a client is looked up; none for other steps.
@@ -103,7 +103,7 @@ func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted
 	switch step.Kind {
 	case mapping.ClientStep:
 		a.Addresses = lookup.Addresses(plan)
-		a.Lookup = &wantedLookup{plan.Lookup.Email, plan.Lookup.Phone, plan.Lookup.Confirm, lookup.Asked(plan.Lookup)}
+		a.Lookup = &wantedLookup{plan.Lookup.Email, plan.Lookup.Phone, plan.Lookup.Mode, lookup.Asked(plan.Lookup)}
 	case mapping.ActivityStep:
 		a.Template, a.Status = step.Activity.TemplateName, string(step.Activity.Status)
 		a.resume = step.Activity.StatusSource

@@ -7,6 +7,7 @@ import (
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +23,8 @@ type Binding struct {
 	headers []string   // of the sheet, folded
 	tables  []*Binding // one for each sheet; nil when there is only one
 	untyped []Untyped
-	unsent  problem.List            // see LookupsUnsent
+	texts   []*ValueRule            // texts of several parts, by boundValue.number
+	doubts  problem.List            // see Warnings
 	types   map[string]convert.Type // of attributes to which the mapping gives none, by “Template/Attribute”
 	named   map[string]string       // the names of columns that the mapping uses, by their folded form
 	used    map[int]bool            // those columns of the sheet
@@ -43,7 +45,7 @@ type Binding struct {
 
 type boundLookup struct {
 	email, phone *boundValue
-	confirm      bool
+	mode         LookupMode
 }
 
 type boundField struct {
@@ -88,8 +90,8 @@ func (a *boundActivity) payload(scope int) *boundPayload { return a.payloads[1+s
 type boundPayload struct {
 	when       *expr.Expression
 	attributes []boundAttribute
-	workflow   boundValue
-	identifier string
+	workflow   boundValue // its name
+	identifier boundValue // of its template
 }
 
 type boundAttribute struct {
@@ -144,8 +146,12 @@ type binder struct {
 	named      map[string]string
 	used       map[int]bool
 	untyped    []Untyped
-	unsent     problem.List
-	types      map[string]convert.Type
+	texts      []*ValueRule
+	doubts     problem.List
+	entries    []int // the claims entries that the activity being bound is on
+
+	usedAliases map[yamltree.Place]bool // by the place of the column that they stand for
+	types       map[string]convert.Type
 }
 
 // Bind finds every name of m in the sheet and the service and settles every
@@ -154,7 +160,8 @@ type binder struct {
 // It is nil when there are problems.
 func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Binding, problem.List) {
 	b := &binder{checker: checker{file: m.File}, mapping: m, sheet: sheet, service: service,
-		runDate: runDate, keyColumns: map[int]bool{}, named: map[string]string{}, used: map[int]bool{}, types: map[string]convert.Type{}}
+		runDate: runDate, keyColumns: map[int]bool{}, named: map[string]string{}, used: map[int]bool{}, types: map[string]convert.Type{},
+		usedAliases: map[yamltree.Place]bool{}}
 	if m.Sheet.Timezone.Text != "" {
 		b.zone, _ = time.LoadLocation(m.Sheet.Timezone.Text) // checked by Parse
 	}
@@ -170,6 +177,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 		}
 		bound.empty[w.Text] = true
 	}
+	b.columns(m.Sheet.FillDown, nil)
 	b.noteKeys()
 	b.bindClient(bound)
 	b.bindContacts(bound)
@@ -177,7 +185,8 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	b.bindActivities(bound)
 	b.bindResume(bound)
 	bound.when = b.condition(m.Sheet.When, nil)
-	bound.untyped, bound.types, bound.unsent = b.untyped, b.types, b.unsent
+	b.doubtAliases()
+	bound.untyped, bound.texts, bound.types, bound.doubts = b.untyped, b.texts, b.types, b.doubts
 	bound.named, bound.used = b.named, b.used
 	b.doubtHeader()
 	b.problems.Sort()
@@ -285,6 +294,18 @@ func (b *binder) bindClaims(bound *Binding) {
 	}
 }
 
+// doubtAliases warns of aliases that nothing uses.
+func (b *binder) doubtAliases() {
+	for _, c := range b.mapping.Claims {
+		for _, name := range slices.Sorted(maps.Keys(c.Columns)) {
+			if at := c.Columns[name].At; !b.usedAliases[at] {
+				b.doubts = append(b.doubts, problem.At(at.In(b.file), "unused-alias", "nothing uses the name “%s” of this claims entry", name).
+					Hinted("use it in place of the column, in the entry or in the activities on: %s; or take it out", c.ID.Text))
+			}
+		}
+	}
+}
+
 // knownID binds a column of ids that are known from elsewhere; nil without one.
 func (b *binder) knownID(label string, column yamltree.Scalar, aliases map[string]yamltree.Scalar) *boundValue {
 	if column.Text == "" {
@@ -359,6 +380,11 @@ func (b *binder) checkPlace(name yamltree.Scalar, below []string, part string, f
 
 func (b *binder) bindActivities(bound *Binding) {
 	order := 0
+	if b.service != nil && strings.ContainsAny(b.service.WorkflowTemplateIdentifier, "{}") && len(b.mapping.Activities) > 0 && !b.mapping.V1() {
+		b.wrongAt(b.mapping.Activities[0].Template.At, "braces", "the environment “%s” has the workflow template identifier “%s”, and nothing replaces its braces",
+			b.service.Environment, problem.Shorten(b.service.WorkflowTemplateIdentifier)).
+			Hint = "write it as workflow.template_identifier in the mapping: there {Column} is replaced by the cell's text"
+	}
 	for i := range b.mapping.Activities {
 		rule := &b.mapping.Activities[i]
 		a := boundActivity{rule: rule, payloads: make([]*boundPayload, 1+len(b.mapping.Claims)+len(b.mapping.Contacts)), order: -1}
@@ -374,8 +400,16 @@ func (b *binder) bindActivities(bound *Binding) {
 			b.wrongAt(rule.Template.At, "no-attributes", "“%s” is back-filled (%s) without attributes, and its template has some", rule.Template.Text, rule.Status).
 				Hint = "add attributes, or give it the status Open"
 		}
-		for _, scope := range b.scopes(rule.On.Text) {
+		scopes := b.scopes(rule.On.Text)
+		for _, scope := range scopes {
+			if b.isEntry(scope) {
+				b.entries = scopes
+			}
 			a.payloads[1+scope] = b.payload(rule, a.template, known, scope)
+			b.entries = nil
+			if !b.mapping.V1() {
+				a.payloads[1+scope].workflow, a.payloads[1+scope].identifier = b.workflow(rule, b.aliases(scope))
+			}
 		}
 		bound.activities = append(bound.activities, a)
 	}
@@ -399,10 +433,7 @@ func (b *binder) scopes(on string) []int {
 }
 
 func (b *binder) payload(rule *ActivityRule, template Template, known bool, scope int) *boundPayload {
-	var aliases map[string]yamltree.Scalar
-	if scope >= 0 && scope < len(b.mapping.Claims) {
-		aliases = b.mapping.Claims[scope].Columns
-	}
+	aliases := b.aliases(scope)
 	p := &boundPayload{when: b.condition(rule.When, aliases)}
 	for i := range rule.Attributes {
 		attr := &rule.Attributes[i]
@@ -419,43 +450,56 @@ func (b *binder) payload(rule *ActivityRule, template Template, known bool, scop
 		}
 		v := b.value(attr.Name.Text, &attr.Value, typ, aliases)
 		v.untyped = untyped
+		b.numberText(&v, &attr.Value)
 		p.attributes = append(p.attributes, boundAttribute{found.ID, v, optionsOf(found)})
-	}
-	if !b.mapping.V1() {
-		p.workflow, p.identifier = b.workflow(rule, aliases)
 	}
 	return p
 }
 
+// isEntry reports whether a scope is a claims entry.
+func (b *binder) isEntry(scope int) bool { return scope >= 0 && scope < len(b.mapping.Claims) }
+
+// aliases returns the aliases of a scope; nil for none.
+func (b *binder) aliases(scope int) map[string]yamltree.Scalar {
+	if b.isEntry(scope) {
+		return b.mapping.Claims[scope].Columns
+	}
+	return nil
+}
+
 // workflow settles the two workflow fields: the activity's own, else the
 // mapping's. The identifier may also come from the environment.
-func (b *binder) workflow(rule *ActivityRule, aliases map[string]yamltree.Scalar) (boundValue, string) {
-	name := rule.Workflow.Name
-	if name.Text == "" {
-		name = b.mapping.Workflow.Name
+func (b *binder) workflow(rule *ActivityRule, aliases map[string]yamltree.Scalar) (name, identifier boundValue) {
+	own, usual := rule.Workflow, b.mapping.Workflow
+	if own.Name.Text == "" {
+		own.Name = usual.Name
 	}
-	v := boundValue{label: "workflow name", required: true, conv: convert.Converter{Type: convert.Text}}
-	if t, err := parseTemplateText(name.Text); err == nil && name.Text != "" {
+	if own.TemplateIdentifier.Text == "" {
+		own.TemplateIdentifier = usual.TemplateIdentifier
+	}
+	name = b.workflowText("workflow name", own.Name, aliases)
+	if own.TemplateIdentifier.Text != "" || b.service == nil {
+		return name, b.workflowText("workflow template identifier", own.TemplateIdentifier, aliases)
+	}
+	if b.service.WorkflowTemplateIdentifier == "" {
+		b.wrongAt(rule.Template.At, "no-workflow", "“%s” has no workflow template identifier, which every activity of version 2 carries", rule.Template.Text).
+			Hint = "the service's operator supplies it: write it as workflow.template_identifier, or as workflow_template_identifier of the environment"
+	}
+	return name, boundValue{constant: &cell.Value{Field: cell.StringValue, Literal: b.service.WorkflowTemplateIdentifier}}
+}
+
+// workflowText binds a text in which the sheet's name and the run's date are replaced, too.
+func (b *binder) workflowText(label string, w yamltree.Scalar, aliases map[string]yamltree.Scalar) boundValue {
+	v := boundValue{label: label, required: true, conv: convert.Converter{Type: convert.Text}}
+	if t, err := parseTemplateText(w.Text); err == nil && w.Text != "" {
 		v.text = t.settle(map[string]string{"sheet": b.sheetName(), "run.date": b.runDate})
-		v.places = b.places(v.text, name.At, aliases)
+		v.places = b.places(v.text, w.At, aliases)
 		v.columns, v.names = placeColumns(v.text, v.places)
 	}
 	if len(v.columns) == 0 {
 		v.constant = &cell.Value{Field: cell.StringValue, Literal: v.text.fill(func(string) string { return "" })}
 	}
-
-	identifier := rule.Workflow.TemplateIdentifier.Text
-	if identifier == "" {
-		identifier = b.mapping.Workflow.TemplateIdentifier.Text
-	}
-	if identifier == "" && b.service != nil {
-		identifier = b.service.WorkflowTemplateIdentifier
-		if identifier == "" {
-			b.wrongAt(rule.Template.At, "no-workflow", "“%s” has no workflow template identifier, which every activity of version 2 carries", rule.Template.Text).
-				Hint = "the service's operator supplies it: write it as workflow.template_identifier, or as workflow_template_identifier of the environment"
-		}
-	}
-	return v, identifier
+	return v
 }
 
 func (b *binder) sheetName() string {
@@ -483,7 +527,7 @@ func (b *binder) bindResume(bound *Binding) {
 			byName := r.orders
 			r.orders, r.listed = map[string]int{}, true
 			for from, to := range rule.Values {
-				r.orders[from] = byName[to.Text] // checked by Parse
+				r.orders[convert.Composed(from)] = byName[to.Text] // checked by Parse
 			}
 		}
 	} else {

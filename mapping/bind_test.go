@@ -181,3 +181,40 @@ activities: [{template: Your details, attributes: {Postcode: Post code}}]
 		t.Errorf("found %v", problems)
 	}
 }
+
+// TestAliasesThatNothingUses: an alias may be used in the entry or in activities on it.
+func TestAliasesThatNothingUses(t *testing.T) {
+	sheet, _ := leads("No | A | B | Lender 1")
+	b := mustBind(t, `name: n
+api: v2
+client: {key: No, existing: create, fields: {no: No}}
+workflow: {name: w, template_identifier: t}
+claims:
+  - {id: loan, key: no, name: "{no}", columns: {no: A, lender: Lender 1, unused: B}}
+activities: [{template: T, on: loan, attributes: {X: lender}}]
+`, sheet, service(template("T", "X:Text")))
+	const want = "mapping.yaml:6:82: nothing uses the name “unused” of this claims entry [unused-alias]\n" +
+		"    hint: use it in place of the column, in the entry or in the activities on: loan; or take it out\n"
+	if got := report(b.Warnings()); got != want {
+		t.Errorf("got:\n%swant:\n%s", got, want)
+	}
+}
+
+// TestNamesAreComposed: names of templates, attributes and next steps are the same however
+// their accents are written.
+func TestNamesAreComposed(t *testing.T) {
+	const composed, apart = "Pr\u00e9nom", "Pre\u0301nom"
+	for _, names := range [][2]string{{composed, apart}, {apart, composed}} {
+		sheet, records := leads("No | Next", "1 | "+names[1])
+		to := service(template(names[1], names[1]+":Text"), template("Z"))
+		to.Earlier = &mapping.Earlier{Templates: to.Templates}
+		b := mustBind(t, "name: n\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\nresume_at: {column: Next}\n"+
+			"activities:\n  - {template: "+names[0]+", attributes: {"+names[0]+": No}}\n  - {template: Z}\n", sheet, to)
+		if got := planAll(b, records)[0]; len(got.Steps) != 2 || got.Steps[1].Activity.Status != mapping.Open {
+			t.Errorf("%q against %q: %v", names[0], names[1], outline(got))
+		}
+		if drift := mapping.TemplateDrift(b.Mapping(), to); len(drift) > 0 {
+			t.Errorf("drift: %s", report(drift))
+		}
+	}
+}

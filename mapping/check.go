@@ -124,14 +124,14 @@ func (p *checker) checkLookup(m *Mapping) {
 		p.wrongAt(at, "no-lookup", "client.lookup needs email or phone: without one, a client that the service already knows is not found").
 			Hint = "name the column, e.g. lookup: {email: E-mail}; or write existing: create to create every client without asking"
 	}
-	p.checkConfirm(&c.Lookup)
+	p.checkMode(&c.Lookup)
 }
 
 func (l *LookupRule) isGiven() bool { return l.Email != nil || l.Phone != nil }
 
-func (p *checker) checkConfirm(l *LookupRule) {
-	if l.Confirm && (l.Email == nil || l.Phone == nil) {
-		p.wrongAt(l.At, "no-lookup", "lookup.confirm compares e-mail and phone; both must be given")
+func (p *checker) checkMode(l *LookupRule) {
+	if l.Mode != "" && (l.Email == nil || l.Phone == nil) {
+		p.wrongAt(l.At, "no-lookup", "lookup has mode: %s, which asks by e-mail and by phone; both must be given", l.Mode)
 	}
 }
 
@@ -282,6 +282,7 @@ func (m *Mapping) claimIDs() []string {
 
 func (p *checker) checkActivities(m *Mapping) {
 	checkBraces(p.wrongAt, m.Workflow.Name)
+	checkBraces(p.wrongAt, m.Workflow.TemplateIdentifier)
 	ids := map[string]yamltree.Place{}
 	for i := range m.Activities {
 		a := &m.Activities[i]
@@ -296,6 +297,7 @@ func (p *checker) checkActivities(m *Mapping) {
 		}
 		p.checkOn(m, a)
 		checkBraces(p.wrongAt, a.Workflow.Name)
+		checkBraces(p.wrongAt, a.Workflow.TemplateIdentifier)
 		p.checkAttributes(m, a)
 	}
 }

@@ -3,6 +3,7 @@ package mapping
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -44,28 +45,101 @@ func foldHeaders(headers ...string) []string {
 	return folded
 }
 
-// find returns the column with a header; the problem is nil when there is
-// exactly one.
+// lettered matches a name with the letters of a column: “Ref [D]”.
+var lettered = regexp.MustCompile(`^(.*\S)\s*\[([A-Za-z]{1,3})\]$`)
+
+// find returns the column with a header, or the one with a header at a letter (“Ref [D]”);
+// the problem is nil when there is exactly one.
 func (x *columnIndex) find(name string) (int, *problem.Problem) {
 	found := x.exact[name]
 	if len(found) == 0 {
 		found = x.folded[convert.FoldHeader(name)]
+	}
+	parts := lettered.FindStringSubmatch(name)
+	if len(found) == 0 && parts != nil {
+		header := ""
+		at := cell.ColumnAt(parts[2])
+		if at < len(x.sheet.Header) {
+			header = x.sheet.Header[at]
+		}
+		if convert.FoldHeader(header) == convert.FoldHeader(parts[1]) {
+			return at, nil
+		}
+		p := problem.New("unknown-column", "the sheet “%s” has no column “%s” at %s: the header there is “%s”",
+			x.sheet.Label(), parts[1], x.sheet.At(at, x.sheet.HeaderRow), convert.FoldSpace(header)).
+			Hinted("the columns have moved: see which of them is meant now")
+		return -1, &p
 	}
 	switch len(found) {
 	case 1:
 		return found[0], nil
 	case 0:
 		p := problem.New("unknown-column", "the sheet “%s” has no column “%s”", x.sheet.Label(), name)
+		if strings.HasPrefix(strings.TrimSpace(name), "=") {
+			p.Hint = `a formula of a spreadsheet is not worked out here: write expr, such as {expr: 'upper(col("Name"))'}`
+			return -1, &p
+		}
 		p.Hint = strings.Replace(problem.Suggestion(name, x.headers()), "expected one of ", "its columns are ", 1)
 		return -1, &p
 	}
-	var at []string
+	var at, names []string
 	for _, i := range found {
 		at = append(at, x.sheet.At(i, x.sheet.HeaderRow).String())
+		names = append(names, name+" ["+cell.ColumnName(i)+"]")
 	}
 	p := problem.New("ambiguous-column", "the sheet has %d columns called “%s”: %s", len(found), name, strings.Join(at, ", ")).
-		Hinted("give the columns different headers")
+		Hinted("name the one that is meant with its letter: %s; or give the columns different headers", problem.OrList(names))
 	return -1, &p
+}
+
+// FindColumn returns the column of a sheet that a mapping means by a name; -1 for none, or
+// several.
+func FindColumn(sheet cell.Sheet, name string) int {
+	i, _ := indexColumns(sheet).find(name)
+	return i
+}
+
+// FillDown returns what gives the records of a sheet, in their order, the cells that their
+// empty ones in some columns take from a row above, as Record.Above. Another value in a
+// column ends what the columns after it take: it begins another client. Blank rows, rows
+// of totals and repeated headers are passed over. In a results workbook nothing is taken
+// from before a row that was taken out.
+func FillDown(columns []string, sheet cell.Sheet) func(cell.Record) cell.Record {
+	above := map[int]cell.Cell{}
+	var places []int
+	for _, name := range columns {
+		if i := FindColumn(sheet, name); i >= 0 {
+			places = append(places, i)
+		}
+	}
+	source := 0
+	return func(r cell.Record) cell.Record {
+		if r.Source > 0 && r.Source != source+1 {
+			clear(above)
+		}
+		source = r.Source
+		if _, totals := TotalsLabel(r); totals || blank(r) {
+			return r
+		}
+		for k, i := range places {
+			own := r.Cell(i)
+			if own.IsEmpty() {
+				if up, ok := above[i]; ok {
+					r.Above = append(r.Above, make([]cell.Cell, max(0, i+1-len(r.Above)))...)
+					r.Above[i] = up
+				}
+			} else if convert.FoldHeader(own.Shown) != convert.FoldHeader(sheet.Header[i]) {
+				own.Raw, own.Shown = strings.Clone(own.Raw), strings.Clone(own.Shown) // the cells belong to the reader
+				if up, ok := above[i]; ok && up.Shown != own.Shown {
+					for _, after := range places[k+1:] {
+						delete(above, after)
+					}
+				}
+				above[i] = own
+			}
+		}
+		return r
+	}
 }
 
 // doubtHeader looks at a sheet that has none of the mapping's columns. What stands in its

@@ -79,7 +79,7 @@ func (p *checker) checkContacts(m *Mapping) {
 			p.wrongAt(at, "no-lookup", "the contact “%s” needs lookup with email or phone: without one, a person whom the service already knows is not found", c.ID.Text).
 				Hint = "name the column, e.g. lookup: {email: Partner e-mail}"
 		}
-		p.checkConfirm(&c.Lookup)
+		p.checkMode(&c.Lookup)
 		if !c.Administrator && c.ID.Text != "" && m.administers(c.ID.Text) {
 			p.wrongAt(c.AdministratorAt, "no-administrator", "the contact “%s” administers claims, and one made with administrator: false cannot", c.ID.Text).
 				Hint = "leave administrator out, or name another administrator for the claims"
@@ -305,7 +305,7 @@ func (p *planner) contactPlan(c *plannedContact) {
 // or of another of the client's contacts: the look-up would find that one.
 func (p *planner) sharedAddresses(contacts []*plannedContact) {
 	for i, c := range contacts {
-		for _, address := range c.plan.Lookup.asked() {
+		for _, address := range c.plan.Lookup.Asked() {
 			taken := slices.Contains(p.plan.Addresses, address)
 			for _, other := range contacts[:i] {
 				taken = taken || slices.Contains(other.plan.Addresses, address)
@@ -324,13 +324,13 @@ func (p *planner) sharedAddresses(contacts []*plannedContact) {
 	}
 }
 
-// asked are the addresses by which somebody is looked up.
-func (l Lookup) asked() []Identity {
+// Asked are the addresses by which somebody may be looked up, and which decide who it is.
+func (l Lookup) Asked() []Identity {
 	var list []Identity
 	if l.Email != "" {
 		list = append(list, l.EmailAddress)
 	}
-	if l.Phone != "" && (l.Email == "" || l.Confirm) {
+	if l.Phone != "" && (l.Email == "" || l.Mode != "") {
 		list = append(list, l.PhoneNumber)
 	}
 	return list
@@ -467,7 +467,7 @@ func (c *plannedContact) step() Step {
 // EmailSpace or PhoneSpace; "" for another key.
 func (l *boundLookup) space(key []int) string {
 	is := func(v *boundValue) bool {
-		return v != nil && v.text == nil && v.expr == nil && v.constant == nil && len(key) == 1 && slices.Equal(v.columns, key)
+		return v != nil && v.isOneCell() && len(key) == 1 && slices.Equal(v.columns, key)
 	}
 	switch {
 	case is(l.email):
@@ -483,29 +483,31 @@ func (b *binder) noteUnsent(rule *ValueRule, lookup *boundValue, fields []boundF
 	if lookup == nil || slices.ContainsFunc(fields, func(f boundField) bool { return f.value.sameReading(lookup) }) {
 		return
 	}
-	b.unsent = append(b.unsent, problem.At(rule.At.In(b.file), "lookup-unsent",
+	b.doubts = append(b.doubts, problem.At(rule.At.In(b.file), "lookup-unsent",
 		"the value of this look-up is none of the fields that are sent: after a lost answer a look-up cannot show that nobody was created, and the step stays uncertain until you decide").
 		Hinted("add a field that reads the same columns in the same way, with the same type, format and region"))
 }
 
-// LookupsUnsent returns a warning for each look-up whose value is none of the fields that
-// are sent.
-func (b *Binding) LookupsUnsent() problem.List { return b.unsent }
+// Warnings are of what is allowed but most likely a mistake: look-ups whose value is none
+// of the fields that are sent, and aliases that nothing uses. They are for whoever checks
+// the mapping, not for every run.
+func (b *Binding) Warnings() problem.List { return b.doubts }
 
 // bindPerson binds how somebody is looked up, and what the create payload holds.
 func (b *binder) bindPerson(rule *LookupRule, fields []FieldRule) (lookup boundLookup, bound []boundField) {
-	bind := func(label string, rule *ValueRule, usual convert.Type) *boundValue {
+	bind := func(label string, rule *ValueRule, typ convert.Type) *boundValue {
 		if rule == nil {
 			return nil
 		}
-		typ := convert.Type(rule.Type.Text)
-		if typ == "" {
-			typ = usual
+		if given := rule.Type; given.Text != "" && given.Text != string(typ) {
+			b.wrongAt(given.At, "wrong-type", "%s is always read as type %s, not %s", label, typ, given.Text).
+				Hint = "leave type out, so that every spelling of an address is the same address"
+			return nil
 		}
 		v := b.value(label, rule, typ, nil)
 		return &v
 	}
-	lookup = boundLookup{bind("lookup.email", rule.Email, convert.Email), bind("lookup.phone", rule.Phone, convert.Text), rule.Confirm}
+	lookup = boundLookup{bind("lookup.email", rule.Email, convert.Email), bind("lookup.phone", rule.Phone, convert.Phone), rule.Mode}
 	for i := range fields {
 		f := &fields[i]
 		typ := convert.Type(f.Value.Type.Text)
@@ -513,6 +515,7 @@ func (b *binder) bindPerson(rule *LookupRule, fields []FieldRule) (lookup boundL
 			typ = convert.Text
 		}
 		field := boundField{path: b.fieldPath(f.Name), value: b.value(f.Name.Text, &f.Value, typ, nil)}
+		b.numberText(&field.value, &f.Value)
 		for _, lookup := range []*boundValue{lookup.email, lookup.phone} {
 			if lookup != nil && field.value.sameReading(lookup) {
 				field.sharedLookup = lookup
@@ -559,7 +562,7 @@ func (p *People) note(lookup *boundLookup, fields []boundField, v *personValues,
 		}
 	}
 	add(EmailSpace, v.email, asks)
-	add(PhoneSpace, v.phone, asks && (v.email.value.IsZero() || lookup.confirm))
+	add(PhoneSpace, v.phone, asks && (v.email.value.IsZero() || lookup.mode != ""))
 	for i := range min(len(fields), len(v.fields)) {
 		switch fields[i].value.conv.Type {
 		case convert.Email:

@@ -270,7 +270,7 @@ func TestEmptyElements(t *testing.T) {
 // TestContactPhonesAreDefined compares phone numbers as keys of contacts with those of
 // an earlier night, as TestRedefined does those of clients.
 func TestContactPhonesAreDefined(t *testing.T) {
-	const number, national = "{column: T, type: Phone, region: GB}", "{column: T, type: Phone, region: GB, format: national}"
+	const raw, number, national = "{column: T, format: raw}", "{column: T, type: Phone, region: GB}", "{column: T, type: Phone, region: GB, format: national}"
 	sheet, _ := leads("E | C | T", "a@x.org | c1 |")
 	bound := func(id, phone string) *mapping.Binding {
 		return mustBind(t, "name: n\napi: v2\nclient: {key: E, lookup: {email: E}, fields: {email: E}}\ncontacts: [{id: "+id+", key: T, lookup: {phone: "+phone+"}, fields: {phone: T}}]\n"+
@@ -280,13 +280,13 @@ func TestContactPhonesAreDefined(t *testing.T) {
 		then, id, now string
 		changes       int
 	}{
-		"texts":                          {"T", "p", "T", 0},
+		"texts":                          {raw, "p", raw, 0},
 		"numbers":                        {number, "p", number, 0},
 		"the format of a number":         {number, "p", national, 0},
-		"texts become numbers":           {"T", "p", number, 1},
-		"numbers become texts":           {number, "p", "T", 1},
-		"also under another id":          {"T", "q", number, 1},
-		"only the id is another":         {"T", "q", "T", 0},
+		"texts become numbers":           {raw, "p", number, 1},
+		"numbers become texts":           {number, "p", raw, 1},
+		"also under another id":          {raw, "q", number, 1},
+		"only the id is another":         {raw, "q", raw, 0},
 		"numbers, and the id is another": {number, "q", national, 0},
 	} {
 		if got := bound(c.id, c.now).Redefined(bound("p", c.then).Definition("")); len(got) != c.changes {

@@ -26,7 +26,7 @@ func TestReference(t *testing.T) {
 			yamltest.Section("## resume_at, when it is a column", resumeKeys)+
 			yamltest.Section("## activities, each entry", activityKeys)+
 			yamltest.Section("## Values: client fields, look-ups and attributes", valueKeys)+
-			"\nA value needs exactly one of column, value, text, first_of and expr; a bare text is a column.\n"+
+			"\nA value needs exactly one of "+valueSources+"; a bare text is a column.\n"+
 			"The types are "+strings.Join(typeNames(), ", ")+".\n"+
 			"\nA comment line `# ignored: NAME` leaves the column of that header out on purpose: no warning says that it is never used. A column without\n"+
 			"a header, or with the header of another, is named by its letter: `# ignored: column L`.\n")

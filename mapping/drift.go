@@ -48,7 +48,7 @@ func namedAttributes(attributes []AttributeTemplate) []entry {
 // lone returns the index of the only one with a name; -1 when there is none, or
 // several.
 func lone(list []entry, name string) int {
-	is := func(n entry) bool { return n.name == name }
+	is := func(n entry) bool { return convert.Composed(n.name) == name }
 	i := slices.IndexFunc(list, is)
 	if i >= 0 && slices.ContainsFunc(list[i+1:], is) {
 		return -1
@@ -171,7 +171,7 @@ func TemplateDrift(m *Mapping, service *Service) problem.List {
 	for _, rule := range m.Activities {
 		name := rule.Template
 		was, is := lone(then, name.Text), lone(now, name.Text)
-		switch _, chosen := service.TemplateIDs[name.Text]; {
+		switch _, chosen := service.chosenID(name.Text); {
 		case chosen || was < 0 || is < 0:
 		case !strings.EqualFold(now[is].id, then[was].id):
 			b.warnRenewed(name, "the activity template “"+name.Text+"”")
@@ -186,7 +186,7 @@ func TemplateDrift(m *Mapping, service *Service) problem.List {
 func (b *binder) attributeDrift(now, then Template, rules []AttributeRule) {
 	for _, attr := range rules {
 		was, is := lone(namedAttributes(then.Attributes), attr.Name.Text), lone(namedAttributes(now.Attributes), attr.Name.Text)
-		if _, chosen := b.service.TemplateIDs[now.Name+"/"+attr.Name.Text]; chosen || was < 0 || is < 0 {
+		if _, chosen := b.service.chosenID(convert.Composed(now.Name) + "/" + attr.Name.Text); chosen || was < 0 || is < 0 {
 			continue
 		}
 		subject, old, current := attributeSubject(now.Name, attr.Name.Text), then.Attributes[was], now.Attributes[is]

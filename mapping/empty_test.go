@@ -13,7 +13,7 @@ const emptyTexts = "sheet: {empty: [N/A, n/a, \"-\", TBC, \"0\", \"#N/A\"]}\n"
 
 // What sheet.empty lists is empty wherever a cell is read.
 func TestEmptyTexts(t *testing.T) {
-	const client = "name: n\napi: v2\nworkflow: {name: w, template_identifier: t}\nclient: {key: No, lookup: {email: Mail, phone: Tel}, fields: {"
+	const client = "name: n\napi: v2\nworkflow: {name: w, template_identifier: t}\nclient: {key: No, lookup: {email: Mail, phone: {column: Tel, format: raw}}, fields: {"
 	const claims = "}}\nclaims: [{key: C, name: \"{C} {A}\", when: has(\"C\")}]\n"
 	header := "No | Mail | Tel | C | A"
 	runPlans(t, []planCase{

@@ -9,13 +9,13 @@ import (
 func TestKeySpace(t *testing.T) {
 	for client, want := range map[string]string{
 		"key: Mail, lookup: {email: Mail}":                              "email",
-		"key: Tel, lookup: {phone: Tel}":                                "phone",
+		"key: Tel, lookup: {phone: {column: Tel, region: GB}}":          "phone",
 		"key: No, lookup: {email: Mail}":                                "loans",
 		"key: No, existing: create, key_space: customers":               "customers",
 		"key: [No, Mail], lookup: {email: Mail}, key_space: households": "households",
 	} {
 		t.Run(client, func(t *testing.T) {
-			sheet, records := leads("No | Mail | Tel", "1 | a@b.example | 020 7946")
+			sheet, records := leads("No | Mail | Tel", "1 | a@b.example | 020 7946 0018")
 			b := mustBind(t, "name: loans\napi: v1\nclient: {fields: {no: No}, "+client+"}", sheet, nil)
 			if got := b.KeySpace(); got != want || got != planAll(b, records)[0].Client.Space {
 				t.Errorf("the key space is %q, want %q; a plan's client is of %q", got, want, planAll(b, records)[0].Client.Space)

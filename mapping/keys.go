@@ -119,6 +119,8 @@ var sheetKeys = []yamltree.Key[SheetRule]{
 		yamltree.Object(numberKeys).Then(checkNumbers), func(s *SheetRule) *convert.Numbers { return &s.Numbers }),
 	yamltree.To("empty", "texts of cells that count as empty everywhere, in keys too, e.g. [N/A, n/a, \"-\", TBC]; a cell is trimmed and must then read exactly like that, upper and lower case included",
 		yamltree.OneOrMore(text), func(s *SheetRule) *[]yamltree.Scalar { return &s.Empty }),
+	yamltree.To("fill_down", "columns whose empty cells take the one above, as under merged cells, e.g. [Client, E-mail]: another client ends what the columns listed after it take; blank rows and rows of totals are passed over, and the results workbook keeps the cells as they were",
+		yamltree.OneOrMore(text), func(s *SheetRule) *[]yamltree.Scalar { return &s.FillDown }),
 	yamltree.To("when", "an expression that says which rows to take",
 		expressionText, func(s *SheetRule) *yamltree.Scalar { return &s.When }),
 	yamltree.To("hidden_rows", "rows that are hidden in the workbook: take (default) or skip",
@@ -133,8 +135,11 @@ var sheetKeys = []yamltree.Key[SheetRule]{
 // timezone is a name of the IANA list.
 var timezone = text.Then(func(r *yamltree.Reader, n *yamltree.Node, s *yamltree.Scalar) {
 	if _, err := time.LoadLocation(s.Text); err != nil || s.Text == "Local" {
-		r.Wrong(n, "unknown-timezone", "“%s” is not a timezone", problem.Shorten(s.Text)).
-			Hint = "write a name of the IANA list, such as Europe/London or UTC"
+		hint := "write a name of the IANA list, such as Europe/London or UTC"
+		if strings.ContainsAny(s.Text, "+-0123456789") {
+			hint = "an offset knows no summer time: write a place of the IANA list, such as Europe/London"
+		}
+		r.Wrong(n, "unknown-timezone", "“%s” is not a timezone", problem.Shorten(s.Text)).Hint = hint
 		s.Text = ""
 	}
 })
@@ -209,7 +214,7 @@ var clientKeys = []yamltree.Key[ClientRule]{
 		yamltree.As(yamltree.OneOf("send", "skip"), func(word string) bool { return word == "skip" }),
 		func(c *ClientRule) *bool { return &c.SkipActivities }).
 		Note(func(n *yamltree.Node, c *ClientRule) { c.ActivitiesAt = n.At() }),
-	yamltree.To("lookup", "how the client is looked up in the service: {email, phone, confirm}",
+	yamltree.To("lookup", "how the client is looked up in the service: {email, phone, mode}",
 		yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
 		func(c *ClientRule) *LookupRule { return &c.Lookup }),
 	yamltree.To("administrator", "make contacts administrators (v2); default true",
@@ -225,12 +230,17 @@ var clientKeys = []yamltree.Key[ClientRule]{
 var payloadFields = yamltree.NonEmpty(yamltree.Pairs(value, func(name yamltree.Scalar, v ValueRule) FieldRule { return FieldRule{name, v} }))
 
 var lookupKeys = []yamltree.Key[LookupRule]{
-	yamltree.To("email", "the column that holds the e-mail address",
+	yamltree.To("email", "the column that holds the e-mail address, read as an Email",
 		value, func(l *LookupRule) *ValueRule { l.Email = new(ValueRule); return l.Email }),
-	yamltree.To("phone", "the column that holds the phone number",
+	yamltree.To("phone", "the column that holds the phone number, read as a Phone: a region is needed where numbers have no +",
 		value, func(l *LookupRule) *ValueRule { l.Phone = new(ValueRule); return l.Phone }),
-	yamltree.To("confirm", "ask both and fail the client where they disagree; default false",
-		yamltree.Bool, func(l *LookupRule) *bool { return &l.Confirm }),
+	yamltree.To("mode", "where both are given: first (default), the e-mail address decides, and the phone number only where there is none; either, the phone number also where the e-mail address finds nobody; both, both are asked, and the client fails where they disagree",
+		yamltree.As(yamltree.OneOf("first", LookupEither, LookupBoth), func(word LookupMode) LookupMode {
+			if word == "first" {
+				return ""
+			}
+			return word
+		}), func(l *LookupRule) *LookupMode { return &l.Mode }),
 }
 
 var claimKeys = []yamltree.Key[ClaimRule]{
@@ -282,7 +292,7 @@ var contactKeys = []yamltree.Key[ContactRule]{
 		yamltree.OneOrMore(text), func(c *ContactRule) *[]yamltree.Scalar { return &c.Key }).Required(),
 	yamltree.To("key_space", "the name of the key space, for entries and mappings that share their contacts; default: the mapping's name and the entry's id. It makes no difference when the key is the column of a look-up: such a contact is the same everywhere, as a client too",
 		text, func(c *ContactRule) *yamltree.Scalar { return &c.KeySpace }),
-	yamltree.To("lookup", "how the contact is looked up in the service before it is created: {email, phone, confirm}",
+	yamltree.To("lookup", "how the contact is looked up in the service before it is created: {email, phone, mode}",
 		yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
 		func(c *ContactRule) *LookupRule { return &c.Lookup }).
 		Note(func(n *yamltree.Node, c *ContactRule) { c.unreadLookup = n.Kind() != yamltree.Objects }).
@@ -308,7 +318,7 @@ var nameKeys = []yamltree.Key[ClaimRule]{
 var workflowKeys = []yamltree.Key[WorkflowRule]{
 	yamltree.To("name", "workflowName; {Column}, {sheet} and {run.date} are replaced",
 		text, func(w *WorkflowRule) *yamltree.Scalar { return &w.Name }),
-	yamltree.To("template_identifier", "workflowTemplateIdentifier; default: the environment's",
+	yamltree.To("template_identifier", "workflowTemplateIdentifier, replaced like name; default: the environment's",
 		text, func(w *WorkflowRule) *yamltree.Scalar { return &w.TemplateIdentifier }),
 }
 
@@ -352,8 +362,12 @@ var valueKeys = []yamltree.Key[ValueRule]{
 	yamltree.To("value", "a constant",
 		text, func(v *ValueRule) *yamltree.Scalar { return &v.Constant }).
 		Note(func(n *yamltree.Node, v *ValueRule) { v.hasConstant, v.constantKind = true, scalarKind(n) }),
-	yamltree.To("text", "a text with {Column}",
+	yamltree.To("text", "a text with {Column}; a warning says where a cell of it is empty",
 		text, func(v *ValueRule) *yamltree.Scalar { return &v.Text }),
+	yamltree.To("join", "columns whose texts are joined; what is empty is left out, and so is the value where all are",
+		yamltree.OneOrMore(text), func(v *ValueRule) *[]yamltree.Scalar { return &v.Join }),
+	yamltree.To("with", "what stands between the texts of join; default \", \"",
+		yamltree.AnyText, func(v *ValueRule) *string { v.With = new(string); return v.With }),
 	yamltree.To("first_of", "columns of which the first that is not empty is taken",
 		yamltree.OneOrMore(text), func(v *ValueRule) *[]yamltree.Scalar { return &v.FirstOf }),
 	yamltree.To("expr", "an expression",
@@ -404,17 +418,32 @@ var formatList = yamltree.OneOrMore(text)
 
 func checkValue(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) {
 	checkBraces(r.WrongAt, v.Text)
+	if t, err := parseTemplateText(v.Constant.Text); err != nil || len(t.names()) > 0 {
+		r.WrongAt(v.Constant.At, "braces", "the constant “%s” has braces, and nothing replaces them", problem.Shorten(v.Constant.Text)).
+			Hint = "write text in place of value: there {Column} is replaced by the cell's text, and {{ and }} are braces"
+	}
 	switch given := v.sources(); len(given) {
 	case 0:
-		r.Wrong(n, "value-source", "%s needs exactly one of column, value, text, first_of and expr", n.Name())
+		r.Wrong(n, "value-source", "%s needs exactly one of "+valueSources, n.Name())
 	case 1:
 	default:
-		r.Wrong(n, "value-source", "%s has %s; it needs exactly one of column, value, text, first_of and expr", n.Name(), strings.Join(given, " and "))
+		r.Wrong(n, "value-source", "%s has %s; it needs exactly one of "+valueSources, n.Name(), strings.Join(given, " and "))
+	}
+	if v.With != nil && len(v.Join) == 0 {
+		r.Wrong(n.Given("with"), "wrong-option", "with is what stands between the texts of join, and %s has no join", n.Name()).
+			Hint = "write join: [A, B] in place of the other source, or leave with out"
+	}
+	if v.Else != nil && strings.EqualFold(*v.Else, "error") {
+		r.Wrong(n.Given("else"), "no-effect", "else is what is sent for a cell that values does not list, and it would be the word “%s”", *v.Else).
+			Hint = "leave else out: such a cell is an error then"
 	}
 	if v.Required && v.Default != nil {
 		r.Wrong(n, "required-default", "%s is required and has a default; an empty cell cannot be both", n.Name())
 	}
 }
+
+// valueSources are the keys of the sources, in messages.
+const valueSources = "column, value, text, join, first_of and expr"
 
 // sources returns the keys of the sources that a value names.
 func (v *ValueRule) sources() []string {
@@ -422,7 +451,7 @@ func (v *ValueRule) sources() []string {
 	for _, s := range []struct {
 		key   string
 		given bool
-	}{{"column", v.Column.Text != ""}, {"value", v.hasConstant}, {"text", v.Text.Text != ""}, {"first_of", len(v.FirstOf) > 0}, {"expr", v.Expr.Text != ""}} {
+	}{{"column", v.Column.Text != ""}, {"value", v.hasConstant}, {"text", v.Text.Text != ""}, {"join", len(v.Join) > 0}, {"first_of", len(v.FirstOf) > 0}, {"expr", v.Expr.Text != ""}} {
 		if s.given {
 			keys = append(keys, s.key)
 		}

@@ -55,6 +55,14 @@ func (m *Mapping) InventPhone() func() string {
 	return func() string { return convert.InventPhone(phone.Format.Text, phone.Region.Text) }
 }
 
+// FillDown returns the columns whose empty cells take the one above.
+func (m *Mapping) FillDown() []string {
+	if m == nil {
+		return nil
+	}
+	return scalarTexts(m.Sheet.FillDown)
+}
+
 // At is a place of the mapping file, for a problem.
 func (m *Mapping) At(p yamltree.Place) problem.Where {
 	return p.In(m.File)
@@ -84,6 +92,9 @@ type SheetRule struct {
 	// Empty lists the texts of cells that count as empty. They match exactly,
 	// with upper and lower case, after the cell is trimmed.
 	Empty []yamltree.Scalar
+
+	// FillDown lists the columns whose empty cells take the one above.
+	FillDown []yamltree.Scalar
 
 	SkipHidden bool   // rows that are hidden in the workbook are left out
 	Encoding   string // of a CSV file without a byte order mark: utf-8 or windows-1252; "" = utf-8
@@ -123,11 +134,22 @@ type ClientRule struct {
 
 // LookupRule says how the service is asked for the client.
 type LookupRule struct {
-	At      yamltree.Place
-	Email   *ValueRule
-	Phone   *ValueRule
-	Confirm bool // ask both and fail the client where the answers disagree
+	At    yamltree.Place
+	Email *ValueRule
+	Phone *ValueRule
+	Mode  LookupMode
 }
+
+// LookupMode says which look-ups find a client who may have an e-mail address and a phone
+// number. The zero mode is first: the e-mail address decides, and the phone number only
+// where there is none.
+type LookupMode string
+
+// The other modes.
+const (
+	LookupEither LookupMode = "either" // by phone also where the e-mail address finds nobody
+	LookupBoth   LookupMode = "both"   // by both; the client fails where they disagree
+)
 
 // FieldRule is one field of the client's create payload.
 type FieldRule struct {
@@ -215,12 +237,14 @@ type AttributeRule struct {
 }
 
 // ValueRule is where a value comes from and how it is read: exactly one of
-// Column, Constant, Text, FirstOf and Expr.
+// Column, Constant, Text, Join, FirstOf and Expr.
 type ValueRule struct {
 	At       yamltree.Place `json:"-"`
 	Column   yamltree.Scalar
 	Constant yamltree.Scalar
 	Text     yamltree.Scalar
+	Join     []yamltree.Scalar `json:",omitempty"`
+	With     *string           `json:",omitempty"` // stands between the texts of Join; nil is ", "
 	FirstOf  []yamltree.Scalar
 	Expr     yamltree.Scalar
 

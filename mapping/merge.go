@@ -14,7 +14,7 @@ import (
 // cell agrees with anything; the first filled one counts; where two differ,
 // both cells are reported.
 func (p *planner) merge(v *boundValue, items []fieldValue) fieldValue {
-	if v.text != nil && len(items) > 1 && !refused(items) {
+	if v.isComposed() && len(items) > 1 && !refused(items) {
 		if merged, ok := v.mergeTexts(items); ok {
 			items = []fieldValue{merged}
 		}
@@ -45,7 +45,7 @@ func (p *planner) merge(v *boundValue, items []fieldValue) fieldValue {
 	return merged
 }
 
-// mergeTexts fills the places of a text from several rows. ok is false when
+// mergeTexts composes a text from the cells of several rows. ok is false when
 // two rows differ in a place, or the text does not convert.
 func (v *boundValue) mergeTexts(items []fieldValue) (merged fieldValue, ok bool) {
 	merged = fieldValue{source: items[0].source}
@@ -69,7 +69,7 @@ func (v *boundValue) mergeTexts(items []fieldValue) (merged fieldValue, ok bool)
 		}
 		record.Cells[column] = cell.Cell{Kind: cell.Text, Raw: merged.source.Texts[i], Shown: merged.source.Texts[i]}
 	}
-	c, _, refusal := v.fillText(record)
+	c, _, refusal := v.compose(record)
 	if refusal == nil && !c.IsEmpty() {
 		merged.value, refusal = v.conv.Convert(c)
 		merged.e164 = v.e164(c)

@@ -19,11 +19,12 @@ import (
 // that grows, is a warning.
 
 // checkOrder allows one Open activity per scope. The client is sent to the
-// first Open one, so a second would never be reached.
+// first Open one, so a second would never be reached. Two with conditions may be for
+// different clients; then openTwice warns.
 func (p *checker) checkOrder(m *Mapping) {
 	open := map[string]yamltree.Scalar{}
 	for _, a := range m.Activities {
-		if a.Status != Open || a.Assigned {
+		if a.Status != Open || a.Assigned || a.When.Text != "" {
 			continue
 		}
 		for _, scope := range m.scopes(a.On.Text) {
@@ -156,12 +157,30 @@ func (m *Mapping) orderWarnings() problem.List {
 	for pair := range m.openBefore() {
 		list = append(list, pair.warning(m))
 	}
+	list = append(list, m.openTwice()...)
 	if m.Link != LinkNever {
 		list = append(list, m.openOnBoth()...)
 		list = append(list, m.assignedFirst()...)
 	}
 	list = append(list, m.neverOpen()...)
 	return append(list, m.acceptedOnClient()...)
+}
+
+// openTwice warns of Open activities on one scope of which one has a condition.
+func (m *Mapping) openTwice() (list problem.List) {
+	for i := range m.Activities {
+		for k := range m.Activities[:i] {
+			a, first := &m.Activities[i], &m.Activities[k]
+			both := func(scope string) bool { return slices.Contains(m.scopes(first.On.Text), scope) }
+			if m.ResumeAt == nil && a.opensWorkflow() && first.opensWorkflow() && a.When.Text+first.When.Text != "" && slices.ContainsFunc(m.scopes(a.On.Text), both) {
+				list = append(list, problem.At(m.At(a.Template.At), "two-open",
+					"“%s” is Open, and so is “%s” in line %d: a client for whom both are created is sent to the first, “%s”", a.Template.Text, first.Template.Text, first.Template.At.Line, first.Template.Text).
+					Hinted("this is right if no client meets both conditions"))
+				break
+			}
+		}
+	}
+	return list
 }
 
 // openOnBoth warns of an Open activity on the client beside one on claims: only
@@ -228,20 +247,29 @@ func (m *Mapping) lastResume() (index int, name string) {
 	return index, name
 }
 
-// neverOpen warns of back-filled activities of version 1 when none is Open: the
-// redirect url begins at step 1, which may be among them.
+// neverOpen warns of back-filled activities when none is Open: the redirect url, or the
+// link, begins at step 1, which may be among them. In version 2 one of them alone is use
+// case 1 of the service document.
 func (m *Mapping) neverOpen() problem.List {
-	if resume, _ := m.lastResume(); resume >= 0 || !m.V1() {
+	if resume, _ := m.lastResume(); resume >= 0 || m.Link == LinkNever {
 		return nil
 	}
+	var filled []*ActivityRule
 	for i := range m.Activities {
 		if a := &m.Activities[i]; a.isBackFilled() && a.Template.Text != "" {
-			return problem.List{problem.At(m.At(a.Template.At), "never-open",
-				"“%s” is back-filled and no activity is Open: in version 1 the redirect url begins at step 1, and only an Open activity makes the client resume at a later one", a.Template.Text).
-				Hinted("give the activity at which the client resumes the status Open, or write resume_at")}
+			filled = append(filled, a)
 		}
 	}
-	return nil
+	begins, least := "the link leads to step 1", 2
+	if m.V1() {
+		begins, least = "in version 1 the redirect url begins at step 1", 1
+	}
+	if len(filled) < least {
+		return nil
+	}
+	return problem.List{problem.At(m.At(filled[0].Template.At), "never-open",
+		"“%s” is back-filled and no activity is Open: %s, and only an Open activity makes the client resume at a later one", filled[0].Template.Text, begins).
+		Hinted("give the activity at which the client resumes the status Open, or write resume_at")}
 }
 
 // acceptedOnClient warns of activities on the client that are back-filled as

@@ -33,6 +33,7 @@ func TestOrder(t *testing.T) {
 		"flow A":     {version1, nil, nil},
 		"use case 1": {version2 + oneClaim, []string{"{template: A, on: claim, " + done}, nil},
 
+		"never Open in version 2":            {version2, []string{"{template: A, " + done, "{template: B, " + done}, []string{"~never-open 1"}},
 		"Open first":                         {version2, []string{"{template: A, " + open, "{template: B, " + done, "{template: C, " + done}, []string{"~open-before 2", "~open-before 3"}},
 		"Open first in version 1":            {version1, []string{"{template: A, " + open, "{template: B, " + done}, []string{"~open-before 2"}},
 		"Open between":                       {version2, []string{"{template: A, " + done, "{template: B, " + open, "{template: C, " + done}, []string{"~open-before 3"}},
@@ -44,7 +45,9 @@ func TestOrder(t *testing.T) {
 		"Open on every claim, then on one":   {version2 + twoClaims, []string{"{template: A, on: claim, " + open, "{template: B, on: card, " + done}, []string{"~open-before 2"}},
 		"entries in two orders": {version2 + twoClaims, []string{"{template: A, on: loan, " + done, "{template: B, on: loan, " + open,
 			"{template: C, on: card, " + done, "{template: D, on: card, " + open}, nil},
-		"resume_at decides": {version2 + "resume_at: A\n", []string{"{template: A}", "{template: B, " + done}, nil},
+		"two Open":                  {version2, []string{"{template: A, " + open, "{template: B, " + open}, []string{"two-open 2"}},
+		"two Open with a condition": {version2, []string{"{template: A, when: has(\"X\"), " + open, "{template: B, " + open}, []string{"~two-open 2"}},
+		"resume_at decides":         {version2 + "resume_at: A\n", []string{"{template: A}", "{template: B, " + done}, nil},
 
 		"Open on the client and on claims": {version2 + oneClaim, []string{"{template: A, " + done, "{template: B, on: claim, " + open, "{template: C, " + open}, []string{"~open-on-both 3"}},
 		"Open on claims and on the client": {version2 + twoClaims, []string{"{template: A, " + open, "{template: B, on: loan, " + open, "{template: C, on: card, " + open}, []string{"~open-on-both 2"}},

@@ -176,8 +176,18 @@ func (m *Mapping) setDefaults() {
 			c.Claimants = []yamltree.Scalar{{Text: ClientRole}}
 		}
 	}
+	if r := m.ResumeAt; r != nil {
+		r.Template.Text = convert.Composed(r.Template.Text)
+		for from, to := range r.Values {
+			r.Values[from] = yamltree.Scalar{Text: convert.Composed(to.Text), At: to.At}
+		}
+	}
 	for i := range m.Activities {
 		a := &m.Activities[i]
+		a.Template.Text = convert.Composed(a.Template.Text)
+		for k := range a.Attributes {
+			a.Attributes[k].Name.Text = convert.Composed(a.Attributes[k].Name.Text)
+		}
 		if a.ID.Text == "" {
 			a.ID = a.Template
 		}

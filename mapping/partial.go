@@ -140,6 +140,8 @@ func (m *Mapping) reset(key string) {
 		m.Sheet.When = yamltree.Scalar{}
 	case "sheet.empty":
 		m.Sheet.Empty = nil
+	case "sheet.fill_down":
+		m.Sheet.FillDown = nil
 	case "sheet.timezone":
 		m.Sheet.Timezone = yamltree.Scalar{}
 	case "client.known_id":
@@ -156,8 +158,8 @@ func (m *Mapping) reset(key string) {
 		m.Client.Lookup.Email = nil
 	case "client.lookup.phone":
 		m.Client.Lookup.Phone = nil
-	case "client.lookup.confirm":
-		m.Client.Lookup.Confirm = false
+	case "client.lookup.mode":
+		m.Client.Lookup.Mode = ""
 	case "workflow.name":
 		m.Workflow.Name = yamltree.Scalar{}
 	case "workflow.template_identifier":

@@ -64,13 +64,12 @@ type ContactRows struct {
 	Rows   []cell.Row
 }
 
-// Lookup is how the service is asked for a client. Email decides; Phone is
-// asked only when Email is empty, unless Confirm asks both. When both are
-// empty the client cannot be looked up.
+// Lookup is how the service is asked for a client, with Email, Phone or both as Mode says.
+// When both are empty the client cannot be looked up.
 type Lookup struct {
-	Email   string
-	Phone   string
-	Confirm bool
+	Email string
+	Phone string
+	Mode  LookupMode
 	// EmailAddress and PhoneNumber are Email and Phone in the form of
 	// Plan.Addresses; zero when those are empty.
 	EmailAddress, PhoneNumber Identity

@@ -1,6 +1,7 @@
 package mapping_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -414,9 +415,9 @@ func TestPlanLookup(t *testing.T) {
 			mapping.Lookup{Email: "a@b.example", Phone: "+442079460018", EmailAddress: email("a@b.example"), PhoneNumber: phone("+442079460018")}},
 		"phone in another format": {"lookup: {phone: {column: Tel, type: Phone, region: GB, format: national}}", []string{"1 | | +44 20 7946 0018"},
 			mapping.Lookup{Phone: "020 7946 0018", PhoneNumber: phone("+442079460018")}},
-		"phone as written": {"lookup: {phone: Tel}", []string{"1 | | 020 7946"}, mapping.Lookup{Phone: "020 7946", PhoneNumber: phone("020 7946")}},
-		"confirm": {"lookup: {email: Mail, phone: Tel, confirm: true}", []string{"1 | a@b.example | 1"},
-			mapping.Lookup{Email: "a@b.example", Phone: "1", Confirm: true, EmailAddress: email("a@b.example"), PhoneNumber: phone("1")}},
+		"phone as written": {"lookup: {phone: {column: Tel, format: raw}}", []string{"1 | | 020 7946"}, mapping.Lookup{Phone: "020 7946", PhoneNumber: phone("020 7946")}},
+		"both are asked": {"lookup: {email: Mail, phone: Tel, mode: both}", []string{"1 | a@b.example | +44 20 7946 0018"},
+			mapping.Lookup{Email: "a@b.example", Phone: "+442079460018", Mode: mapping.LookupBoth, EmailAddress: email("a@b.example"), PhoneNumber: phone("+442079460018")}},
 		"nothing to ask": {"lookup: {email: Mail}", []string{"1 | |"}, mapping.Lookup{}},
 		"create unasked": {"existing: create", []string{"1 | a@b.example | 1"}, mapping.Lookup{}},
 	} {
@@ -471,5 +472,25 @@ activities: [{template: T, on: claim, attributes: {X: B, Y: C}}]
 		if strings.Join(got, " ") != want[step.Key] {
 			t.Errorf("%s: %q, want %q", step.Key, got, want[step.Key])
 		}
+	}
+}
+
+// The identifier of the workflow's template is replaced like the name; braces in the
+// environment's are a mistake, because nothing replaces them.
+func TestWorkflowTemplateIdentifier(t *testing.T) {
+	const source = "name: n\napi: v2\nclient: {key: No, existing: create, fields: {no: No}}\nworkflow: {name: w%s}\nactivities: [{template: T, attributes: {x: Lender}}]\n"
+	sheet, records := leads("No | Lender", "1 | LLOY", "2 | BARC", "2 | ")
+	plans := planAll(mustBind(t, fmt.Sprintf(source, ", template_identifier: \"WF-{Lender}\""), sheet, service(template("T", "x:Text"))), records)
+	for i, want := range []string{"WF-LLOY", "WF-BARC"} {
+		if got := plans[i].Steps[1].Activity.Workflow.TemplateIdentifier; got != want {
+			t.Errorf("client %d has %q, want %q", i+1, got, want)
+		}
+	}
+	to := service(template("T", "x:Text"))
+	to.WorkflowTemplateIdentifier = "WF-{Lender}"
+	const want = "mapping.yaml:5:25: the environment “uat” has the workflow template identifier “WF-{Lender}”, and nothing replaces its braces [braces]\n" +
+		"    hint: write it as workflow.template_identifier in the mapping: there {Column} is replaced by the cell's text\n"
+	if _, problems := mapping.Bind(mustParse(t, fmt.Sprintf(source, "")), &sheet, to, runDate); report(problems) != want {
+		t.Errorf("problems:\n%s", report(problems))
 	}
 }

@@ -143,7 +143,7 @@ func (p *planner) person(plan *Plan, step *Step, bound *boundLookup, fields []bo
 		it := merged(bound.phone, func(i int) fieldValue { return of(i).phone })
 		lookup.Phone, lookup.PhoneNumber = it.value.Literal, plan.address(PhoneSpace, it)
 	}
-	lookup.Confirm = bound.confirm
+	lookup.Mode = bound.mode
 	step.Fields = make([]Field, 0, len(fields))
 	for k := range fields {
 		f := &fields[k]
@@ -362,7 +362,8 @@ func (p *planner) activity(steps []plannedActivity, i int, status Status, payloa
 	act := &Activity{TemplateID: a.template.ID, TemplateName: a.rule.Template.Text, Status: status}
 	if !p.b.mapping.V1() {
 		name := p.merge(&payload.workflow, p.pick(func(it *activityValues) fieldValue { return it.workflow }))
-		act.Workflow = Workflow{name.value.Literal, payload.identifier}
+		identifier := p.merge(&payload.identifier, p.pick(func(it *activityValues) fieldValue { return it.identifier }))
+		act.Workflow = Workflow{name.value.Literal, identifier.value.Literal}
 	}
 	if p.b.resume.isSet && p.b.resume.column >= 0 && a.order >= 0 {
 		act.StatusSource = p.resumeSource(rows[0])

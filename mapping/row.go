@@ -22,7 +22,7 @@ type ConvertedRow struct {
 	Skipped  SkipReason // why the row is skipped; "" when it is not
 	Problems problem.List
 	Warnings problem.List // of cells that are sent as they are
-	Typed    []TypedCell  // typed cells of attributes without a known type
+	Notes    []CellNote   // cells that make the mapping doubtful
 
 	knownID fieldValue
 	personValues
@@ -46,13 +46,15 @@ type claimValues struct {
 type activityValues struct {
 	index      int // in the mapping's activities
 	attributes []fieldValue
-	workflow   fieldValue
+	workflow   fieldValue // its name
+	identifier fieldValue // of its template
 }
 
 // rowConverter converts one record and collects every problem of its cells.
 type rowConverter struct {
 	b      *Binding
 	record cell.Record
+	own    cell.Record // without what empty cells take from the row above
 	row    *ConvertedRow
 	texts  []string // room for the texts of sources
 }
@@ -60,9 +62,8 @@ type rowConverter struct {
 // Convert converts a record. The row's Problems say what cannot be converted.
 func (b *Binding) Convert(record cell.Record) ConvertedRow {
 	b = b.table(record.Table)
-	record = b.clear(record)
 	row := ConvertedRow{Row: cell.RowOf(record.Table, record.Row)}
-	r := &rowConverter{b: b, record: record, row: &row}
+	r := &rowConverter{b: b, own: b.clear(record), record: b.clear(record.Filled()), row: &row}
 	if !r.accept() {
 		return row
 	}
@@ -116,7 +117,7 @@ func (r *rowConverter) fields(lookup *boundLookup, fields []boundField, into *pe
 func (b *Binding) Client(record cell.Record) Identity {
 	var row ConvertedRow
 	b = b.table(record.Table)
-	(&rowConverter{b: b, record: b.clear(record), row: &row}).accept()
+	(&rowConverter{b: b, own: b.clear(record), record: b.clear(record.Filled()), row: &row}).accept()
 	return row.Client
 }
 
@@ -146,7 +147,7 @@ func (b *Binding) clear(record cell.Record) cell.Record {
 func (r *rowConverter) accept() bool {
 	b, row := r.b, r.row
 	switch {
-	case blank(r.record):
+	case blank(r.own):
 		row.Skipped = BlankRow
 	case r.record.Hidden && b.mapping.Sheet.SkipHidden:
 		row.Skipped = HiddenRow
@@ -188,6 +189,7 @@ func (r *rowConverter) value(v *boundValue) fieldValue {
 	if wrong != nil {
 		r.row.Problems = append(r.row.Problems, *wrong)
 	}
+	r.noteEmptyPart(v, it)
 	return it
 }
 
@@ -231,7 +233,7 @@ func (r *rowConverter) resume() int {
 	if !at.isSet || at.column < 0 {
 		return at.order
 	}
-	name := convert.FoldSpace(r.record.Cell(at.column).Shown)
+	name := convert.Composed(convert.FoldSpace(r.record.Cell(at.column).Shown))
 	r.row.resumeCell = name
 	order, known := at.orders[name]
 	if !known {
@@ -306,7 +308,7 @@ func (r *rowConverter) activities(scope int) []activityValues {
 		if payload == nil || !wanted || !r.holds(payload.when, r.b.key) {
 			continue
 		}
-		items := activityValues{index: i, workflow: r.value(&payload.workflow)}
+		items := activityValues{index: i, workflow: r.value(&payload.workflow), identifier: r.value(&payload.identifier)}
 		if status != Open { // the client fills in an Open one
 			items.attributes = make([]fieldValue, 0, len(payload.attributes))
 			for k := range payload.attributes {
@@ -356,7 +358,7 @@ func IsTotalsOrHeader(p problem.Problem) bool { return p.Code == totalsCode || p
 func (r *rowConverter) isLead() bool {
 	found := r.row.Problems
 	r.row.Problems = nil
-	if c, ok := TotalsLabel(r.record); ok {
+	if c, ok := TotalsLabel(r.own); ok {
 		hint := "delete the row"
 		header, word := r.b.sheet.ColumnLabel(c), strings.ToLower(asRead(r.record.Cell(c)))
 		if c < len(r.b.sheet.Header) && convert.FoldHeader(r.b.sheet.Header[c]) != "" && !strings.ContainsAny(header, `'"\`) {
@@ -427,7 +429,7 @@ func isAmount(s string) bool {
 func (r *rowConverter) headerAgain() (column int, ok bool) {
 	column, same := -1, 0
 	for i, header := range r.b.headers {
-		c := r.record.Cell(i)
+		c := r.own.Cell(i)
 		if header == "" && c.IsEmpty() {
 			continue
 		}

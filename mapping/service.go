@@ -22,17 +22,28 @@ type Service struct {
 	Earlier                    *Earlier          // what the service had when the mapping last ran; nil when it never did
 }
 
-// template finds an activity template by its exact name.
+// chosenID returns the id that the environment gives for a name that occurs twice.
+func (s *Service) chosenID(name string) (id string, ok bool) {
+	for n, id := range s.TemplateIDs {
+		if convert.Composed(n) == name {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+// template finds an activity template by its name, which is that of the service but for
+// the way in which accents are written.
 func (b *binder) template(name yamltree.Scalar) (Template, bool) {
 	var found []Template
 	var names []string
 	for _, t := range b.service.Templates {
 		names = append(names, t.Name)
-		if t.Name == name.Text {
+		if convert.Composed(t.Name) == name.Text {
 			found = append(found, t)
 		}
 	}
-	if id, ok := b.service.TemplateIDs[name.Text]; ok {
+	if id, ok := b.service.chosenID(name.Text); ok {
 		return b.templateByID(name, id)
 	}
 	switch len(found) {
@@ -71,14 +82,14 @@ func ids(templates []Template) string {
 	return strings.Join(list, ", ")
 }
 
-// attribute finds an attribute template by its exact name.
+// attribute finds an attribute template by its name, as template does.
 func (b *binder) attribute(t Template, name yamltree.Scalar) (AttributeTemplate, bool) {
 	var found []AttributeTemplate
 	var names []string
-	id, chosen := b.service.TemplateIDs[t.Name+"/"+name.Text]
+	id, chosen := b.service.chosenID(convert.Composed(t.Name) + "/" + name.Text)
 	for _, a := range t.Attributes {
 		names = append(names, a.Name)
-		if chosen && strings.EqualFold(a.ID, id) || !chosen && a.Name == name.Text {
+		if chosen && strings.EqualFold(a.ID, id) || !chosen && convert.Composed(a.Name) == name.Text {
 			found = append(found, a)
 		}
 	}

@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"claimsheet/mapping/convert"
+	"claimsheet/mapping/problem"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,11 +28,11 @@ func parseTemplateText(s string) (templateText, error) {
 			literal.WriteByte(s[i])
 			i++
 		case s[i] == '}':
-			return nil, errors.New("a } without a { before it")
+			return nil, errors.New("a { is missing before “" + problem.Shorten(s[:i+1]) + "”")
 		case s[i] == '{':
 			end := strings.IndexByte(s[i:], '}')
 			if end < 0 {
-				return nil, errors.New("a { without a } after it")
+				return nil, errors.New("a } is missing after “" + problem.Shorten(s[i:]) + "”")
 			}
 			name := strings.TrimSpace(s[i+1 : i+end])
 			if name == "" || strings.Contains(name, "{") {

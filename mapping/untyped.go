@@ -6,6 +6,7 @@ import (
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -120,10 +121,10 @@ func likelyType(k cell.Kind, c cell.Cell) convert.Type {
 	return convert.Text
 }
 
-// TypedCell is a date, number or boolean under an attribute of unknown type:
-// it would be sent as Text.
-type TypedCell struct {
-	untyped  int // the attribute's number, from 1
+// CellNote is a cell that makes the mapping doubtful: a date, number or boolean under
+// an attribute of unknown type, which would be sent as Text; or an empty part of a text.
+type CellNote struct {
+	about    int // the number of the attribute, from 1; negative for the number of the text
 	row      cell.Row
 	column   int
 	kind     cell.Kind
@@ -137,59 +138,106 @@ func (r *rowConverter) noteTyped(v *boundValue) {
 		return
 	}
 	if c, ok := v.typedCell(r.record); ok {
-		c.untyped, c.row = v.untyped, r.row.Row
-		r.row.Typed = append(r.row.Typed, c)
+		c.about, c.row = v.untyped, r.row.Row
+		r.row.Notes = append(r.row.Notes, c)
 	}
+}
+
+// numberText gives a text with several parts a number, from 1, under which its empty
+// parts are counted.
+func (b *binder) numberText(v *boundValue, rule *ValueRule) {
+	if v.text == nil || len(v.columns) < 2 {
+		return
+	}
+	if v.number = 1 + slices.Index(b.texts, rule); v.number == 0 { // else it is on another claims entry, too
+		b.texts = append(b.texts, rule)
+		v.number = len(b.texts)
+	}
+}
+
+// noteEmptyPart notes a part of a text that is empty in a row.
+func (r *rowConverter) noteEmptyPart(v *boundValue, it fieldValue) {
+	if v.number == 0 || it.value.IsZero() {
+		return
+	}
+	for i, c := range v.columns {
+		if convert.FoldSpace(it.source.Texts[i]) == "" {
+			r.row.Notes = append(r.row.Notes, CellNote{about: -v.number, row: r.row.Row, column: c})
+			return
+		}
+	}
+}
+
+// emptyPart warns of a text of which a part is empty in some rows.
+func (b *Binding) emptyPart(rule *ValueRule, c *noteCount) problem.Problem {
+	at := b.At(c.first.column, c.first.row)
+	at.Copy = problem.Copy{} // it is about the mapping
+	rows := "1 row"
+	if c.count > 1 {
+		rows = fmt.Sprintf("%d rows, first", c.count)
+	}
+	t, _ := parseTemplateText(rule.Text.Text) // checked by Parse
+	return problem.At(b.mapping.At(rule.Text.At), "empty-part", "a part of this text is empty in %s in %s (%s): what stands around it is sent all the same",
+		rows, at, b.header(c.first.column, c.first.row)).
+		Hinted("join: [%s] in place of text leaves out what is empty, and with: says what stands between the rest", strings.Join(t.names(), ", "))
 }
 
 // typedCell returns the first typed cell that a value is made from. For
 // first_of that is only the cell that counts; a text and an expression are
 // made from all their cells. An expression can also turn texts into something
 // typed.
-func (v *boundValue) typedCell(r cell.Record) (TypedCell, bool) {
+func (v *boundValue) typedCell(r cell.Record) (CellNote, bool) {
 	for _, c := range v.columns {
 		switch in := r.Cell(c); {
 		case isTyped(in.Kind):
-			return TypedCell{column: c, kind: in.Kind, likely: likelyType(in.Kind, in)}, true
-		case v.expr == nil && v.text == nil && !in.IsEmpty():
-			return TypedCell{}, false
+			return CellNote{column: c, kind: in.Kind, likely: likelyType(in.Kind, in)}, true
+		case v.expr == nil && !v.isComposed() && !in.IsEmpty():
+			return CellNote{}, false
 		}
 	}
 	if v.expr == nil {
-		return TypedCell{}, false
+		return CellNote{}, false
 	}
 	kind := v.expr.Kind(r)
-	return TypedCell{kind: kind, likely: likelyType(kind, cell.Cell{}), computed: true}, isTyped(kind)
+	return CellNote{kind: kind, likely: likelyType(kind, cell.Cell{}), computed: true}, isTyped(kind)
 }
 
-// TypedCells counts the typed cells under attributes of unknown type, over the
-// rows of a run. The zero value has none. It is not safe for concurrent use.
-type TypedCells struct {
-	found map[int]*typedCount // by the attribute's number
+// CellNotes counts what is noted of cells, over the rows of a run. The zero value
+// has nothing. It is not safe for concurrent use.
+type CellNotes struct {
+	found map[int]*noteCount // by CellNote.about
 }
 
-type typedCount struct {
-	first TypedCell
+type noteCount struct {
+	first CellNote
 	count int
 }
 
-// Add counts a row's cells. Rows must come in the order of the sheets.
-func (t *TypedCells) Add(cells []TypedCell) {
-	for _, c := range cells {
+// Add counts a row's notes. Rows must come in the order of the sheets.
+func (t *CellNotes) Add(notes []CellNote) {
+	for _, c := range notes {
 		if t.found == nil {
-			t.found = map[int]*typedCount{}
+			t.found = map[int]*noteCount{}
 		}
-		if t.found[c.untyped] == nil {
-			t.found[c.untyped] = &typedCount{first: c}
+		if t.found[c.about] == nil {
+			t.found[c.about] = &noteCount{first: c}
 		}
-		t.found[c.untyped].count++
+		t.found[c.about].count++
 	}
 }
 
-// CheckTypes checks the attributes of unknown type. One with typed cells is an
-// error: sent as Text, a date would not be a date at the service. The others
-// get a warning. Each is in one of the lists, once.
-func (b *Binding) CheckTypes(cells TypedCells) (wrong, warnings problem.List) {
+// NotesCells reports whether rows may have notes.
+func (b *Binding) NotesCells() bool { return len(b.untyped) > 0 || len(b.texts) > 0 }
+
+// CheckCells checks the mapping against what is noted of cells. An attribute of unknown
+// type that has typed cells is an error: sent as Text, a date would not be a date at the
+// service. The others get a warning, and so does a text of which a part is empty.
+func (b *Binding) CheckCells(cells CellNotes) (wrong, warnings problem.List) {
+	for i, rule := range b.texts {
+		if c := cells.found[-i-1]; c != nil {
+			warnings = append(warnings, b.emptyPart(rule, c))
+		}
+	}
 	for i, u := range b.untyped {
 		c := cells.found[i+1]
 		if c == nil {

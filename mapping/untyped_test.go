@@ -38,12 +38,12 @@ claims: [{key: No, name: "{No}", columns: {alias: Number}}]
 activities:
   - {template: T, on: claim, attributes: {A: `+source+`}}
 `, sheet, service(template("T", "A")))
-	var cells mapping.TypedCells
+	var cells mapping.CellNotes
 	for _, r := range records {
-		cells.Add(b.Convert(r).Typed)
+		cells.Add(b.Convert(r).Notes)
 	}
 	var hints []string
-	wrong, warnings := b.CheckTypes(cells)
+	wrong, warnings := b.CheckCells(cells)
 	if len(wrong)+len(warnings) != len(b.Untyped()) {
 		t.Errorf("%s: of %d attributes that nobody typed %d are refused and %d warned of", source, len(b.Untyped()), len(wrong), len(warnings))
 	}

@@ -20,6 +20,7 @@ type boundValue struct {
 	names    []string          // of the columns, see Source
 	text     templateText      // set for a text with places
 	places   map[string]int    // the columns of the text's places
+	glue     *string           // set for texts that are joined: what stands between them
 	table    map[string]string // replaces the texts of the cells that fill places; nil replaces none
 	expr     *expr.Expression  // set for an expression
 	constant *cell.Value       // set for a constant
@@ -27,6 +28,7 @@ type boundValue struct {
 	required bool
 	fallback *cell.Value // replaces an empty cell
 	foldCase bool        // rows agree on it in any case: e-mail addresses and key columns
+	number   int         // its number among the texts of several parts, from 1; 0 for none
 	untyped  int         // its number among the attributes of unknown type, from 1; 0 for none
 }
 
@@ -85,8 +87,8 @@ func (v *boundValue) cell(r cell.Record) (cell.Cell, int, *convert.CellError) {
 	case v.expr != nil:
 		in, refusal := v.expr.Value(r)
 		return in, first(v.columns), refusal
-	case v.text != nil:
-		return v.fillText(r)
+	case v.isComposed():
+		return v.compose(r)
 	}
 	for _, c := range v.columns {
 		if in := r.Cell(c); !in.IsEmpty() {
@@ -105,7 +107,12 @@ func first(columns []int) int {
 
 // isOneCell reports whether the value is that of one cell: of its column, or of the first
 // of several that is filled.
-func (v *boundValue) isOneCell() bool { return v.constant == nil && v.text == nil && v.expr == nil }
+func (v *boundValue) isOneCell() bool {
+	return v.constant == nil && !v.isComposed() && v.expr == nil
+}
+
+// isComposed reports whether the value is made from the texts of several cells.
+func (v *boundValue) isComposed() bool { return v.text != nil || v.glue != nil }
 
 // sameReading reports whether two values are read from the same cells in the
 // same way, as a look-up and a field mostly are. Reading a phone number twice
@@ -117,14 +124,13 @@ func (v *boundValue) sameReading(other *boundValue) bool {
 
 var asText = convert.Converter{Type: convert.Text}
 
-// fillText fills the places of a text from a row's cells. A cell that cannot
-// be read as text is refused with its column.
-func (v *boundValue) fillText(r cell.Record) (cell.Cell, int, *convert.CellError) {
+// compose fills the places of a text from a row's cells, or joins their texts. A
+// cell that cannot be read as text is refused with its column.
+func (v *boundValue) compose(r cell.Record) (cell.Cell, int, *convert.CellError) {
 	var refusal *convert.CellError
 	at := first(v.columns)
-	s := v.text.fill(func(name string) string {
-		c, ok := v.places[name]
-		if !ok || r.Cell(c).IsEmpty() {
+	read := func(c int) string {
+		if r.Cell(c).IsEmpty() {
 			return ""
 		}
 		value, no := asText.Convert(r.Cell(c))
@@ -135,7 +141,25 @@ func (v *boundValue) fillText(r cell.Record) (cell.Cell, int, *convert.CellError
 			return to
 		}
 		return value.Literal
-	})
+	}
+	s := ""
+	if v.glue != nil {
+		var filled []string
+		for _, c := range v.columns {
+			if part := strings.TrimSpace(read(c)); part != "" {
+				filled = append(filled, part)
+			}
+		}
+		s = strings.Join(filled, *v.glue)
+	} else {
+		s = v.text.fill(func(name string) string {
+			c, ok := v.places[name]
+			if !ok {
+				return ""
+			}
+			return read(c)
+		})
+	}
 	if s == "" {
 		return cell.Cell{}, at, refusal
 	}
@@ -169,6 +193,12 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type, aliases 
 	case rule.Text.Text != "":
 		v.text, v.places = b.text(rule.Text, aliases)
 		v.columns, v.names = placeColumns(v.text, v.places)
+	case len(rule.Join) > 0:
+		v.columns, v.names = b.columns(rule.Join, aliases), foldHeaders(scalarTexts(rule.Join)...)
+		if v.glue = rule.With; v.glue == nil {
+			usual := ", "
+			v.glue = &usual
+		}
 	case rule.Expr.Text != "":
 		v.expr = b.expression(rule.Expr, aliases, false)
 		columns, names := v.expr.Columns()
@@ -264,7 +294,12 @@ func (b *binder) columns(names []yamltree.Scalar, aliases map[string]yamltree.Sc
 
 func (b *binder) column(w yamltree.Scalar, aliases map[string]yamltree.Scalar) (int, bool) {
 	if alias, ok := aliases[w.Text]; ok {
+		b.usedAliases[alias.At] = true
 		w = alias
+	} else if alias, at := b.bypassed(w.Text); alias != "" {
+		b.wrongAt(w.At, "one-claim-column", "“%s” is the column of one claims entry (line %d), and this activity is on %d entries: every claim would get it",
+			w.Text, at.Line, len(b.entries)).Hint = "write “" + alias + "”, which each entry's columns give a column of its own"
+		return 0, false
 	}
 	if w.Text == "" {
 		return 0, false
@@ -275,12 +310,54 @@ func (b *binder) column(w yamltree.Scalar, aliases map[string]yamltree.Scalar) (
 	}
 	i, missing := b.index.find(w.Text)
 	if missing != nil {
-		p := b.wrongAt(w.At, missing.Code, "%s", missing.Message)
-		p.Hint = missing.Hint
+		if slices.Contains([]string{"today", "now", "date", "run date", "run.date", "run_date"}, convert.FoldHeader(w.Text)) {
+			missing.Hint = "the date of the run is {run.date}, in the two texts of workflow alone"
+		}
+		if !b.aliasElsewhere(w) {
+			b.wrongAt(w.At, missing.Code, "%s", missing.Message).Hint = missing.Hint
+		}
 		return 0, false
 	}
 	b.used[i] = true
 	return i, true
+}
+
+// bypassed returns the alias of a column that only some of the claims entries have that
+// the activity being bound is on, and where it is given; "" for other columns.
+func (b *binder) bypassed(column string) (alias string, at yamltree.Place) {
+	has := 0
+	for _, entry := range b.entries {
+		for name, target := range b.mapping.Claims[entry].Columns {
+			if convert.FoldHeader(target.Text) == convert.FoldHeader(column) {
+				has++
+				alias, at = name, target.At
+				break
+			}
+		}
+	}
+	if has == len(b.entries) {
+		return "", at
+	}
+	return alias, at
+}
+
+// aliasElsewhere reports a name that the sheet does not have and that another claims
+// entry, or the claims, have as an alias.
+func (b *binder) aliasElsewhere(w yamltree.Scalar) bool {
+	for _, c := range b.mapping.Claims {
+		if _, ok := c.Columns[w.Text]; !ok {
+			continue
+		}
+		if len(b.entries) > 0 {
+			b.wrongAt(w.At, "unknown-column", "“%s” is a name of some of the claims that this activity is on, and another entry has none of that name", w.Text).
+				Hint = "add “" + w.Text + "” to the columns of each of these entries"
+			return true
+		}
+		b.wrongAt(w.At, "unknown-column", "“%s” is a name of claims “%s”, for that entry and the activities on it", w.Text, c.ID.Text).
+			Hint = "add on: " + c.ID.Text + " to the activity, or write the column of the sheet"
+		return true
+	}
+	return false
 }
 
 // text parses a text with places and finds their columns.
@@ -316,6 +393,7 @@ func (b *binder) condition(w yamltree.Scalar, aliases map[string]yamltree.Scalar
 func (b *binder) expression(w yamltree.Scalar, aliases map[string]yamltree.Scalar, isCondition bool) *expr.Expression {
 	e, problems := expr.Compile(w.Text, expr.Options{
 		Condition: isCondition, Cells: b.conversion(&ValueRule{}, convert.Text),
+		At: b.mapping.At(w.At).String(),
 		Column: func(name string, offset int) (int, bool) {
 			return b.column(yamltree.Scalar{Text: name, At: inside(w, offset)}, aliases)
 		},

@@ -113,7 +113,7 @@ func (k *checkRun) check(c *cli.Context) error {
 	defer s.Close()
 	k.report.Checked.Columns = s.Binding.Columns()
 	k.warn(s.Mapping.Cautions...)
-	k.warn(s.Binding.LookupsUnsent()...)
+	k.warn(s.Binding.Warnings()...)
 	if s.Service != nil {
 		k.warn(mapping.UnfilledAttributes(s.Mapping, s.Service)...)
 	}
@@ -146,7 +146,7 @@ type checkedSheet struct {
 // imported, also because rows of one client do not agree, and typed cells under
 // attributes without a type.
 func (k *checkRun) checkRows(ctx context.Context, s *load.Session) error {
-	sheets, typed, err := k.lookAtRows(ctx, s)
+	sheets, notes, err := k.lookAtRows(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -176,15 +176,15 @@ func (k *checkRun) checkRows(ctx context.Context, s *load.Session) error {
 	if len(wrong) == 0 && len(s.Sources) > 0 {
 		k.warn(s.Binding.UnusedColumns()...)
 	}
-	untyped, warnings := s.Binding.CheckTypes(typed)
+	untyped, warnings := s.Binding.CheckCells(notes)
 	k.warn(warnings...)
 	return append(wrong, untyped...).Err()
 }
 
 // lookAtRows reads all rows, and plans each client as a dry run does.
-func (k *checkRun) lookAtRows(ctx context.Context, s *load.Session) (sheets []*checkedSheet, typed mapping.TypedCells, err error) {
+func (k *checkRun) lookAtRows(ctx context.Context, s *load.Session) (sheets []*checkedSheet, notes mapping.CellNotes, err error) {
 	if len(s.Sources) == 0 {
-		return nil, typed, nil
+		return nil, notes, nil
 	}
 	for _, src := range s.Sources {
 		sheets = append(sheets, &checkedSheet{look: draft.NewHeaderWatch(src.Sheet()), dates: draft.NewDateColumns(src.Sheet())})
@@ -203,19 +203,19 @@ func (k *checkRun) lookAtRows(ctx context.Context, s *load.Session) (sheets []*c
 		}
 	})
 	if err != nil {
-		return nil, typed, err
+		return nil, notes, err
 	}
 	defer rows.Close()
 	survey, err := importer.Take(ctx, s.Binding, rows, false)
 	if err != nil {
-		return nil, typed, err
+		return nil, notes, err
 	}
 	for plan, err := range survey.Plans(s.Binding, rows) {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
-			return nil, typed, err
+			return nil, notes, err
 		}
 		k.noteProblems(sheets, survey.RowProblems(s.Binding, plan))
 		for _, p := range plan.Warnings {
@@ -224,7 +224,7 @@ func (k *checkRun) lookAtRows(ctx context.Context, s *load.Session) (sheets []*c
 			}
 		}
 	}
-	return sheets, survey.Typed, nil
+	return sheets, survey.Notes, nil
 }
 
 // noteProblems counts the rows of a client that cannot be imported, and keeps the

@@ -156,7 +156,7 @@ func (d *diagnosis) mapping(ctx context.Context, s *load.Session, file problem.L
 	}
 	warnings := slices.Concat(s.Mapping.Warnings, s.Mapping.Cautions, s.Warnings[before:])
 	if s.Binding != nil {
-		_, untyped := s.Binding.CheckTypes(mapping.TypedCells{})
+		_, untyped := s.Binding.CheckCells(mapping.CellNotes{})
 		warnings = append(warnings, untyped...)
 	}
 	for _, w := range warnings {

@@ -528,7 +528,7 @@ var nightCases = []nightCase{
 		nights: newIdentity(keyed("r", "key: E-mail, lookup: {email: E-mail, phone: {column: Mobile, type: Phone, region: GB}}"),
 			"the mapping “r” has run before with the key space “r” where it is now “email”", 1)},
 	{name: "identity: a number becomes a text", long: true, mapping: keyed("r", byNumber),
-		nights: newIdentity(keyed("r", "key: Mobile, lookup: {phone: Mobile}"), "phone numbers compared in another way", 0)},
+		nights: newIdentity(keyed("r", "key: Mobile, lookup: {phone: {column: Mobile, format: raw}}"), "phone numbers compared in another way", 0)},
 	{name: "one phone number in two mappings", mapping: keyed("r", byNumber), nights: []sheetNight{
 		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, link 1"},
 		{mapping: with(keyed("r2", byNational), "key: Agreement no,", "key: Amount,"), flags: "--only +447911123001",

@@ -189,7 +189,7 @@ func (c *leadCampaign) mapping() string {
 	line("name: %s\napi: %s\nclient:\n  key: %s\n  existing: %s", c.name, map[bool]string{true: "v1", false: "v2"}[c.v1], c.keyColumn(), c.existing)
 	const phone = "{column: Mobile, type: Phone, region: GB}"
 	if lookup := map[string]string{"email": "email: E-mail", "phone": "phone: " + phone, "both": "email: E-mail, phone: " + phone,
-		"confirm": "email: E-mail, phone: " + phone + ", confirm: true"}[c.lookup]; lookup != "" {
+		"confirm": "email: E-mail, phone: " + phone + ", mode: both"}[c.lookup]; lookup != "" {
 		line("  lookup: {%s}", lookup)
 	}
 	line("  fields: {ref: %s, email: {column: E-mail, type: Email}, phone: %s, born: {column: DOB, type: Date, output: date}}", c.keyColumn(), phone)

@@ -233,7 +233,7 @@ func (l *ledgerSession) openPastRun(run ledger.Run, password string) (_ *pastRun
 		return nil, err
 	}
 	r.closers = append(r.closers, r.draft.Close)
-	if r.rows, err = spool.NewRows(l.session.State, notedIn(r.preview, reader.Records())); err != nil {
+	if r.rows, err = spool.NewRows(l.session.State, notedIn(r.preview, reader.Records(), mapping.FillDown(r.mapping.FillDown(), r.sheet))); err != nil {
 		return nil, err
 	}
 	r.closers = append(r.closers, r.rows.Close)
@@ -274,12 +274,13 @@ func (r *pastRun) open(path, password string) (sheetReader, error) {
 	return results, nil
 }
 
-// notedIn yields records, and notes where they will be in the workbook.
-func notedIn(preview *reports.Preview, records iter.Seq2[cell.Record, error]) iter.Seq2[cell.Record, error] {
+// notedIn yields records, filled, and notes where they will be in the workbook.
+func notedIn(preview *reports.Preview, records iter.Seq2[cell.Record, error], fill func(cell.Record) cell.Record) iter.Seq2[cell.Record, error] {
 	return func(yield func(cell.Record, error) bool) {
 		for record, err := range records {
 			if err == nil {
 				preview.Note(record)
+				record = fill(record)
 			}
 			if !yield(record, err) {
 				return

@@ -362,7 +362,11 @@ func (r *comparison) rows() iter.Seq2[rerun.Row, error] {
 func (r *comparison) rowsOf(sources []*load.Source) iter.Seq2[rerun.Row, error] {
 	return func(yield func(rerun.Row, error) bool) {
 		for _, src := range sources {
+			fill := mapping.FillDown(r.run.session.Mapping.FillDown(), src.Sheet())
 			for row, err := range src.Results.Rows() {
+				if err == nil {
+					row.Record = fill(row.Record)
+				}
 				row.Record.Table = slices.Index(r.run.session.Sources, src)
 				if !yield(row, err) || err != nil {
 					return

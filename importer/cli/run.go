@@ -448,8 +448,8 @@ func (r *importRun) takeSurvey(ctx context.Context) (err error) {
 	if r.survey, err = importer.Take(ctx, s.Binding, r.rows, !o.dryRun); err != nil {
 		return err
 	}
-	found, untyped := s.Binding.CheckTypes(r.survey.Typed)
-	console.PrintWarnings(r.Err, untyped)
+	found, doubtful := s.Binding.CheckCells(r.survey.Notes)
+	console.PrintWarnings(r.Err, doubtful)
 	for _, sheet := range r.sheets {
 		wrong, warnings := sheet.layout.Verdict(s.Mapping.Sheet.HeaderRowGiven)
 		found = append(found, wrong...)

@@ -21,27 +21,25 @@ func Addresses(plan mapping.Plan) []string {
 	return list
 }
 
-// Asked are the addresses by which a client is looked up, and which decide who it
-// is. People may share a phone: where there is an e-mail address, that decides.
+// Asked are the addresses by which a client may be looked up, and which decide who it
+// is. People may share a phone: where there is an e-mail address, that decides, unless the
+// mapping says another mode.
 func Asked(l mapping.Lookup) []string {
 	var list []string
-	if l.Email != "" {
-		list = append(list, Address(l.EmailAddress))
-	}
-	if l.Phone != "" && (l.Email == "" || l.Confirm) {
-		list = append(list, Address(l.PhoneNumber))
+	for _, who := range l.Asked() {
+		list = append(list, Address(who))
 	}
 	return list
 }
 
-// By are the look-ups that find a client: by e-mail address, by phone where there
-// is none, and by both where both are to be confirmed.
+// By are the look-ups that may find a client, in their order: by e-mail address, and by
+// phone where there is none or the mode says so.
 func By(l mapping.Lookup) []apiclient.By {
 	var by []apiclient.By
 	if l.Email != "" {
 		by = append(by, apiclient.ByEmail)
 	}
-	if l.Phone != "" && (l.Email == "" || l.Confirm) {
+	if l.Phone != "" && (l.Email == "" || l.Mode != "") {
 		by = append(by, apiclient.ByPhone)
 	}
 	return by

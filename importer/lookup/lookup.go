@@ -29,12 +29,13 @@ type Service interface {
 	PauseEnd() (end time.Time, over bool)
 }
 
-// Result is what the service says of a client. Where it holds nothing but At, the
-// service knows nobody; the zero Result says that it was not asked.
+// Result is what the service says of a client. Where it holds nothing but At and
+// Looks, the service knows nobody; the zero Result says that it was not asked.
 type Result struct {
 	ID      string    // the client that it knows
 	Unclear string    // why its answers do not say who the client is
 	Failed  error     // why it gave no answer
+	Looks   int       // how many look-ups were made
 	At      time.Time // when it was asked first
 	Pause   time.Time // when the service's last pause before that had ended; zero for none, and where it had not
 }
@@ -145,37 +146,45 @@ func (l *Lookups) takePrefetched(plan mapping.Plan) (r Result, ok bool) {
 // of the Result.
 func (l *Lookups) FindBy(ctx context.Context, addresses mapping.Lookup, fields map[string]string) (Result, error) {
 	var r Result
-	var answers []apiclient.Found
+	var decisive apiclient.Found // the answer that says who it is
+	var asked apiclient.By
 	for _, by := range By(addresses) {
+		if r.Looks > 0 && addresses.Mode == mapping.LookupEither && !decisive.Absent {
+			break
+		}
 		value := addresses.Email
 		if by == apiclient.ByPhone {
 			value = addresses.Phone
 		}
 		found, err := l.ask(ctx, by, value)
 		if f, ok := errors.AsType[*apiclient.Failure](err); err != nil && (ok && f.Stop || ctx.Err() != nil) {
-			return Result{}, err
+			return Result{Looks: r.Looks + 1}, err
 		}
 		if err != nil {
-			return Result{Failed: err}, nil
+			return Result{Failed: err, Looks: r.Looks + 1}, nil
 		}
-		if len(answers) == 0 { // the oldest answer counts
+		if r.Looks == 0 { // the oldest answer counts
 			r.At = l.options.Now()
 			if end, over := l.service.PauseEnd(); over {
 				r.Pause = end
 			}
 		}
-		answers = append(answers, found)
-	}
-	switch {
-	case len(answers) == 2 && answers[0].ID != answers[1].ID:
-		r.Unclear = Disagree
-	case len(answers) == 0 || answers[0].Absent:
-	default:
-		if field, ok := l.service.Agrees(answers[0], fields); !ok {
-			r.Unclear = "the service knows a client by that " + string(By(addresses)[0]) + ", whose “" + field + "” differs"
-		} else {
-			r.ID = answers[0].ID
+		if r.Looks++; r.Looks == 2 && addresses.Mode == mapping.LookupBoth {
+			if found.ID != decisive.ID {
+				r.Unclear = Disagree
+				return r, nil
+			}
+			break
 		}
+		decisive, asked = found, by
+	}
+	if r.Looks == 0 || decisive.Absent {
+		return r, nil
+	}
+	if field, ok := l.service.Agrees(decisive, fields); !ok {
+		r.Unclear = "the service knows a client by that " + string(asked) + ", whose “" + field + "” differs"
+	} else {
+		r.ID = decisive.ID
 	}
 	return r, nil
 }

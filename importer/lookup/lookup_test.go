@@ -3,6 +3,8 @@ package lookup_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,7 +68,9 @@ func plan(key, address, number string) mapping.Plan {
 func TestFind(t *testing.T) {
 	known := map[string]string{"a@example.com": "1", "+441": "2"}
 	both := plan("A", "a@example.com", "+441")
-	both.Lookup.Confirm = true
+	both.Lookup.Mode = mapping.LookupBoth
+	either, other := plan("A", "a@example.com", "+441"), plan("B", "b@example.com", "+441")
+	either.Lookup.Mode, other.Lookup.Mode = mapping.LookupEither, mapping.LookupEither
 	away := &apiclient.Failure{Status: 500, Reason: "HTTP 500"}
 	for name, c := range map[string]struct {
 		service service
@@ -79,7 +83,12 @@ func TestFind(t *testing.T) {
 		"nobody":             {service{known: known}, plan("B", "b@example.com", "+441"), lookup.Result{}, 1},
 		"no address":         {service{known: known}, plan("A", "", ""), lookup.Result{}, 0},
 		"both, and disagree": {service{known: known}, both, lookup.Result{Unclear: lookup.Disagree}, 2},
-		"both, nobody":       {service{}, both, lookup.Result{}, 2},
+		"either, by e-mail":  {service{known: known}, either, lookup.Result{ID: "1"}, 1},
+		"either, by phone":   {service{known: known}, other, lookup.Result{ID: "2"}, 2},
+		"either, nobody":     {service{}, other, lookup.Result{}, 2},
+		"either, differs": {service{known: known, differs: true}, other,
+			lookup.Result{Unclear: "the service knows a client by that phone, whose “born” differs"}, 2},
+		"both, nobody": {service{}, both, lookup.Result{}, 2},
 		"another person": {service{known: known, differs: true}, plan("A", "a@example.com", ""),
 			lookup.Result{Unclear: "the service knows a client by that e-mail, whose “born” differs"}, 1},
 		"no answer":       {service{failure: away}, plan("A", "a@example.com", ""), lookup.Result{Failed: away}, 1},
@@ -94,17 +103,22 @@ func TestFind(t *testing.T) {
 				if answered := c.looks > 0 && c.want.Failed == nil; got.At.IsZero() == answered {
 					t.Errorf("it was asked at %v", got.At)
 				}
-				got.At = time.Time{}
+				if got.Looks != c.looks && c.service.unlearnt == nil {
+					t.Errorf("%d look-ups, want %d", got.Looks, c.looks)
+				}
+				got.At, got.Looks = time.Time{}, 0
 				if got != c.want || got.Nobody() != (c.want == lookup.Result{}) || got.Failed != nil && got.Status() != 500 {
 					t.Errorf("%+v, want %+v", got, c.want)
 				}
-				if looks := len(c.service.asked) - len(lookup.By(c.plan.Lookup)); c.service.unlearnt == nil && looks != c.looks {
+				if looks := len(slices.DeleteFunc(c.service.asked, isLearnt)); c.service.unlearnt == nil && looks != c.looks {
 					t.Errorf("asked for %q, want %d look-ups and what nobody looks like for each kind", c.service.asked, c.looks)
 				}
 			})
 		})
 	}
 }
+
+func isLearnt(asked string) bool { return strings.HasPrefix(asked, "nobody by ") }
 
 // TestServiceAway ends the run at the third look-up in a row that gets no answer,
 // unless the service has answered before or the run is to keep going.

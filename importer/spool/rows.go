@@ -147,14 +147,19 @@ func (r *Rows) encode(record cell.Record) []byte {
 		hidden = 1
 	}
 	b = binary.AppendUvarint(b, uint64(len(record.Cells))<<1|hidden)
-	for i := range record.Cells {
-		b = r.encodeCell(b, &record.Cells[i])
+	b = binary.AppendUvarint(b, uint64(len(record.Above)))
+	for _, cells := range [][]cell.Cell{record.Cells, record.Above} {
+		for i := range cells {
+			b = r.encodeCell(b, &cells[i])
+		}
 	}
-	for i := range record.Cells {
-		c := &record.Cells[i]
-		b = append(b, c.Raw...)
-		if c.Shown != c.Raw {
-			b = append(b, c.Shown...)
+	for _, cells := range [][]cell.Cell{record.Cells, record.Above} {
+		for i := range cells {
+			c := &cells[i]
+			b = append(b, c.Raw...)
+			if c.Shown != c.Raw {
+				b = append(b, c.Shown...)
+			}
 		}
 	}
 	r.entry = b
@@ -237,8 +242,10 @@ func (r *recordReader) next() (cell.Record, error) {
 	record := cell.Record{Table: d.number(), Row: d.number(), Source: d.number()}
 	n := d.number()
 	record.Hidden = n&1 == 1
-	r.cells = slices.Grow(r.cells[:0], n>>1)[:n>>1]
-	r.spans = slices.Grow(r.spans[:0], n>>1)[:n>>1]
+	own := n >> 1
+	all := own + d.number()
+	r.cells = slices.Grow(r.cells[:0], all)[:all]
+	r.spans = slices.Grow(r.spans[:0], all)[:all]
 	end := 0
 	for i := range r.cells {
 		r.cells[i] = cell.Cell{}
@@ -255,7 +262,7 @@ func (r *recordReader) next() (cell.Record, error) {
 			c.Shown, from = text[s.raw:s.shown], s.shown
 		}
 	}
-	record.Cells = r.cells
+	record.Cells, record.Above = r.cells[:own:own], r.cells[own:]
 	return record, nil
 }
 

@@ -30,7 +30,7 @@ func anyRecords(t *rapid.T) []cell.Record {
 	})
 	records := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) cell.Record {
 		return cell.Record{
-			Cells: rapid.SliceOfN(in, 0, 30).Draw(t, "cells"), Hidden: rapid.Bool().Draw(t, "hidden"),
+			Cells: rapid.SliceOfN(in, 0, 30).Draw(t, "cells"), Above: rapid.SliceOfN(in, 0, 5).Draw(t, "above"), Hidden: rapid.Bool().Draw(t, "hidden"),
 			Source: rapid.IntRange(0, 2_000_000).Draw(t, "source"),
 		}
 	}), 0, 40).Draw(t, "records")
@@ -64,7 +64,7 @@ func gathered(t testing.TB, rows iter.Seq2[cell.Record, error]) []cell.Record {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Cells = slices.Clone(r.Cells)
+		r.Cells, r.Above = slices.Clone(r.Cells), slices.Clone(r.Above)
 		list = append(list, r)
 	}
 	return list

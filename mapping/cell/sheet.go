@@ -128,6 +128,7 @@ type Record struct {
 	Table  int    // the sheet's position among the sheets of the run; 0 = the first
 	Row    int    // 1-based, as a spreadsheet program numbers it
 	Cells  []Cell // by column, 0 = A; may be shorter than the header
+	Above  []Cell // by column, what an empty cell takes from a row above (mapping: sheet.fill_down)
 	Hidden bool   // the row is hidden in the file
 	// Source is the row's number in the sheet that was imported first, when the
 	// record comes from a results workbook; else 0.
@@ -142,6 +143,22 @@ func (r Record) Cell(i int) Cell {
 	return r.Cells[i]
 }
 
+// Filled returns the record with what its empty cells take from rows above.
+func (r Record) Filled() Record {
+	if len(r.Above) == 0 {
+		return r
+	}
+	cells := make([]Cell, max(len(r.Cells), len(r.Above)))
+	copy(cells, r.Cells)
+	for i, c := range r.Above {
+		if cells[i].IsEmpty() && !c.IsEmpty() {
+			cells[i] = c
+		}
+	}
+	r.Cells = cells
+	return r
+}
+
 // Row identifies a row of a run: the sheet's position and the row's number in
 // it. Rows compare in the order in which the run reads them. In a run of one
 // sheet a Row equals its number.
@@ -149,6 +166,18 @@ type Row int64
 
 // tableBits leaves room for every row number that a spreadsheet can have.
 const tableBits = 32
+
+// ColumnAt returns the index of the column with these letters (A = 0), in upper or lower
+// case; -1 for other texts.
+func ColumnAt(letters string) int {
+	n := 0
+	for _, c := range strings.ToUpper(letters) {
+		if n = n*26 + int(c-'A') + 1; c < 'A' || c > 'Z' || n > 1<<20 {
+			return -1
+		}
+	}
+	return n - 1
+}
 
 // RowOf returns the Row with a number (1-based) in a sheet of the run (0 = the
 // first).

@@ -13,11 +13,13 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
@@ -39,7 +41,8 @@ type Expression struct {
 	program *vm.Program
 	columns map[string]int    // the columns that the functions name
 	cells   convert.Converter // how num and date read a cell
-	idle    sync.Pool         // of *evaluator
+	at      string
+	idle    sync.Pool // of *evaluator
 }
 
 // Options say what an expression may use.
@@ -53,6 +56,8 @@ type Options struct {
 	// the source, in characters. A column that is not ok is left out of
 	// Expression.Columns; Column reports it.
 	Column func(name string, offset int) (column int, ok bool)
+	// At is where the expression is, for the refusal of a cell.
+	At string
 }
 
 // Problem is why an expression cannot be used.
@@ -69,7 +74,7 @@ type Problem struct {
 // of a table (keys, values) or take all memory (see unbounded) are not part of
 // the language.
 func Compile(source string, o Options) (*Expression, []Problem) {
-	e := &Expression{columns: map[string]int{}, cells: o.Cells}
+	e := &Expression{columns: map[string]int{}, cells: o.Cells, at: o.At}
 	if len(source) > maxSource {
 		return e, []Problem{{Message: fmt.Sprintf("the expression is longer than %d bytes", maxSource),
 			Hint: "work the value out in a column of the sheet"}}
@@ -95,6 +100,9 @@ func Compile(source string, o Options) (*Expression, []Problem) {
 const functionsHint = `it may call col("A"), num("A"), date("A") and has("A") with a column's name`
 
 // syntaxProblems is the library's error as problems; none for nil.
+// unquotedCall matches a call with a name of several words that is not in quotes.
+var unquotedCall = regexp.MustCompile(`\b(col|num|date|has)\(([\pL\pN._-]+(?: +[\pL\pN._-]+)+)\)`)
+
 func syntaxProblems(source string, err error) []Problem {
 	if err == nil {
 		return nil
@@ -104,6 +112,17 @@ func syntaxProblems(source string, err error) []Problem {
 		p.Offset, p.Message = at.From, "the expression cannot be used: "+at.Message
 		if at.Message == "unexpected token EOF" {
 			p.Message, p.Hint = "the expression ends before it is complete", "close every bracket and quote, and write something on both sides of and, or, == and the like"
+		}
+		call := unquotedCall.FindStringSubmatchIndex(source)
+		switch {
+		case strings.HasPrefix(strings.TrimSpace(source), "="):
+			p.Message, p.Hint = "an expression does not begin with = as a formula of a spreadsheet does", `leave the = out, and name columns, not cells, such as upper(col("Name"))`
+		case at.Message == `unexpected token Operator("=")`:
+			p.Message, p.Hint = "a single = compares nothing", "write == to compare"
+		case call != nil:
+			written := source[call[0]:call[1]]
+			p.Offset, p.Message = utf8.RuneCountInString(source[:call[0]]), "the column's name in "+problem.Shorten(written)+" is not in quotes"
+			p.Hint = "write " + source[call[2]:call[3]] + `("` + problem.Shorten(source[call[4]:call[5]]) + `")`
 		}
 		if strings.ContainsAny(source, problem.DoubleQuotes+problem.SingleQuotes) {
 			p.Hint = `it holds typographic quotes; type straight ones: has("A")`
@@ -175,7 +194,7 @@ func (e *Expression) Holds(r cell.Record) (bool, *convert.CellError) {
 	}
 	out, err := e.run(r)
 	if err != nil {
-		return false, failure(err)
+		return false, e.failure(err)
 	}
 	yes, _ := out.(bool) // AsBool
 	return yes, nil
@@ -185,7 +204,7 @@ func (e *Expression) Holds(r cell.Record) (bool, *convert.CellError) {
 func (e *Expression) Value(r cell.Record) (cell.Cell, *convert.CellError) {
 	out, err := e.run(r)
 	if err != nil {
-		return cell.Cell{}, failure(err)
+		return cell.Cell{}, e.failure(err)
 	}
 	switch v := out.(type) {
 	case nil:
@@ -248,7 +267,7 @@ func (e *Expression) run(r cell.Record) (any, error) {
 
 // failure names the cell that an expression cannot use. The library's own errors
 // may quote a cell and are not repeated.
-func failure(err error) *convert.CellError {
+func (e *Expression) failure(err error) *convert.CellError {
 	message := "its cells do not fit what it does with them"
 	if unusable, ok := errors.AsType[cellError](err); ok {
 		message = string(unusable)
@@ -256,7 +275,7 @@ func failure(err error) *convert.CellError {
 	if limit, ok := errors.AsType[limitError](err); ok {
 		message = string(limit)
 	}
-	return &convert.CellError{Code: "expression", Message: "is used in an expression that fails: " + message}
+	return &convert.CellError{Code: "expression", Message: "is used in an expression that fails: " + message, Hint: "the expression is in " + e.at}
 }
 
 // cellError says which cell an expression cannot use, without quoting it.

@@ -128,18 +128,26 @@ func (e edit) newLines(at int, lines []string) string {
 	return e.eol + text
 }
 
-// isSpread reports whether empty lines part sections of the file.
+// isSpread reports whether empty lines part the sections of the file: most of those that
+// have several lines.
 func (e edit) isSpread(root *yaml.Node) bool {
+	long, spread := 0, 0
 	for i := 2; i < len(root.Content); i += 2 {
-		l := e.lineOf(e.start(root.Content[i])) - 1
-		for l > 0 && strings.HasPrefix(strings.TrimSpace(e.line(l)), "#") {
-			l--
+		if e.lineOf(e.start(root.Content[i-2])) == e.lineOf(e.end(root.Content[i-1])) {
+			continue
 		}
-		if l >= 0 && strings.TrimSpace(e.line(l)) == "" {
-			return true
+		long++
+		for l := e.lineOf(e.start(root.Content[i])) - 1; l >= 0; l-- {
+			line := strings.TrimSpace(e.line(l))
+			if line == "" {
+				spread++
+			}
+			if !strings.HasPrefix(line, "#") {
+				break
+			}
 		}
 	}
-	return false
+	return spread*2 > long
 }
 
 // insert puts an entry into a list.

@@ -7,11 +7,13 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/safefile"
+	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
@@ -80,7 +82,11 @@ func (src *Source) AddedColumns() []int {
 func (s *Session) Records() iter.Seq2[cell.Record, error] {
 	return func(yield func(cell.Record, error) bool) {
 		for _, src := range s.Sources {
+			fill := mapping.FillDown(s.Mapping.FillDown(), src.Sheet())
 			for record, err := range src.Records() {
+				if err == nil {
+					record = fill(record)
+				}
 				if !yield(record, err) || err != nil {
 					return
 				}
@@ -140,7 +146,7 @@ func (s *Session) openSheets(o Options) error {
 		}
 	}
 	for _, src := range s.Sources {
-		s.Warnings = append(s.Warnings, mergedCells(src.reader.Merged(), src.Sheet())...)
+		s.Warnings = append(s.Warnings, mergedCells(src.reader.Merged(), src.Sheet(), s.Mapping.FillDown())...)
 	}
 	return found.Err()
 }
@@ -177,10 +183,17 @@ const mostAreas = 5
 
 // mergedCells warns about merged cells: only the first cell of each has the value,
 // and the others, which look filled, are empty.
-func mergedCells(merged iter.Seq[cell.Area], s cell.Sheet) problem.List {
+func mergedCells(merged iter.Seq[cell.Area], s cell.Sheet, filled []string) problem.List {
 	var names []string
 	count, first := 0, ""
+	var fills []int
+	for _, name := range filled {
+		fills = append(fills, mapping.FindColumn(s, name))
+	}
 	for area := range merged {
+		if area.Left == area.Right && slices.Contains(fills, area.Left) {
+			continue
+		}
 		if count++; count == 1 {
 			first = area.First()
 		}
@@ -200,7 +213,7 @@ func mergedCells(merged iter.Seq[cell.Area], s cell.Sheet) problem.List {
 	}
 	return problem.List{problem.At(problem.Where{File: s.Book, Table: s.Table, Sheet: s.Name}, "merged-cells",
 		"cells are merged: %s; %s, and the others count as empty", where, belongs).
-		Hinted("unmerge them, and fill in every cell that the value is meant for")}
+		Hinted("unmerge them, and fill in every cell that the value is meant for; sheet: {fill_down: [COLUMN]} lets empty cells of a column take the one above")}
 }
 
 // Sheets replaces patterns by the files that match. A shell usually does so; a

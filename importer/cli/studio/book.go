@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/sheet"
 	"claimsheet/importer/spool"
+	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/draft"
@@ -27,7 +29,7 @@ import (
 // Once ready is closed nothing of it changes. Before, only tables and columns' headers
 // may be read. Who reads its rows holds use, so that close waits.
 type book struct {
-	options  sheet.Options
+	options  reading
 	opening  bool  // the sheets are being opened, and another book will take the place of this one
 	err      error // why it cannot be read; nil when it can
 	tables   []cell.Sheet
@@ -51,6 +53,12 @@ type book struct {
 	dates   []*draft.DateColumns
 
 	suggestions []draft.Suggestion // by the rows
+}
+
+// reading is how sheets are read.
+type reading struct {
+	sheet.Options
+	fillDown string // the columns of sheet.fill_down, each with a line feed before it
 }
 
 // look is the beginning of a sheet, for choosing the header row.
@@ -84,13 +92,13 @@ const (
 )
 
 // openBook opens the sheets, without reading their rows.
-func openBook(ctx context.Context, paths []string, o sheet.Options) *book {
+func openBook(ctx context.Context, paths []string, o reading) *book {
 	b := &book{options: o, ready: make(chan struct{})}
 	b.ctx, b.stop = context.WithCancel(ctx)
 	books := cell.BookNames(paths)
 	for i, path := range paths {
 		b.versions = append(b.versions, versionOf(path))
-		l, r := lookAt(path, o)
+		l, r := lookAt(path, o.Options)
 		if b.looks = append(b.looks, l); i == 0 {
 			b.names = l.names
 		}
@@ -100,7 +108,7 @@ func openBook(ctx context.Context, paths []string, o sheet.Options) *book {
 			r = nil
 		}
 		if err == nil && r == nil {
-			r, err = sheet.Open(path, o)
+			r, err = sheet.Open(path, o.Options)
 		}
 		if err != nil {
 			b.err = errors.Join(b.err, err)
@@ -224,6 +232,7 @@ func (b *book) source(more func()) iter.Seq2[cell.Record, error] {
 	seed := maphash.MakeSeed()
 	return func(yield func(cell.Record, error) bool) {
 		for t, r := range b.readers {
+			fill := mapping.FillDown(strings.Split(b.options.fillDown, "\n")[1:], b.tables[t])
 			for record, err := range r.Records() {
 				if err == nil {
 					err = b.ctx.Err()
@@ -244,7 +253,7 @@ func (b *book) source(more func()) iter.Seq2[cell.Record, error] {
 				if b.seen.Add(1)%5000 == 0 {
 					more()
 				}
-				if !yield(record, nil) {
+				if !yield(fill(record), nil) {
 					return
 				}
 			}
@@ -337,45 +346,20 @@ func (b *book) isReady() bool { return !b.reading() && b.err == nil && b.failed 
 
 // column returns the column with a letter; nil for none.
 func (b *book) column(letter string) *column {
-	i := columnIndex(letter)
+	i := cell.ColumnAt(letter)
 	if i < 0 || i >= len(b.columns) {
 		return nil
 	}
 	return b.columns[i]
 }
 
-// columnIndex returns the column that letters mean, from 0; -1 for none.
-func columnIndex(letters string) int {
-	n := 0
-	for _, r := range letters {
-		if r < 'A' || r > 'Z' || n > cell.MaxColumns {
-			return -1
-		}
-		n = n*26 + int(r-'A') + 1
-	}
-	return n - 1
-}
-
 // find returns the first sheet's column that a name of the mapping means; -1 for none or
 // several.
 func (b *book) find(name string) int {
-	if len(b.tables) == 0 || convert.FoldHeader(name) == "" {
+	if len(b.tables) == 0 {
 		return -1
 	}
-	for _, as := range []func(string) string{func(h string) string { return h }, convert.FoldHeader} {
-		var found []int
-		for i, h := range b.tables[0].Header {
-			if as(h) == as(name) {
-				found = append(found, i)
-			}
-		}
-		if len(found) == 1 {
-			return found[0]
-		} else if len(found) > 1 {
-			break
-		}
-	}
-	return -1
+	return mapping.FindColumn(b.tables[0], name)
 }
 
 // ours returns the first sheet's column of a column of another sheet; -1 for none.
@@ -414,5 +398,5 @@ func (b *book) columnOf(at problem.Where) int {
 	if i <= 0 {
 		return -1
 	}
-	return b.ours(at.Table, columnIndex(at.Cell[:i]))
+	return b.ours(at.Table, cell.ColumnAt(at.Cell[:i]))
 }

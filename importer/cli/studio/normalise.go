@@ -85,7 +85,7 @@ var usualOrder = map[string][]string{
 	"contacts":   {"id", "when", "key", "key_space", "administrator", "lookup", "fields"},
 	"claims":     {"id", "key", "known_id", "name", "create", "administrator", "claimants", "when", "columns"},
 	"activities": {"template", "id", "on", "status", "assigned", "when", "workflow", "attributes"},
-	"lookup":     {"email", "phone", "confirm"},
+	"lookup":     {"email", "phone", "mode"},
 }
 
 // keyBefore returns the key of an object behind which a new one usually stands; "" for
@@ -126,7 +126,7 @@ func keyBefore(doc *yamlpatch.Document, service *mapping.Service, path []string)
 
 // textLists are keys whose value is a list of texts, or one of them alone. Below other keys
 // “-” is a text like any other: that of a value table, or a name.
-var textLists = []string{"empty", "first_of", "key", "format", "checked", "unchecked", "claimants"}
+var textLists = []string{"empty", "first_of", "join", "key", "format", "checked", "unchecked", "claimants"}
 
 // normaliseList returns the operation that adds a text to a list that the file does not have,
 // or has as a text alone; ok is false for other operations.

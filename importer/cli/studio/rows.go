@@ -239,7 +239,7 @@ func (v view) choose(show, column, code string, from, count int) (chosen []int, 
 	}
 	has := func(in kinds) (found bitmap) {
 		for of, t := range in {
-			if (column == "" || of.at == columnIndex(column)) && (code == "" || of.code == code) {
+			if (column == "" || of.at == cell.ColumnAt(column)) && (code == "" || of.code == code) {
 				found.add(t.rows)
 			}
 		}

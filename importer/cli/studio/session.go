@@ -11,7 +11,6 @@ import (
 
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/safefile"
-	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -75,11 +74,14 @@ func readFile(path string) ([]byte, error) {
 }
 
 // sheetOptions returns how the text says that the sheets are read.
-func (s *session) sheetOptions(o Options) sheet.Options {
+func (s *session) sheetOptions(o Options) reading {
 	m, _ := mapping.Parse(s.path, s.text())
-	options := load.SheetOptions(m)
-	options.Password = o.Password
-	return options
+	r := reading{Options: load.SheetOptions(m)}
+	r.Password = o.Password
+	for _, name := range m.FillDown() {
+		r.fillDown += "\n" + name
+	}
+	return r
 }
 
 func (s *session) text() []byte { return s.history[s.at].text }

@@ -186,7 +186,7 @@ func (v *verdict) plan(ctx context.Context, shown func()) error {
 		v.found = append(v.found, wrong...)
 		v.warnings = slices.Concat(v.warnings, warnings, book.dates[i].Warnings())
 	}
-	found, warnings := bound.CheckTypes(survey.Typed)
+	found, warnings := bound.CheckCells(survey.Notes)
 	v.found, v.warnings = append(v.found, found...), append(v.warnings, warnings...)
 	if !bound.Keyless {
 		v.survey, v.clients = survey, survey.Clients

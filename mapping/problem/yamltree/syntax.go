@@ -61,7 +61,7 @@ type slip struct {
 // slips look for the usual mistakes, given the lines of the file and where and how
 // the library failed. The first that finds one counts.
 var slips = []func(lines []string, at Place, message string) (slip, bool){
-	tabSlip, quoteSlip, variableSlip, bracketSlip, braceSlip, colonSlip, noColonSlip, characterSlip, apostropheSlip, fixedSlip,
+	tabSlip, dashSlip, quoteSlip, variableSlip, bracketSlip, braceSlip, colonSlip, noColonSlip, characterSlip, apostropheSlip, fixedSlip,
 }
 
 // otherFile says what a file is that is no text; "" for a text.
@@ -190,6 +190,19 @@ func quoteSlip(lines []string, at Place, _ string) (slip, bool) {
 	}
 	return slip{at: quote.at, message: "the quote that begins here is not closed",
 		hint: "close it with " + string(quote.sign) + " at the end of the text"}, true
+}
+
+// loneDash matches a value that is a dash.
+var loneDash = regexp.MustCompile(`^\s*(?:- )*([^\s:"'#][^:"'#]*:)\s+-\s*(?:#.*)?$`)
+
+func dashSlip(lines []string, at Place, _ string) (slip, bool) {
+	line := lineAt(lines, at.Line)
+	m := loneDash.FindStringSubmatch(line)
+	if m == nil {
+		return slip{}, false
+	}
+	return slip{at: place(lines, at.Line, strings.Index(line, "-")), message: "a - alone begins an entry of a list, and there is none",
+		hint: "put it in quotes if the text - is meant: " + m[1] + ` "-"`}, true
 }
 
 func variableSlip(lines []string, at Place, _ string) (slip, bool) {

@@ -206,7 +206,8 @@ func Int(least, most int) Value[int] {
 		i, err := strconv.Atoi(n.Text())
 		switch {
 		case err != nil:
-			r.Wrong(n, "wrong-kind", "%s must be a whole number %s%s", n.name, span, r.quoted(n))
+			r.Wrong(n, "wrong-kind", "%s must be a whole number %s%s", n.name, span, r.quoted(n)).
+				Hint = "write it in digits, such as " + strconv.Itoa(least)
 		case i < least || i > most:
 			r.Wrong(n, "out-of-range", "%s must be a whole number %s%s", n.name, span, r.quoted(n))
 		default:
@@ -328,6 +329,10 @@ func unknownKey[T any](r *Reader, n, v *Node, keys []Key[T]) *Key[T] {
 	}
 	said := r.WrongAt(v.KeyAt(), "unknown-key", "unknown key %s in %s", v.name, n.name)
 	said.Hint = problem.Suggestion(v.Key(), names)
+	if home := homeOf(keys, v.Key()); home != "" {
+		said.Hint = home
+		return nil
+	}
 	if meant, ok := problem.Nearest(problem.Shorten(v.Key()), names); ok {
 		return find(keys, meant)
 	}
@@ -338,6 +343,21 @@ func unknownKey[T any](r *Reader, n, v *Node, keys []Key[T]) *Key[T] {
 		}
 	}
 	return nil
+}
+
+// homeOf says under which of the keys, the first that can have it, another key belongs; "" for none.
+func homeOf[T any](keys []Key[T], name string) string {
+	for _, k := range keys {
+		in, hint := k.schema, "“"+name+"” belongs under “"+k.Name+"”: indent it there"
+		if items, ok := in["items"].(Schema); ok {
+			in, hint = items, "“"+name+"” belongs to an entry of “"+k.Name+"”: indent it there, and begin the entry with “- ”"
+		}
+		properties, _ := in["properties"].(Schema)
+		if _, has := properties[name]; has {
+			return hint
+		}
+	}
+	return ""
 }
 
 func find[T any](keys []Key[T], name string) *Key[T] {

@@ -101,7 +101,10 @@ func (r *Reader) accepts(n *Node, kinds Kind, wants string) bool {
 	case kinds&kind != 0, kind == Nulls && r.emptyIsNone && kinds&(Lists|Objects) != 0:
 		return true
 	case kind == Nulls:
-		r.Wrong(n, "no-value", "%s has no value; expected %s", n.name, wants).Hint = "give one or leave the key out"
+		p := r.Wrong(n, "no-value", "%s has no value; expected %s", n.name, wants)
+		if p.Hint = "give one or leave the key out"; kinds&Scalars == 0 {
+			p.Hint = "indent the lines that belong to it, or leave the key out"
+		}
 	case kind == aliases:
 		r.Wrong(n, "alias", "%s", aliasMessage).Hint = aliasHint
 	default:

@@ -106,13 +106,14 @@ r.yaml:4:9: “course” cannot be “desert”; expected starter, main or desse
 r.yaml:5:7: “tags” must not be an empty list [no-value]
 r.yaml:6:9: an entry of “steps” needs “do”: what to do [missing-key]
 r.yaml:6:19: “minutes” must be a whole number from 1 to 600, not “x” [wrong-kind]
+  write it in digits, such as 1
 r.yaml:6:23: an entry of “steps” must be “key: value” pairs, not “boil” [wrong-kind]
 r.yaml:6:34: “do” must be a text, not a list [wrong-kind]
 r.yaml:7:17: “a” is given twice; the first is in line 7 [duplicate-key]
   keep one of the two
 r.yaml:8:1: a key in the recipe must be a plain name [wrong-kind]
 r.yaml:9:1: “oven” has no value; expected “key: value” pairs [no-value]
-  give one or leave the key out
+  indent the lines that belong to it, or leave the key out
 r.yaml:10:1: unknown key “colour” in the recipe [unknown-key]
   expected one of name, serves, hot, course, tags, steps, amounts, order, oven
 `
@@ -208,6 +209,8 @@ func TestSyntaxSlips(t *testing.T) {
 		{"steps:\n  - do: a\n  do: b\n", "3:3: this fits neither the list above it nor the key of that list", "begin it in the same column as the keys or entries that it belongs to; every entry of a list begins with “- ”"},
 		{"name: a\nserves\nhot: true\n", "2:1: a colon is missing in this line; “key: value” was expected", "write a colon and a space between the key and its value"},
 		{"name:a\n", "1:1: the recipe must be “key: value” pairs, not “name:a”", "write a space after the colon"},
+		{"name: a\ntags: - # b\n", "2:7: a - alone begins an entry of a list, and there is none", `put it in quotes if the text - is meant: tags: "-"`},
+		{"oven:\ndo: a\n", "1:1: “oven” has no value; expected “key: value” pairs", "indent the lines that belong to it, or leave the key out"},
 		{"name: @a\n", "1:7: a text cannot begin with @ unless it is in quotes", `put it in quotes: "@a"`},
 		{"name: \"C:\\q\"\n", "1:10: a backslash in double quotes begins a special character, and there is none like this", `write \\ for a backslash, or put the text in single quotes`},
 		{"name: a\ntags: caf\xe9\n", "2:10: the file is not UTF-8 text", "save it as UTF-8 in an editor"},

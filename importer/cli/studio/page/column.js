@@ -2,7 +2,7 @@
 // One column in detail: its cells, where it goes, and how to fix what cannot be read.
 
 import { html, useState } from './lib.js';
-import { Picker } from './picker.js';
+import { columnName, Picker } from './picker.js';
 import { RuleEditor } from './editor.js';
 import { changes, editorOf, nameOf } from './rule.js';
 import { link } from './route.js';
@@ -26,11 +26,10 @@ export function ColumnPanel({ column: c, onClose }) {
 		<p class="places"><a href=${link('rows', { column: c.letter })}>See it in the rows</a>
 			${c.errors > 0 && html`<a href=${link('rows', { column: c.letter, show: 'errors' })}>${count(c.errors, 'row')} with errors</a>`}
 			${c.warnings.length > 0 && html`<a class="warn-text" href=${link('rows', { column: c.letter, show: 'warned' })}>${number(sum(c.warnings))} to look at</a>`}</p>
-		${c.shared && html`<p class="warn-text">Another column has the header “${c.header}” too. The mapping names columns
-			by their header, so neither can be used until one has another name in the export.</p>`}
+		${c.shared && html`<p class="warn-text">Another column has the header “${c.header}” too; the mapping calls this one “${columnName(c)}”.</p>`}
 		<${Reasons} list=${offered} />
 		<${ColumnTargets} targets=${targets} at=${at} onOpen=${setAt} />
-		${c.header && !c.shared && html`<${SendTo} column=${c} first=${!targets.length} onSent=${setAt} />`}
+		${c.header && html`<${SendTo} column=${c} first=${!targets.length} onSent=${setAt} />`}
 		${!targets.length && c.filled > 0
 			&& html`<p><label class="check">
 			<input type="checkbox" checked=${c.ignored}
@@ -70,7 +69,7 @@ function SendTo({ column: c, first, onSent }) {
 		}));
 	const send = async (/** @type {string} */ path) => {
 		const target = targetsByPath.value.get(path);
-		if (!target || !await patch(`${nameOf(target)} ← ${c.header}`, () => changes(target, c.header))) return;
+		if (!target || !await patch(`${nameOf(target)} ← ${columnName(c)}`, () => changes(target, columnName(c)))) return;
 		const now = targetAt(path)?.path || path; // a new activity has its place now
 		onSent(now);
 		requestAnimationFrame(() => /** @type {HTMLElement|null} */ (document.querySelector(`[data-target="${CSS.escape(now)}"]`))?.focus());

@@ -46,13 +46,13 @@ export function withSource(rule, source) {
 	const old = members(rule);
 	/** @type {Record<string, any>} */
 	const next = { [source]: firstOf(old, source) };
-	for (const [name, value] of Object.entries(old)) if (!sources.some(([s]) => s === name)) next[name] = value;
+	for (const [name, value] of Object.entries(old)) if (name !== 'with' && !sources.some(([s]) => s === name)) next[name] = value;
 	return short(next);
 }
 
 /** What a new way of making the value begins with. @param {Record<string, any>} old @param {Source} source */
 function firstOf(old, source) {
-	const column = old.column || (old.first_of || old.join || [])[0] || '';
+	const column = old.column || [old.first_of || old.join || []].flat()[0] || '';
 	switch (source) {
 		case 'first_of': case 'join': return column ? [column] : [];
 		case 'text': return column ? `{${column}}` : '';
@@ -79,7 +79,7 @@ export function editorOf(target) {
 	if (last === 'resume_at') return 'resume';
 	if (optionsOf(target)) return 'choice';
 	if (['empty', 'claimants', 'fill_down'].includes(last)) return 'list';
-	if (last === 'confirm' || last === 'assigned' || (last === 'administrator' && target.path.startsWith('/client'))) return 'yesno';
+	if (last === 'assigned' || (last === 'administrator' && target.path.startsWith('/client'))) return 'yesno';
 	if (/^\/claims\/\d+\/name$|\/workflow\/name$/.test(target.path)) return 'text';
 	return 'plain';
 }
