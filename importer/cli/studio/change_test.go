@@ -153,3 +153,19 @@ func TestDuplicateKey(t *testing.T) {
 	}
 	b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("replace", "/client/fields/lastName", "Notes")})
 }
+
+// What the page only shows stays as it is when other rules are changed.
+func TestOtherRulesStay(t *testing.T) {
+	t.Parallel()
+	text := strings.NewReplacer("{email: E-mail}", "{email: E-mail, phone: {column: Notes, region: GB}, mode: either}",
+		"lastName: Surname   #", "lastName: {join: [Surname, Notes], with: \" / \"}   #").Replace(mappingText) + "sheet: {fill_down: [Surname]}\n"
+	b := begin(t, text, sheetText, nil)
+	st := b.judged()
+	for path, want := range map[string]any{"/client/lookup/mode": "either", "/sheet/fill_down": []string{"Surname"}} {
+		expect(t, path, st.one("targets", "path", path)["rule"], want)
+	}
+	expect(t, "the columns", st.one("targets", "path", "/client/fields/lastName")["columns"], []string{"C", "F"})
+	b.autumn()
+	st = b.post("/api/patch", 200, "version", 2, "label", "x", "operations", []any{op("add", "/client/fields/lastName/required", true)})
+	expect(t, "the text", st.at("mapping", "text"), strings.NewReplacer("name: spring", "name: autumn", `with: " / "}`, `with: " / ", required: true}`).Replace(text))
+}
