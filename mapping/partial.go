@@ -73,7 +73,8 @@ func BindPart(m *Mapping, found problem.List, at func(problem.Where) []string, s
 // the rest cannot do without the rule.
 func (p *Part) leaveOut(path []string, sheets []cell.Sheet) bool {
 	is := func(words ...string) bool {
-		return len(path) >= len(words) && slices.EqualFunc(path[:len(words)], words, func(have, want string) bool { return want == "*" || have == want })
+		matches := func(have, want string) bool { return want == "*" || have == want }
+		return len(path) >= len(words) && slices.EqualFunc(path[:len(words)], words, matches)
 	}
 	size := 1
 	switch {
@@ -98,7 +99,8 @@ func (p *Part) leaveOut(path []string, sheets []cell.Sheet) bool {
 	case size == 4:
 		if i := entry(); i >= 0 {
 			m.Activities = slices.Clone(m.Activities)
-			m.Activities[i].Attributes = slices.DeleteFunc(slices.Clone(m.Activities[i].Attributes), func(a AttributeRule) bool { return a.Name.Text == path[3] })
+			attributes := slices.Clone(m.Activities[i].Attributes)
+			m.Activities[i].Attributes = slices.DeleteFunc(attributes, func(a AttributeRule) bool { return a.Name.Text == path[3] })
 		}
 	case is("client", "fields", "*"):
 		m.Client.Fields = slices.DeleteFunc(slices.Clone(m.Client.Fields), func(f FieldRule) bool { return f.Name.Text == path[2] })

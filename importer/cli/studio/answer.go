@@ -20,7 +20,8 @@ type failure struct {
 func (f failure) Error() string { return f.message }
 
 // errStale refuses a change that was made for an earlier version.
-var errStale = failure{http.StatusConflict, "stale", "the mapping has changed meanwhile, perhaps in another tab", "look at it as it is now, and do it again"}
+var errStale = failure{http.StatusConflict, "stale", "the mapping has changed meanwhile, perhaps in another tab",
+	"look at it as it is now, and do it again"}
 
 // answer writes what a handler returns as JSON. nil is “nothing new”.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, handle func(*http.Request) (any, error)) {

@@ -60,7 +60,7 @@ func getClient(v view, r *http.Request) (any, error) {
 	survey := v.verdict.survey
 	v.verdict.mu.Unlock()
 	if survey == nil {
-		return nil, failure{http.StatusServiceUnavailable, "not-ready", "the rows of each client are being found", "it is shown as soon as that is done"}
+		return nil, failure{http.StatusServiceUnavailable, "not-ready", "the rows of each client are being found", errReading.hint}
 	}
 	var records []int
 	if row > 0 {

@@ -214,7 +214,8 @@ func (s *Server) follow(j *job, log io.Reader) {
 		case line.Message == "progress":
 			j.Done, j.Of = clients, max(j.Of, line.Of)
 		case line.Code != "" && len(j.Problems) < mostProblems:
-			j.Problems = append(j.Problems, problemJSON{Code: line.Code, Message: inPageWords(line.Message), Hint: inPageWords(line.Hint), Where: line.Where})
+			j.Problems = append(j.Problems,
+				problemJSON{Code: line.Code, Message: inPageWords(line.Message), Hint: inPageWords(line.Hint), Where: line.Where})
 		}
 		s.bump()
 		s.mu.Unlock()

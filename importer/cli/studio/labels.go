@@ -61,8 +61,9 @@ func label(path []string) string {
 
 // yamlKey matches a key in a message: sheet.numbers, sheet: {timezone: Europe/London},
 // existing: create.
-var yamlKey = regexp.MustCompile(`\b(?:(sheet|client|workflow)(?:\.|: \{))?\b(header_row|when|empty|fill_down|numbers|timezone|ambiguous_times|` +
-	`hidden_rows|encoding|delimiter|lookup|existing|existing_activities|name|template_identifier|resume_at|status|values|type|format|years|percent)\b` +
+var yamlKey = regexp.MustCompile(`\b(?:(sheet|client|workflow)(?:\.|: \{))?\b(header_row|when|empty|fill_down|numbers|timezone|` +
+	`ambiguous_times|hidden_rows|encoding|delimiter|lookup|existing|existing_activities|name|template_identifier|resume_at|` +
+	`status|values|type|format|years|percent)\b` +
 	`(?:: \{?([^,;{}]+))?\}?`)
 
 // inPageWords returns a message or a hint on one line, with the page's names for keys of

@@ -50,7 +50,8 @@ type readingJSON struct {
 }
 
 // dateFormats are the formats that a date in a text is tried with.
-var dateFormats = []string{"dd/mm/yyyy", "mm/dd/yyyy", "dd.mm.yyyy", "dd-mm-yyyy", "mm-dd-yyyy", "dd/mm/yy", "mm/dd/yy", "d mmm yyyy", "dd mmm yyyy", "yyyy/mm/dd", "dd/mm/yyyy hh:mm"}
+var dateFormats = []string{"dd/mm/yyyy", "mm/dd/yyyy", "dd.mm.yyyy", "dd-mm-yyyy", "mm-dd-yyyy", "dd/mm/yy", "mm/dd/yy", "d mmm yyyy",
+	"dd mmm yyyy", "yyyy/mm/dd", "dd/mm/yyyy hh:mm"}
 
 // getPreview answers with what a rule would make of the first rows.
 func getPreview(v view, r *http.Request) (any, error) {

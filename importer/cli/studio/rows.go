@@ -36,9 +36,9 @@ func (s *Server) looking(answer func(view, *http.Request) (any, error)) func(*ht
 		case b.opening:
 			err = errReading
 		case b.err != nil:
-			err = failure{http.StatusUnprocessableEntity, "no-sheet", "the sheet cannot be read as the mapping says", "choose another sheet or header row"}
+			err = cannot("no-sheet", "the sheet cannot be read as the mapping says", "choose another sheet or header row")
 		case !b.reading() && b.failed != nil:
-			err = failure{http.StatusUnprocessableEntity, "no-sheet", "the sheet's rows cannot be read", "look at what is wrong with the sheet"}
+			err = cannot("no-sheet", "the sheet's rows cannot be read", "look at what is wrong with the sheet")
 		case !b.isReady():
 			err = errReading
 		}

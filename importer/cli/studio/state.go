@@ -337,10 +337,11 @@ func (a *analysis) columns(targets []targetJSON, v *verdict) []columnJSON {
 	b := a.book
 	list := make([]columnJSON, 0, len(b.columns))
 	for i, c := range b.columns {
-		one := columnJSON{Letter: cell.ColumnName(i), Header: c.header, Shared: c.shared, Samples: []string{}, Targets: []string{}, Ignored: a.ignores(i),
-			tallyJSON: tallyJSON{Problems: []errorJSON{}, Warnings: []errorJSON{}}}
+		one := columnJSON{Letter: cell.ColumnName(i), Header: c.header, Shared: c.shared, Samples: []string{}, Targets: []string{},
+			Ignored: a.ignores(i), tallyJSON: tallyJSON{Problems: []errorJSON{}, Warnings: []errorJSON{}}}
 		if b.isReady() {
-			one.Filled, one.Distinct, one.DistinctMore, one.Samples, one.Kind = c.filled, c.distinct, c.more, append(one.Samples, c.samples...), c.kind()
+			one.Filled, one.Distinct, one.DistinctMore = c.filled, c.distinct, c.more
+			one.Samples, one.Kind = append(one.Samples, c.samples...), c.kind()
 			one.Empty = len(b.records) - c.filled
 		}
 		for _, t := range targets {
@@ -383,7 +384,8 @@ func (s *Server) judgement() judgementJSON {
 func (s *Server) suggestions(targets []targetJSON) []suggestionJSON {
 	list := []suggestionJSON{}
 	for _, g := range s.now.book.suggestions {
-		one := suggestionJSON{Path: yamlpatch.Pointer(g.Path...), Value: g.Value, Certainty: string(g.Certainty), Reason: g.Reason, Ask: g.Ask, Sure: g.Ask == ""}
+		one := suggestionJSON{Path: yamlpatch.Pointer(g.Path...), Value: g.Value, Certainty: string(g.Certainty), Reason: g.Reason,
+			Ask: g.Ask, Sure: g.Ask == ""}
 		if c := s.now.book.find(g.Column); c >= 0 {
 			one.Column = cell.ColumnName(c)
 		}

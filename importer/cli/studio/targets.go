@@ -154,7 +154,7 @@ func (a *analysis) columnsOf(rule json.RawMessage, path []string) []int {
 		return nil
 	} else if isValue(path) {
 		walk(value, "column")
-	} else if _, isText := value.(string); slices.Contains([]string{"key", "known_id", "when", "name", "fill_down"}, key) || key == "resume_at" && !isText {
+	} else if _, isText := value.(string); key == "resume_at" && !isText || slices.Contains([]string{"key", "known_id", "when", "name", "fill_down"}, key) {
 		walk(value, key)
 	}
 	var list []int
@@ -290,7 +290,8 @@ func (l *lister) activities() {
 	for i := range l.a.mapping.Activities {
 		rule := &l.a.mapping.Activities[i]
 		used[rule.Template.Text] = true
-		path, t := []string{"activities", strconv.Itoa(i)}, targetJSON{Group: "activity", Of: rule.Template.Text, Status: "BackFilled", On: "claim"}
+		path := []string{"activities", strconv.Itoa(i)}
+		t := targetJSON{Group: "activity", Of: rule.Template.Text, Status: "BackFilled", On: "claim"}
 		switch {
 		case rule.Status == mapping.Open:
 			t.Status = "Open"
