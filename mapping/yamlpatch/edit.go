@@ -84,7 +84,7 @@ func (e edit) add(path []string, after string, value *yaml.Node) (change, error)
 		}
 	}
 	key := scalar("!!str", last)
-	if len(parent.Content) == 0 && len(path) > 1 { // {} or nothing: the object is written anew
+	if len(parent.Content) == 0 && len(path) > 1 { // {} or nothing: the object is written again
 		kind := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{key, value}}
 		return e.replace(path[:len(path)-1], kind)
 	}

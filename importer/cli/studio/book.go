@@ -149,7 +149,7 @@ type fileVersion struct {
 	written time.Time
 }
 
-// versionOf returns the version of a file; the zero one when there is none.
+// versionOf returns the version of a file; the zero one for a missing file.
 func versionOf(path string) fileVersion {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -316,7 +316,7 @@ func (c *column) see(v cell.Cell, seed maphash.Seed) {
 	}
 }
 
-// close stops the reading, and removes the spool when nobody uses it any more.
+// close stops the reading, and removes the spool after the last use.
 func (b *book) close() {
 	if b.stop != nil {
 		b.stop()

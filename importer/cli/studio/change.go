@@ -17,12 +17,11 @@ import (
 // style writes new text as the first mapping of init is written.
 var style = yamlpatch.Style{Block: []string{"sheet", "client", "lookup", "fields", "attributes", "workflow", "values"}}
 
-// madeFor is what a change was made for. A page sends one change after the other, each for
-// the version that the answer before had. Revision, which may be left out, is the version
-// whose lists the person saw: a second click on “remove” must not remove the next entry.
+// madeFor is the version that a change was made for. A page sends one change after the
+// other, each for the version that the answer before had: a second click on “remove” must not
+// remove the next entry.
 type madeFor struct {
-	Version  int  `json:"version"`
-	Revision *int `json:"revision"`
+	Version int `json:"version"`
 }
 
 // cannot refuses a change.
@@ -43,7 +42,7 @@ func changing[T any](s *Server, do func(in T) error) func(*http.Request) (any, e
 		if s.first {
 			return nil, errReading
 		}
-		if of.Version != s.session.version || of.Revision != nil && *of.Revision != s.session.version {
+		if of.Version != s.session.version {
 			return nil, errStale
 		}
 		if err := do(in); err != nil {

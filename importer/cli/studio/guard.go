@@ -25,7 +25,7 @@ type guard struct {
 	mu       sync.Mutex
 	used     bool      // the token has been used
 	asking   int       // requests that are being answered
-	deadline time.Time // when the server may end, if nobody asks before
+	deadline time.Time // when the server may end, if no page asks before
 }
 
 const (
@@ -157,7 +157,7 @@ func (g *guard) bye() {
 	g.deadline = time.Now().Add(min(afterBye, g.idle))
 }
 
-// ended is closed when nobody has asked for long enough, unless busy.
+// ended is closed when no page has asked for long enough, unless busy.
 func (g *guard) ended(ctx context.Context, busy func() bool) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {

@@ -152,7 +152,7 @@ func (s *Server) carryOut(ctx context.Context, j *job, args []string, folder str
 	if isObject {
 		j.Summary = bytes.TrimSpace(out.Bytes())
 		for _, e := range object.Errors {
-			one := problemJSON{Code: e.Code, Where: e.Where, Message: e.Message, Hint: e.Hint}
+			one := problemJSON{Code: e.Code, Where: e.Where, Message: inPageWords(e.Message), Hint: inPageWords(e.Hint)}
 			if !slices.Contains(j.Problems, one) { // the log has it too
 				j.Problems = append(j.Problems, one)
 			}

@@ -22,7 +22,7 @@ type session struct {
 	at      int        // the revision that is now
 	version int        // counts the changes, undo and redo included
 
-	file          []byte   // the file's text as it was last read or saved; nil when there is none
+	file          []byte   // the file's text as it was last read or saved; nil for a missing file
 	begin         []byte   // the text when the session began, for the diff
 	autosave      string   // "" for none
 	unsavedBefore *unsaved // what an earlier session left; nil for nothing
@@ -198,7 +198,7 @@ type unsaved struct {
 	Mapping string   `json:"mapping"`
 	Text    string   `json:"text"`
 	File    []byte   `json:"file"`             // null when there was none
-	Before  *unsaved `json:"before,omitempty"` // what an earlier session left, and nobody has decided about
+	Before  *unsaved `json:"before,omitempty"` // what an earlier session left, and that was not decided about
 }
 
 // mostKept bounds the autosaved file, in bytes.

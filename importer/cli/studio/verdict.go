@@ -223,7 +223,7 @@ func (v *verdict) see(record cell.Record, row mapping.ConvertedRow) {
 		return
 	}
 	for c, at := range v.of.book.at[record.Table] {
-		if !record.Cell(at).IsEmpty() { // there is none at -1
+		if !record.Cell(at).IsEmpty() { // a cell at -1 is empty
 			v.filled[c]++
 		}
 	}

@@ -75,7 +75,7 @@ func TestOptions(t *testing.T) {
 	h.inPanel("Use this")
 	h.has("Agreed: {value: false}")
 	h.at("#targets?at=/client/existing")
-	h.see(".choices", "Nobody is created twice")
+	h.see(".choices", "No client is created twice")
 	h.mark("radio", "Leave them out skip", ".panel")
 	h.inPanel("Use this")
 	h.said("What to do with known clients ← Leave them out")

@@ -12,7 +12,7 @@ import { count, number } from './words.js';
 
 /** @typedef {import('./types.js').Column} Column */
 
-/** A column whose fate nobody has decided. @param {Column} c */
+/** A column that is not decided yet. @param {Column} c */
 const isOpen = (c) => !c.targets.length && !c.ignored && c.filled > 0;
 
 /** @type {[string, string, (c: Column) => boolean][]} */

@@ -62,7 +62,7 @@ function together(answers) {
 	return [...all.values()].sort((a, b) => b.count - a.count);
 }
 
-/** Reports whether phone numbers have errors because nobody said their country. @param {Target} target */
+/** Reports whether phone numbers have errors because their country is not said. @param {Target} target */
 const isRegionMissing = (target) => (target.problems || []).some((p) => p.code === 'phone-region');
 
 /** The country of phone numbers without one. @param {{target: Target}} props */
@@ -83,7 +83,7 @@ function Region({ target }) {
 	</section>`;
 }
 
-/** Reports whether times have errors because nobody said where they were written down. @param {Target} target */
+/** Reports whether times have errors because it is not said where they were written down. @param {Target} target */
 const isZoneMissing = (target) => [...(target.problems || []), ...(state.value?.mapping.problems || []).filter((p) => targetNear(p.path) === target.path)]
 	.some((p) => p.code === 'no-timezone');
 

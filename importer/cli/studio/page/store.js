@@ -130,8 +130,7 @@ async function send(change, seen) {
 		const body = isMade ? /** @type {() => object|null} */ (change.body)() : change.body;
 		if (body === null) return true;
 		const version = isMade ? state.peek()?.version || 0 : since(seen, Boolean(change.always));
-		const { revision } = /** @type {State} */ (state.peek() || {});
-		const next = await post(change.path, { version, ...(revision !== undefined && { revision }), ...body });
+		const next = await post(change.path, { version, ...body });
 		if (next.version !== version) made.set(version, { version: next.version, kept: !change.moves });
 		batch(() => {
 			take(next);

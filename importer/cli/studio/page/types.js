@@ -42,7 +42,7 @@
  *
  * @typedef {{path: string, names: string[], name: string, headerRow: number, likelyHeaderRow?: number, first: string[][], problems: Problem[]}} Sheet
  *
- * @typedef {{version: number, revision?: string|number, progress: number,
+ * @typedef {{version: number, progress: number,
  *   mapping: {path: string, exists: boolean, dirty: boolean, onDisk: 'same'|'changed'|'gone', text: string, problems: Problem[],
  *     warnings: Problem[], history: string[], at: number, questions: Question[], draft: boolean,
  *     diskNote?: string, draftOld?: boolean},

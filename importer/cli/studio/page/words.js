@@ -47,14 +47,14 @@ export const typeName = (type) => (type ? types[type] || type : '');
  * @type {Record<string, Record<string, [string, string]>>} */
 const choices = {
 	existing: {
-		reuse: ['Take the known client', 'Nobody is created twice; claims and activities are added to the client that is there.'],
-		skip: ['Leave them out', 'Nothing is sent for somebody whom the service knows already.'],
+		reuse: ['Take the known client', 'No client is created twice; claims and activities are added to the client that is there.'],
+		skip: ['Leave them out', 'Nothing is sent for a client whom the service knows already.'],
 		fail: ['Report them', 'Nothing is sent for them, and the run ends with a mistake for each.'],
-		create: ['Create them without looking', 'The service is not asked; somebody who is known may be there twice afterwards.'],
+		create: ['Create them without looking', 'The service is not asked; a known client may be there twice afterwards.'],
 	},
 	mode: {
 		first: ['Only without an e-mail address', ''],
-		either: ['Also when nobody has the e-mail address', ''],
+		either: ['Also when the e-mail address is not found', ''],
 		both: ['Always', 'Where the two disagree, nothing is sent for the client.'],
 	},
 	existing_activities: {
@@ -92,7 +92,7 @@ const choices = {
 /** What is done when nothing is chosen, by the last part of a target's path. @type {Record<string, string>} */
 const usual = { existing: 'reuse', mode: 'first', existing_activities: 'send', status: 'Submitted', on: 'client', hidden_rows: 'take', ambiguous_times: 'refuse', encoding: 'utf-8' };
 
-/** The choice that counts while nothing is chosen; undefined when there is none. @param {{path: string, status?: string}} target */
+/** The choice that counts while nothing is chosen; undefined for none. @param {{path: string, status?: string}} target */
 export const usualChoice = (target) => {
 	const part = target.path.split('/').pop() || '';
 	return part === 'status' && target.status !== 'BackFilled' ? undefined : usual[part]; // “Where clients resume” says it otherwise
