@@ -163,7 +163,14 @@ const showEvery = 250 * time.Millisecond
 // judge goes through the rows once. shown is called from time to time, and at the end.
 func (v *verdict) judge(ctx context.Context, shown func()) {
 	began := time.Now()
-	err := v.plan(ctx, shown)
+	err := func() (err error) {
+		defer func() {
+			if caught := recover(); caught != nil {
+				err = importer.Caught(caught)
+			}
+		}()
+		return v.plan(ctx, shown)
+	}()
 	v.mu.Lock()
 	v.took, v.complete = time.Since(began), err == nil
 	if ctx.Err() == nil {
@@ -180,14 +187,13 @@ func (v *verdict) plan(ctx context.Context, shown func()) error {
 	if err != nil {
 		return err
 	}
-	v.mu.Lock()
-	for i := range book.tables {
-		wrong, warnings := book.headers[i].Verdict(v.of.mapping.Sheet.HeaderRowGiven)
-		v.found = append(v.found, wrong...)
-		v.warnings = slices.Concat(v.warnings, warnings, book.dates[i].Warnings())
-	}
 	found, warnings := bound.CheckCells(survey.Notes)
-	v.found, v.warnings = append(v.found, found...), append(v.warnings, warnings...)
+	for i := range book.tables {
+		wrong, doubts := book.headers[i].Verdict(v.of.mapping.Sheet.HeaderRowGiven)
+		found, warnings = append(wrong, found...), slices.Concat(doubts, book.dates[i].Warnings(), warnings)
+	}
+	v.mu.Lock()
+	v.found, v.warnings = found, warnings
 	if !bound.Keyless {
 		v.survey, v.clients = survey, survey.Clients
 	}
