@@ -146,6 +146,12 @@ func (s *Survey) Number(who mapping.Identity) int { return s.numbers[fingerprint
 // Plans are made some ahead, on every core. In memory are the rows of those
 // few clients, and a number for each row of a client whose last one is to come.
 func (s *Survey) Plans(b *mapping.Binding, rows *spool.Rows) iter.Seq2[mapping.Plan, error] {
+	return s.PlansSeen(b, rows, func(cell.Record, mapping.ConvertedRow) {})
+}
+
+// PlansSeen is Plans that shows each row to see, before the plan of its client comes. see
+// is called on every core; it must not keep the record.
+func (s *Survey) PlansSeen(b *mapping.Binding, rows *spool.Rows, see func(cell.Record, mapping.ConvertedRow)) iter.Seq2[mapping.Plan, error] {
 	work := func(batch *spool.Batch) []mapping.Plan {
 		defer batch.Release()
 		plans := make([]mapping.Plan, len(batch.Groups))
@@ -153,7 +159,9 @@ func (s *Survey) Plans(b *mapping.Binding, rows *spool.Rows) iter.Seq2[mapping.P
 		for i, g := range batch.Groups {
 			leads = leads[:0]
 			for _, record := range g.Records {
-				leads = append(leads, b.Convert(record))
+				lead := b.Convert(record)
+				see(record, lead)
+				leads = append(leads, lead)
 			}
 			plans[i] = b.Plan(g.Number, leads)
 		}

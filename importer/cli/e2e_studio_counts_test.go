@@ -104,19 +104,19 @@ func TestStudioCounts(t *testing.T) {
 			p := openStudio(t, "-m", mapping, sheet)
 			st := p.until("a judgement", func(st studioState) bool { return st.Judgement.Complete })
 			j := st.Judgement
-			if j.Rows != c.rows || j.Usable != c.usable || j.Trouble != c.trouble || j.Skipped != c.skipped || j.Clients != c.clients {
+			if j.Rows != c.rows || j.Usable != c.usable || j.Errors != c.trouble || j.Skipped != c.skipped || j.Clients != c.clients {
 				t.Errorf("the page counts %+v", j)
 			}
 			var check struct {
 				Checked struct{ Rows, InvalidRows int }
 			}
 			must(t, json.Unmarshal([]byte(runMain(t, "", "check", "--json", "-m", mapping, sheet).out), &check))
-			if check.Checked.Rows != j.Rows || check.Checked.InvalidRows != j.Trouble {
+			if check.Checked.Rows != j.Rows || check.Checked.InvalidRows != j.Errors {
 				t.Errorf("check counts %+v, the page %+v", check.Checked, j)
 			}
 			dry := p.job("dry-run", 1).Job
 			r, clients := dry.Summary.Rows, dry.Summary.Clients.Total
-			if r.Total != j.Rows || r.Invalid != j.Trouble || r.Skipped != j.Skipped || r.Planned != j.Usable || clients != j.Clients {
+			if r.Total != j.Rows || r.Invalid != j.Errors || r.Skipped != j.Skipped || r.Planned != j.Usable || clients != j.Clients {
 				t.Errorf("the dry run counts %+v and %d clients, the page %+v: %v", r, clients, j, dry.Problems)
 			}
 		})

@@ -99,7 +99,7 @@ type studioState struct {
 	Judgement struct {
 		Complete        bool
 		Rows, Clients   int
-		Usable, Trouble int
+		Usable, Errors int
 		Skipped         int
 	}
 	Commands map[string]string

@@ -22,7 +22,7 @@ func Read(file []byte) (*Document, error) {
 
 // Value returns a value as JSON; its keys keep their order, and a number that a reader of
 // JSON would not give back as the file writes it, such as 1.50, becomes a text. ok is false
-// when there is none.
+// for no such value.
 func (d *Document) Value(path ...string) (value json.RawMessage, ok bool) {
 	n, _ := d.find(path)
 	if n == nil {
@@ -34,7 +34,7 @@ func (d *Document) Value(path ...string) (value json.RawMessage, ok bool) {
 }
 
 // Keys returns the keys of an object in their order, and the places of a list's entries;
-// nil for other values, and where there is none.
+// nil for other values, and without such a value.
 func (d *Document) Keys(path ...string) []string {
 	n, _ := d.find(path)
 	if n == nil {

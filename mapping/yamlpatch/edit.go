@@ -84,7 +84,7 @@ func (e edit) add(path []string, after string, value *yaml.Node) (change, error)
 		}
 	}
 	key := scalar("!!str", last)
-	if len(parent.Content) == 0 && len(path) > 1 { // {} or nothing: the object is written anew
+	if len(parent.Content) == 0 && len(path) > 1 { // {} or nothing: the object is written again
 		kind := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{key, value}}
 		return e.replace(path[:len(path)-1], kind)
 	}
@@ -254,66 +254,35 @@ func (e edit) endOf(p place) int {
 	return e.end(p.value())
 }
 
-// move gives a key another name, or takes an entry of a list to another place.
+// move lets an entry of a list and the one beside it change places: with their own lines and
+// the comments above them in a block list.
 func (e edit) move(from, to []string) (change, error) {
 	p, err := e.locate(from)
 	if err != nil {
 		return change{}, err
 	}
-	if len(from) != len(to) || !slices.Equal(from[:len(from)-1], to[:len(to)-1]) {
-		return change{}, fmt.Errorf("%s is not in the same object or list as %s", Pointer(to...), Pointer(from...))
+	n, err := strconv.Atoi(to[len(to)-1])
+	isList := p.key() == nil && len(from) == len(to) && slices.Equal(from[:len(from)-1], to[:len(to)-1])
+	if err != nil || !isList || n < 0 || n >= len(p.parent.Content) || n != p.at-1 && n != p.at+1 {
+		return change{}, fmt.Errorf("%s is not beside %s in a list", Pointer(to...), Pointer(from...))
 	}
-	name := to[len(to)-1]
-	if key := p.key(); key != nil {
-		if _, err := find(p.parent, name); err == nil && name != key.Value {
-			return change{}, fmt.Errorf("there is a %q already", name)
-		}
-		renamed := scalar("!!str", name)
-		want := with(e.root, p.parent, func(n *yaml.Node) { n.Content[p.at-1] = renamed })
-		return change{e.splice(e.start(key), e.end(key), flow(renamed)), want}, nil
-	}
-	n, err := strconv.Atoi(name)
-	if err != nil || n < 0 || n >= len(p.parent.Content) {
-		return change{}, fmt.Errorf("there is no place %q in a list of %d", name, len(p.parent.Content))
-	}
-	want := with(e.root, p.parent, func(c *yaml.Node) {
-		moved := c.Content[p.at]
-		c.Content = slices.Insert(slices.Delete(c.Content, p.at, p.at+1), n, moved)
-	})
-	return change{e.reordered(p, n), want}, nil
+	want := with(e.root, p.parent, func(c *yaml.Node) { c.Content[n], c.Content[p.at] = c.Content[p.at], c.Content[n] })
+	first, firstEnd := e.whole(p, min(n, p.at))
+	second, secondEnd := e.whole(p, max(n, p.at))
+	return change{e.splice(first, secondEnd, e.data[second:secondEnd]+e.data[firstEnd:second]+e.data[first:firstEnd]), want}, nil
 }
 
-// reordered is the text with an entry of a list moved to be the nth: with its own lines
-// and the comments above it in a block list.
-func (e edit) reordered(p place, n int) []byte {
-	entries := len(p.parent.Content)
-	cut := func(i int) (from, to int) {
-		if p.flow {
-			return e.start(p.parent.Content[i]), e.end(p.parent.Content[i])
-		}
-		line := e.lineOf(e.dash(p.parent, i))
-		for line > 0 && i > 0 && strings.HasPrefix(strings.TrimSpace(e.line(line-1)), "#") && e.lines[line-1] > e.end(p.parent.Content[i-1]) {
-			line--
-		}
-		if i == 0 {
-			return e.dash(p.parent, 0) - indentOf(e.line(line)), e.lineEnd(e.end(p.parent.Content[0]))
-		}
-		return e.lines[line], e.lineEnd(e.end(p.parent.Content[i]))
+// whole returns where the nth entry of a list begins and ends.
+func (e edit) whole(p place, n int) (from, to int) {
+	if p.flow {
+		return e.start(p.parent.Content[n]), e.end(p.parent.Content[n])
 	}
-	order := make([]int, entries)
-	for i := range order {
-		order[i] = i
+	line := e.lineOf(e.dash(p.parent, n))
+	for line > 0 && n > 0 && strings.HasPrefix(strings.TrimSpace(e.line(line-1)), "#") && e.lines[line-1] > e.end(p.parent.Content[n-1]) {
+		line--
 	}
-	order = slices.Insert(slices.Delete(order, p.at, p.at+1), n, p.at)
-	var b strings.Builder
-	last := 0
-	for i := range entries { // the gaps between the entries stay where they are
-		from, to := cut(i)
-		of, until := cut(order[i])
-		b.WriteString(e.data[last:from])
-		b.WriteString(e.data[of:until])
-		last = to
+	if from = e.lines[line]; n == 0 {
+		from = e.dash(p.parent, 0) - indentOf(e.line(line))
 	}
-	b.WriteString(e.data[last:])
-	return []byte(b.String())
+	return from, e.lineEnd(e.end(p.parent.Content[n]))
 }

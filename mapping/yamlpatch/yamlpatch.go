@@ -20,8 +20,8 @@ import (
 
 // Operation is one operation of a JSON Patch.
 type Operation struct {
-	// Op is add, remove, replace or move. A move gives a key of an object another name, or
-	// takes an entry of a list to another place of it.
+	// Op is add, remove, replace or move. A move lets an entry of a list change places with
+	// the one beside it.
 	Op string `json:"op"`
 
 	// Path is a JSON Pointer (RFC 6901) to the value; "-" is the end of a list.

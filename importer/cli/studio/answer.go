@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 
@@ -19,7 +20,8 @@ type failure struct {
 func (f failure) Error() string { return f.message }
 
 // errStale refuses a change that was made for an earlier version.
-var errStale = failure{http.StatusConflict, "stale", "the mapping has changed meanwhile, perhaps in another tab", "look at it as it is now, and do it again"}
+var errStale = failure{http.StatusConflict, "stale", "the mapping has changed meanwhile, perhaps in another tab",
+	"look at it as it is now, and do it again"}
 
 // answer writes what a handler returns as JSON. nil is “nothing new”.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, handle func(*http.Request) (any, error)) {
@@ -80,12 +82,15 @@ func onlyJSON(handle func(*http.Request) (any, error)) func(*http.Request) (any,
 }
 
 // read reads the JSON body of a request.
-func read(r *http.Request, into any) error {
-	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
-		if errors.As(err, new(*http.MaxBytesError)) {
-			return err
+func read(r *http.Request, into ...any) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	for _, part := range into {
+		if err := json.Unmarshal(body, part); err != nil {
+			return failure{http.StatusBadRequest, "bad-request", fmt.Sprintf("the request is not what this address takes: %v", err), ""}
 		}
-		return failure{http.StatusBadRequest, "bad-request", fmt.Sprintf("the request is not what this address takes: %v", err), ""}
 	}
 	return nil
 }

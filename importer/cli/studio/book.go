@@ -20,6 +20,7 @@ import (
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/draft"
+	"claimsheet/mapping/problem"
 )
 
 // book is the sheets as they are read with some options: their headers, and their rows in
@@ -28,16 +29,16 @@ import (
 // Once ready is closed nothing of it changes. Before, only tables and columns' headers
 // may be read. Who reads its rows holds use, so that close waits.
 type book struct {
-	options reading
-	opening bool  // the sheets are being opened, and another book will take the place of this one
-	err     error // why it cannot be read; nil when it can
-	tables  []cell.Sheet
-	readers []*sheet.Reader
-	columns []*column
-	at      [][]int // by sheet: the columns' places in it; -1 for none
-	names   []string
-	looks   []look  // of each sheet, as far as they could be opened
-	stamps  []stamp // of the files, before they were opened
+	options  reading
+	opening  bool  // the sheets are being opened, and another book will take the place of this one
+	err      error // why it cannot be read; nil when it can
+	tables   []cell.Sheet
+	readers  []*sheet.Reader
+	columns  []*column
+	at       [][]int       // by sheet: the columns' places in it; -1 for none
+	names    []string      // of the sheets of the first file
+	looks    []look        // of each sheet, as far as they could be opened
+	versions []fileVersion // of the files, before they were opened
 
 	ctx     context.Context // of reading it
 	stop    context.CancelFunc
@@ -50,6 +51,8 @@ type book struct {
 	records []cell.Row // of each record, ascending
 	headers []*draft.HeaderWatch
 	dates   []*draft.DateColumns
+
+	suggestions []draft.Suggestion // by the rows
 }
 
 // reading is how sheets are read.
@@ -88,30 +91,21 @@ const (
 	firstRows    = 20
 )
 
-// newBook is a book that is being opened. It shows what the one before knew of the files.
-func newBook(o reading, before *book) *book {
-	b := &book{options: o, opening: true, ready: make(chan struct{})}
-	if before != nil {
-		b.looks, b.names = before.looks, before.names
-	}
-	return b
-}
-
-// openBook opens the sheets, without reading their rows. Readers that were opened for the
-// looks, nil for none, are used where they have the wanted header row, and closed else.
-func openBook(ctx context.Context, paths []string, o reading, looks []look, opened []*sheet.Reader) *book {
-	b := &book{options: o, looks: looks, ready: make(chan struct{})}
+// openBook opens the sheets, without reading their rows.
+func openBook(ctx context.Context, paths []string, o reading) *book {
+	b := &book{options: o, ready: make(chan struct{})}
 	b.ctx, b.stop = context.WithCancel(ctx)
 	books := cell.BookNames(paths)
 	for i, path := range paths {
-		b.stamps = append(b.stamps, stampOf(path))
+		b.versions = append(b.versions, versionOf(path))
+		l, r := lookAt(path, o.Options)
+		if b.looks = append(b.looks, l); i == 0 {
+			b.names = l.names
+		}
 		err := workbook.RefuseAsSheet(path, path)
-		var r *sheet.Reader
-		if opened != nil && opened[i] != nil {
-			if r = opened[i]; err != nil || r.Sheet().HeaderRow != max(o.HeaderRow, 1) {
-				_ = r.Close()
-				r = nil
-			}
+		if r != nil && (err != nil || r.Sheet().HeaderRow != max(o.HeaderRow, 1)) {
+			_ = r.Close()
+			r = nil
 		}
 		if err == nil && r == nil {
 			r, err = sheet.Open(path, o.Options)
@@ -126,28 +120,21 @@ func openBook(ctx context.Context, paths []string, o reading, looks []look, open
 		b.headers, b.dates = append(b.headers, draft.NewHeaderWatch(s)), append(b.dates, draft.NewDateColumns(s))
 	}
 	if b.err != nil {
-		if len(looks) > 0 {
-			b.names = looks[0].names
-		}
 		return b
 	}
-	b.names = b.readers[0].SheetNames()
-	for i, header := range b.tables[0].Header {
-		c := &column{index: i, header: header, texts: map[uint64]struct{}{}}
-		same := 0
-		for _, other := range b.tables[0].Header {
-			if convert.FoldHeader(other) == convert.FoldHeader(header) {
-				same++
-			}
-		}
-		c.shared = header != "" && same > 1
-		b.columns = append(b.columns, c)
+	place := func(header string) func(string) bool {
+		return func(other string) bool { return convert.FoldHeader(other) == convert.FoldHeader(header) }
+	}
+	first := b.tables[0].Header
+	for i, header := range first {
+		isShared := header != "" && (slices.ContainsFunc(first[:i], place(header)) || slices.ContainsFunc(first[i+1:], place(header)))
+		b.columns = append(b.columns, &column{index: i, header: header, shared: isShared, texts: map[uint64]struct{}{}})
 	}
 	for t, table := range b.tables {
-		at := make([]int, len(b.columns))
-		for i, c := range b.columns {
+		at := make([]int, len(first))
+		for i, header := range first {
 			if at[i] = i; t > 0 {
-				at[i] = slices.IndexFunc(table.Header, func(h string) bool { return convert.FoldHeader(h) == convert.FoldHeader(c.header) })
+				at[i] = slices.IndexFunc(table.Header, place(header))
 			}
 		}
 		b.at = append(b.at, at)
@@ -155,68 +142,66 @@ func openBook(ctx context.Context, paths []string, o reading, looks []look, open
 	return b
 }
 
-// stamp tells a file from one that takes its place, or from what is written into it later.
-type stamp struct {
+// fileVersion tells a file from one that takes its place, or from what is written into it
+// later.
+type fileVersion struct {
 	size    int64
 	written time.Time
 }
 
-// stampOf returns the stamp of a file; the zero stamp when there is none.
-func stampOf(path string) stamp {
+// versionOf returns the version of a file; the zero one for a missing file.
+func versionOf(path string) fileVersion {
 	info, err := os.Stat(path)
 	if err != nil {
-		return stamp{}
+		return fileVersion{}
 	}
-	return stamp{info.Size(), info.ModTime()}
+	return fileVersion{info.Size(), info.ModTime()}
 }
 
 // lookAt reads the first rows of a sheet, whichever of them has the headers. It returns
 // the reader that could do so; nil for none.
-func lookAt(path string, o reading) (look, *sheet.Reader) {
-	l := look{path: path, name: o.Name}
-	for o.HeaderRow = 1; o.HeaderRow <= firstRows; o.HeaderRow++ {
-		r, err := sheet.Open(path, o.Options)
-		if err != nil {
-			continue
-		}
-		s := r.Sheet()
-		l.names, l.name = r.SheetNames(), s.Name
-		l.first = make([][]string, s.HeaderRow)
-		for i := range l.first {
-			l.first[i] = []string{}
-		}
-		l.first[s.HeaderRow-1] = s.Header
-		var rows []cell.Record
-		for record, err := range r.Records() {
-			if err != nil || record.Row > firstRows+s.HeaderRow {
-				break
-			}
-			for record.Row > len(l.first)+1 {
-				l.first = append(l.first, []string{})
-			}
-			texts := make([]string, len(record.Cells))
-			for i, c := range record.Cells {
-				texts[i] = sample(c.Shown)
-			}
-			l.first = append(l.first, texts)
-			if len(rows) < draft.SoughtRows {
-				record.Cells = slices.Clone(record.Cells)
-				rows = append(rows, record)
-			}
-		}
-		l.first = l.first[:min(len(l.first), firstRows)]
-		l.likely = draft.LikelyHeader(s, rows)
-		return l, r
+func lookAt(path string, o sheet.Options) (look, *sheet.Reader) {
+	l := look{path: path, names: []string{}, name: o.Name, first: [][]string{}}
+	var r *sheet.Reader
+	for o.HeaderRow = 1; r == nil && o.HeaderRow <= firstRows; o.HeaderRow++ {
+		r, _ = sheet.Open(path, o)
 	}
-	if o.Name == "" {
+	if r == nil && o.Name != "" {
+		o.Name = "" // the workbook has no such sheet: its first one, to choose from
+		first, r := lookAt(path, o)
+		if r != nil {
+			_ = r.Close()
+		}
+		return first, nil
+	}
+	if r == nil {
 		return l, nil
 	}
-	o.Name, o.HeaderRow = "", 0 // the workbook has no such sheet: its first one, to choose from
-	first, r := lookAt(path, o)
-	if r != nil {
-		_ = r.Close()
+	s := r.Sheet()
+	l.names, l.name = append(l.names, r.SheetNames()...), s.Name
+	put := func(row int, texts []string) {
+		for len(l.first) < row {
+			l.first = append(l.first, []string{})
+		}
+		l.first[row-1] = texts
 	}
-	return first, nil
+	put(s.HeaderRow, s.Header)
+	var rows []cell.Record
+	for record, err := range r.Records() {
+		if err != nil || record.Row > firstRows+s.HeaderRow {
+			break
+		}
+		record.Cells = slices.Clone(record.Cells)
+		rows = append(rows, record)
+		texts := []string{}
+		for _, c := range record.Cells {
+			texts = append(texts, sample(c.Shown))
+		}
+		put(record.Row, texts)
+	}
+	l.first = l.first[:min(len(l.first), firstRows)]
+	l.likely = draft.LikelyHeader(s, rows[:min(len(rows), draft.SoughtRows)])
+	return l, r
 }
 
 // sample shortens a text for being shown as one of several.
@@ -331,7 +316,7 @@ func (c *column) see(v cell.Cell, seed maphash.Seed) {
 	}
 }
 
-// close stops the reading, and removes the spool when nobody uses it any more.
+// close stops the reading, and removes the spool after the last use.
 func (b *book) close() {
 	if b.stop != nil {
 		b.stop()
@@ -346,15 +331,18 @@ func (b *book) close() {
 	}
 }
 
-// isReady reports whether all rows have been read.
-func (b *book) isReady() bool {
+// reading reports whether the rows are still being read.
+func (b *book) reading() bool {
 	select {
 	case <-b.ready:
-		return b.failed == nil
-	default:
 		return false
+	default:
+		return b.err == nil
 	}
 }
+
+// isReady reports whether all rows have been read.
+func (b *book) isReady() bool { return !b.reading() && b.err == nil && b.failed == nil }
 
 // column returns the column with a letter; nil for none.
 func (b *book) column(letter string) *column {
@@ -391,8 +379,6 @@ func (b *book) record(row cell.Row) int {
 	return i
 }
 
-func (b *book) sheetNames() []string { return b.names }
-
 // kind says what a column holds mostly.
 func (c *column) kind() string {
 	for kind, name := range map[cell.Kind]string{cell.Text: "text", cell.Number: "number", cell.Date: "date", cell.Bool: "bool"} {
@@ -404,4 +390,13 @@ func (c *column) kind() string {
 		return "empty"
 	}
 	return "mixed"
+}
+
+// columnOf returns the first sheet's column of a cell; -1 for the row as a whole.
+func (b *book) columnOf(at problem.Where) int {
+	i := slices.IndexFunc([]rune(at.Cell), func(r rune) bool { return r < 'A' })
+	if i <= 0 {
+		return -1
+	}
+	return b.ours(at.Table, cell.ColumnAt(at.Cell[:i]))
 }

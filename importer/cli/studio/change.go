@@ -2,7 +2,6 @@ package studio
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 	"strings"
 
 	"claimsheet/mapping"
-	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/yamlpatch"
 )
@@ -19,54 +17,57 @@ import (
 // style writes new text as the first mapping of init is written.
 var style = yamlpatch.Style{Block: []string{"sheet", "client", "lookup", "fields", "attributes", "workflow", "values"}}
 
-// madeFor is what a change was made for. A page sends one change after the other, each for
-// the version that the answer before had. Revision, which may be left out, is the version
-// whose lists the person saw: a second click on “remove” must not remove the next entry.
+// madeFor is the version that a change was made for. A page sends one change after the
+// other, each for the version that the answer before had: a second click on “remove” must not
+// remove the next entry.
 type madeFor struct {
-	Version  int  `json:"version"`
-	Revision *int `json:"revision"`
+	Version int `json:"version"`
 }
 
-// change makes a change for the version that a page has seen, and returns the state.
-// The caller does not hold the lock.
-func (s *Server) change(of madeFor, do func() error) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.first {
-		return nil, errReading
-	}
-	if of.Version != s.session.version || of.Revision != nil && *of.Revision != s.session.version {
-		return nil, errStale
-	}
-	if err := do(); err != nil {
-		return nil, err
-	}
-	s.refresh()
-	return s.state(), nil
+// cannot refuses a change.
+func cannot(code, message, hint string) failure {
+	return failure{http.StatusUnprocessableEntity, code, message, hint}
 }
 
-// mostLabel is how many characters a label of the history may have.
-const mostLabel = 200
-
-func (s *Server) postPatch(r *http.Request) (any, error) {
-	var in struct {
-		madeFor
-		Label      string                `json:"label"`
-		Operations []yamlpatch.Operation `json:"operations"`
-	}
-	if err := read(r, &in); err != nil {
-		return nil, err
-	}
-	if r := []rune(in.Label); len(r) > mostLabel {
-		in.Label = string(r[:mostLabel])
-	}
-	return s.change(in.madeFor, func() error {
-		text, err := apply(s.session.text(), s.options.Service, in.Operations)
-		if err == nil {
-			s.session.change(in.Label, answered(text, in.Operations))
+// changing answers a request for a change with the state after it. do has the lock.
+func changing[T any](s *Server, do func(in T) error) func(*http.Request) (any, error) {
+	return func(r *http.Request) (any, error) {
+		var of madeFor
+		var in T
+		if err := read(r, &of, &in); err != nil {
+			return nil, err
 		}
-		return err
-	})
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.first {
+			return nil, errReading
+		}
+		if of.Version != s.session.version {
+			return nil, errStale
+		}
+		if err := do(in); err != nil {
+			return nil, err
+		}
+		s.refresh()
+		return s.state(), nil
+	}
+}
+
+type patchIn struct {
+	Label      string                `json:"label"`
+	Operations []yamlpatch.Operation `json:"operations"`
+}
+
+func (s *Server) patch(in patchIn) error {
+	const most = 200 // characters of a label
+	if r := []rune(in.Label); len(r) > most {
+		in.Label = string(r[:most])
+	}
+	text, err := apply(s.session.text(), s.options.Service, in.Operations)
+	if err == nil {
+		s.session.change(in.Label, answered(text, in.Operations))
+	}
+	return err
 }
 
 // apply applies operations to a text, one after the other. An operation whose object or
@@ -77,53 +78,47 @@ func apply(text []byte, service *mapping.Service, operations []yamlpatch.Operati
 	for _, op := range operations {
 		doc, err := yamlpatch.Read(text)
 		if err != nil {
-			return nil, failure{http.StatusUnprocessableEntity, "not-yaml", err.Error(), "correct the file in the pane with its text first"}
+			return nil, cannot("not-yaml", err.Error(), "correct the file in the pane with its text first")
 		}
 		if key, first, second := doc.Twice(resolve(doc, tokens(op.Path))...); key != "" {
-			return nil, failure{http.StatusUnprocessableEntity, "duplicate-key", fmt.Sprintf("“%s” is there twice, in lines %d and %d", problem.OneLine(key), first, second), "keep one of the two, in the view “The file”"}
+			return nil, cannot("duplicate-key", fmt.Sprintf("“%s” is there twice, in lines %d and %d", problem.OneLine(key), first, second),
+				"keep one of the two, in the view “The file”")
 		}
 		op = normalise(doc, service, op)
-		if text, err = yamlpatch.Apply(text, style, op); err != nil {
-			return nil, cannot(doc, op, err)
+		if text, err = yamlpatch.Apply(text, style, op); err == nil {
+			continue
 		}
+		if _, there := doc.Value(tokens(op.Path)...); op.Op == "remove" && !there {
+			return nil, cannot("cannot-patch", "there is nothing to take away: the mapping does not have it", "look at the mapping as it is now")
+		}
+		if cause := errors.Unwrap(err); cause != nil { // without the operation's path
+			err = cause
+		}
+		return nil, cannot("cannot-patch", "the file cannot be changed in this place: "+err.Error(), "change it in the view “The file”")
 	}
 	if len(text) > mapping.MaxSize {
-		return nil, failure{http.StatusUnprocessableEntity, "too-large", "the mapping would be larger than 1 MiB", ""}
+		return nil, errTooLarge
 	}
 	return text, nil
 }
 
-// cannot says why an operation could not be applied, without its path.
-func cannot(doc *yamlpatch.Document, op yamlpatch.Operation, err error) error {
-	if _, there := doc.Value(tokens(op.Path)...); op.Op == "remove" && !there {
-		return failure{http.StatusUnprocessableEntity, "cannot-patch", "there is nothing to take away: the mapping does not have it", "look at the mapping as it is now"}
-	}
-	if cause := errors.Unwrap(err); cause != nil {
-		err = cause
-	}
-	return failure{http.StatusUnprocessableEntity, "cannot-patch", "the file cannot be changed in this place: " + err.Error(), "change it in the view “The file”"}
-}
+var errTooLarge = cannot("too-large", "the mapping would be larger than 1 MiB", "")
 
 // question matches the comment of a first mapping that asks for a decision.
 var question = regexp.MustCompile(`#.*\bDECIDE: (.*)$`)
 
-// postDecide takes a question out of the text: it is answered.
-func (s *Server) postDecide(r *http.Request) (any, error) {
-	var in struct {
-		madeFor
-		Line int `json:"line"`
+type decideIn struct {
+	Line int `json:"line"`
+}
+
+// decide takes a question out of the text: it is answered.
+func (s *Server) decide(in decideIn) error {
+	text, ok := withoutQuestion(s.session.text(), in.Line)
+	if !ok {
+		return cannot("no-question", "there is no question in this line", "")
 	}
-	if err := read(r, &in); err != nil {
-		return nil, err
-	}
-	return s.change(in.madeFor, func() error {
-		text, ok := withoutQuestion(s.session.text(), in.Line)
-		if !ok {
-			return failure{http.StatusUnprocessableEntity, "no-question", "there is no question in this line", ""}
-		}
-		s.session.change("a question is answered", text)
-		return nil
-	})
+	s.session.change("a question is answered", text)
+	return nil
 }
 
 // withoutQuestion takes the question of a line away; a line that is nothing else goes too.
@@ -172,12 +167,10 @@ func answered(text []byte, operations []yamlpatch.Operation) []byte {
 	if err != nil {
 		return text
 	}
-	list := questions(doc, text)
-	for _, q := range slices.Backward(list) { // from below, so that the lines above stay where they are
-		path := tokens(q.Path)
-		isRule := len(path) > 1 && slices.Contains([]string{"attributes", "fields"}, path[len(path)-2])
-		if slices.ContainsFunc(operations, func(op yamlpatch.Operation) bool {
-			return q.Path != "" && (op.Path == q.Path || isRule && strings.HasPrefix(op.Path, q.Path+"/"))
+	for _, q := range slices.Backward(questions(doc, text)) { // from below, so that the lines above stay where they are
+		isRule := isAttribute(tokens(q.Path))
+		if q.Path != "" && slices.ContainsFunc(operations, func(op yamlpatch.Operation) bool {
+			return op.Path == q.Path || isRule && strings.HasPrefix(op.Path, q.Path+"/")
 		}) {
 			if without, ok := withoutQuestion(text, q.Line); ok {
 				text = without
@@ -187,190 +180,109 @@ func answered(text []byte, operations []yamlpatch.Operation) []byte {
 	return text
 }
 
-func (s *Server) postText(r *http.Request) (any, error) {
-	var in struct {
-		madeFor
-		Text string `json:"text"`
-	}
-	if err := read(r, &in); err != nil {
-		return nil, err
-	}
-	return s.change(in.madeFor, func() error {
-		if len(in.Text) > mapping.MaxSize {
-			return failure{http.StatusUnprocessableEntity, "too-large", "the mapping would be larger than 1 MiB", ""}
-		}
-		text := withEnds(s.session.text(), in.Text)
-		if bytes.Equal(text, s.session.text()) {
-			s.session.goTo(s.session.at) // the page shows it as the file has it
-			return nil
-		}
-		s.session.change("the text", text)
-		return nil
-	})
+type textIn struct {
+	Text string `json:"text"`
 }
 
-// withEnds gives a text the ends of lines of the one before: a browser knows only one kind.
-func withEnds(before []byte, text string) []byte {
-	ends := bytes.Count(before, []byte("\n"))
-	if ends > 0 && ends == bytes.Count(before, []byte("\r\n")) && !strings.Contains(text, "\r") {
-		text = strings.ReplaceAll(text, "\n", "\r\n")
+// replaceText takes a text with the ends of lines of the one before: a browser knows only
+// one kind.
+func (s *Server) replaceText(in textIn) error {
+	if len(in.Text) > mapping.MaxSize {
+		return errTooLarge
 	}
-	return []byte(text)
+	before := s.session.text()
+	if ends := bytes.Count(before, []byte("\n")); ends > 0 && ends == bytes.Count(before, []byte("\r\n")) && !strings.Contains(in.Text, "\r") {
+		in.Text = strings.ReplaceAll(in.Text, "\n", "\r\n")
+	}
+	if string(before) == in.Text {
+		s.session.goTo(s.session.at) // the page shows it as the file has it
+	} else {
+		s.session.change("the text", []byte(in.Text))
+	}
+	return nil
 }
 
-// postGoTo goes to another revision of the history: the one before or after, or the one
-// that “to” names by its version.
-func (s *Server) postGoTo(r *http.Request) (any, error) {
-	var in struct {
-		madeFor
-		To *int `json:"to"`
-	}
-	if err := read(r, &in); err != nil {
-		return nil, err
-	}
-	return s.change(in.madeFor, func() error {
-		to := s.session.at - 1
-		if strings.HasSuffix(r.URL.Path, "/redo") {
-			to = s.session.at + 1
-		}
+// goToIn names a place of the history; without it the one before, or after, is meant.
+type goToIn struct {
+	To *int `json:"to"`
+}
+
+func (s *Server) goTo(by int) func(goToIn) error {
+	return func(in goToIn) error {
+		to := s.session.at + by
 		if in.To != nil {
-			to = slices.IndexFunc(s.session.history, func(m revision) bool { return m.version == *in.To })
+			to = *in.To
 		}
 		if to < 0 || to >= len(s.session.history) {
-			return failure{http.StatusUnprocessableEntity, "no-such-version", "there is nothing to go to in the history", ""}
+			return cannot("no-such-version", "there is nothing to go to in the history", "")
 		}
 		s.session.goTo(to)
 		return nil
-	})
+	}
 }
 
-func (s *Server) postSave(r *http.Request) (any, error) {
-	var in struct {
-		madeFor
-		Overwrite bool `json:"overwrite"`
-	}
-	if err := read(r, &in); err != nil {
-		return nil, err
-	}
-	return s.change(in.madeFor, func() error { return s.session.save(in.Overwrite) })
+type saveIn struct {
+	Overwrite bool `json:"overwrite"`
 }
 
-func (s *Server) postReload(r *http.Request) (any, error) {
-	var in struct {
-		madeFor
-	}
-	if err := read(r, &in); err != nil {
-		return nil, err
-	}
-	return s.change(in.madeFor, func() error {
-		disk, err := readFile(s.session.path)
-		if err != nil {
-			return err
-		}
-		if disk.text == nil {
-			return failure{http.StatusUnprocessableEntity, "no-file", "the file is not there any more", "save to write it again"}
-		}
-		s.session.file = disk
-		s.session.change("read from the disk", disk.text)
-		return nil
-	})
-}
+func (s *Server) save(in saveIn) error { return s.session.save(in.Overwrite) }
 
-// postDraft takes what an earlier session left unsaved, or throws it away. What is taken
-// was made of the file of then: when that is another one now, saving asks which to keep.
-func (s *Server) postDraft(r *http.Request) (any, error) {
-	var in struct {
-		madeFor
-		Take bool `json:"take"`
-	}
-	if err := read(r, &in); err != nil {
-		return nil, err
-	}
-	return s.change(in.madeFor, func() error {
-		left := s.session.unsavedBefore
-		if left == nil {
-			return failure{http.StatusUnprocessableEntity, "no-draft", "nothing was left unsaved", ""}
-		}
-		s.session.unsavedBefore = left.Before
-		if in.Take {
-			s.session.file.text = left.File
-			s.session.change("left unsaved before", []byte(left.Text))
-		} else {
-			s.session.keep()
-		}
-		return nil
-	})
-}
-
-// postSheet chooses the sheet and its header row, in the mapping.
-func (s *Server) postSheet(r *http.Request) (any, error) {
-	var in struct {
-		madeFor
-		Name      string `json:"name"`
-		HeaderRow int    `json:"headerRow"`
-	}
-	if err := read(r, &in); err != nil {
-		return nil, err
-	}
-	return s.change(in.madeFor, func() error {
-		if in.HeaderRow < 1 || in.HeaderRow > cell.MaxRows {
-			return failure{http.StatusBadRequest, "bad-request", "the header row must be more than 0", ""}
-		}
-		doc, err := yamlpatch.Read(s.session.text())
-		if err != nil {
-			return failure{http.StatusUnprocessableEntity, "not-yaml", err.Error(), "correct the file in the pane with its text first"}
-		}
-		var operations []yamlpatch.Operation
-		put := func(key string, isUsual bool, value any) {
-			old, there := doc.Value("sheet", key)
-			data, _ := json.Marshal(value) // a text or a number
-			switch {
-			case there && string(old) == string(data), !there && isUsual:
-			default:
-				operations = append(operations, yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer("sheet", key), Value: data})
-			}
-		}
-		if names := s.now.book.sheetNames(); len(names) > 0 && in.Name != "" {
-			put("name", in.Name == names[0], in.Name)
-		}
-		put("header_row", in.HeaderRow == 1, in.HeaderRow)
-		text, err := apply(s.session.text(), s.options.Service, operations)
-		if err == nil && len(operations) > 0 {
-			s.session.change(fmt.Sprintf("the headers are in row %d of %s", in.HeaderRow, problem.OneLine(in.Name)), text)
-		}
+// reload takes the file as it is on the disk.
+func (s *Server) reload(struct{}) error {
+	text, err := readFile(s.session.path)
+	if err != nil {
 		return err
-	})
+	}
+	if text == nil {
+		return cannot("no-file", "the file is not there any more", "save to write it again")
+	}
+	s.session.file = text
+	s.session.change("read from the disk", text)
+	return nil
 }
 
-// ignoredName is how an ignored line names a column.
-func (b *book) ignoredName(c *column) string { return mapping.IgnoredName(b.tables[0], c.index) }
+type draftIn struct {
+	Take bool `json:"take"`
+}
 
-func (s *Server) postIgnore(r *http.Request) (any, error) {
-	var in struct {
-		madeFor
-		Column  string `json:"column"`
-		Ignored bool   `json:"ignored"`
+// draft takes what an earlier session left unsaved, or throws it away. What is taken was
+// made of the file of then: when that is another one now, saving asks which to keep.
+func (s *Server) draft(in draftIn) error {
+	left := s.session.unsavedBefore
+	if left == nil {
+		return cannot("no-draft", "nothing was left unsaved", "")
 	}
-	if err := read(r, &in); err != nil {
-		return nil, err
+	if s.session.unsavedBefore = left.Before; in.Take {
+		s.session.file = left.File
+		s.session.change("left unsaved before", []byte(left.Text))
+	} else {
+		s.session.keep()
 	}
-	return s.change(in.madeFor, func() error {
-		c := s.now.book.column(in.Column)
-		if c == nil {
-			return failure{http.StatusNotFound, "no-such-column", "the sheet has no such column", ""}
-		}
-		name, text := s.now.book.ignoredName(c), s.session.text()
-		if s.now.mapping.Ignores(name) == in.Ignored {
-			return nil
-		}
-		changed, label := mapping.Ignore(text, name, in.Ignored), name+" is left out"
-		if !in.Ignored {
-			label = name + " is not left out"
-		}
-		if !saysTheSame(text, changed) {
-			return failure{http.StatusUnprocessableEntity, "cannot-patch", "the file cannot be changed there", "change it in the view “The file”"}
-		}
-		s.session.change(label, changed)
+	return nil
+}
+
+type ignoreIn struct {
+	Column  string `json:"column"`
+	Ignored bool   `json:"ignored"`
+}
+
+// ignore leaves a column out on purpose, or no longer.
+func (s *Server) ignore(in ignoreIn) error {
+	c := s.book.column(in.Column)
+	if c == nil {
+		return failure{http.StatusNotFound, "no-such-column", "the sheet has no such column", ""}
+	}
+	name, text := mapping.IgnoredName(s.book.tables[0], c.index), s.session.text()
+	if s.now.mapping.Ignores(name) == in.Ignored {
 		return nil
-	})
+	}
+	changed, label := mapping.Ignore(text, name, in.Ignored), name+" is left out"
+	if !in.Ignored {
+		label = name + " is not left out"
+	}
+	if !saysTheSame(text, changed) {
+		return cannot("cannot-patch", "the file cannot be changed there", "change it in the view “The file”")
+	}
+	s.session.change(label, changed)
+	return nil
 }

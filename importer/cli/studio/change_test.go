@@ -4,122 +4,23 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v4"
-
 	"claimsheet/importer/cli/studio"
 	"claimsheet/importer/testform"
-	"claimsheet/mapping"
 )
 
-// A text like “-” that means another thing in a path or in YAML is a text in every place
-// that the page writes.
-func TestOddTexts(t *testing.T) {
-	t.Parallel()
-	b := begin(t, mappingText, sheetText, nil)
-	version := 1
-	odd := []string{"-", "a/b~c", "two\nlines", "0", "~", "yes", "? x", ": ", " a ", "1e3", "&a", "👍", ""}
-	for _, text := range odd[:testform.LongOr(len(odd), 3)] {
-		pointer := strings.NewReplacer("~", "~0", "/", "~1").Replace(text)
-		for _, o := range []struct {
-			op   map[string]any
-			want string
-			at   []string
-		}{
-			{op("add", "/activities/0/attributes/Title/values/"+pointer, "Miss"), "Miss", []string{"activities", "0", "attributes", "Title", "values", text}},
-			{op("add", "/activities/0/attributes/Title/values/Mr", text), text, []string{"activities", "0", "attributes", "Title", "values", "Mr"}},
-			{op("add", "/activities/0/attributes/Remarks", map[string]any{"column": "Notes", "values": map[string]any{text: text}}), text, []string{"activities", "0", "attributes", "Remarks", "values", text}},
-			{op("add", "/activities/0/attributes/Remarks/values/"+pointer, "Miss"), "Miss", []string{"activities", "0", "attributes", "Remarks", "values", text}},
-			{op("add", "/client/fields/x", map[string]any{"value": text}), text, []string{"client", "fields", "x", "value"}},
-			{op("add", "/client/fields/x", text), text, []string{"client", "fields", "x"}},
-			{op("add", "/client/fields/"+pointer, "Surname"), "Surname", []string{"client", "fields", text}},
-			{op("add", "/sheet/empty/-", text), text, []string{"sheet", "empty", "0"}},
-			{op("add", "/client/fields/x", map[string]any{"column": "Notes", "type": "Checkbox", "checked": []string{text}}), text, []string{"client", "fields", "x", "checked", "0"}},
-		} {
-			st := b.post("/api/patch", 200, "version", version, "label", "x", "operations", []any{o.op})
-			changed := []byte(st.at("mapping", "text").(string))
-			if got := valueAt(t, changed, o.at); got != o.want {
-				t.Errorf("%q: %v: it is %q, want %q\n%s", text, o.op, got, o.want, changed)
-			}
-			if _, found := mapping.Parse("m.yaml", changed); strings.Contains(found.Error(), "[yaml]") || strings.Contains(found.Error(), "wrong-kind") {
-				t.Errorf("%q: %v: %v\n%s", text, o.op, found, changed)
-			}
-			st = b.post("/api/undo", 200, "version", version+1)
-			expect(t, "the text after undo", st.at("mapping", "text"), mappingText)
-			version += 2
-		}
-	}
-}
-
-// valueAt returns the text at a place of a YAML file.
-func valueAt(t *testing.T, file []byte, path []string) string {
-	t.Helper()
-	var tree any
-	if err := yaml.Unmarshal(file, &tree); err != nil {
-		t.Fatalf("%v\n%s", err, file)
-	}
-	for _, token := range path {
-		switch v := tree.(type) {
-		case map[string]any:
-			tree = v[token]
-		case []any:
-			i, _ := strconv.Atoi(token)
-			tree = v[i]
-		}
-	}
-	text, _ := tree.(string)
-	return text
-}
-
-// What cannot be changed is said without the words of the file's paths.
-func TestCannotChange(t *testing.T) {
-	t.Parallel()
-	b := begin(t, mappingText, sheetText, nil)
-	for want, o := range map[string]any{
-		"there is nothing to take away: the mapping does not have it":                     map[string]any{"op": "remove", "path": "/activities/7"},
-		"the file cannot be changed in this place: /name is neither an object nor a list": op("add", "/name/values", "x"),
-	} {
-		refused := b.post("/api/patch", 422, "version", 1, "label", "x", "operations", []any{o})
-		expect(t, "the message", refused.at("error", "message"), want)
-	}
-}
-
 // A second click, made on what the person saw before the first was done, does nothing.
-func TestRevision(t *testing.T) {
+func TestOldVersion(t *testing.T) {
 	t.Parallel()
-	b := begin(t, mappingText+"  - template: More\n    attributes: {Note: Notes}\n", sheetText, nil)
-	remove := []any{map[string]any{"op": "remove", "path": "/activities/0"}}
-	st := b.post("/api/patch", 200, "version", 1, "revision", 1, "label", "x", "operations", remove)
-	text := st.at("mapping", "text")
-	stale := b.post("/api/patch", 409, "version", 2, "revision", 1, "label", "x", "operations", remove)
-	expect(t, "the code", stale.at("error", "code"), "stale")
-	expect(t, "the text", stale.at("state", "mapping", "text"), text)
-	for path, body := range map[string][]any{"/api/text": {"text", ""}, "/api/undo": nil, "/api/redo": nil, "/api/save": nil, "/api/reload": nil, "/api/draft": {"take", true}, "/api/decide": {"line", 1},
-		"/api/sheet": {"headerRow", 1}, "/api/ignore": {"column", "F", "ignored", true}, "/api/job": {"kind", "dry-run"}} {
-		stale := b.post(path, 409, append(body, "version", 2, "revision", 1)...)
+	b := begin(t, mappingText, sheetText, nil)
+	b.autumn()
+	for path, body := range map[string][]any{"/api/text": {"text", ""}, "/api/undo": nil, "/api/redo": nil, "/api/save": nil, "/api/reload": nil,
+		"/api/draft": {"take", true}, "/api/decide": {"line", 1}, "/api/ignore": {"column", "F", "ignored", true}, "/api/job": {"kind", "dry-run"},
+		"/api/patch": {"operations", []any{map[string]any{"op": "remove", "path": "/activities/0"}}}} {
+		stale := b.post(path, 409, append(body, "version", 1)...)
 		expect(t, path, stale.at("error", "code"), "stale")
-	}
-	st = b.post("/api/patch", 200, "version", 2, "label", "x", "operations", []any{op("replace", "/name", "autumn")})
-	expect(t, "the version without a revision", st["version"], 3)
-}
-
-// A column that is left out on purpose is not suggested again.
-func TestIgnoredIsNotSuggested(t *testing.T) {
-	t.Parallel()
-	b := begin(t, "name: x\napi: v2\nclient:\n  key: Lead no\n  lookup: {email: E-mail}\n  fields: {email: E-mail}\n", sheetText, nil)
-	suggested := func(st reply) bool { return st.one("suggestions", "column", "C") != nil }
-	b.until("a suggestion for the surname", suggested)
-	st := b.post("/api/ignore", 200, "version", 1, "column", "C", "ignored", true)
-	expect(t, "ignored", st.one("columns", "letter", "C")["ignored"], true)
-	if suggested(st) {
-		t.Errorf("it is suggested: %v", st["suggestions"])
-	}
-	st = b.post("/api/ignore", 200, "version", 2, "column", "C", "ignored", false)
-	if !suggested(st) {
-		t.Error("it is not suggested any more")
 	}
 }
 
@@ -200,7 +101,7 @@ func TestBytesStay(t *testing.T) {
 				{"/api/patch", "label", "x", "operations", []any{op("add", "/activities/template=Your details/attributes/Remarks", "Notes")}},
 				{"/api/patch", "label", "x", "operations", []any{op("add", "/sheet/empty/-", "-")}},
 				{"/api/ignore", "column", "F", "ignored", true},
-				{"/api/sheet", "name", "", "headerRow", 2},
+				{"/api/patch", "label", "x", "operations", []any{op("add", "/sheet/header_row", 2)}},
 				{"/api/text", "text", "name: other\n"},
 			} {
 				body := map[string]any{"version": version}
@@ -214,7 +115,7 @@ func TestBytesStay(t *testing.T) {
 				}
 				version = int(b.get("/api/state")["version"].(float64))
 			}
-			b.post("/api/undo", 200, "version", version, "to", 1)
+			b.post("/api/undo", 200, "version", version, "to", 0)
 			b.post("/api/save", 200, "version", version+1, "overwrite", true)
 			b.holds(b.file, text)
 		})
@@ -245,4 +146,20 @@ func TestDuplicateKey(t *testing.T) {
 		}
 	}
 	b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("replace", "/client/fields/lastName", "Notes")})
+}
+
+// What the page only shows stays as it is when other rules are changed.
+func TestOtherRulesStay(t *testing.T) {
+	t.Parallel()
+	text := strings.NewReplacer("{email: E-mail}", "{email: E-mail, phone: {column: Notes, region: GB}, mode: either}",
+		"lastName: Surname   #", "lastName: {join: [Surname, Notes], with: \" / \"}   #").Replace(mappingText) + "sheet: {fill_down: [Surname]}\n"
+	b := begin(t, text, sheetText, nil)
+	st := b.judged()
+	for path, want := range map[string]any{"/client/lookup/mode": "either", "/sheet/fill_down": []string{"Surname"}} {
+		expect(t, path, st.one("targets", "path", path)["rule"], want)
+	}
+	expect(t, "the columns", st.one("targets", "path", "/client/fields/lastName")["columns"], []string{"C", "F"})
+	b.autumn()
+	st = b.post("/api/patch", 200, "version", 2, "label", "x", "operations", []any{op("add", "/client/fields/lastName/required", true)})
+	expect(t, "the text", st.at("mapping", "text"), strings.NewReplacer("name: spring", "name: autumn", `with: " / "}`, `with: " / ", required: true}`).Replace(text))
 }

@@ -21,11 +21,11 @@ func TestSheetChanges(t *testing.T) {
 		list := b.get("/api/state").at("mapping").(map[string]any)
 		return reply(list).one("warnings", "code", "sheet-changed")["message"]
 	}
-	expect(t, "the warning", warned(), "the sheet has changed since it was read; what is shown is of before, and a dry run takes it as it is now")
+	expect(t, "the warning", warned(), "the sheet has changed since it was read; the page shows the previous version, and a dry run takes it as it is now")
 	if err := os.Remove(sheet); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, "the warning", warned(), "the sheet is not there any more; what is shown is of before")
+	expect(t, "the warning", warned(), "the sheet is not there any more; the page shows the previous version")
 	r := b.get("/api/rows?show=all")
 	expect(t, "the rows", r["total"], 5)
 }
@@ -36,14 +36,14 @@ func TestSkippedRows(t *testing.T) {
 	t.Parallel()
 	b := begin(t, strings.Replace(mappingText, "client:\n", "sheet: {when: 'col(\"Notes\") != \"y\"'}\nclient:\n", 1), sheetText, nil)
 	st := b.judged()
-	for key, want := range map[string]any{"rows": 5, "skipped": 1, "usable": 2, "trouble": 2} {
+	for key, want := range map[string]any{"rows": 5, "skipped": 1, "usable": 2, "errors": 2} {
 		expect(t, key, st.at("judgement", key), want)
 	}
-	for show, want := range map[string]any{"all": 5, "usable": 2, "trouble": 2} {
+	for show, want := range map[string]any{"all": 5, "usable": 2, "errors": 2} {
 		expect(t, "the rows "+show, b.get("/api/rows?show=" + show)["total"], want)
 	}
 	email := st.one("columns", "letter", "B")
-	for key, want := range map[string]any{"usable": 4, "trouble": 0, "empty": 0} {
+	for key, want := range map[string]any{"usable": 4, "errors": 0, "empty": 0} {
 		expect(t, "E-mail: "+key, email[key], want)
 	}
 	notes := st.one("columns", "letter", "F")

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -66,41 +65,6 @@ func (b *tab) autumnAgain(t *testing.T, draft, text string) {
 	t.Helper()
 	own := begin(t, "", sheetText, func(o *studio.Options) { o.Autosave, o.Mapping = draft, b.file })
 	own.post("/api/text", 200, "version", 1, "text", mappingText+"# left\n"+text)
-}
-
-// A name that leads to another file than before is not written through.
-func TestSaveOfAnotherPlace(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("links need a right of their own there")
-	}
-	b := begin(t, mappingText, sheetText, nil)
-	text := b.autumn()
-	elsewhere := filepath.Join(t.TempDir(), "other.yaml")
-	write(t, elsewhere, mappingText)
-	if err := os.Remove(b.file); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(elsewhere, b.file); err != nil {
-		t.Fatal(err)
-	}
-	st := b.get("/api/state")
-	expect(t, "onDisk", st.at("mapping", "onDisk"), "changed")
-	refused := b.post("/api/save", 409, "version", 2)
-	if message := refused.at("error", "message").(string); !strings.Contains(message, "leads to another file") {
-		t.Errorf("the message is %q", message)
-	}
-	b.holds(elsewhere, mappingText)
-	b.post("/api/save", 200, "version", 2, "overwrite", true)
-	b.holds(elsewhere, text)
-	expect(t, "onDisk", b.get("/api/state").at("mapping", "onDisk"), "same")
-
-	if err := os.Remove(elsewhere); err != nil {
-		t.Fatal(err)
-	}
-	expect(t, "onDisk of a link to nothing", b.get("/api/state").at("mapping", "onDisk"), "changed")
-	b.post("/api/patch", 200, "version", 2, "label", "x", "operations", []any{op("replace", "/name", "winter")})
-	b.post("/api/save", 409, "version", 3)
 }
 
 // nothing is a job that does nothing.

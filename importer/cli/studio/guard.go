@@ -25,7 +25,7 @@ type guard struct {
 	mu       sync.Mutex
 	used     bool      // the token has been used
 	asking   int       // requests that are being answered
-	deadline time.Time // when the server may end, if nobody asks before
+	deadline time.Time // when the server may end, if no page asks before
 }
 
 const (
@@ -38,12 +38,14 @@ const (
 )
 
 func newGuard(idle time.Duration) *guard {
-	return &guard{token: rand.Text(), name: "claimsheet-studio-" + rand.Text()[:8], secret: rand.Text(), cross: http.NewCrossOriginProtection(), idle: idle, deadline: time.Now().Add(idle)}
+	return &guard{token: rand.Text(), name: "claimsheet-studio-" + rand.Text()[:8], secret: rand.Text(),
+		cross: http.NewCrossOriginProtection(), idle: idle, deadline: time.Now().Add(idle)}
 }
 
 // policy allows what the embedded files hold and nothing else: no inline scripts or
 // styles, no other origin.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 func (g *guard) protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -107,7 +109,8 @@ func (g *guard) enter(w http.ResponseWriter, r *http.Request, token string) {
 	g.used = g.used || first
 	g.mu.Unlock()
 	if !first && !g.knows(r) {
-		deny(w, r, failure{http.StatusForbidden, "token", "this link is not valid, or was used before", "start claimsheet studio again for a new one"})
+		deny(w, r, failure{http.StatusForbidden, "token", "this link is not valid, or was used before",
+			"start claimsheet studio again for a new one"})
 		return
 	}
 	if first {
@@ -154,7 +157,7 @@ func (g *guard) bye() {
 	g.deadline = time.Now().Add(min(afterBye, g.idle))
 }
 
-// ended is closed when nobody has asked for long enough, unless busy.
+// ended is closed when no page has asked for long enough, unless busy.
 func (g *guard) ended(ctx context.Context, busy func() bool) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {

@@ -52,26 +52,20 @@ type job struct {
 	cancel context.CancelFunc
 }
 
-func (s *Server) postJob(r *http.Request) (any, error) {
-	var in struct {
-		madeFor
-		Kind JobKind `json:"kind"`
+type jobIn struct {
+	Kind JobKind `json:"kind"`
+}
+
+func (s *Server) startJob(in jobIn) error {
+	switch {
+	case in.Kind != DryRun && in.Kind != Sandbox:
+		return failure{http.StatusBadRequest, "bad-request", "the kind must be dry-run or sandbox", ""}
+	case s.job != nil && s.job.State == running:
+		return cannot("busy", "another job is running", "wait for its end, or cancel it")
+	case s.job != nil:
+		s.job.cancel() // its sandbox's pages end
 	}
-	if err := read(r, &in); err != nil {
-		return nil, err
-	}
-	if in.Kind != DryRun && in.Kind != Sandbox {
-		return nil, failure{http.StatusBadRequest, "bad-request", "the kind must be dry-run or sandbox", ""}
-	}
-	return s.change(in.madeFor, func() error {
-		if s.job != nil && s.job.State == running {
-			return failure{http.StatusUnprocessableEntity, "busy", "another job is running", "wait for its end, or cancel it"}
-		}
-		if s.job != nil {
-			s.job.cancel() // its sandbox's pages end
-		}
-		return s.start(in.Kind)
-	})
+	return s.start(in.Kind)
 }
 
 const (
@@ -104,12 +98,9 @@ func (s *Server) start(kind JobKind) error {
 	if err != nil {
 		return err
 	}
-	path := s.session.path
-	if !s.session.isOnDisk() { // the text of now, whatever the file says
-		path = filepath.Join(folder, filepath.Base(s.session.path))
-		if err := os.WriteFile(path, s.session.text(), 0o600); err != nil {
-			return err
-		}
+	path := filepath.Join(folder, filepath.Base(s.session.path)) // the text of now, whatever the file says
+	if err := os.WriteFile(path, s.session.text(), 0o600); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	j := &job{Kind: kind, State: running, Version: s.session.version, Phase: "reading the sheets", Problems: []problemJSON{}, cancel: cancel,
@@ -161,7 +152,7 @@ func (s *Server) carryOut(ctx context.Context, j *job, args []string, folder str
 	if isObject {
 		j.Summary = bytes.TrimSpace(out.Bytes())
 		for _, e := range object.Errors {
-			one := problemJSON{Code: e.Code, Where: e.Where, Message: e.Message, Hint: e.Hint}
+			one := problemJSON{Code: e.Code, Where: e.Where, Message: inPageWords(e.Message), Hint: inPageWords(e.Hint)}
 			if !slices.Contains(j.Problems, one) { // the log has it too
 				j.Problems = append(j.Problems, one)
 			}
@@ -223,7 +214,8 @@ func (s *Server) follow(j *job, log io.Reader) {
 		case line.Message == "progress":
 			j.Done, j.Of = clients, max(j.Of, line.Of)
 		case line.Code != "" && len(j.Problems) < mostProblems:
-			j.Problems = append(j.Problems, problemJSON{Code: line.Code, Message: inPageWords(line.Message), Hint: inPageWords(line.Hint), Where: line.Where})
+			j.Problems = append(j.Problems,
+				problemJSON{Code: line.Code, Message: inPageWords(line.Message), Hint: inPageWords(line.Hint), Where: line.Where})
 		}
 		s.bump()
 		s.mu.Unlock()

@@ -28,7 +28,7 @@ func TestJudgementIsOfItsState(t *testing.T) {
 	check := func(st reply) {
 		t.Helper()
 		j := reply(st["judgement"].(map[string]any))
-		done, usable, trouble := j["done"].(float64), j["usable"].(float64), j["trouble"].(float64)
+		done, usable, trouble := j["done"].(float64), j["usable"].(float64), j["errors"].(float64)
 		if j["reading"] == true {
 			return
 		}
@@ -36,7 +36,7 @@ func TestJudgementIsOfItsState(t *testing.T) {
 		if bad && usable != 0 || !bad && trouble != 0 || usable+trouble != done {
 			t.Errorf("version %v, with Email %t, has %v usable and %v in trouble of %v", st["version"], bad, usable, trouble, done)
 		}
-		if target := st.one("targets", "path", "/client/fields/a"); bad && target["usable"] != 0.0 || !bad && target["trouble"] != 0.0 {
+		if target := st.one("targets", "path", "/client/fields/a"); bad && target["usable"] != 0.0 || !bad && target["errors"] != 0.0 {
 			t.Errorf("version %v, with Email %t, has the target %v", st["version"], bad, target)
 		}
 		if j["complete"] == true && done != float64(rows) {
@@ -80,7 +80,7 @@ func TestSheetOfAnotherName(t *testing.T) {
 	st := b.get("/api/state")
 	expect(t, "the names", st.at("sheets", 0, "names"), []string{"Notes", "Leads"})
 	expect(t, "the problem", st.at("sheets", 0, "problems", 0, "code"), "sheet-not-found")
-	st = b.post("/api/sheet", 200, "version", 1, "name", "Leads", "headerRow", 1)
+	st = b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("add", "/sheet/name", "Leads")})
 	expect(t, "the text", st.at("mapping", "text"), strings.Replace(text, "name: Lead}", "name: Leads}", 1))
 	st = b.judged()
 	expect(t, "the rows", st.at("judgement", "rows"), 1)
@@ -114,7 +114,7 @@ func TestFirstMappingIsProposed(t *testing.T) {
 	if !strings.Contains(text, "email: ") || !strings.Contains(text, "delimiter: \";\"") {
 		t.Errorf("proposed is\n%s", text)
 	}
-	expect(t, "the history", st.at("mapping", "history"), []map[string]any{{"label": "proposed from the sheet", "version": 1}})
+	expect(t, "the history", st.at("mapping", "history"), []string{"proposed from the sheet"})
 	for key, want := range map[string]any{"rows": 60000, "clients": 60000} {
 		expect(t, key, st.at("judgement", key), want)
 	}

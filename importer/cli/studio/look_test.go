@@ -18,11 +18,11 @@ func TestJudgement(t *testing.T) {
 	b := begin(t, mappingText, sheetText, nil)
 	st := b.judged()
 	j := reply(st["judgement"].(map[string]any))
-	for key, want := range map[string]any{"rows": 5, "done": 5, "usable": 2, "trouble": 3, "clients": 3, "disagree": 1, "partial": false, "stale": false} {
+	for key, want := range map[string]any{"rows": 5, "done": 5, "usable": 2, "errors": 3, "clients": 3, "disagree": 1, "partial": false, "stale": false} {
 		expect(t, key, j[key], want)
 	}
 	dob := st.one("columns", "letter", "D")
-	for key, want := range map[string]any{"header": "DOB", "filled": 5, "distinct": 4, "usable": 4, "trouble": 1, "empty": 0, "kind": "text",
+	for key, want := range map[string]any{"header": "DOB", "filled": 5, "distinct": 4, "usable": 4, "errors": 1, "empty": 0, "kind": "text",
 		"targets": []string{"/activities/0/attributes/Date of birth"}, "samples": []string{"01/02/1980", "31/02/1981", "03/04/1981", "05/06/1982"}} {
 		expect(t, "DOB: "+key, dob[key], want)
 	}
@@ -35,7 +35,7 @@ func TestJudgement(t *testing.T) {
 	expect(t, "Notes: targets", notes["targets"], []string{})
 	expect(t, "Notes: empty", notes["empty"], 2)
 	title := st.one("targets", "path", "/activities/0/attributes/Title")
-	for key, want := range map[string]any{"usable": 4, "trouble": 1, "empty": 0, "type": "DropDown", "typeFrom": "service", "options": []string{"Mister", "Miss"},
+	for key, want := range map[string]any{"usable": 4, "errors": 1, "empty": 0, "type": "DropDown", "typeFrom": "service", "options": []string{"Mister", "Miss"},
 		"columns": []string{"E"}, "line": 16, "of": "Your details"} {
 		expect(t, "Title: "+key, title[key], want)
 	}
@@ -51,13 +51,13 @@ func TestJudgement(t *testing.T) {
 	expect(t, "the problem's path", st.at("mapping", "problems", 0, "path"), "/activities/0/attributes/Title/column")
 	st = b.judged()
 	expect(t, "partial", st.at("judgement", "partial"), true)
-	expect(t, "DOB: trouble", st.one("columns", "letter", "D")["trouble"], 1)
+	expect(t, "DOB: errors", st.one("columns", "letter", "D")["errors"], 1)
 	expect(t, "Remarks: usable", st.one("targets", "path", "/activities/0/attributes/Remarks")["usable"], 3)
 
 	// Without a key rows are judged by themselves.
 	b.post("/api/patch", 200, "version", 2, "label", "x", "operations", []any{op("replace", "/client/key", "Number")})
 	st = b.judged()
-	expect(t, "DOB: trouble", st.one("columns", "letter", "D")["trouble"], 1)
+	expect(t, "DOB: errors", st.one("columns", "letter", "D")["errors"], 1)
 	expect(t, "clients", st.at("judgement", "clients"), 0)
 	b.post("/api/text", 200, "version", 3, "text", "name: [")
 	expect(t, "stale", b.get("/api/state").at("judgement", "stale"), true)
@@ -85,38 +85,24 @@ func TestRows(t *testing.T) {
 		return r["total"], rows
 	}
 	for query, want := range map[string]string{
-		"show=all&from=998&count=5":                                    "1000 [1000,1001]",
-		"show=trouble&from=1&count=2":                                  "100 [15,25]",
-		"show=usable&from=2&count=2":                                   "900 [4,6]",
-		"show=trouble&column=D&code=date-impossible&from=99&count=100": "100 [995]",
-		"show=trouble&column=E":                                        "0 null",
+		"show=all&from=998&count=5":                                   "1000 [1000,1001]",
+		"show=errors&from=1&count=2":                                  "100 [15,25]",
+		"show=usable&from=2&count=2":                                  "900 [4,6]",
+		"show=errors&column=D&code=date-impossible&from=99&count=100": "100 [995]",
+		"show=errors&column=E":                                        "0 null",
 	} {
 		total, rows := numbers(query)
 		if got := fmt.Sprint(encode(total), " ", encode(rows)); got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)
 		}
 	}
-	r := b.get("/api/rows?show=trouble&count=1")
+	r := b.get("/api/rows?show=errors&count=1")
 	expect(t, "the cells", r.at("rows", 0, "cells"), []string{"3", "a3@example.com", "S", "30/02/1980", "Mr", ""})
 	expect(t, "the problem's column", r.at("rows", 0, "problems", 0, "column"), "D")
 	expect(t, "the client", r.at("rows", 0, "client"), 4)
 	if status, _ := b.ask("GET", "/api/rows?from=x", ""); status != 400 {
 		t.Errorf("from=x gets %d", status)
 	}
-}
-
-func TestColumn(t *testing.T) {
-	t.Parallel()
-	b := begin(t, mappingText, sheetText, nil)
-	b.judged()
-	r := b.get("/api/column?letter=E")
-	expect(t, "the values", r["values"], []map[string]any{{"text": "Mr", "count": 3, "to": "Mister", "problem": nil, "warning": nil},
-		{"text": "Ms", "count": 1, "to": "Miss", "problem": nil, "warning": nil}, {"text": "Dr", "count": 1, "to": nil, "problem": "value-unlisted", "warning": nil}})
-	expect(t, "more", r["more"], 0)
-	if status, _ := b.ask("GET", "/api/column?letter=Z", ""); status != 404 {
-		t.Errorf("column Z gets %d", status)
-	}
-
 }
 
 // The meaning of a column's texts is that of the target that is looked at, and of this
@@ -199,7 +185,7 @@ func TestWarnings(t *testing.T) {
 	expect(t, "in all", st.at("judgement", "warnings", 0, "code"), "not-an-option")
 	for what, one := range map[string]reply{"column": st.one("columns", "letter", "E"), "target": st.one("targets", "path", "/activities/0/attributes/Title")} {
 		expect(t, what+": usable", one["usable"], 3)
-		expect(t, what+": trouble", one["trouble"], 0)
+		expect(t, what+": errors", one["errors"], 0)
 		for key, want := range map[string]any{"code": "not-an-option", "count": 2, "example": "Dr", "row": 3} {
 			expect(t, what+": "+key, one.at("warnings", 0, key), want)
 		}
@@ -248,10 +234,10 @@ func TestPreview(t *testing.T) {
 	b.judged()
 	r := b.post("/api/preview", 200, "path", "/activities/0/attributes/Date of birth", "value", map[string]any{"column": "DOB", "format": "dd/mm/yyyy"})
 	expect(t, "usable", r["usable"], 2)
-	expect(t, "trouble", r["trouble"], 1)
+	expect(t, "errors", r["errors"], 1)
 	expect(t, "the first", r.at("rows", 0), map[string]any{"row": 2, "source": "01/02/1980", "result": "1980-02-01T00:00:00Z", "problem": nil, "warning": nil})
 	expect(t, "the best reading", r.at("readings", 0, "format"), "mm/dd/yyyy")
-	expect(t, "its trouble", r.at("readings", 0, "trouble"), 0)
+	expect(t, "its trouble", r.at("readings", 0, "errors"), 0)
 	expect(t, "its first result", r.at("readings", 0, "rows", 0, "result"), "1980-01-02T00:00:00Z")
 	r = b.post("/api/preview", 200, "path", "/activities/template=More/attributes/Note", "value", map[string]any{"text": "{Surname} of {Notes}"})
 	expect(t, "a text", r.at("rows", 1, "result"), "B of")
@@ -292,7 +278,7 @@ func TestChoices(t *testing.T) {
 	b.post("/api/text", 200, "version", 2, "text", "name: \"x # DECIDE: what?\"\n")
 	b.post("/api/decide", 422, "version", 3, "line", 1) // it is a part of the name
 	b.post("/api/undo", 200, "version", 3)
-	st = b.post("/api/sheet", 200, "version", 4, "name", "", "headerRow", 2)
+	st = b.post("/api/patch", 200, "version", 4, "label", "x", "operations", []any{op("add", "/sheet/header_row", 2)})
 	expect(t, "the text", st.at("mapping", "text"), "name: x\nsheet:\n  header_row: 2\n")
 	st = b.until("the columns", func(st reply) bool { return st.at("columns", 1) != nil })
 	expect(t, "shared", st.at("columns", 1, "shared"), true)

@@ -23,10 +23,12 @@ func normalise(doc *yamlpatch.Document, service *mapping.Service, op yamlpatch.O
 	op.Path = yamlpatch.Pointer(path...)
 	if op.Op == "remove" {
 		for len(path) > 1 && len(doc.Keys(path[:len(path)-1]...)) == 1 {
-			if holder := path[len(path)-2]; !slices.Contains(optional, holder) && !(slices.Contains(textLists, holder) && isList(doc, path[:len(path)-1])) {
+			holder := path[:len(path)-1]
+			name := holder[len(holder)-1]
+			if !slices.Contains(optional, name) && !(slices.Contains(textLists, name) && isList(doc, holder)) {
 				break
 			}
-			path = path[:len(path)-1]
+			path = holder
 		}
 		op.Path = yamlpatch.Pointer(path...)
 		return op

@@ -25,7 +25,7 @@ const (
 type previewJSON struct {
 	Rows     []previewRowJSON `json:"rows"`
 	Usable   int              `json:"usable"`
-	Trouble  int              `json:"trouble"`
+	Errors   int              `json:"errors"`
 	Warned   int              `json:"warned"` // of the usable ones
 	Empty    int              `json:"empty"`
 	Type     string           `json:"type"`
@@ -43,17 +43,18 @@ type previewRowJSON struct {
 
 // readingJSON is how the same cells are read with another date format.
 type readingJSON struct {
-	Format  string           `json:"format"`
-	Rows    []previewRowJSON `json:"rows"`
-	Usable  int              `json:"usable"`
-	Trouble int              `json:"trouble"`
+	Format string           `json:"format"`
+	Rows   []previewRowJSON `json:"rows"`
+	Usable int              `json:"usable"`
+	Errors int              `json:"errors"`
 }
 
 // dateFormats are the formats that a date in a text is tried with.
-var dateFormats = []string{"dd/mm/yyyy", "mm/dd/yyyy", "dd.mm.yyyy", "dd-mm-yyyy", "mm-dd-yyyy", "dd/mm/yy", "mm/dd/yy", "d mmm yyyy", "dd mmm yyyy", "yyyy/mm/dd", "dd/mm/yyyy hh:mm"}
+var dateFormats = []string{"dd/mm/yyyy", "mm/dd/yyyy", "dd.mm.yyyy", "dd-mm-yyyy", "mm-dd-yyyy", "dd/mm/yy", "mm/dd/yy", "d mmm yyyy",
+	"dd mmm yyyy", "yyyy/mm/dd", "dd/mm/yyyy hh:mm"}
 
-// postPreview answers with what a rule would make of the first rows.
-func (s *Server) postPreview(v view, r *http.Request) (any, error) {
+// getPreview answers with what a rule would make of the first rows.
+func getPreview(v view, r *http.Request) (any, error) {
 	var in struct {
 		Path  string          `json:"path"`
 		Value json.RawMessage `json:"value"`
@@ -65,35 +66,43 @@ func (s *Server) postPreview(v view, r *http.Request) (any, error) {
 		return nil, failure{http.StatusBadRequest, "bad-request", "a preview needs the path of a rule and its value", ""}
 	}
 	if in.Path == "/client/key" {
-		return v.previewKey(r.Context(), s.options.Service, in.Value)
+		return v.previewKey(r.Context(), in.Value)
 	}
 	if path, value, ok := asField(in.Path, in.Value, load.Today(v.mapping), v.book); ok {
 		in.Path, in.Value = path, value
 	}
-	made, typ, err := v.preview(s.options.Service, in.Path, in.Value, true)
-	if err != nil {
-		return nil, err
+	rule := yamlpatch.Operation{Op: "add", Path: in.Path, Value: in.Value}
+	made, err := v.preview(rule)
+	if typ := convert.Type(made.Type); err != nil || typ != convert.Date && typ != convert.DateTime || made.Error != nil {
+		return made, err
 	}
-	if typ != convert.Date && typ != convert.DateTime || made.Error != nil {
-		return made, nil
+	operations := []yamlpatch.Operation{rule}
+	if v.mapping.Sheet.Timezone.Text == "" { // without a zone no date-time can be read; which one does not change which format fits
+		operations = append(operations, yamlpatch.Operation{Op: "add", Path: "/sheet/timezone", Value: cell.QuoteJSON("Europe/London")})
 	}
-	zoned := *v.analysis // what is judged stays as it is
-	if zoned.text, err = withZone(v.text); err != nil {
-		return nil, err
-	}
-	v.analysis = &zoned
 	for _, format := range dateFormats {
-		other, _, err := v.preview(s.options.Service, in.Path, withFormat(in.Value, format), false)
+		operations[0].Value = withFormat(in.Value, format)
+		other, err := v.preview(operations...)
 		if err != nil {
 			return nil, err
 		}
-		if other.Error == nil && other.Usable > 0 && (other.Usable >= made.Usable || 2*other.Usable >= other.Usable+other.Trouble) {
-			made.Readings = append(made.Readings, readingJSON{format, other.Rows, other.Usable, other.Trouble})
+		if other.Error == nil && other.Usable > 0 && (other.Usable >= made.Usable || 2*other.Usable >= other.Usable+other.Errors) {
+			made.Readings = append(made.Readings, readingJSON{format, other.Rows, other.Usable, other.Errors})
 		}
 	}
-	slices.SortStableFunc(made.Readings, func(a, b readingJSON) int { return a.Trouble - b.Trouble })
+	slices.SortStableFunc(made.Readings, func(a, b readingJSON) int { return a.Errors - b.Errors })
 	made.Readings = made.Readings[:min(len(made.Readings), 4)]
 	return made, nil
+}
+
+// try analyses the text with operations applied to it. What a rule does not need of the
+// rest of the mapping may have mistakes.
+func (v view) try(operations ...yamlpatch.Operation) (*analysis, error) {
+	text, err := apply(v.text, v.options.Service, operations)
+	if err != nil {
+		return nil, err
+	}
+	return analyse(v.mapping.File, text, v.book, v.options.Service), nil
 }
 
 // keyJSON is what a key of clients makes of the whole sheet.
@@ -106,22 +115,21 @@ type keyJSON struct {
 }
 
 // previewKey counts the clients that another key makes of the whole sheet.
-func (v view) previewKey(ctx context.Context, service *mapping.Service, key json.RawMessage) (any, error) {
+func (v view) previewKey(ctx context.Context, key json.RawMessage) (any, error) {
 	const path = "/client/key"
-	text, err := apply(v.text, service, []yamlpatch.Operation{{Op: "add", Path: path, Value: key}})
+	a, err := v.try(yamlpatch.Operation{Op: "add", Path: path, Value: key})
 	if err != nil {
 		return nil, err
 	}
-	b := bind(v.mapping.File, text, v.book, service)
-	if b == nil || b.keyless {
-		return keyJSON{Error: v.complaint(text, service, path)}, nil
+	if a.bound == nil || a.bound.Keyless {
+		return keyJSON{Error: a.complaint(path)}, nil
 	}
-	survey, err := importer.Take(ctx, b.Binding, v.book.rows, false)
+	survey, err := importer.Take(ctx, a.bound.Binding, v.book.rows, false)
 	if err != nil {
 		return nil, err
 	}
 	made := keyJSON{Rows: survey.Rows, Clients: survey.Clients}
-	for plan, err := range survey.Plans(b.Binding, v.book.rows) {
+	for plan, err := range survey.Plans(a.bound.Binding, v.book.rows) {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -178,56 +186,31 @@ func withFormat(rule json.RawMessage, format string) json.RawMessage {
 	return data
 }
 
-// withZone gives a text a time zone, unless it has one: without it no date-time can be
-// read, and the zone does not change which format fits the cells.
-func withZone(text []byte) ([]byte, error) {
-	doc, err := yamlpatch.Read(text)
-	if err != nil {
-		return nil, err
-	}
-	if zone, ok := doc.Value("sheet", "timezone"); ok && string(zone) != "null" {
-		return text, nil
-	}
-	return apply(text, nil, []yamlpatch.Operation{{Op: "add", Path: "/sheet/timezone", Value: cell.QuoteJSON("Europe/London")}})
-}
-
-// preview tries a rule on the first rows. What it does not need of the rest of the
-// mapping may have mistakes.
-func (v view) preview(service *mapping.Service, path string, value json.RawMessage, complain bool) (previewJSON, convert.Type, error) {
+// preview tries the rule of the first operation on the first rows.
+func (v view) preview(operations ...yamlpatch.Operation) (previewJSON, error) {
 	made := previewJSON{Rows: []previewRowJSON{}, Readings: []readingJSON{}}
-	text, err := apply(v.text, service, []yamlpatch.Operation{{Op: "add", Path: path, Value: value}})
+	a, err := v.try(operations...)
 	if err != nil {
-		return made, "", err
+		return made, err
 	}
-	b := bind(v.mapping.File, text, v.book, service)
 	at := -1
-	doc, err := yamlpatch.Read(text)
-	if err != nil {
-		return made, "", err
-	}
-	wanted := resolve(doc, tokens(path))
-	if b != nil {
-		at = slices.IndexFunc(b.targets, func(t mapping.Target) bool { return slices.Equal(t.Path, wanted) })
+	wanted := resolve(a.doc, tokens(operations[0].Path))
+	if a.bound != nil {
+		at = slices.IndexFunc(a.bound.Targets, func(t mapping.Target) bool { return slices.Equal(t.Path, wanted) })
 	}
 	if at < 0 {
-		if complain {
-			made.Error = v.complaint(text, service, yamlpatch.Pointer(wanted...))
-		} else {
-			made.Error = &problemJSON{}
-		}
-		return made, "", nil
+		made.Error = a.complaint(yamlpatch.Pointer(wanted...))
+		return made, nil
 	}
-	made.Type = string(b.targets[at].Type)
-	err = v.book.rows.Read(v.book.places[:min(len(v.book.places), previewCounted)], func(record cell.Record) {
-		row := b.Convert(record)
-		for _, reading := range b.Readings(row) {
+	made.Type = string(a.bound.Targets[at].Type)
+	return made, v.book.rows.Read(v.book.places[:min(len(v.book.places), previewCounted)], func(record cell.Record) {
+		for _, reading := range a.bound.Readings(a.bound.Convert(record)) {
 			if reading.Target == at {
 				made.add(v.book, record, reading)
 				break
 			}
 		}
 	})
-	return made, b.targets[at].Type, err
 }
 
 // add counts a reading, and shows it when it is among the first.
@@ -235,7 +218,7 @@ func (made *previewJSON) add(b *book, record cell.Record, reading mapping.Readin
 	one := previewRowJSON{Row: record.Row, Source: strings.Join(reading.Source.Texts, " | ")}
 	switch {
 	case reading.Wrong != nil:
-		made.Trouble++
+		made.Errors++
 		shown := b.show(*reading.Wrong)
 		one.Problem = &shown
 	case reading.Value.IsZero():
@@ -254,12 +237,11 @@ func (made *previewJSON) add(b *book, record cell.Record, reading mapping.Readin
 	}
 }
 
-// complaint says why a rule cannot be tried.
-func (v view) complaint(text []byte, service *mapping.Service, path string) *problemJSON {
-	a := analyse(v.mapping.File, text, v.book, service)
+// complaint says why the rule at a path cannot be tried.
+func (a *analysis) complaint(path string) *problemJSON {
 	shown := a.show(a.problems)
 	for i := range shown {
-		if shown[i].Path != nil && (*shown[i].Path == path || strings.HasPrefix(*shown[i].Path, path+"/") || strings.HasPrefix(path, *shown[i].Path+"/")) {
+		if at := shown[i].Path; at != nil && (*at == path || strings.HasPrefix(*at, path+"/") || strings.HasPrefix(path, *at+"/")) {
 			return &shown[i]
 		}
 	}

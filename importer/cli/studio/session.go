@@ -22,42 +22,33 @@ type session struct {
 	at      int        // the revision that is now
 	version int        // counts the changes, undo and redo included
 
-	file          disk     // as it was last read or saved
+	file          []byte   // the file's text as it was last read or saved; nil for a missing file
 	begin         []byte   // the text when the session began, for the diff
 	autosave      string   // "" for none
 	unsavedBefore *unsaved // what an earlier session left; nil for nothing
 	notKept       error    // why what is not saved cannot be kept for the next time
 }
 
-// disk is what the name of a mapping file leads to.
-type disk struct {
-	text  []byte // nil when there is no file
-	place string // the file itself, links followed; "" when there is none
-}
-
-// revision is a text of the history.
+// revision is a text of the history, and what was done to come to it.
 type revision struct {
-	label   string // what was done to come here
-	version int    // of the session, when it was done
-	text    []byte
+	label string
+	text  []byte
 }
 
 // mostRevisions bounds the history; the oldest moments but the first are forgotten.
 const mostRevisions = 500
 
-func (s *session) open(o Options) error {
+func (s *session) open(o Options) (err error) {
 	s.path, s.autosave = o.Mapping, o.Autosave
-	file, err := readFile(s.path)
-	if err != nil {
+	if s.file, err = readFile(s.path); err != nil {
 		return err
 	}
-	s.file = file
-	text, label := file.text, "as it was"
+	text, label := s.file, "as it was"
 	if text == nil {
 		text, label = o.Proposed, "proposed from the sheet"
 	}
 	s.begin, s.version = text, 1
-	s.history = []revision{{label, 1, text}}
+	s.history = []revision{{label, text}}
 	s.unsavedBefore = s.readAutosave()
 	return nil
 }
@@ -70,20 +61,16 @@ func (s *session) beginWith(text []byte) {
 	}
 }
 
-// readFile reads the mapping file, which need not exist.
-func readFile(path string) (disk, error) {
+// readFile reads the mapping file, which need not exist: then the text is nil.
+func readFile(path string) ([]byte, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return disk{}, nil
+		return nil, nil
 	}
 	text, err := safefile.Read(path, mapping.MaxSize)
-	if err != nil {
-		return disk{}, err
-	}
-	if text == nil {
+	if err == nil && text == nil {
 		text = []byte{}
 	}
-	place, err := filepath.EvalSymlinks(path)
-	return disk{text, place}, err
+	return text, err
 }
 
 // sheetOptions returns how the text says that the sheets are read.
@@ -100,13 +87,7 @@ func (s *session) sheetOptions(o Options) reading {
 func (s *session) text() []byte { return s.history[s.at].text }
 
 // dirty reports whether the text is not that of the file.
-func (s *session) dirty() bool { return s.file.text == nil || !bytes.Equal(s.text(), s.file.text) }
-
-// isOnDisk reports whether the file has the text at this moment.
-func (s *session) isOnDisk() bool {
-	now, err := readFile(s.path)
-	return err == nil && now.text != nil && bytes.Equal(now.text, s.text())
-}
+func (s *session) dirty() bool { return s.file == nil || !bytes.Equal(s.text(), s.file) }
 
 // onDisk compares the file with what was read or saved last: it is the same, changed or
 // gone, and why says so to a person. A file that has the text already is the same.
@@ -115,16 +96,14 @@ func (s *session) onDisk() (is, why string) {
 	switch {
 	case err != nil:
 		return "changed", "the file cannot be read any more: " + whyNot(err)
-	case now.text == nil && s.file.text != nil:
+	case now == nil && s.file != nil:
 		return "gone", "the file is not there any more"
-	case now.text != nil && s.file.text == nil && !bytes.Equal(now.text, s.text()):
+	case bytes.Equal(now, s.file) && (now == nil) == (s.file == nil), now != nil && bytes.Equal(now, s.text()):
+		return "same", ""
+	case s.file == nil:
 		return "changed", "there is a file of this name now"
-	case now.text != nil && s.file.place != "" && now.place != s.file.place:
-		return "changed", "the name leads to another file than before, " + problem.OneLine(now.place)
-	case !bytes.Equal(now.text, s.file.text) && !bytes.Equal(now.text, s.text()):
-		return "changed", "another program has changed the file since it was read"
 	}
-	return "same", ""
+	return "changed", "another program has changed the file since it was read"
 }
 
 // whyNot is an error without the file's name and code.
@@ -141,14 +120,13 @@ func (s *session) other(which string) ([]byte, error) {
 	if which == "draft" && s.unsavedBefore != nil {
 		return []byte(s.unsavedBefore.Text), nil
 	}
-	file, err := readFile(s.path)
-	return file.text, err
+	return readFile(s.path)
 }
 
 // change makes a text the present one; what was undone is forgotten.
 func (s *session) change(label string, text []byte) {
 	s.version++
-	s.history = append(s.history[:s.at+1], revision{label, s.version, text})
+	s.history = append(s.history[:s.at+1], revision{label, text})
 	if len(s.history) > mostRevisions {
 		s.history = append(s.history[:1], s.history[2:]...)
 	}
@@ -167,35 +145,20 @@ func (s *session) goTo(to int) {
 // that was read, unless overwrite is set, and when this user may not write it.
 func (s *session) save(overwrite bool) error {
 	if is, why := s.onDisk(); is != "same" && !overwrite {
-		return changedOnDisk(why)
+		return failure{http.StatusConflict, "changed-on-disk", why, "take the file as it is now, or overwrite it with what is here"}
 	}
 	if _, err := readFile(s.path); err != nil { // a folder now, or a link of another user
 		return err
 	}
-	info, err := os.Stat(s.path)
-	switch {
-	case err == nil && (info.Mode().Perm()&0o200 == 0 || !safefile.Ours(info)):
-		err = s.noAccess(errors.New("it is read-only, or belongs to another user"))
-	case err == nil || overwrite:
-		err = replaceFile(s.path, s.text(), 0o644, os.Rename)
-	default: // a file that somebody makes just now stays
-		err = replaceFile(s.path, s.text(), 0o644, create)
+	if info, err := os.Stat(s.path); err == nil && (info.Mode().Perm()&0o200 == 0 || !safefile.Ours(info)) {
+		return s.noAccess(errors.New("it is read-only, or belongs to another user"))
 	}
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return changedOnDisk("there is a file of this name now")
-	case err != nil:
+	if err := replaceFile(s.path, s.text(), 0o644); err != nil {
 		return s.noAccess(err)
 	}
-	if s.file, err = readFile(s.path); err != nil || !bytes.Equal(s.file.text, s.text()) { // somebody was as quick
-		s.file.text = s.text()
-	}
+	s.file = s.text()
 	s.keep()
 	return nil
-}
-
-func changedOnDisk(message string) error {
-	return failure{http.StatusConflict, "changed-on-disk", message, "take the file as it is now, or overwrite it with what is here"}
 }
 
 func (s *session) noAccess(err error) error {
@@ -204,9 +167,8 @@ func (s *session) noAccess(err error) error {
 }
 
 // replaceFile writes a file as a whole: after a crash there is the old one or the new
-// one. A link stays one. mode is that of a file that does not exist yet. put gives the
-// written file its name.
-func replaceFile(path string, data []byte, mode fs.FileMode, put func(from, to string) error) error {
+// one. A link stays one. mode is that of a file that does not exist yet.
+func replaceFile(path string, data []byte, mode fs.FileMode) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
@@ -218,25 +180,16 @@ func replaceFile(path string, data []byte, mode fs.FileMode, put func(from, to s
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp.Name()) // a link of it, or what failed
+	defer os.Remove(temp.Name()) // what failed
 	_, err = temp.Write(data)
 	if err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close()); err != nil {
 		return err
 	}
-	if err := put(temp.Name(), path); err != nil {
+	if err := os.Rename(temp.Name(), path); err != nil {
 		return err
 	}
 	_ = safefile.SyncFolder(folder) // the file is there already
 	return nil
-}
-
-// create gives a file a name that no other file has.
-func create(from, to string) error {
-	err := os.Link(from, to)
-	if err != nil && !errors.Is(err, fs.ErrExist) { // not every file system has links
-		return os.Rename(from, to)
-	}
-	return err
 }
 
 // unsaved is the autosaved file: what was not saved, of which mapping file, and what that
@@ -245,7 +198,7 @@ type unsaved struct {
 	Mapping string   `json:"mapping"`
 	Text    string   `json:"text"`
 	File    []byte   `json:"file"`             // null when there was none
-	Before  *unsaved `json:"before,omitempty"` // what an earlier session left, and nobody has decided about
+	Before  *unsaved `json:"before,omitempty"` // what an earlier session left, and that was not decided about
 }
 
 // mostKept bounds the autosaved file, in bytes.
@@ -258,8 +211,8 @@ func (s *session) keep() {
 		return
 	}
 	left := s.unsavedBefore
-	if s.dirty() && (s.file.text != nil || !bytes.Equal(s.text(), s.begin)) { // what was proposed can be proposed again
-		left = &unsaved{safefile.Absolute(s.path), string(s.text()), s.file.text, left}
+	if s.dirty() && (s.file != nil || !bytes.Equal(s.text(), s.begin)) { // what was proposed can be proposed again
+		left = &unsaved{safefile.Absolute(s.path), string(s.text()), s.file, left}
 	}
 	if s.notKept = nil; left == nil {
 		_ = os.Remove(s.autosave)
@@ -274,7 +227,7 @@ func (s *session) keep() {
 		err = os.MkdirAll(filepath.Dir(s.autosave), 0o700)
 	}
 	if err == nil {
-		err = replaceFile(s.autosave, data, 0o600, os.Rename)
+		err = replaceFile(s.autosave, data, 0o600)
 	}
 	s.notKept = err
 }
@@ -294,5 +247,5 @@ func (s *session) readAutosave() *unsaved {
 
 // isBehind reports whether the file has changed since the changes of a draft were begun.
 func (s *session) isBehind(u *unsaved) bool {
-	return (u.File == nil) != (s.file.text == nil) || !bytes.Equal(u.File, s.file.text)
+	return (u.File == nil) != (s.file == nil) || !bytes.Equal(u.File, s.file)
 }

@@ -1,7 +1,6 @@
 package studio
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -9,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"claimsheet/apiclient"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -33,16 +31,16 @@ type stateJSON struct {
 }
 
 type mappingJSON struct {
-	Path     string         `json:"path"`
-	Exists   bool           `json:"exists"`
-	Dirty    bool           `json:"dirty"`
-	OnDisk   string         `json:"onDisk"`   // same, changed or gone
-	DiskNote string         `json:"diskNote"` // what has happened to the file; "" for nothing
-	Text     string         `json:"text"`
-	Problems []problemJSON  `json:"problems"`
-	Warnings []problemJSON  `json:"warnings"`
-	History  []revisionJSON `json:"history"`
-	At       int            `json:"at"`
+	Path     string        `json:"path"`
+	Exists   bool          `json:"exists"`
+	Dirty    bool          `json:"dirty"`
+	OnDisk   string        `json:"onDisk"`   // same, changed or gone
+	DiskNote string        `json:"diskNote"` // what has happened to the file; "" for nothing
+	Text     string        `json:"text"`
+	Problems []problemJSON `json:"problems"`
+	Warnings []problemJSON `json:"warnings"`
+	History  []string      `json:"history"` // what was done, the beginning first
+	At       int           `json:"at"`
 
 	Questions []questionJSON `json:"questions"` // of a first mapping, not answered yet
 	Draft     bool           `json:"draft"`     // an earlier session left something unsaved
@@ -54,11 +52,6 @@ type questionJSON struct {
 	Line int    `json:"line"`
 	Text string `json:"text"`
 	Path string `json:"path"`
-}
-
-type revisionJSON struct {
-	Label   string `json:"label"`
-	Version int    `json:"version"`
 }
 
 type problemJSON struct {
@@ -91,25 +84,30 @@ type sheetJSON struct {
 	Problems        []problemJSON `json:"problems"` // why it cannot be read
 }
 
-type columnJSON struct {
-	Letter       string        `json:"letter"`
-	Header       string        `json:"header"`
-	Shared       bool          `json:"shared"`
-	Filled       int           `json:"filled"`
-	Distinct     int           `json:"distinct"`
-	DistinctMore bool          `json:"distinctMore,omitempty"`
-	Samples      []string      `json:"samples"`
-	Kind         string        `json:"kind"`
-	Targets      []string      `json:"targets"`
-	Ignored      bool          `json:"ignored"`
-	Usable       int           `json:"usable"`
-	Trouble      int           `json:"trouble"`
-	Empty        int           `json:"empty"`
-	Problems     []troubleJSON `json:"problems"`
-	Warnings     []troubleJSON `json:"warnings"` // of cells that are sent all the same
+// tallyJSON is the verdict over the cells of a column or a target.
+type tallyJSON struct {
+	Usable   int         `json:"usable"`
+	Errors   int         `json:"errors"`
+	Empty    int         `json:"empty"`
+	Problems []errorJSON `json:"problems"`
+	Warnings []errorJSON `json:"warnings"` // of cells that are sent all the same
 }
 
-type troubleJSON struct {
+type columnJSON struct {
+	Letter       string   `json:"letter"`
+	Header       string   `json:"header"`
+	Shared       bool     `json:"shared"`
+	Filled       int      `json:"filled"`
+	Distinct     int      `json:"distinct"`
+	DistinctMore bool     `json:"distinctMore,omitempty"`
+	Samples      []string `json:"samples"`
+	Kind         string   `json:"kind"`
+	Targets      []string `json:"targets"`
+	Ignored      bool     `json:"ignored"`
+	tallyJSON
+}
+
+type errorJSON struct {
 	Code    string `json:"code"`
 	Message string `json:"message,omitempty"`
 	Count   int    `json:"count"`
@@ -130,12 +128,8 @@ type targetJSON struct {
 	Options  []string        `json:"options"`
 	Rule     json.RawMessage `json:"rule"`
 	Columns  []string        `json:"columns"`
-	Usable   int             `json:"usable"`
-	Trouble  int             `json:"trouble"`
-	Empty    int             `json:"empty"`
-	Problems []troubleJSON   `json:"problems"`
-	Warnings []troubleJSON   `json:"warnings"`
 	Line     *int            `json:"line"`
+	tallyJSON
 }
 
 type suggestionJSON struct {
@@ -150,21 +144,21 @@ type suggestionJSON struct {
 }
 
 type judgementJSON struct {
-	Rows     int           `json:"rows"`
-	Done     int           `json:"done"`
-	Complete bool          `json:"complete"` // the clients are judged too
-	Reading  bool          `json:"reading"`  // the sheets are being read for the first time; done counts their rows
-	Stale    bool          `json:"stale"`    // the mapping has a mistake that keeps it from being judged; the numbers are of before
-	Partial  bool          `json:"partial"`  // rules with mistakes are left out
-	Skipped  int           `json:"skipped"`
-	Usable   int           `json:"usable"`
-	Trouble  int           `json:"trouble"`
-	Clients  int           `json:"clients"`
-	Disagree int           `json:"disagree"`
-	Codes    []troubleJSON `json:"codes"`
-	Warnings []troubleJSON `json:"warnings"`
-	Error    string        `json:"error"` // why the rows could not be judged
-	Seconds  float64       `json:"seconds"`
+	Rows     int         `json:"rows"`
+	Done     int         `json:"done"`
+	Complete bool        `json:"complete"`
+	Reading  bool        `json:"reading"` // the sheets are being read for the first time; done counts their rows
+	Stale    bool        `json:"stale"`   // the mapping has a mistake that keeps it from being judged; the numbers are of an earlier one
+	Partial  bool        `json:"partial"` // rules with mistakes are left out
+	Skipped  int         `json:"skipped"`
+	Usable   int         `json:"usable"`
+	Errors   int         `json:"errors"`
+	Clients  int         `json:"clients"`
+	Disagree int         `json:"disagree"`
+	Codes    []errorJSON `json:"codes"`
+	Warnings []errorJSON `json:"warnings"`
+	Error    string      `json:"error"` // why the rows could not be judged
+	Seconds  float64     `json:"seconds"`
 }
 
 // getState answers with the state, at once when it is another than that of “since”, else
@@ -196,24 +190,15 @@ func (s *Server) getState(r *http.Request) (any, error) {
 
 // state is what the page shows. The caller holds the lock.
 func (s *Server) state() stateJSON {
-	a := s.now
-	onDisk, note := s.session.onDisk()
+	a, v := s.now, s.verdict
+	if v != nil {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+	}
 	st := stateJSON{
-		Version: s.session.version, Progress: s.progress, Commands: s.options.Commands,
-		Mapping: mappingJSON{
-			Path: s.session.path, Exists: s.session.file.text != nil, Dirty: s.session.dirty(), OnDisk: onDisk, DiskNote: note,
-			Text: string(s.session.text()), Problems: a.show(a.problems), Warnings: a.show(a.warnings), History: []revisionJSON{},
-			At: s.session.at, Draft: s.session.unsavedBefore != nil,
-		},
+		Version: s.session.version, Progress: s.progress, Commands: s.options.Commands, Mapping: s.mapping(),
 		Campaign: campaignJSON{Name: a.mapping.Name.Text, API: a.mapping.API.Text, Templates: "none"},
-		Sheets:   s.sheets(),
-	}
-	if draft := s.session.unsavedBefore; draft != nil {
-		st.Mapping.DraftOld = s.session.isBehind(draft)
-	}
-	st.Mapping.Questions = questions(a.doc, a.text)
-	for _, m := range s.session.history {
-		st.Mapping.History = append(st.Mapping.History, revisionJSON{m.label, m.version})
+		Sheets:   s.sheets(), Targets: a.targets(s.options.Service, v), Judgement: s.judgement(),
 	}
 	if service := s.options.Service; service != nil {
 		st.Campaign.Environment, st.Campaign.Templates = service.Environment, "service"
@@ -221,26 +206,7 @@ func (s *Server) state() stateJSON {
 			st.Campaign.Templates, st.Campaign.TemplatesAt = "cache", &s.options.Cached
 		}
 	}
-	if s.first { // what a mapping without rules lacks is no news
-		st.Mapping.Problems, st.Mapping.Warnings = []problemJSON{}, []problemJSON{}
-	}
-	v := s.verdict
-	if v != nil {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		if v.of == a {
-			st.Mapping.Problems = append(st.Mapping.Problems, a.show(v.found)...)
-			st.Mapping.Warnings = append(st.Mapping.Warnings, a.show(v.warnings)...)
-		}
-	}
-	st.Mapping.Warnings = append(st.Mapping.Warnings, a.book.stale(s.options.Sheets)...)
-	if err := s.session.notKept; err != nil {
-		st.Mapping.Warnings = append(st.Mapping.Warnings, problemJSON{Code: "not-kept", Message: "what is not saved cannot be kept for the next time: " + whyNot(err), Hint: "save before the page is closed", Where: s.session.autosave})
-	}
-	st.Targets = a.targets(s.options.Service, v)
-	st.Columns = a.columns(st.Targets, v)
-	st.Suggestions = s.suggestions(st.Targets)
-	st.Judgement = s.judgement()
+	st.Columns, st.Suggestions = a.columns(st.Targets, v), s.suggestions(st.Targets)
 	if s.job != nil {
 		copied := *s.job
 		copied.Problems = slices.Clone(copied.Problems)
@@ -249,17 +215,45 @@ func (s *Server) state() stateJSON {
 	return st
 }
 
+// mapping is the text with its problems. The caller holds both locks.
+func (s *Server) mapping() mappingJSON {
+	a := s.now
+	problems, warnings := a.problems, a.warnings
+	if v := s.verdict; v != nil && v.of == a {
+		problems, warnings = slices.Concat(problems, v.found), slices.Concat(warnings, v.warnings)
+	}
+	if s.first { // what a mapping without rules lacks is no news
+		problems, warnings = nil, nil
+	}
+	left := s.session.unsavedBefore
+	m := mappingJSON{
+		Path: s.session.path, Exists: s.session.file != nil, Dirty: s.session.dirty(), Text: string(s.session.text()),
+		Problems: a.show(problems), Warnings: append(a.show(warnings), a.book.stale(s.options.Sheets)...),
+		At: s.session.at, Questions: questions(a.doc, a.text), Draft: left != nil, DraftOld: left != nil && s.session.isBehind(left),
+	}
+	m.OnDisk, m.DiskNote = s.session.onDisk()
+	for _, r := range s.session.history {
+		m.History = append(m.History, r.label)
+	}
+	if err := s.session.notKept; err != nil {
+		m.Warnings = append(m.Warnings, problemJSON{Code: "not-kept", Where: s.session.autosave, Hint: "save before the page is closed",
+			Message: "what is not saved cannot be kept for the next time: " + whyNot(err)})
+	}
+	return m
+}
+
 // questions returns the questions of a first mapping. One that has a line of its own is
 // about the next line.
 func questions(doc *yamlpatch.Document, text []byte) []questionJSON {
 	list := []questionJSON{}
+	isComment := func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
 	all := lines(string(text))
 	for i, line := range all {
-		found := question.FindStringSubmatchIndex(line)
+		found := question.FindStringSubmatch(line)
 		if found == nil {
 			continue
 		}
-		one := questionJSON{Line: i + 1, Text: line[found[2]:found[3]]}
+		one := questionJSON{Line: i + 1, Text: inPageWords(found[1])}
 		about := i
 		if isComment(line) {
 			about = min(i+1, len(all)-1)
@@ -272,8 +266,6 @@ func questions(doc *yamlpatch.Document, text []byte) []questionJSON {
 	return list
 }
 
-func isComment(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
-
 // show returns problems as the page gets them, with the path of the rule in the mapping.
 func (a *analysis) show(list problem.List) []problemJSON {
 	shown := []problemJSON{}
@@ -283,16 +275,16 @@ func (a *analysis) show(list problem.List) []problemJSON {
 		if p.Where.Cell != "" {
 			one.Cell = p.Where.String()
 		}
+		path := ""
 		if a.doc != nil && p.Where.Line > 0 {
-			path := yamlpatch.Pointer(a.doc.At(p.Where.Line, p.Where.Column)...)
+			path = yamlpatch.Pointer(a.doc.At(p.Where.Line, p.Where.Column)...)
 			one.Path = &path
 		}
-		if p.Code == "no-workflow" && a.doc != nil { // reported at each activity, mended once
-			path := "/workflow/name"
+		if p.Code == "no-workflow" && a.doc != nil { // reported at each activity, corrected once
+			path = "/workflow/name"
 			if _, ok := a.doc.Value("workflow", "name"); ok {
 				path = "/workflow/template_identifier"
 			}
-			one.Path = &path
 		}
 		shown = append(shown, one)
 	}
@@ -303,14 +295,7 @@ func (s *Server) sheets() []sheetJSON {
 	b := s.now.book
 	list := []sheetJSON{}
 	for i, l := range b.looks {
-		one := sheetJSON{Path: l.path, Names: l.names, Name: l.name, HeaderRow: max(b.options.HeaderRow, 1), LikelyHeaderRow: l.likely,
-			First: l.first, Problems: []problemJSON{}}
-		if one.Names == nil {
-			one.Names = []string{}
-		}
-		if one.First == nil {
-			one.First = [][]string{}
-		}
+		one := sheetJSON{l.path, l.names, l.name, max(b.options.HeaderRow, 1), l.likely, l.first, []problemJSON{}}
 		if at := slices.IndexFunc(b.tables, func(t cell.Sheet) bool { return t.Table == i }); at >= 0 {
 			one.Name, one.HeaderRow = b.tables[at].Name, b.tables[at].HeaderRow
 		}
@@ -332,41 +317,31 @@ func (s *Server) sheets() []sheetJSON {
 
 // stale warns of files that are not what they were when they were read.
 func (b *book) stale(paths []string) (list []problemJSON) {
-	for i, was := range b.stamps {
+	for i, was := range b.versions {
 		one := problemJSON{Code: "sheet-changed", Where: paths[i], Hint: "stop claimsheet studio and start it again to see the sheet as it is now"}
-		switch now := stampOf(paths[i]); now {
+		switch now := versionOf(paths[i]); now {
 		case was:
 			continue
-		case stamp{}:
-			one.Message = "the sheet is not there any more; what is shown is of before"
+		case fileVersion{}:
+			one.Message = "the sheet is not there any more; the page shows the previous version"
 		default:
-			one.Message = "the sheet has changed since it was read; what is shown is of before, and a dry run takes it as it is now"
+			one.Message = "the sheet has changed since it was read; the page shows the previous version, and a dry run takes it as it is now"
 		}
 		list = append(list, one)
 	}
 	return list
 }
 
-// reading reports whether the rows are still being read.
-func (b *book) reading() bool {
-	select {
-	case <-b.ready:
-		return false
-	default:
-		return b.err == nil
-	}
-}
-
 // columns returns the columns of the first sheet. The caller holds the verdict's lock.
 func (a *analysis) columns(targets []targetJSON, v *verdict) []columnJSON {
 	b := a.book
-	ready := b.isReady()
 	list := make([]columnJSON, 0, len(b.columns))
-	for _, c := range b.columns {
-		one := columnJSON{Letter: cell.ColumnName(c.index), Header: c.header, Shared: c.shared, Samples: []string{}, Targets: []string{}, Problems: []troubleJSON{}, Warnings: []troubleJSON{},
-			Ignored: a.ignores(c.index)}
-		if ready {
-			one.Filled, one.Distinct, one.DistinctMore, one.Samples, one.Kind = c.filled, c.distinct, c.more, append(one.Samples, c.samples...), c.kind()
+	for i, c := range b.columns {
+		one := columnJSON{Letter: cell.ColumnName(i), Header: c.header, Shared: c.shared, Samples: []string{}, Targets: []string{},
+			Ignored: a.ignores(i), tallyJSON: tallyJSON{Problems: []errorJSON{}, Warnings: []errorJSON{}}}
+		if b.isReady() {
+			one.Filled, one.Distinct, one.DistinctMore = c.filled, c.distinct, c.more
+			one.Samples, one.Kind = append(one.Samples, c.samples...), c.kind()
 			one.Empty = len(b.records) - c.filled
 		}
 		for _, t := range targets {
@@ -374,53 +349,18 @@ func (a *analysis) columns(targets []targetJSON, v *verdict) []columnJSON {
 				one.Targets = append(one.Targets, t.Path)
 			}
 		}
+		if v != nil && v.of.book == b {
+			one.tallyJSON = v.column(i)
+		}
 		list = append(list, one)
 	}
-	if v != nil && v.of.book == b {
-		share := func(kinds map[kindOfTrouble]*trouble, into func(*columnJSON) *[]troubleJSON) {
-			for kind, t := range kinds {
-				if kind.column >= 0 && kind.column < len(list) {
-					to := into(&list[kind.column])
-					*to = append(*to, t.show(kind.code))
-				}
-			}
-		}
-		share(v.kinds, func(c *columnJSON) *[]troubleJSON { return &c.Problems })
-		share(v.doubts, func(c *columnJSON) *[]troubleJSON { return &c.Warnings })
-		for i := range list {
-			one := &list[i]
-			sortTroubles(one.Problems)
-			sortTroubles(one.Warnings)
-			var all, filled bitmap // cells with a problem, and those of them that are filled
-			for kind, t := range v.kinds {
-				if kind.column != i {
-					continue
-				}
-				all.add(t.rows)
-				if kind.code != "required" && kind.code != "empty-key" {
-					filled.add(t.rows)
-				}
-			}
-			one.Trouble = all.count()
-			one.Usable = max(0, v.filled[i]-filled.count())
-			one.Empty = v.done - v.skipped - v.filled[i]
-		}
-	}
 	return list
-}
-
-func (t *trouble) show(kind string) troubleJSON {
-	return troubleJSON{Code: kind, Message: inPageWords(t.message), Count: t.count, Example: problem.OneLine(t.example), Row: t.row.Number()}
-}
-
-func sortTroubles(list []troubleJSON) {
-	slices.SortFunc(list, func(a, b troubleJSON) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Code, b.Code)) })
 }
 
 // judgement sums up. The caller holds both locks.
 func (s *Server) judgement() judgementJSON {
 	b, v := s.now.book, s.verdict
-	j := judgementJSON{Codes: []troubleJSON{}, Warnings: []troubleJSON{}, Stale: s.stale && !s.first}
+	j := judgementJSON{Codes: []errorJSON{}, Warnings: []errorJSON{}, Stale: s.stale && !s.first}
 	if b.reading() || s.first {
 		j.Reading, j.Done = true, int(b.seen.Load())
 		return j
@@ -429,48 +369,23 @@ func (s *Server) judgement() judgementJSON {
 	if v == nil || v.of.book != b {
 		return j
 	}
-	j.Done, j.Complete, j.Skipped, j.Partial = v.done, v.complete, v.skipped, v.of.bound.partial
-	j.Trouble = v.trouble.count()
-	j.Usable = max(0, v.done-v.skipped-j.Trouble)
+	j.Done, j.Complete, j.Skipped, j.Partial = v.done, v.complete, v.skipped, v.of.bound.Partial
+	j.Errors = v.wrong.count()
+	j.Usable = max(0, v.done-v.skipped-j.Errors)
 	j.Clients, j.Disagree, j.Seconds = v.clients, v.disagree, v.took.Round(time.Millisecond).Seconds()
 	if v.failed != nil {
 		j.Error = v.failed.Error()
 	}
-	j.Codes, j.Warnings = byCode(v.kinds), byCode(v.doubts)
+	j.Codes, j.Warnings = v.kinds.list(everywhere), v.warned.list(everywhere)
 	return j
-}
-
-// byCode sums up the columns' troubles.
-func byCode(kinds map[kindOfTrouble]*trouble) []troubleJSON {
-	sums := map[string]*trouble{}
-	for kind, t := range kinds {
-		sum := sums[kind.code]
-		if sum == nil {
-			sum = &trouble{row: t.row, example: t.example, message: t.message}
-			sums[kind.code] = sum
-		}
-		if sum.count += t.count; t.row < sum.row {
-			sum.row, sum.example, sum.message = t.row, t.example, t.message
-		}
-	}
-	return shown(sums)
-}
-
-// shown returns the troubles of codes, the most frequent first.
-func shown(kinds map[string]*trouble) []troubleJSON {
-	list := []troubleJSON{}
-	for code, t := range kinds {
-		list = append(list, t.show(code))
-	}
-	sortTroubles(list)
-	return list
 }
 
 // suggestions returns what is proposed for what is not filled yet.
 func (s *Server) suggestions(targets []targetJSON) []suggestionJSON {
 	list := []suggestionJSON{}
-	for _, g := range s.suggest[s.now.book.options] {
-		one := suggestionJSON{Path: yamlpatch.Pointer(g.Path...), Value: g.Value, Certainty: string(g.Certainty), Reason: g.Reason, Ask: g.Ask, Sure: g.Ask == ""}
+	for _, g := range s.now.book.suggestions {
+		one := suggestionJSON{Path: yamlpatch.Pointer(g.Path...), Value: g.Value, Certainty: string(g.Certainty), Reason: g.Reason,
+			Ask: g.Ask, Sure: g.Ask == ""}
 		if c := s.now.book.find(g.Column); c >= 0 {
 			one.Column = cell.ColumnName(c)
 		}
@@ -480,10 +395,12 @@ func (s *Server) suggestions(targets []targetJSON) []suggestionJSON {
 			}
 			return t.Group == "activity" && t.Of == g.Template && t.Title == g.Attribute
 		})
-		if at < 0 && g.Path == nil || at >= 0 && (targets[at].Rule != nil || targets[at].Status == string(mapping.Open)) {
+		switch {
+		case at < 0 && g.Path == nil:
 			continue
-		}
-		if at >= 0 {
+		case at >= 0 && (targets[at].Rule != nil || targets[at].Status == string(mapping.Open)):
+			continue
+		case at >= 0:
 			one.Path = targets[at].Path
 		}
 		if slices.ContainsFunc(s.now.columnsOf(g.Value, tokens(one.Path)), s.now.ignores) {
@@ -497,8 +414,5 @@ func (s *Server) suggestions(targets []targetJSON) []suggestionJSON {
 
 // ignores reports whether a column is left out on purpose.
 func (a *analysis) ignores(column int) bool {
-	return a.mapping.Ignores(a.book.ignoredName(a.book.columns[column]))
+	return a.mapping.Ignores(mapping.IgnoredName(a.book.tables[0], column))
 }
-
-// version of the interface that the mapping is for.
-func (a *analysis) version() apiclient.Version { return apiclient.Version(a.mapping.API.Text) }

@@ -21,6 +21,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -86,20 +87,17 @@ type Server struct {
 	ctx     context.Context
 	stop    context.CancelFunc
 
-	mu       sync.Mutex
-	closed   bool
-	session  session
-	first    bool      // the first mapping is not proposed yet, and nothing can be changed
-	now      *analysis // of the session's text
-	books    map[reading]*book
-	previous *book              // the book before that of now; nil for none
-	looks    map[reading][]look // without a header row
-	judging  context.CancelFunc // stops the judgement under way
-	verdict  *verdict           // the last one that began; nil before the first
-	stale    bool               // the text cannot be judged, and verdict is of an earlier one
-	suggest  map[reading][]draft.Suggestion
-	job      *job
-	folder   string // of jobs; "" before the first
+	mu      sync.Mutex
+	closed  bool
+	session session
+	first   bool               // the first mapping is not proposed yet, and nothing can be changed
+	now     *analysis          // of the session's text
+	book    *book              // as the text says that the sheets are read
+	judging context.CancelFunc // stops the judgement under way
+	verdict *verdict           // the last one that began; nil before the first
+	stale   bool               // the text cannot be judged, and verdict is of an earlier one
+	job     *job
+	folder  string // of jobs; "" before the first
 
 	progress int           // changes with everything that a page shows
 	changed  chan struct{} // closed at each such change
@@ -108,7 +106,7 @@ type Server struct {
 // New opens a session. It fails when the mapping file exists and cannot be read, or a
 // sheet cannot be opened however it is read. Call Close at the end.
 func New(o Options) (*Server, error) {
-	s := &Server{options: o, books: map[reading]*book{}, looks: map[reading][]look{}, suggest: map[reading][]draft.Suggestion{}, changed: make(chan struct{})}
+	s := &Server{options: o, changed: make(chan struct{})}
 	if s.options.Suggest.Service = o.Service; s.options.Suggest.API == "" {
 		s.options.Suggest.API = string(apiclient.V2)
 	}
@@ -121,22 +119,19 @@ func New(o Options) (*Server, error) {
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.guard = newGuard(s.options.Idle)
 	s.routes()
-	s.openBook(s.session.sheetOptions(o))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refresh()
-	b := s.now.book
-	s.first = o.Propose && s.session.file.text == nil && b.err == nil
-	if b.err != nil && len(b.tables) == 0 && !s.canChoose() {
+	b := openBook(s.ctx, o.Sheets, s.session.sheetOptions(o))
+	canChoose := slices.ContainsFunc(b.looks, func(l look) bool { return len(l.first) > 0 }) // another sheet or header row
+	if b.err != nil && len(b.tables) == 0 && !canChoose {
 		s.stop()
 		return nil, b.err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.book, s.first = b, o.Propose && s.session.file == nil && b.err == nil
+	s.refresh()
 	s.background(func() { s.readBook(b) })
 	return s, nil
 }
-
-// Token is the secret of the link that opens the page; it works once.
-func (s *Server) Token() string { return s.guard.token }
 
 // Handler serves the page and its API. It answers only requests that name the address
 // that it listens on.
@@ -161,9 +156,7 @@ func (s *Server) Close() error {
 	s.work.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, b := range s.books {
-		b.close()
-	}
+	s.book.close()
 	if s.folder != "" {
 		return os.RemoveAll(s.folder)
 	}
@@ -209,22 +202,21 @@ func (s *Server) routes() {
 		s.mux.HandleFunc("POST /api/"+path, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, onlyJSON(answer)) })
 	}
 	get("state", s.getState)
-	post("patch", s.postPatch)
-	post("decide", s.postDecide)
-	post("text", s.postText)
-	post("undo", s.postGoTo)
-	post("redo", s.postGoTo)
-	post("save", s.postSave)
-	post("reload", s.postReload)
-	post("draft", s.postDraft)
-	post("sheet", s.postSheet)
-	post("ignore", s.postIgnore)
+	post("patch", changing(s, s.patch))
+	post("decide", changing(s, s.decide))
+	post("text", changing(s, s.replaceText))
+	post("undo", changing(s, s.goTo(-1)))
+	post("redo", changing(s, s.goTo(1)))
+	post("save", changing(s, s.save))
+	post("reload", changing(s, s.reload))
+	post("draft", changing(s, s.draft))
+	post("ignore", changing(s, s.ignore))
 	get("column", s.looking(getColumn))
 	get("rows", s.looking(getRows))
 	get("client", s.looking(getClient))
-	post("preview", s.looking(s.postPreview))
+	post("preview", s.looking(getPreview))
 	get("diff", s.getDiff)
-	post("job", s.postJob)
+	post("job", changing(s, s.startJob))
 	post("job/cancel", s.postCancel)
 	s.mux.HandleFunc("GET /api/job/workbook", s.getWorkbook)
 	post("bye", func(*http.Request) (any, error) { s.guard.bye(); return struct{}{}, nil })

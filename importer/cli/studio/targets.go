@@ -1,6 +1,8 @@
 package studio
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -42,7 +44,19 @@ func (a *analysis) targets(service *mapping.Service, v *verdict) []targetJSON {
 // add adds a target with what the mapping says of it.
 func (l *lister) add(t targetJSON, path ...string) {
 	t.Path = yamlpatch.Pointer(path...)
-	t.Columns, t.Problems, t.Warnings = []string{}, []troubleJSON{}, []troubleJSON{}
+	last := path[len(path)-1]
+	if t.Title == "" {
+		t.Title = cmp.Or(label(path), last)
+	}
+	if t.Options == nil && !isAttribute(path) {
+		t.Options = options[last]
+	}
+	if typ := map[string]string{"email": "Email", "phone": "Phone"}[last]; typ != "" && path[len(path)-2] == "lookup" {
+		t.Type, t.TypeFrom = typ, "default"
+	} else if last == "name" && len(path) > 1 || len(path) > 2 && path[len(path)-2] == "fields" {
+		t.Type, t.TypeFrom = "Text", "default"
+	}
+	t.Columns, t.tallyJSON = []string{}, tallyJSON{Problems: []errorJSON{}, Warnings: []errorJSON{}}
 	if rule, ok := l.a.doc.Value(path...); ok {
 		t.Rule = rule
 		if line := l.a.doc.Line(path...); line > 0 {
@@ -72,17 +86,16 @@ func (l *lister) add(t targetJSON, path ...string) {
 
 // judged adds the verdict over the rows.
 func (l *lister) judged(t *targetJSON, path []string) {
-	if t.Path == "/client/key" && !l.v.of.bound.keyless {
-		t.Usable, t.Trouble = l.v.keyed, l.v.done-l.v.skipped-l.v.keyed
+	if t.Path == "/client/key" && !l.v.of.bound.Keyless {
+		t.Usable, t.Errors = l.v.keyed, l.v.done-l.v.skipped-l.v.keyed
 		return
 	}
-	for i, target := range l.v.of.bound.targets {
+	for i, target := range l.v.of.bound.Targets {
 		if !slices.Equal(target.Path, path) {
 			continue
 		}
-		tally := &l.v.targets[i]
-		t.Usable, t.Trouble, t.Empty = tally.usable, tally.trouble, tally.empty
-		t.Problems, t.Warnings = shown(tally.kinds), shown(tally.doubts)
+		tally := l.v.targets[i]
+		t.tallyJSON = tallyJSON{tally.usable, tally.errors, tally.empty, l.v.ofTargets.list(i), l.v.toLookAt.list(i)}
 		if t.Type == "" {
 			t.Type = string(target.Type)
 		}
@@ -104,54 +117,45 @@ func isValue(path []string) bool {
 // columnsOf returns the columns of the first sheet that a rule names.
 func (a *analysis) columnsOf(rule json.RawMessage, path []string) []int {
 	var names []string
-	inText := func(s string) {
-		for _, found := range placeName.FindAllStringSubmatch(s, -1) {
-			names = append(names, strings.TrimSpace(found[1]))
-		}
-	}
-	inExpression := func(s string) {
-		for _, found := range callName.FindAllStringSubmatch(s, -1) {
-			if name, err := strconv.Unquote(found[1]); err == nil {
-				names = append(names, name)
+	var walk func(value any, key string)
+	walk = func(value any, key string) {
+		switch v := value.(type) {
+		case map[string]any:
+			for _, key := range []string{"column", "first_of", "join", "text", "expr"} {
+				walk(v[key], key)
 			}
-		}
-	}
-	one, several := textOf(rule), []string(nil)
-	var object struct {
-		Column  json.RawMessage `json:"column"`
-		FirstOf json.RawMessage `json:"first_of"`
-		Join    json.RawMessage `json:"join"`
-		Text    string          `json:"text"`
-		Expr    string          `json:"expr"`
-	}
-	switch last := path[len(path)-1]; {
-	case one != "":
-		switch {
-		case isValue(path):
-			names = append(names, one)
-		case last == "when":
-			inExpression(one)
-		case last == "name":
-			inText(one)
-		case slices.Contains([]string{"template_identifier", "on", "status", "api", "existing", "existing_activities", "template", "id"}, last) || path[0] == "sheet" || last == "resume_at":
-		default:
-			names = append(names, one)
-		}
-	case json.Unmarshal(rule, &several) == nil:
-		if path[0] != "sheet" {
-			names = several
-		}
-	case json.Unmarshal(rule, &object) == nil:
-		names = append(names, textOf(object.Column))
-		inText(object.Text)
-		inExpression(object.Expr)
-		for _, list := range []json.RawMessage{object.FirstOf, object.Join} {
-			if json.Unmarshal(list, &one) == nil {
-				names = append(names, one)
-			} else if json.Unmarshal(list, &several) == nil {
-				names = append(names, several...)
+		case []any:
+			for _, entry := range v {
+				walk(entry, key)
 			}
+		case string:
+			switch key {
+			case "when", "expr":
+				for _, found := range callName.FindAllStringSubmatch(v, -1) {
+					if name, err := strconv.Unquote(found[1]); err == nil {
+						names = append(names, name)
+					}
+				}
+			case "name", "text":
+				for _, found := range placeName.FindAllStringSubmatch(v, -1) {
+					names = append(names, strings.TrimSpace(found[1]))
+				}
+			default:
+				names = append(names, v)
+			}
+		case json.Number:
+			walk(v.String(), key)
 		}
+	}
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(rule))
+	decoder.UseNumber()
+	if key := path[len(path)-1]; decoder.Decode(&value) != nil {
+		return nil
+	} else if isValue(path) {
+		walk(value, "column")
+	} else if _, isText := value.(string); key == "resume_at" && !isText || slices.Contains([]string{"key", "known_id", "when", "name", "fill_down"}, key) {
+		walk(value, key)
 	}
 	var list []int
 	for _, name := range names {
@@ -171,15 +175,39 @@ func (a *analysis) columnsOf(rule json.RawMessage, path []string) []int {
 // which there are.
 var usualFields = []string{"email", "firstName", "lastName", "phone"}
 
-var statuses = []string{string(mapping.Submitted), string(mapping.Accepted), string(mapping.Open)}
+// options are what can be chosen for a key.
+var options = map[string][]string{
+	"existing":            {"reuse", "skip", "fail", "create"},
+	"existing_activities": {"send", "skip"},
+	"status":              {string(mapping.Submitted), string(mapping.Accepted), string(mapping.Open)},
+	"mode":                {"first", "either", "both"},
+	"api":                 {"v1", "v2"},
+	"ambiguous_times":     {"refuse", "earlier"},
+	"hidden_rows":         {"take", "skip"},
+	"encoding":            {"utf-8", "windows-1252"},
+	"delimiter":           {",", ";", "tab"},
+}
+
+// isAttribute reports whether the last part of a path is a name of the service's.
+func isAttribute(path []string) bool {
+	return len(path) > 2 && slices.Contains([]string{"fields", "attributes"}, path[len(path)-2])
+}
+
+// all adds several keys of a part of the mapping.
+func (l *lister) all(t targetJSON, of []string, keys ...string) {
+	for _, key := range keys {
+		l.add(t, slices.Concat(of, strings.Split(key, "."))...)
+	}
+}
 
 func (l *lister) client() {
-	l.add(targetJSON{Group: "key", Title: "Which rows are one client", Of: "Client", Required: true}, "client", "key")
-	l.add(targetJSON{Group: "lookup", Title: "E-mail address to look clients up by", Of: "Client", Type: "Email", TypeFrom: "default"}, "client", "lookup", "email")
-	l.add(targetJSON{Group: "lookup", Title: "Phone number to look clients up by", Of: "Client", Type: "Phone", TypeFrom: "default"}, "client", "lookup", "phone")
-	l.add(targetJSON{Group: "lookup", Title: "What to do with known clients", Of: "Client", Options: []string{"reuse", "skip", "fail", "create"}}, "client", "existing")
-	l.add(targetJSON{Group: "lookup", Title: "Activities of known clients", Of: "Client", Options: []string{"send", "skip"}}, "client", "existing_activities")
-	l.add(targetJSON{Group: "lookup", Title: "Id known from elsewhere", Of: "Client"}, "client", "known_id")
+	of := []string{"client"}
+	l.all(targetJSON{Group: "key", Of: "Client", Required: true}, of, "key")
+	l.all(targetJSON{Group: "lookup", Of: "Client"}, of, "lookup.email", "lookup.phone")
+	if _, ok := l.a.doc.Value("client", "lookup", "mode"); ok {
+		l.all(targetJSON{Group: "lookup", Of: "Client"}, of, "lookup.mode")
+	}
+	l.all(targetJSON{Group: "lookup", Of: "Client"}, of, "existing", "existing_activities", "known_id")
 	l.fields("client", "Client", "client", "fields")
 }
 
@@ -189,22 +217,19 @@ func (l *lister) fields(group, of string, path ...string) {
 	for _, name := range slices.Concat(l.a.doc.Keys(path...), usualFields) { // a name may be there twice, by mistake
 		if !slices.Contains(names, name) {
 			names = append(names, name)
+			l.add(targetJSON{Group: group, Of: of, Title: name}, append(slices.Clone(path), name)...)
 		}
-	}
-	for _, name := range names {
-		l.add(targetJSON{Group: group, Title: name, Of: of, Type: "Text", TypeFrom: "default"}, append(slices.Clone(path), name)...)
 	}
 }
 
 func (l *lister) contacts() {
 	for i, c := range l.a.mapping.Contacts {
-		entry := strconv.Itoa(i)
-		of := "Contact " + c.ID.Text
-		l.add(targetJSON{Group: "contacts", Title: "Which rows are one contact", Of: of, Required: true}, "contacts", entry, "key")
-		l.add(targetJSON{Group: "contacts", Title: "Only when", Of: of}, "contacts", entry, "when")
-		l.add(targetJSON{Group: "contacts", Title: "E-mail address to look the contact up by", Of: of, Type: "Email", TypeFrom: "default"}, "contacts", entry, "lookup", "email")
-		l.add(targetJSON{Group: "contacts", Title: "Phone number to look the contact up by", Of: of, Type: "Phone", TypeFrom: "default"}, "contacts", entry, "lookup", "phone")
-		l.fields("contacts", of, "contacts", entry, "fields")
+		path, t := []string{"contacts", strconv.Itoa(i)}, targetJSON{Group: "contacts", Of: "Contact " + c.ID.Text}
+		required := t
+		required.Required = true
+		l.all(required, path, "key")
+		l.all(t, path, "when", "lookup.email", "lookup.phone")
+		l.fields("contacts", t.Of, append(path, "fields")...)
 	}
 }
 
@@ -217,14 +242,14 @@ func (l *lister) claims() {
 		entries = make([]mapping.ClaimRule, 1)
 	}
 	for i, c := range entries {
-		entry, of := strconv.Itoa(i), "Claim"
+		path, t := []string{"claims", strconv.Itoa(i)}, targetJSON{Group: "claims", Of: "Claim", On: "claim"}
 		if id := c.ID.Text; id != "" && id != "claim" {
-			of = "Claim " + id
+			t.Of = "Claim " + id
 		}
-		l.add(targetJSON{Group: "claims", Title: "Which rows are one claim", Of: of, On: "claim", Required: len(l.a.mapping.Claims) > 0}, "claims", entry, "key")
-		l.add(targetJSON{Group: "claims", Title: "The claim's name", Of: of, On: "claim", Type: "Text", TypeFrom: "default", Required: len(l.a.mapping.Claims) > 0}, "claims", entry, "name")
-		l.add(targetJSON{Group: "claims", Title: "Only when", Of: of, On: "claim"}, "claims", entry, "when")
-		l.add(targetJSON{Group: "claims", Title: "Id known from elsewhere", Of: of, On: "claim"}, "claims", entry, "known_id")
+		required := t
+		required.Required = len(l.a.mapping.Claims) > 0
+		l.all(required, path, "key", "name")
+		l.all(t, path, "when", "known_id")
 	}
 }
 
@@ -245,98 +270,98 @@ func (l *lister) scopes() []string {
 	return list
 }
 
+// template returns the attributes of a template; nil when the service is not known, or does
+// not have it.
+func (l *lister) template(name string) []mapping.AttributeTemplate {
+	if l.service != nil {
+		for _, t := range l.service.Templates {
+			if t.Name == name {
+				return t.Attributes
+			}
+		}
+	}
+	return nil
+}
+
+// activities lists the activities of the mapping: how each is sent, the attributes of its
+// template in their order, and those that only the mapping has; then the other templates.
 func (l *lister) activities() {
 	used := map[string]bool{}
 	for i := range l.a.mapping.Activities {
 		rule := &l.a.mapping.Activities[i]
 		used[rule.Template.Text] = true
-		l.activity(i, rule)
+		path := []string{"activities", strconv.Itoa(i)}
+		t := targetJSON{Group: "activity", Of: rule.Template.Text, Status: "BackFilled", On: "claim"}
+		switch {
+		case rule.Status == mapping.Open:
+			t.Status = "Open"
+		case l.a.mapping.ResumeAt != nil && !rule.Assigned:
+			t.Status = ""
+		}
+		isContact := func(c mapping.ContactRule) bool { return c.ID.Text == rule.On.Text }
+		if rule.On.Text == "client" || slices.ContainsFunc(l.a.mapping.Contacts, isContact) {
+			t.On = rule.On.Text
+		}
+		l.all(t, path, "status")
+		scoped := t
+		scoped.Options = l.scopes()
+		l.all(scoped, path, "on")
+		l.all(t, path, "when")
+		l.attributes(t, path, rule.Attributes)
 	}
 	if l.service == nil {
 		return
 	}
-	for _, t := range l.service.Templates {
-		if used[t.Name] {
+	for _, template := range l.service.Templates {
+		if !used[template.Name] {
+			used[template.Name] = true
+			path, t := []string{"activities", byTemplate + template.Name}, targetJSON{Group: "activity", Of: template.Name}
+			l.all(t, path, "status")
+			l.attributes(t, path, nil)
+		}
+	}
+}
+
+func (l *lister) attributes(t targetJSON, path []string, rules []mapping.AttributeRule) {
+	listed := map[string]bool{}
+	attributes := slices.Clone(l.template(t.Of))
+	for _, attr := range rules {
+		attributes = append(attributes, mapping.AttributeTemplate{Name: attr.Name.Text})
+	}
+	for _, a := range attributes {
+		if listed[a.Name] {
 			continue
 		}
-		used[t.Name] = true
-		entry := byTemplate + t.Name
-		l.add(targetJSON{Group: "activity", Title: "Status", Of: t.Name, Options: statuses}, "activities", entry, "status")
-		for _, a := range t.Attributes {
-			l.add(attributeTarget(t.Name, "", "", a), "activities", entry, "attributes", a.Name)
+		listed[a.Name] = true
+		t.Title, t.Type, t.TypeFrom, t.Options = a.Name, string(a.Type), "service", a.Options
+		if t.Type == "" {
+			t.TypeFrom = "unknown"
 		}
+		l.add(t, slices.Concat(path, []string{"attributes", a.Name})...)
 	}
-}
-
-// activity lists an activity of the mapping: how it is sent, the attributes of its
-// template in their order, and those that only the mapping has.
-func (l *lister) activity(i int, rule *mapping.ActivityRule) {
-	entry, of := strconv.Itoa(i), rule.Template.Text
-	status, on := "BackFilled", "client"
-	switch {
-	case rule.Status == mapping.Open:
-		status = "Open"
-	case l.a.mapping.ResumeAt != nil && !rule.Assigned:
-		status = ""
-	}
-	if slices.ContainsFunc(l.a.mapping.Contacts, func(c mapping.ContactRule) bool { return c.ID.Text == rule.On.Text }) {
-		on = rule.On.Text
-	} else if rule.On.Text != on {
-		on = "claim"
-	}
-	l.add(targetJSON{Group: "activity", Title: "Status", Of: of, Status: status, On: on, Options: statuses}, "activities", entry, "status")
-	l.add(targetJSON{Group: "activity", Title: "On the client, a claim or a contact", Of: of, Status: status, On: on, Options: l.scopes()}, "activities", entry, "on")
-	l.add(targetJSON{Group: "activity", Title: "Only when", Of: of, Status: status, On: on}, "activities", entry, "when")
-	listed := map[string]bool{}
-	if l.service != nil {
-		for _, t := range l.service.Templates {
-			if t.Name != of || len(listed) > 0 {
-				continue
-			}
-			for _, a := range t.Attributes {
-				listed[a.Name] = true
-				l.add(attributeTarget(of, status, on, a), "activities", entry, "attributes", a.Name)
-			}
-		}
-	}
-	for _, attr := range rule.Attributes {
-		if !listed[attr.Name.Text] {
-			listed[attr.Name.Text] = true
-			l.add(attributeTarget(of, status, on, mapping.AttributeTemplate{Name: attr.Name.Text}), "activities", entry, "attributes", attr.Name.Text)
-		}
-	}
-}
-
-func attributeTarget(of, status, on string, a mapping.AttributeTemplate) targetJSON {
-	t := targetJSON{Group: "activity", Title: a.Name, Of: of, Status: status, On: on, Type: string(a.Type), TypeFrom: "service", Options: a.Options}
-	if t.Type == "" {
-		t.TypeFrom = "unknown"
-	}
-	return t
 }
 
 func (l *lister) workflow() {
 	if l.a.mapping.V1() {
 		return
 	}
-	needed := len(l.a.mapping.Activities) > 0
-	l.add(targetJSON{Group: "workflow", Title: "Workflow name", Of: "Workflow", Type: "Text", TypeFrom: "default", Required: needed}, "workflow", "name")
-	l.add(targetJSON{Group: "workflow", Title: "Workflow template identifier", Of: "Workflow",
-		Required: needed && (l.service == nil || l.service.WorkflowTemplateIdentifier == "")}, "workflow", "template_identifier")
-	l.add(targetJSON{Group: "workflow", Title: "Where clients resume", Of: "Workflow"}, "resume_at")
+	t := targetJSON{Group: "workflow", Of: "Workflow", Required: len(l.a.mapping.Activities) > 0}
+	l.add(t, "workflow", "name")
+	t.Required = t.Required && (l.service == nil || l.service.WorkflowTemplateIdentifier == "")
+	l.add(t, "workflow", "template_identifier")
+	l.add(targetJSON{Group: "workflow", Of: "Workflow"}, "resume_at")
 }
 
 func (l *lister) settings() {
-	l.add(targetJSON{Group: "settings", Title: "Campaign name", Of: "Settings", Required: true}, "name")
-	l.add(targetJSON{Group: "settings", Title: "Version of the interface", Of: "Settings", Required: true, Options: []string{"v1", "v2"}}, "api")
-	l.add(targetJSON{Group: "settings", Title: "Only rows for which", Of: "Settings"}, "sheet", "when")
-	l.add(targetJSON{Group: "settings", Title: "Texts that count as empty", Of: "Settings"}, "sheet", "empty")
-	l.add(targetJSON{Group: "settings", Title: "How numbers are written", Of: "Settings"}, "sheet", "numbers")
-	l.add(targetJSON{Group: "settings", Title: "Time zone", Of: "Settings"}, "sheet", "timezone")
-	l.add(targetJSON{Group: "settings", Title: "Times that occur twice", Of: "Settings", Options: []string{"refuse", "earlier"}}, "sheet", "ambiguous_times")
-	l.add(targetJSON{Group: "settings", Title: "Hidden rows", Of: "Settings", Options: []string{"take", "skip"}}, "sheet", "hidden_rows")
+	t := targetJSON{Group: "settings", Of: "Settings"}
+	required := t
+	required.Required = true
+	l.all(required, nil, "name", "api")
+	l.all(t, []string{"sheet"}, "when", "empty", "numbers", "timezone", "ambiguous_times", "hidden_rows")
+	if _, ok := l.a.doc.Value("sheet", "fill_down"); ok {
+		l.all(t, []string{"sheet"}, "fill_down")
+	}
 	if len(l.a.book.names) == 0 { // a workbook says it itself
-		l.add(targetJSON{Group: "settings", Title: "Characters of the .csv file", Of: "Settings", Options: []string{"utf-8", "windows-1252"}}, "sheet", "encoding")
-		l.add(targetJSON{Group: "settings", Title: "Between the fields of the .csv file", Of: "Settings", Options: []string{",", ";", "tab"}}, "sheet", "delimiter")
+		l.all(t, []string{"sheet"}, "encoding", "delimiter")
 	}
 }

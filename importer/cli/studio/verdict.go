@@ -1,77 +1,132 @@
 package studio
 
 import (
+	"cmp"
 	"context"
 	"math/bits"
-	"runtime"
 	"slices"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"claimsheet/importer"
-	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
 // verdict is what the whole of the sheets is by a mapping. It grows while the rows are
-// gone through: first each row by itself, then the rows of each client together.
+// gone through.
 type verdict struct {
 	of *analysis
 
-	mu       sync.Mutex
-	done     int // rows that were converted
-	complete bool
-	failed   error        // why the rows could not be judged
-	found    problem.List // what is wrong with the mapping by what the rows hold
-	warnings problem.List // the same
-	skipped  int
-	keyed    int   // rows whose client is known
-	filled   []int // cells of each column, in the rows so far that are not skipped
-	trouble  bitmap
-	left     bitmap // records that are skipped
-	kinds    map[kindOfTrouble]*trouble
-	doubts   map[kindOfTrouble]*trouble // warnings of cells, which are sent all the same
-	targets  []tally                    // of the bound targets
-	clients  int
-	disagree int // clients whose rows differ where they must agree
-	survey   *importer.Survey
-	together map[int]problem.List // by record: problems that only rows together show; bounded
-	kept     int                  // how many they are
-	took     time.Duration
+	mu          sync.Mutex
+	done        int // rows that were judged
+	complete    bool
+	failed      error        // why the rows could not be judged
+	found       problem.List // what is wrong with the mapping by what the rows hold
+	warnings    problem.List // the same
+	skipped     int
+	keyed       int    // rows whose client is known
+	filled      []int  // cells of each column, in the rows so far that are not skipped
+	wrong       bitmap // records with an error
+	skippedRows bitmap
+	kinds       kinds // errors of cells by column
+	warned      kinds // warnings of cells, which are sent all the same
+	targets     []tally
+	ofTargets   kinds // errors by target
+	toLookAt    kinds // warnings by target
+	clients     int
+	disagree    int // clients whose rows differ where they must agree
+	survey      *importer.Survey
+	together    map[int]problem.List // by record: errors that only rows together show; bounded
+	stored      int                  // how many they are
+	took        time.Duration
 }
 
-// kindOfTrouble is a code in a column of the first sheet; -1 for the row as a whole.
-type kindOfTrouble struct {
-	column int
-	code   string
+// tally is what the rows give for a target.
+type tally struct{ usable, errors, empty int }
+
+// kind is a code in a column of the first sheet, -1 for the row as a whole, or in a target.
+type kind struct {
+	at   int
+	code string
 }
 
-// trouble is the cells of a column that have the same problem.
-type trouble struct {
+// cellErrors are the cells that have the same problem.
+type cellErrors struct {
 	count   int
-	rows    bitmap // records that have it
+	rows    bitmap // records that have it; none by target
 	example string // the first cell's text
 	row     cell.Row
 	message string
 }
 
-// tally is what the rows give for a target.
-type tally struct {
-	usable, trouble, empty int
-	kinds, doubts          map[string]*trouble // by code, without the rows
+type kinds map[kind]*cellErrors
+
+const (
+	mostTogether = 20_000 // bounds the problems of verdict.together
+	mostKinds    = 2000   // bounds the kinds; each takes a bit for every row
+)
+
+// note counts a problem; the first cell of the sheets is the example.
+func (k kinds) note(at int, row cell.Row, p problem.Problem) *cellErrors {
+	of := kind{at, p.Code}
+	if k[of] == nil && len(k) >= mostKinds {
+		return &cellErrors{}
+	} else if k[of] == nil {
+		k[of] = &cellErrors{}
+	}
+	e := k[of]
+	if e.count++; e.count == 1 || row < e.row {
+		e.row, e.example, e.message = row, sample(p.Seen), p.Message
+	}
+	return e
 }
 
-// mostTogether bounds the problems of verdict.together.
-const mostTogether = 20_000
+// everywhere is the place of all columns.
+const everywhere = -2
 
-// mostKinds bounds the kinds of trouble; each takes a bit for every row.
-const mostKinds = 2000
+// list returns the errors of a column or a target, or of all, the most frequent first.
+func (k kinds) list(at int) []errorJSON {
+	sums := map[string]*cellErrors{}
+	for of, e := range k {
+		if at != everywhere && of.at != at {
+			continue
+		}
+		if sums[of.code] == nil {
+			sums[of.code] = &cellErrors{row: e.row, example: e.example, message: e.message}
+		}
+		sum := sums[of.code]
+		if sum.count += e.count; e.row < sum.row {
+			sum.row, sum.example, sum.message = e.row, e.example, e.message
+		}
+	}
+	list := []errorJSON{}
+	for code, e := range sums {
+		list = append(list, errorJSON{code, inPageWords(e.message), e.count, problem.OneLine(e.example), e.row.Number()})
+	}
+	slices.SortFunc(list, func(a, b errorJSON) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Code, b.Code)) })
+	return list
+}
+
+// column is the verdict over a column of the first sheet. The caller holds the lock.
+func (v *verdict) column(i int) tallyJSON {
+	var all, filled bitmap // records with an error in the column, and those of them whose cell is filled
+	for of, e := range v.kinds {
+		if of.at == i {
+			all.add(e.rows)
+		}
+		if of.at == i && of.code != "required" && of.code != "empty-key" {
+			filled.add(e.rows)
+		}
+	}
+	return tallyJSON{max(0, v.filled[i]-filled.count()), all.count(), v.done - v.skipped - v.filled[i], v.kinds.list(i), v.warned.list(i)}
+}
 
 func newVerdict(a *analysis) *verdict {
-	return &verdict{of: a, kinds: map[kindOfTrouble]*trouble{}, doubts: map[kindOfTrouble]*trouble{}, targets: make([]tally, len(a.bound.targets)), filled: make([]int, len(a.book.columns)), together: map[int]problem.List{}}
+	return &verdict{of: a, kinds: kinds{}, warned: kinds{}, ofTargets: kinds{}, toLookAt: kinds{}, together: map[int]problem.List{},
+		targets: make([]tally, len(a.bound.Targets)), filled: make([]int, len(a.book.columns))}
 }
 
 // bitmap has a bit for each record.
@@ -95,8 +150,7 @@ func (b *bitmap) add(other bitmap) {
 
 func (b bitmap) has(i int) bool { return i>>6 < len(b) && b[i>>6]&(1<<(i&63)) != 0 }
 
-func (b bitmap) count() int {
-	n := 0
+func (b bitmap) count() (n int) {
 	for _, word := range b {
 		n += bits.OnesCount64(word)
 	}
@@ -106,14 +160,17 @@ func (b bitmap) count() int {
 // showEvery is how often a page learns how far a judgement is.
 const showEvery = 250 * time.Millisecond
 
-// judge goes through the rows. shown is called from time to time, and at the end.
+// judge goes through the rows once. shown is called from time to time, and at the end.
 func (v *verdict) judge(ctx context.Context, shown func()) {
 	began := time.Now()
-	v.look()
-	err := v.convert(ctx, shown)
-	if err == nil && !v.of.bound.keyless {
-		err = v.plan(ctx, shown)
-	}
+	err := func() (err error) {
+		defer func() {
+			if caught := recover(); caught != nil {
+				err = importer.Caught(caught)
+			}
+		}()
+		return v.plan(ctx, shown)
+	}()
 	v.mu.Lock()
 	v.took, v.complete = time.Since(began), err == nil
 	if ctx.Err() == nil {
@@ -123,228 +180,34 @@ func (v *verdict) judge(ctx context.Context, shown func()) {
 	shown()
 }
 
-// look notes what the rows say of the sheets as a whole.
-func (v *verdict) look() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	b := v.of.book
-	for i := range b.tables {
-		wrong, warnings := b.headers[i].Verdict(v.of.mapping.Sheet.HeaderRowGiven)
-		v.found = append(v.found, wrong...)
-		v.warnings = slices.Concat(v.warnings, warnings, b.dates[i].Warnings())
-	}
-}
-
-// judged is a row by itself.
-type judged struct {
-	record   int
-	row      mapping.ConvertedRow
-	readings []mapping.Reading
-}
-
-// part is some records that are converted together.
-type part struct {
-	from  int
-	batch *spool.Batch
-}
-
-// convert judges each row by itself, on every core.
-func (v *verdict) convert(ctx context.Context, shown func()) error {
-	parts := make(chan part, 2*runtime.GOMAXPROCS(0))
-	var work sync.WaitGroup
-	var crash atomic.Pointer[importer.Fault]
-	for range runtime.GOMAXPROCS(0) {
-		work.Go(func() {
-			for p := range parts {
-				crash.CompareAndSwap(nil, v.convertPart(p))
-			}
-		})
-	}
-	from, next := 0, time.Now().Add(showEvery)
-	var failed error
-	for batch, err := range v.of.book.rows.Batches() {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			failed = err
-			break
-		}
-		n := len(batch.Records)
-		parts <- part{from, batch}
-		if from += n; time.Now().After(next) {
-			shown()
-			next = time.Now().Add(showEvery)
-		}
-	}
-	close(parts)
-	work.Wait()
-	if fault := crash.Load(); fault != nil {
-		return fault
-	}
-	return failed
-}
-
-func (v *verdict) convertPart(p part) (fault *importer.Fault) {
-	defer func() {
-		if caught := recover(); caught != nil {
-			fault = importer.Caught(caught)
-		}
-	}()
-	defer p.batch.Release()
-	list, filled := make([]judged, len(p.batch.Records)), make([]int, len(v.filled))
-	for i, record := range p.batch.Records {
-		row := v.of.bound.Convert(record)
-		for c, at := range v.of.book.at[record.Table] {
-			if row.Skipped == "" && !record.Cell(at).IsEmpty() { // there is none at -1
-				filled[c]++
-			}
-		}
-		list[i] = judged{p.from + i, row, v.of.bound.Readings(row)}
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, j := range list {
-		v.add(j)
-	}
-	v.done += len(list)
-	for c, n := range filled {
-		v.filled[c] += n
-	}
-	return nil
-}
-
-// add counts a row. The caller holds the lock.
-func (v *verdict) add(j judged) {
-	if j.row.Skipped != "" {
-		v.skipped++
-		v.left.set(j.record)
-		return
-	}
-	if j.row.Client != (mapping.Identity{}) {
-		v.keyed++
-	}
-	for _, p := range j.row.Problems {
-		if !v.of.bound.keyless || p.Code != "empty-key" {
-			v.note(v.kinds, j.record, p)
-		}
-	}
-	for _, p := range j.row.Warnings {
-		v.note(v.doubts, j.record, p)
-	}
-	for i := 0; i < len(j.readings); {
-		at := j.readings[i].Target
-		t := &v.targets[at]
-		var wrong, doubt *problem.Problem
-		filled := false
-		for ; i < len(j.readings) && j.readings[i].Target == at; i++ { // an attribute may be on several claims
-			if r := &j.readings[i]; r.Wrong != nil {
-				wrong = r.Wrong
-			} else if !r.Value.IsZero() {
-				filled = true
-			}
-			if doubt == nil {
-				doubt = j.readings[i].Doubt
-			}
-		}
-		switch {
-		case wrong != nil:
-			t.trouble++
-			note(&t.kinds, j.row.Row, *wrong)
-		case filled:
-			t.usable++
-		default:
-			t.empty++
-		}
-		if doubt != nil {
-			note(&t.doubts, j.row.Row, *doubt)
-		}
-	}
-}
-
-// note counts a problem of a target by its code.
-func note(kinds *map[string]*trouble, row cell.Row, p problem.Problem) {
-	if *kinds == nil {
-		*kinds = map[string]*trouble{}
-	}
-	k := (*kinds)[p.Code]
-	if k == nil {
-		k = &trouble{}
-		(*kinds)[p.Code] = k
-	}
-	k.count++
-	k.exemplify(row, p)
-}
-
-// exemplify makes a cell the example of its kind when it is the first one of the sheets.
-func (t *trouble) exemplify(row cell.Row, p problem.Problem) {
-	if t.count == 1 || row < t.row {
-		t.row, t.example, t.message = row, sample(p.Seen), p.Message
-	}
-}
-
-// note notes a problem or a warning of a record, once; it reports whether it is new. The
-// caller holds the lock.
-func (v *verdict) note(kinds map[kindOfTrouble]*trouble, record int, p problem.Problem) bool {
-	if !p.Warning {
-		v.trouble.set(record)
-	}
-	kind := v.kind(p)
-	k := kinds[kind]
-	if k == nil {
-		if len(kinds) >= mostKinds {
-			return false
-		}
-		k = &trouble{}
-		kinds[kind] = k
-	}
-	if k.rows.has(record) {
-		return false
-	}
-	k.rows.set(record)
-	k.count++
-	k.exemplify(v.of.book.records[record], p)
-	return true
-}
-
-// kind returns the column and code of a problem of a row.
-func (v *verdict) kind(p problem.Problem) kindOfTrouble {
-	return kindOfTrouble{v.of.book.columnOf(p.Where), p.Code}
-}
-
-// columnOf returns the first sheet's column of a cell; -1 for the row as a whole.
-func (b *book) columnOf(at problem.Where) int {
-	i := slices.IndexFunc([]rune(at.Cell), func(r rune) bool { return r < 'A' })
-	if i <= 0 {
-		return -1
-	}
-	return b.ours(at.Table, cell.ColumnAt(at.Cell[:i]))
-}
-
-// plan finds the rows of each client, and judges them together.
+// plan plans each client, and judges its rows by themselves and together.
 func (v *verdict) plan(ctx context.Context, shown func()) error {
-	b := v.of.bound.Binding
-	survey, err := importer.Take(ctx, b, v.of.book.rows, false)
+	book, bound := v.of.book, v.of.bound
+	survey, err := importer.Take(ctx, bound.Binding, book.rows, false)
 	if err != nil {
 		return err
 	}
+	found, warnings := bound.CheckCells(survey.Notes)
+	for i := range book.tables {
+		wrong, doubts := book.headers[i].Verdict(v.of.mapping.Sheet.HeaderRowGiven)
+		found, warnings = append(wrong, found...), slices.Concat(doubts, book.dates[i].Warnings(), warnings)
+	}
 	v.mu.Lock()
-	v.survey, v.clients = survey, survey.Clients
-	if !v.of.bound.partial { // else the lines are of another text
-		found, warnings := b.CheckCells(survey.Notes)
-		v.found, v.warnings = append(v.found, found...), append(v.warnings, warnings...)
+	v.found, v.warnings = found, warnings
+	if !bound.Keyless {
+		v.survey, v.clients = survey, survey.Clients
 	}
 	v.mu.Unlock()
-	next := time.Now()
-	for plan, err := range survey.Plans(b, v.of.book.rows) {
+	next := time.Now().Add(showEvery)
+	for plan, err := range survey.PlansSeen(bound.Binding, book.rows, v.see) {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return err
 		}
-		if found := survey.RowProblems(b, plan); len(found) > 0 {
-			v.addPlan(plan.Rows[0], found)
+		if found := survey.RowProblems(bound.Binding, plan); len(found) > 0 && !bound.Keyless {
+			v.addTogether(plan.Rows[0], found)
 		}
 		if time.Now().After(next) {
 			shown()
@@ -354,8 +217,87 @@ func (v *verdict) plan(ctx context.Context, shown func()) error {
 	return nil
 }
 
-// addPlan counts what only the rows of a client together show.
-func (v *verdict) addPlan(first cell.Row, found problem.List) {
+// see counts a row by itself.
+func (v *verdict) see(record cell.Record, row mapping.ConvertedRow) {
+	readings := v.of.bound.Readings(row)
+	i := v.of.book.record(row.Row)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.done++; row.Skipped != "" {
+		v.skipped++
+		v.skippedRows.set(i)
+		return
+	}
+	for c, at := range v.of.book.at[record.Table] {
+		if !record.Cell(at).IsEmpty() { // a cell at -1 is empty
+			v.filled[c]++
+		}
+	}
+	if row.Client != (mapping.Identity{}) {
+		v.keyed++
+	}
+	for _, p := range row.Problems {
+		if !v.of.bound.Keyless || p.Code != "empty-key" {
+			v.note(v.kinds, i, p)
+		}
+	}
+	for _, p := range row.Warnings {
+		v.note(v.warned, i, p)
+	}
+	for len(readings) > 0 {
+		n := 1
+		for n < len(readings) && readings[n].Target == readings[0].Target { // an attribute may be on several claims
+			n++
+		}
+		v.read(row.Row, readings[:n])
+		readings = readings[n:]
+	}
+}
+
+// read counts what a row gives for one target. The caller holds the lock.
+func (v *verdict) read(row cell.Row, readings []mapping.Reading) {
+	at := readings[0].Target
+	var wrong, doubt *problem.Problem
+	filled := false
+	for _, r := range readings {
+		if r.Wrong != nil {
+			wrong = r.Wrong
+		}
+		filled = filled || !r.Value.IsZero()
+		if doubt == nil {
+			doubt = r.Doubt
+		}
+	}
+	switch t := &v.targets[at]; {
+	case wrong != nil:
+		t.errors++
+		v.ofTargets.note(at, row, *wrong)
+	case filled:
+		t.usable++
+	default:
+		t.empty++
+	}
+	if doubt != nil {
+		v.toLookAt.note(at, row, *doubt)
+	}
+}
+
+// note notes a problem or a warning of a record, once; it reports whether it is new. The
+// caller holds the lock.
+func (v *verdict) note(in kinds, record int, p problem.Problem) bool {
+	if !p.Warning {
+		v.wrong.set(record)
+	}
+	column := v.of.book.columnOf(p.Where)
+	if known := in[kind{column, p.Code}]; known != nil && known.rows.has(record) {
+		return false
+	}
+	in.note(column, v.of.book.records[record], p).rows.set(record)
+	return true
+}
+
+// addTogether counts what only the rows of a client together show.
+func (v *verdict) addTogether(first cell.Row, found problem.List) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	disagree := false
@@ -369,22 +311,22 @@ func (v *verdict) addPlan(first cell.Row, found problem.List) {
 			continue
 		}
 		disagree = disagree || p.Code == "conflict"
-		if v.kept < mostTogether {
+		if v.stored < mostTogether {
 			v.together[record] = append(v.together[record], p)
-			v.kept++
+			v.stored++
 		}
-		v.moveToTrouble(row, p)
+		v.moveToErrors(row, p)
 	}
 	if disagree {
 		v.disagree++
 	}
 }
 
-// moveToTrouble counts a problem that rows together have for the targets of its column,
+// moveToErrors counts a problem that rows together have for the targets of its column,
 // which took the cell for usable, or for empty.
-func (v *verdict) moveToTrouble(row cell.Row, p problem.Problem) {
-	column, isRequired := v.kind(p).column, p.Code == "required"
-	for i, t := range v.of.bound.targets {
+func (v *verdict) moveToErrors(row cell.Row, p problem.Problem) {
+	column, isRequired := v.of.book.columnOf(p.Where), p.Code == "required"
+	for i, t := range v.of.bound.Targets {
 		if !slices.Contains(t.Columns, column) || isRequired && !t.Required {
 			continue
 		}
@@ -395,8 +337,8 @@ func (v *verdict) moveToTrouble(row cell.Row, p problem.Problem) {
 		}
 		if *from > 0 {
 			*from--
-			tally.trouble++
-			note(&tally.kinds, row, p)
+			tally.errors++
+			v.ofTargets.note(i, row, p)
 		}
 	}
 }

@@ -205,7 +205,7 @@ type state struct {
 		Dirty bool
 		At    int
 	}
-	Judgement struct{ Usable, Trouble, Clients, Skipped, Rows int }
+	Judgement struct{ Usable, Errors, Clients, Skipped, Rows int }
 	Columns   []struct{ Letter, Header string }
 	Job       *struct{ Pages, Workbook string }
 }

@@ -16,14 +16,14 @@ func TestMistakes(t *testing.T) {
 	// 1: the wrong row names the columns.
 	h.view(7, "The sheet")
 	h.button("Take row 4")
-	h.said("Row 4 of “Sheet1” names the columns.")
+	h.said("Row 4 names the columns")
 
 	// Mistakes of the mapping itself: the first of the list leads to its place.
 	mend := func(message string) {
 		t.Helper()
 		h.view(5, "Try it")
 		h.see(".problems > li:first-child", message)
-		h.push("link", "Mend it", ".problems > li:first-child")
+		h.push("link", "Fix it", ".problems > li:first-child")
 		h.see(".panel", "")
 	}
 	mend("has no workflow template identifier") // 2
@@ -51,17 +51,17 @@ func TestMistakes(t *testing.T) {
 	h.said("Registration · Vehicle details ← Vehicle reg")
 
 	// Mistakes of cells, each in its column.
-	h.view(2, "What the service gets")
+	h.view(2, "Fields of the service")
 	h.target("/client/key") // 7: rows of one client disagree
 	h.see(".editor [role=status]", "5 clients with rows that disagree")
 	h.inPanel("Remove Surname")
 	h.pick("Column", "lead", "A · Lead ref…")
 	h.see(".editor [role=status]", "41 rows → 20 clients, 1 row without a key or left out, and no rows of one client disagree")
 	h.inPanel("Use this")
-	h.said("Which rows are one client ← Lead ref")
+	h.said("Identifies the client ← Lead ref")
 
 	h.view(1, "Columns")
-	h.push("button", "In trouble…", ".choice")
+	h.push("button", "With errors…", ".choice")
 	h.column("I") // 8: phone numbers without a country
 	h.inPanel("Use it for all rows")
 	h.said("phone: numbers of GB")

@@ -56,7 +56,7 @@ func takePictures(t *testing.T, folder string) {
 		h.picture(filepath.Join(folder, "studio-"+name+".png"))
 	}
 	take("columns", "h1", "Columns")
-	h.at("#rows?show=trouble&column=F")
+	h.at("#rows?show=errors&column=F")
 	take("rows", ".cell-details", "not a day")
 	h.at("#columns?at=F")
 	take("mend", ".unreadable", "31/11/1984")

@@ -19,7 +19,7 @@ func TestReflow(t *testing.T) {
 	for _, size := range []struct{ width, height int64 }{{320, 640}, {320, 256}, {640, 360}, {800, 600}} {
 		set(h.browser, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: size.width, Height: size.height, DeviceScaleFactor: 1})
 		for _, v := range []view{
-			{"columns", "#columns", "h1", "Columns"}, {"column", "#columns?at=D", ".panel .editor", ""}, {"targets", "#targets", "h1", "What the service gets"},
+			{"columns", "#columns", "h1", "Columns"}, {"column", "#columns?at=D", ".panel .editor", ""}, {"targets", "#targets", "h1", "Fields of the service"},
 			{"existing", "#targets?at=/client/existing", ".choices", "Take the known client"}, {"rows", "#rows", "[role=gridcell]", ""},
 			{"client", "#client?row=2", ".steps", ""}, {"try", "#try", ".cards", ""}, {"file", "#file", "#file-text", ""}, {"sheet", "#sheet", "table.first", ""},
 		} {

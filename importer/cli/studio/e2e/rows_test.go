@@ -8,7 +8,7 @@ import (
 )
 
 // twoSheets is a place with two sheets of the same columns, whose rows have the same
-// numbers; rows 4 and 6 of the second one are in trouble, and row 40 of the first one.
+// numbers; rows 4 and 6 of the second one have errors, and row 40 of the first one.
 func twoSheets(t *testing.T) *place {
 	t.Helper()
 	p := first(t)
@@ -28,19 +28,19 @@ func twoSheets(t *testing.T) *place {
 	return p
 }
 
-// TestNextInTrouble goes from one row in trouble to the next, over two sheets, in all rows
+// TestNextWithErrors goes from one row with errors to the next, over two sheets, in all rows
 // and in those of a filter, as quickly as keys are pressed.
-func TestNextInTrouble(t *testing.T) {
+func TestNextWithErrors(t *testing.T) {
 	t.Parallel()
 	p := twoSheets(t)
 	h := hand{browser: newBrowser(t)}
 	h.open(p.studio("-e", "sandbox", "leads.xlsx", "more.xlsx").link)
-	h.see(".sum", "3 in trouble")
-	for _, view := range []string{"#rows", "#rows?column=H", "#rows?show=trouble&column=H"} {
+	h.see(".sum", "3 with errors")
+	for _, view := range []string{"#rows", "#rows?column=H", "#rows?show=errors&column=H"} {
 		h.at(view)
 		h.see("[role=gridcell]", "L0")
-		h.click("cell", map[bool]string{true: "L0-38", false: "L0-0"}[view == "#rows?show=trouble&column=H"], "")
-		if view != "#rows?show=trouble&column=H" {
+		h.click("cell", map[bool]string{true: "L0-38", false: "L0-0"}[view == "#rows?show=errors&column=H"], "")
+		if view != "#rows?show=errors&column=H" {
 			h.press("n")
 		}
 		h.see(".cell-details", "40 leads.xlsx")
@@ -49,7 +49,7 @@ func TestNextInTrouble(t *testing.T) {
 		h.press("n")
 		h.see(".cell-details", "H6 more.xlsx")
 		h.press("n")
-		h.said("No row below this one is in trouble.")
+		h.said("No row below this one has errors.")
 	}
 	h.at("#rows")
 	h.see("[role=gridcell]", "L0-0")

@@ -23,7 +23,7 @@ client:
 	h.button("Run into the sandbox")
 	h.see("#job-title", "Run into the sandbox: Done, with mistakes in the sheet")
 	h.see(".job .problems", "Row 5")
-	h.push("link", "Mend it for all rows", ".job")
+	h.push("link", "Fix it for all rows", ".job")
 	h.see(`tr.chosen[data-column="B"]`, "E-mail")
 
 	// A column with two places that are as likely shows both; nothing is chosen by its order.

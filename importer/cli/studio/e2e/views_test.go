@@ -19,11 +19,11 @@ func TestViews(t *testing.T) {
 			{"columns", "#columns", "h1", "Columns"},
 			{"column-dates", "#columns?at=AD", ".readings", "dd/mm/yyyy"},
 			{"column-phone", "#columns?at=I", ".panel", "Which country"},
-			{"targets", "#targets?show=missing", "h1", "What the service gets"},
+			{"targets", "#targets?show=missing", "h1", "Fields of the service"},
 			{"target-key", "#targets?at=/client/key", ".editor [role=status]", "disagree"},
 			{"target-formula", "#targets?at=/activities/0/attributes/Home address", ".preview", "complete"},
-			{"rows", "#rows?show=trouble", "[role=gridcell]", ""},
-			{"try-mistakes", "#try", ".problems", "Mend it"},
+			{"rows", "#rows?show=errors", "[role=gridcell]", ""},
+			{"try-mistakes", "#try", ".problems", "Fix it"},
 			{"file", "#file?line=27", "h1", "The file"},
 		})
 	})

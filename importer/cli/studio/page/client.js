@@ -8,9 +8,10 @@ import { isJudged, state } from './store.js';
 import { Problems, useLoaded, Waiting } from './ui.js';
 import { count, dayIn, number } from './words.js';
 
-/** @typedef {{step: string, title: string, method: string, path: string, body: any, rows?: number[]}} Step */
+/** @typedef {{name: string, value: string, cells: {cell: string, text: string}[]}} Sent a value, '' when it is left out, and the cells it comes from */
+/** @typedef {{step: string, title: string, values: Sent[], method: string, path: string, body: any, rows?: number[]}} Step */
 /** @typedef {{number: number, of: number, rows: number[], tables: number[], why: string, skipped?: string, problems: import('./types.js').Problem[],
- *   steps: Step[], names?: Record<string, string>}} Client names are those of the templates in the bodies, by their ids */
+ *   steps: Step[]}} Client */
 
 export function OneClient() {
 	const now = /** @type {import('./types.js').State} */ (state.value);
@@ -24,7 +25,7 @@ export function OneClient() {
 			<h1 id="view-title">What will be sent <span class="faint">
 				${client ? client.number ? `client ${number(client.number)} of ${number(client.of)}` : 'a row of no client' : 'for one client'}</span></h1>
 			${client && html`<div class="choice" role="group" aria-label="Another client">
-				<button type="button" data-again aria-disabled=${client.number <= 1 ? 'true' : undefined} onClick=${() => client.number > 1 && go('client', { number: client.number - 1 })}>← Before</button>
+				<button type="button" data-again aria-disabled=${client.number <= 1 ? 'true' : undefined} onClick=${() => client.number > 1 && go('client', { number: client.number - 1 })}>← Previous</button>
 				<button type="button" data-again aria-disabled=${client.number >= client.of ? 'true' : undefined}
 					onClick=${() => client.number < client.of && go('client', { number: client.number + 1 })}>Next →</button></div>`}
 			<form class="field inline" onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); if (/^\d+$/.test(text.trim())) go('client', { row: text.trim(), table: sheet || undefined }); }}>
@@ -44,46 +45,31 @@ export function OneClient() {
 				${client.problems.length > 0
 					&& html`<section><h2 class="bad-text">Nothing is sent for this client: ${count(client.problems.length, 'mistake')}</h2>
 					<${Problems} list=${client.problems} /></section>`}
-				<ol class="steps">${client.steps.map((s, i) => html`<${StepView} key=${client.number + '/' + i} step=${s}
-					names=${client.names || {}} />`)}</ol>
+				<ol class="steps">${client.steps.map((s, i) => html`<${StepView} key=${client.number + '/' + i} step=${s} />`)}</ol>
 				${!client.steps.length && !client.problems.length && html`<p class="nothing">Nothing is sent for this client.</p>`}`}
 		</div>
 	</section>`;
 }
 
-/** @param {{step: Step, names: Record<string, string>}} props */
-function StepView({ step: s, names }) {
+/** @param {{step: Step}} props */
+function StepView({ step: s }) {
 	const [raw, setRaw] = useState(false);
+	const hasBody = s.body !== null && s.body !== undefined;
 	return html`<li><header><h2><span class="title">${s.title}</span></h2>${raw && html`<span class="code faint">${s.method} ${s.path}</span>`}
-			${s.body !== null && s.body !== undefined
-				&& html`<button type="button" class="quiet" aria-pressed=${raw ? 'true' : 'false'} onClick=${() => setRaw(!raw)}
+			${hasBody && html`<button type="button" class="quiet" aria-pressed=${raw ? 'true' : 'false'} onClick=${() => setRaw(!raw)}
 				aria-label=${`As sent: ${s.title}`}>As sent</button>`}</header>
-		${raw ? html`<pre class="code" tabindex="0">${JSON.stringify(s.body, null, 2)}</pre>` : s.body !== null && s.body !== undefined
+		${raw ? html`<pre class="code" tabindex="0">${JSON.stringify(s.body, null, 2)}</pre>` : s.values.length > 0
 			&& html`<table class="rows body"><caption class="hidden">${s.title}</caption>
-			<thead class="hidden"><tr><th scope="col">What</th><th scope="col">Value</th></tr></thead>
-			<tbody>${lines(s.body, names).map(([name, value], n) => html`<tr key=${n}><th scope="row">${name}</th>
-			<td><${Value} value=${value} /></td></tr>`)}</tbody></table>`}
+			<thead class="hidden"><tr><th scope="col">What</th><th scope="col">Value</th><th scope="col">Cell</th></tr></thead>
+			<tbody>${s.values.map((v, n) => html`<tr key=${n}><th scope="row">${v.name}</th><td><${Value} text=${v.value} /></td>
+				<td class="from">${v.cells.map((c) => html`<span class="code">${c.cell}</span> <q class="cell">${c.text}</q> `)}</td></tr>`)}</tbody></table>`}
 	</li>`;
 }
 
-/** A value; what stands for an id that only the service can give is drawn apart. @param {{value: any}} props */
-function Value({ value }) {
-	if (value === null || value === '') return html`<span class="faint">nothing</span>`;
-	if (value === true || value === false) return value ? 'yes' : 'no';
-	return /^«.*»$/.test(String(value)) ? html`<span class="chip">${String(value).slice(1, -1)}</span>`
-		: html`<span class="cell" title=${String(value)}>${dayIn(String(value))}</span>`;
-}
-
-/** What the service's own members are, in words; the names of fields and attributes are shown as they are. */
-const memberWords = new Map([['templateId', 'Activity'], ['status', 'Status'], ['workflowName', 'Workflow'], ['workflowTemplateIdentifier', 'Workflow template'],
-	['administratorId', 'Administrator'], ['claimants', 'Claimant'], ['claimName', 'Name of the claim'], ['contactId', 'Client'], ['claimId', 'Claim']]);
-
-/** A body as lines: a name and a value. The value of a template is one line, under the template's name where that is known.
- * @param {any} body @param {Record<string, string>} names @param {string} [under] @returns {[string, any][]} */
-function lines(body, names, under = '') {
-	if (typeof body !== 'object' || body === null) return [[under, names[body] || body]];
-	if (Array.isArray(body)) return body.flatMap((item, n) => lines(item, names, body.length > 1 ? `${under} ${n + 1}` : under));
-	const { templateId, ...rest } = body, values = Object.values(rest);
-	if (names[templateId] && values.length === 1 && under) return [[names[templateId], values[0]]];
-	return Object.entries(body).flatMap(([name, value]) => lines(value, names, under ? `${under} · ${name}` : memberWords.get(name) || name));
+/** A value; what stands for an id that only the service can give is drawn apart. @param {{text: string}} props */
+function Value({ text }) {
+	if (text === '') return html`<span class="faint">nothing</span>`;
+	if (text === 'true' || text === 'false') return text === 'true' ? 'yes' : 'no';
+	return text.split(', ').every((id) => /^«.*»$/.test(id)) ? text.split(', ').map((id) => html`<span class="chip">${id.slice(1, -1)}</span> `)
+		: html`<span class="cell" title=${text}>${dayIn(text)}</span>`;
 }

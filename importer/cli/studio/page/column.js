@@ -1,8 +1,8 @@
 // @ts-check
-// One column in detail: its cells, where it goes, and how to mend what cannot be read.
+// One column in detail: its cells, where it goes, and how to fix what cannot be read.
 
 import { html, useState } from './lib.js';
-import { Picker } from './picker.js';
+import { columnName, Picker } from './picker.js';
 import { RuleEditor } from './editor.js';
 import { changes, editorOf, nameOf } from './rule.js';
 import { link } from './route.js';
@@ -24,13 +24,12 @@ export function ColumnPanel({ column: c, onClose }) {
 		of=${holds(c, judgement.rows)} onClose=${onClose}>
 		<p class="samples">${c.samples.map((s) => html`<q class="cell">${s}</q> `)}</p>
 		<p class="places"><a href=${link('rows', { column: c.letter })}>See it in the rows</a>
-			${c.trouble > 0 && html`<a href=${link('rows', { column: c.letter, show: 'trouble' })}>${count(c.trouble, 'row')} in trouble</a>`}
+			${c.errors > 0 && html`<a href=${link('rows', { column: c.letter, show: 'errors' })}>${count(c.errors, 'row')} with errors</a>`}
 			${c.warnings.length > 0 && html`<a class="warn-text" href=${link('rows', { column: c.letter, show: 'warned' })}>${number(sum(c.warnings))} to look at</a>`}</p>
-		${c.shared && html`<p class="warn-text">Another column has the header “${c.header}” too. The mapping names columns
-			by their header, so neither can be used until one has another name in the export.</p>`}
+		${c.shared && html`<p class="warn-text">Another column has the header “${c.header}” too; the mapping calls this one “${columnName(c)}”.</p>`}
 		<${Reasons} list=${offered} />
 		<${ColumnTargets} targets=${targets} at=${at} onOpen=${setAt} />
-		${c.header && !c.shared && html`<${SendTo} column=${c} first=${!targets.length} onSent=${setAt} />`}
+		${c.header && html`<${SendTo} column=${c} first=${!targets.length} onSent=${setAt} />`}
 		${!targets.length && c.filled > 0
 			&& html`<p><label class="check">
 			<input type="checkbox" checked=${c.ignored}
@@ -38,7 +37,7 @@ export function ColumnPanel({ column: c, onClose }) {
 	<//>`;
 }
 
-/** @param {import('./types.js').Trouble[]} list */
+/** @param {import('./types.js').CellErrors[]} list */
 const sum = (list) => list.reduce((n, one) => n + one.count, 0);
 
 /** What a column holds, in words. @param {Column} c @param {number} rows */
@@ -49,7 +48,7 @@ function holds(c, rows) {
 
 /** The targets of a column; one is open at a time. @param {{targets: Target[], at: string|null, onOpen: (path: string) => void}} props */
 function ColumnTargets({ targets, at, onOpen }) {
-	const open = at ?? (targets.find((t) => (t.trouble || 0) > 0) || targets[0])?.path;
+	const open = at ?? (targets.find((t) => (t.errors || 0) > 0) || targets[0])?.path;
 	return targets.map((t) => html`<section key=${t.path} class="target-in-column">
 		<h3><button type="button" class="fold" aria-expanded=${t.path === open ? 'true' : 'false'}
 			data-target=${t.path} onClick=${() => onOpen(t.path === open ? '' : t.path)}>${nameOf(t)} <span class="faint">${typeName(t.type)}</span></button></h3>
@@ -70,7 +69,7 @@ function SendTo({ column: c, first, onSent }) {
 		}));
 	const send = async (/** @type {string} */ path) => {
 		const target = targetsByPath.value.get(path);
-		if (!target || !await patch(`${nameOf(target)} ← ${c.header}`, () => changes(target, c.header))) return;
+		if (!target || !await patch(`${nameOf(target)} ← ${columnName(c)}`, () => changes(target, columnName(c)))) return;
 		const now = targetAt(path)?.path || path; // a new activity has its place now
 		onSent(now);
 		requestAnimationFrame(() => /** @type {HTMLElement|null} */ (document.querySelector(`[data-target="${CSS.escape(now)}"]`))?.focus());

@@ -12,15 +12,16 @@ import { count, number } from './words.js';
 
 /** @typedef {import('./types.js').Column} Column */
 
-/** A column whose fate nobody has decided. @param {Column} c */
+/** A column that is not decided yet. @param {Column} c */
 const isOpen = (c) => !c.targets.length && !c.ignored && c.filled > 0;
 
 /** @type {[string, string, (c: Column) => boolean][]} */
 const filters = [
 	['all', 'All', () => true],
 	['open', 'Not decided', isOpen],
-	['trouble', 'In trouble', (c) => c.trouble > 0],
+	['errors', 'With errors', (c) => c.errors > 0],
 	['out', 'Left out', (c) => c.ignored],
+	['confirm', 'To confirm', (c) => suggestions.value.some((s) => s.column === c.letter && !s.sure)],
 ];
 
 export function Columns() {
@@ -82,10 +83,10 @@ function ColumnRow({ column: c, chosen, show, rows }) {
 function Goes({ column: c }) {
 	const offered = suggestions.value.filter((s) => s.column === c.letter);
 	if (c.targets.length) {
-		const [first, ...more] = c.targets;
-		const target = targetsByPath.value.get(first);
-		return html`<a href=${link('targets', { at: first })}>${target ? nameOf(target) : first}</a>
-			${more.length > 0 && html` <span class="faint">and ${more.length} more</span>`}`;
+		return c.targets.map((path, i) => {
+			const target = targetsByPath.value.get(path);
+			return html`${i > 0 && ', '}<a href=${link('targets', { at: path })}>${target ? nameOf(target) : path}</a>`;
+		});
 	}
 	if (offered.length) return offered.map((s) => html`<div key=${s.path}><${Suggested} suggestion=${s} /></div>`);
 	if (c.ignored) return html`<span class="faint">left out on purpose</span>`;

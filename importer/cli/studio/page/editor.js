@@ -1,5 +1,5 @@
 // @ts-check
-// The editor of one rule: how the value is made, how the cell is read, what comes out of it, and what to do with cells in trouble.
+// The editor of one rule: how the value is made, how the cell is read, what comes out of it, and what to do with cells that have errors.
 // A change is a draft with a live result until it is used.
 
 import { ApiError, post } from './api.js';
@@ -10,7 +10,7 @@ import { Options } from './options.js';
 import { columnItems, Picker } from './picker.js';
 import { Preview } from './preview.js';
 import { takeIn, usePending } from './pending.js';
-import { changes, describe, editorOf, members, mergeRules, nameOf, numberForms, optionsOf, removal, same, sourceOf, sources, withMember, withSource } from './rule.js';
+import { changes, describe, editorOf, members, nameOf, numberForms, optionsOf, removal, same, sourceOf, sources, withMember, withSource } from './rule.js';
 import { Questions } from './questions.js';
 import { Resume } from './resume.js';
 import { link } from './route.js';
@@ -27,7 +27,9 @@ const previewed = ['value', 'condition', 'text'];
 
 /** @param {{target: Target}} props */
 export function RuleEditor({ target }) {
-	const { draft, clashes, isLook, set, used, putBack } = useDraft(target);
+	const [kept, keep] = useState(/** @type {{from: Rule, draft: Rule, isLook: boolean}|null} */ (null)); // what is typed stays when the rule changes meanwhile
+	const draft = kept ? kept.draft : target.rule;
+	const set = (/** @type {Rule} */ next, isLook = false) => keep({ from: kept ? kept.from : target.rule, draft: next, isLook });
 	const [built, setBuilt] = useState(nothingBuilt);
 	const cells = useCells(target);
 	const form = useRef();
@@ -40,13 +42,16 @@ export function RuleEditor({ target }) {
 	const Body = bodies[kind];
 	const use = async () => {
 		if (!changed || !(complete || isTaken)) return true;
-		const from = target.rule;
+		const from = kept ? kept.from : target.rule;
 		const done = await patch(isTaken ? `${nameOf(target)} taken away` : labelOf(target, whole),
-			() => { const [now, rule] = stillThere(target, from, whole); return isTaken ? removal(now) : changes(now, rule); });
-		if (done) { used(whole); setBuilt((now) => (now === built ? nothingBuilt : now)); }
+			() => { const now = stillThere(target); return isTaken ? removal(now) : changes(now, whole, from); });
+		if (done) {
+			keep((now) => (!now || same(now.draft, draft) ? null : { ...now, from: whole })); // what was typed since stays a draft
+			setBuilt((now) => (now === built ? nothingBuilt : now));
+		}
 		return done;
 	};
-	usePending(changed && complete && !isLook, use);
+	usePending(changed && complete && !kept?.isLook, use);
 	const mistakes = (state.value?.mapping.problems || []).filter((p) => targetNear(p.path) === target.path);
 	const warnings = (state.value?.mapping.warnings || []).filter((p) => targetNear(p.path) === target.path);
 	const questions = (state.value?.mapping.questions || []).filter((q) => q.path === target.path || q.path.startsWith(target.path + '/'));
@@ -60,13 +65,13 @@ export function RuleEditor({ target }) {
 		<div id=${id} class="said-of">${mistakes.length > 0 && html`<${Problems} list=${mistakes} kind="mistake" here=${true} />`}</div>
 		<${Problems} list=${warnings} kind="warning" here=${true} />
 		<${Questions} list=${questions} />
-		${(target.usable || 0) + (target.trouble || 0) > 0 && html`<${Verdict} ...${target} />`}
+		${(target.usable || 0) + (target.errors || 0) > 0 && html`<${Verdict} ...${target} />`}
 		${kind === 'value' && html`<div hidden=${changed}><${Fixes} target=${target} cells=${cells.answer || []} /></div>`}
 		<${Body} target=${target} draft=${draft} onDraft=${set} built=${built} onBuilt=${setBuilt} />
-		${changed && clashes && html`<p class="notice warn" role="alert">This was changed meanwhile to: ${describe(target) || 'nothing'}. What you see here is yours.</p>`}
+		${kept && changed && !same(kept.from, target.rule) && html`<p class="notice warn" role="alert">This was changed meanwhile to: ${describe(target) || 'nothing'}. What you see here is yours.</p>`}
 		<div class="actions">
 			<button type="submit" class="main" aria-disabled=${!changed || !(complete || isTaken) ? 'true' : undefined}>Use this</button>
-			${changed && html`<button type="button" onClick=${() => { putBack(); setBuilt(nothingBuilt); }}>Put back</button>`}
+			${changed && html`<button type="button" onClick=${() => { keep(null); setBuilt(nothingBuilt); }}>Put back</button>`}
 			${target.rule !== null && !changed
 				&& html`<${Act} quiet=${true} onAct=${() => patch(`${nameOf(target)} taken away`, removal(target))}>Take away<//>`}
 			${target.line && html`<a href=${link('file', { line: target.line })}>Line ${target.line} of the file</a>`}
@@ -75,31 +80,11 @@ export function RuleEditor({ target }) {
 	</form>`;
 }
 
-/**
- * The draft of a rule. What is typed stays when the rule changes meanwhile; what others changed comes into it.
- * @param {Target} target
- */
-function useDraft(target) {
-	const [kept, keep] = useState(/** @type {{from: Rule, draft: Rule, isLook: boolean}|null} */ (null));
-	/** @type {string[]} */
-	const clashes = [];
-	const draft = kept ? mergeRules(target, kept.from, kept.draft, clashes) : target.rule;
-	return {
-		draft, clashes: clashes.length > 0, isLook: Boolean(kept?.isLook),
-		/** @param {Rule} next @param {boolean} [isLook] only to look what another way would need */
-		set: (next, isLook = false) => keep({ from: target.rule, draft: next, isLook }),
-		/** @param {Rule} rule that is in the mapping now; what was typed since stays a draft */
-		used: (rule) => keep((now) => (!now || same(now.draft, rule) ? null : { ...now, from: rule })),
-		putBack: () => keep(null),
-	};
-}
-
-/** The target as it is now, and the rule that it should have; when it is not there any more, nothing can be changed.
- * @param {Target} target @param {Rule} from @param {Rule} mine @returns {[Target, Rule]} */
-function stillThere(target, from, mine) {
+/** The target as it is now; when it is not there any more, nothing can be changed. @param {Target} target */
+function stillThere(target) {
 	const now = targetAt(target.path);
 	if (!now || nameOf(now) !== nameOf(target)) throw new ApiError(409, { message: `${nameOf(target)} is not there any more`, hint: 'Changes shows what happened, and leads back' });
-	return [now, mergeRules(now, from, mine)];
+	return now;
 }
 
 /** Says at the first field of a form what is wrong with it. @param {HTMLElement} form @param {string} id of what says it; '' when nothing is wrong */
@@ -135,12 +120,11 @@ function isComplete(rule) {
 function labelOf(target, rule) {
 	const all = members(rule);
 	if (['condition', 'choice', 'list', 'yesno', 'numbers', 'resume', 'columns'].includes(editorOf(target))) return `${nameOf(target)} ← ${describe({ ...target, rule }).replace(/^only when /, '')}`.slice(0, 120);
-	const made = editorOf(target) === 'value' ? { column: all.column, value: `“${all.value}”`, text: all.text, join: [all.join].flat().join(', '), first_of: (all.first_of
-		|| []).join(', '), expr: all.expr }[sourceOf(rule)] : typeof rule === 'object' ? JSON.stringify(rule) : rule;
+	const made = editorOf(target) === 'value' ? { column: all.column, value: `“${all.value}”`, text: all.text, first_of: [all.first_of || []].flat().join(', '), join: [all.join || []].flat().join(' + '), expr: all.expr }[sourceOf(rule)] : typeof rule === 'object' ? JSON.stringify(rule) : rule;
 	return `${nameOf(target)} ← ${made}`.slice(0, 120);
 }
 
-/** The editor of a value: one of six ways to make it. @param {Fields} props */
+/** The editor of a value: one of several ways to make it. @param {Fields} props */
 function ValueFields({ target, draft, onDraft }) {
 	const id = useId();
 	const source = sourceOf(draft);
@@ -150,7 +134,7 @@ function ValueFields({ target, draft, onDraft }) {
 		const next = withSource(draft, name);
 		onDraft(before.current[name] ? withMember(next, name, before.current[name]) : next, true);
 	};
-	const Source = { column: ColumnSource, value: ConstantSource, text: TextSource, join: JoinSource, first_of: FirstOfSource, expr: FormulaSource }[source];
+	const Source = { column: ColumnSource, value: ConstantSource, text: TextSource, first_of: FirstOfSource, join: JoinSource, expr: FormulaSource }[source];
 	return html`<fieldset class="ways"><legend>Made from</legend>${sources.map(([name, words]) => html`
 			<label key=${name}><input type="radio" name=${id} checked=${name === source} onChange=${() => choose(name)} />
 				<span>${words}</span></label>`)}</fieldset>
@@ -191,11 +175,16 @@ const FormulaSource = ({ draft, onDraft }) => html`<${Formula} label="Formula" t
 
 /** @param {Fields} props */
 const FirstOfSource = ({ draft, onDraft }) => html`<${OrderedColumns} label="Columns, the first filled one is taken"
-	list=${members(draft).first_of || []} onList=${(/** @type {string[]} */ l) => onDraft(withMember(draft, 'first_of', l))} />`;
+	list=${[members(draft).first_of || []].flat()} onList=${(/** @type {string[]} */ l) => onDraft(withMember(draft, 'first_of', l))} />`;
 
 /** @param {Fields} props */
-const JoinSource = ({ draft, onDraft }) => html`<${OrderedColumns} label="Columns, joined where they are filled"
-	list=${[members(draft).join || []].flat()} onList=${(/** @type {string[]} */ l) => onDraft(withMember(draft, 'join', l))} />`;
+function JoinSource({ draft, onDraft }) {
+	const id = useId();
+	return html`<${OrderedColumns} label="Columns, what is empty is left out" list=${[members(draft).join || []].flat()}
+			onList=${(/** @type {string[]} */ l) => onDraft(withMember(draft, 'join', l))} />
+		<p class="field"><label for=${id}>Between them</label><input id=${id} value=${members(draft).with ?? ', '}
+			onInput=${(/** @type {any} */ e) => onDraft(withMember(draft, 'with', e.target.value))} /></p>`;
+}
 
 /** Columns that together say who is who. @param {Fields} props */
 function ColumnsFields({ target, draft, onDraft }) {

@@ -88,7 +88,7 @@ function TextPane({ text }) {
 				${p.hint && html`<p class="faint">${p.hint}</p>`}
 				<p class="places">${p.line && html`<button type="button" class="as-link"
 					onClick=${() => show(/** @type {number} */ (p.line))}>Line ${p.line}</button>`}
-					${targetNear(p.path) && html`<a href=${link('targets', { at: targetNear(p.path) })}>Mend it without the file</a>`}
+					${targetNear(p.path) && html`<a href=${link('targets', { at: targetNear(p.path) })}>Fix it without the file</a>`}
 					</p></li>`)}</ul>
 		</aside>
 	</div>`;

@@ -1,5 +1,5 @@
 // @ts-check
-// Mending at the mistake, in the mapping, for all rows alike: how dates are written, which texts count as empty, what a text means.
+// Fixing at the mistake, in the mapping, for all rows alike: how dates are written, which texts count as empty, what a text means.
 // The cells of tonight's copy are never changed; tomorrow's export would have the mistakes again.
 
 import { get, post } from './api.js';
@@ -40,7 +40,7 @@ function fixesOf(target, cells) {
 	const values = together(cells);
 	const isDate = type === 'Date' || type === 'DateTime';
 	const hasTable = Boolean(target.options) || type === 'Checkbox' || type === 'DropDown' || Boolean(members(target.rule).values);
-	const isBad = (target.trouble || 0) > 0;
+	const isBad = (target.errors || 0) > 0;
 	return html`${isRegionMissing(target) && html`<${Region} target=${target} />`}
 		${(type === 'Number' || type === 'Currency') && isBad
 			&& html`<p>Are the numbers written another way? <a href=${link('targets', { at: '/sheet/numbers' })}>How numbers are written</a></p>`}
@@ -62,7 +62,7 @@ function together(answers) {
 	return [...all.values()].sort((a, b) => b.count - a.count);
 }
 
-/** Reports whether phone numbers are in trouble because nobody said their country. @param {Target} target */
+/** Reports whether phone numbers have errors because their country is not said. @param {Target} target */
 const isRegionMissing = (target) => (target.problems || []).some((p) => p.code === 'phone-region');
 
 /** The country of phone numbers without one. @param {{target: Target}} props */
@@ -83,7 +83,7 @@ function Region({ target }) {
 	</section>`;
 }
 
-/** Reports whether times are in trouble because nobody said where they were written down. @param {Target} target */
+/** Reports whether times have errors because it is not said where they were written down. @param {Target} target */
 const isZoneMissing = (target) => [...(target.problems || []), ...(state.value?.mapping.problems || []).filter((p) => targetNear(p.path) === target.path)]
 	.some((p) => p.code === 'no-timezone');
 
@@ -112,7 +112,7 @@ function Readings({ target }) {
 	const readings = /** @type {import('./types.js').Preview} */ (asked.answer || {}).readings || [];
 	const now = members(target.rule).format;
 	const others = readings.filter((r) => r.format !== now);
-	if (!others.length || (now && !others.some((r) => r.trouble < (target.trouble || 0)))) return null;
+	if (!others.length || (now && !others.some((r) => r.errors < (target.errors || 0)))) return null;
 	const choose = (/** @type {string} */ format) => patch(`${nameOf(target)}: dates are ${format}`, changes(target, withMember(target.rule, 'format', format)));
 	return html`<section class="readings"><h3>How are the dates written?</h3>
 		<div class="side-by-side">${readings.map((r) => html`<section key=${r.format} aria-label=${r.format}>
@@ -121,10 +121,10 @@ function Readings({ target }) {
 				<thead class="hidden"><tr><th scope="col">In the sheet</th><th scope="col">Read as</th></tr></thead>
 				<tbody>${r.rows.slice(0, 4).map((row) => html`<tr key=${row.row}><td class="cell">${row.source}</td>
 					<td>${row.problem ? html`<span class="bad-text">no date</span>` : html`<${Result} row=${row} />`}</td></tr>`)}</tbody></table>
-			<p class=${r.trouble ? 'bad-text' : 'good-text'}>
-				${r.trouble ? `${count(r.trouble, 'row')} cannot be read so` : 'every row can be read so'}</p>
+			<p class=${r.errors ? 'bad-text' : 'good-text'}>
+				${r.errors ? `${count(r.errors, 'row')} cannot be read so` : 'every row can be read so'}</p>
 			${r.format === now ? html`<p class="faint">This is chosen.</p>`
-				: html`<${Act} main=${r.trouble === Math.min(...readings.map((x) => x.trouble))} onAct=${() => choose(r.format)}>Dates are ${r.format}<//>`}
+				: html`<${Act} main=${r.errors === Math.min(...readings.map((x) => x.errors))} onAct=${() => choose(r.format)}>Dates are ${r.format}<//>`}
 		</section>`)}</div>
 	</section>`;
 }
@@ -145,7 +145,7 @@ function Unreadable({ target, letters, values }) {
 		${values.length > 30 && html`<p class="faint">and ${count(values.length - 30, 'more text')}</p>`}
 		<p class="faint">Left empty means: a cell that says exactly this counts as empty, in every column${Array.isArray(known) && known.length > 0
 			&& html` (now ${known.map((t) => `“${t}”`).join(', ')})`}. What is simply wrong is corrected where the sheet comes from; ${''}
-			<a href=${link('rows', { show: 'trouble', column: letters.length === 1 ? letters[0] : undefined })}>these are the rows</a>. ${(target.trouble || 0) > 0
+			<a href=${link('rows', { show: 'errors', column: letters.length === 1 ? letters[0] : undefined })}>these are the rows</a>. ${(target.errors || 0) > 0
 			&& 'Their clients are not sent until then.'}</p>
 	</section>`;
 }

@@ -17,7 +17,7 @@ export function keepFocus() {
 	/** @type {Place|null} */
 	let last = null;
 	addEventListener('focusin', (e) => { last = placeOf(/** @type {HTMLElement} */ (e.target)); });
-	const mend = () => {
+	const refocus = () => {
 		if (!last || document.activeElement !== document.body || document.querySelector('dialog[open]')) return;
 		if (last.element.isConnected && !last.element.matches(':disabled') && last.element.checkVisibility()) return;
 		const place = nextOf(last);
@@ -26,7 +26,7 @@ export function keepFocus() {
 		place.focus();
 		movedTo(place);
 	};
-	new MutationObserver(() => setTimeout(mend)).observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ['disabled', 'hidden'] });
+	new MutationObserver(() => setTimeout(refocus)).observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ['disabled', 'hidden'] });
 }
 
 /** @param {HTMLElement} element @returns {Place} */

@@ -24,18 +24,18 @@ export function Rows() {
 		<header class="tools">
 			<h1 id="view-title">Rows <span class="faint">of ${sheets.length > 1 ? count(sheets.length, 'sheet') : sheets[0]?.name || 'the sheet'}</span></h1>
 			<${Choice} label="Which rows" value=${show}
-				options=${[['all', 'All', judgement.rows], ['usable', 'Usable', judgement.usable], ['trouble', 'In trouble', judgement.trouble],
+				options=${[['all', 'All', judgement.rows], ['usable', 'Usable', judgement.usable], ['errors', 'With errors', judgement.errors],
 					...(judgement.warnings.length ? [['warned', 'To look at']] : [])]}
-				onPick=${(/** @type {string} */ s) => filter({ show: s, code: s === 'trouble' && !isWarned ? code : undefined })} />
+				onPick=${(/** @type {string} */ s) => filter({ show: s, code: s === 'errors' && !isWarned ? code : undefined })} />
 			<p class="field inline"><label for="rows-column">Column</label>
 				<select id="rows-column" value=${column || ''}
 				onChange=${(/** @type {any} */ e) => filter({ column: e.target.value, code: undefined })}>
 				<option value="">any</option>
 					${columns.filter((c) => c.targets.length).map((c) => html`<option value=${c.letter}>
-					${c.letter} · ${c.header}${c.trouble ? ` (${number(c.trouble)})` : ''}</option>`)}</select></p>
+					${c.letter} · ${c.header}${c.errors ? ` (${number(c.errors)})` : ''}</option>`)}</select></p>
 			<p class="field inline"><label for="rows-code">${isWarned ? 'To look at' : 'Mistake'}</label>
 				<select id="rows-code" value=${code || ''}
-				onChange=${(/** @type {any} */ e) => filter({ code: e.target.value, show: e.target.value && !isWarned ? 'trouble' : show })}>
+				onChange=${(/** @type {any} */ e) => filter({ code: e.target.value, show: e.target.value && !isWarned ? 'errors' : show })}>
 				<option value="">any</option>
 					${codes.map((c) => html`<option value=${c.code}>${mistake(c)} (${number(c.count)})</option>`)}</select></p>
 		</header>
@@ -114,9 +114,9 @@ function Grid({ show, column, code, wanted, table }) {
 	const next = () => { before.current = before.current.then(toNext).catch(refuseUnlessClosed); };
 	const toNext = async () => {
 		const { pages, cell } = here.current;
-		if (show === 'usable') return go('rows', { show: 'trouble', column });
+		if (show === 'usable') return go('rows', { show: 'errors', column });
 		const found = await pages.next(await pages.at(cell.row));
-		if (!found) return say(show === 'warned' ? 'No row below this one has something to look at.' : 'No row below this one is in trouble.');
+		if (!found) return say(show === 'warned' ? 'No row below this one has something to look at.' : 'No row below this one has errors.');
 		const marks = show === 'warned' ? found.row.warnings : found.row.problems;
 		const mark = marks.find((p) => (!column || p.column === column) && (!code || p.code === code));
 		const marked = now.columns.findIndex((c) => c.letter === mark?.column);
@@ -146,7 +146,7 @@ function Grid({ show, column, code, wanted, table }) {
 				<div class="grid-row head" role="row" aria-rowindex="1"><div class="grid-number" role="columnheader" aria-colindex="1">Row</div>
 					<span class="grid-gap" style=${{ width: firstCol * cellWidth + 'px' }}></span>
 					${shownCols.map((c, i) => html`<div key=${c.letter} role="columnheader" aria-colindex=${firstCol + i + 2}
-						class=${'grid-cell' + (c.trouble ? ' bad-head' : '') + (c.ignored ? ' out' : '')}>
+						class=${'grid-cell' + (c.errors ? ' bad-head' : '') + (c.ignored ? ' out' : '')}>
 						<span class="code">${c.letter}</span> <b>${c.header || 'no header'}</b></div>`)}</div>
 				${drawn.map(({ row: r, place }) => html`<div key=${place % (visible + 2)}
 					class=${'grid-row' + (place % 2 ? ' odd' : '') + (r?.problems.length ? ' bad-row' : r?.skipped ? ' out' : '')} role="row"
@@ -164,7 +164,7 @@ function Grid({ show, column, code, wanted, table }) {
 								${r ? r.cells[firstCol + i] : ''}</div>`;
 					})}</div>`)}
 			</div></div>
-			${pages.total === 0 && html`<p class="nothing">${show === 'trouble' ? 'No row is in trouble.' : 'No row here.'}</p>`}
+			${pages.total === 0 && html`<p class="nothing">${show === 'errors' ? 'No row has errors.' : 'No row here.'}</p>`}
 			${pages.error && html`<p class="bad-text nothing" role="alert">${pages.error.message}</p>`}
 		</div>
 		<${Details} row=${row} column=${now.columns[cell.col]} onNext=${next} total=${total} done=${done} isWarned=${show === 'warned'} />`;
@@ -185,9 +185,9 @@ function Details({ row, column, onNext, total, done, isWarned }) {
 				${row?.skipped && html` <span class="faint">left out: ${row.skipped}</span>`}
 				${!done && html` <span class="faint">still reading …</span>`}</p>
 		<p class="actions">
-			${(problem || warning) && column && html`<a href=${link('columns', { at: column.letter })}>Mend it for all rows</a>`}
+			${(problem || warning) && column && html`<a href=${link('columns', { at: column.letter })}>Fix it for all rows</a>`}
 			${row && html`<a href=${link('client', { row: row.row, table: row.table || undefined })}>What is sent for this client</a>`}
-			<button type="button" data-again onClick=${onNext}>${isWarned ? 'Next to look at' : 'Next in trouble'}</button>
+			<button type="button" data-again onClick=${onNext}>${isWarned ? 'Next to look at' : 'Next with errors'}</button>
 		</p>
 	</footer>`;
 }

@@ -18,7 +18,7 @@ export function Try() {
 	return html`<section class="list" aria-labelledby="view-title">
 		<header class="tools"><h1 id="view-title">Try it <span class="faint">nothing is sent to a real service from here</span></h1></header>
 		<div class="scroll reading">
-			${mistakes > 0 && html`<section><h2 class="bad-text">The mapping has to be mended first</h2><${Problems} list=${now.mapping.problems} />
+			${mistakes > 0 && html`<section><h2 class="bad-text">The mapping has to be fixed first</h2><${Problems} list=${now.mapping.problems} />
 				</section>`}
 			${warnings.length > 0 && html`<details class="to-look-at"><summary class="warn-text">${count(warnings.length, 'thing')} to look at; nothing is held back by ${warnings.length === 1 ? 'it' : 'them'}</summary>
 				<${Problems} list=${warnings} kind="warning" /></details>`}

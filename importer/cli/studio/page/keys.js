@@ -9,7 +9,7 @@ import { redo, save, undo } from './store.js';
 
 /** The views in their order; the place is the key. @type {[string, string][]} */
 export const views = [
-	['columns', 'Columns'], ['targets', 'What the service gets'], ['rows', 'Rows'], ['client', 'One client'], ['try', 'Try it'],
+	['columns', 'Columns'], ['targets', 'Fields of the service'], ['rows', 'Rows'], ['client', 'One client'], ['try', 'Try it'],
 	['file', 'The file'], ['sheet', 'The sheet'],
 ];
 
@@ -72,7 +72,7 @@ const overview = [
 	]],
 	['In the rows', [
 		['↑ ↓ ← →', 'from cell to cell'], ['Page Up, Page Down', 'a screen up or down'], ['Home, End', 'the first and the last column'],
-		['Ctrl+Home, Ctrl+End', 'the first and the last row'], ['n', 'the next row in trouble'], ['Enter', 'what is sent for the client of this row'],
+		['Ctrl+Home, Ctrl+End', 'the first and the last row'], ['n', 'the next row with errors'], ['Enter', 'what is sent for the client of this row'],
 	]],
 ];
 

@@ -7,7 +7,7 @@ import htm from './vendor/htm.js';
 import * as signals from './vendor/signals.js';
 
 /**
- * A value that redraws whoever reads it.
+ * A value that redraws what reads it.
  * @template T
  * @typedef {{value: T, peek: () => T}} Signal
  */

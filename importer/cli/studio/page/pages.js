@@ -1,5 +1,5 @@
 // @ts-check
-// The rows of the sheet, asked for a hundred at a time when somebody looks at them. What is far away is forgotten.
+// The rows of the sheet, asked for a hundred at a time as they are looked at. What is far away is forgotten.
 
 import { get } from './api.js';
 
@@ -65,7 +65,7 @@ export class Pages {
 	 * Finds the first row of a filter that is not before a row, by halves. Rows are told apart by their table too: several sheets have the same numbers.
 	 * @param {Record<string, string|undefined>} filter
 	 * @param {{table: number, row: number}} from
-	 * @returns {Promise<{row: Row, place: number}|null>} the row and its place in the filter; null when there is none
+	 * @returns {Promise<{row: Row, place: number}|null>} the row and its place in the filter; null for none
 	 */
 	async first(filter, from) {
 		const ask = (/** @type {number} */ place) => get('rows', { ...filter, from: place, count: 1 }, this.control.signal);
@@ -82,12 +82,12 @@ export class Pages {
 	}
 
 	/**
-	 * Finds the next row that needs a look below a row: in trouble, or in the rows with a warning the next of these.
+	 * Finds the next row that needs a look below a row: with errors, or in the rows with a warning the next of these.
 	 * @param {Row|undefined} row undefined for before the first
 	 * @returns {Promise<{row: Row, place: number}|null>} the row and its place in this filter
 	 */
 	async next(row) {
-		const show = this.filter.show === 'warned' ? 'warned' : 'trouble';
+		const show = this.filter.show === 'warned' ? 'warned' : 'errors';
 		const found = await this.first({ ...this.filter, show }, row ? { table: row.table, row: row.row + 1 } : { table: 0, row: 0 });
 		return found && this.filter.show !== show ? this.first(this.filter, found.row) : found;
 	}

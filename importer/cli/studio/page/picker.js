@@ -80,10 +80,12 @@ function matching(items, typed) {
 	}).slice(0, most);
 }
 
-/** The columns of the sheet as items. A header that stands twice cannot be named in the mapping. @param {import('./types.js').Column[]} columns @returns {Item[]} */
+/** How the mapping names a column: a header that stands twice with its letter. @param {import('./types.js').Column} c */
+export const columnName = (c) => (c.shared ? `${c.header} [${c.letter}]` : c.header);
+
+/** The columns of the sheet as items. @param {import('./types.js').Column[]} columns @returns {Item[]} */
 export function columnItems(columns) {
 	return columns.filter((c) => c.header).map((c) => ({
-		value: c.header, words: `${c.letter} · ${c.header}`, more: c.samples.slice(0, 2).join(', '),
-		off: c.shared ? 'this header stands twice; give one of them another name in the export' : undefined,
+		value: columnName(c), words: `${c.letter} · ${c.header}`, more: c.samples.slice(0, 2).join(', '),
 	}));
 }

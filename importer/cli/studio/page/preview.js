@@ -23,9 +23,9 @@ export function Preview({ target, rule }) {
 	const rows = all ? answer.rows : answer.rows.slice(0, shown);
 	return html`<section class="preview" aria-busy=${asked.loading ? 'true' : 'false'}>
 		<h3>Result <span class="faint" role="status">
-			${answer.trouble ? html`${number(answer.usable)} usable, <span class="bad-text">
-			${number(answer.trouble)} in trouble</span>` : `${number(answer.usable)} usable`}
-			${answer.empty > 0 && `, ${number(answer.empty)} empty`} among the first ${count(answer.usable + answer.trouble + (answer.empty || 0), 'row')}</span></h3>
+			${answer.errors ? html`${number(answer.usable)} usable, <span class="bad-text">
+			${number(answer.errors)} with errors</span>` : `${number(answer.usable)} usable`}
+			${answer.empty > 0 && `, ${number(answer.empty)} empty`} among the first ${count(answer.usable + answer.errors + (answer.empty || 0), 'row')}</span></h3>
 		<table class="rows"><thead><tr><th scope="col" class="num">Row</th><th scope="col">In the sheet</th><th scope="col">What comes out</th>
 			</tr></thead>
 			<tbody>${rows.map((r) => html`<tr key=${r.row}><td class="num">${number(r.row)}</td><td class="cell">${r.source}</td>

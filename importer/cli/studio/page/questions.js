@@ -6,9 +6,8 @@ import { link } from './route.js';
 import { describe, nameOf } from './rule.js';
 import { decide, targetNear, targetsByPath } from './store.js';
 import { Act } from './ui.js';
-import { question } from './words.js';
 
-/** What the file has now: “it is right” says yes to this. @param {import('./types.js').Target} target */
+/** What the file has now: “Keep” says yes to this. @param {import('./types.js').Target} target */
 const proposed = (target) => describe(target) && html`, now <b class="now">${describe(target)}</b>`;
 
 /** @param {{list: import('./types.js').Question[], links?: boolean}} props links leads to what the question is about */
@@ -17,9 +16,9 @@ export function Questions({ list, links = false }) {
 	return html`<ul class="questions">${list.map((q) => {
 		const near = links ? targetNear(q.path) : undefined, target = near && targetsByPath.value.get(near);
 		return html`<li key=${q.line + q.text}>
-			<p>${target && html`<a href=${link('targets', { at: near })}>${nameOf(target)}</a>${near === q.path && proposed(target)}${': '}`}${question(q.text)}</p>
+			<p>${target && html`<a href=${link('targets', { at: near })}>${nameOf(target)}</a>${near === q.path && proposed(target)}${': '}`}${q.text}</p>
 			<p class="places"><a href=${link('file', { line: q.line })}>Line ${q.line}</a>
-				<${Act} onAct=${() => decide(q)} label=${'It is right as it is: ' + question(q.text)}>It is right as it is<//></p>
+				<${Act} onAct=${() => decide(q)} label=${'Keep: ' + q.text}>Keep<//></p>
 		</li>`;
 	})}</ul>`;
 }

@@ -12,12 +12,12 @@ export const sources = /** @type {const} */ ([
 	['column', 'One column'],
 	['value', 'The same for everyone'],
 	['text', 'Text from columns'],
-	['join', 'Columns joined'],
 	['first_of', 'First filled column'],
+	['join', 'Columns joined'],
 	['expr', 'Formula'],
 ]);
 
-/** @typedef {'column'|'value'|'text'|'join'|'first_of'|'expr'} Source */
+/** @typedef {'column'|'value'|'text'|'first_of'|'join'|'expr'} Source */
 
 /** A rule with its members; a bare text is a column. @param {Rule} rule @returns {Record<string, any>} */
 export function members(rule) {
@@ -54,8 +54,7 @@ export function withSource(rule, source) {
 function firstOf(old, source) {
 	const column = old.column || [old.first_of || old.join || []].flat()[0] || '';
 	switch (source) {
-		case 'join':
-		case 'first_of': return column ? [column] : [];
+		case 'first_of': case 'join': return column ? [column] : [];
 		case 'text': return column ? `{${column}}` : '';
 		case 'expr': return column ? `col(${JSON.stringify(column)})` : '';
 		case 'column': return column;
@@ -79,7 +78,7 @@ export function editorOf(target) {
 	if (last === 'numbers') return 'numbers';
 	if (last === 'resume_at') return 'resume';
 	if (optionsOf(target)) return 'choice';
-	if (last === 'empty' || last === 'claimants') return 'list';
+	if (['empty', 'claimants', 'fill_down'].includes(last)) return 'list';
 	if (last === 'assigned' || (last === 'administrator' && target.path.startsWith('/client'))) return 'yesno';
 	if (/^\/claims\/\d+\/name$|\/workflow\/name$/.test(target.path)) return 'text';
 	return 'plain';
@@ -125,12 +124,14 @@ function describeValue(rule) {
 		column: () => String(all.column),
 		value: () => (all.value === true ? 'always yes, ticked' : all.value === false ? 'always no, not ticked' : `always “${all.value}”`),
 		text: () => String(all.text),
+		first_of: () => 'first of ' + [all.first_of].flat().join(', '),
 		join: () => [all.join].flat().join(' + '),
-		first_of: () => 'first of ' + all.first_of.join(', '),
 		expr: () => String(all.expr),
 	}[sourceOf(rule)]();
 	const more = [];
 	if (all.format) more.push([all.format].flat().join(' or '));
+	if (all.years) more.push(`years in the ${all.years}`);
+	if (all.with) more.push(`with “${all.with}” between`);
 	if (all.values) more.push(`${count(Object.keys(all.values).length, 'text')} translated`);
 	if (all.checked || all.unchecked) more.push('own words for yes and no');
 	if (all.percent) more.push('as a percentage');
@@ -140,52 +141,13 @@ function describeValue(rule) {
 	return more.length ? `${said} · ${more.join(' · ')}` : said;
 }
 
-/** The operation that gives a target its rule. @param {Target} target @param {Rule} rule @returns {Operation} */
-function setting(target, rule) {
-	const has = target.rule !== null && target.rule !== undefined;
-	return has ? { op: 'replace', path: target.path, value: rule } : { op: 'add', path: target.path, value: rule };
-}
-
-/** The operations that make a target's rule another one, as few as possible, so that comments beside the rest stay.
- * @param {Target} target @param {Rule} next @returns {Operation[]} */
-export function changes(target, next) {
-	const old = target.rule;
-	if (isObject(old) && isObject(next) && sourceOf(old) === sourceOf(next)) return difference(target.path, old, next);
-	return [setting(target, next)];
-}
-
-/**
- * What a rule becomes when a person changes it in one way and something else in another: both changes where they are of different parts, else the
- * person's.
- * @param {any} from what both began with @param {any} mine @param {any} now @param {string[]} [clashes] gets the parts that both changed @param {string} [part]
- * @returns {any}
- */
-export function merge(from, mine, now, clashes = [], part = '') {
-	if (same(from, now) || same(mine, now)) return mine;
-	if (same(mine, from)) return now;
-	if (!isObject(from) || !isObject(mine) || !isObject(now)) {
-		clashes.push(part);
-		return mine;
-	}
-	/** @type {Record<string, any>} */
-	const next = {};
-	for (const name of new Set([...Object.keys(now), ...Object.keys(mine)])) {
-		const value = merge(from[name], mine[name], now[name], clashes, name);
-		if (value !== undefined) next[name] = value;
-	}
-	return next;
-}
-
-/** As merge, for the rules of a target; a bare text is a column. @param {Target} target @param {Rule} from @param {Rule} mine @param {string[]} [clashes] @returns {Rule} */
-export function mergeRules(target, from, mine, clashes = []) {
-	const now = target.rule;
-	if (editorOf(target) !== 'value' || [from, mine, now].some((rule) => rule === null || rule === undefined)) return merge(from, mine, now, clashes);
-	if (sourceOf(mine) !== sourceOf(now) && !same(from, now)) { // two ways to make it cannot be one rule
-		const isMine = sourceOf(mine) !== sourceOf(from);
-		if (isMine) clashes.push('');
-		return isMine ? mine : now;
-	}
-	return short(merge(members(from), members(mine), members(now), clashes));
+/** The operations that change a target's rule as a person changed it, as few as possible, so that comments beside the rest stay, and so does what was
+ * changed elsewhere meanwhile. @param {Target} target as it is now @param {Rule} next @param {Rule} [from] what the person began with @returns {Operation[]} */
+export function changes(target, next, from = target.rule) {
+	const isPart = isObject(target.rule) && editorOf(target) === 'value' && (isObject(next) || !same(from, target.rule));
+	const [old, mine] = isPart && from !== null ? [members(from), members(next)] : [from, next];
+	if (isObject(target.rule) && isObject(old) && isObject(mine) && sourceOf(old) === sourceOf(mine)) return difference(target.path, old, mine);
+	return [{ op: target.rule === null || target.rule === undefined ? 'add' : 'replace', path: target.path, value: next }];
 }
 
 /** The operations that take a rule away. @param {Target} target @returns {Operation[]} */
@@ -222,5 +184,5 @@ export function emptyText(text) {
 
 /** The name of a target as a person says it. @param {Target} target */
 export function nameOf(target) {
-	return target.of && ['activity', 'claims', 'contacts'].includes(target.group) ? `${target.title} · ${target.of}` : target.title;
+	return target.of && target.of !== 'Claim' && ['activity', 'claims', 'contacts'].includes(target.group) ? `${target.title} · ${target.of}` : target.title;
 }

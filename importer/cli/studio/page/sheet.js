@@ -19,16 +19,15 @@ export function Sheets() {
 
 /** @param {{sheet: Sheet, id: string}} props */
 function OneSheet({ sheet: s, id }) {
-	const choose = (/** @type {Partial<{name: string, headerRow: number}>} */ change) => chooseSheet({ sheet: s.path, name: s.name, headerRow: s.headerRow, ...change });
 	const width = Math.max(1, ...s.first.map((r) => r.length));
 	return html`<section class="one-sheet">
 		<div class="actions"><h2 class="code">${s.path}</h2>
 			${s.names.length > 1 && html`<p class="field inline"><label for=${id}>Sheet</label>
-				<select id=${id} value=${s.name} onChange=${(/** @type {any} */ e) => choose({ name: e.target.value })}>
+				<select id=${id} value=${s.name} onChange=${(/** @type {any} */ e) => chooseSheet(e.target.value, s.headerRow)}>
 				${s.names.map((n) => html`<option value=${n}>${n}</option>`)}</select></p>`}
 			${s.likelyHeaderRow !== undefined && s.likelyHeaderRow !== s.headerRow
 				&& html`<p class="warn-text">Row ${s.likelyHeaderRow} looks more like it. <${Act}
-				onAct=${() => choose({ headerRow: s.likelyHeaderRow })}>Take row ${s.likelyHeaderRow}<//></p>`}</div>
+				onAct=${() => chooseSheet(undefined, s.likelyHeaderRow || 1)}>Take row ${s.likelyHeaderRow}<//></p>`}</div>
 		<${Problems} list=${s.problems || []} />
 		<div class="wide" tabindex="0" role="region" aria-label=${'The first rows of ' + s.path}>
 			<table class="rows first" onKeyDown=${arrows('th button')}>
@@ -37,7 +36,7 @@ function OneSheet({ sheet: s, id }) {
 				${Array.from({ length: width }, (_, i) => html`<th scope="col" class="code">${letter(i)}</th>`)}</tr></thead>
 			<tbody>${s.first.map((cells, i) => html`<tr class=${i + 1 === s.headerRow ? 'chosen' : i + 1 < s.headerRow ? 'out' : ''}>
 				<th scope="row"><button type="button" class="quiet" aria-pressed=${i + 1 === s.headerRow ? 'true' : 'false'}
-					aria-label=${`Row ${i + 1} names the columns`} onClick=${() => i + 1 !== s.headerRow && choose({ headerRow: i + 1 })}>
+					aria-label=${`Row ${i + 1} names the columns`} onClick=${() => i + 1 !== s.headerRow && chooseSheet(undefined, i + 1)}>
 					${i + 1}</button>${i + 1 === s.headerRow && html` <${Chip}>header<//>`}</th>
 				${Array.from({ length: width }, (_, n) => html`<td class="cell">${cells[n] || ''}</td>`)}</tr>`)}</tbody>
 		</table></div>

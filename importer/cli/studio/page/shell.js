@@ -52,8 +52,8 @@ function Count({ view }) {
 	const [n, what] = /** @type {Record<string, [number, string]>} */ ({
 		columns: [now.columns.filter((c) => !c.targets.length && !c.ignored && c.filled > 0).length, 'not decided'],
 		targets: [now.targets.filter((t) => t.required && t.rule === null).length + now.mapping.questions.length, 'required or to decide'],
-		rows: [now.judgement.trouble, 'in trouble'],
-		file: [now.mapping.problems.length, 'to mend'],
+		rows: [now.judgement.errors, 'with errors'],
+		file: [now.mapping.problems.length, 'to fix'],
 	})[view] || [0, ''];
 	return n ? html` <span class="badge" title=${`${number(n)} ${what}`}>${number(n)}<span class="hidden"> ${what}</span></span>` : null;
 }
@@ -62,7 +62,7 @@ function Count({ view }) {
 function Top() {
 	const { mapping, campaign, judgement: j } = /** @type {import('./types.js').State} */ (state.value);
 	const running = !j.stale && !isJudged.value;
-	const back = mapping.history[mapping.at]?.label, forward = mapping.history[mapping.at + 1]?.label;
+	const back = mapping.history[mapping.at], forward = mapping.history[mapping.at + 1];
 	const canSave = mapping.dirty || isTyped.value, canUndo = mapping.at > 0 || isTyped.value;
 	return html`<header class="top">
 		<p class="brand">Claimsheet <b>Studio</b></p>
@@ -70,7 +70,7 @@ function Top() {
 			${mapping.dirty || isTyped.value ? html`<span class="dirty">not saved</span>` : html`<span class="faint">${mapping.exists ? 'saved' : 'new'}</span>`}
 			<span class="faint env">${campaign.environment ? `${campaign.environment}, ${templateWords(campaign)}` : 'no environment'}</span></p>
 		<p class="sum"><span role="status">${summary(j, running)}</span>
-			${j.trouble > 0 && html`<a href=${link('rows', { show: 'trouble' })} class="bad-text">${number(j.trouble)} in trouble</a>`}
+			${j.errors > 0 && html`<a href=${link('rows', { show: 'errors' })} class="bad-text">${number(j.errors)} with errors</a>`}
 			${j.warnings.length > 0 && html`<a href=${link('rows', { show: 'warned' })} class="warn-text">${number(j.warnings.reduce((n, w) => n + w.count, 0))} to look at</a>`}
 			${running && html`<progress aria-label="Rows read" max=${j.rows || 1} value=${j.done}></progress>`}</p>
 		<p class="actions">
@@ -143,7 +143,7 @@ function Notices() {
 /** The mistake that keeps the mapping from being judged. @param {{problem: import('./types.js').Problem}} props */
 function Mistake({ problem: p }) {
 	const near = targetNear(p.path);
-	return html`<p class="notice bad"><span>${p.message}</span>${near && html`<a href=${link('targets', { at: near })}>Mend it</a>`}
+	return html`<p class="notice bad"><span>${p.message}</span>${near && html`<a href=${link('targets', { at: near })}>Fix it</a>`}
 		${p.line && html`<a href=${link('file', { line: p.line })}>Line ${p.line} of the file</a>`}</p>`;
 }
 

@@ -130,8 +130,7 @@ async function send(change, seen) {
 		const body = isMade ? /** @type {() => object|null} */ (change.body)() : change.body;
 		if (body === null) return true;
 		const version = isMade ? state.peek()?.version || 0 : since(seen, Boolean(change.always));
-		const { revision } = /** @type {State} */ (state.peek() || {});
-		const next = await post(change.path, { version, ...(revision !== undefined && { revision }), ...body });
+		const next = await post(change.path, { version, ...body });
 		if (next.version !== version) made.set(version, { version: next.version, kept: !change.moves });
 		batch(() => {
 			take(next);
@@ -161,7 +160,7 @@ export const patch = (label, operations) => submit({
 /** @param {string} text the whole file */
 export const replaceText = (text) => submit({ path: 'text', body: { text }, done: 'The file is taken as you wrote it.', what: 'the text of the file', moves: true });
 
-/** @param {number} [to] the version to go back to; default one step */
+/** @param {number} [to] the place in the history; default one step back */
 export const undo = (to) => submit({ path: 'undo', body: to === undefined ? {} : { to }, done: 'Undone.', moves: true, always: true });
 
 /** @param {number} [to] */
@@ -185,8 +184,9 @@ export async function save(overwrite = false) {
 /** Takes the file as it is on the disk. */
 export const reload = () => submit({ path: 'reload', body: {}, done: 'The file is read from the disk. Undo brings back what was here.', moves: true, always: true });
 
-/** @param {{sheet: string, name: string, headerRow: number}} choice */
-export const chooseSheet = (choice) => submit({ path: 'sheet', body: choice, done: `Row ${choice.headerRow} of “${choice.name}” names the columns.`, moves: true });
+/** Chooses the sheet, undefined for that of now, and the row that names the columns. @param {string|undefined} name @param {number} headerRow */
+export const chooseSheet = (name, headerRow) => patch(`Row ${headerRow} names the columns`, [
+	...(name === undefined ? [] : [{ op: /** @type {'add'} */ ('add'), path: '/sheet/name', value: name }]), { op: 'add', path: '/sheet/header_row', value: headerRow }]);
 
 /** @param {string} column its letter @param {boolean} ignored */
 export const ignore = (column, ignored) => submit({ path: 'ignore', body: { column, ignored },

@@ -39,13 +39,10 @@ export function Reasons({ list, from = false }) {
 
 /** Accepts all sure suggestions in one step. */
 export function AcceptAll() {
-	const all = suggestions.value;
-	const sure = all.filter((s) => s.sure);
-	if (!all.length) return null;
-	const unsure = all.length - sure.length;
+	const sure = suggestions.value.filter((s) => s.sure);
+	if (!sure.length) return null;
 	return html`<div class="accept-all">
-		${sure.length > 0 && html`<${Act} main=${true}
-			onAct=${() => patch(`Accepted ${count(sure.length, 'suggestion')}`, sure.flatMap((s) => s.operations))}>Accept ${count(sure.length, 'sure suggestion')}<//>`}
-		${unsure > 0 && html`<span class="unsure-note">${unsure} to confirm</span>`}
+		<${Act} main=${true} onAct=${() => patch(`Accepted ${count(sure.length, 'suggestion')}`, sure.flatMap((s) => s.operations))}>
+			Accept ${count(sure.length, 'sure suggestion')}<//>
 	</div>`;
 }

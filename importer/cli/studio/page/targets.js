@@ -27,7 +27,8 @@ const filters = [
 	['all', 'All', () => true],
 	['missing', 'Required and unfilled', isMissing],
 	['unfilled', 'Unfilled', isUnfilled],
-	['trouble', 'In trouble', (t) => (t.trouble || 0) > 0],
+	['errors', 'With errors', (t) => (t.errors || 0) > 0],
+	['confirm', 'To confirm', (t) => isUnfilled(t) && suggestions.value.some((s) => s.path === t.path && !s.sure)],
 ];
 
 export function Targets() {
@@ -39,7 +40,7 @@ export function Targets() {
 	return html`<div class=${chosen ? 'split' : ''}>
 		<section class="list" aria-labelledby="view-title">
 			<header class="tools">
-				<h1 id="view-title">What the service gets</h1>
+				<h1 id="view-title">Fields of the service</h1>
 				<${Choice} label="Which of them" value=${show}
 					onPick=${(/** @type {string} */ name) => stay('targets', { at, show: name === 'all' ? '' : name })}
 					options=${filters.map(([name, words, f]) => [name, words, targets.filter(f).length])} />
@@ -52,7 +53,7 @@ export function Targets() {
 				${sections(targets.filter(fits)).map(([title, list, about]) => html`<${Section} key=${about ? entryOf(about) : title} title=${title} about=${about}
 					list=${list} at=${chosen?.path} query=${query} />`)}
 				${!targets.some(fits) && html`<p class="nothing">
-					${show === 'missing' ? 'Everything that the service requires is filled.' : targets.length ? 'Nothing here.' : 'The file cannot be read as it is; mend it first.'}</p>`}
+					${show === 'missing' ? 'Everything that the service requires is filled.' : targets.length ? 'Nothing here.' : 'The file cannot be read as it is; fix it first.'}</p>`}
 			</div>
 		</section>
 		${chosen && html`<${TargetPanel} target=${chosen} onClose=${() => { stay('targets', { show: query }); focusRow(chosen.path); }} />`}
@@ -100,7 +101,7 @@ function Section({ title, list, about, at, query }) {
 				${t.required && !missing && html` <span class="required" title="required">required</span>`}</th>
 			<td class="type">${typeName(isOwnType(t) ? members(t.rule).type : t.type)}${isOwnType(t) && html` <${Chip}>your choice<//>`}</td>
 			<td class="goes"><${FilledBy} target=${t} /></td>
-			<td class="over">${(t.usable || 0) + (t.trouble || 0) + (t.empty || 0) > 0 && html`<${Verdict} ...${t} />`}</td>
+			<td class="over">${(t.usable || 0) + (t.errors || 0) + (t.empty || 0) > 0 && html`<${Verdict} ...${t} />`}</td>
 		</tr>`)}</tbody>
 	</table>`;
 }

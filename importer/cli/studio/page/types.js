@@ -2,7 +2,7 @@
 // What the server answers, as types. The server's package comment is the contract.
 
 /**
- * @typedef {{code: string, message?: string, count: number, example?: string, row?: number}} Trouble
+ * @typedef {{code: string, message?: string, count: number, example?: string, row?: number}} CellErrors
  *   one kind of mistake in the cells of a column, with how often and an example
  *
  * @typedef {{code: string, message: string, hint?: string, where?: string, line?: number|null, column?: number|null,
@@ -10,8 +10,8 @@
  *   a mistake in the mapping or in the sheet
  *
  * @typedef {{letter: string, header: string, shared: boolean, filled: number, distinct: number, distinctMore?: boolean,
- *   samples: string[], kind: string, targets: string[], ignored: boolean, usable: number, trouble: number, empty: number,
- *   problems: Trouble[], warnings: Trouble[]}} Column
+ *   samples: string[], kind: string, targets: string[], ignored: boolean, usable: number, errors: number, empty: number,
+ *   problems: CellErrors[], warnings: CellErrors[]}} Column
  *   a column of the sheet, with the verdict over all its cells; cells with a warning are sent all the same
  *
  * @typedef {string | number | boolean | null | any[] | Record<string, any>} Rule
@@ -19,7 +19,7 @@
  *
  * @typedef {{path: string, group: string, title: string, of?: string, status?: string, on?: string, type?: string,
  *   typeFrom?: string, required?: boolean, options?: string[]|null, rule: Rule, columns: string[], usable?: number,
- *   trouble?: number, empty?: number, problems?: Trouble[], warnings?: Trouble[], line?: number|null}} Target
+ *   errors?: number, empty?: number, problems?: CellErrors[], warnings?: CellErrors[], line?: number|null}} Target
  *   one thing that the service can get; the server makes what is missing above its path
  *
  * @typedef {{op: 'add'|'remove'|'replace'|'move', path: string, from?: string, value?: any, after?: string}} Operation
@@ -31,8 +31,8 @@
  * @typedef {{line: number, text: string, path: string}} Question
  *   a comment of a first mapping that asks for a decision
  *
- * @typedef {{rows: number, done: number, complete: boolean, reading: boolean, stale: boolean, partial: boolean, skipped: number, usable: number, trouble: number, clients: number, disagree: number,
- *   codes: Trouble[], warnings: Trouble[], error: string, seconds?: number}} Judgement
+ * @typedef {{rows: number, done: number, complete: boolean, reading: boolean, stale: boolean, partial: boolean, skipped: number, usable: number, errors: number, clients: number, disagree: number,
+ *   codes: CellErrors[], warnings: CellErrors[], error: string, seconds?: number}} Judgement
  *   the verdict over the sheet. complete: the clients are judged too; reading: the sheet is read for the first time; stale: the numbers
  *   are of an earlier mapping, because this one has a mistake; partial: rules with mistakes are left out; error: why the rows
  *   could not be judged
@@ -42,9 +42,9 @@
  *
  * @typedef {{path: string, names: string[], name: string, headerRow: number, likelyHeaderRow?: number, first: string[][], problems: Problem[]}} Sheet
  *
- * @typedef {{version: number, revision?: string|number, progress: number,
+ * @typedef {{version: number, progress: number,
  *   mapping: {path: string, exists: boolean, dirty: boolean, onDisk: 'same'|'changed'|'gone', text: string, problems: Problem[],
- *     warnings: Problem[], history: {label: string, version: number}[], at: number, questions: Question[], draft: boolean,
+ *     warnings: Problem[], history: string[], at: number, questions: Question[], draft: boolean,
  *     diskNote?: string, draftOld?: boolean},
  *   campaign: {name: string, api: string, environment: string, templates: string, templatesAt?: string|null},
  *   sheets: Sheet[], columns: Column[], targets: Target[], suggestions: Suggestion[], judgement: Judgement,
@@ -52,8 +52,8 @@
  *
  * @typedef {{row: number, source: string, result: string|null, problem: {code?: string, message: string}|null, warning?: {code?: string, message: string}|null}} PreviewRow
  *
- * @typedef {{rows: PreviewRow[], usable: number, trouble: number, empty: number, error?: {code?: string, message: string, hint?: string},
- *   readings?: {format: string, rows: PreviewRow[], trouble: number}[]}} Preview
+ * @typedef {{rows: PreviewRow[], usable: number, errors: number, empty: number, error?: {code?: string, message: string, hint?: string},
+ *   readings?: {format: string, rows: PreviewRow[], errors: number}[]}} Preview
  *   what a rule makes of the first rows, and how many of the first 2,000 it can read
  *
  * @typedef {{text: string, count: number, to: string|null, problem: string|null, warning?: string|null}} Distinct

@@ -17,16 +17,16 @@ function Bar({ parts, whole }) {
 
 /**
  * The verdict over all cells: a bar, the counts, and the worst mistakes with an example.
- * @param {{usable?: number, trouble?: number, empty?: number, problems?: import('./types.js').Trouble[], warnings?: import('./types.js').Trouble[]}} props
+ * @param {{usable?: number, errors?: number, empty?: number, problems?: import('./types.js').CellErrors[], warnings?: import('./types.js').CellErrors[]}} props
  */
-export function Verdict({ usable = 0, trouble = 0, empty = 0, problems = [], warnings = [] }) {
-	const whole = usable + trouble + empty;
+export function Verdict({ usable = 0, errors = 0, empty = 0, problems = [], warnings = [] }) {
+	const whole = usable + errors + empty;
 	if (!whole) return html`<span class="faint">nothing read yet</span>`;
 	const worst = problems[0];
 	return html`<div class="verdict">
-		<${Bar} whole=${whole} parts=${[['good', usable], ['bad', trouble], ['none', empty]]} />
-		<span>${trouble
-			? html`<span class="bad-text">${number(trouble)} in trouble</span>
+		<${Bar} whole=${whole} parts=${[['good', usable], ['bad', errors], ['none', empty]]} />
+		<span>${errors
+			? html`<span class="bad-text">${number(errors)} with errors</span>
 				${worst && html`<span class="faint"> ${mistake(worst)}${worst.example && html`: <q class="cell">${worst.example}</q>`}
 				</span>`}`
 			: html`<span class="good-text">all usable</span>`}
@@ -51,8 +51,8 @@ export function Problems({ list, kind = '', here = false, grouped = false }) {
 		<p>${p.message}${like(p).length > 1 && html` <span class="faint">${number(like(p).length)} times</span>`}</p>
 		${p.hint && html`<p class="faint">${p.hint}</p>`}
 		<p class="places">
-			${!here && targetNear(p.path) && html`<a href=${link('targets', { at: targetNear(p.path) })}>Mend it</a>`}
-			${columnOf(p) && html`<a href=${link('columns', { at: columnOf(p) })}>Mend it for all rows</a>`}
+			${!here && targetNear(p.path) && html`<a href=${link('targets', { at: targetNear(p.path) })}>Fix it</a>`}
+			${columnOf(p) && html`<a href=${link('columns', { at: columnOf(p) })}>Fix it for all rows</a>`}
 			${like(p).slice(0, 5).map(rowOf).filter(Boolean).map((row) => html`<a href=${link('client', { row })}>Row ${number(row)}</a>`)}
 			${p.line && html`<a href=${link('file', { line: p.line })}>Line ${p.line}</a>`}
 		</p>

@@ -17,18 +17,8 @@ export function percent(part, whole) {
 	return n < 1 ? '<1%' : n > 99 ? '>99%' : `${n}%`;
 }
 
-/** The words of a kind of mistake. @param {{code: string, message?: string}} trouble */
-export const mistake = (trouble) => trouble.message || trouble.code.replaceAll('-', ' ');
-
-/** A question of a first mapping in words for a page; its text is written for those who edit the file. @param {string} text */
-export const question = (text) => text
-	.replace('If not, add values: {TEXT: OPTION}', 'If not, say what each text means')
-	.replace('That template gets status: Open and no attributes', 'That activity becomes Open, without values')
-	.replace('reuse, skip, fail or create a client that the service knows', 'what should become of a client that the service knows already?')
-	.replace('send or skip the activities on a client who was found, not created', 'should a client that the service knows already get the activities?')
-	.replace("the names on the left are the service's", "the names of these fields are the service's")
-	.replace('if each row is a claim of its client, take the # away', 'is each row a claim of its client? Then say which rows are one claim')
-	.replaceAll(' until you take the # away', ' until it is used').replaceAll('Until you take the # away', 'Until it is used');
+/** The words of a kind of mistake. @param {{code: string, message?: string}} one */
+export const mistake = (one) => one.message || one.code.replaceAll('-', ' ');
 
 /** What the cells of a column hold. */
 export const kinds = /** @type {Record<string, string>} */ ({ date: 'dates', number: 'numbers', text: 'text', bool: 'yes or no', mixed: 'mixed', empty: 'nothing' });
@@ -57,10 +47,15 @@ export const typeName = (type) => (type ? types[type] || type : '');
  * @type {Record<string, Record<string, [string, string]>>} */
 const choices = {
 	existing: {
-		reuse: ['Take the known client', 'Nobody is created twice; claims and activities are added to the client that is there.'],
-		skip: ['Leave them out', 'Nothing is sent for somebody whom the service knows already.'],
+		reuse: ['Take the known client', 'No client is created twice; claims and activities are added to the client that is there.'],
+		skip: ['Leave them out', 'Nothing is sent for a client whom the service knows already.'],
 		fail: ['Report them', 'Nothing is sent for them, and the run ends with a mistake for each.'],
-		create: ['Create them without looking', 'The service is not asked; somebody who is known may be there twice afterwards.'],
+		create: ['Create them without looking', 'The service is not asked; a known client may be there twice afterwards.'],
+	},
+	mode: {
+		first: ['Only without an e-mail address', ''],
+		either: ['Also when the e-mail address is not found', ''],
+		both: ['Always', 'Where the two disagree, nothing is sent for the client.'],
 	},
 	existing_activities: {
 		send: ['Send them', 'A known client gets the activities that a new client gets.'],
@@ -95,9 +90,9 @@ const choices = {
 };
 
 /** What is done when nothing is chosen, by the last part of a target's path. @type {Record<string, string>} */
-const usual = { existing: 'reuse', existing_activities: 'send', status: 'Submitted', on: 'client', hidden_rows: 'take', ambiguous_times: 'refuse', encoding: 'utf-8' };
+const usual = { existing: 'reuse', mode: 'first', existing_activities: 'send', status: 'Submitted', on: 'client', hidden_rows: 'take', ambiguous_times: 'refuse', encoding: 'utf-8' };
 
-/** The choice that counts while nothing is chosen; undefined when there is none. @param {{path: string, status?: string}} target */
+/** The choice that counts while nothing is chosen; undefined for none. @param {{path: string, status?: string}} target */
 export const usualChoice = (target) => {
 	const part = target.path.split('/').pop() || '';
 	return part === 'status' && target.status !== 'BackFilled' ? undefined : usual[part]; // “Where clients resume” says it otherwise

@@ -1,0 +1,209 @@
+package studio
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer"
+	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+)
+
+// stepJSON is a step with its values; Method, Path and Body are those of the request.
+type stepJSON struct {
+	Step   string          `json:"step"`
+	Kind   string          `json:"kind"`
+	Title  string          `json:"title"`
+	Values []sentJSON      `json:"values"`
+	Method string          `json:"method"`
+	Path   string          `json:"path"`
+	Body   json.RawMessage `json:"body"` // null for a request without one
+	Rows   []int           `json:"rows"`
+}
+
+// sentJSON is a value as it is sent, and the cells that it comes from.
+type sentJSON struct {
+	Name  string     `json:"name"`
+	Value string     `json:"value"` // "" for a value that is left out, because its cells are empty
+	Cells []cellJSON `json:"cells"`
+}
+
+type cellJSON struct {
+	Cell string `json:"cell"` // E5
+	Text string `json:"text"`
+}
+
+// getClient answers with what would be sent for the client of a row, or of a number.
+func getClient(v view, r *http.Request) (any, error) {
+	row, err := number(r, "row", 0)
+	if err != nil {
+		return nil, err
+	}
+	table, err := number(r, "table", 0)
+	if err != nil {
+		return nil, err
+	}
+	client, err := number(r, "number", 0)
+	if err != nil {
+		return nil, err
+	}
+	if v.verdict == nil || v.verdict.of != v.analysis || v.bound.Keyless {
+		return nil, failure{http.StatusUnprocessableEntity, "not-judged",
+			"the mapping does not say yet which rows are one client, or has a mistake there", "choose the client's key, or correct what is marked"}
+	}
+	v.verdict.mu.Lock()
+	survey := v.verdict.survey
+	v.verdict.mu.Unlock()
+	if survey == nil {
+		return nil, failure{http.StatusServiceUnavailable, "not-ready", "the rows of each client are being found", errReading.hint}
+	}
+	var records []int
+	if row > 0 {
+		i := v.book.record(cell.RowOf(table, row))
+		if i < 0 {
+			return nil, failure{http.StatusNotFound, "no-such-row", "the sheet has no such row", ""}
+		}
+		if client = survey.Client(i); client == 0 { // it is a plan of its own
+			records = []int{i}
+		}
+	}
+	for i := range v.book.records {
+		if client > 0 && survey.Client(i) == client && len(records) < mostRows {
+			records = append(records, i)
+		}
+	}
+	if len(records) == 0 {
+		return nil, failure{http.StatusNotFound, "no-such-client", "there is no such client", ""}
+	}
+	return v.client(client, survey.Clients, records)
+}
+
+// client plans one client.
+func (v view) client(number, of int, records []int) (any, error) {
+	var leads []mapping.ConvertedRow
+	for _, i := range records {
+		if err := v.book.rows.Read(v.book.places[i:i+1], func(record cell.Record) {
+			record.Cells = slices.Clone(record.Cells)
+			leads = append(leads, v.bound.Convert(record))
+		}); err != nil {
+			return nil, err
+		}
+	}
+	plan := v.bound.Plan(number, leads)
+	standIns(&plan)
+	steps := []stepJSON{}
+	routes := v.options.Routes
+	routes.Version = apiclient.Version(v.mapping.API.Text)
+	for i, request := range importer.Preview(plan, routes, v.options.LinkBody) {
+		step := plan.Steps[i]
+		one := stepJSON{Step: step.Key, Kind: string(step.Kind), Title: step.Title, Values: v.values(&step, request.Body),
+			Method: request.Method, Path: "/" + strings.Join(request.Path, "/"), Rows: numbers(step.Rows)}
+		if !request.NoBody {
+			one.Body = request.Body
+		}
+		separator := "?"
+		for name, values := range request.Query {
+			one.Path += separator + name + "=" + strings.Join(values, ",")
+			separator = "&"
+		}
+		steps = append(steps, one)
+	}
+	tables := []int{}
+	for _, row := range plan.Rows {
+		tables = append(tables, row.Table())
+	}
+	return map[string]any{"number": number, "of": of, "rows": numbers(plan.Rows), "tables": tables, "why": v.why(plan),
+		"skipped": string(plan.Skipped), "problems": v.show(plan.Problems), "steps": steps}, nil
+}
+
+func numbers(rows []cell.Row) []int {
+	list := []int{}
+	for _, row := range rows {
+		list = append(list, row.Number())
+	}
+	return list
+}
+
+// values are those of a step with the cells that they come from: first what every claim or
+// activity has, then its payload.
+func (v view) values(step *mapping.Step, body json.RawMessage) []sentJSON {
+	list := []sentJSON{}
+	add := func(name, value string, from mapping.Source) {
+		one := sentJSON{name, value, []cellJSON{}}
+		for i, column := range from.Columns {
+			if i < len(from.Texts) && from.Texts[i] != "" && from.Row != 0 {
+				at := v.bound.At(column, from.Row)
+				place := at.Cell
+				if len(v.book.tables) > 1 {
+					place = at.String()
+				}
+				one.Cells = append(one.Cells, cellJSON{place, from.Texts[i]})
+			}
+		}
+		list = append(list, one)
+	}
+	if a := step.Activity; a != nil {
+		add("Status", string(a.Status), a.StatusSource)
+		if a.Workflow.Name != "" {
+			add("Workflow", a.Workflow.Name, mapping.Source{})
+			add("Workflow template", a.Workflow.TemplateIdentifier, mapping.Source{})
+		}
+	}
+	var claim struct {
+		AdministratorID string   `json:"administratorId"`
+		Claimants       []string `json:"claimants"`
+	}
+	if step.Kind == mapping.ClaimStep && json.Unmarshal(body, &claim) == nil {
+		add("Administrator", claim.AdministratorID, step.RoleSource)
+		add("Claimants", strings.Join(claim.Claimants, ", "), step.RoleSource)
+	}
+	for _, p := range step.Payload() {
+		switch p.Name {
+		case mapping.ClaimAdministrator, mapping.ClaimClaimants:
+		case mapping.ClaimName:
+			add("Name of the claim", p.Value.Literal, p.Source)
+		default:
+			add(p.Name, p.Value.Literal, p.Source)
+		}
+	}
+	return list
+}
+
+// standIns fills in the ids of templates that no environment was asked for.
+func standIns(plan *mapping.Plan) {
+	for i := range plan.Steps {
+		a := plan.Steps[i].Activity
+		if a == nil {
+			continue
+		}
+		a.TemplateID = cmp.Or(a.TemplateID, "«id of the template "+a.TemplateName+"»")
+		a.Workflow.TemplateIdentifier = cmp.Or(a.Workflow.TemplateIdentifier, "«identifier of the workflow's template»")
+		for k := range a.Attributes {
+			attr := &a.Attributes[k]
+			attr.TemplateID = cmp.Or(attr.TemplateID, "«id of the attribute "+attr.Name+"»")
+		}
+	}
+}
+
+// why says why rows are one client.
+func (v view) why(plan mapping.Plan) string {
+	var names []string
+	for _, key := range v.mapping.Client.Key {
+		names = append(names, key.Text)
+	}
+	switch key := strings.Join(names, " and "); {
+	case plan.Skipped != "":
+		return "This row is skipped"
+	case plan.Client == (mapping.Identity{}):
+		return fmt.Sprintf("Row %d belongs to no client: its key, %s, cannot be read", plan.Rows[0].Number(), key)
+	case len(plan.Rows) == 1:
+		return fmt.Sprintf("Only row %d has the key %s: %s", plan.Rows[0].Number(), key, plan.Client.Key)
+	default:
+		return fmt.Sprintf("%d rows have the same key, %s: %s", len(plan.Rows), key, plan.Client.Key)
+	}
+}

@@ -1,0 +1,48 @@
+package mapping_test
+
+import (
+	"slices"
+	"testing"
+
+	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
+)
+
+// A rule with a problem is left out alone, and the paths of the others stay those of the
+// whole mapping.
+func TestBindPart(t *testing.T) {
+	t.Parallel()
+	sheet := []cell.Sheet{{Name: "Leads", HeaderRow: 1, Header: []string{"No", "Name", "Lender"}}}
+	for name, c := range map[string]struct {
+		wrong             map[int][]string // by line of a problem: the path that is left out
+		text              string
+		partial, keyless  bool
+		targets, problems int
+	}{
+		"nothing is wrong":  {nil, "name: x\napi: v1\nclient: {key: No, existing: create, fields: {a: Name, b: Lender}}\n", false, false, 2, 0},
+		"one field":         {map[int][]string{6: {"client", "fields", "a"}}, "name: x\napi: v1\nclient:\n  key: No\n  existing: create\n  fields: {a: Nobody, b: Lender}\n", true, false, 1, 1},
+		"the key":           {map[int][]string{4: {"client", "key"}}, "name: x\napi: v1\nclient:\n  key: Nobody\n  existing: create\n  fields: {a: Name, b: Lender}\n", true, true, 2, 1},
+		"the only field":    {map[int][]string{6: {"client", "fields", "a"}}, "name: x\napi: v1\nclient:\n  key: No\n  existing: create\n  fields: {a: Nobody}\n", true, false, -1, 1},
+		"one of two claims": {map[int][]string{9: {"claims", "0", "key"}}, "name: x\napi: v2\nclient:\n  key: No\n  existing: create\n  fields: {a: Name}\nclaims:\n  - id: one\n    key: Nobody\n    name: X\n  - id: two\n    key: Lender\n    name: Y\n", true, false, 2, 1},
+	} {
+		m, found := mapping.Parse("m.yaml", []byte(c.text))
+		at := func(p problem.Where) []string { return c.wrong[p.Line] }
+		part, problems := mapping.BindPart(m, found, at, sheet, nil, "2026-01-31")
+		if len(problems) != c.problems {
+			t.Errorf("%s: %v", name, problems)
+		}
+		if (part == nil) != (c.targets < 0) {
+			t.Errorf("%s: the part is %v", name, part)
+		}
+		if part == nil {
+			continue
+		}
+		if part.Partial != c.partial || part.Keyless != c.keyless || len(part.Targets) != c.targets {
+			t.Errorf("%s: %t, %t, %v", name, part.Partial, part.Keyless, part.Targets)
+		}
+		if name == "one of two claims" && !slices.Equal(part.Targets[1].Path, []string{"claims", "1", "name"}) {
+			t.Errorf("%s: %v", name, part.Targets)
+		}
+	}
+}
