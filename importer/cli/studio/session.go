@@ -175,9 +175,9 @@ func (s *session) save(overwrite bool) error {
 	case err == nil && (info.Mode().Perm()&0o200 == 0 || !safefile.Ours(info)):
 		err = s.noAccess(errors.New("it is read-only, or belongs to another user"))
 	case err == nil || overwrite:
-		err = replaceFile(s.path, s.text(), 0o644, os.Rename)
+		err = safefile.Replace(s.path, s.text(), 0o644, os.Rename)
 	default: // a file that somebody makes just now stays
-		err = replaceFile(s.path, s.text(), 0o644, create)
+		err = safefile.Replace(s.path, s.text(), 0o644, create)
 	}
 	switch {
 	case errors.Is(err, fs.ErrExist):
@@ -199,33 +199,6 @@ func changedOnDisk(message string) error {
 func (s *session) noAccess(err error) error {
 	return problem.At(problem.Where{File: s.path}, "output-no-access", "the file cannot be written: %v", problem.Cause(err)).
 		Hinted("nothing was changed; what is here is not lost while this page is open")
-}
-
-// replaceFile writes a file as a whole: after a crash there is the old one or the new
-// one. A link stays one. mode is that of a file that does not exist yet. put gives the
-// written file its name.
-func replaceFile(path string, data []byte, mode fs.FileMode, put func(from, to string) error) error {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	folder := filepath.Dir(path)
-	temp, err := os.CreateTemp(folder, ".claimsheet-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name()) // a link of it, or what failed
-	_, err = temp.Write(data)
-	if err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close()); err != nil {
-		return err
-	}
-	if err := put(temp.Name(), path); err != nil {
-		return err
-	}
-	_ = safefile.SyncFolder(folder) // the file is there already
-	return nil
 }
 
 // create gives a file a name that no other file has.
@@ -272,7 +245,7 @@ func (s *session) keep() {
 		err = os.MkdirAll(filepath.Dir(s.autosave), 0o700)
 	}
 	if err == nil {
-		err = replaceFile(s.autosave, data, 0o600, os.Rename)
+		err = safefile.Replace(s.autosave, data, 0o600, os.Rename)
 	}
 	s.notKept = err
 }
