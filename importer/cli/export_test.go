@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"claimsheet/importer/cli/probe"
 	"claimsheet/importer/cli/trial"
 	"claimsheet/importer/result"
 )
@@ -88,7 +89,7 @@ func VersionOf(info *debug.BuildInfo) string { return buildOf(info).String() }
 // that all have.
 func Objects() (commands map[string]any, end any) {
 	return map[string]any{
-		"run, rerun": result.Summary{}, "doctor": doctorJSON{}, "settle": settleJSON{}, "history": historyJSON{},
+		"run, rerun": result.Summary{}, "doctor": doctorJSON{}, "doctor --probe": probe.Report{}, "settle": settleJSON{}, "history": historyJSON{},
 		"templates": templatesJSON{},
 	}, ending{}
 }
