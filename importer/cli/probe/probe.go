@@ -96,6 +96,7 @@ type prober struct {
 	Report
 	invented  map[apiclient.By]shown // look-ups of clients who do not exist
 	known     []apiclient.Answer     // look-ups that found the test client
+	blocked   string                 // why nothing is created
 	looked    bool                   // the test client was looked up after its creation
 	accepted  []apiclient.Answer     // answers to what was created
 	clientID  string
@@ -376,7 +377,7 @@ func (p *prober) learnLookUp(ctx context.Context, r apiclient.Request, a shown, 
 	if !ok || a.Status/100 != 2 {
 		p.so("whether the service knows it cannot be told")
 		p.unknown("where a look-up has the client's id", "no value of the answer is the id for certain", "ask the service's operator, and set wire."+p.lookupKey())
-		p.Sender = p.Sender.blocked("the look-up of the test client is not understood")
+		p.blocked = "the look-up of the test client is not understood, so nothing is created"
 		return nil
 	}
 	p.so("found; its id is at %s", placeName(place))

@@ -424,3 +424,21 @@ func checkPrivate(t *testing.T, report probe.Report) {
 		t.Errorf("the report holds %q\n%s", data[at[0]:at[1]], data)
 	}
 }
+
+// TestFieldsOfTheMapping: a client whose fields have other names is refused, and probed again with the
+// fields of a mapping.
+func TestFieldsOfTheMapping(t *testing.T) {
+	t.Parallel()
+	service := apitest.New(apitest.Template{ID: "bce1cb34-00e2-47d7-9eda-7e46a386c4a7", Name: "Sign your claim"})
+	service.KeyField, service.EmailField = "person.mail", "person.mail"
+	s := serve(t, service)
+	p := newPlace(t, entry(s.url, "v2"))
+	if code, report, said := p.probe(sending...); code != 1 || s.created.Load() != 0 || !strings.Contains(report.Text(""), "with -m, the client has the fields of the mapping") {
+		t.Errorf("exit code %d, %d were created\n%s\n%s", code, s.created.Load(), said, report.Text(""))
+	}
+	mapping := filepath.Join(p.dir, "mapping.yaml")
+	must(t, os.WriteFile(mapping, []byte("name: m\napi: v2\nclient: {key: E-mail, lookup: {email: E-mail}, fields: {person.mail: {column: E-mail, type: Email}, born: {column: DOB, type: Date}}}\n"), 0o600))
+	if code, report, said := p.probe(append(sending, "-m", mapping)...); code != 0 || s.created.Load() != 6 {
+		t.Errorf("with the mapping: exit code %d, %d were created\n%s\n%s", code, s.created.Load(), said, report.Text(""))
+	}
+}

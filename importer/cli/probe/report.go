@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/safefile"
@@ -106,12 +107,16 @@ func (r *Report) Text(path string) string {
 	}
 	if len(r.Created) > 0 {
 		b.WriteString("\nThe test client has in the service\n\n")
+		wide := 0
+		for _, c := range r.Created {
+			wide = max(wide, utf8.RuneCountInString(c.What))
+		}
 		for _, c := range r.Created {
 			when := "created before"
 			if c.New {
 				when = "created now"
 			}
-			b.WriteString(strings.TrimRight(fmt.Sprintf("  %-20s  %-14s  %s", c.What, when, c.ID), " ") + "\n")
+			b.WriteString(strings.TrimRight(fmt.Sprintf("  %-*s  %-14s  %s", wide, c.What, when, c.ID), " ") + "\n")
 		}
 	}
 	if len(r.Unknown) > 0 {

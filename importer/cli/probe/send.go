@@ -26,16 +26,6 @@ type Sender struct {
 	Scope   string // the ledger's name for the environment
 	Run     string
 	Folder  string // of the ledger, for private files
-	why     string // nothing is created after all
-}
-
-func (s *Sender) blocked(why string) *Sender {
-	if s == nil {
-		return nil
-	}
-	blocked := *s
-	blocked.why = why
-	return &blocked
 }
 
 // MappingName is the name under which the ledger has what a probe sends.
@@ -51,17 +41,15 @@ const (
 // create creates the test client and what belongs to it, as far as the ledger does not have it, and
 // learns from the answers that the ledger keeps. Then it provokes refusals.
 func (p *prober) create(ctx context.Context) error {
-	const what = "where creations have their ids and redirect urls, and how refusals look"
+	blocked, do := p.blocked, "ask the service's operator"
 	switch {
 	case p.Sender == nil:
-		p.unknown(what, "only GETs were sent", "let the probe create one test client: --send --client E-MAIL")
-		return nil
-	case p.Sender.why != "":
-		p.unknown(what, p.Sender.why+", so nothing is created", "ask the service's operator")
-		return nil
+		blocked, do = "only GETs were sent", "let the probe create one test client: --send --client E-MAIL"
+	case blocked == "" && !p.Session.Env.NotFound.Describes(p.invented[apiclient.ByEmail].Answer):
+		blocked, do = "whether the service knows a client cannot be told, so nothing is created", "set not_found"
 	}
-	if !p.Session.Env.NotFound.Describes(p.invented[apiclient.ByEmail].Answer) {
-		p.unknown(what, "whether the service knows a client cannot be told, so nothing is created", "set not_found")
+	if blocked != "" {
+		p.unknown("where creations have their ids and redirect urls, and how refusals look", blocked, do)
 		return nil
 	}
 	binding, err := bind(p.API)
@@ -164,20 +152,17 @@ func textValue(text string) cell.Value { return cell.Value{Field: cell.StringVal
 // e-mail address and a name.
 func (p *prober) fields() (fields []mapping.Field) {
 	for _, f := range p.Session.Mapping.Client.Fields {
-		value := textValue(cmp.Or(f.Value.Constant.Text, "Claimsheet probe"))
-		switch kind := f.Value.Type.Text; {
-		case kind == "Email":
-			value = textValue(p.Email)
-		case kind == "Phone":
-			value = textValue("+447700900123")
-		case kind == "Date" && f.Value.Output.Text == "date":
-			value = textValue("1980-05-01")
-		case kind == "Date" || kind == "DateTime":
-			value = cell.Value{Field: cell.DateTimeValue, Literal: "1980-05-01T00:00:00Z"}
-		case kind == "Number" || kind == "Currency":
-			value = cell.Value{Field: cell.DoubleValue, Literal: "1"}
-		case kind == "Checkbox":
-			value = cell.Value{Field: cell.BoolValue, Literal: "true"}
+		kind := f.Value.Type.Text
+		if kind == "Date" && f.Value.Output.Text == "date" {
+			kind = "day"
+		}
+		value, ok := map[string]cell.Value{
+			"Email": textValue(p.Email), "Phone": textValue("+447700900123"), "day": textValue("1980-05-01"),
+			"Date": {Field: cell.DateTimeValue, Literal: "1980-05-01T00:00:00Z"}, "DateTime": {Field: cell.DateTimeValue, Literal: "1980-05-01T00:00:00Z"},
+			"Number": {Field: cell.DoubleValue, Literal: "1"}, "Currency": {Field: cell.DoubleValue, Literal: "1"}, "Checkbox": {Field: cell.BoolValue, Literal: "true"},
+		}[kind]
+		if !ok {
+			value = textValue(cmp.Or(f.Value.Constant.Text, "Claimsheet probe"))
 		}
 		fields = append(fields, mapping.Field{Path: strings.Split(f.Name.Text, "."), Value: value})
 	}
@@ -193,20 +178,10 @@ func (p *prober) fields() (fields []mapping.Field) {
 func (p *prober) creates(plan mapping.Plan) string {
 	var list []string
 	for _, s := range plan.Steps {
-		list = append(list, p.named(s))
+		list = append(list, nameOf(s))
 	}
-	return fmt.Sprintf("In the environment “%s”, at %s, the probe creates what is not there yet:\n\n  %s\n\nThey stay there: agree on it with the service's operator. "+
-		"Then the probe asks for two activities that\nmust be refused: of a template, and of a client, that do not exist.", p.Environment, p.Session.Env.BaseURL, strings.Join(list, "\n  "))
-}
-
-func (p *prober) named(s mapping.Step) string {
-	switch s.Kind {
-	case mapping.ClientStep:
-		return strings.TrimSuffix(p.clientKey(), "_id") + " " + p.Email
-	case mapping.ActivityStep:
-		return fmt.Sprintf("activity “%s”, %s", s.Title, s.Activity.Status)
-	}
-	return s.Title
+	return fmt.Sprintf("In the environment “%s”, at %s, the probe creates for %s what is not there yet:\n\n  %s\n\nThey stay there: agree on it with the service's operator. "+
+		"Then the probe asks for two activities that\nmust be refused: of a template, and of a client, that do not exist.", p.Environment, p.Session.Env.BaseURL, p.Email, strings.Join(list, "\n  "))
 }
 
 // carryOutAll has the engine carry out a plan, again and again as long as an answer shows a new
@@ -407,7 +382,7 @@ func (p *prober) judgeSteps(plan mapping.Plan, known map[string]ledger.Step, lin
 
 func nameOf(s mapping.Step) string {
 	if s.Kind == mapping.ActivityStep {
-		return "activity, " + string(s.Activity.Status)
+		return fmt.Sprintf("activity “%s”, %s", s.Title, s.Activity.Status)
 	}
 	return s.Title
 }
