@@ -189,13 +189,20 @@ func (p *prober) so(format string, args ...any) {
 	p.Asked[len(p.Asked)-1].So = fmt.Sprintf(format, args...)
 }
 
-// get sends a GET and keeps the form of its answer. The error means that there was none.
-func (p *prober) get(ctx context.Context, about string, r apiclient.Request) (shown, error) {
-	a, err := p.Session.Client.Do(ctx, r)
-	if err != nil {
-		return shown{}, err
+// get sends a GET, again where the service asks to wait, and keeps the form of its answer. The error
+// means that there was none.
+func (p *prober) get(ctx context.Context, about string, r apiclient.Request) (found shown, err error) {
+	for range 3 {
+		a, err := p.Session.Client.Do(ctx, r)
+		if err != nil {
+			return shown{}, err
+		}
+		if found = p.show(about, r, a); a.Status != 429 && a.Status != 503 {
+			break
+		}
+		p.so("the service asks to wait")
 	}
-	return p.show(about, r, a), nil
+	return found, nil
 }
 
 func (p *prober) show(about string, r apiclient.Request, a apiclient.Answer) shown {

@@ -405,6 +405,26 @@ func TestGETsOnly(t *testing.T) {
 	}
 }
 
+// TestAskedToWait: a service that asks to wait is asked again after that.
+func TestAskedToWait(t *testing.T) {
+	t.Parallel()
+	refused := false
+	service := odd{}.handler()
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/by-") && !refused {
+			refused = true
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		service.ServeHTTP(w, r)
+	}))
+	code, report, said := newPlace(t, entry(s.url, "v2")).probe(sending...)
+	if code != 0 || !strings.Contains(report.Text(""), "the service asks to wait") || s.created.Load() != 6 {
+		t.Errorf("exit code %d, %d were created\n%s\n%s", code, s.created.Load(), said, report.Text(""))
+	}
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
