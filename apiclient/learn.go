@@ -129,7 +129,8 @@ func (c *candidates) best() (place, value string, ok bool) {
 	first := slices.MaxFunc(c.all, func(a, b candidate) int {
 		return cmp.Or(a.rank-b.rank, len(b.place)-len(a.place), strings.Compare(b.place, a.place))
 	})
-	return first.place, first.value, !slices.ContainsFunc(c.all, func(o candidate) bool { return o.rank == first.rank && o.value != first.value })
+	isRival := func(o candidate) bool { return o.rank == first.rank && o.value != first.value }
+	return first.place, first.value, !slices.ContainsFunc(c.all, isRival)
 }
 
 var (
@@ -145,7 +146,7 @@ var (
 // idRank says how well the name of a field fits the id of a thing of a kind; 0 for not at all.
 func idRank(l leaf, kind string) int {
 	name, parent := plainly(l.name), plainly(l.parent)
-	around := slices.Contains([]string{"", kind, kind + "s", "data", "result", "results", "item", "items", "value", "response", "payload"}, parent)
+	around := slices.Contains([]string{"", kind, kind + "s", "data", "result", "results", "item", "items", "value", "payload"}, parent)
 	switch {
 	case slices.Contains([]string{kind + "id", kind + "uuid", kind + "guid", kind + "identifier"}, name):
 		return 4
@@ -257,7 +258,8 @@ func LearnNotFound(a Answer, known []Answer) (rule NotFound, why string) {
 	case a.Status/100 == 4 && code != "":
 		content(NotFoundContent{Status: status, Place: pointer, Equals: encode(code)})
 	case a.Status/100 == 4:
-		return rule, statusText(a.Status) + " without an error code may as well mean that the invented value was refused: ask the service's operator what an unknown client is answered"
+		return rule, statusText(a.Status) + " without an error code may as well mean that the invented value was refused: " +
+			"ask the service's operator what an unknown client is answered"
 	case len(bytes.TrimSpace(a.Body)) == 0:
 		content(NotFoundContent{Place: placeText, Empty: true})
 	default:
@@ -308,7 +310,8 @@ func emptyPlaces(a Answer) []NotFoundContent {
 func errorCode(a Answer) (pointer, code string) {
 	for _, l := range leavesOf(a) {
 		text, ok := stringOf(l.value)
-		if ok && !l.crowded && len(text) <= 40 && plainCode.MatchString(text) && slices.Contains([]string{"code", "errorcode", "error"}, plainly(l.name)) &&
+		if ok && !l.crowded && len(text) <= 40 && plainCode.MatchString(text) &&
+			slices.Contains([]string{"code", "errorcode", "error"}, plainly(l.name)) &&
 			slices.Contains([]string{"", "error", "errors"}, plainly(l.parent)) {
 			return l.pointer, text
 		}
@@ -431,8 +434,10 @@ func (c *Client) Outline(a Answer) string {
 	var telling []string
 	for name := range a.Header {
 		plain := plainly(name)
-		own := strings.Contains(plain, "request") || strings.Contains(plain, "correlation") || strings.Contains(plain, "trace") || strings.Contains(plain, "session") || strings.Contains(plain, "tenant")
-		if !own && (strings.Contains(plain, "location") || strings.Contains(plain, "redirect") || strings.Contains(plain, "magic") || strings.HasSuffix(plain, "id")) {
+		own := strings.Contains(plain, "request") || strings.Contains(plain, "correlation") || strings.Contains(plain, "trace") ||
+			strings.Contains(plain, "session") || strings.Contains(plain, "tenant")
+		if !own && (strings.Contains(plain, "location") || strings.Contains(plain, "redirect") || strings.Contains(plain, "magic") ||
+			strings.HasSuffix(plain, "id")) {
 			telling = append(telling, "; "+name+": "+kindOf(a.Header.Get(name)))
 		}
 	}
@@ -480,7 +485,8 @@ func outline(value []byte, code string, depth int) string {
 // isVerdict reports whether a text is a word that says that nothing was found, as not_found may name.
 func isVerdict(text string) bool {
 	said := plainly(text)
-	return plainCode.MatchString(text) && len(text) <= 40 && (strings.Contains(said, "notfound") || strings.Contains(said, "unknown") || strings.Contains(said, "notexist"))
+	return plainCode.MatchString(text) && len(text) <= 40 && (strings.Contains(said, "notfound") || strings.Contains(said, "unknown") ||
+		strings.Contains(said, "notexist"))
 }
 
 // kindOf describes a text.

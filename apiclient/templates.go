@@ -70,7 +70,8 @@ func (p *templateParser) parse(a Answer) ([]Template, error) {
 	}
 	items := inside(lists[0], "array")
 	if why := isPartial(a, doc, len(items)); why != "" {
-		return nil, fmt.Errorf("is one page of several (%s), and Claimsheet reads one only: ask the service's operator how one answer holds all templates", why)
+		return nil, fmt.Errorf("is one page of several (%s), and Claimsheet reads one only: "+
+			"ask the service's operator how one answer holds all templates", why)
 	}
 	templates := []Template{}
 	for i, item := range items {

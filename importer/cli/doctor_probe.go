@@ -54,7 +54,8 @@ func (p *program) probeOptionsOf(c *cli.Context) (o probeOptions, probes bool, e
 	case o.send && o.email == "":
 		err = usage("--client E-MAIL: an address that is yours, and that the service does not know", "--send needs a test client")
 	case o.send && !o.yes && !console.IsTerminal(p.In):
-		err = usage("read what it creates in docs/environments.md, then add --yes", "--send asks before it creates anything, and there is no terminal")
+		err = usage("read what it creates in docs/environments.md, then add --yes",
+			"--send asks before it creates anything, and there is no terminal")
 	case o.write && !found:
 		err = usage("name one with --environments", "--write needs an environments file, and there is none")
 	}
@@ -115,7 +116,8 @@ func (p *program) probe(ctx context.Context, o probeOptions) error {
 func (p *program) sender(ctx context.Context, l *ledgerSession) (*probe.Sender, error) {
 	s := l.session
 	if s.State == "" {
-		return nil, problem.New("no-state", "there is no environments file here, so the state folder is not known").Hinted("name the file with --environments, or the folder with --state")
+		return nil, problem.New("no-state", "there is no environments file here, so the state folder is not known").
+			Hinted("name the file with --environments, or the folder with --state")
 	}
 	if err := l.find(ctx); err != nil {
 		return nil, err

@@ -120,7 +120,8 @@ type shown struct {
 // service could not be used.
 func Run(ctx context.Context, o Options) (Report, error) {
 	p := &prober{Options: o, invented: map[apiclient.By]shown{}, asked: map[string]int{}, took: map[apiclient.Kind][]float64{}}
-	p.Report = Report{Environment: o.Session.Env.Name, Service: o.Session.Env.BaseURL, Version: string(o.API), Asked: []Asked{}, Times: []Time{}, Lines: []Line{}, Created: []Created{}, Unknown: []Unknown{}}
+	p.Report = Report{Environment: o.Session.Env.Name, Service: o.Session.Env.BaseURL, Version: string(o.API), Asked: []Asked{},
+		Times: []Time{}, Lines: []Line{}, Created: []Created{}, Unknown: []Unknown{}}
 	err := p.connect(ctx)
 	for _, part := range []func(context.Context) error{p.askTemplates, p.askInvented, p.askTestClient, p.create} {
 		if err == nil {
@@ -309,7 +310,8 @@ func (p *prober) learnNotFound(ctx context.Context) error {
 			continue
 		}
 		data, _ := json.Marshal(notFoundOf(rule)) // plain data
-		if right = right && p.Session.Env.NotFound.Describes(a.Answer); !slices.ContainsFunc(rules, func(r any) bool { return string(r.(json.RawMessage)) == string(data) }) {
+		if right = right && p.Session.Env.NotFound.Describes(a.Answer); !slices.ContainsFunc(rules,
+			func(r any) bool { return string(r.(json.RawMessage)) == string(data) }) {
 			rules, evidence = append(rules, json.RawMessage(data)), append(evidence, a.evidence)
 		}
 	}
@@ -365,7 +367,8 @@ func (p *prober) askTestClient(ctx context.Context) error {
 	}
 	if p.Session.Env.NotFound.Describes(a.Answer) {
 		if p.so("the service does not know it"); p.Sender == nil {
-			p.unknown("where a look-up has the client's id", "the service does not know the client that --client names", "name one that exists, or let the probe create it: --send")
+			p.unknown("where a look-up has the client's id", "the service does not know the client that --client names",
+				"name one that exists, or let the probe create it: --send")
 		}
 		return nil
 	}
@@ -378,12 +381,14 @@ func (p *prober) learnLookUp(ctx context.Context, r apiclient.Request, a shown, 
 	place, id, ok := p.Session.Client.LearnID(r, a.Answer, sure)
 	if p.Session.Env.NotFound.Describes(a.Answer) {
 		p.so("the service does not find it")
-		p.unknown("where a look-up has the client's id", "the client that was created is not found", "it may be found later, or the field with its address has another name: -m names them")
+		p.unknown("where a look-up has the client's id", "the client that was created is not found",
+			"it may be found later, or the field with its address has another name: -m names them")
 		return nil
 	}
 	if !ok || a.Status/100 != 2 {
 		p.so("whether the service knows it cannot be told")
-		p.unknown("where a look-up has the client's id", "no value of the answer is the id for certain", "ask the service's operator, and set wire."+p.lookupKey())
+		p.unknown("where a look-up has the client's id", "no value of the answer is the id for certain",
+			"ask the service's operator, and set wire."+p.lookupKey())
 		p.blocked = "the look-up of the test client is not understood, so nothing is created"
 		return nil
 	}
@@ -408,7 +413,8 @@ func (p *prober) lookupKey() string { return "lookup_" + p.clientKey() }
 // wire is the place that a key of wire names at present.
 func (p *prober) wire(key string) string {
 	w := p.Session.Env.Wire
-	usual := map[string]string{"client_id": w.ClientID, "contact_id": w.ContactID, "claim_id": w.ClaimID, "activity_id": w.ActivityID, "redirect_url": w.RedirectURL}
+	usual := map[string]string{"client_id": w.ClientID, "contact_id": w.ContactID, "claim_id": w.ClaimID, "activity_id": w.ActivityID,
+		"redirect_url": w.RedirectURL}
 	if lookup := map[string]*string{"lookup_client_id": w.LookupClientID, "lookup_contact_id": w.LookupContactID}[key]; lookup != nil {
 		return *lookup
 	}
@@ -427,12 +433,14 @@ func (p *prober) judgeLimits() {
 		value, _ := json.Marshal(math.Floor(p.rate*1000) / 1000) // a number
 		p.Lines = append(p.Lines, Line{"limits.requests_per_second", value, "answers announce " + said})
 	case p.rate == 0 && strings.Contains(strings.ToLower(said), "limit"):
-		p.unknown("how many requests the service takes", "it announces a limit without the time that it is for: "+said, "ask the service's operator, and set limits.requests_per_second")
+		p.unknown("how many requests the service takes", "it announces a limit without the time that it is for: "+said,
+			"ask the service's operator, and set limits.requests_per_second")
 	}
 }
 
 func (p *prober) sumTimes() {
-	for _, kind := range []apiclient.Kind{apiclient.ReadTemplates, apiclient.FindClient, apiclient.CreateClient, apiclient.CreateClaim, apiclient.CreateActivity, apiclient.CreateLink} {
+	for _, kind := range []apiclient.Kind{apiclient.ReadTemplates, apiclient.FindClient, apiclient.CreateClient, apiclient.CreateClaim,
+		apiclient.CreateActivity, apiclient.CreateLink} {
 		if took := slices.Sorted(slices.Values(p.took[kind])); len(took) > 0 {
 			p.Times = append(p.Times, Time{kind, len(took), int(took[len(took)/2]), int(took[len(took)-1])})
 		}

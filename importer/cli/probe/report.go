@@ -63,7 +63,8 @@ func Patched(file []byte, name string, lines []Line) ([]byte, error) {
 			add(l.Value, "environments", name, section, key)
 		case section == "errors" && there && json.Unmarshal(l.Value, &rules) == nil:
 			for _, rule := range rules {
-				operations = append(operations, yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer("environments", name, section, "-"), Value: rule})
+				operations = append(operations, yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer("environments", name, section, "-"),
+					Value: rule})
 			}
 		default:
 			add(l.Value, "environments", name, section)
@@ -71,7 +72,8 @@ func Patched(file []byte, name string, lines []Line) ([]byte, error) {
 	}
 	text, err := yamlpatch.Apply(file, style, operations...)
 	if err != nil {
-		return nil, problem.New("probe-write", "the lines cannot be put into the environments file: %v", err).Hinted("leave --write out, and write them by hand")
+		return nil, problem.New("probe-write", "the lines cannot be put into the environments file: %v",
+			err).Hinted("leave --write out, and write them by hand")
 	}
 	return text, nil
 }
@@ -83,10 +85,12 @@ func (r *Report) Write(o Options) error {
 		return err
 	}
 	if now, err := os.ReadFile(o.Path); err != nil || !bytes.Equal(now, o.File) {
-		return problem.At(problem.Where{File: o.Path}, "probe-write", "the environments file has changed since the probe began").Hinted("probe again: nothing is created twice")
+		return problem.At(problem.Where{File: o.Path}, "probe-write",
+			"the environments file has changed since the probe began").Hinted("probe again: nothing is created twice")
 	}
 	if err := safefile.Replace(o.Path, text, 0o644, os.Rename); err != nil {
-		return problem.At(problem.Where{File: o.Path}, "output-no-access", "the environments file cannot be written: %v", problem.Cause(err)).Hinted("write the lines by hand")
+		return problem.At(problem.Where{File: o.Path}, "output-no-access", "the environments file cannot be written: %v",
+			problem.Cause(err)).Hinted("write the lines by hand")
 	}
 	r.Written = true
 	return nil
@@ -154,7 +158,8 @@ func (r *Report) yaml() string {
 		for evidence := range strings.Lines(l.Evidence) {
 			fmt.Fprintf(&b, "%s# %s\n", indent, strings.TrimSuffix(evidence, "\n"))
 		}
-		text, err := yamlpatch.Apply(nil, yamlpatch.Style{Widest: 200}, yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer(key), Value: l.Value})
+		text, err := yamlpatch.Apply(nil, yamlpatch.Style{Widest: 200}, yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer(key),
+			Value: l.Value})
 		if err != nil {
 			text = fmt.Appendf(nil, "%s: %s\n", key, l.Value) // JSON is YAML
 		}

@@ -94,7 +94,8 @@ func (p *prober) plan(binding *mapping.Binding) mapping.Plan {
 		add(activity("Open@client", "", p.openActivity()))
 		add(activity("Submitted@client", "", p.filled(mapping.Submitted)))
 	case p.workflow().TemplateIdentifier == "":
-		p.unknown("how activities are answered", "the environment has no workflow_template_identifier", "ask the service's operator for it, and set it")
+		p.unknown("how activities are answered", "the environment has no workflow_template_identifier",
+			"ask the service's operator for it, and set it")
 	default:
 		add(activity("Submitted@client", "", p.filled(mapping.Submitted)))
 		add(activity("Accepted@claim/probe", claim, p.filled(mapping.Accepted)))
@@ -121,7 +122,8 @@ func (p *prober) workflow() mapping.Workflow {
 	if p.API == apiclient.V1 {
 		return mapping.Workflow{}
 	}
-	return mapping.Workflow{Name: "Claimsheet probe", TemplateIdentifier: cmp.Or(p.Session.Mapping.Workflow.TemplateIdentifier.Text, p.Session.Env.WorkflowTemplateIdentifier)}
+	return mapping.Workflow{Name: "Claimsheet probe", TemplateIdentifier: cmp.Or(p.Session.Mapping.Workflow.TemplateIdentifier.Text,
+		p.Session.Env.WorkflowTemplateIdentifier)}
 }
 
 // openActivity is one of the first template, and filled one of the first that has an attribute for a
@@ -158,8 +160,10 @@ func (p *prober) fields() (fields []mapping.Field) {
 		}
 		value, ok := map[string]cell.Value{
 			"Email": textValue(p.Email), "Phone": textValue("+447700900123"), "day": textValue("1980-05-01"),
-			"Date": {Field: cell.DateTimeValue, Literal: "1980-05-01T00:00:00Z"}, "DateTime": {Field: cell.DateTimeValue, Literal: "1980-05-01T00:00:00Z"},
-			"Number": {Field: cell.DoubleValue, Literal: "1"}, "Currency": {Field: cell.DoubleValue, Literal: "1"}, "Checkbox": {Field: cell.BoolValue, Literal: "true"},
+			"Date": {Field: cell.DateTimeValue, Literal: "1980-05-01T00:00:00Z"}, "DateTime": {Field: cell.DateTimeValue,
+				Literal: "1980-05-01T00:00:00Z"},
+			"Number": {Field: cell.DoubleValue, Literal: "1"}, "Currency": {Field: cell.DoubleValue,
+				Literal: "1"}, "Checkbox": {Field: cell.BoolValue, Literal: "true"},
 		}[kind]
 		if !ok {
 			value = textValue(cmp.Or(f.Value.Constant.Text, "Claimsheet probe"))
@@ -180,8 +184,10 @@ func (p *prober) creates(plan mapping.Plan) string {
 	for _, s := range plan.Steps {
 		list = append(list, nameOf(s))
 	}
-	return fmt.Sprintf("In the environment “%s”, at %s, the probe creates for %s what is not there yet:\n\n  %s\n\nThey stay there: agree on it with the service's operator. "+
-		"Then the probe asks for two activities that\nmust be refused: of a template, and of a client, that do not exist.", p.Environment, p.Session.Env.BaseURL, p.Email, strings.Join(list, "\n  "))
+	return fmt.Sprintf("In the environment “%s”, at %s, the probe creates for %s what is not there yet:\n\n  %s\n\n"+
+		"They stay there: agree on it with the service's operator. Then the probe asks for two activities that\n"+
+		"must be refused: of a template, and of a client, that do not exist.",
+		p.Environment, p.Session.Env.BaseURL, p.Email, strings.Join(list, "\n  "))
 }
 
 // carryOutAll has the engine carry out a plan, again and again as long as an answer shows a new
@@ -209,7 +215,8 @@ func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan
 			if err := p.learn(ctx, s, &was); err != nil {
 				return err
 			}
-			refusedLink := s.Kind == mapping.LinkStep && was.To == ledger.Refused && was.Status/100 == 4 && !linkTried && p.Session.Client.LinkBody() != nil
+			refusedLink := s.Kind == mapping.LinkStep && was.To == ledger.Refused && was.Status/100 == 4 && !linkTried &&
+				p.Session.Client.LinkBody() != nil
 			if refusedLink {
 				linkTried = true
 				if err := p.set(ctx, "wire.link_body", "none", was.Reason+" with a body"); err != nil {
@@ -226,7 +233,10 @@ func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan
 			p.judgeSteps(plan, known, linkTried)
 			return stopped
 		}
-		left.Steps = slices.DeleteFunc(slices.Clone(left.Steps), func(s mapping.Step) bool { return gone != "" && (s.Key == gone || s.Claim == gone) })
+		left.Steps = slices.DeleteFunc(slices.Clone(left.Steps), func(s mapping.Step) bool {
+			return gone != "" && (s.Key == gone ||
+				s.Claim == gone)
+		})
 	}
 }
 
@@ -241,8 +251,10 @@ func (p *prober) carryOut(ctx context.Context, binding *mapping.Binding, plan ma
 		return err
 	}
 	defer func() { _ = draft.Close() }()
-	job := &importer.Job{Runs: []string{p.Sender.Run}, Environment: p.Sender.Scope, Binding: binding, Service: p.Session.Client, Ledger: p.Sender.Ledger,
-		Drafts: []*spool.Results{draft}, Journal: p.Sender.Journal, Concurrency: 1, NewLedger: true, MaxFailures: stoprule.MaxFailures{Percent: 100}}
+	job := &importer.Job{Runs: []string{p.Sender.Run}, Environment: p.Sender.Scope, Binding: binding, Service: p.Session.Client,
+		Ledger: p.Sender.Ledger,
+		Drafts: []*spool.Results{draft}, Journal: p.Sender.Journal, Concurrency: 1, NewLedger: true,
+		MaxFailures: stoprule.MaxFailures{Percent: 100}}
 	return job.Do(ctx, func(yield func(mapping.Plan, error) bool) { yield(plan, nil) })
 }
 
@@ -360,16 +372,19 @@ func (p *prober) judgeSteps(plan mapping.Plan, known map[string]ledger.Step, lin
 				}
 			}
 			if !answered && s.Kind == mapping.ClientStep {
-				p.unknown("where the answer to the client's creation has its id", "the ledger has no such answer: the service knew the client before", "name another address, which it does not know")
+				p.unknown("where the answer to the client's creation has its id",
+					"the ledger has no such answer: the service knew the client before", "name another address, which it does not know")
 			}
 		case ledger.Refused:
 			so = "refused"
-			p.unknown(what, "it refuses it: "+problem.OneLine(was.Reason), "ask the service's operator; with -m, the client has the fields of the mapping")
+			p.unknown(what, "it refuses it: "+problem.OneLine(was.Reason),
+				"ask the service's operator; with -m, the client has the fields of the mapping")
 		case "":
 			p.unknown(what, "it waits for what is above", "see there")
 		default:
 			so = "it may have been created"
-			p.unknown(what, "it may have been created: "+problem.OneLine(was.Reason), "ask the service's operator, set the place in wire, and probe again; claimsheet settle decides it")
+			p.unknown(what, "it may have been created: "+problem.OneLine(was.Reason),
+				"ask the service's operator, set the place in wire, and probe again; claimsheet settle decides it")
 		}
 		if answered {
 			p.Asked[at].So = so
@@ -448,7 +463,8 @@ func (p *prober) learnRefusal(ctx context.Context, about string, r apiclient.Req
 	rule, ok := apiclient.LearnRefusal(a, p.accepted)
 	if !ok {
 		p.so("nothing in it says that it was refused")
-		p.unknown("how the service refuses "+about, "nothing in the answer says that nothing was created: such a step is uncertain", "ask the service's operator")
+		p.unknown("how the service refuses "+about, "nothing in the answer says that nothing was created: such a step is uncertain",
+			"ask the service's operator")
 		return nil
 	}
 	p.so("a refusal, by its code; claimsheet settle --not-created decides the step that it left uncertain")
