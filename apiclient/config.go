@@ -118,6 +118,7 @@ type Wire struct {
 	ClaimID         string
 	RedirectURL     string
 	ActivityID      string            // "" = the answer for an activity needs no id
+	Templates       string            // a JSON Pointer to the array of activity templates; "" = the answer is the array
 	DataType        string            // a JSON Pointer on an attribute template; "" = none
 	DataTypes       map[string]string // their name → ours
 	Options         string            // a JSON Pointer on an attribute template, to the list of its options; "" = none
@@ -226,6 +227,7 @@ func check(cfg Config) problem.List {
 		}
 	}
 	refused("wire.redirect_url: ", CheckURLPlace(w.RedirectURL))
+	refused("wire.templates: ", CheckPointer(w.Templates))
 	refused("wire.data_type: ", CheckPointer(w.DataType))
 	refused("wire.options: ", CheckPointer(w.Options))
 	for _, field := range slices.Sorted(maps.Keys(w.LookupAgree)) {

@@ -78,7 +78,7 @@ func (c *Client) lookUp(ctx context.Context, by By, value string) (r Request, a 
 	if a, err = c.Do(ctx, r); err != nil {
 		return r, Answer{}, false, during(what, err)
 	}
-	absent = c.cfg.NotFound.describes(a)
+	absent = c.cfg.NotFound.Describes(a)
 	if !absent {
 		err = c.refusal(r, what, a)
 	}
@@ -206,8 +206,8 @@ func (c *Client) Agrees(match Found, fields map[string]string) (field string, ok
 
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// describes reports whether an answer means nobody.
-func (n NotFound) describes(a Answer) bool {
+// Describes reports whether an answer means that nothing was found.
+func (n NotFound) Describes(a Answer) bool {
 	if slices.Contains(n.Status, a.Status) {
 		return true
 	}
@@ -334,7 +334,7 @@ func (c *Client) learnAbsent(ctx context.Context, by By) (a Answer, _ error) {
 		}
 	}
 	f := &Failure{Reason: fmt.Sprintf("the look-up of an invented %s got %s, which not_found does not describe", by, shapeOf(a)),
-		Hint: "set the environment's not_found to what the service answers for an unknown client"}
+		Hint: "set the environment's not_found to what the service answers for an unknown client; claimsheet doctor --probe proposes it"}
 	if a.Status/100 == 2 {
 		f.Retry = unlessJSON(a)
 	}

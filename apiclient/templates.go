@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -62,18 +64,89 @@ func (p *templateParser) parse(a Answer) ([]Template, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: check base_url", notJSON(a))
 	}
-	if form(doc) != "array" {
-		return nil, fmt.Errorf("is %s, not an array", article(form(doc)))
+	lists := follow(doc, p.wire.Templates).values
+	if len(lists) != 1 || form(lists[0]) != "array" {
+		return nil, p.noArray(doc, lists)
+	}
+	items := inside(lists[0], "array")
+	if why := isPartial(a, doc, len(items)); why != "" {
+		return nil, fmt.Errorf("is one page of several (%s), and Claimsheet reads one only: "+
+			"ask the service's operator how one answer holds all templates", why)
 	}
 	templates := []Template{}
-	for i, item := range inside(doc, "array") {
+	for i, item := range items {
 		t, err := p.template(item.value)
 		if err != nil {
-			return nil, fmt.Errorf("has at /%d %w", i, err)
+			return nil, fmt.Errorf("has at %s/%d %w", p.wire.Templates, i, err)
 		}
 		templates = append(templates, t)
 	}
 	return templates, nil
+}
+
+// noArray says what the answer has in the place of the array of templates.
+func (p *templateParser) noArray(doc []byte, there []json.RawMessage) error {
+	err := fmt.Errorf("has no array at %s", placeName(p.wire.Templates))
+	if p.wire.Templates == "" {
+		err = fmt.Errorf("is %s, not an array", article(form(doc)))
+	}
+	if place, ok := templatesAt(doc); ok {
+		err = fmt.Errorf("%w: the templates are at %s; set wire.templates in the environment to %q", err, placeName(place), place)
+	}
+	return err
+}
+
+// templatesAt returns the pointer to the array of an answer whose elements are objects with id
+// and name, or one to an empty array if it is the only one.
+func templatesAt(doc []byte) (pointer string, ok bool) {
+	var empty []string
+	var look func(value []byte, at string, depth int) bool
+	look = func(value []byte, at string, depth int) bool {
+		if items := inside(value, "array"); len(items) > 0 {
+			_, _, err := idAndName(items[0].value)
+			pointer = at
+			return err == nil
+		} else if form(value) == "array" {
+			empty = append(empty, at)
+		}
+		return slices.ContainsFunc(inside(value, "object"), func(m member) bool {
+			return depth < 4 && plainName.MatchString(m.key) && look(m.value, at+"/"+m.key, depth+1)
+		})
+	}
+	if look(doc, "", 0) {
+		return pointer, true
+	}
+	return strings.Join(empty, ""), len(empty) == 1
+}
+
+var nextLink = regexp.MustCompile(`(?i);\s*rel\s*=\s*"?([^";]*\s)?next([\s";]|$)`)
+
+// isPartial says how an answer with a list of n elements shows that there are more; "" if it does
+// not: by a link to the next page, or by a field beside or around the list.
+func isPartial(a Answer, doc []byte, n int) string {
+	for _, links := range a.Header.Values("Link") {
+		if slices.ContainsFunc(strings.Split(links, ","), nextLink.MatchString) {
+			return `Link: rel="next"`
+		}
+	}
+	fields := []member{{key: "total", value: encode(a.Header.Get("X-Total-Count"))}}
+	for _, m := range inside(doc, "object") {
+		fields = append(append(fields, m), inside(m.value, "object")...)
+	}
+	for _, m := range fields {
+		text, _ := scalar(m.value)
+		switch total, err := strconv.Atoi(text); plainly(m.key) {
+		case "total", "totalcount", "totalitems", "totalelements", "totalresults", "count":
+			if err == nil && total > n {
+				return fmt.Sprintf("%d of %d came", n, total)
+			}
+		case "next", "nextpage", "nextlink", "nexturl", "nextcursor", "nextpagetoken", "@odata.nextlink", "hasmore", "hasnext":
+			if text != "" && text != "false" || len(inside(m.value, "object")) > 0 {
+				return "its field " + m.key
+			}
+		}
+	}
+	return ""
 }
 
 func (p *templateParser) template(item json.RawMessage) (t Template, err error) {

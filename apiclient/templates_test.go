@@ -1,6 +1,7 @@
 package apiclient_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -44,6 +45,33 @@ func TestTemplates(t *testing.T) {
 	wantNotes := []string{`the data type "text_area" of "Your details/Rich" is not known and is ignored: set wire.data_types`}
 	if diff := cmp.Diff(wantNotes, notes); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestTemplatesElsewhere: templates in a field are read there, and pages of them are refused.
+func TestTemplatesElsewhere(t *testing.T) {
+	const one = `{"id":"a","name":"A"}`
+	for name, c := range map[string]struct{ place, header, body, want string }{
+		"in a field":             {"/items", "", `{"items":[` + one + `],"next":null,"total":1}`, ""},
+		"deeper":                 {"/data/list", "", `{"data":{"list":[` + one + `]}}`, ""},
+		"where nothing says so":  {"", "", `{"items":[` + one + `]}`, `set wire.templates in the environment to "/items"`},
+		"at another place":       {"/list", "", `{"items":[` + one + `]}`, `no array at /list: the templates are at /items`},
+		"a link to another page": {"", `</x?page=1>; rel="prev", </x?page=3>; rel="next"`, `[` + one + `]`, `is one page of several (Link: rel="next")`},
+		"a link back":            {"", `</x?page=1>; rel="prev"`, `[` + one + `]`, ""},
+		"a total":                {"/items", "", `{"page":{"totalElements":30},"items":[` + one + `]}`, "1 of 30 came"},
+		"a next page":            {"/items", "", `{"nextPage":"/x?page=2","items":[` + one + `]}`, "its field nextPage"},
+		"links":                  {"/items", "", `{"_links":{"next":{"href":"/x"}},"items":[` + one + `]}`, "its field next"},
+	} {
+		cfg := config(apiclient.V2)
+		cfg.Wire.Templates = c.place
+		cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Link", c.header)
+			answers(200, asJSON, c.body)(w, r)
+		}))
+		templates, _, err := client(t, cfg).Templates(t.Context())
+		if c.want == "" && (err != nil || len(templates) != 1) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, %v; want %q", name, templates, err, c.want)
+		}
 	}
 }
 

@@ -64,7 +64,7 @@ func (c *Client) noteUnknown(r Request, a Answer, means string) {
 		if fields := fieldNames(doc); len(fields) > 0 {
 			u.Shape += ", fields " + strings.Join(fields, ", ")
 		}
-		u.Pointer, u.Code = errorCode(doc)
+		u.Pointer, u.Code = errorCode(shown)
 	}
 	if u.Code != "" {
 		u.Shape += ", code " + u.Code
@@ -82,15 +82,6 @@ func (c *Client) noteUnknown(r Request, a Answer, means string) {
 // maxUnknown limits the list, for a service that never answers the same twice.
 const maxUnknown = 100
 
-var (
-	// plainName matches what a programmer would call a field. Other names may be
-	// data.
-	plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,30}$`)
-	// plainCode matches what a programmer would call an error: joined words, but
-	// not a number, a name or an address.
-	plainCode = regexp.MustCompile(`^[A-Za-z]+([_.-]?[A-Za-z0-9]+)*$`)
-)
-
 // fieldNames returns the names of an object's fields, sorted, at most eight.
 func fieldNames(object []byte) []string {
 	names := map[string]bool{}
@@ -101,15 +92,4 @@ func fieldNames(object []byte) []string {
 	}
 	sorted := slices.Sorted(maps.Keys(names))
 	return sorted[:min(len(sorted), 8)]
-}
-
-// errorCode returns the code in an error answer.
-func errorCode(object []byte) (pointer, code string) {
-	for _, key := range []string{"code", "errorCode", "error_code"} {
-		text, ok := scalar(firstValue(object, key))
-		if ok && len(text) <= 40 && plainCode.MatchString(text) {
-			return "/" + key, text
-		}
-	}
-	return "", ""
 }

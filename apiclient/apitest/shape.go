@@ -17,6 +17,10 @@ type Shape struct {
 	NotFound Reply
 	// Untyped leaves the data types out of the templates.
 	Untyped bool
+	// Listed is the field that has the array of templates; "" for templates that are the answer.
+	Listed string
+	// Header is added to every answer.
+	Header http.Header
 }
 
 // Carrier says what of an answer carries ids and redirect urls.
@@ -46,13 +50,20 @@ func (s Shape) Around(service http.Handler) http.Handler {
 		case lookup && rec.Code == http.StatusNotFound && s.NotFound.Status != 0:
 			s.NotFound.write(w, false)
 			return
-		case s.Untyped && strings.HasSuffix(r.URL.Path, "/activity-templates"):
-			body = withoutTypes(body)
+		case strings.HasSuffix(r.URL.Path, "/activity-templates"):
+			if s.Untyped {
+				body = withoutTypes(body)
+			}
+			if s.Listed != "" {
+				body = marshal(map[string]json.RawMessage{s.Listed: body})
+			}
 		case rec.Code/100 == 2 && (lookup || r.Method == http.MethodPost) && json.Unmarshal(body, &fields) == nil:
 			body = s.carry(header, fields, lookup)
 		}
-		for name, values := range header {
-			w.Header()[name] = values
+		for _, from := range []http.Header{header, s.Header} {
+			for name, values := range from {
+				w.Header()[name] = values
+			}
 		}
 		w.WriteHeader(rec.Code)
 		_, _ = w.Write(body) // the client may be gone

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"testing"
 
-	"claimsheet/apiclient/tracking"
 	"claimsheet/mapping/problem/yamltree/yamltest"
 )
 
@@ -25,7 +24,7 @@ func TestReference(t *testing.T) {
 			yamltest.Section("### errors, each rule", ruleKeys)+
 			yamltest.Section("### tracking", trackingKeys)+
 			yamltest.Section("### tracking.webhook", webhookKeys)+
-			yamltest.Section("### tracking.export", eventKeys(func(f *tracking.Format) *tracking.Format { return f }))+
+			"\n### tracking.export\n\nThe keys `events` to `time_format` of tracking.webhook.\n"+
 			yamltest.Section("### tracking.completed", completedKeys)+
 			yamltest.Section("### claim_types, each entry", claimTypeKeys))
 }

@@ -77,6 +77,11 @@ func Load(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	return Parse(path, data)
+}
+
+// Parse is Load of what a file would say.
+func Parse(path string, data []byte) (*File, error) {
 	f := &File{Path: path}
 	root, problems := language.Read(path, data, f)
 	if names := f.Choices(); root != nil && f.Default != "" && !slices.Contains(names, f.Default) {

@@ -22,6 +22,8 @@ var wireKeys = []yamltree.Key[apiclient.Wire]{
 		urlPlace, func(w *apiclient.Wire) *string { return &w.RedirectURL }),
 	yamltree.To("activity_id", "the id of a created activity; default \"\": the answer need carry none",
 		idPlace, func(w *apiclient.Wire) *string { return &w.ActivityID }),
+	yamltree.To("templates", "the array of activity templates in its answer, such as /items; default \"\": the answer is the array",
+		optionalPointer, func(w *apiclient.Wire) *string { return &w.Templates }),
 	yamltree.To("data_type", "the data type of an attribute template; default /dataType; absent is fine",
 		optionalPointer, func(w *apiclient.Wire) *string { return &w.DataType }),
 	yamltree.To("data_types", "the service's names of data types and ours: Text, TextArea, DropDown, Checkbox, Date, DateTime, Number or Currency",

@@ -24,24 +24,39 @@ but look at it) or fail (a run would not work). Only GETs reach the service; wit
 try what a mapping needs (its version and claim type) and to check it against the templates.
 Exit codes: 0 nothing failed, 2 the configuration is wrong, 3 the service cannot be used as it is.
 
+With --probe it finds out how the service answers where its document leaves that open: where ids and redirect urls are, what
+“not found” and refusals look like, data types, announced limits, answer times. It prints the lines for wire, not_found, errors and limits
+of the environment, each with the request and the answer that show it, and what it could not learn. Without --send it sends GETs only.
+With --send it creates one test client with what belongs to it; the ledger knows all of it, so another probe creates nothing again.
+Exit codes: 0 everything is known, 1 something is not, 2 the command or the configuration is wrong, 3 the service could not be used.
+
 Examples:
 
     claimsheet doctor -e uat
-    claimsheet doctor -e uat -m mapping.yaml`
+    claimsheet doctor -e uat -m mapping.yaml
+    claimsheet doctor -e uat --probe
+    claimsheet doctor -e uat --probe --send --client me@example.com --write`
 
 func (p *program) doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "doctor",
-		Usage:       "try an environment: secrets, connection, authentication, templates, look-ups; sends GETs only",
-		UsageText:   "claimsheet doctor [-e ENVIRONMENT] [-m FILE]",
+		Usage:       "try an environment: secrets, connection, authentication, templates, look-ups; --probe: how it answers",
+		UsageText:   "claimsheet doctor [-e ENVIRONMENT] [-m FILE] [--probe [--send --client E-MAIL] [--write]]",
 		Description: doctorHelp,
-		Flags:       append(withMapping("the mapping `FILE` to check as well; default: none", append(placeFlags(), ledgerFlag()...)), jsonFlag(), traceFlag()),
+		Flags:       append(append(withMapping("the mapping `FILE` to check as well; default: none", append(placeFlags(), ledgerFlag()...)), jsonFlag(), traceFlag()), probeFlags()...),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return problem.New("usage", "claimsheet doctor takes no arguments").Hinted("name the environment with -e")
 			}
+			o, probes, err := p.probeOptionsOf(c)
+			if err != nil {
+				return err
+			}
 			if err := p.openTrace(c); err != nil {
 				return err
+			}
+			if probes {
+				return p.probe(c.Context, o)
 			}
 			return p.doctor(c.Context, p.where(c))
 		},

@@ -97,10 +97,10 @@ type studioState struct {
 		Problems []any
 	}
 	Judgement struct {
-		Complete        bool
-		Rows, Clients   int
+		Complete       bool
+		Rows, Clients  int
 		Usable, Errors int
-		Skipped         int
+		Skipped        int
 	}
 	Commands map[string]string
 	Job      *struct {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"claimsheet/importer/cli/probe"
 	"claimsheet/importer/cli/trial"
 	"claimsheet/importer/result"
 )
@@ -46,7 +47,7 @@ func Commands() []string {
 // that all have.
 func Objects() (commands map[string]any, end any) {
 	return map[string]any{
-		"run, rerun": result.Summary{}, "doctor": doctorJSON{}, "settle": settleJSON{}, "history": historyJSON{},
+		"run, rerun": result.Summary{}, "doctor": doctorJSON{}, "doctor --probe": probe.Report{}, "settle": settleJSON{}, "history": historyJSON{},
 		"templates": templatesJSON{},
 	}, ending{}
 }

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -88,10 +89,12 @@ func describeFields(t *testing.T, b *strings.Builder, prefix string, of reflect.
 			says += "; may be left out"
 		}
 		inner, path, kind := f.Type, prefix+name, ""
-		switch inner.Kind() {
-		case reflect.Pointer:
+		switch {
+		case inner == reflect.TypeFor[json.RawMessage]():
+			kind = "any"
+		case inner.Kind() == reflect.Pointer:
 			inner = inner.Elem()
-		case reflect.Slice:
+		case inner.Kind() == reflect.Slice:
 			inner, path, kind = inner.Elem(), path+"[]", "list"
 		}
 		isTime := inner == reflect.TypeFor[time.Time]()

@@ -46,10 +46,12 @@ var arrows = map[string][]string{
 	"importer/testform":       {}, // in tests only
 	"apiclient/apitest":       {},
 	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/sandbox/pages", "apiclient/tracking", "importer/cli/console", "importer/cli/explain", "importer/cli/load",
-		"importer/cli/observe", "importer/cli/trial", "importer/cli/statefolder", "importer/cli/studio", "importer/cli/workbook",
+		"importer/cli/observe", "importer/cli/probe", "importer/cli/trial", "importer/cli/statefolder", "importer/cli/studio", "importer/cli/workbook",
 		"importer", "importer/journal", "importer/rerun", "importer/settle", "importer/result", "importer/sheet", "importer/spool", "importer/ledger", "importer/ledger/postgres", "importer/dispatch", "importer/retry", "importer/stoprule", "importer/safefile", "reports"},
 	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/rate", "apiclient/sandbox", "importer/cli/statefolder",
 		"importer/cli/workbook", "importer/retry", "importer/sheet", "importer/safefile"},
+	"importer/cli/probe": {"mapping", "mapping/cell", "mapping/yamlpatch", "apiclient", "apiclient/environment", "importer", "importer/cli/load", "importer/journal", "importer/ledger",
+		"importer/safefile", "importer/spool", "importer/stoprule"},
 	"importer/cli/workbook":    {"mapping", "mapping/cell", "apiclient/environment", "importer/rerun", "importer/result", "importer/sheet", "importer/safefile", "reports"},
 	"importer/cli/observe":     {"apiclient", "apiclient/environment", "importer", "importer/cli/console", "importer/cli/statefolder", "importer/result", "importer/safefile"},
 	"importer/cli/statefolder": {"importer/safefile"},
@@ -71,8 +73,6 @@ var arrows = map[string][]string{
 	"importer/sheet/csv":       {"mapping/cell"},
 	"importer/sheet/numfmt":    {},
 	"importer/sheet/sheettest": {"mapping/cell"},
-
-	"apiclient/apitest/conformance": {},
 
 	"mapping/problem/yamltree":          {},
 	"mapping/problem/yamltree/yamltest": {"mapping/problem/yamltree"},
@@ -107,7 +107,7 @@ var doors = map[string][]string{
 	"golang.org/x/sync/singleflight":  {"importer/lookup"},
 	"github.com/google/uuid":          {"apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli"},
 	"html/template":                   {"apiclient/sandbox/pages"},
-	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/sandbox/pages", "apiclient/tracking", "apiclient/apitest", "apiclient/apitest/conformance", "importer/cli/studio", "importer/cli/trial"},
+	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/sandbox/pages", "apiclient/tracking", "apiclient/apitest", "importer/cli/studio", "importer/cli/trial"},
 }
 
 // TestArrows reads the imports of every file that is built into the program.

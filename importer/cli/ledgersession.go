@@ -185,18 +185,24 @@ func (p *program) openLedger(where load.Where, sharing *postgres.Sharing) (*ledg
 	if there, err := l.exists(); !there {
 		return l, err
 	}
+	_, err = p.takeLedger(l)
+	return l, err
+}
+
+// takeLedger locks the ledger and puts it in order, as openLedger says. It returns the folders of
+// journals.
+func (p *program) takeLedger(l *ledgerSession) (folders []string, err error) {
 	if err := l.lock(p.Err); err != nil {
-		return l, err
+		return nil, err
 	}
-	folders, err := journal.Folders(l.place.file(), "")
-	if err != nil {
-		return l, err
+	if folders, err = journal.Folders(l.place.file(), ""); err != nil {
+		return nil, err
 	}
 	if err := p.replayJournals(l.ledger, folders); err != nil {
-		return l, err
+		return nil, err
 	}
 	_, err = l.ledger.MarkInterrupted(l.run, time.Now().UTC())
-	return l, err
+	return folders, err
 }
 
 // readLedger opens the ledger of an environment for reading, without a lock: a

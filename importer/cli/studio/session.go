@@ -150,10 +150,19 @@ func (s *session) save(overwrite bool) error {
 	if _, err := readFile(s.path); err != nil { // a folder now, or a link of another user
 		return err
 	}
-	if info, err := os.Stat(s.path); err == nil && (info.Mode().Perm()&0o200 == 0 || !safefile.Ours(info)) {
+	info, err := os.Stat(s.path)
+	switch {
+	case err == nil && (info.Mode().Perm()&0o200 == 0 || !safefile.Ours(info)):
 		return s.noAccess(errors.New("it is read-only, or belongs to another user"))
+	case err == nil || overwrite:
+		err = safefile.Replace(s.path, s.text(), 0o644, os.Rename)
+	default: // a file that somebody makes just now stays
+		err = safefile.Replace(s.path, s.text(), 0o644, create)
 	}
-	if err := replaceFile(s.path, s.text(), 0o644); err != nil {
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return failure{http.StatusConflict, "changed-on-disk", "there is a file of this name now", "take the file as it is now, or overwrite it with what is here"}
+	case err != nil:
 		return s.noAccess(err)
 	}
 	s.file = s.text()
@@ -166,30 +175,13 @@ func (s *session) noAccess(err error) error {
 		Hinted("nothing was changed; what is here is not lost while this page is open")
 }
 
-// replaceFile writes a file as a whole: after a crash there is the old one or the new
-// one. A link stays one. mode is that of a file that does not exist yet.
-func replaceFile(path string, data []byte, mode fs.FileMode) error {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+// create gives a file a name that no other file has.
+func create(from, to string) error {
+	err := os.Link(from, to)
+	if err != nil && !errors.Is(err, fs.ErrExist) { // not every file system has links
+		return os.Rename(from, to)
 	}
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	folder := filepath.Dir(path)
-	temp, err := os.CreateTemp(folder, ".claimsheet-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name()) // what failed
-	_, err = temp.Write(data)
-	if err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(temp.Name(), path); err != nil {
-		return err
-	}
-	_ = safefile.SyncFolder(folder) // the file is there already
-	return nil
+	return err
 }
 
 // unsaved is the autosaved file: what was not saved, of which mapping file, and what that
@@ -227,7 +219,7 @@ func (s *session) keep() {
 		err = os.MkdirAll(filepath.Dir(s.autosave), 0o700)
 	}
 	if err == nil {
-		err = replaceFile(s.autosave, data, 0o600)
+		err = safefile.Replace(s.autosave, data, 0o600, os.Rename)
 	}
 	s.notKept = err
 }

@@ -1,0 +1,506 @@
+package apiclient
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// What answers show of a service, where its document leaves it open: for claimsheet doctor
+// --probe. A place that is proposed was read there by the Client's own reader, and a rule
+// describes the answer from which it was learnt.
+
+// LearnID returns the place of the id in the answer to a request, and the id: the one that wire
+// has, if it can be read there, else the one with the best name. sure is the id, where it is known
+// from another answer; "" else. ok is false when no place, or several with different ids, fit.
+func (c *Client) LearnID(r Request, a Answer, sure string) (place, id string, ok bool) {
+	kind, usual := string(r.Kind), c.cfg.Wire.ActivityID
+	switch {
+	case r.Kind == FindClient:
+		kind, usual = strings.TrimSuffix(c.Routes().clients(), "s"), c.lookupPlace()
+	case r.Kind == CreateClient:
+		kind, usual = strings.TrimSuffix(c.Routes().clients(), "s"), *c.needs(CreateClient).id
+	case r.Kind == CreateClaim:
+		usual = c.cfg.Wire.ClaimID
+	}
+	walk := follow
+	if r.Kind == FindClient {
+		walk = followMatch
+	}
+	own := c.urlOf(r)
+	found := candidates{sure: sure, read: func(place string) (string, error) {
+		f, err := locate(a, place, walk, own)
+		if err == nil && f.crowded {
+			err = errCrowded
+		}
+		if err != nil {
+			return "", err
+		}
+		id, err := identifier(f, place)
+		if err == nil && (!idText.MatchString(id) || dateText.MatchString(id) && !uuidText.MatchString(id)) {
+			err = fmt.Errorf("has no id at %s", placeName(place))
+		}
+		return id, err
+	}}
+	if usual != "" || r.Kind != CreateActivity {
+		if id, err := found.read(usual); err == nil && (sure == "" || id == sure) {
+			return usual, id, true
+		}
+		found.add("", 3)
+	}
+	found.add("text", 3)
+	for _, name := range []string{"Location", "Content-Location"} {
+		found.add(placeLastSegment+placeHeader+name, segmentRank(a.Header.Get(name), kind))
+	}
+	for name := range a.Header {
+		if plainly(name) == kind+"id" {
+			found.add(placeHeader+name, 4)
+		}
+	}
+	for _, l := range leavesOf(a) {
+		found.add(l.pointer, idRank(l, kind))
+	}
+	return found.best()
+}
+
+// LearnURL returns the place of the redirect url in the answer to a request. id is that of the
+// client: a url that ends with it leads to the client in the service.
+func (c *Client) LearnURL(r Request, a Answer, id string) (place string, ok bool) {
+	own := c.urlOf(r)
+	found := candidates{read: func(place string) (string, error) {
+		text, err := linkAt(a, place, own)
+		if u, bad := url.Parse(text); err == nil && bad == nil && id != "" && lastSegment(u) == id {
+			err = fmt.Errorf("has the url of the client at %s", placeName(place))
+		}
+		return text, err
+	}}
+	if _, err := found.read(c.cfg.Wire.RedirectURL); err == nil {
+		return c.cfg.Wire.RedirectURL, true
+	}
+	found.add("text", 4)
+	found.add("", 4)
+	for name := range a.Header {
+		if name != "Content-Location" {
+			found.add(placeHeader+name, linkRank(leaf{name: name}))
+		}
+	}
+	for _, l := range leavesOf(a) {
+		found.add(l.pointer, linkRank(l))
+	}
+	place, _, ok = found.best()
+	return place, ok
+}
+
+// candidates are places of an answer that may be the right one.
+type candidates struct {
+	sure string // what must be there; "" for anything
+	read func(place string) (string, error)
+	all  []candidate
+}
+
+type candidate struct {
+	place, value string
+	rank         int // how well its name fits
+}
+
+func (c *candidates) add(place string, rank int) {
+	if rank == 0 {
+		return
+	}
+	if value, err := c.read(place); err == nil && (c.sure == "" || value == c.sure) {
+		c.all = append(c.all, candidate{place, value, rank})
+	}
+}
+
+// best returns the place whose name fits best. ok is false when none does, or when two fit equally
+// well and have different values.
+func (c *candidates) best() (place, value string, ok bool) {
+	if len(c.all) == 0 {
+		return "", "", false
+	}
+	first := slices.MaxFunc(c.all, func(a, b candidate) int {
+		return cmp.Or(a.rank-b.rank, len(b.place)-len(a.place), strings.Compare(b.place, a.place))
+	})
+	isRival := func(o candidate) bool { return o.rank == first.rank && o.value != first.value }
+	return first.place, first.value, !slices.ContainsFunc(c.all, isRival)
+}
+
+var (
+	uuidText = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	idText   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~=+-]{0,199}$`)
+	dateText = regexp.MustCompile(`^\d{4}-\d\d-\d\d`)
+	// plainName matches what a programmer would call a field, and plainCode an error: other
+	// texts may be personal data.
+	plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,30}$`)
+	plainCode = regexp.MustCompile(`^[A-Za-z]+([_.-]?[A-Za-z0-9]+)*$`)
+)
+
+// idRank says how well the name of a field fits the id of a thing of a kind; 0 for not at all.
+func idRank(l leaf, kind string) int {
+	name, parent := plainly(l.name), plainly(l.parent)
+	around := slices.Contains([]string{"", kind, kind + "s", "data", "result", "results", "item", "items", "value", "payload"}, parent)
+	switch {
+	case slices.Contains([]string{kind + "id", kind + "uuid", kind + "guid", kind + "identifier"}, name):
+		return 4
+	case slices.Contains([]string{"id", "uuid", "guid", "identifier"}, name) && around:
+		return 3
+	case l.pointer != "" && name == kind, kind == "client" && name == "contactid", kind == "contact" && name == "clientid":
+		return 2
+	}
+	return 0
+}
+
+// segmentRank says how well the segment before the last one of a url's path fits a thing of a kind;
+// 0 for a text that is no url with such a segment.
+func segmentRank(text, kind string) int {
+	u, err := url.Parse(strings.TrimSuffix(text, "/"))
+	if err != nil || !strings.Contains(u.Path, "/") || !isRelative(text) && u.Host == "" {
+		return 0
+	}
+	segments := strings.Split(u.Path, "/")
+	if of := strings.ToLower(segments[len(segments)-2]); of == kind || of == kind+"s" || kind == "activity" && of == "activities" {
+		return 3
+	}
+	return 1
+}
+
+// linkRank says how well names fit a redirect url; 0 for not at all.
+func linkRank(l leaf) int {
+	name, parent, rel := plainly(l.name), plainly(l.parent), plainly(l.rel)
+	leads := func(s string) bool { return strings.Contains(s, "redirect") || strings.Contains(s, "magic") }
+	isURL := slices.Contains([]string{"href", "url", "uri", "link", "location"}, name)
+	switch {
+	case name == "redirecturl":
+		return 5
+	case leads(name):
+		return 4
+	case isURL && (leads(parent) || leads(rel)):
+		return 3
+	case rel == "self" || parent == "self" || name == "self":
+		return 0
+	case strings.Contains(name, "link"):
+		return 2
+	case isURL:
+		return 1
+	}
+	return 0
+}
+
+// leaf is a value inside an answer that is no object with fields and no list with elements.
+type leaf struct {
+	pointer string
+	name    string // of the field; "" for an element of a list and for the whole answer
+	parent  string // the nearest field around it; "" for none
+	rel     string // what the fields rel, type or name beside it say
+	value   json.RawMessage
+	crowded bool // in a list of several
+}
+
+// leavesOf returns the values of an answer. It leaves out fields whose name may be data.
+func leavesOf(a Answer) (list []leaf) {
+	doc, ok := document(a.Body)
+	if !ok {
+		return nil
+	}
+	var walk func(at leaf)
+	walk = func(at leaf) {
+		around := cmp.Or(at.name, at.parent)
+		fields, items := inside(at.value, "object"), inside(at.value, "array")
+		rel := ""
+		for _, m := range fields {
+			if text, ok := stringOf(m.value); ok && slices.Contains([]string{"rel", "type", "name"}, m.key) {
+				rel = cmp.Or(rel, text)
+			}
+		}
+		for _, m := range fields {
+			if plainName.MatchString(m.key) {
+				walk(leaf{at.pointer + "/" + m.key, m.key, around, rel, m.value, at.crowded})
+			}
+		}
+		for i, m := range items {
+			walk(leaf{at.pointer + "/" + strconv.Itoa(i), "", around, "", m.value, at.crowded || len(items) > 1})
+		}
+		if len(fields)+len(items) == 0 {
+			list = append(list, at)
+		}
+	}
+	walk(leaf{value: doc})
+	return list
+}
+
+// plainly returns a name in small letters without hyphens, underscores and the X- of headers.
+func plainly(name string) string {
+	return strings.NewReplacer("-", "", "_", "").Replace(strings.TrimPrefix(strings.ToLower(name), "x-"))
+}
+
+// LearnNotFound returns the rule of not_found that describes the answer to a look-up of a client
+// who does not exist. known are answers to look-ups of a client who exists, which it must not
+// describe. why says why there is no such rule; "" for one.
+func LearnNotFound(a Answer, known []Answer) (rule NotFound, why string) {
+	status := []int{a.Status}
+	var rules []NotFound
+	content := func(c NotFoundContent) { rules = append(rules, NotFound{Content: []NotFoundContent{c}}) }
+	switch pointer, code := errorCode(a); {
+	case isPage(a):
+		return rule, "a web page answers in the service's place: check base_url and auth"
+	case slices.Contains([]int{401, 403, 407, 408, 429}, a.Status) || a.Status/100 != 2 && a.Status/100 != 4:
+		return rule, statusText(a.Status) + " says nothing about a client"
+	case a.Status == http.StatusNotFound || a.Status == http.StatusGone || a.Status == http.StatusNoContent:
+		rules = append(rules, NotFound{Status: status})
+	case a.Status/100 == 4 && code != "":
+		content(NotFoundContent{Status: status, Place: pointer, Equals: encode(code)})
+	case a.Status/100 == 4:
+		return rule, statusText(a.Status) + " without an error code may as well mean that the invented value was refused: " +
+			"ask the service's operator what an unknown client is answered"
+	case len(bytes.TrimSpace(a.Body)) == 0:
+		content(NotFoundContent{Place: placeText, Empty: true})
+	default:
+		rules = append(rules, NotFound{Empty: true})
+		for _, c := range emptyPlaces(a) {
+			content(c)
+		}
+	}
+	for _, rule := range rules {
+		if rule.Describes(a) && !slices.ContainsFunc(known, rule.Describes) {
+			return rule, ""
+		}
+	}
+	return rule, "nothing in the answer tells an unknown client from a known one: ask the service's operator what does"
+}
+
+// emptyPlaces are the values of a 2xx answer that say that nothing was found, the most telling first.
+func emptyPlaces(a Answer) []NotFoundContent {
+	var byRank [4][]NotFoundContent
+	for _, l := range leavesOf(a) {
+		name, rank := plainly(l.name), -1
+		text, _ := scalar(l.value)
+		switch kind := form(l.value); {
+		case l.pointer == "" || l.crowded:
+		case kind == "null" && strings.HasSuffix(name, "id"), kind == "string" && text == "" && strings.HasSuffix(name, "id"):
+			rank = 0
+		case kind == "null", kind == "object", kind == "array":
+			rank = 1
+		case text == "false" && slices.Contains([]string{"found", "isfound", "exists", "success", "known", "matched"}, name),
+			text == "true" && slices.Contains([]string{"notfound", "unknown", "missing"}, name),
+			text == "0" && slices.Contains([]string{"count", "total", "totalcount", "size", "matches", "found"}, name):
+			rank = 2
+		case kind == "string" && isVerdict(text):
+			rank = 3
+		}
+		if rank >= 0 {
+			c := NotFoundContent{Place: l.pointer, Equals: l.value}
+			if form(l.value) == "object" || form(l.value) == "array" || text == "" && form(l.value) == "string" {
+				c = NotFoundContent{Place: l.pointer, Empty: true}
+			}
+			byRank[rank] = append(byRank[rank], c)
+		}
+	}
+	return slices.Concat(byRank[:]...)
+}
+
+// errorCode returns the code in the body of an error, and the pointer to it.
+func errorCode(a Answer) (pointer, code string) {
+	for _, l := range leavesOf(a) {
+		text, ok := stringOf(l.value)
+		if ok && !l.crowded && len(text) <= 40 && plainCode.MatchString(text) &&
+			slices.Contains([]string{"code", "errorcode", "error"}, plainly(l.name)) &&
+			slices.Contains([]string{"", "error", "errors"}, plainly(l.parent)) {
+			return l.pointer, text
+		}
+	}
+	return "", ""
+}
+
+// LearnRefusal returns a rule of errors for an answer that refuses something, where its status does
+// not say so: by its error code, or by a flag. others are answers that mean something else; ok is
+// false when no rule describes the answer alone.
+func LearnRefusal(a Answer, others []Answer) (found Rule, ok bool) {
+	found = Rule{Status: a.Status, Means: "failed"}
+	pointer, code := errorCode(a)
+	if found.Pointer, found.Matches = pointer, "^"+regexp.QuoteMeta(code)+"$"; code == "" {
+		i := slices.IndexFunc(leavesOf(a), func(l leaf) bool {
+			text, _ := scalar(l.value)
+			return text == "false" && slices.Contains([]string{"success", "ok", "succeeded"}, plainly(l.name))
+		})
+		if i < 0 {
+			return Rule{}, false
+		}
+		found.Pointer, found.Matches = leavesOf(a)[i].pointer, "^false$"
+	}
+	r := compile([]Rule{found})[0]
+	return found, r.applies(a) && !slices.ContainsFunc(others, r.applies)
+}
+
+// LearnTemplates returns the pointer to the array of templates in the answer with them.
+func LearnTemplates(a Answer) (pointer string, ok bool) {
+	doc, isJSON := document(a.Body)
+	if !isJSON {
+		return "", false
+	}
+	return templatesAt(doc)
+}
+
+// LearnDataTypes returns the pointer, on an attribute template, to the data type, for the templates
+// at list: the one with the most names of the document's, named of them, or else the first whose name
+// speaks of a type; "" for none. others are the other names there.
+func LearnDataTypes(a Answer, list string) (pointer string, named int, others []string) {
+	doc, _ := document(a.Body)
+	names := map[string][]string{} // by pointer
+	for _, template := range inside(firstAt(doc, list), "array") {
+		for _, attribute := range inside(firstAt(template.value, "/activityAttributeTemplates"), "array") {
+			for _, l := range leavesOf(Answer{Body: attribute.value}) {
+				if text, ok := stringOf(l.value); ok && plainCode.MatchString(text) && strings.Contains(plainly(l.name+l.parent), "type") {
+					names[l.pointer] = append(names[l.pointer], text)
+				}
+			}
+		}
+	}
+	isOther := func(name string) bool {
+		return !slices.ContainsFunc(dataTypes, func(t string) bool { return strings.EqualFold(t, name) })
+	}
+	for _, place := range slices.Sorted(maps.Keys(names)) {
+		strange := slices.DeleteFunc(slices.Clone(names[place]), func(name string) bool { return !isOther(name) })
+		if n := len(names[place]) - len(strange); pointer == "" || n > named {
+			slices.Sort(strange)
+			pointer, named, others = place, n, slices.Compact(strange)
+		}
+	}
+	return pointer, named, others
+}
+
+func firstAt(doc []byte, pointer string) json.RawMessage {
+	if values := follow(doc, pointer).values; len(values) > 0 {
+		return values[0]
+	}
+	return nil
+}
+
+var (
+	policy = regexp.MustCompile(`(?:^|[;,\s"])(?:q=)?(\d+)\s*;\s*w=(\d+)`)
+	window = map[string]float64{"second": 1, "minute": 60, "hour": 3600, "day": 86400}
+)
+
+// LearnLimits returns the rate that the headers of an answer announce, in requests per second; 0 for
+// none, or none that says for which time. said are these headers.
+func LearnLimits(h http.Header) (perSecond float64, said []string) {
+	lowest := func(n, seconds float64) {
+		if n > 0 && seconds > 0 && (perSecond == 0 || n/seconds < perSecond) {
+			perSecond = n / seconds
+		}
+	}
+	for name := range h {
+		plain := plainly(name)
+		if !strings.HasPrefix(plain, "ratelimit") && plain != "retryafter" {
+			continue
+		}
+		said = append(said, name+": "+printable(h.Get(name)))
+		for _, m := range policy.FindAllStringSubmatch(strings.Join(h.Values(name), ","), -1) {
+			n, _ := strconv.ParseFloat(m[1], 64)
+			seconds, _ := strconv.ParseFloat(m[2], 64)
+			lowest(n, seconds)
+		}
+		if n, err := strconv.ParseFloat(h.Get(name), 64); err == nil && strings.HasPrefix(plain, "ratelimitlimit") {
+			lowest(n, window[strings.TrimPrefix(plain, "ratelimitlimit")])
+		}
+	}
+	slices.Sort(said)
+	return perSecond, said
+}
+
+// Outline shows an answer without what may be personal data or a credential: its status, the names
+// of its fields, and of their values null, true, false, 0, data types and error codes.
+func (c *Client) Outline(a Answer) string {
+	text := statusText(a.Status)
+	doc, isJSON := document(a.Body)
+	switch {
+	case len(bytes.TrimSpace(a.Body)) == 0:
+		text += ", no body"
+	case isPage(a):
+		text += ", a web page"
+	case isJSON && form(doc) != "":
+		_, code := errorCode(a)
+		text += ", " + outline(doc, code, 0)
+	default:
+		text += ", plain text: " + kindOf(strings.TrimSpace(string(a.Body)))
+	}
+	var telling []string
+	for name := range a.Header {
+		plain := plainly(name)
+		own := strings.Contains(plain, "request") || strings.Contains(plain, "correlation") || strings.Contains(plain, "trace") ||
+			strings.Contains(plain, "session") || strings.Contains(plain, "tenant")
+		if !own && (strings.Contains(plain, "location") || strings.Contains(plain, "redirect") || strings.Contains(plain, "magic") ||
+			strings.HasSuffix(plain, "id")) {
+			telling = append(telling, "; "+name+": "+kindOf(a.Header.Get(name)))
+		}
+	}
+	slices.Sort(telling)
+	return c.secrets.hide(text + strings.Join(telling, ""))
+}
+
+func outline(value []byte, code string, depth int) string {
+	const deepest, most = 5, 8
+	switch kind := form(value); kind {
+	case "null", "boolean":
+		return string(bytes.TrimSpace(value))
+	case "number", "string":
+		text, _ := scalar(value)
+		if text == "0" || text != "" && text == code || kind == "string" && (isVerdict(text) || slices.Contains(dataTypes, text)) {
+			return string(bytes.TrimSpace(value))
+		}
+		return kindOf(text)
+	case "array":
+		items := inside(value, "array")
+		switch {
+		case len(items) == 0:
+			return "[]"
+		case depth == deepest:
+			return "[…]"
+		case len(items) == 1:
+			return "[" + outline(items[0].value, code, depth+1) + "]"
+		}
+		return fmt.Sprintf("[%s, … %d in all]", outline(items[0].value, code, depth+1), len(items))
+	}
+	var fields []string
+	for _, m := range inside(value, "object") {
+		switch {
+		case len(fields) == most || !plainName.MatchString(m.key) || depth == deepest:
+			if !slices.Contains(fields, "…") {
+				fields = append(fields, "…")
+			}
+		default:
+			fields = append(fields, `"`+m.key+`":`+outline(m.value, code, depth+1))
+		}
+	}
+	return "{" + strings.Join(fields, ",") + "}"
+}
+
+// isVerdict reports whether a text is a word that says that nothing was found, as not_found may name.
+func isVerdict(text string) bool {
+	said := plainly(text)
+	return plainCode.MatchString(text) && len(text) <= 40 && (strings.Contains(said, "notfound") || strings.Contains(said, "unknown") ||
+		strings.Contains(said, "notexist"))
+}
+
+// kindOf describes a text.
+func kindOf(text string) string {
+	u, err := url.Parse(text)
+	switch {
+	case text == "":
+		return `""`
+	case uuidText.MatchString(text):
+		return "‹uuid›"
+	case err == nil && (u.Scheme == "http" || u.Scheme == "https"), err == nil && isRelative(text):
+		return "‹url›"
+	case strings.Trim(text, "0123456789.-") == "":
+		return "‹number›"
+	}
+	return "‹text›"
+}

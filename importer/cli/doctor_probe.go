@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/mail"
+	"os"
+
+	"github.com/google/uuid"
+	"github.com/urfave/cli/v2"
+
+	"claimsheet/apiclient/environment"
+	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/probe"
+	"claimsheet/importer/ledger/postgres"
+	"claimsheet/importer/result"
+	"claimsheet/mapping/problem"
+)
+
+// probeOptions are the flags of claimsheet doctor --probe.
+type probeOptions struct {
+	where            load.Where
+	send, yes, write bool
+	email            string
+}
+
+func probeFlags() []cli.Flag {
+	return []cli.Flag{
+		switchFlag("probe", "find out how the service answers, and print the lines for the environment"),
+		switchFlag("send", "with --probe: create one test client, with a claim, activities and a link"),
+		textFlag("client", "", "with --probe: the test client's `E-MAIL`; without --send the client is only looked up"),
+		switchFlag("yes", "with --send: do not ask"),
+		switchFlag("write", "with --probe: write the lines into the environments file"),
+	}
+}
+
+// probeOptionsOf reads the flags; probes is false where nothing is to be probed.
+func (p *program) probeOptionsOf(c *cli.Context) (o probeOptions, probes bool, err error) {
+	o = probeOptions{where: p.where(c), send: c.Bool("send"), yes: c.Bool("yes"), write: c.Bool("write"), email: c.String("client")}
+	_, found := environment.Find(o.where.Mapping, o.where.Environments)
+	usage := func(hint, format string, args ...any) error {
+		return problem.New("usage", format, args...).Hinted("%s", hint)
+	}
+	for _, name := range []string{"send", "client", "yes", "write"} {
+		if c.IsSet(name) && !c.Bool("probe") {
+			return o, false, usage("claimsheet doctor --probe --"+name+" …", "--%s is for --probe", name)
+		}
+	}
+	if _, wrong := mail.ParseAddress(o.email); c.IsSet("client") && wrong != nil {
+		return o, false, usage("the address of a test client, such as intake.test@example.com", "--client is not an e-mail address")
+	}
+	switch {
+	case o.send && o.email == "":
+		err = usage("--client E-MAIL: an address that is yours, and that the service does not know", "--send needs a test client")
+	case o.send && !o.yes && !console.IsTerminal(p.In):
+		err = usage("read what it creates in docs/environments.md, then add --yes",
+			"--send asks before it creates anything, and there is no terminal")
+	case o.write && !found:
+		err = usage("name one with --environments", "--write needs an environments file, and there is none")
+	}
+	return o, c.Bool("probe"), err
+}
+
+// probe finds out how the service answers. Exit codes: 0 everything is known, 1 something is not, 2 the
+// command or the configuration is wrong, 3 the service could not be used.
+func (p *program) probe(ctx context.Context, o probeOptions) error {
+	s, wrong, err := load.OpenConfiguration(o.where)
+	if err != nil {
+		return err
+	}
+	l := &ledgerSession{session: s, where: o.where, run: uuid.NewString(), sharing: &postgres.Sharing{}}
+	defer l.close()
+	if err := wrong.Err(); err != nil {
+		return err
+	}
+	version := s.Version("")
+	s.Mapping.API.Text = string(version)
+	options := probe.Options{Session: s, API: version, Connection: p.connection(l.run), Email: o.email}
+	if path, ok := environment.Find(o.where.Mapping, o.where.Environments); ok {
+		options.Path = path
+		if options.File, err = os.ReadFile(path); err != nil {
+			return err
+		}
+	}
+	if o.send {
+		options.Connection.Share = func(_ context.Context, s *load.Session) (load.Limiter, error) { return l.place.limiter(s.Env), nil }
+		if options.Sender, err = p.sender(ctx, l); err != nil {
+			return err
+		}
+	}
+	options.Confirm = func(ctx context.Context, creates string) error {
+		if o.yes {
+			fmt.Fprintln(p.Err, creates)
+			return nil
+		}
+		if console.Confirm(ctx, p.In, p.Err, "\n"+creates+"\nContinue?") {
+			return nil
+		}
+		return &incomplete{problem.New("not-confirmed", "nothing was created").Hinted("without --send only GETs are sent")}
+	}
+	report, failed := probe.Run(ctx, options)
+	if failed == nil && o.write && len(report.Lines) > 0 {
+		failed = report.Write(options)
+	}
+	p.object = report
+	if failed == nil || len(report.Asked) > 0 {
+		fmt.Fprint(p.Out, report.Text(options.Path))
+	}
+	p.summary = &result.Summary{}
+	p.summary.Rows.Failed = len(report.Unknown) // exit code 1
+	return failed
+}
+
+// sender opens the ledger, as a run does.
+func (p *program) sender(ctx context.Context, l *ledgerSession) (*probe.Sender, error) {
+	s := l.session
+	if s.State == "" {
+		return nil, problem.New("no-state", "there is no environments file here, so the state folder is not known").
+			Hinted("name the file with --environments, or the folder with --state")
+	}
+	if err := l.find(ctx); err != nil {
+		return nil, err
+	}
+	if _, err := l.exists(); err != nil {
+		return nil, err
+	}
+	folders, err := p.takeLedger(l)
+	if err != nil {
+		return nil, err
+	}
+	scope, err := scopeOf(ctx, l.ledger, s.Scope())
+	if err != nil {
+		return nil, err
+	}
+	then, err := movedFrom(ctx, l.ledger, s.Env, scope)
+	if err != nil {
+		return nil, err
+	}
+	if now, _ := environment.ServiceOf(scope); then != "" {
+		return nil, serviceChanged(s.Env.Name, then, now, movedHint)
+	}
+	return &probe.Sender{Ledger: l.ledger, Journal: p.openJournal(l.run, l.ledger, folders), Scope: scope, Run: l.run, Folder: s.State}, nil
+}

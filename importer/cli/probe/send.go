@@ -1,0 +1,461 @@
+package probe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer"
+	"claimsheet/importer/journal"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/spool"
+	"claimsheet/importer/stoprule"
+	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
+)
+
+// Sender is what it takes to create things: the ledger, locked. A nil Sender creates nothing.
+type Sender struct {
+	Ledger  *ledger.Ledger
+	Journal *journal.File
+	Scope   string // the ledger's name for the environment
+	Run     string
+	Folder  string // of the ledger, for private files
+}
+
+// MappingName is the name under which the ledger has what a probe sends.
+const MappingName = "probe"
+
+// Ids of a template and of a client that no service has. A refusal that is provoked with them can
+// create nothing.
+const (
+	noTemplate = "b7e1c1d6-4f0a-4d3c-9a55-0e5f3f1d7c02"
+	noClient   = "b7e1c1d6-4f0a-4d3c-9a55-0e5f3f1d7c03"
+)
+
+// create creates the test client and what belongs to it, as far as the ledger does not have it, and
+// learns from the answers that the ledger keeps. Then it provokes refusals.
+func (p *prober) create(ctx context.Context) error {
+	blocked, do := p.blocked, "ask the service's operator"
+	switch {
+	case p.Sender == nil:
+		blocked, do = "only GETs were sent", "let the probe create one test client: --send --client E-MAIL"
+	case blocked == "" && !p.Session.Env.NotFound.Describes(p.invented[apiclient.ByEmail].Answer):
+		blocked, do = "whether the service knows a client cannot be told, so nothing is created", "set not_found"
+	}
+	if blocked != "" {
+		p.unknown("where creations have their ids and redirect urls, and how refusals look", blocked, do)
+		return nil
+	}
+	binding, err := bind(p.API)
+	if err != nil {
+		return err
+	}
+	plan := p.plan(binding)
+	if err := p.Confirm(ctx, p.creates(plan)); err != nil {
+		return err
+	}
+	if err := p.carryOutAll(ctx, binding, plan); err != nil || p.clientID == "" {
+		return err
+	}
+	return p.provoke(ctx, binding, plan)
+}
+
+// bind is the mapping of a probe: what the engine asks about the sheet of a run.
+func bind(version apiclient.Version) (*mapping.Binding, error) {
+	m, found := mapping.Parse("the probe", []byte("name: "+MappingName+"\napi: "+string(version)+
+		"\nclient: {key: E-mail, lookup: {email: E-mail}, fields: {email: {column: E-mail, type: Email}}}\n"))
+	if err := found.Err(); err != nil {
+		return nil, err
+	}
+	binding, found := mapping.Bind(m, &cell.Sheet{File: "the probe", HeaderRow: 1, Header: []string{"E-mail"}}, nil, "2026-01-01")
+	return binding, found.Err()
+}
+
+// plan is everything that is created for the test client.
+func (p *prober) plan(binding *mapping.Binding) mapping.Plan {
+	plan := planOf(binding.Identity(p.Email))
+	plan.Lookup = mapping.Lookup{Email: p.Email, EmailAddress: plan.Client}
+	plan.Addresses = []mapping.Identity{plan.Client}
+	plan.Steps[0].Fields = p.fields()
+	add := func(s mapping.Step) { s.Rows = plan.Rows; plan.Steps = append(plan.Steps, s) }
+	const claim = "claim/claim/probe"
+	if p.API == apiclient.V2 {
+		add(mapping.Step{Key: claim, Kind: mapping.ClaimStep, Claim: claim, Title: "claim", Name: "Claimsheet probe"})
+	}
+	switch {
+	case len(p.templates) == 0:
+	case p.API == apiclient.V1:
+		add(activity("Open@client", "", p.openActivity()))
+		add(activity("Submitted@client", "", p.filled(mapping.Submitted)))
+	case p.workflow().TemplateIdentifier == "":
+		p.unknown("how activities are answered", "the environment has no workflow_template_identifier",
+			"ask the service's operator for it, and set it")
+	default:
+		add(activity("Submitted@client", "", p.filled(mapping.Submitted)))
+		add(activity("Accepted@claim/probe", claim, p.filled(mapping.Accepted)))
+		add(activity("Open@client", "", p.openActivity()))
+	}
+	if p.API == apiclient.V2 {
+		add(mapping.Step{Key: string(mapping.LinkStep), Kind: mapping.LinkStep, Title: "magic link"})
+	}
+	return plan
+}
+
+// planOf is a plan of the client step alone.
+func planOf(client mapping.Identity) mapping.Plan {
+	rows := []cell.Row{cell.RowOf(0, 2)}
+	return mapping.Plan{Number: 1, Client: client, Rows: rows,
+		Steps: []mapping.Step{{Key: string(mapping.ClientStep), Kind: mapping.ClientStep, Rows: rows, Title: "client"}}}
+}
+
+func activity(name, claim string, a mapping.Activity) mapping.Step {
+	return mapping.Step{Key: "activity/" + name, Kind: mapping.ActivityStep, Claim: claim, Title: a.TemplateName, Activity: &a}
+}
+
+func (p *prober) workflow() mapping.Workflow {
+	if p.API == apiclient.V1 {
+		return mapping.Workflow{}
+	}
+	return mapping.Workflow{Name: "Claimsheet probe", TemplateIdentifier: cmp.Or(p.Session.Mapping.Workflow.TemplateIdentifier.Text,
+		p.Session.Env.WorkflowTemplateIdentifier)}
+}
+
+// openActivity is one of the first template, and filled one of the first that has an attribute for a
+// text, else of the first.
+func (p *prober) openActivity() mapping.Activity {
+	t := p.templates[0]
+	return mapping.Activity{TemplateID: t.ID, TemplateName: t.Name, Status: mapping.Open, Workflow: p.workflow()}
+}
+
+func (p *prober) filled(status mapping.Status) mapping.Activity {
+	a := p.openActivity()
+	a.Status, a.Attributes = status, []mapping.Attribute{}
+	for _, t := range p.templates {
+		for _, attribute := range t.Attributes {
+			if attribute.Type == "Text" || attribute.Type == "TextArea" || attribute.Type == "" {
+				a.TemplateID, a.TemplateName = t.ID, t.Name
+				a.Attributes = []mapping.Attribute{{TemplateID: attribute.ID, Name: attribute.Name, Value: textValue("Claimsheet probe")}}
+				return a
+			}
+		}
+	}
+	return a
+}
+
+func textValue(text string) cell.Value { return cell.Value{Field: cell.StringValue, Literal: text} }
+
+// fields is the test client's data: those of the mapping's fields, with values of their types, or an
+// e-mail address and a name.
+func (p *prober) fields() (fields []mapping.Field) {
+	for _, f := range p.Session.Mapping.Client.Fields {
+		kind := f.Value.Type.Text
+		if kind == "Date" && f.Value.Output.Text == "date" {
+			kind = "day"
+		}
+		value, ok := map[string]cell.Value{
+			"Email": textValue(p.Email), "Phone": textValue("+447700900123"), "day": textValue("1980-05-01"),
+			"Date": {Field: cell.DateTimeValue, Literal: "1980-05-01T00:00:00Z"}, "DateTime": {Field: cell.DateTimeValue,
+				Literal: "1980-05-01T00:00:00Z"},
+			"Number": {Field: cell.DoubleValue, Literal: "1"}, "Currency": {Field: cell.DoubleValue,
+				Literal: "1"}, "Checkbox": {Field: cell.BoolValue, Literal: "true"},
+		}[kind]
+		if !ok {
+			value = textValue(cmp.Or(f.Value.Constant.Text, "Claimsheet probe"))
+		}
+		fields = append(fields, mapping.Field{Path: strings.Split(f.Name.Text, "."), Value: value})
+	}
+	if len(fields) == 0 {
+		for _, f := range [][2]string{{"email", p.Email}, {"firstName", "Claimsheet"}, {"lastName", "Probe"}} {
+			fields = append(fields, mapping.Field{Path: []string{f[0]}, Value: textValue(f[1])})
+		}
+	}
+	return fields
+}
+
+// creates says what a plan creates.
+func (p *prober) creates(plan mapping.Plan) string {
+	var list []string
+	for _, s := range plan.Steps {
+		list = append(list, nameOf(s))
+	}
+	return fmt.Sprintf("In the environment “%s”, at %s, the probe creates for %s what is not there yet:\n\n  %s\n\n"+
+		"They stay there: agree on it with the service's operator. Then the probe asks for two activities that\n"+
+		"must be refused: of a template, and of a client, that do not exist.",
+		p.Environment, p.Session.Env.BaseURL, p.Email, strings.Join(list, "\n  "))
+}
+
+// carryOutAll has the engine carry out a plan, again and again as long as an answer shows a new
+// line: the engine then reads the answers that the ledger keeps again, and goes on. Steps that are
+// refused or stay in doubt are left out, so that the others can be tried.
+func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan mapping.Plan) error {
+	left, linkTried := plan, false
+	for {
+		stopped := p.carryOut(ctx, binding, left) // perhaps because a place is wrong that the answers show
+		if stopped != nil && (!errors.Is(stopped, importer.ErrStopped) || ctx.Err() != nil) {
+			return stopped
+		}
+		known, err := p.Sender.Ledger.Steps(ctx, p.owner(plan), MappingName)
+		if err != nil {
+			return err
+		}
+		p.Created, p.accepted = []Created{}, nil
+		again, gone := false, ""
+		for _, s := range left.Steps {
+			was := known[s.Key]
+			before := len(p.Lines)
+			if s.Kind == mapping.ClientStep && was.To == ledger.Done {
+				p.clientID = was.ID
+			}
+			if err := p.learn(ctx, s, &was); err != nil {
+				return err
+			}
+			refusedLink := s.Kind == mapping.LinkStep && was.To == ledger.Refused && was.Status/100 == 4 && !linkTried &&
+				p.Session.Client.LinkBody() != nil
+			if refusedLink {
+				linkTried = true
+				if err := p.set(ctx, "wire.link_body", "none", was.Reason+" with a body"); err != nil {
+					return err
+				}
+			}
+			if len(p.Lines) != before {
+				again = true
+			} else if (was.To == ledger.Refused || was.To == ledger.Uncertain) && gone == "" {
+				gone, again = s.Key, true
+			}
+		}
+		if !again || gone == string(mapping.ClientStep) {
+			p.judgeSteps(plan, known, linkTried)
+			return stopped
+		}
+		left.Steps = slices.DeleteFunc(slices.Clone(left.Steps), func(s mapping.Step) bool {
+			return gone != "" && (s.Key == gone ||
+				s.Claim == gone)
+		})
+	}
+}
+
+func (p *prober) owner(plan mapping.Plan) ledger.ClientKey {
+	return ledger.ClientKey{Environment: p.Sender.Scope, Space: plan.Client.Space, Client: plan.Client.Key}
+}
+
+// carryOut has the engine carry out a plan, as in a run.
+func (p *prober) carryOut(ctx context.Context, binding *mapping.Binding, plan mapping.Plan) error {
+	draft, err := spool.NewResults(p.Sender.Folder)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = draft.Close() }()
+	job := &importer.Job{Runs: []string{p.Sender.Run}, Environment: p.Sender.Scope, Binding: binding, Service: p.Session.Client,
+		Ledger: p.Sender.Ledger,
+		Drafts: []*spool.Results{draft}, Journal: p.Sender.Journal, Concurrency: 1, NewLedger: true,
+		MaxFailures: stoprule.MaxFailures{Percent: 100}}
+	return job.Do(ctx, func(yield func(mapping.Plan, error) bool) { yield(plan, nil) })
+}
+
+// request is that of a step, as far as reading its answer depends on it.
+func (p *prober) request(s mapping.Step) apiclient.Request {
+	switch routes := p.Session.Client.Routes(); s.Kind {
+	case mapping.ClientStep:
+		return routes.CreateClient(nil, true)
+	case mapping.ClaimStep:
+		return routes.CreateClaim("", nil, "")
+	case mapping.LinkStep:
+		return routes.CreateLink(p.clientID, nil)
+	default:
+		return routes.CreateActivity(p.clientID, s.Claim, apiclient.Activity{})
+	}
+}
+
+// keysOf are the keys of wire by which the answer to a step is read.
+func (p *prober) keysOf(s mapping.Step) []string {
+	switch {
+	case s.Kind == mapping.ClientStep && p.API == apiclient.V1:
+		return []string{"client_id", "redirect_url"}
+	case s.Kind == mapping.ClientStep:
+		return []string{"contact_id"}
+	case s.Kind == mapping.LinkStep:
+		return []string{"redirect_url"}
+	}
+	return []string{string(s.Kind) + "_id"}
+}
+
+// learn learns from the answer to a step where it has the id and the redirect url.
+func (p *prober) learn(ctx context.Context, s mapping.Step, was *ledger.Step) error {
+	if was.Answer == nil || was.Event.Status == 0 || was.To == ledger.Done && was.Event.Status/100 != 2 { // a look-up found later what was refused before
+		return nil
+	}
+	a := apiclient.StoredAnswer(was.Event.Status, was.Answer)
+	r := p.request(s)
+	if _, before := p.asked[s.Key]; !before {
+		p.show(nameOf(s), r, a)
+		p.asked[s.Key] = len(p.Asked) - 1
+	}
+	if a.Status/100 != 2 {
+		return nil
+	}
+	p.accepted = append(p.accepted, a)
+	sure := ""
+	if s.Kind == mapping.ClientStep {
+		if err := p.lookAgain(ctx, r, a); err != nil {
+			return err
+		}
+		sure = p.clientID
+	}
+	for _, key := range p.keysOf(s) {
+		place, _, ok := p.Session.Client.LearnID(r, a, sure)
+		if key == "redirect_url" {
+			place, ok = p.Session.Client.LearnURL(r, a, p.clientID)
+		}
+		if err := p.propose(ctx, key, place, ok, r.Method+" "+r.Route+": "+p.Session.Client.Outline(a)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// propose proposes a place that was learnt, unless it is the one of the environment.
+func (p *prober) propose(ctx context.Context, key, place string, learnt bool, evidence string) error {
+	if !learnt || place == p.wire(key) {
+		return nil
+	}
+	return p.set(ctx, "wire."+key, place, evidence)
+}
+
+// lookAgain looks the test client up, once, after it was created: of several values of the answer a
+// to its creation r, its id is the one that the look-up has too.
+func (p *prober) lookAgain(ctx context.Context, r apiclient.Request, a apiclient.Answer) error {
+	if len(p.known) > 0 || p.looked {
+		return nil
+	}
+	p.looked = true
+	find := p.Session.Client.Routes().FindByEmail(p.Email)
+	found, err := p.get(ctx, "the test client, now that it is there", find)
+	if err != nil {
+		return err
+	}
+	place, id, ok := p.Session.Client.LearnID(r, a, p.clientID)
+	if _, looked, sure := p.Session.Client.LearnID(find, found.Answer, ""); !ok && sure && found.Status/100 == 2 {
+		place, id, ok = p.Session.Client.LearnID(r, a, looked)
+	}
+	if err := p.propose(ctx, p.clientKey(), place, ok, r.Method+" "+r.Route+": "+p.Session.Client.Outline(a)); err != nil {
+		return err
+	}
+	return p.learnLookUp(ctx, find, found, id)
+}
+
+// judgeSteps says what became of the steps, and what they leave open.
+func (p *prober) judgeSteps(plan mapping.Plan, known map[string]ledger.Step, linkTried bool) {
+	for _, s := range plan.Steps {
+		was, what, so := known[s.Key], "how the service answers: "+nameOf(s), ""
+		at, answered := p.asked[s.Key]
+		switch was.To {
+		case ledger.Done:
+			p.Created = append(p.Created, Created{nameOf(s), was.ID, answered && was.Run == p.Sender.Run})
+			so = "created"
+			for _, key := range p.keysOf(s) {
+				if place := p.wire(key); key != "activity_id" || place != "" {
+					so += "; " + strings.NewReplacer("_id", " id", "_", " ").Replace(key) + " at " + placeName(place)
+				}
+			}
+			if !answered && s.Kind == mapping.ClientStep {
+				p.unknown("where the answer to the client's creation has its id",
+					"the ledger has no such answer: the service knew the client before", "name another address, which it does not know")
+			}
+		case ledger.Refused:
+			so = "refused"
+			p.unknown(what, "it refuses it: "+problem.OneLine(was.Reason),
+				"ask the service's operator; with -m, the client has the fields of the mapping")
+		case "":
+			p.unknown(what, "it waits for what is above", "see there")
+		default:
+			so = "it may have been created"
+			p.unknown(what, "it may have been created: "+problem.OneLine(was.Reason),
+				"ask the service's operator, set the place in wire, and probe again; claimsheet settle decides it")
+		}
+		if answered {
+			p.Asked[at].So = so
+		}
+		if s.Kind == mapping.LinkStep && linkTried && was.To != ledger.Done {
+			p.Lines = slices.DeleteFunc(p.Lines, func(l Line) bool { return l.Key == "wire.link_body" })
+		}
+	}
+}
+
+func nameOf(s mapping.Step) string {
+	if s.Kind == mapping.ActivityStep {
+		return fmt.Sprintf("activity “%s”, %s", s.Title, s.Activity.Status)
+	}
+	return s.Title
+}
+
+// provoke asks for activities that cannot be created: of a template, and of a client, that the
+// service does not have.
+func (p *prober) provoke(ctx context.Context, binding *mapping.Binding, plan mapping.Plan) error {
+	if len(p.templates) == 0 || p.API == apiclient.V2 && p.workflow().TemplateIdentifier == "" {
+		p.unknown("how refusals look", "no activity can be asked for", "see above")
+		return nil
+	}
+	refused := mapping.Activity{TemplateID: noTemplate, TemplateName: "no such template", Status: mapping.Open, Workflow: p.workflow()}
+	client := planOf(plan.Client)
+	client.Lookup, client.Addresses, client.Steps[0].Fields = plan.Lookup, plan.Addresses, plan.Steps[0].Fields
+	stranger := planOf(mapping.Identity{Space: MappingName, Key: "no such client"})
+	stranger.Steps[0].KnownID = noClient
+	for _, c := range []struct {
+		plan  mapping.Plan
+		about string
+	}{{client, "an activity of a template that does not exist"}, {stranger, "an activity of a client that does not exist"}} {
+		step := activity("refused@client", "", refused)
+		step.Rows = c.plan.Rows
+		c.plan.Steps = append(c.plan.Steps, step)
+		if err := p.carryOut(ctx, binding, c.plan); err != nil {
+			return err
+		}
+		known, err := p.Sender.Ledger.Steps(ctx, p.owner(c.plan), MappingName)
+		if err != nil {
+			return err
+		}
+		was := known[step.Key]
+		if was.Answer == nil || was.Event.Status == 0 {
+			p.unknown("how the service answers: "+c.about, cmp.Or(problem.OneLine(was.Reason), "it was not sent"), "ask the service's operator")
+			continue
+		}
+		if err := p.learnRefusal(ctx, c.about, p.request(step), apiclient.StoredAnswer(was.Event.Status, was.Answer)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errorsRule is a rule of errors, as the file has it.
+type errorsRule struct {
+	Status  int    `json:"status"`
+	Pointer string `json:"pointer"`
+	Matches string `json:"matches"`
+	Means   string `json:"means"`
+	Hint    string `json:"hint"`
+}
+
+// learnRefusal proposes a rule of errors for a refusal that Claimsheet does not take for one.
+func (p *prober) learnRefusal(ctx context.Context, about string, r apiclient.Request, a apiclient.Answer) error {
+	s := p.show(about, r, a)
+	if p.Session.Client.JudgeStored(r, a).Effect == apiclient.Refused {
+		p.so("a refusal, as Claimsheet reads it")
+		return nil
+	}
+	rule, ok := apiclient.LearnRefusal(a, p.accepted)
+	if !ok {
+		p.so("nothing in it says that it was refused")
+		p.unknown("how the service refuses "+about, "nothing in the answer says that nothing was created: such a step is uncertain",
+			"ask the service's operator")
+		return nil
+	}
+	p.so("a refusal, by its code; claimsheet settle --not-created decides the step that it left uncertain")
+	p.rules = append(p.rules, errorsRule{rule.Status, rule.Pointer, rule.Matches, rule.Means, "the service refuses it"})
+	return p.set(ctx, "errors", p.rules, s.evidence)
+}

@@ -1,0 +1,35 @@
+package safefile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Replace writes a file as a whole: after a crash there is the old one or the new
+// one. A link stays one. mode is that of a file that does not exist yet. put gives the
+// written file its name.
+func Replace(path string, data []byte, mode fs.FileMode, put func(from, to string) error) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	folder := filepath.Dir(path)
+	temp, err := os.CreateTemp(folder, ".claimsheet-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name()) // a link of it, or what failed
+	_, err = temp.Write(data)
+	if err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close()); err != nil {
+		return err
+	}
+	if err := put(temp.Name(), path); err != nil {
+		return err
+	}
+	_ = SyncFolder(folder) // the file is there already
+	return nil
+}
