@@ -13,10 +13,6 @@ import (
 // every New: it is a credential, because the dashboard shows personal data.
 func (s *Service) Dashboard() string { return s.pages.Dashboard() }
 
-// SwitchFaults adds a page to the dashboard that switches faults on purpose. It is called
-// before the first request.
-func (s *Service) SwitchFaults(f pages.Faults) { s.pages.SwitchFaults(f) }
-
 // pageStore is the service as its pages see it.
 type pageStore struct{ *Service }
 

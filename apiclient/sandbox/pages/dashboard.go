@@ -15,7 +15,6 @@ const perPage = 50
 // dashboard is the page with the list of clients.
 type dashboard struct {
 	Path    string // of the list
-	Faults  string // of the page that switches faults; "" for none
 	Totals  totals
 	Last    *batch // nil when nothing was created yet
 	Query   string
@@ -60,9 +59,6 @@ type row struct {
 func (h *Handler) list(w http.ResponseWriter, r *http.Request) {
 	clients := h.store.Clients()
 	page := &dashboard{Path: h.dashboard, Last: lastBatch(clients), Query: strings.TrimSpace(r.URL.Query().Get("q"))}
-	if h.faults != nil {
-		page.Faults = h.FaultsPath()
-	}
 	page.Filters = []filter{
 		{"", "All clients", func(row) bool { return true }},
 		{"last", "From the last run", func(c row) bool { return c.last }},

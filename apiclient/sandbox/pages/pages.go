@@ -4,8 +4,8 @@
 // The claims site shows a client the steps of the claim in their order, completed
 // ones with their values, and the first Open activity as a form made from its attribute
 // templates. The dashboard shows clients, claims and activities, and marks what a
-// client has entered. A page beside it switches faults on purpose. The front page tells a
-// newcomer what the sandbox is.
+// client has entered. The front page tells a newcomer what
+// the sandbox is.
 //
 // The pages are HTML made here, without scripts. They read the service through a
 // Store and know nothing of its interface. Addresses are credentials: a redirect url
@@ -122,7 +122,6 @@ var templates = sync.OnceValue(func() *template.Template {
 type Handler struct {
 	store     Store
 	dashboard string // its path, without a slash at the end
-	faults    Faults // nil: there is no page for them
 	mux       *http.ServeMux
 }
 
