@@ -31,6 +31,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"claimsheet/apiclient/rate"
 )
 
 const (
@@ -59,7 +61,7 @@ type Client struct {
 	transport http.RoundTripper
 	dial      func(context.Context) (net.Conn, error) // nil when Config.Transport replaces the network
 	rules     []rule
-	pace      *pace
+	pacer     *pacer
 
 	mu      sync.Mutex
 	sent    map[Kind]int
@@ -97,7 +99,7 @@ func New(cfg Config) (*Client, error) {
 		base:      base,
 		transport: cfg.Transport,
 		rules:     compile(cfg.Rules),
-		pace:      newPace(cfg),
+		pacer:     newPacer(cfg),
 		sent:      make(map[Kind]int),
 		absent:    make(map[By]shape),
 	}
@@ -134,7 +136,7 @@ func (c *Client) Sent() map[Kind]int {
 
 // InFlight returns how many requests are given to the network and not answered yet; 0
 // where Config.Concurrency sets no limit.
-func (c *Client) InFlight() int { return len(c.pace.flight) }
+func (c *Client) InFlight() int { return len(c.pacer.flight) }
 
 func (c *Client) count(k Kind) {
 	c.mu.Lock()
@@ -152,11 +154,10 @@ func (c *Client) Create(ctx context.Context, r Request) Verdict { return c.Creat
 // Verdict is then NotSent with Retry AfterPause, and the caller reserves another
 // slot.
 func (c *Client) CreateReserved(ctx context.Context, slot *Slot, r Request) Verdict {
-	t := slot.take()
-	if t == nil {
-		t = &turn{pace: c.pace}
+	if slot == nil || slot.over {
+		slot = &Slot{pacer: c.pacer}
 	}
-	a, err := c.do(ctx, r, t)
+	a, err := c.do(ctx, r, slot)
 	v := c.Judge(r, a, err)
 	switch {
 	case err != nil:
@@ -168,85 +169,25 @@ func (c *Client) CreateReserved(ctx context.Context, slot *Slot, r Request) Verd
 	return v
 }
 
-// Slot is a reserved place in the queue, for one CreateReserved. A Slot is for one
-// goroutine.
-type Slot struct {
-	turn *turn // nil once the slot is used or released
-}
-
-// Reserve waits until the service does not ask to wait and, under a rate, until
-// the caller's request would be the next to leave. So what must be durable before
-// a request is written just before it leaves, and not minutes earlier by every
-// worker in the queue.
-//
-// The caller sends no other request until it has used or released the Slot. The
-// error, a *Failure, means that ctx has ended.
-func (c *Client) Reserve(ctx context.Context) (*Slot, error) {
-	t, err := c.pace.reserve(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &Slot{turn: t}, nil
-}
-
-type slotOfContext struct{}
-
-// WithSlot returns a context whose look-ups leave in a slot's place at the head of the queue,
-// until the slot is used or released. So a look-up and the request that rests on it leave one
-// after the other, however many requests wait. slot may be nil.
-func WithSlot(ctx context.Context, slot *Slot) context.Context {
-	return context.WithValue(ctx, slotOfContext{}, slot)
-}
-
-// Await waits until fewer than Config.Concurrency requests are in flight, and takes
-// a place among them for the slot's request. Where ctx ends before that,
-// CreateReserved says so.
-func (s *Slot) Await(ctx context.Context) {
-	defer s.turn.measure(time.Now())
-	_ = s.turn.takePlace(ctx)
-}
-
-// Guard has leave asked just before the first byte of the slot's request. Where it says
-// no, the request is not sent.
-func (s *Slot) Guard(leave func() bool) { s.turn.leave = leave }
-
-// Release gives an unused slot back; otherwise it does nothing.
-func (s *Slot) Release() {
-	if t := s.take(); t != nil {
-		t.end()
-	}
-}
-
-// take returns the slot's turn and marks the slot as used; nil for no slot or a
-// used one.
-func (s *Slot) take() *turn {
-	if s == nil {
-		return nil
-	}
-	t := s.turn
-	s.turn = nil
-	return t
-}
-
 // Queues reports whether Reserve may wait: there is a rate, or the service asks
 // to wait.
 func (c *Client) Queues() bool {
-	reason, _ := c.pace.Waiting()
-	return reason != "" || c.pace.Limited()
+	reason, _ := c.pacer.Waiting()
+	return reason != "" || c.pacer.Limited()
 }
 
 // PauseEnd returns when the last pause that the service has asked for ends, or has ended; over
 // is false before that. It is zero, and over, when the service has asked for none.
-func (c *Client) PauseEnd() (end time.Time, over bool) { return c.pace.PauseEnd() }
+func (c *Client) PauseEnd() (end time.Time, over bool) { return c.pacer.PauseEnd() }
 
 // Waiting says why all requests wait at present and until when: the service asks
 // to wait, or the rate is below one request a second. The reason is one line
 // without personal data; "" when nothing waits.
-func (c *Client) Waiting() (reason string, until time.Time) { return c.pace.Waiting() }
+func (c *Client) Waiting() (reason string, until time.Time) { return c.pacer.Waiting() }
 
 // Spacing returns the time between two requests at the present rate; 0 for no
 // rate.
-func (c *Client) Spacing() time.Duration { return c.pace.Spacing() }
+func (c *Client) Spacing() time.Duration { return c.pacer.Spacing() }
 
 // Do sends one request, once, and reads its answer, whatever the status. The
 // error is always a *Failure. When the status was read before the failure, the
@@ -261,21 +202,13 @@ func (c *Client) Spacing() time.Duration { return c.pace.Spacing() }
 // was not processed. Where Config.Renew has new credentials, the request is sent
 // again. A second 401 is the answer.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
-	return c.do(ctx, r, c.turnIn(ctx, nil))
+	return c.do(ctx, r, c.slot(ctx, nil))
 }
 
-// turnIn is the turn of a request of ctx, at the head of the queue if a slot of ctx is there
-// (WithSlot). leave is as in Slot.Guard.
-func (c *Client) turnIn(ctx context.Context, leave func() bool) *turn {
-	slot, _ := ctx.Value(slotOfContext{}).(*Slot)
-	return &turn{pace: c.pace, leave: leave, lent: slot != nil && slot.turn != nil && slot.turn.head}
-}
-
-func (c *Client) do(ctx context.Context, r Request, t *turn) (Answer, error) {
-	leave := t.leave
-	a, sent, err := c.once(ctx, r, t)
-	for !t.reserved && errors.Is(err, errHeldBack) { // it waits in the queue, not on a connection
-		a, sent, err = c.once(ctx, r, c.turnIn(ctx, leave))
+func (c *Client) do(ctx context.Context, r Request, slot *Slot) (Answer, error) {
+	a, sent, err := c.once(ctx, r, slot)
+	for !slot.reserved && errors.Is(err, errHeldBack) { // it waits in the queue, not on a connection
+		a, sent, err = c.once(ctx, r, c.slot(ctx, slot.leave))
 	}
 	if err != nil || a.Status != http.StatusUnauthorized || c.cfg.Renew == nil {
 		return a, err
@@ -292,20 +225,21 @@ func (c *Client) do(ctx context.Context, r Request, t *turn) (Answer, error) {
 	if !renewed {
 		return a, nil
 	}
-	a, _, err = c.once(ctx, r, c.turnIn(ctx, leave))
+	a, _, err = c.once(ctx, r, c.slot(ctx, slot.leave))
 	return a, err
 }
 
 // once takes one request all the way: it waits in the queue, puts headers and
 // credentials on, leaves, and reads the answer. sent is the request as it left. The
-// turn has ended when once returns.
-func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *http.Request, err error) {
-	defer t.end()
+// slot is over when once returns.
+func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sent *http.Request, err error) {
+	slot.over = true
+	defer slot.Release()
 	req, body, err := c.build(r)
 	if err != nil {
 		return Answer{}, nil, err
 	}
-	if err := t.enter(ctx); err != nil {
+	if err := slot.enter(ctx); err != nil {
 		return Answer{}, nil, err
 	}
 	trace := c.trace(ctx, r)
@@ -313,16 +247,16 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 		return Answer{}, nil, err
 	}
 	trace.authorized()
-	if err := t.depart(ctx); err != nil {
+	if err := slot.depart(ctx); err != nil {
 		return Answer{}, nil, err
 	}
-	if t.leave != nil && !t.leave() {
+	if slot.leave != nil && !slot.leave() {
 		return Answer{}, nil, unsent("it was not sent after all", nil)
 	}
-	proof := &evidence{ownTransport: c.cfg.Transport == nil, once: req.Method != http.MethodGet, leave: t.leave}
+	proof := &evidence{ownTransport: c.cfg.Transport == nil, once: req.Method != http.MethodGet, leave: slot.leave}
 	proof.goOn = func(patience time.Duration) error {
-		err := t.goOn(ctx, patience)
-		trace.leaves(t.waited)
+		err := slot.goOn(ctx, patience)
+		trace.leaves(slot.waited)
 		return err
 	}
 	defer func() {
@@ -330,7 +264,7 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 			trace.ended(a, err)
 		}
 	}()
-	res, err := c.roundTrip(trace.watch(ctx, req, t.waited), proof, req)
+	res, err := c.roundTrip(trace.watch(ctx, req, slot.waited), proof, req)
 	if err != nil {
 		f := proof.failure(err)
 		if !f.NotSent {
@@ -340,12 +274,12 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 	}
 	defer res.Body.Close()
 	c.count(r.Kind)
-	a = Answer{Early: body.unread(), Took: c.cfg.Now().Sub(t.left.At)}
+	a = Answer{Early: body.unread(), Took: c.cfg.Now().Sub(slot.left.At)}
 	err = a.read(r, res, c.cfg.Now())
 	if c.asksToWait(a) {
-		c.pace.refused(ctx, t, a)
+		c.pacer.Refused(ctx, rate.Refusal{Status: a.Status, Wait: a.RetryAfter, Cuts: slot.left.Cuts})
 	} else if err == nil {
-		c.pace.Accepted()
+		c.pacer.Accepted()
 	}
 	return a, req, err
 }

@@ -70,10 +70,6 @@ type Config struct {
 	// or by a Rule), the Client pauses all requests for as long as it says.
 	// Afterwards it sends at half the rate, and good answers raise the rate again.
 	RequestsPerSecond float64
-	// Adaptive lets the Client find the rate below the ceiling: it starts low,
-	// and good answers raise it.
-	Adaptive bool
-
 	// Limiter holds the rate and the pause for all processes that send to the
 	// service; nil when no other one does. RequestsPerSecond is a ceiling for all of
 	// them, and the lowest one of theirs holds. When the limiter does not answer, no

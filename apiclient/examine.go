@@ -138,7 +138,7 @@ func (e *examination) connection(ctx context.Context) {
 	if time.Until(leaf.NotAfter) < expirySoon {
 		grade, hint = Warn, "the certificate expires soon: ask the service's operator when it is renewed"
 	}
-	e.say("connection", grade, tls.VersionName(state.Version)+", certificate for "+namesOf(leaf)+
+	e.say("connection", grade, tls.VersionName(state.Version)+", certificate for "+certificateNames(leaf)+
 		" until "+leaf.NotAfter.UTC().Format(time.DateOnly)+through, hint)
 }
 

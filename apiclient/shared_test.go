@@ -302,25 +302,6 @@ func (hanging) Change(ctx context.Context, _ func(*rate.State, time.Time)) error
 	return ctx.Err()
 }
 
-// Several adaptive processes find the rate of the service together, whoever is refused.
-func TestProcessesAdaptTogether(t *testing.T) {
-	onlyLong(t)
-	synctest.Test(t, func(t *testing.T) {
-		s, refused := limited(40)
-		limiter := &agreed{slow: 2 * time.Millisecond}
-		all := processes(t, 4, s, limiter, func(_ int, cfg *apiclient.Config) { cfg.Adaptive = true })
-		workAll(t, all, 8, 3000)
-		if first := mostInASecond(s.at[:4]); first > 3 {
-			t.Errorf("%d requests in the first second", first)
-		}
-		used := float64(12000-*refused) / s.at[11999].Seconds() / 40
-		t.Logf("%.0f %% used, %d refused", 100*used, *refused)
-		if used < 0.5 || *refused*10 > 12000 {
-			t.Errorf("%.0f %% used, %d of 12000 refused", 100*used, *refused)
-		}
-	})
-}
-
 // What others left long ago does not slow a process down: a rate that was found is
 // forgotten, as it is when a process that shares nothing has ended.
 func TestAnOldRateIsForgotten(t *testing.T) {
