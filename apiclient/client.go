@@ -66,9 +66,7 @@ type Client struct {
 	mu      sync.Mutex
 	sent    map[Kind]int
 	absent  map[By]shape // what the answer for an unknown client looks like, once learnt
-	unknown map[Unknown]int
 	secrets secrets
-	traced  tracedRow // whose requests have no row
 }
 
 // New makes a Client and sends nothing. The error is a problem.List of
@@ -158,15 +156,7 @@ func (c *Client) CreateReserved(ctx context.Context, slot *Slot, r Request) Verd
 		slot = &Slot{pacer: c.pacer}
 	}
 	a, err := c.do(ctx, r, slot)
-	v := c.Judge(r, a, err)
-	switch {
-	case err != nil:
-	case v.Effect == Refused:
-		c.noteUnknown(r, a, "failed")
-	case v.Effect == Uncertain:
-		c.noteUnknown(r, a, "uncertain")
-	}
-	return v
+	return c.Judge(r, a, err)
 }
 
 // Queues reports whether Reserve may wait: there is a rate, or the service asks
@@ -274,7 +264,7 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 	}
 	defer res.Body.Close()
 	c.count(r.Kind)
-	a = Answer{Early: body.unread(), Took: c.cfg.Now().Sub(slot.left.At)}
+	a.Early = body.unread()
 	err = a.read(r, res, c.cfg.Now())
 	if c.asksToWait(a) {
 		c.pacer.Refused(ctx, rate.Refusal{Status: a.Status, Wait: a.RetryAfter, Cuts: slot.left.Cuts})
@@ -291,7 +281,7 @@ func (a *Answer) read(r Request, res *http.Response, now time.Time) error {
 	a.RetryAfter = retryAfter(res.Header, now)
 	a.Date, _ = http.ParseTime(res.Header.Get("Date")) // zero when there is none
 	if !a.Date.IsZero() {
-		a.Ahead = a.Date.Add(a.Took / 2).Sub(now)
+		a.Ahead = a.Date.Sub(now)
 	}
 	var err error
 	most := maxBodyOf(r.Kind)
@@ -364,10 +354,6 @@ func (b *requestBody) Close() error { return nil }
 // unread reports whether the transport has not yet fetched all of the body.
 func (b *requestBody) unread() bool { return b.read.Load() < int64(len(b.data)) }
 
-// replayHeaders, in canonical spelling, make net/http send a POST again when the
-// connection breaks.
-var replayHeaders = []string{"Idempotency-Key", "X-Idempotency-Key"}
-
 // setHeaders sets our own headers, the configured ones and the credentials.
 // X-Request-Id lets the service's operator find the request in the service's logs; it is
 // new every time and is not an idempotency key.
@@ -389,9 +375,9 @@ func (c *Client) setHeaders(ctx context.Context, req *http.Request) error {
 	if ctx.Err() != nil {
 		return stopped(ctx)
 	}
-	for _, name := range replayHeaders {
-		if _, ok := req.Header[name]; ok {
-			return unsent("the header "+name+" must not be set: it makes the network library send a request twice", nil)
+	for name := range req.Header {
+		if err := checkHeader(name); err != nil {
+			return unsent(err.Error(), nil)
 		}
 	}
 	return nil
