@@ -102,7 +102,6 @@ type client struct {
 // claim is a claim. It is listed under its administrator, the owner.
 type claim struct {
 	claimRecord
-	by         string
 	owner      *client
 	activities []*activity
 }
@@ -111,7 +110,6 @@ type claim struct {
 // and the attributes that the record has not.
 type activity struct {
 	activityRecord
-	by     string
 	place  int  // among all activities of the service
 	placed bool // placed by the workflow, and not by a request
 	entry  *entry
@@ -170,12 +168,12 @@ func (s *state) apply(r record) error {
 		return s.complete(owner, *r.Entry)
 	}
 	if r.Activity != nil {
-		s.addActivity(owner, on, &activity{activityRecord: *r.Activity, by: r.By})
+		s.addActivity(owner, on, &activity{activityRecord: *r.Activity})
 		return nil
 	}
 	switch {
 	case r.Claim != nil:
-		s.addClaim(&claim{claimRecord: *r.Claim, by: r.By, owner: owner})
+		s.addClaim(&claim{claimRecord: *r.Claim, owner: owner})
 	case r.Link != nil:
 		owner.links = append(owner.links, r.Link)
 		s.tokens[path.Base(r.Link.RedirectURL)] = owner

@@ -52,7 +52,7 @@ func TestPagesShowARun(t *testing.T) {
 	done := openPage(t, base+form[1], url.Values{name[1]: {"Signed by hand"}})
 	wantTexts(t, done, "Thank you. “Sign your claim” is completed.", "Nothing is waiting for you", "Signed by hand")
 
-	found := openPage(t, dashboard+"?show=entered&q=signed+by+hand", nil)
+	found := openPage(t, dashboard+"?q=signed+by+hand", nil)
 	wantTexts(t, found, "Clients 10 ", "Completed by clients 1 ", " 1 client ", row["E-mail"])
 	file := regexp.MustCompile(`<a href="(/dashboard/[^"]+/clients/[^"]+)"`).FindStringSubmatch(found)
 	if file == nil {

@@ -67,7 +67,6 @@ type Claim struct {
 	Administrator Person
 	Claimants     []Person
 	Created       time.Time
-	By            string
 }
 
 // Person is a client as others see one.
@@ -87,7 +86,6 @@ type Step struct {
 	ClaimID    string // "" for an activity of the client
 	Attributes []Attribute
 	Created    time.Time
-	By         string
 	EnteredBy  *Person // who completed it on the claims site; nil for nobody
 	Entered    time.Time
 }
