@@ -45,14 +45,6 @@ const (
 	maxTemplates = 64 << 20 // bytes of the answer with the activity templates
 )
 
-// maxBodyOf returns how many bytes the answer to a request of kind k may have.
-func maxBodyOf(k Kind) int {
-	if k == ReadTemplates {
-		return maxTemplates
-	}
-	return maxBody
-}
-
 // Client sends requests to the service of one environment. It is safe for
 // concurrent use.
 type Client struct {
@@ -135,12 +127,6 @@ func (c *Client) Sent() map[Kind]int {
 // InFlight returns how many requests are given to the network and not answered yet; 0
 // where Config.Concurrency sets no limit.
 func (c *Client) InFlight() int { return len(c.pacer.flight) }
-
-func (c *Client) count(k Kind) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sent[k]++
-}
 
 // Create sends a creating request, once, and judges what became of it.
 func (c *Client) Create(ctx context.Context, r Request) Verdict { return c.CreateReserved(ctx, nil, r) }
@@ -255,15 +241,19 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 		}
 	}()
 	res, err := c.roundTrip(trace.watch(ctx, req, slot.waited), proof, req)
+	var f *Failure
 	if err != nil {
-		f := proof.failure(err)
-		if !f.NotSent {
-			c.count(r.Kind)
-		}
+		f = proof.failure(err)
+	}
+	if f == nil || !f.NotSent {
+		c.mu.Lock()
+		c.sent[r.Kind]++
+		c.mu.Unlock()
+	}
+	if f != nil {
 		return Answer{}, nil, f
 	}
 	defer res.Body.Close()
-	c.count(r.Kind)
 	a.Early = body.unread()
 	err = a.read(r, res, c.cfg.Now())
 	if c.asksToWait(a) {
@@ -284,7 +274,10 @@ func (a *Answer) read(r Request, res *http.Response, now time.Time) error {
 		a.Ahead = a.Date.Sub(now)
 	}
 	var err error
-	most := maxBodyOf(r.Kind)
+	most := maxBody
+	if r.Kind == ReadTemplates {
+		most = maxTemplates
+	}
 	a.Body, err = io.ReadAll(io.LimitReader(res.Body, int64(most)+1))
 	// A body that ends with its connection looks the same when it was cut.
 	a.Cut = res.ContentLength < 0 && len(res.TransferEncoding) == 0 && !res.Uncompressed
@@ -424,49 +417,33 @@ func (c *Client) roundTrip(ctx context.Context, proof *evidence, req *http.Reque
 		ctx = context.WithoutCancel(ctx)
 		limit = c.cfg.Timeout + bodyTimeout
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	req = req.WithContext(proof.watch(ctx, cancel)) // a copy
+	limited, cancel := context.WithTimeout(ctx, limit)
+	ctx, expire := context.WithCancelCause(limited)
+	end := func() { expire(nil); cancel() }
+	req = req.WithContext(proof.watch(ctx, end)) // a copy
 	req.GetBody = nil
 	res, err := c.transport.RoundTrip(req)
 	if err != nil {
-		cancel()
+		end()
 		return nil, err
 	}
-	body := &timedBody{ReadCloser: res.Body, cancel: cancel}
-	if req.Method != http.MethodGet {
-		body.timer = time.AfterFunc(min(bodyTimeout, c.cfg.Timeout), body.expire)
+	if req.Method != http.MethodGet { // however much of the body still drips in
+		timer := time.AfterFunc(min(bodyTimeout, c.cfg.Timeout), func() { expire(os.ErrDeadlineExceeded) })
+		res.Body = closing{res.Body, func() { timer.Stop(); end() }}
+	} else {
+		res.Body = closing{res.Body, end}
 	}
-	res.Body = body
 	return res, nil
 }
 
-// timedBody is the body of an answer. It ends the request's context when it is
-// closed, or when the time for the body is over, however much of it still drips
-// in.
-type timedBody struct {
+// closing is the body of an answer, which ends the request's context when it is closed.
+type closing struct {
 	io.ReadCloser
-	cancel  context.CancelFunc
-	timer   *time.Timer // nil for a GET, whose context limits the whole answer
-	expired atomic.Bool
+	end func()
 }
 
-func (b *timedBody) expire() {
-	b.expired.Store(true)
-	b.cancel()
-}
-
-func (b *timedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if err != nil && err != io.EOF && b.expired.Load() {
-		err = os.ErrDeadlineExceeded
-	}
-	return n, err
-}
-
-func (b *timedBody) Close() error {
-	if b.timer != nil {
-		b.timer.Stop()
-	}
-	defer b.cancel()
+// Close closes the body.
+func (b closing) Close() error {
+	defer b.end()
 	return b.ReadCloser.Close()
 }

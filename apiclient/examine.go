@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -87,11 +88,13 @@ func (e *examination) connection(ctx context.Context) {
 		e.say("connection", OK, "the service is part of this program", "")
 		return
 	}
-	proxy, through := e.client.cfg.Proxy, ""
+	through := ""
 	hint := "check host and port in base_url, and whether a firewall lets this machine through; " +
 		"if the service is behind a proxy, name it as the environment's proxy, because no other is used"
-	if proxy != nil {
-		through = ", through the proxy " + proxy.address().Hostname()
+	if proxy := e.client.cfg.Proxy; proxy != nil {
+		if u, err := url.Parse(proxy.URL); err == nil {
+			through = ", through the proxy " + u.Hostname()
+		}
 		hint = "check host and port in the environment's proxy and in base_url, and whether a firewall lets this machine through"
 	}
 	conn, err := e.client.dial(ctx)
