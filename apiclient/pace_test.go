@@ -154,19 +154,6 @@ func TestTheRateHoldsAfterATokenIsFetched(t *testing.T) {
 	})
 }
 
-// The same on a real clock, where goroutines are delayed: what counts is when
-// requests leave.
-func TestTheRateIsATrueCeilingOnARealClock(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := &clockwork{}
-	c := clocked(t, s, func(cfg *apiclient.Config) { cfg.RequestsPerSecond = 40 })
-	work(t, c, 16, 60)
-	if most := mostInASecond(s.at); most > 40 {
-		t.Errorf("%d in one second, want 40", most)
-	}
-}
-
 // A 429 pauses all workers for as long as it says, whatever kind of request got it.
 // Afterwards half as many requests go out, and soon nearly as many as before.
 func TestA429PausesAllRequests(t *testing.T) {

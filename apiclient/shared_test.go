@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -340,35 +339,6 @@ func TestASharedClockThatIsSetBack(t *testing.T) {
 		workAll(t, all, 4, 20)
 		if took := time.Since(began); took > 13*time.Second {
 			t.Errorf("40 requests took %v", took)
-		}
-	})
-}
-
-// The places in flight are each process's own, and are held also with a shared rate.
-func TestPlacesInFlightWithASharedRate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		inFlight, most := 0, 0
-		cfg := config(apiclient.V2)
-		cfg.Limiter, cfg.RequestsPerSecond, cfg.Concurrency = &agreed{slow: time.Millisecond}, 100, 3
-		cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			mu.Lock()
-			inFlight++
-			most = max(most, inFlight)
-			mu.Unlock()
-			time.Sleep(200 * time.Millisecond)
-			mu.Lock()
-			inFlight--
-			mu.Unlock()
-			_, _ = io.WriteString(w, `{"contactId":"a"}`)
-		}))
-		c := client(t, cfg)
-		work(t, c, 12, 60)
-		if most != 3 {
-			t.Errorf("%d in flight, want 3", most)
-		}
-		if spacing := c.Spacing(); spacing < 10*time.Millisecond || spacing > 100*time.Millisecond {
-			t.Errorf("Spacing is %v", spacing)
 		}
 	})
 }
