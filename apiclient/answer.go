@@ -34,8 +34,6 @@ type Answer struct {
 	// far it was ahead of this machine's, to a second or so; negative if behind.
 	Date  time.Time
 	Ahead time.Duration
-	// Took is how long the head of the answer took, without the wait in the queue.
-	Took time.Duration
 }
 
 // statusText names a status in a reason: "HTTP 400 Bad Request". The phrase is

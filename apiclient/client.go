@@ -31,6 +31,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"claimsheet/apiclient/rate"
 )
 
 const (
@@ -43,14 +45,6 @@ const (
 	maxTemplates = 64 << 20 // bytes of the answer with the activity templates
 )
 
-// maxBodyOf returns how many bytes the answer to a request of kind k may have.
-func maxBodyOf(k Kind) int {
-	if k == ReadTemplates {
-		return maxTemplates
-	}
-	return maxBody
-}
-
 // Client sends requests to the service of one environment. It is safe for
 // concurrent use.
 type Client struct {
@@ -59,14 +53,12 @@ type Client struct {
 	transport http.RoundTripper
 	dial      func(context.Context) (net.Conn, error) // nil when Config.Transport replaces the network
 	rules     []rule
-	pace      *pace
+	pacer     *pacer
 
 	mu      sync.Mutex
 	sent    map[Kind]int
 	absent  map[By]shape // what the answer for an unknown client looks like, once learnt
-	unknown map[Unknown]int
 	secrets secrets
-	traced  tracedRow // whose requests have no row
 }
 
 // New makes a Client and sends nothing. The error is a problem.List of
@@ -97,7 +89,7 @@ func New(cfg Config) (*Client, error) {
 		base:      base,
 		transport: cfg.Transport,
 		rules:     compile(cfg.Rules),
-		pace:      newPace(cfg),
+		pacer:     newPacer(cfg),
 		sent:      make(map[Kind]int),
 		absent:    make(map[By]shape),
 	}
@@ -134,13 +126,7 @@ func (c *Client) Sent() map[Kind]int {
 
 // InFlight returns how many requests are given to the network and not answered yet; 0
 // where Config.Concurrency sets no limit.
-func (c *Client) InFlight() int { return len(c.pace.flight) }
-
-func (c *Client) count(k Kind) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sent[k]++
-}
+func (c *Client) InFlight() int { return len(c.pacer.flight) }
 
 // Create sends a creating request, once, and judges what became of it.
 func (c *Client) Create(ctx context.Context, r Request) Verdict { return c.CreateReserved(ctx, nil, r) }
@@ -152,101 +138,32 @@ func (c *Client) Create(ctx context.Context, r Request) Verdict { return c.Creat
 // Verdict is then NotSent with Retry AfterPause, and the caller reserves another
 // slot.
 func (c *Client) CreateReserved(ctx context.Context, slot *Slot, r Request) Verdict {
-	t := slot.take()
-	if t == nil {
-		t = &turn{pace: c.pace}
+	if slot == nil || slot.over {
+		slot = &Slot{pacer: c.pacer}
 	}
-	a, err := c.do(ctx, r, t)
-	v := c.Judge(r, a, err)
-	switch {
-	case err != nil:
-	case v.Effect == Refused:
-		c.noteUnknown(r, a, "failed")
-	case v.Effect == Uncertain:
-		c.noteUnknown(r, a, "uncertain")
-	}
-	return v
-}
-
-// Slot is a reserved place in the queue, for one CreateReserved. A Slot is for one
-// goroutine.
-type Slot struct {
-	turn *turn // nil once the slot is used or released
-}
-
-// Reserve waits until the service does not ask to wait and, under a rate, until
-// the caller's request would be the next to leave. So what must be durable before
-// a request is written just before it leaves, and not minutes earlier by every
-// worker in the queue.
-//
-// The caller sends no other request until it has used or released the Slot. The
-// error, a *Failure, means that ctx has ended.
-func (c *Client) Reserve(ctx context.Context) (*Slot, error) {
-	t, err := c.pace.reserve(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &Slot{turn: t}, nil
-}
-
-type slotOfContext struct{}
-
-// WithSlot returns a context whose look-ups leave in a slot's place at the head of the queue,
-// until the slot is used or released. So a look-up and the request that rests on it leave one
-// after the other, however many requests wait. slot may be nil.
-func WithSlot(ctx context.Context, slot *Slot) context.Context {
-	return context.WithValue(ctx, slotOfContext{}, slot)
-}
-
-// Await waits until fewer than Config.Concurrency requests are in flight, and takes
-// a place among them for the slot's request. Where ctx ends before that,
-// CreateReserved says so.
-func (s *Slot) Await(ctx context.Context) {
-	defer s.turn.measure(time.Now())
-	_ = s.turn.takePlace(ctx)
-}
-
-// Guard has leave asked just before the first byte of the slot's request. Where it says
-// no, the request is not sent.
-func (s *Slot) Guard(leave func() bool) { s.turn.leave = leave }
-
-// Release gives an unused slot back; otherwise it does nothing.
-func (s *Slot) Release() {
-	if t := s.take(); t != nil {
-		t.end()
-	}
-}
-
-// take returns the slot's turn and marks the slot as used; nil for no slot or a
-// used one.
-func (s *Slot) take() *turn {
-	if s == nil {
-		return nil
-	}
-	t := s.turn
-	s.turn = nil
-	return t
+	a, err := c.do(ctx, r, slot)
+	return c.Judge(r, a, err)
 }
 
 // Queues reports whether Reserve may wait: there is a rate, or the service asks
 // to wait.
 func (c *Client) Queues() bool {
-	reason, _ := c.pace.Waiting()
-	return reason != "" || c.pace.Limited()
+	reason, _ := c.pacer.Waiting()
+	return reason != "" || c.pacer.Limited()
 }
 
 // PauseEnd returns when the last pause that the service has asked for ends, or has ended; over
 // is false before that. It is zero, and over, when the service has asked for none.
-func (c *Client) PauseEnd() (end time.Time, over bool) { return c.pace.PauseEnd() }
+func (c *Client) PauseEnd() (end time.Time, over bool) { return c.pacer.PauseEnd() }
 
 // Waiting says why all requests wait at present and until when: the service asks
 // to wait, or the rate is below one request a second. The reason is one line
 // without personal data; "" when nothing waits.
-func (c *Client) Waiting() (reason string, until time.Time) { return c.pace.Waiting() }
+func (c *Client) Waiting() (reason string, until time.Time) { return c.pacer.Waiting() }
 
 // Spacing returns the time between two requests at the present rate; 0 for no
 // rate.
-func (c *Client) Spacing() time.Duration { return c.pace.Spacing() }
+func (c *Client) Spacing() time.Duration { return c.pacer.Spacing() }
 
 // Do sends one request, once, and reads its answer, whatever the status. The
 // error is always a *Failure. When the status was read before the failure, the
@@ -261,21 +178,13 @@ func (c *Client) Spacing() time.Duration { return c.pace.Spacing() }
 // was not processed. Where Config.Renew has new credentials, the request is sent
 // again. A second 401 is the answer.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
-	return c.do(ctx, r, c.turnIn(ctx, nil))
+	return c.do(ctx, r, c.slot(ctx, nil))
 }
 
-// turnIn is the turn of a request of ctx, at the head of the queue if a slot of ctx is there
-// (WithSlot). leave is as in Slot.Guard.
-func (c *Client) turnIn(ctx context.Context, leave func() bool) *turn {
-	slot, _ := ctx.Value(slotOfContext{}).(*Slot)
-	return &turn{pace: c.pace, leave: leave, lent: slot != nil && slot.turn != nil && slot.turn.head}
-}
-
-func (c *Client) do(ctx context.Context, r Request, t *turn) (Answer, error) {
-	leave := t.leave
-	a, sent, err := c.once(ctx, r, t)
-	for !t.reserved && errors.Is(err, errHeldBack) { // it waits in the queue, not on a connection
-		a, sent, err = c.once(ctx, r, c.turnIn(ctx, leave))
+func (c *Client) do(ctx context.Context, r Request, slot *Slot) (Answer, error) {
+	a, sent, err := c.once(ctx, r, slot)
+	for !slot.reserved && errors.Is(err, errHeldBack) { // it waits in the queue, not on a connection
+		a, sent, err = c.once(ctx, r, c.slot(ctx, slot.leave))
 	}
 	if err != nil || a.Status != http.StatusUnauthorized || c.cfg.Renew == nil {
 		return a, err
@@ -292,20 +201,21 @@ func (c *Client) do(ctx context.Context, r Request, t *turn) (Answer, error) {
 	if !renewed {
 		return a, nil
 	}
-	a, _, err = c.once(ctx, r, c.turnIn(ctx, leave))
+	a, _, err = c.once(ctx, r, c.slot(ctx, slot.leave))
 	return a, err
 }
 
 // once takes one request all the way: it waits in the queue, puts headers and
 // credentials on, leaves, and reads the answer. sent is the request as it left. The
-// turn has ended when once returns.
-func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *http.Request, err error) {
-	defer t.end()
+// slot is over when once returns.
+func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sent *http.Request, err error) {
+	slot.over = true
+	defer slot.Release()
 	req, body, err := c.build(r)
 	if err != nil {
 		return Answer{}, nil, err
 	}
-	if err := t.enter(ctx); err != nil {
+	if err := slot.enter(ctx); err != nil {
 		return Answer{}, nil, err
 	}
 	trace := c.trace(ctx, r)
@@ -313,16 +223,16 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 		return Answer{}, nil, err
 	}
 	trace.authorized()
-	if err := t.depart(ctx); err != nil {
+	if err := slot.depart(ctx); err != nil {
 		return Answer{}, nil, err
 	}
-	if t.leave != nil && !t.leave() {
+	if slot.leave != nil && !slot.leave() {
 		return Answer{}, nil, unsent("it was not sent after all", nil)
 	}
-	proof := &evidence{ownTransport: c.cfg.Transport == nil, once: req.Method != http.MethodGet, leave: t.leave}
+	proof := &evidence{ownTransport: c.cfg.Transport == nil, once: req.Method != http.MethodGet, leave: slot.leave}
 	proof.goOn = func(patience time.Duration) error {
-		err := t.goOn(ctx, patience)
-		trace.leaves(t.waited)
+		err := slot.goOn(ctx, patience)
+		trace.leaves(slot.waited)
 		return err
 	}
 	defer func() {
@@ -330,22 +240,26 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 			trace.ended(a, err)
 		}
 	}()
-	res, err := c.roundTrip(trace.watch(ctx, req, t.waited), proof, req)
+	res, err := c.roundTrip(trace.watch(ctx, req, slot.waited), proof, req)
+	var f *Failure
 	if err != nil {
-		f := proof.failure(err)
-		if !f.NotSent {
-			c.count(r.Kind)
-		}
+		f = proof.failure(err)
+	}
+	if f == nil || !f.NotSent {
+		c.mu.Lock()
+		c.sent[r.Kind]++
+		c.mu.Unlock()
+	}
+	if f != nil {
 		return Answer{}, nil, f
 	}
 	defer res.Body.Close()
-	c.count(r.Kind)
-	a = Answer{Early: body.unread(), Took: c.cfg.Now().Sub(t.left.At)}
+	a.Early = body.unread()
 	err = a.read(r, res, c.cfg.Now())
 	if c.asksToWait(a) {
-		c.pace.refused(ctx, t, a)
+		c.pacer.Refused(ctx, rate.Refusal{Status: a.Status, Wait: a.RetryAfter, Cuts: slot.left.Cuts})
 	} else if err == nil {
-		c.pace.Accepted()
+		c.pacer.Accepted()
 	}
 	return a, req, err
 }
@@ -357,10 +271,13 @@ func (a *Answer) read(r Request, res *http.Response, now time.Time) error {
 	a.RetryAfter = retryAfter(res.Header, now)
 	a.Date, _ = http.ParseTime(res.Header.Get("Date")) // zero when there is none
 	if !a.Date.IsZero() {
-		a.Ahead = a.Date.Add(a.Took / 2).Sub(now)
+		a.Ahead = a.Date.Sub(now)
 	}
 	var err error
-	most := maxBodyOf(r.Kind)
+	most := maxBody
+	if r.Kind == ReadTemplates {
+		most = maxTemplates
+	}
 	a.Body, err = io.ReadAll(io.LimitReader(res.Body, int64(most)+1))
 	// A body that ends with its connection looks the same when it was cut.
 	a.Cut = res.ContentLength < 0 && len(res.TransferEncoding) == 0 && !res.Uncompressed
@@ -430,10 +347,6 @@ func (b *requestBody) Close() error { return nil }
 // unread reports whether the transport has not yet fetched all of the body.
 func (b *requestBody) unread() bool { return b.read.Load() < int64(len(b.data)) }
 
-// replayHeaders, in canonical spelling, make net/http send a POST again when the
-// connection breaks.
-var replayHeaders = []string{"Idempotency-Key", "X-Idempotency-Key"}
-
 // setHeaders sets our own headers, the configured ones and the credentials.
 // X-Request-Id lets the service's operator find the request in the service's logs; it is
 // new every time and is not an idempotency key.
@@ -455,9 +368,9 @@ func (c *Client) setHeaders(ctx context.Context, req *http.Request) error {
 	if ctx.Err() != nil {
 		return stopped(ctx)
 	}
-	for _, name := range replayHeaders {
-		if _, ok := req.Header[name]; ok {
-			return unsent("the header "+name+" must not be set: it makes the network library send a request twice", nil)
+	for name := range req.Header {
+		if err := checkHeader(name); err != nil {
+			return unsent(err.Error(), nil)
 		}
 	}
 	return nil
@@ -504,49 +417,33 @@ func (c *Client) roundTrip(ctx context.Context, proof *evidence, req *http.Reque
 		ctx = context.WithoutCancel(ctx)
 		limit = c.cfg.Timeout + bodyTimeout
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	req = req.WithContext(proof.watch(ctx, cancel)) // a copy
+	limited, cancel := context.WithTimeout(ctx, limit)
+	ctx, expire := context.WithCancelCause(limited)
+	end := func() { expire(nil); cancel() }
+	req = req.WithContext(proof.watch(ctx, end)) // a copy
 	req.GetBody = nil
 	res, err := c.transport.RoundTrip(req)
 	if err != nil {
-		cancel()
+		end()
 		return nil, err
 	}
-	body := &timedBody{ReadCloser: res.Body, cancel: cancel}
-	if req.Method != http.MethodGet {
-		body.timer = time.AfterFunc(min(bodyTimeout, c.cfg.Timeout), body.expire)
+	if req.Method != http.MethodGet { // however much of the body still drips in
+		timer := time.AfterFunc(min(bodyTimeout, c.cfg.Timeout), func() { expire(os.ErrDeadlineExceeded) })
+		res.Body = closing{res.Body, func() { timer.Stop(); end() }}
+	} else {
+		res.Body = closing{res.Body, end}
 	}
-	res.Body = body
 	return res, nil
 }
 
-// timedBody is the body of an answer. It ends the request's context when it is
-// closed, or when the time for the body is over, however much of it still drips
-// in.
-type timedBody struct {
+// closing is the body of an answer, which ends the request's context when it is closed.
+type closing struct {
 	io.ReadCloser
-	cancel  context.CancelFunc
-	timer   *time.Timer // nil for a GET, whose context limits the whole answer
-	expired atomic.Bool
+	end func()
 }
 
-func (b *timedBody) expire() {
-	b.expired.Store(true)
-	b.cancel()
-}
-
-func (b *timedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if err != nil && err != io.EOF && b.expired.Load() {
-		err = os.ErrDeadlineExceeded
-	}
-	return n, err
-}
-
-func (b *timedBody) Close() error {
-	if b.timer != nil {
-		b.timer.Stop()
-	}
-	defer b.cancel()
+// Close closes the body.
+func (b closing) Close() error {
+	defer b.end()
 	return b.ReadCloser.Close()
 }

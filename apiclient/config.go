@@ -4,9 +4,9 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"net"
 	"net/http"
 	"regexp"
@@ -70,10 +70,6 @@ type Config struct {
 	// or by a Rule), the Client pauses all requests for as long as it says.
 	// Afterwards it sends at half the rate, and good answers raise the rate again.
 	RequestsPerSecond float64
-	// Adaptive lets the Client find the rate below the ceiling: it starts low,
-	// and good answers raise it.
-	Adaptive bool
-
 	// Limiter holds the rate and the pause for all processes that send to the
 	// service; nil when no other one does. RequestsPerSecond is a ceiling for all of
 	// them, and the lowest one of theirs holds. When the limiter does not answer, no
@@ -177,79 +173,42 @@ type Rule struct {
 // dataTypes are our names of the document's attribute data types, in its order.
 var dataTypes = []string{"Text", "TextArea", "DropDown", "Checkbox", "Date", "DateTime", "Number", "Currency"}
 
-// ruleMeanings are the values of Rule.Means.
-var ruleMeanings = []string{"retry", "failed", "done", "stop", "uncertain"}
-
-// wrongConfig is the code of all that is wrong with a Config. The reader of environments
-// files refuses the same first, by codes and places of its own.
-const wrongConfig = "client-config"
-
-// check lists everything that is wrong with a Config.
+// check lists what must not be, whoever made the Config. The reader of environments files
+// checks everything, with the places in the file.
 func check(cfg Config) problem.List {
 	var list problem.List
-	wrong := func(is bool, format string, args ...any) {
-		if is {
-			list = append(list, problem.New(wrongConfig, format, args...))
+	refused := func(what string, err error) {
+		if err != nil {
+			list = append(list, problem.New("client-config", "%s%v", what, err))
 		}
 	}
-	refused := func(what string, err error) { wrong(err != nil, "%s%v", what, err) }
 	_, err := NormaliseBaseURL(cfg.BaseURL)
 	refused("", err)
 	if cfg.Proxy != nil {
 		refused("the proxy's url cannot be used: ", CheckProxyURL(cfg.Proxy.URL))
-		wrong(strings.HasPrefix(strings.ToLower(cfg.BaseURL), "http:"),
-			"with a proxy the base url must be https: otherwise the proxy could read the requests")
+		if strings.HasPrefix(strings.ToLower(cfg.BaseURL), "http:") {
+			refused("with a proxy the base url must be https: ", errors.New("otherwise the proxy could read the requests"))
+		}
 	}
 	if cfg.Version == V1 {
 		refused("the case id ", checkSegment(cfg.CaseID))
 	}
-	wrong(cfg.Version != V1 && cfg.Version != V2, "the version must be v1 or v2, not %q", cfg.Version)
 	for _, name := range slices.Sorted(maps.Keys(cfg.Headers)) {
-		wrong(slices.Contains(replayHeaders, http.CanonicalHeaderKey(name)),
-			"the header %s is refused: it makes the network library send a request twice", name)
-	}
-	wrong(cfg.Timeout < 0, "the timeout must not be negative")
-	perSecond := cfg.RequestsPerSecond
-	wrong(perSecond < 0 || math.IsNaN(perSecond) || math.IsInf(perSecond, 0),
-		"the requests per second must be a number of at least 0; 0 means no ceiling")
-	for _, k := range cfg.Repeatable {
-		wrong(!slices.Contains([]Kind{CreateClient, CreateClaim, CreateActivity, CreateLink}, k),
-			"%q is not a kind of step: use client, claim, activity or link", k)
-	}
-	w := cfg.Wire
-	for _, id := range []struct {
-		key   string
-		place *string
-	}{{"client_id", &w.ClientID}, {"contact_id", &w.ContactID}, {"claim_id", &w.ClaimID}, {"activity_id", &w.ActivityID},
-		{"lookup_client_id", w.LookupClientID}, {"lookup_contact_id", w.LookupContactID}} {
-		if id.place != nil {
-			refused("wire."+id.key+": ", CheckIDPlace(*id.place))
-		}
-	}
-	refused("wire.redirect_url: ", CheckURLPlace(w.RedirectURL))
-	refused("wire.templates: ", CheckPointer(w.Templates))
-	refused("wire.data_type: ", CheckPointer(w.DataType))
-	refused("wire.options: ", CheckPointer(w.Options))
-	for _, field := range slices.Sorted(maps.Keys(w.LookupAgree)) {
-		refused("wire.lookup_agree."+field+": ", CheckPointer(w.LookupAgree[field]))
-	}
-	for _, ours := range slices.Sorted(maps.Values(w.DataTypes)) {
-		wrong(!slices.Contains(dataTypes, ours),
-			"wire.data_types: %q is not a data type of the service: use one of %s", ours, strings.Join(dataTypes, ", "))
-	}
-	wrong(len(w.LinkBody) > 0 && !json.Valid(w.LinkBody), "wire.link_body is not JSON")
-	for i, content := range cfg.NotFound.Content {
-		refused(fmt.Sprintf("not_found[%d]: ", i), CheckIDPlace(content.Place))
-		wrong((content.Equals == nil) != content.Empty || content.Equals != nil && !json.Valid(content.Equals),
-			"not_found[%d] needs either equals with a JSON value or empty", i)
+		refused("", checkHeader(name))
 	}
 	for i, r := range cfg.Rules {
-		what := fmt.Sprintf("errors[%d]: ", i)
-		wrong(r.Status != 0 && (r.Status < 100 || r.Status > 599), "%s%d is not an HTTP status", what, r.Status)
-		refused(what, CheckPointer(r.Pointer))
 		_, err := regexp.Compile(r.Matches)
-		refused(what, err)
-		wrong(!slices.Contains(ruleMeanings, r.Means), "%smeans is %q: use one of %s", what, r.Means, strings.Join(ruleMeanings, ", "))
+		refused(fmt.Sprintf("errors[%d]: ", i), err)
 	}
 	return list
+}
+
+// checkHeader refuses the headers that make net/http send a POST again when the connection
+// breaks.
+func checkHeader(name string) error {
+	switch name = http.CanonicalHeaderKey(name); name {
+	case "Idempotency-Key", "X-Idempotency-Key":
+		return fmt.Errorf("the header %s must not be set: it makes the network library send a request twice", name)
+	}
+	return nil
 }

@@ -7,11 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"slices"
 	"time"
 )
 
@@ -35,8 +32,6 @@ type Finding struct {
 }
 
 const (
-	// slowTrip is the duration of a round trip above which a warning is due.
-	slowTrip = time.Second
 	// maxSkew is how far the two clocks may be apart: the header Date has whole
 	// seconds, and the answer was on its way.
 	maxSkew = 5 * time.Second
@@ -44,16 +39,15 @@ const (
 	expirySoon = 14 * 24 * time.Hour
 )
 
-// Examine checks the service and yields what each check found: the host name, the
-// connection and its certificate, the token endpoint if there is one, the
-// credentials, the templates, the answer to a look-up of nobody, the clocks and
-// the time of a request. It stops after a check without which the next ones make
+// Examine checks the service and yields what each check found: the
+// connection and its certificate, the credentials, the templates, the answer to a look-up of
+// nobody, and the clocks. It stops after a check without which the next ones make
 // no sense. It sends only GETs and, where Authorize fetches a token, the request
 // for the token.
 func (c *Client) Examine(ctx context.Context) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		e := examination{client: c, yield: yield}
-		for _, check := range []func(context.Context){e.host, e.connection, e.token, e.templates, e.nobody, e.clock, e.pace} {
+		for _, check := range []func(context.Context){e.connection, e.templates, e.nobody, e.clock} {
 			if check(ctx); e.over || ctx.Err() != nil {
 				return
 			}
@@ -67,7 +61,6 @@ type examination struct {
 	yield  func(Finding) bool
 	over   bool   // the next checks make no sense
 	dated  Answer // the last one with the service's clock
-	took   []time.Duration
 }
 
 func (e *examination) say(check string, grade Grade, text, hint string) {
@@ -89,37 +82,19 @@ func (e *examination) failure(check string, err error, hint string) {
 	e.fail(check, f.Reason, cmp.Or(f.Hint, hint))
 }
 
-// host resolves the name of the host to which connections are opened. Behind a
-// proxy, the proxy resolves the service's.
-func (e *examination) host(ctx context.Context) {
-	cfg := e.client.cfg
-	host, key := e.client.base.Hostname(), theService.key
-	if cfg.Proxy != nil {
-		host, key = cfg.Proxy.address().Hostname(), theProxy.key
-	}
-	if _, err := netip.ParseAddr(host); err == nil || e.client.dial == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, cfg.ConnectTimeout)
-	defer cancel()
-	if _, err := net.DefaultResolver.LookupHost(ctx, host); err != nil {
-		e.fail("host", "the name "+host+" cannot be resolved", "check the host in "+key+", and this machine's DNS and network")
-		return
-	}
-	e.say("host", OK, host+" resolves", "")
-}
-
 // connection opens a connection, as a request would, and checks the certificate.
 func (e *examination) connection(ctx context.Context) {
 	if e.client.dial == nil {
 		e.say("connection", OK, "the service is part of this program", "")
 		return
 	}
-	proxy, through := e.client.cfg.Proxy, ""
+	through := ""
 	hint := "check host and port in base_url, and whether a firewall lets this machine through; " +
 		"if the service is behind a proxy, name it as the environment's proxy, because no other is used"
-	if proxy != nil {
-		through = ", through the proxy " + proxy.address().Hostname()
+	if proxy := e.client.cfg.Proxy; proxy != nil {
+		if u, err := url.Parse(proxy.URL); err == nil {
+			through = ", through the proxy " + u.Hostname()
+		}
 		hint = "check host and port in the environment's proxy and in base_url, and whether a firewall lets this machine through"
 	}
 	conn, err := e.client.dial(ctx)
@@ -138,24 +113,8 @@ func (e *examination) connection(ctx context.Context) {
 	if time.Until(leaf.NotAfter) < expirySoon {
 		grade, hint = Warn, "the certificate expires soon: ask the service's operator when it is renewed"
 	}
-	e.say("connection", grade, tls.VersionName(state.Version)+", certificate for "+namesOf(leaf)+
+	e.say("connection", grade, tls.VersionName(state.Version)+", certificate for "+certificateNames(leaf)+
 		" until "+leaf.NotAfter.UTC().Format(time.DateOnly)+through, hint)
-}
-
-// token fetches a token, if the environment uses them.
-func (e *examination) token(ctx context.Context) {
-	cfg := e.client.cfg
-	if cfg.Renew == nil || cfg.Authorize == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, getTimeout)
-	defer cancel()
-	start := time.Now()
-	if err := cfg.Authorize(ctx, &http.Request{URL: new(url.URL), Header: http.Header{}}); err != nil {
-		e.fail("token", withoutCredentials(err).Reason, "check token_url, client_id, client_secret, scopes and style of the environment's auth")
-		return
-	}
-	e.say("token", OK, "a token was fetched in "+rounded(time.Since(start)), "")
 }
 
 // templates reads the reference data. That also shows whether the service accepts
@@ -165,7 +124,7 @@ func (e *examination) templates(ctx context.Context) {
 	req := c.Routes().Templates()
 	a, err := c.Do(ctx, req)
 	if err != nil {
-		e.failure("templates", err, "")
+		e.failure("templates", err, "check the environment's auth and base_url")
 		return
 	}
 	e.note(a)
@@ -252,9 +211,8 @@ func (e *examination) nobody(ctx context.Context) {
 	}
 }
 
-// note records the clock and the duration of an answer.
+// note records the clock of an answer.
 func (e *examination) note(a Answer) {
-	e.took = append(e.took, a.Took)
 	if !a.Date.IsZero() {
 		e.dated = a
 	}
@@ -274,25 +232,4 @@ func (e *examination) clock(context.Context) {
 		e.say("clock", Warn, fmt.Sprintf("the service's clock is %s %s this machine's", e.dated.Ahead.Abs().Round(time.Second), word),
 			"let a time service set this machine's clock: tokens and certificates depend on it")
 	}
-}
-
-func (e *examination) pace(context.Context) {
-	if len(e.took) == 0 {
-		return
-	}
-	slices.Sort(e.took)
-	middle := e.took[len(e.took)/2]
-	if middle > slowTrip {
-		e.say("round trip", Warn, rounded(middle)+" for a request, which is slow",
-			"a client takes several requests one after the other; more requests in flight (limits.concurrency) help if the service's operator agrees")
-		return
-	}
-	e.say("round trip", OK, rounded(middle)+" for a request", "")
-}
-
-func rounded(d time.Duration) string {
-	if d < time.Millisecond {
-		return "under 1ms"
-	}
-	return d.Round(time.Millisecond).String()
 }

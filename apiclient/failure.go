@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -179,49 +178,27 @@ func refusedHandshake(err error, notSent bool) bool {
 	return slices.Contains(certificateAlerts, alert) || notSent && alert == "tls: handshake failure"
 }
 
-// certificateHint says what is wrong with the peer's certificate and who can fix it.
+// certificateHint says what is wrong with the peer's certificate and who can fix it. The library's
+// text names hosts and times of the certificate, which are public.
 func (p peer) certificateHint(err error) string {
-	if host, ok := errors.AsType[x509.HostnameError](err); ok {
-		return "the certificate is for " + namesOf(host.Certificate) + ": check the host in " + p.key
-	}
-	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
-		return validity(invalid.Cert) + "; if this machine's clock is right, " + p.owner + " must renew it"
-	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		return "no authority that this machine trusts has signed it: if the " + p.name + " has a private authority, give its certificate as tls.ca"
 	}
-	return "ask " + p.owner + " for a valid certificate"
+	if host, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "the certificate is for " + certificateNames(host.Certificate) + ": check the host in " + p.key
+	}
+	hint := "check the host in " + p.key + " and this machine's clock; if both are right, ask " + p.owner + " for a valid certificate"
+	if verification, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return printable(strings.TrimPrefix(verification.Err.Error(), "x509: ")) + ": " + hint
+	}
+	return hint
 }
 
-// validity says when a certificate became invalid, or becomes valid.
-func validity(cert *x509.Certificate) string {
-	if cert == nil {
-		return "the certificate is out of date"
-	}
-	if now := time.Now(); now.Before(cert.NotBefore) {
-		return "the certificate is valid from " + cert.NotBefore.UTC().Format(time.RFC3339) + " only"
-	}
-	return "the certificate expired on " + cert.NotAfter.UTC().Format(time.RFC3339)
-}
-
-// namesOf lists the hosts that a certificate is for, at most three of them.
-func namesOf(cert *x509.Certificate) string {
-	const most = 3
-	if cert == nil {
-		return "another host"
-	}
-	names := append([]string{}, cert.DNSNames...)
+// certificateNames lists the hosts that a certificate is for, on one line.
+func certificateNames(cert *x509.Certificate) string {
+	names := slices.Clone(cert.DNSNames)
 	for _, ip := range cert.IPAddresses {
 		names = append(names, ip.String())
 	}
-	for i := range names {
-		names[i] = printable(names[i])
-	}
-	switch n := len(names); {
-	case n == 0:
-		return "no host at all"
-	case n > most:
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), n-most)
-	}
-	return strings.Join(names, ", ")
+	return printable(strings.Join(names, ", "))
 }

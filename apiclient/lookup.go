@@ -113,9 +113,6 @@ func (c *Client) refusal(r Request, what string, a Answer) error {
 	case ruled && rule.Means == "retry" || !ruled && isTransient(a.Status):
 		f.Retry = Now
 	}
-	if f.Retry == Never {
-		c.noteUnknown(r, a, "failed")
-	}
 	if f.Hint = meaningOf(a).hint; ruled && rule.Hint != "" {
 		f.Hint = rule.Hint
 	}

@@ -453,25 +453,3 @@ func TestEachLookUpLearnsForItself(t *testing.T) {
 		}
 	}
 }
-
-// The service's index may be late: nobody now, somebody later, somebody else after
-// that. Every look-up asks again and returns the new answer.
-func TestALateIndexIsAskedAgain(t *testing.T) {
-	now := nobodies[0]
-	c := against(t, func(w http.ResponseWriter, r *http.Request) { answers(now.status, now.kind, now.body)(w, r) })
-	if err := c.LearnAbsent(t.Context(), apiclient.ByEmail); err != nil {
-		t.Fatal(err)
-	}
-	for _, step := range []struct {
-		body string
-		id   string
-	}{{"", ""}, {`{"contactId":"a"}`, "a"}, {"", ""}, {`{"contactId":"b"}`, "b"}} {
-		if now = nobodies[0]; step.id != "" {
-			now = said{"match", 200, asJSON, step.body}
-		}
-		found, err := c.Find(t.Context(), apiclient.ByEmail, "jane@example.com")
-		if err != nil || found.ID != step.id || found.Absent != (step.id == "") {
-			t.Errorf("%+v, %v; want id %q", found, err, step.id)
-		}
-	}
-}

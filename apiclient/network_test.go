@@ -109,18 +109,6 @@ func TestACertificateThatIsNotTrustedStopsTheRun(t *testing.T) {
 	}
 }
 
-func TestTLSWithAnOwnAuthority(t *testing.T) {
-	s := httptest.NewTLSServer(answers(201, "application/json", `{"contactId":"a"}`))
-	defer s.Close()
-	roots := s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-	c := at(t, s.URL, func(cfg *apiclient.Config) { cfg.TLS = &tls.Config{RootCAs: roots} })
-	for range 2 {
-		if v := c.Create(t.Context(), createContact(c)); v.ID != "a" {
-			t.Errorf("%+v", v)
-		}
-	}
-}
-
 // A server that wants a client certificate refuses the handshake. Under TLS
 // 1.3 our first bytes may already be on their way, and a reset may overtake the
 // alert: then nothing is proved.
@@ -228,33 +216,6 @@ func TestARequestTimeoutProvesSomethingOnlyWhenItIsEarly(t *testing.T) {
 	}
 	if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.Uncertain {
 		t.Errorf("late: %s, %s; want uncertain", v.Effect, v.Reason)
-	}
-}
-
-func TestRedirectsAreNeverFollowed(t *testing.T) {
-	targets := new(atomic.Int64)
-	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { targets.Add(1) }))
-	defer target.Close()
-	for status, want := range map[int]apiclient.Effect{
-		301: apiclient.Refused, 302: apiclient.Uncertain, 303: apiclient.Uncertain,
-		307: apiclient.Refused, 308: apiclient.Refused,
-	} {
-		hits := new(atomic.Int64)
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			hits.Add(1)
-			w.Header().Set("Location", target.URL)
-			w.WriteHeader(status)
-		}))
-		c := at(t, s.URL)
-		v := c.Create(t.Context(), createContact(c))
-		if _, err := c.Find(t.Context(), apiclient.ByEmail, "jane@example.com"); err == nil {
-			t.Errorf("HTTP %d: a look-up that was redirected succeeded", status)
-		}
-		if v.Effect != want || v.Hint == "" || hits.Load() != 2 || targets.Load() != 0 {
-			t.Errorf("HTTP %d: %s, hint %q, %d hits, %d at the target; want %s, 2, 0",
-				status, v.Effect, v.Hint, hits.Load(), targets.Load(), want)
-		}
-		s.Close()
 	}
 }
 

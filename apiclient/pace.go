@@ -15,7 +15,7 @@ import (
 // maxRetryAfter limits what is read from Retry-After.
 const maxRetryAfter = 365 * 24 * time.Hour
 
-// pace is the queue in which every request of a Client waits. No request leaves
+// pacer is where every request of a Client waits. No request leaves
 // while as many are in flight as the service may have, nor while it asks to wait.
 //
 // Under a rate, requests leave one by one, never closer together than the rate
@@ -23,16 +23,16 @@ const maxRetryAfter = 365 * 24 * time.Hour
 // timetable, and a request stays at the head of the queue until it departs. So when
 // one is delayed (by a new token), the next does not follow too soon, and no second
 // ever sees more requests than the rate. Where the connection is the network's, rate and
-// pause are kept once more by the requests that have it: see turn.goOn.
-type pace struct {
+// pause are kept once more by the requests that have it: see Slot.goOn.
+type pacer struct {
 	*rate.Meter
 	head    chan struct{} // has room for one: the request that leaves next
 	flight  chan struct{} // has room for the requests in flight; nil for any number
 	waiting atomic.Int64  // requests that wait for the head
 }
 
-func newPace(cfg Config) *pace {
-	p := &pace{Meter: rate.NewMeter(rate.Limits{Ceiling: cfg.RequestsPerSecond, Adaptive: cfg.Adaptive}, cfg.Limiter, cfg.Now), head: make(chan struct{}, 1)}
+func newPacer(cfg Config) *pacer {
+	p := &pacer{Meter: rate.NewMeter(cfg.RequestsPerSecond, cfg.Limiter, cfg.Now), head: make(chan struct{}, 1)}
 	if cfg.Concurrency > 0 {
 		p.flight = make(chan struct{}, cfg.Concurrency)
 	}
@@ -41,7 +41,7 @@ func newPace(cfg Config) *pace {
 
 // consult is rate.Meter.Consult. With take it has departures taken for the requests that
 // wait, this one included.
-func (p *pace) consult(ctx context.Context, take bool) error {
+func (p *pacer) consult(ctx context.Context, take bool) error {
 	want := 0
 	if take {
 		want = int(p.waiting.Load()) + 1
@@ -60,12 +60,14 @@ func (p *pace) consult(ctx context.Context, take bool) error {
 	return &Failure{NotSent: true, Stop: true, Reason: "nothing is sent while the rate of all processes is not known: " + said, Hint: hint, Err: err}
 }
 
-// turn is one request's way through the queue. It is for one goroutine.
-type turn struct {
-	pace     *pace
+// Slot is one request's way past the pacer; Reserve returns it for one CreateReserved. A Slot is for
+// one goroutine.
+type Slot struct {
+	pacer    *pacer
 	reserved bool // it fails where it would have to wait for the end of a pause
+	over     bool // used or released
 	head     bool // it leaves next; only under a rate
-	lent     bool // it has the place of a slot at the head, which it does not give back
+	lent     bool // it has the place of another slot at the head, which it does not give back
 	place    bool // it counts among the requests in flight
 	left     rate.Departure
 	waited   time.Duration
@@ -73,90 +75,158 @@ type turn struct {
 	refused  error       // why it cannot leave at all
 }
 
-// measure adds the time since began to what the request has waited.
-func (t *turn) measure(began time.Time) { t.waited += time.Since(began) }
-
-// reserve waits for the end of a pause and, under a rate, for the head of the queue.
-// The error means that ctx has ended. A turn that cannot leave for another reason fails
-// when it is to.
-func (p *pace) reserve(ctx context.Context) (*turn, error) {
-	t := &turn{pace: p, reserved: true}
-	defer t.measure(time.Now())
-	err := p.waitOutPause(ctx, false)
-	if err == nil && p.Limited() {
-		if err = t.takeHead(ctx); err == nil {
-			err = p.waitOutPause(ctx, true)
+// Reserve waits until the service does not ask to wait and, under a rate, until
+// the caller's request would be the next to leave. So what must be durable before
+// a request is written just before it leaves, and not minutes earlier by every
+// worker in the queue.
+//
+// The caller sends no other request until it has used or released the Slot. The
+// error, a *Failure, means that ctx has ended. A Slot that cannot leave for another reason
+// fails when it is to.
+func (c *Client) Reserve(ctx context.Context) (*Slot, error) {
+	s := &Slot{pacer: c.pacer, reserved: true}
+	defer s.measure(time.Now())
+	err := s.wait(ctx, pauseOver)
+	if err == nil && s.pacer.Limited() {
+		if err = s.takeHead(ctx); err == nil {
+			err = s.wait(ctx, granted)
 		}
 	}
-	if err == nil {
-		return t, nil
+	if ctx.Err() != nil && err != nil {
+		s.Release()
+		return nil, err
 	}
-	t.end()
-	if ctx.Err() == nil {
-		t.refused, err = err, nil
+	if s.refused = err; err != nil {
+		s.leaveHead()
 	}
-	return t, err
+	return s, nil
 }
+
+type slotOfContext struct{}
+
+// WithSlot returns a context whose look-ups leave in a slot's place at the head of the queue,
+// until the slot is used or released. So a look-up and the request that rests on it leave one
+// after the other, however many requests wait. slot may be nil.
+func WithSlot(ctx context.Context, slot *Slot) context.Context {
+	return context.WithValue(ctx, slotOfContext{}, slot)
+}
+
+// slot is the Slot of a request of ctx, at the head of the queue if a slot of ctx is there
+// (WithSlot). leave is as in Slot.Guard.
+func (c *Client) slot(ctx context.Context, leave func() bool) *Slot {
+	other, _ := ctx.Value(slotOfContext{}).(*Slot)
+	return &Slot{pacer: c.pacer, leave: leave, lent: other != nil && other.head}
+}
+
+// Await waits until fewer than Config.Concurrency requests are in flight, and takes
+// a place among them for the slot's request. Where ctx ends before that,
+// CreateReserved says so.
+func (s *Slot) Await(ctx context.Context) {
+	defer s.measure(time.Now())
+	_ = s.takePlace(ctx)
+}
+
+// Guard has leave asked just before the first byte of the slot's request. Where it says
+// no, the request is not sent.
+func (s *Slot) Guard(leave func() bool) { s.leave = leave }
+
+// Release gives back what a slot has; a second time it does nothing.
+func (s *Slot) Release() {
+	if s != nil {
+		s.over = true
+		s.leaveHead()
+		s.leavePlace()
+	}
+}
+
+// measure adds the time since began to what the request has waited.
+func (s *Slot) measure(began time.Time) { s.waited += time.Since(began) }
 
 // enter waits until the request may leave: it has a place among those in flight,
 // and rate and pause allow it.
-func (t *turn) enter(ctx context.Context) error {
-	defer t.measure(time.Now())
-	if t.refused != nil {
-		return t.refused
+func (s *Slot) enter(ctx context.Context) error {
+	defer s.measure(time.Now())
+	if s.refused != nil {
+		return s.refused
 	}
-	if err := t.takePlace(ctx); err != nil {
+	if err := s.takePlace(ctx); err != nil {
 		return err
 	}
-	return t.ready(ctx)
+	return s.wait(ctx, leaving)
 }
 
 // takePlace waits for a place among the requests in flight and, under a rate, for
 // the head of the queue before that: whoever has a place never waits for the head.
-func (t *turn) takePlace(ctx context.Context) error {
+func (s *Slot) takePlace(ctx context.Context) error {
 	for {
-		if !t.head && !t.lent && t.pace.Limited() {
-			t.leavePlace() // the rate began while it waited for the place
-			if err := t.takeHead(ctx); err != nil {
+		if !s.head && !s.lent && s.pacer.Limited() {
+			s.leavePlace() // the rate began while it waited for the place
+			if err := s.takeHead(ctx); err != nil {
 				return err
 			}
 		}
-		if t.place {
+		if s.place {
 			return nil
 		}
-		if t.pace.flight != nil {
+		if s.pacer.flight != nil {
 			select {
-			case t.pace.flight <- struct{}{}:
+			case s.pacer.flight <- struct{}{}:
 			case <-ctx.Done():
 				return stopped(ctx)
 			}
 		}
-		t.place = true
+		s.place = true
 	}
 }
 
-func (t *turn) takeHead(ctx context.Context) error {
-	t.pace.waiting.Add(1)
-	defer t.pace.waiting.Add(-1)
+func (s *Slot) takeHead(ctx context.Context) error {
+	s.pacer.waiting.Add(1)
+	defer s.pacer.waiting.Add(-1)
 	select {
-	case t.pace.head <- struct{}{}:
-		t.head = true
+	case s.pacer.head <- struct{}{}:
+		s.head = true
 		return nil
 	case <-ctx.Done():
 		return stopped(ctx)
 	}
 }
 
-// ready waits until the request, which has a place, may leave. A reserved one does
-// not wait for the end of a pause that has begun since: it fails.
-func (t *turn) ready(ctx context.Context) error {
+func (s *Slot) leaveHead() {
+	if s.head {
+		s.head = false
+		<-s.pacer.head
+	}
+}
+
+func (s *Slot) leavePlace() {
+	if s.place && s.pacer.flight != nil {
+		<-s.pacer.flight
+	}
+	s.place = false
+}
+
+// stage is what a request waits for.
+type stage int
+
+const (
+	pauseOver stage = iota
+	granted         // also until this process has a departure, where it needs one
+	leaving         // until the request, which has a place, may leave
+)
+
+// wait waits for a stage. A reserved request that is to leave does not wait for the end of a pause
+// that has begun since: it fails.
+func (s *Slot) wait(ctx context.Context, until stage) error {
 	for ctx.Err() == nil {
-		if err := t.pace.consult(ctx, true); err != nil {
+		if err := s.pacer.consult(ctx, until > pauseOver); err != nil {
 			return err
 		}
-		held := t.pace.Hold()
-		if t.reserved && held.Pause > 0 {
+		held := s.pacer.Hold()
+		switch {
+		case until == leaving && s.reserved && held.Pause > 0:
 			return &Failure{NotSent: true, Retry: AfterPause, Reason: held.Reason}
+		case until == pauseOver, until == granted && !held.Lacks:
+			held.Wait, held.Lacks = held.Pause, false
 		}
 		if held.May() {
 			return nil
@@ -167,16 +237,16 @@ func (t *turn) ready(ctx context.Context) error {
 }
 
 // depart lets the request leave, and the next one come to the head of the queue. Much time
-// may have passed since it was ready: it waits until it may leave again.
-func (t *turn) depart(ctx context.Context) error {
-	defer t.measure(time.Now())
+// may have passed since it might leave: it waits until it may again.
+func (s *Slot) depart(ctx context.Context) error {
+	defer s.measure(time.Now())
 	for {
-		if err := t.ready(ctx); err != nil {
+		if err := s.wait(ctx, leaving); err != nil {
 			return err
 		}
 		var ok bool
-		if t.left, ok = t.pace.Depart(); ok {
-			t.leaveHead()
+		if s.left, ok = s.pacer.Depart(); ok {
+			s.leaveHead()
 			return nil
 		}
 	}
@@ -191,14 +261,14 @@ var errHeldBack = errors.New("held back on its connection")
 // long for its own. It never waits for the head of the queue, whose holder may wait for its
 // place, and no longer than patience. After that the error is errHeldBack; so it is in a
 // pause for a request that is not to wait for the end of one.
-func (t *turn) goOn(ctx context.Context, patience time.Duration) error {
-	defer t.measure(time.Now())
+func (s *Slot) goOn(ctx context.Context, patience time.Duration) error {
+	defer s.measure(time.Now())
 	end := time.Now().Add(patience)
 	limited, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
 	var held rate.Hold
 	for {
-		err := t.pace.consult(limited, held.Lacks)
+		err := s.pacer.consult(limited, held.Lacks)
 		switch {
 		case ctx.Err() != nil:
 			return stopped(ctx)
@@ -208,10 +278,10 @@ func (t *turn) goOn(ctx context.Context, patience time.Duration) error {
 			return err
 		}
 		patience = time.Until(end)
-		if held = t.pace.Leave(&t.left, patience); held.May() {
+		if held = s.pacer.Leave(&s.left, patience); held.May() {
 			return nil
 		}
-		if held.Wait > patience || t.reserved && held.Pause > 0 {
+		if held.Wait > patience || s.reserved && held.Pause > 0 {
 			return heldBack(held)
 		}
 		sleep(limited, held.Wait)
@@ -225,51 +295,6 @@ func heldBack(held rate.Hold) *Failure {
 		f.Reason = held.Reason
 	}
 	return f
-}
-
-// end gives back whatever the request still has of the queue.
-func (t *turn) end() {
-	t.leaveHead()
-	t.leavePlace()
-}
-
-func (t *turn) leaveHead() {
-	if t.head {
-		t.head = false
-		<-t.pace.head
-	}
-}
-
-func (t *turn) leavePlace() {
-	if t.place && t.pace.flight != nil {
-		<-t.pace.flight
-	}
-	t.place = false
-}
-
-// waitOutPause waits for the end of a pause, and with take until this process has a
-// departure, where it needs one; but not until the request may leave.
-func (p *pace) waitOutPause(ctx context.Context, take bool) error {
-	for ctx.Err() == nil {
-		if err := p.consult(ctx, take); err != nil {
-			return err
-		}
-		held := p.Hold()
-		wait, lacks := held.Pause, take && held.Lacks
-		if lacks {
-			wait = held.Wait
-		}
-		if wait <= 0 && !lacks {
-			return nil
-		}
-		sleep(ctx, wait)
-	}
-	return stopped(ctx)
-}
-
-// refused notes an answer to t in which the service asks to wait.
-func (p *pace) refused(ctx context.Context, t *turn, a Answer) {
-	p.Refused(ctx, rate.Refusal{Status: a.Status, Wait: a.RetryAfter, Cuts: t.left.Cuts})
 }
 
 // retryAfter reads the header Retry-After, in seconds or as a date; 0 when there

@@ -154,19 +154,6 @@ func TestTheRateHoldsAfterATokenIsFetched(t *testing.T) {
 	})
 }
 
-// The same on a real clock, where goroutines are delayed: what counts is when
-// requests leave.
-func TestTheRateIsATrueCeilingOnARealClock(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := &clockwork{}
-	c := clocked(t, s, func(cfg *apiclient.Config) { cfg.RequestsPerSecond = 40 })
-	work(t, c, 16, 60)
-	if most := mostInASecond(s.at); most > 40 {
-		t.Errorf("%d in one second, want 40", most)
-	}
-}
-
 // A 429 pauses all workers for as long as it says, whatever kind of request got it.
 // Afterwards half as many requests go out, and soon nearly as many as before.
 func TestA429PausesAllRequests(t *testing.T) {
@@ -335,59 +322,6 @@ func TestASingle429IsSoonOvercome(t *testing.T) {
 	}
 }
 
-// limited is a service that accepts so many requests in any second.
-func limited(perSecond int) (s *clockwork, refused *int) {
-	s, refused = &clockwork{}, new(int)
-	var taken []time.Duration
-	s.say = func(_ int, at time.Duration) (int, string) {
-		taken = slices.DeleteFunc(taken, func(then time.Duration) bool { return then <= at-time.Second })
-		if len(taken) >= perSecond {
-			*refused++
-			return 429, "1"
-		}
-		taken = append(taken, at)
-		return 200, ""
-	}
-	return s, refused
-}
-
-// An adaptive client finds the rate of the service: it starts low, soon uses most of
-// the rate, and is seldom refused.
-func TestAdaptiveFindsTheRate(t *testing.T) {
-	onlyLong(t)
-	for _, perSecond := range []int{5, 40} {
-		synctest.Test(t, func(t *testing.T) {
-			s, refused := limited(perSecond)
-			c := clocked(t, s, func(cfg *apiclient.Config) { cfg.Adaptive = true })
-			n := perSecond * 300
-			work(t, c, 16, n)
-			if first := mostInASecond(s.at[:3]); first > 3 {
-				t.Errorf("%d requests in the first second", first)
-			}
-			used := float64(n-*refused) / s.at[n-1].Seconds() / float64(perSecond)
-			if used < 0.6 || *refused*20 > n {
-				t.Errorf("a service of %d a second: %.0f %% used, %d of %d refused", perSecond, 100*used, *refused, n)
-			}
-			t.Logf("a service of %d a second: %.0f %% used, %d of %d refused", perSecond, 100*used, *refused, n)
-		})
-	}
-}
-
-// An adaptive client stays below its ceiling.
-func TestAdaptiveHasACeiling(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &clockwork{}
-		c := clocked(t, s, func(cfg *apiclient.Config) { cfg.Adaptive, cfg.RequestsPerSecond = true, 8 })
-		work(t, c, 16, 400)
-		if most := mostInASecond(s.at); most > 8 {
-			t.Errorf("%d in one second", most)
-		}
-		if s.at[399]-s.at[391] > 1051*time.Millisecond {
-			t.Errorf("the last 9 took %v, want 1.05s", s.at[399]-s.at[391])
-		}
-	})
-}
-
 // A request whose context ends leaves the queue at once and blocks no other.
 func TestStoppingEndsTheWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -476,9 +410,8 @@ func TestASlotIsForOneRequest(t *testing.T) {
 func TestNeverMoreInFlight(t *testing.T) {
 	const most, workers, each = 4, 12, 40
 	for name, change := range map[string]func(*apiclient.Config){
-		"no rate":  func(*apiclient.Config) {},
-		"a rate":   func(cfg *apiclient.Config) { cfg.RequestsPerSecond = 100 },
-		"adaptive": func(cfg *apiclient.Config) { cfg.Adaptive = true },
+		"no rate": func(*apiclient.Config) {},
+		"a rate":  func(cfg *apiclient.Config) { cfg.RequestsPerSecond = 100 },
 	} {
 		for _, busy := range []int{0, 29} {
 			t.Run(fmt.Sprint(name, ", every ", busy), func(t *testing.T) {
@@ -522,7 +455,7 @@ func TestNeverMoreInFlight(t *testing.T) {
 						})
 					}
 					wg.Wait()
-					if n := peak.Load(); n > most || n < most && !cfg.Adaptive { // which starts with two a second
+					if n := peak.Load(); n > most || n < most {
 						t.Errorf("%d requests in flight, want %d", n, most)
 					}
 					full := workers * each * 100 * time.Millisecond / most

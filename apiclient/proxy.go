@@ -64,7 +64,18 @@ func (p *Proxy) DialContext(ctx context.Context, network, address string) (net.C
 // to the proxy, and its Timeout limits each step.
 func (p *Proxy) through(dialer *net.Dialer) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := p.reach(ctx, dialer, network)
+		u, err := url.Parse(p.URL)
+		if err != nil {
+			return nil, unsent("the proxy's url cannot be used", err)
+		}
+		conn, err := dialer.DialContext(ctx, network, u.Host)
+		if err == nil && u.Scheme == "https" {
+			cfg := new(tls.Config)
+			if p.Authorities != nil {
+				cfg.RootCAs = p.Authorities.RootCAs
+			}
+			conn, err = handshake(ctx, conn, tlsConfig(cfg), u.Hostname(), dialer.Timeout)
+		}
 		if err != nil {
 			return nil, theProxy.classify(err, true)
 		}
@@ -74,28 +85,6 @@ func (p *Proxy) through(dialer *net.Dialer) dialFunc {
 		}
 		return conn, nil
 	}
-}
-
-// reach opens a connection to the proxy itself.
-func (p *Proxy) reach(ctx context.Context, dialer *net.Dialer, network string) (net.Conn, error) {
-	u := p.address()
-	conn, err := dialer.DialContext(ctx, network, u.Host)
-	if err != nil || u.Scheme == "http" {
-		return conn, err
-	}
-	cfg := new(tls.Config)
-	if p.Authorities != nil {
-		cfg.RootCAs = p.Authorities.RootCAs
-	}
-	return handshake(ctx, conn, tlsConfig(cfg), u.Hostname(), dialer.Timeout)
-}
-
-// address returns the URL, which CheckProxyURL has accepted.
-func (p *Proxy) address() *url.URL {
-	if u, err := url.Parse(p.URL); err == nil {
-		return u
-	}
-	return new(url.URL)
 }
 
 // tunnel asks the proxy for a connection to address. The error is a *Failure.

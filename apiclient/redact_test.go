@@ -243,7 +243,7 @@ func TestLinksAreHiddenInEverySpelling(t *testing.T) {
 			if strings.Contains(strings.ToLower(body), "%2f") || strings.Contains(body, "%3A") || strings.HasPrefix(body, "exists: /s/abc?a=1\\u0026") {
 				want = "(not kept: "
 			}
-			if shown := fmt.Sprint(string(v.Answer), v.Detail, v.Reason, v.Hint, c.Unknown()); strings.Contains(shown, "canary") || !strings.Contains(shown, want) {
+			if shown := fmt.Sprint(string(v.Answer), v.Detail, v.Reason, v.Hint); strings.Contains(shown, "canary") || !strings.Contains(shown, want) {
 				t.Errorf("%s, %d: %s", body, status, shown)
 			}
 		}
@@ -340,51 +340,5 @@ func TestGoodAnswersAreKeptWithTheirLinks(t *testing.T) {
 	v = c.Create(t.Context(), c.Routes().CreateLink("a", nil))
 	if v.URL != "https://claims.example.com/go/x" || !strings.Contains(string(v.Answer), v.URL) {
 		t.Errorf("%s, kept %s", v.URL, v.Answer)
-	}
-}
-
-// Answers without a rule are counted, with a rule to start from and without personal
-// data.
-func TestUnknownAnswersAreListed(t *testing.T) {
-	say := map[string]struct {
-		status int
-		body   string
-	}{
-		"contacts": {409, `{"code":"DUPLICATE","message":"jane.canary@example.com is known","jane.canary@example.com":1}`},
-		"claims":   {500, "canary stack trace"},
-		"known":    {422, `{"code":"known"}`},
-		"busy":     {429, ""},
-	}
-	cfg := config(apiclient.V2)
-	cfg.Rules = []apiclient.Rule{{Status: 422, Means: "failed"}}
-	next := ""
-	cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(say[next].status)
-		_, _ = io.WriteString(w, say[next].body)
-	}))
-	c := client(t, cfg)
-	for range 3 {
-		next = "contacts"
-		c.Create(t.Context(), createContact(c))
-	}
-	for _, next = range []string{"claims", "known", "busy"} {
-		c.Create(t.Context(), c.Routes().CreateClaim("a", []string{"a"}, "n"))
-	}
-	next = "contacts"
-	_, _ = c.Find(t.Context(), apiclient.ByEmail, "jane@example.com")
-	var got []string
-	for _, u := range c.Unknown() {
-		got = append(got, fmt.Sprintf("%d × %s | %s | %s", u.Count, u.Shape, u.Route, u.Rule()))
-	}
-	const conflict = "HTTP 409 Conflict with a JSON object (application/json), fields code, message, code DUPLICATE"
-	const rule = "{status: 409, pointer: /code, matches: '^DUPLICATE$', means: failed, hint: what to do}"
-	want := []string{
-		"3 × " + conflict + " | POST /funnel/v2/contacts?isAdministrator=true | " + rule,
-		"1 × " + conflict + " | GET /funnel/v2/contacts/by-email/{email} | " + rule,
-		"1 × HTTP 500 Internal Server Error with a body that is not JSON (application/json) | POST /funnel/v2/claims | {status: 500, means: uncertain, hint: what to do}",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 )
 
 // Version is a version of the service's interface; it is part of every path.
@@ -112,14 +113,14 @@ func (r Routes) CreateClaim(administratorID string, claimants []string, name str
 func (r Routes) CreateActivity(clientID, claimID string, a Activity) Request {
 	switch {
 	case r.Version == V1:
-		return r.post(CreateActivity, "/clients/{clientId}/activities", activityBodyV1(a),
+		return r.post(CreateActivity, "/clients/{clientId}/activities", a.body(V1),
 			"clients", clientID, "activities")
 	case claimID != "":
-		req := r.post(CreateActivity, "/activities?claimId={claimId}", activityBodyV2(a), "activities")
+		req := r.post(CreateActivity, "/activities?claimId={claimId}", a.body(V2), "activities")
 		req.Query = url.Values{"claimId": {claimID}}
 		return req
 	}
-	req := r.post(CreateActivity, "/activities?contactId={contactId}", activityBodyV2(a), "activities")
+	req := r.post(CreateActivity, "/activities?contactId={contactId}", a.body(V2), "activities")
 	req.Query = url.Values{"contactId": {clientID}}
 	return req
 }
@@ -169,68 +170,34 @@ type claim struct {
 	ClaimName       string   `json:"claimName"`
 }
 
-type activityV1 struct {
-	ActivityTemplateID string          `json:"activityTemplateId"`
-	Status             string          `json:"status"`
-	Attributes         []wireAttribute `json:"attributes,omitzero"`
+type activityBody struct {
+	IDV1   string `json:"activityTemplateId,omitempty"`
+	IDV2   string `json:"templateId,omitempty"`
+	Status string `json:"status"`
+	*workflowBody
+	Attributes []json.RawMessage `json:"attributes,omitzero"`
 }
 
-type activityV2 struct {
-	TemplateID                 string          `json:"templateId"`
-	Status                     string          `json:"status"`
-	WorkflowName               string          `json:"workflowName"`
-	WorkflowTemplateIdentifier string          `json:"workflowTemplateIdentifier"`
-	Attributes                 []wireAttribute `json:"attributes,omitzero"`
+type workflowBody struct {
+	Name       string `json:"workflowName"`
+	Identifier string `json:"workflowTemplateIdentifier"`
 }
 
-// wireAttribute is an attribute as it is written: the version decides the key of
-// the template id, the data type the key of the value.
-type wireAttribute struct {
-	idKey string
-	Attribute
-}
-
-// MarshalJSON writes the attribute's two keys, the template id first.
-func (w wireAttribute) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteString(`{"` + w.idKey + `":`)
-	b.Write(encode(w.TemplateID))
-	b.WriteByte(',')
-	b.Write(encode(w.Field))
-	b.WriteByte(':')
-	b.Write(w.Value)
-	b.WriteByte('}')
-	return b.Bytes(), nil
-}
-
-func activityBodyV1(a Activity) json.RawMessage {
-	return encode(activityV1{
-		ActivityTemplateID: a.TemplateID,
-		Status:             a.Status,
-		Attributes:         wireAttributes("activityAttributeTemplateId", a.Attributes),
-	})
-}
-
-func activityBodyV2(a Activity) json.RawMessage {
-	return encode(activityV2{
-		TemplateID:                 a.TemplateID,
-		Status:                     a.Status,
-		WorkflowName:               a.WorkflowName,
-		WorkflowTemplateIdentifier: a.WorkflowTemplateIdentifier,
-		Attributes:                 wireAttributes("templateId", a.Attributes),
-	})
-}
-
-// wireAttributes keeps nil nil: the field is left out for an Open activity.
-func wireAttributes(idKey string, attributes []Attribute) []wireAttribute {
-	if attributes == nil {
-		return nil
+// body returns an activity as it is written: the version decides the keys of template ids and
+// whether there is a workflow, the data type the key of a value.
+func (a Activity) body(v Version) json.RawMessage {
+	body, idKey := activityBody{IDV1: a.TemplateID, Status: a.Status}, `{"activityAttributeTemplateId":`
+	if v == V2 {
+		body.IDV1, body.IDV2, idKey = "", a.TemplateID, `{"templateId":`
+		body.workflowBody = &workflowBody{a.WorkflowName, a.WorkflowTemplateIdentifier}
 	}
-	out := make([]wireAttribute, len(attributes))
-	for i, a := range attributes {
-		out[i] = wireAttribute{idKey: idKey, Attribute: a}
+	if a.Attributes != nil { // the field is left out for an Open activity
+		body.Attributes = []json.RawMessage{}
 	}
-	return out
+	for _, at := range a.Attributes {
+		body.Attributes = append(body.Attributes, slices.Concat([]byte(idKey), encode(at.TemplateID), []byte(","), encode(at.Field), []byte(":"), at.Value, []byte("}")))
+	}
+	return encode(body)
 }
 
 // encode writes v as JSON without escaping <, > and &, which are ordinary

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -302,25 +301,6 @@ func (hanging) Change(ctx context.Context, _ func(*rate.State, time.Time)) error
 	return ctx.Err()
 }
 
-// Several adaptive processes find the rate of the service together, whoever is refused.
-func TestProcessesAdaptTogether(t *testing.T) {
-	onlyLong(t)
-	synctest.Test(t, func(t *testing.T) {
-		s, refused := limited(40)
-		limiter := &agreed{slow: 2 * time.Millisecond}
-		all := processes(t, 4, s, limiter, func(_ int, cfg *apiclient.Config) { cfg.Adaptive = true })
-		workAll(t, all, 8, 3000)
-		if first := mostInASecond(s.at[:4]); first > 3 {
-			t.Errorf("%d requests in the first second", first)
-		}
-		used := float64(12000-*refused) / s.at[11999].Seconds() / 40
-		t.Logf("%.0f %% used, %d refused", 100*used, *refused)
-		if used < 0.5 || *refused*10 > 12000 {
-			t.Errorf("%.0f %% used, %d of 12000 refused", 100*used, *refused)
-		}
-	})
-}
-
 // What others left long ago does not slow a process down: a rate that was found is
 // forgotten, as it is when a process that shares nothing has ended.
 func TestAnOldRateIsForgotten(t *testing.T) {
@@ -359,35 +339,6 @@ func TestASharedClockThatIsSetBack(t *testing.T) {
 		workAll(t, all, 4, 20)
 		if took := time.Since(began); took > 13*time.Second {
 			t.Errorf("40 requests took %v", took)
-		}
-	})
-}
-
-// The places in flight are each process's own, and are held also with a shared rate.
-func TestPlacesInFlightWithASharedRate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		inFlight, most := 0, 0
-		cfg := config(apiclient.V2)
-		cfg.Limiter, cfg.RequestsPerSecond, cfg.Concurrency = &agreed{slow: time.Millisecond}, 100, 3
-		cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			mu.Lock()
-			inFlight++
-			most = max(most, inFlight)
-			mu.Unlock()
-			time.Sleep(200 * time.Millisecond)
-			mu.Lock()
-			inFlight--
-			mu.Unlock()
-			_, _ = io.WriteString(w, `{"contactId":"a"}`)
-		}))
-		c := client(t, cfg)
-		work(t, c, 12, 60)
-		if most != 3 {
-			t.Errorf("%d in flight, want 3", most)
-		}
-		if spacing := c.Spacing(); spacing < 10*time.Millisecond || spacing > 100*time.Millisecond {
-			t.Errorf("Spacing is %v", spacing)
 		}
 	})
 }

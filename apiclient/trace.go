@@ -3,7 +3,6 @@ package apiclient
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"net/http"
 	"net/http/httptrace"
@@ -22,7 +21,6 @@ type Exchange struct {
 	Kind      Kind      `json:"kind"`
 	Method    string    `json:"method"`
 	Path      string    `json:"path"`                // Request.Route with the ids in it; e-mail addresses and phone numbers stay placeholders
-	Attempt   int       `json:"attempt"`             // how often this same request has left for the row, this time included
 	RequestID string    `json:"requestId,omitempty"` // the header X-Request-Id that was sent
 	Status    int       `json:"status,omitempty"`    // 0 when no answer came
 	AnswerID  string    `json:"answerId,omitempty"`  // the answer's header X-Request-Id or X-Correlation-Id, when it is another one
@@ -38,58 +36,35 @@ type Exchange struct {
 type Durations struct {
 	Wait        float64 `json:"wait"`        // for the limiter: a place among the requests in flight, the rate, the end of a pause
 	Credentials float64 `json:"credentials"` // to put the headers on, which may need a new token
-	DNS         float64 `json:"dns"`
-	Connect     float64 `json:"connect"` // TCP, to the proxy where there is one
-	TLS         float64 `json:"tls"`
-	FirstByte   float64 `json:"firstByte"` // since the request left on its connection, until the first byte of the answer came
-	Whole       float64 `json:"whole"`     // of the connection and the answer, until that was read or had failed
+	Connection  float64 `json:"connection"`  // until the request had one, new or kept
+	FirstByte   float64 `json:"firstByte"`   // since the request left on its connection, until the first byte of the answer came
+	Whole       float64 `json:"whole"`       // of the connection and the answer, until that was read or had failed
 }
 
 // WithRow returns a context for the requests of one client. Their Exchanges name the
 // client's first row: its number in the sheet, and the sheet's among those of the run,
-// both from 1. Attempts are counted from here on.
+// both from 1.
 func WithRow(ctx context.Context, sheet, row int) context.Context {
-	return context.WithValue(ctx, rowKey{}, &tracedRow{sheet: sheet, row: row})
+	return context.WithValue(ctx, tracedRow{}, tracedRow{sheet, row})
 }
-
-type rowKey struct{}
 
 // tracedRow is whose requests a context is for.
-type tracedRow struct {
-	sheet, row int
-
-	mu       sync.Mutex
-	attempts map[string]int
-}
-
-// count returns how often a request has left, this time included.
-func (t *tracedRow) count(r Request) int {
-	same := strings.Join(append([]string{r.Method, r.Query.Encode(), string(r.Body)}, r.Path...), "\x00")
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.attempts == nil {
-		t.attempts = map[string]int{}
-	}
-	t.attempts[same]++
-	return t.attempts[same]
-}
+type tracedRow struct{ sheet, row int }
 
 // tracer observes one request for Config.Trace. A nil tracer observes nothing. The hooks
-// of net/http may come late and from other goroutines, because a connection that is being
-// opened for one request may be used by another.
+// of net/http may come from other goroutines.
 type tracer struct {
 	client  *Client
 	request Request
-	whose   *tracedRow
+	whose   tracedRow
 	began   time.Time     // when the queue was behind it
 	given   time.Time     // when the request was given to the network
 	waited  time.Duration // until then
 
-	mu                   sync.Mutex
-	exchange             Exchange
-	dns, connect, secure time.Time     // when each began; zero while it does not last
-	waiting              time.Time     // since when the first byte is waited for
-	held                 time.Duration // how long it was held back on its connection
+	mu       sync.Mutex
+	exchange Exchange
+	left     time.Time     // when the request left on its connection
+	held     time.Duration // how long it was held back there
 }
 
 // trace returns the tracer of a request that has waited in the queue.
@@ -97,10 +72,7 @@ func (c *Client) trace(ctx context.Context, r Request) *tracer {
 	if c.cfg.Trace == nil {
 		return nil
 	}
-	whose, ok := ctx.Value(rowKey{}).(*tracedRow)
-	if !ok {
-		whose = &c.traced
-	}
+	whose, _ := ctx.Value(tracedRow{}).(tracedRow)
 	return &tracer{client: c, request: r, whose: whose, began: time.Now()}
 }
 
@@ -119,8 +91,8 @@ func (t *tracer) leaves(waited time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.held = waited - t.waited
-	t.waiting = time.Now()
-	t.exchange.Time, t.exchange.Took.Wait = t.waiting.UTC(), milliseconds(waited)
+	t.left = time.Now()
+	t.exchange.Time, t.exchange.Took.Wait = t.left.UTC(), milliseconds(waited)
 }
 
 // watch says that a request leaves, or leaves as soon as it has a connection, and returns
@@ -135,34 +107,17 @@ func (t *tracer) watch(ctx context.Context, req *http.Request, waited time.Durat
 	e.Sheet, e.Row = t.whose.sheet, t.whose.row
 	e.Kind, e.Method, e.Path, e.Sent = t.request.Kind, t.request.Method, t.client.tracedPath(t.request), len(t.request.Body)
 	e.RequestID = t.client.tracedID(req.Header.Get("X-Request-Id"))
-	begin := func(at *time.Time) {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if at.IsZero() { // of several addresses that are tried at once, the first
-			*at = time.Now()
-		}
-	}
-	end := func(at *time.Time, took *float64) {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if !at.IsZero() {
-			*took += milliseconds(time.Since(*at))
-			*at = time.Time{}
-		}
-	}
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
 			t.mu.Lock()
 			defer t.mu.Unlock()
-			e.Reused = info.Reused
+			e.Reused, took.Connection = info.Reused, milliseconds(time.Since(t.given)-t.held)
 		},
-		DNSStart:             func(httptrace.DNSStartInfo) { begin(&t.dns) },
-		DNSDone:              func(httptrace.DNSDoneInfo) { end(&t.dns, &took.DNS) },
-		ConnectStart:         func(string, string) { begin(&t.connect) },
-		ConnectDone:          func(string, string, error) { end(&t.connect, &took.Connect) },
-		TLSHandshakeStart:    func() { begin(&t.secure) },
-		TLSHandshakeDone:     func(tls.ConnectionState, error) { end(&t.secure, &took.TLS) },
-		GotFirstResponseByte: func() { end(&t.waiting, &took.FirstByte) },
+		GotFirstResponseByte: func() {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			took.FirstByte = milliseconds(time.Since(t.left))
+		},
 	})
 }
 
@@ -175,7 +130,6 @@ func (t *tracer) ended(a Answer, err error) {
 	t.mu.Lock()
 	e := t.exchange
 	t.mu.Unlock()
-	e.Attempt = t.whose.count(t.request)
 	e.Took.Whole = milliseconds(time.Since(t.given) - t.held)
 	e.Status, e.Received = a.Status, len(a.Body)
 	if id := t.client.tracedID(cmp.Or(a.Header.Get("X-Request-Id"), a.Header.Get("X-Correlation-Id"))); id != e.RequestID {

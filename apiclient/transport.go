@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"time"
 )
@@ -91,8 +90,7 @@ func dial(ctx context.Context, t *http.Transport, base *url.URL) (net.Conn, erro
 	return open(ctx, "tcp", net.JoinHostPort(base.Hostname(), cmp.Or(base.Port(), port)))
 }
 
-// handshake starts TLS on a connection to host, and closes it when that fails. It calls
-// the hooks that net/http would call if it started TLS itself.
+// handshake starts TLS on a connection to host, and closes it when that fails.
 func handshake(ctx context.Context, plain net.Conn, cfg *tls.Config, host string, limit time.Duration) (net.Conn, error) {
 	cfg = cfg.Clone()
 	if cfg.ServerName == "" {
@@ -101,15 +99,7 @@ func handshake(ctx context.Context, plain net.Conn, cfg *tls.Config, host string
 	conn := tls.Client(plain, cfg)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	hooks := httptrace.ContextClientTrace(ctx)
-	if hooks != nil && hooks.TLSHandshakeStart != nil {
-		hooks.TLSHandshakeStart()
-	}
-	err := conn.HandshakeContext(ctx)
-	if hooks != nil && hooks.TLSHandshakeDone != nil {
-		hooks.TLSHandshakeDone(conn.ConnectionState(), err)
-	}
-	if err != nil {
+	if err := conn.HandshakeContext(ctx); err != nil {
 		_ = plain.Close() // the error of the handshake is the one to report
 		return nil, err
 	}
@@ -161,16 +151,11 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 // incoming returns req as a server sees it.
 func incoming(ctx context.Context, req *http.Request) *http.Request {
 	in := req.Clone(ctx)
-	in.RequestURI = req.URL.RequestURI()
-	in.RemoteAddr = "127.0.0.1:0"
-	in.Proto, in.ProtoMajor, in.ProtoMinor = "HTTP/1.1", 1, 1
-	if in.Host == "" {
-		in.Host = req.URL.Host
-	}
+	in.RequestURI, in.RemoteAddr = req.URL.RequestURI(), "127.0.0.1:0"
+	in.URL.Scheme, in.URL.Host = "", ""
 	if in.Body == nil {
 		in.Body = http.NoBody
 	}
-	in.URL.Scheme, in.URL.Host = "", ""
 	return in
 }
 
@@ -196,31 +181,17 @@ type recorder struct {
 func (r *recorder) Header() http.Header { return r.header }
 
 func (r *recorder) WriteHeader(status int) {
-	if r.status != 0 || status < 200 { // the caller gets no informational answers
-		return
+	if r.status == 0 {
+		r.status, r.sent = status, r.header.Clone()
 	}
-	r.status, r.sent = status, r.header.Clone()
 }
 
 func (r *recorder) Write(p []byte) (int, error) {
-	if r.status == 0 && r.header.Get("Content-Type") == "" {
-		r.header.Set("Content-Type", http.DetectContentType(p))
-	}
 	r.WriteHeader(http.StatusOK)
 	return r.body.Write(p)
 }
 
 func (r *recorder) response(req *http.Request) *http.Response {
 	r.WriteHeader(http.StatusOK)
-	return &http.Response{
-		Status:        statusText(r.status),
-		StatusCode:    r.status,
-		Proto:         "HTTP/1.1",
-		ProtoMajor:    1,
-		ProtoMinor:    1,
-		Header:        r.sent,
-		Body:          io.NopCloser(&r.body),
-		ContentLength: int64(r.body.Len()),
-		Request:       req,
-	}
+	return &http.Response{StatusCode: r.status, Header: r.sent, Body: io.NopCloser(&r.body), ContentLength: int64(r.body.Len()), Request: req}
 }

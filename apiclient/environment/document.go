@@ -173,8 +173,6 @@ var claimTypeKeys = []yamltree.Key[claimType]{
 var limitKeys = []yamltree.Key[Limits]{
 	yamltree.To("requests_per_second", "a ceiling over all requests; default: none",
 		rate, func(l *Limits) *float64 { return &l.RequestsPerSecond }),
-	yamltree.To("adaptive", "find the rate automatically: start low, raise it while the service answers, halve it when the service asks to wait; default false",
-		yamltree.Bool, func(l *Limits) *bool { return &l.Adaptive }),
 	yamltree.To("concurrency", "how many requests may be in flight at the service; default 8",
 		yamltree.Int(1, 256), func(l *Limits) *int { return &l.Concurrency }),
 	yamltree.To("timeout", "how long a request that creates something may wait for its answer, such as 120s (the default)",

@@ -82,7 +82,6 @@ type Environment struct {
 // limits (section "Limits"), so these are the operator's to set.
 type Limits struct {
 	RequestsPerSecond float64       // 0 means no ceiling; the default
-	Adaptive          bool          // find the rate below the ceiling; default false
 	Concurrency       int           // requests in flight at the service; default 8
 	Timeout           time.Duration // how long a POST may wait for its answer; default 120 s
 }
@@ -255,7 +254,6 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 		Timeout:           e.Limits.Timeout,
 		Concurrency:       e.Limits.Concurrency,
 		RequestsPerSecond: e.Limits.RequestsPerSecond,
-		Adaptive:          e.Limits.Adaptive,
 		Now:               e.Now,
 		Wire:              e.Wire,
 		NotFound:          e.NotFound,

@@ -43,7 +43,7 @@ func leave(t *testing.T, m *Meter, d *Departure) time.Time {
 // those whose connections are there at once do not wait.
 func TestLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewMeter(Limits{Ceiling: 10}, nil, time.Now)
+		m := NewMeter(10, nil, time.Now)
 		first, second, third := depart(t, m), depart(t, m), depart(t, m)
 		before := leave(t, m, &third)
 		if !before.Equal(third.At) || m.Hold().Wait > 105*time.Millisecond {
@@ -82,7 +82,7 @@ func TestLeaveWithOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &inMemory{}
-				m, other := NewMeter(Limits{Ceiling: test.ceiling}, l, time.Now), NewMeter(Limits{Ceiling: test.ceiling}, l, time.Now)
+				m, other := NewMeter(test.ceiling, l, time.Now), NewMeter(test.ceiling, l, time.Now)
 				d := depart(t, m)
 				if test.another {
 					consult(t, other, 9)
@@ -108,7 +108,7 @@ func TestLeaveInAPause(t *testing.T) {
 	for _, ceiling := range []float64{0, 50} {
 		for _, l := range []Limiter{nil, &inMemory{}} {
 			synctest.Test(t, func(t *testing.T) {
-				m := NewMeter(Limits{Ceiling: ceiling}, l, time.Now)
+				m := NewMeter(ceiling, l, time.Now)
 				refused, d := depart(t, m), depart(t, m)
 				m.Refused(t.Context(), Refusal{Status: 429, Wait: time.Second, Cuts: refused.Cuts})
 				if h := m.Leave(&d, patience); h.Pause != time.Second || h.Wait != h.Pause || h.Reason == "" {

@@ -8,43 +8,11 @@ import (
 	"time"
 )
 
-// TestClock: the shared clock as it is told is never ahead of what it shows, and by no
-// more than the uncertainty behind it, however long readings take.
-func TestClock(t *testing.T) {
-	start := time.Now()
-	theirs := func(at time.Duration) time.Time { return time.Unix(1000, 0).Add(at) }
-	c := clock{anchor: start}
-	for _, r := range []struct {
-		sent, read, got time.Duration // of a reading
-		jump            time.Duration // by how much the shared clock was set since the start
-		jumped          bool
-		uncertainty     time.Duration // at most
-	}{
-		{0, 90, 100, 0, false, 100},
-		{1000, 1001, 1010, 0, false, 11},   // a quick one makes it certain
-		{2000, 2400, 2500, 0, false, 13},   // and a slow one does not spoil that
-		{3000, 3001, 3002, 500, true, 2},   // set forward
-		{4000, 4000, 4100, 500, false, 5},  // a reading at once
-		{5000, 5001, 5002, -900, true, 2},  // set back
-		{6000, 6100, 6100, -900, false, 5}, // a reading at the last moment
-	} {
-		ms := time.Millisecond
-		if jumped := c.learn(start.Add(r.sent*ms), start.Add(r.got*ms), theirs((r.read+r.jump)*ms)); jumped != r.jumped {
-			t.Errorf("at %d: jumped is %v", r.sent, jumped)
-		}
-		at := (r.got + 50) * ms
-		behind := theirs(at + r.jump*ms).Sub(c.time(start.Add(at)))
-		if behind < 0 || behind > c.uncertainty() || c.uncertainty() > r.uncertainty*ms {
-			t.Errorf("at %d: the time is %v behind, with a uncertainty of %v", r.sent, behind, c.uncertainty())
-		}
-	}
-}
-
 // TestGive: departures keep their distance, also from those that are used later by the
 // uncertainty, and are not given too far ahead, in a pause or for more than a slice.
 func TestGive(t *testing.T) {
 	now := time.Unix(1000, 0)
-	l := Limits{Ceiling: 50, margin: margin + lateness} // every 22 ms
+	l := limits{50, margin + lateness} // every 22 ms
 	every := 22 * time.Millisecond
 	var s State
 	first := s.give(now, l, 3, 5*time.Millisecond)
@@ -70,7 +38,7 @@ func TestGive(t *testing.T) {
 	if got := s.give(later.Add(1), l, 0, 0); got != nil || s.Last.After(later) {
 		t.Errorf("none are asked for: %v", got)
 	}
-	slow := Limits{Ceiling: 0.1, margin: margin}
+	slow := limits{0.1, margin}
 	if got := s.give(later.Add(1), slow, 5, 0); len(got) != 1 {
 		t.Errorf("at a low rate: %v", got)
 	}
@@ -109,7 +77,7 @@ func consult(t *testing.T, m *Meter, want int) {
 func TestACutTakesDeparturesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &inMemory{}
-		refused, before, behind := NewMeter(Limits{Ceiling: 50}, l, time.Now), NewMeter(Limits{Ceiling: 50}, l, time.Now), NewMeter(Limits{Ceiling: 50}, l, time.Now)
+		refused, before, behind := NewMeter(50, l, time.Now), NewMeter(50, l, time.Now), NewMeter(50, l, time.Now)
 		for _, m := range []*Meter{refused, before, behind} {
 			consult(t, m, 9)
 		}
@@ -136,7 +104,7 @@ func TestACutTakesDeparturesBack(t *testing.T) {
 func TestDeparturesAreTakenInSlices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &inMemory{}
-		m := NewMeter(Limits{Ceiling: 100}, l, time.Now)
+		m := NewMeter(100, l, time.Now)
 		for range 200 {
 			for consult(t, m, 1); !m.Hold().May(); consult(t, m, 1) {
 				time.Sleep(m.Hold().Wait)

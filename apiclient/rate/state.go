@@ -16,10 +16,6 @@ const (
 	// wait: each refusal in a row doubles the pause.
 	firstPause, maxPause = 500 * time.Millisecond, time.Minute
 
-	// adaptiveStart is the first rate of an adaptive client, in requests per
-	// second. Until the service first asks to wait, every second of good answers
-	// adds adaptiveStep.
-	adaptiveStart, adaptiveStep = 2.0, 1.0
 	// quickly is up to which part of the rate before it was cut good answers double the rate
 	// each second, and recoverySeconds in how many seconds they add as much as that rate from
 	// there on.
@@ -87,12 +83,10 @@ type State struct {
 	Departures Departures // that were given away
 }
 
-// Limits are what a client is configured to.
-type Limits struct {
-	Ceiling  float64 // requests per second; 0 for none
-	Adaptive bool    // the client finds the rate below the ceiling: it starts low
-
-	margin time.Duration // how late a request may be on its way, or leave
+// limits are those of one process.
+type limits struct {
+	ceiling float64       // requests per second; 0 for none
+	margin  time.Duration // how late a request may be on its way, or leave
 }
 
 // Refusal is an answer in which the service asks to wait.
@@ -113,8 +107,8 @@ func (s *State) ceiling(now time.Time, own float64) float64 {
 }
 
 // perSecond is the rate at present; 0 for no limit.
-func (s *State) perSecond(now time.Time, l Limits) float64 {
-	ceiling := s.ceiling(now, l.Ceiling)
+func (s *State) perSecond(now time.Time, l limits) float64 {
+	ceiling := s.ceiling(now, l.ceiling)
 	if s.Rate == 0 || ceiling > 0 && s.Rate > ceiling {
 		return ceiling
 	}
@@ -122,7 +116,7 @@ func (s *State) perSecond(now time.Time, l Limits) float64 {
 }
 
 // spacing is the time between two departures; 0 for no limit.
-func (s *State) spacing(now time.Time, l Limits) time.Duration {
+func (s *State) spacing(now time.Time, l limits) time.Duration {
 	rate := s.perSecond(now, l)
 	if rate == 0 {
 		return 0
@@ -131,22 +125,15 @@ func (s *State) spacing(now time.Time, l Limits) time.Duration {
 }
 
 // next is when the rate allows the next departure.
-func (s *State) next(now time.Time, l Limits) time.Time {
+func (s *State) next(now time.Time, l limits) time.Time {
 	if s.Last.IsZero() {
 		return s.Last
 	}
 	return s.Last.Add(s.spacing(now, l))
 }
 
-// start lets an adaptive client begin at its first rate.
-func (s *State) start(l Limits) {
-	if l.Adaptive && s.Rate == 0 {
-		s.Rate, s.Step = adaptiveStart, adaptiveStep
-	}
-}
-
 // resume prepares a state that others have left, for the client that goes on with it.
-func (s *State) resume(now time.Time, l Limits) {
+func (s *State) resume(now time.Time, l limits) {
 	if latest := now.Add(farthest); s.Last.After(latest) {
 		s.Last = latest
 	}
@@ -157,11 +144,10 @@ func (s *State) resume(now time.Time, l Limits) {
 	if s.next(now, l).Before(old) && s.PausedUntil.Before(old) {
 		*s = State{Last: s.Last, Cuts: s.Cuts, Ceiling: s.Ceiling, CeilingUntil: s.CeilingUntil}
 	}
-	s.start(l)
 }
 
 // refused begins a pause and cuts the rate.
-func (s *State) refused(now time.Time, r Refusal, l Limits) {
+func (s *State) refused(now time.Time, r Refusal, l limits) {
 	news := r.Cuts == s.Cuts
 	if s.Good = 0; news {
 		s.Refusals++
@@ -181,12 +167,12 @@ func (s *State) refused(now time.Time, r Refusal, l Limits) {
 	if rate := s.perSecond(now, l); rate > 0 {
 		before = min(before, rate)
 	}
-	ceiling := s.ceiling(now, l.Ceiling)
-	if l.Adaptive || s.Rate == 0 {
-		s.Step = max(before/recoverySeconds, minStep)
-	}
-	if ceiling > 0 && !l.Adaptive {
+	ceiling := s.ceiling(now, l.ceiling)
+	switch {
+	case ceiling > 0:
 		s.Step = ceiling / recoverySeconds
+	case s.Rate == 0:
+		s.Step = max(before/recoverySeconds, minStep)
 	}
 	if s.Quick = quickly * before; s.Rate == 0 {
 		s.Restore = 2 * before
@@ -199,7 +185,7 @@ func (s *State) refused(now time.Time, r Refusal, l Limits) {
 
 // accepted raises the rate after any other answer. In a second that uses the rate
 // up there are as many answers as the rate, so the second adds one step.
-func (s *State) accepted(now time.Time, l Limits) {
+func (s *State) accepted(now time.Time, l limits) {
 	s.Refusals = 0
 	if s.Rate == 0 {
 		return
@@ -212,10 +198,7 @@ func (s *State) accepted(now time.Time, l Limits) {
 	default:
 		s.Rate += s.Step / s.Rate
 	}
-	switch ceiling := s.ceiling(now, l.Ceiling); {
-	case ceiling > 0 && s.Rate >= ceiling && l.Adaptive:
-		s.Rate = ceiling
-	case ceiling > 0 && s.Rate >= ceiling, ceiling == 0 && s.Restore > 0 && s.Rate >= s.Restore:
+	if ceiling := s.ceiling(now, l.ceiling); ceiling > 0 && s.Rate >= ceiling || ceiling == 0 && s.Restore > 0 && s.Rate >= s.Restore {
 		s.Rate = 0
 	}
 }
@@ -223,7 +206,7 @@ func (s *State) accepted(now time.Time, l Limits) {
 // give gives at most n departures away, or as many as fill a slice; none during a pause,
 // nor while the next one is too far ahead. They leave every other departure its distance
 // from them also when they are used later than at their times by uncertainty.
-func (s *State) give(now time.Time, l Limits, n int, uncertainty time.Duration) []time.Time {
+func (s *State) give(now time.Time, l limits, n int, uncertainty time.Duration) []time.Time {
 	every := s.spacing(now, l)
 	if every == 0 || n == 0 {
 		return nil
@@ -246,9 +229,9 @@ func (s *State) give(now time.Time, l Limits, n int, uncertainty time.Duration) 
 }
 
 // holdToCeiling lets a client's ceiling hold for the others too, unless theirs is lower.
-func (s *State) holdToCeiling(now time.Time, l Limits) {
-	if l.Ceiling > 0 && l.Ceiling == s.ceiling(now, l.Ceiling) {
-		s.Ceiling, s.CeilingUntil = l.Ceiling, now.Add(max(ceilingHolds, 2*s.spacing(now, l)))
+func (s *State) holdToCeiling(now time.Time, l limits) {
+	if l.ceiling > 0 && l.ceiling == s.ceiling(now, l.ceiling) {
+		s.Ceiling, s.CeilingUntil = l.ceiling, now.Add(max(ceilingHolds, 2*s.spacing(now, l)))
 	}
 }
 

@@ -45,9 +45,8 @@ func TestConcurrentUse(t *testing.T) {
 		if len(c.Claims) != 1 || len(c.Claims[0].Activities) != 1 || len(c.Activities) != 1 || len(c.Links) != 1 {
 			t.Fatalf("client is incomplete: %+v", c)
 		}
-		got := []int{c.Claims[0].Order, c.Claims[0].Activities[0].Order, c.Activities[0].Order, c.Links[0].Order}
-		if diff := cmp.Diff([]int{1, 2, 3, 4}, got); diff != "" {
-			t.Errorf("order of creation (-want +got):\n%s", diff)
+		if of, own := c.Claims[0].Activities[0].Order, c.Activities[0].Order; of >= own {
+			t.Errorf("the claim's activity has place %d and the contact's, made later, %d", of, own)
 		}
 		if string(c.Data) != `{"email":"`+c.Claims[0].Name+`"}` {
 			t.Errorf("client %s has the claim %q", c.Data, c.Claims[0].Name)

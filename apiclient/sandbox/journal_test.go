@@ -47,8 +47,8 @@ func TestRestartSeesTheSame(t *testing.T) {
 	wantStart(t, second, before.Clients[0].RedirectURL, "Signature")
 	wantStart(t, second, before.Clients[1].Links[0].RedirectURL, "step 1")
 	newClaim(t, second, contact, "Loan 2")
-	if got := second.Snapshot().Clients[1].Claims[1].Order; got != 5 {
-		t.Errorf("the order goes on with %d after a restart, want 5", got)
+	if got := len(second.Snapshot().Clients[1].Claims); got != 2 {
+		t.Errorf("%d claims after a restart and another one, want 2", got)
 	}
 }
 

@@ -13,10 +13,6 @@ import (
 // every New: it is a credential, because the dashboard shows personal data.
 func (s *Service) Dashboard() string { return s.pages.Dashboard() }
 
-// SwitchFaults adds a page to the dashboard that switches faults on purpose. It is called
-// before the first request.
-func (s *Service) SwitchFaults(f pages.Faults) { s.pages.SwitchFaults(f) }
-
 // pageStore is the service as its pages see it.
 type pageStore struct{ *Service }
 
@@ -98,7 +94,7 @@ func (s pageStore) view(c *client) pages.Client {
 		out.Token = path.Base(url)
 	}
 	for _, on := range slices.Concat(c.claims, c.joint) {
-		shown := pages.Claim{ID: on.ID, Name: on.Name, Administrator: on.owner.person(), Created: on.Created, By: on.by}
+		shown := pages.Claim{ID: on.ID, Name: on.Name, Administrator: on.owner.person(), Created: on.Created}
 		for _, id := range on.Claimants {
 			shown.Claimants = append(shown.Claimants, s.state.byID[id].person())
 		}
@@ -111,7 +107,7 @@ func (s pageStore) view(c *client) pages.Client {
 }
 
 func viewStep(at step, ref *reference) pages.Step {
-	out := pages.Step{ID: at.ID, Template: at.Template, Status: at.Status, Open: at.isOpen(), Placed: at.placed, Created: at.Created, By: at.by}
+	out := pages.Step{ID: at.ID, Template: at.Template, Status: at.Status, Open: at.isOpen(), Placed: at.placed, Created: at.Created}
 	if at.on != nil {
 		out.ClaimID = at.on.ID
 	}

@@ -56,11 +56,6 @@ func refusals(admin, plain, claim, client string) []refusal {
 	typed("field twice", "application/json", `{"a":1,"b":2,"a":3}`)
 
 	add("client without data", "POST", v1Clients, `{}`)
-	add("contact with an empty list", "POST", contacts, `{"emails":[]}`)
-	add("contact with null in a list", "POST", contacts, `{"phones":[{"number":"1"},{"number":[null]}]}`)
-	add("contact with null", "POST", contacts, `{"name":{"first":null}}`)
-	add("contact with an empty object", "POST", contacts, `{"name":{}}`)
-	add("contact with a nested field twice", "POST", contacts, `{"name":{"a":1,"a":2}}`)
 	add("case id", "POST", "/funnel/v1/cases/7/clients", `{"a":1}`)
 	add("case id in another spelling", "POST", "/funnel/v1/cases/{"+sandbox.CaseID+"}/clients", `{"a":1}`)
 	add("case id of templates", "GET", "/funnel/v1/cases/7/activity-templates", "")

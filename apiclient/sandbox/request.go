@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -15,53 +14,77 @@ import (
 	"github.com/google/uuid"
 )
 
-// caller returns what a record keeps of who made the request. Claimsheet names its
-// run there.
-func caller(r *http.Request) string { return strings.ToValidUTF8(r.UserAgent(), "") }
-
 // maxBody is how many bytes a body may have. The document shows no limit.
 const maxBody = 1 << 20
 
-// readBody reads the request's body, which must be one JSON object in UTF-8.
-func readBody(r *http.Request) (object, error) {
-	if err := checkContentType(r.Header); err != nil {
-		return object{}, err
-	}
-	raw, err := readAll(r)
-	if err != nil {
-		return object{}, err
-	}
-	return parseBody(raw)
+// input is a request that is read piece by piece. It keeps the first thing that is wrong
+// with it; what is read after that counts for nothing.
+type input struct {
+	*http.Request
+	err error
 }
 
-func readAll(r *http.Request) ([]byte, error) {
-	raw, err := io.ReadAll(r.Body)
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return nil, refuse(http.StatusRequestEntityTooLarge, "body-too-large", "", "the body is too large: expected at most %d bytes", tooLarge.Limit)
-	case err != nil:
-		return nil, bad("body-incomplete", "", "the body is incomplete")
+// note keeps err, unless something else was wrong before; nil is nothing.
+func (in *input) note(err error) {
+	if in.err == nil {
+		in.err = err
 	}
-	return raw, nil
 }
 
-// parseBody parses a body.
-func parseBody(raw []byte) (object, error) {
+// uuid returns an id in lower case. field names it in a refusal.
+func (in *input) uuid(text, field string) string {
+	id, err := parseUUID(text, field)
+	in.note(err)
+	return id
+}
+
+// caseID returns the case of the path.
+func (in *input) caseID() string { return in.uuid(in.PathValue("caseId"), "caseId") }
+
+// flag returns a boolean query parameter; false when it is missing.
+func (in *input) flag(name string) bool {
+	query := in.URL.Query()
+	value := query.Get(name)
+	if query.Has(name) && value != "true" && value != "false" {
+		in.note(bad("bad-parameter", name, "query parameter %s is wrong: expected true or false", name))
+	}
+	return value == "true"
+}
+
+// body reads the body, which must be one JSON object in UTF-8.
+func (in *input) body() object {
+	in.note(checkContentType(in.Header))
+	return in.parse(in.content())
+}
+
+// content returns the bytes of the body.
+func (in *input) content() []byte {
+	raw, err := io.ReadAll(in.Body)
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		in.note(refuse(http.StatusRequestEntityTooLarge, "body-too-large", "", "the body is too large: expected at most %d bytes", tooLarge.Limit))
+	} else if err != nil {
+		in.note(bad("body-incomplete", "", "the body is incomplete"))
+	}
+	return raw
+}
+
+// parse parses a body.
+func (in *input) parse(raw []byte) object {
+	syntax, _ := errors.AsType[*json.SyntaxError](json.Unmarshal(raw, new(json.RawMessage)))
 	switch {
 	case len(raw) == 0:
-		return object{}, bad("not-json", "", "the body is empty: expected a JSON object")
+		in.note(bad("not-json", "", "the body is empty: expected a JSON object"))
 	case !utf8.Valid(raw):
-		return object{}, bad("not-utf-8", "", "the body is not UTF-8: expected JSON in UTF-8")
+		in.note(bad("not-utf-8", "", "the body is not UTF-8: expected JSON in UTF-8"))
+	case syntax != nil:
+		in.note(bad("not-json", "", "the body is not JSON: it is wrong or ends too early at byte %d; expected one JSON object", syntax.Offset))
+	case kindOf(raw) != "object":
+		in.note(bad("not-an-object", "", "the body is %s: expected a JSON object", a(kindOf(raw))))
 	}
-	var syntax *json.SyntaxError
-	if err := json.Unmarshal(raw, new(json.RawMessage)); errors.As(err, &syntax) {
-		return object{}, bad("not-json", "", "the body is not JSON: it is wrong or ends too early at byte %d; expected one JSON object", syntax.Offset)
+	if in.err != nil {
+		return object{in: in}
 	}
-	if k := kindOf(raw); k != "object" {
-		return object{}, bad("not-an-object", "", "the body is %s: expected a JSON object", a(k))
-	}
-	return parseObject(raw, "")
+	return in.object(raw, "")
 }
 
 // checkContentType requires application/json, in UTF-8, not compressed.
@@ -83,40 +106,37 @@ func checkContentType(h http.Header) error {
 	return nil
 }
 
-// object is a JSON object that is read field by field, so that every refusal can
+// object is a JSON object of a body, read field by field, so that every refusal can
 // name the field. (encoding/json ignores the case of names and takes the last of
 // two equal ones; a strict service does neither.)
 type object struct {
+	in     *input
 	raw    []byte
 	path   string   // of the object in the body, "" for the body itself
 	names  []string // in the order of the body
 	values map[string]json.RawMessage
 }
 
-// parseObject parses raw, which must be valid JSON and an object.
-func parseObject(raw []byte, path string) (object, error) {
-	o := object{raw: raw, path: path, values: map[string]json.RawMessage{}}
+// object parses raw, which must be valid JSON and an object.
+func (in *input) object(raw []byte, path string) object {
+	o := object{in: in, raw: raw, path: path, values: map[string]json.RawMessage{}}
 	dec := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := dec.Token(); err != nil {
-		return object{}, err
-	}
-	for dec.More() {
-		token, err := dec.Token()
-		if err != nil {
-			return object{}, err
-		}
-		name := token.(string) // a valid object has nothing else here
+	_, err := dec.Token()
+	for err == nil && dec.More() {
+		var token json.Token
 		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return object{}, err
+		if token, err = dec.Token(); err == nil {
+			err = dec.Decode(&value)
 		}
+		name, _ := token.(string) // a valid object has nothing else here
 		if o.has(name) {
-			return object{}, bad("duplicate-field", o.at(name), "field %q is there twice: expected once", o.at(name))
+			in.note(bad("duplicate-field", o.at(name), "field %q is there twice: expected once", o.at(name)))
 		}
 		o.names = append(o.names, name)
 		o.values[name] = value
 	}
-	return o, nil
+	in.note(err)
+	return o
 }
 
 func (o object) has(name string) bool {
@@ -132,64 +152,49 @@ func (o object) at(name string) string {
 	return o.path + "." + name
 }
 
-// only refuses fields that are not known. For a field of the other version it says
-// so.
-func (o object) only(known, otherVersion []string) error {
+// only refuses fields that are not known.
+func (o object) only(known ...string) {
 	for _, name := range o.names {
-		switch {
-		case slices.Contains(known, name):
-		case slices.Contains(otherVersion, name):
-			return bad("other-version", o.at(name), "field %q belongs to the other version of the interface: expected %s", o.at(name), strings.Join(known, ", "))
-		default:
-			return bad("unknown-field", o.at(name), "unknown field %q: expected %s", o.at(name), strings.Join(known, ", "))
+		if !slices.Contains(known, name) {
+			o.in.note(bad("unknown-field", o.at(name), "unknown field %q: expected %s", o.at(name), strings.Join(known, ", ")))
 		}
 	}
-	return nil
 }
 
-// value returns a field's value, which must exist and be of that kind.
-func (o object) value(name, kind string) (json.RawMessage, error) {
+// value returns a field's value, which must exist and be of that kind; else nil.
+func (o object) value(name, kind string) json.RawMessage {
 	v, ok := o.values[name]
 	if !ok {
-		return nil, bad("missing-field", o.at(name), "field %q is missing: expected %s", o.at(name), a(kind))
+		o.in.note(bad("missing-field", o.at(name), "field %q is missing: expected %s", o.at(name), a(kind)))
+		return nil
 	}
 	if k := kindOf(v); k != kind {
-		return nil, bad("wrong-kind", o.at(name), "field %q is %s: expected %s", o.at(name), a(k), a(kind))
+		o.in.note(bad("wrong-kind", o.at(name), "field %q is %s: expected %s", o.at(name), a(k), a(kind)))
+		return nil
 	}
-	return v, nil
+	return v
 }
 
 // text returns a string field, which must not be empty.
-func (o object) text(name string) (string, error) {
-	raw, err := o.value(name, "string")
-	if err != nil {
-		return "", err
+func (o object) text(name string) string {
+	text := unquote(o.value(name, "string"))
+	if strings.TrimSpace(text) == "" {
+		o.in.note(bad("empty-field", o.at(name), "field %q is empty: expected a text", o.at(name)))
 	}
-	s := unquote(raw)
-	if strings.TrimSpace(s) == "" {
-		return "", bad("empty-field", o.at(name), "field %q is empty: expected a text", o.at(name))
-	}
-	return s, nil
+	return text
 }
 
 // uuid returns a string field, which must hold a UUID.
-func (o object) uuid(name string) (string, error) {
-	raw, err := o.value(name, "string")
-	if err != nil {
-		return "", err
-	}
-	return parseUUID(unquote(raw), o.at(name))
+func (o object) uuid(name string) string {
+	return o.in.uuid(unquote(o.value(name, "string")), o.at(name))
 }
 
 // elements returns the elements of an array field.
-func (o object) elements(name string) ([]json.RawMessage, error) {
-	raw, err := o.value(name, "array")
-	if err != nil {
-		return nil, err
+func (o object) elements(name string) (list []json.RawMessage) {
+	if raw := o.value(name, "array"); raw != nil {
+		o.in.note(json.Unmarshal(raw, &list))
 	}
-	var list []json.RawMessage
-	err = json.Unmarshal(raw, &list)
-	return list, err
+	return list
 }
 
 // parseUUID accepts only the usual spelling of a UUID, 36 characters, and returns
@@ -202,13 +207,10 @@ func parseUUID(s, field string) (string, error) {
 	return id.String(), nil
 }
 
-// unquote returns the text of a valid JSON string.
-func unquote(raw json.RawMessage) string {
-	var s string
-	if err := json.Unmarshal(raw, &s); err != nil {
-		panic(fmt.Sprintf("not a JSON string: %v", err)) // the caller has checked with kindOf
-	}
-	return s
+// unquote returns the text of a valid JSON string; "" for nil.
+func unquote(raw json.RawMessage) (text string) {
+	_ = json.Unmarshal(raw, &text) // the caller has checked with kindOf
+	return text
 }
 
 // kindOf returns the kind of a valid JSON value.

@@ -18,9 +18,11 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -144,6 +146,19 @@ func (s *Service) store(r record) error {
 	return s.state.apply(r)
 }
 
+// create stores a record and answers with ids, unless something is wrong with the request.
+// The caller holds mu.
+func (s *Service) create(in *input, r record, body ids) (answer, error) {
+	if in.err != nil {
+		return answer{}, in.err
+	}
+	r.By = strings.ToValidUTF8(in.UserAgent(), "") // Claimsheet names its run there
+	if err := s.store(r); err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusCreated, body: body}, nil
+}
+
 // clock returns the creation time of a thing that is created now.
 func (s *Service) clock() time.Time { return s.now().UTC() }
 
@@ -152,7 +167,7 @@ func (s *Service) clock() time.Time { return s.now().UTC() }
 type endpoint struct {
 	pattern string
 	query   []string
-	answer  func(*http.Request) (answer, error)
+	answer  func(*input) (answer, error)
 }
 
 // endpoints returns the service document's section "Endpoints".
@@ -162,8 +177,8 @@ func (s *Service) endpoints() []endpoint {
 		{"POST /funnel/v1/cases/{caseId}/clients", []string{"leadRedirect"}, s.createClient},
 		{"GET /funnel/v1/cases/{caseId}/activity-templates", nil, s.caseTemplates},
 		{"POST /funnel/v1/cases/{caseId}/clients/{clientId}/activities", nil, s.createClientActivity},
-		{"GET /funnel/v1/cases/{caseId}/clients/by-phone/{phone}", nil, s.findClientByPhone},
-		{"GET /funnel/v1/cases/{caseId}/clients/by-email/{email}", nil, s.findClientByEmail},
+		{"GET /funnel/v1/cases/{caseId}/clients/by-phone/{phone}", nil, s.find("v1", "phone", foldPhone)},
+		{"GET /funnel/v1/cases/{caseId}/clients/by-email/{email}", nil, s.find("v1", "email", foldEmail)},
 
 		// Version 2
 		{"GET /funnel/v2/activity-templates", nil, s.templates},
@@ -171,8 +186,8 @@ func (s *Service) endpoints() []endpoint {
 		{"POST /funnel/v2/claims", nil, s.createClaim},
 		{"POST /funnel/v2/activities", []string{"claimId", "contactId"}, s.createActivity},
 		{"POST /funnel/v2/contacts/{contactId}/magic-link", nil, s.createLink},
-		{"GET /funnel/v2/contacts/by-email/{email}", nil, s.findContactByEmail},
-		{"GET /funnel/v2/contacts/by-phone/{phone}", nil, s.findContactByPhone},
+		{"GET /funnel/v2/contacts/by-email/{email}", nil, s.find("v2", "email", foldEmail)},
+		{"GET /funnel/v2/contacts/by-phone/{phone}", nil, s.find("v2", "phone", foldPhone)},
 
 		// The target of redirect urls, for programs
 		{startPattern, nil, s.start},
@@ -194,7 +209,7 @@ func (s *Service) Endpoints() []string {
 	return list
 }
 
-// newMux routes the endpoints. Everything else gets a 404 or 405 in JSON.
+// newMux routes the endpoints. Everything else gets a 404 in JSON.
 func (s *Service) newMux() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, e := range s.endpoints() {
@@ -217,15 +232,7 @@ func (s *Service) newMux() *http.ServeMux {
 			a.write(w)
 		})
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		if allowed := otherMethods(mux, r); len(allowed) > 0 {
-			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			refuse(http.StatusMethodNotAllowed, "method", "",
-				"this path has no %s: expected %s", r.Method, strings.Join(allowed, " or ")).write(w)
-			return
-		}
-		unknownPath().write(w)
-	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { unknownPath().write(w) })
 	return mux
 }
 
@@ -235,38 +242,15 @@ func (e endpoint) serve(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, bad("bad-query", "", "the query is not well-formed: expected name=value pairs, percent-encoded")
 	}
-	names := make([]string, 0, len(query))
-	for name := range query {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(query)) {
 		switch {
-		case !slices.Contains(e.query, name) && len(e.query) == 0:
-			return answer{}, bad("unknown-parameter", name, "unknown query parameter %q: expected none", name)
 		case !slices.Contains(e.query, name):
-			return answer{}, bad("unknown-parameter", name,
-				"unknown query parameter %q: expected %s", name, strings.Join(e.query, " or "))
+			return answer{}, bad("unknown-parameter", name, "unknown query parameter %q: expected %s", name, cmp.Or(strings.Join(e.query, " or "), "none"))
 		case len(query[name]) > 1:
 			return answer{}, bad("repeated-parameter", name, "query parameter %s is given %d times: expected once", name, len(query[name]))
 		}
 	}
-	return e.answer(r)
-}
-
-// otherMethods returns the methods that the request's path has. The paths of
-// look-ups and activities overlap (clients/by-email/activities), so a pattern
-// cannot do this.
-func otherMethods(mux *http.ServeMux, r *http.Request) []string {
-	var allowed []string
-	for _, method := range []string{http.MethodGet, http.MethodPost} {
-		probe := r.Clone(r.Context())
-		probe.Method = method
-		if _, pattern := mux.Handler(probe); pattern != "/" {
-			allowed = append(allowed, method)
-		}
-	}
-	return allowed
+	return e.answer(&input{Request: r})
 }
 
 // isClean reports whether the mux would keep the path as it is.
@@ -276,7 +260,7 @@ func isClean(u *url.URL) bool {
 }
 
 func unknownPath() *refusal {
-	return absent("unknown-path", "", "the service has no such path: expected one of the document's, under /funnel/v1 or /funnel/v2")
+	return absent("unknown-path", "", "the service has no such method and path: expected one of the document's, under /funnel/v1 or /funnel/v2")
 }
 
 // answer is the response to a request that succeeds.

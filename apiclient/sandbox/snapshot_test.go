@@ -1,7 +1,9 @@
 package sandbox
 
-// Snapshot is what a service holds, as plain data. Order is the place of a thing
-// among everything that was created for its client, counted from 1.
+import "slices"
+
+// Snapshot is what a service holds, as plain data. Order is the place of an activity
+// among all, counted from 1.
 type Snapshot struct {
 	Clients []SnapshotClient `json:"clients"` // in order of creation
 }
@@ -18,12 +20,11 @@ type SnapshotClient struct {
 	ClientRecord
 	Claims     []SnapshotClaim    `json:"claims,omitempty"`
 	Activities []SnapshotActivity `json:"activities,omitempty"`
-	Links      []SnapshotLink     `json:"links,omitempty"`
+	Links      []*LinkRecord      `json:"links,omitempty"`
 	StartsAt   string             `json:"startsAt,omitempty"` // the template of the first Open activity
 }
 
 type SnapshotClaim struct {
-	Order int `json:"order"`
 	ClaimRecord
 	Activities []SnapshotActivity `json:"activities,omitempty"`
 }
@@ -31,11 +32,6 @@ type SnapshotClaim struct {
 type SnapshotActivity struct {
 	Order int `json:"order"`
 	ActivityRecord
-}
-
-type SnapshotLink struct {
-	Order int `json:"order"`
-	LinkRecord
 }
 
 // Snapshot copies what the service holds now.
@@ -46,11 +42,9 @@ func (s *Service) Snapshot() Snapshot {
 	for _, c := range s.state.clients {
 		out := SnapshotClient{ClientRecord: c.clientRecord, Activities: snapshotOf(c.activities), StartsAt: c.startsAt()}
 		for _, on := range c.claims {
-			out.Claims = append(out.Claims, SnapshotClaim{on.order, on.claimRecord, snapshotOf(on.activities)})
+			out.Claims = append(out.Claims, SnapshotClaim{on.claimRecord, snapshotOf(on.activities)})
 		}
-		for _, l := range c.links {
-			out.Links = append(out.Links, SnapshotLink{l.order, l.linkRecord})
-		}
+		out.Links = slices.Clone(c.links)
 		snap.Clients = append(snap.Clients, out)
 	}
 	return snap
@@ -58,7 +52,7 @@ func (s *Service) Snapshot() Snapshot {
 
 func snapshotOf(list []*activity) (out []SnapshotActivity) {
 	for _, act := range list {
-		out = append(out, SnapshotActivity{act.order, act.activityRecord})
+		out = append(out, SnapshotActivity{act.place, act.activityRecord})
 	}
 	return out
 }

@@ -89,23 +89,19 @@ type state struct {
 	made    int                // activities so far
 }
 
-// client is a client or contact with everything that was created for it. order
-// of a claim, an activity or a link counts these things from 1, all together.
+// client is a client or contact with everything that was created for it.
 type client struct {
 	clientRecord
 	by         string
 	claims     []*claim // that the client administers
 	joint      []*claim // that others administer and the client is a claimant of
 	activities []*activity
-	links      []link
-	things     int // created for the client so far
+	links      []*linkRecord
 }
 
 // claim is a claim. It is listed under its administrator, the owner.
 type claim struct {
 	claimRecord
-	by         string
-	order      int
 	owner      *client
 	activities []*activity
 }
@@ -114,8 +110,6 @@ type claim struct {
 // and the attributes that the record has not.
 type activity struct {
 	activityRecord
-	by     string
-	order  int
 	place  int  // among all activities of the service
 	placed bool // placed by the workflow, and not by a request
 	entry  *entry
@@ -125,11 +119,6 @@ type activity struct {
 type entry struct {
 	entryRecord
 	client *client
-}
-
-type link struct {
-	linkRecord
-	order int
 }
 
 // lookup is the question of a look-up: which client, of a version and case, has
@@ -179,15 +168,14 @@ func (s *state) apply(r record) error {
 		return s.complete(owner, *r.Entry)
 	}
 	if r.Activity != nil {
-		s.addActivity(owner, on, &activity{activityRecord: *r.Activity, by: r.By})
+		s.addActivity(owner, on, &activity{activityRecord: *r.Activity})
 		return nil
 	}
-	owner.things++
 	switch {
 	case r.Claim != nil:
-		s.addClaim(&claim{claimRecord: *r.Claim, by: r.By, order: owner.things, owner: owner})
+		s.addClaim(&claim{claimRecord: *r.Claim, owner: owner})
 	case r.Link != nil:
-		owner.links = append(owner.links, link{*r.Link, owner.things})
+		owner.links = append(owner.links, r.Link)
 		s.tokens[path.Base(r.Link.RedirectURL)] = owner
 	}
 	return nil
@@ -200,9 +188,8 @@ func (s *state) addActivity(owner *client, on *claim, act *activity) {
 	if on != nil {
 		list = &on.activities
 	}
-	owner.things++
 	s.made++
-	act.order, act.place = owner.things, s.made
+	act.place = s.made
 	*list = append(*list, act)
 }
 

@@ -180,16 +180,3 @@ func TestErrorRules(t *testing.T) {
 		t.Errorf("What to do: %q", got)
 	}
 }
-
-// TestAdaptiveRun finds the rate by itself, and is asked for time once.
-func TestAdaptiveRun(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(6))
-	s.environment("limits: {adaptive: true}")
-	s.service.Play(apitest.Once(onStep("client c3@example.com"), apitest.Busy(429, 1)))
-	if p := s.mustRun(0, "--accept", "new-ledger"); p.summary.Rows.Done != 6 {
-		t.Errorf("rows %+v", p.summary.Rows)
-	}
-	s.checkPromise()
-}

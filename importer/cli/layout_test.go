@@ -45,7 +45,7 @@ var arrows = map[string][]string{
 	"importer/ledger":         {"importer/result", "importer/safefile"},
 	"importer/testform":       {}, // in tests only
 	"apiclient/apitest":       {},
-	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/sandbox/pages", "apiclient/tracking", "importer/cli/console", "importer/cli/explain", "importer/cli/load",
+	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/tracking", "importer/cli/console", "importer/cli/explain", "importer/cli/load",
 		"importer/cli/observe", "importer/cli/probe", "importer/cli/trial", "importer/cli/statefolder", "importer/cli/studio", "importer/cli/workbook",
 		"importer", "importer/journal", "importer/rerun", "importer/settle", "importer/result", "importer/sheet", "importer/spool", "importer/ledger", "importer/ledger/postgres", "importer/dispatch", "importer/retry", "importer/stoprule", "importer/safefile", "reports"},
 	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/rate", "apiclient/sandbox", "importer/cli/statefolder",

@@ -322,28 +322,6 @@ func TestReportOfAcceptedSimilarKey(t *testing.T) {
 	}
 }
 
-// TestReportOfUnexplainedAnswer: a report shows each answer that no rule explains once.
-func TestReportOfUnexplainedAnswer(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, stepThree, [][]any{lead(1, "A-1")})
-	s.service.Play(apitest.Once(onStep("claim c1@example.com/Loan A-1"), apitest.Answer(apitest.JSON(418, `{"message":"teapot"}`))))
-	s.run()
-	s.reported("Results")
-	f, err := excelize.OpenFile(s.path("again.xlsx"))
-	must(t, err)
-	defer f.Close()
-	rows, err := f.GetRows("Summary")
-	must(t, err)
-	n := 0
-	for _, row := range rows {
-		n += strings.Count(strings.Join(row, " "), "Unexplained answer")
-	}
-	if n != 1 {
-		t.Errorf("%d unexplained answers in %q", n, rows)
-	}
-}
-
 // reported writes the report of the latest run to again.xlsx, and returns one of its sheets.
 func (s *scene) reported(sheet string) []record {
 	s.t.Helper()

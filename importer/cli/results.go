@@ -6,14 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"claimsheet/apiclient"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
@@ -170,7 +168,6 @@ func (r *importRun) printSummary(summary result.Summary, signalled bool) error {
 	if err := reports.WriteSummary(r.Out, summary, words); err != nil {
 		return err
 	}
-	printUnknown(r.Out, r.session.Client.Unknown())
 	return nil
 }
 
@@ -326,9 +323,7 @@ func (r *importRun) finishRun(run ledger.Run, kept *keptRun, s result.Summary) (
 	if r.options.dryRun {
 		return nil
 	}
-	ended := *kept // a run ends twice: before its workbook is written, and after
-	ended.Facts = append(kept.Facts[:len(kept.Facts):len(kept.Facts)], unknownFacts(r.session.Client.Unknown())...)
-	if run.Summary, err = json.Marshal(runSummary{s, &ended}); err != nil {
+	if run.Summary, err = json.Marshal(runSummary{s, kept}); err != nil {
 		return err
 	}
 	return r.ledger.ledger.FinishRun(run)
@@ -345,8 +340,7 @@ func (r *importRun) book(s *sheetRun, summary result.Summary, problems problem.L
 	b := workbookOf(r.session.Mapping, s.draft)
 	b.Sheet, b.Records, b.Preview, b.Made = s.source.Sheet(), r.rowsOf(s.table), s.preview, s.record.Started
 	b.Problems, b.Summary = problems, summary
-	b.Facts = append(r.facts(s), unknownFacts(r.session.Client.Unknown())...)
-	b.Binding, b.Notice = r.binding(s).Properties(), r.notice()
+	b.Facts, b.Binding, b.Notice = r.facts(s), r.binding(s).Properties(), r.notice()
 	return b
 }
 
@@ -522,39 +516,4 @@ func (s *sheetRun) placement(ctx context.Context, now time.Time) (reports.Placem
 		place.As = s.source.Input.Path
 	}
 	return place, err
-}
-
-// mostUnknown limits how many kinds of unexplained answers are printed; the
-// workbook has them all.
-const mostUnknown = 10
-
-// printUnknown lists the answers that no rule of the environment explains, each
-// with a rule to start from.
-func printUnknown(w io.Writer, list []apiclient.Unknown) {
-	if len(list) == 0 {
-		return
-	}
-	fmt.Fprintln(w, "Answers that no rule under errors of the environment explains:")
-	for i, u := range list {
-		if i == mostUnknown {
-			fmt.Fprintf(w, "  … and %d more, in the sheet Summary of the results workbook\n", len(list)-i)
-			break
-		}
-		fmt.Fprintln(w, "  "+problem.OneLine(unknownText(u)))
-		fmt.Fprintln(w, "    - "+problem.OneLine(u.Rule()))
-	}
-	fmt.Fprintln(w, "If the service's operator says that one means something else (retry, failed, done, stop, uncertain), add its line to errors.")
-}
-
-func unknownText(u apiclient.Unknown) string {
-	return fmt.Sprintf("%d × %s to %s, taken as %s", u.Count, u.Shape, u.Route, u.Means)
-}
-
-// unknownFacts returns the same for the workbook's sheet Summary.
-func unknownFacts(list []apiclient.Unknown) []reports.Fact {
-	var facts []reports.Fact
-	for _, u := range list {
-		facts = append(facts, reports.Fact{Label: "Unexplained answer", Text: unknownText(u) + "; as a rule: " + u.Rule()})
-	}
-	return facts
 }

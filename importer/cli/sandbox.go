@@ -138,8 +138,6 @@ func (p *program) serve(c *cli.Context) error {
 		fmt.Fprintf(p.Err, "requests must have the credentials of the environment “%s”\n", c.String("like"))
 	}
 	faults := fault.New(service, rules, c.Uint64("seed"), p.logFault())
-	faults.Spare(service.Dashboard()) // a fault of every path can be switched off
-	service.SwitchFaults(&faultSwitch{handler: faults, endpoints: service.Endpoints()})
 	return sandbox.Serve(c.Context, l, faults)
 }
 

@@ -256,7 +256,6 @@ var changing = []struct {
 	{regexp.MustCompile(`"seconds":[0-9.e-]+`), `"seconds":SECONDS`},
 	{regexp.MustCompile(`process \d+`), "process PID"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:PORT"},
-	{regexp.MustCompile(`round trip: .*`), "round trip: DURATION"},
 	{regexp.MustCompile(`\d+ ms, slowest \d+ ms`), "DURATIONS"},
 	{regexp.MustCompile(`(?m)^time=\S+`), "time=TIME"},
 	{regexp.MustCompile(` seconds=[0-9.]+`), " seconds=SECONDS"},

@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"hash/fnv"
 	"io"
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -26,97 +25,46 @@ import (
 // number.
 type Handler struct {
 	next   http.Handler
+	rules  []Rule
 	seed   uint64
 	played func(rule Rule, request int)
-	spared string // requests for what is below this path never fail; "" for none
 
-	mu    sync.Mutex // guards the rest
-	rules []Rule
-	tally map[Rule]*Tally // of every rule that there ever was
-}
-
-// Tally counts what a rule did.
-type Tally struct {
-	Rule    Rule
-	Matched int // requests that the rule is about
-	Played  int // those that it hit, and where no earlier rule decided
+	mu      sync.Mutex
+	matched []int // requests, of each rule
 }
 
 // New puts rules in front of a service. played is called for every fault but slow,
 // with the number of the request among those that match the rule; nil for nobody. It
 // may be called from several goroutines.
 func New(next http.Handler, rules []Rule, seed uint64, played func(rule Rule, request int)) *Handler {
-	h := &Handler{next: next, seed: seed, played: played, tally: map[Rule]*Tally{}}
-	h.Set(rules)
-	return h
-}
-
-// Spare lets no request for a path that begins like this fail. It is called before the
-// first request.
-func (h *Handler) Spare(path string) { h.spared = path }
-
-// Set replaces the rules. A rule that was there before goes on with its count. Equal
-// rules are one.
-func (h *Handler) Set(rules []Rule) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.rules = nil
-	for _, r := range rules {
-		if slices.Contains(h.rules, r) {
-			continue
-		}
-		h.rules = append(h.rules, r)
-		if h.tally[r] == nil {
-			h.tally[r] = &Tally{Rule: r}
-		}
-	}
-}
-
-// Tallies returns the present rules in their order, with their counts.
-func (h *Handler) Tallies() []Tally {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	list := make([]Tally, len(h.rules))
-	for i, r := range h.rules {
-		list[i] = *h.tally[r]
-	}
-	return list
+	return &Handler{next: next, rules: rules, seed: seed, played: played, matched: make([]int, len(rules))}
 }
 
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if h.spared != "" && strings.HasPrefix(r.URL.Path, h.spared) {
-		h.next.ServeHTTP(w, r)
-		return
-	}
 	rule, wait := h.draw(r.Method, r.URL.EscapedPath())
-	if wait == 0 && rule.Kind == "" {
-		h.next.ServeHTTP(w, r)
-		return
-	}
-	if rule.Kind == Late {
+	var a *answer
+	switch rule.Kind {
+	case "":
+		if wait == 0 {
+			h.next.ServeHTTP(w, r)
+			return
+		}
+		a = h.take(r)
+	case Late:
 		h.late(w, r, wait+rule.Time)
 		return
-	}
-	a, refused := rule.refuses()
-	if !refused {
+	case FailBefore:
+		a = serverError()
+	case Busy:
+		a = refusal(http.StatusTooManyRequests, "too many requests", "Retry-After", strconv.Itoa(int(rule.Time/time.Second)))
+	case ExpiredLogin:
+		a = refusal(http.StatusUnauthorized, "the credentials have expired", "WWW-Authenticate", "Bearer")
+	default:
 		a = h.take(r).spoilt(rule.Kind)
 	}
 	pause(w, r, wait)
 	a.write(w)
-}
-
-// refuses returns the answer of a kind that does not let the service see the request.
-func (r Rule) refuses() (*answer, bool) {
-	switch r.Kind {
-	case FailBefore:
-		return serverError(), true
-	case Busy:
-		return refusal(http.StatusTooManyRequests, "too many requests", "Retry-After", strconv.Itoa(int(r.Time/time.Second))), true
-	case ExpiredLogin:
-		return refusal(http.StatusUnauthorized, "the credentials have expired", "WWW-Authenticate", "Bearer"), true
-	}
-	return nil, false
 }
 
 // draw counts the request and returns the rule that decides, the zero Rule for none,
@@ -124,22 +72,16 @@ func (r Rule) refuses() (*answer, bool) {
 func (h *Handler) draw(method, path string) (decides Rule, wait time.Duration) {
 	request := 0
 	h.mu.Lock()
-	for _, r := range h.rules {
+	for i, r := range h.rules {
 		if !r.matches(method, path) {
 			continue
 		}
-		t := h.tally[r]
-		t.Matched++
-		if !r.hits(h.seed, t.Matched) {
-			continue
-		}
-		switch {
-		case r.Kind == Slow:
+		h.matched[i]++
+		switch hits := r.hits(h.seed, h.matched[i]); {
+		case hits && r.Kind == Slow:
 			wait += r.Time
-			t.Played++
-		case decides.Kind == "":
-			decides, request = r, t.Matched
-			t.Played++
+		case hits && decides.Kind == "":
+			decides, request = r, h.matched[i]
 		}
 	}
 	h.mu.Unlock()
@@ -155,7 +97,7 @@ func (r Rule) hits(seed uint64, n int) bool {
 		return n == r.Nth
 	}
 	hash := fnv.New64a()
-	_, _ = io.WriteString(hash, r.String()) // a hash takes everything
+	fmt.Fprintf(hash, "%s:%v%%:%s", r.Target(), r.PerCent, r.Kind) // a hash takes everything
 	_ = binary.Write(hash, binary.BigEndian, uint64(n))
 	return rand.New(rand.NewPCG(seed, hash.Sum64())).Float64()*100 < r.PerCent
 }

@@ -9,7 +9,6 @@ package fault
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,7 +18,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Rule says which requests fail, and how. Rules can be compared with ==.
+// Rule says which requests fail, and how.
 type Rule struct {
 	// Method is GET, POST or * for both.
 	Method string
@@ -63,186 +62,97 @@ type KindInfo struct {
 // Kinds lists the kinds, in the order of the help.
 func Kinds() []KindInfo {
 	return []KindInfo{
-		{Kind: LoseAnswer, About: "creates, and closes the connection without an answer"},
-		{Kind: CutAnswer, About: "creates, and breaks off in the middle of the answer"},
-		{Kind: NotJSON, About: "creates, and answers success with a web page"},
-		{Kind: NoID, About: "creates, and answers success without an id or url"},
-		{Kind: FailBefore, About: "answers HTTP 500 and creates nothing"},
-		{Kind: FailAfter, About: "creates, and answers HTTP 500"},
-		{Kind: Busy, About: "answers HTTP 429 with that Retry-After; creates nothing", Usual: time.Second},
-		{Kind: ExpiredLogin, About: "answers HTTP 401 and creates nothing"},
-		{Kind: Slow, About: "creates, and answers that much later", Usual: time.Second},
-		{Kind: Late, About: "creates that long after the client has given up", Usual: time.Second},
+		{LoseAnswer, "creates, and closes the connection without an answer", 0},
+		{CutAnswer, "creates, and breaks off in the middle of the answer", 0},
+		{NotJSON, "creates, and answers success with a web page", 0},
+		{NoID, "creates, and answers success without an id or url", 0},
+		{FailBefore, "answers HTTP 500 and creates nothing", 0},
+		{FailAfter, "creates, and answers HTTP 500", 0},
+		{Busy, "answers HTTP 429 with that Retry-After; creates nothing", time.Second},
+		{ExpiredLogin, "answers HTTP 401 and creates nothing", 0},
+		{Slow, "creates, and answers that much later", time.Second},
+		{Late, "creates that long after the client has given up", time.Second},
 	}
-}
-
-// infoOf returns the description of a kind.
-func infoOf(k Kind) (KindInfo, bool) {
-	all := Kinds()
-	i := slices.IndexFunc(all, func(info KindInfo) bool { return info.Kind == k })
-	if i < 0 {
-		return KindInfo{}, false
-	}
-	return all[i], true
 }
 
 // maxTime is the longest time of a rule.
 const maxTime = time.Hour
 
-const example = "METHOD PATH:SHARE:KIND, such as POST /funnel/v2/claims:5%:lose-answer"
-
-// String returns the rule as Parse reads it.
-func (r Rule) String() string {
-	share := strconv.FormatFloat(r.PerCent, 'f', -1, 64) + "%"
-	if r.Nth > 0 {
-		share = ordinal(r.Nth)
-	}
-	kind := string(r.Kind)
-	if info, _ := infoOf(r.Kind); r.Time != info.Usual {
-		kind += "=" + r.Time.String()
-	}
-	return r.Target() + ":" + share + ":" + kind
-}
+var (
+	// whole matches a rule: method, path, share, kind, time.
+	whole = regexp.MustCompile(`^\s*(\S+)\s+(\*|/[!-~]*?)\s*:\s*([^:\s]+)\s*:\s*([^:=\s]+)(=[^:\s]*)?\s*$`)
+	// nth matches the number of a request, such as 3rd.
+	nth = regexp.MustCompile(`^([1-9][0-9]{0,8})(?:st|nd|rd|th)$`)
+)
 
 // Parse reads a rule: METHOD PATH:SHARE:KIND. SHARE is a percentage, or one request
 // by its number, such as 3rd. KIND may be followed by = and a time, such as slow=2s.
 // A rule that matches none of endpoints ("POST /funnel/v2/contacts/{contactId}/magic-link")
 // is refused; nil endpoints are not compared. An error is a problem.Problem.
 func Parse(text string, endpoints []string) (Rule, error) {
-	target, share, kind, ok := split(text)
-	if !ok {
-		return Rule{}, wrong(text, "it has not three parts with a colon between them").Hinted("expected %s", example)
+	wrong := func(format string, args ...any) problem.Problem {
+		return problem.New("usage", "“%s” is not a fault: %s", problem.Shorten(text), fmt.Sprintf(format, args...))
 	}
-	var r Rule
-	if err := r.readTarget(text, target); err != nil {
-		return Rule{}, err
+	parts := whole.FindStringSubmatch(text)
+	if parts == nil || strings.ContainsAny(parts[2], "?#") {
+		return Rule{}, wrong("it has not the form METHOD PATH:SHARE:KIND").
+			Hinted("expected METHOD PATH:SHARE:KIND without a query, such as POST /funnel/v2/claims:5%%:lose-answer; the path * is every path")
 	}
-	if err := r.readShare(text, share); err != nil {
-		return Rule{}, err
+	share, word, value := parts[3], parts[4], parts[5]
+	r := Rule{Method: strings.ToUpper(parts[1]), Path: parts[2], Kind: Kind(strings.ToLower(word))}
+	if methods := []string{"GET", "POST", "*"}; !slices.Contains(methods, r.Method) {
+		return Rule{}, wrong("it begins with “%s”", problem.Shorten(parts[1])).Hinted("expected %s and a path", problem.OrList(methods))
 	}
-	if err := r.readKind(text, kind); err != nil {
-		return Rule{}, err
+	if m := nth.FindStringSubmatch(share); m != nil {
+		r.Nth, _ = strconv.Atoi(m[1]) // nine digits at most
+	} else if err := r.readPerCent(share); err != nil {
+		return Rule{}, wrong("“%s” is not a share", problem.Shorten(share)).
+			Hinted("expected a percentage such as 5%%, more than 0%% and at most 100%%, or one request by its number, such as 3rd")
 	}
-	if endpoints != nil && !slices.ContainsFunc(endpoints, r.matchesEndpoint) {
-		return Rule{}, wrong(text, "the service has no %s", r.Target()).Hinted("%s", problem.Suggestion(r.Target(), endpoints))
+	info, words := KindInfo{}, []string(nil)
+	for _, k := range Kinds() {
+		if words = append(words, string(k.Kind)); k.Kind == r.Kind {
+			info = k
+		}
+	}
+	r.Time = info.Usual
+	if info.Kind == "" {
+		return Rule{}, wrong("there is no kind “%s”", problem.Shorten(word)).Hinted("%s", problem.Suggestion(word, words))
+	}
+	if value != "" {
+		if err := r.readTime(value[1:], info.Usual); err != nil {
+			return Rule{}, wrong("“%s” is not a time of %s", problem.Shorten(value[1:]), r.Kind).Hinted("%v", err)
+		}
+	}
+	if endpoints != nil && !slices.ContainsFunc(endpoints, func(endpoint string) bool {
+		method, path, _ := strings.Cut(endpoint, " ")
+		return r.matches(method, path)
+	}) {
+		return Rule{}, wrong("the service has no %s", r.Target()).Hinted("%s", problem.Suggestion(r.Target(), endpoints))
 	}
 	return r, nil
 }
 
-// split splits a rule at its last two colons.
-func split(text string) (target, share, kind string, ok bool) {
-	last := strings.LastIndex(text, ":")
-	if last < 0 {
-		return "", "", "", false
-	}
-	middle := strings.LastIndex(text[:last], ":")
-	if middle < 0 {
-		return "", "", "", false
-	}
-	return strings.TrimSpace(text[:middle]), strings.TrimSpace(text[middle+1 : last]), strings.TrimSpace(text[last+1:]), true
-}
-
-func wrong(text, format string, args ...any) problem.Problem {
-	return problem.New("usage", "“%s” is not a fault: %s", problem.Shorten(text), fmt.Sprintf(format, args...))
-}
-
-// methods are those of the service, and the one that stands for both.
-var methods = []string{"GET", "POST", "*"}
-
-func (r *Rule) readTarget(text, target string) error {
-	method, path, _ := strings.Cut(target, " ")
-	r.Method, r.Path = strings.ToUpper(method), strings.TrimSpace(path)
-	switch {
-	case !slices.Contains(methods, r.Method):
-		return wrong(text, "it begins with “%s”", problem.Shorten(method)).
-			Hinted("expected %s and a path, such as POST /funnel/v2/claims", problem.OrList(methods))
-	case r.Path == "":
-		return wrong(text, "it has no path behind the method").Hinted("expected a path such as /funnel/v2/claims, or * for every path")
-	case strings.ContainsAny(r.Path, "?#"):
-		return wrong(text, "the path has a query").Hinted("expected the path alone: faults do not look at the query")
-	case r.Path != "*" && (r.Path[0] != '/' || strings.ContainsFunc(r.Path, isNoPath)):
-		return wrong(text, "“%s” is not a path", problem.Shorten(r.Path)).
-			Hinted("expected a path such as /funnel/v2/claims, with * for a segment that may be anything; or * for every path")
-	}
-	return nil
-}
-
-// isNoPath reports whether a character cannot be in a path.
-func isNoPath(c rune) bool { return c <= ' ' || c >= 0x7f }
-
-// nth matches the number of a request, such as 3rd.
-var nth = regexp.MustCompile(`^([1-9][0-9]{0,8})(st|nd|rd|th)$`)
-
-func (r *Rule) readShare(text, share string) error {
-	const expected = "expected a percentage such as 5%, at most 100%, or one request by its number, such as 3rd"
-	if m := nth.FindStringSubmatch(share); m != nil {
-		r.Nth, _ = strconv.Atoi(m[1]) // nine digits at most
-		if share != ordinal(r.Nth) {
-			return wrong(text, "“%s” is not how a number is written", share).Hinted("did you mean “%s”?", ordinal(r.Nth))
-		}
-		return nil
-	}
+func (r *Rule) readPerCent(share string) (err error) {
 	number, isPerCent := strings.CutSuffix(share, "%")
-	share = problem.Shorten(share)
-	var err error
 	r.PerCent, err = strconv.ParseFloat(number, 64)
-	switch {
-	case err == nil && !isPerCent:
-		return wrong(text, "the share “%s” has no unit", share).Hinted("%s", expected)
-	case err != nil || math.IsNaN(r.PerCent):
-		return wrong(text, "“%s” is not a share", share).Hinted("%s", expected)
-	case r.PerCent <= 0 || r.PerCent > 100:
-		return wrong(text, "the share “%s” is not between 0%% and 100%%", share).Hinted("%s", expected)
+	if !isPerCent || !(r.PerCent > 0 && r.PerCent <= 100) {
+		return strconv.ErrRange
 	}
-	return nil
+	return err
 }
 
-func (r *Rule) readKind(text, kind string) error {
-	word, value, hasTime := strings.Cut(kind, "=")
-	r.Kind = Kind(strings.ToLower(word))
-	info, known := infoOf(r.Kind)
-	switch {
-	case !known:
-		return wrong(text, "there is no kind “%s”", problem.Shorten(word)).Hinted("%s", problem.Suggestion(word, kinds()))
-	case !hasTime:
-		r.Time = info.Usual
-		return nil
-	case info.Usual == 0:
-		return wrong(text, "%s takes no time", r.Kind).Hinted("expected %s alone", r.Kind)
-	}
-	var err error
+func (r *Rule) readTime(value string, usual time.Duration) (err error) {
 	r.Time, err = time.ParseDuration(value)
 	switch {
+	case usual == 0:
+		return fmt.Errorf("expected %s alone", r.Kind)
 	case err != nil || r.Time <= 0 || r.Time > maxTime:
-		return wrong(text, "“%s” is not a time", problem.Shorten(value)).Hinted("expected a number and a unit, at most 1h, such as %s=%v", r.Kind, 2*info.Usual)
+		return fmt.Errorf("expected a number and a unit, at most 1h, such as %s=%v", r.Kind, 2*usual)
 	case r.Kind == Busy && r.Time%time.Second != 0:
-		return wrong(text, "Retry-After cannot say %v", r.Time).Hinted("expected whole seconds, such as busy=2s")
+		return fmt.Errorf("expected whole seconds, which Retry-After can say, such as busy=2s")
 	}
 	return nil
-}
-
-// kinds are the words of all kinds.
-func kinds() (words []string) {
-	for _, k := range Kinds() {
-		words = append(words, string(k.Kind))
-	}
-	return words
-}
-
-// ordinal writes a number as 1st, 2nd, 3rd, 4th.
-func ordinal(n int) string {
-	suffix := "th"
-	if n%100/10 != 1 {
-		switch n % 10 {
-		case 1:
-			suffix = "st"
-		case 2:
-			suffix = "nd"
-		case 3:
-			suffix = "rd"
-		}
-	}
-	return strconv.Itoa(n) + suffix
 }
 
 // Target returns what the rule is about, as it is written.
@@ -258,12 +168,6 @@ func (r Rule) matches(method, path string) bool {
 	}
 	want, got := strings.Split(r.Path, "/"), strings.Split(path, "/")
 	return slices.EqualFunc(want, got, func(want, got string) bool { return want == got || isAny(want) || isAny(got) })
-}
-
-// matchesEndpoint reports whether a request to the endpoint can match the rule.
-func (r Rule) matchesEndpoint(endpoint string) bool {
-	method, path, _ := strings.Cut(endpoint, " ")
-	return r.matches(method, path)
 }
 
 // isAny reports whether a segment of a pattern matches all segments.

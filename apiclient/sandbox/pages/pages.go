@@ -4,8 +4,8 @@
 // The claims site shows a client the steps of the claim in their order, completed
 // ones with their values, and the first Open activity as a form made from its attribute
 // templates. The dashboard shows clients, claims and activities, and marks what a
-// client has entered. A page beside it switches faults on purpose. The front page tells a
-// newcomer what the sandbox is.
+// client has entered. The front page tells a newcomer what
+// the sandbox is.
 //
 // The pages are HTML made here, without scripts. They read the service through a
 // Store and know nothing of its interface. Addresses are credentials: a redirect url
@@ -67,7 +67,6 @@ type Claim struct {
 	Administrator Person
 	Claimants     []Person
 	Created       time.Time
-	By            string
 }
 
 // Person is a client as others see one.
@@ -87,7 +86,6 @@ type Step struct {
 	ClaimID    string // "" for an activity of the client
 	Attributes []Attribute
 	Created    time.Time
-	By         string
 	EnteredBy  *Person // who completed it on the claims site; nil for nobody
 	Entered    time.Time
 }
@@ -122,7 +120,6 @@ var templates = sync.OnceValue(func() *template.Template {
 type Handler struct {
 	store     Store
 	dashboard string // its path, without a slash at the end
-	faults    Faults // nil: there is no page for them
 	mux       *http.ServeMux
 }
 
