@@ -39,9 +39,10 @@ type nightCase struct {
 
 // sheetNight is one run. In its texts, <NAME> is the id, or the redirect url, of what the service
 // calls NAME: <client L1>, <link L1>, <claim L1/A-1>; <url client L1> is the redirect url of a client of
-// version 1.
+// version 1, and <link c1@example.com #2> the second that was made.
 type sheetNight struct {
 	// What changes before the run. What is empty stays as it was the night before.
+	input    string        // the sheet's name, leads.xlsx at first; plan and results are named after it
 	at       string        // the service: "spelling 0" to "spelling 5" of its base url, or another service's name
 	mapping  string        //
 	env      string        // "-" is no lines
@@ -86,7 +87,7 @@ var quiet = sheetNight{status: "unchanged"}
 
 func TestNights(t *testing.T) {
 	t.Parallel()
-	for _, c := range nightCases {
+	for _, c := range slices.Concat(nightCases, answerCases, restoreCases) {
 		t.Run(c.name, func(t *testing.T) {
 			if c.long {
 				onlyLong(t)
@@ -170,12 +171,12 @@ func (r *nightRun) play(n sheetNight) {
 	if n.dry {
 		r.service.Play(r.script(n))
 		dry = r.run(append(slices.Clone(flags), "--dry-run")...)
-		r.check(n, dry, "leads.plan.xlsx")
+		r.check(n, dry, r.output("plan"))
 	}
 	r.service.Play(r.script(n))
 	var real played
 	if n.rerun {
-		code, said := r.scene.rerun(append(flags, "leads.results.xlsx")...)
+		code, said := r.scene.rerun(append(flags, r.output("results"))...)
 		real = r.since()
 		real.code, real.err = code, said
 	} else {
@@ -186,7 +187,7 @@ func (r *nightRun) play(n sheetNight) {
 	if n.dry {
 		r.compare(dry, real)
 	}
-	r.check(n, real, "leads.results.xlsx")
+	r.check(n, real, r.output("results"))
 	got, want := postsText(real.posts()), n.posts
 	if n.steps != "" {
 		got, want = strings.Join(real.steps(), ", "), n.steps
@@ -202,6 +203,11 @@ func (r *nightRun) play(n sheetNight) {
 	if n.also != nil {
 		n.also(r.scene, real)
 	}
+}
+
+// output is the name of the results or the plan.
+func (r *nightRun) output(kind string) string {
+	return strings.TrimSuffix(r.input, ".xlsx") + "." + kind + ".xlsx"
 }
 
 // check compares what a run, or its dry run, says.
@@ -239,7 +245,7 @@ func (r *nightRun) check(n sheetNight, p played, file string) {
 		r.t.Errorf("%s: statuses (-want +got):\n%s\n%q", file, diff, why)
 	}
 	for _, want := range n.cells {
-		if strings.HasPrefix(want, "step ") && file == "leads.plan.xlsx" {
+		if strings.HasPrefix(want, "step ") && file == r.output("plan") {
 			continue // a plan has no such sheet
 		}
 		r.checkCell(file, want, rows)
@@ -328,9 +334,13 @@ func (r *nightRun) ids(text string) string {
 		if id := r.known[name]; id != "" {
 			return id
 		}
+		name, number, _ := strings.Cut(name, " #")
 		for _, service := range r.services {
 			step, url := strings.CutPrefix(name, "url ")
 			made := service.Created()[step]
+			if n, _ := strconv.Atoi(number); n > 0 && n <= len(made) {
+				made = made[n-1:]
+			}
 			switch {
 			case len(made) == 0:
 			case url || made[0].ID == "":
@@ -366,6 +376,9 @@ func (r *nightRun) change(n sheetNight) {
 	}
 	if n.env != "" {
 		r.environment(strings.TrimPrefix(n.env, "-"))
+	}
+	if n.input != "" {
+		r.input = n.input
 	}
 	if n.notFound.Status != 0 {
 		r.service.Nobody = n.notFound
@@ -448,19 +461,30 @@ func (r *nightRun) cells(list []string) (head []any, rows [][]any) {
 // command runs a command with the scene's environments file: its words, in which "·" stands
 // for a space, and after "→" its exit code, if that is not 0, and a part of what it says; see
 // contains. "lose ledger" removes the state folder, "lose workbook" the
-// results, and "lose FILE" a file of the state folder.
+// results, and "lose FILE" a file of the state folder; "save NAME" keeps a copy of the state folder, "restore NAME" puts it
+// back, and "put FILE" puts a file in the place of the ledger. MAPPING is the mapping's file, and DIR the folder.
 func (r *nightRun) command(line string) {
 	r.t.Helper()
-	line, want, _ := strings.Cut(r.ids(strings.ReplaceAll(line, "MAPPING", r.path("mapping.yaml"))), " → ")
-	switch what, lose := strings.CutPrefix(line, "lose "); {
+	line, want, _ := strings.Cut(r.ids(strings.NewReplacer("MAPPING", r.path("mapping.yaml"), "DIR", r.dir).Replace(line)), " → ")
+	switch verb, what, _ := strings.Cut(line, " "); {
 	case line == "lose ledger":
 		must(r.t, os.RemoveAll(r.path(".claimsheet")))
 		return
 	case line == "lose workbook":
-		must(r.t, os.Remove(r.path("leads.results.xlsx")))
+		must(r.t, os.Remove(r.path(r.output("results"))))
 		return
-	case lose:
+	case verb == "lose":
 		must(r.t, os.Remove(r.path(".claimsheet/"+what)))
+		return
+	case verb == "save":
+		r.saveState(what)
+		return
+	case verb == "restore":
+		r.restoreState(what)
+		return
+	case verb == "put":
+		must(r.t, os.MkdirAll(r.path(".claimsheet"), 0o700))
+		must(r.t, os.Rename(r.path(what), r.path(".claimsheet/ledger.db")))
 		return
 	}
 	words := strings.Fields(line)

@@ -264,6 +264,24 @@ func (s *scene) compare(dry, real played) {
 	if posts := dry.posts(); len(posts) > 0 {
 		s.t.Errorf("the dry run sent %v", posts)
 	}
+	if real.code == 2 || real.code == 3 { // refused, without an object
+		return
+	}
+	if diff := cmp.Diff(arrived(real), real.summary.Requests); diff != "" {
+		s.t.Errorf("calls that arrived and those that the run counted (-arrived +counted):\n%s", diff)
+	}
+	if dry.summary.WithoutLink != real.summary.WithoutLink || !dry.summary.DryRun {
+		s.t.Errorf("%d clients without a link foretold, %d came; a dry run: %v", dry.summary.WithoutLink, real.summary.WithoutLink, dry.summary.DryRun)
+	}
+}
+
+// arrived counts a run's calls as the service saw them.
+func arrived(p played) (r result.Requests) {
+	count := map[string]*int{"client": &r.Client, "claim": &r.Claim, "activity": &r.Activity, "link": &r.Link, "lookup": &r.Lookup, "templates": &r.Templates}
+	for _, c := range p.calls {
+		*count[c.Kind]++
+	}
+	return r
 }
 
 // posts are the creating calls, by kind.

@@ -61,41 +61,6 @@ func TestPagesShowARun(t *testing.T) {
 	wantTexts(t, openPage(t, base+file[1], nil), "1 completed by the client", "Entered by the client", "Signed by hand", "Submitted back-filled", row["Agreement no"])
 }
 
-// TestFaultsAreSwitchedWhileItRuns: the dashboard's page switches rules of the command line
-// off and on, adds others, and works under a fault of every path.
-func TestFaultsAreSwitchedWhileItRuns(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	const rule = "* *:100%:fail-before"
-	base, dashboard := serveSandbox(t, "--fault", rule)
-	status := func() int {
-		answer, err := http.Get(base + "/funnel/v2/activity-templates")
-		must(t, err)
-		must(t, answer.Body.Close())
-		return answer.StatusCode
-	}
-	faults := dashboard + "/faults"
-	wantTexts(t, openPage(t, dashboard, nil), "Faults on purpose")
-	for _, step := range []struct {
-		form   url.Values
-		status int
-		shows  []string
-	}{
-		{nil, 500, []string{rule + " On 1 1 Switch off"}},
-		{url.Values{"off": {rule}}, 200, []string{rule + " Off 1 1 Switch on"}},
-		{url.Values{"target": {"GET /funnel/v2/activity-templates"}, "share": {"1st"}, "kind": {"busy"}}, 429, []string{"GET /funnel/v2/activity-templates:1st:busy On 1 1"}},
-		{url.Values{"on": {rule}}, 500, []string{rule + " On 2 2 Switch off"}},
-	} {
-		if step.form != nil {
-			openPage(t, faults, step.form)
-		}
-		if got := status(); got != step.status {
-			t.Errorf("%v: HTTP %d, want %d", step.form, got, step.status)
-		}
-		wantTexts(t, openPage(t, faults, nil), step.shows...)
-	}
-}
-
 // serveSandbox serves the sandbox until the test ends, and returns its url and that of
 // the dashboard.
 func serveSandbox(t *testing.T, args ...string) (base, dashboard string) {
