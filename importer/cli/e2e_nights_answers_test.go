@@ -59,13 +59,6 @@ var answerCases = []nightCase{
 		{rows: []string{"1 A-1", "2 A-2; Amount=many"}, code: 1, status: "invalid", cells: []string{
 			"1 What to do = Name the timezone of the sheet in the mapping (sheet: {timezone: …}) and run again.", "2 What to do = Correct the cell and run again."}},
 	}},
-	{name: "the claim of a contact who was reused is refused", long: true, mapping: stepThree, nights: []sheetNight{
-		{knows: []string{"c2@example.com c2@example.com"}, rows: []string{"1-2"}, faults: faults{"every claim": {apitest.Answer(apitest.JSON(400, `{}`))}},
-			flags: "--max-failures 100%", code: 1, posts: "?",
-			cells: []string{"1 What to do ~ !administrator", "1 What to do ~ Correct the row or the mapping", "2 What to do ~ ask its operator to make it one"}},
-		{faults: faults{"every claim": {apitest.Answer(apitest.JSON(400, `{}`))}}, flags: "--max-failures 100%", code: 1, posts: "?",
-			cells: []string{"1 What to do ~ !administrator", "2 What to do ~ ask its operator to make it one"}},
-	}},
 	unauthorised("templates", ""), unauthorised("lookup", ""), unauthorised("client", "client 1"), unauthorised("claim", "client 1, claim 1, activity 1"),
 	{name: "a question is refused", long: true, mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, faults: faults{"every templates": {apitest.Answer(apitest.Reply{Status: 301})}}, code: 3,
