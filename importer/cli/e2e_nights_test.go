@@ -87,7 +87,7 @@ var quiet = sheetNight{status: "unchanged"}
 
 func TestNights(t *testing.T) {
 	t.Parallel()
-	for _, c := range slices.Concat(nightCases, answerCases, restoreCases) {
+	for _, c := range slices.Concat(nightCases, answerCases, restoreCases, deskCases) {
 		t.Run(c.name, func(t *testing.T) {
 			if c.long {
 				onlyLong(t)

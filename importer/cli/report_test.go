@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/reports"
 )
@@ -275,28 +274,6 @@ func TestReportOfAcceptedSimilarKey(t *testing.T) {
 	s.mustRun(0, "--accept", "similar-key", "--only", "c2@example.com")
 	if got := column(s.reported("Results"), "Import status"); len(got) != 2 || got[0] == "invalid" {
 		t.Errorf("the report has the rows %q", got)
-	}
-}
-
-// TestReportOfUnexplainedAnswer: a report shows each answer that no rule explains once.
-func TestReportOfUnexplainedAnswer(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, stepThree, [][]any{lead(1, "A-1")})
-	s.service.Play(apitest.Once(onStep("claim c1@example.com/Loan A-1"), apitest.Answer(apitest.JSON(418, `{"message":"teapot"}`))))
-	s.run()
-	s.reported("Results")
-	f, err := excelize.OpenFile(s.path("again.xlsx"))
-	must(t, err)
-	defer f.Close()
-	rows, err := f.GetRows("Summary")
-	must(t, err)
-	n := 0
-	for _, row := range rows {
-		n += strings.Count(strings.Join(row, " "), "Unexplained answer")
-	}
-	if n != 1 {
-		t.Errorf("%d unexplained answers in %q", n, rows)
 	}
 }
 
