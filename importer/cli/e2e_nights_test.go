@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
 
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/ledger"
@@ -51,6 +52,7 @@ type sheetNight struct {
 	knows    []string      // clients that the service gets: key, e-mail address and phone number; or "claim KEY/NAME"
 	rows     []string      // of the sheet; see cells
 	do       []string      // commands; see command
+	edit     []string      // of the results workbook; see edit
 
 	// The run.
 	faults  faults // see script
@@ -87,7 +89,7 @@ var quiet = sheetNight{status: "unchanged"}
 
 func TestNights(t *testing.T) {
 	t.Parallel()
-	for _, c := range slices.Concat(nightCases, answerCases, restoreCases, deskCases) {
+	for _, c := range slices.Concat(nightCases, answerCases, restoreCases, deskCases, rerunCases) {
 		t.Run(c.name, func(t *testing.T) {
 			if c.long {
 				onlyLong(t)
@@ -403,7 +405,51 @@ func (r *nightRun) change(n sheetNight) {
 	for _, line := range n.do {
 		r.command(line)
 	}
+	if n.edit != nil {
+		editWorkbook(r.t, r.path(r.output("results")), func(f *excelize.File) {
+			for _, line := range n.edit {
+				r.edit(f, r.ids(line))
+			}
+		})
+	}
 	_, r.seen = r.service.Since(r.seen)
+}
+
+// edit changes a workbook as a person would: "Amount 4 = 250.25" a cell of the sheet Results, by header and row, "c4@example.com link: Settle = give up"
+// one in the line of a client's step, and "Steps -3" removes a line, "Steps -last" the last, and "Steps -all" the sheet.
+func (r *nightRun) edit(f *excelize.File, line string) {
+	r.t.Helper()
+	if number, remove := strings.CutPrefix(line, "Steps -"); remove {
+		if number == "all" {
+			must(r.t, f.DeleteSheet("Steps"))
+			return
+		}
+		rows, err := f.GetRows("Steps")
+		must(r.t, err)
+		at := len(rows)
+		if number != "last" {
+			at, _ = strconv.Atoi(number)
+		}
+		must(r.t, f.RemoveRow("Steps", at))
+		return
+	}
+	place, text, _ := strings.Cut(line, " =")
+	var value any
+	if text = strings.TrimPrefix(text, " "); text != "" {
+		value = text
+	}
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		value = n
+	}
+	if step, header, ok := strings.Cut(place, ": "); ok {
+		client, step, _ := strings.Cut(step, " ")
+		must(r.t, f.SetCellValue("Steps", stepCell(r.t, f, client, step, header), value))
+		return
+	}
+	at := strings.LastIndex(place, " ")
+	row, err := strconv.Atoi(place[at+1:])
+	must(r.t, err)
+	set(r.t, f, place[:at], row, value)
 }
 
 // cells are the rows of a sheet. "2 A-9; Amount=3" is client 2 of lead with agreement A-9,
