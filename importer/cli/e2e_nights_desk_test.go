@@ -59,6 +59,11 @@ var deskCases = []nightCase{
 	linkWaits("a claim is uncertain", faults{"claim": {failed500}}, 4, "", "claimsheet settle", ""),
 	linkWaits("the run was stopped", faults{"activity": {refused401}}, 3, "", "kind activity", "activity 1, link 1"),
 	linkWaits("an activity was given up", faults{"activity": {failed500}}, 4, "settle --give-up activity/Agreement·details@loan/A-1", "which is closed", ""),
+	{name: "a link waits: it was refused, and then a claim", long: true, mapping: linked, nights: []sheetNight{
+		{rows: []string{"1 A-1"}, faults: faults{"link": {refused422}}, code: 1, posts: "?"},
+		{rows: []string{"1 A-1", "1 A-2"}, faults: faults{"claim": {refused422}}, code: 1, posts: "claim 1"},
+		{idle: true, again: true, do: []string{"link c1@example.com → 2 [link-waits]"}},
+	}},
 	{name: "a link that was refused is asked for", long: true, mapping: linked, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, faults: faults{"link": {refused422}}, code: 1, posts: "?"},
 		{do: []string{"link c1@example.com"}, cells: []string{"1 redirectUrl = <link c1@example.com>"}},
