@@ -44,22 +44,6 @@ func TestNewListsWhatMustNotBe(t *testing.T) {
 	}
 }
 
-func TestAHeaderThatMakesPOSTsReplayableNeverGoesOut(t *testing.T) {
-	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
-		cfg := config(apiclient.V2)
-		hits := 0
-		cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits++ }))
-		cfg.Authorize = func(_ context.Context, req *http.Request) error {
-			req.Header.Set(name, "1")
-			return nil
-		}
-		c := client(t, cfg)
-		if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.NotSent || hits != 0 {
-			t.Errorf("%s: %s, %d hits", name, v.Effect, hits)
-		}
-	}
-}
-
 func TestHeadersOfARequest(t *testing.T) {
 	var mu sync.Mutex
 	var seen []http.Header

@@ -83,15 +83,6 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestALookUpRefusedFor401StopsTheRun(t *testing.T) {
-	c := against(t, answers(401, asJSON, `{}`))
-	_, err := c.Find(t.Context(), apiclient.ByPhone, "+447700900001")
-	f, ok := err.(*apiclient.Failure)
-	if !ok || !f.Stop {
-		t.Errorf("%v, want a failure that stops", err)
-	}
-}
-
 func TestLearnAbsent(t *testing.T) {
 	tests := []struct {
 		name   string

@@ -1,16 +1,11 @@
 package apiclient_test
 
 import (
-	"bufio"
 	"context"
-	"crypto/tls"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,101 +53,6 @@ func TestAfterTheRequestArrivedNothingIsProved(t *testing.T) {
 	}
 }
 
-func TestARefusalNeedsNoWholeBody(t *testing.T) {
-	s := apitest.StartRaw(t, nil, apitest.Bytes("HTTP/1.1 422 No\r\nContent-Length: 99\r\n\r\ncut"))
-	c := at(t, s.URL)
-	if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.Refused || v.Status != 422 {
-		t.Errorf("%s, HTTP %d; want refused, 422", v.Effect, v.Status)
-	}
-}
-
-func TestWithoutAConnectionNothingIsSent(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := l.Addr().String()
-	l.Close()
-	plain := apitest.StartRaw(t, nil, apitest.Bytes(""))
-	tests := []struct{ name, url, reason string }{
-		{"refused", "http://" + closed, "refuses the connection"},
-		{"unknown host", "https://nowhere.invalid", "cannot be resolved"},
-		{"no TLS there", strings.Replace(plain.URL, "http:", "https:", 1), ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c := at(t, tt.url)
-			v := c.Create(t.Context(), createContact(c))
-			if v.Effect != apiclient.NotSent || v.Stop || !strings.Contains(v.Reason, tt.reason) {
-				t.Errorf("%s, stop %v, %q; want not sent with %q", v.Effect, v.Stop, v.Reason, tt.reason)
-			}
-			if len(c.Sent()) != 0 {
-				t.Errorf("counted as sent: %v", c.Sent())
-			}
-		})
-	}
-}
-
-func TestACertificateThatIsNotTrustedStopsTheRun(t *testing.T) {
-	hits := new(atomic.Int64)
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
-	s.Config.ErrorLog = quiet()
-	s.StartTLS()
-	defer s.Close()
-	lax := func(cfg *apiclient.Config) { cfg.TLS = &tls.Config{InsecureSkipVerify: true} }
-	for _, change := range []func(*apiclient.Config){func(*apiclient.Config) {}, lax} {
-		c := at(t, s.URL, change)
-		v := c.Create(t.Context(), createContact(c))
-		if v.Effect != apiclient.NotSent || !v.Stop || hits.Load() != 0 {
-			t.Errorf("%s, stop %v, %d hits; want not sent, stop, 0", v.Effect, v.Stop, hits.Load())
-		}
-	}
-}
-
-// A server that wants a client certificate refuses the handshake. Under TLS
-// 1.3 our first bytes may already be on their way, and a reset may overtake the
-// alert: then nothing is proved.
-func TestARefusedClientCertificate(t *testing.T) {
-	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
-		hits := new(atomic.Int64)
-		s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
-		s.Config.ErrorLog = quiet()
-		s.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: version}
-		s.StartTLS()
-		defer s.Close()
-		roots := s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-		c := at(t, s.URL, func(cfg *apiclient.Config) { cfg.TLS = &tls.Config{RootCAs: roots} })
-		v := c.Create(t.Context(), createContact(c))
-		proved := v.Effect == apiclient.NotSent && v.Stop
-		overtaken := version == tls.VersionTLS13 && v.Effect == apiclient.Uncertain
-		if hits.Load() != 0 || !proved && !overtaken {
-			t.Errorf("%s: %s, stop %v, %q, %d hits", tls.VersionName(version), v.Effect, v.Stop, v.Reason, hits.Load())
-		}
-	}
-}
-
-// A reused connection breaks after the second POST was read: net/http would send it
-// again if it had a reason to.
-func TestAKeptConnectionThatBreaksSendsNothingTwice(t *testing.T) {
-	s := apitest.StartRaw(t, nil, func(r apitest.RawRequest) bool {
-		if r.Attempt > 1 {
-			r.ReadBody()
-			return false
-		}
-		return apitest.Whole("201 Created", `{"contactId":"a"}`)(r)
-	})
-	c := at(t, s.URL)
-	if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.Created {
-		t.Fatalf("the first: %s %s", v.Effect, v.Reason)
-	}
-	if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.Uncertain {
-		t.Errorf("the second: %s %s; want uncertain", v.Effect, v.Reason)
-	}
-	if s.Arrived() != 2 {
-		t.Errorf("%d POSTs arrived for 2 requests", s.Arrived())
-	}
-}
-
 // A server that drops every connection after one answer races with the next
 // POST. Whichever wins: a request that is "not sent" never arrived, and none arrived
 // twice, also one without a body, which net/http sends again when it was not written.
@@ -184,38 +84,6 @@ func TestWhatIsCalledNotSentNeverArrived(t *testing.T) {
 		if got := c.Sent()[tt.request(c).Kind]; got != sent {
 			t.Errorf("%s: %d counted as sent, want %d", name, got, sent)
 		}
-	}
-}
-
-// A 408 before the body was complete is a refusal; after it nothing is proved.
-func TestARequestTimeoutProvesSomethingOnlyWhenItIsEarly(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10) // so that a large body does not fit on the way
-			req, err := http.ReadRequest(bufio.NewReader(conn))
-			if err == nil && req.ContentLength < 1000 {
-				_, _ = io.Copy(io.Discard, req.Body)
-			}
-			_, _ = io.WriteString(conn, "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
-			defer conn.Close()
-		}
-	}()
-	c := at(t, "http://"+l.Addr().String())
-	big := []byte(`{"x":"` + strings.Repeat("x", 8<<20) + `"}`)
-	if v := c.Create(t.Context(), c.Routes().CreateClient(big, true)); v.Effect != apiclient.Refused {
-		t.Errorf("early: %s, %s; want refused", v.Effect, v.Reason)
-	}
-	if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.Uncertain {
-		t.Errorf("late: %s, %s; want uncertain", v.Effect, v.Reason)
 	}
 }
 

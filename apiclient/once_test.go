@@ -3,7 +3,6 @@ package apiclient_test
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -182,27 +181,6 @@ func TestFramesOfHTTP2AreNoReasonToSendAgain(t *testing.T) {
 				s := apitest.StartRaw(t, server, apitest.Bytes(settings+frame))
 				if got := col.attempt(t.Context(), at(t, s.URL, trust), ""); got != "uncertain" || s.Arrived() != 1 {
 					t.Errorf("%s, TLS %v, %s: %s, %d arrived; want uncertain, 1", name, withTLS, col.name, got, s.Arrived())
-				}
-			}
-		}
-	}
-}
-
-// A redirect leads to no further request, wherever it points.
-func TestARedirectMultipliesNothing(t *testing.T) {
-	for _, code := range []int{301, 302, 303, 307, 308} {
-		for _, col := range columns {
-			elsewhere := apitest.StartRaw(t, nil, sound(col))
-			for _, target := range []string{"/sound", elsewhere.URL + "/sound", "//" + elsewhere.Addr + "/sound", "?again", ""} {
-				s := apitest.StartRaw(t, nil, func(v apitest.RawRequest) bool {
-					if v.Attempt > 1 {
-						return sound(col)(v)
-					}
-					return apitest.Whole(fmt.Sprintf("%d x", code), "", "Location: "+target)(v)
-				})
-				got := col.attempt(t.Context(), at(t, s.URL), "")
-				if in := s.Arrived() + elsewhere.Arrived(); in != 1 || got == "created" || got == "found" || got == "read" {
-					t.Errorf("HTTP %d to %q, %s: %s, %d arrived in all; want 1", code, target, col.name, got, in)
 				}
 			}
 		}

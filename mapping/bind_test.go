@@ -155,6 +155,31 @@ func TestBindTakesTemplateIDs(t *testing.T) {
 	}
 }
 
+// An entry of template_ids that names nothing is warned of, and no other.
+func TestStrayTemplateIDs(t *testing.T) {
+	to := &mapping.Service{Environment: "uat", Templates: []mapping.Template{{ID: "1", Name: "Your details", Attributes: []mapping.AttributeTemplate{{ID: "2", Name: "Home address"}}}},
+		TemplateIDs: map[string]string{"Your details": "1", "Your details/Home address": "2", "Theirs": "3", "Your detials": "1", "Your details/Home adress": "2"}}
+	m := mustParse(t, "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\nactivities: [{template: Theirs, attributes: {N: A}}]")
+	said := report(mapping.StrayTemplateIDs(m, to))
+	for _, want := range []string{"“uat” has an entry “Your detials”, and there is no such template or attribute", "did you mean “Your details”?", "has an entry “Your details/Home adress”"} {
+		if !strings.Contains(said, want) || strings.Count(said, "has an entry") != 2 {
+			t.Errorf("it does not say %q, or says more:\n%s", want, said)
+		}
+	}
+}
+
+// A contact that is made as no administrator cannot administer claims.
+func TestClaimsNeedAnAdministrator(t *testing.T) {
+	const client = "name: a\napi: v2\nclient: {key: No, existing: create, administrator: false, fields: {no: No}}\n"
+	if _, found := mapping.Parse("mapping.yaml", []byte(client)); len(found) > 0 {
+		t.Errorf("without claims: %v", found)
+	}
+	_, found := mapping.Parse("mapping.yaml", []byte(client+"claims: [{key: C, name: '{C}'}]\n"))
+	if said := report(found); !strings.Contains(said, "mapping.yaml:3:") || !strings.Contains(said, "the contact administers its claims") {
+		t.Errorf("with claims: %s", said)
+	}
+}
+
 // TestNoHeader: a sheet that has none of the mapping's columns has one problem, which
 // does not quote the row that was read as the header: it may be a client.
 func TestNoHeader(t *testing.T) {

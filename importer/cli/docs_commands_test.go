@@ -10,8 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"go.yaml.in/yaml/v4"
-
 	"claimsheet/importer/cli"
 )
 
@@ -103,85 +101,16 @@ func flagsOf(command string) (flags []string, ok bool) {
 	return flags, true
 }
 
-// TestCronJob reads the manifest of docs/operations.md.
-func TestCronJob(t *testing.T) {
-	t.Parallel()
-	page := filepath.Join(root, "docs", "operations.md")
-	var job struct {
-		Kind string
-		Spec struct {
-			ConcurrencyPolicy string `yaml:"concurrencyPolicy"`
-			JobTemplate       struct {
-				Spec struct {
-					BackoffLimit int `yaml:"backoffLimit"`
-					Template     struct {
-						Spec struct {
-							Grace      int `yaml:"terminationGracePeriodSeconds"`
-							Containers []struct{ Args []string }
-						}
-					}
-				}
-			} `yaml:"jobTemplate"`
-		}
-	}
-	for _, block := range yamlBlocks(readText(t, page)) {
-		if strings.Contains(block, "kind: CronJob") {
-			must(t, yaml.Unmarshal([]byte(block), &job))
-		}
-	}
-	pod := job.Spec.JobTemplate.Spec.Template.Spec
-	// 120 s for an answer to begin and 60 s for its body, as apiclient waits.
-	if job.Spec.ConcurrencyPolicy != "Forbid" || pod.Grace <= 180 || len(pod.Containers) != 1 || job.Spec.JobTemplate.Spec.BackoffLimit != 0 {
-		t.Fatalf("the manifest is %+v", job)
-	}
-	checkCommand(t, page, pod.Containers[0].Args)
-}
-
-// TestDeployment reads the manifest of docs/scale.md.
-func TestDeployment(t *testing.T) {
-	t.Parallel()
-	page := filepath.Join(root, "docs", "scale.md")
-	var deployment struct {
-		Spec struct {
-			Template struct {
-				Spec struct {
-					Grace      int `yaml:"terminationGracePeriodSeconds"`
-					Containers []struct {
-						Args          []string
-						LivenessProbe struct {
-							Exec struct{ Command []string }
-						} `yaml:"livenessProbe"`
-					}
-				}
-			}
-		}
-	}
-	for _, block := range yamlBlocks(readText(t, page)) {
-		if strings.Contains(block, "kind: Deployment") {
-			must(t, yaml.Unmarshal([]byte(block), &deployment))
-		}
-	}
-	pod := deployment.Spec.Template.Spec
-	if pod.Grace <= 180 || len(pod.Containers) != 1 {
-		t.Fatalf("the manifest is %+v", deployment)
-	}
-	worker := pod.Containers[0]
-	checkCommand(t, page, worker.Args)
-	if probe := strings.Join(worker.LivenessProbe.Exec.Command, " "); !strings.Contains(probe, worker.Args[len(worker.Args)-1]+"/worker.alive") {
-		t.Errorf("the probe does not look at the worker's state folder: %s", probe)
-	}
-}
-
-// TestUnits: the commands in the units for systemd are the program's.
+// TestUnits: the commands in the units for systemd and in the manifests for Kubernetes are the program's.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	for _, page := range []string{"operations.md", "scale.md"} {
-		commands := regexp.MustCompile(`(?m)^ExecStart=/usr/local/bin/claimsheet (.*)$`).FindAllStringSubmatch(readText(t, filepath.Join(root, "docs", page)), -1)
-		if len(commands) == 0 {
-			t.Errorf("docs/%s has no unit", page)
+		commands := regexp.MustCompile(`(?m)^ExecStart=/usr/local/bin/claimsheet (.*)$|^ *args: \[((?:[^\]])*)\]`).FindAllStringSubmatch(readText(t, filepath.Join(root, "docs", page)), -1)
+		if len(commands) < 2 {
+			t.Errorf("docs/%s has a unit and a manifest, and these commands were found: %q", page, commands)
 		}
 		for _, c := range commands {
-			checkCommand(t, page, strings.Fields(c[1]))
+			checkCommand(t, page, strings.Fields(strings.ReplaceAll(c[1]+c[2], ",", " ")))
 		}
 	}
 }

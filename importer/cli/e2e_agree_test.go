@@ -35,14 +35,3 @@ func TestAgreementOnNothing(t *testing.T) {
 	s.environment("wire: {lookup_agree: {firstName: /first}}")
 	s.mustRun(0)
 }
-
-// TestDoctorOfAMappingWithoutAVersion: a mapping that lacks “api” is checked as the
-// version that its environment suggests, so that one mistake is one failure.
-func TestDoctorOfAMappingWithoutAVersion(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, "name: b\nsheet: {timezone: Europe/London}\n"+clientPart+"activities:"+detailsActivity+"\n  - {template: Sign your claim, status: Open}\n", nil)
-	p := runSaid(t, "", "doctor", "-m", s.path("mapping.yaml"), "-e", "uat")
-	if p.code != 2 || strings.Count(p.out, "\nfail") != 1 || !strings.Contains(p.out, "version 1") {
-		t.Errorf("exit code %d\n%s%s", p.code, p.out, p.err)
-	}
-}

@@ -95,37 +95,6 @@ func (s *scene) since() (p played) {
 	return p
 }
 
-// A proxy that is away or refuses proves that nothing was sent: the rows are not
-// started or failed, never uncertain, and the next run does them.
-func TestWireProxyThatDoesNotOpen(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	for answer, want := range map[string]struct {
-		code int
-		says string
-	}{
-		"407 Proxy Authentication Required": {3, "check username and password of the environment's proxy"},
-		"403 Forbidden":                     {3, "allow CONNECT"},
-		"503 Service Unavailable":           {3, "the proxy does not open a connection: HTTP 503 Service Unavailable"},
-	} {
-		t.Run(answer, func(t *testing.T) {
-			t.Parallel()
-			s, proxy := newAuthScene(t, true)
-			refusing := apitest.StartProxy(t, nil, func(*http.Request) string { return "HTTP/1.1 " + answer + "\r\nContent-Length: 0\r\n\r\n" })
-			s.environment(strings.Replace(s.entry, proxy.URL, refusing.URL, 1))
-			code, out := s.exec(s.args()...)
-			if code != want.code || !strings.Contains(out, want.says) || len(s.service.Calls()) > 0 {
-				t.Errorf("exit code %d, %d calls\n%s", code, len(s.service.Calls()), out)
-			}
-			s.environment(strings.Replace(s.entry, refusing.URL, proxy.URL, 1))
-			if code, out := s.exec(s.args()...); code != 0 {
-				t.Errorf("exit code %d\n%s", code, out)
-			}
-			s.checkPromise()
-		})
-	}
-}
-
 // P-3: a key in the query is in no output and no file, also when the service repeats it.
 func TestP3_Queries(t *testing.T) {
 	t.Parallel()

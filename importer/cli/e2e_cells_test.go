@@ -3,9 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -131,21 +129,6 @@ func TestCellsAreNamedWhereTheyAreCorrected(t *testing.T) {
 	s.checkPromise()
 }
 
-// TestCellsOfADryRun: what is to be corrected is the sheet itself.
-func TestCellsOfADryRun(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, strings.Replace(stepThree, "sheet: {timezone: Europe/London}", placesMapping, 1), nil)
-	s.placesWorkbook("leads.xlsx", map[int]string{13: "ask"})
-	p := s.mustRun(1, "--dry-run")
-	if want := "'Leads Oct 26'!I13: Amount is not a number"; !strings.Contains(p.err, want) || inResults.MatchString(p.err) {
-		t.Errorf("want %s\n%s", want, p.err)
-	}
-	if text, fill, _ := cellOf(t, s.path("leads.plan.xlsx"), "Results", "I6"); text != "ask" || fill != "FFC7CE" {
-		t.Errorf("the plan's cell says %q, its ground is %q", text, fill)
-	}
-}
-
 // TestCellsOfSeveralSheets: each names its own workbook.
 func TestCellsOfSeveralSheets(t *testing.T) {
 	t.Parallel()
@@ -183,43 +166,6 @@ func TestCellsOfSeveralSheets(t *testing.T) {
 	}
 	if waits := s.results()[5]["Error"]; waits != "waits for row [more.results.xlsx]Results!7 (source row 15), which is invalid" {
 		t.Errorf("the row that waits says %q", waits)
-	}
-}
-
-// TestCellsOfACSVFile: its results are a workbook.
-func TestCellsOfACSVFile(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, stepThree, nil)
-	var text bytes.Buffer
-	w := csv.NewWriter(&text)
-	for i, row := range [][]any{header, lead(1, "A-1"), make([]any, len(header)), lead(2, "A-2"), lead(2, "A-3")} {
-		fields := make([]string, len(row))
-		for k, v := range row {
-			if v != nil {
-				fields[k] = fmt.Sprint(v)
-			}
-		}
-		if i == 3 {
-			fields[slices.Index(header, any("Amount"))] = "ask"
-		}
-		must(t, w.Write(fields))
-	}
-	w.Flush()
-	must(t, os.WriteFile(s.path("leads.csv"), text.Bytes(), 0o600))
-	var out, diagnostics bytes.Buffer
-	args := s.args()
-	args[len(args)-1] = s.path("leads.csv")
-	if code := mainFor(args, &out, &diagnostics); code != 1 {
-		t.Fatalf("exit code %d\n%s%s", code, &out, &diagnostics)
-	}
-	workbook, ref, row := s.badAmount(diagnostics.String())
-	if text, fill, _ := cellOf(t, s.path(workbook), "Results", ref); text != "ask" || fill != "FFC7CE" || row != "4" {
-		t.Errorf("%s says %q, its ground is %q, its source row %s\n%s", ref, text, fill, row, &diagnostics)
-	}
-	letters := strings.TrimRight(ref, "0123456789")
-	if waits, want := s.results()[len(s.results())-1]["Error"], "waits for row "+strings.TrimPrefix(ref, letters)+" (source row 4), which is invalid"; waits != want {
-		t.Errorf("the row that waits says %q, want %q", waits, want)
 	}
 }
 

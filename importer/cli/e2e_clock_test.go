@@ -1,10 +1,6 @@
 package cli_test
 
 import (
-	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,80 +63,4 @@ func (s *scene) mustRunTrial(binary string, want int, env ...string) {
 	if code, out := s.runTrial(binary, env...); code != want {
 		s.t.Fatalf("exit code %d, want %d\n%s", code, want, out)
 	}
-}
-
-// TestClockJumpsInsideARun sets the clock back in the middle of a run that has
-// parked a client, holds an uncertain claim and an OAuth2 token, and is then
-// asked to wait, in seconds and until a date.
-func TestClockJumpsInsideARun(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	binary := trialName
-	for name, jump := range map[string]time.Duration{
-		"an hour back": -time.Hour, "a day back": -24 * time.Hour, "back to 1970": -since1970(),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newScene(t, stepThree, leads(6))
-			tokens := s.tokenServer()
-			env := s.clock(0)
-			jumped, faults := new(atomic.Bool), map[string]apitest.Fault{
-				"client c2@example.com":         apitest.Answer(apitest.JSON(500, `{}`)),
-				"claim c3@example.com/Loan A-3": apitest.CreateThen(apitest.JSON(500, `{}`)),
-				"claim c5@example.com/Loan A-5": apitest.Busy(429, 1),
-				"claim c6@example.com/Loan A-6": until(time.Now().Add(2 * time.Second)),
-			}
-			script := apitest.OnceEach(faults)
-			s.service.Play(func(c apitest.Call) apitest.Fault {
-				if c.Step == "claim c4@example.com/Loan A-4" {
-					s.clock(jump)
-					jumped.Store(true)
-				}
-				return script(c)
-			})
-			began := time.Now()
-			s.mustRunTrial(binary, 4, env...)
-			if took := time.Since(began); took > 30*time.Second {
-				t.Errorf("the run took %s", took)
-			}
-			if !jumped.Load() || tokens.Load() != 1 {
-				t.Errorf("jumped %v, %d tokens were asked for, want one", jumped.Load(), tokens.Load())
-			}
-			// Once more with the clock as it is now, and once with it put right.
-			for _, wall := range []time.Duration{jump, 0} {
-				s.mustRunTrial(binary, 4, s.clock(wall)...)
-			}
-			for step, n := range s.asked() {
-				want := 1
-				if f, ok := faults[step]; ok && f.Reply.Status == 429 {
-					want = 2
-				}
-				if n != want {
-					t.Errorf("%s was sent %d times, want %d", step, n, want)
-				}
-			}
-			s.checkPromise()
-		})
-	}
-}
-
-// until is a 429 that asks to wait until a date.
-func until(at time.Time) apitest.Fault {
-	f := apitest.Busy(429, 0)
-	f.Reply.Header["Retry-After"] = at.UTC().Format(http.TimeFormat)
-	return f
-}
-
-// tokenServer has the scene's environment ask for OAuth2 tokens, which last an
-// hour, and counts them.
-func (s *scene) tokenServer() *atomic.Int64 {
-	s.t.Helper()
-	tokens := new(atomic.Int64)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"access_token":"t%d","token_type":"Bearer","expires_in":3600}`, tokens.Add(1))
-	}))
-	s.t.Cleanup(server.Close)
-	s.environment("auth: {type: oauth2, token_url: " + server.URL + ", client_id: env:PATH, client_secret: env:PATH}")
-	return tokens
 }

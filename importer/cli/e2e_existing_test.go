@@ -27,24 +27,6 @@ client:
 `, existing, more)
 }
 
-// newKnownScene has clients A-1 to A-3; the service knows the second.
-func newKnownScene(t *testing.T, existing, more string) (s *scene, known string) {
-	s = newScene(t, byAgreement(existing, more), leads(3))
-	s.service.KeyField = "ref"
-	return s, s.service.AddClient("A-2", "C2@example.com", "+447911123002")
-}
-
-// lookups returns the look-ups as text, without the probes for invented addresses.
-func lookups(p played) string {
-	var list []string
-	for _, c := range p.calls {
-		if c.Kind == "lookup" {
-			list = append(list, c.Path[strings.LastIndex(c.Path, "/by-")+1:])
-		}
-	}
-	return strings.Join(list, "\n")
-}
-
 // TestPhoneProbe: the number that is looked up to learn what “not found” looks like has
 // the mapping's format and region. Where a service refuses it none the less, the message says
 // what it was, and not_found in the environment makes it unnecessary.

@@ -25,6 +25,12 @@ func readText(t *testing.T, path string) string {
 	return string(data)
 }
 
+// canaries stand for what must never be on a terminal or in a log.
+var canaries = []string{
+	"canary-mail@example.com", "CanaryName", "07911 999001", "447911999001", "Canary Street", "CANARY-NO", "canary-token",
+	"url-token", "canary-bad-mail", "canary-date", "canary-amount", "canary-detail", "canary-badphone", "Canary%20", "canary-mail%40",
+}
+
 // TestLogsHoldNothingPersonal looks for personal data, secrets and links in
 // everything that tells of a run besides its workbook, in good runs and in bad
 // ones.
@@ -34,6 +40,11 @@ func TestLogsHoldNothingPersonal(t *testing.T) {
 	bad := slices.Clone(good)
 	bad[3], bad[7] = "canary-date", "canary-amount"
 	echo := `{"message":"canary-mail@example.com\ntime=now level=INFO canary-detail https://x.example/?token=url-token"}`
+	changed := func(column int, value any) []any {
+		row := slices.Clone(good)
+		row[column] = value
+		return row
+	}
 	faults := []struct {
 		name  string
 		rows  [][]any
@@ -44,11 +55,16 @@ func TestLogsHoldNothingPersonal(t *testing.T) {
 		{"refused", [][]any{good}, apitest.Answer(apitest.JSON(422, echo)), 1},
 		{"unauthorised", [][]any{good}, apitest.Answer(apitest.JSON(401, echo)), 3},
 		{"no answer", [][]any{good}, apitest.DropBefore(), 4},
+		{"cut", [][]any{good}, apitest.CreateThenCut(), 4},
+		{"500", [][]any{good}, apitest.CreateThen(apitest.JSON(500, echo)), 4},
+		{"redirect", [][]any{good}, apitest.Answer(apitest.Reply{Status: 302, Header: map[string]string{"Location": "https://x/?t=canary-detail"}}), 3},
 		{"invalid", [][]any{bad}, apitest.Fault{}, 1},
+		{"invalid cells", [][]any{changed(0, "canary-bad-mail@@x"), changed(2, "canary-badphone"), changed(3, "canary-date"), changed(7, "canary-amount"),
+			changed(5, "canary-amount"), changed(1, "CanaryName the second")}, apitest.Fault{}, 1},
 	}
 	for _, format := range []string{"text", "json"} {
 		for _, c := range faults {
-			if !*long && (format == "json") != (c.name == "invalid") {
+			if short := map[string][]string{"text": {"done", "refused", "500", "no answer"}, "json": {"invalid", "invalid cells"}}; !*long && !slices.Contains(short[format], c.name) {
 				continue
 			}
 			t.Run(format+" "+c.name, func(t *testing.T) {
@@ -61,14 +77,17 @@ func TestLogsHoldNothingPersonal(t *testing.T) {
 					}
 					return apitest.Fault{}
 				})
-				p := s.runContext(t.Context(), "--log-format", format, "--log-file", s.path("log"),
-					"--trace", s.path("trace"), "--only", "canary-mail@example.com")
+				dry, only := s.runContext(t.Context(), "--dry-run"), "--only=canary-mail@example.com"
+				if c.name == "invalid cells" {
+					only = "--max-failures=100%" // the rows have several keys
+				}
+				p := s.runContext(t.Context(), "--log-format", format, "--log-file", s.path("log"), "--trace", s.path("trace"), only)
 				if p.code != c.code {
 					t.Fatalf("exit code %d, want %d\n%s", p.code, c.code, p.err)
 				}
 				again := s.runContext(t.Context(), "--log-format", format)
 				log := readText(t, s.path("log"))
-				told := log + again.out + again.err + p.out + p.err + readText(t, s.path("trace"))
+				told := log + again.out + again.err + p.out + p.err + dry.out + dry.err + readText(t, s.path("trace"))
 				for _, secret := range canaries {
 					if strings.Contains(strings.ToLower(told), strings.ToLower(secret)) {
 						t.Errorf("%q is told:\n%s", secret, told)
@@ -81,6 +100,22 @@ func TestLogsHoldNothingPersonal(t *testing.T) {
 			})
 		}
 	}
+	t.Run("look-up fails", func(t *testing.T) {
+		t.Parallel()
+		s := newScene(t, stepThree, [][]any{good})
+		s.service.Play(func(call apitest.Call) apitest.Fault {
+			if strings.Contains(call.Path, "canary") {
+				return apitest.DropBefore()
+			}
+			return apitest.Fault{}
+		})
+		p := s.mustRun(1)
+		for _, canary := range canaries {
+			if strings.Contains(p.out+p.err, canary) || strings.Contains(column(s.results(), "Error")[0], canary) {
+				t.Errorf("%q is on stdout or stderr, or in the Error column", canary)
+			}
+		}
+	})
 }
 
 var (

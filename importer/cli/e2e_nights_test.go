@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
 
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/ledger"
@@ -39,9 +40,10 @@ type nightCase struct {
 
 // sheetNight is one run. In its texts, <NAME> is the id, or the redirect url, of what the service
 // calls NAME: <client L1>, <link L1>, <claim L1/A-1>; <url client L1> is the redirect url of a client of
-// version 1.
+// version 1, and <link c1@example.com #2> the second that was made.
 type sheetNight struct {
 	// What changes before the run. What is empty stays as it was the night before.
+	input    string        // the sheet's name, leads.xlsx at first; plan and results are named after it
 	at       string        // the service: "spelling 0" to "spelling 5" of its base url, or another service's name
 	mapping  string        //
 	env      string        // "-" is no lines
@@ -50,6 +52,7 @@ type sheetNight struct {
 	knows    []string      // clients that the service gets: key, e-mail address and phone number; or "claim KEY/NAME"
 	rows     []string      // of the sheet; see cells
 	do       []string      // commands; see command
+	edit     []string      // of the results workbook; see edit
 
 	// The run.
 	faults  faults // see script
@@ -86,7 +89,7 @@ var quiet = sheetNight{status: "unchanged"}
 
 func TestNights(t *testing.T) {
 	t.Parallel()
-	for _, c := range nightCases {
+	for _, c := range slices.Concat(nightCases, answerCases, restoreCases, deskCases, rerunCases) {
 		t.Run(c.name, func(t *testing.T) {
 			if c.long {
 				onlyLong(t)
@@ -170,12 +173,12 @@ func (r *nightRun) play(n sheetNight) {
 	if n.dry {
 		r.service.Play(r.script(n))
 		dry = r.run(append(slices.Clone(flags), "--dry-run")...)
-		r.check(n, dry, "leads.plan.xlsx")
+		r.check(n, dry, r.output("plan"))
 	}
 	r.service.Play(r.script(n))
 	var real played
 	if n.rerun {
-		code, said := r.scene.rerun(append(flags, "leads.results.xlsx")...)
+		code, said := r.scene.rerun(append(flags, r.output("results"))...)
 		real = r.since()
 		real.code, real.err = code, said
 	} else {
@@ -186,7 +189,7 @@ func (r *nightRun) play(n sheetNight) {
 	if n.dry {
 		r.compare(dry, real)
 	}
-	r.check(n, real, "leads.results.xlsx")
+	r.check(n, real, r.output("results"))
 	got, want := postsText(real.posts()), n.posts
 	if n.steps != "" {
 		got, want = strings.Join(real.steps(), ", "), n.steps
@@ -202,6 +205,11 @@ func (r *nightRun) play(n sheetNight) {
 	if n.also != nil {
 		n.also(r.scene, real)
 	}
+}
+
+// output is the name of the results or the plan.
+func (r *nightRun) output(kind string) string {
+	return strings.TrimSuffix(r.input, ".xlsx") + "." + kind + ".xlsx"
 }
 
 // check compares what a run, or its dry run, says.
@@ -239,7 +247,7 @@ func (r *nightRun) check(n sheetNight, p played, file string) {
 		r.t.Errorf("%s: statuses (-want +got):\n%s\n%q", file, diff, why)
 	}
 	for _, want := range n.cells {
-		if strings.HasPrefix(want, "step ") && file == "leads.plan.xlsx" {
+		if strings.HasPrefix(want, "step ") && file == r.output("plan") {
 			continue // a plan has no such sheet
 		}
 		r.checkCell(file, want, rows)
@@ -328,9 +336,13 @@ func (r *nightRun) ids(text string) string {
 		if id := r.known[name]; id != "" {
 			return id
 		}
+		name, number, _ := strings.Cut(name, " #")
 		for _, service := range r.services {
 			step, url := strings.CutPrefix(name, "url ")
 			made := service.Created()[step]
+			if n, _ := strconv.Atoi(number); n > 0 && n <= len(made) {
+				made = made[n-1:]
+			}
 			switch {
 			case len(made) == 0:
 			case url || made[0].ID == "":
@@ -367,6 +379,9 @@ func (r *nightRun) change(n sheetNight) {
 	if n.env != "" {
 		r.environment(strings.TrimPrefix(n.env, "-"))
 	}
+	if n.input != "" {
+		r.input = n.input
+	}
 	if n.notFound.Status != 0 {
 		r.service.Nobody = n.notFound
 	}
@@ -390,7 +405,51 @@ func (r *nightRun) change(n sheetNight) {
 	for _, line := range n.do {
 		r.command(line)
 	}
+	if n.edit != nil {
+		editWorkbook(r.t, r.path(r.output("results")), func(f *excelize.File) {
+			for _, line := range n.edit {
+				r.edit(f, r.ids(line))
+			}
+		})
+	}
 	_, r.seen = r.service.Since(r.seen)
+}
+
+// edit changes a workbook as a person would: "Amount 4 = 250.25" a cell of the sheet Results, by header and row, "c4@example.com link: Settle = give up"
+// one in the line of a client's step, and "Steps -3" removes a line, "Steps -last" the last, and "Steps -all" the sheet.
+func (r *nightRun) edit(f *excelize.File, line string) {
+	r.t.Helper()
+	if number, remove := strings.CutPrefix(line, "Steps -"); remove {
+		if number == "all" {
+			must(r.t, f.DeleteSheet("Steps"))
+			return
+		}
+		rows, err := f.GetRows("Steps")
+		must(r.t, err)
+		at := len(rows)
+		if number != "last" {
+			at, _ = strconv.Atoi(number)
+		}
+		must(r.t, f.RemoveRow("Steps", at))
+		return
+	}
+	place, text, _ := strings.Cut(line, " =")
+	var value any
+	if text = strings.TrimPrefix(text, " "); text != "" {
+		value = text
+	}
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		value = n
+	}
+	if step, header, ok := strings.Cut(place, ": "); ok {
+		client, step, _ := strings.Cut(step, " ")
+		must(r.t, f.SetCellValue("Steps", stepCell(r.t, f, client, step, header), value))
+		return
+	}
+	at := strings.LastIndex(place, " ")
+	row, err := strconv.Atoi(place[at+1:])
+	must(r.t, err)
+	set(r.t, f, place[:at], row, value)
 }
 
 // cells are the rows of a sheet. "2 A-9; Amount=3" is client 2 of lead with agreement A-9,
@@ -448,19 +507,30 @@ func (r *nightRun) cells(list []string) (head []any, rows [][]any) {
 // command runs a command with the scene's environments file: its words, in which "·" stands
 // for a space, and after "→" its exit code, if that is not 0, and a part of what it says; see
 // contains. "lose ledger" removes the state folder, "lose workbook" the
-// results, and "lose FILE" a file of the state folder.
+// results, and "lose FILE" a file of the state folder; "save NAME" keeps a copy of the state folder, "restore NAME" puts it
+// back, and "put FILE" puts a file in the place of the ledger. MAPPING is the mapping's file, and DIR the folder.
 func (r *nightRun) command(line string) {
 	r.t.Helper()
-	line, want, _ := strings.Cut(r.ids(strings.ReplaceAll(line, "MAPPING", r.path("mapping.yaml"))), " → ")
-	switch what, lose := strings.CutPrefix(line, "lose "); {
+	line, want, _ := strings.Cut(r.ids(strings.NewReplacer("MAPPING", r.path("mapping.yaml"), "DIR", r.dir).Replace(line)), " → ")
+	switch verb, what, _ := strings.Cut(line, " "); {
 	case line == "lose ledger":
 		must(r.t, os.RemoveAll(r.path(".claimsheet")))
 		return
 	case line == "lose workbook":
-		must(r.t, os.Remove(r.path("leads.results.xlsx")))
+		must(r.t, os.Remove(r.path(r.output("results"))))
 		return
-	case lose:
+	case verb == "lose":
 		must(r.t, os.Remove(r.path(".claimsheet/"+what)))
+		return
+	case verb == "save":
+		r.saveState(what)
+		return
+	case verb == "restore":
+		r.restoreState(what)
+		return
+	case verb == "put":
+		must(r.t, os.MkdirAll(r.path(".claimsheet"), 0o700))
+		must(r.t, os.Rename(r.path(what), r.path(".claimsheet/ledger.db")))
 		return
 	}
 	words := strings.Fields(line)

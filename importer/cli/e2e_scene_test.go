@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"regexp"
@@ -109,8 +110,14 @@ type scene struct {
 
 func newScene(t *testing.T, mapping string, rows [][]any) *scene {
 	t.Helper()
+	return newSceneBehind(t, mapping, rows, func(service http.Handler) http.Handler { return service })
+}
+
+// newSceneBehind is a scene whose service is reached through something.
+func newSceneBehind(t *testing.T, mapping string, rows [][]any, front func(service http.Handler) http.Handler) *scene {
+	t.Helper()
 	s := &scene{t: t, dir: t.TempDir(), service: apitest.New(reference...), input: "leads.xlsx", pace: cli.QuickPace()}
-	server := httptest.NewUnstartedServer(s.service)
+	server := httptest.NewUnstartedServer(front(s.service))
 	server.Config.ConnState = s.connections.note
 	server.Start()
 	t.Cleanup(server.Close)
@@ -264,6 +271,24 @@ func (s *scene) compare(dry, real played) {
 	if posts := dry.posts(); len(posts) > 0 {
 		s.t.Errorf("the dry run sent %v", posts)
 	}
+	if real.code == 2 || real.code == 3 { // refused, without an object
+		return
+	}
+	if diff := cmp.Diff(arrived(real), real.summary.Requests); diff != "" {
+		s.t.Errorf("calls that arrived and those that the run counted (-arrived +counted):\n%s", diff)
+	}
+	if dry.summary.WithoutLink != real.summary.WithoutLink || !dry.summary.DryRun {
+		s.t.Errorf("%d clients without a link foretold, %d came; a dry run: %v", dry.summary.WithoutLink, real.summary.WithoutLink, dry.summary.DryRun)
+	}
+}
+
+// arrived counts a run's calls as the service saw them.
+func arrived(p played) (r result.Requests) {
+	count := map[string]*int{"client": &r.Client, "claim": &r.Claim, "activity": &r.Activity, "link": &r.Link, "lookup": &r.Lookup, "templates": &r.Templates}
+	for _, c := range p.calls {
+		*count[c.Kind]++
+	}
+	return r
 }
 
 // posts are the creating calls, by kind.

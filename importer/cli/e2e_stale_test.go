@@ -1,114 +1,12 @@
 package cli_test
 
 import (
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"claimsheet/apiclient/apitest"
 )
-
-// TestStaleLookup: between the look-up of a client and its turn somebody else
-// creates it. After a wait of more than a few seconds it is looked up again, and
-// found; what the mapping says of known clients is done then. A dry run has nothing
-// to wait for.
-func TestStaleLookup(t *testing.T) {
-	onlyLong(t)
-	for existing, want := range map[string]struct {
-		code   int
-		status string
-	}{"reuse": {0, "done"}, "skip": {0, "skipped"}, "fail": {1, "failed"}} {
-		for name, wait := range map[string]time.Duration{"long": time.Hour, "short": time.Second} {
-			t.Run(existing+", "+name, func(t *testing.T) {
-				inEveryVariant(t, nil, nil, func(t *testing.T, v variant) {
-					// Nothing is sent for A-1. Of the others one goes first, and the other
-					// waits for it with its look-up made.
-					s := newScene(t, byAgreement(existing, ""), leads(1))
-					s.service.KeyField = "ref"
-					if existing == "reuse" {
-						s.mustRun(0)
-					} else {
-						s.service.AddClient("A-1", "c1@example.com", "")
-					}
-					s.sheet(leads(3))
-					if v.odd == (name == "long") {
-						s.sheet([][]any{lead(1, "A-1"), lead(3, "A-3"), lead(2, "A-2")})
-					}
-					var ahead, read atomic.Int64 // the clock's lead, and how often it was read
-					s.pace.Clock = func() time.Time {
-						defer read.Add(1)
-						return aheadBy(&ahead)
-					}
-					// A look-up reads the clock, and so does what follows from it: the refusal of
-					// A-1, and the first creation twice, for the age of its look-up and for its
-					// intent.
-					readings := map[string]int64{"reuse": 4, "skip": 6, "fail": 8}[existing]
-					var mu sync.Mutex
-					looked, both, second := map[string]bool{}, make(chan struct{}), ""
-					closeBoth := sync.OnceFunc(func() { close(both) })
-					s.service.Play(func(c apitest.Call) apitest.Fault {
-						mu.Lock()
-						defer mu.Unlock()
-						switch _, email, _ := strings.Cut(c.Path, "/by-email/"); {
-						case email == "c2%40example.com" || email == "c3%40example.com":
-							if looked[email] = true; len(looked) == 2 {
-								return apitest.Fault{Then: closeBoth}
-							}
-						case strings.HasPrefix(c.Step, "client ") && second == "":
-							second = map[string]string{"client A-2": "A-3", "client A-3": "A-2"}[c.Step]
-							return apitest.Fault{Until: both, Then: func() {
-								for read.Load() < readings { // the other client's look-up is on its way back
-									time.Sleep(time.Millisecond)
-								}
-								ahead.Store(int64(wait))
-								s.service.AddClient(second, "c"+second[2:]+"@example.com", "")
-							}}
-						}
-						return apitest.Fault{}
-					})
-					code, status, made := want.code, want.status, 0
-					if name == "short" { // nobody is asked twice within a moment
-						status, made = "done", 1
-					}
-					p := s.mustRun(code, v.flags()...)
-					if n := len(s.service.Created()["client "+second]); n != made {
-						t.Errorf("%s was created %d times, want %d\n%s", second, n, made, transcript(p.calls))
-					}
-					for _, r := range s.results() {
-						if r["Agreement no"] == second && r["Import status"] != status {
-							t.Errorf("the row of %s is %q, want %q", second, r["Import status"], status)
-						}
-					}
-					if got := p.summary.Requests; got != arrived(p) {
-						t.Errorf("requests %+v, arrived %+v", got, arrived(p))
-					}
-				})
-			})
-		}
-	}
-}
-
-// TestStaleAfterRefusal: the service asks for time, for however short, and somebody else
-// creates the client meanwhile.
-func TestStaleAfterRefusal(t *testing.T) {
-	onlyLong(t)
-	inEveryVariant(t, nil, bothOrders, func(t *testing.T, v variant) {
-		s := newScene(t, byAgreement("reuse", ""), v.rows(lead(1, "A-1"), lead(2, "A-2")))
-		s.service.KeyField = "ref"
-		busy := apitest.Busy(429, 0)
-		busy.Then = func() { s.service.AddClient("A-2", "c2@example.com", "") }
-		s.service.Play(apitest.Once(onStep("client A-2"), busy))
-		p := s.mustRun(0, v.flags()...)
-		if n := len(s.service.Created()["client A-2"]); n != 0 {
-			t.Errorf("A-2 was created %d times\n%s", n, transcript(p.calls))
-		}
-		if n := strings.Count(lookups(p), "c2%40example.com"); n != 2 {
-			t.Errorf("A-2 was looked up %d times\n%s", n, transcript(p.calls))
-		}
-	})
-}
 
 // aheadBy is this machine's clock, set ahead.
 func aheadBy(ahead *atomic.Int64) time.Time {

@@ -22,8 +22,11 @@ func (s *scene) workbook(file, sheet string) []record {
 	return readSheet(s.t, s.path(file), sheet)
 }
 
-func (s *scene) results() []record { return s.workbook("leads.results.xlsx", "Results") }
-func (s *scene) steps() []record   { return s.workbook("leads.results.xlsx", "Steps") }
+func (s *scene) results() []record { return s.workbook(s.book(), "Results") }
+func (s *scene) steps() []record   { return s.workbook(s.book(), "Steps") }
+
+// book is the name of the results workbook.
+func (s *scene) book() string { return strings.TrimSuffix(s.input, ".xlsx") + ".results.xlsx" }
 
 // errors are what a results workbook says beside its rows.
 func (s *scene) errors() []string { return column(s.results(), "Error") }

@@ -122,20 +122,6 @@ func TestP7_PurgeLeavesNothingPersonal(t *testing.T) {
 	}
 }
 
-// TestPurgedURLOfVersion1 says that the service will not give it again.
-func TestPurgedURLOfVersion1(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
-	write(t, w.path("mapping.yaml"), workMappingV1)
-	w.run(0, "clients?leadRedirect=true")
-	w.must("history", "--purge", "--older-than", "0d", "--yes")
-	w.run(0)
-	if got := w.column("What to do"); len(got) != 1 || !strings.Contains(got[0], "purged") {
-		t.Errorf("what to do: %q", got)
-	}
-}
-
 // runs are the ids of all runs, whole, the newest first.
 func (w *workplace) runs() []string {
 	w.t.Helper()
@@ -273,19 +259,6 @@ func TestP7_ForgetErasesOneClient(t *testing.T) {
 	}
 	if got := w.claimsheet("history", "--forget", "Customer-A", "--yes"); got.code != 2 || !strings.Contains(got.err, "[erased-before]") {
 		t.Errorf("erased twice: exit code %d\n%s", got.code, got.err)
-	}
-}
-
-// TestForgetRefuses what would make trouble later.
-func TestForgetRefuses(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	w := troubled(t)
-	for key, code := range map[string]string{"ann@example.com": "[client-undecided]", "eve@example.com": "[unknown-client]"} {
-		got := w.claimsheet("history", "--forget", key, "--yes")
-		if got.code != 2 || got.out != "" || !strings.Contains(got.err, code) || strings.Contains(got.err, key) {
-			t.Errorf("%s: exit code %d, want 2 and %s\n%s", key, got.code, code, got.err)
-		}
 	}
 }
 

@@ -44,29 +44,6 @@ func TestLinkInterrupted(t *testing.T) {
 	}
 }
 
-// TestLinkStopped: what ends the command behind the first link does not deny it
-// either.
-func TestLinkStopped(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, stepThree, leads(2))
-	s.mustRun(0)
-	links := 0
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		if c.Kind == "link" {
-			links++
-		}
-		if links == 2 {
-			return apitest.Answer(apitest.JSON(401, `{}`))
-		}
-		return apitest.Fault{}
-	})
-	out, said, code := printed(t, "link", "-m", s.path("mapping.yaml"), "c1@example.com", "c2@example.com")
-	if code != 3 || !strings.HasPrefix(out, "c1@example.com\t") || !strings.Contains(said, "1 of 2 links") {
-		t.Errorf("exit code %d\n%s%s", code, out, said)
-	}
-}
-
 // TestEveryFailedOutputIsShown: of two workbooks that cannot be written, both are
 // named.
 func TestEveryFailedOutputIsShown(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/reports"
 )
@@ -196,26 +195,6 @@ func (s *scene) history() string {
 	return out
 }
 
-// TestReportOfSamples writes the results of samples again.
-func TestReportOfSamples(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	for _, name := range []string{"v1-step-1", "v1-resume", "v2-step-1", "v2-step-3", "v2-several-claims"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := &workplace{t: t, dir: t.TempDir()}
-			must(t, copySample(filepath.Join(root, "samples", name), w.dir))
-			if got := w.claimsheet("run", w.path("leads.xlsx")); got.code != 1 { // every sample has invalid rows
-				t.Fatalf("exit code %d\n%s", got.code, got.err)
-			}
-			w.must("report", "-o", w.path("again.xlsx"))
-			if diff := cmp.Diff(parts(t, w.path("leads.results.xlsx")), parts(t, w.path("again.xlsx"))); diff != "" {
-				t.Errorf("(-first +again):\n%s", diff)
-			}
-		})
-	}
-}
-
 // TestReportWritesWhereTheRunDid replaces the run's own workbook, keeps one that
 // was edited, and leaves a later run's alone.
 func TestReportWritesWhereTheRunDid(t *testing.T) {
@@ -254,30 +233,6 @@ func TestReportWritesWhereTheRunDid(t *testing.T) {
 	}
 	if kept, _ := filepath.Glob(w.path("leads.results-*.xlsx")); len(kept) != 1 {
 		t.Errorf("a workbook that nobody edited was kept: %q", kept)
-	}
-}
-
-// TestReportAfterAFailedWriting: a run whose workbook could not be written has
-// lost nothing.
-func TestReportAfterAFailedWriting(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
-	folder := w.path("out")
-	must(t, os.Mkdir(folder, 0o700))
-	w.service.Play(func(c apitest.Call) apitest.Fault {
-		if c.Kind == "client" {
-			_ = os.RemoveAll(folder)
-		}
-		return apitest.Fault{}
-	})
-	got := w.claimsheet("run", "-o", filepath.Join(folder, "r.xlsx"), w.path("leads.xlsx"))
-	if got.code != 3 || !strings.Contains(got.err, "claimsheet report -m "+w.path("mapping.yaml")+" -o FILE") {
-		t.Fatalf("exit code %d\n%s", got.code, got.err)
-	}
-	w.must("report", "-o", w.path("leads.results.xlsx"))
-	if diff := cmp.Diff([]string{"done"}, w.column("Import status")); diff != "" {
-		t.Errorf("status (-want +got):\n%s", diff)
 	}
 }
 

@@ -137,33 +137,6 @@ func TestRerunConflictWithoutLedger(t *testing.T) {
 	}
 }
 
-// TestRerunKeepsNothingOfTheErased: what a row shows of a client who was erased
-// is not written down again, whosever the row is now.
-func TestRerunKeepsNothingOfTheErased(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	for name, key := range map[string]any{"no key": nil, "another key": "bob@example.com"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
-			w.run(0, postContact, "claims", "activities?claimId=claim-1", "contacts/contact-1/magic-link")
-			w.must("history", "--forget", "ann@example.com", "--yes")
-			results := w.path("leads.results.xlsx")
-			editWorkbook(t, results, func(f *excelize.File) { set(t, f, "E-mail", 2, key) })
-			for range 2 {
-				got := w.claimsheet("rerun", results)
-				if got.code != 1 {
-					t.Errorf("exit code %d, want 1\n%s", got.code, got.err)
-				}
-				w.expectPosts()
-				if diff := cmp.Diff([3]string{}, ours(rowAt(t, results, 2))); diff != "" {
-					t.Errorf("what the row shows (-want +got):\n%s", diff)
-				}
-			}
-		})
-	}
-}
-
 // rowAt is a row of the sheet Results by header; the header's row is 1.
 func rowAt(t *testing.T, path string, number int) record {
 	t.Helper()

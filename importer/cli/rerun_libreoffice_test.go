@@ -42,23 +42,6 @@ func editAsAPerson(t *testing.T, f *excelize.File) {
 	moveToFront(t, f, "E-mail")
 }
 
-// TestRerunAfterLibreOffice: LibreOffice writes truth values as formulas and
-// styles of its own; keys, formats and the date system stay as they were.
-func TestRerunAfterLibreOffice(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newRerunScene(t)
-	before := shown(t, s.results())
-	s.edit(func(f *excelize.File) { editAsAPerson(t, f) })
-	saveInLibreOffice(t, s.results())
-	p := s.rerun()
-	if p.code != 4 || p.summary.Rows.Done != 1 || p.summary.Rows.Unchanged != 2 {
-		t.Fatalf("exit code %d, rows %+v\n%s", p.code, p.summary.Rows, p.err)
-	}
-	s.createdOnce(all("c1@example.com", "00901"), all("c2@example.com", "00902"), all("c3@example.com", "00903"), client4)
-	s.checkResults(before, shown(t, s.results()), "")
-}
-
 const libreOfficeMapping = `
 name: loans
 api: v2

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/xuri/excelize/v2"
 
@@ -235,18 +234,6 @@ func TestEditedWorkbookIsKeptAndNamed(t *testing.T) {
 	}
 }
 
-// TestEditedWorkbookIsNeverMissing: whenever the program is killed, the same
-// command finds the workbook that it was given.
-func TestEditedWorkbookIsNeverMissing(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newRerunScene(t)
-	for range 5 {
-		s.edit(func(f *excelize.File) { set(t, f, "Note", 2, time.Now().String()) })
-		s.keepsWorkbook("a rerun", func() outcome { return s.rerun() }, "[output-edited]")
-	}
-}
-
 // TestRerunKilledWhileItWrites: the same command works again.
 func TestRerunKilledWhileItWrites(t *testing.T) {
 	t.Parallel()
@@ -331,26 +318,6 @@ func TestRerunDryRun(t *testing.T) {
 	}
 }
 
-// TestRerunSaysWhatChanged: data of what is done are not sent again; the row
-// names the cell where it is in the new workbook.
-func TestRerunSaysWhatChanged(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newRerunScene(t)
-	s.edit(func(f *excelize.File) {
-		set(t, f, "Amount", 3, 1)
-		moveToFront(t, f, "Import status")
-	})
-	sent := s.sent()
-	if p := s.rerun(); p.summary.Rows.Changed != 1 || s.sent() != sent {
-		t.Fatalf("rows %+v, %d sent\n%s", p.summary.Rows, s.sent()-sent, p.err)
-	}
-	row := shown(t, s.results())["c2@example.com"]
-	if row["Import status"] != "changed" || !strings.Contains(row["Error"], "Results!D3 (source row 5)") {
-		t.Errorf("the row says %q, %q", row["Import status"], row["Error"])
-	}
-}
-
 // TestRerunRefuses: what is no results workbook of this environment and
 // mapping.
 func TestRerunRefuses(t *testing.T) {
@@ -424,16 +391,5 @@ func TestPlanLeadsToItsSheet(t *testing.T) {
 				t.Errorf("%s %s: exit code %d, want 2 and the hint %q\n%s", words[0], plan, p.code, want, p.err)
 			}
 		}
-	}
-}
-
-// TestRerunWithMappingMoved: -m names the mapping where it is now.
-func TestRerunWithMappingMoved(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newRerunScene(t)
-	must(t, os.Rename(s.path("mapping.yaml"), s.path("moved.yaml")))
-	if p := s.rerun("-m", s.path("moved.yaml")); p.code != 4 || p.summary.Rows.Unchanged != 2 {
-		t.Errorf("exit code %d, rows %+v\n%s", p.code, p.summary.Rows, p.err)
 	}
 }

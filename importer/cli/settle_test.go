@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -36,8 +35,6 @@ const (
 	postContact = "contacts?isAdministrator=true"
 	badGateway  = `502 {"message":"who knows"}`
 )
-
-var someTime = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // troubled is a workplace in which a step of each kind is uncertain.
 func troubled(t *testing.T) *workplace {
@@ -81,22 +78,6 @@ func TestSettleLists(t *testing.T) {
 	w.expectPosts()
 }
 
-func TestSettleNothing(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
-	if out := w.must("settle"); !strings.HasPrefix(out, "nothing is uncertain: nothing was ever run here") {
-		t.Errorf("before any run: %s", out)
-	}
-	if _, err := os.Stat(w.path(".claimsheet")); err == nil {
-		t.Error("listing has made a state folder")
-	}
-	w.run(0, postContact, "claims", "activities?claimId=claim-1", "contacts/contact-1/magic-link")
-	if out := w.must("settle"); out != "nothing is uncertain\n" {
-		t.Errorf("after a good run: %s", out)
-	}
-}
-
 // TestSettleCreated gives every kind of step what it needs. The run after that
 // goes on with it, and sends nothing of it again.
 func TestSettleCreated(t *testing.T) {
@@ -124,37 +105,6 @@ func TestSettleCreated(t *testing.T) {
 		t.Errorf("the url that was found is shown as %q", got)
 	}
 	w.run(0)
-}
-
-// TestSettleNotCreated has each step sent exactly once more.
-func TestSettleNotCreated(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	w := troubled(t)
-	n := w.numbers()
-	out := w.must("settle", "--not-created", n[0], "activity/Agreement details@loan/B-1", "CY@example.com:link", n[3])
-	w.golden("settle_not_created.txt", out)
-	w.run(0,
-		"claims", "activities?claimId=claim-3", "contacts/contact-1/magic-link",
-		"activities?claimId=claim-1", "contacts/contact-2/magic-link",
-		"contacts/contact-3/magic-link",
-		postContact, "claims", "activities?claimId=claim-4", "contacts/contact-4/magic-link")
-	w.run(0)
-}
-
-// TestSettleGiveUp leaves steps alone for good, with what depends on them.
-func TestSettleGiveUp(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	w := troubled(t)
-	n := w.numbers()
-	w.golden("settle_give_up.txt", w.must("settle", append([]string{"--give-up"}, n...)...))
-	w.run(1)
-	w.run(1)
-	if diff := cmp.Diff([]string{"failed", "failed", "failed", "failed"}, w.column("Import status")); diff != "" {
-		t.Errorf("Import status (-want +got):\n%s", diff)
-	}
-	w.must("settle")
 }
 
 // TestSettleRefuses checks that a wrong decision is explained and changes
@@ -208,22 +158,6 @@ func TestSettleRefuses(t *testing.T) {
 	w.expectPosts()
 }
 
-// TestSettleAmbiguousName asks for the number where a name is not enough.
-func TestSettleAmbiguousName(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"}, [2]string{"bob@example.com", "A-1"})
-	w.say(map[string]string{"claims": badGateway})
-	w.run(4, postContact, "claims", postContact, "claims")
-	w.say(nil)
-	got := w.claimsheet("settle", "--not-created", "claim/loan/A-1")
-	if n := w.numbers(); got.code != 2 || !strings.Contains(got.err, n[0]+", "+n[1]) {
-		t.Errorf("exit code %d\n%s", got.code, got.err)
-	}
-	w.must("settle", "--not-created", "bob@example.com:claim/loan/A-1")
-	w.run(4, "claims", "activities?claimId=claim-1", "contacts/contact-2/magic-link")
-}
-
 // TestSettleNumbersStay decides by a list that was printed before another
 // decision, and refuses a number whose step was sent again since.
 func TestSettleNumbersStay(t *testing.T) {
@@ -265,6 +199,21 @@ func TestSettleV1(t *testing.T) {
 	}
 }
 
+// TestDeskWithoutAPlace does not guess where the ledger is.
+func TestDeskWithoutAPlace(t *testing.T) {
+	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
+	t.Chdir(t.TempDir())
+	for _, words := range [][]string{{"settle"}, {"settle", "-e", "sandbox"}, {"settle", "-m", "mistyped.yaml"}} {
+		if got := w.claimsheetBare(words...); got.code != 2 || got.out != "" {
+			t.Errorf("%s: exit code %d, want 2\n%s", words, got.code, got.out)
+		}
+	}
+	t.Chdir(w.dir)
+	if got := w.claimsheetBare("settle"); got.code != 0 {
+		t.Errorf("beside the environments file: exit code %d\n%s", got.code, got.err)
+	}
+}
+
 // TestSettleBesideARun leaves the ledger to the run that holds it.
 func TestSettleBesideARun(t *testing.T) {
 	t.Parallel()
@@ -280,38 +229,4 @@ func TestSettleBesideARun(t *testing.T) {
 		}
 	}
 	release()
-}
-
-// TestSettleAfterAKill lists what a run that was killed left in flight.
-func TestSettleAfterAKill(t *testing.T) {
-	t.Parallel()
-	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
-	w.run(0, postContact, "claims", "activities?claimId=claim-1", "contacts/contact-1/magic-link")
-	path := w.path(".claimsheet/ledger.db")
-	l, err := ledger.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: w.url, Space: "email", Client: "bob@example.com"}, Step: "client"}
-	err = l.Append(ledger.Event{StepID: id, To: ledger.Sent, Kind: ledger.KindClient, At: someTime})
-	if err == nil {
-		err = l.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := w.claimsheet("settle"); got.code != 4 || !strings.Contains(got.out, "client of the client bob@example.com") {
-		t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)
-	}
-	w.must("settle", "--give-up", "client")
-}
-
-// TestSettleSandbox has a ledger of its own, and none of the real one's.
-func TestSettleSandbox(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	w := troubled(t)
-	if out := w.must("settle", "-e", "sandbox"); !strings.Contains(out, filepath.Join(".claimsheet", "sandbox")) {
-		t.Errorf("the sandbox's list: %s", out)
-	}
 }

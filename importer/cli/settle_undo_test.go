@@ -36,56 +36,6 @@ func runPlain(t *testing.T, args ...string) outcome {
 	return outcome{code: code, out: out, err: diagnostics}
 }
 
-// TestSettleComparesIDs: an id that looks like none of its kind needs --yes, and
-// one that the ledger holds for something else is refused.
-func TestSettleComparesIDs(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s, created := doubted(t)
-	held := idOf(t, s, "c1@example.com", "claimIds")
-	client := idOf(t, s, "c2@example.com", "contactId")
-	if said := s.decide(2, "--created", "A-2", uncertainClaim); !strings.Contains(said, "[unlike-id]") || !strings.Contains(said, "if it is right: claimsheet settle -m ") || !strings.Contains(said, " --yes --created ID STEP\n") {
-		t.Errorf("an id of another shape: %s", said)
-	}
-	for what, id := range map[string]string{"another claim's": held, "the client's": client} {
-		if said := s.decide(2, "--created", id, "--yes", uncertainClaim); !strings.Contains(said, "late-flag") {
-			t.Errorf("flags come first: %s", said)
-		}
-		if said := s.decide(2, "--yes", "--created", id, uncertainClaim); !strings.Contains(said, "[id-taken]") {
-			t.Errorf("%s id: %s", what, said)
-		}
-	}
-	s.decide(0, "--created", created, uncertainClaim)
-	s.mustRun(0)
-}
-
-// TestSettleCorrectsAnID: a wrong id may be replaced while nothing was built on
-// it, and the next run goes on with the right one.
-func TestSettleCorrectsAnID(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s, created := doubted(t)
-	s.decide(0, "--created", "b0000000-0000-4000-8000-00000000dead", uncertainClaim)
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		if strings.Contains(c.Query, "dead") {
-			return apitest.Answer(apitest.JSON(404, `{"message":"no such claim"}`))
-		}
-		return apitest.Fault{}
-	})
-	s.mustRun(1)
-	s.decide(0, "--created", created, "c2@example.com:"+uncertainClaim)
-	p := s.mustRun(0)
-	if p.posts()["claim"] != 0 {
-		t.Errorf("the claim was created again: %v", p.steps())
-	}
-	if got := idOf(t, s, "c2@example.com", "claimIds"); got != created {
-		t.Errorf("the claim has the id %q, want %q", got, created)
-	}
-	if said := s.decide(2, "--created", "b0000000-0000-4000-8000-00000000beef", uncertainClaim); !strings.Contains(said, "[built-on]") {
-		t.Errorf("after its activities were made: %s", said)
-	}
-}
-
 // TestSettleUndo takes each decision back: the step is uncertain again, and can
 // be decided otherwise.
 func TestSettleUndo(t *testing.T) {
@@ -120,10 +70,4 @@ func TestSettleUndo(t *testing.T) {
 	if said := s.decide(2, "--undo", uncertainClaim); !strings.Contains(said, "[built-on]") {
 		t.Errorf("after its activities were made: %s", said)
 	}
-}
-
-// idOf is a cell of a client's row in the results.
-func idOf(t *testing.T, s *scene, client, column string) string {
-	t.Helper()
-	return shown(t, s.path("leads.results.xlsx"))[client][column]
 }

@@ -1,14 +1,12 @@
 package ledger_test
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -85,68 +83,6 @@ func told(t testing.TB, l *ledger.Ledger, ids []ledger.StepID) (string, error) {
 	return text, nil
 }
 
-// killed is a folder as a kill leaves it: a ledger with a log beside it, whose
-// text and whose last commit's place are returned.
-func killed(t *testing.T, ids []ledger.StepID) (main, log []byte, lastCommit int, want []string) {
-	t.Helper()
-	dir := t.TempDir()
-	l := open(t, filepath.Join(dir, "ledger.db"))
-	for i := range ids {
-		storied(t, l, ids[i:i+1])
-		text, err := told(t, l, ids[:i+1])
-		do(t, err)
-		want = append(want, text)
-	}
-	main, err := os.ReadFile(filepath.Join(dir, "ledger.db"))
-	do(t, err)
-	log, err = os.ReadFile(filepath.Join(dir, "ledger.db-wal"))
-	do(t, err)
-	size := 24 + int(binary.BigEndian.Uint32(log[8:]))
-	lastCommit = len(log) - size
-	for at := len(log) - 2*size; at > 0 && binary.BigEndian.Uint32(log[at+4:]) == 0; at -= size {
-		lastCommit = at
-	}
-	return main, log, lastCommit, want
-}
-
-// TestLogTornInItsLastCommit cuts a log in the frames of its last commit: the
-// ledger opens with every commit before it. It cuts at some places of each frame, at
-// its borders, and in all words of its header.
-func TestLogTornInItsLastCommit(t *testing.T) {
-	t.Parallel()
-	ids := storySteps(3)
-	main, log, lastCommit, want := killed(t, ids)
-	path := filepath.Join(t.TempDir(), "ledger.db")
-	frame := 24 + int(binary.BigEndian.Uint32(log[8:]))
-	cuts := slices.Collect(places(t, len(log)-lastCommit, 1021, 3203))
-	for i := range len(log) - lastCommit {
-		if in := (lastCommit + 1 + i - 32) % frame; in <= 1 || in <= 24 && in%4 == 0 {
-			cuts = append(cuts, i)
-		}
-	}
-	slices.Sort(cuts)
-	for _, i := range slices.Compact(cuts) {
-		cut := lastCommit + 1 + i
-		do(t, os.WriteFile(path, main, 0o600))
-		do(t, os.WriteFile(path+"-wal", log[:cut], 0o600))
-		l, err := ledger.Open(path)
-		if err != nil {
-			t.Fatalf("cut at %d of %d: %v", cut, len(log), err)
-		}
-		got, err := told(t, l, ids)
-		do(t, err)
-		events, err := l.Events(t.Context(), ids[2])
-		do(t, err)
-		switch {
-		case cut == len(log):
-			same(t, "all", got, want[2])
-		case len(events) != 3:
-			t.Fatalf("cut at %d of %d, in the last commit: %d events of the last step, want 3", cut, len(log), len(events))
-		}
-		do(t, l.Close())
-	}
-}
-
 // manyClients appends a done step for each client from one number to another.
 func manyClients(t *testing.T, l *ledger.Ledger, from, to int) {
 	t.Helper()
@@ -188,36 +124,6 @@ func TestBackupBesideAnotherLog(t *testing.T) {
 	known, err := open(t, path).KnownClients(t.Context(), jane("", "client").Environment, 1000)
 	do(t, err)
 	same(t, "clients of the backup", known, 100)
-}
-
-// TestRefusedOpenChangesNothing: a ledger that is refused after a check keeps its file
-// and its log.
-func TestRefusedOpenChangesNothing(t *testing.T) {
-	t.Parallel()
-	testform.OnlyLong(t)
-	dir, killed := t.TempDir(), t.TempDir()
-	path := filepath.Join(dir, "ledger.db")
-	l := open(t, path)
-	manyClients(t, l, 0, 200)
-	do(t, l.Close())
-	copyLedger(t, dir, killed, "ledger.db")
-	l = open(t, path)
-	manyClients(t, l, 200, 900)
-	copyLedger(t, dir, killed, "ledger.db-wal")
-	do(t, l.Close())
-	path = filepath.Join(killed, "ledger.db")
-	main, err := os.ReadFile(path)
-	do(t, err)
-	main[18], main[19] = 2, 2 // as in a ledger that is open
-	do(t, os.WriteFile(path, main, 0o600))
-	before := listing(t, killed)
-	if l, err := ledger.Open(path); !errors.Is(err, ledger.ErrDamaged) {
-		t.Fatalf("got %v, %v; want ErrDamaged", l, err)
-	}
-	after := listing(t, killed)
-	for _, name := range []string{path, path + "-wal"} {
-		same(t, name, after[name] == before[name], true)
-	}
 }
 
 // TestDamagedLedger: a file that SQLite cannot read is refused when it is opened, and one

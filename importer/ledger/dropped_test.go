@@ -66,35 +66,6 @@ func sound(t *testing.T, l *Ledger, path string) {
 	}
 }
 
-// undoDone is the decision that ann's step is not done after all.
-var undoDone = Event{StepID: clientStep("ann"), To: Uncertain, Via: ViaByHand, At: dawn}
-
-// TestDroppedURL: a step that is done without a url, because another client's step has
-// it, is sound, and stays so when later events follow.
-func TestDroppedURL(t *testing.T) {
-	later := map[string][]Event{
-		"nothing":     nil,
-		"another id":  {{StepID: clientStep("ann"), To: Done, Via: ViaByHand, At: dawn, ID: "x3"}},
-		"a fresh url": {{StepID: clientStep("ann"), To: Done, Via: ViaAnswer, At: dawn, URL: "https://go/2"}},
-		"undone":      {undoDone, {StepID: clientStep("ann"), To: Done, Via: ViaAdopted, At: dawn, ID: "x4"}},
-		"sent again":  {undoDone, {StepID: clientStep("ann"), To: Sent, Via: ViaRepeatable, At: dawn}},
-	}
-	for name, events := range later {
-		t.Run(name, func(t *testing.T) {
-			l, path := withoutTheURL(t)
-			for _, e := range events {
-				if err := l.Append(e); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if url := annsURL(t, l); url == takenURL {
-				t.Errorf("two clients have the url %q", url)
-			}
-			sound(t, l, path)
-		})
-	}
-}
-
 // TestDroppedURLPurged: a purge that leaves the answer's url does not give it to the
 // step.
 func TestDroppedURLPurged(t *testing.T) {

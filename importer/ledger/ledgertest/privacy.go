@@ -17,6 +17,9 @@ func (s suite) testPurge(t *testing.T) {
 	do(t, l.Append(
 		ledger.Event{StepID: open, To: ledger.Sent, At: noon, Kind: ledger.KindClaim, Data: []byte("{}")},
 		ledger.Event{StepID: open, To: ledger.Uncertain, At: noon, Status: 201, Answer: []byte(`{"ref":"k-9"}`)}))
+	elsewhere, err := l.Purge(ledger.Purge{Environments: []string{"https://elsewhere"}, Before: noon.AddDate(1, 0, 0)})
+	do(t, err)
+	same(t, "purged of another environment", elsewhere, ledger.Purged{})
 	what := ledger.Purge{Environments: []string{id.Environment}, Before: noon.Add(30 * time.Second)}
 	got, err := l.Purge(what)
 	do(t, err)
@@ -65,31 +68,4 @@ func (s suite) testForget(t *testing.T) {
 		}
 	}
 	same(t, "steps that are left", len(left), 2)
-}
-
-// testPurgeKeepsTheAnswersOfUncertainSteps: an answer may be all that tells an
-// id.
-func (s suite) testPurgeKeepsTheAnswersOfUncertainSteps(t *testing.T) {
-	l := s.fresh(t)
-	id := jane("loans", "claim/loan/1")
-	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim", Data: []byte("{}")},
-		ledger.Event{StepID: id, To: ledger.Uncertain, At: noon, Status: 201, Answer: []byte(`{"ref":"k-9"}`)}))
-	got, err := l.Purge(ledger.Purge{Environments: []string{id.Environment, "elsewhere"}, Before: noon.AddDate(1, 0, 0)})
-	do(t, err)
-	same(t, "purged", got, ledger.Purged{Unsettled: 1})
-	steps, err := l.StepsOfClient(t.Context(), id.ClientKey)
-	do(t, err)
-	same(t, "answer", string(steps[0].Answer), `{"ref":"k-9"}`)
-}
-
-func (s suite) testForgetWaitsForWhatIsUncertain(t *testing.T) {
-	l := s.fresh(t)
-	id := jane("loans", "claim/loan/1")
-	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim"}))
-	if _, err := l.Forget(id.ClientKey, noon); !errors.Is(err, ledger.ErrUnsettled) {
-		t.Errorf("got %v, want ErrUnsettled", err)
-	}
-	steps, err := l.StepsOfClient(t.Context(), id.ClientKey)
-	do(t, err)
-	same(t, "steps", len(steps), 1)
 }

@@ -59,9 +59,3 @@ func (s suite) tracked(t *testing.T) *ledger.Ledger {
 	addTracked(t, l, ledger.Tracked{Key: "1", ClientID: "c-1"})
 	return l
 }
-
-// testSound: the whole ledger is read, and is sound.
-func (s suite) testSound(t *testing.T) {
-	l := s.tracked(t)
-	do(t, l.Check(t.Context()))
-}

@@ -1,0 +1,125 @@
+package cli_test
+
+import (
+	"fmt"
+
+	"claimsheet/apiclient/apitest"
+)
+
+// linked makes clients, each with a claim, an activity on it and a link.
+const linked = "name: loans\napi: v2\n" + clientPart + "claims: [{id: loan, key: Agreement no, name: \"Loan {Agreement no}\"}]\nworkflow: {name: Loans, template_identifier: WF-1}\n" +
+	"activities:\n  - {template: Agreement details, on: loan, attributes: {Agreement number: Agreement no}}\n"
+
+var (
+	everything = "client 2, claim 2, activity 2, link 2"
+	noURL      = apitest.Answer(apitest.JSON(200, `{"url":"https://claims.example.com/go/elsewhere"}`))
+	refused401 = apitest.Answer(apitest.JSON(401, `{}`))
+)
+
+// deskCases are the cases of TestNights in which a person settles steps, asks for links, or looks up what happened.
+var deskCases = []nightCase{
+	{name: "steps of each kind are given up", long: true, mapping: linked, nights: []sheetNight{
+		{rows: []string{"1-4"}, faults: faults{"claim c1@example.com/Loan A-1": {failed500}, "activity c2@example.com/Loan A-2 Agreement details": {failed500},
+			"link c3@example.com": {failed500}, "client c4@example.com": {failed500}}, flags: "--concurrency 1", code: 4, posts: "?"},
+		{do: []string{"settle --give-up claim/loan/A-1 activity/Agreement·details@loan/A-2 c3@example.com:link c4@example.com:client"}, code: 1, status: "failed"},
+		{code: 1, status: "failed", also: func(s *scene, _ played) { s.settle() }},
+	}},
+	{name: "a name that two steps have", long: true, mapping: linked, nights: []sheetNight{
+		{rows: []string{"1 A-1", "2 A-1"}, faults: faults{"every claim": {failed500}}, code: 4, posts: "client 2, claim 2"},
+		{do: []string{"settle --not-created claim/loan/A-1 → 2 [ambiguous-step]", "settle --not-created c2@example.com:claim/loan/A-1"}, code: 4,
+			posts: "claim 1, activity 1, link 1"},
+	}},
+	{name: "a wrong id is corrected", long: true, mapping: linked, nights: []sheetNight{
+		{rows: []string{"1-2"}, faults: faults{"claim c2@example.com/Loan A-2": {dropped}}, code: 4, posts: "?"},
+		{do: []string{"settle --created A-2 claim/loan/A-2 → 2 [unlike-id]", "settle --yes --created <claim c1@example.com/Loan A-1> claim/loan/A-2 → 2 [id-taken]",
+			"settle --yes --created <client c2@example.com> claim/loan/A-2 → 2 [id-taken]", "settle --created A-2 --yes claim/loan/A-2 → 2 [late-flag]",
+			"settle --created b0000000-0000-4000-8000-00000000dead claim/loan/A-2"},
+			faults: faults{"every with 00dead": {unknown404}}, code: 1, posts: "?"},
+		{do: []string{"settle --created <claim c2@example.com/Loan A-2> c2@example.com:claim/loan/A-2"}, posts: "activity 1, link 1",
+			cells: []string{"2 claimIds = <claim c2@example.com/Loan A-2>"}},
+		{idle: true, do: []string{"settle --created b0000000-0000-4000-8000-00000000beef claim/loan/A-2 → 2 [built-on]", "settle --undo claim/loan/A-2 → 2 [built-on]"}},
+	}},
+	{name: "a url is purged", long: true, mapping: byEmailV1, nights: []sheetNight{
+		{rows: []string{"1 A-1"}, posts: "client 1"},
+		{do: []string{"history --purge --older-than 0d --yes"}, cells: []string{"1 redirectUrl =", "1 What to do ~ purged"}},
+	}},
+	{name: "who may not be erased", long: true, mapping: linked, nights: []sheetNight{
+		{rows: []string{"1 A-1"}, faults: faults{"claim": {failed500}}, code: 4, posts: "?"},
+		{idle: true, do: []string{"history --forget c1@example.com --yes → 2 [client-undecided]", "history --forget c1@example.com --yes → 2 !c1@example.com",
+			"history --forget c9@example.com --yes → 2 [unknown-client]", "history --forget c9@example.com --yes → 2 !c9@example.com"}},
+	}},
+
+	// Fresh links by command.
+	{name: "a fresh link is asked for", mapping: linked, nights: []sheetNight{
+		{rows: []string{"1-2"}, posts: everything},
+		{do: []string{"link C2@example.com email:c1@example.com → c2@example.com\t"}, again: true,
+			cells: []string{"1 redirectUrl = <link c1@example.com #2>", "2 redirectUrl = <link c2@example.com #2>"}},
+	}},
+	linkWaits("a claim was refused", faults{"claim": {refused422}}, 1, "", "kind claim", "claim 1, activity 1, link 1"),
+	linkWaits("a claim is uncertain", faults{"claim": {failed500}}, 4, "", "claimsheet settle", ""),
+	linkWaits("the run was stopped", faults{"activity": {refused401}}, 3, "", "kind activity", "activity 1, link 1"),
+	linkWaits("an activity was given up", faults{"activity": {failed500}}, 4, "settle --give-up activity/Agreement·details@loan/A-1", "which is closed", ""),
+	{name: "a link waits: it was refused, and then a claim", long: true, mapping: linked, nights: []sheetNight{
+		{rows: []string{"1 A-1"}, faults: faults{"link": {refused422}}, code: 1, posts: "?"},
+		{rows: []string{"1 A-1", "1 A-2"}, faults: faults{"claim": {refused422}}, code: 1, posts: "claim 1"},
+		{idle: true, again: true, do: []string{"link c1@example.com → 2 [link-waits]"}},
+	}},
+	{name: "a link that was refused is asked for", long: true, mapping: linked, nights: []sheetNight{
+		{rows: []string{"1 A-1"}, faults: faults{"link": {refused422}}, code: 1, posts: "?"},
+		{do: []string{"link c1@example.com"}, cells: []string{"1 redirectUrl = <link c1@example.com>"}},
+	}},
+	{name: "a link of a client with a refused claim", long: true, mapping: linked, nights: []sheetNight{
+		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, activity 1, link 1"},
+		{rows: []string{"1 A-1", "1 A-2"}, faults: faults{"claim": {refused422}}, code: 1, posts: "claim 1"},
+		{idle: true, again: true, do: []string{"link c1@example.com → c1@example.com\t"}},
+	}},
+	{name: "a link in doubt is not asked for again", mapping: linked, nights: []sheetNight{
+		{rows: []string{"1 A-1"}, faults: faults{"link": {failed500}}, code: 4, posts: "?"},
+		{do: []string{"link c1@example.com → 2 [link-undecided]"}, code: 4},
+		{do: []string{"settle --not-created link", "link c1@example.com"}, cells: []string{"1 redirectUrl = <link c1@example.com>"}},
+	}},
+	linkTrouble("no answer", failed500, 4, "c2@example.com\t", "a fresh link may or may not have been made: HTTP 500"),
+	linkTrouble("refused", apitest.Answer(apitest.JSON(422, `{"message":"c1@example.com is barred"}`)), 1, "c2@example.com\t", "no fresh link was made: HTTP 422"),
+	linkTrouble("without a url", noURL, 4, "c2@example.com\t", "a fresh link may or may not have been made: "),
+	linkTrouble("unauthorised", refused401, 3, "!\t", "no fresh link was made: HTTP 401"),
+	{name: "whose link is meant", long: true, mapping: linked, nights: []sheetNight{
+		{rows: []string{"1-2"}, posts: everything},
+		{mapping: "name: leads\napi: v2\nclient: {key: First name, existing: create, fields: {email: E-mail}}\nlink: never\n", rows: []string{"7 A-7; First name=c1@example.com"}, posts: "client 1"},
+		{mapping: with(linked, "name: loans", "name: cars", "key: Agreement no", "key: Amount"), rows: []string{"2 A-2"}, posts: "?", again: true},
+		{mapping: linked, rows: []string{"1-2"}, do: []string{"link -m MAPPING c1@example.com → 2 email, leads", "link -m MAPPING leads:c1@example.com → 2 [link-waits]",
+			"link c2@example.com → 2 cars, loans", "link -m MAPPING c2@example.com → c2@example.com\t", "link → 2 [usage]", "link c1@example.com c9@example.com → 2 [unknown-client]",
+			"link -m MAPPING email:c1@example.com C1@example.com → 2 [same-client]"}},
+	}},
+	{name: "version 1 has no links", long: true, mapping: byEmailV1, nights: []sheetNight{
+		{rows: []string{"1 A-1"}, posts: "client 1"},
+		{idle: true, do: []string{"link -m MAPPING c1@example.com → 2 [no-links]", "link c1@example.com → 2 [no-links]"}},
+	}},
+}
+
+// linkWaits is a case in which a link that the client has not got yet waits for what is before it, as in a run.
+func linkWaits(name string, f faults, code int, decision, says, rest string) nightCase {
+	second := sheetNight{idle: true}
+	if decision != "" {
+		second.do = []string{decision}
+	}
+	second.do = append(second.do, "link c1@example.com → 2 [link-waits]", "link c1@example.com → 2 "+says)
+	last := sheetNight{posts: rest}
+	if rest == "" {
+		last.code = map[bool]int{true: 4, false: 1}[decision == ""]
+	}
+	return nightCase{name: "a link waits: " + name, long: true, mapping: linked, nights: []sheetNight{{rows: []string{"1 A-1"}, faults: f, code: code, posts: "?"}, second, last}}
+}
+
+// linkTrouble is a case in which a fresh link is not made. The others are asked for unless none will fare better, the client keeps
+// the old one until there is another, and another may be asked for.
+func linkTrouble(name string, f apitest.Fault, code int, out, history string) nightCase {
+	first := "every link c1@example.com"
+	return nightCase{name: "no fresh link: " + name, long: true, mapping: linked, nights: []sheetNight{
+		{rows: []string{"1-2"}, posts: everything},
+		{again: true, faults: faults{first: {f}}, do: []string{fmt.Sprintf("link c1@example.com c2@example.com → %d %s", code, out)},
+			cells: []string{"1 redirectUrl = <link c1@example.com>"}},
+		{faults: faults{first: {f}}, do: []string{fmt.Sprintf("link c1@example.com → %d !example.com", code), "settle → nothing is uncertain", "history c1@example.com → " + history},
+			cells: []string{"1 redirectUrl = <link c1@example.com>"}},
+		{do: []string{"link c1@example.com → c1@example.com\t"}, cells: []string{"1 redirectUrl = <link c1@example.com #2>"}},
+	}}
+}
