@@ -69,18 +69,6 @@ func ExitMeanings() map[string]string {
 	return all
 }
 
-// StatusTables returns the name, the meaning and what to do for each status of rows,
-// and for each state of steps.
-func StatusTables() (rows, steps [][3]string) {
-	for _, m := range rowStatuses {
-		rows = append(rows, [3]string{m.name, m.meaning, m.do})
-	}
-	for _, m := range stepStates {
-		steps = append(steps, [3]string{m.name, m.meaning, m.do})
-	}
-	return rows, steps
-}
-
 // VersionOf is what claimsheet version prints for a program that was built so.
 func VersionOf(info *debug.BuildInfo) string { return buildOf(info).String() }
 

@@ -3,7 +3,6 @@ package cli_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,43 +61,16 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	}
 }
 
-// TestStatusPage writes docs/statuses.md from the tables of claimsheet help statuses,
-// which have every status and every state.
+// TestStatusPage: docs/operations.md explains every status and every state.
 func TestStatusPage(t *testing.T) {
 	t.Parallel()
-	rows, steps := cli.StatusTables()
-	names := func(table [][3]string) (names []string) {
-		for _, line := range table {
-			names = append(names, line[0])
-		}
-		return names
-	}
-	for _, s := range []result.Status{result.Invalid, result.Uncertain, result.Failed, result.NotStarted, result.Changed, result.Done, result.Planned, result.Unchanged, result.Skipped} {
-		if !slices.Contains(names(rows), string(s)) {
-			t.Errorf("the status %q is not explained", s)
+	page := readText(t, filepath.Join(root, "docs", "operations.md"))
+	for _, name := range []string{string(result.Invalid), string(result.Uncertain), string(result.Failed), string(result.NotStarted), string(result.Changed), string(result.Done),
+		string(result.Planned), string(result.Unchanged), string(result.Skipped), string(ledger.Sent), string(ledger.Refused), string(ledger.Closed), result.StepSkipped} {
+		if !strings.Contains(page, "\n| "+name+" | ") {
+			t.Errorf("%q is not explained", name)
 		}
 	}
-	for _, s := range []string{string(result.Planned), string(ledger.Sent), string(ledger.Done), string(ledger.Refused), string(ledger.Uncertain),
-		string(ledger.Closed), result.StepSkipped} {
-		if !slices.Contains(names(steps), s) {
-			t.Errorf("the state %q is not explained", s)
-		}
-	}
-	var b strings.Builder
-	b.WriteString("# Statuses\n\n`claimsheet help statuses` prints the same.\n")
-	for _, part := range []struct {
-		title, text, first string
-		table              [][3]string
-	}{
-		{"Rows", "The column Import status of the results workbook, the worst first. The status of a row is the worst of its steps.", "Import status", rows},
-		{"Steps", "The column State of the sheet Steps.", "State", steps},
-	} {
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| %s | What it means | What to do |\n|---|---|---|\n", part.title, part.text, part.first)
-		for _, line := range part.table {
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", line[0], line[1], line[2])
-		}
-	}
-	goldenPage(t, "statuses.md", b.String())
 }
 
 // goldenPage compares a page of the documentation that is made by a test, or writes it
