@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -68,6 +69,9 @@ const checkObject = "\n## check\n\n" +
 	"- `problems[]`: `severity` (error, warning), `code`, `where`, `file`, `line` and `column` (from 1; 0 for cells), `sheet`, `cell`, `row`, `message`, `hint`\n" +
 	"- `exitCode`\n"
 
+// saidByName matches explanations that add nothing to the name of a field of the page.
+var saidByName = regexp.MustCompile(`^(the [a-z]+'s [a-z]+|what is wrong.*|all [a-z ]+|its [a-z]+|why|when it (began|happened)|how long it took|redirect urls|look-ups|(claims|activities) created|the exit code.*)$`)
+
 // describeFields writes the list of a struct's fields, and below each those of a struct in
 // it. A type that described has is not explained again.
 func describeFields(t *testing.T, b *strings.Builder, indent string, of reflect.Type, described map[reflect.Type]string) {
@@ -92,7 +96,12 @@ func describeFields(t *testing.T, b *strings.Builder, indent string, of reflect.
 		if strings.Contains(f.Tag.Get("json"), ",omit") {
 			optional = "?"
 		}
-		fmt.Fprintf(b, "%s- `%s%s`%s: %s\n", indent, name, list, optional, says)
+		if saidByName.MatchString(says) {
+			says = ""
+		} else {
+			says = ": " + says
+		}
+		fmt.Fprintf(b, "%s- `%s%s`%s%s\n", indent, name, list, optional, says)
 		if isStruct && !again {
 			described[inner] = name
 			describeFields(t, b, indent+"  ", inner, described)
