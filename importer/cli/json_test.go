@@ -70,7 +70,7 @@ const checkObject = "\n## check\n\n" +
 	"- `exitCode`\n"
 
 // saidByName matches explanations that add nothing to the name of a field of the page.
-var saidByName = regexp.MustCompile(`^(the [a-z]+'s [a-z]+|what is wrong.*|all [a-z ]+|its [a-z]+|why|when it (began|happened)|how long it took|redirect urls|look-ups|(claims|activities) created|the exit code.*)$`)
+var saidByName = regexp.MustCompile(`^(the [a-z]+'s [a-z]+(: personal data)?|what (is wrong, one line|was tried|was found, one line|to do; may be empty|happened to it)|how to fix it; may be empty|magic links asked for|kept copies of sheets|requests and answers|all [a-z ]+|its [a-z]+|why|when it (began|happened)|how long it took|redirect urls|look-ups|(claims|activities) created|the exit code.*)$`)
 
 // describeFields writes the list of a struct's fields, and below each those of a struct in
 // it. A type that described has is not explained again.
