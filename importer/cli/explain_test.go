@@ -35,7 +35,7 @@ func TestExplainExamples(t *testing.T) {
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlay(t, c)
+			p := newPlay(t)
 			bad, _, badText := p.example(c.Bad)
 			good, exit, goodText := p.example(c.Good)
 			if len(bad) != 1 || !bad[c.Name] {
@@ -51,13 +51,10 @@ func TestExplainExamples(t *testing.T) {
 // play is a folder in which examples are played, with a service.
 type play struct {
 	t       *testing.T
-	code    explain.Code
 	dir     string
 	url     string
 	service http.Handler
 	fault   atomic.Pointer[fault]
-	release func()            // ends another run
-	words   map[string]string // what words of the commands stand for
 }
 
 // fault answers a request in the service's place, if it returns true.
@@ -65,8 +62,8 @@ type fault func(w http.ResponseWriter, r *http.Request) bool
 
 func (p *play) setFault(f fault) { p.fault.Store(&f) }
 
-func newPlay(t *testing.T, c explain.Code) *play {
-	p := &play{t: t, code: c, dir: t.TempDir()}
+func newPlay(t *testing.T) *play {
+	p := &play{t: t, dir: t.TempDir()}
 	service, err := sandbox.New(sandbox.Options{})
 	p.must(err)
 	p.serve(service)
@@ -309,18 +306,6 @@ func (p *play) shell(args []string) error {
 		return os.RemoveAll(path(last))
 	case "mv":
 		return os.Rename(path(1), path(2))
-	case "cp":
-		data, err := os.ReadFile(path(1))
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(path(2), data, 0o600)
-	case "chmod":
-		mode, err := strconv.ParseUint(args[1], 8, 32)
-		if err != nil {
-			return err
-		}
-		return os.Chmod(path(2), os.FileMode(mode))
 	}
 	return fmt.Errorf("the examples cannot play %s", args[0])
 }
@@ -332,13 +317,8 @@ var fileName = regexp.MustCompile(`^[\w. /-]*\.(yaml|csv|xlsx|txt|db)$|^[a-z]+/$
 // folder need not say so.
 func (p *play) claimsheet(args []string) (exit int, text string) {
 	args = slices.Clone(args)
-	if args[0] == "settle" && p.words == nil && len(args) > 3 {
-		p.numberSteps()
-	}
 	for i, arg := range args {
-		if word, ok := p.words[arg]; ok {
-			args[i] = word
-		} else if i > 0 && fileName.MatchString(arg) {
+		if i > 0 && fileName.MatchString(arg) {
 			args[i] = filepath.Join(p.dir, arg)
 		}
 	}
@@ -347,18 +327,6 @@ func (p *play) claimsheet(args []string) (exit int, text string) {
 	}
 	return p.main(args)
 }
-
-// numberSteps lets 1 and 2 in commands stand for the first two uncertain steps: the
-// examples do not know their numbers.
-func (p *play) numberSteps() {
-	_, list := p.command("claimsheet settle -e uat")
-	p.words = map[string]string{}
-	for i, m := range stepNumber.FindAllStringSubmatch(list, -1) {
-		p.words[strconv.Itoa(i+1)] = m[1]
-	}
-}
-
-var stepNumber = regexp.MustCompile(`(?m)^([0-9]+)  `)
 
 func (p *play) main(args []string) (exit int, text string) {
 	var out, problems bytes.Buffer

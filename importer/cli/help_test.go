@@ -61,10 +61,10 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	}
 }
 
-// TestStatusPage: docs/statuses.md explains every status and every state.
+// TestStatusPage: docs/operations.md explains every status and every state.
 func TestStatusPage(t *testing.T) {
 	t.Parallel()
-	page := readText(t, filepath.Join(root, "docs", "statuses.md"))
+	page := readText(t, filepath.Join(root, "docs", "operations.md"))
 	for _, name := range []string{string(result.Invalid), string(result.Uncertain), string(result.Failed), string(result.NotStarted), string(result.Changed), string(result.Done),
 		string(result.Planned), string(result.Unchanged), string(result.Skipped), string(ledger.Sent), string(ledger.Refused), string(ledger.Closed), result.StepSkipped} {
 		if !strings.Contains(page, "\n| "+name+" | ") {

@@ -244,7 +244,7 @@ type stepJSON struct {
 	Mapping  string      `json:"mapping" doc:"empty for the client itself, which all mappings share"`
 	Step     string      `json:"step" doc:"the step's name"`
 	Kind     string      `json:"kind" doc:"client, claim, activity or link"`
-	State    string      `json:"state" doc:"see docs/statuses.md"`
+	State    string      `json:"state" doc:"as in the sheet Steps: done, uncertain …"`
 	ID       string      `json:"id" doc:"what the service calls it"`
 	URL      bool        `json:"hasUrl" doc:"the ledger has its redirect url"`
 	Attempts int         `json:"attempts" doc:"how often it was sent"`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -33,11 +34,9 @@ func TestJSONPage(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# What --json prints
 
-With ` + "`--json`" + ` a command prints one JSON object, on one line, as the last and only thing on stdout: at every exit code, also when the
-command is mistyped; a command that did not come to its own fields prints those of every command. Problems and warnings are on stderr as
-without it.
-
-Keys of clients are personal data: keep what ` + "`settle` and `history`" + ` print where only you can read it.
+With ` + "`--json`" + ` a command prints one JSON object, on one line, as the only thing on stdout, at every exit code. A command that failed
+early prints only the fields of every command. Problems and warnings are on stderr as without it. A field with ? may be left out, and [] is a
+list. Keys of clients are personal data.
 
 ## Every command
 
@@ -65,55 +64,49 @@ Keys of clients are personal data: keep what ` + "`settle` and `history`" + ` pr
 
 // checkObject explains the object of check, which the package lint writes.
 const checkObject = "\n## check\n\n" +
-	"Once its flags are understood, nothing is on stderr. Exit codes: 0 no mistake, 1 rows that cannot be imported (with `--rows`), 2 mistakes,\n" +
-	"3 the service did not answer.\n\n" +
-	"| Field | |\n|---|---|\n" +
-	"| `checked` | `mapping`, `environment` (`\"\"` without `-e`), `sheets`, and how many `columns` and `templates` the mapping names, `rows` were read and `invalidRows` cannot be imported |\n" +
-	"| `errors`, `warnings` | how many of each are in `problems` |\n" +
-	"| `problems` | each with `severity` (error, warning), `code`, `where` (as on the terminal), `file`, `line` and `column` (from 1, in characters; 0 for cells), `sheet`, `cell`, `row`, `message`, `hint`; a text that does not apply is `\"\"`. A service that does not answer is an error without a code |\n" +
-	"| `exitCode` | the exit code |\n"
+	"Nothing is on stderr. Exit codes: 0 no mistake, 1 rows that cannot be imported (with `--rows`), 2 mistakes, 3 the service did not answer.\n\n" +
+	"- `checked`: `mapping`, `environment`, `sheets`, and how many `columns` and `templates` the mapping names, `rows` were read and `invalidRows` cannot be imported\n" +
+	"- `errors`, `warnings`: how many of each are in `problems`\n" +
+	"- `problems[]`: `severity` (error, warning), `code`, `where`, `file`, `line` and `column` (from 1; 0 for cells), `sheet`, `cell`, `row`, `message`, `hint`\n" +
+	"- `exitCode`\n"
 
-// describeFields writes the table of a struct's fields, with those of the structs in it.
-// A type that described has is not explained again.
-func describeFields(t *testing.T, b *strings.Builder, prefix string, of reflect.Type, described map[reflect.Type]string) {
+// saidByName matches explanations that add nothing to the name of a field of the page.
+var saidByName = regexp.MustCompile(`^(the [a-z]+'s [a-z]+(: personal data)?|what (is wrong, one line|was tried|was found, one line|to do; may be empty|happened to it)|how to fix it; may be empty|magic links asked for|kept copies of sheets|requests and answers|all [a-z ]+|its [a-z]+|why|when it (began|happened)|how long it took|redirect urls|look-ups|(claims|activities) created|the exit code.*)$`)
+
+// describeFields writes the list of a struct's fields, and below each those of a struct in
+// it. A type that described has is not explained again.
+func describeFields(t *testing.T, b *strings.Builder, indent string, of reflect.Type, described map[reflect.Type]string) {
 	t.Helper()
-	if prefix == "" {
-		b.WriteString("| Field | Type | |\n|---|---|---|\n")
-	}
 	for f, name := range jsonFields(of) {
 		says := f.Tag.Get("doc")
 		if says == "" {
 			t.Errorf("%s.%s is not explained", of.Name(), f.Name)
 		}
-		if strings.Contains(f.Tag.Get("json"), ",omit") {
-			says += "; may be left out"
-		}
-		inner, path, kind := f.Type, prefix+name, ""
+		inner, list, optional := f.Type, "", ""
 		switch {
-		case inner == reflect.TypeFor[json.RawMessage]():
-			kind = "any"
+		case inner == reflect.TypeFor[json.RawMessage](): // any value
 		case inner.Kind() == reflect.Pointer:
 			inner = inner.Elem()
 		case inner.Kind() == reflect.Slice:
-			inner, path, kind = inner.Elem(), path+"[]", "list"
+			inner, list = inner.Elem(), "[]"
 		}
-		isTime := inner == reflect.TypeFor[time.Time]()
+		isStruct := inner.Kind() == reflect.Struct && inner != reflect.TypeFor[time.Time]()
 		earlier, again := described[inner]
-		switch {
-		case kind != "":
-		case isTime:
-			kind = "time"
-		default:
-			kind = map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Int: "integer", reflect.Int64: "integer",
-				reflect.Float64: "number", reflect.Struct: "object"}[inner.Kind()]
-		}
 		if again {
-			says += "; with the fields of `" + earlier + "`"
+			says += "; fields as in `" + earlier + "`"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", path, kind, says)
-		if inner.Kind() == reflect.Struct && !isTime && !again {
-			described[inner] = path
-			describeFields(t, b, path+".", inner, described)
+		if strings.Contains(f.Tag.Get("json"), ",omit") {
+			optional = "?"
+		}
+		if saidByName.MatchString(says) {
+			says = ""
+		} else {
+			says = ": " + says
+		}
+		fmt.Fprintf(b, "%s- `%s%s`%s%s\n", indent, name, list, optional, says)
+		if isStruct && !again {
+			described[inner] = name
+			describeFields(t, b, indent+"  ", inner, described)
 		}
 	}
 }

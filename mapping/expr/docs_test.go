@@ -61,10 +61,9 @@ var shownExamples = []struct {
 	}},
 	{"Texts", []example{
 		{`col("First name") + " " + col("Surname")`, "one text behind the other; see also `text: \"{First name} {Surname}\"`"},
-		{`upper(col("Surname"))`, "also `lower`, `trim`, `trimPrefix(text, beginning)` and `trimSuffix(text, end)`"},
+		{`upper(col("Surname"))`, "also `lower`, `trim`, `len`, `trimPrefix(text, beginning)` and `trimSuffix(text, end)`"},
 		{`replace(col("Surname"), "'", "")`, "every occurrence"},
 		{`split(col("Lenders"), "; ")[0]`, "the first part; `[1]` is the second, `[-1]` the last"},
-		{`len(col("First name"))`, "the number of characters"},
 	}},
 	{"Numbers", []example{
 		{`num("Amount") * 0.2`, "`+`, `-`, `*`, `/`, `%` (rest), `^` (power); a Number or Currency is sent with 15 digits, here as 250.1"},
@@ -72,19 +71,15 @@ var shownExamples = []struct {
 		{`max(num("Amount"), num("Fee"))`, "also `min`, `mean`, `median` and, of a list, `sum`; `int` and `float` make a number of a text, `string` a text of a number"},
 	}},
 	{"Dates", []example{
-		{`date("Signed") < date("Ended")`, "which is earlier"},
 		{`date("Signed").Year()`, "also `.Month()`, `.Day()` and `.YearDay()`"},
 		{`date("Signed").AddDate(0, 1, -1)`, "years, months and days later"},
 		{`date("Signed").Format("02.01.2006")`, "as a text: 2 January 2006 stands for the parts"},
-		{`int((date("Ended") - date("Signed")).Hours() / 24)`, "days between two dates"},
+		{`int((date("Ended") - date("Signed")).Hours() / 24)`, "days between two dates; `<` compares them"},
 	}},
 	{"Lists", []example{
 		{`count(split(col("Lenders"), "; "), # startsWith "L")`, "how many items fit; `#` is the item; also `any`, `all`, `none` and `one`"},
-		{`join(filter(split(col("Lenders"), "; "), # != "Lloyds"), ", ")`, "the items that fit"},
-		{`join(map(split(col("Lenders"), "; "), upper(#)), ", ")`, "something made of each item"},
+		{`join(filter(split(col("Lenders"), "; "), # != "Lloyds"), ", ")`, "the items that fit; also `map`, `sort`, `first`, `last`, `reverse`, `uniq` and `take(list, n)`"},
 		{`find(split(col("Lenders"), "; "), # startsWith "B") ?? "none"`, "the first item that fits; `??` is for when there is none"},
-		{`last(sort(split(col("Lenders"), "; ")))`, "also `first`, `reverse`, `uniq` and `take(list, n)`"},
-		{`{"Ann": "Ms", "Bob": "Mr"}[col("First name")] ?? ""`, "a table; the key values of the mapping does the same, and reports what it does not list"},
 	}},
 }
 
