@@ -28,9 +28,6 @@ func (s *scene) steps() []record   { return s.workbook(s.book(), "Steps") }
 // book is the name of the results workbook.
 func (s *scene) book() string { return strings.TrimSuffix(s.input, ".xlsx") + ".results.xlsx" }
 
-// errors are what a results workbook says beside its rows.
-func (s *scene) errors() []string { return column(s.results(), "Error") }
-
 func readSheet(t testing.TB, path, name string) []record {
 	t.Helper()
 	list, err := records(path, name)
