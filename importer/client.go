@@ -44,7 +44,7 @@ func (r *clientRun) prepare(known map[string]ledger.Step) {
 		return
 	}
 	if r.failed = r.decideContacts(); r.failed == nil {
-		r.takeKnownIDs()
+		r.takeIDsOfDone()
 	}
 }
 
@@ -231,8 +231,8 @@ func createdBefore(known map[string]ledger.Step) (made ids, url string) {
 	return made, url
 }
 
-// takeKnownIDs takes the ids of what is done from the ledger.
-func (r *clientRun) takeKnownIDs() {
+// takeIDsOfDone takes the ids of what is done from the ledger.
+func (r *clientRun) takeIDsOfDone() {
 	for i := range r.decisions {
 		d := &r.decisions[i]
 		if d.known.To != ledger.Done {

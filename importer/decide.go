@@ -595,11 +595,7 @@ func claimNames(known map[string]ledger.Step) map[string]bool {
 
 // mayExist reports whether what a step creates exists in the service, or may.
 func mayExist(s ledger.State) bool {
-	switch s {
-	case ledger.Done, ledger.Sent, ledger.Uncertain:
-		return true
-	}
-	return false
+	return s == ledger.Done || inDoubt(s)
 }
 
 // similarClaims returns a problem for each new claim whose key differs from that of an

@@ -484,8 +484,7 @@ func (f *firstError) get() error {
 // furtherContacts are the contacts that a run has tried to create. Each is created by the
 // client who needs it first; others wait meanwhile, and do not try again in vain.
 type furtherContacts struct {
-	mu  sync.Mutex
-	all map[mapping.Identity]*furtherContact
+	all sync.Map // *furtherContact by mapping.Identity
 }
 
 type furtherContact struct {
@@ -494,15 +493,8 @@ type furtherContact struct {
 }
 
 func (f *furtherContacts) of(who mapping.Identity) *furtherContact {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.all == nil {
-		f.all = map[mapping.Identity]*furtherContact{}
-	}
-	if f.all[who] == nil {
-		f.all[who] = &furtherContact{}
-	}
-	return f.all[who]
+	contact, _ := f.all.LoadOrStore(who, &furtherContact{})
+	return contact.(*furtherContact)
 }
 
 // Dispatcher hands plans over to workers. Its errors mean that the run cannot go on; what the

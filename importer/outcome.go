@@ -24,7 +24,7 @@ type stepOutcome struct {
 	reason     string // why, in words that hold nothing personal; "" for none
 	answered   bool   // an answer came in this run
 	unanswered bool   // a look-up got no answer in this run
-	http       int    // its status, 0 for none
+	http       int    // the status of the answer, 0 for none
 	wordless   bool   // it was a whole 2xx answer that lacks what was looked for
 	built      bool   // it was done before, or will be by then
 }

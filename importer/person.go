@@ -158,17 +158,6 @@ func (r *clientRun) addressProblems() (found problem.List, err error) {
 	return found, nil
 }
 
-// sharesAddress says why a client is not looked up: another client has the same address. The
-// look-up would find that one, or says nothing while it is in doubt whether that one was
-// created. It is "" where no other client has the address.
-func (j *Job) sharesAddress(plan mapping.Plan, asked []string) (why, advice string, err error) {
-	o, owned, err := j.addressOwner(plan.Client, asked)
-	if owned {
-		why, advice = o.refusal(plan.Client)
-	}
-	return why, advice, err
-}
-
 // refusal says why an address is not another client's.
 func (o addressOwner) refusal(who mapping.Identity) (why, advice string) {
 	other := "the client of the key “" + o.Client + "”"
@@ -291,7 +280,7 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) (o client
 	}
 	r.known.client, r.reused = x.ID, first.known.Attempts == 0
 	event := r.job.foundEvent(r.plan, x.ID)
-	r.identify(&event, r.wanted(first))
+	r.identify(&event, first)
 	first.adopt(x.ID, r.job)
 	if r.reused {
 		skipActivities(r.decisions, r.job.Binding)
@@ -452,10 +441,13 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 		return nil
 	}
 	was := j.sentLookup(r.plan, *d)
-	why, advice, err := j.sharesAddress(r.plan, slices.Concat(was.asked, lookup.Asked(r.plan.Lookup)))
-	if err != nil || why != "" { // who is found there may be that client
-		d.why, d.advice = why, advice
+	o, owned, err := j.addressOwner(r.plan.Client, slices.Concat(was.asked, lookup.Asked(r.plan.Lookup)))
+	if err != nil {
 		return err
+	}
+	if owned { // who is found there may be that client
+		d.why, d.advice = o.refusal(r.plan.Client)
+		return nil
 	}
 	sent, now, err := j.lookUndecided(ctx, r.plan, *d, was)
 	if err != nil {
@@ -489,12 +481,12 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	case found != "":
 		return r.adoptEarlier(d, found)
 	}
-	again := d.known.NotFound
-	d.waitForLookUp()
-	if again {
+	d.advice = adviceNotFound // a later run decides about it
+	if d.known.NotFound {
+		d.why = cmp.Or(d.why, reasonNotFound) // the reason that was given first stays
 		return nil
 	}
-	d.override(func(s *ledger.Step) { s.To, s.NotFound = ledger.Uncertain, true })
+	d.why = reasonNotFound
 	event := r.event(*d, ledger.Uncertain)
 	event.NotFound = true
 	event.Reason = reasonNotFound
@@ -558,15 +550,6 @@ func (d *decision) compareAdopted(b *mapping.Binding) {
 	action := d.action
 	if d.compare(b); d.action == unchanged {
 		d.action = action
-	}
-}
-
-// waitForLookUp leaves a step that a look-up has not found to a later run, which decides about it.
-// The reason that was given first stays.
-func (d *decision) waitForLookUp() {
-	d.advice = adviceNotFound
-	if !d.known.NotFound || d.why == "" {
-		d.why = reasonNotFound
 	}
 }
 
@@ -653,7 +636,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	}
 	event := r.event(d, ledger.Done)
 	event.Via, event.Reason, event.ID = ledger.ViaAdopted, ledger.ReasonKnownID, d.step.KnownID
-	r.identify(&event, r.wanted(&d))
+	r.identify(&event, &d)
 	if t, taken, err := r.job.holder(event); err != nil {
 		return stepOutcome{}, err
 	} else if taken && d.step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known == unknown {
@@ -704,8 +687,13 @@ func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice s
 		return fmt.Sprintf("the sheet gives the id %s here and, to another %s, in %s", event.ID, d.step.Kind, j.Binding.At(column, row)), adviceKnownIDTwice, nil
 	}
 	if d.step.Kind == mapping.ClientStep {
-		if why, advice, err := j.sharesAddress(r.plan, lookup.Asked(r.plan.Lookup)); err != nil || advice == adviceDoubtful {
-			return why, advice, err
+		o, owned, err := j.addressOwner(r.plan.Client, lookup.Asked(r.plan.Lookup))
+		if err != nil {
+			return "", "", err
+		}
+		if owned && o.InDoubt() {
+			why, advice = o.refusal(r.plan.Client)
+			return why, advice, nil
 		}
 	}
 	for _, kind := range []string{ledger.KindClient, ledger.KindClaim} { // an id of the other kind was copied into the wrong column

@@ -24,7 +24,7 @@ type clientRun struct {
 	leader    *clientRun       // the run that this one is part of: its own, or that of the client whose contact it creates
 	decisions []decision
 	known     ids
-	created   map[string]time.Time // when this run created the client and the claims, by step key
+	created   map[string]time.Time // when this run created what a step asked for, by step key
 	pending   []ledger.Event       // outcomes that the next commit takes along
 	policy    *retry.Policy        // by which the client step is sent again
 	inDoubt   bool                 // it has a place in Job.inDoubt
@@ -33,7 +33,7 @@ type clientRun struct {
 	reused    bool                 // a look-up found the client, and nothing was sent to create it
 	lookedUp  bool                 // the service was asked about the client, and nothing more
 	answered  bool                 // the service has answered a creating request
-	taken     bool                 // an answer in this run held what another step has: no look-up decides about what is in doubt now
+	taken     bool                 // what the run asked for is another step's: no look-up decides about what is in doubt now
 	asIs      bool                 // answers that the ledger has are not parsed again
 
 	steps  map[string]ledger.Step        // what the ledger knew of the client
@@ -115,7 +115,8 @@ func (r *clientRun) wanted(d *decision) *wanted {
 
 // identify adds what a step asks for to its event, with the addresses that the client has
 // from then on.
-func (r *clientRun) identify(e *ledger.Event, w *wanted) {
+func (r *clientRun) identify(e *ledger.Event, d *decision) {
+	w := r.wanted(d)
 	e.Data, e.Digest, e.Addresses = w.json(), w.digest(), w.Addresses
 	if r.job.existing(r.plan) != mapping.Create {
 		e.LookedUp = w.asked()
@@ -125,8 +126,7 @@ func (r *clientRun) identify(e *ledger.Event, w *wanted) {
 // intend makes the intent durable, together with what is pending.
 func (r *clientRun) intend(d *decision) error {
 	intent := r.event(*d, ledger.Sent)
-	w := r.wanted(d)
-	r.identify(&intent, w)
+	r.identify(&intent, d)
 	if d.known.To == ledger.Uncertain {
 		intent.Via = ledger.ViaRepeatable
 	}

@@ -98,7 +98,7 @@ CREATE TABLE history (
 
 CREATE INDEX history_of_step ON history (step);
 
--- addresses are whose an address is by which clients are looked up, as a hash.
+-- addresses are whose an address is, as a hash; address.go says which of a client's count.
 CREATE TABLE addresses (
     environment INTEGER NOT NULL,
     address     TEXT NOT NULL,
