@@ -88,9 +88,6 @@ var answerCases = []nightCase{
 		{rows: []string{"1 A-1"}, faults: faults{"lookup": {apitest.Busy(429, 0)}, "templates": {apitest.Busy(429, 0)}, "claim": {apitest.Busy(429, 0)}},
 			posts: "client 1, claim 2, activity 3, link 1", status: "done"},
 	}},
-	{name: "busy once, the rate is found out", long: true, mapping: byEmailV2, env: "limits: {adaptive: true}", promise: true, nights: []sheetNight{
-		{rows: []string{"1-3"}, faults: faults{"client c2@example.com": {apitest.Busy(429, 1)}}, posts: "client 4, link 3", status: "done"},
-	}},
 	{name: "a refusal, and the client is created meanwhile", long: true, mapping: byAgreement("reuse", ""), orders: true, workers: true, nights: []sheetNight{
 		{rows: []string{"1-2"}, faults: faults{"client A-2": {apitest.Busy(429, 0)}}, appears: "c2@example.com", posts: "client 2, link 2", status: "done", calls: []string{"2×/by-email/c2%40"}},
 		quiet,

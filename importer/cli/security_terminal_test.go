@@ -76,7 +76,7 @@ func TestP9_DataIsEscaped(t *testing.T) {
 	}
 	text, err := os.ReadFile(s.path("first.yaml"))
 	must(t, err)
-	if line := obeyed(string(text)); line != "" || !strings.Contains(string(text), "name: x 31m ") {
+	if line := obeyed(string(text)); line != "" || !strings.Contains(string(text), "name: x 31m\n") {
 		t.Errorf("the mapping has %q\n%s", line, text)
 	}
 }
