@@ -356,12 +356,12 @@ func TestTheQuestionsOfAPersonStandTogether(t *testing.T) {
 	records := []cell.Record{{Row: 2, Cells: cellsOf([]any{"ann@example.com", "Lee", "A-1", "2020-05-17 10:15"})}}
 	made := proposeFor(t, Request{Name: "x", API: "v2", Sources: []string{"x.xlsx"}, Service: service("Signed at:DateTime", "Agreement number:Text")}, headers, records)
 	top, rest, _ := strings.Cut(string(made.YAML()), "\nname: x\n")
-	for _, about := range []string{"name: what", "client.key: does E-mail identify", "client.fields: the", "claims: is each row", "activities: is this"} {
+	for _, about := range []string{"name: what", "client.key: does E-mail identify", "client.existing_activities: does", "claims: is each row", "activities: is this"} {
 		if !strings.Contains(top, "\n# DECIDE: "+about) {
 			t.Errorf("no question about %q in\n%s", about, top)
 		}
 	}
-	if n := strings.Count(top, "DECIDE: "); n != 5 || strings.Contains(rest, "existing") || strings.Count(rest, "DECIDE") != 1 {
+	if n := strings.Count(top, "DECIDE: "); n != 5 || strings.Contains(rest, "existing:") || strings.Count(rest, "DECIDE") != 2 {
 		t.Errorf("%d questions in\n%s\nand the rest is\n%s", n, top, rest)
 	}
 	if plain := string(made.Plain()); !strings.Contains(plain, "  # DECIDE: does E-mail identify a client? (1 different") || strings.HasPrefix(plain, "#") {

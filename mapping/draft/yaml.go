@@ -130,12 +130,13 @@ func (w *writer) client(c client) {
 	if len(c.lookup) == 0 {
 		w.commented("  ", "existing: create", "no column holds an e-mail address or phone number to look clients up by", "")
 	} else {
+		w.general("  ", "existing_activities: send", "client.existing_activities", "does a client who was found, not created, get the activities too: send or skip?", "")
 		w.line("  lookup:")
 	}
 	for _, l := range c.lookup {
 		w.link("    ", l)
 	}
-	w.general("  ", "fields:", "client.fields", "the names on the left are the service's; its operator knows them", "")
+	w.commented("  ", "fields:", "", "the names on the left are the service's; its operator knows them")
 	for _, l := range c.fields {
 		w.link("    ", l)
 	}
