@@ -173,7 +173,7 @@ type Rule struct {
 // dataTypes are our names of the document's attribute data types, in its order.
 var dataTypes = []string{"Text", "TextArea", "DropDown", "Checkbox", "Date", "DateTime", "Number", "Currency"}
 
-// check lists what must not be, whoever made the Config. The reader of environments files
+// check lists what no Config may have. The reader of environments files
 // checks everything, with the places in the file.
 func check(cfg Config) problem.List {
 	var list problem.List

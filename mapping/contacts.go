@@ -486,7 +486,7 @@ func (b *binder) noteUnsent(rule *ValueRule, lookup *boundValue, fields []boundF
 }
 
 // Warnings are of what is allowed but most likely a mistake: look-ups whose value is none
-// of the fields that are sent, and aliases that nothing uses. They are for whoever checks
+// of the fields that are sent, and aliases that nothing uses. They are for those who check
 // the mapping, not for every run.
 func (b *Binding) Warnings() problem.List { return b.doubts }
 

@@ -234,7 +234,7 @@ var lookupKeys = []yamltree.Key[LookupRule]{
 		value, func(l *LookupRule) *ValueRule { l.Email = new(ValueRule); return l.Email }),
 	yamltree.To("phone", "the column that holds the phone number, read as a Phone: a region is needed where numbers have no +",
 		value, func(l *LookupRule) *ValueRule { l.Phone = new(ValueRule); return l.Phone }),
-	yamltree.To("mode", "where both are given: first (default), the e-mail address decides, and the phone number only where there is none; either, the phone number also where the e-mail address finds nobody; both, both are asked, and the client fails where they disagree",
+	yamltree.To("mode", "where both are given: first (default), the e-mail address decides, and the phone number only where a row has no e-mail address; either, the phone number also where the e-mail address is not found; both, both are asked, and the client fails where they disagree",
 		yamltree.As(yamltree.OneOf("first", LookupEither, LookupBoth), func(word LookupMode) LookupMode {
 			if word == "first" {
 				return ""

@@ -142,7 +142,7 @@ type LookupRule struct {
 
 // LookupMode says which look-ups find a client who may have an e-mail address and a phone
 // number. The zero mode is first: the e-mail address decides, and the phone number only
-// where there is none.
+// where a row has none.
 type LookupMode string
 
 // The other modes.

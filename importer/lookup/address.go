@@ -33,7 +33,7 @@ func Asked(l mapping.Lookup) []string {
 }
 
 // By are the look-ups that may find a client, in their order: by e-mail address, and by
-// phone where there is none or the mode says so.
+// phone where a client has no e-mail address, or the mode says so.
 func By(l mapping.Lookup) []apiclient.By {
 	var by []apiclient.By
 	if l.Email != "" {
