@@ -485,7 +485,7 @@ func (b *binder) noteUnsent(rule *ValueRule, lookup *boundValue, fields []boundF
 		Hinted("add a field that reads the same columns in the same way, with the same type, format and region"))
 }
 
-// Warnings are of what is allowed but most likely a mistake: look-ups whose value is none
+// Warnings are of what is allowed but most likely a mistake: look-ups by a value that is not one
 // of the fields that are sent, and aliases that nothing uses. They are for those who check
 // the mapping, not for every run.
 func (b *Binding) Warnings() problem.List { return b.doubts }

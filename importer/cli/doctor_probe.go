@@ -57,7 +57,7 @@ func (p *program) probeOptionsOf(c *cli.Context) (o probeOptions, probes bool, e
 		err = usage("read what it creates in docs/environments.md, then add --yes",
 			"--send asks before it creates anything, and there is no terminal")
 	case o.write && !found:
-		err = usage("name one with --environments", "--write needs an environments file, and there is none")
+		err = usage("name one with --environments", "--write needs an environments file, and no environments.yaml was found")
 	}
 	return o, c.Bool("probe"), err
 }

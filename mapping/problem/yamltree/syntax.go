@@ -201,7 +201,7 @@ func dashSlip(lines []string, at Place, _ string) (slip, bool) {
 	if m == nil {
 		return slip{}, false
 	}
-	return slip{at: place(lines, at.Line, strings.Index(line, "-")), message: "a - alone begins an entry of a list, and there is none",
+	return slip{at: place(lines, at.Line, strings.Index(line, "-")), message: "a - alone begins an entry of a list, but nothing follows it",
 		hint: "put it in quotes if the text - is meant: " + m[1] + ` "-"`}, true
 }
 

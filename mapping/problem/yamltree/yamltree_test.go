@@ -209,7 +209,7 @@ func TestSyntaxSlips(t *testing.T) {
 		{"steps:\n  - do: a\n  do: b\n", "3:3: this fits neither the list above it nor the key of that list", "begin it in the same column as the keys or entries that it belongs to; every entry of a list begins with “- ”"},
 		{"name: a\nserves\nhot: true\n", "2:1: a colon is missing in this line; “key: value” was expected", "write a colon and a space between the key and its value"},
 		{"name:a\n", "1:1: the recipe must be “key: value” pairs, not “name:a”", "write a space after the colon"},
-		{"name: a\ntags: - # b\n", "2:7: a - alone begins an entry of a list, and there is none", `put it in quotes if the text - is meant: tags: "-"`},
+		{"name: a\ntags: - # b\n", "2:7: a - alone begins an entry of a list, but nothing follows it", `put it in quotes if the text - is meant: tags: "-"`},
 		{"oven:\ndo: a\n", "1:1: “oven” has no value; expected “key: value” pairs", "indent the lines that belong to it, or leave the key out"},
 		{"name: @a\n", "1:7: a text cannot begin with @ unless it is in quotes", `put it in quotes: "@a"`},
 		{"name: \"C:\\q\"\n", "1:10: a backslash in double quotes begins a special character, and there is none like this", `write \\ for a backslash, or put the text in single quotes`},
