@@ -30,10 +30,6 @@ type Answer struct {
 	// Early is set when the answer came before the request had been sent in
 	// full: the service cannot have processed it.
 	Early bool
-	// Date is the service's clock from the header Date; zero for none. Ahead is how
-	// far it was ahead of this machine's, to a second or so; negative if behind.
-	Date  time.Time
-	Ahead time.Duration
 }
 
 // statusText names a status in a reason: "HTTP 400 Bad Request". The phrase is

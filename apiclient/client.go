@@ -269,10 +269,6 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 func (a *Answer) read(r Request, res *http.Response, now time.Time) error {
 	a.Status, a.ContentType, a.Header = res.StatusCode, res.Header.Get("Content-Type"), res.Header
 	a.RetryAfter = retryAfter(res.Header, now)
-	a.Date, _ = http.ParseTime(res.Header.Get("Date")) // zero when there is none
-	if !a.Date.IsZero() {
-		a.Ahead = a.Date.Sub(now)
-	}
 	var err error
 	most := maxBody
 	if r.Kind == ReadTemplates {
@@ -286,7 +282,7 @@ func (a *Answer) read(r Request, res *http.Response, now time.Time) error {
 		a.Body = a.Body[:most]
 		return &Failure{Retry: Now, Reason: fmt.Sprintf("%s, but the answer is larger than %d MiB", statusText(a.Status), most>>20)}
 	case err != nil:
-		return &Failure{Retry: Now, Reason: statusText(a.Status) + ", but " + theService.describe(err, false), Err: err}
+		return &Failure{Retry: Now, Reason: statusText(a.Status) + ", but " + theService.classify(err, false).Reason, Err: err}
 	}
 	return nil
 }
