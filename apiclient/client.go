@@ -183,7 +183,7 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 
 func (c *Client) do(ctx context.Context, r Request, slot *Slot) (Answer, error) {
 	a, sent, err := c.once(ctx, r, slot)
-	for !slot.reserved && errors.Is(err, errHeldBack) { // it waits in the queue, not on a connection
+	for !slot.ticket.Impatient && errors.Is(err, rate.ErrHeldBack) { // it waits in the queue, not on a connection
 		a, sent, err = c.once(ctx, r, c.slot(ctx, slot.leave))
 	}
 	if err != nil || a.Status != http.StatusUnauthorized || c.cfg.Renew == nil {
@@ -215,7 +215,7 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 	if err != nil {
 		return Answer{}, nil, err
 	}
-	if err := slot.enter(ctx); err != nil {
+	if err := slot.getReady(ctx); err != nil {
 		return Answer{}, nil, err
 	}
 	trace := c.trace(ctx, r)
@@ -223,20 +223,21 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 		return Answer{}, nil, err
 	}
 	trace.authorized()
-	if err := slot.depart(ctx); err != nil {
+	if err := slot.await(ctx, rate.Departed, forever); err != nil {
 		return Answer{}, nil, err
 	}
+	slot.leaveHead()
 	if slot.leave != nil && !slot.leave() {
 		return Answer{}, nil, unsent("it was not sent after all", nil)
 	}
 	proof := &evidence{ownTransport: c.cfg.Transport == nil, once: req.Method != http.MethodGet, leave: slot.leave}
 	proof.goOn = func(patience time.Duration) error {
-		err := slot.goOn(ctx, patience)
+		err := slot.await(ctx, rate.Left, patience)
 		trace.leaves(slot.waited)
 		return err
 	}
 	defer func() {
-		if !errors.Is(err, errHeldBack) {
+		if !errors.Is(err, rate.ErrHeldBack) {
 			trace.ended(a, err)
 		}
 	}()
@@ -257,7 +258,7 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 	a.Early = body.unread()
 	err = a.read(r, res, c.cfg.Now())
 	if c.asksToWait(a) {
-		c.pacer.Refused(ctx, rate.Refusal{Status: a.Status, Wait: a.RetryAfter, Cuts: slot.left.Cuts})
+		c.pacer.Refused(ctx, rate.Refusal{Status: a.Status, Wait: a.RetryAfter, Cuts: slot.ticket.Cuts})
 	} else if err == nil {
 		c.pacer.Accepted()
 	}
