@@ -22,6 +22,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"os"
 	"slices"
@@ -99,7 +100,8 @@ func New(cfg Config) (*Client, error) {
 		c.dial = func(ctx context.Context) (net.Conn, error) { return dial(ctx, own, base) }
 	}
 	if cfg.Secrets != nil {
-		c.secrets.addFixed(cfg.Secrets())
+		c.secrets.fixed = cfg.Secrets()
+		c.secrets.spell()
 	}
 	return c, nil
 }
@@ -218,11 +220,9 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 	if err := slot.getReady(ctx); err != nil {
 		return Answer{}, nil, err
 	}
-	trace := c.trace(ctx, r)
 	if err := c.setHeaders(ctx, req); err != nil {
 		return Answer{}, nil, err
 	}
-	trace.authorized()
 	if err := slot.await(ctx, rate.Departed, forever); err != nil {
 		return Answer{}, nil, err
 	}
@@ -230,18 +230,20 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 	if slot.leave != nil && !slot.leave() {
 		return Answer{}, nil, unsent("it was not sent after all", nil)
 	}
-	proof := &evidence{ownTransport: c.cfg.Transport == nil, once: req.Method != http.MethodGet, leave: slot.leave}
-	proof.goOn = func(patience time.Duration) error {
-		err := slot.await(ctx, rate.Left, patience)
-		trace.leaves(slot.waited)
-		return err
-	}
+	trace, watched := c.trace(ctx, r, req, slot.waited)
 	defer func() {
 		if !errors.Is(err, rate.ErrHeldBack) {
 			trace.ended(a, err)
 		}
 	}()
-	res, err := c.roundTrip(trace.watch(ctx, req, slot.waited), proof, req)
+	proof := &evidence{ownTransport: c.cfg.Transport == nil, once: req.Method != http.MethodGet, leave: slot.leave}
+	proof.goOn = func(info httptrace.GotConnInfo) error {
+		trace.connected(info.Reused)
+		err := slot.await(ctx, rate.Left, idleTimeout-info.IdleTime)
+		trace.leaves(slot.waited)
+		return err
+	}
+	res, err := c.roundTrip(watched, proof, req)
 	var f *Failure
 	if err != nil {
 		f = proof.failure(err)
@@ -385,7 +387,13 @@ func (c *Client) authorize(ctx context.Context, req *http.Request) error {
 	if err := c.cfg.Authorize(ctx, credentials); err != nil {
 		return withoutCredentials(err)
 	}
-	c.secrets.learn(credentials)
+	var values []string
+	for _, carried := range []map[string][]string{credentials.Header, credentials.URL.Query()} {
+		for _, name := range slices.Sorted(maps.Keys(carried)) {
+			values = append(values, carried[name]...)
+		}
+	}
+	c.secrets.learn(values)
 	maps.Copy(req.Header, credentials.Header)
 	if query := credentials.URL.RawQuery; query != "" {
 		req.URL.RawQuery = strings.TrimPrefix(req.URL.RawQuery+"&"+query, "&")
