@@ -158,9 +158,8 @@ func (c *Client) Queues() bool {
 // is false before that. It is zero, and over, when the service has asked for none.
 func (c *Client) PauseEnd() (end time.Time, over bool) { return c.pacer.PauseEnd() }
 
-// Waiting says why all requests wait at present and until when: the service asks
-// to wait, or the rate is below one request a second. The reason is one line
-// without personal data; "" when nothing waits.
+// Waiting says why the service asks to wait and until when, in one line without personal data; "" when
+// it does not.
 func (c *Client) Waiting() (reason string, until time.Time) { return c.pacer.Waiting() }
 
 // Spacing returns the time between two requests at the present rate; 0 for no

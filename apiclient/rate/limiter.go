@@ -58,6 +58,9 @@ func (m *Meter) consult(ctx context.Context, take bool, within time.Duration) er
 	if _, ask := m.wants(take); !ask {
 		return nil
 	}
+	if m.alone { // its own state answers at once
+		within = answersWithin
+	}
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	var err error
@@ -109,7 +112,7 @@ func (m *Meter) ask(ctx context.Context, n int) error {
 	var given []time.Time
 	sent := m.now()
 	take := func(row *State, now time.Time) {
-		row.resume(now, m.limits)
+		row.resume(now)
 		for i := 0; i < good && row.Cuts == cuts; i++ {
 			row.accepted(now, m.limits)
 		}

@@ -3,7 +3,6 @@ package rate
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -279,18 +278,13 @@ func (m *Meter) PauseEnd() (end time.Time, over bool) {
 	return m.state.PausedUntil, !m.state.PausedUntil.After(m.time())
 }
 
-// Waiting says why all requests wait at present and until when, in one line without
-// personal data: the service asks to wait, or the rate is below one a second; "" when
-// nothing waits.
+// Waiting says why the service asks to wait and until when, in one line without personal data; "" when it
+// does not.
 func (m *Meter) Waiting() (reason string, until time.Time) {
-	wait, _, paused := m.try(&Ticket{}, Ready, 0)
-	switch {
-	case paused != "":
-		return paused, m.now().Add(wait)
-	case wait > time.Second:
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		return fmt.Sprintf("requests are held at %.2g a second", m.rate()), m.now().Add(wait)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if pause := m.state.PausedUntil.Sub(m.time()); pause > 0 {
+		return m.state.PauseReason, m.now().Add(pause)
 	}
 	return "", time.Time{}
 }

@@ -51,9 +51,6 @@ const (
 	// ceilingHolds is how long after a process has asked for departures its ceiling
 	// holds for the others too; at a low rate it is twice the distance of departures.
 	ceilingHolds = 5 * time.Second
-	// forgottenAfter is after how long without departures a rate is forgotten, as it is
-	// when a process that shares nothing has ended.
-	forgottenAfter = time.Minute
 )
 
 // State is how fast requests may leave to a service, and whether it asks to wait.
@@ -131,16 +128,12 @@ func (s *State) next(now time.Time, l limits) time.Time {
 }
 
 // resume prepares a state that others have left, for the client that goes on with it.
-func (s *State) resume(now time.Time, l limits) {
+func (s *State) resume(now time.Time) {
 	if latest := now.Add(farthest); s.Last.After(latest) {
 		s.Last = latest
 	}
 	if latest := now.Add(longestPause); s.PausedUntil.After(latest) {
 		s.PausedUntil = latest
-	}
-	old := now.Add(-forgottenAfter)
-	if s.next(now, l).Before(old) && s.PausedUntil.Before(old) {
-		*s = State{Last: s.Last, Cuts: s.Cuts, Ceiling: s.Ceiling, CeilingUntil: s.CeilingUntil}
 	}
 }
 
