@@ -30,10 +30,6 @@ type Answer struct {
 	// Early is set when the answer came before the request had been sent in
 	// full: the service cannot have processed it.
 	Early bool
-	// Date is the service's clock from the header Date; zero for none. Ahead is how
-	// far it was ahead of this machine's, to a second or so; negative if behind.
-	Date  time.Time
-	Ahead time.Duration
 }
 
 // statusText names a status in a reason: "HTTP 400 Bad Request". The phrase is
@@ -98,12 +94,12 @@ func detail(a Answer) string {
 	}
 	var parts []string
 	for _, key := range messageKeys {
-		if text, ok := scalar(firstValue(doc, key)); ok && text != "" {
+		if text, ok := scalar(firstAt(doc, "/"+key)); ok && text != "" {
 			parts = append(parts, text)
 			break
 		}
 	}
-	if errs := firstValue(doc, "errors"); len(parts) > 0 && errs != nil {
+	if errs := firstAt(doc, "/errors"); len(parts) > 0 && errs != nil {
 		parts = append(parts, compact(errs))
 	}
 	if len(parts) == 0 {
@@ -112,9 +108,9 @@ func detail(a Answer) string {
 	return printable(strings.Join(parts, " "))
 }
 
-// firstValue returns the value of an object under key; nil for none.
-func firstValue(doc []byte, key string) json.RawMessage {
-	if values := follow(doc, "/"+key).values; len(values) > 0 {
+// firstAt returns the first value at a pointer; nil for none.
+func firstAt(doc []byte, pointer string) json.RawMessage {
+	if values := follow(doc, pointer).values; len(values) > 0 {
 		return values[0]
 	}
 	return nil

@@ -22,6 +22,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"os"
 	"slices"
@@ -99,7 +100,8 @@ func New(cfg Config) (*Client, error) {
 		c.dial = func(ctx context.Context) (net.Conn, error) { return dial(ctx, own, base) }
 	}
 	if cfg.Secrets != nil {
-		c.secrets.addFixed(cfg.Secrets())
+		c.secrets.fixed = cfg.Secrets()
+		c.secrets.spell()
 	}
 	return c, nil
 }
@@ -156,9 +158,8 @@ func (c *Client) Queues() bool {
 // is false before that. It is zero, and over, when the service has asked for none.
 func (c *Client) PauseEnd() (end time.Time, over bool) { return c.pacer.PauseEnd() }
 
-// Waiting says why all requests wait at present and until when: the service asks
-// to wait, or the rate is below one request a second. The reason is one line
-// without personal data; "" when nothing waits.
+// Waiting says why the service asks to wait and until when, in one line without personal data; "" when
+// it does not.
 func (c *Client) Waiting() (reason string, until time.Time) { return c.pacer.Waiting() }
 
 // Spacing returns the time between two requests at the present rate; 0 for no
@@ -183,7 +184,7 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 
 func (c *Client) do(ctx context.Context, r Request, slot *Slot) (Answer, error) {
 	a, sent, err := c.once(ctx, r, slot)
-	for !slot.reserved && errors.Is(err, errHeldBack) { // it waits in the queue, not on a connection
+	for !slot.ticket.Impatient && errors.Is(err, rate.ErrHeldBack) { // it waits in the queue, not on a connection
 		a, sent, err = c.once(ctx, r, c.slot(ctx, slot.leave))
 	}
 	if err != nil || a.Status != http.StatusUnauthorized || c.cfg.Renew == nil {
@@ -215,32 +216,33 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 	if err != nil {
 		return Answer{}, nil, err
 	}
-	if err := slot.enter(ctx); err != nil {
+	if err := slot.getReady(ctx); err != nil {
 		return Answer{}, nil, err
 	}
-	trace := c.trace(ctx, r)
 	if err := c.setHeaders(ctx, req); err != nil {
 		return Answer{}, nil, err
 	}
-	trace.authorized()
-	if err := slot.depart(ctx); err != nil {
+	if err := slot.await(ctx, rate.Departed, forever); err != nil {
 		return Answer{}, nil, err
 	}
+	slot.leaveHead()
 	if slot.leave != nil && !slot.leave() {
 		return Answer{}, nil, unsent("it was not sent after all", nil)
 	}
-	proof := &evidence{ownTransport: c.cfg.Transport == nil, once: req.Method != http.MethodGet, leave: slot.leave}
-	proof.goOn = func(patience time.Duration) error {
-		err := slot.goOn(ctx, patience)
-		trace.leaves(slot.waited)
-		return err
-	}
+	trace, watched := c.trace(ctx, r, req, slot.waited)
 	defer func() {
-		if !errors.Is(err, errHeldBack) {
+		if !errors.Is(err, rate.ErrHeldBack) {
 			trace.ended(a, err)
 		}
 	}()
-	res, err := c.roundTrip(trace.watch(ctx, req, slot.waited), proof, req)
+	proof := &evidence{ownTransport: c.cfg.Transport == nil, once: req.Method != http.MethodGet, leave: slot.leave}
+	proof.goOn = func(info httptrace.GotConnInfo) error {
+		trace.connected(info.Reused)
+		err := slot.await(ctx, rate.Left, idleTimeout-info.IdleTime)
+		trace.leaves(slot.waited)
+		return err
+	}
+	res, err := c.roundTrip(watched, proof, req)
 	var f *Failure
 	if err != nil {
 		f = proof.failure(err)
@@ -257,7 +259,7 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 	a.Early = body.unread()
 	err = a.read(r, res, c.cfg.Now())
 	if c.asksToWait(a) {
-		c.pacer.Refused(ctx, rate.Refusal{Status: a.Status, Wait: a.RetryAfter, Cuts: slot.left.Cuts})
+		c.pacer.Refused(ctx, rate.Refusal{Status: a.Status, Wait: a.RetryAfter, Cuts: slot.ticket.Cuts})
 	} else if err == nil {
 		c.pacer.Accepted()
 	}
@@ -269,10 +271,6 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 func (a *Answer) read(r Request, res *http.Response, now time.Time) error {
 	a.Status, a.ContentType, a.Header = res.StatusCode, res.Header.Get("Content-Type"), res.Header
 	a.RetryAfter = retryAfter(res.Header, now)
-	a.Date, _ = http.ParseTime(res.Header.Get("Date")) // zero when there is none
-	if !a.Date.IsZero() {
-		a.Ahead = a.Date.Sub(now)
-	}
 	var err error
 	most := maxBody
 	if r.Kind == ReadTemplates {
@@ -286,7 +284,7 @@ func (a *Answer) read(r Request, res *http.Response, now time.Time) error {
 		a.Body = a.Body[:most]
 		return &Failure{Retry: Now, Reason: fmt.Sprintf("%s, but the answer is larger than %d MiB", statusText(a.Status), most>>20)}
 	case err != nil:
-		return &Failure{Retry: Now, Reason: statusText(a.Status) + ", but " + theService.describe(err, false), Err: err}
+		return &Failure{Retry: Now, Reason: statusText(a.Status) + ", but " + theService.classify(err, false).Reason, Err: err}
 	}
 	return nil
 }
@@ -388,7 +386,13 @@ func (c *Client) authorize(ctx context.Context, req *http.Request) error {
 	if err := c.cfg.Authorize(ctx, credentials); err != nil {
 		return withoutCredentials(err)
 	}
-	c.secrets.learn(credentials)
+	var values []string
+	for _, carried := range []map[string][]string{credentials.Header, credentials.URL.Query()} {
+		for _, name := range slices.Sorted(maps.Keys(carried)) {
+			values = append(values, carried[name]...)
+		}
+	}
+	c.secrets.learn(values)
 	maps.Copy(req.Header, credentials.Header)
 	if query := credentials.URL.RawQuery; query != "" {
 		req.URL.RawQuery = strings.TrimPrefix(req.URL.RawQuery+"&"+query, "&")

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http/httptrace"
 	"sync"
-	"time"
 )
 
 // countedConn counts the bytes written to a connection, so that "not one byte of
@@ -61,7 +60,7 @@ type evidence struct {
 	once         bool // the request may leave on its first connection only
 
 	// Asked when there is a connection; nil for nothing to ask.
-	goOn  func(patience time.Duration) error // waits until the request may leave
+	goOn  func(httptrace.GotConnInfo) error // waits until the request may leave
 	leave func() bool
 
 	mu      sync.Mutex
@@ -94,7 +93,7 @@ func (e *evidence) watch(ctx context.Context, cancel func()) context.Context {
 			return
 		}
 		if e.goOn != nil && e.held == nil {
-			e.held = e.goOn(idleTimeout - info.IdleTime)
+			e.held = e.goOn(info)
 		}
 		if e.held != nil {
 			cancel()

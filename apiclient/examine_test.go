@@ -93,14 +93,6 @@ func TestExamineFindsEachFault(t *testing.T) {
 		"refused, stated": {onLookUps(sick(400, "application/json", `{}`)), func(cfg *apiclient.Config) { cfg.NotFound.Stated = true },
 			[]string{"warn look-up by e-mail: the look-up by e-mail got HTTP 400", "warn look-up by phone: "}},
 		"look-up page": {onLookUps(sick(404, "text/html", "<html>")), nil, []string{"fail look-up by e-mail: the look-up of an invented e-mail", "fail look-up by phone: "}},
-		"clock ahead": {func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Date", time.Now().Add(2*time.Minute).UTC().Format(http.TimeFormat))
-			healthy(w, r)
-		}, nil, []string{"warn clock: the service's clock is "}},
-		"clock behind": {func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Date", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))
-			healthy(w, r)
-		}, nil, []string{"warn clock: the service's clock is "}},
 		"no token": {healthy, func(cfg *apiclient.Config) {
 			cfg.Authorize = func(context.Context, *http.Request) error {
 				return &apiclient.Failure{Stop: true, Reason: "the token endpoint answered with status 401 (invalid_client)"}
@@ -125,8 +117,8 @@ func TestExamineFindsEachFault(t *testing.T) {
 					t.Errorf("%q, want it to begin with %q", got[i], want)
 				}
 			}
-			if lines := strings.Count(all, "\n"); test.want == nil && lines != 6 {
-				t.Errorf("%d lines, want 6:\n%s", lines, all)
+			if lines := strings.Count(all, "\n"); test.want == nil && lines != 5 {
+				t.Errorf("%d lines, want 5:\n%s", lines, all)
 			}
 			for kind := range c.Sent() {
 				if kind != apiclient.ReadTemplates && kind != apiclient.FindClient {

@@ -80,54 +80,46 @@ func classify(err error, notSent bool) *Failure {
 	return theService.classify(err, notSent)
 }
 
+// classify names the kind of an error. It does not use the error's own text, because net and net/http
+// put addresses and urls into it.
 func (p peer) classify(err error, notSent bool) *Failure {
-	f := &Failure{NotSent: notSent, Err: err}
-	switch {
-	case untrusted(err):
-		f.NotSent, f.Stop, f.Reason = true, true, "the "+p.name+"'s certificate is not trusted"
-		f.Hint = p.certificateHint(err)
-	case notSent && outdatedTLS(err):
-		f.Stop, f.Reason = true, "the "+p.name+" does not support TLS 1.2 or later"
-		f.Hint = "older versions are not safe: ask " + p.owner + " for TLS 1.2 or 1.3"
-	case refusedHandshake(err, notSent):
-		f.NotSent, f.Stop, f.Reason = true, true, "the "+p.name+" refuses the TLS handshake: a client certificate is missing or not accepted"
-	default:
-		f.Reason = p.describe(err, notSent)
-		if !errors.Is(err, context.Canceled) {
-			f.Retry = Now
-		}
-	}
-	return f
-}
-
-// describe names the kind of an error. It does not use the error's own text,
-// because net and net/http put addresses and urls into it.
-func (p peer) describe(err error, notSent bool) string {
+	f := &Failure{NotSent: notSent, Retry: Now, Err: err}
+	stop := func(reason, hint string) { f.Stop, f.Retry, f.Reason, f.Hint = true, Never, reason, hint }
 	var timeout net.Error
 	isTimeout := errors.As(err, &timeout) && timeout.Timeout()
 	_, isDNS := errors.AsType[*net.DNSError](err)
 	_, isTLS := errors.AsType[tls.RecordHeaderError](err)
 	switch {
+	case untrusted(err):
+		f.NotSent = true
+		stop("the "+p.name+"'s certificate is not trusted", p.certificateHint(err))
+	case notSent && outdatedTLS(err):
+		stop("the "+p.name+" does not support TLS 1.2 or later", "older versions are not safe: ask "+p.owner+" for TLS 1.2 or 1.3")
+	case refusedHandshake(err, notSent):
+		f.NotSent = true
+		stop("the "+p.name+" refuses the TLS handshake: a client certificate is missing or not accepted", "")
 	case errors.Is(err, context.Canceled) && notSent:
-		return "stopped before it was sent"
+		f.Retry, f.Reason = Never, "stopped before it was sent"
 	case errors.Is(err, context.Canceled):
-		return "stopped while waiting for the answer"
+		f.Retry, f.Reason = Never, "stopped while waiting for the answer"
 	case isDNS:
-		return "the " + p.name + "'s host name cannot be resolved"
+		f.Reason = "the " + p.name + "'s host name cannot be resolved"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "the " + p.name + " refuses the connection"
+		f.Reason = "the " + p.name + " refuses the connection"
 	case isTLS:
-		return "the " + p.name + " does not speak TLS at this address"
+		f.Reason = "the " + p.name + " does not speak TLS at this address"
 	case isTimeout && notSent:
-		return "no connection to the " + p.name + " within the time allowed"
+		f.Reason = "no connection to the " + p.name + " within the time allowed"
 	case isTimeout:
-		return "no answer within the time allowed"
+		f.Reason = "no answer within the time allowed"
 	case notSent:
-		return "the connection failed before the request was sent"
+		f.Reason = "the connection failed before the request was sent"
 	case closed(err):
-		return "the connection was closed before the answer was complete"
+		f.Reason = "the connection was closed before the answer was complete"
+	default:
+		f.Reason = "the answer could not be read as HTTP"
 	}
-	return "the answer could not be read as HTTP"
+	return f
 }
 
 // closed reports whether err means that the other side closed the connection.

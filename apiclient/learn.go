@@ -22,21 +22,17 @@ import (
 // has, if it can be read there, else the one with the best name. sure is the id, where it is known
 // from another answer; "" else. ok is false when no place, or several with different ids, fit.
 func (c *Client) LearnID(r Request, a Answer, sure string) (place, id string, ok bool) {
-	kind, usual := string(r.Kind), c.cfg.Wire.ActivityID
-	switch {
-	case r.Kind == FindClient:
-		kind, usual = strings.TrimSuffix(c.Routes().clients(), "s"), c.lookupPlace()
-	case r.Kind == CreateClient:
-		kind, usual = strings.TrimSuffix(c.Routes().clients(), "s"), *c.needs(CreateClient).id
-	case r.Kind == CreateClaim:
-		usual = c.cfg.Wire.ClaimID
+	kind, usual, walk, own := string(r.Kind), c.cfg.Wire.ActivityID, follow, c.urlOf(r)
+	if n := c.needs(r.Kind); n.id != nil {
+		usual = *n.id
 	}
-	walk := follow
 	if r.Kind == FindClient {
-		walk = followMatch
+		usual, walk = c.lookupPlace(), followMatch
 	}
-	own := c.urlOf(r)
-	found := candidates{sure: sure, read: func(place string) (string, error) {
+	if r.Kind == FindClient || r.Kind == CreateClient {
+		kind = strings.TrimSuffix(c.Routes().clients(), "s")
+	}
+	read := func(place string) (string, error) {
 		f, err := locate(a, place, walk, own)
 		if err == nil && f.crowded {
 			err = errCrowded
@@ -49,88 +45,70 @@ func (c *Client) LearnID(r Request, a Answer, sure string) (place, id string, ok
 			err = fmt.Errorf("has no id at %s", placeName(place))
 		}
 		return id, err
-	}}
-	if usual != "" || r.Kind != CreateActivity {
-		if id, err := found.read(usual); err == nil && (sure == "" || id == sure) {
-			return usual, id, true
-		}
-		found.add("", 3)
 	}
-	found.add("text", 3)
+	if id, err := read(usual); err == nil && (usual != "" || r.Kind != CreateActivity) && (sure == "" || id == sure) {
+		return usual, id, true
+	}
+	places := placesOf(a)
 	for _, name := range []string{"Location", "Content-Location"} {
-		found.add(placeLastSegment+placeHeader+name, segmentRank(a.Header.Get(name), kind))
+		places = append(places, leaf{pointer: placeLastSegment + placeHeader + name, value: encode(a.Header.Get(name))})
 	}
-	for name := range a.Header {
-		if plainly(name) == kind+"id" {
-			found.add(placeHeader+name, 4)
+	return choose(places, read, sure, func(l leaf) int {
+		switch rank := idRank(l, kind); {
+		case strings.HasPrefix(l.pointer, placeLastSegment):
+			text, _ := stringOf(l.value)
+			return segmentRank(text, kind)
+		case l.pointer == "" && r.Kind == CreateActivity && usual == "":
+			return 0
+		case l.pointer == "" || l.pointer == placeText:
+			return 3
+		case strings.HasPrefix(l.pointer, placeHeader) && rank < 4:
+			return 0
+		default:
+			return rank
 		}
-	}
-	for _, l := range leavesOf(a) {
-		found.add(l.pointer, idRank(l, kind))
-	}
-	return found.best()
+	})
 }
 
 // LearnURL returns the place of the redirect url in the answer to a request. id is that of the
 // client: a url that ends with it leads to the client in the service.
 func (c *Client) LearnURL(r Request, a Answer, id string) (place string, ok bool) {
 	own := c.urlOf(r)
-	found := candidates{read: func(place string) (string, error) {
+	read := func(place string) (string, error) {
 		text, err := linkAt(a, place, own)
 		if u, bad := url.Parse(text); err == nil && bad == nil && id != "" && lastSegment(u) == id {
 			err = fmt.Errorf("has the url of the client at %s", placeName(place))
 		}
 		return text, err
-	}}
-	if _, err := found.read(c.cfg.Wire.RedirectURL); err == nil {
+	}
+	if _, err := read(c.cfg.Wire.RedirectURL); err == nil {
 		return c.cfg.Wire.RedirectURL, true
 	}
-	found.add("text", 4)
-	found.add("", 4)
-	for name := range a.Header {
-		if name != "Content-Location" {
-			found.add(placeHeader+name, linkRank(leaf{name: name}))
-		}
-	}
-	for _, l := range leavesOf(a) {
-		found.add(l.pointer, linkRank(l))
-	}
-	place, _, ok = found.best()
+	place, _, ok = choose(placesOf(a), read, "", linkRank)
 	return place, ok
 }
 
-// candidates are places of an answer that may be the right one.
-type candidates struct {
-	sure string // what must be there; "" for anything
-	read func(place string) (string, error)
-	all  []candidate
-}
-
-type candidate struct {
-	place, value string
-	rank         int // how well its name fits
-}
-
-func (c *candidates) add(place string, rank int) {
-	if rank == 0 {
-		return
+// choose returns the place whose name fits best, of those that can be read and have what is sure, if
+// anything is. ok is false when none does, or when two fit equally well and have different values.
+func choose(places []leaf, read func(place string) (string, error), sure string, rank func(leaf) int) (place, value string, ok bool) {
+	best := 0
+	for _, l := range places {
+		n := rank(l)
+		if n == 0 || n < best {
+			continue
+		}
+		v, err := read(l.pointer)
+		switch {
+		case err != nil || sure != "" && v != sure:
+		case n > best:
+			place, value, best, ok = l.pointer, v, n, true
+		case v != value:
+			ok = false
+		case cmp.Or(len(l.pointer)-len(place), strings.Compare(l.pointer, place)) < 0:
+			place = l.pointer
+		}
 	}
-	if value, err := c.read(place); err == nil && (c.sure == "" || value == c.sure) {
-		c.all = append(c.all, candidate{place, value, rank})
-	}
-}
-
-// best returns the place whose name fits best. ok is false when none does, or when two fit equally
-// well and have different values.
-func (c *candidates) best() (place, value string, ok bool) {
-	if len(c.all) == 0 {
-		return "", "", false
-	}
-	first := slices.MaxFunc(c.all, func(a, b candidate) int {
-		return cmp.Or(a.rank-b.rank, len(b.place)-len(a.place), strings.Compare(b.place, a.place))
-	})
-	isRival := func(o candidate) bool { return o.rank == first.rank && o.value != first.value }
-	return first.place, first.value, !slices.ContainsFunc(c.all, isRival)
+	return place, value, ok
 }
 
 var (
@@ -176,6 +154,12 @@ func segmentRank(text, kind string) int {
 func linkRank(l leaf) int {
 	name, parent, rel := plainly(l.name), plainly(l.parent), plainly(l.rel)
 	leads := func(s string) bool { return strings.Contains(s, "redirect") || strings.Contains(s, "magic") }
+	if l.pointer == "" || l.pointer == placeText {
+		return 4
+	}
+	if l.pointer == placeHeader+"Content-Location" {
+		return 0
+	}
 	isURL := slices.Contains([]string{"href", "url", "uri", "link", "location"}, name)
 	switch {
 	case name == "redirecturl":
@@ -202,6 +186,15 @@ type leaf struct {
 	rel     string // what the fields rel, type or name beside it say
 	value   json.RawMessage
 	crowded bool // in a list of several
+}
+
+// placesOf returns the places of an answer: the values of a JSON document, its text and its headers.
+func placesOf(a Answer) []leaf {
+	list := append(leavesOf(a), leaf{pointer: placeText})
+	for name := range a.Header {
+		list = append(list, leaf{pointer: placeHeader + name, name: name})
+	}
+	return list
 }
 
 // leavesOf returns the values of an answer. It leaves out fields whose name may be data.
@@ -376,45 +369,6 @@ func LearnDataTypes(a Answer, list string) (pointer string, named int, others []
 	return pointer, named, others
 }
 
-func firstAt(doc []byte, pointer string) json.RawMessage {
-	if values := follow(doc, pointer).values; len(values) > 0 {
-		return values[0]
-	}
-	return nil
-}
-
-var (
-	policy = regexp.MustCompile(`(?:^|[;,\s"])(?:q=)?(\d+)\s*;\s*w=(\d+)`)
-	window = map[string]float64{"second": 1, "minute": 60, "hour": 3600, "day": 86400}
-)
-
-// LearnLimits returns the rate that the headers of an answer announce, in requests per second; 0 for
-// none, or none that says for which time. said are these headers.
-func LearnLimits(h http.Header) (perSecond float64, said []string) {
-	lowest := func(n, seconds float64) {
-		if n > 0 && seconds > 0 && (perSecond == 0 || n/seconds < perSecond) {
-			perSecond = n / seconds
-		}
-	}
-	for name := range h {
-		plain := plainly(name)
-		if !strings.HasPrefix(plain, "ratelimit") && plain != "retryafter" {
-			continue
-		}
-		said = append(said, name+": "+printable(h.Get(name)))
-		for _, m := range policy.FindAllStringSubmatch(strings.Join(h.Values(name), ","), -1) {
-			n, _ := strconv.ParseFloat(m[1], 64)
-			seconds, _ := strconv.ParseFloat(m[2], 64)
-			lowest(n, seconds)
-		}
-		if n, err := strconv.ParseFloat(h.Get(name), 64); err == nil && strings.HasPrefix(plain, "ratelimitlimit") {
-			lowest(n, window[strings.TrimPrefix(plain, "ratelimitlimit")])
-		}
-	}
-	slices.Sort(said)
-	return perSecond, said
-}
-
 // Outline shows an answer without what may be personal data or a credential: its status, the names
 // of its fields, and of their values null, true, false, 0, data types and error codes.
 func (c *Client) Outline(a Answer) string {
@@ -433,17 +387,16 @@ func (c *Client) Outline(a Answer) string {
 	}
 	var telling []string
 	for name := range a.Header {
-		plain := plainly(name)
-		own := strings.Contains(plain, "request") || strings.Contains(plain, "correlation") || strings.Contains(plain, "trace") ||
-			strings.Contains(plain, "session") || strings.Contains(plain, "tenant")
-		if !own && (strings.Contains(plain, "location") || strings.Contains(plain, "redirect") || strings.Contains(plain, "magic") ||
-			strings.HasSuffix(plain, "id")) {
+		if tellingHeader.MatchString(name) {
 			telling = append(telling, "; "+name+": "+kindOf(a.Header.Get(name)))
 		}
 	}
 	slices.Sort(telling)
 	return c.secrets.hide(text + strings.Join(telling, ""))
 }
+
+// tellingHeader matches the names of headers that may hold an id or a url.
+var tellingHeader = regexp.MustCompile(`(?i)location|redirect|magic|(client|contact|claim|activity)-?(uu|gu)?id$`)
 
 func outline(value []byte, code string, depth int) string {
 	const deepest, most = 5, 8

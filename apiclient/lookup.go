@@ -80,7 +80,7 @@ func (c *Client) lookUp(ctx context.Context, by By, value string) (r Request, a 
 	}
 	absent = c.cfg.NotFound.Describes(a)
 	if !absent {
-		err = c.refusal(r, what, a)
+		err = c.refusal(what, a)
 	}
 	crowded := slices.ContainsFunc(c.cfg.NotFound.Content, func(content NotFoundContent) bool {
 		describes, crowded := content.describes(a)
@@ -99,35 +99,21 @@ func (c *Client) lookUp(ctx context.Context, by By, value string) (r Request, a 
 
 // refusal returns the failure of a GET that was answered with anything but a 2xx;
 // nil for a 2xx, unless a rule reads it as a stop.
-func (c *Client) refusal(r Request, what string, a Answer) error {
-	rule, ruled := c.ruleFor(a)
-	stop := ruled && rule.Means == "stop" || a.Status == http.StatusUnauthorized || !ruled && meaningOf(a).stop
+func (c *Client) refusal(what string, a Answer) error {
+	m, rule, _ := c.meaningOf(a, false)
+	stop := m.stop || a.Status == http.StatusUnauthorized
 	if a.Status/100 == 2 && !stop {
 		return nil
 	}
-	f := &Failure{Stop: stop, Status: a.Status, RetryAfter: a.RetryAfter, Reason: what + " got " + statusText(a.Status)}
+	f := &Failure{Stop: stop, Status: a.Status, RetryAfter: a.RetryAfter, Reason: what + " got " + statusText(a.Status),
+		Hint: cmp.Or(rule.Hint, statusMeaning(a.Status).hint)}
 	switch {
 	case c.asksToWait(a):
 		f.Retry = AfterPause
-	case stop:
-	case ruled && rule.Means == "retry" || !ruled && isTransient(a.Status):
+	case m.passes && !stop:
 		f.Retry = Now
 	}
-	if f.Hint = meaningOf(a).hint; ruled && rule.Hint != "" {
-		f.Hint = rule.Hint
-	}
 	return f
-}
-
-// isTransient reports whether a GET with this status is worth sending again.
-func isTransient(status int) bool {
-	switch status {
-	case http.StatusRequestTimeout, http.StatusMisdirectedRequest, http.StatusTooEarly:
-		return true
-	case http.StatusNotImplemented:
-		return false
-	}
-	return status/100 == 5
 }
 
 // errCrowded completes the sentence "the answer …".

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"claimsheet/apiclient/rate"
@@ -23,12 +22,11 @@ const maxRetryAfter = 365 * 24 * time.Hour
 // timetable, and a request stays at the head of the queue until it departs. So when
 // one is delayed (by a new token), the next does not follow too soon, and no second
 // ever sees more requests than the rate. Where the connection is the network's, rate and
-// pause are kept once more by the requests that have it: see Slot.goOn.
+// pause are kept once more by the requests that have it.
 type pacer struct {
 	*rate.Meter
-	head    chan struct{} // has room for one: the request that leaves next
-	flight  chan struct{} // has room for the requests in flight; nil for any number
-	waiting atomic.Int64  // requests that wait for the head
+	head   chan struct{} // has room for one: the request that leaves next
+	flight chan struct{} // has room for the requests in flight; nil for any number
 }
 
 func newPacer(cfg Config) *pacer {
@@ -39,40 +37,18 @@ func newPacer(cfg Config) *pacer {
 	return p
 }
 
-// consult is rate.Meter.Consult. With take it has departures taken for the requests that
-// wait, this one included.
-func (p *pacer) consult(ctx context.Context, take bool) error {
-	want := 0
-	if take {
-		want = int(p.waiting.Load()) + 1
-	}
-	err := p.Consult(ctx, want)
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return stopped(ctx)
-	}
-	said, hint := err.Error(), ""
-	if found, ok := errors.AsType[problem.Problem](err); ok {
-		said, hint = found.Message, found.Hint
-	}
-	return &Failure{NotSent: true, Stop: true, Reason: "nothing is sent while the rate of all processes is not known: " + said, Hint: hint, Err: err}
-}
-
 // Slot is one request's way past the pacer; Reserve returns it for one CreateReserved. A Slot is for
 // one goroutine.
 type Slot struct {
-	pacer    *pacer
-	reserved bool // it fails where it would have to wait for the end of a pause
-	over     bool // used or released
-	head     bool // it leaves next; only under a rate
-	lent     bool // it has the place of another slot at the head, which it does not give back
-	place    bool // it counts among the requests in flight
-	left     rate.Departure
-	waited   time.Duration
-	leave    func() bool // asked last; nil for nothing to ask
-	refused  error       // why it cannot leave at all
+	pacer   *pacer
+	ticket  rate.Ticket
+	over    bool // used or released
+	head    bool // it leaves next; only under a rate
+	lent    bool // it has the place of another slot at the head, which it does not give back
+	place   bool // it counts among the requests in flight
+	waited  time.Duration
+	leave   func() bool // asked last; nil for nothing to ask
+	refused error       // why it cannot leave at all
 }
 
 // Reserve waits until the service does not ask to wait and, under a rate, until
@@ -84,12 +60,11 @@ type Slot struct {
 // error, a *Failure, means that ctx has ended. A Slot that cannot leave for another reason
 // fails when it is to.
 func (c *Client) Reserve(ctx context.Context) (*Slot, error) {
-	s := &Slot{pacer: c.pacer, reserved: true}
-	defer s.measure(time.Now())
-	err := s.wait(ctx, pauseOver)
+	s := &Slot{pacer: c.pacer, ticket: rate.Ticket{Impatient: true}}
+	err := s.await(ctx, rate.PauseOver, forever)
 	if err == nil && s.pacer.Limited() {
 		if err = s.takeHead(ctx); err == nil {
-			err = s.wait(ctx, granted)
+			err = s.await(ctx, rate.Granted, forever)
 		}
 	}
 	if ctx.Err() != nil && err != nil {
@@ -121,10 +96,7 @@ func (c *Client) slot(ctx context.Context, leave func() bool) *Slot {
 // Await waits until fewer than Config.Concurrency requests are in flight, and takes
 // a place among them for the slot's request. Where ctx ends before that,
 // CreateReserved says so.
-func (s *Slot) Await(ctx context.Context) {
-	defer s.measure(time.Now())
-	_ = s.takePlace(ctx)
-}
+func (s *Slot) Await(ctx context.Context) { _ = s.takePlace(ctx) }
 
 // Guard has leave asked just before the first byte of the slot's request. Where it says
 // no, the request is not sent.
@@ -139,20 +111,15 @@ func (s *Slot) Release() {
 	}
 }
 
-// measure adds the time since began to what the request has waited.
-func (s *Slot) measure(began time.Time) { s.waited += time.Since(began) }
-
-// enter waits until the request may leave: it has a place among those in flight,
-// and rate and pause allow it.
-func (s *Slot) enter(ctx context.Context) error {
-	defer s.measure(time.Now())
+// getReady waits until the request may depart.
+func (s *Slot) getReady(ctx context.Context) error {
 	if s.refused != nil {
 		return s.refused
 	}
 	if err := s.takePlace(ctx); err != nil {
 		return err
 	}
-	return s.wait(ctx, leaving)
+	return s.await(ctx, rate.Ready, forever)
 }
 
 // takePlace waits for a place among the requests in flight and, under a rate, for
@@ -169,32 +136,11 @@ func (s *Slot) takePlace(ctx context.Context) error {
 			return nil
 		}
 		if s.pacer.flight != nil {
-			select {
-			case s.pacer.flight <- struct{}{}:
-			case <-ctx.Done():
-				return stopped(ctx)
+			if err := s.takeRoom(ctx, s.pacer.flight); err != nil {
+				return err
 			}
 		}
 		s.place = true
-	}
-}
-
-func (s *Slot) takeHead(ctx context.Context) error {
-	s.pacer.waiting.Add(1)
-	defer s.pacer.waiting.Add(-1)
-	select {
-	case s.pacer.head <- struct{}{}:
-		s.head = true
-		return nil
-	case <-ctx.Done():
-		return stopped(ctx)
-	}
-}
-
-func (s *Slot) leaveHead() {
-	if s.head {
-		s.head = false
-		<-s.pacer.head
 	}
 }
 
@@ -205,96 +151,58 @@ func (s *Slot) leavePlace() {
 	s.place = false
 }
 
-// stage is what a request waits for.
-type stage int
-
-const (
-	pauseOver stage = iota
-	granted         // also until this process has a departure, where it needs one
-	leaving         // until the request, which has a place, may leave
-)
-
-// wait waits for a stage. A reserved request that is to leave does not wait for the end of a pause
-// that has begun since: it fails.
-func (s *Slot) wait(ctx context.Context, until stage) error {
-	for ctx.Err() == nil {
-		if err := s.pacer.consult(ctx, until > pauseOver); err != nil {
-			return err
-		}
-		held := s.pacer.Hold()
-		switch {
-		case until == leaving && s.reserved && held.Pause > 0:
-			return &Failure{NotSent: true, Retry: AfterPause, Reason: held.Reason}
-		case until == pauseOver, until == granted && !held.Lacks:
-			held.Wait, held.Lacks = held.Pause, false
-		}
-		if held.May() {
-			return nil
-		}
-		sleep(ctx, held.Wait)
-	}
-	return stopped(ctx)
+func (s *Slot) takeHead(ctx context.Context) error {
+	err := s.takeRoom(ctx, s.pacer.head)
+	s.head = err == nil
+	return err
 }
 
-// depart lets the request leave, and the next one come to the head of the queue. Much time
-// may have passed since it might leave: it waits until it may again.
-func (s *Slot) depart(ctx context.Context) error {
+func (s *Slot) leaveHead() {
+	if s.head {
+		s.head = false
+		<-s.pacer.head
+	}
+}
+
+func (s *Slot) takeRoom(ctx context.Context, room chan struct{}) error {
 	defer s.measure(time.Now())
-	for {
-		if err := s.wait(ctx, leaving); err != nil {
-			return err
-		}
-		var ok bool
-		if s.left, ok = s.pacer.Depart(); ok {
-			s.leaveHead()
-			return nil
-		}
+	select {
+	case room <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return stopped(ctx)
 	}
 }
 
-// errHeldBack is the cause of the failure of a request that would have to wait on its
-// connection for too long.
-var errHeldBack = errors.New("held back on its connection")
+// measure adds the time since began to what the request has waited.
+func (s *Slot) measure(began time.Time) { s.waited += time.Since(began) }
 
-// goOn holds a request back that has departed and has its connection: until the end of a
-// pause that has begun since, and until another departure where the connection took too
-// long for its own. It never waits for the head of the queue, whose holder may wait for its
-// place, and no longer than patience. After that the error is errHeldBack; so it is in a
-// pause for a request that is not to wait for the end of one.
-func (s *Slot) goOn(ctx context.Context, patience time.Duration) error {
+// forever is longer than any request waits.
+const forever = 365 * 24 * time.Hour
+
+// await waits until the request has come to a stage. It waits no longer than patience on a connection
+// that it has: a look-up that would have to goes back into the queue then, and so fails a reserved request,
+// at any stage, in a pause that began since it was reserved.
+func (s *Slot) await(ctx context.Context, to rate.Stage, patience time.Duration) error {
 	defer s.measure(time.Now())
-	end := time.Now().Add(patience)
-	limited, cancel := context.WithDeadline(ctx, end)
-	defer cancel()
-	var held rate.Hold
-	for {
-		err := s.pacer.consult(limited, held.Lacks)
-		switch {
-		case ctx.Err() != nil:
-			return stopped(ctx)
-		case err != nil && limited.Err() != nil:
-			return heldBack(held)
-		case err != nil:
-			return err
-		}
-		patience = time.Until(end)
-		if held = s.pacer.Leave(&s.left, patience); held.May() {
-			return nil
-		}
-		if held.Wait > patience || s.reserved && held.Pause > 0 {
-			return heldBack(held)
-		}
-		sleep(limited, held.Wait)
+	err := s.pacer.Await(ctx, &s.ticket, to, patience)
+	if err == nil {
+		return nil
 	}
-}
-
-// heldBack is the failure of a request that is not to wait on its connection.
-func heldBack(held rate.Hold) *Failure {
-	f := &Failure{NotSent: true, Retry: AfterPause, Reason: "its connection was opened too late for the rate", Err: errHeldBack}
-	if held.Pause > 0 {
-		f.Reason = held.Reason
+	if ctx.Err() != nil {
+		return stopped(ctx)
 	}
-	return f
+	if paused, ok := errors.AsType[rate.Paused](err); ok {
+		return &Failure{NotSent: true, Retry: AfterPause, Reason: string(paused), Err: rate.ErrHeldBack}
+	}
+	if errors.Is(err, rate.ErrHeldBack) {
+		return &Failure{NotSent: true, Retry: AfterPause, Reason: "its connection was opened too late for the rate", Err: err}
+	}
+	said, hint := err.Error(), ""
+	if found, ok := errors.AsType[problem.Problem](err); ok {
+		said, hint = found.Message, found.Hint
+	}
+	return &Failure{NotSent: true, Stop: true, Reason: "nothing is sent while the rate of all processes is not known: " + said, Hint: hint, Err: err}
 }
 
 // retryAfter reads the header Retry-After, in seconds or as a date; 0 when there
@@ -323,13 +231,4 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 // stopped is the failure of a request that was still waiting when ctx ended.
 func stopped(ctx context.Context) *Failure {
 	return unsent("stopped before it was sent", ctx.Err())
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }

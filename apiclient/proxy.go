@@ -148,7 +148,7 @@ func (p *Proxy) refusal(status int) *Failure {
 		f.Stop, f.Hint = true, "the proxy wants a user name and a password: give them as username and password of the environment's proxy"
 	case status == http.StatusProxyAuthRequired:
 		f.Stop, f.Hint = true, "check username and password of the environment's proxy; they are sent as Basic, the only scheme that is supported"
-	case isTransient(status) || status == http.StatusTooManyRequests:
+	case statusMeaning(status).passes || status == http.StatusTooManyRequests:
 		f.Retry, f.Hint = Now, "if it stays so, check host and port in base_url, and ask the proxy's administrator whether it can reach them"
 	default:
 		f.Stop, f.Hint = true, "check the environment's proxy, and ask its administrator to allow CONNECT to host and port of base_url"

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"html"
 	"maps"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -37,23 +36,8 @@ type secrets struct {
 	spelled []string    // all of them as they may be written, the longest first
 }
 
-// addFixed adds secrets that no request carries.
-func (s *secrets) addFixed(values []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fixed = values
-	s.spell()
-}
-
-// learn adds the credentials that a request carries, which has nothing else.
-func (s *secrets) learn(credentials *http.Request) {
-	query := credentials.URL.Query()
-	var values []string
-	for _, carried := range []map[string][]string{credentials.Header, query} {
-		for _, name := range slices.Sorted(maps.Keys(carried)) {
-			values = append(values, carried[name]...)
-		}
-	}
+// learn adds the values that a request carries as credentials.
+func (s *secrets) learn(values []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !slices.Equal(values, s.carried[0]) && !slices.Equal(values, s.carried[1]) {
@@ -66,13 +50,11 @@ func (s *secrets) learn(credentials *http.Request) {
 func (s *secrets) spell() {
 	parts := slices.Clone(s.fixed)
 	for _, value := range slices.Concat(s.carried[:]...) {
-		parts = append(parts, value)
-		if scheme, rest, ok := strings.Cut(value, " "); ok {
-			parts = append(parts, rest)
-			if plain, err := base64.StdEncoding.DecodeString(rest); err == nil && scheme == "Basic" {
-				_, password, _ := strings.Cut(string(plain), ":")
-				parts = append(parts, string(plain), password)
-			}
+		scheme, rest, _ := strings.Cut(value, " ")
+		parts = append(parts, value, rest)
+		if plain, err := base64.StdEncoding.DecodeString(rest); err == nil && scheme == "Basic" {
+			_, password, _ := strings.Cut(string(plain), ":")
+			parts = append(parts, string(plain), password)
 		}
 	}
 	set := map[string]bool{}
@@ -83,12 +65,11 @@ func (s *secrets) spell() {
 		plain, escaped := encode(part), bytes.NewBuffer(nil)
 		json.HTMLEscape(escaped, plain)
 		for _, spelling := range []string{part, string(plain[1 : len(plain)-1]), string(escaped.Bytes()[1 : escaped.Len()-1]),
-			url.QueryEscape(part), url.PathEscape(part), base64.StdEncoding.EncodeToString([]byte(part)),
-			decoded(part), strings.ReplaceAll(part, "+", " "), strings.ReplaceAll(decoded(part), "+", " ")} {
-			set[spelling] = len(spelling) >= minSecret
+			url.QueryEscape(part), url.PathEscape(part), base64.StdEncoding.EncodeToString([]byte(part)), decoded(part)} {
+			set[spelling], set[strings.ReplaceAll(spelling, "+", " ")] = true, true
 		}
 	}
-	maps.DeleteFunc(set, func(_ string, long bool) bool { return !long })
+	maps.DeleteFunc(set, func(spelling string, _ bool) bool { return len(spelling) < minSecret })
 	s.spelled = slices.SortedFunc(maps.Keys(set), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 }
 
@@ -125,14 +106,13 @@ func redacted(a Answer, redact func(string) string) []byte {
 	}
 	body = []byte(redact(string(body)))
 	isText := bytes.IndexByte(body, 0) < 0 && (utf8.Valid(body) || a.Header.Get("Content-Encoding") == "") // Latin-1 is text
-	for layer, n := string(body), 0; isText; n++ {
-		next := unescape(layer)
-		if next == layer {
-			return body
-		}
+	for n, layer, next := 0, "", string(body); isText && next != layer; n++ {
+		layer, next = next, unescape(next)
 		spaced := strings.ReplaceAll(next, "+", " ") // as a query writes spaces
-		isText = n < maxLayers && redact(next) == next && redact(spaced) == spaced
-		layer = next
+		isText = next == layer || n < maxLayers && redact(next) == next && redact(spaced) == spaced
+	}
+	if isText {
+		return body
 	}
 	return fmt.Appendf(nil, "(not kept: %d bytes, %s)", len(a.Body), cmp.Or(mediaType(a), "of no known type"))
 }
@@ -146,19 +126,18 @@ func unescape(text string) string {
 		return text
 	}
 	return html.UnescapeString(escapes.ReplaceAllStringFunc(text, func(escape string) string {
-		if escape[0] == '\\' {
-			plain, _ := scalar([]byte(`"` + escape + `"`))
-			return plain
+		plain, ok := scalar([]byte(`"` + escape + `"`))
+		if escape[0] == '%' || !ok {
+			plain, _ = url.PathUnescape(escape)
 		}
-		plain, _ := url.PathUnescape(escape)
 		return plain
 	}))
 }
 
 // decoded returns a text without escapes. A secret may itself look escaped ("a%41b").
 func decoded(text string) string {
-	for range maxLayers {
-		text = unescape(text)
+	for next := unescape(text); next != text; next = unescape(text) {
+		text = next
 	}
 	return text
 }

@@ -301,30 +301,6 @@ func (hanging) Change(ctx context.Context, _ func(*rate.State, time.Time)) error
 	return ctx.Err()
 }
 
-// What others left long ago does not slow a process down: a rate that was found is
-// forgotten, as it is when a process that shares nothing has ended.
-func TestAnOldRateIsForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		refuse := true
-		s := &clockwork{say: func(int, time.Duration) (int, string) {
-			if refuse {
-				return 429, "1"
-			}
-			return 200, ""
-		}}
-		limiter := &agreed{}
-		all := processes(t, 2, s, limiter, func(_ int, cfg *apiclient.Config) { cfg.RequestsPerSecond = 20 })
-		work(t, all[0], 1, 1)
-		refuse = false
-		time.Sleep(5 * time.Minute)
-		began := time.Now()
-		work(t, all[1], 8, 40)
-		if took := time.Since(began); took > 2400*time.Millisecond {
-			t.Errorf("40 requests took %v", took)
-		}
-	})
-}
-
 // A shared clock that is set back does not stop the processes.
 func TestASharedClockThatIsSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -40,19 +40,24 @@ func (c *Client) Templates(ctx context.Context) ([]Template, []string, error) {
 	if err != nil {
 		return nil, nil, during(what, err)
 	}
-	if err := c.refusal(req, what, a); err != nil {
+	if err := c.refusal(what, a); err != nil {
 		return nil, nil, err
 	}
-	p := templateParser{wire: c.cfg.Wire}
-	templates, err := p.parse(a)
+	templates, notes, err := parseTemplates(c.cfg.Wire, a)
 	if err != nil {
 		return nil, nil, &Failure{Retry: unlessJSON(a), Reason: "the answer with the activity templates " + err.Error()}
 	}
-	return templates, p.notes, nil
+	return templates, notes, nil
 }
 
-// templateParser reads templates and collects notes. Its errors complete the
-// sentence "the answer …".
+// parseTemplates reads the templates of an answer. Its errors complete the sentence "the answer …".
+func parseTemplates(w Wire, a Answer) ([]Template, []string, error) {
+	p := templateParser{wire: w}
+	templates, err := p.parse(a)
+	return templates, p.notes, err
+}
+
+// templateParser reads templates and collects notes.
 type templateParser struct {
 	wire    Wire
 	unknown []string // data types that have a note

@@ -34,11 +34,10 @@ type Exchange struct {
 // Durations are parts of the time that an Exchange took, in milliseconds; 0 for what
 // did not happen.
 type Durations struct {
-	Wait        float64 `json:"wait"`        // for the limiter: a place among the requests in flight, the rate, the end of a pause
-	Credentials float64 `json:"credentials"` // to put the headers on, which may need a new token
-	Connection  float64 `json:"connection"`  // until the request had one, new or kept
-	FirstByte   float64 `json:"firstByte"`   // since the request left on its connection, until the first byte of the answer came
-	Whole       float64 `json:"whole"`       // of the connection and the answer, until that was read or had failed
+	Wait       float64 `json:"wait"`       // for the limiter: a place among the requests in flight, the rate, the end of a pause
+	Connection float64 `json:"connection"` // until the request had one, new or kept
+	FirstByte  float64 `json:"firstByte"`  // since the request left on its connection, until the first byte of the answer came
+	Whole      float64 `json:"whole"`      // of the connection and the answer, until that was read or had failed
 }
 
 // WithRow returns a context for the requests of one client. Their Exchanges name the
@@ -54,71 +53,47 @@ type tracedRow struct{ sheet, row int }
 // tracer observes one request for Config.Trace. A nil tracer observes nothing. The hooks
 // of net/http may come from other goroutines.
 type tracer struct {
-	client  *Client
-	request Request
-	whose   tracedRow
-	began   time.Time     // when the queue was behind it
-	given   time.Time     // when the request was given to the network
-	waited  time.Duration // until then
+	client *Client
 
 	mu       sync.Mutex
 	exchange Exchange
-	left     time.Time     // when the request left on its connection
-	held     time.Duration // how long it was held back there
+	given    time.Time // when the request was given to the network
+	left     time.Time // when it left on its connection
 }
 
-// trace returns the tracer of a request that has waited in the queue.
-func (c *Client) trace(ctx context.Context, r Request) *tracer {
+// trace returns the tracer of a request that is given to the network now, and ctx with its hook.
+func (c *Client) trace(ctx context.Context, r Request, req *http.Request, waited time.Duration) (*tracer, context.Context) {
 	if c.cfg.Trace == nil {
-		return nil
+		return nil, ctx
 	}
 	whose, _ := ctx.Value(tracedRow{}).(tracedRow)
-	return &tracer{client: c, request: r, whose: whose, began: time.Now()}
+	t := &tracer{client: c, given: time.Now(), exchange: Exchange{Sheet: whose.sheet, Row: whose.row, Kind: r.Kind, Method: r.Method,
+		Path: c.tracedPath(r), RequestID: c.tracedID(req.Header.Get("X-Request-Id")), Sent: len(r.Body)}}
+	t.leaves(waited)
+	return t, httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.exchange.Took.FirstByte = milliseconds(time.Since(t.left))
+	}})
 }
 
-// authorized says that the credentials are on the request.
-func (t *tracer) authorized() {
+// connected says that the request has a connection.
+func (t *tracer) connected(reused bool) {
 	if t != nil {
-		t.exchange.Took.Credentials = milliseconds(time.Since(t.began))
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.exchange.Reused, t.exchange.Took.Connection = reused, milliseconds(time.Since(t.given))
 	}
 }
 
 // leaves says that the request leaves now, after having waited for so long.
 func (t *tracer) leaves(waited time.Duration) {
-	if t == nil {
-		return
+	if t != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.left = time.Now()
+		t.exchange.Time, t.exchange.Took.Wait = t.left.UTC(), milliseconds(waited)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.held = waited - t.waited
-	t.left = time.Now()
-	t.exchange.Time, t.exchange.Took.Wait = t.left.UTC(), milliseconds(waited)
-}
-
-// watch says that a request leaves, or leaves as soon as it has a connection, and returns
-// ctx with the hooks that watch it.
-func (t *tracer) watch(ctx context.Context, req *http.Request, waited time.Duration) context.Context {
-	if t == nil {
-		return ctx
-	}
-	t.given, t.waited = time.Now(), waited
-	t.leaves(waited)
-	e, took := &t.exchange, &t.exchange.Took
-	e.Sheet, e.Row = t.whose.sheet, t.whose.row
-	e.Kind, e.Method, e.Path, e.Sent = t.request.Kind, t.request.Method, t.client.tracedPath(t.request), len(t.request.Body)
-	e.RequestID = t.client.tracedID(req.Header.Get("X-Request-Id"))
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) {
-			t.mu.Lock()
-			defer t.mu.Unlock()
-			e.Reused, took.Connection = info.Reused, milliseconds(time.Since(t.given)-t.held)
-		},
-		GotFirstResponseByte: func() {
-			t.mu.Lock()
-			defer t.mu.Unlock()
-			took.FirstByte = milliseconds(time.Since(t.left))
-		},
-	})
 }
 
 // ended gives the Exchange away. a is what came of the answer, and err why it is not
@@ -129,8 +104,8 @@ func (t *tracer) ended(a Answer, err error) {
 	}
 	t.mu.Lock()
 	e := t.exchange
+	e.Took.Whole = e.Took.Connection + milliseconds(time.Since(t.left))
 	t.mu.Unlock()
-	e.Took.Whole = milliseconds(time.Since(t.given) - t.held)
 	e.Status, e.Received = a.Status, len(a.Body)
 	if id := t.client.tracedID(cmp.Or(a.Header.Get("X-Request-Id"), a.Header.Get("X-Correlation-Id"))); id != e.RequestID {
 		e.AnswerID = id

@@ -104,17 +104,28 @@ func (c *Client) ReadingRules() string {
 func (c *Client) Reads(k Kind) bool { return c.needs(k) != need{} }
 
 func (c *Client) judge(r Request, a Answer, err error) Verdict {
-	v := Verdict{Status: a.Status}
 	if a.Status == 0 {
-		return v.unanswered(err)
+		return unanswered(err)
 	}
 	a.Cut = a.Cut || err != nil
-	if rule, ok := c.ruleFor(a); ok && err == nil {
-		v = c.judgeByRule(v, rule, r, a)
-		v.Ruled = true
-	} else {
-		v = c.judgeByStatus(v, r, a, err)
+	m, rule, ruled := c.meaningOf(a, err != nil)
+	v := Verdict{Status: a.Status, Effect: m.effect, Stop: m.stop, Retry: m.retry, Hint: m.hint, Ruled: ruled}
+	switch {
+	case m.effect == Created && err != nil:
+		v.Effect, v.Reason = Uncertain, err.Error()
+	case m.effect == Created:
+		c.read(&v, r, a)
+		if a.Status == http.StatusAccepted && rule.Means != "done" && v.Effect == Created && v.ID == "" && v.URL == "" {
+			v.Effect, v.Reason = Uncertain, statusText(a.Status)+", which only promises to do it"
+			v.Hint = "if the service's operator confirms that it is always done, add an errors rule: {status: 202, means: done}"
+		}
+	default:
+		v.Reason, v.Detail = statusText(a.Status), detail(c.forShow(a))
+		if ruled && rule.Means != "stop" {
+			v.Reason += ", which the environment's errors rules read as " + rule.Means
+		}
 	}
+	v.Hint = cmp.Or(rule.Hint, v.Hint)
 	wait := c.asksToWait(a)
 	if wait && v.Retry == Now {
 		v.Retry = AfterPause
@@ -126,8 +137,8 @@ func (c *Client) judge(r Request, a Answer, err error) Verdict {
 }
 
 // unanswered judges a request without an answer.
-func (v Verdict) unanswered(err error) Verdict {
-	v.Effect, v.Reason = Uncertain, "there was no answer"
+func unanswered(err error) Verdict {
+	v := Verdict{Effect: Uncertain, Reason: "there was no answer"}
 	if f, ok := errors.AsType[*Failure](err); ok {
 		v.Reason, v.Stop, v.Hint = f.Reason, f.Stop, f.Hint
 		if f.NotSent {
@@ -140,51 +151,79 @@ func (v Verdict) unanswered(err error) Verdict {
 	return v
 }
 
-func (c *Client) judgeByStatus(v Verdict, r Request, a Answer, err error) Verdict {
-	if a.Status/100 == 2 {
-		if err != nil {
-			v.Effect, v.Reason = Uncertain, err.Error()
-			return v
-		}
-		v = c.read(v, r, a)
-		if a.Status == http.StatusAccepted && v.Effect == Created && v.ID == "" && v.URL == "" {
-			v.Effect, v.Reason = Uncertain, statusText(a.Status)+", which only promises to do it"
-			v.Hint = "if the service's operator confirms that it is always done, add an errors rule: {status: 202, means: done}"
-		}
-		return v
-	}
-	m := meaningOf(a)
-	v.Effect, v.Stop, v.Retry, v.Hint = m.effect, m.stop, m.retry, m.hint
-	v.Reason, v.Detail = statusText(a.Status), detail(c.forShow(a))
-	return v
+// meaning is what an answer proves.
+type meaning struct {
+	effect Effect // of a creating request; Created: if the answer holds what the step needs
+	stop   bool   // no other request will do better
+	retry  Retry  // whether a creating request may be sent again
+	passes bool   // a GET is worth sending again
+	hint   string
 }
 
-// judgeByRule lets a Rule decide. A rule that means stop leaves the effect to
-// the status. One that means done still needs the id that the step needs.
-func (c *Client) judgeByRule(v Verdict, rule Rule, r Request, a Answer) Verdict {
+const (
+	hintBaseURL = "the service redirects: check base_url"
+	hintLogin   = "the service redirects, perhaps to a login page: check base_url and auth"
+)
+
+// meanings are the statuses that mean something else than the rest of their class, which is the first
+// digit. The document shows no error statuses, so what counts is what the HTTP standard proves: a 4xx is a
+// refusal, and a 5xx may have been said after the thing was created.
+var meanings = map[int]meaning{
+	2: {effect: Created},
+	// Permanent and method-keeping redirects: the request was not processed here,
+	// and it is never sent to an address that an answer names. The cause is a wrong
+	// base_url, so the next request would do no better.
+	http.StatusMovedPermanently:  {effect: Refused, stop: true, hint: hintBaseURL},
+	http.StatusTemporaryRedirect: {effect: Refused, stop: true, hint: hintBaseURL},
+	http.StatusPermanentRedirect: {effect: Refused, stop: true, hint: hintBaseURL},
+	// "See this instead" is also what a service says after it has acted.
+	http.StatusFound:    {effect: Uncertain, stop: true, hint: hintLogin},
+	http.StatusSeeOther: {effect: Uncertain, stop: true, hint: hintLogin},
+
+	4:                       {effect: Refused},
+	http.StatusUnauthorized: {effect: Refused, stop: true, hint: "check the environment's auth"},
+	// A time-out of the service proves nothing, unless it came before the request
+	// was complete (Answer.Early).
+	http.StatusRequestTimeout:     {effect: Uncertain, passes: true},
+	http.StatusMisdirectedRequest: {effect: Refused, retry: Now, passes: true},
+	http.StatusTooEarly:           {effect: Refused, retry: Now, passes: true},
+	http.StatusTooManyRequests:    {effect: Refused, retry: Now},
+
+	5:                         {effect: Uncertain, passes: true},
+	http.StatusNotImplemented: {effect: Refused},
+}
+
+// statusMeaning returns what a status proves.
+func statusMeaning(status int) meaning {
+	if m, ok := meanings[status]; ok {
+		return m
+	}
+	return cmp.Or(meanings[status/100], meaning{effect: Uncertain})
+}
+
+// meaningOf returns what an answer proves: by the first Rule that matches it, if any, or else by its
+// status. No Rule can say what half an answer means.
+func (c *Client) meaningOf(a Answer, half bool) (m meaning, rule Rule, ruled bool) {
+	m = statusMeaning(a.Status)
+	if a.Status == http.StatusRequestTimeout && a.Early {
+		m = meaning{effect: Refused, retry: Now, passes: true}
+	}
+	if rule, ruled = c.ruleFor(a); half || !ruled {
+		return m, Rule{}, false
+	}
 	switch rule.Means {
+	case "stop": // the effect is that of the status
+		m.stop = true
 	case "done":
-		v = c.read(v, r, a)
-	case "stop":
-		v = c.judgeByStatus(v, r, a, nil)
-		v.Stop = true
+		m = meaning{effect: Created}
 	case "uncertain":
-		v.Effect = Uncertain
+		m = meaning{effect: Uncertain}
 	case "retry":
-		v.Effect, v.Retry = Refused, Now
+		m = meaning{effect: Refused, retry: Now, passes: true}
 	default:
-		v.Effect = Refused
+		m = meaning{effect: Refused}
 	}
-	if v.Effect != Created && v.Reason == "" {
-		v.Reason = statusText(a.Status) + ", which the environment's errors rules read as " + rule.Means
-	}
-	if v.Effect != Created {
-		v.Detail = detail(c.forShow(a))
-	}
-	if rule.Hint != "" {
-		v.Hint = rule.Hint
-	}
-	return v
+	return m, rule, true
 }
 
 // rule is a Rule with its expression compiled.
@@ -232,59 +271,6 @@ func (r rule) applies(a Answer) bool {
 	})
 }
 
-// meaning is what a status proves about a creating request.
-type meaning struct {
-	effect Effect
-	stop   bool
-	retry  Retry
-	hint   string
-}
-
-const (
-	hintBaseURL = "the service redirects: check base_url"
-	hintLogin   = "the service redirects, perhaps to a login page: check base_url and auth"
-)
-
-// meanings are the statuses that mean something else than the rest of their
-// class; see meaningOf. The document shows no error statuses, so what counts is
-// what the HTTP standard proves.
-var meanings = map[int]meaning{
-	// Permanent and method-keeping redirects: the request was not processed here,
-	// and it is never sent to an address that an answer names. The cause is a wrong
-	// base_url, so the next request would do no better.
-	http.StatusMovedPermanently:  {effect: Refused, stop: true, hint: hintBaseURL},
-	http.StatusTemporaryRedirect: {effect: Refused, stop: true, hint: hintBaseURL},
-	http.StatusPermanentRedirect: {effect: Refused, stop: true, hint: hintBaseURL},
-	// "See this instead" is also what a service says after it has acted.
-	http.StatusFound:    {effect: Uncertain, stop: true, hint: hintLogin},
-	http.StatusSeeOther: {effect: Uncertain, stop: true, hint: hintLogin},
-
-	http.StatusUnauthorized: {effect: Refused, stop: true, hint: "check the environment's auth"},
-	// A time-out of the service proves nothing, unless it came before the request
-	// was complete (Answer.Early).
-	http.StatusRequestTimeout:     {effect: Uncertain},
-	http.StatusMisdirectedRequest: {effect: Refused, retry: Now},
-	http.StatusTooEarly:           {effect: Refused, retry: Now},
-	http.StatusTooManyRequests:    {effect: Refused, retry: Now},
-
-	http.StatusNotImplemented: {effect: Refused},
-}
-
-// meaningOf returns what any status but a 2xx proves. A 4xx is a refusal. All
-// others may have been said after the thing was created.
-func meaningOf(a Answer) meaning {
-	if a.Status == http.StatusRequestTimeout && a.Early {
-		return meaning{effect: Refused, retry: Now}
-	}
-	if m, ok := meanings[a.Status]; ok {
-		return m
-	}
-	if a.Status/100 == 4 {
-		return meaning{effect: Refused}
-	}
-	return meaning{effect: Uncertain}
-}
-
 // need is what a successful answer to a kind of request must hold; nil for what
 // it need not.
 type need struct {
@@ -316,13 +302,11 @@ func (c *Client) needs(k Kind) need {
 // A v1 client with an id but no redirect url is still Created, because
 // every further step needs only the id. One with a url but no id is Uncertain and
 // keeps the url, because the service gives it only once.
-func (c *Client) read(v Verdict, r Request, a Answer) Verdict {
-	v.Effect = Created
-	if err := c.readInto(&v, c.needs(r.Kind), r, a); err != nil {
+func (c *Client) read(v *Verdict, r Request, a Answer) {
+	if err := c.readInto(v, r, a); err != nil {
 		v.Effect, v.ID = Uncertain, ""
 		v.Reason, v.Detail = statusText(a.Status)+", but the answer "+err.Error(), detail(c.forShow(a))
 	}
-	return v
 }
 
 // urlOf returns the url of a request, or the base url for one that cannot be sent.
@@ -333,14 +317,11 @@ func (c *Client) urlOf(r Request) *url.URL {
 	return c.base
 }
 
-func (c *Client) readInto(v *Verdict, n need, r Request, a Answer) error {
-	if n.id == nil && n.url == nil {
-		if _, ok := document(a.Body); len(a.Body) > 0 && !ok {
-			return errors.New(notJSON(a))
-		}
-		return nil
+func (c *Client) readInto(v *Verdict, r Request, a Answer) error {
+	n, own := c.needs(r.Kind), c.urlOf(r)
+	if _, ok := document(a.Body); n == (need{}) && len(a.Body) > 0 && !ok {
+		return errors.New(notJSON(a))
 	}
-	own := c.urlOf(r)
 	var noID, noURL error
 	if n.id != nil {
 		v.ID, noID = idAt(a, *n.id, own)

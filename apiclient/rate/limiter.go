@@ -44,67 +44,29 @@ func (o *own) Change(_ context.Context, change func(*State, time.Time)) error {
 }
 
 const (
-	// freshFor is how long a process goes by what it has read of the state: how late it
-	// may learn of a pause that another process was asked for.
-	freshFor = 250 * time.Millisecond
+	// maxAge is how long the state that was read last is used: how late a process may learn of
+	// a pause that another process was asked for.
+	maxAge = 250 * time.Millisecond
 	// answersWithin is how long a process waits for the limiter's answer.
 	answersWithin = 5 * time.Second
 )
 
-// reading is what the limiter's clock has shown at a moment of the process's, at the latest. Of
-// both clocks only what passes since counts.
-type reading struct{ at, shown time.Time }
-
-// theirs is the earliest that the limiter's clock can show at a moment of the process's.
-func (r reading) theirs(ours time.Time) time.Time { return r.shown.Add(ours.Sub(r.at)) }
-
-// ours is the latest that the process's clock can show at a moment of the limiter's.
-func (r reading) ours(theirs time.Time) time.Time { return r.at.Add(theirs.Sub(r.shown)) }
-
-// grant is the last slice of departures that this process was given. Its times are the
-// limiter's.
-type grant struct {
-	reading
-	slice, used   []time.Time   // those that are left, and those by which requests leave or have left
-	before, after time.Time     // State.Last as it was, and as the slice left it
-	uncertainty   time.Duration // by how much earlier than by the reading a departure may be
-}
-
-// has reports whether there is a departure that can still be used. One that has passed
-// is lost: used late, it would be too close to those of others.
-func (g *grant) has(now time.Time) bool {
-	g.slice = slices.DeleteFunc(g.slice, func(at time.Time) bool { return now.After(g.ours(at).Add(lateness)) })
-	return len(g.slice) > 0
-}
-
-// takeBack takes the departures back that were not used, where no process was given any
-// since. A request that lost its departure has another one soon then, also at a low rate.
-func (g *grant) takeBack(s *State) {
-	if g.after.IsZero() || s.Last.UnixMicro() != g.after.UnixMicro() {
-		return
-	}
-	s.Last = g.before
-	for _, at := range g.used {
-		if at = at.Add(g.uncertainty); at.After(s.Last) {
-			s.Last = at
-		}
-	}
-}
-
-// Consult sees that the process knows the state as it was a moment ago, that
-// the limiter knows what it has to be told, and, where want is not 0 and a request needs
-// one, takes about as many departures when none are left. The error means that nothing may leave:
-// ctx has ended, or the limiter does not answer.
-func (m *Meter) Consult(ctx context.Context, want int) error {
-	if _, ask := m.wants(want); !ask {
+// consult sees that the process knows the state as it was a moment ago, that the limiter knows
+// what it has to be told, and, with take, that the process has departures where a request needs one.
+// The error means that nothing may leave.
+func (m *Meter) consult(ctx context.Context, take bool, within time.Duration) error {
+	if _, ask := m.wants(take); !ask {
 		return nil
 	}
-	limited, cancel := context.WithTimeout(ctx, answersWithin)
+	if m.alone { // its own state answers at once
+		within = answersWithin
+	}
+	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	var err error
 	select {
 	case m.talk <- struct{}{}:
-		if n, ask := m.wants(want); ask { // another request may have asked meanwhile
+		if n, ask := m.wants(take); ask { // another request may have asked meanwhile
 			err = m.ask(limited, n)
 		}
 		<-m.talk
@@ -114,49 +76,43 @@ func (m *Meter) Consult(ctx context.Context, want int) error {
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return ctx.Err()
+	case err != nil && limited.Err() != nil && within < answersWithin:
+		return ErrHeldBack
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("there is no answer within %v: %w", answersWithin, err)
 	}
 	return err
 }
 
-// wants reports whether the limiter must be asked, and for how many departures.
-func (m *Meter) wants(want int) (n int, ask bool) {
+// wants reports whether the limiter must be asked, and for how many departures: for more where those of
+// the last time were used.
+func (m *Meter) wants(take bool) (n int, ask bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now, theirs := m.now(), m.time()
-	stale := m.clock.at.IsZero() || now.Sub(m.clock.at) >= freshFor
-	if slept(m.clock.at, now) {
-		m.grant.slice, stale = nil, true
-	}
-	if want > 0 && m.needsDeparture() && !m.state.PausedUntil.After(theirs) && !m.state.next(theirs, m.limits).Add(-ahead).After(theirs) {
-		if n = max(want, 2*len(m.grant.used)); m.alone {
+	now := m.now()
+	if take && m.rate() > 0 && !m.has(now) && !m.state.PausedUntil.After(m.time()) && m.grantable() <= 0 {
+		if n = max(1, 2*m.used); m.alone {
 			n = 1
 		}
 		if m.lacking.IsZero() {
 			m.lacking = now
 		}
 	}
+	stale := m.read.IsZero() || now.Sub(m.read) >= maxAge
 	return n, n > 0 || len(m.news) > 0 || stale || m.alone && m.good > 0
-}
-
-// slept reports whether the machine has slept since then, or its clock was set: the
-// process's own measure of time does not go on while it sleeps.
-func slept(since, now time.Time) bool {
-	return !since.IsZero() && (now.Round(0).Sub(since.Round(0))-now.Sub(since)).Abs() > lateness
 }
 
 // ask tells the limiter the news, takes n departures, and learns the state.
 func (m *Meter) ask(ctx context.Context, n int) error {
 	m.mu.Lock()
-	news, good, cuts, last := slices.Clone(m.news), m.good, m.state.Cuts, m.grant
-	last.used = slices.Clone(last.used)
+	news, good, cuts, lost := slices.Clone(m.news), m.good, m.state.Cuts, m.lost
 	m.mu.Unlock()
 	var state State
-	var given grant
+	var read, theirs time.Time
+	var given []time.Time
 	sent := m.now()
 	take := func(row *State, now time.Time) {
-		row.resume(now, m.limits)
+		row.resume(now)
 		for i := 0; i < good && row.Cuts == cuts; i++ {
 			row.accepted(now, m.limits)
 		}
@@ -164,12 +120,10 @@ func (m *Meter) ask(ctx context.Context, n int) error {
 			row.refused(now, r, m.limits)
 		}
 		if n > 0 {
-			last.takeBack(row)
+			row.takeBack(lost, now, m.limits)
 		}
-		given = grant{reading: reading{m.now(), now}, before: row.Last}
-		given.uncertainty = given.at.Sub(sent)
-		given.slice = row.give(now, m.limits, n, given.uncertainty)
-		given.after = row.Last
+		read, theirs = m.now(), now
+		given = row.give(now, m.limits, n, read.Sub(sent))
 		state = *row
 	}
 	var err error
@@ -188,17 +142,18 @@ func (m *Meter) ask(ctx context.Context, n int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.news = m.news[len(news):]; len(m.news) > 0 {
-		return nil // the state here has the news already, and Consult comes again
+		return nil // the state here has the news already, and consult comes again
 	}
 	if m.good = max(0, m.good-good); state.Cuts != m.state.Cuts {
-		m.grant.slice, m.good = nil, 0
+		m.departures, m.good = nil, 0
 	}
-	m.state, m.clock = state, given.reading
-	if count := len(given.slice); count > 0 {
-		if m.grant = given; !m.lacking.IsZero() {
-			m.share = given.ours(given.slice[count-1]).Sub(m.lacking) / time.Duration(count)
+	m.state, m.read, m.shown = state, read, theirs
+	if len(given) > 0 {
+		m.departures, m.used, m.last, m.end = given, 0, given[len(given)-1], state.Last
+		if !m.lacking.IsZero() {
+			m.share = m.ours(m.last).Sub(m.lacking) / time.Duration(len(given))
 		}
-		m.lacking = time.Time{}
+		m.lacking, m.lost = time.Time{}, time.Time{}
 	}
 	return nil
 }

@@ -2,15 +2,11 @@ package rate
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 	"sync"
 	"time"
 )
-
-// longestLead is how long before its departure at most a request may begin to open its
-// connection.
-const longestLead = ahead / 2
 
 // Meter says when the next request of a client may leave. It is safe for concurrent use.
 //
@@ -23,13 +19,17 @@ type Meter struct {
 	alone   bool          // no other process sends
 	talk    chan struct{} // has room for one: who asks the limiter
 
-	mu     sync.Mutex
-	state  State   // as it was read last; its times are the limiter's
-	clock  reading // when that was; zero for never
-	grant  grant
-	recent Departures
-	left   time.Time     // alone: when the last request leaves on its connection
-	lead   time.Duration // how long the last request waited for its connection: the next one may begin to open one so much earlier
+	mu    sync.Mutex
+	state State     // as it was read last; its times are the limiter's
+	read  time.Time // when that was, at the latest; zero for never
+	shown time.Time // what the limiter's clock showed then
+
+	departures []time.Time // that this process was given and has not used, by the limiter's clock
+	used       int         // how many of them it has used
+	last, end  time.Time   // the last of them, and State.Last as they left it
+	lost       time.Time   // end, where the last one was lost; else zero
+	recent     Departures
+	left       time.Time // alone: when the last request leaves on its connection
 
 	lacking time.Time     // since when this process needs a departure; zero for not
 	share   time.Duration // time between two departures of this process, as others have left it
@@ -51,155 +51,181 @@ func NewMeter(ceiling float64, limiter Limiter, now func() time.Time) *Meter {
 	return m
 }
 
-// time is the earliest that the limiter's clock can show. The caller holds mu.
-func (m *Meter) time() time.Time { return m.clock.theirs(m.now()) }
+// Of both clocks only what passes since the last reading counts. Callers of the functions below hold mu.
 
-// rate is the rate at present; 0 for no limit. The caller holds mu.
+// time is the earliest that the limiter's clock can show.
+func (m *Meter) time() time.Time { return m.shown.Add(m.now().Sub(m.read)) }
+
+// ours is the latest that the process's clock can show at a moment of the limiter's.
+func (m *Meter) ours(theirs time.Time) time.Time { return m.read.Add(theirs.Sub(m.shown)) }
+
+// rate is the rate at present; 0 for no limit.
 func (m *Meter) rate() float64 { return m.state.perSecond(m.time(), m.limits) }
 
-// needsDeparture reports whether a request needs a departure, and this process has none.
-// The caller holds mu.
-func (m *Meter) needsDeparture() bool { return m.rate() > 0 && !m.grant.has(m.now()) }
-
-// Hold is what holds a request back; the zero Hold lets it leave.
-type Hold struct {
-	Pause  time.Duration // until the service's pause ends; not more than 0 for none
-	Reason string        // of the pause
-	Wait   time.Duration // until rate and pause allow it, or until the Meter must be consulted again
-	Lacks  bool          // it needs a departure first
+// has reports whether there is a departure that can still be used. One that has passed
+// is lost: used late, it would be too close to those of others.
+func (m *Meter) has(now time.Time) bool {
+	m.departures = slices.DeleteFunc(m.departures, func(at time.Time) bool { return m.isLate(at, now) })
+	return len(m.departures) > 0
 }
 
-// May reports whether a request may leave now.
-func (h Hold) May() bool { return h.Wait <= 0 && !h.Lacks }
-
-// Hold returns what holds the next request back.
-func (m *Meter) Hold() Hold {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.hold()
+func (m *Meter) isLate(departure, now time.Time) bool {
+	return now.After(m.ours(departure).Add(lateness))
 }
 
-// hold is Hold. The caller holds mu.
-func (m *Meter) hold() Hold {
-	h := m.pause()
-	switch {
-	case m.needsDeparture():
-		h.Lacks, h.Wait = true, max(h.Pause, m.grantable())
-	case m.rate() > 0: // those that have waited for their connections go first
-		next := m.grant.ours(m.grant.slice[0])
-		if m.left.After(next) {
-			next = m.left
-		}
-		h.Wait = max(h.Pause, next.Add(-m.lead).Sub(m.now()))
-	}
-	return h
-}
-
-// pause is what holds requests back whatever the rate. The caller holds mu.
-func (m *Meter) pause() Hold {
-	pause := m.state.PausedUntil.Sub(m.time())
-	return Hold{Pause: pause, Reason: m.state.PauseReason, Wait: pause}
-}
-
-// grantable is how long it takes until a departure can be had. The caller holds mu.
+// grantable is how long it takes until a departure can be had.
 func (m *Meter) grantable() time.Duration {
 	return m.state.next(m.time(), m.limits).Add(-ahead).Sub(m.time())
 }
 
-// Departure is a request's leave to go.
-type Departure struct {
-	At   time.Time // by the process's clock
-	Cuts int64     // of the rate until then
-
-	connected bool      // Leave was asked
-	slot      time.Time // by the limiter's clock; zero for none that can be used
-	due       time.Time // by the process's: when it leaves on its connection; zero while that is open
+// use takes the next departure.
+func (m *Meter) use() time.Time {
+	departure := m.departures[0]
+	m.departures = m.departures[1:]
+	m.used++
+	return departure
 }
 
-// Depart takes a departure for a request; ok is false when it may not leave.
-func (m *Meter) Depart() (d Departure, ok bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	d = Departure{At: m.now(), Cuts: m.state.Cuts}
-	if !m.hold().May() {
-		return d, false
-	}
-	if m.rate() > 0 {
-		m.use(&d)
-	}
-	if m.alone {
-		d.slot, d.due = time.Time{}, time.Time{}
-	}
-	m.recent.add(d.At, 1)
-	return d, true
+// Stage is what a request waits for.
+type Stage int
+
+// The stages of a request.
+const (
+	PauseOver Stage = iota
+	Granted         // this process has a departure, where it needs one
+	Ready           // the request may depart
+	Departed        // it has departed, and opens a connection
+	Left            // it leaves on its connection
+)
+
+// Ticket is one request's way past a Meter.
+type Ticket struct {
+	Impatient bool      // from Ready on it does not wait for the end of a pause
+	Cuts      int64     // of the rate until the request left
+	departure time.Time // by the limiter's clock; zero for none
+	timed     bool      // alone: departure is when it leaves on its connection
 }
 
-// use gives the next departure to a request. The caller holds mu.
-func (m *Meter) use(d *Departure) {
-	d.slot = m.grant.slice[0]
-	d.due = m.grant.ours(d.slot)
-	m.grant.slice, m.grant.used = m.grant.slice[1:], append(m.grant.used, d.slot)
+// Paused is the error of a request that is not to wait for the end of a pause. It says why there is one.
+type Paused string
+
+// Error returns the reason.
+func (p Paused) Error() string { return string(p) }
+
+// ErrHeldBack is the error of a request that would have to wait for too long.
+var ErrHeldBack = errors.New("held back on its connection")
+
+// Await waits until a request has come to a stage, but no longer than patience: then the error is
+// ErrHeldBack or a Paused. Any other error means that nothing may leave: ctx has ended, or the limiter
+// does not answer.
+//
+// A request that has Departed and whose connection took long to open may have lost its departure; it
+// then takes another one, so that rate and pause hold for the moments at which requests leave.
+func (m *Meter) Await(ctx context.Context, t *Ticket, to Stage, patience time.Duration) error {
+	end, takes := time.Now().Add(patience), to > PauseOver && to < Left
+	for lacks := false; ; {
+		if err := m.consult(ctx, takes || lacks, min(answersWithin, patience)); err != nil {
+			return err
+		}
+		var wait time.Duration
+		var paused string
+		patience = time.Until(end)
+		wait, lacks, paused = m.try(t, to, patience)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case wait <= 0 && !lacks:
+			return nil
+		case paused != "" && (t.Impatient && to >= Ready || wait > patience):
+			return Paused(paused)
+		case wait > patience:
+			return ErrHeldBack
+		}
+		sleep(ctx, wait)
+	}
 }
 
-// Leave says whether a request that has a Departure may leave now on the connection that it
-// has got, so that rate and pause hold for the moments at which requests leave. The zero Hold
-// lets it leave, and sets d.At. Else the caller waits for Hold.Wait (after Consult where
-// Hold.Lacks) and calls Leave again, or gives up. When the departure has passed because the
-// connection took long to open, Leave takes another one for it if that comes within patience.
-// Once the request may leave, a further call with the same d is for another connection.
-func (m *Meter) Leave(d *Departure, patience time.Duration) Hold {
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// try lets a request come to a stage if it may: then it needs not wait, and lacks nothing. Else it is to
+// try again after a while, with a departure where it lacks one. paused says why there is a pause.
+func (m *Meter) try(t *Ticket, to Stage, patience time.Duration) (wait time.Duration, lacks bool, paused string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
-	if !d.connected {
-		d.connected = true
-		m.lead = min(max(0, now.Sub(d.At)), longestLead)
+	if pause := m.state.PausedUntil.Sub(m.time()); pause > 0 {
+		return pause, false, m.state.PauseReason
 	}
-	h := m.pause()
-	switch {
-	case h.Pause > 0 || m.rate() == 0:
-	case m.alone:
-		h.Wait = m.waitAlone(d, now, max(patience, 0))
-	default:
-		if !d.slot.IsZero() && now.After(d.due.Add(lateness)) { // lost: no request leaves by it
-			m.grant.used = slices.DeleteFunc(m.grant.used, d.slot.Equal)
-			d.slot = time.Time{}
-		}
-		if h.Lacks = d.slot.IsZero() && m.needsDeparture(); h.Lacks {
-			m.grant.takeBack(&m.state)
-			h.Wait = m.grantable()
-			return h
-		}
-		if d.slot.IsZero() {
-			if h.Wait = m.grant.ours(m.grant.slice[0]).Sub(now); h.Wait > max(patience, 0) {
-				return h
-			}
-			m.use(d)
-		}
-		h.Wait = d.due.Sub(now)
+	if m.rate() > 0 && to > PauseOver {
+		wait, lacks = m.tryRate(t, to, now, patience)
 	}
-	if h.May() {
-		d.At, d.Cuts, d.slot, d.due = now, m.state.Cuts, time.Time{}, time.Time{}
+	if wait > 0 || lacks || to < Departed {
+		return max(0, wait), lacks, ""
 	}
-	return h
+	if t.Cuts = m.state.Cuts; to == Departed {
+		m.recent.add(now, 1)
+	} else {
+		*t = Ticket{Impatient: t.Impatient, Cuts: t.Cuts} // on another connection it needs another departure
+	}
+	return 0, false, ""
 }
 
-// waitAlone is how long a request waits where no other process sends: until it has its
-// distance from the one that left before. One whose connection was there at once does not
-// wait: half of the margin is for that. The caller holds mu.
-func (m *Meter) waitAlone(d *Departure, now time.Time, patience time.Duration) time.Duration {
-	const early = margin / 2
-	if d.due.IsZero() || now.After(d.due.Add(early)) {
+func (m *Meter) tryRate(t *Ticket, to Stage, now time.Time, patience time.Duration) (wait time.Duration, lacks bool) {
+	switch {
+	case to == Left && m.alone:
+		return m.tryAlone(t, now, patience), false
+	case to == Left && !t.departure.IsZero() && m.isLate(t.departure, now):
+		if t.departure.Equal(m.last) {
+			m.lost = m.end
+			m.state.takeBack(m.lost, m.time(), m.limits)
+		}
+		t.departure = time.Time{}
+	}
+	if to == Left && !t.departure.IsZero() {
+		return m.ours(t.departure).Sub(now), false
+	}
+	if !m.has(now) {
+		return max(0, m.grantable()), true
+	}
+	next := m.ours(m.departures[0])
+	switch {
+	case to == Granted:
+		return 0, false
+	case to == Left:
+		if wait = next.Sub(now); wait <= patience {
+			t.departure = m.use()
+		}
+		return wait, false
+	case m.left.After(next): // those that have waited for their connections go first
+		next = m.left
+	}
+	if wait = next.Sub(now); wait <= 0 && to == Departed {
+		t.departure = m.use()
+	}
+	return wait, false
+}
+
+// tryAlone is how long a request waits on its connection where no other process sends: until it has its
+// distance from the one that left before.
+func (m *Meter) tryAlone(t *Ticket, now time.Time, patience time.Duration) time.Duration {
+	if !t.timed || now.After(t.departure.Add(margin/2)) {
 		due := m.left.Add(m.state.spacing(m.time(), m.limits))
 		if due.Before(now) {
 			due = now
 		}
-		if wait := due.Add(-early).Sub(now); wait > patience {
-			return wait
+		if due.Sub(now) > patience {
+			return due.Sub(now)
 		}
-		m.left, d.due = due, due
+		t.timed, t.departure, m.left = true, due, due
 	}
-	return d.due.Add(-early).Sub(now)
+	return t.departure.Sub(now)
 }
 
 // Spacing returns the time between two departures of this process at the present rate; 0
@@ -222,14 +248,14 @@ func (m *Meter) Limited() bool {
 }
 
 // Refused begins a pause and halves the rate, after an answer in which the service asks to
-// wait. The limiter is told; where that fails, the next Consult does so.
+// wait. The limiter is told; where that fails, the next request does so.
 func (m *Meter) Refused(ctx context.Context, r Refusal) {
 	m.mu.Lock()
 	r.sent = m.recent.perSecond(m.now())
 	m.state.refused(m.time(), r, m.limits)
-	m.news, m.good, m.grant.slice = append(m.news, r), 0, nil // departures at the rate before are lost
+	m.news, m.good, m.departures = append(m.news, r), 0, nil // departures at the rate before are lost
 	m.mu.Unlock()
-	_ = m.Consult(context.WithoutCancel(ctx), 0)
+	_ = m.consult(context.WithoutCancel(ctx), false, answersWithin)
 }
 
 // Accepted raises the rate after any other answer.
@@ -240,7 +266,7 @@ func (m *Meter) Accepted() {
 	}
 	m.mu.Unlock()
 	if m.alone { // with others, the limiter is told when it is asked for departures
-		_ = m.Consult(context.Background(), 0)
+		_ = m.consult(context.Background(), false, answersWithin)
 	}
 }
 
@@ -252,18 +278,13 @@ func (m *Meter) PauseEnd() (end time.Time, over bool) {
 	return m.state.PausedUntil, !m.state.PausedUntil.After(m.time())
 }
 
-// Waiting says why all requests wait at present and until when, in one line without
-// personal data: the service asks to wait, or the rate is below one a second; "" when
-// nothing waits.
+// Waiting says why the service asks to wait and until when, in one line without personal data; "" when it
+// does not.
 func (m *Meter) Waiting() (reason string, until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	h := m.hold()
-	switch {
-	case h.Pause > 0:
-		return h.Reason, m.now().Add(h.Pause)
-	case h.Wait > time.Second:
-		return fmt.Sprintf("requests are held at %.2g a second", m.rate()), m.now().Add(h.Wait)
+	if pause := m.state.PausedUntil.Sub(m.time()); pause > 0 {
+		return m.state.PauseReason, m.now().Add(pause)
 	}
 	return "", time.Time{}
 }

@@ -65,36 +65,31 @@ func (l *inMemory) Change(_ context.Context, change func(*State, time.Time)) err
 	return nil
 }
 
-func consult(t *testing.T, m *Meter, want int) {
+func (l *inMemory) meter(ceiling float64) *Meter { return NewMeter(ceiling, l, time.Now) }
+
+func await(t *testing.T, m *Meter, ticket *Ticket, to Stage) {
 	t.Helper()
-	if err := m.Consult(t.Context(), want); err != nil {
+	if err := m.Await(t.Context(), ticket, to, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // TestACutTakesDeparturesBack: departures at the rate before a cut are not used after it,
-// whoever was refused.
+// whoever was refused, and a second refusal of before the cut does not cut again.
 func TestACutTakesDeparturesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &inMemory{}
-		refused, before, behind := NewMeter(50, l, time.Now), NewMeter(50, l, time.Now), NewMeter(50, l, time.Now)
-		for _, m := range []*Meter{refused, before, behind} {
-			consult(t, m, 9)
+		refused, behind := l.meter(50), l.meter(50)
+		var ticket Ticket
+		await(t, refused, &ticket, Departed)
+		await(t, behind, &Ticket{}, Granted)
+		for range 2 {
+			refused.Refused(t.Context(), Refusal{Status: 429, Wait: time.Millisecond, Cuts: ticket.Cuts})
 		}
-		left, ok := refused.Depart()
-		if h := behind.Hold(); !ok || h.Lacks || h.Wait < 300*time.Millisecond {
-			t.Fatalf("%v, %+v", ok, h)
-		}
-		refused.Refused(t.Context(), Refusal{Status: 429, Wait: time.Millisecond, Cuts: left.Cuts})
-		time.Sleep(freshFor)
-		consult(t, behind, 0)
-		if h := behind.Hold(); !h.Lacks {
-			t.Errorf("departures of before the cut are used: %+v", h)
-		}
-		late, again := l.state.Cuts, refused.state.Cuts
-		refused.Refused(t.Context(), Refusal{Status: 429, Wait: time.Millisecond, Cuts: left.Cuts})
-		if late != 1 || again != 1 || l.state.Cuts != 1 {
-			t.Errorf("%d, %d and %d cuts, want one", late, again, l.state.Cuts)
+		time.Sleep(maxAge)
+		await(t, behind, &Ticket{}, PauseOver)
+		if len(behind.departures) > 0 || l.state.Cuts != 1 || refused.state.Cuts != 1 {
+			t.Errorf("departures of before the cut: %v; cuts: %d", behind.departures, l.state.Cuts)
 		}
 	})
 }
@@ -104,14 +99,9 @@ func TestACutTakesDeparturesBack(t *testing.T) {
 func TestDeparturesAreTakenInSlices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &inMemory{}
-		m := NewMeter(100, l, time.Now)
+		m := l.meter(100)
 		for range 200 {
-			for consult(t, m, 1); !m.Hold().May(); consult(t, m, 1) {
-				time.Sleep(m.Hold().Wait)
-			}
-			if _, ok := m.Depart(); !ok {
-				t.Fatal("a request may leave, and may not")
-			}
+			await(t, m, &Ticket{}, Departed)
 		}
 		if l.changes > 30 {
 			t.Errorf("%d slices for 200 departures", l.changes)

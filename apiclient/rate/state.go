@@ -51,9 +51,6 @@ const (
 	// ceilingHolds is how long after a process has asked for departures its ceiling
 	// holds for the others too; at a low rate it is twice the distance of departures.
 	ceilingHolds = 5 * time.Second
-	// forgottenAfter is after how long without departures a rate is forgotten, as it is
-	// when a process that shares nothing has ended.
-	forgottenAfter = time.Minute
 )
 
 // State is how fast requests may leave to a service, and whether it asks to wait.
@@ -67,9 +64,7 @@ type State struct {
 	Last time.Time // the latest departure that was given away
 
 	Rate     float64 // requests per second; 0 while nothing but a ceiling limits them
-	Quick    float64 // below it a second of good answers doubles Rate
-	Step     float64 // what a second of good answers adds to Rate from there on
-	Restore  float64 // without a ceiling: the rate at which the limit ends again; 0 for never
+	Before   float64 // what it was before it was cut
 	Cuts     int64   // how often Rate was cut
 	Refusals int64   // in a row
 	Good     int64   // good answers in a row while there is a Rate
@@ -133,16 +128,12 @@ func (s *State) next(now time.Time, l limits) time.Time {
 }
 
 // resume prepares a state that others have left, for the client that goes on with it.
-func (s *State) resume(now time.Time, l limits) {
+func (s *State) resume(now time.Time) {
 	if latest := now.Add(farthest); s.Last.After(latest) {
 		s.Last = latest
 	}
 	if latest := now.Add(longestPause); s.PausedUntil.After(latest) {
 		s.PausedUntil = latest
-	}
-	old := now.Add(-forgottenAfter)
-	if s.next(now, l).Before(old) && s.PausedUntil.Before(old) {
-		*s = State{Last: s.Last, Cuts: s.Cuts, Ceiling: s.Ceiling, CeilingUntil: s.CeilingUntil}
 	}
 }
 
@@ -167,20 +158,7 @@ func (s *State) refused(now time.Time, r Refusal, l limits) {
 	if rate := s.perSecond(now, l); rate > 0 {
 		before = min(before, rate)
 	}
-	ceiling := s.ceiling(now, l.ceiling)
-	switch {
-	case ceiling > 0:
-		s.Step = ceiling / recoverySeconds
-	case s.Rate == 0:
-		s.Step = max(before/recoverySeconds, minStep)
-	}
-	if s.Quick = quickly * before; s.Rate == 0 {
-		s.Restore = 2 * before
-		if s.Cuts == 1 && ceiling == 0 {
-			s.Quick = s.Restore // what went out before may be far from what the service takes
-		}
-	}
-	s.Rate = max(before/2, minRate)
+	s.Rate, s.Before = max(before/2, minRate), before
 }
 
 // accepted raises the rate after any other answer. In a second that uses the rate
@@ -190,15 +168,23 @@ func (s *State) accepted(now time.Time, l limits) {
 	if s.Rate == 0 {
 		return
 	}
+	ceiling := s.ceiling(now, l.ceiling)
+	quick, end := quickly*s.Before, ceiling
+	if ceiling == 0 {
+		end = 2 * s.Before
+		if s.Cuts == 1 {
+			quick = end // what went out before may be far from what the service takes
+		}
+	}
 	switch s.Good++; {
 	case s.Rate < 1:
 		s.Rate += slowGrowth * float64(s.Good) * s.Rate
-	case s.Rate < s.Quick:
-		s.Rate = min(s.Rate+1, s.Quick)
+	case s.Rate < quick:
+		s.Rate = min(s.Rate+1, quick)
 	default:
-		s.Rate += s.Step / s.Rate
+		s.Rate += max(s.Before, ceiling, recoverySeconds*minStep) / recoverySeconds / s.Rate
 	}
-	if ceiling := s.ceiling(now, l.ceiling); ceiling > 0 && s.Rate >= ceiling || ceiling == 0 && s.Restore > 0 && s.Rate >= s.Restore {
+	if s.Rate >= end {
 		s.Rate = 0
 	}
 }
@@ -226,6 +212,14 @@ func (s *State) give(now time.Time, l limits, n int, uncertainty time.Duration) 
 	s.Last = departures[len(departures)-1].Add(uncertainty)
 	s.Departures.add(now, len(departures))
 	return departures
+}
+
+// takeBack takes the last departure back, which a process has lost, where no process was given any since:
+// it has another one soon then, also at a low rate.
+func (s *State) takeBack(last, now time.Time, l limits) {
+	if !last.IsZero() && s.Last.Equal(last) {
+		s.Last = last.Add(-s.spacing(now, l))
+	}
 }
 
 // holdToCeiling lets a client's ceiling hold for the others too, unless theirs is lower.

@@ -41,66 +41,45 @@ func (f Format) ReadJSONL(name string, from io.Reader, received time.Time) iter.
 	}
 }
 
-// ReadCSV is ReadJSONL for an export with a row for each event below a row of headers.
-// A row is read as a JSON object of texts, by the headers: the pointer /Contact ID
-// leads to the column Contact ID. Empty cells are as good as none. Cells are separated by
-// commas, semicolons or tabs: by those between which the first row has the columns.
+// ReadCSV is ReadJSONL for an export with a row for each event below a row of headers, in cells
+// separated by commas. A row is read as a JSON object of texts, by the headers: the pointer /Contact ID
+// leads to the column Contact ID. Empty cells are as good as none.
 func (f Format) ReadCSV(name string, from io.Reader, received time.Time) iter.Seq2[[]Event, error] {
 	return func(yield func([]Event, error) bool) {
-		buffered := bufio.NewReaderSize(from, longestHeader)
+		buffered := bufio.NewReader(from)
 		if mark, _ := buffered.Peek(3); string(mark) == "\ufeff" {
 			_, _ = buffered.Discard(3)
 		}
 		rows := csv.NewReader(buffered)
-		rows.ReuseRecord, rows.Comma = true, f.separator(buffered)
-		var headers []string
-		for {
-			row, err := rows.Read()
-			if errors.Is(err, io.EOF) {
+		headers, err := rows.Read()
+		if err == nil {
+			err = f.checkHeaders(headers)
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			yield(nil, problem.At(problem.Where{File: name, Line: 1, Column: 1}, "export-columns", "%v", err).
+				Hinted("correct the pointers of “export” under “tracking” of the environment, or the file: headers above, commas between the cells"))
+		}
+		for err == nil {
+			row, wrong := rows.Read()
+			if errors.Is(wrong, io.EOF) {
 				return
 			}
+			if parse, ok := errors.AsType[*csv.ParseError](wrong); ok {
+				if !yield(nil, unreadable(name, parse.Line, parse.Err)) || !errors.Is(wrong, csv.ErrFieldCount) {
+					return
+				}
+				continue
+			}
+			var events []Event
 			line, _ := rows.FieldPos(0)
-			if err != nil {
-				if wrong, ok := errors.AsType[*csv.ParseError](err); ok {
-					line, err = wrong.Line, wrong.Err
-				}
-				if !yield(nil, unreadable(name, line, err)) || !errors.Is(err, csv.ErrFieldCount) {
-					return
-				}
-				continue
+			if err = wrong; err == nil {
+				events, wrong = f.Read(objectOf(headers, row), received)
 			}
-			if headers == nil {
-				headers = append(headers, row...)
-				if err := f.checkHeaders(headers); err != nil {
-					yield(nil, problem.At(problem.Where{File: name, Line: line, Column: 1}, "export-columns", "%v", err).
-						Hinted("correct the pointers of “export” under “tracking” of the environment, or the headers of the file"))
-					return
-				}
-				continue
-			}
-			events, err := f.Read(objectOf(headers, row), received)
-			if !yield(events, unreadable(name, line, err)) {
+			if !yield(events, unreadable(name, line, wrong)) {
 				return
 			}
 		}
 	}
-}
-
-// longestHeader limits how many bytes are searched for the columns.
-const longestHeader = 64 << 10
-
-// separator returns what separates the cells of an export; a comma when no separator
-// leads to the columns.
-func (f Format) separator(export *bufio.Reader) rune {
-	start, _ := export.Peek(longestHeader)
-	for _, comma := range ",;\t" {
-		rows := csv.NewReader(bytes.NewReader(start))
-		rows.Comma = comma
-		if headers, err := rows.Read(); err == nil && f.checkHeaders(headers) == nil {
-			return comma
-		}
-	}
-	return ','
 }
 
 // checkHeaders fails when a column that the format names is missing or there twice.
