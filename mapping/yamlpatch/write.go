@@ -26,10 +26,13 @@ func flow(n *yaml.Node) string {
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	}
-	if n.ShortTag() == "!!str" {
-		return quote(n.Value)
+	switch mark := map[yaml.Style]string{yaml.SingleQuotedStyle: "'", yaml.DoubleQuotedStyle: `"`}[n.Style]; {
+	case n.ShortTag() != "!!str":
+		return n.Value
+	case mark != "" && !strings.ContainsFunc(n.Value, func(r rune) bool { return strings.ContainsRune(`'"\`, r) || !unicode.IsPrint(r) }):
+		return mark + n.Value + mark // as the file has it
 	}
-	return n.Value
+	return quote(n.Value)
 }
 
 // quote writes a text; one with double quotes in it, such as an expression, in single ones
