@@ -26,11 +26,12 @@ func flow(n *yaml.Node) string {
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	}
+	isWord := !strings.ContainsFunc(n.Value, func(r rune) bool { return strings.ContainsRune(`'"\`, r) || !unicode.IsPrint(r) })
 	switch mark := map[yaml.Style]string{yaml.SingleQuotedStyle: "'", yaml.DoubleQuotedStyle: `"`}[n.Style]; {
 	case n.ShortTag() != "!!str":
 		return n.Value
-	case mark != "" && !strings.ContainsFunc(n.Value, func(r rune) bool { return strings.ContainsRune(`'"\`, r) || !unicode.IsPrint(r) }):
-		return mark + n.Value + mark // as the file has it
+	case n.Line > 0 && isWord && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0: // as the file has it
+		return mark + n.Value + mark
 	}
 	return quote(n.Value)
 }
