@@ -94,8 +94,8 @@ func (c *Converter) moment(in cell.Cell) (found moment, refusal *CellError) {
 		return momentFromSerial(in.Raw, c.Date1904)
 	case in.Kind == cell.Bool:
 		return found, refuse("not-date", "is TRUE or FALSE, not a date", "write a date, or map the column as Checkbox")
-	case isElapsed(in):
-		return found, refuseElapsed()
+	case refuseFormat(in) == refuseElapsed:
+		return found, refuseElapsed
 	case len(c.OtherFormats) == 0:
 		return c.momentByFormat(in, c.Format)
 	}
