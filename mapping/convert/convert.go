@@ -9,9 +9,11 @@ package convert
 import (
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Type is a data type of the service (Text to Currency) or one of two more for
@@ -158,7 +160,7 @@ func refuseUnreadable(c cell.Cell) *CellError {
 	switch c.Kind {
 	case cell.Error:
 		message := "holds an error"
-		if looksLikeErrorName(c.Raw) {
+		if errorName.MatchString(c.Raw) {
 			message = "holds the error " + c.Raw
 		}
 		return refuse("cell-error", message, "correct the formula in the sheet, or clear the cell")
@@ -169,28 +171,14 @@ func refuseUnreadable(c cell.Cell) *CellError {
 	return nil
 }
 
-// looksLikeErrorName reports whether a text is like #N/A, #DIV/0! or #NAME?.
-// Nothing else may stand in a message, because messages never quote a cell.
-func looksLikeErrorName(name string) bool {
-	if len(name) < 2 || len(name) > 16 || name[0] != '#' {
-		return false
-	}
-	for _, b := range []byte(name[1:]) {
-		if (b < 'A' || b > 'Z') && !strings.ContainsRune("/!?_0", rune(b)) {
-			return false
-		}
-	}
-	return true
-}
+// errorName matches names like #N/A, #DIV/0! or #NAME?. Nothing else may stand in a message, because messages never quote a cell.
+var errorName = regexp.MustCompile(`^#[A-Z/!?_0]{1,15}$`)
 
 // refuseTooLong refuses a text of more than limit characters; 0 is no limit.
 func refuseTooLong(s string, limit int) *CellError {
-	if limit <= 0 || len(s) <= limit {
-		return nil
-	}
 	n := 0
-	for range s {
-		n++
+	if limit > 0 && len(s) > limit {
+		n = utf8.RuneCountInString(s)
 	}
 	if n <= limit {
 		return nil

@@ -220,7 +220,7 @@ func TestConvertDateTime(t *testing.T) {
 		{"AM/PM, afternoon", in("UTC", "m/d/yyyy h:mm AM/PM"), text("5/1/1980 2:30 pm"), noon("14:30:00Z"), ""},
 		{"AM/PM, midnight", in("UTC", "m/d/yyyy h:mm AM/PM"), text("5/1/1980 12:30 AM"), noon("00:30:00Z"), ""},
 		{"AM/PM, noon", in("UTC", "m/d/yyyy h:mm AM/PM"), text("5/1/1980 12:30 PM"), noon("12:30:00Z"), ""},
-		{"AM/PM, hour 13", in("UTC", "m/d/yyyy h:mm AM/PM"), text("5/1/1980 13:30 PM"), "", "not-date"},
+		{"AM/PM, hour 13", in("UTC", "m/d/yyyy h:mm AM/PM"), text("5/1/1980 13:30 PM"), "", "time-impossible"},
 		{"AM/PM missing", in("UTC", "m/d/yyyy h:mm AM/PM"), text("5/1/1980 2:30"), "", "not-date"},
 		{"hour 25 by format", in("UTC", "dd/mm/yyyy hh:mm"), text("01/05/1980 25:00"), "", "time-impossible"},
 		{"serial", in("UTC", "serial"), number("29342.75"), noon("18:00:00Z"), ""},

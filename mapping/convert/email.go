@@ -2,8 +2,8 @@ package convert
 
 import (
 	"claimsheet/mapping/cell"
-	"regexp"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/idna"
 )
@@ -30,7 +30,7 @@ func (c *Converter) convertEmail(in cell.Cell) (string, *CellError) {
 	if at > 0 && strings.ContainsFunc(s[:at], isHidden) {
 		return "", refuse("not-email", "has a character before the @ that cannot be seen", "type the address again")
 	}
-	if at <= 0 || strings.Count(s, "@") != 1 || at > maxEmailLocal || !emailLocal.MatchString(s[:at]) {
+	if at <= 0 || strings.Count(s, "@") != 1 || at > maxEmailLocal || !isDotAtom(s[:at]) {
 		return "", refuseEmail()
 	}
 	domain, ok := emailDomain(s[at+1:])
@@ -51,17 +51,18 @@ func refuseEmail() *CellError {
 	return refuse("not-email", "is not an e-mail address; expected one bare address, name@domain", "correct the e-mail address")
 }
 
-var (
-	// emailLocal matches a dot-atom (RFC 5322, 3.2.3), with letters of all scripts (RFC 6531).
-	emailLocal = regexp.MustCompile("^" + atom + `(?:\.` + atom + ")*$")
-	// hostName matches a host name of two labels or more, in lower case.
-	hostName = regexp.MustCompile(`^(?:` + label + `\.)+(` + label + `)$`)
-)
-
-const (
-	atom  = "[\\pL\\pM\\p{Nd}!#$%&'*+/=?^_`{|}~-]+"
-	label = `[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?`
-)
+// isDotAtom reports whether a text is a dot-atom (RFC 5322, 3.2.3), with letters of all scripts (RFC 6531).
+func isDotAtom(s string) bool {
+	isOther := func(r rune) bool {
+		return !unicode.In(r, unicode.L, unicode.M, unicode.Nd) && !strings.ContainsRune("!#$%&'*+/=?^_`{|}~-", r)
+	}
+	for atom := range strings.SplitSeq(s, ".") {
+		if atom == "" || strings.ContainsFunc(atom, isOther) {
+			return false
+		}
+	}
+	return true
+}
 
 // emailDomain returns a domain in ASCII and lower case.
 func emailDomain(s string) (domain string, ok bool) {
@@ -74,8 +75,14 @@ func emailDomain(s string) (domain string, ok bool) {
 	return s, err == nil && isPlainDomain(s)
 }
 
-// isPlainDomain reports whether a text is a host name whose last label is not a number.
+// isPlainDomain reports whether a text is a host name of two labels or more, in lower case, whose last label is not a number.
 func isPlainDomain(s string) bool {
-	found := hostName.FindStringSubmatch(s)
-	return found != nil && !allDigits(found[1])
+	labels := strings.Split(s, ".")
+	for _, label := range labels {
+		bare := strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-")
+		if bare != "" || label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+	}
+	return len(labels) > 1 && !allDigits(labels[len(labels)-1])
 }

@@ -61,14 +61,10 @@ const (
 func (c *Converter) convertNumber(in cell.Cell) (string, *CellError) {
 	switch in.Kind {
 	case cell.Text:
-		s, n := trimToken(in.Raw), c.Numbers.orDefault()
-		if c.Percent {
-			return percentageFromText(s, n)
-		}
-		return numberFromText(s, n)
+		return numberFromText(trimToken(in.Raw), c.Numbers.orDefault(), c.Percent)
 	case cell.Number:
-		if isElapsed(in) {
-			return "", refuseElapsed()
+		if refuseFormat(in) == refuseElapsed {
+			return "", refuseElapsed
 		}
 		return plainDecimal(in.Raw)
 	case cell.Date:
@@ -77,34 +73,15 @@ func (c *Converter) convertNumber(in cell.Cell) (string, *CellError) {
 	return "", refuse("not-number", "is TRUE or FALSE, not a number", "write a number, or map the column as Checkbox")
 }
 
-func refusePercent() *CellError {
-	return refuse("number-percent", "is a percentage written as text; expected a plain number",
-		"write plain numbers, so that it is clear which is meant: 5 or 0.05; or write percent: true in the mapping, which divides them by 100")
-}
-
-// percentageFromText reads a trimmed text such as 5%, -2.5% or 12 %. It is not
-// ok with a currency symbol, or without a percent sign at the end.
-func percentageFromText(s string, n Numbers) (string, *CellError) {
-	body, isPercentage := strings.CutSuffix(s, "%")
-	body, negative := cutMinus(strings.TrimRightFunc(body, unicode.IsSpace))
-	plain, ok := plainNotation(body, negative, n)
-	if !isPercentage || !ok {
-		return "", refuse("not-percent", "is not a percentage; expected one written like 5"+n.Decimal+"5%",
-			"add the percent sign to the text; or leave percent out of the mapping if the column holds plain numbers")
-	}
-	hundredfold, err := decimal.NewFromString(plain)
-	if err != nil {
-		return "", refuseNumberRange() // plainNotation leaves nothing else to go wrong
-	}
-	return plainDecimal(hundredfold.Shift(-2).String())
-}
-
 // plainDecimal returns a number literal as JSON writes it: without exponent
 // and needless zeros, rounded to 15 significant digits. Rounding only shortens
 // fractions; a whole number that would change is refused.
 func plainDecimal(literal string) (string, *CellError) {
-	if len(literal) > maxNumberLiteral {
+	switch {
+	case len(literal) > maxNumberLiteral:
 		return "", refuseNumberRange()
+	case len(literal) <= significantDigits && allDigits(literal) && literal[0] != '0': // as most are
+		return literal, nil
 	}
 	d, err := decimal.NewFromString(literal)
 	if err != nil {
@@ -153,24 +130,35 @@ func (n Numbers) orDefault() Numbers {
 // 0,123 is a decimal comma. One currency symbol may stand before or after.
 // Everything else is refused, also a plus sign, a minus after the number and
 // the accountant's (12): a wrong amount costs more than a question.
-func numberFromText(s string, n Numbers) (string, *CellError) {
-	if strings.HasSuffix(s, "%") {
-		return "", refusePercent()
+//
+// A percentage is one such as 5%, -2.5% or 12 %.
+func numberFromText(s string, n Numbers, percent bool) (string, *CellError) {
+	body, isPercentage := strings.CutSuffix(s, "%")
+	negative := false
+	switch {
+	case percent:
+		body, negative = cutMinus(strings.TrimRightFunc(body, unicode.IsSpace))
+	case isPercentage:
+		return "", refuse("number-percent", "is a percentage written as text; expected a plain number",
+			"write plain numbers, so that it is clear which is meant: 5 or 0.05; or write percent: true in the mapping, which divides them by 100")
+	default:
+		body, negative = stripSignAndSymbol(s)
 	}
-	body, negative := stripSignAndSymbol(s)
 	plain, ok := plainNotation(body, negative, n)
-	if !ok {
-		return "", n.refuse(s)
-	}
-	return plainDecimal(plain)
-}
-
-func (n Numbers) refuse(s string) *CellError {
 	hint := "correct the number, or declare how the sheet writes numbers under sheet.numbers"
-	if strings.HasPrefix(s, "(") {
+	switch {
+	case percent && (!ok || !isPercentage):
+		return "", refuse("not-percent", "is not a percentage; expected one written like 5"+n.Decimal+"5%",
+			"add the percent sign to the text; or leave percent out of the mapping if the column holds plain numbers")
+	case percent:
+		plain += "e-2"
+	case !ok && strings.HasPrefix(s, "("):
 		hint = "write negative amounts with a minus sign in front"
 	}
-	return refuse("not-number", "is not a number; expected one written like 1"+n.Group+"234"+n.Decimal+"5", hint)
+	if !ok {
+		return "", refuse("not-number", "is not a number; expected one written like 1"+n.Group+"234"+n.Decimal+"5", hint)
+	}
+	return plainDecimal(plain)
 }
 
 // stripSignAndSymbol removes a minus in front and one currency symbol, with

@@ -56,7 +56,7 @@ func TestUsualNumbersAreTheLibrarys(t *testing.T) {
 			}
 		}
 	}
-	if usual < all/20 {
+	if usual < all/40 {
 		t.Errorf("%d of %d numbers are usual ones", usual, all)
 	}
 	for _, c := range []struct{ digits, region string }{{"07911123456", "GB"}, {"02079460018", "GB"}, {"+447911123456", ""}, {"030123456", "DE"}, {"+12125550123", "GB"}, {"2125550123", "US"}} {

@@ -179,71 +179,48 @@ func countDigits(s string) int {
 	return n
 }
 
-// refuseFormat refuses a number or date whose text is not what a person reads,
-// because its number format hides digits or is one of the rare kinds that
-// Claimsheet does not render.
-func refuseFormat(c cell.Cell) *CellError {
-	if c.Format == "" || c.Kind != cell.Number && c.Kind != cell.Date {
-		return nil
-	}
-	marks := formatMarks(c.Format)
-	switch {
-	case marks.condition:
-		return refuseShown("by a number format with a condition, such as [>100]")
-	case c.Kind == cell.Date:
-		return nil
-	case marks.exponent:
-		return refuse("number-scientific", "is shown with an exponent, which hides digits",
-			"format the column as text or as a plain number")
-	case marks.elapsed:
-		return refuseElapsed()
-	case marks.fraction:
-		return refuseShown("as a fraction")
-	case marks.scaled:
-		return refuseShown("in thousands, without its last digits")
-	}
-	return nil
+// rareFormats are number formats that hide digits, or whose text Claimsheet does not render, by what they hold.
+var rareFormats = []struct {
+	mark    *regexp.Regexp
+	refusal *CellError
+}{
+	{regexp.MustCompile(`\[[<>=]`), refuseShown("by a number format with a condition, such as [>100]")},
+	{regexp.MustCompile(`[Ee][+-]`), refuse("number-scientific", "is shown with an exponent, which hides digits",
+		"format the column as text or as a plain number")},
+	{regexp.MustCompile(`(?i)\[(h+|m+|s+)\]`), refuseElapsed},
+	{regexp.MustCompile(`/`), refuseShown("as a fraction")},
+	{regexp.MustCompile(`[0#?],+([^0#?,]|$)`), refuseShown("in thousands, without its last digits")},
 }
 
-// isElapsed reports whether a number is shown as elapsed time. It is stored as a
+// refuseElapsed refuses a number that is shown as elapsed time. It is stored as a
 // number of days, which is neither a date nor a number that a person reads.
-func isElapsed(c cell.Cell) bool {
-	return c.Kind == cell.Number && strings.IndexByte(c.Format, '[') >= 0 && formatMarks(c.Format).elapsed
-}
-
-func refuseElapsed() *CellError { return refuseShown("as elapsed time, such as 26:30") }
+var refuseElapsed = refuseShown("as elapsed time, such as 26:30")
 
 func refuseShown(how string) *CellError {
 	return refuse("number-format", "is shown "+how, "show the column as text, or format it as General or as a plain number")
 }
 
-// marks are the parts of a number format that decide whether its text can be
-// read.
-type marks struct{ condition, elapsed, fraction, scaled, exponent bool }
+// hiddenInFormat matches what has no other meaning in a format: quoted and escaped text, colours and currencies.
+var hiddenInFormat = regexp.MustCompile(`"[^"]*"?|\[[^hms<>=\]][^\]]*\]?|[\\_*].`)
 
-var (
-	hiddenInFormat = regexp.MustCompile(`"[^"]*"?|\[[^\]]*\]?|[\\_*].`)
-	conditionMark  = regexp.MustCompile(`^\[[<>=]`)
-	elapsedMark    = regexp.MustCompile(`(?i)^\[(h+|m+|s+)\]$`)
-	scaledMark     = regexp.MustCompile(`[0#?],+([^0#?,]|$)`)
-	exponentMark   = regexp.MustCompile(`[Ee][+-]`)
-)
+// knownFormats are the refusals of the formats that were looked at already.
+var knownFormats sync.Map // of *CellError, by the format
 
-// knownMarks are the marks of the formats that were looked at already.
-var knownMarks sync.Map // of marks, by the format
-
-// formatMarks finds the marks outside quoted and escaped characters: "E+" in
-// quotes is no exponent. Slashes and commas of dates count too.
-func formatMarks(format string) (found marks) {
-	if known, ok := knownMarks.Load(format); ok {
-		return known.(marks)
+// refuseFormat refuses a number whose text is not what a person reads.
+func refuseFormat(c cell.Cell) *CellError {
+	if c.Kind != cell.Number || c.Format == "" {
+		return nil
 	}
-	bare := hiddenInFormat.ReplaceAllStringFunc(format, func(part string) string {
-		found.condition = found.condition || conditionMark.MatchString(part)
-		found.elapsed = found.elapsed || elapsedMark.MatchString(part)
-		return " "
-	})
-	found.fraction, found.scaled, found.exponent = strings.Contains(bare, "/"), scaledMark.MatchString(bare), exponentMark.MatchString(bare)
-	knownMarks.Store(format, found)
-	return found
+	if known, ok := knownFormats.Load(c.Format); ok {
+		return known.(*CellError)
+	}
+	bare := hiddenInFormat.ReplaceAllString(c.Format, " ")
+	var refusal *CellError
+	for _, rare := range rareFormats {
+		if refusal == nil && rare.mark.MatchString(bare) {
+			refusal = rare.refusal
+		}
+	}
+	knownFormats.Store(c.Format, refusal)
+	return refusal
 }

@@ -58,7 +58,6 @@ func TestConvertText(t *testing.T) {
 		{"scientific format", plain, formatted("7700900123", "7.70E+09", "0.00E+00"), "", "number-scientific"},
 		{"fraction", plain, formatted("0.5", "0.5", "# ?/?"), "", "number-format"},
 		{"condition", plain, formatted("5", "5", `[<=9999999]000\-0000;0`), "", "number-format"},
-		{"condition on a date", plain, cell.Cell{Kind: cell.Date, Raw: "29342", Shown: "1980-05-01", Format: `[=0]"";dd/mm/yyyy`}, "", "number-format"},
 		{"elapsed time", plain, formatted("1.25", "1.25", "[hh]:mm"), "", "number-format"},
 		{"thousands", plain, formatted("1234567", "1234567", `#,##0.0,,"M"`), "", "number-format"},
 		{"thousands under a listed value", banks, formatted("1000", "1000", "0,"), "", "number-format"},

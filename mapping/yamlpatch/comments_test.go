@@ -109,7 +109,8 @@ func TestCommentsStay(t *testing.T) {
 		}
 		changed, err := yamlpatch.Apply([]byte(file), style, op)
 		if err != nil {
-			if op.Path != "/list/3/0" { // a list in a list, before its first entry
+			isCommented := strings.HasPrefix(op.Path, "/braces") || strings.HasPrefix(op.Path, "/block/d")
+			if op.Path != "/list/3/0" && !(isCommented && strings.Contains(err.Error(), "has comments within its brackets")) { // the first is a list in a list
 				r.Fatalf("%+v: %v", op, err)
 			}
 			return

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -13,7 +14,7 @@ type Document struct{ root *yaml.Node }
 
 // Read reads a file as Apply does. An empty file is an empty object.
 func Read(file []byte) (*Document, error) {
-	t, err := parse(file)
+	t, err := parse(strings.TrimPrefix(string(file), byteOrderMark))
 	if err != nil {
 		return nil, err
 	}
@@ -65,36 +66,12 @@ func (d *Document) Line(path ...string) int {
 	return n.Line
 }
 
-// Twice returns the first key on the way of a path that its object has twice, with the
-// lines of both; "" for none.
-func (d *Document) Twice(path ...string) (key string, first, second int) {
-	n := d.root
-	for _, token := range path {
-		line := 0
-		for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
-			switch at := n.Content[i]; {
-			case at.Value != token:
-			case line > 0:
-				return token, line, at.Line
-			default:
-				line = at.Line
-			}
-		}
-		at, err := find(n, token)
-		if err != nil {
-			break
-		}
-		n = n.Content[at]
-	}
-	return "", 0, 0
-}
-
 // find returns the value of a path with its key, nil for an entry of a list.
 func (d *Document) find(path []string) (value, key *yaml.Node) {
 	value = d.root
 	for _, token := range path {
-		at, err := find(value, token)
-		if err != nil {
+		at := index(value, token)
+		if at < 0 {
 			return nil, nil
 		}
 		if key = nil; value.Kind == yaml.MappingNode {

@@ -1,6 +1,7 @@
 package yamlpatch
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,280 +10,235 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// edit makes the new text of one operation.
+// edit is one operation on a text.
 type edit struct {
 	*text
-	style Style
+	style  Style
+	token  string     // the last part of the operation's path
+	parent *yaml.Node // the object or list that the rest of it leads to
+	holder unit       // the innermost unit of that
 }
 
-// replace puts a value in the place of another.
-func (e edit) replace(path []string, value *yaml.Node) (change, error) {
-	p, err := e.locate(path)
-	if err != nil {
-		return change{}, err
+// change changes the object or list that an operation is about.
+type change func(n *yaml.Node)
+
+// apply returns the text with an operation applied to it, and the tree that it must say.
+func (t *text) apply(style Style, op Operation) (made string, want *yaml.Node, err error) {
+	path, err := pointer(op.Path)
+	if err == nil && len(path) == 0 {
+		err = errors.New("the whole file is not a value that can be changed")
 	}
-	want := with(e.root, p.parent, func(n *yaml.Node) { n.Content[p.at] = value })
-	old := p.value()
-	from, to := e.start(old), e.end(old)
-	key, beside := p.key(), e.beside(old)
-	if key != nil { // also what lies between the colon and a value below it
-		if colon := e.colon(key); isAbsent(old) || e.lineOf(colon) != e.lineOf(from) {
-			from = colon
-			if isAbsent(old) {
-				to = colon
-			} else if beside = strings.TrimRight(e.data[colon:e.lineEnd(colon)], " \t"); beside != "" && !p.flow {
-				to = e.lineEnd(to) // the comment beside the key stays, that behind the old value goes with it
+	if err != nil {
+		return "", nil, err
+	}
+	last := len(path) - 1
+	e := edit{text: t, style: style, token: path[last]}
+	if e.parent, e.holder, err = t.walk(path[:last]); err != nil {
+		return "", nil, err
+	}
+	if e.parent.Kind == yaml.ScalarNode && !isNull(e.parent) {
+		return "", nil, fmt.Errorf("%s is neither an object nor a list", Pointer(path[:last]...))
+	}
+	var do change
+	var write func() (string, error) // for a parent whose contents have lines of their own
+	switch op.Op {
+	case "add", "replace":
+		do, write, err = e.put(op)
+	case "remove":
+		do, write, err = e.remove()
+	case "move":
+		do, write, err = e.move(path, op.From)
+	default:
+		err = fmt.Errorf("%q is not an operation: add, remove, replace or move", op.Op)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	want = with(t.root, e.parent, do)
+	changed := with(e.parent, e.parent, do)
+	switch hasLines := !isInline(e.parent) && (e.holder.parent == nil || e.holder.value() == e.parent); {
+	case hasLines && (len(changed.Content) > 0 || e.holder.parent == nil):
+		made, err = write()
+	case e.holder.parent != nil:
+		made, err = e.set(e.holder, with(e.holder.value(), e.parent, do))
+	case len(t.root.Content) == 0:
+		made = t.splice(len(t.lines), len(t.lines), style.block(0, changed)...)
+	default:
+		err = errors.New("the whole file is in braces or brackets")
+	}
+	return made, want, err
+}
+
+// put replaces a value, or adds a pair to an object or an entry to a list.
+func (e edit) put(op Operation) (do change, write func() (string, error), err error) {
+	value, err := decode(op.Value)
+	if err != nil {
+		return nil, nil, err
+	}
+	at, missing := find(e.parent, e.token)
+	switch isList := e.parent.Kind == yaml.SequenceNode; {
+	case missing == nil && (op.Op == "replace" || !isList):
+		do = func(n *yaml.Node) { n.Content[at] = value }
+		return do, func() (string, error) { return e.set(e.unit(e.parent, at, e.holder.last), value) }, nil
+	case op.Op == "replace":
+		return nil, nil, missing
+	case isList:
+		if at = len(e.parent.Content); e.token != "-" {
+			if at, err = strconv.Atoi(e.token); err != nil || at < 0 || at > len(e.parent.Content) {
+				return nil, nil, fmt.Errorf("there is no place %q in a list of %d", e.token, len(e.parent.Content))
 			}
 		}
+		do = func(n *yaml.Node) { n.Content = slices.Insert(n.Content, at, value) }
+		return do, func() (string, error) { return e.insert(at, e.style.entry(e.parent.Column-1, value)) }, nil
 	}
-	if p.flow {
-		return change{e.splice(from, to, spaced(e.data[:from], flow(value))), want}, nil
-	}
-	if key == nil {
-		indent := e.column(e.start(p.parent))
-		lines := e.style.entry(indent, value)
-		lines[0] = strings.TrimLeft(strings.TrimPrefix(lines[0][indent:], "- "), " ") + beside
-		return change{e.splice(from, to, spaced(e.data[:from], strings.Join(lines, e.eol))), want}, nil
-	}
-	indent := e.column(e.start(key))
-	lines := e.style.pair(indent, key, value)
-	if len(lines) == 1 {
-		return change{e.splice(from, to, spaced(e.data[:from], flow(value)+beside)), want}, nil
-	}
-	// Lines below the key; a comment beside the key stays beside it.
-	colon := e.colon(key)
-	comment := beside
-	if comment == "" && (isAbsent(old) || e.lineOf(e.start(old)) == e.lineOf(colon)) {
-		behind := max(to, colon)
-		comment = strings.TrimRight(e.data[behind:e.lineEnd(behind)], " ")
-		to = e.lineEnd(behind)
-	}
-	return change{e.splice(colon, to, comment+e.eol+strings.Join(lines[1:], e.eol)), want}, nil
-}
-
-// spaced is a value behind what stands before it, with the space that a colon needs.
-func spaced(before, value string) string {
-	if strings.HasSuffix(before, ":") {
-		return " " + value
-	}
-	return value
-}
-
-// add puts a new pair into an object, or a new entry into a list.
-func (e edit) add(path []string, after string, value *yaml.Node) (change, error) {
-	parent, inFlow, err := e.holder(path)
-	if err != nil {
-		return change{}, err
-	}
-	last := path[len(path)-1]
-	switch {
-	case parent.Kind == yaml.SequenceNode:
-		return e.insert(path[:len(path)-1], parent, inFlow, last, value)
-	case parent.Kind == yaml.MappingNode:
-		if _, err := find(parent, last); err == nil {
-			return e.replace(path, value)
+	if at = len(e.parent.Content); op.After != "" {
+		if at, err = find(e.parent, op.After); err != nil {
+			return nil, nil, err
 		}
+		at++
 	}
-	key := scalar("!!str", last)
-	if len(parent.Content) == 0 && len(path) > 1 { // {} or nothing: the object is written again
-		kind := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{key, value}}
-		return e.replace(path[:len(path)-1], kind)
+	key := scalar("!!str", e.token)
+	do = func(n *yaml.Node) {
+		n.Kind, n.Tag, n.Value, n.Content = yaml.MappingNode, "!!map", "", slices.Insert(n.Content, at, key, value)
 	}
-	behind := len(parent.Content)
-	if after != "" {
-		at, err := find(parent, after)
-		if err != nil {
-			return change{}, err
+	return do, func() (string, error) {
+		indent := len(e.before(e.parent.Content[0]))
+		pair := e.style.pair(indent, key, value)
+		pair[0] = strings.Repeat(" ", indent) + pair[0]
+		if e.parent == e.root && e.isSpread() {
+			pair = append([]string{""}, pair...)
 		}
-		behind = at + 1
-	}
-	want := with(e.root, parent, func(n *yaml.Node) { n.Content = slices.Insert(n.Content, behind, key, value) })
-	if len(parent.Content) == 0 { // an empty file
-		end := len(e.data)
-		return change{e.splice(end, end, e.newLines(end, e.style.block(0, &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{key, value}}))), want}, nil
-	}
-	sibling := parent.Content[behind-1]
-	end := e.end(sibling)
-	if isAbsent(sibling) {
-		end = e.colon(parent.Content[behind-2])
-	}
-	if inFlow {
-		return change{e.splice(end, end, ", "+flow(key)+": "+flow(value)), want}, nil
-	}
-	indent := e.column(e.start(parent.Content[0]))
-	pair := e.style.pair(indent, key, value)
-	pair[0] = strings.Repeat(" ", indent) + pair[0]
-	if len(path) == 1 && e.isSpread(parent) {
-		pair = append([]string{""}, pair...)
-	}
-	end = e.lineEnd(end)
-	return change{e.splice(end, end, e.newLines(end, pair)), want}, nil
+		return e.insert(at, pair)
+	}, nil
 }
 
-// newLines is text that goes behind a place at the end of a line.
-func (e edit) newLines(at int, lines []string) string {
-	text := strings.Join(lines, e.eol)
-	if at == 0 || at == len(e.data) && e.data[at-1] == '\n' {
-		return text + e.eol
+// set writes another value into a unit. Comments beside its first line stay, and so does one behind a value that had no lines of its own.
+func (e edit) set(u unit, value *yaml.Node) (string, error) {
+	old, beside := u.value(), e.comment(u.first)
+	line := strings.TrimRight(e.lines[u.first], "\r\n")
+	head := line[:len(line)-len(beside)]
+	if !isAbsent(old) && old.Line-1 == u.first {
+		head = e.before(old)
 	}
-	return e.eol + text
-}
-
-// isSpread reports whether empty lines part the sections of the file: most of those that
-// have several lines.
-func (e edit) isSpread(root *yaml.Node) bool {
-	long, spread := 0, 0
-	for i := 2; i < len(root.Content); i += 2 {
-		if e.lineOf(e.start(root.Content[i-2])) == e.lineOf(e.end(root.Content[i-1])) {
-			continue
-		}
-		long++
-		for l := e.lineOf(e.start(root.Content[i])) - 1; l >= 0; l-- {
-			line := strings.TrimSpace(e.line(l))
-			if line == "" {
-				spread++
-			}
-			if !strings.HasPrefix(line, "#") {
-				break
+	head = strings.TrimRight(head, " \t")
+	if u.last > u.first && isInline(old) {
+		for l := u.first; l < u.last; l++ {
+			if old.Kind != yaml.ScalarNode && e.comment(l) != "" {
+				return "", fmt.Errorf("the value has comments within its brackets (line %d)", l+1)
 			}
 		}
+		beside += e.comment(u.last)
 	}
-	return spread*2 > long
+	isRewritten := len(old.Content) > 0 && value.Style&yaml.FlowStyle != 0
+	var lines []string
+	switch isPair := u.parent.Kind == yaml.MappingNode; {
+	case isRewritten, isPair && e.style.fits(u.head().Value, value, len(head)+1), !isPair && (value.Kind != yaml.MappingNode || len(value.Content) == 0):
+		lines = []string{head + " " + flow(value) + beside}
+	case isPair:
+		lines = append([]string{head + beside}, e.style.block(len(e.before(u.head()))+2, value)...)
+	default:
+		lines = e.style.block(len(head)+1, value)
+		lines[0] = head + " " + strings.TrimLeft(lines[0], " ") + beside
+	}
+	return e.splice(u.first, u.last+1, lines...), nil
 }
 
-// insert puts an entry into a list.
-func (e edit) insert(path []string, list *yaml.Node, inFlow bool, token string, value *yaml.Node) (change, error) {
-	n := len(list.Content)
-	if token != "-" {
-		var err error
-		if n, err = strconv.Atoi(token); err != nil || n < 0 || n > len(list.Content) {
-			return change{}, fmt.Errorf("there is no place %q in a list of %d", token, len(list.Content))
+// insert writes lines before the node that has a number among the parent's contents.
+func (e edit) insert(at int, lines []string) (string, error) {
+	if at > 0 {
+		l := e.unit(e.parent, at-1, e.holder.last).last + 1
+		return e.splice(l, l, lines...), nil
+	}
+	u := e.unit(e.parent, 0, e.holder.last)
+	return e.splice(u.first, u.first, lines...), e.alone(u)
+}
+
+// isSpread reports whether empty lines part most sections of the file.
+func (e edit) isSpread() bool {
+	spread := 0
+	for at := 3; at < len(e.root.Content); at += 2 {
+		l := e.firstLine(e.root, at) - 1
+		for l > 0 && strings.HasPrefix(e.lines[l], "#") {
+			l--
+		}
+		if strings.TrimSpace(e.lines[l]) == "" {
+			spread++
 		}
 	}
-	if len(list.Content) == 0 {
-		return e.replace(path, &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: []*yaml.Node{value}})
-	}
-	want := with(e.root, list, func(c *yaml.Node) { c.Content = slices.Insert(c.Content, n, value) })
-	if inFlow && n == 0 {
-		at := e.start(list.Content[0])
-		return change{e.splice(at, at, flow(value)+", "), want}, nil
-	}
-	if inFlow {
-		at := e.end(list.Content[n-1])
-		return change{e.splice(at, at, ", "+flow(value)), want}, nil
-	}
-	lines := e.style.entry(e.column(e.start(list)), value)
-	if n == 0 {
-		at := e.lines[e.lineOf(e.dash(list, 0))]
-		return change{e.splice(at, at, strings.Join(lines, e.eol)+e.eol), want}, nil
-	}
-	at := e.lineEnd(e.end(list.Content[n-1]))
-	return change{e.splice(at, at, e.newLines(at, lines)), want}, nil
+	return 4*spread >= len(e.root.Content)
 }
 
-// dash returns where the dash of an entry of a block list stands.
-func (e edit) dash(list *yaml.Node, n int) int {
-	return strings.LastIndexByte(e.data[:e.start(list.Content[n])], '-')
+// alone refuses a unit that begins in the line of another one, behind its dash.
+func (t *text) alone(u unit) error {
+	if strings.TrimSpace(t.lead(u)) != "" {
+		return errors.New("it begins in the line of another value")
+	}
+	return nil
 }
 
-// remove takes a pair out of its object, or an entry out of its list. What holds it stays,
-// empty perhaps; a comment beside what is removed goes with it, those above it stay.
-func (e edit) remove(path []string) (change, error) {
-	p, err := e.locate(path)
+// lead returns what stands before a unit in its first line.
+func (t *text) lead(u unit) string {
+	if u.parent.Kind == yaml.SequenceNode {
+		return t.lines[u.first][:u.parent.Column-1]
+	}
+	return t.before(u.head())
+}
+
+// remove takes a pair out of its object, or an entry out of its list. What holds it stays, empty perhaps; a comment beside what is
+// removed goes with it, those above it stay.
+func (e edit) remove() (do change, write func() (string, error), err error) {
+	at, err := find(e.parent, e.token)
 	if err != nil {
-		return change{}, err
+		return nil, nil, err
 	}
-	first, size := p.at, 1
-	if p.key() != nil {
-		first, size = p.at-1, 2
-	}
-	if len(p.parent.Content) == size && len(path) > 1 {
-		return e.replace(path[:len(path)-1], &yaml.Node{Kind: p.parent.Kind, Tag: p.parent.Tag})
-	}
-	want := with(e.root, p.parent, func(n *yaml.Node) { n.Content = slices.Delete(n.Content, first, first+size) })
-	from, to := e.start(p.parent.Content[first]), e.endOf(p)
-	next := first + size
-	switch {
-	case p.flow:
-		from, until := e.cut(p, first, next, to)
-		return change{e.splice(from, until, ""), want}, nil
-	case p.key() == nil:
-		from = e.dash(p.parent, p.at)
-	}
-	line := e.lines[e.lineOf(from)]
-	if strings.TrimSpace(e.data[line:from]) != "" { // the first pair behind the dash of an entry
-		if next == len(p.parent.Content) {
-			return change{}, fmt.Errorf("it is the only value there")
+	size := step(e.parent)
+	do = func(n *yaml.Node) { n.Content = slices.Delete(n.Content, at+1-size, at+1) }
+	return do, func() (string, error) {
+		u := e.unit(e.parent, at, e.holder.last)
+		isEmpty := func(l int) bool { return l == len(e.lines) || strings.TrimSpace(e.lines[l]) == "" }
+		switch lead := e.lead(u); {
+		case strings.TrimSpace(lead) != "" && size == 2: // the first pair behind the dash of an entry
+			next := e.parent.Content[at+1]
+			if l := next.Line - 1; l == u.last+1 {
+				return e.splice(u.first, l+1, lead+strings.TrimRight(e.lines[l][len(e.before(next)):], "\r\n")), nil
+			}
+			return e.splice(u.first, u.last+1, strings.TrimRight(lead, " ")), nil
+		case u.first > 0 && isEmpty(u.first-1) && isEmpty(u.last+1):
+			u.first-- // one of the two empty lines that would meet
 		}
-		if end := e.lineEnd(to); strings.Contains(e.data[end:e.start(p.parent.Content[next])], "#") { // above the next one
-			from = len(strings.TrimRight(e.data[:from], " \t"))
-			return change{e.splice(from, end, ""), want}, nil
-		}
-		return change{e.splice(from, e.start(p.parent.Content[next]), ""), want}, nil
-	}
-	until := e.nextLine(to)
-	isEmpty := func(l int) bool { return strings.TrimSpace(e.line(l)) == "" }
-	if l := e.lineOf(line); l > 0 && isEmpty(l-1) && isEmpty(e.lineOf(until)) {
-		line = e.lines[l-1] // one of the two empty lines that would meet
-	}
-	return change{e.splice(line, until, ""), want}, nil
+		return e.splice(u.first, u.last+1), e.alone(u)
+	}, nil
 }
 
-// cut returns what goes with a part of an object in braces or a list in brackets: its
-// comma, and the rest of its line when the others are on lines of their own.
-func (e edit) cut(p place, first, next, to int) (from, until int) {
-	from = e.start(p.parent.Content[first])
-	hasNext := next < len(p.parent.Content)
-	rest := strings.TrimLeft(e.data[to:e.lineEnd(to)], " \t")
-	switch {
-	case hasNext && (e.lineOf(e.start(p.parent.Content[next])) == e.lineOf(to) || !strings.HasPrefix(rest, ",")):
-		return from, e.start(p.parent.Content[next])
-	case !hasNext && (e.lineOf(e.end(p.parent.Content[first-1])) == e.lineOf(from) || rest != "" && rest[0] != '#'):
-		return e.end(p.parent.Content[first-1]), to
-	}
-	if line := e.lines[e.lineOf(from)]; strings.TrimSpace(e.data[line:from]) == "" {
-		return line, e.nextLine(to)
-	}
-	return from, e.lineEnd(to)
-}
-
-// endOf returns where a value ends, or its colon when it has no text.
-func (e edit) endOf(p place) int {
-	if key := p.key(); key != nil && isAbsent(p.value()) {
-		return e.colon(key)
-	}
-	return e.end(p.value())
-}
-
-// move lets an entry of a list and the one beside it change places: with their own lines and
-// the comments above them in a block list.
-func (e edit) move(from, to []string) (change, error) {
-	p, err := e.locate(from)
+// move lets an entry of a list and the one beside it change places, with the comments above them.
+func (e edit) move(path []string, pointerFrom string) (do change, write func() (string, error), err error) {
+	from, err := pointer(pointerFrom)
 	if err != nil {
-		return change{}, err
+		return nil, nil, err
 	}
-	n, err := strconv.Atoi(to[len(to)-1])
-	isList := p.key() == nil && len(from) == len(to) && slices.Equal(from[:len(from)-1], to[:len(to)-1])
-	if err != nil || !isList || n < 0 || n >= len(p.parent.Content) || n != p.at-1 && n != p.at+1 {
-		return change{}, fmt.Errorf("%s is not beside %s in a list", Pointer(to...), Pointer(from...))
+	last := len(path) - 1
+	isBeside := e.parent.Kind == yaml.SequenceNode && len(from) == len(path) && slices.Equal(from[:last], path[:last])
+	to, missing := find(e.parent, e.token)
+	at := to
+	if isBeside && missing == nil {
+		at, missing = find(e.parent, from[last])
 	}
-	want := with(e.root, p.parent, func(c *yaml.Node) { c.Content[n], c.Content[p.at] = c.Content[p.at], c.Content[n] })
-	first, firstEnd := e.whole(p, min(n, p.at))
-	second, secondEnd := e.whole(p, max(n, p.at))
-	return change{e.splice(first, secondEnd, e.data[second:secondEnd]+e.data[firstEnd:second]+e.data[first:firstEnd]), want}, nil
-}
-
-// whole returns where the nth entry of a list begins and ends.
-func (e edit) whole(p place, n int) (from, to int) {
-	if p.flow {
-		return e.start(p.parent.Content[n]), e.end(p.parent.Content[n])
+	first, second := min(at, to), max(at, to)
+	if !isBeside || missing != nil || second != first+1 {
+		return nil, nil, fmt.Errorf("%s is not beside %s in a list", Pointer(path...), Pointer(from...))
 	}
-	line := e.lineOf(e.dash(p.parent, n))
-	for line > 0 && n > 0 && strings.HasPrefix(strings.TrimSpace(e.line(line-1)), "#") && e.lines[line-1] > e.end(p.parent.Content[n-1]) {
-		line--
-	}
-	if from = e.lines[line]; n == 0 {
-		from = e.dash(p.parent, 0) - indentOf(e.line(line))
-	}
-	return from, e.lineEnd(e.end(p.parent.Content[n]))
+	do = func(n *yaml.Node) { n.Content[first], n.Content[second] = n.Content[second], n.Content[first] }
+	return do, func() (string, error) {
+		a, b := e.unit(e.parent, first, e.holder.last), e.unit(e.parent, second, e.holder.last)
+		isComment := func(l int) bool { return strings.HasPrefix(strings.TrimSpace(e.lines[l]), "#") }
+		for first > 0 && isComment(a.first-1) {
+			a.first--
+		}
+		for isComment(b.first - 1) {
+			b.first--
+		}
+		one, between, other := e.lines[a.first:a.last+1], e.lines[a.last+1:b.first], e.lines[b.first:b.last+1]
+		swapped := strings.TrimRight(strings.Join(slices.Concat(other, between, one), ""), "\r\n")
+		return e.splice(a.first, b.last+1, swapped), e.alone(a)
+	}, nil
 }

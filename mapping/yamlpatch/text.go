@@ -1,60 +1,44 @@
 package yamlpatch
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 )
 
 // text is the text of a file with the tree that it says.
 type text struct {
-	data  string
+	lines []string // with their ends
 	root  *yaml.Node
-	lines []int  // where each line begins
-	eol   string // how the file ends its lines
 }
 
 // parse reads a file. A file without a value is an empty object.
-func parse(data []byte) (*text, error) {
-	t := &text{data: string(data), lines: []int{0}, eol: "\n"}
-	for i := range len(t.data) {
-		if t.data[i] == '\n' {
-			t.lines = append(t.lines, i+1)
-		}
+func parse(data string) (*text, error) {
+	decoder := yaml.NewDecoder(strings.NewReader(data))
+	var document, more yaml.Node
+	if err := decoder.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("the file is not YAML: %w", err)
 	}
-	if first, _, ok := strings.Cut(t.data, "\n"); ok && strings.HasSuffix(first, "\r") {
-		t.eol = "\r\n"
-	}
-	var documents []*yaml.Node
-	for decoder, err := yaml.NewDecoder(bytes.NewReader(data)), error(nil); err == nil; {
-		var n yaml.Node
-		if err = decoder.Decode(&n); err == nil {
-			documents = append(documents, &n)
-		} else if len(documents) == 0 && !isEnd(err) {
-			return nil, fmt.Errorf("the file is not YAML: %w", err)
-		} else if !isEnd(err) {
-			return nil, err
-		}
-	}
-	switch {
-	case len(documents) > 1:
+	switch err := decoder.Decode(&more); {
+	case err == nil:
 		return nil, errors.New("the file holds more than one document")
-	case len(documents) == 0 || len(documents[0].Content) == 0 || isNull(documents[0].Content[0]):
-		t.root = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-	default:
-		t.root = documents[0].Content[0]
+	case !errors.Is(err, io.EOF):
+		return nil, err
+	}
+	t := &text{strings.SplitAfter(data, "\n"), &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}}
+	if last := len(t.lines) - 1; t.lines[last] == "" {
+		t.lines = t.lines[:last]
+	}
+	if len(document.Content) > 0 && !isNull(document.Content[0]) {
+		t.root = document.Content[0]
 	}
 	return t, check(t.root)
 }
 
-// check refuses what has no one place in the text: a value with a name for other places,
-// or a key that is no text.
+// check refuses what has no one place in the text: a value with a name for other places, or a key that is no text.
 func check(n *yaml.Node) error {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		return fmt.Errorf("line %d: anchors and aliases cannot be kept", n.Line)
@@ -70,198 +54,114 @@ func check(n *yaml.Node) error {
 	return nil
 }
 
-// start returns where a node begins in the text.
-func (t *text) start(n *yaml.Node) int {
-	if n.Line < 1 || n.Line > len(t.lines) {
-		return len(t.data)
-	}
-	at := t.lines[n.Line-1]
-	if n.Line == 1 {
-		at += len(t.data) - len(strings.TrimPrefix(t.data, "\ufeff"))
-	}
-	for range n.Column - 1 {
-		_, size := utf8.DecodeRuneInString(t.data[at:])
-		at += size
-	}
-	return at
+// unit is a pair of an object, or an entry of a list, that has lines of its own: neither braces nor brackets are around it.
+type unit struct {
+	parent      *yaml.Node // nil for the whole file
+	at          int        // of its value among the parent's contents
+	first, last int        // its lines, from 0
 }
 
-// end returns where the text of a node ends: behind its last character, quote or bracket.
-func (t *text) end(n *yaml.Node) int {
-	at := t.start(n)
-	switch {
-	case n.Style&yaml.FlowStyle != 0 && n.Kind != yaml.ScalarNode:
-		return t.flowEnd(at)
-	case n.Kind != yaml.ScalarNode:
-		last := n.Content[len(n.Content)-1]
-		if n.Kind == yaml.MappingNode && isAbsent(last) {
-			return t.colon(n.Content[len(n.Content)-2])
+func (u unit) value() *yaml.Node { return u.parent.Content[u.at] }
+
+// head is the node that a unit begins with: its key, or its value in a list.
+func (u unit) head() *yaml.Node { return u.parent.Content[u.at+1-step(u.parent)] }
+
+// step is how many nodes a pair or an entry has among the contents of what holds it.
+func step(parent *yaml.Node) int {
+	if parent.Kind == yaml.MappingNode {
+		return 2
+	}
+	return 1
+}
+
+// walk returns the value of a path, and the innermost unit on the way to it.
+func (t *text) walk(path []string) (n *yaml.Node, u unit, err error) {
+	n, u = t.root, unit{last: len(t.lines) - 1}
+	for i, token := range path {
+		at, err := find(n, token)
+		if err != nil {
+			return nil, u, fmt.Errorf("%s: %w", Pointer(path[:i+1]...), err)
 		}
-		return t.end(last)
-	case isAbsent(n):
-		return at
-	case n.Style&yaml.DoubleQuotedStyle != 0:
-		return t.quoteEnd(at, '"')
-	case n.Style&yaml.SingleQuotedStyle != 0:
-		return t.quoteEnd(at, '\'')
-	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		return t.blockEnd(at)
+		if !isInline(n) && (u.parent == nil || u.value() == n) {
+			u = t.unit(n, at, u.last)
+		}
+		n = n.Content[at]
 	}
-	return t.plainEnd(at, n.Value)
+	return n, u, nil
 }
 
-// isAbsent reports whether a value has no text: a key with nothing behind its colon.
-func isAbsent(n *yaml.Node) bool { return isNull(n) && n.Value == "" }
-
-// colon returns the place behind the colon of a key.
-func (t *text) colon(key *yaml.Node) int {
-	at := t.end(key)
-	return at + strings.IndexByte(t.data[at:], ':') + 1
+// unit returns the unit of a value. last is the last line of what holds it. Empty lines and comments behind a unit are not part of it.
+func (t *text) unit(parent *yaml.Node, at, last int) unit {
+	u := unit{parent, at, t.firstLine(parent, at), last}
+	if next := at + step(parent); next < len(parent.Content) {
+		u.last = t.firstLine(parent, next) - 1
+	}
+	for u.last > u.first && isAside(t.lines[u.last]) {
+		u.last--
+	}
+	return u
 }
 
-// quoteEnd returns the place behind the quote that closes the one at a place.
-func (t *text) quoteEnd(at int, quote byte) int {
-	for i := at + 1; i < len(t.data); i++ {
-		switch {
-		case t.data[i] == '\\' && quote == '"':
-			i++
-		case t.data[i] == quote && quote == '\'' && strings.HasPrefix(t.data[i+1:], "'"):
-			i++
-		case t.data[i] == quote:
-			return i + 1
+// firstLine returns the line in which a unit begins. That of an entry is the line of its dash, which may stand above its value.
+func (t *text) firstLine(parent *yaml.Node, at int) int {
+	n := unit{parent: parent, at: at}.head()
+	l := n.Line - 1
+	if parent.Kind == yaml.SequenceNode && !strings.HasSuffix(strings.TrimRight(t.before(n), " \t"), "-") {
+		for l--; l > 0 && isAside(t.lines[l]); {
+			l--
 		}
 	}
-	return len(t.data)
+	return l
 }
 
-// flowEnd returns the place behind the bracket that closes the one at a place.
-func (t *text) flowEnd(at int) int {
-	depth, fresh := 0, true // fresh: a quote here would begin a text
-	for i := at; i < len(t.data); i++ {
-		switch c := t.data[i]; {
-		case fresh && (c == '"' || c == '\''):
-			i = t.quoteEnd(i, c) - 1
-			fresh = false
-		case c == '#' && strings.ContainsAny(t.data[i-1:i], " \t\n"):
-			i += strings.IndexByte(t.data[i:]+"\n", '\n')
-		case c == '{' || c == '[':
-			depth++
-			fresh = true
-		case c == '}' || c == ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-			fresh = false
-		case c == ',' || c == ':':
-			fresh = true
-		case !strings.ContainsRune(" \t\r\n", rune(c)):
-			fresh = false
+// isAside reports whether a line is empty or a comment.
+func isAside(line string) bool {
+	line = strings.TrimSpace(line)
+	return line == "" || line[0] == '#'
+}
+
+// isInline reports whether a value has no lines of its own for what it holds: in braces or brackets, empty, or no value at all.
+func isInline(n *yaml.Node) bool { return n.Style&yaml.FlowStyle != 0 || len(n.Content) == 0 }
+
+// before returns what stands before a node in its line.
+func (t *text) before(n *yaml.Node) string {
+	line, column := t.lines[n.Line-1], 1
+	for at := range line {
+		if column == n.Column {
+			return line[:at]
 		}
+		column++
 	}
-	return len(t.data)
+	return line
 }
 
-// blockEnd returns the end of the last line of a text that begins with | or >. A comment
-// below it that stands further to the left than the text is none of it.
-func (t *text) blockEnd(at int) int {
-	from := t.lineOf(at)
-	least := indentOf(t.line(from)) + 1
-	last := from
-	for l := from + 1; l < len(t.lines); l++ {
-		line := t.line(l)
-		if strings.TrimSpace(line) == "" {
+// comment returns the comment of a line with the blanks before it. A # begins one if the file says the same without it.
+func (t *text) comment(l int) string {
+	line := strings.TrimRight(t.lines[l], "\r\n")
+	for at := range line {
+		if line[at] != '#' || at > 0 && line[at-1] != ' ' && line[at-1] != '\t' {
 			continue
 		}
-		if indentOf(line) < least {
-			break
+		bare, err := parse(t.splice(l, l+1, line[:at]))
+		if err == nil && same(t.root, bare.root) {
+			return line[len(strings.TrimRight(line[:at], " \t")):]
 		}
-		if last == from && !blockIndent.MatchString(t.data[at:]) {
-			least = indentOf(line)
-		}
-		last = l
-	}
-	return t.lines[last] + len(t.line(last))
-}
-
-// blockIndent matches the beginning of a text that says how far it is indented.
-var blockIndent = regexp.MustCompile(`^[|>][+-]?[1-9]`)
-
-// beside returns the comment in the first line of a text that begins with | or >, with
-// the blanks before it; "" for other values, whose comment is behind their end.
-func (t *text) beside(n *yaml.Node) string {
-	if n.Kind != yaml.ScalarNode || n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
-		return ""
-	}
-	at := t.start(n)
-	head := t.data[at:t.lineEnd(at)]
-	if i := strings.IndexAny(head, " \t"); i >= 0 {
-		return strings.TrimRight(head[i:], " \t")
 	}
 	return ""
 }
 
-// plainEnd returns where a text without quotes ends. A line end of the text stands for a
-// space of the value, and empty lines for line ends.
-func (t *text) plainEnd(at int, value string) int {
-	for i := 0; i < len(value); i++ {
-		if value[i] != ' ' && value[i] != '\n' {
-			at++
-			continue
-		}
-		blank := len(t.data[at:]) - len(strings.TrimLeft(t.data[at:], " \t\r\n"))
-		if !strings.Contains(t.data[at:at+blank], "\n") {
-			at++
-			continue
-		}
-		for at += blank; i+1 < len(value) && value[i+1] == '\n'; i++ {
-		}
+// splice returns the file with new lines, which have no ends, in the place of some.
+func (t *text) splice(from, to int, lines ...string) string {
+	end := "\n"
+	if len(t.lines) > 0 && strings.HasSuffix(t.lines[0], "\r\n") {
+		end = "\r\n"
 	}
-	return min(at, len(t.data))
-}
-
-// lineOf returns the number of the line of a place, from 0.
-func (t *text) lineOf(at int) int {
-	n := 0
-	for n+1 < len(t.lines) && t.lines[n+1] <= at {
-		n++
+	before, after := strings.Join(t.lines[:from], ""), strings.Join(t.lines[to:], "")
+	made := strings.Join(lines, end)
+	if before != "" && !strings.HasSuffix(before, "\n") {
+		made = end + made
+	} else if len(lines) > 0 && (from == to || strings.HasSuffix(t.lines[to-1], "\n")) {
+		made += end
 	}
-	return n
+	return before + made + after
 }
-
-// line returns a line without its end.
-func (t *text) line(n int) string {
-	to := len(t.data)
-	if n+1 < len(t.lines) {
-		to = t.lines[n+1] - 1
-	}
-	return strings.TrimSuffix(t.data[t.lines[n]:to], "\r")
-}
-
-// lineEnd returns the end of the line of a place, before its line end.
-func (t *text) lineEnd(at int) int {
-	n := t.lineOf(at)
-	return t.lines[n] + len(t.line(n))
-}
-
-// nextLine returns where the line after that of a place begins.
-func (t *text) nextLine(at int) int {
-	if n := t.lineOf(at); n+1 < len(t.lines) {
-		return t.lines[n+1]
-	}
-	return len(t.data)
-}
-
-// indentOf returns how many spaces a line begins with.
-func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
-
-// column returns how many characters stand before a place in its line.
-func (t *text) column(at int) int {
-	return utf8.RuneCountInString(t.data[t.lines[t.lineOf(at)]:at])
-}
-
-// splice returns the text with a part of it replaced.
-func (t *text) splice(from, to int, with string) []byte {
-	return []byte(t.data[:from] + with + t.data[to:])
-}
-
-func isEnd(err error) bool { return errors.Is(err, io.EOF) }

@@ -26,10 +26,14 @@ func flow(n *yaml.Node) string {
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	}
-	if n.ShortTag() == "!!str" {
-		return quote(n.Value)
+	isWord := !strings.ContainsFunc(n.Value, func(r rune) bool { return strings.ContainsRune(`'"\`, r) || !unicode.IsPrint(r) })
+	switch mark := map[yaml.Style]string{yaml.SingleQuotedStyle: "'", yaml.DoubleQuotedStyle: `"`}[n.Style]; {
+	case n.ShortTag() != "!!str":
+		return n.Value
+	case n.Line > 0 && isWord && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0: // as the file has it
+		return mark + n.Value + mark
 	}
-	return n.Value
+	return quote(n.Value)
 }
 
 // quote writes a text; one with double quotes in it, such as an expression, in single ones

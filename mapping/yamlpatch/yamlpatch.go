@@ -10,6 +10,7 @@ package yamlpatch
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -54,71 +55,39 @@ func Apply(file []byte, style Style, operations ...Operation) ([]byte, error) {
 	if style.Widest == 0 {
 		style.Widest = 110
 	}
+	data, hasMark := strings.CutPrefix(string(file), byteOrderMark)
 	for n, op := range operations {
-		changed, err := apply(file, style, op)
+		changed, err := apply(data, style, op)
 		if err != nil {
 			return nil, fmt.Errorf("operation %d (%s %s): %w", n+1, op.Op, op.Path, err)
 		}
-		file = changed
+		data = changed
 	}
-	return slices.Clone(file), nil
+	if hasMark {
+		data = byteOrderMark + data
+	}
+	return []byte(data), nil
 }
 
-func apply(file []byte, style Style, op Operation) ([]byte, error) {
-	t, err := parse(file)
-	if err != nil {
-		return nil, err
-	}
-	c, err := t.change(style, op)
-	if err != nil {
-		return nil, err
-	}
-	after, err := parse(c.text)
-	if err != nil {
-		return nil, fmt.Errorf("the text around it cannot be changed without touching more of the file: %w", err)
-	}
-	if !same(c.want, after.root) {
-		return nil, fmt.Errorf("the text around it cannot be changed without touching more of the file")
-	}
-	return c.text, nil
-}
+const byteOrderMark = "\ufeff"
 
-// change is a new text and what it must say.
-type change struct {
-	text []byte
-	want *yaml.Node
-}
-
-// change makes the change of one operation.
-func (t *text) change(style Style, op Operation) (change, error) {
-	path, err := pointer(op.Path)
+func apply(data string, style Style, op Operation) (string, error) {
+	before, err := parse(data)
 	if err != nil {
-		return change{}, err
+		return "", err
 	}
-	e := edit{t, style}
-	switch op.Op {
-	case "add", "replace":
-		value, err := decode(op.Value)
-		if err != nil {
-			return change{}, err
-		}
-		if len(path) == 0 {
-			return change{}, fmt.Errorf("the whole file is not a value that can be changed")
-		}
-		if op.Op == "add" {
-			return e.add(path, op.After, value)
-		}
-		return e.replace(path, value)
-	case "remove":
-		return e.remove(path)
-	case "move":
-		from, err := pointer(op.From)
-		if err != nil {
-			return change{}, err
-		}
-		return e.move(from, path)
+	made, want, err := before.apply(style, op)
+	if err != nil {
+		return "", err
 	}
-	return change{}, fmt.Errorf("%q is not an operation: add, remove, replace or move", op.Op)
+	after, err := parse(made)
+	if err == nil && !same(want, after.root) {
+		err = errors.New("its lines say something else afterwards")
+	}
+	if err != nil {
+		return "", fmt.Errorf("the text around it cannot be changed without touching more of the file: %w", err)
+	}
+	return made, nil
 }
 
 // pointer takes a JSON Pointer apart.
@@ -145,69 +114,35 @@ func Pointer(path ...string) string {
 	return b.String()
 }
 
-// place is a value of the file with what holds it.
-type place struct {
-	parent *yaml.Node
-	at     int // the value's number among the parent's contents
-	flow   bool
-}
-
-func (p place) value() *yaml.Node { return p.parent.Content[p.at] }
-
-// key is the key of the value; nil in a list.
-func (p place) key() *yaml.Node {
-	if p.parent.Kind != yaml.MappingNode {
-		return nil
+// find returns the number of the value of a key, or of an entry of a list. A key that is there twice is refused.
+func find(n *yaml.Node, token string) (at int, err error) {
+	at = index(n, token)
+	if at < 0 {
+		return 0, fmt.Errorf("there is no %q", token)
 	}
-	return p.parent.Content[p.at-1]
-}
-
-// holder returns the object or list that holds what a path leads to, and whether that is
-// in braces or brackets.
-func (t *text) holder(path []string) (n *yaml.Node, flow bool, err error) {
-	n = t.root
-	for i := range len(path) - 1 {
-		at, err := find(n, path[i])
-		if err != nil {
-			return nil, false, fmt.Errorf("%s: %w", Pointer(path[:i+1]...), err)
+	for i := at + 1; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+		if n.Content[i].Value == token {
+			return 0, fmt.Errorf("%q is there twice, in lines %d and %d", token, n.Content[at-1].Line, n.Content[i].Line)
 		}
-		flow = flow || n.Style&yaml.FlowStyle != 0
-		n = n.Content[at]
 	}
-	if n.Kind != yaml.MappingNode && n.Kind != yaml.SequenceNode && !isNull(n) {
-		return nil, false, fmt.Errorf("%s is neither an object nor a list", Pointer(path[:len(path)-1]...))
-	}
-	return n, flow || n.Style&yaml.FlowStyle != 0, nil
+	return at, nil
 }
 
-// locate returns the place of the value that a path leads to.
-func (t *text) locate(path []string) (place, error) {
-	if len(path) == 0 {
-		return place{}, fmt.Errorf("the whole file is not a value that can be changed")
-	}
-	n, flow, err := t.holder(path)
-	if err != nil {
-		return place{}, err
-	}
-	at, err := find(n, path[len(path)-1])
-	return place{n, at, flow}, err
-}
-
-// find returns the number of the value of a key, or of an entry of a list.
-func find(n *yaml.Node, token string) (int, error) {
+// index returns the number of the first value of a key, or of an entry of a list; -1 for none.
+func index(n *yaml.Node, token string) int {
 	switch n.Kind {
 	case yaml.MappingNode:
 		for i := 0; i < len(n.Content); i += 2 {
 			if n.Content[i].Value == token {
-				return i + 1, nil
+				return i + 1
 			}
 		}
 	case yaml.SequenceNode:
 		if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(n.Content) && strconv.Itoa(i) == token {
-			return i, nil
+			return i
 		}
 	}
-	return 0, fmt.Errorf("there is no %q", token)
+	return -1
 }
 
 // decode reads a JSON value; the keys of its objects keep their order.
@@ -261,6 +196,9 @@ func decodeNext(d *json.Decoder) (*yaml.Node, error) {
 func scalar(tag, value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
 }
+
+// isAbsent reports whether a value has no text: a key with nothing behind its colon.
+func isAbsent(n *yaml.Node) bool { return isNull(n) && n.Value == "" }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 

@@ -3,14 +3,12 @@ package studio
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 
 	"claimsheet/mapping"
-	"claimsheet/mapping/problem"
 	"claimsheet/mapping/yamlpatch"
 )
 
@@ -79,10 +77,6 @@ func apply(text []byte, service *mapping.Service, operations []yamlpatch.Operati
 		doc, err := yamlpatch.Read(text)
 		if err != nil {
 			return nil, cannot("not-yaml", err.Error(), "correct the file in the pane with its text first")
-		}
-		if key, first, second := doc.Twice(resolve(doc, tokens(op.Path))...); key != "" {
-			return nil, cannot("duplicate-key", fmt.Sprintf("“%s” is there twice, in lines %d and %d", problem.OneLine(key), first, second),
-				"keep one of the two, in the view “The file”")
 		}
 		op = normalise(doc, service, op)
 		if text, err = yamlpatch.Apply(text, style, op); err == nil {

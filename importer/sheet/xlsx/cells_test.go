@@ -20,7 +20,7 @@ func TestCells(t *testing.T) {
 		{"number", `<row r="2"><c r="A2"><v>12</v></c></row>`, `2 | A number "12"`},
 		{"float noise", `<row r="2"><c r="A2" t="n"><v>1.1000000000000001</v></c></row>`, `2 | A number "1.1000000000000001" "1.1"`},
 		{"exponent", `<row r="2"><c r="A2"><v>7.7E9</v></c><c r="B2"><v>1.5E-3</v></c></row>`, `2 | A number "7.7E9" "7700000000" | B number "1.5E-3" "0.0015"`},
-		{"too many digits", `<row r="2"><c r="A2"><v>1234567890123456789</v></c></row>`, `2 | A number "1234567890123456789"`},
+		{"too many digits", `<row r="2"><c r="A2"><v>1234567890123456789</v></c></row>`, `2 | A number "1234567890123456789" "1234567890123460000"`},
 		{"leading zeros by format", `<row r="2"><c r="A2" s="2"><v>123</v></c></row>`, `2 | A number "123" "00123" {00000}`},
 		{"date", `<row r="2"><c r="A2" s="1"><v>29342</v></c></row>`, `2 | A date "29342" "1980-05-01" {mm-dd-yy}`},
 		{"shared", `<row r="2"><c r="A2" t="s"><v>0</v></c><c r="C2" t="s"><v>1</v></c></row>`, `2 | A text "shared" | C text "rich "`},

@@ -46,11 +46,6 @@ func TestISOCells(t *testing.T) {
 		{4, "10:59:59.9999999999984025", `date "0.45833333333332177" "11:00:00" {h:mm AM/PM}`},
 		{4, "12:00:00.000", `date "0.5" "12:00:00" {h:mm AM/PM}`},
 		{4, "T18:30:00", `date "0.7708333333333334" "18:30:00" {h:mm AM/PM}`},
-		{5, "PT1392H0M0.000S", `number "58" {[h]:mm:ss}`},
-		{5, "PT26H30M0.000S", `number "1.1041666666666667" "1.10416666666667" {[h]:mm:ss}`},
-		{5, "P1DT2H", `number "1.0833333333333333" "1.08333333333333" {[h]:mm:ss}`},
-		{5, "-PT1H", `number "-0.041666666666666664" "-0.0416666666666667" {[h]:mm:ss}`},
-		{6, "PT0H11M0.000S", `number "0.007638888888888889" "0.00763888888888889" {[mm]:ss}`},
 		{5, "1980-05-01", `number "29342" {[h]:mm:ss}`},
 		{7, "1980-05-01T12:00:00", `number "29342.5" "29342.50" {0.00}`},
 
@@ -58,7 +53,6 @@ func TestISOCells(t *testing.T) {
 		{0, "1980-05-01", `date "29342" "1980-05-01" {yyyy-mm-dd}`},
 		{0, "1980-05-01T14:30:00", `date "29342.604166666668" "1980-05-01T14:30:00" {yyyy-mm-dd hh:mm:ss}`},
 		{0, "14:30:00", `date "0.6041666666666666" "14:30:00" {hh:mm:ss}`},
-		{0, "PT26H30M", `number "1.1041666666666667" "1.10416666666667" {[h]:mm:ss}`},
 		{8, "1980-05-01", `date "29342" "1980-05-01" {yyyy-mm-dd}`},
 		{99, "1980-05-01", `date "29342" "1980-05-01" {yyyy-mm-dd}`},
 
@@ -77,15 +71,7 @@ func TestISOCells(t *testing.T) {
 		{1, "24:00:00", `text "24:00:00" {dd/mm/yyyy}`},
 		{1, "yesterday", `text "yesterday" {dd/mm/yyyy}`},
 		{1, "14/02/2014", `text "14/02/2014" {dd/mm/yyyy}`},
-		{5, "P", `text "P" {[h]:mm:ss}`},
-		{5, "PT", `text "PT" {[h]:mm:ss}`},
-		{5, "P1M", `text "P1M" {[h]:mm:ss}`},
-		{5, "P1H", `text "P1H" {[h]:mm:ss}`},
-		{5, "PT1D", `text "PT1D" {[h]:mm:ss}`},
-		{5, "PT1M1H", `text "PT1M1H" {[h]:mm:ss}`},
-		{5, "PT1H2H", `text "PT1H2H" {[h]:mm:ss}`},
-		{5, "PT1.2.3H", `text "PT1.2.3H" {[h]:mm:ss}`},
-		{5, "PTH", `text "PTH" {[h]:mm:ss}`},
+		{5, "PT26H30M0.000S", `text "PT26H30M0.000S" {[h]:mm:ss}`},
 	}
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%d %s", tt.style, tt.value), func(t *testing.T) {
