@@ -104,7 +104,7 @@ var doors = map[string][]string{
 	"golang.org/x/oauth2":             {"apiclient/environment"},
 	"golang.org/x/sync/errgroup":      {"importer"},
 	"golang.org/x/sync/singleflight":  {"importer/lookup"},
-	"github.com/google/uuid":          {"apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli"},
+	"github.com/google/uuid":          {"apiclient", "apiclient/sandbox", "importer/cli"},
 	"html/template":                   {"apiclient/sandbox"},
 	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/tracking", "apiclient/apitest", "importer/cli/studio", "importer/cli/trial"},
 }
