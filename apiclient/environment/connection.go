@@ -1,10 +1,12 @@
 package environment
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"strings"
@@ -83,32 +85,33 @@ func (t tlsFiles) load(r *resolver) *tls.Config {
 		return nil
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	read := func(key, path string) []byte {
-		data, err := readConfig(beside(r.dir, path), maxSize)
-		if err != nil {
-			r.note(problem.At(t.where, "tls", "“%s” cannot be used: %s", key, err))
-		}
-		return data
+	wrong := func(key string, err error, hint string) {
+		r.note(problem.At(t.where, "tls", "“%s” cannot be used: %s", key, err).Hinted("%s", hint))
 	}
 	if t.cert != "" {
-		cert, key := read("cert", t.cert), read("key", t.key)
+		cert, certErr := readConfig(beside(r.dir, t.cert), maxSize)
+		key, keyErr := readConfig(beside(r.dir, t.key), maxSize)
 		pair, err := tls.X509KeyPair(cert, key)
-		if cert != nil && key != nil && err != nil {
-			r.note(problem.At(t.where, "tls", "the client certificate cannot be used: %s", err).
-				Hinted("cert and key must be PEM files that belong together; the key must not be encrypted"))
+		if err = cmp.Or(certErr, keyErr, err); err != nil {
+			wrong("cert", err, "cert and key must be PEM files that belong together; the key must not be encrypted")
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
 	if t.ca != "" {
 		// Added to the system's authorities: the token endpoint often has a public
 		// certificate while the service has a private one.
-		var err error
-		if config.RootCAs, err = x509.SystemCertPool(); err != nil {
-			config.RootCAs = x509.NewCertPool()
+		pool, err := x509.SystemCertPool()
+		if err != nil {
+			pool = x509.NewCertPool()
 		}
-		if data := read("ca", t.ca); data != nil && !config.RootCAs.AppendCertsFromPEM(data) {
-			r.note(problem.At(t.where, "tls", "“ca” cannot be used: there is no certificate in %s", beside(r.dir, t.ca)).
-				Hinted("ca must be a PEM file with one or more certificates"))
+		config.RootCAs = pool
+		path := beside(r.dir, t.ca)
+		data, err := readConfig(path, maxSize)
+		if err == nil && !pool.AppendCertsFromPEM(data) {
+			err = fmt.Errorf("there is no certificate in %s", path)
+		}
+		if err != nil {
+			wrong("ca", err, "ca must be a PEM file with one or more certificates")
 		}
 	}
 	return config
