@@ -1,6 +1,9 @@
 package environment
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -8,6 +11,169 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/mapping/problem/yamltree"
 )
+
+var wireKeys = []yamltree.Key[apiclient.Wire]{
+	yamltree.To("client_id", "version 1, the id of a created client; default /clientId; "+placeForms,
+		idPlace, func(w *apiclient.Wire) *string { return &w.ClientID }),
+	yamltree.To("contact_id", "version 2, the id of a created contact; default /contactId",
+		idPlace, func(w *apiclient.Wire) *string { return &w.ContactID }),
+	yamltree.To("claim_id", "the id of a created claim; default /claimId",
+		idPlace, func(w *apiclient.Wire) *string { return &w.ClaimID }),
+	yamltree.To("redirect_url", "the url that the client is redirected to; default /redirectUrl; a relative one is resolved against the request's url",
+		urlPlace, func(w *apiclient.Wire) *string { return &w.RedirectURL }),
+	yamltree.To("activity_id", "the id of a created activity; default \"\": the answer need carry none",
+		idPlace, func(w *apiclient.Wire) *string { return &w.ActivityID }),
+	yamltree.To("templates", "the array of activity templates in its answer, such as /items; default \"\": the answer is the array",
+		optionalPointer, func(w *apiclient.Wire) *string { return &w.Templates }),
+	yamltree.To("data_type", "the data type of an attribute template; default /dataType; absent is fine",
+		optionalPointer, func(w *apiclient.Wire) *string { return &w.DataType }),
+	yamltree.To("data_types", "the service's names of data types and ours: Text, TextArea, DropDown, Checkbox, Date, DateTime, Number or Currency",
+		yamltree.Map(yamltree.OneOf("Text", "TextArea", "DropDown", "Checkbox", "Date", "DateTime", "Number", "Currency")),
+		func(w *apiclient.Wire) *map[string]string { return &w.DataTypes }),
+	yamltree.To("options", "the options of a DropDown's attribute template, a list of texts or of objects with a name; default /options; absent is fine",
+		optionalPointer, func(w *apiclient.Wire) *string { return &w.Options }),
+	yamltree.To("lookup_client_id", "the client's id in a look-up's answer; default: as client_id",
+		idPlace, func(w *apiclient.Wire) *string { w.LookupClientID = new(string); return w.LookupClientID }),
+	yamltree.To("lookup_contact_id", "the contact's id in a look-up's answer; default: as contact_id",
+		idPlace, func(w *apiclient.Wire) *string { w.LookupContactID = new(string); return w.LookupContactID }),
+	yamltree.To("lookup_agree", "client fields, which the mapping must fill, and where a look-up's answer has them; compared before an existing client is reused",
+		yamltree.Map(pointer), func(w *apiclient.Wire) *map[string]string { return &w.LookupAgree }),
+	yamltree.To("link_body", "the body of the magic-link request; default {}; the word none sends it without a body",
+		linkBody, func(w *apiclient.Wire) *[]byte { return &w.LinkBody }),
+}
+
+// placeForms says how the place of an id is written.
+const placeForms = "a JSON Pointer into the body (\"\": the whole body is a JSON string), text (the whole body as plain text), header:NAME, " +
+	"or last-segment: before one of them, for the last segment of the path of the url there"
+
+var (
+	idPlace  = place("^(last-segment:)?((/.*)?|text|header:.+)$", checkIDPlace)
+	urlPlace = place("^((/.*)?|text|header:.+)$", apiclient.CheckURLPlace)
+)
+
+// laterElement matches a JSON Pointer into a later element of a list than the first.
+var laterElement = regexp.MustCompile(`/([1-9][0-9]*)(?:/|$)`)
+
+// checkIDPlace says why a place cannot be that of an id; nil for a valid one. No id is
+// read from a list of several, so a pointer to a later element than the first would
+// leave every step uncertain.
+func checkIDPlace(place string) error {
+	if err := apiclient.CheckIDPlace(place); err != nil {
+		return err
+	}
+	if later := laterElement.FindStringSubmatch(place); later != nil && !strings.Contains(place, "header:") {
+		return fmt.Errorf("%s is a later element of a list than the first, and nothing is read here from a list of several; 0 is for a list of one", later[1])
+	}
+	return nil
+}
+
+// place is where an answer carries an id or a url; check says what is wrong with
+// it. "" is the whole body as a JSON string.
+func place(pattern string, check func(string) error) yamltree.Value[string] {
+	return pointerLike("a place in an answer such as /data/id or header:Location", "a JSON Pointer such as /data/id, text, or header:NAME", pattern, check)
+}
+
+// optionalPointer is a JSON Pointer, or "" to switch something off.
+var optionalPointer = pointerLike("a JSON Pointer such as /data/id", "a JSON Pointer such as /data/id", "^(/.*)?$", func(text string) error {
+	if text == "" {
+		return nil
+	}
+	return apiclient.CheckPointer(text)
+})
+
+func pointerLike(wants, must, pattern string, check func(string) error) yamltree.Value[string] {
+	return yamltree.Parsed(wants, yamltree.Schema{"type": "string", "pattern": pattern}, func(r *yamltree.Reader, n *yamltree.Node) (string, bool) {
+		err := check(n.Text())
+		if err != nil {
+			r.Wrong(n, "pointer", "%s must be %s", n.Name(), must).Hint = err.Error()
+		}
+		return n.Text(), err == nil
+	})
+}
+
+var pointer = optionalPointer.Then(func(r *yamltree.Reader, n *yamltree.Node, _ *string) {
+	if n.Text() == "" {
+		r.Wrong(n, "pointer", "%s must not be empty", n.Name()).Hint = "write a JSON Pointer such as /data/id, or leave the key out"
+	}
+})
+
+const linkBodyWants = yamltree.WantsObject + ", or the word none for a request without a body"
+
+// linkBody is a JSON object; nil for the word none.
+var linkBody = yamltree.Value[[]byte]{
+	Kinds: yamltree.Objects | yamltree.Scalars, Wants: linkBodyWants,
+	Schema: yamltree.Schema{"anyOf": []yamltree.Schema{{"type": "object"}, {"const": "none"}}},
+	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *[]byte) bool {
+		switch {
+		case n.IsNull():
+			*into = []byte("{}")
+		case n.Kind() == yamltree.Objects:
+			*into = jsonOf(r, n, 0)
+		case n.Text() == "none":
+			*into = nil
+		default:
+			r.Wrong(n, "wrong-kind", "%s must be %s", n.Name(), linkBodyWants)
+			return false
+		}
+		return true
+	},
+}
+
+// jsonOf returns a YAML value as JSON, in the order of the file.
+func jsonOf(r *yamltree.Reader, n *yamltree.Node, depth int) []byte {
+	const maxDepth = 32
+	if depth > maxDepth {
+		r.Wrong(n, "too-deep", "%s is nested more than %d levels deep", n.Name(), maxDepth)
+		return nil
+	}
+	var parts [][]byte
+	switch n.Kind() {
+	case yamltree.Objects:
+		for v := range r.Pairs(n) {
+			parts = append(parts, slices.Concat(jsonText(v.Key()), []byte(":"), jsonOf(r, v, depth+1)))
+		}
+		return slices.Concat([]byte("{"), bytes.Join(parts, []byte(",")), []byte("}"))
+	case yamltree.Lists:
+		for item := range r.Items(n) {
+			parts = append(parts, jsonOf(r, item, depth+1))
+		}
+		return slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]"))
+	}
+	var scalar []byte
+	jsonScalar.Read(r, n, &scalar)
+	return scalar
+}
+
+// jsonScalar is a null, a boolean, a number or a text, as JSON writes it.
+var jsonScalar = yamltree.Value[[]byte]{
+	Kinds: yamltree.Scalars | yamltree.Nulls, Wants: "null, true, false, a number or a text",
+	Schema: yamltree.Schema{"type": []string{"null", "boolean", "number", "string"}},
+	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *[]byte) bool {
+		switch n.Tag() {
+		case "!!null":
+			*into = []byte("null")
+		case "!!bool":
+			*into = []byte(strings.ToLower(n.Text()))
+		case "!!int", "!!float":
+			*into = []byte(n.Text())
+			if !json.Valid(*into) { // JSON has no octal, hexadecimal or infinite numbers
+				r.Wrong(n, "wrong-kind", "%s is not a number as JSON writes it", n.Name()).Hint = "put it in quotes if a text is meant"
+				return false
+			}
+		default:
+			*into = jsonText(n.Text())
+		}
+		return true
+	},
+}
+
+func jsonText(s string) []byte {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // texts always have a JSON form
+	}
+	return text
+}
 
 var ruleKeys = []yamltree.Key[apiclient.Rule]{
 	yamltree.To("status", "the HTTP status; default: any",
@@ -74,8 +240,7 @@ var notFound = yamltree.Value[apiclient.NotFound]{
 		rule := yamltree.Object(absenceKeys)
 		if n.Kind() == yamltree.Lists {
 			if n.Len() == 0 {
-				r.Wrong(n, "no-value", "%s has no rule: every look-up that finds nobody would fail", n.Name()).
-					Hint = "leave the key out for its default"
+				r.Wrong(n, "no-value", "%s has no rule: every look-up that finds nobody would fail", n.Name()).Hint = "leave the key out for its default"
 			}
 			var all []absence
 			return yamltree.List(rule.Then(func(r *yamltree.Reader, n *yamltree.Node, a *absence) { a.addTo(into, r, n) })).Parse(r, n, &all)
@@ -87,11 +252,10 @@ var notFound = yamltree.Value[apiclient.NotFound]{
 			return true
 		}
 		a.checkStatuses(r, n)
-		into.Status, into.Empty = a.status, a.empty
-		if n.Given("status") == nil {
+		if into.Status = a.status; n.Given("status") == nil {
 			into.Status = defaults.Status
 		}
-		if n.Given("empty") == nil {
+		if into.Empty = a.empty; n.Given("empty") == nil {
 			into.Empty = defaults.Empty
 		}
 		return true

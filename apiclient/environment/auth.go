@@ -3,14 +3,12 @@ package environment
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/mapping/problem"
@@ -68,31 +66,29 @@ var authKeys = []yamltree.Key[credentials]{
 		yamltree.OneOf("header", "params"), func(c *credentials) *string { return &c.style }),
 }
 
-// keysOfAuth are the keys that go with each type. It needs all of them but those of
-// optionalInAuth, and of header and query exactly one.
-var keysOfAuth = map[string][]string{
+// keysOfAuth are the keys that each type needs, and those that it may have. api_key has
+// either header or query.
+var keysOfAuth = map[string]struct{ needs, optional []string }{
 	authNone:   {},
-	authBearer: {"token"},
-	authAPIKey: {"header", "query", "key"},
-	authBasic:  {"username", "password"},
-	authOAuth2: {"token_url", "client_id", "client_secret", "scopes", "style"},
+	authBearer: {needs: []string{"token"}},
+	authAPIKey: {needs: []string{"key"}, optional: []string{"header", "query"}},
+	authBasic:  {needs: []string{"username", "password"}},
+	authOAuth2: {needs: []string{"token_url", "client_id", "client_secret"}, optional: []string{"scopes", "style"}},
 }
-
-var optionalInAuth = []string{"header", "query", "scopes", "style"}
 
 // checkAuth compares the keys given with those that the type takes.
 func checkAuth(r *yamltree.Reader, n *yamltree.Node, c *credentials) {
-	takes, known := keysOfAuth[c.kind]
+	keys, known := keysOfAuth[c.kind]
 	if !known {
 		return
 	}
-	for _, k := range authKeys {
-		v, goes := n.Given(k.Name), slices.Contains(takes, k.Name)
-		if v != nil && k.Name != "type" && !goes {
+	takes := slices.Concat(keys.needs, keys.optional)
+	for _, k := range authKeys[1:] { // the first is the type
+		switch v := n.Given(k.Name); {
+		case v != nil && !slices.Contains(takes, k.Name):
 			r.WrongAt(v.KeyAt(), "auth-key", "“%s” does not go with auth type %s", k.Name, c.kind).
 				Hint = "expected " + cmp.Or(problem.OrList(takes), "no other key")
-		}
-		if v == nil && goes && !slices.Contains(optionalInAuth, k.Name) {
+		case v == nil && slices.Contains(keys.needs, k.Name):
 			_, meaning, _ := strings.Cut(k.Doc, ": ")
 			r.Wrong(n, "missing-key", "auth type %s needs “%s”", c.kind, k.Name).Hint = meaning
 		}
@@ -106,6 +102,8 @@ func checkAuth(r *yamltree.Reader, n *yamltree.Node, c *credentials) {
 			Hint = "keep the one that the service expects"
 	}
 }
+
+const headerHint = "use letters, digits and hyphens"
 
 var (
 	// headerName is a token of RFC 9110, section 5.6.2.
@@ -148,7 +146,7 @@ var headers = yamltree.Value[[]reference]{
 			first[name] = v.KeyAt().Line
 			if !headerName.MatchString(v.Key()) {
 				r.WrongAt(v.KeyAt(), "header-name", "%s cannot be the name of a header", v.Name()).
-					Hint = "use letters, digits and hyphens"
+					Hint = headerHint
 				continue
 			}
 			if why, refused := refusedHeaders[name]; refused {
@@ -170,99 +168,40 @@ var headers = yamltree.Value[[]reference]{
 
 // authHeader is the header that carries an API key. It may be Authorization,
 // which some services use with a bare key.
-var authHeader = yamltree.Text.Then(func(r *yamltree.Reader, n *yamltree.Node, s *string) {
-	name := http.CanonicalHeaderKey(*s)
-	why, refused := refusedHeaders[name]
-	switch {
-	case !headerName.MatchString(*s):
-		r.Wrong(n, "header-name", "%s must be the name of a header", n.Name()).Hint = "use letters, digits and hyphens"
-	case refused && name != "Authorization":
-		r.Wrong(n, "refused-header", "the header “%s” cannot be set: %s", name, why)
-	}
-	*s = name
-})
-
-// queryName matches what can be a query parameter without being escaped.
-var queryName = regexp.MustCompile(`^[A-Za-z0-9._~-]+$`)
+var authHeader = matching("a text", yamltree.Text.Schema, headerName.String(), "header-name", "the name of a header", headerHint).
+	Then(func(r *yamltree.Reader, n *yamltree.Node, name *string) {
+		*name = http.CanonicalHeaderKey(*name)
+		if why, refused := refusedHeaders[*name]; refused && *name != "Authorization" {
+			r.Wrong(n, "refused-header", "the header “%s” cannot be set: %s", *name, why)
+		}
+	})
 
 // documentedParameters are the query parameters of the service document. A key of
 // one of these names would replace it or be sent beside it.
 var documentedParameters = []string{"leadRedirect", "isAdministrator", "claimId", "contactId"}
 
-// authQuery is the query parameter that carries an API key.
-var authQuery = yamltree.Text.Then(func(r *yamltree.Reader, n *yamltree.Node, s *string) {
-	switch {
-	case !queryName.MatchString(*s):
-		r.Wrong(n, "query-name", "%s must be the name of a query parameter", n.Name()).Hint = "use letters, digits, dots, hyphens and underscores"
-	case slices.ContainsFunc(documentedParameters, func(name string) bool { return strings.EqualFold(name, *s) }):
-		r.Wrong(n, "query-name", "%s cannot be “%s”: the service gives that parameter another meaning", n.Name(), *s).
-			Hint = "ask the service's operator for the name of the parameter that carries the key"
-	}
-})
-
-// resolver fetches secrets and collects what is wrong with them.
-type resolver struct {
-	ctx      context.Context
-	dir      string
-	file     string
-	problems problem.List
-	secrets  []Secret // all that were fetched from elsewhere
-}
-
-// secret fetches a secret. It is empty when that fails.
-func (r *resolver) secret(ref reference) Secret {
-	value, err := ref.resolve(r.ctx, r.dir)
-	if err != nil {
-		r.note(problem.At(ref.at.In(r.file), "secret", "“%s”: %s", ref.key, err))
-	}
-	secret := newSecret(value)
-	if ref.source != literal && err == nil {
-		r.secrets = append(r.secrets, secret)
-	}
-	return secret
-}
-
-// refuseColon refuses a user name that Basic authentication cannot send.
-func (r *resolver) refuseColon(ref reference, username Secret) {
-	if strings.Contains(username.Reveal(), ":") {
-		r.note(problem.At(ref.at.In(r.file), "secret", "“%s”: it has a colon inside, which basic authentication cannot send", ref.key))
-	}
-}
-
-// reveal is what apiclient.Config.Secrets takes: nil when there are none.
-func (r *resolver) reveal() func() []string {
-	if len(r.secrets) == 0 {
-		return nil
-	}
-	return func() []string {
-		var values []string
-		for _, s := range r.secrets {
-			values = append(values, s.Reveal())
+// authQuery is the query parameter that carries an API key; it needs no escaping.
+var authQuery = matching("a text", yamltree.Text.Schema, `^[A-Za-z0-9._~-]+$`, "query-name", "the name of a query parameter", "use letters, digits, dots, hyphens and underscores").
+	Then(func(r *yamltree.Reader, n *yamltree.Node, name *string) {
+		if slices.ContainsFunc(documentedParameters, func(one string) bool { return strings.EqualFold(one, *name) }) {
+			r.Wrong(n, "query-name", "%s cannot be “%s”: the service gives that parameter another meaning", n.Name(), *name).
+				Hint = "ask the service's operator for the name of the parameter that carries the key"
 		}
-		return values
-	}
-}
+	})
 
-func (r *resolver) note(problems ...problem.Problem) {
-	r.problems = append(r.problems, problems...)
-}
-
-// authorization fetches the credentials, as apiclient.Config takes them: plain are the
-// headers that may be seen, authorize adds those that hold secrets and the credentials, so
-// that a Config can be printed. authorize is nil when there are none, and renew when they
-// cannot be renewed.
-func (e *Environment) authorization(r *resolver, tlsConfig *tls.Config, proxy *apiclient.Proxy) (
-	plain http.Header, authorize func(context.Context, *http.Request) error, renew func(context.Context, *http.Request) (bool, error)) {
-	plain = http.Header{}
+// authenticate fetches the credentials. Config.Headers get what may be seen; Authorize adds
+// what is secret, so that a Config can be printed. Authorize stays nil when there is
+// nothing, and Renew when the credentials cannot be renewed.
+func (e *Environment) authenticate(r *resolver, cfg *apiclient.Config) {
 	carried := &http.Request{URL: new(url.URL), Header: http.Header{}}
 	for _, ref := range e.headers {
 		if ref.source == literal {
-			plain.Set(ref.key, ref.name)
+			cfg.Headers.Set(ref.key, ref.name)
 		} else {
 			carried.Header.Set(ref.key, r.secret(ref).Reveal())
 		}
 	}
-	var tokens *tokenCache
+	token := func(context.Context, *http.Request) error { return nil }
 	switch c := e.auth; c.kind {
 	case authBearer:
 		carried.Header.Set("Authorization", bearer(r.secret(c.token).Reveal()))
@@ -274,35 +213,23 @@ func (e *Environment) authorization(r *resolver, tlsConfig *tls.Config, proxy *a
 			carried.Header.Set(c.header, key)
 		}
 	case authBasic:
-		username, password := r.secret(c.username), r.secret(c.password)
-		r.refuseColon(c.username, username)
+		username, password := r.login(c.username, c.password)
 		carried.SetBasicAuth(username.Reveal(), password.Reveal())
 	case authOAuth2:
-		now := e.Now
-		if now == nil {
-			now = time.Now
-		}
-		tokens = newTokenCache(c, r.secret(c.clientID), r.secret(c.clientSecret), tlsConfig, proxy, now)
-		renew = tokens.renew
+		tokens := newTokenCache(c, r.secret(c.clientID), r.secret(c.clientSecret), cfg)
+		token, cfg.Renew = tokens.authorize, tokens.renew
 	}
-	if tokens == nil && len(carried.Header) == 0 && carried.URL.RawQuery == "" {
-		return plain, nil, nil
+	query := carried.URL.RawQuery
+	if len(carried.Header) == 0 && query == "" && cfg.Renew == nil {
+		return
 	}
-	return plain, func(ctx context.Context, req *http.Request) error {
+	cfg.Authorize = func(ctx context.Context, req *http.Request) error {
 		maps.Copy(req.Header, carried.Header.Clone())
-		if query := carried.URL.RawQuery; query != "" {
+		if query != "" {
 			req.URL.RawQuery = strings.TrimPrefix(req.URL.RawQuery+"&"+query, "&")
 		}
-		if tokens == nil {
-			return nil
-		}
-		return tokens.authorize(ctx, req)
-	}, renew
-}
-
-// references are the credentials that may be kept elsewhere.
-func (c credentials) references() []reference {
-	return []reference{c.token, c.key, c.username, c.password, c.clientID, c.clientSecret}
+		return token(ctx, req)
+	}
 }
 
 func bearer(token string) string { return "Bearer " + token }

@@ -19,6 +19,7 @@ package environment
 import (
 	"context"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -108,55 +109,6 @@ func newEnvironment(name string) Environment {
 	return e
 }
 
-// Choose returns the environment of that name; "" means the file's default. The
-// sandbox needs neither an entry nor a file, but it must be named: a nightly job
-// must not use it because a setting is missing. An unknown name, or no name at
-// all, is a problem that lists the choices. The Environment is a copy: its plain
-// fields may be changed, its maps and slices are the file's.
-func (f *File) Choose(name string) (*Environment, error) {
-	if name == "" && f != nil {
-		name = f.Default
-	}
-	choices := f.Choices()
-	var whole problem.Where
-	if f != nil {
-		whole.File = f.Path
-	}
-	if name == "" {
-		found := problem.At(whole, "no-environment", "no environment is named and there is no default")
-		if f == nil {
-			return nil, found.Hinted("put environments.yaml beside the mapping and name one of its environments with -e, or use -e sandbox")
-		}
-		return nil, found.Hinted("name one with -e: %s", problem.OrList(choices))
-	}
-	if f != nil {
-		if e, ok := f.environments[name]; ok {
-			return &e, nil
-		}
-	}
-	if name == sandbox {
-		e := newEnvironment(sandbox)
-		e.where = whole
-		return &e, nil
-	}
-	if f == nil {
-		return nil, problem.New("unknown-environment", "there is no environment “%s”, because there is no environments file", problem.Shorten(name)).
-			Hinted("put environments.yaml beside the mapping, name one with --environments, or use -e sandbox")
-	}
-	p := problem.At(whole, "unknown-environment", "there is no environment “%s”", problem.Shorten(name))
-	p.Hint = problem.Suggestion(name, choices)
-	if strings.HasPrefix(p.Hint, "did you mean") {
-		p.Hint += " The choices are " + problem.OrList(choices)
-	}
-	return nil, p
-}
-
-// Choices returns the names that Choose takes, sorted, the sandbox last.
-func (f *File) Choices() []string {
-	names := slices.DeleteFunc(f.Names(), func(name string) bool { return name == sandbox })
-	return append(names, sandbox)
-}
-
 // ForClaimType returns the environment with the settings of a claim type: its case
 // and workflow identifier replace those of the environment, and its template ids
 // are added and win. "" is the environment itself. An unknown name is a problem,
@@ -217,7 +169,7 @@ func ServiceOf(identity string) (service, rest string) {
 func SameService(a, b string) bool {
 	service, rest := ServiceOf(a)
 	other, otherRest := ServiceOf(b)
-	return service == other && rest == otherRest
+	return service+rest == other+otherRest
 }
 
 // Config makes the settings of an apiclient.Client: it reads the secrets (a
@@ -228,29 +180,17 @@ func SameService(a, b string) bool {
 // The error is a problem.List of everything that is missing. Version 1 also needs
 // a case, which is part of every path (service document, "Versioning").
 func (e *Environment) Config(ctx context.Context, version apiclient.Version) (apiclient.Config, error) {
-	r := &resolver{ctx: ctx, dir: e.dir, file: e.where.File}
+	r := e.resolver(ctx)
 	if version == apiclient.V1 && e.CaseID == "" {
 		r.note(problem.At(e.where, "no-case", "environment “%s” has no “case_id”, and version 1 needs one in every path", e.Name).
 			Hinted("set case_id in the environment, or in the claim type that the mapping names"))
 	}
-	tlsConfig, problems := e.tls.load(e.dir)
-	r.note(problems...)
-	proxy := e.proxy.resolve(r, tlsConfig)
-	headers, authorize, renew := e.authorization(r, tlsConfig, proxy)
-	r.problems.Sort()
-	if err := r.problems.Err(); err != nil {
-		return apiclient.Config{}, err
-	}
-	return apiclient.Config{
+	cfg := apiclient.Config{
 		BaseURL:           e.BaseURL,
 		Version:           version,
 		CaseID:            e.CaseID,
-		Headers:           headers,
-		Authorize:         authorize,
-		Renew:             renew,
-		Secrets:           r.reveal(),
-		TLS:               tlsConfig,
-		Proxy:             proxy,
+		Headers:           http.Header{},
+		TLS:               e.tls.load(r),
 		Timeout:           e.Limits.Timeout,
 		Concurrency:       e.Limits.Concurrency,
 		RequestsPerSecond: e.Limits.RequestsPerSecond,
@@ -259,19 +199,32 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 		NotFound:          e.NotFound,
 		Rules:             e.Rules,
 		Repeatable:        e.Repeatable,
-	}, nil
-}
-
-// references are the values that may be kept elsewhere.
-func (e *Environment) references() []reference {
-	return slices.Concat(e.auth.references(), e.headers, e.proxy.references(), e.tracking.references(), e.ledgerReference())
-}
-
-func (e *Environment) ledgerReference() []reference {
-	if e.ledger.name == "" {
-		return nil
 	}
-	return []reference{e.ledger}
+	cfg.Proxy = e.proxy.resolve(r, cfg.TLS)
+	e.authenticate(r, &cfg)
+	if secrets := r.secrets; len(secrets) > 0 {
+		cfg.Secrets = func() []string {
+			var values []string
+			for _, s := range secrets {
+				values = append(values, s.Reveal())
+			}
+			return values
+		}
+	}
+	if err := r.done(); err != nil {
+		return apiclient.Config{}, err
+	}
+	return cfg, nil
+}
+
+// references are the values that are kept elsewhere.
+func (e *Environment) references() []reference {
+	a := e.auth
+	all := slices.Concat([]reference{a.token, a.key, a.username, a.password, a.clientID, a.clientSecret}, e.headers, []reference{e.proxy.username, e.proxy.password})
+	if w := e.tracking.webhook; w != nil {
+		all = append(all, w.token, w.secret)
+	}
+	return slices.DeleteFunc(append(all, e.ledger), func(ref reference) bool { return ref.source == literal })
 }
 
 // Secrets names what Config, Webhook and Ledger read from elsewhere, such as “token (env:NAME)”,
@@ -279,9 +232,7 @@ func (e *Environment) ledgerReference() []reference {
 func (e *Environment) Secrets() []string {
 	var names []string
 	for _, ref := range e.references() {
-		if ref.source != literal {
-			names = append(names, ref.key+" ("+string(ref.source)+":"+ref.name+")")
-		}
+		names = append(names, ref.key+" ("+string(ref.source)+":"+ref.name+")")
 	}
 	return names
 }

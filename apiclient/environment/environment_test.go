@@ -376,7 +376,7 @@ func TestConfigReportsSecretsThatCannotBeHad(t *testing.T) {
 		"cmd:no-such-program":  "no-such-program cannot be run",
 		program + "fail":       "failed with exit status 3",
 		program + "flood":      "printed more than 64 KiB",
-		program + "print":      "printed nothing",
+		program + "print":      "what the program prints is empty",
 	} {
 		keys := "    auth: {type: bearer, token: '" + ref + "'}\n"
 		_, err := only(t, dir, keys).Config(t.Context(), apiclient.V2)

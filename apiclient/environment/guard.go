@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -43,31 +42,14 @@ func (e *Environment) Guard(ctx context.Context) (*Guard, error) {
 // parameter.
 func (g *Guard) Check(r *http.Request) error {
 	for _, name := range slices.Sorted(maps.Keys(g.expected.Header)) {
-		want, got, scheme := g.expected.Header.Get(name), sent(r, name), ""
-		if name == "Authorization" {
-			scheme = g.scheme()
-		}
-		_, _, isBasic := r.BasicAuth()
-		switch {
-		case scheme == "Basic" && !isBasic:
-			return fmt.Errorf("the header %s is missing or not Basic: expected a user name and a password", name)
-		case scheme == "Basic" && !equal(got, want):
-			return errors.New("the user name or the password is wrong")
-		case scheme != "" && !strings.HasPrefix(got, scheme+" "):
-			return fmt.Errorf("the header %s is missing or not %s", name, scheme)
-		case got == "":
-			return fmt.Errorf("the header %s is missing, or there twice", name)
-		case !equal(got, want):
-			return fmt.Errorf("the value of the header %s is wrong", name)
+		if err := compare("header "+name, r.Header.Values(name), g.expected.Header.Get(name)); err != nil {
+			return err
 		}
 	}
 	query := r.URL.Query()
-	for name, values := range g.expected.URL.Query() {
-		switch got := query[name]; {
-		case len(got) != 1:
-			return fmt.Errorf("the query parameter %s is missing, or there twice", name)
-		case !equal(got[0], values[0]):
-			return fmt.Errorf("the value of the query parameter %s is wrong", name)
+	for name, want := range g.expected.URL.Query() {
+		if err := compare("query parameter "+name, query[name], want[0]); err != nil {
+			return err
 		}
 		query.Del(name)
 		r.URL.RawQuery = query.Encode()
@@ -75,23 +57,26 @@ func (g *Guard) Check(r *http.Request) error {
 	return nil
 }
 
-// scheme returns the scheme of the header Authorization that is expected; "" for none, or
-// for a key without one.
-func (g *Guard) scheme() string {
-	for _, scheme := range []string{"Bearer", "Basic"} {
-		if strings.HasPrefix(g.expected.Header.Get("Authorization"), scheme+" ") {
-			return scheme
-		}
+func compare(what string, got []string, want string) error {
+	switch {
+	case len(got) != 1:
+		return fmt.Errorf("the %s is missing, or there twice", what)
+	case !equal(got[0], want):
+		return fmt.Errorf("the value of the %s is wrong", what)
 	}
-	return ""
+	return nil
 }
 
 // Challenge returns the WWW-Authenticate header of a refusal; "" for none.
 func (g *Guard) Challenge() string {
-	if g.scheme() == "Basic" {
+	scheme, _, _ := strings.Cut(g.expected.Header.Get("Authorization"), " ")
+	switch scheme {
+	case "Bearer":
+		return scheme
+	case "Basic":
 		return `Basic realm="sandbox"`
 	}
-	return g.scheme()
+	return ""
 }
 
 // sent returns the value of a header that a request has once; "" for any other.
@@ -111,19 +96,18 @@ func equal(got, want string) bool {
 // RehearsalAddress returns the address, host and port, at which the sandbox can be the
 // service of the environment. The error is a problem.Problem: it cannot.
 func (e *Environment) RehearsalAddress() (string, error) {
-	const advice = "give --like a copy of the entry, with base_url: http://127.0.0.1:8080"
-	if e.Sandbox {
-		return "", problem.New("usage", "--like needs an environment with a base_url, and “%s” is the sandbox inside a run", e.Name).
-			Hinted("%s", advice)
-	}
+	const advice = "give --like a copy of the entry, with "
 	base, _ := url.Parse(e.BaseURL) // it was checked when the file was read
-	if base.Scheme != "http" || base.Port() == "" || strings.Trim(base.Path, "/") != "" {
+	switch {
+	case e.Sandbox:
+		return "", problem.New("usage", "--like needs an environment with a base_url, and “%s” is the sandbox inside a run", e.Name).
+			Hinted(advice + "base_url: http://127.0.0.1:8080")
+	case base.Scheme != "http" || base.Port() == "" || strings.Trim(base.Path, "/") != "":
 		return "", problem.New("usage", "the sandbox cannot be the service of the environment “%s”: its base_url is not http://127.0.0.1 and a port", e.Name).
-			Hinted("%s", advice)
-	}
-	if e.auth.kind == authOAuth2 {
+			Hinted(advice + "base_url: http://127.0.0.1:8080")
+	case e.auth.kind == authOAuth2:
 		return "", problem.New("usage", "the sandbox cannot be the service of the environment “%s”: it grants no tokens of oauth2", e.Name).
-			Hinted("give --like a copy of the entry, with auth: {type: bearer, token: env:REHEARSAL_TOKEN}")
+			Hinted(advice + "auth: {type: bearer, token: env:REHEARSAL_TOKEN}")
 	}
 	return base.Host, nil
 }

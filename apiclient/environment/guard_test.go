@@ -49,7 +49,7 @@ func TestGuard(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, keys, spoil, says string }{
 		{"bearer", "    auth: {type: bearer, token: \"file:secret\"}\n", "Authorization", "the value of the header Authorization is wrong"},
-		{"basic", "    auth: {type: basic, username: intake, password: \"file:secret\"}\n", "Authorization", "the header Authorization is missing or not Basic: expected a user name and a password"},
+		{"basic", "    auth: {type: basic, username: intake, password: \"file:secret\"}\n", "Authorization", "the value of the header Authorization is wrong"},
 		{"key", "    auth: {type: api_key, header: X-Key, key: \"file:secret\"}\n", "X-Key", "the value of the header X-Key is wrong"},
 		{"query", "    auth: {type: api_key, query: api-key, key: \"file:secret\"}\n", "?", "the value of the query parameter api-key is wrong"},
 		{"headers", "    headers: {X-Tenant: acme, X-Secret: \"file:secret\"}\n", "X-Secret", "the value of the header X-Secret is wrong"},

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -30,32 +31,32 @@ const (
 )
 
 // tokenCache holds one OAuth2 token and renews it. When several goroutines find it
-// too old, one of them fetches a new one and the others wait for it, each no
-// longer than its own context allows.
+// too old, one of them fetches a new one and the others wait for it.
 type tokenCache struct {
-	fetch func(context.Context) (*oauth2.Token, error)
-	now   func() time.Time
+	config clientcredentials.Config
+	secret Secret
+	client *http.Client
+	now    func() time.Time
 
-	lock     chan struct{} // holds a value while a goroutine uses the fields below
+	mu       sync.Mutex // guards the fields below
 	token    *oauth2.Token
 	renewAt  time.Time // zero means never
 	replaced time.Time // when a refused token was last replaced
 }
 
-func newTokenCache(c credentials, id, secret Secret, tlsConfig *tls.Config, proxy *apiclient.Proxy, now func() time.Time) *tokenCache {
+func newTokenCache(c credentials, id, secret Secret, cfg *apiclient.Config) *tokenCache {
+	t := &tokenCache{secret: secret, client: tokenClient(cfg.TLS, cfg.Proxy), now: cfg.Now,
+		config: clientcredentials.Config{ClientID: id.Reveal(), TokenURL: c.tokenURL, Scopes: c.scopes}}
 	// The style is never probed: a probe sends the secret twice and hides the
 	// endpoint's first answer. RFC 6749, section 2.3.1, prefers the header.
-	style := oauth2.AuthStyleInHeader
+	t.config.AuthStyle = oauth2.AuthStyleInHeader
 	if c.style == "params" {
-		style = oauth2.AuthStyleInParams
+		t.config.AuthStyle = oauth2.AuthStyleInParams
 	}
-	client := tokenClient(tlsConfig, proxy)
-	fetch := func(ctx context.Context) (*oauth2.Token, error) {
-		config := clientcredentials.Config{ClientID: id.Reveal(), ClientSecret: secret.Reveal(), TokenURL: c.tokenURL,
-			Scopes: c.scopes, AuthStyle: style}
-		return config.Token(context.WithValue(ctx, oauth2.HTTPClient, client))
+	if t.now == nil {
+		t.now = time.Now
 	}
-	return &tokenCache{fetch: fetch, now: now, lock: make(chan struct{}, 1)}
+	return t
 }
 
 // tokenClient follows no redirect, because the secret would go with it. It uses the
@@ -87,44 +88,27 @@ func tokenClient(tlsConfig *tls.Config, proxy *apiclient.Proxy) *http.Client {
 	}
 }
 
-func (c *tokenCache) authorize(ctx context.Context, req *http.Request) error {
-	token, err := c.valid(ctx)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", bearer(token))
-	return nil
-}
-
-// valid returns a token that stays valid for a while. The error is an
+// authorize puts a token that stays valid for a while on a request. The error is an
 // *apiclient.Failure.
-func (c *tokenCache) valid(ctx context.Context) (string, error) {
-	unlock, err := c.enter(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer unlock()
-	if c.token != nil && (c.renewAt.IsZero() || c.now().Before(c.renewAt)) {
-		return c.token.AccessToken, nil
-	}
-	if err := c.replace(ctx); err != nil {
-		if c.token == nil || !c.now().Before(c.token.Expiry) {
-			return "", err
-		}
+func (c *tokenCache) authorize(ctx context.Context, req *http.Request) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.token == nil || !c.renewAt.IsZero() && !c.now().Before(c.renewAt) {
 		// The endpoint may be back before the old token expires.
+		if err := c.replace(ctx); err != nil && (c.token == nil || !c.now().Before(c.token.Expiry)) {
+			return err
+		}
 	}
-	return c.token.AccessToken, nil
+	req.Header.Set("Authorization", bearer(c.token.AccessToken))
+	return nil
 }
 
 // renew replaces the token with which a request was refused, unless another
 // goroutine has done so since. It reports whether there is another token now: one
 // that has just replaced a refused token is not replaced again.
 func (c *tokenCache) renew(ctx context.Context, refused *http.Request) (bool, error) {
-	unlock, err := c.enter(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.token == nil || refused.Header.Get("Authorization") != bearer(c.token.AccessToken) {
 		return true, nil
 	}
@@ -138,25 +122,16 @@ func (c *tokenCache) renew(ctx context.Context, refused *http.Request) (bool, er
 	return true, nil
 }
 
-// enter locks the cache.
-func (c *tokenCache) enter(ctx context.Context) (unlock func(), err error) {
-	select {
-	case c.lock <- struct{}{}:
-		return func() { <-c.lock }, nil
-	case <-ctx.Done():
-		return nil, unsent("stopped while waiting for an OAuth2 token", ctx.Err())
-	}
-}
-
 // replace fetches a new token.
 func (c *tokenCache) replace(ctx context.Context) error {
-	now := c.now()
-	t, err := c.fetch(ctx)
+	now, config := c.now(), c.config
+	config.ClientSecret = c.secret.Reveal()
+	t, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, c.client))
 	var f *apiclient.Failure
 	switch {
 	case err != nil:
 		f = tokenFailure(err)
-	case checkHeaderText(t.AccessToken) != nil:
+	case t.AccessToken == "" || checkHeaderText(t.AccessToken) != nil:
 		f = unsent("the token endpoint's answer holds a token that cannot be sent", nil)
 	default:
 		c.token, c.renewAt = t, time.Time{}
@@ -186,12 +161,11 @@ func tokenFailure(err error) *apiclient.Failure {
 		return unsent("the token endpoint's answer holds no token", nil)
 	}
 	cause := failed.Err
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](cause); ok {
+	switch _, untrusted := errors.AsType[*tls.CertificateVerificationError](cause); {
+	case untrusted:
 		f := unsent("the token endpoint's certificate is not trusted", cause)
 		f.Stop = true
 		return f
-	}
-	switch {
 	case errors.Is(cause, context.Canceled):
 		return unsent("stopped while waiting for an OAuth2 token", cause)
 	case failed.Timeout():

@@ -1,7 +1,6 @@
 package environment_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -210,28 +209,6 @@ func TestOAuth2RecoversFromAFailure(t *testing.T) {
 	}
 	if got := sent(t, c).Get("Authorization"); got != "Bearer token-2" {
 		t.Errorf("Authorization %q after the endpoint recovered", got)
-	}
-}
-
-func TestOAuth2WaitsNoLongerThanItsContext(t *testing.T) {
-	arrived, leave := make(chan struct{}), make(chan struct{})
-	s := &tokenServer{answer: func(w http.ResponseWriter, n int64) {
-		close(arrived)
-		<-leave
-		lasting(3600)(w, n)
-	}}
-	c := oauth2(t, serve(t, s).URL, "")
-	first := make(chan error)
-	go func() { first <- c.Authorize(context.Background(), httptest.NewRequest(http.MethodGet, "/", nil)) }()
-	<-arrived
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := c.Authorize(ctx, httptest.NewRequest(http.MethodGet, "/", nil)); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want that of the context", err)
-	}
-	close(leave)
-	if err := <-first; err != nil {
-		t.Errorf("the one that asked: %v", err)
 	}
 }
 

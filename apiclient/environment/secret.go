@@ -1,18 +1,31 @@
 package environment
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
+	"time"
+	"unicode"
 
+	"claimsheet/importer/safefile"
+	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 )
 
-// masked is printed instead of a secret.
-const masked = "***"
+const (
+	secretLimit  = 64 << 10         // bytes that a secret may have at most
+	idLimit      = 200              // bytes of an id
+	commandLimit = 30 * time.Second // how long a program may take to print a secret
+	masked       = "***"            // is printed instead of a secret
+)
 
 // Secret is a resolved secret. It prints as *** through fmt with every verb,
 // log/slog, and encoders of JSON, YAML and text; only Reveal returns it. The zero
@@ -40,17 +53,8 @@ func (s Secret) Reveal() string {
 // Format prints *** for every verb.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, masked) }
 
-// String is ***.
-func (s Secret) String() string { return masked }
-
-// LogValue is ***.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(masked) }
-
-// MarshalText is ***; it serves JSON values and map keys too.
+// MarshalText is ***, for all encoders.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(masked), nil }
-
-// MarshalYAML is ***.
-func (s Secret) MarshalYAML() (any, error) { return masked, nil }
 
 // source is where a secret is kept.
 type source string
@@ -67,7 +71,7 @@ const (
 type reference struct {
 	key    string // the key of the file that holds it, or a header's name; for messages
 	source source
-	name   string   // variable or path; the text itself for a literal
+	name   string   // variable, path or program; the text itself for a literal
 	words  []string // program and arguments
 	at     yamltree.Place
 }
@@ -86,16 +90,15 @@ var (
 
 func referenceValue(secret bool, schema yamltree.Schema) yamltree.Value[reference] {
 	return yamltree.Parsed("a text", schema, func(r *yamltree.Reader, n *yamltree.Node) (reference, bool) {
-		ref, wrong := parseReference(n.Text())
+		ref, err := parseReference(n.Text())
 		ref.key, ref.at = n.Key(), n.At()
 		switch {
-		case wrong != "":
-			r.Wrong(n, "secret", "%s: %s", n.Name(), wrong)
+		case err != nil:
+			r.Wrong(n, "secret", "%s: %v", n.Name(), err)
 		case strings.TrimSpace(n.Text()) == "":
 			r.Wrong(n, "no-value", "%s must not be empty", n.Name())
 		case ref.source == literal && secret:
-			r.Wrong(n, "literal-secret", "%s is a secret and must not be written in this file", n.Name()).
-				Hint = referenceHint
+			r.Wrong(n, "literal-secret", "%s is a secret and must not be written in this file", n.Name()).Hint = referenceHint
 		case ref.source == literal && checkHeaderText(n.Text()) != nil:
 			r.Wrong(n, "control-character", "%s has a line break or another control character inside", n.Name())
 		}
@@ -105,61 +108,268 @@ func referenceValue(secret bool, schema yamltree.Schema) yamltree.Value[referenc
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// parseReference parses a reference. wrong says what is wrong and never quotes
-// the text: a secret may stand there by mistake.
-func parseReference(text string) (ref reference, wrong string) {
+// parseReference parses a reference. The error never quotes the text: a secret may stand
+// there by mistake.
+func parseReference(text string) (reference, error) {
 	scheme, rest, found := strings.Cut(text, ":")
-	rest = strings.TrimSpace(rest)
+	ref := reference{source: source(scheme), name: strings.TrimSpace(rest)}
 	switch {
-	case found && source(scheme) == fromEnv:
-		if !variableName.MatchString(rest) {
-			return ref, "env: must be followed by the name of an environment variable"
+	case found && ref.source == fromEnv:
+		if !variableName.MatchString(ref.name) {
+			return ref, errors.New("env: must be followed by the name of an environment variable")
 		}
-		return reference{source: fromEnv, name: rest}, ""
-	case found && source(scheme) == fromFile:
-		if rest == "" {
-			return ref, "file: must be followed by a path"
+	case found && ref.source == fromFile:
+		if ref.name == "" {
+			return ref, errors.New("file: must be followed by a path")
 		}
-		return reference{source: fromFile, name: rest}, ""
-	case found && source(scheme) == fromCommand:
-		words, err := splitWords(rest)
+	case found && ref.source == fromCommand:
+		words, err := splitWords(ref.name)
+		if err == nil && (len(words) == 0 || words[0] == "") {
+			err = errors.New("cmd: must be followed by a program")
+		}
 		if err != nil {
-			return ref, "in the command after cmd: " + err.Error()
+			return ref, err
 		}
-		if len(words) == 0 || words[0] == "" {
-			return ref, "cmd: must be followed by a program"
-		}
-		return reference{source: fromCommand, name: words[0], words: words}, ""
+		ref.name, ref.words = words[0], words
+	default:
+		return reference{name: text}, nil
 	}
-	return reference{source: literal, name: text}, ""
+	return ref, nil
 }
 
 var (
-	// wordOfCommand matches a word, quotes and backslashes included.
-	wordOfCommand = regexp.MustCompile(`(?s)(?:[^\s'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+`)
-	quotedPart    = regexp.MustCompile(`(?s)\\.|'[^']*'|"(?:[^"\\]|\\.)*"`)
-	backslash     = regexp.MustCompile(`(?s)\\(.)`)
+	// wordOfCommand matches a word, quotes included.
+	wordOfCommand = regexp.MustCompile(`(?:[^\s'"]|'[^']*'|"[^"]*")+`)
+	quotedPart    = regexp.MustCompile(`'([^']*)'|"([^"]*)"`)
 )
 
-// splitWords splits a command into words at white space. Single and double
-// quotes keep white space inside a word; a backslash outside single quotes
-// takes the next character as it is. Nothing else is special: there are no
-// variables, patterns or pipes, because no shell is involved.
+// splitWords splits a command into words at white space. Single and double quotes keep
+// white space inside a word. Nothing else is special: no shell is involved, and paths of
+// Windows keep their backslashes.
 func splitWords(command string) ([]string, error) {
-	if strings.TrimSpace(wordOfCommand.ReplaceAllString(command, "")) != "" {
-		return nil, errors.New("a quote is not closed")
-	}
 	words := wordOfCommand.FindAllString(command, -1)
+	if strings.TrimSpace(wordOfCommand.ReplaceAllString(command, "")) != "" {
+		return nil, errors.New("in the command after cmd: a quote is not closed")
+	}
 	for i, word := range words {
-		words[i] = quotedPart.ReplaceAllStringFunc(word, func(part string) string {
-			switch part[0] {
-			case '\\':
-				return part[1:]
-			case '"':
-				part = backslash.ReplaceAllString(part, "$1")
-			}
-			return part[1 : len(part)-1]
-		})
+		words[i] = quotedPart.ReplaceAllString(word, "$1$2")
 	}
 	return words, nil
+}
+
+// ReadSecret reads the secret that a command line refers to by env:NAME,
+// file:PATH or cmd:PROGRAM ARG…; paths are relative to the current folder. flag
+// names it in messages, which never quote the text: a literal, which is refused,
+// may be the secret itself. The error is a problem.Problem.
+func ReadSecret(ctx context.Context, flag, text string) (Secret, error) {
+	ref, err := parseReference(text)
+	if err == nil && ref.source == literal {
+		return Secret{}, problem.New("literal-secret", "%s must not be the secret itself: other users of this machine can read a command line", flag).
+			Hinted("%s", referenceHint)
+	}
+	value := ""
+	if err == nil {
+		value, err = ref.read(ctx, ".")
+	}
+	if err != nil {
+		return Secret{}, problem.New("secret", "%s: %v", flag, err).Hinted("%s", referenceHint)
+	}
+	return newSecret(value), nil
+}
+
+// ReadID reads an id to which another file in dir refers by env:NAME or file:PATH.
+// The error names no value. An id is one word.
+func ReadID(dir, text string) (string, error) {
+	ref, err := parseReference(text)
+	if err == nil && ref.source != fromEnv && ref.source != fromFile {
+		err = errors.New("env:NAME or file:PATH was expected")
+	}
+	if err != nil {
+		return "", err
+	}
+	id, err := ref.read(context.Background(), dir)
+	if err == nil && (len(id) > idLimit || strings.ContainsFunc(id, unicode.IsSpace)) {
+		err = errors.New("what stands there is not one word, or too long for an id")
+	}
+	if err != nil {
+		return "", err
+	}
+	return id, nil
+}
+
+// read reads what a reference refers to; dir is the folder of relative paths.
+// The error never quotes the value, nor anything that a program wrote.
+func (ref reference) read(ctx context.Context, dir string) (string, error) {
+	value, what := ref.name, "the value"
+	var err error
+	switch ref.source {
+	case fromEnv:
+		what = "the environment variable " + ref.name
+		var isSet bool
+		if value, isSet = os.LookupEnv(ref.name); !isSet {
+			err = errors.New(what + " is not set")
+		}
+	case fromFile:
+		what = beside(dir, ref.name)
+		var data []byte
+		data, err = readConfig(what, secretLimit)
+		value = string(data)
+	case fromCommand:
+		what = "what the program prints"
+		value, err = runSecretCommand(ctx, dir, ref.words)
+	}
+	if ref.source != literal {
+		value = strings.TrimRight(value, "\r\n")
+	}
+	if err == nil && value == "" {
+		err = errors.New(what + " is empty")
+	}
+	if err == nil {
+		err = checkHeaderText(value)
+	}
+	return value, err
+}
+
+// checkHeaderText refuses what cannot be sent: secrets end up in headers,
+// where a control character would be refused or, worse, end the header.
+func checkHeaderText(value string) error {
+	if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+		return errors.New("the value has a line break or another control character inside")
+	}
+	return nil
+}
+
+// readConfig reads a file that the environments file names. It must belong to
+// this user or to root, and have at most limit bytes. Symbolic links are followed,
+// because mounted secrets are links.
+func readConfig(path string, limit int64) ([]byte, error) {
+	data, err := safefile.Read(path, limit)
+	return data, named(path, err)
+}
+
+// named turns what is wrong with a file into a part of a sentence that names the
+// file.
+func named(path string, err error) error {
+	p, ok := errors.AsType[problem.Problem](err)
+	switch {
+	case !ok:
+		return err
+	case p.Hint == "":
+		return fmt.Errorf("%s: %s", path, p.Message)
+	}
+	return fmt.Errorf("%s: %s (%s)", path, p.Message, p.Hint)
+}
+
+// runSecretCommand runs a program without a shell, in the environments file's
+// folder, and returns what it prints. Its error output is thrown away: such
+// programs may print the secret there.
+func runSecretCommand(ctx context.Context, dir string, words []string) (string, error) {
+	// The path must be absolute: the program starts in dir, where a relative one
+	// would be resolved again.
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", errors.New("the current folder is unknown")
+	}
+	program, name := words[0], filepath.Base(words[0])
+	if strings.ContainsAny(program, `/\`) {
+		program = beside(dir, program)
+		if err := named(program, safefile.CheckPath(program)); err != nil {
+			return "", err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, commandLimit)
+	defer cancel()
+	out := &cappedBuffer{}
+	cmd := exec.CommandContext(ctx, program, words[1:]...)
+	cmd.Dir, cmd.Stdout = dir, out
+	cmd.WaitDelay = time.Second // do not wait for a grandchild that keeps the output open
+	err = cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case out.full:
+		return "", fmt.Errorf("%s printed more than 64 KiB", name)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return "", fmt.Errorf("%s did not finish within %s", name, commandLimit)
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("%s was stopped", name)
+	case errors.As(err, &exit) && exit.Exited():
+		return "", fmt.Errorf("%s failed with exit status %d; run it by hand to see why", name, exit.ExitCode())
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // after which everything has been printed
+		return "", fmt.Errorf("%s cannot be run: %v", name, problem.Cause(err))
+	}
+	return strings.TrimSpace(out.kept.String()), nil
+}
+
+// cappedBuffer keeps up to secretLimit bytes and refuses more. The buffer is
+// not embedded: io.Copy would find its ReadFrom and bypass the limit.
+type cappedBuffer struct {
+	kept bytes.Buffer
+	full bool
+}
+
+func (b *cappedBuffer) Write(p []byte) (int, error) {
+	if b.kept.Len()+len(p) > secretLimit {
+		b.full = true
+		return 0, errors.New("too much output")
+	}
+	return b.kept.Write(p)
+}
+
+// beside resolves a path that is relative to dir.
+func beside(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// isWorldReadable reports whether other users of this machine may read a file.
+// Windows has no such permission bits.
+func isWorldReadable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o004 != 0
+}
+
+// resolver fetches secrets and collects what is wrong with them.
+type resolver struct {
+	ctx      context.Context
+	dir      string
+	file     string
+	problems problem.List
+	secrets  []Secret // all that were fetched from elsewhere
+}
+
+func (e *Environment) resolver(ctx context.Context) *resolver {
+	return &resolver{ctx: ctx, dir: e.dir, file: e.where.File}
+}
+
+// secret fetches a secret. It is empty when that fails.
+func (r *resolver) secret(ref reference) Secret {
+	value, err := ref.read(r.ctx, r.dir)
+	if err != nil {
+		r.note(problem.At(ref.at.In(r.file), "secret", "“%s”: %s", ref.key, err))
+		return Secret{}
+	}
+	secret := newSecret(value)
+	if ref.source != literal {
+		r.secrets = append(r.secrets, secret)
+	}
+	return secret
+}
+
+// login fetches a user name and a password for Basic authentication.
+func (r *resolver) login(username, password reference) (Secret, Secret) {
+	name := r.secret(username)
+	if strings.Contains(name.Reveal(), ":") {
+		r.note(problem.At(username.at.In(r.file), "secret", "“%s”: it has a colon inside, which basic authentication cannot send", username.key))
+	}
+	return name, r.secret(password)
+}
+
+func (r *resolver) note(p problem.Problem) { r.problems = append(r.problems, p) }
+
+// done returns what is wrong, in the order of the file.
+func (r *resolver) done() error {
+	r.problems.Sort()
+	return r.problems.Err()
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"net/http"
-	"slices"
 	"strings"
 
 	"claimsheet/apiclient/tracking"
@@ -88,16 +87,8 @@ func pointerTo[T any](v yamltree.Value[T]) yamltree.Value[*T] {
 }
 
 // urlPath is the path of a url, without query.
-var urlPath = yamltree.Parsed("a path such as /claimsheet", yamltree.Schema{"type": "string", "pattern": "^/[A-Za-z0-9._~/-]*$"},
-	func(r *yamltree.Reader, n *yamltree.Node) (string, bool) {
-		ok := strings.HasPrefix(n.Text(), "/") && !strings.Contains(n.Text(), "//") && strings.Trim(n.Text(), urlPathCharacters) == ""
-		if !ok {
-			r.Wrong(n, "path", "%s must be a path such as /claimsheet", n.Name()).Hint = "it begins with a slash, and has letters, digits, and - . _ ~ only"
-		}
-		return n.Text(), ok
-	})
-
-const urlPathCharacters = "/-._~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+var urlPath = matching("a path such as /claimsheet", yamltree.Schema{"type": "string", "pattern": "^/[A-Za-z0-9._~/-]*$"}, "^/([A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+)*/?)?$",
+	"path", "a path such as /claimsheet", "it begins with a slash, and has letters, digits, and - . _ ~ only")
 
 func checkFormat(r *yamltree.Reader, n *yamltree.Node, f *tracking.Format) {
 	if n.Given("client_id") == nil && n.Given("claim_id") == nil && n.Given("activity_id") == nil {
@@ -141,27 +132,21 @@ func (e *Environment) Webhook(ctx context.Context) (*tracking.Webhook, error) {
 	if w == nil {
 		return nil, nil
 	}
-	r := &resolver{ctx: ctx, dir: e.dir, file: e.where.File}
-	h := &tracking.Webhook{Path: cmp.Or(w.path, "/"), Format: w.format}
-	if w.token.name != "" {
-		token := r.secret(w.token)
-		h.Authentic = func(r *http.Request, _ []byte) bool { return equal(sent(r, w.header), token.Reveal()) }
-		return h, r.problems.Err()
+	r, kept := e.resolver(ctx), w.token
+	if kept.name == "" {
+		kept = w.secret
 	}
-	secret := r.secret(w.secret)
-	h.Authentic = func(r *http.Request, body []byte) bool {
-		mac := hmac.New(sha256.New, []byte(secret.Reveal()))
-		mac.Write(body)
-		got, want := strings.TrimPrefix(sent(r, w.header), "sha256="), mac.Sum(nil)
-		return equal(strings.ToLower(got), hex.EncodeToString(want)) || equal(got, base64.StdEncoding.EncodeToString(want))
+	proof := r.secret(kept)
+	h := &tracking.Webhook{Path: cmp.Or(w.path, "/"), Format: w.format, Authentic: func(r *http.Request, _ []byte) bool {
+		return equal(sent(r, w.header), proof.Reveal())
+	}}
+	if w.token.name == "" {
+		h.Authentic = func(r *http.Request, body []byte) bool {
+			mac := hmac.New(sha256.New, []byte(proof.Reveal()))
+			mac.Write(body)
+			got, want := strings.TrimPrefix(sent(r, w.header), "sha256="), mac.Sum(nil)
+			return equal(strings.ToLower(got), hex.EncodeToString(want)) || equal(got, base64.StdEncoding.EncodeToString(want))
+		}
 	}
-	return h, r.problems.Err()
-}
-
-// references are the secrets that may be kept elsewhere.
-func (t trackingSettings) references() []reference {
-	if t.webhook == nil {
-		return nil
-	}
-	return slices.DeleteFunc([]reference{t.webhook.token, t.webhook.secret}, func(r reference) bool { return r.name == "" })
+	return h, r.done()
 }

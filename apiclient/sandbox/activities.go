@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -104,7 +105,7 @@ func (ref *reference) readActivity(body object, d dialect) activityRecord {
 // readAttributes reads the attributes of an activity: none for an Open one; for
 // a completed one at least one, each at most once, or an empty list if its
 // template has none.
-func readAttributes(body object, d dialect, t template, status string) (list []attributeRecord) {
+func readAttributes(body object, d dialect, t activityTemplate, status string) (list []attributeRecord) {
 	if status == "Open" {
 		if body.has("attributes") {
 			body.in.note(bad("attributes-on-open", "attributes", "the activity is Open and has attributes: expected none, with the field left out"))
@@ -138,7 +139,7 @@ func readAttributes(body object, d dialect, t template, status string) (list []a
 
 // readAttribute reads one attribute of an activity of template t. The data type decides
 // which value field it has.
-func readAttribute(o object, d dialect, t template) attributeRecord {
+func readAttribute(o object, d dialect, t activityTemplate) attributeRecord {
 	known, given, kind := []string{d.attributeTemplate}, []string(nil), ""
 	for _, f := range valueFields {
 		known = append(known, f.name)
@@ -152,10 +153,8 @@ func readAttribute(o object, d dialect, t template) attributeRecord {
 	if !ok {
 		o.in.note(bad("unknown-attribute", o.at(d.attributeTemplate), "activity template %q has no attribute template %s: expected one of the %d from GET activity-templates", t.Name, id, len(t.Attributes)))
 	}
-	wanted, typed := fieldOf(at.DataType)
-	if !typed {
-		wanted = "stringValue, boolValue, dateTimeValue or doubleValue"
-	}
+	typed := at.DataType != ""
+	wanted := cmp.Or(fieldOf(at.DataType), "stringValue, boolValue, dateTimeValue or doubleValue")
 	switch {
 	case len(given) == 0:
 		o.in.note(bad("no-value", o.path, "attribute %q has no value: expected %s", at.Name, wanted))
@@ -171,31 +170,23 @@ func readAttribute(o object, d dialect, t template) attributeRecord {
 	return attributeRecord{}
 }
 
-// checkValue checks the two fields whose JSON kind is not enough.
-func (t attributeTemplate) checkValue(value json.RawMessage, at, field string) error {
-	switch field {
-	case "dateTimeValue":
-		return t.checkDateTime(unquote(value), at)
-	case "doubleValue":
-		if _, err := strconv.ParseFloat(string(value), 64); err != nil {
-			return bad("bad-number", at, "the number of attribute %q does not fit a double", t.Name)
-		}
-	}
-	return nil
-}
-
 // dateTime matches a date-time in UTC. time.Parse also accepts other spellings,
 // such as an hour of one digit.
 var dateTime = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$`)
 
-// checkDateTime requires an ISO 8601 date-time in UTC with Z, at midnight for a
-// Date. The refusal does not repeat the value, which may be a date of birth.
-func (t attributeTemplate) checkDateTime(s, at string) error {
-	moment, err := time.Parse(time.RFC3339, s)
-	if err != nil || !dateTime.MatchString(s) {
+// checkValue checks the two fields whose JSON kind is not enough: a number must fit, and a
+// date-time is in UTC, at midnight for a Date. The refusal does not repeat the value, which
+// may be a date of birth.
+func (t attributeTemplate) checkValue(value json.RawMessage, at, field string) error {
+	_, notFitting := strconv.ParseFloat(string(value), 64)
+	text := unquote(value)
+	moment, wrong := time.Parse(time.RFC3339, text)
+	switch {
+	case field == "doubleValue" && notFitting != nil:
+		return bad("bad-number", at, "the number of attribute %q does not fit a double", t.Name)
+	case field == "dateTimeValue" && (wrong != nil || !dateTime.MatchString(text)):
 		return bad("bad-date-time", at, "the value of attribute %q is not a date-time in UTC: expected ISO 8601 such as 2026-03-01T00:00:00Z", t.Name)
-	}
-	if t.DataType == "Date" && !moment.Equal(moment.Truncate(24*time.Hour)) {
+	case t.DataType == "Date" && !moment.Equal(moment.Truncate(24*time.Hour)):
 		return bad("date-with-time", at, "attribute %q is a Date and its value has a time of day: expected T00:00:00Z", t.Name)
 	}
 	return nil

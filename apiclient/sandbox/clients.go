@@ -138,7 +138,7 @@ func (s *Service) checkParties(administrator string, claimants []string) error {
 
 // newRedirectURL returns a url that nobody can guess. It ends with a random token,
 // so it holds no personal data.
-func (s *Service) newRedirectURL() string { return s.baseURL + "/start/" + rand.Text() }
+func (s *Service) newRedirectURL() string { return s.options.BaseURL + "/start/" + rand.Text() }
 
 // createLink answers POST …/magic-link of version 2. The document shows no body,
 // so it accepts no body and any JSON object.

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -37,34 +36,25 @@ func openJournal(dir string, apply func(record) error) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &journal{file: file}
-	if err := j.load(apply); err != nil {
+	text, err := io.ReadAll(file)
+	j, number := &journal{file: file, size: int64(len(text))}, 0
+	for line := range bytes.Lines(text) {
+		if number++; err != nil || !bytes.HasSuffix(line, []byte("\n")) {
+			break
+		}
+		var r record
+		dec := json.NewDecoder(bytes.NewReader(line))
+		dec.DisallowUnknownFields()
+		if dec.Decode(&r) != nil || dec.InputOffset() != int64(len(line)-1) || apply(r) != nil { // the error itself would show the content of the line
+			err = fmt.Errorf("%s:%d is damaged: it is not what the sandbox has written; move the file away to start with an empty service", file.Name(), number)
+		}
+		j.end += int64(len(line))
+	}
+	if err != nil {
 		file.Close()
 		return nil, err
 	}
 	return j, nil
-}
-
-// load passes the records of the file to apply.
-func (j *journal) load(apply func(record) error) error {
-	in := bufio.NewReader(j.file)
-	for line := 1; ; line++ {
-		text, err := in.ReadBytes('\n')
-		j.size += int64(len(text))
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		var r record
-		dec := json.NewDecoder(bytes.NewReader(text))
-		dec.DisallowUnknownFields()
-		if dec.Decode(&r) != nil || dec.InputOffset() != int64(len(text)-1) || apply(r) != nil { // the error itself would show the content of the line
-			return fmt.Errorf("%s:%d is damaged: it is not what the sandbox has written; move the file away to start with an empty service", j.file.Name(), line)
-		}
-		j.end = j.size
-	}
 }
 
 // append writes one record. After a failure it refuses all further ones, because
@@ -90,18 +80,14 @@ func (j *journal) write(r record) error {
 	if info.Size() != j.size {
 		return fmt.Errorf("%s was changed by another program: expected one sandbox at a time in a folder", j.file.Name())
 	}
-	if j.size != j.end {
-		if err := j.file.Truncate(j.end); err != nil {
-			return err
-		}
-		j.size = j.end
-	}
-	n, err := j.file.WriteAt(line.Bytes(), j.end)
-	j.size += int64(n)
-	if err != nil {
+	if err := j.file.Truncate(j.end); err != nil {
 		return err
 	}
-	j.end = j.size
+	if _, err := j.file.WriteAt(line.Bytes(), j.end); err != nil {
+		return err
+	}
+	j.end += int64(line.Len())
+	j.size = j.end
 	return nil
 }
 

@@ -26,26 +26,26 @@ var valueFields = []struct {
 	{"doubleValue", "number", []string{"Number", "Currency"}},
 }
 
-// fieldOf returns the value field of a data type.
-func fieldOf(dataType string) (string, bool) {
+// fieldOf returns the value field of a data type; "" for an unknown one.
+func fieldOf(dataType string) string {
 	for _, f := range valueFields {
 		if slices.Contains(f.dataTypes, dataType) {
-			return f.name, true
+			return f.name
 		}
 	}
-	return "", false
+	return ""
 }
 
 // reference is the reference data: the answer to GET activity-templates, and the
 // templates by id.
 type reference struct {
 	raw       json.RawMessage
-	byID      map[string]template
+	byID      map[string]activityTemplate
 	workflows workflows
 }
 
-// template is an activity template.
-type template struct {
+// activityTemplate is an activity template.
+type activityTemplate struct {
 	ID         string              `json:"id"`
 	Name       string              `json:"name"`
 	Attributes []attributeTemplate `json:"activityAttributeTemplates"`
@@ -54,28 +54,27 @@ type template struct {
 // attributeTemplate is an attribute template. A DataType of "" accepts any value
 // field.
 type attributeTemplate struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	DataType string `json:"dataType"`
-	Options  any    `json:"options"` // texts that a DropDown takes; the document does not show whether there are any
+	ID       string  `json:"id"`
+	Name     string  `json:"name"`
+	DataType string  `json:"dataType,omitempty"`
+	Options  options `json:"options,omitempty"`
 }
 
-// choices returns the options if they are a list of texts; nil for anything else.
-func (t attributeTemplate) choices() []string {
-	list, _ := t.Options.([]any)
+// options are the texts that a DropDown takes. The document does not show whether there
+// are any: what is not a list of texts counts for nothing.
+type options []string
+
+// UnmarshalJSON reads a list of texts.
+func (o *options) UnmarshalJSON(raw []byte) error {
 	var texts []string
-	for _, option := range list {
-		text, ok := option.(string)
-		if !ok {
-			return nil
-		}
-		texts = append(texts, text)
+	if json.Unmarshal(raw, &texts) == nil {
+		*o = texts
 	}
-	return texts
+	return nil
 }
 
 // attribute returns the attribute template with that id.
-func (t template) attribute(id string) (attributeTemplate, bool) {
+func (t activityTemplate) attribute(id string) (attributeTemplate, bool) {
 	i := slices.IndexFunc(t.Attributes, func(a attributeTemplate) bool { return a.ID == id })
 	if i < 0 {
 		return attributeTemplate{}, false
@@ -86,99 +85,76 @@ func (t template) attribute(id string) (attributeTemplate, bool) {
 var errReference = errors.New("the activity templates are not in the format of the service: expected a JSON array, " +
 	"each entry with id, name and activityAttributeTemplates; or what claimsheet templates --json prints")
 
-// asAnswer returns reference data as the service answers them. What claimsheet templates
-// --json prints is an object, with other names for the same.
+// asAnswer returns what claimsheet templates --json prints, an object with other names for
+// the same, as the service answers it.
 func asAnswer(raw []byte) ([]byte, error) {
-	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || trimmed[0] != '{' {
-		return raw, nil
-	}
-	type attribute struct {
-		ID       string `json:"id"`
-		Name     string `json:"name"`
-		Type     string `json:"type,omitempty"`
-		DataType string `json:"dataType,omitempty"`
-	}
 	var printed struct {
 		Templates []*struct {
-			ID         string      `json:"id"`
-			Name       string      `json:"name"`
-			Attributes []attribute `json:"attributes,omitempty"`
-			Nested     []attribute `json:"activityAttributeTemplates"`
-		} `json:"templates"`
+			ID, Name   string
+			Attributes []struct{ ID, Name, Type string }
+		}
 	}
-	if err := json.Unmarshal(raw, &printed); err != nil || printed.Templates == nil {
+	if err := json.Unmarshal(raw, &printed); err != nil || printed.Templates == nil || slices.Contains(printed.Templates, nil) {
 		return nil, errReference
 	}
+	var list []activityTemplate
 	for _, t := range printed.Templates {
-		if t == nil {
-			return nil, errReference
-		}
-		t.Nested = []attribute{}
+		attributes := []attributeTemplate{}
 		for _, a := range t.Attributes {
-			t.Nested = append(t.Nested, attribute{ID: a.ID, Name: a.Name, DataType: a.Type})
+			attributes = append(attributes, attributeTemplate{ID: a.ID, Name: a.Name, DataType: a.Type})
 		}
-		t.Attributes = nil
+		list = append(list, activityTemplate{t.ID, t.Name, attributes})
 	}
-	return json.Marshal(printed.Templates)
+	return json.Marshal(list)
 }
 
-// readReference reads the reference data, with the workflows.
-func (s *Service) readReference(o Options) (err error) {
-	if s.reference, err = readReference(o.Templates); err != nil {
-		return err
-	}
-	s.reference.workflows, err = newWorkflows(o.Workflows, s.reference)
-	return err
-}
-
-// readReference parses and checks reference data; nil means the built-in data.
-func readReference(raw []byte) (*reference, error) {
+// readReference parses and checks reference data, nil for the built-in data, and workflows.
+func readReference(raw []byte, list []Workflow) (ref *reference, err error) {
 	if raw == nil {
 		raw = builtIn
 	}
-	raw, err := asAnswer(raw)
-	if err != nil {
-		return nil, err
+	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
+		if raw, err = asAnswer(raw); err != nil {
+			return nil, err
+		}
 	}
-	var list []template
-	if err := json.Unmarshal(raw, &list); err != nil {
+	var templates []activityTemplate
+	if err := json.Unmarshal(raw, &templates); err != nil {
 		return nil, errReference
 	}
-	ref := &reference{byID: make(map[string]template, len(list))}
-	for i := range list {
-		if err := list[i].check(); err != nil {
+	ref = &reference{byID: map[string]activityTemplate{}}
+	for i, t := range templates {
+		if err := t.check(); err != nil {
 			return nil, fmt.Errorf("activity template %d: %w", i+1, err)
 		}
-		if _, twice := ref.byID[list[i].ID]; twice {
-			return nil, fmt.Errorf("activity template %d: id %s is used twice", i+1, list[i].ID)
+		if _, twice := ref.byID[t.ID]; twice {
+			return nil, fmt.Errorf("activity template %d: id %s is used twice", i+1, t.ID)
 		}
-		ref.byID[list[i].ID] = list[i]
+		ref.byID[t.ID] = t
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {
 		return nil, err
 	}
 	ref.raw = compact.Bytes()
-	return ref, nil
+	ref.workflows, err = newWorkflows(list, templates)
+	return ref, err
 }
 
 // check puts the ids into lower case and refuses invalid templates.
-func (t *template) check() error {
-	var err error
+func (t *activityTemplate) check() (err error) {
 	if t.ID, err = parseUUID(t.ID, "id"); err != nil {
 		return err
 	}
-	seen := map[string]bool{}
 	for i := range t.Attributes {
 		a := &t.Attributes[i]
 		if a.ID, err = parseUUID(a.ID, "id"); err != nil {
 			return fmt.Errorf("attribute template %d: %w", i+1, err)
 		}
-		if seen[a.ID] {
+		if first := slices.IndexFunc(t.Attributes, func(o attributeTemplate) bool { return o.ID == a.ID }); first < i {
 			return fmt.Errorf("attribute template %d: id %s is used twice", i+1, a.ID)
 		}
-		seen[a.ID] = true
-		if _, known := fieldOf(a.DataType); a.DataType != "" && !known {
+		if a.DataType != "" && fieldOf(a.DataType) == "" {
 			return fmt.Errorf("attribute template %d: unknown data type %q", i+1, a.DataType)
 		}
 	}

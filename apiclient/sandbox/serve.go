@@ -67,7 +67,8 @@ func Serve(ctx context.Context, l net.Listener, service http.Handler) error {
 
 // guarded returns the service behind the checks of Host and Origin.
 func guarded(service http.Handler, addr net.Addr) http.Handler {
-	hosts := hostsOf(addr)
+	_, port, _ := net.SplitHostPort(addr.String())
+	hosts := []string{addr.String(), "localhost:" + port}
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		refuse(http.StatusForbidden, "cross-origin", "Origin", "the request comes from a web page of another origin: expected none").write(w)
@@ -80,17 +81,4 @@ func guarded(service http.Handler, addr net.Addr) http.Handler {
 		}
 		inner.ServeHTTP(w, r)
 	})
-}
-
-// hostsOf returns the valid Host headers for an address.
-func hostsOf(addr net.Addr) []string {
-	host, port, err := net.SplitHostPort(addr.String())
-	if err != nil {
-		return []string{addr.String()}
-	}
-	hosts := []string{net.JoinHostPort(host, port), net.JoinHostPort("localhost", port)}
-	if port == "80" { // browsers omit the default port
-		hosts = append(hosts, "localhost", hosts[0][:len(hosts[0])-len(":80")])
-	}
-	return hosts
 }

@@ -13,12 +13,13 @@
 // personal data; it does name fields and ids.
 //
 // For people it has pages: a redirect url opens the claims site, where a client
-// completes Open activities, and case handlers have a dashboard (package pages).
+// completes Open activities, and case handlers have a dashboard.
 package sandbox
 
 import (
 	"bytes"
 	"cmp"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,16 +31,11 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"claimsheet/apiclient/sandbox/pages"
 )
 
 // CaseID is the case of the built-in data (v1). The service takes any UUID for
 // a case; clients live within the case that they were created in.
 const CaseID = "0b7c2c55-6a4e-4f0e-9a53-2f3f1f6f5c10"
-
-// defaultBaseURL can never be reached: the name is reserved (RFC 6761).
-const defaultBaseURL = "https://sandbox.invalid"
 
 // Options configure a Service. The zero value keeps everything in memory and uses
 // the built-in reference data.
@@ -54,7 +50,8 @@ type Options struct {
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// BaseURL is the start of redirect urls: the address of the service, so that
-	// they can be followed. "" means https://sandbox.invalid.
+	// they can be followed. "" means https://sandbox.invalid, which is reserved
+	// (RFC 6761) and can never be reached.
 	BaseURL string
 	// Workflows place the next activity when a client has completed one on the claims
 	// site. If one has an identifier, others are refused (v2).
@@ -71,13 +68,10 @@ type Options struct {
 // concurrent use. With a folder, it writes everything to the file before it
 // answers, so it survives a kill of the process, but not a power loss.
 type Service struct {
+	options   Options
 	reference *reference
-	now       func() time.Time
-	baseURL   string
-	login     func(*http.Request) error // nil: nobody needs credentials
-	challenge string
 	mux       *http.ServeMux
-	pages     *pages.Handler
+	dashboard string // the path of the case handlers' dashboard
 
 	mu      sync.Mutex // guards state and journal
 	state   state
@@ -85,26 +79,28 @@ type Service struct {
 }
 
 // New makes a Service and loads the folder's file. It fails when the reference
-// data or workflows are invalid, when the folder cannot be written, and when the file is damaged. An unfinished last line is no damage: it is dropped.
+// data or workflows are invalid, when the folder cannot be written, and when the file is
+// damaged. An unfinished last line is no damage: it is dropped.
 func New(o Options) (*Service, error) {
-	s := &Service{now: o.Now, baseURL: strings.TrimRight(o.BaseURL, "/"),
-		login: o.Authenticate, challenge: o.Challenge, state: newState()}
-	if s.now == nil {
-		s.now = time.Now
+	o.BaseURL = strings.TrimRight(cmp.Or(o.BaseURL, "https://sandbox.invalid"), "/")
+	if o.Now == nil {
+		o.Now = time.Now
 	}
-	if err := s.readReference(o); err != nil {
+	s := &Service{options: o, state: newState(), dashboard: "/dashboard/" + rand.Text()}
+	var err error
+	if s.reference, err = readReference(o.Templates, o.Workflows); err != nil {
 		return nil, err
 	}
-	if s.baseURL == "" {
-		s.baseURL = defaultBaseURL
-	}
-	var err error
 	if o.Dir != "" {
 		if s.journal, err = openJournal(o.Dir, s.state.apply); err != nil {
 			return nil, err
 		}
 	}
-	s.mux, s.pages = s.newMux(), pages.New(pageStore{s})
+	s.mux = http.NewServeMux()
+	for _, e := range s.endpoints() {
+		s.mux.HandleFunc(e.pattern, func(w http.ResponseWriter, r *http.Request) { s.call(w, r, e) })
+	}
+	s.addPages()
 	return s, nil
 }
 
@@ -115,11 +111,13 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		unknownPath().write(w)
 		return
 	}
-	if s.pages.Serves(r) {
-		s.pages.ServeHTTP(w, r)
-		return
-	}
 	s.mux.ServeHTTP(w, r)
+}
+
+// isClean reports whether the mux would keep the path as it is.
+func isClean(u *url.URL) bool {
+	p := u.EscapedPath()
+	return strings.HasPrefix(p, "/") && (p == "/" || path.Clean(p) == strings.TrimSuffix(p, "/"))
 }
 
 // Close closes the file. Afterwards a Service with a file can still be read, but
@@ -139,8 +137,7 @@ func (s *Service) Close() error {
 func (s *Service) store(r record) error {
 	if s.journal != nil {
 		if err := s.journal.append(r); err != nil {
-			return &refusal{status: http.StatusInternalServerError, Code: "store",
-				Message: "nothing was created, because it could not be written to the file: " + err.Error()}
+			return refuse(http.StatusInternalServerError, "store", "", "nothing was created, because it could not be written to the file: %v", err)
 		}
 	}
 	return s.state.apply(r)
@@ -160,7 +157,7 @@ func (s *Service) create(in *input, r record, body ids) (answer, error) {
 }
 
 // clock returns the creation time of a thing that is created now.
-func (s *Service) clock() time.Time { return s.now().UTC() }
+func (s *Service) clock() time.Time { return s.options.Now().UTC() }
 
 // endpoint is one line of the document's tables: method and path, the known query
 // parameters, and the function that answers.
@@ -188,75 +185,61 @@ func (s *Service) endpoints() []endpoint {
 		{"POST /funnel/v2/contacts/{contactId}/magic-link", nil, s.createLink},
 		{"GET /funnel/v2/contacts/by-email/{email}", nil, s.find("v2", "email", foldEmail)},
 		{"GET /funnel/v2/contacts/by-phone/{phone}", nil, s.find("v2", "phone", foldPhone)},
-
-		// The target of redirect urls, for programs
-		{startPattern, nil, s.start},
 	}
 }
-
-// startPattern is the endpoint of redirect urls.
-const startPattern = "GET /start/{token}"
 
 // Endpoints lists the endpoints that the document describes, such as
 // "POST /funnel/v2/contacts/{contactId}/magic-link".
 func (s *Service) Endpoints() []string {
 	var list []string
 	for _, e := range s.endpoints() {
-		if e.pattern != startPattern {
-			list = append(list, e.pattern)
-		}
+		list = append(list, e.pattern)
 	}
 	return list
 }
 
-// newMux routes the endpoints. Everything else gets a 404 in JSON.
-func (s *Service) newMux() *http.ServeMux {
-	mux := http.NewServeMux()
-	for _, e := range s.endpoints() {
-		mux.HandleFunc(e.pattern, func(w http.ResponseWriter, r *http.Request) {
-			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-			if s.login != nil && e.pattern != startPattern {
-				if err := s.login(r); err != nil {
-					if s.challenge != "" {
-						w.Header().Set("WWW-Authenticate", s.challenge)
-					}
-					refuse(http.StatusUnauthorized, "unauthenticated", "", "%v", err).write(w)
-					return
-				}
+// call checks credentials and query, and lets the endpoint answer.
+func (s *Service) call(w http.ResponseWriter, r *http.Request, e endpoint) {
+	if s.options.Authenticate != nil {
+		if err := s.options.Authenticate(r); err != nil {
+			if s.options.Challenge != "" {
+				w.Header().Set("WWW-Authenticate", s.options.Challenge)
 			}
-			a, err := e.serve(r)
-			if err != nil {
-				asRefusal(err).write(w)
-				return
-			}
-			a.write(w)
-		})
+			refuse(http.StatusUnauthorized, "unauthenticated", "", "%v", err).write(w)
+			return
+		}
 	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { unknownPath().write(w) })
-	return mux
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	e.serve(w, r)
 }
 
 // serve checks the query and lets the endpoint answer.
-func (e endpoint) serve(r *http.Request) (answer, error) {
+func (e endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return answer{}, bad("bad-query", "", "the query is not well-formed: expected name=value pairs, percent-encoded")
+		bad("bad-query", "", "the query is not well-formed: expected name=value pairs, percent-encoded").write(w)
+		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		switch {
 		case !slices.Contains(e.query, name):
-			return answer{}, bad("unknown-parameter", name, "unknown query parameter %q: expected %s", name, cmp.Or(strings.Join(e.query, " or "), "none"))
+			bad("unknown-parameter", name, "unknown query parameter %q: expected %s", name, cmp.Or(strings.Join(e.query, " or "), "none")).write(w)
+			return
 		case len(query[name]) > 1:
-			return answer{}, bad("repeated-parameter", name, "query parameter %s is given %d times: expected once", name, len(query[name]))
+			bad("repeated-parameter", name, "query parameter %s is given %d times: expected once", name, len(query[name])).write(w)
+			return
 		}
 	}
-	return e.answer(&input{Request: r})
-}
-
-// isClean reports whether the mux would keep the path as it is.
-func isClean(u *url.URL) bool {
-	p := u.EscapedPath()
-	return strings.HasPrefix(p, "/") && (p == "/" || path.Clean(p) == strings.TrimSuffix(p, "/"))
+	a, err := e.answer(&input{Request: r})
+	if refused, ok := errors.AsType[*refusal](err); ok {
+		refused.write(w)
+		return
+	}
+	if err != nil { // a mistake in the sandbox
+		refuse(http.StatusInternalServerError, "internal", "", "the sandbox failed: %v", err).write(w)
+		return
+	}
+	a.write(w)
 }
 
 func unknownPath() *refusal {
@@ -315,13 +298,4 @@ func (r *refusal) Error() string { return r.Message }
 
 func (r *refusal) write(w http.ResponseWriter) {
 	answer{status: r.status, body: map[string]*refusal{"error": r}}.write(w)
-}
-
-// asRefusal turns any other error into a 500: it is a mistake in the sandbox.
-func asRefusal(err error) *refusal {
-	var r *refusal
-	if errors.As(err, &r) {
-		return r
-	}
-	return refuse(http.StatusInternalServerError, "internal", "", "the sandbox failed: %v", err)
 }

@@ -18,7 +18,7 @@ type (
 
 type SnapshotClient struct {
 	ClientRecord
-	Claims     []SnapshotClaim    `json:"claims,omitempty"`
+	Claims     []SnapshotClaim    `json:"claims,omitempty"` // that the client administers
 	Activities []SnapshotActivity `json:"activities,omitempty"`
 	Links      []*LinkRecord      `json:"links,omitempty"`
 	StartsAt   string             `json:"startsAt,omitempty"` // the template of the first Open activity
@@ -40,11 +40,12 @@ func (s *Service) Snapshot() Snapshot {
 	defer s.mu.Unlock()
 	snap := Snapshot{Clients: []SnapshotClient{}}
 	for _, c := range s.state.clients {
-		out := SnapshotClient{ClientRecord: c.clientRecord, Activities: snapshotOf(c.activities), StartsAt: c.startsAt()}
-		for _, on := range c.claims {
-			out.Claims = append(out.Claims, SnapshotClaim{on.claimRecord, snapshotOf(on.activities)})
+		out := SnapshotClient{ClientRecord: c.clientRecord, Activities: snapshotOf(c.Activities), StartsAt: c.startsAt(), Links: slices.Clone(c.links)}
+		for _, on := range c.Claims {
+			if on.Administrator == c {
+				out.Claims = append(out.Claims, SnapshotClaim{on.claimRecord, snapshotOf(on.Activities)})
+			}
 		}
-		out.Links = slices.Clone(c.links)
 		snap.Clients = append(snap.Clients, out)
 	}
 	return snap

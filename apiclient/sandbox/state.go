@@ -87,38 +87,35 @@ type state struct {
 	found   map[lookup]*client // the first client with each value
 	tokens  map[string]*client // by the last part of the redirect url
 	made    int                // activities so far
+	entered int                // activities that clients have completed
 }
 
-// client is a client or contact with everything that was created for it.
+// client is a client or contact with everything that was created for it. Exported
+// names are for the pages.
 type client struct {
 	clientRecord
-	by         string
-	claims     []*claim // that the client administers
-	joint      []*claim // that others administer and the client is a claimant of
-	activities []*activity
+	By         string
+	Claims     []*claim // that the client administers or is a claimant of
+	Activities []*activity
 	links      []*linkRecord
 }
 
-// claim is a claim. It is listed under its administrator, the owner.
+// claim is a claim with its activities.
 type claim struct {
 	claimRecord
-	owner      *client
-	activities []*activity
+	Administrator *client
+	claimants     []*client
+	Activities    []*activity
 }
 
-// activity is an activity as it is now. An entry, if there is one, has the status
-// and the attributes that the record has not.
+// activity is an activity as it is now.
 type activity struct {
 	activityRecord
-	place  int  // among all activities of the service
-	placed bool // placed by the workflow, and not by a request
-	entry  *entry
-}
-
-// entry is what a client entered to complete an activity.
-type entry struct {
-	entryRecord
-	client *client
+	Claim     *claim // nil for one of the client
+	Placed    bool   // by the workflow, and not by a request
+	Entry     *entryRecord
+	EnteredBy *client
+	place     int // among all activities of the service
 }
 
 // lookup is the question of a look-up: which client, of a version and case, has
@@ -126,12 +123,7 @@ type entry struct {
 type lookup struct{ version, caseID, field, value string }
 
 func newState() state {
-	return state{
-		byID:   map[string]*client{},
-		claims: map[string]*claim{},
-		found:  map[lookup]*client{},
-		tokens: map[string]*client{},
-	}
+	return state{byID: map[string]*client{}, claims: map[string]*claim{}, found: map[lookup]*client{}, tokens: map[string]*client{}}
 }
 
 // client returns the client (v1) or contact (v2) with that id.
@@ -150,161 +142,135 @@ func (s *state) apply(r record) error {
 			set++
 		}
 	}
-	if set != 1 {
-		return errRecord
-	}
-	if r.Client != nil {
-		return s.addClient(*r.Client, r.By)
-	}
-	owner := s.byID[r.Owner]
-	on := s.claims[r.Owner]
+	owner, on := s.byID[r.Owner], s.claims[r.Owner]
 	if on != nil {
-		owner = on.owner
-	}
-	if owner == nil {
-		return errRecord
-	}
-	if r.Entry != nil {
-		return s.complete(owner, *r.Entry)
-	}
-	if r.Activity != nil {
-		s.addActivity(owner, on, &activity{activityRecord: *r.Activity})
-		return nil
+		owner = on.Administrator
 	}
 	switch {
+	case set != 1:
+		return errRecord
+	case r.Client != nil:
+		return s.addClient(*r.Client, r.By)
+	case owner == nil:
+		return errRecord
 	case r.Claim != nil:
-		s.addClaim(&claim{claimRecord: *r.Claim, owner: owner})
+		return s.addClaim(owner, *r.Claim)
+	case r.Activity != nil:
+		s.addActivity(owner, &activity{activityRecord: *r.Activity, Claim: on})
 	case r.Link != nil:
 		owner.links = append(owner.links, r.Link)
 		s.tokens[path.Base(r.Link.RedirectURL)] = owner
+	case r.Entry != nil:
+		return s.complete(owner, r.Entry)
 	}
 	return nil
 }
 
-// addActivity adds an activity of a client, or with on of a claim that the client
-// administers.
-func (s *state) addActivity(owner *client, on *claim, act *activity) {
-	list := &owner.activities
-	if on != nil {
-		list = &on.activities
-	}
-	s.made++
-	act.place = s.made
-	*list = append(*list, act)
-}
-
-func (s *state) addClaim(c *claim) {
-	s.claims[c.ID] = c
-	c.owner.claims = append(c.owner.claims, c)
-	for _, id := range c.Claimants {
-		if claimant := s.byID[id]; claimant != nil && claimant != c.owner {
-			claimant.joint = append(claimant.joint, c)
-		}
-	}
-}
-
 func (s *state) addClient(data clientRecord, by string) error {
-	if data.ID == "" || s.byID[data.ID] != nil {
-		return errRecord
-	}
 	var payload map[string]json.RawMessage
-	if err := json.Unmarshal(data.Data, &payload); err != nil {
+	if err := json.Unmarshal(data.Data, &payload); err != nil || data.ID == "" || s.byID[data.ID] != nil {
 		return errRecord
 	}
-	c := &client{clientRecord: data, by: by}
+	c := &client{clientRecord: data, By: by}
 	s.clients = append(s.clients, c)
 	s.byID[c.ID] = c
 	if c.RedirectURL != "" {
 		s.tokens[path.Base(c.RedirectURL)] = c
 	}
 	for field, fold := range map[string]func(string) string{"email": foldEmail, "phone": foldPhone} {
-		if raw, ok := payload[field]; ok && kindOf(raw) == "string" {
-			l := lookup{c.Version, c.CaseID, field, fold(unquote(raw))}
-			if l.value != "" && s.found[l] == nil {
-				s.found[l] = c
-			}
+		l := lookup{c.Version, c.CaseID, field, fold(unquote(payload[field]))}
+		if l.value != "" && s.found[l] == nil {
+			s.found[l] = c
 		}
 	}
 	return nil
 }
 
-// step is an activity in a client's journey; on is nil for one of the client's own.
-type step struct {
-	*activity
-	on *claim
-}
-
-// journey returns the activities of the client and of the claims that the client
-// administers or is a claimant of. The document has no order of templates, but says
-// that what comes before an Open activity is back-filled: so back-filled ones come
-// first, then those that were created Open, both in order of creation.
-func (c *client) journey() []step {
-	var steps []step
-	add := func(list []*activity, on *claim) {
-		for _, act := range list {
-			steps = append(steps, step{act, on})
+func (s *state) addClaim(owner *client, data claimRecord) error {
+	c := &claim{claimRecord: data, Administrator: owner}
+	people := []*client{owner}
+	for _, id := range data.Claimants {
+		who := s.byID[id]
+		if who == nil {
+			return errRecord
+		}
+		c.claimants = append(c.claimants, who)
+		if who != owner {
+			people = append(people, who)
 		}
 	}
-	add(c.activities, nil)
-	for _, on := range slices.Concat(c.claims, c.joint) {
-		add(on.activities, on)
+	for _, who := range people {
+		who.Claims = append(who.Claims, c)
 	}
-	slices.SortFunc(steps, func(a, b step) int {
-		if (a.Status == "Open") != (b.Status == "Open") {
-			if a.Status == "Open" {
-				return 1
-			}
-			return -1
-		}
-		return cmp.Compare(a.place, b.place)
-	})
-	return steps
+	s.claims[c.ID] = c
+	return nil
 }
 
-func (a *activity) isOpen() bool { return a.Status == "Open" && a.entry == nil }
-
-// current returns the first Open activity, which the claims site shows; ok is false for
-// none.
-func (c *client) current() (at step, ok bool) {
-	for _, s := range c.journey() {
-		if s.isOpen() {
-			return s, true
-		}
+// addActivity adds an activity of a claim, or of the client.
+func (s *state) addActivity(of *client, a *activity) {
+	s.made++
+	a.place = s.made
+	if a.Claim != nil {
+		a.Claim.Activities = append(a.Claim.Activities, a)
+		return
 	}
-	return step{}, false
-}
-
-// beside returns the activities of the same client or claim.
-func (c *client) beside(at step) []*activity {
-	if at.on != nil {
-		return at.on.activities
-	}
-	return c.activities
+	of.Activities = append(of.Activities, a)
 }
 
 // complete applies an entry of the client, for an Open activity of the journey.
-func (s *state) complete(c *client, e entryRecord) error {
-	for _, at := range c.journey() {
-		if at.ID != e.ActivityID || !at.isOpen() {
+func (s *state) complete(c *client, e *entryRecord) error {
+	for _, a := range c.Steps() {
+		if a.ID != e.ActivityID || !a.IsOpen() {
 			continue
 		}
-		at.entry = &entry{e, c}
+		a.Entry, a.EnteredBy = e, c
+		s.entered++
 		if e.Next != nil {
-			owner := c
-			if at.on != nil {
-				owner = at.on.owner
-			}
-			s.addActivity(owner, at.on, &activity{activityRecord: *e.Next, placed: true})
+			s.addActivity(c, &activity{activityRecord: *e.Next, Claim: a.Claim, Placed: true})
 		}
 		return nil
 	}
 	return errRecord
 }
 
+// Steps returns the client's journey: the activities of the client and of the claims. The
+// document has no order of templates, but says that what comes before an Open activity
+// is back-filled: so back-filled ones come first, then those that were created Open, both
+// in order of creation.
+func (c *client) Steps() []*activity {
+	steps := slices.Clone(c.Activities)
+	for _, on := range c.Claims {
+		steps = append(steps, on.Activities...)
+	}
+	createdOpen := func(a *activity) int {
+		if a.Status == "Open" {
+			return 1
+		}
+		return 0
+	}
+	slices.SortFunc(steps, func(a, b *activity) int {
+		return cmp.Or(cmp.Compare(createdOpen(a), createdOpen(b)), cmp.Compare(a.place, b.place))
+	})
+	return steps
+}
+
+// IsOpen reports whether the activity waits for the client.
+func (a *activity) IsOpen() bool { return a.Status == "Open" && a.Entry == nil }
+
+// Current returns the first Open activity, which the claims site shows; nil for none.
+func (c *client) Current() *activity {
+	for _, a := range c.Steps() {
+		if a.IsOpen() {
+			return a
+		}
+	}
+	return nil
+}
+
 // startsAt returns the template of the current activity; "" for none.
 func (c *client) startsAt() string {
-	if at, ok := c.current(); ok {
-		return at.Template
+	if a := c.Current(); a != nil {
+		return a.Template
 	}
 	return ""
 }

@@ -3,12 +3,8 @@ package fault
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
-	"fmt"
-	"hash/fnv"
 	"io"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"sync"
@@ -34,7 +30,7 @@ type Handler struct {
 }
 
 // New puts rules in front of a service. played is called for every fault but slow,
-// with the number of the request among those that match the rule; nil for nobody. It
+// with the number of the request among those that match the rule; nil for no one. It
 // may be called from several goroutines.
 func New(next http.Handler, rules []Rule, seed uint64, played func(rule Rule, request int)) *Handler {
 	return &Handler{next: next, rules: rules, seed: seed, played: played, matched: make([]int, len(rules))}
@@ -43,28 +39,34 @@ func New(next http.Handler, rules []Rule, seed uint64, played func(rule Rule, re
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rule, wait := h.draw(r.Method, r.URL.EscapedPath())
+	if rule.Kind == "" && wait == 0 {
+		h.next.ServeHTTP(w, r)
+		return
+	}
 	var a *answer
 	switch rule.Kind {
-	case "":
-		if wait == 0 {
-			h.next.ServeHTTP(w, r)
-			return
-		}
-		a = h.take(r)
 	case Late:
 		h.late(w, r, wait+rule.Time)
-		return
+		panic(http.ErrAbortHandler)
 	case FailBefore:
 		a = serverError()
 	case Busy:
-		a = refusal(http.StatusTooManyRequests, "too many requests", "Retry-After", strconv.Itoa(int(rule.Time/time.Second)))
+		a = refusal(http.StatusTooManyRequests, "too many requests")
+		a.header.Set("Retry-After", strconv.Itoa(int(rule.Time/time.Second)))
 	case ExpiredLogin:
-		a = refusal(http.StatusUnauthorized, "the credentials have expired", "WWW-Authenticate", "Bearer")
+		a = refusal(http.StatusUnauthorized, "the credentials have expired")
+		a.header.Set("WWW-Authenticate", "Bearer")
 	default:
 		a = h.take(r).spoilt(rule.Kind)
 	}
-	pause(w, r, wait)
-	a.write(w)
+	if wait > 0 {
+		unlimited(w)
+		select {
+		case <-time.After(wait):
+		case <-r.Context().Done():
+		}
+	}
+	a.write(w, rule.Kind)
 }
 
 // draw counts the request and returns the rule that decides, the zero Rule for none,
@@ -91,22 +93,10 @@ func (h *Handler) draw(method, path string) (decides Rule, wait time.Duration) {
 	return decides, wait
 }
 
-// hits reports whether the rule hits the n-th request that matches it.
-func (r Rule) hits(seed uint64, n int) bool {
-	if r.Nth > 0 {
-		return n == r.Nth
-	}
-	hash := fnv.New64a()
-	fmt.Fprintf(hash, "%s:%v%%:%s", r.Target(), r.PerCent, r.Kind) // a hash takes everything
-	_ = binary.Write(hash, binary.BigEndian, uint64(n))
-	return rand.New(rand.NewPCG(seed, hash.Sum64())).Float64()*100 < r.PerCent
-}
-
 // take lets the service answer and returns the answer.
 func (h *Handler) take(r *http.Request) *answer {
-	a := &answer{header: http.Header{}}
+	a := &answer{header: http.Header{}, status: http.StatusOK}
 	h.next.ServeHTTP(a, r)
-	a.WriteHeader(http.StatusOK)
 	return a
 }
 
@@ -118,7 +108,7 @@ const maxBody = 4 << 20
 func (h *Handler) late(w http.ResponseWriter, r *http.Request, wait time.Duration) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)) // the server sees a client go only when the body has been read
 	if err != nil {
-		panic(http.ErrAbortHandler)
+		return
 	}
 	unlimited(w)
 	<-r.Context().Done()
@@ -126,19 +116,6 @@ func (h *Handler) late(w http.ResponseWriter, r *http.Request, wait time.Duratio
 	later := r.WithContext(context.WithoutCancel(r.Context()))
 	later.Body = io.NopCloser(bytes.NewReader(body))
 	h.take(later)
-	panic(http.ErrAbortHandler)
-}
-
-// pause waits, unless the client goes.
-func pause(w http.ResponseWriter, r *http.Request, wait time.Duration) {
-	if wait == 0 {
-		return
-	}
-	unlimited(w)
-	select {
-	case <-time.After(wait):
-	case <-r.Context().Done():
-	}
 }
 
 // unlimited lifts the server's time limits for one request. Without the limit of
@@ -155,62 +132,47 @@ type answer struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
-	lost   bool // close the connection instead
-	cut    bool // close it in the middle of the body
 }
 
-func (a *answer) Header() http.Header { return a.header }
-
-func (a *answer) WriteHeader(status int) {
-	if a.status == 0 {
-		a.status = status
-	}
-}
-
-func (a *answer) Write(p []byte) (int, error) {
-	a.WriteHeader(http.StatusOK)
-	return a.body.Write(p)
-}
+func (a *answer) Header() http.Header         { return a.header }
+func (a *answer) WriteHeader(status int)      { a.status = status }
+func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
 
 // spoilt returns what is left of the answer. A refusal cannot lose an id, so it stays
 // as it is for kinds that are about successes.
 func (a *answer) spoilt(k Kind) *answer {
 	success := a.status/100 == 2
 	switch {
-	case k == LoseAnswer:
-		a.lost = true
-	case k == CutAnswer:
-		a.cut = true
 	case k == FailAfter:
 		return serverError()
 	case k == NotJSON && success:
-		return textAnswer(a.status, "text/html; charset=utf-8", "<!DOCTYPE html><title>Welcome</title><p>Please wait…</p>\n")
+		return newAnswer(a.status, "text/html; charset=utf-8", "<!DOCTYPE html><title>Welcome</title><p>Please wait…</p>\n")
 	case k == NoID && success:
-		return textAnswer(a.status, "application/json", "{}\n")
+		return newAnswer(a.status, "application/json", "{}\n")
 	}
 	return a
 }
 
-// write writes the answer.
-func (a *answer) write(w http.ResponseWriter) {
-	if a.lost {
+// write writes the answer, or as much of it as a fault of that kind leaves.
+func (a *answer) write(w http.ResponseWriter, k Kind) {
+	if k == LoseAnswer {
 		panic(http.ErrAbortHandler) // closes the connection
 	}
 	maps.Copy(w.Header(), a.header)
 	body := a.body.Bytes()
-	if a.cut {
+	if k == CutAnswer {
 		w.Header().Set("Content-Length", strconv.Itoa(max(1, len(body))))
 		body = body[:len(body)/2]
 	}
 	w.WriteHeader(a.status)
 	_, _ = w.Write(body) // fails only when the client has gone
-	if a.cut {
+	if k == CutAnswer {
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
 }
 
-func textAnswer(status int, contentType, body string) *answer {
+func newAnswer(status int, contentType, body string) *answer {
 	a := &answer{header: http.Header{}, status: status}
 	a.header.Set("Content-Type", contentType)
 	a.header.Set("Cache-Control", "no-store")
@@ -218,16 +180,10 @@ func textAnswer(status int, contentType, body string) *answer {
 	return a
 }
 
-// refusal is an error in the sandbox's form, with one more header.
-func refusal(status int, message, name, value string) *answer {
-	a := textAnswer(status, "application/json", `{"error":{"code":"fault","message":"`+message+` (a fault on purpose)"}}`+"\n")
-	if name != "" {
-		a.header.Set(name, value)
-	}
-	return a
+// refusal is an error in the sandbox's form.
+func refusal(status int, message string) *answer {
+	return newAnswer(status, "application/json", `{"error":{"code":"fault","message":"`+message+` (a fault on purpose)"}}`+"\n")
 }
 
 // serverError says nothing about whether anything was created, as such answers do.
-func serverError() *answer {
-	return refusal(http.StatusInternalServerError, "the service failed", "", "")
-}
+func serverError() *answer { return refusal(http.StatusInternalServerError, "the service failed") }

@@ -9,6 +9,8 @@ package fault
 
 import (
 	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,25 +22,18 @@ import (
 
 // Rule says which requests fail, and how.
 type Rule struct {
-	// Method is GET, POST or * for both.
-	Method string
-	// Path is matched segment by segment, without the query. A segment * or {name}
-	// matches any one; the path * matches all paths.
-	Path string
-	// PerCent is the share of the matching requests that fail: more than 0, at most
-	// 100. It is 0 when Nth is set.
-	PerCent float64
-	// Nth makes only one matching request fail, counted from 1.
-	Nth  int
-	Kind Kind
-	// Time is how long to wait, for the kinds that wait; else 0.
-	Time time.Duration
+	Method  string        // GET, POST or * for both
+	Path    string        // without the query; a segment * or {name} matches any one, and the path * all paths
+	PerCent float64       // the share of the matching requests that fail; 0 when Nth is set
+	Nth     int           // the one matching request that fails, counted from 1
+	Kind    Kind          // what goes wrong
+	Time    time.Duration // how long to wait, for the kinds that wait; else 0
 }
 
-// Kind is what goes wrong.
+// Kind is what goes wrong, as users write it.
 type Kind string
 
-// The kinds. The value is the word that users write.
+// The kinds.
 const (
 	LoseAnswer   Kind = "lose-answer"
 	CutAnswer    Kind = "cut-answer"
@@ -75,14 +70,11 @@ func Kinds() []KindInfo {
 	}
 }
 
-// maxTime is the longest time of a rule.
-const maxTime = time.Hour
-
 var (
 	// whole matches a rule: method, path, share, kind, time.
 	whole = regexp.MustCompile(`^\s*(\S+)\s+(\*|/[!-~]*?)\s*:\s*([^:\s]+)\s*:\s*([^:=\s]+)(=[^:\s]*)?\s*$`)
-	// nth matches the number of a request, such as 3rd.
-	nth = regexp.MustCompile(`^([1-9][0-9]{0,8})(?:st|nd|rd|th)$`)
+	// share matches a percentage or the number of a request, such as 3rd.
+	share = regexp.MustCompile(`^(?:([0-9.]+)%|([1-9][0-9]{0,8})(?:st|nd|rd|th))$`)
 )
 
 // Parse reads a rule: METHOD PATH:SHARE:KIND. SHARE is a percentage, or one request
@@ -98,30 +90,30 @@ func Parse(text string, endpoints []string) (Rule, error) {
 		return Rule{}, wrong("it has not the form METHOD PATH:SHARE:KIND").
 			Hinted("expected METHOD PATH:SHARE:KIND without a query, such as POST /funnel/v2/claims:5%%:lose-answer; the path * is every path")
 	}
-	share, word, value := parts[3], parts[4], parts[5]
-	r := Rule{Method: strings.ToUpper(parts[1]), Path: parts[2], Kind: Kind(strings.ToLower(word))}
+	r := Rule{Method: strings.ToUpper(parts[1]), Path: parts[2], Kind: Kind(strings.ToLower(parts[4]))}
 	if methods := []string{"GET", "POST", "*"}; !slices.Contains(methods, r.Method) {
 		return Rule{}, wrong("it begins with “%s”", problem.Shorten(parts[1])).Hinted("expected %s and a path", problem.OrList(methods))
 	}
-	if m := nth.FindStringSubmatch(share); m != nil {
-		r.Nth, _ = strconv.Atoi(m[1]) // nine digits at most
-	} else if err := r.readPerCent(share); err != nil {
-		return Rule{}, wrong("“%s” is not a share", problem.Shorten(share)).
+	if m := share.FindStringSubmatch(parts[3]); m != nil {
+		r.PerCent, _ = strconv.ParseFloat(m[1], 64) // 0 for what is no number
+		r.Nth, _ = strconv.Atoi(m[2])
+	}
+	if r.Nth == 0 && (r.PerCent <= 0 || r.PerCent > 100) {
+		return Rule{}, wrong("“%s” is not a share", problem.Shorten(parts[3])).
 			Hinted("expected a percentage such as 5%%, more than 0%% and at most 100%%, or one request by its number, such as 3rd")
 	}
-	info, words := KindInfo{}, []string(nil)
-	for _, k := range Kinds() {
-		if words = append(words, string(k.Kind)); k.Kind == r.Kind {
-			info = k
+	i := slices.IndexFunc(Kinds(), func(k KindInfo) bool { return k.Kind == r.Kind })
+	if i < 0 {
+		var words []string
+		for _, k := range Kinds() {
+			words = append(words, string(k.Kind))
 		}
+		return Rule{}, wrong("there is no kind “%s”", problem.Shorten(parts[4])).Hinted("%s", problem.Suggestion(parts[4], words))
 	}
-	r.Time = info.Usual
-	if info.Kind == "" {
-		return Rule{}, wrong("there is no kind “%s”", problem.Shorten(word)).Hinted("%s", problem.Suggestion(word, words))
-	}
-	if value != "" {
-		if err := r.readTime(value[1:], info.Usual); err != nil {
-			return Rule{}, wrong("“%s” is not a time of %s", problem.Shorten(value[1:]), r.Kind).Hinted("%v", err)
+	r.Time = Kinds()[i].Usual
+	if value, given := strings.CutPrefix(parts[5], "="); given {
+		if hint := r.readTime(value); hint != "" {
+			return Rule{}, wrong("“%s” is not a time of %s", problem.Shorten(value), r.Kind).Hinted("%s", hint)
 		}
 	}
 	if endpoints != nil && !slices.ContainsFunc(endpoints, func(endpoint string) bool {
@@ -133,26 +125,21 @@ func Parse(text string, endpoints []string) (Rule, error) {
 	return r, nil
 }
 
-func (r *Rule) readPerCent(share string) (err error) {
-	number, isPerCent := strings.CutSuffix(share, "%")
-	r.PerCent, err = strconv.ParseFloat(number, 64)
-	if !isPerCent || !(r.PerCent > 0 && r.PerCent <= 100) {
-		return strconv.ErrRange
-	}
-	return err
-}
-
-func (r *Rule) readTime(value string, usual time.Duration) (err error) {
+// readTime reads the time of a rule, which has the usual one already. hint says what was
+// expected; "" for a time that the kind takes.
+func (r *Rule) readTime(value string) (hint string) {
+	usual := r.Time
+	var err error
 	r.Time, err = time.ParseDuration(value)
 	switch {
 	case usual == 0:
-		return fmt.Errorf("expected %s alone", r.Kind)
-	case err != nil || r.Time <= 0 || r.Time > maxTime:
-		return fmt.Errorf("expected a number and a unit, at most 1h, such as %s=%v", r.Kind, 2*usual)
+		return fmt.Sprintf("expected %s alone", r.Kind)
+	case err != nil || r.Time <= 0 || r.Time > time.Hour:
+		return fmt.Sprintf("expected a number and a unit, at most 1h, such as %s=%v", r.Kind, 2*usual)
 	case r.Kind == Busy && r.Time%time.Second != 0:
-		return fmt.Errorf("expected whole seconds, which Retry-After can say, such as busy=2s")
+		return "expected whole seconds, which Retry-After can say, such as busy=2s"
 	}
-	return nil
+	return ""
 }
 
 // Target returns what the rule is about, as it is written.
@@ -163,14 +150,22 @@ func (r Rule) matches(method, path string) bool {
 	if r.Method != method && r.Method != "*" {
 		return false
 	}
-	if r.Path == "*" {
-		return true
-	}
-	want, got := strings.Split(r.Path, "/"), strings.Split(path, "/")
-	return slices.EqualFunc(want, got, func(want, got string) bool { return want == got || isAny(want) || isAny(got) })
+	return r.Path == "*" || slices.EqualFunc(strings.Split(r.Path, "/"), strings.Split(path, "/"), func(want, got string) bool {
+		return want == got || isAny(want) || isAny(got)
+	})
 }
 
 // isAny reports whether a segment of a pattern matches all segments.
 func isAny(segment string) bool {
 	return segment == "*" || strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}")
+}
+
+// hits reports whether the rule hits the n-th request that matches it.
+func (r Rule) hits(seed uint64, n int) bool {
+	if r.Nth > 0 {
+		return n == r.Nth
+	}
+	hash := fnv.New64a()
+	fmt.Fprintf(hash, "%s:%v%%:%s:%d", r.Target(), r.PerCent, r.Kind, n) // a hash takes everything
+	return rand.New(rand.NewPCG(seed, hash.Sum64())).Float64()*100 < r.PerCent
 }

@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"maps"
@@ -12,8 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/safefile"
@@ -99,6 +98,50 @@ func Parse(path string, data []byte) (*File, error) {
 		f.environments[name] = e
 	}
 	return f, nil
+}
+
+// Choose returns the environment of that name; "" means the file's default. The
+// sandbox needs neither an entry nor a file, but it must be named: a nightly job
+// must not use it because a setting is missing. An unknown name, or no name at
+// all, is a problem that lists the choices. The Environment is a copy: its plain
+// fields may be changed, its maps and slices are the file's.
+func (f *File) Choose(name string) (*Environment, error) {
+	none := f == nil
+	if none {
+		f = &File{}
+	}
+	name = cmp.Or(name, f.Default)
+	if e, ok := f.environments[name]; ok {
+		return &e, nil
+	}
+	where := problem.Where{File: f.Path}
+	if name == sandbox {
+		e := newEnvironment(sandbox)
+		e.where = where
+		return &e, nil
+	}
+	const beside = "put environments.yaml beside the mapping"
+	unknown, choices := problem.At(where, "unknown-environment", "there is no environment “%s”", problem.Shorten(name)), f.Choices()
+	unknown.Hint = problem.Suggestion(name, choices)
+	switch {
+	case name == "" && none:
+		return nil, problem.New("no-environment", "no environment is named and there is no default").
+			Hinted(beside + " and name one of its environments with -e, or use -e sandbox")
+	case name == "":
+		return nil, problem.At(where, "no-environment", "no environment is named and there is no default").Hinted("name one with -e: %s", problem.OrList(choices))
+	case none:
+		unknown.Message += ", because there is no environments file"
+		unknown.Hint = beside + ", name one with --environments, or use -e sandbox"
+	case strings.HasPrefix(unknown.Hint, "did you mean"):
+		unknown.Hint += " The choices are " + problem.OrList(choices)
+	}
+	return nil, unknown
+}
+
+// Choices returns the names that Choose takes, sorted, the sandbox last.
+func (f *File) Choices() []string {
+	names := slices.DeleteFunc(f.Names(), func(name string) bool { return name == sandbox })
+	return append(names, sandbox)
 }
 
 // Schema is the JSON Schema (2020-12) of environments files, for editors. It
@@ -230,25 +273,31 @@ func refuseSandboxKeys(r *yamltree.Reader, n *yamltree.Node, keys ...string) {
 	}
 }
 
-// uuidText is a UUID in its usual form of 36 characters, kept as it is written.
-var uuidText = yamltree.Parsed("a UUID", yamltree.Schema{"type": "string", "format": "uuid"},
-	func(r *yamltree.Reader, n *yamltree.Node) (string, bool) {
-		if _, err := uuid.Parse(n.Text()); err != nil || len(n.Text()) != 36 {
-			r.Wrong(n, "uuid", "%s must be a UUID, 36 characters such as 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11", n.Name())
-			return "", false
+// matching is a text that matches a pattern; wants and must say what it must be.
+func matching(wants string, schema yamltree.Schema, pattern, code, must, hint string) yamltree.Value[string] {
+	whole := regexp.MustCompile(pattern)
+	return yamltree.Parsed(wants, schema, func(r *yamltree.Reader, n *yamltree.Node) (string, bool) {
+		ok := whole.MatchString(n.Text())
+		if !ok {
+			r.Wrong(n, code, "%s must be %s", n.Name(), must).Hint = hint
 		}
-		return n.Text(), true
+		return n.Text(), ok
 	})
+}
+
+// uuidText is a UUID in its usual form of 36 characters, kept as it is written.
+var uuidText = matching("a UUID", yamltree.Schema{"type": "string", "format": "uuid"}, "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
+	"uuid", "a UUID, 36 characters such as 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11", "")
 
 // rate is a number above 0.
 var rate = yamltree.Parsed("a number", yamltree.Schema{"type": "number", "exclusiveMinimum": 0},
 	func(r *yamltree.Reader, n *yamltree.Node) (float64, bool) {
 		f, err := strconv.ParseFloat(n.Text(), 64)
-		if err != nil || !(f > 0) || math.IsInf(f, 0) {
+		ok := err == nil && f > 0 && !math.IsInf(f, 0)
+		if !ok {
 			r.Wrong(n, "out-of-range", "%s must be a number above 0", n.Name()).Hint = "leave the key out for no ceiling"
-			return 0, false
 		}
-		return f, true
+		return f, ok
 	})
 
 // timeout is from a second to an hour. It cannot be very short: a time-out

@@ -1,0 +1,203 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// perPage is how many clients a page of the list has.
+const perPage = 50
+
+// dashboard is the page with the list of clients.
+type dashboard struct {
+	Path                                          string // of the list
+	Clients, Claims, Activities, Waiting, Entered int
+	Query                                         string
+	Rows                                          []*client
+	Found, Page, Pages                            int // Page is counted from 1
+}
+
+func (s *Service) list(r *http.Request) page {
+	d := &dashboard{Path: s.dashboard, Query: strings.TrimSpace(r.URL.Query().Get("q")),
+		Clients: len(s.state.clients), Claims: len(s.state.claims), Activities: s.state.made, Entered: s.state.entered}
+	words := strings.Fields(strings.ToLower(d.Query))
+	for _, c := range slices.Backward(s.state.clients) { // the newest first
+		if c.Current() != nil {
+			d.Waiting++
+		}
+		if c.matches(words) {
+			d.Rows = append(d.Rows, c)
+		}
+	}
+	d.Found = len(d.Rows)
+	d.Pages = max(1, (d.Found+perPage-1)/perPage)
+	n, _ := strconv.Atoi(r.URL.Query().Get("page")) // 0 when it is missing or no number
+	d.Page = min(max(n, 1), d.Pages)
+	d.Rows = d.Rows[(d.Page-1)*perPage : min(d.Found, d.Page*perPage)]
+	return page{http.StatusOK, "dashboard", d}
+}
+
+// Newer and Older return the numbers of the pages beside; 0 for none.
+func (d *dashboard) Newer() int { return d.Page - 1 }
+
+// Older is explained at Newer.
+func (d *dashboard) Older() int { return (d.Page + 1) % (d.Pages + 1) }
+
+// matches reports whether each word, in lower case, is somewhere in what the dashboard
+// shows of the client.
+func (c *client) matches(words []string) bool {
+	if len(words) == 0 {
+		return true
+	}
+	texts := []string{c.ID}
+	for _, f := range c.Fields() {
+		texts = append(texts, f.Value)
+	}
+	for _, on := range c.Claims {
+		texts = append(texts, on.ID, on.Name)
+	}
+	for _, a := range c.Steps() {
+		texts = append(texts, a.ID, a.Template)
+		for _, value := range a.Values() {
+			texts = append(texts, shownValue(value))
+		}
+	}
+	all := strings.ToLower(strings.Join(texts, "\n"))
+	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(all, word) })
+}
+
+// file is the page of one client.
+type file struct {
+	*client
+	Path string // of the list
+}
+
+func (s *Service) file(r *http.Request) page {
+	c := s.state.byID[r.PathValue("id")]
+	if c == nil {
+		return says(http.StatusNotFound, "There is no such client", "The sandbox holds other data now. Go back to the list.")(r)
+	}
+	return page{http.StatusOK, "client", file{c, s.dashboard}}
+}
+
+// field is one value of a create payload; the name of a nested one is dotted.
+type field struct{ Name, Value string }
+
+// Fields returns the values of the create payload in their order.
+func (c *client) Fields() []field { return fieldsOf(c.Data, "") }
+
+func fieldsOf(raw json.RawMessage, at string) (fields []field) {
+	switch kindOf(raw) {
+	case "object":
+		o := new(input).object(raw, at)
+		for _, name := range o.names {
+			fields = append(fields, fieldsOf(o.values[name], o.at(name))...)
+		}
+	case "array":
+		var list []json.RawMessage
+		_ = json.Unmarshal(raw, &list) // the payload was checked when the client was created
+		for i, element := range list {
+			fields = append(fields, fieldsOf(element, fmt.Sprintf("%s[%d]", at, i))...)
+		}
+	case "string":
+		fields = []field{{at, unquote(raw)}}
+	default:
+		fields = []field{{at, string(raw)}}
+	}
+	return fields
+}
+
+// Called returns what the client is called. The document does not show the names of
+// the payload's fields: the values of those whose names contain "name" count, else the
+// e-mail address.
+func (c *client) Called() string {
+	var parts []string
+	for _, f := range c.Fields() {
+		if strings.Contains(strings.ToLower(f.Name), "name") && strings.TrimSpace(f.Value) != "" {
+			parts = append(parts, f.Value)
+		}
+	}
+	switch {
+	case len(parts) > 0:
+		return strings.Join(parts, " ")
+	case c.Email() != "":
+		return c.Email()
+	}
+	return "(no name)"
+}
+
+// Email returns the first e-mail address of the payload; "" for none.
+func (c *client) Email() string {
+	for _, f := range c.Fields() {
+		if strings.Contains(strings.ToLower(f.Name[strings.LastIndexByte(f.Name, '.')+1:]), "mail") {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// Run returns the run that the User-Agent of Claimsheet names, else the User-Agent.
+func (c *client) Run() string {
+	if _, run, ok := strings.Cut(c.By, " run/"); ok && run != "" {
+		return run
+	}
+	return c.By
+}
+
+// Token returns the last part of the redirect url that was handed out last; "" for none.
+func (c *client) Token() string {
+	url := c.RedirectURL
+	if n := len(c.links); n > 0 {
+		url = c.links[n-1].RedirectURL
+	}
+	if url == "" {
+		return ""
+	}
+	return path.Base(url)
+}
+
+// Entered counts the activities that the client has completed.
+func (c *client) Entered() (entered int) {
+	for _, a := range c.Steps() {
+		if a.EnteredBy == c {
+			entered++
+		}
+	}
+	return entered
+}
+
+// Done counts the completed steps.
+func (c *client) Done() (done int) {
+	for _, a := range c.Steps() {
+		if !a.IsOpen() {
+			done++
+		}
+	}
+	return done
+}
+
+// Others returns the claimants of a claim besides the client, and the administrator
+// if that is somebody else.
+func (c *client) Others(on *claim) []*client {
+	var others []*client
+	for _, who := range append([]*client{on.Administrator}, on.claimants...) {
+		if who != c && !slices.Contains(others, who) {
+			others = append(others, who)
+		}
+	}
+	return others
+}
+
+// Values returns the attributes of the activity: what a client has entered, or what it
+// was created with.
+func (a *activity) Values() []attributeRecord {
+	if a.Entry != nil {
+		return a.Entry.Attributes
+	}
+	return a.Attributes
+}

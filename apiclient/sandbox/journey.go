@@ -1,0 +1,225 @@
+package sandbox
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// maxForm is how many bytes a form may have.
+const maxForm = 1 << 20
+
+// journey is the page of the claims site.
+type journey struct {
+	*client
+	Path   string
+	Inputs []formInput // of the current step
+	Errors []inputError
+	Sent   string // the name of the step that was just completed; "" for none
+}
+
+// formInput is a field of the form.
+type formInput struct {
+	attributeTemplate
+	Kind    string // of the element: text, textarea, number, date, datetime-local, checkbox or select
+	Hint    string
+	Typed   string // what the client has typed
+	Checked bool
+	Error   string
+}
+
+// inputError is a line of the error summary. Field is the id of an input, "" for the
+// form as a whole.
+type inputError struct{ Field, Text string }
+
+// Title names the page: a client may have several claims.
+func (j *journey) Title() string {
+	if len(j.Claims) > 1 {
+		return "Your claims"
+	}
+	return "Your claim"
+}
+
+func (s *Service) journey(r *http.Request) page {
+	c := s.state.tokens[r.PathValue("token")]
+	if c == nil {
+		return unknownLink(r)
+	}
+	j := s.newJourney(c, r)
+	for _, a := range c.Steps() {
+		if a.EnteredBy != nil && a.ID == r.URL.Query().Get("sent") {
+			j.Sent = a.Template
+		}
+	}
+	return page{http.StatusOK, "journey", j}
+}
+
+var unknownLink = says(http.StatusNotFound, "This link does not lead anywhere", "The sandbox has not handed it out, or holds other data now. "+
+	"Look at the address again, or start the sandbox with the state folder of the run: claimsheet sandbox --state FOLDER.")
+
+// newJourney fills the form with what was typed. Browsers send UTF-8; what is not
+// becomes U+FFFD.
+func (s *Service) newJourney(c *client, r *http.Request) *journey {
+	j := &journey{client: c, Path: "/start/" + r.PathValue("token")}
+	at := c.Current()
+	if at == nil {
+		return j
+	}
+	for _, a := range s.reference.byID[at.TemplateID].Attributes {
+		in := newInput(a)
+		if values := r.PostForm[a.ID]; len(values) > 0 {
+			in.Typed, in.Checked = strings.ToValidUTF8(values[0], "\ufffd"), a.DataType == "Checkbox"
+		}
+		j.Inputs = append(j.Inputs, in)
+	}
+	return j
+}
+
+// submit completes the current step with what the form has.
+func (s *Service) submit(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	switch {
+	case !fromThisSite(r):
+		s.show(w, r, says(http.StatusForbidden, "The form was not sent", "It came from another site. Open the redirect url again and fill in the form there."))
+	case r.ParseForm() != nil:
+		s.show(w, r, says(http.StatusBadRequest, "The form was not sent", "It is too large or incomplete. Go back and try again with shorter texts."))
+	default:
+		s.show(w, r, s.complete)
+	}
+}
+
+// complete stores what the client entered, and the activity that the workflow places
+// then. The document does not show how the service completes an activity: here it is as
+// if it were Submitted with the attributes.
+func (s *Service) complete(r *http.Request) page {
+	c := s.state.tokens[r.PathValue("token")]
+	if c == nil {
+		return unknownLink(r)
+	}
+	j, at := s.newJourney(c, r), c.Current()
+	if at == nil || at.ID != r.PathValue("activity") { // completed meanwhile, or an old page
+		return goTo(j.Path)
+	}
+	values := j.read()
+	if _, known := s.reference.byID[at.TemplateID]; !known {
+		j.Errors = []inputError{{"", "the sandbox was started without the template of this activity: start it with the reference data of the run, --templates FILE"}}
+	}
+	if len(j.Errors) == 0 {
+		e := entryRecord{ActivityID: at.ID, Attributes: values, Created: s.clock()}
+		if id := s.reference.workflows.next(c, at); id != "" {
+			e.Next = &activityRecord{ID: uuid.NewString(), TemplateID: id, Template: s.reference.byID[id].Name, Status: "Open",
+				WorkflowName: at.WorkflowName, WorkflowTemplateIdentifier: at.WorkflowTemplateIdentifier, Created: e.Created}
+		}
+		err := s.store(record{Entry: &e, Owner: c.ID})
+		if err == nil {
+			return goTo(j.Path + "?sent=" + at.ID)
+		}
+		j.Errors = []inputError{{"", err.Error()}}
+	}
+	return page{http.StatusUnprocessableEntity, "journey", j}
+}
+
+// read returns the values of the form. What is wrong is in Errors and
+// beside the inputs afterwards. The document has no required attributes, but a
+// completed activity has at least one.
+func (j *journey) read() (values []attributeRecord) {
+	filled, boxes := false, 0
+	for i := range j.Inputs {
+		in := &j.Inputs[i]
+		value, wrong := in.value()
+		switch {
+		case wrong != "":
+			in.Error = wrong
+			j.Errors = append(j.Errors, inputError{"field-" + in.ID, wrong})
+		case value != nil:
+			values = append(values, attributeRecord{TemplateID: in.ID, Name: in.Name, Field: cmp.Or(fieldOf(in.DataType), "stringValue"), Value: value})
+		}
+		if in.Kind == "checkbox" {
+			boxes++
+		}
+		filled = filled || in.Checked || strings.TrimSpace(in.Typed) != ""
+	}
+	if !filled && boxes < len(j.Inputs) {
+		j.Errors = append(j.Errors, inputError{"field-" + j.Inputs[0].ID, "Fill in at least one field."})
+	}
+	return values
+}
+
+// newInput returns the empty field of an attribute, as its data type asks.
+func newInput(a attributeTemplate) formInput {
+	in := formInput{attributeTemplate: a, Kind: "text"}
+	switch a.DataType {
+	case "TextArea":
+		in.Kind = "textarea"
+	case "Checkbox":
+		in.Kind = "checkbox"
+	case "Date":
+		in.Kind = "date"
+	case "DateTime":
+		in.Kind, in.Hint = "datetime-local", "Date and time in UTC."
+	case "Number":
+		in.Kind, in.Hint = "number", "In digits, such as 12.5."
+	case "Currency":
+		in.Kind, in.Hint = "number", "An amount in digits, such as 1234.50."
+	case "DropDown":
+		if len(a.Options) > 0 {
+			in.Kind = "select"
+		} else {
+			in.Hint = "The reference data list no options, so any text can be entered."
+		}
+	}
+	return in
+}
+
+var number = regexp.MustCompile(`^(-?)0*([0-9]+(?:\.[0-9]+)?)$`)
+
+// value returns what was typed as JSON, nil for nothing, or what is wrong with it.
+func (in formInput) value() (value json.RawMessage, wrong string) {
+	text, name := strings.TrimSpace(strings.ReplaceAll(in.Typed, "\r\n", "\n")), "“"+in.Name+"”"
+	if in.Kind == "checkbox" {
+		return jsonOf(in.Checked), ""
+	}
+	if text == "" {
+		return nil, ""
+	}
+	switch in.DataType {
+	case "Date":
+		if day, err := time.Parse(time.DateOnly, text); err == nil {
+			return jsonOf(day.Format(time.RFC3339)), ""
+		}
+		return nil, name + " must be a date of the calendar, such as 1980-05-01."
+	case "DateTime":
+		for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05"} {
+			if moment, err := time.Parse(layout, text); err == nil {
+				return jsonOf(moment.Format(time.RFC3339)), ""
+			}
+		}
+		return nil, name + " must be a date and a time, such as 2026-03-01T09:30."
+	case "Number", "Currency":
+		if _, err := strconv.ParseFloat(text, 64); err != nil || !number.MatchString(text) {
+			return nil, name + " must be a number in digits and a point, such as 1234.50."
+		}
+		return json.RawMessage(number.ReplaceAllString(text, "$1$2")), "" // JSON has no leading zeros
+	case "DropDown":
+		if len(in.Options) > 0 && !slices.Contains(in.Options, text) {
+			return nil, name + " must be one of the options."
+		}
+	}
+	return jsonOf(text), ""
+}
+
+// jsonOf returns a bool or a text as JSON.
+func jsonOf(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // bools and texts always have a form in JSON
+	}
+	return raw
+}
