@@ -39,9 +39,6 @@ func changing[T any](s *Server, do func(in T) error) func(*http.Request) (any, e
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.first {
-			return nil, errReading
-		}
 		if of.Version != s.session.version {
 			return nil, errStale
 		}
@@ -268,11 +265,12 @@ type ignoreIn struct {
 
 // ignore leaves a column out on purpose, or no longer.
 func (s *Server) ignore(in ignoreIn) error {
-	c := s.book.column(in.Column)
+	b := s.now.book
+	c := b.column(in.Column)
 	if c == nil {
 		return failure{http.StatusNotFound, "no-such-column", "the sheet has no such column", ""}
 	}
-	name, text := mapping.IgnoredName(s.book.tables[0], c.index), s.session.text()
+	name, text := mapping.IgnoredName(b.tables[0], c.index), s.session.text()
 	if s.now.mapping.Ignores(name) == in.Ignored {
 		return nil
 	}

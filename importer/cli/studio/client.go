@@ -52,16 +52,14 @@ func getClient(v view, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.verdict == nil || v.verdict.of != v.analysis || v.bound.Keyless {
+	if v.bound != nil && v.verdict == nil {
+		return nil, errUnjudged
+	}
+	if v.bound == nil || v.bound.Keyless || v.verdict.survey == nil {
 		return nil, failure{http.StatusUnprocessableEntity, "not-judged",
 			"the mapping does not say yet which rows are one client, or has a mistake there", "choose the client's key, or correct what is marked"}
 	}
-	v.verdict.mu.Lock()
 	survey := v.verdict.survey
-	v.verdict.mu.Unlock()
-	if survey == nil {
-		return nil, failure{http.StatusServiceUnavailable, "not-ready", "the rows of each client are being found", errReading.hint}
-	}
 	var records []int
 	if row > 0 {
 		i := v.book.record(cell.RowOf(table, row))

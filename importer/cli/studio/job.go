@@ -108,11 +108,6 @@ func (s *Server) start(kind JobKind) error {
 	if kind == Sandbox {
 		j.file = filepath.Join(folder, "results.xlsx")
 	}
-	if s.verdict != nil {
-		s.verdict.mu.Lock()
-		j.Of = s.verdict.clients
-		s.verdict.mu.Unlock()
-	}
 	if len(s.options.Sheets) > 1 { // then -o names a folder
 		j.file = folder
 	}

@@ -12,43 +12,24 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// view is what an answer about the rows is made from. It does not change, except for the
-// verdict, which has its own lock.
+// view is what an answer about the rows is made from. It does not change.
 type view struct {
 	*analysis
-	verdict *verdict // of the same book; nil when nothing is judged
+	verdict *verdict // nil when nothing is judged
 	options *Options
 }
 
-// errReading tells the page to retry.
-var errReading = failure{http.StatusServiceUnavailable, "not-ready", "the sheet is being read", "it is shown as soon as that is done"}
+// errUnjudged tells the page to retry.
+var errUnjudged = failure{http.StatusServiceUnavailable, "not-ready", "the rows are being judged", "it is shown as soon as that is done"}
 
-// looking answers a request from a view, whose book stays open meanwhile.
+// looking answers a request from a view.
 func (s *Server) looking(answer func(view, *http.Request) (any, error)) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
 		s.mu.Lock()
-		v := view{s.now, s.verdict, &s.options}
-		if v.verdict != nil && v.verdict.of.book != v.book {
-			v.verdict = nil
-		}
-		var err error
-		switch b := v.book; {
-		case b.opening:
-			err = errReading
-		case b.err != nil:
-			err = cannot("no-sheet", "the sheet cannot be read as the mapping says", "choose another sheet or header row")
-		case !b.reading() && b.failed != nil:
-			err = cannot("no-sheet", "the sheet's rows cannot be read", "look at what is wrong with the sheet")
-		case !b.isReady():
-			err = errReading
-		}
-		if err == nil {
-			v.book.use.RLock()
-			defer v.book.use.RUnlock()
-		}
+		v := view{s.now, s.judgedBy(), &s.options}
 		s.mu.Unlock()
-		if err != nil {
-			return nil, err
+		if v.book.err != nil {
+			return nil, cannot("no-sheet", "the sheet cannot be read as the mapping says", "choose another sheet or header row")
 		}
 		return answer(v, r)
 	}
@@ -233,31 +214,21 @@ func getRows(v view, r *http.Request) (any, error) {
 // these are. show is all, usable, errors or warned; column and code, which may be "", are
 // those of an error or a warning.
 func (v view) choose(show, column, code string, from, count int) (chosen []int, total int) {
-	if v.verdict != nil {
-		v.verdict.mu.Lock()
-		defer v.verdict.mu.Unlock()
+	if show == "" && (column != "" || code != "") {
+		show = "errors"
 	}
-	has := func(in kinds) (found bitmap) {
-		for of, t := range in {
-			if (column == "" || of.at == cell.ColumnAt(column)) && (code == "" || of.code == code) {
-				found.add(t.rows)
-			}
-		}
-		return found
-	}
-	var wrong, skipped bitmap
-	switch {
-	case v.verdict == nil:
-	case show == "warned":
-		wrong = has(v.verdict.warned)
-	case column == "" && code == "":
-		wrong, skipped = v.verdict.wrong, v.verdict.skippedRows
-	default:
-		wrong, skipped = has(v.verdict.kinds), v.verdict.skippedRows
-	}
-	all := show == "all" || show == "" && column == "" && code == ""
 	for i := range v.book.records {
-		if !all && (show == "usable") == (wrong.has(i) || show == "usable" && skipped.has(i)) {
+		isShown := true
+		switch {
+		case show == "all", show == "":
+		case v.verdict == nil:
+			isShown = show == "usable"
+		case show == "usable":
+			isShown = !v.verdict.skipped[i] && !v.verdict.has(i, column, code, false)
+		default:
+			isShown = v.verdict.has(i, column, code, show == "warned")
+		}
+		if !isShown {
 			continue
 		}
 		if total >= from && len(chosen) < count {
@@ -280,8 +251,6 @@ func (v view) row(i int, record cell.Record) rowJSON {
 	}
 	found := row.Problems
 	if one.Skipped = string(row.Skipped); v.verdict != nil && v.verdict.of == v.analysis {
-		v.verdict.mu.Lock()
-		defer v.verdict.mu.Unlock()
 		found = append(found, v.verdict.together[i]...)
 		if v.verdict.survey != nil {
 			one.Client = v.verdict.survey.Client(i)

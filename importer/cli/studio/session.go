@@ -73,8 +73,8 @@ func readFile(path string) ([]byte, error) {
 	return text, err
 }
 
-// sheetOptions returns how the text says that the sheets are read.
-func (s *session) sheetOptions(o Options) reading {
+// reading returns how the text says that the sheets are read.
+func (s *session) reading(o Options) reading {
 	m, _ := mapping.Parse(s.path, s.text())
 	r := reading{Options: load.SheetOptions(m)}
 	r.Password = o.Password

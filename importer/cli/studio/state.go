@@ -147,7 +147,6 @@ type judgementJSON struct {
 	Rows     int         `json:"rows"`
 	Done     int         `json:"done"`
 	Complete bool        `json:"complete"`
-	Reading  bool        `json:"reading"` // the sheets are being read for the first time; done counts their rows
 	Stale    bool        `json:"stale"`   // the mapping has a mistake that keeps it from being judged; the numbers are of an earlier one
 	Partial  bool        `json:"partial"` // rules with mistakes are left out
 	Skipped  int         `json:"skipped"`
@@ -158,7 +157,6 @@ type judgementJSON struct {
 	Codes    []errorJSON `json:"codes"`
 	Warnings []errorJSON `json:"warnings"`
 	Error    string      `json:"error"` // why the rows could not be judged
-	Seconds  float64     `json:"seconds"`
 }
 
 // getState answers with the state, at once when it is another than that of “since”, else
@@ -188,17 +186,23 @@ func (s *Server) getState(r *http.Request) (any, error) {
 	}
 }
 
+// judgedBy returns the verdict that the page shows: of the text of now or, while that cannot
+// be judged, of an earlier one; nil for none. The caller holds the lock.
+func (s *Server) judgedBy() *verdict {
+	v := s.verdict
+	if v == nil || v.of != s.now && (v.of.book != s.now.book || s.now.bound != nil) {
+		return nil
+	}
+	return v
+}
+
 // state is what the page shows. The caller holds the lock.
 func (s *Server) state() stateJSON {
-	a, v := s.now, s.verdict
-	if v != nil {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-	}
+	a, v := s.now, s.judgedBy()
 	st := stateJSON{
 		Version: s.session.version, Progress: s.progress, Commands: s.options.Commands, Mapping: s.mapping(),
 		Campaign: campaignJSON{Name: a.mapping.Name.Text, API: a.mapping.API.Text, Templates: "none"},
-		Sheets:   s.sheets(), Targets: a.targets(s.options.Service, v), Judgement: s.judgement(),
+		Sheets:   s.sheets(), Targets: a.targets(s.options.Service, v), Judgement: s.judgement(v),
 	}
 	if service := s.options.Service; service != nil {
 		st.Campaign.Environment, st.Campaign.Templates = service.Environment, "service"
@@ -215,15 +219,12 @@ func (s *Server) state() stateJSON {
 	return st
 }
 
-// mapping is the text with its problems. The caller holds both locks.
+// mapping is the text with its problems. The caller holds the lock.
 func (s *Server) mapping() mappingJSON {
 	a := s.now
 	problems, warnings := a.problems, a.warnings
 	if v := s.verdict; v != nil && v.of == a {
 		problems, warnings = slices.Concat(problems, v.found), slices.Concat(warnings, v.warnings)
-	}
-	if s.first { // what a mapping without rules lacks is no news
-		problems, warnings = nil, nil
 	}
 	left := s.session.unsavedBefore
 	m := mappingJSON{
@@ -301,13 +302,9 @@ func (s *Server) sheets() []sheetJSON {
 		}
 		list = append(list, one)
 	}
-	err := b.err
-	if err == nil && !b.reading() {
-		err = b.failed
-	}
-	if err != nil && len(list) > 0 {
+	if b.err != nil && len(list) > 0 {
 		var found problem.List
-		if other := found.Collect(err); other != nil {
+		if other := found.Collect(b.err); other != nil {
 			found = problem.List{problem.New("", "%s", other.Error())}
 		}
 		list[0].Problems = s.now.show(found)
@@ -332,51 +329,35 @@ func (b *book) stale(paths []string) (list []problemJSON) {
 	return list
 }
 
-// columns returns the columns of the first sheet. The caller holds the verdict's lock.
+// columns returns the columns of the first sheet.
 func (a *analysis) columns(targets []targetJSON, v *verdict) []columnJSON {
 	b := a.book
 	list := make([]columnJSON, 0, len(b.columns))
 	for i, c := range b.columns {
 		one := columnJSON{Letter: cell.ColumnName(i), Header: c.header, Shared: c.shared, Samples: []string{}, Targets: []string{},
-			Ignored: a.ignores(i), tallyJSON: tallyJSON{Problems: []errorJSON{}, Warnings: []errorJSON{}}}
-		if b.isReady() {
-			one.Filled, one.Distinct, one.DistinctMore = c.filled, c.distinct, c.more
-			one.Samples, one.Kind = append(one.Samples, c.samples...), c.kind()
-			one.Empty = len(b.records) - c.filled
-		}
+			Filled: c.filled, Distinct: len(c.texts), DistinctMore: c.more, Kind: c.kind(),
+			Ignored: a.ignores(i), tallyJSON: tallyJSON{Empty: len(b.records) - c.filled, Problems: []errorJSON{}, Warnings: []errorJSON{}}}
+		one.Samples = append(one.Samples, c.samples...)
 		for _, t := range targets {
 			if t.Rule != nil && slices.Contains(t.Columns, one.Letter) {
 				one.Targets = append(one.Targets, t.Path)
 			}
 		}
-		if v != nil && v.of.book == b {
-			one.tallyJSON = v.column(i)
+		if v != nil {
+			one.tallyJSON = v.columns[i]
 		}
 		list = append(list, one)
 	}
 	return list
 }
 
-// judgement sums up. The caller holds both locks.
-func (s *Server) judgement() judgementJSON {
-	b, v := s.now.book, s.verdict
-	j := judgementJSON{Codes: []errorJSON{}, Warnings: []errorJSON{}, Stale: s.stale && !s.first}
-	if b.reading() || s.first {
-		j.Reading, j.Done = true, int(b.seen.Load())
-		return j
+// judgement sums up.
+func (s *Server) judgement(v *verdict) judgementJSON {
+	j := judgementJSON{Codes: []errorJSON{}, Warnings: []errorJSON{}}
+	if v != nil {
+		j = v.sum
 	}
-	j.Rows = len(b.records)
-	if v == nil || v.of.book != b {
-		return j
-	}
-	j.Done, j.Complete, j.Skipped, j.Partial = v.done, v.complete, v.skipped, v.of.bound.Partial
-	j.Errors = v.wrong.count()
-	j.Usable = max(0, v.done-v.skipped-j.Errors)
-	j.Clients, j.Disagree, j.Seconds = v.clients, v.disagree, v.took.Round(time.Millisecond).Seconds()
-	if v.failed != nil {
-		j.Error = v.failed.Error()
-	}
-	j.Codes, j.Warnings = v.kinds.list(everywhere), v.warned.list(everywhere)
+	j.Rows, j.Done, j.Stale = len(s.now.book.records), int(s.judged.Load()), s.now.bound == nil
 	return j
 }
 

@@ -8,9 +8,10 @@
 //	                   /api/state ◀── judgement ◀── book: the rows in a spool
 //
 // All judgement is that of the packages that a run uses: mapping reads and converts,
-// importer groups and plans, mapping/draft suggests. It runs in the background over the
-// whole sheet after each change; a change cancels the one before. In memory are counters,
-// a bit for each row and kind of mistake, and a few samples, never all cells.
+// importer groups and plans, mapping/draft suggests. The rows are read before the page
+// opens, and when the text says that other ones are read. After each change the whole
+// sheet is judged in the background; a change cancels the judgement before. In memory are
+// counters, some bytes for each mistake, and a few samples, never all cells.
 package studio
 
 import (
@@ -90,12 +91,11 @@ type Server struct {
 	mu      sync.Mutex
 	closed  bool
 	session session
-	first   bool               // the first mapping is not proposed yet, and nothing can be changed
+	books   map[reading]*book  // by how the sheets are read
 	now     *analysis          // of the session's text
-	book    *book              // as the text says that the sheets are read
 	judging context.CancelFunc // stops the judgement under way
-	verdict *verdict           // the last one that began; nil before the first
-	stale   bool               // the text cannot be judged, and verdict is of an earlier one
+	judged  *atomic.Int64      // rows, by the judgement under way
+	verdict *verdict           // the last one that was finished; nil before the first
 	job     *job
 	folder  string // of jobs; "" before the first
 
@@ -103,10 +103,10 @@ type Server struct {
 	changed  chan struct{} // closed at each such change
 }
 
-// New opens a session. It fails when the mapping file exists and cannot be read, or a
-// sheet cannot be opened however it is read. Call Close at the end.
-func New(o Options) (*Server, error) {
-	s := &Server{options: o, changed: make(chan struct{})}
+// New opens a session and reads the sheets. It fails when the mapping file exists and
+// cannot be read, or a sheet cannot be opened however it is read. Call Close at the end.
+func New(ctx context.Context, o Options) (*Server, error) {
+	s := &Server{options: o, changed: make(chan struct{}), books: map[reading]*book{}, judged: new(atomic.Int64)}
 	if s.options.Suggest.Service = o.Service; s.options.Suggest.API == "" {
 		s.options.Suggest.API = string(apiclient.V2)
 	}
@@ -116,20 +116,21 @@ func New(o Options) (*Server, error) {
 	if err := s.session.open(o); err != nil {
 		return nil, err
 	}
-	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.ctx, s.stop = context.WithCancel(ctx)
 	s.guard = newGuard(s.options.Idle)
 	s.routes()
-	b := openBook(s.ctx, o.Sheets, s.session.sheetOptions(o))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.read()
 	canChoose := slices.ContainsFunc(b.looks, func(l look) bool { return len(l.first) > 0 }) // another sheet or header row
-	if b.err != nil && len(b.tables) == 0 && !canChoose {
+	if b.err != nil && (ctx.Err() != nil || len(b.tables) == 0 && !canChoose) {
 		s.stop()
 		return nil, b.err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.book, s.first = b, o.Propose && s.session.file == nil && b.err == nil
+	if o.Propose && s.session.file == nil && b.proposed != nil {
+		s.session.beginWith(b.proposed)
+	}
 	s.refresh()
-	s.background(func() { s.readBook(b) })
 	return s, nil
 }
 
@@ -156,7 +157,9 @@ func (s *Server) Close() error {
 	s.work.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.book.close()
+	for _, b := range s.books {
+		b.close()
+	}
 	if s.folder != "" {
 		return os.RemoveAll(s.folder)
 	}

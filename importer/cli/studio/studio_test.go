@@ -79,7 +79,7 @@ func begin(t *testing.T, text, sheet string, change func(*studio.Options)) *tab 
 	if change != nil {
 		change(&o)
 	}
-	s, err := studio.New(o)
+	s, err := studio.New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +307,7 @@ func TestTokenOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "leads.csv"), sheetText)
-	s, err := studio.New(studio.Options{Mapping: filepath.Join(dir, "m.yaml"), Proposed: []byte(mappingText), Sheets: []string{filepath.Join(dir, "leads.csv")}})
+	s, err := studio.New(t.Context(), studio.Options{Mapping: filepath.Join(dir, "m.yaml"), Proposed: []byte(mappingText), Sheets: []string{filepath.Join(dir, "leads.csv")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -476,7 +476,7 @@ func TestEnds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "leads.csv"), sheetText)
-	s, err := studio.New(studio.Options{Mapping: filepath.Join(dir, "m.yaml"), Proposed: []byte(mappingText), Sheets: []string{filepath.Join(dir, "leads.csv")}, Idle: 10 * time.Millisecond})
+	s, err := studio.New(t.Context(), studio.Options{Mapping: filepath.Join(dir, "m.yaml"), Proposed: []byte(mappingText), Sheets: []string{filepath.Join(dir, "leads.csv")}, Idle: 10 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,18 +18,14 @@ import (
 type lister struct {
 	a       *analysis
 	service *mapping.Service
-	v       *verdict // of the same book; nil when nothing is judged
+	v       *verdict // nil when nothing is judged
 	list    []targetJSON
 }
 
-// targets returns all that the mapping fills or could fill, in workflow order. The caller
-// holds the verdict's lock.
+// targets returns all that the mapping fills or could fill, in workflow order.
 func (a *analysis) targets(service *mapping.Service, v *verdict) []targetJSON {
 	if a.doc == nil {
 		return []targetJSON{}
-	}
-	if v != nil && v.of.book != a.book {
-		v = nil
 	}
 	l := &lister{a: a, service: service, v: v, list: []targetJSON{}}
 	l.client()
@@ -87,19 +83,13 @@ func (l *lister) add(t targetJSON, path ...string) {
 // judged adds the verdict over the rows.
 func (l *lister) judged(t *targetJSON, path []string) {
 	if t.Path == "/client/key" && !l.v.of.bound.Keyless {
-		t.Usable, t.Errors = l.v.keyed, l.v.done-l.v.skipped-l.v.keyed
+		t.Usable, t.Errors = l.v.keyed, len(l.v.skipped)-l.v.sum.Skipped-l.v.keyed
 		return
 	}
-	for i, target := range l.v.of.bound.Targets {
-		if !slices.Equal(target.Path, path) {
-			continue
-		}
-		tally := l.v.targets[i]
-		t.tallyJSON = tallyJSON{tally.usable, tally.errors, tally.empty, l.v.ofTargets.list(i), l.v.toLookAt.list(i)}
-		if t.Type == "" {
-			t.Type = string(target.Type)
-		}
-		return
+	at := slices.IndexFunc(l.v.of.bound.Targets, func(target mapping.Target) bool { return slices.Equal(target.Path, path) })
+	if at >= 0 {
+		t.tallyJSON = l.v.targets[at]
+		t.Type = cmp.Or(t.Type, string(l.v.of.bound.Targets[at].Type))
 	}
 }
 
@@ -361,7 +351,7 @@ func (l *lister) settings() {
 	if _, ok := l.a.doc.Value("sheet", "fill_down"); ok {
 		l.all(t, []string{"sheet"}, "fill_down")
 	}
-	if len(l.a.book.names) == 0 { // a workbook says it itself
+	if len(l.a.book.looks[0].names) == 0 { // a workbook says it itself
 		l.all(t, []string{"sheet"}, "encoding", "delimiter")
 	}
 }

@@ -32,7 +32,7 @@ export const targetsByPath = computed(() => new Map((state.value?.targets || [])
 /** The verdict is of the present mapping and of all rows. */
 export const isJudged = computed(() => {
 	const j = state.value?.judgement;
-	return Boolean(j && !j.reading && j.complete && j.done >= j.rows);
+	return Boolean(j?.complete);
 });
 
 /** The target at a path. An activity that was named by its template until the mapping had it is found by its new path.

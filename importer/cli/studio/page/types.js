@@ -31,9 +31,9 @@
  * @typedef {{line: number, text: string, path: string}} Question
  *   a comment of a first mapping that asks for a decision
  *
- * @typedef {{rows: number, done: number, complete: boolean, reading: boolean, stale: boolean, partial: boolean, skipped: number, usable: number, errors: number, clients: number, disagree: number,
- *   codes: CellErrors[], warnings: CellErrors[], error: string, seconds?: number}} Judgement
- *   the verdict over the sheet. complete: the clients are judged too; reading: the sheet is read for the first time; stale: the numbers
+ * @typedef {{rows: number, done: number, complete: boolean, stale: boolean, partial: boolean, skipped: number, usable: number, errors: number, clients: number, disagree: number,
+ *   codes: CellErrors[], warnings: CellErrors[], error: string}} Judgement
+ *   the verdict over the sheet. complete: all rows are judged; stale: the numbers
  *   are of an earlier mapping, because this one has a mistake; partial: rules with mistakes are left out; error: why the rows
  *   could not be judged
  *
