@@ -60,7 +60,7 @@ func (s *Server) patch(in patchIn) error {
 	if r := []rune(in.Label); len(r) > most {
 		in.Label = string(r[:most])
 	}
-	text, err := apply(s.session.text(), s.options.Service, in.Operations)
+	text, err := apply(s.session.text(), in.Operations)
 	if err == nil {
 		s.session.change(in.Label, answered(text, in.Operations))
 	}
@@ -69,9 +69,8 @@ func (s *Server) patch(in patchIn) error {
 
 // apply applies operations to a text, one after the other. An operation whose object or
 // list is not there yet makes it first, and one that leaves an object of values empty
-// removes that too, so that a page need not know what the file has. New attributes go to
-// their places in the order of the service's template, if that is known.
-func apply(text []byte, service *mapping.Service, operations []yamlpatch.Operation) ([]byte, error) {
+// removes that too, so that a page need not know what the file has.
+func apply(text []byte, operations []yamlpatch.Operation) ([]byte, error) {
 	for _, op := range operations {
 		doc, err := yamlpatch.Read(text)
 		if err != nil {
@@ -81,7 +80,7 @@ func apply(text []byte, service *mapping.Service, operations []yamlpatch.Operati
 			return nil, cannot("duplicate-key", fmt.Sprintf("“%s” is there twice, in lines %d and %d", problem.OneLine(key), first, second),
 				"keep one of the two, in the view “The file”")
 		}
-		op = normalise(doc, service, op)
+		op = normalise(doc, op)
 		if text, err = yamlpatch.Apply(text, style, op); err == nil {
 			continue
 		}

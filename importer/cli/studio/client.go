@@ -44,7 +44,7 @@ func getClient(v view, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	table, err := number(r, "table", 0)
+	table, err := tableOf(r)
 	if err != nil {
 		return nil, err
 	}

@@ -216,6 +216,7 @@ func (s *Server) routes() {
 	post("ignore", changing(s, s.ignore))
 	get("column", s.looking(getColumn))
 	get("rows", s.looking(getRows))
+	get("place", s.looking(getPlace))
 	get("client", s.looking(getClient))
 	post("preview", s.looking(getPreview))
 	get("diff", s.getDiff)
