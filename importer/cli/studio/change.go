@@ -232,7 +232,7 @@ func (s *Server) reload(struct{}) error {
 	if text == nil {
 		return cannot("no-file", "the file is not there any more", "save to write it again")
 	}
-	s.session.file = text
+	s.session.file, s.session.leads = text, whereTo(s.session.path)
 	s.session.change("read from the disk", text)
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 // session is the text of a mapping with its history, and what is known of its file.
 type session struct {
 	path    string
+	leads   string     // where the path led when the file was read or saved last: it may be a link
 	history []revision // at least one
 	at      int        // the revision that is now
 	version int        // counts the changes, undo and redo included
@@ -43,6 +44,7 @@ func (s *session) open(o Options) (err error) {
 	if s.file, err = readFile(s.path); err != nil {
 		return err
 	}
+	s.leads = whereTo(s.path)
 	text, label := s.file, "as it was"
 	if text == nil {
 		text, label = o.Proposed, "proposed from the sheet"
@@ -89,6 +91,15 @@ func (s *session) text() []byte { return s.history[s.at].text }
 // dirty reports whether the text is not that of the file.
 func (s *session) dirty() bool { return s.file == nil || !bytes.Equal(s.text(), s.file) }
 
+// whereTo returns the file that a path leads to.
+func whereTo(path string) string {
+	to, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return path
+	}
+	return to
+}
+
 // onDisk compares the file with what was read or saved last: it is the same, changed or
 // gone, and why says so to a person. A file that has the text already is the same.
 func (s *session) onDisk() (is, why string) {
@@ -98,6 +109,8 @@ func (s *session) onDisk() (is, why string) {
 		return "changed", "the file cannot be read any more: " + whyNot(err)
 	case now == nil && s.file != nil:
 		return "gone", "the file is not there any more"
+	case now != nil && s.file != nil && whereTo(s.path) != s.leads:
+		return "changed", "the name leads to another file now"
 	case bytes.Equal(now, s.file) && (now == nil) == (s.file == nil), now != nil && bytes.Equal(now, s.text()):
 		return "same", ""
 	case s.file == nil:
@@ -165,7 +178,7 @@ func (s *session) save(overwrite bool) error {
 	case err != nil:
 		return s.noAccess(err)
 	}
-	s.file = s.text()
+	s.file, s.leads = s.text(), whereTo(s.path)
 	s.keep()
 	return nil
 }
