@@ -244,11 +244,11 @@ type draftIn struct {
 // draft takes what an earlier session left unsaved, or throws it away. What is taken was
 // made of the file of then: when that is another one now, saving asks which to keep.
 func (s *Server) draft(in draftIn) error {
-	left := s.session.unsavedBefore
+	left := s.session.left
 	if left == nil {
 		return cannot("no-draft", "nothing was left unsaved", "")
 	}
-	if s.session.unsavedBefore = left.Before; in.Take {
+	if s.session.left = nil; in.Take {
 		s.session.file = left.File
 		s.session.change("left unsaved before", []byte(left.Text))
 	} else {

@@ -23,11 +23,11 @@ type session struct {
 	at      int        // the revision that is now
 	version int        // counts the changes, undo and redo included
 
-	file          []byte   // the file's text as it was last read or saved; nil for a missing file
-	begin         []byte   // the text when the session began, for the diff
-	autosave      string   // "" for none
-	unsavedBefore *unsaved // what an earlier session left; nil for nothing
-	notKept       error    // why what is not saved cannot be kept for the next time
+	file     []byte   // the file's text as it was last read or saved; nil for a missing file
+	begin    []byte   // the text when the session began, for the diff
+	autosave string   // "" for none
+	left     *unsaved // what an earlier session left, and that was not decided about; nil for nothing
+	notKept  error    // why what is not saved cannot be kept for the next time
 }
 
 // revision is a text of the history, and what was done to come to it.
@@ -51,15 +51,15 @@ func (s *session) open(o Options) (err error) {
 	}
 	s.begin, s.version = text, 1
 	s.history = []revision{{label, text}}
-	s.unsavedBefore = s.readAutosave()
+	s.left = s.readAutosave()
 	return nil
 }
 
 // beginWith makes a text the one to begin with, before anything was changed.
 func (s *session) beginWith(text []byte) {
 	s.begin, s.history[0].text = text, text
-	if s.unsavedBefore != nil && s.unsavedBefore.Text == string(text) {
-		s.unsavedBefore = nil
+	if s.left != nil && s.left.Text == string(text) {
+		s.left = nil
 	}
 }
 
@@ -130,8 +130,8 @@ func whyNot(err error) string {
 // other returns a text that a person may take in the place of the present one: that on the
 // disk, or the draft that an earlier session left.
 func (s *session) other(which string) ([]byte, error) {
-	if which == "draft" && s.unsavedBefore != nil {
-		return []byte(s.unsavedBefore.Text), nil
+	if which == "draft" && s.left != nil {
+		return []byte(s.left.Text), nil
 	}
 	return readFile(s.path)
 }
@@ -200,41 +200,32 @@ func create(from, to string) error {
 // unsaved is the autosaved file: what was not saved, of which mapping file, and what that
 // had when the changes were begun.
 type unsaved struct {
-	Mapping string   `json:"mapping"`
-	Text    string   `json:"text"`
-	File    []byte   `json:"file"`             // null when there was none
-	Before  *unsaved `json:"before,omitempty"` // what an earlier session left, and that was not decided about
+	Mapping string `json:"mapping"`
+	Text    string `json:"text"`
+	File    []byte `json:"file"` // null when there was none
 }
-
-// mostKept bounds the autosaved file, in bytes.
-const mostKept = 16 * mapping.MaxSize
 
 // keep writes what is not saved to the autosaved file, and removes that when there is
 // nothing. What an earlier session left stays until it is decided about.
 func (s *session) keep() {
-	if s.autosave == "" {
-		return
-	}
-	left := s.unsavedBefore
-	if s.dirty() && (s.file != nil || !bytes.Equal(s.text(), s.begin)) { // what was proposed can be proposed again
-		left = &unsaved{safefile.Absolute(s.path), string(s.text()), s.file, left}
-	}
-	if s.notKept = nil; left == nil {
+	s.notKept = nil
+	isSaved := !s.dirty() || s.file == nil && bytes.Equal(s.text(), s.begin) // what was proposed can be proposed again
+	switch {
+	case s.autosave == "", isSaved && s.left != nil:
+	case s.left != nil:
+		s.notKept = errors.New("take up or drop first what was left unsaved last time")
+	case isSaved:
 		_ = os.Remove(s.autosave)
-		return
+	default:
+		data, err := json.Marshal(unsaved{safefile.Absolute(s.path), string(s.text()), s.file})
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(s.autosave), 0o700)
+		}
+		if err == nil {
+			err = safefile.Replace(s.autosave, data, 0o600, os.Rename)
+		}
+		s.notKept = err
 	}
-	data, err := json.Marshal(left)
-	if err == nil && len(data) > mostKept {
-		left.Before = nil
-		data, err = json.Marshal(left)
-	}
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(s.autosave), 0o700)
-	}
-	if err == nil {
-		err = safefile.Replace(s.autosave, data, 0o600, os.Rename)
-	}
-	s.notKept = err
 }
 
 // readAutosave returns what an earlier session left unsaved; nil for nothing.
@@ -243,7 +234,7 @@ func (s *session) readAutosave() *unsaved {
 		return nil
 	}
 	u := &unsaved{}
-	data, err := safefile.Read(s.autosave, mostKept)
+	data, err := safefile.Read(s.autosave, 8*mapping.MaxSize)
 	if err != nil || json.Unmarshal(data, u) != nil || u.Mapping != safefile.Absolute(s.path) || u.Text == string(s.text()) {
 		return nil
 	}

@@ -226,7 +226,7 @@ func (s *Server) mapping() mappingJSON {
 	if v := s.verdict; v != nil && v.of == a {
 		problems, warnings = slices.Concat(problems, v.found), slices.Concat(warnings, v.warnings)
 	}
-	left := s.session.unsavedBefore
+	left := s.session.left
 	m := mappingJSON{
 		Path: s.session.path, Exists: s.session.file != nil, Dirty: s.session.dirty(), Text: string(s.session.text()),
 		Problems: a.show(problems), Warnings: append(a.show(warnings), a.book.stale(s.options.Sheets)...),
