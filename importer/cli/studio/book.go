@@ -3,11 +3,11 @@ package studio
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/sheet"
@@ -25,9 +25,9 @@ import (
 type book struct {
 	options  reading
 	err      error // why it cannot be read; nil when it can
-	looks    []look
-	versions []fileVersion // of the files, before they were opened
-	tables   []cell.Sheet  // of the sheets that could be opened
+	sheets   []sheetJSON
+	versions []string     // of the files, before they were opened
+	tables   []cell.Sheet // of the sheets that could be opened
 	columns  []*column
 	at       [][]int // by sheet: the columns' places in it; -1 for none
 
@@ -47,25 +47,12 @@ type reading struct {
 	fillDown string // the columns of sheet.fill_down, each with a line feed before it
 }
 
-// look is the beginning of a sheet, for choosing the header row.
-type look struct {
-	path   string
-	names  []string // of the file's sheets
-	name   string
-	likely int        // the row that most likely has the headers
-	first  [][]string // the first rows, as shown
-}
-
 // column is what the rows of the sheets have in one column.
 type column struct {
-	index   int
-	header  string
-	shared  bool // another column has the same header
-	filled  int
-	kinds   [cell.Uncomputed + 1]int
-	samples []string
-	texts   map[string]bool // the distinct texts, at most mostDistinct
-	more    bool            // there are more
+	columnJSON
+	index int
+	kinds [cell.Uncomputed + 1]int
+	texts map[string]bool // the distinct texts, at most mostDistinct
 }
 
 const (
@@ -78,10 +65,12 @@ const (
 // openBook reads the sheets.
 func openBook(ctx context.Context, paths []string, o reading, r draft.Request) *book {
 	b := &book{options: o}
+	defer b.complain()
 	var readers []*sheet.Reader
 	books := cell.BookNames(paths)
 	for i, path := range paths {
-		b.versions, b.looks = append(b.versions, versionOf(path)), append(b.looks, lookAt(path, o.Options))
+		b.versions, b.sheets = append(b.versions, versionOf(path)), append(b.sheets, lookAt(path, o.Options))
+		b.sheets[i].HeaderRow = max(o.HeaderRow, 1)
 		err := workbook.RefuseAsSheet(path, path)
 		var reader *sheet.Reader
 		if err == nil {
@@ -94,6 +83,7 @@ func openBook(ctx context.Context, paths []string, o reading, r draft.Request) *
 		defer reader.Close()
 		s := reader.Sheet()
 		s.Table, s.Book = i, books[i]
+		b.sheets[i].Name = s.Name
 		readers, b.tables = append(readers, reader), append(b.tables, s)
 		b.headers, b.dates = append(b.headers, draft.NewHeaderWatch(s)), append(b.dates, draft.NewDateColumns(s))
 	}
@@ -104,10 +94,23 @@ func openBook(ctx context.Context, paths []string, o reading, r draft.Request) *
 	if b.rows, b.err = spool.NewRows("", func(yield func(cell.Record, error) bool) { b.readRows(ctx, readers, yield) }); b.err == nil {
 		b.places, b.err = b.rows.Places()
 	}
+	for _, c := range b.columns {
+		c.Kind, c.Empty = c.kind(), len(b.records)-c.Filled
+		c.Problems, c.Warnings = []errorJSON{}, []errorJSON{}
+	}
 	if b.err == nil {
 		b.err = b.propose(ctx, r, readers)
 	}
 	return b
+}
+
+// complain says at the first sheet why the book cannot be read.
+func (b *book) complain() {
+	var found problem.List
+	if other := found.Collect(b.err); other != nil {
+		found = problem.List{problem.New("", "%s", other.Error())}
+	}
+	b.sheets[0].Problems = (&analysis{}).show(found)
 }
 
 // findColumns finds the columns of the first sheet in the others.
@@ -118,7 +121,8 @@ func (b *book) findColumns() {
 	first := b.tables[0].Header
 	for i, header := range first {
 		isShared := header != "" && (slices.ContainsFunc(first[:i], place(header)) || slices.ContainsFunc(first[i+1:], place(header)))
-		b.columns = append(b.columns, &column{index: i, header: header, shared: isShared, texts: map[string]bool{}})
+		b.columns = append(b.columns, &column{index: i, texts: map[string]bool{},
+			columnJSON: columnJSON{Letter: cell.ColumnName(i), Header: header, Shared: isShared, Samples: []string{}}})
 	}
 	for t, table := range b.tables {
 		at := make([]int, len(first))
@@ -131,25 +135,19 @@ func (b *book) findColumns() {
 	}
 }
 
-// fileVersion tells a file from one that takes its place, or from what is written into it
-// later.
-type fileVersion struct {
-	size    int64
-	written time.Time
-}
-
-// versionOf returns the version of a file; the zero one for a missing file.
-func versionOf(path string) fileVersion {
+// versionOf tells a file from one that takes its place, or from what is written into it
+// later; "" for a missing file.
+func versionOf(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
-		return fileVersion{}
+		return ""
 	}
-	return fileVersion{info.Size(), info.ModTime()}
+	return fmt.Sprint(info.Size(), info.ModTime())
 }
 
 // lookAt reads the first rows of a sheet, whichever of them has the headers.
-func lookAt(path string, o sheet.Options) look {
-	l := look{path: path, names: []string{}, name: o.Name, first: [][]string{}}
+func lookAt(path string, o sheet.Options) sheetJSON {
+	l := sheetJSON{Path: path, Names: []string{}, Name: o.Name, First: [][]string{}, Problems: []problemJSON{}}
 	var r *sheet.Reader
 	for o.HeaderRow = 1; r == nil && o.HeaderRow <= firstRows; o.HeaderRow++ {
 		r, _ = sheet.Open(path, o)
@@ -163,12 +161,12 @@ func lookAt(path string, o sheet.Options) look {
 	}
 	defer r.Close()
 	s := r.Sheet()
-	l.names, l.name = append(l.names, r.SheetNames()...), s.Name
+	l.Names, l.Name = append(l.Names, r.SheetNames()...), s.Name
 	put := func(row int, texts []string) {
-		for len(l.first) < row {
-			l.first = append(l.first, []string{})
+		for len(l.First) < row {
+			l.First = append(l.First, []string{})
 		}
-		l.first[row-1] = texts
+		l.First[row-1] = texts
 	}
 	put(s.HeaderRow, s.Header)
 	var rows []cell.Record
@@ -184,8 +182,8 @@ func lookAt(path string, o sheet.Options) look {
 		}
 		put(record.Row, texts)
 	}
-	l.first = l.first[:min(len(l.first), firstRows)]
-	l.likely = draft.LikelyHeader(s, rows[:min(len(rows), draft.SoughtRows)])
+	l.First = l.First[:min(len(l.First), firstRows)]
+	l.LikelyHeaderRow = draft.LikelyHeader(s, rows[:min(len(rows), draft.SoughtRows)])
 	return l
 }
 
@@ -267,29 +265,29 @@ func (c *column) see(v cell.Cell) {
 	if v.IsEmpty() {
 		return
 	}
-	c.filled++
+	c.Filled++
 	c.kinds[v.Kind]++
 	switch {
 	case c.texts[v.Shown]:
 	case len(c.texts) == mostDistinct:
-		c.more = true
+		c.DistinctMore = true
 	default:
 		c.texts[strings.Clone(v.Shown)] = true
-		if len(c.texts) <= mostSamples {
-			c.samples = append(c.samples, strings.Clone(sample(v.Shown)))
+		if c.Distinct++; c.Distinct <= mostSamples {
+			c.Samples = append(c.Samples, strings.Clone(sample(v.Shown)))
 		}
 	}
 }
 
 // kind says what a column holds mostly.
 func (c *column) kind() string {
+	if c.Filled == 0 {
+		return "empty"
+	}
 	for kind, name := range map[cell.Kind]string{cell.Text: "text", cell.Number: "number", cell.Date: "date", cell.Bool: "bool"} {
-		if n := c.kinds[kind]; n > 0 && 20*n >= 19*c.filled {
+		if 20*c.kinds[kind] >= 19*c.Filled {
 			return name
 		}
-	}
-	if c.filled == 0 {
-		return "empty"
 	}
 	return "mixed"
 }

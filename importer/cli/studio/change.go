@@ -164,7 +164,7 @@ func answered(text []byte, operations []yamlpatch.Operation) []byte {
 		return text
 	}
 	for _, q := range slices.Backward(questions(doc, text)) { // from below, so that the lines above stay where they are
-		isRule := isAttribute(tokens(q.Path))
+		isRule := isName(tokens(q.Path))
 		if q.Path != "" && slices.ContainsFunc(operations, func(op yamlpatch.Operation) bool {
 			return op.Path == q.Path || isRule && strings.HasPrefix(op.Path, q.Path+"/")
 		}) {

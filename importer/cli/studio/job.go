@@ -37,7 +37,6 @@ const (
 type job struct {
 	Kind     JobKind         `json:"kind"`
 	State    string          `json:"state"`
-	Version  int             `json:"version"` // of the mapping that it uses
 	Phase    string          `json:"phase"`
 	Done     int             `json:"done"` // clients
 	Of       int             `json:"of"`
@@ -96,7 +95,7 @@ func (s *Server) startJob(in jobIn) (err error) {
 		return err
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
-	j := &job{Kind: in.Kind, State: running, Version: s.session.version, Phase: "reading the sheets", Problems: []problemJSON{}, cancel: cancel,
+	j := &job{Kind: in.Kind, State: running, Phase: "reading the sheets", Problems: []problemJSON{}, cancel: cancel,
 		file: filepath.Join(folder, "workbook.xlsx")}
 	if len(s.options.Sheets) > 1 {
 		j.file = folder

@@ -60,15 +60,11 @@ type problemJSON struct {
 	Hint    string  `json:"hint"`
 	Where   string  `json:"where"`
 	Line    int     `json:"line,omitempty"`
-	Column  int     `json:"column,omitempty"`
 	Row     int     `json:"row,omitempty"`
-	Cell    string  `json:"cell,omitempty"`
 	Path    *string `json:"path"`
 }
 
 type campaignJSON struct {
-	Name        string     `json:"name"`
-	API         string     `json:"api"`
 	Environment string     `json:"environment"`
 	Templates   string     `json:"templates"` // service, cache or none
 	TemplatesAt *time.Time `json:"templatesAt"`
@@ -201,8 +197,7 @@ func (s *Server) state() stateJSON {
 	a, v := s.now, s.judgedBy()
 	st := stateJSON{
 		Version: s.session.version, Progress: s.progress, Commands: s.options.Commands, Mapping: s.mapping(),
-		Campaign: campaignJSON{Name: a.mapping.Name.Text, API: a.mapping.API.Text, Templates: "none"},
-		Sheets:   s.sheets(), Targets: a.targets(s.options.Service, v), Judgement: s.judgement(v),
+		Campaign: campaignJSON{Templates: "none"}, Sheets: a.book.sheets, Targets: a.targets(s.options.Service, v), Judgement: s.judgement(v),
 	}
 	if service := s.options.Service; service != nil {
 		st.Campaign.Environment, st.Campaign.Templates = service.Environment, "service"
@@ -210,7 +205,7 @@ func (s *Server) state() stateJSON {
 			st.Campaign.Templates, st.Campaign.TemplatesAt = "cache", &s.options.Cached
 		}
 	}
-	st.Columns, st.Suggestions = a.columns(st.Targets, v), s.suggestions(st.Targets)
+	st.Columns, st.Suggestions = a.columnList(st.Targets, v), s.suggestions(st.Targets)
 	if s.job != nil {
 		copied := *s.job
 		copied.Problems = slices.Clone(copied.Problems)
@@ -272,10 +267,7 @@ func (a *analysis) show(list problem.List) []problemJSON {
 	shown := []problemJSON{}
 	for _, p := range list {
 		one := problemJSON{Code: p.Code, Message: inPageWords(p.Message), Hint: inPageWords(p.Hint), Where: p.Where.String(),
-			Line: p.Where.Line, Column: p.Where.Column, Row: p.Where.Row}
-		if p.Where.Cell != "" {
-			one.Cell = p.Where.String()
-		}
+			Line: p.Where.Line, Row: p.Where.Row}
 		path := ""
 		if a.doc != nil && p.Where.Line > 0 {
 			path = yamlpatch.Pointer(a.doc.At(p.Where.Line, p.Where.Column)...)
@@ -292,52 +284,23 @@ func (a *analysis) show(list problem.List) []problemJSON {
 	return shown
 }
 
-func (s *Server) sheets() []sheetJSON {
-	b := s.now.book
-	list := []sheetJSON{}
-	for i, l := range b.looks {
-		one := sheetJSON{l.path, l.names, l.name, max(b.options.HeaderRow, 1), l.likely, l.first, []problemJSON{}}
-		if at := slices.IndexFunc(b.tables, func(t cell.Sheet) bool { return t.Table == i }); at >= 0 {
-			one.Name, one.HeaderRow = b.tables[at].Name, b.tables[at].HeaderRow
-		}
-		list = append(list, one)
-	}
-	if b.err != nil && len(list) > 0 {
-		var found problem.List
-		if other := found.Collect(b.err); other != nil {
-			found = problem.List{problem.New("", "%s", other.Error())}
-		}
-		list[0].Problems = s.now.show(found)
-	}
-	return list
-}
-
 // stale warns of files that are not what they were when they were read.
 func (b *book) stale(paths []string) (list []problemJSON) {
-	for i, was := range b.versions {
-		one := problemJSON{Code: "sheet-changed", Where: paths[i], Hint: "stop claimsheet studio and start it again to see the sheet as it is now"}
-		switch now := versionOf(paths[i]); now {
-		case was:
-			continue
-		case fileVersion{}:
-			one.Message = "the sheet is not there any more; the page shows the previous version"
-		default:
-			one.Message = "the sheet has changed since it was read; the page shows the previous version, and a dry run takes it as it is now"
+	for i, path := range paths {
+		if versionOf(path) != b.versions[i] {
+			list = append(list, problemJSON{Code: "sheet-changed", Where: path, Message: "the sheet has changed since it was read, or is gone; " +
+				"the page shows the previous version", Hint: "stop claimsheet studio and start it again to see the sheet as it is now"})
 		}
-		list = append(list, one)
 	}
 	return list
 }
 
-// columns returns the columns of the first sheet.
-func (a *analysis) columns(targets []targetJSON, v *verdict) []columnJSON {
-	b := a.book
-	list := make([]columnJSON, 0, len(b.columns))
-	for i, c := range b.columns {
-		one := columnJSON{Letter: cell.ColumnName(i), Header: c.header, Shared: c.shared, Samples: []string{}, Targets: []string{},
-			Filled: c.filled, Distinct: len(c.texts), DistinctMore: c.more, Kind: c.kind(),
-			Ignored: a.ignores(i), tallyJSON: tallyJSON{Empty: len(b.records) - c.filled, Problems: []errorJSON{}, Warnings: []errorJSON{}}}
-		one.Samples = append(one.Samples, c.samples...)
+// columnList returns the columns of the first sheet.
+func (a *analysis) columnList(targets []targetJSON, v *verdict) []columnJSON {
+	list := make([]columnJSON, 0, len(a.book.columns))
+	for i, c := range a.book.columns {
+		one := c.columnJSON
+		one.Targets, one.Ignored = []string{}, a.ignores(i)
 		for _, t := range targets {
 			if t.Rule != nil && slices.Contains(t.Columns, one.Letter) {
 				one.Targets = append(one.Targets, t.Path)

@@ -122,7 +122,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.read()
-	canChoose := slices.ContainsFunc(b.looks, func(l look) bool { return len(l.first) > 0 }) // another sheet or header row
+	canChoose := slices.ContainsFunc(b.sheets, func(one sheetJSON) bool { return len(one.First) > 0 }) // another sheet or header row
 	if b.err != nil && (ctx.Err() != nil || len(b.tables) == 0 && !canChoose) {
 		s.stop()
 		return nil, b.err
@@ -138,8 +138,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 // that it listens on.
 func (s *Server) Handler() http.Handler { return s.guard.protect(s.mux) }
 
-// Ended is closed when no page has asked for the time of Options.Idle, or the last one
-// was closed, and no job runs.
+// Ended is closed when no page has asked for the time of Options.Idle, and no job runs.
 func (s *Server) Ended() <-chan struct{} {
 	return s.guard.ended(s.ctx, func() bool {
 		s.mu.Lock()
@@ -223,7 +222,6 @@ func (s *Server) routes() {
 	post("job", changing(s, s.startJob))
 	post("job/cancel", s.postCancel)
 	s.mux.HandleFunc("GET /api/job/workbook", s.getWorkbook)
-	post("bye", func(*http.Request) (any, error) { s.guard.bye(); return struct{}{}, nil })
 	s.mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, failure{http.StatusNotFound, "no-such-path", "there is nothing here", ""}, nil)
 	})

@@ -201,7 +201,7 @@ export const cancelJob = () => submit({ path: 'job/cancel', body: {}, done: 'Sto
 /** Follows the server's state for as long as the page is open; asks slowly while the server is away. */
 export async function follow() {
 	addEventListener('beforeunload', (e) => { if (away.value && isTyped.value) e.preventDefault(); }); // the browser asks whether to leave
-	addEventListener('pagehide', () => { takeIn(); Promise.resolve().then(() => navigator.sendBeacon('/api/bye')); });
+	addEventListener('pagehide', () => { takeIn(); });
 	for (;;) {
 		const now = state.peek();
 		try {

@@ -5,8 +5,8 @@
  * @typedef {{code: string, message?: string, count: number, example?: string, row?: number}} CellErrors
  *   one kind of mistake in the cells of a column, with how often and an example
  *
- * @typedef {{code: string, message: string, hint?: string, where?: string, line?: number|null, column?: number|null,
- *   row?: number|null, cell?: string|null, path?: string|null}} Problem
+ * @typedef {{code: string, message: string, hint?: string, where?: string, line?: number|null,
+ *   row?: number|null, path?: string|null}} Problem
  *   a mistake in the mapping or in the sheet
  *
  * @typedef {{letter: string, header: string, shared: boolean, filled: number, distinct: number, distinctMore?: boolean,
@@ -46,7 +46,7 @@
  *   mapping: {path: string, exists: boolean, dirty: boolean, onDisk: 'same'|'changed'|'gone', text: string, problems: Problem[],
  *     warnings: Problem[], history: string[], at: number, questions: Question[], draft: boolean,
  *     diskNote?: string, draftOld?: boolean},
- *   campaign: {name: string, api: string, environment: string, templates: string, templatesAt?: string|null},
+ *   campaign: {environment: string, templates: string, templatesAt?: string|null},
  *   sheets: Sheet[], columns: Column[], targets: Target[], suggestions: Suggestion[], judgement: Judgement,
  *   commands: Record<string, string>, job: Job|null}} State
  *

@@ -60,7 +60,7 @@ export function Problems({ list, kind = '', here = false, grouped = false }) {
 }
 
 /** The letter of the column of a problem's cell, such as Leads!C7. @param {import('./types.js').Problem} p */
-const columnOf = (p) => /!\$?([A-Z]+)\$?\d+(?: \(source row \d+\))?$/.exec(p.cell || p.where || '')?.[1];
+const columnOf = (p) => /!\$?([A-Z]+)\$?\d+(?: \(source row \d+\))?$/.exec(p.where || '')?.[1];
 
 /** The row of a problem, of a results workbook that of the sheet; of several sheets it says too little. @param {import('./types.js').Problem} p */
 const rowOf = (p) => p.row || (state.value?.sheets.length === 1 ? Number(/(?:!\$?[A-Z]*\$?| \(source row )(\d+)\)?$/.exec(p.where || '')?.[1]) : 0);
