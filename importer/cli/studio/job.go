@@ -50,10 +50,6 @@ type job struct {
 	cancel context.CancelFunc
 }
 
-type jobIn struct {
-	Kind JobKind `json:"kind"`
-}
-
 const (
 	jobFolders = "claimsheet-studio-*"
 	leftFor    = 7 * 24 * time.Hour
@@ -71,7 +67,7 @@ func removeLeft() {
 }
 
 // startJob starts a job with the text of now, whatever the file says.
-func (s *Server) startJob(in jobIn) (err error) {
+func (s *Server) startJob(in changeIn) (err error) {
 	switch {
 	case in.Kind != DryRun && in.Kind != Sandbox:
 		return failure{http.StatusBadRequest, "bad-request", "the kind must be dry-run or sandbox", ""}
