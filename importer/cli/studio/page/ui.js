@@ -4,7 +4,7 @@
 import { html, useEffect, useLayoutEffect, useRef, useState } from './lib.js';
 import { link } from './route.js';
 import { say, sending, state, targetNear } from './store.js';
-import { mistake, number, percent } from './words.js';
+import { count, mistake, number, percent } from './words.js';
 
 /**
  * A bar with parts of a whole. It is only drawn; the words beside it say the same.
@@ -32,6 +32,12 @@ export function Verdict({ usable = 0, errors = 0, empty = 0, problems = [], warn
 			: html`<span class="good-text">all usable</span>`}
 			${warnings.map((w) => html` <span class="warn-text">${number(w.count)} to look at: ${mistake(w)}${w.example && html`: <q class="cell">${w.example}</q>`}</span>`)}</span>
 	</div>`;
+}
+
+/** What the key makes of the sheet. */
+export function Clients() {
+	const { rows, clients, disagree } = /** @type {import('./types.js').State} */ (state.value).judgement;
+	return html`${count(rows, 'row')} → ${count(clients, 'client')}${disagree > 0 && html`, <span class="warn-text">${count(disagree, 'client')} with rows that disagree</span>`}`;
 }
 
 /** How much of a column is filled. @param {{filled: number, rows: number}} props */
