@@ -16,8 +16,6 @@ import (
 
 // stepJSON is a step with its values; Method, Path and Body are those of the request.
 type stepJSON struct {
-	Step   string          `json:"step"`
-	Kind   string          `json:"kind"`
 	Title  string          `json:"title"`
 	Values []sentJSON      `json:"values"`
 	Method string          `json:"method"`
@@ -99,7 +97,7 @@ func (v view) client(number, of int, records []int) (any, error) {
 	routes.Version = apiclient.Version(v.mapping.API.Text)
 	for i, request := range importer.Preview(plan, routes, v.options.LinkBody) {
 		step := plan.Steps[i]
-		one := stepJSON{Step: step.Key, Kind: string(step.Kind), Title: step.Title, Values: v.values(&step, request.Body),
+		one := stepJSON{Title: step.Title, Values: v.values(&step, request.Body),
 			Method: request.Method, Path: "/" + strings.Join(request.Path, "/"), Rows: numbers(step.Rows)}
 		if !request.NoBody {
 			one.Body = request.Body

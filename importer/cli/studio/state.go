@@ -20,7 +20,7 @@ type stateJSON struct {
 	Version     int              `json:"version"`
 	Progress    int              `json:"progress"`
 	Mapping     mappingJSON      `json:"mapping"`
-	Campaign    campaignJSON     `json:"campaign"`
+	Environment string           `json:"environment"` // "" for none
 	Sheets      []sheetJSON      `json:"sheets"`
 	Columns     []columnJSON     `json:"columns"`
 	Targets     []targetJSON     `json:"targets"`
@@ -62,12 +62,6 @@ type problemJSON struct {
 	Line    int     `json:"line,omitempty"`
 	Row     int     `json:"row,omitempty"`
 	Path    *string `json:"path"`
-}
-
-type campaignJSON struct {
-	Environment string     `json:"environment"`
-	Templates   string     `json:"templates"` // service, cache or none
-	TemplatesAt *time.Time `json:"templatesAt"`
 }
 
 type sheetJSON struct {
@@ -197,13 +191,10 @@ func (s *Server) state() stateJSON {
 	a, v := s.now, s.judgedBy()
 	st := stateJSON{
 		Version: s.session.version, Progress: s.progress, Commands: s.options.Commands, Mapping: s.mapping(),
-		Campaign: campaignJSON{Templates: "none"}, Sheets: a.book.sheets, Targets: a.targets(s.options.Service, v), Judgement: s.judgement(v),
+		Sheets: a.book.sheets, Targets: a.targets(s.options.Service, v), Judgement: s.judgement(v),
 	}
 	if service := s.options.Service; service != nil {
-		st.Campaign.Environment, st.Campaign.Templates = service.Environment, "service"
-		if !s.options.Cached.IsZero() {
-			st.Campaign.Templates, st.Campaign.TemplatesAt = "cache", &s.options.Cached
-		}
+		st.Environment = service.Environment
 	}
 	st.Columns, st.Suggestions = a.columnList(st.Targets, v), s.suggestions(st.Targets)
 	if s.job != nil {

@@ -44,10 +44,7 @@ type Options struct {
 	Sheets   []string // paths; at least one
 	Password string   // opens encrypted sheets
 
-	// Service is what the environment has; nil when none was asked. Cached is when its
-	// templates were read, if they are not of now.
-	Service  *mapping.Service
-	Cached   time.Time
+	Service  *mapping.Service // what the environment has; nil when none was asked
 	Routes   apiclient.Routes // of the environment; Version is the mapping's
 	LinkBody json.RawMessage  // of the magic link's request
 

@@ -10,7 +10,7 @@ import { Options } from './options.js';
 import { columnItems, Picker } from './picker.js';
 import { Preview } from './preview.js';
 import { takeIn, usePending } from './pending.js';
-import { changes, describe, editorOf, members, nameOf, numberForms, optionsOf, removal, same, sourceOf, sources, withMember, withSource } from './rule.js';
+import { changes, describe, editorOf, members, nameOf, numberForms, removal, same, sourceOf, sources, withMember, withSource } from './rule.js';
 import { Questions } from './questions.js';
 import { Resume } from './resume.js';
 import { link } from './route.js';
@@ -106,7 +106,7 @@ function isComplete(rule) {
 /** What the history calls a change. @param {Target} target @param {Rule} rule */
 function labelOf(target, rule) {
 	const all = members(rule);
-	if (['condition', 'choice', 'list', 'yesno', 'numbers', 'resume', 'columns'].includes(editorOf(target))) return `${nameOf(target)} ← ${describe({ ...target, rule }).replace(/^only when /, '')}`.slice(0, 120);
+	if (['condition', 'choice', 'list', 'numbers', 'resume', 'columns'].includes(editorOf(target))) return `${nameOf(target)} ← ${describe({ ...target, rule }).replace(/^only when /, '')}`.slice(0, 120);
 	const made = editorOf(target) === 'value' ? { column: all.column, value: `“${all.value}”`, text: all.text, first_of: [all.first_of || []].flat().join(', '), join: [all.join || []].flat().join(' + '), expr: all.expr }[sourceOf(rule)] : typeof rule === 'object' ? JSON.stringify(rule) : rule;
 	return `${nameOf(target)} ← ${made}`.slice(0, 120);
 }
@@ -234,7 +234,7 @@ const textsOf = (text) => text.split('\n').map((line) => line.trim()).filter(Boo
 /** A choice of few, each with what it does. @param {Fields} props */
 function ChoiceField({ target, draft, onDraft }) {
 	const id = useId();
-	return html`<fieldset class="choices"><legend>${target.title}</legend>${(optionsOf(target) || []).map((o) => {
+	return html`<fieldset class="choices"><legend>${target.title}</legend>${(target.options || []).map((o) => {
 		const [words, does] = choiceWords(target, o), isPlain = words.toLowerCase().includes(o.toLowerCase());
 		return html`<label key=${o}><input type="radio" name=${id} aria-describedby=${does ? id + o : undefined} checked=${draft === o} onChange=${() => onDraft(o)} />
 			<span>${words}</span>${!isPlain && html` <span class="code faint" title="This word stands in the file">${o}</span>`}${draft === null && usualChoice(target) === o && html` <span class="chip">done when nothing is chosen</span>`}</label>${does && html`<p id=${id + o} class="faint">${does}</p>`}`;
@@ -256,13 +256,6 @@ function NumbersField({ draft, onDraft }) {
 }
 
 /** @param {Fields} props */
-function YesNoField({ target, draft, onDraft }) {
-	return html`<p><label class="check">
-		<input type="checkbox" checked=${draft === true} onChange=${(/** @type {any} */ e) => onDraft(e.target.checked)} /> ${target.title}
-		</label></p>`;
-}
-
-/** @param {Fields} props */
 function PlainField({ target, draft, onDraft }) {
 	const id = useId();
 	const offers = target.path === '/sheet/timezone' ? Intl.supportedValuesOf('timeZone') : [];
@@ -274,5 +267,5 @@ function PlainField({ target, draft, onDraft }) {
 
 const bodies = {
 	value: ValueFields, columns: ColumnsFields, column: ColumnField, condition: Condition, text: WholeText, list: ListField,
-	numbers: NumbersField, resume: Resume, choice: ChoiceField, yesno: YesNoField, plain: PlainField,
+	numbers: NumbersField, resume: Resume, choice: ChoiceField, plain: PlainField,
 };

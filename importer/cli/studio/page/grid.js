@@ -119,7 +119,7 @@ function Grid({ show, column, code, wanted, table }) {
 		if (!from && pages.total) return; // it is on its way
 		const found = await pages.find(isWarned ? 'warned' : 'errors', from ? { table: from.table, row: from.row + 1 } : { table: 0, row: 0 });
 		if (!found.row) return say(isWarned ? 'No row below this one has something to look at.' : 'No row below this one has errors.');
-		const marks = isWarned ? found.row.warnings : found.row.problems;
+		const marks = /** @type {import('./pages.js').Mark[]} */ (isWarned ? found.row.warnings : found.row.problems);
 		const mark = marks.find((p) => (!column || p.column === column) && (!code || p.code === code));
 		const marked = now.columns.findIndex((c) => c.letter === mark?.column);
 		here.current.cell = { row: found.place, col: marked >= 0 ? marked : cell.col, on: found.row }; // the next press goes on from here
