@@ -72,9 +72,7 @@ type Workbook struct {
 	// Binding is stored in the workbook's document properties and read by IsOurs.
 	// Empty values are left out. Write sets KindProperty.
 	Binding map[string]string
-	// Made is when the workbook says it was made. Take it from the run instead of
-	// the clock, so that the same run gives the same workbook again. The zero Time
-	// leaves it out.
+	// Made is when the workbook says it was made. The zero Time leaves it out.
 	Made time.Time
 	// Notice is the first line of the sheet Summary when it is not empty.
 	Notice string
@@ -95,8 +93,7 @@ type Fact struct {
 //
 // Every row that comes in goes out: a record without a result, or a result without a
 // record, is an error. Results are read back before they replace anything, see
-// xlsx.Writer.Verify; a plan is not, because a dry run can make it again. The same
-// Workbook gives the same bytes at any time and on any machine.
+// xlsx.Writer.Verify; a plan is not, because a dry run can make it again.
 func (p Placement) Write(b Workbook) (Written, error) {
 	if b.Steps == nil {
 		b.Steps = func(func(result.Step, error) bool) {}

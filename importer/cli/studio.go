@@ -81,7 +81,7 @@ func (p *program) studio(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	server, err := studio.New(o)
+	server, err := studio.New(c.Context, o)
 	if err != nil {
 		return withInitHints(err)
 	}
@@ -152,7 +152,7 @@ func (s *studioSession) options() (studio.Options, error) {
 	if s.exists() {
 		return o, nil
 	}
-	fmt.Fprintln(s.Err, "there is no", problem.OneLine(s.where.Mapping), "yet: the page proposes one as soon as it has read the sheet")
+	fmt.Fprintln(s.Err, "there is no", problem.OneLine(s.where.Mapping), "yet: the page proposes one")
 	s.begin(&o)
 	return o, nil
 }

@@ -26,7 +26,6 @@ func (s *Sheet) Next(lines int, hidden bool) {
 		s.start()
 	}
 	s.row, s.column = s.row+1, 0
-	s.written++
 	s.number = strconv.Itoa(s.row)
 	s.raw("\n", `<row r="`, s.number, `"`)
 	if lines > 1 {

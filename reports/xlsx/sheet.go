@@ -55,7 +55,6 @@ type Sheet struct {
 	name     string
 	part     string // of the archive
 	sheets   int    // begun
-	written  int    // rows
 	row      int    // the current one, from 1
 	column   int    // the next cell's, 0 = A
 	number   string // the row's
@@ -163,7 +162,7 @@ func (s *Sheet) Close() error {
 		s.raw(`<legacyDrawing r:id="rId1"/>`) // as excelize names the drawing
 	}
 	s.raw(`</worksheet>`)
-	s.w.rows[s.part] = s.written
+	s.w.written[s.part] = true
 	s.flush()
 	return s.w.err
 }

@@ -3,11 +3,10 @@ package studio
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"claimsheet/importer/cli/load"
 	"claimsheet/mapping"
-	"claimsheet/mapping/cell"
-	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/yamlpatch"
 )
@@ -46,7 +45,7 @@ func analyse(file string, text []byte, b *book, service *mapping.Service) *analy
 		a.warnings = slices.Concat(a.warnings, mapping.StrayTemplateIDs(a.mapping, a.service), mapping.UnlistedTexts(a.mapping, a.service),
 			mapping.UnfilledAttributes(a.mapping, a.service))
 	}
-	if a.doc != nil && b.err == nil && !b.opening && part != nil {
+	if a.doc != nil && b.err == nil && part != nil {
 		if a.bound = part; !part.Partial {
 			a.warnings = append(a.warnings, part.UnusedColumns()...)
 		}
@@ -68,112 +67,47 @@ func withContacts(service *mapping.Service, m *mapping.Mapping) *mapping.Service
 	return &own
 }
 
-// refresh analyses the text of now and judges the sheets by it, in the background. When
-// the text chooses another sheet or header row, that is opened first. The caller holds the
-// lock.
+// read reads the sheets as the text of now says, unless that was done before. The caller
+// holds the lock.
+func (s *Server) read() *book {
+	o := s.session.reading(s.options)
+	if s.books[o] == nil {
+		s.books[o] = openBook(s.ctx, s.options.Sheets, o, s.options.Suggest)
+	}
+	return s.books[o]
+}
+
+// refresh analyses the text of now, and judges the sheets by it in the background. The
+// caller holds the lock.
 func (s *Server) refresh() {
 	defer s.bump()
-	text, o := s.session.text(), s.session.sheetOptions(s.options)
-	if s.book.options != o {
-		old := s.book
-		s.book = &book{options: o, opening: true, looks: old.looks, names: old.names, ready: make(chan struct{})}
-		opening := s.book
-		s.background(old.close)
-		s.background(func() { s.open(opening) })
-	}
-	if s.now != nil && s.now.book == s.book && string(s.now.text) == string(text) {
+	b, text := s.read(), s.session.text()
+	if s.now != nil && s.now.book == b && string(s.now.text) == string(text) {
 		return
 	}
-	s.now = analyse(s.options.Mapping, text, s.book, s.options.Service)
-	s.judge()
-}
-
-// open opens the sheets, and reads their rows if no other choice was made meanwhile.
-func (s *Server) open(opening *book) {
-	b := openBook(s.ctx, s.options.Sheets, opening.options)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.book != opening {
-		b.close()
-		return
-	}
-	s.book = b
-	s.refresh()
-	s.background(func() { s.readBook(b) })
-}
-
-// readBook reads the rows of a book, makes suggestions of them, and begins with the mapping
-// that they propose when there was none.
-func (s *Server) readBook(b *book) {
-	if b.err != nil {
-		return
-	}
-	b.use.RLock()
-	defer b.use.RUnlock()
-	b.read(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.book == b {
-			s.bump()
-		}
-	})
-	var made *draft.Proposal
-	if b.failed == nil {
-		made, _ = b.propose(s.options.Suggest)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.book != b {
-		return
-	}
-	defer s.bump()
-	isFirst := s.first
-	s.first = false
-	if made == nil {
-		return
-	}
-	b.suggestions = made.Suggestions()
-	if isFirst && !slices.ContainsFunc(b.tables, func(table cell.Sheet) bool { return len(made.Problems(table)) > 0 }) {
-		s.session.beginWith(made.Plain())
-		s.refresh()
-	}
-}
-
-// judge begins the judgement of the text of now, and stops the one before. The caller
-// holds the lock.
-func (s *Server) judge() {
+	s.now = analyse(s.options.Mapping, text, b, s.options.Service)
 	if s.judging != nil {
 		s.judging()
-		s.judging = nil
 	}
-	a := s.now
-	if a.book.opening {
-		return
-	}
-	if s.stale = a.bound == nil; s.stale {
+	if s.now.bound == nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
-	v := newVerdict(a)
-	s.judging, s.verdict = cancel, v
+	a, done := s.now, new(atomic.Int64)
+	s.judging, s.judged = cancel, done
+	tick := func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.bump()
+	}
 	s.background(func() {
 		defer cancel()
-		select {
-		case <-a.book.ready:
-		case <-ctx.Done():
-			return
+		v := judge(ctx, a, done, tick)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.now == a && ctx.Err() == nil {
+			s.verdict = v
+			s.bump()
 		}
-		a.book.use.RLock()
-		defer a.book.use.RUnlock()
-		if a.book.failed != nil {
-			return
-		}
-		v.judge(ctx, func() {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if s.verdict == v {
-				s.bump()
-			}
-		})
 	})
 }

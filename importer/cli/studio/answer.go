@@ -82,15 +82,13 @@ func onlyJSON(handle func(*http.Request) (any, error)) func(*http.Request) (any,
 }
 
 // read reads the JSON body of a request.
-func read(r *http.Request, into ...any) error {
+func read(r *http.Request, into any) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return err
 	}
-	for _, part := range into {
-		if err := json.Unmarshal(body, part); err != nil {
-			return failure{http.StatusBadRequest, "bad-request", fmt.Sprintf("the request is not what this address takes: %v", err), ""}
-		}
+	if err := json.Unmarshal(body, into); err != nil {
+		return failure{http.StatusBadRequest, "bad-request", fmt.Sprintf("the request is not what this address takes: %v", err), ""}
 	}
 	return nil
 }

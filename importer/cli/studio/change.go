@@ -15,11 +15,22 @@ import (
 // style writes new text as the first mapping of init is written.
 var style = yamlpatch.Style{Block: []string{"sheet", "client", "lookup", "fields", "attributes", "workflow", "values"}}
 
-// madeFor is the version that a change was made for. A page sends one change after the
-// other, each for the version that the answer before had: a second click on “remove” must not
-// remove the next entry.
-type madeFor struct {
+// changeIn is a change that a page asks for. Version is the one that it was made for: a
+// page sends one change after the other, each for the version that the answer before had,
+// so that a second click on “remove” does not remove the next entry.
+type changeIn struct {
 	Version int `json:"version"`
+
+	Label      string                `json:"label"` // of a patch
+	Operations []yamlpatch.Operation `json:"operations"`
+	Text       string                `json:"text"`
+	To         *int                  `json:"to"`        // a place of the history; null for the one before, or after
+	Overwrite  bool                  `json:"overwrite"` // save over what another program has written
+	Take       bool                  `json:"take"`      // the draft, else it is dropped
+	Line       int                   `json:"line"`      // of the question that is answered
+	Column     string                `json:"column"`    // that is left out, or no longer
+	Ignored    bool                  `json:"ignored"`
+	Kind       JobKind               `json:"kind"`
 }
 
 // cannot refuses a change.
@@ -28,19 +39,15 @@ func cannot(code, message, hint string) failure {
 }
 
 // changing answers a request for a change with the state after it. do has the lock.
-func changing[T any](s *Server, do func(in T) error) func(*http.Request) (any, error) {
+func (s *Server) changing(do func(changeIn) error) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
-		var of madeFor
-		var in T
-		if err := read(r, &of, &in); err != nil {
+		var in changeIn
+		if err := read(r, &in); err != nil {
 			return nil, err
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.first {
-			return nil, errReading
-		}
-		if of.Version != s.session.version {
+		if in.Version != s.session.version {
 			return nil, errStale
 		}
 		if err := do(in); err != nil {
@@ -51,34 +58,26 @@ func changing[T any](s *Server, do func(in T) error) func(*http.Request) (any, e
 	}
 }
 
-type patchIn struct {
-	Label      string                `json:"label"`
-	Operations []yamlpatch.Operation `json:"operations"`
-}
-
-func (s *Server) patch(in patchIn) error {
-	const most = 200 // characters of a label
-	if r := []rune(in.Label); len(r) > most {
-		in.Label = string(r[:most])
-	}
-	text, err := apply(s.session.text(), s.options.Service, in.Operations)
+func (s *Server) patch(in changeIn) error {
+	text, err := apply(s.session.text(), in.Operations)
 	if err == nil {
-		s.session.change(in.Label, answered(text, in.Operations))
+		const most = 200 // characters of a label
+		label := []rune(in.Label)
+		s.session.change(string(label[:min(len(label), most)]), answered(text, in.Operations))
 	}
 	return err
 }
 
 // apply applies operations to a text, one after the other. An operation whose object or
 // list is not there yet makes it first, and one that leaves an object of values empty
-// removes that too, so that a page need not know what the file has. New attributes go to
-// their places in the order of the service's template, if that is known.
-func apply(text []byte, service *mapping.Service, operations []yamlpatch.Operation) ([]byte, error) {
+// removes that too, so that a page need not know what the file has.
+func apply(text []byte, operations []yamlpatch.Operation) ([]byte, error) {
 	for _, op := range operations {
 		doc, err := yamlpatch.Read(text)
 		if err != nil {
 			return nil, cannot("not-yaml", err.Error(), "correct the file in the pane with its text first")
 		}
-		op = normalise(doc, service, op)
+		op = normalise(doc, op)
 		if text, err = yamlpatch.Apply(text, style, op); err == nil {
 			continue
 		}
@@ -101,12 +100,8 @@ var errTooLarge = cannot("too-large", "the mapping would be larger than 1 MiB", 
 // question matches the comment of a first mapping that asks for a decision.
 var question = regexp.MustCompile(`#.*\bDECIDE: (.*)$`)
 
-type decideIn struct {
-	Line int `json:"line"`
-}
-
 // decide takes a question out of the text: it is answered.
-func (s *Server) decide(in decideIn) error {
+func (s *Server) decide(in changeIn) error {
 	text, ok := withoutQuestion(s.session.text(), in.Line)
 	if !ok {
 		return cannot("no-question", "there is no question in this line", "")
@@ -162,7 +157,7 @@ func answered(text []byte, operations []yamlpatch.Operation) []byte {
 		return text
 	}
 	for _, q := range slices.Backward(questions(doc, text)) { // from below, so that the lines above stay where they are
-		isRule := isAttribute(tokens(q.Path))
+		isRule := isName(tokens(q.Path))
 		if q.Path != "" && slices.ContainsFunc(operations, func(op yamlpatch.Operation) bool {
 			return op.Path == q.Path || isRule && strings.HasPrefix(op.Path, q.Path+"/")
 		}) {
@@ -174,13 +169,9 @@ func answered(text []byte, operations []yamlpatch.Operation) []byte {
 	return text
 }
 
-type textIn struct {
-	Text string `json:"text"`
-}
-
 // replaceText takes a text with the ends of lines of the one before: a browser knows only
 // one kind.
-func (s *Server) replaceText(in textIn) error {
+func (s *Server) replaceText(in changeIn) error {
 	if len(in.Text) > mapping.MaxSize {
 		return errTooLarge
 	}
@@ -196,13 +187,9 @@ func (s *Server) replaceText(in textIn) error {
 	return nil
 }
 
-// goToIn names a place of the history; without it the one before, or after, is meant.
-type goToIn struct {
-	To *int `json:"to"`
-}
-
-func (s *Server) goTo(by int) func(goToIn) error {
-	return func(in goToIn) error {
+// goTo goes to a place of the history.
+func (s *Server) goTo(by int) func(changeIn) error {
+	return func(in changeIn) error {
 		to := s.session.at + by
 		if in.To != nil {
 			to = *in.To
@@ -215,14 +202,10 @@ func (s *Server) goTo(by int) func(goToIn) error {
 	}
 }
 
-type saveIn struct {
-	Overwrite bool `json:"overwrite"`
-}
-
-func (s *Server) save(in saveIn) error { return s.session.save(in.Overwrite) }
+func (s *Server) save(in changeIn) error { return s.session.save(in.Overwrite) }
 
 // reload takes the file as it is on the disk.
-func (s *Server) reload(struct{}) error {
+func (s *Server) reload(changeIn) error {
 	text, err := readFile(s.session.path)
 	if err != nil {
 		return err
@@ -230,23 +213,19 @@ func (s *Server) reload(struct{}) error {
 	if text == nil {
 		return cannot("no-file", "the file is not there any more", "save to write it again")
 	}
-	s.session.file = text
+	s.session.file, s.session.leads = text, whereTo(s.session.path)
 	s.session.change("read from the disk", text)
 	return nil
 }
 
-type draftIn struct {
-	Take bool `json:"take"`
-}
-
 // draft takes what an earlier session left unsaved, or throws it away. What is taken was
 // made of the file of then: when that is another one now, saving asks which to keep.
-func (s *Server) draft(in draftIn) error {
-	left := s.session.unsavedBefore
+func (s *Server) draft(in changeIn) error {
+	left := s.session.left
 	if left == nil {
 		return cannot("no-draft", "nothing was left unsaved", "")
 	}
-	if s.session.unsavedBefore = left.Before; in.Take {
+	if s.session.left = nil; in.Take {
 		s.session.file = left.File
 		s.session.change("left unsaved before", []byte(left.Text))
 	} else {
@@ -255,18 +234,14 @@ func (s *Server) draft(in draftIn) error {
 	return nil
 }
 
-type ignoreIn struct {
-	Column  string `json:"column"`
-	Ignored bool   `json:"ignored"`
-}
-
 // ignore leaves a column out on purpose, or no longer.
-func (s *Server) ignore(in ignoreIn) error {
-	c := s.book.column(in.Column)
+func (s *Server) ignore(in changeIn) error {
+	b := s.now.book
+	c := b.column(in.Column)
 	if c == nil {
 		return failure{http.StatusNotFound, "no-such-column", "the sheet has no such column", ""}
 	}
-	name, text := mapping.IgnoredName(s.book.tables[0], c.index), s.session.text()
+	name, text := mapping.IgnoredName(b.tables[0], c.index), s.session.text()
 	if s.now.mapping.Ignores(name) == in.Ignored {
 		return nil
 	}

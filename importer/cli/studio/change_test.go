@@ -46,9 +46,6 @@ func TestOnlyJSON(t *testing.T) {
 		}
 	}
 	expect(t, "the version", b.get("/api/state")["version"], 1)
-	if status, _ := b.ask("POST", "/api/bye", ""); status != 200 {
-		t.Errorf("a goodbye gets %d", status)
-	}
 }
 
 // Asking changes nothing, neither here nor on the disk.
@@ -56,7 +53,7 @@ func TestGetChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := begin(t, mappingText, sheetText, func(o *studio.Options) { o.Run = nothing })
 	st := b.judged()
-	for _, path := range []string{"state", "patch", "decide", "text", "undo", "redo", "save", "reload", "draft", "sheet", "ignore", "column?letter=A", "rows", "client?row=2", "preview", "diff", "job", "job/cancel", "job/workbook", "bye"} {
+	for _, path := range []string{"state", "patch", "decide", "text", "undo", "redo", "save", "reload", "draft", "sheet", "ignore", "column?letter=A", "rows", "client?row=2", "preview", "diff", "job", "job/cancel", "job/workbook"} {
 		for _, method := range []string{"GET", "HEAD"} {
 			b.ask(method, "/api/"+path, "")
 		}

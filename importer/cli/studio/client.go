@@ -16,8 +16,6 @@ import (
 
 // stepJSON is a step with its values; Method, Path and Body are those of the request.
 type stepJSON struct {
-	Step   string          `json:"step"`
-	Kind   string          `json:"kind"`
 	Title  string          `json:"title"`
 	Values []sentJSON      `json:"values"`
 	Method string          `json:"method"`
@@ -44,7 +42,7 @@ func getClient(v view, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	table, err := number(r, "table", 0)
+	table, err := tableOf(r)
 	if err != nil {
 		return nil, err
 	}
@@ -52,16 +50,14 @@ func getClient(v view, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.verdict == nil || v.verdict.of != v.analysis || v.bound.Keyless {
+	if v.bound != nil && v.verdict == nil {
+		return nil, errUnjudged
+	}
+	if v.bound == nil || v.bound.Keyless || v.verdict.survey == nil {
 		return nil, failure{http.StatusUnprocessableEntity, "not-judged",
 			"the mapping does not say yet which rows are one client, or has a mistake there", "choose the client's key, or correct what is marked"}
 	}
-	v.verdict.mu.Lock()
 	survey := v.verdict.survey
-	v.verdict.mu.Unlock()
-	if survey == nil {
-		return nil, failure{http.StatusServiceUnavailable, "not-ready", "the rows of each client are being found", errReading.hint}
-	}
 	var records []int
 	if row > 0 {
 		i := v.book.record(cell.RowOf(table, row))
@@ -101,7 +97,7 @@ func (v view) client(number, of int, records []int) (any, error) {
 	routes.Version = apiclient.Version(v.mapping.API.Text)
 	for i, request := range importer.Preview(plan, routes, v.options.LinkBody) {
 		step := plan.Steps[i]
-		one := stepJSON{Step: step.Key, Kind: string(step.Kind), Title: step.Title, Values: v.values(&step, request.Body),
+		one := stepJSON{Title: step.Title, Values: v.values(&step, request.Body),
 			Method: request.Method, Path: "/" + strings.Join(request.Path, "/"), Rows: numbers(step.Rows)}
 		if !request.NoBody {
 			one.Body = request.Body

@@ -21,11 +21,11 @@ func TestSheetChanges(t *testing.T) {
 		list := b.get("/api/state").at("mapping").(map[string]any)
 		return reply(list).one("warnings", "code", "sheet-changed")["message"]
 	}
-	expect(t, "the warning", warned(), "the sheet has changed since it was read; the page shows the previous version, and a dry run takes it as it is now")
+	expect(t, "the warning", warned(), "the sheet has changed since it was read, or is gone; the page shows the previous version")
 	if err := os.Remove(sheet); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, "the warning", warned(), "the sheet is not there any more; the page shows the previous version")
+	expect(t, "the warning", warned(), "the sheet has changed since it was read, or is gone; the page shows the previous version")
 	r := b.get("/api/rows?show=all")
 	expect(t, "the rows", r["total"], 5)
 }

@@ -9,13 +9,13 @@ import (
 // the file on the disk or what an earlier session left unsaved differs from the text now.
 func (s *Server) getDiff(r *http.Request) (any, error) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	before, after := s.session.begin, s.session.text()
 	var err error
 	if with := r.URL.Query().Get("with"); with != "" {
 		before = after
 		after, err = s.session.other(with)
 	}
-	s.mu.Unlock()
 	return map[string]any{"lines": diff(lines(string(before)), lines(string(after)))}, err
 }
 
@@ -32,46 +32,37 @@ type lineJSON struct {
 	Line int    `json:"line"` // of the new text, or for del of the old one
 }
 
-// mostCompared bounds the table of a diff; texts that differ more are shown as a whole.
+// mostCompared bounds the table of a diff; of texts that differ more all lines are taken
+// away and added.
 const mostCompared = 4 << 20
 
-// diff compares two texts by their longest common lines, between what both begin and end
-// with.
+// diff compares two texts by their longest common lines.
 func diff(a, b []string) []lineJSON {
-	start, end := 0, 0
-	for start < len(a) && start < len(b) && a[start] == b[start] {
-		start++
+	list := []lineJSON{}
+	i, k := 0, 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		list = append(list, lineJSON{"same", b[i], i + 1})
+		i++
 	}
-	for end < len(a)-start && end < len(b)-start && a[len(a)-1-end] == b[len(b)-1-end] {
-		end++
-	}
-	lastA, lastB := len(a)-end, len(b)-end
-	width := lastB - start + 1
-	common := make([]int, 1) // by what is left of a and b, the length of the longest common lines
-	at := func(i, k int) *int {
-		if len(common) == 1 {
-			return &common[0]
-		}
-		return &common[(i-start)*width+k-start]
-	}
-	if size := (lastA - start + 1) * width; size <= mostCompared {
-		common = make([]int, size)
-		for i := lastA - 1; i >= start; i-- {
-			for k := lastB - 1; k >= start; k-- {
-				if *at(i, k) = max(*at(i+1, k), *at(i, k+1)); a[i] == b[k] {
-					*at(i, k) = *at(i+1, k+1) + 1
+	k = i
+	var common [][]int // by line of a and of b, the length of the longest common lines from there on
+	if (len(a)-i+1)*(len(b)-k+1) <= mostCompared {
+		common = make([][]int, len(a)+1)
+		for x := len(a); x >= i; x-- {
+			common[x] = make([]int, len(b)+1)
+			for y := len(b) - 1; y >= k && x < len(a); y-- {
+				if common[x][y] = max(common[x+1][y], common[x][y+1]); a[x] == b[y] {
+					common[x][y] = common[x+1][y+1] + 1
 				}
 			}
 		}
 	}
-	list := []lineJSON{}
-	for i, k := 0, 0; i < len(a) || k < len(b); {
-		isMiddle := i >= start && i < lastA && k >= start && k < lastB
+	for i < len(a) || k < len(b) {
 		switch {
-		case i < start, i >= lastA && k >= lastB, isMiddle && len(common) > 1 && a[i] == b[k]:
+		case common != nil && i < len(a) && k < len(b) && a[i] == b[k]:
 			list = append(list, lineJSON{"same", b[k], k + 1})
 			i, k = i+1, k+1
-		case i < lastA && (k == lastB || !isMiddle || *at(i+1, k) >= *at(i, k+1)):
+		case i < len(a) && (k == len(b) || common == nil || common[i+1][k] >= common[i][k+1]):
 			list = append(list, lineJSON{"del", a[i], i + 1})
 			i++
 		default:

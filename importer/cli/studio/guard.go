@@ -22,24 +22,17 @@ type guard struct {
 	cross  *http.CrossOriginProtection
 	idle   time.Duration
 
-	mu       sync.Mutex
-	used     bool      // the token has been used
-	asking   int       // requests that are being answered
-	deadline time.Time // when the server may end, if no page asks before
+	mu   sync.Mutex
+	used bool      // the token has been used
+	last time.Time // when a page asked last; an open one asks every 20 seconds
 }
 
-const (
-	// mostBody is the size of the largest request body, in bytes.
-	mostBody = 4 << 20
-
-	// afterBye is how long a closed page has to come back: a page that is loaded again
-	// says goodbye first.
-	afterBye = 10 * time.Second
-)
+// mostBody is the size of the largest request body, in bytes.
+const mostBody = 4 << 20
 
 func newGuard(idle time.Duration) *guard {
 	return &guard{token: rand.Text(), name: "claimsheet-studio-" + rand.Text()[:8], secret: rand.Text(),
-		cross: http.NewCrossOriginProtection(), idle: idle, deadline: time.Now().Add(idle)}
+		cross: http.NewCrossOriginProtection(), idle: idle, last: time.Now()}
 }
 
 // policy allows what the embedded files hold and nothing else: no inline scripts or
@@ -69,7 +62,9 @@ func (g *guard) protect(next http.Handler) http.Handler {
 				"open that link; it works once, so if it was used in another browser, start claimsheet studio again"})
 			return
 		}
-		defer g.ask()()
+		g.mu.Lock()
+		g.last = time.Now()
+		g.mu.Unlock()
 		defer func() {
 			if v := recover(); v != nil {
 				refuse(w, failure{http.StatusInternalServerError, "", importer.Caught(v).Error(), "what you did last may not have been done"}, nil)
@@ -133,30 +128,6 @@ func (g *guard) knows(r *http.Request) bool {
 	return err == nil && subtle.ConstantTimeCompare([]byte(c.Value), []byte(g.secret)) == 1
 }
 
-// ask notes that a page asks; the function that it returns, that it was answered.
-func (g *guard) ask() (answered func()) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.asking++
-	g.deadline = time.Now().Add(g.idle)
-	return func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.asking--
-		if soon := time.Now().Add(min(afterBye, g.idle)); g.deadline.Before(soon) { // a page that waited for news asks again at once
-			g.deadline = soon
-		}
-	}
-}
-
-// bye notes that a page was closed. Another one, which waits for an answer, keeps the
-// server.
-func (g *guard) bye() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.deadline = time.Now().Add(min(afterBye, g.idle))
-}
-
 // ended is closed when no page has asked for long enough, unless busy.
 func (g *guard) ended(ctx context.Context, busy func() bool) <-chan struct{} {
 	done := make(chan struct{})
@@ -169,7 +140,7 @@ func (g *guard) ended(ctx context.Context, busy func() bool) <-chan struct{} {
 				return
 			case now := <-tick.C:
 				g.mu.Lock()
-				over := g.asking == 0 && now.After(g.deadline)
+				over := now.Sub(g.last) > g.idle
 				g.mu.Unlock()
 				if over && !busy() {
 					close(done)

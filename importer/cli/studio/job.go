@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -38,7 +37,6 @@ const (
 type job struct {
 	Kind     JobKind         `json:"kind"`
 	State    string          `json:"state"`
-	Version  int             `json:"version"` // of the mapping that it uses
 	Phase    string          `json:"phase"`
 	Done     int             `json:"done"` // clients
 	Of       int             `json:"of"`
@@ -48,24 +46,8 @@ type job struct {
 	Pages    *string         `json:"pages"`    // where the sandbox shows what a run has left; null for none
 	Problems []problemJSON   `json:"problems"`
 
-	file   string // the workbook
+	file   string // the workbook, or of several sheets a folder with theirs
 	cancel context.CancelFunc
-}
-
-type jobIn struct {
-	Kind JobKind `json:"kind"`
-}
-
-func (s *Server) startJob(in jobIn) error {
-	switch {
-	case in.Kind != DryRun && in.Kind != Sandbox:
-		return failure{http.StatusBadRequest, "bad-request", "the kind must be dry-run or sandbox", ""}
-	case s.job != nil && s.job.State == running:
-		return cannot("busy", "another job is running", "wait for its end, or cancel it")
-	case s.job != nil:
-		s.job.cancel() // its sandbox's pages end
-	}
-	return s.start(in.Kind)
 }
 
 const (
@@ -84,58 +66,71 @@ func removeLeft() {
 	}
 }
 
-// start starts a job. The caller holds the lock.
-func (s *Server) start(kind JobKind) error {
+// startJob starts a job with the text of now, whatever the file says.
+func (s *Server) startJob(in changeIn) (err error) {
+	switch {
+	case in.Kind != DryRun && in.Kind != Sandbox:
+		return failure{http.StatusBadRequest, "bad-request", "the kind must be dry-run or sandbox", ""}
+	case s.job != nil && s.job.State == running:
+		return cannot("busy", "another job is running", "wait for its end, or cancel it")
+	case s.job != nil:
+		s.job.cancel() // its sandbox's pages end
+	}
 	if s.folder == "" {
 		removeLeft()
-		folder, err := os.MkdirTemp("", jobFolders) // 0700
-		if err != nil {
+		if s.folder, err = os.MkdirTemp("", jobFolders); err != nil { // 0700
 			return err
 		}
-		s.folder = folder
 	}
 	folder, err := os.MkdirTemp(s.folder, "job-*")
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(folder, filepath.Base(s.session.path)) // the text of now, whatever the file says
+	path := filepath.Join(folder, filepath.Base(s.session.path))
 	if err := os.WriteFile(path, s.session.text(), 0o600); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
-	j := &job{Kind: kind, State: running, Version: s.session.version, Phase: "reading the sheets", Problems: []problemJSON{}, cancel: cancel,
-		file: filepath.Join(folder, "plan.xlsx")}
-	if kind == Sandbox {
-		j.file = filepath.Join(folder, "results.xlsx")
-	}
-	if s.verdict != nil {
-		s.verdict.mu.Lock()
-		j.Of = s.verdict.clients
-		s.verdict.mu.Unlock()
-	}
-	if len(s.options.Sheets) > 1 { // then -o names a folder
+	j := &job{Kind: in.Kind, State: running, Phase: "reading the sheets", Problems: []problemJSON{}, cancel: cancel,
+		file: filepath.Join(folder, "workbook.xlsx")}
+	if len(s.options.Sheets) > 1 {
 		j.file = folder
 	}
-	args := s.options.Job(kind, path, folder)
-	args = append(args, "--json", "--log-format", "json", "-o", j.file)
-	args = append(args, s.options.Sheets...)
+	args := append(s.options.Job(in.Kind, path, folder), "--json", "--log-format", "json", "-o", j.file)
 	s.job = j
-	s.background(func() { s.carryOut(ctx, j, args, folder) })
+	s.background(func() { s.carryOut(ctx, j, append(args, s.options.Sheets...), folder) })
 	return nil
+}
+
+// run runs a command, and passes on each line of its log, with the lock held.
+func (s *Server) run(ctx context.Context, args []string, out io.Writer, line func(text []byte)) (exitCode int) {
+	reader, writer := io.Pipe()
+	if out == nil {
+		out = writer
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		lines := bufio.NewScanner(reader)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			s.mu.Lock()
+			line(lines.Bytes())
+			s.bump()
+			s.mu.Unlock()
+		}
+		_, _ = io.Copy(io.Discard, reader) // a line that is too long must not stop the job
+	}()
+	exitCode = s.options.Run(ctx, args, out, writer)
+	_ = writer.Close()
+	<-read
+	return exitCode
 }
 
 // carryOut runs the command of a job and reports how it goes.
 func (s *Server) carryOut(ctx context.Context, j *job, args []string, folder string) {
 	var out bytes.Buffer
-	reader, writer := io.Pipe()
-	var follow = make(chan struct{})
-	go func() {
-		defer close(follow)
-		s.follow(j, reader)
-	}()
-	code := s.options.Run(ctx, args, &out, writer)
-	_ = writer.Close()
-	<-follow
+	code := s.run(ctx, args, &out, j.follow)
 	var object struct {
 		Errors []struct{ Code, Where, Message, Hint string } `json:"errors"`
 	}
@@ -146,8 +141,6 @@ func (s *Server) carryOut(ctx context.Context, j *job, args []string, folder str
 	j.ExitCode, j.State, j.Phase = &code, done, ""
 	if code != 0 && code != 1 && code != 4 {
 		j.State = failed
-	} else {
-		j.Done = j.Of
 	}
 	if isObject {
 		j.Summary = bytes.TrimSpace(out.Bytes())
@@ -158,7 +151,10 @@ func (s *Server) carryOut(ctx context.Context, j *job, args []string, folder str
 			}
 		}
 	}
-	if j.file = workbookIn(j.file); j.file != "" {
+	if found, _ := filepath.Glob(filepath.Join(j.file, "*.xlsx")); len(found) > 0 { // of several the first
+		j.file = found[0]
+	}
+	if info, err := os.Stat(j.file); err == nil && !info.IsDir() {
 		at := "/api/job/workbook"
 		j.Workbook = &at
 	}
@@ -168,79 +164,45 @@ func (s *Server) carryOut(ctx context.Context, j *job, args []string, folder str
 	}
 }
 
-// workbookIn returns the workbook that a job wrote, of several the first; "" for none.
-func workbookIn(path string) string {
-	info, err := os.Stat(path)
-	if err != nil {
-		return ""
-	}
-	if !info.IsDir() {
-		return path
-	}
-	if found, _ := filepath.Glob(filepath.Join(path, "*.xlsx")); len(found) > 0 {
-		return found[0]
-	}
-	return ""
-}
-
 // mostProblems bounds the problems of a job that the page gets; its workbook has all.
 const mostProblems = 200
 
-// follow reads the log of a job: how far it is, and what it found.
-func (s *Server) follow(j *job, log io.Reader) {
-	lines := bufio.NewScanner(log)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var line struct {
-			Level   string          `json:"level"`
-			Message string          `json:"msg"`
-			Clients json.RawMessage `json:"clients"` // a number, or counts at the end
-			Of      int             `json:"of"`
-			Code    string          `json:"code"`
-			Where   string          `json:"where"`
-			Hint    string          `json:"hint"`
-		}
-		if json.Unmarshal(lines.Bytes(), &line) != nil {
-			continue
-		}
-		clients, _ := strconv.Atoi(string(line.Clients))
-		s.mu.Lock()
-		switch {
-		case line.Message == "first pass":
-			j.Of, j.Phase = clients, "planning"
-			if j.Kind == Sandbox {
-				j.Phase = "sending to the sandbox"
-			}
-		case line.Message == "progress":
-			j.Done, j.Of = clients, max(j.Of, line.Of)
-		case line.Code != "" && len(j.Problems) < mostProblems:
-			j.Problems = append(j.Problems,
-				problemJSON{Code: line.Code, Message: inPageWords(line.Message), Hint: inPageWords(line.Hint), Where: line.Where})
-		}
-		s.bump()
-		s.mu.Unlock()
+// follow reads a line of a job's log: how far it is, or what it found.
+func (j *job) follow(text []byte) {
+	var line struct {
+		Message string          `json:"msg"`
+		Clients json.RawMessage `json:"clients"` // a number, or counts at the end
+		Of      int             `json:"of"`
+		Code    string          `json:"code"`
+		Where   string          `json:"where"`
+		Hint    string          `json:"hint"`
 	}
-	_, _ = io.Copy(io.Discard, log) // a line that is too long must not stop the job
+	if json.Unmarshal(text, &line) != nil {
+		return
+	}
+	clients, _ := strconv.Atoi(string(line.Clients))
+	switch {
+	case line.Message == "first pass":
+		j.Of, j.Phase = clients, "planning"
+		if j.Kind == Sandbox {
+			j.Phase = "sending to the sandbox"
+		}
+	case line.Message == "progress":
+		j.Done, j.Of = clients, max(j.Of, line.Of)
+	case line.Code != "" && len(j.Problems) < mostProblems:
+		j.Problems = append(j.Problems,
+			problemJSON{Code: line.Code, Message: inPageWords(line.Message), Hint: inPageWords(line.Hint), Where: line.Where})
+	}
 }
 
 // servePages serves what a run into the sandbox has left, until the next job.
 func (s *Server) servePages(ctx context.Context, j *job, folder string) {
-	reader, writer := io.Pipe()
-	go func() {
-		lines := bufio.NewScanner(reader)
-		for lines.Scan() {
-			url := lines.Text()[max(0, strings.LastIndex(lines.Text(), "http://")):]
-			if strings.Contains(url, "/dashboard/") { // the line before has the address of the service
-				s.mu.Lock()
-				j.Pages, j.Phase = &url, ""
-				s.bump()
-				s.mu.Unlock()
-			}
+	s.run(ctx, []string{"sandbox", "--state", folder, "--addr", "127.0.0.1:0"}, nil, func(line []byte) {
+		url := string(line[max(0, bytes.LastIndex(line, []byte("http://"))):])
+		if strings.Contains(url, "/dashboard/") { // the line before has the address of the service
+			j.Pages, j.Phase = &url, ""
 		}
-		_, _ = io.Copy(io.Discard, reader)
-	}()
-	s.options.Run(ctx, []string{"sandbox", "--state", folder, "--addr", "127.0.0.1:0"}, writer, writer)
-	_ = writer.Close()
+	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j.Pages, j.Phase = nil, ""
@@ -252,7 +214,7 @@ func (s *Server) postCancel(*http.Request) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.job == nil {
-		return nil, failure{http.StatusUnprocessableEntity, "no-job", "nothing is running", ""}
+		return nil, cannot("no-job", "nothing is running", "")
 	}
 	s.job.cancel()
 	return s.state(), nil
@@ -261,25 +223,18 @@ func (s *Server) postCancel(*http.Request) (any, error) {
 // getWorkbook sends the workbook of the last job.
 func (s *Server) getWorkbook(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	path, name := "", "plan.xlsx"
-	if s.job != nil && s.job.Workbook != nil {
-		path = s.job.file
-		if name = "dry run.xlsx"; s.job.Kind == Sandbox {
-			name = "sandbox results.xlsx"
-		}
-	}
+	j := s.job
+	isThere := j != nil && j.Workbook != nil
 	s.mu.Unlock()
-	file, err := os.Open(path)
-	if path == "" || errors.Is(err, os.ErrNotExist) {
+	if !isThere {
 		refuse(w, failure{http.StatusNotFound, "no-workbook", "there is no workbook", "start a dry run"}, nil)
 		return
 	}
-	if err != nil {
-		refuse(w, failure{http.StatusInternalServerError, "", err.Error(), ""}, nil)
-		return
+	name := "dry run.xlsx"
+	if j.Kind == Sandbox {
+		name = "sandbox results.xlsx"
 	}
-	defer file.Close()
 	w.Header().Set("Content-Type", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet")
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
-	http.ServeContent(w, r, "", time.Time{}, file)
+	http.ServeFile(w, r, j.file)
 }

@@ -1,18 +1,15 @@
 package studio
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
 
-	"claimsheet/importer"
 	"claimsheet/importer/cli/load"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
-	"claimsheet/mapping/problem"
 	"claimsheet/mapping/yamlpatch"
 )
 
@@ -26,11 +23,11 @@ type previewJSON struct {
 	Rows     []previewRowJSON `json:"rows"`
 	Usable   int              `json:"usable"`
 	Errors   int              `json:"errors"`
-	Warned   int              `json:"warned"` // of the usable ones
 	Empty    int              `json:"empty"`
-	Type     string           `json:"type"`
 	Readings []readingJSON    `json:"readings"`
 	Error    *problemJSON     `json:"error,omitempty"` // why the rule cannot be tried
+
+	typ convert.Type
 }
 
 type previewRowJSON struct {
@@ -65,15 +62,9 @@ func getPreview(v view, r *http.Request) (any, error) {
 	if len(in.Value) == 0 || len(tokens(in.Path)) == 0 {
 		return nil, failure{http.StatusBadRequest, "bad-request", "a preview needs the path of a rule and its value", ""}
 	}
-	if in.Path == "/client/key" {
-		return v.previewKey(r.Context(), in.Value)
-	}
-	if path, value, ok := asField(in.Path, in.Value, load.Today(v.mapping), v.book); ok {
-		in.Path, in.Value = path, value
-	}
-	rule := yamlpatch.Operation{Op: "add", Path: in.Path, Value: in.Value}
+	rule := v.asField(yamlpatch.Operation{Op: "add", Path: in.Path, Value: in.Value})
 	made, err := v.preview(rule)
-	if typ := convert.Type(made.Type); err != nil || typ != convert.Date && typ != convert.DateTime || made.Error != nil {
+	if err != nil || made.typ != convert.Date && made.typ != convert.DateTime || made.Error != nil {
 		return made, err
 	}
 	operations := []yamlpatch.Operation{rule}
@@ -95,104 +86,51 @@ func getPreview(v view, r *http.Request) (any, error) {
 	return made, nil
 }
 
-// try analyses the text with operations applied to it. What a rule does not need of the
-// rest of the mapping may have mistakes.
-func (v view) try(operations ...yamlpatch.Operation) (*analysis, error) {
-	text, err := apply(v.text, v.options.Service, operations)
-	if err != nil {
-		return nil, err
-	}
-	return analyse(v.mapping.File, text, v.book, v.options.Service), nil
-}
-
-// keyJSON is what a key of clients makes of the whole sheet.
-type keyJSON struct {
-	Rows     int          `json:"rows"`
-	Empty    int          `json:"empty"` // rows whose key cannot be read, and those that are skipped
-	Clients  int          `json:"clients"`
-	Disagree int          `json:"disagree"` // clients whose rows differ where they must agree
-	Error    *problemJSON `json:"error,omitempty"`
-}
-
-// previewKey counts the clients that another key makes of the whole sheet.
-func (v view) previewKey(ctx context.Context, key json.RawMessage) (any, error) {
-	const path = "/client/key"
-	a, err := v.try(yamlpatch.Operation{Op: "add", Path: path, Value: key})
-	if err != nil {
-		return nil, err
-	}
-	if a.bound == nil || a.bound.Keyless {
-		return keyJSON{Error: a.complaint(path)}, nil
-	}
-	survey, err := importer.Take(ctx, a.bound.Binding, v.book.rows, false)
-	if err != nil {
-		return nil, err
-	}
-	made := keyJSON{Rows: survey.Rows, Clients: survey.Clients}
-	for plan, err := range survey.Plans(a.bound.Binding, v.book.rows) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return nil, err
-		}
-		if plan.Number == 0 {
-			made.Empty++
-		}
-		if slices.ContainsFunc(plan.Problems, func(p problem.Problem) bool { return p.Code == "conflict" }) {
-			made.Disagree++
-		}
-	}
-	return made, nil
-}
-
-// asField returns a rule that no row is read for by itself, a condition or the text of a
-// claim's or a workflow's name, as a field of the client that reads the same; ok is false
-// for other rules.
-func asField(path string, rule json.RawMessage, today string, b *book) (field string, value json.RawMessage, ok bool) {
-	list := tokens(path)
+// asField returns the rule of a condition, or of the name of a claim or a workflow, which no
+// row is read for by itself, as a field of the client that reads the same; other rules as
+// they are.
+func (v view) asField(rule yamlpatch.Operation) yamlpatch.Operation {
+	path := tokens(rule.Path)
 	var text string
-	if json.Unmarshal(rule, &text) != nil || isValue(list) {
-		return "", nil, false
+	if json.Unmarshal(rule.Value, &text) != nil || isValue(path) {
+		return rule
 	}
-	kind, last := "text", list[len(list)-1]
-	switch {
+	field := map[string]string{"type": "Text"}
+	switch last := path[len(path)-1]; {
 	case last == "when":
-		kind, text = "expr", "("+text+") ? \"yes\" : \"no\""
-	case last == "name" && len(list) > 1 && list[0] != "sheet":
-		sheet := ""
-		if len(b.tables) > 0 {
-			sheet = b.tables[0].Name
-		}
-		text = strings.NewReplacer("{run.date}", today, "{sheet}", sheet).Replace(text)
+		field["expr"] = "(" + text + ") ? \"yes\" : \"no\""
+	case last == "name" && len(path) > 1 && path[0] != "sheet":
+		field["text"] = strings.NewReplacer("{run.date}", load.Today(v.mapping), "{sheet}", v.book.tables[0].Name).Replace(text)
 	default:
-		return "", nil, false
+		return rule
 	}
-	value, err := json.Marshal(map[string]string{kind: text, "type": "Text"})
-	return "/client/fields/preview", value, err == nil
+	value, _ := json.Marshal(field) // texts
+	return yamlpatch.Operation{Op: "add", Path: "/client/fields/preview", Value: value}
 }
 
 // withFormat returns a rule with another format.
 func withFormat(rule json.RawMessage, format string) json.RawMessage {
-	var column string
-	object := map[string]json.RawMessage{}
-	if json.Unmarshal(rule, &column) == nil {
-		object["column"] = rule
-	} else if json.Unmarshal(rule, &object) != nil {
-		return rule
+	object := map[string]json.RawMessage{"column": rule}
+	if rule[0] == '{' {
+		object = map[string]json.RawMessage{}
+		if json.Unmarshal(rule, &object) != nil {
+			return rule
+		}
 	}
 	object["format"] = cell.QuoteJSON(format)
 	data, _ := json.Marshal(object) // it was JSON
 	return data
 }
 
-// preview tries the rule of the first operation on the first rows.
+// preview tries the rule of the first operation on the first rows. What the rule does not
+// need of the rest of the mapping may have mistakes.
 func (v view) preview(operations ...yamlpatch.Operation) (previewJSON, error) {
 	made := previewJSON{Rows: []previewRowJSON{}, Readings: []readingJSON{}}
-	a, err := v.try(operations...)
+	text, err := apply(v.text, operations)
 	if err != nil {
 		return made, err
 	}
+	a := analyse(v.mapping.File, text, v.book, v.options.Service)
 	at := -1
 	wanted := resolve(a.doc, tokens(operations[0].Path))
 	if a.bound != nil {
@@ -202,7 +140,7 @@ func (v view) preview(operations ...yamlpatch.Operation) (previewJSON, error) {
 		made.Error = a.complaint(yamlpatch.Pointer(wanted...))
 		return made, nil
 	}
-	made.Type = string(a.bound.Targets[at].Type)
+	made.typ = a.bound.Targets[at].Type
 	return made, v.book.rows.Read(v.book.places[:min(len(v.book.places), previewCounted)], func(record cell.Record) {
 		for _, reading := range a.bound.Readings(a.bound.Convert(record)) {
 			if reading.Target == at {
@@ -228,7 +166,6 @@ func (made *previewJSON) add(b *book, record cell.Record, reading mapping.Readin
 		one.Result = &reading.Value.Literal
 	}
 	if reading.Doubt != nil {
-		made.Warned++
 		shown := b.show(*reading.Doubt)
 		one.Warning = &shown
 	}

@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -12,43 +13,24 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// view is what an answer about the rows is made from. It does not change, except for the
-// verdict, which has its own lock.
+// view is what an answer about the rows is made from. It does not change.
 type view struct {
 	*analysis
-	verdict *verdict // of the same book; nil when nothing is judged
+	verdict *verdict // nil when nothing is judged
 	options *Options
 }
 
-// errReading tells the page to retry.
-var errReading = failure{http.StatusServiceUnavailable, "not-ready", "the sheet is being read", "it is shown as soon as that is done"}
+// errUnjudged tells the page to retry.
+var errUnjudged = failure{http.StatusServiceUnavailable, "not-ready", "the rows are being judged", "it is shown as soon as that is done"}
 
-// looking answers a request from a view, whose book stays open meanwhile.
+// looking answers a request from a view.
 func (s *Server) looking(answer func(view, *http.Request) (any, error)) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
 		s.mu.Lock()
-		v := view{s.now, s.verdict, &s.options}
-		if v.verdict != nil && v.verdict.of.book != v.book {
-			v.verdict = nil
-		}
-		var err error
-		switch b := v.book; {
-		case b.opening:
-			err = errReading
-		case b.err != nil:
-			err = cannot("no-sheet", "the sheet cannot be read as the mapping says", "choose another sheet or header row")
-		case !b.reading() && b.failed != nil:
-			err = cannot("no-sheet", "the sheet's rows cannot be read", "look at what is wrong with the sheet")
-		case !b.isReady():
-			err = errReading
-		}
-		if err == nil {
-			v.book.use.RLock()
-			defer v.book.use.RUnlock()
-		}
+		v := view{s.now, s.judgedBy(), &s.options}
 		s.mu.Unlock()
-		if err != nil {
-			return nil, err
+		if v.book.err != nil {
+			return nil, cannot("no-sheet", "the sheet cannot be read as the mapping says", "choose another sheet or header row")
 		}
 		return answer(v, r)
 	}
@@ -111,8 +93,9 @@ func getColumn(v view, r *http.Request) (any, error) {
 		more += len(values) - mostValues
 		values = values[:mostValues]
 	}
-	if v.bound != nil {
-		if target := targetOf(v.bound, c, r.URL.Query().Get("path")); target >= 0 && v.bound.Targets[target].OneCell {
+	if path := tokens(r.URL.Query().Get("path")); v.bound != nil {
+		target := slices.IndexFunc(v.bound.Targets, func(t mapping.Target) bool { return slices.Equal(path, t.Path) })
+		if target >= 0 && v.bound.Targets[target].OneCell {
 			err = v.addMeanings(r.Context(), c, target, values)
 		}
 	}
@@ -168,26 +151,6 @@ func (v view) addMeanings(ctx context.Context, c *column, target int, values []v
 	})
 }
 
-// targetOf returns the target that a column's texts are shown for: the one with a path, for
-// "" the first that the column alone fills, else the first that it fills with others; -1
-// for none.
-func targetOf(b *mapping.Part, c *column, path string) int {
-	first := -1
-	for i, t := range b.Targets {
-		switch {
-		case path != "":
-			if slices.Equal(tokens(path), t.Path) {
-				return i
-			}
-		case len(t.Columns) == 1 && t.Columns[0] == c.index:
-			return i
-		case first < 0 && slices.Contains(t.Columns, c.index):
-			first = i
-		}
-	}
-	return first
-}
-
 type rowJSON struct {
 	Row      int              `json:"row"`
 	Table    int              `json:"table"`
@@ -218,78 +181,92 @@ func getRows(v view, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := r.URL.Query()
-	chosen, total := v.choose(q.Get("show"), q.Get("column"), q.Get("code"), from, min(count, mostRows))
-	rows := []rowJSON{}
-	for _, i := range chosen {
-		if err := v.book.rows.Read(v.book.places[i:i+1], func(record cell.Record) { rows = append(rows, v.row(i, record)) }); err != nil {
-			return nil, err
+	rows, total, isShown := []rowJSON{}, 0, v.filter(r, r.URL.Query().Get("show"))
+	for i := range v.book.records {
+		if !isShown(i) {
+			continue
+		}
+		if total++; total > from && len(rows) < min(count, mostRows) {
+			row, err := v.row(i)
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, row)
 		}
 	}
 	return map[string]any{"total": total, "rows": rows}, nil
 }
 
-// choose returns the records from a place on among those that a filter shows, and how many
-// these are. show is all, usable, errors or warned; column and code, which may be "", are
-// those of an error or a warning.
-func (v view) choose(show, column, code string, from, count int) (chosen []int, total int) {
-	if v.verdict != nil {
-		v.verdict.mu.Lock()
-		defer v.verdict.mu.Unlock()
+// getPlace answers with a place among the rows that are asked for: that of the first row,
+// from a row on, which find shows too, else the last one; and with that row, or null.
+func getPlace(v view, r *http.Request) (any, error) {
+	from, err := number(r, "row", 0)
+	if err != nil {
+		return nil, err
 	}
-	has := func(in kinds) (found bitmap) {
-		for of, t := range in {
-			if (column == "" || of.at == cell.ColumnAt(column)) && (code == "" || of.code == code) {
-				found.add(t.rows)
-			}
-		}
-		return found
+	table, err := tableOf(r)
+	if err != nil {
+		return nil, err
 	}
-	var wrong, skipped bitmap
-	switch {
-	case v.verdict == nil:
-	case show == "warned":
-		wrong = has(v.verdict.warned)
-	case column == "" && code == "":
-		wrong, skipped = v.verdict.wrong, v.verdict.skippedRows
-	default:
-		wrong, skipped = has(v.verdict.kinds), v.verdict.skippedRows
-	}
-	all := show == "all" || show == "" && column == "" && code == ""
-	for i := range v.book.records {
-		if !all && (show == "usable") == (wrong.has(i) || show == "usable" && skipped.has(i)) {
+	place, isShown, isFound := 0, v.filter(r, r.URL.Query().Get("show")), v.filter(r, cmp.Or(r.URL.Query().Get("find"), "all"))
+	for i, at := range v.book.records {
+		if !isShown(i) {
 			continue
 		}
-		if total >= from && len(chosen) < count {
-			chosen = append(chosen, i)
+		if at >= cell.RowOf(table, from) && isFound(i) {
+			row, err := v.row(i)
+			return map[string]any{"place": place, "row": row}, err
 		}
-		total++
+		place++
 	}
-	return chosen, total
+	return map[string]any{"place": max(0, place-1), "row": nil}, nil
 }
 
-// row returns a row as the page shows it.
-func (v view) row(i int, record cell.Record) rowJSON {
-	one := rowJSON{Row: record.Row, Table: record.Table, Cells: []string{}}
-	for _, c := range v.book.columns {
-		one.Cells = append(one.Cells, record.Cell(v.book.at[record.Table][c.index]).Shown)
+func tableOf(r *http.Request) (int, error) { return number(r, "table", 0) }
+
+// filter returns which records are asked for. show is all, usable, errors or warned; the
+// query has the column and the code of an error or a warning, which may be "".
+func (v view) filter(r *http.Request, show string) func(record int) bool {
+	column, code := r.URL.Query().Get("column"), r.URL.Query().Get("code")
+	if show == "" && (column != "" || code != "") {
+		show = "errors"
 	}
-	var row mapping.ConvertedRow
-	if v.bound != nil {
-		row = v.bound.Convert(record)
-	}
-	found := row.Problems
-	if one.Skipped = string(row.Skipped); v.verdict != nil && v.verdict.of == v.analysis {
-		v.verdict.mu.Lock()
-		defer v.verdict.mu.Unlock()
-		found = append(found, v.verdict.together[i]...)
-		if v.verdict.survey != nil {
-			one.Client = v.verdict.survey.Client(i)
+	return func(i int) bool {
+		switch {
+		case show == "all", show == "":
+			return true
+		case v.verdict == nil:
+			return show == "usable"
+		case show == "usable":
+			return !v.verdict.skipped[i] && !v.verdict.has(i, column, code, false)
 		}
+		return v.verdict.has(i, column, code, show == "warned")
 	}
-	one.Problems = v.book.showAll(slices.DeleteFunc(found, func(p problem.Problem) bool { return v.bound.Keyless && p.Code == "empty-key" }))
-	one.Warnings = v.book.showAll(row.Warnings)
-	return one
+}
+
+// row returns a record as the page shows it.
+func (v view) row(i int) (rowJSON, error) {
+	one := rowJSON{Cells: []string{}}
+	err := v.book.rows.Read(v.book.places[i:i+1], func(record cell.Record) {
+		one.Row, one.Table = record.Row, record.Table
+		for _, c := range v.book.columns {
+			one.Cells = append(one.Cells, record.Cell(v.book.at[record.Table][c.index]).Shown)
+		}
+		var row mapping.ConvertedRow
+		if v.bound != nil {
+			row = v.bound.Convert(record)
+		}
+		found := row.Problems
+		if one.Skipped = string(row.Skipped); v.verdict != nil && v.verdict.of == v.analysis {
+			found = append(found, v.verdict.together[i]...)
+			if v.verdict.survey != nil {
+				one.Client = v.verdict.survey.Client(i)
+			}
+		}
+		one.Problems = v.book.showAll(slices.DeleteFunc(found, func(p problem.Problem) bool { return v.bound.Keyless && p.Code == "empty-key" }))
+		one.Warnings = v.book.showAll(row.Warnings)
+	})
+	return one, err
 }
 
 func (b *book) showAll(list problem.List) []rowProblemJSON {

@@ -18,15 +18,16 @@ import (
 // session is the text of a mapping with its history, and what is known of its file.
 type session struct {
 	path    string
+	leads   string     // where the path led when the file was read or saved last: it may be a link
 	history []revision // at least one
 	at      int        // the revision that is now
 	version int        // counts the changes, undo and redo included
 
-	file          []byte   // the file's text as it was last read or saved; nil for a missing file
-	begin         []byte   // the text when the session began, for the diff
-	autosave      string   // "" for none
-	unsavedBefore *unsaved // what an earlier session left; nil for nothing
-	notKept       error    // why what is not saved cannot be kept for the next time
+	file     []byte   // the file's text as it was last read or saved; nil for a missing file
+	begin    []byte   // the text when the session began, for the diff
+	autosave string   // "" for none
+	left     *unsaved // what an earlier session left, and that was not decided about; nil for nothing
+	notKept  error    // why what is not saved cannot be kept for the next time
 }
 
 // revision is a text of the history, and what was done to come to it.
@@ -43,21 +44,22 @@ func (s *session) open(o Options) (err error) {
 	if s.file, err = readFile(s.path); err != nil {
 		return err
 	}
+	s.leads = whereTo(s.path)
 	text, label := s.file, "as it was"
 	if text == nil {
 		text, label = o.Proposed, "proposed from the sheet"
 	}
 	s.begin, s.version = text, 1
 	s.history = []revision{{label, text}}
-	s.unsavedBefore = s.readAutosave()
+	s.left = s.readAutosave()
 	return nil
 }
 
 // beginWith makes a text the one to begin with, before anything was changed.
 func (s *session) beginWith(text []byte) {
 	s.begin, s.history[0].text = text, text
-	if s.unsavedBefore != nil && s.unsavedBefore.Text == string(text) {
-		s.unsavedBefore = nil
+	if s.left != nil && s.left.Text == string(text) {
+		s.left = nil
 	}
 }
 
@@ -73,8 +75,8 @@ func readFile(path string) ([]byte, error) {
 	return text, err
 }
 
-// sheetOptions returns how the text says that the sheets are read.
-func (s *session) sheetOptions(o Options) reading {
+// reading returns how the text says that the sheets are read.
+func (s *session) reading(o Options) reading {
 	m, _ := mapping.Parse(s.path, s.text())
 	r := reading{Options: load.SheetOptions(m)}
 	r.Password = o.Password
@@ -89,6 +91,15 @@ func (s *session) text() []byte { return s.history[s.at].text }
 // dirty reports whether the text is not that of the file.
 func (s *session) dirty() bool { return s.file == nil || !bytes.Equal(s.text(), s.file) }
 
+// whereTo returns the file that a path leads to.
+func whereTo(path string) string {
+	to, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return path
+	}
+	return to
+}
+
 // onDisk compares the file with what was read or saved last: it is the same, changed or
 // gone, and why says so to a person. A file that has the text already is the same.
 func (s *session) onDisk() (is, why string) {
@@ -98,6 +109,8 @@ func (s *session) onDisk() (is, why string) {
 		return "changed", "the file cannot be read any more: " + whyNot(err)
 	case now == nil && s.file != nil:
 		return "gone", "the file is not there any more"
+	case now != nil && s.file != nil && whereTo(s.path) != s.leads:
+		return "changed", "the name leads to another file now"
 	case bytes.Equal(now, s.file) && (now == nil) == (s.file == nil), now != nil && bytes.Equal(now, s.text()):
 		return "same", ""
 	case s.file == nil:
@@ -117,8 +130,8 @@ func whyNot(err error) string {
 // other returns a text that a person may take in the place of the present one: that on the
 // disk, or the draft that an earlier session left.
 func (s *session) other(which string) ([]byte, error) {
-	if which == "draft" && s.unsavedBefore != nil {
-		return []byte(s.unsavedBefore.Text), nil
+	if which == "draft" && s.left != nil {
+		return []byte(s.left.Text), nil
 	}
 	return readFile(s.path)
 }
@@ -165,7 +178,7 @@ func (s *session) save(overwrite bool) error {
 	case err != nil:
 		return s.noAccess(err)
 	}
-	s.file = s.text()
+	s.file, s.leads = s.text(), whereTo(s.path)
 	s.keep()
 	return nil
 }
@@ -187,41 +200,32 @@ func create(from, to string) error {
 // unsaved is the autosaved file: what was not saved, of which mapping file, and what that
 // had when the changes were begun.
 type unsaved struct {
-	Mapping string   `json:"mapping"`
-	Text    string   `json:"text"`
-	File    []byte   `json:"file"`             // null when there was none
-	Before  *unsaved `json:"before,omitempty"` // what an earlier session left, and that was not decided about
+	Mapping string `json:"mapping"`
+	Text    string `json:"text"`
+	File    []byte `json:"file"` // null when there was none
 }
-
-// mostKept bounds the autosaved file, in bytes.
-const mostKept = 16 * mapping.MaxSize
 
 // keep writes what is not saved to the autosaved file, and removes that when there is
 // nothing. What an earlier session left stays until it is decided about.
 func (s *session) keep() {
-	if s.autosave == "" {
-		return
-	}
-	left := s.unsavedBefore
-	if s.dirty() && (s.file != nil || !bytes.Equal(s.text(), s.begin)) { // what was proposed can be proposed again
-		left = &unsaved{safefile.Absolute(s.path), string(s.text()), s.file, left}
-	}
-	if s.notKept = nil; left == nil {
+	s.notKept = nil
+	isSaved := !s.dirty() || s.file == nil && bytes.Equal(s.text(), s.begin) // what was proposed can be proposed again
+	switch {
+	case s.autosave == "", isSaved && s.left != nil:
+	case s.left != nil:
+		s.notKept = errors.New("take up or drop first what was left unsaved last time")
+	case isSaved:
 		_ = os.Remove(s.autosave)
-		return
+	default:
+		data, err := json.Marshal(unsaved{safefile.Absolute(s.path), string(s.text()), s.file})
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(s.autosave), 0o700)
+		}
+		if err == nil {
+			err = safefile.Replace(s.autosave, data, 0o600, os.Rename)
+		}
+		s.notKept = err
 	}
-	data, err := json.Marshal(left)
-	if err == nil && len(data) > mostKept {
-		left.Before = nil
-		data, err = json.Marshal(left)
-	}
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(s.autosave), 0o700)
-	}
-	if err == nil {
-		err = safefile.Replace(s.autosave, data, 0o600, os.Rename)
-	}
-	s.notKept = err
 }
 
 // readAutosave returns what an earlier session left unsaved; nil for nothing.
@@ -230,7 +234,7 @@ func (s *session) readAutosave() *unsaved {
 		return nil
 	}
 	u := &unsaved{}
-	data, err := safefile.Read(s.autosave, mostKept)
+	data, err := safefile.Read(s.autosave, 8*mapping.MaxSize)
 	if err != nil || json.Unmarshal(data, u) != nil || u.Mapping != safefile.Absolute(s.path) || u.Text == string(s.text()) {
 		return nil
 	}

@@ -20,7 +20,7 @@ type stateJSON struct {
 	Version     int              `json:"version"`
 	Progress    int              `json:"progress"`
 	Mapping     mappingJSON      `json:"mapping"`
-	Campaign    campaignJSON     `json:"campaign"`
+	Environment string           `json:"environment"` // "" for none
 	Sheets      []sheetJSON      `json:"sheets"`
 	Columns     []columnJSON     `json:"columns"`
 	Targets     []targetJSON     `json:"targets"`
@@ -60,18 +60,8 @@ type problemJSON struct {
 	Hint    string  `json:"hint"`
 	Where   string  `json:"where"`
 	Line    int     `json:"line,omitempty"`
-	Column  int     `json:"column,omitempty"`
 	Row     int     `json:"row,omitempty"`
-	Cell    string  `json:"cell,omitempty"`
 	Path    *string `json:"path"`
-}
-
-type campaignJSON struct {
-	Name        string     `json:"name"`
-	API         string     `json:"api"`
-	Environment string     `json:"environment"`
-	Templates   string     `json:"templates"` // service, cache or none
-	TemplatesAt *time.Time `json:"templatesAt"`
 }
 
 type sheetJSON struct {
@@ -147,7 +137,6 @@ type judgementJSON struct {
 	Rows     int         `json:"rows"`
 	Done     int         `json:"done"`
 	Complete bool        `json:"complete"`
-	Reading  bool        `json:"reading"` // the sheets are being read for the first time; done counts their rows
 	Stale    bool        `json:"stale"`   // the mapping has a mistake that keeps it from being judged; the numbers are of an earlier one
 	Partial  bool        `json:"partial"` // rules with mistakes are left out
 	Skipped  int         `json:"skipped"`
@@ -158,7 +147,6 @@ type judgementJSON struct {
 	Codes    []errorJSON `json:"codes"`
 	Warnings []errorJSON `json:"warnings"`
 	Error    string      `json:"error"` // why the rows could not be judged
-	Seconds  float64     `json:"seconds"`
 }
 
 // getState answers with the state, at once when it is another than that of “since”, else
@@ -188,25 +176,27 @@ func (s *Server) getState(r *http.Request) (any, error) {
 	}
 }
 
+// judgedBy returns the verdict that the page shows: of the text of now or, while that cannot
+// be judged, of an earlier one; nil for none. The caller holds the lock.
+func (s *Server) judgedBy() *verdict {
+	v := s.verdict
+	if v == nil || v.of != s.now && (v.of.book != s.now.book || s.now.bound != nil) {
+		return nil
+	}
+	return v
+}
+
 // state is what the page shows. The caller holds the lock.
 func (s *Server) state() stateJSON {
-	a, v := s.now, s.verdict
-	if v != nil {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-	}
+	a, v := s.now, s.judgedBy()
 	st := stateJSON{
 		Version: s.session.version, Progress: s.progress, Commands: s.options.Commands, Mapping: s.mapping(),
-		Campaign: campaignJSON{Name: a.mapping.Name.Text, API: a.mapping.API.Text, Templates: "none"},
-		Sheets:   s.sheets(), Targets: a.targets(s.options.Service, v), Judgement: s.judgement(),
+		Sheets: a.book.sheets, Targets: a.targets(s.options.Service, v), Judgement: s.judgement(v),
 	}
 	if service := s.options.Service; service != nil {
-		st.Campaign.Environment, st.Campaign.Templates = service.Environment, "service"
-		if !s.options.Cached.IsZero() {
-			st.Campaign.Templates, st.Campaign.TemplatesAt = "cache", &s.options.Cached
-		}
+		st.Environment = service.Environment
 	}
-	st.Columns, st.Suggestions = a.columns(st.Targets, v), s.suggestions(st.Targets)
+	st.Columns, st.Suggestions = a.columnList(st.Targets, v), s.suggestions(st.Targets)
 	if s.job != nil {
 		copied := *s.job
 		copied.Problems = slices.Clone(copied.Problems)
@@ -215,17 +205,14 @@ func (s *Server) state() stateJSON {
 	return st
 }
 
-// mapping is the text with its problems. The caller holds both locks.
+// mapping is the text with its problems. The caller holds the lock.
 func (s *Server) mapping() mappingJSON {
 	a := s.now
 	problems, warnings := a.problems, a.warnings
 	if v := s.verdict; v != nil && v.of == a {
 		problems, warnings = slices.Concat(problems, v.found), slices.Concat(warnings, v.warnings)
 	}
-	if s.first { // what a mapping without rules lacks is no news
-		problems, warnings = nil, nil
-	}
-	left := s.session.unsavedBefore
+	left := s.session.left
 	m := mappingJSON{
 		Path: s.session.path, Exists: s.session.file != nil, Dirty: s.session.dirty(), Text: string(s.session.text()),
 		Problems: a.show(problems), Warnings: append(a.show(warnings), a.book.stale(s.options.Sheets)...),
@@ -271,10 +258,7 @@ func (a *analysis) show(list problem.List) []problemJSON {
 	shown := []problemJSON{}
 	for _, p := range list {
 		one := problemJSON{Code: p.Code, Message: inPageWords(p.Message), Hint: inPageWords(p.Hint), Where: p.Where.String(),
-			Line: p.Where.Line, Column: p.Where.Column, Row: p.Where.Row}
-		if p.Where.Cell != "" {
-			one.Cell = p.Where.String()
-		}
+			Line: p.Where.Line, Row: p.Where.Row}
 		path := ""
 		if a.doc != nil && p.Where.Line > 0 {
 			path = yamlpatch.Pointer(a.doc.At(p.Where.Line, p.Where.Column)...)
@@ -291,92 +275,43 @@ func (a *analysis) show(list problem.List) []problemJSON {
 	return shown
 }
 
-func (s *Server) sheets() []sheetJSON {
-	b := s.now.book
-	list := []sheetJSON{}
-	for i, l := range b.looks {
-		one := sheetJSON{l.path, l.names, l.name, max(b.options.HeaderRow, 1), l.likely, l.first, []problemJSON{}}
-		if at := slices.IndexFunc(b.tables, func(t cell.Sheet) bool { return t.Table == i }); at >= 0 {
-			one.Name, one.HeaderRow = b.tables[at].Name, b.tables[at].HeaderRow
-		}
-		list = append(list, one)
-	}
-	err := b.err
-	if err == nil && !b.reading() {
-		err = b.failed
-	}
-	if err != nil && len(list) > 0 {
-		var found problem.List
-		if other := found.Collect(err); other != nil {
-			found = problem.List{problem.New("", "%s", other.Error())}
-		}
-		list[0].Problems = s.now.show(found)
-	}
-	return list
-}
-
 // stale warns of files that are not what they were when they were read.
 func (b *book) stale(paths []string) (list []problemJSON) {
-	for i, was := range b.versions {
-		one := problemJSON{Code: "sheet-changed", Where: paths[i], Hint: "stop claimsheet studio and start it again to see the sheet as it is now"}
-		switch now := versionOf(paths[i]); now {
-		case was:
-			continue
-		case fileVersion{}:
-			one.Message = "the sheet is not there any more; the page shows the previous version"
-		default:
-			one.Message = "the sheet has changed since it was read; the page shows the previous version, and a dry run takes it as it is now"
+	for i, path := range paths {
+		if versionOf(path) != b.versions[i] {
+			list = append(list, problemJSON{Code: "sheet-changed", Where: path, Message: "the sheet has changed since it was read, or is gone; " +
+				"the page shows the previous version", Hint: "stop claimsheet studio and start it again to see the sheet as it is now"})
 		}
-		list = append(list, one)
 	}
 	return list
 }
 
-// columns returns the columns of the first sheet. The caller holds the verdict's lock.
-func (a *analysis) columns(targets []targetJSON, v *verdict) []columnJSON {
-	b := a.book
-	list := make([]columnJSON, 0, len(b.columns))
-	for i, c := range b.columns {
-		one := columnJSON{Letter: cell.ColumnName(i), Header: c.header, Shared: c.shared, Samples: []string{}, Targets: []string{},
-			Ignored: a.ignores(i), tallyJSON: tallyJSON{Problems: []errorJSON{}, Warnings: []errorJSON{}}}
-		if b.isReady() {
-			one.Filled, one.Distinct, one.DistinctMore = c.filled, c.distinct, c.more
-			one.Samples, one.Kind = append(one.Samples, c.samples...), c.kind()
-			one.Empty = len(b.records) - c.filled
-		}
+// columnList returns the columns of the first sheet.
+func (a *analysis) columnList(targets []targetJSON, v *verdict) []columnJSON {
+	list := make([]columnJSON, 0, len(a.book.columns))
+	for i, c := range a.book.columns {
+		one := c.columnJSON
+		one.Targets, one.Ignored = []string{}, a.ignores(i)
 		for _, t := range targets {
 			if t.Rule != nil && slices.Contains(t.Columns, one.Letter) {
 				one.Targets = append(one.Targets, t.Path)
 			}
 		}
-		if v != nil && v.of.book == b {
-			one.tallyJSON = v.column(i)
+		if v != nil {
+			one.tallyJSON = v.columns[i]
 		}
 		list = append(list, one)
 	}
 	return list
 }
 
-// judgement sums up. The caller holds both locks.
-func (s *Server) judgement() judgementJSON {
-	b, v := s.now.book, s.verdict
-	j := judgementJSON{Codes: []errorJSON{}, Warnings: []errorJSON{}, Stale: s.stale && !s.first}
-	if b.reading() || s.first {
-		j.Reading, j.Done = true, int(b.seen.Load())
-		return j
+// judgement sums up.
+func (s *Server) judgement(v *verdict) judgementJSON {
+	j := judgementJSON{Codes: []errorJSON{}, Warnings: []errorJSON{}}
+	if v != nil {
+		j = v.sum
 	}
-	j.Rows = len(b.records)
-	if v == nil || v.of.book != b {
-		return j
-	}
-	j.Done, j.Complete, j.Skipped, j.Partial = v.done, v.complete, v.skipped, v.of.bound.Partial
-	j.Errors = v.wrong.count()
-	j.Usable = max(0, v.done-v.skipped-j.Errors)
-	j.Clients, j.Disagree, j.Seconds = v.clients, v.disagree, v.took.Round(time.Millisecond).Seconds()
-	if v.failed != nil {
-		j.Error = v.failed.Error()
-	}
-	j.Codes, j.Warnings = v.kinds.list(everywhere), v.warned.list(everywhere)
+	j.Rows, j.Done, j.Stale = len(s.now.book.records), int(s.judged.Load()), s.now.bound == nil
 	return j
 }
 

@@ -8,9 +8,10 @@
 //	                   /api/state ◀── judgement ◀── book: the rows in a spool
 //
 // All judgement is that of the packages that a run uses: mapping reads and converts,
-// importer groups and plans, mapping/draft suggests. It runs in the background over the
-// whole sheet after each change; a change cancels the one before. In memory are counters,
-// a bit for each row and kind of mistake, and a few samples, never all cells.
+// importer groups and plans, mapping/draft suggests. The rows are read before the page
+// opens, and when the text says that other ones are read. After each change the whole
+// sheet is judged in the background; a change cancels the judgement before. In memory are
+// counters, some bytes for each mistake, and a few samples, never all cells.
 package studio
 
 import (
@@ -43,10 +44,7 @@ type Options struct {
 	Sheets   []string // paths; at least one
 	Password string   // opens encrypted sheets
 
-	// Service is what the environment has; nil when none was asked. Cached is when its
-	// templates were read, if they are not of now.
-	Service  *mapping.Service
-	Cached   time.Time
+	Service  *mapping.Service // what the environment has; nil when none was asked
 	Routes   apiclient.Routes // of the environment; Version is the mapping's
 	LinkBody json.RawMessage  // of the magic link's request
 
@@ -90,12 +88,11 @@ type Server struct {
 	mu      sync.Mutex
 	closed  bool
 	session session
-	first   bool               // the first mapping is not proposed yet, and nothing can be changed
+	books   map[reading]*book  // by how the sheets are read
 	now     *analysis          // of the session's text
-	book    *book              // as the text says that the sheets are read
 	judging context.CancelFunc // stops the judgement under way
-	verdict *verdict           // the last one that began; nil before the first
-	stale   bool               // the text cannot be judged, and verdict is of an earlier one
+	judged  *atomic.Int64      // rows, by the judgement under way
+	verdict *verdict           // the last one that was finished; nil before the first
 	job     *job
 	folder  string // of jobs; "" before the first
 
@@ -103,10 +100,10 @@ type Server struct {
 	changed  chan struct{} // closed at each such change
 }
 
-// New opens a session. It fails when the mapping file exists and cannot be read, or a
-// sheet cannot be opened however it is read. Call Close at the end.
-func New(o Options) (*Server, error) {
-	s := &Server{options: o, changed: make(chan struct{})}
+// New opens a session and reads the sheets. It fails when the mapping file exists and
+// cannot be read, or a sheet cannot be opened however it is read. Call Close at the end.
+func New(ctx context.Context, o Options) (*Server, error) {
+	s := &Server{options: o, changed: make(chan struct{}), books: map[reading]*book{}, judged: new(atomic.Int64)}
 	if s.options.Suggest.Service = o.Service; s.options.Suggest.API == "" {
 		s.options.Suggest.API = string(apiclient.V2)
 	}
@@ -116,20 +113,21 @@ func New(o Options) (*Server, error) {
 	if err := s.session.open(o); err != nil {
 		return nil, err
 	}
-	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.ctx, s.stop = context.WithCancel(ctx)
 	s.guard = newGuard(s.options.Idle)
 	s.routes()
-	b := openBook(s.ctx, o.Sheets, s.session.sheetOptions(o))
-	canChoose := slices.ContainsFunc(b.looks, func(l look) bool { return len(l.first) > 0 }) // another sheet or header row
-	if b.err != nil && len(b.tables) == 0 && !canChoose {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.read()
+	canChoose := slices.ContainsFunc(b.sheets, func(one sheetJSON) bool { return len(one.First) > 0 }) // another sheet or header row
+	if b.err != nil && (ctx.Err() != nil || len(b.tables) == 0 && !canChoose) {
 		s.stop()
 		return nil, b.err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.book, s.first = b, o.Propose && s.session.file == nil && b.err == nil
+	if o.Propose && s.session.file == nil && b.proposed != nil {
+		s.session.beginWith(b.proposed)
+	}
 	s.refresh()
-	s.background(func() { s.readBook(b) })
 	return s, nil
 }
 
@@ -137,8 +135,7 @@ func New(o Options) (*Server, error) {
 // that it listens on.
 func (s *Server) Handler() http.Handler { return s.guard.protect(s.mux) }
 
-// Ended is closed when no page has asked for the time of Options.Idle, or the last one
-// was closed, and no job runs.
+// Ended is closed when no page has asked for the time of Options.Idle, and no job runs.
 func (s *Server) Ended() <-chan struct{} {
 	return s.guard.ended(s.ctx, func() bool {
 		s.mu.Lock()
@@ -156,7 +153,9 @@ func (s *Server) Close() error {
 	s.work.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.book.close()
+	for _, b := range s.books {
+		b.close()
+	}
 	if s.folder != "" {
 		return os.RemoveAll(s.folder)
 	}
@@ -202,24 +201,24 @@ func (s *Server) routes() {
 		s.mux.HandleFunc("POST /api/"+path, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, onlyJSON(answer)) })
 	}
 	get("state", s.getState)
-	post("patch", changing(s, s.patch))
-	post("decide", changing(s, s.decide))
-	post("text", changing(s, s.replaceText))
-	post("undo", changing(s, s.goTo(-1)))
-	post("redo", changing(s, s.goTo(1)))
-	post("save", changing(s, s.save))
-	post("reload", changing(s, s.reload))
-	post("draft", changing(s, s.draft))
-	post("ignore", changing(s, s.ignore))
+	post("patch", s.changing(s.patch))
+	post("decide", s.changing(s.decide))
+	post("text", s.changing(s.replaceText))
+	post("undo", s.changing(s.goTo(-1)))
+	post("redo", s.changing(s.goTo(1)))
+	post("save", s.changing(s.save))
+	post("reload", s.changing(s.reload))
+	post("draft", s.changing(s.draft))
+	post("ignore", s.changing(s.ignore))
 	get("column", s.looking(getColumn))
 	get("rows", s.looking(getRows))
+	get("place", s.looking(getPlace))
 	get("client", s.looking(getClient))
 	post("preview", s.looking(getPreview))
 	get("diff", s.getDiff)
-	post("job", changing(s, s.startJob))
+	post("job", s.changing(s.startJob))
 	post("job/cancel", s.postCancel)
 	s.mux.HandleFunc("GET /api/job/workbook", s.getWorkbook)
-	post("bye", func(*http.Request) (any, error) { s.guard.bye(); return struct{}{}, nil })
 	s.mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, failure{http.StatusNotFound, "no-such-path", "there is nothing here", ""}, nil)
 	})

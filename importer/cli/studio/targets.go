@@ -18,27 +18,179 @@ import (
 type lister struct {
 	a       *analysis
 	service *mapping.Service
-	v       *verdict // of the same book; nil when nothing is judged
+	v       *verdict // nil when nothing is judged
 	list    []targetJSON
 }
 
-// targets returns all that the mapping fills or could fill, in workflow order. The caller
-// holds the verdict's lock.
+// targets returns all that the mapping fills or could fill, in workflow order.
 func (a *analysis) targets(service *mapping.Service, v *verdict) []targetJSON {
-	if a.doc == nil {
-		return []targetJSON{}
-	}
-	if v != nil && v.of.book != a.book {
-		v = nil
-	}
 	l := &lister{a: a, service: service, v: v, list: []targetJSON{}}
-	l.client()
-	l.contacts()
-	l.claims()
+	if a.doc == nil {
+		return l.list
+	}
+	l.all(targetJSON{Group: "key", Of: "Client", Required: true}, "client", "key")
+	l.all(targetJSON{Group: "lookup", Of: "Client"}, "client", "lookup/email", "lookup/phone", "lookup/mode", "existing", "existing_activities", "known_id")
+	l.fields(targetJSON{Group: "client", Of: "Client"}, "client")
+	for i, c := range a.mapping.Contacts {
+		of, t := "contacts/"+strconv.Itoa(i), targetJSON{Group: "contacts", Of: "Contact " + c.ID.Text}
+		l.all(required(t, true), of, "key")
+		l.all(t, of, "when", "lookup/email", "lookup/phone")
+		l.fields(t, of)
+	}
+	isV2 := !a.mapping.V1()
+	if isV2 {
+		l.claims()
+	}
 	l.activities()
-	l.workflow()
-	l.settings()
+	if isV2 {
+		t, isNeeded := targetJSON{Group: "workflow", Of: "Workflow"}, len(a.mapping.Activities) > 0
+		l.all(required(t, isNeeded), "workflow", "name")
+		l.all(required(t, isNeeded && (service == nil || service.WorkflowTemplateIdentifier == "")), "workflow", "template_identifier")
+		l.all(t, "", "resume_at")
+	}
+	t := targetJSON{Group: "settings", Of: "Settings"}
+	l.all(required(t, true), "", "name", "api")
+	l.all(t, "sheet", "when", "empty", "numbers", "timezone", "ambiguous_times", "hidden_rows", "fill_down")
+	if len(a.book.sheets[0].Names) == 0 { // a workbook says it itself
+		l.all(t, "sheet", "encoding", "delimiter")
+	}
 	return l.list
+}
+
+func required(t targetJSON, is bool) targetJSON {
+	t.Required = is
+	return t
+}
+
+// all adds several keys of a part of the mapping.
+func (l *lister) all(t targetJSON, of string, keys ...string) {
+	for _, key := range keys {
+		l.add(t, strings.Split(strings.TrimPrefix(of+"/"+key, "/"), "/")...)
+	}
+}
+
+// usualFields are client fields that most campaigns have. The service's operator knows
+// which there are.
+var usualFields = []string{"email", "firstName", "lastName", "phone"}
+
+// fields lists the fields of a person, and the usual ones that are not there yet.
+func (l *lister) fields(t targetJSON, of string) {
+	path := append(strings.Split(of, "/"), "fields")
+	var names []string
+	for _, t.Title = range slices.Concat(l.a.doc.Keys(path...), usualFields) { // a name may be there twice, by mistake
+		if !slices.Contains(names, t.Title) {
+			names = append(names, t.Title)
+			l.add(t, append(slices.Clone(path), t.Title)...)
+		}
+	}
+}
+
+func (l *lister) claims() {
+	entries := l.a.mapping.Claims
+	if len(entries) == 0 { // so that a person can begin one
+		entries = make([]mapping.ClaimRule, 1)
+	}
+	for i, c := range entries {
+		of, t := "claims/"+strconv.Itoa(i), targetJSON{Group: "claims", Of: "Claim", On: "claim"}
+		if id := c.ID.Text; id != "" && id != "claim" {
+			t.Of = "Claim " + id
+		}
+		l.all(required(t, len(l.a.mapping.Claims) > 0), of, "key", "name")
+		l.all(t, of, "when", "known_id")
+	}
+}
+
+// scopes are what an activity can be on.
+func (l *lister) scopes() []string {
+	list := []string{"client"}
+	if len(l.a.mapping.Claims) > 0 {
+		list = append(list, "claim")
+	}
+	for _, c := range l.a.mapping.Claims {
+		if !slices.Contains(list, c.ID.Text) {
+			list = append(list, c.ID.Text)
+		}
+	}
+	for _, c := range l.a.mapping.Contacts {
+		list = append(list, c.ID.Text)
+	}
+	return list
+}
+
+// activities lists the activities of the mapping: how each is sent, the attributes of its
+// template in their order, and those that only the mapping has; then the other templates.
+func (l *lister) activities() {
+	used := map[string]bool{}
+	for i := range l.a.mapping.Activities {
+		rule := &l.a.mapping.Activities[i]
+		used[rule.Template.Text] = true
+		of, t := "activities/"+strconv.Itoa(i), targetJSON{Group: "activity", Of: rule.Template.Text, Status: "BackFilled", On: "claim"}
+		switch {
+		case rule.Status == mapping.Open:
+			t.Status = "Open"
+		case l.a.mapping.ResumeAt != nil && !rule.Assigned:
+			t.Status = ""
+		}
+		isContact := func(c mapping.ContactRule) bool { return c.ID.Text == rule.On.Text }
+		if rule.On.Text == "client" || slices.ContainsFunc(l.a.mapping.Contacts, isContact) {
+			t.On = rule.On.Text
+		}
+		l.all(t, of, "status")
+		scoped := t
+		scoped.Options = l.scopes()
+		l.all(scoped, of, "on")
+		l.all(t, of, "when")
+		l.attributes(t, strconv.Itoa(i), rule.Attributes)
+	}
+	if l.service == nil {
+		return
+	}
+	for _, template := range l.service.Templates {
+		if !used[template.Name] {
+			used[template.Name] = true
+			t, entry := targetJSON{Group: "activity", Of: template.Name}, byTemplate+template.Name
+			l.add(t, "activities", entry, "status")
+			l.attributes(t, entry, nil)
+		}
+	}
+}
+
+func (l *lister) attributes(t targetJSON, entry string, rules []mapping.AttributeRule) {
+	var attributes []mapping.AttributeTemplate
+	if l.service != nil {
+		at := slices.IndexFunc(l.service.Templates, func(template mapping.Template) bool { return template.Name == t.Of })
+		if at >= 0 {
+			attributes = slices.Clone(l.service.Templates[at].Attributes)
+		}
+	}
+	for _, rule := range rules {
+		attributes = append(attributes, mapping.AttributeTemplate{Name: rule.Name.Text})
+	}
+	listed := map[string]bool{}
+	for _, a := range attributes {
+		if listed[a.Name] {
+			continue
+		}
+		listed[a.Name] = true
+		t.Title, t.Type, t.TypeFrom, t.Options = a.Name, string(a.Type), "service", a.Options
+		if t.Type == "" {
+			t.TypeFrom = "unknown"
+		}
+		l.add(t, "activities", entry, "attributes", a.Name)
+	}
+}
+
+// options are what can be chosen for a key.
+var options = map[string][]string{
+	"existing":            {"reuse", "skip", "fail", "create"},
+	"existing_activities": {"send", "skip"},
+	"status":              {string(mapping.Submitted), string(mapping.Accepted), string(mapping.Open)},
+	"mode":                {"first", "either", "both"},
+	"api":                 {"v1", "v2"},
+	"ambiguous_times":     {"refuse", "earlier"},
+	"hidden_rows":         {"take", "skip"},
+	"encoding":            {"utf-8", "windows-1252"},
+	"delimiter":           {",", ";", "tab"},
 }
 
 // add adds a target with what the mapping says of it.
@@ -48,7 +200,7 @@ func (l *lister) add(t targetJSON, path ...string) {
 	if t.Title == "" {
 		t.Title = cmp.Or(label(path), last)
 	}
-	if t.Options == nil && !isAttribute(path) {
+	if t.Options == nil && !isName(path) {
 		t.Options = options[last]
 	}
 	if typ := map[string]string{"email": "Email", "phone": "Phone"}[last]; typ != "" && path[len(path)-2] == "lookup" {
@@ -87,19 +239,13 @@ func (l *lister) add(t targetJSON, path ...string) {
 // judged adds the verdict over the rows.
 func (l *lister) judged(t *targetJSON, path []string) {
 	if t.Path == "/client/key" && !l.v.of.bound.Keyless {
-		t.Usable, t.Errors = l.v.keyed, l.v.done-l.v.skipped-l.v.keyed
+		t.Usable, t.Errors = l.v.keyed, len(l.v.skipped)-l.v.sum.Skipped-l.v.keyed
 		return
 	}
-	for i, target := range l.v.of.bound.Targets {
-		if !slices.Equal(target.Path, path) {
-			continue
-		}
-		tally := l.v.targets[i]
-		t.tallyJSON = tallyJSON{tally.usable, tally.errors, tally.empty, l.v.ofTargets.list(i), l.v.toLookAt.list(i)}
-		if t.Type == "" {
-			t.Type = string(target.Type)
-		}
-		return
+	at := slices.IndexFunc(l.v.of.bound.Targets, func(target mapping.Target) bool { return slices.Equal(target.Path, path) })
+	if at >= 0 {
+		t.tallyJSON = l.v.targets[at]
+		t.Type = cmp.Or(t.Type, string(l.v.of.bound.Targets[at].Type))
 	}
 }
 
@@ -108,10 +254,15 @@ var (
 	callName  = regexp.MustCompile(`\b[A-Za-z]+\(\s*("(?:[^"\\]|\\.)*")`)
 )
 
-// isValue reports whether a path is that of a field, an attribute or a look-up, whose names
-// are the service's: a field may be called “name” or “status”.
+// isName reports whether the last part of a path is a name of the service's, that of a field
+// or an attribute, which may be “name” or “status”.
+func isName(path []string) bool {
+	return len(path) > 2 && slices.Contains([]string{"fields", "attributes"}, path[len(path)-2])
+}
+
+// isValue reports whether a path is that of a value of the client: also of a look-up.
 func isValue(path []string) bool {
-	return len(path) > 2 && slices.Contains([]string{"fields", "attributes", "lookup"}, path[len(path)-2])
+	return isName(path) || len(path) > 2 && path[len(path)-2] == "lookup" && path[len(path)-1] != "mode"
 }
 
 // columnsOf returns the columns of the first sheet that a rule names.
@@ -169,199 +320,4 @@ func (a *analysis) columnsOf(rule json.RawMessage, path []string) []int {
 		list = append(list, a.book.find(name))
 	}
 	return slices.DeleteFunc(list, func(i int) bool { return i < 0 })
-}
-
-// usualFields are client fields that most campaigns have. The service's operator knows
-// which there are.
-var usualFields = []string{"email", "firstName", "lastName", "phone"}
-
-// options are what can be chosen for a key.
-var options = map[string][]string{
-	"existing":            {"reuse", "skip", "fail", "create"},
-	"existing_activities": {"send", "skip"},
-	"status":              {string(mapping.Submitted), string(mapping.Accepted), string(mapping.Open)},
-	"mode":                {"first", "either", "both"},
-	"api":                 {"v1", "v2"},
-	"ambiguous_times":     {"refuse", "earlier"},
-	"hidden_rows":         {"take", "skip"},
-	"encoding":            {"utf-8", "windows-1252"},
-	"delimiter":           {",", ";", "tab"},
-}
-
-// isAttribute reports whether the last part of a path is a name of the service's.
-func isAttribute(path []string) bool {
-	return len(path) > 2 && slices.Contains([]string{"fields", "attributes"}, path[len(path)-2])
-}
-
-// all adds several keys of a part of the mapping.
-func (l *lister) all(t targetJSON, of []string, keys ...string) {
-	for _, key := range keys {
-		l.add(t, slices.Concat(of, strings.Split(key, "."))...)
-	}
-}
-
-func (l *lister) client() {
-	of := []string{"client"}
-	l.all(targetJSON{Group: "key", Of: "Client", Required: true}, of, "key")
-	l.all(targetJSON{Group: "lookup", Of: "Client"}, of, "lookup.email", "lookup.phone")
-	if _, ok := l.a.doc.Value("client", "lookup", "mode"); ok {
-		l.all(targetJSON{Group: "lookup", Of: "Client"}, of, "lookup.mode")
-	}
-	l.all(targetJSON{Group: "lookup", Of: "Client"}, of, "existing", "existing_activities", "known_id")
-	l.fields("client", "Client", "client", "fields")
-}
-
-// fields lists the fields of a person, and the usual ones that are not there yet.
-func (l *lister) fields(group, of string, path ...string) {
-	var names []string
-	for _, name := range slices.Concat(l.a.doc.Keys(path...), usualFields) { // a name may be there twice, by mistake
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-			l.add(targetJSON{Group: group, Of: of, Title: name}, append(slices.Clone(path), name)...)
-		}
-	}
-}
-
-func (l *lister) contacts() {
-	for i, c := range l.a.mapping.Contacts {
-		path, t := []string{"contacts", strconv.Itoa(i)}, targetJSON{Group: "contacts", Of: "Contact " + c.ID.Text}
-		required := t
-		required.Required = true
-		l.all(required, path, "key")
-		l.all(t, path, "when", "lookup.email", "lookup.phone")
-		l.fields("contacts", t.Of, append(path, "fields")...)
-	}
-}
-
-func (l *lister) claims() {
-	if l.a.mapping.V1() {
-		return
-	}
-	entries := l.a.mapping.Claims
-	if len(entries) == 0 { // so that a person can begin one
-		entries = make([]mapping.ClaimRule, 1)
-	}
-	for i, c := range entries {
-		path, t := []string{"claims", strconv.Itoa(i)}, targetJSON{Group: "claims", Of: "Claim", On: "claim"}
-		if id := c.ID.Text; id != "" && id != "claim" {
-			t.Of = "Claim " + id
-		}
-		required := t
-		required.Required = len(l.a.mapping.Claims) > 0
-		l.all(required, path, "key", "name")
-		l.all(t, path, "when", "known_id")
-	}
-}
-
-// scopes are what an activity can be on.
-func (l *lister) scopes() []string {
-	list := []string{"client"}
-	if len(l.a.mapping.Claims) > 0 {
-		list = append(list, "claim")
-	}
-	for _, c := range l.a.mapping.Claims {
-		if !slices.Contains(list, c.ID.Text) {
-			list = append(list, c.ID.Text)
-		}
-	}
-	for _, c := range l.a.mapping.Contacts {
-		list = append(list, c.ID.Text)
-	}
-	return list
-}
-
-// template returns the attributes of a template; nil when the service is not known, or does
-// not have it.
-func (l *lister) template(name string) []mapping.AttributeTemplate {
-	if l.service != nil {
-		for _, t := range l.service.Templates {
-			if t.Name == name {
-				return t.Attributes
-			}
-		}
-	}
-	return nil
-}
-
-// activities lists the activities of the mapping: how each is sent, the attributes of its
-// template in their order, and those that only the mapping has; then the other templates.
-func (l *lister) activities() {
-	used := map[string]bool{}
-	for i := range l.a.mapping.Activities {
-		rule := &l.a.mapping.Activities[i]
-		used[rule.Template.Text] = true
-		path := []string{"activities", strconv.Itoa(i)}
-		t := targetJSON{Group: "activity", Of: rule.Template.Text, Status: "BackFilled", On: "claim"}
-		switch {
-		case rule.Status == mapping.Open:
-			t.Status = "Open"
-		case l.a.mapping.ResumeAt != nil && !rule.Assigned:
-			t.Status = ""
-		}
-		isContact := func(c mapping.ContactRule) bool { return c.ID.Text == rule.On.Text }
-		if rule.On.Text == "client" || slices.ContainsFunc(l.a.mapping.Contacts, isContact) {
-			t.On = rule.On.Text
-		}
-		l.all(t, path, "status")
-		scoped := t
-		scoped.Options = l.scopes()
-		l.all(scoped, path, "on")
-		l.all(t, path, "when")
-		l.attributes(t, path, rule.Attributes)
-	}
-	if l.service == nil {
-		return
-	}
-	for _, template := range l.service.Templates {
-		if !used[template.Name] {
-			used[template.Name] = true
-			path, t := []string{"activities", byTemplate + template.Name}, targetJSON{Group: "activity", Of: template.Name}
-			l.all(t, path, "status")
-			l.attributes(t, path, nil)
-		}
-	}
-}
-
-func (l *lister) attributes(t targetJSON, path []string, rules []mapping.AttributeRule) {
-	listed := map[string]bool{}
-	attributes := slices.Clone(l.template(t.Of))
-	for _, attr := range rules {
-		attributes = append(attributes, mapping.AttributeTemplate{Name: attr.Name.Text})
-	}
-	for _, a := range attributes {
-		if listed[a.Name] {
-			continue
-		}
-		listed[a.Name] = true
-		t.Title, t.Type, t.TypeFrom, t.Options = a.Name, string(a.Type), "service", a.Options
-		if t.Type == "" {
-			t.TypeFrom = "unknown"
-		}
-		l.add(t, slices.Concat(path, []string{"attributes", a.Name})...)
-	}
-}
-
-func (l *lister) workflow() {
-	if l.a.mapping.V1() {
-		return
-	}
-	t := targetJSON{Group: "workflow", Of: "Workflow", Required: len(l.a.mapping.Activities) > 0}
-	l.add(t, "workflow", "name")
-	t.Required = t.Required && (l.service == nil || l.service.WorkflowTemplateIdentifier == "")
-	l.add(t, "workflow", "template_identifier")
-	l.add(targetJSON{Group: "workflow", Of: "Workflow"}, "resume_at")
-}
-
-func (l *lister) settings() {
-	t := targetJSON{Group: "settings", Of: "Settings"}
-	required := t
-	required.Required = true
-	l.all(required, nil, "name", "api")
-	l.all(t, []string{"sheet"}, "when", "empty", "numbers", "timezone", "ambiguous_times", "hidden_rows")
-	if _, ok := l.a.doc.Value("sheet", "fill_down"); ok {
-		l.all(t, []string{"sheet"}, "fill_down")
-	}
-	if len(l.a.book.names) == 0 { // a workbook says it itself
-		l.all(t, []string{"sheet"}, "encoding", "delimiter")
-	}
 }

@@ -3,10 +3,10 @@ package studio
 import (
 	"cmp"
 	"context"
-	"math/bits"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"claimsheet/importer"
@@ -15,191 +15,161 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// verdict is what the whole of the sheets is by a mapping. It grows while the rows are
-// gone through.
+// verdict is what the whole of the sheets is by a mapping. It does not change once it is
+// there.
 type verdict struct {
-	of *analysis
+	of       *analysis
+	failed   error        // why the rows could not be judged
+	found    problem.List // what is wrong with the mapping by what the rows hold
+	warnings problem.List // the same
+	skipped  []bool       // by record
+	marks    [][]mark     // by record
+	columns  []tallyJSON
+	targets  []tallyJSON
+	sum      judgementJSON
+	keyed    int // rows whose client is known
+	survey   *importer.Survey
+	together map[int]problem.List // by record: errors that only rows together show; bounded
 
-	mu          sync.Mutex
-	done        int // rows that were judged
-	complete    bool
-	failed      error        // why the rows could not be judged
-	found       problem.List // what is wrong with the mapping by what the rows hold
-	warnings    problem.List // the same
-	skipped     int
-	keyed       int    // rows whose client is known
-	filled      []int  // cells of each column, in the rows so far that are not skipped
-	wrong       bitmap // records with an error
-	skippedRows bitmap
-	kinds       kinds // errors of cells by column
-	warned      kinds // warnings of cells, which are sent all the same
-	targets     []tally
-	ofTargets   kinds // errors by target
-	toLookAt    kinds // warnings by target
-	clients     int
-	disagree    int // clients whose rows differ where they must agree
-	survey      *importer.Survey
-	together    map[int]problem.List // by record: errors that only rows together show; bounded
-	stored      int                  // how many they are
-	took        time.Duration
+	mu       sync.Mutex // while it is made: rows are seen by several goroutines
+	byColumn mistakes
+	byTarget mistakes
 }
 
-// tally is what the rows give for a target.
-type tally struct{ usable, errors, empty int }
-
-// kind is a code in a column of the first sheet, -1 for the row as a whole, or in a target.
-type kind struct {
-	at   int
-	code string
+// mark is a problem or a warning of a record in a column of the first sheet, -1 for the row
+// as a whole.
+type mark struct {
+	column    int
+	code      string
+	isWarning bool
 }
 
-// cellErrors are the cells that have the same problem.
-type cellErrors struct {
-	count   int
-	rows    bitmap // records that have it; none by target
-	example string // the first cell's text
-	row     cell.Row
-	message string
+// has reports whether a record has an error, or a warning, in a column and with a code;
+// "" stands for any.
+func (v *verdict) has(record int, column, code string, isWarning bool) bool {
+	return slices.ContainsFunc(v.marks[record], func(m mark) bool {
+		return m.isWarning == isWarning && (column == "" || m.column == cell.ColumnAt(column)) && (code == "" || m.code == code)
+	})
 }
 
-type kinds map[kind]*cellErrors
+// mostTogether bounds the problems of verdict.together.
+const mostTogether = 20_000
 
-const (
-	mostTogether = 20_000 // bounds the problems of verdict.together
-	mostKinds    = 2000   // bounds the kinds; each takes a bit for every row
-)
+// mistakes are problems and warnings by place, a column or a target, and code.
+type mistakes map[mark]*mistake
 
-// note counts a problem; the first cell of the sheets is the example.
-func (k kinds) note(at int, row cell.Row, p problem.Problem) *cellErrors {
-	of := kind{at, p.Code}
-	if k[of] == nil && len(k) >= mostKinds {
-		return &cellErrors{}
-	} else if k[of] == nil {
-		k[of] = &cellErrors{}
+type mistake struct {
+	errorJSON
+	first cell.Row
+}
+
+// add counts a problem; the first cell of the sheets is the example.
+func (all mistakes) add(place int, row cell.Row, p problem.Problem) {
+	of := mark{place, p.Code, p.Warning}
+	m := all[of]
+	if m == nil {
+		m = &mistake{first: row + 1}
+		all[of] = m
 	}
-	e := k[of]
-	if e.count++; e.count == 1 || row < e.row {
-		e.row, e.example, e.message = row, sample(p.Seen), p.Message
+	count := m.Count + 1
+	if row < m.first {
+		*m = mistake{errorJSON{Code: p.Code, Message: inPageWords(p.Message), Example: problem.OneLine(sample(p.Seen)), Row: row.Number()}, row}
 	}
-	return e
+	m.Count = count
 }
 
 // everywhere is the place of all columns.
 const everywhere = -2
 
-// list returns the errors of a column or a target, or of all, the most frequent first.
-func (k kinds) list(at int) []errorJSON {
-	sums := map[string]*cellErrors{}
-	for of, e := range k {
-		if at != everywhere && of.at != at {
+// list returns the errors, or the warnings, of a place, the most frequent first.
+func (all mistakes) list(place int, isWarning bool) []errorJSON {
+	sums := map[string]mistake{}
+	for of, m := range all {
+		if of.isWarning != isWarning || place != everywhere && of.column != place {
 			continue
 		}
-		if sums[of.code] == nil {
-			sums[of.code] = &cellErrors{row: e.row, example: e.example, message: e.message}
+		sum, known := sums[of.code]
+		count := sum.Count + m.Count
+		if !known || m.first < sum.first {
+			sum = *m
 		}
-		sum := sums[of.code]
-		if sum.count += e.count; e.row < sum.row {
-			sum.row, sum.example, sum.message = e.row, e.example, e.message
-		}
+		sum.Count = count
+		sums[of.code] = sum
 	}
 	list := []errorJSON{}
-	for code, e := range sums {
-		list = append(list, errorJSON{code, inPageWords(e.message), e.count, problem.OneLine(e.example), e.row.Number()})
+	for _, m := range sums {
+		list = append(list, m.errorJSON)
 	}
 	slices.SortFunc(list, func(a, b errorJSON) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Code, b.Code)) })
 	return list
 }
 
-// column is the verdict over a column of the first sheet. The caller holds the lock.
-func (v *verdict) column(i int) tallyJSON {
-	var all, filled bitmap // records with an error in the column, and those of them whose cell is filled
-	for of, e := range v.kinds {
-		if of.at == i {
-			all.add(e.rows)
+// judge goes through the rows once. done counts them, and shown is called from time to time.
+func judge(ctx context.Context, a *analysis, done *atomic.Int64, shown func()) *verdict {
+	n := len(a.book.records)
+	v := &verdict{of: a, skipped: make([]bool, n), marks: make([][]mark, n), columns: make([]tallyJSON, len(a.book.columns)),
+		targets: make([]tallyJSON, len(a.bound.Targets)), together: map[int]problem.List{}, byColumn: mistakes{}, byTarget: mistakes{}}
+	v.failed = v.plan(ctx, done, shown)
+	v.sumUp()
+	return v
+}
+
+// sumUp counts what was found.
+func (v *verdict) sumUp() {
+	for i := range v.columns {
+		v.columns[i].Problems, v.columns[i].Warnings = v.byColumn.list(i, false), v.byColumn.list(i, true)
+	}
+	for i := range v.targets {
+		v.targets[i].Problems, v.targets[i].Warnings = v.byTarget.list(i, false), v.byTarget.list(i, true)
+	}
+	v.sum.Codes, v.sum.Warnings = v.byColumn.list(everywhere, false), v.byColumn.list(everywhere, true)
+	for i, isSkipped := range v.skipped {
+		switch {
+		case v.failed != nil:
+		case isSkipped:
+			v.sum.Skipped++
+		case v.has(i, "", "", false):
+			v.sum.Errors++
+		default:
+			v.sum.Usable++
 		}
-		if of.at == i && of.code != "required" && of.code != "empty-key" {
-			filled.add(e.rows)
-		}
 	}
-	return tallyJSON{max(0, v.filled[i]-filled.count()), all.count(), v.done - v.skipped - v.filled[i], v.kinds.list(i), v.warned.list(i)}
-}
-
-func newVerdict(a *analysis) *verdict {
-	return &verdict{of: a, kinds: kinds{}, warned: kinds{}, ofTargets: kinds{}, toLookAt: kinds{}, together: map[int]problem.List{},
-		targets: make([]tally, len(a.bound.Targets)), filled: make([]int, len(a.book.columns))}
-}
-
-// bitmap has a bit for each record.
-type bitmap []uint64
-
-func (b *bitmap) set(i int) {
-	for len(*b) <= i>>6 {
-		*b = append(*b, 0)
+	if v.survey != nil {
+		v.sum.Clients = v.survey.Clients
 	}
-	(*b)[i>>6] |= 1 << (i & 63)
-}
-
-func (b *bitmap) add(other bitmap) {
-	for len(*b) < len(other) {
-		*b = append(*b, 0)
+	v.sum.Complete, v.sum.Partial = v.failed == nil, v.of.bound.Partial
+	if v.failed != nil {
+		v.sum.Error = v.failed.Error()
 	}
-	for i, word := range other {
-		(*b)[i] |= word
-	}
-}
-
-func (b bitmap) has(i int) bool { return i>>6 < len(b) && b[i>>6]&(1<<(i&63)) != 0 }
-
-func (b bitmap) count() (n int) {
-	for _, word := range b {
-		n += bits.OnesCount64(word)
-	}
-	return n
-}
-
-// showEvery is how often a page learns how far a judgement is.
-const showEvery = 250 * time.Millisecond
-
-// judge goes through the rows once. shown is called from time to time, and at the end.
-func (v *verdict) judge(ctx context.Context, shown func()) {
-	began := time.Now()
-	err := func() (err error) {
-		defer func() {
-			if caught := recover(); caught != nil {
-				err = importer.Caught(caught)
-			}
-		}()
-		return v.plan(ctx, shown)
-	}()
-	v.mu.Lock()
-	v.took, v.complete = time.Since(began), err == nil
-	if ctx.Err() == nil {
-		v.failed = err
-	}
-	v.mu.Unlock()
-	shown()
 }
 
 // plan plans each client, and judges its rows by themselves and together.
-func (v *verdict) plan(ctx context.Context, shown func()) error {
+func (v *verdict) plan(ctx context.Context, done *atomic.Int64, shown func()) (err error) {
+	defer func() {
+		if caught := recover(); caught != nil {
+			err = importer.Caught(caught)
+		}
+	}()
 	book, bound := v.of.book, v.of.bound
 	survey, err := importer.Take(ctx, bound.Binding, book.rows, false)
 	if err != nil {
 		return err
 	}
-	found, warnings := bound.CheckCells(survey.Notes)
+	v.found, v.warnings = bound.CheckCells(survey.Notes)
 	for i := range book.tables {
 		wrong, doubts := book.headers[i].Verdict(v.of.mapping.Sheet.HeaderRowGiven)
-		found, warnings = append(wrong, found...), slices.Concat(doubts, book.dates[i].Warnings(), warnings)
+		v.found, v.warnings = append(wrong, v.found...), slices.Concat(doubts, book.dates[i].Warnings(), v.warnings)
 	}
-	v.mu.Lock()
-	v.found, v.warnings = found, warnings
 	if !bound.Keyless {
-		v.survey, v.clients = survey, survey.Clients
+		v.survey = survey
 	}
-	v.mu.Unlock()
+	const showEvery = 250 * time.Millisecond
 	next := time.Now().Add(showEvery)
-	for plan, err := range survey.PlansSeen(bound.Binding, book.rows, v.see) {
+	see := func(record cell.Record, row mapping.ConvertedRow) {
+		v.see(record, row)
+		done.Add(1)
+	}
+	for plan, err := range survey.PlansSeen(bound.Binding, book.rows, see) {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -217,32 +187,30 @@ func (v *verdict) plan(ctx context.Context, shown func()) error {
 	return nil
 }
 
-// see counts a row by itself.
+// see judges a row by itself.
 func (v *verdict) see(record cell.Record, row mapping.ConvertedRow) {
 	readings := v.of.bound.Readings(row)
 	i := v.of.book.record(row.Row)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.done++; row.Skipped != "" {
-		v.skipped++
-		v.skippedRows.set(i)
+	if row.Skipped != "" {
+		v.skipped[i] = true
 		return
 	}
 	for c, at := range v.of.book.at[record.Table] {
-		if !record.Cell(at).IsEmpty() { // a cell at -1 is empty
-			v.filled[c]++
+		if record.Cell(at).IsEmpty() { // a cell at -1 is empty
+			v.columns[c].Empty++
+		} else {
+			v.columns[c].Usable++
 		}
 	}
 	if row.Client != (mapping.Identity{}) {
 		v.keyed++
 	}
-	for _, p := range row.Problems {
+	for _, p := range slices.Concat(row.Problems, row.Warnings) {
 		if !v.of.bound.Keyless || p.Code != "empty-key" {
-			v.note(v.kinds, i, p)
+			v.mark(i, p)
 		}
-	}
-	for _, p := range row.Warnings {
-		v.note(v.warned, i, p)
 	}
 	for len(readings) > 0 {
 		n := 1
@@ -254,7 +222,7 @@ func (v *verdict) see(record cell.Record, row mapping.ConvertedRow) {
 	}
 }
 
-// read counts what a row gives for one target. The caller holds the lock.
+// read counts what a row gives for one target.
 func (v *verdict) read(row cell.Row, readings []mapping.Reading) {
 	at := readings[0].Target
 	var wrong, doubt *problem.Problem
@@ -270,29 +238,38 @@ func (v *verdict) read(row cell.Row, readings []mapping.Reading) {
 	}
 	switch t := &v.targets[at]; {
 	case wrong != nil:
-		t.errors++
-		v.ofTargets.note(at, row, *wrong)
+		t.Errors++
+		v.byTarget.add(at, row, *wrong)
 	case filled:
-		t.usable++
+		t.Usable++
 	default:
-		t.empty++
+		t.Empty++
 	}
 	if doubt != nil {
-		v.toLookAt.note(at, row, *doubt)
+		v.byTarget.add(at, row, *doubt)
 	}
 }
 
-// note notes a problem or a warning of a record, once; it reports whether it is new. The
-// caller holds the lock.
-func (v *verdict) note(in kinds, record int, p problem.Problem) bool {
-	if !p.Warning {
-		v.wrong.set(record)
-	}
-	column := v.of.book.columnOf(p.Where)
-	if known := in[kind{column, p.Code}]; known != nil && known.rows.has(record) {
+// mark notes a problem or a warning of a record, once; it reports whether it is new.
+func (v *verdict) mark(record int, p problem.Problem) bool {
+	made := mark{v.of.book.columnOf(p.Where), p.Code, p.Warning}
+	others := v.marks[record]
+	if slices.Contains(others, made) {
 		return false
 	}
-	in.note(column, v.of.book.records[record], p).rows.set(record)
+	v.marks[record] = append(others, made)
+	v.byColumn.add(made.column, v.of.book.records[record], p)
+	isHere := func(m mark) bool { return m.column == made.column && !m.isWarning }
+	isFilled := func(m mark) bool { return m.code != "required" && m.code != "empty-key" }
+	if made.column >= 0 && made.column < len(v.columns) && !p.Warning {
+		tally := &v.columns[made.column]
+		if !slices.ContainsFunc(others, isHere) {
+			tally.Errors++
+		}
+		if isFilled(made) && tally.Usable > 0 && !slices.ContainsFunc(others, func(m mark) bool { return isHere(m) && isFilled(m) }) {
+			tally.Usable--
+		}
+	}
 	return true
 }
 
@@ -307,18 +284,17 @@ func (v *verdict) addTogether(first cell.Row, found problem.List) {
 			row = cell.RowOf(p.Where.Table, p.Where.Row)
 		}
 		record := v.of.book.record(row)
-		if record < 0 || !v.note(v.kinds, record, p) {
+		if record < 0 || !v.mark(record, p) {
 			continue
 		}
 		disagree = disagree || p.Code == "conflict"
-		if v.stored < mostTogether {
+		if len(v.together) < mostTogether {
 			v.together[record] = append(v.together[record], p)
-			v.stored++
 		}
 		v.moveToErrors(row, p)
 	}
 	if disagree {
-		v.disagree++
+		v.sum.Disagree++
 	}
 }
 
@@ -331,14 +307,14 @@ func (v *verdict) moveToErrors(row cell.Row, p problem.Problem) {
 			continue
 		}
 		tally := &v.targets[i]
-		from := &tally.usable
+		from := &tally.Usable
 		if isRequired {
-			from = &tally.empty
+			from = &tally.Empty
 		}
 		if *from > 0 {
 			*from--
-			tally.errors++
-			v.ofTargets.note(i, row, p)
+			tally.Errors++
+			v.byTarget.add(i, row, p)
 		}
 	}
 }

@@ -56,15 +56,17 @@ func TestMistakes(t *testing.T) {
 	h.see(".editor [role=status]", "5 clients with rows that disagree")
 	h.inPanel("Remove Surname")
 	h.pick("Column", "lead", "A · Lead ref…")
-	h.see(".editor [role=status]", "41 rows → 20 clients, 1 row without a key or left out, and no rows of one client disagree")
 	h.inPanel("Use this")
 	h.said("Identifies the client ← Lead ref")
+	h.see(".editor [role=status]", "41 rows → 20 clients")
+	h.gone(".editor [role=status] .warn-text")
 
 	h.view(1, "Columns")
 	h.push("button", "With errors…", ".choice")
 	h.column("I") // 8: phone numbers without a country
-	h.inPanel("Use it for all rows")
-	h.said("phone: numbers of GB")
+	h.write("Country of numbers without one", "GB")
+	h.inPanel("Use this")
+	h.said("phone ← Tel (mobile)")
 	h.column("AD") // 9: dates that can be read in two ways
 	h.see(`[aria-label="dd/mm/yyyy"]`, "every row can be read so")
 	h.see(`[aria-label="mm/dd/yyyy"]`, "every row can be read so")

@@ -91,7 +91,7 @@ func TestFaultAtField(t *testing.T) {
 	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
 	h.at("#targets?at=/activities/0/attributes/Postcode")
 	h.see(".panel .problems", "Postal code")
-	said := evaluate[string](h.browser, `(f => f ? f.getAttribute("aria-describedby").split(" ").map(id => document.getElementById(id).innerText).join(" ") : "")(document.querySelector(".panel [aria-invalid=true]"))`)
+	said := evaluate[string](h.browser, `(f => f ? document.getElementById(f.getAttribute("aria-errormessage")).innerText : "")(document.querySelector(".panel [aria-invalid=true]"))`)
 	if !strings.Contains(said, "Postal code") {
 		t.Errorf("the field says %q", said)
 	}

@@ -18,7 +18,7 @@ func TestViews(t *testing.T) {
 		h.looks([]view{
 			{"columns", "#columns", "h1", "Columns"},
 			{"column-dates", "#columns?at=AD", ".readings", "dd/mm/yyyy"},
-			{"column-phone", "#columns?at=I", ".panel", "Which country"},
+			{"column-phone", "#columns?at=I", ".panel", "Country of numbers"},
 			{"targets", "#targets?show=missing", "h1", "Fields of the service"},
 			{"target-key", "#targets?at=/client/key", ".editor [role=status]", "disagree"},
 			{"target-formula", "#targets?at=/activities/0/attributes/Home address", ".preview", "complete"},

@@ -2,20 +2,20 @@
 // The editor of one rule: how the value is made, how the cell is read, what comes out of it, and what to do with cells that have errors.
 // A change is a draft with a live result until it is used.
 
-import { ApiError, post } from './api.js';
+import { ApiError } from './api.js';
 import { Fixes, useCells } from './fix.js';
-import { both, Condition, Formula, nothingBuilt, pieceOf, TextFromColumns } from './formula.js';
+import { Condition, Formula, TextFromColumns } from './formula.js';
 import { html, useId, useLayoutEffect, useMemo, useRef, useState } from './lib.js';
 import { Options } from './options.js';
 import { columnItems, Picker } from './picker.js';
 import { Preview } from './preview.js';
 import { takeIn, usePending } from './pending.js';
-import { changes, describe, editorOf, members, nameOf, numberForms, optionsOf, removal, same, sourceOf, sources, withMember, withSource } from './rule.js';
+import { changes, describe, editorOf, members, nameOf, numberForms, removal, same, sourceOf, sources, withMember, withSource } from './rule.js';
 import { Questions } from './questions.js';
 import { Resume } from './resume.js';
 import { link } from './route.js';
-import { isJudged, patch, state, targetAt, targetNear } from './store.js';
-import { Act, Problems, useLoaded, Verdict, Waiting } from './ui.js';
+import { patch, state, targetAt, targetNear } from './store.js';
+import { Act, Clients, Problems, Verdict, Waiting } from './ui.js';
 import { choiceWords, count, usualChoice } from './words.js';
 
 /** @typedef {import('./types.js').Rule} Rule */
@@ -30,25 +30,20 @@ export function RuleEditor({ target }) {
 	const [kept, keep] = useState(/** @type {{from: Rule, draft: Rule, isLook: boolean}|null} */ (null)); // what is typed stays when the rule changes meanwhile
 	const draft = kept ? kept.draft : target.rule;
 	const set = (/** @type {Rule} */ next, isLook = false) => keep({ from: kept ? kept.from : target.rule, draft: next, isLook });
-	const [built, setBuilt] = useState(nothingBuilt);
 	const cells = useCells(target);
 	const form = useRef();
 	const id = useId();
 	const kind = editorOf(target);
-	const whole = kind === 'condition' ? both(draft, pieceOf(built)) : draft;
-	const changed = !same(whole, target.rule);
-	const isTaken = kind !== 'value' && isNothing(whole) && !target.required; // a field that was emptied
-	const complete = isComplete(whole);
+	const changed = !same(draft, target.rule);
+	const isTaken = kind !== 'value' && isNothing(draft) && !target.required; // a field that was emptied
+	const complete = isComplete(draft);
 	const Body = bodies[kind];
 	const use = async () => {
 		if (!changed || !(complete || isTaken)) return true;
 		const from = kept ? kept.from : target.rule;
-		const done = await patch(isTaken ? `${nameOf(target)} taken away` : labelOf(target, whole),
-			() => { const now = stillThere(target); return isTaken ? removal(now) : changes(now, whole, from); });
-		if (done) {
-			keep((now) => (!now || same(now.draft, draft) ? null : { ...now, from: whole })); // what was typed since stays a draft
-			setBuilt((now) => (now === built ? nothingBuilt : now));
-		}
+		const done = await patch(isTaken ? `${nameOf(target)} taken away` : labelOf(target, draft),
+			() => { const now = stillThere(target); return isTaken ? removal(now) : changes(now, draft, from); });
+		if (done) keep((now) => (!now || same(now.draft, draft) ? null : { ...now, from: draft })); // what was typed since stays a draft
 		return done;
 	};
 	usePending(changed && complete && !kept?.isLook, use);
@@ -58,25 +53,25 @@ export function RuleEditor({ target }) {
 	const isShown = useRef(false);
 	const isWaiting = !isShown.current && !cells.answer && (cells.loading || cells.error !== null); // else what comes late would push the fields away
 	isShown.current = !isWaiting;
-	useLayoutEffect(() => { if (form.current) markField(form.current, mistakes.length > 0 && !changed ? id : ''); });
+	useLayoutEffect(() => (form.current && mistakes.length > 0 && !changed ? markField(form.current, id) : undefined));
 	if (isWaiting) return html`<${Waiting} of=${cells} what="the cells" />`;
 	return html`<form class="editor" ref=${form} onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); use(); }}
 		onKeyDown=${(/** @type {KeyboardEvent} */ e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); takeIn(); } }}>
-		<div id=${id} class="said-of">${mistakes.length > 0 && html`<${Problems} list=${mistakes} kind="mistake" here=${true} />`}</div>
+		<div id=${id} class="said-of" aria-live="assertive">${mistakes.length > 0 && html`<${Problems} list=${mistakes} kind="mistake" here=${true} />`}</div>
 		<${Problems} list=${warnings} kind="warning" here=${true} />
 		<${Questions} list=${questions} />
 		${(target.usable || 0) + (target.errors || 0) > 0 && html`<${Verdict} ...${target} />`}
 		${kind === 'value' && html`<div hidden=${changed}><${Fixes} target=${target} cells=${cells.answer || []} /></div>`}
-		<${Body} target=${target} draft=${draft} onDraft=${set} built=${built} onBuilt=${setBuilt} />
+		<${Body} target=${target} draft=${draft} onDraft=${set} />
 		${kept && changed && !same(kept.from, target.rule) && html`<p class="notice warn" role="alert">This was changed meanwhile to: ${describe(target) || 'nothing'}. What you see here is yours.</p>`}
 		<div class="actions">
 			<button type="submit" class="main" aria-disabled=${!changed || !(complete || isTaken) ? 'true' : undefined}>Use this</button>
-			${changed && html`<button type="button" onClick=${() => { keep(null); setBuilt(nothingBuilt); }}>Put back</button>`}
+			${changed && html`<button type="button" onClick=${() => keep(null)}>Put back</button>`}
 			${target.rule !== null && !changed
 				&& html`<${Act} quiet=${true} onAct=${() => patch(`${nameOf(target)} taken away`, removal(target))}>Take away<//>`}
 			${target.line && html`<a href=${link('file', { line: target.line })}>Line ${target.line} of the file</a>`}
 		</div>
-		${previewed.includes(kind) && complete && html`<${Preview} target=${target} rule=${whole} />`}
+		${previewed.includes(kind) && complete && html`<${Preview} target=${target} rule=${draft} />`}
 	</form>`;
 }
 
@@ -87,20 +82,12 @@ function stillThere(target) {
 	return now;
 }
 
-/** Says at the first field of a form what is wrong with it. @param {HTMLElement} form @param {string} id of what says it; '' when nothing is wrong */
+/** Says at the first field of a form what is wrong with it; returns how to take that back. @param {HTMLElement} form @param {string} id of what says it */
 function markField(form, id) {
-	const marked = form.querySelector('[data-fault]');
 	const field = [...form.querySelectorAll('.picker input, .field input, .field textarea, .field select')].find((f) => !f.closest('.fixes, details'));
-	if (marked && (marked !== field || !id)) {
-		const others = (marked.getAttribute('aria-describedby') || '').split(' ').filter((x) => x !== marked.getAttribute('data-fault')).join(' ');
-		if (others) marked.setAttribute('aria-describedby', others); else marked.removeAttribute('aria-describedby');
-		marked.removeAttribute('aria-invalid');
-		marked.removeAttribute('data-fault');
-	}
-	if (!field || !id || field.getAttribute('data-fault') === id) return;
-	field.setAttribute('aria-describedby', [...(field.getAttribute('aria-describedby') || '').split(' ').filter(Boolean), id].join(' '));
-	field.setAttribute('aria-invalid', 'true');
-	field.setAttribute('data-fault', id);
+	field?.setAttribute('aria-invalid', 'true');
+	field?.setAttribute('aria-errormessage', id);
+	return () => { field?.removeAttribute('aria-invalid'); field?.removeAttribute('aria-errormessage'); };
 }
 
 /** Reports whether nothing is left of a rule. @param {Rule} rule */
@@ -119,7 +106,7 @@ function isComplete(rule) {
 /** What the history calls a change. @param {Target} target @param {Rule} rule */
 function labelOf(target, rule) {
 	const all = members(rule);
-	if (['condition', 'choice', 'list', 'yesno', 'numbers', 'resume', 'columns'].includes(editorOf(target))) return `${nameOf(target)} ← ${describe({ ...target, rule }).replace(/^only when /, '')}`.slice(0, 120);
+	if (['condition', 'choice', 'list', 'numbers', 'resume', 'columns'].includes(editorOf(target))) return `${nameOf(target)} ← ${describe({ ...target, rule }).replace(/^only when /, '')}`.slice(0, 120);
 	const made = editorOf(target) === 'value' ? { column: all.column, value: `“${all.value}”`, text: all.text, first_of: [all.first_of || []].flat().join(', '), join: [all.join || []].flat().join(' + '), expr: all.expr }[sourceOf(rule)] : typeof rule === 'object' ? JSON.stringify(rule) : rule;
 	return `${nameOf(target)} ← ${made}`.slice(0, 120);
 }
@@ -191,19 +178,7 @@ function ColumnsFields({ target, draft, onDraft }) {
 	const list = draft === null ? [] : [/** @type {any} */ (draft)].flat();
 	return html`<${OrderedColumns} label="Rows belong together when these columns say the same" list=${list}
 			onList=${(/** @type {string[]} */ l) => onDraft(l.length === 1 ? l[0] : l)} />
-		${target.path === '/client/key' && list.length > 0 && html`<${Key} list=${list} />`}`;
-}
-
-/** What a key makes of the whole sheet, before it is used. @param {{list: string[]}} props */
-function Key({ list }) {
-	const asked = useLoaded((signal) => post('preview', { path: '/client/key', value: list }, signal), [list.join('\n'), isJudged.value], 250);
-	const made = /** @type {{rows: number, empty: number, clients: number, disagree: number, error?: {message: string}}|null} */ (asked.answer);
-	if (!made) return html`<${Waiting} of=${asked} what="the rows" />`;
-	if (made.error) return html`<p class="bad-text">${made.error.message}</p>`;
-	return html`<p role="status">${count(made.rows, 'row')} → ${count(made.clients, 'client')}${made.empty > 0 && `, ${count(made.empty, 'row')} without a key or left out`},
-		${made.disagree > 0
-			? html` <span class="warn-text">${count(made.disagree, 'client')} with rows that disagree</span>`
-			: ' and no rows of one client disagree'}</p>`;
+		${target.path === '/client/key' && html`<p role="status"><${Clients} /></p>`}`;
 }
 
 /** A list of columns in an order. @param {{label: string, list: string[], onList: (list: string[]) => void}} props */
@@ -259,7 +234,7 @@ const textsOf = (text) => text.split('\n').map((line) => line.trim()).filter(Boo
 /** A choice of few, each with what it does. @param {Fields} props */
 function ChoiceField({ target, draft, onDraft }) {
 	const id = useId();
-	return html`<fieldset class="choices"><legend>${target.title}</legend>${(optionsOf(target) || []).map((o) => {
+	return html`<fieldset class="choices"><legend>${target.title}</legend>${(target.options || []).map((o) => {
 		const [words, does] = choiceWords(target, o), isPlain = words.toLowerCase().includes(o.toLowerCase());
 		return html`<label key=${o}><input type="radio" name=${id} aria-describedby=${does ? id + o : undefined} checked=${draft === o} onChange=${() => onDraft(o)} />
 			<span>${words}</span>${!isPlain && html` <span class="code faint" title="This word stands in the file">${o}</span>`}${draft === null && usualChoice(target) === o && html` <span class="chip">done when nothing is chosen</span>`}</label>${does && html`<p id=${id + o} class="faint">${does}</p>`}`;
@@ -281,21 +256,16 @@ function NumbersField({ draft, onDraft }) {
 }
 
 /** @param {Fields} props */
-function YesNoField({ target, draft, onDraft }) {
-	return html`<p><label class="check">
-		<input type="checkbox" checked=${draft === true} onChange=${(/** @type {any} */ e) => onDraft(e.target.checked)} /> ${target.title}
-		</label></p>`;
-}
-
-/** @param {Fields} props */
 function PlainField({ target, draft, onDraft }) {
 	const id = useId();
+	const offers = target.path === '/sheet/timezone' ? Intl.supportedValuesOf('timeZone') : [];
 	return html`<p class="field"><label for=${id}>${target.title}</label>
-		<input id=${id} value=${String(draft ?? '')}
-		onInput=${(/** @type {any} */ e) => onDraft(e.target.value === '' ? null : e.target.value)} /></p>`;
+		<input id=${id} list=${offers.length ? id + 'l' : undefined} value=${String(draft ?? '')}
+		onInput=${(/** @type {any} */ e) => onDraft(e.target.value === '' ? null : e.target.value)} />
+		<datalist id=${id + 'l'}>${offers.map((name) => html`<option value=${name}></option>`)}</datalist></p>`;
 }
 
 const bodies = {
 	value: ValueFields, columns: ColumnsFields, column: ColumnField, condition: Condition, text: WholeText, list: ListField,
-	numbers: NumbersField, resume: Resume, choice: ChoiceField, yesno: YesNoField, plain: PlainField,
+	numbers: NumbersField, resume: Resume, choice: ChoiceField, plain: PlainField,
 };

@@ -3,13 +3,12 @@
 // The cells of tonight's copy are never changed; tomorrow's export would have the mistakes again.
 
 import { get, post } from './api.js';
-import { html, useId, useState } from './lib.js';
+import { html } from './lib.js';
 import { Result } from './preview.js';
-import { usePending } from './pending.js';
 import { changes, editorOf, emptyText, members, nameOf, sourceOf, withMember } from './rule.js';
 import { link } from './route.js';
 import { columnsByLetter, patch, state, targetNear, targetsByPath } from './store.js';
-import { Act, onEnter, useLoaded } from './ui.js';
+import { Act, useLoaded } from './ui.js';
 import { ValueTable } from './values.js';
 import { count, mistake, number } from './words.js';
 
@@ -34,15 +33,14 @@ export function Fixes({ target, cells }) {
 
 /** @param {Target} target @param {{values: Distinct[], more: number}[]} cells */
 function fixesOf(target, cells) {
-	if (isZoneMissing(target)) return html`<${Zone} />`;
+	if (isZoneMissing(target)) return html`<p>Where were the times written down? <a href=${link('targets', { at: '/sheet/timezone' })}>Time zone</a></p>`;
 	if (!cells.length) return null;
 	const type = members(target.rule).type || target.type;
 	const values = together(cells);
 	const isDate = type === 'Date' || type === 'DateTime';
 	const hasTable = Boolean(target.options) || type === 'Checkbox' || type === 'DropDown' || Boolean(members(target.rule).values);
 	const isBad = (target.errors || 0) > 0;
-	return html`${isRegionMissing(target) && html`<${Region} target=${target} />`}
-		${(type === 'Number' || type === 'Currency') && isBad
+	return html`${(type === 'Number' || type === 'Currency') && isBad
 			&& html`<p>Are the numbers written another way? <a href=${link('targets', { at: '/sheet/numbers' })}>How numbers are written</a></p>`}
 		${isDate && isBad && html`<${Readings} target=${target} />`}
 		${hasTable
@@ -62,49 +60,9 @@ function together(answers) {
 	return [...all.values()].sort((a, b) => b.count - a.count);
 }
 
-/** Reports whether phone numbers have errors because their country is not said. @param {Target} target */
-const isRegionMissing = (target) => (target.problems || []).some((p) => p.code === 'phone-region');
-
-/** The country of phone numbers without one. @param {{target: Target}} props */
-function Region({ target }) {
-	const id = useId();
-	const [region, setRegion] = useState('GB');
-	const [isTyped, setTyped] = useState(false);
-	const isRight = /^[A-Z]{2}$/.test(region);
-	const use = async () => !isRight || patch(`${nameOf(target)}: numbers of ${region}`, () => changes(target, withMember(target.rule, 'region', region)));
-	usePending(isTyped && isRight, use);
-	return html`<section><h3>Which country are the numbers of?</h3>
-		<p class="field inline"><label for=${id}>Numbers without a country code are of</label>
-			<input id=${id} size="3" maxlength="2" autocapitalize="characters" value=${region}
-			aria-invalid=${isRight ? undefined : 'true'} aria-describedby=${id + 'h'} onKeyDown=${onEnter(use)}
-			onInput=${(/** @type {any} */ e) => { setRegion(e.target.value.toUpperCase()); setTyped(true); }} />
-			<button type="button" class="main" aria-disabled=${isRight ? undefined : 'true'} onClick=${use}>Use it for all rows</button></p>
-		<p id=${id + 'h'} class="faint">The country's two letters, for example GB, IE or DE.</p>
-	</section>`;
-}
-
 /** Reports whether times have errors because it is not said where they were written down. @param {Target} target */
 const isZoneMissing = (target) => [...(target.problems || []), ...(state.value?.mapping.problems || []).filter((p) => targetNear(p.path) === target.path)]
 	.some((p) => p.code === 'no-timezone');
-
-/** The time zone of the times in the sheet. */
-function Zone() {
-	const id = useId();
-	const [zone, setZone] = useState(Intl.DateTimeFormat().resolvedOptions().timeZone);
-	const zones = Intl.supportedValuesOf('timeZone');
-	const [isTyped, setTyped] = useState(false);
-	const isRight = zones.includes(zone);
-	const use = async () => !isRight || patch(`Times are of ${zone}`, [{ op: 'add', path: '/sheet/timezone', value: zone }]);
-	usePending(isTyped && isRight, use);
-	return html`<section><h3>Where were the times written down?</h3>
-		<p class="field inline"><label for=${id}>Times without a zone are of</label>
-			<input id=${id} list=${id + 'l'} value=${zone} aria-invalid=${isRight ? undefined : 'true'} aria-describedby=${id + 'h'} onKeyDown=${onEnter(use)}
-			onInput=${(/** @type {any} */ e) => { setZone(e.target.value.trim()); setTyped(true); }} />
-			<datalist id=${id + 'l'}>${zones.map((name) => html`<option value=${name}></option>`)}</datalist>
-			<button type="button" class="main" aria-disabled=${isRight ? undefined : 'true'} onClick=${use}>Use it for all times</button></p>
-		<p id=${id + 'h'} class="faint">A city of the zone, for example Europe/London.</p>
-	</section>`;
-}
 
 /** The ways in which the dates can be read, side by side, with real cells. @param {{target: Target}} props */
 function Readings({ target }) {

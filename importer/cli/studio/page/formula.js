@@ -1,7 +1,7 @@
 // @ts-check
 // Texts with columns in them, formulas, and conditions: a field, a way to insert a column, and for conditions a short form in plain words.
 
-import { html, useId, useRef } from './lib.js';
+import { html, useId, useRef, useState } from './lib.js';
 import { columnItems, Picker } from './picker.js';
 import { state } from './store.js';
 
@@ -52,44 +52,27 @@ const relations = [
 	['has', 'contains', 'text', (c, t) => `col(${c}) contains ${JSON.stringify(t)}`],
 ];
 
-/** A condition that is being put together. */
-export const nothingBuilt = { column: '', relation: 'filled', text: '' };
-
-/** The formula of what is put together; '' while something is missing. @param {typeof nothingBuilt} built */
-export function pieceOf({ column, relation, text }) {
-	const [, , asks, write] = relations.find(([name]) => name === relation) || relations[0];
-	return column && (!asks || text.trim()) ? write(JSON.stringify(column), text) : '';
-}
-
-/** Both conditions at once. What the first one says by “or” stays together. @param {any} first @param {string} second @returns {any} */
-export function both(first, second) {
-	if (!first || !second) return first || second || first;
-	const bare = first.replace(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`/g, '""');
-	const end = /\/\/|#/.test(bare) ? '\n' : ''; // a remark ends with its line
-	return `${/\|\||\bor\b|[?;#|]|\/[/*]/.test(bare) ? `(${first}${end})` : first} && ${second}`;
-}
-
-/** A condition on a row. @param {import('./editor.js').Fields & {built: typeof nothingBuilt, onBuilt: (built: typeof nothingBuilt) => void}} props */
-export function Condition({ draft, onDraft, built, onBuilt }) {
+/** A condition on a row. @param {import('./editor.js').Fields} props */
+export function Condition({ draft, onDraft }) {
 	const id = useId();
-	const set = (/** @type {Partial<typeof nothingBuilt>} */ change) => onBuilt({ ...built, ...change });
-	const asks = relations.find(([name]) => name === built.relation)?.[2];
-	const piece = pieceOf(built);
-	const take = () => { onDraft(both(draft, piece)); onBuilt(nothingBuilt); };
-	const text = (/** @type {any} */ e) => set({ text: e.target.value });
+	const [{ column, relation, text }, set] = useState({ column: '', relation: 'filled', text: '' });
+	const change = (/** @type {object} */ to) => set((old) => ({ ...old, ...to }));
+	const [, , asks, write] = relations.find(([name]) => name === relation) || relations[0];
+	const piece = column && (!asks || text.trim()) ? write(JSON.stringify(column), text) : '';
+	const take = () => { onDraft(draft ? `(${draft}) && ${piece}` : piece); set({ column: '', relation: 'filled', text: '' }); };
+	const type = (/** @type {any} */ e) => change({ text: e.target.value });
 	return html`<fieldset class="condition"><legend>Only rows in which</legend>
-			<${Picker} label="Column" items=${columnItems(state.value?.columns || [])} value=${built.column} placeholder="Type a part of the header"
-				onPick=${(/** @type {string} */ column) => set({ column })} />
+			<${Picker} label="Column" items=${columnItems(state.value?.columns || [])} value=${column} placeholder="Type a part of the header"
+				onPick=${(/** @type {string} */ to) => change({ column: to })} />
 			<p class="field"><label for=${id + 'r'}>says</label>
-				<select id=${id + 'r'} value=${built.relation} onChange=${(/** @type {any} */ e) => set({ relation: e.target.value })}>
+				<select id=${id + 'r'} value=${relation} onChange=${(/** @type {any} */ e) => change({ relation: e.target.value })}>
 				${relations.map(([name, words]) => html`<option value=${name}>${words}</option>`)}</select></p>
 			${asks && html`<p class="field"><label for=${id + 't'}>${asks === 'list' ? 'Texts, one in each line' : 'Text'}</label>
-				${asks === 'list' ? html`<textarea id=${id + 't'} rows="3" value=${built.text} onInput=${text}></textarea>`
-				: html`<input id=${id + 't'} value=${built.text} onInput=${text} />`}</p>`}
+				${asks === 'list' ? html`<textarea id=${id + 't'} rows="3" value=${text} onInput=${type}></textarea>`
+				: html`<input id=${id + 't'} value=${text} onInput=${type} />`}</p>`}
 			<button type="button" aria-disabled=${piece ? undefined : 'true'} onClick=${() => piece && take()}>
 				${draft ? 'And this too' : 'Take this'}</button>
 		</fieldset>
 		<${Formula} label="The condition as a formula" text=${String(draft ?? '')}
-			onText=${(/** @type {string} */ t) => onDraft(t === '' ? null : t)} />
-		${draft && piece && html`<p class="faint" role="status">Together: <code>${both(draft, piece)}</code></p>`}`;
+			onText=${(/** @type {string} */ t) => onDraft(t === '' ? null : t)} />`;
 }

@@ -52,13 +52,13 @@ const refuseUnlessClosed = (error) => { if (error?.name !== 'AbortError') refuse
 function Grid({ show, column, code, wanted, table }) {
 	const now = /** @type {import('./types.js').State} */ (state.value);
 	const done = isJudged.value;
-	const tables = now.sheets.length;
+	const tables = now.sheets.length, isWarned = show === 'warned';
 	const [, redraw] = useState(0);
 	const pages = useMemo(() => new Pages({ show, column, code }, () => redraw((n) => n + 1)), [show, column, code, now.version, done]);
 	useEffect(() => () => pages.close(), [pages]);
 	const frame = useRef();
 	const [view, setView] = useState({ top: 0, left: 0, width: 1200, height: 600 });
-	const [cell, setCell] = useState({ row: 0, col: Math.max(0, now.columns.findIndex((c) => c.letter === column)) });
+	const [cell, setCell] = useState(/** @type {{row: number, col: number, on?: import('./pages.js').Row}} */ ({ row: 0, col: Math.max(0, now.columns.findIndex((c) => c.letter === column)) }));
 	const last = useRef(0);
 	if (pages.total !== null) last.current = pages.total;
 	const total = last.current;
@@ -103,25 +103,29 @@ function Grid({ show, column, code, wanted, table }) {
 
 	const row = pages.row(cell.row);
 	const here = useRef();
-	here.current = { reveal, cell, pages };
+	here.current = { reveal, cell, pages }; // cell.on is its row while that is not asked for yet
 	const isAsked = useRef(false);
 	useEffect(() => { // a link leads to a row
 		if (!wanted || pages.total === null || isAsked.current) return;
 		isAsked.current = true;
-		pages.place({ table, row: wanted }).then((place) => here.current.reveal(place, here.current.cell.col), refuseUnlessClosed);
+		pages.find('all', { table, row: wanted }).then(({ place }) => here.current.reveal(place, here.current.cell.col), refuseUnlessClosed);
 	});
 	const before = useRef(Promise.resolve()); // quick hands press n several times
 	const next = () => { before.current = before.current.then(toNext).catch(refuseUnlessClosed); };
 	const toNext = async () => {
 		const { pages, cell } = here.current;
 		if (show === 'usable') return go('rows', { show: 'errors', column });
-		const found = await pages.next(await pages.at(cell.row));
-		if (!found) return say(show === 'warned' ? 'No row below this one has something to look at.' : 'No row below this one has errors.');
-		const marks = show === 'warned' ? found.row.warnings : found.row.problems;
+		const from = cell.on || pages.row(cell.row);
+		if (!from && pages.total) return; // it is on its way
+		const found = await pages.find(isWarned ? 'warned' : 'errors', from ? { table: from.table, row: from.row + 1 } : { table: 0, row: 0 });
+		if (!found.row) return say(isWarned ? 'No row below this one has something to look at.' : 'No row below this one has errors.');
+		const marks = /** @type {import('./pages.js').Mark[]} */ (isWarned ? found.row.warnings : found.row.problems);
 		const mark = marks.find((p) => (!column || p.column === column) && (!code || p.code === code));
 		const marked = now.columns.findIndex((c) => c.letter === mark?.column);
-		here.current.cell = { row: found.place, col: marked >= 0 ? marked : cell.col }; // the next press goes on from here
-		here.current.reveal(found.place, here.current.cell.col);
+		here.current.cell = { row: found.place, col: marked >= 0 ? marked : cell.col, on: found.row }; // the next press goes on from here
+		const at = here.current.cell;
+		here.current.reveal(at.row, at.col);
+		setCell(at);
 	};
 	const key = (/** @type {KeyboardEvent} */ e) => {
 		const { row: r, col: c } = cell, far = e.ctrlKey || e.metaKey;
@@ -167,7 +171,7 @@ function Grid({ show, column, code, wanted, table }) {
 			${pages.total === 0 && html`<p class="nothing">${show === 'errors' ? 'No row has errors.' : 'No row here.'}</p>`}
 			${pages.error && html`<p class="bad-text nothing" role="alert">${pages.error.message}</p>`}
 		</div>
-		<${Details} row=${row} column=${now.columns[cell.col]} onNext=${next} total=${total} done=${done} isWarned=${show === 'warned'} />`;
+		<${Details} row=${row} column=${now.columns[cell.col]} onNext=${next} total=${total} done=${done} isWarned=${isWarned} />`;
 }
 
 /** What the cell with the focus says, whole, and what is wrong with it.

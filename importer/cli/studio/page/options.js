@@ -16,7 +16,8 @@ export function Options({ target, draft, onDraft }) {
 	const set = (/** @type {string} */ name) => (/** @type {any} */ value) => onDraft(withMember(draft, name, value === ''
 		|| value === false ? undefined : value));
 	const isCell = sourceOf(draft) !== 'value';
-	const open = ['type', 'format', 'years', 'region', 'percent', 'default', 'else', 'required', 'max_length'].some((name) => name in all);
+	const isRegionMissing = (target.problems || []).some((p) => p.code === 'phone-region');
+	const open = isRegionMissing || ['type', 'format', 'years', 'region', 'percent', 'default', 'else', 'required', 'max_length'].some((name) => name in all);
 	return html`<details class="more" open=${open}><summary>How it is read</summary><div class="fields">
 		<${TypeField} target=${target} type=${all.type} onType=${set('type')} />
 		${isCell && (type === 'Date' || type === 'DateTime')
@@ -25,7 +26,7 @@ export function Options({ target, draft, onDraft }) {
 				onText=${(/** @type {string} */ t) => set('format')(formatsOf(t))} />`}
 		${isCell && (all.years || [all.format || ''].flat().some((f) => /yy/i.test(f) && !/yyyy/i.test(f)))
 			&& html`<${Years} value=${all.years} onYears=${set('years')} />`}
-		${type === 'Phone' && html`<${TextField} label="Country of numbers without one" value=${all.region || ''} offers=${['GB', 'IE', 'DE', 'US']}
+		${type === 'Phone' && html`<${TextField} label="Country of numbers without one" value=${all.region || ''} offers=${['GB', 'IE', 'DE', 'US']} hint="Two letters, for example GB"
 			onText=${(/** @type {string} */ t) => set('region')(t.toUpperCase().trim())} />`}
 		${isCell && type === 'Number'
 			&& html`<${Check} label="Cells are percentages: 5% is sent as 0.05" value=${all.percent} onCheck=${set('percent')} />`}

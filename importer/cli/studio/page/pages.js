@@ -56,45 +56,13 @@ export class Pages {
 		this.changed();
 	}
 
-	/** The row at a place, asked for if it is not here. @param {number} at @returns {Promise<Row|undefined>} */
-	async at(at) {
-		return this.row(at) || (await get('rows', { ...this.filter, from: at, count: 1 }, this.control.signal)).rows[0];
-	}
-
 	/**
-	 * Finds the first row of a filter that is not before a row, by halves. Rows are told apart by their table too: several sheets have the same numbers.
-	 * @param {Record<string, string|undefined>} filter
-	 * @param {{table: number, row: number}} from
-	 * @returns {Promise<{row: Row, place: number}|null>} the row and its place in the filter; null for none
+	 * Finds the first row from a row on that find shows too: its place in this filter, else the last place, and the row or null.
+	 * @param {string} find @param {{table: number, row: number}} from
+	 * @returns {Promise<{place: number, row: Row|null}>}
 	 */
-	async first(filter, from) {
-		const ask = (/** @type {number} */ place) => get('rows', { ...filter, from: place, count: 1 }, this.control.signal);
-		const start = await ask(0);
-		/** @type {{row: Row, place: number}|null} */
-		let found = null;
-		for (let low = 0, high = start.total; low < high;) {
-			const middle = Math.floor((low + high) / 2);
-			const [there] = (middle ? await ask(middle) : start).rows;
-			if (there && (there.table > from.table || (there.table === from.table && there.row >= from.row))) found = { row: there, place: high = middle };
-			else low = middle + 1;
-		}
-		return found;
-	}
-
-	/**
-	 * Finds the next row that needs a look below a row: with errors, or in the rows with a warning the next of these.
-	 * @param {Row|undefined} row undefined for before the first
-	 * @returns {Promise<{row: Row, place: number}|null>} the row and its place in this filter
-	 */
-	async next(row) {
-		const show = this.filter.show === 'warned' ? 'warned' : 'errors';
-		const found = await this.first({ ...this.filter, show }, row ? { table: row.table, row: row.row + 1 } : { table: 0, row: 0 });
-		return found && this.filter.show !== show ? this.first(this.filter, found.row) : found;
-	}
-
-	/** The place of a row in this filter; the last one when it is below all. @param {{table: number, row: number}} row */
-	async place(row) {
-		return (await this.first(this.filter, row))?.place ?? Math.max(0, (this.total || 1) - 1);
+	find(find, { table, row }) {
+		return get('place', { ...this.filter, find, table, row }, this.control.signal);
 	}
 
 	/** Stops what is under way. */

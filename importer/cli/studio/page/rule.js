@@ -68,7 +68,7 @@ function short(all) {
 }
 
 /** The editor that a target needs, by what the mapping language has at its path.
- * @param {Target} target @returns {'value'|'columns'|'column'|'condition'|'text'|'list'|'numbers'|'resume'|'choice'|'yesno'|'plain'} */
+ * @param {Target} target @returns {'value'|'columns'|'column'|'condition'|'text'|'list'|'numbers'|'resume'|'choice'|'plain'} */
 export function editorOf(target) {
 	const last = target.path.split('/').pop() || '';
 	if (/\/fields\/|\/attributes\/|\/lookup\/(email|phone)$/.test(target.path)) return 'value';
@@ -77,17 +77,10 @@ export function editorOf(target) {
 	if (last === 'when') return 'condition';
 	if (last === 'numbers') return 'numbers';
 	if (last === 'resume_at') return 'resume';
-	if (optionsOf(target)) return 'choice';
-	if (['empty', 'claimants', 'fill_down'].includes(last)) return 'list';
-	if (last === 'assigned' || (last === 'administrator' && target.path.startsWith('/client'))) return 'yesno';
+	if (target.options) return 'choice';
+	if (['empty', 'fill_down'].includes(last)) return 'list';
 	if (/^\/claims\/\d+\/name$|\/workflow\/name$/.test(target.path)) return 'text';
 	return 'plain';
-}
-
-/** What can be chosen for a target; null when anything can be written. @param {Target} target @returns {string[]|null} */
-export function optionsOf(target) {
-	if (target.options) return target.options;
-	return /^\/activities\/\d+\/on$/.test(target.path) ? [...new Set(['client', 'claim', ...(typeof target.rule === 'string' ? [target.rule] : [])])] : null;
 }
 
 /** How numbers are written in texts: an example, and the rule. @type {[string, Rule][]} */
@@ -108,7 +101,6 @@ export function describe(target) {
 		case 'columns': return Array.isArray(rule) ? rule.join(' + ') : String(rule);
 		case 'condition': return 'only when ' + rule;
 		case 'list': return Array.isArray(rule) ? rule.map((text) => `“${text}”`).join(', ') : String(rule);
-		case 'yesno': return rule ? 'yes' : 'no';
 		case 'numbers': return `like ${numberForms.find(([, form]) => same(form, rule))?.[0] || JSON.stringify(rule)}`;
 		case 'resume': return typeof rule === 'string' ? rule : `as the column ${/** @type {any} */ (rule).column} says`;
 		case 'choice': return choiceWords(target, String(rule))[0];

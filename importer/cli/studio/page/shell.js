@@ -60,7 +60,7 @@ function Count({ view }) {
 
 /** The file, the verdict, and undo, redo and save. */
 function Top() {
-	const { mapping, campaign, judgement: j } = /** @type {import('./types.js').State} */ (state.value);
+	const { mapping, environment, judgement: j } = /** @type {import('./types.js').State} */ (state.value);
 	const running = !j.stale && !isJudged.value;
 	const back = mapping.history[mapping.at], forward = mapping.history[mapping.at + 1];
 	const canSave = mapping.dirty || isTyped.value, canUndo = mapping.at > 0 || isTyped.value;
@@ -68,7 +68,7 @@ function Top() {
 		<p class="brand">Claimsheet <b>Studio</b></p>
 		<p class="which"><span class="code">${mapping.path}</span>
 			${mapping.dirty || isTyped.value ? html`<span class="dirty">not saved</span>` : html`<span class="faint">${mapping.exists ? 'saved' : 'new'}</span>`}
-			<span class="faint env">${campaign.environment ? `${campaign.environment}, ${templateWords(campaign)}` : 'no environment'}</span></p>
+			<span class="faint env">${environment || 'no environment'}</span></p>
 		<p class="sum"><span role="status">${summary(j, running)}</span>
 			${j.errors > 0 && html`<a href=${link('rows', { show: 'errors' })} class="bad-text">${number(j.errors)} with errors</a>`}
 			${j.warnings.length > 0 && html`<a href=${link('rows', { show: 'warned' })} class="warn-text">${number(j.warnings.reduce((n, w) => n + w.count, 0))} to look at</a>`}
@@ -86,7 +86,6 @@ function Top() {
 
 /** The verdict in a sentence. @param {import('./types.js').Judgement} j @param {boolean} running */
 function summary(j, running) {
-	if (j.reading) return 'Reading the sheet …';
 	if (j.error) return j.error;
 	if (j.stale) return j.usable ? `Not judged now; before the mistake ${number(j.usable)} of ${count(j.rows - j.skipped, 'row')} were usable` : 'Not judged: the mapping has a mistake';
 	if (running && j.done < j.rows) return `Judging ${number(j.done)} of ${number(j.rows)} rows`;
@@ -95,13 +94,6 @@ function summary(j, running) {
 		`${number(j.usable)} of ${count(j.rows - j.skipped, 'row')} usable`, j.skipped && `${number(j.skipped)} left out`,
 		count(j.clients, 'client'), j.partial && 'without the rules that have mistakes',
 	].filter(Boolean).join(' · ');
-}
-
-/** @param {import('./types.js').State['campaign']} campaign */
-function templateWords({ templates, templatesAt }) {
-	if (templates === 'service') return 'templates read now';
-	if (templates === 'cache') return `templates of ${templatesAt ? new Date(templatesAt).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' }) : 'earlier'}`;
-	return 'no templates';
 }
 
 /** What was done last, beside the views, so that nothing moves. */

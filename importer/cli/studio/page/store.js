@@ -32,7 +32,7 @@ export const targetsByPath = computed(() => new Map((state.value?.targets || [])
 /** The verdict is of the present mapping and of all rows. */
 export const isJudged = computed(() => {
 	const j = state.value?.judgement;
-	return Boolean(j && !j.reading && j.complete && j.done >= j.rows);
+	return Boolean(j?.complete);
 });
 
 /** The target at a path. An activity that was named by its template until the mapping had it is found by its new path.
@@ -87,16 +87,6 @@ export const slow = signal(false);
 /** The change before; each waits for it, so that they arrive in order. @type {Promise<any>} */
 let before = Promise.resolve();
 
-/** By version, what a change of this page made of it, and whether everything kept its place.
- * @type {Map<number, {version: number, kept: boolean}>} */
-const made = new Map();
-
-/** The version that one became by changes of this page alone. @param {number} seen @param {boolean} always also by changes that moved things */
-function since(seen, always) {
-	for (let next = made.get(seen); next && (always || next.kept); next = made.get(seen)) seen = next.version;
-	return seen;
-}
-
 /**
  * A change that the server is asked for.
  * @typedef {object} Change
@@ -104,13 +94,11 @@ function since(seen, always) {
  * @property {object|(() => object|null)} body without the version; a function makes it from the state at the time of sending, and null is nothing to do
  * @property {string} [done] what to say when it is done
  * @property {string} [what] what to call it when it is refused
- * @property {boolean} [moves] whether other things may have another place afterwards
  * @property {boolean} [always] whether it means the same whatever was changed before
  */
 
 /**
- * Sends a change, after those before it. What was made for an earlier state than the present one is refused by the server, unless the changes
- * in between were of this page and left everything in its place.
+ * Sends a change, after those before it. What was made for an earlier state than the present one is refused by the server.
  * @param {Change} change
  * @returns {Promise<boolean>} whether it was done
  */
@@ -129,9 +117,8 @@ async function send(change, seen) {
 	try {
 		const body = isMade ? /** @type {() => object|null} */ (change.body)() : change.body;
 		if (body === null) return true;
-		const version = isMade ? state.peek()?.version || 0 : since(seen, Boolean(change.always));
+		const version = isMade || change.always ? state.peek()?.version || 0 : seen;
 		const next = await post(change.path, { version, ...body });
-		if (next.version !== version) made.set(version, { version: next.version, kept: !change.moves });
 		batch(() => {
 			take(next);
 			if (change.done) say(change.done);
@@ -148,23 +135,20 @@ async function send(change, seen) {
 	}
 }
 
-/** Reports whether an operation gives other things another place. @param {Operation} op */
-const isMoving = (op) => op.op === 'move' || (op.op === 'remove' && /\/\d+$/.test(op.path));
-
 /** @param {string} label what the history calls it @param {Operation[]|(() => Operation[])} operations a function makes them from the state at the time of sending */
 export const patch = (label, operations) => submit({
-	path: 'patch', done: label, what: label, moves: Array.isArray(operations) && operations.some(isMoving),
+	path: 'patch', done: label, what: label,
 	body: Array.isArray(operations) ? { label, operations } : () => { const list = operations(); return list.length ? { label, operations: list } : null; },
 });
 
 /** @param {string} text the whole file */
-export const replaceText = (text) => submit({ path: 'text', body: { text }, done: 'The file is taken as you wrote it.', what: 'the text of the file', moves: true });
+export const replaceText = (text) => submit({ path: 'text', body: { text }, done: 'The file is taken as you wrote it.', what: 'the text of the file' });
 
 /** @param {number} [to] the place in the history; default one step back */
-export const undo = (to) => submit({ path: 'undo', body: to === undefined ? {} : { to }, done: 'Undone.', moves: true, always: true });
+export const undo = (to) => submit({ path: 'undo', body: to === undefined ? {} : { to }, done: 'Undone.', always: true });
 
 /** @param {number} [to] */
-export const redo = (to) => submit({ path: 'redo', body: to === undefined ? {} : { to }, done: 'Done again.', moves: true, always: true });
+export const redo = (to) => submit({ path: 'redo', body: to === undefined ? {} : { to }, done: 'Done again.', always: true });
 
 /** Answers a question of a first mapping: its comment goes. @param {import('./types.js').Question} q */
 export const decide = (q) => submit({ path: 'decide', done: 'Decided.', body: () => {
@@ -173,7 +157,7 @@ export const decide = (q) => submit({ path: 'decide', done: 'Decided.', body: ()
 } });
 
 /** Takes what an earlier session left unsaved, or drops it. @param {boolean} take */
-export const draft = (take) => submit({ path: 'draft', body: { take }, moves: true,
+export const draft = (take) => submit({ path: 'draft', body: { take },
 	done: take ? 'These are the changes of last time.' : 'The changes of last time are dropped.' });
 
 /** Writes the mapping to its file, with what is being typed. @param {boolean} [overwrite] also when another program changed the file */
@@ -182,7 +166,7 @@ export async function save(overwrite = false) {
 }
 
 /** Takes the file as it is on the disk. */
-export const reload = () => submit({ path: 'reload', body: {}, done: 'The file is read from the disk. Undo brings back what was here.', moves: true, always: true });
+export const reload = () => submit({ path: 'reload', body: {}, done: 'The file is read from the disk. Undo brings back what was here.', always: true });
 
 /** Chooses the sheet, undefined for that of now, and the row that names the columns. @param {string|undefined} name @param {number} headerRow */
 export const chooseSheet = (name, headerRow) => patch(`Row ${headerRow} names the columns`, [
@@ -201,7 +185,7 @@ export const cancelJob = () => submit({ path: 'job/cancel', body: {}, done: 'Sto
 /** Follows the server's state for as long as the page is open; asks slowly while the server is away. */
 export async function follow() {
 	addEventListener('beforeunload', (e) => { if (away.value && isTyped.value) e.preventDefault(); }); // the browser asks whether to leave
-	addEventListener('pagehide', () => { takeIn(); Promise.resolve().then(() => navigator.sendBeacon('/api/bye')); });
+	addEventListener('pagehide', () => { takeIn(); });
 	for (;;) {
 		const now = state.peek();
 		try {

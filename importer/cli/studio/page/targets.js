@@ -9,8 +9,8 @@ import { go, link, route, stay } from './route.js';
 import { Questions } from './questions.js';
 import { patch, state, suggestions, targetAt } from './store.js';
 import { Reasons, Suggested } from './suggestions.js';
-import { Act, arrows, Chip, Choice, Panel, Verdict } from './ui.js';
-import { count, groups, number, typeName } from './words.js';
+import { Act, arrows, Chip, Choice, Clients, Panel, Verdict } from './ui.js';
+import { count, groups, typeName } from './words.js';
 
 /** @typedef {import('./types.js').Target} Target */
 
@@ -32,7 +32,7 @@ const filters = [
 ];
 
 export function Targets() {
-	const { targets, judgement } = /** @type {import('./types.js').State} */ (state.value);
+	const { targets } = /** @type {import('./types.js').State} */ (state.value);
 	const { at, show = 'all' } = route.value.query;
 	const fits = filters.find(([name]) => name === show)?.[2] || (() => true);
 	const chosen = targetAt(at);
@@ -44,9 +44,7 @@ export function Targets() {
 				<${Choice} label="Which of them" value=${show}
 					onPick=${(/** @type {string} */ name) => stay('targets', { at, show: name === 'all' ? '' : name })}
 					options=${filters.map(([name, words, f]) => [name, words, targets.filter(f).length])} />
-				<p class="faint keys-helper">
-					${count(judgement.rows, 'row')} → ${count(judgement.clients, 'client')}
-					${judgement.disagree > 0 && html`, <span class="warn-text">${count(judgement.disagree, 'client')} with rows that disagree</span>`}</p>
+				<p class="faint keys-helper"><${Clients} /></p>
 			</header>
 			<div class="scroll" onKeyDown=${arrows('th a')}>
 				<${ToDecide} />

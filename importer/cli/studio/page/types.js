@@ -5,8 +5,8 @@
  * @typedef {{code: string, message?: string, count: number, example?: string, row?: number}} CellErrors
  *   one kind of mistake in the cells of a column, with how often and an example
  *
- * @typedef {{code: string, message: string, hint?: string, where?: string, line?: number|null, column?: number|null,
- *   row?: number|null, cell?: string|null, path?: string|null}} Problem
+ * @typedef {{code: string, message: string, hint?: string, where?: string, line?: number|null,
+ *   row?: number|null, path?: string|null}} Problem
  *   a mistake in the mapping or in the sheet
  *
  * @typedef {{letter: string, header: string, shared: boolean, filled: number, distinct: number, distinctMore?: boolean,
@@ -31,9 +31,9 @@
  * @typedef {{line: number, text: string, path: string}} Question
  *   a comment of a first mapping that asks for a decision
  *
- * @typedef {{rows: number, done: number, complete: boolean, reading: boolean, stale: boolean, partial: boolean, skipped: number, usable: number, errors: number, clients: number, disagree: number,
- *   codes: CellErrors[], warnings: CellErrors[], error: string, seconds?: number}} Judgement
- *   the verdict over the sheet. complete: the clients are judged too; reading: the sheet is read for the first time; stale: the numbers
+ * @typedef {{rows: number, done: number, complete: boolean, stale: boolean, partial: boolean, skipped: number, usable: number, errors: number, clients: number, disagree: number,
+ *   codes: CellErrors[], warnings: CellErrors[], error: string}} Judgement
+ *   the verdict over the sheet. complete: all rows are judged; stale: the numbers
  *   are of an earlier mapping, because this one has a mistake; partial: rules with mistakes are left out; error: why the rows
  *   could not be judged
  *
@@ -46,7 +46,7 @@
  *   mapping: {path: string, exists: boolean, dirty: boolean, onDisk: 'same'|'changed'|'gone', text: string, problems: Problem[],
  *     warnings: Problem[], history: string[], at: number, questions: Question[], draft: boolean,
  *     diskNote?: string, draftOld?: boolean},
- *   campaign: {name: string, api: string, environment: string, templates: string, templatesAt?: string|null},
+ *   environment: string,
  *   sheets: Sheet[], columns: Column[], targets: Target[], suggestions: Suggestion[], judgement: Judgement,
  *   commands: Record<string, string>, job: Job|null}} State
  *

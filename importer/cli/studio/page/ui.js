@@ -4,7 +4,7 @@
 import { html, useEffect, useLayoutEffect, useRef, useState } from './lib.js';
 import { link } from './route.js';
 import { say, sending, state, targetNear } from './store.js';
-import { mistake, number, percent } from './words.js';
+import { count, mistake, number, percent } from './words.js';
 
 /**
  * A bar with parts of a whole. It is only drawn; the words beside it say the same.
@@ -34,6 +34,12 @@ export function Verdict({ usable = 0, errors = 0, empty = 0, problems = [], warn
 	</div>`;
 }
 
+/** What the key makes of the sheet. */
+export function Clients() {
+	const { rows, clients, disagree } = /** @type {import('./types.js').State} */ (state.value).judgement;
+	return html`${count(rows, 'row')} → ${count(clients, 'client')}${disagree > 0 && html`, <span class="warn-text">${count(disagree, 'client')} with rows that disagree</span>`}`;
+}
+
 /** How much of a column is filled. @param {{filled: number, rows: number}} props */
 export function Filled({ filled, rows }) {
 	return html`<span class="filled"><${Bar} whole=${rows} parts=${[['plain', filled]]} /><span>${percent(filled, rows)}</span></span>`;
@@ -60,7 +66,7 @@ export function Problems({ list, kind = '', here = false, grouped = false }) {
 }
 
 /** The letter of the column of a problem's cell, such as Leads!C7. @param {import('./types.js').Problem} p */
-const columnOf = (p) => /!\$?([A-Z]+)\$?\d+(?: \(source row \d+\))?$/.exec(p.cell || p.where || '')?.[1];
+const columnOf = (p) => /!\$?([A-Z]+)\$?\d+(?: \(source row \d+\))?$/.exec(p.where || '')?.[1];
 
 /** The row of a problem, of a results workbook that of the sheet; of several sheets it says too little. @param {import('./types.js').Problem} p */
 const rowOf = (p) => p.row || (state.value?.sheets.length === 1 ? Number(/(?:!\$?[A-Z]*\$?| \(source row )(\d+)\)?$/.exec(p.where || '')?.[1]) : 0);

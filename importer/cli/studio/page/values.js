@@ -1,7 +1,7 @@
 // @ts-check
 // The value table: what each text of a column means, for lists and for yes or no. Texts that the sheet does not have today can be in it too.
 
-import { html, useId, useRef, useState } from './lib.js';
+import { html, useId, useState } from './lib.js';
 import { usePending } from './pending.js';
 import { changes, emptyText, members, nameOf } from './rule.js';
 import { patch, targetAt } from './store.js';
@@ -56,7 +56,6 @@ export function ValueTable({ target, type, values, more }) {
 			${left > 0 && html`<span class="faint">${number(left)} still open</span>`}</div>`}
 		${rest.length > 0 && html`<details open=${!open.length && rest.length <= 12 && !target.options}>
 			<summary>${count(rest.length, 'text')} matched</summary>${table(rest, 'Texts that are matched')}</details>`}
-		<${Pasted} allowed=${isCheckbox ? null : target.options || null} isCheckbox=${isCheckbox} onPairs=${(/** @type {[string, any][]} */ pairs) => setChosen((old) => new Map([...old, ...pairs]))} />
 		${!target.options && !isCheckbox
 			&& html`<datalist id=${id}>${[...new Set(rest.map((v) => v.to))].map((to) => html`<option value=${to}></option>`)}</datalist>`}
 		${more > 0 && html`<p class="warn-text">
@@ -89,64 +88,6 @@ function Meaning({ target, isCheckbox, isListed, offers, value: v, chosen, onPic
 		${options.map(([to, words]) => html`<option value=${JSON.stringify(to)}>${words}</option>`)}
 		<option value=${JSON.stringify(leaveEmpty)}>Leave empty (in every column)</option>
 	</select>`;
-}
-
-/** Two columns of a spreadsheet as they are pasted: what the sheet says, and what it means.
- * @param {{allowed: string[]|null, isCheckbox: boolean, onPairs: (pairs: [string, any][]) => void}} props */
-function Pasted({ allowed, isCheckbox, onPairs }) {
-	const id = useId();
-	const [text, setText] = useState('');
-	const [said, setSaid] = useState(/** @type {string[]} */ ([]));
-	const field = useRef();
-	const take = () => {
-		const { pairs, wrong } = pairsOf(text, allowed, isCheckbox);
-		if (pairs.length) onPairs(pairs);
-		setSaid([`${count(pairs.length, 'text')} taken over${pairs.length ? '; look at them, then use them' : ''}.`, ...wrong]);
-		setText(wrong.length ? text : '');
-		field.current.focus();
-	};
-	return html`<details class="pasted"><summary>Add texts, or paste two columns of a spreadsheet</summary>
-		<p class="field"><label for=${id}>Each line: the text in the sheet, a tab, and what it means</label>
-			<textarea id=${id} class="code" rows="4" ref=${field} value=${text} aria-describedby=${id + 'h'} aria-invalid=${said.length > 1 ? 'true' : undefined}
-			onInput=${(/** @type {any} */ e) => setText(e.target.value)}></textarea></p>
-		<p id=${id + 'h'} class="faint">Instead of the tab, “ = ” between the two is understood too.</p>
-		<div role="status">${said.map((line, i) => html`<p class=${i ? 'bad-text' : ''}>${line}</p>`)}</div>
-		<p><button type="button" aria-disabled=${text.trim() ? undefined : 'true'} onClick=${() => text.trim() && take()}>Take these over</button></p>
-	</details>`;
-}
-
-/** The words by which a pasted table says yes or no. @type {Map<string, boolean>} */
-const yesOrNo = new Map([...['yes', 'y', 'true', '1'].map((w) => /** @type {[string, boolean]} */ ([w, true])), ...['no', 'n', 'false', '0'].map((w) => /** @type {[string, boolean]} */ ([w, false]))]);
-
-/** The pairs of a pasted text, and what is wrong with its lines.
- * @param {string} text @param {string[]|null} allowed @param {boolean} isCheckbox @returns {{pairs: [string, any][], wrong: string[]}} */
-function pairsOf(text, allowed, isCheckbox) {
-	/** @type {[string, any][]} */
-	const pairs = [];
-	/** @type {string[]} */
-	const wrong = [];
-	for (const [n, cells] of table(text).entries()) {
-		const [from, to] = (cells.length === 1 ? cells[0].split(/ = (.*)/s).slice(0, 2) : cells).map((c) => c.trim());
-		const means = isCheckbox ? yesOrNo.get((to || '').toLowerCase()) : to;
-		if (!from && !to) continue;
-		if (!from || !to || cells.length > 2) wrong.push(`Line ${n + 1} does not have two columns.`);
-		else if (means === undefined) wrong.push(`Line ${n + 1}: “${to}” is neither yes nor no.`);
-		else if (allowed && !allowed.includes(to)) wrong.push(`Line ${n + 1}: the service does not take “${to}”.`);
-		else pairs.push([from, means]);
-	}
-	return { pairs, wrong };
-}
-
-/** The cells that a spreadsheet gives as text: tabs between them, and quotes around what has a tab, a quote or a line end. @param {string} text @returns {string[][]} */
-function table(text) {
-	/** @type {string[][]} */
-	const rows = [[]];
-	for (const [, quoted, plain, end] of text.replaceAll('\r\n', '\n').matchAll(/(?:"((?:[^"]|"")*)"(?=\t|\n|$)|([^\t\n]*))(\t|\n|$)/g)) {
-		rows[rows.length - 1].push(quoted === undefined ? plain : quoted.replaceAll('""', '"'));
-		if (end === '\n') rows.push([]);
-		if (end === '') break;
-	}
-	return rows;
 }
 
 /** What the mapping lists for a target: texts with what is sent. @param {Target} target @param {boolean} isCheckbox @returns {Map<string, string>} */
