@@ -310,7 +310,7 @@ func (j *Job) checkActivities(ctx context.Context, then string) error {
 			return err
 		}
 		if done {
-			return problem.At(m.At(r.At), "new-identity", "the activity that is %s now has run before as %s: what is done would be done again", r.Now, r.Was).
+			return problem.At(m.At(r.At), "new-identity", "the activity that is “%s” now has run before as “%s”: what is done would be done again", r.Now, r.Was).
 				Hinted("take the change back; or add --accept new-identity if the activity should be created again for everybody")
 		}
 	}
@@ -362,7 +362,7 @@ func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) 
 	}
 	var said problem.List
 	for i, g := range grown {
-		if clients[i] > 0 || !g.Wider {
+		if clients[i] > 0 {
 			said = append(said, growth(m.At(g.At), g.ID, clients[i], open[i]))
 		}
 	}

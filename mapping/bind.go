@@ -1,39 +1,39 @@
 package mapping
 
 import (
-	"claimsheet/mapping/cell"
-	"claimsheet/mapping/convert"
-	"claimsheet/mapping/expr"
-	"claimsheet/mapping/problem"
-	"claimsheet/mapping/problem/yamltree"
 	"cmp"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
+	"claimsheet/mapping/expr"
+	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
 )
 
 // Binding is a mapping bound to a sheet and a service: it converts records and
 // makes plans. It does not change after Bind and may be used from several
 // goroutines.
 type Binding struct {
-	mapping *Mapping
-	sheet   cell.Sheet
-	headers []string   // of the sheet, folded
-	tables  []*Binding // one for each sheet; nil when there is only one
-	untyped []Untyped
-	texts   []*ValueRule // texts of several parts, by boundValue.number
-	doubts  problem.List // see Warnings
-	targets []Target
-	types   map[string]convert.Type // of attributes to which the mapping gives none, by “Template/Attribute”
-	named   map[string]string       // the names of columns that the mapping uses, by their folded form
-	used    map[int]bool            // those columns of the sheet
+	mapping  *Mapping
+	sheet    cell.Sheet
+	headers  []string   // of the sheet, folded
+	tables   []*Binding // one for each sheet; nil when there is only one
+	warnings problem.List
+	untyped  []untypedAttribute
+	texts    []*ValueRule // those of several parts
+	targets  []Target
+	readings bool              // converted rows have Readings
+	named    map[string]string // the names of columns that the mapping uses, by their folded form
+	used     map[int]bool      // those columns of the sheet
 
 	empty      map[string]bool  // the texts of cells that count as empty
 	when       *expr.Expression // which rows are taken; nil takes every row
 	keySpace   string
-	phoneKey   *convert.Converter // E.164, for a phone key that is sent in another format; else nil
 	key        []int
 	knownID    *boundValue // nil when the mapping has no known_id for clients
 	lookup     boundLookup
@@ -55,6 +55,17 @@ type boundField struct {
 	sharedLookup *boundValue // the look-up that reads the same cells in the same way; nil for none
 }
 
+// boundContact is an entry of contacts.
+type boundContact struct {
+	id            string
+	when          *expr.Expression
+	key           []int
+	space         string
+	lookup        boundLookup
+	fields        []boundField
+	administrator bool
+}
+
 // boundClaim is a claims entry.
 type boundClaim struct {
 	id    string
@@ -66,6 +77,20 @@ type boundClaim struct {
 
 	administrator boundRole
 	claimants     []boundRole
+}
+
+// boundRole is who a claim names: the client, an entry of contacts, or a contact
+// that the environment has.
+type boundRole struct {
+	contact int    // index of the entry; clientScope for the client
+	id      string // of the environment's contact; "" for the others
+}
+
+// isUsual reports whether the client is the claim's administrator and its only
+// claimant.
+func (c *boundClaim) isUsual() bool {
+	usual := boundRole{contact: clientScope}
+	return c.administrator == usual && slices.Equal(c.claimants, []boundRole{usual})
 }
 
 // boundActivity is an activity of the mapping's list.
@@ -109,6 +134,15 @@ type boundResume struct {
 	listed bool           // the mapping lists what the cell may say
 }
 
+// Target is a value that the mapping takes from the rows, and the rule that says how.
+type Target struct {
+	Path     []string     // of the rule in the mapping file: activities, 0, attributes, Date of birth
+	Type     convert.Type // as the service or the mapping settles it; Text when neither does
+	Required bool
+	Columns  []int // of the first sheet, 0 = A, on all claims that it is on; empty for a constant
+	OneCell  bool  // the value is that of one cell, the first that is filled in its columns; else it is made from them
+}
+
 // BindAll is Bind for a run of several sheets. Their columns may be in
 // different orders; their clients are the same. Without sheets it binds to
 // none.
@@ -134,25 +168,17 @@ func BindAll(m *Mapping, sheets []cell.Sheet, service *Service, runDate string) 
 	return &whole, nil
 }
 
-// binder collects the problems that Bind finds.
+// binder makes a Binding and collects the problems of it.
 type binder struct {
 	checker
-	mapping    *Mapping
-	sheet      *cell.Sheet
-	service    *Service
-	index      *columnIndex // nil without a sheet
-	zone       *time.Location
-	runDate    string
-	keyColumns map[int]bool
-	named      map[string]string
-	used       map[int]bool
-	untyped    []Untyped
-	texts      []*ValueRule
-	doubts     problem.List
-	entries    []int // the claims entries that the activity being bound is on
-
+	*Binding
+	service     *Service
+	index       *columnIndex // nil without a sheet
+	zone        *time.Location
+	runDate     string
+	keyColumns  map[int]bool
 	usedAliases map[yamltree.Place]bool // by the place of the column that they stand for
-	types       map[string]convert.Type
+	entries     []int                   // the claims entries that the activity being bound is on
 }
 
 // Bind finds every name of m in the sheet and the service and settles every
@@ -160,46 +186,60 @@ type binder struct {
 // names that belong to it are not checked, and the Binding must not be used.
 // It is nil when there are problems.
 func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Binding, problem.List) {
-	b := &binder{checker: checker{file: m.File}, mapping: m, sheet: sheet, service: service,
-		runDate: runDate, keyColumns: map[int]bool{}, named: map[string]string{}, used: map[int]bool{}, types: map[string]convert.Type{},
-		usedAliases: map[yamltree.Place]bool{}}
+	b := &binder{checker: checker{file: m.File}, service: service, runDate: runDate, keyColumns: map[int]bool{}, usedAliases: map[yamltree.Place]bool{},
+		Binding: &Binding{mapping: m, named: map[string]string{}, used: map[int]bool{}}}
 	if m.Sheet.Timezone.Text != "" {
 		b.zone, _ = time.LoadLocation(m.Sheet.Timezone.Text) // checked by Parse
 	}
-	bound := &Binding{mapping: m}
 	if sheet != nil {
-		bound.sheet, bound.headers = *sheet, foldHeaders(sheet.Header...)
+		b.sheet, b.headers = *sheet, foldHeaders(sheet.Header...)
 		b.index = indexColumns(*sheet)
-		b.problems = append(b.problems, b.index.reserved(len(m.Contacts) > 0)...)
+		b.problems = b.index.reserved(len(m.Contacts) > 0)
 	}
 	for _, w := range m.Sheet.Empty {
-		if bound.empty == nil {
-			bound.empty = map[string]bool{}
+		if b.empty == nil {
+			b.empty = map[string]bool{}
 		}
-		bound.empty[w.Text] = true
+		b.empty[w.Text] = true
 	}
 	b.columns(m.Sheet.FillDown, nil)
-	b.noteKeys()
-	b.bindClient(bound)
-	b.bindContacts(bound)
-	b.bindClaims(bound)
-	b.bindActivities(bound)
-	b.bindResume(bound)
-	bound.when = b.condition(m.Sheet.When, nil)
-	b.doubtAliases()
-	bound.numberTargets()
-	bound.untyped, bound.texts, bound.types, bound.doubts = b.untyped, b.texts, b.types, b.doubts
-	bound.named, bound.used = b.named, b.used
+	b.bindKeys()
+	b.bindClient()
+	for i := range m.Contacts {
+		b.bindContact(i)
+	}
+	for i := range m.Claims {
+		b.bindClaim(i)
+	}
+	b.bindActivities()
+	b.bindResume()
+	b.when = b.condition(m.Sheet.When, nil)
+	b.checkAliases()
 	b.doubtHeader()
 	b.problems.Sort()
 	if b.problems = slices.Compact(b.problems); len(b.problems) > 0 {
 		return nil, b.problems
 	}
-	return bound, nil
+	b.Binding.warnings = b.checker.warnings
+	return b.Binding, nil
 }
+
+// Warnings are of what is allowed but most likely a mistake: look-ups by a value that is not
+// one of the fields that are sent, aliases that nothing uses, attributes of templates that
+// nothing fills, and constants that are no options. They are for those who check the
+// mapping, not for every run.
+func (b *Binding) Warnings() problem.List { return b.warnings }
+
+// Mapping returns the mapping as written.
+func (b *Binding) Mapping() *Mapping { return b.mapping }
 
 // Sheet returns the sheet that the mapping is bound to, the first of several.
 func (b *Binding) Sheet() cell.Sheet { return b.sheet }
+
+// Targets returns what the mapping takes from the rows: the client with its look-up,
+// further contacts, claims and activities. An attribute that is on several claims is
+// one target.
+func (b *Binding) Targets() []Target { return b.targets }
 
 // table returns the binding to one of the run's sheets.
 func (b *Binding) table(i int) *Binding {
@@ -221,8 +261,7 @@ func (b *Binding) AtRow(row cell.Row) problem.Where {
 
 // HasColumn reports whether the sheet of a row has a column with a name.
 func (b *Binding) HasColumn(name string, row cell.Row) bool {
-	is := func(header string) bool { return convert.FoldHeader(header) == convert.FoldHeader(name) }
-	return slices.ContainsFunc(b.table(row.Table()).sheet.Header, is)
+	return slices.Contains(b.table(row.Table()).headers, convert.FoldHeader(name))
 }
 
 // RowName returns a row's name in messages: its number, or its place in a run
@@ -243,16 +282,9 @@ func (b *Binding) header(column int, row cell.Row) string {
 	return b.table(row.Table()).sheet.ColumnLabel(column)
 }
 
-// Types returns the data types of the attributes to which the mapping gives none,
-// by “Template/Attribute”; see Earlier.
-func (b *Binding) Types() map[string]convert.Type { return b.types }
-
-// Mapping returns the mapping as written.
-func (b *Binding) Mapping() *Mapping { return b.mapping }
-
-// noteKeys notes the columns that are part of a key. Wherever these are used,
+// bindKeys notes the columns that are part of a key. Wherever these are used,
 // rows agree on them in any case.
-func (b *binder) noteKeys() {
+func (b *binder) bindKeys() {
 	note := func(key []yamltree.Scalar, aliases map[string]yamltree.Scalar) {
 		for _, c := range b.columns(key, aliases) {
 			b.keyColumns[c] = true
@@ -267,54 +299,140 @@ func (b *binder) noteKeys() {
 	}
 }
 
-func (b *binder) bindClient(bound *Binding) {
+// target makes a value one of the Targets.
+func (b *binder) target(v *boundValue, path ...string) {
+	at := slices.IndexFunc(b.targets, func(t Target) bool { return slices.Equal(t.Path, path) })
+	if at < 0 {
+		at = len(b.targets)
+		b.targets = append(b.targets, Target{Path: path, Type: v.conv.Type, Required: v.required, OneCell: v.isOneCell()})
+	}
+	v.target = at + 1
+	t := &b.targets[at]
+	for _, c := range v.columns { // the aliases of a claim may make it another column
+		if !slices.Contains(t.Columns, c) {
+			t.Columns = append(t.Columns, c)
+		}
+	}
+}
+
+func (b *binder) bindClient() {
 	c := &b.mapping.Client
-	bound.key = b.columns(c.Key, nil)
-	bound.lookup, bound.fields = b.bindPerson(&c.Lookup, c.Fields)
-	bound.knownID = b.knownID("known_id", c.KnownID, nil)
-	bound.keySpace = keySpace(b.mapping, bound)
-	if phone := bound.lookup.phone; phone != nil && bound.keySpace == PhoneSpace {
-		bound.phoneKey = phone.conv.E164()
-	}
+	b.key = b.columns(c.Key, nil)
+	b.knownID = b.bindKnownID("known_id", c.KnownID, nil, "client", "known_id")
+	b.lookup, b.fields = b.bindPerson(&c.Lookup, c.Fields, "client")
+	b.keySpace = cmp.Or(b.lookup.space(b.key), c.KeySpace.Text, b.mapping.Name.Text)
 }
 
-func (b *binder) bindClaims(bound *Binding) {
-	for i := range b.mapping.Claims {
-		c := &b.mapping.Claims[i]
-		for _, w := range c.Columns { // an unused alias must not hide a missing column
-			b.column(w, nil)
-		}
-		name := ValueRule{At: c.Name.At, Text: c.Name, Required: true}
-		claim := boundClaim{
-			id: c.ID.Text, key: b.columns(c.Key, c.Columns), when: b.condition(c.When, c.Columns),
-			name: b.value("the claim's name", &name, convert.Text, c.Columns), first: c.First,
-			known: b.knownID("the claim's known_id", c.KnownID, c.Columns),
-		}
-		claim.name.table = c.NameValues
-		b.bindRoles(c, &claim)
-		bound.claims = append(bound.claims, claim)
-	}
+func (b *binder) bindContact(i int) {
+	c := &b.mapping.Contacts[i]
+	contact := boundContact{id: c.ID.Text, when: b.condition(c.When, nil), key: b.columns(c.Key, nil), administrator: c.Administrator}
+	contact.lookup, contact.fields = b.bindPerson(&c.Lookup, c.Fields, "contacts", strconv.Itoa(i))
+	contact.space = cmp.Or(contact.lookup.space(contact.key), c.KeySpace.Text, b.mapping.Name.Text+"/"+c.ID.Text)
+	b.contacts = append(b.contacts, contact)
 }
 
-// doubtAliases warns of aliases that nothing uses.
-func (b *binder) doubtAliases() {
-	for _, c := range b.mapping.Claims {
-		for _, name := range slices.Sorted(maps.Keys(c.Columns)) {
-			if at := c.Columns[name].At; !b.usedAliases[at] {
-				b.doubts = append(b.doubts, problem.At(at.In(b.file), "unused-alias", "nothing uses the name “%s” of this claims entry", name).
-					Hinted("use it in place of the column, in the entry or in the activities on: %s; or take it out", c.ID.Text))
+// bindPerson binds how somebody is looked up, and what the create payload holds.
+func (b *binder) bindPerson(rule *LookupRule, fields []FieldRule, path ...string) (lookup boundLookup, bound []boundField) {
+	path = slices.Clip(path)
+	bind := func(name string, rule *ValueRule, typ convert.Type) *boundValue {
+		if rule == nil {
+			return nil
+		}
+		if given := rule.Type; given.Text != "" && given.Text != string(typ) {
+			b.wrongAt(given.At, "wrong-type", "lookup.%s is always read as type %s, not %s", name, typ, given.Text).
+				Hint = "leave type out, so that every spelling of an address is the same address"
+			return nil
+		}
+		v := b.value("lookup."+name, rule, typ, nil)
+		b.target(&v, append(path, "lookup", name)...)
+		return &v
+	}
+	lookup = boundLookup{bind("email", rule.Email, convert.Email), bind("phone", rule.Phone, convert.Phone), rule.Mode}
+	for i := range fields {
+		f := &fields[i]
+		v := b.value(f.Name.Text, &f.Value, cmp.Or(convert.Type(f.Value.Type.Text), convert.Text), nil)
+		b.target(&v, append(path, "fields", f.Name.Text)...)
+		b.noteParts(&v, &f.Value)
+		field := boundField{path: b.fieldPath(f.Name), value: v}
+		for _, lookup := range []*boundValue{lookup.email, lookup.phone} {
+			if v.sameReading(lookup) {
+				field.sharedLookup = lookup
 			}
 		}
+		bound = append(bound, field)
 	}
+	for _, l := range []struct {
+		rule *ValueRule
+		v    *boundValue
+	}{{rule.Email, lookup.email}, {rule.Phone, lookup.phone}} {
+		if l.v != nil && !slices.ContainsFunc(bound, func(f boundField) bool { return f.value.sameReading(l.v) }) {
+			b.warnAt(l.rule.At, "lookup-unsent",
+				"the value of this look-up is none of the fields that are sent: after a lost answer a look-up cannot show that nobody was created, and the step stays uncertain until you decide").
+				Hint = "add a field that reads the same columns in the same way, with the same type, format and region"
+		}
+	}
+	b.checkPaths(fields, bound)
+	return lookup, bound
 }
 
-// knownID binds a column of ids that are known from elsewhere; nil without one.
-func (b *binder) knownID(label string, column yamltree.Scalar, aliases map[string]yamltree.Scalar) *boundValue {
+// space returns the key space of a key that is exactly the column of a look-up, so that all
+// mappings mean the same person by it: EmailSpace or PhoneSpace; "" for another key.
+func (l *boundLookup) space(key []int) string {
+	is := func(v *boundValue) bool {
+		return v != nil && v.isOneCell() && len(key) == 1 && slices.Equal(v.columns, key)
+	}
+	switch {
+	case is(l.email):
+		return EmailSpace
+	case is(l.phone):
+		return PhoneSpace
+	}
+	return ""
+}
+
+// bindKnownID binds a column of ids that are known from elsewhere; nil without one.
+func (b *binder) bindKnownID(label string, column yamltree.Scalar, aliases map[string]yamltree.Scalar, path ...string) *boundValue {
 	if column.Text == "" {
 		return nil
 	}
 	v := b.value(label, &ValueRule{At: column.At, Column: column}, convert.ID, aliases)
+	b.target(&v, path...)
 	return &v
+}
+
+func (b *binder) bindClaim(i int) {
+	c := &b.mapping.Claims[i]
+	for _, w := range c.Columns { // an unused alias must not hide a missing column
+		b.column(w, nil)
+	}
+	name := ValueRule{At: c.Name.At, Text: c.Name, Required: true}
+	claim := boundClaim{
+		id: c.ID.Text, key: b.columns(c.Key, c.Columns), when: b.condition(c.When, c.Columns),
+		name: b.value("the claim's name", &name, convert.Text, c.Columns), first: c.First,
+	}
+	claim.name.table = c.NameValues
+	b.target(&claim.name, "claims", strconv.Itoa(i), "name")
+	claim.known = b.bindKnownID("the claim's known_id", c.KnownID, c.Columns, "claims", strconv.Itoa(i), "known_id")
+	claim.administrator = boundRole{contact: b.mapping.contactIndex(c.Administrator.Contact.Text)} // of what is not known Parse has said so
+	if ref := c.Administrator.ID; ref.Text != "" && b.service != nil {
+		claim.administrator.id = b.service.ContactIDs[ref.Text]
+	}
+	for _, role := range c.Claimants {
+		claim.claimants = append(claim.claimants, boundRole{contact: b.mapping.contactIndex(role.Text)})
+	}
+	b.claims = append(b.claims, claim)
+}
+
+// checkAliases warns of aliases that nothing uses.
+func (b *binder) checkAliases() {
+	for _, c := range b.mapping.Claims {
+		for _, name := range slices.Sorted(maps.Keys(c.Columns)) {
+			if at := c.Columns[name].At; !b.usedAliases[at] {
+				b.warnAt(at, "unused-alias", "nothing uses the name “%s” of this claims entry", name).
+					Hint = "use it in place of the column, in the entry or in the activities on: " + c.ID.Text + "; or take it out"
+			}
+		}
+	}
 }
 
 // fieldPath splits a dotted field name into names of nested objects and array
@@ -338,49 +456,52 @@ func arrayIndex(part string) (int, bool) {
 	return i, err == nil && i >= 0 && strconv.Itoa(i) == part
 }
 
+// isWithin reports whether a field is part of the object or array at a path.
+func isWithin(path, of []string) bool { return len(path) > len(of) && slices.Equal(path[:len(of)], of) }
+
 // checkPaths reports a field that is both a value and an object or both an
 // object and an array, and arrays with a gap.
 func (b *binder) checkPaths(rules []FieldRule, fields []boundField) {
 	for i, f := range fields {
+		name := rules[i].Name
 		for _, other := range fields {
-			if len(other.path) > len(f.path) && slices.Equal(other.path[:len(f.path)], f.path) {
-				b.wrongAt(rules[i].Name.At, "bad-field", "“%s” is a value here and an object in “%s”", rules[i].Name.Text, strings.Join(other.path, "."))
+			if isWithin(other.path, f.path) {
+				b.wrongAt(name.At, "bad-field", "“%s” is a value here and an object in “%s”", name.Text, strings.Join(other.path, "."))
 				break
 			}
 		}
 		for depth := 1; depth < len(f.path); depth++ {
-			if !b.checkPlace(rules[i].Name, f.path[:depth], f.path[depth], fields) {
+			if at, isPlace := arrayIndex(f.path[depth]); isPlace && !b.checkPlace(name, f.path[:depth], at, fields) {
 				break
 			}
 		}
 	}
 }
 
-// checkPlace compares one part of a field's name with the parts that other
-// fields have at the same place.
-func (b *binder) checkPlace(name yamltree.Scalar, below []string, part string, fields []boundField) (ok bool) {
-	at, isPlace := arrayIndex(part)
-	before := at == 0
+// checkPlace compares a place in an array, which is a part of a field's name, with the parts
+// that other fields have at the same depth.
+func (b *binder) checkPlace(name yamltree.Scalar, array []string, at int, fields []boundField) (ok bool) {
+	ok = at == 0
 	for _, other := range fields {
-		if len(other.path) <= len(below) || !slices.Equal(other.path[:len(below)], below) {
+		if !isWithin(other.path, array) {
 			continue
 		}
-		there, alike := arrayIndex(other.path[len(below)])
-		if isPlace && !alike {
-			b.wrongAt(name.At, "bad-field", "“%s” is an array in “%s” and an object in “%s”", strings.Join(below, "."), name.Text, strings.Join(other.path, ".")).
+		there, isPlace := arrayIndex(other.path[len(array)])
+		if !isPlace {
+			b.wrongAt(name.At, "bad-field", "“%s” is an array in “%s” and an object in “%s”", strings.Join(array, "."), name.Text, strings.Join(other.path, ".")).
 				Hint = "a part of a name that is a number is a place in an array"
 			return false
 		}
-		before = before || there == at-1
+		ok = ok || there == at-1
 	}
-	if isPlace && !before {
+	if !ok {
 		b.wrongAt(name.At, "bad-field", "“%s” is at place %d of an array, and no field is at place %d", name.Text, at, at-1).
 			Hint = "the first place is 0, and there are no gaps"
 	}
-	return before || !isPlace
+	return ok
 }
 
-func (b *binder) bindActivities(bound *Binding) {
+func (b *binder) bindActivities() {
 	order := 0
 	if b.service != nil && strings.ContainsAny(b.service.WorkflowTemplateIdentifier, "{}") && len(b.mapping.Activities) > 0 && !b.mapping.V1() {
 		b.wrongAt(b.mapping.Activities[0].Template.At, "braces", "the environment “%s” has the workflow template identifier “%s”, and nothing replaces its braces",
@@ -402,18 +523,19 @@ func (b *binder) bindActivities(bound *Binding) {
 			b.wrongAt(rule.Template.At, "no-attributes", "“%s” is back-filled (%s) without attributes, and its template has some", rule.Template.Text, rule.Status).
 				Hint = "add attributes, or give it the status Open"
 		}
+		types := b.attributes(rule, a.template, known)
 		scopes := b.scopes(rule.On.Text)
 		for _, scope := range scopes {
 			if b.isEntry(scope) {
 				b.entries = scopes
 			}
-			a.payloads[1+scope] = b.payload(rule, a.template, known, scope)
+			a.payloads[1+scope] = b.payload(i, types, scope)
 			b.entries = nil
 			if !b.mapping.V1() {
 				a.payloads[1+scope].workflow, a.payloads[1+scope].identifier = b.workflow(rule, b.aliases(scope))
 			}
 		}
-		bound.activities = append(bound.activities, a)
+		b.activities = append(b.activities, a)
 	}
 }
 
@@ -434,26 +556,19 @@ func (b *binder) scopes(on string) []int {
 	return entries
 }
 
-func (b *binder) payload(rule *ActivityRule, template Template, known bool, scope int) *boundPayload {
-	aliases := b.aliases(scope)
+// payload binds what an activity holds on a scope.
+func (b *binder) payload(activity int, types []attributeType, scope int) *boundPayload {
+	rule, aliases := &b.mapping.Activities[activity], b.aliases(scope)
 	p := &boundPayload{when: b.condition(rule.When, aliases)}
 	for i := range rule.Attributes {
-		attr := &rule.Attributes[i]
-		var found AttributeTemplate
-		typ, untyped := convert.Type(attr.Value.Type.Text), 0 // "" when nothing says the type
-		if b.service != nil && known {
-			var ok bool
-			if found, ok = b.attribute(template, attr.Name); ok {
-				typ, untyped = b.attributeType(template.Name, found, attr)
-			}
+		attr, t := &rule.Attributes[i], types[i]
+		v := b.value(attr.Name.Text, &attr.Value, t.typ, aliases)
+		b.target(&v, "activities", strconv.Itoa(activity), "attributes", attr.Name.Text)
+		b.noteParts(&v, &attr.Value)
+		if v.isUntyped = t.isUntyped; v.isUntyped {
+			v.rule = &attr.Value
 		}
-		if untyped > 0 && attr.Value.likelyType() != convert.Text { // reported already
-			typ = ""
-		}
-		v := b.value(attr.Name.Text, &attr.Value, typ, aliases)
-		v.untyped = untyped
-		b.numberText(&v, &attr.Value)
-		p.attributes = append(p.attributes, boundAttribute{found.ID, v, optionsOf(found)})
+		p.attributes = append(p.attributes, boundAttribute{t.template.ID, v, t.template.options()})
 	}
 	return p
 }
@@ -493,36 +608,26 @@ func (b *binder) workflow(rule *ActivityRule, aliases map[string]yamltree.Scalar
 // workflowText binds a text in which the sheet's name and the run's date are replaced, too.
 func (b *binder) workflowText(label string, w yamltree.Scalar, aliases map[string]yamltree.Scalar) boundValue {
 	v := boundValue{label: label, required: true, conv: convert.Converter{Type: convert.Text}}
-	if t, err := parseTemplateText(w.Text); err == nil && w.Text != "" {
-		v.text = t.settle(map[string]string{"sheet": b.sheetName(), "run.date": b.runDate})
-		v.places = b.places(v.text, w.At, aliases)
-		v.columns, v.names = placeColumns(v.text, v.places)
-	}
+	b.places(&v, w, map[string]string{"sheet": cmp.Or(b.sheet.Origin, b.sheet.Name), "run.date": b.runDate}, aliases)
 	if len(v.columns) == 0 {
 		v.constant = &cell.Value{Field: cell.StringValue, Literal: v.text.fill(func(string) string { return "" })}
 	}
 	return v
 }
 
-func (b *binder) sheetName() string {
-	if b.sheet == nil {
-		return ""
-	}
-	return cmp.Or(b.sheet.Origin, b.sheet.Name)
-}
-
 // bindResume settles where the client resumes, by the order of the activities.
-func (b *binder) bindResume(bound *Binding) {
+func (b *binder) bindResume() {
 	rule := b.mapping.ResumeAt
 	if rule == nil {
 		return
 	}
 	r := boundResume{isSet: true, column: -1, orders: map[string]int{}}
-	for _, a := range bound.activities {
+	for _, a := range b.activities {
 		if _, twice := r.orders[a.rule.Template.Text]; a.order >= 0 && !twice {
 			r.orders[a.rule.Template.Text] = a.order
 		}
 	}
+	r.order = r.orders[rule.Template.Text] // checked by Parse
 	if rule.Column.Text != "" {
 		r.column, _ = b.column(rule.Column, nil)
 		if rule.Values != nil {
@@ -532,8 +637,6 @@ func (b *binder) bindResume(bound *Binding) {
 				r.orders[convert.Composed(from)] = byName[to.Text] // checked by Parse
 			}
 		}
-	} else {
-		r.order = r.orders[rule.Template.Text] // checked by Parse
 	}
-	bound.resume = r
+	b.resume = r
 }

@@ -131,11 +131,7 @@ activities:
 	if d := cmp.Diff(want, outlines(planAll(b, records))); d != "" {
 		t.Errorf("plan (-want +got):\n%s", d)
 	}
-	var untyped []string
-	for _, u := range b.Untyped() {
-		untyped = append(untyped, u.At.String()+" "+u.Name())
-	}
-	if d := cmp.Diff([]string{"mapping.yaml:7:111 T/Untold", "mapping.yaml:8:54 T/Untold", "mapping.yaml:8:65 T/Other"}, untyped); d != "" {
+	if d := cmp.Diff([]string{"T/Untold", "T/Other"}, b.Untyped()); d != "" {
 		t.Errorf("attributes whose type nobody says (-want +got):\n%s", d)
 	}
 }
@@ -152,19 +148,6 @@ func TestBindTakesTemplateIDs(t *testing.T) {
 	act := planAll(b, records)[0].Steps[1].Activity
 	if act.TemplateID != "bb-1" || act.Attributes[0].TemplateID != "bb-3" {
 		t.Errorf("the ids are %s and %s", act.TemplateID, act.Attributes[0].TemplateID)
-	}
-}
-
-// An entry of template_ids that names nothing is warned of, and no other.
-func TestStrayTemplateIDs(t *testing.T) {
-	to := &mapping.Service{Environment: "uat", Templates: []mapping.Template{{ID: "1", Name: "Your details", Attributes: []mapping.AttributeTemplate{{ID: "2", Name: "Home address"}}}},
-		TemplateIDs: map[string]string{"Your details": "1", "Your details/Home address": "2", "Theirs": "3", "Your detials": "1", "Your details/Home adress": "2"}}
-	m := mustParse(t, "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\nactivities: [{template: Theirs, attributes: {N: A}}]")
-	said := report(mapping.StrayTemplateIDs(m, to))
-	for _, want := range []string{"“uat” has an entry “Your detials”, and there is no such template or attribute", "did you mean “Your details”?", "has an entry “Your details/Home adress”"} {
-		if !strings.Contains(said, want) || strings.Count(said, "has an entry") != 2 {
-			t.Errorf("it does not say %q, or says more:\n%s", want, said)
-		}
 	}
 }
 
@@ -232,14 +215,10 @@ func TestNamesAreComposed(t *testing.T) {
 	for _, names := range [][2]string{{composed, apart}, {apart, composed}} {
 		sheet, records := leads("No | Next", "1 | "+names[1])
 		to := service(template(names[1], names[1]+":Text"), template("Z"))
-		to.Earlier = &mapping.Earlier{Templates: to.Templates}
 		b := mustBind(t, "name: n\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\nresume_at: {column: Next}\n"+
 			"activities:\n  - {template: "+names[0]+", attributes: {"+names[0]+": No}}\n  - {template: Z}\n", sheet, to)
 		if got := planAll(b, records)[0]; len(got.Steps) != 2 || got.Steps[1].Activity.Status != mapping.Open {
 			t.Errorf("%q against %q: %v", names[0], names[1], outline(got))
-		}
-		if drift := mapping.TemplateDrift(b.Mapping(), to); len(drift) > 0 {
-			t.Errorf("drift: %s", report(drift))
 		}
 	}
 }

@@ -1,7 +1,7 @@
 package mapping
 
 import (
-	"iter"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,58 +11,87 @@ import (
 	"claimsheet/mapping/problem/yamltree"
 )
 
+// checker collects the problems of a mapping file, and what is allowed but most likely a
+// mistake.
+type checker struct {
+	file     string
+	problems problem.List
+	warnings problem.List
+}
+
+// wrongAt notes a problem at a place and returns it for a hint.
+func (p *checker) wrongAt(at yamltree.Place, code, format string, args ...any) *problem.Problem {
+	p.problems = append(p.problems, problem.At(at.In(p.file), code, format, args...))
+	return &p.problems[len(p.problems)-1]
+}
+
+// warnAt notes a warning at a place and returns it for a hint.
+func (p *checker) warnAt(at yamltree.Place, code, format string, args ...any) *problem.Problem {
+	p.warnings = append(p.warnings, problem.At(at.In(p.file), code, format, args...))
+	return &p.warnings[len(p.warnings)-1]
+}
+
 // check reports what is wrong with a mapping without a sheet or a service:
 // keys that contradict each other, ids that are not unique, what a version
 // does not have.
 func (p *checker) check(m *Mapping) {
-	p.checkNames(m)
-	p.checkKeys(m)
+	p.checkKeySpace(m.Name)
+	p.checkClient(m)
 	p.checkEmpty(m)
-	p.checkLookup(m)
-	p.checkExisting(m)
 	if m.V1() {
 		p.checkV1(m)
+	} else {
+		if m.API.Text == "v2" {
+			p.checkV2(m)
+		}
+		p.checkContacts(m)
 	}
-	if m.API.Text == "v2" {
-		p.checkV2(m)
-	}
-	p.checkContacts(m)
 	p.checkClaims(m)
 	p.checkActivities(m)
 	p.checkOrder(m)
 	p.checkResume(m)
+	if !m.V1() && len(p.problems) == 0 {
+		p.checkUnusedContacts(m)
+	}
 }
 
-// checkNames refuses the names of the two built-in key spaces for the
-// mapping's own.
-func (p *checker) checkNames(m *Mapping) {
-	names := []yamltree.Scalar{m.Name, m.Client.KeySpace}
-	for _, c := range m.Contacts {
-		names = append(names, c.KeySpace)
+// checkKeySpace refuses the names of the two built-in key spaces for the mapping's own.
+func (p *checker) checkKeySpace(name yamltree.Scalar) {
+	if name.Text == EmailSpace || name.Text == PhoneSpace {
+		p.wrongAt(name.At, "reserved-name", "“%s” is the name of a built-in key space", name.Text).
+			Hint = "choose another name"
 	}
-	for _, w := range names {
-		if w.Text == EmailSpace || w.Text == PhoneSpace {
-			p.wrongAt(w.At, "reserved-name", "“%s” is the name of a built-in key space", w.Text).
-				Hint = "choose another name"
+}
+
+// checkKey refuses a column that a key has twice.
+func (p *checker) checkKey(key []yamltree.Scalar) {
+	for i, column := range key {
+		if slices.ContainsFunc(key[:i], func(other yamltree.Scalar) bool { return other.Text == column.Text }) && column.Text != "" {
+			p.wrongAt(column.At, "repeated-column", "the key has the column “%s” twice", column.Text).Hint = "keep one of the two"
 		}
 	}
 }
 
-// checkKeys refuses a column that a key has twice.
-func (p *checker) checkKeys(m *Mapping) {
-	keys := [][]yamltree.Scalar{m.Client.Key}
-	for _, c := range m.Contacts {
-		keys = append(keys, c.Key)
+func (p *checker) checkClient(m *Mapping) {
+	c := &m.Client
+	p.checkKeySpace(c.KeySpace)
+	p.checkKey(c.Key)
+	if !c.Lookup.isGiven() && c.Existing != Create && c.At.IsSet() {
+		p.wrongAt(c.Lookup.At.Or(c.At), "no-lookup", "client.lookup needs email or phone: without one, a client that the service already knows is not found").
+			Hint = "name the column, e.g. lookup: {email: E-mail}; or write existing: create to create every client without asking"
 	}
-	for _, c := range m.Claims {
-		keys = append(keys, c.Key)
+	p.checkMode(&c.Lookup)
+	if c.ActivitiesAt.IsSet() && c.Existing != Reuse && c.KnownID.Text == "" {
+		p.wrongAt(c.ActivitiesAt, "no-effect", "existing_activities is for clients that are found and reused, and with existing: %s there are none", c.Existing).
+			Hint = "leave it out, or write existing: reuse"
 	}
-	for _, key := range keys {
-		for i, column := range key {
-			if slices.ContainsFunc(key[:i], func(other yamltree.Scalar) bool { return other.Text == column.Text }) && column.Text != "" {
-				p.wrongAt(column.At, "repeated-column", "the key has the column “%s” twice", column.Text).Hint = "keep one of the two"
-			}
-		}
+}
+
+func (l *LookupRule) isGiven() bool { return l.Email != nil || l.Phone != nil }
+
+func (p *checker) checkMode(l *LookupRule) {
+	if l.Mode != "" && (l.Email == nil || l.Phone == nil) {
+		p.wrongAt(l.At, "no-lookup", "lookup has mode: %s, which asks by e-mail and by phone; both must be given", l.Mode)
 	}
 }
 
@@ -75,7 +104,10 @@ func (p *checker) checkEmpty(m *Mapping) {
 				Hint = "write the text without white space around it"
 		}
 	}
-	for v := range m.values() {
+	check := func(v *ValueRule) {
+		if v == nil {
+			return
+		}
 		var unreachable []string
 		for _, word := range slices.Concat(slices.Sorted(maps.Keys(v.Values)), v.Checked, v.Unchecked) {
 			if m.Sheet.countsAsEmpty(word) {
@@ -87,109 +119,66 @@ func (p *checker) checkEmpty(m *Mapping) {
 				Hint = "list it in one of the two places; default says what is sent for an empty cell"
 		}
 	}
-}
-
-// values yields every value of the mapping: look-ups, client fields and
-// attributes.
-func (m *Mapping) values() iter.Seq[*ValueRule] {
-	return func(yield func(*ValueRule) bool) {
-		for _, v := range []*ValueRule{m.Client.Lookup.Email, m.Client.Lookup.Phone} {
-			if v != nil && !yield(v) {
-				return
-			}
-		}
-		for i := range m.Client.Fields {
-			if !yield(&m.Client.Fields[i].Value) {
-				return
-			}
-		}
-		for i := range m.Activities {
-			attributes := m.Activities[i].Attributes
-			for k := range attributes {
-				if !yield(&attributes[k].Value) {
-					return
-				}
-			}
-		}
-	}
-}
-
-func (p *checker) checkLookup(m *Mapping) {
-	c := &m.Client
-	if !c.Lookup.isGiven() && c.Existing != Create && c.At != (yamltree.Place{}) {
-		at := c.At
-		if c.Lookup.At != (yamltree.Place{}) {
-			at = c.Lookup.At
-		}
-		p.wrongAt(at, "no-lookup", "client.lookup needs email or phone: without one, a client that the service already knows is not found").
-			Hint = "name the column, e.g. lookup: {email: E-mail}; or write existing: create to create every client without asking"
-	}
-	p.checkMode(&c.Lookup)
-}
-
-func (l *LookupRule) isGiven() bool { return l.Email != nil || l.Phone != nil }
-
-func (p *checker) checkMode(l *LookupRule) {
-	if l.Mode != "" && (l.Email == nil || l.Phone == nil) {
-		p.wrongAt(l.At, "no-lookup", "lookup has mode: %s, which asks by e-mail and by phone; both must be given", l.Mode)
-	}
-}
-
-// checkExisting refuses existing_activities where no client is ever taken over.
-func (p *checker) checkExisting(m *Mapping) {
-	c := &m.Client
-	if c.ActivitiesAt != (yamltree.Place{}) && !m.takesOver() {
-		p.wrongAt(c.ActivitiesAt, "no-effect", "existing_activities is for clients that are found and reused, and with existing: %s there are none", c.Existing).
-			Hint = "leave it out, or write existing: reuse"
-	}
-}
-
-// takesOver reports whether clients may be reused that the service had before.
-func (m *Mapping) takesOver() bool { return m.Client.Existing == Reuse || m.Client.KnownID.Text != "" }
-
-// cautions warns of activities that are sent to clients who were found, when the
-// mapping does not say that they are wanted.
-func (m *Mapping) cautions() problem.List {
-	if !m.takesOver() || m.Client.ActivitiesAt != (yamltree.Place{}) {
-		return nil
+	check(m.Client.Lookup.Email)
+	check(m.Client.Lookup.Phone)
+	for i := range m.Client.Fields {
+		check(&m.Client.Fields[i].Value)
 	}
 	for _, a := range m.Activities {
-		if a.On.Text != "client" || a.Template.Text == "" {
-			continue
+		for k := range a.Attributes {
+			check(&a.Attributes[k].Value)
 		}
-		what := "Open"
-		if a.Status != Open && m.ResumeAt == nil {
-			what = "back-filled"
-		}
-		return problem.List{problem.At(m.At(a.Template.At), "existing-activities",
-			"a client who was found, not created, also gets the activities on the client, such as “%s” (%s), and may be past them already", a.Template.Text, what).
-			Hinted("under client, write existing_activities: skip to leave them out for such clients, or existing_activities: send if they are wanted")}
 	}
-	return nil
+	for _, from := range slices.Sorted(maps.Keys(m.ResumeAt.values())) {
+		p.checkEntry(m, from, m.ResumeAt.Values[from].At, from == convert.FoldSpace(from),
+			"in the cells of resume_at white space is trimmed, and each run of it is one space", "write the text with single spaces and none around it", "here")
+	}
+	for _, c := range m.Claims {
+		for _, from := range slices.Sorted(maps.Keys(c.NameValues)) {
+			p.checkEntry(m, from, c.Name.At, from != "" && from == convert.Trim(from),
+				"cells are trimmed before they are looked up in the name's values, and an empty cell is not looked up", "write the text without white space around it", "in the name's values")
+		}
+	}
+}
+
+// checkEntry refuses an entry of a table that no cell can match.
+func (p *checker) checkEntry(m *Mapping, from string, at yamltree.Place, canMatch bool, why, cure, where string) {
+	switch {
+	case !canMatch:
+		p.wrongAt(at, "values-key", "“%s” can never match: %s", from, why).Hint = cure
+	case m.Sheet.countsAsEmpty(from):
+		p.wrongAt(at, "empty-text", "“%s” counts as empty by sheet.empty, so the entry for it %s is never used", from, where).
+			Hint = "list it in one of the two places"
+	}
+}
+
+// countsAsEmpty reports whether sheet.empty lists a text.
+func (s *SheetRule) countsAsEmpty(text string) bool {
+	return slices.ContainsFunc(s.Empty, func(w yamltree.Scalar) bool { return w.Text == text })
 }
 
 func (p *checker) checkV1(m *Mapping) {
-	const hint = "write api: v2, or leave this out"
-	if m.Client.AdministratorAt != (yamltree.Place{}) {
-		p.wrongAt(m.Client.AdministratorAt, "not-in-v1", "version 1 of the interface has no administrators").Hint = hint
+	refuse := func(at yamltree.Place, what string) {
+		if at.IsSet() {
+			p.wrongAt(at, "not-in-v1", "version 1 of the interface has no %s", what).Hint = "write api: v2, or leave this out"
+		}
 	}
+	refuse(m.Client.AdministratorAt, "administrators")
 	if len(m.Contacts) > 0 {
-		p.wrongAt(m.Contacts[0].At, "not-in-v1", "version 1 of the interface has no contacts beside the client").Hint = hint
+		refuse(m.Contacts[0].At, "contacts beside the client")
 	}
 	if len(m.Claims) > 0 {
-		p.wrongAt(m.Claims[0].At, "not-in-v1", "version 1 of the interface has no claims").Hint = hint
+		refuse(m.Claims[0].At, "claims")
 	}
 	workflow := func(w WorkflowRule) {
 		for _, word := range []yamltree.Scalar{w.Name, w.TemplateIdentifier} {
 			if word.Text != "" {
-				p.wrongAt(word.At, "not-in-v1", "version 1 of the interface has no workflow fields").Hint = hint
+				refuse(word.At, "workflow fields")
 			}
 		}
 	}
 	workflow(m.Workflow)
-	if m.LinkAt != (yamltree.Place{}) {
-		p.wrongAt(m.LinkAt, "not-in-v1", "version 1 of the interface has no magic links: its redirect url comes with the creation of a client").Hint = hint
-	}
+	refuse(m.LinkAt, "magic links: its redirect url comes with the creation of a client")
 	for _, a := range m.Activities {
 		workflow(a.Workflow)
 		if a.Status == Accepted {
@@ -199,7 +188,7 @@ func (p *checker) checkV1(m *Mapping) {
 }
 
 func (p *checker) checkV2(m *Mapping) {
-	if c := &m.Client; !c.Administrator && c.AdministratorAt != (yamltree.Place{}) && m.administers(ClientRole) {
+	if c := &m.Client; !c.Administrator && c.AdministratorAt.IsSet() && m.administers(ClientRole) {
 		p.wrongAt(c.AdministratorAt, "no-administrator", "the contact administers its claims, and one made with administrator: false cannot").
 			Hint = "leave administrator out, or the claims; or name another contact as the claims' administrator"
 	}
@@ -215,20 +204,97 @@ func (p *checker) checkV2(m *Mapping) {
 	}
 }
 
+// administers reports whether some claim has a contact as its administrator.
+func (m *Mapping) administers(role string) bool {
+	return slices.ContainsFunc(m.Claims, func(c ClaimRule) bool { return c.Administrator.Contact.Text == role })
+}
+
+func (p *checker) checkContacts(m *Mapping) {
+	ids := map[string]yamltree.Place{}
+	for i := range m.Contacts {
+		c := &m.Contacts[i]
+		p.checkKeySpace(c.KeySpace)
+		p.checkKey(c.Key)
+		p.checkMode(&c.Lookup)
+		id := c.ID.Text
+		if id == "" { // reported as missing
+			continue
+		}
+		if first, twice := ids[id]; twice {
+			p.wrongAt(c.ID.At, "duplicate-id", "two contacts have the id “%s”; the first is in line %d", id, first.Line).
+				Hint = "give each an id of its own"
+		} else if ids[id] = c.ID.At; id == ClientRole || strings.ContainsAny(id, "/@") {
+			p.wrongAt(c.ID.At, "bad-id", "a contact cannot have the id “%s”: client is taken, and / and @ separate the parts of a step's name", id)
+		}
+		if !c.Lookup.isGiven() && !p.isReported(c.Lookup.At) {
+			p.wrongAt(c.Lookup.At.Or(c.At), "no-lookup", "the contact “%s” needs lookup with email or phone: without one, a person whom the service already knows is not found", id).
+				Hint = "name the column, e.g. lookup: {email: Partner e-mail}"
+		}
+		if !c.Administrator && m.administers(id) {
+			p.wrongAt(c.AdministratorAt, "no-administrator", "the contact “%s” administers claims, and one made with administrator: false cannot", id).
+				Hint = "leave administrator out, or name another administrator for the claims"
+		}
+	}
+	for i := range m.Claims {
+		p.checkRoles(m, &m.Claims[i])
+	}
+}
+
+// isReported reports whether there is a problem at a place already.
+func (p *checker) isReported(at yamltree.Place) bool {
+	return slices.ContainsFunc(p.problems, func(q problem.Problem) bool { return q.Where.Line == at.Line && q.Where.Column == at.Column })
+}
+
+// checkRoles reports contacts that a claims entry names and the mapping does not have.
+func (p *checker) checkRoles(m *Mapping, c *ClaimRule) {
+	choices, unnamed := []string{ClientRole}, false
+	for _, contact := range m.Contacts {
+		unnamed = unnamed || contact.ID.Text == "" // which was reported, and may be the one that is meant
+		if contact.ID.Text != "" && !slices.Contains(choices, contact.ID.Text) {
+			choices = append(choices, contact.ID.Text)
+		}
+	}
+	check := func(key string, role yamltree.Scalar) {
+		_, isNear := problem.Nearest(role.Text, choices)
+		if role.Text != "" && !slices.Contains(choices, role.Text) && (isNear || !unnamed) {
+			p.wrongAt(role.At, "unknown-contact", "%s cannot be “%s”: no contact has that id", key, role.Text).
+				Hint = problem.Suggestion(role.Text, choices)
+		}
+	}
+	check("administrator", c.Administrator.Contact)
+	seen := map[string]bool{}
+	for _, role := range c.Claimants {
+		if check("a claimant", role); seen[role.Text] && role.Text != "" {
+			p.wrongAt(role.At, "duplicate-claimant", "“%s” is among the claimants twice", role.Text).Hint = "keep one of the two"
+		}
+		seen[role.Text] = true
+	}
+}
+
+// checkUnusedContacts refuses contacts that nothing needs. It is the last check, because what
+// would need them may be what is wrong.
+func (p *checker) checkUnusedContacts(m *Mapping) {
+	for _, contact := range m.Contacts {
+		is := func(role yamltree.Scalar) bool { return role.Text == contact.ID.Text }
+		if !slices.ContainsFunc(m.Claims, func(c ClaimRule) bool { return is(c.Administrator.Contact) || slices.ContainsFunc(c.Claimants, is) }) &&
+			!slices.ContainsFunc(m.Activities, func(a ActivityRule) bool { return is(a.On) }) {
+			p.wrongAt(contact.ID.At, "unused-contact", "no claim names the contact “%s” and no activity is on it, so it would never be created", contact.ID.Text).
+				Hint = "name it under a claims entry, e.g. claimants: [client, " + contact.ID.Text + "]; or take it out"
+		}
+	}
+}
+
 func (p *checker) checkClaims(m *Mapping) {
 	ids := map[string]*ClaimRule{}
 	for i := range m.Claims {
 		c := &m.Claims[i]
-		first := ids[c.ID.Text]
-		at := c.ID.At
-		if at == (yamltree.Place{}) {
-			at = c.At
-		}
+		p.checkKey(c.Key)
+		first, at := ids[c.ID.Text], c.ID.At.Or(c.At)
 		switch {
 		case first != nil && (len(first.Columns) == 0 || len(c.Columns) == 0):
 			p.wrongAt(at, "duplicate-id", "two claims entries have the id “%s”", c.ID.Text).
 				Hint = "give each an id of its own; only entries that differ in their columns (wide sheets) may share one"
-		case c.ID.Text == "client" || c.ID.Text == onContact || strings.ContainsAny(c.ID.Text, "/@"):
+		case c.ID.Text == ClientRole || c.ID.Text == onContact || strings.ContainsAny(c.ID.Text, "/@"):
 			p.wrongAt(at, "bad-id", "a claims entry cannot have the id “%s”: client and contact are taken, and / and @ separate the parts of a step's name", c.ID.Text)
 		case c.ID.Text == "claim" && first == nil && len(m.claimIDs()) > 1:
 			p.wrongAt(at, "bad-id", "among several claims entries none can have the id “claim”: on: claim means every claim").
@@ -237,36 +303,15 @@ func (p *checker) checkClaims(m *Mapping) {
 		if first == nil {
 			ids[c.ID.Text] = c
 		}
-		checkBraces(p.wrongAt, c.Name)
-		p.checkNameValues(m, c)
-	}
-}
-
-// checkNameValues refuses entries of a name's table that no cell can match.
-func (p *checker) checkNameValues(m *Mapping, c *ClaimRule) {
-	if c.NameValues != nil && len(c.NameValues) == 0 {
-		p.wrongAt(c.Name.At, "no-value", "the values of the claim's name list nothing").
-			Hint = "list what the cells say, or leave values out"
-	}
-	if t, err := parseTemplateText(c.Name.Text); err == nil && c.NameValues != nil && len(t.names()) == 0 && c.Name.Text != "" {
-		p.wrongAt(c.Name.At, "values-alone", "the claim's name has values for its cells, and names no column").
-			Hint = "write the columns into the text, e.g. \"{Lender} {Agreement no}\", or leave values out"
-	}
-	for _, from := range slices.Sorted(maps.Keys(c.NameValues)) {
-		switch {
-		case convert.Trim(from) != from || from == "":
-			p.wrongAt(c.Name.At, "values-key", "“%s” can never match: cells are trimmed before they are looked up in the name's values, and an empty cell is not looked up", from).
-				Hint = "write the text without white space around it"
-		case m.Sheet.countsAsEmpty(from):
-			p.wrongAt(c.Name.At, "empty-text", "“%s” counts as empty by sheet.empty, so the entry for it in the name's values is never used", from).
-				Hint = "list it in one of the two places"
+		names := checkBraces(p.wrongAt, c.Name)
+		if c.NameValues != nil && len(c.NameValues) == 0 {
+			p.wrongAt(c.Name.At, "no-value", "the values of the claim's name list nothing").
+				Hint = "list what the cells say, or leave values out"
+		} else if c.NameValues != nil && names == 0 && c.Name.Text != "" {
+			p.wrongAt(c.Name.At, "values-alone", "the claim's name has values for its cells, and names no column").
+				Hint = "write the columns into the text, e.g. \"{Lender} {Agreement no}\", or leave values out"
 		}
 	}
-}
-
-// countsAsEmpty reports whether sheet.empty lists a text.
-func (s *SheetRule) countsAsEmpty(text string) bool {
-	return slices.ContainsFunc(s.Empty, func(w yamltree.Scalar) bool { return w.Text == text })
 }
 
 // claimIDs returns the ids of the claims entries, each once, in order.
@@ -298,65 +343,59 @@ func (p *checker) checkActivities(m *Mapping) {
 		p.checkOn(m, a)
 		checkBraces(p.wrongAt, a.Workflow.Name)
 		checkBraces(p.wrongAt, a.Workflow.TemplateIdentifier)
-		p.checkAttributes(m, a)
+		if a.Status == Open && len(a.Attributes) > 0 {
+			p.wrongAt(a.Attributes[0].Name.At, "open-attributes", "“%s” is Open, and an Open activity has no attributes", a.Template.Text).
+				Hint = "leave the attributes out, or give it the status Submitted"
+		}
+		for _, attr := range a.Attributes {
+			v := attr.Value
+			if t := convert.Type(v.Type.Text); t == convert.Email || t == convert.Phone {
+				p.wrongAt(v.Type.At, "wrong-type", "an attribute cannot be of type %s; expected %s", t, problem.OrList(typeNames()[:len(convert.AttributeTypes())])).
+					Hint = "Email and Phone are for client fields and look-ups; an attribute that holds one is a Text"
+			}
+			if v.Output.Text != "" {
+				p.wrongAt(v.Output.At, "wrong-option", "output is for client fields; a Date attribute is always sent as a date-time")
+			}
+		}
 	}
 }
 
 func (p *checker) checkOn(m *Mapping, a *ActivityRule) {
+	on, ids, isContact := a.On.Text, m.claimIDs(), m.contactIndex(a.On.Text) >= 0
+	choices := []string{ClientRole}
+	if len(ids) > 0 {
+		choices = append(choices, "claim")
+	}
+	choices = append(choices, slices.DeleteFunc(ids, func(id string) bool { return id == "claim" })...)
 	switch {
-	case m.contactIndex(a.On.Text) >= 0 && slices.Contains(append(m.claimIDs(), "claim"), a.On.Text):
-		p.wrongAt(a.On.At, "duplicate-id", "on cannot be “%s”: a contact has this id, and it also means claims", a.On.Text).
+	case isContact && (on == "claim" || slices.Contains(choices[1:], on)):
+		p.wrongAt(a.On.At, "duplicate-id", "on cannot be “%s”: a contact has this id, and it also means claims", on).
 			Hint = "give the contact another id"
-	case a.On.Text == "client", a.On.Text == "claim" && len(m.Claims) > 0, slices.Contains(m.claimIDs(), a.On.Text):
-		return
-	case !m.V1() && m.contactIndex(a.On.Text) >= 0:
-		return
+	case slices.Contains(choices, on), isContact && !m.V1():
 	case m.V1():
-		p.wrongAt(a.On.At, "not-in-v1", "on cannot be “%s”: in version 1 every activity is on the client", a.On.Text)
+		p.wrongAt(a.On.At, "not-in-v1", "on cannot be “%s”: in version 1 every activity is on the client", on)
 	default:
-		choices := []string{"client"}
-		if len(m.Claims) > 0 {
-			choices = append(choices, "claim")
-		}
-		for _, id := range m.claimIDs() {
-			if id != "claim" {
-				choices = append(choices, id)
-			}
-		}
 		for _, c := range m.Contacts {
 			if c.ID.Text != "" {
 				choices = append(choices, c.ID.Text)
 			}
 		}
 		hint := "the ids of the entries of claims and contacts can be used here"
-		if nearest, ok := problem.Nearest(problem.Shorten(a.On.Text), choices); ok {
-			hint = "did you mean “" + nearest + "”?"
+		if nearest, ok := problem.Nearest(problem.Shorten(on), choices); ok {
+			hint = fmt.Sprintf("did you mean “%s”?", nearest)
 		}
-		p.wrongAt(a.On.At, "unknown-claim", "on cannot be “%s”; expected %s", a.On.Text, problem.OrList(choices)).Hint = hint
+		p.wrongAt(a.On.At, "unknown-claim", "on cannot be “%s”; expected %s", on, problem.OrList(choices)).Hint = hint
 	}
 }
 
-func (p *checker) checkAttributes(m *Mapping, a *ActivityRule) {
-	if a.Status == Open && len(a.Attributes) > 0 {
-		p.wrongAt(a.Attributes[0].Name.At, "open-attributes", "“%s” is Open, and an Open activity has no attributes", a.Template.Text).
-			Hint = "leave the attributes out, or give it the status Submitted"
-	}
-	for _, attr := range a.Attributes {
-		v := attr.Value
-		if t := convert.Type(v.Type.Text); t == convert.Email || t == convert.Phone {
-			p.wrongAt(v.Type.At, "wrong-type", "an attribute cannot be of type %s; expected %s", t, problem.OrList(typeNames()[:len(convert.AttributeTypes())])).
-				Hint = "Email and Phone are for client fields and look-ups; an attribute that holds one is a Text"
-		}
-		if v.Output.Text != "" {
-			p.wrongAt(v.Output.At, "wrong-option", "output is for client fields; a Date attribute is always sent as a date-time")
-		}
-	}
-}
-
-// checkBraces reports braces that do not pair.
-func checkBraces(wrongAt func(at yamltree.Place, code, format string, args ...any) *problem.Problem, w yamltree.Scalar) {
-	if _, err := parseTemplateText(w.Text); err != nil {
+// checkBraces reports braces that do not pair, and returns how many names they hold; -1
+// after a problem.
+func checkBraces(wrongAt func(at yamltree.Place, code, format string, args ...any) *problem.Problem, w yamltree.Scalar) (names int) {
+	t, err := parseTemplateText(w.Text)
+	if err != nil {
 		wrongAt(w.At, "braces", "%s", err.Error()).
 			Hint = "{Column} is replaced by the cell's text; {{ and }} are braces"
+		return -1
 	}
+	return len(t.names())
 }

@@ -1,10 +1,11 @@
 package mapping
 
 import (
-	"claimsheet/mapping/cell"
-	"claimsheet/mapping/convert"
 	"cmp"
+	"slices"
 	"strings"
+
+	"claimsheet/mapping/convert"
 )
 
 // Identity identifies a client within an environment: plans, sheets and
@@ -22,29 +23,17 @@ const (
 	PhoneSpace = "phone"
 )
 
-// keySpace returns what the client key is a key of. It is email or phone when
-// the key is exactly the column of that look-up, so that all mappings mean the
-// same client by it.
-func keySpace(m *Mapping, bound *Binding) string {
-	return cmp.Or(bound.lookup.space(bound.key), m.Client.KeySpace.Text, m.Name.Text)
-}
-
 // KeySpace is the Space of every Identity that the binding makes.
 func (b *Binding) KeySpace() string { return b.keySpace }
 
-// identity reads the client's key cells.
-func (r *rowConverter) identity() Identity {
-	return r.identityIn(r.b.keySpace, r.b.key, &r.row.personValues, "the client key")
-}
-
-// identityIn reads the key cells of a client or of a further contact; what names
+// identity reads the key cells of a client or of a further contact; what names
 // the key in messages.
-func (r *rowConverter) identityIn(space string, columns []int, v *personValues, what string) Identity {
+func (r *rowConverter) identity(space string, columns []int, v *personValues, what string) Identity {
 	switch space {
 	case EmailSpace:
-		return r.lookupIdentity(v.email, space, columns[0], what)
+		return r.lookupIdentity(&v.email, space, columns[0], what)
 	case PhoneSpace:
-		return r.lookupIdentity(v.phone, space, columns[0], what)
+		return r.lookupIdentity(&v.phone, space, columns[0], what)
 	}
 	if key, ok := r.key(columns, what); ok {
 		return Identity{space, key}
@@ -54,7 +43,7 @@ func (r *rowConverter) identityIn(space string, columns []int, v *personValues, 
 
 // lookupIdentity returns the identity of a converted look-up value, so that it
 // is the same however the cell is written.
-func (r *rowConverter) lookupIdentity(it fieldValue, space string, column int, what string) Identity {
+func (r *rowConverter) lookupIdentity(it *fieldValue, space string, column int, what string) Identity {
 	if it.value.IsZero() {
 		if r.record.Cell(column).IsEmpty() {
 			r.refuse(column, convert.CellError{Code: "empty-key", Message: "is empty; it is " + what, Hint: "fill the cell, or delete the row"})
@@ -66,7 +55,7 @@ func (r *rowConverter) lookupIdentity(it fieldValue, space string, column int, w
 
 // addressIdentity returns the identity of a converted e-mail address or phone
 // number.
-func addressIdentity(space string, it fieldValue) Identity {
+func addressIdentity(space string, it *fieldValue) Identity {
 	key := convert.FoldKey(cmp.Or(it.e164, it.value.Literal))
 	if space == EmailSpace {
 		key = convert.FoldEmail(key)
@@ -77,23 +66,24 @@ func addressIdentity(space string, it fieldValue) Identity {
 // Identity returns the client with a key, written as in the sheet or as a
 // workbook shows it.
 func (b *Binding) Identity(key string) Identity {
-	c := cell.Cell{Kind: cell.Text, Raw: key, Shown: key}
-	literal := func(conv *convert.Converter) string {
-		if value, refusal := conv.Convert(c); refusal == nil {
-			return value.Literal
-		}
-		return key
+	who := Identity{b.keySpace, convert.FoldKey(key)}
+	var v *boundValue
+	switch b.keySpace {
+	case EmailSpace:
+		v, who.Key = b.lookup.email, convert.FoldEmail(who.Key)
+	case PhoneSpace:
+		v = b.lookup.phone
+	default:
+		return who
 	}
-	switch {
-	case b.keySpace == EmailSpace:
-		key = convert.FoldEmail(literal(&b.lookup.email.conv))
-	case b.phoneKey != nil:
-		key = literal(b.phoneKey)
-	case b.keySpace == PhoneSpace:
-		key = literal(&b.lookup.phone.conv)
+	it := fieldValue{of: v}
+	if refusal := v.convert(textCell(key), &it); refusal == nil {
+		return addressIdentity(b.keySpace, &it)
 	}
-	return Identity{b.keySpace, convert.FoldKey(key)}
+	return who
 }
+
+var escapeKeyPart = strings.NewReplacer(`\`, `\\`, `|`, `\|`)
 
 // key joins key cells. The parts of a composite key are escaped, so that two
 // different keys never join to the same text.
@@ -110,9 +100,59 @@ func (r *rowConverter) key(columns []int, what string) (string, bool) {
 			ok = false
 		}
 		if len(columns) > 1 {
-			part = strings.NewReplacer(`\`, `\\`, `|`, `\|`).Replace(part)
+			part = escapeKeyPart.Replace(part)
 		}
 		parts[i] = part
 	}
 	return strings.Join(parts, "|"), ok
+}
+
+// ClientsAreContacts reports whether a client may be a further contact of another
+// client: they have a key space in common.
+func (b *Binding) ClientsAreContacts() bool {
+	return slices.ContainsFunc(b.contacts, func(c boundContact) bool { return c.space == b.keySpace })
+}
+
+// People are whom a row speaks of.
+type People struct {
+	LookedUp []Identity // the addresses by which the row's client may be looked up
+	Others   []Identity // its other addresses, and the keys and addresses of its further contacts
+}
+
+// People returns whom a converted row speaks of, beside the client's key.
+func (b *Binding) People(row ConvertedRow) (p People) {
+	asks := b.mapping.Client.Existing != Create
+	p.note(&b.lookup, b.fields, &row.personValues, asks)
+	for i := range row.contacts {
+		c := &row.contacts[i]
+		if c.who != (Identity{}) {
+			p.Others = append(p.Others, c.who)
+		}
+		p.note(&b.contacts[c.entry].lookup, b.contacts[c.entry].fields, &c.personValues, false)
+	}
+	return p
+}
+
+// note adds the addresses of one person.
+func (p *People) note(lookup *boundLookup, fields []boundField, v *personValues, asks bool) {
+	add := func(space string, it *fieldValue, asked bool) {
+		if it.value.IsZero() {
+			return
+		}
+		if who := addressIdentity(space, it); asked {
+			p.LookedUp = append(p.LookedUp, who)
+		} else if !slices.Contains(p.LookedUp, who) && !slices.Contains(p.Others, who) {
+			p.Others = append(p.Others, who)
+		}
+	}
+	add(EmailSpace, &v.email, asks)
+	add(PhoneSpace, &v.phone, asks && (v.email.value.IsZero() || lookup.mode != ""))
+	for i := range min(len(fields), len(v.fields)) {
+		switch fields[i].value.conv.Type {
+		case convert.Email:
+			add(EmailSpace, &v.fields[i], false)
+		case convert.Phone:
+			add(PhoneSpace, &v.fields[i], false)
+		}
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
@@ -258,8 +257,7 @@ var claimKeys = []yamltree.Key[ClaimRule]{
 	yamltree.To("administrator", "which contact administers the claim: client (default), the id of a contacts entry, or {id: env:NAME} for one that the environment has",
 		administrator, func(c *ClaimRule) *AdministratorRule { return &c.Administrator }),
 	yamltree.To("claimants", "the claim's claimants: client, and ids of contacts entries; default [client]. A contact whose when is false is left out",
-		yamltree.OneOrMore(text), func(c *ClaimRule) *[]yamltree.Scalar { return &c.Claimants }).
-		Mentioned(func(c *ClaimRule) { c.hasClaimants = true }),
+		yamltree.OneOrMore(text), func(c *ClaimRule) *[]yamltree.Scalar { return &c.Claimants }),
 	yamltree.To("when", "an expression that says which rows yield this claim",
 		expressionText, func(c *ClaimRule) *yamltree.Scalar { return &c.When }),
 	yamltree.To("columns", "aliases for wide sheets: a name and the column it stands for",
@@ -294,9 +292,7 @@ var contactKeys = []yamltree.Key[ContactRule]{
 		text, func(c *ContactRule) *yamltree.Scalar { return &c.KeySpace }),
 	yamltree.To("lookup", "how the contact is looked up in the service before it is created: {email, phone, mode}",
 		yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
-		func(c *ContactRule) *LookupRule { return &c.Lookup }).
-		Note(func(n *yamltree.Node, c *ContactRule) { c.unreadLookup = n.Kind() != yamltree.Objects }).
-		Mentioned(func(c *ContactRule) { c.unreadLookup = true }),
+		func(c *ContactRule) *LookupRule { return &c.Lookup }),
 	yamltree.To("administrator", "make the contact an administrator; default true. With false, the row of somebody who administers claims in another row is refused, and so is that one",
 		yamltree.Bool, func(c *ContactRule) *bool { return &c.Administrator }).
 		Note(func(n *yamltree.Node, c *ContactRule) { c.AdministratorAt = n.At() }),
@@ -361,7 +357,7 @@ var valueKeys = []yamltree.Key[ValueRule]{
 		text, func(v *ValueRule) *yamltree.Scalar { return &v.Column }),
 	yamltree.To("value", "a constant",
 		text, func(v *ValueRule) *yamltree.Scalar { return &v.Constant }).
-		Note(func(n *yamltree.Node, v *ValueRule) { v.hasConstant, v.constantKind = true, scalarKind(n) }),
+		Note(func(_ *yamltree.Node, v *ValueRule) { v.hasConstant = true }),
 	yamltree.To("text", "a text with {Column}; a warning says where a cell of it is empty",
 		text, func(v *ValueRule) *yamltree.Scalar { return &v.Text }),
 	yamltree.To("join", "columns whose texts are joined; what is empty is left out, and so is the value where all are",
@@ -393,8 +389,7 @@ var valueKeys = []yamltree.Key[ValueRule]{
 	yamltree.To("else", "what is sent for a cell that values does not list",
 		yamltree.Text, func(v *ValueRule) *string { v.Else = new(string); return v.Else }),
 	yamltree.To("default", "what is sent for an empty cell",
-		text, func(v *ValueRule) *yamltree.Scalar { v.Default = new(yamltree.Scalar); return v.Default }).
-		Note(func(n *yamltree.Node, v *ValueRule) { v.defaultKind = scalarKind(n) }),
+		text, func(v *ValueRule) *yamltree.Scalar { v.Default = new(yamltree.Scalar); return v.Default }),
 	yamltree.To("required", "an empty cell is an error; default false",
 		yamltree.Bool, func(v *ValueRule) *bool { return &v.Required }),
 	yamltree.To("max_length", "the most characters that the value may have",
@@ -467,17 +462,4 @@ func typeNames() []string {
 		names = append(names, string(t))
 	}
 	return append(names, string(convert.Email), string(convert.Phone))
-}
-
-// scalarKind is what YAML takes a value for; what is in quotes is a text.
-func scalarKind(n *yamltree.Node) cell.Kind {
-	switch n.Tag() {
-	case "!!bool":
-		return cell.Bool
-	case "!!int", "!!float":
-		return cell.Number
-	case "!!timestamp":
-		return cell.Date
-	}
-	return cell.Text
 }

@@ -1,7 +1,10 @@
 package mapping
 
 import (
-	"claimsheet/mapping/cell"
+	"cmp"
+	"maps"
+	"slices"
+
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
@@ -16,9 +19,6 @@ type Mapping struct {
 	// quotes, which YAML takes as part of the text, and orders of activities that
 	// the service may understand in another way.
 	Warnings problem.List `json:"-"`
-	// Cautions report what is allowed and may surprise later. They are for whoever
-	// checks the mapping, not for every run.
-	Cautions problem.List `json:"-"`
 
 	ignored []string // see Ignores; folded
 
@@ -38,6 +38,24 @@ type Mapping struct {
 
 // V1 reports whether the mapping is for version 1 of the interface.
 func (m *Mapping) V1() bool { return m.API.Text == "v1" }
+
+// contactIndex returns the index of the contacts entry with an id; -1 for none.
+func (m *Mapping) contactIndex(id string) int {
+	return slices.IndexFunc(m.Contacts, func(c ContactRule) bool { return c.ID.Text == id })
+}
+
+// ContactReferences are the places from which the claims take the ids of contacts
+// that the environment has, each once.
+func (m *Mapping) ContactReferences() []yamltree.Scalar {
+	var list []yamltree.Scalar
+	for _, c := range m.Claims {
+		id := c.Administrator.ID
+		if id.Text != "" && !slices.ContainsFunc(list, func(s yamltree.Scalar) bool { return s.Text == id.Text }) {
+			list = append(list, id)
+		}
+	}
+	return list
+}
 
 // InventPhone returns what invents numbers in the format and region of the look-up by phone:
 // the client's, or else the first contact's. It is nil where the mapping has none.
@@ -67,6 +85,9 @@ func (m *Mapping) FillDown() []string {
 func (m *Mapping) At(p yamltree.Place) problem.Where {
 	return p.In(m.File)
 }
+
+// ClientRole is the word by which activities and claims name the client.
+const ClientRole = "client"
 
 // LinkRule says which clients get a magic link; "" is LinkOnce.
 type LinkRule string
@@ -173,9 +194,6 @@ type ClaimRule struct {
 
 	Administrator AdministratorRule
 	Claimants     []yamltree.Scalar // client, or ids of contacts
-
-	hasClaimants bool // the file has the key, whatever its value is
-	unread       bool // they, or the administrator, are not texts, which was reported
 }
 
 // AdministratorRule says which contact administers a claim: the client or a
@@ -197,8 +215,6 @@ type ContactRule struct {
 	// AdministratorAt is zero when the mapping leaves the key out.
 	AdministratorAt yamltree.Place
 	Fields          []FieldRule
-
-	unreadLookup bool // the file has the key, and what it says was reported
 }
 
 // WorkflowRule is the pair of fields that v2 activities carry.
@@ -215,6 +231,21 @@ type ResumeRule struct {
 	// Values are the templates' names for the texts of the column's cells; nil
 	// when the cells hold the names.
 	Values map[string]yamltree.Scalar
+}
+
+// values are the entries of the table; nil without one.
+func (r *ResumeRule) values() map[string]yamltree.Scalar {
+	if r == nil {
+		return nil
+	}
+	return r.Values
+}
+
+// templates are the templates that the rule names, in the order of the file.
+func (r *ResumeRule) templates() []yamltree.Scalar {
+	return append([]yamltree.Scalar{r.Template}, slices.SortedFunc(maps.Values(r.Values), func(a, b yamltree.Scalar) int {
+		return cmp.Or(a.At.Line-b.At.Line, a.At.Column-b.At.Column)
+	})...)
 }
 
 // ActivityRule is one activity of the list.
@@ -249,8 +280,6 @@ type ValueRule struct {
 	Expr     yamltree.Scalar
 
 	hasConstant bool // also for an empty constant, for a clear message
-
-	constantKind, defaultKind cell.Kind // what YAML takes Constant and Default for
 
 	Type   yamltree.Scalar
 	Format yamltree.Scalar

@@ -49,22 +49,11 @@ func TestOrder(t *testing.T) {
 		"two Open with a condition": {version2, []string{"{template: A, when: has(\"X\"), " + open, "{template: B, " + open}, []string{"~two-open 2"}},
 		"resume_at decides":         {version2 + "resume_at: A\n", []string{"{template: A}", "{template: B, " + done}, nil},
 
-		"Open on the client and on claims": {version2 + oneClaim, []string{"{template: A, " + done, "{template: B, on: claim, " + open, "{template: C, " + open}, []string{"~open-on-both 3"}},
-		"Open on claims and on the client": {version2 + twoClaims, []string{"{template: A, " + open, "{template: B, on: loan, " + open, "{template: C, on: card, " + open}, []string{"~open-on-both 2"}},
-		"Open on two entries":              {version2 + twoClaims, []string{"{template: B, on: loan, " + open, "{template: C, on: card, " + open}, nil},
-
-		"assigned first":                     {version2, []string{"{template: R, " + assigned, "{template: A, " + done, "{template: B, " + open}, []string{"~assigned-first 1"}},
-		"assigned between":                   {version2 + oneClaim, []string{"{template: A, " + done, "{template: R, on: claim, " + assigned, "{template: B, " + open}, []string{"~assigned-first 2"}},
-		"assigned last":                      {version2, []string{"{template: A, " + done, "{template: B, " + open, "{template: R, " + assigned}, nil},
-		"assigned and back-filled first":     {version2, []string{"{template: R, assigned: true, " + done, "{template: A, " + done, "{template: B, " + open}, nil},
-		"assigned before the step to resume": {version2 + "resume_at: B\n", []string{"{template: A}", "{template: R, " + assigned, "{template: B}", "{template: S, " + assigned, "{template: C}"}, []string{"~assigned-first 2"}},
-		"assigned before a step of a column": {version2 + "resume_at: {column: N}\n", []string{"{template: A}", "{template: R, " + assigned, "{template: B}", "{template: S, " + assigned}, []string{"~assigned-first 2"}},
-		"assigned alone":                     {version2, []string{"{template: A, " + done, "{template: R, " + assigned}, []string{"~assigned-first 2"}},
-		"version 1: assigned first":          {version1, []string{"{template: R, " + assigned, "{template: A, " + done, "{template: B, " + open}, nil},
+		"Open on two entries": {version2 + twoClaims, []string{"{template: B, on: loan, " + open, "{template: C, on: card, " + open}, nil},
 
 		"version 1: never Open":            {version1, []string{"{template: A, " + done, "{template: B, " + done}, []string{"~never-open 1"}},
 		"version 1: Open by resume_at":     {version1 + "resume_at: B\n", []string{"{template: A, " + done, "{template: B}"}, nil},
-		"version 1: only an assigned Open": {version1, []string{"{template: A, " + done, "{template: R, " + assigned}, []string{"~never-open 1", "~assigned-first 2"}},
+		"version 1: only an assigned Open": {version1, []string{"{template: A, " + done, "{template: R, " + assigned}, []string{"~never-open 1"}},
 		"version 1: assigned alone":        {version1, []string{"{template: R, assigned: true, " + done}, nil},
 
 		"Accepted on the client":                   {version2 + oneClaim, []string{"{template: A, status: Accepted, " + done, "{template: B, on: claim, " + open}, []string{"~accepted-on-client 1"}},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -39,12 +38,10 @@ func Parse(file string, data []byte) (*Mapping, problem.List) {
 		return m, problems
 	}
 	m.setDefaults()
-	p := &checker{file, problems}
+	p := &checker{file: file, problems: problems}
 	p.check(m)
 	p.problems.Sort()
-	m.Cautions = m.cautions()
-	m.Warnings = append(root.TypographicQuotes(file), m.orderWarnings()...)
-	m.Warnings = append(m.Warnings, openQuestions(file, data)...)
+	m.Warnings = slices.Concat(root.TypographicQuotes(file), p.warnings, openQuestions(file, data))
 	for _, found := range ignoredLine.FindAllSubmatch(data, -1) {
 		m.ignored = append(m.ignored, convert.FoldHeader(string(found[1])))
 	}
@@ -61,24 +58,14 @@ func openQuestions(file string, data []byte) problem.List {
 	var lines []string
 	for i, line := range strings.Split(string(data), "\n") {
 		if at := openQuestion.FindStringIndex(line); at != nil {
-			if lines == nil {
-				first = yamltree.Place{Line: i + 1, Column: 1 + utf8.RuneCountInString(line[:at[0]])}
-			}
+			first = first.Or(yamltree.Place{Line: i + 1, Column: 1 + utf8.RuneCountInString(line[:at[0]])})
 			lines = append(lines, strconv.Itoa(i+1))
 		}
 	}
-	const most = 12
-	switch {
-	case len(lines) == 0:
+	if len(lines) == 0 {
 		return nil
-	case len(lines) == 1:
-		lines[0] = "the question DECIDE in line " + lines[0] + " is"
-	case len(lines) > most:
-		lines = []string{fmt.Sprintf("the questions DECIDE in lines %s and %d more lines are", strings.Join(lines[:most], ", "), len(lines)-most)}
-	default:
-		lines = []string{"the questions DECIDE in lines " + strings.Join(lines, ", ") + " are"}
 	}
-	return problem.List{problem.At(first.In(file), "open-questions", "%s not answered", lines[0]).
+	return problem.List{problem.At(first.In(file), "open-questions", "the questions DECIDE in %s are not answered", named("line", lines)).
 		Hinted("answer each, and delete its comment: until then the mapping holds a guess there")}
 }
 
@@ -158,7 +145,7 @@ func (m *Mapping) Placeholders() problem.List {
 // setDefaults fills in what depends on other keys.
 func (m *Mapping) setDefaults() {
 	for i := range m.Contacts {
-		if c := &m.Contacts[i]; c.AdministratorAt == (yamltree.Place{}) {
+		if c := &m.Contacts[i]; !c.AdministratorAt.IsSet() {
 			c.Administrator = true
 		}
 	}
@@ -167,11 +154,9 @@ func (m *Mapping) setDefaults() {
 		if c.ID.Text == "" {
 			c.ID.Text = "claim"
 		}
-		if c.Administrator.Contact.Text == "" && c.Administrator.ID.At == (yamltree.Place{}) {
+		if c.Administrator.Contact.Text == "" && !c.Administrator.ID.At.IsSet() {
 			c.Administrator.Contact.Text = ClientRole
 		}
-		c.unread = c.hasClaimants && (len(c.Claimants) == 0 || slices.ContainsFunc(c.Claimants, func(s yamltree.Scalar) bool { return s.Text == "" })) ||
-			c.Administrator.Contact.Text == "" && c.Administrator.ID.Text == "" && c.Administrator.ID.At != (yamltree.Place{})
 		if c.Claimants == nil {
 			c.Claimants = []yamltree.Scalar{{Text: ClientRole}}
 		}
@@ -192,25 +177,13 @@ func (m *Mapping) setDefaults() {
 			a.ID = a.Template
 		}
 		if a.On.Text == "" {
-			a.On.Text = "client"
+			a.On.Text = ClientRole
 		}
 		if m.contactIndex(a.On.Text) >= 0 {
 			a.Assigned = true // the order and the resume point are the client's
 		}
-		if a.Status == "" && a.StatusAt == (yamltree.Place{}) { // else it is an unknown one
+		if a.Status == "" && !a.StatusAt.IsSet() { // else it is an unknown one
 			a.Status = Submitted
 		}
 	}
-}
-
-// checker collects the problems of a mapping file that has been read.
-type checker struct {
-	file     string
-	problems problem.List
-}
-
-// wrongAt notes a problem at a place and returns it for a hint.
-func (p *checker) wrongAt(at yamltree.Place, code, format string, args ...any) *problem.Problem {
-	p.problems = append(p.problems, problem.At(at.In(p.file), code, format, args...))
-	return &p.problems[len(p.problems)-1]
 }

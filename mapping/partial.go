@@ -19,7 +19,6 @@ type Part struct {
 	Keyless bool     // the client's key is one of them, so clients cannot be told apart
 
 	mapping Mapping
-	left    map[string]bool
 	entries map[string][]int // of lists: the places in the whole mapping of the entries that are not left out
 }
 
@@ -29,24 +28,29 @@ type Part struct {
 // left to judge a row.
 func BindPart(m *Mapping, found problem.List, at func(problem.Where) []string, sheets []cell.Sheet, service *Service, runDate string) (
 	*Part, problem.List) {
-	p := &Part{mapping: *m, left: map[string]bool{}, entries: map[string][]int{}}
+	p := &Part{mapping: *m, entries: map[string][]int{}}
 	for list, n := range map[string]int{"contacts": len(m.Contacts), "claims": len(m.Claims), "activities": len(m.Activities)} {
 		for i := range n {
 			p.entries[list] = append(p.entries[list], i)
 		}
 	}
 	binding, problems := BindAll(m, sheets, service, runDate)
-	for found = slices.Concat(found, problems); ; {
+	left := map[string]bool{}
+	for found = slices.Concat(found, problems); len(found) > 0 || binding == nil; {
 		again := false
 		for _, wrong := range found {
-			if wrong.Where.Line > 0 && wrong.Where.Sheet == "" && p.leaveOut(at(wrong.Where), sheets) {
-				again = true
+			if rule := ruleAt(at(wrong.Where)); wrong.Where.Line > 0 && wrong.Where.Sheet == "" && rule != nil {
+				if key := strings.Join(rule, "\x00"); !left[key] {
+					left[key], again = true, true
+					p.leaveOut(rule)
+				}
 			}
 		}
-		if len(p.mapping.Client.Key) == 0 && !p.Keyless {
-			again = p.leaveOut([]string{"client", "key"}, sheets)
+		if len(p.mapping.Client.Key) == 0 {
+			p.Keyless, again = true, true
+			p.mapping.Client.Key = standInKey(sheets)
 		}
-		if len(p.mapping.Client.Key) == 0 || len(p.mapping.Client.Fields) == 0 && len(p.mapping.Activities) == 0 || !again && binding == nil {
+		if !again && binding == nil || len(p.mapping.Client.Key) == 0 || len(p.mapping.Client.Fields)+len(p.mapping.Activities) == 0 {
 			return nil, problems
 		}
 		if !again {
@@ -54,11 +58,13 @@ func BindPart(m *Mapping, found problem.List, at func(problem.Where) []string, s
 		}
 		check := &checker{file: m.File}
 		check.check(&p.mapping)
-		if binding, found = BindAll(&p.mapping, sheets, service, runDate); check.problems != nil {
-			found = append(found, check.problems...)
-		}
+		binding, found = BindAll(&p.mapping, sheets, service, runDate)
+		found = append(found, check.problems...)
 	}
-	p.Binding, p.Targets = binding, binding.Targets()
+	for _, b := range append(binding.tables, binding) {
+		b.readings = true
+	}
+	p.Binding, p.Targets, p.Partial = binding, binding.targets, p.Keyless || len(left) > 0
 	for _, t := range p.Targets {
 		if kept := p.entries[t.Path[0]]; kept != nil {
 			entry, _ := strconv.Atoi(t.Path[1])
@@ -68,104 +74,70 @@ func BindPart(m *Mapping, found problem.List, at func(problem.Where) []string, s
 	return p, problems
 }
 
-// leaveOut takes out the rule that a path belongs to; for the client's key, the first
-// column with a header of its own stands in. It returns false when that was done before, or
-// the rest cannot do without the rule.
-func (p *Part) leaveOut(path []string, sheets []cell.Sheet) bool {
+// ruleAt returns the path of the rule that a path belongs to: what can be left out alone; nil
+// where the rest cannot do without it.
+func ruleAt(path []string) []string {
 	is := func(words ...string) bool {
 		matches := func(have, want string) bool { return want == "*" || have == want }
 		return len(path) >= len(words) && slices.EqualFunc(path[:len(words)], words, matches)
 	}
-	size := 1
 	switch {
 	case len(path) == 0, is("name"), is("api"), is("client") && len(path) == 1, is("client", "fields") && len(path) == 2:
-		return false
+		return nil
 	case is("activities", "*", "attributes", "*"):
-		size = 4
-	case is("client", "fields"), is("client", "lookup", "*"):
-		size = 3
-	case len(path) > 1 && !is("resume_at") && !is("claim_type"):
-		size = 2
+		return path[:4]
+	case is("client", "fields"):
+		return path[:3]
+	case is("client"), is("activities", "*"), is("claims", "*"), is("contacts", "*"):
+		return path[:2]
 	}
-	path = path[:size]
-	rule := strings.Join(path, "\x00")
-	if p.left[rule] {
-		return false
-	}
-	p.left[rule], p.Partial = true, true
-	m := &p.mapping
-	entry := func() int { i, _ := strconv.Atoi(path[1]); return slices.Index(p.entries[path[0]], i) }
-	switch {
-	case size == 4:
-		if i := entry(); i >= 0 {
-			m.Activities = slices.Clone(m.Activities)
-			attributes := slices.Clone(m.Activities[i].Attributes)
-			m.Activities[i].Attributes = slices.DeleteFunc(attributes, func(a AttributeRule) bool { return a.Name.Text == path[3] })
-		}
-	case is("client", "fields", "*"):
-		m.Client.Fields = slices.DeleteFunc(slices.Clone(m.Client.Fields), func(f FieldRule) bool { return f.Name.Text == path[2] })
-	case size > 1 && p.entries[path[0]] != nil:
-		i := entry()
-		if i < 0 {
-			return false
-		}
-		switch path[0] {
-		case "activities":
-			m.Activities = slices.Delete(slices.Clone(m.Activities), i, i+1)
-		case "claims":
-			m.Claims = slices.Delete(slices.Clone(m.Claims), i, i+1)
-		default:
-			m.Contacts = slices.Delete(slices.Clone(m.Contacts), i, i+1)
-		}
-		p.entries[path[0]] = slices.Delete(p.entries[path[0]], i, i+1)
-	case is("client", "key"):
-		p.Keyless, m.Client.Key = true, nil
-		for i := 0; len(sheets) > 0 && i < len(sheets[0].Header) && m.Client.Key == nil; i++ {
-			if header := sheets[0].Header[i]; convert.FoldHeader(header) != "" && IgnoredName(sheets[0], i) != "column "+cell.ColumnName(i) {
-				m.Client.Key = []yamltree.Scalar{{Text: header}}
-			}
-		}
-	default:
-		m.reset(strings.Join(path, "."))
-	}
-	return true
+	return path[:1]
 }
 
-// reset takes away what a key says; a value that could not be read is not there anyway.
-func (m *Mapping) reset(key string) {
-	switch key {
-	case "resume_at":
-		m.ResumeAt = nil
+// leaveOut takes a rule out.
+func (p *Part) leaveOut(path []string) {
+	m := &p.mapping
+	if len(path) > 1 && path[0] != "client" {
+		entry, _ := strconv.Atoi(path[1])
+		i := slices.Index(p.entries[path[0]], entry)
+		switch {
+		case i < 0:
+		case len(path) == 4:
+			m.Activities = slices.Clone(m.Activities)
+			a := &m.Activities[i]
+			a.Attributes = slices.DeleteFunc(slices.Clone(a.Attributes), func(attr AttributeRule) bool { return attr.Name.Text == path[3] })
+		default:
+			p.entries[path[0]] = without(p.entries[path[0]], i)
+			switch path[0] {
+			case "activities":
+				m.Activities = without(m.Activities, i)
+			case "claims":
+				m.Claims = without(m.Claims, i)
+			case "contacts":
+				m.Contacts = without(m.Contacts, i)
+			}
+		}
+		return
+	}
+	c := &m.Client
+	switch path[0] {
+	case "client":
+		switch {
+		case len(path) == 3:
+			c.Fields = slices.DeleteFunc(slices.Clone(c.Fields), func(f FieldRule) bool { return f.Name.Text == path[2] })
+		case path[1] == "key":
+			c.Key = nil
+		default:
+			*c = ClientRule{At: c.At, Key: c.Key, Existing: c.Existing, Administrator: true, Fields: c.Fields}
+		}
+	case "sheet":
+		m.Sheet.When, m.Sheet.Timezone, m.Sheet.Empty, m.Sheet.FillDown = yamltree.Scalar{}, yamltree.Scalar{}, nil, nil
+	case "workflow":
+		m.Workflow = WorkflowRule{}
 	case "link":
 		m.Link, m.LinkAt = "", yamltree.Place{}
-	case "sheet.when":
-		m.Sheet.When = yamltree.Scalar{}
-	case "sheet.empty":
-		m.Sheet.Empty = nil
-	case "sheet.fill_down":
-		m.Sheet.FillDown = nil
-	case "sheet.timezone":
-		m.Sheet.Timezone = yamltree.Scalar{}
-	case "client.known_id":
-		m.Client.KnownID = yamltree.Scalar{}
-	case "client.key_space":
-		m.Client.KeySpace = yamltree.Scalar{}
-	case "client.existing_activities":
-		m.Client.SkipActivities, m.Client.ActivitiesAt = false, yamltree.Place{}
-	case "client.administrator":
-		m.Client.Administrator, m.Client.AdministratorAt = true, yamltree.Place{}
-	case "client.lookup":
-		m.Client.Lookup = LookupRule{}
-	case "client.lookup.email":
-		m.Client.Lookup.Email = nil
-	case "client.lookup.phone":
-		m.Client.Lookup.Phone = nil
-	case "client.lookup.mode":
-		m.Client.Lookup.Mode = ""
-	case "workflow.name":
-		m.Workflow.Name = yamltree.Scalar{}
-	case "workflow.template_identifier":
-		m.Workflow.TemplateIdentifier = yamltree.Scalar{}
+	case "resume_at":
+		m.ResumeAt = nil
 	case "contacts":
 		m.Contacts = nil
 	case "claims":
@@ -173,4 +145,17 @@ func (m *Mapping) reset(key string) {
 	case "activities":
 		m.Activities = nil
 	}
+}
+
+func without[T any](list []T, i int) []T { return slices.Delete(slices.Clone(list), i, i+1) }
+
+// standInKey returns the first column with a header of its own, which stands in for the
+// client's key; nil for none.
+func standInKey(sheets []cell.Sheet) []yamltree.Scalar {
+	for i := 0; len(sheets) > 0 && i < len(sheets[0].Header); i++ {
+		if header := sheets[0].Header[i]; convert.FoldHeader(header) != "" && IgnoredName(sheets[0], i) != "column "+cell.ColumnName(i) {
+			return []yamltree.Scalar{{Text: header}}
+		}
+	}
+	return nil
 }

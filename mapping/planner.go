@@ -87,31 +87,17 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 func (p *planner) sameResume() bool {
 	at := func(l ConvertedRow) problem.Where { return p.b.At(p.b.table(l.Row.Table()).resume.column, l.Row) }
 	first, same := p.rows[0], true
-	var others []problem.Where
+	cells := []problem.Where{at(first)}
 	for _, l := range p.rows[1:] {
 		same = same && l.resume == first.resume
 		if l.resume >= 0 && first.resume >= 0 && l.resume != first.resume {
-			others = append(others, at(l))
+			cells = append(cells, at(l))
 		}
 	}
-	if len(others) > 0 {
-		p.differ(p.b.header(p.b.resume.column, first.Row), "the rows of one client must agree on where it resumes", "write the same next step into all of them", at(first), others)
+	if len(cells) > 1 {
+		p.differ(p.b.header(p.b.resume.column, first.Row), "the rows of one client must agree on where it resumes", "write the same next step into all of them", cells)
 	}
 	return same
-}
-
-// differ reports cells that must agree: the first names the others, and each of these the
-// first. In one sheet they are one mistake.
-func (p *planner) differ(label, must, cure string, first problem.Where, others []problem.Where) {
-	say := func(part bool, here problem.Where, there ...problem.Where) {
-		q := problem.At(here, "conflict", "%s differs from %s, and %s", label, someOf(there), must).Hinted("%s", cure)
-		q.Part = part
-		p.plan.Problems = append(p.plan.Problems, q)
-	}
-	say(false, first, others...)
-	for _, other := range others {
-		say(other.Table == first.Table, other, first)
-	}
 }
 
 func (p *planner) clientStep() Step {
@@ -141,11 +127,11 @@ func (p *planner) person(plan *Plan, step *Step, bound *boundLookup, fields []bo
 	lookup := &plan.Lookup
 	if bound.email != nil {
 		it := merged(bound.email, func(i int) fieldValue { return of(i).email })
-		lookup.Email, lookup.EmailAddress = it.value.Literal, plan.address(EmailSpace, it)
+		lookup.Email, lookup.EmailAddress = it.value.Literal, plan.address(EmailSpace, &it)
 	}
 	if bound.phone != nil {
 		it := merged(bound.phone, func(i int) fieldValue { return of(i).phone })
-		lookup.Phone, lookup.PhoneNumber = it.value.Literal, plan.address(PhoneSpace, it)
+		lookup.Phone, lookup.PhoneNumber = it.value.Literal, plan.address(PhoneSpace, &it)
 	}
 	lookup.Mode = bound.mode
 	step.Fields = make([]Field, 0, len(fields))
@@ -153,14 +139,14 @@ func (p *planner) person(plan *Plan, step *Step, bound *boundLookup, fields []bo
 		f := &fields[k]
 		merged := merged(&f.value, func(i int) fieldValue { return of(i).fields[k] })
 		if merged.value.IsZero() {
-			step.Omitted = append(step.Omitted, Omitted{strings.Join(f.path, "."), merged.source})
+			step.Omitted = append(step.Omitted, Omitted{strings.Join(f.path, "."), merged.source()})
 		} else {
-			step.Fields = append(step.Fields, Field{f.path, merged.value, merged.source})
+			step.Fields = append(step.Fields, Field{f.path, merged.value, merged.source()})
 			switch f.value.conv.Type {
 			case convert.Email:
-				plan.address(EmailSpace, merged)
+				plan.address(EmailSpace, &merged)
 			case convert.Phone:
-				plan.address(PhoneSpace, merged)
+				plan.address(PhoneSpace, &merged)
 			}
 		}
 	}
@@ -171,12 +157,9 @@ func (p *planner) person(plan *Plan, step *Step, bound *boundLookup, fields []bo
 // which every cell is empty. An element of constants only has no cells, and stays.
 func withoutEmptyElements(bound []boundField, filled []Field) []Field {
 	isEmpty := func(element []string) bool {
-		within := func(path []string) bool {
-			return len(path) > len(element) && slices.Equal(path[:len(element)], element)
-		}
 		hasCells := false
 		for i := range bound {
-			if f := &bound[i]; f.value.constant == nil && within(f.path) {
+			if f := &bound[i]; f.value.constant == nil && isWithin(f.path, element) {
 				hasCells = true
 				if slices.ContainsFunc(filled, func(it Field) bool { return slices.Equal(it.Path, f.path) }) {
 					return false
@@ -196,7 +179,7 @@ func withoutEmptyElements(bound []boundField, filled []Field) []Field {
 }
 
 // address returns a value as an address and notes it as one of the client's.
-func (plan *Plan) address(space string, it fieldValue) Identity {
+func (plan *Plan) address(space string, it *fieldValue) Identity {
 	if it.value.IsZero() {
 		return Identity{}
 	}
@@ -250,7 +233,7 @@ func (p *planner) claims() []*plannedClaim {
 
 func (c *plannedClaim) step(id string) Step {
 	return Step{Key: c.key, Kind: ClaimStep, Rows: c.rows, Claim: c.key, Title: id,
-		KnownID: c.known.value.Literal, Name: c.name.value.Literal, NameSource: c.name.source,
+		KnownID: c.known.value.Literal, Name: c.name.value.Literal, NameSource: c.name.source(),
 		Administrator: c.administrator, AdministratorID: c.administratorID, Claimants: c.claimants, RoleSource: c.roleSource}
 }
 
@@ -375,9 +358,9 @@ func (p *planner) attributes(payload *boundPayload) (list []Attribute, empty []O
 		attr := &payload.attributes[k]
 		merged := p.merge(&attr.value, p.pick(func(it *activityValues) fieldValue { return it.attributes[k] }))
 		if merged.value.IsZero() {
-			empty = append(empty, Omitted{attr.value.label, merged.source})
+			empty = append(empty, Omitted{attr.value.label, merged.source()})
 		} else {
-			list = append(list, Attribute{attr.templateID, attr.value.label, merged.value, merged.source})
+			list = append(list, Attribute{attr.templateID, attr.value.label, merged.value, merged.source()})
 		}
 	}
 	return list, empty

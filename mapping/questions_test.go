@@ -41,7 +41,7 @@ activities:
 	for range 20 {
 		many.WriteString("# a: b   # DECIDE: this?\n")
 	}
-	if got := report(mustParse(t, many.String()).Warnings); !strings.Contains(got, " and 11 more lines are not answered") {
+	if got := report(mustParse(t, many.String()).Warnings); !strings.Contains(got, " and 11 more are not answered") {
 		t.Errorf("with many the warnings are\n%s", got)
 	}
 	if m := mustParse(t, strings.ReplaceAll(source, "TO-BE-AGREED", "WF-1")); len(m.Placeholders()) > 0 {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -23,6 +22,7 @@ type ConvertedRow struct {
 	Problems problem.List
 	Warnings problem.List // of cells that are sent as they are
 	Notes    []CellNote   // cells that make the mapping doubtful
+	Readings []Reading    // what the row gives for the Targets, in their order; of a Part only
 
 	knownID fieldValue
 	personValues
@@ -31,6 +31,31 @@ type ConvertedRow struct {
 	resumeCell string           // the text of the cell that says it
 	activities []activityValues // activities on the client, as listed
 	claims     []claimValues
+}
+
+// Reading is what one row gives for a target. A row has none for what it does not ask for,
+// such as the attributes of an activity that is Open; an attribute that is on several claims
+// of the row has one for each.
+type Reading struct {
+	Target int        // its place among the Targets
+	Value  cell.Value // zero when the cells are empty, or Wrong says why they cannot be used
+	Source Source
+	Wrong  *problem.Problem
+	Doubt  *problem.Problem // a warning of the value, which is sent all the same
+}
+
+// personValues are the values of a client or of a further contact in one record.
+type personValues struct {
+	email, phone fieldValue
+	fields       []fieldValue
+}
+
+// contactValues is what a record says of one entry of contacts.
+type contactValues struct {
+	entry int
+	who   Identity // zero when the key cells cannot be read
+	personValues
+	activities []activityValues
 }
 
 // claimValues is what a record asks of one claims entry.
@@ -59,14 +84,19 @@ type rowConverter struct {
 	texts  []string // room for the texts of sources
 }
 
+func (b *Binding) converter(record cell.Record, row *ConvertedRow) *rowConverter {
+	b = b.table(record.Table)
+	return &rowConverter{b: b, own: b.clear(record), record: b.clear(record.Filled()), row: row}
+}
+
 // Convert converts a record. The row's Problems say what cannot be converted.
 func (b *Binding) Convert(record cell.Record) ConvertedRow {
-	b = b.table(record.Table)
 	row := ConvertedRow{Row: cell.RowOf(record.Table, record.Row)}
-	r := &rowConverter{b: b, own: b.clear(record), record: b.clear(record.Filled()), row: &row}
+	r := b.converter(record, &row)
 	if !r.accept() {
 		return row
 	}
+	b = r.b
 	if b.knownID != nil {
 		row.knownID = r.value(b.knownID)
 	}
@@ -83,7 +113,47 @@ func (b *Binding) Convert(record cell.Record) ConvertedRow {
 	if !r.isLead() {
 		row.activities, row.claims = nil, nil
 	}
+	slices.SortStableFunc(row.Readings, func(a, b Reading) int { return a.Target - b.Target })
 	return row
+}
+
+// Client returns the client of a record, as Convert does, without converting
+// the rest.
+func (b *Binding) Client(record cell.Record) Identity {
+	var row ConvertedRow
+	b.converter(record, &row).accept()
+	return row.Client
+}
+
+// value converts a value of the row.
+func (r *rowConverter) value(v *boundValue) fieldValue {
+	it := v.read(&r.b.sheet, r.record, r.makeTexts(len(v.columns)))
+	if it.refused != nil {
+		r.row.Problems = append(r.row.Problems, *it.refused)
+	}
+	if v.rule != nil {
+		r.note(&it)
+	}
+	r.reading(&it)
+	return it
+}
+
+// reading adds a value to the row's Readings.
+func (r *rowConverter) reading(it *fieldValue) {
+	if r.b.readings && it.of.target > 0 {
+		r.row.Readings = append(r.row.Readings, Reading{it.of.target - 1, it.value, it.source(), it.refused, nil})
+	}
+}
+
+// makeTexts returns room for n texts, cut from one larger allocation.
+func (r *rowConverter) makeTexts(n int) []string {
+	const texts = 32
+	if n > len(r.texts) {
+		r.texts = make([]string, max(n, texts))
+	}
+	piece := r.texts[:n:n]
+	r.texts = r.texts[n:]
+	return piece
 }
 
 // lookups converts the addresses by which somebody is looked up.
@@ -101,30 +171,37 @@ func (r *rowConverter) lookups(lookup *boundLookup, into *personValues) {
 func (r *rowConverter) fields(lookup *boundLookup, fields []boundField, into *personValues) {
 	into.fields = make([]fieldValue, 0, len(fields))
 	for i := range fields {
-		switch f := &fields[i]; {
-		case f.sharedLookup == nil:
+		f := &fields[i]
+		if f.sharedLookup == nil {
 			into.fields = append(into.fields, r.value(&f.value))
-		case f.sharedLookup == lookup.email:
-			into.fields = append(into.fields, into.email.of(&f.value))
-		default:
-			into.fields = append(into.fields, into.phone.of(&f.value))
+			continue
 		}
+		it := into.phone
+		if f.sharedLookup == lookup.email {
+			it = into.email
+		}
+		it.of = &f.value
+		r.reading(&it)
+		into.fields = append(into.fields, it)
 	}
 }
 
-// of is the value as one of another target, which reads the same cells.
-func (it fieldValue) of(v *boundValue) fieldValue {
-	it.target = v.target
-	return it
-}
-
-// Client returns the client of a record, as Convert does, without converting
-// the rest.
-func (b *Binding) Client(record cell.Record) Identity {
-	var row ConvertedRow
-	b = b.table(record.Table)
-	(&rowConverter{b: b, own: b.clear(record), record: b.clear(record.Filled()), row: &row}).accept()
-	return row.Client
+// contacts converts the further contacts of a record.
+func (r *rowConverter) contacts() []contactValues {
+	var list []contactValues
+	for i := range r.b.contacts {
+		c := &r.b.contacts[i]
+		if !r.holds(c.when, c.key) {
+			continue
+		}
+		v := contactValues{entry: i}
+		r.lookups(&c.lookup, &v.personValues)
+		r.fields(&c.lookup, c.fields, &v.personValues)
+		v.activities = r.activities(r.b.mapping.contactScope(i))
+		v.who = r.identity(c.space, c.key, &v.personValues, "the key of the contact “"+c.id+"”")
+		list = append(list, v)
+	}
+	return list
 }
 
 // clear returns a record without the cells that count as empty. What counts is
@@ -164,7 +241,7 @@ func (r *rowConverter) accept() bool {
 		return false
 	}
 	r.lookups(&b.lookup, &row.personValues)
-	row.Client = r.identity()
+	row.Client = r.identity(b.keySpace, b.key, &row.personValues, "the client key")
 	return true
 }
 
@@ -188,27 +265,6 @@ func dedupe(list problem.List) problem.List {
 		}
 	}
 	return once
-}
-
-func (r *rowConverter) value(v *boundValue) fieldValue {
-	it, wrong := v.read(&r.b.sheet, r.record, r.makeTexts(len(v.columns)))
-	if wrong != nil {
-		r.row.Problems = append(r.row.Problems, *wrong)
-	}
-	r.noteEmptyPart(v, it)
-	it.target = v.target
-	return it
-}
-
-// makeTexts returns room for n texts, cut from one larger allocation.
-func (r *rowConverter) makeTexts(n int) []string {
-	const texts = 32
-	if n > len(r.texts) {
-		r.texts = make([]string, max(n, texts))
-	}
-	piece := r.texts[:n:n]
-	r.texts = r.texts[n:]
-	return piece
 }
 
 // refuse adds a problem of the cell in a column.
@@ -289,11 +345,11 @@ func (b *Binding) KnownIDs() bool {
 func (b *Binding) KnownIDsOf(l ConvertedRow) []KnownID {
 	var ids []KnownID
 	if it := l.knownID; !it.value.IsZero() {
-		ids = append(ids, KnownID{string(ClientStep), ClientStep, it.value.Literal, first(it.source.Columns)})
+		ids = append(ids, KnownID{string(ClientStep), ClientStep, it.value.Literal, first(it.of.columns)})
 	}
 	for i := range l.claims {
 		if it := l.claims[i].known; !it.value.IsZero() {
-			ids = append(ids, KnownID{b.claimStep(&l.claims[i]), ClaimStep, it.value.Literal, first(it.source.Columns)})
+			ids = append(ids, KnownID{b.claimStep(&l.claims[i]), ClaimStep, it.value.Literal, first(it.of.columns)})
 		}
 	}
 	return ids
@@ -321,8 +377,9 @@ func (r *rowConverter) activities(scope int) []activityValues {
 			for k := range payload.attributes {
 				a := &payload.attributes[k]
 				it := r.value(&a.value)
-				r.noteTyped(&a.value)
-				it.doubt = r.noteUnlisted(a, it)
+				if doubt := r.noteUnlisted(a, &it); doubt != nil && r.b.readings {
+					r.row.Readings[len(r.row.Readings)-1].Doubt = doubt
+				}
 				items.attributes = append(items.attributes, it)
 			}
 		}
@@ -448,113 +505,4 @@ func (r *rowConverter) headerAgain() (column int, ok bool) {
 		}
 	}
 	return column, same > 1
-}
-
-// Target is a value that the mapping takes from the rows, and the rule that says how.
-type Target struct {
-	Path     []string     // of the rule in the mapping file: activities, 0, attributes, Date of birth
-	Type     convert.Type // as the service or the mapping settles it; Text when neither does
-	Required bool
-	Columns  []int // of the first sheet, 0 = A, on all claims that it is on; empty for a constant
-	OneCell  bool  // the value is that of one cell, the first that is filled in its columns; else it is made from them
-}
-
-// Reading is what one row gives for a target.
-type Reading struct {
-	Target int        // its place among the Targets
-	Value  cell.Value // zero when the cells are empty, or Wrong says why they cannot be used
-	Source Source
-	Wrong  *problem.Problem
-	Doubt  *problem.Problem // a warning of the value, which is sent all the same
-}
-
-// Targets returns what the mapping takes from the rows, in the mapping's order: the
-// client with its look-up, further contacts, claims and activities. An attribute that is
-// on several claims is one target.
-func (b *Binding) Targets() []Target { return b.targets }
-
-// numberTargets lists the targets, and gives each value the number of its own.
-func (b *Binding) numberTargets() {
-	add := func(v *boundValue, path ...string) {
-		if v != nil {
-			b.targets = append(b.targets, Target{Path: path, Type: v.conv.Type, Required: v.required, Columns: v.columns, OneCell: v.isOneCell()})
-			v.target = len(b.targets)
-		}
-	}
-	m := b.mapping
-	person := func(lookup *boundLookup, fields []boundField, rules []FieldRule, path ...string) {
-		path = path[:len(path):len(path)]
-		add(lookup.email, append(path, "lookup", "email")...)
-		add(lookup.phone, append(path, "lookup", "phone")...)
-		for i := range fields {
-			add(&fields[i].value, append(path, "fields", rules[i].Name.Text)...)
-		}
-	}
-	add(b.knownID, "client", "known_id")
-	person(&b.lookup, b.fields, m.Client.Fields, "client")
-	for i := range b.contacts {
-		person(&b.contacts[i].lookup, b.contacts[i].fields, m.Contacts[i].Fields, "contacts", strconv.Itoa(i))
-	}
-	for i := range b.claims {
-		add(&b.claims[i].name, "claims", strconv.Itoa(i), "name")
-		add(b.claims[i].known, "claims", strconv.Itoa(i), "known_id")
-	}
-	for i := range b.activities {
-		first := len(b.targets)
-		for _, p := range b.activities[i].payloads {
-			for k := 0; p != nil && k < len(p.attributes); k++ {
-				v := &p.attributes[k].value
-				if first+k == len(b.targets) {
-					add(v, "activities", strconv.Itoa(i), "attributes", b.activities[i].rule.Attributes[k].Name.Text)
-				}
-				v.target = first + k + 1
-				t := &b.targets[first+k]
-				t.Columns = slices.Clone(t.Columns)
-				for _, c := range v.columns { // the aliases of a claim may make it another column
-					if !slices.Contains(t.Columns, c) {
-						t.Columns = append(t.Columns, c)
-					}
-				}
-			}
-		}
-	}
-}
-
-// Readings returns what a row gives for the Targets, in their order. It leaves out what
-// the row does not ask for, such as the attributes of an activity that is Open; an
-// attribute that is on several claims of the row comes once for each.
-func (b *Binding) Readings(row ConvertedRow) []Reading {
-	var list []Reading
-	add := func(values ...fieldValue) {
-		for _, it := range values {
-			if it.target > 0 {
-				list = append(list, Reading{it.target - 1, it.value, it.source, it.refused, it.doubt})
-			}
-		}
-	}
-	person := func(p *personValues) {
-		add(p.email, p.phone)
-		add(p.fields...)
-	}
-	activities := func(acts []activityValues) {
-		for i := range acts {
-			add(acts[i].attributes...)
-		}
-	}
-	if row.Skipped != "" {
-		return nil
-	}
-	add(row.knownID)
-	person(&row.personValues)
-	activities(row.activities)
-	for i := range row.claims {
-		add(row.claims[i].name, row.claims[i].known)
-		activities(row.claims[i].activities)
-	}
-	for i := range row.contacts {
-		person(&row.contacts[i].personValues)
-		activities(row.contacts[i].activities)
-	}
-	slices.SortStableFunc(list, func(a, b Reading) int { return a.Target - b.Target })
-	return list
 }

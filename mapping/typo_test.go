@@ -47,7 +47,7 @@ contacts:
 claims: [{key: No, name: "{No}", claimants: [client, partner]}]
 `
 	oneSlip(t, whole, map[string]string{
-		"lookup: P": "lookup: {email: P}", "lookup:\n": "lookup: {email: P}\n", "lookup: {emial: P}": "lookup: {email: P}",
+		"lookup: P": "lookup: {email: P}", "lookup: {emial: P}": "lookup: {email: P}",
 		"claimants: [client, partnr]": "claimants: [client, partner]", "claimants: ": "claimants: [client, partner]", "claimants: []": "claimants: [client, partner]",
 		"claimants: {a: b}": "claimants: [client, partner]", "claimants: [{id: env:X}]": "claimants: [client, partner]",
 		"- id:\n": "- id: partner\n", "- id: [partner]\n": "- id: partner\n", "- ident: partner\n": "- id: partner\n",

@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -25,61 +26,95 @@ type boundValue struct {
 	expr     *expr.Expression  // set for an expression
 	constant *cell.Value       // set for a constant
 	conv     convert.Converter
+	e164     *convert.Converter // for a Phone that is sent in another format; else nil
 	required bool
 	fallback *cell.Value // replaces an empty cell
 	foldCase bool        // rows agree on it in any case: e-mail addresses and key columns
-	target   int         // its number among the Targets, from 1
-	number   int         // its number among the texts of several parts, from 1; 0 for none
-	untyped  int         // its number among the attributes of unknown type, from 1; 0 for none
+	target   int         // its number among the Targets, from 1; 0 for none
+
+	isUntyped bool       // an attribute of unknown type, of which typed cells are noted
+	hasParts  bool       // a text of several parts, of which empty ones are noted
+	rule      *ValueRule // the rule of what is noted; nil where nothing is
 }
 
-// fieldValue is one value of one row, with the cell that it came from. The
-// zero Value means that the cell is empty, or that it was refused and
-// reported.
+// fieldValue is one value of one row. The zero Value means that the cells are empty, or
+// that one was refused and reported.
 type fieldValue struct {
+	of      *boundValue
+	row     cell.Row
+	texts   []string // the cells of the columns as a person reads them
 	value   cell.Value
-	source  Source
-	refused *problem.Problem // why the cell was refused; nil when it was not
-	doubt   *problem.Problem // a warning of the value; nil for none
-	target  int              // of boundValue
 	e164    string           // the E.164 form of a Phone that is sent in another format; else ""
+	refused *problem.Problem // why the cell was refused; nil when it was not
+}
+
+// source returns where the value came from.
+func (it *fieldValue) source() Source {
+	if it.row == 0 {
+		return Source{}
+	}
+	return Source{it.row, it.of.columns, it.of.names, it.texts, it.of.foldCase}
+}
+
+// from returns the column that the value came from: the first that is filled.
+func (it *fieldValue) from() int { return firstFilled(it.of.columns, it.texts) }
+
+// From returns the column that a value came from: the first that is filled.
+func (s Source) From() int { return firstFilled(s.Columns, s.Texts) }
+
+func firstFilled(columns []int, texts []string) int {
+	for i, text := range texts {
+		if convert.FoldSpace(text) != "" {
+			return columns[i]
+		}
+	}
+	return first(columns)
+}
+
+func first(columns []int) int {
+	if len(columns) == 0 {
+		return 0
+	}
+	return columns[0]
 }
 
 // read converts the row's cells. It does not report a required cell that is
 // empty, because another row of the client may fill it. texts is room for one
 // text of each column.
-func (v *boundValue) read(sheet *cell.Sheet, r cell.Record, texts []string) (fieldValue, *problem.Problem) {
+func (v *boundValue) read(sheet *cell.Sheet, r cell.Record, texts []string) fieldValue {
 	if v.constant != nil {
-		return fieldValue{value: *v.constant}, nil
+		return fieldValue{of: v, value: *v.constant}
 	}
-	src := Source{Row: cell.RowOf(r.Table, r.Row), Columns: v.columns, Names: v.names, Texts: texts, FoldCase: v.foldCase}
+	it := fieldValue{of: v, row: cell.RowOf(r.Table, r.Row), texts: texts}
 	for i, c := range v.columns {
-		src.Texts[i] = r.Cell(c).Shown
+		texts[i] = r.Cell(c).Shown
 	}
 	in, at, refusal := v.cell(r)
 	if refusal == nil && in.IsEmpty() {
-		return fieldValue{source: src}, nil
+		return it
 	}
-	var value cell.Value
 	if refusal == nil {
-		value, refusal = v.conv.Convert(in)
+		refusal = v.convert(in, &it)
 	}
 	if refusal != nil {
 		p := refusal.Problem(sheet.At(at, r.Row), sheet.ColumnLabel(at), r.Cell(at))
-		return fieldValue{source: src, refused: &p}, &p
+		it.refused = &p
 	}
-	return fieldValue{value: value, source: src, e164: v.e164(in)}, nil
+	return it
 }
 
-// e164 returns a cell's phone number in E.164 if the value is sent in another
-// format; else "".
-func (v *boundValue) e164(c cell.Cell) string {
-	plain := v.conv.E164()
-	if plain == nil {
-		return ""
+// convert sets the value of a cell that is not empty.
+func (v *boundValue) convert(in cell.Cell, it *fieldValue) *convert.CellError {
+	value, refusal := v.conv.Convert(in)
+	if refusal != nil {
+		return refusal
 	}
-	number, _ := plain.Convert(c) // the cell has been converted as a phone number already
-	return number.Literal
+	it.value = value
+	if v.e164 != nil {
+		number, _ := v.e164.Convert(in) // the cell has been converted as a phone number already
+		it.e164 = number.Literal
+	}
+	return nil
 }
 
 // cell returns the cell to convert, and the column to name when it is refused.
@@ -100,13 +135,6 @@ func (v *boundValue) cell(r cell.Record) (cell.Cell, int, *convert.CellError) {
 	return cell.Cell{}, first(v.columns), nil
 }
 
-func first(columns []int) int {
-	if len(columns) == 0 {
-		return 0
-	}
-	return columns[0]
-}
-
 // isOneCell reports whether the value is that of one cell: of its column, or of the first
 // of several that is filled.
 func (v *boundValue) isOneCell() bool {
@@ -120,7 +148,7 @@ func (v *boundValue) isComposed() bool { return v.text != nil || v.glue != nil }
 // same way, as a look-up and a field mostly are. Reading a phone number twice
 // is what takes the most time.
 func (v *boundValue) sameReading(other *boundValue) bool {
-	return v.isOneCell() && other.isOneCell() && slices.Equal(v.columns, other.columns) && v.foldCase == other.foldCase &&
+	return other != nil && v.isOneCell() && other.isOneCell() && slices.Equal(v.columns, other.columns) && v.foldCase == other.foldCase &&
 		reflect.DeepEqual(v.conv, other.conv)
 }
 
@@ -155,18 +183,20 @@ func (v *boundValue) compose(r cell.Record) (cell.Cell, int, *convert.CellError)
 		s = strings.Join(filled, *v.glue)
 	} else {
 		s = v.text.fill(func(name string) string {
-			c, ok := v.places[name]
-			if !ok {
-				return ""
+			if c, ok := v.places[name]; ok {
+				return read(c)
 			}
-			return read(c)
+			return ""
 		})
 	}
 	if s == "" {
 		return cell.Cell{}, at, refusal
 	}
-	return cell.Cell{Kind: cell.Text, Raw: s, Shown: s}, at, refusal
+	return textCell(s), at, refusal
 }
+
+// textCell is a cell that holds a text.
+func textCell(s string) cell.Cell { return cell.Cell{Kind: cell.Text, Raw: s, Shown: s} }
 
 // value binds a rule. aliases are the columns of a claims entry; nil for none.
 // A typ of "" is unknown: the options are checked as far as they go together,
@@ -189,26 +219,27 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type, aliases 
 	if err != nil || !known {
 		v.conv = convert.Converter{Type: convert.Text}
 	}
+	v.e164 = v.conv.E164()
+	columns := func(names ...yamltree.Scalar) {
+		v.columns, v.names = b.columns(names, aliases), foldHeaders(scalarTexts(names)...)
+	}
 	switch {
 	case rule.hasConstant:
 		v.constant = b.constant(label, rule.Constant, v.conv)
 	case rule.Text.Text != "":
-		v.text, v.places = b.text(rule.Text, aliases)
-		v.columns, v.names = placeColumns(v.text, v.places)
+		b.places(&v, rule.Text, nil, aliases)
+		v.hasParts = len(v.columns) > 1
 	case len(rule.Join) > 0:
-		v.columns, v.names = b.columns(rule.Join, aliases), foldHeaders(scalarTexts(rule.Join)...)
-		if v.glue = rule.With; v.glue == nil {
-			usual := ", "
-			v.glue = &usual
-		}
+		columns(rule.Join...)
+		v.glue = cmp.Or(rule.With, new(", "))
 	case rule.Expr.Text != "":
 		v.expr = b.expression(rule.Expr, aliases, false)
 		columns, names := v.expr.Columns()
 		v.columns, v.names = columns, foldHeaders(names...)
 	case len(rule.FirstOf) > 0:
-		v.columns, v.names = b.columns(rule.FirstOf, aliases), foldHeaders(scalarTexts(rule.FirstOf)...)
+		columns(rule.FirstOf...)
 	case rule.Column.Text != "":
-		v.columns, v.names = b.columns([]yamltree.Scalar{rule.Column}, aliases), foldHeaders(rule.Column.Text)
+		columns(rule.Column)
 	}
 	if rule.Default != nil {
 		v.fallback = b.constant(label, *rule.Default, v.conv)
@@ -217,17 +248,6 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type, aliases 
 		v.foldCase = v.foldCase || b.keyColumns[c]
 	}
 	return v
-}
-
-// placeColumns returns the columns of a text's places, in order, and their
-// names.
-func placeColumns(t templateText, places map[string]int) (columns []int, names []string) {
-	for _, name := range t.names() {
-		if c, ok := places[name]; ok {
-			columns, names = append(columns, c), append(names, convert.FoldHeader(name))
-		}
-	}
-	return columns, names
 }
 
 // optionsAt returns the place to show for an option that makes no sense.
@@ -245,15 +265,12 @@ func (v *ValueRule) optionsAt() yamltree.Place {
 func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter {
 	c := convert.Converter{
 		Type: typ, Format: rule.Format.Text, OtherFormats: scalarTexts(rule.OtherFormats), Region: strings.ToUpper(rule.Region.Text),
-		Zone: b.zone, Ambiguous: b.mapping.Sheet.AmbiguousTimes, Numbers: b.mapping.Sheet.Numbers, Percent: rule.Percent,
+		Zone: b.zone, Date1904: b.sheet.Date1904, Ambiguous: b.mapping.Sheet.AmbiguousTimes, Numbers: b.mapping.Sheet.Numbers, Percent: rule.Percent,
 		Years: rule.Years, Today: b.runDate, Checked: rule.Checked, Unchecked: rule.Unchecked,
 		Values: rule.Values, Else: rule.Else, MaxLength: rule.MaxLength,
 	}
 	if rule.Output.Text == "date" {
 		c.Output = convert.AsDate
-	}
-	if b.sheet != nil {
-		c.Date1904 = b.sheet.Date1904
 	}
 	if typ == convert.DateTime && b.zone == nil && rule.Format.Text != "" {
 		b.wrongAt(rule.Format.At, "no-timezone", "“%s” has no timezone, and neither does the mapping", rule.Format.Text).
@@ -270,7 +287,7 @@ func (b *binder) constant(label string, w yamltree.Scalar, conv convert.Converte
 	if conv.Type == convert.Date || conv.Type == convert.DateTime {
 		conv.Format, conv.OtherFormats = "", nil
 	}
-	value, refusal := conv.Convert(cell.Cell{Kind: cell.Text, Raw: w.Text, Shown: w.Text})
+	value, refusal := conv.Convert(textCell(w.Text))
 	if refusal != nil {
 		hint := refusal.Hint
 		switch conv.Type {
@@ -362,24 +379,20 @@ func (b *binder) aliasElsewhere(w yamltree.Scalar) bool {
 	return false
 }
 
-// text parses a text with places and finds their columns.
-func (b *binder) text(w yamltree.Scalar, aliases map[string]yamltree.Scalar) (templateText, map[string]int) {
+// places parses a text with places, replaces those whose text is known, and finds the
+// columns of the others. What is wrong with the braces Parse has reported.
+func (b *binder) places(v *boundValue, w yamltree.Scalar, known map[string]string, aliases map[string]yamltree.Scalar) {
 	t, err := parseTemplateText(w.Text)
-	if err != nil {
-		return nil, nil // reported by Parse
+	if err != nil || w.Text == "" {
+		return
 	}
-	return t, b.places(t, w.At, aliases)
-}
-
-// places returns the columns that a text's places name.
-func (b *binder) places(t templateText, at yamltree.Place, aliases map[string]yamltree.Scalar) map[string]int {
-	places := map[string]int{}
-	for _, name := range t.names() {
-		if i, ok := b.column(yamltree.Scalar{Text: name, At: at}, aliases); ok {
-			places[name] = i
+	v.text, v.places = t.settle(known), map[string]int{}
+	for _, name := range v.text.names() {
+		if c, ok := b.column(yamltree.Scalar{Text: name, At: w.At}, aliases); ok {
+			v.places[name] = c
+			v.columns, v.names = append(v.columns, c), append(v.names, convert.FoldHeader(name))
 		}
 	}
-	return places
 }
 
 // condition compiles a when; nil for an empty one.

@@ -146,11 +146,7 @@ func (k *check) run(c *cli.Context) error {
 	}
 	defer s.Close()
 	k.report.Checked.Columns = s.Binding.Columns()
-	k.warn(s.Mapping.Cautions...)
 	k.warn(s.Binding.Warnings()...)
-	if s.Service != nil {
-		k.warn(mapping.UnfilledAttributes(s.Mapping, s.Service)...)
-	}
 	return k.survey(c.Context, s)
 }
 

@@ -169,7 +169,7 @@ func (d *diagnosis) mapping(ctx context.Context, s *load.Session, file problem.L
 	if err := file.Collect(s.Bind(service)); err != nil {
 		return err
 	}
-	warnings := slices.Concat(s.Mapping.Warnings, s.Mapping.Cautions, s.Warnings[before:])
+	warnings := slices.Concat(s.Mapping.Warnings, s.Warnings[before:])
 	if s.Binding != nil {
 		_, untyped := s.Binding.CheckCells(mapping.CellNotes{})
 		warnings = append(warnings, untyped...)

@@ -385,12 +385,8 @@ func (r *importRun) facts(s *sheetRun) []reports.Fact {
 	if len(r.sheets) > 1 {
 		facts = append(facts, reports.Fact{Label: "Sheets in the run", Text: fmt.Sprintf("%d; requests are those of the whole run", len(r.sheets))})
 	}
-	named := map[string]bool{}
-	for _, u := range r.session.Binding.Untyped() {
-		if name := u.Name(); !named[name] {
-			named[name] = true
-			facts = append(facts, reports.Fact{Label: "Sent as Text, because nobody says the type", Text: name})
-		}
+	for _, name := range r.session.Binding.Untyped() {
+		facts = append(facts, reports.Fact{Label: "Sent as Text, because nobody says the type", Text: name})
 	}
 	return facts
 }
@@ -445,7 +441,7 @@ type keptRun struct {
 // keep returns what is kept of one of the run's sheets.
 func (r *importRun) keep(s *sheetRun) *keptRun {
 	service := *r.session.Service
-	service.Earlier, service.Templates = nil, nil
+	service.Templates = nil
 	for _, t := range r.session.Service.Templates {
 		if slices.ContainsFunc(r.session.Mapping.Activities, func(a mapping.ActivityRule) bool {
 			return a.Template.Text == t.Name || service.TemplateIDs[a.Template.Text] == t.ID

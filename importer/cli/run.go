@@ -569,7 +569,6 @@ func (r *importRun) record(ctx context.Context) error {
 		return err
 	}
 	r.session.KeepInputs()
-	console.PrintWarnings(r.Err, r.session.RecordTemplates())
 	if err := r.supersede(ctx); err != nil {
 		return err
 	}

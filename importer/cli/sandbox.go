@@ -211,7 +211,7 @@ func (p *program) resetSandbox(c *cli.Context) error {
 // ledger's lock.
 func removeSandbox(folder string, entries []fs.DirEntry) error {
 	ledgerName := filepath.Base(statefolder.Ledger(folder))
-	ours := []string{sandbox.File, filepath.Base(statefolder.Inputs(folder)), filepath.Base(statefolder.Templates(folder))}
+	ours := []string{sandbox.File, filepath.Base(statefolder.Inputs(folder))}
 	for _, e := range entries {
 		name := e.Name()
 		isLedger := strings.HasPrefix(name, ledgerName) && name != ledgerName+".lock" && name != ledgerName+".holder"

@@ -29,16 +29,11 @@ type Shared struct {
 
 // Share returns what workers need of a session.
 func (s *Session) Share() (Shared, error) {
-	shared := Shared{MappingFile: s.Mapping.File, Mapping: s.Source, RunDate: s.RunDate, Identity: s.Scope(), Rate: s.connection.Rate}
+	shared := Shared{MappingFile: s.Mapping.File, Mapping: s.Source, RunDate: s.RunDate, Service: s.Service, Identity: s.Scope(), Rate: s.connection.Rate}
 	for _, src := range s.Sources {
 		sheet := src.Sheet()
 		sheet.Copied = nil // the worker names cells of the sheet
 		shared.Sheets = append(shared.Sheets, sheet)
-	}
-	if s.Service != nil {
-		service := *s.Service
-		service.Earlier = nil // compared when the run began
-		shared.Service = &service
 	}
 	var err error
 	shared.Settings, err = s.settings()

@@ -48,8 +48,6 @@ type Session struct {
 
 	where      Where
 	connection Connection
-	version    apiclient.Version  // of the interface
-	templates  []mapping.Template // of the service; nil when they were not asked for
 	closers    []func()
 }
 

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"claimsheet/apiclient"
@@ -64,7 +63,7 @@ func (s *Session) Version(given string) apiclient.Version {
 // Connect makes the client of the service; for the sandbox it starts the embedded
 // service. Nothing is sent yet, except for credentials.
 func (s *Session) Connect(ctx context.Context, version apiclient.Version, c Connection) error {
-	s.connection, s.version = c, version
+	s.connection = c
 	env := *s.Env
 	env.Now = c.Now
 	cfg, err := env.Config(ctx, version)
@@ -140,8 +139,7 @@ func ReferenceData(path string) ([]byte, error) {
 	return safefile.Read(path, maxReferenceData)
 }
 
-// AskTemplates reads the reference data if the mapping has activities, and says
-// in Warnings what is strange about it.
+// AskTemplates reads the reference data if the mapping has activities.
 func (s *Session) AskTemplates(ctx context.Context) (*mapping.Service, error) {
 	ids, err := s.contactIDs()
 	if err != nil {
@@ -154,11 +152,6 @@ func (s *Session) AskTemplates(ctx context.Context) (*mapping.Service, error) {
 		}
 	}
 	service.ContactIDs = ids
-	if len(s.Mapping.Activities) == 0 || s.Mapping.File == "" {
-		return service, nil
-	}
-	service.Earlier = s.earlier()
-	s.Warnings = slices.Concat(s.Warnings, mapping.StrayTemplateIDs(s.Mapping, service), mapping.TemplateDrift(s.Mapping, service), mapping.UnlistedTexts(s.Mapping, service))
 	return service, nil
 }
 
@@ -189,7 +182,6 @@ func (s *Session) ListTemplates(ctx context.Context) (*mapping.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.templates = templates
 	return s.service(templates), nil
 }
 

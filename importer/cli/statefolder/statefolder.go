@@ -50,10 +50,6 @@ func Tracking(folder, environment string) string {
 	return filepath.Join(folder, "tracking", url.PathEscape(environment))
 }
 
-// Templates returns the folder in a state folder that has the templates of
-// environments, as they were read last and as runs used them.
-func Templates(folder string) string { return filepath.Join(folder, "templates") }
-
 // Studio returns the file in a state folder that keeps what studio has not saved of a
 // mapping.
 func Studio(folder, mappingFile string) string {

@@ -40,10 +40,9 @@ func analyse(file string, text []byte, b *book, service *mapping.Service) *analy
 	a.problems = append(a.problems, found...)
 	a.problems.Sort()
 	a.problems = slices.Compact(a.problems)
-	a.warnings = slices.Concat(a.mapping.Warnings, a.mapping.Cautions)
-	if service != nil {
-		a.warnings = slices.Concat(a.warnings, mapping.StrayTemplateIDs(a.mapping, a.service), mapping.UnlistedTexts(a.mapping, a.service),
-			mapping.UnfilledAttributes(a.mapping, a.service))
+	a.warnings = slices.Clone(a.mapping.Warnings)
+	if part != nil {
+		a.warnings = append(a.warnings, part.Warnings()...)
 	}
 	if a.doc != nil && b.err == nil && part != nil {
 		if a.bound = part; !part.Partial {

@@ -142,7 +142,7 @@ func (v view) preview(operations ...yamlpatch.Operation) (previewJSON, error) {
 	}
 	made.typ = a.bound.Targets[at].Type
 	return made, v.book.rows.Read(v.book.places[:min(len(v.book.places), previewCounted)], func(record cell.Record) {
-		for _, reading := range a.bound.Readings(a.bound.Convert(record)) {
+		for _, reading := range a.bound.Convert(record).Readings {
 			if reading.Target == at {
 				made.add(v.book, record, reading)
 				break

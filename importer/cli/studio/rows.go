@@ -132,7 +132,7 @@ func (v view) addMeanings(ctx context.Context, c *column, target int, values []v
 		if value == nil {
 			return true
 		}
-		for _, reading := range v.bound.Readings(v.bound.Convert(record)) {
+		for _, reading := range v.bound.Convert(record).Readings {
 			if reading.Target != target || reading.Source.From() != v.book.at[record.Table][c.index] {
 				continue // also that of another claim's column
 			}

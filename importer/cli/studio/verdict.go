@@ -189,7 +189,7 @@ func (v *verdict) plan(ctx context.Context, done *atomic.Int64, shown func()) (e
 
 // see judges a row by itself.
 func (v *verdict) see(record cell.Record, row mapping.ConvertedRow) {
-	readings := v.of.bound.Readings(row)
+	readings := row.Readings
 	i := v.of.book.record(row.Row)
 	v.mu.Lock()
 	defer v.mu.Unlock()

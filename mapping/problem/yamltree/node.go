@@ -11,6 +11,17 @@ import (
 // Place is a position in the file, 1-based; the zero Place means no place.
 type Place struct{ Line, Column int }
 
+// IsSet reports whether there is a place.
+func (p Place) IsSet() bool { return p.Line > 0 }
+
+// Or is the place, or another where there is no place.
+func (p Place) Or(other Place) Place {
+	if p.IsSet() {
+		return p
+	}
+	return other
+}
+
 // In is the place for a problem with the file.
 func (p Place) In(file string) problem.Where {
 	return problem.Where{File: file, Line: p.Line, Column: p.Column}
