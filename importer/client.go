@@ -58,7 +58,7 @@ func (r *clientRun) nothingLeft() bool {
 // asIs says that kept answers are not parsed again.
 func (r *clientRun) again(asIs bool) *clientRun {
 	again := r.job.newClientRun(r.plan)
-	again.asIs, again.inSheet = asIs, r.inSheet
+	again.asIs = asIs
 	again.leader = r.leader
 	if r.leader == r {
 		again.leader = again
@@ -244,14 +244,8 @@ func (r *clientRun) takeIDsOfDone() {
 			r.created[d.step.Key] = d.known.At // by another client, before the client was read again, or by another process
 		}
 		d.inRun = (sent || byRun && r.job.mode == projects) && d.step.Contact == nil
-		switch d.step.Kind {
-		case mapping.ContactStep:
-			r.known.contacts[d.step.Key] = d.known.ID
-		case mapping.ClientStep:
-			r.known.client, r.reused = d.known.ID, d.isFound()
-		case mapping.ClaimStep:
-			r.known.claims[d.step.Key] = d.known.ID
-		}
+		r.known.set(d.step, d.known.ID)
+		r.reused = r.reused || d.isFound()
 	}
 }
 
@@ -293,16 +287,9 @@ func (r *clientRun) decideContact(d *decision) error {
 	r.takeLatest(known)
 	r.decideOn(step, known)
 	now := decide(plan, known, r.job.Binding)[0]
-	if now.known.IsOfSheet() && d.action != unneeded { // the sheet may give another id by now
-		plan.Steps[0].KnownID = r.job.KnownIDs.ofClient(plan.Client)
-		now = decide(plan, known, r.job.Binding)[0]
-	}
-	switch {
-	case now.known.To == ledger.Done && now.action != send, now.action == givenUp && d.action != unneeded:
+	if now.known.To == ledger.Done || now.action == givenUp && d.action != unneeded {
 		now.step = step
 		*d = now
-	default:
-		plan.Steps[0].KnownID = r.job.KnownIDs.ofClient(plan.Client)
 	}
 	return nil
 }
@@ -364,7 +351,7 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (o stepOutcom
 		contact.failed = &o
 		return o, nil
 	}
-	r.known.contacts[d.step.Key] = o.ID
+	r.known.set(d.step, o.ID)
 	if at, ok := c.created[string(mapping.ClientStep)]; ok {
 		r.created[d.step.Key] = at
 	}
@@ -448,13 +435,15 @@ func (l *overlay) note(r *clientRun, o stepOutcome) {
 	if !o.ok() || first.known.To == ledger.Done && first.action != willAdopt {
 		return
 	}
+	if o.ID != "" {
+		l.noteID(ledger.Event{StepID: r.job.stepID(r.plan.Client, first.step), Kind: ledger.KindClient, ID: o.ID})
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, address := range lookup.Addresses(r.plan) {
-		l.addresses.Note(address, r.plan.Client)
-	}
-	if o.ID != "" {
-		l.ids.Note(o.ID, r.plan.Client)
+		if _, owned := l.addresses[address]; !owned {
+			l.addresses[address] = r.plan.Client
+		}
 	}
 	if !r.job.hasContacts(r.plan) {
 		return

@@ -127,9 +127,9 @@ func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.S
 	switch d.known.To {
 	case ledger.Done:
 		d.compare(b)
-		d.compareKnownID()
-		if d.action != idConflict && d.action != send {
-			d.noteURL(b.Mapping().V1())
+		d.noteURL(b.Mapping().V1())
+		if plan.Role == "" { // that of a contact stands in a row of its own
+			d.compareKnownID()
 		}
 	case ledger.Sent, ledger.Uncertain:
 		if d.action, d.why = needsOperator, d.known.Reason; d.known.To == ledger.Sent {
@@ -432,23 +432,15 @@ func (d *decision) compare(b *mapping.Binding) {
 	}
 }
 
-// compareKnownID decides about a step that is done and for which the sheet gives another
-// id than the ledger has. One that the sheet gave before may be replaced: see
-// clientRun.takeKnownID. Any other stays. Nothing is created again.
+// compareKnownID refuses a step that is done and for which the sheet gives another id than the
+// ledger has. Nothing is created again.
 func (d *decision) compareKnownID() {
 	if d.step.KnownID == "" || sameID(d.step.KnownID, d.known.ID) {
 		return
 	}
-	if d.mapping, d.moved = false, ""; d.known.IsOfSheet() {
-		d.action, d.why = send, ""
-		return
-	}
-	d.action, d.why, d.advice = idConflict, d.otherID(), adviceKnownIDChanged
-}
-
-// otherID says that the sheet gives another id than the ledger has.
-func (d *decision) otherID() string {
-	return fmt.Sprintf("the sheet gives the id %s, and the ledger has %s for this %s", d.step.KnownID, d.known.ID, d.step.Kind)
+	d.mapping, d.moved = false, ""
+	d.action, d.advice = idConflict, adviceKnownIDChanged
+	d.why = fmt.Sprintf("the sheet gives the id %s, and the ledger has %s for this %s", d.step.KnownID, d.known.ID, d.step.Kind)
 }
 
 // openedOrClosed reports whether an activity, of which only the digest is kept, was

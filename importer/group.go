@@ -6,11 +6,13 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
 )
 
 // group is the plans of clients who are worked on together. What the ledger knows of the
@@ -24,6 +26,37 @@ type group struct {
 // the ledger knew when it was read.
 func (g group) isSettled() bool {
 	return len(g.plans) == 1 && g.first != nil && g.first.nothingLeft()
+}
+
+// grouped yields the plans by groups. A contact has the id that the sheet gives the same person
+// in another row of the group (known_id); one id for several clients is a problem of them all.
+func (j *Job) grouped(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[[]mapping.Plan, error] {
+	return func(yield func([]mapping.Plan, error) bool) {
+		for group, err := range j.Groups.Grouped(plans) {
+			ids, rows := map[mapping.Identity]string{}, map[string][]string{}
+			for _, plan := range group {
+				if givesID(plan) {
+					id := plan.Steps[0].KnownID
+					ids[plan.Client], rows[id] = id, append(rows[id], j.Binding.RowName(plan.Rows[0]))
+				}
+			}
+			for i := range group {
+				plan := &group[i]
+				for _, step := range plan.Steps {
+					if step.Contact != nil && ids[step.Contact.Client] != "" {
+						step.Contact.Steps[0].KnownID = ids[step.Contact.Client]
+					}
+				}
+				if of := rows[ids[plan.Client]]; len(of) > 1 {
+					plan.Problems = append(plan.Problems, problem.At(j.Binding.AtRow(plan.Rows[0]), "known-id-twice", "the sheet gives one id to several clients, in the rows %s", strings.Join(of, ", ")).
+						Hinted("look in the service whose id it is, and correct the cells"))
+				}
+			}
+			if !yield(group, err) {
+				return
+			}
+		}
+	}
 }
 
 // read yields the groups, for which the ledger is read some ahead on every core. What it

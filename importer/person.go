@@ -93,11 +93,6 @@ func (r *clientRun) leaveOutContact(first *decision) (clientOutcome, bool, error
 
 // checkFound refuses a client that a look-up found under the id of another client.
 func (j *Job) checkFound(plan mapping.Plan, x *existing) error {
-	if row, column, ok := j.KnownIDs.other(mapping.ClientStep, x.ID, plan.Client, string(mapping.ClientStep)); ok {
-		x.refuse("a look-up finds a client whose id the sheet gives to another client",
-			fmt.Sprintf("a look-up finds the client %s, whose id the sheet gives to another client in %s", x.ID, j.Binding.At(column, row)), adviceWhoIsIt)
-		return nil
-	}
 	t, taken, err := j.holder(j.foundEvent(plan, x.ID))
 	if taken {
 		x.refuse(reasonClash, clashReason(plan.Client, identityOf(t)), adviceWhoIsIt)
@@ -605,17 +600,13 @@ func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
 
 // ownerOfKnownID makes the plan one of the client whom the ledger has with the id that the
 // sheet gives, whatever the row's key, and returns what it knows of that client. A client
-// whom the ledger has under the row's own key stays, and so does one whose id the sheet gives
-// to another key too.
+// whom the ledger has under the row's own key stays.
 func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]ledger.Step, error) {
 	j := r.job
 	if !givesID(r.plan) || known[string(mapping.ClientStep)].To != "" || !j.readsLedger() {
 		return known, nil
 	}
 	id := r.plan.Steps[0].KnownID
-	if _, _, several := j.KnownIDs.other(mapping.ClientStep, id, r.inSheet, string(mapping.ClientStep)); several {
-		return known, nil
-	}
 	// It is read whether or not the run is being stopped.
 	for owner, err := range j.Ledger.ClientsWithID(context.Background(), j.Environment, id) {
 		if err != nil {
@@ -627,9 +618,8 @@ func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]led
 	return known, nil
 }
 
-// takeKnownID takes over a client or claim whose id the sheet gives, also in place of
-// another id that the sheet gave before, as long as nothing was built on that one. Nothing
-// is sent. It is refused where the id, or the client's address, is another's.
+// takeKnownID takes over a client or claim whose id the sheet gives. Nothing is sent. It is
+// refused where the id, or the client's address, is another's.
 func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, error) {
 	if ctx.Err() != nil {
 		return r.job.notStarted(ctx, d, ""), nil
@@ -640,54 +630,39 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	if t, taken, err := r.job.holder(event); err != nil {
 		return stepOutcome{}, err
 	} else if taken && d.step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known == unknown {
-		r.known.claims[d.step.Key] = event.ID // the client's claim by another mapping
+		r.known.set(d.step, event.ID) // the client's claim by another mapping
 		return stepOutcome{Step: d.step, Status: result.Unchanged, ID: event.ID}, nil
 	}
 	why, advice, err := r.refuseKnownID(d, event)
-	if err != nil {
+	switch {
+	case err != nil:
 		return stepOutcome{}, err
-	}
-	if why != "" && d.known.NotFound { // what is in doubt stays so
+	case why != "" && d.known.NotFound: // what is in doubt stays so
 		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: why, Advice: advice}, nil
-	}
-	if why != "" {
-		if d.known.To != ledger.Done { // one that is done stays done, with the id that it has
-			failed := r.event(d, ledger.Refused)
-			failed.Reason = "nothing was created: see the workbook"
-			r.pending = append(r.pending, failed)
-		}
-		return stepOutcome{Step: d.step, Status: result.Failed, ID: d.known.ID, Error: why, Advice: advice}, nil
+	case why != "":
+		failed := r.event(d, ledger.Refused)
+		failed.Reason = "nothing was created: see the workbook"
+		r.pending = append(r.pending, failed)
+		return stepOutcome{Step: d.step, Status: result.Failed, Error: why, Advice: advice}, nil
 	}
 	r.pending = append(r.pending, event)
+	r.known.set(d.step, event.ID)
 	if d.step.Kind == mapping.ClientStep {
-		r.known.client, r.reused = event.ID, true
+		r.reused = true
 		skipActivities(r.decisions, r.job.Binding) // they come after this step
-	} else {
-		r.known.claims[d.step.Key] = event.ID
+	}
+	if r.job.mode == dry {
+		r.job.overlay.noteID(event)
 	}
 	d.adopt(event.ID, r.job)
 	return d.outcome(), nil
 }
 
-// refuseKnownID says why an id cannot be taken over; "" when its step has it now.
+// refuseKnownID says why an id cannot be taken over; "" when it can. An id of the other kind
+// was copied into the wrong column.
 func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice string, err error) {
-	j := r.job
-	if d.known.To == ledger.Done {
-		// The steps of all mappings are read, whether or not the run is being stopped.
-		steps, err := j.Ledger.StepsOfClient(context.Background(), j.owner(r.plan.Client))
-		_, built := ledger.BuiltOn(*d.known, slices.Values(steps))
-		if err != nil || built {
-			return d.otherID(), adviceKnownIDChanged, err
-		}
-		if d.step.Kind == mapping.ClientStep && j.hasContacts(r.plan) {
-			return d.otherID(), fmt.Sprintf(adviceKnownIDOfContact, r.plan.Client.Key), nil
-		}
-	}
-	if row, column, ok := j.KnownIDs.other(d.step.Kind, event.ID, r.inSheet, d.step.Key); ok {
-		return fmt.Sprintf("the sheet gives the id %s here and, to another %s, in %s", event.ID, d.step.Kind, j.Binding.At(column, row)), adviceKnownIDTwice, nil
-	}
 	if d.step.Kind == mapping.ClientStep {
-		o, owned, err := j.addressOwner(r.plan.Client, lookup.Asked(r.plan.Lookup))
+		o, owned, err := r.job.addressOwner(r.plan.Client, lookup.Asked(r.plan.Lookup))
 		if err != nil {
 			return "", "", err
 		}
@@ -696,20 +671,13 @@ func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice s
 			return why, advice, nil
 		}
 	}
-	for _, kind := range []string{ledger.KindClient, ledger.KindClaim} { // an id of the other kind was copied into the wrong column
+	for _, kind := range []string{ledger.KindClient, ledger.KindClaim} {
 		other := event
-		if other.Kind = kind; kind == event.Kind {
-			continue
-		}
-		// It is read whether or not the run is being stopped.
-		t, taken, err := j.Ledger.StepWithID(context.Background(), other)
+		other.Kind = kind
+		t, taken, err := r.job.holder(other)
 		if err != nil || taken {
-			return fmt.Sprintf("the id %s is that of a %s in the ledger: of %s", event.ID, kind, holderOf(t)), adviceKnownIDTwice, err
+			return fmt.Sprintf("the id %s is that of another %s: of %s", event.ID, kind, holderOf(t)), adviceKnownIDTwice, err
 		}
 	}
-	t, taken, err := j.holder(event)
-	if err != nil || !taken {
-		return "", "", err
-	}
-	return fmt.Sprintf("the id %s is that of another %s: of %s", event.ID, d.step.Kind, holderOf(t)), adviceKnownIDTwice, nil
+	return "", "", nil
 }

@@ -50,7 +50,7 @@ func (j *Job) carryOutAll(ctx context.Context, plans iter.Seq2[mapping.Plan, err
 	var g errgroup.Group
 	g.SetLimit(j.workers())
 	proven := false
-	for group, err := range j.read(j.Groups.Grouped(j.detectLostLedger(ctx, plans))) {
+	for group, err := range j.read(j.grouped(j.detectLostLedger(ctx, plans))) {
 		if err != nil {
 			fatal.set(err)
 		}
@@ -159,13 +159,13 @@ func (j *Job) Progress() Progress {
 // the other.
 func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
 	j.mode = dry
-	j.overlay = overlay{planned: map[string]bool{}, people: map[mapping.Identity]ledger.Step{}, addresses: lookup.NewIndex(), ids: lookup.NewIndex()}
+	j.overlay = overlay{planned: map[string]bool{}, people: map[mapping.Identity]ledger.Step{}, addresses: map[string]mapping.Identity{}, ids: map[string]ledger.StepID{}}
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
 	if err := j.load(ctx, false); err != nil {
 		return err
 	}
-	inChunks := chunked(j.detectLostLedger(ctx, plans), 4*max(j.Concurrency, 1))
+	inChunks := chunked(flat(j.grouped(j.detectLostLedger(ctx, plans))), 4*max(j.Concurrency, 1))
 	for runs, err := range inParallel(inChunks, j.prepareClients) {
 		if err != nil {
 			return err
@@ -188,6 +188,23 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 		}
 	}
 	return nil
+}
+
+// flat yields the plans of groups.
+func flat(groups iter.Seq2[[]mapping.Plan, error]) iter.Seq2[mapping.Plan, error] {
+	return func(yield func(mapping.Plan, error) bool) {
+		for plans, err := range groups {
+			if err != nil {
+				yield(mapping.Plan{}, err)
+				return
+			}
+			for _, plan := range plans {
+				if !yield(plan, nil) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // prefetch looks some clients up side by side; their runs find the answers, and

@@ -20,8 +20,7 @@ import (
 type clientRun struct {
 	job       *Job
 	plan      mapping.Plan
-	inSheet   mapping.Identity // the client as the sheet names it: the plan's, unless the sheet gives the id of a client whom the ledger has under another key
-	leader    *clientRun       // the run that this one is part of: its own, or that of the client whose contact it creates
+	leader    *clientRun // the run that this one is part of: its own, or that of the client whose contact it creates
 	decisions []decision
 	known     ids
 	created   map[string]time.Time // when this run created what a step asked for, by step key
@@ -44,8 +43,7 @@ type clientRun struct {
 }
 
 func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
-	r := &clientRun{job: j, plan: plan, inSheet: plan.Client, created: map[string]time.Time{}}
-	r.known = ids{claims: map[string]string{}, contacts: map[string]string{}}
+	r := &clientRun{job: j, plan: plan, known: newIDs(), created: map[string]time.Time{}}
 	r.leader = r
 	return r
 }
@@ -302,12 +300,7 @@ func said(v apiclient.Verdict) string {
 // noteCreated takes the id of what was created.
 func (r *clientRun) noteCreated(step *mapping.Step, id string) {
 	r.created[step.Key] = r.job.now()
-	switch step.Kind {
-	case mapping.ClientStep:
-		r.known.client = id
-	case mapping.ClaimStep:
-		r.known.claims[step.Key] = id
-	}
+	r.known.set(step, id)
 }
 
 // notStarted is the outcome of a step that was not sent before the run ended. said
@@ -405,8 +398,8 @@ func (r *clientRun) takeURL(d decision, v apiclient.Verdict) (answer apiclient.V
 // holder returns another step that is done with the id or url of an event, in the ledger or
 // by what a dry run has found.
 func (j *Job) holder(e ledger.Event) (t ledger.Taken, taken bool, err error) {
-	if other, found := j.overlay.hasID(e); found {
-		return ledger.Taken{Step: e.StepID, Holder: ledger.StepID{ClientKey: j.owner(other), Step: e.Step}}, true, nil
+	if other, found := j.overlay.holder(e); found {
+		return ledger.Taken{Step: e.StepID, Holder: other}, true, nil
 	}
 	// It is read whether or not the run is being stopped.
 	return j.Ledger.StepWithID(context.Background(), e)

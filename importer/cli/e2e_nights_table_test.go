@@ -309,7 +309,7 @@ var nightCases = []nightCase{
 				"1 claimIds = <claim c1@example.com/Loan A-1>", "2 claimIds ~ !<claim c1@example.com/Loan A-1>"}},
 		{rows: []string{"1 A-1; Contact ID=<client x@example.com>; Claim ID=<claim c1@example.com/Loan A-1>", "1 A-2", "2 B-1"}, code: 1,
 			cells: []string{"1 Import status = failed", "1 contactId = <client c1@example.com>", "1 Failed step = client", "1 Error ~ <client x@example.com>",
-				"1 What to do ~ put it into the cell"}},
+				"1 What to do ~ into the cell"}},
 	}},
 	{name: "another mapping knows ids and no key", mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1 A-1", "2 B-1"}, posts: "client 2, claim 2, activity 6, link 2", status: "done"},
