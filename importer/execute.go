@@ -74,7 +74,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 				return o, err
 			}
 		}
-		d.override(func(s *ledger.Step) { s.To = event.To })
+		d.override(func(s *ledger.Step) { s.To, s.NotFound = event.To, false })
 	}
 }
 

@@ -95,7 +95,7 @@ func (j *Job) readGroups(chunk [][]mapping.Plan) []group {
 // prepareClients reads from the ledger what it knows of some clients, all at once: without data
 // and answers, and of those for whom that is not enough again with them.
 func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
-	runs := j.preparedBy(plans, j.Ledger.BriefStepsOfClients, true)
+	runs := j.preparedBy(plans, j.Ledger.BriefStepsOfClients)
 	var left []mapping.Plan
 	for i, r := range runs {
 		if !r.isUnchanged() {
@@ -105,7 +105,7 @@ func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
 	if len(left) == 0 {
 		return runs
 	}
-	whole := j.preparedBy(left, j.Ledger.StepsOfClients, false)
+	whole := j.preparedBy(left, j.Ledger.StepsOfClients)
 	for i, r := range runs {
 		if !r.isUnchanged() {
 			runs[i], whole = whole[0], whole[1:]
@@ -114,8 +114,8 @@ func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
 	return runs
 }
 
-// preparedBy prepares clients by what read says of them. asIs is as in clientRun.
-func (j *Job) preparedBy(plans []mapping.Plan, read func(context.Context, string, string, []ledger.ClientKey) ([]map[string]ledger.Step, error), asIs bool) []*clientRun {
+// preparedBy prepares clients by what read says of them.
+func (j *Job) preparedBy(plans []mapping.Plan, read func(context.Context, string, string, []ledger.ClientKey) ([]map[string]ledger.Step, error)) []*clientRun {
 	owners := make([]ledger.ClientKey, len(plans))
 	for i, plan := range plans {
 		owners[i] = j.owner(plan.Client)
@@ -131,9 +131,7 @@ func (j *Job) preparedBy(plans []mapping.Plan, read func(context.Context, string
 			runs[i].failed = err
 			continue
 		}
-		runs[i].asIs = asIs
 		runs[i].prepare(known[i])
-		runs[i].asIs = false
 	}
 	return runs
 }
@@ -190,19 +188,19 @@ func (j *Job) finishGroup(ctx context.Context, g group, done func(clientOutcome)
 func (j *Job) finishClient(ctx context.Context, r *clientRun) (outcome clientOutcome, sent bool, err error) {
 	outcome, err = r.execute(ctx)
 	if isChanged(err) {
-		r = r.again(false)
+		r = r.again()
 		r.taken = errors.As(err, new(ledger.Taken))
 		outcome, err = r.execute(ctx)
 	}
 	if changed, ok := err.(*stepChanged); ok {
-		r = r.again(true)
+		r = r.again()
 		outcome, err = r.changedOutcome(changed)
 	}
 	if f, failed := errors.AsType[*apiclient.Failure](err); failed {
 		// A look-up said that no other request will fare better: the client is
 		// recorded as not started, like all that follow.
 		j.stop(f)
-		r = r.again(false)
+		r = r.again()
 		outcome, err = r.execute(ctx)
 	}
 	if err != nil {

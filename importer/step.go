@@ -33,7 +33,6 @@ type clientRun struct {
 	lookedUp  bool                 // the service was asked about the client, and nothing more
 	answered  bool                 // the service has answered a creating request
 	taken     bool                 // what the run asked for is another step's: no look-up decides about what is in doubt now
-	asIs      bool                 // answers that the ledger has are not parsed again
 
 	steps  map[string]ledger.Step        // what the ledger knew of the client
 	latest map[ledger.StepID]ledger.Step // what has changed since then, and the steps of contacts
@@ -125,7 +124,7 @@ func (r *clientRun) identify(e *ledger.Event, d *decision) {
 func (r *clientRun) intend(d *decision) error {
 	intent := r.event(*d, ledger.Sent)
 	r.identify(&intent, d)
-	if d.known.To == ledger.Uncertain {
+	if d.known.To == ledger.Uncertain && !d.known.NotFound {
 		intent.Via = ledger.ViaRepeatable
 	}
 	r.pending = append(r.pending, intent)
@@ -146,7 +145,7 @@ func (r *clientRun) withdraw(d *decision) {
 		event.To, event.Reason = ledger.Uncertain, reasonNotRepeated
 	}
 	r.pending = append(r.pending, event)
-	d.override(func(s *ledger.Step) { s.To = event.To })
+	d.override(func(s *ledger.Step) { s.To, s.NotFound = event.To, false })
 }
 
 // record makes an event durable at once, with what is pending.
