@@ -39,7 +39,7 @@ func (r *clientRun) prepare(known map[string]ledger.Step) {
 
 // problems are those of the plan, else what is wrong with it by what the ledger knows.
 func (r *clientRun) problems() (found problem.List, err error) {
-	if len(r.plan.Problems) > 0 || r.job.leavesOut(r.plan) != "" {
+	if len(r.plan.Problems) > 0 || len(r.plan.Steps) == 0 || r.job.leavesOut(r.plan) != "" {
 		return r.plan.Problems, nil
 	}
 	found = takenNames(r.plan, r.steps, r.job.Binding)
@@ -86,9 +86,6 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 	defer r.leaveDoubt()
 	defer r.releaseSlot()
 	defer r.recoverPanic(&err)
-	if r.job.mode == dry {
-		r.foresee()
-	}
 	switch {
 	case r.failed != nil:
 		return clientOutcome{}, r.failed
@@ -164,14 +161,6 @@ func (r *clientRun) projected(d decision) stepOutcome {
 		o.Status, o.Error, o.Advice = result.Failed, cmp.Or(d.known.Reason, "the service refused it"), r.adviceRefusal(d.step, "")
 	}
 	return o
-}
-
-// foresee prepares the client of a dry run again, if the run would have recorded it by then as
-// a contact of another client.
-func (r *clientRun) foresee() {
-	if _, noted := r.job.overlay.person(r.plan.Client); noted && r.failed == nil && r.settled == nil {
-		r.readAndPrepare()
-	}
 }
 
 // withoutSteps settles plans for which nothing is sent, whatever the service
@@ -429,7 +418,7 @@ func (l *overlay) note(r *clientRun, o stepOutcome) {
 		return
 	}
 	if o.ID != "" {
-		l.noteID(ledger.Event{StepID: r.job.stepID(r.plan.Client, first.step), Kind: ledger.KindClient, ID: o.ID})
+		l.take(ledger.Event{StepID: r.job.stepID(r.plan.Client, first.step), Kind: ledger.KindClient, ID: o.ID})
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

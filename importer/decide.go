@@ -128,9 +128,7 @@ func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.S
 	case ledger.Done:
 		d.compare(b)
 		d.noteURL(b.Mapping().V1())
-		if plan.Role == "" { // that of a contact stands in a row of its own
-			d.compareKnownID()
-		}
+		d.compareKnownID()
 	case ledger.Sent, ledger.Uncertain:
 		if d.action, d.why = needsOperator, d.known.Reason; d.known.To == ledger.Sent {
 			d.why = "it is being sent, or the run that was sending it ended before it could record the answer"

@@ -61,13 +61,15 @@ func (l *overlay) addressOwner(address string) (who mapping.Identity, owned bool
 	return who, owned
 }
 
-// noteID notes the id with which a step would be done by then.
-func (l *overlay) noteID(e ledger.Event) {
+// take notes the id with which a step would be done by then, unless another one has it.
+func (l *overlay) take(e ledger.Event) (holder ledger.StepID, taken bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if id := e.Kind + " " + e.ID; l.ids[id] == (ledger.StepID{}) {
+	id := e.Kind + " " + e.ID
+	if holder, taken = l.ids[id]; !taken {
 		l.ids[id] = e.StepID
 	}
+	return holder, taken && holder != e.StepID
 }
 
 // holder returns another step that would be done with the id of an event by then.

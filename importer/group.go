@@ -206,7 +206,7 @@ func (j *Job) finishClient(ctx context.Context, r *clientRun) (outcome clientOut
 	if err != nil {
 		return outcome, r.sent > 0, err
 	}
-	if failed, refused := outcome.failure(); (r.sent > 0 || r.lookedUp) && !j.ends() {
+	if failed, refused := outcome.failure(); (r.sent > 0 || r.lookedUp) && j.mode == carriesOut && !j.ends() {
 		if why := j.guard.finished(failed && (r.sent > 0 || outcome.unanswered()), refused); why != nil {
 			j.stop(why)
 		}

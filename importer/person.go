@@ -93,7 +93,11 @@ func (r *clientRun) leaveOutContact(first *decision) (clientOutcome, bool, error
 
 // checkFound refuses a client that a look-up found under the id of another client.
 func (j *Job) checkFound(plan mapping.Plan, x *existing) error {
-	t, taken, err := j.holder(j.foundEvent(plan, x.ID))
+	event := j.foundEvent(plan, x.ID)
+	t, taken, err := j.holder(event)
+	if j.mode == dry && err == nil && !taken {
+		t.Holder, taken = j.overlay.take(event)
+	}
 	if taken {
 		x.refuse(reasonClash, clashReason(plan.Client, identityOf(t)), adviceWhoIsIt)
 	}
@@ -652,7 +656,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 		skipActivities(r.decisions, r.job.Binding) // they come after this step
 	}
 	if r.job.mode == dry {
-		r.job.overlay.noteID(event)
+		r.job.overlay.take(event)
 	}
 	d.adopt(event.ID, r.job)
 	return d.outcome(), nil
