@@ -370,8 +370,7 @@ const (
 	hintTaken            = "If a wire pointer of the environment leads to the wrong place, correct it and run again: the answers are kept, and read again."
 	adviceKnown          = "The service knows this client already, so nothing was created (existing: fail)."
 	adviceSkipped        = "The service knows this client already, so the rows were left out (existing: skip)."
-	adviceKnownIDChanged = "Nothing was sent. Put the ledger's id into the cell, or empty the cell. If the ledger's id came from a sheet and is wrong, withdraw it with " +
-		"claimsheet settle --undo, then run again."
+	adviceKnownIDChanged = "Nothing was sent. Put the ledger's id into the cell, or empty the cell."
 	adviceKnownIDTwice   = "Nothing was sent. Look in the service whose id it is, and correct the cell."
 	adviceKnownIDInDoubt = "An earlier attempt may have created a client or claim with another id. Decide about it first: claimsheet settle. If the sheet's id is the right one, give it with --created."
 	adviceKnownIDRefused = "If the service does not know the id %s, which the sheet gives (known_id), put the right one into the cell. If there is none, empty the cell and withdraw the id " +

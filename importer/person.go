@@ -26,7 +26,6 @@ type existing struct {
 	reason   string // "" for no reason
 	nameless string // the reason in words that hold nothing personal; "" for none
 	advice   string
-	planned  bool // in a dry run: the service will know the client, who is that of another key
 }
 
 // existingOf takes up what a look-up says.
@@ -53,14 +52,13 @@ const reasonKnown = "the service knows this client already"
 // applyExisting does what the mapping says about a client that the service knows,
 // and refuses one for which x has or gets a reason. over says that nothing more has
 // to be done for the client.
-func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing) (o clientOutcome, over bool, err error) {
-	policy := j.existing(plan)
-	switch {
-	case x.reason != "" || x.ID == "" && !x.planned:
-	case policy == mapping.Skip:
-		return leftOut(plan, ids{client: x.ID}, "", adviceSkipped), true, nil
-	case policy == mapping.Fail, policy == mapping.Reuse:
-		if err := j.checkFound(plan, x); err != nil {
+func (r *clientRun) applyExisting(x existing) (o clientOutcome, over bool, err error) {
+	policy := r.job.existing(r.plan)
+	if x.reason == "" && x.ID != "" {
+		if policy == mapping.Skip {
+			return leftOut(r.plan, ids{client: x.ID}, "", adviceSkipped), true, nil
+		}
+		if err := r.job.checkFound(r.plan, &x); err != nil {
 			return clientOutcome{}, false, err
 		}
 		if policy == mapping.Fail && x.reason == "" {
@@ -70,7 +68,7 @@ func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing
 	if x.reason == "" {
 		return clientOutcome{}, false, nil
 	}
-	return j.refused(plan, decisions, *x), true, nil
+	return r.refused(x), true, nil
 }
 
 // wasContact reports whether the ledger knows no more of a client than that a look-up
@@ -81,14 +79,6 @@ func (r *clientRun) wasContact() bool {
 	return (policy == mapping.Skip || policy == mapping.Fail) && (first.action == unchanged || first.action == changed) &&
 		first.isFound() && !first.known.IsOfSheet() && first.step.KnownID == "" &&
 		!slices.ContainsFunc(r.decisions[1:], func(d decision) bool { return d.step.Contact == nil && d.known != unknown })
-}
-
-// leaveOutContact does with a client who was found as a contact what the mapping says
-// of clients whom the service knows.
-func (r *clientRun) leaveOutContact(first *decision) (clientOutcome, bool, error) {
-	x := existing{Result: lookup.Result{ID: first.known.ID}}
-	first.action = send // of which it is refused
-	return r.job.applyExisting(r.plan, r.decisions, &x)
 }
 
 // checkFound refuses a client that a look-up found under the id of another client.
@@ -108,7 +98,6 @@ func (j *Job) checkFound(plan mapping.Plan, x *existing) error {
 type addressOwner struct {
 	ledger.AddressOwner
 	address string
-	planned bool // by a dry run: the client is not there yet
 }
 
 // addressOwner returns another client who has one of these addresses and exists, may exist or
@@ -125,11 +114,11 @@ func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner addressO
 		for _, o := range owners[address] {
 			counts := o.LookedUp || o.InDoubt() || slices.Contains(j.Runs, o.Run) // else a look-up says who has it
 			if counts && o.ClientKey != j.owner(who) && o.State != ledger.Refused {
-				return addressOwner{o, address, false}, true, nil
+				return addressOwner{o, address}, true, nil
 			}
 		}
 		if other, known := j.overlay.addressOwner(address); known && other != who {
-			return addressOwner{ledger.AddressOwner{ClientKey: j.owner(other), State: ledger.Done}, address, true}, true, nil
+			return addressOwner{ledger.AddressOwner{ClientKey: j.owner(other), State: ledger.Done}, address}, true, nil
 		}
 	}
 	return owner, false, nil
@@ -175,15 +164,15 @@ func (o addressOwner) refusal(who mapping.Identity) (why, advice string) {
 
 // refused is the outcome of a client for which nothing is sent because of what
 // was found out.
-func (j *Job) refused(plan mapping.Plan, decisions []decision, x existing) clientOutcome {
-	steps, _ := walk(decisions, func(d decision) (stepOutcome, error) {
+func (r *clientRun) refused(x existing) clientOutcome {
+	steps, _ := walk(r.decisions, func(d decision) (stepOutcome, error) {
 		o := stepOutcome{Step: d.step, Status: result.Failed, Error: x.reason, reason: x.nameless, Advice: x.advice, unanswered: x.Failed != nil, http: x.Status()}
 		if d.step.Kind == mapping.ClientStep && x.reason == reasonKnown {
 			o.ID = x.ID
 		}
 		return o, nil
 	})
-	return outcomeOf(j.Binding, plan, steps)
+	return outcomeOf(r.job.Binding, r.plan, steps)
 }
 
 // adopt makes the client step one that is done: a look-up found the client. In a
@@ -245,7 +234,9 @@ func (r *clientRun) find(ctx context.Context) (o clientOutcome, over bool, err e
 	switch {
 	case ctx.Err() != nil:
 	case r.wasContact():
-		return r.leaveOutContact(first)
+		id := first.known.ID
+		first.action = send // of which it is refused
+		return r.applyExisting(existing{Result: lookup.Result{ID: id}})
 	case r.taken && first.action == needsOperator:
 	case r.job.revisits(r.plan, *first):
 		return clientOutcome{}, false, r.reconcile(ctx, first)
@@ -261,13 +252,13 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) (o client
 	if err != nil {
 		return clientOutcome{}, false, err
 	}
-	o, over, err = r.job.applyExisting(r.plan, r.decisions, &x)
+	o, over, err = r.applyExisting(x)
 	if err != nil {
 		return clientOutcome{}, false, err
 	}
 	r.lookedUp = over
 	switch {
-	case over && x.reason != "":
+	case over && o.Status != result.Skipped:
 		event := r.event(*first, ledger.Refused)
 		event.Reason = "nothing was created: see the workbook"
 		return o, over, r.record(event)
@@ -288,35 +279,26 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) (o client
 }
 
 // lookUp looks a client up who is new to the ledger. One whose address another client has is
-// refused; where clients are left out whom the service knows, the look-up finds that one.
+// refused.
 func (r *clientRun) lookUp(ctx context.Context) (x existing, err error) {
-	j, asked := r.job, lookup.Asked(r.plan.Lookup)
-	o, owned, err := j.addressOwner(r.plan.Client, asked)
+	j := r.job
+	o, owned, err := j.addressOwner(r.plan.Client, lookup.Asked(r.plan.Lookup))
 	if err != nil {
 		return x, err
 	}
-	leftOut := owned && o.State == ledger.Done && j.existing(r.plan) == mapping.Skip && len(asked) == 1
-	if owned && !leftOut {
+	if owned {
 		why, advice := o.refusal(r.plan.Client)
 		x.refuse("another client has the same address", why, advice)
 		return x, nil
 	}
-	if j.mode == dry {
-		if x.planned = leftOut && o.planned; x.planned || j.NoLookup {
-			j.tally.lookUp(r.plan.Lookup, len(lookup.By(r.plan.Lookup)))
-			return x, nil
-		}
+	if j.mode == dry && j.NoLookup {
+		j.tally.lookUp(r.plan.Lookup, len(lookup.By(r.plan.Lookup)))
+		return x, nil
 	}
 	if ctx, err = r.inTurn(ctx); err != nil {
 		return x, err
 	}
-	find := j.lookups.Find
-	if leftOut { // an earlier answer may be older than that client
-		find = func(ctx context.Context, plan mapping.Plan) (lookup.Result, error) {
-			return j.lookups.FindBy(ctx, plan.Lookup, lookup.Fields(plan))
-		}
-	}
-	found, err := find(ctx, r.plan)
+	found, err := j.lookups.Find(ctx, r.plan)
 	switch {
 	case j.mode == dry:
 		j.tally.lookUp(r.plan.Lookup, found.Looks)
