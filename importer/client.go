@@ -12,6 +12,7 @@ import (
 	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
 )
 
 // prepare decides what is to be done, given what the ledger knows of the client. What
@@ -21,31 +22,34 @@ func (r *clientRun) prepare(known map[string]ledger.Step) {
 	if known, r.failed = r.ownerOfKnownID(known); r.failed != nil {
 		return
 	}
-	if r.steps = known; !r.asIs {
-		r.failed = r.job.reparse(known)
-	}
-	if r.failed != nil {
+	if r.steps, r.failed = r.job.reparse(r.plan, known); r.failed != nil {
 		return
 	}
-	if taken := takenNames(r.plan, known, r.job.Binding); len(taken) > 0 {
-		r.plan.Problems = taken
-	}
-	if len(r.plan.Problems) == 0 && !r.job.SimilarKeys {
-		r.plan.Problems = similarClaims(r.plan, known, r.job.Binding)
-	}
-	if r.settled, r.failed = r.job.withoutSteps(r.plan, r.steps); r.settled != nil {
+	r.decisions = decide(r.plan, r.steps, r.job.Binding)
+	if r.plan.Problems, r.failed = r.problems(); r.failed != nil {
 		return
 	}
-	r.decisions = decide(r.plan, known, r.job.Binding)
-	if r.plan.Problems, r.failed = r.addressProblems(); r.failed == nil && len(r.plan.Problems) > 0 {
-		r.settled, r.failed = r.job.withoutSteps(r.plan, r.steps)
-	}
-	if r.failed != nil || r.settled != nil {
+	if r.settled, r.failed = r.job.withoutSteps(r.plan, r.steps); r.failed != nil || r.settled != nil {
 		return
 	}
 	if r.failed = r.decideContacts(); r.failed == nil {
 		r.takeIDsOfDone()
 	}
+}
+
+// problems are those of the plan, else what is wrong with it by what the ledger knows.
+func (r *clientRun) problems() (found problem.List, err error) {
+	if len(r.plan.Problems) > 0 || len(r.plan.Steps) == 0 || r.job.leavesOut(r.plan) != "" {
+		return r.plan.Problems, nil
+	}
+	found = takenNames(r.plan, r.steps, r.job.Binding)
+	if len(found) == 0 && !r.job.SimilarKeys {
+		found = similarClaims(r.plan, r.steps, r.job.Binding)
+	}
+	if len(found) == 0 {
+		return r.addressProblems()
+	}
+	return found, nil
 }
 
 // nothingLeft reports whether nothing is left to be done for the client, by what the ledger
@@ -55,10 +59,8 @@ func (r *clientRun) nothingLeft() bool {
 }
 
 // again returns a run of the same client by what the ledger knows now, with what holds on.
-// asIs says that kept answers are not parsed again.
-func (r *clientRun) again(asIs bool) *clientRun {
+func (r *clientRun) again() *clientRun {
 	again := r.job.newClientRun(r.plan)
-	again.asIs, again.inSheet = asIs, r.inSheet
 	again.leader = r.leader
 	if r.leader == r {
 		again.leader = again
@@ -84,9 +86,6 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 	defer r.leaveDoubt()
 	defer r.releaseSlot()
 	defer r.recoverPanic(&err)
-	if r.job.mode == dry {
-		r.foresee()
-	}
 	switch {
 	case r.failed != nil:
 		return clientOutcome{}, r.failed
@@ -147,8 +146,7 @@ func (r *clientRun) create(ctx context.Context, d decision) (stepOutcome, error)
 	case d.step.KnownID != "":
 		return r.takeKnownID(ctx, d)
 	case r.job.mode == dry:
-		r.job.tally.planned(d.step.Kind)
-		return stepOutcome{Step: d.step, Status: result.Planned}, nil
+		return r.plannedOutcome(d), nil
 	}
 	return r.send(ctx, d)
 }
@@ -163,14 +161,6 @@ func (r *clientRun) projected(d decision) stepOutcome {
 		o.Status, o.Error, o.Advice = result.Failed, cmp.Or(d.known.Reason, "the service refused it"), r.adviceRefusal(d.step, "")
 	}
 	return o
-}
-
-// foresee prepares the client of a dry run again, if the run would have recorded it by then as
-// a contact of another client.
-func (r *clientRun) foresee() {
-	if _, noted := r.job.overlay.person(r.plan.Client); noted && r.failed == nil && r.settled == nil {
-		r.readAndPrepare()
-	}
 }
 
 // withoutSteps settles plans for which nothing is sent, whatever the service
@@ -244,14 +234,8 @@ func (r *clientRun) takeIDsOfDone() {
 			r.created[d.step.Key] = d.known.At // by another client, before the client was read again, or by another process
 		}
 		d.inRun = (sent || byRun && r.job.mode == projects) && d.step.Contact == nil
-		switch d.step.Kind {
-		case mapping.ContactStep:
-			r.known.contacts[d.step.Key] = d.known.ID
-		case mapping.ClientStep:
-			r.known.client, r.reused = d.known.ID, d.isFound()
-		case mapping.ClaimStep:
-			r.known.claims[d.step.Key] = d.known.ID
-		}
+		r.known.set(d.step, d.known.ID)
+		r.reused = r.reused || d.isFound()
 	}
 }
 
@@ -283,26 +267,16 @@ func (r *clientRun) decideContact(d *decision) error {
 		d.action, d.why, d.advice, d.shown = erasedContact, "the contact “"+step.Title+"” was erased: "+why, adviceErasedContact, &nameless
 		return nil
 	}
-	known, err := r.job.readSteps(plan)
+	known, err := r.job.knownSteps(plan)
 	if err != nil {
-		return err
-	}
-	if err := r.job.reparse(known); err != nil {
 		return err
 	}
 	r.takeLatest(known)
 	r.decideOn(step, known)
 	now := decide(plan, known, r.job.Binding)[0]
-	if now.known.IsOfSheet() && d.action != unneeded { // the sheet may give another id by now
-		plan.Steps[0].KnownID = r.job.KnownIDs.ofClient(plan.Client)
-		now = decide(plan, known, r.job.Binding)[0]
-	}
-	switch {
-	case now.known.To == ledger.Done && now.action != send, now.action == givenUp && d.action != unneeded:
+	if now.known.To == ledger.Done || now.action == givenUp && d.action != unneeded {
 		now.step = step
 		*d = now
-	default:
-		plan.Steps[0].KnownID = r.job.KnownIDs.ofClient(plan.Client)
 	}
 	return nil
 }
@@ -319,108 +293,103 @@ func (r *clientRun) decideOn(contact *mapping.Step, known map[string]ledger.Step
 	}
 }
 
-// createContact carries the plan of a further contact out, unless another client's
-// run has tried it in vain.
-func (r *clientRun) createContact(ctx context.Context, d decision) (o stepOutcome, err error) {
-	if err := r.commit(); err != nil { // the contact's run has commits of its own
-		return stepOutcome{}, err
-	}
-	r.releaseSlot() // it would wait for its own
-	r.leaveDoubt()
+// withContact calls do while only this client works on a contact, in this process and in others.
+func (r *clientRun) withContact(ctx context.Context, step *mapping.Step, plan mapping.Plan, do func(*furtherContact) (stepOutcome, error)) (stepOutcome, error) {
 	if r.job.mode == carriesOut {
 		r.job.canary.enter(ctx, &r.leader.answered) // so that the client who goes first never waits for this one
 	}
-	contact := r.job.contacts.of(d.step.Contact.Client)
+	contact := r.job.contacts.of(plan.Client)
 	contact.mu.Lock()
 	defer contact.mu.Unlock()
-	if contact.failed != nil {
-		o = *contact.failed
-		o.Step, o.answered, o.unanswered, o.wordless = d.step, false, false, false
-		return o, nil
-	}
 	waiting, stop := context.WithTimeout(ctx, contactPatience)
 	defer stop()
-	unlock, err := r.job.lock(waiting, []mapping.Plan{*d.step.Contact})
+	unlock, err := r.job.lock(waiting, []mapping.Plan{plan})
 	if errors.Is(err, context.DeadlineExceeded) {
-		return atWork(d.step), nil
+		const why = "another process is at work on the contact"
+		return stepOutcome{Step: step, Status: result.Failed, Error: why, reason: why, Advice: "Nothing was sent. Run again when the other process has finished."}, nil
 	}
 	if err != nil {
 		return stepOutcome{}, err
 	}
 	defer unlock()
-	c := r.job.newClientRun(*d.step.Contact)
-	c.leader, c.taken = r.leader, r.taken
-	c.readAndPrepare()
-	outcome, err := c.execute(ctx)
-	r.takeLatest(c.steps)
-	maps.Copy(r.latest, c.latest)
-	r.sent, r.answered, r.lookedUp = r.sent+c.sent, r.answered || c.answered, r.lookedUp || c.lookedUp
-	if err != nil {
-		return stepOutcome{}, err
-	}
-	o = outcome.Steps[0]
-	o.Step = d.step
-	if !o.ok() {
-		contact.failed = &o
-		return o, nil
-	}
-	r.known.contacts[d.step.Key] = o.ID
-	if at, ok := c.created[string(mapping.ClientStep)]; ok {
-		r.created[d.step.Key] = at
-	}
-	return o, nil
+	return do(contact)
 }
 
 // contactPatience is how long a client waits for a contact on whom another process works.
 const contactPatience = time.Minute
 
-// atWork is the outcome of a step that waited in vain for a contact on whom another process works.
-func atWork(step *mapping.Step) stepOutcome {
-	const why = "another process is at work on the contact"
-	return stepOutcome{Step: step, Status: result.Failed, Error: why, reason: why, Advice: "Nothing was sent. Run again when the other process has finished."}
+// createContact carries the plan of a further contact out, unless another client's
+// run has tried it in vain.
+func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome, error) {
+	if err := r.commit(); err != nil { // the contact's run has commits of its own
+		return stepOutcome{}, err
+	}
+	r.releaseSlot() // it would wait for its own
+	r.leaveDoubt()
+	return r.withContact(ctx, d.step, *d.step.Contact, func(contact *furtherContact) (o stepOutcome, err error) {
+		if contact.failed != nil {
+			o = *contact.failed
+			o.Step, o.answered, o.unanswered, o.wordless = d.step, false, false, false
+			return o, nil
+		}
+		c := r.job.newClientRun(*d.step.Contact)
+		c.leader, c.taken = r.leader, r.taken
+		c.readAndPrepare()
+		outcome, err := c.execute(ctx)
+		r.takeLatest(c.steps)
+		maps.Copy(r.latest, c.latest)
+		r.sent, r.answered, r.lookedUp = r.sent+c.sent, r.answered || c.answered, r.lookedUp || c.lookedUp
+		if err != nil {
+			return stepOutcome{}, err
+		}
+		o = outcome.Steps[0]
+		o.Step = d.step
+		if !o.ok() {
+			contact.failed = &o
+			return o, nil
+		}
+		r.known.set(d.step, o.ID)
+		if at, ok := c.created[string(mapping.ClientStep)]; ok {
+			r.created[d.step.Key] = at
+		}
+		return o, nil
+	})
 }
 
 // createOnContact sends an activity on a further contact, unless another client has sent it
 // meanwhile.
-func (r *clientRun) createOnContact(ctx context.Context, d decision) (o stepOutcome, err error) {
-	if r.job.mode == carriesOut {
-		r.job.canary.enter(ctx, &r.leader.answered)
-	}
+func (r *clientRun) createOnContact(ctx context.Context, d decision) (stepOutcome, error) {
 	who, own, _ := mapping.ContactOf(d.step.Key)
-	contact := r.job.contacts.of(who)
-	contact.mu.Lock()
-	defer contact.mu.Unlock()
-	waiting, stop := context.WithTimeout(ctx, contactPatience)
-	defer stop()
-	unlock, err := r.job.lock(waiting, []mapping.Plan{{Client: who, Role: d.step.On, Rows: r.plan.Rows, Steps: []mapping.Step{*d.step}}})
-	if errors.Is(err, context.DeadlineExceeded) {
-		return atWork(d.step), nil
-	}
-	if err != nil {
-		return stepOutcome{}, err
-	}
-	defer unlock()
-	known, err := r.job.readSteps(mapping.Plan{Client: who})
-	if err != nil {
-		return stepOutcome{}, err
-	}
-	if s, ok := known[own]; ok {
-		r.latest[s.StepID] = s
-		if d = decideStep(r.plan, d.step, map[string]ledger.Step{d.step.Key: s}, r.job.Binding); d.action != send {
-			return d.outcome(), nil
+	plan := mapping.Plan{Client: who, Role: d.step.On, Rows: r.plan.Rows, Steps: []mapping.Step{*d.step}}
+	return r.withContact(ctx, d.step, plan, func(*furtherContact) (stepOutcome, error) {
+		known, err := r.job.readSteps(plan)
+		if err != nil {
+			return stepOutcome{}, err
 		}
-	}
-	if r.job.mode == dry {
-		if r.job.overlay.isPlanned(d.step.Key) {
+		if s, ok := known[own]; ok {
+			r.latest[s.StepID] = s
+			if d = decideStep(r.plan, d.step, map[string]ledger.Step{d.step.Key: s}, r.job.Binding); d.action != send {
+				return d.outcome(), nil
+			}
+		}
+		if r.job.mode == dry && r.job.overlay.isPlanned(d.step.Key) {
 			return stepOutcome{Step: d.step, Status: result.Unchanged}, nil
 		}
-		r.job.tally.planned(d.step.Kind)
-		return stepOutcome{Step: d.step, Status: result.Planned}, nil
-	}
-	if o, err = r.send(ctx, d); err == nil {
-		err = r.commit() // so that the next client finds it
-	}
-	return o, err
+		if r.job.mode == dry {
+			return r.plannedOutcome(d), nil
+		}
+		o, err := r.send(ctx, d)
+		if err == nil {
+			err = r.commit() // so that the next client finds it
+		}
+		return o, err
+	})
+}
+
+// plannedOutcome counts a request that a run would make.
+func (r *clientRun) plannedOutcome(d decision) stepOutcome {
+	r.job.tally.planned(d.step.Kind)
+	return stepOutcome{Step: d.step, Status: result.Planned}
 }
 
 // knownContacts are the steps by which the ledger knows the contacts of a client
@@ -448,13 +417,15 @@ func (l *overlay) note(r *clientRun, o stepOutcome) {
 	if !o.ok() || first.known.To == ledger.Done && first.action != willAdopt {
 		return
 	}
+	if o.ID != "" {
+		l.take(ledger.Event{StepID: r.job.stepID(r.plan.Client, first.step), Kind: ledger.KindClient, ID: o.ID})
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, address := range lookup.Addresses(r.plan) {
-		l.addresses.Note(address, r.plan.Client)
-	}
-	if o.ID != "" {
-		l.ids.Note(o.ID, r.plan.Client)
+		if _, owned := l.addresses[address]; !owned {
+			l.addresses[address] = r.plan.Client
+		}
 	}
 	if !r.job.hasContacts(r.plan) {
 		return

@@ -127,10 +127,8 @@ func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.S
 	switch d.known.To {
 	case ledger.Done:
 		d.compare(b)
-		d.compareKnownID()
-		if d.action != idConflict && d.action != send {
-			d.noteURL(b.Mapping().V1())
-		}
+		d.noteURL(b.Mapping().V1())
+		d.compareKnownID(plan.Client)
 	case ledger.Sent, ledger.Uncertain:
 		if d.action, d.why = needsOperator, d.known.Reason; d.known.To == ledger.Sent {
 			d.why = "it is being sent, or the run that was sending it ended before it could record the answer"
@@ -150,13 +148,27 @@ func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.S
 // decideLinks decides about the magic link, which is the last step of a plan. The client's
 // first one is the step link. With link: on_new_claim a claim that is newer than the
 // newest link gets a link of its own, link/<claims id>/<claim key>; as long as it is in
-// doubt whether that was made, no other is asked for. Links that were made before stand
-// before it, in the order in which they were asked for: the last redirect url is shown.
+// doubt whether that was made, no other is asked for. The last link that was made stands
+// before one that is not: its redirect url is shown.
 func decideLinks(before []decision, plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) (links []decision) {
-	key, newest := plan.Steps[len(plan.Steps)-1].Key, unknown
+	link := func(key string) decision {
+		step := &plan.Steps[len(plan.Steps)-1]
+		if key != step.Key {
+			other := mapping.LinkStepOf(key, plan.Rows)
+			step = &other
+		}
+		return decideStep(plan, step, known, b)
+	}
+	key, newest, made := plan.Steps[len(plan.Steps)-1].Key, unknown, unknown
 	for k, s := range known {
-		if s.Kind == ledger.KindLink && (newest == unknown || askedFor(&s) > askedFor(newest)) {
+		if s.Kind != ledger.KindLink {
+			continue
+		}
+		if newest == unknown || askedFor(&s) > askedFor(newest) {
 			key, newest = k, &s
+		}
+		if s.To == ledger.Done && (made == unknown || askedFor(&s) > askedFor(made)) {
+			made = &s
 		}
 	}
 	if newest != unknown && b.Mapping().Link == mapping.LinkOnNewClaim && !inDoubt(newest.To) {
@@ -166,22 +178,12 @@ func decideLinks(before []decision, plan mapping.Plan, known map[string]ledger.S
 			}
 		}
 	}
-	for k, s := range known {
-		if s.Kind == ledger.KindLink && s.To == ledger.Done && k != key {
-			step := mapping.LinkStepOf(k, plan.Rows)
-			links = append(links, decideStep(plan, &step, known, b))
-		}
+	if made != unknown && made.StepID.Step != key {
+		earlier := link(made.StepID.Step)
+		earlier.advice = "" // it is about the newest
+		links = append(links, earlier)
 	}
-	slices.SortFunc(links, func(x, y decision) int { return cmp.Compare(askedFor(x.known), askedFor(y.known)) })
-	for i := range links {
-		links[i].advice = "" // it is about the newest
-	}
-	step := &plan.Steps[len(plan.Steps)-1]
-	if key != step.Key {
-		fresh := mapping.LinkStepOf(key, plan.Rows)
-		step = &fresh
-	}
-	return append(links, decideStep(plan, step, known, b))
+	return append(links, link(key))
 }
 
 // inDoubt reports whether what a step asks for may have been created.
@@ -432,23 +434,18 @@ func (d *decision) compare(b *mapping.Binding) {
 	}
 }
 
-// compareKnownID decides about a step that is done and for which the sheet gives another
-// id than the ledger has. One that the sheet gave before may be replaced: see
-// clientRun.takeKnownID. Any other stays. Nothing is created again.
-func (d *decision) compareKnownID() {
+// compareKnownID refuses a step that is done and for which the sheet gives another id than the
+// ledger has. Nothing is created again.
+func (d *decision) compareKnownID(who mapping.Identity) {
 	if d.step.KnownID == "" || sameID(d.step.KnownID, d.known.ID) {
 		return
 	}
-	if d.mapping, d.moved = false, ""; d.known.IsOfSheet() {
-		d.action, d.why = send, ""
-		return
+	d.mapping, d.moved = false, ""
+	d.action, d.advice = idConflict, adviceKnownIDChanged
+	d.why = fmt.Sprintf("the sheet gives the id %s, and the ledger has %s for this %s", d.step.KnownID, d.known.ID, d.step.Kind)
+	if d.known.IsOfSheet() {
+		d.advice += fmt.Sprintf(" If the cell is right, withdraw the ledger's id: claimsheet settle --undo \"%s:%s\"; then run again.", who.Key, result.ShownStep(d.step.Key))
 	}
-	d.action, d.why, d.advice = idConflict, d.otherID(), adviceKnownIDChanged
-}
-
-// otherID says that the sheet gives another id than the ledger has.
-func (d *decision) otherID() string {
-	return fmt.Sprintf("the sheet gives the id %s, and the ledger has %s for this %s", d.step.KnownID, d.known.ID, d.step.Kind)
 }
 
 // openedOrClosed reports whether an activity, of which only the digest is kept, was

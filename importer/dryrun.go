@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/lookup"
 	"claimsheet/mapping"
 )
 
@@ -19,8 +18,8 @@ type overlay struct {
 	mu        sync.RWMutex    // clients are prepared while others are noted
 	planned   map[string]bool // activities on further contacts, by the step's key
 	people    map[mapping.Identity]ledger.Step
-	addresses *lookup.Index
-	ids       *lookup.Index
+	addresses map[string]mapping.Identity
+	ids       map[string]ledger.StepID // by kind and id
 }
 
 // isPlanned reports whether an earlier client has an activity on a further contact, and notes
@@ -56,21 +55,27 @@ func (l *overlay) over(who mapping.Identity, known map[string]ledger.Step) map[s
 
 // addressOwner returns the client who would have an address by then.
 func (l *overlay) addressOwner(address string) (who mapping.Identity, owned bool) {
-	if l.addresses == nil {
-		return who, false
-	}
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return l.addresses.Owner(address)
+	who, owned = l.addresses[address]
+	return who, owned
 }
 
-// hasID returns another client who would be done with the id of an event by then.
-func (l *overlay) hasID(e ledger.Event) (who mapping.Identity, found bool) {
-	if l.ids == nil || e.Kind != ledger.KindClient || e.ID == "" {
-		return who, false
+// take notes the id with which a step would be done by then, unless another one has it.
+func (l *overlay) take(e ledger.Event) (holder ledger.StepID, taken bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id := e.Kind + " " + e.ID
+	if holder, taken = l.ids[id]; !taken {
+		l.ids[id] = e.StepID
 	}
+	return holder, taken && holder != e.StepID
+}
+
+// holder returns another step that would be done with the id of an event by then.
+func (l *overlay) holder(e ledger.Event) (of ledger.StepID, found bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	who, found = l.ids.Owner(e.ID)
-	return who, found && who != (mapping.Identity{Space: e.Space, Key: e.Client})
+	of, found = l.ids[e.Kind+" "+e.ID]
+	return of, found && e.ID != "" && of != e.StepID
 }

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
 )
 
 // group is the plans of clients who are worked on together. What the ledger knows of the
@@ -24,6 +26,37 @@ type group struct {
 // the ledger knew when it was read.
 func (g group) isSettled() bool {
 	return len(g.plans) == 1 && g.first != nil && g.first.nothingLeft()
+}
+
+// grouped yields the plans by groups. A contact has the id that the sheet gives the same person
+// in another row of the group (known_id); one id for several clients is a problem of them all.
+func (j *Job) grouped(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[[]mapping.Plan, error] {
+	return func(yield func([]mapping.Plan, error) bool) {
+		for group, err := range j.Groups.Grouped(plans) {
+			ids, rows := map[mapping.Identity]string{}, map[string][]string{}
+			for _, plan := range group {
+				if givesID(plan) {
+					id := plan.Steps[0].KnownID
+					ids[plan.Client], rows[id] = id, append(rows[id], j.Binding.RowName(plan.Rows[0]))
+				}
+			}
+			for i := range group {
+				plan := &group[i]
+				for _, step := range plan.Steps {
+					if step.Contact != nil && ids[step.Contact.Client] != "" {
+						step.Contact.Steps[0].KnownID = ids[step.Contact.Client]
+					}
+				}
+				if of := rows[ids[plan.Client]]; len(of) > 1 {
+					plan.Problems = append(plan.Problems, problem.At(j.Binding.AtRow(plan.Rows[0]), "known-id-twice", "the sheet gives one id to several clients, in the rows %s", strings.Join(of, ", ")).
+						Hinted("look in the service whose id it is, and correct the cells"))
+				}
+			}
+			if !yield(group, err) {
+				return
+			}
+		}
+	}
 }
 
 // read yields the groups, for which the ledger is read some ahead on every core. What it
@@ -62,7 +95,7 @@ func (j *Job) readGroups(chunk [][]mapping.Plan) []group {
 // prepareClients reads from the ledger what it knows of some clients, all at once: without data
 // and answers, and of those for whom that is not enough again with them.
 func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
-	runs := j.preparedBy(plans, j.Ledger.BriefStepsOfClients, true)
+	runs := j.preparedBy(plans, j.Ledger.BriefStepsOfClients)
 	var left []mapping.Plan
 	for i, r := range runs {
 		if !r.isUnchanged() {
@@ -72,7 +105,7 @@ func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
 	if len(left) == 0 {
 		return runs
 	}
-	whole := j.preparedBy(left, j.Ledger.StepsOfClients, false)
+	whole := j.preparedBy(left, j.Ledger.StepsOfClients)
 	for i, r := range runs {
 		if !r.isUnchanged() {
 			runs[i], whole = whole[0], whole[1:]
@@ -81,8 +114,8 @@ func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
 	return runs
 }
 
-// preparedBy prepares clients by what read says of them. asIs is as in clientRun.
-func (j *Job) preparedBy(plans []mapping.Plan, read func(context.Context, string, string, []ledger.ClientKey) ([]map[string]ledger.Step, error), asIs bool) []*clientRun {
+// preparedBy prepares clients by what read says of them.
+func (j *Job) preparedBy(plans []mapping.Plan, read func(context.Context, string, string, []ledger.ClientKey) ([]map[string]ledger.Step, error)) []*clientRun {
 	owners := make([]ledger.ClientKey, len(plans))
 	for i, plan := range plans {
 		owners[i] = j.owner(plan.Client)
@@ -98,9 +131,7 @@ func (j *Job) preparedBy(plans []mapping.Plan, read func(context.Context, string
 			runs[i].failed = err
 			continue
 		}
-		runs[i].asIs = asIs
 		runs[i].prepare(known[i])
-		runs[i].asIs = false
 	}
 	return runs
 }
@@ -157,25 +188,25 @@ func (j *Job) finishGroup(ctx context.Context, g group, done func(clientOutcome)
 func (j *Job) finishClient(ctx context.Context, r *clientRun) (outcome clientOutcome, sent bool, err error) {
 	outcome, err = r.execute(ctx)
 	if isChanged(err) {
-		r = r.again(false)
+		r = r.again()
 		r.taken = errors.As(err, new(ledger.Taken))
 		outcome, err = r.execute(ctx)
 	}
 	if changed, ok := err.(*stepChanged); ok {
-		r = r.again(true)
+		r = r.again()
 		outcome, err = r.changedOutcome(changed)
 	}
 	if f, failed := errors.AsType[*apiclient.Failure](err); failed {
 		// A look-up said that no other request will fare better: the client is
 		// recorded as not started, like all that follow.
 		j.stop(f)
-		r = r.again(false)
+		r = r.again()
 		outcome, err = r.execute(ctx)
 	}
 	if err != nil {
 		return outcome, r.sent > 0, err
 	}
-	if failed, refused := outcome.failure(); (r.sent > 0 || r.lookedUp) && !j.ends() {
+	if failed, refused := outcome.failure(); (r.sent > 0 || r.lookedUp) && j.mode == carriesOut && !j.ends() {
 		if why := j.guard.finished(failed && (r.sent > 0 || outcome.unanswered()), refused); why != nil {
 			j.stop(why)
 		}

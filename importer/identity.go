@@ -345,7 +345,6 @@ func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) 
 		if err != nil {
 			return nil, err
 		}
-		j.reparseOnly(known) // the run has not begun
 		if known[string(mapping.ClientStep)].To != ledger.Done {
 			continue
 		}

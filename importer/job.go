@@ -1,9 +1,7 @@
 package importer
 
 import (
-	"bytes"
 	"context"
-	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -105,10 +103,7 @@ type Job struct {
 	// nil is time.Now. It is called by several goroutines.
 	Clock func() time.Time
 
-	// KnownIDs are the ids that the sheets give, and Groups the clients who belong together;
-	// see Survey.
-	KnownIDs KnownIDs
-	Groups   Groups
+	Groups Groups // the clients who belong together; see Survey
 
 	// Dispatch hands plans over to workers; nil for a run that one process carries out.
 	Dispatch Dispatcher
@@ -308,9 +303,6 @@ func (j *Job) existing(plan mapping.Plan) mapping.Existing {
 func (j *Job) looksUp(plan mapping.Plan) bool {
 	return !givesID(plan) && j.existing(plan) != mapping.Create && len(lookup.By(plan.Lookup)) > 0
 }
-
-// givesID reports whether the sheet gives the id of a plan's client.
-func givesID(plan mapping.Plan) bool { return len(plan.Steps) > 0 && plan.Steps[0].KnownID != "" }
 
 // hasContacts reports whether other runs of the job may be about the same person: a
 // contact, or a client who may be a contact of another one.
@@ -521,9 +513,4 @@ func (j *Job) Retries() map[string]int {
 	_, retries := j.dispatched.sums()
 	addCounts(retries, j.tally.retries)
 	return retries
-}
-
-// TakeFacts sets KnownIDs as Survey.Facts has them.
-func (j *Job) TakeFacts(data []byte) error {
-	return gob.NewDecoder(bytes.NewReader(data)).Decode(&j.KnownIDs)
 }

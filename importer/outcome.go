@@ -370,20 +370,18 @@ const (
 	hintTaken            = "If a wire pointer of the environment leads to the wrong place, correct it and run again: the answers are kept, and read again."
 	adviceKnown          = "The service knows this client already, so nothing was created (existing: fail)."
 	adviceSkipped        = "The service knows this client already, so the rows were left out (existing: skip)."
-	adviceKnownIDChanged = "Nothing was sent. The ledger's id stays, because something was created with it: put it into the cell, or empty the cell. If it is wrong, " +
-		"ask the service's operator to correct what was sent to it."
+	adviceKnownIDChanged = "Nothing was sent. Put the ledger's id into the cell, or empty the cell."
 	adviceKnownIDTwice   = "Nothing was sent. Look in the service whose id it is, and correct the cell."
 	adviceKnownIDInDoubt = "An earlier attempt may have created a client or claim with another id. Decide about it first: claimsheet settle. If the sheet's id is the right one, give it with --created."
 	adviceKnownIDRefused = "If the service does not know the id %s, which the sheet gives (known_id), put the right one into the cell. If there is none, empty the cell and withdraw the id " +
 		"before you run again: claimsheet settle --undo \"%s\"."
-	adviceKnownIDOfContact = "Nothing was sent. A claim of another client may have been sent with the ledger's id. If the cell is right, withdraw that one: claimsheet settle --undo \"%s:client\"; then run again."
-	adviceOlderLink        = "The client's link is older than this claim, and the activity that it leads to may be completed by now: claimsheet link asks for a fresh one."
-	adviceNoLinkV1         = "The client was known already: the service gives a redirect url only when it creates one."
-	adviceURLLost          = "A look-up found the client after an attempt to create it: the service gives the redirect url only in the answer that creates one."
-	adviceNoURL            = "The service's answer held no redirect url where wire.redirect_url points; correct that and run again."
-	adviceURLPurged        = "The redirect url was purged; claimsheet link asks for a fresh one."
-	adviceURLPurgedV1      = "The redirect url was purged; the service gives it only when it creates a client."
-	adviceSameClaim        = "It is the same claim as row %s; its ids are shown."
+	adviceOlderLink   = "The client's link is older than this claim, and the activity that it leads to may be completed by now: claimsheet link asks for a fresh one."
+	adviceNoLinkV1    = "The client was known already: the service gives a redirect url only when it creates one."
+	adviceURLLost     = "A look-up found the client after an attempt to create it: the service gives the redirect url only in the answer that creates one."
+	adviceNoURL       = "The service's answer held no redirect url where wire.redirect_url points; correct that and run again."
+	adviceURLPurged   = "The redirect url was purged; claimsheet link asks for a fresh one."
+	adviceURLPurgedV1 = "The redirect url was purged; the service gives it only when it creates a client."
+	adviceSameClaim   = "It is the same claim as row %s; its ids are shown."
 )
 
 // adviceUncertain says what to look for. The service cannot list claims or

@@ -26,7 +26,6 @@ type existing struct {
 	reason   string // "" for no reason
 	nameless string // the reason in words that hold nothing personal; "" for none
 	advice   string
-	planned  bool // in a dry run: the service will know the client, who is that of another key
 }
 
 // existingOf takes up what a look-up says.
@@ -53,14 +52,13 @@ const reasonKnown = "the service knows this client already"
 // applyExisting does what the mapping says about a client that the service knows,
 // and refuses one for which x has or gets a reason. over says that nothing more has
 // to be done for the client.
-func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing) (o clientOutcome, over bool, err error) {
-	policy := j.existing(plan)
-	switch {
-	case x.reason != "" || x.ID == "" && !x.planned:
-	case policy == mapping.Skip:
-		return leftOut(plan, ids{client: x.ID}, "", adviceSkipped), true, nil
-	case policy == mapping.Fail, policy == mapping.Reuse:
-		if err := j.checkFound(plan, x); err != nil {
+func (r *clientRun) applyExisting(x existing) (o clientOutcome, over bool, err error) {
+	policy := r.job.existing(r.plan)
+	if x.reason == "" && x.ID != "" {
+		if policy == mapping.Skip {
+			return leftOut(r.plan, ids{client: x.ID}, "", adviceSkipped), true, nil
+		}
+		if err := r.job.checkFound(r.plan, &x); err != nil {
 			return clientOutcome{}, false, err
 		}
 		if policy == mapping.Fail && x.reason == "" {
@@ -70,7 +68,7 @@ func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing
 	if x.reason == "" {
 		return clientOutcome{}, false, nil
 	}
-	return j.refused(plan, decisions, *x), true, nil
+	return r.refused(x), true, nil
 }
 
 // wasContact reports whether the ledger knows no more of a client than that a look-up
@@ -83,22 +81,13 @@ func (r *clientRun) wasContact() bool {
 		!slices.ContainsFunc(r.decisions[1:], func(d decision) bool { return d.step.Contact == nil && d.known != unknown })
 }
 
-// leaveOutContact does with a client who was found as a contact what the mapping says
-// of clients whom the service knows.
-func (r *clientRun) leaveOutContact(first *decision) (clientOutcome, bool, error) {
-	x := existing{Result: lookup.Result{ID: first.known.ID}}
-	first.action = send // of which it is refused
-	return r.job.applyExisting(r.plan, r.decisions, &x)
-}
-
 // checkFound refuses a client that a look-up found under the id of another client.
 func (j *Job) checkFound(plan mapping.Plan, x *existing) error {
-	if row, column, ok := j.KnownIDs.other(mapping.ClientStep, x.ID, plan.Client, string(mapping.ClientStep)); ok {
-		x.refuse("a look-up finds a client whose id the sheet gives to another client",
-			fmt.Sprintf("a look-up finds the client %s, whose id the sheet gives to another client in %s", x.ID, j.Binding.At(column, row)), adviceWhoIsIt)
-		return nil
+	event := j.foundEvent(plan, x.ID)
+	t, taken, err := j.holder(event)
+	if j.mode == dry && err == nil && !taken {
+		t.Holder, taken = j.overlay.take(event)
 	}
-	t, taken, err := j.holder(j.foundEvent(plan, x.ID))
 	if taken {
 		x.refuse(reasonClash, clashReason(plan.Client, identityOf(t)), adviceWhoIsIt)
 	}
@@ -109,7 +98,6 @@ func (j *Job) checkFound(plan mapping.Plan, x *existing) error {
 type addressOwner struct {
 	ledger.AddressOwner
 	address string
-	planned bool // by a dry run: the client is not there yet
 }
 
 // addressOwner returns another client who has one of these addresses and exists, may exist or
@@ -126,11 +114,11 @@ func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner addressO
 		for _, o := range owners[address] {
 			counts := o.LookedUp || o.InDoubt() || slices.Contains(j.Runs, o.Run) // else a look-up says who has it
 			if counts && o.ClientKey != j.owner(who) && o.State != ledger.Refused {
-				return addressOwner{o, address, false}, true, nil
+				return addressOwner{o, address}, true, nil
 			}
 		}
 		if other, known := j.overlay.addressOwner(address); known && other != who {
-			return addressOwner{ledger.AddressOwner{ClientKey: j.owner(other), State: ledger.Done}, address, true}, true, nil
+			return addressOwner{ledger.AddressOwner{ClientKey: j.owner(other), State: ledger.Done}, address}, true, nil
 		}
 	}
 	return owner, false, nil
@@ -176,15 +164,15 @@ func (o addressOwner) refusal(who mapping.Identity) (why, advice string) {
 
 // refused is the outcome of a client for which nothing is sent because of what
 // was found out.
-func (j *Job) refused(plan mapping.Plan, decisions []decision, x existing) clientOutcome {
-	steps, _ := walk(decisions, func(d decision) (stepOutcome, error) {
+func (r *clientRun) refused(x existing) clientOutcome {
+	steps, _ := walk(r.decisions, func(d decision) (stepOutcome, error) {
 		o := stepOutcome{Step: d.step, Status: result.Failed, Error: x.reason, reason: x.nameless, Advice: x.advice, unanswered: x.Failed != nil, http: x.Status()}
 		if d.step.Kind == mapping.ClientStep && x.reason == reasonKnown {
 			o.ID = x.ID
 		}
 		return o, nil
 	})
-	return outcomeOf(j.Binding, plan, steps)
+	return outcomeOf(r.job.Binding, r.plan, steps)
 }
 
 // adopt makes the client step one that is done: a look-up found the client. In a
@@ -246,7 +234,9 @@ func (r *clientRun) find(ctx context.Context) (o clientOutcome, over bool, err e
 	switch {
 	case ctx.Err() != nil:
 	case r.wasContact():
-		return r.leaveOutContact(first)
+		id := first.known.ID
+		first.action = send // of which it is refused
+		return r.applyExisting(existing{Result: lookup.Result{ID: id}})
 	case r.taken && first.action == needsOperator:
 	case r.job.revisits(r.plan, *first):
 		return clientOutcome{}, false, r.reconcile(ctx, first)
@@ -262,13 +252,13 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) (o client
 	if err != nil {
 		return clientOutcome{}, false, err
 	}
-	o, over, err = r.job.applyExisting(r.plan, r.decisions, &x)
+	o, over, err = r.applyExisting(x)
 	if err != nil {
 		return clientOutcome{}, false, err
 	}
 	r.lookedUp = over
 	switch {
-	case over && x.reason != "":
+	case over && o.Status != result.Skipped:
 		event := r.event(*first, ledger.Refused)
 		event.Reason = "nothing was created: see the workbook"
 		return o, over, r.record(event)
@@ -289,35 +279,26 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) (o client
 }
 
 // lookUp looks a client up who is new to the ledger. One whose address another client has is
-// refused; where clients are left out whom the service knows, the look-up finds that one.
+// refused.
 func (r *clientRun) lookUp(ctx context.Context) (x existing, err error) {
-	j, asked := r.job, lookup.Asked(r.plan.Lookup)
-	o, owned, err := j.addressOwner(r.plan.Client, asked)
+	j := r.job
+	o, owned, err := j.addressOwner(r.plan.Client, lookup.Asked(r.plan.Lookup))
 	if err != nil {
 		return x, err
 	}
-	leftOut := owned && o.State == ledger.Done && j.existing(r.plan) == mapping.Skip && len(asked) == 1
-	if owned && !leftOut {
+	if owned {
 		why, advice := o.refusal(r.plan.Client)
 		x.refuse("another client has the same address", why, advice)
 		return x, nil
 	}
-	if j.mode == dry {
-		if x.planned = leftOut && o.planned; x.planned || j.NoLookup {
-			j.tally.lookUp(r.plan.Lookup, len(lookup.By(r.plan.Lookup)))
-			return x, nil
-		}
+	if j.mode == dry && j.NoLookup {
+		j.tally.lookUp(r.plan.Lookup, len(lookup.By(r.plan.Lookup)))
+		return x, nil
 	}
 	if ctx, err = r.inTurn(ctx); err != nil {
 		return x, err
 	}
-	find := j.lookups.Find
-	if leftOut { // an earlier answer may be older than that client
-		find = func(ctx context.Context, plan mapping.Plan) (lookup.Result, error) {
-			return j.lookups.FindBy(ctx, plan.Lookup, lookup.Fields(plan))
-		}
-	}
-	found, err := find(ctx, r.plan)
+	found, err := j.lookups.Find(ctx, r.plan)
 	switch {
 	case j.mode == dry:
 		j.tally.lookUp(r.plan.Lookup, found.Looks)
@@ -605,17 +586,13 @@ func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
 
 // ownerOfKnownID makes the plan one of the client whom the ledger has with the id that the
 // sheet gives, whatever the row's key, and returns what it knows of that client. A client
-// whom the ledger has under the row's own key stays, and so does one whose id the sheet gives
-// to another key too.
+// whom the ledger has under the row's own key stays.
 func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]ledger.Step, error) {
 	j := r.job
 	if !givesID(r.plan) || known[string(mapping.ClientStep)].To != "" || !j.readsLedger() {
 		return known, nil
 	}
 	id := r.plan.Steps[0].KnownID
-	if _, _, several := j.KnownIDs.other(mapping.ClientStep, id, r.inSheet, string(mapping.ClientStep)); several {
-		return known, nil
-	}
 	// It is read whether or not the run is being stopped.
 	for owner, err := range j.Ledger.ClientsWithID(context.Background(), j.Environment, id) {
 		if err != nil {
@@ -627,9 +604,8 @@ func (r *clientRun) ownerOfKnownID(known map[string]ledger.Step) (map[string]led
 	return known, nil
 }
 
-// takeKnownID takes over a client or claim whose id the sheet gives, also in place of
-// another id that the sheet gave before, as long as nothing was built on that one. Nothing
-// is sent. It is refused where the id, or the client's address, is another's.
+// takeKnownID takes over a client or claim whose id the sheet gives. Nothing is sent. It is
+// refused where the id, or the client's address, is another's.
 func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, error) {
 	if ctx.Err() != nil {
 		return r.job.notStarted(ctx, d, ""), nil
@@ -640,54 +616,39 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	if t, taken, err := r.job.holder(event); err != nil {
 		return stepOutcome{}, err
 	} else if taken && d.step.Kind == mapping.ClaimStep && t.Holder.ClientKey == event.ClientKey && t.Holder.Mapping != event.Mapping && d.known == unknown {
-		r.known.claims[d.step.Key] = event.ID // the client's claim by another mapping
+		r.known.set(d.step, event.ID) // the client's claim by another mapping
 		return stepOutcome{Step: d.step, Status: result.Unchanged, ID: event.ID}, nil
 	}
 	why, advice, err := r.refuseKnownID(d, event)
-	if err != nil {
+	switch {
+	case err != nil:
 		return stepOutcome{}, err
-	}
-	if why != "" && d.known.NotFound { // what is in doubt stays so
+	case why != "" && d.known.NotFound: // what is in doubt stays so
 		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: why, Advice: advice}, nil
-	}
-	if why != "" {
-		if d.known.To != ledger.Done { // one that is done stays done, with the id that it has
-			failed := r.event(d, ledger.Refused)
-			failed.Reason = "nothing was created: see the workbook"
-			r.pending = append(r.pending, failed)
-		}
-		return stepOutcome{Step: d.step, Status: result.Failed, ID: d.known.ID, Error: why, Advice: advice}, nil
+	case why != "":
+		failed := r.event(d, ledger.Refused)
+		failed.Reason = "nothing was created: see the workbook"
+		r.pending = append(r.pending, failed)
+		return stepOutcome{Step: d.step, Status: result.Failed, Error: why, Advice: advice}, nil
 	}
 	r.pending = append(r.pending, event)
+	r.known.set(d.step, event.ID)
 	if d.step.Kind == mapping.ClientStep {
-		r.known.client, r.reused = event.ID, true
+		r.reused = true
 		skipActivities(r.decisions, r.job.Binding) // they come after this step
-	} else {
-		r.known.claims[d.step.Key] = event.ID
+	}
+	if r.job.mode == dry {
+		r.job.overlay.take(event)
 	}
 	d.adopt(event.ID, r.job)
 	return d.outcome(), nil
 }
 
-// refuseKnownID says why an id cannot be taken over; "" when its step has it now.
+// refuseKnownID says why an id cannot be taken over; "" when it can. An id of the other kind
+// was copied into the wrong column.
 func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice string, err error) {
-	j := r.job
-	if d.known.To == ledger.Done {
-		// The steps of all mappings are read, whether or not the run is being stopped.
-		steps, err := j.Ledger.StepsOfClient(context.Background(), j.owner(r.plan.Client))
-		_, built := ledger.BuiltOn(*d.known, slices.Values(steps))
-		if err != nil || built {
-			return d.otherID(), adviceKnownIDChanged, err
-		}
-		if d.step.Kind == mapping.ClientStep && j.hasContacts(r.plan) {
-			return d.otherID(), fmt.Sprintf(adviceKnownIDOfContact, r.plan.Client.Key), nil
-		}
-	}
-	if row, column, ok := j.KnownIDs.other(d.step.Kind, event.ID, r.inSheet, d.step.Key); ok {
-		return fmt.Sprintf("the sheet gives the id %s here and, to another %s, in %s", event.ID, d.step.Kind, j.Binding.At(column, row)), adviceKnownIDTwice, nil
-	}
 	if d.step.Kind == mapping.ClientStep {
-		o, owned, err := j.addressOwner(r.plan.Client, lookup.Asked(r.plan.Lookup))
+		o, owned, err := r.job.addressOwner(r.plan.Client, lookup.Asked(r.plan.Lookup))
 		if err != nil {
 			return "", "", err
 		}
@@ -696,20 +657,13 @@ func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice s
 			return why, advice, nil
 		}
 	}
-	for _, kind := range []string{ledger.KindClient, ledger.KindClaim} { // an id of the other kind was copied into the wrong column
+	for _, kind := range []string{ledger.KindClient, ledger.KindClaim} {
 		other := event
-		if other.Kind = kind; kind == event.Kind {
-			continue
-		}
-		// It is read whether or not the run is being stopped.
-		t, taken, err := j.Ledger.StepWithID(context.Background(), other)
+		other.Kind = kind
+		t, taken, err := r.job.holder(other)
 		if err != nil || taken {
-			return fmt.Sprintf("the id %s is that of a %s in the ledger: of %s", event.ID, kind, holderOf(t)), adviceKnownIDTwice, err
+			return fmt.Sprintf("the id %s is that of another %s: of %s", event.ID, kind, holderOf(t)), adviceKnownIDTwice, err
 		}
 	}
-	t, taken, err := j.holder(event)
-	if err != nil || !taken {
-		return "", "", err
-	}
-	return fmt.Sprintf("the id %s is that of another %s: of %s", event.ID, d.step.Kind, holderOf(t)), adviceKnownIDTwice, nil
+	return "", "", nil
 }

@@ -3,7 +3,6 @@ package importer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -50,7 +49,7 @@ func (j *Job) carryOutAll(ctx context.Context, plans iter.Seq2[mapping.Plan, err
 	var g errgroup.Group
 	g.SetLimit(j.workers())
 	proven := false
-	for group, err := range j.read(j.Groups.Grouped(j.detectLostLedger(ctx, plans))) {
+	for group, err := range j.read(j.grouped(j.detectLostLedger(ctx, plans))) {
 		if err != nil {
 			fatal.set(err)
 		}
@@ -153,76 +152,16 @@ func (j *Job) Progress() Progress {
 	return p
 }
 
-// Forecast says what Do would do, by the same decisions, and sends nothing but
+// Forecast says what Do would do: it is Do over an overlay of the ledger, and sends nothing but
 // look-ups (none with NoLookup, which takes unknown clients for new ones). It
-// counts the requests, by kind, that Do then makes. It goes through the clients one after
-// the other.
+// counts the requests, by kind, that Do then makes.
 func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
 	j.mode = dry
-	j.overlay = overlay{planned: map[string]bool{}, people: map[mapping.Identity]ledger.Step{}, addresses: lookup.NewIndex(), ids: lookup.NewIndex()}
-	ctx, j.cancel = context.WithCancelCause(ctx)
-	defer j.cancel(nil)
-	if err := j.load(ctx, false); err != nil {
+	j.overlay = overlay{planned: map[string]bool{}, people: map[mapping.Identity]ledger.Step{}, addresses: map[string]mapping.Identity{}, ids: map[string]ledger.StepID{}}
+	if err := j.Do(ctx, plans); err != nil {
 		return err
 	}
-	inChunks := chunked(j.detectLostLedger(ctx, plans), 4*max(j.Concurrency, 1))
-	for runs, err := range inParallel(inChunks, j.prepareClients) {
-		if err != nil {
-			return err
-		}
-		j.prefetch(ctx, runs)
-		for _, r := range runs {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			outcome, err := r.execute(ctx)
-			if f, ok := errors.AsType[*apiclient.Failure](err); ok {
-				return fmt.Errorf("%w: %w", ErrStopped, advised(f))
-			}
-			if err == nil {
-				err = j.record(outcome)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// prefetch looks some clients up side by side; their runs find the answers, and
-// a run without an answer asks again.
-func (j *Job) prefetch(ctx context.Context, runs []*clientRun) {
-	if j.NoLookup {
-		return
-	}
-	var g errgroup.Group
-	g.SetLimit(max(j.Concurrency, 1))
-	for _, r := range runs {
-		for _, d := range r.decisions {
-			plan := r.plan
-			if d.step.Contact != nil {
-				plan = *d.step.Contact
-			} else if d.step.Kind != mapping.ClientStep {
-				continue
-			}
-			if _, done := j.overlay.person(plan.Client); done || d.known.To != "" || !j.looksUp(plan) {
-				continue
-			}
-			g.Go(func() error {
-				defer func() {
-					if v := recover(); v != nil {
-						j.stop(Caught(v))
-					}
-				}()
-				if _, err := j.lookups.Prefetch(ctx, plan); err != nil {
-					j.stop(err)
-				}
-				return nil
-			})
-		}
-	}
-	_ = g.Wait() // the functions return nil
+	return context.Cause(ctx)
 }
 
 // Project writes into Drafts the results that plans have by what the ledger knows now, as the

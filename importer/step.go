@@ -20,8 +20,7 @@ import (
 type clientRun struct {
 	job       *Job
 	plan      mapping.Plan
-	inSheet   mapping.Identity // the client as the sheet names it: the plan's, unless the sheet gives the id of a client whom the ledger has under another key
-	leader    *clientRun       // the run that this one is part of: its own, or that of the client whose contact it creates
+	leader    *clientRun // the run that this one is part of: its own, or that of the client whose contact it creates
 	decisions []decision
 	known     ids
 	created   map[string]time.Time // when this run created what a step asked for, by step key
@@ -34,7 +33,6 @@ type clientRun struct {
 	lookedUp  bool                 // the service was asked about the client, and nothing more
 	answered  bool                 // the service has answered a creating request
 	taken     bool                 // what the run asked for is another step's: no look-up decides about what is in doubt now
-	asIs      bool                 // answers that the ledger has are not parsed again
 
 	steps  map[string]ledger.Step        // what the ledger knew of the client
 	latest map[ledger.StepID]ledger.Step // what has changed since then, and the steps of contacts
@@ -44,8 +42,7 @@ type clientRun struct {
 }
 
 func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
-	r := &clientRun{job: j, plan: plan, inSheet: plan.Client, created: map[string]time.Time{}}
-	r.known = ids{claims: map[string]string{}, contacts: map[string]string{}}
+	r := &clientRun{job: j, plan: plan, known: newIDs(), created: map[string]time.Time{}}
 	r.leader = r
 	return r
 }
@@ -127,7 +124,7 @@ func (r *clientRun) identify(e *ledger.Event, d *decision) {
 func (r *clientRun) intend(d *decision) error {
 	intent := r.event(*d, ledger.Sent)
 	r.identify(&intent, d)
-	if d.known.To == ledger.Uncertain {
+	if d.known.To == ledger.Uncertain && !d.known.NotFound {
 		intent.Via = ledger.ViaRepeatable
 	}
 	r.pending = append(r.pending, intent)
@@ -148,7 +145,7 @@ func (r *clientRun) withdraw(d *decision) {
 		event.To, event.Reason = ledger.Uncertain, reasonNotRepeated
 	}
 	r.pending = append(r.pending, event)
-	d.override(func(s *ledger.Step) { s.To = event.To })
+	d.override(func(s *ledger.Step) { s.To, s.NotFound = event.To, false })
 }
 
 // record makes an event durable at once, with what is pending.
@@ -302,12 +299,7 @@ func said(v apiclient.Verdict) string {
 // noteCreated takes the id of what was created.
 func (r *clientRun) noteCreated(step *mapping.Step, id string) {
 	r.created[step.Key] = r.job.now()
-	switch step.Kind {
-	case mapping.ClientStep:
-		r.known.client = id
-	case mapping.ClaimStep:
-		r.known.claims[step.Key] = id
-	}
+	r.known.set(step, id)
 }
 
 // notStarted is the outcome of a step that was not sent before the run ended. said
@@ -382,31 +374,11 @@ func clashReason(who, other mapping.Identity) string {
 	return fmt.Sprintf("the service has one client for this key and for the key “%s”", other.Key)
 }
 
-// takeURL looks whether another client has the redirect url of an answer that has no id. Then
-// the step stays uncertain, and both are named. At the second such answer in a row the run stops.
-func (r *clientRun) takeURL(d decision, v apiclient.Verdict) (answer apiclient.Verdict, taken bool, err error) {
-	if v.Effect == apiclient.Created || v.URL == "" {
-		return v, false, nil
-	}
-	event := r.event(d, ledger.Done)
-	event.URL = v.URL
-	t, taken, err := r.job.holder(event)
-	if err != nil || !taken {
-		return v, false, err
-	}
-	if why := r.job.guard.gave(d.step.Kind, true); why != nil {
-		r.job.stop(why)
-	}
-	v.Effect, v.Hint, v.URL = apiclient.Uncertain, hintTaken, ""
-	v.Reason, v.Detail = takenAnswer(string(d.step.Kind), "", t)
-	return v, true, nil
-}
-
 // holder returns another step that is done with the id or url of an event, in the ledger or
 // by what a dry run has found.
 func (j *Job) holder(e ledger.Event) (t ledger.Taken, taken bool, err error) {
-	if other, found := j.overlay.hasID(e); found {
-		return ledger.Taken{Step: e.StepID, Holder: ledger.StepID{ClientKey: j.owner(other), Step: e.Step}}, true, nil
+	if other, found := j.overlay.holder(e); found {
+		return ledger.Taken{Step: e.StepID, Holder: other}, true, nil
 	}
 	// It is read whether or not the run is being stopped.
 	return j.Ledger.StepWithID(context.Background(), e)

@@ -1,10 +1,8 @@
 package importer
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/gob"
 	"iter"
 	"strings"
 	"sync/atomic"
@@ -26,8 +24,6 @@ type Survey struct {
 	Problems problem.List
 	Notes    mapping.CellNotes // cells that make the mapping doubtful
 
-	// KnownIDs are the ids that the rows give for clients and claims.
-	KnownIDs KnownIDs
 	// Groups are the clients who belong together; none where Take does not convert.
 	Groups Groups
 
@@ -45,15 +41,14 @@ const firstProblems = 40
 func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert bool) (*Survey, error) {
 	s := &Survey{numbers: map[[16]byte]int{}}
 	whose := func(record cell.Record) client { return clientOf(b.Client(record)) }
-	if len(b.Mapping().Contacts) > 0 {
-		s.KnownIDs.Clients = map[[16]byte]string{}
-	}
 	if convert || b.NotesCells() || b.KnownIDs() {
 		whose = func(record cell.Record) client {
 			lead := b.Convert(record)
 			c := clientOf(lead.Client)
-			c.invalid, c.notes = lead.Problems, lead.Notes
-			c.row, c.ids, c.people = lead.Row, b.KnownIDsOf(lead), b.People(lead)
+			c.invalid, c.notes, c.people = lead.Problems, lead.Notes, b.People(lead)
+			for _, id := range b.KnownIDsOf(lead) { // who have the same one belong together, too
+				c.people.LookedUp = append(c.people.LookedUp, mapping.Identity{Space: "known " + string(id.Kind), Key: strings.ToLower(id.ID)})
+			}
 			return c
 		}
 	}
@@ -82,8 +77,6 @@ type client struct {
 	invalid problem.List // what is wrong with the row
 	key     [16]byte
 	notes   []mapping.CellNote
-	row     cell.Row          // set where ids are
-	ids     []mapping.KnownID // that the row gives
 	people  mapping.People
 }
 
@@ -119,17 +112,9 @@ func (s *Survey) add(c client) (number int) {
 			number = len(s.numbers) + 1
 			s.numbers[c.key] = number
 		}
-		s.KnownIDs.add(c.key, c.row, c.ids)
 	}
 	s.rows.Add(number)
 	return number
-}
-
-// Facts are KnownIDs for Job.TakeFacts of another process.
-func (s *Survey) Facts() ([]byte, error) {
-	var b bytes.Buffer
-	err := gob.NewEncoder(&b).Encode(s.KnownIDs)
-	return b.Bytes(), err
 }
 
 // Client returns the number of the client that a record of the sheets belongs to, 0 for
@@ -189,68 +174,6 @@ func (s *Survey) RowProblems(b *mapping.Binding, plan mapping.Plan) problem.List
 		return plan.Problems
 	}
 	return takenNames(plan, nil, b)
-}
-
-// KnownIDs are the ids that a sheet gives for its clients and claims (known_id), each
-// with the cells that give it. The zero value has none. It holds some bytes for each
-// id, and the id itself where a client may be a contact of others. Its fields are those of gob.
-type KnownIDs struct {
-	Given   map[[16]byte]givenID
-	Clients map[[16]byte]string // the first id that is given for a client; nil where nobody is a contact
-}
-
-// givenID is an id, by the first cell that gives it and by the first cell that gives
-// it to another client or claim.
-type givenID struct {
-	First, Second   cell.Row // Second is 0 if the sheet gives the id to one client or claim only
-	Column, Another int32
-	Whose           [16]byte
-}
-
-// add notes the ids of a client's row.
-func (k *KnownIDs) add(client [16]byte, row cell.Row, ids []mapping.KnownID) {
-	for _, id := range ids {
-		if k.Clients != nil && id.Kind == mapping.ClientStep && k.Clients[client] == "" {
-			k.Clients[client] = id.ID
-		}
-		if k.Given == nil {
-			k.Given = map[[16]byte]givenID{}
-		}
-		key, whose := idFingerprint(id.Kind, id.ID), stepFingerprint(client, id.Step)
-		switch g, known := k.Given[key]; {
-		case !known:
-			k.Given[key] = givenID{First: row, Column: int32(id.Column), Whose: whose}
-		case g.Whose != whose && g.Second == 0:
-			g.Second, g.Another = row, int32(id.Column)
-			k.Given[key] = g
-		}
-	}
-}
-
-// other returns a cell that gives an id to another client or claim than this one.
-func (k KnownIDs) other(kind mapping.StepKind, id string, who mapping.Identity, step string) (row cell.Row, column int, ok bool) {
-	g, known := k.Given[idFingerprint(kind, id)]
-	switch {
-	case !known:
-		return 0, 0, false
-	case g.Whose != stepFingerprint(fingerprint(who), step):
-		return g.First, int(g.Column), true
-	}
-	return g.Second, int(g.Another), g.Second != 0
-}
-
-// ofClient returns the id that the sheet gives for somebody in a row of their own,
-// "" for none.
-func (k KnownIDs) ofClient(who mapping.Identity) string { return k.Clients[fingerprint(who)] }
-
-func idFingerprint(kind mapping.StepKind, id string) [16]byte {
-	sum := sha256.Sum256([]byte(string(kind) + "\x00" + strings.ToLower(id)))
-	return [16]byte(sum[:16])
-}
-
-func stepFingerprint(client [16]byte, step string) [16]byte {
-	sum := sha256.Sum256(append(client[:], step...))
-	return [16]byte(sum[:16])
 }
 
 // Clients who share an address are one group: they are worked on one after the other, in
@@ -376,6 +299,9 @@ func (g Groups) Grouped(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[[]mappin
 		}
 	}
 }
+
+// givesID reports whether the sheet gives the id of a plan's client.
+func givesID(plan mapping.Plan) bool { return len(plan.Steps) > 0 && plan.Steps[0].KnownID != "" }
 
 // fingerprint stands for an identity in memory: half of its SHA-256.
 func fingerprint(who mapping.Identity) [16]byte {

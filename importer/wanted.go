@@ -263,14 +263,16 @@ func (now sourceCells) edited(then sourceCells, source mapping.Source, has inShe
 // people to look at: “«id of …»” stands for each id that only the service's answers
 // give. linkBody is the body of a magic link, nil for none.
 func Preview(plan mapping.Plan, routes apiclient.Routes, linkBody json.RawMessage) []apiclient.Request {
-	known := ids{client: "«id of the client»", claims: map[string]string{}, contacts: map[string]string{}}
+	known := newIDs()
 	for i := range plan.Steps {
-		switch step := &plan.Steps[i]; step.Kind {
+		step, of := &plan.Steps[i], "client"
+		switch step.Kind {
 		case mapping.ClaimStep:
-			known.claims[step.Key] = "«id of the claim " + step.Name + "»"
+			of = "claim " + step.Name
 		case mapping.ContactStep:
-			known.contacts[step.Key] = "«id of the contact " + step.Contact.Role + "»"
+			of = "contact " + step.Contact.Role
 		}
+		known.set(step, "«id of the "+of+"»")
 	}
 	list := make([]apiclient.Request, len(plan.Steps))
 	for i := range plan.Steps {
@@ -380,4 +382,18 @@ type ids struct {
 	claims map[string]string // by the claim step's key
 
 	contacts map[string]string // further contacts, by the contact step's key
+}
+
+func newIDs() ids { return ids{claims: map[string]string{}, contacts: map[string]string{}} }
+
+// set notes the id of what a step has created, or found.
+func (known *ids) set(step *mapping.Step, id string) {
+	switch step.Kind {
+	case mapping.ClientStep:
+		known.client = id
+	case mapping.ContactStep:
+		known.contacts[step.Key] = id
+	case mapping.ClaimStep:
+		known.claims[step.Key] = id
+	}
 }

@@ -116,35 +116,6 @@ func TestOutcomesArrive(t *testing.T) {
 	}
 }
 
-// TestFactsArrive: what the sheets say of all clients reaches the workers.
-func TestFactsArrive(t *testing.T) {
-	one, two := [16]byte{1}, [16]byte{2}
-	survey := Survey{
-		KnownIDs: KnownIDs{
-			Given:   map[[16]byte]givenID{one: {First: cell.RowOf(0, 2), Second: cell.RowOf(1, 9), Column: 3, Another: 4, Whose: two}},
-			Clients: map[[16]byte]string{two: "c-1"},
-		},
-	}
-	for name, s := range map[string]Survey{"facts": survey, "none": {}} {
-		t.Run(name, func(t *testing.T) {
-			data, err := s.Facts()
-			if err != nil {
-				t.Fatal(err)
-			}
-			var j Job
-			if err := j.TakeFacts(data); err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(s.KnownIDs, j.KnownIDs); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
-		})
-	}
-	if err := new(Job).TakeFacts([]byte("no facts")); err == nil {
-		t.Error("something else is taken for facts")
-	}
-}
-
 // TestWaitingForWorkers: the progress says that no worker is at work when two looks in a row
 // have seen none, while plans are out.
 func TestWaitingForWorkers(t *testing.T) {

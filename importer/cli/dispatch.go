@@ -17,8 +17,7 @@ type runSpec struct {
 	Runs        []string // as importer.Job.Runs
 	Environment string   // as importer.Job.Environment
 	MaxFailures stoprule.MaxFailures
-	SimilarKeys bool   // as importer.Job.SimilarKeys
-	Facts       []byte // of the sheets; see importer.Survey.Facts
+	SimilarKeys bool // as importer.Job.SimilarKeys
 }
 
 // queueOf is the queue in which runs and workers of an environment meet.
@@ -45,9 +44,6 @@ func (r *importRun) dispatch(ctx context.Context) error {
 		return err
 	}
 	spec := runSpec{Session: shared, Runs: r.job.Runs, Environment: r.scope, MaxFailures: r.options.maxFailures, SimilarKeys: r.job.SimilarKeys}
-	if spec.Facts, err = r.survey.Facts(); err != nil {
-		return err
-	}
 	broker, err := dispatch.Open(ctx, *r.ledger.place.server, r.ledger.ledger.Session())
 	if err != nil {
 		return err

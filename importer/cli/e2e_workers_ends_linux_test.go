@@ -254,8 +254,7 @@ func (s *scene) handedOver(server *pgtest.Server, schema string) bool {
 		server.Exec(s.t, fmt.Sprintf("SELECT count(*) > 10 FROM %s.river_job", schema)) == "t"
 }
 
-// TestKnownIDsWithWorkers: a worker knows what ids the rest of the sheet gives: one that
-// two rows give is refused to both, and another one is taken over.
+// TestKnownIDsWithWorkers: an id that two rows give is refused to both, and another one is taken over.
 func TestKnownIDsWithWorkers(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -273,7 +272,7 @@ func TestKnownIDsWithWorkers(t *testing.T) {
 	for i, row := range s.results() {
 		switch n := i + 1; {
 		case n == 20 || n == 25:
-			if row["Import status"] != "failed" || !strings.Contains(row["Error"], "to another client, in") {
+			if row["Import status"] != "invalid" || !strings.Contains(row["Error"], "one id to several clients, in the rows") {
 				t.Errorf("row %d: %s %s", n, row["Import status"], row["Error"])
 			}
 		case row["Import status"] != "done" || n == 15 && row["contactId"] != once:

@@ -302,7 +302,7 @@ func (r *pastRun) project(ctx context.Context, l *ledgerSession) error {
 	}
 	r.survey = survey
 	job := &importer.Job{Runs: []string{r.run.ID}, Environment: r.run.Environment, Binding: binding, Ledger: l.ledger,
-		Drafts: []*spool.Results{r.draft}, KnownIDs: survey.KnownIDs, Limit: r.kept.Limit, SimilarKeys: r.kept.SimilarKeys}
+		Drafts: []*spool.Results{r.draft}, Limit: r.kept.Limit, SimilarKeys: r.kept.SimilarKeys}
 	now, problems, err := job.Project(ctx, survey.Plans(binding, r.rows))
 	r.summary.Run, r.summary.Environment = r.run.ID, r.run.EnvironmentName
 	r.summary.Rows, r.summary.Clients, r.summary.WithoutLink = now.Rows, now.Clients, now.WithoutLink

@@ -384,7 +384,7 @@ func (r *importRun) look(ctx context.Context) error {
 		r.closers = append(r.closers, func() { _ = sheet.draft.Close() })
 	}
 	var err error
-	r.rows, r.survey, err = surveyRows(ctx, s, folder, !o.dryRun, func(record cell.Record) {
+	r.rows, r.survey, err = surveyRows(ctx, s, folder, true, func(record cell.Record) {
 		sheet := r.sheets[record.Table]
 		sheet.layout.see(record)
 		sheet.preview.Note(record)
@@ -441,7 +441,7 @@ func (r *importRun) newJob() (*importer.Job, error) {
 	job := hooks.Job(&importer.Job{
 		Runs: runs, Environment: r.scope, Binding: s.Binding, Service: s.Client,
 		Ledger: r.ledger.ledger, Drafts: drafts, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
-		KnownIDs: r.survey.KnownIDs, Groups: r.survey.Groups, MaxFailures: o.maxFailures,
+		Groups: r.survey.Groups, MaxFailures: o.maxFailures,
 		NewLedger: o.accept["new-ledger"], SimilarKeys: o.accept["similar-key"],
 		LookAgain: o.pace.LookAgain, FirstWait: o.pace.AskAgain, Believable: o.pace.Believable, Clock: o.pace.Clock,
 	})

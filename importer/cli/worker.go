@@ -365,9 +365,6 @@ func (w *worker) joinRun(id string, r *workerRun) (err error) {
 		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, SimilarKeys: spec.SimilarKeys, Rules: w.broker.Rules(id),
 		LookAgain: w.pace.LookAgain, FirstWait: w.pace.AskAgain, Believable: w.pace.Believable, Clock: w.pace.Clock,
 	})
-	if err := job.TakeFacts(spec.Facts); err != nil {
-		return err
-	}
 	if err := job.Join(w.ctx); err != nil {
 		return err
 	}
