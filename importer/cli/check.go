@@ -120,19 +120,12 @@ func (k *check) run(c *cli.Context) error {
 			Hinted("%s", commandLine(k.where, "check", "--rows", "leads.xlsx"))
 	}
 	k.report.Checked.Sheets = append(k.report.Checked.Sheets, sheets...)
-	if !c.IsSet("env") {
-		err = untraceable(c)
-	} else {
-		err = k.openTrace(c)
-	}
-	if err != nil {
+	if err := k.openTrace(c, c.IsSet("env")); err != nil {
 		return err
 	}
-	connection := k.connection("")
-	connection.ReadOnly = true
 	s, err := load.Open(c.Context, load.Options{
 		Where: k.where, Sheets: sheets, Password: password.value, NeedEnvironment: c.IsSet("env"),
-		Connection: connection,
+		Connection: k.asking(),
 	})
 	k.source, k.warnings = s.Source, s.AllWarnings()
 	if s.Mapping != nil {
@@ -224,16 +217,13 @@ func (k *check) noteProblems(sheets []*checkedSheet, list problem.List) {
 // judge takes over what was found in the sheets, and returns what is wrong with their form.
 func (k *check) judge(s *load.Session, sheets []*checkedSheet) (wrong problem.List) {
 	for i, sheet := range sheets {
-		title, warnings := sheet.header.Verdict(s.Mapping.Sheet.HeaderRowGiven)
+		title, warnings := sheet.verdict(s.Mapping)
 		k.warn(warnings...)
 		k.report.Checked.Rows += sheet.rows
 		if wrong = append(wrong, title...); len(title) > 0 {
 			continue // the header row is wrong, so the cells are under wrong headers
 		}
 		k.warn(sheet.dates.Warnings()...)
-		if !s.Mapping.Sheet.SkipHidden {
-			k.warn(sheet.hiddenRows()...)
-		}
 		sheet.warnings.Sort()
 		k.warn(sheet.warnings...)
 		k.report.Checked.InvalidRows += sheet.invalid
@@ -261,21 +251,19 @@ func (k *check) finish(ctx context.Context, err error) error {
 		k.summary.Rows.Invalid = k.report.Checked.InvalidRows
 	}
 	failure := k.errors.Collect(err) // what is no problem of the files
-	if k.ownObject = k.json; k.json {
-		if failure != nil {
-			k.errors = append(k.errors, endProblems(failure)...)
-		}
-		k.report.ExitCode = exitCode(ctx, err, k.summary)
-		if failed := k.writeJSON(); failed != nil {
-			return errors.Join(failed, err)
-		}
-	} else if k.writeText(); failure != nil {
-		return err // Main prints it
+	k.said = true
+	if !k.json {
+		k.writeText()
+		k.said = failure == nil
+		return err
 	}
-	if err != nil {
-		return &printed{err}
+	if failure != nil {
+		k.errors = append(k.errors, endProblems(failure)...)
 	}
-	return nil
+	k.report.ExitCode = exitCode(ctx, err, k.summary)
+	failed := k.writeJSON()
+	k.said = failed == nil
+	return errors.Join(failed, err)
 }
 
 func (k *check) writeJSON() error {

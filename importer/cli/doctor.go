@@ -41,18 +41,15 @@ func (p *program) doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "doctor",
 		Usage:       "try an environment: secrets, connection, authentication, templates, look-ups; --probe: how it answers",
-		UsageText:   "claimsheet doctor [-e ENVIRONMENT] [-m FILE] [--probe [--send --client E-MAIL] [--write]]",
+		UsageText:   "claimsheet doctor [options]\nclaimsheet doctor --probe [--send --client E-MAIL] [--write] [options]",
 		Description: doctorHelp,
 		Flags:       append(append(withMapping("the mapping `FILE` to check as well; default: none", append(placeFlags(), ledgerFlag()...)), jsonFlag(), traceFlag()), probeFlags()...),
 		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return problem.New("usage", "claimsheet doctor takes no arguments").Hinted("name the environment with -e")
-			}
 			o, probes, err := p.probeOptionsOf(c)
 			if err != nil {
 				return err
 			}
-			if err := p.openTrace(c); err != nil {
+			if err := p.openTrace(c, true); err != nil {
 				return err
 			}
 			if probes {
@@ -97,8 +94,9 @@ func (p *program) doctor(ctx context.Context, where load.Where) error {
 	return d.mapping(ctx, s, file, answered)
 }
 
-// ledger reads the whole ledger, which a run does only when it was not closed. Then it
-// compares the environment's base url with the one that the ledger knows: after a change, a run stops until the user says which service it leads to.
+// ledger tries the server of a ledger in a database and reads the whole ledger, which a run does only when it was not
+// closed. Then it compares the environment's base url with the one that the ledger knows: after a change, a run stops until the user
+// says which service it leads to.
 func (d *diagnosis) ledger(ctx context.Context, where load.Where, s *load.Session) error {
 	if s.State == "" {
 		return nil
@@ -107,13 +105,23 @@ func (d *diagnosis) ledger(ctx context.Context, where load.Where, s *load.Sessio
 	if err != nil {
 		return err
 	}
-	if place.server != nil && !d.server(ctx, *place.server) {
-		return nil
+	if place.server != nil {
+		before := d.failed
+		for _, f := range postgres.Examine(ctx, *place.server) {
+			grade := apiclient.OK
+			switch {
+			case f.Failed:
+				grade = apiclient.Fail
+			case f.Hint != "":
+				grade = apiclient.Warn
+			}
+			d.print(apiclient.Finding{Check: "ledger", Grade: grade, Text: f.Text, Hint: f.Hint})
+		}
+		if d.failed > before {
+			return nil
+		}
 	}
 	if there, err := place.exists(ctx); err != nil || !there {
-		return err
-	}
-	if err := place.check(ctx); err != nil {
 		return err
 	}
 	known, err := place.openReadOnly(ctx)
@@ -121,37 +129,15 @@ func (d *diagnosis) ledger(ctx context.Context, where load.Where, s *load.Sessio
 		return err
 	}
 	defer known.Close()
-	scope, err := scopeOf(ctx, known, s.Scope())
-	if err != nil {
+	if err := known.Check(ctx); err != nil {
 		return err
 	}
-	then, err := movedFrom(ctx, known, s.Env, scope)
-	if err != nil {
-		return err
+	scope, then, err := scopeOf(ctx, known, s.Env, s.Scope())
+	if now, _ := environment.ServiceOf(scope); err == nil && then != "" {
+		d.print(apiclient.Finding{Check: "ledger", Grade: apiclient.Fail,
+			Text: fmt.Sprintf("the base url was %s when the environment last ran, and is %s now: a run stops before it sends anything", then, now), Hint: movedHint})
 	}
-	if then == "" {
-		return nil
-	}
-	now, _ := environment.ServiceOf(scope)
-	d.print(apiclient.Finding{Check: "ledger", Grade: apiclient.Fail,
-		Text: fmt.Sprintf("the base url was %s when the environment last ran, and is %s now: a run stops before it sends anything", then, now), Hint: movedHint})
-	return nil
-}
-
-// server tries the server that keeps the ledger, and reports whether a run could use it.
-func (d *diagnosis) server(ctx context.Context, a postgres.Address) bool {
-	before := d.failed
-	for _, f := range postgres.Examine(ctx, a) {
-		grade := apiclient.OK
-		switch {
-		case f.Failed:
-			grade = apiclient.Fail
-		case f.Hint != "":
-			grade = apiclient.Warn
-		}
-		d.print(apiclient.Finding{Check: "ledger", Grade: grade, Text: f.Text, Hint: f.Hint})
-	}
-	return d.failed == before
+	return err
 }
 
 // mapping checks the mapping against the service's templates, as check does. file

@@ -13,7 +13,6 @@ import (
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/probe"
-	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
 )
@@ -39,27 +38,23 @@ func probeFlags() []cli.Flag {
 func (p *program) probeOptionsOf(c *cli.Context) (o probeOptions, probes bool, err error) {
 	o = probeOptions{where: p.where(c), send: c.Bool("send"), yes: c.Bool("yes"), write: c.Bool("write"), email: c.String("client")}
 	_, found := environment.Find(o.where.Mapping, o.where.Environments)
-	usage := func(hint, format string, args ...any) error {
-		return problem.New("usage", format, args...).Hinted("%s", hint)
-	}
-	for _, name := range []string{"send", "client", "yes", "write"} {
-		if c.IsSet(name) && !c.Bool("probe") {
-			return o, false, usage("claimsheet doctor --probe --"+name+" …", "--%s is for --probe", name)
-		}
-	}
-	if _, wrong := mail.ParseAddress(o.email); c.IsSet("client") && wrong != nil {
-		return o, false, usage("the address of a test client, such as intake.test@example.com", "--client is not an e-mail address")
+	_, noAddress := mail.ParseAddress(o.email)
+	usage := func(text, hint string) (probeOptions, bool, error) {
+		return o, false, problem.New("usage", "%s", text).Hinted("%s", hint)
 	}
 	switch {
+	case !c.Bool("probe") && (o.send || o.write || o.yes || c.IsSet("client")):
+		return usage("--send, --client, --yes and --write are for --probe", "claimsheet doctor --probe …")
+	case c.IsSet("client") && noAddress != nil:
+		return usage("--client is not an e-mail address", "the address of a test client, such as intake.test@example.com")
 	case o.send && o.email == "":
-		err = usage("--client E-MAIL: an address that is yours, and that the service does not know", "--send needs a test client")
+		return usage("--send needs a test client", "--client E-MAIL: an address that is yours, and that the service does not know")
 	case o.send && !o.yes && !console.IsTerminal(p.In):
-		err = usage("read what it creates in docs/environments.md, then add --yes",
-			"--send asks before it creates anything, and there is no terminal")
+		return usage("--send asks before it creates anything, and there is no terminal", "read what it creates in docs/environments.md, then add --yes")
 	case o.write && !found:
-		err = usage("name one with --environments", "--write needs an environments file, and no environments.yaml was found")
+		return usage("--write needs an environments file, and no environments.yaml was found", "name one with --environments")
 	}
-	return o, c.Bool("probe"), err
+	return o, c.Bool("probe"), nil
 }
 
 // probe finds out how the service answers. Exit codes: 0 everything is known, 1 something is not, 2 the
@@ -69,7 +64,7 @@ func (p *program) probe(ctx context.Context, o probeOptions) error {
 	if err != nil {
 		return err
 	}
-	l := &ledgerSession{session: s, where: o.where, run: uuid.NewString(), sharing: &postgres.Sharing{}}
+	l := &ledgerSession{session: s, where: o.where, run: uuid.NewString(), shared: true}
 	defer l.close()
 	if err := wrong.Err(); err != nil {
 		return err
@@ -84,7 +79,7 @@ func (p *program) probe(ctx context.Context, o probeOptions) error {
 		}
 	}
 	if o.send {
-		options.Connection.Share = func(_ context.Context, s *load.Session) (load.Limiter, error) { return l.place.limiter(s.Env), nil }
+		options.Connection.Share = func(_ context.Context, s *load.Session) (load.Limiter, error) { return l.limiter(s.Env), nil }
 		if options.Sender, err = p.sender(ctx, l); err != nil {
 			return err
 		}
@@ -92,12 +87,8 @@ func (p *program) probe(ctx context.Context, o probeOptions) error {
 	options.Confirm = func(ctx context.Context, creates string) error {
 		if o.yes {
 			fmt.Fprintln(p.Err, creates)
-			return nil
 		}
-		if console.Confirm(ctx, p.In, p.Err, "\n"+creates+"\nContinue?") {
-			return nil
-		}
-		return &incomplete{problem.New("not-confirmed", "nothing was created").Hinted("without --send only GETs are sent")}
+		return p.agree(ctx, o.yes, "\n"+creates+"\nContinue?", "nothing was created", "without --send only GETs are sent")
 	}
 	report, failed := probe.Run(ctx, options)
 	if failed == nil && o.write && len(report.Lines) > 0 {
@@ -115,30 +106,21 @@ func (p *program) probe(ctx context.Context, o probeOptions) error {
 // sender opens the ledger, as a run does.
 func (p *program) sender(ctx context.Context, l *ledgerSession) (*probe.Sender, error) {
 	s := l.session
-	if s.State == "" {
-		return nil, problem.New("no-state", "there is no environments file here, so the state folder is not known").
-			Hinted("name the file with --environments, or the folder with --state")
-	}
 	if err := l.find(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := l.exists(); err != nil {
+	if _, err := l.isThere(); err != nil {
 		return nil, err
 	}
-	folders, err := p.takeLedger(l)
-	if err != nil {
+	if err := p.takeLedger(l); err != nil {
 		return nil, err
 	}
-	scope, err := scopeOf(ctx, l.ledger, s.Scope())
-	if err != nil {
-		return nil, err
-	}
-	then, err := movedFrom(ctx, l.ledger, s.Env, scope)
+	scope, then, err := scopeOf(ctx, l.ledger, s.Env, s.Scope())
 	if err != nil {
 		return nil, err
 	}
 	if now, _ := environment.ServiceOf(scope); then != "" {
 		return nil, serviceChanged(s.Env.Name, then, now, movedHint)
 	}
-	return &probe.Sender{Ledger: l.ledger, Journal: p.openJournal(l.run, l.ledger, folders), Scope: scope, Run: l.run, Folder: s.State}, nil
+	return &probe.Sender{Ledger: l.ledger, Journal: p.openJournal(l.run, l), Scope: scope, Run: l.run, Folder: s.State}, nil
 }

@@ -9,27 +9,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
 
-// parseDays reads a number of days, such as 90d.
-func parseDays(text string) (days int, ok bool) {
-	number, isDays := strings.CutSuffix(text, "d")
-	days, err := strconv.Atoi(number)
-	const most = 100 * 366 // a hundred years
-	return days, isDays && err == nil && days >= 0 && days <= most
-}
-
 // purge removes personal data that is older than o.days from the state folder.
 func (p *program) purge(ctx context.Context, o historyOptions) error {
-	l, err := p.openLedger(o.where, nil)
+	l, err := p.openLedger(o.where, false)
 	defer l.close()
 	if err != nil {
 		return err
@@ -41,7 +31,7 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	before := time.Now().AddDate(0, 0, -o.days)
 	question := fmt.Sprintf("Purge what is older than %s in the environment “%s”? Kept copies of sheets, requests, answers and redirect urls\n"+
 		"go for good; keys, states and ids stay.", moment(before), l.session.Env.Name)
-	if err := p.agree(ctx, o, question, "nothing was purged"); err != nil {
+	if err := p.agree(ctx, o.yes, question, "nothing was purged: it was not confirmed", "type yes, or give --yes"); err != nil {
 		return err
 	}
 	scopes, err := l.scopes(ctx)
@@ -52,7 +42,7 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	if err != nil {
 		return err
 	}
-	service, err := l.service(ctx)
+	service, _, err := l.service(ctx)
 	if err != nil {
 		return err
 	}
@@ -96,17 +86,9 @@ type forgottenJSON struct {
 	IDs       []string `json:"ids" doc:"what the service still has: the kind and the id of each thing"`
 }
 
-// agree asks for confirmation, unless --yes is given.
-func (p *program) agree(ctx context.Context, o historyOptions, question, otherwise string) error {
-	if o.yes || console.Confirm(ctx, p.In, p.Err, question) {
-		return nil
-	}
-	return &incomplete{problem.New("not-confirmed", "%s: it was not confirmed", otherwise).Hinted("type yes, or give --yes")}
-}
-
 // forget erases one client.
 func (p *program) forget(ctx context.Context, o historyOptions) error {
-	l, err := p.openLedger(o.where, nil)
+	l, err := p.openLedger(o.where, false)
 	defer l.close()
 	if err != nil {
 		return err
@@ -117,7 +99,7 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	}
 	question := fmt.Sprintf("Erase this client from the ledger of the environment “%s” for good? Later runs will recognise the client\n"+
 		"and leave the rows out. Nothing is sent to the service: it keeps what it has.", l.session.Env.Name)
-	if err := p.agree(ctx, o, question, "nobody was erased"); err != nil {
+	if err := p.agree(ctx, o.yes, question, "nobody was erased: it was not confirmed", "type yes, or give --yes"); err != nil {
 		return err
 	}
 	kept, err := l.keptInputs(ctx)
@@ -133,8 +115,12 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 			return err
 		}
 		done, err := l.ledger.Forget(owner, time.Now())
+		if errors.Is(err, ledger.ErrUnsettled) {
+			return problem.New("client-undecided", "the client has a step that may or may not have been created; once the client is erased, nobody can look for it").
+				Hinted("decide it first: %s", l.command("settle"))
+		}
 		if err != nil {
-			return l.notForgotten(err)
+			return err
 		}
 		steps, runs = steps+done.Steps, append(runs, done.Runs...)
 		for _, s := range known {
@@ -150,7 +136,17 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	p.object = historyJSON{Environment: l.session.Env.Name, Forgotten: &forgottenJSON{steps, inputs.files, inputs.bytes, append([]string{}, ids...)}}
 	fmt.Fprintf(p.Out, "erased: steps: %d, kept copies of sheets: %d (%d bytes)\n", steps, inputs.files, inputs.bytes)
 	p.printStayed(inputs)
-	p.printLeft(ids, runs)
+	if len(ids) > 0 {
+		fmt.Fprintf(p.Out, "The service still has: %s\n", problem.OneLine(strings.Join(ids, ", ")))
+	}
+	seen := map[string]bool{}
+	for _, r := range runs {
+		if _, err := os.Stat(r.Output); err == nil && !seen[r.Output] {
+			seen[r.Output] = true
+			fmt.Fprintf(p.Out, "A workbook that may have the client: %s\n", problem.OneLine(r.Output))
+		}
+	}
+	fmt.Fprintln(p.Out, "Remove the client from the export too: each run keeps a copy of its sheet until it is purged.")
 	return nil
 }
 
@@ -182,30 +178,6 @@ func (l *ledgerSession) toForget(ctx context.Context, key string) ([]ledger.Clie
 			Hinted("write the kind and a colon before it: %s", strings.Join(slices.Sorted(maps.Keys(spaces)), ", "))
 	}
 	return owners, nil
-}
-
-// notForgotten explains why a client cannot be erased.
-func (l *ledgerSession) notForgotten(err error) error {
-	if errors.Is(err, ledger.ErrUnsettled) {
-		return problem.New("client-undecided", "the client has a step that may or may not have been created; once the client is erased, nobody can look for it").
-			Hinted("decide it first: %s", l.command("settle"))
-	}
-	return err
-}
-
-// printLeft prints what is left and cannot be removed by the program.
-func (p *program) printLeft(ids []string, runs []ledger.Run) {
-	if len(ids) > 0 {
-		fmt.Fprintf(p.Out, "The service still has: %s\n", problem.OneLine(strings.Join(ids, ", ")))
-	}
-	seen := map[string]bool{}
-	for _, r := range runs {
-		if _, err := os.Stat(r.Output); err == nil && !seen[r.Output] {
-			seen[r.Output] = true
-			fmt.Fprintf(p.Out, "A workbook that may have the client: %s\n", problem.OneLine(r.Output))
-		}
-	}
-	fmt.Fprintln(p.Out, "Remove the client from the export too: each run keeps a copy of its sheet until it is purged.")
 }
 
 // removedInputs counts the copies of sheets that were removed.
@@ -241,7 +213,7 @@ const minOrphanAge = time.Hour
 // where the state folder has another ledger too: a copy may be of its runs.
 func (l *ledgerSession) removeInputs(ctx context.Context, kept map[string]bool, before time.Time) (gone removedInputs, err error) {
 	folder := statefolder.Inputs(l.session.State)
-	shared, err := l.place.sharesFolder()
+	shared, err := l.sharesFolder()
 	if err != nil || shared {
 		return removedInputs{stayed: folder}, err
 	}

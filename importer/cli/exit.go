@@ -1,12 +1,17 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer"
@@ -14,6 +19,7 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
+	"claimsheet/reports"
 )
 
 // The exit codes. When several apply, the first in this list counts.
@@ -77,6 +83,9 @@ func endProblems(err error) problem.List {
 		return problem.List{p}
 	}
 	p = problem.New("", "%s", err.Error())
+	if errors.Is(err, context.Canceled) {
+		p.Message = "stopped by a signal; nothing was sent"
+	}
 	if _, ok := errors.AsType[*apiclient.Failure](err); ok {
 		p = problem.New("no-service", "%s", err.Error())
 	}
@@ -89,21 +98,26 @@ func endProblems(err error) problem.List {
 // printError prints what ended a command: every problem with its hint, or one
 // line. Neither has personal data.
 func printError(w io.Writer, err error) {
-	if errors.As(err, new(*printed)) {
+	fault, ok := errors.AsType[*importer.Fault](err)
+	if !ok {
+		console.PrintProblems(w, endProblems(err))
 		return
 	}
-	if fault, ok := errors.AsType[*importer.Fault](err); ok {
-		printFault(w, fault)
-		return
+	fmt.Fprintln(w, "claimsheet: "+problem.OneLine(fault.Error())) // a bug: where it is, without the values that it worked on
+	for _, frame := range fault.Stack {
+		fmt.Fprintln(w, "\t"+problem.OneLine(frame))
 	}
-	console.PrintProblems(w, endProblems(err))
+	fmt.Fprintln(w, "  hint: every id is safe in the ledger; run again, and report these lines if it happens again")
 }
 
-// printed is an error that the command has printed in its own way.
-type printed struct{ error }
-
-// Unwrap lets the error decide the exit code.
-func (p *printed) Unwrap() error { return p.error }
+// errorText returns what the command printed when it failed, "" when it did not.
+func errorText(err error) string {
+	var b strings.Builder
+	if err != nil {
+		printError(&b, err)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
 
 // hintOf returns what to do about a failed request or a full disk; "" for other
 // errors.
@@ -125,19 +139,57 @@ func hintOf(err error) string {
 	return ""
 }
 
-// printFault prints where a bug of Claimsheet's stopped the command, without the values
-// that it worked on.
-func printFault(w io.Writer, fault *importer.Fault) {
-	fmt.Fprintln(w, "claimsheet: "+problem.OneLine(fault.Error()))
-	for _, frame := range fault.Stack {
-		fmt.Fprintln(w, "\t"+problem.OneLine(frame))
-	}
-	fmt.Fprintln(w, "  hint: every id is safe in the ledger; run again, and report these lines if it happens again")
-}
-
 // incomplete is a problem, or a list of them, that kept a run from being made
 // although it was asked for correctly (exit code 3).
 type incomplete struct{ error }
 
 // Unwrap lets the problems be printed with their hints.
 func (i *incomplete) Unwrap() error { return i.error }
+
+// jsonFlag is the flag of every command that can end with an object on stdout instead of
+// text. A command that has it sets program.object; everything else is done here.
+func jsonFlag() cli.Flag {
+	return switchFlag("json", "end with one JSON object on stdout (docs/json.md)")
+}
+
+// asksForJSON reports whether the words of a command have --json. The library reads them
+// too late: a mistyped flag must end with an object too.
+func asksForJSON(args []string) bool {
+	help := slices.Contains(args, "--help") || slices.Contains(args, "-h")
+	return !help && (slices.Contains(args, "--json") || slices.Contains(args, "-json"))
+}
+
+// ending is the end of every object.
+type ending struct {
+	ExitCode int           `json:"exitCode" doc:"the exit code of the command"`
+	Errors   []problemJSON `json:"errors" doc:"what ended the command; empty when nothing did"`
+}
+
+// problemJSON is a problem as an object shows it.
+type problemJSON struct {
+	Code    string `json:"code" doc:"a short word that stays the same between versions; empty for an error of the system"`
+	Where   string `json:"where" doc:"file:line:column, or Sheet!C7; empty when it is about the command"`
+	Message string `json:"message" doc:"what is wrong, one line"`
+	Hint    string `json:"hint" doc:"how to fix it; may be empty"`
+}
+
+// printObject ends a command that was asked for JSON.
+func (p *program) printObject(code int, err error) error {
+	end := ending{ExitCode: code, Errors: []problemJSON{}}
+	for _, e := range endProblems(err) {
+		end.Errors = append(end.Errors, problemJSON{e.Code, e.Where.String(), problem.OneLine(e.Message), problem.OneLine(e.Hint)})
+	}
+	if p.object == nil {
+		return reports.WriteObject(p.stdout, end)
+	}
+	var parts [2]bytes.Buffer // one object with the fields of both
+	for i, part := range []any{p.object, end} {
+		encoder := json.NewEncoder(&parts[i])
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(part); err != nil {
+			return err
+		}
+	}
+	first, rest := bytes.TrimSpace(parts[0].Bytes()), bytes.TrimSpace(parts[1].Bytes())
+	return reports.WriteObject(p.stdout, json.RawMessage(slices.Concat(first[:len(first)-1], []byte(","), rest[1:])))
+}

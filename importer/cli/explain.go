@@ -37,7 +37,11 @@ func (p *program) explainCommand() *cli.Command {
 				name := strings.ToLower(strings.Trim(word, "[]"))
 				code, ok := explain.Lookup(name)
 				if !ok {
-					return problem.New("unknown-code", "there is no problem code “%s”", problem.Shorten(name)).Hinted("%s", nearCode(name))
+					hint := "claimsheet explain lists the codes"
+					if near, ok := problem.Nearest(name, explain.Names()); ok {
+						hint = "did you mean “" + near + "”?"
+					}
+					return problem.New("unknown-code", "there is no problem code “%s”", problem.Shorten(name)).Hinted("%s", hint)
 				}
 				if i > 0 {
 					fmt.Fprintln(p.Out)
@@ -53,21 +57,13 @@ func (p *program) explainCommand() *cli.Command {
 	}
 }
 
-// nearCode returns the hint for a word that is no code.
-func nearCode(word string) string {
-	if near, ok := problem.Nearest(word, explain.Names()); ok {
-		return "did you mean “" + near + "”?"
-	}
-	return "claimsheet explain lists the codes"
-}
-
 func explanation(c explain.Code, columns int) string {
-	asIs := func(text string) string { return " " + strings.ReplaceAll(text, "\n", "\n ") }
-	h := &helpText{columns: columns}
-	h.section("Name", c.Name+" - "+c.Title)
-	h.section("Cause", c.Cause)
-	h.section("How to fix it", c.Fix)
-	h.section("Bad", asIs(c.Bad))
-	h.section("Good", asIs(c.Good))
-	return h.String()
+	var b strings.Builder
+	for _, part := range [][2]string{{"NAME", c.Name + " - " + c.Title}, {"CAUSE", c.Cause}, {"HOW TO FIX IT", c.Fix}, {"BAD", " " + strings.ReplaceAll(c.Bad, "\n", "\n ")}, {"GOOD", " " + strings.ReplaceAll(c.Good, "\n", "\n ")}} {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(part[0] + ":\n" + helpParagraphs(part[1], columns))
+	}
+	return b.String()
 }

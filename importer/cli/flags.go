@@ -1,17 +1,20 @@
 package cli
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
 
-	"claimsheet/importer/cli/load"
-	"claimsheet/reports"
-
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient/environment"
+	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/observe"
 	"claimsheet/mapping/problem"
+	"claimsheet/reports"
 )
 
 // The flags that commands share. Each call makes a new flag, because the library
@@ -64,6 +67,13 @@ func placeFlags() []cli.Flag {
 // ledgerFlag says where the ledger is.
 func ledgerFlag() []cli.Flag {
 	return []cli.Flag{textFlag("ledger", "", "the ledger's database: a `URL` or env:NAME")}
+}
+
+// ledgerFlags are the flags of commands that work on the ledger without a sheet.
+// The mapping is only a place to look beside.
+func ledgerFlags() []cli.Flag {
+	return append(withMapping("the mapping `FILE`: the environments file and the state folder are beside it (default: mapping.yaml in this folder, or this folder)",
+		placeFlags()[:4]), ledgerFlag()...) // all but the sandbox's reference data
 }
 
 // withMapping returns placeFlags with another text for -m.
@@ -125,35 +135,58 @@ func passwordOf(c *cli.Context) (password, error) {
 // a reference.
 func withoutSecret(words []string) []string {
 	safe := slices.Clone(words)
+	isReference := func(value string) bool {
+		scheme, _, found := strings.Cut(value, ":")
+		return found && slices.Contains([]string{"env", "file", "cmd"}, scheme)
+	}
 	for i, word := range safe {
 		flag, value, joined := strings.Cut(word, "=")
-		if strings.TrimLeft(flag, "-") != "password" || !strings.HasPrefix(flag, "-") {
-			continue
-		}
-		at := i
-		if !joined {
-			if at++; at == len(safe) {
-				break
-			}
-			flag, value = "", safe[at]
-		} else {
-			flag += "="
-		}
-		if scheme, _, found := strings.Cut(value, ":"); !found || !slices.Contains([]string{"env", "file", "cmd"}, scheme) {
-			safe[at] = flag + "env:NAME"
+		switch {
+		case flag != "--password" && flag != "-password":
+		case joined && !isReference(value):
+			safe[i] = flag + "=env:NAME"
+		case !joined && i+1 < len(safe) && !isReference(safe[i+1]):
+			safe[i+1] = "env:NAME"
 		}
 	}
 	return safe
 }
 
-// unencrypted warns that the workbook of an encrypted sheet is not encrypted, and
-// refuses to replace an encrypted file by it.
-func unencrypted(given, output string) (problem.Problem, error) {
-	out := problem.Where{File: output}
-	if output == given {
-		return problem.Problem{}, problem.At(out, "output-encrypted", "the new results workbook, which is not encrypted, would take the place of this encrypted one").
-			Hinted("choose another name with -o")
+// traceFlag is the flag of every command that speaks with the service.
+func traceFlag() cli.Flag {
+	return textFlag("trace", "", "write every request, redacted, to a new `FILE`")
+}
+
+// openTrace opens the file of traceFlag. asks is false for a command that does not ask the service.
+func (p *program) openTrace(c *cli.Context, asks bool) (err error) {
+	path := c.String("trace")
+	if path != "" && !asks {
+		return problem.New("usage", "--trace is about requests, and without -e the service is not asked").Hinted("name the environment with -e, or leave --trace out")
 	}
-	return problem.At(out, "not-encrypted", "this workbook will not be encrypted, though the sheet is").
-		Hinted("it holds personal data and redirect urls: keep it where only you can read it"), nil
+	if err := refuseExisting(path, "--trace"); err != nil {
+		return err
+	}
+	p.trace, err = observe.OpenTrace(path, func(wrong problem.Problem) { console.PrintProblems(p.Err, problem.List{wrong}) })
+	return err
+}
+
+// refuseExisting refuses to overwrite a file.
+func refuseExisting(path, flag string) error {
+	if _, err := os.Lstat(path); path == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return problem.At(problem.Where{File: path}, "output-exists", "exists, and is never overwritten").Hinted("choose another name with %s", flag)
+}
+
+// connection says how a command reaches the service; run is the id that the service and
+// the trace get, and may be empty.
+func (p *program) connection(run string) load.Connection {
+	return load.Connection{UserAgent: "claimsheet/" + thisVersion() + " run/" + run, AskAgain: p.pace.AskAgain, Trace: p.trace.Of(run)}
+}
+
+// asking is connection for a command that only asks.
+func (p *program) asking() load.Connection {
+	c := p.connection("")
+	c.ReadOnly = true
+	return c
 }

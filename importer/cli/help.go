@@ -1,7 +1,13 @@
 package cli
 
 import (
+	"cmp"
+	"context"
+	"embed"
+	"fmt"
 	"io"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -9,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer/cli/console"
+	"claimsheet/mapping/problem"
 )
 
 const helpHelp = `It prints what COMMAND --help prints; without a COMMAND it lists the commands.
@@ -21,7 +28,7 @@ func (p *program) helpCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "help",
 		Usage:       "explain a command",
-		ArgsUsage:   "[COMMAND]",
+		UsageText:   "claimsheet help [COMMAND]",
 		Description: helpHelp,
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" && c.App.Command(name) == nil {
@@ -32,153 +39,194 @@ func (p *program) helpCommand() *cli.Command {
 	}
 }
 
-// printHelp is the library's hook for everything that --help prints. The library's own
-// templates do not wrap the explanations of flags.
-func printHelp(w io.Writer, _ string, about any) {
-	var commands []*cli.Command
-	var flags []cli.Flag
-	var path, usage, line, text string
-	switch a := about.(type) {
-	case *cli.App:
-		path, usage, line, text, commands, flags = a.Name, a.Usage, a.UsageText, a.Description, a.Commands, a.Flags
-	case *cli.Command:
-		path, usage, line, text, flags = a.HelpName, a.Usage, a.UsageText, a.Description, a.Flags
-		if line == "" {
-			line = strings.TrimSpace(path + " [options] " + a.ArgsUsage)
-		}
-	}
-	h := &helpText{columns: console.Columns(w)}
-	h.section("Name", path+" - "+usage)
-	h.title("Usage")
-	for each := range strings.SplitSeq(line, "\n") {
-		h.wrap(helpIndent, len(helpIndent)+4, each)
-	}
-	description, examples, _ := strings.Cut(text, "Examples:\n\n")
-	h.section("Description", description)
-	h.section("Examples", examples)
-	for _, category := range []string{firstCommands, moreCommands} {
-		h.items(category, func(yield func(term, text string)) {
-			for _, c := range commands {
-				if c.Category == category {
-					yield(c.Name, c.Usage)
-				}
-			}
+// helpTemplate is the help of the program and of its commands.
+const helpTemplate = `NAME:
+{{item "" (print .HelpName " - " .Usage) 3 -}}
+{{"\n"}}USAGE:{{nindent 3 .UsageText}}
+
+DESCRIPTION:
+{{description .Description}}
+EXAMPLES:
+{{examples .Description}}
+{{- range .VisibleCategories}}
+{{heading .Name}}:
+{{range .VisibleCommands}}{{item .Name .Usage 16}}{{end}}{{end}}
+OPTIONS:
+{{range .VisibleFlags}}{{item (term .) (text .) 26}}{{end}}`
+
+func init() {
+	cli.HelpPrinter = func(w io.Writer, template string, about any) {
+		columns := console.Columns(w)
+		cli.HelpPrinterCustom(w, template, about, map[string]any{
+			"item":    func(term, text string, column int) string { return helpItem(term, text, column, columns) },
+			"term":    func(f cli.Flag) string { term, _ := flagItem(f); return term },
+			"text":    func(f cli.Flag) string { _, text := flagItem(f); return text },
+			"heading": func(category string) string { return strings.ToUpper(cmp.Or(category, "Commands")) },
+			"description": func(text string) string {
+				text, _, _ = strings.Cut(text, "\n\nExamples:\n\n")
+				return helpParagraphs(text, columns)
+			},
+			"examples": func(text string) string {
+				_, text, _ = strings.Cut(text, "\n\nExamples:\n\n")
+				return helpParagraphs(text, columns)
+			},
 		})
 	}
-	h.items("Options", func(yield func(term, text string)) {
-		for _, f := range flags {
-			if visible, ok := f.(cli.VisibleFlag); !ok || visible.IsVisible() {
-				yield(flagItem(f))
-			}
-		}
-	})
-	_, _ = io.WriteString(w, h.String()) // the hook cannot fail, as with the library's own printer
 }
 
-// flagItem returns how a flag is typed and what it does.
+// flagItem returns how a flag is typed and what it does, from what the library says of it.
 func flagItem(f cli.Flag) (term, text string) {
-	var names []string
-	for _, name := range f.Names() {
-		if len(name) == 1 {
-			names = slices.Insert(names, 0, "-"+name)
-			continue
-		}
-		names = append(names, "--"+name)
+	term, text, _ = strings.Cut(fmt.Sprint(f), "\t")
+	term, _, _ = strings.Cut(term, " [") // of a flag that may be repeated
+	if long, short, both := strings.Cut(term, ", "); both {
+		term = short[:2] + ", " + long
 	}
-	term = strings.Join(names, ", ")
-	if shared, isShared := f.(sharedFlag); isShared {
-		f = shared.BoolFlag
-	}
-	doc := f.(cli.DocGenerationFlag)
-	placeholder, text := "VALUE", doc.GetUsage()
-	if before, rest, found := strings.Cut(text, "`"); found {
-		word, after, _ := strings.Cut(rest, "`")
-		placeholder, text = word, before+word+after
-	}
-	if !doc.TakesValue() {
-		return term, text
-	}
-	if usual := strings.Trim(doc.GetDefaultText(), `"`); usual != "" && usual != "0" {
-		text += "; default: " + usual
-	}
-	return term + " " + placeholder, text
+	return term, strings.TrimSuffix(text, " (default: 0)")
 }
 
-// helpText is a text with sections for a terminal of so many columns.
-type helpText struct {
-	strings.Builder
-	columns int
-}
-
-const helpIndent = "   "
-
-func (h *helpText) title(title string) {
-	if h.Len() > 0 {
-		h.WriteByte('\n')
-	}
-	h.WriteString(strings.ToUpper(title) + ":\n")
-}
-
-// section writes paragraphs with an empty line between them, if there are any. Lines that
-// begin with a space stay as they are; the others are wrapped.
-func (h *helpText) section(title, text string) {
-	if strings.Trim(text, "\n") == "" {
-		return
-	}
-	h.title(title)
-	for i, part := range strings.Split(strings.Trim(text, "\n"), "\n\n") {
+// helpParagraphs wraps paragraphs behind an indent. Lines that begin with a space stay as they are.
+func helpParagraphs(text string, columns int) string {
+	var b strings.Builder
+	for i, part := range strings.Split(text, "\n\n") {
 		if i > 0 {
-			h.WriteByte('\n')
-		}
-		for line := range strings.Lines(part) {
-			if strings.HasPrefix(line, " ") {
-				h.WriteString(helpIndent + strings.TrimSuffix(line, "\n") + "\n")
-			}
+			b.WriteByte('\n')
 		}
 		if !strings.HasPrefix(part, " ") {
-			h.wrap(helpIndent, len(helpIndent), part)
+			b.WriteString(helpItem("", part, 3, columns))
+			continue
+		}
+		for line := range strings.Lines(part) {
+			b.WriteString("   " + strings.TrimSuffix(line, "\n") + "\n")
 		}
 	}
+	return b.String()
 }
 
-// items writes terms and their explanations in two columns, if there are any.
-func (h *helpText) items(title string, each func(yield func(term, text string))) {
-	const mostTerm = 24 // the longest term that has its explanation on the same line
-	column := 0
-	each(func(term, _ string) {
-		if n := utf8.RuneCountInString(term); n <= mostTerm {
-			column = max(column, len(helpIndent)+n+2)
-		}
-	})
-	if column == 0 {
-		return
+// helpItem is a term and its explanation, which is wrapped and begins at a column.
+func helpItem(term, text string, column, columns int) string {
+	line := "   " + term
+	if utf8.RuneCountInString(line) > column {
+		line += "\n" + strings.Repeat(" ", column)
 	}
-	h.title(title)
-	each(func(term, text string) {
-		start := helpIndent + term
-		if room := column - utf8.RuneCountInString(start); room >= 2 {
-			start += strings.Repeat(" ", room)
-		} else {
-			h.WriteString(start + "\n")
-			start = strings.Repeat(" ", column)
+	var b strings.Builder
+	for _, word := range strings.Fields(text) {
+		_, last, found := strings.Cut(line, "\n")
+		if !found {
+			last = line
 		}
-		h.wrap(start, column, text)
-	})
-}
-
-// wrap writes words behind start, which ends at the column that the other lines begin at.
-func (h *helpText) wrap(start string, column int, text string) {
-	line := start
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > h.columns:
-			h.WriteString(line + "\n")
-			line = strings.Repeat(" ", column)
+		switch width := utf8.RuneCountInString(last); {
+		case width < column:
+			line += strings.Repeat(" ", column-width) + word
+		case width == column:
+			line += word
+		case width+1+utf8.RuneCountInString(word) > columns:
+			b.WriteString(line + "\n")
+			line = strings.Repeat(" ", column) + word
 		default:
-			line += " "
+			line += " " + word
 		}
-		line += word
 	}
-	h.WriteString(line + "\n")
+	return b.String() + line + "\n"
+}
+
+const versionHelp = `The version is the release's, or for a build between releases the one that Go makes from the time and the name of the commit;
+dev when the program was built without a repository.
+
+Examples:
+
+    claimsheet version`
+
+func (p *program) versionCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "version",
+		Usage:       "print which program this is",
+		UsageText:   "claimsheet version",
+		Description: versionHelp,
+		Action: func(*cli.Context) error {
+			_, err := fmt.Fprintf(p.Out, "claimsheet %s\nbuilt with %s for %s/%s\n", thisVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}
+
+// thisVersion is the release, or what Go makes from the commit; dev without a repository.
+func thisVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "dev"
+	}
+	return cmp.Or(strings.TrimSuffix(info.Main.Version, "(devel)"), "dev")
+}
+
+const completionHelp = `It prints a script that lets the shell complete commands, flags and files. Put the line of your shell into its start-up file:
+
+    bash        eval "$(claimsheet completion bash)"
+    zsh         source <(claimsheet completion zsh)   # behind compinit
+    fish        claimsheet completion fish | source
+    powershell  claimsheet completion powershell | Out-String |
+                Invoke-Expression
+
+Examples:
+
+    claimsheet completion bash > claimsheet.bash`
+
+// completionScripts has completion/claimsheet.SHELL for each of completionShells. They are not
+// the library's, which let a shell compute what is typed.
+//
+//go:embed completion
+var completionScripts embed.FS
+
+var completionShells = []string{"bash", "zsh", "fish", "powershell"}
+
+func (p *program) completionCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "completion",
+		Usage:       "print a shell's completion script: " + problem.OrList(completionShells),
+		UsageText:   "claimsheet completion " + strings.Join(completionShells, "|"),
+		Description: completionHelp,
+		Action: func(c *cli.Context) error {
+			script, err := completionScripts.ReadFile("completion/claimsheet." + c.Args().First())
+			if err != nil || c.NArg() != 1 {
+				return problem.New("usage", "one of %s is expected", problem.OrList(completionShells)).Hinted("claimsheet completion bash")
+			}
+			_, err = p.Out.Write(script)
+			return err
+		},
+	}
+}
+
+// completionFlag is behind what is typed up to the cursor when a script asks for candidates. The
+// word that is being typed is replaced by a dot unless it is a flag. Each line of the answer is
+// a candidate, a tab and what it does; one without a candidate asks the shell for files.
+const completionFlag = "--generate-bash-completion"
+
+// asksToComplete reports whether a shell asks what can be typed.
+func asksToComplete(args []string) bool { return len(args) > 0 && args[len(args)-1] == completionFlag }
+
+// complete answers a shell. It never does what the words ask for and prints no problem.
+func (p *program) complete(ctx context.Context, args []string) {
+	p.Err, p.typed = io.Discard, slices.Clone(args[:len(args)-1])
+	if last := len(p.typed) - 1; last >= 0 && p.typed[last] == "--" {
+		p.typed[last] = "-" // the beginning of a flag, and not what the library takes -- for
+	}
+	if len(p.typed) > 0 && !slices.Contains(p.typed, "--") { // behind -- the library would carry out the command
+		_ = p.command(ctx, append(p.typed, completionFlag))
+	}
+}
+
+// candidates is the BashComplete of the program and of its commands.
+func (p *program) candidates(c *cli.Context) {
+	switch last := p.typed[len(p.typed)-1]; {
+	case strings.HasPrefix(last, "-"):
+		for _, f := range c.Command.Flags {
+			_, text := flagItem(f)
+			fmt.Fprintf(c.App.Writer, "--%s\t%s\n", f.Names()[0], text)
+		}
+	case c.Command.Name == c.App.Name:
+		for _, command := range c.App.Commands {
+			fmt.Fprintf(c.App.Writer, "%s\t%s\n", command.Name, command.Usage)
+		}
+	default:
+		fmt.Fprint(c.App.Writer, "\tfiles\n")
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -72,35 +73,29 @@ func (p *program) historyCommand() *cli.Command {
 }
 
 func (p *program) historyOptions(c *cli.Context) (historyOptions, error) {
-	o := historyOptions{where: p.where(c), key: c.Args().First(), purge: c.Bool("purge"), forget: c.String("forget"),
-		yes: c.Bool("yes")}
-	usage := func(hint, format string, args ...any) (historyOptions, error) {
-		return o, problem.New("usage", format, args...).Hinted("%s", hint)
+	o := historyOptions{where: p.where(c), key: c.Args().First(), purge: c.Bool("purge"), forget: c.String("forget"), yes: c.Bool("yes")}
+	usage := func(text string) (historyOptions, error) {
+		return o, problem.New("usage", "%s", text).Hinted("claimsheet history --purge --older-than 90d; claimsheet history --forget CLIENT-KEY")
 	}
-	const purge, forget = "claimsheet history --purge --older-than 90d", "claimsheet history --forget CLIENT-KEY"
 	switch {
 	case c.NArg() > 1:
-		return usage("put a key that has spaces in quotes", "one client at a time; %d are named", c.NArg())
+		return o, problem.New("usage", "one client at a time; %d are named", c.NArg()).Hinted("put a key that has spaces in quotes")
 	case o.purge && c.IsSet("forget"):
-		return usage("do one after the other", "--purge and --forget exclude each other")
+		return usage("--purge and --forget exclude each other")
 	case c.IsSet("forget") && o.forget == "":
-		return usage(forget, "--forget takes the key of a client")
-	case o.purge && o.key != "":
-		return usage("to erase one client: "+forget, "--purge takes no client key")
-	case c.IsSet("forget") && o.key != "":
-		return usage(forget, "--forget takes one client key, and another follows the flags")
-	case o.purge && !c.IsSet("older-than"):
-		return usage(purge, "--purge needs --older-than")
-	case !o.purge && c.IsSet("older-than"):
-		return usage(purge, "--older-than is for --purge")
-	case o.yes && !o.purge && !c.IsSet("forget"):
-		return usage("leave it out", "--yes is for --purge and --forget")
+		return usage("--forget takes the key of a client")
+	case (o.purge || c.IsSet("forget")) && o.key != "":
+		return usage("--purge and --forget take no other client key")
+	case o.purge != c.IsSet("older-than"):
+		return usage("--purge and --older-than belong together")
+	case !o.purge:
+		return o, nil
 	}
-	if o.purge {
-		var ok bool
-		if o.days, ok = parseDays(c.String("older-than")); !ok {
-			return usage(purge, "--older-than takes a number of days such as 90d")
-		}
+	number, isDays := strings.CutSuffix(c.String("older-than"), "d")
+	const most = 100 * 366 // a hundred years
+	var err error
+	if o.days, err = strconv.Atoi(number); err != nil || !isDays || o.days < 0 || o.days > most {
+		return usage("--older-than takes a number of days such as 90d")
 	}
 	return o, nil
 }
@@ -114,7 +109,7 @@ func (p *program) history(ctx context.Context, o historyOptions) error {
 	if o.key == "" {
 		return p.listRuns(ctx, l)
 	}
-	return p.printClients(ctx, l, o)
+	return p.printClients(ctx, l, o.key)
 }
 
 // historyJSON is the object of claimsheet history.
@@ -167,7 +162,11 @@ func (p *program) listRuns(ctx context.Context, l *ledgerSession) error {
 	fmt.Fprintln(table, "RUN\tSTARTED\tTOOK\tMAPPING\tSHEET\tROWS")
 	short := shortIDs(runs)
 	for i, r := range runs {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", short[i], moment(r.Started), took(r), problem.OneLine(r.Mapping), problem.OneLine(r.Input), rowsInWords(listed[i].Rows))
+		took := "–"
+		if !r.Finished.IsZero() {
+			took = r.Finished.Sub(r.Started).Round(time.Second).String()
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", short[i], moment(r.Started), took, problem.OneLine(r.Mapping), problem.OneLine(r.Input), rowsInWords(listed[i].Rows))
 	}
 	return table.Flush()
 }
@@ -180,14 +179,6 @@ func newRunJSON(r ledger.Run) (runJSON, error) {
 	s, err := readSummary(r.Summary)
 	run.Finished, run.Rows, run.Clients, run.Requests = &r.Finished, &s.Rows, &s.Clients, &s.Requests
 	return run, err
-}
-
-// took returns how long a run took, in whole seconds.
-func took(r ledger.Run) string {
-	if r.Finished.IsZero() {
-		return "–"
-	}
-	return r.Finished.Sub(r.Started).Round(time.Second).String()
 }
 
 // rowsInWords says how a run's rows ended, the commonest words last.
@@ -236,8 +227,6 @@ type clientJSON struct {
 	Scope    string     `json:"scope" doc:"the ledger's name for the environment"`
 	ErasedAt *time.Time `json:"erasedAt,omitempty" doc:"when the client was erased"`
 	Steps    []stepJSON `json:"steps" doc:"all steps"`
-
-	owner ledger.ClientKey
 }
 
 type stepJSON struct {
@@ -272,8 +261,8 @@ type eventJSON struct {
 }
 
 // printClients prints all that is known about the clients with a key.
-func (p *program) printClients(ctx context.Context, l *ledgerSession, o historyOptions) error {
-	owners, err := l.everyOwner(ctx, o.key)
+func (p *program) printClients(ctx context.Context, l *ledgerSession, key string) error {
+	owners, err := l.everyOwner(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -284,13 +273,13 @@ func (p *program) printClients(ctx context.Context, l *ledgerSession, o historyO
 	if err != nil {
 		return err
 	}
-	byID := map[string]ledger.Run{}
+	isRun := map[string]bool{}
 	for _, r := range runs {
-		byID[r.ID] = r
+		isRun[r.ID] = true
 	}
 	clients := make([]clientJSON, len(owners))
 	for i, owner := range owners {
-		if clients[i], err = l.gather(ctx, owner, byID); err != nil {
+		if clients[i], err = l.gather(ctx, owner, isRun); err != nil {
 			return err
 		}
 	}
@@ -340,8 +329,8 @@ func (l *ledgerSession) everyOwner(ctx context.Context, key string) ([]ledger.Cl
 }
 
 // gather collects what the ledger knows about a client.
-func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, runs map[string]ledger.Run) (clientJSON, error) {
-	c := clientJSON{Key: owner.Client, Space: owner.Space, Scope: owner.Environment, Steps: []stepJSON{}, owner: owner}
+func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, isRun map[string]bool) (clientJSON, error) {
+	c := clientJSON{Key: owner.Client, Space: owner.Space, Scope: owner.Environment, Steps: []stepJSON{}}
 	if at, erased := ledger.Erased(owner.Client); erased {
 		c.Key, c.ErasedAt = "", &at
 	}
@@ -361,7 +350,7 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, runs
 		}
 		for _, e := range events {
 			run := e.Run
-			if _, known := runs[run]; !known {
+			if !isRun[run] {
 				run = "" // a decision of the user has a name of its own
 			}
 			step.Events = append(step.Events, eventJSON{e.At, string(e.To), run, e.Via, e.Status, e.Reason, e.ID})
@@ -378,12 +367,14 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, runs
 
 // print prints it as text.
 func (c clientJSON) print(w io.Writer, l *ledgerSession) {
-	who := "The client " + problem.OneLine(c.Key)
+	who, in, url := "The client "+problem.OneLine(c.Key), "", false
 	if c.ErasedAt != nil {
 		who = "A client who was erased on " + moment(*c.ErasedAt)
 	}
-	fmt.Fprintf(w, "%s (kind of key: %s%s) in the environment “%s”\n", who, problem.OneLine(c.Space), inCase(c.Scope), l.session.Env.Name)
-	url := false
+	if _, caseID, v1 := strings.Cut(c.Scope, " case "); v1 {
+		in = ", case " + caseID
+	}
+	fmt.Fprintf(w, "%s (kind of key: %s%s) in the environment “%s”\n", who, problem.OneLine(c.Space), in, l.session.Env.Name)
 	for _, s := range c.Steps {
 		s.print(w)
 		url = url || s.URL
@@ -394,7 +385,7 @@ func (c clientJSON) print(w io.Writer, l *ledgerSession) {
 }
 
 func (s stepJSON) print(w io.Writer) {
-	what := s.Step
+	what, of := s.Step, ""
 	if strings.HasPrefix(what, " ") { // a hash in place of a name
 		what = s.Kind
 	}
@@ -404,7 +395,6 @@ func (s stepJSON) print(w io.Writer) {
 	if s.URL {
 		what += "  (with a redirect url)"
 	}
-	of := ""
 	if s.Mapping != "" {
 		of = " of the mapping " + s.Mapping
 	}
@@ -417,44 +407,30 @@ func (s stepJSON) print(w io.Writer) {
 		if e.Completed {
 			what = "completed"
 		}
-		fmt.Fprintf(w, "  %s  %-9s  %s\n", moment(e.At), what, strings.TrimPrefix(because("by the service", e.Activity, e.Kind, e.Status), ", "))
+		fmt.Fprintf(w, "  %s  %-9s  %s\n", moment(e.At), what, joined("by the service", e.Activity, e.Kind, e.Status))
 	}
 }
 
 // cause says what caused the event: a run or a command, and why. The reason of a
 // decision names you.
 func (e eventJSON) cause() string {
-	var who, via string
+	who, status, via := "a command", "", e.Via
 	switch {
 	case e.Run != "":
 		who = fmt.Sprintf("run %.8s", e.Run)
-	case e.Via != ledger.ViaByHand:
-		who = "a command"
+	case e.Via == ledger.ViaByHand:
+		who = ""
 	}
 	if e.Status != 0 && !strings.Contains(e.Reason, fmt.Sprint("HTTP ", e.Status)) {
-		who += fmt.Sprintf(", HTTP %d", e.Status)
+		status = fmt.Sprintf("HTTP %d", e.Status)
 	}
-	if e.Via != ledger.ViaByHand {
-		via = e.Via
+	if e.Via == ledger.ViaByHand {
+		via = ""
 	}
-	return strings.TrimPrefix(because(who, via, e.Reason), ", ")
+	return joined(who, status, via, e.Reason)
 }
 
-// because joins the reasons that are not empty, each after a comma.
-func because(reasons ...string) string {
-	text := ""
-	for _, reason := range reasons {
-		if reason != "" {
-			text += ", " + problem.OneLine(reason)
-		}
-	}
-	return text
-}
-
-// inCase names the case of a client of version 1.
-func inCase(scope string) string {
-	if _, caseID, v1 := strings.Cut(scope, " case "); v1 {
-		return ", case " + caseID
-	}
-	return ""
+// joined joins the texts that are not empty.
+func joined(texts ...string) string {
+	return problem.OneLine(strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), ", "))
 }

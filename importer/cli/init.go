@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -51,9 +52,12 @@ func (p *program) initCommand() *cli.Command {
 			if !c.Args().Present() {
 				return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet init -e ENVIRONMENT leads.xlsx")
 			}
-			api := c.String("api")
+			api, asks := c.String("api"), c.IsSet("env") || c.IsSet("environments")
 			if c.IsSet("api") && api != string(apiclient.V1) && api != string(apiclient.V2) {
 				return problem.New("usage", "--api takes v1 or v2, not “%s”", problem.OneLine(api)).Hinted("leave it out to have the one that fits the environment")
+			}
+			if c.IsSet("header-row") && c.Int("header-row") < 1 {
+				return problem.New("usage", "--header-row must be more than 0").Hinted("leave it out to have it found")
 			}
 			if err := refuseExisting(c.String("out"), "-o"); err != nil {
 				return err
@@ -62,20 +66,13 @@ func (p *program) initCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			want, err := layoutOf(c)
+			password, err := passwordOf(c)
 			if err != nil {
 				return err
 			}
-			if want.request.API = api; api == "" {
-				want.request.API = "v2"
-			}
-			asks := c.IsSet("env") || c.IsSet("environments")
-			if !asks {
-				err = untraceable(c)
-			} else {
-				err = p.openTrace(c)
-			}
-			if err != nil {
+			f := &sheetFinder{options: sheet.Options{Name: c.String("sheet"), HeaderRow: c.Int("header-row"), Password: password.value},
+				request: draft.Request{API: cmp.Or(api, "v2")}}
+			if err := p.openTrace(c, asks); err != nil {
 				return err
 			}
 			if asks {
@@ -83,13 +80,13 @@ func (p *program) initCommand() *cli.Command {
 				if err != nil {
 					return err
 				}
-				want.request.API, want.request.Service = string(s.version), s.Service
+				f.request.API, f.request.Service = string(s.version), s.Service
 			}
-			made, err := want.propose(sheets)
+			made, err := f.propose(sheets)
 			if err != nil {
 				return withInitHints(err)
 			}
-			return p.writeDraft(made, c.String("out"), p.checkOf(c))
+			return p.writeDraft(made, c)
 		},
 	}
 }
@@ -99,18 +96,6 @@ func (p *program) initCommand() *cli.Command {
 type sheetFinder struct {
 	options sheet.Options // as the flags give them; a zero value is found out
 	request draft.Request
-}
-
-func layoutOf(c *cli.Context) (*sheetFinder, error) {
-	password, err := passwordOf(c)
-	if err != nil {
-		return nil, err
-	}
-	f := &sheetFinder{options: sheet.Options{Name: c.String("sheet"), HeaderRow: c.Int("header-row"), Password: password.value}}
-	if c.IsSet("header-row") && f.options.HeaderRow < 1 {
-		return nil, problem.New("usage", "--header-row must be more than 0").Hinted("leave it out to have it found")
-	}
-	return f, nil
 }
 
 // propose reads the sheets and proposes a mapping for them. Name, header row and
@@ -192,24 +177,16 @@ var initHints = map[string]string{
 
 // withInitHints puts the hint of init in the place of one that speaks of a mapping.
 func withInitHints(err error) error {
-	hinted := func(p problem.Problem) problem.Problem {
-		if hint, ok := initHints[p.Code]; ok && (strings.Contains(p.Hint, "mapping") || p.Code == "unknown-delimiter") {
-			p.Hint = hint
-		}
-		return p
-	}
-	if p, ok := errors.AsType[problem.Problem](err); ok {
-		return hinted(p)
-	}
 	var list problem.List
-	if !errors.As(err, &list) {
+	if err := list.Collect(err); err != nil {
 		return err
 	}
-	list = slices.Clone(list)
 	for i, p := range list {
-		list[i] = hinted(p)
+		if hint, ok := initHints[p.Code]; ok && (strings.Contains(p.Hint, "mapping") || p.Code == "unknown-delimiter") {
+			list[i].Hint = hint
+		}
 	}
-	return list
+	return list.Err()
 }
 
 // separatorLine matches the first line by which Excel is told what separates the
@@ -247,9 +224,7 @@ func (f *sheetFinder) find(path string) (*sheet.Reader, error) {
 	l := &f.request.Layout
 	l.SheetName = draft.Setting{Value: given.Name, Why: "as given"}
 	if names := r.SheetNames(); given.Name == "" && len(names) > 1 {
-		if r, err = f.choose(path, names, r, &o, &l.SheetName); err != nil {
-			return nil, err
-		}
+		r, l.SheetName = f.choose(path, names, r, o)
 	}
 	switch s := r.Sheet(); {
 	case given.HeaderRow > 0:
@@ -329,50 +304,31 @@ func (f *sheetFinder) openLikely(path string, o *sheet.Options) (*sheet.Reader, 
 	return r, err
 }
 
-// choose opens the sheet of a workbook that looks most like leads: the one with the
-// most headers that mean something here, then the one with the most rows. first is the
-// reader of the first visible sheet; choose closes those that it does not return.
-func (f *sheetFinder) choose(path string, names []string, first *sheet.Reader, o *sheet.Options, chosen *draft.Setting) (*sheet.Reader, error) {
-	best, known, rows, alike := first, f.request.Knows(first.Sheet().Header), -1, ""
+// choose opens the sheet of a workbook that looks most like leads: the first of those with the
+// most headers that mean something here. first is the reader of the first visible sheet; choose
+// closes those that it does not return.
+func (f *sheetFinder) choose(path string, names []string, first *sheet.Reader, o sheet.Options) (best *sheet.Reader, chosen draft.Setting) {
+	best = first
+	known, alike := f.request.Knows(first.Sheet().Header), ""
 	for _, name := range names[1:] {
-		one := *o
-		one.Name = name
-		r, err := openAtHeader(path, one)
+		o.Name = name
+		r, err := openAtHeader(path, o)
 		if err != nil {
 			continue // an empty sheet, or one without headers
 		}
-		n := f.request.Knows(r.Sheet().Header)
-		if rows < 0 {
-			rows = countRows(best)
-		}
-		more := countRows(r)
-		switch {
-		case n > known || n == known && more > rows && !slices.Equal(r.Sheet().Header, best.Sheet().Header):
-			_ = best.Close()
-			best, known, rows, alike = r, n, more, ""
-			continue
-		case n == known && slices.Equal(r.Sheet().Header, best.Sheet().Header):
+		if n := f.request.Knows(r.Sheet().Header); n > known {
+			best, r, known, alike = r, best, n, ""
+		} else if n == known && slices.Equal(r.Sheet().Header, best.Sheet().Header) {
 			alike = name
 		}
 		_ = r.Close()
 	}
 	s := best.Sheet()
-	*chosen = draft.Setting{Value: s.Name, Why: fmt.Sprintf("of %d sheets; %d of its %d headers are known words", len(names), known, draft.NamedColumns(s.Header))}
+	chosen = draft.Setting{Value: s.Name, Why: fmt.Sprintf("of %d sheets; %d of its %d headers are known words", len(names), known, draft.NamedColumns(s.Header))}
 	if alike != "" {
 		chosen.Ask = fmt.Sprintf("this sheet or “%s”, which has the same headers?", problem.OneLine(alike))
 	}
-	return best, nil
-}
-
-func countRows(r *sheet.Reader) int {
-	n := 0
-	for _, err := range r.Records() {
-		if err != nil {
-			return 0
-		}
-		n++
-	}
-	return n
+	return best, chosen
 }
 
 // openAtHeader opens a sheet. Without a header row in o it takes the row that most
@@ -410,10 +366,7 @@ func openAtHeader(path string, o sheet.Options) (*sheet.Reader, error) {
 // headers, or is a title in a text file, whose rows have more fields.
 func movesOn(err error) bool {
 	var list problem.List
-	if errors.As(err, &list) {
-		return !slices.ContainsFunc(list, func(p problem.Problem) bool { return p.Code != "extra-field" })
-	}
-	return hasCode(err, "no-header") || hasCode(err, "extra-field")
+	return list.Collect(err) == nil && !slices.ContainsFunc(list, func(p problem.Problem) bool { return p.Code != "extra-field" && p.Code != "no-header" })
 }
 
 func hasCode(err error, code string) bool {
@@ -435,27 +388,10 @@ func likelyHeader(r *sheet.Reader) (int, error) {
 	return draft.LikelyHeader(r.Sheet(), rows), nil
 }
 
-// checkOf is the line that checks the new mapping with the sheets that it was made for.
-func (p *program) checkOf(c *cli.Context) string {
-	where := p.where(c)
-	if out := c.String("out"); where.Environments == "" && filepath.Dir(out) != "." {
-		if file, found := environment.Find(where.Mapping, ""); found {
-			where.Environments = file // those beside the mapping would be others
-		}
-	}
-	where.Mapping = c.String("out")
-	words := []string{"check"}
-	for _, flag := range []string{"templates", "password"} {
-		if c.IsSet(flag) {
-			words = append(words, "--"+flag, c.String(flag))
-		}
-	}
-	return reports.CommandLine(withoutSecret(commandWords(where, append(words, c.Args().Slice()...)...)))
-}
-
-// writeDraft prints the mapping, or writes it to a new file and says that next is the
-// line that checks it.
-func (p *program) writeDraft(made *draft.Proposal, out, next string) error {
+// writeDraft prints the mapping, or writes it to a new file and shows the line that checks it with the sheets
+// that it was made for.
+func (p *program) writeDraft(made *draft.Proposal, c *cli.Context) error {
+	out := c.String("out")
 	if out == "" {
 		_, err := p.Out.Write(made.YAML())
 		return err
@@ -469,6 +405,20 @@ func (p *program) writeDraft(made *draft.Proposal, out, next string) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return errors.Join(err, os.Remove(out))
 	}
+	where := p.where(c)
+	if where.Environments == "" && filepath.Dir(out) != "." {
+		if file, found := environment.Find(where.Mapping, ""); found {
+			where.Environments = file // those beside the mapping would be others
+		}
+	}
+	where.Mapping = out
+	words := []string{"check"}
+	for _, flag := range []string{"templates", "password"} {
+		if c.IsSet(flag) {
+			words = append(words, "--"+flag, c.String(flag))
+		}
+	}
+	next := reports.CommandLine(withoutSecret(commandWords(where, append(words, c.Args().Slice()...)...)))
 	fmt.Fprintf(p.Out, "%s: a first mapping; look at the lines marked DECIDE\n", problem.OneLine(out))
 	fmt.Fprintf(p.Out, "Next: answer them, and check the mapping with the sheet:\n  %s\n", next)
 	return nil

@@ -4,96 +4,428 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
-	"github.com/urfave/cli/v2"
+	"github.com/google/uuid"
 
+	"claimsheet/apiclient"
+	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/statefolder"
+	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/mapping/problem"
 )
 
-const copyLedgerHelp = `Writes a copy of the ledger to a new file, also while a run works: the copy is as the ledger was at one moment. It is read as a whole
-before it gets its name, and a file that is there is never replaced. To put it back, copy it over ledger.db while no run is active. What was done since the copy is in the results workbooks; give them to claimsheet rerun before the next run.
-It has personal data and redirect urls; claimsheet history --purge and --forget do not reach it.
---to may also name a PostgreSQL database without a ledger: its url without a password, or a reference to the url, env:NAME, file:PATH or cmd:PROGRAM ARG….
-Everything is copied row by row, and the rows are counted before the copy is kept. To move a ledger, copy it while no run is active, name the new place in the environments file (ledger), and move the old one away.
-
-Examples:
-
-    claimsheet copy-ledger -e uat --to /backup/ledger-monday.db
-    claimsheet copy-ledger -e uat --to env:LEDGER_URL`
-
-func (p *program) copyLedgerCommand() *cli.Command {
-	return &cli.Command{
-		Name: "copy-ledger", Usage: "write a copy of the ledger to a new file or database, also while a run works",
-		UsageText: "claimsheet copy-ledger [options] --to LEDGER", Description: copyLedgerHelp,
-		Flags: append(ledgerFlags(),
-			textFlag("to", "", "the new `LEDGER`: a file that is not there yet, or a database without one")),
-		Action: func(c *cli.Context) error {
-			return p.copyLedger(c)
-		},
-	}
+// ledgerPlace is where a ledger is: in a file of the state folder, or in a database.
+type ledgerPlace struct {
+	folder string            // the state folder
+	server *postgres.Address // nil for a file
 }
 
-// copyLedger copies the ledger of an environment to a new file. A ledger that has lost
-// records is not copied: its copy would take the place of better ones.
-func (p *program) copyLedger(c *cli.Context) error {
-	to := c.String("to")
-	if to == "" {
-		return problem.New("usage", "claimsheet copy-ledger needs --to, the new ledger").Hinted("claimsheet copy-ledger --to ledger-copy.db")
+// placeOfLedger returns where the ledger of an environment is: where --ledger says, else
+// where the environment says, else in the state folder.
+func placeOfLedger(ctx context.Context, where load.Where, env *environment.Environment, folder string) (ledgerPlace, error) {
+	if where.Ledger == "" {
+		url, err := env.Ledger(ctx)
+		return ledgerPlace{folder: folder}.at(url, err)
 	}
-	l, err := p.readLedger(p.where(c))
-	defer l.close()
-	if err != nil {
-		return err
+	if env.Sandbox {
+		return ledgerPlace{folder: folder}, problem.New("usage", "--ledger is not for the sandbox, whose ledger is in its own folder")
 	}
-	if l.ledger == nil {
-		return problem.New("no-run", "there is nothing to copy: nothing was ever run here (there is no ledger in %s)", l.session.State).
-			Hinted("--state names another state folder")
-	}
-	return p.transferLedger(c.Context, l, to)
+	return ledgerPlace{folder: folder}.at(environment.LedgerURL(ctx, "--ledger", where.Ledger))
 }
 
-// isDatabase reports whether an argument names a database and not a file: by its url, or
-// by a reference to that.
-func isDatabase(text string) bool {
-	source, _, _ := strings.Cut(text, ":")
-	return postgres.IsAddress(text) || source == "env" || source == "file" || source == "cmd"
+// at is the place at a url; p for none.
+func (p ledgerPlace) at(url environment.Secret, err error) (ledgerPlace, error) {
+	if err != nil || url.Reveal() == "" {
+		return p, err
+	}
+	address, err := postgres.Parse(url.Reveal())
+	p.server = &address
+	return p, err
 }
 
-// transferLedger copies a ledger into a new file or an empty database.
-func (p *program) transferLedger(ctx context.Context, l *ledgerSession, to string) error {
-	progress := ledger.Progress(nil)
-	if console.IsTerminal(p.stderr) {
-		progress = func(what string, _, _ int64) { fmt.Fprint(p.stderr, clearLine+what+" ") }
-		defer fmt.Fprint(p.stderr, clearLine)
+// String names the ledger: the path of its file, or the server, the database and the
+// schema.
+func (p ledgerPlace) String() string {
+	if p.server != nil {
+		return p.server.String()
 	}
-	var done ledger.Transferred
+	return p.file()
+}
+
+// file is the path of the ledger's file. Beside it are the files that this machine keeps
+// for the ledger, wherever that is.
+func (p ledgerPlace) file() string { return statefolder.Ledger(p.folder) }
+
+// lockedAt is the path at which this machine locks the ledger.
+func (p ledgerPlace) lockedAt() string {
+	if p.server != nil {
+		return p.server.Beside(p.folder)
+	}
+	return p.file()
+}
+
+func (p ledgerPlace) openReadOnly(ctx context.Context) (*ledger.Ledger, error) {
+	if p.server != nil {
+		return postgres.OpenReadOnly(ctx, *p.server)
+	}
+	return ledger.OpenReadOnly(p.file())
+}
+
+// exists reports whether there is a ledger.
+func (p ledgerPlace) exists(ctx context.Context) (bool, error) {
+	if p.server != nil {
+		return postgres.Exists(ctx, *p.server)
+	}
+	_, err := os.Lstat(p.file())
+	return !errors.Is(err, fs.ErrNotExist), nil
+}
+
+// sharesFolder reports whether the state folder belongs to another ledger too: a file
+// and a database, or several databases, when environments have ledgers of their own.
+func (p ledgerPlace) sharesFolder() (bool, error) {
+	files, err := os.ReadDir(p.folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return slices.ContainsFunc(files, func(f os.DirEntry) bool {
+		if name, isLock := strings.CutSuffix(f.Name(), ".lock"); isLock {
+			isDatabase, _ := path.Match("ledger-*", name)
+			other := filepath.Join(p.folder, name)
+			return isDatabase && (p.server == nil || other != p.lockedAt()) && ledger.WasOpened(other)
+		}
+		return p.server != nil && f.Name() == filepath.Base(p.file())
+	}), err
+}
+
+// limiter holds the rate for all processes that use the ledger and send to an
+// environment's service; nil for a file, which one process has for itself.
+func (p ledgerPlace) limiter(env *environment.Environment) load.Limiter {
+	if p.server == nil {
+		return nil
+	}
+	return postgres.NewLimiter(*p.server, apiclient.ServiceKey(env.BaseURL))
+}
+
+// ledgerSession is an open ledger of the environment that session has chosen. It
+// must be closed, also when opening it failed.
+type ledgerSession struct {
+	ledgerPlace // once it was looked for
+	session     *load.Session
+	where       load.Where
+	ledger      *ledger.Ledger // nil when there is none: nothing was ever run here
+	run         string         // the run that records events, or the name of what a command records without a run
+	folders     []string       // of journals, once they were looked for
+	shared      bool           // other processes may write the ledger too, if it is in a database
+	accept      map[string]bool
+	release     func() // unlocks it; nil while it is not locked
+}
+
+func (l *ledgerSession) close() {
+	if l.ledger != nil {
+		_ = l.ledger.Close() // what was recorded is durable
+	}
+	if l.release != nil {
+		l.release()
+	}
+	l.ledger, l.release = nil, nil
+	l.session.Close()
+}
+
+// command returns a command line of claimsheet for the same place.
+func (l *ledgerSession) command(words ...string) string { return commandLine(l.where, words...) }
+
+// openEnvironmentOf chooses the environment of a command that works on the
+// ledger, which must have a state folder.
+func openEnvironmentOf(where load.Where) (*ledgerSession, error) {
+	l := &ledgerSession{where: withUsualMapping(where), run: uuid.NewString()}
 	var err error
-	name := to
-	if isDatabase(to) {
-		var place ledgerPlace
-		if place, err = place.at(ctx, "--to", to); err != nil {
-			return err
-		}
-		name = place.String()
-		var copied *ledger.Ledger
-		if copied, err = postgres.Open(ctx, *place.server); err != nil {
-			return err
-		}
-		done, err = ledger.Transfer(ctx, l.ledger, copied, progress)
-		err = errors.Join(err, copied.Close())
-	} else {
-		done, err = ledger.Save(ctx, l.ledger, to, progress)
+	if l.session, err = load.OpenEnvironment(l.where); err != nil {
+		return l, err
+	}
+	return l, l.find(context.Background())
+}
+
+// find finds out where the ledger is, unless that is known.
+func (l *ledgerSession) find(ctx context.Context) (err error) {
+	if l.ledgerPlace != (ledgerPlace{}) {
+		return nil
+	}
+	if l.session.State == "" {
+		return problem.New("no-state", "there is no environments file here, so the state folder is not known").
+			Hinted("name the mapping with -m, the environments file with --environments, or the folder with --state")
+	}
+	l.ledgerPlace, err = placeOfLedger(ctx, l.where, l.session.Env, l.session.State)
+	return err
+}
+
+// readLedger opens the ledger of an environment for reading, without a lock: a
+// run may go on meanwhile.
+func (p *program) readLedger(where load.Where) (*ledgerSession, error) {
+	l, err := openEnvironmentOf(where)
+	if err != nil {
+		return l, err
+	}
+	if there, err := l.isThere(); !there {
+		return l, err
+	}
+	return l, l.read()
+}
+
+// openLedger locks the ledger of an environment, so that nothing changes meanwhile. Where it is
+// shared, runs and workers may write a ledger in a database meanwhile.
+func (p *program) openLedger(where load.Where, shared bool) (*ledgerSession, error) {
+	l, err := openEnvironmentOf(where)
+	l.shared = shared
+	if err != nil {
+		return l, err
+	}
+	if there, err := l.isThere(); !there {
+		return l, err
+	}
+	return l, p.takeLedger(l)
+}
+
+// takeLedger locks the ledger, records outcomes in journals, and makes uncertain what a killed run
+// left in flight.
+func (p *program) takeLedger(l *ledgerSession) error {
+	err := l.lock(p.Err)
+	if err == nil {
+		l.folders, err = journal.Folders(l.file(), "")
+	}
+	if err == nil {
+		err = p.replayJournals(l)
+	}
+	if err == nil {
+		_, err = l.ledger.MarkInterrupted(l.run, time.Now().UTC())
+	}
+	return err
+}
+
+// read opens the ledger for reading; other commands may write to it.
+func (l *ledgerSession) read() (err error) {
+	if err := l.requireLedger(); err != nil {
+		return err
+	}
+	l.ledger, err = l.openReadOnly(context.Background())
+	return err
+}
+
+// lock opens the ledger for writing and makes one if there was none. It fails with
+// ledger.ErrLocked while another command has it. What may take a while is said on out.
+func (l *ledgerSession) lock(out io.Writer) error {
+	release, err := ledger.Lock(l.lockedAt())
+	if found, ok := errors.AsType[problem.Problem](err); ok && l.server != nil && errors.Is(err, ledger.ErrLocked) {
+		found.Hint += " Runs that are to share the ledger need a state folder each (--state)."
+		return ledger.Refuse(found, ledger.ErrLocked)
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Out, "%s: a copy of the ledger with %d steps; its %d rows were counted and checked\n", problem.OneLine(name), done.Steps, done.Rows)
-	return nil
+	l.release = release
+	if err = l.requireLedger(); err != nil { // under the lock: another command may have been making the first ledger
+		return err
+	}
+	switch {
+	case l.server == nil:
+		l.ledger, err = ledger.OpenWith(l.file(), ledgerProgress(out))
+	case l.shared:
+		l.ledger, err = postgres.OpenShared(context.Background(), *l.server, *hooks.Sharing(&postgres.Sharing{}))
+	default:
+		l.ledger, err = postgres.Open(context.Background(), *l.server)
+	}
+	if err != nil {
+		return err
+	}
+	return ledger.NoteOpened(l.lockedAt())
 }
 
-// clearLine ends a line of progress.
-const clearLine = "\r                                                            \r"
+// minStepsForMessage is how many steps a ledger must have for a message about its check.
+const minStepsForMessage = 20_000
+
+// ledgerProgress says once what is being done to a long ledger that was not closed, and what the
+// ledger waits for.
+func ledgerProgress(out io.Writer) ledger.Progress {
+	said := ""
+	return func(what string, _, total int64) {
+		if what == said || total != ledger.Uncounted && total < minStepsForMessage {
+			return
+		}
+		said = what
+		fmt.Fprintf(out, "claimsheet: %s the ledger…\n", what)
+	}
+}
+
+// isThere reports whether there is a ledger, and refuses a place where one was and is not any
+// more.
+func (l *ledgerSession) isThere() (bool, error) {
+	there, err := l.exists(context.Background())
+	if err != nil || there || !ledger.WasOpened(l.lockedAt()) || l.session.Env.Sandbox {
+		return there, err
+	}
+	return false, &incomplete{problem.At(problem.Where{File: l.String()}, "ledger-missing",
+		"the ledger is gone, and a file in the state folder, with which it was locked, says that there was one: what was created is not known any more").
+		Hinted("see that its url is right, if it is in a database; bring it back from a backup; or import the results workbooks with claimsheet rerun --yes RESULTS.xlsx…; " +
+			"if it was moved away on purpose, add --accept ledger-missing to the next run")}
+}
+
+// requireLedger refuses a ledger that is gone, and one that is not there yet while the state
+// folder belongs to another. A new one may take its place when the user says so, and when the
+// command takes ids from results workbooks, because it asks before it does so.
+func (l *ledgerSession) requireLedger() error {
+	if l.accept["ledger-missing"] || len(l.session.Sources) > 0 && l.session.Sources[0].Workbook != nil {
+		return nil
+	}
+	there, err := l.isThere()
+	if err != nil || there || l.session.Env.Sandbox {
+		return err
+	}
+	if shared, err := l.sharesFolder(); err != nil || !shared {
+		return err
+	}
+	return &incomplete{problem.At(problem.Where{File: l.String()}, "ledger-missing",
+		"there is no ledger here yet, and the state folder belongs to a ledger in another place: if that is this environment's, everything would be created again").
+		Hinted("see that ledger in the environments file, or --ledger, names the right place; to move a ledger: claimsheet copy-ledger; if nothing was ever run in this environment, add --accept ledger-missing, once")}
+}
+
+// replayJournals records the outcomes that earlier runs kept in their journals, and says so, also
+// of the steps that are uncertain by that. The ledger is locked, and this run has written nothing
+// to it yet.
+func (p *program) replayJournals(l *ledgerSession) error {
+	n, conflicts, err := journal.Replay(l.ledger, l.folders)
+	console.PrintProblems(p.Err, conflicts)
+	if n > 0 {
+		fmt.Fprintf(p.Err, "claimsheet: outcomes recorded that an earlier run had to keep in its journal: %d\n", n)
+	}
+	if found, ok := err.(problem.Problem); ok {
+		return &incomplete{found}
+	}
+	return err
+}
+
+// openJournal prepares for a ledger that cannot be written any more.
+func (p *program) openJournal(run string, l *ledgerSession) *journal.File {
+	return journal.Open(run, l.ledger.Path(), l.folders, func(s journal.Created) {
+		what, where := s.Kind+" created", "noted nowhere else: write it down"
+		if s.ID != "" {
+			what += fmt.Sprintf(", id %q", s.ID)
+		}
+		if s.File != "" {
+			where = "noted in " + problem.OneLine(s.File)
+		}
+		fmt.Fprintf(p.Err, "claimsheet: the ledger cannot be written: %s; %s\n", what, where)
+	})
+}
+
+// scopeOf returns the name under which a ledger has the entries of an environment: its identity,
+// unless the service has moved there from another address, or an older ledger has the same base
+// url in another spelling. moved is the base url at which the environment last ran, when that is
+// another one and the ledger knows clients there; else "".
+func scopeOf(ctx context.Context, known *ledger.Ledger, env *environment.Environment, identity string) (scope, moved string, err error) {
+	now, rest := environment.ServiceOf(identity)
+	if to, ok, err := known.Moved(ctx, now); err != nil {
+		return "", "", err
+	} else if ok {
+		identity = to + rest
+	}
+	all, err := known.Environments(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	scope = identity
+	if i := slices.IndexFunc(all, func(other string) bool { return environment.SameService(other, identity) }); i >= 0 && !slices.Contains(all, identity) {
+		scope = all[i]
+	}
+	last, ran, err := known.LastEnvironment(ctx, env.Name)
+	if err != nil || !ran || env.Sandbox {
+		return scope, "", err
+	}
+	now, _ = environment.ServiceOf(scope)
+	then, _ := environment.ServiceOf(last)
+	if any, err := hasClients(ctx, known, then); err != nil || !any || now == then {
+		return scope, "", err
+	}
+	return scope, then, nil
+}
+
+// hasClients reports whether the ledger knows clients of a service.
+func hasClients(ctx context.Context, known *ledger.Ledger, service string) (bool, error) {
+	all, err := known.Environments(ctx)
+	for _, scope := range all {
+		if of, _ := environment.ServiceOf(scope); of != service {
+			continue
+		}
+		if n, err := known.KnownClients(ctx, scope, 1); err != nil || n > 0 {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+// movedHint says what a run needs after the base url has changed.
+const movedHint = "if it is the same service at another address, add --accept same-service: what is done is not sent again; " +
+	"if it is another service, which knows nothing of these clients, add --accept new-service; each is given once"
+
+func serviceChanged(name, then, now, hint string) error {
+	return &incomplete{problem.New("service-changed", "the base url of the environment “%s” was %s when it last ran, and is %s now", name, then, now).
+		Hinted("%s", hint)}
+}
+
+// service returns the ledger's name for the service of the environment.
+func (l *ledgerSession) service(ctx context.Context) (service, moved string, err error) {
+	scope, moved, err := scopeOf(ctx, l.ledger, l.session.Env, l.session.Env.Identity(apiclient.V2))
+	service, _ = environment.ServiceOf(scope)
+	return service, moved, err
+}
+
+// scopes returns the ledger's names for the environment: one for version 2, and one for each case
+// of version 1, because claim types have cases of their own. It fails while the ledger knows
+// nothing at the environment's base url and something at the one where it last ran: uncertain
+// steps there would look as if they were settled.
+func (l *ledgerSession) scopes(ctx context.Context) ([]string, error) {
+	own, moved, err := l.service(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if any, err := hasClients(ctx, l.ledger, own); err != nil {
+		return nil, err
+	} else if moved != "" && !any {
+		return nil, serviceChanged(l.session.Env.Name, moved, own,
+			"put the base url back; or, if the change is meant, first run a sheet: with --accept same-service if it is the same service at another address, "+
+				"with --accept new-service if it is another one")
+	}
+	all, err := l.ledger.Environments(ctx)
+	return slices.DeleteFunc(all, func(scope string) bool {
+		service, _ := environment.ServiceOf(scope)
+		return service != own
+	}), err
+}
+
+// runs returns the runs in the environment, the newest first.
+func (l *ledgerSession) runs(ctx context.Context) (runs []ledger.Run, err error) {
+	if l.ledger == nil {
+		return nil, nil
+	}
+	scopes, err := l.scopes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for r, err := range l.ledger.Runs(ctx, scopes) {
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+	}
+	return runs, nil
+}

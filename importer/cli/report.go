@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +19,6 @@ import (
 	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/spool"
@@ -57,55 +56,54 @@ func (p *program) reportCommand() *cli.Command {
 			if err := refuseCSV(c.String("out")); err != nil {
 				return err
 			}
-			return p.report(c.Context, p.where(c), reportOptions{c.Args().First(), c.String("out"), password.value})
+			return p.report(c.Context, p.where(c), c.Args().First(), c.String("out"), password.value)
 		},
 	}
 }
 
-// reportOptions are the flags of claimsheet report.
-type reportOptions struct {
-	run      string // the first characters of its id
-	out      string
-	password string
-}
-
-// report writes the workbook of a run again.
-func (p *program) report(ctx context.Context, where load.Where, o reportOptions) error {
-	l, err := p.openLedger(where, hooks.Sharing(&postgres.Sharing{}))
+// report writes the workbook of a run again. prefix is how the run's id begins.
+func (p *program) report(ctx context.Context, where load.Where, prefix, out, password string) error {
+	l, err := p.openLedger(where, true)
 	defer l.close()
 	if err != nil {
 		return err
 	}
-	run, err := l.findRun(ctx, o.run)
+	run, err := l.findRun(ctx, prefix)
 	if err != nil {
 		return err
 	}
-	past, err := l.openPastRun(run, o.password)
-	if err != nil {
+	past := &pastRun{run: run}
+	defer func() {
+		for _, closer := range slices.Backward(past.closers) {
+			_ = closer() // of files that are read only, or removed
+		}
+	}()
+	if err := past.open(l, password); err != nil {
 		return err
 	}
-	defer past.close()
 	if err := past.project(ctx, l); err != nil {
 		return err
 	}
-	to := target{path: o.out, ledger: l.ledger}
-	if o.out == "" {
-		if to.path, err = l.usualOutput(ctx, past); err != nil {
+	if out == "" {
+		if out, err = l.usualOutput(ctx, past); err != nil {
 			return err
 		}
 	}
-	if err := to.check(ctx, time.Now()); err != nil {
+	if err := checkOutput(ctx, l.ledger, out, false); err != nil {
 		return err
 	}
-	if err := past.markSuperseded(ctx, l.ledger, to.path); err != nil {
+	if err := past.markSuperseded(ctx, l.ledger, out); err != nil {
 		return err
 	}
-	place, err := to.placement(ctx, time.Now())
-	if err != nil {
-		return err
-	}
-	book := past.book()
+	book := workbookOf(past.mapping, past.draft)
+	book.Sheet, book.Records, book.Preview, book.Made = past.sheet, past.rows.Records(), past.preview, run.Started
+	book.Problems, book.Summary, book.Facts = past.problems, past.summary, past.kept.Facts
+	book.Binding, book.Notice = past.kept.Binding, past.kept.Notice
 	if book.Progress, err = l.progress(ctx, run.Environment, past.survey); err != nil {
+		return err
+	}
+	place, err := placement(ctx, l.ledger, out, false)
+	if err != nil {
 		return err
 	}
 	written, err := place.Write(book)
@@ -113,7 +111,7 @@ func (p *program) report(ctx context.Context, where load.Where, o reportOptions)
 		return err
 	}
 	if written.Aside != "" {
-		console.PrintProblems(p.Err, problem.List{workbookKept(to.path, written.Aside, l.command("rerun", written.Aside))})
+		console.PrintProblems(p.Err, problem.List{workbookKept(out, written.Aside, l.command("rerun", written.Aside))})
 	}
 	if err := l.ledger.NoteOutput(run.ID, safefile.Absolute(written.Path), written.Digest); err != nil {
 		return err
@@ -131,14 +129,11 @@ func (l *ledgerSession) usualOutput(ctx context.Context, past *pastRun) (string,
 		path = strings.TrimSuffix(input, filepath.Ext(input)) + ".results.xlsx"
 	}
 	by, known, err := l.ledger.OutputOf(ctx, path)
-	if err != nil {
-		return "", err
-	}
 	if known && by != past.run.ID {
-		return "", problem.At(problem.Where{File: path}, "output-of-another-run", "this file has the results of another run, %s", by).
+		err = problem.At(problem.Where{File: path}, "output-of-another-run", "this file has the results of another run, %s", by).
 			Hinted("name another file with -o")
 	}
-	return path, nil
+	return path, err
 }
 
 // moment formats a time in the local timezone.
@@ -170,12 +165,6 @@ func (l *ledgerSession) findRun(ctx context.Context, prefix string) (ledger.Run,
 	return found[0], nil
 }
 
-// sheetReader reads the kept copy of a sheet.
-type sheetReader interface {
-	Sheet() cell.Sheet
-	Records() iter.Seq2[cell.Record, error]
-}
-
 // pastRun is an earlier run of one sheet, with what its workbook shows.
 type pastRun struct {
 	run      ledger.Run
@@ -183,7 +172,6 @@ type pastRun struct {
 	kept     *keptRun
 	mapping  *mapping.Mapping
 	sheet    cell.Sheet
-	own      []int
 	preview  *reports.Preview
 	rows     *spool.Rows
 	draft    *spool.Results
@@ -192,101 +180,67 @@ type pastRun struct {
 	closers  []func() error
 }
 
-func (r *pastRun) close() {
-	for i := len(r.closers) - 1; i >= 0; i-- {
-		_ = r.closers[i]() // of files that are read only, or removed
-	}
-}
-
-// openPastRun opens what is kept of a run.
-func (l *ledgerSession) openPastRun(run ledger.Run, password string) (_ *pastRun, err error) {
-	named := fmt.Sprintf("run %s of %s", run.ID, moment(run.Started))
+// open opens what is kept of the run. The copy of the sheet must be what the run read.
+func (r *pastRun) open(l *ledgerSession, password string) error {
+	run := r.run
 	s, err := readSummary(run.Summary)
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case run.KeptInput == "" || s.Kept == nil:
-		return nil, problem.New("input-purged", "the input of %s was purged, or never here, so its workbook cannot be written again", named).
+		return problem.New("input-purged", "the input of run %s of %s was purged, or never here, so its workbook cannot be written again", run.ID, moment(run.Started)).
 			Hinted("what is known of a client: %s", l.command("history", "CLIENT-KEY"))
 	}
-	r := &pastRun{run: run, summary: s.Summary, kept: s.Kept}
-	defer func() {
-		if err != nil {
-			r.close()
-		}
-	}()
+	r.summary, r.kept = s.Summary, s.Kept
 	var found problem.List
 	if r.mapping, found = mapping.Parse(run.MappingFile, []byte(s.Kept.Mapping)); len(found) > 0 {
-		return nil, found
+		return found
 	}
-	reader, err := r.open(filepath.Join(statefolder.Inputs(l.session.State), filepath.Base(run.KeptInput)), password)
+	path := filepath.Join(statefolder.Inputs(l.session.State), filepath.Base(run.KeptInput))
+	changed := ""
+	switch digest, err := safefile.Digest(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		changed = "is not there"
+	case err != nil:
+		return safefile.Unreadable(path, err)
+	case digest != run.InputDigest:
+		changed = "is not the sheet that the run read: it was changed since"
+	}
+	if changed != "" {
+		return problem.At(problem.Where{File: path}, "input-changed", "the run's copy of its sheet %s", changed).
+			Hinted("bring the file back from a backup of the state folder")
+	}
+	table, own, err := load.OpenCopy(&load.Input{Path: path, Given: run.Input, Password: password}, r.mapping)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r.preview = &reports.Preview{Own: r.own}
+	r.closers = append(r.closers, table.Close)
+	r.preview = &reports.Preview{Own: own}
 	if workbook.FromProperties("", r.kept.Binding).Sheets > 1 {
 		r.preview.File = filepath.Base(run.Output)
 	}
-	r.sheet = reader.Sheet()
+	r.sheet = table.Sheet()
 	r.sheet.File, r.sheet.Copied = run.Input, r.preview.At
 	if r.draft, err = spool.NewResults(l.session.State); err != nil {
-		return nil, err
+		return err
 	}
 	r.closers = append(r.closers, r.draft.Close)
-	if r.rows, err = spool.NewRows(l.session.State, notedIn(r.preview, reader.Records(), mapping.FillDown(r.mapping.FillDown(), r.sheet))); err != nil {
-		return nil, err
-	}
-	r.closers = append(r.closers, r.rows.Close)
-	return r, nil
-}
-
-// open opens the kept copy of the sheet, which must be what the run read.
-func (r *pastRun) open(path, password string) (sheetReader, error) {
-	in := &load.Input{Path: path, Given: r.run.Input, Password: password}
-	digest, err := safefile.Digest(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, problem.At(problem.Where{File: path}, "input-missing", "the run's copy of its sheet is not there").
-			Hinted("bring the file back from a backup of the state folder")
-	case err != nil:
-		return nil, safefile.Unreadable(path, err)
-	case digest != r.run.InputDigest:
-		return nil, problem.At(problem.Where{File: path}, "input-changed", "this is not the sheet that the run read: its copy was changed since").
-			Hinted("bring the file back from a backup of the state folder")
-	}
-	if _, ours, _ := reports.IsOurs(path); !ours {
-		reader, err := in.Open(load.SheetOptions(r.mapping))
-		if err != nil {
-			return nil, err
-		}
-		r.closers = append(r.closers, reader.Close)
-		return reader, nil
-	}
-	binding, err := workbook.Read(path, password)
-	if err != nil {
-		return nil, err
-	}
-	results, err := workbook.Open(in.Open, binding)
-	if err != nil {
-		return nil, err
-	}
-	r.own, r.closers = results.AddedColumns(), append(r.closers, results.Close)
-	return results, nil
-}
-
-// notedIn yields records, filled, and notes where they will be in the workbook.
-func notedIn(preview *reports.Preview, records iter.Seq2[cell.Record, error], fill func(cell.Record) cell.Record) iter.Seq2[cell.Record, error] {
-	return func(yield func(cell.Record, error) bool) {
-		for record, err := range records {
+	fill := mapping.FillDown(r.mapping.FillDown(), r.sheet)
+	r.rows, err = spool.NewRows(l.session.State, func(yield func(cell.Record, error) bool) {
+		for record, err := range table.Records() {
 			if err == nil {
-				preview.Note(record)
+				r.preview.Note(record)
 				record = fill(record)
 			}
 			if !yield(record, err) {
 				return
 			}
 		}
+	})
+	if err == nil {
+		r.closers = append(r.closers, r.rows.Close)
 	}
+	return err
 }
 
 // project plans the run's sheet again, with the mapping and the templates of then, and
@@ -333,13 +287,4 @@ func (r *pastRun) markSuperseded(ctx context.Context, l *ledger.Ledger, path str
 	}
 	r.kept.Binding = binding.Properties()
 	return nil
-}
-
-// book returns what the run's workbook shows now.
-func (r *pastRun) book() reports.Workbook {
-	b := workbookOf(r.mapping, r.draft)
-	b.Sheet, b.Records, b.Preview, b.Made = r.sheet, r.rows.Records(), r.preview, r.run.Started
-	b.Problems, b.Summary, b.Facts = r.problems, r.summary, r.kept.Facts
-	b.Binding, b.Notice = r.kept.Binding, r.kept.Notice
-	return b
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,30 +25,8 @@ import (
 	"claimsheet/reports"
 )
 
-// addKilledWorkers adds to the counts of requests what workers have sent that were killed before
-// they said so, and makes uncertain what they were sending.
-func (r *importRun) addKilledWorkers(ctx context.Context, requests *result.Requests) error {
-	if _, err := r.ledger.ledger.MarkInterrupted(r.run, time.Now().UTC()); err != nil {
-		return err
-	}
-	var sent result.Requests
-	for _, run := range r.job.Runs {
-		of, err := r.ledger.ledger.SentIn(ctx, run)
-		if err != nil {
-			return err
-		}
-		sent.Client += of[ledger.KindClient]
-		sent.Claim += of[ledger.KindClaim]
-		sent.Activity += of[ledger.KindActivity]
-		sent.Link += of[ledger.KindLink]
-	}
-	requests.Client, requests.Claim = max(requests.Client, sent.Client), max(requests.Claim, sent.Claim)
-	requests.Activity, requests.Link = max(requests.Activity, sent.Activity), max(requests.Link, sent.Link)
-	return nil
-}
-
 // report writes the workbooks and the summary, also when a signal has ended ctx.
-func (r *importRun) report(ctx context.Context) error {
+func (r *importRun) report(ctx context.Context) (err error) {
 	signalled := ctx.Err() != nil
 	ctx = context.WithoutCancel(ctx)
 	if !r.options.dryRun {
@@ -58,7 +37,6 @@ func (r *importRun) report(ctx context.Context) error {
 	summary, problems, mappingChanged := r.job.Summary(r.options.dryRun)
 	summary.Environment = r.session.Env.Name
 	summary.Seconds = time.Since(r.started).Seconds()
-	var err error
 	if r.job.Dispatch != nil && r.ledger.ledger.Stopped() == nil {
 		if err = r.addKilledWorkers(ctx, &summary.Requests); err != nil {
 			return err
@@ -73,12 +51,8 @@ func (r *importRun) report(ctx context.Context) error {
 	if err := r.writeWorkbooks(ctx, &summary, problems); err != nil {
 		return err
 	}
-	r.summary = &summary
-	console.PrintProblems(r.Err, slices.DeleteFunc(problems.Listed(), func(p problem.Problem) bool {
-		return r.announces() && slices.ContainsFunc(r.survey.Problems, func(said problem.Problem) bool {
-			return said.Where == p.Where && said.Code == p.Code && said.Message == p.Message
-		})
-	}))
+	r.summary, r.object = &summary, summary
+	console.PrintProblems(r.Err, problems.Listed())
 	r.printTroubled(summary)
 	if mappingChanged {
 		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: r.session.Mapping.File}, "mapping-changed",
@@ -87,10 +61,33 @@ func (r *importRun) report(ctx context.Context) error {
 	if err := r.printSummary(summary, signalled); err != nil {
 		return err
 	}
-	if err := r.observeReport(ctx); err != nil {
+	if r.options.dryRun {
+		r.observer.Reported(r.job.Retries(), nil)
+		return nil
+	}
+	r.observer.Reported(r.job.Retries(), &summary.UncertainSteps)
+	r.dropInputs(ctx)
+	return nil
+}
+
+// addKilledWorkers adds to the counts of requests what workers have sent that were killed before
+// they said so, and makes uncertain what they were sending.
+func (r *importRun) addKilledWorkers(ctx context.Context, requests *result.Requests) error {
+	if _, err := r.ledger.ledger.MarkInterrupted(r.run, time.Now().UTC()); err != nil {
 		return err
 	}
-	r.dropInputs(ctx)
+	sent := map[string]int{}
+	for _, run := range r.job.Runs {
+		of, err := r.ledger.ledger.SentIn(ctx, run)
+		if err != nil {
+			return err
+		}
+		for kind, n := range of {
+			sent[kind] += n
+		}
+	}
+	requests.Client, requests.Claim = max(requests.Client, sent[ledger.KindClient]), max(requests.Claim, sent[ledger.KindClaim])
+	requests.Activity, requests.Link = max(requests.Activity, sent[ledger.KindActivity]), max(requests.Link, sent[ledger.KindLink])
 	return nil
 }
 
@@ -101,9 +98,6 @@ const inputsKept = 60
 // dropInputs removes the copies of the sheets of older runs. The run's own outcome does not
 // depend on it: what goes wrong is a warning.
 func (r *importRun) dropInputs(ctx context.Context) {
-	if r.options.dryRun {
-		return
-	}
 	kept, err := r.ledger.keptInputs(ctx)
 	if err == nil {
 		err = r.ledger.ledger.DropInputs(r.scope, inputsKept)
@@ -112,7 +106,7 @@ func (r *importRun) dropInputs(ctx context.Context) {
 		_, err = r.ledger.removeInputs(ctx, kept, time.Time{})
 	}
 	if err != nil {
-		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: r.ledger.path()}, "not-pruned",
+		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: r.ledger.String()}, "not-pruned",
 			"the copies of the sheets of old runs could not be removed: %v", problem.Cause(err)).Hinted("nothing else depends on it")})
 	}
 }
@@ -133,30 +127,19 @@ func (r *importRun) printTroubled(summary result.Summary) {
 	console.PrintProblems(r.Err, list)
 }
 
-// unwritten says why a workbook was not written, and which command writes it.
-func (r *importRun) unwritten(s *sheetRun, err error) problem.Problem {
-	p, ok := errors.AsType[problem.Problem](err)
-	if !ok {
-		p = problem.At(problem.Where{File: s.target.path}, "output-failed", "the workbook could not be written: %v", err).Hinted("%s", hintOf(err))
-	}
-	if r.options.dryRun {
-		return p
-	}
-	if p.Hint != "" {
-		p.Hint += "; "
-	}
-	return p.Hinted("%severy id is safe in the ledger, and this command writes the workbook: %s", p.Hint, r.ledger.command("report", "-o", "FILE", s.record.ID))
-}
-
 func (r *importRun) printSummary(summary result.Summary, signalled bool) error {
-	if r.object = summary; r.options.quiet {
+	o := r.options
+	if o.quiet {
 		return nil
 	}
-	words := reports.NextSteps{Command: r.options.command(), Settle: commandWords(r.options.where, "settle"), Rerun: r.options.rerunCommand()}
+	words := reports.NextSteps{Command: o.command(), Settle: commandWords(o.where, "settle"), Rerun: commandWords(o.where, "rerun")}
 	if r.session.Env.Sandbox {
 		words.Notice = sandboxNotice
-		if !r.options.dryRun {
-			words.Sandbox = r.options.lookCommand()
+	}
+	if r.session.Env.Sandbox && !o.dryRun {
+		words.Sandbox = []string{"claimsheet", "sandbox", "--state", o.where.StateDir(false)}
+		if o.where.Templates != "" {
+			words.Sandbox = append(words.Sandbox, "--templates", o.where.Templates)
 		}
 	}
 	switch {
@@ -165,33 +148,50 @@ func (r *importRun) printSummary(summary result.Summary, signalled bool) error {
 	case signalled:
 		words.Stopped, words.Interrupted = "a signal ended the run; requests under way were finished", true
 	}
-	if err := reports.WriteSummary(r.Out, summary, words); err != nil {
-		return err
-	}
-	return nil
+	return reports.WriteSummary(r.Out, summary, words)
 }
 
 // writeWorkbooks writes a workbook for each sheet. When one cannot be written, the
 // others are still written.
 func (r *importRun) writeWorkbooks(ctx context.Context, whole *result.Summary, problems problem.List) error {
 	var failed problem.List
+	folders := map[string]bool{}
 	for _, s := range r.sheets {
 		summary := r.job.OfSheet(*whole, s.table)
 		if err := r.writeWorkbook(ctx, s, &summary, problemsOf(s.table, problems)); err != nil {
 			failed = append(failed, r.unwritten(s, err))
 			continue
 		}
+		whole.Results, folders[filepath.Dir(summary.Results)] = summary.Results, true
 		whole.Sheets = append(whole.Sheets, result.SheetSummary{Sheet: s.source.Input.Given, Run: summary.Run,
 			Rows: summary.Rows, Clients: summary.Clients, Results: summary.Results})
 	}
-	whole.Results = commonPlace(whole.Sheets)
-	if len(r.sheets) == 1 {
-		whole.Sheets = nil
-	}
-	if len(failed) > 0 {
+	switch {
+	case len(failed) > 0:
 		return &incomplete{failed}
+	case len(r.sheets) == 1:
+		whole.Sheets = nil
+	case len(folders) == 1:
+		whole.Results = filepath.Dir(whole.Results)
+	default:
+		whole.Results = ""
 	}
 	return nil
+}
+
+// unwritten says why a workbook was not written, and which command writes it.
+func (r *importRun) unwritten(s *sheetRun, err error) problem.Problem {
+	p, ok := errors.AsType[problem.Problem](err)
+	if !ok {
+		p = problem.At(problem.Where{File: s.output}, "output-failed", "the workbook could not be written: %v", err).Hinted("%s", hintOf(err))
+	}
+	if r.options.dryRun {
+		return p
+	}
+	if p.Hint != "" {
+		p.Hint += "; "
+	}
+	return p.Hinted("%severy id is safe in the ledger, and this command writes the workbook: %s", p.Hint, r.ledger.command("report", "-o", "FILE", s.record.ID))
 }
 
 // problemsOf returns the problems of one of the run's sheets, without the file in
@@ -207,43 +207,39 @@ func problemsOf(table int, all problem.List) problem.List {
 	return own
 }
 
-// commonPlace returns the path of the only workbook, or the folder of several; ""
-// when they are in different folders.
-func commonPlace(sheets []result.SheetSummary) string {
-	if len(sheets) == 1 {
-		return sheets[0].Results
-	}
-	place := ""
-	for i, s := range sheets {
-		folder := filepath.Dir(s.Results)
-		if i > 0 && folder != place {
-			return ""
-		}
-		place = folder
-	}
-	return place
-}
-
 func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *result.Summary, problems problem.List) error {
-	book, run := r.book(s, *summary, problems), s.record
-	run.Finished = time.Now().UTC()
+	book := workbookOf(r.session.Mapping, s.draft)
+	book.Sheet, book.Records, book.Preview, book.Made = s.source.Sheet(), r.rowsOf(s.table), s.preview, s.record.Started
+	book.Problems, book.Summary = problems, *summary
+	book.Facts, book.Binding, book.Notice = r.facts(s), r.binding(s).Properties(), r.notice()
 	var err error
 	if book.Progress, err = r.ledger.progress(ctx, r.scope, r.survey); err != nil {
 		return err
 	}
 	// The run's end is recorded first: if the workbook cannot be written,
 	// claimsheet report writes it later.
+	run := s.record
+	run.Finished = time.Now().UTC()
 	if err := r.finishRun(run, s.kept, *summary); err != nil {
 		return err
 	}
 	if r.options.dryRun {
-		if book.Values, err = r.plannedValues(ctx, s); err != nil {
+		if book.Values, err = r.plannedValues(s); err != nil {
 			return err
 		}
 	}
-	place, err := s.placement(ctx, time.Now())
+	place, err := placement(ctx, r.ledger.ledger, s.output, r.options.dryRun)
 	if err != nil {
 		return err
+	}
+	if place.Aside != "" && s.marked != "" { // a corrected workbook that this run has marked is kept as the user gave it
+		digest, err := safefile.Digest(place.Path)
+		if err != nil {
+			return err
+		}
+		if digest == s.marked {
+			place.As = s.source.Input.Path
+		}
 	}
 	written, err := place.Write(book)
 	if err != nil {
@@ -252,19 +248,48 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 	if err := r.reportBackup(s, written); err != nil {
 		return err
 	}
-	if written.Path != s.target.path {
-		console.PrintProblems(r.Err, problem.List{fileLocked(s.target.path, written.Path)})
+	if written.Path != s.output {
+		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: s.output}, "output-held",
+			"could not be replaced: another program has it open, or it is protected; the results are in %s", written.Path).Hinted("close it before the next run")})
 	}
 	summary.Results = written.Path
 	run.Output, run.OutputDigest = safefile.Absolute(written.Path), written.Digest
 	return r.finishRun(run, s.kept, *summary)
 }
 
+// rowsOf returns the rows of one sheet, as the first pass kept them.
+func (r *importRun) rowsOf(table int) iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
+		for record, err := range r.rows.Records() {
+			switch {
+			case err == nil && record.Table < table:
+				continue
+			case err == nil && record.Table > table:
+				return
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
+// finishRun records the end of a run; a dry run leaves no trace.
+func (r *importRun) finishRun(run ledger.Run, kept *keptRun, s result.Summary) (err error) {
+	if r.options.dryRun {
+		return nil
+	}
+	if run.Summary, err = json.Marshal(runSummary{s, kept}); err != nil {
+		return err
+	}
+	return r.ledger.ledger.FinishRun(run)
+}
+
 // valuesOf is of how many clients the plan workbook shows every value.
 const valuesOf = 100
 
 // plannedValues returns what the run would send for the first clients of a sheet.
-func (r *importRun) plannedValues(ctx context.Context, s *sheetRun) ([]reports.Value, error) {
+func (r *importRun) plannedValues(s *sheetRun) ([]reports.Value, error) {
 	calls := map[int]map[string]result.Step{} // by the client's number and the step's key
 	for step, err := range s.draft.Steps() {
 		if err != nil {
@@ -282,7 +307,7 @@ func (r *importRun) plannedValues(ctx context.Context, s *sheetRun) ([]reports.V
 		calls[step.Client][step.Step] = step
 	}
 	var values []reports.Value
-	for plan, err := range r.plans(ctx) {
+	for plan, err := range r.plans() {
 		if err != nil {
 			return nil, err
 		}
@@ -318,32 +343,6 @@ func (r *importRun) cellsOf(s *sheetRun, from mapping.Source) string {
 	return strings.Join(names, ", ")
 }
 
-// finishRun records the end of a run; a dry run leaves no trace.
-func (r *importRun) finishRun(run ledger.Run, kept *keptRun, s result.Summary) (err error) {
-	if r.options.dryRun {
-		return nil
-	}
-	if run.Summary, err = json.Marshal(runSummary{s, kept}); err != nil {
-		return err
-	}
-	return r.ledger.ledger.FinishRun(run)
-}
-
-// fileLocked says that the results are in another file than asked for.
-func fileLocked(asked, written string) problem.Problem {
-	return problem.At(problem.Where{File: asked}, "output-held", "could not be replaced: another program has it open, or it is protected; the results are in %s", written).
-		Hinted("close it before the next run")
-}
-
-// book returns what the workbook of a sheet shows.
-func (r *importRun) book(s *sheetRun, summary result.Summary, problems problem.List) reports.Workbook {
-	b := workbookOf(r.session.Mapping, s.draft)
-	b.Sheet, b.Records, b.Preview, b.Made = s.source.Sheet(), r.rowsOf(s.table), s.preview, s.record.Started
-	b.Problems, b.Summary = problems, summary
-	b.Facts, b.Binding, b.Notice = r.facts(s), r.binding(s).Properties(), r.notice()
-	return b
-}
-
 // workbookOf returns a workbook with the results of a draft, without a sheet.
 func workbookOf(m *mapping.Mapping, draft *spool.Results) reports.Workbook {
 	b := reports.Workbook{ClientIDHeader: cell.ContactIDHeader, Contacts: len(m.Contacts) > 0, Rows: draft.Rows(), Steps: draft.Steps()}
@@ -356,13 +355,17 @@ func workbookOf(m *mapping.Mapping, draft *spool.Results) reports.Workbook {
 // binding binds the workbook of a sheet to the run.
 func (r *importRun) binding(s *sheetRun) workbook.Binding {
 	session, run, sheet := r.session, s.record, s.source.Sheet()
-	return workbook.Binding{
+	b := workbook.Binding{
 		Run: run.ID, Environment: run.Environment, EnvironmentName: run.EnvironmentName,
-		Mapping: run.Mapping, MappingFile: safefile.Absolute(run.MappingFile), MappingDigest: run.MappingDigest,
+		Mapping: run.Mapping, MappingFile: run.MappingFile, MappingDigest: run.MappingDigest,
 		KeySpace: session.Binding.KeySpace(), Sheet: cmp.Or(sheet.Origin, sheet.Name), Sheets: len(r.sheets), Started: run.Started,
-		Input: safefile.Absolute(run.Input), InputDigest: run.InputDigest, Ledger: r.ledger.absoluteName(),
+		Input: safefile.Absolute(run.Input), InputDigest: run.InputDigest, Ledger: r.ledger.String(),
 		Contacts: len(session.Mapping.Contacts) > 0,
 	}
+	if r.ledger.server == nil {
+		b.Ledger = safefile.Absolute(b.Ledger)
+	}
+	return b
 }
 
 // notice is what every sheet of the sandbox's workbooks says.
@@ -379,7 +382,7 @@ func (r *importRun) facts(s *sheetRun) []reports.Fact {
 		{Label: "Mapping", Text: r.session.Mapping.Name.Text + " (" + r.session.Mapping.File + ")"},
 		{Label: "Sheet", Text: s.record.Input},
 		{Label: "Started (UTC)", Time: s.record.Started},
-		{Label: "Ledger", Text: r.ledger.path()},
+		{Label: "Ledger", Text: r.ledger.String()},
 		{Label: "Claimsheet", Text: thisVersion()},
 	}
 	if len(r.sheets) > 1 {
@@ -401,7 +404,7 @@ func (r *importRun) reportBackup(s *sheetRun, written reports.Written) error {
 	if err != nil {
 		return err
 	}
-	kept := workbookKept(s.target.path, written.Aside, reports.CommandLine(r.options.rerunCommand(written.Aside)))
+	kept := workbookKept(s.output, written.Aside, r.ledger.command("rerun", written.Aside))
 	other, err := workbook.Find(written.Aside)
 	if err != nil {
 		return err
@@ -463,53 +466,33 @@ type runSummary struct {
 // a run of which it has nothing.
 func readSummary(text []byte) (s runSummary, err error) {
 	if len(text) == 0 {
-		return runSummary{}, nil
+		return s, nil
 	}
 	if err := json.Unmarshal(text, &s); err != nil {
-		return runSummary{}, fmt.Errorf("the summary of a run in the ledger cannot be read: %w", err)
+		return s, fmt.Errorf("the summary of a run in the ledger cannot be read: %w", err)
 	}
 	return s, nil
 }
 
-// target is where a workbook goes.
-type target struct {
-	path   string
-	dryRun bool
-	ledger *ledger.Ledger
-}
-
-// check refuses a place that cannot be written to, before anything is sent.
-func (t target) check(ctx context.Context, now time.Time) error {
-	if _, err := t.placement(ctx, now); err != nil {
-		return err
-	}
-	folder := filepath.Dir(t.path)
-	trial, err := os.MkdirTemp(folder, ".claimsheet-*") // the first thing that writing a workbook does
-	if err != nil {
-		return problem.At(problem.Where{File: t.path}, "output-no-access", "the folder %s cannot be written to: %v", folder, errors.Unwrap(err)).
-			Hinted("let this user write to it, or choose another folder with -o")
-	}
-	return os.Remove(trial)
-}
-
-func (t target) placement(ctx context.Context, now time.Time) (reports.Placement, error) {
-	digest, _, err := t.ledger.LastOutput(ctx, safefile.Absolute(t.path))
+// placement decides where a workbook goes.
+func placement(ctx context.Context, l *ledger.Ledger, path string, dryRun bool) (reports.Placement, error) {
+	digest, _, err := l.LastOutput(ctx, safefile.Absolute(path))
 	if err != nil {
 		return reports.Placement{}, err
 	}
-	return reports.Target(t.path, t.dryRun, digest, now)
+	return reports.Target(path, dryRun, digest, time.Now())
 }
 
-// placement decides where the sheet's workbook goes. A corrected workbook that this
-// run has marked is kept as the user gave it.
-func (s *sheetRun) placement(ctx context.Context, now time.Time) (reports.Placement, error) {
-	place, err := s.target.placement(ctx, now)
-	if err != nil || place.Aside == "" || s.marked == "" {
-		return place, err
+// checkOutput refuses a place that cannot be written to, before anything is sent.
+func checkOutput(ctx context.Context, l *ledger.Ledger, path string, dryRun bool) error {
+	if _, err := placement(ctx, l, path, dryRun); err != nil {
+		return err
 	}
-	digest, err := safefile.Digest(place.Path)
-	if digest == s.marked {
-		place.As = s.source.Input.Path
+	folder := filepath.Dir(path)
+	trial, err := os.MkdirTemp(folder, ".claimsheet-*") // the first thing that writing a workbook does
+	if err != nil {
+		return problem.At(problem.Where{File: path}, "output-no-access", "the folder %s cannot be written to: %v", folder, errors.Unwrap(err)).
+			Hinted("let this user write to it, or choose another folder with -o")
 	}
-	return place, err
+	return os.Remove(trial)
 }

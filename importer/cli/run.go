@@ -11,16 +11,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/observe"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/ledger/postgres"
+	"claimsheet/importer/safefile"
 	"claimsheet/importer/spool"
+	"claimsheet/importer/stoprule"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -48,21 +51,15 @@ func (p *program) runCommand() *cli.Command {
 			switchFlag("workers", "let workers send (docs/scale.md)"),
 		}, runFlags()),
 		Action: func(c *cli.Context) error {
-			if err := p.observe(c); err != nil {
+			o, err := p.runOptions(c, "no sheet is given", "claimsheet run -m mapping.yaml leads.xlsx")
+			if err != nil {
 				return err
 			}
-			if c.NArg() == 0 {
-				return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet run -m mapping.yaml leads.xlsx")
+			o.where = withUsualMapping(o.where)
+			if o.workers && o.dryRun {
+				return problem.New("usage", "--workers is for a run: a dry run sends nothing").Hinted("leave one of them out")
 			}
-			o, err := p.runOptions(c)
-			o.where, o.yes, o.workers = withUsualMapping(o.where), c.Bool("yes"), c.Bool("workers")
-			if err == nil && o.workers && o.dryRun {
-				err = problem.New("usage", "--workers is for a run: a dry run sends nothing").Hinted("leave one of them out")
-			}
-			if err == nil {
-				o.sheets, err = load.Sheets(c.Args().Slice())
-			}
-			if err != nil {
+			if o.sheets, err = load.Sheets(c.Args().Slice()); err != nil {
 				return err
 			}
 			return p.importSheets(c.Context, o)
@@ -72,26 +69,28 @@ func (p *program) runCommand() *cli.Command {
 
 // runFlags are the flags that run and rerun share.
 func runFlags() []cli.Flag {
-	return slices.Concat([]cli.Flag{
+	return []cli.Flag{
 		switchFlag("dry-run", "check and show what would be sent; send nothing"),
 		switchFlag("no-lookup", "in a dry run: no look-ups at the service"),
 		numberFlag("limit", "only the first `N` clients", ""),
 		textFlag("only", "", "only the client with this `KEY`"),
 		numberFlag("min-rows", "stop when the sheet has fewer than `N` rows", ""),
-	}, guardFlags(), []cli.Flag{
+		textFlag("max-failures", "", "stop when more than `N` or N% of the clients fail (20%)"),
+		&cli.StringSliceFlag{Name: "accept", Usage: "pass the guard whose message names this `CODE`"},
 		numberFlag("concurrency", "`N` requests in flight (default: environment's)", ""),
 		&cli.Float64Flag{Name: "rate", Usage: "`N` requests a second (default: environment's)"},
 		passwordFlag(), jsonFlag(),
 		switchFlag("quiet", "print problems only, no summary"),
-	}, observeFlags(), []cli.Flag{traceFlag()})
+		textFlag("log-format", "", "the log's `FORMAT`: text or json"),
+		textFlag("log-file", "", "append the log to `FILE` (default: stderr)"),
+		switchFlag("no-progress", "no progress bar and no progress lines"),
+		traceFlag(),
+	}
 }
 
 // runOptions are the flags of claimsheet run and claimsheet rerun.
 type runOptions struct {
-	guards
 	where       load.Where
-	typed       load.Where // of a rerun: where without what the ledger has added
-	pace        pace
 	sheets      []string
 	workbooks   []*workbook.Binding // of the sheets of a rerun; nil for a run
 	password    password
@@ -106,23 +105,31 @@ type runOptions struct {
 	dryRun      bool
 	noLookup    bool
 	quiet       bool
+	maxFailures stoprule.MaxFailures
+	accept      map[string]bool // of guardCodes
 }
 
-func (p *program) runOptions(c *cli.Context) (runOptions, error) {
-	o := runOptions{
-		where: p.where(c), pace: p.pace, out: c.String("out"),
+// runOptions reads the flags, and opens the log first, so that a run that cannot start is reported too.
+func (p *program) runOptions(c *cli.Context, noSheet, example string) (o runOptions, err error) {
+	p.run = uuid.NewString()
+	p.observer, err = observe.New(p.run, observe.Options{
+		Stderr: p.Err, Terminal: p.stderr, Dumb: p.Env("TERM") == "dumb",
+		LogFormat: c.String("log-format"), LogFile: c.String("log-file"), NoProgress: c.Bool("no-progress"), Quiet: c.Bool("quiet"),
+		DryRun: c.Bool("dry-run"),
+	})
+	p.Err = p.observer.Stderr()
+	o = runOptions{
+		where: p.where(c), out: c.String("out"), workers: c.Bool("workers"), yes: c.Bool("yes"),
 		concurrency: c.Int("concurrency"), rate: c.Float64("rate"),
 		limit: c.Int("limit"), only: c.String("only"), minRows: c.Int("min-rows"),
 		dryRun: c.Bool("dry-run"), noLookup: c.Bool("no-lookup"), quiet: c.Bool("quiet"),
 	}
-	var err error
-	if o.guards, err = guardsOf(c); err != nil {
+	switch {
+	case err != nil:
 		return o, err
-	}
-	if o.password, err = passwordOf(c); err != nil {
-		return o, err
-	}
-	if o.noLookup && !o.dryRun {
+	case c.NArg() == 0:
+		return o, problem.New("no-sheet", "%s", noSheet).Hinted("%s", example)
+	case o.noLookup && !o.dryRun:
 		return o, problem.New("usage", "--no-lookup is for a dry run: a run must know which clients exist").
 			Hinted("add --dry-run; to create clients without looking them up, write existing: create in the mapping")
 	}
@@ -131,10 +138,19 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 			return o, problem.New("usage", "--%s must be more than 0", name).Hinted("leave it out to have the default")
 		}
 	}
+	if o.accept, err = acceptedGuards(c.StringSlice("accept")); err != nil {
+		return o, err
+	}
+	if o.maxFailures, err = parseMaxFailures(c.String("max-failures")); err != nil {
+		return o, err
+	}
+	if o.password, err = passwordOf(c); err != nil {
+		return o, err
+	}
 	if err := refuseCSV(o.out); err != nil {
 		return o, err
 	}
-	return o, p.openTrace(c)
+	return o, p.openTrace(c, true)
 }
 
 // refuseCSV refuses a name given with -o that asks for a CSV file.
@@ -154,14 +170,10 @@ func (o runOptions) command() []string {
 	if o.isRerun() {
 		words[0] = "rerun"
 	}
-	if o.where.Templates != "" {
-		words = append(words, "--templates", o.where.Templates)
-	}
-	if o.password.reference != "" {
-		words = append(words, "--password", o.password.reference)
-	}
-	if o.only != "" {
-		words = append(words, "--only", o.only)
+	for _, flag := range [][2]string{{"--templates", o.where.Templates}, {"--password", o.password.reference}, {"--only", o.only}} {
+		if flag[1] != "" {
+			words = append(words, flag[0], flag[1])
+		}
 	}
 	if o.limit > 0 {
 		words = append(words, "--limit", fmt.Sprint(o.limit))
@@ -172,30 +184,33 @@ func (o runOptions) command() []string {
 	if o.workers {
 		words = append(words, "--workers")
 	}
-	words = append(words, o.guards.words()...)
+	for _, code := range guardCodes {
+		if o.accept[code] {
+			words = append(words, "--accept", code)
+		}
+	}
 	return commandWords(o.where, append(words, o.sheets...)...)
 }
 
-// rerunCommand returns the command that continues a run from its results
-// workbooks. It needs no mapping and environment where it finds them in the
-// ledger of the run.
-func (o runOptions) rerunCommand(workbooks ...string) []string {
-	where := o.where
-	if o.isRerun() {
-		where = o.typed
-	} else if found := (load.Where{Environments: where.Environments, State: where.State, Ledger: where.Ledger}); recordsFolder(where) == recordsFolder(found) {
-		where = found
+// output returns where the workbook of a sheet goes. -o is a file or, always for
+// several sheets, a folder.
+func (o runOptions) output(path string) string {
+	usual := strings.TrimSuffix(path, filepath.Ext(path))
+	switch {
+	case o.dryRun:
+		usual += ".plan.xlsx"
+	case o.isRerun():
+		usual = path
+	default:
+		usual += ".results.xlsx"
 	}
-	return commandWords(where, append([]string{"rerun"}, workbooks...)...)
-}
-
-// lookCommand returns the command that serves what a run in the sandbox has left.
-func (o runOptions) lookCommand() []string {
-	words := []string{"claimsheet", "sandbox", "--state", o.where.StateDir(false)}
-	if o.where.Templates != "" {
-		words = append(words, "--templates", o.where.Templates)
+	switch {
+	case o.out == "":
+		return usual
+	case safefile.IsFolder(o.out):
+		return filepath.Join(o.out, filepath.Base(usual))
 	}
-	return words
+	return o.out
 }
 
 // importRun is a run, or a dry run, from the sheets to the workbooks.
@@ -206,20 +221,34 @@ type importRun struct {
 
 	// load fills these,
 	session *load.Session
-	place   ledgerPlace // of the ledger, once it was needed to reach the service
 	ledger  *ledgerSession
-	scope   string      // the ledger's name for the environment
-	sheets  []*sheetRun // with their workbooks
-	folders []string    // of journals
-	// survey these,
+	scope   string // the ledger's name for the environment
+	sheets  []*sheetRun
+	// look these,
 	rows   *spool.Rows // of all sheets
 	survey *importer.Survey
 	job    *importer.Job
+	// guard this, in a rerun,
+	rerun *comparison
 	// and execute this.
 	stopped error // why the run had to stop before its end
 
-	rerun   *comparison // nil for a run of sheets
 	closers []func()
+}
+
+// sheetRun is what a run does with one of its sheets: the ledger has it as a run
+// of its own, with its own results workbook. A client with rows in several sheets
+// is still one client.
+type sheetRun struct {
+	source  *load.Source
+	table   int // its index among the run's sheets
+	record  ledger.Run
+	output  string // where the workbook goes
+	layout  sheetLayout
+	preview *reports.Preview // of its workbook
+	draft   *spool.Results   // what goes into it
+	kept    *keptRun         // from the beginning of the run; nil for a dry run
+	marked  string           // the digest of its source, a results workbook, once that is marked as superseded
 }
 
 // importSheets is the way from sheet to workbook. Nothing is sent before execute.
@@ -228,7 +257,11 @@ func (p *program) importSheets(ctx context.Context, o runOptions) error {
 	if hooks.LedgerMayBeLost() {
 		r.options.accept["new-ledger"] = true
 	}
-	defer r.close()
+	defer func() {
+		for _, closer := range slices.Backward(r.closers) {
+			closer()
+		}
+	}()
 	for _, phase := range []func(context.Context) error{r.load, r.look, r.guard, r.execute, r.report} {
 		if err := phase(ctx); err != nil {
 			return err
@@ -237,73 +270,51 @@ func (p *program) importSheets(ctx context.Context, o runOptions) error {
 	return r.stopped
 }
 
-func (r *importRun) close() {
-	if r.job != nil && r.job.Journal != nil {
-		r.job.Journal.Close()
-	}
-	for i := len(r.closers) - 1; i >= 0; i-- {
-		r.closers[i]()
-	}
-	switch {
-	case r.ledger != nil:
-		r.ledger.close()
-	case r.session != nil:
-		r.session.Close()
-	}
-}
-
 // load loads and binds everything, opens the ledger, and checks that the ledger and the
 // workbooks can be used.
-func (r *importRun) load(ctx context.Context) error {
-	previews, err := r.open(ctx)
-	if err != nil {
+func (r *importRun) load(ctx context.Context) (err error) {
+	if err := r.open(ctx); err != nil {
 		return err
 	}
 	if err := r.openLedger(); err != nil {
 		return err
 	}
-	if err := r.settleScope(ctx); err != nil {
-		return err
-	}
-	if r.sheets, err = r.makeSheetRuns(previews); err != nil {
+	if r.scope, err = r.settleScope(ctx); err != nil {
 		return err
 	}
 	var found problem.List
 	for _, s := range r.sheets {
-		if err := found.Collect(s.target.check(ctx, r.started)); err != nil {
+		s.record.Environment = r.scope
+		if err := found.Collect(checkOutput(ctx, r.ledger.ledger, s.output, r.options.dryRun)); err != nil {
 			return err
 		}
 	}
 	if err := found.Err(); err != nil {
 		return err
 	}
-	if err := r.pass(ctx, ledgerGuards); err != nil {
-		return err
-	}
-	r.folders, err = journal.Folders(r.ledger.place.file(), r.sheets[0].target.path)
-	return err
+	return r.pass(ctx, ledgerGuards)
 }
 
-// open loads the session and prints its warnings. It returns a preview for each sheet.
-func (r *importRun) open(ctx context.Context) (previews []*reports.Preview, err error) {
+// open loads the session, prints its warnings, and makes a sheetRun for each sheet.
+func (r *importRun) open(ctx context.Context) (err error) {
 	o := r.options
+	previews := make([]*reports.Preview, len(o.sheets))
 	var copied []func(column, row int) problem.Copy
-	for range o.sheets {
-		preview := new(reports.Preview)
-		previews = append(previews, preview)
+	for i := range o.sheets {
+		previews[i] = new(reports.Preview)
 		if !o.dryRun { // people correct cells in results workbooks
-			copied = append(copied, preview.At)
+			copied = append(copied, previews[i].At)
 		}
 	}
+	r.ledger = &ledgerSession{where: o.where, run: r.run, accept: o.accept, shared: true}
 	connection := r.connection(r.run)
 	connection.ReadOnly, connection.Concurrency, connection.Rate = o.dryRun, o.concurrency, o.rate
 	connection.Share = func(ctx context.Context, s *load.Session) (load.Limiter, error) {
-		place, err := placeOfLedger(ctx, o.where, s.Env, s.State)
-		if err != nil {
+		r.ledger.session = s
+		if err := r.ledger.find(ctx); err != nil {
 			return nil, err
 		}
-		r.place = place
-		return place.limiter(s.Env), nil
+		return r.ledger.limiter(s.Env), nil
 	}
 	r.session, err = load.Open(ctx, load.Options{
 		Where: o.where, Sheets: o.sheets, Workbooks: o.workbooks, Password: o.password.value,
@@ -318,39 +329,68 @@ func (r *importRun) open(ctx context.Context) (previews []*reports.Preview, err 
 		r.observer.Named("", env.Name)
 	}
 	if err != nil {
-		return nil, err
+		return err
+	}
+	r.ledger.session = r.session
+	r.closers = append(r.closers, r.ledger.close)
+	if n := len(o.sheets); n > 1 && o.out != "" && !safefile.IsFolder(o.out) {
+		return problem.At(problem.Where{File: o.out}, "output-no-folder", "%d sheets make %d workbooks; -o must name a folder that exists", n, n).
+			Hinted("make the folder, or leave -o out: each workbook goes beside its sheet")
 	}
 	for _, b := range o.workbooks {
 		if p, ok := b.CheckTogether(len(o.workbooks)); ok {
 			r.session.Warnings = append(r.session.Warnings, p)
 		}
 	}
-	for _, src := range r.session.Sources {
-		if src.Encrypted() {
-			p, err := unencrypted(src.Input.Given, o.output(src.Input.Given))
-			if err != nil {
-				return nil, err
-			}
-			r.session.Warnings = append(r.session.Warnings, p)
+	var found problem.List
+	var paths []string
+	takenBy := map[string]string{}
+	for i, src := range r.session.Sources {
+		given := src.Input.Given
+		s := &sheetRun{source: src, table: i, output: o.output(given), preview: previews[i], layout: newSheetLayout(src.Sheet())}
+		s.record = ledger.Run{
+			ID: r.run, EnvironmentName: r.session.Env.Name,
+			Mapping: r.session.Mapping.Name.Text, MappingFile: safefile.Absolute(r.session.Mapping.File), MappingDigest: r.session.Mapping.Digest,
+			Input: given, InputDigest: src.Input.Digest, KeptInput: src.Input.Path, Version: thisVersion(), Started: r.started.UTC(),
 		}
+		if i > 0 { // the first has the run's own id
+			s.record.ID = uuid.NewString()
+		}
+		out := problem.Where{File: s.output}
+		if other, taken := takenBy[safefile.Absolute(s.output)]; taken {
+			found = append(found, problem.At(out, "output-twice", "the workbooks of %s and %s would be written to the same file", other, given).
+				Hinted("rename one of the sheets, or run them one after the other"))
+		}
+		if src.Encrypted() && s.output == given {
+			found = append(found, problem.At(out, "output-encrypted", "the new results workbook, which is not encrypted, would take the place of this encrypted one").
+				Hinted("choose another name with -o"))
+		} else if src.Encrypted() {
+			r.session.Warnings = append(r.session.Warnings, problem.At(out, "not-encrypted", "this workbook will not be encrypted, though the sheet is").
+				Hinted("it holds personal data and redirect urls: keep it where only you can read it"))
+		}
+		takenBy[safefile.Absolute(s.output)] = given
+		paths, r.sheets = append(paths, s.output), append(r.sheets, s)
+	}
+	for i, name := range cell.BookNames(paths) {
+		previews[i].File, previews[i].Own = name, r.session.Sources[i].AddedColumns()
 	}
 	console.PrintWarnings(r.Err, r.session.Warnings)
-	return previews, nil
+	return found.Err()
 }
 
 func (r *importRun) openLedger() error {
-	r.ledger = &ledgerSession{session: r.session, where: r.options.where, place: r.place, run: r.run, dryRun: r.options.dryRun,
-		accept: r.options.accept, sharing: hooks.Sharing(&postgres.Sharing{})}
-	if err := r.ledger.find(context.Background()); err != nil {
+	err := r.ledger.find(context.Background())
+	if err == nil {
+		r.ledger.folders, err = journal.Folders(r.ledger.file(), r.sheets[0].output)
+	}
+	if err == nil && r.options.workers {
+		err = r.ledger.needsDatabase()
+	}
+	switch {
+	case err != nil:
 		return err
-	}
-	if r.options.workers {
-		if err := r.ledger.needsDatabase(); err != nil {
-			return err
-		}
-	}
-	if r.options.dryRun {
-		return r.ledger.openReadOnly()
+	case r.options.dryRun:
+		return r.ledger.read()
 	}
 	if err := r.ledger.lock(r.Err); err != nil {
 		if errors.Is(err, ledger.ErrLocked) {
@@ -374,7 +414,7 @@ func (r *importRun) look(ctx context.Context) error {
 	s, o, folder := r.session, r.options, r.session.State
 	r.observer.Started(thisVersion(), s.Mapping.File, o.sheets)
 	if o.dryRun {
-		folder = filepath.Dir(r.sheets[0].target.path)
+		folder = filepath.Dir(r.sheets[0].output)
 	}
 	for _, sheet := range r.sheets {
 		var err error
@@ -398,12 +438,9 @@ func (r *importRun) look(ctx context.Context) error {
 	found, doubtful := s.Binding.CheckCells(r.survey.Notes)
 	console.PrintWarnings(r.Err, doubtful)
 	for _, sheet := range r.sheets {
-		wrong, warnings := sheet.layout.header.Verdict(s.Mapping.Sheet.HeaderRowGiven)
+		wrong, warnings := sheet.layout.verdict(s.Mapping)
 		found = append(found, wrong...)
 		console.PrintWarnings(r.Err, warnings)
-		if !s.Mapping.Sheet.SkipHidden {
-			console.PrintProblems(r.Err, sheet.layout.hiddenRows())
-		}
 		if sheet.layout.rows < o.minRows {
 			return &incomplete{problem.At(problem.Where{File: sheet.source.Book()}, "min-rows",
 				"rows in the sheet: %d, fewer than --min-rows %d: the export is broken", sheet.layout.rows, o.minRows).
@@ -422,12 +459,11 @@ func (r *importRun) look(ctx context.Context) error {
 	if err := found.Err(); err != nil {
 		return err
 	}
-	r.job, err = r.newJob()
-	return err
+	return r.makeJob()
 }
 
-// newJob returns the engine's job.
-func (r *importRun) newJob() (*importer.Job, error) {
+// makeJob makes the engine's job.
+func (r *importRun) makeJob() error {
 	o, s := r.options, r.session
 	concurrency := o.concurrency
 	if concurrency == 0 {
@@ -438,36 +474,36 @@ func (r *importRun) newJob() (*importer.Job, error) {
 	for _, sheet := range r.sheets {
 		runs, drafts = append(runs, sheet.record.ID), append(drafts, sheet.draft)
 	}
-	job := hooks.Job(&importer.Job{
+	r.job = hooks.Job(&importer.Job{
 		Runs: runs, Environment: r.scope, Binding: s.Binding, Service: s.Client,
 		Ledger: r.ledger.ledger, Drafts: drafts, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
 		Groups: r.survey.Groups, MaxFailures: o.maxFailures,
 		NewLedger: o.accept["new-ledger"], SimilarKeys: o.accept["similar-key"],
-		LookAgain: o.pace.LookAgain, FirstWait: o.pace.AskAgain, Believable: o.pace.Believable, Clock: o.pace.Clock,
+		LookAgain: r.pace.LookAgain, FirstWait: r.pace.AskAgain, Believable: r.pace.Believable, Clock: r.pace.Clock,
 	})
 	if o.only == "" {
-		return job, nil
+		return nil
 	}
-	if job.Only = s.Binding.Identity(o.only); r.survey.Number(job.Only) == 0 {
+	if r.job.Only = s.Binding.Identity(o.only); r.survey.Number(r.job.Only) == 0 {
 		var columns []string
 		for _, column := range s.Mapping.Client.Key {
 			columns = append(columns, "“"+column.Text+"”")
 		}
-		return nil, problem.New("unknown-client", "--only names a client key that is not in the sheet").
+		return problem.New("unknown-client", "--only names a client key that is not in the sheet").
 			Hinted("the client key is the column %s of the mapping's client.key", strings.Join(columns, " | "))
 	}
-	return job, nil
+	return nil
 }
 
 // guard records what earlier runs had to keep elsewhere, refuses what must not be sent, and says
 // what the user may want to know before anything is sent.
 func (r *importRun) guard(ctx context.Context) error {
 	if r.options.dryRun {
-		if err := r.refuseJournals(r.ledger.ledger, r.folders); err != nil {
+		if err := r.refuseJournals(); err != nil {
 			return err
 		}
 	} else {
-		if err := r.replayJournals(r.ledger.ledger, r.folders); err != nil {
+		if err := r.replayJournals(r.ledger); err != nil {
 			return err
 		}
 		r.takeTracked(ctx)
@@ -475,7 +511,7 @@ func (r *importRun) guard(ctx context.Context) error {
 	if err := r.pass(ctx, planGuards); err != nil {
 		return err
 	}
-	grown, err := r.job.Growth(ctx, r.plans(ctx))
+	grown, err := r.job.Growth(ctx, r.plans())
 	if err != nil {
 		return err
 	}
@@ -483,39 +519,49 @@ func (r *importRun) guard(ctx context.Context) error {
 	if err := r.compareWorkbooks(ctx); err != nil {
 		return err
 	}
-	if r.announces() {
-		console.PrintProblems(r.Err, r.survey.Problems)
-		rows := map[[2]int]bool{}
-		for _, p := range r.survey.Problems {
-			rows[[2]int{p.Where.Table, p.Where.Row}] = true
-		}
-		if more := r.survey.Invalid - len(rows); more > 0 {
-			fmt.Fprintf(r.Err, "claimsheet: invalid rows besides these: %d; the results workbook names every cell\n", more)
-		}
-	}
 	return r.confirmFirst(ctx)
 }
 
-// announces reports whether the problems of the survey are printed before anything is sent. Where
-// clients are left out, they may be of those.
-func (r *importRun) announces() bool {
-	return !r.options.dryRun && r.options.limit == 0 && r.options.only == ""
+// refuseJournals stops a dry run when journals have outcomes: it would plan what was done
+// already, and it must not record them.
+func (r *importRun) refuseJournals() error {
+	n, err := journal.Pending(r.ledger.ledger, r.ledger.folders)
+	if found, ok := err.(problem.Problem); ok {
+		return &incomplete{found}
+	}
+	if err != nil || n == 0 {
+		return err
+	}
+	return &incomplete{problem.New("dry-run-journal", "a dry run changes nothing, and %d outcomes in the journals of earlier runs must be recorded in the ledger first", n).
+		Hinted("leave --dry-run out: the run records them before anything else; claimsheet settle records those in the state folder, and sends nothing")}
 }
 
 // plans returns the plans of all clients, in the order of the sheets.
-func (r *importRun) plans(ctx context.Context) iter.Seq2[mapping.Plan, error] {
+func (r *importRun) plans() iter.Seq2[mapping.Plan, error] {
 	return r.survey.Plans(r.session.Binding, r.rows)
 }
 
 // execute carries the plans out; a dry run only predicts them. A run that had to
 // stop in good order is no error here: report writes its workbooks and returns
 // why it stopped.
-func (r *importRun) execute(ctx context.Context) error {
-	plans, err := r.begin(ctx)
-	if err != nil {
-		return err
+func (r *importRun) execute(ctx context.Context) (err error) {
+	if !r.options.dryRun {
+		if err := r.record(ctx); err != nil {
+			return err
+		}
+		if err := r.dispatch(ctx); err != nil {
+			return err
+		}
 	}
-	defer context.AfterFunc(ctx, r.stopping)()
+	plans := r.plans()
+	if r.rerun != nil {
+		if plans, err = r.rerun.apply(ctx, plans); err != nil {
+			return err
+		}
+	}
+	defer context.AfterFunc(ctx, func() {
+		fmt.Fprintf(r.Err, "claimsheet: stopping: requests in flight: %d; waiting for their answers; press Ctrl-C again to stop at once\n", r.session.Client.InFlight())
+	})()
 	stop := r.observer.Watch(r.job.Progress, r.survey.Clients)
 	if r.options.dryRun {
 		err = r.job.Forecast(ctx, plans)
@@ -532,23 +578,6 @@ func (r *importRun) execute(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// begin records the run in the ledger and returns its plans.
-func (r *importRun) begin(ctx context.Context) (iter.Seq2[mapping.Plan, error], error) {
-	if !r.options.dryRun {
-		if err := r.record(ctx); err != nil {
-			return nil, err
-		}
-		if err := r.dispatch(ctx); err != nil {
-			return nil, err
-		}
-	}
-	plans := r.plans(ctx)
-	if r.rerun == nil {
-		return plans, nil
-	}
-	return r.rerun.apply(ctx, plans, r.job)
 }
 
 // record records the start of the run. Steps that a killed run left in flight
@@ -575,11 +604,70 @@ func (r *importRun) record(ctx context.Context) error {
 	if err := l.ChangeDefinition(r.scope, r.session.Mapping.Name.Text, r.session.Binding.Definition); err != nil {
 		return err
 	}
-	r.job.Journal = r.openJournal(r.run, l, r.folders)
+	r.job.Journal = r.openJournal(r.run, r.ledger)
+	r.closers = append(r.closers, func() { _ = r.job.Journal.Close() })
 	return nil
 }
 
-// stopping says what a run waits for after a signal, while it still runs.
-func (r *importRun) stopping() {
-	fmt.Fprintf(r.Err, "claimsheet: stopping: requests in flight: %d; waiting for their answers; press Ctrl-C again to stop at once\n", r.session.Client.InFlight())
+// supersede marks the results workbooks that the run will replace, and those of
+// the mapping's latest run: when the ledger is lost, they must not pass for the
+// latest. A workbook that cannot be marked is a warning; the ledger is what counts.
+func (r *importRun) supersede(ctx context.Context) error {
+	own := map[string]bool{}
+	for _, s := range r.sheets {
+		own[safefile.Absolute(s.output)] = true
+		if err := r.mark(ctx, s.output, s); err != nil {
+			return err
+		}
+	}
+	latest, err := r.ledger.ledger.LatestOutputs(ctx, r.scope, r.session.Mapping.Name.Text)
+	if err != nil {
+		return err
+	}
+	for _, path := range latest {
+		if !own[path] && !isGiven(r.options.workbooks, path) {
+			if err := r.mark(ctx, path, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mark marks one workbook; of is the sheet whose results replace it, nil for none.
+func (r *importRun) mark(ctx context.Context, path string, of *sheetRun) error {
+	l, results := r.ledger.ledger, ""
+	if of == nil {
+		results = safefile.Absolute(r.sheets[0].output)
+	}
+	if b, err := workbook.Find(path); err != nil || b == nil || b.NextRun != "" || b.Dropped {
+		return nil // nothing there can pass for the latest results
+	}
+	was, err := safefile.Digest(path)
+	if err != nil {
+		return err
+	}
+	last, _, err := l.LastOutput(ctx, safefile.Absolute(path))
+	if err != nil {
+		return err
+	}
+	by, _, err := l.OutputOf(ctx, safefile.Absolute(path))
+	if err != nil {
+		return err
+	}
+	err = workbook.Supersede(path, r.run, results, func(digest string) error {
+		if of != nil && was == of.source.Input.Digest {
+			of.marked = digest
+		}
+		if was != last {
+			return nil // it was edited, so it will be kept
+		}
+		return l.NoteOutput(by, safefile.Absolute(path), digest)
+	})
+	if err != nil {
+		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: path}, "not-marked",
+			"could not be marked as older than this run: %v", problem.Cause(err)).
+			Hinted("close it in other programs; it must not be used alone to bring a lost ledger back")})
+	}
+	return nil
 }

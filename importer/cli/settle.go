@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +12,6 @@ import (
 
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/result"
 	"claimsheet/importer/settle"
 	"claimsheet/mapping"
@@ -34,8 +31,8 @@ number, what to look for in the service, and the command lines that decide it. A
 A STEP is the number in the list, the step's name when only one client has it uncertain, or CLIENT-KEY:NAME. Flags come
 first. After --created the first word that is not a STEP is the ID that the service gave a client, claim or activity, or the
 redirect URL of a link; an id or url belongs to one STEP. An activity needs its id only if the environment's wire.activity_id says so.
-An id that does not look like one of its kind needs --yes; an id of something else is refused. To correct a wrong id, give
---created with the right one, as long as nothing was built on it. A decided step has no number any more: give its name.
+An id that does not look like one of its kind needs --yes; an id of something else is refused. To correct a wrong id, undo it
+first. A decided step has no number any more: give its name.
 A number keeps its meaning while other steps are decided. Of several decisions either all are recorded or none.
 
 Examples:
@@ -44,14 +41,6 @@ Examples:
     claimsheet settle -e uat --not-created 1 2
     claimsheet settle -e uat --created 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11 3`
 
-// settleOptions are the flags of claimsheet settle.
-type settleOptions struct {
-	where  load.Where
-	choice settle.Choice // "" lists
-	words  []string
-	yes    bool // accept an id that does not look like one of its kind
-}
-
 func (p *program) settleCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "settle",
@@ -59,56 +48,42 @@ func (p *program) settleCommand() *cli.Command {
 		UsageText:   "claimsheet settle [options]\nclaimsheet settle [options] --created [ID|URL] STEP…\nclaimsheet settle [options] --not-created | --give-up | --undo STEP…",
 		Description: settleHelp,
 		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "created", Usage: "it exists in the service"},
-			&cli.BoolFlag{Name: "not-created", Usage: "it does not exist"},
-			&cli.BoolFlag{Name: "give-up", Usage: "leave it"},
+			switchFlag("created", "it exists in the service"),
+			switchFlag("not-created", "it does not exist"),
+			switchFlag("give-up", "leave it"),
 			switchFlag("undo", "undo a decision, or withdraw an id of the sheet"),
 			switchFlag("yes", "with --created: accept an id that does not look like one of its kind"),
 			jsonFlag(),
 		}, ledgerFlags()...),
 		Action: func(c *cli.Context) error {
-			o := settleOptions{where: p.where(c), words: c.Args().Slice(), yes: c.Bool("yes")}
-			var err error
-			if o.choice, err = choiceOf(c); err != nil {
-				return err
+			var choices []settle.Choice
+			for _, choice := range []settle.Choice{settle.WasCreated, settle.NotCreated, settle.GiveUp, settle.Undo} {
+				if c.Bool(strings.ReplaceAll(string(choice), " ", "-")) {
+					choices = append(choices, choice)
+				}
 			}
-			return p.settle(c.Context, o)
+			switch {
+			case len(choices) > 1:
+				return problem.New("usage", "--created, --not-created, --give-up and --undo exclude each other").Hinted("decide with one of them at a time")
+			case len(choices) == 0 && c.Args().Present():
+				return problem.New("usage", "a step is named, but no decision").Hinted("put --created, --not-created, --give-up or --undo before it")
+			case len(choices) == 1 && !c.Args().Present():
+				return problem.New("usage", "no step is named").Hinted("claimsheet settle lists what is uncertain, with the lines that decide it")
+			}
+			return p.settle(c.Context, p.where(c), append(choices, "")[0], c.Args().Slice(), c.Bool("yes"))
 		},
 	}
 }
 
-// choiceOf returns the decision that the flags name, "" for none.
-func choiceOf(c *cli.Context) (settle.Choice, error) {
-	var given []settle.Choice
-	for _, f := range []struct {
-		name   string
-		choice settle.Choice
-	}{{"created", settle.WasCreated}, {"not-created", settle.NotCreated}, {"give-up", settle.GiveUp}, {"undo", settle.Undo}} {
-		if c.Bool(f.name) {
-			given = append(given, f.choice)
-		}
-	}
-	switch {
-	case len(given) > 1:
-		return "", problem.New("usage", "--created, --not-created, --give-up and --undo exclude each other").Hinted("decide with one of them at a time")
-	case len(given) == 0 && c.Args().Present():
-		return "", problem.New("usage", "a step is named, but no decision").Hinted("put --created, --not-created, --give-up or --undo before it")
-	case len(given) == 0:
-		return "", nil
-	case !c.Args().Present():
-		return "", problem.New("usage", "no step is named").Hinted("claimsheet settle lists what is uncertain, with the lines that decide it")
-	}
-	return given[0], nil
-}
-
-// settle lists what is uncertain, or records what the user decides.
-func (p *program) settle(ctx context.Context, o settleOptions) error {
-	l, err := p.openLedger(o.where, hooks.Sharing(&postgres.Sharing{}))
+// settle lists what is uncertain, or records what the user decides; "" is no decision. With anyID an id need not
+// look like one of its kind.
+func (p *program) settle(ctx context.Context, where load.Where, choice settle.Choice, words []string, anyID bool) error {
+	l, err := p.openLedger(where, true)
 	defer l.close()
 	if err != nil {
 		return err
 	}
-	var doubts []settle.UncertainStep
+	var doubts, decided []settle.UncertainStep
 	var scopes []string
 	if l.ledger != nil {
 		if scopes, err = l.scopes(ctx); err != nil {
@@ -117,46 +92,42 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 		if doubts, err = settle.Uncertain(ctx, l.ledger, scopes); err != nil {
 			return err
 		}
+		if choice == settle.Undo {
+			if decided, err = settle.Decided(ctx, l.ledger, scopes); err != nil {
+				return err
+			}
+		}
 	}
 	said := settleJSON{Environment: l.session.Env.Name, Decided: []decidedJSON{}}
-	if o.choice == "" {
+	if choice == "" {
 		p.listDoubts(l, doubts)
 		p.object = said.with(doubts)
 		return nil
 	}
-	var decided []settle.UncertainStep
-	if l.ledger != nil && (o.choice == settle.Undo || o.choice == settle.WasCreated) {
-		if decided, err = settle.Decided(ctx, l.ledger, scopes); err != nil {
-			return err
-		}
-	}
-	if l.ledger != nil && o.choice == settle.Undo {
-		ofSheet, err := settle.OfSheet(ctx, l.ledger, scopes)
-		if err != nil {
-			return err
-		}
-		decided = append(decided, ofSheet...)
-	}
-	settlements, about, err := o.settlements(ctx, l, doubts, decided)
+	about, value, err := l.namedSteps(ctx, choice, words, doubts, decided)
 	if err != nil {
 		return err
 	}
-	settler := settle.Settler{Ledger: l.ledger, Run: l.run, ActivityIDs: l.needsActivityIDs(), AnyID: o.yes}
-	if err := settler.Settle(ctx, settlements...); err != nil {
-		return l.toType(err, o.words[len(o.words)-1])
+	var settlements []settle.Settlement
+	for _, step := range about {
+		settlements = append(settlements, settle.Settlement{Step: step.StepID, Decision: settle.Decision{Choice: choice, Value: value}})
 	}
-	for _, doubt := range about {
-		said.Decided = append(said.Decided, decidedJSON{doubt.Client, doubt.StepID.Step, string(o.choice)})
-		if isUndecided(doubt) {
-			fmt.Fprintf(p.Out, "%d  ", doubt.Number)
+	settler := settle.Settler{Ledger: l.ledger, Run: l.run, ActivityIDs: l.needsActivityIDs(), AnyID: anyID}
+	if err := settler.Settle(ctx, settlements...); err != nil {
+		return err
+	}
+	for _, step := range about {
+		said.Decided = append(said.Decided, decidedJSON{step.Client, step.StepID.Step, string(choice)})
+		if step.To == ledger.Uncertain {
+			fmt.Fprintf(p.Out, "%d  ", step.Number)
 		}
-		followUp := followUps[o.choice]
-		if doubt.IsOfSheet() {
+		followUp := followUps[choice]
+		if step.IsOfSheet() {
 			followUp = "the id of the sheet is withdrawn; empty or correct its cell, and the next run goes on from there"
 		}
-		fmt.Fprintf(p.Out, "%s: %s\n", problem.OneLine(doubt.StepID.Step), followUp)
-		if o.choice != settle.Undo {
-			fmt.Fprintf(p.Out, "   to undo it: %s\n", l.command("settle", "--undo", problem.OneLine(doubt.Client+":"+doubt.StepID.Step)))
+		fmt.Fprintf(p.Out, "%s: %s\n", problem.OneLine(step.StepID.Step), followUp)
+		if choice != settle.Undo {
+			fmt.Fprintf(p.Out, "   to undo it: %s\n", l.command("settle", "--undo", problem.OneLine(step.Client+":"+step.StepID.Step)))
 		}
 	}
 	left, err := settle.Uncertain(ctx, l.ledger, scopes)
@@ -167,28 +138,6 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 		fmt.Fprintln(p.Out, stepsAre(len(left), "still uncertain"))
 	}
 	return nil
-}
-
-// toType ends hints about an id with the command as it is to be typed here. step is what
-// names the step; only a number of the list is repeated, because keys are personal data.
-func (l *ledgerSession) toType(err error, step string) error {
-	var list problem.List
-	if !errors.As(err, &list) {
-		return err
-	}
-	if _, err := strconv.ParseUint(step, 10, 63); err != nil {
-		step = "STEP"
-	}
-	list = slices.Clone(list)
-	for i, one := range list {
-		switch one.Code {
-		case "no-id":
-			list[i].Hint = "look it up in the service: " + l.command("settle", "--created", "ID", step)
-		case "unlike-id":
-			list[i].Hint = "copy the id from the service again; if it is right: " + l.command("settle", "--yes", "--created", "ID", step)
-		}
-	}
-	return list
 }
 
 // settleJSON is the object of claimsheet settle.
@@ -231,11 +180,6 @@ var followUps = map[settle.Choice]string{
 	settle.NotCreated: "not created; the next run sends it again",
 	settle.GiveUp:     "given up; what depends on it is not sent",
 	settle.Undo:       "undone; it is uncertain again, and claimsheet settle lists it",
-}
-
-// isUndecided reports whether a step has a number in the list.
-func isUndecided(d settle.UncertainStep) bool {
-	return d.To == ledger.Uncertain
 }
 
 func (l *ledgerSession) needsActivityIDs() bool { return l.session.Env.Wire.ActivityID != "" }
@@ -337,129 +281,67 @@ func whatToLookFor(doubt settle.UncertainStep) string {
 	return "look for the client, by this key or by name"
 }
 
-// settlements reads the words after the flags: the decisions, and the steps that they
-// are about. These are uncertain, or were decided when the decision is Undo or corrects
-// an id. Problems name words by their number, because they may be e-mail addresses or
+// namedSteps reads the words after the flags: the steps that a decision is about, and the id or url of
+// what was created. Problems name words by their place, because they may be e-mail addresses or
 // redirect urls.
-func (o settleOptions) settlements(ctx context.Context, l *ledgerSession, doubts, decided []settle.UncertainStep) ([]settle.Settlement, []settle.UncertainStep, error) {
-	decision := settle.Decision{Choice: o.choice}
+func (l *ledgerSession) namedSteps(ctx context.Context, choice settle.Choice, words []string, doubts, decided []settle.UncertainStep) (about []settle.UncertainStep, value string, err error) {
+	candidates := doubts
+	if choice == settle.Undo {
+		candidates = decided
+	}
 	var found problem.List
-	var about []settle.UncertainStep
-	for i, word := range o.words {
-		named := naming(doubts, word)
-		if len(named) == 0 || o.choice == settle.Undo {
-			named = naming(decided, word)
+	for i, word := range words {
+		name := fmt.Sprintf("word %d after the flags", i+1)
+		old := false // the number of an earlier list, which is never taken for an id
+		if number, err := strconv.ParseInt(word, 10, 64); err == nil && l.ledger != nil {
+			name = "“" + word + "”"
+			if old, err = l.ledger.WasUnsettled(ctx, number); err != nil {
+				return nil, "", err
+			}
 		}
-		switch {
+		switch named := naming(candidates, word); {
 		case len(named) == 1:
 			about = append(about, named[0])
-			continue
 		case len(named) > 1:
-			hint := "use the number of the list: " + numbersOf(named)
-			if !isUndecided(named[0]) {
-				hint = "write CLIENT-KEY:NAME"
-			}
-			found = append(found, problem.New("ambiguous-step", "%s names %d steps", o.wordName(i), len(named)).Hinted("%s", hint))
-			continue
-		case o.choice == settle.Undo && len(naming(doubts, word)) > 0:
-			found = append(found, problem.New("not-decided", "%s is uncertain, and there is no decision to undo", o.wordName(i)).
+			found = append(found, problem.New("ambiguous-step", "%s names %d steps", name, len(named)).
+				Hinted("use the number that %s shows, or write CLIENT-KEY:NAME", l.command("settle")))
+		case choice == settle.Undo && len(naming(doubts, word)) > 0:
+			found = append(found, problem.New("not-decided", "%s is uncertain, and there is no decision to undo", name).
 				Hinted("%s lists it with the command lines that decide it", l.command("settle")))
-			continue
-		}
-		old, err := l.oldNumber(ctx, word)
-		switch {
-		case err != nil:
-			return nil, nil, err
+		case old && choice == settle.Undo:
+			found = append(found, problem.New("old-number", "a decided step has no number any more").Hinted("write CLIENT-KEY:NAME, as the decision was printed"))
 		case old:
-			hint := l.command("settle") + " lists what is uncertain now"
-			if o.choice == settle.Undo {
-				hint = "a decided step has no number any more: write CLIENT-KEY:NAME, as the decision was printed"
-			}
 			found = append(found, problem.New("old-number", "the step with the number %s is no longer uncertain: it was decided or sent again since", word).
-				Hinted("%s", hint))
-		case o.choice == settle.WasCreated && decision.Value == "":
-			decision.Value = word
-		case o.choice == settle.Undo:
-			found = append(found, problem.New("unknown-step", "%s is neither a decided step nor one with an id of the sheet in the environment “%s”, or it was sent since", o.wordName(i), l.session.Env.Name).
+				Hinted("%s lists what is uncertain now", l.command("settle")))
+		case choice == settle.WasCreated && value == "":
+			value = word
+		case choice == settle.Undo:
+			found = append(found, problem.New("unknown-step", "%s is neither a decided step nor one with an id of the sheet in the environment “%s”, or it was sent since", name, l.session.Env.Name).
 				Hinted("write CLIENT-KEY:NAME, as the decision was printed; %s shows what happened", l.command("history", "CLIENT-KEY")))
 		default:
-			found = append(found, problem.New("unknown-step", "%s is not an uncertain step of the environment “%s”", o.wordName(i), l.session.Env.Name).
+			found = append(found, problem.New("unknown-step", "%s is not an uncertain step of the environment “%s”", name, l.session.Env.Name).
 				Hinted("%s lists what is uncertain", l.command("settle")))
 		}
 	}
 	switch {
 	case len(found) > 0:
 	case len(about) == 0:
-		found = append(found, problem.New("unknown-step", "no uncertain step is named: %s is not one; it can only be an id or url", o.wordName(0)).
+		found = append(found, problem.New("unknown-step", "no uncertain step is named: the word after the flags is not one; it can only be an id or url").
 			Hinted("%s lists what is uncertain", l.command("settle")))
-	case decision.Value != "" && len(about) > 1:
+	case value != "" && len(about) > 1:
 		found = append(found, problem.New("usage", "an id or url belongs to one step, and %d are named", len(about)).Hinted("decide one at a time"))
 	}
-	if err := found.Err(); err != nil {
-		return nil, nil, err
-	}
-	settlements := make([]settle.Settlement, len(about))
-	for i, doubt := range about {
-		settlements[i] = settle.Settlement{Step: doubt.StepID, Decision: decision}
-	}
-	return settlements, about, nil
+	return about, value, found.Err()
 }
 
-// naming returns the steps that a word names.
-func naming(doubts []settle.UncertainStep, word string) []settle.UncertainStep {
-	return slices.DeleteFunc(slices.Clone(doubts), func(d settle.UncertainStep) bool {
-		isNumber := d.Number > 0 && word == strconv.FormatInt(d.Number, 10)
-		return !isNumber && word != d.StepID.Step && !isFullName(d.StepID, word)
-	})
-}
-
-// isFullName reports whether word is CLIENT-KEY:NAME, or names the creation of a contact, or an activity on it,
-// as the rows of other clients do, with or without the key of such a client. Keys that
-// are e-mail addresses ignore case.
-func isFullName(id ledger.StepID, word string) bool {
-	if activity, isOn := strings.CutSuffix(id.Step, "contact"); isOn || id.Step == ledger.KindClient {
-		contact := mapping.ContactStepKey(mapping.Identity{Space: id.Space, Key: id.Client})
-		if !isOn {
-			activity = ""
-		}
-		for _, spelling := range []string{activity + contact, result.ShownStep(activity + contact), activity + "contact/" + id.Space + "/" + id.Client} {
-			name := word[max(0, len(word)-len(spelling)):]
-			before := word[:len(word)-len(name)]
-			isSame := name == spelling || id.Space == mapping.EmailSpace && strings.EqualFold(name, spelling)
-			if isSame && (before == "" || strings.HasSuffix(before, ":")) {
-				return true
-			}
+// naming returns the steps that a word names: by number, by name, or by CLIENT-KEY:NAME, where a key
+// that is an e-mail address ignores case.
+func naming(steps []settle.UncertainStep, word string) (named []settle.UncertainStep) {
+	for _, s := range steps {
+		full := s.Client + ":" + s.StepID.Step
+		if s.Number > 0 && word == fmt.Sprint(s.Number) || word == s.StepID.Step || word == full || s.Space == mapping.EmailSpace && strings.EqualFold(word, full) {
+			named = append(named, s)
 		}
 	}
-	key, ok := strings.CutSuffix(word, ":"+id.Step)
-	return ok && (key == id.Client || id.Space == "email" && strings.EqualFold(key, id.Client))
-}
-
-// oldNumber reports whether a word is a number of an earlier list. Such a word is
-// never taken for an id.
-func (l *ledgerSession) oldNumber(ctx context.Context, word string) (bool, error) {
-	number, err := strconv.ParseInt(word, 10, 64)
-	if err != nil || l.ledger == nil {
-		return false, nil
-	}
-	return l.ledger.WasUnsettled(ctx, number)
-}
-
-// wordName returns what problems call a word: a number itself, other words by place.
-func (o settleOptions) wordName(i int) string {
-	if _, err := strconv.ParseInt(o.words[i], 10, 64); err == nil {
-		return "“" + o.words[i] + "”"
-	}
-	if len(o.words) == 1 {
-		return "the word after the flags"
-	}
-	return fmt.Sprintf("word %d after the flags", i+1)
-}
-
-func numbersOf(doubts []settle.UncertainStep) string {
-	numbers := make([]string, len(doubts))
-	for i, d := range doubts {
-		numbers[i] = strconv.FormatInt(d.Number, 10)
-	}
-	return strings.Join(numbers, ", ")
+	return named
 }

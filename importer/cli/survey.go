@@ -2,12 +2,11 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"claimsheet/importer"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/spool"
+	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
@@ -35,58 +34,36 @@ func surveyRows(ctx context.Context, s *load.Session, folder string, convert boo
 
 // sheetLayout is what a pass over a sheet shows of its form.
 type sheetLayout struct {
-	sheet  cell.Sheet
-	rows   int
-	header *draft.HeaderWatch
-	hidden int
-	spans  [][2]int // the first ranges of hidden rows, each from first row to last
+	sheet       cell.Sheet
+	rows        int
+	header      *draft.HeaderWatch
+	hidden      int // rows
+	firstHidden int
 }
 
 func newSheetLayout(s cell.Sheet) sheetLayout {
 	return sheetLayout{sheet: s, header: draft.NewHeaderWatch(s)}
 }
 
-// mostSpans limits how many ranges of rows a warning names.
-const mostSpans = 5
-
 // see takes a row.
 func (l *sheetLayout) see(record cell.Record) {
 	l.rows++
 	l.header.See(record)
-	if !record.Hidden {
-		return
-	}
-	l.hidden++
-	last, row := len(l.spans)-1, record.Row
-	if last >= 0 && l.spans[last][1] == row-1 {
-		l.spans[last][1] = row
-	} else if len(l.spans) <= mostSpans { // one more than is named, to know whether there are more
-		l.spans = append(l.spans, [2]int{row, row})
+	if record.Hidden {
+		if l.hidden++; l.hidden == 1 {
+			l.firstHidden = record.Row
+		}
 	}
 }
 
-// hiddenRows warns that hidden rows are imported: they may have been hidden because they are
-// not wanted.
-func (l *sheetLayout) hiddenRows() problem.List {
-	if l.hidden == 0 {
-		return nil
+// verdict returns what is wrong with the sheet's form, and warns that hidden rows are imported: they
+// may have been hidden because they are not wanted.
+func (l *sheetLayout) verdict(m *mapping.Mapping) (wrong, warnings problem.List) {
+	wrong, warnings = l.header.Verdict(m.Sheet.HeaderRowGiven)
+	if l.hidden > 0 && !m.Sheet.SkipHidden && len(wrong) == 0 {
+		at := problem.Where{File: l.sheet.Book, Table: l.sheet.Table, Sheet: l.sheet.Name, Row: l.firstHidden}
+		warnings = append(warnings, problem.At(at, "hidden-rows", "rows that are hidden in the sheet are imported: %d; this is the first", l.hidden).
+			Hinted("show them, or leave them out with sheet: {hidden_rows: skip} in the mapping"))
 	}
-	var names []string
-	for _, span := range l.spans[:min(len(l.spans), mostSpans)] {
-		name := fmt.Sprint(span[0])
-		if span[1] > span[0] {
-			name += fmt.Sprintf("–%d", span[1])
-		}
-		names = append(names, name)
-	}
-	where := strings.Join(names, ", ")
-	if len(l.spans) > mostSpans {
-		where += " and more"
-	}
-	rows := "1 row is hidden in the sheet and is imported: "
-	if l.hidden > 1 {
-		rows = fmt.Sprintf("%d rows are hidden in the sheet and are imported: ", l.hidden)
-	}
-	return problem.List{problem.At(problem.Where{File: l.sheet.Book, Table: l.sheet.Table, Sheet: l.sheet.Name}, "hidden-rows", "%s", rows+where).
-		Hinted("show them, or leave them out with sheet: {hidden_rows: skip} in the mapping")}
+	return wrong, warnings
 }

@@ -3,10 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
@@ -41,7 +38,7 @@ func (p *program) templatesCommand() *cli.Command {
 			if err := refuseExisting(c.String("xlsx"), "--xlsx"); err != nil {
 				return err
 			}
-			if err := p.openTrace(c); err != nil {
+			if err := p.openTrace(c, true); err != nil {
 				return err
 			}
 			s, err := p.listTemplates(c.Context, p.where(c), "")
@@ -51,14 +48,6 @@ func (p *program) templatesCommand() *cli.Command {
 			return p.printTemplates(s, c.String("xlsx"))
 		},
 	}
-}
-
-// refuseExisting refuses to overwrite a file.
-func refuseExisting(path, flag string) error {
-	if _, err := os.Lstat(path); path == "" || errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return problem.At(problem.Where{File: path}, "output-exists", "exists, and is never overwritten").Hinted("choose another name with %s", flag)
 }
 
 // serviceTemplates are the templates of an environment.
@@ -86,9 +75,7 @@ func (p *program) listTemplates(ctx context.Context, where load.Where, api strin
 // readTemplates reads the templates of a session's environment, and closes the session.
 func (p *program) readTemplates(ctx context.Context, s *load.Session, version apiclient.Version) (*serviceTemplates, error) {
 	defer s.Close()
-	connection := p.connection("")
-	connection.ReadOnly = true
-	if err := s.Connect(ctx, version, connection); err != nil {
+	if err := s.Connect(ctx, version, p.asking()); err != nil {
 		return nil, err
 	}
 	service, err := s.ListTemplates(ctx)
@@ -134,27 +121,24 @@ func (s *serviceTemplates) object() templatesJSON {
 
 func (p *program) printTemplates(s *serviceTemplates, xlsx string) error {
 	object := s.object()
-	listed := object.Templates
-	rows := [][]string{}
-	for _, t := range listed {
-		rows = append(rows, []string{t.Name, "", "", t.ID})
-		for _, at := range t.Attributes {
-			rows = append(rows, []string{t.Name, at.Name, at.Type, at.ID})
-		}
-	}
+	p.object = object
 	if xlsx != "" {
+		rows := [][]string{}
+		for _, t := range object.Templates {
+			rows = append(rows, []string{t.Name, "", "", t.ID})
+			for _, at := range t.Attributes {
+				rows = append(rows, []string{t.Name, at.Name, at.Type, at.ID})
+			}
+		}
 		if err := reports.WriteList(xlsx, "Templates", []string{"Template", "Attribute", "Data type", "Id"}, rows); err != nil {
 			return err
 		}
-	}
-	p.object = object
-	if xlsx != "" {
-		fmt.Fprintf(p.Out, "%s: %d activity templates of the environment “%s” (%s)\n", problem.OneLine(xlsx), len(listed), s.Environment, s.version)
+		fmt.Fprintf(p.Out, "%s: %d activity templates of the environment “%s” (%s)\n", problem.OneLine(xlsx), len(object.Templates), s.Environment, s.version)
 		return nil
 	}
-	fmt.Fprintf(p.Out, "Activity templates of the environment “%s” (%s): %d\n", s.Environment, s.version, len(listed))
+	fmt.Fprintf(p.Out, "Activity templates of the environment “%s” (%s): %d\n", s.Environment, s.version, len(object.Templates))
 	table := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
-	for _, t := range listed {
+	for _, t := range object.Templates {
 		fmt.Fprintf(table, "\n%s\t\t%s\n", problem.OneLine(t.Name), problem.OneLine(t.ID))
 		for _, at := range t.Attributes {
 			fmt.Fprintf(table, "  %s\t%s\t%s\n", problem.OneLine(at.Name), at.Type, problem.OneLine(at.ID))

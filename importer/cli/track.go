@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"iter"
 	"path/filepath"
 	"slices"
@@ -12,14 +13,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"claimsheet/apiclient"
-	"claimsheet/apiclient/environment"
 	"claimsheet/apiclient/tracking"
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -52,7 +50,7 @@ func (p *program) trackCommand() *cli.Command {
 }
 
 func (p *program) track(ctx context.Context, where load.Where, exports []string) error {
-	l, err := p.openLedger(where, hooks.Sharing(&postgres.Sharing{}))
+	l, err := p.openLedger(where, true)
 	defer l.close()
 	if err != nil {
 		return err
@@ -99,48 +97,40 @@ func trackedInWords(n ledger.TrackedCounts) string {
 const mostUnreadable = 50
 
 // readExports reads the events of exports.
-func (l *ledgerSession) readExports(paths []string, received time.Time) ([]tracking.Event, error) {
+func (l *ledgerSession) readExports(paths []string, received time.Time) (events []tracking.Event, err error) {
 	format, ok := l.session.Env.TrackingExport()
 	if !ok && len(paths) > 0 {
 		return nil, problem.New("no-export", "the environment “%s” does not describe exports", l.session.Env.Name).
 			Hinted("add “export” under “tracking” of the environment; docs/tracking.md has examples")
 	}
-	var events []tracking.Event
 	var wrong problem.List
 	for _, path := range paths {
-		err := readExport(format, path, received, func(some []tracking.Event, err error) bool {
-			events = append(events, some...)
-			if found, ok := err.(problem.Problem); ok {
-				wrong = append(wrong, found)
-			}
-			return len(wrong) < mostUnreadable
-		})
+		f, err := safefile.Open(path)
 		if err != nil {
 			return nil, err
 		}
+		defer f.Close()
+		var read func(string, io.Reader, time.Time) iter.Seq2[[]tracking.Event, error]
+		switch strings.ToLower(filepath.Ext(path)) {
+		case ".jsonl", ".ndjson":
+			read = format.ReadJSONL
+		case ".csv":
+			read = format.ReadCSV
+		default:
+			return nil, problem.At(problem.Where{File: path}, "export-format", "is neither a .jsonl nor a .csv file").
+				Hinted("name a file with one JSON document a line .jsonl, and one with rows below headers .csv")
+		}
+		for some, err := range read(path, f, received) {
+			events = append(events, some...)
+			if err := wrong.Collect(err); err != nil {
+				return nil, err
+			}
+			if len(wrong) >= mostUnreadable {
+				break
+			}
+		}
 	}
 	return events, wrong.Err()
-}
-
-// readExport reads one export.
-func readExport(format tracking.Format, path string, received time.Time, take func([]tracking.Event, error) bool) error {
-	var read func(string) iter.Seq2[[]tracking.Event, error]
-	f, err := safefile.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".jsonl", ".ndjson":
-		read = func(name string) iter.Seq2[[]tracking.Event, error] { return format.ReadJSONL(name, f, received) }
-	case ".csv":
-		read = func(name string) iter.Seq2[[]tracking.Event, error] { return format.ReadCSV(name, f, received) }
-	default:
-		return problem.At(problem.Where{File: path}, "export-format", "is neither a .jsonl nor a .csv file").
-			Hinted("name a file with one JSON document a line .jsonl, and one with rows below headers .csv")
-	}
-	read(path)(take)
-	return nil
 }
 
 // takeEvents records events, and those of the inbox, in the ledger.
@@ -149,7 +139,7 @@ func (l *ledgerSession) takeEvents(ctx context.Context, events []tracking.Event)
 	if err != nil {
 		return n, err
 	}
-	service, err := l.service(ctx)
+	service, _, err := l.service(ctx)
 	if err != nil {
 		return n, err
 	}
@@ -177,13 +167,6 @@ func (l *ledgerSession) takeEvents(ctx context.Context, events []tracking.Event)
 		return n, err
 	}
 	return n.Plus(found), l.ledger.CompleteTracked(service, l.session.Env.Completed().Means)
-}
-
-// service is the ledger's name for the service of the environment.
-func (l *ledgerSession) service(ctx context.Context) (string, error) {
-	scope, err := scopeOf(ctx, l.ledger, l.session.Env.Identity(apiclient.V2))
-	service, _ := environment.ServiceOf(scope)
-	return service, err
 }
 
 // activityName is the name of the activity that a step has created. After a purge it

@@ -20,8 +20,8 @@ import (
 	"claimsheet/importer/dispatch"
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/retry"
+	"claimsheet/importer/stoprule"
 	"claimsheet/mapping/problem"
 )
 
@@ -84,11 +84,10 @@ type worker struct {
 	where       load.Where
 	concurrency int
 
-	ledger  *ledgerSession
-	folders []string // of journals
-	broker  *dispatch.Broker
-	ctx     context.Context // of the session
-	end     context.CancelCauseFunc
+	ledger *ledgerSession
+	broker *dispatch.Broker
+	ctx    context.Context // of the session
+	end    context.CancelCauseFunc
 
 	background sync.WaitGroup // watch, and runs that are being left; waited for before the session is closed
 
@@ -130,7 +129,7 @@ func (w *worker) session(ctx context.Context) error {
 	if w.concurrency == 0 {
 		w.concurrency = w.ledger.session.Env.Limits.Concurrency
 	}
-	w.say("works for runs in the environment “%s” with %s", w.ledger.session.Env.Name, w.ledger.path())
+	w.say("works for runs in the environment “%s” with %s", w.ledger.session.Env.Name, w.ledger)
 	w.background.Go(w.watch)
 	err := w.broker.Work(w.ctx, queueOf(w.ledger.session.Env), importer.ClientsAtOnce(w.concurrency), riverLog{w.end}, w.carryOut)
 	w.end(nil)
@@ -144,20 +143,20 @@ func (w *worker) open(ctx context.Context) (err error) {
 		return err
 	}
 	l := w.ledger
+	l.shared = true
 	if err = l.needsDatabase(); err != nil {
 		return err
 	}
-	l.sharing = hooks.Sharing(&postgres.Sharing{})
 	if err := l.lock(w.Err); err != nil {
 		return err
 	}
-	if w.folders, err = journal.Folders(l.place.file(), ""); err != nil {
+	if l.folders, err = journal.Folders(l.file(), ""); err != nil {
 		return err
 	}
-	if err := w.replayJournals(l.ledger, w.folders); err != nil {
+	if err := w.replayJournals(l); err != nil {
 		return err
 	}
-	w.broker, err = dispatch.Open(ctx, *l.place.server, l.ledger.Session())
+	w.broker, err = dispatch.Open(ctx, *l.server, l.ledger.Session())
 	return err
 }
 
@@ -235,12 +234,8 @@ func (w *worker) checkAddress(active map[string]bool) {
 		if err != nil || !known || w.elsewhere[id] || run.EnvironmentName != env.Name {
 			continue
 		}
-		scope, err := scopeOf(w.ctx, w.ledger.ledger, env.Identity(apiclient.V2))
-		if err != nil {
-			continue
-		}
-		there, _ := environment.ServiceOf(run.Environment)
-		if here, _ := environment.ServiceOf(scope); there != here {
+		here, _, err := w.ledger.service(w.ctx)
+		if there, _ := environment.ServiceOf(run.Environment); err == nil && there != here {
 			w.elsewhere[id] = true
 			w.say("run %s: this worker cannot work for it: its environment “%s” is at %s, and this worker's base_url is %s", id, env.Name, there, here)
 		}
@@ -354,12 +349,12 @@ func (w *worker) joinRun(id string, r *workerRun) (err error) {
 	connection := w.connection(id)
 	connection.Concurrency = w.concurrency
 	connection.Share = func(_ context.Context, s *load.Session) (load.Limiter, error) {
-		return w.ledger.place.limiter(s.Env), nil
+		return w.ledger.limiter(s.Env), nil
 	}
 	if r.session, err = load.Join(w.ctx, w.where, hooks.Connection(connection), spec.Session); err != nil {
 		return err
 	}
-	r.journal = w.openJournal(id, w.ledger.ledger, w.folders)
+	r.journal = w.openJournal(id, w.ledger)
 	job := hooks.Job(&importer.Job{
 		Runs: spec.Runs, Environment: spec.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Journal: r.journal,
 		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, SimilarKeys: spec.SimilarKeys, Rules: w.broker.Rules(id),
@@ -370,6 +365,53 @@ func (w *worker) joinRun(id string, r *workerRun) (err error) {
 	}
 	r.job = job
 	w.say("works for run %s of the mapping “%s”", id, problem.OneLine(r.session.Mapping.Name.Text))
+	return nil
+}
+
+// runSpec is what a run gives the workers that carry its plans out, as JSON.
+type runSpec struct {
+	Session     load.Shared
+	Runs        []string // as importer.Job.Runs
+	Environment string   // as importer.Job.Environment
+	MaxFailures stoprule.MaxFailures
+	SimilarKeys bool // as importer.Job.SimilarKeys
+}
+
+// queueOf is the queue in which runs and workers of an environment meet.
+func queueOf(env *environment.Environment) string {
+	return dispatch.QueueName(apiclient.ServiceKey(env.BaseURL))
+}
+
+// needsDatabase refuses a ledger in a file, which one process has for itself.
+func (l *ledgerSession) needsDatabase() error {
+	if l.server != nil {
+		return nil
+	}
+	return problem.New("workers-need-database", "the ledger of the environment “%s” is a file, and workers share one in a database", l.session.Env.Name).
+		Hinted("give the environment a ledger in PostgreSQL (ledger: postgres://…), or say where it is with --ledger; docs/scale.md shows how")
+}
+
+// dispatch has workers carry the plans of the run out, where that is asked for.
+func (r *importRun) dispatch(ctx context.Context) error {
+	if !r.options.workers {
+		return nil
+	}
+	shared, err := r.session.Share()
+	if err != nil {
+		return err
+	}
+	spec := runSpec{Session: shared, Runs: r.job.Runs, Environment: r.scope, MaxFailures: r.options.maxFailures, SimilarKeys: r.job.SimilarKeys}
+	broker, err := dispatch.Open(ctx, *r.ledger.server, r.ledger.ledger.Session())
+	if err != nil {
+		return err
+	}
+	r.closers = append(r.closers, broker.Close)
+	run, err := broker.Start(ctx, r.run, queueOf(r.session.Env), spec)
+	if err != nil {
+		return err
+	}
+	r.closers = append(r.closers, func() { _ = run.End(context.Background()) }) // the next run removes what stays
+	r.job.Dispatch = run
 	return nil
 }
 

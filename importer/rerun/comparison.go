@@ -17,7 +17,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"time"
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
@@ -27,100 +26,91 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Ledger is what a Comparison needs of the ledger; *ledger.Ledger has it.
-type Ledger interface {
-	settle.Ledger
-	ClientsWithID(ctx context.Context, environment, id string) iter.Seq2[ledger.ClientKey, error]
-	Erasures(ctx context.Context, environment string) (ledger.Erasures, error)
-}
-
 // Comparison compares results workbooks with the ledger. Call CheckSteps for each
-// workbook first, from the newest on, then TakeOver for each if anything is Missing, then Settle, then
+// workbook first, from the newest on, then TakeOver if anything is Missing, then Settle, then
 // CheckRows; Hold and Prior pass what was found on to the run. A Comparison is for
 // one goroutine.
 type Comparison struct {
-	Ledger      Ledger
+	Ledger      *ledger.Ledger
 	Environment string // the ledger's scope
 	Binding     *mapping.Binding
 	ActivityIDs bool // as settle.Settler.ActivityIDs
 	NewIdentity bool // the mapping's keys were changed on purpose: claims are created again under the new ones
 
-	// Unknown reports whether the ledger does not know the run that wrote the current
-	// workbook: then it is new or an old copy, and what it has as not created may
-	// have been created since. Set it before CheckSteps and TakeOver.
-	Unknown bool
-
-	// CheckSteps counts Missing and Words: the lines of the sheet Steps that the
-	// ledger does not know and must take over before anything is sent, and the
-	// lines with a decision in the column Settle.
+	// CheckSteps counts Missing and Words: the steps that the ledger does not know and must take
+	// over before anything is sent, and the lines with a decision in the column Settle.
 	Missing, Words int
 
-	erasures  *ledger.Erasures // nil until they are read
-	lines     []bool           // by number - 1: whether the line is in the last workbook's sheet Steps
+	taken     []taken // the steps that are Missing
+	takenAt   map[ledger.StepID]int
+	books     int          // how many workbooks were checked
+	numbers   map[int]bool // of the lines in the last workbook's sheet Steps
+	erasures  *ledger.Erasures
 	conflicts map[mapping.Identity]problem.List
 	prior     map[cell.Row]result.Row
 	words     []settle.Settlement
 	decided   map[ledger.StepID]settle.Decision // those of words
-	people    map[mapping.Identity]personLine   // the first line of each person who may have several, in the workbook that was checked last
-	books     int                               // how many workbooks were checked
-	links     map[mapping.Identity]linkLine     // the newest link of a client that is done and that the ledger does not know
+	links     map[mapping.Identity]int          // the newest link of a client that is Missing and done, in taken
 	found     map[mapping.Identity]bool         // clients who were found, not created: an activity of theirs was skipped
 	last      ledger.ClientKey
 	steps     map[string]ledger.Step // of last
 }
 
+// taken is a step that the ledger takes over from a workbook.
+type taken struct {
+	event        ledger.Event
+	book, number int    // where its line is
+	client       string // whose line it is
+	at           string // the cell of its id
+}
+
 // CheckSteps compares the lines of a sheet Steps with the ledger and changes
-// nothing. Its problem.List has every line that cannot be read and every decision
-// that cannot be recorded; any other error is the ledger's or the file's.
-func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error]) error {
+// nothing. runKnown reports whether the ledger knows the run that wrote them: else it is new or an
+// old copy, and what it has as not created may have been created since. The problem.List has every
+// line that cannot be read and every decision that cannot be recorded; any other error is the
+// ledger's or the file's.
+func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error], runKnown bool) error {
 	if r.conflicts == nil {
-		r.conflicts, r.found = map[mapping.Identity]problem.List{}, map[mapping.Identity]bool{}
-		r.links, r.decided = map[mapping.Identity]linkLine{}, map[ledger.StepID]settle.Decision{}
+		r.conflicts, r.found, r.links = map[mapping.Identity]problem.List{}, map[mapping.Identity]bool{}, map[mapping.Identity]int{}
+		r.decided, r.takenAt = map[ledger.StepID]settle.Decision{}, map[ledger.StepID]int{}
 	}
 	r.books++
-	r.lines, r.people = nil, map[mapping.Identity]personLine{}
+	r.numbers = map[int]bool{}
 	var found problem.List
 	for line, err := range lines {
 		if err != nil {
 			return err
 		}
-		r.see(line.Number)
-		if erased, err := r.isErased(ctx, line); err != nil {
+		r.numbers[line.Number] = true
+		id, who := r.stepID(line), line.identity(r.Binding.KeySpace())
+		if erased, err := r.isErased(ctx, id.ClientKey, ledger.ClientKey{Environment: r.Environment, Space: who.Space, Client: who.Key}); err != nil {
 			return err
 		} else if erased {
-			continue
+			continue // the ledger must not learn of the client again
 		}
 		if p, wrong := line.check(); wrong {
 			found = append(found, p)
 			continue
 		}
 		if line.State == result.StepSkipped {
-			r.found[line.Identity(r.Binding.KeySpace())] = true
+			r.found[who] = true
 		}
-		known, err := r.known(ctx, line)
+		steps, err := r.client(ctx, mapping.Identity{Space: id.Space, Key: id.Client})
 		if err != nil {
 			return err
 		}
-		if r.outdates(line, known) {
+		known := steps[id.Step]
+		event, exists := line.toEvent(id)
+		isNewer := known.To == ledger.Refused || (known.To == ledger.Sent || known.To == ledger.Uncertain) && event.To == ledger.Done
+		if exists && !runKnown && isNewer {
 			known = ledger.Step{}
 		}
 		if p, differs := line.conflict(known); differs {
-			r.add(line.Identity(r.Binding.KeySpace()), p)
+			r.add(who, p)
 		}
-		first, again := r.seePerson(line)
-		if p, differs := line.contradicts(first); again && differs {
-			r.add(line.Identity(r.Binding.KeySpace()), p)
-			if first.client != line.Client {
-				r.add(mapping.Identity{Space: r.Binding.KeySpace(), Key: first.client}, p)
-			}
-		}
-		event, missing := line.toEvent(r.stepID(line), "", false)
-		if missing = missing && known.To == ""; missing {
-			if !again {
-				r.Missing++
-			}
+		if exists && known.To == "" {
+			r.take(line, event, who)
 			known.To = event.To
-			r.seeLink(line, event)
 		}
 		if p, wrong := r.word(line, known); wrong {
 			found = append(found, p)
@@ -130,99 +120,45 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 	return found.Err()
 }
 
-// linkLine is the line of a link in one of the workbooks, which are checked from the
-// newest on.
-type linkLine struct {
-	step         string
-	book, number int
-}
-
-// seeLink notes a line of a link that is done. A client's rows show one redirect url,
-// which is that of the last link in the sheet Steps as it was written, of the newest
-// workbook that has one.
-func (r *Comparison) seeLink(line Step, event ledger.Event) {
-	if event.Kind != ledger.KindLink || event.To != ledger.Done {
-		return
+// take notes a step that the ledger does not know. A further contact has a line for every client
+// who names it, and one of its own where it is a client too; what the newest workbook says counts.
+// A client's rows show one redirect url, which is that of the last link in the sheet Steps as it was
+// written.
+func (r *Comparison) take(line Step, event ledger.Event, who mapping.Identity) {
+	here := taken{event, r.books, line.Number, line.Client, line.IDAt.String()}
+	i, again := r.takenAt[event.StepID]
+	switch {
+	case !again:
+		i = len(r.taken)
+		r.takenAt[event.StepID], r.taken = i, append(r.taken, here)
+		r.Missing++
+	case r.taken[i].book == r.books && event.ID != "" && r.taken[i].event.ID != "" && event.ID != r.taken[i].event.ID:
+		p := problem.New("id-conflict", "%s differs from %s, and both are the id of one contact or step; nothing is sent for the client", here.at, r.taken[i].at).
+			Hinted("clear the wrong one of the two")
+		r.add(who, p)
+		if first := r.taken[i].client; first != line.Client {
+			r.add(mapping.Identity{Space: who.Space, Key: first}, p)
+		}
+	case r.taken[i].event.To != ledger.Done && event.To == ledger.Done:
+		r.taken[i] = here
 	}
-	who := line.Identity(r.Binding.KeySpace())
-	if last, ok := r.links[who]; !ok || last.book == r.books && last.number <= line.Number {
-		r.links[who] = linkLine{line.Step, r.books, line.Number}
+	if event.Kind == ledger.KindLink && event.To == ledger.Done {
+		if last, ok := r.links[who]; !ok || r.taken[last].book == r.books && r.taken[last].number <= line.Number {
+			r.links[who] = i
+		}
 	}
 }
-
-// isOlderLink reports whether a line is that of a link before the client's last one.
-func (r *Comparison) isOlderLink(line Step) bool {
-	last, ok := r.links[line.Identity(r.Binding.KeySpace())]
-	return ok && line.kind() == ledger.KindLink && line.Step != last.step
-}
-
-// lacksLink returns the event for a line of a fresh link that was not made, of a client
-// whose links the ledger learns from the workbook: without it the ledger could not
-// tell that a link is missing.
-func (r *Comparison) lacksLink(line Step, known ledger.Step) (event ledger.Event, ok bool) {
-	_, taken := r.links[line.Identity(r.Binding.KeySpace())]
-	ok = taken && known.To == "" && line.kind() == ledger.KindLink && line.Step != ledger.KindLink && slices.Contains(unsent, line.State)
-	return ledger.Event{StepID: r.stepID(line), To: ledger.Refused, At: time.Now().UTC(), Kind: ledger.KindLink, Reason: reasonTakenOver}, ok
-}
-
-// outdates reports whether a line is newer than the ledger, which does not know
-// the line's run: the line says that the step is done, or that it may have been
-// created where the ledger has it as not created.
-func (r *Comparison) outdates(line Step, known ledger.Step) bool {
-	event, needed := line.toEvent(r.stepID(line), "", false)
-	if !r.Unknown || !needed {
-		return false
-	}
-	switch known.To {
-	case ledger.Refused:
-		return true
-	case ledger.Sent, ledger.Uncertain:
-		return event.To == ledger.Done
-	}
-	return false
-}
-
-// personLine is what a line says of a client or of a further contact.
-type personLine struct {
-	client string // whose line it is
-	id, at string // the id, and where it stands
-}
-
-// seePerson notes a line of the creation of a person who may have several lines, and
-// returns the first of them. A further contact has a line for every client who names
-// it, and one of its own where it is a client too.
-func (r *Comparison) seePerson(line Step) (first personLine, again bool) {
-	if _, own, isContact := mapping.ContactOf(line.Step); isContact && own != string(mapping.ClientStep) || !isContact && (line.Step != string(mapping.ClientStep) || !r.Binding.ClientsAreContacts()) {
-		return personLine{}, false
-	}
-	id := r.stepID(line)
-	who := mapping.Identity{Space: id.Space, Key: id.Client}
-	if first, again = r.people[who]; !again {
-		who.Key = strings.Clone(who.Key) // the reader reuses the texts
-		r.people[who] = personLine{strings.Clone(line.Client), strings.Clone(line.ID), line.IDAt.String()}
-	}
-	return first, again
-}
-
-// see notes that the workbook has the line.
-func (r *Comparison) see(number int) {
-	if number < 1 || number > maxLines {
-		return
-	}
-	for len(r.lines) < number {
-		r.lines = append(r.lines, false)
-	}
-	r.lines[number-1] = true
-}
-
-// maxLines bounds the line numbers that are believed: no workbook has more lines.
-const maxLines = 1 << 26
 
 // Complete reports whether the sheet Steps that was checked last still has every
 // one of the lines that were written, in any order. If the ledger does not know the
 // steps, a missing line would be a step that is sent again.
 func (r *Comparison) Complete(written int) bool {
-	return len(r.lines) == written && !slices.Contains(r.lines, false)
+	for n := range written {
+		if !r.numbers[n+1] {
+			return false
+		}
+	}
+	return len(r.numbers) == written
 }
 
 // word notes the decision in a line's column Settle. It needs a step that is
@@ -233,7 +169,8 @@ func (r *Comparison) word(line Step, known ledger.Step) (problem.Problem, bool) 
 		return problem.Problem{}, false
 	}
 	decision, err := settle.ParseDecision(line.Settle)
-	if same, ok := r.decided[r.stepID(line)]; ok && err == nil && decision == same {
+	id := r.stepID(line)
+	if same, ok := r.decided[id]; ok && err == nil && decision == same {
 		return problem.Problem{}, false // one decision, in two places
 	}
 	r.Words++
@@ -245,12 +182,12 @@ func (r *Comparison) word(line Step, known ledger.Step) (problem.Problem, bool) 
 		return problem.At(line.SettleAt, "not-uncertain", "a decision stands beside a step that is not uncertain").
 			Hinted("clear the cell"), true
 	}
-	if p, ok := decision.Check(line.kind(), r.ActivityIDs); !ok {
+	if p, ok := decision.Check(settle.KindOf(line.Step), r.ActivityIDs); !ok {
 		p.Where = line.SettleAt
 		return p, true
 	}
-	r.decided[r.stepID(line)] = decision
-	r.words = append(r.words, settle.Settlement{Step: r.stepID(line), Decision: decision, Where: line.SettleAt})
+	r.decided[id] = decision
+	r.words = append(r.words, settle.Settlement{Step: id, Decision: decision, Where: line.SettleAt})
 	return problem.Problem{}, false
 }
 
@@ -264,80 +201,71 @@ func (r *Comparison) Settle(ctx context.Context, by string) error {
 	return settle.Settler{Ledger: r.Ledger, Run: by, ActivityIDs: r.ActivityIDs}.Settle(ctx, r.words...)
 }
 
-// eventsAtOnce bounds how much of a large workbook is in memory.
-const eventsAtOnce = 1000
-
-// TakeOver records the steps that the ledger does not know. urls are the clients'
-// redirect urls. It can be repeated after it was interrupted.
-func (r *Comparison) TakeOver(ctx context.Context, lines iter.Seq2[Step, error], run string, urls map[mapping.Identity]string) error {
-	var events, unmade []ledger.Event
-	at := map[ledger.StepID]int{} // the place of a step among events
-	for line, err := range lines {
-		if err != nil {
-			return err
-		}
-		if erased, err := r.isErased(ctx, line); err != nil {
-			return err
-		} else if erased {
-			continue
-		}
-		known, err := r.known(ctx, line)
-		if err != nil {
-			return err
-		}
-		url := urls[line.Identity(r.Binding.KeySpace())]
-		if r.isOlderLink(line) {
-			url = "" // it is not shown, so it is not known
-		}
-		event, needed := line.toEvent(r.stepID(line), url, r.Binding.Mapping().V1())
-		if e, ok := r.lacksLink(line, known); ok {
-			e.Run = run
-			unmade = append(unmade, e)
-		}
-		if known.To != "" && !r.outdates(line, known) || !needed {
-			continue
-		}
-		if event.Kind == ledger.KindClient && event.To == ledger.Done && r.found[mapping.Identity{Space: event.Space, Key: event.Client}] {
-			event.Via = ledger.ViaAdopted // so that the activities stay skipped
-		}
-		event.Run = run
-		if first, again := at[event.StepID]; again { // another line of a contact
-			if events[first].To != ledger.Done && event.To == ledger.Done {
-				events[first] = event
-			}
-			continue
-		}
-		at[event.StepID] = len(events)
-		if events = append(events, event); len(events) == eventsAtOnce {
-			if err := r.enter(events); err != nil {
-				return err
-			}
-			events, r.last = events[:0], ledger.ClientKey{} // what was read of it is no longer true
-			clear(at)
-		}
-	}
-	r.last = ledger.ClientKey{}               // what was read of it is no longer true
-	return r.enter(append(events, unmade...)) // they are newer than every link that was made
-}
-
-// enter records steps that the ledger did not know. A step with the id or url of
-// another step becomes uncertain: one of the two cells is wrong.
-func (r *Comparison) enter(events []ledger.Event) error {
-	err := r.Ledger.Append(events...)
-	if !errors.As(err, new(ledger.Taken)) {
+// TakeOver records the steps that the ledger does not know. rows are those of the workbooks, from the
+// newest on: they have the redirect urls. A step with the id or url of another step becomes
+// uncertain: one of the two cells is wrong.
+func (r *Comparison) TakeOver(run string, rows iter.Seq2[Row, error]) error {
+	urls, err := r.urls(rows)
+	if err != nil {
 		return err
 	}
-	for _, event := range events {
-		err := r.Ledger.Append(event)
-		if errors.As(err, new(ledger.Taken)) {
-			event.To, event.Reason, event.ID, event.URL = ledger.Uncertain, reasonTakenTwice, "", ""
-			err = r.Ledger.Append(event)
+	events := make([]ledger.Event, len(r.taken))
+	for i, t := range r.taken {
+		e, who := t.event, mapping.Identity{Space: t.event.Space, Key: t.event.Client}
+		last, isLinked := r.links[who]
+		if e.To == ledger.Done && (e.Kind == ledger.KindLink && isLinked && last == i || e.Kind == ledger.KindClient && r.Binding.Mapping().V1()) {
+			e.URL = urls[who]
 		}
-		if err != nil {
-			return err
+		if e.Kind == ledger.KindClient && e.To == ledger.Done && r.found[who] {
+			e.Via = ledger.ViaAdopted // so that the activities stay skipped
+		}
+		e.Run, events[i] = run, e
+	}
+	r.last = ledger.ClientKey{} // what was read of it is no longer true
+	const atOnce = 1000
+	for chunk := range slices.Chunk(events, atOnce) {
+		err := r.Ledger.Append(chunk...)
+		if !errors.As(err, new(ledger.Taken)) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		for _, event := range chunk {
+			err := r.Ledger.Append(event)
+			if errors.As(err, new(ledger.Taken)) {
+				event.To, event.Reason, event.ID, event.URL = ledger.Uncertain, reasonTakenTwice, "", ""
+				err = r.Ledger.Append(event)
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// urls returns the clients' redirect urls. A row with the id of another client shows that client's
+// url, and is left out.
+func (r *Comparison) urls(rows iter.Seq2[Row, error]) (map[mapping.Identity]string, error) {
+	urls := map[mapping.Identity]string{}
+	for row, err := range rows {
+		if err != nil {
+			return nil, err
+		}
+		who := r.Binding.Client(row.Record)
+		if row.URL == "" || urls[who] != "" {
+			continue
+		}
+		id := ""
+		if i, ok := r.takenAt[ledger.StepID{ClientKey: ledger.ClientKey{Environment: r.Environment, Space: who.Space, Client: who.Key}, Step: ledger.KindClient}]; ok {
+			id = r.taken[i].event.ID
+		}
+		if row.ClientID == "" || id == "" || row.ClientID == id {
+			urls[who] = strings.Clone(row.URL) // the reader reuses the texts
+		}
+	}
+	return urls, nil
 }
 
 // CheckRows compares the rows of the sheet Results with the ledger and notes the
@@ -386,7 +314,7 @@ func (r *Comparison) retain(ctx context.Context, row Row, who mapping.Identity) 
 	if !ok {
 		return nil
 	}
-	gone, err := r.wasErased(ctx, ledger.ClientKey{Environment: r.Environment, Space: who.Space, Client: who.Key})
+	gone, err := r.isErased(ctx, ledger.ClientKey{Environment: r.Environment, Space: who.Space, Client: who.Key})
 	if err != nil || gone {
 		return err
 	}
@@ -446,13 +374,6 @@ func (r *Comparison) add(who mapping.Identity, found ...problem.Problem) {
 	}
 }
 
-// known returns what the ledger knows of a line's step.
-func (r *Comparison) known(ctx context.Context, line Step) (ledger.Step, error) {
-	id := r.stepID(line)
-	steps, err := r.client(ctx, mapping.Identity{Space: id.Space, Key: id.Client})
-	return steps[id.Step], err
-}
-
 // client returns what the ledger knows of a client. It remembers the last client,
 // because the lines of one client follow each other unless they were sorted.
 func (r *Comparison) client(ctx context.Context, who mapping.Identity) (map[string]ledger.Step, error) {
@@ -482,17 +403,8 @@ func (r *Comparison) stepID(line Step) ledger.StepID {
 	return id
 }
 
-// isErased reports whether a line is about a client who was erased since. Such a
-// line is ignored: the ledger must not learn of the client again.
-func (r *Comparison) isErased(ctx context.Context, line Step) (bool, error) {
-	gone, err := r.wasErased(ctx, ledger.ClientKey{Environment: r.Environment, Space: r.Binding.KeySpace(), Client: line.Client})
-	if gone || err != nil {
-		return gone, err
-	}
-	return r.wasErased(ctx, r.stepID(line).ClientKey)
-}
-
-func (r *Comparison) wasErased(ctx context.Context, owner ledger.ClientKey) (bool, error) {
+// isErased reports whether one of these clients was erased.
+func (r *Comparison) isErased(ctx context.Context, owners ...ledger.ClientKey) (bool, error) {
 	if r.erasures == nil {
 		found, err := r.Ledger.Erasures(ctx, r.Environment)
 		if err != nil {
@@ -500,6 +412,8 @@ func (r *Comparison) wasErased(ctx context.Context, owner ledger.ClientKey) (boo
 		}
 		r.erasures = &found
 	}
-	_, _, ok := r.erasures.Find(owner)
-	return ok, nil
+	return slices.ContainsFunc(owners, func(owner ledger.ClientKey) bool {
+		_, _, ok := r.erasures.Find(owner)
+		return ok
+	}), nil
 }

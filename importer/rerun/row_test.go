@@ -63,7 +63,7 @@ func TestRowsOfClaims(t *testing.T) {
 					}
 				}
 			}
-			if err := r.CheckSteps(t.Context(), lines()); err != nil {
+			if err := r.CheckSteps(t.Context(), lines(), true); err != nil {
 				t.Fatal(err)
 			}
 			if err := r.CheckRows(t.Context(), read); err != nil {

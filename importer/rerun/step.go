@@ -25,14 +25,11 @@ type Step struct {
 	StepAt, StateAt, IDAt, SettleAt problem.Where
 }
 
-// Identity returns the client of the line. All client keys of a workbook belong to
+// identity returns the client of the line. All client keys of a workbook belong to
 // one key space.
-func (s Step) Identity(space string) mapping.Identity {
+func (s Step) identity(space string) mapping.Identity {
 	return mapping.Identity{Space: space, Key: s.Client}
 }
-
-// kind returns the kind of the line's step, "" when its key is not a step's.
-func (s Step) kind() string { return settle.KindOf(s.Step) }
 
 // unsent are the states of a step that certainly does not exist.
 var unsent = []string{string(result.Planned), result.StepSkipped, string(ledger.Refused)}
@@ -44,7 +41,7 @@ var workbookStates = append(slices.Clone(unsent), string(ledger.Done), string(le
 // check returns the problem with a line that cannot be read.
 func (s Step) check() (problem.Problem, bool) {
 	switch {
-	case s.Client == "" || s.kind() == "":
+	case s.Client == "" || settle.KindOf(s.Step) == "":
 		return problem.At(s.StepAt, "unknown-step", "this line of the sheet Steps names no step of a client; the client key and the step as Claimsheet wrote them were expected").
 			Hinted("take them from the copy that was kept of the workbook, or delete the line"), true
 	case !slices.Contains(workbookStates, s.State):
@@ -64,19 +61,15 @@ const (
 // toEvent returns the event by which a ledger that does not know the step takes it
 // over. ok is false for a step that certainly does not exist. A client or claim
 // that is done but has no id becomes uncertain: the cell was cleared, and
-// that must not create it again. url is the client's redirect url, for the step
-// that brings one.
-func (s Step) toEvent(id ledger.StepID, url string, v1 bool) (event ledger.Event, ok bool) {
+// that must not create it again.
+func (s Step) toEvent(id ledger.StepID) (event ledger.Event, ok bool) {
 	if slices.Contains(unsent, s.State) {
 		return ledger.Event{}, false
 	}
-	kind := s.kind()
-	event = ledger.Event{StepID: id, To: ledger.State(s.State), At: time.Now().UTC(), Kind: kind,
-		Via: ledger.ViaWorkbook, Reason: reasonTakenOver, ID: s.ID}
-	if event.To == ledger.Done && (kind == ledger.KindLink || v1 && kind == ledger.KindClient) {
-		event.URL = url
-	}
-	needsID := kind == ledger.KindClient || kind == ledger.KindClaim
+	id.Space, id.Client, id.Step = strings.Clone(id.Space), strings.Clone(id.Client), strings.Clone(id.Step) // the reader reuses the texts
+	event = ledger.Event{StepID: id, To: ledger.State(s.State), At: time.Now().UTC(), Kind: settle.KindOf(s.Step),
+		Via: ledger.ViaWorkbook, Reason: reasonTakenOver, ID: strings.Clone(s.ID)}
+	needsID := event.Kind == ledger.KindClient || event.Kind == ledger.KindClaim
 	switch {
 	case event.To == ledger.Sent:
 		event.To = ledger.Uncertain
@@ -84,16 +77,6 @@ func (s Step) toEvent(id ledger.StepID, url string, v1 bool) (event ledger.Event
 		event.To, event.Reason = ledger.Uncertain, reasonLostID
 	}
 	return event, true
-}
-
-// contradicts returns a problem when the line shows another id than the first line of
-// the same person.
-func (s Step) contradicts(first personLine) (problem.Problem, bool) {
-	if s.ID == "" || first.id == "" || s.ID == first.id {
-		return problem.Problem{}, false
-	}
-	return problem.New("id-conflict", "%s differs from %s, and both are the id of one contact; nothing is sent for the client", s.IDAt, first.at).
-		Hinted("clear the wrong one of the two"), true
 }
 
 // conflict returns a problem when the line has another id than the ledger; the

@@ -2,9 +2,8 @@
 // may not have been created, because no answer came or an answer could not be
 // understood. A run never sends such a step again without a decision.
 //
-// Uncertain lists the steps with what helps to find them in the service, Settler
-// records decisions about them, and Links asks for fresh magic links, the one
-// thing that may always be asked for again.
+// Uncertain lists the steps with what helps to find them in the service, and Settler
+// records decisions about them.
 //
 // Every decision is an event in the ledger with the way ViaByHand, durable when
 // the call returns. A wrong id is the most dangerous mistake here, so an id that
@@ -14,7 +13,6 @@ package settle
 import (
 	"context"
 	"errors"
-	"iter"
 	"regexp"
 	"slices"
 	"time"
@@ -31,21 +29,9 @@ type Settlement struct {
 	Where    problem.Where // the cell that holds the decision, for problems; zero when a command gave it
 }
 
-// Ledger is what a Settler needs of the ledger; *ledger.Ledger has it.
-type Ledger interface {
-	Append(events ...ledger.Event) error
-	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
-	StepsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.Step, error)
-	ClaimsWith(ctx context.Context, environment, text string) iter.Seq2[ledger.Step, error]
-	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
-	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
-	IDs(ctx context.Context, environment, kind string, n int) ([]string, error)
-	Lock(ctx context.Context, names ...string) (unlock func(), err error)
-}
-
 // Settler records decisions in a ledger that is open for writing.
 type Settler struct {
-	Ledger Ledger
+	Ledger *ledger.Ledger
 	Run    string // names the decisions' events; a UUID that no run has
 	// ActivityIDs reports whether a created activity needs its id: the environment
 	// has wire.activity_id.
@@ -64,8 +50,7 @@ const (
 )
 
 // Settle records decisions, durably: all of them or none. A step can be decided
-// when it is uncertain. A decision can be taken back with Undo, and a
-// wrong id corrected by deciding “created” again, as long as nothing was built
+// when it is uncertain. A decision can be taken back with Undo, as long as nothing was built
 // on it. Undo also withdraws an id that the sheet gave (known_id): the step is as it
 // was before. Settle refuses an id that another step has, because one of the two
 // would be wrong, and one about a client on whom another process works. What is wrong with
@@ -136,13 +121,13 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, probl
 	switch {
 	case !ok || step.StepID != one.Step:
 		return ledger.Event{}, problem.New("unknown-step", "the ledger knows no such step").Hinted("claimsheet settle lists what is uncertain"), nil
-	case one.Decision.Choice == Undo || one.Decision.Choice == WasCreated && step.To == ledger.Done && isDecision(step):
+	case one.Decision.Choice == Undo:
 		if p, err := s.checkUndo(ctx, step); err != nil || p.Code != "" {
 			return ledger.Event{}, p, err
 		}
 	case step.To != ledger.Uncertain:
 		return ledger.Event{}, problem.New("not-uncertain", "the step is %s: only what is uncertain can be decided", step.To).
-			Hinted("claimsheet settle lists what is uncertain"), nil
+			Hinted("claimsheet settle lists what is uncertain, and --undo takes a decision back"), nil
 	}
 	if p, ok := one.Decision.Check(step.Kind, s.ActivityIDs); !ok {
 		return ledger.Event{}, p, nil
@@ -176,24 +161,9 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, probl
 // checkHolder refuses an id that another step of any kind has, an id that does
 // not look like those of its kind, and a url that is another client's.
 func (s Settler) checkHolder(ctx context.Context, event ledger.Event) (problem.Problem, error) {
-	if event.ID != "" {
-		if p, err := s.checkID(ctx, event); err != nil || p.Code != "" {
-			return p, err
-		}
-	}
-	t, taken, err := s.Ledger.StepWithID(ctx, event)
-	if err != nil || !taken {
-		return problem.Problem{}, err
-	}
-	return takenProblem(t, event.StepID), nil
-}
-
-// checkID refuses the id of a step of another kind, and an id that does not look
-// like those of its kind.
-func (s Settler) checkID(ctx context.Context, event ledger.Event) (problem.Problem, error) {
 	for _, kind := range []string{ledger.KindClient, ledger.KindClaim, ledger.KindActivity} {
 		other := event
-		if other.Kind = kind; kind == event.Kind {
+		if other.Kind = kind; kind == event.Kind || event.ID == "" {
 			continue
 		}
 		if _, taken, err := s.Ledger.StepWithID(ctx, other); err != nil {
@@ -203,8 +173,27 @@ func (s Settler) checkID(ctx context.Context, event ledger.Event) (problem.Probl
 				Hinted("copy the id of the %s from the service", event.Kind), nil
 		}
 	}
-	return s.checkShape(ctx, event)
+	if event.ID != "" && !s.AnyID && !uuidShape.MatchString(event.ID) {
+		known, err := s.Ledger.IDs(ctx, event.Environment, event.Kind, shapesCompared)
+		if err != nil {
+			return problem.Problem{}, err
+		}
+		if len(known) > 0 && !slices.ContainsFunc(known, func(id string) bool { return !uuidShape.MatchString(id) }) {
+			return problem.New("unlike-id", "the id does not look like one of the service's: every known id of a %s is a UUID such as %s", event.Kind, known[0]).
+				Hinted("copy the id from the service again; settle --yes accepts it if it is right"), nil
+		}
+	}
+	t, taken, err := s.Ledger.StepWithID(ctx, event)
+	if err != nil || !taken {
+		return problem.Problem{}, err
+	}
+	return takenProblem(t, event.StepID), nil
 }
+
+var uuidShape = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// shapesCompared is how many known ids an id is compared with.
+const shapesCompared = 50
 
 // takenProblem is the problem that another step has the id or url.
 func takenProblem(t ledger.Taken, id ledger.StepID) problem.Problem {
@@ -273,22 +262,4 @@ func (s Settler) checkUndo(ctx context.Context, step ledger.Step) (problem.Probl
 		}
 	}
 	return problem.Problem{}, nil
-}
-
-var uuidShape = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-
-// shapesCompared is how many known ids an id is compared with.
-const shapesCompared = 50
-
-// checkShape refuses an id that is not a UUID when all known ids of its kind are.
-func (s Settler) checkShape(ctx context.Context, event ledger.Event) (problem.Problem, error) {
-	if s.AnyID || uuidShape.MatchString(event.ID) {
-		return problem.Problem{}, nil
-	}
-	known, err := s.Ledger.IDs(ctx, event.Environment, event.Kind, shapesCompared)
-	if err != nil || len(known) == 0 || slices.ContainsFunc(known, func(id string) bool { return !uuidShape.MatchString(id) }) {
-		return problem.Problem{}, err
-	}
-	return problem.New("unlike-id", "the id does not look like one of the service's: every known id of a %s is a UUID such as %s", event.Kind, known[0]).
-		Hinted("copy the id from the service again; settle --yes accepts it if it is right"), nil
 }

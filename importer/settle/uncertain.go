@@ -3,7 +3,6 @@ package settle
 import (
 	"context"
 	"encoding/json"
-	"iter"
 	"slices"
 	"strings"
 
@@ -21,17 +20,9 @@ type UncertainStep struct {
 	Entry    string // of the mapping's contacts, where the person was sent as a further contact; else ""
 }
 
-// openLedger is what Uncertain and Decided need of the ledger; *ledger.Ledger has it.
-type openLedger interface {
-	Unsettled(ctx context.Context, environment string) iter.Seq2[ledger.Unsettled, error]
-	Decided(ctx context.Context, environment string) iter.Seq2[ledger.Unsettled, error]
-	OfSheet(ctx context.Context, environment string) iter.Seq2[ledger.Step, error]
-	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
-}
-
 // Uncertain are the steps of environments that are uncertain, those
 // that have waited longest first.
-func Uncertain(ctx context.Context, l openLedger, environments []string) ([]UncertainStep, error) {
+func Uncertain(ctx context.Context, l *ledger.Ledger, environments []string) ([]UncertainStep, error) {
 	var steps []UncertainStep
 	for _, environment := range environments {
 		for u, err := range l.Unsettled(ctx, environment) {
@@ -50,12 +41,12 @@ func Uncertain(ctx context.Context, l openLedger, environments []string) ([]Unce
 }
 
 // gather fills in the ids that lead to the step, and what it asked for.
-func (d *UncertainStep) gather(ctx context.Context, l openLedger) error {
+func (d *UncertainStep) gather(ctx context.Context, l *ledger.Ledger) error {
 	known, err := l.Steps(ctx, d.ClientKey, d.Mapping)
 	if err != nil {
 		return err
 	}
-	d.ClientID = known["client"].ID
+	d.ClientID = known[ledger.KindClient].ID
 	if claim := ledger.ClaimOf(d.StepID.Step); claim != "" {
 		d.ClaimID = known[claim].ID
 	}
@@ -72,10 +63,10 @@ func (d *UncertainStep) gather(ctx context.Context, l openLedger) error {
 	return nil
 }
 
-// Decided are the steps of environments whose last event is a decision, the
-// latest first.
-func Decided(ctx context.Context, l openLedger, environments []string) ([]UncertainStep, error) {
-	var decided []UncertainStep
+// Decided are the steps of environments that Undo takes back: those whose last event is a decision,
+// the latest first, and the clients and claims that are done with an id that a sheet gave (known_id),
+// which have no numbers.
+func Decided(ctx context.Context, l *ledger.Ledger, environments []string) (decided []UncertainStep, err error) {
 	for _, environment := range environments {
 		for u, err := range l.Decided(ctx, environment) {
 			if err != nil {
@@ -85,21 +76,12 @@ func Decided(ctx context.Context, l openLedger, environments []string) ([]Uncert
 				decided = append(decided, UncertainStep{Unsettled: u})
 			}
 		}
-	}
-	return decided, nil
-}
-
-// OfSheet are the clients and claims of environments that are done with an id that a
-// sheet gave (known_id), which Undo withdraws. They have no numbers.
-func OfSheet(ctx context.Context, l openLedger, environments []string) ([]UncertainStep, error) {
-	var given []UncertainStep
-	for _, environment := range environments {
 		for step, err := range l.OfSheet(ctx, environment) {
 			if err != nil {
 				return nil, err
 			}
-			given = append(given, UncertainStep{Unsettled: ledger.Unsettled{Step: step}})
+			decided = append(decided, UncertainStep{Unsettled: ledger.Unsettled{Step: step}})
 		}
 	}
-	return given, nil
+	return decided, nil
 }

@@ -5,11 +5,13 @@ package load
 
 import (
 	"context"
+	"errors"
 	"os"
 	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
+	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
@@ -17,6 +19,44 @@ import (
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
+
+// Where says where things are: what every command takes that uses an environment.
+// Empty fields have the defaults that the flags document.
+type Where struct {
+	Mapping      string // the mapping file
+	Env          string // the environment's name
+	Environments string // the environments file
+	State        string // the state folder
+	Ledger       string // the url of the ledger's database, or a reference to it; "" for the environment's
+	Templates    string // a file with the sandbox's reference data
+	MustName     bool   // an environment is not taken only because the file has no other
+}
+
+// StateDir returns the state folder of an environment; "" when nothing says where
+// it is. The sandbox has a folder of its own in it.
+func (w Where) StateDir(sandbox bool) string {
+	file, _ := environment.Find(w.Mapping, w.Environments)
+	folder := statefolder.Path(w.Mapping, file, w.State)
+	if sandbox && folder != "" {
+		return statefolder.Sandbox(folder)
+	}
+	return folder
+}
+
+// choose returns the environment of that name, or the default one, or the only one.
+func (w Where) choose() (*environment.Environment, error) {
+	var file *environment.File
+	if path, ok := environment.Find(w.Mapping, w.Environments); ok {
+		var err error
+		if file, err = environment.Load(path); err != nil {
+			return nil, err
+		}
+	}
+	if names := file.Names(); w.Env == "" && !w.MustName && len(names) == 1 && file.Default == "" {
+		return file.Choose(names[0])
+	}
+	return file.Choose(w.Env)
+}
 
 // Options say what a command needs.
 type Options struct {
@@ -85,12 +125,18 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 	if err := found.Collect(s.openSheets(o)); err != nil {
 		return s, err
 	}
-	service, err := s.askService(ctx, o.Connection, &found)
-	if err != nil {
-		return s, err
+	if version := apiclient.Version(s.Mapping.API.Text); s.Env != nil && version != "" {
+		if err := found.Collect(s.Connect(ctx, version, o.Connection)); err != nil {
+			return s, err
+		}
+		if s.Client != nil {
+			s.Service, err = s.AskTemplates(ctx)
+		}
+		if err != nil && len(found) == 0 { // else the service may fail because of these problems
+			return s, err
+		}
 	}
-	s.Service = service
-	if err := found.Collect(s.Bind(service)); err != nil {
+	if err := found.Collect(s.Bind(s.Service)); err != nil {
 		return s, err
 	}
 	for _, b := range o.Workbooks {
@@ -103,24 +149,6 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 	}
 	found.Sort()
 	return s, found.Err()
-}
-
-// askService connects to the service and reads what the mapping needs of it; nil
-// without an environment. Problems of the configuration are added to found. When
-// there are problems already, a failure of the service is not reported.
-func (s *Session) askService(ctx context.Context, c Connection, found *problem.List) (*mapping.Service, error) {
-	version := apiclient.Version(s.Mapping.API.Text)
-	if s.Env == nil || version == "" {
-		return nil, nil
-	}
-	if err := found.Collect(s.Connect(ctx, version, c)); err != nil || s.Client == nil {
-		return nil, err
-	}
-	service, err := s.AskTemplates(ctx)
-	if len(*found) > 0 {
-		err = nil
-	}
-	return service, err
 }
 
 // Close closes the sheets, removes the copies that are not kept, and stops the
@@ -192,16 +220,12 @@ func (s *Session) checkWorkbooks(workbooks []*workbook.Binding) error {
 		return nil
 	}
 	for _, b := range workbooks {
-		var found problem.List
 		if b.EnvironmentName != s.Env.Name {
-			if err := found.Collect(b.CheckEnvironment(s.Env.Name, s.Scope())); err != nil {
+			if err := b.CheckEnvironment(s.Env.Name, s.Scope()); err != nil {
 				return err
 			}
 		}
-		if err := found.Collect(b.CheckMapping(s.Mapping)); err != nil {
-			return err
-		}
-		if err := found.Err(); err != nil {
+		if err := b.CheckMapping(s.Mapping); err != nil {
 			return err
 		}
 	}
@@ -228,6 +252,32 @@ func (s *Session) CheckAgreement() error {
 		fields[i] = f.Name.Text
 	}
 	return append(found, s.Env.CheckAgreement(fields)...).Err()
+}
+
+func (s *Session) chooseEnvironment(where Where) error {
+	s.where = where
+	env, err := where.choose()
+	if err != nil {
+		return err
+	}
+	if s.Mapping != nil {
+		claimType := s.Mapping.ClaimType
+		if env, err = env.ForClaimType(claimType.Text); err != nil {
+			if p, ok := errors.AsType[problem.Problem](err); ok && p.Where.File == "" {
+				p.Where = s.Mapping.At(claimType.At)
+				return p
+			}
+			return err
+		}
+	}
+	s.Env, s.State, s.Warnings = env, where.StateDir(env.Sandbox), env.Warnings()
+	return statefolder.Check(s.State)
+}
+
+// Scope returns the environment's name in the ledger, as the base url and the
+// mapping's version make it.
+func (s *Session) Scope() string {
+	return s.Env.Identity(apiclient.Version(s.Mapping.API.Text))
 }
 
 // Bind binds the mapping to the sheets and the service, nil when the service is

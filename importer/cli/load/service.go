@@ -162,13 +162,14 @@ func (s *Session) contactIDs() (map[string]string, error) {
 	var found problem.List
 	for _, ref := range s.Mapping.ContactReferences() {
 		id, err := environment.ReadID(filepath.Dir(s.Mapping.File), ref.Text)
+		if err == nil {
+			var wrong *convert.CellError
+			if id, wrong = convert.ParseID(id); wrong != nil {
+				err = errors.New("what it holds " + wrong.Message)
+			}
+		}
 		if err != nil {
 			found = append(found, problem.At(s.Mapping.At(ref.At), "contact-id", "the contact's id cannot be read from %s: %v", problem.OneLine(ref.Text), err).
-				Hinted("put the id of the contact in the environment “%s” there", s.Env.Name))
-		}
-		id, wrong := convert.ParseID(id)
-		if err == nil && wrong != nil {
-			found = append(found, problem.At(s.Mapping.At(ref.At), "contact-id", "what %s holds %s", problem.OneLine(ref.Text), wrong.Message).
 				Hinted("put the id of the contact in the environment “%s” there, as the service shows it", s.Env.Name))
 		}
 		ids[ref.Text] = id
@@ -176,17 +177,9 @@ func (s *Session) contactIDs() (map[string]string, error) {
 	return ids, found.Err()
 }
 
-// ListTemplates reads the reference data, whatever the mapping is.
+// ListTemplates reads the reference data, whatever the mapping is, and asks again where the service
+// does not answer.
 func (s *Session) ListTemplates(ctx context.Context) (*mapping.Service, error) {
-	templates, err := s.askTemplates(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.service(templates), nil
-}
-
-// askTemplates asks the service for its templates, again where it does not answer.
-func (s *Session) askTemplates(ctx context.Context) ([]mapping.Template, error) {
 	var templates []apiclient.Template
 	var notes []string
 	err := retry.GET(ctx, retry.Attempts, retry.Pace{First: s.connection.AskAgain, Now: s.connection.Now}, func() (err error) {
@@ -199,15 +192,15 @@ func (s *Session) askTemplates(ctx context.Context) ([]mapping.Template, error) 
 	for _, note := range notes {
 		s.Warnings = append(s.Warnings, problem.New("template-note", "%s", note))
 	}
-	known := []mapping.Template{}
+	listed := []mapping.Template{}
 	for _, t := range templates {
 		one := mapping.Template{ID: t.ID, Name: t.Name}
 		for _, a := range t.Attributes {
 			one.Attributes = append(one.Attributes, mapping.AttributeTemplate{ID: a.ID, Name: a.Name, Type: convert.Type(a.DataType), Options: a.Options})
 		}
-		known = append(known, one)
+		listed = append(listed, one)
 	}
-	return known, nil
+	return s.service(listed), nil
 }
 
 // service is what a mapping is bound to.

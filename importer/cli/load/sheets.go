@@ -1,8 +1,12 @@
 package load
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -19,6 +23,136 @@ import (
 	"claimsheet/mapping/problem"
 )
 
+// Input is a copy of a sheet: an export that is being written or replaced cannot
+// change under the run.
+type Input struct {
+	Path     string // of the copy
+	Given    string // the path that the user gave
+	Digest   string // SHA-256 in hex
+	Password string // opens it when it is encrypted, which the copy stays
+
+	remove func() // removes the copy, unless it is kept or was there before
+}
+
+// Open opens the copy. Problems name the file that the user gave.
+func (in *Input) Open(o sheet.Options) (*sheet.Reader, error) {
+	o.As, o.Password = in.Given, in.Password
+	return sheet.Open(in.Path, o)
+}
+
+// copyInput copies a sheet into folder (0700), as a file (0600) that is named by
+// its digest. With an empty folder the copy is temporary.
+func copyInput(given, folder string) (*Input, error) {
+	src, err := safefile.Open(given)
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	in := &Input{Given: given, remove: func() {}}
+	if folder == "" {
+		if folder, err = os.MkdirTemp("", "claimsheet-*"); err != nil { // 0700
+			return nil, err
+		}
+		in.remove = func() { _ = os.RemoveAll(folder) }
+		if err = in.copy(src, folder, false); err != nil {
+			in.remove()
+		}
+		return in, err
+	}
+	var made []string // folders that are not there yet, the deepest first
+	for dir := filepath.Clean(folder); ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		made = append(made, dir)
+	}
+	in.remove = func() {
+		for _, dir := range made {
+			_ = os.Remove(dir) // stays when something else is in it
+		}
+	}
+	for range 100 { // another run that gives up may remove the folder in between
+		err = os.MkdirAll(folder, 0o700)
+		if info, failed := os.Lstat(folder); failed == nil && !info.IsDir() {
+			return nil, problem.At(problem.Where{File: folder}, "state-folder", "this is not a folder; a link could lead the copies elsewhere").
+				Hinted("move it away")
+		}
+		if err == nil {
+			_, err = src.Seek(0, io.SeekStart)
+		}
+		if err == nil {
+			err = in.copy(src, folder, true)
+		}
+		if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	if err != nil {
+		in.remove()
+		return nil, problem.At(problem.Where{File: folder}, "state-folder", "the sheet cannot be copied there: %v", problem.Cause(err)).
+			Hinted("name a state folder that this user may write to with --state")
+	}
+	return in, nil
+}
+
+// copy makes the copy, a durable one if it may be kept, and computes its digest.
+func (in *Input) copy(src io.Reader, folder string, durable bool) error {
+	dst, err := os.CreateTemp(folder, "incoming-*") // 0600
+	if err != nil {
+		return err
+	}
+	h := sha256.New()
+	_, err = io.Copy(io.MultiWriter(dst, h), src)
+	if durable {
+		err = errors.Join(err, dst.Sync())
+	}
+	if err = errors.Join(err, dst.Close()); err != nil {
+		return errors.Join(err, os.Remove(dst.Name()))
+	}
+	in.Digest = hex.EncodeToString(h.Sum(nil))
+	in.Path = filepath.Join(folder, in.Digest+strings.ToLower(filepath.Ext(in.Given)))
+	info, err := os.Lstat(in.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		rest := in.remove
+		in.remove = func() { _ = os.Remove(in.Path); rest() }
+	case err == nil && info.Mode().IsRegular():
+		if digest, err := safefile.Digest(in.Path); err == nil && digest == in.Digest {
+			return os.Remove(dst.Name()) // an earlier run kept it
+		}
+	}
+	// A damaged copy of an earlier run, or a file planted there, is replaced.
+	return os.Rename(dst.Name(), in.Path)
+}
+
+// Table reads the rows of a sheet.
+type Table interface {
+	Sheet() cell.Sheet
+	// Records returns the rows below the header. The cells of a record are valid
+	// until the next record.
+	Records() iter.Seq2[cell.Record, error]
+	// Merged returns the merged cells that leave others empty.
+	Merged() iter.Seq[cell.Area]
+	// Encrypted reports whether the sheet's file is encrypted.
+	Encrypted() bool
+	Close() error
+}
+
+// OpenCopy opens the copy of a sheet, or of a results workbook, as a mapping reads it. own are the
+// columns that an earlier results workbook added.
+func OpenCopy(in *Input, m *mapping.Mapping) (table Table, own []int, err error) {
+	b, err := workbook.Find(in.Path)
+	if err != nil || b == nil {
+		r, err := in.Open(SheetOptions(m))
+		return r, nil, err
+	}
+	results, err := workbook.Open(in.Open, b)
+	if err != nil {
+		return nil, nil, err
+	}
+	return results, results.AddedColumns(), nil
+}
+
 // Source is one of the sheets that a run reads.
 type Source struct {
 	Input    *Input
@@ -28,19 +162,7 @@ type Source struct {
 	table  int // index in Session.Sources
 	copied func(column, row int) problem.Copy
 	book   string // what places call the file; "" when there is only one
-	reader table
-}
-
-// table reads the rows of a sheet.
-type table interface {
-	Sheet() cell.Sheet
-	// Records returns the rows below the header. The cells of a record are valid
-	// until the next record.
-	Records() iter.Seq2[cell.Record, error]
-	// Merged returns the merged cells that leave others empty.
-	Merged() iter.Seq[cell.Area]
-	// Encrypted reports whether the sheet's file is encrypted.
-	Encrypted() bool
+	reader Table
 }
 
 // Book returns what places call the sheet's file, "" when the session has one
@@ -58,19 +180,6 @@ func (src *Source) Sheet() cell.Sheet {
 	return s
 }
 
-// Records returns the rows of the sheet. Each range over it is a new pass; the
-// cells of a record are valid until the next record.
-func (src *Source) Records() iter.Seq2[cell.Record, error] {
-	return func(yield func(cell.Record, error) bool) {
-		for record, err := range src.Input.records(src.reader) {
-			record.Table = src.table
-			if !yield(record, err) {
-				return
-			}
-		}
-	}
-}
-
 // AddedColumns returns the columns that an earlier results workbook added.
 func (src *Source) AddedColumns() []int {
 	if src.Results == nil {
@@ -79,13 +188,14 @@ func (src *Source) AddedColumns() []int {
 	return src.Results.AddedColumns()
 }
 
-// Records returns the rows of all sheets, one sheet after the other.
+// Records returns the rows of all sheets, one sheet after the other. Each range over it is a new
+// pass; the cells of a record are valid until the next record.
 func (s *Session) Records() iter.Seq2[cell.Record, error] {
 	return func(yield func(cell.Record, error) bool) {
 		for _, src := range s.Sources {
 			fill := mapping.FillDown(s.Mapping.FillDown(), src.Sheet())
-			for record, err := range src.Records() {
-				if err == nil {
+			for record, err := range src.reader.Records() {
+				if record.Table = src.table; err == nil {
 					record = fill(record)
 				}
 				if !yield(record, err) || err != nil {
@@ -96,10 +206,11 @@ func (s *Session) Records() iter.Seq2[cell.Record, error] {
 	}
 }
 
-// KeepInputs leaves the copies of the sheets in the state folder.
+// KeepInputs leaves the copies of the sheets in the state folder, so that workbooks can be made
+// from them again.
 func (s *Session) KeepInputs() {
 	for _, src := range s.Sources {
-		src.Input.Keep()
+		src.Input.remove = func() {}
 	}
 }
 
@@ -108,11 +219,7 @@ func (s *Session) KeepInputs() {
 // copies may have taken one for that of an earlier run.
 func (s *Session) CheckInputs() error {
 	for _, src := range s.Sources {
-		digest, err := safefile.Digest(src.Input.Path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return safefile.Unreadable(src.Input.Path, err)
-		}
-		if digest != src.Input.Digest {
+		if _, err := os.Lstat(src.Input.Path); err != nil {
 			return problem.At(problem.Where{File: src.Input.Given}, "input-removed",
 				"the run's copy of the sheet in the state folder was removed by another command, such as history --purge, while the run was starting").
 				Hinted("nothing was sent; run again")
@@ -130,27 +237,51 @@ func (s *Session) openSheets(o Options) error {
 	var found problem.List
 	books := cell.BookNames(o.Sheets)
 	for i, path := range o.Sheets {
-		src := &Source{book: books[i]}
+		src := &Source{book: books[i], table: len(s.Sources)}
 		if o.Workbooks != nil {
 			src.Workbook = o.Workbooks[i]
 		}
 		err := s.openSheet(src, path, folder, o.Password)
 		if err == nil {
-			if o.Copied != nil {
-				src.copied = o.Copied[i]
-			}
-			src.table = len(s.Sources)
 			s.Sources = append(s.Sources, src)
+		}
+		if err == nil && o.Copied != nil {
+			src.copied = o.Copied[i]
 		}
 		if err := found.Collect(err); err != nil {
 			return err
 		}
 	}
 	for _, src := range s.Sources {
-		s.Warnings = append(s.Warnings, mergedCells(src.reader.Merged(), src.Sheet(), s.Mapping.FillDown())...)
+		s.Warnings = append(s.Warnings, src.mergedCells(s.Mapping.FillDown())...)
 		s.Warnings = append(s.Warnings, src.otherSheets()...)
 	}
 	return found.Err()
+}
+
+func (s *Session) openSheet(src *Source, path, folder, password string) (err error) {
+	if src.Input, err = copyInput(path, folder); err != nil {
+		return err
+	}
+	s.closers = append(s.closers, func() { src.Input.remove() })
+	src.Input.Password = password
+	if src.Workbook == nil {
+		if err := workbook.RefuseAsSheet(path, src.Input.Path); err != nil {
+			return err
+		}
+		r, err := src.Input.Open(SheetOptions(s.Mapping))
+		if err != nil {
+			return err
+		}
+		src.reader = r
+	} else {
+		if src.Results, err = workbook.Open(src.Input.Open, src.Workbook); err != nil {
+			return err
+		}
+		src.reader = src.Results
+	}
+	s.closers = append(s.closers, func() { _ = src.reader.Close() })
+	return nil
 }
 
 // otherSheets names the visible sheets of a workbook that have rows which are not read.
@@ -159,9 +290,20 @@ func (src *Source) otherSheets() problem.List {
 	if !isWorkbook { // a results workbook, whose other sheets are ours
 		return nil
 	}
+	hasRows := func(name string) bool { // one that cannot be read has none: it is not used
+		other, err := src.Input.Open(sheet.Options{Name: name})
+		if err != nil {
+			return false
+		}
+		defer other.Close()
+		for _, err := range other.Records() {
+			return err == nil
+		}
+		return false
+	}
 	var names []string
 	for _, name := range reader.SheetNames() {
-		if name != src.Sheet().Name && src.hasRows(name) {
+		if name != src.Sheet().Name && hasRows(name) {
 			names = append(names, "“"+name+"”")
 		}
 	}
@@ -173,82 +315,29 @@ func (src *Source) otherSheets() problem.List {
 		Hinted("sheet: {name: …} in the mapping names another one; rows of several sheets go into one, or into a file each")}
 }
 
-// hasRows reports whether a sheet of the workbook has a row below its header. One that cannot
-// be read has none: it is not used.
-func (src *Source) hasRows(name string) bool {
-	other, err := src.Input.Open(sheet.Options{Name: name})
-	if err != nil {
-		return false
-	}
-	defer other.Close()
-	for _, err := range other.Records() {
-		return err == nil
-	}
-	return false
-}
-
-func (s *Session) openSheet(src *Source, path, folder, password string) error {
-	in, err := copyInput(path, folder)
-	if err != nil {
-		return err
-	}
-	s.closers = append(s.closers, func() { in.remove() })
-	in.Password, src.Input = password, in
-	if src.Workbook != nil {
-		if src.Results, err = workbook.Open(in.Open, src.Workbook); err != nil {
-			return err
-		}
-		s.closers = append(s.closers, func() { _ = src.Results.Close() })
-		src.reader = src.Results
-		return nil
-	}
-	if err := workbook.RefuseAsSheet(path, in.Path); err != nil {
-		return err
-	}
-	r, err := in.Open(SheetOptions(s.Mapping))
-	if err != nil {
-		return err
-	}
-	s.closers = append(s.closers, func() { _ = r.Close() })
-	src.reader = r
-	return nil
-}
-
-// mostAreas limits how many merged cells a warning names.
-const mostAreas = 5
-
-// mergedCells warns about merged cells: only the first cell of each has the value,
-// and the others, which look filled, are empty.
-func mergedCells(merged iter.Seq[cell.Area], s cell.Sheet, filled []string) problem.List {
-	var names []string
-	count, first := 0, ""
+// mergedCells warns about merged cells but for those that fill_down fills: only the first cell of each
+// has the value, and the others, which look filled, are empty.
+func (src *Source) mergedCells(filled []string) problem.List {
+	s := src.Sheet()
 	var fills []int
 	for _, name := range filled {
 		fills = append(fills, mapping.FindColumn(s, name))
 	}
-	for area := range merged {
-		if area.Left == area.Right && slices.Contains(fills, area.Left) {
-			continue
-		}
-		if count++; count == 1 {
-			first = area.First()
-		}
-		if count <= mostAreas {
-			names = append(names, area.String())
+	count, first := 0, ""
+	for area := range src.reader.Merged() {
+		if area.Left != area.Right || !slices.Contains(fills, area.Left) {
+			count, first = count+1, cmp.Or(first, area.String())
 		}
 	}
 	if count == 0 {
 		return nil
 	}
-	where, belongs := strings.Join(names, ", "), "the value of each belongs to its first cell alone"
-	switch {
-	case count == 1:
-		belongs = "the value belongs to " + first + " alone"
-	case count > mostAreas:
-		where += fmt.Sprintf(" and %d more", count-mostAreas)
+	where := first
+	if count > 1 {
+		where += fmt.Sprintf(" and %d more", count-1)
 	}
 	return problem.List{problem.At(problem.Where{File: s.Book, Table: s.Table, Sheet: s.Name}, "merged-cells",
-		"cells are merged: %s; %s, and the others count as empty", where, belongs).
+		"cells are merged: %s; the value of each belongs to its first cell alone, and the others count as empty", where).
 		Hinted("unmerge them, and fill in every cell that the value is meant for; sheet: {fill_down: [COLUMN]} lets empty cells of a column take the one above")}
 }
 
@@ -265,43 +354,29 @@ func Workbooks(given []string) ([]string, error) {
 }
 
 // expand replaces patterns by the wanted files that match.
-func expand(given []string, wanted func(string) bool) ([]string, error) {
-	var paths []string
+func expand(given []string, wanted func(string) bool) (paths []string, err error) {
 	seen := map[string]bool{}
 	for _, arg := range given {
-		matches, err := matching(arg, wanted)
-		if err != nil {
-			return nil, err
+		matches := []string{arg}
+		if _, err := os.Lstat(arg); err != nil && strings.ContainsAny(arg, "*?[") {
+			all, err := filepath.Glob(arg) // sorted
+			if err != nil {
+				return nil, problem.At(problem.Where{File: arg}, "usage", "this is not a pattern: %v", err)
+			}
+			matches = slices.DeleteFunc(all, func(path string) bool { return !wanted(path) })
+		}
+		if len(matches) == 0 {
+			return nil, problem.At(problem.Where{File: arg}, "no-file", "no sheet matches this pattern").
+				Hinted("check whether the export was made")
 		}
 		for _, path := range matches {
-			if name := safefile.Absolute(path); seen[name] {
-				return nil, problem.At(problem.Where{File: path}, "usage", "the sheet is given twice").Hinted("name every sheet once")
-			} else {
+			if name := safefile.Absolute(path); !seen[name] {
 				seen[name] = true
+				paths = append(paths, path)
+				continue
 			}
-			paths = append(paths, path)
+			return nil, problem.At(problem.Where{File: path}, "usage", "the sheet is given twice").Hinted("name every sheet once")
 		}
 	}
 	return paths, nil
-}
-
-func matching(arg string, wanted func(string) bool) ([]string, error) {
-	if _, err := os.Lstat(arg); err == nil || !strings.ContainsAny(arg, "*?[") {
-		return []string{arg}, nil
-	}
-	all, err := filepath.Glob(arg) // sorted
-	if err != nil {
-		return nil, problem.At(problem.Where{File: arg}, "usage", "this is not a pattern: %v", err)
-	}
-	var sheets []string
-	for _, path := range all {
-		if wanted(path) {
-			sheets = append(sheets, path)
-		}
-	}
-	if len(sheets) == 0 {
-		return nil, problem.At(problem.Where{File: arg}, "no-file", "no sheet matches this pattern").
-			Hinted("check whether the export was made")
-	}
-	return sheets, nil
 }

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"claimsheet/importer/result"
-	"claimsheet/mapping/problem"
 )
 
 // Options say which side outputs a run has. The texts are those of the flags, ""
@@ -80,15 +79,6 @@ func (o *Observer) Surveyed(rows, clients, invalid int) {
 		counts = append(counts, "invalidRows", invalid)
 	}
 	o.log.Info("first pass", counts...)
-}
-
-// SameInput says that a sheet has the same bytes as in an earlier run: there was no
-// new export. It is logged but not printed, because the user who repeats a
-// command knows.
-func (o *Observer) SameInput(sheet, run string, started time.Time) {
-	p := problem.At(problem.Where{File: sheet}, "same-input",
-		"this is the same file as in the run of %s: there was no new export since", started.Format(time.RFC3339))
-	o.log.Warn(p.Message, "code", p.Code, "where", p.Where.String(), "earlierRun", run)
 }
 
 // Reported says that the workbooks are written: how often requests were sent again,

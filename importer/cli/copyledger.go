@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"claimsheet/apiclient/environment"
+	"claimsheet/importer/cli/console"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/ledger/postgres"
+	"claimsheet/mapping/problem"
+)
+
+const copyLedgerHelp = `Writes a copy of the ledger to a new file, also while a run works: the copy is as the ledger was at one moment. It is read as a whole
+before it gets its name, and a file that is there is never replaced. To put it back, copy it over ledger.db while no run is active. What was done since the copy is in the results workbooks; give them to claimsheet rerun before the next run.
+It has personal data and redirect urls; claimsheet history --purge and --forget do not reach it.
+--to may also name a PostgreSQL database without a ledger: its url without a password, or a reference to the url, env:NAME, file:PATH or cmd:PROGRAM ARG….
+Everything is copied row by row, and the rows are counted before the copy is kept. To move a ledger, copy it while no run is active, name the new place in the environments file (ledger), and move the old one away.
+
+Examples:
+
+    claimsheet copy-ledger -e uat --to /backup/ledger-monday.db
+    claimsheet copy-ledger -e uat --to env:LEDGER_URL`
+
+func (p *program) copyLedgerCommand() *cli.Command {
+	return &cli.Command{
+		Name: "copy-ledger", Usage: "write a copy of the ledger to a new file or database, also while a run works",
+		UsageText: "claimsheet copy-ledger [options] --to LEDGER", Description: copyLedgerHelp,
+		Flags: append(ledgerFlags(),
+			textFlag("to", "", "the new `LEDGER`: a file that is not there yet, or a database without one")),
+		Action: p.copyLedger,
+	}
+}
+
+// copyLedger copies the ledger of an environment to a new file or an empty database. A ledger that
+// has lost records is not copied: its copy would take the place of better ones.
+func (p *program) copyLedger(c *cli.Context) error {
+	to := c.String("to")
+	if to == "" {
+		return problem.New("usage", "claimsheet copy-ledger needs --to, the new ledger").Hinted("claimsheet copy-ledger --to ledger-copy.db")
+	}
+	l, err := p.readLedger(p.where(c))
+	defer l.close()
+	if err != nil {
+		return err
+	}
+	if l.ledger == nil {
+		return problem.New("no-run", "there is nothing to copy: nothing was ever run here (there is no ledger in %s)", l.session.State).
+			Hinted("--state names another state folder")
+	}
+	progress := ledger.Progress(nil)
+	if console.IsTerminal(p.stderr) {
+		const clearLine = "\r                                                            \r"
+		progress = func(what string, _, _ int64) { fmt.Fprint(p.stderr, clearLine+what+" ") }
+		defer fmt.Fprint(p.stderr, clearLine)
+	}
+	var done ledger.Transferred
+	source, _, _ := strings.Cut(to, ":")
+	if !postgres.IsAddress(to) && !slices.Contains([]string{"env", "file", "cmd"}, source) {
+		done, err = ledger.Save(c.Context, l.ledger, to, progress)
+	} else {
+		var place ledgerPlace
+		if place, err = place.at(environment.LedgerURL(c.Context, "--to", to)); err != nil {
+			return err
+		}
+		var copied *ledger.Ledger
+		if copied, err = postgres.Open(c.Context, *place.server); err != nil {
+			return err
+		}
+		done, err = ledger.Transfer(c.Context, l.ledger, copied, progress)
+		to, err = place.String(), errors.Join(err, copied.Close())
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Out, "%s: a copy of the ledger with %d steps; its %d rows were counted and checked\n", problem.OneLine(to), done.Steps, done.Rows)
+	return nil
+}
