@@ -110,7 +110,7 @@ func TestStudioCounts(t *testing.T) {
 			var check struct {
 				Checked struct{ Rows, InvalidRows int }
 			}
-			must(t, json.Unmarshal([]byte(runMain(t, "", "check", "--json", "-m", mapping, sheet).out), &check))
+			must(t, json.Unmarshal([]byte(claimsheet(t, "check", "--json", "-m", mapping, sheet).out), &check))
 			if check.Checked.Rows != j.Rows || check.Checked.InvalidRows != j.Errors {
 				t.Errorf("check counts %+v, the page %+v", check.Checked, j)
 			}
@@ -149,7 +149,7 @@ func TestStudioRefusesSheets(t *testing.T) {
 			if write(t, mapping, text); text == "" {
 				must(t, os.Remove(mapping))
 			}
-			got := runMain(t, "", "studio", "-m", mapping, path)
+			got := claimsheet(t, "studio", "-m", mapping, path)
 			if got.code != 2 || got.out != "" || !strings.Contains(got.err, want) {
 				t.Errorf("%s: studio ends with %d: %s%s", filepath.Base(path), got.code, got.out, got.err)
 			}

@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -20,7 +19,6 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/apiclient/sandbox"
-	"claimsheet/importer/cli"
 	"claimsheet/importer/cli/explain"
 )
 
@@ -329,10 +327,8 @@ func (p *play) claimsheet(args []string) (exit int, text string) {
 }
 
 func (p *play) main(args []string) (exit int, text string) {
-	var out, problems bytes.Buffer
-	stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &problems, Env: func(string) string { return "" }}
-	exit = cli.MainAt(p.t.Context(), args, stdio, cli.QuickPace())
-	return exit, "$ claimsheet " + strings.Join(args, " ") + "\n" + out.String() + problems.String()
+	got := claimsheet(p.t, args...)
+	return got.code, "$ claimsheet " + strings.Join(args, " ") + "\n" + got.out + got.err
 }
 
 // TestExplainCommand: a list of all codes, codes with and without an explanation, and what
@@ -340,9 +336,8 @@ func (p *play) main(args []string) (exit int, text string) {
 func TestExplainCommand(t *testing.T) {
 	t.Parallel()
 	run := func(args ...string) (int, string, string) {
-		var out, problems bytes.Buffer
-		code := quickMain(t.Context(), append([]string{"explain"}, args...), cli.IO{Out: &out, Err: &problems, Env: os.Getenv})
-		return code, out.String(), problems.String()
+		p := claimsheet(t, append([]string{"explain"}, args...)...)
+		return p.code, p.out, p.err
 	}
 	if code, out, problems := run("[new-ledger]", "unknown-key"); code != 0 || problems != "" || !strings.Contains(out, "new-ledger - ") ||
 		!strings.HasSuffix(out, "\nunknown-key: A key that does not exist. The message and its hint say the rest.\n") {

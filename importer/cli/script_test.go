@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 		serverName: serveCommands,
 		"claimsheet-panics": func() {
 			cli.SetUpProcess(os.Getenv)
-			os.Exit(quickMain(context.Background(), os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr, Env: func(string) string { panic("canary") }}))
+			os.Exit(cli.MainAt(context.Background(), os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr, Env: func(string) string { panic("canary") }}, cli.QuickPace()))
 		},
 	}
 	maps.Copy(programs, benchPrograms)
@@ -171,16 +171,16 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // expectExit runs a command, which must end with an exit code, and returns what it said.
-func expectExit(ts *testscript.TestScript, want int, args []string) said {
-	got := command(ts, args)
+func expectExit(ts *testscript.TestScript, want int, args []string) played {
+	got := carriedOut(ts, args)
 	if got.code != want {
 		ts.Fatalf("exit code %d, want %d", got.code, want)
 	}
 	return got
 }
 
-// command runs a command.
-func command(ts *testscript.TestScript, args []string) said {
+// carriedOut carries a command out.
+func carriedOut(ts *testscript.TestScript, args []string) played {
 	if *long || args[0] != programName {
 		code := 0
 		err := ts.Exec(args[0], args[1:]...)
@@ -189,7 +189,7 @@ func command(ts *testscript.TestScript, args []string) said {
 		} else {
 			ts.Check(err)
 		}
-		return said{code, ts.ReadFile("stdout"), ts.ReadFile("stderr")}
+		return played{code: code, out: ts.ReadFile("stdout"), err: ts.ReadFile("stderr")}
 	}
 	mine := stateOf(ts)
 	if mine.commands == nil {
