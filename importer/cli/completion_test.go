@@ -19,12 +19,11 @@ const files = "<files>"
 // candidates returns what a shell is offered for the words before the cursor.
 func candidates(t *testing.T, words ...string) (offered []string) {
 	t.Helper()
-	var out, diagnostics strings.Builder
-	stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}
-	if code := quickMain(t.Context(), append(words, "--generate-bash-completion"), stdio); code != 0 || diagnostics.Len() > 0 {
-		t.Errorf("%q: exit code %d\n%s", words, code, diagnostics.String())
+	p := claimsheet(t, append(words, "--generate-bash-completion")...)
+	if p.code != 0 || p.err != "" {
+		t.Errorf("%q: exit code %d\n%s", words, p.code, p.err)
 	}
-	for line := range strings.Lines(out.String()) {
+	for line := range strings.Lines(p.out) {
 		word, does, found := strings.Cut(line, "\t")
 		switch {
 		case !found:

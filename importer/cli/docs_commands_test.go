@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"bytes"
 	"context"
 	"path/filepath"
 	"regexp"
@@ -82,10 +81,9 @@ func flagsOf(command string) (flags []string, ok bool) {
 	if flags, ok := helpCache.Load(command); ok {
 		return flags.([]string), true
 	}
-	var out bytes.Buffer
-	code := quickMain(context.Background(), append(strings.Fields(command), "--help"), cli.IO{Out: &out, Err: &bytes.Buffer{}, Env: func(string) string { return "" }})
-	_, options, found := strings.Cut(out.String(), "OPTIONS:\n")
-	if code != 0 || !found || !strings.Contains(out.String(), "claimsheet "+command) {
+	p := runAt(context.Background(), cli.QuickPace(), "", append(strings.Fields(command), "--help")...)
+	_, options, found := strings.Cut(p.out, "OPTIONS:\n")
+	if p.code != 0 || !found || !strings.Contains(p.out, "claimsheet "+command) {
 		return nil, false
 	}
 	for line := range strings.Lines(options) {

@@ -58,14 +58,7 @@ func TestWireAuth(t *testing.T) {
 		t.Run(fmt.Sprintf("proxy %v", proxied), func(t *testing.T) {
 			t.Parallel()
 			s, proxy := newAuthScene(t, proxied)
-			killed, err := commandLine{words: s.args("--concurrency", "1"), process: true, env: []string{"CANARY=canary-oauth"},
-				kill: func(kill func()) {
-					s.service.Play(apitest.Once(onStep("client c2@example.com"), apitest.Fault{Then: kill, Drop: true}))
-				}}.carryOut()
-			if err != nil || killed.code != -1 {
-				t.Fatalf("exit code %d, %v: it was not killed\n%s%s", killed.code, err, killed.out, killed.err)
-			}
-			s.service.Play(nil)
+			said := s.killedAtSecond("CANARY=canary-oauth")
 			if code, out := s.exec(s.args()...); code != 0 {
 				t.Fatalf("exit code %d\n%s", code, out)
 			}
@@ -84,15 +77,22 @@ func TestWireAuth(t *testing.T) {
 			if proxied && len(proxy.Asked()) == 0 {
 				t.Error("the proxy was not used")
 			}
-			s.searchAll(killed.out + killed.err)
+			s.searchAll(said)
 		})
 	}
 }
 
-// since returns the calls that nobody has looked at yet.
-func (s *scene) since() (p played) {
-	p.calls, s.seen = s.service.Since(s.seen)
-	return p
+// killedAtSecond runs the program until it is killed when the second client was created.
+func (s *scene) killedAtSecond(env ...string) (said string) {
+	s.t.Helper()
+	p := child(programName, s.args("--concurrency", "1"), env...)
+	s.service.Play(apitest.Once(onStep("client c2@example.com"), apitest.Fault{Then: p.kill, Drop: true}))
+	code, said := p.end(s.t)
+	if code != -1 {
+		s.t.Fatalf("exit code %d: it was not killed\n%s", code, said)
+	}
+	s.service.Play(nil)
+	return said
 }
 
 // P-3: a key in the query is in no output and no file, also when the service repeats it.

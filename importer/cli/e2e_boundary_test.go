@@ -1,17 +1,10 @@
 package cli_test
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"net/url"
-	"os"
-	"os/exec"
-	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -74,43 +67,38 @@ func left(place string, at, steps int) (doubt int, created bool) {
 
 // TestKilledAtBoundaries kills the program at the places of every kind of step, each
 // time with another client of the same sheet, and then lets it go on until nothing is
-// left to send; without -long at one place of one kind of step. What is in doubt then is known exactly; no request was made twice.
+// left to send; without -long at one place of one kind of step. What is in doubt then is
+// known exactly; no request was made twice.
 func TestKilledAtBoundaries(t *testing.T) {
 	t.Parallel()
-	binary, rng := trialName, seeded(t, 4)
-	kills, versions := places, map[string][]boundary{stepThree: boundariesV2, leadsV1: boundariesV1}
-	only := rng.IntN(len(boundariesV2))
+	rng := seeded(t, 4)
+	kills, versions, only := places, map[string][]boundary{stepThree: boundariesV2, leadsV1: boundariesV1}, rng.IntN(len(boundariesV2))
 	if !*long {
 		kills = places[rng.IntN(len(places)):][:1]
 		delete(versions, leadsV1)
 	}
-	var killed atomic.Int64
-	t.Run("steps", func(t *testing.T) {
-		for mapping, steps := range versions {
-			for at, step := range steps {
-				if !*long && at != only {
-					continue
-				}
-				t.Run(step.kind, func(t *testing.T) {
-					t.Parallel()
-					s := newScene(t, mapping, leads(len(kills)))
-					for n, place := range kills {
-						s.killAt(binary, place, step.of(n+1))
-						killed.Add(1)
-					}
-					s.runUntilQuiet(binary)
-					for n, place := range kills {
-						doubt, created := left(place, at, len(steps))
-						if s.checkLeft(n+1, steps, doubt, created); t.Failed() {
-							t.Fatalf("client %d was killed %s", n+1, place)
-						}
-					}
-					s.checkPromise()
-				})
+	for mapping, steps := range versions {
+		for at, step := range steps {
+			if !*long && at != only {
+				continue
 			}
+			t.Run(step.kind, func(t *testing.T) {
+				t.Parallel()
+				s := newScene(t, mapping, leads(len(kills)))
+				for n, place := range kills {
+					s.killAt(place, step.of(n+1))
+				}
+				s.runUntilQuiet()
+				for n, place := range kills {
+					doubt, created := left(place, at, len(steps))
+					if s.checkLeft(n+1, steps, doubt, created); t.Failed() {
+						t.Fatalf("client %d was killed %s", n+1, place)
+					}
+				}
+				s.checkPromise()
+			})
 		}
-	})
-	t.Logf("%d kills", killed.Load())
+	}
 }
 
 // TestKilledWhileLookingUp kills the program at every place of a look-up: no
@@ -120,10 +108,10 @@ func TestKilledWhileLookingUp(t *testing.T) {
 	onlyLong(t)
 	for _, place := range longOr([]string{"before-write", "after-write", "after-answer"}, []string{"after-write"}) {
 		s := newScene(t, stepThree, leads(2))
-		s.kill(trialName, place, "lookup c2@example.com", func(c apitest.Call) bool {
+		s.kill(place, "lookup c2@example.com", func(c apitest.Call) bool {
 			return strings.HasSuffix(c.Path, url.QueryEscape("c2@example.com"))
 		})
-		s.runUntilQuiet(trialName)
+		s.runUntilQuiet()
 		for n := range 2 {
 			s.checkLeft(n+1, boundariesV2, -1, false)
 		}
@@ -131,26 +119,27 @@ func TestKilledWhileLookingUp(t *testing.T) {
 	}
 }
 
-// runTrial runs a trial build over the scene, one client after the other.
-func (s *scene) runTrial(binary string, env ...string) (code int, out string) {
+// runTrial runs a program over the scene, one client after the other.
+func (s *scene) runTrial(name string, env ...string) (code int, said string) {
 	s.t.Helper()
-	cmd := exec.Command(binary, s.args("--concurrency", "1")...)
-	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
-	cmd.Env = append(append(os.Environ(), "CLAIMSHEET_ENV="), env...)
-	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-		s.t.Fatal(err)
+	return child(name, s.args("--concurrency", "1"), env...).end(s.t)
+}
+
+// mustRunTrial expects an exit code of runTrial.
+func (s *scene) mustRunTrial(name string, want int, env ...string) {
+	s.t.Helper()
+	if code, said := s.runTrial(name, env...); code != want {
+		s.t.Fatalf("exit code %d, want %d\n%s", code, want, said)
 	}
-	return cmd.ProcessState.ExitCode(), output.String()
 }
 
 // killAt runs until the program is killed at a place of a step. What it sent
 // before that has come in when killAt returns.
-func (s *scene) killAt(binary, place string, step boundary) {
+func (s *scene) killAt(place string, step boundary) {
 	s.t.Helper()
 	_, rest, _ := strings.Cut(step.service, " ")
 	client, _, _ := strings.Cut(strings.Split(rest, " ")[0], "/")
-	s.kill(binary, place, client+":"+step.ledger, func(c apitest.Call) bool { return c.Step == step.service })
+	s.kill(place, client+":"+step.ledger, func(c apitest.Call) bool { return c.Step == step.service })
 	if place == "after-write" {
 		s.waitFor("what was written for "+step.service, func() bool { return s.asked()[step.service] > 0 })
 	}
@@ -160,7 +149,7 @@ func (s *scene) killAt(binary, place string, step boundary) {
 // kill runs a trial build that is to be killed at a place of what it calls step.
 // A request that is killed when it is written must not be answered before that,
 // or the program would be further on: is tells which calls are the step's.
-func (s *scene) kill(binary, place, step string, is func(apitest.Call) bool) {
+func (s *scene) kill(place, step string, is func(apitest.Call) bool) {
 	s.t.Helper()
 	dead := make(chan struct{})
 	s.service.Play(func(c apitest.Call) apitest.Fault {
@@ -169,7 +158,7 @@ func (s *scene) kill(binary, place, step string, is func(apitest.Call) bool) {
 		}
 		return apitest.Fault{}
 	})
-	code, out := s.runTrial(binary, fmt.Sprintf("TRIAL_KILL=%s %s", place, step))
+	code, out := s.runTrial(trialName, fmt.Sprintf("TRIAL_KILL=%s %s", place, step))
 	close(dead)
 	s.service.Play(nil)
 	if code != -1 {
@@ -177,35 +166,12 @@ func (s *scene) kill(binary, place, step string, is func(apitest.Call) bool) {
 	}
 }
 
-// settleDown waits until the service has done all that it was asked for.
-func (s *scene) settleDown() {
-	for s.busy() {
-		time.Sleep(time.Millisecond)
-	}
-}
-
-// busy tells that the service has not done yet all that it was asked for.
-func (s *scene) busy() bool {
-	return slices.ContainsFunc(s.service.Calls(), func(c apitest.Call) bool { return c.Ended == 0 })
-}
-
-// asked is how often the service was asked to create each step.
-func (s *scene) asked() map[string]int {
-	counts := map[string]int{}
-	for _, c := range s.service.Calls() {
-		if c.Step != "" {
-			counts[c.Step]++
-		}
-	}
-	return counts
-}
-
 // runUntilQuiet lets the program go on until a run has nothing to send.
-func (s *scene) runUntilQuiet(binary string) {
+func (s *scene) runUntilQuiet() {
 	s.t.Helper()
 	for range 5 {
 		before := len(s.asked())
-		if code, out := s.runTrial(binary); code != 0 && code != 4 {
+		if code, out := s.runTrial(trialName); code != 0 && code != 4 {
 			s.t.Fatalf("exit code %d\n%s", code, out)
 		}
 		if len(s.asked()) == before {
@@ -244,5 +210,47 @@ func (s *scene) checkLeft(n int, steps []boundary, doubt int, created bool) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		s.t.Errorf("%s: steps in doubt (-want +got):\n%s", client, diff)
+	}
+}
+
+// TestKilledAtBoundariesOfAContact kills the program at every place of a contact
+// that two clients share. Created, it is found; not created, it is parked, and
+// neither client gets a claim before that is decided. It is never asked for twice.
+func TestKilledAtBoundariesOfAContact(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	var rows []string
+	for n := range places {
+		rows = append(rows, fmt.Sprintf("c%d@ | Ann | A-%d | p%d@ | Poe", n, n, n), fmt.Sprintf("d%d@ | Dan | B-%d | p%d@ | Poe", n, n, n))
+	}
+	s := newJoint(t, rows...)
+	for n, place := range places {
+		s.killAt(place, boundary{"contact", "client", fmt.Sprintf("client p%d@example.com", n)})
+	}
+	s.runUntilQuiet()
+	for n, place := range places {
+		state, asked, claims := "done", 1, 1
+		if place == "after-intent" || place == "before-write" || place == "half-written" {
+			state, asked, claims = "uncertain", 0, 0
+		}
+		if got := s.asked()[fmt.Sprintf("client p%d@example.com", n)]; got != asked {
+			t.Errorf("killed %s: the service was asked %d times for the contact, want %d", place, got, asked)
+		}
+		for _, claim := range []string{fmt.Sprintf("A-%d", n), fmt.Sprintf("B-%d", n)} {
+			if got := len(s.service.Created()["claim broker@example.com/Loan "+claim]); got != claims {
+				t.Errorf("killed %s: %d claims %s, want %d", place, got, claim, claims)
+			}
+		}
+		lines := 0
+		for _, line := range s.steps() {
+			if line["Step"] == fmt.Sprintf("contact/email/p%d@example.com", n) {
+				if lines++; line["State"] != state {
+					t.Errorf("killed %s: the contact is %s beside %s, want %s", place, line["State"], line["Client key"], state)
+				}
+			}
+		}
+		if lines != 2 {
+			t.Errorf("killed %s: the contact has %d lines in the sheet Steps, want one for each of its clients", place, lines)
+		}
 	}
 }

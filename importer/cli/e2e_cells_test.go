@@ -1,10 +1,7 @@
 package cli_test
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,11 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
-
-	"claimsheet/importer/cli"
 )
 
-var inResults = regexp.MustCompile(`(?:\[([^\]]+)\])?Results!([A-Z]+[0-9]+) \(source row ([0-9]+)\)`)
+var inResults = regexp.MustCompile(`(?:\[([^\]]+)\])Results!([A-Z]+[0-9]+) \(source row ([0-9]+)\)`)
 
 // placesWorkbook is a sheet as people keep it: a title above the header, an empty
 // column, empty rows, rows that a filter hides, a column that somebody hid. The
@@ -43,19 +38,6 @@ func (s *scene) placesWorkbook(file string, bad map[int]string) {
 
 const placesMapping = "sheet: {timezone: Europe/London, header_row: 4}"
 
-// badAmount is what stands in the cell that a message names.
-func (s *scene) badAmount(text string) (workbook, ref, sourceRow string) {
-	s.t.Helper()
-	m := inResults.FindStringSubmatch(text)
-	if m == nil {
-		s.t.Fatalf("no cell of the results workbook is named in\n%s", text)
-	}
-	if workbook = m[1]; workbook == "" {
-		workbook = "leads.results.xlsx"
-	}
-	return workbook, m[2], m[3]
-}
-
 func cellOf(t *testing.T, path, sheet, ref string) (text, fill, comment string) {
 	t.Helper()
 	f, err := excelize.OpenFile(path)
@@ -77,11 +59,6 @@ func cellOf(t *testing.T, path, sheet, ref string) (text, fill, comment string) 
 	return text, strings.Join(style.Fill.Color, " "), comment
 }
 
-// mainFor runs the program for what it prints.
-func mainFor(args []string, out, diagnostics *bytes.Buffer) int {
-	return quickMain(context.Background(), args, cli.IO{In: strings.NewReader(""), Out: out, Err: diagnostics, Env: func(string) string { return "" }})
-}
-
 // TestCellsAreNamedWhereTheyAreCorrected: the terminal, the Error column and the
 // sheet Problems name the cell of the results workbook; it is coloured and
 // explained, and what is written there is what rerun reads.
@@ -91,9 +68,7 @@ func TestCellsAreNamedWhereTheyAreCorrected(t *testing.T) {
 	s.placesWorkbook("leads.xlsx", map[int]string{13: "ask"})
 	p := s.mustRun(1)
 	const named = "Results!I6 (source row 13)"
-	if _, ref, row := s.badAmount(p.err); ref != "I6" || row != "13" {
-		t.Fatalf("the terminal does not name %s:\n%s", named, p.err)
-	}
+	expect(t, p.err, named)
 	results := s.path("leads.results.xlsx")
 	text, fill, comment := cellOf(t, results, "Results", "I6")
 	if text != "ask" || fill != "FFC7CE" || !strings.Contains(comment, "Amount is not a number") {
@@ -111,7 +86,7 @@ func TestCellsAreNamedWhereTheyAreCorrected(t *testing.T) {
 		moveToFront(t, f, "Import status")
 		must(t, f.SetCellValue("Results", "J6", "still"))
 	})
-	rerun := runMain(t, "", "rerun", "--json", "-m", s.path("mapping.yaml"), results)
+	rerun := s.rerun(s.book())
 	if rerun.code != 1 || !strings.Contains("\n"+rerun.err, "\n"+named+": Amount") {
 		t.Fatalf("after the workbook was rearranged: exit code %d, want the new workbook's cell\n%s", rerun.code, rerun.err)
 	}
@@ -119,7 +94,7 @@ func TestCellsAreNamedWhereTheyAreCorrected(t *testing.T) {
 		t.Errorf("the cell named says %q, its ground is %q", text, fill)
 	}
 	editWorkbook(t, results, func(f *excelize.File) { must(t, f.SetCellValue("Results", "I6", 12.5)) })
-	rerun = runMain(t, "", "rerun", "--json", "-m", s.path("mapping.yaml"), results)
+	rerun = s.rerun(s.book())
 	if rerun.code != 0 || rerun.summary.Rows.Done != 1 || rerun.summary.Rows.Unchanged != 5 {
 		t.Errorf("after the correction: exit code %d, rows %+v\n%s", rerun.code, rerun.summary.Rows, rerun.err)
 	}
@@ -143,20 +118,16 @@ func TestCellsOfSeveralSheets(t *testing.T) {
 			must(t, f.SetCellValue("Leads Oct 26", fmt.Sprintf("D%d", row), fmt.Sprintf("07911 %06d", 555000+i)))
 		}
 	})
-	var out, diagnostics bytes.Buffer
-	code := mainFor(append(s.args(), s.path("more.xlsx")), &out, &diagnostics)
-	if code != 1 {
-		t.Fatalf("exit code %d\n%s%s", code, &out, &diagnostics)
-	}
+	said := s.must(1, "run", s.path("leads.xlsx"), s.path("more.xlsx"))
 	var at []string
-	for _, m := range inResults.FindAllStringSubmatch(diagnostics.String(), -1) {
+	for _, m := range inResults.FindAllStringSubmatch(said, -1) {
 		at = append(at, m[0])
 		if text, fill, _ := cellOf(t, s.path(m[1]), "Results", m[2]); text != "none" && text != "ask" || fill != "FFC7CE" {
 			t.Errorf("%s says %q, its ground is %q", m[0], text, fill)
 		}
 	}
-	if want := []string{"[more.results.xlsx]Results!I3 (source row 6)"}; !slices.Equal(at, want) || !strings.Contains(diagnostics.String(), "; the same in I7 [not-number]") {
-		t.Errorf("named are %q, want %q and I7\n%s", at, want, &diagnostics)
+	if want := []string{"[more.results.xlsx]Results!I3 (source row 6)"}; !slices.Equal(at, want) || !strings.Contains(said, "; the same in I7 [not-number]") {
+		t.Errorf("named are %q, want %q and I7\n%s", at, want, said)
 	}
 	if text, fill, _ := cellOf(t, s.path("more.results.xlsx"), "Results", "I7"); text != "ask" || fill != "FFC7CE" {
 		t.Errorf("I7 says %q, its ground is %q", text, fill)
@@ -202,16 +173,11 @@ func TestHiddenColumnsStayHidden(t *testing.T) {
 		must(t, f.SetCellValue("Results", "A1", "Import status"))
 		must(t, f.RemoveCol("Results", "L"))
 	})
-	if p := runMain(t, "", "rerun", "--json", "-m", s.path("mapping.yaml"), s.path("leads.results.xlsx")); p.code != 0 {
+	if p := s.rerun(s.book()); p.code != 0 {
 		t.Fatalf("exit code %d\n%s", p.code, p.err)
 	}
 	check("results of a rerun", "leads.results.xlsx")
-	again := filepath.Join(t.TempDir(), "again.xlsx")
-	var out, diagnostics bytes.Buffer
-	if code := mainFor([]string{"report", "-m", s.path("mapping.yaml"), "-o", again}, &out, &diagnostics); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, &diagnostics)
-	}
-	if diff := cmp.Diff(parts(t, s.path("leads.results.xlsx")), parts(t, again)); diff != "" {
+	if diff := cmp.Diff(parts(t, s.path("leads.results.xlsx")), parts(t, s.report())); diff != "" {
 		t.Errorf("written again (-first +again):\n%s", diff)
 	}
 }

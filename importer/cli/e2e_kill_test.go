@@ -1,14 +1,11 @@
 package cli_test
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -139,22 +136,11 @@ func (h *harness) killAndResume() error {
 
 // runAndKill runs the command once; with kill it is killed at some POST. The
 // code is -1 when it was.
-func (h *harness) runAndKill(kill bool) (code int, out string) {
+func (h *harness) runAndKill(kill bool) (code int, said string) {
 	h.t.Helper()
-	cmd := exec.Command(h.binary, h.args("--concurrency", fmt.Sprint(workers))...)
-	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
-	cmd.Env = append(append(os.Environ(), "CLAIMSHEET_ENV="), h.env...)
-	started := make(chan *os.Process, 1)
-	h.service.Play(h.killer(kill, func() { _ = (<-started).Kill() }))
-	if err := cmd.Start(); err != nil {
-		h.t.Fatal(err)
-	}
-	started <- cmd.Process
-	if err := cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-		h.t.Fatal(err)
-	}
-	return cmd.ProcessState.ExitCode(), output.String()
+	p := child(h.binary, h.args("--concurrency", fmt.Sprint(workers)), h.env...)
+	h.service.Play(h.killer(kill, p.kill))
+	return p.end(h.t)
 }
 
 // The ways of killing at a POST.

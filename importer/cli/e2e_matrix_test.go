@@ -4,8 +4,6 @@ import (
 	"hash/crc32"
 	"net"
 	"net/http"
-	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -131,28 +129,21 @@ func (s *scene) inDoubt(step string, f apitest.Fault) {
 // step and not answered yet.
 func (s *scene) killWhenMade(step string, flags ...string) {
 	s.t.Helper()
-	cmd := exec.Command(programName, s.args(flags...)...)
-	cmd.Env = append(os.Environ(), "CLAIMSHEET_ENV=")
-	before := s.connections.seen()
-	started, dead := make(chan struct{}), make(chan struct{})
+	p := child(programName, s.args(flags...))
+	before, dead := s.connections.seen(), make(chan struct{})
 	s.inDoubt(step, apitest.Fault{Then: func() {
-		<-started
-		_ = cmd.Process.Kill()
+		p.kill()
 		<-dead
 	}})
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	close(started)
-	_ = cmd.Wait() // it was killed
+	code, said := p.end(s.t)
 	close(dead)
 	for s.connections.since(before) { // what it has sent is on its way
 		time.Sleep(time.Millisecond)
 	}
-	if code := cmd.ProcessState.ExitCode(); code != -1 {
-		s.t.Fatalf("exit code %d: it was not killed", code)
+	if code != -1 {
+		s.t.Fatalf("exit code %d: it was not killed\n%s", code, said)
 	}
-	_, s.seen = s.service.Since(s.seen)
+	s.since()
 }
 
 // connections counts the open connections of a scene's service, in the order in which

@@ -2,6 +2,10 @@ package cli_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/apiclient/apitest"
 )
@@ -22,7 +26,7 @@ var deskCases = []nightCase{
 		{rows: []string{"1-4"}, faults: faults{"claim c1@example.com/Loan A-1": {failed500}, "activity c2@example.com/Loan A-2 Agreement details": {failed500},
 			"link c3@example.com": {failed500}, "client c4@example.com": {failed500}}, flags: "--concurrency 1", code: 4, posts: "?"},
 		{do: []string{"settle --give-up claim/loan/A-1 activity/Agreement·details@loan/A-2 c3@example.com:link c4@example.com:client"}, code: 1, status: "failed"},
-		{code: 1, status: "failed", also: func(s *scene, _ played) { s.settle() }},
+		{code: 1, status: "failed", also: func(s *scene, _ played) { s.must(0, "settle") }},
 	}},
 	{name: "a name that two steps have", long: true, mapping: linked, nights: []sheetNight{
 		{rows: []string{"1 A-1", "2 A-1"}, faults: faults{"every claim": {failed500}}, code: 4, posts: "client 2, claim 2"},
@@ -38,6 +42,39 @@ var deskCases = []nightCase{
 		{do: []string{"settle --created <claim c2@example.com/Loan A-2> c2@example.com:claim/loan/A-2"}, posts: "activity 1, link 1",
 			cells: []string{"2 claimIds = <claim c2@example.com/Loan A-2>"}},
 		{idle: true, do: []string{"settle --created b0000000-0000-4000-8000-00000000beef claim/loan/A-2 → 2 [built-on]", "settle --undo claim/loan/A-2 → 2 [built-on]"}},
+	}},
+	{name: "a decision is taken back", mapping: stepThree, nights: append(append([]sheetNight{
+		{rows: []string{"1-2"}, faults: faults{"claim c2@example.com/Loan A-2": {dropped}}, code: 4, posts: "?"},
+		{idle: true, do: []string{"settle --undo claim/loan/A-2 → 2 is uncertain, and there is no decision to undo [not-decided]",
+			"settle --undo c2@example.com:claim/loan/A-2 → 2 lists it with the command lines that decide it"}},
+	}, slices.Concat(takenBack("--give-up"), takenBack("--not-created"), takenBack("--created b0000000-0000-4000-8000-00000000dead"))...),
+		sheetNight{do: []string{"history c2@example.com → 3×  you undid the decision", "settle --created <claim c2@example.com/Loan A-2> claim/loan/A-2"}, posts: "activity 2, link 1"},
+		sheetNight{idle: true, do: []string{"settle --undo claim/loan/A-2 → 2 [built-on]"}})},
+	{name: "a step of a case is settled", long: true, mapping: byEmailV1, nights: []sheetNight{
+		{rows: []string{"1 A-1"}, faults: faults{"client": {failed500}}, code: 4, posts: "client 1"},
+		{env: "claim_types: {loans: {case_id: 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a12}}", // the list is of every case
+			do:    []string{"settle → 4 client of the client c1@example.com", "settle --created c0000000-0000-4000-8000-000000000077 client"},
+			cells: []string{"1 clientId = c0000000-0000-4000-8000-000000000077"}},
+	}},
+	{name: "a report of a similar key that was accepted", long: true, mapping: stepThree, nights: []sheetNight{
+		{rows: []string{"1 A-1", "2 B-1"}, posts: stored(2)},
+		{rows: []string{"1 a 1", "2 B-1"}, flags: "--accept similar-key --only c2@example.com", also: func(s *scene, _ played) {
+			if got := column(readSheet(s.t, s.report(), "Results"), "Import status"); len(got) != 2 || got[0] == "invalid" {
+				s.t.Errorf("the report has the rows %q", got)
+			}
+		}},
+	}},
+	{name: "contacts in results", long: true, mapping: ledByBrokers, nights: []sheetNight{
+		{rows: ofContacts, posts: "?", cells: contactsShown}, {dry: true, cells: contactsShown},
+		{idle: true, also: func(s *scene, _ played) {
+			if diff := cmp.Diff(column(s.results(), "contacts"), column(readSheet(s.t, s.report(), "Results"), "contacts")); diff != "" {
+				s.t.Errorf("a report (-results +report):\n%s", diff)
+			}
+		}},
+		{edit: []string{"contactId 5 = somebody-else"}, rerun: true, flags: "--max-failures 100%", code: 1,
+			cells: append(contactsShown, "4 Import status = invalid", "step c@example.com contact/email/p@example.com = done <client p@example.com>")},
+		{rows: append([]string{"a@ | Ann | | p@ | Poe | x@", "a@ | Ann | | q@ | Quo |"}, ofContacts[2:]...), flags: "--only a@example.com --max-failures 100%", code: 1, cells: contactsShown},
+		{do: []string{"lose ledger"}, rerun: true, flags: "--yes --max-failures 100%", code: 1, cells: contactsShown},
 	}},
 	{name: "a url is purged", long: true, mapping: byEmailV1, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, posts: "client 1"},
@@ -123,3 +160,23 @@ func linkTrouble(name string, f apitest.Fault, code int, out, history string) ni
 		{do: []string{"link c1@example.com → c1@example.com\t"}, cells: []string{"1 redirectUrl = <link c1@example.com #2>"}},
 	}}
 }
+
+// takenBack are nights between which a claim in doubt is decided, and that is taken back: it is in doubt again.
+func takenBack(decision string) []sheetNight {
+	return []sheetNight{{do: []string{"settle " + decision + " claim/loan/A-2 → --undo c2@example.com:claim/loan/A-2", "settle --undo claim/loan/A-1 → 2",
+		"settle --undo claim/loan/A-2", "settle → 4 claim/loan/A-2"}, code: 4}}
+}
+
+// ledByBrokers is joint with a broker, whose address is in the column Contact ID, as the administrator of some claims.
+var ledByBrokers = joint[:strings.Index(joint, "claims:")] + `  - {id: broker, key: Contact ID, when: has("Contact ID"), lookup: {email: Contact ID}, fields: {email: {column: Contact ID, type: Email}}}
+claims:
+  - {id: led, key: Agreement no, when: has("Contact ID"), name: "Loan {Agreement no}", claimants: [client, partner], administrator: broker}
+  - {id: own, key: Agreement no, when: not has("Contact ID"), name: "Loan {Agreement no}", claimants: [client, partner]}
+` + joint[strings.Index(joint, "workflow:"):]
+
+// contactsShown are the contacts that the rows ofContacts name, in the order of the mapping.
+var (
+	ofContacts    = []string{"a@ | Ann | A-1 | p@ | Poe | x@", "a@ | Ann | A-2 | q@ | Quo |", "b@ | Bob | B-1 | | |", "c@ | Cid | C-1 | P@ | Poe |"}
+	contactsShown = []string{"1 contacts = partner: <client p@example.com>, broker: <client x@example.com>", "2 contacts = partner: <client q@example.com>",
+		"3 contacts =", "4 contacts = partner: <client p@example.com>"}
+)

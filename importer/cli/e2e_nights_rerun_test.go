@@ -1,6 +1,10 @@
 package cli_test
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // firstRun is a night after which the amount of the third client is not a number, and it is not known whether the claim of the fourth
 // was created.
@@ -53,11 +57,30 @@ var rerunCases = []nightCase{
 	withoutLedger("taken over", []string{corrects}, sheetNight{flags: "--yes", code: 4, posts: stored(1), status: "unchanged, unchanged, done, uncertain"},
 		sheetNight{rerun: true, code: 4, status: "unchanged, unchanged, unchanged, uncertain"}),
 	withoutLedger("not without a word", nil, sheetNight{code: 3, says: []string{"claimsheet rerun --yes -m "}}, sheetNight{rerun: true, flags: "--yes --dry-run", code: 3, says: []string{"[dry-run-ledger]"}}),
-	withoutLedger("a line is gone", []string{"Steps -3"}, sheetNight{flags: "--yes", code: 2, says: []string{"[steps-missing]"}}),
-	withoutLedger("the last line is gone", []string{"Steps -last"}, sheetNight{flags: "--yes", code: 2, says: []string{"[steps-missing]"}}),
-	withoutLedger("the sheet is gone", []string{"Steps -all"}, sheetNight{flags: "--yes", code: 2, says: []string{"[steps-missing]"}}),
+	withoutLedger("a line is gone", []string{"delete Steps 3"}, sheetNight{flags: "--yes", code: 2, says: []string{"[steps-missing]"}}),
+	withoutLedger("the last line is gone", []string{"delete Steps last"}, sheetNight{flags: "--yes", code: 2, says: []string{"[steps-missing]"}}),
+	withoutLedger("the sheet is gone", []string{"delete Steps"}, sheetNight{flags: "--yes", code: 2, says: []string{"[steps-missing]"}}),
 	withoutLedger("an id is gone", []string{"claimIds 2 =", "c1@example.com claim/loan/A-1: Id ="}, sheetNight{flags: "--yes", code: 4,
 		status: "uncertain, unchanged, invalid, uncertain"}),
+	missing("sorted", []string{"sort Results", "sort Results", "sort Results", "sort Steps"}, 4, 1, 2, 3), missing("filtered", []string{"hide 3", "hide 4", "hide 5"}, 1, 2, 3, 4),
+	missing("a row deleted", []string{"delete Results 2"}, 2, 3, 4), missing("a source column deleted", []string{"drop Opt in"}, 1, 2, 3, 4),
+	missing("our columns deleted", []string{"drop Import status", "drop contactId", "drop claimIds", "drop redirectUrl", "drop Failed step", "drop Error", "drop What to do"}, 1, 2, 3, 4),
+	missing("columns moved", []string{"front E-mail", "front redirectUrl", "front Source row", "front Import status"}, 1, 2, 3, 4),
+	missing("ids erased", []string{"contactId 2 =", "claimIds 2 =", "contactId 3 =", "claimIds 3 =", "c1@example.com client: Id ="}, 1, 2, 3, 4),
+	missing("the sheet Steps deleted", []string{"delete Steps"}, 1, 2, 3, 4),
+	edited("a text is cut", []string{corrects, "First name 4 = " + cutText}, sheetNight{code: 4, says: []string{"holds an error", "!LLL"}, cells: []string{"3 Import status = invalid", "3 First name = " + cutText}}),
+	{name: "edited: the workflow has the name of the sheet", mapping: with(stepThree, "name: Batch", `name: "{sheet}"`), nights: []sheetNight{
+		firstRun, {rerun: true, edit: []string{corrects}, dry: true, code: 4, posts: stored(1), calls: []string{`"workflowName":"Sheet1"`, `!"workflowName":"Results"`}},
+	}},
+
+	conflicting("the client key", stored(1), []string{"contactId 2 =", "claimIds 2 ="}, []string{"E-mail 2 = c1@example.com"}, []string{"E-mail 2 = c9@example.com"}),
+	conflicting("the client key, emptied at first", stored(1), []string{"contactId 2 =", "claimIds 2 ="}, []string{"E-mail 2 = c1@example.com"}, []string{"E-mail 2 ="}, []string{"E-mail 2 = c9@example.com"}),
+	conflicting("the client key, ids erased", stored(1), []string{"Import status 2 =", "Failed step 2 ="}, nil, []string{"E-mail 2 = c9@example.com", "contactId 2 =", "claimIds 2 ="}),
+	conflicting("the client key, to another client's", "", nil, leadCells(2, 1), leadCells(2, 2)),
+	conflicting("the claim key", "claim 1, activity 1", []string{"claimIds 2 ="}, []string{"Agreement no 2 = A-1"}, []string{"Agreement no 2 = A-9"}),
+	conflicting("the claim key, emptied at first", "claim 1, activity 1", []string{"claimIds 2 ="}, []string{"Agreement no 2 = A-1"}, []string{"Agreement no 2 ="}, []string{"Agreement no 2 = A-9"}),
+	edited("another client's key, without the ledger", append(leadCells(5, 2), "sort Results"), sheetNight{code: 4},
+		sheetNight{do: []string{"lose ledger.db"}, rerun: true, flags: "--yes", code: 4, cells: []string{"1 redirectUrl = <link c2@example.com>"}}),
 	erased("no key", "E-mail 2 ="), erased("another key", "E-mail 2 = bob@example.com"),
 }
 
@@ -69,4 +92,57 @@ func erased(name, edit string) nightCase {
 		{do: []string{"history --forget c1@example.com --yes"}, edit: []string{edit}, rerun: true, code: 1, cells: nothing},
 		{rerun: true, code: 1, cells: slices.Clone(nothing)},
 	}}
+}
+
+// cutText is a text of the sheet that is too long for a cell of a workbook, as the results have it.
+var cutText = strings.Repeat("L", 32767-len([]rune(cutMark))) + cutMark
+
+const cutMark = "… [cut here: a cell of a workbook cannot hold more]"
+
+// missing is a case in which only the third client is sent, whatever was edited besides. clients are those of the rows then.
+func missing(name string, edits []string, clients ...int) nightCase {
+	n := sheetNight{code: 4, posts: stored(1)}
+	var status []string
+	for i, client := range clients {
+		for _, cell := range []string{"Agreement no = A-%[2]d", "Source row = %[3]d", "contactId = <client c%[2]d@example.com>", "claimIds = <claim c%[2]d@example.com/Loan A-%[2]d>",
+			"redirectUrl = <link c%[2]d@example.com>"}[:map[bool]int{true: 3, false: 5}[client == 4]] {
+			n.cells = append(n.cells, fmt.Sprintf("%d "+cell, i+1, client, client+1))
+		}
+		status = append(status, []string{"unchanged", "unchanged", "done", "uncertain"}[client-1])
+	}
+	n.status = strings.Join(status, ", ")
+	c := edited("what is missing: "+name, append([]string{corrects}, edits...), n)
+	c.long = name != "sorted" && name != "ids erased"
+	return c
+}
+
+// leadCells are edits that make of a row that of another client.
+func leadCells(row, client int) (edits []string) {
+	for i, value := range lead(client, "")[:5] {
+		edits = append(edits, fmt.Sprintf("%s %d = %v", header[i], row, value))
+	}
+	return edits
+}
+
+// conflicting is a case in which a key of the first row is edited, though its things were made: the row is refused
+// each time, and keeps what it shows, until the key is put back, or the cells are cleared for a new client or claim.
+func conflicting(name, made string, clear, back []string, changes ...[]string) nightCase {
+	shows := []string{"1 Import status = invalid", "1 contactId = <client c1@example.com>", "1 claimIds = <claim c1@example.com/Loan A-1>", "1 redirectUrl = <link c1@example.com>"}
+	if back == nil {
+		shows = append(shows[:1:1], "1 contactId =", "1 claimIds =", shows[3])
+	}
+	c := edited("a conflict stands: "+name, []string{corrects}, sheetNight{code: 4, posts: stored(1)})
+	c.long = name != "the claim key, emptied at first"
+	for _, edits := range changes {
+		c.nights = append(c.nights, sheetNight{rerun: true, edit: edits, code: 4})
+	}
+	stands := sheetNight{rerun: true, code: 4, says: []string{"[id-conflict]"}, cells: shows}
+	c.nights = append(c.nights, stands, stands, sheetNight{rerun: true, flags: "--limit 2", code: 1}, sheetNight{rerun: true, flags: "--only c3@example.com"})
+	if back != nil {
+		c.nights = append(c.nights, sheetNight{rerun: true, edit: back, code: 4, status: "unchanged, unchanged, unchanged, uncertain"})
+	}
+	if clear != nil {
+		c.nights = append(c.nights, sheetNight{rerun: true, edit: append(slices.Concat(changes...), clear...), code: 4, posts: made, again: true})
+	}
+	return c
 }

@@ -39,6 +39,23 @@ client:
 claims: [{key: Agreement no, name: "{Agreement no}"}]
 `
 
+// byAgreement keys clients by their agreement, so that the cells of e-mail and
+// phone may be empty or shared.
+func byAgreement(existing, more string) string {
+	return fmt.Sprintf(`
+name: known
+api: v2
+client:
+  key: Agreement no
+  existing: %s
+  lookup: {email: E-mail, phone: {column: Mobile, type: Phone, region: GB, format: e164}%s}
+  fields:
+    ref: Agreement no
+    email: {column: E-mail, type: Email}
+    phone: {column: Mobile, type: Phone, region: GB, format: e164}
+`, existing, more)
+}
+
 // The leads L1 and L2 have one e-mail address; that of L1 is corrected later.
 const (
 	l1          = "1 A-1; First name=L1"
@@ -735,6 +752,41 @@ var nightCases = []nightCase{
 		{code: 3, says: []string{"[ledger-missing]"}, also: noLedger},
 		{flags: "--accept ledger-missing", posts: "client 2, link 2", again: true},
 	}},
+	{name: "the ledger is gone after a kill", mapping: creating, nights: []sheetNight{
+		{rows: []string{"1 A-1"}, posts: "client 1, link 1"},
+		{do: []string{"make ledger.db.holder", "lose ledger.db", "lose workbook"}, code: 3, says: []string{"[ledger-missing]"}},
+		{idle: true, do: []string{"history → 3 [ledger-missing]", "report → 3 [ledger-missing]", "settle → 3 [ledger-missing]", "copy-ledger --to DIR/copy.db → 3 [ledger-missing]"}},
+	}},
+	{name: "a killed run has made no ledger", mapping: creating, nights: []sheetNight{
+		{do: []string{"make ledger.db.lock"}, rows: []string{"1 A-1"}, posts: "client 1, link 1"},
+	}},
+	{name: "a damaged ledger", long: true, mapping: creating, nights: []sheetNight{
+		{rows: []string{"1-2"}, posts: "client 2, link 2", also: func(s *scene, _ played) {
+			data := readText(s.t, s.path(".claimsheet/ledger.db"))
+			write(s.t, s.path(".claimsheet/ledger.db"), strings.Replace(data, "c2@example.com", "d2@example.com", 1))
+		}},
+		{idle: true, do: []string{"doctor → 3 [ledger-damaged]", "copy-ledger → 2", "copy-ledger a.db → 2", "copy-ledger --to DIR/a.db b.db → 2"}},
+	}},
+	{name: "a compared field that the mapping lacks", mapping: stepThree, env: "wire: {lookup_agree: {firstNam: /first}}", nights: []sheetNight{
+		{do: []string{"check -m MAPPING -e uat → 2 did you mean “firstName”?", "doctor -m MAPPING → 2 did you mean “firstName”?"}, rows: []string{"1 A-1"}, code: 2,
+			says: []string{"environments.yaml:6:27: wire.lookup_agree compares the client field “firstNam” before an existing client is reused", "did you mean “firstName”?"}},
+		{mapping: with(stepThree, "key: E-mail", "key: E-mail\n  existing: create"), do: []string{"check -m MAPPING -e uat"}, posts: stored(1)},
+	}},
+	{name: "rules for answers", mapping: stepThree, env: postcodeRule, nights: []sheetNight{
+		{rows: []string{"1-6"}, faults: lockedClaims, code: 1, posts: "?", cells: []string{"2 What to do = Ask the client for the postcode."}},
+		{env: postcodeRule + "\n  - {status: 409, pointer: /code, matches: '^LOCKED$', means: failed, hint: what to do}", faults: lockedClaims, code: 1, posts: "?",
+			cells: []string{"3 What to do = what to do"}},
+	}},
+	probed("{column: Mobile, type: Phone, region: GB, format: national}", `^07\d{3} \d{6}$`),
+	probed("{column: Mobile, type: Phone, region: GB, format: international}", `^\+44 7\d{3} \d{6}$`),
+	probed("{column: Mobile, type: Phone, region: DE}", `^\+49\d+$`), probed("{column: Mobile, type: Phone, region: DE, format: national}", `^0[\d ]+$`),
+	{name: "a probe is refused", mapping: with(stepThree, "{email: E-mail}", "{phone: {column: Mobile, type: Phone, format: raw}}"), nights: []sheetNight{
+		{rows: []string{"1-2"}, faults: faults{`every lookup not ^07911 123\d{3}$`: {refusedNumber}}, code: 1,
+			cells: []string{"1 Error ~ HTTP 400", "1 Error ~ +447700900", "1 What to do ~ invented", "1 What to do ~ not_found"}},
+		{env: "not_found: {status: [404]}", faults: faults{`every lookup not ^07911 123\d{3}$`: {refusedNumber}}, posts: stored(2), calls: []string{"!7700900"}},
+	}},
+	clockJumps("at once", 1, 4), clockJumps("an hour back", -time.Hour, 4), clockJumps("a day back", -24*time.Hour, 4), clockJumps("back to 1970", -time.Since(time.Unix(0, 0)), 4),
+	clockJumps("nine minutes later", 9*time.Minute, 4), clockJumps("eleven minutes later", 11*time.Minute, 0),
 	{name: "the sandbox's ledger is gone", long: true, mapping: creating, nights: []sheetNight{
 		{rows: []string{"1-2"}, flags: "-e sandbox"},
 		{do: []string{"lose sandbox/ledger.db"}, flags: "-e sandbox"},
@@ -1355,6 +1407,34 @@ func refusedLookups(status, most int) nightCase {
 			}},
 		{posts: "client 20, claim 20, activity 60, link 20"},
 	}}
+}
+
+const postcodeRule = "errors:\n  - {status: 422, pointer: /code, matches: ^POSTCODE$, means: failed, hint: Ask the client for the postcode.}"
+
+var (
+	locked       = apitest.Answer(apitest.JSON(409, `{"code":"LOCKED","message":"it is locked"}`))
+	lockedClaims = faults{"every claim c2@example.com/Loan A-2": {apitest.Answer(apitest.JSON(422, `{"code":"POSTCODE","message":"no postcode"}`))},
+		"every claim c3@example.com/Loan A-3": {locked}, "every claim c5@example.com/Loan A-5": {locked}}
+	refusedNumber = apitest.Answer(apitest.JSON(400, `{"message":"not a phone number"}`))
+)
+
+// probed is a case in which the service refuses phone numbers in another format than the mapping's, also that which is
+// looked up to learn what “not found” looks like.
+func probed(value, accepted string) nightCase {
+	return nightCase{name: "the format of a probe: " + value, long: !strings.Contains(value, "DE}"), mapping: with(stepThree, "{email: E-mail}", "{phone: "+value+"}"),
+		nights: []sheetNight{{rows: []string{"1-2"}, faults: faults{"every lookup not " + accepted: {refusedNumber}}, posts: stored(2)}}}
+}
+
+// clockJumps is a case in which the creation of a client is in doubt, and the clock is set before the next run. A clock that was set
+// back never makes the attempt look old.
+func clockJumps(name string, ahead time.Duration, code int) nightCase {
+	c := nightCase{name: "the clock is set: " + name, long: code == 4, mapping: stepThree, ways: notCreated, nights: []sheetNight{
+		{rows: []string{"1-3"}, doubt: "client c2@example.com"}, {later: ahead, code: code}, {later: 11 * time.Minute, posts: stored(1)},
+	}}
+	if code == 0 {
+		c.nights[1].posts, c.nights[2].posts = stored(1), ""
+	}
+	return c
 }
 
 // noLedger: a run that was refused has made no new ledger.

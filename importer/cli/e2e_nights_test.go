@@ -48,6 +48,7 @@ type sheetNight struct {
 	mapping  string        //
 	env      string        // "-" is no lines
 	ripe     bool          // attempts are old enough to believe that they created nothing
+	later    time.Duration // by how much the clock is ahead
 	notFound apitest.Reply // the service's answer where it finds no client; the zero value stays
 	knows    []string      // clients that the service gets: key, e-mail address and phone number; or "claim KEY/NAME"
 	rows     []string      // of the sheet; see cells
@@ -169,21 +170,18 @@ func (r *nightRun) play(n sheetNight) {
 	if r.v.workers != "" {
 		flags = r.v.flags(flags...)
 	}
-	var dry played
-	if n.dry {
-		r.service.Play(r.script(n))
-		dry = r.run(append(slices.Clone(flags), "--dry-run")...)
-		r.check(n, dry, r.output("plan"))
+	run, plan := r.run, r.output("plan")
+	if n.rerun {
+		run, plan = func(flags ...string) played { return r.rerun(append(flags, r.output("results"))...) }, r.output("results.plan")
 	}
 	r.service.Play(r.script(n))
-	var real played
-	if n.rerun {
-		code, said := r.scene.rerun(append(flags, r.output("results"))...)
-		real = r.since()
-		real.code, real.err = code, said
-	} else {
-		real = r.run(flags...)
+	var dry played
+	if n.dry {
+		dry = run(append(slices.Clone(flags), "--dry-run")...)
+		r.check(n, dry, plan)
+		r.service.Play(r.script(n))
 	}
+	real := run(flags...)
 	r.settleDown()
 	r.service.Play(nil)
 	if n.dry {
@@ -247,7 +245,7 @@ func (r *nightRun) check(n sheetNight, p played, file string) {
 		r.t.Errorf("%s: statuses (-want +got):\n%s\n%q", file, diff, why)
 	}
 	for _, want := range n.cells {
-		if strings.HasPrefix(want, "step ") && file == r.output("plan") {
+		if strings.HasPrefix(want, "step ") && strings.HasSuffix(file, ".plan.xlsx") {
 			continue // a plan has no such sheet
 		}
 		r.checkCell(file, want, rows)
@@ -388,6 +386,9 @@ func (r *nightRun) change(n sheetNight) {
 	if n.ripe {
 		r.believeAtOnce()
 	}
+	if n.later != 0 {
+		r.pace.Clock = func() time.Time { return time.Now().Add(n.later) }
+	}
 	for _, what := range n.knows {
 		if claim, ok := strings.CutPrefix(what, "claim "); ok {
 			key, name, _ := strings.Cut(claim, "/")
@@ -415,22 +416,40 @@ func (r *nightRun) change(n sheetNight) {
 	_, r.seen = r.service.Since(r.seen)
 }
 
-// edit changes a workbook as a person would: "Amount 4 = 250.25" a cell of the sheet Results, by header and row, "c4@example.com link: Settle = give up"
-// one in the line of a client's step, and "Steps -3" removes a line, "Steps -last" the last, and "Steps -all" the sheet.
+// edit changes a workbook as a person would: "Amount 4 = 250.25" a cell of the sheet Results, by header and row,
+// "c4@example.com link: Settle = give up" one in the line of a client's step. "sort SHEET" puts the first row behind the others,
+// "hide N" hides a row, "delete SHEET" the sheet, "delete SHEET N" a row, "delete SHEET last" the last one; "drop COLUMN" and
+// "front COLUMN" remove and move a column of Results.
 func (r *nightRun) edit(f *excelize.File, line string) {
 	r.t.Helper()
-	if number, remove := strings.CutPrefix(line, "Steps -"); remove {
-		if number == "all" {
+	words := strings.Fields(line)
+	switch words[0] {
+	case "sort", "delete":
+		if line == "delete Steps" {
 			must(r.t, f.DeleteSheet("Steps"))
 			return
 		}
-		rows, err := f.GetRows("Steps")
+		rows, err := f.GetRows(words[1])
 		must(r.t, err)
-		at := len(rows)
-		if number != "last" {
-			at, _ = strconv.Atoi(number)
+		at := 2
+		if words[0] == "sort" {
+			must(r.t, f.DuplicateRowTo(words[1], 2, len(rows)+1))
+		} else if at = len(rows); words[2] != "last" {
+			at, err = strconv.Atoi(words[2])
+			must(r.t, err)
 		}
-		must(r.t, f.RemoveRow("Steps", at))
+		must(r.t, f.RemoveRow(words[1], at))
+		return
+	case "hide":
+		at, err := strconv.Atoi(words[1])
+		must(r.t, err)
+		must(r.t, f.SetRowVisible("Results", at, false))
+		return
+	case "drop":
+		must(r.t, f.RemoveCol("Results", letters(cellAt(r.t, f, "Results", strings.TrimPrefix(line, "drop "), 1))))
+		return
+	case "front":
+		moveToFront(r.t, f, strings.TrimPrefix(line, "front "))
 		return
 	}
 	place, text, _ := strings.Cut(line, " =")
@@ -507,7 +526,7 @@ func (r *nightRun) cells(list []string) (head []any, rows [][]any) {
 // command runs a command with the scene's environments file: its words, in which "·" stands
 // for a space, and after "→" its exit code, if that is not 0, and a part of what it says; see
 // contains. "lose ledger" removes the state folder, "lose workbook" the
-// results, and "lose FILE" a file of the state folder; "save NAME" keeps a copy of the state folder, "restore NAME" puts it
+// results, and "lose FILE" a file of the state folder; "make FILE" makes an empty one; "save NAME" keeps a copy of the state folder, "restore NAME" puts it
 // back, and "put FILE" puts a file in the place of the ledger. MAPPING is the mapping's file, and DIR the folder.
 func (r *nightRun) command(line string) {
 	r.t.Helper()
@@ -521,6 +540,10 @@ func (r *nightRun) command(line string) {
 		return
 	case verb == "lose":
 		must(r.t, os.Remove(r.path(".claimsheet/"+what)))
+		return
+	case verb == "make":
+		must(r.t, os.MkdirAll(r.path(".claimsheet"), 0o700))
+		write(r.t, r.path(".claimsheet/"+what), "")
 		return
 	case verb == "save":
 		r.saveState(what)
@@ -553,7 +576,7 @@ var notFound = apitest.Answer(apitest.Reply{})
 
 // script plays the faults of a night: the first request of a name gets the first fault, and
 // so on; after "every", all further requests get the last one. A name is that of a step, a kind of
-// request, a method, "lookup" and an address, or "with" and a text in the request.
+// request, a method, "lookup" and an address, "lookup not" and a regular expression of addresses, or "with" and a text in the request.
 func (r *nightRun) script(n sheetNight) func(apitest.Call) apitest.Fault {
 	list := faults{}
 	for name, some := range n.faults {
@@ -602,6 +625,9 @@ func isAbout(name string, c apitest.Call) bool {
 		return strings.Contains(c.Path+c.Query+c.Body, text)
 	}
 	address, _ := url.PathUnescape(path.Base(c.Path))
+	if format, ok := strings.CutPrefix(name, "lookup not "); ok {
+		return c.Kind == "lookup" && !regexp.MustCompile(format).MatchString(address)
+	}
 	return name == c.Step || name == c.Kind || name == c.Method || c.Kind == "lookup" && name == "lookup "+address
 }
 

@@ -96,19 +96,11 @@ func TestWireShapes(t *testing.T) {
 				s := newSceneBehind(t, mapping, leads(3), func(service http.Handler) http.Handler { return shapesOf[shape.name].Around(anyLength(service)) })
 				s.service.Wire.ActivityID = "/activityId"
 				s.environment(shape.entry)
-				killed, err := commandLine{words: s.args("--concurrency", "1"), process: true, kill: func(kill func()) {
-					s.service.Play(apitest.Once(onStep("client c2@example.com"), apitest.Fault{Then: kill, Drop: true}))
-				}}.carryOut()
-				if err != nil || killed.code != -1 {
-					t.Fatalf("exit code %d, %v: it was not killed\n%s%s", killed.code, err, killed.out, killed.err)
-				}
-				s.service.Play(nil)
+				s.killedAtSecond()
 				s.mustRun(0)
 				s.checkShape(version)
-				s.since()
-				code, said := s.rerun("leads.results.xlsx")
-				if posts := s.since().posts(); code != 0 || len(posts) > 0 {
-					t.Errorf("rerun: exit code %d, %v\n%s", code, posts, said)
+				if p := s.rerun("leads.results.xlsx"); p.code != 0 || len(p.posts()) > 0 {
+					t.Errorf("rerun: exit code %d, %v\n%s", p.code, p.posts(), p.err)
 				}
 				s.checkShape(version)
 			})

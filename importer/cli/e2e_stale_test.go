@@ -8,15 +8,10 @@ import (
 	"claimsheet/apiclient/apitest"
 )
 
-// aheadBy is this machine's clock, set ahead.
-func aheadBy(ahead *atomic.Int64) time.Time {
-	return time.Now().Add(time.Duration(ahead.Load()))
-}
-
-// slowly is a fault after which the clock of look-ups is ahead.
+// slowly is a fault after which the scene's clock is ahead.
 func (s *scene) slowly(by time.Duration, f apitest.Fault, then func()) apitest.Fault {
 	var ahead atomic.Int64
-	s.pace.Clock = func() time.Time { return aheadBy(&ahead) }
+	s.pace.Clock = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	f.Then = func() {
 		ahead.Add(int64(by))
 		then()

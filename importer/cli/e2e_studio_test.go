@@ -1,15 +1,12 @@
 package cli_test
 
 import (
-	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -33,41 +30,24 @@ type studioPage struct {
 // of Ctrl-C.
 func openStudio(t *testing.T, args ...string) *studioPage {
 	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	out, in := io.Pipe()
-	diagnostics := &sharedText{}
-	ended := make(chan int, 1)
-	go func() {
-		ended <- quickMain(ctx, append([]string{"studio"}, args...), cli.IO{In: strings.NewReader(""), Out: in, Err: diagnostics, Env: func(string) string { return "" }})
-		in.Close()
-	}()
+	b := inBackground(t, cli.QuickPace(), append([]string{"studio"}, args...)...)
 	end := sync.OnceFunc(func() {
-		stop()
-		if code := <-ended; code != 130 {
-			t.Errorf("studio ends with %d: %s", code, diagnostics)
+		if code := b.stop(); code != 130 {
+			t.Errorf("studio ends with %d: %s", code, b.err.String())
 		}
 	})
 	t.Cleanup(end)
-	return visitStudio(t, out, end, diagnostics)
+	return visitStudio(t, b.line(&b.out, ""), end, &b.err)
 }
 
-// visitStudio opens the link that studio prints on out.
-func visitStudio(t *testing.T, out io.Reader, stop func(), diagnostics *sharedText) *studioPage {
+// visitStudio opens the link that studio prints.
+func visitStudio(t *testing.T, link string, stop func(), diagnostics *sharedText) *studioPage {
 	t.Helper()
-	link, _ := bufio.NewReader(out).ReadString('\n')
-	go func() { _, _ = io.Copy(io.Discard, out) }()
-	link = strings.TrimSpace(link)
-	base, _, found := strings.Cut(link, "/?token=")
-	if !found {
-		stop()
-		t.Fatalf("studio prints no link but %q, and %s", link, diagnostics)
-	}
+	base, _, _ := strings.Cut(link, "/?token=")
 	jar, err := cookiejar.New(nil)
 	must(t, err)
 	p := &studioPage{t, &http.Client{Jar: jar}, base, stop, diagnostics}
-	if body := p.ask("GET", strings.TrimPrefix(link, base), ""); !strings.Contains(body, "Claimsheet Studio") {
-		t.Fatalf("the page is %s", body)
-	}
+	expect(t, p.ask("GET", strings.TrimPrefix(link, base), ""), "Claimsheet Studio")
 	return p
 }
 
@@ -202,7 +182,7 @@ func TestStudio(t *testing.T) {
 	}
 
 	_, before := s.service.Since(0)
-	if run := runMain(t, "", "run", "--yes", "--json", "-m", s.path("mapping.yaml"), "-e", "uat", "-o", s.path("r.xlsx"), s.path("leads.xlsx")); run.code != 0 {
+	if run := claimsheet(t, "run", "--yes", "--json", "-m", s.path("mapping.yaml"), "-e", "uat", "-o", s.path("r.xlsx"), s.path("leads.xlsx")); run.code != 0 {
 		t.Fatalf("the run ends with %d: %s", run.code, run.err)
 	}
 	calls, _ := s.service.Since(before)
@@ -289,17 +269,18 @@ func TestStudioKilled(t *testing.T) {
 	s := newScene(t, stepThree, leads(2))
 	state := s.path("state")
 	args := []string{"-m", s.path("mapping.yaml"), "--state", state, "--environments", s.path("environments.yaml"), "-e", "uat", s.path("leads.xlsx")}
-	cmd := exec.Command(programName, append([]string{"studio"}, args...)...)
-	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
-	p := visitStudio(t, out, func() { _ = cmd.Process.Kill() }, &sharedText{})
+	studio := child(programName, append([]string{"studio"}, args...))
+	var out sharedText
+	studio.Stdout = &out
+	studio.start(t)
+	s.waitFor("the link", func() bool { return strings.Contains(out.String(), "\n") })
+	p := visitStudio(t, strings.TrimSpace(out.String()), studio.kill, &sharedText{})
 	text := strings.Replace(stepThree, "Batch", "Other batch", 1)
 	change, err := json.Marshal(map[string]any{"version": 1, "text": text})
 	must(t, err)
 	p.ask("POST", "/api/text", string(change))
-	must(t, cmd.Process.Kill())
-	_ = cmd.Wait()
+	studio.kill()
+	studio.end(t)
 
 	drafts, _ := filepath.Glob(filepath.Join(state, "studio", "*"))
 	if len(drafts) != 1 {
@@ -338,7 +319,7 @@ func TestStudioBegins(t *testing.T) {
 		t.Errorf("the mapping was written without a save: %v", err)
 	}
 	p.ask("POST", "/api/save", `{"version":1}`)
-	check := runMain(t, "", "check", "--json", "-m", s.path("new.yaml"), "-e", "uat", s.path("leads.xlsx"))
+	check := claimsheet(t, "check", "--json", "-m", s.path("new.yaml"), "-e", "uat", s.path("leads.xlsx"))
 	if check.code != 0 {
 		t.Errorf("check of what was saved ends with %d: %s", check.code, check.out)
 	}
@@ -348,10 +329,8 @@ func TestStudioBegins(t *testing.T) {
 func TestStudioAddress(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(1))
-	var out, diagnostics strings.Builder
-	code := quickMain(context.Background(), []string{"studio", "-m", s.path("mapping.yaml"), "--addr", "0.0.0.0:0", s.path("leads.xlsx")},
-		cli.IO{In: strings.NewReader(""), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }})
-	if code == 0 || out.String() != "" || !strings.Contains(diagnostics.String(), "[address]") {
-		t.Errorf("it ends with %d: %s%s", code, out.String(), diagnostics.String())
+	p := claimsheet(t, "studio", "-m", s.path("mapping.yaml"), "--addr", "0.0.0.0:0", s.path("leads.xlsx"))
+	if p.code == 0 || p.out != "" || !strings.Contains(p.err, "[address]") {
+		t.Errorf("it ends with %d: %s%s", p.code, p.out, p.err)
 	}
 }

@@ -2,10 +2,7 @@ package cli_test
 
 import (
 	"bufio"
-	"bytes"
-	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,8 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"claimsheet/importer/cli"
 )
 
 const trackingEntry = `tracking:
@@ -42,29 +37,8 @@ type listening struct {
 
 func (s *scene) listen() listening {
 	s.t.Helper()
-	ctx, stop := context.WithCancel(s.t.Context())
-	reader, writer := io.Pipe()
-	ended := make(chan int, 1)
-	var said bytes.Buffer
-	go func() {
-		code := cli.MainAt(ctx, []string{"listen", "-m", s.path("mapping.yaml"), "--addr", "127.0.0.1:0"},
-			cli.IO{In: strings.NewReader(""), Out: writer, Err: &said, Env: func(string) string { return "" }}, s.pace)
-		_ = writer.Close()
-		ended <- code
-	}()
-	line := make([]byte, 100)
-	n, err := reader.Read(line)
-	if err != nil {
-		s.t.Fatalf("listen ended: %d\n%s", <-ended, &said)
-	}
-	go func() { _, _ = io.Copy(io.Discard, reader) }()
-	s.t.Cleanup(func() {
-		stop()
-		if code := <-ended; code != 0 && code != 130 {
-			s.t.Errorf("listen ended with exit code %d\n%s", code, &said)
-		}
-	})
-	return listening{s.t, strings.TrimSpace(string(line[:n]))}
+	b := inBackground(s.t, s.pace, "listen", "-m", s.path("mapping.yaml"), "--addr", "127.0.0.1:0")
+	return listening{s.t, b.line(&b.out, "")}
 }
 
 // post posts an event and returns the status of the answer.
@@ -123,20 +97,15 @@ func TestTracking(t *testing.T) {
 
 	// An export says what the webhook missed, and more than once.
 	write(t, s.path("export.csv"), "Contact,Step,State,When\n"+bob+",Sign your claim,Open,2026-04-02T08:00:00Z\n")
-	for _, said := range []string{"new events: 1\n", "new events: 0; 1 already recorded\n"} {
-		if code, out, diagnostics := s.claimsheet("track", "-m", s.path("mapping.yaml"), "--import", s.path("export.csv")); code != 0 || out != said {
-			t.Errorf("exit code %d, %q; want %q\n%s", code, out, said, diagnostics)
+	for _, want := range []string{"new events: 1\n", "new events: 0; 1 already recorded\n"} {
+		if said := s.must(0, "track", "--import", s.path("export.csv")); said != want {
+			t.Errorf("it says %q, want %q", said, want)
 		}
 	}
-	if code, _, diagnostics := s.claimsheet("report", "-m", s.path("mapping.yaml"), "-o", s.path("again.xlsx")); code != 0 {
-		t.Fatal(diagnostics)
-	}
+	s.report()
 	s.expectProgress("again.xlsx", append(want, map[string]string{"Client key": "c2@example.com", "Activity": "Sign your claim", "Sent as": "Open", "State": "open",
 		"Last event": "Open", "When": "2026-04-02T08:00:00"}))
-	_, history, _ := s.claimsheet("history", "-m", s.path("mapping.yaml"), "c1@example.com")
-	if !strings.Contains(history, "completed  by the service, Sign your claim, completed") {
-		t.Errorf("the history says:\n%s", history)
-	}
+	expect(t, s.must(0, "history", "c1@example.com"), "completed  by the service, Sign your claim, completed")
 	if diff := cmp.Diff(steps, s.steps()); diff != "" {
 		t.Errorf("events changed steps (-before +after):\n%s", diff)
 	}
@@ -173,42 +142,27 @@ func TestTrackRefusals(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
 	s := newScene(t, stepThree, leads(1))
-	track := func(files ...string) (int, string) {
-		words := []string{"track", "-m", s.path("mapping.yaml")}
+	refused := func(files []string, want ...string) {
+		t.Helper()
+		words := []string{"track"}
 		for _, file := range files {
 			words = append(words, "--import", s.path(file))
 		}
-		code, out, diagnostics := s.claimsheet(words...)
-		return code, out + diagnostics
+		expect(t, s.must(2, words...), want...)
 	}
-	expect := func(said string, code int, want ...string) {
-		t.Helper()
-		for _, text := range want {
-			if !strings.Contains(said, text) || code != 2 {
-				t.Errorf("exit code %d; want 2 and %q\n%s", code, text, said)
-			}
-		}
-	}
-	code, said := track()
-	expect(said, code, "nothing was ever run here")
+	refused(nil, "nothing was ever run here")
 	s.mustRun(0)
-	code, said = track()
-	expect(said, code, "does not describe events", "docs/tracking.md")
+	refused(nil, "does not describe events", "docs/tracking.md")
 	s.environment("tracking: {webhook: {header: X, token: \"file:token\", client_id: /c}, completed: {kinds: [x]}}\n")
 	write(t, s.path("a.csv"), "Contact,State\nc1,x\n")
-	code, said = track("a.csv")
-	expect(said, code, "does not describe exports")
+	refused([]string{"a.csv"}, "does not describe exports")
 	s.environment("tracking: {export: {client_id: /Contact, time: /When}, completed: {kinds: [x]}}\n")
 	write(t, s.path("b.csv"), "Contact,When\nc1,2026-01-01T00:00:00Z\n,2026-01-01T00:00:00Z\nc1,yesterday\n")
 	write(t, s.path("c.jsonl"), "{\"Contact\":\"c1\"}\n{\n")
-	code, said = track("b.csv", "c.jsonl")
-	expect(said, code, "b.csv:3:1: ", "b.csv:4:1: ", "c.jsonl:2:1: ", "“time” (/When) is not a time written as rfc3339")
+	refused([]string{"b.csv", "c.jsonl"}, "b.csv:3:1: ", "b.csv:4:1: ", "c.jsonl:2:1: ", "“time” (/When) is not a time written as rfc3339")
 	write(t, s.path("d.xlsx"), "")
-	code, said = track("d.xlsx")
-	expect(said, code, "neither a .jsonl nor a .csv file")
-	if code, _, diagnostics := s.claimsheet("listen", "-m", s.path("mapping.yaml")); code != 2 || !strings.Contains(diagnostics, "does not describe a webhook") {
-		t.Errorf("listen: exit code %d: %s", code, diagnostics)
-	}
+	refused([]string{"d.xlsx"}, "neither a .jsonl nor a .csv file")
+	expect(t, s.must(2, "listen"), "does not describe a webhook")
 }
 
 // TestListenKilled: what was answered with 204 survives a kill at that moment.
@@ -231,7 +185,7 @@ func TestListenKilled(t *testing.T) {
 			t.Fatalf("HTTP %d", status)
 		}
 	}
-	if _, out, diagnostics := s.claimsheet("track", "-m", s.path("mapping.yaml")); out != "new events: 5\n" {
-		t.Errorf("%s%s", out, diagnostics)
+	if said := s.must(0, "track"); said != "new events: 5\n" {
+		t.Error(said)
 	}
 }

@@ -1,26 +1,22 @@
 package cli_test
 
 import (
-	"bytes"
-	"encoding/csv"
-	"errors"
-	"fmt"
-	"math"
+	"io/fs"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/xuri/excelize/v2"
+	"go.yaml.in/yaml/v4"
 
 	"claimsheet/apiclient/sandbox"
-	"claimsheet/importer/cli"
 	"claimsheet/importer/cli/explain"
 )
 
@@ -50,54 +46,67 @@ func TestExplainExamples(t *testing.T) {
 
 // play is a folder in which examples are played, with a service.
 type play struct {
-	t       *testing.T
-	dir     string
-	url     string
-	service http.Handler
-	fault   atomic.Pointer[fault]
+	t     *testing.T
+	dir   string
+	first atomic.Pointer[func()] // is called when the next POST arrives
 }
-
-// fault answers a request in the service's place, if it returns true.
-type fault func(w http.ResponseWriter, r *http.Request) bool
-
-func (p *play) setFault(f fault) { p.fault.Store(&f) }
 
 func newPlay(t *testing.T) *play {
 	p := &play{t: t, dir: t.TempDir()}
 	service, err := sandbox.New(sandbox.Options{})
-	p.must(err)
-	p.serve(service)
+	must(t, err)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			if do := p.first.Swap(nil); do != nil {
+				(*do)()
+			}
+		}
+		service.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
 	for _, name := range []string{"mapping.yaml", "environments.yaml", "leads.csv"} {
-		p.write(name, exampleFile(name))
+		write(t, p.path(name), strings.ReplaceAll(readText(t, filepath.Join("explain", "base", name)), "https://uat.example.com/api", server.URL))
 	}
 	return p
 }
 
-// write writes a file of the folder; the address of the examples becomes that of the service.
-func (p *play) write(name, text string) {
-	write(p.t, filepath.Join(p.dir, name), strings.ReplaceAll(text, "https://uat.example.com/api", p.url))
-}
+func (p *play) path(name string) string { return filepath.Join(p.dir, name) }
+
+var (
+	exampleParts = regexp.MustCompile(`(?m)^-- (.*) --\n((?:[^$\n-].*\n|-[^-].*\n|\n)*)|^(.+)$`) // a file with its lines, or another line
+	inBrackets   = regexp.MustCompile(`(?m)\[([a-z0-9]+(?:-[a-z0-9]+)*)\]$`)                     // a code
+	exampleFile  = regexp.MustCompile(`^[\w. /-]*\.(yaml|csv|xlsx|txt|db)$|^[a-z]+/$`)           // a file of the folder
+	gaps         = []string{"unused-columns", "unfilled-attributes"}                             // warnings of what an example leaves out because it is short
+)
 
 // example plays an example: files, commands, and sentences that explainDeeds makes true.
 // The result is the codes that its last command shows.
 func (p *play) example(x string) (codes map[string]bool, exit int, text string) {
 	p.t.Helper()
-	played := false
 	for _, part := range exampleParts.FindAllStringSubmatch(x+"\n", -1) {
-		switch name, lines, line := part[1], part[2], part[3]; {
-		case name != "":
-			p.file(name, lines)
-		case strings.HasPrefix(line, "$ "):
-			played = true
-			exit, text = p.command(strings.TrimPrefix(line, "$ "))
-		case explainDeeds[line] == nil:
-			p.t.Fatalf("there is no deed %q", line)
+		words := strings.Fields(part[3])
+		switch {
+		case part[1] == "mapping.yaml":
+			p.change(part[2])
+		case part[1] == "leads.xlsx":
+			p.workbook(strings.Split(strings.TrimSpace(part[2]), "\n")[1:])
+		case explainDeeds[part[3]] != nil:
+			explainDeeds[part[3]](p)
+		case len(words) > 2 && words[1] == "rm":
+			must(p.t, os.RemoveAll(p.path(words[len(words)-1])))
+		case len(words) == 4 && words[1] == "mv":
+			must(p.t, os.Rename(p.path(words[2]), p.path(words[3])))
+		case len(words) > 2 && words[1] == "claimsheet":
+			for i, word := range words {
+				if exampleFile.MatchString(word) {
+					words[i] = p.path(word)
+				}
+			}
+			got := claimsheet(p.t, words[2:]...)
+			exit, text = got.code, got.out+got.err
 		default:
-			explainDeeds[line](p)
+			p.t.Fatalf("this cannot be played: %q", part[0])
 		}
-	}
-	if !played {
-		exit, text = p.command(explain.Command)
 	}
 	codes = map[string]bool{}
 	for _, m := range inBrackets.FindAllStringSubmatch(text, -1) {
@@ -105,253 +114,132 @@ func (p *play) example(x string) (codes map[string]bool, exit int, text string) 
 			codes[m[1]] = true
 		}
 	}
-	return codes, exit, strings.ReplaceAll(text, p.dir+string(filepath.Separator), "")
+	return codes, exit, text
 }
 
-// exampleParts matches a file with its lines, or another line.
-var exampleParts = regexp.MustCompile(`(?m)^-- (.*) --\n((?:[^$\n-].*\n|-[^-].*\n|\n)*)|^(.+)$`)
-
-// gaps are warnings of what an example leaves out because it is short.
-var gaps = []string{"unused-columns", "unfilled-attributes"}
-
-var inBrackets = regexp.MustCompile(`(?m)\[([a-z0-9]+(?:-[a-z0-9]+)*)\]$`)
-
-// exampleFile returns a file that the examples change; "" for another name.
-func exampleFile(name string) string {
-	data, _ := os.ReadFile(filepath.Join("explain", "base", name))
-	return string(data)
-}
-
-// file writes a file of an example.
-func (p *play) file(name, text string) {
-	name, whole := strings.CutSuffix(name, " (whole file)")
-	switch base := exampleFile(name); {
-	case whole:
-	case name == "leads.csv":
-		text = csvOf(p.t, spliceTable(p.t, base, text))
-	case name == "leads.xlsx":
-		p.workbook(spliceTable(p.t, exampleFile("leads.csv"), text))
-		return
-	case base != "":
-		text = spliceYAML(base, text)
-	}
-	p.write(name, text)
-}
-
-// spliceYAML replaces lines of a YAML file by others: those of a key by those of the same
-// key, and what stands below it key by key when both are maps in lines of their own.
-func spliceYAML(base, lines string) string {
-	into, with := splitKeys(base), splitKeys(lines)
-	replaced := map[string]bool{}
-	for _, w := range with {
-		at := slices.IndexFunc(into, func(b keyLines) bool { return b.key == w.key })
-		switch {
-		case at < 0 || replaced[w.key]:
-			into = append(into, w)
-		case w.isMap() && into[at].isMap():
-			into[at].text = w.head() + spliceYAML(into[at].below(), w.below())
-		default:
-			into[at] = w
-		}
-		replaced[w.key] = true
-	}
-	var b strings.Builder
-	for _, block := range into {
-		b.WriteString(block.text)
-	}
-	return b.String()
-}
-
-// keyLines is a key with all its lines.
-type keyLines struct{ key, text string }
-
-var yamlKey = regexp.MustCompile(`^( *)([^\s:#-][^:]*):( *$)?`)
-
-func splitKeys(text string) (blocks []keyLines) {
-	indent := -1
-	for line := range strings.Lines(text) {
-		m := yamlKey.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
-		if m != nil && (indent < 0 || len(m[1]) <= indent) {
-			indent = len(m[1])
-			blocks = append(blocks, keyLines{m[2], line})
-		} else if len(blocks) == 0 {
-			blocks = append(blocks, keyLines{"", line})
-		} else {
-			blocks[len(blocks)-1].text += line
-		}
-	}
-	return blocks
-}
-
-func (b keyLines) head() string  { return b.text[:strings.Index(b.text, "\n")+1] }
-func (b keyLines) below() string { return b.text[len(b.head()):] }
-
-func (b keyLines) isMap() bool {
-	below := strings.TrimSpace(b.below())
-	return strings.HasSuffix(strings.TrimSpace(b.head()), ":") && below != "" && !strings.HasPrefix(below, "-")
-}
-
-// spliceTable puts columns in the place of those with the same headers. There are as many
-// rows as in the columns.
-func spliceTable(t *testing.T, base, columns string) [][]string {
-	read := func(text string) [][]string {
-		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return rows
-	}
-	table, with := read(base), read(columns)
-	if len(with) > len(table) {
-		t.Fatalf("an example has at most %d rows", len(table)-1)
-	}
-	table = table[:len(with)]
-	for c, header := range with[0] {
-		at := slices.Index(table[0], header)
-		for r := range table {
-			if at < 0 {
-				table[r] = append(table[r], with[r][c])
+// change puts values into the mapping.
+func (p *play) change(lines string) {
+	var mapping, with map[string]any
+	must(p.t, yaml.Unmarshal([]byte(readText(p.t, p.path("mapping.yaml"))), &mapping))
+	must(p.t, yaml.Unmarshal([]byte(lines), &with))
+	var merge func(into, with map[string]any)
+	merge = func(into, with map[string]any) {
+		for key, value := range with {
+			below, ok := value.(map[string]any)
+			if old, both := into[key].(map[string]any); ok && both {
+				merge(old, below)
 				continue
 			}
-			table[r][at] = with[r][c]
+			into[key] = value
 		}
 	}
-	return table
+	merge(mapping, with)
+	text, err := yaml.Marshal(mapping)
+	must(p.t, err)
+	write(p.t, p.path("mapping.yaml"), string(text))
 }
 
-func csvOf(t *testing.T, table [][]string) string {
-	var b strings.Builder
-	if err := csv.NewWriter(&b).WriteAll(table); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
-// described is a cell of leads.xlsx that is not a text, with what it is.
-var described = regexp.MustCompile(`^(.*) \((date|number(?: as (.*))?)\)$`)
-
-// workbook writes leads.xlsx with the sheet Leads.
-func (p *play) workbook(table [][]string) {
+// workbook writes leads.xlsx, the sheet of the examples with other days of birth. One in ISO 8601 is a date.
+func (p *play) workbook(days []string) {
 	f := excelize.NewFile()
-	defer f.Close()
-	check := func(err error) {
-		if err != nil {
-			p.t.Fatal(err)
+	for i, line := range strings.Split(strings.TrimSpace(readText(p.t, p.path("leads.csv"))), "\n") {
+		at, _ := excelize.CoordinatesToCellName(1, i+1)
+		var row []any
+		for _, cell := range strings.Split(line, ",") {
+			row = append(row, cell)
 		}
-	}
-	check(f.SetSheetName("Sheet1", "Leads"))
-	for r, row := range table {
-		for c, text := range row {
-			at, err := excelize.CoordinatesToCellName(c+1, r+1)
-			check(err)
-			check(putDescribed(f, at, text))
+		if i > 0 {
+			row[2] = days[i-1]
+			if day, err := time.Parse(time.DateOnly, days[i-1]); err == nil {
+				row[2] = day
+			}
 		}
+		must(p.t, f.SetSheetRow("Sheet1", at, &row))
 	}
-	check(f.SaveAs(p.path("leads.xlsx")))
+	must(p.t, f.SaveAs(p.path("leads.xlsx")))
 }
 
-func putDescribed(f *excelize.File, at, text string) error {
-	m := described.FindStringSubmatch(text)
-	if m == nil {
-		return f.SetCellStr("Leads", at, text)
-	}
-	format := m[3]
-	switch m[2] {
-	case "date":
-		moment, err := time.Parse("2006-01-02 15:04"[:len(m[1])], m[1])
-		serial := moment.Sub(time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)).Hours() / 24
-		if format = "yyyy-mm-dd"; serial != math.Trunc(serial) {
-			format += " hh:mm"
-		}
-		m[1] = strconv.FormatFloat(serial, 'f', -1, 64)
-		if err != nil {
-			return err
-		}
-	}
-	style, err := f.NewStyle(&excelize.Style{CustomNumFmt: &format})
-	if format == "" {
-		style, err = 0, nil
-	}
-	return errors.Join(err, f.SetCellDefault("Leads", at, m[1]), f.SetCellStyle("Leads", at, at, style))
+// explainDeeds are sentences of the examples that the test makes true.
+var explainDeeds = map[string]func(p *play){
+	"The source has 01/05/1980, 1 May, where leads.xlsx has 5 January.": func(p *play) { p.workbook([]string{"1980-01-05", "31/12/1975"}) },
+	"The ledger is moved away while the next run goes on.": func(p *play) {
+		away := func() { _ = os.Rename(p.path(".claimsheet/ledger.db"), p.path(".claimsheet/ledger.db.away")) }
+		p.first.Store(&away)
+	},
+	"The journal is on another disk.": func(p *play) { p.journal("jsonl", "away") },
+	"The journal is back.":            func(p *play) { p.journal("away", "jsonl") },
 }
 
-// word is a word of a command line: in quotes, or without spaces.
-var word = regexp.MustCompile(`'([^']*)'|"([^"]*)"|(\S+)`)
-
-func words(line string) (list []string) {
-	for _, m := range word.FindAllStringSubmatch(line, -1) {
-		list = append(list, m[1]+m[2]+m[3])
+// journal gives the one journal another ending.
+func (p *play) journal(from, to string) {
+	files, err := filepath.Glob(p.path(".claimsheet/journal-*." + from))
+	must(p.t, err)
+	if len(files) != 1 {
+		p.t.Fatalf("the journals are %q", files)
 	}
-	return list
-}
-
-// command plays a command line.
-func (p *play) command(line string) (exit int, text string) {
-	p.t.Helper()
-	args := words(line)
-	if args[0] == "claimsheet" {
-		return p.claimsheet(args[1:])
-	}
-	if err := p.shell(args); err != nil {
-		p.t.Fatalf("%s: %v", line, err)
-	}
-	return 0, ""
-}
-
-// shell plays the few other commands of the examples.
-func (p *play) shell(args []string) error {
-	path := func(i int) string { return filepath.Join(p.dir, args[i]) }
-	switch last := len(args) - 1; args[0] {
-	case "rm":
-		return os.RemoveAll(path(last))
-	case "mv":
-		return os.Rename(path(1), path(2))
-	}
-	return fmt.Errorf("the examples cannot play %s", args[0])
-}
-
-// fileName matches the words that name a file or folder of the example's folder.
-var fileName = regexp.MustCompile(`^[\w. /-]*\.(yaml|csv|xlsx|txt|db)$|^[a-z]+/$`)
-
-// claimsheet runs the program in the folder. An example whose environments file is in the
-// folder need not say so.
-func (p *play) claimsheet(args []string) (exit int, text string) {
-	args = slices.Clone(args)
-	for i, arg := range args {
-		if i > 0 && fileName.MatchString(arg) {
-			args[i] = filepath.Join(p.dir, arg)
-		}
-	}
-	if !slices.Contains(args, "-m") {
-		args = slices.Insert(args, 1, "--environments", filepath.Join(p.dir, "environments.yaml"))
-	}
-	return p.main(args)
-}
-
-func (p *play) main(args []string) (exit int, text string) {
-	var out, problems bytes.Buffer
-	stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &problems, Env: func(string) string { return "" }}
-	exit = cli.MainAt(p.t.Context(), args, stdio, cli.QuickPace())
-	return exit, "$ claimsheet " + strings.Join(args, " ") + "\n" + out.String() + problems.String()
+	must(p.t, os.Rename(files[0], strings.TrimSuffix(files[0], from)+to))
 }
 
 // TestExplainCommand: a list of all codes, codes with and without an explanation, and what
 // it does not know.
 func TestExplainCommand(t *testing.T) {
 	t.Parallel()
-	run := func(args ...string) (int, string, string) {
-		var out, problems bytes.Buffer
-		code := quickMain(t.Context(), append([]string{"explain"}, args...), cli.IO{Out: &out, Err: &problems, Env: os.Getenv})
-		return code, out.String(), problems.String()
+	p := claimsheet(t, "explain", "[new-ledger]", "unknown-key")
+	if expect(t, p.out, "new-ledger - ", "\nunknown-key: A key that does not exist. The message and its hint say the rest.\n"); p.code != 0 || p.err != "" {
+		t.Errorf("exit code %d: %s", p.code, p.err)
 	}
-	if code, out, problems := run("[new-ledger]", "unknown-key"); code != 0 || problems != "" || !strings.Contains(out, "new-ledger - ") ||
-		!strings.HasSuffix(out, "\nunknown-key: A key that does not exist. The message and its hint say the rest.\n") {
-		t.Errorf("exit code %d: %s%s", code, out, problems)
+	p = claimsheet(t, "explain", "unknwon-key")
+	if expect(t, p.err, "did you mean “unknown-key”?"); p.code != 2 || p.out != "" {
+		t.Errorf("exit code %d: %s", p.code, p.out)
 	}
-	if code, out, problems := run("unknwon-key"); code != 2 || out != "" || !strings.Contains(problems, "did you mean “unknown-key”?") {
-		t.Errorf("exit code %d: %s%s", code, out, problems)
+	if p := claimsheet(t, "explain"); p.code != 0 || strings.Count(p.out, "\n") != len(explain.Codes()) {
+		t.Errorf("exit code %d, and the list is\n%s", p.code, p.out)
 	}
-	if code, out, _ := run(); code != 0 || strings.Count(out, "\n") != len(explain.Codes()) {
-		t.Errorf("exit code %d, and the list is\n%s", code, out)
+}
+
+// codeInSource matches what gives a problem its code.
+var codeInSource = regexp.MustCompile(`(?:problem\.New|refuse)\("([a-z0-9-]+)"|(?:\bAt|[Ww]rong|WrongAt|wrongAt|refuseContact|refuseStateFolder)\([^"\n]*?, "([a-z0-9-]+)"|\bCode:\s+"([a-z0-9-]+)"|[cC]ode += "([a-z0-9-]+)"|wrongConfig += "([a-z0-9-]+)"`)
+
+// notOurs are folders whose codes are no problem codes: those of answers of test services,
+// of number formats and of studio's page.
+var notOurs = []string{"apiclient/sandbox", "apiclient/apitest", "importer/sheet/numfmt", "importer/cli/studio"}
+
+// TestExplainCodes: the list has every code that the program can show, and no other.
+func TestExplainCodes(t *testing.T) {
+	t.Parallel()
+	names, shown := explain.Names(), map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(root, path)
+		if d.IsDir() && (slices.Contains(notOurs, filepath.ToSlash(name)) || strings.HasPrefix(d.Name(), ".") && path != root) {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for line := range strings.Lines(string(text)) {
+			if !strings.Contains(line, `"`) {
+				continue // which most lines are, and the expression is slow
+			}
+			for _, m := range codeInSource.FindAllStringSubmatch(line, -1) {
+				code := strings.Join(m[1:], "")
+				shown[code] = true
+				if !slices.Contains(names, code) {
+					t.Errorf("%s: [%s] is not in importer/cli/explain/codes.txt", name, code)
+				}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if !shown[name] {
+			t.Errorf("codes.txt has %s, which the program does not have", name)
+		}
 	}
 }

@@ -1,8 +1,6 @@
 package cli_test
 
 import (
-	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,11 +18,11 @@ import (
 // printedBy returns what a command that succeeds prints on stdout.
 func printedBy(t *testing.T, args ...string) string {
 	t.Helper()
-	var out, errs bytes.Buffer
-	if code := quickMain(context.Background(), args, cli.IO{Out: &out, Err: &errs, Env: func(string) string { return "" }}); code != 0 || errs.Len() > 0 {
-		t.Fatalf("claimsheet %s: exit code %d\n%s", strings.Join(args, " "), code, &errs)
+	p := claimsheet(t, args...)
+	if p.code != 0 || p.err != "" {
+		t.Fatalf("claimsheet %s: exit code %d\n%s", strings.Join(args, " "), p.code, p.err)
 	}
-	return out.String()
+	return p.out
 }
 
 // TestHelpOfEveryCommand: it fits 80 columns, has examples that can be typed, and is

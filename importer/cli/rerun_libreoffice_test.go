@@ -71,16 +71,16 @@ func TestRerunLibreOfficeWorkbook(t *testing.T) {
 	mapping, results := filepath.Join(dir, "mapping.yaml"), filepath.Join(dir, "leads.results.xlsx")
 	write(t, mapping, libreOfficeMapping)
 	must(t, os.WriteFile(results, data, 0o600))
-	before := shown(t, results)
+	before := byClient(t, results)
 
-	p := runMain(t, "", "rerun", "--json", "--yes", "-m", mapping, "-e", "sandbox", results)
+	p := claimsheet(t, "rerun", "--json", "--yes", "-m", mapping, "-e", "sandbox", results)
 	if p.code != 0 || p.summary.Rows.Done != 1 || p.summary.Rows.Unchanged != 3 {
 		t.Fatalf("exit code %d, rows %+v\n%s", p.code, p.summary.Rows, p.err)
 	}
 	if r := p.summary.Requests; r.Client != 1 || r.Claim != 1 || r.Activity != 3 || r.Link != 1 {
 		t.Errorf("requests %+v, want those of one client", r)
 	}
-	after := shown(t, results)
+	after := byClient(t, results)
 	for i := 1; i <= 4; i++ {
 		email := fmt.Sprintf("c%d@example.com", i)
 		for _, header := range []string{"Agreement no", "Signed", "Opt in", "Source row"} {
@@ -103,7 +103,7 @@ func makeLibreOfficeWorkbook(t *testing.T, path string) {
 	mapping, leads := filepath.Join(dir, "mapping.yaml"), filepath.Join(dir, "leads.xlsx")
 	write(t, mapping, libreOfficeMapping+"sheet: {header_row: 3}\n")
 	writeRerunSheet(t, leads)
-	if p := runMain(t, "", "run", "-m", mapping, "-e", "sandbox", "--json", leads); p.code != 1 {
+	if p := claimsheet(t, "run", "-m", mapping, "-e", "sandbox", "--json", leads); p.code != 1 {
 		t.Fatalf("exit code %d\n%s", p.code, p.err)
 	}
 	results := filepath.Join(dir, "leads.results.xlsx")
@@ -113,4 +113,40 @@ func makeLibreOfficeWorkbook(t *testing.T, path string) {
 	must(t, err)
 	must(t, os.RemoveAll(filepath.Join(dir, ".claimsheet"))) // or it would be the ledger to use
 	must(t, os.WriteFile(path, data, 0o644))
+}
+
+// writeRerunSheet writes the leads from row 4, in a workbook that counts days
+// from 1904.
+func writeRerunSheet(t *testing.T, path string) {
+	t.Helper()
+	f := excelize.NewFile()
+	date1904, five, day := true, "00000", "dd/mm/yyyy"
+	number, err := f.NewStyle(&excelize.Style{CustomNumFmt: &five})
+	must(t, err)
+	date, err := f.NewStyle(&excelize.Style{CustomNumFmt: &day})
+	must(t, err)
+	must(t, f.SetWorkbookProps(&excelize.WorkbookPropsOptions{Date1904: &date1904}))
+	must(t, f.SetSheetName("Sheet1", "Leads"))
+	must(t, f.SetSheetRow("Leads", "A3", &[]any{"Agreement no", "E-mail", "Name", "Amount", "Signed", "Opt in", "Note"}))
+	for i := 1; i <= 4; i++ {
+		var amount any = 1000.5
+		if i == 3 {
+			amount = "ask"
+		}
+		row := []any{900 + i, fmt.Sprintf("c%d@example.com", i), fmt.Sprintf("Name %d", i), amount, 43000 + i, i%2 == 0, "mine"}
+		must(t, f.SetSheetRow("Leads", fmt.Sprintf("A%d", 3+i), &row))
+		must(t, f.SetCellStyle("Leads", fmt.Sprintf("A%d", 3+i), fmt.Sprintf("A%d", 3+i), number))
+		must(t, f.SetCellStyle("Leads", fmt.Sprintf("E%d", 3+i), fmt.Sprintf("E%d", 3+i), date))
+	}
+	must(t, f.SaveAs(path))
+}
+
+// byClient are the results by e-mail and header.
+func byClient(t *testing.T, path string) map[string]record {
+	t.Helper()
+	all := map[string]record{}
+	for _, line := range readSheet(t, path, "Results") {
+		all[line["E-mail"]] = line
+	}
+	return all
 }

@@ -1,13 +1,9 @@
 package cli_test
 
 import (
-	"bufio"
-	"bytes"
-	"context"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -25,14 +21,10 @@ func TestPagesShowARun(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "first sample")
 	must(t, copySample(filepath.Join(root, "samples", "first"), folder))
-	var out, said bytes.Buffer
-	run := []string{"run", "-m", filepath.Join(folder, "mapping.yaml"), filepath.Join(folder, "leads.xlsx")}
-	if code := quickMain(t.Context(), run, cli.IO{In: strings.NewReader(""), Out: &out, Err: &said, Env: os.Getenv}); code != 0 {
-		t.Fatalf("exit code %d\n%s%s", code, &out, &said)
-	}
+	p := claimsheet(t, "run", "-m", filepath.Join(folder, "mapping.yaml"), filepath.Join(folder, "leads.xlsx"))
 	state := filepath.Join(folder, ".claimsheet")
-	if want := "\n  claimsheet sandbox --state '" + state + "'\n"; !strings.HasSuffix(out.String(), want) {
-		t.Errorf("the run ends with\n%s\nwant%s", &out, want)
+	if want := "\n  claimsheet sandbox --state '" + state + "'\n"; p.code != 0 || !strings.HasSuffix(p.out, want) {
+		t.Errorf("the run ends with exit code %d and\n%s%s\nwant%s", p.code, p.err, p.out, want)
 	}
 	row := readSheet(t, filepath.Join(folder, "leads.results.xlsx"), "Results")[0]
 	address, err := url.Parse(row["redirectUrl"])
@@ -41,7 +33,8 @@ func TestPagesShowARun(t *testing.T) {
 		t.Errorf("the redirect url leads to %s://%s", address.Scheme, address.Host)
 	}
 
-	base, dashboard := serveSandbox(t, "--state", state)
+	served := inBackground(t, cli.QuickPace(), "sandbox", "--addr", "127.0.0.1:0", "--state", state)
+	base, dashboard := served.line(&served.out, ""), served.line(&served.err, "as case handlers see it: ")
 	journey := openPage(t, base+address.Path, nil)
 	wantTexts(t, journey, "Your details Completed", row["Post code"], "Agreement details Completed", row["Agreement no"], "Sign your claim Your next step")
 	form := regexp.MustCompile(`<form method="post" action="([^"]+)"`).FindStringSubmatch(journey)
@@ -59,39 +52,6 @@ func TestPagesShowARun(t *testing.T) {
 		t.Fatalf("the list leads to no client:\n%s", found)
 	}
 	wantTexts(t, openPage(t, base+file[1], nil), "1 completed by the client", "Entered by the client", "Signed by hand", "Submitted back-filled", row["Agreement no"])
-}
-
-// serveSandbox serves the sandbox until the test ends, and returns its url and that of
-// the dashboard.
-func serveSandbox(t *testing.T, args ...string) (base, dashboard string) {
-	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	printed, out := io.Pipe()
-	said, messages := io.Pipe()
-	ended := make(chan int, 1)
-	go func() {
-		ended <- quickMain(ctx, append([]string{"sandbox", "--addr", "127.0.0.1:0"}, args...),
-			cli.IO{In: strings.NewReader(""), Out: out, Err: messages, Env: os.Getenv})
-		_ = messages.Close()
-		_ = out.Close()
-	}()
-	t.Cleanup(func() { stop(); <-ended })
-	found := make(chan string, 1)
-	go func() {
-		lines := bufio.NewScanner(said)
-		for lines.Scan() {
-			t.Log(lines.Text())
-			if _, url, ok := strings.Cut(lines.Text(), "as case handlers see it: "); ok {
-				found <- url
-				break
-			}
-		}
-		_, _ = io.Copy(io.Discard, said)
-	}()
-	first, err := bufio.NewReader(printed).ReadString('\n')
-	must(t, err)
-	dashboard = <-found
-	return strings.TrimSpace(first), dashboard
 }
 
 // openPage opens a page as a browser does, or sends a form, and follows where it leads.

@@ -76,7 +76,7 @@ func carryOut(command asked) (answer answered, err error) {
 	if err := os.Chdir(command.Dir); err != nil {
 		return answer, err
 	}
-	answer.Code = quickMain(context.Background(), command.Args, cli.IO{In: files[0], Out: files[1], Err: files[2], Env: os.Getenv})
+	answer.Code = cli.MainAt(context.Background(), command.Args, cli.IO{In: files[0], Out: files[1], Err: files[2], Env: os.Getenv}, cli.QuickPace())
 	var said [3]string
 	for i, f := range files {
 		text, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<30))
@@ -112,7 +112,7 @@ func startCommands(ts *testscript.TestScript, env []string) *commands {
 }
 
 // run carries out a command in the script's present folder.
-func (c *commands) run(ts *testscript.TestScript, args []string) said {
+func (c *commands) run(ts *testscript.TestScript, args []string) played {
 	command := asked{Dir: ts.MkAbs("."), Env: map[string]string{}, Args: args}
 	for _, name := range variables() {
 		command.Env[name] = ts.Getenv(name)
@@ -120,7 +120,7 @@ func (c *commands) run(ts *testscript.TestScript, args []string) said {
 	ts.Check(c.in.Encode(command))
 	var a answered
 	ts.Check(c.out.Decode(&a))
-	return said{a.Code, a.Out, a.Err}
+	return played{code: a.Code, out: a.Out, err: a.Err}
 }
 
 // variables are the environment variables that scripts set.

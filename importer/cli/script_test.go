@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 		serverName: serveCommands,
 		"claimsheet-panics": func() {
 			cli.SetUpProcess(os.Getenv)
-			os.Exit(quickMain(context.Background(), os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr, Env: func(string) string { panic("canary") }}))
+			os.Exit(cli.MainAt(context.Background(), os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr, Env: func(string) string { panic("canary") }}, cli.QuickPace()))
 		},
 	}
 	maps.Copy(programs, benchPrograms)
@@ -171,16 +171,16 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // expectExit runs a command, which must end with an exit code, and returns what it said.
-func expectExit(ts *testscript.TestScript, want int, args []string) said {
-	got := command(ts, args)
+func expectExit(ts *testscript.TestScript, want int, args []string) played {
+	got := carriedOut(ts, args)
 	if got.code != want {
 		ts.Fatalf("exit code %d, want %d", got.code, want)
 	}
 	return got
 }
 
-// command runs a command.
-func command(ts *testscript.TestScript, args []string) said {
+// carriedOut carries a command out.
+func carriedOut(ts *testscript.TestScript, args []string) played {
 	if *long || args[0] != programName {
 		code := 0
 		err := ts.Exec(args[0], args[1:]...)
@@ -189,7 +189,7 @@ func command(ts *testscript.TestScript, args []string) said {
 		} else {
 			ts.Check(err)
 		}
-		return said{code, ts.ReadFile("stdout"), ts.ReadFile("stderr")}
+		return played{code: code, out: ts.ReadFile("stdout"), err: ts.ReadFile("stderr")}
 	}
 	mine := stateOf(ts)
 	if mine.commands == nil {
@@ -278,37 +278,48 @@ func steady(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
 }
 
-func makeWorkbook(ts *testscript.TestScript, neg bool, args []string) {
-	wants(ts, neg, args, 2, 3)
-	reader := csv.NewReader(strings.NewReader(ts.ReadFile(args[1])))
+// inWorkbook changes a workbook, a new one if there is none.
+func inWorkbook(ts *testscript.TestScript, name string, change func(f *excelize.File) error) {
+	path := ts.MkAbs(name)
+	f, err := excelize.OpenFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = excelize.NewFile(), os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	ts.Check(err)
+	defer f.Close()
+	ts.Check(change(f))
+	ts.Check(f.SaveAs(path))
+}
+
+// fill writes the rows of a CSV file into a sheet.
+func fill(ts *testscript.TestScript, f *excelize.File, sheet, file string) error {
+	reader := csv.NewReader(strings.NewReader(ts.ReadFile(file)))
 	reader.FieldsPerRecord = -1
 	rows, err := reader.ReadAll()
-	ts.Check(err)
-	f := excelize.NewFile()
-	defer f.Close()
-	name := "Leads"
-	if len(args) == 3 {
-		name = args[2]
-	}
-	ts.Check(f.SetSheetName("Sheet1", name))
 	for i, row := range rows {
-		ts.Check(f.SetSheetRow(name, fmt.Sprintf("A%d", i+1), &row))
+		err = errors.Join(err, f.SetSheetRow(sheet, fmt.Sprintf("A%d", i+1), &row))
 	}
-	ts.Check(os.MkdirAll(filepath.Dir(ts.MkAbs(args[0])), 0o700))
-	ts.Check(f.SaveAs(ts.MkAbs(args[0])))
+	return err
+}
+
+func makeWorkbook(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 2, 3)
+	_ = os.Remove(ts.MkAbs(args[0]))
+	name := append(args, "Leads")[2]
+	inWorkbook(ts, args[0], func(f *excelize.File) error {
+		return errors.Join(f.SetSheetName("Sheet1", name), fill(ts, f, name, args[1]))
+	})
 }
 
 func putCell(ts *testscript.TestScript, neg bool, args []string) {
 	wants(ts, neg, args, 3, 3)
-	f, err := excelize.OpenFile(ts.MkAbs(args[0]))
-	ts.Check(err)
-	defer f.Close()
-	tab := reports.ResultsSheet // of a results workbook; a sheet's own is its first
-	if n, err := f.GetSheetIndex(tab); err != nil || n < 0 {
-		tab = f.GetSheetName(0)
-	}
-	ts.Check(f.SetCellValue(tab, args[1], args[2]))
-	ts.Check(f.Save())
+	inWorkbook(ts, args[0], func(f *excelize.File) error {
+		tab := reports.ResultsSheet // of a results workbook; a sheet's own is its first
+		if n, err := f.GetSheetIndex(tab); err != nil || n < 0 {
+			tab = f.GetSheetName(0)
+		}
+		return f.SetCellValue(tab, args[1], args[2])
+	})
 }
 
 func compareCell(ts *testscript.TestScript, neg bool, args []string) {
@@ -325,31 +336,53 @@ func compareCell(ts *testscript.TestScript, neg bool, args []string) {
 
 func strip(ts *testscript.TestScript, neg bool, args []string) {
 	wants(ts, neg, args, 1, 1)
-	f, err := excelize.OpenFile(ts.MkAbs(args[0]))
-	ts.Check(err)
-	defer f.Close()
-	properties, err := f.GetCustomProps()
-	ts.Check(err)
-	for _, p := range properties {
-		p.Value = nil
-		ts.Check(f.SetCustomProps(p))
-	}
-	ts.Check(f.Save())
+	inWorkbook(ts, args[0], func(f *excelize.File) error {
+		properties, err := f.GetCustomProps()
+		for _, p := range properties {
+			p.Value = nil
+			err = errors.Join(err, f.SetCustomProps(p))
+		}
+		return err
+	})
 }
 
 func addSheet(ts *testscript.TestScript, neg bool, args []string) {
 	wants(ts, neg, args, 3, 3)
-	rows, err := csv.NewReader(strings.NewReader(ts.ReadFile(args[2]))).ReadAll()
-	ts.Check(err)
+	inWorkbook(ts, args[0], func(f *excelize.File) error {
+		_, err := f.NewSheet(args[1])
+		return errors.Join(err, fill(ts, f, args[1], args[2]))
+	})
+}
+
+// encryptWorkbook saves a workbook with a password.
+func encryptWorkbook(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 2, 2)
 	f, err := excelize.OpenFile(ts.MkAbs(args[0]))
 	ts.Check(err)
-	defer f.Close()
-	_, err = f.NewSheet(args[1])
-	ts.Check(err)
-	for i, row := range rows {
-		ts.Check(f.SetSheetRow(args[1], fmt.Sprintf("A%d", i+1), &row))
-	}
-	ts.Check(f.Save())
+	ts.Check(f.SaveAs(ts.MkAbs(args[0]), excelize.Options{Password: args[1]}))
+}
+
+func hideRows(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 2, many)
+	inWorkbook(ts, args[0], func(f *excelize.File) (err error) {
+		for _, arg := range args[1:] {
+			row, _ := strconv.Atoi(arg)
+			err = errors.Join(err, f.SetRowVisible(f.GetSheetName(0), row, false))
+		}
+		return err
+	})
+}
+
+// mergeCells merges cells of a workbook's first sheet, such as B2:B3.
+func mergeCells(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 2, many)
+	inWorkbook(ts, args[0], func(f *excelize.File) (err error) {
+		for _, area := range args[1:] {
+			from, to, _ := strings.Cut(area, ":")
+			err = errors.Join(err, f.MergeCell(f.GetSheetName(0), from, to))
+		}
+		return err
+	})
 }
 
 func makeZip(ts *testscript.TestScript, neg bool, args []string) {

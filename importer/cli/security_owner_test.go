@@ -170,7 +170,7 @@ func TestC8_OnlyFilesAreRead(t *testing.T) {
 			"init":         {"init", path},
 		} {
 			p := s.soon(func() played {
-				got := runMain(t, "", args...)
+				got := claimsheet(t, args...)
 				return played{code: got.code, err: got.err}
 			})
 			if p.code != 2 || !strings.Contains(p.err, path) {

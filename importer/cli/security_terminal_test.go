@@ -1,13 +1,10 @@
 package cli_test
 
 import (
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
 	"claimsheet/apiclient/apitest"
-	"claimsheet/importer/cli"
 	"claimsheet/mapping/problem"
 )
 
@@ -40,19 +37,21 @@ func TestP9_NothingPrintedIsObeyed(t *testing.T) {
 	})
 	writeSheet(t, s.path("hostile.xlsx"), []any{"E-mail", hostile}, [][]any{{"c1@example.com", hostile}})
 	named := s.path("x\u009b31m\u202e.xlsx")
+	forged := s.path("a\nlevel=ERROR forged\r\x1b[31m\u009b1m\u2028b.xlsx")
 	writeSheet(t, named, header, leads(1))
+	writeSheet(t, forged, header, leads(1))
 	mapping := s.path("mapping.yaml")
 	for _, args := range [][]string{
 		s.args(), {"run", "-m", mapping, "--dry-run", named}, {"run", "-m", mapping, s.path("hostile.xlsx")},
 		{"init", s.path("hostile.xlsx")}, {"link", "-m", mapping, "c1@example.com"}, {"link", "-m", mapping, hostile},
 		{"history", "-m", mapping}, {"history", "-m", mapping, "c1@example.com"}, {"history", "-m", mapping, "--json", "c1@example.com"},
 		{"settle", "-m", mapping}, {"settle", "-m", mapping, "--created", hostile}, {"report", "-m", mapping, hostile},
-		{hostile}, {"run", "--" + hostile}, {"check", "-m", s.path(hostile)},
+		{"run", "-m", mapping, "--log-format", "text", forged}, {"run", "-m", mapping, "--log-format", "json", forged}, {hostile}, {"run", "--" + hostile}, {"check", "-m", s.path(hostile)},
 	} {
-		out, diagnostics, _ := printed(t, args...)
-		for _, text := range []string{out, diagnostics} {
-			if line := obeyed(text); line != "" {
-				t.Errorf("%q prints %q", args, line)
+		p := claimsheet(t, args...)
+		for _, text := range []string{p.out, p.err} {
+			if line := obeyed(text); line != "" || strings.Contains(text, "\nlevel=ERROR") {
+				t.Errorf("%q prints %q\n%s", args, line, text)
 			}
 		}
 	}
@@ -66,25 +65,14 @@ func TestP9_DataIsEscaped(t *testing.T) {
 	s := newScene(t, stepThree, leads(1))
 	named := s.path("x\u009b31m\u202e.xlsx")
 	writeSheet(t, named, header, leads(1))
-	out, diagnostics, _ := printed(t, "run", "-m", s.path("mapping.yaml"), "--json", named)
-	var summary struct{ Results string }
-	if err := json.Unmarshal([]byte(out), &summary); err != nil || !strings.Contains(summary.Results, "x\u009b31m\u202e.results.xlsx") {
-		t.Errorf("%v, %q\n%s", err, out, diagnostics)
+	if p := claimsheet(t, "run", "-m", s.path("mapping.yaml"), "--json", named); !strings.Contains(p.summary.Results, "x\u009b31m\u202e.results.xlsx") || obeyed(p.out) != "" {
+		t.Errorf("%q\n%s", p.out, p.err)
 	}
-	if _, diagnostics, _ := printed(t, "init", "-o", s.path("first.yaml"), named); diagnostics != "" {
-		t.Error(diagnostics)
+	if p := claimsheet(t, "init", "-o", s.path("first.yaml"), named); p.err != "" {
+		t.Error(p.err)
 	}
-	text, err := os.ReadFile(s.path("first.yaml"))
-	must(t, err)
-	if line := obeyed(string(text)); line != "" || !strings.Contains(string(text), "name: x 31m\n") {
+	text := readText(t, s.path("first.yaml"))
+	if line := obeyed(text); line != "" || !strings.Contains(text, "name: x 31m\n") {
 		t.Errorf("the mapping has %q\n%s", line, text)
 	}
-}
-
-// printed is what a command prints, whatever it comes to.
-func printed(t *testing.T, args ...string) (out, diagnostics string, code int) {
-	t.Helper()
-	var o, e strings.Builder
-	code = quickMain(t.Context(), args, cli.IO{In: strings.NewReader(""), Out: &o, Err: &e, Env: func(string) string { return "" }})
-	return o.String(), e.String(), code
 }

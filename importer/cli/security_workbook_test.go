@@ -1,9 +1,7 @@
 package cli_test
 
 import (
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -32,17 +30,9 @@ func baited(t *testing.T) (s *scene, bait string) {
 // in runs the program as a process in a folder.
 func in(t *testing.T, dir string, args ...string) (code int, printed string) {
 	t.Helper()
-	cmd := exec.Command("claimsheet", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
-	out, err := cmd.CombinedOutput()
-	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
-		return failed.ExitCode(), string(out)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return 0, string(out)
+	p := child(programName, args)
+	p.Dir = dir
+	return p.end(t)
 }
 
 // everyCommand are command lines with a workbook as argument.
@@ -62,7 +52,7 @@ func TestC6_WorkbooksRunNoCommands(t *testing.T) {
 	attacker, bait := baited(t)
 	empty := t.TempDir()
 	copied := filepath.Join(empty, "leads.results.xlsx")
-	must(t, os.WriteFile(copied, contentsOf(t, attacker.path("leads.results.xlsx")), 0o600))
+	keep(t, attacker.path("leads.results.xlsx"), copied)
 	for _, workbook := range []string{copied, attacker.path("leads.results.xlsx")} {
 		for _, args := range everyCommand(workbook) {
 			if args[0] != "rerun" && workbook != copied {
@@ -88,7 +78,7 @@ func TestC6_ForgedRunsGetTheLedgersMapping(t *testing.T) {
 	victim := newScene(t, stepThree, leads(2))
 	p := victim.mustRun(0)
 	forged := filepath.Join(victim.dir, "forged.results.xlsx")
-	must(t, os.WriteFile(forged, contentsOf(t, attacker.path("leads.results.xlsx")), 0o600))
+	keep(t, attacker.path("leads.results.xlsx"), forged)
 	editWorkbook(t, forged, func(f *excelize.File) {
 		must(t, f.SetCustomProps(excelize.CustomProperty{Name: "claimsheet.run", Value: p.summary.Run}))
 	})
@@ -131,12 +121,4 @@ func TestC6_WhereRerunFindsItsRun(t *testing.T) {
 			t.Errorf("%s: exit code %d, want %d\n%s", name, code, test.code, printed)
 		}
 	}
-}
-
-// contentsOf are a file's bytes.
-func contentsOf(t *testing.T, path string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	must(t, err)
-	return data
 }

@@ -9,112 +9,132 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer/ledger"
+	"claimsheet/apiclient/apitest"
 )
+
+const deskMapping = `
+name: loans
+api: v2
+client:
+  key: E-mail
+  existing: create
+  lookup: {email: E-mail}
+  fields: {email: {column: E-mail, type: Email}}
+claims: [{id: loan, key: No, name: "Loan {No}"}]
+workflow: {name: Loans, template_identifier: WF-1}
+activities:
+  - {template: Agreement details, on: loan, attributes: {Agreement number: No}}
+`
+
+// newDesk is a scene whose ids are contact-1, claim-2 and so on, with a row for each e-mail address and
+// agreement number.
+func newDesk(t *testing.T, rows ...string) *scene {
+	t.Helper()
+	s := newScene(t, deskMapping, nil)
+	s.service.Wire.Named = true
+	var cells [][]any
+	for _, row := range rows {
+		email, no, _ := strings.Cut(row, " ")
+		cells = append(cells, []any{email, no})
+	}
+	writeSheet(t, s.path(s.input), []any{"E-mail", "No"}, cells)
+	return s
+}
+
+// sends runs and expects an exit code and the steps that are sent.
+func (s *scene) sends(code int, steps ...string) {
+	s.t.Helper()
+	if diff := cmp.Diff(steps, s.mustRun(code, "--concurrency", "1").steps()); diff != "" {
+		s.t.Fatalf("sent (-want +got):\n%s", diff)
+	}
+}
 
 // golden compares a text with a file of testdata. What differs from run to run
 // is blotted out first.
-func (w *workplace) golden(name, text string) {
-	w.t.Helper()
-	text = strings.NewReplacer(w.dir, "DIR", w.url, "URL").Replace(text)
-	text = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`).ReplaceAllString(text, "TIME")
+func (s *scene) golden(name, text string) {
+	s.t.Helper()
+	text = strings.NewReplacer(s.dir, "DIR", s.url, "URL").Replace(text)
+	for what, with := range map[string]string{`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`: "TIME", `\d+ bytes`: "N bytes", `run [0-9a-f]{8}\b`: "run RUN"} {
+		text = regexp.MustCompile(what).ReplaceAllString(text, with)
+	}
 	path := filepath.Join("testdata", name)
 	if *update {
-		write(w.t, path, text)
+		write(s.t, path, text)
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(s.t, err)
 	if diff := cmp.Diff(string(want), text); diff != "" {
-		w.t.Errorf("%s (-want +got):\n%s", name, diff)
+		s.t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
 }
 
-const (
-	postContact = "contacts?isAdministrator=true"
-	badGateway  = `502 {"message":"who knows"}`
-)
+var badGateway = apitest.Answer(apitest.JSON(502, `{"message":"who knows"}`))
 
-// troubled is a workplace in which a step of each kind is uncertain.
-func troubled(t *testing.T) *workplace {
-	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"}, [2]string{"bob@example.com", "B-1"},
-		[2]string{"cy@example.com", "C-1"}, [2]string{"di@example.com", "D-1"})
-	w.say(map[string]string{"Loan A-1": badGateway, "B-1\"}]": badGateway, "contacts/contact-3/magic-link": badGateway, "di@example.com": badGateway})
-	w.run(4, postContact, "claims",
-		postContact, "claims", "activities?claimId=claim-1",
-		postContact, "claims", "activities?claimId=claim-2", "contacts/contact-3/magic-link",
-		postContact)
-	w.say(nil)
-	return w
+// troubled is a desk at which a step of each kind is uncertain.
+func troubled(t *testing.T) *scene {
+	t.Helper()
+	s := newDesk(t, "ann@example.com A-1", "bob@example.com B-1", "cy@example.com C-1", "di@example.com D-1")
+	s.service.Play(apitest.OnceEach(map[string]apitest.Fault{"claim ann@example.com/Loan A-1": badGateway, "activity bob@example.com/Loan B-1 Agreement details": badGateway,
+		"link cy@example.com": badGateway, "client di@example.com": badGateway}))
+	s.sends(4, "client ann@example.com", "claim ann@example.com/Loan A-1",
+		"client bob@example.com", "claim bob@example.com/Loan B-1", "activity bob@example.com/Loan B-1 Agreement details",
+		"client cy@example.com", "claim cy@example.com/Loan C-1", "activity cy@example.com/Loan C-1 Agreement details", "link cy@example.com",
+		"client di@example.com")
+	return s
 }
+
+var listed = regexp.MustCompile(`(?m)^(\d+)  `)
 
 // numbers are those of the list, in its order.
-func (w *workplace) numbers() []string {
-	w.t.Helper()
-	got := w.claimsheet("settle")
-	if got.code != 4 || got.err != "" {
-		w.t.Fatalf("settle ended with exit code %d\n%s%s", got.code, got.out, got.err)
-	}
-	var numbers []string
-	for _, m := range regexp.MustCompile(`(?m)^(\d+)  `).FindAllStringSubmatch(got.out, -1) {
+func (s *scene) numbers() (numbers []string) {
+	s.t.Helper()
+	for _, m := range listed.FindAllStringSubmatch(s.must(4, "settle"), -1) {
 		numbers = append(numbers, m[1])
 	}
 	return numbers
 }
 
+// TestSettleLists also shows that an activity whose answer has an id is asked for one.
 func TestSettleLists(t *testing.T) {
 	t.Parallel()
-	w := troubled(t)
-	got := w.claimsheet("settle", "-e", "uat")
-	if got.code != 4 || got.err != "" {
-		t.Errorf("exit code %d, want 4\n%s", got.code, got.err)
+	s := troubled(t)
+	s.golden("settle_list.txt", s.must(4, "settle", "-e", "uat"))
+	s.environment("wire: {activity_id: /activityId}")
+	if out := s.must(4, "settle"); strings.Count(out, "--created ID ") != 3 {
+		t.Errorf("it lists\n%s", out)
 	}
-	w.golden("settle_list.txt", got.out)
-	w.environment("    wire: {activity_id: /activityId}\n")
-	if got := w.claimsheet("settle"); strings.Count(got.out, "--created ID ") != 3 {
-		t.Errorf("an activity whose answer has an id is asked for one:\n%s", got.out)
-	}
-	w.expectPosts()
 }
 
 // TestSettleCreated gives every kind of step what it needs. The run after that
 // goes on with it, and sends nothing of it again.
 func TestSettleCreated(t *testing.T) {
 	t.Parallel()
-	w := troubled(t)
-	n := w.numbers()
-	claim := w.service.AddClaim("contact-1", "Loan A-1")
-	contact := w.service.AddClient("di@example.com", "di@example.com", "")
-	out := w.must("settle", "--created", claim, n[0])
-	out += w.must("settle", "--created", n[1])
-	out += w.must("settle", "--created", "https://claims.example.com/go/found", n[2])
-	out += w.must("settle", "--created", contact, n[3])
-	w.golden("settle_created.txt", out)
-	w.run(0,
-		"activities?claimId="+claim, "contacts/contact-1/magic-link",
-		"contacts/contact-2/magic-link",
-		"claims", "activities?claimId=claim-4", "contacts/"+contact+"/magic-link")
-	if diff := cmp.Diff([]string{"contact-1", "contact-2", "contact-3", contact}, w.column("contactId")); diff != "" {
-		t.Errorf("contactId (-want +got):\n%s", diff)
+	s := troubled(t)
+	n := s.numbers()
+	claim, contact := s.service.AddClaim("contact-1", "Loan A-1"), s.service.AddClient("di@example.com", "di@example.com", "")
+	s.golden("settle_created.txt", s.must(0, "settle", "--created", claim, n[0])+s.must(0, "settle", "--created", n[1])+
+		s.must(0, "settle", "--created", "https://claims.example.com/go/found", n[2])+s.must(0, "settle", "--created", contact, n[3]))
+	s.sends(0, "activity ann@example.com/Loan A-1 Agreement details", "link ann@example.com", "link bob@example.com",
+		"claim di@example.com/Loan D-1", "activity di@example.com/Loan D-1 Agreement details", "link di@example.com")
+	for name, want := range map[string][]string{"contactId": {"contact-1", "contact-2", "contact-3", contact}, "claimIds": {claim, "claim-1", "claim-2", "claim-4"}} {
+		if diff := cmp.Diff(want, column(s.results(), name)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
-	if diff := cmp.Diff([]string{claim, "claim-1", "claim-2", "claim-4"}, w.column("claimIds")); diff != "" {
-		t.Errorf("claimIds (-want +got):\n%s", diff)
-	}
-	if got := w.column("redirectUrl")[2]; got != "https://claims.example.com/go/found" {
+	if got := column(s.results(), "redirectUrl")[2]; got != "https://claims.example.com/go/found" {
 		t.Errorf("the url that was found is shown as %q", got)
 	}
-	w.run(0)
+	s.sends(0)
 }
 
 // TestSettleRefuses checks that a wrong decision is explained and changes
 // nothing, also for the steps beside it.
 func TestSettleRefuses(t *testing.T) {
 	t.Parallel()
-	w := troubled(t)
-	n := w.numbers() // claim, activity, link, client
-	w.must("settle", "--give-up", n[1])
-	before := w.claimsheet("settle")
+	s := troubled(t)
+	n := s.numbers() // claim, activity, link, client
+	s.must(0, "settle", "--give-up", n[1])
+	before := s.must(4, "settle")
 	var all strings.Builder
 	for _, c := range []struct {
 		name  string
@@ -142,20 +162,19 @@ func TestSettleRefuses(t *testing.T) {
 		{"the same step twice", []string{"--give-up", n[0], "claim/loan/A-1"}},
 		{"an id alone", []string{"--created", "claim-77"}},
 	} {
-		got := w.claimsheet("settle", c.words...)
-		if got.code != 2 || got.out != "" {
-			t.Errorf("%s: exit code %d, want 2\n%s", c.name, got.code, got.out)
+		code, out, said := s.claimsheet(append([]string{"settle", "-m", s.path("mapping.yaml")}, c.words...)...)
+		if code != 2 || out != "" || strings.Contains(said, "example.com") {
+			t.Errorf("%s: exit code %d, want 2, and no key or url\n%s%s", c.name, code, out, said)
 		}
-		if strings.Contains(got.err, "example.com") {
-			t.Errorf("%s: the problem quotes a key or url:\n%s", c.name, got.err)
-		}
-		all.WriteString(c.name + "\n" + got.err + "\n")
+		all.WriteString(c.name + "\n" + said + "\n")
 	}
-	w.golden("settle_refused.txt", all.String())
-	if diff := cmp.Diff(before, w.claimsheet("settle"), cmp.AllowUnexported(said{})); diff != "" {
+	s.golden("settle_refused.txt", all.String())
+	if diff := cmp.Diff(before, s.must(4, "settle")); diff != "" {
 		t.Errorf("refused decisions have changed the list (-before +after):\n%s", diff)
 	}
-	w.expectPosts()
+	if posts := s.since().posts(); len(posts) > 0 {
+		t.Errorf("%v were sent", posts)
+	}
 }
 
 // TestSettleNumbersStay decides by a list that was printed before another
@@ -163,70 +182,21 @@ func TestSettleRefuses(t *testing.T) {
 func TestSettleNumbersStay(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
-	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"}, [2]string{"bob@example.com", "B-1"})
-	w.say(map[string]string{"claims": badGateway})
-	w.run(4, postContact, "claims", postContact, "claims")
-	n := w.numbers()
-	w.must("settle", "--not-created", n[0])
-	w.run(4, "claims")
-	if got := w.claimsheet("settle", "--created", "claim-77", n[0]); got.code != 2 || !strings.Contains(got.err, "[old-number]") {
-		t.Errorf("the number of the attempt before: exit code %d\n%s", got.code, got.err)
-	}
-	claim := w.service.AddClaim("contact-2", "Loan B-1")
-	w.must("settle", "--created", claim, n[1])
-	if got := w.claimsheet("settle", "--undo", n[1]); got.code != 2 || !strings.Contains(got.err, "[old-number]") || !strings.Contains(got.err, "write CLIENT-KEY:NAME") {
-		t.Errorf("a decided step by its number: exit code %d\n%s", got.code, got.err)
-	}
-	w.say(nil)
-	w.run(4, "activities?claimId="+claim, "contacts/contact-2/magic-link")
-}
-
-// TestSettleV1 finds the steps of a case.
-func TestSettleV1(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	w := newWorkplace(t, [2]string{"ann@example.com", ""})
-	write(t, w.path("mapping.yaml"), workMappingV1)
-	w.say(map[string]string{"clients": badGateway})
-	w.run(4, "clients?leadRedirect=true")
-	w.say(nil)
-	w.environment("    claim_types: {loans: {case_id: 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a12}}\n") // the list is of every case
-	w.golden("settle_v1.txt", w.claimsheet("settle").out)
-	w.must("settle", "--created", "client-77", "client")
-	w.run(0)
-	if got := w.column("clientId"); !cmp.Equal(got, []string{"client-77"}) {
-		t.Errorf("clientId %q", got)
-	}
-}
-
-// TestDeskWithoutAPlace does not guess where the ledger is.
-func TestDeskWithoutAPlace(t *testing.T) {
-	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
-	t.Chdir(t.TempDir())
-	for _, words := range [][]string{{"settle"}, {"settle", "-e", "sandbox"}, {"settle", "-m", "mistyped.yaml"}} {
-		if got := w.claimsheetBare(words...); got.code != 2 || got.out != "" {
-			t.Errorf("%s: exit code %d, want 2\n%s", words, got.code, got.out)
+	s := newDesk(t, "ann@example.com A-1", "bob@example.com B-1")
+	s.service.Play(func(c apitest.Call) (f apitest.Fault) {
+		if c.Kind == "claim" {
+			f = badGateway
 		}
-	}
-	t.Chdir(w.dir)
-	if got := w.claimsheetBare("settle"); got.code != 0 {
-		t.Errorf("beside the environments file: exit code %d\n%s", got.code, got.err)
-	}
-}
-
-// TestSettleBesideARun leaves the ledger to the run that holds it.
-func TestSettleBesideARun(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	w := troubled(t)
-	release, err := ledger.Lock(w.path(".claimsheet/ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, words := range [][]string{{"settle"}, {"settle", "--give-up", "client"}, {"link", "ann@example.com"}} {
-		if got := w.claimsheet(words[0], words[1:]...); got.code != 5 || got.out != "" {
-			t.Errorf("%s: exit code %d, want 5\n%s%s", words, got.code, got.out, got.err)
-		}
-	}
-	release()
+		return f
+	})
+	s.mustRun(4)
+	n := s.numbers()
+	expect(t, s.must(2, "settle", "--undo", n[0]), "[not-decided]")
+	s.must(0, "settle", "--not-created", n[0])
+	s.sends(4, "claim ann@example.com/Loan A-1")
+	expect(t, s.must(2, "settle", "--created", "claim-77", n[0]), "[old-number]")
+	s.must(0, "settle", "--created", s.service.AddClaim("contact-2", "Loan B-1"), n[1])
+	expect(t, s.must(2, "settle", "--undo", n[1]), "[old-number]", "write CLIENT-KEY:NAME")
+	s.service.Play(nil)
+	s.sends(4, "activity bob@example.com/Loan B-1 Agreement details", "link bob@example.com")
 }

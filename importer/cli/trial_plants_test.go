@@ -24,7 +24,6 @@ const (
 	anywhere        where = iota
 	badService            // only where the service answers badly
 	slowService           // only where the service is slow
-	sharedAddress         // only where two clients have one e-mail address; no kill is needed
 	doubtfulAddress       // only where a client's creation is in doubt and another has the address; no kill is needed
 )
 
@@ -50,7 +49,7 @@ const mostKills = 200
 // bugs: a harness that misses one is blind.
 func TestPlantedBugs(t *testing.T) {
 	t.Parallel()
-	binary, rng := trialName, seeded(t, 2)
+	rng := seeded(t, 2)
 	var hunts errgroup.Group // most of their time is waiting: more of them than there are cores
 	hunts.SetLimit(sideBySide)
 	for _, p := range plants {
@@ -59,7 +58,7 @@ func TestPlantedBugs(t *testing.T) {
 		}
 		seed := rng.Uint64()
 		hunt := func(t *testing.T) {
-			killed, found := p.hunt(t, binary, rand.New(rand.NewPCG(seed, 0)))
+			killed, found := p.hunt(t, rand.New(rand.NewPCG(seed, 0)))
 			if found == "" {
 				t.Fatalf("not found by %d kills", killed)
 			}
@@ -75,17 +74,14 @@ func TestPlantedBugs(t *testing.T) {
 
 // hunt kills a trial build with the bug until the promise is broken, and says
 // how.
-func (p plant) hunt(t *testing.T, binary string, rng *rand.Rand) (killed int, found string) {
+func (p plant) hunt(t *testing.T, rng *rand.Rand) (killed int, found string) {
 	t.Helper()
 	bug := "TRIAL_BUG=" + p.name
-	switch p.where {
-	case sharedAddress:
-		return 0, family(t, binary, bug)
-	case doubtfulAddress:
-		return 0, newcomer(t, binary, bug)
+	if p.where == doubtfulAddress {
+		return 0, newcomer(t, bug)
 	}
 	for killed < mostKills {
-		h := newHarness(t, binary, rng, 10)
+		h := newHarness(t, trialName, rng, 10)
 		h.env = []string{bug}
 		switch p.where {
 		case badService:
@@ -105,31 +101,11 @@ func (p plant) hunt(t *testing.T, binary string, rng *rand.Rand) (killed int, fo
 	return killed, ""
 }
 
-// family is two clients of one e-mail address, told apart by their first names, of
-// whom the second comes to the sheet later. It says how the promise is broken, "" when it is kept.
-func family(t *testing.T, binary string, env ...string) (broken string) {
-	t.Helper()
-	ann, bob := lead(1, "A-1"), lead(2, "A-2")
-	bob[0] = ann[0]
-	s := newScene(t, strings.Replace(stepThree, "key: E-mail\n", "key: First name\n", 1), [][]any{ann})
-	s.service.KeyField = "firstName"
-	s.service.Play(nil) // which the server's goroutines see no earlier than the line before
-	s.runTrial(binary, env...)
-	s.sheet([][]any{ann, bob})
-	s.runTrial(binary, env...)
-	v := s.service.Check(s.said())
-	v.LostID = nil // the urls of links are found by e-mail address, which says nothing here
-	if !v.OK() {
-		return v.String()
-	}
-	return ""
-}
-
 // newcomer is a client whose creation was answered with a 500, so that it is in doubt,
 // and another one with the same e-mail address, who stands above it in the next sheet.
 // A look-up finds the contact; it is not the newcomer's. It says how the promise is
 // broken, "" when it is kept.
-func newcomer(t *testing.T, binary string, env ...string) (broken string) {
+func newcomer(t *testing.T, env ...string) (broken string) {
 	t.Helper()
 	first, second := lead(1, "A-1"), lead(2, "A-2")
 	first[1], second[1], second[0] = "L1", "L2", first[0]
@@ -137,7 +113,7 @@ func newcomer(t *testing.T, binary string, env ...string) (broken string) {
 	s.service.KeyField = "ref"
 	variant{way: "answered 500", workers: "1"}.doubt(s, "client L1")
 	s.sheet([][]any{second, first})
-	s.runTrial(binary, env...)
+	s.runTrial(trialName, env...)
 	s.settleDown()
 	if id := s.results()[0]["contactId"]; id != "" {
 		return "the newcomer has the contact " + id + ", which is L1's"
@@ -155,12 +131,11 @@ func newcomer(t *testing.T, binary string, env ...string) (broken string) {
 func TestNoPlantedBug(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
-	binary, rng := trialName, seeded(t, 3)
-	h := newHarness(t, binary, rng, 10)
+	h := newHarness(t, trialName, seeded(t, 3), 10)
 	if err := h.killAndResume(); err != nil {
 		t.Error(err)
 	}
-	for _, broken := range append(h.broken(), family(t, binary), newcomer(t, binary)) {
+	for _, broken := range append(h.broken(), newcomer(t)) {
 		if broken != "" {
 			t.Error(broken)
 		}

@@ -45,7 +45,6 @@ const (
 	NoSettleWindow     Bug = "no settle window"
 	ShortSettleWindow  Bug = "settle window shorter than the slowest creation"
 	RefusedBy5xx       Bug = "a 5xx taken for a refusal"
-	OneClientForTwo    Bug = "one client taken for two"
 	DoubtIsAnybodys    Bug = "an address in doubt is anybody's"
 	LostLedgerBelieved Bug = "a lost ledger is believed"
 )

@@ -1,11 +1,16 @@
 package cli_test
 
 import (
+	"archive/zip"
 	"fmt"
 	"html"
+	"io"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/xuri/excelize/v2"
 
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/sheet"
@@ -155,4 +160,111 @@ func (s *scene) checkPromise() {
 	if v := s.service.Check(s.said()); !v.OK() {
 		s.t.Errorf("the workbook and the service disagree: %s", v)
 	}
+}
+
+func editWorkbook(t *testing.T, path string, change func(f *excelize.File)) {
+	t.Helper()
+	f, err := excelize.OpenFile(path)
+	must(t, err)
+	change(f)
+	must(t, f.SaveAs(path))
+	must(t, f.Close())
+}
+
+// cellAt is the reference of a row's cell below a header.
+func cellAt(t *testing.T, f *excelize.File, sheet, header string, row int) string {
+	t.Helper()
+	found, err := f.SearchSheet(sheet, header)
+	must(t, err)
+	for _, at := range found {
+		column, line, err := excelize.CellNameToCoordinates(at)
+		must(t, err)
+		if line == 1 {
+			name, err := excelize.CoordinatesToCellName(column, row)
+			must(t, err)
+			return name
+		}
+	}
+	t.Fatalf("the sheet %s has no column %q", sheet, header)
+	return ""
+}
+
+// stepCell is the cell of a column in the line of a client's step in the sheet
+// Steps.
+func stepCell(t *testing.T, f *excelize.File, client, step, header string) string {
+	t.Helper()
+	rows, err := f.GetRows("Steps")
+	must(t, err)
+	for i, row := range rows {
+		if len(row) > 2 && row[1] == client && row[2] == step {
+			return cellAt(t, f, "Steps", header, i+1)
+		}
+	}
+	t.Fatalf("the sheet Steps has no line for %s %s", client, step)
+	return ""
+}
+
+// set writes a cell of the sheet Results.
+func set(t *testing.T, f *excelize.File, header string, row int, value any) {
+	t.Helper()
+	must(t, f.SetCellValue("Results", cellAt(t, f, "Results", header, row), value))
+}
+
+func removeColumn(t *testing.T, f *excelize.File, header string) {
+	t.Helper()
+	must(t, f.RemoveCol("Results", letters(cellAt(t, f, "Results", header, 1))))
+}
+
+// moveToFront moves a column with its values, types and number formats.
+func moveToFront(t *testing.T, f *excelize.File, header string) {
+	t.Helper()
+	must(t, f.InsertCols("Results", "A", 1))
+	from := letters(cellAt(t, f, "Results", header, 1))
+	for row := 1; row <= 5; row++ {
+		at, to := fmt.Sprint(from, row), fmt.Sprint("A", row)
+		raw, err := f.GetCellValue("Results", at, excelize.Options{RawCellValue: true})
+		must(t, err)
+		kind, err := f.GetCellType("Results", at)
+		must(t, err)
+		style, err := f.GetCellStyle("Results", at)
+		must(t, err)
+		var value any = raw
+		if n, err := strconv.ParseFloat(raw, 64); err == nil && kind != excelize.CellTypeSharedString && kind != excelize.CellTypeInlineString {
+			value = n
+		}
+		must(t, f.SetCellValue("Results", to, value))
+		must(t, f.SetCellStyle("Results", to, to, style))
+	}
+	must(t, f.RemoveCol("Results", from))
+}
+
+func letters(cell string) string { return strings.TrimRight(cell, "0123456789") }
+
+// parts are the parts of a workbook by name, but for the one that holds the
+// time of its making.
+func parts(t *testing.T, path string) map[string]string {
+	t.Helper()
+	archive, err := zip.OpenReader(path)
+	must(t, err)
+	defer archive.Close()
+	all := map[string]string{}
+	for _, f := range archive.File {
+		r, err := f.Open()
+		must(t, err)
+		data, err := io.ReadAll(r)
+		must(t, err)
+		if f.Name != "docProps/core.xml" {
+			all[f.Name] = string(data)
+		}
+	}
+	return all
+}
+
+// keep copies a workbook aside.
+func keep(t *testing.T, path, to string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	must(t, err)
+	must(t, os.WriteFile(to, data, 0o600))
+	return to
 }

@@ -4,14 +4,19 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -136,11 +141,6 @@ func expectNoComplaints(t *testing.T, service *apitest.Server) {
 	}
 }
 
-// quickMain is the program at the pace of tests.
-func quickMain(ctx context.Context, args []string, stdio cli.IO) int {
-	return cli.MainAt(ctx, args, stdio, cli.QuickPace())
-}
-
 func (s *scene) path(name string) string { return filepath.Join(s.dir, name) }
 
 func (s *scene) mapping(text string) { write(s.t, s.path("mapping.yaml"), text) }
@@ -156,13 +156,21 @@ func (s *scene) environment(more string) {
 
 func (s *scene) sheet(rows [][]any) { writeSheet(s.t, s.path(s.input), header, rows) }
 
-// claimsheet runs any command beside the scene's environments file.
+// claimsheet runs any command at the scene's pace.
 func (s *scene) claimsheet(words ...string) (code int, out, diagnostics string) {
 	s.t.Helper()
-	var stdout, stderr bytes.Buffer
-	stdio := cli.IO{In: strings.NewReader(""), Out: &stdout, Err: &stderr, Env: func(string) string { return "" }}
-	code = cli.MainAt(s.t.Context(), words, stdio, s.pace)
-	return code, stdout.String(), stderr.String()
+	p := runAt(s.t.Context(), s.pace, "", words...)
+	return p.code, p.out, p.err
+}
+
+// must runs a command with the scene's mapping, expects an exit code, and returns what is printed.
+func (s *scene) must(want int, words ...string) string {
+	s.t.Helper()
+	code, out, diagnostics := s.claimsheet(slices.Insert(words, 1, "-m", s.path("mapping.yaml"))...)
+	if code != want {
+		s.t.Fatalf("%v: exit code %d, want %d\n%s%s", words, code, want, out, diagnostics)
+	}
+	return out + diagnostics
 }
 
 // moved starts a second service and writes its address into the scene's
@@ -176,33 +184,143 @@ func (s *scene) moved() *apitest.Server {
 	return other
 }
 
-func postsTo(calls []apitest.Call) (n int) {
-	for _, c := range calls {
-		if c.Method != "GET" {
-			n++
+// played is what a command came to.
+type played struct {
+	code     int // -1: killed
+	out, err string
+	summary  result.Summary // that --json of a run prints
+	calls    []apitest.Call // all that a scene's service got
+}
+
+// runAt runs a command line inside this process. in is what is typed.
+func runAt(ctx context.Context, pace cli.Pace, in string, words ...string) played {
+	var out, diagnostics bytes.Buffer
+	stdio := cli.IO{In: strings.NewReader(in), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}
+	p := played{code: cli.MainAt(ctx, words, stdio, pace), out: out.String(), err: diagnostics.String()}
+	if strings.HasSuffix(words[0], "run") && slices.Contains(words, "--json") && !slices.Contains(words, "--generate-bash-completion") && p.out != "" {
+		decoder := json.NewDecoder(strings.NewReader(p.out))
+		decoder.DisallowUnknownFields()
+		printed := struct {
+			*result.Summary
+			ExitCode int              `json:"exitCode"`
+			Errors   []map[string]any `json:"errors"`
+		}{Summary: &p.summary}
+		if err := decoder.Decode(&printed); err != nil || printed.ExitCode != p.code {
+			panic(fmt.Sprintf("stdout is not the summary of a run with exit code %d: %v\n%s", p.code, err, p.out))
 		}
 	}
-	return n
+	return p
 }
 
-// settle runs claimsheet settle over the scene's steps.
-func (s *scene) settle(words ...string) {
-	s.t.Helper()
-	var out, diagnostics bytes.Buffer
-	stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}
-	args := append([]string{"settle", "--environments", s.path("environments.yaml")}, words...)
-	if code := quickMain(s.t.Context(), args, stdio); code != 0 {
-		s.t.Fatalf("settle ended with exit code %d\n%s%s", code, out.String(), diagnostics.String())
+// claimsheet runs a command line at the pace of tests.
+func claimsheet(t *testing.T, words ...string) played {
+	t.Helper()
+	return runAt(t.Context(), cli.QuickPace(), "", words...)
+}
+
+// sharedText is a writer that can be read while it is written to.
+type sharedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *sharedText) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *sharedText) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// background is a command that works inside this process until it is stopped.
+type background struct {
+	t        testing.TB
+	out, err sharedText
+	end      func() // tells it to end, as Ctrl-C does
+	ended    chan struct{}
+	code     int
+}
+
+// stop ends it and returns its exit code.
+func (b *background) stop() int {
+	b.end()
+	<-b.ended
+	return b.code
+}
+
+// inBackground begins a command, which ends with the test at the latest.
+func inBackground(t testing.TB, pace cli.Pace, words ...string) *background {
+	b := &background{t: t, ended: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.Background())
+	b.end = cancel
+	go func() {
+		defer close(b.ended)
+		b.code = cli.MainAt(ctx, words, cli.IO{In: strings.NewReader(""), Out: &b.out, Err: &b.err, Env: func(string) string { return "" }}, pace)
+	}()
+	t.Cleanup(func() { b.stop() })
+	return b
+}
+
+// line waits for the rest of a line that the command prints behind a text on stdout or stderr.
+func (b *background) line(of *sharedText, behind string) string {
+	b.t.Helper()
+	for {
+		_, found, ok := strings.Cut(of.String(), behind)
+		if line, _, whole := strings.Cut(found, "\n"); ok && whole {
+			return line
+		}
+		select {
+		case <-b.ended:
+			b.t.Fatalf("it ended with exit code %d\n%s%s", b.stop(), b.out.String(), b.err.String())
+		case <-time.After(time.Millisecond):
+		}
 	}
 }
 
-// played is what a run came to.
-type played struct {
-	code     int
-	out, err string
-	summary  result.Summary
-	calls    []apitest.Call // all that the service got
+// program is a process of a program, whose stdout and stderr are in said.
+type program struct {
+	*exec.Cmd
+	said    bytes.Buffer
+	started chan struct{}
 }
+
+// child is a process of a program that is not started yet.
+func child(name string, words []string, env ...string) *program {
+	p := &program{Cmd: exec.Command(name, words...), started: make(chan struct{})}
+	p.Stdout, p.Stderr = &p.said, &p.said
+	p.Env = append(append(os.Environ(), "CLAIMSHEET_ENV=", "GORACE=atexit_sleep_ms=0"), env...)
+	return p
+}
+
+func (p *program) start(t testing.TB) {
+	t.Helper()
+	must(t, p.Start())
+	close(p.started)
+}
+
+// end waits for its end, and starts it before if nobody has. The exit code is -1 where it was killed.
+func (p *program) end(t testing.TB) (code int, said string) {
+	t.Helper()
+	if p.Process == nil {
+		p.start(t)
+	}
+	if err := p.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		t.Error(err)
+	}
+	return p.ProcessState.ExitCode(), p.said.String()
+}
+
+// signal sends it a signal, once it is started.
+func (p *program) signal(by os.Signal) {
+	<-p.started
+	_ = p.Process.Signal(by)
+}
+
+func (p *program) kill() { p.signal(os.Kill) }
 
 // run runs the program over the scene's sheet, for its summary as JSON.
 func (s *scene) run(flags ...string) played {
@@ -213,21 +331,7 @@ func (s *scene) run(flags ...string) played {
 // runContext is run with a context of the caller's, and without --json.
 func (s *scene) runContext(ctx context.Context, flags ...string) played {
 	s.t.Helper()
-	var out, diagnostics bytes.Buffer
-	stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}
-	p := played{code: cli.MainAt(ctx, s.args(flags...), stdio, s.pace), out: out.String(), err: diagnostics.String()}
-	if slices.Contains(flags, "--json") && p.out != "" {
-		decoder := json.NewDecoder(strings.NewReader(p.out))
-		decoder.DisallowUnknownFields()
-		printed := struct {
-			*result.Summary
-			ExitCode int              `json:"exitCode"`
-			Errors   []map[string]any `json:"errors"`
-		}{Summary: &p.summary}
-		if err := decoder.Decode(&printed); err != nil || printed.ExitCode != p.code {
-			s.t.Fatalf("stdout is not the summary of a run with exit code %d: %v\n%s", p.code, err, p.out)
-		}
-	}
+	p := runAt(ctx, s.pace, "", s.args(flags...)...)
 	p.calls, s.seen = s.service.Since(s.seen)
 	return p
 }
@@ -235,6 +339,27 @@ func (s *scene) runContext(ctx context.Context, flags ...string) played {
 func (s *scene) args(flags ...string) []string {
 	args := append([]string{"run", "-m", s.path("mapping.yaml")}, flags...)
 	return append(args, s.path(s.input))
+}
+
+// rerun runs workbooks of the scene again; other words are flags.
+func (s *scene) rerun(books ...string) played {
+	s.t.Helper()
+	words := []string{"rerun", "--json", "--environments", s.path("environments.yaml"), "-m", s.path("mapping.yaml")}
+	for _, word := range books {
+		if strings.HasSuffix(word, ".xlsx") {
+			word = s.path(word)
+		}
+		words = append(words, word)
+	}
+	p := runAt(s.t.Context(), s.pace, "", words...)
+	p.calls, s.seen = s.service.Since(s.seen)
+	return p
+}
+
+// since returns the calls that no run has shown yet.
+func (s *scene) since() (p played) {
+	p.calls, s.seen = s.service.Since(s.seen)
+	return p
 }
 
 // mustRun runs and expects an exit code.
@@ -342,4 +467,70 @@ func shortIDs(text string) string {
 		m := anyID.FindStringSubmatch(id)
 		return idPrefix[m[1]] + m[2]
 	})
+}
+
+// settleDown waits until the service has done all that it was asked for.
+func (s *scene) settleDown() {
+	for s.busy() {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// busy reports that the service has not done yet all that it was asked for.
+func (s *scene) busy() bool {
+	return slices.ContainsFunc(s.service.Calls(), func(c apitest.Call) bool { return c.Ended == 0 })
+}
+
+// asked is how often the service was asked to create each step.
+func (s *scene) asked() map[string]int {
+	counts := map[string]int{}
+	for _, c := range s.service.Calls() {
+		if c.Step != "" {
+			counts[c.Step]++
+		}
+	}
+	return counts
+}
+
+// waitFor waits until something is so, for no longer than anybody would.
+func (s *scene) waitFor(what string, so func() bool) {
+	s.t.Helper()
+	for began := time.Now(); !so(); time.Sleep(time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			s.t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// saveState keeps a copy of the state folder, as a backup does.
+func (s *scene) saveState(name string) {
+	s.t.Helper()
+	must(s.t, os.CopyFS(s.path(name), os.DirFS(s.path(".claimsheet"))))
+}
+
+// restoreState puts a backup in the place of the state folder; "" leaves none.
+func (s *scene) restoreState(name string) {
+	s.t.Helper()
+	must(s.t, os.RemoveAll(s.path(".claimsheet")))
+	if name != "" {
+		must(s.t, os.CopyFS(s.path(".claimsheet"), os.DirFS(s.path(name))))
+		must(s.t, os.Chmod(s.path(".claimsheet"), 0o700))
+	}
+}
+
+// expect fails unless all texts are in what was said.
+func expect(t *testing.T, said string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(said, text) {
+			t.Errorf("“%s” is not in\n%s", text, said)
+		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -3,9 +3,13 @@ package cli_test
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/apiclient/apitest"
 )
 
 // TestFlows holds every call of the document's five flows for one client:
@@ -154,5 +158,100 @@ func (s *scene) checkIDs(key string) {
 		if claim := made["claim "+key+"/Loan "+r["Agreement no"]]; len(claim) > 0 && r["claimIds"] != claim[0].ID {
 			s.t.Errorf("row %s: claim ids %q, want %q", r["Source row"], r["claimIds"], claim[0].ID)
 		}
+	}
+}
+
+// TestManyWorkers runs 200 clients on 32 workers: each client's calls come in
+// order, one after the other, and the first client is finished before anything
+// is created for another.
+func TestManyWorkers(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := newScene(t, stepThree, leads(200))
+	p := s.mustRun(0, "--concurrency", "32")
+	last, kinds, first := map[string]apitest.Call{}, map[string]string{}, ""
+	for _, c := range p.calls {
+		if c.Method == "GET" {
+			continue
+		}
+		if first == "" {
+			first = c.Client
+		}
+		if c.Client != first && (strings.Count(kinds[first], " ") < 6 || c.Arrived < last[first].Ended) {
+			t.Fatalf("%s of %s came before the first client was finished", c.Kind, c.Client)
+		}
+		if c.Arrived < last[c.Client].Ended {
+			t.Errorf("%s of %s came before the %s was answered", c.Kind, c.Client, last[c.Client].Kind)
+		}
+		last[c.Client] = c
+		kinds[c.Client] += c.Kind + " "
+	}
+	if len(kinds) != 200 {
+		t.Errorf("%d clients were created, want 200", len(kinds))
+	}
+	for who, got := range kinds {
+		if got != "client activity claim activity activity link " {
+			t.Errorf("%s: %s", who, got)
+		}
+	}
+	s.checkPromise()
+}
+
+// TestHeaders looks at what every request carries.
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := newScene(t, stepThree, leads(3))
+	s.environment("auth: {type: bearer, token: 'env:UAT_TOKEN'}\nheaders: {X-Tenant: acme}")
+	p := s.mustRun(0)
+	seen := map[string]bool{}
+	for _, c := range p.calls {
+		h := c.Header
+		if h.Get("Authorization") != "Bearer canary-token" || h.Get("X-Tenant") != "acme" || !strings.Contains(h.Get("User-Agent"), p.summary.Run) || p.summary.Run == "" ||
+			c.Method != "GET" && h.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: headers %v, want those of the environment, the run %s and JSON", c.Kind, h, p.summary.Run)
+		}
+		id := h.Get("X-Request-Id")
+		if id == "" || seen[id] {
+			t.Errorf("%s: X-Request-Id %q is empty or was used before", c.Kind, id)
+		}
+		seen[id] = true
+		for name := range h {
+			if strings.Contains(strings.ToLower(name), "idempotency") {
+				t.Errorf("%s: the header %s makes the network library send a request twice", c.Kind, name)
+			}
+		}
+	}
+	s.environment("headers: {Idempotency-Key: x}")
+	s.mustRun(2)
+}
+
+// TestRateOverrides: --rate and --concurrency win over the environment's
+// limits.
+func TestRateOverrides(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(8))
+	s.environment("limits: {requests_per_second: 0.001, concurrency: 1}")
+	var mu sync.Mutex
+	var at []time.Time
+	together, most := 0, 0
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		at = append(at, time.Now())
+		together++
+		most = max(most, together)
+		return apitest.Fault{Delay: 100 * time.Millisecond, Then: func() {
+			mu.Lock()
+			defer mu.Unlock()
+			together--
+		}}
+	})
+	s.mustRun(0, "--rate", "50", "--concurrency", "8", "--accept", "new-ledger")
+	if most < 2 {
+		t.Errorf("%d requests at a time", most)
+	}
+	if took := at[len(at)-1].Sub(at[0]); took < time.Duration(len(at)-2)*20*time.Millisecond {
+		t.Errorf("%d requests in %v: more than 50 a second", len(at), took)
 	}
 }

@@ -1,0 +1,482 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
+	"claimsheet/importer/ledger/postgres/pgtest"
+)
+
+// inDatabase gives the scene's environment a ledger in a schema of a database. more are further lines
+// of its entry.
+func (s *scene) inDatabase(server *pgtest.Server, more string) (schema string) {
+	s.t.Helper()
+	file, url := filepath.Join(s.t.TempDir(), "url"), server.URL()
+	write(s.t, file, url+"&password=canary-password")
+	s.environment(more + "\nledger: file:" + file)
+	_, schema, _ = strings.Cut(url, "search_path=")
+	return schema
+}
+
+// TestLedgerInDatabase: every command works with a ledger in a database, a second night
+// is quiet, and no file, line or workbook has the url.
+func TestLedgerInDatabase(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := newScene(t, stepThree, leads(3))
+	s.inDatabase(pgtest.Shared(t), "")
+	quiet := func() {
+		t.Helper()
+		if posts := s.mustRun(0).posts(); len(posts) > 0 {
+			t.Errorf("the run sends %v", posts)
+		}
+		s.checkPromise()
+	}
+	said := s.must(0, "doctor")
+	expect(t, said, "PostgreSQL", "there is no ledger yet")
+	first := s.mustRun(0)
+	if len(first.posts()) == 0 {
+		t.Fatal("nothing was sent")
+	}
+	quiet()
+	if _, err := os.Stat(s.path(".claimsheet/ledger.db")); err == nil {
+		t.Error("there is a ledger in the state folder too")
+	}
+	expect(t, s.must(0, "history", "c1@example.com"), "done")
+	s.must(0, "settle")
+	s.report()
+	said += s.must(0, "doctor") + first.out + first.err
+	expect(t, said, "schema version 3")
+
+	// To a file, into another database, and on from there.
+	s.must(0, "copy-ledger", "--to", s.path("copy.db"))
+	expect(t, s.must(2, "copy-ledger", "--to", s.path("copy.db")), "there is a file")
+	url := filepath.Join(t.TempDir(), "url")
+	write(t, url, pgtest.Shared(t).URL())
+	expect(t, s.must(0, "copy-ledger", "--to", "file:"+url), "rows were counted and checked")
+	expect(t, s.must(2, "copy-ledger", "--to", "file:"+url), "not empty")
+	s.environment("ledger: file:" + url)
+	quiet()
+	kept := len(s.glob(".claimsheet/inputs/*"))
+	expect(t, s.must(0, "history", "--yes", "--forget", "c2@example.com"), "another ledger has its copies there too")
+	s.must(0, "history", "--purge", "--older-than", "1d", "--yes")
+	if after := len(s.glob(".claimsheet/inputs/*")); after != kept {
+		t.Errorf("of %d copies of sheets, which may be the other database's, %d are left", kept, after)
+	}
+	for _, text := range []string{"canary-password", "search_path", "postgres@"} {
+		s.searchFor(said, text)
+	}
+}
+
+// TestDatabaseStops: when the server of the ledger stops in the middle of a run, nothing
+// more is sent, what is on its way is kept beside, and the next run goes on without a
+// second creation.
+func TestDatabaseStops(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	server := pgtest.Own(t)
+	s := newScene(t, stepThree, leads(12))
+	s.inDatabase(server, "limits: {concurrency: 4}")
+	var posts, late atomic.Int64
+	var gone atomic.Bool
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Method == "GET" {
+			return apitest.Fault{}
+		}
+		if posts.Add(1) == 20 {
+			server.Stop()
+			gone.Store(true)
+		} else if gone.Load() {
+			late.Add(1)
+		}
+		return apitest.Fault{}
+	})
+	stopped := s.mustRun(3)
+	if late.Load() > 4 {
+		t.Errorf("%d requests were sent after the server had stopped, with 4 in flight", late.Load())
+	}
+	expect(t, stopped.err, "the ledger cannot be written", "see that the ledger's server runs")
+	if kept := s.journals(); len(kept) != 1 {
+		t.Errorf("the journals are %v", kept)
+	}
+	s.service.Play(nil)
+	while := s.mustRun(3)
+	if len(while.posts()) > 0 {
+		t.Errorf("while the server is away, it sends %v", while.posts())
+	}
+	must(t, server.Start())
+	again := s.run()
+	expect(t, again.err, "outcomes recorded that an earlier run had to keep in its journal")
+	// A commit may have reached the disk though its answer was lost: what it was about to
+	// send is uncertain then.
+	if open := len(s.uncertain()); again.code != 0 && again.code != 4 || open > 8 {
+		t.Errorf("exit code %d, %d steps are uncertain\n%s", again.code, open, again.err)
+	}
+	s.checkPromise()
+	s.searchFor(stopped.out+stopped.err+while.err, "canary-password")
+}
+
+// TestLedgerElsewhere: a run that finds no ledger where it looks, in a state folder that
+// belongs to a ledger in another place, or whose database was made new, creates nothing, and neither does its dry run
+// promise to.
+func TestLedgerElsewhere(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	server := pgtest.Shared(t)
+	database := func() string { return fmt.Sprintf("ledger: %q", server.URL()) }
+	for name, moved := range map[string][2]string{
+		"from a file to a database":    {"", database()},
+		"from a database to a file":    {database(), ""},
+		"from one database to another": {database(), database()},
+		"the database is gone":         {database(), "gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, stepThree, leads(2))
+			s.environment(moved[0])
+			s.mustRun(0)
+			_, schema, _ := strings.Cut(strings.Trim(moved[0], `"`), "search_path=")
+			says := []string{"belongs to a ledger in another place", "--accept ledger-missing"}
+			if moved[1] == "gone" {
+				server.Exec(t, "DROP SCHEMA "+schema+" CASCADE")
+				says = []string{"the ledger is gone"}
+			} else {
+				s.environment(moved[1])
+			}
+			for _, flags := range [][]string{{"--dry-run"}, nil} {
+				refused := s.mustRun(3, flags...)
+				expect(t, refused.err, says...)
+				if len(refused.posts()) > 0 {
+					t.Errorf("%v: sent %v", flags, refused.posts())
+				}
+			}
+			if moved[1] == "gone" && server.Exec(t, "SELECT count(*) FROM pg_namespace WHERE nspname = '"+schema+"'") != "0" {
+				t.Error("the refused run has made a new ledger")
+			}
+		})
+	}
+}
+
+// besides are the flags of a run that works beside others: each has a state folder and a
+// workbook of its own.
+func (s *scene) besides(n int) []string {
+	return []string{"--state", s.path(fmt.Sprint("state-", n)), "-o", s.path(fmt.Sprintf("out-%d.results.xlsx", n))}
+}
+
+// TestOneStateFolder: two runs that would share a state folder do not work at the same
+// time, and the message says what to do.
+func TestOneStateFolder(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := newScene(t, stepThree, leads(3))
+	s.inDatabase(pgtest.Shared(t), "")
+	s.service.Play(apitest.Once(onStep("client c1@example.com"), apitest.Fault{Then: func() {
+		p := claimsheet(t, s.args("-o", s.path("other.xlsx"))...)
+		if expect(t, p.err, "another run holds the ledger", "--state"); p.code != 5 {
+			t.Errorf("exit code %d", p.code)
+		}
+	}}))
+	s.mustRun(0)
+}
+
+// TestRunsShareALedger: several runs of one sheet at the same time create everything once,
+// and each gives back all ids.
+func TestRunsShareALedger(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := newScene(t, stepThree, append(leads(30), lead(3, "second"), lead(7, "second")))
+	s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 4}")
+	s.service.Play(func(apitest.Call) apitest.Fault { return apitest.Fault{Delay: time.Millisecond} })
+	var all sync.WaitGroup
+	for n := range 3 {
+		all.Go(func() {
+			if p := claimsheet(t, s.args(s.besides(n)...)...); p.code != 0 {
+				t.Errorf("run %d: exit code %d\n%s", n, p.code, p.err)
+			}
+		})
+	}
+	all.Wait()
+	s.since()
+	if p := s.mustRun(0); len(p.posts()) > 0 {
+		t.Errorf("afterwards a run sends %v", p.steps())
+	}
+	s.checkPromise()
+	for n := range 3 {
+		for _, row := range s.workbook(fmt.Sprintf("out-%d.results.xlsx", n), "Results") {
+			if row["contactId"] == "" {
+				t.Errorf("run %d: the row %s has no client id: %s %s", n, row["Source row"], row["Import status"], row["Error"])
+			}
+		}
+	}
+}
+
+// TestAddressOfAKilledClient: a run is killed before it knows whether it has created
+// somebody, and the next run's sheet has another key with the same address: nothing is
+// created for it while nobody knows about the first. In a file, the nights show it.
+func TestAddressOfAKilledClient(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := newScene(t, with(stepThree, "key: E-mail", "key: First name"), leads(1))
+	s.inDatabase(pgtest.Shared(t), "")
+	s.service.KeyField = "firstName"
+	run := child(programName, s.args())
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Method == "GET" {
+			return apitest.Fault{}
+		}
+		run.kill()
+		return apitest.DropBefore()
+	})
+	if code, said := run.end(t); code != -1 {
+		t.Fatalf("exit code %d: it was not killed\n%s", code, said)
+	}
+	s.service.Play(nil)
+	s.since()
+	other := lead(1, "A-2")
+	other[0], other[1] = "C1@example.com", "Bob"
+	s.sheet([][]any{other})
+	if p := s.mustRun(1); len(p.posts()) > 0 {
+		t.Errorf("sent %v", p.steps())
+	}
+	expect(t, s.results()[0]["Error"], "“Ann1” has the same e-mail address")
+}
+
+// TestCreatedTwiceIsSaid: a process is paused when it is about to send a client, until
+// another one has found nobody, waited for as long as it must, and created the client.
+// When it goes on, its request cannot be held back any more, and it says what it has
+// created, or keeps the answer in its journal.
+func TestCreatedTwiceIsSaid(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	const step = "client c2@example.com"
+	s := newScene(t, stepThree, leads(3))
+	s.inDatabase(pgtest.Shared(t), "")
+	first := child(trialName, s.args(append(s.besides(1), "--concurrency", "1")...), "TRIAL_LEASE=2s", "TRIAL_PAUSE=before-write c2@example.com:client")
+	first.start(t)
+	t.Cleanup(first.kill)
+	s.waitFor("the pause", func() bool {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", first.Process.Pid))
+		return strings.Contains(string(stat), ") T ")
+	})
+	s.mustRunTrial(trialName, 4, "TRIAL_LEASE=2s")
+	if n := s.asked()[step]; n != 0 {
+		t.Errorf("the second process has sent the client %d times, though the first may have", n)
+	}
+	s.mustRunTrial(trialName, 0, "TRIAL_LEASE=2s", "TRIAL_BELIEVE=1ms")
+	first.signal(syscall.SIGCONT)
+	code, said := first.end(t)
+	things, word := s.service.Created()[step], s.said()[step]
+	if code != 3 || len(things) != 2 || word.State != apitest.Done {
+		t.Errorf("exit code %d, the client was created %d times, and the workbook says %+v\n%s", code, len(things), word, said)
+	}
+	for _, path := range s.glob("state-1/journal-*.jsonl*") { // an answer whose step could not be looked up is there alone
+		said += readText(t, path)
+	}
+	if n := unsaid(things, word, said); n > 0 {
+		t.Errorf("%d of %v was not said; the workbook has %s\n%s", n, things, word.ID, said)
+	}
+}
+
+// TestAddressInTwoSheets: two runs have the address of one person under two keys. The one
+// that has looked it up before the other created the client, and waited for that, looks
+// again.
+func TestAddressInTwoSheets(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := newScene(t, with(stepThree, "key: E-mail", "key: First name"), nil)
+	s.inDatabase(pgtest.Shared(t), "")
+	s.service.KeyField = "firstName"
+	_, first, last := sharedAddressRows(9)
+	writeSheet(t, s.path("first.xlsx"), header, first)
+	writeSheet(t, s.path("last.xlsx"), header, last)
+	both, all := make(chan struct{}), make(chan struct{}) // have begun to look up, and have looked everybody up
+	var lookups atomic.Int64
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		switch {
+		case c.Method != "GET":
+			return apitest.Fault{Until: all}
+		case c.Kind != "lookup":
+			return apitest.Fault{}
+		}
+		switch lookups.Add(1) {
+		case 2:
+			close(both)
+		case int64(2 * (1 + len(first))): // and one each for an invented address
+			close(all)
+		}
+		return apitest.Fault{Until: both}
+	})
+	var runs []*program
+	for n, sheet := range []string{"first.xlsx", "last.xlsx"} {
+		run := child(trialName, slices.Concat([]string{"run", "-m", s.path("mapping.yaml")}, s.besides(n), []string{s.path(sheet)}), "TRIAL_SETTLE=10ms")
+		run.start(t)
+		runs = append(runs, run)
+	}
+	for _, run := range runs {
+		ended := time.AfterFunc(5*time.Minute, run.kill)
+		run.end(t)
+		ended.Stop()
+	}
+	for n := range last {
+		ann, bob := s.service.Created()[fmt.Sprint("client Ann", n+1)], s.service.Created()[fmt.Sprint("client Bob", n+1)]
+		if len(ann)+len(bob) != 1 {
+			t.Errorf("of the two keys of address %d, one was created %d times and the other %d times", n+1, len(ann), len(bob))
+		}
+	}
+}
+
+// arrivals are the times at which requests come to a service, which asks one of them to wait
+// for two seconds.
+type arrivals struct {
+	mu      sync.Mutex
+	at      []time.Time
+	refused time.Time     // when it asked one to wait
+	told    time.Time     // when the pause was in the database
+	held    time.Duration // how long the machine was too busy for a goroutine of this process, at most
+	looked  chan struct{} // closed when the first look-up has come
+}
+
+// watch has a scene's service ask the request with a number to wait. schema is that of the
+// ledger.
+func (s *scene) watch(busy int, schema string) *arrivals {
+	a := &arrivals{looked: make(chan struct{})}
+	looked := sync.OnceFunc(func() { close(a.looked) })
+	server := pgtest.Shared(s.t)
+	go func() {
+		for s.t.Context().Err() == nil {
+			const pause = 5 * time.Millisecond
+			slept := time.Now()
+			time.Sleep(pause)
+			a.mu.Lock()
+			a.held = max(a.held, time.Since(slept)-pause)
+			ask := !a.refused.IsZero() && a.told.IsZero()
+			a.mu.Unlock()
+			if ask && server.Exec(s.t, "SELECT max(state::json->>'PausedUntil') > '0001-01-02' FROM "+schema+".pace") == "t" {
+				a.mu.Lock()
+				a.told = time.Now()
+				a.mu.Unlock()
+			}
+		}
+	}()
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.at = append(a.at, time.Now())
+		if c.Kind == "lookup" {
+			looked()
+		}
+		if len(a.at) != busy {
+			return apitest.Fault{}
+		}
+		a.refused = time.Now()
+		return apitest.Busy(429, 2)
+	})
+	return a
+}
+
+// check holds that no second has seen more requests than the ceiling, and that none of sent
+// lies in the pause. What a busy machine holds up arrives later, beside what comes then.
+func (a *arrivals) check(t *testing.T, ceiling int, sent []time.Time) {
+	t.Helper()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	late := 2 + int(2*a.held.Seconds()*float64(ceiling))
+	if most := mostInASecond(a.at); most > ceiling+late {
+		t.Errorf("%d requests arrived in one second, with %d held up at most", most, late)
+	}
+	for _, at := range sent {
+		if at.Sub(a.told) > 500*time.Millisecond+a.held && at.Sub(a.refused) < 1900*time.Millisecond {
+			t.Errorf("a request was sent %v after the service asked for 2s", at.Sub(a.refused))
+		}
+	}
+}
+
+// TestRateOfSeveralProcesses: a run and a dry run that use one ledger in a database
+// together never send more than the ceiling in a second, and a pause that one of them is
+// asked for holds for both.
+func TestRateOfSeveralProcesses(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	const ceiling = 25
+	s := newScene(t, stepThree, leads(5)) // as many as show that the ledger is not one that was lost
+	schema := s.inDatabase(pgtest.Shared(t), fmt.Sprintf("limits: {requests_per_second: %d}", ceiling))
+	s.mustRun(0)
+	s.sheet(leads(18))
+	a := s.watch(2*ceiling, schema)
+	var both sync.WaitGroup
+	for _, flags := range [][]string{{"--trace", s.path("dry-run.jsonl"), "--dry-run"}, {"--trace", s.path("run.jsonl")}} {
+		if len(flags) == 2 {
+			<-a.looked // the dry run has read the ledger: it would show a step that the run is sending as uncertain
+		}
+		both.Go(func() {
+			if p := claimsheet(t, s.args(flags...)...); p.code != 0 {
+				t.Errorf("%q: exit code %d\n%s", flags, p.code, p.err)
+			}
+		})
+	}
+	both.Wait()
+	dry := departures(t, s.path("dry-run.jsonl"))
+	departed := append(departures(t, s.path("run.jsonl")), dry...)
+	slices.SortFunc(departed, time.Time.Compare)
+	if most := mostInASecond(departed); most > ceiling || len(dry) < 10 {
+		t.Errorf("%d requests left in one second; the dry run sent %d", most, len(dry))
+	}
+	a.check(t, ceiling, departed)
+	s.checkPromise()
+}
+
+// TestRateOfWorkers: a run and its four workers together keep to the run's --rate in every
+// second, though their environment names none, and none of them sends while the service has
+// asked one for time.
+func TestRateOfWorkers(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	const ceiling = 30
+	s := newScene(t, stepThree, leads(1))
+	schema := s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 4}")
+	s.mustRun(0)
+	s.sheet(leads(30))
+	a := s.watch(2*ceiling, schema)
+	stop := s.workers(4)
+	p := s.mustRun(0, "--workers", "--rate", fmt.Sprint(ceiling))
+	stop()
+	if by := posted(p.calls); len(by) < 4 {
+		t.Errorf("creating calls by worker: %v; want them from several", by)
+	}
+	a.check(t, ceiling, a.at)
+	s.checkPromise()
+}
+
+// departures are the times at which requests left, as a trace has them.
+func departures(t *testing.T, path string) (at []time.Time) {
+	t.Helper()
+	for line := range bytes.Lines([]byte(readText(t, path))) {
+		var e apiclient.Exchange
+		must(t, json.Unmarshal(line, &e))
+		at = append(at, e.Time)
+	}
+	return at
+}
+
+// mostInASecond is the largest number of times in any window of one second; they are in order.
+func mostInASecond(at []time.Time) (most int) {
+	for i, first := range at {
+		n := slices.IndexFunc(at[i:], func(t time.Time) bool { return t.Sub(first) >= time.Second })
+		if n < 0 {
+			n = len(at) - i
+		}
+		most = max(most, n)
+	}
+	return most
+}
