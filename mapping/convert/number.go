@@ -2,6 +2,8 @@ package convert
 
 import (
 	"claimsheet/mapping/cell"
+	"math"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -77,11 +79,12 @@ func (c *Converter) convertNumber(in cell.Cell) (string, *CellError) {
 // and needless zeros, rounded to 15 significant digits. Rounding only shortens
 // fractions; a whole number that would change is refused.
 func plainDecimal(literal string) (string, *CellError) {
-	switch {
-	case len(literal) > maxNumberLiteral:
+	if len(literal) > maxNumberLiteral {
 		return "", refuseNumberRange()
-	case len(literal) <= significantDigits && allDigits(literal) && literal[0] != '0': // as most are
-		return literal, nil
+	}
+	f, err := strconv.ParseFloat(literal, 64)
+	if size := math.Abs(f); err == nil && 0 < size && size < 1e15 && len(literal) <= significantDigits && strconv.FormatFloat(f, 'f', -1, 64) == literal {
+		return literal, nil // as most are; a decimal takes four times as long
 	}
 	d, err := decimal.NewFromString(literal)
 	if err != nil {
