@@ -20,6 +20,24 @@ import (
 	"claimsheet/importer/cli"
 )
 
+// sharedText is a writer that can be read while it is written to.
+type sharedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *sharedText) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *sharedText) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
 // studioPage is a browser at claimsheet studio.
 type studioPage struct {
 	t      *testing.T

@@ -12,6 +12,7 @@
 package rerun
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -221,6 +222,9 @@ func (r *Comparison) TakeOver(run string, rows iter.Seq2[Row, error]) error {
 		}
 		e.Run, events[i] = run, e
 	}
+	slices.SortStableFunc(events, func(a, b ledger.Event) int { // a link that was not made is newer than those that were
+		return cmp.Compare(slices.Index([]ledger.State{ledger.Refused}, a.To), slices.Index([]ledger.State{ledger.Refused}, b.To))
+	})
 	r.last = ledger.ClientKey{} // what was read of it is no longer true
 	const atOnce = 1000
 	for chunk := range slices.Chunk(events, atOnce) {
