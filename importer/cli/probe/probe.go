@@ -1,5 +1,5 @@
 // Package probe finds out how a real service answers where its document leaves that open, and
-// proposes the lines of an environment (wire, not_found, errors, limits) that describe it.
+// proposes the lines of an environment (wire, not_found, errors) that describe it.
 //
 //	GETs ─▶ what they show ─▶ lines ─▶ one test client, by the importer's engine ─▶ lines ─▶ Report
 //
@@ -15,11 +15,9 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"math"
 	"math/big"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"claimsheet/apiclient"
@@ -46,7 +44,6 @@ type Report struct {
 	Service     string    `json:"service" doc:"its base url"`
 	Version     string    `json:"version" doc:"v1 or v2"`
 	Asked       []Asked   `json:"asked" doc:"the requests, in their order"`
-	Times       []Time    `json:"times" doc:"how long answers took, for each kind of request"`
 	Lines       []Line    `json:"lines" doc:"what is to be written into the environment; empty when nothing is"`
 	Created     []Created `json:"created" doc:"what the ledger has of the test client: what this probe and earlier ones created"`
 	Unknown     []Unknown `json:"unknown" doc:"what could not be learnt"`
@@ -59,14 +56,6 @@ type Asked struct {
 	About   string `json:"about" doc:"what was asked for"`
 	Answer  string `json:"answer" doc:"the answer's status and form; its values are left out"`
 	So      string `json:"so" doc:"what it means"`
-}
-
-// Time is how long the answers to a kind of request took.
-type Time struct {
-	Kind    apiclient.Kind `json:"kind" doc:"templates, lookup, client, claim, activity or link"`
-	Answers int            `json:"answers" doc:"how many came"`
-	Median  int            `json:"medianMs" doc:"milliseconds"`
-	Slowest int            `json:"slowestMs" doc:"milliseconds"`
 }
 
 // Line is a key of the environment with the value that describes the service.
@@ -103,11 +92,6 @@ type prober struct {
 	asked     map[string]int // by step: its answer in Asked
 	templates []mapping.Template
 	rules     []errorsRule
-	limits    []string // headers that announce limits
-	rate      float64  // the lowest that they announce
-
-	mu   sync.Mutex
-	took map[apiclient.Kind][]float64 // milliseconds
 }
 
 // shown is an answer and its evidence.
@@ -119,9 +103,9 @@ type shown struct {
 // Run probes the service. The Report has what was learnt until an error, which means that the
 // service could not be used.
 func Run(ctx context.Context, o Options) (Report, error) {
-	p := &prober{Options: o, invented: map[apiclient.By]shown{}, asked: map[string]int{}, took: map[apiclient.Kind][]float64{}}
+	p := &prober{Options: o, invented: map[apiclient.By]shown{}, asked: map[string]int{}}
 	p.Report = Report{Environment: o.Session.Env.Name, Service: o.Session.Env.BaseURL, Version: string(o.API), Asked: []Asked{},
-		Times: []Time{}, Lines: []Line{}, Created: []Created{}, Unknown: []Unknown{}}
+		Lines: []Line{}, Created: []Created{}, Unknown: []Unknown{}}
 	err := p.connect(ctx)
 	for _, part := range []func(context.Context) error{p.askTemplates, p.askInvented, p.askTestClient, p.create} {
 		if err == nil {
@@ -129,8 +113,6 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		}
 	}
 	p.judgeNotFound()
-	p.judgeLimits()
-	p.sumTimes()
 	slices.SortStableFunc(p.Lines, func(a, b Line) int { return cmp.Or(place(a.Key)-place(b.Key), strings.Compare(a.Key, b.Key)) })
 	return p.Report, err
 }
@@ -138,7 +120,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 // place is that of a line's section in the environment.
 func place(key string) int {
 	section, _, _ := strings.Cut(key, ".")
-	return slices.Index([]string{"limits", "wire", "not_found", "errors"}, section)
+	return slices.Index([]string{"wire", "not_found", "errors"}, section)
 }
 
 // connect makes the client of the service as the environments file describes it with the lines
@@ -159,16 +141,8 @@ func (p *prober) connect(ctx context.Context) error {
 		return err
 	}
 	p.Session.Env = env
-	connection, trace := p.Connection, p.Connection.Trace
+	connection := p.Connection
 	connection.ReadOnly = p.Sender == nil
-	connection.Trace = func(e apiclient.Exchange) {
-		p.mu.Lock()
-		p.took[e.Kind] = append(p.took[e.Kind], e.Took.Whole)
-		p.mu.Unlock()
-		if trace != nil {
-			trace(e)
-		}
-	}
 	return p.Session.Connect(ctx, p.API, connection)
 }
 
@@ -209,10 +183,6 @@ func (p *prober) get(ctx context.Context, about string, r apiclient.Request) (fo
 func (p *prober) show(about string, r apiclient.Request, a apiclient.Answer) shown {
 	outline, request := p.Session.Client.Outline(a), r.Method+" "+r.Route
 	p.Asked = append(p.Asked, Asked{request, about, outline, ""})
-	rate, said := apiclient.LearnLimits(a.Header)
-	if p.limits = append(p.limits, said...); rate > 0 && (p.rate == 0 || rate < p.rate) {
-		p.rate = rate
-	}
 	return shown{a, request + ": " + outline}
 }
 
@@ -422,27 +392,3 @@ func (p *prober) wire(key string) string {
 }
 
 func placeName(place string) string { return cmp.Or(place, "the whole body, a JSON string") }
-
-// judgeLimits proposes the rate that the service announces.
-func (p *prober) judgeLimits() {
-	slices.Sort(p.limits)
-	said := strings.Join(slices.Compact(p.limits), ", ")
-	now := p.Session.Env.Limits.RequestsPerSecond
-	switch {
-	case p.rate > 0 && (now == 0 || now > p.rate):
-		value, _ := json.Marshal(math.Floor(p.rate*1000) / 1000) // a number
-		p.Lines = append(p.Lines, Line{"limits.requests_per_second", value, "answers announce " + said})
-	case p.rate == 0 && strings.Contains(strings.ToLower(said), "limit"):
-		p.unknown("how many requests the service takes", "it announces a limit without the time that it is for: "+said,
-			"ask the service's operator, and set limits.requests_per_second")
-	}
-}
-
-func (p *prober) sumTimes() {
-	for _, kind := range []apiclient.Kind{apiclient.ReadTemplates, apiclient.FindClient, apiclient.CreateClient, apiclient.CreateClaim,
-		apiclient.CreateActivity, apiclient.CreateLink} {
-		if took := slices.Sorted(slices.Values(p.took[kind])); len(took) > 0 {
-			p.Times = append(p.Times, Time{kind, len(took), int(took[len(took)/2]), int(took[len(took)-1])})
-		}
-	}
-}

@@ -190,7 +190,6 @@ func TestShapes(t *testing.T) {
 		{"null id", apitest.Shape{NotFound: apitest.JSON(200, `{"clientId":null}`)}, map[string]string{"v1": activity + "not_found: " + `{"pointer":"/clientId","equals":null}` + "\n"}},
 		{"no items", apitest.Shape{NotFound: apitest.JSON(200, `{"items":[]}`)}, map[string]string{"v2": activity + empty}},
 		{"false", apitest.Shape{NotFound: apitest.JSON(200, `{"found":false}`)}, map[string]string{"v2": activity + "not_found: " + `{"pointer":"/found","equals":false}` + "\n"}},
-		{"limits", apitest.Shape{Header: http.Header{"Ratelimit-Policy": {`"burst";q=1000;w=60, "day";q=5000000;w=86400`}}}, map[string]string{"v2": "limits.requests_per_second: 16.666\n" + activity}},
 		{"several", apitest.Shape{Carrier: apitest.Nested, NotFound: apitest.JSON(200, `{"items":[]}`), Untyped: true, Listed: "items"}, map[string]string{
 			"v2": strings.Replace(nested["v2"], "wire.redirect_url: \"/data/redirectUrl\"\n", "wire.redirect_url: \"/data/redirectUrl\"\nwire.templates: \"/items\"\n", 1) + empty,
 		}},

@@ -103,12 +103,6 @@ func (r *Report) Text(path string) string {
 	for _, a := range r.Asked {
 		fmt.Fprintf(&b, "\n  %s\n    %s\n    %s\n    → %s\n", a.About, a.Request, a.Answer, a.So)
 	}
-	if len(r.Times) > 0 {
-		b.WriteString("\nAnswer times\n\n")
-		for _, t := range r.Times {
-			fmt.Fprintf(&b, "  %-10s  median %d ms, slowest %d ms, of %d\n", t.Kind, t.Median, t.Slowest, t.Answers)
-		}
-	}
 	if len(r.Created) > 0 {
 		b.WriteString("\nThe test client has in the service\n\n")
 		wide := 0
