@@ -45,19 +45,13 @@ path * is every path. The share is a percentage, or one request by its number, s
 Which requests fail depends only on the rule, --seed and the order in which the rule's requests arrive, so a run with
 --concurrency 1 can be repeated. docs/rehearsal.md goes through a night with faults.
 
-With --workflow the claims site goes on: when a client completes an activity, the one that follows in the order becomes Open, on the same
-claim or client. Only templates in the order are placed; other activities are those that a case handler assigns.
-
-With --like it is the service of an environment: it demands what “auth” and “headers” of its entry add to requests, and answers 401 to
-the others. The entry's base_url says where it listens. It grants no tokens of oauth2.
+With --workflow the claims site places the activity that follows when a client completes one. With --like it demands the credentials of an
+environment, and listens at its base_url.
 
 Examples:
 
-    claimsheet sandbox
     claimsheet sandbox --state .claimsheet
     claimsheet sandbox --like rehearsal
-    claimsheet sandbox --addr 127.0.0.1:0
-    claimsheet sandbox --reset
     claimsheet sandbox --workflow 'WF-1 = Your details > Sign your claim'
     claimsheet sandbox --fault 'POST /funnel/v2/claims:5%:lose-answer'`
 }

@@ -349,7 +349,6 @@ func TestOdd(t *testing.T) {
 		"templates as a page":            {odd{"GET activity-templates": {200, "", "<html>"}}, 1, "", "HTTP 200 OK, a web page"},
 		"no answer to a creation":        {odd{"POST claims": {}}, 1, "", "it may have been created"},
 		"a client that is refused":       {odd{"POST contacts": {422, "", `{"code":"secret@example.com"}`}}, 1, "", "the fields of the mapping"},
-		"a limit without a time":         {odd{"GET nobody by-email": {404, "X-RateLimit-Limit: 100", "{}"}}, 1, "", "X-Ratelimit-Limit: 100"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
