@@ -369,6 +369,38 @@ func LearnDataTypes(a Answer, list string) (pointer string, named int, others []
 	return pointer, named, others
 }
 
+var (
+	policy = regexp.MustCompile(`(?:^|[;,\s"])(?:q=)?(\d+)\s*;\s*w=(\d+)`)
+	window = map[string]float64{"second": 1, "minute": 60, "hour": 3600, "day": 86400}
+)
+
+// LearnLimits returns the rate that the headers of an answer announce, in requests per second; 0 for
+// none, or none that says for which time. said are these headers.
+func LearnLimits(h http.Header) (perSecond float64, said []string) {
+	lowest := func(n, seconds float64) {
+		if n > 0 && seconds > 0 && (perSecond == 0 || n/seconds < perSecond) {
+			perSecond = n / seconds
+		}
+	}
+	for name := range h {
+		plain := plainly(name)
+		if !strings.HasPrefix(plain, "ratelimit") && plain != "retryafter" {
+			continue
+		}
+		said = append(said, name+": "+printable(h.Get(name)))
+		for _, m := range policy.FindAllStringSubmatch(strings.Join(h.Values(name), ","), -1) {
+			n, _ := strconv.ParseFloat(m[1], 64)
+			seconds, _ := strconv.ParseFloat(m[2], 64)
+			lowest(n, seconds)
+		}
+		if n, err := strconv.ParseFloat(h.Get(name), 64); err == nil && strings.HasPrefix(plain, "ratelimitlimit") {
+			lowest(n, window[strings.TrimPrefix(plain, "ratelimitlimit")])
+		}
+	}
+	slices.Sort(said)
+	return perSecond, said
+}
+
 // Outline shows an answer without what may be personal data or a credential: its status, the names
 // of its fields, and of their values null, true, false, 0, data types and error codes.
 func (c *Client) Outline(a Answer) string {

@@ -2,7 +2,6 @@ package apitest
 
 import (
 	"encoding/json"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -20,6 +19,8 @@ type Shape struct {
 	Untyped bool
 	// Listed is the field that has the array of templates; "" for templates that are the answer.
 	Listed string
+	// Header is added to every answer.
+	Header http.Header
 }
 
 // Carrier says what of an answer carries ids and redirect urls.
@@ -59,7 +60,11 @@ func (s Shape) Around(service http.Handler) http.Handler {
 		case rec.Code/100 == 2 && (lookup || r.Method == http.MethodPost) && json.Unmarshal(body, &fields) == nil:
 			body = s.carry(header, fields, lookup)
 		}
-		maps.Copy(w.Header(), header)
+		for _, from := range []http.Header{header, s.Header} {
+			for name, values := range from {
+				w.Header()[name] = values
+			}
+		}
 		w.WriteHeader(rec.Code)
 		_, _ = w.Write(body) // the client may be gone
 	})

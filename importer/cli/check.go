@@ -315,30 +315,28 @@ func (k *check) writeText() {
 
 // looked says what was found and what was looked at.
 func (k *check) looked() string {
-	of := k.report.Checked
-	words := []string{"checked " + of.Mapping + ": no mistake"}
+	of, mistakes, against := k.report.Checked, "no mistake", "without -e the names of templates are not checked"
 	if n := len(k.errors) - len(k.cells); n > 0 {
-		words[0] = "checked " + of.Mapping + ": " + reports.Count(n, "mistake")
+		mistakes = reports.Count(n, "mistake")
 	}
 	if n := len(k.warnings); n > 0 {
-		words[0] += ", " + reports.Count(n, "warning")
+		mistakes += ", " + reports.Count(n, "warning")
 	}
+	words := []string{"checked " + of.Mapping + ": " + mistakes}
 	if of.Columns > 0 {
 		words = append(words, reports.Count(of.Columns, "column")+", "+reports.Count(of.Templates, "template"))
 	}
-	if of.Environment == "" {
-		words = append(words, "without -e the names of templates are not checked")
-	} else {
-		words = append(words, "compared with the templates of “"+of.Environment+"”")
+	if of.Environment != "" {
+		against = "compared with the templates of “" + of.Environment + "”"
 	}
-	if len(of.Sheets) == 0 {
+	words = append(words, against)
+	switch rows := reports.Count(of.Rows, "row"); {
+	case len(of.Sheets) == 0:
 		words = append(words, "without a SHEET its columns are not checked")
-	} else if of.Rows > 0 {
-		cells := "no wrong cells in " + reports.Count(of.Rows, "row")
-		if of.InvalidRows > 0 {
-			cells = fmt.Sprintf("wrong cells in %d of %s", of.InvalidRows, reports.Count(of.Rows, "row"))
-		}
-		words = append(words, cells)
+	case of.InvalidRows > 0:
+		words = append(words, fmt.Sprintf("wrong cells in %d of %s", of.InvalidRows, rows))
+	case of.Rows > 0:
+		words = append(words, "no wrong cells in "+rows)
 	}
 	return strings.Join(words, "; ")
 }

@@ -864,7 +864,7 @@ POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT2","CLIE
 			status: "done, done, done, done, uncertain",
 			says:   []string{`"requests":{"client":7,"claim":5,"activity":7,"link":0,"lookup":8,"templates":1}`, `"withoutLink":0,`}, also: poesActivity,
 			cells: []string{"5 Failed step = activity/Your details@contact/email/q@example.com"}},
-		{do: []string{"settle --created e@example.com:activity/Your·details@contact/email/q@example.com"},
+		{do: []string{"settle --created q@example.com:activity/Your·details@contact"},
 			rows:  []string{"f@ | Fay | F-1 | p@ | Poe", "e@ | Eve | E-1 | q@ | Quo"},
 			posts: "client 1, claim 1, activity 1"},
 		{do: []string{"lose ledger"}, rerun: true, flags: "--yes"},

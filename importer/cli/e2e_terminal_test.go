@@ -103,7 +103,7 @@ func TestTerminal(t *testing.T) {
 		pause   string
 	}{
 		{40, "4 [] ETA Ns  N calls/s\n", "0/4 [] the service asks to wait"},
-		{80, "4 clients [] ETA Ns  N calls/s\n", "0/4 clients [] the service asks to wait"},
+		{80, "4 [] ETA Ns  N calls/s\n", "0/4 [] the service asks to wait"},
 	} {
 		if !*long && c.columns != 80 {
 			continue

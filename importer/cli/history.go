@@ -160,13 +160,12 @@ func (p *program) listRuns(ctx context.Context, l *ledgerSession) error {
 	fmt.Fprintf(p.Out, "Runs in the environment “%s”, the newest first:\n\n", l.session.Env.Name)
 	table := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "RUN\tSTARTED\tTOOK\tMAPPING\tSHEET\tROWS")
-	short := shortIDs(runs)
 	for i, r := range runs {
 		took := "–"
 		if !r.Finished.IsZero() {
 			took = r.Finished.Sub(r.Started).Round(time.Second).String()
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", short[i], moment(r.Started), took, problem.OneLine(r.Mapping), problem.OneLine(r.Input), rowsInWords(listed[i].Rows))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID[:min(8, len(r.ID))], moment(r.Started), took, problem.OneLine(r.Mapping), problem.OneLine(r.Input), rowsInWords(listed[i].Rows))
 	}
 	return table.Flush()
 }
@@ -202,21 +201,6 @@ func rowsInWords(c *result.Counts) string {
 		return "0"
 	}
 	return strings.Join(words, ", ")
-}
-
-// shortIDs returns the first characters of the ids, enough to tell them apart.
-func shortIDs(runs []ledger.Run) []string {
-	short := make([]string, len(runs))
-	for n := 8; ; n += 4 {
-		seen := map[string]bool{}
-		for i, r := range runs {
-			short[i] = r.ID[:min(n, len(r.ID))]
-			seen[short[i]] = true
-		}
-		if len(seen) == len(runs) {
-			return short
-		}
-	}
 }
 
 // clientJSON is what the ledger knows about a client, in the output of --json. Redirect
@@ -300,7 +284,7 @@ func (l *ledgerSession) unknownClient() error {
 
 // everyOwner returns the clients that a key names, alone or after its key space and a colon, in
 // every scope of the environment, erased clients included.
-func (l *ledgerSession) everyOwner(ctx context.Context, key string) ([]ledger.ClientKey, error) {
+func (l *ledgerSession) everyOwner(ctx context.Context, key string) (all []ledger.ClientKey, err error) {
 	if l.ledger == nil {
 		return nil, nil
 	}
@@ -309,20 +293,18 @@ func (l *ledgerSession) everyOwner(ctx context.Context, key string) ([]ledger.Cl
 		return nil, err
 	}
 	text := strings.Join(strings.Fields(key), " ")
-	space, rest, hasSpace := strings.Cut(text, ":")
-	var all []ledger.ClientKey
+	space, rest, _ := strings.Cut(text, ":")
 	for _, scope := range scopes {
 		for _, named := range []func(context.Context, string, string) ([]ledger.ClientKey, error){l.ledger.ClientsNamed, l.ledger.ErasedNamed} {
 			owners, err := named(ctx, scope, text)
-			if err == nil && hasSpace {
-				var more []ledger.ClientKey
-				more, err = named(ctx, scope, rest)
-				owners = append(owners, slices.DeleteFunc(more, func(o ledger.ClientKey) bool { return o.Space != space })...)
-			}
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, owners...)
+			inSpace, err := named(ctx, scope, rest)
+			if err != nil {
+				return nil, err
+			}
+			all = slices.Concat(all, owners, slices.DeleteFunc(inSpace, func(o ledger.ClientKey) bool { return o.Space != space }))
 		}
 	}
 	return all, nil

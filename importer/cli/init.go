@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,7 +15,6 @@ import (
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
-	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/draft"
@@ -168,8 +165,8 @@ func (f *sheetFinder) open(paths []string) (readers []*sheet.Reader, err error) 
 // that could say it.
 var initHints = map[string]string{
 	"not-text":          "save the sheet as UTF-8",
-	"unknown-delimiter": "put a line sep=; (or sep=,) above the header",
-	"other-delimiter":   "export the sheet again with one of these; if it has one column, put a line sep=; above the header",
+	"unknown-delimiter": "export the sheet again, with commas or semicolons between the fields",
+	"other-delimiter":   "export the sheet again with one of these",
 	"no-header":         "name the row that holds the column names with --header-row",
 	"empty-sheet":       "name another sheet with --sheet, or export the sheet again",
 	"sheet-not-found":   "name one of the workbook's sheets with --sheet",
@@ -189,34 +186,9 @@ func withInitHints(err error) error {
 	return list.Err()
 }
 
-// separatorLine matches the first line by which Excel is told what separates the
-// fields.
-var separatorLine = regexp.MustCompile(`^(?:\x{FEFF})?"?sep=([,;\t])"?\r?(?:\n|$)`)
-
-// separator returns what the first line of a text file says about the delimiter; "" for
-// a file without such a line, and for one that cannot be read: opening it says why.
-func separator(path string) string {
-	file, err := safefile.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer file.Close()
-	first := make([]byte, 16)
-	n, _ := io.ReadFull(file, first)
-	if found := separatorLine.FindSubmatch(first[:n]); found != nil {
-		return string(found[1])
-	}
-	return ""
-}
-
 // find opens the first sheet with what it finds out, and keeps that for the others.
 func (f *sheetFinder) find(path string) (*sheet.Reader, error) {
 	given, o := f.options, f.options
-	sep := separator(path)
-	if sep != "" && o.HeaderRow == 0 {
-		o.HeaderRow = 2
-	}
-	o.Delimiter = sep
 	r, err := f.openLikely(path, &o)
 	if err != nil {
 		return nil, err
@@ -229,8 +201,6 @@ func (f *sheetFinder) find(path string) (*sheet.Reader, error) {
 	switch s := r.Sheet(); {
 	case given.HeaderRow > 0:
 		l.HeaderRow = draft.Setting{Value: fmt.Sprint(given.HeaderRow), Why: "as given"}
-	case sep != "":
-		l.HeaderRow = draft.Setting{Value: fmt.Sprint(s.HeaderRow), Why: "row 1 only says what separates the fields"}
 	case s.HeaderRow > 1:
 		l.HeaderRow = draft.Setting{Value: fmt.Sprint(s.HeaderRow), Why: fmt.Sprintf("the first row that names the columns, %d of them", draft.NamedColumns(s.Header))}
 	}
@@ -239,13 +209,8 @@ func (f *sheetFinder) find(path string) (*sheet.Reader, error) {
 	}
 	f.options = o
 	f.options.Name, f.options.HeaderRow = given.Name, r.Sheet().HeaderRow
-	switch {
-	case o.Delimiter == "" || isFound(path, f.options):
+	if l.Delimiter.Value, l.Delimiter.Why = o.Delimiter, "it makes the most columns"; o.Delimiter == "" || isFound(path, f.options) {
 		l.Delimiter = draft.Setting{}
-	case sep != "":
-		l.Delimiter = draft.Setting{Value: sep, Why: "row 1 says so"}
-	default:
-		l.Delimiter.Value, l.Delimiter.Why = o.Delimiter, "it makes the most columns"
 	}
 	if l.SheetName.Value != "" {
 		f.options.Name = l.SheetName.Value
@@ -279,8 +244,6 @@ func (f *sheetFinder) openLikely(path string, o *sheet.Options) (*sheet.Reader, 
 		}
 	}
 	switch {
-	case o.Delimiter != "":
-		return r, err
 	case hasCode(err, "unknown-delimiter"):
 		f.request.Layout.Delimiter.Ask = "what separates the fields?"
 	case err != nil || r.Delimiter() == "" || len(r.Sheet().Header) > 1:

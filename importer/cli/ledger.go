@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -200,7 +199,7 @@ func (p *program) openLedger(where load.Where, shared bool) (*ledgerSession, err
 // takeLedger locks the ledger, records outcomes in journals, and makes uncertain what a killed run
 // left in flight.
 func (p *program) takeLedger(l *ledgerSession) error {
-	err := l.lock(p.Err)
+	err := l.lock()
 	if err == nil {
 		l.folders, err = journal.Folders(l.file(), "")
 	}
@@ -223,8 +222,8 @@ func (l *ledgerSession) read() (err error) {
 }
 
 // lock opens the ledger for writing and makes one if there was none. It fails with
-// ledger.ErrLocked while another command has it. What may take a while is said on out.
-func (l *ledgerSession) lock(out io.Writer) error {
+// ledger.ErrLocked while another command has it.
+func (l *ledgerSession) lock() error {
 	release, err := ledger.Lock(l.lockedAt())
 	if found, ok := errors.AsType[problem.Problem](err); ok && l.server != nil && errors.Is(err, ledger.ErrLocked) {
 		found.Hint += " Runs that are to share the ledger need a state folder each (--state)."
@@ -239,7 +238,7 @@ func (l *ledgerSession) lock(out io.Writer) error {
 	}
 	switch {
 	case l.server == nil:
-		l.ledger, err = ledger.OpenWith(l.file(), ledgerProgress(out))
+		l.ledger, err = ledger.Open(l.file())
 	case l.shared:
 		l.ledger, err = postgres.OpenShared(context.Background(), *l.server, *hooks.Sharing(&postgres.Sharing{}))
 	default:
@@ -249,22 +248,6 @@ func (l *ledgerSession) lock(out io.Writer) error {
 		return err
 	}
 	return ledger.NoteOpened(l.lockedAt())
-}
-
-// minStepsForMessage is how many steps a ledger must have for a message about its check.
-const minStepsForMessage = 20_000
-
-// ledgerProgress says once what is being done to a long ledger that was not closed, and what the
-// ledger waits for.
-func ledgerProgress(out io.Writer) ledger.Progress {
-	said := ""
-	return func(what string, _, total int64) {
-		if what == said || total != ledger.Uncounted && total < minStepsForMessage {
-			return
-		}
-		said = what
-		fmt.Fprintf(out, "claimsheet: %s the ledger…\n", what)
-	}
 }
 
 // isThere reports whether there is a ledger, and refuses a place where one was and is not any

@@ -160,42 +160,37 @@ func (p *program) freshLink(ctx context.Context, l *ledgerSession, number int, l
 			v.Hint = "If a wire pointer of the environment leads to the wrong place, correct it and run again: the answers are kept, and read again."
 		}
 	}
+	uncertain := !created && v.Effect != apiclient.NotSent && v.Effect != apiclient.Refused
+	failure, reason := problem.New("link-failed", "the fresh link of key %d was not made: %s", number, v.Reason), "no fresh link was made: "+v.Reason
+	if uncertain {
+		reason = "a fresh link may or may not have been made: " + v.Reason
+		failure = problem.New("link-uncertain", "the fresh link of key %d may or may not have been made: %s", number, v.Reason)
+	}
 	event.At, event.Status, event.Answer = time.Now().UTC(), v.Status, v.Answer
-	code, what := "link-uncertain", "may or may not have been made"
 	switch {
 	case created:
 		event.Via, event.Reason, event.ID, event.URL = ledger.ViaAnswer, v.Reason, v.ID, v.URL
-	case v.Effect == apiclient.NotSent || v.Effect == apiclient.Refused:
-		code, what = "link-failed", "was not made"
-	}
-	if !created {
-		event.Reason = "a fresh link " + what + ": " + v.Reason
-		if event.Status/100 == 2 {
-			event.Via = ledger.ViaAnswer // the whole answer is kept, to be read again after a pointer is corrected
-		} else {
-			event.Status, event.Answer = 0, nil // so that the earlier answer stays the step's
-		}
+	case event.Status/100 == 2: // the whole answer is kept, to be read again after a pointer is corrected
+		event.Via, event.Reason = ledger.ViaAnswer, reason
+	default: // so that the earlier answer stays the step's
+		event.Status, event.Answer, event.Reason = 0, nil, reason
 	}
 	if err := errors.Join(unread, l.ledger.Append(event)); err != nil {
 		return err
 	}
-	if created {
+	switch {
+	case created:
 		p.summary.Rows.Add(result.Done)
 		fmt.Fprintf(p.Out, "%s\t%s\n", problem.OneLine(link.step.Client), v.URL)
 		return nil
-	}
-	status := result.Failed
-	if code == "link-uncertain" {
-		status = result.Uncertain
-	}
-	p.summary.Rows.Add(status)
-	hint := "the client keeps the earlier link; to ask again: claimsheet link"
-	if v.Hint != "" {
-		hint = v.Hint + " The client keeps the earlier link."
+	case uncertain:
+		p.summary.Rows.Add(result.Uncertain)
+	default:
+		p.summary.Rows.Add(result.Failed)
 	}
 	if v.Stop {
-		return fmt.Errorf("the fresh link of key %d %s: %s", number, what, v.Reason)
+		return errors.New(failure.Message)
 	}
-	console.PrintProblems(p.Err, problem.List{problem.New(code, "the fresh link of key %d %s: %s", number, what, v.Reason).Hinted("%s", hint)})
+	console.PrintProblems(p.Err, problem.List{failure.Hinted("%s", strings.TrimSpace(v.Hint+" The client keeps the earlier link; to ask again: claimsheet link"))})
 	return nil
 }

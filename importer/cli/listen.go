@@ -9,7 +9,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient/tracking"
-	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/statefolder"
 	"claimsheet/mapping/problem"
 )
@@ -30,14 +29,12 @@ func (p *program) listenCommand() *cli.Command {
 		UsageText:   "claimsheet listen [-e ENVIRONMENT] [options]",
 		Description: listenHelp,
 		Flags:       append(ledgerFlags(), &cli.StringFlag{Name: "addr", Value: "127.0.0.1:8090", Usage: "the `ADDRESS` to listen on; port 0 takes any free one"}),
-		Action: func(c *cli.Context) error {
-			return p.listen(c, p.where(c), c.String("addr"))
-		},
+		Action:      p.listen,
 	}
 }
 
-func (p *program) listen(c *cli.Context, where load.Where, addr string) error {
-	l, err := openEnvironmentOf(where)
+func (p *program) listen(c *cli.Context) error {
+	l, err := openEnvironmentOf(p.where(c))
 	defer l.close()
 	if err != nil {
 		return err
@@ -47,14 +44,24 @@ func (p *program) listen(c *cli.Context, where load.Where, addr string) error {
 		return err
 	}
 	if hook == nil {
-		return noWebhook(l.session.Env.Name)
+		return problem.New("no-webhook", "the environment “%s” does not describe a webhook", l.session.Env.Name).
+			Hinted("add “webhook” under “tracking” of the environment; docs/tracking.md has examples")
 	}
 	if err := statefolder.Check(l.session.State); err != nil {
 		return err
 	}
 	hook.Keep = l.inbox().Add
-	hook.Log = p.logWebhook()
-	listener, err := net.Listen("tcp", addr)
+	var mu sync.Mutex
+	hook.Log = func(status, events int, refused string) { // what became of a request, without what it says
+		mu.Lock()
+		defer mu.Unlock()
+		text := fmt.Sprintf("events received: %d", events)
+		if refused != "" {
+			text = fmt.Sprintf("refused with HTTP %d: %s", status, refused)
+		}
+		fmt.Fprintln(p.Err, moment(time.Now()), problem.OneLine(text))
+	}
+	listener, err := net.Listen("tcp", c.String("addr"))
 	if err != nil {
 		return problem.New("address", "claimsheet cannot listen there: %v", problem.Cause(err)).Hinted("choose another address with --addr, such as 127.0.0.1:8090")
 	}
@@ -66,26 +73,7 @@ func (p *program) listen(c *cli.Context, where load.Where, addr string) error {
 	return hook.Serve(c.Context, listener)
 }
 
-func noWebhook(env string) error {
-	return problem.New("no-webhook", "the environment “%s” does not describe a webhook", env).
-		Hinted("add “webhook” under “tracking” of the environment; docs/tracking.md has examples")
-}
-
 // inbox is where events wait for the ledger.
 func (l *ledgerSession) inbox() tracking.Inbox {
 	return tracking.Inbox(statefolder.Tracking(l.session.State, l.session.Env.Name))
-}
-
-// logWebhook prints what became of requests, without what they say.
-func (p *program) logWebhook() func(status, events int, refused string) {
-	var mu sync.Mutex
-	return func(status, events int, refused string) {
-		mu.Lock()
-		defer mu.Unlock()
-		text := fmt.Sprintf("events received: %d", events)
-		if refused != "" {
-			text = fmt.Sprintf("refused with HTTP %d: %s", status, refused)
-		}
-		fmt.Fprintln(p.Err, moment(time.Now()), problem.OneLine(text))
-	}
 }

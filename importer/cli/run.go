@@ -392,7 +392,7 @@ func (r *importRun) openLedger() error {
 	case r.options.dryRun:
 		return r.ledger.read()
 	}
-	if err := r.ledger.lock(r.Err); err != nil {
+	if err := r.ledger.lock(); err != nil {
 		if errors.Is(err, ledger.ErrLocked) {
 			r.session.KeepInputs() // the run that has the ledger may be reading the same copies
 		}

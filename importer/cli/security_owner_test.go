@@ -162,7 +162,6 @@ func TestC8_OnlyFilesAreRead(t *testing.T) {
 		for name, args := range map[string][]string{
 			"mapping":      {"run", "--dry-run", "-m", path, s.path("leads.xlsx")},
 			"check":        {"check", "-m", path},
-			"link":         {"link", "-m", path, "--environments", s.path("environments.yaml"), "c1@example.com"},
 			"environments": {"run", "--dry-run", "-m", s.path("mapping.yaml"), "--environments", path, s.path("leads.xlsx")},
 			"templates":    {"run", "--dry-run", "-m", s.path("mapping.yaml"), "-e", "sandbox", "--templates", path, s.path("leads.xlsx")},
 			"sheet":        {"run", "--dry-run", "-m", s.path("mapping.yaml"), path},

@@ -260,7 +260,7 @@ func TestP8_Panic(t *testing.T) {
 	if code != 3 || strings.Contains(text, "canary") || strings.Contains(text, os.Args[0]) {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
-	if !strings.Contains(text, "a fault of Claimsheet's own: panic with a string") || !strings.Contains(text, "claimsheet/importer/cli.(*program).observe ") {
+	if !strings.Contains(text, "a fault of Claimsheet's own: panic with a string") || !strings.Contains(text, "claimsheet/importer/cli.(*program).runOptions ") {
 		t.Errorf("it does not say where:\n%s", text)
 	}
 	// The same in a process of its own, whose memory is not dumped either.

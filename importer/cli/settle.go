@@ -28,12 +28,10 @@ number, what to look for in the service, and the command lines that decide it. A
                                step is uncertain again; or withdraw a wrong
                                id that the sheet gave (known_id)
 
-A STEP is the number in the list, the step's name when only one client has it uncertain, or CLIENT-KEY:NAME. Flags come
-first. After --created the first word that is not a STEP is the ID that the service gave a client, claim or activity, or the
-redirect URL of a link; an id or url belongs to one STEP. An activity needs its id only if the environment's wire.activity_id says so.
-An id that does not look like one of its kind needs --yes; an id of something else is refused. To correct a wrong id, undo it
-first. A decided step has no number any more: give its name.
-A number keeps its meaning while other steps are decided. Of several decisions either all are recorded or none.
+A STEP is the number in the list, the step's name when only one client has it uncertain, or CLIENT-KEY:NAME. After --created the
+first word that is not a STEP is the ID that the service gave a client, claim or activity, or the redirect URL of a link. An
+activity needs its id only if the environment's wire.activity_id says so. To correct a wrong id, undo it first, by the step's
+name: a decided step has no number any more. Of several decisions either all are recorded or none.
 
 Examples:
 

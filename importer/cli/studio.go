@@ -152,16 +152,9 @@ func (s *studioSession) options() (studio.Options, error) {
 	if s.exists() {
 		return o, nil
 	}
-	fmt.Fprintln(s.Err, "there is no", problem.OneLine(s.where.Mapping), "yet: the page proposes one")
-	s.begin(&o)
-	return o, nil
-}
-
-// begin finds out how the sheets are read, for a first mapping that the session proposes
-// from their rows. Where that fails the mapping has a name alone: the page shows what is
-// wrong with the sheet, and lets a person choose the header row.
-func (s *studioSession) begin(o *studio.Options) {
-	o.Propose = true
+	// A first mapping is proposed from the rows of the sheets. Where they cannot be read the mapping has a name
+	// alone: the page shows what is wrong, and lets a person choose the header row.
+	fmt.Fprintln(s.Err, "there is no", problem.OneLine(s.where.Mapping), "yet: the page proposes one as soon as it has read the sheet")
 	for row := range draft.SoughtRows { // 0 seeks it
 		f := &sheetFinder{options: sheet.Options{Password: s.password.value, HeaderRow: row}, request: o.Suggest}
 		readers, err := f.open(s.sheets)
@@ -175,7 +168,8 @@ func (s *studioSession) begin(o *studio.Options) {
 	}
 	name := filepath.Base(s.sheets[0])
 	o.Suggest.Name = strings.TrimSuffix(name, filepath.Ext(name))
-	o.Proposed = o.Suggest.Beginning()
+	o.Propose, o.Proposed = true, o.Suggest.Beginning()
+	return o, nil
 }
 
 // line is a command to copy, for the same mapping and sheets.
@@ -210,22 +204,14 @@ func (s *studioSession) job(kind studio.JobKind, mapping, folder string) []strin
 		return words
 	}
 	words = append(words, "-e", "sandbox", "--state", folder)
-	if templates := s.sandboxTemplates(folder); templates != "" {
-		words = append(words, "--templates", templates)
+	if s.where.Templates != "" {
+		return append(words, "--templates", s.where.Templates)
+	}
+	if s.service != nil { // the sandbox of the job has what the environment has
+		path := filepath.Join(folder, "templates.json")
+		if data, err := json.Marshal(s.service.object()); err == nil && os.WriteFile(path, data, 0o600) == nil {
+			words = append(words, "--templates", path)
+		}
 	}
 	return words
-}
-
-// sandboxTemplates returns the file with the reference data of a job's sandbox: that of
-// the session, else what the environment has; "" when neither is known.
-func (s *studioSession) sandboxTemplates(folder string) string {
-	if s.where.Templates != "" || s.service == nil {
-		return s.where.Templates
-	}
-	data, err := json.Marshal(s.service.object())
-	path := filepath.Join(folder, "templates.json")
-	if err != nil || os.WriteFile(path, data, 0o600) != nil {
-		return ""
-	}
-	return path
 }

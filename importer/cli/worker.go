@@ -147,7 +147,7 @@ func (w *worker) open(ctx context.Context) (err error) {
 	if err = l.needsDatabase(); err != nil {
 		return err
 	}
-	if err := l.lock(w.Err); err != nil {
+	if err := l.lock(); err != nil {
 		return err
 	}
 	if l.folders, err = journal.Folders(l.file(), ""); err != nil {

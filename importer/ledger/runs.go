@@ -145,26 +145,6 @@ func (l *Ledger) RunAfter(ctx context.Context, r Run) (next Run, ok bool, err er
 	return next, ok, err
 }
 
-// EarlierRun is a finished run over the same input as another run.
-type EarlierRun struct {
-	ID      string
-	Started time.Time
-	Summary []byte // as Run.Summary
-}
-
-// SameInput returns the latest finished run other than r with the same input,
-// mapping and environment; ok is false when there is none. A run that was killed
-// has not finished.
-func (l *Ledger) SameInput(ctx context.Context, r Run) (e EarlierRun, ok bool, err error) {
-	var started int64
-	ok, err = first(ctx, l.read, []any{&e.ID, &started, &e.Summary}, `
-		SELECT id, started, summary FROM runs
-		WHERE environment = ? AND mapping = ? AND input_digest = ? AND finished IS NOT NULL AND id <> ?
-		ORDER BY finished DESC LIMIT 1`, r.Environment, r.Mapping, r.InputDigest, r.ID)
-	e.Started = micro(started)
-	return e, ok, err
-}
-
 // instant reads a stored time; NULL is the zero time.
 type instant time.Time
 

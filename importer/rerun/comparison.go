@@ -209,7 +209,7 @@ func (r *Comparison) TakeOver(run string, rows iter.Seq2[Row, error]) error {
 	if err != nil {
 		return err
 	}
-	events := make([]ledger.Event, len(r.taken))
+	var events, unmade []ledger.Event // a link that was not made is newer than those that were
 	for i, t := range r.taken {
 		e, who := t.event, mapping.Identity{Space: t.event.Space, Key: t.event.Client}
 		last, isLinked := r.links[who]
@@ -219,8 +219,13 @@ func (r *Comparison) TakeOver(run string, rows iter.Seq2[Row, error]) error {
 		if e.Kind == ledger.KindClient && e.To == ledger.Done && r.found[who] {
 			e.Via = ledger.ViaAdopted // so that the activities stay skipped
 		}
-		e.Run, events[i] = run, e
+		if e.Run = run; e.To == ledger.Refused {
+			unmade = append(unmade, e)
+		} else {
+			events = append(events, e)
+		}
 	}
+	events = append(events, unmade...)
 	r.last = ledger.ClientKey{} // what was read of it is no longer true
 	const atOnce = 1000
 	for chunk := range slices.Chunk(events, atOnce) {

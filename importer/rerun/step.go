@@ -59,11 +59,13 @@ const (
 )
 
 // toEvent returns the event by which a ledger that does not know the step takes it
-// over. ok is false for a step that certainly does not exist. A client or claim
+// over. ok is false for a step that certainly does not exist, unless it is a fresh link: without
+// it the ledger could not tell that a link is missing. A client or claim
 // that is done but has no id becomes uncertain: the cell was cleared, and
 // that must not create it again.
 func (s Step) toEvent(id ledger.StepID) (event ledger.Event, ok bool) {
-	if slices.Contains(unsent, s.State) {
+	isUnsent := slices.Contains(unsent, s.State)
+	if isUnsent && !strings.HasPrefix(s.Step, ledger.KindLink+"/") {
 		return ledger.Event{}, false
 	}
 	id.Space, id.Client, id.Step = strings.Clone(id.Space), strings.Clone(id.Client), strings.Clone(id.Step) // the reader reuses the texts
@@ -71,6 +73,8 @@ func (s Step) toEvent(id ledger.StepID) (event ledger.Event, ok bool) {
 		Via: ledger.ViaWorkbook, Reason: reasonTakenOver, ID: strings.Clone(s.ID)}
 	needsID := event.Kind == ledger.KindClient || event.Kind == ledger.KindClaim
 	switch {
+	case isUnsent:
+		event.To, event.Via = ledger.Refused, ""
 	case event.To == ledger.Sent:
 		event.To = ledger.Uncertain
 	case event.To == ledger.Done && needsID && s.ID == "":

@@ -38,39 +38,12 @@ func TestProgressLines(t *testing.T) {
 	got := regexp.MustCompile(`time=\S+ `).ReplaceAllString(log.String(), "")
 	want := `level=INFO msg=paused why="the service asks to wait" seconds=20
 level=INFO msg=progress clients=20 of=100 failed=1 uncertain=0 calls=120 callsPerSecond=12.0 secondsLeft=40 waiting="the service asks to wait"
-level=INFO msg=progress clients=20 of=100 failed=1 uncertain=0 calls=120 callsPerSecond=0.0 secondsLeft=80 waiting="the service asks to wait"
+level=INFO msg=progress clients=20 of=100 failed=1 uncertain=0 calls=120 callsPerSecond=6.0 secondsLeft=80 waiting="the service asks to wait"
 level=INFO msg="going on" clients=60
-level=INFO msg=progress clients=60 of=100 failed=1 uncertain=0 calls=360 callsPerSecond=48.0 secondsLeft=20
+level=INFO msg=progress clients=60 of=100 failed=1 uncertain=0 calls=360 callsPerSecond=12.0 secondsLeft=20
 level=INFO msg=progress clients=80 of=100 failed=1 uncertain=0 calls=480 callsPerSecond=12.0 secondsLeft=10
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestWordsBesideTheBar(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	waits := progressSnapshot{Progress: importer.Progress{Clients: result.Counts{Total: 10, Failed: 3, Uncertain: 1},
-		Waiting: "the service asks to wait", Until: now.Add(28 * time.Second)}, total: 20, speed: 0.4}
-	goes := waits
-	goes.Waiting, goes.Until = "", time.Time{}
-	cases := []struct {
-		snapshot progressSnapshot
-		room     int
-		want     string
-	}{
-		{goes, 80, "3 failed  1 uncertain  ETA 1m30s  0 calls/s"},
-		{goes, 28, "3 failed  1 uncertain"},
-		{goes, 20, "3 failed  ETA 1m30s"},
-		{waits, 80, "the service asks to wait: 28s  3 failed  1 uncertain  ETA 1m30s  0 calls/s"},
-		{waits, 32, "the service asks to wait: 28s"},
-		{waits, 12, "the service "},
-		{waits, -3, ""},
-	}
-	for _, c := range cases {
-		if got := fitting(c.snapshot.words(90*time.Second, now), c.room); got != c.want {
-			t.Errorf("in %d columns: %q, want %q", c.room, got, c.want)
-		}
 	}
 }

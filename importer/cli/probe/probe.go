@@ -1,5 +1,5 @@
 // Package probe finds out how a real service answers where its document leaves that open, and
-// proposes the lines of an environment (wire, not_found, errors) that describe it.
+// proposes the lines of an environment (wire, not_found, errors, limits) that describe it.
 //
 //	GETs ─▶ what they show ─▶ lines ─▶ one test client, by the importer's engine ─▶ lines ─▶ Report
 //
@@ -15,6 +15,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/big"
 	"slices"
 	"strings"
@@ -102,6 +103,8 @@ type prober struct {
 	asked     map[string]int // by step: its answer in Asked
 	templates []mapping.Template
 	rules     []errorsRule
+	limits    []string // headers that announce limits
+	rate      float64  // the lowest that they announce
 
 	mu   sync.Mutex
 	took map[apiclient.Kind][]float64 // milliseconds
@@ -126,6 +129,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		}
 	}
 	p.judgeNotFound()
+	p.judgeLimits()
 	p.sumTimes()
 	slices.SortStableFunc(p.Lines, func(a, b Line) int { return cmp.Or(place(a.Key)-place(b.Key), strings.Compare(a.Key, b.Key)) })
 	return p.Report, err
@@ -134,7 +138,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 // place is that of a line's section in the environment.
 func place(key string) int {
 	section, _, _ := strings.Cut(key, ".")
-	return slices.Index([]string{"wire", "not_found", "errors"}, section)
+	return slices.Index([]string{"limits", "wire", "not_found", "errors"}, section)
 }
 
 // connect makes the client of the service as the environments file describes it with the lines
@@ -205,6 +209,10 @@ func (p *prober) get(ctx context.Context, about string, r apiclient.Request) (fo
 func (p *prober) show(about string, r apiclient.Request, a apiclient.Answer) shown {
 	outline, request := p.Session.Client.Outline(a), r.Method+" "+r.Route
 	p.Asked = append(p.Asked, Asked{request, about, outline, ""})
+	rate, said := apiclient.LearnLimits(a.Header)
+	if p.limits = append(p.limits, said...); rate > 0 && (p.rate == 0 || rate < p.rate) {
+		p.rate = rate
+	}
 	return shown{a, request + ": " + outline}
 }
 
@@ -414,6 +422,21 @@ func (p *prober) wire(key string) string {
 }
 
 func placeName(place string) string { return cmp.Or(place, "the whole body, a JSON string") }
+
+// judgeLimits proposes the rate that the service announces.
+func (p *prober) judgeLimits() {
+	slices.Sort(p.limits)
+	said := strings.Join(slices.Compact(p.limits), ", ")
+	now := p.Session.Env.Limits.RequestsPerSecond
+	switch {
+	case p.rate > 0 && (now == 0 || now > p.rate):
+		value, _ := json.Marshal(math.Floor(p.rate*1000) / 1000) // a number
+		p.Lines = append(p.Lines, Line{"limits.requests_per_second", value, "answers announce " + said})
+	case p.rate == 0 && strings.Contains(strings.ToLower(said), "limit"):
+		p.unknown("how many requests the service takes", "it announces a limit without the time that it is for: "+said,
+			"ask the service's operator, and set limits.requests_per_second")
+	}
+}
 
 func (p *prober) sumTimes() {
 	for _, kind := range []apiclient.Kind{apiclient.ReadTemplates, apiclient.FindClient, apiclient.CreateClient, apiclient.CreateClaim,

@@ -3,6 +3,7 @@
 package workbook
 
 import (
+	"cmp"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -213,21 +214,10 @@ func RefuseAsSheet(given, copied string) error {
 		Hinted("to do what is missing in it: claimsheet rerun %s", reports.CommandLine([]string{given}))
 }
 
-// refusePlan refuses the workbook of a dry run, and leads to what was planned in
-// it: a sheet, or the results of one.
+// refusePlan refuses the workbook of a dry run, and leads to what was planned in it.
 func (b *Binding) refusePlan(path, expected string) error {
-	p := problem.At(problem.Where{File: path}, "plan-workbook", "this is the plan of a dry run, which sent nothing; %s was expected", expected)
-	line := []string{"claimsheet", "run", "-m", "mapping.yaml"}
-	switch {
-	case b.Input == "":
-		return p.Hinted("run the sheet that it was made from")
-	case IsOwnOutput(b.Input):
-		return p.Hinted("to do what is missing in the results that it was made from: %s", reports.CommandLine([]string{"claimsheet", "rerun", b.Input}))
-	}
-	if b.EnvironmentName != "" {
-		line = append(line, "-e", b.EnvironmentName)
-	}
-	return p.Hinted("to import the sheet that it was made from: %s", reports.CommandLine(append(line, b.Input)))
+	return problem.At(problem.Where{File: path}, "plan-workbook", "this is the plan of a dry run, which sent nothing; %s was expected", expected).
+		Hinted("name what it was made from, without --dry-run: %s", cmp.Or(b.Input, "the sheet"))
 }
 
 // CheckMapping refuses a mapping of another name: the ledger knows the steps by
@@ -271,11 +261,7 @@ func (b *Binding) CheckTogether(given int) (problem.Problem, bool) {
 	if b.Sheets <= given {
 		return problem.Problem{}, false
 	}
-	verb := "1 is"
-	if given != 1 {
-		verb = strconv.Itoa(given) + " are"
-	}
-	return problem.At(problem.Where{File: b.Path}, "other-workbooks", "the run that wrote it wrote %d workbooks, and %s given: a client with rows in another may look changed", b.Sheets, verb).
+	return problem.At(problem.Where{File: b.Path}, "other-workbooks", "the run wrote %d workbooks, and %d of them are given: a client with rows in another may look changed", b.Sheets, given).
 		Hinted("give all of them in one command: claimsheet rerun A.results.xlsx B.results.xlsx"), true
 }
 

@@ -55,7 +55,6 @@ func Run(t *testing.T, o Opener) {
 		"StepsOfClientsAreSteps":          s.testStepsOfClientsAreSteps,
 		"LastOutputIsTheLatestOfAnyRun":   s.testLastOutputIsTheLatestOfAnyRun,
 		"ClosedLedgerIsStopped":           s.testClosedLedgerIsStopped,
-		"SameInput":                       s.testSameInput,
 		"NotFound":                        s.testNotFound,
 		"CountUnsettled":                  s.testCountUnsettled,
 		"LatestOutputs":                   s.testLatestOutputs,

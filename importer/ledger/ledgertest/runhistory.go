@@ -37,43 +37,6 @@ func (s suite) testClosedLedgerIsStopped(t *testing.T) {
 	do(t, l.Close())
 }
 
-func (s suite) testSameInput(t *testing.T) {
-	l := s.fresh(t)
-	runs := []struct {
-		id       string
-		change   func(*ledger.Run)
-		finished bool
-	}{
-		{"first", func(*ledger.Run) {}, true},
-		{"second", func(r *ledger.Run) { r.Started = noon.Add(24 * time.Hour) }, true},
-		{"killed", func(*ledger.Run) {}, false},
-		{"other sheet", func(r *ledger.Run) { r.InputDigest = "j" }, true},
-		{"other mapping", func(r *ledger.Run) { r.Mapping = "cards" }, true},
-		{"other environment", func(r *ledger.Run) { r.Environment = "https://prod.example.com/api" }, true},
-	}
-	for i, r := range runs {
-		made := loans
-		made.ID = r.id
-		r.change(&made)
-		do(t, l.StartRun(made))
-		if r.finished {
-			made.Finished, made.Summary = noon.Add(time.Duration(i)*time.Hour), []byte(r.id)
-			do(t, l.FinishRun(made))
-		}
-	}
-	tonight := loans
-	tonight.ID = "tonight"
-	got, ok, err := l.SameInput(t.Context(), tonight)
-	do(t, err)
-	same(t, "found", ok, true)
-	same(t, "the latest", got, ledger.EarlierRun{ID: "second", Started: noon.Add(24 * time.Hour), Summary: []byte("second")})
-
-	tonight.ID, tonight.InputDigest = "other sheet", "j"
-	_, ok, err = l.SameInput(t.Context(), tonight)
-	do(t, err)
-	same(t, "itself", ok, false)
-}
-
 func (s suite) testCountUnsettled(t *testing.T) {
 	l := s.fresh(t)
 	put := func(id ledger.StepID, to ledger.State) {
