@@ -94,26 +94,18 @@ func detail(a Answer) string {
 	}
 	var parts []string
 	for _, key := range messageKeys {
-		if text, ok := scalar(firstAt(doc, "/"+key)); ok && text != "" {
+		if text, ok := scalar(follow(doc, "/"+key).value); ok && text != "" {
 			parts = append(parts, text)
 			break
 		}
 	}
-	if errs := firstAt(doc, "/errors"); len(parts) > 0 && errs != nil {
+	if errs := follow(doc, "/errors").value; len(parts) > 0 && errs != nil {
 		parts = append(parts, compact(errs))
 	}
 	if len(parts) == 0 {
 		parts = append(parts, compact(doc))
 	}
 	return printable(strings.Join(parts, " "))
-}
-
-// firstAt returns the first value at a pointer; nil for none.
-func firstAt(doc []byte, pointer string) json.RawMessage {
-	if values := follow(doc, pointer).values; len(values) > 0 {
-		return values[0]
-	}
-	return nil
 }
 
 func compact(value []byte) string {

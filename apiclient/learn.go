@@ -347,8 +347,8 @@ func LearnTemplates(a Answer) (pointer string, ok bool) {
 func LearnDataTypes(a Answer, list string) (pointer string, named int, others []string) {
 	doc, _ := document(a.Body)
 	names := map[string][]string{} // by pointer
-	for _, template := range inside(firstAt(doc, list), "array") {
-		for _, attribute := range inside(firstAt(template.value, "/activityAttributeTemplates"), "array") {
+	for _, template := range inside(follow(doc, list).value, "array") {
+		for _, attribute := range inside(follow(template.value, "/activityAttributeTemplates").value, "array") {
 			for _, l := range leavesOf(Answer{Body: attribute.value}) {
 				if text, ok := stringOf(l.value); ok && plainCode.MatchString(text) && strings.Contains(plainly(l.name+l.parent), "type") {
 					names[l.pointer] = append(names[l.pointer], text)

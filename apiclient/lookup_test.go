@@ -46,7 +46,7 @@ func TestFind(t *testing.T) {
 		{name: "array of two", status: 200, kind: asJSON, body: `[{"contactId":"a"},{"contactId":"b"}]`, err: "more than one match"},
 		{name: "pointer into an array of two", pointer: "/0/contactId", status: 200, kind: asJSON, body: `[{"contactId":"a"},{"contactId":"b"}]`, err: "more than one match"},
 		{name: "nested array of two", pointer: "/items/0/id", status: 200, kind: asJSON, body: `{"items":[{"id":7},{"id":8}]}`, err: "more than one match"},
-		{name: "two ids", status: 200, kind: asJSON, body: `{"contactId":"a","contactId":"b"}`, err: "two different ids"},
+		{name: "two ids", status: 200, kind: asJSON, body: `{"contactId":"a","contactId":"b"}`, err: "several values"},
 		{name: "no id", status: 200, kind: asJSON, body: `{"id":"a"}`, err: "no value at /contactId"},
 		{name: "web page", status: 200, kind: "text/html", body: `<html>`, err: "a web page"},
 		{name: "no body", status: 204, err: "is empty"},

@@ -180,19 +180,20 @@ func hideLinks(text string, anyPath bool) string {
 // environment reads links, and anywhere when it has a query.
 func (c *Client) forShow(a Answer) Answer {
 	place := c.cfg.Wire.RedirectURL
-	var relative []string
+	relative := ""
 	if doc, ok := document(a.Body); ok && CheckPointer(place) == nil {
-		for _, value := range follow(doc, place).values {
-			if text, ok := stringOf(value); ok && len(text) >= minSecret && strings.ContainsAny(text, "/?") {
-				relative = append(relative, text)
-			}
+		f := follow(doc, place)
+		if text, _ := stringOf(f.value); f.repeated { // which of them are links?
+			a.Body = nil
+		} else if len(text) >= minSecret && strings.ContainsAny(text, "/?") {
+			relative = text
 		}
 	}
 	a.Body = a.Body[:min(len(a.Body), maxRead)]
 	a.Body = redacted(a, func(text string) string {
 		text = hideLinks(c.secrets.hide(text), place == placeText)
-		for _, link := range relative {
-			text = strings.ReplaceAll(text, link, "***")
+		if relative != "" {
+			text = strings.ReplaceAll(text, relative, "***")
 		}
 		return text
 	})

@@ -69,11 +69,11 @@ func (p *templateParser) parse(a Answer) ([]Template, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: check base_url", notJSON(a))
 	}
-	lists := follow(doc, p.wire.Templates).values
-	if len(lists) != 1 || form(lists[0]) != "array" {
-		return nil, p.noArray(doc, lists)
+	list := follow(doc, p.wire.Templates)
+	if list.repeated || form(list.value) != "array" {
+		return nil, p.noArray(doc)
 	}
-	items := inside(lists[0], "array")
+	items := inside(list.value, "array")
 	if why := isPartial(a, doc, len(items)); why != "" {
 		return nil, fmt.Errorf("is one page of several (%s), and Claimsheet reads one only: "+
 			"ask the service's operator how one answer holds all templates", why)
@@ -90,7 +90,7 @@ func (p *templateParser) parse(a Answer) ([]Template, error) {
 }
 
 // noArray says what the answer has in the place of the array of templates.
-func (p *templateParser) noArray(doc []byte, there []json.RawMessage) error {
+func (p *templateParser) noArray(doc []byte) error {
 	err := fmt.Errorf("has no array at %s", placeName(p.wire.Templates))
 	if p.wire.Templates == "" {
 		err = fmt.Errorf("is %s, not an array", article(form(doc)))
@@ -158,14 +158,14 @@ func (p *templateParser) template(item json.RawMessage) (t Template, err error) 
 	if t.ID, t.Name, err = idAndName(item); err != nil {
 		return Template{}, err
 	}
-	nested := follow(item, "/activityAttributeTemplates").values
-	if len(nested) == 0 || form(nested[0]) == "null" {
+	nested := follow(item, "/activityAttributeTemplates")
+	if nested.value == nil || !nested.repeated && form(nested.value) == "null" {
 		return t, nil
 	}
-	if len(nested) > 1 || form(nested[0]) != "array" {
+	if nested.repeated || form(nested.value) != "array" {
 		return Template{}, fmt.Errorf("a template whose activityAttributeTemplates is not one array")
 	}
-	for i, m := range inside(nested[0], "array") {
+	for i, m := range inside(nested.value, "array") {
 		item := m.value
 		var at AttributeTemplate
 		if at.ID, at.Name, err = idAndName(item); err != nil {
@@ -185,7 +185,7 @@ func idAndName(item json.RawMessage) (id, name string, err error) {
 	if id, err = identifier(follow(item, "/id"), "/id"); err != nil {
 		return "", "", fmt.Errorf("a template that %w", err)
 	}
-	name, err = only(follow(item, "/name").values, "/name", "name", func(v json.RawMessage) (string, error) {
+	name, err = follow(item, "/name").only("/name", func(v json.RawMessage) (string, error) {
 		if s, ok := stringOf(v); ok && strings.TrimSpace(s) != "" {
 			return s, nil
 		}
@@ -204,13 +204,13 @@ func (p *templateParser) dataType(item json.RawMessage, attribute string) string
 	if p.wire.DataType == "" {
 		return ""
 	}
-	values := follow(item, p.wire.DataType).values
-	if len(values) != 1 || form(values[0]) == "null" {
+	f := follow(item, p.wire.DataType)
+	if f.value == nil || f.repeated || form(f.value) == "null" {
 		return ""
 	}
-	theirs, ok := scalar(values[0])
+	theirs, ok := scalar(f.value)
 	if !ok {
-		theirs = article(form(values[0]))
+		theirs = article(form(f.value))
 	}
 	if ours, ok := p.wire.DataTypes[theirs]; ok {
 		return ours
@@ -232,17 +232,11 @@ func (p *templateParser) options(item json.RawMessage) []string {
 	if p.wire.Options == "" {
 		return nil
 	}
-	values := follow(item, p.wire.Options).values
-	if len(values) != 1 || form(values[0]) != "array" {
-		return nil
-	}
 	var options []string
-	for _, item := range inside(values[0], "array") {
+	for _, item := range inside(follow(item, p.wire.Options).value, "array") {
 		option := item.value
 		if form(option) == "object" {
-			if named := follow(option, "/name").values; len(named) == 1 {
-				option = named[0]
-			}
+			option = follow(option, "/name").value
 		}
 		if text, ok := stringOf(option); ok && strings.TrimSpace(text) != "" {
 			options = append(options, text)

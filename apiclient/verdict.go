@@ -263,12 +263,11 @@ func (r rule) applies(a Answer) bool {
 	if !ok {
 		return false
 	}
-	return slices.ContainsFunc(follow(doc, r.Pointer).values, func(value json.RawMessage) bool {
-		if text, ok := scalar(value); ok {
-			return r.matches.MatchString(text)
-		}
-		return r.matches.Match(value)
-	})
+	value := follow(doc, r.Pointer).value
+	if text, ok := scalar(value); ok {
+		return r.matches.MatchString(text)
+	}
+	return value != nil && r.matches.Match(value)
 }
 
 // need is what a successful answer to a kind of request must hold; nil for what

@@ -28,7 +28,7 @@ type Meter struct {
 	used       int         // how many of them it has used
 	last, end  time.Time   // the last of them, and State.Last as they left it
 	lost       time.Time   // end, where the last one was lost; else zero
-	recent     Departures
+	recent     departures
 	left       time.Time // alone: when the last request leaves on its connection
 
 	lacking time.Time     // since when this process needs a departure; zero for not
@@ -251,7 +251,9 @@ func (m *Meter) Limited() bool {
 // wait. The limiter is told; where that fails, the next request does so.
 func (m *Meter) Refused(ctx context.Context, r Refusal) {
 	m.mu.Lock()
-	r.sent = m.recent.perSecond(m.now())
+	if r.sent = m.recent.perSecond(m.now()); !m.alone { // the others send too
+		r.sent = max(r.sent, m.rate())
+	}
 	m.state.refused(m.time(), r, m.limits)
 	m.news, m.good, m.departures = append(m.news, r), 0, nil // departures at the rate before are lost
 	m.mu.Unlock()
