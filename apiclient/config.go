@@ -6,16 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+
 	"net"
 	"net/http"
-	"regexp"
-	"slices"
-	"strings"
+	"net/url"
+
 	"time"
 
 	"claimsheet/apiclient/rate"
-	"claimsheet/mapping/problem"
 )
 
 // Config holds everything that a Client needs to know of an environment.
@@ -173,34 +171,34 @@ type Rule struct {
 // dataTypes are our names of the document's attribute data types, in its order.
 var dataTypes = []string{"Text", "TextArea", "DropDown", "Checkbox", "Date", "DateTime", "Number", "Currency"}
 
-// check lists what no Config may have. The reader of environments files
+// check returns the base url of a Config, or says what no Config may have. The reader of environments files
 // checks everything, with the places in the file.
-func check(cfg Config) problem.List {
-	var list problem.List
-	refused := func(what string, err error) {
-		if err != nil {
-			list = append(list, problem.New("client-config", "%s%v", what, err))
-		}
+func check(cfg Config) (*url.URL, error) {
+	normal, err := NormaliseBaseURL(cfg.BaseURL)
+	if err != nil {
+		return nil, err
 	}
-	_, err := NormaliseBaseURL(cfg.BaseURL)
-	refused("", err)
+	base, err := url.Parse(normal)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Proxy != nil && base.Scheme != "https" {
+		return nil, errors.New("with a proxy the base url must be https: otherwise the proxy could read the requests")
+	}
 	if cfg.Proxy != nil {
-		refused("the proxy's url cannot be used: ", CheckProxyURL(cfg.Proxy.URL))
-		if strings.HasPrefix(strings.ToLower(cfg.BaseURL), "http:") {
-			refused("with a proxy the base url must be https: ", errors.New("otherwise the proxy could read the requests"))
+		if err := CheckProxyURL(cfg.Proxy.URL); err != nil {
+			return nil, fmt.Errorf("the proxy's url cannot be used: %w", err)
 		}
 	}
-	if cfg.Version == V1 {
-		refused("the case id ", checkSegment(cfg.CaseID))
+	if err := checkSegment(cfg.CaseID); err != nil && cfg.Version == V1 {
+		return nil, fmt.Errorf("the case id %w", err)
 	}
-	for _, name := range slices.Sorted(maps.Keys(cfg.Headers)) {
-		refused("", checkHeader(name))
+	for name := range cfg.Headers {
+		if err := checkHeader(name); err != nil {
+			return nil, err
+		}
 	}
-	for i, r := range cfg.Rules {
-		_, err := regexp.Compile(r.Matches)
-		refused(fmt.Sprintf("errors[%d]: ", i), err)
-	}
-	return list
+	return base, nil
 }
 
 // checkHeader refuses the headers that make net/http send a POST again when the connection

@@ -328,7 +328,7 @@ func LearnRefusal(a Answer, others []Answer) (found Rule, ok bool) {
 		}
 		found.Pointer, found.Matches = leavesOf(a)[i].pointer, "^false$"
 	}
-	r := compile([]Rule{found})[0]
+	r := rule{found, regexp.MustCompile(found.Matches)}
 	return found, r.applies(a) && !slices.ContainsFunc(others, r.applies)
 }
 

@@ -232,13 +232,15 @@ type rule struct {
 	matches *regexp.Regexp
 }
 
-// compile compiles rules that check has accepted.
-func compile(rules []Rule) []rule {
-	var list []rule
+func compile(rules []Rule) (list []rule, err error) {
 	for _, r := range rules {
-		list = append(list, rule{r, regexp.MustCompile(r.Matches)})
+		matches, err := regexp.Compile(r.Matches)
+		if err != nil {
+			return nil, fmt.Errorf("a rule of errors: %w", err)
+		}
+		list = append(list, rule{r, matches})
 	}
-	return list
+	return list, nil
 }
 
 // ruleFor returns the first Rule that matches an answer.
