@@ -369,19 +369,26 @@ func LearnDataTypes(a Answer, list string) (pointer string, named int, others []
 	return pointer, named, others
 }
 
-// Outline shows an answer without what may be personal data or a credential: its status, the names
-// of its fields, and of their values null, true, false, 0, data types and error codes.
+// Outline shows an answer without what may be personal data or a credential: its status, the places
+// of its values, and of these null, true, false, 0, data types and error codes.
 func (c *Client) Outline(a Answer) string {
+	const most = 8
 	text := statusText(a.Status)
-	doc, isJSON := document(a.Body)
+	var shown []string
+	_, code := errorCode(a)
+	for _, l := range leavesOf(a) {
+		shown = append(shown, strings.TrimSpace(l.pointer+" "+outline(l.value, code)))
+	}
 	switch {
 	case len(bytes.TrimSpace(a.Body)) == 0:
 		text += ", no body"
 	case isPage(a):
 		text += ", a web page"
-	case isJSON && form(doc) != "":
-		_, code := errorCode(a)
-		text += ", " + outline(doc, code, 0)
+	case len(shown) > 0:
+		text += ", " + strings.Join(shown[:min(most, len(shown))], ", ")
+		if len(shown) > most {
+			text += ", …"
+		}
 	default:
 		text += ", plain text: " + kindOf(strings.TrimSpace(string(a.Body)))
 	}
@@ -398,41 +405,13 @@ func (c *Client) Outline(a Answer) string {
 // tellingHeader matches the names of headers that may hold an id or a url.
 var tellingHeader = regexp.MustCompile(`(?i)location|redirect|magic|(client|contact|claim|activity)-?(uu|gu)?id$`)
 
-func outline(value []byte, code string, depth int) string {
-	const deepest, most = 5, 8
-	switch kind := form(value); kind {
-	case "null", "boolean":
+func outline(value []byte, code string) string {
+	text, ok := scalar(value)
+	isWord := form(value) == "string" && (isVerdict(text) || slices.Contains(dataTypes, text))
+	if !ok || form(value) == "boolean" || text == "0" || isWord || text != "" && text == code {
 		return string(bytes.TrimSpace(value))
-	case "number", "string":
-		text, _ := scalar(value)
-		if text == "0" || text != "" && text == code || kind == "string" && (isVerdict(text) || slices.Contains(dataTypes, text)) {
-			return string(bytes.TrimSpace(value))
-		}
-		return kindOf(text)
-	case "array":
-		items := inside(value, "array")
-		switch {
-		case len(items) == 0:
-			return "[]"
-		case depth == deepest:
-			return "[…]"
-		case len(items) == 1:
-			return "[" + outline(items[0].value, code, depth+1) + "]"
-		}
-		return fmt.Sprintf("[%s, … %d in all]", outline(items[0].value, code, depth+1), len(items))
 	}
-	var fields []string
-	for _, m := range inside(value, "object") {
-		switch {
-		case len(fields) == most || !plainName.MatchString(m.key) || depth == deepest:
-			if !slices.Contains(fields, "…") {
-				fields = append(fields, "…")
-			}
-		default:
-			fields = append(fields, `"`+m.key+`":`+outline(m.value, code, depth+1))
-		}
-	}
-	return "{" + strings.Join(fields, ",") + "}"
+	return kindOf(text)
 }
 
 // isVerdict reports whether a text is a word that says that nothing was found, as not_found may name.
