@@ -50,15 +50,8 @@ func mediaType(a Answer) string {
 	return t
 }
 
-// isHTML reports whether an answer is an HTML page, such as a login form, a portal
-// or the error of a proxy.
-func isHTML(a Answer) bool {
-	start := strings.ToLower(string(bytes.TrimSpace(a.Body[:min(len(a.Body), 512)])))
-	return mediaType(a) == "text/html" || strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html")
-}
-
-// isPage reports whether an answer is made for people rather than programs: like
-// isHTML, and also any other body that begins with a tag.
+// isPage reports whether an answer is made for people rather than programs, such as a login form, a portal
+// or the error of a proxy: markup.
 func isPage(a Answer) bool {
 	switch mediaType(a) {
 	case "text/html", "application/xhtml+xml":
@@ -69,7 +62,7 @@ func isPage(a Answer) bool {
 
 // notJSON completes the sentence "the answer …" for one that is not JSON.
 func notJSON(a Answer) string {
-	if isHTML(a) {
+	if isPage(a) {
 		return "is a web page, not JSON"
 	}
 	return "is not JSON"
@@ -85,7 +78,7 @@ var messageKeys = []string{"detail", "message", "error_description", "title", "e
 // data: a message and the errors beside it, or else the whole JSON or plain text,
 // on one line. Nothing of a web page is worth showing.
 func detail(a Answer) string {
-	if isHTML(a) {
+	if isPage(a) {
 		return ""
 	}
 	doc, ok := document(a.Body)

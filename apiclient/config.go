@@ -28,19 +28,17 @@ type Config struct {
 	// X-Idempotency-Key are refused: they make net/http send a POST twice.
 	Headers http.Header
 	// Authorize puts the credentials on an empty request, in its headers or its query,
-	// from which every request gets them; nil for none. It may be called from several
-	// goroutines. An error stops the request before it is sent. Its text is never shown,
+	// from which every request gets them; nil for none. Several goroutines may call it.
+	// An error stops the request before it is sent. Its text is never shown,
 	// unless it is a *Failure: then Reason, Hint, Stop and Retry are taken from it.
 	Authorize func(ctx context.Context, req *http.Request) error
 	// Renew replaces the credentials with which a request was refused (401); nil
 	// where they cannot be replaced. renewed is false when new ones would not
-	// help. Several goroutines may call it at once for the same refused
-	// credentials. Its errors are treated as those of Authorize.
+	// help. Otherwise it is as Authorize.
 	Renew func(ctx context.Context, refused *http.Request) (renewed bool, err error)
-	// Secrets returns further secrets that must be hidden when an answer repeats
-	// them: those that no request to the service carries, such as the client
-	// secret for the token server. nil for none. (It is a function so that a
-	// Config can be printed.)
+	// Secrets returns those that no request to the service carries, such as the client
+	// secret for the token server: they too are hidden in answers. nil for none. (It is a
+	// function so that a Config can be printed.)
 	Secrets func() []string
 	// TLS holds the client certificate and the private authority, if any.
 	TLS *tls.Config
@@ -65,13 +63,12 @@ type Config struct {
 	Concurrency int
 	// RequestsPerSecond is a ceiling for all requests of the Client; 0 means none.
 	// Whatever it is, when the service asks to wait (429, or 503 with Retry-After
-	// or by a Rule), the Client pauses all requests for as long as it says.
-	// Afterwards it sends at half the rate, and good answers raise the rate again.
+	// or by a Rule), all requests pause for as long as it says, and afterwards leave
+	// at half the rate until good answers raise it again.
 	RequestsPerSecond float64
 	// Limiter holds the rate and the pause for all processes that send to the
-	// service; nil when no other one does. RequestsPerSecond is a ceiling for all of
-	// them, and the lowest one of theirs holds. When the limiter does not answer, no
-	// request leaves.
+	// service; nil when no other one does. The lowest of their ceilings holds.
+	// When the limiter does not answer, no request leaves.
 	Limiter rate.Limiter
 
 	// ReadOnly refuses every method but GET before anything is sent. It is the

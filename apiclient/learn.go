@@ -140,7 +140,7 @@ func idRank(l leaf, kind string) int {
 // 0 for a text that is no url with such a segment.
 func segmentRank(text, kind string) int {
 	u, err := url.Parse(strings.TrimSuffix(text, "/"))
-	if err != nil || !strings.Contains(u.Path, "/") || !isRelative(text) && u.Host == "" {
+	if err != nil || !strings.Contains(u.Path, "/") || !relativeURL.MatchString(text) && u.Host == "" {
 		return 0
 	}
 	segments := strings.Split(u.Path, "/")
@@ -429,7 +429,7 @@ func kindOf(text string) string {
 		return `""`
 	case uuidText.MatchString(text):
 		return "‹uuid›"
-	case err == nil && (u.Scheme == "http" || u.Scheme == "https"), err == nil && isRelative(text):
+	case err == nil && (u.Scheme == "http" || u.Scheme == "https"), err == nil && relativeURL.MatchString(text):
 		return "‹url›"
 	case strings.Trim(text, "0123456789.-") == "":
 		return "‹number›"

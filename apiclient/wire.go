@@ -264,7 +264,7 @@ func readLink(value json.RawMessage, own *url.URL) (string, error) {
 		return "", errTooLong
 	}
 	u, err := url.Parse(text)
-	if err == nil && isRelative(text) {
+	if err == nil && relativeURL.MatchString(text) {
 		u = own.ResolveReference(u)
 		text = u.String()
 	}
@@ -283,19 +283,9 @@ const longestText = 32_767
 
 var errTooLong = errors.New("has a url that is longer than a cell of a workbook can hold")
 
-// isRelative reports whether text can only be a relative url. A bare word is not
-// one: it may be an id, at a place that is wrong.
-func isRelative(text string) bool {
-	if strings.HasPrefix(text, "//") {
-		return false // another host without a scheme
-	}
-	for _, start := range []string{"/", "./", "../", "?"} {
-		if strings.HasPrefix(text, start) {
-			return true
-		}
-	}
-	return false
-}
+// relativeURL matches a text that can only be a relative url. A bare word is not one: it may be an id, at a
+// place that is wrong. Two slashes are another host without a scheme.
+var relativeURL = regexp.MustCompile(`^(/([^/]|$)|\./|\.\./|\?)`)
 
 // article returns a kind of JSON value with its article, for messages.
 func article(kind string) string {
