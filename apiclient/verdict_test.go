@@ -147,17 +147,6 @@ func TestWhatAnAnswerMustCarry(t *testing.T) {
 	}
 }
 
-func TestNoIDIsUncertain(t *testing.T) {
-	c := client(t, config(apiclient.V2))
-	for _, value := range []string{`""`, `"  "`, `{}`, `{"id":"x"}`, `[]`, `["x"]`, `true`, `1.5`, `1e3`, `"."`, `".."`, `"a\u0000b"`, `"a\nb"`} {
-		body := `{"contactId":` + value + `}`
-		v := c.Judge(c.Routes().CreateClient(nil, true), apiclient.Answer{Status: 201, Body: []byte(body)}, nil)
-		if v.Effect != apiclient.Uncertain || v.ID != "" || v.Reason == "" {
-			t.Errorf("%s: %s with id %q, reason %q", body, v.Effect, v.ID, v.Reason)
-		}
-	}
-}
-
 // One of several ids is not known to be the right one.
 func TestOneOfSeveralIDsIsUncertain(t *testing.T) {
 	const created, uncertain = apiclient.Created, apiclient.Uncertain
@@ -293,16 +282,5 @@ func TestDetailIsTheServicesOwnWordsOnOneLine(t *testing.T) {
 		if v.Detail != tt.want || v.Reason != "HTTP 400 Bad Request" {
 			t.Errorf("%q: detail %q, want %q; reason %q", tt.body, v.Detail, tt.want, v.Reason)
 		}
-	}
-}
-
-func TestFailuresKeepLittleOfTheAnswer(t *testing.T) {
-	c := client(t, config(apiclient.V2))
-	body := []byte(strings.Repeat("x", 10<<10))
-	if v := c.Judge(apiclient.Request{}, apiclient.Answer{Status: 500, Body: body}, nil); len(v.Answer) != 4<<10 {
-		t.Errorf("%d bytes of a 500 are kept, want 4096", len(v.Answer))
-	}
-	if v := c.Judge(apiclient.Request{}, apiclient.Answer{Status: 200, Body: body}, nil); len(v.Answer) != len(body) {
-		t.Errorf("%d bytes of a 200 are kept, want all", len(v.Answer))
 	}
 }
