@@ -21,15 +21,11 @@ type Answer struct {
 	ContentType string
 	Header      http.Header // for what Wire reads from headers; nil for none
 	Body        []byte
-	// RetryAfter is how long the service asks to wait; 0 when it does not ask.
-	RetryAfter time.Duration
+	RetryAfter  time.Duration // how long the service asks to wait; 0 when it does not ask
 	// Cut is set when the connection ended before the whole body had come, or when
-	// nothing says how long the body is, so that this may be so. Then half an id or
-	// nothing at all proves nothing. Judge sets it too, and StoredAnswer restores it.
-	Cut bool
-	// Early is set when the answer came before the request had been sent in
-	// full: the service cannot have processed it.
-	Early bool
+	// nothing says how long the body is. Then half an id or nothing at all proves nothing.
+	Cut   bool
+	Early bool // it came before the request had been sent in full: the service cannot have processed it
 }
 
 // statusText names a status in a reason: "HTTP 400 Bad Request". The phrase is

@@ -41,26 +41,15 @@ type Config struct {
 	// function so that a Config can be printed.)
 	Secrets func() []string
 	// TLS holds the client certificate and the private authority, if any.
-	TLS *tls.Config
-	// Proxy is between this machine and the service; nil for none. The base url
-	// must be https then.
-	Proxy *Proxy
-	// Timeout is how long a POST may wait for the head of its answer; 0 means
-	// 120 s. It is long because a time-out makes the outcome uncertain. A GET
-	// waits at most 30 s.
-	Timeout time.Duration
-	// ConnectTimeout limits each step to a connection: the host name, TCP and the
-	// TLS handshake; 0 means 10 s.
-	ConnectTimeout time.Duration
-	// Wrap puts something between the Client and every connection to the service,
-	// below TLS; nil for nothing.
-	Wrap func(net.Conn) net.Conn
-	// Now is the clock by which requests are paced and dates in answers are read;
-	// nil means time.Now.
-	Now func() time.Time
-	// Concurrency is how many requests may be in flight at the service, of whatever
-	// kind: given to the network and not completely answered; 0 means any number.
-	Concurrency int
+	TLS   *tls.Config
+	Proxy *Proxy // between this machine and the service; nil for none. The base url must be https then
+	// Timeout is how long a POST may wait for the head of its answer; 0 means 120 s. It is long because a
+	// time-out makes the outcome uncertain. A GET waits at most 30 s.
+	Timeout        time.Duration
+	ConnectTimeout time.Duration           // for each step to a connection: the host name, TCP and the TLS handshake; 0 means 10 s
+	Wrap           func(net.Conn) net.Conn // puts something below TLS on every connection to the service; nil for nothing
+	Now            func() time.Time        // the clock by which requests are paced; nil means time.Now
+	Concurrency    int                     // how many requests, of whatever kind, may be in flight at the service; 0 means any number
 	// RequestsPerSecond is a ceiling for all requests of the Client; 0 means none.
 	// Whatever it is, when the service asks to wait (429, or 503 with Retry-After
 	// or by a Rule), all requests pause for as long as it says, and afterwards leave
@@ -71,17 +60,10 @@ type Config struct {
 	// When the limiter does not answer, no request leaves.
 	Limiter rate.Limiter
 
-	// ReadOnly refuses every method but GET before anything is sent. It is the
-	// second lock of a dry run.
-	ReadOnly bool
-	// Transport replaces the network, for the embedded sandbox and for tests;
-	// nil means the network.
-	Transport http.RoundTripper
-	// Trace is called with each request that was given to the network, when it is
-	// over; nil for nobody. Several goroutines may call it at once.
-	Trace func(Exchange)
-	// UserAgent names the program, its version and the run.
-	UserAgent string
+	ReadOnly  bool              // every method but GET is refused before anything is sent: the second lock of a dry run
+	Transport http.RoundTripper // replaces the network, for the embedded sandbox and for tests; nil means the network
+	Trace     func(Exchange)    // is told of each request that was given to the network, when it is over; several goroutines may call it
+	UserAgent string            // names the program, its version and the run
 
 	// InventPhone returns another number each time that looks like those of the mapping, for
 	// LearnAbsent; nil for British ones in E.164.

@@ -30,7 +30,8 @@ func (i Inbox) Add(events []Event) error {
 	folder := string(i)
 	if _, err := os.Stat(folder); err != nil {
 		above := filepath.Dir(folder)
-		if err := errors.Join(os.MkdirAll(folder, 0o700), safefile.SyncFolder(above), safefile.SyncFolder(filepath.Dir(above))); err != nil {
+		made := os.MkdirAll(folder, 0o700)
+		if err := errors.Join(made, safefile.SyncFolder(above), safefile.SyncFolder(filepath.Dir(above))); err != nil {
 			return err
 		}
 	}
