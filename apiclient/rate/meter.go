@@ -102,8 +102,7 @@ const (
 type Ticket struct {
 	Impatient bool      // from Ready on it does not wait for the end of a pause
 	Cuts      int64     // of the rate until the request left
-	departure time.Time // by the limiter's clock; zero for none
-	timed     bool      // alone: departure is when it leaves on its connection
+	departure time.Time // by the limiter's clock; zero for none. Alone: when it leaves on its connection
 }
 
 // Paused is the error of a request that is not to wait for the end of a pause. It says why there is one.
@@ -207,7 +206,9 @@ func (m *Meter) tryRate(t *Ticket, to Stage, now time.Time, patience time.Durati
 		next = m.left
 	}
 	if wait = next.Sub(now); wait <= 0 && to == Departed {
-		t.departure = m.use()
+		if departure := m.use(); !m.alone {
+			t.departure = departure
+		}
 	}
 	return wait, false
 }
@@ -215,7 +216,7 @@ func (m *Meter) tryRate(t *Ticket, to Stage, now time.Time, patience time.Durati
 // tryAlone is how long a request waits on its connection where no other process sends: until it has its
 // distance from the one that left before.
 func (m *Meter) tryAlone(t *Ticket, now time.Time, patience time.Duration) time.Duration {
-	if !t.timed || now.After(t.departure.Add(margin/2)) {
+	if t.departure.IsZero() || now.After(t.departure.Add(margin/2)) {
 		due := m.left.Add(m.state.spacing(m.time(), m.limits))
 		if due.Before(now) {
 			due = now
@@ -223,7 +224,7 @@ func (m *Meter) tryAlone(t *Ticket, now time.Time, patience time.Duration) time.
 		if due.Sub(now) > patience {
 			return due.Sub(now)
 		}
-		t.timed, t.departure, m.left = true, due, due
+		t.departure, m.left = due, due
 	}
 	return t.departure.Sub(now)
 }
