@@ -51,10 +51,10 @@ func follow(doc []byte, pointer string) (f found) {
 		return f
 	}
 	for token := range strings.SplitSeq(pointer[1:], "/") {
-		outer := f.value
+		token, outer := pointerEscapes.Replace(token), f.value
 		f.value = nil
 		for _, m := range inside(outer, "object") {
-			if m.key != pointerEscapes.Replace(token) {
+			if m.key != token {
 				continue
 			}
 			if f.repeated = f.repeated || f.value != nil; f.value == nil {

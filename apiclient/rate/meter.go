@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// longestWait is for how long requests may already wait on their connections when another one departs.
+const longestWait = ahead / 2
+
 // Meter says when the next request of a client may leave. It is safe for concurrent use.
 //
 // A request under a rate needs a departure that the Limiter has given to this process; where other
@@ -202,8 +205,8 @@ func (m *Meter) tryRate(t *Ticket, to Stage, now time.Time, patience time.Durati
 			t.departure = m.use()
 		}
 		return wait, false
-	case m.left.After(next): // those that have waited for their connections go first
-		next = m.left
+	case m.left.Add(-longestWait).After(next): // those that wait on their connections go first
+		next = m.left.Add(-longestWait)
 	}
 	if wait = next.Sub(now); wait <= 0 && to == Departed {
 		if departure := m.use(); !m.alone {
