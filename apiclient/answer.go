@@ -21,15 +21,11 @@ type Answer struct {
 	ContentType string
 	Header      http.Header // for what Wire reads from headers; nil for none
 	Body        []byte
-	// RetryAfter is how long the service asks to wait; 0 when it does not ask.
-	RetryAfter time.Duration
+	RetryAfter  time.Duration // how long the service asks to wait; 0 when it does not ask
 	// Cut is set when the connection ended before the whole body had come, or when
-	// nothing says how long the body is, so that this may be so. Then half an id or
-	// nothing at all proves nothing. Judge sets it too, and StoredAnswer restores it.
-	Cut bool
-	// Early is set when the answer came before the request had been sent in
-	// full: the service cannot have processed it.
-	Early bool
+	// nothing says how long the body is. Then half an id or nothing at all proves nothing.
+	Cut   bool
+	Early bool // it came before the request had been sent in full: the service cannot have processed it
 }
 
 // statusText names a status in a reason: "HTTP 400 Bad Request". The phrase is
@@ -50,15 +46,8 @@ func mediaType(a Answer) string {
 	return t
 }
 
-// isHTML reports whether an answer is an HTML page, such as a login form, a portal
-// or the error of a proxy.
-func isHTML(a Answer) bool {
-	start := strings.ToLower(string(bytes.TrimSpace(a.Body[:min(len(a.Body), 512)])))
-	return mediaType(a) == "text/html" || strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html")
-}
-
-// isPage reports whether an answer is made for people rather than programs: like
-// isHTML, and also any other body that begins with a tag.
+// isPage reports whether an answer is made for people rather than programs, such as a login form, a portal
+// or the error of a proxy: markup.
 func isPage(a Answer) bool {
 	switch mediaType(a) {
 	case "text/html", "application/xhtml+xml":
@@ -69,7 +58,7 @@ func isPage(a Answer) bool {
 
 // notJSON completes the sentence "the answer …" for one that is not JSON.
 func notJSON(a Answer) string {
-	if isHTML(a) {
+	if isPage(a) {
 		return "is a web page, not JSON"
 	}
 	return "is not JSON"
@@ -85,7 +74,7 @@ var messageKeys = []string{"detail", "message", "error_description", "title", "e
 // data: a message and the errors beside it, or else the whole JSON or plain text,
 // on one line. Nothing of a web page is worth showing.
 func detail(a Answer) string {
-	if isHTML(a) {
+	if isPage(a) {
 		return ""
 	}
 	doc, ok := document(a.Body)
@@ -94,26 +83,18 @@ func detail(a Answer) string {
 	}
 	var parts []string
 	for _, key := range messageKeys {
-		if text, ok := scalar(firstAt(doc, "/"+key)); ok && text != "" {
+		if text, ok := scalar(follow(doc, "/"+key).value); ok && text != "" {
 			parts = append(parts, text)
 			break
 		}
 	}
-	if errs := firstAt(doc, "/errors"); len(parts) > 0 && errs != nil {
+	if errs := follow(doc, "/errors").value; len(parts) > 0 && errs != nil {
 		parts = append(parts, compact(errs))
 	}
 	if len(parts) == 0 {
 		parts = append(parts, compact(doc))
 	}
 	return printable(strings.Join(parts, " "))
-}
-
-// firstAt returns the first value at a pointer; nil for none.
-func firstAt(doc []byte, pointer string) json.RawMessage {
-	if values := follow(doc, pointer).values; len(values) > 0 {
-		return values[0]
-	}
-	return nil
 }
 
 func compact(value []byte) string {

@@ -14,6 +14,7 @@
 package apiclient
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,7 @@ import (
 	"github.com/google/uuid"
 
 	"claimsheet/apiclient/rate"
+	"claimsheet/mapping/problem"
 )
 
 const (
@@ -62,19 +64,12 @@ type Client struct {
 	secrets secrets
 }
 
-// New makes a Client and sends nothing. The error is a problem.List of
-// everything that is wrong with cfg.
+// New makes a Client and sends nothing. The error says what is wrong with cfg.
 func New(cfg Config) (*Client, error) {
-	if err := check(cfg).Err(); err != nil {
-		return nil, err
-	}
-	normal, err := NormaliseBaseURL(cfg.BaseURL)
-	if err != nil {
-		return nil, err
-	}
-	base, err := url.Parse(normal)
-	if err != nil {
-		return nil, err
+	base, err := check(cfg)
+	rules, wrong := compile(cfg.Rules)
+	if err = cmp.Or(err, wrong); err != nil {
+		return nil, problem.New("client-config", "%v", err)
 	}
 	if cfg.Timeout == 0 {
 		cfg.Timeout = defaultTimeout
@@ -89,7 +84,7 @@ func New(cfg Config) (*Client, error) {
 		cfg:       cfg,
 		base:      base,
 		transport: cfg.Transport,
-		rules:     compile(cfg.Rules),
+		rules:     rules,
 		pacer:     newPacer(cfg),
 		sent:      make(map[Kind]int),
 		absent:    make(map[By]shape),
@@ -226,8 +221,8 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 		return Answer{}, nil, err
 	}
 	slot.leaveHead()
-	if slot.leave != nil && !slot.leave() {
-		return Answer{}, nil, unsent("it was not sent after all", nil)
+	if err := slot.mayLeave(); err != nil {
+		return Answer{}, nil, err
 	}
 	trace, watched := c.trace(ctx, r, req, slot.waited)
 	defer func() {
@@ -235,12 +230,12 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 			trace.ended(a, err)
 		}
 	}()
-	proof := &evidence{ownTransport: c.cfg.Transport == nil, once: req.Method != http.MethodGet, leave: slot.leave}
+	proof := &evidence{ownTransport: c.cfg.Transport == nil, once: req.Method != http.MethodGet}
 	proof.goOn = func(info httptrace.GotConnInfo) error {
 		trace.connected(info.Reused)
 		err := slot.await(ctx, rate.Left, idleTimeout-info.IdleTime)
 		trace.leaves(slot.waited)
-		return err
+		return cmp.Or(err, slot.mayLeave())
 	}
 	res, err := c.roundTrip(watched, proof, req)
 	var f *Failure

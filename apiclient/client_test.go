@@ -17,30 +17,26 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/apitest"
-	"claimsheet/mapping/problem"
 )
 
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
-func TestNewListsWhatMustNotBe(t *testing.T) {
-	_, err := apiclient.New(apiclient.Config{
-		BaseURL: "http://example.com",
-		Version: apiclient.V1,
-		Headers: http.Header{"idempotency-key": {"x"}, "X-Idempotency-Key": {"x"}, "X-Fine": {"x"}},
-		Rules:   []apiclient.Rule{{Matches: "("}},
-	})
-	var list problem.List
-	if !errors.As(err, &list) {
-		t.Fatalf("%v is no list of problems", err)
-	}
-	var wrong []string
-	for _, p := range list {
-		words := strings.Fields(p.Message)
-		wrong = append(wrong, strings.Join(words[:3], " "))
-	}
-	want := []string{"the base url", "the case id", "the header X-Idempotency-Key", "the header Idempotency-Key", "errors[0]: error parsing"}
-	if diff := cmp.Diff(want, wrong); diff != "" {
-		t.Errorf("-want +got:\n%s\n%v", diff, err)
+func TestNewRefusesWhatMustNotBe(t *testing.T) {
+	for want, change := range map[string]func(*apiclient.Config){
+		"the base url must be https":        func(cfg *apiclient.Config) { cfg.BaseURL = "http://example.com" },
+		"the case id is empty":              func(cfg *apiclient.Config) { cfg.CaseID = "" },
+		"the header X-Idempotency-Key must": func(cfg *apiclient.Config) { cfg.Headers = http.Header{"x-idempotency-key": {"x"}} },
+		"a rule of errors: error parsing":   func(cfg *apiclient.Config) { cfg.Rules = []apiclient.Rule{{Matches: "("}} },
+		"with a proxy the base url must be": func(cfg *apiclient.Config) { cfg.Proxy = &apiclient.Proxy{URL: "http://proxy.example.com:3128"} },
+		"the proxy's url cannot be used: it": func(cfg *apiclient.Config) {
+			cfg.BaseURL, cfg.Proxy = "https://x.example", &apiclient.Proxy{URL: "proxy"}
+		},
+	} {
+		cfg := config(apiclient.V1)
+		change(&cfg)
+		if _, err := apiclient.New(cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want an error with %q", err, want)
+		}
 	}
 }
 

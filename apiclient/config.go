@@ -6,16 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+
 	"net"
 	"net/http"
-	"regexp"
-	"slices"
-	"strings"
+	"net/url"
+
 	"time"
 
 	"claimsheet/apiclient/rate"
-	"claimsheet/mapping/problem"
 )
 
 // Config holds everything that a Client needs to know of an environment.
@@ -30,63 +28,42 @@ type Config struct {
 	// X-Idempotency-Key are refused: they make net/http send a POST twice.
 	Headers http.Header
 	// Authorize puts the credentials on an empty request, in its headers or its query,
-	// from which every request gets them; nil for none. It may be called from several
-	// goroutines. An error stops the request before it is sent. Its text is never shown,
+	// from which every request gets them; nil for none. Several goroutines may call it.
+	// An error stops the request before it is sent. Its text is never shown,
 	// unless it is a *Failure: then Reason, Hint, Stop and Retry are taken from it.
 	Authorize func(ctx context.Context, req *http.Request) error
 	// Renew replaces the credentials with which a request was refused (401); nil
 	// where they cannot be replaced. renewed is false when new ones would not
-	// help. Several goroutines may call it at once for the same refused
-	// credentials. Its errors are treated as those of Authorize.
+	// help. Otherwise it is as Authorize.
 	Renew func(ctx context.Context, refused *http.Request) (renewed bool, err error)
-	// Secrets returns further secrets that must be hidden when an answer repeats
-	// them: those that no request to the service carries, such as the client
-	// secret for the token server. nil for none. (It is a function so that a
-	// Config can be printed.)
+	// Secrets returns those that no request to the service carries, such as the client
+	// secret for the token server: they too are hidden in answers. nil for none. (It is a
+	// function so that a Config can be printed.)
 	Secrets func() []string
 	// TLS holds the client certificate and the private authority, if any.
-	TLS *tls.Config
-	// Proxy is between this machine and the service; nil for none. The base url
-	// must be https then.
-	Proxy *Proxy
-	// Timeout is how long a POST may wait for the head of its answer; 0 means
-	// 120 s. It is long because a time-out makes the outcome uncertain. A GET
-	// waits at most 30 s.
-	Timeout time.Duration
-	// ConnectTimeout limits each step to a connection: the host name, TCP and the
-	// TLS handshake; 0 means 10 s.
-	ConnectTimeout time.Duration
-	// Wrap puts something between the Client and every connection to the service,
-	// below TLS; nil for nothing.
-	Wrap func(net.Conn) net.Conn
-	// Now is the clock by which requests are paced and dates in answers are read;
-	// nil means time.Now.
-	Now func() time.Time
-	// Concurrency is how many requests may be in flight at the service, of whatever
-	// kind: given to the network and not completely answered; 0 means any number.
-	Concurrency int
+	TLS   *tls.Config
+	Proxy *Proxy // between this machine and the service; nil for none. The base url must be https then
+	// Timeout is how long a POST may wait for the head of its answer; 0 means 120 s. It is long because a
+	// time-out makes the outcome uncertain. A GET waits at most 30 s.
+	Timeout        time.Duration
+	ConnectTimeout time.Duration           // for each step to a connection: the host name, TCP and the TLS handshake; 0 means 10 s
+	Wrap           func(net.Conn) net.Conn // puts something below TLS on every connection to the service; nil for nothing
+	Now            func() time.Time        // the clock by which requests are paced; nil means time.Now
+	Concurrency    int                     // how many requests, of whatever kind, may be in flight at the service; 0 means any number
 	// RequestsPerSecond is a ceiling for all requests of the Client; 0 means none.
 	// Whatever it is, when the service asks to wait (429, or 503 with Retry-After
-	// or by a Rule), the Client pauses all requests for as long as it says.
-	// Afterwards it sends at half the rate, and good answers raise the rate again.
+	// or by a Rule), all requests pause for as long as it says, and afterwards leave
+	// at half the rate until good answers raise it again.
 	RequestsPerSecond float64
 	// Limiter holds the rate and the pause for all processes that send to the
-	// service; nil when no other one does. RequestsPerSecond is a ceiling for all of
-	// them, and the lowest one of theirs holds. When the limiter does not answer, no
-	// request leaves.
+	// service; nil when no other one does. The lowest of their ceilings holds.
+	// When the limiter does not answer, no request leaves.
 	Limiter rate.Limiter
 
-	// ReadOnly refuses every method but GET before anything is sent. It is the
-	// second lock of a dry run.
-	ReadOnly bool
-	// Transport replaces the network, for the embedded sandbox and for tests;
-	// nil means the network.
-	Transport http.RoundTripper
-	// Trace is called with each request that was given to the network, when it is
-	// over; nil for nobody. Several goroutines may call it at once.
-	Trace func(Exchange)
-	// UserAgent names the program, its version and the run.
-	UserAgent string
+	ReadOnly  bool              // every method but GET is refused before anything is sent: the second lock of a dry run
+	Transport http.RoundTripper // replaces the network, for the embedded sandbox and for tests; nil means the network
+	Trace     func(Exchange)    // is told of each request that was given to the network, when it is over; several goroutines may call it
+	UserAgent string            // names the program, its version and the run
 
 	// InventPhone returns another number each time that looks like those of the mapping, for
 	// LearnAbsent; nil for British ones in E.164.
@@ -173,34 +150,34 @@ type Rule struct {
 // dataTypes are our names of the document's attribute data types, in its order.
 var dataTypes = []string{"Text", "TextArea", "DropDown", "Checkbox", "Date", "DateTime", "Number", "Currency"}
 
-// check lists what no Config may have. The reader of environments files
+// check returns the base url of a Config, or says what no Config may have. The reader of environments files
 // checks everything, with the places in the file.
-func check(cfg Config) problem.List {
-	var list problem.List
-	refused := func(what string, err error) {
-		if err != nil {
-			list = append(list, problem.New("client-config", "%s%v", what, err))
-		}
+func check(cfg Config) (*url.URL, error) {
+	normal, err := NormaliseBaseURL(cfg.BaseURL)
+	if err != nil {
+		return nil, err
 	}
-	_, err := NormaliseBaseURL(cfg.BaseURL)
-	refused("", err)
+	base, err := url.Parse(normal)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Proxy != nil && base.Scheme != "https" {
+		return nil, errors.New("with a proxy the base url must be https: otherwise the proxy could read the requests")
+	}
 	if cfg.Proxy != nil {
-		refused("the proxy's url cannot be used: ", CheckProxyURL(cfg.Proxy.URL))
-		if strings.HasPrefix(strings.ToLower(cfg.BaseURL), "http:") {
-			refused("with a proxy the base url must be https: ", errors.New("otherwise the proxy could read the requests"))
+		if err := CheckProxyURL(cfg.Proxy.URL); err != nil {
+			return nil, fmt.Errorf("the proxy's url cannot be used: %w", err)
 		}
 	}
-	if cfg.Version == V1 {
-		refused("the case id ", checkSegment(cfg.CaseID))
+	if err := checkSegment(cfg.CaseID); err != nil && cfg.Version == V1 {
+		return nil, fmt.Errorf("the case id %w", err)
 	}
-	for _, name := range slices.Sorted(maps.Keys(cfg.Headers)) {
-		refused("", checkHeader(name))
+	for name := range cfg.Headers {
+		if err := checkHeader(name); err != nil {
+			return nil, err
+		}
 	}
-	for i, r := range cfg.Rules {
-		_, err := regexp.Compile(r.Matches)
-		refused(fmt.Sprintf("errors[%d]: ", i), err)
-	}
-	return list
+	return base, nil
 }
 
 // checkHeader refuses the headers that make net/http send a POST again when the connection

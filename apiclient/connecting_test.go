@@ -315,32 +315,3 @@ func TestStoppingOnAKeptConnection(t *testing.T) {
 		}
 	})
 }
-
-// The trace of a request that was held back on its connection says when it left, that it
-// has waited until then, and that the service was quick.
-func TestTraceOfARequestThatWasHeldBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		var trace traced
-		s := wire(t, &wired{opens: func() time.Duration { return time.Until(start.Add(3 * time.Second)) }})
-		c := s.clients(t, 1, func(_ int, cfg *apiclient.Config) {
-			cfg.RequestsPerSecond = 1
-			trace.to(cfg)
-		})[0]
-		const n = 6 // the first three of which get their connections at the same moment
-		work(t, c, n, n)
-		all, at := trace.take(), s.arrivals()
-		slices.SortFunc(all, func(a, b apiclient.Exchange) int { return a.Time.Compare(b.Time) })
-		if len(all) != n || len(at) != n {
-			t.Fatalf("%d exchanges and %d arrivals, want %d", len(all), len(at), n)
-		}
-		for i, e := range all {
-			if e.Time.Sub(start) != at[i] || e.Took.FirstByte > 100 || e.Took.Wait+e.Took.Whole > 1000*at[i].Seconds()+100 || e.Status != 200 {
-				t.Errorf("%+v; it arrived at %v", e, at[i])
-			}
-			if waited := 1000 * (at[i].Seconds() - 3); i == 1 && (e.Reused || e.Took.Wait < waited-1) {
-				t.Errorf("%+v; it waited for %v ms on its connection alone", e, waited)
-			}
-		}
-	})
-}

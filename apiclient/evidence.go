@@ -59,9 +59,7 @@ type evidence struct {
 	ownTransport bool // the transport is ours: a request that never got a connection was not sent
 	once         bool // the request may leave on its first connection only
 
-	// Asked when there is a connection; nil for nothing to ask.
-	goOn  func(httptrace.GotConnInfo) error // waits until the request may leave
-	leave func() bool
+	goOn func(httptrace.GotConnInfo) error // waits, on a connection, until the request may leave; nil for at once
 
 	mu      sync.Mutex
 	conns   []got // that the request got
@@ -97,8 +95,6 @@ func (e *evidence) watch(ctx context.Context, cancel func()) context.Context {
 		}
 		if e.held != nil {
 			cancel()
-		}
-		if e.held != nil || e.leave != nil && !e.leave() {
 			conn.seal()
 		}
 	}})

@@ -110,11 +110,13 @@ func (c *Client) examineTemplates(ctx context.Context) []Finding {
 		return []Finding{{"authentication", Fail, "the service does not accept the credentials: " + statusText(a.Status),
 			"check the environment's auth: its type, and whether the secret is of this environment and still valid"}}
 	case a.Status == http.StatusForbidden:
-		return []Finding{{"authentication", Fail, "the service knows the credentials but does not let them read the templates: " + statusText(a.Status),
+		return []Finding{{"authentication", Fail,
+			"the service knows the credentials but does not let them read the templates: " + statusText(a.Status),
 			"ask the service's operator for the rights of an integrator; under version 1, check case_id"}}
 	case isPage(a):
 		return []Finding{{check, Fail, statusText(a.Status) + " with a web page instead of JSON",
-			"a portal, a proxy or a login page answers in the service's place: check base_url and auth, and whether this machine may reach the service"}}
+			"a portal, a proxy or a login page answers in the service's place: " +
+				"check base_url and auth, and whether this machine may reach the service"}}
 	}
 	if err := c.refusal("reading the activity templates", a); err != nil {
 		hint := ""
@@ -129,7 +131,8 @@ func (c *Client) examineTemplates(ctx context.Context) []Finding {
 	}
 	templates, notes, err := parseTemplates(c.cfg.Wire, a)
 	if err != nil {
-		return append(found, Finding{check, Fail, "the answer " + err.Error(), "check base_url; the answer should be the service's reference data"})
+		return append(found, Finding{check, Fail, "the answer " + err.Error(),
+			"check base_url; the answer should be the service's reference data"})
 	}
 	if len(templates) == 0 {
 		return append(found, Finding{check, Warn, "the service has no activity templates here",
@@ -151,7 +154,8 @@ func (c *Client) examineTemplates(ctx context.Context) []Finding {
 	case attributes:
 		types = "all data types"
 	}
-	found = append(found, Finding{check, OK, fmt.Sprintf("%d templates with %d attributes; the service reports %s", len(templates), attributes, types), ""})
+	said := fmt.Sprintf("%d templates with %d attributes; the service reports %s", len(templates), attributes, types)
+	found = append(found, Finding{check, OK, said, ""})
 	for _, note := range notes {
 		found = append(found, Finding{check, Warn, printable(note), ""})
 	}

@@ -16,28 +16,14 @@ import (
 // Failure is the reason why there is no answer, or no usable one. Every error of
 // a Client method that sends something is a *Failure.
 type Failure struct {
-	// NotSent is set when it is proved that not one byte of the request left this
-	// machine, or that no server accepted it: sending it again is safe.
-	NotSent bool
-	// Stop is set when no other request will do better: refused credentials, a
-	// redirect, or a certificate that is not trusted.
-	Stop bool
-	// Retry says whether a GET is worth sending again: Now when there was no whole
-	// answer or the service has a problem that may pass; AfterPause when the
-	// service asks to wait. For a POST only NotSent and the Verdict's Effect count.
-	Retry Retry
-	// RetryAfter is how long the service asks to wait; 0 when it does not say.
-	RetryAfter time.Duration
-	// Status is the status of the answer that refused a GET; 0 for no answer.
-	Status int
-	// Hint is what to do, from a Rule or for the usual cause; may be empty.
-	Hint string
-	// Reason is one line in our own words, without urls, addresses, personal data
-	// and credentials. It is safe to log.
-	Reason string
-	// Err is the cause, for errors.Is and errors.As only: its text may hold
-	// anything.
-	Err error
+	NotSent    bool          // it is proved that no byte left this machine, or that no server accepted it: sending again is safe
+	Stop       bool          // no other request will do better: refused credentials, a redirect, a certificate that is not trusted
+	Retry      Retry         // whether a GET is worth sending again; for a POST only NotSent and the Verdict's Effect count
+	RetryAfter time.Duration // how long the service asks to wait; 0 when it does not say
+	Status     int           // of the answer that refused a GET; 0 for no answer
+	Hint       string        // what to do, from a Rule or for the usual cause; may be empty
+	Reason     string        // one line in our own words, without urls, addresses, personal data and credentials: safe to log
+	Err        error         // the cause, for errors.Is and errors.As only: its text may hold anything
 }
 
 // Error returns the Reason.

@@ -140,7 +140,7 @@ func idRank(l leaf, kind string) int {
 // 0 for a text that is no url with such a segment.
 func segmentRank(text, kind string) int {
 	u, err := url.Parse(strings.TrimSuffix(text, "/"))
-	if err != nil || !strings.Contains(u.Path, "/") || !isRelative(text) && u.Host == "" {
+	if err != nil || !strings.Contains(u.Path, "/") || !relativeURL.MatchString(text) && u.Host == "" {
 		return 0
 	}
 	segments := strings.Split(u.Path, "/")
@@ -328,7 +328,7 @@ func LearnRefusal(a Answer, others []Answer) (found Rule, ok bool) {
 		}
 		found.Pointer, found.Matches = leavesOf(a)[i].pointer, "^false$"
 	}
-	r := compile([]Rule{found})[0]
+	r := rule{found, regexp.MustCompile(found.Matches)}
 	return found, r.applies(a) && !slices.ContainsFunc(others, r.applies)
 }
 
@@ -347,8 +347,8 @@ func LearnTemplates(a Answer) (pointer string, ok bool) {
 func LearnDataTypes(a Answer, list string) (pointer string, named int, others []string) {
 	doc, _ := document(a.Body)
 	names := map[string][]string{} // by pointer
-	for _, template := range inside(firstAt(doc, list), "array") {
-		for _, attribute := range inside(firstAt(template.value, "/activityAttributeTemplates"), "array") {
+	for _, template := range inside(follow(doc, list).value, "array") {
+		for _, attribute := range inside(follow(template.value, "/activityAttributeTemplates").value, "array") {
 			for _, l := range leavesOf(Answer{Body: attribute.value}) {
 				if text, ok := stringOf(l.value); ok && plainCode.MatchString(text) && strings.Contains(plainly(l.name+l.parent), "type") {
 					names[l.pointer] = append(names[l.pointer], text)
@@ -401,19 +401,26 @@ func LearnLimits(h http.Header) (perSecond float64, said []string) {
 	return perSecond, said
 }
 
-// Outline shows an answer without what may be personal data or a credential: its status, the names
-// of its fields, and of their values null, true, false, 0, data types and error codes.
+// Outline shows an answer without what may be personal data or a credential: its status, the places
+// of its values, and of these null, true, false, 0, data types and error codes.
 func (c *Client) Outline(a Answer) string {
+	const most = 8
 	text := statusText(a.Status)
-	doc, isJSON := document(a.Body)
+	var shown []string
+	_, code := errorCode(a)
+	for _, l := range leavesOf(a) {
+		shown = append(shown, strings.TrimSpace(l.pointer+" "+outline(l.value, code)))
+	}
 	switch {
 	case len(bytes.TrimSpace(a.Body)) == 0:
 		text += ", no body"
 	case isPage(a):
 		text += ", a web page"
-	case isJSON && form(doc) != "":
-		_, code := errorCode(a)
-		text += ", " + outline(doc, code, 0)
+	case len(shown) > 0:
+		text += ", " + strings.Join(shown[:min(most, len(shown))], ", ")
+		if len(shown) > most {
+			text += ", …"
+		}
 	default:
 		text += ", plain text: " + kindOf(strings.TrimSpace(string(a.Body)))
 	}
@@ -430,41 +437,13 @@ func (c *Client) Outline(a Answer) string {
 // tellingHeader matches the names of headers that may hold an id or a url.
 var tellingHeader = regexp.MustCompile(`(?i)location|redirect|magic|(client|contact|claim|activity)-?(uu|gu)?id$`)
 
-func outline(value []byte, code string, depth int) string {
-	const deepest, most = 5, 8
-	switch kind := form(value); kind {
-	case "null", "boolean":
+func outline(value []byte, code string) string {
+	text, ok := scalar(value)
+	isWord := form(value) == "string" && (isVerdict(text) || slices.Contains(dataTypes, text))
+	if !ok || form(value) == "boolean" || text == "0" || isWord || text != "" && text == code {
 		return string(bytes.TrimSpace(value))
-	case "number", "string":
-		text, _ := scalar(value)
-		if text == "0" || text != "" && text == code || kind == "string" && (isVerdict(text) || slices.Contains(dataTypes, text)) {
-			return string(bytes.TrimSpace(value))
-		}
-		return kindOf(text)
-	case "array":
-		items := inside(value, "array")
-		switch {
-		case len(items) == 0:
-			return "[]"
-		case depth == deepest:
-			return "[…]"
-		case len(items) == 1:
-			return "[" + outline(items[0].value, code, depth+1) + "]"
-		}
-		return fmt.Sprintf("[%s, … %d in all]", outline(items[0].value, code, depth+1), len(items))
 	}
-	var fields []string
-	for _, m := range inside(value, "object") {
-		switch {
-		case len(fields) == most || !plainName.MatchString(m.key) || depth == deepest:
-			if !slices.Contains(fields, "…") {
-				fields = append(fields, "…")
-			}
-		default:
-			fields = append(fields, `"`+m.key+`":`+outline(m.value, code, depth+1))
-		}
-	}
-	return "{" + strings.Join(fields, ",") + "}"
+	return kindOf(text)
 }
 
 // isVerdict reports whether a text is a word that says that nothing was found, as not_found may name.
@@ -482,7 +461,7 @@ func kindOf(text string) string {
 		return `""`
 	case uuidText.MatchString(text):
 		return "‹uuid›"
-	case err == nil && (u.Scheme == "http" || u.Scheme == "https"), err == nil && isRelative(text):
+	case err == nil && (u.Scheme == "http" || u.Scheme == "https"), err == nil && relativeURL.MatchString(text):
 		return "‹url›"
 	case strings.Trim(text, "0123456789.-") == "":
 		return "‹number›"

@@ -152,7 +152,7 @@ func followMatch(doc []byte, pointer string) found {
 		return f
 	}
 	items := inside(doc, "array")
-	if len(items) == 1 && (len(f.values) == 0 || pointer == "") {
+	if len(items) == 1 && (f.value == nil || pointer == "") {
 		return follow(items[0].value, pointer)
 	}
 	f.crowded = f.crowded || len(items) > 1
@@ -175,12 +175,8 @@ func (c *Client) Agrees(match Found, fields map[string]string) (field string, ok
 		if !isJSON {
 			return field, false
 		}
-		values := followMatch(doc, c.cfg.Wire.LookupAgree[field]).values
-		same := func(v json.RawMessage) bool {
-			text, ok := scalar(v)
-			return ok && strings.EqualFold(squeeze(text), want)
-		}
-		if len(values) == 0 || slices.ContainsFunc(values, func(v json.RawMessage) bool { return !same(v) }) {
+		f := followMatch(doc, c.cfg.Wire.LookupAgree[field])
+		if text, ok := scalar(f.value); !ok || f.repeated || !strings.EqualFold(squeeze(text), want) {
 			return field, false
 		}
 	}
@@ -214,9 +210,8 @@ func isEmpty(value []byte) bool {
 	return false
 }
 
-// describes reports whether the value at the place means nobody. If a repeated key
-// gives several values, all of them must. crowded is set when it is the value of one of
-// several people.
+// describes reports whether the value at the place means nobody. crowded is set when it is the value of
+// one of several people.
 func (n NotFoundContent) describes(a Answer) (describes, crowded bool) {
 	if n.Status == nil && a.Status/100 != 2 || n.Status != nil && !slices.Contains(n.Status, a.Status) {
 		return false, false
@@ -225,7 +220,7 @@ func (n NotFoundContent) describes(a Answer) (describes, crowded bool) {
 		return !a.Cut && len(bytes.TrimSpace(a.Body)) == 0, false
 	}
 	f, err := locate(a, n.Place, follow, nil)
-	return err == nil && len(f.values) > 0 && !slices.ContainsFunc(f.values, func(v json.RawMessage) bool { return !n.fits(v) }), f.crowded
+	return err == nil && f.value != nil && !f.repeated && n.fits(f.value), f.crowded
 }
 
 func (n NotFoundContent) fits(value json.RawMessage) bool {
@@ -263,10 +258,8 @@ func (c *Client) hasID(r Request, a Answer) bool {
 		return false
 	}
 	f, err := locate(a, place, followMatch, c.urlOf(r))
-	return err == nil && (f.crowded || slices.ContainsFunc(f.values, func(v json.RawMessage) bool {
-		_, err := readID(v)
-		return err == nil
-	}))
+	_, noID := readID(f.value)
+	return err == nil && (f.crowded || f.repeated || noID == nil)
 }
 
 // maxProbes is how many invented values are looked up before "every client

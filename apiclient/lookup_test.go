@@ -38,24 +38,14 @@ func TestFind(t *testing.T) {
 		want    apiclient.Found
 		err     string
 	}{
-		{name: "one", status: 200, kind: asJSON, body: `{"contactId":"a"}`, want: apiclient.Found{ID: "a"}},
-		{name: "array of one", status: 200, kind: asJSON, body: `[{"contactId":"a"}]`, want: apiclient.Found{ID: "a"}},
 		{name: "pointer into the array", pointer: "/0/contactId", status: 200, kind: asJSON, body: `[{"contactId":"a"}]`, want: apiclient.Found{ID: "a"}},
 		{name: "own pointer", pointer: "/items/0/id", status: 200, kind: asJSON, body: `{"items":[{"id":7}]}`, want: apiclient.Found{ID: "7"}},
 		{name: "nobody", status: 404, kind: asJSON, body: `{"error":"none"}`, want: apiclient.Found{Absent: true}},
-		{name: "array of two", status: 200, kind: asJSON, body: `[{"contactId":"a"},{"contactId":"b"}]`, err: "more than one match"},
 		{name: "pointer into an array of two", pointer: "/0/contactId", status: 200, kind: asJSON, body: `[{"contactId":"a"},{"contactId":"b"}]`, err: "more than one match"},
 		{name: "nested array of two", pointer: "/items/0/id", status: 200, kind: asJSON, body: `{"items":[{"id":7},{"id":8}]}`, err: "more than one match"},
-		{name: "two ids", status: 200, kind: asJSON, body: `{"contactId":"a","contactId":"b"}`, err: "two different ids"},
-		{name: "no id", status: 200, kind: asJSON, body: `{"id":"a"}`, err: "no value at /contactId"},
-		{name: "web page", status: 200, kind: "text/html", body: `<html>`, err: "a web page"},
-		{name: "no body", status: 204, err: "is empty"},
+		{name: "two ids", status: 200, kind: asJSON, body: `{"contactId":"a","contactId":"b"}`, err: "several values"},
 		{name: "404 of a proxy", status: 404, kind: "text/html", body: `<html>`, err: "does not show that the client is unknown"},
 		{name: "404 of another api", status: 404, kind: asJSON, body: `{"fault":"no route"}`, err: "with other fields"},
-		{name: "empty though nobody is a 404", status: 200, kind: asJSON, body: `[]`, err: "does not show that the client is unknown"},
-		{name: "error", status: 500, kind: asJSON, body: `{}`, err: "HTTP 500"},
-		{name: "forbidden", status: 403, kind: asJSON, body: `{}`, err: "HTTP 403"},
-		{name: "redirect", status: 302, err: "HTTP 302"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -89,11 +79,6 @@ func TestLearnAbsent(t *testing.T) {
 		answer http.HandlerFunc
 		err    string
 	}{
-		{"404", answers(404, asJSON, `{"error":"x"}`), ""},
-		{"404 without body", answers(404, "", ""), ""},
-		{"null", answers(200, asJSON, `null`), ""},
-		{"empty object", answers(200, asJSON, `{}`), ""},
-		{"empty array", answers(200, asJSON, `[]`), ""},
 		{"everybody exists", answers(200, asJSON, `{"contactId":"a"}`), "not_found"},
 		{"an error in a 200", answers(200, asJSON, `{"found":false}`), "HTTP 200 OK with a JSON object (application/json), which not_found does not describe"},
 		{"login page", answers(200, "text/html", `<html>`), "not JSON (text/html)"},

@@ -102,6 +102,14 @@ func (s *Slot) Await(ctx context.Context) { _ = s.takePlace(ctx) }
 // no, the request is not sent.
 func (s *Slot) Guard(leave func() bool) { s.leave = leave }
 
+// mayLeave asks the guard.
+func (s *Slot) mayLeave() error {
+	if s.leave != nil && !s.leave() {
+		return unsent("it was not sent after all", nil)
+	}
+	return nil
+}
+
 // Release gives back what a slot has; a second time it does nothing.
 func (s *Slot) Release() {
 	if s != nil {

@@ -36,56 +36,40 @@ func document(body []byte) (doc []byte, ok bool) {
 
 // found is what a pointer leads to in a document.
 type found struct {
-	// values are all values that the pointer may mean: several when an object on
-	// the way repeats a key, none when the way ends.
-	values []json.RawMessage
-	// crowded is set when the way leads through an array of several elements, so
-	// that the pointer has chosen one of several.
-	crowded bool
-	// whole is set when the document itself is an array of several elements that the way
-	// leads through.
-	whole bool
+	value    json.RawMessage // nil for none
+	repeated bool            // an object on the way repeats the key, so that another value may be meant
+	crowded  bool            // the way leads through an array of several elements: it has chosen one of several
+	whole    bool            // the document itself is such an array
 }
 
 // pointerEscapes are the characters that a token of a pointer writes in another way.
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 
 // follow follows a valid pointer into a document.
-func follow(doc []byte, pointer string) found {
-	f := found{values: []json.RawMessage{doc}}
-	if pointer == "" {
+func follow(doc []byte, pointer string) (f found) {
+	if f.value = doc; pointer == "" {
 		return f
 	}
-	first, rest, deeper := strings.Cut(pointer[1:], "/")
-	f.step(pointerEscapes.Replace(first))
-	f.whole = f.crowded
-	for deeper {
-		first, rest, deeper = strings.Cut(rest, "/")
-		f.step(pointerEscapes.Replace(first))
-	}
-	return f
-}
-
-// step replaces the values by the values at token in each of them.
-func (f *found) step(token string) {
-	var next []json.RawMessage
-	for _, v := range f.values {
-		switch form(v) {
-		case "object":
-			for _, m := range inside(v, "object") {
-				if m.key == token {
-					next = append(next, m.value)
-				}
+	for token := range strings.SplitSeq(pointer[1:], "/") {
+		token, outer := pointerEscapes.Replace(token), f.value
+		f.value = nil
+		for _, m := range inside(outer, "object") {
+			if m.key != token {
+				continue
 			}
-		case "array":
-			items := inside(v, "array")
-			f.crowded = f.crowded || len(items) > 1
-			if i, ok := index(token); ok && i < len(items) {
-				next = append(next, items[i].value)
+			if f.repeated = f.repeated || f.value != nil; f.value == nil {
+				f.value = m.value
 			}
 		}
+		if items := inside(outer, "array"); len(items) > 0 {
+			f.crowded = f.crowded || len(items) > 1
+			if i, ok := index(token); ok && i < len(items) {
+				f.value = items[i].value
+			}
+		}
+		f.whole = f.whole || f.crowded && len(outer) == len(doc)
 	}
-	f.values = next
+	return f
 }
 
 // index reads an array index of RFC 6901: digits without a leading zero.
@@ -210,10 +194,7 @@ func At(document []byte, pointer string) (value json.RawMessage, ok bool) {
 		return nil, false
 	}
 	f := follow(document, pointer)
-	if len(f.values) != 1 {
-		return nil, false
-	}
-	return bytes.TrimSpace(f.values[0]), true
+	return bytes.TrimSpace(f.value), f.value != nil && !f.repeated
 }
 
 // ScalarText returns the text of a JSON string, number or boolean; a number as it was

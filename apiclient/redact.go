@@ -153,8 +153,8 @@ var (
 	// date and "and/or" have no such host.
 	hostURL = regexp.MustCompile(`(?i)((?:(?:^|[^\w./\\@+-])(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,24}|` +
 		`(?:^|[` + word + `])//[a-z0-9][a-z0-9.-]*)(?::\d+)?)[/?]` + linkTail + `+`)
-	// relativeURL finds paths and queries at the beginning of a word.
-	relativeURL = regexp.MustCompile(`(^|[` + word + `:])((?:\.{0,2}/|\?)` + linkTail + `+)`)
+	// hostlessURL finds paths and queries at the beginning of a word.
+	hostlessURL = regexp.MustCompile(`(^|[` + word + `:])((?:\.{0,2}/|\?)` + linkTail + `+)`)
 )
 
 // hideLinks leaves only the host of each link, because the rest may be a magic link,
@@ -164,8 +164,8 @@ func hideLinks(text string, anyPath bool) string {
 		return text // every link has one of them
 	}
 	text = hostURL.ReplaceAllString(fullURL.ReplaceAllString(text, "https://${1}/***"), "${1}/***")
-	return relativeURL.ReplaceAllStringFunc(text, func(found string) string {
-		parts := relativeURL.FindStringSubmatch(found)
+	return hostlessURL.ReplaceAllStringFunc(text, func(found string) string {
+		parts := hostlessURL.FindStringSubmatch(found)
 		path, query, _ := strings.Cut(parts[2], "?")
 		hidden := strings.HasPrefix(path, "//") && strings.HasSuffix(path, "/***")
 		if !hidden && (strings.HasPrefix(path, "/***") || strings.Contains(query, "=") || path != "" && (anyPath || query != "")) {
@@ -180,19 +180,20 @@ func hideLinks(text string, anyPath bool) string {
 // environment reads links, and anywhere when it has a query.
 func (c *Client) forShow(a Answer) Answer {
 	place := c.cfg.Wire.RedirectURL
-	var relative []string
+	relative := ""
 	if doc, ok := document(a.Body); ok && CheckPointer(place) == nil {
-		for _, value := range follow(doc, place).values {
-			if text, ok := stringOf(value); ok && len(text) >= minSecret && strings.ContainsAny(text, "/?") {
-				relative = append(relative, text)
-			}
+		f := follow(doc, place)
+		if text, _ := stringOf(f.value); f.repeated { // which of them are links?
+			a.Body = nil
+		} else if len(text) >= minSecret && strings.ContainsAny(text, "/?") {
+			relative = text
 		}
 	}
 	a.Body = a.Body[:min(len(a.Body), maxRead)]
 	a.Body = redacted(a, func(text string) string {
 		text = hideLinks(c.secrets.hide(text), place == placeText)
-		for _, link := range relative {
-			text = strings.ReplaceAll(text, link, "***")
+		if relative != "" {
+			text = strings.ReplaceAll(text, relative, "***")
 		}
 		return text
 	})

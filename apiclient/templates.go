@@ -3,6 +3,7 @@ package apiclient
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -51,48 +52,41 @@ func (c *Client) Templates(ctx context.Context) ([]Template, []string, error) {
 }
 
 // parseTemplates reads the templates of an answer. Its errors complete the sentence "the answer …".
-func parseTemplates(w Wire, a Answer) ([]Template, []string, error) {
-	p := templateParser{wire: w}
-	templates, err := p.parse(a)
-	return templates, p.notes, err
-}
-
-// templateParser reads templates and collects notes.
-type templateParser struct {
-	wire    Wire
-	unknown []string // data types that have a note
-	notes   []string
-}
-
-func (p *templateParser) parse(a Answer) ([]Template, error) {
+func parseTemplates(w Wire, a Answer) (templates []Template, notes []string, err error) {
 	doc, ok := document(a.Body)
 	if !ok {
-		return nil, fmt.Errorf("%s: check base_url", notJSON(a))
+		return nil, nil, fmt.Errorf("%s: check base_url", notJSON(a))
 	}
-	lists := follow(doc, p.wire.Templates).values
-	if len(lists) != 1 || form(lists[0]) != "array" {
-		return nil, p.noArray(doc, lists)
+	list := follow(doc, w.Templates)
+	if list.repeated || form(list.value) != "array" {
+		return nil, nil, noArray(w, doc)
 	}
-	items := inside(lists[0], "array")
+	items := inside(list.value, "array")
 	if why := isPartial(a, doc, len(items)); why != "" {
-		return nil, fmt.Errorf("is one page of several (%s), and Claimsheet reads one only: "+
+		return nil, nil, fmt.Errorf("is one page of several (%s), and Claimsheet reads one only: "+
 			"ask the service's operator how one answer holds all templates", why)
 	}
-	templates := []Template{}
+	templates = []Template{}
+	unknown := map[string]bool{} // data types
 	for i, item := range items {
-		t, err := p.template(item.value)
+		t, err := template(w, item.value, func(attribute, theirs string) {
+			if !unknown[theirs] {
+				unknown[theirs] = true
+				notes = append(notes, fmt.Sprintf("the data type %q of %q is not known and is ignored: set wire.data_types", theirs, attribute))
+			}
+		})
 		if err != nil {
-			return nil, fmt.Errorf("has at %s/%d %w", p.wire.Templates, i, err)
+			return nil, notes, fmt.Errorf("has at %s/%d %w", w.Templates, i, err)
 		}
 		templates = append(templates, t)
 	}
-	return templates, nil
+	return templates, notes, nil
 }
 
 // noArray says what the answer has in the place of the array of templates.
-func (p *templateParser) noArray(doc []byte, there []json.RawMessage) error {
-	err := fmt.Errorf("has no array at %s", placeName(p.wire.Templates))
-	if p.wire.Templates == "" {
+func noArray(w Wire, doc []byte) error {
+	err := fmt.Errorf("has no array at %s", placeName(w.Templates))
+	if w.Templates == "" {
 		err = fmt.Errorf("is %s, not an array", article(form(doc)))
 	}
 	if place, ok := templatesAt(doc); ok {
@@ -154,25 +148,26 @@ func isPartial(a Answer, doc []byte, n int) string {
 	return ""
 }
 
-func (p *templateParser) template(item json.RawMessage) (t Template, err error) {
+func template(w Wire, item json.RawMessage, unknown func(attribute, theirs string)) (t Template, err error) {
 	if t.ID, t.Name, err = idAndName(item); err != nil {
 		return Template{}, err
 	}
-	nested := follow(item, "/activityAttributeTemplates").values
-	if len(nested) == 0 || form(nested[0]) == "null" {
+	nested := follow(item, "/activityAttributeTemplates")
+	if nested.value == nil || form(nested.value) == "null" && !nested.repeated {
 		return t, nil
 	}
-	if len(nested) > 1 || form(nested[0]) != "array" {
-		return Template{}, fmt.Errorf("a template whose activityAttributeTemplates is not one array")
+	if nested.repeated || form(nested.value) != "array" {
+		return Template{}, errors.New("a template whose activityAttributeTemplates is not one array")
 	}
-	for i, m := range inside(nested[0], "array") {
-		item := m.value
-		var at AttributeTemplate
-		if at.ID, at.Name, err = idAndName(item); err != nil {
+	for i, m := range inside(nested.value, "array") {
+		at := AttributeTemplate{Options: options(w, m.value)}
+		if at.ID, at.Name, err = idAndName(m.value); err != nil {
 			return Template{}, fmt.Errorf("activityAttributeTemplates/%d %w", i, err)
 		}
-		at.DataType = p.dataType(item, t.Name+"/"+at.Name)
-		at.Options = p.options(item)
+		theirs := ""
+		if at.DataType, theirs = dataType(w, m.value); at.DataType == "" && theirs != "" {
+			unknown(t.Name+"/"+at.Name, theirs)
+		}
 		t.Attributes = append(t.Attributes, at)
 	}
 	return t, nil
@@ -185,7 +180,7 @@ func idAndName(item json.RawMessage) (id, name string, err error) {
 	if id, err = identifier(follow(item, "/id"), "/id"); err != nil {
 		return "", "", fmt.Errorf("a template that %w", err)
 	}
-	name, err = only(follow(item, "/name").values, "/name", "name", func(v json.RawMessage) (string, error) {
+	name, err = follow(item, "/name").only("/name", func(v json.RawMessage) (string, error) {
 		if s, ok := stringOf(v); ok && strings.TrimSpace(s) != "" {
 			return s, nil
 		}
@@ -197,52 +192,37 @@ func idAndName(item json.RawMessage) (id, name string, err error) {
 	return id, name, nil
 }
 
-// dataType returns an attribute's data type in our names: as wire.data_types
-// translates it, else the document's name in any case; "" for none or an unknown
-// one.
-func (p *templateParser) dataType(item json.RawMessage, attribute string) string {
-	if p.wire.DataType == "" {
-		return ""
+// dataType returns an attribute's data type, theirs and in our names: as wire.data_types translates it, else
+// the document's name in any case; "" for none or an unknown one.
+func dataType(w Wire, item json.RawMessage) (ours, theirs string) {
+	f := follow(item, w.DataType)
+	if w.DataType == "" || f.value == nil || f.repeated || form(f.value) == "null" {
+		return "", ""
 	}
-	values := follow(item, p.wire.DataType).values
-	if len(values) != 1 || form(values[0]) == "null" {
-		return ""
-	}
-	theirs, ok := scalar(values[0])
+	theirs, ok := scalar(f.value)
 	if !ok {
-		theirs = article(form(values[0]))
+		theirs = article(form(f.value))
 	}
-	if ours, ok := p.wire.DataTypes[theirs]; ok {
-		return ours
+	ours = w.DataTypes[theirs]
+	for _, name := range dataTypes {
+		if ours == "" && strings.EqualFold(name, theirs) {
+			ours = name
+		}
 	}
-	i := slices.IndexFunc(dataTypes, func(ours string) bool { return strings.EqualFold(ours, theirs) })
-	if i >= 0 {
-		return dataTypes[i]
-	}
-	if !slices.Contains(p.unknown, theirs) {
-		p.unknown = append(p.unknown, theirs)
-		p.notes = append(p.notes, fmt.Sprintf("the data type %q of %q is not known and is ignored: set wire.data_types", theirs, attribute))
-	}
-	return ""
+	return ours, theirs
 }
 
 // options returns the options of an attribute: those of the list at wire.options that
 // are texts, or have a name; nil without such a list.
-func (p *templateParser) options(item json.RawMessage) []string {
-	if p.wire.Options == "" {
-		return nil
-	}
-	values := follow(item, p.wire.Options).values
-	if len(values) != 1 || form(values[0]) != "array" {
+func options(w Wire, item json.RawMessage) []string {
+	if w.Options == "" {
 		return nil
 	}
 	var options []string
-	for _, item := range inside(values[0], "array") {
+	for _, item := range inside(follow(item, w.Options).value, "array") {
 		option := item.value
 		if form(option) == "object" {
-			if named := follow(option, "/name").values; len(named) == 1 {
-				option = named[0]
-			}
+			option = follow(option, "/name").value
 		}
 		if text, ok := stringOf(option); ok && strings.TrimSpace(text) != "" {
 			options = append(options, text)

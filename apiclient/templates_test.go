@@ -84,7 +84,7 @@ func TestTemplatesAreParsedStrictly(t *testing.T) {
 		`[1]`:                              "at /0 a number instead of a template",
 		`[{"id":"a","name":"A"},null]`:     "at /1 null instead of a template",
 		`[{"name":"A"}]`:                   "at /0 a template that has no value at /id",
-		`[{"id":"a","id":"b","name":"A"}]`: "two different ids at /id",
+		`[{"id":"a","id":"b","name":"A"}]`: "several values at /id",
 		`[{"id":"a","name":" "}]`:          "at /0 a template that has no text at /name",
 		`[{"id":"a","name":"A","activityAttributeTemplates":{}}]`:                    "is not one array",
 		`[{"id":"a","name":"A","activityAttributeTemplates":[{"id":"x"}]}]`:          "at /0 activityAttributeTemplates/0 a template that has no value at /name",

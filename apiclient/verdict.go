@@ -30,13 +30,9 @@ type Retry int
 
 // The values of Retry.
 const (
-	// Never: the answer is final, or the request may have created something.
-	Never Retry = iota
-	// Now: the next attempt may succeed. The caller waits as it likes.
-	Now
-	// AfterPause: the service asks to wait. The caller need not wait, because the
-	// Client holds all its requests back until the pause is over.
-	AfterPause
+	Never      Retry = iota // the answer is final, or the request may have created something
+	Now                     // the next attempt may succeed; the caller waits as it likes
+	AfterPause              // the service asks to wait; the Client itself holds all requests back until then
 )
 
 // Verdict is what became of a creating request.
@@ -48,29 +44,19 @@ type Verdict struct {
 	// Reason says why the Effect is not Created, or what a created v1 client
 	// lacks: one line, without personal data or links.
 	Reason string
-	// Detail is what the service itself said, at most 300 characters, control
-	// characters escaped. It may hold personal data: it is for the workbook and
-	// the ledger, never for logs.
+	// Detail is what the service itself said, at most 300 characters on one line. It may hold
+	// personal data: it is for the workbook and the ledger, never for logs.
 	Detail string
-	// Hint is what to do, from the Rule that decided or for the usual cause; may
-	// be empty.
-	Hint string
-	// Answer is what a ledger stores of the answer, for StoredAnswer: the whole
-	// body of a 2xx and the headers that may hold an id or url; at most 4 KiB of
-	// any other.
+	Hint   string // what to do, from the Rule that decided or for the usual cause; may be empty
+	// Answer is what a ledger stores of the answer, for StoredAnswer: the whole body of a 2xx and the
+	// headers that may hold an id or url; at most 4 KiB of any other.
 	Answer []byte
-	// Stop is set when no other request will do better (401, a redirect, a
-	// certificate that is not trusted): the run must end. The Effect is still that
-	// of this request: a 302 may have created something.
-	Stop bool
-	// Retry says when a request that is Refused or NotSent may be sent again. It
-	// is Never for all others.
-	Retry Retry
-	// RetryAfter is how long the service asks to wait before another request; 0
-	// when it does not say. It is also set for a 503 that is Uncertain.
-	RetryAfter time.Duration
-	// Ruled is set when a Rule decided, and not the status alone.
-	Ruled bool
+	// Stop is set when no other request will do better (401, a redirect, a certificate that is not trusted):
+	// the run must end. The Effect is still that of this request: a 302 may have created something.
+	Stop       bool
+	Retry      Retry         // when it may be sent again, if it is Refused or NotSent; else Never
+	RetryAfter time.Duration // how long the service asks to wait, also with a 503 that is Uncertain; 0 when it does not say
+	Ruled      bool          // a Rule decided, and not the status alone
 }
 
 // Judge decides what became of a creating request, from what Do returned. It
@@ -232,13 +218,15 @@ type rule struct {
 	matches *regexp.Regexp
 }
 
-// compile compiles rules that check has accepted.
-func compile(rules []Rule) []rule {
-	var list []rule
+func compile(rules []Rule) (list []rule, err error) {
 	for _, r := range rules {
-		list = append(list, rule{r, regexp.MustCompile(r.Matches)})
+		matches, err := regexp.Compile(r.Matches)
+		if err != nil {
+			return nil, fmt.Errorf("a rule of errors: %w", err)
+		}
+		list = append(list, rule{r, matches})
 	}
-	return list
+	return list, nil
 }
 
 // ruleFor returns the first Rule that matches an answer.
@@ -263,12 +251,11 @@ func (r rule) applies(a Answer) bool {
 	if !ok {
 		return false
 	}
-	return slices.ContainsFunc(follow(doc, r.Pointer).values, func(value json.RawMessage) bool {
-		if text, ok := scalar(value); ok {
-			return r.matches.MatchString(text)
-		}
-		return r.matches.Match(value)
-	})
+	value := follow(doc, r.Pointer).value
+	if text, ok := scalar(value); ok {
+		return r.matches.MatchString(text)
+	}
+	return value != nil && r.matches.Match(value)
 }
 
 // need is what a successful answer to a kind of request must hold; nil for what

@@ -104,7 +104,6 @@ func TestWhatAnAnswerMustCarry(t *testing.T) {
 		{"contact accepted with id", v2, apiclient.CreateClient, 202, `{"contactId":"abc"}`, apiclient.Verdict{Effect: created, ID: "abc"}},
 		{"big number", v2, apiclient.CreateClient, 200, `{"contactId":90071992547409931234}`, apiclient.Verdict{Effect: created, ID: "90071992547409931234"}},
 		{"byte order mark", v2, apiclient.CreateClient, 200, "\ufeff" + `{"contactId":"abc"}`, apiclient.Verdict{Effect: created, ID: "abc"}},
-		{"the same twice", v2, apiclient.CreateClient, 200, `{"contactId":"abc","contactId":"abc"}`, apiclient.Verdict{Effect: created, ID: "abc"}},
 		{"client and url", v1, apiclient.CreateClient, 200, `{"clientId":"abc","redirectUrl":"https://x.example/r?t=1"}`,
 			apiclient.Verdict{Effect: created, ID: "abc", URL: "https://x.example/r?t=1"}},
 		{"client without url", v1, apiclient.CreateClient, 200, `{"clientId":"abc"}`,
@@ -128,9 +127,9 @@ func TestWhatAnAnswerMustCarry(t *testing.T) {
 		{"no body", v2, apiclient.CreateClient, 204, ``, apiclient.Verdict{Effect: uncertain, Reason: "HTTP 204 No Content, but the answer is empty"}},
 		{"null", v2, apiclient.CreateClient, 201, `{"contactId":null}`, apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer has null at /contactId"}},
 		{"two ids", v2, apiclient.CreateClient, 201, `{"contactId":"a","contact\u0049d":"b"}`,
-			apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer has two different ids at /contactId"}},
+			apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer has several values at /contactId"}},
 		{"id and null", v2, apiclient.CreateClient, 201, `{"contactId":null,"contactId":"b"}`,
-			apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer has two different ids at /contactId"}},
+			apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer has several values at /contactId"}},
 		{"trailing data", v2, apiclient.CreateClient, 201, `{"contactId":"a"}{}`, apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer is not JSON"}},
 	}
 	for _, tt := range tests {
@@ -145,17 +144,6 @@ func TestWhatAnAnswerMustCarry(t *testing.T) {
 				t.Errorf("the answer kept is %q", got.Answer)
 			}
 		})
-	}
-}
-
-func TestNoIDIsUncertain(t *testing.T) {
-	c := client(t, config(apiclient.V2))
-	for _, value := range []string{`""`, `"  "`, `{}`, `{"id":"x"}`, `[]`, `["x"]`, `true`, `1.5`, `1e3`, `"."`, `".."`, `"a\u0000b"`, `"a\nb"`} {
-		body := `{"contactId":` + value + `}`
-		v := c.Judge(c.Routes().CreateClient(nil, true), apiclient.Answer{Status: 201, Body: []byte(body)}, nil)
-		if v.Effect != apiclient.Uncertain || v.ID != "" || v.Reason == "" {
-			t.Errorf("%s: %s with id %q, reason %q", body, v.Effect, v.ID, v.Reason)
-		}
 	}
 }
 
@@ -294,16 +282,5 @@ func TestDetailIsTheServicesOwnWordsOnOneLine(t *testing.T) {
 		if v.Detail != tt.want || v.Reason != "HTTP 400 Bad Request" {
 			t.Errorf("%q: detail %q, want %q; reason %q", tt.body, v.Detail, tt.want, v.Reason)
 		}
-	}
-}
-
-func TestFailuresKeepLittleOfTheAnswer(t *testing.T) {
-	c := client(t, config(apiclient.V2))
-	body := []byte(strings.Repeat("x", 10<<10))
-	if v := c.Judge(apiclient.Request{}, apiclient.Answer{Status: 500, Body: body}, nil); len(v.Answer) != 4<<10 {
-		t.Errorf("%d bytes of a 500 are kept, want 4096", len(v.Answer))
-	}
-	if v := c.Judge(apiclient.Request{}, apiclient.Answer{Status: 200, Body: body}, nil); len(v.Answer) != len(body) {
-		t.Errorf("%d bytes of a 200 are kept, want all", len(v.Answer))
 	}
 }

@@ -57,37 +57,32 @@ type walker func(doc []byte, pointer string) found
 // completes the sentence "the answer …" and repeats nothing of the answer.
 func locate(a Answer, place string, walk walker, own *url.URL) (found, error) {
 	rest, segment := strings.CutPrefix(place, placeLastSegment)
-	f, err := valuesAt(a, rest, walk)
-	if err != nil || !segment {
+	f, err := valueAt(a, rest, walk)
+	if err != nil || !segment || f.value == nil {
 		return f, err
 	}
-	for i, v := range f.values {
-		last, err := segmentOf(v, own)
-		if err != nil {
-			return found{}, fmt.Errorf("%w at %s", err, rest)
-		}
-		f.values[i] = encode(last)
+	last, err := segmentOf(f.value, own)
+	if err != nil {
+		return found{}, fmt.Errorf("%w at %s", err, rest)
 	}
+	f.value = encode(last)
 	return f, nil
 }
 
-func valuesAt(a Answer, place string, walk walker) (found, error) {
+func valueAt(a Answer, place string, walk walker) (found, error) {
 	if name, ok := strings.CutPrefix(place, placeHeader); ok {
-		var f found
-		for _, v := range a.Header.Values(name) {
-			f.values = append(f.values, encode(v))
+		values := a.Header.Values(name)
+		if len(values) == 0 {
+			return found{}, nil
 		}
-		return f, nil
+		return found{value: encode(values[0]), repeated: len(values) > 1}, nil
 	}
 	if len(a.Body) == 0 {
 		return found{}, errors.New("is empty")
 	}
 	if place == placeText {
 		word, err := plainWord(a)
-		if err == nil && a.Cut {
-			err = errCut
-		}
-		return found{values: []json.RawMessage{encode(word)}}, err
+		return found{value: encode(word)}, err
 	}
 	doc, ok := document(a.Body)
 	if !ok {
@@ -116,6 +111,8 @@ func plainWord(a Answer) (string, error) {
 		return "", errors.New("is not text in UTF-8")
 	case len(strings.Fields(text)) != 1:
 		return "", errors.New("is not one word of plain text")
+	case a.Cut:
+		return "", errCut
 	}
 	return text, nil
 }
@@ -160,19 +157,15 @@ func isAbove(u, own *url.URL) bool {
 	return strings.HasPrefix(samePath(own.EscapedPath())+"/", samePath(u.EscapedPath())+"/")
 }
 
-// only returns the one value at a place. A key may be repeated as long as all its
-// values are the same.
-func only(values []json.RawMessage, place, what string, read func(json.RawMessage) (string, error)) (string, error) {
-	if len(values) == 0 {
+// only reads the one value at a place. One of several may be the wrong one, also where they look the same.
+func (f found) only(place string, read func(json.RawMessage) (string, error)) (string, error) {
+	switch {
+	case f.value == nil:
 		return "", errors.New("has no value at " + placeName(place))
+	case f.repeated:
+		return "", errors.New("has several values at " + placeName(place))
 	}
-	text, err := read(values[0])
-	for _, v := range values[1:] {
-		other, otherErr := read(v)
-		if other != text || (err == nil) != (otherErr == nil) {
-			return "", errors.New("has two different " + what + "s at " + placeName(place))
-		}
-	}
+	text, err := read(f.value)
 	if err != nil {
 		return "", errors.New(err.Error() + " at " + placeName(place))
 	}
@@ -190,7 +183,7 @@ func placeName(place string) string {
 // identifier returns the id at a place: a string, trimmed, or a whole number to
 // its last digit. The error is like that of locate.
 func identifier(f found, place string) (string, error) {
-	return only(f.values, place, "id", readID)
+	return f.only(place, readID)
 }
 
 func readID(value json.RawMessage) (string, error) {
@@ -255,7 +248,7 @@ func linkAt(a Answer, place string, own *url.URL) (string, error) {
 	if f.whole {
 		return "", errSeveral("redirect url", place)
 	}
-	return only(f.values, place, "url", func(value json.RawMessage) (string, error) { return readLink(value, own) })
+	return f.only(place, func(value json.RawMessage) (string, error) { return readLink(value, own) })
 }
 
 func readLink(value json.RawMessage, own *url.URL) (string, error) {
@@ -271,7 +264,7 @@ func readLink(value json.RawMessage, own *url.URL) (string, error) {
 		return "", errTooLong
 	}
 	u, err := url.Parse(text)
-	if err == nil && isRelative(text) {
+	if err == nil && relativeURL.MatchString(text) {
 		u = own.ResolveReference(u)
 		text = u.String()
 	}
@@ -290,19 +283,9 @@ const longestText = 32_767
 
 var errTooLong = errors.New("has a url that is longer than a cell of a workbook can hold")
 
-// isRelative reports whether text can only be a relative url. A bare word is not
-// one: it may be an id, at a place that is wrong.
-func isRelative(text string) bool {
-	if strings.HasPrefix(text, "//") {
-		return false // another host without a scheme
-	}
-	for _, start := range []string{"/", "./", "../", "?"} {
-		if strings.HasPrefix(text, start) {
-			return true
-		}
-	}
-	return false
-}
+// relativeURL matches a text that can only be a relative url. A bare word is not one: it may be an id, at a
+// place that is wrong. Two slashes are another host without a scheme.
+var relativeURL = regexp.MustCompile(`^(/([^/]|$)|\./|\.\./|\?)`)
 
 // article returns a kind of JSON value with its article, for messages.
 func article(kind string) string {

@@ -36,7 +36,7 @@ func TestPlaces(t *testing.T) {
 		{"header", "header:X-Contact-Id", at("X-Contact-Id", "abc"), "", "", "abc", ""},
 		{"header, any case", "header:x-contact-id", at("X-Contact-Id", "abc"), asJSON, "{}", "abc", ""},
 		{"no such header", "header:X-Contact-Id", nil, asJSON, `{"contactId":"abc"}`, "", "has no value at header:X-Contact-Id"},
-		{"header twice", "header:X-Contact-Id", http.Header{"X-Contact-Id": {"abc", "abd"}}, "", "", "", "two different ids at header:X-Contact-Id"},
+		{"header twice", "header:X-Contact-Id", http.Header{"X-Contact-Id": {"abc", "abd"}}, "", "", "", "several values at header:X-Contact-Id"},
 		{"last segment", "last-segment:header:Location", at("Location", location), "", "", "c/1", ""},
 		{"last segment of a whole url", "last-segment:header:Location", at("Location", "https://x.example/a/abc?x=/y#/z"), "", "", "abc", ""},
 		{"last segment, trailing slash", "last-segment:header:Location", at("Location", "/contacts/"), "", "", "", "does not end with a segment at header:Location"},

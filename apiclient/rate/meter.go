@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// longestWait is for how long requests may already wait on their connections when another one departs.
+const longestWait = ahead / 2
+
 // Meter says when the next request of a client may leave. It is safe for concurrent use.
 //
 // A request under a rate needs a departure that the Limiter has given to this process; where other
@@ -28,7 +31,7 @@ type Meter struct {
 	used       int         // how many of them it has used
 	last, end  time.Time   // the last of them, and State.Last as they left it
 	lost       time.Time   // end, where the last one was lost; else zero
-	recent     Departures
+	recent     departures
 	left       time.Time // alone: when the last request leaves on its connection
 
 	lacking time.Time     // since when this process needs a departure; zero for not
@@ -102,8 +105,7 @@ const (
 type Ticket struct {
 	Impatient bool      // from Ready on it does not wait for the end of a pause
 	Cuts      int64     // of the rate until the request left
-	departure time.Time // by the limiter's clock; zero for none
-	timed     bool      // alone: departure is when it leaves on its connection
+	departure time.Time // by the limiter's clock; zero for none. Alone: when it leaves on its connection
 }
 
 // Paused is the error of a request that is not to wait for the end of a pause. It says why there is one.
@@ -203,11 +205,13 @@ func (m *Meter) tryRate(t *Ticket, to Stage, now time.Time, patience time.Durati
 			t.departure = m.use()
 		}
 		return wait, false
-	case m.left.After(next): // those that have waited for their connections go first
-		next = m.left
+	case m.left.Add(-longestWait).After(next): // those that wait on their connections go first
+		next = m.left.Add(-longestWait)
 	}
 	if wait = next.Sub(now); wait <= 0 && to == Departed {
-		t.departure = m.use()
+		if departure := m.use(); !m.alone {
+			t.departure = departure
+		}
 	}
 	return wait, false
 }
@@ -215,7 +219,7 @@ func (m *Meter) tryRate(t *Ticket, to Stage, now time.Time, patience time.Durati
 // tryAlone is how long a request waits on its connection where no other process sends: until it has its
 // distance from the one that left before.
 func (m *Meter) tryAlone(t *Ticket, now time.Time, patience time.Duration) time.Duration {
-	if !t.timed || now.After(t.departure.Add(margin/2)) {
+	if t.departure.IsZero() || now.After(t.departure.Add(margin/2)) {
 		due := m.left.Add(m.state.spacing(m.time(), m.limits))
 		if due.Before(now) {
 			due = now
@@ -223,7 +227,7 @@ func (m *Meter) tryAlone(t *Ticket, now time.Time, patience time.Duration) time.
 		if due.Sub(now) > patience {
 			return due.Sub(now)
 		}
-		t.timed, t.departure, m.left = true, due, due
+		t.departure, m.left = due, due
 	}
 	return t.departure.Sub(now)
 }
@@ -251,7 +255,9 @@ func (m *Meter) Limited() bool {
 // wait. The limiter is told; where that fails, the next request does so.
 func (m *Meter) Refused(ctx context.Context, r Refusal) {
 	m.mu.Lock()
-	r.sent = m.recent.perSecond(m.now())
+	if r.sent = m.recent.perSecond(m.now()); !m.alone { // the others send too
+		r.sent = max(r.sent, m.rate())
+	}
 	m.state.refused(m.time(), r, m.limits)
 	m.news, m.good, m.departures = append(m.news, r), 0, nil // departures at the rate before are lost
 	m.mu.Unlock()

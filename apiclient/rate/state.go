@@ -74,8 +74,6 @@ type State struct {
 
 	Ceiling      float64   // the lowest with which a process has asked for departures lately
 	CeilingUntil time.Time // how long that holds for all
-
-	Departures Departures // that were given away
 }
 
 // limits are those of one process.
@@ -90,7 +88,7 @@ type Refusal struct {
 	Wait   time.Duration // 0 when the service does not say how long
 	Cuts   int64         // what Depart returned: a request that left before the last cut does not cut again
 
-	sent float64 // how many requests the process sends in a second
+	sent float64 // how many requests leave in a second
 }
 
 // ceiling is the lower one of a client's own ceiling and one that others hold to.
@@ -154,7 +152,7 @@ func (s *State) refused(now time.Time, r Refusal, l limits) {
 		return
 	}
 	s.Cuts++
-	before := max(r.sent, s.Departures.perSecond(now))
+	before := r.sent
 	if rate := s.perSecond(now, l); rate > 0 {
 		before = min(before, rate)
 	}
@@ -210,7 +208,6 @@ func (s *State) give(now time.Time, l limits, n int, uncertainty time.Duration) 
 		departures[i] = first.Add(time.Duration(i) * every)
 	}
 	s.Last = departures[len(departures)-1].Add(uncertainty)
-	s.Departures.add(now, len(departures))
 	return departures
 }
 
@@ -229,16 +226,16 @@ func (s *State) holdToCeiling(now time.Time, l limits) {
 	}
 }
 
-// Departures counts how many requests left in the present second and in the one
+// departures counts how many requests left in the present second and in the one
 // before.
-type Departures struct{ Second, Count, Before int64 }
+type departures struct{ Second, Count, Before int64 }
 
-func (d *Departures) add(now time.Time, n int) {
+func (d *departures) add(now time.Time, n int) {
 	d.advance(now)
 	d.Count += int64(n)
 }
 
-func (d *Departures) advance(now time.Time) {
+func (d *departures) advance(now time.Time) {
 	switch s := now.Unix(); {
 	case s == d.Second+1:
 		d.Second, d.Before, d.Count = s, d.Count, 0
@@ -248,7 +245,7 @@ func (d *Departures) advance(now time.Time) {
 }
 
 // perSecond returns how many requests leave in a second at present, at least one.
-func (d *Departures) perSecond(now time.Time) float64 {
+func (d *departures) perSecond(now time.Time) float64 {
 	d.advance(now)
 	return float64(max(d.Count, d.Before, 1))
 }

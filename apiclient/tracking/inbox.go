@@ -1,6 +1,7 @@
 package tracking
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,48 +27,24 @@ func (i Inbox) Add(events []Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	if err := i.make(); err != nil {
-		return err
+	folder := string(i)
+	if _, err := os.Stat(folder); err != nil {
+		above := filepath.Dir(folder)
+		made := os.MkdirAll(folder, 0o700)
+		if err := errors.Join(made, safefile.SyncFolder(above), safefile.SyncFolder(filepath.Dir(above))); err != nil {
+			return err
+		}
 	}
 	data, err := json.Marshal(events)
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(string(i), ".new-*")
-	if err != nil {
+	// The names sort in the order of arrival, as far as the clock goes.
+	name := fmt.Sprintf("%020d-%s%s", events[0].Received.UnixMicro(), rand.Text(), inboxSuffix)
+	if err := safefile.Replace(filepath.Join(folder, name), data, 0o600, os.Rename); err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		// The names sort in the order of arrival, as far as the clock goes.
-		name := fmt.Sprintf("%020d%s%s", events[0].Received.UnixMicro(), strings.TrimPrefix(filepath.Base(f.Name()), ".new"), inboxSuffix)
-		err = os.Rename(f.Name(), filepath.Join(string(i), name))
-	}
-	if err == nil {
-		return safefile.SyncFolder(string(i))
-	}
-	return errors.Join(err, os.Remove(f.Name()))
-}
-
-// make makes the folder, durably.
-func (i Inbox) make() error {
-	if _, err := os.Stat(string(i)); err == nil {
-		return nil
-	}
-	if err := os.MkdirAll(string(i), 0o700); err != nil {
-		return err
-	}
-	above := filepath.Dir(string(i))
-	return errors.Join(safefile.SyncFolder(above), safefile.SyncFolder(filepath.Dir(above)))
-}
-
-// Waiting returns how many calls of Add nobody has taken yet.
-func (i Inbox) Waiting() (int, error) {
-	names, err := i.names()
-	return len(names), err
+	return safefile.SyncFolder(folder)
 }
 
 // takenAtOnce is of how many calls of Add the events are recorded together.
