@@ -286,7 +286,7 @@ func (b *book) propose(r draft.Request) (*draft.Proposal, error) {
 				}
 			}
 		}
-		if err := seen.Read(table, rows, b.readers[t].Merged()); err != nil {
+		if err := seen.Read(table, rows); err != nil {
 			return nil, err
 		}
 	}
