@@ -299,7 +299,7 @@ func TestFoundInPart(t *testing.T) {
 		"  key: Lead ID\n",
 		"  lookup:\n    email: Email Address\n",
 		"    # DECIDE: is it this column? Many of its cells are something else (e-mail addresses in 2 of 3 cells)\n    email: {column: Email Address, type: Email}\n",
-		"is it this column? Many of its cells are something else (phone numbers in 2 of 3 cells; ",
+		"is it this column? Many of its cells are something else (phone numbers in 2 of 3 cells)",
 	} {
 		if !strings.Contains(yaml, part) {
 			t.Errorf("no %q in\n%s", part, yaml)
