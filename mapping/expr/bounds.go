@@ -21,15 +21,10 @@ const (
 	maxSteps  = 10_000    // items that loops such as map and any visit
 )
 
-// limitError says which limit an evaluation has reached.
-type limitError string
-
-func (e limitError) Error() string { return string(e) }
-
 const (
-	textLimit   limitError = "it makes a text of more than 128 KiB"
-	memoryLimit limitError = "it needs more memory than an expression may use"
-	stepLimit   limitError = "it passes more than 10,000 items of lists"
+	textLimit   reason = "it makes a text of more than 128 KiB"
+	memoryLimit reason = "it needs more memory than an expression may use"
+	stepLimit   reason = "it passes more than 10,000 items of lists"
 )
 
 // The functions that bounds inserts. Their names begin with a space, so no

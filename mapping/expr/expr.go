@@ -265,15 +265,11 @@ func (e *Expression) run(r cell.Record) (any, error) {
 	return at.machine.Run(e.program, at.env)
 }
 
-// failure names the cell that an expression cannot use. The library's own errors
-// may quote a cell and are not repeated.
+// failure says why an expression fails. The library's own errors may quote a cell and are not repeated.
 func (e *Expression) failure(err error) *convert.CellError {
 	message := "its cells do not fit what it does with them"
-	if unusable, ok := errors.AsType[cellError](err); ok {
-		message = string(unusable)
-	}
-	if limit, ok := errors.AsType[limitError](err); ok {
-		message = string(limit)
+	if known, ok := errors.AsType[reason](err); ok {
+		message = string(known)
 	}
 	return e.fails(message)
 }
@@ -284,10 +280,10 @@ func (e *Expression) fails(why string) *convert.CellError {
 		Hint:    "correct the cell, or let the expression say what is sent then"}
 }
 
-// cellError says which cell an expression cannot use, without quoting it.
-type cellError string
+// reason says which limit an expression has reached, or which cell it cannot use, without quoting it.
+type reason string
 
-func (e cellError) Error() string { return string(e) }
+func (r reason) Error() string { return string(r) }
 
 // evaluator runs an expression for one row after another. It is made once and
 // used again, because making it costs more than running it. It belongs to one
@@ -329,7 +325,7 @@ func (e *Expression) evaluator() *evaluator {
 
 func (at *evaluator) cell(name string) cell.Cell { return at.row.Cell(at.expression.columns[name]) }
 
-// read returns a cell's literal as a type. It panics with a cellError for a cell that
+// read returns a cell's literal as a type. It panics with a reason for a cell that
 // cannot be read, and for an empty one unless the type is Text.
 func (at *evaluator) read(name string, t convert.Type) string {
 	c := at.cell(name)
@@ -341,9 +337,9 @@ func (at *evaluator) read(name string, t convert.Type) string {
 	v, refused := converter.Convert(c)
 	switch {
 	case c.IsEmpty():
-		panic(cellError("“" + name + "” is empty"))
+		panic(reason("“" + name + "” is empty"))
 	case refused != nil:
-		panic(cellError("“" + name + "” " + refused.Message))
+		panic(reason("“" + name + "” " + refused.Message))
 	}
 	return v.Literal
 }
