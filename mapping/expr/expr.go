@@ -33,7 +33,7 @@ import (
 
 // maxSource is the longest expression that is compiled, in bytes. The compiler
 // recurses for each bracket, and a stack that is too deep ends the program.
-const maxSource = 10_000
+const maxSource = 2_000
 
 // Expression is a compiled expression. It may be run from several goroutines at
 // once. A nil Expression is the condition that always holds.
@@ -70,9 +70,7 @@ type Problem struct {
 // Compile compiles source. The Expression is never nil; with problems, or with a
 // column that was not found, it must not be run.
 //
-// Functions whose result could change from run to run (now), depend on the order
-// of a table (keys, values) or take all memory (see unbounded) are not part of
-// the language.
+// Functions that are switchedOff, and what growth finds, are not part of the language.
 func Compile(source string, o Options) (*Expression, []Problem) {
 	e := &Expression{columns: map[string]int{}, cells: o.Cells, line: o.Line}
 	if len(source) > maxSource {
@@ -80,8 +78,9 @@ func Compile(source string, o Options) (*Expression, []Problem) {
 			Hint: "work the value out in a column of the sheet"}}
 	}
 	var calls columnCalls
-	options := append(boundedFunctions(), expr.Env(e.evaluator().env), expr.Patch(&calls), expr.Patch(bounds{}))
-	for _, name := range slices.Concat([]string{"now", "keys", "values", "toPairs"}, unbounded) {
+	var grows growth
+	options := append(boundedFunctions(), expr.Env(e.evaluator().env), expr.Patch(&calls), expr.Patch(&grows))
+	for _, name := range switchedOff {
 		options = append(options, expr.DisableBuiltin(name))
 	}
 	if o.Condition {
@@ -94,7 +93,7 @@ func Compile(source string, o Options) (*Expression, []Problem) {
 			e.columns[name.Value] = column
 		}
 	}
-	problems := append(calls.problems(), syntaxProblems(source, err)...)
+	problems := slices.Concat(calls.problems(), grows.found[:min(1, len(grows.found))], syntaxProblems(source, err))
 	if bare := unquoted.FindStringSubmatchIndex(source); bare != nil && len(problems) > 0 {
 		call, name := source[bare[2]:bare[3]], strings.TrimSpace(source[bare[4]:bare[5]])
 		return e, []Problem{{Offset: utf8.RuneCountInString(source[:bare[4]]), Message: "the column's name has no quotes",
@@ -261,7 +260,7 @@ func (e *Expression) run(r cell.Record) (any, error) {
 		at = e.evaluator()
 	}
 	defer e.idle.Put(at)
-	at.row, at.usage = r, usage{}
+	at.row = r
 	return at.machine.Run(e.program, at.env)
 }
 
@@ -293,7 +292,6 @@ type evaluator struct {
 	row        cell.Record // the row that the functions read
 	env        map[string]any
 	machine    vm.VM
-	usage      usage
 }
 
 // evaluator makes one. The compiler reads the signatures of its functions: those with
@@ -319,7 +317,6 @@ func (e *Expression) evaluator() *evaluator {
 			return day
 		},
 	}
-	at.usage.functions(at.env)
 	return at
 }
 
