@@ -15,7 +15,7 @@ import (
 	"claimsheet/mapping/yamlpatch"
 )
 
-var style = yamlpatch.Style{Block: []string{"client", "fields", "attributes"}}
+var style = yamlpatch.Style{"client", "fields", "attributes"}
 
 const file = `# A campaign.
 name: cards   # never change it

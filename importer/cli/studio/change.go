@@ -13,7 +13,7 @@ import (
 )
 
 // style writes new text as the first mapping of init is written.
-var style = yamlpatch.Style{Block: []string{"sheet", "client", "lookup", "fields", "attributes", "workflow", "values"}}
+var style = yamlpatch.Style{"sheet", "client", "lookup", "fields", "attributes", "workflow", "values"}
 
 // madeFor is the version that a change was made for. A page sends one change after the
 // other, each for the version that the answer before had: a second click on “remove” must not
