@@ -208,15 +208,15 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type, aliases 
 	}
 	v := boundValue{label: label, required: rule.Required, conv: b.conversion(rule, typ)}
 	v.foldCase = typ == convert.Email
-	err := v.conv.Check()
-	if err != nil {
+	wrong := v.conv.Check()
+	if wrong != nil {
 		at := rule.optionsAt()
-		if i := v.conv.WrongFormat(); i > 0 && err[0].Option == "format" {
+		if i := v.conv.WrongFormat(); i > 0 {
 			at = rule.OtherFormats[i-1].At
 		}
-		b.wrongAt(at, "wrong-option", "“%s”: %s", label, err)
+		b.wrongAt(at, "wrong-option", "“%s”: %s", label, strings.Join(wrong, "; "))
 	}
-	if err != nil || !known {
+	if wrong != nil || !known {
 		v.conv = convert.Converter{Type: convert.Text}
 	}
 	v.e164 = v.conv.E164()

@@ -126,7 +126,7 @@ func (f *sheetFinder) propose(paths []string) (*draft.Proposal, error) {
 		}
 		sheets = append(sheets, s)
 		f.request.Sources = append(f.request.Sources, filepath.Base(paths[i]))
-		if err := seen.Read(s, r.Records(), r.Merged()); err != nil {
+		if err := seen.Read(s, r.Records()); err != nil {
 			return nil, err
 		}
 	}

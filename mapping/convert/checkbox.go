@@ -2,6 +2,7 @@ package convert
 
 import (
 	"claimsheet/mapping/cell"
+	"slices"
 	"strings"
 )
 
@@ -24,26 +25,24 @@ func (c *Converter) convertCheckbox(in cell.Cell) (string, *CellError) {
 	if r := refuseFormat(in); r != nil {
 		return "", r
 	}
-	word := trimToken(in.Shown)
+	words := []string{token(in)}
 	switch in.Kind {
-	case cell.Text:
-		word = trimToken(in.Raw)
 	case cell.Bool:
-		word = boolWord(in)
-	}
-	if literal := checkboxWord(word, checked, unchecked); literal != "" {
-		return literal, nil
-	}
-	switch in.Kind {
+		words[0] = map[bool]string{true: "true", false: "false"}[in.Raw == "1"]
+		if both := slices.Concat(checked, unchecked); !hasWord(both, "true") && !hasWord(both, "false") {
+			return words[0], nil
+		}
 	case cell.Number:
 		if digits, r := plainDecimal(in.Raw); r == nil {
-			if literal := checkboxWord(digits, checked, unchecked); literal != "" {
-				return literal, nil
-			}
+			words = append(words, digits)
 		}
-	case cell.Bool:
-		if !hasBoolWord(checked) && !hasBoolWord(unchecked) {
-			return boolWord(in), nil
+	}
+	for _, word := range words {
+		switch {
+		case hasWord(checked, word):
+			return "true", nil
+		case hasWord(unchecked, word):
+			return "false", nil
 		}
 	}
 	return "", refuse("not-checkbox",
@@ -51,31 +50,6 @@ func (c *Converter) convertCheckbox(in cell.Cell) (string, *CellError) {
 		"use one of these words, or list the column's own under checked and unchecked")
 }
 
-// checkboxWord returns true or false, or "" when neither list has the word.
-func checkboxWord(word string, checked, unchecked []string) string {
-	switch {
-	case hasWord(checked, word):
-		return "true"
-	case hasWord(unchecked, word):
-		return "false"
-	}
-	return ""
-}
-
 func hasWord(words []string, word string) bool {
-	for _, w := range words {
-		if strings.EqualFold(w, word) {
-			return true
-		}
-	}
-	return false
-}
-
-func hasBoolWord(words []string) bool { return hasWord(words, "true") || hasWord(words, "false") }
-
-func boolWord(c cell.Cell) string {
-	if c.Raw == "1" {
-		return "true"
-	}
-	return "false"
+	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, word) })
 }

@@ -2,8 +2,7 @@
 // type, with all that is read and refused for it.
 //
 // A cell that cannot become a value is data, a CellError, not a Go error; it never
-// quotes the cell. An option of the mapping that makes no sense is an
-// OptionError. The package is pure: no clock, no disk, no network.
+// quotes the cell. The package is pure: no clock, no disk, no network.
 package convert
 
 import (

@@ -191,7 +191,11 @@ func (c *Converter) momentFromISO(s string) (moment, *CellError) {
 		s = s[:day] + "T" + s[day+1:]
 	}
 	s = strings.Replace(s, " ", "", 1)
-	for _, layout := range isoLayouts {
+	layouts := isoLayouts[1:]
+	if len(s) == day {
+		layouts = isoLayouts[:1]
+	}
+	for _, layout := range layouts {
 		at, err := time.Parse(layout, s)
 		_, offset := at.Zone()
 		switch {

@@ -22,10 +22,7 @@ const (
 // Display names, several addresses, quoted local parts, address literals and
 // domains of one label (name@gmail, a typing mistake) are refused.
 func (c *Converter) convertEmail(in cell.Cell) (string, *CellError) {
-	s := trimToken(in.Shown)
-	if in.Kind == cell.Text {
-		s = trimToken(in.Raw)
-	}
+	s := token(in)
 	at := strings.IndexByte(s, '@')
 	if at > 0 && strings.ContainsFunc(s[:at], isHidden) {
 		return "", refuse("not-email", "has a character before the @ that cannot be seen", "type the address again")

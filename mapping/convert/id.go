@@ -12,11 +12,7 @@ var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{1
 // It is returned in lower case, so that two spellings are one id. The two UUIDs that
 // programs write where there is no id are refused.
 func (c *Converter) convertID(in cell.Cell) (string, *CellError) {
-	s := trimToken(in.Shown)
-	if in.Kind == cell.Text {
-		s = trimToken(in.Raw)
-	}
-	return ParseID(s)
+	return ParseID(token(in))
 }
 
 // ParseID returns an id of the service in lower case, or why the text is none.

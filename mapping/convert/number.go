@@ -17,24 +17,24 @@ type Numbers struct {
 	Group   string // "," by default; "" for none
 }
 
-// Check returns why the notation could be read in two ways; nil when it
-// cannot. The options are decimal and group.
-func (n Numbers) Check() OptionErrors {
+// OptionError is an option of numbers that makes no sense.
+type OptionError struct{ Option, Message, Hint string }
+
+// Check returns why the notation could be read in two ways. The options are decimal and group.
+func (n Numbers) Check() (wrong []OptionError) {
 	n = n.orDefault()
-	var found OptionErrors
 	if !isSeparator(n.Decimal) || strings.TrimSpace(n.Decimal) == "" {
-		found = append(found, OptionError{"decimal", "number-separator", "the decimal separator is one character that is no digit, sign, symbol or space",
-			`write "." or ","`})
+		wrong = append(wrong, OptionError{"decimal", "the decimal separator is one character that is no digit, sign, symbol or space", `write "." or ","`})
 	}
 	if n.Group != "" && !isSeparator(n.Group) {
-		found = append(found, OptionError{"group", "number-separator", "the group separator is one character that is no digit, sign or symbol",
+		wrong = append(wrong, OptionError{"group", "the group separator is one character that is no digit, sign or symbol",
 			`write ",", ".", " " or "'", or "" for none`})
 	}
 	if n.Decimal == n.Group {
-		found = append(found, OptionError{"group", "number-separator", "decimal and group are both “" + n.Group + "”, and a number could be read in two ways",
+		wrong = append(wrong, OptionError{"group", "decimal and group are both “" + n.Group + "”, and a number could be read in two ways",
 			`declare both, e.g. numbers: {decimal: ",", group: "."}; group: "" if numbers have no groups`})
 	}
-	return found
+	return wrong
 }
 
 func isSeparator(s string) bool {

@@ -44,15 +44,15 @@ func (c *Converter) convertPhone(in cell.Cell) (string, *CellError) {
 		}
 		return s, refuseTooLong(s, c.MaxLength)
 	}
-	international := strings.HasPrefix(s, "+") || strings.HasPrefix(s, "＋")
-	if !isPhoneText(s) {
+	digits, ok := dialled(s)
+	if !ok {
 		return "", c.refusePhone(in)
 	}
-	if !international && c.Region == "" {
+	if c.Region == "" && !strings.HasPrefix(digits, "+") {
 		return "", refuse("phone-region", "has no country code; expected a number that begins with +",
 			"give the mapping the region that such numbers belong to, for example region: GB")
 	}
-	digits, region := dialled(s), strings.ToUpper(c.Region)
+	region := strings.ToUpper(c.Region)
 	if phoneFormats[c.Format] == phonenumbers.E164 {
 		if s, ok := usualNumber(digits, region); ok {
 			return s, refuseTooLong(s, c.MaxLength)
@@ -81,12 +81,9 @@ func possibleNumber(digits, region string) *phonenumbers.PhoneNumber {
 // the region's country code, and whether it may be a mobile's. It is stricter than a
 // Converter, because it serves to find out which region a number is from.
 func PhoneIn(text, region string) (valid, mobile bool) {
-	text = trimToken(text)
-	if !isPhoneText(text) {
-		return false, false
-	}
-	number, err := phonenumbers.Parse(dialled(text), region)
-	if err != nil || int(number.GetCountryCode()) != phonenumbers.GetCountryCodeForRegion(region) || !phonenumbers.IsValidNumber(number) {
+	digits, ok := dialled(trimToken(text))
+	number, err := phonenumbers.Parse(digits, region)
+	if !ok || err != nil || int(number.GetCountryCode()) != phonenumbers.GetCountryCodeForRegion(region) || !phonenumbers.IsValidNumber(number) {
 		return false, false
 	}
 	kind := phonenumbers.GetNumberType(number)
@@ -123,22 +120,21 @@ func keepsTrunk(number *phonenumbers.PhoneNumber) bool {
 	return phonenumbers.GetNddPrefixForRegion(region, true) == "0" && !phonenumbers.IsValidNumber(number)
 }
 
-// dialled returns a number without what people write between its digits. The
-// library would drop it too, but much more slowly. Digits of other scripts are
-// left to the library.
-func dialled(s string) string {
+// dialled returns a number without what people write between its digits; it is not ok with anything else in it, or with a + that is
+// not in front.
+func dialled(s string) (digits string, ok bool) {
 	var b strings.Builder
 	for i, r := range s {
 		switch {
-		case r >= '0' && r <= '9', i == 0 && r == '+':
-			b.WriteRune(r)
-		case i == 0 && r == '＋':
-			b.WriteByte('+')
 		case unicode.IsDigit(r):
-			return s
+			b.WriteRune(r)
+		case i == 0 && (r == '+' || r == '＋'):
+			b.WriteByte('+')
+		case !unicode.IsSpace(r) && !unicode.Is(unicode.Pd, r) && !isDirectionMark(r) && !strings.ContainsRune("()./\u2212\u200b\u2060", r):
+			return "", false
 		}
 	}
-	return b.String()
+	return b.String(), true
 }
 
 // numberPlan is what the library knows of a region's numbers, as far as the usual ones need it.
@@ -218,19 +214,6 @@ func (c *Converter) refusePhone(in cell.Cell) *CellError {
 		hint = "a number cell loses leading zeros: format the column as text and fill it again"
 	}
 	return refuse("not-phone", message, hint)
-}
-
-// isPhoneText reports whether a text has only digits and what people write
-// between them, with a + in front only.
-func isPhoneText(s string) bool {
-	for i, r := range s {
-		between := unicode.IsDigit(r) || unicode.IsSpace(r) || unicode.Is(unicode.Pd, r) ||
-			isDirectionMark(r) || strings.ContainsRune("()./\u2212\u200b\u2060", r)
-		if plus := r == '+' || r == '＋'; !between && (!plus || i > 0) {
-			return false
-		}
-	}
-	return true
 }
 
 // E164 returns the converter that reads the same cells as E.164 numbers; nil

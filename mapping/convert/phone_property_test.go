@@ -72,5 +72,8 @@ func FuzzUsualNumbers(f *testing.F) {
 			f.Add(digits, region)
 		}
 	}
-	f.Fuzz(func(t *testing.T, digits, region string) { checkUsual(t, dialled(digits), region) })
+	f.Fuzz(func(t *testing.T, text, region string) {
+		digits, _ := dialled(text)
+		checkUsual(t, digits, region)
+	})
 }

@@ -138,6 +138,14 @@ func trimToken(s string) string {
 	return strings.TrimFunc(s, func(r rune) bool { return isBlank(r) || isDirectionMark(r) })
 }
 
+// token returns the text of a cell as trimToken leaves it.
+func token(c cell.Cell) string {
+	if c.Kind == cell.Text {
+		return trimToken(c.Raw)
+	}
+	return trimToken(c.Shown)
+}
+
 func isDirectionMark(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }
 
 // shownNumber returns what a person reads in a number cell; for General

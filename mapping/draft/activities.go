@@ -2,6 +2,7 @@ package draft
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,8 +15,6 @@ import (
 // template is an activity template with the links that were found for it.
 type template struct {
 	name    string
-	shared  bool // several templates have the name, so that a mapping cannot use it
-	isPlain bool // it has no attributes
 	on      string
 	onWhy   string
 	onAsk   string // why on is a question; the template is on the client until it is answered
@@ -52,14 +51,14 @@ func (p *proposer) proposeTemplates(onClaim string) (live, rest []template) {
 	}
 	next := targets
 	for _, t := range p.Service.Templates {
-		made := template{name: t.Name, isPlain: len(t.Attributes) == 0}
-		made.shared = count(p.Service.Templates, func(o mapping.Template) bool { return o.Name == t.Name }) > 1
+		made := template{name: t.Name}
+		isShared := count(p.Service.Templates, func(o mapping.Template) bool { return o.Name == t.Name }) > 1 // a mapping cannot use it
 		for _, x := range next[:len(t.Attributes)] {
-			if l, ok := p.link(x, targets); ok && !made.shared {
+			if l, ok := p.link(x, targets); ok && !isShared {
 				made.links = append(made.links, l)
 				made.texts = made.texts || x.Type == "" && l.value.typ == convert.Text && !l.idle
 			} else {
-				made.missing = append(made.missing, nameAndType(x.AttributeTemplate))
+				made.missing = append(made.missing, oneLine(x.Name))
 			}
 		}
 		next = next[len(t.Attributes):]
@@ -86,13 +85,6 @@ func count[T any](list []T, ok func(T) bool) int {
 		}
 	}
 	return n
-}
-
-func nameAndType(a mapping.AttributeTemplate) string {
-	if a.Type == "" {
-		return oneLine(a.Name)
-	}
-	return oneLine(a.Name) + " (" + string(a.Type) + ")"
 }
 
 // seek finds the columns that are most like an attribute. A column whose cells do not fit the type is only left when no other is
@@ -153,7 +145,15 @@ func (p *proposer) link(x *target, all []*target) (link, bool) {
 	case x.like == partly:
 		ask = "is it this column?"
 	}
-	if ask = joined(p.doubt(x, c), ask); ask != "" {
+	monthly := regexp.MustCompile(`(?i)month|mth|monat`)
+	few := c.count(func(v cell.Cell) bool { n, err := strconv.ParseFloat(textOf(v), 64); return err == nil && n < 12 })
+	switch {
+	case slices.Equal(x.meaning, []string{"months", "term"}) && monthly.MatchString(x.Name) && !monthly.MatchString(c.name) && few > 0:
+		ask = joined(fmt.Sprintf("are these months, or years? %d of %s are less than 12", few, cellsInWords(c.filled)), ask)
+	case slices.Equal(x.meaning, []string{"account", "number"}) && !p.hasBankAccount():
+		ask = "is it the client's bank account, or the lender's number for the agreement? The sheet has no sort code or IBAN"
+	}
+	if ask != "" {
 		l.ask, l.idle = joined(ask, l.ask), true
 	}
 	return l, true
@@ -163,25 +163,6 @@ func (p *proposer) link(x *target, all []*target) (link, bool) {
 // says more, or is the header's own.
 func outranks(a, b *target) bool {
 	return a.like > b.like && (a.like == sameName || within(b.meaning, a.meaning))
-}
-
-// doubt says why a column may not be what its name says; "" when nothing speaks against it.
-func (p *proposer) doubt(x *target, c *column) string {
-	saysMonths := func(name string) bool {
-		return slices.ContainsFunc(wordsOf(name), func(w string) bool {
-			return strings.HasPrefix(w, "month") || strings.HasPrefix(w, "mth") || strings.HasPrefix(w, "monat")
-		})
-	}
-	switch {
-	case slices.Equal(x.meaning, []string{"months", "term"}) && saysMonths(x.Name) && !saysMonths(c.name):
-		few := c.count(func(v cell.Cell) bool { n, err := strconv.ParseFloat(textOf(v), 64); return err == nil && n < 12 })
-		if few > 0 {
-			return fmt.Sprintf("are these months, or years? %d of %s are less than 12", few, cellsInWords(c.filled))
-		}
-	case slices.Equal(x.meaning, []string{"account", "number"}) && !p.hasBankAccount():
-		return "is it the client's bank account, or the lender's number for the agreement? The sheet has no sort code or IBAN"
-	}
-	return ""
 }
 
 // isPersonal reports whether a column is a field of the client. Such columns alone make no activity: a name is not yet a signature.

@@ -229,11 +229,5 @@ func (p *proposer) findKey() (*column, string) {
 			best, most, why = c, score, is
 		}
 	}
-	for _, c := range columns {
-		if c != best && (c == email || c.keys == len(c.cells)) {
-			_, is := p.judgeKey(c)
-			return best, why + fmt.Sprintf("; another choice is %s (%s)", oneLine(c.name), is)
-		}
-	}
 	return best, why
 }

@@ -102,9 +102,9 @@ func isPhone(v cell.Cell) bool {
 // mostPhones limits how many numbers are compared with the numbering plans.
 const mostPhones = 300
 
-// region finds the region of phone numbers without a country code. It is only returned when it is certain: enough numbers fit it, and
-// the rest of the sheet shows it, by its language only where they fit no other region. Of mobile numbers only these count: a mobile
-// number of one region is often a landline of another. Else ask is set; the numbers cannot be read until a person adds the region.
+// region finds the region of phone numbers without a country code: the one that the sheet shows, if enough numbers fit it. Where only the
+// language shows where the sheet is from, they must be mobile numbers of one region alone: a mobile number of one is often a landline of
+// another. Else ask is set; the numbers cannot be read until a person adds the region.
 func (p *proposer) region(c *column) (name, why, ask string) {
 	var local []text
 	hasZeros := false
@@ -123,49 +123,30 @@ func (p *proposer) region(c *column) (name, why, ask string) {
 		abroad := without(regionNames, []string{"US"}) // in these, 00 means +
 		return abroad[max(slices.IndexFunc(abroad, p.country.supports), 0)], "the numbers have a country code after 00", ""
 	}
-	fits, mobiles := map[string]int{}, map[string]int{} // by region, the numbers that it assigns
-	for _, r := range regionNames {
+	regions, isShown, all := regionNames, p.country.region != "", countOf(local)
+	if isShown {
+		regions = []string{p.country.region}
+	}
+	var likely []string
+	for _, r := range regions {
+		fit := 0
 		for _, t := range local {
 			valid, mobile := convert.PhoneIn(t.text, r)
-			if isExample(t.text) {
-				valid, mobile = r == "GB", r == "GB"
-			}
-			if valid {
-				fits[r] += t.count
-			}
-			if mobile {
-				mobiles[r] += t.count
+			if mobile || valid && isShown || r == "GB" && isExample(t.text) {
+				fit += t.count
 			}
 		}
-	}
-	all, noun := countOf(local), "number"
-	if slices.Contains(c.meaning, "mobile") || !isOneTown(local) && slices.ContainsFunc(regionNames, func(r string) bool {
-		return p.country.supports(r) && 10*mobiles[r] >= 9*all
-	}) {
-		fits, noun = mobiles, "mobile number"
-	}
-	names := slices.Clone(regionNames)
-	slices.SortStableFunc(names, func(a, b string) int { return fits[b] - fits[a] })
-	var counts, likely []string
-	for _, r := range names {
-		if fits[r] > 0 && len(counts) < 3 {
-			counts = append(counts, fmt.Sprintf("%d fit %s", fits[r], r))
-		}
-		if float64(fits[r]) >= enough*float64(all) {
-			likely = append(likely, r)
+		if float64(fit) >= enough*float64(all) {
+			likely, why = append(likely, r), fmt.Sprintf("%d of %s without + fit %s", fit, inWords(all, "number"), r)
 		}
 	}
-	if len(counts) == 0 {
-		counts = []string{"0 fit a region that is known here"}
+	switch {
+	case len(likely) == 1 && isShown:
+		return likely[0], why + "; the " + p.country.why + " show it", ""
+	case len(likely) == 1 && p.country.supports(likely[0]) && (isExample(local[0].text) || !isOneTown(local)):
+		return likely[0], why, ""
 	}
-	why = fmt.Sprintf("of %s without +, %s", inWords(all, noun), strings.Join(counts, ", "))
-	if p.country.region != "" {
-		why += "; the " + p.country.why + " show " + p.country.region
-	}
-	if i := slices.IndexFunc(likely, p.country.supports); i >= 0 && (p.country.region != "" || len(likely) == 1) {
-		return likely[i], why, ""
-	}
-	return "", why, "which country are the numbers without + of? Until you add region: and the country's two letters, they are invalid"
+	return "", "", "which country are the numbers without + of? Until you add region: and the country's two letters, they are invalid"
 }
 
 // isOneTown reports whether numbers may be of one town, because they are few or begin alike. Those of some towns look like mobile

@@ -47,7 +47,7 @@ type dateReading struct {
 // readDates finds how the column writes dates, with the converter that a run reads the cells with.
 func (c *column) readDates() (d dateReading) {
 	for i, v := range c.cells {
-		d.order.see(v, c.is1904, i)
+		d.order.see(v, i)
 	}
 	var texts []text
 	iso := 0

@@ -32,9 +32,6 @@ func draftService() *mapping.Service {
 var draftHeaders = []string{"Agreement no", "E-mail", "First name", "Surname", "Mobile", "DOB", "Address", "Post code", "Loan amount", "Signed at",
 	"Signed: by", "note", "", "Dup", "dup", "Import status"}
 
-// noAreas are no merged cells.
-func noAreas(func(cell.Area) bool) {}
-
 // each yields records without an error.
 func each(records []cell.Record) iter.Seq2[cell.Record, error] {
 	return func(yield func(cell.Record, error) bool) {
@@ -53,7 +50,7 @@ func proposeFor(t interface {
 }, r Request, headers []string, records []cell.Record) *Proposal {
 	t.Helper()
 	seen := NewProfile(headers)
-	if err := seen.Read(cell.Sheet{Name: "Leads", HeaderRow: 1, Header: headers}, each(records), noAreas); err != nil {
+	if err := seen.Read(cell.Sheet{Name: "Leads", HeaderRow: 1, Header: headers}, each(records)); err != nil {
 		t.Fatal(err)
 	}
 	return Propose(r, seen)

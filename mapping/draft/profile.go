@@ -24,8 +24,7 @@ type Profile struct {
 	rows      int               // all rows that are leads
 	totals    []string          // the rows of totals that conditions leave out
 	leadsOnly []string          // these conditions
-	repeated  []string          // headers that several columns have, with the columns' letters
-	merged    []string          // merged cells that leave others empty
+	repeated  []string          // columns whose headers others have too, as a mapping names them
 	emptied   map[string]int    // texts that count as empty, and how many cells have them
 	emptiedIn map[string]string // the first column that has each of them
 }
@@ -78,11 +77,13 @@ func usable(headers []string) []string {
 // IsEmpty reports whether there is no column that a mapping could name.
 func (p *Profile) IsEmpty() bool { return len(p.columns) == 0 }
 
-// Read looks at the rows of a sheet. merged are its merged cells.
-func (p *Profile) Read(sheet cell.Sheet, records iter.Seq2[cell.Record, error], merged iter.Seq[cell.Area]) error {
-	p.noteRepeated(sheet.Header)
-	for area := range merged {
-		p.merged = append(p.merged, area.String())
+// Read looks at the rows of a sheet.
+func (p *Profile) Read(sheet cell.Sheet, records iter.Seq2[cell.Record, error]) error {
+	for i, h := range sheet.Header {
+		isSame := func(other string) bool { return convert.FoldHeader(other) == convert.FoldHeader(h) }
+		if convert.FoldHeader(h) != "" && count(sheet.Header, isSame) > 1 {
+			p.repeated = append(p.repeated, fmt.Sprintf("%s [%s]", oneLine(h), cell.ColumnName(i)))
+		}
 	}
 	at := make([]int, len(p.columns))
 	for i, c := range p.columns {
@@ -122,21 +123,6 @@ func (p *Profile) noteTotal(row string, column int, text string) {
 	p.totals = append(p.totals, row)
 	if condition := fmt.Sprintf(`lower(col("%s")) != "%s"`, p.columns[column].name, text); !slices.Contains(p.leadsOnly, condition) {
 		p.leadsOnly = append(p.leadsOnly, condition)
-	}
-}
-
-// noteRepeated notes the headers that several columns have.
-func (p *Profile) noteRepeated(header []string) {
-	letters := map[string][]string{}
-	for i, h := range header {
-		letters[convert.FoldHeader(h)] = append(letters[convert.FoldHeader(h)], cell.ColumnName(i))
-	}
-	delete(letters, "")
-	for _, h := range header {
-		if at := letters[convert.FoldHeader(h)]; len(at) > 1 {
-			p.repeated = append(p.repeated, fmt.Sprintf("%s (%s)", oneLine(h), strings.Join(at, ", ")))
-			delete(letters, convert.FoldHeader(h))
-		}
 	}
 }
 

@@ -64,7 +64,7 @@ func TestQuestions(t *testing.T) {
 				return day(on(1+i%12, 1+i%12))
 			}
 			return fmt.Sprintf("%d/%02d/1975", 13+i%15, 1+i%12)
-		}, "? Date of birth", []string{"exchange day and month", "12 cells that are dates all have a day up to 12 (row 2, 4, 6 and 9 more); 12 cells that stayed texts in the order dd/mm all have a day over 12 (row 3, 5, 7 and 9 more)"}},
+		}, "? Date of birth", []string{"exchange day and month", "12 of 12 cells that are dates have a day up to 12 (the first in row 2); 12 of 12 cells that stayed texts in the order dd/mm have a day over 12 (row 3)"}},
 		"the other way round": {[]string{"Date of birth:Date"}, []string{"Date of birth"}, func(i int) any {
 			if i%2 == 0 {
 				return day(on(1+i%12, 1+i%12))
@@ -91,7 +91,7 @@ func TestQuestions(t *testing.T) {
 		"months in full":       {[]string{"Date of birth:Date"}, []string{"Date of birth"}, func(i int) any { return fmt.Sprintf("%02d September 1968", 1+i) }, "= Date of birth", []string{"format: d mmmm yyyy}"}},
 		"days for a time":      {[]string{"Signed at:DateTime"}, []string{"Signed at"}, text("2020-05-17"), "? Signed at", []string{"midnight of sheet.timezone", "timezone: "}},
 		"times for a time":     {[]string{"Signed at:DateTime"}, []string{"Signed at"}, text("2020-05-17 10:15"), "= Signed at", nil},
-		"numbers are no dates": {[]string{"Settled on:Date"}, []string{"Settled on"}, func(i int) any { return float64(100 + i) }, "", []string{"Settled on: numbers"}},
+		"numbers are no dates": {[]string{"Settled on:Date"}, []string{"Settled on"}, func(i int) any { return float64(100 + i) }, "", []string{"nothing uses: Settled on"}},
 		"thousands or fractions, German": {[]string{"Amount:Currency"}, []string{"Betrag", "Vorname", "Nachname"}, func(i int) any { return fmt.Sprintf("%d.500", 1+i) }, "? Betrag",
 			[]string{`  numbers: {decimal: ",", group: "."}`, `is 18.000 eighteen thousand or eighteen? It is sent as 18000 with sheet.numbers {decimal: ",", group: "."}, and as 18 with {decimal: ".", group: ","}`}},
 		"thousands or fractions": {[]string{"Amount:Currency"}, []string{"Amount"}, func(i int) any { return fmt.Sprintf("%d,500", 1+i) }, "? Amount", []string{"is 18,000 eighteen thousand"}},
@@ -154,7 +154,7 @@ func TestDateColumns(t *testing.T) {
 		d.See(cell.Record{Row: i + 2, Cells: cellsOf(row)})
 	}
 	found := d.Warnings()
-	if len(found) != 1 || found[0].Code != "swapped-dates" || found[0].Where.Cell != "B1" || !strings.Contains(found[0].Message, "(row 3, 5, 7 and 9 more)") {
+	if len(found) != 1 || found[0].Code != "swapped-dates" || found[0].Where.Cell != "B1" || !strings.Contains(found[0].Message, "12 of 12 cells that are dates have a day up to 12 (the first in row 3)") {
 		t.Errorf("%v", slices.Clone(found))
 	}
 }
@@ -265,7 +265,7 @@ func TestKeyOfClients(t *testing.T) {
 		rows [][]any
 		want string
 	}{
-		{"several agreements", several, "# DECIDE: client.key: does Ref identify a client? (4 different in 6 rows, 1 empty; another choice is Email (3 different in 6 rows, 2 empty))\n"},
+		{"several agreements", several, "# DECIDE: client.key: does Ref identify a client? (4 different in 6 rows, 1 empty)\n"},
 		{"one address of two", couples, "  key: Ref\n"},
 	} {
 		var records []cell.Record
@@ -299,7 +299,7 @@ func TestFoundInPart(t *testing.T) {
 		"  key: Lead ID\n",
 		"  lookup:\n    email: Email Address\n",
 		"    # DECIDE: is it this column? Many of its cells are something else (e-mail addresses in 2 of 3 cells)\n    email: {column: Email Address, type: Email}\n",
-		"is it this column? Many of its cells are something else (phone numbers in 2 of 3 cells; ",
+		"is it this column? Many of its cells are something else (phone numbers in 2 of 3 cells)",
 	} {
 		if !strings.Contains(yaml, part) {
 			t.Errorf("no %q in\n%s", part, yaml)
@@ -341,7 +341,7 @@ func TestPrivate(t *testing.T) {
 			t.Errorf("%s is in\n%s", text, yaml)
 		}
 	}
-	for _, part := range []string{"Status: New (24)", "Agent Name: texts in 24 cells, 1 different", "Handled by: texts in 24 cells, 2 different", "each has a header of its own: Amount (G, H)"} {
+	for _, part := range []string{"nothing uses: Agent Name, Handled by, Comment, Town, Status", "with their letters: Amount [G], amount [H]"} {
 		if !strings.Contains(yaml, part) {
 			t.Errorf("no %s in\n%s", part, yaml)
 		}

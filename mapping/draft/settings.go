@@ -101,10 +101,7 @@ func (p *proposer) notes() (all []string) {
 		add("The first %d of %d rows were looked at.", n, p.seen.rows)
 	}
 	if len(p.seen.repeated) > 0 {
-		add("Columns with the same header, which no mapping can use until each has a header of its own: %s", someOf(p.seen.repeated))
-	}
-	if len(p.seen.merged) > 0 {
-		add("Merged cells, of which only the first has the value: %s", someOf(p.seen.merged))
+		add("Columns with the same header, which a mapping names with their letters: %s", someOf(p.seen.repeated))
 	}
 	return all
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
-	"time"
 
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -14,34 +12,28 @@ import (
 // dateOrder counts what shows that a spreadsheet program read the dates of a column with day and month exchanged. It makes a date
 // of 03/04/2020, the wrong one, and leaves 13/04/2020 a text, because there is no month 13.
 type dateOrder struct {
-	dates, low, texts, day, month int   // cells that are dates, those with a day up to 12, and texts that are written like dates
-	lowRows, dayRows, monthRows   []int // the first rows with such a date, and with a text of which only this number can be the day
+	dates, texts    int      // cells that are dates, and texts that are written like dates
+	low, day, month rowCount // dates with a day up to 12, and texts of which only the first or the second number can be the day
 }
 
-// firstRows adds a row to the first few.
-func firstRows(rows []int, row int) []int {
-	const most = 3
-	if len(rows) < most {
-		rows = append(rows, row)
+// rowCount are rows, and the number of the first.
+type rowCount struct{ count, first int }
+
+func (n *rowCount) add(row int) {
+	if n.count++; n.count == 1 {
+		n.first = row
 	}
-	return rows
 }
 
 // slashed matches the beginning of a date in numbers that begins with its day or its month.
 var slashed = regexp.MustCompile(`^([0-9]{1,2})[/-]([0-9]{1,2})[/-][0-9]{2,4}\b`)
 
-func (o *dateOrder) see(v cell.Cell, is1904 bool, row int) {
+func (o *dateOrder) see(v cell.Cell, row int) {
 	switch v.Kind {
 	case cell.Date:
 		o.dates++
-		serial, err := strconv.ParseFloat(v.Raw, 64)
-		start := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
-		if is1904 {
-			start = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
-		}
-		if err == nil && serial >= 1 && serial < 1e6 && start.AddDate(0, 0, int(serial)).Day() <= 12 {
-			o.low++
-			o.lowRows = firstRows(o.lowRows, row)
+		if len(v.Shown) >= len("2006-01-02") && v.Shown[len("2006-01-"):len("2006-01-02")] <= "12" { // dates are shown as ISO 8601
+			o.low.add(row)
 		}
 	case cell.Text:
 		parts := slashed.FindStringSubmatch(textOf(v))
@@ -53,41 +45,25 @@ func (o *dateOrder) see(v cell.Cell, is1904 bool, row int) {
 		second, _ := strconv.Atoi(parts[2])
 		switch {
 		case first > 12 && second <= 12:
-			o.day++
-			o.dayRows = firstRows(o.dayRows, row)
+			o.day.add(row)
 		case second > 12 && first <= 12:
-			o.month++
-			o.monthRows = firstRows(o.monthRows, row)
+			o.month.add(row)
 		}
 	}
 }
 
 // evidence says why day and month of the dates are probably exchanged; "" when the cells do not look so.
 func (o *dateOrder) evidence(nameOf func(row int) string) string {
-	texts, rows, format := o.day, o.dayRows, "dd/mm"
-	if o.month > o.day {
-		texts, rows, format = o.month, o.monthRows, "mm/dd"
+	texts, format := o.day, "dd/mm"
+	if o.month.count > o.day.count {
+		texts, format = o.month, "mm/dd"
 	}
 	isMost := func(n, all int) bool { return n > 0 && float64(n) >= enough*float64(all) }
-	if !isMost(o.low, o.dates) || !isMost(texts, o.texts) {
+	if !isMost(o.low.count, o.dates) || !isMost(texts.count, o.texts) {
 		return ""
 	}
-	all := ""
-	if o.low == o.dates && texts == o.texts {
-		all = "all "
-	}
-	list := func(rows []int, count int) string {
-		var names []string
-		for _, row := range rows {
-			names = append(names, nameOf(row))
-		}
-		if more := count - len(rows); more > 0 {
-			return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), more)
-		}
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s that are dates %shave a day up to 12 (row %s); %s that stayed texts in the order %s %shave a day over 12 (row %s)",
-		cellsInWords(o.low), all, list(o.lowRows, o.low), cellsInWords(texts), format, all, list(rows, texts))
+	return fmt.Sprintf("%d of %s that are dates have a day up to 12 (the first in row %s); %d of %s that stayed texts in the order %s have a day over 12 (row %s)",
+		o.low.count, cellsInWords(o.dates), nameOf(o.low.first), texts.count, cellsInWords(o.texts), format, nameOf(texts.first))
 }
 
 // DateColumns looks at the cells of a sheet's columns, and finds those in which a spreadsheet program probably exchanged day and
@@ -105,7 +81,7 @@ func NewDateColumns(sheet cell.Sheet) *DateColumns {
 // See looks at a row. It keeps nothing of the record.
 func (d *DateColumns) See(record cell.Record) {
 	for i := range d.orders {
-		d.orders[i].see(record.Cell(i), d.sheet.Date1904, record.Row)
+		d.orders[i].see(record.Cell(i), record.Row)
 	}
 }
 

@@ -186,9 +186,13 @@ func (c *column) readBoxes() (checked, unchecked []string, known int) {
 func readAsBox(c *column, l *link) {
 	checked, unchecked, known := c.readBoxes()
 	l.value.checked, l.value.unchecked = checked, unchecked
-	switch l.why = c.shown(); {
+	switch {
 	case known == c.filled:
-		l.why = wordsInOrder(c.texts)
+		var words []string
+		for _, t := range c.texts {
+			words = append(words, fmt.Sprintf("%s (%d)", oneLine(t.text), t.count))
+		}
+		l.why = strings.Join(words, ", ")
 	case len(c.texts) == 2 && oneLine(c.texts[0].text) != "" && oneLine(c.texts[1].text) != "": // as that of a formula without a result
 		l.value.checked, l.value.unchecked = []string{c.texts[0].text}, []string{c.texts[1].text}
 		l.decide("which of the two words ticks the box?")
@@ -205,7 +209,7 @@ func readAsChoice(c *column, options []string, l *link) {
 		l.refuse(c.filled, "%d different texts are too many for a drop-down", len(c.texts))
 		return
 	case len(options) == 0:
-		l.why = c.shown()
+		l.why = fmt.Sprintf("%d different texts", len(c.texts))
 		l.ask = "the texts are sent as they are, because the service does not report its options; are they right? " +
 			"If not, add values: {TEXT: OPTION}"
 		return
@@ -299,46 +303,4 @@ func (p *proposer) readUntyped(c *column, l *link) {
 		return
 	}
 	l.decide("the service reports no type, and the cells hold " + what + "; is it a " + string(l.value.typ) + "?")
-}
-
-// holds says in words what is in a column.
-func (c *column) holds() string {
-	switch {
-	case c.filled == 0:
-		return "empty"
-	case c.isMostly(c.emails):
-		return "e-mail addresses"
-	case c.isMostly(c.dates.read):
-		return "dates"
-	case c.isMostly(c.numbers):
-		return "numbers"
-	case c.isMostly(c.phones):
-		return "phone numbers"
-	}
-	return c.shown()
-}
-
-// mostShown limits how many texts of cells a comment lists.
-const mostShown = 12
-
-// shown describes the texts of a column for a comment: the texts with their counts where few of them come again and again and
-// no person can be known by them, else only how many there are.
-func (c *column) shown() string {
-	isPublic := len(among(c.meaning, []string{"preferred", "consent"})) > 0 || len(among(append(wordsOf(c.name), c.meaning...), private)) == 0
-	for _, t := range c.texts {
-		isPublic = isPublic && len([]rune(t.text)) <= 30 && !isPhone(t.cell) && !isEmail(t.cell)
-	}
-	if isPublic && len(c.texts) <= mostShown && 2*len(c.texts) <= c.filled {
-		return wordsInOrder(c.texts)
-	}
-	return fmt.Sprintf("texts in %s, %d different", cellsInWords(c.filled), len(c.texts))
-}
-
-// wordsInOrder lists texts with their counts: Yes (12), No (3).
-func wordsInOrder(texts []text) string {
-	var list []string
-	for _, t := range texts[:min(len(texts), mostShown)] {
-		list = append(list, fmt.Sprintf("%s (%d)", oneLine(t.text), t.count))
-	}
-	return strings.Join(list, ", ")
 }

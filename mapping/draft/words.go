@@ -162,13 +162,6 @@ var ofPeople = []string{"title", "first", "last", "full", "birth", "address", "s
 var severalOfPeople = []string{"address", "line", "street", "phone", "mobile", "landline", "email", "first", "last", "full", "locality",
 	"town", "postcode", "title", "birth", "notes", "comment", "applicant", "client", "claimant", "borrower"}
 
-// private are words of columns whose texts may identify a person. A mapping is kept where others read it, so it does not repeat
-// them.
-var private = []string{"name", "first", "last", "full", "former", "email", "phone", "mobile", "landline", "whatsapp", "address",
-	"street", "house", "locality", "town", "county", "postcode", "birth", "notes", "comment", "holder", "partner", "agent", "broker",
-	"introducer", "referrer", "adviser", "advisor", "handler", "owner", "staff", "manager", "user", "solicitor", "contact", "by",
-	"account", "number", "reference", "id", "password"}
-
 // numberNames are the names of columns that number the clients, the rows or the agreements of a sheet, in the order in which they
 // are tried as a key of clients; claimNumbers number claims, the likeliest first.
 var (

@@ -15,10 +15,16 @@ import (
 // YAML returns the proposal as a mapping without problems, for a person to finish. The questions that only a person can answer stand
 // together at the top; the others stand beside the lines that they are about.
 func (p *Proposal) YAML() []byte {
-	w := &writer{collects: true}
+	w := &writer{}
 	p.write(w)
 	top := &writer{}
-	p.writeTop(top)
+	top.line("# yaml-language-server: $schema=mapping.schema.json")
+	top.line("# A first mapping for %s, made by claimsheet init. Answer the lines with DECIDE and delete them, then try a dry run.",
+		oneLine(strings.Join(p.request.Sources, ", ")))
+	top.line("# The first line is for editors; this makes the file that it names: claimsheet schema mapping > mapping.schema.json")
+	for _, note := range p.notes {
+		top.line("# %s", oneLine(note))
+	}
 	for _, question := range w.questions {
 		top.line("# DECIDE: %s", question)
 	}
@@ -26,15 +32,12 @@ func (p *Proposal) YAML() []byte {
 	return []byte(top.String() + w.String())
 }
 
-// writeTop writes what is said of the whole mapping.
-func (p *Proposal) writeTop(w *writer) {
-	w.line("# yaml-language-server: $schema=mapping.schema.json")
-	w.line("# A first mapping for %s, made by claimsheet init. Answer the lines with DECIDE and delete them, then try a dry run.",
-		oneLine(strings.Join(p.request.Sources, ", ")))
-	w.line("# The first line is for editors; this makes the file that it names: claimsheet schema mapping > mapping.schema.json")
-	for _, note := range p.notes {
-		w.line("# %s", oneLine(note))
-	}
+// Plain returns the proposal with every question beside its line, and without the lines that are comments alone, but for questions about
+// the line below: what may be filled, and with what, is among the Suggestions.
+func (p *Proposal) Plain() []byte {
+	w := &writer{isPlain: true}
+	p.write(w)
+	return []byte(w.String())
 }
 
 // write writes the mapping.
@@ -50,49 +53,45 @@ func (p *Proposal) write(w *writer) {
 	w.client(p.client)
 	w.claims(p.claims)
 	w.templates(p)
-	if len(p.unused) > 0 {
-		w.line("\n# Columns that nothing uses:")
-		for _, c := range p.unused {
-			w.line("#   %s: %s", oneLine(c.name), c.holds())
-		}
-	}
-}
-
-// Plain returns the proposal with every question beside its line, and without the lines that are comments alone, but for questions about
-// the line below: what may be filled, and with what, is among the Suggestions.
-func (p *Proposal) Plain() []byte {
-	w := &writer{}
-	p.write(w)
-	var kept []string
-	isComment := func(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
-	all := strings.Split(strings.TrimSpace(w.String()), "\n")
-	for i, line := range all {
-		asks := strings.Contains(line, "# DECIDE: ") && i+1 < len(all) && !isComment(all[i+1]) && strings.TrimSpace(all[i+1]) != ""
-		switch {
-		case isComment(line) && !asks:
-		case line == "" && (len(kept) == 0 || kept[len(kept)-1] == ""):
-		default:
-			kept = append(kept, line)
-		}
-	}
-	return []byte(strings.TrimRight(strings.Join(kept, "\n"), "\n") + "\n")
+	w.listed("\n# Columns that nothing uses", names(p.unused, func(c *column) string { return c.name }))
 }
 
 // writer writes lines of YAML with comments.
 type writer struct {
 	strings.Builder
-	collects  bool     // the general questions are for the top
-	questions []string // those
+	isPlain   bool     // lines that are comments are left out
+	questions []string // the general ones, for the top; when it is plain they stand beside their lines
 }
 
 func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+
+// comment writes a line that is a comment.
+func (w *writer) comment(format string, args ...any) {
+	if !w.isPlain {
+		w.line(format, args...)
+	}
+}
+
+// listed writes a list of names as a comment; nothing for no names.
+func (w *writer) listed(title string, names []string) {
+	if len(names) > 0 {
+		w.comment("%s: %s", title, strings.Join(names, ", "))
+	}
+}
+
+func names[T any](list []T, of func(T) string) (all []string) {
+	for _, v := range list {
+		all = append(all, oneLine(of(v)))
+	}
+	return all
+}
 
 // widest is how wide a line may be before its comment goes above it.
 const widest = 130
 
 // general writes a line about which only a person can decide; about says what the question is about, where it stands at the top.
 func (w *writer) general(indent, text, about, ask, why string) {
-	if !w.collects {
+	if w.isPlain {
 		w.commented(indent, text, why, ask)
 		return
 	}
@@ -103,24 +102,24 @@ func (w *writer) general(indent, text, about, ask, why string) {
 	w.line("%s%s", indent, text)
 }
 
-// commented writes a line with its reason, and with what a person has to decide.
+// commented writes a line with its reason, and with what a person has to decide. With a # in its indent it is a comment itself.
 func (w *writer) commented(indent, text, why, ask string) {
-	comment := ""
+	bare, isIdle := strings.CutSuffix(indent, "# ")
+	comment := why
 	switch {
 	case ask != "" && why != "":
-		comment = "# DECIDE: " + ask + " (" + why + ")"
+		comment = "DECIDE: " + ask + " (" + why + ")"
 	case ask != "":
-		comment = "# DECIDE: " + ask
-	case why != "":
-		comment = "# " + why
+		comment = "DECIDE: " + ask
 	}
-	switch {
-	case comment == "":
+	switch isWide := len(indent)+len(text)+len(comment)+5 > widest; {
+	case w.isPlain && isIdle:
+	case comment == "", w.isPlain && isWide && ask == "":
 		w.line("%s%s", indent, text)
-	case len(indent)+len(text)+len(comment)+3 > widest:
-		w.line("%s%s\n%s%s", strings.TrimSuffix(indent, "# "), comment, indent, text)
+	case isWide:
+		w.line("%s# %s\n%s%s", bare, comment, indent, text)
 	default:
-		w.line("%s%s   %s", indent, text, comment)
+		w.line("%s%s   # %s", indent, text, comment)
 	}
 }
 
@@ -147,30 +146,24 @@ func (w *writer) link(indent string, l link) {
 	if l.idle {
 		indent += "# "
 	}
-	text := yamltree.Quote(l.to) + ": " + l.value.yaml()
-	if len(l.value.table) == 0 {
-		w.commented(indent, text, l.why, l.ask)
+	v := l.value
+	if len(v.table) == 0 || w.isPlain && l.idle {
+		w.commented(indent, yamltree.Quote(l.to)+": "+v.yaml(), l.why, l.ask)
 		return
 	}
-	v := l.value
 	w.commented(indent, yamltree.Quote(l.to)+":", l.why, l.ask)
-	w.line("%s  column: %s", indent, yamltree.Quote(v.column.name))
-	w.line("%s  type: %s", indent, v.typ)
-	w.line("%s  values:", indent)
+	w.line("%s  column: %s\n%s  type: %s\n%s  values:", indent, yamltree.Quote(v.column.name), indent, v.typ, indent)
 	for _, e := range v.table {
-		if e.to == "" {
-			w.line("%s    # %s:   # DECIDE: which option is it? %s; they are invalid until it is listed",
-				indent, yamltree.Quote(e.from), cellsInWords(e.count))
-			continue
-		}
-		line := yamltree.Quote(e.from) + ": " + yamltree.Quote(e.to)
+		from, entry, cells := yamltree.Quote(e.from), yamltree.Quote(e.from)+": "+yamltree.Quote(e.to), cellsInWords(e.count)
 		switch {
+		case e.to == "":
+			w.comment("%s    # %s:   # DECIDE: which option is it? %s; they are invalid until it is listed", indent, from, cells)
 		case e.ask == "":
-			w.line("%s    %s", indent, line)
+			w.line("%s    %s", indent, entry)
 		case isCertain(v.table):
-			w.line("%s    # %s   # DECIDE: %s %s; they are invalid until you take the # away", indent, line, e.ask, cellsInWords(e.count))
+			w.comment("%s    # %s   # DECIDE: %s %s; they are invalid until you take the # away", indent, entry, e.ask, cells)
 		default: // the whole value is a comment
-			w.line("%s    %s   # %s", indent, line, e.ask)
+			w.line("%s    %s   # %s", indent, entry, e.ask)
 		}
 	}
 }
@@ -235,7 +228,7 @@ func (v value) yaml() string {
 }
 
 func (w *writer) claims(claims []claim) {
-	if len(claims) == 0 {
+	if len(claims) == 0 || claims[0].idle && w.isPlain {
 		return
 	}
 	mark := ""
@@ -273,12 +266,12 @@ func (w *writer) claims(claims []claim) {
 func (w *writer) templates(p *Proposal) {
 	service := p.request.Service
 	if service == nil {
-		w.line("\n# The service's templates are not known here: claimsheet init -e ENVIRONMENT fills them in.\n" +
+		w.comment("\n# The service's templates are not known here: claimsheet init -e ENVIRONMENT fills them in.\n" +
 			"# activities:\n#   - template: NAME OF A TEMPLATE\n#     attributes:\n#       NAME OF AN ATTRIBUTE: A column")
 		return
 	}
-	hasLinks := slices.ContainsFunc(p.rest, func(t template) bool { return len(t.links) > 0 })
-	if p.request.API == "v2" && (len(p.live) > 0 || hasLinks) {
+	hasLinks := slices.ContainsFunc(slices.Concat(p.live, p.rest), func(t template) bool { return len(t.links) > 0 })
+	if p.request.API == "v2" && hasLinks {
 		w.line("\nworkflow:")
 		name := strings.NewReplacer("{", "{{", "}", "}}").Replace(p.name)
 		w.line("  name: %s", yamltree.Quote(name+" {run.date}"))
@@ -297,23 +290,24 @@ func (w *writer) templates(p *Proposal) {
 		}
 		w.template("", t, i+1)
 	}
-	if len(p.rest) > 0 {
-		w.line("\n# Templates without an attribute that certainly has a column:")
+	var linked, bare []template
+	for _, t := range p.rest {
+		if len(t.links) > 0 {
+			linked = append(linked, t)
+		} else {
+			bare = append(bare, t)
+		}
 	}
-	if len(p.live) == 0 && hasLinks {
+	w.listed("\n# Templates without a column", names(bare, func(t template) string { return t.name }))
+	if len(linked) == 0 || w.isPlain {
+		return
+	}
+	w.line("\n# Templates without an attribute that certainly has a column:")
+	if len(p.live) == 0 {
 		w.line("#activities:")
 	}
-	for i, t := range p.rest {
-		switch {
-		case t.shared:
-			w.line("#   %s: several have this name; template_ids of the environment says which one is meant", oneLine(t.name))
-		case t.isPlain:
-			w.line("#   %s: it has no attributes", oneLine(t.name))
-		case len(t.links) == 0:
-			w.listed("#   ", oneLine(t.name), t.missing)
-		default:
-			w.template("#", t, len(p.live)+i+1)
-		}
+	for i, t := range linked {
+		w.template("#", t, len(p.live)+i+1)
 	}
 }
 
@@ -334,26 +328,7 @@ func (w *writer) template(mark string, t template, number int) {
 		l.idle = l.idle && mark == ""
 		w.link(mark+"      ", l)
 	}
-	w.listed(mark+"      # ", "without a column", t.missing)
-}
-
-// listed writes a list of names as a comment, on as many lines as it needs; nothing for no names.
-func (w *writer) listed(indent, title string, names []string) {
-	if len(names) == 0 {
-		return
-	}
-	line := indent + title + ":"
-	for i, name := range names {
-		if i < len(names)-1 {
-			name += ","
-		}
-		if len(line)+1+len(name) > widest {
-			w.line("%s", line)
-			line = indent + " "
-		}
-		line += " " + name
-	}
-	w.line("%s", line)
+	w.listed(mark+"      # without a column", t.missing)
 }
 
 // oneLine makes a name from a file safe for a comment: one line, without invisible characters.

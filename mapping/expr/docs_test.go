@@ -78,13 +78,13 @@ var shownExamples = []struct {
 	}},
 	{"Lists", []example{
 		{`count(split(col("Lenders"), "; "), # startsWith "L")`, "how many items fit; `#` is the item; also `any`, `all`, `none` and `one`"},
-		{`join(filter(split(col("Lenders"), "; "), # != "Lloyds"), ", ")`, "the items that fit; also `map`, `sort`, `first`, `last`, `reverse`, `uniq` and `take(list, n)`"},
+		{`join(filter(split(col("Lenders"), "; "), # != "Lloyds"), ", ")`, "the items that fit; also `sort`, `first`, `last`, `reverse`, `uniq` and `take(list, n)`"},
 		{`find(split(col("Lenders"), "; "), # startsWith "B") ?? "none"`, "the first item that fits; `??` is for when there is none"},
 	}},
 }
 
 // neverShown are the functions of the library that nobody needs for a sheet. They work.
-var neverShown = []string{"findIndex", "findLast", "findLastIndex", "groupBy", "sortBy", "reduce", "type", "fromJSON", "toBase64", "fromBase64",
+var neverShown = []string{"findIndex", "findLast", "findLastIndex", "type", "fromJSON", "fromBase64",
 	"timezone", "get", "fromPairs", "splitAfter", "indexOf", "lastIndexOf", "hasPrefix", "hasSuffix", "duration", "bitand", "bitor", "bitxor", "bitnand", "bitshl", "bitshr", "bitushr", "bitnot"}
 
 // TestReference compares the tables of docs/expressions.md with what the expressions give.
@@ -161,8 +161,11 @@ func TestEveryFunctionIsDocumented(t *testing.T) {
 		}
 	}
 	for _, f := range builtin.Builtins {
-		_, problems := compile(f.Name+"()", false)
-		off := len(problems) > 0 && strings.Contains(problems[0].Message, "unknown name")
+		off := false
+		for _, call := range []string{"()", "([1], # == 1)"} {
+			_, problems := compile(f.Name+call, false)
+			off = off || len(problems) > 0 && strings.Contains(problems[0].Message, "unknown name")
+		}
 		if documented := slices.Contains(shown, f.Name) || slices.Contains(neverShown, f.Name); documented == off {
 			t.Errorf("%s: documented %t, switched off %t", f.Name, documented, off)
 		}

@@ -33,7 +33,7 @@ import (
 
 // maxSource is the longest expression that is compiled, in bytes. The compiler
 // recurses for each bracket, and a stack that is too deep ends the program.
-const maxSource = 10_000
+const maxSource = 2_000
 
 // Expression is a compiled expression. It may be run from several goroutines at
 // once. A nil Expression is the condition that always holds.
@@ -70,9 +70,7 @@ type Problem struct {
 // Compile compiles source. The Expression is never nil; with problems, or with a
 // column that was not found, it must not be run.
 //
-// Functions whose result could change from run to run (now), depend on the order
-// of a table (keys, values) or take all memory (see unbounded) are not part of
-// the language.
+// Functions that are switchedOff, and what growth finds, are not part of the language.
 func Compile(source string, o Options) (*Expression, []Problem) {
 	e := &Expression{columns: map[string]int{}, cells: o.Cells, line: o.Line}
 	if len(source) > maxSource {
@@ -80,8 +78,9 @@ func Compile(source string, o Options) (*Expression, []Problem) {
 			Hint: "work the value out in a column of the sheet"}}
 	}
 	var calls columnCalls
-	options := append(boundedFunctions(), expr.Env(e.evaluator().env), expr.Patch(&calls), expr.Patch(bounds{}))
-	for _, name := range slices.Concat([]string{"now", "keys", "values", "toPairs"}, unbounded) {
+	var grows growth
+	options := append(boundedFunctions(), expr.Env(e.evaluator().env), expr.Patch(&calls), expr.Patch(&grows))
+	for _, name := range switchedOff {
 		options = append(options, expr.DisableBuiltin(name))
 	}
 	if o.Condition {
@@ -94,7 +93,7 @@ func Compile(source string, o Options) (*Expression, []Problem) {
 			e.columns[name.Value] = column
 		}
 	}
-	problems := append(calls.problems(), syntaxProblems(source, err)...)
+	problems := slices.Concat(calls.problems(), grows.found[:min(1, len(grows.found))], syntaxProblems(source, err))
 	if bare := unquoted.FindStringSubmatchIndex(source); bare != nil && len(problems) > 0 {
 		call, name := source[bare[2]:bare[3]], strings.TrimSpace(source[bare[4]:bare[5]])
 		return e, []Problem{{Offset: utf8.RuneCountInString(source[:bare[4]]), Message: "the column's name has no quotes",
@@ -261,19 +260,15 @@ func (e *Expression) run(r cell.Record) (any, error) {
 		at = e.evaluator()
 	}
 	defer e.idle.Put(at)
-	at.row, at.usage = r, usage{}
+	at.row = r
 	return at.machine.Run(e.program, at.env)
 }
 
-// failure names the cell that an expression cannot use. The library's own errors
-// may quote a cell and are not repeated.
+// failure says why an expression fails. The library's own errors may quote a cell and are not repeated.
 func (e *Expression) failure(err error) *convert.CellError {
 	message := "its cells do not fit what it does with them"
-	if unusable, ok := errors.AsType[cellError](err); ok {
-		message = string(unusable)
-	}
-	if limit, ok := errors.AsType[limitError](err); ok {
-		message = string(limit)
+	if known, ok := errors.AsType[reason](err); ok {
+		message = string(known)
 	}
 	return e.fails(message)
 }
@@ -284,10 +279,10 @@ func (e *Expression) fails(why string) *convert.CellError {
 		Hint:    "correct the cell, or let the expression say what is sent then"}
 }
 
-// cellError says which cell an expression cannot use, without quoting it.
-type cellError string
+// reason says which limit an expression has reached, or which cell it cannot use, without quoting it.
+type reason string
 
-func (e cellError) Error() string { return string(e) }
+func (r reason) Error() string { return string(r) }
 
 // evaluator runs an expression for one row after another. It is made once and
 // used again, because making it costs more than running it. It belongs to one
@@ -297,7 +292,6 @@ type evaluator struct {
 	row        cell.Record // the row that the functions read
 	env        map[string]any
 	machine    vm.VM
-	usage      usage
 }
 
 // evaluator makes one. The compiler reads the signatures of its functions: those with
@@ -323,13 +317,12 @@ func (e *Expression) evaluator() *evaluator {
 			return day
 		},
 	}
-	at.usage.functions(at.env)
 	return at
 }
 
 func (at *evaluator) cell(name string) cell.Cell { return at.row.Cell(at.expression.columns[name]) }
 
-// read returns a cell's literal as a type. It panics with a cellError for a cell that
+// read returns a cell's literal as a type. It panics with a reason for a cell that
 // cannot be read, and for an empty one unless the type is Text.
 func (at *evaluator) read(name string, t convert.Type) string {
 	c := at.cell(name)
@@ -341,9 +334,9 @@ func (at *evaluator) read(name string, t convert.Type) string {
 	v, refused := converter.Convert(c)
 	switch {
 	case c.IsEmpty():
-		panic(cellError("“" + name + "” is empty"))
+		panic(reason("“" + name + "” is empty"))
 	case refused != nil:
-		panic(cellError("“" + name + "” " + refused.Message))
+		panic(reason("“" + name + "” " + refused.Message))
 	}
 	return v.Literal
 }

@@ -1,12 +1,9 @@
 package expr_test
 
 import (
-	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
@@ -67,7 +64,13 @@ func TestCompileRefuses(t *testing.T) {
 		{"now()", false, 0, "unknown name now", "col("},
 		{"keys({})", false, 0, "unknown name keys", "col("},
 		{`repeat("x", 9)`, false, 0, "unknown name repeat", "col("},
-		{strings.Repeat("(", 10_001), false, 0, "longer than 10000 bytes", "column of the sheet"},
+		{strings.Repeat("(", 2_001), false, 0, "longer than 2000 bytes", "column of the sheet"},
+		{`let x = col("A"); x + x`, false, 4, "no variables", "column of the sheet"},
+		{`len(1..9000000) > 0`, true, 5, "no ranges", "column of the sheet"},
+		{`any(split(col("A"), ""), any(split(col("D"), ""), # == "x"))`, true, 25, "no loop within a loop", "column of the sheet"},
+		{`map(split(col("A"), ""), col("A"))`, false, 0, "unknown name map", "column of the sheet"},
+		{`reduce(split(col("A"), ""), #acc + #acc)`, false, 0, "unknown name reduce", "column of the sheet"},
+		{`toBase64(col("A"))`, false, 0, "unknown name toBase64", "col("},
 	} {
 		_, problems := compile(c.source, c.condition)
 		if len(problems) == 0 {
@@ -148,45 +151,13 @@ func TestValueAndKind(t *testing.T) {
 	}
 }
 
-// doubling is an expression that doubles the cell's text n times.
-func doubling(n int, step string) string {
-	text := `let x0 = col("A"); `
-	for i := range n {
-		text += fmt.Sprintf("let x%d = "+step+"; ", i+1, i, i)
-	}
-	return text + fmt.Sprintf("x%d", n)
-}
-
-// An expression that would take all memory, or all time, fails instead.
-func TestExpressionsAreBounded(t *testing.T) {
-	for name, expression := range map[string]string{
-		"sums":         doubling(24, "x%d + x%d"),
-		"a loop":       `reduce(1..24, #acc + #acc, col("A"))`,
-		"joins":        doubling(24, "join([x%d, x%d])"),
-		"replacements": doubling(24, `replace(x%d + x%d, "e", "ee")`),
-		"a list":       doubling(16, "[x%d, x%d]") + ` | map(string(#)) | join("")`,
-		"many texts":   `len(map(1..9000, lower("` + strings.Repeat("x", 9000) + `" + string(#)))) > 0 ? "y" : "n"`,
-		"loops":        `let r = 1..1000; all(r, all(r, all(r, all(r, # > 0)))) ? "y" : "n"`,
-		"a range":      `len(1..9000000) > 0 ? "y" : "n"`,
-		"sorted lists": `let r = map(1..9000, string(#)); len(map(1..999, sort(r))) > 0 ? "y" : "n"`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			e := mustCompile(t, expression, false)
-			var before, after runtime.MemStats
-			started := time.Now()
-			runtime.ReadMemStats(&before)
-			_, failed := e.Value(row("1", "secret text"))
-			runtime.ReadMemStats(&after)
-			if failed == nil {
-				t.Error("it is not stopped")
-			}
-			if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 256 {
-				t.Errorf("%d MiB were used", used)
-			}
-			if took := time.Since(started); took > 20*time.Second {
-				t.Errorf("it took %s", took)
-			}
-		})
+// A function that would make a long text fails instead.
+func TestTextsAreBounded(t *testing.T) {
+	long := row("1", strings.Repeat("x ", 15_000))
+	for _, source := range []string{`replace(col("A"), "x", col("A"))`, `join(split(col("A"), " "), col("A"))`, `string([col("A")])`} {
+		if _, failed := mustCompile(t, source, false).Value(long); failed == nil || !strings.Contains(failed.Message, "more than 128 KiB") {
+			t.Errorf("%s: %v", source, failed)
+		}
 	}
 }
 
@@ -197,22 +168,15 @@ func TestBoundedExpressionsAreTheSame(t *testing.T) {
 		`num("No") + 1`:                                                    "2",
 		`"n" + string(num("No") + 1)`:                                      "n2",
 		`join(split(col("A"), " "), "-")`:                                  "one-two",
-		`join(map(split(col("A"), " "), upper(#)))`:                        "ONETWO",
 		`replace(col("A"), "o", "0")`:                                      "0ne tw0",
-		`reduce(1..4, #acc + #)`:                                           "10",
-		`reduce(split(col("A"), " "), #acc + "/" + #)`:                     "one/two",
-		`string(len(filter(1..100, # % 2 == 0)))`:                          "50",
 		`any(split(col("A"), " "), # == "two") ? "yes" : "no"`:             "yes",
 		`upper(trim(split(col("A"), " ")[0]))`:                             "ONE",
 		`(date("D") + duration("24h")).Format("2006-01-02")`:               "2026-01-03",
 		`find(split(col("A"), " "), # startsWith "t") ?? "none"`:           "two",
 		`first(sort(split(col("A"), " "), "desc"))`:                        "two",
 		`{"one two": "both"}[col("A")]`:                                    "both",
-		`let parts = split(col("A"), " "); parts[1] + parts[0]`:            "twoone",
-		`string(sum(map(split(col("A"), " "), len(#))))`:                   "6",
 		`count(split(col("A"), ""), # in ["o", "w"]) > 2 ? "many" : "few"`: "many",
 		`fromJSON("[1, 2]")[1]`:                                            "2",
-		`string(toBase64(col("A")) == "b25lIHR3bw==")`:                     "true",
 	} {
 		t.Run(expression, func(t *testing.T) {
 			out, failed := mustCompile(t, expression, false).Value(row("1", "one two", "2026-01-02"))

@@ -179,7 +179,8 @@ func (t *text) alone(u unit) error {
 // lead returns what stands before a unit in its first line.
 func (t *text) lead(u unit) string {
 	if u.parent.Kind == yaml.SequenceNode {
-		return t.lines[u.first][:u.parent.Column-1]
+		line := t.lines[u.first]
+		return line[:min(u.parent.Column-1, len(line))]
 	}
 	return t.before(u.head())
 }

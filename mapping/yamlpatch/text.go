@@ -35,19 +35,23 @@ func parse(data string) (*text, error) {
 	if len(document.Content) > 0 && !isNull(document.Content[0]) {
 		t.root = document.Content[0]
 	}
-	return t, check(t.root)
+	return t, t.check(t.root)
 }
 
-// check refuses what has no one place in the text: a value with a name for other places, or a key that is no text.
-func check(n *yaml.Node) error {
+// check refuses what has no one place in the text: a value with a name for other places, a key that is no text, or lines that end
+// otherwise than with a line feed.
+func (t *text) check(n *yaml.Node) error {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		return fmt.Errorf("line %d: anchors and aliases cannot be kept", n.Line)
+	}
+	if n.Line > len(t.lines) {
+		return errors.New("the lines of the file end in different ways")
 	}
 	for i, child := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 0 && child.Kind != yaml.ScalarNode {
 			return fmt.Errorf("line %d: a key must be a text", child.Line)
 		}
-		if err := check(child); err != nil {
+		if err := t.check(child); err != nil {
 			return err
 		}
 	}
@@ -111,7 +115,7 @@ func (t *text) firstLine(parent *yaml.Node, at int) int {
 			l--
 		}
 	}
-	return l
+	return max(l, 0)
 }
 
 // isAside reports whether a line is empty or a comment.

@@ -45,13 +45,16 @@ func quote(s string) string {
 	return yamltree.Quote(s)
 }
 
+// widest is how many characters a line with an object in braces may have.
+const widest = 110
+
 // fits reports whether a value belongs on one line: a scalar, a list of scalars, or an
 // object of those that is not one of the style's blocks and is not too wide behind a key.
 func (s Style) fits(key string, n *yaml.Node, before int) bool {
 	if n.Kind == yaml.ScalarNode || len(n.Content) == 0 {
 		return true
 	}
-	if slices.Contains(s.Block, key) || before+utf8.RuneCountInString(flow(n)) > s.Widest {
+	if slices.Contains(s, key) || before+utf8.RuneCountInString(flow(n)) > widest {
 		return false
 	}
 	isFlat := func(c *yaml.Node) bool {

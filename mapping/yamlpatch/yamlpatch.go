@@ -39,22 +39,13 @@ type Operation struct {
 	After string `json:"after,omitempty"`
 }
 
-// Style is how new text is written.
-type Style struct {
-	// Block are the keys whose objects have a line for each pair, even when they would fit
-	// in braces on one line.
-	Block []string
-
-	// Widest is how many characters a line with an object in braces may have; default 110.
-	Widest int
-}
+// Style says how new text is written. It has the keys whose objects have a line for each pair, even when they would fit
+// in braces on one line.
+type Style []string
 
 // Apply returns the file with the operations applied one after the other, or the error of
 // the first that cannot be applied. file is not changed. An empty file is an empty object.
 func Apply(file []byte, style Style, operations ...Operation) ([]byte, error) {
-	if style.Widest == 0 {
-		style.Widest = 110
-	}
 	data, hasMark := strings.CutPrefix(string(file), byteOrderMark)
 	for n, op := range operations {
 		changed, err := apply(data, style, op)

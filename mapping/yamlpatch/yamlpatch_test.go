@@ -15,7 +15,7 @@ import (
 	"claimsheet/mapping/yamlpatch"
 )
 
-var style = yamlpatch.Style{Block: []string{"client", "fields", "attributes"}}
+var style = yamlpatch.Style{"client", "fields", "attributes"}
 
 const file = `# A campaign.
 name: cards   # never change it
@@ -247,6 +247,7 @@ func FuzzApply(f *testing.F) {
 		f.Add([]byte(file), op, "/client/fields/email", "/client/key", `{"a":[1,{"b":null}]}`)
 	}
 	f.Add([]byte("- - a\n  - b: |\n     c\n- 'x'\n"), "remove", "/0/1/b", "", `1`)
+	f.Add([]byte("a: 1 # x\rb: 2\u0085c: [1]\u2028d:\r  - e\r\n"), "add", "/d/0", "", `"y"`)
 	f.Add([]byte("{a: [b, {c: d}], 'e': \"f\"} # g\n"), "add", "/a/1/x", "", `"y"`)
 	f.Fuzz(func(t *testing.T, data []byte, op, path, from, value string) {
 		was := string(data)

@@ -35,7 +35,7 @@ func (p *prober) environment() (*environment.Environment, error) {
 	return env.ForClaimType(p.Session.Mapping.ClaimType.Text)
 }
 
-var style = yamlpatch.Style{Block: []string{"environments", "wire"}}
+var style = yamlpatch.Style{"environments", "wire"}
 
 // Patched is an environments file with lines in an environment. Everything else stays as it is.
 func Patched(file []byte, name string, lines []Line) ([]byte, error) {
@@ -158,7 +158,7 @@ func (r *Report) yaml() string {
 		for evidence := range strings.Lines(l.Evidence) {
 			fmt.Fprintf(&b, "%s# %s\n", indent, strings.TrimSuffix(evidence, "\n"))
 		}
-		text, err := yamlpatch.Apply(nil, yamlpatch.Style{Widest: 200}, yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer(key),
+		text, err := yamlpatch.Apply(nil, nil, yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer(key),
 			Value: l.Value})
 		if err != nil {
 			text = fmt.Appendf(nil, "%s: %s\n", key, l.Value) // JSON is YAML

@@ -13,7 +13,7 @@ import (
 )
 
 // style writes new text as the first mapping of init is written.
-var style = yamlpatch.Style{Block: []string{"sheet", "client", "lookup", "fields", "attributes", "workflow", "values"}}
+var style = yamlpatch.Style{"sheet", "client", "lookup", "fields", "attributes", "workflow", "values"}
 
 // changeIn is a change that a page asks for. Version is the one that it was made for: a
 // page sends one change after the other, each for the version that the answer before had,

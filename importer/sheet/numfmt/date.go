@@ -102,7 +102,7 @@ func ParseISO(text string, style *Format, date1904 bool) (number []byte, shownBy
 			}
 			serial += float64(day)
 		}
-		if s, _ := style.pick(decimal{value: serial}); s != nil {
+		if s, _ := style.pick(serial); s != nil {
 			way.usual = style
 		}
 		return strconv.AppendFloat(nil, serial, 'f', -1, 64), way.usual, true

@@ -6,36 +6,34 @@ import (
 	"strconv"
 )
 
-// significant is the number of digits that a spreadsheet keeps of a number: files hold 1.1000000000000001 for 1.1.
+// significant is how many digits a spreadsheet keeps of a number: files hold 1.1000000000000001 for 1.1.
 const significant = 15
 
-// decimal is a number by its digits: 0.digits × 10^point. Zero has no digits.
+// parse reads a number as files spell it: 12, -0.5, 1.2E-7. ok is false for
+// text that is not a number, and for a number beyond a spreadsheet's range.
+func parse(number []byte) (value float64, ok bool) {
+	for _, c := range number { // ParseFloat reads more
+		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c|0x20 != 'e' {
+			return 0, false
+		}
+	}
+	value, err := strconv.ParseFloat(string(number), 64)
+	return value, err == nil
+}
+
+// decimal is a number without its sign, by its digits: 0.digits × 10^point. Zero has no digits.
 type decimal struct {
-	value  float64
 	digits []byte // without zeros at either end
 	point  int
 }
 
-// parseDecimal reads a number as files spell it: 12, -0.5, 1.2E-7. ok is false for
-// text that is not a number, and for a number beyond a spreadsheet's range.
-func parseDecimal(number []byte) (d decimal, ok bool) {
-	if len(bytes.Trim(number, "0123456789.eE+-")) > 0 { // ParseFloat reads more
-		return d, false
-	}
-	value, err := strconv.ParseFloat(string(number), 64)
-	if err != nil {
-		return d, false
-	}
-	d.value = value
+func decimalOf(value float64) (d decimal) {
 	if value == 0 {
-		return d, true
+		return d
 	}
 	b := strconv.AppendFloat(make([]byte, 0, 24), math.Abs(value), 'e', significant-1, 64)
-	mantissa, exponent, _ := bytes.Cut(b, []byte("e"))
-	d.point, _ = strconv.Atoi(string(exponent))
-	d.point++
-	d.digits = bytes.TrimRight(append(mantissa[:1], mantissa[2:]...), "0")
-	return d, true
+	exponent, _ := strconv.Atoi(string(b[significant+2:]))
+	return decimal{bytes.TrimRight(append(b[:1], b[2:significant+1]...), "0"), exponent + 1}
 }
 
 // fixed returns the digits before the point, none for a number below one, and so many decimals, the last rounded half away from zero.
@@ -44,10 +42,14 @@ func (d decimal) fixed(scale, decimals int) (whole, fraction []byte) {
 	if len(d.digits) == 0 {
 		point = 0
 	}
-	all := append(append([]byte{'0'}, bytes.Repeat([]byte("0"), max(-point, 0))...), d.digits...) // the first takes what is carried
+	all := append(make([]byte, 0, 48), '0') // takes what is carried
+	for range -point {
+		all = append(all, '0')
+	}
+	all = append(all, d.digits...)
 	point = 1 + max(point, 0)
-	if more := point + decimals + 1 - len(all); more > 0 {
-		all = append(all, bytes.Repeat([]byte("0"), more)...)
+	for len(all) <= point+decimals {
+		all = append(all, '0')
 	}
 	isUp := all[point+decimals] >= '5'
 	all = all[:point+decimals]
@@ -60,14 +62,15 @@ func (d decimal) fixed(scale, decimals int) (whole, fraction []byte) {
 	return bytes.TrimLeft(all[:point], "0"), all[point:]
 }
 
-// appendGeneral appends all digits of the number, never with an exponent.
-func (d decimal) appendGeneral(dst []byte) []byte {
+// appendGeneral appends all digits of a number, never with an exponent.
+func appendGeneral(dst []byte, value float64) []byte {
+	d := decimalOf(value)
 	whole, fraction := d.fixed(0, max(len(d.digits)-d.point, 0))
-	if d.value < 0 {
+	if value < 0 {
 		dst = append(dst, '-')
 	}
 	if len(whole) == 0 {
-		whole = []byte("0")
+		dst = append(dst, '0')
 	}
 	if dst = append(dst, whole...); len(fraction) > 0 {
 		dst = append(append(dst, '.'), fraction...)
@@ -78,8 +81,20 @@ func (d decimal) appendGeneral(dst []byte) []byte {
 // ShowsAsWritten reports whether the format shows a number exactly as the file
 // spells it. It is quick, and true for most numbers of a sheet.
 func (f *Format) ShowsAsWritten(number []byte) bool {
-	return (f == nil || len(f.sections) == 0) && 0 < len(number) && len(number) <= significant &&
-		(number[0] != '0' || len(number) == 1) && len(bytes.Trim(number, "0123456789")) == 0
+	if f != nil && len(f.sections) > 0 || len(number) > significant {
+		return false
+	}
+	point := -1
+	for i, c := range number {
+		switch {
+		case c == '.' && point < 0:
+			point = i
+		case c < '0' || c > '9':
+			return false
+		}
+	}
+	last := len(number) - 1
+	return last >= 0 && point != 0 && (number[0] != '0' || last == 0 || point == 1) && (point < 0 || number[last] > '0')
 }
 
 // Append appends a number, spelt as in a file (12, -0.5, 1.2E-7), to dst as the
@@ -88,64 +103,68 @@ func (f *Format) ShowsAsWritten(number []byte) bool {
 // General. ok is false for text that is not a number, and for a number beyond a
 // spreadsheet's range; dst is then unchanged.
 func (f *Format) Append(dst, number []byte, date1904 bool) (shown []byte, isDate, ok bool) {
-	d, ok := parseDecimal(number)
+	value, ok := parse(number)
 	if !ok {
 		return dst, false, false
 	}
-	s, hasSign := f.pick(d)
+	s, hasSign := f.pick(value)
 	from := len(dst)
-	if s.isDate() {
-		if shown, ok := s.appendSerial(dst, d.value, date1904); ok {
+	switch {
+	case s.isDate():
+		if shown, ok := s.appendSerial(dst, value, date1904); ok {
 			return shown, true, true
 		}
-	} else if s != nil && len(s.items) > 0 {
-		body, isZero := s.render(d)
-		if d.value < 0 && !hasSign && !isZero {
+	case s != nil && len(s.items) > 0:
+		if value < 0 && !hasSign {
 			dst = append(dst, '-')
 		}
-		if dst = append(dst, body...); len(bytes.TrimSpace(body)) > 0 {
+		body, isZero := len(dst), false
+		if dst, isZero = s.render(dst, value); isZero {
+			dst = append(dst[:from], dst[body:]...)
+			body = from
+		}
+		if len(bytes.TrimSpace(dst[body:])) > 0 {
 			return append(dst[:from], bytes.TrimSpace(dst[from:])...), false, true
 		}
 	}
-	return d.appendGeneral(dst[:from]), s.isDate(), true
+	return appendGeneral(dst[:from], value), s.isDate(), true
 }
 
 // pick returns the section for a number, nil for General. hasSign reports that
 // the section is for negative numbers only and shows their sign itself.
-func (f *Format) pick(d decimal) (s *section, hasSign bool) {
+func (f *Format) pick(value float64) (s *section, hasSign bool) {
 	switch {
 	case f == nil || len(f.sections) == 0:
 		return nil, false
-	case d.value < 0 && len(f.sections) > 1:
+	case value < 0 && len(f.sections) > 1:
 		return &f.sections[1], true
-	case d.value == 0 && len(f.sections) > 2:
+	case value == 0 && len(f.sections) > 2:
 		return &f.sections[2], false
 	}
 	return &f.sections[0], false
 }
 
-// render returns a number without its sign. Digits beyond the first place stand
+// render appends a number without its sign. Digits beyond the first place stand
 // before it; places without a digit show 0, a space or nothing. isZero reports
 // that it was rounded to zero, which has no sign.
-func (s *section) render(d decimal) (shown []byte, isZero bool) {
-	d.value = math.Abs(d.value)
-	whole, fraction := d.fixed(s.scale, s.decimals)
+func (s *section) render(dst []byte, value float64) (shown []byte, isZero bool) {
+	whole, fraction := decimalOf(value).fixed(s.scale, s.decimals)
 	known := len(bytes.TrimRight(fraction, "0")) // decimals that are not only filled up
 	isZero = len(whole) == 0 && known == 0
 	left := s.digits // places before the point that are not filled yet
 	add := func(c byte, follow int) {
-		if shown = append(shown, c); s.group && follow > 0 && follow%3 == 0 {
-			shown = append(shown, ',')
+		if dst = append(dst, c); s.group && follow > 0 && follow%3 == 0 {
+			dst = append(dst, ',')
 		}
 	}
 	for _, t := range s.items {
 		switch isWhole := left > 0; {
 		case t.kind == general:
-			shown, isZero = d.appendGeneral(shown), d.value == 0
+			dst, isZero = appendGeneral(dst, math.Abs(value)), value == 0
 		case t.kind == point && s.digits == 0:
-			shown = append(append(shown, whole...), '.')
+			dst = append(append(dst, whole...), '.')
 		case t.kind != places:
-			shown = append(shown, t.text...)
+			dst = append(dst, t.text...)
 		case isWhole:
 			own := max(len(whole)-left+1, 0) // the digits of this place
 			for i := range own {
@@ -154,17 +173,17 @@ func (s *section) render(d decimal) (shown []byte, isZero bool) {
 			if whole = whole[own:]; own == 0 && t.text == "0" {
 				add('0', left-1)
 			} else if own == 0 && t.text == "?" {
-				shown = append(shown, ' ')
+				dst = append(dst, ' ')
 			}
 			left--
 		default:
 			if known > 0 || t.text == "0" {
-				shown = append(shown, fraction[0])
+				dst = append(dst, fraction[0])
 			} else if t.text == "?" {
-				shown = append(shown, ' ')
+				dst = append(dst, ' ')
 			}
 			fraction, known = fraction[1:], known-1
 		}
 	}
-	return shown, isZero
+	return dst, isZero
 }
