@@ -23,11 +23,7 @@ func tracked(t *testing.T, keys string) *environment.Environment {
 // hookOf is the webhook of an environment with these keys under webhook.
 func hookOf(t *testing.T, keys string) *tracking.Webhook {
 	t.Helper()
-	h, err := tracked(t, "webhook: {client_id: /c, kind: /k, "+keys+"}").Webhook(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
+	return must(tracked(t, "webhook: {client_id: /c, kind: /k, "+keys+"}").Webhook(t.Context()))(t)
 }
 
 // TestWebhookProof: only a request with the whole proof is taken.
