@@ -36,10 +36,7 @@ func TestC4_ListensOnThisMachineOnly(t *testing.T) {
 // returns the result of Serve.
 func serve(t *testing.T, s *sandbox.Service) (addr string, stop func() error) {
 	t.Helper()
-	l, err := sandbox.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(sandbox.Listen("127.0.0.1:0"))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- sandbox.Serve(ctx, l, s) }()
@@ -71,10 +68,7 @@ func TestC4_ServesThisMachineOnly(t *testing.T) {
 		{"null origin", addr, "Origin", "null", http.StatusForbidden, "cross-origin"},
 		{"cross-site fetch", addr, "Sec-Fetch-Site", "cross-site", http.StatusForbidden, "cross-origin"},
 	} {
-		r, err := http.NewRequest("POST", "http://"+addr+v2+"/contacts", strings.NewReader(`{"a":1}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(http.NewRequest("POST", "http://"+addr+v2+"/contacts", strings.NewReader(`{"a":1}`)))(t)
 		r.Host = c.host
 		r.Header.Set("Content-Type", "application/json")
 		if c.header != "" {
@@ -113,10 +107,7 @@ func TestServeLetsRequestsFinish(t *testing.T) {
 	s := open(t, "")
 	addr, stop := serve(t, s)
 	body, rest := io.Pipe()
-	r, err := http.NewRequest("POST", "http://"+addr+v2+"/contacts", body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(http.NewRequest("POST", "http://"+addr+v2+"/contacts", body))(t)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Expect", "100-continue") // the body is sent when the service asks for it, no sooner
 	client := http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}}
