@@ -83,7 +83,7 @@ func Load(path string) (*File, error) {
 func Parse(path string, data []byte) (*File, error) {
 	f := &File{Path: path}
 	root, problems := language.Read(path, data, f)
-	if names := f.Choices(); root != nil && f.Default != "" && !slices.Contains(names, f.Default) {
+	if names := f.choices(); root != nil && f.Default != "" && !slices.Contains(names, f.Default) {
 		p := problem.At(f.defaultAt.In(path), "unknown-environment",
 			"“default” names “%s”, which is not an entry of environments", problem.Shorten(f.Default))
 		p.Hint = problem.Suggestion(f.Default, names)
@@ -121,7 +121,7 @@ func (f *File) Choose(name string) (*Environment, error) {
 		return &e, nil
 	}
 	const beside = "put environments.yaml beside the mapping"
-	unknown, choices := problem.At(where, "unknown-environment", "there is no environment “%s”", problem.Shorten(name)), f.Choices()
+	unknown, choices := problem.At(where, "unknown-environment", "there is no environment “%s”", problem.Shorten(name)), f.choices()
 	unknown.Hint = problem.Suggestion(name, choices)
 	switch {
 	case name == "" && none:
@@ -138,8 +138,8 @@ func (f *File) Choose(name string) (*Environment, error) {
 	return nil, unknown
 }
 
-// Choices returns the names that Choose takes, sorted, the sandbox last.
-func (f *File) Choices() []string {
+// choices returns the names that Choose takes, sorted, the sandbox last.
+func (f *File) choices() []string {
 	names := slices.DeleteFunc(f.Names(), func(name string) bool { return name == sandbox })
 	return append(names, sandbox)
 }
@@ -195,7 +195,7 @@ var environmentKeys = []yamltree.Key[Environment]{
 		yamltree.List(yamltree.OneOf(apiclient.CreateClient, apiclient.CreateClaim, apiclient.CreateActivity, apiclient.CreateLink)),
 		func(e *Environment) *[]apiclient.Kind { return &e.Repeatable }),
 	yamltree.To("tracking", "how the service says what clients have completed: by webhooks or in exports; see docs/tracking.md",
-		yamltree.Object(trackingKeys), func(e *Environment) *trackingSettings { return &e.tracking }),
+		yamltree.Object(trackingKeys), func(e *Environment) *Tracking { return &e.Tracking }),
 	yamltree.To("workflow_template_identifier", "the default for mappings that name none (version 2)",
 		yamltree.Text, func(e *Environment) *string { return &e.WorkflowTemplateIdentifier }),
 	yamltree.To("template_ids", "“Template” or “Template/Attribute” and its id, only where a name is shared",

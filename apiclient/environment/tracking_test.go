@@ -85,7 +85,7 @@ func TestWebhookWithoutItsSecret(t *testing.T) {
 	if _, err := env.Webhook(t.Context()); err == nil || !strings.Contains(report(t, err), "NO_SUCH_VARIABLE is not set") {
 		t.Errorf("%v, want the variable named", err)
 	}
-	if _, ok := env.TrackingExport(); ok || !env.Tracks() {
+	if env.Tracking.Export != nil || !env.Tracks() {
 		t.Error("an environment with a webhook only")
 	}
 }

@@ -100,15 +100,15 @@ const mostUnreadable = 50
 
 // readExports reads the events of exports.
 func (l *ledgerSession) readExports(paths []string, received time.Time) ([]tracking.Event, error) {
-	format, ok := l.session.Env.TrackingExport()
-	if !ok && len(paths) > 0 {
+	format := l.session.Env.Tracking.Export
+	if format == nil && len(paths) > 0 {
 		return nil, problem.New("no-export", "the environment “%s” does not describe exports", l.session.Env.Name).
 			Hinted("add “export” under “tracking” of the environment; docs/tracking.md has examples")
 	}
 	var events []tracking.Event
 	var wrong problem.List
 	for _, path := range paths {
-		err := readExport(format, path, received, func(some []tracking.Event, err error) bool {
+		err := readExport(*format, path, received, func(some []tracking.Event, err error) bool {
 			events = append(events, some...)
 			if found, ok := err.(problem.Problem); ok {
 				wrong = append(wrong, found)
@@ -176,7 +176,7 @@ func (l *ledgerSession) takeEvents(ctx context.Context, events []tracking.Event)
 	if err != nil {
 		return n, err
 	}
-	return n.Plus(found), l.ledger.CompleteTracked(service, l.session.Env.Completed().Means)
+	return n.Plus(found), l.ledger.CompleteTracked(service, l.session.Env.Tracking.Completed.Means)
 }
 
 // service is the ledger's name for the service of the environment.
