@@ -274,7 +274,7 @@ func refuseSandboxKeys(r *yamltree.Reader, n *yamltree.Node, keys ...string) {
 }
 
 // matching is a text that matches a pattern; wants and must say what it must be.
-func matching(wants string, schema yamltree.Schema, pattern, code, must, hint string) yamltree.Value[string] {
+func matching(code, wants string, schema yamltree.Schema, pattern, must, hint string) yamltree.Value[string] {
 	whole := regexp.MustCompile(pattern)
 	return yamltree.Parsed(wants, schema, func(r *yamltree.Reader, n *yamltree.Node) (string, bool) {
 		ok := whole.MatchString(n.Text())
@@ -286,8 +286,8 @@ func matching(wants string, schema yamltree.Schema, pattern, code, must, hint st
 }
 
 // uuidText is a UUID in its usual form of 36 characters, kept as it is written.
-var uuidText = matching("a UUID", yamltree.Schema{"type": "string", "format": "uuid"}, "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
-	"uuid", "a UUID, 36 characters such as 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11", "")
+var uuidText = matching("uuid", "a UUID", yamltree.Schema{"type": "string", "format": "uuid"},
+	"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$", "a UUID, 36 characters such as 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11", "")
 
 // rate is a number above 0.
 var rate = yamltree.Parsed("a number", yamltree.Schema{"type": "number", "exclusiveMinimum": 0},

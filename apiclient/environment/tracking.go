@@ -88,8 +88,8 @@ func pointerTo[T any](v yamltree.Value[T]) yamltree.Value[*T] {
 }
 
 // urlPath is the path of a url, without query.
-var urlPath = matching("a path such as /claimsheet", yamltree.Schema{"type": "string", "pattern": "^/[A-Za-z0-9._~/-]*$"}, "^/([A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+)*/?)?$",
-	"path", "a path such as /claimsheet", "it begins with a slash, and has letters, digits, and - . _ ~ only")
+var urlPath = matching("path", "a path such as /claimsheet", yamltree.Schema{"type": "string", "pattern": "^/[A-Za-z0-9._~/-]*$"},
+	"^/([A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+)*/?)?$", "a path such as /claimsheet", "it begins with a slash, and has letters, digits, and - . _ ~ only")
 
 func checkFormat(r *yamltree.Reader, n *yamltree.Node, f *tracking.Format) {
 	if n.Given("client_id") == nil && n.Given("claim_id") == nil && n.Given("activity_id") == nil {
