@@ -25,7 +25,6 @@ type Wire struct {
 	DataType    string // on an attribute template; "": the service does not report it
 	Numeric     bool   // ids are JSON numbers
 	Named       bool   // ids are contact-1, claim-2 and so on, numbered by kind; urls end with link-1
-	Origin      string // redirect urls are on this host, and answers omit it; "": they are complete
 }
 
 // DefaultWire names the fields as the document does.
@@ -96,9 +95,6 @@ func (s *Server) idValue(id string) any {
 	}
 	return id
 }
-
-// urlValue returns a redirect url as answers give it.
-func (s *Server) urlValue(url string) string { return strings.TrimPrefix(url, s.Wire.Origin) }
 
 // content collects what an answer says.
 type content struct {

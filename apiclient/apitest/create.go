@@ -1,7 +1,6 @@
 package apitest
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,14 +44,14 @@ func (s *Server) createClient(call *Call, query url.Values, v1 bool) action {
 		if v1 {
 			kind = "client"
 		}
-		c := &client{id: s.newID(kind), key: call.Client, email: text(payload, s.EmailField), phone: text(payload, s.PhoneField)}
+		c := &client{id: s.newID(kind), key: call.Client, email: text(payload, s.EmailField), phone: text(payload, "phone")}
 		s.clients = append(s.clients, c)
 		made, reply := Made{ID: c.id}, content{}
 		if v1 {
 			reply.putID(s.Wire.ClientID, s.idValue(c.id))
 			if query.Has(flag) {
 				made.URL = s.newURL()
-				reply.put(s.Wire.RedirectURL, s.urlValue(made.URL))
+				reply.put(s.Wire.RedirectURL, made.URL)
 			}
 		} else {
 			reply.putID(s.Wire.ContactID, s.idValue(c.id))
@@ -121,19 +120,18 @@ func (s *Server) createLink(call *Call, contactID string) action {
 			return refuse("there is no contact with the contactId of the path")
 		}
 		made, reply := Made{URL: s.newURL()}, content{}
-		reply.put(s.Wire.RedirectURL, s.urlValue(made.URL))
+		reply.put(s.Wire.RedirectURL, made.URL)
 		s.create(call, made)
 		return reply.reply(http.StatusCreated), nil
 	}
 }
 
 func (s *Server) newURL() string {
-	s.serial++
-	name := fmt.Sprintf("url-token-%d", s.serial)
-	if s.Wire.Named {
-		name = s.name("link")
+	name := s.newID("link")
+	if !s.Wire.Named {
+		name = fmt.Sprintf("url-token-%d", s.serial)
 	}
-	return cmp.Or(s.Wire.Origin, "https://claims.example.com") + "/go/" + name
+	return "https://claims.example.com/go/" + name
 }
 
 // strict reads a body, which must be one JSON object of known fields.
@@ -150,9 +148,7 @@ func strict(body string, into any) error {
 }
 
 // text returns the text at a dotted name; "" for none.
-func text(payload map[string]any, name string) string { return textIn(payload, name) }
-
-func textIn(value any, name string) string {
+func text(value any, name string) string {
 	if name == "" {
 		if value == nil {
 			return ""
@@ -162,10 +158,10 @@ func textIn(value any, name string) string {
 	head, rest, _ := strings.Cut(name, ".")
 	switch v := value.(type) {
 	case map[string]any:
-		return textIn(v[head], rest)
+		return text(v[head], rest)
 	case []any:
 		if i, err := strconv.Atoi(head); err == nil && i < len(v) {
-			return textIn(v[i], rest)
+			return text(v[i], rest)
 		}
 	}
 	return ""
@@ -215,9 +211,6 @@ func (s *Server) createActivity(call *Call, shape activityShape, clientID, claim
 	if who != nil {
 		call.Client = who.key
 		call.Step = "activity " + who.key + scope + " " + template.Name
-		if marker := s.marker(payload, shape); marker != "" {
-			call.Step += " " + marker
-		}
 	}
 	return func(call *Call) (Reply, error) {
 		switch {
@@ -239,22 +232,6 @@ func (s *Server) createActivity(call *Call, shape activityShape, clientID, claim
 		s.create(call, made)
 		return reply.reply(http.StatusCreated), nil
 	}
-}
-
-// marker returns the value of the attribute Server.Marker.
-func (s *Server) marker(payload map[string]any, shape activityShape) string {
-	list, _ := payload["attributes"].([]any)
-	for _, item := range list {
-		attribute, _ := item.(map[string]any)
-		if s.Marker != "" && attribute[shape.attribute] == s.Marker {
-			for field := range valueFields {
-				if value, ok := attribute[field]; ok {
-					return fmt.Sprint(value)
-				}
-			}
-		}
-	}
-	return ""
 }
 
 // check returns an error for a payload that breaks the document's rules.

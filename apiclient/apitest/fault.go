@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -49,18 +50,12 @@ func Busy(status, seconds int) Fault {
 
 // Once returns a script with a fault for the first call that matches.
 func Once(matches func(Call) bool, f Fault) func(Call) Fault {
-	played := make(chan struct{}, 1)
-	played <- struct{}{}
+	var played atomic.Bool
 	return func(c Call) Fault {
-		if !matches(c) {
+		if !matches(c) || played.Swap(true) {
 			return Fault{}
 		}
-		select {
-		case <-played:
-			return f
-		default:
-			return Fault{}
-		}
+		return f
 	}
 }
 

@@ -12,6 +12,7 @@
 package apitest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -41,9 +42,7 @@ type Attribute struct {
 // being served; its methods are safe for concurrent use.
 type Server struct {
 	KeyField   string // the field of the create payload that names a client in step names, dotted; default email
-	EmailField string // the field that by-email searches, dotted; default email
-	PhoneField string // the field that by-phone searches, dotted; default phone
-	Marker     string // the attribute template whose value distinguishes activities of one template and scope
+	EmailField string // the field that by-email searches, dotted; default email. That of by-phone is phone
 	Wire       Wire
 	Nobody     Reply // the answer of a look-up that finds nobody; default a 404 with a JSON object
 	// Admit reports whether a request is authenticated; any other is answered with a
@@ -89,7 +88,7 @@ type Call struct {
 //
 //	client <key>
 //	claim <key>/<claimName>
-//	activity <key>[/<claimName>] <template>[ <marker>]
+//	activity <key>[/<claimName>] <template>
 //	link <key>
 type Made struct {
 	ID  string // "" for a link
@@ -108,7 +107,7 @@ type claim struct {
 // New makes a service with these templates and without clients.
 func New(templates ...Template) *Server {
 	return &Server{
-		KeyField: "email", EmailField: "email", PhoneField: "phone",
+		KeyField: "email", EmailField: "email",
 		Wire:      DefaultWire(),
 		Nobody:    Reply{Status: http.StatusNotFound, Body: `{"message":"not found"}`},
 		templates: templates,
@@ -123,12 +122,6 @@ func (s *Server) Play(script func(Call) Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script = script
-}
-
-func (s *Server) currentScript() func(Call) Fault {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.script
 }
 
 // AddClient adds a client that the service knew before, with the values that
@@ -198,9 +191,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refusal(http.StatusUnauthorized, "not authenticated").write(w, false)
 		return
 	}
-	call, act := s.arrive(r, string(body))
+	call, act, script := s.arrive(r, string(body))
 	fault := Fault{}
-	if script := s.currentScript(); script != nil {
+	if script != nil {
 		fault = script(*call)
 	}
 	fault.wait(r)
@@ -225,8 +218,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // it created, and returns the answer and what is wrong with the call.
 type action func(*Call) (Reply, error)
 
-// arrive records a call and finds its action.
-func (s *Server) arrive(r *http.Request, body string) (*Call, action) {
+// arrive records a call, and finds its action and the script.
+func (s *Server) arrive(r *http.Request, body string) (*Call, action, func(Call) Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	call := &Call{
@@ -236,7 +229,7 @@ func (s *Server) arrive(r *http.Request, body string) (*Call, action) {
 	s.calls = append(s.calls, call)
 	act := s.route(call, r)
 	copied := *call
-	return &copied, act
+	return &copied, act, s.script
 }
 
 // perform runs an action and records its complaint.
@@ -268,17 +261,13 @@ func (s *Server) newID(kind string) string {
 	s.serial++
 	switch {
 	case s.Wire.Named:
-		return s.name(kind)
+		s.serials[kind]++
+		return fmt.Sprintf("%s-%d", kind, s.serials[kind])
 	case s.Wire.Numeric:
 		return fmt.Sprint(uint64(1)<<53 + uint64(s.serial)) // more than a float64 holds
 	}
 	letter := map[string]string{"client": "c", "contact": "c", "claim": "b", "activity": "a"}[kind]
 	return fmt.Sprintf("%s0000000-0000-4000-8000-%012d", letter, s.serial)
-}
-
-func (s *Server) name(kind string) string {
-	s.serials[kind]++
-	return fmt.Sprintf("%s-%d", kind, s.serials[kind])
 }
 
 // clientBy returns the first client that is one; nil for none.
@@ -301,69 +290,53 @@ func (s *Server) template(id string) (Template, bool) {
 	return s.templates[i], true
 }
 
-// sameEmail compares addresses as mail systems do in practice.
-func sameEmail(a, b string) bool { return a != "" && strings.EqualFold(a, b) }
-
 // route finds the action of a call (document, section "Endpoints") and sets the
 // call's kind, client and step.
 func (s *Server) route(call *Call, r *http.Request) action {
-	parts, err := segments(call.Path)
 	query := r.URL.Query()
-	if err != nil || len(parts) < 3 || parts[0] != "funnel" {
-		return unknown
-	}
-	switch rest := parts[2:]; {
-	case parts[1] == "v1" && rest[0] == "cases" && len(rest) > 2 && rest[1] != "":
-		return s.routeV1(call, rest[2:], query)
-	case parts[1] == "v2":
-		return s.routeV2(call, rest, query)
-	}
-	return unknown
-}
-
-func (s *Server) routeV1(call *Call, rest []string, query url.Values) action {
-	switch line := call.Method + " " + rest[0]; {
-	case line == "GET activity-templates" && len(rest) == 1:
-		return s.list(call)
-	case line == "GET clients" && len(rest) == 3:
-		return s.lookUp(call, rest[1], rest[2], s.Wire.ClientID)
-	case line == "POST clients" && len(rest) == 1:
-		return s.createClient(call, query, true)
-	case line == "POST clients" && len(rest) == 3 && rest[2] == "activities":
-		return s.createActivity(call, activityV1, rest[1], "")
-	}
-	return unknown
-}
-
-func (s *Server) routeV2(call *Call, rest []string, query url.Values) action {
-	switch line := call.Method + " " + rest[0]; {
-	case line == "GET activity-templates" && len(rest) == 1:
-		return s.list(call)
-	case line == "GET contacts" && len(rest) == 3:
-		return s.lookUp(call, rest[1], rest[2], s.Wire.ContactID)
-	case line == "POST contacts" && len(rest) == 1:
-		return s.createClient(call, query, false)
-	case line == "POST claims" && len(rest) == 1:
-		return s.createClaim(call)
-	case line == "POST activities" && len(rest) == 1:
-		return s.createActivity(call, activityV2, query.Get("contactId"), query.Get("claimId"))
-	case line == "POST contacts" && len(rest) == 3 && rest[2] == "magic-link":
-		return s.createLink(call, rest[1])
-	}
-	return unknown
-}
-
-// segments splits a path and unescapes the parts one by one: a part may hold a
-// slash.
-func segments(path string) ([]string, error) {
-	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
-	for i, part := range parts {
-		var err error
-		if parts[i], err = url.PathUnescape(part); err != nil {
-			return nil, err
+	for _, endpoint := range []struct {
+		line string
+		act  func(path []string) action
+	}{
+		{"GET funnel/v1/cases/*/activity-templates", func([]string) action { return s.list(call) }},
+		{"GET funnel/v1/cases/*/clients/by-email/*", func(path []string) action { return s.lookUp(call, byEmail, path[1], s.Wire.ClientID) }},
+		{"GET funnel/v1/cases/*/clients/by-phone/*", func(path []string) action { return s.lookUp(call, byPhone, path[1], s.Wire.ClientID) }},
+		{"POST funnel/v1/cases/*/clients", func([]string) action { return s.createClient(call, query, true) }},
+		{"POST funnel/v1/cases/*/clients/*/activities", func(path []string) action { return s.createActivity(call, activityV1, path[1], "") }},
+		{"GET funnel/v2/activity-templates", func([]string) action { return s.list(call) }},
+		{"GET funnel/v2/contacts/by-email/*", func(path []string) action { return s.lookUp(call, byEmail, path[0], s.Wire.ContactID) }},
+		{"GET funnel/v2/contacts/by-phone/*", func(path []string) action { return s.lookUp(call, byPhone, path[0], s.Wire.ContactID) }},
+		{"POST funnel/v2/contacts", func([]string) action { return s.createClient(call, query, false) }},
+		{"POST funnel/v2/claims", func([]string) action { return s.createClaim(call) }},
+		{"POST funnel/v2/activities", func([]string) action {
+			return s.createActivity(call, activityV2, query.Get("contactId"), query.Get("claimId"))
+		}},
+		{"POST funnel/v2/contacts/*/magic-link", func(path []string) action { return s.createLink(call, path[0]) }},
+	} {
+		if path, ok := match(endpoint.line, call.Method+" "+strings.TrimPrefix(call.Path, "/")); ok {
+			return endpoint.act(path)
 		}
 	}
-	return parts, nil
+	return unknown
+}
+
+// match returns the parts of a path that stand where a line has stars. They are unescaped
+// one by one: a part may hold a slash.
+func match(line, got string) (path []string, ok bool) {
+	want, parts := strings.Split(line, "/"), strings.Split(got, "/")
+	if len(want) != len(parts) {
+		return nil, false
+	}
+	for i, part := range parts {
+		part, err := url.PathUnescape(part)
+		switch {
+		case err != nil || part == "" || want[i] != "*" && want[i] != part:
+			return nil, false
+		case want[i] == "*":
+			path = append(path, part)
+		}
+	}
+	return path, true
 }
 
 func unknown(*Call) (Reply, error) {
@@ -390,28 +363,23 @@ func (s *Server) list(call *Call) action {
 	}
 }
 
+// byEmail compares addresses as mail systems do in practice.
+func byEmail(c *client, address string) bool {
+	return c.email != "" && strings.EqualFold(c.email, address)
+}
+
+func byPhone(c *client, number string) bool { return c.phone != "" && c.phone == number }
+
 // lookUp finds a client by e-mail address or phone number.
-func (s *Server) lookUp(call *Call, by, value, pointer string) action {
-	var is func(*client) bool
-	switch by {
-	case "by-email":
-		is = func(c *client) bool { return sameEmail(c.email, value) }
-	case "by-phone":
-		is = func(c *client) bool { return c.phone != "" && c.phone == value }
-	default:
-		return unknown
-	}
+func (s *Server) lookUp(call *Call, by func(*client, string) bool, value, place string) action {
 	call.Kind = "lookup"
-	if s.Wire.LookupID != "" {
-		pointer = s.Wire.LookupID
-	}
 	return func(*Call) (Reply, error) {
-		c := s.clientBy(is)
+		c := s.clientBy(func(c *client) bool { return by(c, value) })
 		if c == nil {
 			return s.Nobody, nil
 		}
 		found := content{}
-		found.putID(pointer, s.idValue(c.id))
+		found.putID(cmp.Or(s.Wire.LookupID, place), s.idValue(c.id))
 		return found.reply(http.StatusOK), nil
 	}
 }

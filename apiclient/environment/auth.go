@@ -168,7 +168,7 @@ var headers = yamltree.Value[[]reference]{
 
 // authHeader is the header that carries an API key. It may be Authorization,
 // which some services use with a bare key.
-var authHeader = matching("a text", yamltree.Text.Schema, headerName.String(), "header-name", "the name of a header", headerHint).
+var authHeader = matching("header-name", "a text", yamltree.Text.Schema, headerName.String(), "the name of a header", headerHint).
 	Then(func(r *yamltree.Reader, n *yamltree.Node, name *string) {
 		*name = http.CanonicalHeaderKey(*name)
 		if why, refused := refusedHeaders[*name]; refused && *name != "Authorization" {
@@ -181,7 +181,7 @@ var authHeader = matching("a text", yamltree.Text.Schema, headerName.String(), "
 var documentedParameters = []string{"leadRedirect", "isAdministrator", "claimId", "contactId"}
 
 // authQuery is the query parameter that carries an API key; it needs no escaping.
-var authQuery = matching("a text", yamltree.Text.Schema, `^[A-Za-z0-9._~-]+$`, "query-name", "the name of a query parameter", "use letters, digits, dots, hyphens and underscores").
+var authQuery = matching("query-name", "a text", yamltree.Text.Schema, `^[A-Za-z0-9._~-]+$`, "the name of a query parameter", "use letters, digits, dots, hyphens and underscores").
 	Then(func(r *yamltree.Reader, n *yamltree.Node, name *string) {
 		if slices.ContainsFunc(documentedParameters, func(one string) bool { return strings.EqualFold(one, *name) }) {
 			r.Wrong(n, "query-name", "%s cannot be “%s”: the service gives that parameter another meaning", n.Name(), *name).

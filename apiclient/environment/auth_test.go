@@ -44,20 +44,8 @@ func (s *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func connect(t *testing.T, dir, url, keys string) *apiclient.Client {
 	t.Helper()
 	e := only(t, dir, keys)
-	base, err := apiclient.NormaliseBaseURL(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.BaseURL = base
-	cfg, err := e.Config(t.Context(), apiclient.V2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := apiclient.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	e.BaseURL = must(apiclient.NormaliseBaseURL(url))(t)
+	return must(apiclient.New(must(e.Config(t.Context(), apiclient.V2))(t)))(t)
 }
 
 func create(ctx context.Context, c *apiclient.Client) apiclient.Verdict {

@@ -55,29 +55,13 @@ func TestLoadReportsEveryProblem(t *testing.T) {
 			if strings.Contains(got, "hunter2") {
 				t.Errorf("a secret shows in the report:\n%s", got)
 			}
-			golden := strings.TrimSuffix(path, ".yaml") + ".out"
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("report (-want +got):\n%s", diff)
-			}
+			golden(t, strings.TrimSuffix(path, ".yaml")+".out", got)
 		})
 	}
 }
 
 func TestLoadTakesGoodFiles(t *testing.T) {
-	files, err := filepath.Glob("testdata/ok/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no test files: %v", err)
-	}
-	for _, path := range files {
+	for _, path := range must(filepath.Glob("testdata/ok/*.yaml"))(t) {
 		if _, err := environment.Load(path); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -87,15 +71,7 @@ func TestLoadTakesGoodFiles(t *testing.T) {
 // An empty entry of errors, such as one that was commented out, is not a rule: it
 // would match every answer.
 func TestLoadLeavesOutEmptyRules(t *testing.T) {
-	path := write(t, t.TempDir(), "environments.yaml", "environments:\n  uat:\n    base_url: https://example.com\n    errors:\n      -\n      - {status: 409, means: failed}\n      - ~\n")
-	f, err := environment.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := f.Choose("uat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := only(t, t.TempDir(), "    errors:\n      -\n      - {status: 409, means: failed}\n      - ~\n")
 	if diff := cmp.Diff([]apiclient.Rule{{Status: 409, Means: "failed"}}, e.Rules); diff != "" {
 		t.Errorf("rules (-want +got):\n%s", diff)
 	}
@@ -125,6 +101,10 @@ func TestC1_HostileEnvironments(t *testing.T) {
 	for i := 1; i < 20; i++ {
 		fmt.Fprintf(&bomb, "a%d: &a%d [%s*a%d]\n", i, i, strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 9), i-1)
 	}
+	var unknown strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&unknown, "key%d: 1\n", i)
+	}
 	body := "environments: {uat: {base_url: https://a.example, wire: {link_body: "
 	for name, text := range map[string]string{
 		"alias bomb":        bomb.String(),
@@ -134,60 +114,34 @@ func TestC1_HostileEnvironments(t *testing.T) {
 		"deep block":        strings.Repeat("- ", 500_000),
 		"deep body":         body + strings.Repeat("{a: ", 5_000) + strings.Repeat("}", 5_003),
 		"many keys":         strings.Repeat("a: 1\n", 100_000),
-		"unknown keys":      manyKeys(100_000),
+		"unknown keys":      unknown.String(),
 		"long key":          strings.Repeat("k", 900_000) + ": 1\n",
 	} {
 		if !*long && len(text) > 600_000 {
 			continue
 		}
-		t.Run(name, func(t *testing.T) {
-			path := write(t, t.TempDir(), "environments.yaml", text)
-			_, err := environment.Load(path)
-			if err == nil {
-				t.Fatal("no problem was found")
-			}
-			if n := len(err.Error()); n > 100_000 {
-				t.Errorf("the report has %d bytes", n)
-			}
-		})
+		if _, err := environment.Parse("environments.yaml", []byte(text)); err == nil || len(err.Error()) > 100_000 {
+			t.Errorf("%s: found %t", name, err != nil)
+		}
 	}
-}
-
-func manyKeys(n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, "key%d: 1\n", i)
-	}
-	return b.String()
 }
 
 func FuzzLoad(f *testing.F) {
 	for _, pattern := range []string{"testdata/err/*.yaml", "testdata/ok/*.yaml"} {
-		files, _ := filepath.Glob(pattern)
-		for _, path := range files {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.Add(data)
+		for _, path := range must(filepath.Glob(pattern))(f) {
+			f.Add(must(os.ReadFile(path))(f))
 		}
 	}
-	path := filepath.Join(f.TempDir(), "environments.yaml")
+	const path = "environments.yaml"
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		file, err := environment.Load(path)
-		if err == nil {
-			for _, name := range file.Names() {
-				if e, err := file.Choose(name); err != nil || e.BaseURL == "" {
-					t.Errorf("entry %q of a good file: %+v, %v", name, e, err)
-				}
+		file, err := environment.Parse(path, data)
+		for _, name := range file.Names() {
+			if e, err := file.Choose(name); err != nil || e.BaseURL == "" {
+				t.Errorf("entry %q of a good file: %+v, %v", name, e, err)
 			}
-			return
 		}
-		var list problem.List
-		if !errors.As(err, &list) || len(list) == 0 {
+		list, isList := errors.AsType[problem.List](err)
+		if err != nil && (!isList || len(list) == 0) {
 			t.Fatalf("an error that is no list of problems: %T", err)
 		}
 		for _, p := range list {
@@ -217,11 +171,7 @@ environments:
     auth: {type: bearer, token: env:TOKEN}
 `
 	for slip, right := range map[string]string{"base-url:": "base_url:", "baseurl:": "base_url:", "ath:": "auth:", "enviroments:": "environments:"} {
-		path := filepath.Join(t.TempDir(), "environments.yaml")
-		if err := os.WriteFile(path, []byte(strings.Replace(whole, right, slip, 1)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, err := environment.Load(path)
+		_, err := environment.Parse("environments.yaml", []byte(strings.Replace(whole, right, slip, 1)))
 		if list, _ := errors.AsType[problem.List](err); len(list) != 1 {
 			t.Errorf("%s: %d problems:\n%v", slip, len(list), err)
 		}
@@ -229,21 +179,22 @@ environments:
 }
 
 func TestSchema(t *testing.T) {
-	const golden = "testdata/schema.json"
 	got := environment.Schema()
 	if !json.Valid(got) {
 		t.Fatal("the schema is not JSON")
 	}
+	golden(t, "testdata/schema.json", string(got))
+}
+
+// golden compares with a file.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
 	if *update {
-		if err := os.WriteFile(golden, got, 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("schema (-want +got):\n%s", diff)
+	if diff := cmp.Diff(string(must(os.ReadFile(path))(t)), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
 }

@@ -54,6 +54,7 @@ type Environment struct {
 	NotFound   apiclient.NotFound
 	Rules      []apiclient.Rule
 	Repeatable []apiclient.Kind
+	Tracking   Tracking
 
 	// WorkflowTemplateIdentifier is the default for mappings that name none
 	// (version 2; service document, "Activity, request shape for v2").
@@ -70,7 +71,6 @@ type Environment struct {
 	headers    []reference // key is the header's name
 	tls        tlsFiles
 	proxy      proxySettings
-	tracking   trackingSettings
 	ledger     reference // no name: the ledger is a file of the state folder
 	claimTypes map[string]claimType
 	dir        string        // the environments file's folder
@@ -221,7 +221,7 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 func (e *Environment) references() []reference {
 	a := e.auth
 	all := slices.Concat([]reference{a.token, a.key, a.username, a.password, a.clientID, a.clientSecret}, e.headers, []reference{e.proxy.username, e.proxy.password})
-	if w := e.tracking.webhook; w != nil {
+	if w := e.Tracking.webhook; w != nil {
 		all = append(all, w.token, w.secret)
 	}
 	return slices.DeleteFunc(append(all, e.ledger), func(ref reference) bool { return ref.source == literal })

@@ -83,7 +83,7 @@ func Load(path string) (*File, error) {
 func Parse(path string, data []byte) (*File, error) {
 	f := &File{Path: path}
 	root, problems := language.Read(path, data, f)
-	if names := f.Choices(); root != nil && f.Default != "" && !slices.Contains(names, f.Default) {
+	if names := f.choices(); root != nil && f.Default != "" && !slices.Contains(names, f.Default) {
 		p := problem.At(f.defaultAt.In(path), "unknown-environment",
 			"“default” names “%s”, which is not an entry of environments", problem.Shorten(f.Default))
 		p.Hint = problem.Suggestion(f.Default, names)
@@ -121,7 +121,7 @@ func (f *File) Choose(name string) (*Environment, error) {
 		return &e, nil
 	}
 	const beside = "put environments.yaml beside the mapping"
-	unknown, choices := problem.At(where, "unknown-environment", "there is no environment “%s”", problem.Shorten(name)), f.Choices()
+	unknown, choices := problem.At(where, "unknown-environment", "there is no environment “%s”", problem.Shorten(name)), f.choices()
 	unknown.Hint = problem.Suggestion(name, choices)
 	switch {
 	case name == "" && none:
@@ -138,8 +138,8 @@ func (f *File) Choose(name string) (*Environment, error) {
 	return nil, unknown
 }
 
-// Choices returns the names that Choose takes, sorted, the sandbox last.
-func (f *File) Choices() []string {
+// choices returns the names that Choose takes, sorted, the sandbox last.
+func (f *File) choices() []string {
 	names := slices.DeleteFunc(f.Names(), func(name string) bool { return name == sandbox })
 	return append(names, sandbox)
 }
@@ -195,7 +195,7 @@ var environmentKeys = []yamltree.Key[Environment]{
 		yamltree.List(yamltree.OneOf(apiclient.CreateClient, apiclient.CreateClaim, apiclient.CreateActivity, apiclient.CreateLink)),
 		func(e *Environment) *[]apiclient.Kind { return &e.Repeatable }),
 	yamltree.To("tracking", "how the service says what clients have completed: by webhooks or in exports; see docs/tracking.md",
-		yamltree.Object(trackingKeys), func(e *Environment) *trackingSettings { return &e.tracking }),
+		yamltree.Object(trackingKeys), func(e *Environment) *Tracking { return &e.Tracking }),
 	yamltree.To("workflow_template_identifier", "the default for mappings that name none (version 2)",
 		yamltree.Text, func(e *Environment) *string { return &e.WorkflowTemplateIdentifier }),
 	yamltree.To("template_ids", "“Template” or “Template/Attribute” and its id, only where a name is shared",
@@ -274,7 +274,7 @@ func refuseSandboxKeys(r *yamltree.Reader, n *yamltree.Node, keys ...string) {
 }
 
 // matching is a text that matches a pattern; wants and must say what it must be.
-func matching(wants string, schema yamltree.Schema, pattern, code, must, hint string) yamltree.Value[string] {
+func matching(code, wants string, schema yamltree.Schema, pattern, must, hint string) yamltree.Value[string] {
 	whole := regexp.MustCompile(pattern)
 	return yamltree.Parsed(wants, schema, func(r *yamltree.Reader, n *yamltree.Node) (string, bool) {
 		ok := whole.MatchString(n.Text())
@@ -286,8 +286,8 @@ func matching(wants string, schema yamltree.Schema, pattern, code, must, hint st
 }
 
 // uuidText is a UUID in its usual form of 36 characters, kept as it is written.
-var uuidText = matching("a UUID", yamltree.Schema{"type": "string", "format": "uuid"}, "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
-	"uuid", "a UUID, 36 characters such as 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11", "")
+var uuidText = matching("uuid", "a UUID", yamltree.Schema{"type": "string", "format": "uuid"},
+	"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$", "a UUID, 36 characters such as 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11", "")
 
 // rate is a number above 0.
 var rate = yamltree.Parsed("a number", yamltree.Schema{"type": "number", "exclusiveMinimum": 0},

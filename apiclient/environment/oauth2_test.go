@@ -56,11 +56,7 @@ func oauth2(t *testing.T, url, more string) apiclient.Config {
 	t.Helper()
 	t.Setenv("CANARY", canary)
 	keys := "    auth: {type: oauth2, token_url: \"" + url + "\", client_id: me@x, client_secret: env:CANARY" + more + "}\n"
-	c, err := only(t, t.TempDir(), keys).Config(t.Context(), apiclient.V2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must(only(t, t.TempDir(), keys).Config(t.Context(), apiclient.V2))(t)
 }
 
 func serve(t *testing.T, h http.Handler) *httptest.Server {
@@ -100,39 +96,24 @@ func TestOAuth2SendsTheSecretAsAsked(t *testing.T) {
 	}
 }
 
-func TestOAuth2KeepsATokenUntilShortlyBeforeItsEnd(t *testing.T) {
-	for seconds, want := range map[int]string{
-		0:    "Bearer token-1", // never ends
-		3600: "Bearer token-1",
-		30:   "Bearer token-1", // good for half its life
-	} {
+// One token serves many requests, whether it never ends (0), ends late, or is good for half
+// its life.
+func TestOAuth2AsksOnceForManyRequests(t *testing.T) {
+	for _, seconds := range []int{0, 3600, 30} {
 		s := &tokenServer{answer: lasting(seconds)}
 		c := oauth2(t, serve(t, s).URL, "")
-		var got string
-		for range 3 {
-			got = sent(t, c).Get("Authorization")
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				if err := c.Authorize(t.Context(), httptest.NewRequest(http.MethodGet, "/", nil)); err != nil {
+					t.Error(err)
+				}
+			})
 		}
-		if got != want {
-			t.Errorf("tokens of %d s: the third request carries %q, want %q", seconds, got, want)
+		wg.Wait()
+		if n := s.count.Load(); n != 1 {
+			t.Errorf("tokens of %d s: %d were fetched, want 1", seconds, n)
 		}
-	}
-}
-
-func TestOAuth2AsksOnceForManyRequests(t *testing.T) {
-	s := &tokenServer{answer: lasting(3600)}
-	c := oauth2(t, serve(t, s).URL, "")
-	var wg sync.WaitGroup
-	for range 50 {
-		wg.Go(func() {
-			req := httptest.NewRequest(http.MethodGet, "/", nil)
-			if err := c.Authorize(t.Context(), req); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if n := s.count.Load(); n != 1 {
-		t.Errorf("%d tokens were fetched, want 1", n)
 	}
 }
 
@@ -194,6 +175,15 @@ func TestOAuth2Failures(t *testing.T) {
 	}
 }
 
+// The endpoint's certificate must be trusted; that of every connection is in the tests of auth.
+func TestOAuth2WithoutTheAuthority(t *testing.T) {
+	c := oauth2(t, newAuthority(t).serveTLS(t, &tokenServer{answer: lasting(3600)}).URL, "")
+	err := c.Authorize(t.Context(), httptest.NewRequest(http.MethodGet, "/", nil))
+	if f, ok := errors.AsType[*apiclient.Failure](err); !ok || !f.Stop || f.Reason != "the token endpoint's certificate is not trusted" {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestOAuth2RecoversFromAFailure(t *testing.T) {
 	good := lasting(3600)
 	s := &tokenServer{answer: func(w http.ResponseWriter, n int64) {
@@ -209,32 +199,5 @@ func TestOAuth2RecoversFromAFailure(t *testing.T) {
 	}
 	if got := sent(t, c).Get("Authorization"); got != "Bearer token-2" {
 		t.Errorf("Authorization %q after the endpoint recovered", got)
-	}
-}
-
-func TestOAuth2UsesTheSameTLS(t *testing.T) {
-	a := newAuthority(t)
-	server := a.serveTLS(t, &tokenServer{answer: lasting(3600)})
-	dir := t.TempDir()
-	cert, key := a.issue(t)
-	write(t, dir, "client.pem", cert)
-	write(t, dir, "client.key", key)
-	write(t, dir, "ca.pem", a.pem())
-	t.Setenv("CANARY", canary)
-	auth := "    auth: {type: oauth2, token_url: \"" + server.URL + "\", client_id: me, client_secret: env:CANARY}\n"
-	c, err := only(t, dir, auth+"    tls: {cert: client.pem, key: client.key, ca: ca.pem}\n").Config(t.Context(), apiclient.V2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := sent(t, c).Get("Authorization"); got != "Bearer token-1" {
-		t.Errorf("Authorization %q", got)
-	}
-	c, err = only(t, dir, auth).Config(t.Context(), apiclient.V2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = c.Authorize(t.Context(), httptest.NewRequest(http.MethodGet, "/", nil))
-	if f, ok := errors.AsType[*apiclient.Failure](err); !ok || !f.Stop || f.Reason != "the token endpoint's certificate is not trusted" {
-		t.Errorf("without the authority: %v", err)
 	}
 }

@@ -70,10 +70,7 @@ func TestProxyCredentials(t *testing.T) {
 	if diff := cmp.Diff([]string{"password (env:CANARY)"}, e.Secrets()); diff != "" {
 		t.Errorf("secrets (-want +got):\n%s", diff)
 	}
-	cfg, err := e.Config(t.Context(), apiclient.V2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must(e.Config(t.Context(), apiclient.V2))(t)
 	if name, password := cfg.Proxy.Credentials(); name != "intake" || password != canary || cfg.Proxy.URL != "http://proxy.example.com:3128" {
 		t.Errorf("%s, %s, %+v", name, password, cfg.Proxy)
 	}
@@ -82,7 +79,7 @@ func TestProxyCredentials(t *testing.T) {
 	}
 	t.Setenv("CANARY", "")
 	t.Setenv("NAME", "a:b")
-	_, err = only(t, t.TempDir(), strings.Replace(keys, "intake", "env:NAME", 1)).Config(t.Context(), apiclient.V2)
+	_, err := only(t, t.TempDir(), strings.Replace(keys, "intake", "env:NAME", 1)).Config(t.Context(), apiclient.V2)
 	var list problem.List
 	if !errors.As(err, &list) || len(list) != 2 || list[0].Where.Line != 4 ||
 		!strings.Contains(err.Error(), "“username”: it has a colon") || !strings.Contains(err.Error(), "CANARY is empty") {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -95,10 +94,7 @@ func TestP1_LiteralsAreRefused(t *testing.T) {
 
 // ReadSecret reads what a command line refers to; its errors do not repeat it.
 func TestReadSecret(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(file, []byte(canary+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := write(t, t.TempDir(), "secret", canary+"\n")
 	t.Setenv("CLAIMSHEET_TEST_SECRET", canary)
 	for _, text := range []string{"env:CLAIMSHEET_TEST_SECRET", "file:" + file, "cmd:cat '" + file + "'"} {
 		secret, err := environment.ReadSecret(t.Context(), "--password", text)

@@ -82,31 +82,6 @@ func (a authority) start(t *testing.T, h http.Handler, clients bool) *httptest.S
 	return s
 }
 
-func TestConfigReadsTLSFiles(t *testing.T) {
-	a := newAuthority(t)
-	server := a.serveTLS(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
-	dir := t.TempDir()
-	cert, key := a.issue(t)
-	write(t, dir, "client.pem", cert)
-	write(t, dir, "client.key", key)
-	write(t, dir, "ca.pem", a.pem())
-
-	c, err := only(t, dir, "    tls: {cert: client.pem, key: client.key, ca: ca.pem}\n").Config(t.Context(), apiclient.V2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: c.TLS}}
-	defer client.CloseIdleConnections()
-	resp, err := client.Get(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	if c.TLS.InsecureSkipVerify || c.TLS.MinVersion < tls.VersionTLS12 {
-		t.Errorf("weak TLS: %+v", c.TLS)
-	}
-}
-
 func TestConfigReportsTLSFilesThatCannotBeUsed(t *testing.T) {
 	a := newAuthority(t)
 	dir := t.TempDir()
@@ -116,6 +91,10 @@ func TestConfigReportsTLSFilesThatCannotBeUsed(t *testing.T) {
 	write(t, dir, "client.key", key)
 	write(t, dir, "other.key", other)
 	write(t, dir, "text.pem", canary)
+	c := must(only(t, dir, "    tls: {cert: client.pem, key: client.key}\n").Config(t.Context(), apiclient.V2))(t)
+	if c.TLS.InsecureSkipVerify || c.TLS.MinVersion < tls.VersionTLS12 {
+		t.Errorf("weak TLS: %+v", c.TLS)
+	}
 	for keys, want := range map[string]string{
 		"cert: client.pem, key: other.key":  "does not match",
 		"cert: client.pem, key: text.pem":   "PEM",

@@ -14,13 +14,14 @@ import (
 	"claimsheet/mapping/problem/yamltree"
 )
 
-// trackingSettings is the tracking section: how the service says what clients have
+// Tracking is the tracking section: how the service says what clients have
 // completed. The service document shows nothing of it (section "Events"), so there are
 // no defaults for what is in an event.
-type trackingSettings struct {
-	webhook   *webhookSettings // nil: none
-	export    *tracking.Format // nil: none
-	completed tracking.Completed
+type Tracking struct {
+	Export    *tracking.Format   // where exports have events; nil: none
+	Completed tracking.Completed // which events say that a client has completed an activity
+
+	webhook *webhookSettings // nil: none
 }
 
 // webhookSettings are where webhooks arrive, and how they prove where they come from.
@@ -32,14 +33,14 @@ type webhookSettings struct {
 	format tracking.Format
 }
 
-var trackingKeys = []yamltree.Key[trackingSettings]{
+var trackingKeys = []yamltree.Key[Tracking]{
 	yamltree.To("webhook", "how the service posts events to claimsheet listen",
-		pointerTo(yamltree.Object(webhookKeys).Then(checkWebhook)), func(t *trackingSettings) **webhookSettings { return &t.webhook }),
+		pointerTo(yamltree.Object(webhookKeys).Then(checkWebhook)), func(t *Tracking) **webhookSettings { return &t.webhook }),
 	yamltree.To("export", "where events are in the lines of an export, for claimsheet track --import: of JSON documents, or of a CSV file, where /Name leads to the column Name",
 		pointerTo(yamltree.Object(eventKeys(func(f *tracking.Format) *tracking.Format { return f })).Then(checkFormat)),
-		func(t *trackingSettings) **tracking.Format { return &t.export }),
+		func(t *Tracking) **tracking.Format { return &t.Export }),
 	yamltree.To("completed", "which events say that the client has completed an activity",
-		yamltree.Object(completedKeys).Then(checkCompleted), func(t *trackingSettings) *tracking.Completed { return &t.completed }).Required(),
+		yamltree.Object(completedKeys).Then(checkCompleted), func(t *Tracking) *tracking.Completed { return &t.Completed }).Required(),
 }
 
 var completedKeys = []yamltree.Key[tracking.Completed]{
@@ -87,8 +88,8 @@ func pointerTo[T any](v yamltree.Value[T]) yamltree.Value[*T] {
 }
 
 // urlPath is the path of a url, without query.
-var urlPath = matching("a path such as /claimsheet", yamltree.Schema{"type": "string", "pattern": "^/[A-Za-z0-9._~/-]*$"}, "^/([A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+)*/?)?$",
-	"path", "a path such as /claimsheet", "it begins with a slash, and has letters, digits, and - . _ ~ only")
+var urlPath = matching("path", "a path such as /claimsheet", yamltree.Schema{"type": "string", "pattern": "^/[A-Za-z0-9._~/-]*$"},
+	"^/([A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+)*/?)?$", "a path such as /claimsheet", "it begins with a slash, and has letters, digits, and - . _ ~ only")
 
 func checkFormat(r *yamltree.Reader, n *yamltree.Node, f *tracking.Format) {
 	if n.Given("client_id") == nil && n.Given("claim_id") == nil && n.Given("activity_id") == nil {
@@ -111,24 +112,12 @@ func checkWebhook(r *yamltree.Reader, n *yamltree.Node, w *webhookSettings) {
 }
 
 // Tracks reports whether the environment says how the service reports completions.
-func (e *Environment) Tracks() bool { return e.tracking.webhook != nil || e.tracking.export != nil }
-
-// TrackingExport returns the format of exports; ok is false when the environment names
-// none.
-func (e *Environment) TrackingExport() (f tracking.Format, ok bool) {
-	if e.tracking.export == nil {
-		return f, false
-	}
-	return *e.tracking.export, true
-}
-
-// Completed says which events mean that a client has completed an activity.
-func (e *Environment) Completed() tracking.Completed { return e.tracking.completed }
+func (e *Environment) Tracks() bool { return e.Tracking.webhook != nil || e.Tracking.Export != nil }
 
 // Webhook fetches the webhook's secret and returns its handler, without Keep, Now and
 // Log. nil means that the environment has none. The error is a problem.List.
 func (e *Environment) Webhook(ctx context.Context) (*tracking.Webhook, error) {
-	w := e.tracking.webhook
+	w := e.Tracking.webhook
 	if w == nil {
 		return nil, nil
 	}

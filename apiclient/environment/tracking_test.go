@@ -23,11 +23,7 @@ func tracked(t *testing.T, keys string) *environment.Environment {
 // hookOf is the webhook of an environment with these keys under webhook.
 func hookOf(t *testing.T, keys string) *tracking.Webhook {
 	t.Helper()
-	h, err := tracked(t, "webhook: {client_id: /c, kind: /k, "+keys+"}").Webhook(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
+	return must(tracked(t, "webhook: {client_id: /c, kind: /k, "+keys+"}").Webhook(t.Context()))(t)
 }
 
 // TestWebhookProof: only a request with the whole proof is taken.
@@ -89,7 +85,7 @@ func TestWebhookWithoutItsSecret(t *testing.T) {
 	if _, err := env.Webhook(t.Context()); err == nil || !strings.Contains(report(t, err), "NO_SUCH_VARIABLE is not set") {
 		t.Errorf("%v, want the variable named", err)
 	}
-	if _, ok := env.TrackingExport(); ok || !env.Tracks() {
+	if env.Tracking.Export != nil || !env.Tracks() {
 		t.Error("an environment with a webhook only")
 	}
 }

@@ -37,47 +37,38 @@ func (d dialect) fields() []string {
 // createClientActivity answers POST …/clients/{clientId}/activities of version 1.
 func (s *Service) createClientActivity(in *input) (answer, error) {
 	caseID, clientID := in.caseID(), in.uuid(in.PathValue("clientId"), "clientId")
-	return s.addActivity(in, dialect1, clientID, func() error {
-		if c, ok := s.state.client("v1", clientID); !ok || c.CaseID != caseID {
-			return absent("unknown-client", "clientId", "there is no client %s in case %s", clientID, caseID)
-		}
-		return nil
-	})
+	if c, ok := s.known("v1", clientID); !ok || c.CaseID != caseID {
+		in.note(absent("unknown-client", "clientId", "there is no client %s in case %s", clientID, caseID))
+	}
+	return s.addActivity(in, dialect1, clientID)
 }
 
 // createActivity answers POST /funnel/v2/activities, for a claim or a contact.
 func (s *Service) createActivity(in *input) (answer, error) {
 	query := in.URL.Query()
-	name := "claimId"
 	switch hasClaim, hasContact := query.Has("claimId"), query.Has("contactId"); {
 	case hasClaim && hasContact:
 		return answer{}, bad("two-owners", "contactId", "claimId and contactId are both given: expected one of them")
 	case !hasClaim && !hasContact:
 		return answer{}, bad("no-owner", "claimId", "neither claimId nor contactId is given: expected one of them")
 	case hasContact:
-		name = "contactId"
+		return s.addActivity(in, dialect2, in.contact(s, query.Get("contactId")))
 	}
-	owner := in.uuid(query.Get(name), name)
-	return s.addActivity(in, dialect2, owner, func() error {
-		if _, ok := s.state.claims[owner]; name == "claimId" && !ok {
-			return absent("unknown-claim", name, "there is no claim %s", owner)
-		}
-		if _, ok := s.state.client("v2", owner); name == "contactId" && !ok {
-			return absent("unknown-contact", name, "there is no contact %s", owner)
-		}
-		return nil
-	})
+	claimID := in.uuid(query.Get("claimId"), "claimId")
+	s.mu.Lock()
+	_, ok := s.state.claims[claimID]
+	s.mu.Unlock()
+	if !ok {
+		in.note(absent("unknown-claim", "claimId", "there is no claim %s", claimID))
+	}
+	return s.addActivity(in, dialect2, claimID)
 }
 
-// addActivity reads an activity and stores it under its owner. known checks that
-// the owner exists; it is called with mu held. A wrong address is reported before a wrong body.
-func (s *Service) addActivity(in *input, d dialect, owner string, known func() error) (answer, error) {
-	content := &input{Request: in.Request}
-	act := s.reference.readActivity(content.body(), d)
+// addActivity reads an activity and stores it under its owner.
+func (s *Service) addActivity(in *input, d dialect, owner string) (answer, error) {
+	act := s.reference.readActivity(in.body(), d)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	in.note(known())
-	in.note(content.err)
 	act.ID, act.Created = uuid.NewString(), s.clock()
 	return s.create(in, record{Activity: &act, Owner: owner}, ids{"activityId": act.ID, "status": act.Status})
 }

@@ -10,10 +10,7 @@ import (
 // The built-in data need no options, have every data type, and allow an activity of
 // each template.
 func TestBuiltInTemplates(t *testing.T) {
-	s, err := sandbox.New(sandbox.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := start(t, sandbox.Options{})
 	var templates []struct {
 		ID         string
 		Attributes []struct{ ID, DataType string } `json:"activityAttributeTemplates"`
@@ -33,10 +30,7 @@ func TestBuiltInTemplates(t *testing.T) {
 			seen[a.DataType] = true
 			attributes = append(attributes, json.RawMessage(`{"templateId":"`+a.ID+`",`+value[a.DataType]+`}`))
 		}
-		list, err := json.Marshal(attributes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must(json.Marshal(attributes))(t)
 		post(t, s, v2+"/activities?contactId="+contact, `{"templateId":"`+template.ID+
 			`","status":"Accepted","workflowName":"x","workflowTemplateIdentifier":"x","attributes":`+string(list)+`}`)
 	}

@@ -85,14 +85,25 @@ func foldPhone(s string) string {
 	}, s)
 }
 
-// createClaim answers POST /funnel/v2/claims (service document, "Claim (v2)").
+// createClaim answers POST /funnel/v2/claims (service document, "Claim (v2)"). The
+// administrator must have been created as one.
 func (s *Service) createClaim(in *input) (answer, error) {
 	body := in.body()
 	body.only("administratorId", "claimants", "claimName")
 	c := &claimRecord{ID: uuid.NewString(), AdministratorID: body.uuid("administratorId"), Claimants: readClaimants(body), Name: body.text("claimName"), Created: s.clock()}
+	switch administrator, ok := s.known("v2", c.AdministratorID); {
+	case !ok:
+		in.note(bad("unknown-administrator", "administratorId", "there is no contact %s: expected the contactId of an existing contact", c.AdministratorID))
+	case !administrator.Administrator:
+		in.note(bad("not-administrator", "administratorId", "contact %s is not an administrator: expected one created with isAdministrator=true", c.AdministratorID))
+	}
+	for i, id := range c.Claimants {
+		if _, ok := s.known("v2", id); !ok {
+			in.note(bad("unknown-claimant", claimantAt(i), "there is no contact %s: expected the contactId of an existing contact", id))
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	in.note(s.checkParties(c.AdministratorID, c.Claimants))
 	return s.create(in, record{Claim: c, Owner: c.AdministratorID}, ids{"claimId": c.ID})
 }
 
@@ -118,24 +129,6 @@ func readClaimants(body object) (claimants []string) {
 
 func claimantAt(i int) string { return fmt.Sprintf("claimants[%d]", i) }
 
-// checkParties requires an administrator who was created as one, and claimants who
-// exist. The caller holds mu.
-func (s *Service) checkParties(administrator string, claimants []string) error {
-	c, ok := s.state.client("v2", administrator)
-	switch {
-	case !ok:
-		return bad("unknown-administrator", "administratorId", "there is no contact %s: expected the contactId of an existing contact", administrator)
-	case !c.Administrator:
-		return bad("not-administrator", "administratorId", "contact %s is not an administrator: expected one created with isAdministrator=true", administrator)
-	}
-	for i, id := range claimants {
-		if _, ok := s.state.client("v2", id); !ok {
-			return bad("unknown-claimant", claimantAt(i), "there is no contact %s: expected the contactId of an existing contact", id)
-		}
-	}
-	return nil
-}
-
 // newRedirectURL returns a url that nobody can guess. It ends with a random token,
 // so it holds no personal data.
 func (s *Service) newRedirectURL() string { return s.options.BaseURL + "/start/" + rand.Text() }
@@ -143,20 +136,32 @@ func (s *Service) newRedirectURL() string { return s.options.BaseURL + "/start/"
 // createLink answers POST …/magic-link of version 2. The document shows no body,
 // so it accepts no body and any JSON object.
 func (s *Service) createLink(in *input) (answer, error) {
-	contactID := in.uuid(in.PathValue("contactId"), "contactId")
-	content := &input{Request: in.Request}
-	if raw := content.content(); len(raw) > 0 {
-		content.note(checkContentType(in.Header))
-		content.parse(raw)
+	contactID := in.contact(s, in.PathValue("contactId"))
+	if raw := in.content(); len(raw) > 0 {
+		in.note(checkContentType(in.Header))
+		in.parse(raw)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.state.client("v2", contactID); !ok {
-		in.note(absent("unknown-contact", "contactId", "there is no contact %s", contactID))
-	}
-	in.note(content.err)
 	l := &linkRecord{RedirectURL: s.newRedirectURL(), Created: s.clock()}
 	return s.create(in, record{Link: l, Owner: contactID}, ids{"redirectUrl": l.RedirectURL})
+}
+
+// contact returns the id of a contact, who must exist.
+func (in *input) contact(s *Service, text string) string {
+	id := in.uuid(text, "contactId")
+	if _, ok := s.known("v2", id); !ok {
+		in.note(absent("unknown-contact", "contactId", "there is no contact %s", id))
+	}
+	return id
+}
+
+// known returns a client (v1) or contact (v2). It takes mu.
+func (s *Service) known(version, id string) (*client, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.state.byID[id]
+	return c, ok && c.Version == version
 }
 
 // start answers the redirect urls: it names the first Open activity, or step 1

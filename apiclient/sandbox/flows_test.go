@@ -114,10 +114,7 @@ func TestNoRedirectURLUnlessAsked(t *testing.T) {
 }
 
 func TestBaseURL(t *testing.T) {
-	s, err := sandbox.New(sandbox.Options{BaseURL: "http://127.0.0.1:8080/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := start(t, sandbox.Options{BaseURL: "http://127.0.0.1:8080/"})
 	url := post(t, s, v1Clients+"?leadRedirect=true", `{"a":1}`)["redirectUrl"]
 	const base = "http://127.0.0.1:8080"
 	if len(url) < len(base) || url[:len(base)] != base {

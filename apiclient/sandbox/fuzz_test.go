@@ -59,10 +59,7 @@ func FuzzBody(f *testing.F) {
 func FuzzFile(f *testing.F) {
 	dir := f.TempDir()
 	populate(f, open(f, dir))
-	whole, err := os.ReadFile(filepath.Join(dir, "service.jsonl"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	whole := must(os.ReadFile(filepath.Join(dir, "service.jsonl")))(f)
 	f.Add(whole)
 	f.Add(whole[:len(whole)-1])
 	f.Add([]byte(`{"client":{"id":"1","data":{"email":null}}}` + "\n"))

@@ -36,10 +36,7 @@ func browse(t testing.TB, h http.Handler, path string, form url.Values) page {
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	root, err := html.Parse(w.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must(html.Parse(w.Body))(t)
 	return page{w.Code, w.Header(), root}
 }
 
@@ -163,10 +160,7 @@ func play(t *testing.T, dir, all string) *scene {
 		if all != "" {
 			plain = all
 		}
-		quoted, err := json.Marshal(plain)
-		if err != nil {
-			t.Fatal(err)
-		}
+		quoted := must(json.Marshal(plain))(t)
 		return string(quoted)
 	}
 	var form []string
@@ -182,10 +176,7 @@ func play(t *testing.T, dir, all string) *scene {
 	o := options(t, dir)
 	o.Templates = []byte(`[` + strings.Join([]string{template(details, "Your details", form[5]), template(agreement, "Agreement", form[8]), template(sign, "Sign", form...),
 		template(bank, "Bank"), template(identity, "Identity", `{"id":"`+passed+`","name":`+name("Passed")+`,"dataType":"Checkbox"}`)}, ",") + `]`)
-	service, err := sandbox.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := must(sandbox.New(o))(t)
 	t.Cleanup(func() { service.Close() })
 	s := &scene{Service: service}
 	by := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -533,16 +524,10 @@ func TestC10_PagesAreBehindTheGuards(t *testing.T) {
 	addr, _ := serve(t, s.Service)
 	for _, path := range []string{s.Dashboard(), s.annsLink} {
 		for host, want := range map[string]int{addr: http.StatusOK, "evil.test": http.StatusForbidden} {
-			r, err := http.NewRequest("GET", "http://"+addr+path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must(http.NewRequest("GET", "http://"+addr+path, nil))(t)
 			r.Host = host
 			r.Header.Set("Accept", "text/html")
-			answer, err := http.DefaultTransport.RoundTrip(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := must(http.DefaultTransport.RoundTrip(r))(t)
 			answer.Body.Close()
 			if answer.StatusCode != want {
 				t.Errorf("GET %s, Host %s: %d, want %d", path, host, answer.StatusCode, want)

@@ -51,22 +51,13 @@ func TestRefusals(t *testing.T) {
 
 // Every code has a case.
 func TestEveryRefusalHasACase(t *testing.T) {
-	cases, err := os.ReadFile("testdata/refusals.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := must(os.ReadFile("testdata/refusals.txt"))(t)
 	elsewhere := []string{"store", "body-incomplete", "content-encoding", "internal", "wrong-host", "cross-origin", "unauthenticated", "unknown-workflow"}
 	made := regexp.MustCompile(`(?:bad\(|absent\(|refuse\([\w.]+, )"([a-z0-9-]+)"`)
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(filepath.Glob("*.go"))(t)
 	found := 0
 	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := must(os.ReadFile(file))(t)
 		for _, m := range made.FindAllStringSubmatch(string(source), -1) {
 			found++
 			if !strings.Contains(string(cases), `"code":"`+m[1]+`"`) && !strings.Contains(strings.Join(elsewhere, " "), m[1]) {
@@ -117,10 +108,7 @@ func TestCredentials(t *testing.T) {
 		}
 		return nil
 	}
-	s, err := sandbox.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := start(t, o)
 	for _, endpoint := range s.Endpoints() {
 		method, path, _ := strings.Cut(endpoint, " ")
 		w := send(s, method, path, "application/json", `{"a":1}`)

@@ -36,20 +36,31 @@ const (
 // open makes a service with the tests' reference data and a clock that does not move.
 func open(t testing.TB, dir string) *sandbox.Service {
 	t.Helper()
-	s, err := sandbox.New(options(t, dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	return start(t, options(t, dir))
+}
+
+// start makes a service, which ends with the test.
+func start(t testing.TB, o sandbox.Options) *sandbox.Service {
+	t.Helper()
+	s := must(sandbox.New(o))(t)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
 
+// must is the value of a call that must succeed: must(os.ReadFile(path))(t).
+func must[V any](value V, err error) func(testing.TB) V {
+	return func(t testing.TB) V {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
 func options(t testing.TB, dir string) sandbox.Options {
 	t.Helper()
-	templates, err := os.ReadFile("testdata/templates.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	templates := must(os.ReadFile("testdata/templates.json"))(t)
 	noon := func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 	return sandbox.Options{Dir: dir, Templates: templates, Now: noon}
 }
@@ -128,11 +139,7 @@ func golden(t *testing.T, name, got string) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
+	if diff := cmp.Diff(string(must(os.ReadFile(file))(t)), got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
 }
@@ -140,22 +147,15 @@ func golden(t *testing.T, name, got string) {
 // shown returns a snapshot as text that is the same in every run.
 func shown(t testing.TB, s *sandbox.Service) string {
 	t.Helper()
-	text, err := json.MarshalIndent(s.Snapshot(), "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return numbered(string(text)) + "\n"
+	return numbered(string(must(json.MarshalIndent(s.Snapshot(), "", "  "))(t))) + "\n"
 }
 
 // What claimsheet templates --json prints is taken, and answered in the service's form.
 func TestTemplatesAsPrinted(t *testing.T) {
 	t.Parallel()
-	s, err := sandbox.New(sandbox.Options{Templates: []byte(`{"environment":"uat","api":"v2","templates":[
+	s := start(t, sandbox.Options{Templates: []byte(`{"environment":"uat","api":"v2","templates":[
 		{"id":"` + details + `","name":"Details","attributes":[{"id":"` + surname + `","name":"Surname","type":"Text"},{"id":"` + lender + `","name":"Lender","type":""}]},
 		{"id":"` + signature + `","name":"Signature","attributes":[]}]}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
 	want := `[{"id":"` + details + `","name":"Details","activityAttributeTemplates":[{"id":"` + surname + `","name":"Surname","dataType":"Text"},{"id":"` + lender + `","name":"Lender"}]},` +
 		`{"id":"` + signature + `","name":"Signature","activityAttributeTemplates":[]}]`
 	if got := strings.TrimSpace(send(s, "GET", v2+"/activity-templates", "", "").Body.String()); got != want {

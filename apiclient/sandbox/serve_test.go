@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"claimsheet/apiclient/sandbox"
 )
@@ -36,10 +35,7 @@ func TestC4_ListensOnThisMachineOnly(t *testing.T) {
 // returns the result of Serve.
 func serve(t *testing.T, s *sandbox.Service) (addr string, stop func() error) {
 	t.Helper()
-	l, err := sandbox.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(sandbox.Listen("127.0.0.1:0"))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- sandbox.Serve(ctx, l, s) }()
@@ -71,10 +67,7 @@ func TestC4_ServesThisMachineOnly(t *testing.T) {
 		{"null origin", addr, "Origin", "null", http.StatusForbidden, "cross-origin"},
 		{"cross-site fetch", addr, "Sec-Fetch-Site", "cross-site", http.StatusForbidden, "cross-origin"},
 	} {
-		r, err := http.NewRequest("POST", "http://"+addr+v2+"/contacts", strings.NewReader(`{"a":1}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(http.NewRequest("POST", "http://"+addr+v2+"/contacts", strings.NewReader(`{"a":1}`)))(t)
 		r.Host = c.host
 		r.Header.Set("Content-Type", "application/json")
 		if c.header != "" {
@@ -105,52 +98,6 @@ func TestC4_ServesThisMachineOnly(t *testing.T) {
 	if conn, err := net.Dial("tcp", addr); err == nil {
 		conn.Close()
 		t.Error("still listening after Serve has returned")
-	}
-}
-
-// A request that is running when Serve ends is answered.
-func TestServeLetsRequestsFinish(t *testing.T) {
-	s := open(t, "")
-	addr, stop := serve(t, s)
-	body, rest := io.Pipe()
-	r, err := http.NewRequest("POST", "http://"+addr+v2+"/contacts", body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Expect", "100-continue") // the body is sent when the service asks for it, no sooner
-	client := http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}}
-	answered := make(chan error, 1)
-	go func() {
-		answer, err := client.Do(r)
-		if err == nil {
-			answer.Body.Close()
-		} else {
-			body.CloseWithError(err)
-		}
-		answered <- err
-	}()
-	io.WriteString(rest, `{"a":`)
-
-	ended := make(chan error, 1)
-	go func() { ended <- stop() }()
-	for { // until the service takes no more requests
-		conn, err := net.Dial("tcp", addr)
-		if err != nil {
-			break
-		}
-		conn.Close()
-	}
-	io.WriteString(rest, `1}`)
-	rest.Close()
-	if err := <-answered; err != nil {
-		t.Errorf("the request under way: %v", err)
-	}
-	if err := <-ended; err != nil {
-		t.Errorf("Serve: %v", err)
-	}
-	if len(s.Snapshot().Clients) != 1 {
-		t.Error("the request under way created nothing")
 	}
 }
 

@@ -126,12 +126,6 @@ func newState() state {
 	return state{byID: map[string]*client{}, claims: map[string]*claim{}, found: map[lookup]*client{}, tokens: map[string]*client{}}
 }
 
-// client returns the client (v1) or contact (v2) with that id.
-func (s *state) client(version, id string) (*client, bool) {
-	c, ok := s.byID[id]
-	return c, ok && c.Version == version
-}
-
 var errRecord = errors.New("not a record of what the service holds")
 
 // apply adds a record. It fails for one that no service would write.

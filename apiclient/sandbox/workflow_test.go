@@ -16,17 +16,10 @@ func openFlow(t *testing.T, dir string, orders ...string) *sandbox.Service {
 	t.Helper()
 	o := options(t, dir)
 	for _, text := range orders {
-		w, err := sandbox.ParseWorkflow(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must(sandbox.ParseWorkflow(text))(t)
 		o.Workflows = append(o.Workflows, w)
 	}
-	s, err := sandbox.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
+	s := start(t, o)
 	return s
 }
 
@@ -125,10 +118,7 @@ func TestParseWorkflow(t *testing.T) {
 	} {
 		o := options(t, "")
 		for text := range strings.SplitSeq(orders, "|") {
-			w, err := sandbox.ParseWorkflow(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := must(sandbox.ParseWorkflow(text))(t)
 			o.Workflows = append(o.Workflows, w)
 		}
 		if _, err := sandbox.New(o); err == nil || !strings.Contains(err.Error(), says) {

@@ -98,8 +98,8 @@ const mostUnreadable = 50
 
 // readExports reads the events of exports.
 func (l *ledgerSession) readExports(paths []string, received time.Time) (events []tracking.Event, err error) {
-	format, ok := l.session.Env.TrackingExport()
-	if !ok && len(paths) > 0 {
+	format := l.session.Env.Tracking.Export
+	if format == nil && len(paths) > 0 {
 		return nil, problem.New("no-export", "the environment “%s” does not describe exports", l.session.Env.Name).
 			Hinted("add “export” under “tracking” of the environment; docs/tracking.md has examples")
 	}
@@ -166,7 +166,7 @@ func (l *ledgerSession) takeEvents(ctx context.Context, events []tracking.Event)
 	if err != nil {
 		return n, err
 	}
-	return n.Plus(found), l.ledger.CompleteTracked(service, l.session.Env.Completed().Means)
+	return n.Plus(found), l.ledger.CompleteTracked(service, l.session.Env.Tracking.Completed.Means)
 }
 
 // activityName is the name of the activity that a step has created. After a purge it

@@ -1,9 +1,8 @@
 package fault_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -14,20 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/apiclient"
-	"claimsheet/apiclient/sandbox"
 	"claimsheet/apiclient/sandbox/fault"
-	"claimsheet/mapping/problem"
 )
-
-// inOneLine returns an error's message and hint.
-func inOneLine(err error) string {
-	p, ok := errors.AsType[problem.Problem](err)
-	if !ok {
-		return "not a problem: " + err.Error()
-	}
-	return p.Message + "; " + p.Hint
-}
 
 func rules(t *testing.T, texts ...string) []fault.Rule {
 	t.Helper()
@@ -42,126 +29,68 @@ func rules(t *testing.T, texts ...string) []fault.Rule {
 	return list
 }
 
-// rehearsal is a sandbox behind faults, served over TCP, and a client of it.
-type rehearsal struct {
-	*apiclient.Client
-	faults  *fault.Handler
-	created atomic.Int32 // answers of success to POSTs, as the sandbox gave them
-}
-
-// status notes the status of an answer.
-type status struct {
-	http.ResponseWriter
-	code int
-}
-
-func (s *status) WriteHeader(code int) {
-	s.code = code
-	s.ResponseWriter.WriteHeader(code)
-}
-
-func rehearse(t *testing.T, texts ...string) *rehearsal {
-	t.Helper()
-	service, err := sandbox.New(sandbox.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &rehearsal{}
-	counting := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		s := &status{ResponseWriter: w}
-		service.ServeHTTP(s, req)
-		if req.Method == http.MethodPost && s.code/100 == 2 {
-			r.created.Add(1)
-		}
-	})
-	r.faults = fault.New(counting, rules(t, texts...), 1, nil)
-	l, err := sandbox.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- sandbox.Serve(ctx, l, r.faults) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Errorf("Serve: %v", err)
-		}
-	})
-	r.Client, err = apiclient.New(apiclient.Config{BaseURL: "http://" + l.Addr().String(), Version: apiclient.V2,
-		Wire: apiclient.DefaultWire(), NotFound: apiclient.DefaultNotFound(), Timeout: 200 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-func (r *rehearsal) createContact(t *testing.T) apiclient.Verdict {
-	return r.Create(t.Context(), r.Routes().CreateClient([]byte(`{"email":"jane@example.com"}`), true))
-}
-
-// What a client concludes from each kind of fault, and what was created in truth.
+// What a client gets from each kind of fault, once, and what was created in truth. A
+// refusal stays as it is for kinds that spoil successes.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		kind    string
-		effect  apiclient.Effect
-		retry   apiclient.Retry
-		stop    bool
-		created int32
+		kind, want string // status, Retry-After and the beginning of the body; "" where the answer does not come whole
+		created    int32
 	}{
-		{"lose-answer", apiclient.Uncertain, apiclient.Never, false, 1},
-		{"cut-answer", apiclient.Uncertain, apiclient.Never, false, 1},
-		{"not-json", apiclient.Uncertain, apiclient.Never, false, 1},
-		{"no-id", apiclient.Uncertain, apiclient.Never, false, 1},
-		{"fail-before", apiclient.Uncertain, apiclient.Never, false, 0},
-		{"fail-after", apiclient.Uncertain, apiclient.Never, false, 1},
-		{"busy=7s", apiclient.Refused, apiclient.AfterPause, false, 0},
-		{"expired-login", apiclient.Refused, apiclient.Never, true, 0},
-		{"slow=10ms", apiclient.Created, apiclient.Never, false, 1},
-		{"slow=10s", apiclient.Uncertain, apiclient.Never, false, 1},
-		{"late=1ms", apiclient.Uncertain, apiclient.Never, false, 1},
+		{"lose-answer", "", 1},
+		{"cut-answer", "", 1},
+		{"not-json", "201  <!DOCTYPE", 1},
+		{"no-id", "201  {}", 1},
+		{"fail-before", `500  {"error":`, 0},
+		{"fail-after", `500  {"error":`, 1},
+		{"busy=7s", `429 7 {"error":`, 0},
+		{"expired-login", `401  {"error":`, 0},
+		{"slow=10ms", `201  {"contactId":"c-1"}`, 1},
+		{"slow=10s", "", 1},
+		{"late=1ms", "", 1},
 	} {
 		t.Run(c.kind, func(t *testing.T) {
 			t.Parallel()
-			r := rehearse(t, "POST /funnel/v2/contacts:1st:"+c.kind)
-			v := r.createContact(t)
-			if v.Effect != c.effect || v.Retry != c.retry || v.Stop != c.stop {
-				t.Errorf("the client concludes %s, retry %d, stop %t (%s); want %s, %d, %t", v.Effect, v.Retry, v.Stop, v.Reason, c.effect, c.retry, c.stop)
+			var created atomic.Int32
+			service := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if body, _ := io.ReadAll(r.Body); string(body) != "{}" {
+					w.WriteHeader(http.StatusBadRequest)
+					return
+				}
+				w.WriteHeader(http.StatusCreated)
+				fmt.Fprintf(w, `{"contactId":"c-%d"}`, created.Add(1))
+			})
+			server := httptest.NewServer(fault.New(service, rules(t, "POST /contacts:1st:"+c.kind, "POST /claims:100%:no-id"), 1, nil))
+			t.Cleanup(server.Close)
+			client := &http.Client{Timeout: 200 * time.Millisecond}
+			post := func(path, body string) string {
+				answer, err := client.Post(server.URL+path, "application/json", strings.NewReader(body))
+				if err != nil {
+					return ""
+				}
+				defer answer.Body.Close()
+				text, err := io.ReadAll(answer.Body)
+				if err != nil {
+					return ""
+				}
+				return fmt.Sprintf("%d %s %s", answer.StatusCode, answer.Header.Get("Retry-After"), text)
 			}
-			if c.kind == "busy=7s" && v.RetryAfter != 7*time.Second {
-				t.Errorf("the client waits %v", v.RetryAfter)
+			if got := post("/contacts", "{}"); (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) {
+				t.Errorf("the client gets %q, want %q", got, c.want)
 			}
-			for deadline := time.Now().Add(10 * time.Second); r.created.Load() < c.created && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(10 * time.Second); created.Load() < c.created && time.Now().Before(deadline); {
 				time.Sleep(time.Millisecond)
 			}
-			if got := r.created.Load(); got != c.created {
+			if got := created.Load(); got != c.created {
 				t.Errorf("%d contacts were created, want %d", got, c.created)
 			}
+			if got := post("/contacts", "{}"); !strings.HasPrefix(got, "201") {
+				t.Errorf("the next request gets %q", got)
+			}
+			if got := post("/claims", "?"); got != "400  " {
+				t.Errorf("a refusal has become %q", got)
+			}
 		})
-	}
-}
-
-// After a fault the next requests are answered as usual, over the same client. An
-// answer that says no stays what it is for kinds that spoil successes.
-func TestFaultsPass(t *testing.T) {
-	t.Parallel()
-	r := rehearse(t, "POST /funnel/v2/contacts:1st:lose-answer", "POST /funnel/v2/claims:100%:no-id", "GET *:1st:cut-answer")
-	if v := r.createContact(t); v.Effect != apiclient.Uncertain {
-		t.Errorf("the first contact is %s", v.Effect)
-	}
-	if v := r.createContact(t); v.Effect != apiclient.Created {
-		t.Errorf("the second contact is %s: %s", v.Effect, v.Reason)
-	}
-	nobody := "00000000-0000-4000-8000-000000000000"
-	if v := r.Create(t.Context(), r.Routes().CreateClaim(nobody, []string{nobody}, "A claim")); v.Effect != apiclient.Refused || v.Status != http.StatusBadRequest {
-		t.Errorf("a claim of nobody is %s, HTTP %d", v.Effect, v.Status)
-	}
-	if _, _, err := r.Templates(t.Context()); err == nil {
-		t.Error("a cut answer of templates is read")
-	}
-	if _, _, err := r.Templates(t.Context()); err != nil {
-		t.Errorf("templates: %v", err)
 	}
 }
 

@@ -1,12 +1,14 @@
 package fault_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"claimsheet/apiclient/sandbox/fault"
+	"claimsheet/mapping/problem"
 )
 
 var endpoints = []string{
@@ -70,8 +72,9 @@ func TestParseMistakes(t *testing.T) {
 			t.Errorf("Parse(%q) succeeds", text)
 			continue
 		}
-		if got := inOneLine(err); !strings.Contains(got, want) {
-			t.Errorf("Parse(%q) fails with %q; want %q", text, got, want)
+		p, _ := errors.AsType[problem.Problem](err)
+		if got := p.Message + "; " + p.Hint; !strings.Contains(got, want) {
+			t.Errorf("Parse(%q) fails with %v; want %q", text, err, want)
 		}
 	}
 }

@@ -249,8 +249,8 @@ func (b *book) propose(ctx context.Context, r draft.Request, readers []*sheet.Re
 				}
 			}
 		}
-			if err := seen.Read(table, rows); err != nil {
-				return err
+		if err := seen.Read(table, rows); err != nil {
+			return err
 		}
 	}
 	made := draft.Propose(r, seen)

@@ -6,6 +6,7 @@ package ledgertest
 import (
 	"iter"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,52 +25,41 @@ type Opener struct {
 func Run(t *testing.T, o Opener) {
 	s := suite{o}
 	for name, test := range map[string]func(*testing.T){
-		"EventsAndStepsSurviveReopening":  s.testEventsAndStepsSurviveReopening,
-		"StepsAreTheClientsAndOneMapping": s.testStepsAreTheClientsAndOneMappings,
-		"CorrectedIDKeepsTheAnswer":       s.testCorrectedIDKeepsTheAnswer,
-		"StatusOfTheAnswer":               s.testStatusOfTheAnswer,
-		"NewAttemptForgetsTheOldAnswer":   s.testNewAttemptForgetsTheOldAnswer,
-		"RefusedCallLeavesNothing":        s.testRefusedCallLeavesNothing,
-		"IncompleteEventsAreRefused":      s.testIncompleteEventsAreRefused,
-		"InterruptedAndUncertain":         s.testInterruptedAndUncertain,
-		"InterruptedBeforeItWasClosed":    s.testInterruptedBeforeItWasClosed,
-		"EveryTransition":                 s.testEveryTransition,
-		"CallersAtOnce":                   s.testCallersAtOnce,
-		"Taken":                           s.testTaken,
-		"TakenByOneOfMany":                s.testTakenByOneOfMany,
-		"AddressTaken":                    s.testAddressTaken,
-		"ClaimedElsewhere":                s.testClaimedElsewhere,
-		"KnownClients":                    s.testKnownClients,
-		"HasSteps":                        s.testHasSteps,
-		"Environments":                    s.testEnvironments,
-		"ClientsNamed":                    s.testClientsNamed,
-		"UnsettledNumbers":                s.testUnsettledNumbers,
-		"DropInputs":                      s.testDropInputs,
-		"Run":                             s.testRun,
-		"Purge":                           s.testPurge,
-		"Forget":                          s.testForget,
-		"OneHolderOfTheLock":              s.testOneHolderOfTheLock,
-		"ReadOnly":                        s.testReadOnly,
-		"DefinitionsChangedAtOnce":        s.testDefinitionsChangedAtOnce,
-		"DefinitionIsTheLastOneSet":       s.testDefinitionIsTheLastOneSet,
-		"StepsOfClientsAreSteps":          s.testStepsOfClientsAreSteps,
-		"LastOutputIsTheLatestOfAnyRun":   s.testLastOutputIsTheLatestOfAnyRun,
-		"ClosedLedgerIsStopped":           s.testClosedLedgerIsStopped,
-		"NotFound":                        s.testNotFound,
-		"CountUnsettled":                  s.testCountUnsettled,
-		"LatestOutputs":                   s.testLatestOutputs,
-		"RunsAreTheNewestFirst":           s.testRunsAreTheNewestFirst,
-		"TrackedStep":                     s.testTrackedStep,
-		"TrackedCase":                     s.testTrackedCase,
-		"TrackedAgain":                    s.testTrackedAgain,
-		"TrackedAndErasures":              s.testTrackedAndErasures,
-		"UnknownEventOfErasedClient":      s.testUnknownEventOfErasedClient,
-		"Settings":                        s.testSettings,
-		"Lookups":                         s.testLookups,
-		"ErasedNamed":                     s.testErasedNamed,
-		"AnyText":                         s.testAnyText,
-		"Transfer":                        s.testTransfer,
-		"AnswersReadBy":                   s.testAnswersReadBy,
+		"EventsAndStepsSurviveReopening": s.testEventsAndStepsSurviveReopening,
+		"StepsAreTheClientsAndOne":       s.testStepsAreTheClientsAndOneMappings,
+		"WhatAStepKeeps":                 s.testWhatAStepKeeps,
+		"RefusedCallLeavesNothing":       s.testRefusedCallLeavesNothing,
+		"IncompleteEventsAreRefused":     s.testIncompleteEventsAreRefused,
+		"Interrupted":                    s.testInterrupted,
+		"Unsettled":                      s.testUnsettled,
+		"EveryTransition":                s.testEveryTransition,
+		"NotFound":                       s.testNotFound,
+		"CallersAtOnce":                  s.testCallersAtOnce,
+		"Taken":                          s.testTaken,
+		"TakenByOneOfMany":               s.testTakenByOneOfMany,
+		"AddressTaken":                   s.testAddressTaken,
+		"AnyText":                        s.testAnyText,
+		"ClaimedElsewhere":               s.testClaimedElsewhere,
+		"KnownClients":                   s.testKnownClients,
+		"Lookups":                        s.testLookups,
+		"StepsOfClientsAreSteps":         s.testStepsOfClientsAreSteps,
+		"AnswersReadBy":                  s.testAnswersReadBy,
+		"Definitions":                    s.testDefinitions,
+		"DefinitionsChangedAtOnce":       s.testDefinitionsChangedAtOnce,
+		"Settings":                       s.testSettings,
+		"Run":                            s.testRun,
+		"Outputs":                        s.testOutputs,
+		"RunsAreTheNewestFirst":          s.testRunsAreTheNewestFirst,
+		"DropInputs":                     s.testDropInputs,
+		"OneHolderOfTheLock":             s.testOneHolderOfTheLock,
+		"ReadOnlyAndClosed":              s.testReadOnlyAndClosed,
+		"Purge":                          s.testPurge,
+		"Forget":                         s.testForget,
+		"Transfer":                       s.testTransfer,
+		"TrackedStep":                    s.testTrackedStep,
+		"TrackedCase":                    s.testTrackedCase,
+		"TrackedAgain":                   s.testTrackedAgain,
+		"TrackedAndErasures":             s.testTrackedAndErasures,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,25 +73,62 @@ type suite struct{ Opener }
 // open opens the store at a place, and closes it when the test ends.
 func (s suite) open(t testing.TB, dir, place string) *ledger.Ledger {
 	t.Helper()
-	store, err := s.Open(dir, place)
-	do(t, err)
+	store := must(s.Open(dir, place))(t)
 	t.Cleanup(func() { _ = store.Close() })
 	return store
 }
 
-// fresh is an empty store.
-func (s suite) fresh(t testing.TB) *ledger.Ledger {
+// fresh is a store with these events.
+func (s suite) fresh(t testing.TB, events ...ledger.Event) *ledger.Ledger {
 	t.Helper()
-	return s.open(t, t.TempDir(), "fresh")
+	l := s.open(t, t.TempDir(), "fresh")
+	do(t, l.Append(events...))
+	return l
 }
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
 
-func jane(mapping, step string) ledger.StepID {
-	return ledger.StepID{
-		ClientKey: ledger.ClientKey{Environment: "https://uat.example.com/api", Space: "email", Client: "jane@example.com"},
-		Mapping:   mapping, Step: step,
+// service is the environment of the tests, and elsewhere another one.
+const (
+	service   = "https://uat.example.com/api"
+	elsewhere = "https://live.example.com/api"
+)
+
+// of is a step of a client.
+func of(client, mapping, step string) ledger.StepID {
+	return ledger.StepID{ClientKey: ledger.ClientKey{Environment: service, Space: "email", Client: client}, Mapping: mapping, Step: step}
+}
+
+func jane(mapping, step string) ledger.StepID { return of("jane@example.com", mapping, step) }
+
+// in is the step in another environment.
+func in(environment string, id ledger.StepID) ledger.StepID {
+	id.Environment = environment
+	return id
+}
+
+// life is a step that goes through states as a run or a person leads it; the step's name
+// says its kind.
+func life(id ledger.StepID, states ...ledger.State) []ledger.Event {
+	var events []ledger.Event
+	kind, _, _ := strings.Cut(id.Step, "/")
+	for _, to := range states {
+		via := map[ledger.State]string{ledger.Done: ledger.ViaAnswer, ledger.Closed: ledger.ViaByHand}[to]
+		events = append(events, ledger.Event{StepID: id, To: to, Via: via, At: noon, Kind: kind})
 	}
+	return events
+}
+
+// finished is the life of a step that ends with an id and a url.
+func finished(id ledger.StepID, created, url string) []ledger.Event {
+	events := life(id, ledger.Sent, ledger.Done)
+	events[1].ID, events[1].URL = created, url
+	return events
+}
+
+// adopted is a client who was found with an id.
+func adopted(id ledger.StepID, found string) ledger.Event {
+	return ledger.Event{StepID: id, To: ledger.Done, At: noon, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: found}
 }
 
 func do(t testing.TB, err error) {
@@ -111,39 +138,44 @@ func do(t testing.TB, err error) {
 	}
 }
 
-// collect reads an iterator to its end.
-func collect[T any](t testing.TB, seq iter.Seq2[T, error]) []T {
+// must is the value of a call that must succeed: must(l.Events(…))(t).
+func must[V any](value V, err error) func(testing.TB) V {
+	return func(t testing.TB) V {
+		t.Helper()
+		do(t, err)
+		return value
+	}
+}
+
+// known is must for a call that also says whether it knows the value, which is zero where
+// it does not.
+func known[V any](value V, ok bool, err error) func(testing.TB) V {
+	return func(t testing.TB) V {
+		t.Helper()
+		do(t, err)
+		if ok == reflect.ValueOf(&value).Elem().IsZero() {
+			t.Errorf("known %v: %+v", ok, value)
+		}
+		return value
+	}
+}
+
+// all reads an iterator to its end.
+func all[V any](t testing.TB, seq iter.Seq2[V, error]) []V {
 	t.Helper()
-	var all []T
+	var list []V
 	for v, err := range seq {
 		do(t, err)
-		all = append(all, v)
+		list = append(list, v)
 	}
-	return all
+	return list
 }
 
-// same compares what a store returns, without the boot clock, which Append reads for
-// itself, and without the numbers that the store gives.
 func same(t testing.TB, what string, got, want any) {
 	t.Helper()
-	if got, want := plain(got), plain(want); !reflect.DeepEqual(got, want) {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%s: got\n%+v\nwant\n%+v", what, got, want)
 	}
-}
-
-func plain(v any) any {
-	switch v := v.(type) {
-	case []ledger.Event:
-		return append([]ledger.Event(nil), v...)
-	case map[string]ledger.Step:
-		all := map[string]ledger.Step{}
-		for name, s := range v {
-			s.Ref = ledger.Ref{}
-			all[name] = s
-		}
-		return all
-	}
-	return v
 }
 
 // story is a step's life: refused once, then created.
@@ -153,6 +185,6 @@ func story(id ledger.StepID) []ledger.Event {
 		{StepID: id, To: ledger.Refused, At: noon.Add(time.Second), Run: "r1", Kind: "client", Status: 400, Reason: "refused"},
 		{StepID: id, To: ledger.Sent, At: noon.Add(time.Minute), Run: "r2", Kind: "client", Data: []byte(`{"a":2}`), Digest: "d2"},
 		{StepID: id, To: ledger.Done, At: noon.Add(time.Minute + time.Second), Run: "r2", Kind: "client", Via: ledger.ViaAnswer,
-			Status: 201, Answer: []byte(`{"clientId":"c-1"}`), ID: "c-1", URL: "https://uat.example.com/go/1"},
+			Status: 201, Answer: []byte(`{"clientId":"c-1"}`), ID: "c-1", URL: service + "/go/1"},
 	}
 }

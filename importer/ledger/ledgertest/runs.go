@@ -8,9 +8,20 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-var loans = ledger.Run{ID: "r1", Environment: jane("", "").Environment, EnvironmentName: "uat", Mapping: "loans",
+var loans = ledger.Run{ID: "r1", Environment: service, EnvironmentName: "uat", Mapping: "loans",
 	MappingFile: "mapping.yaml", MappingDigest: "m", Input: "leads.xlsx", InputDigest: "i", KeptInput: "inputs/i.xlsx",
 	Version: "v1.0.0", Started: noon}
+
+// start starts runs like loans, an hour apart; change makes what differs.
+func start(t *testing.T, l *ledger.Ledger, change func(*ledger.Run), ids ...string) {
+	t.Helper()
+	for i, id := range ids {
+		r := loans
+		r.ID, r.Started = id, noon.Add(time.Duration(i)*time.Hour)
+		change(&r)
+		do(t, l.StartRun(r))
+	}
+}
 
 // testRun: a run is known from its start, once, and comes back as it ended.
 func (s suite) testRun(t *testing.T) {
@@ -19,22 +30,193 @@ func (s suite) testRun(t *testing.T) {
 	if err := l.StartRun(loans); err == nil || errors.Is(err, ledger.ErrStopped) {
 		t.Errorf("started twice: got %v, want a refusal", err)
 	}
-	got, ok, err := l.Run(t.Context(), "r1")
-	do(t, err)
-	same(t, "known", ok, true)
-	same(t, "running", got, loans)
-
+	same(t, "running", known(l.Run(t.Context(), "r1"))(t), loans)
 	ended := loans
 	ended.Finished, ended.Output, ended.OutputDigest, ended.Summary = noon.Add(time.Hour), "leads.results.xlsx", "o", []byte("{}")
 	do(t, l.FinishRun(ended))
-	got, _, err = l.Run(t.Context(), "r1")
-	do(t, err)
-	same(t, "finished", got, ended)
-
-	_, ok, err = l.Run(t.Context(), "r9")
-	do(t, err)
-	same(t, "unknown run", ok, false)
+	same(t, "finished", known(l.Run(t.Context(), "r1"))(t), ended)
+	same(t, "unknown", known(l.Run(t.Context(), "r9"))(t), ledger.Run{})
 	if err := l.FinishRun(ledger.Run{ID: "r9"}); err == nil || errors.Is(err, ledger.ErrStopped) {
 		t.Errorf("finishing an unknown run: got %v, want a refusal", err)
 	}
+}
+
+// testOutputs: a workbook is that of the run that wrote it last. The latest are all those of
+// the newest run that wrote any, wherever they were written again.
+func (s suite) testOutputs(t *testing.T) {
+	l := s.fresh(t)
+	start(t, l, func(r *ledger.Run) {
+		if r.ID == "cards" {
+			r.Mapping = "cards"
+		}
+	}, "r1", "r2", "killed", "cards")
+	write := func(id, path, digest string) {
+		do(t, l.FinishRun(ledger.Run{ID: id, Finished: noon, Output: path, OutputDigest: digest}))
+	}
+	write("r1", "a.xlsx", "1")
+	write("r2", "a.xlsx", "2")
+	write("r1", "b.xlsx", "3") // the first run's workbook, written again elsewhere
+	for path, want := range map[string][2]string{"a.xlsx": {"2", "r2"}, "b.xlsx": {"3", "r1"}, "c.xlsx": {}} {
+		same(t, path, [2]string{known(l.LastOutput(t.Context(), path))(t), known(l.OutputOf(t.Context(), path))(t)}, want)
+	}
+	write("cards", "c.xlsx", "4")
+	outputs := func(mapping string, want ...string) {
+		t.Helper()
+		same(t, mapping, must(l.LatestOutputs(t.Context(), service, mapping))(t), want)
+	}
+	outputs("loans", "a.xlsx")
+	do(t, l.NoteOutput("r2", "again.xlsx", "d"))
+	outputs("loans", "a.xlsx", "again.xlsx")
+	do(t, l.NoteOutput("cards", "a.xlsx", "5")) // another mapping's run has replaced it
+	outputs("loans", "again.xlsx")
+	outputs("links")
+	same(t, "noted", known(l.LastOutput(t.Context(), "a.xlsx"))(t), "5")
+	for id, want := range map[string]string{"r1": "r2", "r2": "killed", "killed": "", "cards": ""} {
+		run := known(l.Run(t.Context(), id))(t)
+		same(t, "after "+id, known(l.RunAfter(t.Context(), run))(t).ID, want)
+	}
+}
+
+func (s suite) testRunsAreTheNewestFirst(t *testing.T) {
+	l := s.fresh(t)
+	start(t, l, func(*ledger.Run) {}, "r1", "r2")
+	start(t, l, func(r *ledger.Run) { r.Environment = elsewhere }, "r3")
+	var ids []string
+	for _, r := range all(t, l.Runs(t.Context(), []string{service})) {
+		ids = append(ids, r.ID)
+	}
+	same(t, "runs", ids, []string{"r2", "r1"})
+	same(t, "environments", must(l.Environments(t.Context()))(t), []string{elsewhere, service})
+}
+
+// testDropInputs: the newest runs of an environment keep the copies of their sheets.
+func (s suite) testDropInputs(t *testing.T) {
+	l := s.fresh(t)
+	start(t, l, func(r *ledger.Run) { r.KeptInput = r.ID + ".xlsx" }, "r1", "r2", "r3")
+	start(t, l, func(r *ledger.Run) { r.KeptInput, r.Environment = r.ID+".xlsx", elsewhere }, "elsewhere")
+	for _, want := range [][]string{{"elsewhere.xlsx", "r1.xlsx", "r2.xlsx", "r3.xlsx"}, {"elsewhere.xlsx", "r2.xlsx", "r3.xlsx"}} {
+		do(t, l.DropInputs(service, len(want)-1))
+		same(t, "kept", must(l.KeptInputs(t.Context()))(t), want)
+	}
+}
+
+// testOneHolderOfTheLock: a second holder is refused until the first has released it.
+func (s suite) testOneHolderOfTheLock(t *testing.T) {
+	dir := t.TempDir()
+	release := must(s.Lock(dir, "locked"))(t)
+	if _, err := s.Lock(dir, "locked"); !errors.Is(err, ledger.ErrLocked) {
+		t.Errorf("got %v, want ErrLocked", err)
+	}
+	release()
+	must(s.Lock(dir, "locked"))(t)()
+}
+
+// testReadOnlyAndClosed: a store that is only read shows what was written, and writes
+// nothing; nor does a closed one.
+func (s suite) testReadOnlyAndClosed(t *testing.T) {
+	dir := t.TempDir()
+	l := s.open(t, dir, "read")
+	id := jane("", "client")
+	do(t, l.Append(story(id)...))
+	do(t, l.Close())
+	if err := l.Append(story(id)...); !errors.Is(err, ledger.ErrStopped) {
+		t.Errorf("closed: got %v, want ErrStopped", err)
+	}
+	do(t, l.Close())
+	r := must(s.OpenReadOnly(dir, "read"))(t)
+	same(t, "events", must(r.Events(t.Context(), id))(t), story(id))
+	if err := r.Append(story(jane("m", "link"))[0]); !errors.Is(err, ledger.ErrReadOnly) {
+		t.Errorf("Append: got %v, want ErrReadOnly", err)
+	}
+	do(t, r.Close())
+	none := must(s.OpenReadOnly(dir, "nowhere"))(t)
+	same(t, "steps of a store that is not there", len(must(none.Steps(t.Context(), id.ClientKey, "m"))(t)), 0)
+	do(t, none.Close())
+}
+
+// testPurge: what is older loses its data, and keeps state, id and digest; an
+// uncertain step keeps everything.
+func (s suite) testPurge(t *testing.T) {
+	id, open := jane("", "client"), jane("loans", "claim/loan/1")
+	l := s.fresh(t, story(id)...)
+	uncertain := life(open, ledger.Sent, ledger.Uncertain)
+	uncertain[0].Data, uncertain[1].Status, uncertain[1].Answer = []byte("{}"), 201, []byte(`{"ref":"k-9"}`)
+	do(t, l.Append(uncertain...))
+	for _, purge := range []struct {
+		environment string
+		before      time.Time
+		want        ledger.Purged
+	}{
+		{elsewhere, noon.AddDate(1, 0, 0), ledger.Purged{}},
+		{service, noon.Add(30 * time.Second), ledger.Purged{Bodies: 1, Unsettled: 1}}, // of the first attempt
+		{service, noon.AddDate(1, 0, 0), ledger.Purged{Bodies: 2, URLs: 1, Unsettled: 1}},
+	} {
+		same(t, "purged", must(l.Purge(ledger.Purge{Environments: []string{purge.environment}, Before: purge.before}))(t), purge.want)
+	}
+	steps := must(l.Steps(t.Context(), id.ClientKey, "loans"))(t)
+	client := steps["client"]
+	same(t, "what stays", []string{string(client.To), client.ID, client.Digest, string(client.Data), string(client.Answer), client.URL}, []string{"done", "c-1", "d2", "", "", ""})
+	same(t, "the answer of the uncertain step", string(steps[open.Step].Answer), `{"ref":"k-9"}`)
+	same(t, "events", len(must(l.Events(t.Context(), id))(t)), 4)
+}
+
+// testForget: a client is erased when nothing is open, and recognised afterwards, an e-mail
+// address in any case.
+func (s suite) testForget(t *testing.T) {
+	id, open := jane("", "client"), jane("loans", "claim/loan/1")
+	l := s.fresh(t, append(story(id), life(open, ledger.Sent)...)...)
+	if _, err := l.Forget(id.ClientKey, noon); !errors.Is(err, ledger.ErrUnsettled) {
+		t.Errorf("while a claim is open: got %v, want ErrUnsettled", err)
+	}
+	do(t, l.Append(life(open, ledger.Refused)...))
+	same(t, "steps", must(l.Forget(id.ClientKey, noon))(t).Steps, 2)
+	same(t, "steps under the key", len(must(l.Steps(t.Context(), id.ClientKey, "loans"))(t)), 0)
+	stone, at, ok := must(l.Erasures(t.Context(), service))(t).Find(id.ClientKey)
+	same(t, "recognised", ok, true)
+	same(t, "when", at, noon.Truncate(time.Second))
+	left := must(l.StepsOfClient(t.Context(), stone))(t)
+	same(t, "steps that are left", len(left), 2)
+	for _, step := range left {
+		if step.Data != nil || step.Answer != nil || step.URL != "" || step.Digest != "" {
+			t.Errorf("a %s step keeps something of the client", step.Kind)
+		}
+	}
+	for key, want := range map[string]int{"jane@example.com": 1, "JANE@example.com": 1, "john@example.com": 0} {
+		same(t, key, len(must(l.ErasedNamed(t.Context(), service, key))(t)), want)
+	}
+	if _, err := l.Forget(id.ClientKey, noon); err == nil {
+		t.Error("a client was erased twice")
+	}
+}
+
+// testTransfer: everything of a ledger is in its copy, with the same numbers, and the
+// copy goes on from there.
+func (s suite) testTransfer(t *testing.T) {
+	claim, open, erased := jane("m", "claim/loan/1"), life(jane("m", "claim/loan/2"), ledger.Sent), of("gone@example.com", "", "client")
+	open[0].Data = []byte{0, 1, 2}
+	from := s.fresh(t, story(jane("", "client"))...)
+	do(t, from.Append(finished(claim, "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11", "")...))
+	do(t, from.Append(open...))
+	do(t, from.StartRun(loans))
+	do(t, from.FinishRun(ledger.Run{ID: loans.ID, Finished: noon, Output: "out.xlsx", OutputDigest: "o", Summary: []byte("{}")}))
+	do(t, from.Trust(service))
+	do(t, define(from, service, "m", "{}"))
+	do(t, from.Append(finished(erased, "c-9", "")...))
+	must(from.Forget(erased.ClientKey, noon))(t)
+	addTracked(t, from, ledger.Tracked{Key: "1", ClientID: "c-1"})
+
+	to := s.open(t, t.TempDir(), "to")
+	same(t, "steps", must(ledger.Transfer(t.Context(), from, to, nil))(t).Steps, int64(4))
+	do(t, to.Check(t.Context()))
+	for _, id := range []ledger.StepID{jane("", "client"), claim} {
+		same(t, "events of "+id.Step, must(to.Events(t.Context(), id))(t), must(from.Events(t.Context(), id))(t))
+	}
+	further := jane("m", "claim/loan/9")
+	do(t, to.Append(finished(further, "k9", "")...))
+	same(t, "intents that were copied", must(to.MarkInterrupted("r2", noon))(t), 1)
+	do(t, to.Check(t.Context()))
+	if _, err := ledger.Transfer(t.Context(), from, to, nil); err == nil {
+		t.Error("a ledger was copied into one that is not empty")
+	}
+	same(t, "what was there", len(must(to.Events(t.Context(), further))(t)), 2)
 }

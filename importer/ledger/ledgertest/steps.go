@@ -3,6 +3,9 @@ package ledgertest
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,12 +23,10 @@ func (s suite) testEventsAndStepsSurviveReopening(t *testing.T) {
 	want := events[3]
 	want.Data, want.Digest = events[2].Data, events[2].Digest
 	for range 2 {
-		got, err := l.Events(t.Context(), id)
-		do(t, err)
-		same(t, "events", got, events)
-		steps, err := l.Steps(t.Context(), id.ClientKey, "loans")
-		do(t, err)
-		same(t, "steps", steps, map[string]ledger.Step{"client": {Event: want, Attempts: 2}})
+		same(t, "events", must(l.Events(t.Context(), id))(t), events)
+		step := must(l.Steps(t.Context(), id.ClientKey, "loans"))(t)["client"]
+		step.Ref = ledger.Ref{} // numbers of the store's own
+		same(t, "the step", step, ledger.Step{Event: want, Attempts: 2})
 		do(t, l.Close())
 		l = s.open(t, dir, "reopened")
 	}
@@ -33,92 +34,52 @@ func (s suite) testEventsAndStepsSurviveReopening(t *testing.T) {
 
 func (s suite) testStepsAreTheClientsAndOneMappings(t *testing.T) {
 	l := s.fresh(t)
-	other := jane("loans", "link")
-	other.Client = "john@example.com"
-	elsewhere := jane("loans", "link")
-	elsewhere.Environment = "https://live.example.com/api"
-	for _, id := range []ledger.StepID{jane("", "client"), jane("loans", "claim/c/1"), jane("cards", "claim/c/2"), other, elsewhere} {
-		do(t, l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim"}))
+	for _, id := range []ledger.StepID{jane("", "client"), jane("loans", "claim/c/1"), jane("cards", "claim/c/2"), of("john@example.com", "loans", "link"), in(elsewhere, jane("loans", "link"))} {
+		do(t, l.Append(life(id, ledger.Sent)...))
 	}
-	steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "loans")
-	do(t, err)
 	names := map[string]string{}
-	for key, s := range steps {
-		names[key] = s.Mapping
+	for key, step := range must(l.Steps(t.Context(), jane("", "").ClientKey, "loans"))(t) {
+		names[key] = step.Mapping
 	}
 	same(t, "steps", names, map[string]string{"client": "", "claim/c/1": "loans"})
 }
 
-func (s suite) testCorrectedIDKeepsTheAnswer(t *testing.T) {
-	l := s.fresh(t)
-	id := jane("", "client")
-	do(t, l.Append(story(id)...))
-	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Done, At: noon.Add(time.Hour), Run: "r3", Via: ledger.ViaAnswer, ID: "c-2"}))
-	steps, err := l.Steps(t.Context(), id.ClientKey, "")
-	do(t, err)
-	step := steps["client"]
-	same(t, "step", []string{step.ID, step.URL, string(step.Answer), string(step.Data)},
-		[]string{"c-2", "https://uat.example.com/go/1", `{"clientId":"c-1"}`, `{"a":2}`})
-}
-
-// The status of an answer is found behind what happened since, until the step is
-// sent again.
-func (s suite) testStatusOfTheAnswer(t *testing.T) {
-	l := s.fresh(t)
-	id := jane("", "client")
-	status := func(want int) {
-		t.Helper()
-		steps, err := l.Steps(t.Context(), id.ClientKey, "")
-		do(t, err)
-		same(t, "status", steps["client"].Status, want)
+// testWhatAStepKeeps: a corrected id keeps the answer; the status of an answer is found behind
+// what happened since; and the next attempt forgets both, but not the digest.
+func (s suite) testWhatAStepKeeps(t *testing.T) {
+	l := s.fresh(t, story(jane("", "client"))...)
+	step := func(id ledger.StepID) ledger.Step {
+		return must(l.Steps(t.Context(), id.ClientKey, id.Mapping))(t)[id.Step]
 	}
-	event := ledger.Event{StepID: id, To: ledger.Sent, At: noon, Run: "r1", Kind: ledger.KindClient}
-	do(t, l.Append(event))
-	status(0)
-	answered, absent := event, event
-	answered.To, answered.Status, answered.Answer = ledger.Uncertain, 201, []byte(`{}`)
-	absent.To, absent.NotFound = ledger.Uncertain, true
-	do(t, l.Append(answered, absent))
-	status(201)
-	do(t, l.Append(event))
-	status(0)
-}
+	do(t, l.Append(ledger.Event{StepID: jane("", "client"), To: ledger.Done, At: noon.Add(time.Hour), Run: "r3", Via: ledger.ViaAnswer, ID: "c-2"}))
+	got := step(jane("", "client"))
+	same(t, "a corrected step", []string{got.ID, got.URL, string(got.Answer), string(got.Data)}, []string{"c-2", service + "/go/1", `{"clientId":"c-1"}`, `{"a":2}`})
 
-func (s suite) testNewAttemptForgetsTheOldAnswer(t *testing.T) {
-	l := s.fresh(t)
-	id := jane("loans", "link")
-	do(t, l.Append(
-		ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "link", Digest: "d"},
-		ledger.Event{StepID: id, To: ledger.Uncertain, At: noon, Via: ledger.ViaAnswer, URL: "https://uat.example.com/go/1", Answer: []byte("{}")},
-		ledger.Event{StepID: id, To: ledger.Refused, At: noon, Via: ledger.ViaByHand},
-		ledger.Event{StepID: id, To: ledger.Sent, At: noon},
-		ledger.Event{StepID: id, To: ledger.Uncertain, At: noon}))
-	steps, err := l.Steps(t.Context(), id.ClientKey, "loans")
-	do(t, err)
-	step := steps["link"]
-	if step.URL != "" || step.Answer != nil || step.Digest != "d" || step.Attempts != 2 {
-		t.Errorf("got url %q, answer %q, digest %q, attempts %d; want none, none, d, 2", step.URL, step.Answer, step.Digest, step.Attempts)
+	john := of("john@example.com", "", "client")
+	answered, absent := life(john, ledger.Uncertain)[0], life(john, ledger.Uncertain)[0]
+	answered.Status, answered.Answer, answered.URL, absent.NotFound = 201, []byte(`{}`), service+"/go/1", true
+	sent := life(john, ledger.Sent)[0]
+	sent.Digest = "d"
+	do(t, l.Append(sent, answered, absent))
+	same(t, "the status behind a look-up", step(john).Status, 201)
+	do(t, l.Append(life(john, ledger.Sent)...))
+	if got := step(john); got.Status != 0 || got.URL != "" || got.Answer != nil || got.Digest != "d" || got.Attempts != 2 {
+		t.Errorf("after another attempt: %+v", got)
 	}
 }
 
 func (s suite) testRefusedCallLeavesNothing(t *testing.T) {
 	l := s.fresh(t)
 	id := jane("", "client")
-	err := l.Append(
-		ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "client"},
-		ledger.Event{StepID: id, To: ledger.Closed, At: noon})
-	if !errors.Is(err, ledger.ErrTransition) {
+	if err := l.Append(life(id, ledger.Sent, ledger.Closed)...); !errors.Is(err, ledger.ErrTransition) {
 		t.Fatalf("got %v, want ErrTransition", err)
 	}
-	events, err := l.Events(t.Context(), id)
-	do(t, err)
-	same(t, "events after a refusal", events, []ledger.Event(nil))
+	same(t, "events after a refusal", len(must(l.Events(t.Context(), id))(t)), 0)
 	do(t, l.Append(story(id)...)) // the ledger is not stopped
 }
 
 func (s suite) testIncompleteEventsAreRefused(t *testing.T) {
 	l := s.fresh(t)
-	whole := ledger.Event{StepID: jane("", "client"), To: ledger.Sent, At: noon, Kind: "client"}
 	for name, spoil := range map[string]func(*ledger.Event){
 		"no environment": func(e *ledger.Event) { e.Environment = "" },
 		"no client":      func(e *ledger.Event) { e.Client = "" },
@@ -128,39 +89,222 @@ func (s suite) testIncompleteEventsAreRefused(t *testing.T) {
 		"strange kind":   func(e *ledger.Event) { e.Kind = "contact" },
 		"strange state":  func(e *ledger.Event) { e.To = "planned" },
 	} {
-		e := whole
+		e := life(jane("", "client"), ledger.Sent)[0]
 		spoil(&e)
 		if err := l.Append(e); err == nil || errors.Is(err, ledger.ErrStopped) {
 			t.Errorf("%s: got %v, want a refusal", name, err)
 		}
 	}
-	do(t, l.Append(whole))
+	do(t, l.Append(life(jane("", "client"), ledger.Sent)...))
 }
 
-func (s suite) testInterruptedAndUncertain(t *testing.T) {
-	l := s.fresh(t)
-	intent := func(mapping, step string, at time.Time) {
-		do(t, l.Append(ledger.Event{StepID: jane(mapping, step), To: ledger.Sent, At: at, Run: "r1", Kind: "claim", Digest: "d"}))
+// testInterrupted: an intent without an outcome becomes uncertain once, also after the store
+// was closed and opened again.
+func (s suite) testInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	l := s.open(t, dir, "interrupted")
+	open := life(jane("loans", "claim/a"), ledger.Sent)[0]
+	open.Digest, open.Run = "d", "r1"
+	do(t, l.Append(open))
+	do(t, l.Append(life(jane("loans", "claim/b"), ledger.Sent, ledger.Done)...))
+	do(t, l.Append(life(jane("loans", "claim/c"), ledger.Sent)...))
+	uncertain := life(jane("loans", "claim/c"), ledger.Uncertain)[0]
+	uncertain.At, uncertain.Reason = noon.Add(time.Hour), "no answer"
+	do(t, l.Append(uncertain))
+	do(t, l.Close())
+	for _, want := range []int{1, 0} {
+		l = s.open(t, dir, "interrupted")
+		same(t, "interrupted", must(l.MarkInterrupted("r2", noon.Add(time.Minute)))(t), want)
+		var got []string
+		for _, u := range all(t, l.Unsettled(t.Context(), service)) {
+			got = append(got, fmt.Sprint(u.StepID.Step, " ", u.To, " ", u.Run, " ", u.Digest))
+			if u.Reason == "" {
+				t.Error("an interrupted step does not say why it is uncertain")
+			}
+		}
+		same(t, "undecided, oldest first", got, []string{"claim/a uncertain r2 d", "claim/c uncertain  "})
+		do(t, l.Close())
 	}
-	intent("loans", "claim/a", noon)
-	intent("loans", "claim/b", noon)
-	intent("loans", "claim/c", noon)
-	do(t, l.Append(ledger.Event{StepID: jane("loans", "claim/b"), To: ledger.Done, Via: ledger.ViaAnswer, At: noon, ID: "1"}))
-	do(t, l.Append(ledger.Event{StepID: jane("loans", "claim/c"), To: ledger.Uncertain, Reason: "no answer", At: noon.Add(time.Hour)}))
-	n, err := l.MarkInterrupted("r2", noon.Add(time.Minute))
-	do(t, err)
-	same(t, "interrupted", n, 1)
-	n, err = l.MarkInterrupted("r3", noon.Add(time.Minute))
-	do(t, err)
-	same(t, "interrupted again", n, 0)
+}
 
-	var got []string
-	for _, s := range collect(t, l.Unsettled(t.Context(), jane("", "").Environment)) {
-		got = append(got, fmt.Sprint(s.StepID.Step, " ", s.To, " ", s.Run, " ", s.Digest))
-		if s.To == ledger.Uncertain && s.Reason == "" {
-			t.Error("an interrupted step does not say why it is uncertain")
+// testUnsettled: a number is never that of another step, nor of a later attempt. Steps of the
+// client count for every mapping.
+func (s suite) testUnsettled(t *testing.T) {
+	l := s.fresh(t)
+	uncertain := func(id ledger.StepID, at time.Time) {
+		t.Helper()
+		events := life(id, ledger.Sent, ledger.Uncertain)
+		events[0].At, events[1].At = at, at
+		do(t, l.Append(events...))
+	}
+	numbers := func() map[string]int64 {
+		t.Helper()
+		list := map[string]int64{}
+		for _, u := range all(t, l.Unsettled(t.Context(), service)) {
+			list[u.StepID.Step] = u.Number
+		}
+		return list
+	}
+	one, two := jane("loans", "claim/loan/1"), jane("loans", "claim/loan/2")
+	uncertain(two, noon.Add(time.Minute))
+	uncertain(one, noon)
+	same(t, "the longest waiting first", all(t, l.Unsettled(t.Context(), service))[0].StepID, one)
+	first := numbers()
+	do(t, l.Append(ledger.Event{StepID: one, To: ledger.Refused, At: noon, Via: ledger.ViaByHand}))
+	same(t, "the other keeps its number", numbers(), map[string]int64{two.Step: first[two.Step]})
+	uncertain(one, noon)
+	if again := numbers()[one.Step]; again == first[one.Step] || again == first[two.Step] {
+		t.Errorf("the number %d was that of another state before", again)
+	}
+	for number, want := range map[int64]bool{first[one.Step]: true, first[two.Step]: true, 1: false, 9999: false} {
+		same(t, "was unsettled", must(l.WasUnsettled(t.Context(), number))(t), want)
+	}
+	do(t, l.Append(life(jane("loans", "claim/loan/3"), ledger.Sent, ledger.Refused)...))
+	do(t, l.Append(life(jane("loans", "claim/loan/4"), ledger.Sent)...))
+	uncertain(jane("", "client"), noon)
+	for mapping, want := range map[string]int{"loans": 3, "cards": 1} {
+		same(t, mapping, must(l.CountUnsettled(t.Context(), service, mapping))(t), want)
+	}
+	same(t, "elsewhere", must(l.CountUnsettled(t.Context(), elsewhere, "loans"))(t)+len(all(t, l.Unsettled(t.Context(), elsewhere))), 0)
+}
+
+// testCallersAtOnce: calls that wait at the same time share commits, and one that is
+// rejected does not affect the others.
+func (s suite) testCallersAtOnce(t *testing.T) {
+	l := s.fresh(t)
+	const callers, calls = 16, 20
+	var refused atomic.Int32
+	var group sync.WaitGroup
+	for c := range callers {
+		group.Go(func() {
+			for i := range calls {
+				name, to := fmt.Sprintf("claim/c/%d-%d", c, i), ledger.Sent
+				if i%4 == 3 {
+					to = ledger.Closed // nothing was ever sent
+				}
+				err := l.Append(append(life(jane("m", name), ledger.Sent), life(jane("m", name+"b"), to)...)...)
+				switch {
+				case errors.Is(err, ledger.ErrTransition) && to == ledger.Closed:
+					refused.Add(1)
+				case err != nil:
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	same(t, "refused", refused.Load(), int32(callers*calls/4))
+	same(t, "steps", len(must(l.Steps(t.Context(), jane("", "").ClientKey, "m"))(t)), 2*callers*calls*3/4)
+}
+
+// testTaken: an id belongs to one step of its kind in an environment, and a url to
+// one client. A call that would give it to another is rejected as a whole.
+func (s suite) testTaken(t *testing.T) {
+	l := s.fresh(t, finished(of("ann", "", "client"), "x1", "")...)
+	do(t, l.Append(finished(of("ann", "loans", "claim/loan/1"), "y1", "")...))
+	do(t, l.Append(finished(of("ann", "loans", "link"), "", "https://go/1")...))
+	do(t, l.Append(finished(of("ann", "loans", "activity/a@client"), "", "")...))
+	for name, c := range map[string]struct {
+		step         ledger.StepID
+		id, url      string
+		taken, byURL bool
+	}{
+		"another client":                  {of("eve", "", "client"), "x1", "", true, false},
+		"another kind":                    {of("eve", "loans", "claim/loan/1"), "x1", "", false, false},
+		"another environment":             {in(elsewhere, of("eve", "", "client")), "x1", "", false, false},
+		"another id":                      {of("amy", "", "client"), "x2", "", false, false},
+		"another claim of the client":     {of("ann", "loans", "claim/loan/2"), "y1", "", true, false},
+		"the claim under another mapping": {of("ann", "cars", "claim/loan/1"), "y1", "", true, false},
+		"another client's link":           {of("eve", "loans", "link"), "", "https://go/1", true, true},
+		"another link of the client":      {of("ann", "cars", "link"), "", "https://go/1", false, false},
+		"another client by the url":       {of("joe", "", "client"), "x3", "https://go/1", true, true},
+		"no id at all":                    {of("eve", "loans", "activity/a@client"), "", "", false, false},
+	} {
+		events := finished(c.step, c.id, c.url)
+		_, asked, err := l.StepWithID(t.Context(), events[1])
+		do(t, err)
+		same(t, name+": asked before", asked, c.taken)
+		err = l.Append(events...)
+		taken, refused := errors.AsType[ledger.Taken](err)
+		if refused != c.taken || !refused && err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if refused {
+			same(t, name+": by the url", taken.URL, c.byURL)
+			same(t, name+": the holder", taken.Holder.Client, "ann")
+			same(t, name+": what was recorded", must(l.Steps(t.Context(), c.step.ClientKey, c.step.Mapping))(t)[c.step.Step].To, ledger.State(""))
 		}
 	}
-	same(t, "undecided, oldest first", got, []string{"claim/a uncertain r2 d", "claim/c uncertain  d"})
-	same(t, "undecided elsewhere", len(collect(t, l.Unsettled(t.Context(), "https://live.example.com"))), 0)
+}
+
+// testTakenByOneOfMany: when many steps are given one id at the same time, one gets
+// it.
+func (s suite) testTakenByOneOfMany(t *testing.T) {
+	l := s.fresh(t)
+	var got atomic.Int32
+	var group sync.WaitGroup
+	for i := range 16 {
+		group.Go(func() {
+			err := l.Append(finished(jane("loans", fmt.Sprintf("claim/loan/%d", i)), "one", "")...)
+			switch _, taken := errors.AsType[ledger.Taken](err); {
+			case err == nil:
+				got.Add(1)
+			case !taken:
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	same(t, "steps that are done with the id", int(got.Load()), 1)
+}
+
+// testAddressTaken: a client who is looked up by an address of another client is not begun,
+// unless that one was certainly not created.
+func (s suite) testAddressTaken(t *testing.T) {
+	begin := func(client string, addresses []string, lookedUp string) ledger.Event {
+		e := life(of(client, "", "client"), ledger.Sent)[0]
+		e.Addresses, e.LookedUp = addresses, []string{lookedUp}
+		return e
+	}
+	for state, taken := range map[ledger.State]struct{ email, phone bool }{ // by the e-mail she is looked up, by the phone she is not
+		ledger.Sent: {true, true}, ledger.Done: {true, false}, ledger.Uncertain: {true, true}, ledger.Closed: {true, false}, ledger.Refused: {false, false},
+	} {
+		t.Run(string(state), func(t *testing.T) {
+			l := s.fresh(t, begin("ann", []string{"email a", "phone 1"}, "email a"))
+			if state == ledger.Closed {
+				do(t, l.Append(life(of("ann", "", "client"), ledger.Uncertain)...))
+			}
+			if state != ledger.Sent {
+				do(t, l.Append(life(of("ann", "", "client"), state)...))
+			}
+			for address, want := range map[string]bool{"email a": taken.email, "phone 1": taken.phone} {
+				who := "eve by " + address
+				err := l.Append(begin(who, []string{address}, address))
+				refused, is := errors.AsType[ledger.Taken](err)
+				if is != want || is && (!refused.Address || refused.Holder.Client != "ann") || !is && err != nil {
+					t.Fatalf("%s: %v, want it refused: %t", who, err, want)
+				}
+				begun := must(l.Steps(t.Context(), of(who, "", "").ClientKey, ""))(t)["client"].To == ledger.Sent
+				same(t, "that the step was begun", begun, !want)
+			}
+			do(t, l.Append(begin("ruth", []string{"email r", "phone 1"}, "email r"))) // not looked up by the phone
+		})
+	}
+}
+
+// testAnyText: ids and urls come back byte for byte, whatever the service has made of
+// them, and are still found to be taken; so do long ones.
+func (s suite) testAnyText(t *testing.T) {
+	l := s.fresh(t)
+	for i, text := range []string{"a\x00b", "\x1a00", "\x1a", "caf\xe9", "é\n\t“”", strings.Repeat("long-", 4000), "?1 $1 %", "'; DROP TABLE steps; --"} {
+		id := jane("loans", fmt.Sprint("claim/loan/", i))
+		do(t, l.Append(finished(id, text, "https://go/"+text)...))
+		step := must(l.Steps(t.Context(), id.ClientKey, "loans"))(t)[id.Step]
+		same(t, "the id and the url", []string{step.ID, step.URL}, []string{text, "https://go/" + text})
+		other := of("john@example.com", "loans", "claim/loan/other")
+		for _, e := range []ledger.Event{{StepID: other, Kind: ledger.KindClaim, ID: text}, {StepID: other, Kind: ledger.KindClaim, URL: "https://go/" + text}} {
+			same(t, "the holder", known(l.StepWithID(t.Context(), e))(t).Holder, id)
+		}
+	}
+	do(t, l.Check(t.Context()))
 }

@@ -8,87 +8,86 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-const service = "https://uat.example.com/api"
-
 // named is the name of an activity in these tests: the data of its request.
 func named(s ledger.Step) string { return string(s.Data) }
 
-// tracking is a ledger with two clients: jane has two claims with an activity of the
-// same name on each, and joe has one activity of his own.
-func (s suite) tracking(t *testing.T) (l *ledger.Ledger, joe ledger.ClientKey) {
+var joe = of("joe@example.com", "m", "activity/sign")
+
+// tracking is a ledger with two clients: Jane has two claims with an activity of the
+// same name on each, and Joe has one activity of his own.
+func (s suite) tracking(t *testing.T) *ledger.Ledger {
 	t.Helper()
-	l = s.fresh(t)
-	add := func(id ledger.StepID, kind, created, data string) {
-		do(t, l.Append(
-			ledger.Event{StepID: id, To: ledger.Sent, At: noon, Run: "r", Kind: kind, Data: []byte(data), Digest: strings.Repeat("0", 64)},
-			ledger.Event{StepID: id, To: ledger.Done, At: noon, Run: "r", Via: ledger.ViaAnswer, ID: created}))
+	l := s.fresh(t)
+	for _, made := range []struct {
+		id          ledger.StepID
+		created, of string
+	}{
+		{jane("", "client"), "c1", "{}"},
+		{jane("m", "claim/loan/1"), "k1", "{}"}, {jane("m", "activity/agreement@loan/1"), "", "Agreement"},
+		{jane("m", "claim/loan/2"), "k2", "{}"}, {jane("m", "activity/agreement@loan/2"), "", "Agreement"},
+		{jane("m", "activity/sign"), "a1", "Sign"},
+		{of(joe.Client, "", "client"), "c2", "{}"}, {joe, "", "Sign"},
+	} {
+		events := finished(made.id, made.created, "")
+		events[0].Data, events[0].Digest = []byte(made.of), strings.Repeat("0", 64)
+		do(t, l.Append(events...))
 	}
-	add(jane("", "client"), "client", "c1", "{}")
-	for _, claim := range []string{"1", "2"} {
-		add(jane("m", "claim/loan/"+claim), "claim", "k"+claim, "{}")
-		add(jane("m", "activity/agreement@loan/"+claim), "activity", "", "Agreement")
+	return l
+}
+
+func addTracked(t *testing.T, l *ledger.Ledger, events ...ledger.Tracked) ledger.TrackedCounts {
+	t.Helper()
+	for i := range events {
+		events[i].At, events[i].Received = noon.Add(time.Duration(i)*time.Minute), noon.Add(time.Hour)
 	}
-	add(jane("m", "activity/sign"), "activity", "a1", "Sign")
-	other := jane("", "client")
-	other.Client = "joe@example.com"
-	add(other, "client", "c2", "{}")
-	sign := jane("m", "activity/sign")
-	sign.ClientKey = other.ClientKey
-	add(sign, "activity", "", "Sign")
-	return l, other.ClientKey
+	return must(l.AddTracked(service, []string{service}, events, named))(t)
+}
+
+// counted expects how many completions there are, and events of nobody known.
+func counted(t *testing.T, l *ledger.Ledger, completed, unknown int) {
+	t.Helper()
+	c, u, err := l.CountTracked(t.Context(), service)
+	do(t, err)
+	same(t, "completed and unknown", []int{c, u}, []int{completed, unknown})
 }
 
 // testTrackedStep: an event belongs to the narrowest thing that its ids and the name of
 // the activity leave no doubt about.
 func (s suite) testTrackedStep(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name  string
 		event ledger.Tracked
-		want  string // the step; "" for none
+		want  string // the client and the step; "" for none
 	}{
-		{"an activity's id", ledger.Tracked{ActivityID: "a1", ClientID: "c1"}, "activity/sign"},
-		{"an unknown activity of a client", ledger.Tracked{ActivityID: "x", ClientID: "c1"}, "client"},
-		{"a client's activity by its name", ledger.Tracked{ClientID: "c1", Activity: "Sign"}, "activity/sign"},
-		{"a name that two activities have", ledger.Tracked{ClientID: "c1", Activity: "Agreement"}, "client"},
-		{"a claim's activity by its name", ledger.Tracked{ClaimID: "k2", Activity: "Agreement"}, "activity/agreement@loan/2"},
-		{"a client's activity with a claim", ledger.Tracked{ClaimID: "k2", Activity: "Sign"}, "claim/loan/2"},
-		{"a claim", ledger.Tracked{ClaimID: "k1"}, "claim/loan/1"},
-		{"a client", ledger.Tracked{ClientID: "c2"}, "client"},
+		{"an activity's id", ledger.Tracked{ActivityID: "a1", ClientID: "c1"}, "jane@example.com activity/sign"},
+		{"an unknown activity of a client", ledger.Tracked{ActivityID: "x", ClientID: "c1"}, "jane@example.com client"},
+		{"a client's activity by its name", ledger.Tracked{ClientID: "c1", Activity: "Sign"}, "jane@example.com activity/sign"},
+		{"a name that two activities have", ledger.Tracked{ClientID: "c1", Activity: "Agreement"}, "jane@example.com client"},
+		{"a claim's activity by its name", ledger.Tracked{ClaimID: "k2", Activity: "Agreement"}, "jane@example.com activity/agreement@loan/2"},
+		{"a client's activity with a claim", ledger.Tracked{ClaimID: "k2", Activity: "Sign"}, "jane@example.com claim/loan/2"},
+		{"a claim", ledger.Tracked{ClaimID: "k1"}, "jane@example.com claim/loan/1"},
+		{"a client", ledger.Tracked{ClientID: "c2"}, "joe@example.com client"},
 		{"nobody", ledger.Tracked{ClientID: "c3", ClaimID: "k3", ActivityID: "a3"}, ""},
 		{"a claim's id as a client's", ledger.Tracked{ClientID: "k1"}, ""},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			l, joe := s.tracking(t)
-			test.event.Key = "e"
-			n := addTracked(t, l, test.event)
-			want := ledger.TrackedCounts{Added: 1}
-			if test.want == "" {
-				want = ledger.TrackedCounts{Unknown: 1}
+	} {
+		l := s.tracking(t)
+		test.event.Key = "e"
+		want := ledger.TrackedCounts{Added: 1}
+		if test.want == "" {
+			want = ledger.TrackedCounts{Unknown: 1}
+		}
+		same(t, test.name, addTracked(t, l, test.event), want)
+		got := ""
+		for _, owner := range []ledger.StepID{jane("", ""), joe} {
+			for _, e := range must(l.TrackedOfClient(t.Context(), owner.ClientKey))(t) {
+				got += owner.Client + " " + e.Step
 			}
-			same(t, "counts", n, want)
-			got := ""
-			for _, owner := range []ledger.ClientKey{jane("", "").ClientKey, joe} {
-				events, err := l.TrackedOfClient(t.Context(), owner)
-				do(t, err)
-				for _, e := range events {
-					got += e.Step
-					if (owner == joe) != (e.ClientID == "c2") {
-						t.Errorf("%+v belongs to %s", e.Tracked, owner.Client)
-					}
-				}
-			}
-			if got != test.want {
-				t.Errorf("the event belongs to %q, want %q", got, test.want)
-			}
-			// Nothing that the service says changes a step.
-			steps, err := l.Steps(t.Context(), joe, "m")
-			do(t, err)
-			if steps["activity/sign"].To != ledger.Done || steps["activity/sign"].Attempts != 1 {
-				t.Errorf("the step has become %+v", steps["activity/sign"])
-			}
-		})
+		}
+		same(t, test.name, got, test.want)
+		// Nothing that the service says changes a step.
+		if step := must(l.Steps(t.Context(), joe.ClientKey, "m"))(t)[joe.Step]; step.To != ledger.Done || step.Attempts != 1 {
+			t.Errorf("the step has become %+v", step)
+		}
 	}
 }
 
@@ -100,14 +99,10 @@ func (s suite) testTrackedCase(t *testing.T) {
 	events := []ledger.Tracked{{Key: "1", ClientID: strings.ToUpper(low)}, {Key: "2", ClientID: low}, {Key: "3", ClientID: strings.ToLower(high)}, {Key: "4", ClientID: high},
 		{Key: "5", ClientID: "C1"}}
 	same(t, "before", addTracked(t, l, events...), ledger.TrackedCounts{Unknown: 5})
-	for i, id := range []string{low, high, "c1"} {
-		who := jane("", "client")
-		who.Client += string(rune('1' + i))
-		do(t, l.Append(ledger.Event{StepID: who, To: ledger.Done, At: noon, Kind: "client", Via: ledger.ViaAdopted, ID: id}))
+	for _, id := range []string{low, high, "c1"} {
+		do(t, l.Append(adopted(of("client "+id, "", "client"), id)))
 	}
-	n, err := l.MatchTracked(service, []string{service}, named)
-	do(t, err)
-	same(t, "found", n, ledger.TrackedCounts{Found: 4})
+	same(t, "found", must(l.MatchTracked(service, []string{service}, named))(t), ledger.TrackedCounts{Found: 4})
 	for i := range events {
 		events[i].Key += "b"
 	}
@@ -117,86 +112,44 @@ func (s suite) testTrackedCase(t *testing.T) {
 // testTrackedAgain: what arrives again or in another order changes nothing, and an
 // event of a client that is created later finds that client.
 func (s suite) testTrackedAgain(t *testing.T) {
-	l, joe := s.tracking(t)
+	l := s.tracking(t)
 	first, second := ledger.Tracked{Key: "1", ClientID: "c2", Status: "Open"}, ledger.Tracked{Key: "2", ClientID: "c2", Status: "Done"}
 	later := ledger.Tracked{Key: "3", ClientID: "c3"}
 	same(t, "the first time", addTracked(t, l, first, second, later), ledger.TrackedCounts{Added: 2, Unknown: 1})
 	first.Status = "something else"
 	same(t, "again", addTracked(t, l, second, first, later), ledger.TrackedCounts{Repeated: 3})
-	do(t, l.CompleteTracked(service, func(_, status string) bool { return status == "Open" })) // wrong, and corrected
-	do(t, l.CompleteTracked(service, func(_, status string) bool { return status == "Done" }))
-	completed, unknown, err := l.CountTracked(t.Context(), service)
-	do(t, err)
-	if completed != 1 || unknown != 1 {
-		t.Errorf("%d completed, %d unknown; want 1, 1", completed, unknown)
+	for _, means := range []string{"Open", "Done"} { // wrong, and corrected
+		do(t, l.CompleteTracked(service, func(_, status string) bool { return status == means }))
 	}
-	events, err := l.TrackedOfClient(t.Context(), joe)
-	do(t, err)
+	counted(t, l, 1, 1)
+	events := must(l.TrackedOfClient(t.Context(), joe.ClientKey))(t)
 	if len(events) != 2 || events[0].Status != "Open" || !events[1].Completed {
 		t.Errorf("joe has %+v", events)
 	}
-	ann := jane("", "client")
-	ann.Client = "ann@example.com"
-	do(t, l.Append(ledger.Event{StepID: ann, To: ledger.Done, At: noon, Run: "r", Kind: "client", Via: ledger.ViaAdopted, ID: "c3"}))
-	found, err := l.MatchTracked(service, []string{service}, named)
-	do(t, err)
-	same(t, "after the client is known", found, ledger.TrackedCounts{Found: 1})
-	events, err = l.TrackedOfClient(t.Context(), ann.ClientKey)
-	do(t, err)
-	if len(events) != 1 || events[0].Key != "3" {
+	ann := of("ann@example.com", "", "client")
+	do(t, l.Append(adopted(ann, "c3")))
+	same(t, "after the client is known", must(l.MatchTracked(service, []string{service}, named))(t), ledger.TrackedCounts{Found: 1})
+	if events := must(l.TrackedOfClient(t.Context(), ann.ClientKey))(t); len(events) != 1 || events[0].Key != "3" {
 		t.Errorf("ann has %+v", events)
 	}
 }
 
-// testTrackedAndErasures: an erased client leaves no events, and gets no new ones.
+// testTrackedAndErasures: an erased client leaves no events, those from before the client was
+// known among them, and gets no new ones.
 func (s suite) testTrackedAndErasures(t *testing.T) {
-	l, joe := s.tracking(t)
-	event := ledger.Tracked{Key: "1", ClientID: "c2"}
-	addTracked(t, l, event)
-	_, err := l.Forget(joe, noon)
-	do(t, err)
-	if n, _, err := l.CountTracked(t.Context(), service); n != 0 || err != nil {
-		t.Errorf("%d events are left, %v", n, err)
-	}
+	l := s.tracking(t)
+	event, early := ledger.Tracked{Key: "1", ClientID: "c2"}, ledger.Tracked{Key: "0", ClientID: "c3", Activity: "Sign"}
+	addTracked(t, l, event, early)
+	must(l.Forget(joe.ClientKey, noon))(t)
+	ann := of("ann@example.com", "", "client")
+	do(t, l.Append(adopted(ann, "c3")))
+	must(l.Forget(ann.ClientKey, noon))(t)
+	same(t, "matched", must(l.MatchTracked(service, []string{service}, named))(t), ledger.TrackedCounts{})
+	counted(t, l, 0, 0)
 	same(t, "again", addTracked(t, l, event), ledger.TrackedCounts{Erased: 1})
 	addTracked(t, l, ledger.Tracked{Key: "2", ClientID: "nobody"})
-	for _, purge := range []struct {
-		service string
-		left    int
-	}{{"https://elsewhere", 1}, {service, 0}} {
-		_, err = l.Purge(ledger.Purge{Environments: []string{service}, Service: purge.service, Before: noon.Add(48 * time.Hour)})
-		do(t, err)
-		if _, unknown, err := l.CountTracked(t.Context(), service); unknown != purge.left || err != nil {
-			t.Errorf("after a purge of %s: %d events of nobody are left, %v; want %d", purge.service, unknown, err, purge.left)
-		}
+	for i, of := range []string{elsewhere, service} {
+		must(l.Purge(ledger.Purge{Environments: []string{service}, Service: of, Before: noon.Add(48 * time.Hour)}))(t)
+		counted(t, l, 0, 1-i)
 	}
-}
-
-// testUnknownEventOfErasedClient: an event that came before its client was known goes
-// with the client, and later ones are not found to be the client's.
-func (s suite) testUnknownEventOfErasedClient(t *testing.T) {
-	l, _ := s.tracking(t)
-	addTracked(t, l, ledger.Tracked{Key: "1", ClientID: "c3", Activity: "Sign"})
-	ann := jane("", "client")
-	ann.Client = "ann@example.com"
-	do(t, l.Append(ledger.Event{StepID: ann, To: ledger.Done, At: noon, Run: "r", Kind: "client", Via: ledger.ViaAdopted, ID: "c3"}))
-	_, err := l.Forget(ann.ClientKey, noon)
-	do(t, err)
-	n, err := l.MatchTracked(service, []string{service}, named)
-	do(t, err)
-	completed, unknown, err := l.CountTracked(t.Context(), service)
-	do(t, err)
-	if n != (ledger.TrackedCounts{}) || completed+unknown != 0 {
-		t.Errorf("%+v, %d completed, %d unknown; want nothing left", n, completed, unknown)
-	}
-}
-
-func addTracked(t *testing.T, l *ledger.Ledger, events ...ledger.Tracked) ledger.TrackedCounts {
-	t.Helper()
-	for i := range events {
-		events[i].At, events[i].Received = noon.Add(time.Duration(i)*time.Minute), noon.Add(time.Hour)
-	}
-	n, err := l.AddTracked(service, []string{service}, events, named)
-	do(t, err)
-	return n
 }

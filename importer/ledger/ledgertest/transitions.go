@@ -78,9 +78,7 @@ func (s suite) testNotFound(t *testing.T) {
 			t.Errorf("a %s that was not found is sent again: %v", kind, err)
 		}
 	}
-	steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "m")
-	do(t, err)
-	if got := steps["client/1"]; got.NotFound || got.Attempts != 2 {
+	if got := must(l.Steps(t.Context(), jane("", "").ClientKey, "m"))(t)["client/1"]; got.NotFound || got.Attempts != 2 {
 		t.Errorf("the client that was sent again is %+v", got)
 	}
 }

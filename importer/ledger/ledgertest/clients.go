@@ -1,0 +1,265 @@
+package ledgertest
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"claimsheet/importer/ledger"
+)
+
+// testClaimedElsewhere: claims that were made under another name are found, and whether a
+// mapping has steps.
+func (s suite) testClaimedElsewhere(t *testing.T) {
+	l := s.fresh(t)
+	for _, made := range []struct {
+		id ledger.StepID
+		to ledger.State
+	}{
+		{jane("loans", "claim/loan/1"), ledger.Done},
+		{jane("cards", "claim/card/1"), ledger.Done},
+		{jane("alpha", "claim/card/1"), ledger.Done},
+		{jane("cards", "claim/card/2"), ledger.Refused},
+		{jane("late", "claim/loan/1"), ledger.Refused},
+		{jane("doubt", "claim/card/3"), ledger.Uncertain},
+		{jane("links", "link"), ledger.Done},
+		{of("john@example.com", "zebra", "claim/loan/1"), ledger.Done},
+		{in(elsewhere, jane("live", "claim/loan/1")), ledger.Done},
+	} {
+		do(t, l.Append(life(made.id, ledger.Sent, made.to)...))
+	}
+	for _, test := range []struct {
+		mapping string
+		steps   []string
+		want    string // "" for nowhere
+	}{
+		{"loans", []string{"claim/loan/1"}, ""}, // its own
+		{"loans-2", []string{"claim/loan/1"}, "loans"},
+		{"loans-2", []string{"claim/loan/9", "claim/loan/1"}, "loans"},
+		{"loans-2", []string{"claim/card/1"}, "alpha"}, // of two names the first
+		{"loans-2", []string{"claim/card/2"}, ""},      // surely not made
+		{"loans-2", []string{"claim/card/3"}, "doubt"}, // perhaps made
+		{"doubt", []string{"claim/card/3"}, ""},        // it stands in its own way
+		{"loans-2", []string{"link"}, ""},              // not a claim
+		{"cards", []string{"claim/card/1"}, ""},        // its own too
+		{"cards", []string{"claim/card/1", "claim/loan/1"}, "loans"},
+		{"late", []string{"claim/loan/1"}, "loans"}, // its own is not done
+		{"loans-2", []string{`claim/loan/"1"`, "claim/%", "claim/loan/10"}, ""},
+		{"loans-2", nil, ""},
+	} {
+		same(t, test.mapping, known(l.ClaimedElsewhere(t.Context(), jane("", "").ClientKey, test.mapping, test.steps))(t), test.want)
+	}
+	for _, test := range []struct {
+		environment, mapping, prefix string
+		want                         bool
+	}{
+		{service, "cards", "claim/card/1", true},
+		{service, "cards", "claim/card/", true},
+		{service, "cards", "claim/card/2", false}, // surely not made
+		{service, "doubt", "claim/card/3", true},
+		{service, "cards", "claim/c%", false},
+		{service, "loans", "claim/card/", false},
+		{elsewhere, "cards", "claim/", false},
+	} {
+		same(t, test.mapping+" "+test.prefix, must(l.HasSteps(t.Context(), test.environment, test.mapping, test.prefix))(t), test.want)
+	}
+}
+
+func (s suite) testKnownClients(t *testing.T) {
+	l := s.fresh(t)
+	clients := func(environment string) int { return must(l.KnownClients(t.Context(), environment, 1))(t) }
+	same(t, "before the first step", clients(service), 0)
+	do(t, l.Append(life(jane("", "client"), ledger.Refused)...))
+	same(t, "after one for which nothing was sent", clients(service), 0)
+	do(t, l.Append(life(jane("", "client"), ledger.Sent)...))
+	same(t, "after it", clients(service), 1)
+	same(t, "elsewhere", clients(elsewhere), 0)
+}
+
+// testLookups: steps and clients are found by what is known of them.
+func (s suite) testLookups(t *testing.T) {
+	const uuid = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"
+	l := s.fresh(t, finished(of("ann", "", "client"), uuid, "")...)
+	ctx := t.Context()
+	known := adopted(of("åsa", "", "client"), "c-2")
+	known.Reason = ledger.ReasonKnownID
+	lead := of("ann", "", "client")
+	lead.Space = "leads"
+	do(t, l.Append(known, adopted(lead, "c-3"), adopted(in(elsewhere, lead), "c-3")))
+	for i, partner := range []string{`{"partner":"p-7"}`, `{"partner":"p-8"}`} {
+		claim := life(of("ann", "loans", fmt.Sprint("claim/loan/", i)), ledger.Sent)[0]
+		claim.Data = []byte(partner)
+		do(t, l.Append(claim))
+	}
+	do(t, l.Append(life(of("bob", "", "client"), ledger.Sent)...))
+	do(t, l.Append(life(of("eve", "", "client"), ledger.Sent, ledger.Uncertain)...))
+	do(t, l.Append(life(of("none", "", "client"), ledger.Refused)...))
+	do(t, l.Append(life(of("bob", "loans", "claim/loan/1"), ledger.Sent, ledger.Uncertain)...))
+	do(t, l.Append(ledger.Event{StepID: of("bob", "loans", "claim/loan/1"), To: ledger.Refused, At: noon, Via: ledger.ViaByHand}))
+	names := func(seq iter.Seq2[ledger.Step, error]) (list []string) {
+		for _, step := range all(t, seq) {
+			list = append(list, step.Client+" "+step.StepID.Step)
+		}
+		return list
+	}
+	same(t, "claims with a text", names(l.ClaimsWith(ctx, service, "p-7")), []string{"ann claim/loan/0"})
+	same(t, "with an id of the sheet", names(l.OfSheet(ctx, service)), []string{"åsa client"})
+	decided := all(t, l.Decided(ctx, service))
+	same(t, "decided by hand", []any{len(decided), decided[0].Client, decided[0].To}, []any{1, "bob", ledger.Refused})
+	same(t, "clients with an id", all(t, l.ClientsWithID(ctx, service, uuid)), []ledger.ClientKey{of("ann", "", "").ClientKey})
+	same(t, "clients with an id that is not there", len(all(t, l.ClientsWithID(ctx, service, "c-9"))), 0)
+	same(t, "ids", len(must(l.IDs(ctx, service, ledger.KindClient, 9))(t)), 3)
+	same(t, "one id", len(must(l.IDs(ctx, service, ledger.KindClient, 1))(t)), 1)
+	for most, want := range map[int]int{1: 1, 9: 5} {
+		same(t, "known clients", must(l.KnownClients(ctx, service, most))(t), want)
+	}
+	same(t, "environments", must(l.Environments(ctx))(t), []string{elsewhere, service})
+	do(t, l.Append(life(jane("", "client"), ledger.Sent)...))
+	for key, want := range map[string][]string{"ann": {"email", "leads"}, "ANN": {"email"}, "JANE@example.com": {"email"}, "joe": nil} { // only an e-mail address ignores case
+		var spaces []string
+		for _, owner := range must(l.ClientsNamed(ctx, service, key))(t) {
+			spaces = append(spaces, owner.Space)
+		}
+		same(t, key, spaces, want)
+	}
+}
+
+// testStepsOfClientsAreSteps asks for many clients at once: known and unknown ones,
+// one twice and one of another environment, more than one query takes, and from more
+// callers than there are readers.
+func (s suite) testStepsOfClientsAreSteps(t *testing.T) {
+	l := s.fresh(t)
+	owners := []ledger.ClientKey{in(elsewhere, of("client-0", "", "")).ClientKey}
+	for i := range 150 {
+		client := fmt.Sprint("client-", i)
+		owners = append(owners, of(client, "", "").ClientKey)
+		if i%7 == 3 {
+			continue
+		}
+		for _, id := range []ledger.StepID{of(client, "", "client"), of(client, "m", "claim/c/1"), of(client, "other", "claim/c/1")} {
+			do(t, l.Append(ledger.Event{StepID: id, To: ledger.Sent, At: noon, Kind: "claim", Data: []byte(client), Digest: "d"}))
+		}
+	}
+	owners = append(owners, owners[1], ledger.ClientKey{Environment: service})
+	var group sync.WaitGroup
+	for range 10 {
+		group.Go(func() {
+			got, err := l.StepsOfClients(t.Context(), service, "m", owners)
+			if err != nil || len(got) != len(owners) {
+				t.Error(len(got), err)
+				return
+			}
+			for i, owner := range owners {
+				want, err := l.Steps(t.Context(), owner, "m")
+				if err != nil {
+					t.Error(err)
+				}
+				if isKnown := owner.Environment == service && owner.Client != "" && (i-1)%7 != 3 || i == 151; isKnown != (len(want) == 2) {
+					t.Errorf("%v: Steps returns %v", owner, want)
+				}
+				if len(want)+len(got[i]) > 0 && !reflect.DeepEqual(got[i], want) {
+					t.Errorf("%v: %v, expected %v", owner, got[i], want)
+				}
+			}
+		})
+	}
+	group.Wait()
+	do(t, l.Close())
+	if _, err := l.StepsOfClients(t.Context(), service, "m", owners); err == nil {
+		t.Error("a closed ledger answers")
+	}
+}
+
+func (s suite) testAnswersReadBy(t *testing.T) {
+	l := s.fresh(t)
+	id := jane("", "client")
+	readBy := func(environment, rules string) int64 {
+		return must(l.AnswersReadBy(t.Context(), environment, rules))(t)
+	}
+	version := func() int64 {
+		return must(l.BriefStepsOfClients(t.Context(), service, "loans", []ledger.ClientKey{id.ClientKey}))(t)[0]["client"].Ref.Last
+	}
+	same(t, "of an empty ledger", readBy(service, "these"), int64(0))
+	do(t, l.Append(life(id, ledger.Sent)...))
+	same(t, "by the same rules", readBy(service, "these"), int64(0))
+	first := version()
+	same(t, "by others", readBy(service, "those"), first)
+	do(t, l.Append(life(id, ledger.Done)...))
+	same(t, "by the others again", readBy(service, "those"), first)
+	same(t, "by the first again", readBy(service, "these"), version())
+	same(t, "elsewhere", readBy(elsewhere, "these"), version())
+}
+
+// define stores a definition in place of the one before.
+func define(l *ledger.Ledger, environment, mapping, definition string) error {
+	return l.ChangeDefinition(environment, mapping, func(string) string { return definition })
+}
+
+// testDefinitions: a definition is the last one set, in each environment.
+func (s suite) testDefinitions(t *testing.T) {
+	dir := t.TempDir()
+	l := s.open(t, dir, "x")
+	do(t, define(l, service, "loans", `{"key":["A"]}`))
+	do(t, define(l, service, "loans", `{"key":["B"]}`))
+	do(t, define(l, elsewhere, "loans", `{"key":["C"]}`))
+	do(t, l.Close())
+	r := must(s.OpenReadOnly(dir, "x"))(t)
+	defer r.Close()
+	for _, test := range []struct{ environment, mapping, want string }{
+		{service, "loans", `{"key":["B"]}`},
+		{elsewhere, "loans", `{"key":["C"]}`},
+		{service, "cards", ""},
+		{"https://test", "loans", ""},
+	} {
+		same(t, test.environment+" "+test.mapping, known(r.Definition(t.Context(), test.environment, test.mapping))(t), test.want)
+	}
+	same(t, "all", must(r.Definitions(t.Context(), service))(t), map[string]string{"loans": `{"key":["B"]}`})
+	if err := define(r, service, "loans", "{}"); !errors.Is(err, ledger.ErrReadOnly) {
+		t.Errorf("got %v, want ErrReadOnly", err)
+	}
+}
+
+// testDefinitionsChangedAtOnce: of several changes of a definition at the same time, each
+// knows of those before it, so that none is lost.
+func (s suite) testDefinitionsChangedAtOnce(t *testing.T) {
+	l := s.fresh(t)
+	const callers, calls = 8, 10
+	var group sync.WaitGroup
+	for range callers {
+		group.Go(func() {
+			for range calls {
+				if err := l.ChangeDefinition(service, "loans", func(stored string) string { return stored + "x" }); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	same(t, "the changes", len(known(l.Definition(t.Context(), service, "loans"))(t)), callers*calls)
+}
+
+// testSettings: what users have said about an environment, and where it last ran.
+func (s suite) testSettings(t *testing.T) {
+	l := s.fresh(t)
+	ctx := t.Context()
+	for want := range 2 {
+		same(t, "trusted", must(l.Trusted(ctx, service))(t), want == 1)
+		do(t, l.Trust(service))
+	}
+	same(t, "trusted elsewhere", must(l.Trusted(ctx, elsewhere))(t), false)
+	do(t, l.SetMoved("https://new", "https://old"))
+	do(t, l.SetMoved("https://new", "https://older"))
+	same(t, "moved from", known(l.Moved(ctx, "https://new"))(t), "https://older")
+	same(t, "never moved", known(l.Moved(ctx, "https://old"))(t), "")
+	for i, at := range []string{"https://old", "https://new"} {
+		r := loans
+		r.ID, r.Environment, r.Started = at, at, noon.Add(time.Duration(i)*time.Hour)
+		do(t, l.StartRun(r))
+	}
+	same(t, "where it last ran", known(l.LastEnvironment(ctx, "uat"))(t), "https://new")
+	same(t, "it never ran", known(l.LastEnvironment(ctx, "live"))(t), "")
+}
