@@ -265,7 +265,6 @@ func TestChoices(t *testing.T) {
 	t.Parallel()
 	b := begin(t, "name: x   # DECIDE: what name?\n", "\"Title of the list\",,,\nNo,Name,Name,\n1,a,b,c\n", nil)
 	st := b.get("/api/state")
-	expect(t, "the likely header row", st.at("sheets", 0, "likelyHeaderRow"), 2)
 	expect(t, "the question", st.at("mapping", "questions", 0, "text"), "what name?")
 	st = b.post("/api/decide", 200, "version", 1, "line", 1)
 	expect(t, "the text", st.at("mapping", "text"), "name: x\n")

@@ -65,13 +65,12 @@ type problemJSON struct {
 }
 
 type sheetJSON struct {
-	Path            string        `json:"path"`
-	Names           []string      `json:"names"`
-	Name            string        `json:"name"`
-	HeaderRow       int           `json:"headerRow"`
-	LikelyHeaderRow int           `json:"likelyHeaderRow"`
-	First           [][]string    `json:"first"`
-	Problems        []problemJSON `json:"problems"` // why it cannot be read
+	Path      string        `json:"path"`
+	Names     []string      `json:"names"`
+	Name      string        `json:"name"`
+	HeaderRow int           `json:"headerRow"`
+	First     [][]string    `json:"first"`
+	Problems  []problemJSON `json:"problems"` // why it cannot be read
 }
 
 // tallyJSON is the verdict over the cells of a column or a target.

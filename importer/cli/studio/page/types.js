@@ -40,7 +40,7 @@
  * @typedef {{kind: 'dry-run'|'sandbox', state: 'running'|'done'|'failed', phase?: string, done?: number, of?: number,
  *   exitCode?: number, summary?: Record<string, any>, workbook?: string|null, pages?: string|null, problems?: Problem[]}} Job
  *
- * @typedef {{path: string, names: string[], name: string, headerRow: number, likelyHeaderRow?: number, first: string[][], problems: Problem[]}} Sheet
+ * @typedef {{path: string, names: string[], name: string, headerRow: number, first: string[][], problems: Problem[]}} Sheet
  *
  * @typedef {{version: number, progress: number,
  *   mapping: {path: string, exists: boolean, dirty: boolean, onDisk: 'same'|'changed'|'gone', text: string, problems: Problem[],
