@@ -9,6 +9,9 @@ import { typeName, types } from './words.js';
 
 const dateFormats = ['dd/mm/yyyy', 'mm/dd/yyyy', 'yyyy-mm-dd', 'dd.mm.yyyy', 'dd-mm-yyyy', 'd/m/yyyy', 'dd/mm/yy', 'd mmm yyyy', 'd mmmm yyyy'];
 
+/** Reports whether phone numbers have errors because their country is not said. @param {import('./types.js').Target} target */
+export const isRegionMissing = (target) => (target.problems || []).some((p) => p.code === 'phone-region');
+
 /** @param {Fields} props */
 export function Options({ target, draft, onDraft }) {
 	const all = members(draft);
@@ -16,8 +19,7 @@ export function Options({ target, draft, onDraft }) {
 	const set = (/** @type {string} */ name) => (/** @type {any} */ value) => onDraft(withMember(draft, name, value === ''
 		|| value === false ? undefined : value));
 	const isCell = sourceOf(draft) !== 'value';
-	const isRegionMissing = (target.problems || []).some((p) => p.code === 'phone-region');
-	const open = isRegionMissing || ['type', 'format', 'years', 'region', 'percent', 'default', 'else', 'required', 'max_length'].some((name) => name in all);
+	const open = isRegionMissing(target) || ['type', 'format', 'years', 'region', 'percent', 'default', 'else', 'required', 'max_length'].some((name) => name in all);
 	return html`<details class="more" open=${open}><summary>How it is read</summary><div class="fields">
 		<${TypeField} target=${target} type=${all.type} onType=${set('type')} />
 		${isCell && (type === 'Date' || type === 'DateTime')
