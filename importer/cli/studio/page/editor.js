@@ -105,10 +105,7 @@ function isComplete(rule) {
 
 /** What the history calls a change. @param {Target} target @param {Rule} rule */
 function labelOf(target, rule) {
-	const all = members(rule);
-	if (['condition', 'choice', 'list', 'numbers', 'resume', 'columns'].includes(editorOf(target))) return `${nameOf(target)} ← ${describe({ ...target, rule }).replace(/^only when /, '')}`.slice(0, 120);
-	const made = editorOf(target) === 'value' ? { column: all.column, value: `“${all.value}”`, text: all.text, first_of: [all.first_of || []].flat().join(', '), join: [all.join || []].flat().join(' + '), expr: all.expr }[sourceOf(rule)] : typeof rule === 'object' ? JSON.stringify(rule) : rule;
-	return `${nameOf(target)} ← ${made}`.slice(0, 120);
+	return `${nameOf(target)} ← ${describe({ ...target, rule }).replace(/^only when /, '')}`.slice(0, 120);
 }
 
 /** The editor of a value: one of several ways to make it. @param {Fields} props */

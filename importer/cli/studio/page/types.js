@@ -33,8 +33,8 @@
  *
  * @typedef {{rows: number, done: number, complete: boolean, stale: boolean, partial: boolean, skipped: number, usable: number, errors: number, clients: number, disagree: number,
  *   codes: CellErrors[], warnings: CellErrors[], error: string}} Judgement
- *   the verdict over the sheet. complete: all rows are judged; stale: the numbers
- *   are of an earlier mapping, because this one has a mistake; partial: rules with mistakes are left out; error: why the rows
+ *   the verdict over the sheet. complete: all rows are judged; stale: they cannot be,
+ *   because the mapping has a mistake; partial: rules with mistakes are left out; error: why the rows
  *   could not be judged
  *
  * @typedef {{kind: 'dry-run'|'sandbox', state: 'running'|'done'|'failed', phase?: string, done?: number, of?: number,
