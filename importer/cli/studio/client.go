@@ -21,7 +21,6 @@ type stepJSON struct {
 	Method string          `json:"method"`
 	Path   string          `json:"path"`
 	Body   json.RawMessage `json:"body"` // null for a request without one
-	Rows   []int           `json:"rows"`
 }
 
 // sentJSON is a value as it is sent, and the cells that it comes from.
@@ -87,7 +86,7 @@ func (v view) client(number, of int, records []int) (any, error) {
 	for i, request := range importer.Preview(plan, routes, v.options.LinkBody) {
 		step := plan.Steps[i]
 		one := stepJSON{Title: step.Title, Values: v.values(&step, request.Body),
-			Method: request.Method, Path: "/" + strings.Join(request.Path, "/"), Rows: numbers(step.Rows)}
+			Method: request.Method, Path: "/" + strings.Join(request.Path, "/")}
 		if !request.NoBody {
 			one.Body = request.Body
 		}
