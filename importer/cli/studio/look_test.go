@@ -100,6 +100,11 @@ func TestRows(t *testing.T) {
 	expect(t, "the cells", r.at("rows", 0, "cells"), []string{"3", "a3@example.com", "S", "30/02/1980", "Mr", ""})
 	expect(t, "the problem's column", r.at("rows", 0, "problems", 0, "column"), "D")
 	expect(t, "the client", r.at("rows", 0, "client"), 4)
+	for query, want := range map[string][]any{"show=all&find=errors&row=6": {13, 15}, "show=errors&row=16": {2, 25}, "show=all&find=errors&row=996": {999, nil}} {
+		r := b.get("/api/place?" + query)
+		row, _ := r["row"].(map[string]any)
+		expect(t, "the place of "+query, []any{r["place"], row["row"]}, want)
+	}
 }
 
 // The meaning of a column's texts is that of the target that is looked at, and of this

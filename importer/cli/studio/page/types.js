@@ -22,7 +22,7 @@
  *   errors?: number, empty?: number, problems?: CellErrors[], warnings?: CellErrors[], line?: number|null}} Target
  *   one thing that the service can get; the server makes what is missing above its path
  *
- * @typedef {{op: 'add'|'remove'|'replace'|'move', path: string, from?: string, value?: any, after?: string}} Operation
+ * @typedef {{op: 'add'|'remove'|'replace'|'move', path: string, from?: string, value?: any}} Operation
  *   one operation of a JSON Patch
  *
  * @typedef {{path: string, value: Rule, operations: Operation[], column: string, certainty: string, reason: string, ask?: string, sure: boolean}} Suggestion
