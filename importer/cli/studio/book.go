@@ -169,21 +169,16 @@ func lookAt(path string, o sheet.Options) sheetJSON {
 		l.First[row-1] = texts
 	}
 	put(s.HeaderRow, s.Header)
-	var rows []cell.Record
 	for record, err := range r.Records() {
-		if err != nil || record.Row > firstRows+s.HeaderRow {
+		if err != nil || record.Row > firstRows {
 			break
 		}
-		record.Cells = slices.Clone(record.Cells)
-		rows = append(rows, record)
 		texts := []string{}
 		for _, c := range record.Cells {
 			texts = append(texts, sample(c.Shown))
 		}
 		put(record.Row, texts)
 	}
-	l.First = l.First[:min(len(l.First), firstRows)]
-	l.LikelyHeaderRow = draft.LikelyHeader(s, rows[:min(len(rows), draft.SoughtRows)])
 	return l
 }
 

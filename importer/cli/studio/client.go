@@ -21,7 +21,6 @@ type stepJSON struct {
 	Method string          `json:"method"`
 	Path   string          `json:"path"`
 	Body   json.RawMessage `json:"body"` // null for a request without one
-	Rows   []int           `json:"rows"`
 }
 
 // sentJSON is a value as it is sent, and the cells that it comes from.
@@ -38,29 +37,18 @@ type cellJSON struct {
 
 // getClient answers with what would be sent for the client of a row, or of a number.
 func getClient(v view, r *http.Request) (any, error) {
-	row, err := number(r, "row", 0)
-	if err != nil {
-		return nil, err
-	}
-	table, err := tableOf(r)
-	if err != nil {
-		return nil, err
-	}
-	client, err := number(r, "number", 0)
-	if err != nil {
-		return nil, err
-	}
+	row, client := number(r, "row"), number(r, "number")
 	if v.bound != nil && v.verdict == nil {
 		return nil, errUnjudged
 	}
-	if v.bound == nil || v.bound.Keyless || v.verdict.survey == nil {
+	if v.verdict == nil || v.verdict.survey == nil {
 		return nil, failure{http.StatusUnprocessableEntity, "not-judged",
 			"the mapping does not say yet which rows are one client, or has a mistake there", "choose the client's key, or correct what is marked"}
 	}
 	survey := v.verdict.survey
 	var records []int
 	if row > 0 {
-		i := v.book.record(cell.RowOf(table, row))
+		i := v.book.record(cell.RowOf(number(r, "table"), row))
 		if i < 0 {
 			return nil, failure{http.StatusNotFound, "no-such-row", "the sheet has no such row", ""}
 		}
@@ -98,7 +86,7 @@ func (v view) client(number, of int, records []int) (any, error) {
 	for i, request := range importer.Preview(plan, routes, v.options.LinkBody) {
 		step := plan.Steps[i]
 		one := stepJSON{Title: step.Title, Values: v.values(&step, request.Body),
-			Method: request.Method, Path: "/" + strings.Join(request.Path, "/"), Rows: numbers(step.Rows)}
+			Method: request.Method, Path: "/" + strings.Join(request.Path, "/")}
 		if !request.NoBody {
 			one.Body = request.Body
 		}

@@ -1,7 +1,6 @@
 package studio
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/subtle"
 	"errors"
@@ -20,7 +19,6 @@ type guard struct {
 	name   string // of the cookie; cookies do not know ports, and there may be other sessions
 	secret string // of the cookie
 	cross  *http.CrossOriginProtection
-	idle   time.Duration
 
 	mu   sync.Mutex
 	used bool      // the token has been used
@@ -30,9 +28,9 @@ type guard struct {
 // mostBody is the size of the largest request body, in bytes.
 const mostBody = 4 << 20
 
-func newGuard(idle time.Duration) *guard {
+func newGuard() *guard {
 	return &guard{token: rand.Text(), name: "claimsheet-studio-" + rand.Text()[:8], secret: rand.Text(),
-		cross: http.NewCrossOriginProtection(), idle: idle, last: time.Now()}
+		cross: http.NewCrossOriginProtection(), last: time.Now()}
 }
 
 // policy allows what the embedded files hold and nothing else: no inline scripts or
@@ -128,26 +126,9 @@ func (g *guard) knows(r *http.Request) bool {
 	return err == nil && subtle.ConstantTimeCompare([]byte(c.Value), []byte(g.secret)) == 1
 }
 
-// ended is closed when no page has asked for long enough, unless busy.
-func (g *guard) ended(ctx context.Context, busy func() bool) <-chan struct{} {
-	done := make(chan struct{})
-	go func() {
-		tick := time.NewTicker(min(time.Second, g.idle))
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case now := <-tick.C:
-				g.mu.Lock()
-				over := now.Sub(g.last) > g.idle
-				g.mu.Unlock()
-				if over && !busy() {
-					close(done)
-					return
-				}
-			}
-		}
-	}()
-	return done
+// silence is how long no page has asked.
+func (g *guard) silence() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return time.Since(g.last)
 }

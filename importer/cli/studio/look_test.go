@@ -100,8 +100,10 @@ func TestRows(t *testing.T) {
 	expect(t, "the cells", r.at("rows", 0, "cells"), []string{"3", "a3@example.com", "S", "30/02/1980", "Mr", ""})
 	expect(t, "the problem's column", r.at("rows", 0, "problems", 0, "column"), "D")
 	expect(t, "the client", r.at("rows", 0, "client"), 4)
-	if status, _ := b.ask("GET", "/api/rows?from=x", ""); status != 400 {
-		t.Errorf("from=x gets %d", status)
+	for query, want := range map[string][]any{"show=all&find=errors&row=6": {13, 15}, "show=errors&row=16": {2, 25}, "show=all&find=errors&row=996": {999, nil}} {
+		r := b.get("/api/place?" + query)
+		row, _ := r["row"].(map[string]any)
+		expect(t, "the place of "+query, []any{r["place"], row["row"]}, want)
 	}
 }
 
@@ -265,7 +267,6 @@ func TestChoices(t *testing.T) {
 	t.Parallel()
 	b := begin(t, "name: x   # DECIDE: what name?\n", "\"Title of the list\",,,\nNo,Name,Name,\n1,a,b,c\n", nil)
 	st := b.get("/api/state")
-	expect(t, "the likely header row", st.at("sheets", 0, "likelyHeaderRow"), 2)
 	expect(t, "the question", st.at("mapping", "questions", 0, "text"), "what name?")
 	st = b.post("/api/decide", 200, "version", 1, "line", 1)
 	expect(t, "the text", st.at("mapping", "text"), "name: x\n")

@@ -2,7 +2,6 @@ package studio
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"slices"
 	"strconv"
@@ -36,17 +35,10 @@ func (s *Server) looking(answer func(view, *http.Request) (any, error)) func(*ht
 	}
 }
 
-// number reads a number of a query.
-func number(r *http.Request, name string, usual int) (int, error) {
-	text := r.URL.Query().Get(name)
-	if text == "" {
-		return usual, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 {
-		return 0, failure{http.StatusBadRequest, "bad-request", name + " must be a number", ""}
-	}
-	return n, nil
+// number returns a number of a query; 0 without it.
+func number(r *http.Request, name string) int {
+	n, _ := strconv.Atoi(r.URL.Query().Get(name))
+	return max(0, n)
 }
 
 // mostValues bounds the distinct texts of an answer, and countedValues those that are
@@ -62,93 +54,69 @@ type valueJSON struct {
 	To      *string `json:"to"`      // what is sent; null when nothing is
 	Problem *string `json:"problem"` // the code
 	Warning *string `json:"warning"` // the code, of a text that is sent all the same
+
+	isRead bool // the target takes it in a row
 }
 
 // getColumn answers with the distinct texts of a column, the most frequent first, and
-// with what the target that it fills makes of them.
+// with what the target at a path makes of them, each by the first row in which it takes it.
+// A target that is made of several cells gives no text a meaning of its own.
 func getColumn(v view, r *http.Request) (any, error) {
 	c := v.book.column(r.URL.Query().Get("letter"))
 	if c == nil {
 		return nil, failure{http.StatusNotFound, "no-such-column", "the sheet has no such column", ""}
 	}
-	at, values, more := map[string]int{}, []valueJSON{}, 0
-	err := v.cells(r.Context(), c, func(_ cell.Record, text string) bool {
-		switch n, known := at[text]; {
-		case known:
-			values[n].Count++
-		case len(values) < countedValues:
-			text = strings.Clone(text)
-			at[text] = len(values)
-			values = append(values, valueJSON{Text: text, Count: 1})
-		default:
-			more++
-		}
-		return true
-	})
-	if err != nil {
-		return nil, err
-	}
-	slices.SortStableFunc(values, func(a, b valueJSON) int { return b.Count - a.Count })
-	if len(values) > mostValues {
-		more += len(values) - mostValues
-		values = values[:mostValues]
-	}
+	target := -1
 	if path := tokens(r.URL.Query().Get("path")); v.bound != nil {
-		target := slices.IndexFunc(v.bound.Targets, func(t mapping.Target) bool { return slices.Equal(path, t.Path) })
-		if target >= 0 && v.bound.Targets[target].OneCell {
-			err = v.addMeanings(r.Context(), c, target, values)
-		}
+		target = slices.IndexFunc(v.bound.Targets, func(t mapping.Target) bool { return t.OneCell && slices.Equal(path, t.Path) })
 	}
-	return map[string]any{"values": values, "more": more}, err
-}
-
-// cells calls do with each record that has a text in a column, until it returns false.
-func (v view) cells(ctx context.Context, c *column, do func(cell.Record, string) bool) error {
+	known, values, more := map[string]*valueJSON{}, []*valueJSON{}, 0
 	for record, err := range v.book.rows.Records() {
 		if err == nil {
-			err = ctx.Err()
+			err = r.Context().Err()
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		text := strings.TrimSpace(record.Cell(v.book.at[record.Table][c.index]).Shown)
-		if text != "" && !do(record, text) {
-			return nil
+		at := v.book.at[record.Table][c.index]
+		text := strings.TrimSpace(record.Cell(at).Shown)
+		value := known[text]
+		switch {
+		case text == "":
+			continue
+		case value == nil && len(values) == countedValues:
+			more++
+			continue
+		case value == nil:
+			value = &valueJSON{Text: strings.Clone(text)}
+			known[value.Text], values = value, append(values, value)
+		}
+		if value.Count++; target >= 0 && !value.isRead {
+			v.addMeaning(value, record, target, at)
 		}
 	}
-	return nil
+	slices.SortStableFunc(values, func(a, b *valueJSON) int { return b.Count - a.Count })
+	more += max(0, len(values)-mostValues)
+	return map[string]any{"values": values[:min(len(values), mostValues)], "more": more}, nil
 }
 
-// addMeanings adds what a target makes of the texts of a column, each by the first row in
-// which the target takes it. A target that is made of several cells gives no text a meaning
-// of its own.
-func (v view) addMeanings(ctx context.Context, c *column, target int, values []valueJSON) error {
-	left := map[string]*valueJSON{}
-	for i := range values {
-		left[values[i].Text] = &values[i]
+// addMeaning adds what a target makes of a text in a record, if it takes it from a column.
+func (v view) addMeaning(value *valueJSON, record cell.Record, target, column int) {
+	for _, reading := range v.bound.Convert(record).Readings {
+		if reading.Target != target || reading.Source.From() != column {
+			continue // also that of another claim's column
+		}
+		if reading.Wrong != nil {
+			value.Problem = &reading.Wrong.Code
+		} else if !reading.Value.IsZero() {
+			value.To = &reading.Value.Literal
+		}
+		if reading.Doubt != nil {
+			value.Warning = &reading.Doubt.Code
+		}
+		value.isRead = true
+		return
 	}
-	return v.cells(ctx, c, func(record cell.Record, text string) bool {
-		value := left[text]
-		if value == nil {
-			return true
-		}
-		for _, reading := range v.bound.Convert(record).Readings {
-			if reading.Target != target || reading.Source.From() != v.book.at[record.Table][c.index] {
-				continue // also that of another claim's column
-			}
-			if reading.Wrong != nil {
-				value.Problem = &reading.Wrong.Code
-			} else if !reading.Value.IsZero() {
-				value.To = &reading.Value.Literal
-			}
-			if reading.Doubt != nil {
-				value.Warning = &reading.Doubt.Code
-			}
-			delete(left, text)
-			break
-		}
-		return len(left) > 0
-	})
 }
 
 type rowJSON struct {
@@ -173,20 +141,13 @@ const mostRows = 1000
 
 // getRows answers with some rows of those that are asked for, and how many these are.
 func getRows(v view, r *http.Request) (any, error) {
-	from, err := number(r, "from", 0)
-	if err != nil {
-		return nil, err
-	}
-	count, err := number(r, "count", 100)
-	if err != nil {
-		return nil, err
-	}
+	from, count := number(r, "from"), min(cmp.Or(number(r, "count"), 100), mostRows)
 	rows, total, isShown := []rowJSON{}, 0, v.filter(r, r.URL.Query().Get("show"))
 	for i := range v.book.records {
 		if !isShown(i) {
 			continue
 		}
-		if total++; total > from && len(rows) < min(count, mostRows) {
+		if total++; total > from && len(rows) < count {
 			row, err := v.row(i)
 			if err != nil {
 				return nil, err
@@ -200,20 +161,13 @@ func getRows(v view, r *http.Request) (any, error) {
 // getPlace answers with a place among the rows that are asked for: that of the first row,
 // from a row on, which find shows too, else the last one; and with that row, or null.
 func getPlace(v view, r *http.Request) (any, error) {
-	from, err := number(r, "row", 0)
-	if err != nil {
-		return nil, err
-	}
-	table, err := tableOf(r)
-	if err != nil {
-		return nil, err
-	}
+	from := cell.RowOf(number(r, "table"), number(r, "row"))
 	place, isShown, isFound := 0, v.filter(r, r.URL.Query().Get("show")), v.filter(r, cmp.Or(r.URL.Query().Get("find"), "all"))
 	for i, at := range v.book.records {
 		if !isShown(i) {
 			continue
 		}
-		if at >= cell.RowOf(table, from) && isFound(i) {
+		if at >= from && isFound(i) {
 			row, err := v.row(i)
 			return map[string]any{"place": place, "row": row}, err
 		}
@@ -221,8 +175,6 @@ func getPlace(v view, r *http.Request) (any, error) {
 	}
 	return map[string]any{"place": max(0, place-1), "row": nil}, nil
 }
-
-func tableOf(r *http.Request) (int, error) { return number(r, "table", 0) }
 
 // filter returns which records are asked for. show is all, usable, errors or warned; the
 // query has the column and the code of an error or a warning, which may be "".
@@ -257,7 +209,7 @@ func (v view) row(i int) (rowJSON, error) {
 			row = v.bound.Convert(record)
 		}
 		found := row.Problems
-		if one.Skipped = string(row.Skipped); v.verdict != nil && v.verdict.of == v.analysis {
+		if one.Skipped = string(row.Skipped); v.verdict != nil {
 			found = append(found, v.verdict.together[i]...)
 			if v.verdict.survey != nil {
 				one.Client = v.verdict.survey.Client(i)

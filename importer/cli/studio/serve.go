@@ -48,12 +48,19 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	case <-s.ctx.Done():
-	case <-s.Ended():
+	tick := time.NewTicker(min(time.Second, s.options.Idle))
+	defer tick.Stop()
+	for over := false; !over; {
+		select {
+		case err := <-ended:
+			return err
+		case <-ctx.Done():
+			over = true
+		case <-s.ctx.Done():
+			over = true
+		case <-tick.C:
+			over = s.isIdle()
+		}
 	}
 	s.stop() // answers the pages that wait
 	fresh, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

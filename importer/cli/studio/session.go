@@ -163,19 +163,10 @@ func (s *session) save(overwrite bool) error {
 	if _, err := readFile(s.path); err != nil { // a folder now, or a link of another user
 		return err
 	}
-	info, err := os.Stat(s.path)
-	switch {
-	case err == nil && (info.Mode().Perm()&0o200 == 0 || !safefile.Ours(info)):
+	if info, err := os.Stat(s.path); err == nil && (info.Mode().Perm()&0o200 == 0 || !safefile.Ours(info)) {
 		return s.noAccess(errors.New("it is read-only, or belongs to another user"))
-	case err == nil || overwrite:
-		err = safefile.Replace(s.path, s.text(), 0o644, os.Rename)
-	default: // a file that somebody makes just now stays
-		err = safefile.Replace(s.path, s.text(), 0o644, create)
 	}
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return failure{http.StatusConflict, "changed-on-disk", "there is a file of this name now", "take the file as it is now, or overwrite it with what is here"}
-	case err != nil:
+	if err := safefile.Replace(s.path, s.text(), 0o644, os.Rename); err != nil {
 		return s.noAccess(err)
 	}
 	s.file, s.leads = s.text(), whereTo(s.path)
@@ -186,15 +177,6 @@ func (s *session) save(overwrite bool) error {
 func (s *session) noAccess(err error) error {
 	return problem.At(problem.Where{File: s.path}, "output-no-access", "the file cannot be written: %v", problem.Cause(err)).
 		Hinted("nothing was changed; what is here is not lost while this page is open")
-}
-
-// create gives a file a name that no other file has.
-func create(from, to string) error {
-	err := os.Link(from, to)
-	if err != nil && !errors.Is(err, fs.ErrExist) { // not every file system has links
-		return os.Rename(from, to)
-	}
-	return err
 }
 
 // unsaved is the autosaved file: what was not saved, of which mapping file, and what that

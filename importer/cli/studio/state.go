@@ -65,13 +65,12 @@ type problemJSON struct {
 }
 
 type sheetJSON struct {
-	Path            string        `json:"path"`
-	Names           []string      `json:"names"`
-	Name            string        `json:"name"`
-	HeaderRow       int           `json:"headerRow"`
-	LikelyHeaderRow int           `json:"likelyHeaderRow"`
-	First           [][]string    `json:"first"`
-	Problems        []problemJSON `json:"problems"` // why it cannot be read
+	Path      string        `json:"path"`
+	Names     []string      `json:"names"`
+	Name      string        `json:"name"`
+	HeaderRow int           `json:"headerRow"`
+	First     [][]string    `json:"first"`
+	Problems  []problemJSON `json:"problems"` // why it cannot be read
 }
 
 // tallyJSON is the verdict over the cells of a column or a target.
@@ -137,7 +136,7 @@ type judgementJSON struct {
 	Rows     int         `json:"rows"`
 	Done     int         `json:"done"`
 	Complete bool        `json:"complete"`
-	Stale    bool        `json:"stale"`   // the mapping has a mistake that keeps it from being judged; the numbers are of an earlier one
+	Stale    bool        `json:"stale"`   // the mapping has a mistake that keeps it from being judged
 	Partial  bool        `json:"partial"` // rules with mistakes are left out
 	Skipped  int         `json:"skipped"`
 	Usable   int         `json:"usable"`
@@ -176,14 +175,12 @@ func (s *Server) getState(r *http.Request) (any, error) {
 	}
 }
 
-// judgedBy returns the verdict that the page shows: of the text of now or, while that cannot
-// be judged, of an earlier one; nil for none. The caller holds the lock.
+// judgedBy returns the verdict by the text of now; nil for none. The caller holds the lock.
 func (s *Server) judgedBy() *verdict {
-	v := s.verdict
-	if v == nil || v.of != s.now && (v.of.book != s.now.book || s.now.bound != nil) {
-		return nil
+	if v := s.verdict; v != nil && v.of == s.now {
+		return v
 	}
-	return v
+	return nil
 }
 
 // state is what the page shows. The caller holds the lock.
@@ -209,7 +206,7 @@ func (s *Server) state() stateJSON {
 func (s *Server) mapping() mappingJSON {
 	a := s.now
 	problems, warnings := a.problems, a.warnings
-	if v := s.verdict; v != nil && v.of == a {
+	if v := s.judgedBy(); v != nil {
 		problems, warnings = slices.Concat(problems, v.found), slices.Concat(warnings, v.warnings)
 	}
 	left := s.session.left

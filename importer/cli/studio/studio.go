@@ -114,7 +114,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	s.ctx, s.stop = context.WithCancel(ctx)
-	s.guard = newGuard(s.options.Idle)
+	s.guard = newGuard()
 	s.routes()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,13 +135,11 @@ func New(ctx context.Context, o Options) (*Server, error) {
 // that it listens on.
 func (s *Server) Handler() http.Handler { return s.guard.protect(s.mux) }
 
-// Ended is closed when no page has asked for the time of Options.Idle, and no job runs.
-func (s *Server) Ended() <-chan struct{} {
-	return s.guard.ended(s.ctx, func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.job != nil && s.job.State == running
-	})
+// isIdle reports whether no page has asked for the time of Options.Idle, and no job runs.
+func (s *Server) isIdle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.guard.silence() > s.options.Idle && (s.job == nil || s.job.State != running)
 }
 
 // Close stops what runs and removes the temporary files.

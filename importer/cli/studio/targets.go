@@ -29,7 +29,8 @@ func (a *analysis) targets(service *mapping.Service, v *verdict) []targetJSON {
 		return l.list
 	}
 	l.all(targetJSON{Group: "key", Of: "Client", Required: true}, "client", "key")
-	l.all(targetJSON{Group: "lookup", Of: "Client"}, "client", "lookup/email", "lookup/phone", "lookup/mode", "existing", "existing_activities", "known_id")
+	l.all(targetJSON{Group: "lookup", Of: "Client"}, "client",
+		"lookup/email", "lookup/phone", "lookup/mode", "existing", "existing_activities", "known_id")
 	l.fields(targetJSON{Group: "client", Of: "Client"}, "client")
 	for i, c := range a.mapping.Contacts {
 		of, t := "contacts/"+strconv.Itoa(i), targetJSON{Group: "contacts", Of: "Contact " + c.ID.Text}
@@ -305,7 +306,8 @@ func (a *analysis) columnsOf(rule json.RawMessage, path []string) []int {
 		return nil
 	} else if isValue(path) {
 		walk(value, "column")
-	} else if _, isText := value.(string); key == "resume_at" && !isText || slices.Contains([]string{"key", "known_id", "when", "name", "fill_down"}, key) {
+	} else if _, isText := value.(string); key == "resume_at" && !isText ||
+		slices.Contains([]string{"key", "known_id", "when", "name", "fill_down"}, key) {
 		walk(value, key)
 	}
 	var list []int

@@ -15,7 +15,7 @@ func TestMistakes(t *testing.T) {
 
 	// 1: the wrong row names the columns.
 	h.view(7, "The sheet")
-	h.button("Take row 4")
+	h.button("Row 4 names the columns")
 	h.said("Row 4 names the columns")
 
 	// Mistakes of the mapping itself: the first of the list leads to its place.

@@ -9,7 +9,7 @@ import { Problems, useLoaded, Waiting } from './ui.js';
 import { count, dayIn, number } from './words.js';
 
 /** @typedef {{name: string, value: string, cells: {cell: string, text: string}[]}} Sent a value, '' when it is left out, and the cells it comes from */
-/** @typedef {{title: string, values: Sent[], method: string, path: string, body: any, rows?: number[]}} Step */
+/** @typedef {{title: string, values: Sent[], method: string, path: string, body: any}} Step */
 /** @typedef {{number: number, of: number, rows: number[], tables: number[], why: string, skipped?: string, problems: import('./types.js').Problem[],
  *   steps: Step[]}} Client */
 

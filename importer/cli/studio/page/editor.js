@@ -5,8 +5,8 @@
 import { ApiError } from './api.js';
 import { Fixes, useCells } from './fix.js';
 import { Condition, Formula, TextFromColumns } from './formula.js';
-import { html, useId, useLayoutEffect, useMemo, useRef, useState } from './lib.js';
-import { Options } from './options.js';
+import { html, useId, useLayoutEffect, useRef, useState } from './lib.js';
+import { Options, Sent, TextField } from './options.js';
 import { columnItems, Picker } from './picker.js';
 import { Preview } from './preview.js';
 import { takeIn, usePending } from './pending.js';
@@ -105,10 +105,7 @@ function isComplete(rule) {
 
 /** What the history calls a change. @param {Target} target @param {Rule} rule */
 function labelOf(target, rule) {
-	const all = members(rule);
-	if (['condition', 'choice', 'list', 'numbers', 'resume', 'columns'].includes(editorOf(target))) return `${nameOf(target)} ← ${describe({ ...target, rule }).replace(/^only when /, '')}`.slice(0, 120);
-	const made = editorOf(target) === 'value' ? { column: all.column, value: `“${all.value}”`, text: all.text, first_of: [all.first_of || []].flat().join(', '), join: [all.join || []].flat().join(' + '), expr: all.expr }[sourceOf(rule)] : typeof rule === 'object' ? JSON.stringify(rule) : rule;
-	return `${nameOf(target)} ← ${made}`.slice(0, 120);
+	return `${nameOf(target)} ← ${describe({ ...target, rule }).replace(/^only when /, '')}`.slice(0, 120);
 }
 
 /** The editor of a value: one of several ways to make it. @param {Fields} props */
@@ -121,56 +118,27 @@ function ValueFields({ target, draft, onDraft }) {
 		const next = withSource(draft, name);
 		onDraft(before.current[name] ? withMember(next, name, before.current[name]) : next, true);
 	};
-	const Source = { column: ColumnSource, value: ConstantSource, text: TextSource, first_of: FirstOfSource, join: JoinSource, expr: FormulaSource }[source];
 	return html`<fieldset class="ways"><legend>Made from</legend>${sources.map(([name, words]) => html`
 			<label key=${name}><input type="radio" name=${id} checked=${name === source} onChange=${() => choose(name)} />
 				<span>${words}</span></label>`)}</fieldset>
-		<${Source} target=${target} draft=${draft} onDraft=${onDraft} />
+		<${Source} key=${source} target=${target} draft=${draft} onDraft=${onDraft} />
 		<${Allowed} target=${target} />
 		<${Options} target=${target} draft=${draft} onDraft=${onDraft} />`;
 }
 
-/** @param {Fields} props */
-function ColumnSource({ draft, onDraft }) {
-	const items = useMemo(() => columnItems(state.value?.columns || []), [state.value?.columns]);
-	return html`<${Picker} label="Column" items=${items} value=${members(draft).column || ''} placeholder="Type a part of the header"
-		onPick=${(/** @type {string} */ c) => onDraft(withMember(draft, 'column', c))} />`;
-}
-
-/** @param {Fields} props */
-function ConstantSource({ target, draft, onDraft }) {
-	const id = useId();
-	const value = members(draft).value;
-	const set = (/** @type {any} */ v) => onDraft(withMember(draft, 'value', v));
-	if (target.options) return html`<p class="field"><label for=${id}>Value for everyone</label>
-		<select id=${id} value=${value} onChange=${(/** @type {any} */ e) => set(e.target.value)}>
-		<option value="">Choose …</option>${target.options.map((o) => html`<option value=${o}>${o}</option>`)}</select></p>`;
-	if (target.type === 'Checkbox') return html`<p class="field"><label for=${id}>Value for everyone</label>
-		<select id=${id} value=${String(value)} onChange=${(/** @type {any} */ e) => set(e.target.value === '' ? '' : e.target.value === 'true')}>
-		<option value="">Choose …</option><option value="true">Yes, ticked</option><option value="false">No, not ticked</option></select></p>`;
-	return html`<p class="field"><label for=${id}>Value for everyone</label>
-		<input id=${id} value=${value} onInput=${(/** @type {any} */ e) => set(e.target.value)} /></p>`;
-}
-
-/** @param {Fields} props */
-const TextSource = ({ draft, onDraft }) => html`<${TextFromColumns} text=${members(draft).text || ''}
-	onText=${(/** @type {string} */ t) => onDraft(withMember(draft, 'text', t))} />`;
-
-/** @param {Fields} props */
-const FormulaSource = ({ draft, onDraft }) => html`<${Formula} label="Formula" text=${members(draft).expr || ''}
-	onText=${(/** @type {string} */ t) => onDraft(withMember(draft, 'expr', t))} />`;
-
-/** @param {Fields} props */
-const FirstOfSource = ({ draft, onDraft }) => html`<${OrderedColumns} label="Columns, the first filled one is taken"
-	list=${[members(draft).first_of || []].flat()} onList=${(/** @type {string[]} */ l) => onDraft(withMember(draft, 'first_of', l))} />`;
-
-/** @param {Fields} props */
-function JoinSource({ draft, onDraft }) {
-	const id = useId();
-	return html`<${OrderedColumns} label="Columns, what is empty is left out" list=${[members(draft).join || []].flat()}
-			onList=${(/** @type {string[]} */ l) => onDraft(withMember(draft, 'join', l))} />
-		<p class="field"><label for=${id}>Between them</label><input id=${id} value=${members(draft).with ?? ', '}
-			onInput=${(/** @type {any} */ e) => onDraft(withMember(draft, 'with', e.target.value))} /></p>`;
+/** What a value is made from. @param {Fields} props */
+function Source({ target, draft, onDraft }) {
+	const all = members(draft);
+	const set = (/** @type {string} */ name) => (/** @type {any} */ to) => onDraft(withMember(draft, name, to));
+	switch (sourceOf(draft)) {
+		case 'value': return html`<${Sent} target=${target} type=${target.type} label="Value for everyone" value=${all.value} hint="" onSent=${set('value')} />`;
+		case 'text': return html`<${TextFromColumns} text=${all.text || ''} onText=${set('text')} />`;
+		case 'expr': return html`<${Formula} label="Formula" text=${all.expr || ''} onText=${set('expr')} />`;
+		case 'first_of': return html`<${OrderedColumns} label="Columns, the first filled one is taken" list=${[all.first_of || []].flat()} onList=${set('first_of')} />`;
+		case 'join': return html`<${OrderedColumns} label="Columns, what is empty is left out" list=${[all.join || []].flat()} onList=${set('join')} />
+			<${TextField} label="Between them" value=${all.with ?? ', '} onText=${set('with')} />`;
+		default: return html`<${ColumnField} draft=${all.column} onDraft=${set('column')} />`;
+	}
 }
 
 /** Columns that together say who is who. @param {Fields} props */
@@ -203,7 +171,7 @@ function OrderedColumns({ label, list, onList }) {
 	</fieldset>`;
 }
 
-/** @param {Fields} props */
+/** @param {{draft: any, onDraft: (column: string) => void}} props */
 function ColumnField({ draft, onDraft }) {
 	return html`<${Picker} label="Column" items=${columnItems(state.value?.columns || [])} value=${String(draft ?? '')}
 		placeholder="Type a part of the header" onPick=${onDraft} />`;
@@ -257,12 +225,9 @@ function NumbersField({ draft, onDraft }) {
 
 /** @param {Fields} props */
 function PlainField({ target, draft, onDraft }) {
-	const id = useId();
 	const offers = target.path === '/sheet/timezone' ? Intl.supportedValuesOf('timeZone') : [];
-	return html`<p class="field"><label for=${id}>${target.title}</label>
-		<input id=${id} list=${offers.length ? id + 'l' : undefined} value=${String(draft ?? '')}
-		onInput=${(/** @type {any} */ e) => onDraft(e.target.value === '' ? null : e.target.value)} />
-		<datalist id=${id + 'l'}>${offers.map((name) => html`<option value=${name}></option>`)}</datalist></p>`;
+	return html`<${TextField} label=${target.title} value=${String(draft ?? '')} offers=${offers}
+		onText=${(/** @type {string} */ t) => onDraft(t === '' ? null : t)} />`;
 }
 
 const bodies = {

@@ -3,9 +3,9 @@
 
 import { get } from './api.js';
 import { html, signal, useEffect, useRef, useState } from './lib.js';
-import { link, route } from './route.js';
-import { problems, refuse, reload, replaceText, state, targetNear } from './store.js';
-import { Act, Choice, useLoaded, Waiting } from './ui.js';
+import { route, stay } from './route.js';
+import { problems, refuse, reload, replaceText, state } from './store.js';
+import { Act, Choice, Problems, useLoaded, Waiting } from './ui.js';
 import { usePending } from './pending.js';
 import { count } from './words.js';
 
@@ -48,7 +48,7 @@ function TextPane({ text }) {
 		setLine(n);
 	};
 	const wanted = Number(route.value.query.line || 0);
-	useEffect(() => { if (wanted) show(wanted); }, [route.value]);
+	useEffect(() => { if (wanted) { show(wanted); stay('file', {}); } }, [route.value]); // the same link leads there again
 	const cursor = () => setLine(area.current.value.slice(0, area.current.selectionStart).split('\n').length);
 	const take = async () => !changed || replaceText(draft.text);
 	usePending(changed, async () => {
@@ -83,13 +83,8 @@ function TextPane({ text }) {
 				${here.length ? here.map((p) => html`<span class="bad-text">Line ${p.line}: ${p.message}</span> `) : line ? `Line ${line}` : ''}</p>
 			<h2>${mistakes.length ? count(mistakes.length, 'mistake') : 'No mistake'}
 				${problems.value.length > mistakes.length && `, ${count(problems.value.length - mistakes.length, 'warning')}`}</h2>
-			<ul class="problems">${problems.value.map((p) => html`<li
-				class=${(mistakes.includes(p) ? 'mistake' : '') + (p.line === line && line ? ' here' : '')}><p>${p.message}</p>
-				${p.hint && html`<p class="faint">${p.hint}</p>`}
-				<p class="places">${p.line && html`<button type="button" class="as-link"
-					onClick=${() => show(/** @type {number} */ (p.line))}>Line ${p.line}</button>`}
-					${targetNear(p.path) && html`<a href=${link('targets', { at: targetNear(p.path) })}>Fix it without the file</a>`}
-					</p></li>`)}</ul>
+			<${Problems} list=${mistakes} kind="mistake" />
+			<${Problems} list=${problems.value.filter((p) => !mistakes.includes(p))} kind="warning" />
 		</aside>
 	</div>`;
 }

@@ -4,6 +4,7 @@
 
 import { get, post } from './api.js';
 import { html } from './lib.js';
+import { isRegionMissing } from './options.js';
 import { Result } from './preview.js';
 import { changes, editorOf, emptyText, members, nameOf, sourceOf, withMember } from './rule.js';
 import { link } from './route.js';
@@ -34,6 +35,7 @@ export function Fixes({ target, cells }) {
 /** @param {Target} target @param {{values: Distinct[], more: number}[]} cells */
 function fixesOf(target, cells) {
 	if (isZoneMissing(target)) return html`<p>Where were the times written down? <a href=${link('targets', { at: '/sheet/timezone' })}>Time zone</a></p>`;
+	if (isRegionMissing(target)) return html`<p>Which country are the numbers of? Say it below, in “Country of numbers without one”.</p>`;
 	if (!cells.length) return null;
 	const type = members(target.rule).type || target.type;
 	const values = together(cells);

@@ -9,6 +9,9 @@ import { typeName, types } from './words.js';
 
 const dateFormats = ['dd/mm/yyyy', 'mm/dd/yyyy', 'yyyy-mm-dd', 'dd.mm.yyyy', 'dd-mm-yyyy', 'd/m/yyyy', 'dd/mm/yy', 'd mmm yyyy', 'd mmmm yyyy'];
 
+/** Reports whether phone numbers have errors because their country is not said. @param {import('./types.js').Target} target */
+export const isRegionMissing = (target) => (target.problems || []).some((p) => p.code === 'phone-region');
+
 /** @param {Fields} props */
 export function Options({ target, draft, onDraft }) {
 	const all = members(draft);
@@ -16,8 +19,7 @@ export function Options({ target, draft, onDraft }) {
 	const set = (/** @type {string} */ name) => (/** @type {any} */ value) => onDraft(withMember(draft, name, value === ''
 		|| value === false ? undefined : value));
 	const isCell = sourceOf(draft) !== 'value';
-	const isRegionMissing = (target.problems || []).some((p) => p.code === 'phone-region');
-	const open = isRegionMissing || ['type', 'format', 'years', 'region', 'percent', 'default', 'else', 'required', 'max_length'].some((name) => name in all);
+	const open = isRegionMissing(target) || ['type', 'format', 'years', 'region', 'percent', 'default', 'else', 'required', 'max_length'].some((name) => name in all);
 	return html`<details class="more" open=${open}><summary>How it is read</summary><div class="fields">
 		<${TypeField} target=${target} type=${all.type} onType=${set('type')} />
 		${isCell && (type === 'Date' || type === 'DateTime')
@@ -56,11 +58,11 @@ function formatsOf(text) {
 
 /** What is sent instead of a cell: one of the texts that the service takes, yes or no, or any text.
  * @param {{target: import('./types.js').Target, type: string|undefined, label: string, value: any, hint: string, onSent: (value: any) => void}} props */
-function Sent({ target, type, label, value, hint, onSent }) {
+export function Sent({ target, type, label, value, hint, onSent }) {
 	const id = useId();
 	const choices = type === 'Checkbox' ? [[true, 'Yes, ticked'], [false, 'No, not ticked']] : (target.options || []).map((o) => [o, o]);
 	if (!choices.length) return html`<${TextField} label=${label} value=${value ?? ''} hint=${hint} onText=${onSent} />`;
-	const now = value === undefined ? '' : JSON.stringify(value);
+	const now = value === undefined || value === '' ? '' : JSON.stringify(value);
 	return html`<p class="field"><label for=${id}>${label}</label>
 		<select id=${id} value=${now} aria-describedby=${id + 'h'} onChange=${(/** @type {any} */ e) => onSent(e.target.value === '' ? '' : JSON.parse(e.target.value))}>
 		<option value=""></option>${now && !choices.some(([to]) => JSON.stringify(to) === now) && html`<option value=${now}>${String(value)}, which the service does not take</option>`}
@@ -80,7 +82,7 @@ function TypeField({ target, type, onType }) {
 }
 
 /** @param {{label: string, value: any, offers?: string[], hint?: string, number?: boolean, onText: (text: string) => void}} props */
-function TextField({ label, value, offers = [], hint, number, onText }) {
+export function TextField({ label, value, offers = [], hint, number, onText }) {
 	const id = useId();
 	const [typed, setTyped] = useState(/** @type {string|null} */ (null)); // as it stands in the field while it has the focus
 	const type = (/** @type {any} */ e) => { setTyped(e.target.value); onText(e.target.value); };

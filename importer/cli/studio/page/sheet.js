@@ -3,7 +3,7 @@
 
 import { html } from './lib.js';
 import { chooseSheet, state } from './store.js';
-import { Act, arrows, Chip, Problems } from './ui.js';
+import { arrows, Chip, Problems } from './ui.js';
 
 /** @typedef {import('./types.js').Sheet} Sheet */
 
@@ -24,10 +24,7 @@ function OneSheet({ sheet: s, id }) {
 		<div class="actions"><h2 class="code">${s.path}</h2>
 			${s.names.length > 1 && html`<p class="field inline"><label for=${id}>Sheet</label>
 				<select id=${id} value=${s.name} onChange=${(/** @type {any} */ e) => chooseSheet(e.target.value, s.headerRow)}>
-				${s.names.map((n) => html`<option value=${n}>${n}</option>`)}</select></p>`}
-			${s.likelyHeaderRow !== undefined && s.likelyHeaderRow !== s.headerRow
-				&& html`<p class="warn-text">Row ${s.likelyHeaderRow} looks more like it. <${Act}
-				onAct=${() => chooseSheet(undefined, s.likelyHeaderRow || 1)}>Take row ${s.likelyHeaderRow}<//></p>`}</div>
+				${s.names.map((n) => html`<option value=${n}>${n}</option>`)}</select></p>`}</div>
 		<${Problems} list=${s.problems || []} />
 		<div class="wide" tabindex="0" role="region" aria-label=${'The first rows of ' + s.path}>
 			<table class="rows first" onKeyDown=${arrows('th button')}>

@@ -87,7 +87,7 @@ function Top() {
 /** The verdict in a sentence. @param {import('./types.js').Judgement} j @param {boolean} running */
 function summary(j, running) {
 	if (j.error) return j.error;
-	if (j.stale) return j.usable ? `Not judged now; before the mistake ${number(j.usable)} of ${count(j.rows - j.skipped, 'row')} were usable` : 'Not judged: the mapping has a mistake';
+	if (j.stale) return 'Not judged: the mapping has a mistake';
 	if (running && j.done < j.rows) return `Judging ${number(j.done)} of ${number(j.rows)} rows`;
 	if (running) return 'Finding the clients …';
 	return [

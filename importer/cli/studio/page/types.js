@@ -22,7 +22,7 @@
  *   errors?: number, empty?: number, problems?: CellErrors[], warnings?: CellErrors[], line?: number|null}} Target
  *   one thing that the service can get; the server makes what is missing above its path
  *
- * @typedef {{op: 'add'|'remove'|'replace'|'move', path: string, from?: string, value?: any, after?: string}} Operation
+ * @typedef {{op: 'add'|'remove'|'replace'|'move', path: string, from?: string, value?: any}} Operation
  *   one operation of a JSON Patch
  *
  * @typedef {{path: string, value: Rule, operations: Operation[], column: string, certainty: string, reason: string, ask?: string, sure: boolean}} Suggestion
@@ -33,14 +33,14 @@
  *
  * @typedef {{rows: number, done: number, complete: boolean, stale: boolean, partial: boolean, skipped: number, usable: number, errors: number, clients: number, disagree: number,
  *   codes: CellErrors[], warnings: CellErrors[], error: string}} Judgement
- *   the verdict over the sheet. complete: all rows are judged; stale: the numbers
- *   are of an earlier mapping, because this one has a mistake; partial: rules with mistakes are left out; error: why the rows
+ *   the verdict over the sheet. complete: all rows are judged; stale: they cannot be,
+ *   because the mapping has a mistake; partial: rules with mistakes are left out; error: why the rows
  *   could not be judged
  *
  * @typedef {{kind: 'dry-run'|'sandbox', state: 'running'|'done'|'failed', phase?: string, done?: number, of?: number,
  *   exitCode?: number, summary?: Record<string, any>, workbook?: string|null, pages?: string|null, problems?: Problem[]}} Job
  *
- * @typedef {{path: string, names: string[], name: string, headerRow: number, likelyHeaderRow?: number, first: string[][], problems: Problem[]}} Sheet
+ * @typedef {{path: string, names: string[], name: string, headerRow: number, first: string[][], problems: Problem[]}} Sheet
  *
  * @typedef {{version: number, progress: number,
  *   mapping: {path: string, exists: boolean, dirty: boolean, onDisk: 'same'|'changed'|'gone', text: string, problems: Problem[],

@@ -112,7 +112,7 @@ function operations(target, isCheckbox, values, chosen) {
  * @param {Target} target @param {Distinct[]} values @param {Map<string, any>} meant */
 function withValues(target, values, meant) {
 	const { values: listed, ...all } = members(target.rule);
-	const understood = listed ? Object.entries(listed) : values.filter((v) => !v.problem && v.to !== null).map((v) => [v.text, v.to]);
+	const understood = /** @type {[string, any][]} */ (listed ? Object.entries(listed) : values.filter((v) => !v.problem && v.to !== null).map((v) => [v.text, v.to]));
 	const table = new Map([...understood, ...meant]);
 	for (const [text, to] of meant) if (to === takenOut) table.delete(text);
 	return table.size ? { ...all, values: Object.fromEntries(table) } : all;
