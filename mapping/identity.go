@@ -28,7 +28,7 @@ func (b *Binding) KeySpace() string { return b.keySpace }
 
 // identity reads the key cells of a client or of a further contact; what names
 // the key in messages.
-func (r *rowConverter) identity(space string, columns []int, v *personValues, what string) Identity {
+func (r *rowConverter) identity(space string, columns []int, v *rowPart, what string) Identity {
 	switch space {
 	case EmailSpace:
 		return r.lookupIdentity(&v.email, space, columns[0], what)
@@ -122,19 +122,20 @@ type People struct {
 // People returns whom a converted row speaks of, beside the client's key.
 func (b *Binding) People(row ConvertedRow) (p People) {
 	asks := b.mapping.Client.Existing != Create
-	p.note(&b.lookup, b.fields, &row.personValues, asks)
+	p.note(&b.lookup, b.fields, &row.client, asks)
 	for i := range row.contacts {
 		c := &row.contacts[i]
 		if c.who != (Identity{}) {
 			p.Others = append(p.Others, c.who)
 		}
-		p.note(&b.contacts[c.entry].lookup, b.contacts[c.entry].fields, &c.personValues, false)
+		contact := b.contactOf(c.scope)
+		p.note(&contact.lookup, contact.fields, c, false)
 	}
 	return p
 }
 
 // note adds the addresses of one person.
-func (p *People) note(lookup *boundLookup, fields []boundField, v *personValues, asks bool) {
+func (p *People) note(lookup *boundLookup, fields []boundField, v *rowPart, asks bool) {
 	add := func(space string, it *fieldValue, asked bool) {
 		if it.value.IsZero() {
 			return

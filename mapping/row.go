@@ -24,13 +24,11 @@ type ConvertedRow struct {
 	Notes    []CellNote   // cells that make the mapping doubtful
 	Readings []Reading    // what the row gives for the Targets, in their order; of a Part only
 
-	knownID fieldValue
-	personValues
-	contacts   []contactValues  // further contacts that the row has
-	resume     int              // the order of the activity to resume at; -1 when the cell does not say
-	resumeCell string           // the text of the cell that says it
-	activities []activityValues // activities on the client, as listed
-	claims     []claimValues
+	client     rowPart
+	contacts   []rowPart // further contacts that the row has
+	claims     []rowPart
+	resume     int    // the order of the activity to resume at; -1 when the cell does not say
+	resumeCell string // the text of the cell that says it
 }
 
 // Reading is what one row gives for a target. A row has none for what it does not ask for,
@@ -44,27 +42,16 @@ type Reading struct {
 	Doubt  *problem.Problem // a warning of the value, which is sent all the same
 }
 
-// personValues are the values of a client or of a further contact in one record.
-type personValues struct {
-	email, phone fieldValue
-	fields       []fieldValue
-}
-
-// contactValues is what a record says of one entry of contacts.
-type contactValues struct {
-	entry int
-	who   Identity // zero when the key cells cannot be read
-	personValues
-	activities []activityValues
-}
-
-// claimValues is what a record asks of one claims entry.
-type claimValues struct {
-	entry      int
-	key        string
-	known      fieldValue // its id, where the sheet gives one
-	name       fieldValue
-	activities []activityValues // activities on the claim, as listed
+// rowPart is what one record says of its client, or of one entry of claims or contacts.
+type rowPart struct {
+	scope        int          // as in boundActivity.payload
+	who          Identity     // of a client or contact; zero when the key cells cannot be read
+	key          string       // of a claim
+	name         fieldValue   // of a claim
+	known        fieldValue   // the id of a client or claim, where the sheet gives one
+	email, phone fieldValue   // of a client or contact
+	fields       []fieldValue // of a client or contact
+	activities   []activityValues
 }
 
 // activityValues are the values of one activity.
@@ -98,12 +85,12 @@ func (b *Binding) Convert(record cell.Record) ConvertedRow {
 	}
 	b = r.b
 	if b.knownID != nil {
-		row.knownID = r.value(b.knownID)
+		row.client.known = r.value(b.knownID)
 	}
-	r.fields(&b.lookup, b.fields, &row.personValues)
+	r.fields(&b.lookup, b.fields, &row.client)
 	row.contacts = r.contacts()
 	row.resume = r.resume()
-	row.activities = r.activities(clientScope)
+	row.client.activities = r.activities(clientScope)
 	for entry := range b.claims {
 		if c, ok := r.claim(entry); ok {
 			row.claims = append(row.claims, c)
@@ -111,7 +98,7 @@ func (b *Binding) Convert(record cell.Record) ConvertedRow {
 	}
 	row.Problems, row.Warnings = dedupe(row.Problems), dedupe(row.Warnings)
 	if !r.isLead() {
-		row.activities, row.claims = nil, nil
+		row.client.activities, row.claims = nil, nil
 	}
 	slices.SortStableFunc(row.Readings, func(a, b Reading) int { return a.Target - b.Target })
 	return row
@@ -157,7 +144,7 @@ func (r *rowConverter) makeTexts(n int) []string {
 }
 
 // lookups converts the addresses by which somebody is looked up.
-func (r *rowConverter) lookups(lookup *boundLookup, into *personValues) {
+func (r *rowConverter) lookups(lookup *boundLookup, into *rowPart) {
 	if lookup.email != nil {
 		into.email = r.value(lookup.email)
 	}
@@ -168,7 +155,7 @@ func (r *rowConverter) lookups(lookup *boundLookup, into *personValues) {
 
 // fields converts the fields of a create payload. The addresses have been
 // converted.
-func (r *rowConverter) fields(lookup *boundLookup, fields []boundField, into *personValues) {
+func (r *rowConverter) fields(lookup *boundLookup, fields []boundField, into *rowPart) {
 	into.fields = make([]fieldValue, 0, len(fields))
 	for i := range fields {
 		f := &fields[i]
@@ -187,19 +174,19 @@ func (r *rowConverter) fields(lookup *boundLookup, fields []boundField, into *pe
 }
 
 // contacts converts the further contacts of a record.
-func (r *rowConverter) contacts() []contactValues {
-	var list []contactValues
+func (r *rowConverter) contacts() []rowPart {
+	var list []rowPart
 	for i := range r.b.contacts {
 		c := &r.b.contacts[i]
 		if !r.holds(c.when, c.key) {
 			continue
 		}
-		v := contactValues{entry: i}
-		r.lookups(&c.lookup, &v.personValues)
-		r.fields(&c.lookup, c.fields, &v.personValues)
-		v.activities = r.activities(r.b.mapping.contactScope(i))
-		v.who = r.identity(c.space, c.key, &v.personValues, "the key of the contact “"+c.id+"”")
-		list = append(list, v)
+		part := rowPart{scope: r.b.mapping.contactScope(i)}
+		r.lookups(&c.lookup, &part)
+		r.fields(&c.lookup, c.fields, &part)
+		part.activities = r.activities(part.scope)
+		part.who = r.identity(c.space, c.key, &part, "the key of the contact “"+c.id+"”")
+		list = append(list, part)
 	}
 	return list
 }
@@ -240,8 +227,10 @@ func (r *rowConverter) accept() bool {
 	if row.Skipped != "" {
 		return false
 	}
-	r.lookups(&b.lookup, &row.personValues)
-	row.Client = r.identity(b.keySpace, b.key, &row.personValues, "the client key")
+	row.client.scope = clientScope
+	r.lookups(&b.lookup, &row.client)
+	row.Client = r.identity(b.keySpace, b.key, &row.client, "the client key")
+	row.client.who = row.Client
 	return true
 }
 
@@ -314,8 +303,8 @@ func (r *rowConverter) resume() int {
 }
 
 // claimStep returns the key of the step that creates a claim.
-func (b *Binding) claimStep(c *claimValues) string {
-	return "claim/" + b.claims[c.entry].id + "/" + c.key
+func (b *Binding) claimStep(c *rowPart) string {
+	return "claim/" + b.claims[c.scope].id + "/" + c.key
 }
 
 // ClaimSteps returns the keys of the claim steps that a row asks for. It
@@ -344,7 +333,7 @@ func (b *Binding) KnownIDs() bool {
 // KnownIDsOf returns the ids that a row gives.
 func (b *Binding) KnownIDsOf(l ConvertedRow) []KnownID {
 	var ids []KnownID
-	if it := l.knownID; !it.value.IsZero() {
+	if it := l.client.known; !it.value.IsZero() {
 		ids = append(ids, KnownID{string(ClientStep), ClientStep, it.value.Literal, first(it.of.columns)})
 	}
 	for i := range l.claims {
@@ -388,17 +377,18 @@ func (r *rowConverter) activities(scope int) []activityValues {
 	return acts
 }
 
-func (r *rowConverter) claim(entry int) (claimValues, bool) {
+func (r *rowConverter) claim(entry int) (part rowPart, ok bool) {
 	c := &r.b.claims[entry]
 	if !r.holds(c.when, c.key) {
-		return claimValues{}, false
+		return part, false
 	}
-	key, ok := r.key(c.key, "the claim key")
-	items := claimValues{entry: entry, key: key, name: r.value(&c.name), activities: r.activities(entry)}
+	part.scope = entry
+	part.key, ok = r.key(c.key, "the claim key")
+	part.name, part.activities = r.value(&c.name), r.activities(entry)
 	if c.known != nil {
-		items.known = r.value(c.known)
+		part.known = r.value(c.known)
 	}
-	return items, ok
+	return part, ok
 }
 
 // totals are the words for a sum of the rows above, in the languages of the
