@@ -17,7 +17,7 @@ type planner struct {
 	values []fieldValue      // room for the value being merged
 	acts   []*activityValues // the activity being made, from each row
 
-	disagreements []disagreement
+	conflicts []string // the rows and the first place of each conflict
 }
 
 // planned is the client, a claim or a further contact of a plan. Several rows may ask for it.
@@ -66,7 +66,6 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 	if p.sameResume() {
 		acts = p.activitySteps(slices.Concat([]*planned{p.client}, claims, contacts))
 	}
-	p.conflicts()
 	if len(plan.Problems) > 0 {
 		plan.Problems = dedupe(plan.Problems)
 		plan.Problems.Sort()

@@ -413,12 +413,7 @@ func (r *rowConverter) isLead() bool {
 	found := r.row.Problems
 	r.row.Problems = nil
 	if c, ok := TotalsLabel(r.own); ok {
-		hint := "delete the row"
-		header, word := r.b.sheet.ColumnLabel(c), strings.ToLower(asRead(r.record.Cell(c)))
-		if c < len(r.b.sheet.Header) && convert.FoldHeader(r.b.sheet.Header[c]) != "" && !strings.ContainsAny(header, `'"\`) {
-			hint += `, or let the mapping leave it out: sheet: {when: 'lower(col("` + header + `")) != "` + word + `"'}`
-		}
-		r.refuse(c, convert.CellError{Code: totalsCode, Message: "labels a row of totals, not a lead", Hint: hint})
+		r.refuse(c, convert.CellError{Code: totalsCode, Message: "labels a row of totals, not a lead", Hint: "delete the row, or let sheet.when leave such rows out"})
 	}
 	if c, ok := r.headerAgain(); ok {
 		r.refuse(c, convert.CellError{Code: headerCode, Message: "is repeated here with the other headers: the row is not a lead", Hint: "delete the row; if the sheet's headers are in this row, write header_row under sheet in the mapping"})
@@ -428,13 +423,6 @@ func (r *rowConverter) isLead() bool {
 	}
 	r.row.Problems = found
 	return true
-}
-
-// asRead returns a cell's text as col gives it to expressions; "" when it
-// cannot be read.
-func asRead(c cell.Cell) string {
-	value, _ := (&convert.Converter{Type: convert.Text}).Convert(c)
-	return value.Literal
 }
 
 // TotalsLabel returns the column of the word that marks a row of totals, such as
