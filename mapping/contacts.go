@@ -70,8 +70,7 @@ func (p *planner) contacts() []*planned {
 		}
 	}
 	for _, c := range found {
-		b := p.b.contactOf(c.scope)
-		p.person(c, &b.lookup, b.fields)
+		p.person(c, p.b.contactOf(c.scope))
 		own := c.step
 		own.Key, own.Kind = string(ClientStep), ClientStep
 		c.plan.Rows, c.plan.Steps, c.step.Contact = own.Rows, []Step{own}, c.plan
@@ -81,7 +80,7 @@ func (p *planner) contacts() []*planned {
 }
 
 // contactOf returns the contacts entry of a scope.
-func (b *Binding) contactOf(scope int) *boundContact { return &b.contacts[scope-len(b.claims)] }
+func (b *Binding) contactOf(scope int) *boundPerson { return &b.contacts[scope-len(b.claims)] }
 
 // contactCell is the place of the cell that identifies a contact in a row, and
 // its column's name.

@@ -108,12 +108,12 @@ func (p *planner) sameResume() bool {
 // planClient settles the client.
 func (p *planner) planClient() {
 	p.client = &planned{scope: clientScope, plan: p.plan, on: ClientRole,
-		step: Step{Key: string(ClientStep), Kind: ClientStep, Title: ClientRole, NotAdministrator: !p.b.mapping.Client.Administrator}}
+		step: Step{Key: string(ClientStep), Kind: ClientStep, Title: ClientRole, NotAdministrator: !p.b.client.administrator}}
 	for i := range p.rows {
 		p.client.add(&p.rows[i], &p.rows[i].client)
 	}
-	p.mergeKnownID(p.client, p.b.knownID)
-	p.person(p.client, &p.b.lookup, p.b.fields)
+	p.mergeKnownID(p.client, p.b.client.known)
+	p.person(p.client, &p.b.client)
 }
 
 // mergeParts merges one value over what the rows say.
@@ -133,7 +133,7 @@ func (p *planner) mergeKnownID(g *planned, v *boundValue) {
 
 // person settles how a client or a further contact is looked up, its addresses
 // and the payload of the step that creates it.
-func (p *planner) person(g *planned, bound *boundLookup, fields []boundField) {
+func (p *planner) person(g *planned, bound *boundPerson) {
 	lookup := &g.plan.Lookup
 	if bound.email != nil {
 		it := p.mergeParts(g, bound.email, func(part *rowPart) fieldValue { return part.email })
@@ -144,9 +144,9 @@ func (p *planner) person(g *planned, bound *boundLookup, fields []boundField) {
 		lookup.Phone, lookup.PhoneNumber = it.value.Literal, g.plan.address(PhoneSpace, &it)
 	}
 	lookup.Mode = bound.mode
-	sent := make([]Field, 0, len(fields))
-	for k := range fields {
-		f := &fields[k]
+	sent := make([]Field, 0, len(bound.fields))
+	for k := range bound.fields {
+		f := &bound.fields[k]
 		it := p.mergeParts(g, &f.value, func(part *rowPart) fieldValue { return part.fields[k] })
 		if it.value.IsZero() {
 			g.step.Omitted = append(g.step.Omitted, Omitted{strings.Join(f.path, "."), it.source()})
@@ -160,7 +160,7 @@ func (p *planner) person(g *planned, bound *boundLookup, fields []boundField) {
 			g.plan.address(PhoneSpace, &it)
 		}
 	}
-	g.step.Fields = withoutEmptyElements(fields, sent)
+	g.step.Fields = withoutEmptyElements(bound.fields, sent)
 }
 
 // withoutEmptyElements leaves the constants out that stand in an element of an array of

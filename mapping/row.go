@@ -73,7 +73,12 @@ type rowConverter struct {
 
 func (b *Binding) converter(record cell.Record, row *ConvertedRow) *rowConverter {
 	b = b.table(record.Table)
-	return &rowConverter{b: b, own: b.clear(record), record: b.clear(record.Filled()), row: row}
+	r := &rowConverter{b: b, own: b.clear(record), row: row}
+	r.record = r.own
+	if len(record.Above) > 0 {
+		r.record = b.clear(record.Filled())
+	}
+	return r
 }
 
 // Convert converts a record. The row's Problems say what cannot be converted.
@@ -84,10 +89,10 @@ func (b *Binding) Convert(record cell.Record) ConvertedRow {
 		return row
 	}
 	b = r.b
-	if b.knownID != nil {
-		row.client.known = r.value(b.knownID)
+	if b.client.known != nil {
+		row.client.known = r.value(b.client.known)
 	}
-	r.fields(&b.lookup, b.fields, &row.client)
+	r.fields(&b.client, &row.client)
 	row.contacts = r.contacts()
 	row.resume = r.resume()
 	row.client.activities = r.activities(clientScope)
@@ -144,27 +149,27 @@ func (r *rowConverter) makeTexts(n int) []string {
 }
 
 // lookups converts the addresses by which somebody is looked up.
-func (r *rowConverter) lookups(lookup *boundLookup, into *rowPart) {
-	if lookup.email != nil {
-		into.email = r.value(lookup.email)
+func (r *rowConverter) lookups(p *boundPerson, into *rowPart) {
+	if p.email != nil {
+		into.email = r.value(p.email)
 	}
-	if lookup.phone != nil {
-		into.phone = r.value(lookup.phone)
+	if p.phone != nil {
+		into.phone = r.value(p.phone)
 	}
 }
 
 // fields converts the fields of a create payload. The addresses have been
 // converted.
-func (r *rowConverter) fields(lookup *boundLookup, fields []boundField, into *rowPart) {
-	into.fields = make([]fieldValue, 0, len(fields))
-	for i := range fields {
-		f := &fields[i]
+func (r *rowConverter) fields(p *boundPerson, into *rowPart) {
+	into.fields = make([]fieldValue, 0, len(p.fields))
+	for i := range p.fields {
+		f := &p.fields[i]
 		if f.sharedLookup == nil {
 			into.fields = append(into.fields, r.value(&f.value))
 			continue
 		}
 		it := into.phone
-		if f.sharedLookup == lookup.email {
+		if f.sharedLookup == p.email {
 			it = into.email
 		}
 		it.of = &f.value
@@ -182,10 +187,10 @@ func (r *rowConverter) contacts() []rowPart {
 			continue
 		}
 		part := rowPart{scope: r.b.mapping.contactScope(i)}
-		r.lookups(&c.lookup, &part)
-		r.fields(&c.lookup, c.fields, &part)
+		r.lookups(c, &part)
+		r.fields(c, &part)
 		part.activities = r.activities(part.scope)
-		part.who = r.identity(c.space, c.key, &part, "the key of the contact “"+c.id+"”")
+		part.who = r.identity(c, &part, "the key of the contact “"+c.id+"”")
 		list = append(list, part)
 	}
 	return list
@@ -221,15 +226,15 @@ func (r *rowConverter) accept() bool {
 		row.Skipped = BlankRow
 	case r.record.Hidden && b.mapping.Sheet.SkipHidden:
 		row.Skipped = HiddenRow
-	case !r.holds(b.when, b.key):
+	case !r.holds(b.when, b.client.key):
 		row.Skipped = NotWhen
 	}
 	if row.Skipped != "" {
 		return false
 	}
 	row.client.scope = clientScope
-	r.lookups(&b.lookup, &row.client)
-	row.Client = r.identity(b.keySpace, b.key, &row.client, "the client key")
+	r.lookups(&b.client, &row.client)
+	row.Client = r.identity(&b.client, &row.client, "the client key")
 	row.client.who = row.Client
 	return true
 }
@@ -327,7 +332,7 @@ type KnownID struct {
 
 // KnownIDs reports whether rows may give the ids of clients or claims.
 func (b *Binding) KnownIDs() bool {
-	return b.knownID != nil || slices.ContainsFunc(b.claims, func(c boundClaim) bool { return c.known != nil })
+	return b.client.known != nil || slices.ContainsFunc(b.claims, func(c boundClaim) bool { return c.known != nil })
 }
 
 // KnownIDsOf returns the ids that a row gives.
@@ -357,7 +362,7 @@ func (r *rowConverter) activities(scope int) []activityValues {
 		a := &r.b.activities[i]
 		payload := a.payload(scope)
 		status, wanted := r.b.status(a, r.row.resume)
-		if payload == nil || !wanted || !r.holds(payload.when, r.b.key) {
+		if payload == nil || !wanted || !r.holds(payload.when, r.b.client.key) {
 			continue
 		}
 		items := activityValues{index: i, workflow: r.value(&payload.workflow), identifier: r.value(&payload.identifier)}
