@@ -127,7 +127,8 @@ type boundResume struct {
 	listed bool           // the mapping lists what the cell may say
 }
 
-// Target is a value that the mapping takes from the rows, and the rule that says how.
+// Target is a value that the mapping takes from the rows, and the rule that says how. An
+// attribute that is on several claims is one target.
 type Target struct {
 	Path     []string     // of the rule in the mapping file: activities, 0, attributes, Date of birth
 	Type     convert.Type // as the service or the mapping settles it; Text when neither does
@@ -233,11 +234,6 @@ func (b *Binding) Mapping() *Mapping { return b.mapping }
 
 // Sheet returns the sheet that the mapping is bound to, the first of several.
 func (b *Binding) Sheet() cell.Sheet { return b.sheet }
-
-// Targets returns what the mapping takes from the rows: the client with its look-up,
-// further contacts, claims and activities. An attribute that is on several claims is
-// one target.
-func (b *Binding) Targets() []Target { return b.targets }
 
 // table returns the binding to one of the run's sheets.
 func (b *Binding) table(i int) *Binding {
