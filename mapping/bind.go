@@ -33,37 +33,30 @@ type Binding struct {
 
 	empty      map[string]bool  // the texts of cells that count as empty
 	when       *expr.Expression // which rows are taken; nil takes every row
-	keySpace   string
-	key        []int
-	knownID    *boundValue // nil when the mapping has no known_id for clients
-	lookup     boundLookup
-	fields     []boundField
-	contacts   []boundContact
+	client     boundPerson
+	contacts   []boundPerson
 	claims     []boundClaim
 	resume     boundResume
 	activities []boundActivity
 }
 
-type boundLookup struct {
-	email, phone *boundValue
-	mode         LookupMode
+// boundPerson is the client, or an entry of contacts.
+type boundPerson struct {
+	id            string           // of the entry
+	when          *expr.Expression // which rows have such a contact
+	key           []int
+	space         string
+	known         *boundValue // nil without a known_id
+	email, phone  *boundValue // how it is looked up; nil for not
+	mode          LookupMode
+	fields        []boundField
+	administrator bool
 }
 
 type boundField struct {
 	path         []string
 	value        boundValue
 	sharedLookup *boundValue // the look-up that reads the same cells in the same way; nil for none
-}
-
-// boundContact is an entry of contacts.
-type boundContact struct {
-	id            string
-	when          *expr.Expression
-	key           []int
-	space         string
-	lookup        boundLookup
-	fields        []boundField
-	administrator bool
 }
 
 // boundClaim is a claims entry.
@@ -134,7 +127,8 @@ type boundResume struct {
 	listed bool           // the mapping lists what the cell may say
 }
 
-// Target is a value that the mapping takes from the rows, and the rule that says how.
+// Target is a value that the mapping takes from the rows, and the rule that says how. An
+// attribute that is on several claims is one target.
 type Target struct {
 	Path     []string     // of the rule in the mapping file: activities, 0, attributes, Date of birth
 	Type     convert.Type // as the service or the mapping settles it; Text when neither does
@@ -204,9 +198,14 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	}
 	b.columns(m.Sheet.FillDown, nil)
 	b.bindKeys()
-	b.bindClient()
+	known := b.bindKnownID("known_id", m.Client.KnownID, nil, "client", "known_id")
+	b.client = b.bindPerson(&m.Client.PersonRule, m.Name.Text, "client")
+	b.client.known = known
 	for i := range m.Contacts {
-		b.bindContact(i)
+		c := &m.Contacts[i]
+		contact := b.bindPerson(&c.PersonRule, m.Name.Text+"/"+c.ID.Text, "contacts", strconv.Itoa(i))
+		contact.id, contact.when = c.ID.Text, b.condition(c.When, nil)
+		b.contacts = append(b.contacts, contact)
 	}
 	for i := range m.Claims {
 		b.bindClaim(i)
@@ -235,11 +234,6 @@ func (b *Binding) Mapping() *Mapping { return b.mapping }
 
 // Sheet returns the sheet that the mapping is bound to, the first of several.
 func (b *Binding) Sheet() cell.Sheet { return b.sheet }
-
-// Targets returns what the mapping takes from the rows: the client with its look-up,
-// further contacts, claims and activities. An attribute that is on several claims is
-// one target.
-func (b *Binding) Targets() []Target { return b.targets }
 
 // table returns the binding to one of the run's sheets.
 func (b *Binding) table(i int) *Binding {
@@ -315,26 +309,11 @@ func (b *binder) target(v *boundValue, path ...string) {
 	}
 }
 
-func (b *binder) bindClient() {
-	c := &b.mapping.Client
-	b.key = b.columns(c.Key, nil)
-	b.knownID = b.bindKnownID("known_id", c.KnownID, nil, "client", "known_id")
-	b.lookup, b.fields = b.bindPerson(&c.Lookup, c.Fields, "client")
-	b.keySpace = cmp.Or(b.lookup.space(b.key), c.KeySpace.Text, b.mapping.Name.Text)
-}
-
-func (b *binder) bindContact(i int) {
-	c := &b.mapping.Contacts[i]
-	contact := boundContact{id: c.ID.Text, when: b.condition(c.When, nil), key: b.columns(c.Key, nil), administrator: c.Administrator}
-	contact.lookup, contact.fields = b.bindPerson(&c.Lookup, c.Fields, "contacts", strconv.Itoa(i))
-	contact.space = cmp.Or(contact.lookup.space(contact.key), c.KeySpace.Text, b.mapping.Name.Text+"/"+c.ID.Text)
-	b.contacts = append(b.contacts, contact)
-}
-
-// bindPerson binds how somebody is looked up, and what the create payload holds.
-func (b *binder) bindPerson(rule *LookupRule, fields []FieldRule, path ...string) (lookup boundLookup, bound []boundField) {
+// bindPerson binds the client, or an entry of contacts.
+func (b *binder) bindPerson(rule *PersonRule, ownSpace string, path ...string) boundPerson {
 	path = slices.Clip(path)
-	bind := func(name string, rule *ValueRule, typ convert.Type) *boundValue {
+	p := boundPerson{key: b.columns(rule.Key, nil), administrator: rule.Administrator, mode: rule.Lookup.Mode}
+	lookup := func(name string, rule *ValueRule, typ convert.Type) *boundValue {
 		if rule == nil {
 			return nil
 		}
@@ -347,44 +326,46 @@ func (b *binder) bindPerson(rule *LookupRule, fields []FieldRule, path ...string
 		b.target(&v, append(path, "lookup", name)...)
 		return &v
 	}
-	lookup = boundLookup{bind("email", rule.Email, convert.Email), bind("phone", rule.Phone, convert.Phone), rule.Mode}
-	for i := range fields {
-		f := &fields[i]
+	p.email, p.phone = lookup("email", rule.Lookup.Email, convert.Email), lookup("phone", rule.Lookup.Phone, convert.Phone)
+	for i := range rule.Fields {
+		f := &rule.Fields[i]
 		v := b.value(f.Name.Text, &f.Value, cmp.Or(convert.Type(f.Value.Type.Text), convert.Text), nil)
 		b.target(&v, append(path, "fields", f.Name.Text)...)
 		b.noteParts(&v, &f.Value)
 		field := boundField{path: b.fieldPath(f.Name), value: v}
-		for _, lookup := range []*boundValue{lookup.email, lookup.phone} {
+		for _, lookup := range []*boundValue{p.email, p.phone} {
 			if v.sameReading(lookup) {
 				field.sharedLookup = lookup
 			}
 		}
-		bound = append(bound, field)
+		p.fields = append(p.fields, field)
 	}
-	for _, l := range []struct {
-		rule *ValueRule
-		v    *boundValue
-	}{{rule.Email, lookup.email}, {rule.Phone, lookup.phone}} {
-		if l.v != nil && !slices.ContainsFunc(bound, func(f boundField) bool { return f.value.sameReading(l.v) }) {
-			b.warnAt(l.rule.At, "lookup-unsent",
-				"the value of this look-up is none of the fields that are sent: after a lost answer a look-up cannot show that nobody was created, and the step stays uncertain until you decide").
-				Hint = "add a field that reads the same columns in the same way, with the same type, format and region"
-		}
-	}
-	b.checkPaths(fields, bound)
-	return lookup, bound
+	b.checkSent(rule.Lookup.Email, p.email, p.fields)
+	b.checkSent(rule.Lookup.Phone, p.phone, p.fields)
+	b.checkPaths(rule.Fields, p.fields)
+	p.space = cmp.Or(p.lookupSpace(), rule.KeySpace.Text, ownSpace)
+	return p
 }
 
-// space returns the key space of a key that is exactly the column of a look-up, so that all
-// mappings mean the same person by it: EmailSpace or PhoneSpace; "" for another key.
-func (l *boundLookup) space(key []int) string {
+// checkSent warns of a look-up whose value is none of the fields that are sent.
+func (b *binder) checkSent(rule *ValueRule, lookup *boundValue, fields []boundField) {
+	if lookup != nil && !slices.ContainsFunc(fields, func(f boundField) bool { return f.value.sameReading(lookup) }) {
+		b.warnAt(rule.At, "lookup-unsent",
+			"the value of this look-up is none of the fields that are sent: after a lost answer a look-up cannot show that nobody was created, and the step stays uncertain until you decide").
+			Hint = "add a field that reads the same columns in the same way, with the same type, format and region"
+	}
+}
+
+// lookupSpace returns the key space of a key that is exactly the column of a look-up, so that
+// all mappings mean the same person by it: EmailSpace or PhoneSpace; "" for another key.
+func (p *boundPerson) lookupSpace() string {
 	is := func(v *boundValue) bool {
-		return v != nil && v.isOneCell() && len(key) == 1 && slices.Equal(v.columns, key)
+		return v != nil && v.isOneCell() && len(p.key) == 1 && slices.Equal(v.columns, p.key)
 	}
 	switch {
-	case is(l.email):
+	case is(p.email):
 		return EmailSpace
-	case is(l.phone):
+	case is(p.phone):
 		return PhoneSpace
 	}
 	return ""

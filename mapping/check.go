@@ -74,13 +74,11 @@ func (p *checker) checkKey(key []yamltree.Scalar) {
 
 func (p *checker) checkClient(m *Mapping) {
 	c := &m.Client
-	p.checkKeySpace(c.KeySpace)
-	p.checkKey(c.Key)
+	p.checkPerson(&c.PersonRule)
 	if !c.Lookup.isGiven() && c.Existing != Create && c.At.IsSet() {
 		p.wrongAt(c.Lookup.At.Or(c.At), "no-lookup", "client.lookup needs email or phone: without one, a client that the service already knows is not found").
 			Hint = "name the column, e.g. lookup: {email: E-mail}; or write existing: create to create every client without asking"
 	}
-	p.checkMode(&c.Lookup)
 	if c.ActivitiesAt.IsSet() && c.Existing != Reuse && c.KnownID.Text == "" {
 		p.wrongAt(c.ActivitiesAt, "no-effect", "existing_activities is for clients that are found and reused, and with existing: %s there are none", c.Existing).
 			Hint = "leave it out, or write existing: reuse"
@@ -89,8 +87,10 @@ func (p *checker) checkClient(m *Mapping) {
 
 func (l *LookupRule) isGiven() bool { return l.Email != nil || l.Phone != nil }
 
-func (p *checker) checkMode(l *LookupRule) {
-	if l.Mode != "" && (l.Email == nil || l.Phone == nil) {
+func (p *checker) checkPerson(r *PersonRule) {
+	p.checkKeySpace(r.KeySpace)
+	p.checkKey(r.Key)
+	if l := r.Lookup; l.Mode != "" && (l.Email == nil || l.Phone == nil) {
 		p.wrongAt(l.At, "no-lookup", "lookup has mode: %s, which asks by e-mail and by phone; both must be given", l.Mode)
 	}
 }
@@ -213,9 +213,7 @@ func (p *checker) checkContacts(m *Mapping) {
 	ids := map[string]yamltree.Place{}
 	for i := range m.Contacts {
 		c := &m.Contacts[i]
-		p.checkKeySpace(c.KeySpace)
-		p.checkKey(c.Key)
-		p.checkMode(&c.Lookup)
+		p.checkPerson(&c.PersonRule)
 		id := c.ID.Text
 		if id == "" { // reported as missing
 			continue

@@ -10,16 +10,6 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// plannedContact is a further contact of a plan. Several rows may name it.
-type plannedContact struct {
-	entry    int
-	plan     *Plan // its own
-	key      string
-	requests []*contactValues
-	at       problem.Where // the key cell of the first row that names it
-	ordered  bool          // it is among the plan's steps
-}
-
 // ContactStepKey is the key of the step that creates a further contact. A slash
 // in the key space is written %2F, so that the key begins behind the second
 // slash.
@@ -47,66 +37,61 @@ func ContactOf(step string) (who Identity, own string, ok bool) {
 // contacts collects the further contacts that the rows name, in the order of
 // their first row. One person cannot be two of a client's contacts: the service
 // would have one contact for both.
-func (p *planner) contacts() []*plannedContact {
-	var found []*plannedContact
+func (p *planner) contacts() []*planned {
+	var found []*planned
 	for i := range p.rows {
 		row := &p.rows[i]
 		for k := range row.contacts {
-			v := &row.contacts[k]
-			if v.who == (Identity{}) {
+			part := &row.contacts[k]
+			if part.who == (Identity{}) {
 				continue
 			}
-			at, label := p.contactCell(v, row.Row)
-			known := slices.IndexFunc(found, func(c *plannedContact) bool { return c.plan.Client == v.who })
+			b := p.b.contactOf(part.scope)
+			at, label := p.contactCell(part, row.Row)
+			refuse := func(code, whose string) {
+				p.plan.Problems = append(p.plan.Problems, problem.At(at, code, "%s is the key of %s, who cannot be the contact “%s” as well", label, whose, b.id).
+					Hinted("correct the cell; or give the contact a when that leaves it out"))
+			}
+			known := slices.IndexFunc(found, func(c *planned) bool { return c.plan.Client == part.who })
 			switch {
-			case v.who == p.plan.Client:
-				p.refuseContact(at, "contact-is-client", label+" is the key of the client itself", v)
+			case part.who == p.plan.Client:
+				refuse("contact-is-client", "the client itself")
 				continue
 			case known < 0:
 				known = len(found)
-				found = append(found, &plannedContact{entry: v.entry, key: ContactStepKey(v.who), at: at,
-					plan: &Plan{Number: p.plan.Number, Client: v.who, Role: p.b.contacts[v.entry].id}})
-			case found[known].entry != v.entry:
-				p.refuseContact(at, "contact-twice", label+" is the key of another contact of this client", v)
+				key := ContactStepKey(part.who)
+				found = append(found, &planned{scope: part.scope, on: key, at: at, plan: &Plan{Number: p.plan.Number, Client: part.who, Role: b.id},
+					step: Step{Key: key, Kind: ContactStep, Title: b.id, NotAdministrator: !b.administrator}})
+			case found[known].scope != part.scope:
+				refuse("contact-twice", "another contact of this client")
 				continue
 			}
-			c := found[known]
-			c.requests = append(c.requests, v)
-			if n := len(c.plan.Rows); n == 0 || c.plan.Rows[n-1] != row.Row {
-				c.plan.Rows = append(c.plan.Rows, row.Row)
-			}
+			found[known].add(row, part)
 		}
 	}
 	for _, c := range found {
-		p.contactPlan(c)
+		p.person(c, p.b.contactOf(c.scope))
+		own := c.step
+		own.Key, own.Kind = string(ClientStep), ClientStep
+		c.plan.Rows, c.plan.Steps, c.step.Contact = own.Rows, []Step{own}, c.plan
 	}
 	p.sharedAddresses(found)
 	return found
 }
 
+// contactOf returns the contacts entry of a scope.
+func (b *Binding) contactOf(scope int) *boundPerson { return &b.contacts[scope-len(b.claims)] }
+
 // contactCell is the place of the cell that identifies a contact in a row, and
 // its column's name.
-func (p *planner) contactCell(v *contactValues, row cell.Row) (at problem.Where, label string) {
-	column := first(p.b.table(row.Table()).contacts[v.entry].key)
+func (p *planner) contactCell(part *rowPart, row cell.Row) (at problem.Where, label string) {
+	column := first(p.b.table(row.Table()).contactOf(part.scope).key)
 	return p.b.At(column, row), p.b.header(column, row)
-}
-
-func (p *planner) refuseContact(at problem.Where, code, what string, v *contactValues) {
-	p.plan.Problems = append(p.plan.Problems, problem.At(at, code, "%s, who cannot be the contact “%s” as well", what, p.b.contacts[v.entry].id).
-		Hinted("correct the cell; or give the contact a when that leaves it out"))
-}
-
-// contactPlan makes the plan of a contact: one step.
-func (p *planner) contactPlan(c *plannedContact) {
-	b := &p.b.contacts[c.entry]
-	step := Step{Key: string(ClientStep), Kind: ClientStep, Rows: c.plan.Rows, Title: b.id, NotAdministrator: !b.administrator}
-	p.person(c.plan, &step, &b.lookup, b.fields, len(c.requests), func(i int) *personValues { return &c.requests[i].personValues })
-	c.plan.Steps = []Step{step}
 }
 
 // sharedAddresses refuses a contact that is looked up by an address of the client
 // or of another of the client's contacts: the look-up would find that one.
-func (p *planner) sharedAddresses(contacts []*plannedContact) {
+func (p *planner) sharedAddresses(contacts []*planned) {
 	taken := slices.Clone(p.plan.Addresses)
 	for _, c := range contacts {
 		asked := c.plan.Lookup.Asked()
@@ -116,7 +101,7 @@ func (p *planner) sharedAddresses(contacts []*plannedContact) {
 				what = "phone number"
 			}
 			p.plan.Problems = append(p.plan.Problems, problem.At(c.at, "contact-address",
-				"the contact “%s” is looked up by the %s of the client or of another of the client's contacts, so that one would be found", p.b.contacts[c.entry].id, what).
+				"the contact “%s” is looked up by the %s of the client or of another of the client's contacts, so that one would be found", c.plan.Role, what).
 				Hinted("correct the %s; if they are one person, give the contact a when that leaves it out", what))
 		}
 		taken = append(taken, c.plan.Addresses...)
@@ -137,8 +122,8 @@ func (l Lookup) Asked() []Identity {
 
 // roles settles who administers a claim and who claims, by the rows that ask for
 // it. The rows agree on each contact; a row that names none agrees with any.
-func (p *planner) roles(c *plannedClaim, contacts []*plannedContact) {
-	b := &p.b.claims[c.entry]
+func (p *planner) roles(c *planned, contacts []*planned) {
+	b := &p.b.claims[c.scope]
 	if b.isUsual() {
 		return
 	}
@@ -153,46 +138,46 @@ func (p *planner) roles(c *plannedClaim, contacts []*plannedContact) {
 		if !slices.Contains(c.contacts, who) {
 			c.contacts = append(c.contacts, who)
 		}
-		return who.key
+		return who.step.Key
 	}
 	refuse := func(code, format string, args ...any) {
-		p.plan.Problems = append(p.plan.Problems, problem.At(p.b.AtRow(c.rows[0]), code, format, args...).
+		p.plan.Problems = append(p.plan.Problems, problem.At(p.b.AtRow(c.step.Rows[0]), code, format, args...).
 			Hinted("fill the contact's cells; or let the claim's when leave the row out"))
 	}
-	if c.administratorID = b.administrator.id; c.administratorID == "" {
-		if c.administrator = step(b.administrator); c.administrator == "" && !c.names(b.administrator) {
+	if c.step.AdministratorID = b.administrator.id; b.administrator.id == "" {
+		if c.step.Administrator = step(b.administrator); c.step.Administrator == "" && !p.names(c, b.administrator) {
 			refuse("no-administrator", "the claim “%s” has no administrator: the contact “%s” is left out", b.id, p.b.contacts[b.administrator.contact].id)
 		}
 	}
 	for _, role := range b.claimants {
 		if key := step(role); key != "" {
-			c.claimants = append(c.claimants, key)
+			c.step.Claimants = append(c.step.Claimants, key)
 		}
 	}
-	if len(c.claimants) == 0 && !slices.ContainsFunc(b.claimants, c.names) {
+	if len(c.step.Claimants) == 0 && !slices.ContainsFunc(b.claimants, func(role boundRole) bool { return p.names(c, role) }) {
 		refuse("no-claimants", "the claim “%s” has no claimants: every contact that the mapping names is left out", b.id)
 	}
-	c.roleSource = p.roleSource(c)
+	c.step.RoleSource = p.roleSource(c)
 }
 
 // names reports whether one of the claim's rows has a contact of an entry, also
 // one whose key was refused.
-func (c *plannedClaim) names(role boundRole) bool {
-	return slices.ContainsFunc(c.leads, func(row *ConvertedRow) bool { return row.contact(role.contact) != nil })
+func (p *planner) names(c *planned, role boundRole) bool {
+	return slices.ContainsFunc(c.rows, func(row *ConvertedRow) bool { return row.contact(p.b.mapping.contactScope(role.contact)) != nil })
 }
 
 // contactOf returns the contact of an entry that a claim's rows name; nil when they name
 // none. Rows that name different ones are reported.
-func (p *planner) contactOf(c *plannedClaim, entry int, contacts []*plannedContact) (found *plannedContact) {
+func (p *planner) contactOf(c *planned, entry int, contacts []*planned) (found *planned) {
 	var cells []problem.Where
 	label := ""
-	for _, row := range c.leads {
-		v := row.contact(entry)
-		if v == nil || v.who == (Identity{}) {
+	for _, row := range c.rows {
+		part := row.contact(p.b.mapping.contactScope(entry))
+		if part == nil || part.who == (Identity{}) {
 			continue
 		}
-		here, header := p.contactCell(v, row.Row)
-		switch k := slices.IndexFunc(contacts, func(c *plannedContact) bool { return c.plan.Client == v.who }); {
+		here, header := p.contactCell(part, row.Row)
+		switch k := slices.IndexFunc(contacts, func(c *planned) bool { return c.plan.Client == part.who }); {
 		case k < 0: // it was refused
 		case found == nil:
 			found, cells, label = contacts[k], append(cells, here), header
@@ -206,10 +191,10 @@ func (p *planner) contactOf(c *plannedClaim, entry int, contacts []*plannedConta
 	return found
 }
 
-// contact returns what the row says of an entry of contacts; nil for nothing.
-func (r *ConvertedRow) contact(entry int) *contactValues {
+// contact returns what the row says of a contact; nil for nothing.
+func (r *ConvertedRow) contact(scope int) *rowPart {
 	for i := range r.contacts {
-		if r.contacts[i].entry == entry {
+		if r.contacts[i].scope == scope {
 			return &r.contacts[i]
 		}
 	}
@@ -219,17 +204,17 @@ func (r *ConvertedRow) contact(entry int) *contactValues {
 // roleSource is where a claim's contacts come from: the key columns of the
 // contacts that its entry can have. Instead of the cells' texts it holds
 // fingerprints, so that what is kept of a claim says nothing about other people.
-func (p *planner) roleSource(c *plannedClaim) Source {
-	src := Source{Row: c.rows[0]}
-	b, rule := &p.b.claims[c.entry], p.b.mapping
+func (p *planner) roleSource(c *planned) Source {
+	src := Source{Row: c.step.Rows[0]}
+	b, rule := &p.b.claims[c.scope], p.b.mapping
 	for i, role := range append([]boundRole{b.administrator}, b.claimants...) {
 		if role.contact == clientScope || role.id != "" || i > 0 && role == b.administrator {
 			continue
 		}
 		text := ""
 		for _, who := range c.contacts {
-			if who.entry == role.contact {
-				text = fingerprintOf(who.key)
+			if who.scope == rule.contactScope(role.contact) {
+				text = fingerprintOf(who.step.Key)
 			}
 		}
 		for k, column := range p.b.table(src.Row.Table()).contacts[role.contact].key {
@@ -248,11 +233,4 @@ func Fingerprint(who Identity) string { return fingerprintOf(ContactStepKey(who)
 func fingerprintOf(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:8])
-}
-
-// contactStep is the step of a contact in the plan of a client.
-func (c *plannedContact) step() Step {
-	own := &c.plan.Steps[0]
-	return Step{Key: c.key, Kind: ContactStep, Rows: own.Rows, Title: own.Title, Fields: own.Fields, Omitted: own.Omitted,
-		NotAdministrator: own.NotAdministrator, Contact: c.plan}
 }

@@ -76,7 +76,7 @@ func recordedDefinition(recorded string) (d definition) {
 
 func (b *Binding) definition() definition {
 	m := b.mapping
-	d := definition{definedKey: definedKey{Key: scalarTexts(m.Client.Key), Space: b.keySpace, Verbatim: b.lookup.isVerbatim(b.keySpace)}}
+	d := definition{definedKey: definedPerson("", m.Client.Key, &b.client)}
 	for _, c := range m.Claims {
 		key := scalarTexts(c.Key)
 		for i, name := range key {
@@ -87,7 +87,7 @@ func (b *Binding) definition() definition {
 		d.Claims = append(d.Claims, definedKey{ID: c.ID.Text, Key: key})
 	}
 	for i, c := range b.contacts {
-		d.Contacts = append(d.Contacts, definedKey{c.id, scalarTexts(m.Contacts[i].Key), c.space, c.lookup.isVerbatim(c.space)})
+		d.Contacts = append(d.Contacts, definedPerson(c.id, m.Contacts[i].Key, &c))
 	}
 	for _, a := range b.activities {
 		on := a.rule.On.Text
@@ -99,10 +99,8 @@ func (b *Binding) definition() definition {
 	return d
 }
 
-// isVerbatim reports whether the people of a key space are told apart by their phone
-// numbers as they are written, not as numbers.
-func (l *boundLookup) isVerbatim(space string) bool {
-	return space == PhoneSpace && l.phone.conv.IsVerbatim()
+func definedPerson(id string, key []yamltree.Scalar, p *boundPerson) definedKey {
+	return definedKey{id, scalarTexts(key), p.space, p.space == PhoneSpace && p.phone.conv.IsVerbatim()}
 }
 
 // Redefined says in words which keys differ from a recorded definition; nil

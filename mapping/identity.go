@@ -24,19 +24,19 @@ const (
 )
 
 // KeySpace is the Space of every Identity that the binding makes.
-func (b *Binding) KeySpace() string { return b.keySpace }
+func (b *Binding) KeySpace() string { return b.client.space }
 
 // identity reads the key cells of a client or of a further contact; what names
 // the key in messages.
-func (r *rowConverter) identity(space string, columns []int, v *personValues, what string) Identity {
-	switch space {
+func (r *rowConverter) identity(p *boundPerson, part *rowPart, what string) Identity {
+	switch p.space {
 	case EmailSpace:
-		return r.lookupIdentity(&v.email, space, columns[0], what)
+		return r.lookupIdentity(&part.email, p.space, p.key[0], what)
 	case PhoneSpace:
-		return r.lookupIdentity(&v.phone, space, columns[0], what)
+		return r.lookupIdentity(&part.phone, p.space, p.key[0], what)
 	}
-	if key, ok := r.key(columns, what); ok {
-		return Identity{space, key}
+	if key, ok := r.key(p.key, what); ok {
+		return Identity{p.space, key}
 	}
 	return Identity{}
 }
@@ -66,19 +66,19 @@ func addressIdentity(space string, it *fieldValue) Identity {
 // Identity returns the client with a key, written as in the sheet or as a
 // workbook shows it.
 func (b *Binding) Identity(key string) Identity {
-	who := Identity{b.keySpace, convert.FoldKey(key)}
+	who := Identity{b.client.space, convert.FoldKey(key)}
 	var v *boundValue
-	switch b.keySpace {
+	switch who.Space {
 	case EmailSpace:
-		v, who.Key = b.lookup.email, convert.FoldEmail(who.Key)
+		v, who.Key = b.client.email, convert.FoldEmail(who.Key)
 	case PhoneSpace:
-		v = b.lookup.phone
+		v = b.client.phone
 	default:
 		return who
 	}
 	it := fieldValue{of: v}
 	if refusal := v.convert(textCell(key), &it); refusal == nil {
-		return addressIdentity(b.keySpace, &it)
+		return addressIdentity(who.Space, &it)
 	}
 	return who
 }
@@ -110,7 +110,7 @@ func (r *rowConverter) key(columns []int, what string) (string, bool) {
 // ClientsAreContacts reports whether a client may be a further contact of another
 // client: they have a key space in common.
 func (b *Binding) ClientsAreContacts() bool {
-	return slices.ContainsFunc(b.contacts, func(c boundContact) bool { return c.space == b.keySpace })
+	return slices.ContainsFunc(b.contacts, func(c boundPerson) bool { return c.space == b.client.space })
 }
 
 // People are whom a row speaks of.
@@ -122,19 +122,19 @@ type People struct {
 // People returns whom a converted row speaks of, beside the client's key.
 func (b *Binding) People(row ConvertedRow) (p People) {
 	asks := b.mapping.Client.Existing != Create
-	p.note(&b.lookup, b.fields, &row.personValues, asks)
+	p.note(&b.client, &row.client, asks)
 	for i := range row.contacts {
 		c := &row.contacts[i]
 		if c.who != (Identity{}) {
 			p.Others = append(p.Others, c.who)
 		}
-		p.note(&b.contacts[c.entry].lookup, b.contacts[c.entry].fields, &c.personValues, false)
+		p.note(b.contactOf(c.scope), c, false)
 	}
 	return p
 }
 
 // note adds the addresses of one person.
-func (p *People) note(lookup *boundLookup, fields []boundField, v *personValues, asks bool) {
+func (p *People) note(bound *boundPerson, v *rowPart, asks bool) {
 	add := func(space string, it *fieldValue, asked bool) {
 		if it.value.IsZero() {
 			return
@@ -146,9 +146,9 @@ func (p *People) note(lookup *boundLookup, fields []boundField, v *personValues,
 		}
 	}
 	add(EmailSpace, &v.email, asks)
-	add(PhoneSpace, &v.phone, asks && (v.email.value.IsZero() || lookup.mode != ""))
-	for i := range min(len(fields), len(v.fields)) {
-		switch fields[i].value.conv.Type {
+	add(PhoneSpace, &v.phone, asks && (v.email.value.IsZero() || bound.mode != ""))
+	for i := range v.fields {
+		switch bound.fields[i].value.conv.Type {
 		case convert.Email:
 			add(EmailSpace, &v.fields[i], false)
 		case convert.Phone:

@@ -22,7 +22,7 @@ func TestIgnoredColumns(t *testing.T) {
 		file := []byte(strings.ReplaceAll(text+"\n", "\n", eol))
 		one := mapping.Ignore(file, names[0], true)
 		two := mapping.Ignore(append(one, []byte("# end")...), names[1], true)
-		want := strings.ReplaceAll(text+"\n# ignored: Agent name\n# ignored: column E\n# end", "\n", eol)
+		want := strings.ReplaceAll(text+"\n# ignored: Agent name\n# end\n# ignored: column E\n", "\n", eol)
 		if string(two) != want {
 			t.Errorf("the file is %q, want %q", two, want)
 		}

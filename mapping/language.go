@@ -133,24 +133,30 @@ const (
 	Create Existing = "create" // do not ask; create
 )
 
-// ClientRule says which rows make one client and what its create payload holds.
+// PersonRule says which rows make one client or further contact, how it is looked up, and
+// what its create payload holds.
+type PersonRule struct {
+	At            yamltree.Place
+	Key           []yamltree.Scalar
+	KeySpace      yamltree.Scalar
+	Lookup        LookupRule
+	Administrator bool // v2: isAdministrator=true
+	// AdministratorAt is zero when the mapping leaves the key out.
+	AdministratorAt yamltree.Place
+	Fields          []FieldRule
+}
+
+// ClientRule is the client.
 type ClientRule struct {
-	At       yamltree.Place
-	Key      []yamltree.Scalar
+	PersonRule
 	KnownID  yamltree.Scalar // the column with an id known from elsewhere; "" for none
-	KeySpace yamltree.Scalar
 	Existing Existing
-	Lookup   LookupRule
 	// SkipActivities is set by existing_activities: skip. A client who was found,
 	// not created, then gets none of the activities that are on the client.
 	SkipActivities bool
 	// ActivitiesAt is the place of existing_activities; zero when the mapping leaves
 	// the key out.
-	ActivitiesAt  yamltree.Place
-	Administrator bool // v2: isAdministrator=true
-	// AdministratorAt is zero when the mapping leaves the key out.
-	AdministratorAt yamltree.Place
-	Fields          []FieldRule
+	ActivitiesAt yamltree.Place
 }
 
 // LookupRule says how the service is asked for the client.
@@ -205,16 +211,9 @@ type AdministratorRule struct {
 
 // ContactRule is one entry of contacts: a further person of a client's claims.
 type ContactRule struct {
-	At            yamltree.Place
-	ID            yamltree.Scalar
-	When          yamltree.Scalar // an expression; "" takes every row
-	Key           []yamltree.Scalar
-	KeySpace      yamltree.Scalar
-	Lookup        LookupRule
-	Administrator bool // isAdministrator=true
-	// AdministratorAt is zero when the mapping leaves the key out.
-	AdministratorAt yamltree.Place
-	Fields          []FieldRule
+	PersonRule
+	ID   yamltree.Scalar
+	When yamltree.Scalar // an expression; "" takes every row
 }
 
 // WorkflowRule is the pair of fields that v2 activities carry.
@@ -270,27 +269,24 @@ type AttributeRule struct {
 // ValueRule is where a value comes from and how it is read: exactly one of
 // Column, Constant, Text, Join, FirstOf and Expr.
 type ValueRule struct {
-	At       yamltree.Place `json:"-"`
+	At       yamltree.Place
 	Column   yamltree.Scalar
 	Constant yamltree.Scalar
 	Text     yamltree.Scalar
-	Join     []yamltree.Scalar `json:",omitempty"`
-	With     *string           `json:",omitempty"` // stands between the texts of Join; nil is ", "
+	Join     []yamltree.Scalar
+	With     *string // stands between the texts of Join; nil is ", "
 	FirstOf  []yamltree.Scalar
 	Expr     yamltree.Scalar
 
 	hasConstant bool // also for an empty constant, for a clear message
 
-	Type   yamltree.Scalar
-	Format yamltree.Scalar
-	// OtherFormats are the rest of a list of formats. A field that older
-	// versions did not have is left out of the record while it is empty, see
-	// defined.
-	OtherFormats []yamltree.Scalar `json:",omitempty"`
+	Type         yamltree.Scalar
+	Format       yamltree.Scalar
+	OtherFormats []yamltree.Scalar // the rest of a list of formats
 	Output       yamltree.Scalar
 	Region       yamltree.Scalar
-	Years        convert.Years `json:",omitempty"`
-	Percent      bool          `json:",omitempty"`
+	Years        convert.Years
+	Percent      bool
 	Checked      []string
 	Unchecked    []string
 	Values       map[string]string

@@ -34,7 +34,7 @@ func (p *planner) merge(v *boundValue, items []fieldValue) fieldValue {
 		}
 	}
 	if len(others) > 0 {
-		p.disagreements = append(p.disagreements, disagreement{v.label, append([]fieldValue{merged}, others...)})
+		p.conflict(v, append([]fieldValue{merged}, others...))
 		return merged
 	}
 	if merged.value.IsZero() && v.fallback != nil {
@@ -85,112 +85,64 @@ func (v *boundValue) agree(a, b cell.Value) bool {
 	return a == b || v.foldCase && a.Field == b.Field && convert.SameKey(a.Literal, b.Literal)
 }
 
-// disagreement is a value on which rows of one client, claim or contact differ: the first
-// cell, and those that differ from it.
-type disagreement struct {
-	label string
-	cells []fieldValue
-}
-
-// ofSameRows reports whether two values differ in the same rows.
-func (d disagreement) ofSameRows(other disagreement) bool {
-	return slices.EqualFunc(d.cells, other.cells, func(a, b fieldValue) bool { return a.row == b.row })
-}
-
-// column returns the column of a cell, the one in which it differs from another.
-func (d disagreement) column(of int) int {
-	it, other := &d.cells[of], &d.cells[0]
-	if of == 0 {
-		other = &d.cells[1]
-	}
-	for i, text := range it.texts {
-		if i < len(other.texts) && convert.FoldSpace(text) != "" && convert.FoldSpace(other.texts[i]) != "" &&
-			convert.FoldSpace(text) != convert.FoldSpace(other.texts[i]) {
-			return it.of.columns[i]
+// conflict reports a value on which rows of one client, claim or contact differ: the first
+// cell, and those that differ from it. Rows that differ in several values are one mistake,
+// two people with one key: the first value reports it, and the others are Part of it.
+func (p *planner) conflict(v *boundValue, cells []fieldValue) {
+	places, seen, rows := make([]problem.Where, len(cells)), make([]string, len(cells)), ""
+	column := 0
+	for i := range cells {
+		it, other := &cells[i], &cells[0]
+		if i == 0 {
+			other = &cells[1]
 		}
-	}
-	return it.from()
-}
-
-// conflicts reports the values on which rows differ. Every cell is a problem, so that
-// all their rows are invalid, but rows that differ in several cells are one mistake: two
-// people with one key. One problem reports it, and the others are Part of it.
-func (p *planner) conflicts() {
-	for len(p.disagreements) > 0 {
-		var found, others []disagreement
-		columns := map[int]bool{} // a column may be mapped more than once
-		for _, d := range p.disagreements {
-			if !d.ofSameRows(p.disagreements[0]) {
-				others = append(others, d)
-			} else if !columns[d.column(0)] {
-				columns[d.column(0)] = true
-				found = append(found, d)
+		at := it.from()
+		for k, text := range it.texts[:min(len(it.texts), len(other.texts))] { // of a composed text, the cell that differs
+			if one, two := convert.FoldSpace(text), convert.FoldSpace(other.texts[k]); one != "" && two != "" && one != two {
+				at = it.of.columns[k]
+				break
 			}
 		}
-		p.disagreements = others
-		for i, d := range found {
-			for k, it := range d.cells {
-				sameSheet := k > 0 && it.row.Table() == d.cells[0].row.Table() // each sheet's workbook lists its own
-				p.conflict(found, d, k, i > 0 || sameSheet)
-			}
+		if i == 0 {
+			column = at
 		}
+		places[i], seen[i] = p.b.At(at, it.row), strings.Join(it.texts, " ")
+		rows += fmt.Sprint(it.row, " ")
 	}
-}
-
-// conflict reports one cell of rows that differ in the values of found.
-func (p *planner) conflict(found []disagreement, d disagreement, of int, part bool) {
-	here, column := &d.cells[of], d.column(of)
-	there := []int{0}
-	if of == 0 {
-		there = there[:0]
-		for k := range d.cells[1:] {
-			there = append(there, k+1)
-		}
+	if slices.Contains(p.conflicts, places[0].String()) { // a column may be mapped more than once
+		return
 	}
-	var cells, rows, names []string
-	for _, k := range there {
-		cells = append(cells, p.b.At(d.column(k), d.cells[k].row).String())
-		rows = append(rows, p.b.AtRow(d.cells[k].row).String())
+	n := len(p.plan.Problems)
+	p.differ(p.b.header(column, cells[0].row), "the rows of one client must agree on “"+v.label+"”",
+		"make the cells the same, or leave all but one empty; if the rows are not about the same client or claim, correct the key of one", places)
+	for i := range cells {
+		q := &p.plan.Problems[n+i]
+		q.Seen, q.Part = seen[i], q.Part || slices.Contains(p.conflicts, rows)
 	}
-	for _, other := range found {
-		names = append(names, p.b.header(other.column(0), here.row))
-	}
-	q := problem.At(p.b.At(column, here.row), "conflict", "%s differs from %s, and the rows of one client must agree on “%s”",
-		p.b.header(column, here.row), someOf(cells), d.label).
-		Hinted("make the cells the same, or leave all but one empty")
-	if len(found) > 1 {
-		q.Message = fmt.Sprintf("this row and %s have the same key and differ in %s", someOf(rows), someOf(names))
-		q.Hint = "if they are not about the same client or claim, correct the key of one; otherwise make the cells the same, or leave all but one empty"
-	}
-	q.Seen, q.Part = strings.Join(here.texts, " "), part
-	p.plan.Problems = append(p.plan.Problems, q)
+	p.conflicts = append(p.conflicts, rows, places[0].String())
 }
 
 // differ reports cells that must agree: the first names the others, and each of these the
-// first. In one sheet they are one mistake.
+// first. In one sheet they are one mistake; each sheet's workbook lists its own.
 func (p *planner) differ(label, must, cure string, cells []problem.Where) {
 	for i, here := range cells {
 		there := cells[:1]
 		if i == 0 {
 			there = cells[1:]
 		}
+		const most = 5
 		var names []string
-		for _, at := range there {
+		for _, at := range there[:min(len(there), most)] {
 			names = append(names, at.String())
 		}
-		q := problem.At(here, "conflict", "%s differs from %s, and %s", label, someOf(names), must).Hinted("%s", cure)
+		list := strings.Join(names, ", ")
+		if more := len(there) - most; more > 0 {
+			list += fmt.Sprintf(" and %d more", more)
+		}
+		q := problem.At(here, "conflict", "%s differs from %s, and %s", label, list, must).Hinted("%s", cure)
 		q.Part = i > 0 && here.Table == cells[0].Table
 		p.plan.Problems = append(p.plan.Problems, q)
 	}
-}
-
-// someOf lists the first names: "Leads!A3, Leads!A4 and 2 more".
-func someOf(names []string) string {
-	const most = 5
-	if more := len(names) - most; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
-	}
-	return strings.Join(names, ", ")
 }
 
 func (p *planner) missing(v *boundValue, it *fieldValue) {

@@ -1,7 +1,6 @@
 package mapping
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"regexp"
@@ -95,30 +94,24 @@ func IgnoredName(sheet cell.Sheet, column int) string {
 }
 
 // Ignore returns a mapping file with or without the line that leaves a column out on
-// purpose: behind the last such line, else at the end. name is the column's IgnoredName.
+// purpose; a new one comes at the end. name is the column's IgnoredName.
 func Ignore(file []byte, name string, ignored bool) []byte {
+	lines := strings.SplitAfter(string(file), "\n")
 	if !ignored {
-		var kept []byte
-		for line := range strings.SplitAfterSeq(string(file), "\n") {
+		lines = slices.DeleteFunc(lines, func(line string) bool {
 			found := ignoredLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
-			if found == nil || convert.FoldHeader(found[1]) != convert.FoldHeader(name) {
-				kept = append(kept, line...)
-			}
-		}
-		return kept
+			return found != nil && convert.FoldHeader(found[1]) == convert.FoldHeader(name)
+		})
+		return []byte(strings.Join(lines, ""))
 	}
-	eol, line := "\n", "# ignored: "+name
-	if bytes.Contains(file, []byte("\r\n")) {
+	eol := "\n"
+	if strings.HasSuffix(lines[0], "\r\n") {
 		eol = "\r\n"
 	}
-	if all := ignoredLine.FindAllIndex(file, -1); len(all) > 0 {
-		end := len(bytes.TrimSuffix(file[:all[len(all)-1][1]], []byte("\r")))
-		return slices.Concat(file[:end], []byte(eol+line), file[end:])
+	if last := len(lines) - 1; lines[last] != "" {
+		lines[last] += eol
 	}
-	if len(file) > 0 && file[len(file)-1] != '\n' {
-		line = eol + line
-	}
-	return slices.Concat(file, []byte(line+eol))
+	return []byte(strings.Join(append(lines, "# ignored: "+name+eol), ""))
 }
 
 // ToBeAgreed stands in a first mapping for the identifier of the workflow's template,

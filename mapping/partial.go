@@ -128,7 +128,7 @@ func (p *Part) leaveOut(path []string) {
 		case path[1] == "key":
 			c.Key = nil
 		default:
-			*c = ClientRule{At: c.At, Key: c.Key, Existing: c.Existing, Administrator: true, Fields: c.Fields}
+			*c = ClientRule{PersonRule: PersonRule{At: c.At, Key: c.Key, Administrator: true, Fields: c.Fields}, Existing: c.Existing}
 		}
 	case "sheet":
 		m.Sheet.When, m.Sheet.Timezone, m.Sheet.Empty, m.Sheet.FillDown = yamltree.Scalar{}, yamltree.Scalar{}, nil, nil

@@ -1,11 +1,11 @@
 package mapping
 
 import (
-	"claimsheet/mapping/cell"
-	"claimsheet/mapping/convert"
-	"claimsheet/mapping/problem"
 	"slices"
 	"strings"
+
+	"claimsheet/mapping/convert"
+	"claimsheet/mapping/problem"
 )
 
 // planner makes the plan of one client.
@@ -13,29 +13,34 @@ type planner struct {
 	b      *Binding
 	plan   *Plan
 	rows   []ConvertedRow
+	client *planned
 	values []fieldValue      // room for the value being merged
 	acts   []*activityValues // the activity being made, from each row
 
-	disagreements []disagreement
+	conflicts []string // the rows and the first place of each conflict
 }
 
-// plannedClaim is a claim of the plan. Several rows may ask for it.
-type plannedClaim struct {
-	entry         int
-	key           string // the step's key
-	name          fieldValue
-	known         fieldValue        // its id, where the sheet gives one
-	contacts      []*plannedContact // further contacts that it needs
-	administrator string            // as in Step
-	claimants     []string
+// planned is the client, a claim or a further contact of a plan. Several rows may ask for it.
+type planned struct {
+	scope int
+	step  Step   // that creates it
+	on    string // stands for it in the keys of its activities
+	plan  *Plan  // of the client; of a contact, its own
+	rows  []*ConvertedRow
+	parts []*rowPart // what each row says of it
 
-	administratorID string
-	roleSource      Source
-	rows            []cell.Row
-	requests        []*claimValues  // what each row says of it
-	leads           []*ConvertedRow // its rows, where the mapping has further contacts
-	hasActivities   bool            // an activity is on it
-	ordered         bool            // it is among the plan's steps
+	contacts      []*planned    // further contacts that a claim needs
+	at            problem.Where // the key cell of the first row that names a contact
+	hasActivities bool
+	isOrdered     bool // it is among the plan's steps
+}
+
+// add adds what a row says.
+func (g *planned) add(row *ConvertedRow, part *rowPart) {
+	if n := len(g.rows); n == 0 || g.rows[n-1] != row {
+		g.rows, g.step.Rows = append(g.rows, row), append(g.step.Rows, row.Row)
+	}
+	g.parts = append(g.parts, part)
 }
 
 // Plan makes the plan of a client from all its rows, in sheet order. number is
@@ -51,7 +56,7 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 	if plan.Skipped = rows[0].Skipped; plan.Skipped != "" {
 		return plan
 	}
-	client := p.clientStep()
+	p.planClient()
 	contacts := p.contacts()
 	claims := p.claims()
 	for _, c := range claims {
@@ -59,22 +64,21 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 	}
 	var acts []plannedActivity
 	if p.sameResume() {
-		acts = p.activitySteps(claims, contacts)
+		acts = p.activitySteps(slices.Concat([]*planned{p.client}, claims, contacts))
 	}
-	p.conflicts()
 	if len(plan.Problems) > 0 {
 		plan.Problems = dedupe(plan.Problems)
 		plan.Problems.Sort()
 		for _, c := range claims {
-			plan.Claims = append(plan.Claims, ClaimRows{c.key, c.rows})
+			plan.Claims = append(plan.Claims, ClaimRows{c.step.Key, c.step.Rows})
 		}
 	} else if b.mapping.V1() {
-		plan.Steps = orderV1(client, acts)
+		plan.Steps = orderV1(p.client.step, acts)
 	} else {
-		plan.Steps = p.orderV2(client, claims, acts)
+		plan.Steps = p.orderV2(claims, acts)
 	}
 	for _, c := range contacts {
-		if c.ordered || len(plan.Problems) > 0 {
+		if c.isOrdered || len(plan.Problems) > 0 {
 			plan.Contacts = append(plan.Contacts, ContactRows{c.plan.Client, c.plan.Role, c.plan.Rows})
 		}
 	}
@@ -87,70 +91,76 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 func (p *planner) sameResume() bool {
 	at := func(l ConvertedRow) problem.Where { return p.b.At(p.b.table(l.Row.Table()).resume.column, l.Row) }
 	first, same := p.rows[0], true
-	cells := []problem.Where{at(first)}
+	var others []problem.Where
 	for _, l := range p.rows[1:] {
 		same = same && l.resume == first.resume
 		if l.resume >= 0 && first.resume >= 0 && l.resume != first.resume {
-			cells = append(cells, at(l))
+			others = append(others, at(l))
 		}
 	}
-	if len(cells) > 1 {
-		p.differ(p.b.header(p.b.resume.column, first.Row), "the rows of one client must agree on where it resumes", "write the same next step into all of them", cells)
+	if len(others) > 0 {
+		p.differ(p.b.header(p.b.resume.column, first.Row), "the rows of one client must agree on where it resumes", "write the same next step into all of them",
+			append([]problem.Where{at(first)}, others...))
 	}
 	return same
 }
 
-func (p *planner) clientStep() Step {
-	step := Step{Key: "client", Kind: ClientStep, Rows: p.plan.Rows, Title: "client", NotAdministrator: !p.b.mapping.Client.Administrator}
-	if p.b.knownID != nil {
-		step.KnownID = p.mergeRows(p.b.knownID, len(p.rows), func(i int) fieldValue { return p.rows[i].knownID }).value.Literal
+// planClient settles the client.
+func (p *planner) planClient() {
+	p.client = &planned{scope: clientScope, plan: p.plan, on: ClientRole,
+		step: Step{Key: string(ClientStep), Kind: ClientStep, Title: ClientRole, NotAdministrator: !p.b.client.administrator}}
+	for i := range p.rows {
+		p.client.add(&p.rows[i], &p.rows[i].client)
 	}
-	p.person(p.plan, &step, &p.b.lookup, p.b.fields, len(p.rows), func(i int) *personValues { return &p.rows[i].personValues })
-	return step
+	p.mergeKnownID(p.client, p.b.client.known)
+	p.person(p.client, &p.b.client)
 }
 
-// mergeRows merges one value over n rows.
-func (p *planner) mergeRows(v *boundValue, n int, of func(i int) fieldValue) fieldValue {
+// mergeParts merges one value over what the rows say.
+func (p *planner) mergeParts(g *planned, v *boundValue, of func(*rowPart) fieldValue) fieldValue {
 	items := p.values[:0]
-	for i := range n {
-		items = append(items, of(i))
+	for _, part := range g.parts {
+		items = append(items, of(part))
 	}
 	return p.merge(v, items)
 }
 
-// person fills in how a client or a further contact is looked up, its addresses
-// and the payload of the step that creates it, from the values of n rows.
-func (p *planner) person(plan *Plan, step *Step, bound *boundLookup, fields []boundField, n int, of func(int) *personValues) {
-	merged := func(v *boundValue, of func(i int) fieldValue) fieldValue {
-		return p.mergeRows(v, n, of)
+func (p *planner) mergeKnownID(g *planned, v *boundValue) {
+	if v != nil {
+		g.step.KnownID = p.mergeParts(g, v, func(part *rowPart) fieldValue { return part.known }).value.Literal
 	}
-	lookup := &plan.Lookup
+}
+
+// person settles how a client or a further contact is looked up, its addresses
+// and the payload of the step that creates it.
+func (p *planner) person(g *planned, bound *boundPerson) {
+	lookup := &g.plan.Lookup
 	if bound.email != nil {
-		it := merged(bound.email, func(i int) fieldValue { return of(i).email })
-		lookup.Email, lookup.EmailAddress = it.value.Literal, plan.address(EmailSpace, &it)
+		it := p.mergeParts(g, bound.email, func(part *rowPart) fieldValue { return part.email })
+		lookup.Email, lookup.EmailAddress = it.value.Literal, g.plan.address(EmailSpace, &it)
 	}
 	if bound.phone != nil {
-		it := merged(bound.phone, func(i int) fieldValue { return of(i).phone })
-		lookup.Phone, lookup.PhoneNumber = it.value.Literal, plan.address(PhoneSpace, &it)
+		it := p.mergeParts(g, bound.phone, func(part *rowPart) fieldValue { return part.phone })
+		lookup.Phone, lookup.PhoneNumber = it.value.Literal, g.plan.address(PhoneSpace, &it)
 	}
 	lookup.Mode = bound.mode
-	step.Fields = make([]Field, 0, len(fields))
-	for k := range fields {
-		f := &fields[k]
-		merged := merged(&f.value, func(i int) fieldValue { return of(i).fields[k] })
-		if merged.value.IsZero() {
-			step.Omitted = append(step.Omitted, Omitted{strings.Join(f.path, "."), merged.source()})
-		} else {
-			step.Fields = append(step.Fields, Field{f.path, merged.value, merged.source()})
-			switch f.value.conv.Type {
-			case convert.Email:
-				plan.address(EmailSpace, &merged)
-			case convert.Phone:
-				plan.address(PhoneSpace, &merged)
-			}
+	sent := make([]Field, 0, len(bound.fields))
+	for k := range bound.fields {
+		f := &bound.fields[k]
+		it := p.mergeParts(g, &f.value, func(part *rowPart) fieldValue { return part.fields[k] })
+		if it.value.IsZero() {
+			g.step.Omitted = append(g.step.Omitted, Omitted{strings.Join(f.path, "."), it.source()})
+			continue
+		}
+		sent = append(sent, Field{f.path, it.value, it.source()})
+		switch f.value.conv.Type {
+		case convert.Email:
+			g.plan.address(EmailSpace, &it)
+		case convert.Phone:
+			g.plan.address(PhoneSpace, &it)
 		}
 	}
-	step.Fields = withoutEmptyElements(fields, step.Fields)
+	g.step.Fields = withoutEmptyElements(bound.fields, sent)
 }
 
 // withoutEmptyElements leaves the constants out that stand in an element of an array of
@@ -192,63 +202,42 @@ func (plan *Plan) address(space string, it *fieldValue) Identity {
 
 // claims collects the claims that the rows ask for, in the order of their
 // first row.
-func (p *planner) claims() []*plannedClaim {
-	var found []*plannedClaim
+func (p *planner) claims() []*planned {
+	var found []*planned
 	for i := range p.rows {
-		l := &p.rows[i]
-		for k := range l.claims {
-			c := &l.claims[k]
-			key := p.b.claimStep(c)
-			at := slices.IndexFunc(found, func(c *plannedClaim) bool { return c.key == key })
+		row := &p.rows[i]
+		for k := range row.claims {
+			part := &row.claims[k]
+			key := p.b.claimStep(part)
+			at := slices.IndexFunc(found, func(c *planned) bool { return c.step.Key == key })
 			if at < 0 {
 				at = len(found)
-				found = append(found, &plannedClaim{entry: c.entry, key: key})
+				found = append(found, &planned{scope: part.scope, on: key[len("claim/"):],
+					step: Step{Key: key, Kind: ClaimStep, Claim: key, Title: p.b.claims[part.scope].id}})
 			}
-			known := found[at]
-			if len(known.rows) == 0 || known.rows[len(known.rows)-1] != l.Row {
-				known.rows = append(known.rows, l.Row)
-				if len(p.b.contacts) > 0 {
-					known.leads = append(known.leads, l)
-				}
-			}
-			known.requests = append(known.requests, c)
+			found[at].add(row, part)
 		}
 	}
 	for _, c := range found {
-		names := p.values[:0]
-		for _, asked := range c.requests {
-			names = append(names, asked.name)
-		}
-		c.name = p.merge(&p.b.claims[c.entry].name, names)
-		if known := p.b.claims[c.entry].known; known != nil {
-			ids := p.values[:0]
-			for _, asked := range c.requests {
-				ids = append(ids, asked.known)
-			}
-			c.known = p.merge(known, ids)
-		}
+		b := &p.b.claims[c.scope]
+		name := p.mergeParts(c, &b.name, func(part *rowPart) fieldValue { return part.name })
+		c.step.Name, c.step.NameSource = name.value.Literal, name.source()
+		p.mergeKnownID(c, b.known)
 	}
 	return found
-}
-
-func (c *plannedClaim) step(id string) Step {
-	return Step{Key: c.key, Kind: ClaimStep, Rows: c.rows, Claim: c.key, Title: id,
-		KnownID: c.known.value.Literal, Name: c.name.value.Literal, NameSource: c.name.source(),
-		Administrator: c.administrator, AdministratorID: c.administratorID, Claimants: c.claimants, RoleSource: c.roleSource}
 }
 
 // plannedActivity is the step of an activity and what the order of the steps
 // depends on.
 type plannedActivity struct {
 	Step
-	on      *plannedClaim   // nil for the client's, and a contact's
-	contact *plannedContact // nil for the client's, and a claim's
-	open    bool
+	of   *planned
+	open bool
 }
 
 // activitySteps makes the steps of all activities, in the mapping's order and,
 // within one activity, in the order of the claims or contacts.
-func (p *planner) activitySteps(claims []*plannedClaim, contacts []*plannedContact) []plannedActivity {
+func (p *planner) activitySteps(all []*planned) []plannedActivity {
 	steps := make([]plannedActivity, 0, len(p.b.activities))
 	for i := range p.b.activities {
 		a := &p.b.activities[i]
@@ -256,42 +245,25 @@ func (p *planner) activitySteps(claims []*plannedClaim, contacts []*plannedConta
 		if !wanted {
 			continue
 		}
-		if payload := a.payload(clientScope); payload != nil {
+		for _, g := range all {
+			payload := a.payload(g.scope)
+			if payload == nil {
+				continue
+			}
 			p.acts = p.acts[:0]
-			for k := range p.rows {
-				p.collect(p.rows[k].activities, i)
-			}
-			steps = p.activity(steps, i, status, payload, p.plan.Rows, nil, nil)
-		}
-		for _, c := range claims {
-			if payload := a.payload(c.entry); payload != nil {
-				p.acts = p.acts[:0]
-				for _, asked := range c.requests {
-					p.collect(asked.activities, i)
+			for _, part := range g.parts {
+				for k := range part.activities {
+					if part.activities[k].index == i {
+						p.acts = append(p.acts, &part.activities[k])
+					}
 				}
-				steps = p.activity(steps, i, status, payload, c.rows, c, nil)
 			}
-		}
-		for _, c := range contacts {
-			if payload := a.payload(p.b.mapping.contactScope(c.entry)); payload != nil {
-				p.acts = p.acts[:0]
-				for _, named := range c.requests {
-					p.collect(named.activities, i)
-				}
-				steps = p.activity(steps, i, status, payload, c.plan.Rows, nil, c)
+			if len(p.acts) > 0 { // else its condition left it out
+				steps = append(steps, plannedActivity{p.activity(a, status, payload, g), g, status == Open && a.order >= 0})
 			}
 		}
 	}
 	return steps
-}
-
-// collect adds what one row says of an activity.
-func (p *planner) collect(acts []activityValues, index int) {
-	for i := range acts {
-		if acts[i].index == index {
-			p.acts = append(p.acts, &acts[i])
-		}
-	}
 }
 
 // status returns the activity's status, and whether it is wanted at all, for a
@@ -306,74 +278,55 @@ func (b *Binding) status(a *boundActivity, resume int) (status Status, wanted bo
 	return "", false
 }
 
-// activity adds the step of one activity on one scope; on and contact are nil for the
-// client. When no row says anything of it, its condition left it out.
-func (p *planner) activity(steps []plannedActivity, i int, status Status, payload *boundPayload, rows []cell.Row, on *plannedClaim, contact *plannedContact) []plannedActivity {
-	if len(p.acts) == 0 {
-		return steps
+// activity makes the step of one activity.
+func (p *planner) activity(a *boundActivity, status Status, payload *boundPayload, g *planned) Step {
+	step := Step{Key: "activity/" + a.rule.ID.Text + "@" + g.on, Kind: ActivityStep, Rows: g.step.Rows, Claim: g.step.Claim, Title: a.rule.Template.Text,
+		Activity: &Activity{TemplateID: a.template.ID, TemplateName: a.rule.Template.Text, Status: status}}
+	if g.step.Kind == ContactStep {
+		step.On = g.step.Key
 	}
-	a := &p.b.activities[i]
-	key, claimKey, contactKey := "activity/"+a.rule.ID.Text+"@client", "", ""
-	if contact != nil {
-		key, contactKey = "activity/"+a.rule.ID.Text+"@"+contact.key, contact.key
-	}
-	if on != nil {
-		key, claimKey = "activity/"+a.rule.ID.Text+"@"+on.key[len("claim/"):], on.key
-		on.hasActivities = true
-	}
-	act := &Activity{TemplateID: a.template.ID, TemplateName: a.rule.Template.Text, Status: status}
+	g.hasActivities = true
+	act := step.Activity
 	if !p.b.mapping.V1() {
-		name := p.merge(&payload.workflow, p.pick(func(it *activityValues) fieldValue { return it.workflow }))
-		identifier := p.merge(&payload.identifier, p.pick(func(it *activityValues) fieldValue { return it.identifier }))
+		name := p.mergeActs(&payload.workflow, func(it *activityValues) fieldValue { return it.workflow })
+		identifier := p.mergeActs(&payload.identifier, func(it *activityValues) fieldValue { return it.identifier })
 		act.Workflow = Workflow{name.value.Literal, identifier.value.Literal}
 	}
-	if p.b.resume.isSet && p.b.resume.column >= 0 && a.order >= 0 {
-		act.StatusSource = p.resumeSource(rows[0])
+	if p.b.resume.isSet && p.b.resume.column >= 0 && a.order >= 0 { // the rows agree on it
+		row := g.step.Rows[0]
+		act.StatusSource = Source{Row: row, Columns: []int{p.b.table(row.Table()).resume.column},
+			Names: foldHeaders(p.b.mapping.ResumeAt.Column.Text), Texts: []string{p.rows[0].resumeCell}}
 	}
-	var empty []Omitted
-	if status != Open {
-		act.Attributes, empty = p.attributes(payload)
-		// A row without a key is not held to what its client's other rows may have.
-		couldHave := p.plan.Client != (Identity{}) && (len(payload.attributes) > 0 || len(a.template.Attributes) > 0)
-		if couldHave && len(act.Attributes) == 0 && !slices.ContainsFunc(p.acts, func(it *activityValues) bool { return refused(it.attributes) }) {
-			p.plan.Problems = append(p.plan.Problems, problem.At(p.b.AtRow(rows[0]), "no-attributes",
-				"“%s” would be sent without attributes: all its cells are empty", a.rule.Template.Text).
-				Hinted("fill one of them, or give the activity a when that leaves it out"))
-		}
+	if status == Open {
+		return step
 	}
-	step := Step{Key: key, Kind: ActivityStep, Rows: rows, Claim: claimKey, On: contactKey, Title: a.rule.Template.Text, Activity: act, Omitted: empty}
-	return append(steps, plannedActivity{step, on, contact, status == Open && a.order >= 0})
-}
-
-// resumeSource is the cell that says where the client resumes; the rows agree
-// on it.
-func (p *planner) resumeSource(row cell.Row) Source {
-	return Source{Row: row, Columns: []int{p.b.table(row.Table()).resume.column},
-		Names: foldHeaders(p.b.mapping.ResumeAt.Column.Text), Texts: []string{p.rows[0].resumeCell}}
-}
-
-func (p *planner) attributes(payload *boundPayload) (list []Attribute, empty []Omitted) {
-	list = make([]Attribute, 0, len(payload.attributes))
+	act.Attributes = make([]Attribute, 0, len(payload.attributes))
 	for k := range payload.attributes {
 		attr := &payload.attributes[k]
-		merged := p.merge(&attr.value, p.pick(func(it *activityValues) fieldValue { return it.attributes[k] }))
-		if merged.value.IsZero() {
-			empty = append(empty, Omitted{attr.value.label, merged.source()})
+		it := p.mergeActs(&attr.value, func(it *activityValues) fieldValue { return it.attributes[k] })
+		if it.value.IsZero() {
+			step.Omitted = append(step.Omitted, Omitted{attr.value.label, it.source()})
 		} else {
-			list = append(list, Attribute{attr.templateID, attr.value.label, merged.value, merged.source()})
+			act.Attributes = append(act.Attributes, Attribute{attr.templateID, attr.value.label, it.value, it.source()})
 		}
 	}
-	return list, empty
+	// A row without a key is not held to what its client's other rows may have.
+	couldHave := p.plan.Client != (Identity{}) && (len(payload.attributes) > 0 || len(a.template.Attributes) > 0)
+	if couldHave && len(act.Attributes) == 0 && !slices.ContainsFunc(p.acts, func(it *activityValues) bool { return refused(it.attributes) }) {
+		p.plan.Problems = append(p.plan.Problems, problem.At(p.b.AtRow(g.step.Rows[0]), "no-attributes",
+			"“%s” would be sent without attributes: all its cells are empty", a.rule.Template.Text).
+			Hinted("fill one of them, or give the activity a when that leaves it out"))
+	}
+	return step
 }
 
-// pick returns one value of the activity from each row. It is valid until the
-// next pick.
-func (p *planner) pick(of func(*activityValues) fieldValue) []fieldValue {
-	list := p.values[:0]
+// mergeActs merges one value of the activity being made over the rows.
+func (p *planner) mergeActs(v *boundValue, of func(*activityValues) fieldValue) fieldValue {
+	items := p.values[:0]
 	for _, it := range p.acts {
-		list = append(list, of(it))
+		items = append(items, of(it))
 	}
-	return list
+	return p.merge(v, items)
 }
 
 // orderV1 puts the Open activity directly after the client, so that the client
@@ -381,14 +334,11 @@ func (p *planner) pick(of func(*activityValues) fieldValue) []fieldValue {
 // (service document, v1 flow B).
 func orderV1(client Step, acts []plannedActivity) []Step {
 	steps := []Step{client}
-	for _, a := range acts {
-		if a.open {
-			steps = append(steps, a.Step)
-		}
-	}
-	for _, a := range acts {
-		if !a.open {
-			steps = append(steps, a.Step)
+	for _, open := range []bool{true, false} {
+		for _, a := range acts {
+			if a.open == open {
+				steps = append(steps, a.Step)
+			}
 		}
 	}
 	return steps
@@ -400,50 +350,44 @@ func orderV1(client Step, acts []plannedActivity) []Step {
 // first claim or activity that needs it. Consecutive activities on
 // claims run claim by claim. In the service document, use cases 1 and 2 create
 // the claim first, use case 3 creates each claim when it is needed.
-func (p *planner) orderV2(client Step, claims []*plannedClaim, acts []plannedActivity) []Step {
-	steps := append(make([]Step, 0, 2+len(claims)+len(acts)), client)
-	createContact := func(c *plannedContact) {
-		if !c.ordered {
-			c.ordered = true
-			steps = append(steps, c.step())
+func (p *planner) orderV2(claims []*planned, acts []plannedActivity) []Step {
+	steps := make([]Step, 0, 2+len(claims)+len(acts))
+	var create func(g *planned)
+	create = func(g *planned) {
+		if g.isOrdered {
+			return
 		}
-	}
-	create := func(c *plannedClaim) {
-		if !c.ordered {
-			c.ordered = true
-			for _, contact := range c.contacts {
-				if c.known.value.IsZero() { // a claim that exists has its contacts
-					createContact(contact)
-				}
+		g.isOrdered = true
+		if g.step.KnownID == "" { // a claim that exists has its contacts
+			for _, contact := range g.contacts {
+				create(contact)
 			}
-			steps = append(steps, c.step(p.b.claims[c.entry].id))
 		}
+		steps = append(steps, g.step)
 	}
+	create(p.client)
 	for _, c := range claims {
-		if !c.hasActivities || p.b.claims[c.entry].first {
+		if !c.hasActivities || p.b.claims[c.scope].first {
 			create(c)
 		}
 	}
 	for len(acts) > 0 {
-		if acts[0].on == nil {
-			if acts[0].contact != nil {
-				createContact(acts[0].contact)
-			}
-			steps = append(steps, acts[0].Step)
-			acts = acts[1:]
-			continue
-		}
 		stretch := 0
-		for stretch < len(acts) && acts[stretch].on != nil {
+		for stretch < len(acts) && acts[stretch].Claim != "" {
 			stretch++
 		}
 		for _, c := range claims {
 			for i := range acts[:stretch] {
-				if acts[i].on == c {
+				if acts[i].of == c {
 					create(c)
 					steps = append(steps, acts[i].Step)
 				}
 			}
+		}
+		if stretch == 0 {
+			create(acts[0].of)
+			steps = append(steps, acts[0].Step)
+			stretch = 1
 		}
 		acts = acts[stretch:]
 	}

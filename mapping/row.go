@@ -24,13 +24,11 @@ type ConvertedRow struct {
 	Notes    []CellNote   // cells that make the mapping doubtful
 	Readings []Reading    // what the row gives for the Targets, in their order; of a Part only
 
-	knownID fieldValue
-	personValues
-	contacts   []contactValues  // further contacts that the row has
-	resume     int              // the order of the activity to resume at; -1 when the cell does not say
-	resumeCell string           // the text of the cell that says it
-	activities []activityValues // activities on the client, as listed
-	claims     []claimValues
+	client     rowPart
+	contacts   []rowPart // further contacts that the row has
+	claims     []rowPart
+	resume     int    // the order of the activity to resume at; -1 when the cell does not say
+	resumeCell string // the text of the cell that says it
 }
 
 // Reading is what one row gives for a target. A row has none for what it does not ask for,
@@ -44,27 +42,16 @@ type Reading struct {
 	Doubt  *problem.Problem // a warning of the value, which is sent all the same
 }
 
-// personValues are the values of a client or of a further contact in one record.
-type personValues struct {
-	email, phone fieldValue
-	fields       []fieldValue
-}
-
-// contactValues is what a record says of one entry of contacts.
-type contactValues struct {
-	entry int
-	who   Identity // zero when the key cells cannot be read
-	personValues
-	activities []activityValues
-}
-
-// claimValues is what a record asks of one claims entry.
-type claimValues struct {
-	entry      int
-	key        string
-	known      fieldValue // its id, where the sheet gives one
-	name       fieldValue
-	activities []activityValues // activities on the claim, as listed
+// rowPart is what one record says of its client, or of one entry of claims or contacts.
+type rowPart struct {
+	scope        int          // as in boundActivity.payload
+	who          Identity     // of a client or contact; zero when the key cells cannot be read
+	key          string       // of a claim
+	name         fieldValue   // of a claim
+	known        fieldValue   // the id of a client or claim, where the sheet gives one
+	email, phone fieldValue   // of a client or contact
+	fields       []fieldValue // of a client or contact
+	activities   []activityValues
 }
 
 // activityValues are the values of one activity.
@@ -86,7 +73,12 @@ type rowConverter struct {
 
 func (b *Binding) converter(record cell.Record, row *ConvertedRow) *rowConverter {
 	b = b.table(record.Table)
-	return &rowConverter{b: b, own: b.clear(record), record: b.clear(record.Filled()), row: row}
+	r := &rowConverter{b: b, own: b.clear(record), row: row}
+	r.record = r.own
+	if len(record.Above) > 0 {
+		r.record = b.clear(record.Filled())
+	}
+	return r
 }
 
 // Convert converts a record. The row's Problems say what cannot be converted.
@@ -97,13 +89,13 @@ func (b *Binding) Convert(record cell.Record) ConvertedRow {
 		return row
 	}
 	b = r.b
-	if b.knownID != nil {
-		row.knownID = r.value(b.knownID)
+	if b.client.known != nil {
+		row.client.known = r.value(b.client.known)
 	}
-	r.fields(&b.lookup, b.fields, &row.personValues)
+	r.fields(&b.client, &row.client)
 	row.contacts = r.contacts()
 	row.resume = r.resume()
-	row.activities = r.activities(clientScope)
+	row.client.activities = r.activities(clientScope)
 	for entry := range b.claims {
 		if c, ok := r.claim(entry); ok {
 			row.claims = append(row.claims, c)
@@ -111,7 +103,7 @@ func (b *Binding) Convert(record cell.Record) ConvertedRow {
 	}
 	row.Problems, row.Warnings = dedupe(row.Problems), dedupe(row.Warnings)
 	if !r.isLead() {
-		row.activities, row.claims = nil, nil
+		row.client.activities, row.claims = nil, nil
 	}
 	slices.SortStableFunc(row.Readings, func(a, b Reading) int { return a.Target - b.Target })
 	return row
@@ -157,27 +149,27 @@ func (r *rowConverter) makeTexts(n int) []string {
 }
 
 // lookups converts the addresses by which somebody is looked up.
-func (r *rowConverter) lookups(lookup *boundLookup, into *personValues) {
-	if lookup.email != nil {
-		into.email = r.value(lookup.email)
+func (r *rowConverter) lookups(p *boundPerson, into *rowPart) {
+	if p.email != nil {
+		into.email = r.value(p.email)
 	}
-	if lookup.phone != nil {
-		into.phone = r.value(lookup.phone)
+	if p.phone != nil {
+		into.phone = r.value(p.phone)
 	}
 }
 
 // fields converts the fields of a create payload. The addresses have been
 // converted.
-func (r *rowConverter) fields(lookup *boundLookup, fields []boundField, into *personValues) {
-	into.fields = make([]fieldValue, 0, len(fields))
-	for i := range fields {
-		f := &fields[i]
+func (r *rowConverter) fields(p *boundPerson, into *rowPart) {
+	into.fields = make([]fieldValue, 0, len(p.fields))
+	for i := range p.fields {
+		f := &p.fields[i]
 		if f.sharedLookup == nil {
 			into.fields = append(into.fields, r.value(&f.value))
 			continue
 		}
 		it := into.phone
-		if f.sharedLookup == lookup.email {
+		if f.sharedLookup == p.email {
 			it = into.email
 		}
 		it.of = &f.value
@@ -187,19 +179,19 @@ func (r *rowConverter) fields(lookup *boundLookup, fields []boundField, into *pe
 }
 
 // contacts converts the further contacts of a record.
-func (r *rowConverter) contacts() []contactValues {
-	var list []contactValues
+func (r *rowConverter) contacts() []rowPart {
+	var list []rowPart
 	for i := range r.b.contacts {
 		c := &r.b.contacts[i]
 		if !r.holds(c.when, c.key) {
 			continue
 		}
-		v := contactValues{entry: i}
-		r.lookups(&c.lookup, &v.personValues)
-		r.fields(&c.lookup, c.fields, &v.personValues)
-		v.activities = r.activities(r.b.mapping.contactScope(i))
-		v.who = r.identity(c.space, c.key, &v.personValues, "the key of the contact “"+c.id+"”")
-		list = append(list, v)
+		part := rowPart{scope: r.b.mapping.contactScope(i)}
+		r.lookups(c, &part)
+		r.fields(c, &part)
+		part.activities = r.activities(part.scope)
+		part.who = r.identity(c, &part, "the key of the contact “"+c.id+"”")
+		list = append(list, part)
 	}
 	return list
 }
@@ -234,14 +226,16 @@ func (r *rowConverter) accept() bool {
 		row.Skipped = BlankRow
 	case r.record.Hidden && b.mapping.Sheet.SkipHidden:
 		row.Skipped = HiddenRow
-	case !r.holds(b.when, b.key):
+	case !r.holds(b.when, b.client.key):
 		row.Skipped = NotWhen
 	}
 	if row.Skipped != "" {
 		return false
 	}
-	r.lookups(&b.lookup, &row.personValues)
-	row.Client = r.identity(b.keySpace, b.key, &row.personValues, "the client key")
+	row.client.scope = clientScope
+	r.lookups(&b.client, &row.client)
+	row.Client = r.identity(&b.client, &row.client, "the client key")
+	row.client.who = row.Client
 	return true
 }
 
@@ -314,8 +308,8 @@ func (r *rowConverter) resume() int {
 }
 
 // claimStep returns the key of the step that creates a claim.
-func (b *Binding) claimStep(c *claimValues) string {
-	return "claim/" + b.claims[c.entry].id + "/" + c.key
+func (b *Binding) claimStep(c *rowPart) string {
+	return "claim/" + b.claims[c.scope].id + "/" + c.key
 }
 
 // ClaimSteps returns the keys of the claim steps that a row asks for. It
@@ -338,13 +332,13 @@ type KnownID struct {
 
 // KnownIDs reports whether rows may give the ids of clients or claims.
 func (b *Binding) KnownIDs() bool {
-	return b.knownID != nil || slices.ContainsFunc(b.claims, func(c boundClaim) bool { return c.known != nil })
+	return b.client.known != nil || slices.ContainsFunc(b.claims, func(c boundClaim) bool { return c.known != nil })
 }
 
 // KnownIDsOf returns the ids that a row gives.
 func (b *Binding) KnownIDsOf(l ConvertedRow) []KnownID {
 	var ids []KnownID
-	if it := l.knownID; !it.value.IsZero() {
+	if it := l.client.known; !it.value.IsZero() {
 		ids = append(ids, KnownID{string(ClientStep), ClientStep, it.value.Literal, first(it.of.columns)})
 	}
 	for i := range l.claims {
@@ -368,7 +362,7 @@ func (r *rowConverter) activities(scope int) []activityValues {
 		a := &r.b.activities[i]
 		payload := a.payload(scope)
 		status, wanted := r.b.status(a, r.row.resume)
-		if payload == nil || !wanted || !r.holds(payload.when, r.b.key) {
+		if payload == nil || !wanted || !r.holds(payload.when, r.b.client.key) {
 			continue
 		}
 		items := activityValues{index: i, workflow: r.value(&payload.workflow), identifier: r.value(&payload.identifier)}
@@ -388,17 +382,18 @@ func (r *rowConverter) activities(scope int) []activityValues {
 	return acts
 }
 
-func (r *rowConverter) claim(entry int) (claimValues, bool) {
+func (r *rowConverter) claim(entry int) (part rowPart, ok bool) {
 	c := &r.b.claims[entry]
 	if !r.holds(c.when, c.key) {
-		return claimValues{}, false
+		return part, false
 	}
-	key, ok := r.key(c.key, "the claim key")
-	items := claimValues{entry: entry, key: key, name: r.value(&c.name), activities: r.activities(entry)}
+	part.scope = entry
+	part.key, ok = r.key(c.key, "the claim key")
+	part.name, part.activities = r.value(&c.name), r.activities(entry)
 	if c.known != nil {
-		items.known = r.value(c.known)
+		part.known = r.value(c.known)
 	}
-	return items, ok
+	return part, ok
 }
 
 // totals are the words for a sum of the rows above, in the languages of the
@@ -423,12 +418,7 @@ func (r *rowConverter) isLead() bool {
 	found := r.row.Problems
 	r.row.Problems = nil
 	if c, ok := TotalsLabel(r.own); ok {
-		hint := "delete the row"
-		header, word := r.b.sheet.ColumnLabel(c), strings.ToLower(asRead(r.record.Cell(c)))
-		if c < len(r.b.sheet.Header) && convert.FoldHeader(r.b.sheet.Header[c]) != "" && !strings.ContainsAny(header, `'"\`) {
-			hint += `, or let the mapping leave it out: sheet: {when: 'lower(col("` + header + `")) != "` + word + `"'}`
-		}
-		r.refuse(c, convert.CellError{Code: totalsCode, Message: "labels a row of totals, not a lead", Hint: hint})
+		r.refuse(c, convert.CellError{Code: totalsCode, Message: "labels a row of totals, not a lead", Hint: "delete the row, or let sheet.when leave such rows out"})
 	}
 	if c, ok := r.headerAgain(); ok {
 		r.refuse(c, convert.CellError{Code: headerCode, Message: "is repeated here with the other headers: the row is not a lead", Hint: "delete the row; if the sheet's headers are in this row, write header_row under sheet in the mapping"})
@@ -438,13 +428,6 @@ func (r *rowConverter) isLead() bool {
 	}
 	r.row.Problems = found
 	return true
-}
-
-// asRead returns a cell's text as col gives it to expressions; "" when it
-// cannot be read.
-func asRead(c cell.Cell) string {
-	value, _ := (&convert.Converter{Type: convert.Text}).Convert(c)
-	return value.Literal
 }
 
 // TotalsLabel returns the column of the word that marks a row of totals, such as

@@ -167,11 +167,11 @@ func TestPlanRowsThatDisagree(t *testing.T) {
 			name: "both cells are named", mapping: mail, sheet: []string{header, "1 | a@b.example | Sam | | |", "1 | c@b.example | Tom | | |"},
 			want: []string{
 				`1 n "1" [2 3]`,
-				`Leads!B2: this row and Leads!3 have the same key and differ in Mail, Name [conflict]`,
-				`Leads!C2: this row and Leads!3 have the same key and differ in Mail, Name [conflict]`,
+				`Leads!B2: Mail differs from Leads!B3, and the rows of one client must agree on “lookup.email” [conflict]`,
+				`Leads!C2: Name differs from Leads!C3, and the rows of one client must agree on “name” [conflict]`,
 				`Leads!E2: C is empty; it is part of the claim key [empty-key]`,
-				`Leads!B3: this row and Leads!2 have the same key and differ in Mail, Name [conflict]`,
-				`Leads!C3: this row and Leads!2 have the same key and differ in Mail, Name [conflict]`,
+				`Leads!B3: Mail differs from Leads!B2, and the rows of one client must agree on “lookup.email” [conflict]`,
+				`Leads!C3: Name differs from Leads!C2, and the rows of one client must agree on “name” [conflict]`,
 				`Leads!E3: C is empty; it is part of the claim key [empty-key]`,
 			},
 		},
@@ -343,16 +343,6 @@ func TestRowsThatAreNoLeads(t *testing.T) {
 	}
 }
 
-// What the hint at a row of totals says leaves the row out.
-func TestTotalsCanBeLeftOut(t *testing.T) {
-	const source = "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\n"
-	sheet, records := leads("No | Amount", "Total: | 5")
-	_, when, _ := strings.Cut(mustBind(t, source, sheet, nil).Convert(records[0]).Problems[0].Hint, "leave it out: ")
-	if got := mustBind(t, source+when+"\n", sheet, nil).Convert(records[0]); got.Skipped != mapping.NotWhen {
-		t.Errorf("with %s the row is not left out: %v", when, got.Problems)
-	}
-}
-
 // Two people with one key are one mistake, in however many cells they differ; each of the
 // cells is marked.
 func TestOneMistakeIsListedOnce(t *testing.T) {
@@ -368,7 +358,7 @@ func TestOneMistakeIsListedOnce(t *testing.T) {
 		{"a column that is mapped twice", []string{"1 | a | b | c | d | e | f", "1 | a | b | c | d | e | x"}, 2,
 			[]string{"Leads!G2: F differs from Leads!G3, and the rows of one client must agree on “f” [conflict]"}},
 		{"another person", []string{"1 | a | b | c | d | e | f", "1 | | | | | | ", "1 | t | u | v | w | x | y"}, 12,
-			[]string{"Leads!B2: this row and Leads!4 have the same key and differ in A, B, C, D, E and 1 more [conflict]"}},
+			[]string{"Leads!B2: A differs from Leads!B4, and the rows of one client must agree on “a” [conflict]"}},
 		{"two mistakes", []string{"1 | a | b | c | d | e | f", "1 | x | b | c | d | e | f", "1 | a | x | c | d | e | f"}, 4,
 			[]string{"Leads!B2: A differs from Leads!B3, and the rows of one client must agree on “a” [conflict]",
 				"Leads!C2: B differs from Leads!C4, and the rows of one client must agree on “b” [conflict]"}},

@@ -1,12 +1,13 @@
 package mapping
 
 import (
-	"claimsheet/mapping/convert"
-	"claimsheet/mapping/problem"
-	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+
+	"claimsheet/mapping/convert"
+	"claimsheet/mapping/problem"
 )
 
 // templateText is a text with places for cells: "{Lender} {Agreement no}".
@@ -18,38 +19,32 @@ type textPart struct {
 	name    string
 }
 
+// braces matches what a brace begins.
+var braces = regexp.MustCompile(`\{\{|\}\}|\{([^}]*)\}|[{}]`)
+
 // parseTemplateText parses a text; {{ and }} stand for braces.
-func parseTemplateText(s string) (templateText, error) {
-	var t templateText
-	var literal strings.Builder
-	for i := 0; i < len(s); i++ {
+func parseTemplateText(s string) (t templateText, err error) {
+	end := 0
+	for _, m := range braces.FindAllStringSubmatchIndex(s, -1) {
+		literal, found := s[end:m[0]], s[m[0]:m[1]]
+		end = m[1]
 		switch {
-		case strings.HasPrefix(s[i:], "{{"), strings.HasPrefix(s[i:], "}}"):
-			literal.WriteByte(s[i])
-			i++
-		case s[i] == '}':
-			return nil, errors.New("a { is missing before “" + problem.Shorten(s[:i+1]) + "”")
-		case s[i] == '{':
-			end := strings.IndexByte(s[i:], '}')
-			if end < 0 {
-				return nil, errors.New("a } is missing after “" + problem.Shorten(s[i:]) + "”")
-			}
-			name := strings.TrimSpace(s[i+1 : i+end])
+		case m[2] >= 0:
+			name := strings.TrimSpace(s[m[2]:m[3]])
 			if name == "" || strings.Contains(name, "{") {
 				return nil, fmt.Errorf("“{%s}” names no column", name)
 			}
-			if literal.Len() > 0 {
-				t = append(t, textPart{literal: literal.String()})
-				literal.Reset()
-			}
-			t = append(t, textPart{name: name})
-			i += end
+			t = append(t, textPart{literal: literal}, textPart{name: name})
+		case found == "{":
+			return nil, fmt.Errorf("a } is missing after “%s”", problem.Shorten(s[m[0]:]))
+		case found == "}":
+			return nil, fmt.Errorf("a { is missing before “%s”", problem.Shorten(s[:end]))
 		default:
-			literal.WriteByte(s[i])
+			t = append(t, textPart{literal: literal + found[:1]})
 		}
 	}
-	if literal.Len() > 0 {
-		t = append(t, textPart{literal: literal.String()})
+	if end < len(s) {
+		t = append(t, textPart{literal: s[end:]})
 	}
 	return t, nil
 }
@@ -80,20 +75,16 @@ func (t templateText) names() []string {
 // result is empty: "Loan {Agreement no}" without a number says nothing.
 func (t templateText) fill(text func(name string) string) string {
 	var b strings.Builder
-	places, filled := 0, 0
+	hasPlaces, isFilled := false, false
 	for _, part := range t {
-		if part.name == "" {
-			b.WriteString(part.literal)
-			continue
-		}
-		places++
-		s := text(part.name)
-		if s != "" {
-			filled++
+		s := part.literal
+		if part.name != "" {
+			s = text(part.name)
+			hasPlaces, isFilled = true, isFilled || s != ""
 		}
 		b.WriteString(s)
 	}
-	if places > 0 && filled == 0 {
+	if hasPlaces && !isFilled {
 		return ""
 	}
 	if !strings.Contains(b.String(), "\n") {

@@ -228,7 +228,6 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type, aliases 
 		v.constant = b.constant(label, rule.Constant, v.conv)
 	case rule.Text.Text != "":
 		b.places(&v, rule.Text, nil, aliases)
-		v.hasParts = len(v.columns) > 1
 	case len(rule.Join) > 0:
 		columns(rule.Join...)
 		v.glue = cmp.Or(rule.With, new(", "))

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 
@@ -19,11 +18,13 @@ func (n *Node) TypographicQuotes(file string) problem.List {
 	var list problem.List
 	var walk func(n *yaml.Node)
 	walk = func(n *yaml.Node) {
-		if n.Kind == yaml.ScalarNode && n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
-			if quote, bare, ok := cutQuotes(n.Value); ok {
-				list = append(list, problem.At(placeOf(n).In(file), "typographic-quotes", "%s is a typographic quote, which YAML takes for part of the text", quote).
-					Hinted("type straight quotes: \"%s\"", strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(bare)))
+		if bare := trimQuotes(n.Value); n.Kind == yaml.ScalarNode && n.Style&^yaml.TaggedStyle == 0 && bare != n.Value {
+			quote := []rune(n.Value)
+			if strings.HasPrefix(n.Value, bare) {
+				quote = quote[len(quote)-1:]
 			}
+			list = append(list, problem.At(placeOf(n).In(file), "typographic-quotes", "%c is a typographic quote, which YAML takes for part of the text", quote[0]).
+				Hinted("type straight quotes: \"%s\"", strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(bare)))
 		}
 		for _, child := range n.Content {
 			walk(child)
@@ -33,24 +34,16 @@ func (n *Node) TypographicQuotes(file string) problem.List {
 	return list
 }
 
-// cutQuotes removes the typographic quotes around a text. A double quote counts
+// trimQuotes removes the typographic quotes around a text. A double quote counts
 // at either end, single quotes only at both ends.
-func cutQuotes(s string) (quote, bare string, ok bool) {
-	opening, from := utf8.DecodeRuneInString(s)
-	closing, size := utf8.DecodeLastRuneInString(s)
-	to := len(s) - size
-	begins, ends := strings.ContainsRune(problem.DoubleQuotes, opening), strings.ContainsRune(problem.DoubleQuotes, closing)
-	switch {
-	case s == "":
-		return "", "", false
-	case begins && ends && from <= to, strings.ContainsRune(problem.SingleQuotes, opening) && strings.ContainsRune(problem.SingleQuotes, closing) && from <= to:
-		return string(opening), s[from:to], true
-	case begins:
-		return string(opening), s[from:], true
-	case ends:
-		return string(closing), s[:to], true
+func trimQuotes(s string) string {
+	if bare := strings.Trim(s, problem.DoubleQuotes); bare != s {
+		return bare
 	}
-	return "", "", false
+	if left := strings.TrimLeft(s, problem.SingleQuotes); left != s && strings.TrimRight(s, problem.SingleQuotes) != s {
+		return strings.TrimRight(left, problem.SingleQuotes)
+	}
+	return s
 }
 
 // bareText matches texts that need no quotes, within braces neither.

@@ -1,6 +1,7 @@
 package yamltree
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 )
@@ -20,14 +21,20 @@ func (l *Language[T]) Schema() []byte {
 	if len(l.Defs) > 0 {
 		s["$defs"] = l.Defs
 	}
-	data, err := json.MarshalIndent(s, "", "  ")
-	if err == nil && l.EmptyIsNone {
-		data, err = allowEmpty(data)
-	}
+	data, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // the tables hold nothing that cannot be encoded
 	}
-	return append(data, '\n')
+	if l.EmptyIsNone {
+		for _, kind := range []string{"object", "array"} {
+			data = bytes.ReplaceAll(data, []byte(`"type":"`+kind+`"`), []byte(`"type":["`+kind+`","null"]`))
+		}
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, data, "", "  "); err != nil {
+		panic(err)
+	}
+	return append(b.Bytes(), '\n')
 }
 
 func objectSchema[T any](keys []Key[T]) Schema {
@@ -45,30 +52,4 @@ func objectSchema[T any](keys []Key[T]) Schema {
 		s["required"] = required
 	}
 	return s
-}
-
-// allowEmpty lets null stand for every object and every list of a schema.
-func allowEmpty(schema []byte) ([]byte, error) {
-	var tree any
-	if err := json.Unmarshal(schema, &tree); err != nil {
-		return nil, err
-	}
-	var walk func(any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			if t := v["type"]; t == "object" || t == "array" {
-				v["type"] = []any{t, "null"}
-			}
-			for _, child := range v {
-				walk(child)
-			}
-		case []any:
-			for _, child := range v {
-				walk(child)
-			}
-		}
-	}
-	walk(tree)
-	return json.MarshalIndent(tree, "", "  ")
 }

@@ -45,17 +45,6 @@ func (k Key[T]) Note(note func(*Node, *T)) Key[T] {
 	return k
 }
 
-// Mentioned is the key with a function that is also called when the key stands in the
-// file, whether or not its value can be read.
-func (k Key[T]) Mentioned(note func(*T)) Key[T] {
-	read := k.read
-	k.read = func(r *Reader, n *Node, into *T) {
-		note(into)
-		read(r, n, into)
-	}
-	return k
-}
-
 // Value says how a V is written in the file.
 type Value[V any] struct {
 	Kinds  Kind   // the nodes that it takes
