@@ -47,7 +47,6 @@ type Ledger interface {
 	KnownClients(ctx context.Context, environment string, most int) (n int, err error)
 	Trusted(ctx context.Context, environment string) (bool, error)
 	Trust(environment string) error
-	Definition(ctx context.Context, environment, mapping string) (definition string, ok bool, err error)
 	Definitions(ctx context.Context, environment string) (map[string]string, error)
 	ClaimedElsewhere(ctx context.Context, owner ledger.ClientKey, mapping string, steps []string) (otherMapping string, ok bool, err error)
 	ClientsWithSteps(ctx context.Context, environment, mapping string, steps []string) (map[string][]ledger.ClientKey, error)

@@ -67,7 +67,7 @@ func isDatabase(text string) bool {
 func (p *program) transferLedger(ctx context.Context, l *ledgerSession, to string) error {
 	progress := ledger.Progress(nil)
 	if console.IsTerminal(p.stderr) {
-		progress = func(what string, _, _ int64) { fmt.Fprint(p.stderr, clearLine+what+" ") }
+		progress = func(what string) { fmt.Fprint(p.stderr, clearLine+what+" ") }
 		defer fmt.Fprint(p.stderr, clearLine)
 	}
 	var done ledger.Transferred

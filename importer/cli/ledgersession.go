@@ -80,22 +80,13 @@ func (l *ledgerSession) lock(out io.Writer) error {
 	return nil
 }
 
-// minStepsForMessage is how many steps a ledger must have for a message about its check.
-const minStepsForMessage = 20_000
-
-// ledgerProgress says once what is being done to a long ledger that was not closed, or
-// that an earlier version has written, and what the ledger waits for.
+// ledgerProgress says once what the ledger waits for.
 func ledgerProgress(out io.Writer) ledger.Progress {
 	said := ""
-	return func(what string, done, total int64) {
-		switch {
-		case what == said:
-		case total == ledger.Uncounted:
+	return func(what string) {
+		if what != said {
 			said = what
 			fmt.Fprintf(out, "claimsheet: %s the ledger…\n", what)
-		case total >= minStepsForMessage:
-			said = what
-			fmt.Fprintf(out, "claimsheet: %s the ledger, %d steps…\n", what, total)
 		}
 	}
 }

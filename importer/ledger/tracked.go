@@ -56,7 +56,7 @@ func (n TrackedCounts) Plus(m TrackedCounts) TrackedCounts {
 // event that arrives again changes nothing. name returns the name of the activity that
 // a step has created, "" when it is not known.
 func (l *Ledger) AddTracked(service string, environments []string, events []Tracked, name func(Step) string) (n TrackedCounts, err error) {
-	err = l.submit(true, func(t *transaction) (err error) {
+	err = l.submit(func(t *transaction) (err error) {
 		n, err = trackedMatcher{transaction: t, environments: environments, name: name}.addAll(service, events)
 		return err
 	})
@@ -66,7 +66,7 @@ func (l *Ledger) AddTracked(service string, environments []string, events []Trac
 // MatchTracked looks again for the steps of a service's events whose ids the ledger did
 // not know; see AddTracked. It takes some microseconds for each of them.
 func (l *Ledger) MatchTracked(service string, environments []string, name func(Step) string) (n TrackedCounts, err error) {
-	err = l.submit(true, func(t *transaction) (err error) {
+	err = l.submit(func(t *transaction) (err error) {
 		n, err = trackedMatcher{transaction: t, environments: environments, name: name}.matchUnknown(service)
 		return err
 	})
@@ -143,9 +143,9 @@ func (m trackedMatcher) matchUnknown(service string) (n TrackedCounts, err error
 // CompleteTracked notes which of a service's events mean that the client has completed
 // the activity. It may be told otherwise later.
 func (l *Ledger) CompleteTracked(service string, means func(kind, status string) bool) error {
-	return l.submit(true, func(t *transaction) error {
+	return l.submit(func(t *transaction) error {
 		sorts, err := gather(stream(context.Background(), t, func(rows *sql.Rows) (s [2]string, err error) {
-			err = scan(rows, &s[0], &s[1])
+			err = rows.Scan(&s[0], &s[1])
 			return s, err
 		},
 			`SELECT DISTINCT kind, status FROM tracked WHERE service = ?`, service))
@@ -260,7 +260,7 @@ func (e *storedTracked) targets() []any {
 }
 
 func scanTracked(rows *sql.Rows) (e storedTracked, err error) {
-	err = scan(rows, e.targets()...)
+	err = rows.Scan(e.targets()...)
 	return e, err
 }
 

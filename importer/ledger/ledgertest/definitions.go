@@ -129,9 +129,9 @@ func (s suite) testDefinitionsChangedAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	got, _, err := l.Definition(t.Context(), "https://uat", "loans")
+	got, err := l.Definitions(t.Context(), "https://uat")
 	do(t, err)
-	same(t, "the changes", len(got), callers*calls)
+	same(t, "the changes", len(got["loans"]), callers*calls)
 }
 
 func (s suite) testDefinitionIsTheLastOneSet(t *testing.T) {
@@ -150,8 +150,9 @@ func (s suite) testDefinitionIsTheLastOneSet(t *testing.T) {
 		{"https://uat", "cards", ""},
 		{"https://test", "loans", ""},
 	} {
-		got, ok, err := r.Definition(t.Context(), test.environment, test.mapping)
+		all, err := r.Definitions(t.Context(), test.environment)
 		do(t, err)
+		got, ok := all[test.mapping]
 		same(t, test.environment+" "+test.mapping, got, test.want)
 		same(t, test.environment+" "+test.mapping+" known", ok, test.want != "")
 	}
