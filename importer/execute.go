@@ -58,7 +58,6 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 		case !next.Again:
 			return r.finish(ctx, d, event, verdict)
 		}
-		r.job.tally.retried(verdict)
 		if err := r.commit(); err != nil { // a wait may be long, and end with a kill
 			return stepOutcome{}, err
 		}

@@ -503,13 +503,3 @@ type Dispatcher interface {
 	Check(ctx context.Context, out int) (workers int, err error)
 }
 
-// Retries are how often requests of the run were sent again, by what had become
-// of them before: http429, notSent for one that never left, noAnswer. Call it
-// after Do.
-func (j *Job) Retries() map[string]int {
-	j.tally.mu.Lock()
-	defer j.tally.mu.Unlock()
-	_, retries := j.dispatched.sums()
-	addCounts(retries, j.tally.retries)
-	return retries
-}

@@ -100,9 +100,7 @@ func (j *Job) Summary(dryRun bool) (result.Summary, problem.List, bool) {
 	if dryRun {
 		addRequests(&s.Requests, apiclient.ReadTemplates, sent[apiclient.ReadTemplates])
 	} else {
-		byWorkers, _ := j.dispatched.sums()
-		addCounts(byWorkers, sent)
-		for kind, n := range byWorkers {
+		for kind, n := range j.dispatched.sent(sent) {
 			addRequests(&s.Requests, kind, n)
 		}
 	}
@@ -138,8 +136,7 @@ type Progress struct {
 // goroutine.
 func (j *Job) Progress() Progress {
 	p := Progress{Clients: j.tally.clients()}
-	byWorkers, _ := j.dispatched.sums()
-	p.Requests = total(j.Service.Sent()) + total(byWorkers)
+	p.Requests = total(j.dispatched.sent(j.Service.Sent()))
 	if p.Waiting = j.gate.waiting(); p.Waiting == "" {
 		p.Waiting, p.Until = j.Service.Waiting()
 	}

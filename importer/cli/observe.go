@@ -61,10 +61,10 @@ func errorText(err error) string {
 // still open.
 func (r *importRun) observeReport(ctx context.Context) error {
 	if r.options.dryRun {
-		r.observer.Reported(r.job.Retries(), nil)
+		r.observer.Reported(nil)
 		return nil
 	}
-	r.observer.Reported(r.job.Retries(), &r.summary.UncertainSteps)
+	r.observer.Reported(&r.summary.UncertainSteps)
 	if r.options.isRerun() {
 		return nil
 	}
