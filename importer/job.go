@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"claimsheet/apiclient"
@@ -117,8 +118,8 @@ type Job struct {
 	lookups *lookup.Lookups
 	// readByOthers is the number of the last event whose answer may have been read by other rules.
 	readByOthers int64
-	overlay      overlay // of a dry run
-	waiting      waiting
+	overlay      overlay      // of a dry run
+	waiting      atomic.Int32 // groups that wait for other processes
 	cancel       context.CancelCauseFunc
 	guard        guard
 	canary       canary
@@ -263,10 +264,10 @@ func (j *Job) lock(ctx context.Context, plans []mapping.Plan) (unlock func(), er
 	if len(names) == 0 || !j.Ledger.Shared() {
 		return func() {}, nil
 	}
-	waits := time.AfterFunc(time.Second, func() { j.waiting.add(1) })
+	waits := time.AfterFunc(time.Second, func() { j.waiting.Add(1) })
 	unlock, err = j.Ledger.Lock(ctx, names...)
 	if !waits.Stop() {
-		j.waiting.add(-1)
+		j.waiting.Add(-1)
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return func() {}, nil
@@ -502,4 +503,3 @@ type Dispatcher interface {
 	// that fewer groups than out are left. It returns how many workers carry groups out.
 	Check(ctx context.Context, out int) (workers int, err error)
 }
-

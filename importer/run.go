@@ -79,14 +79,7 @@ func (j *Job) carryOutAll(ctx context.Context, plans iter.Seq2[mapping.Plan, err
 func (j *Job) Troubled() problem.List {
 	var list problem.List
 	for _, f := range j.tally.failures {
-		text := string(f.Status)
-		if f.Step != "" {
-			text += " at the " + f.Step
-		}
-		if f.Why != "" {
-			text += ": " + f.Why
-		}
-		list = append(list, problem.At(j.Binding.AtRow(f.Row), "", "%s", text))
+		list = append(list, problem.At(j.Binding.AtRow(f.Row), "", "%s", f.Text))
 	}
 	return list
 }
@@ -140,8 +133,8 @@ func (j *Job) Progress() Progress {
 	if p.Waiting = j.gate.waiting(); p.Waiting == "" {
 		p.Waiting, p.Until = j.Service.Waiting()
 	}
-	if p.Waiting == "" {
-		p.Waiting = j.waiting.why()
+	if p.Waiting == "" && j.waiting.Load() > 0 {
+		p.Waiting = "another run is at work on the clients that are left"
 	}
 	if p.Waiting == "" {
 		p.Waiting = j.dispatched.waiting()

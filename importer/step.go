@@ -257,8 +257,11 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 		lacksURL := event.URL == "" && d.step.Kind == mapping.ClientStep && r.job.Binding.Mapping().V1()
 		if event.Via == ledger.ViaAdopted {
 			o.wordless, o.Advice = v.URL == "" && apiclient.Readable(v.Status, v.Answer), ""
-			if lacksURL {
-				o.Advice = adviceWithoutURL(true, o.wordless)
+			switch {
+			case lacksURL && o.wordless:
+				o.Advice = adviceNoURL
+			case lacksURL:
+				o.Advice = adviceURLLost
 			}
 		} else if lacksURL {
 			o.wordless, o.Advice = true, cmp.Or(v.Hint, adviceNoURL)

@@ -94,7 +94,7 @@ func TestOutcomesArrive(t *testing.T) {
 		Number: 7, Client: mapping.Identity{Space: "email", Key: "jane@example.com"}, Status: result.Failed, URL: "https://go/1", Rows: []result.Row{row},
 		Lines: []result.Step{line}, MappingChanged: true, WithoutLink: true,
 		Problems: problem.List{problem.New("not-an-option", "no option").Hinted("take another one")},
-		Failures: []failure{{Row: cell.RowOf(1, 7), Status: result.Failed, Step: "claim “A1”", Why: "HTTP 422"}},
+		Failures: []failure{{Row: cell.RowOf(1, 7), Text: "failed at the claim “A1”: HTTP 422"}},
 	}
 	data, err := json.Marshal(want)
 	if err != nil {

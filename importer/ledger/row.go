@@ -145,9 +145,12 @@ type rowReader struct {
 }
 
 // scan reads a row with stepColumns.
-func (rr rowReader) scan(rows *sql.Rows) (r row, err error) {
+func (rr rowReader) scan(rows *sql.Rows) (row, error) { return rr.scanBehind(rows) }
+
+// scanBehind reads a row with other columns and then stepColumns.
+func (rr rowReader) scanBehind(rows *sql.Rows, before ...any) (r row, err error) {
 	var mapping, kind int64
-	err = rr.read(rows, &r, &r.Client, &r.Space, &r.id, &r.client, &r.environment, &mapping, &r.Step, &kind)
+	err = rr.read(rows, &r, append(before, &r.Client, &r.Space, &r.id, &r.client, &r.environment, &mapping, &r.Step, &kind)...)
 	if err != nil {
 		return r, err
 	}

@@ -42,7 +42,7 @@ type Observer struct {
 	environment string // its name, once known
 	mapping     string // its name, once known
 	begun       bool   // the run came to its first pass
-	uncertain   *int // steps that wait for a decision; nil when not known
+	uncertain   *int   // steps that wait for a decision; nil when not known
 }
 
 // New checks the options and opens the log. It returns every problem of them;
