@@ -465,8 +465,10 @@ func (d *decision) noteURL(v1 bool) {
 	case d.step.Kind == mapping.LinkStep && d.known.URL == "":
 		d.advice = adviceURLPurged
 	case !v1 || d.step.Kind != mapping.ClientStep || d.known.URL != "":
-	case d.known.Via == ledger.ViaAdopted:
-		d.advice = adviceWithoutURL(d.known.Attempts > 0, apiclient.Readable(d.known.Status, d.known.Answer))
+	case d.known.Via == ledger.ViaAdopted && d.known.Attempts == 0:
+		d.advice = adviceNoLinkV1
+	case d.known.Via == ledger.ViaAdopted && !apiclient.Readable(d.known.Status, d.known.Answer):
+		d.advice = adviceURLLost
 	case d.known.Via == ledger.ViaAnswer && d.known.Answer == nil:
 		d.advice = adviceURLPurgedV1
 	default:

@@ -42,7 +42,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 		}
 		verdict = v
 		r.answered = r.answered || verdict.Status != 0
-		event, err := r.judge(d, &verdict)
+		event, taken, err := r.judge(d, &verdict)
 		if err != nil {
 			return stepOutcome{}, err
 		}
@@ -53,12 +53,15 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 			r.job.stop(tooLong(next.Wait))
 		}
 		switch {
+		case taken: // whoever has it, another attempt gets no better answer
+			o := r.stepOutcome(d, event, verdict)
+			o.wordless = false
+			return o, nil
 		case unsent(verdict) && event.To == ledger.Refused && ctx.Err() != nil:
 			return r.job.notStarted(ctx, d, verdict.Detail), nil
 		case !next.Again:
 			return r.finish(ctx, d, event, verdict)
 		}
-		r.job.tally.retried(verdict)
 		if err := r.commit(); err != nil { // a wait may be long, and end with a kill
 			return stepOutcome{}, err
 		}
@@ -172,10 +175,14 @@ func (r *clientRun) isFresh(step *mapping.Step) bool {
 
 // judge says what became of a step, as the event to record, by the verdict on its
 // last request. A step that an earlier request may have created stays uncertain,
-// whatever became of this one, until something was created.
-func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event, err error) {
-	if *v, err = r.reclassifyConflict(d, *v); err != nil {
-		return ledger.Event{}, err
+// whatever became of this one, until something was created. taken says that the answer has
+// the redirect url of another client, and no id.
+func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event, taken bool, err error) {
+	if *v, err = r.reclassifyConflict(d, *v); err == nil {
+		*v, taken, err = r.takeURL(d, *v)
+	}
+	if err != nil {
+		return ledger.Event{}, false, err
 	}
 	to, via, reason := ledger.Uncertain, "", reasonWith(v.Reason, v.Hint)
 	switch {
@@ -193,5 +200,5 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event,
 	event = r.event(d, to)
 	event.Via, event.Reason = via, reason
 	event.ID, event.URL, event.Status, event.Answer = v.ID, v.URL, v.Status, v.Answer
-	return event, nil
+	return event, taken, nil
 }

@@ -322,7 +322,8 @@ func (j *Job) checkActivities(ctx context.Context, then string) error {
 // none. plans are those of the whole sheet; they are read only when there is one.
 func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) (problem.List, error) {
 	m := j.Binding.Mapping()
-	then, known, err := j.Ledger.Definition(ctx, j.Environment, m.Name.Text)
+	definitions, err := j.Ledger.Definitions(ctx, j.Environment)
+	then, known := definitions[m.Name.Text]
 	if err != nil || !known || len(j.Binding.Redefined(then)) > 0 {
 		return nil, err
 	}

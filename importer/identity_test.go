@@ -20,12 +20,6 @@ type meanwhile struct {
 	work func()
 }
 
-func (m meanwhile) Definition(ctx context.Context, environment, mapping string) (string, bool, error) {
-	definition, ok, err := m.Ledger.Definition(ctx, environment, mapping)
-	m.work()
-	return definition, ok, err
-}
-
 func (m meanwhile) Definitions(ctx context.Context, environment string) (map[string]string, error) {
 	definitions, err := m.Ledger.Definitions(ctx, environment)
 	m.work()

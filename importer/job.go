@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"claimsheet/apiclient"
@@ -47,7 +48,6 @@ type Ledger interface {
 	KnownClients(ctx context.Context, environment string, most int) (n int, err error)
 	Trusted(ctx context.Context, environment string) (bool, error)
 	Trust(environment string) error
-	Definition(ctx context.Context, environment, mapping string) (definition string, ok bool, err error)
 	Definitions(ctx context.Context, environment string) (map[string]string, error)
 	ClaimedElsewhere(ctx context.Context, owner ledger.ClientKey, mapping string, steps []string) (otherMapping string, ok bool, err error)
 	ClientsWithSteps(ctx context.Context, environment, mapping string, steps []string) (map[string][]ledger.ClientKey, error)
@@ -118,8 +118,8 @@ type Job struct {
 	lookups *lookup.Lookups
 	// readByOthers is the number of the last event whose answer may have been read by other rules.
 	readByOthers int64
-	overlay      overlay // of a dry run
-	waiting      waiting
+	overlay      overlay      // of a dry run
+	waiting      atomic.Int32 // groups that wait for other processes
 	cancel       context.CancelCauseFunc
 	guard        guard
 	canary       canary
@@ -264,10 +264,10 @@ func (j *Job) lock(ctx context.Context, plans []mapping.Plan) (unlock func(), er
 	if len(names) == 0 || !j.Ledger.Shared() {
 		return func() {}, nil
 	}
-	waits := time.AfterFunc(time.Second, func() { j.waiting.add(1) })
+	waits := time.AfterFunc(time.Second, func() { j.waiting.Add(1) })
 	unlock, err = j.Ledger.Lock(ctx, names...)
 	if !waits.Stop() {
-		j.waiting.add(-1)
+		j.waiting.Add(-1)
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return func() {}, nil
@@ -502,15 +502,4 @@ type Dispatcher interface {
 	// Check has other workers carry out what workers that are gone have begun. The error also says
 	// that fewer groups than out are left. It returns how many workers carry groups out.
 	Check(ctx context.Context, out int) (workers int, err error)
-}
-
-// Retries are how often requests of the run were sent again, by what had become
-// of them before: http429, notSent for one that never left, noAnswer. Call it
-// after Do.
-func (j *Job) Retries() map[string]int {
-	j.tally.mu.Lock()
-	defer j.tally.mu.Unlock()
-	_, retries := j.dispatched.sums()
-	addCounts(retries, j.tally.retries)
-	return retries
 }

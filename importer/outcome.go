@@ -64,13 +64,11 @@ type clientOutcome struct {
 	Failures       []failure // rows that failed or are uncertain
 }
 
-// failure is a row that failed or is uncertain, without anything personal: a step's key
+// failure is a row that failed or is uncertain, in words that hold nothing personal: a step's key
 // and the service's words may be.
 type failure struct {
-	Row    cell.Row
-	Status result.Status
-	Step   string // as the mapping names it; "" where it is about the row
-	Why    string
+	Row  cell.Row
+	Text string
 }
 
 // failures are the rows of an outcome that failed or are uncertain.
@@ -79,18 +77,22 @@ func (o clientOutcome) failures() (list []failure) {
 		if r.Status != result.Failed && r.Status != result.Uncertain {
 			continue
 		}
-		row := failure{Row: rowOf(r), Status: r.Status}
+		text := string(r.Status)
 		if i := slices.IndexFunc(o.Steps, func(s stepOutcome) bool { return s.Step.Key == r.FailedStep }); i >= 0 {
-			step := o.Steps[i].Step
-			row.Why, row.Step = o.Steps[i].reason, step.Title
-			if o.Steps[i].unanswered {
-				row.Why = "a look-up got no usable answer"
+			step, why := o.Steps[i].Step, o.Steps[i].reason
+			if text += " at the "; step.Kind == mapping.ClaimStep || step.Kind == mapping.ActivityStep {
+				text += string(step.Kind) + " “" + step.Title + "”"
+			} else {
+				text += step.Title
 			}
-			if step.Kind == mapping.ClaimStep || step.Kind == mapping.ActivityStep {
-				row.Step = string(step.Kind) + " “" + step.Title + "”"
+			if o.Steps[i].unanswered {
+				why = "a look-up got no usable answer"
+			}
+			if why != "" {
+				text += ": " + why
 			}
 		}
-		list = append(list, row)
+		list = append(list, failure{rowOf(r), text})
 	}
 	return list
 }
@@ -399,19 +401,6 @@ func adviceUncertain(step *mapping.Step) string {
 		mapping.LinkStep:     "the magic link",
 	}[step.Kind]
 	return "Look in the service whether " + what + " exists. It is not sent again until you decide: claimsheet settle."
-}
-
-// adviceWithoutURL is for a v1 client that a look-up found and that has no redirect
-// url. attempted says that there was an attempt to create the client; read, that the
-// attempt got an answer that could be read.
-func adviceWithoutURL(attempted, read bool) string {
-	switch {
-	case read:
-		return adviceNoURL
-	case attempted:
-		return adviceURLLost
-	}
-	return adviceNoLinkV1
 }
 
 // withHint puts the usual advice behind the hint about an answer.

@@ -50,7 +50,7 @@ func TestTroubledRowsAreBounded(t *testing.T) {
 	var got []int
 	for _, f := range all.failures {
 		got = append(got, f.Row.Number())
-		if f.Step != "magic link" || f.Why != "the service answered 422" {
+		if f.Text != "failed at the magic link: the service answered 422" {
 			t.Errorf("row %d: %+v", f.Row.Number(), f)
 		}
 	}

@@ -79,14 +79,7 @@ func (j *Job) carryOutAll(ctx context.Context, plans iter.Seq2[mapping.Plan, err
 func (j *Job) Troubled() problem.List {
 	var list problem.List
 	for _, f := range j.tally.failures {
-		text := string(f.Status)
-		if f.Step != "" {
-			text += " at the " + f.Step
-		}
-		if f.Why != "" {
-			text += ": " + f.Why
-		}
-		list = append(list, problem.At(j.Binding.AtRow(f.Row), "", "%s", text))
+		list = append(list, problem.At(j.Binding.AtRow(f.Row), "", "%s", f.Text))
 	}
 	return list
 }
@@ -100,9 +93,7 @@ func (j *Job) Summary(dryRun bool) (result.Summary, problem.List, bool) {
 	if dryRun {
 		addRequests(&s.Requests, apiclient.ReadTemplates, sent[apiclient.ReadTemplates])
 	} else {
-		byWorkers, _ := j.dispatched.sums()
-		addCounts(byWorkers, sent)
-		for kind, n := range byWorkers {
+		for kind, n := range j.dispatched.sent(sent) {
 			addRequests(&s.Requests, kind, n)
 		}
 	}
@@ -138,13 +129,12 @@ type Progress struct {
 // goroutine.
 func (j *Job) Progress() Progress {
 	p := Progress{Clients: j.tally.clients()}
-	byWorkers, _ := j.dispatched.sums()
-	p.Requests = total(j.Service.Sent()) + total(byWorkers)
+	p.Requests = total(j.dispatched.sent(j.Service.Sent()))
 	if p.Waiting = j.gate.waiting(); p.Waiting == "" {
 		p.Waiting, p.Until = j.Service.Waiting()
 	}
-	if p.Waiting == "" {
-		p.Waiting = j.waiting.why()
+	if p.Waiting == "" && j.waiting.Load() > 0 {
+		p.Waiting = "another run is at work on the clients that are left"
 	}
 	if p.Waiting == "" {
 		p.Waiting = j.dispatched.waiting()

@@ -257,8 +257,11 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 		lacksURL := event.URL == "" && d.step.Kind == mapping.ClientStep && r.job.Binding.Mapping().V1()
 		if event.Via == ledger.ViaAdopted {
 			o.wordless, o.Advice = v.URL == "" && apiclient.Readable(v.Status, v.Answer), ""
-			if lacksURL {
-				o.Advice = adviceWithoutURL(true, o.wordless)
+			switch {
+			case lacksURL && o.wordless:
+				o.Advice = adviceNoURL
+			case lacksURL:
+				o.Advice = adviceURLLost
 			}
 		} else if lacksURL {
 			o.wordless, o.Advice = true, cmp.Or(v.Hint, adviceNoURL)
@@ -372,6 +375,26 @@ func clashReason(who, other mapping.Identity) string {
 			who.Space, other.Key, other.Space)
 	}
 	return fmt.Sprintf("the service has one client for this key and for the key “%s”", other.Key)
+}
+
+// takeURL looks whether another client has the redirect url of an answer that has no id. Then
+// the step stays uncertain, and both are named. At the second such answer in a row the run stops.
+func (r *clientRun) takeURL(d decision, v apiclient.Verdict) (answer apiclient.Verdict, taken bool, err error) {
+	if v.Effect == apiclient.Created || v.URL == "" {
+		return v, false, nil
+	}
+	event := r.event(d, ledger.Done)
+	event.URL = v.URL
+	t, taken, err := r.job.holder(event)
+	if err != nil || !taken {
+		return v, false, err
+	}
+	if why := r.job.guard.gave(d.step.Kind, true); why != nil {
+		r.job.stop(why)
+	}
+	v.Effect, v.Hint, v.URL = apiclient.Uncertain, hintTaken, ""
+	v.Reason, v.Detail = takenAnswer(string(d.step.Kind), "", t)
+	return v, true, nil
 }
 
 // holder returns another step that is done with the id or url of an event, in the ledger or

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"iter"
 	"strings"
-	"sync/atomic"
 
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
@@ -307,17 +306,4 @@ func givesID(plan mapping.Plan) bool { return len(plan.Steps) > 0 && plan.Steps[
 func fingerprint(who mapping.Identity) [16]byte {
 	sum := sha256.Sum256([]byte(who.Space + "\x00" + who.Key))
 	return [16]byte(sum[:16])
-}
-
-// waiting counts the groups that wait for other processes. It is safe for concurrent use.
-type waiting struct{ groups atomic.Int32 }
-
-func (w *waiting) add(n int32) { w.groups.Add(n) }
-
-// why says that the run waits for other processes; "" when it does not.
-func (w *waiting) why() string {
-	if w.groups.Load() == 0 {
-		return ""
-	}
-	return "another run is at work on the clients that are left"
 }

@@ -2,7 +2,7 @@ package importer
 
 import (
 	"cmp"
-	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -24,7 +24,6 @@ type tally struct {
 	unlisted int                   // problems beyond that
 	failures []failure             // the first rows that failed or are uncertain, in the sheets' order
 	mapping  bool                  // some done step differs because of the mapping
-	retries  map[string]int        // requests sent again, by why
 	learnt   map[apiclient.By]bool // dry run: the kinds of look-ups that were counted
 }
 
@@ -154,31 +153,14 @@ func (t *tally) clients() result.Counts {
 	return t.summary.Clients
 }
 
-// retried counts a request that will be sent again.
-func (t *tally) retried(v apiclient.Verdict) {
-	why := "notSent"
-	switch {
-	case v.Status != 0:
-		why = fmt.Sprintf("http%d", v.Status)
-	case v.Effect != apiclient.NotSent:
-		why = "noAnswer"
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.retries == nil {
-		t.retries = map[string]int{}
-	}
-	t.retries[why]++
-}
-
 // dispatched is what a coordinator knows of the groups that workers have. It is safe for
 // concurrent use.
 type dispatched struct {
-	mu      sync.Mutex
-	last    int64
-	out     map[int64]bool       // numbers whose outcomes have not come in
-	unseen  int                  // Checks in a row that saw no worker
-	workers map[string]wireGroup // what each process has sent, without Clients
+	mu     sync.Mutex
+	last   int64
+	out    map[int64]bool                    // numbers whose outcomes have not come in
+	unseen int                               // Checks in a row that saw no worker
+	sentBy map[string]map[apiclient.Kind]int // what each worker has sent
 }
 
 // add returns a number for a group that is handed over.
@@ -223,33 +205,29 @@ func (d *dispatched) seen(workers int) {
 func (d *dispatched) note(w wireGroup) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.workers == nil {
-		d.workers = map[string]wireGroup{}
+	if d.sentBy == nil {
+		d.sentBy = map[string]map[apiclient.Kind]int{}
 	}
-	if w.Clients = nil; total(w.Sent) >= total(d.workers[w.Process].Sent) {
-		d.workers[w.Process] = w
+	if total(w.Sent) >= total(d.sentBy[w.Process]) {
+		d.sentBy[w.Process] = w.Sent
 	}
 }
 
-// sums are the requests that the workers have sent, and how often they have sent some again.
-func (d *dispatched) sums() (sent map[apiclient.Kind]int, retries map[string]int) {
+// sent are the requests that the workers have sent, and this process besides.
+func (d *dispatched) sent(here map[apiclient.Kind]int) map[apiclient.Kind]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	sent, retries = map[apiclient.Kind]int{}, map[string]int{}
-	for _, w := range d.workers {
-		addCounts(sent, w.Sent)
-		addCounts(retries, w.Retries)
+	sum := map[apiclient.Kind]int{}
+	maps.Copy(sum, here)
+	for _, sent := range d.sentBy {
+		for kind, n := range sent {
+			sum[kind] += n
+		}
 	}
-	return sent, retries
+	return sum
 }
 
-func addCounts[K comparable](to, counts map[K]int) {
-	for k, n := range counts {
-		to[k] += n
-	}
-}
-
-func total[K comparable](counts map[K]int) (n int) {
+func total(counts map[apiclient.Kind]int) (n int) {
 	for _, c := range counts {
 		n += c
 	}
@@ -276,5 +254,4 @@ type wireGroup struct {
 
 	Process string // of the worker, in the shared rules
 	Sent    map[apiclient.Kind]int
-	Retries map[string]int
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"time"
 
 	"claimsheet/importer/ledger"
@@ -160,13 +159,11 @@ const (
 // then less than the 32 MB that River takes.
 const mostEncoded = 4 << 20
 
-// encodePlans are the plans of a group as they are handed over. ok is false where they would
-// not arrive as they are: a text of the sheet is not valid UTF-8, or they are too many.
+// encodePlans are the plans of a group as they are handed over; ok is false for too many. Their
+// texts are valid UTF-8: a sheet with others is refused.
 func encodePlans(plans []mapping.Plan) (encoded []byte, ok bool) {
 	encoded, err := json.Marshal(plans)
-	var arrive []mapping.Plan
-	ok = err == nil && len(encoded) <= mostEncoded && json.Unmarshal(encoded, &arrive) == nil && reflect.DeepEqual(plans, arrive)
-	return encoded, ok
+	return encoded, err == nil && len(encoded) <= mostEncoded
 }
 
 // Join prepares the job of a worker for Work. Runs, Environment, Binding, Service, Ledger,
@@ -218,7 +215,7 @@ func (j *Job) Work(encoded []byte) (outcome []byte, err error) {
 	if err != nil { // it would end the next worker too
 		return json.Marshal(wireGroup{Fatal: err.Error()})
 	}
-	done.Process, done.Sent, done.Retries = j.guard.process, j.Service.Sent(), j.Retries()
+	done.Process, done.Sent = j.guard.process, j.Service.Sent()
 	return json.Marshal(done)
 }
 

@@ -55,7 +55,7 @@ func (p *program) copyLedger(c *cli.Context) error {
 	progress := ledger.Progress(nil)
 	if console.IsTerminal(p.stderr) {
 		const clearLine = "\r                                                            \r"
-		progress = func(what string, _, _ int64) { fmt.Fprint(p.stderr, clearLine+what+" ") }
+		progress = func(what string) { fmt.Fprint(p.stderr, clearLine+what+" ") }
 		defer fmt.Fprint(p.stderr, clearLine)
 	}
 	var done ledger.Transferred

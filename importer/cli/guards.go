@@ -278,7 +278,8 @@ func (r *importRun) confirmFirst(ctx context.Context) error {
 	if o.dryRun || o.yes || o.isRerun() || r.session.Env.Sandbox || !console.IsTerminal(r.In) || !console.IsTerminal(r.stderr) {
 		return nil
 	}
-	_, known, err := r.ledger.ledger.Definition(ctx, r.scope, r.session.Mapping.Name.Text)
+	definitions, err := r.ledger.ledger.Definitions(ctx, r.scope)
+	_, known := definitions[r.session.Mapping.Name.Text]
 	if err != nil || known {
 		return err
 	}

@@ -62,10 +62,10 @@ func (r *importRun) report(ctx context.Context) (err error) {
 		return err
 	}
 	if r.options.dryRun {
-		r.observer.Reported(r.job.Retries(), nil)
+		r.observer.Reported(nil)
 		return nil
 	}
-	r.observer.Reported(r.job.Retries(), &summary.UncertainSteps)
+	r.observer.Reported(&summary.UncertainSteps)
 	r.dropInputs(ctx)
 	return nil
 }

@@ -34,7 +34,7 @@ func (l *Ledger) Append(events ...Event) error {
 			return err
 		}
 	}
-	return l.submit(true, func(t *transaction) error {
+	return l.submit(func(t *transaction) error {
 		for _, e := range events {
 			if err := t.append(e); err != nil {
 				return err
@@ -233,7 +233,7 @@ func (t *transaction) findClient(key ClientKey) (n clientNumber, ok bool, err er
 // such a step belongs to a process that was killed. On a server, those of clients that
 // another process has locked stay as they are.
 func (l *Ledger) MarkInterrupted(run string, at time.Time) (n int, err error) {
-	err = l.submit(true, func(t *transaction) error {
+	err = l.submit(func(t *transaction) error {
 		n = 0
 		open, err := gather(stream(context.Background(), t, t.rows.scan, stepsOf+`WHERE s.state = 1 ORDER BY s.version`))
 		for _, r := range open {

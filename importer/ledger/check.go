@@ -7,18 +7,13 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Progress is called from time to time while a ledger is copied row by row, or while
-// another program keeps it from being opened or closed: what is being done, in few words,
-// and how many of how many steps are behind it. total is Uncounted for what is not done
-// step by step. nil is allowed.
-type Progress func(what string, done, total int64)
+// Progress is called from time to time with what is being done, in few words, while a ledger is
+// copied, or while another program keeps it from being opened or closed. nil is allowed.
+type Progress func(what string)
 
-// Uncounted is the total of Progress for a wait.
-const Uncounted = -1
-
-func (p Progress) report(what string, done, total int64) {
+func (p Progress) report(what string) {
 	if p != nil {
-		p(what, done, total)
+		p(what)
 	}
 }
 

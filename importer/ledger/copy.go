@@ -93,7 +93,7 @@ type Transferred struct{ Rows, Steps int64 }
 // before the copy is committed its rows are counted.
 func Transfer(ctx context.Context, from, to *Ledger, progress Progress) (done Transferred, err error) {
 	err = from.snapshot(ctx, func(source querier) error {
-		return to.submit(true, func(t *transaction) error {
+		return to.submit(func(t *transaction) error {
 			done = Transferred{}
 			return t.takeAll(ctx, source, &done, progress)
 		})
@@ -116,8 +116,8 @@ func (t *transaction) takeAll(ctx context.Context, source querier, done *Transfe
 		}
 	}
 	t.wrote = true
-	for i, table := range tables {
-		progress.report("copying "+table.name, int64(i), Uncounted)
+	for _, table := range tables {
+		progress.report("copying " + table.name)
 		n, err := t.take(ctx, source, table)
 		if err != nil {
 			return err

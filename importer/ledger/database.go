@@ -79,11 +79,12 @@ func (d *database) words(text string) string {
 	return b.String()
 }
 
-// escaped are arguments with their texts as they are stored.
-func escaped(args []any) []any {
+// storable are arguments with texts that PostgreSQL stores: without NUL, and valid UTF-8. Ids are
+// stored as bytes and never changed.
+func storable(args []any) []any {
 	for i, a := range args {
-		if text, ok := a.(string); ok {
-			args[i] = escape(text)
+		if text, ok := a.(string); ok && (strings.IndexByte(text, 0) >= 0 || !utf8.ValidString(text)) {
+			args[i] = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 		}
 	}
 	return args
@@ -109,7 +110,7 @@ func (d *database) query(ctx context.Context, text string, args ...any) (*sql.Ro
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.QueryContext(context.WithoutCancel(ctx), escaped(args)...)
+	rows, err := s.QueryContext(context.WithoutCancel(ctx), storable(args)...)
 	return rows, d.explained(err)
 }
 
@@ -119,7 +120,7 @@ func (d *database) exec(text string, args ...any) (n int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	result, err := s.ExecContext(context.Background(), escaped(args)...)
+	result, err := s.ExecContext(context.Background(), storable(args)...)
 	if err == nil {
 		n, err = result.RowsAffected()
 	}
@@ -136,7 +137,7 @@ func (d *database) add(id *int64, text string, args ...any) (isNew bool, err err
 	if err != nil {
 		return false, err
 	}
-	result, err := s.ExecContext(context.Background(), escaped(args)...)
+	result, err := s.ExecContext(context.Background(), storable(args)...)
 	if err != nil {
 		return false, d.explained(err)
 	}
@@ -170,7 +171,7 @@ type moment struct {
 }
 
 func (m moment) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
-	rows, err := m.tx.QueryContext(context.WithoutCancel(ctx), m.words(text), escaped(args)...)
+	rows, err := m.tx.QueryContext(context.WithoutCancel(ctx), m.words(text), storable(args)...)
 	return rows, m.explained(err)
 }
 
@@ -275,30 +276,13 @@ func gather[T any](all iter.Seq2[T, error]) (list []T, err error) {
 func first(ctx context.Context, db querier, to []any, text string, args ...any) (ok bool, err error) {
 	err = each(ctx, db, func(rows *sql.Rows) (bool, error) {
 		ok = true
-		return false, scan(rows, to...)
+		return false, rows.Scan(to...)
 	}, text, args...)
 	return ok && err == nil, err
 }
 
-// scan reads a row. Its texts are as they were before escaped.
-func scan(rows *sql.Rows, to ...any) error {
-	if err := rows.Scan(to...); err != nil {
-		return err
-	}
-	for _, target := range to {
-		text, ok := target.(*string)
-		if !ok {
-			continue
-		}
-		if err := unescape(text); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func scanText(rows *sql.Rows) (text string, err error) {
-	err = scan(rows, &text)
+	err = rows.Scan(&text)
 	return text, err
 }
 
@@ -312,54 +296,6 @@ func anySlice[T any](list []T) []any {
 		args[i] = v
 	}
 	return args
-}
-
-// PostgreSQL stores no NUL and no text that is not UTF-8. A service may send either, for
-// example in an id, and an id is never changed. So such bytes are stored as the escape
-// character and two hex digits, and so is the escape character. Every other text is
-// stored as it is.
-const (
-	escapeCharacter = '\x1a'
-	hexDigits       = "0123456789abcdef"
-)
-
-func escape(text string) string {
-	if strings.IndexByte(text, 0) < 0 && strings.IndexByte(text, escapeCharacter) < 0 && utf8.ValidString(text) {
-		return text
-	}
-	var b strings.Builder
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		if r == 0 || r == escapeCharacter || r == utf8.RuneError && size == 1 {
-			b.Write([]byte{escapeCharacter, hexDigits[text[i]>>4], hexDigits[text[i]&15]})
-		} else {
-			b.WriteString(text[i : i+size])
-		}
-		i += size
-	}
-	return b.String()
-}
-
-func unescape(text *string) error {
-	before, after, found := strings.Cut(*text, string(rune(escapeCharacter)))
-	if !found {
-		return nil
-	}
-	var b strings.Builder
-	for ; found; before, after, found = strings.Cut(after, string(rune(escapeCharacter))) {
-		b.WriteString(before)
-		if len(after) < 2 {
-			return errors.New("a text ends within an escaped byte")
-		}
-		n, err := strconv.ParseUint(after[:2], 16, 8)
-		if err != nil {
-			return errors.New("a text has an escaped byte that is not hex")
-		}
-		b.WriteByte(byte(n))
-		after = after[2:]
-	}
-	*text = b.String() + before
-	return nil
 }
 
 // orNone are texts as arguments, at least one.

@@ -32,7 +32,7 @@ func OpenNamed(path string) (*Ledger, error) {
 
 // Panic lets the writer meet a fault of the program.
 func (l *Ledger) Panic(value any) error {
-	return l.submit(true, func(*transaction) error { panic(value) })
+	return l.submit(func(*transaction) error { panic(value) })
 }
 
 // UseLog gives the closed ledger at path its log, as opening it does, and closes it.
@@ -57,7 +57,7 @@ func (l *Ledger) Commits() int64 { return l.write.commits.Load() }
 // LimitPages fills the disk as SQLite sees it: the ledger may grow by so many
 // pages.
 func (l *Ledger) LimitPages(more int) error {
-	return l.submit(true, func(t *transaction) error {
+	return l.submit(func(t *transaction) error {
 		var pages int
 		if err := t.conn.QueryRowContext(context.Background(), "PRAGMA page_count").Scan(&pages); err != nil {
 			return err

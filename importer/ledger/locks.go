@@ -47,7 +47,7 @@ func (l *Ledger) Lock(ctx context.Context, names ...string) (unlock func(), err 
 	looked := time.Now()
 	for pause := lockPause; ; pause = min(2*pause, lockLonger) {
 		var locked bool
-		if err := l.bare(true, func(t *transaction) (err error) {
+		if err := l.bare(func(t *transaction) (err error) {
 			locked, err = t.tryLock(keys)
 			return err
 		}); err != nil {
@@ -55,7 +55,7 @@ func (l *Ledger) Lock(ctx context.Context, names ...string) (unlock func(), err 
 		}
 		if locked {
 			return sync.OnceFunc(func() {
-				_ = l.bare(true, func(t *transaction) error { return t.unlock(keys) }) // fails where the ledger has stopped, and the locks have ended with it
+				_ = l.bare(func(t *transaction) error { return t.unlock(keys) }) // fails where the ledger has stopped, and the locks have ended with it
 			}), nil
 		}
 		select {
@@ -65,7 +65,7 @@ func (l *Ledger) Lock(ctx context.Context, names ...string) (unlock func(), err 
 		}
 		if time.Since(looked) > min(lockLook, l.server.Silence/4) {
 			looked = time.Now()
-			if err := l.bare(true, func(*transaction) error { return l.server.EndSilent(context.Background(), keys) }); err != nil {
+			if err := l.bare(func(*transaction) error { return l.server.EndSilent(context.Background(), keys) }); err != nil {
 				return nil, err
 			}
 		}
@@ -73,8 +73,8 @@ func (l *Ledger) Lock(ctx context.Context, names ...string) (unlock func(), err 
 }
 
 // bare is submit for what needs no transaction.
-func (l *Ledger) bare(wait bool, do func(*transaction) error) error {
-	return l.write.submit(wait, job{do: do, bare: true})
+func (l *Ledger) bare(do func(*transaction) error) error {
+	return l.write.submit(job{do: do, bare: true})
 }
 
 // lockKey is the number by which a server locks a name.
@@ -140,7 +140,7 @@ func (l *Ledger) speakRegularly(stop <-chan struct{}) {
 
 func (l *Ledger) speak() error {
 	now := time.Now() // before it is said
-	err := l.bare(true, func(*transaction) error { return l.server.Speak(context.Background()) })
+	err := l.bare(func(*transaction) error { return l.server.Speak(context.Background()) })
 	if err == nil {
 		l.spoke.Store(&now)
 	}

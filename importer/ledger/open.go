@@ -108,12 +108,12 @@ func OpenReadOnly(path string) (l *Ledger, err error) {
 
 // openOnce is one try of OpenReadOnly.
 func openOnce(path string) (*Ledger, error) {
-	found, err := inspectToRead(path)
+	found, err := inspect(path)
 	if err != nil {
 		return nil, err
 	}
 	if !found.exists {
-		return openEmpty()
+		return Empty()
 	}
 	db, err := openPool(readingDSN(path))
 	if err != nil {
@@ -122,39 +122,15 @@ func openOnce(path string) (*Ledger, error) {
 	return reading(db, path, nil)
 }
 
-// inspectToRead is inspect for connections that only read. Such a connection cannot
-// undo what a killed process has left half written in the file, and whose journal is
-// still beside it; so it is undone first, under the lock. A process that is still
-// writing holds the lock, and its journal is its own.
-func inspectToRead(path string) (file, error) {
-	found, err := inspect(path)
-	journal := path + "-journal"
-	if err != nil || !hasJournal(path) || !found.exists || hasLog(path) {
-		return found, err
-	}
-	release, err := Lock(path)
-	if errors.Is(err, ErrLocked) {
-		return found, nil
-	}
-	if err == nil {
-		err = fold(path)
-		release()
-	}
-	if err != nil && !errors.Is(err, ErrDamaged) {
-		return found, unusable(journal, "Let this user write to the folder, or run the command as the user who may. Keep the file until then: without it the ledger is damaged.",
-			err, "a command was killed while it rewrote the ledger, and what it left half written cannot be undone: %v", problem.Cause(err))
-	}
-	if err != nil {
-		return found, err
-	}
-	return inspect(path)
-}
-
 // logHeaderSize is the size of a write-ahead log without a frame.
 const logHeaderSize = 32
 
-// readingDSN is the data source name with which a file is read.
+// readingDSN is the data source name with which a file is read. Only a connection that may write
+// can roll back what a killed process has left half written in the file.
 func readingDSN(path string) string {
+	if hasJournal(path) {
+		return dsn(path, "rw", durable...)
+	}
 	name := dsn(path, "ro", "busy_timeout(10000)")
 	_, err := os.Stat(path + "-shm")
 	if log, err2 := os.Stat(path + "-wal"); err == nil && err2 == nil && log.Size() > logHeaderSize {
@@ -186,7 +162,7 @@ func reading(pool *sql.DB, path string, server *Server) (*Ledger, error) {
 func quickCheck(path string) error {
 	name := dsn(path, "ro", "busy_timeout(10000)") // a connection that writes would fold the log into the file when it closes
 	if hasJournal(path) {
-		name = dsn(path, "rw", durable...) // only a connection that writes can roll back
+		name = readingDSN(path)
 	}
 	db, err := connect(name)
 	if err != nil {
@@ -194,22 +170,6 @@ func quickCheck(path string) error {
 	}
 	if err = checkStructure(context.Background(), newDatabase(db, nil), path, "PRAGMA quick_check(1)"); err != nil && !errors.As(err, new(refusal)) {
 		err = unreadable(path, err)
-	}
-	return errors.Join(err, db.Close())
-}
-
-// fold opens the ledger for writing and closes it: SQLite undoes what was left half written.
-func fold(path string) error {
-	db, err := connect(dsn(path, "rw", durable...))
-	if err != nil {
-		return err
-	}
-	var tables int
-	err = db.QueryRowContext(context.Background(), `SELECT count(*) FROM sqlite_schema`).Scan(&tables)
-	if isDamage(err) {
-		err = damaged(path, "the ledger cannot be read: %v", err)
-	} else if err != nil {
-		err = unwritable(path, err, "the ledger cannot be opened for writing: %v", problem.Cause(err))
 	}
 	return errors.Join(err, db.Close())
 }
@@ -227,8 +187,8 @@ func openMemory() (*sql.DB, error) {
 	return db, err
 }
 
-// openEmpty is an empty ledger in memory.
-func openEmpty() (*Ledger, error) {
+// Empty is an empty ledger in memory that is only read, for a place that has none yet.
+func Empty() (*Ledger, error) {
 	db, err := openMemory()
 	if err != nil {
 		return nil, err
@@ -328,7 +288,7 @@ func patiently(patience time.Duration, progress Progress, do func() error) error
 			return err
 		}
 		if waited >= worthALine {
-			progress.report("waiting for another program to close", 0, Uncounted)
+			progress.report("waiting for another program to close")
 		}
 	}
 }
@@ -375,7 +335,7 @@ func (l *Ledger) Close() error {
 			close(l.speaking)
 		}
 		if l.write != nil && l.server != nil && l.Stopped() == nil {
-			err = errors.Join(err, l.bare(true, func(*transaction) error { return l.server.Leave(context.Background()) }))
+			err = errors.Join(err, l.bare(func(*transaction) error { return l.server.Leave(context.Background()) }))
 		}
 		if l.write != nil {
 			err = errors.Join(l.write.close(), err)

@@ -143,7 +143,7 @@ type Forgotten struct {
 // the ledger's files hold nothing of the client; the caller removes the kept inputs
 // of Runs.
 func (l *Ledger) Forget(owner ClientKey, at time.Time) (done Forgotten, err error) {
-	err = l.submit(true, func(t *transaction) error {
+	err = l.submit(func(t *transaction) error {
 		done = Forgotten{}
 		return t.forgetClient(owner, at, &done)
 	})
@@ -257,7 +257,7 @@ type Purged struct {
 // created again. It removes everything or nothing; when it returns, the ledger's files
 // hold none of it.
 func (l *Ledger) Purge(p Purge) (done Purged, err error) {
-	err = l.submit(true, func(t *transaction) error {
+	err = l.submit(func(t *transaction) error {
 		done = Purged{}
 		return t.purge(p, &done)
 	})
@@ -288,38 +288,26 @@ func (t *transaction) purge(p Purge, done *Purged) error {
 	return err
 }
 
-// purgeSteps removes what is older than before from the steps of an environment, and from what
-// they were. An answer or url that a step has had since then is as old as the first of its states
-// with it.
+// purgeSteps removes the bodies and urls of steps whose last state or last intent is older than
+// before, and those of their older states.
 func (t *transaction) purgeSteps(environment string, before int64, done *Purged) error {
 	scope, err := t.names.known(tableEnvironments, environment)
 	if err != nil {
 		return err
 	}
 	const (
-		past = `EXISTS (SELECT 1 FROM history h WHERE h.step = steps.id AND h.at < ? AND `
-		old  = `environment = ? AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '')
-			AND (at < ? OR sent > 0 AND sent_at < ? OR ` + past + `(h.answer IS NOT NULL OR h.url <> '')))`
-		oldRequest = `(at < ? OR sent > 0 AND sent_at < ?)`
-		oldAnswer  = `(at < ? OR ` + past + `h.answer = steps.answer))`
-		oldURL     = `(at < ? OR ` + past + `h.url = steps.url))`
+		steps = ` FROM steps WHERE environment = ? AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '') AND (at < ? OR sent > 0 AND sent_at < ?) `
+		past  = ` FROM history WHERE at < ? AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '')
+			AND EXISTS (SELECT 1 FROM steps s WHERE s.id = history.step AND s.environment = ? AND s.state NOT IN (1, 4))`
 	)
-	_, err1 := first(context.Background(), t, []any{&done.Unsettled}, `SELECT count(*) + ? FROM steps WHERE state IN (1, 4) AND `+old, int64(done.Unsettled), scope, before, before, before)
-	_, err2 := first(context.Background(), t, []any{&done.URLs}, `SELECT count(*) + ? FROM steps WHERE state NOT IN (1, 4) AND url <> '' AND environment = ? AND `+oldURL, int64(done.URLs), scope, before, before)
-	_, err3 := first(context.Background(), t, []any{&done.Bodies}, `SELECT count(CASE WHEN `+oldRequest+` THEN request END) + count(CASE WHEN `+oldAnswer+` THEN answer END) + ?
-		FROM steps WHERE state NOT IN (1, 4) AND `+old, before, before, before, before, int64(done.Bodies), scope, before, before, before)
-	_, err4 := first(context.Background(), t, []any{&done.Bodies}, `SELECT count(h.request) + count(h.answer) + ? FROM history h JOIN steps s ON s.id = h.step
-		WHERE h.at < ? AND s.environment = ? AND s.state NOT IN (1, 4)`, int64(done.Bodies), before, scope)
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		return err
-	}
-	_, err1 = t.exec(`UPDATE steps SET request = CASE WHEN `+oldRequest+` THEN NULL ELSE request END,
-		answer = CASE WHEN `+oldAnswer+` THEN NULL ELSE answer END,
-		url = CASE WHEN `+oldURL+` THEN '' ELSE url END
-		WHERE state NOT IN (1, 4) AND `+old, before, before, before, before, before, before, scope, before, before, before)
-	_, err2 = t.exec(`UPDATE history SET request = NULL, answer = NULL, url = '' WHERE at < ? AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '')
-		AND EXISTS (SELECT 1 FROM steps s WHERE s.id = history.step AND s.environment = ? AND s.state NOT IN (1, 4))`, before, scope)
-	return errors.Join(err1, err2)
+	var unsettled, urls, bodies, older int
+	_, err1 := first(context.Background(), t, []any{&unsettled}, `SELECT count(*)`+steps+`AND state IN (1, 4)`, scope, before, before)
+	_, err2 := first(context.Background(), t, []any{&urls, &bodies}, `SELECT count(CASE WHEN url <> '' THEN 1 END), count(request) + count(answer)`+steps+`AND state NOT IN (1, 4)`, scope, before, before)
+	_, err3 := first(context.Background(), t, []any{&older}, `SELECT count(request) + count(answer)`+past, before, scope)
+	_, err4 := t.exec(`UPDATE steps SET request = NULL, answer = NULL, url = '' WHERE id IN (SELECT id`+steps+`AND state NOT IN (1, 4))`, scope, before, before)
+	_, err5 := t.exec(`UPDATE history SET request = NULL, answer = NULL, url = '' WHERE version IN (SELECT version`+past+`)`, before, scope)
+	done.Unsettled, done.URLs, done.Bodies = done.Unsettled+unsettled, done.URLs+urls, done.Bodies+bodies+older
+	return errors.Join(err1, err2, err3, err4, err5)
 }
 
 // overwrite makes this connection overwrite with zeroes what it removes from a file.

@@ -15,7 +15,7 @@ import (
 )
 
 func scanClientKey(rows *sql.Rows) (o ClientKey, err error) {
-	err = scan(rows, &o.Environment, &o.Space, &o.Client)
+	err = rows.Scan(&o.Environment, &o.Space, &o.Client)
 	return o, err
 }
 
@@ -39,18 +39,15 @@ const clientsAtOnce = 64
 // for much less than as many calls cost. Where the ledger has no steps of a client,
 // the map is nil. The clients of one call are read at several moments.
 func (l *Ledger) StepsOfClients(ctx context.Context, environment, mapping string, owners []ClientKey) ([]map[string]Step, error) {
-	return l.stepsOfClients(ctx, stepsOf, environment, mapping, owners)
+	return l.stepsOfClients(ctx, stepsOf, l.rows.scan, environment, mapping, owners)
 }
 
 // BriefStepsOfClients is StepsOfClients without the Data and Answer of the steps, for less.
 func (l *Ledger) BriefStepsOfClients(ctx context.Context, environment, mapping string, owners []ClientKey) ([]map[string]Step, error) {
-	return l.stepsOfClients(ctx, briefStepsOf, environment, mapping, owners)
+	return l.stepsOfClients(ctx, briefStepsOf, func(rows *sql.Rows) (row, error) { return l.rows.scanBrief(rows, environment, mapping) }, environment, mapping, owners)
 }
 
-// briefStepsOf is stepsOf without requests and answers.
-var briefStepsOf = strings.NewReplacer("s.request", "NULL", "s.answer", "NULL").Replace(stepsOf)
-
-func (l *Ledger) stepsOfClients(ctx context.Context, columns, environment, mapping string, owners []ClientKey) ([]map[string]Step, error) {
+func (l *Ledger) stepsOfClients(ctx context.Context, columns string, scan func(*sql.Rows) (row, error), environment, mapping string, owners []ClientKey) ([]map[string]Step, error) {
 	all := make([]map[string]Step, len(owners))
 	scope, err1 := l.rows.names.known(tableEnvironments, environment)
 	under, err2 := l.rows.names.known(tableNames, mapping)
@@ -68,7 +65,7 @@ func (l *Ledger) stepsOfClients(ctx context.Context, columns, environment, mappi
 			args, places[owner] = append(args, owner.Client), i*clientsAtOnce+min(at, len(chunk)-1)
 		}
 		err := each(ctx, l.read, func(rows *sql.Rows) (bool, error) {
-			r, err := l.rows.scan(rows)
+			r, err := scan(rows)
 			at, asked := places[r.ClientKey]
 			if asked && err == nil {
 				if all[at] == nil {
@@ -226,7 +223,7 @@ func (l *Ledger) SentIn(ctx context.Context, run string) (map[string]int, error)
 	err := each(ctx, l.read, func(rows *sql.Rows) (bool, error) {
 		var kind int64
 		var n int
-		err := scan(rows, &kind, &n)
+		err := rows.Scan(&kind, &n)
 		sent[word(kinds, kind)] = n
 		return true, err
 	}, `SELECT s.kind, count(*) FROM steps s WHERE s.sent_run = (SELECT id FROM names WHERE name = ?) AND NOT (s.state = 3 AND s.status = 0) GROUP BY s.kind`, run)
@@ -260,18 +257,11 @@ func (l *Ledger) WasUnsettled(ctx context.Context, number int64) (was bool, err 
 	return n > 0, err
 }
 
-// Definition returns what ChangeDefinition last stored for a mapping's name in an
-// environment; ok is false when it stored nothing.
-func (l *Ledger) Definition(ctx context.Context, environment, mapping string) (definition string, ok bool, err error) {
-	ok, err = first(ctx, l.read, []any{&definition}, `SELECT definition FROM definitions WHERE environment = ? AND mapping = ?`, environment, mapping)
-	return definition, ok, err
-}
-
 // ChangeDefinition stores, as JSON, what the names of a mapping's steps are made from: what
 // change makes of what was stored before, "" for nothing. Nobody else stores anything for
 // the mapping in between. It is durable when it returns.
 func (l *Ledger) ChangeDefinition(environment, mapping string, change func(stored string) string) error {
-	return l.submit(true, func(t *transaction) error {
+	return l.submit(func(t *transaction) error {
 		for { // until no other process has stored something in between
 			var stored string
 			known, err := first(context.Background(), t, []any{&stored}, `SELECT definition FROM definitions WHERE environment = ? AND mapping = ?`, environment, mapping)
@@ -295,7 +285,7 @@ func (l *Ledger) ChangeDefinition(environment, mapping string, change func(store
 // environment, by their names.
 func (l *Ledger) Definitions(ctx context.Context, environment string) (map[string]string, error) {
 	list, err := gather(stream(ctx, l.read, func(rows *sql.Rows) (d [2]string, err error) {
-		err = scan(rows, &d[0], &d[1])
+		err = rows.Scan(&d[0], &d[1])
 		return d, err
 	}, `SELECT mapping, definition FROM definitions WHERE environment = ?`, environment))
 	definitions := map[string]string{}
@@ -350,7 +340,7 @@ func (l *Ledger) ClientsWithSteps(ctx context.Context, environment, mapping stri
 		}
 		err := each(ctx, l.read, func(rows *sql.Rows) (bool, error) {
 			id := StepID{ClientKey: ClientKey{Environment: environment}}
-			err := scan(rows, &id.Step, &id.Space, &id.Client)
+			err := rows.Scan(&id.Step, &id.Space, &id.Client)
 			clients[id.Step] = append(clients[id.Step], id.ClientKey)
 			return true, errors.Join(err, ctx.Err())
 		}, `SELECT s.step, c.space, c.client FROM steps s JOIN clients c ON c.id = s.client
@@ -427,7 +417,7 @@ func (l *Ledger) AnswersReadBy(ctx context.Context, environment, rules string) (
 }
 
 func (l *Ledger) set(environment, name, value string) error {
-	return l.submit(true, func(t *transaction) error {
+	return l.submit(func(t *transaction) error {
 		_, err := t.exec(`INSERT INTO settings (environment, name, value) VALUES (?, ?, ?)
 			ON CONFLICT (environment, name) DO UPDATE SET value = excluded.value`, environment, name, value)
 		return err

@@ -145,9 +145,12 @@ type rowReader struct {
 }
 
 // scan reads a row with stepColumns.
-func (rr rowReader) scan(rows *sql.Rows) (r row, err error) {
+func (rr rowReader) scan(rows *sql.Rows) (row, error) { return rr.scanBehind(rows) }
+
+// scanBehind reads a row with other columns and then stepColumns.
+func (rr rowReader) scanBehind(rows *sql.Rows, before ...any) (r row, err error) {
 	var mapping, kind int64
-	err = rr.read(rows, &r, &r.Client, &r.Space, &r.id, &r.client, &r.environment, &mapping, &r.Step, &kind)
+	err = rr.read(rows, &r, append(before, &r.Client, &r.Space, &r.id, &r.client, &r.environment, &mapping, &r.Step, &kind)...)
 	if err != nil {
 		return r, err
 	}
@@ -155,6 +158,26 @@ func (rr rowReader) scan(rows *sql.Rows) (r row, err error) {
 	if r.Environment, err = rr.names.environment(r.environment); err == nil {
 		r.Mapping, err = rr.names.text(mapping)
 	}
+	return r, err
+}
+
+// briefStepsOf is stepsOf for scanBrief.
+const briefStepsOf = `SELECT c.client, c.space, s.step, s.kind, s.state, s.version, s.attempts, s.sent, s.at, s.run, s.via, s.status, s.reason, s.digest, s.remote_id, s.url, s.not_found
+	FROM steps s JOIN clients c ON c.id = s.client `
+
+// scanBrief reads what most clients of a quiet night need, of a step of one mapping.
+func (rr rowReader) scanBrief(rows *sql.Rows, environment, mapping string) (r row, err error) {
+	var kind, state, run, via int64
+	var digest, id sql.RawBytes
+	err = rows.Scan(&r.Client, &r.Space, &r.Step, &kind, &state, &r.version, &r.attempts, &r.sent, &r.at, &run, &via, &r.status, &r.reason, &digest, &id, &r.url, &r.notFound)
+	if err != nil {
+		return r, err
+	}
+	if r.Environment = environment; r.Step != KindClient {
+		r.Mapping = mapping
+	}
+	r.kind, r.state, r.via, r.digest, r.remoteID = word(kinds, kind), word(states, state), word(vias, via), digestText(digest), idText(id)
+	r.run, err = rr.names.text(run)
 	return r, err
 }
 
@@ -167,7 +190,7 @@ func (rr rowReader) step(rows *sql.Rows) (Step, error) {
 func (rr rowReader) read(rows *sql.Rows, r *row, columns ...any) error {
 	var state, sentRun, run, via int64
 	var digest, id []byte
-	err := scan(rows, append(columns, &state, &r.version, &r.attempts, &r.sent, &r.sentAt, &sentRun, &r.at, &run, &via, &r.status, &r.reason, &r.request, &digest, &r.answer, &id, &r.url, &r.notFound)...)
+	err := rows.Scan(append(columns, &state, &r.version, &r.attempts, &r.sent, &r.sentAt, &sentRun, &r.at, &run, &via, &r.status, &r.reason, &r.request, &digest, &r.answer, &id, &r.url, &r.notFound)...)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 // StartRun records the start of a run. It is durable when it returns. An id that
 // the ledger has already is an error.
 func (l *Ledger) StartRun(r Run) error {
-	return l.submit(true, func(t *transaction) error {
+	return l.submit(func(t *transaction) error {
 		n, err := t.exec(`INSERT INTO runs (id, environment, environment_name, mapping, mapping_file, mapping_digest,
 				input, input_digest, kept_input, version, started, finished, output, output_digest, summary)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
@@ -30,7 +30,7 @@ func (l *Ledger) StartRun(r Run) error {
 // workbook is written again. It uses only ID, Finished, Summary, Output and
 // OutputDigest of r.
 func (l *Ledger) FinishRun(r Run) error {
-	return l.submit(true, func(t *transaction) error {
+	return l.submit(func(t *transaction) error {
 		n, err := t.exec(`UPDATE runs SET finished = ?, output = ?, output_digest = ?, summary = ? WHERE id = ?`,
 			stamp(r.Finished), r.Output, r.OutputDigest, blob(r.Summary), r.ID)
 		if err == nil && n == 0 {
@@ -59,14 +59,14 @@ func runTargets(r *Run) []any {
 }
 
 func scanRun(rows *sql.Rows) (r Run, err error) {
-	err = scan(rows, runTargets(&r)...)
+	err = rows.Scan(runTargets(&r)...)
 	return r, err
 }
 
 // DropInputs forgets the copies of the sheets of all runs of an environment but the newest,
 // and returns when that is durable. The caller removes the files.
 func (l *Ledger) DropInputs(environment string, newest int) error {
-	return l.submit(true, func(t *transaction) error {
+	return l.submit(func(t *transaction) error {
 		_, err := t.exec(`UPDATE runs SET kept_input = '' WHERE environment = ? AND kept_input <> '' AND started <
 			(SELECT min(started) FROM (SELECT started FROM runs WHERE environment = ? ORDER BY started DESC LIMIT ?) n)`, environment, environment, newest)
 		return err
@@ -95,7 +95,7 @@ func (l *Ledger) LastOutput(ctx context.Context, path string) (digest string, ok
 
 // Flush returns when everything that was queued before it is durable.
 func (l *Ledger) Flush() error {
-	return l.submit(true, func(*transaction) error { return nil })
+	return l.submit(func(*transaction) error { return nil })
 }
 
 // ContactStep is the name of the step of a client for one of its contacts: contact,
@@ -122,7 +122,7 @@ func (l *Ledger) OutputOf(ctx context.Context, path string) (run string, ok bool
 // NoteOutput records that a run's workbook was written again, to path. It is
 // durable when it returns, and changes nothing that FinishRun recorded.
 func (l *Ledger) NoteOutput(run, path, digest string) error {
-	return l.submit(true, func(t *transaction) error {
+	return l.submit(func(t *transaction) error {
 		_, err := t.exec(noteOutput, path, run, digest)
 		return err
 	})

@@ -79,9 +79,6 @@ func OnServer(s Server) (*Ledger, error) {
 	return l, nil
 }
 
-// Empty is an empty ledger that is only read, for a place that has none yet.
-func Empty() (*Ledger, error) { return openEmpty() }
-
 // ErrServer is wrapped by what ends a command because the ledger's server has failed, or
 // the way to it.
 var ErrServer = errors.New("the ledger's server has failed")

@@ -56,7 +56,7 @@ func (n TrackedCounts) Plus(m TrackedCounts) TrackedCounts {
 // event that arrives again changes nothing. name returns the name of the activity that
 // a step has created, "" when it is not known.
 func (l *Ledger) AddTracked(service string, environments []string, events []Tracked, name func(Step) string) (n TrackedCounts, err error) {
-	err = l.submit(true, func(t *transaction) (err error) {
+	err = l.submit(func(t *transaction) (err error) {
 		n, err = trackedMatcher{transaction: t, environments: environments, name: name}.addAll(service, events)
 		return err
 	})
@@ -66,7 +66,7 @@ func (l *Ledger) AddTracked(service string, environments []string, events []Trac
 // MatchTracked looks again for the steps of a service's events whose ids the ledger did
 // not know; see AddTracked. It takes some microseconds for each of them.
 func (l *Ledger) MatchTracked(service string, environments []string, name func(Step) string) (n TrackedCounts, err error) {
-	err = l.submit(true, func(t *transaction) (err error) {
+	err = l.submit(func(t *transaction) (err error) {
 		n, err = trackedMatcher{transaction: t, environments: environments, name: name}.matchUnknown(service)
 		return err
 	})
@@ -143,9 +143,9 @@ func (m trackedMatcher) matchUnknown(service string) (n TrackedCounts, err error
 // CompleteTracked notes which of a service's events mean that the client has completed
 // the activity. It may be told otherwise later.
 func (l *Ledger) CompleteTracked(service string, means func(kind, status string) bool) error {
-	return l.submit(true, func(t *transaction) error {
+	return l.submit(func(t *transaction) error {
 		sorts, err := gather(stream(context.Background(), t, func(rows *sql.Rows) (s [2]string, err error) {
-			err = scan(rows, &s[0], &s[1])
+			err = rows.Scan(&s[0], &s[1])
 			return s, err
 		},
 			`SELECT DISTINCT kind, status FROM tracked WHERE service = ?`, service))
@@ -260,52 +260,20 @@ func (e *storedTracked) targets() []any {
 }
 
 func scanTracked(rows *sql.Rows) (e storedTracked, err error) {
-	err = scan(rows, e.targets()...)
+	err = rows.Scan(e.targets()...)
 	return e, err
 }
 
 // trackedSteps yields the events that a condition selects, each with its step.
 func (l *Ledger) trackedSteps(ctx context.Context, condition string, args ...any) iter.Seq2[TrackedStep, error] {
-	return func(yield func(TrackedStep, error) bool) {
-		events, err := gather(stream(ctx, l.read, scanTracked, trackedColumns+` FROM tracked t WHERE t.client <> 0 AND `+condition+` ORDER BY t.client, t.at, t.id`, args...))
-		if err != nil {
-			yield(TrackedStep{}, err)
-			return
-		}
-		for chunk := range slices.Chunk(events, eventsAtOnce) {
-			of, err := l.stepsNumbered(ctx, chunk)
-			for i := 0; i < len(chunk) && err == nil; i++ {
-				e := chunk[i]
-				s := TrackedStep{Tracked: e.Tracked, Of: of[e.step]}
-				s.StepID = s.Of.StepID
-				if !yield(s, nil) {
-					return
-				}
-			}
-			if err != nil {
-				yield(TrackedStep{}, err)
-				return
-			}
-		}
-	}
-}
-
-// eventsAtOnce is of how many events the steps are read in one query.
-const eventsAtOnce = 500
-
-// stepsNumbered returns the steps of events by their numbers.
-func (l *Ledger) stepsNumbered(ctx context.Context, events []storedTracked) (map[int64]Step, error) {
-	ids := make([]any, eventsAtOnce)
-	for i := range ids {
-		ids[i] = events[min(i, len(events)-1)].step
-	}
-	steps := make(map[int64]Step, len(events))
-	err := each(ctx, l.read, func(rows *sql.Rows) (bool, error) {
-		r, err := l.rows.scan(rows)
-		steps[r.id] = r.step()
-		return true, err
-	}, stepsOf+`WHERE s.id IN (`+params(eventsAtOnce)+`)`, ids...)
-	return steps, err
+	return stream(ctx, l.read, func(rows *sql.Rows) (s TrackedStep, err error) {
+		var e storedTracked
+		r, err := l.rows.scanBehind(rows, e.targets()...)
+		s = TrackedStep{Tracked: e.Tracked, Of: r.step()}
+		s.StepID = s.Of.StepID
+		return s, err
+	}, trackedColumns+`, `+stepColumns+` FROM tracked t JOIN steps s ON s.id = t.step JOIN clients c ON c.id = s.client
+		WHERE `+condition+` ORDER BY t.client, t.at, t.id`, args...)
 }
 
 // TrackedOfClient returns what the service has said about a client, the oldest first.

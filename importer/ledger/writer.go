@@ -28,8 +28,8 @@ const (
 // what it has written was rolled back.
 type job struct {
 	do   func(*transaction) error
-	bare bool       // it needs no transaction
-	done chan error // nil when nobody waits
+	bare bool // it needs no transaction
+	done chan error
 }
 
 // rejected is an error that concerns only the caller, not the ledger.
@@ -58,24 +58,21 @@ type writer struct {
 	failure atomic.Pointer[error] // set once, by the goroutine
 }
 
-// submit queues a job; a ledger that is open for reading only returns ErrReadOnly.
-// With wait it returns when the job is durable, or the reason why it is not.
-// Without, the next job that waits returns the error.
-func (l *Ledger) submit(wait bool, do func(*transaction) error) error {
+// submit returns when a job is durable, or the reason why it is not; a ledger that is open for
+// reading only returns ErrReadOnly.
+func (l *Ledger) submit(do func(*transaction) error) error {
 	if l.write == nil {
 		return ErrReadOnly
 	}
-	return l.write.submit(wait, job{do: do})
+	return l.write.submit(job{do: do})
 }
 
 // submit is Ledger.submit.
-func (w *writer) submit(wait bool, j job) error {
+func (w *writer) submit(j job) error {
 	if err := w.stopped(); err != nil {
 		return err
 	}
-	if wait {
-		j.done = make(chan error, 1)
-	}
+	j.done = make(chan error, 1)
 	w.mu.RLock()
 	if w.closed {
 		w.mu.RUnlock()
@@ -83,9 +80,6 @@ func (w *writer) submit(wait bool, j job) error {
 	}
 	w.queue <- j // the goroutine takes jobs until the queue is closed, so this ends
 	w.mu.RUnlock()
-	if !wait {
-		return nil
-	}
 	return <-j.done
 }
 
@@ -96,9 +90,7 @@ func (w *writer) work() {
 		batch := w.batch(first)
 		errs := w.commit(batch)
 		for i, j := range batch {
-			if j.done != nil {
-				j.done <- errs[i]
-			}
+			j.done <- errs[i]
 		}
 	}
 }

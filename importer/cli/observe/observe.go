@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -43,8 +41,7 @@ type Observer struct {
 	environment string // its name, once known
 	mapping     string // its name, once known
 	begun       bool   // the run came to its first pass
-	retries     map[string]int
-	uncertain   *int // steps that wait for a decision; nil when not known
+	uncertain   *int   // steps that wait for a decision; nil when not known
 }
 
 // New checks the options and opens the log. It returns every problem of them;
@@ -81,11 +78,8 @@ func (o *Observer) Surveyed(rows, clients, invalid int) {
 	o.log.Info("first pass", counts...)
 }
 
-// Reported says that the workbooks are written: how often requests were sent again,
-// by reason, and how many steps are uncertain, nil for a dry run.
-func (o *Observer) Reported(retries map[string]int, uncertain *int) {
-	o.retries, o.uncertain = retries, uncertain
-}
+// Reported says that the workbooks are written, and how many steps are uncertain; nil for a dry run.
+func (o *Observer) Reported(uncertain *int) { o.uncertain = uncertain }
 
 // End is how a command ended.
 type End struct {
@@ -125,13 +119,6 @@ func (o *Observer) logEnd(e End) {
 	}
 	if o.uncertain != nil {
 		attrs = append(attrs, "uncertainSteps", *o.uncertain)
-	}
-	if len(o.retries) > 0 {
-		var retries []any
-		for _, why := range slices.Sorted(maps.Keys(o.retries)) {
-			retries = append(retries, slog.Int(why, o.retries[why]))
-		}
-		attrs = append(attrs, slog.Group("sentAgain", retries...))
 	}
 	o.log.Log(context.Background(), level, "run ended", attrs...)
 }

@@ -215,7 +215,7 @@ func (s suite) testDefinitions(t *testing.T) {
 		{service, "cards", ""},
 		{"https://test", "loans", ""},
 	} {
-		same(t, test.environment+" "+test.mapping, known(r.Definition(t.Context(), test.environment, test.mapping))(t), test.want)
+		same(t, test.environment+" "+test.mapping, must(r.Definitions(t.Context(), test.environment))(t)[test.mapping], test.want)
 	}
 	same(t, "all", must(r.Definitions(t.Context(), service))(t), map[string]string{"loans": `{"key":["B"]}`})
 	if err := define(r, service, "loans", "{}"); !errors.Is(err, ledger.ErrReadOnly) {
@@ -239,7 +239,7 @@ func (s suite) testDefinitionsChangedAtOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
-	same(t, "the changes", len(known(l.Definition(t.Context(), service, "loans"))(t)), callers*calls)
+	same(t, "the changes", len(must(l.Definitions(t.Context(), service))(t)["loans"]), callers*calls)
 }
 
 // testSettings: what users have said about an environment, and where it last ran.

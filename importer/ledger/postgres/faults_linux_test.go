@@ -3,7 +3,6 @@ package postgres_test
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -322,34 +321,6 @@ func said(found []postgres.Finding, text string) bool {
 		}
 	}
 	return false
-}
-
-// TestCopyOfOddTexts: a copy is the original also where the two databases order texts
-// differently, because one of them is no UTF-8.
-func TestCopyOfOddTexts(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	file, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
-	do(t, err)
-	defer file.Close()
-	names := []string{"M\xfcller.xlsx", "Mz.xlsx", "M\x00.xlsx", "M\x1a.xlsx"}
-	for _, name := range names {
-		do(t, file.ChangeDefinition("https://uat", name, func(string) string { return "of " + name }))
-	}
-	a, _ := address(t, pgtest.Shared(t))
-	database := open(t, a)
-	back, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
-	do(t, err)
-	defer back.Close()
-	for _, copied := range [][2]*ledger.Ledger{{file, database}, {database, back}} {
-		_, err := ledger.Transfer(t.Context(), copied[0], copied[1], nil)
-		do(t, err)
-	}
-	for _, name := range names {
-		if got, _, err := back.Definition(t.Context(), "https://uat", name); err != nil || got != "of "+name {
-			t.Errorf("%q: got %q, %v", name, got, err)
-		}
-	}
 }
 
 // TestParse: a url that cannot be used is refused, and never quoted.

@@ -78,9 +78,9 @@ func TestDefinitionsOfTwoProcesses(t *testing.T) {
 		})
 	}
 	all.Wait()
-	got, _, err := one.Definition(t.Context(), "https://uat", "loans")
+	stored, err := one.Definitions(t.Context(), "https://uat")
 	do(t, err)
-	if len(got) != 2*calls {
+	if got := stored["loans"]; len(got) != 2*calls {
 		t.Errorf("%d changes are stored, want %d", len(got), 2*calls)
 	}
 }
