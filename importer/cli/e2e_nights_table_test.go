@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,6 +55,52 @@ client:
     email: {column: E-mail, type: Email}
     phone: {column: Mobile, type: Phone, region: GB, format: e164}
 `, existing, more)
+}
+
+// joint is a mapping whose claims have a partner as a claimant, and are administered
+// by a contact that the environment has.
+const joint = `
+name: joint
+api: v2
+client:
+  key: E-mail
+  lookup: {email: E-mail}
+  fields: {email: {column: E-mail, type: Email}, firstName: First name}
+contacts:
+  - id: partner
+    when: has("Partner")
+    key: Partner
+    lookup: {email: Partner}
+    administrator: false
+    fields: {email: {column: Partner, type: Email}, firstName: Partner name}
+claims:
+  - {key: Agreement no, name: "Loan {Agreement no}", claimants: [client, partner], administrator: {id: "file:broker"}}
+workflow: {name: Batch, template_identifier: WF-1}
+activities:
+  - {template: Agreement details, on: claim, attributes: {Agreement number: Agreement no}}
+`
+
+// newJoint is a scene of joint; a row is an e-mail address, a name, an agreement, and
+// the partner's address and name.
+func newJoint(t *testing.T, rows ...string) *scene {
+	t.Helper()
+	s := newScene(t, joint, nil)
+	write(t, s.path("broker"), s.service.AddClient("broker@example.com", "broker@example.com", "")+"\n")
+	s.jointRows(rows...)
+	return s
+}
+
+func (s *scene) jointRows(rows ...string) {
+	s.t.Helper()
+	var cells [][]any
+	for _, row := range rows {
+		var line []any
+		for _, text := range strings.Split(row, "|") {
+			line = append(line, strings.ReplaceAll(strings.TrimSpace(text), "@", "@example.com"))
+		}
+		cells = append(cells, line)
+	}
+	writeSheet(s.t, s.path(s.input), []any{"E-mail", "First name", "Agreement no", "Partner", "Partner name"}, cells)
 }
 
 // The leads L1 and L2 have one e-mail address; that of L1 is corrected later.
@@ -682,6 +729,13 @@ var nightCases = []nightCase{
 	}},
 	notFoundAs("404 with JSON", apitest.JSON(404, `{"message":"not found"}`)), notFoundAs("an empty 404", apitest.JSON(404, "")),
 	notFoundAs("200 null", apitest.JSON(200, "null")), notFoundAs("200 {}", apitest.JSON(200, "{}")), notFoundAs("200 []", apitest.JSON(200, "[]")),
+	{name: "a dry run of look-ups: first, some without an e-mail", mapping: byAgreement("reuse", ""), nights: []sheetNight{
+		{knows: []string{"x c2@example.com +447911123002"}, rows: []string{"1 A-1; E-mail=", "2 A-2", "3 A-3; E-mail=", "4 A-4"}, dry: true, posts: "client 3, link 4"},
+	}},
+	lookupMode("both", "c2@example.com", "client 2, link 3"), lookupMode("either", "c2@example.com", "client 2, link 3"), lookupMode("either", "x@example.com", "client 2, link 3"),
+	{name: "the command that a dry run names", mapping: campaign(signActivity), nights: []sheetNight{
+		{rows: []string{"1 A-1"}, do: []string{"run -m MAPPING --dry-run --accept new-identity --accept new-ledger DIR/leads.xlsx → --accept new-identity --accept new-ledger"}, flags: "--dry-run"},
+	}},
 	{name: "unclear look-ups", mapping: stepThree, promise: true, nights: []sheetNight{
 		{rows: []string{"1-12"}, faults: unclear, code: 1, posts: "client 2, claim 2, activity 6, link 2",
 			status: "done, failed, failed, failed, failed, failed, failed, failed, failed, failed, failed, done"},
@@ -1360,6 +1414,13 @@ func notFoundAs(name string, reply apitest.Reply) nightCase {
 	return nightCase{name: "not found: " + name, long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
 		{notFound: reply, knows: knownA2, rows: []string{"1-3"}, posts: "client 2, link 3", status: "done",
 			cells: []string{"2 contactId = <client A-2>"}},
+	}}
+}
+
+// lookupMode is a case in which the service knows a client by e-mail address or phone number.
+func lookupMode(mode, email, posts string) nightCase {
+	return nightCase{name: "a dry run of look-ups: " + mode + ", " + email, mapping: byAgreement("reuse", ", mode: "+mode), nights: []sheetNight{
+		{knows: []string{"x " + email + " +447911123002"}, rows: []string{"1-3"}, dry: true, posts: posts},
 	}}
 }
 

@@ -469,6 +469,11 @@ func shortIDs(text string) string {
 	})
 }
 
+// onStep is about the creating calls of one step.
+func onStep(step string) func(apitest.Call) bool {
+	return func(c apitest.Call) bool { return c.Step == step }
+}
+
 // settleDown waits until the service has done all that it was asked for.
 func (s *scene) settleDown() {
 	for s.busy() {
