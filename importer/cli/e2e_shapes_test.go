@@ -11,9 +11,6 @@ import (
 	"claimsheet/apiclient/apitest"
 )
 
-// wireShape is a line of the table in docs/environments.md.
-type wireShape struct{ name, entry string }
-
 // shapesOf are the shapes of the table that are not the sandbox's usual one.
 var shapesOf = map[string]apitest.Shape{
 	"below other fields":     {Carrier: apitest.Nested},
@@ -28,29 +25,25 @@ var shapesOf = map[string]apitest.Shape{
 	"several at once":        {Carrier: apitest.Nested, NotFound: apitest.JSON(200, `{"items":[]}`), Untyped: true},
 }
 
-// wireShapes reads the table.
-func wireShapes(t *testing.T) (shapes []wireShape) {
+// wireShapes reads the table: the entries of environments, by the names of shapes.
+func wireShapes(t *testing.T) map[string]string {
 	t.Helper()
 	_, table, _ := strings.Cut(readText(t, filepath.Join(root, "docs", "environments.md")), "| shape | answers | in the environment |")
 	table, _, _ = strings.Cut(table, "\n\n")
-	named := 0
+	shapes := map[string]string{}
 	for line := range strings.Lines(table) {
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
-		if len(cells) != 3 {
-			continue
+		if cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | "); len(cells) == 3 {
+			entry := strings.Trim(cells[2], "` ")
+			if inner, ok := strings.CutPrefix(entry, "{"); ok {
+				entry = strings.ReplaceAll(strings.TrimSuffix(inner, "}"), "}, not_found", "}\nnot_found")
+			}
+			shapes[strings.TrimSpace(cells[0])] = entry
 		}
-		entry := strings.Trim(cells[2], "` ")
-		if inner, ok := strings.CutPrefix(entry, "{"); ok {
-			entry = strings.ReplaceAll(strings.TrimSuffix(inner, "}"), "}, not_found", "}\nnot_found")
-		}
-		name := strings.TrimSpace(cells[0])
-		if _, ok := shapesOf[name]; ok {
-			named++
-		}
-		shapes = append(shapes, wireShape{name, entry})
 	}
-	if named != len(shapesOf) {
-		t.Errorf("%d of the %d shapes are in docs/environments.md", named, len(shapesOf))
+	for name := range shapesOf {
+		if _, ok := shapes[name]; !ok || len(shapes) < 12 {
+			t.Errorf("of %d shapes in docs/environments.md none is %q", len(shapes), name)
+		}
 	}
 	return shapes
 }
@@ -85,17 +78,13 @@ workflow: {name: Batch, template_identifier: WF-1}
 func TestWireShapes(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
-	shapes := wireShapes(t)
-	if len(shapes) < 12 {
-		t.Fatalf("only %d shapes found in docs/environments.md: the test looks in the wrong place", len(shapes))
-	}
-	for _, shape := range shapes {
+	for name, entry := range wireShapes(t) {
 		for version, mapping := range shapeMappings {
-			t.Run(shape.name+"/"+version, func(t *testing.T) {
+			t.Run(name+"/"+version, func(t *testing.T) {
 				t.Parallel()
-				s := newSceneBehind(t, mapping, leads(3), func(service http.Handler) http.Handler { return shapesOf[shape.name].Around(anyLength(service)) })
+				s := newSceneBehind(t, mapping, leads(3), func(service http.Handler) http.Handler { return shapesOf[name].Around(anyLength(service)) })
 				s.service.Wire.ActivityID = "/activityId"
-				s.environment(shape.entry)
+				s.environment(entry)
 				s.killedAtSecond()
 				s.mustRun(0)
 				s.checkShape(version)
@@ -119,31 +108,16 @@ func anyLength(service http.Handler) http.Handler {
 // checkShape compares the workbook with what was created: everything is there once, and its ids and urls are in the workbook.
 func (s *scene) checkShape(version string) {
 	s.t.Helper()
-	made, all := s.service.Created(), 0
-	for step, things := range made {
-		if all += len(things); len(things) != 1 {
-			s.t.Errorf("%s was created %d times", step, len(things))
-		}
+	s.checkMadeOnce()
+	made := s.service.Created()
+	if want := map[string]int{"v1": 3 * 3, "v2": 3 * 5}[version]; len(made) != want {
+		s.t.Errorf("%d things were created, want %d", len(made), want)
 	}
-	if want := map[string]int{"v1": 3 * 3, "v2": 3 * 5}[version]; all != want {
-		s.t.Errorf("%d things were created, want %d", all, want)
-	}
-	first := func(step string) (thing apitest.Made) {
-		if len(made[step]) > 0 {
-			thing = made[step][0]
-		}
-		return thing
-	}
+	first := func(step string) apitest.Made { return append(made[step], apitest.Made{})[0] }
 	for i, row := range s.results() {
-		if row["Import status"] != "done" && row["Import status"] != "unchanged" {
-			s.t.Errorf("row %d is %s: %s", i+1, row["Import status"], row["Error"])
-		}
-		key := row["E-mail"]
-		if got, want := row["contactId"]+row["clientId"], first("client "+key).ID; got != want || want == "" {
-			s.t.Errorf("row %d has the id %q, want %q", i+1, got, want)
-		}
-		if want := first("claim " + key + "/Loan " + row["Agreement no"]).ID; row["claimIds"] != want {
-			s.t.Errorf("row %d has the claim %q, want %q", i+1, row["claimIds"], want)
+		key, id := row["E-mail"], row["contactId"]+row["clientId"]
+		if status := row["Import status"]; status != "done" && status != "unchanged" || id == "" || id != first("client "+key).ID || row["claimIds"] != first("claim "+key+"/Loan "+row["Agreement no"]).ID {
+			s.t.Errorf("row %d is %v, and these were made: %v", i+1, row, made)
 		}
 		link := cmp.Or(first("link "+key).URL, first("client "+key).URL)
 		if version == "v1" && i == 1 {

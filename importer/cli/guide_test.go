@@ -136,7 +136,7 @@ func (r *reader) do(t *testing.T, command string) string {
 	case words[1] == "sandbox":
 		return r.serve(t, words[2:])
 	}
-	printed, code := inTerminalAt(t, r.folder, 100, []string{"NO_COLOR=1", "UAT_TOKEN=unused"}, words[1:]...)
+	printed, code := typing(t, nil, r.folder, 100, []string{"NO_COLOR=1", "UAT_TOKEN=unused"}, words[1:]...)
 	r.code = code
 	text := strings.ReplaceAll(screen(printed), r.folder+string(filepath.Separator), "")
 	for what, with := range pageConstants {
@@ -149,10 +149,7 @@ func (r *reader) do(t *testing.T, command string) string {
 // its first three lines.
 func (r *reader) serve(t *testing.T, flags []string) string {
 	t.Helper()
-	program, err := os.Executable()
-	must(t, err)
-	cmd := exec.Command(program, append([]string{"sandbox", "--addr", "127.0.0.1:0"}, flags...)...)
-	cmd.Args[0] = "claimsheet" // the test binary is then the program, see TestMain
+	cmd := exec.Command(programName, append([]string{"sandbox", "--addr", "127.0.0.1:0"}, flags...)...)
 	out, err := cmd.StdoutPipe()
 	must(t, err)
 	cmd.Stderr = cmd.Stdout
