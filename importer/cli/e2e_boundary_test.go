@@ -67,29 +67,20 @@ func left(place string, at, steps int) (doubt int, created bool) {
 
 // TestKilledAtBoundaries kills the program at the places of every kind of step, each
 // time with another client of the same sheet, and then lets it go on until nothing is
-// left to send; without -long at one place of one kind of step. What is in doubt then is
-// known exactly; no request was made twice.
+// left to send. What is in doubt then is known exactly; no request was made twice.
 func TestKilledAtBoundaries(t *testing.T) {
 	t.Parallel()
-	rng := seeded(t, 4)
-	kills, versions, only := places, map[string][]boundary{stepThree: boundariesV2, leadsV1: boundariesV1}, rng.IntN(len(boundariesV2))
-	if !*long {
-		kills = places[rng.IntN(len(places)):][:1]
-		delete(versions, leadsV1)
-	}
-	for mapping, steps := range versions {
+	onlyLong(t)
+	for mapping, steps := range map[string][]boundary{stepThree: boundariesV2, leadsV1: boundariesV1} {
 		for at, step := range steps {
-			if !*long && at != only {
-				continue
-			}
 			t.Run(step.kind, func(t *testing.T) {
 				t.Parallel()
-				s := newScene(t, mapping, leads(len(kills)))
-				for n, place := range kills {
+				s := newScene(t, mapping, leads(len(places)))
+				for n, place := range places {
 					s.killAt(place, step.of(n+1))
 				}
 				s.runUntilQuiet()
-				for n, place := range kills {
+				for n, place := range places {
 					doubt, created := left(place, at, len(steps))
 					if s.checkLeft(n+1, steps, doubt, created); t.Failed() {
 						t.Fatalf("client %d was killed %s", n+1, place)
@@ -106,7 +97,7 @@ func TestKilledAtBoundaries(t *testing.T) {
 func TestKilledWhileLookingUp(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
-	for _, place := range longOr([]string{"before-write", "after-write", "after-answer"}, []string{"after-write"}) {
+	for _, place := range []string{"before-write", "after-write", "after-answer"} {
 		s := newScene(t, stepThree, leads(2))
 		s.kill(place, "lookup c2@example.com", func(c apitest.Call) bool {
 			return strings.HasSuffix(c.Path, url.QueryEscape("c2@example.com"))

@@ -18,7 +18,7 @@ import (
 
 var (
 	killSeed = flag.Uint64("kill-seed", 0, "seed of the tests that kill; 0 takes a new one")
-	kills    = flag.Int("kills", 0, "how often TestKilled kills, at least; 0: once, or 100 times with -long")
+	kills    = flag.Int("kills", 0, "how often TestKilled kills, at least; 0: 100 times")
 	faulty   = flag.Int("faulty", 10, "per cent of the POSTs that the service of the tests that kill answers badly")
 )
 
@@ -47,7 +47,7 @@ func TestKilled(t *testing.T) {
 	onlyLong(t)
 	binary, rng := programName, seeded(t, 0)
 	var done, uncertain, unclear atomic.Int64
-	wanted := int64(cmp.Or(*kills, longOr(100, 1)))
+	wanted := int64(cmp.Or(*kills, 100))
 	scenes := func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		for done.Load() < wanted && !t.Failed() {

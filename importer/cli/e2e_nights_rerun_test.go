@@ -8,7 +8,7 @@ import (
 
 // firstRun is a night after which the amount of the third client is not a number, and it is not known whether the claim of the fourth
 // was created.
-var firstRun = sheetNight{rows: []string{"1-2", "3 A-3; Amount=ask", "4 A-4"}, faults: faults{"claim c4@example.com/Loan A-4": {dropped}}, code: 4, posts: "?",
+var firstRun = sheetNight{rows: []string{"1 A-1; Note=mine", "2 A-2", "3 A-3; Amount=ask", "4 A-4"}, faults: faults{"claim c4@example.com/Loan A-4": {dropped}}, code: 4, posts: "?",
 	status: "done, done, invalid, uncertain"}
 
 const (
@@ -49,10 +49,10 @@ var rerunCases = []nightCase{
 	refusedDecision("done", "c1@example.com claim/loan/A-1: Settle = not created", "[not-uncertain]"),
 	refusedDecision("never sent", "c4@example.com link: Settle = give up", "[not-uncertain]"),
 	refusedDecision("another claim's id", decides+"created <claim c1@example.com/Loan A-1>", "[id-taken]"),
-	tampered("a client's id", "Results!K5", "contactId 5 = ID-1"), tampered("a claim's id", "Results!L5", "claimIds 5 = ID-1"),
+	tampered("a client's id", "Results!L5", "contactId 5 = ID-1"), tampered("a claim's id", "Results!M5", "claimIds 5 = ID-1"),
 	tampered("the id of a step", "Steps!E", "c4@example.com client: Id = ID-1"),
 	tampered("an id for a step that has none", "knows of none for this step", "c4@example.com claim/loan/A-4: Id = ID-1"),
-	tampered("the client key", "Results!K5", "E-mail 5 = c9@example.com"), tampered("the client key, the id erased", "Results!J5", "E-mail 5 = c9@example.com", "contactId 5 ="),
+	tampered("the client key", "Results!L5", "E-mail 5 = c9@example.com"), tampered("the client key, the id erased", "Results!K5", "E-mail 5 = c9@example.com", "contactId 5 ="),
 
 	withoutLedger("taken over", []string{corrects}, sheetNight{flags: "--yes", code: 4, posts: stored(1), status: "unchanged, unchanged, done, uncertain"},
 		sheetNight{rerun: true, code: 4, status: "unchanged, unchanged, unchanged, uncertain"}),
@@ -63,7 +63,7 @@ var rerunCases = []nightCase{
 	withoutLedger("an id is gone", []string{"claimIds 2 =", "c1@example.com claim/loan/A-1: Id ="}, sheetNight{flags: "--yes", code: 4,
 		status: "uncertain, unchanged, invalid, uncertain"}),
 	missing("sorted", []string{"sort Results", "sort Results", "sort Results", "sort Steps"}, 4, 1, 2, 3), missing("filtered", []string{"hide 3", "hide 4", "hide 5"}, 1, 2, 3, 4),
-	missing("a row deleted", []string{"delete Results 2"}, 2, 3, 4), missing("a source column deleted", []string{"drop Opt in"}, 1, 2, 3, 4),
+	missing("a row deleted", []string{"delete Results 2"}, 2, 3, 4), missing("a source column deleted", []string{"drop Note"}, 1, 2, 3, 4),
 	missing("our columns deleted", []string{"drop Import status", "drop contactId", "drop claimIds", "drop redirectUrl", "drop Failed step", "drop Error", "drop What to do"}, 1, 2, 3, 4),
 	missing("columns moved", []string{"front E-mail", "front redirectUrl", "front Source row", "front Import status"}, 1, 2, 3, 4),
 	missing("ids erased", []string{"contactId 2 =", "claimIds 2 =", "contactId 3 =", "claimIds 3 =", "c1@example.com client: Id ="}, 1, 2, 3, 4),
@@ -79,7 +79,7 @@ var rerunCases = []nightCase{
 	conflicting("the client key, to another client's", "", nil, leadCells(2, 1), leadCells(2, 2)),
 	conflicting("the claim key", "claim 1, activity 1", []string{"claimIds 2 ="}, []string{"Agreement no 2 = A-1"}, []string{"Agreement no 2 = A-9"}),
 	conflicting("the claim key, emptied at first", "claim 1, activity 1", []string{"claimIds 2 ="}, []string{"Agreement no 2 = A-1"}, []string{"Agreement no 2 ="}, []string{"Agreement no 2 = A-9"}),
-	edited("another client's key, without the ledger", append(leadCells(5, 2), "sort Results"), sheetNight{code: 4},
+	edited("another client's key, without the ledger", append([]string{"sort Results"}, leadCells(5, 2)...), sheetNight{code: 4},
 		sheetNight{do: []string{"lose ledger.db"}, rerun: true, flags: "--yes", code: 4, cells: []string{"1 redirectUrl = <link c2@example.com>"}}),
 	erased("no key", "E-mail 2 ="), erased("another key", "E-mail 2 = bob@example.com"),
 }
@@ -142,7 +142,7 @@ func conflicting(name, made string, clear, back []string, changes ...[]string) n
 		c.nights = append(c.nights, sheetNight{rerun: true, edit: back, code: 4, status: "unchanged, unchanged, unchanged, uncertain"})
 	}
 	if clear != nil {
-		c.nights = append(c.nights, sheetNight{rerun: true, edit: append(slices.Concat(changes...), clear...), code: 4, posts: made, again: true})
+		c.nights = append(c.nights, sheetNight{rerun: true, edit: slices.Concat(changes...), code: 4}, sheetNight{rerun: true, edit: clear, code: 4, posts: made, again: true})
 	}
 	return c
 }

@@ -151,11 +151,6 @@ var nightCases = []nightCase{
 		{rows: []string{l1, l2}, dry: true, code: 4, status: "uncertain, failed"},
 		{do: []string{"settle --not-created L1:client"}, dry: true, code: 1, steps: "client L1, claim L1/A-1, link L1"},
 	}},
-	{name: "an address in doubt, settled as not created, the newcomer above", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
-		{rows: []string{l1}, doubt: "client L1"},
-		{rows: []string{l2, l1}, dry: true, code: 4, status: "failed, uncertain"},
-		{do: []string{"settle --not-created L1:client"}, dry: true, code: 1, steps: "client L2, claim L2/A-2, link L2"},
-	}},
 	{name: "an address in doubt, settled as not created, the newcomer alone", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{rows: []string{l2}, dry: true, code: 1, status: "failed"},
@@ -190,10 +185,6 @@ var nightCases = []nightCase{
 		{rows: []string{l1, l2}, faults: faults{"client L1": {created500}, "lookup c1@example.com": {notFound, notFound, notFound, notFound}},
 			code: 4, posts: "client 1", status: "uncertain, failed", cells: []string{"2 contactId ="}},
 	}},
-	{name: "a creation that shows late in the same run, one worker", long: true, mapping: byLead, nights: []sheetNight{
-		{rows: []string{l1, l2}, faults: faults{"client L1": {created500}, "lookup c1@example.com": {notFound, notFound, notFound, notFound}},
-			flags: "--concurrency 1", code: 4, posts: "client 1", status: "uncertain, failed", cells: []string{"2 contactId ="}},
-	}},
 	{name: "two creations in doubt with one address", long: true, mapping: byLead, ways: everyWay, orders: true, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{idle: true, also: doubtsL2},
@@ -202,11 +193,6 @@ var nightCases = []nightCase{
 	{name: "a shared address, the link refused", mapping: byAgreement("reuse", ""), workers: true, nights: []sheetNight{
 		{rows: []string{"1 A-1", "2 A-2; E-mail=c1@example.com"}, faults: faults{"every lookup": {notFound}, "link A-1": {refused422}},
 			code: 1, posts: "client 1, link 1", status: "failed, failed"},
-	}},
-	{name: "a shared address, busy, then uncertain", long: true, mapping: byAgreement("reuse", ""), workers: true, nights: []sheetNight{
-		{rows: []string{"1 A-1", "2 A-2; E-mail=c1@example.com"},
-			faults: faults{"every lookup": {notFound}, "client A-1": {apitest.Busy(429, 0), created500}},
-			code:   4, posts: "client 2", status: "uncertain, failed"},
 	}},
 	{name: "a shared address, a conflict", long: true, mapping: byAgreement("reuse", ""), workers: true, nights: []sheetNight{
 		{rows: []string{"1 A-1", "2 A-2; E-mail=c1@example.com"}, faults: faults{"every lookup": {notFound}, "every client A-1": {conflict409}},
@@ -235,12 +221,6 @@ var nightCases = []nightCase{
 	{name: "corrected, created", long: true, mapping: byLead, ways: everyWay, phones: true, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{rows: []string{l1Corrected}, dry: true, steps: "claim L1/A-1, link L1", status: "changed", errors: []string{"…“"},
-			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
-		{dry: true, status: "changed"},
-	}},
-	{name: "corrected, created long ago", long: true, mapping: byLead, ways: everyWay[1:], phones: true, nights: []sheetNight{
-		{rows: []string{l1}, doubt: "client L1"},
-		{ripe: true, rows: []string{l1Corrected}, dry: true, steps: "claim L1/A-1, link L1", status: "changed", errors: []string{"…“"},
 			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
 		{dry: true, status: "changed"},
 	}},
@@ -288,11 +268,6 @@ var nightCases = []nightCase{
 		{rows: []string{l1Corrected, l2}, dry: true, code: 1, steps: "claim L1/A-1, link L1", status: "changed, failed",
 			errors: []string{"…", "…“L1”"}},
 	}},
-	{name: "the address before the correction, the newcomer alone", long: true, mapping: byLead, ways: everyWay, nights: []sheetNight{
-		{rows: []string{l1}, doubt: "client L1"},
-		{ripe: true, rows: []string{l1Corrected}, faults: faults{"every lookup c1@example.com": {forbidden403}}, code: 4},
-		{rows: []string{l2}, dry: true, code: 1, status: "failed", errors: []string{"…“L1”"}},
-	}},
 	{name: "the address is emptied, created", long: true, mapping: byLead, ways: everyWay, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{ripe: true, rows: []string{"1 A-1; First name=L1; E-mail=; Mobile="}, dry: true, steps: "claim L1/A-1, link L1"},
@@ -320,13 +295,6 @@ var nightCases = []nightCase{
 		{dry: true, status: "unchanged", calls: []string{"!GET"}},
 		{status: "unchanged", calls: []string{"!GET"}},
 	}},
-	{name: "an address in doubt under another spelling of the base url", long: true, mapping: byLead, ways: everyWay, orders: true,
-		phones: true, nights: []sheetNight{
-			{rows: []string{l1}, doubt: "client L1"},
-			{at: "spelling 3", rows: []string{l1, l2}, dry: true, code: 1, steps: "claim L1/A-1, link L1", status: "done, failed",
-				errors: []string{"", "…“L1”"}},
-			{at: "spelling 1", dry: true, code: 1, status: "unchanged, failed", errors: []string{"", "…“L1”"}},
-		}},
 	{name: "an address in doubt at another base url", long: true, mapping: byLead, ways: everyWay, orders: true, phones: true, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{at: "second", rows: []string{l1, l2}, dry: true, code: 3, says: []string{"--accept same-service"}},
@@ -441,12 +409,6 @@ var nightCases = []nightCase{
 	{name: "the next step moves, by a constant", long: true, mapping: resuming("Agreement details"), nights: []sheetNight{
 		{rows: atStep("Agreement details"), posts: "client 2, claim 2, activity 4, link 2"}, movedByMapping("Sign your claim", ""),
 	}},
-	{name: "the next step moves, a constant becomes a column", long: true, mapping: resuming("Agreement details"), nights: []sheetNight{
-		{rows: atStep("Agreement details"), posts: "client 2, claim 2, activity 4, link 2"}, movedByMapping("{column: Opt in}", "Sign your claim"),
-	}},
-	{name: "the next step moves, a column becomes a constant", long: true, mapping: resuming("{column: Opt in}"), nights: []sheetNight{
-		{rows: atStep("Agreement details"), posts: "client 2, claim 2, activity 4, link 2"}, movedByMapping("Sign your claim", ""),
-	}},
 	{name: "the next step moves after a purge", long: true, mapping: resuming("Agreement details"), nights: []sheetNight{
 		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, activity 2, link 1"},
 		{do: []string{"history --purge --older-than 0d --yes"}, mapping: resuming("Sign your claim"),
@@ -466,19 +428,10 @@ var nightCases = []nightCase{
 		{mapping: with(stepThree, "status: Accepted", "status: Submitted"), rows: []string{"1-2", "2 A-9"}, says: []string{"1×" + mappingChanged},
 			errors: []string{"", "", "held back: “Agreement details” was sent as Accepted, and the mapping now wants it as Submitted"}},
 	}},
-	{name: "data differ: a constant instead of a column", long: true, mapping: stepThree, nights: differing("{value: ZZ}", "1×", "1-2", "")},
 	{name: "data differ: a column instead of a constant", long: true, mapping: homeAddress("{value: ZZ}"),
 		nights: differing("Address", "1×", "1-2", "")},
-	{name: "data differ: another constant", long: true, mapping: homeAddress("{value: ZZ}"), nights: differing("{value: YY}", "1×", "1-2", "")},
-	{name: "data differ: another column", long: true, mapping: stepThree, nights: differing("Mobile", "1×", "1-2", "")},
 	{name: "data differ: one column more", long: true, mapping: homeAddress(`{text: "{Address}"}`),
 		nights: differing(`{text: "{Address} {Mobile}"}`, "1×", "1-2", "")},
-	{name: "data differ: a table", long: true, mapping: stepThree,
-		nights: differing("{column: Address, values: {1 High Street: Home}, else: Away}", "1×", "1-2", "")},
-	{name: "data differ: a cell", long: true, mapping: stepThree,
-		nights: differing("Address", "!", "1 A-1\n2 A-2; Address=elsewhere", "Results!E3 (source row 3)")},
-	{name: "data differ: a cell whose column is written in another way", long: true, mapping: stepThree,
-		nights: differing("ADDRESS", "!", "1 A-1\n2 A-2; Address=elsewhere", "Results!E3 (source row 3)")},
 	{name: "data differ: a cell of several", long: true, mapping: homeAddress("{first_of: [Address, Mobile]}"),
 		nights: differing("{first_of: [Address, Opt in]}", "!", "1 A-1\n2 A-2; Address=elsewhere", "Results!E3 (source row 3), Results!F3 (source row 3)")},
 	{name: "data differ: a cell of a renamed column", long: true, mapping: stepThree,
@@ -491,12 +444,6 @@ var nightCases = []nightCase{
 	// A 409.
 	{name: "a conflict after a doubt: claim", long: true, mapping: stepThree,
 		nights: conflictAfter("claim c2@example.com/Loan A-2", "claim/loan/A-2")},
-	{name: "a conflict after a doubt: activity of the client", long: true, mapping: stepThree,
-		nights: conflictAfter("activity c2@example.com Your details", "activity/Your·details@client")},
-	{name: "a conflict after a doubt: activity of a claim", long: true, mapping: stepThree,
-		nights: conflictAfter("activity c2@example.com/Loan A-2 Agreement details", "activity/Agreement·details@loan/A-2")},
-	{name: "a conflict after a doubt: Open activity", long: true, mapping: stepThree,
-		nights: conflictAfter("activity c2@example.com Sign your claim", "activity/Sign·your·claim@client")},
 	{name: "a conflict after a doubt: link", long: true, mapping: stepThree, nights: conflictAfter("link c2@example.com", "link")},
 	{name: "a conflict over a new client, found", long: true, mapping: stepThree, promise: true, nights: []sheetNight{
 		{rows: []string{"1-3"}, faults: faults{"client c2@example.com": {conflict409}}, appears: "c2@example.com",
@@ -580,10 +527,6 @@ var nightCases = []nightCase{
 	{name: "identity: the format of the phone number", long: true, mapping: keyed("r", byNumber), nights: []sheetNight{
 		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, link 1"},
 		{mapping: keyed("r", byNational), dry: true},
-		{mapping: keyed("r", byNumber), dry: true},
-	}},
-	{name: "identity: the national format is taken back", long: true, mapping: keyed("r", byNational), nights: []sheetNight{
-		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, link 1"},
 		{mapping: keyed("r", byNumber), dry: true},
 	}},
 	{name: "identity: the look-up goes", long: true, mapping: keyed("r", byEmail), nights: newIdentity(keyed("r", "key: E-mail, existing: create"),
@@ -721,12 +664,6 @@ var nightCases = []nightCase{
 		nights: []sheetNight{
 			{rows: []string{"1-2", "3 A-3; Mobile=07911 123001"}, dry: true, code: 1, posts: "client 2, link 2", status: "done, done, failed"},
 		}},
-	{name: "look-ups that must agree, a shared phone number, skip", long: true, mapping: byAgreement("skip", ", mode: both"), nights: []sheetNight{
-		{rows: []string{"1-2", "3 A-3; Mobile=07911 123001"}, dry: true, code: 1, posts: "client 2, link 2", status: "done, done, failed"},
-	}},
-	{name: "look-ups that must agree, a shared phone number, fail", long: true, mapping: byAgreement("fail", ", mode: both"), nights: []sheetNight{
-		{rows: []string{"1-2", "3 A-3; Mobile=07911 123001"}, dry: true, code: 1, posts: "client 2, link 2", status: "done, done, failed"},
-	}},
 	notFoundAs("404 with JSON", apitest.JSON(404, `{"message":"not found"}`)), notFoundAs("an empty 404", apitest.JSON(404, "")),
 	notFoundAs("200 null", apitest.JSON(200, "null")), notFoundAs("200 {}", apitest.JSON(200, "{}")), notFoundAs("200 []", apitest.JSON(200, "[]")),
 	{name: "a dry run of look-ups: first, some without an e-mail", mapping: byAgreement("reuse", ""), nights: []sheetNight{
@@ -759,12 +696,6 @@ var nightCases = []nightCase{
 		{rows: []string{"1 A-1", "2 A-2; E-mail=c1@example.com"}, faults: faults{"every lookup": {notFound}}, flags: "--concurrency 1",
 			dry: true, code: 1, posts: "client 1, link 1",
 			errors: []string{"", "the client of the key “A-1” has the same e-mail address"},
-			cells:  []string{"2 What to do = If they are one person, give the rows one client key; if not, correct the address."}},
-	}},
-	{name: "two clients with one phone number", long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
-		{rows: []string{"1 A-1; E-mail=", "2 A-2; E-mail=; Mobile=07911 123001"}, faults: faults{"every lookup": {notFound}},
-			flags: "--concurrency 1", dry: true, code: 1, posts: "client 1, link 1",
-			errors: []string{"", "the client of the key “A-1” has the same phone number"},
 			cells:  []string{"2 What to do = If they are one person, give the rows one client key; if not, correct the address."}},
 	}},
 	{name: "a rerun of a client who was left out", long: true, mapping: byAgreement("skip", ""), nights: []sheetNight{
@@ -944,22 +875,11 @@ POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT2","CLIE
 				errors: []string{"", "…“firstName” was not sent: "}, cells: []string{"2 Error ~ B3"}},
 			{status: "unchanged, changed", errors: []string{"", "“firstName” was not sent: Results!B3 (source row 3)"}},
 		}},
-	{name: "two roles: fields that only the client has", long: true, mapping: with(administrators, ", firstName: Partner name}", "}"),
-		nights: []sheetNight{
-			{rows: []string{"b@ | Bob | B-1 | |", "a@ | Ann | A-1 | b@ | Bob"}, dry: true, posts: "client 2, claim 2, activity 2, link 2",
-				status: "done", errors: []string{""}},
-		}},
 	{name: "two roles: two names", long: true, mapping: administrators, nights: []sheetNight{
 		{rows: []string{"a@ | Ann | A-1 | b@ | Rob", "b@ | Bob | B-1 | |"}, dry: true, posts: "client 2, claim 2, activity 2, link 2",
 			status: "done, changed",
 			errors: []string{"", "…“firstName” differs: "}, cells: []string{"2 Error ~ B3"}},
 		{status: "unchanged, changed", errors: []string{"", "“firstName” differs: Results!B3 (source row 3)"}},
-	}},
-	{name: "two roles: two names, the client first", long: true, mapping: administrators, nights: []sheetNight{
-		{rows: []string{"b@ | Bob | B-1 | |", "a@ | Ann | A-1 | b@ | Rob"}, dry: true, posts: "client 2, claim 2, activity 2, link 2",
-			status: "done, changed",
-			errors: []string{"", "…“firstName” differs: "}, cells: []string{"2 Error ~ E3"}},
-		{status: "unchanged, changed", errors: []string{"", "“firstName” differs: Results!E3 (source row 3)"}},
 	}},
 	{name: "two roles: two names on two nights", long: true, mapping: administrators, nights: []sheetNight{
 		{rows: []string{"a@ | Ann | A-1 | b@ | Rob"}, posts: "client 2, claim 1, activity 1, link 1"},
@@ -1008,14 +928,6 @@ POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT2","CLIE
 			{rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true, flags: "--max-failures 100%",
 				status: "unchanged, skipped", cells: []string{"2 claimIds ="}},
 		}},
-	{name: "a contact is known: fail", long: true, mapping: with(joint, "  key: E-mail\n", "  key: E-mail\n  existing: fail\n"),
-		orders: true, nights: []sheetNight{
-			{knows: []string{"b@example.com b@example.com"}, rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true,
-				flags: "--max-failures 100%",
-				code:  1, posts: "client 1, claim 1, activity 1, link 1", status: "done, failed", cells: []string{"2 claimIds ="}},
-			{rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true, flags: "--max-failures 100%", code: 1,
-				status: "unchanged, failed", cells: []string{"2 claimIds ="}},
-		}},
 	{name: "the id of a contact is given", long: true, mapping: with(joint, "  key: E-mail\n", "  key: E-mail\n  known_id: Contact ID\n"),
 		orders: true, nights: []sheetNight{
 			{knows: []string{"elsewhere@example.com elsewhere@example.com"},
@@ -1057,11 +969,6 @@ POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT2","CLIE
 			{rows: []string{"a@ | L1 | A-1 | p@ | Poe"}, doubt: "client p@example.com"},
 			{rows: []string{"a@ | L1 | A-1 | p@ | Poe", "p@ | L9 | P-1 | |"}, flags: "--max-failures 100%", code: 1, posts: "claim 1, activity 1, link 1",
 				status: "done, failed", cells: []string{"2 contactId ="}},
-		}},
-	{name: "a contact in doubt whose row is gone", long: true, mapping: with(joint, "key: E-mail\n", "key: First name\n"), ways: everyWay,
-		nights: []sheetNight{
-			{rows: []string{"a@ | L1 | A-1 | p@ | Poe"}, doubt: "client p@example.com"},
-			{rows: []string{"p@ | L9 | P-1 | |"}, flags: "--max-failures 100%", code: 1, status: "failed", cells: []string{"1 contactId ="}},
 		}},
 	{name: "the name of a contact", long: true,
 		mapping: with(joint, "    key: Partner\n    lookup: {email: Partner}\n", "    key: Partner name\n    lookup: {email: Partner}\n"),

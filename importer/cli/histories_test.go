@@ -24,7 +24,7 @@ import (
 )
 
 var (
-	histories   = flag.Int("histories", 0, "how many histories TestHistories goes through; 0: one, or 200 with -long")
+	histories   = flag.Int("histories", 0, "how many histories TestHistories goes through; 0: 200, with -long")
 	historySeed = flag.Uint64("history-seed", 0, "the one history that TestHistories goes through, told in full; 0 takes new ones")
 	without     = flag.String("history-without", "", "what happens in no history, and what goes wrong in none, by name, with commas between")
 )
@@ -44,7 +44,10 @@ func TestHistories(t *testing.T) {
 		}
 		return
 	}
-	most := int64(cmp.Or(*histories, longOr(200, 1)))
+	if *histories == 0 {
+		onlyLong(t)
+	}
+	most := int64(cmp.Or(*histories, 200))
 	if underRace {
 		most = min(most, 20)
 	}

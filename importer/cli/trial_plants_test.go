@@ -14,7 +14,6 @@ import (
 type plant struct {
 	name  string
 	where where
-	quick bool // hunted without -long too
 }
 
 // where is where a bug shows.
@@ -29,17 +28,17 @@ const (
 
 // plants are the bugs that the tests which kill must find.
 var plants = []plant{
-	{"intent written after the request", anywhere, false},
-	{"nothing written before the end", anywhere, false},
-	{"outcomes written at the end", anywhere, false},
-	{"open intent sent again", anywhere, false},
-	{"sent again after a reset", badService, false},
-	{"sent again after a 500", badService, false},
-	{"sent again after a time-out", slowService, false},
-	{"no settle window", slowService, false},
-	{"settle window shorter than the slowest creation", slowService, false},
-	{"a 5xx taken for a refusal", anywhere, false},
-	{"an address in doubt is anybody's", doubtfulAddress, true},
+	{"intent written after the request", anywhere},
+	{"nothing written before the end", anywhere},
+	{"outcomes written at the end", anywhere},
+	{"open intent sent again", anywhere},
+	{"sent again after a reset", badService},
+	{"sent again after a 500", badService},
+	{"sent again after a time-out", slowService},
+	{"no settle window", slowService},
+	{"settle window shorter than the slowest creation", slowService},
+	{"a 5xx taken for a refusal", anywhere},
+	{"an address in doubt is anybody's", doubtfulAddress},
 }
 
 // mostKills is within how many kills a planted bug must be found.
@@ -49,13 +48,11 @@ const mostKills = 200
 // bugs: a harness that misses one is blind.
 func TestPlantedBugs(t *testing.T) {
 	t.Parallel()
+	onlyLong(t)
 	rng := seeded(t, 2)
 	var hunts errgroup.Group // most of their time is waiting: more of them than there are cores
 	hunts.SetLimit(sideBySide)
 	for _, p := range plants {
-		if !p.quick && !*long {
-			continue
-		}
 		seed := rng.Uint64()
 		hunt := func(t *testing.T) {
 			killed, found := p.hunt(t, rand.New(rand.NewPCG(seed, 0)))

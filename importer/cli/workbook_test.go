@@ -210,11 +210,6 @@ func set(t *testing.T, f *excelize.File, header string, row int, value any) {
 	must(t, f.SetCellValue("Results", cellAt(t, f, "Results", header, row), value))
 }
 
-func removeColumn(t *testing.T, f *excelize.File, header string) {
-	t.Helper()
-	must(t, f.RemoveCol("Results", letters(cellAt(t, f, "Results", header, 1))))
-}
-
 // moveToFront moves a column with its values, types and number formats.
 func moveToFront(t *testing.T, f *excelize.File, header string) {
 	t.Helper()
