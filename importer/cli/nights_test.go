@@ -2,7 +2,10 @@ package cli_test
 
 import (
 	"fmt"
+	"hash/crc32"
 	"maps"
+	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path"
@@ -11,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -652,5 +656,253 @@ func (s *scene) spelled() []string {
 	return []string{
 		"http://localhost:" + port, "http://LocalHost:0" + port + "/", "HTTP://127.0.0.1:000" + port + "//",
 		"http://[::ffff:127.0.0.1]:" + port, "http://[::FFFF:7f00:1]:" + port, s.url,
+	}
+}
+
+// variant is one combination under which nothing may be created twice.
+type variant struct {
+	way     string // how a step ended in doubt, see doubt
+	order   string // where a newcomer stands in the sheet, see rows
+	workers string
+	odd     bool // alternates, for a choice that does not double the number of variants
+}
+
+var (
+	everyWay   = []string{"unclear", "killed"}
+	everyOrder = []string{"above", "below", "alone"}
+	bothOrders = everyOrder[:2]
+)
+
+// inEveryVariant runs a test with -long in each way, in each order, with each number of workers
+// and, where an answer is unclear, with a late one and a 500, side by side; odd alternates. A nil
+// axis has no meaning for the test. Without -long it runs one of these, another for each test.
+func inEveryVariant(t *testing.T, ways, orders []string, test func(*testing.T, variant)) {
+	t.Parallel()
+	if ways == nil {
+		ways = []string{""}
+	}
+	if orders == nil {
+		orders = []string{""}
+	}
+	run := func(v variant) {
+		t.Run(strings.Join(strings.Fields(v.way+" "+v.order+" "+v.workers), " "), func(t *testing.T) {
+			t.Parallel()
+			test(t, v)
+		})
+	}
+	workers, unclear := []string{"2", "8"}, []string{"late", "answered 500"}
+	name := int(crc32.ChecksumIEEE([]byte(t.Name())) >> 8)
+	if !*long {
+		n := name % max(len(ways), len(orders))
+		turn := func(bit, of int) int { return (name>>bit + n) % of }
+		v := variant{ways[turn(0, len(ways))], orders[n%len(orders)], workers[turn(1, 2)], turn(2, 2) == 1}
+		if v.way == "unclear" {
+			v.way = unclear[turn(3, 2)]
+		}
+		run(v)
+		return
+	}
+	for i, way := range ways {
+		for j, order := range orders {
+			for k := range 4 {
+				v := variant{way, order, workers[k%2], (name+i+j+k%2+k/2)%2 == 1}
+				if way == "unclear" {
+					v.way = unclear[k/2]
+				} else if k > 1 {
+					break
+				}
+				run(v)
+			}
+		}
+	}
+}
+
+// flags returns flags that set the number of workers, and more.
+func (v variant) flags(more ...string) []string { return append(more, "--concurrency", v.workers) }
+
+// rows is a sheet in which the newcomer stands where the variant says.
+func (v variant) rows(known, newcomer []any) [][]any {
+	switch v.order {
+	case "above":
+		return [][]any{newcomer, known}
+	case "below":
+		return [][]any{known, newcomer}
+	}
+	return [][]any{newcomer}
+}
+
+// doubt runs the program over the scene's sheet and leaves a step in doubt that the
+// service has created: its answer says nothing, comes after the program has stopped
+// waiting for it, or meets a killed program. "not created" is an answer that says
+// nothing to a request that created nothing. While the program runs, look-ups find
+// nobody.
+func (v variant) doubt(s *scene, step string) {
+	s.t.Helper()
+	switch v.way {
+	case "answered 500":
+		s.inDoubt(step, apitest.CreateThen(apitest.JSON(500, `{}`)))
+		s.mustRun(4, v.flags()...)
+	case "late":
+		entry := s.entry
+		s.environment(entry + "\nlimits: {timeout: 1s}")
+		s.inDoubt(step, apitest.CreateLate(0))
+		s.mustRun(4, v.flags()...)
+		s.environment(entry)
+	case "not created":
+		s.inDoubt(step, apitest.Answer(apitest.JSON(500, `{}`)))
+		s.mustRun(4, v.flags()...)
+	case "killed":
+		s.killWhenMade(step, v.flags()...)
+	default:
+		s.t.Fatalf("no way of doubt is %q", v.way)
+	}
+	s.settleDown()
+	s.service.Play(nil)
+}
+
+// inDoubt plays a fault for the first request of a step, and lets look-ups find
+// nobody.
+func (s *scene) inDoubt(step string, f apitest.Fault) {
+	once := apitest.Once(onStep(step), f)
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Kind == "lookup" {
+			return apitest.Answer(s.service.Nobody)
+		}
+		return once(c)
+	})
+}
+
+// killWhenMade runs the built program and kills it when the service has created a
+// step and not answered yet.
+func (s *scene) killWhenMade(step string, flags ...string) {
+	s.t.Helper()
+	p := child(programName, s.args(flags...))
+	before, dead := s.connections.seen(), make(chan struct{})
+	s.inDoubt(step, apitest.Fault{Then: func() {
+		p.kill()
+		<-dead
+	}})
+	code, said := p.end(s.t)
+	close(dead)
+	for s.connections.since(before) { // what it has sent is on its way
+		time.Sleep(time.Millisecond)
+	}
+	if code != -1 {
+		s.t.Fatalf("exit code %d: it was not killed\n%s", code, said)
+	}
+	s.since()
+}
+
+// connections counts the open connections of a scene's service, in the order in which
+// they came.
+type connections struct {
+	mu    sync.Mutex
+	count int
+	open  map[net.Conn]int
+}
+
+func (c *connections) note(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		if c.open == nil {
+			c.open = map[net.Conn]int{}
+		}
+		c.count++
+		c.open[conn] = c.count
+	case http.StateClosed, http.StateHijacked:
+		delete(c.open, conn)
+	}
+}
+
+// seen is how many there were.
+func (c *connections) seen() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.count
+}
+
+// since reports whether a connection is open that came after the first n.
+func (c *connections) since(n int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, at := range c.open {
+		if at > n {
+			return true
+		}
+	}
+	return false
+}
+
+// slowly is a fault after which the scene's clock is ahead.
+func (s *scene) slowly(by time.Duration, f apitest.Fault, then func()) apitest.Fault {
+	var ahead atomic.Int64
+	s.pace.Clock = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	f.Then = func() {
+		ahead.Add(int64(by))
+		then()
+	}
+	return f
+}
+
+// TestStaleDoubt: a creation has been in doubt for long, so a look-up that finds
+// nobody is believed. The service then asks for time, and afterwards its look-ups show
+// the client: it is not created again.
+func TestStaleDoubt(t *testing.T) {
+	onlyLong(t)
+	inEveryVariant(t, everyWay, bothOrders, func(t *testing.T, v variant) {
+		rows := v.rows(lead(1, "A-1"), lead(2, "A-2"))
+		s := newScene(t, byAgreement("reuse", ""), rows)
+		s.service.KeyField = "ref"
+		v.doubt(s, "client A-2")
+		s.inDoubt("", apitest.Fault{})
+		s.mustRun(4) // what a killed run has left gets its age here
+		s.believeAtOnce()
+		var shown atomic.Bool
+		busy := apitest.Once(onStep("client A-2"), s.slowly(time.Hour, apitest.Busy(429, 0), func() { shown.Store(true) }))
+		s.service.Play(func(c apitest.Call) apitest.Fault {
+			if c.Kind == "lookup" && !shown.Load() {
+				return apitest.Answer(s.service.Nobody)
+			}
+			return busy(c)
+		})
+		p := s.mustRun(0, v.flags()...)
+		if !shown.Load() {
+			t.Errorf("the look-up was not believed\n%s", transcript(p.calls))
+		}
+		s.service.Play(nil)
+		s.foretold(0, v.flags()...)
+		for step, made := range s.service.Created() {
+			if len(made) != 1 {
+				t.Errorf("%s was created %d times\n%s", step, len(made), transcript(p.calls))
+			}
+		}
+	})
+}
+
+// TestStaleWhileRepeated: a client who may be asked for again is looked up once
+// more where the attempt before took long, and then asked for again.
+func TestStaleWhileRepeated(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	for name, c := range map[string]struct {
+		fault apitest.Fault
+		posts int
+	}{
+		"not created": {apitest.Answer(apitest.JSON(500, `{}`)), 4},
+		"created":     {apitest.CreateThen(apitest.JSON(500, `{}`)), 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, stepThree, leads(3))
+			s.environment("repeatable: [client]")
+			slow := s.slowly(30*time.Second, c.fault, func() {})
+			s.service.Play(apitest.Once(onStep("client c2@example.com"), slow))
+			if p := s.mustRun(0, "--concurrency", "1"); p.posts()["client"] != c.posts {
+				t.Errorf("posts %v", p.posts())
+			}
+			s.checkPromise()
+		})
 	}
 }
