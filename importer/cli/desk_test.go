@@ -37,8 +37,8 @@ activities:
   - {template: Agreement details, on: loan, attributes: {Agreement number: No}}
 `
 
-// newDesk is a scene whose ids are contact-1, claim-2 and so on, with a row for each e-mail address and
-// agreement number.
+// newDesk is a scene whose ids are contact-1, claim-2 and so on, with a row for each e-mail address and agreement
+// number.
 func newDesk(t *testing.T, rows ...string) *scene {
 	t.Helper()
 	s := newScene(t, deskMapping, nil)
@@ -60,8 +60,7 @@ func (s *scene) sends(code int, steps ...string) {
 	}
 }
 
-// golden compares a text with a file of testdata. What differs from run to run
-// is blotted out first.
+// golden compares a text with a file of testdata. What differs from run to run is blotted out first.
 func (s *scene) golden(name, text string) {
 	s.t.Helper()
 	text = strings.NewReplacer(s.dir, "DIR", s.url, "URL").Replace(text)
@@ -116,8 +115,8 @@ func TestSettleLists(t *testing.T) {
 	}
 }
 
-// TestSettleCreated gives every kind of step what it needs. The run after that
-// goes on with it, and sends nothing of it again.
+// TestSettleCreated gives every kind of step what it needs. The run after that goes on with it, and sends nothing of it
+// again.
 func TestSettleCreated(t *testing.T) {
 	t.Parallel()
 	s := troubled(t)
@@ -138,8 +137,7 @@ func TestSettleCreated(t *testing.T) {
 	s.sends(0)
 }
 
-// TestSettleRefuses checks that a wrong decision is explained and changes
-// nothing, also for the steps beside it.
+// TestSettleRefuses checks that a wrong decision is explained and changes nothing, also for the steps beside it.
 func TestSettleRefuses(t *testing.T) {
 	t.Parallel()
 	s := troubled(t)
@@ -188,8 +186,8 @@ func TestSettleRefuses(t *testing.T) {
 	}
 }
 
-// TestSettleNumbersStay decides by a list that was printed before another
-// decision, and refuses a number whose step was sent again since.
+// TestSettleNumbersStay decides by a list that was printed before another decision, and refuses a number whose step was
+// sent again since.
 func TestSettleNumbersStay(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -225,8 +223,7 @@ activities:
   - {template: Agreement details, on: loan, attributes: {Agreement number: Address}}
 `
 
-// canaryDesk is a desk whose clients have customer numbers for keys and
-// personal data that nothing else holds.
+// canaryDesk is a desk whose clients have customer numbers for keys and personal data that nothing else holds.
 func canaryDesk(t *testing.T) *scene {
 	s := newDesk(t)
 	s.mapping(canaryMapping)
@@ -243,8 +240,7 @@ func (s *scene) canarySheet(name string, customers ...string) {
 	writeSheet(s.t, s.path(s.input), []any{"Customer", "E-mail", "Mobile", "Name", "Address", "No"}, rows)
 }
 
-// leaks are those of the texts that stand in any file of the state folder, in
-// a workbook's parts too.
+// leaks are those of the texts that stand in any file of the state folder, in a workbook's parts too.
 func (s *scene) leaks(texts ...string) (found []string) {
 	s.t.Helper()
 	must(s.t, filepath.WalkDir(s.path(".claimsheet"), func(path string, d fs.DirEntry, err error) error {
@@ -263,9 +259,8 @@ func (s *scene) leaks(texts ...string) (found []string) {
 	return found
 }
 
-// TestP7_PurgeLeavesNothingPersonal: after a purge no file of the state folder
-// holds a name, an address, a number or a link; the next night sends nothing, an
-// unchanged row is unchanged and a changed one changed.
+// TestP7_PurgeLeavesNothingPersonal: after a purge no file of the state folder holds a name, an address, a number or a
+// link; the next night sends nothing, an unchanged row is unchanged and a changed one changed.
 func TestP7_PurgeLeavesNothingPersonal(t *testing.T) {
 	t.Parallel()
 	s := canaryDesk(t)
@@ -324,8 +319,8 @@ func TestPurgeKeepsWhatAYoungerRunNeeds(t *testing.T) {
 	expect(t, s.must(2, "report", "-o", s.path("x.xlsx"), old.ID), "[input-purged]")
 }
 
-// TestPurgeWhileARunStarts: the purge removes the copy that the run shares with an
-// earlier one before the run has the lock. The run sends nothing; the next one works.
+// TestPurgeWhileARunStarts: the purge removes the copy that the run shares with an earlier one before the run has the
+// lock. The run sends nothing; the next one works.
 func TestPurgeWhileARunStarts(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -350,9 +345,8 @@ func TestPurgeWhileARunStarts(t *testing.T) {
 	s.mustRun(0)
 }
 
-// TestP7_ForgetErasesOneClient: no file of the state folder holds anything of the
-// client, not even the key; the others keep all. A sheet that names the client
-// again sends nothing and records nothing but the copy of the sheet.
+// TestP7_ForgetErasesOneClient: no file of the state folder holds anything of the client, not even the key; the others
+// keep all. A sheet that names the client again sends nothing and records nothing but the copy of the sheet.
 func TestP7_ForgetErasesOneClient(t *testing.T) {
 	t.Parallel()
 	s := canaryDesk(t)
@@ -438,10 +432,9 @@ func (s *scene) report(run ...string) string {
 	return s.path("again.xlsx")
 }
 
-// TestReportIsTheFirstWriting writes the workbooks of a run, of a rerun of its
-// edited results and of another night again. What nothing has changed since is as it
-// was, byte for byte, but for the mark of a later run; the first run's rows show what
-// the rerun has settled and sent.
+// TestReportIsTheFirstWriting writes the workbooks of a run, of a rerun of its edited results and of another night
+// again. What nothing has changed since is as it was, byte for byte, but for the mark of a later run; the first run's
+// rows show what the rerun has settled and sent.
 func TestReportIsTheFirstWriting(t *testing.T) {
 	t.Parallel()
 	s := halfDone(t)
@@ -488,9 +481,9 @@ func TestReportIsTheFirstWriting(t *testing.T) {
 	}
 }
 
-// TestReportKeepsTheMark: a report is marked as older than a later run, in the place
-// of the run's own workbook and elsewhere, also when a restored ledger does not know
-// that run any more; and a run that begins marks the reports of the run before it.
+// TestReportKeepsTheMark: a report is marked as older than a later run, in the place of the run's own workbook and
+// elsewhere, also when a restored ledger does not know that run any more; and a run that begins marks the reports of
+// the run before it.
 func TestReportKeepsTheMark(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -527,8 +520,8 @@ func TestReportKeepsTheMark(t *testing.T) {
 	}
 }
 
-// TestReportWritesWhereTheRunDid replaces the run's own workbook, keeps one that
-// was edited, and leaves a later run's alone.
+// TestReportWritesWhereTheRunDid replaces the run's own workbook, keeps one that was edited, and leaves a later run's
+// alone.
 func TestReportWritesWhereTheRunDid(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)

@@ -26,8 +26,7 @@ import (
 	"claimsheet/mapping"
 )
 
-// TestDocumentedFiles reads every mapping and environments file that the
-// documentation shows.
+// TestDocumentedFiles reads every mapping and environments file that the documentation shows.
 func TestDocumentedFiles(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -68,8 +67,7 @@ func TestDocumentedFiles(t *testing.T) {
 	}
 }
 
-// TestReadmeMapping: the mapping that the README explains is the one of the first sample,
-// which it runs.
+// TestReadmeMapping: the mapping that the README explains is the one of the first sample, which it runs.
 func TestReadmeMapping(t *testing.T) {
 	t.Parallel()
 	blocks := yamlBlocks(readText(t, filepath.Join(root, "README.md")))
@@ -101,8 +99,7 @@ func yamlBlocks(page string) []string {
 	return blocks
 }
 
-// TestSandboxConstants holds two packages that may not import each other to
-// the same case.
+// TestSandboxConstants holds two packages that may not import each other to the same case.
 func TestSandboxConstants(t *testing.T) {
 	t.Parallel()
 	if environment.SandboxCaseID != sandbox.CaseID {
@@ -110,8 +107,8 @@ func TestSandboxConstants(t *testing.T) {
 	}
 }
 
-// TestDocumentedCommands holds every command line that the documentation shows
-// to the commands and flags that there are.
+// TestDocumentedCommands holds every command line that the documentation shows to the commands and flags that there
+// are.
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -131,8 +128,7 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// typed finds command lines: in code, on lines of their own, and after a
-// program's path.
+// typed finds command lines: in code, on lines of their own, and after a program's path.
 var typed = regexp.MustCompile("(?:^|[ `/=])claimsheet ((?:[a-z]+(?:-[a-z]+)*)(?: [^`#;|&\n]*)?)")
 
 func commandLines(page string) [][]string {
@@ -151,8 +147,8 @@ func commandLines(page string) [][]string {
 	return found
 }
 
-// checkCommand looks a command's flags up in its own help. What stands after
-// the first argument is for the program to refuse.
+// checkCommand looks a command's flags up in its own help. What stands after the first argument is for the program to
+// refuse.
 func checkCommand(t *testing.T, page string, words []string) {
 	t.Helper()
 	command := words[:1]
@@ -173,8 +169,7 @@ var (
 	helpCache sync.Map // the flags of a command
 )
 
-// flagsOf are the flags in the help of a command; ok is false when there is no
-// such command.
+// flagsOf are the flags in the help of a command; ok is false when there is no such command.
 func flagsOf(command string) (flags []string, ok bool) {
 	if flags, ok := helpCache.Load(command); ok {
 		return flags.([]string), true
@@ -221,8 +216,7 @@ func printedBy(t *testing.T, args ...string) string {
 	return p.out
 }
 
-// TestHelpOfEveryCommand: it fits 80 columns, has examples that can be typed, and is
-// what help prints too.
+// TestHelpOfEveryCommand: it fits 80 columns, has examples that can be typed, and is what help prints too.
 func TestHelpOfEveryCommand(t *testing.T) {
 	t.Parallel()
 	pages := map[string]string{"": printedBy(t, "--help")}
@@ -267,8 +261,7 @@ func TestStatusPage(t *testing.T) {
 	}
 }
 
-// goldenPage compares a page of the documentation that is made by a test, or writes it
-// with -update.
+// goldenPage compares a page of the documentation that is made by a test, or writes it with -update.
 func goldenPage(t *testing.T, name, want string) {
 	t.Helper()
 	path := filepath.Join(root, "docs", name)
@@ -292,8 +285,8 @@ func jsonFields(t reflect.Type) func(func(reflect.StructField, string) bool) {
 	}
 }
 
-// TestJSONPage makes docs/json.md from the types of the objects; every field is
-// explained there, and every command with --json is.
+// TestJSONPage makes docs/json.md from the types of the objects; every field is explained there, and every command with
+// --json is.
 func TestJSONPage(t *testing.T) {
 	t.Parallel()
 	commands, end := cli.Objects()
@@ -339,8 +332,8 @@ const checkObject = "\n## check\n\n" +
 // saidByName matches explanations that add nothing to the name of a field of the page.
 var saidByName = regexp.MustCompile(`^(the [a-z]+'s [a-z]+(: personal data)?|what (is wrong, one line|was tried|was found, one line|to do; may be empty|happened to it)|how to fix it; may be empty|magic links asked for|kept copies of sheets|requests and answers|all [a-z ]+|its [a-z]+|why|when it (began|happened)|how long it took|redirect urls|look-ups|(claims|activities) created|the exit code.*)$`)
 
-// describeFields writes the list of a struct's fields, and below each those of a struct in
-// it. A type that described has is not explained again.
+// describeFields writes the list of a struct's fields, and below each those of a struct in it. A type that described
+// has is not explained again.
 func describeFields(t *testing.T, b *strings.Builder, indent string, of reflect.Type, described map[reflect.Type]string) {
 	t.Helper()
 	for f, name := range jsonFields(of) {

@@ -15,9 +15,7 @@ import (
 	"time"
 )
 
-// thing is what the service of a history has created. Whose it is stands in
-// what was sent for it: the client's key in a client field, the claim's in its
-// name, both in an attribute.
+// thing is what the service of a history has created.
 type thing struct {
 	kind     string // client, claim, activity, link
 	id       string // of a link: its url
@@ -49,8 +47,7 @@ func (t *thing) owner() string {
 	return t.client().key
 }
 
-// name is what the thing is in the program's own words: the client key and the
-// step.
+// name is what the thing is in the program's own words: the client key and the step.
 func (t *thing) name() string {
 	if t.kind == "link" || t.kind == "activity" && t.on.kind == "client" {
 		return fmt.Sprintf("%s of %s %s", t.kind, t.client().id, t.template)
@@ -85,8 +82,8 @@ const (
 // definite are the mishaps after which it is certain that nothing was created.
 var definite = []mishap{noMishap, tooMany, overtaken, refusedOnce}
 
-// slowness is how long a slow creation takes; belief is how old an ambiguous
-// attempt must be before a look-up that finds nobody is believed.
+// slowness is how long a slow creation takes; belief is how old an ambiguous attempt must be before a look-up that
+// finds nobody is believed.
 const (
 	slowness = 100 * time.Millisecond
 	belief   = 150 * time.Millisecond
@@ -432,14 +429,14 @@ func (w *intakeWorld) answer(rw http.ResponseWriter, r *http.Request, t *thing, 
 	}
 }
 
-// isKnown reports that whoever sends something must have understood the answer about
-// a thing: it came in an earlier run, or something was built on it. mu is held.
+// isKnown reports that whoever sends something must have understood the answer about a thing: it came in an earlier
+// run, or something was built on it. mu is held.
 func (w *intakeWorld) isKnown(t *thing, run int) bool {
 	return t.answered && t.run < run || slices.ContainsFunc(w.things, func(other *thing) bool { return other.on == t })
 }
 
-// body is a whole answer; with another the id is that of something else of the
-// kind, where there is any that the program must know.
+// body is a whole answer; with another the id is that of something else of the kind, where there is any that the
+// program must know.
 func (w *intakeWorld) body(t *thing, another, v1 bool) map[string]any {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -31,8 +31,8 @@ const (
 	workers     = 4 // requests in flight
 )
 
-// inDoubt is how many steps a kill leaves in doubt at most where so many requests may be in
-// flight, as docs/reliability.md says.
+// inDoubt is how many steps a kill leaves in doubt at most where so many requests may be in flight, as
+// docs/reliability.md says.
 func inDoubt(inFlight int) int {
 	if inFlight <= 1 {
 		return 1
@@ -40,11 +40,9 @@ func inDoubt(inFlight int) int {
 	return inFlight + max(1, inFlight/8)
 }
 
-// TestKilled kills the program, as it is built, in the middle of its work: when
-// a request has come in, when it has been carried out but not answered, and at
-// any time after. The same command goes on each time. In the end nothing was
-// created twice, no id is lost, and every kill has left no more steps
-// uncertain than is promised.
+// TestKilled kills the program, as it is built, in the middle of its work: when a request has come in, when it has been
+// carried out but not answered, and at any time after. The same command goes on each time. In the end nothing was
+// created twice, no id is lost, and every kill has left no more steps uncertain than is promised.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -77,8 +75,7 @@ func TestKilled(t *testing.T) {
 		done.Load(), unclear.Load(), uncertain.Load(), done.Load()*int64(inDoubt(workers))+unclear.Load())
 }
 
-// seeded is the chance that a test which kills goes by; it says how to have the
-// same again.
+// seeded is the chance that a test which kills goes by; it says how to have the same again.
 func seeded(t *testing.T, stream uint64) *rand.Rand {
 	seed := *killSeed
 	if seed == 0 {
@@ -111,9 +108,7 @@ func newHarness(t *testing.T, binary string, rng *rand.Rand, faults int) *harnes
 	return &harness{scene: s, binary: binary, rng: rng, faults: faults, bad: badAnswers, way: -1}
 }
 
-// killAndResume runs the command, killing it some times, until a run of its
-// own accord has nothing left to send. The error is that it ended as it should
-// not.
+// killAndResume runs the command, killing it some times, until a run of its own accord has nothing left to send.
 func (h *harness) killAndResume() error {
 	h.t.Helper()
 	for range 60 {
@@ -137,8 +132,7 @@ func (h *harness) killAndResume() error {
 	return errors.New("the command does not come to rest")
 }
 
-// runAndKill runs the command once; with kill it is killed at some POST. The
-// code is -1 when it was.
+// runAndKill runs the command once; with kill it is killed at some POST. The code is -1 when it was.
 func (h *harness) runAndKill(kill bool) (code int, said string) {
 	h.t.Helper()
 	p := child(h.binary, h.args("--concurrency", fmt.Sprint(workers)), h.env...)
@@ -155,9 +149,7 @@ const (
 	killWays
 )
 
-// killer is a script by which every call takes a moment, and which kills when
-// some number of POSTs have come in. Until then some POSTs are answered badly;
-// those whose answer leaves open what happened are counted.
+// killer is a script by which every call takes a moment, and which kills when some number of POSTs have come in.
 func (h *harness) killer(wanted bool, kill func()) func(apitest.Call) apitest.Fault {
 	var mu sync.Mutex
 	rng := rand.New(rand.NewPCG(h.rng.Uint64(), 0))
@@ -268,8 +260,7 @@ func (h *harness) checkLeftOver() {
 	h.t.Logf("%d kills, %d ambiguous answers, %d steps uncertain", h.killed, h.ambiguous.Load(), len(open))
 }
 
-// leadsV1 is version 1, flow B: the client with its redirect url, the Open
-// activity, the back-filled one.
+// leadsV1 is version 1, flow B: the client with its redirect url, the Open activity, the back-filled one.
 const leadsV1 = "name: leads\napi: v1\nsheet: {timezone: Europe/London}\n" + clientPart + "activities:" + detailsActivity + `
   - {template: Sign your claim, status: Open}
 `
@@ -277,8 +268,7 @@ const leadsV1 = "name: leads\napi: v1\nsheet: {timezone: Europe/London}\n" + cli
 // places are where a step can be killed, in the order in which it passes them.
 var places = []string{"before-intent", "after-intent", "before-write", "half-written", "after-write", "after-answer", "before-outcome", "after-outcome"}
 
-// boundary is a step of a client as the ledger and as the service names it; N
-// stands for the client's number.
+// boundary is a step of a client as the ledger and as the service names it; N stands for the client's number.
 type boundary struct{ kind, ledger, service string }
 
 func (b boundary) of(n int) boundary {
@@ -302,10 +292,7 @@ var (
 	}
 )
 
-// left is what a kill leaves behind: the step that is in doubt afterwards, and
-// whether the service created it. An outcome is written together with the next
-// step's intent, so the step in doubt may be a neighbour of the one that was
-// killed; the client's can be looked up and is none when it was created.
+// left is what a kill leaves behind: the step that is in doubt afterwards, and whether the service created it.
 func left(place string, at, steps int) (doubt int, created bool) {
 	doubt = at
 	switch place {
@@ -322,9 +309,9 @@ func left(place string, at, steps int) (doubt int, created bool) {
 	return doubt, created
 }
 
-// TestKilledAtBoundaries kills the program at the places of every kind of step, each
-// time with another client of the same sheet, and then lets it go on until nothing is
-// left to send. What is in doubt then is known exactly; no request was made twice.
+// TestKilledAtBoundaries kills the program at the places of every kind of step, each time with another client of the
+// same sheet, and then lets it go on until nothing is left to send. What is in doubt then is known exactly; no request
+// was made twice.
 func TestKilledAtBoundaries(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -349,8 +336,7 @@ func TestKilledAtBoundaries(t *testing.T) {
 	}
 }
 
-// TestKilledWhileLookingUp kills the program at every place of a look-up: no
-// step had begun, so nothing is in doubt.
+// TestKilledWhileLookingUp kills the program at every place of a look-up: no step had begun, so nothing is in doubt.
 func TestKilledWhileLookingUp(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -381,8 +367,8 @@ func (s *scene) mustRunTrial(name string, want int, env ...string) {
 	}
 }
 
-// killAt runs until the program is killed at a place of a step. What it sent
-// before that has come in when killAt returns.
+// killAt runs until the program is killed at a place of a step. What it sent before that has come in when killAt
+// returns.
 func (s *scene) killAt(place string, step boundary) {
 	s.t.Helper()
 	_, rest, _ := strings.Cut(step.service, " ")
@@ -394,9 +380,8 @@ func (s *scene) killAt(place string, step boundary) {
 	s.settleDown()
 }
 
-// kill runs a trial build that is to be killed at a place of what it calls step.
-// A request that is killed when it is written must not be answered before that,
-// or the program would be further on: is tells which calls are the step's.
+// kill runs a trial build that is to be killed at a place of what it calls step. A request that is killed when it is
+// written must not be answered before that, or the program would be further on: is tells which calls are the step's.
 func (s *scene) kill(place, step string, is func(apitest.Call) bool) {
 	s.t.Helper()
 	dead := make(chan struct{})
@@ -429,8 +414,8 @@ func (s *scene) runUntilQuiet() {
 	s.t.Fatal("the command does not come to rest")
 }
 
-// checkLeft holds what the workbook says of client n's steps, and how often the
-// service was asked for them. doubt is the step in doubt, -1 for none.
+// checkLeft holds what the workbook says of client n's steps, and how often the service was asked for them. doubt is
+// the step in doubt, -1 for none.
 func (s *scene) checkLeft(n int, steps []boundary, doubt int, created bool) {
 	s.t.Helper()
 	client := fmt.Sprintf("c%d@example.com", n)
@@ -461,9 +446,9 @@ func (s *scene) checkLeft(n int, steps []boundary, doubt int, created bool) {
 	}
 }
 
-// TestKilledAtBoundariesOfAContact kills the program at every place of a contact
-// that two clients share. Created, it is found; not created, it is parked, and
-// neither client gets a claim before that is decided. It is never asked for twice.
+// TestKilledAtBoundariesOfAContact kills the program at every place of a contact that two clients share. Created, it is
+// found; not created, it is parked, and neither client gets a claim before that is decided. It is never asked for
+// twice.
 func TestKilledAtBoundariesOfAContact(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -503,8 +488,7 @@ func TestKilledAtBoundariesOfAContact(t *testing.T) {
 	}
 }
 
-// plant is a bug that a trial build has where TRIAL_BUG names it. The package
-// importer/cli/trial plants it.
+// plant is a bug that a trial build has where TRIAL_BUG names it. The package importer/cli/trial plants it.
 type plant struct {
 	name  string
 	where where
@@ -538,8 +522,7 @@ var plants = []plant{
 // mostKills is within how many kills a planted bug must be found.
 const mostKills = 200
 
-// TestPlantedBugs holds the tests that kill to finding each of the planted
-// bugs: a harness that misses one is blind.
+// TestPlantedBugs holds the tests that kill to finding each of the planted bugs: a harness that misses one is blind.
 func TestPlantedBugs(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -563,8 +546,7 @@ func TestPlantedBugs(t *testing.T) {
 	_ = hunts.Wait() // the functions return nil
 }
 
-// hunt kills a trial build with the bug until the promise is broken, and says
-// how.
+// hunt kills a trial build with the bug until the promise is broken, and says how.
 func (p plant) hunt(t *testing.T, rng *rand.Rand) (killed int, found string) {
 	t.Helper()
 	bug := "TRIAL_BUG=" + p.name
@@ -592,10 +574,8 @@ func (p plant) hunt(t *testing.T, rng *rand.Rand) (killed int, found string) {
 	return killed, ""
 }
 
-// newcomer is a client whose creation was answered with a 500, so that it is in doubt,
-// and another one with the same e-mail address, who stands above it in the next sheet.
-// A look-up finds the contact; it is not the newcomer's. It says how the promise is
-// broken, "" when it is kept.
+// newcomer is a client whose creation was answered with a 500, so that it is in doubt, and another one with the same
+// e-mail address, who stands above it in the next sheet. It says how the promise is broken, "" when it is kept.
 func newcomer(t *testing.T, env ...string) (broken string) {
 	t.Helper()
 	first, second := lead(1, "A-1"), lead(2, "A-2")
@@ -617,8 +597,7 @@ func newcomer(t *testing.T, env ...string) (broken string) {
 	return ""
 }
 
-// TestNoPlantedBug is the trial build without a bug: what finds the planted
-// ones finds nothing in it.
+// TestNoPlantedBug is the trial build without a bug: what finds the planted ones finds nothing in it.
 func TestNoPlantedBug(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)

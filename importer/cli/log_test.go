@@ -24,8 +24,7 @@ var (
 	textLine = regexp.MustCompile(`^time=\S+ level=(INFO|WARN|ERROR) msg=(\S+|".*") run=`)
 )
 
-// checkLines checks that a log is one record a line, each with the run's id, and
-// that it ends with the exit code.
+// checkLines checks that a log is one record a line, each with the run's id, and that it ends with the exit code.
 func checkLines(t *testing.T, format, log string, code int) {
 	t.Helper()
 	lines := slices.Collect(strings.Lines(log))
@@ -40,8 +39,7 @@ func checkLines(t *testing.T, format, log string, code int) {
 	}
 }
 
-// TestWhereItIsLogged is the rule of docs/operations.md: what stands on stderr
-// and in the log file.
+// TestWhereItIsLogged is the rule of docs/operations.md: what stands on stderr and in the log file.
 func TestWhereItIsLogged(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -87,8 +85,7 @@ func TestLogFileIsAppendedTo(t *testing.T) {
 	}
 }
 
-// TestLogOfTrouble holds that what was sent again, why a run stopped and what it
-// came to are in its last line.
+// TestLogOfTrouble holds that what was sent again, why a run stopped and what it came to are in its last line.
 func TestLogOfTrouble(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -119,8 +116,8 @@ func traceLines(t *testing.T, path string) (lines []traceLine) {
 	return lines
 }
 
-// TestTraceOfARun: every request of a run is a line that leads to the row and to the
-// service's own log, and no line has anything of the sheet, a secret or a redirect url.
+// TestTraceOfARun: every request of a run is a line that leads to the row and to the service's own log, and no line has
+// anything of the sheet, a secret or a redirect url.
 func TestTraceOfARun(t *testing.T) {
 	t.Parallel()
 	rows := [][]any{lead(1, "CANARY-17"), lead(2, "A-2")}
@@ -166,8 +163,8 @@ func TestTraceOfARun(t *testing.T) {
 	}
 }
 
-// TestTraceOfOtherCommands: all commands that ask the service have a trace; without an
-// environment there is nothing to trace.
+// TestTraceOfOtherCommands: all commands that ask the service have a trace; without an environment there is nothing to
+// trace.
 func TestTraceOfOtherCommands(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)

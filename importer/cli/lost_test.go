@@ -13,8 +13,8 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-// ledgerIsLost takes the ledger away while the first client is created, and has the run end. The function that it returns puts the
-// ledger back.
+// ledgerIsLost takes the ledger away while the first client is created, and has the run end. The function that it
+// returns puts the ledger back.
 func (s *scene) ledgerIsLost() (said string, putBack func()) {
 	s.t.Helper()
 	path := s.path(".claimsheet/ledger.db")
@@ -37,9 +37,8 @@ func (s *scene) journals() []string {
 	return found
 }
 
-// TestLedgerLostUnderARun takes the ledger away while a request is in flight:
-// the run sends nothing more, its id goes to the journal, and the next
-// run takes it up and does the rest. Nothing is created twice.
+// TestLedgerLostUnderARun takes the ledger away while a request is in flight: the run sends nothing more, its id goes
+// to the journal, and the next run takes it up and does the rest. Nothing is created twice.
 func TestLedgerLostUnderARun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, creating, leads(2))
@@ -64,9 +63,8 @@ func TestLedgerLostUnderARun(t *testing.T) {
 	}
 }
 
-// TestAnotherIDIsShown: a journal says that the service has created a client with another id than
-// the ledger has. The command that records it says so, the client's row is uncertain, with both
-// ids, and a decision settles it.
+// TestAnotherIDIsShown: a journal says that the service has created a client with another id than the ledger has. The
+// command that records it says so, the client's row is uncertain, with both ids, and a decision settles it.
 func TestAnotherIDIsShown(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -94,8 +92,7 @@ func TestAnotherIDIsShown(t *testing.T) {
 	}
 }
 
-// copiedInTheMiddle runs with flags, and leaves the ledger as it was in the middle of
-// the run.
+// copiedInTheMiddle runs with flags, and leaves the ledger as it was in the middle of the run.
 func (s *scene) copiedInTheMiddle(flags ...string) {
 	s.t.Helper()
 	var once sync.Once
@@ -112,9 +109,9 @@ func (s *scene) copiedInTheMiddle(flags ...string) {
 	must(s.t, os.Rename(s.path("middle.db"), s.path(".claimsheet/ledger.db")))
 }
 
-// TestLedgerFromTheMiddleOfARun: the ledger was copied while a run worked, and put back after the run had ended. It knows
-// that the run began; its workbook says what came after. Where that has a name of its own, the workbook before is not
-// enough.
+// TestLedgerFromTheMiddleOfARun: the ledger was copied while a run worked, and put back after the run had ended. It
+// knows that the run began; its workbook says what came after. Where that has a name of its own, the workbook before is
+// not enough.
 func TestLedgerFromTheMiddleOfARun(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -158,8 +155,8 @@ func advised(t *testing.T, said string) []string {
 	return strings.Fields(found[1])
 }
 
-// TestFirstRunsTogether: a run that begins with nothing makes its folders although
-// others that give up make and remove them meanwhile.
+// TestFirstRunsTogether: a run that begins with nothing makes its folders although others that give up make and remove
+// them meanwhile.
 func TestFirstRunsTogether(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(1))

@@ -10,8 +10,8 @@ import (
 	"claimsheet/apiclient/apitest"
 )
 
-// answerCases are the cases of TestNights in which the service refuses, redirects, is busy, or
-// gives answers that say too little.
+// answerCases are the cases of TestNights in which the service refuses, redirects, is busy, or gives answers that say
+// too little.
 var answerCases = []nightCase{
 	// Answers that lack an id or a url.
 	{name: "an answer without an id, until the pointer is corrected", mapping: stepThree, promise: true,
@@ -151,8 +151,8 @@ var (
 // elsewhereV1 answers the creation of a client with its id in another place.
 func elsewhereV1(wire *apitest.Wire) { wire.ClientID, wire.LookupID = "/data/clientId", "/clientId" }
 
-// hinted is a case with an answer of which a rule of the environment, or what is known of such an answer,
-// says what to do. That stands before the usual advice, and settle shows it on a later day.
+// hinted is a case with an answer of which a rule of the environment, or what is known of such an answer, says what to
+// do. That stands before the usual advice, and settle shows it on a later day.
 func hinted(how, step string, f apitest.Fault, code int, hint, usual string) nightCase {
 	return nightCase{name: "hint: " + how, long: true, mapping: stepThree, env: "errors: [{status: 500, means: uncertain, hint: Call the desk.}]", nights: []sheetNight{
 		{rows: []string{"1 A-1"}, faults: faults{step: {f}}, code: code, posts: "?", cells: []string{"1 What to do ~ " + hint, "1 What to do ~ " + usual}},
@@ -166,8 +166,8 @@ func stepOf(step string, n int) string {
 	return strings.NewReplacer("N", fmt.Sprintf("c%d@example.com", n), "#", fmt.Sprint(n)).Replace(step)
 }
 
-// refusedSteps is a case in which a step of four clients is refused, each with another status: it has
-// failed, the service's words stand beside the row, and the next run sends it, and what waited for it.
+// refusedSteps is a case in which a step of four clients is refused, each with another status: it has failed, the
+// service's words stand beside the row, and the next run sends it, and what waited for it.
 func refusedSteps(step string) nightCase {
 	statuses := []int{400, 422, 409, 413}
 	if step == "client N" {
@@ -189,8 +189,8 @@ func refusedSteps(step string) nightCase {
 	return nightCase{name: "refused: " + step, long: !strings.HasPrefix(step, "claim"), mapping: stepThree, promise: true, nights: []sheetNight{first, second, quiet}}
 }
 
-// unauthorised is a case in which a request gets a 401: the run stops at once, and no other client is
-// begun; what was sent is known.
+// unauthorised is a case in which a request gets a 401: the run stops at once, and no other client is begun; what was
+// sent is known.
 func unauthorised(what, posts string) nightCase {
 	first := sheetNight{rows: []string{"1-6"}, faults: faults{what: {apitest.Answer(apitest.JSON(401, `{"message":"who are you?"}`))}}, code: 3, posts: posts,
 		says: []string{"401"}}
@@ -200,9 +200,9 @@ func unauthorised(what, posts string) nightCase {
 	return nightCase{name: "unauthorised: " + what, long: true, mapping: stepThree, promise: true, nights: []sheetNight{first, {posts: "?", status: "done"}}}
 }
 
-// redirected is a case in which a request of the second client is redirected: the run ends, sends
-// nothing more, and is refused no further. A step that the service may have carried out is uncertain and
-// is never sent again; the next run sends any other.
+// redirected is a case in which a request of the second client is redirected: the run ends, sends nothing more, and is
+// refused no further. A step that the service may have carried out is uncertain and is never sent again; the next run
+// sends any other.
 func redirected(status int, step string) nightCase {
 	reply := apitest.Reply{Status: status, Header: map[string]string{"Location": "/elsewhere"}}
 	done := status == 302 || status == 303
@@ -236,8 +236,8 @@ func redirectedQuestion(status int, what string) nightCase {
 	return nightCase{name: fmt.Sprint("redirected: ", status, " ", what), long: true, mapping: stepThree, nights: []sheetNight{n}}
 }
 
-// tooLong is a case in which the service asks for more than a quarter of an hour: it is left alone until the
-// next run. What it refused for that has not failed; what may have been created is uncertain.
+// tooLong is a case in which the service asks for more than a quarter of an hour: it is left alone until the next run.
+// What it refused for that has not failed; what may have been created is uncertain.
 func tooLong(kind string, status int) nightCase {
 	first := sheetNight{rows: []string{"1-4"}, faults: faults{"every " + kind: {apitest.Busy(status, 3600)}}, flags: "--concurrency 1", code: 3, posts: "?",
 		says: []string{"asks to wait for 1h0m0s; run again then"}}
@@ -251,9 +251,8 @@ func tooLong(kind string, status int) nightCase {
 	return nightCase{name: fmt.Sprint("busy for too long: ", kind, " ", status), long: true, mapping: stepThree, promise: true, nights: []sheetNight{first, next}}
 }
 
-// ambiguous are the ways in which a creating call may end that leave open
-// whether anything was created. Those that are marked carry an answer that only
-// lacks an id, which an activity need not have.
+// ambiguous are the ways in which a creating call may end that leave open whether anything was created. Those that are
+// marked carry an answer that only lacks an id, which an activity need not have.
 var ambiguous = []struct {
 	name   string
 	fault  apitest.Fault
@@ -271,9 +270,9 @@ var ambiguous = []struct {
 	{"408", apitest.CreateThen(apitest.JSON(408, `{}`)), false},
 }
 
-// ambiguousStep is a case in which a step of every client but the first and the last ends in one of the ambiguous ways: the step is
-// uncertain and never sent again, unless it is a client's and a look-up finds the client; what depends on it waits, other
-// claims of the client and all other clients go on. sent are the numbers of the steps that are sent.
+// ambiguousStep is a case in which a step of every client but the first and the last ends in one of the ambiguous ways:
+// the step is uncertain and never sent again, unless it is a client's and a look-up finds the client; what depends on
+// it waits, other claims of the client and all other clients go on. sent are the numbers of the steps that are sent.
 func ambiguousStep(step, sent, status string) nightCase {
 	// The clients have the claims A and B; K stands for the client's key.
 	all := []string{"client K", "activity K Your details", "claim K/Loan A", "activity K/Loan A Agreement details",

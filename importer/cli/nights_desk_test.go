@@ -147,8 +147,8 @@ func linkWaits(name string, f faults, code int, decision, says, rest string) nig
 	return nightCase{name: "a link waits: " + name, long: true, mapping: linked, nights: []sheetNight{{rows: []string{"1 A-1"}, faults: f, code: code, posts: "?"}, second, last}}
 }
 
-// linkTrouble is a case in which a fresh link is not made. The others are asked for unless none will fare better, the client keeps
-// the old one until there is another, and another may be asked for.
+// linkTrouble is a case in which a fresh link is not made. The others are asked for unless none will fare better, the
+// client keeps the old one until there is another, and another may be asked for.
 func linkTrouble(name string, f apitest.Fault, code int, out, history string) nightCase {
 	first := "every link c1@example.com"
 	return nightCase{name: "no fresh link: " + name, long: true, mapping: linked, nights: []sheetNight{

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// firstRun is a night after which the amount of the third client is not a number, and it is not known whether the claim of the fourth
-// was created.
+// firstRun is a night after which the amount of the third client is not a number, and it is not known whether the claim
+// of the fourth was created.
 var firstRun = sheetNight{rows: []string{"1 A-1; Note=mine", "2 A-2", "3 A-3; Amount=ask", "4 A-4"}, faults: faults{"claim c4@example.com/Loan A-4": {dropped}}, code: 4, posts: "?",
 	status: "done, done, invalid, uncertain"}
 
@@ -22,7 +22,8 @@ func edited(name string, edits []string, n sheetNight, more ...sheetNight) night
 	return nightCase{name: "edited: " + name, long: true, mapping: stepThree, nights: append([]sheetNight{firstRun, n}, more...)}
 }
 
-// refusedDecision is a case with a word in the column Settle that cannot be followed: its cell is named, and nothing at all is done.
+// refusedDecision is a case with a word in the column Settle that cannot be followed: its cell is named, and nothing at
+// all is done.
 func refusedDecision(name, edit, code string) nightCase {
 	return edited("a decision: "+name, []string{corrects, edit}, sheetNight{code: 2, says: []string{"Steps!", code}})
 }
@@ -84,7 +85,8 @@ var rerunCases = []nightCase{
 	erased("no key", "E-mail 2 ="), erased("another key", "E-mail 2 = bob@example.com"),
 }
 
-// erased is a case in which what a row shows of a client who was erased is not written down again, whosever the row is now.
+// erased is a case in which what a row shows of a client who was erased is not written down again, whosever the row is
+// now.
 func erased(name, edit string) nightCase {
 	nothing := []string{"1 contactId =", "1 claimIds =", "1 redirectUrl ="}
 	return nightCase{name: "edited after an erasure: " + name, long: true, mapping: stepThree, nights: []sheetNight{
@@ -99,7 +101,8 @@ var cutText = strings.Repeat("L", 32767-len([]rune(cutMark))) + cutMark
 
 const cutMark = "… [cut here: a cell of a workbook cannot hold more]"
 
-// missing is a case in which only the third client is sent, whatever was edited besides. clients are those of the rows then.
+// missing is a case in which only the third client is sent, whatever was edited besides. clients are those of the rows
+// then.
 func missing(name string, edits []string, clients ...int) nightCase {
 	n := sheetNight{code: 4, posts: stored(1)}
 	var status []string
@@ -124,8 +127,8 @@ func leadCells(row, client int) (edits []string) {
 	return edits
 }
 
-// conflicting is a case in which a key of the first row is edited, though its things were made: the row is refused
-// each time, and keeps what it shows, until the key is put back, or the cells are cleared for a new client or claim.
+// conflicting is a case in which a key of the first row is edited, though its things were made: the row is refused each
+// time, and keeps what it shows, until the key is put back, or the cells are cleared for a new client or claim.
 func conflicting(name, made string, clear, back []string, changes ...[]string) nightCase {
 	shows := []string{"1 Import status = invalid", "1 contactId = <client c1@example.com>", "1 claimIds = <claim c1@example.com/Loan A-1>", "1 redirectUrl = <link c1@example.com>"}
 	if back == nil {

@@ -25,8 +25,7 @@ func with(mapping string, pairs ...string) string {
 	return mapping
 }
 
-// byLead keys clients by a column of the sheet's own, so that two of them can have one
-// address.
+// byLead keys clients by a column of the sheet's own, so that two of them can have one address.
 const byLead = `
 name: by-lead
 api: v2
@@ -40,8 +39,7 @@ client:
 claims: [{key: Agreement no, name: "{Agreement no}"}]
 `
 
-// byAgreement keys clients by their agreement, so that the cells of e-mail and
-// phone may be empty or shared.
+// byAgreement keys clients by their agreement, so that the cells of e-mail and phone may be empty or shared.
 func byAgreement(existing, more string) string {
 	return fmt.Sprintf(`
 name: known
@@ -57,8 +55,8 @@ client:
 `, existing, more)
 }
 
-// joint is a mapping whose claims have a partner as a claimant, and are administered
-// by a contact that the environment has.
+// joint is a mapping whose claims have a partner as a claimant, and are administered by a contact that the environment
+// has.
 const joint = `
 name: joint
 api: v2
@@ -80,8 +78,7 @@ activities:
   - {template: Agreement details, on: claim, attributes: {Agreement number: Agreement no}}
 `
 
-// newJoint is a scene of joint; a row is an e-mail address, a name, an agreement, and
-// the partner's address and name.
+// newJoint is a scene of joint; a row is an e-mail address, a name, an agreement, and the partner's address and name.
 func newJoint(t *testing.T, rows ...string) *scene {
 	t.Helper()
 	s := newScene(t, joint, nil)
@@ -1000,8 +997,7 @@ func doubtsL2(s *scene, _ played) {
 		ledger.Event{To: ledger.Uncertain})
 }
 
-// otherSpelling writes into the ledger that a client is done, under another spelling of the
-// base url.
+// otherSpelling writes into the ledger that a client is done, under another spelling of the base url.
 func otherSpelling(s *scene, _ played) {
 	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: s.spelled()[0], Space: "email", Client: "c1@example.com"}, Step: "client"}
 	done := ledger.Event{To: ledger.Done, Via: ledger.ViaAnswer}
@@ -1023,8 +1019,8 @@ func sendingPhones(format string) string {
 	return with(byLead, "    phone: {column: Mobile, type: Phone, region: GB}", "    phone: {column: Mobile, type: Phone, region: GB, format: "+format+"}")
 }
 
-// phoneNights: L1, who may have been created, is known by the e-mail address; L2 comes with
-// the phone number of L1 and no e-mail address.
+// phoneNights: L1, who may have been created, is known by the e-mail address; L2 comes with the phone number of L1 and
+// no e-mail address.
 var phoneNights = []sheetNight{
 	{rows: []string{l1}, doubt: "client L1"},
 	{rows: []string{l1, "2 A-2; First name=L2; E-mail=; Mobile=07911 123001"}, dry: true, code: 4, status: "uncertain, failed",
@@ -1042,8 +1038,8 @@ var spellings = []sheetNight{
 	{at: "spelling 5", dry: true, status: "unchanged", also: underAnotherName}, {dry: true, status: "unchanged"},
 }
 
-// movedNights: under the same name of an environment there may be the same service at another
-// address, or another service.
+// movedNights: under the same name of an environment there may be the same service at another address, or another
+// service.
 func movedNights(posts string) []sheetNight {
 	both := []string{"--accept same-service", "--accept new-service"}
 	return []sheetNight{
@@ -1094,8 +1090,8 @@ claims:
 
 const annsClaim = "ann@ | Ann | A-1 | pat@"
 
-// annAlone is a night in which Ann's claim is sent with an id of Pat, who is a contact of the
-// claim and stands in a row that is left out.
+// annAlone is a night in which Ann's claim is sent with an id of Pat, who is a contact of the claim and stands in a row
+// that is left out.
 func annAlone(f apitest.Fault, code int) sheetNight {
 	return sheetNight{knows: []string{"x1@example.com x1@example.com", "x2@example.com x2@example.com"},
 		rows:   []string{annsClaim, "pat@ | Pat | | | | <client x1@example.com>"},
@@ -1103,17 +1099,15 @@ func annAlone(f apitest.Fault, code int) sheetNight {
 		posts: []string{"client 1, claim 1, link 1", "client 1, claim 1"}[code]}
 }
 
-// corrected is a night in which the sheet gives another id of Pat, though a claim was sent with
-// the first one.
+// corrected is a night in which the sheet gives another id of Pat, though a claim was sent with the first one.
 var corrected = sheetNight{rows: []string{annsClaim, "ann@ | Ann | A-2 | pat@", "bob@ | Bob | B-1 | pat@", "pat@ | Pat | | | | <client x2@example.com>"},
 	dry: true, flags: "--max-failures 100%", code: 1, posts: "client 1", status: "failed", errors: []string{"…<client x1@example.com>"}}
 
-// mappingChanged is how the line begins that says, once, that the mapping made what is done
-// differ.
+// mappingChanged is how the line begins that says, once, that the mapping made what is done differ.
 const mappingChanged = "the mapping now asks for something other than what was sent"
 
-// resuming is a mapping whose clients resume somewhere; the header Opt in holds the next step
-// where it is a cell's to say.
+// resuming is a mapping whose clients resume somewhere; the header Opt in holds the next step where it is a cell's to
+// say.
 func resuming(at string) string {
 	return "name: resuming\napi: v2\nsheet: {timezone: UTC}\n" + clientPart + `
 claims: [{id: loan, key: Agreement no, name: "Loan {Agreement no}"}]
@@ -1145,8 +1139,8 @@ func homeAddress(source string) string {
 	return with(stepThree, "Home address: Address", "Home address: "+source)
 }
 
-// differing are nights in the second of which the home address has another source, or another
-// cell; says is "1×" if that is said once for the whole mapping, and "!" if it is not.
+// differing are nights in the second of which the home address has another source, or another cell; says is "1×" if
+// that is said once for the whole mapping, and "!" if it is not.
 func differing(source, says, rows, places string) []sheetNight {
 	second := ""
 	if places != "" {
@@ -1158,9 +1152,8 @@ func differing(source, says, rows, places string) []sheetNight {
 	}
 }
 
-// conflictAfter are nights in which the service creates what it answers with a 500, an operator
-// does not find it, and the next attempt is answered with a 409: it may well be the first
-// attempt's. The step is uncertain again, and is not sent a third time.
+// conflictAfter are nights in which the service creates what it answers with a 500, an operator does not find it, and
+// the next attempt is answered with a 409: it may well be the first attempt's.
 func conflictAfter(step, name string) []sheetNight {
 	return []sheetNight{
 		{rows: []string{"1-3"}, faults: faults{step: {created500}}, code: 4, posts: "?"},
@@ -1193,8 +1186,8 @@ const (
 	byNational = "key: Mobile, lookup: {phone: {column: Mobile, type: Phone, region: GB, format: national}}"
 )
 
-// newIdentity are nights in the second of which the mapping means other clients under its name:
-// nothing is sent. Once accepted, that is not refused again.
+// newIdentity are nights in the second of which the mapping means other clients under its name: nothing is sent. Once
+// accepted, that is not refused again.
 func newIdentity(mapping, says string, code int) []sheetNight {
 	return []sheetNight{
 		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, link 1"},
@@ -1212,9 +1205,8 @@ func activityIDs(wire *apitest.Wire) { wire.ActivityID = "/activityId" }
 // sameURL gives the first client one and the same redirect url every time.
 var sameURL = faults{"every link c1@example.com": {apitest.CreateThen(apitest.JSON(201, `{"redirectUrl":"https://claims.example.com/go/same"}`))}}
 
-// takenAnswer is a case in which the service gives steps of the clients N the id or url of the
-// same step of another client. They are uncertain and name the other client, nothing is built on
-// them, and the second such answer in a row stops the run.
+// takenAnswer is a case in which the service gives steps of the clients N the id or url of the same step of another
+// client.
 func takenAnswer(what, mapping, step, name, answer string, wrong int) nightCase {
 	of := func(text string, n int) string { return strings.ReplaceAll(text, "N", fmt.Sprint(n)) }
 	taken := sheetNight{rows: []string{"1 A-1", "2 A-2", "3 A-3"}, faults: faults{}, code: 4, posts: "?",
@@ -1347,8 +1339,8 @@ func behindPage(name string, page apitest.Reply) nightCase {
 	}}
 }
 
-// passing is a case in which the first request of each kind that creates nothing gets an answer
-// that comes once and not again.
+// passing is a case in which the first request of each kind that creates nothing gets an answer that comes once and not
+// again.
 func passing(name string, f apitest.Fault) nightCase {
 	return nightCase{name: "a passing problem: " + name, long: true, mapping: stepThree, promise: true, nights: []sheetNight{
 		{rows: []string{"1-2"}, faults: faults{"lookup": {f}, "templates": {f}}, posts: "client 2, claim 2, activity 6, link 2", status: "done"},
@@ -1362,8 +1354,8 @@ func soonStopped(s *scene, p played) {
 	}
 }
 
-// refusedLookups is a case in which the look-ups of the clients from 21 on are refused: they fail
-// as other clients do, and end the run when there are too many.
+// refusedLookups is a case in which the look-ups of the clients from 21 on are refused: they fail as other clients do,
+// and end the run when there are too many.
 func refusedLookups(status, most int) nightCase {
 	some := faults{}
 	for n := 21; n <= 40; n++ {
@@ -1396,8 +1388,8 @@ func probed(value, accepted string) nightCase {
 		nights: []sheetNight{{rows: []string{"1-2"}, faults: faults{"every lookup not " + accepted: {refusedNumber}}, posts: stored(2)}}}
 }
 
-// clockJumps is a case in which the creation of a client is in doubt, and the clock is set before the next run. A clock that was set
-// back never makes the attempt look old.
+// clockJumps is a case in which the creation of a client is in doubt, and the clock is set before the next run. A clock
+// that was set back never makes the attempt look old.
 func clockJumps(name string, ahead time.Duration, code int) nightCase {
 	c := nightCase{name: "the clock is set: " + name, long: code == 4, mapping: stepThree, ways: notCreated, nights: []sheetNight{
 		{rows: []string{"1-3"}, doubt: "client c2@example.com"}, {later: ahead, code: code}, {later: 11 * time.Minute, posts: stored(1)},
@@ -1439,9 +1431,7 @@ const (
 // born are the activities of a campaign before it grows.
 var born = []string{bornActivity, agreementActivity, signActivity}
 
-// grown is a case in which the activities of a mapping that has run for some clients change. What is
-// new is sent once for each of them, and nothing else, and no flag is needed. The service has one
-// name for all activities of a template.
+// grown is a case in which the activities of a mapping that has run for some clients change.
 func grown(name string, then []string, sent int, says string) nightCase {
 	second := sheetNight{mapping: campaign(then...), dry: true, again: sent > 0, calls: []string{"!/by-"},
 		says: []string{"[grown]", says, "5 known clients"}, posts: fmt.Sprint("activity ", 5*sent)}
@@ -1453,8 +1443,8 @@ func grown(name string, then []string, sent int, says string) nightCase {
 	}}
 }
 
-// renamedID is a case with mappings in the last of which a done activity has another id: it would be
-// done again, so the run is refused.
+// renamedID is a case with mappings in the last of which a done activity has another id: it would be done again, so the
+// run is refused.
 func renamedID(name, says string, mappings ...string) nightCase {
 	c := nightCase{name: "renamed: " + name, long: true, mapping: mappings[0]}
 	for _, mapping := range mappings[:len(mappings)-1] {
@@ -1468,8 +1458,8 @@ func renamedID(name, says string, mappings ...string) nightCase {
 // jointActivity is joint with an activity on the partner, and without magic links.
 var jointActivity = with(joint, "activities:\n", "link: never\nactivities:\n  - {template: Your details, on: partner, attributes: {Home address: Partner name}}\n")
 
-// usual is joint with claims that their clients administer, and in administrators partners are
-// created as administrators are.
+// usual is joint with claims that their clients administer, and in administrators partners are created as
+// administrators are.
 var (
 	usual          = with(joint, `, administrator: {id: "file:broker"}`, "")
 	administrators = with(usual, "    administrator: false\n", "")
@@ -1499,8 +1489,8 @@ func linesOfContact(s *scene, _ played) {
 	}
 }
 
-// poesActivity: the activity is sent once, and on the contact, who was created with the address
-// as the first row that needed it has it.
+// poesActivity: the activity is sent once, and on the contact, who was created with the address as the first row that
+// needed it has it.
 func poesActivity(s *scene, p played) {
 	made := s.service.Created()
 	id := append(made["client p@example.com"], made["client P@example.com"]...)[0].ID

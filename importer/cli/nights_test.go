@@ -25,9 +25,8 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-// nightCase is a sheet that is run on several nights. Between the nights the sheet, the
-// mapping, the environment or the answers of the service change. After every night nothing
-// may be there twice.
+// nightCase is a sheet that is run on several nights. Between the nights the sheet, the mapping, the environment or the
+// answers of the service change. After every night nothing may be there twice.
 type nightCase struct {
 	name    string
 	long    bool   // only with -long
@@ -42,9 +41,9 @@ type nightCase struct {
 	nights  []sheetNight
 }
 
-// sheetNight is one run. In its texts, <NAME> is the id, or the redirect url, of what the service
-// calls NAME: <client L1>, <link L1>, <claim L1/A-1>; <url client L1> is the redirect url of a client of
-// version 1, and <link c1@example.com #2> the second that was made.
+// sheetNight is one run. In its texts, <NAME> is the id, or the redirect url, of what the service calls NAME: <client
+// L1>, <link L1>, <claim L1/A-1>; <url client L1> is the redirect url of a client of version 1, and <link
+// c1@example.com #2> the second that was made.
 type sheetNight struct {
 	// What changes before the run. What is empty stays as it was the night before.
 	input    string        // the sheet's name, leads.xlsx at first; plan and results are named after it
@@ -256,10 +255,9 @@ func (r *nightRun) check(n sheetNight, p played, file string) {
 	}
 }
 
-// checkCell compares a cell of the sheet Results, which a want names by the number of its
-// row and its column, or the state and the id of a line of the sheet Steps, after "step", by
-// client key and step: "2 contactId = <client L1>", "step L1 client = uncertain". After "~"
-// comes a part; see contains.
+// checkCell compares a cell of the sheet Results, which a want names by the number of its row and its column, or the
+// state and the id of a line of the sheet Steps, after "step", by client key and step: "2 contactId = <client L1>",
+// "step L1 client = uncertain". After "~" comes a part; see contains.
 func (r *nightRun) checkCell(file, want string, rows []record) {
 	r.t.Helper()
 	m := regexp.MustCompile(`^(\S+) (.+?) ([=~]) ?(.*)$`).FindStringSubmatch(r.ids(want))
@@ -278,8 +276,7 @@ func (r *nightRun) checkCell(file, want string, rows []record) {
 	}
 }
 
-// contains reports whether a text has a part. After "!" the text must not have it, and
-// after "2×" exactly twice.
+// contains reports whether a text has a part. After "!" the text must not have it, and after "2×" exactly twice.
 func contains(text, part string) bool {
 	if not, ok := strings.CutPrefix(part, "!"); ok {
 		return !strings.Contains(text, not)
@@ -421,9 +418,9 @@ func (r *nightRun) change(n sheetNight) {
 }
 
 // edit changes a workbook as a person would: "Amount 4 = 250.25" a cell of the sheet Results, by header and row,
-// "c4@example.com link: Settle = give up" one in the line of a client's step. "sort SHEET" puts the first row behind the others,
-// "hide N" hides a row, "delete SHEET" the sheet, "delete SHEET N" a row, "delete SHEET last" the last one; "drop COLUMN" and
-// "front COLUMN" remove and move a column of Results.
+// "c4@example.com link: Settle = give up" one in the line of a client's step. "sort SHEET" puts the first row behind
+// the others, "hide N" hides a row, "delete SHEET" the sheet, "delete SHEET N" a row, "delete SHEET last" the last one;
+// "drop COLUMN" and "front COLUMN" remove and move a column of Results.
 func (r *nightRun) edit(f *excelize.File, line string) {
 	r.t.Helper()
 	words := strings.Fields(line)
@@ -475,9 +472,8 @@ func (r *nightRun) edit(f *excelize.File, line string) {
 	set(r.t, f, place[:at], row, value)
 }
 
-// cells are the rows of a sheet. "2 A-9; Amount=3" is client 2 of lead with agreement A-9,
-// and with other cells, whose columns may be new; "1-3" is leads(3). With "|" a row is
-// that of a sheet for the mapping joint.
+// cells are the rows of a sheet. "2 A-9; Amount=3" is client 2 of lead with agreement A-9, and with other cells, whose
+// columns may be new; "1-3" is leads(3). With "|" a row is that of a sheet for the mapping joint.
 func (r *nightRun) cells(list []string) (head []any, rows [][]any) {
 	head = slices.Clone(header)
 	if len(list) > 0 && strings.Contains(list[0], "|") {
@@ -527,11 +523,11 @@ func (r *nightRun) cells(list []string) (head []any, rows [][]any) {
 	return head, rows
 }
 
-// command runs a command with the scene's environments file: its words, in which "·" stands
-// for a space, and after "→" its exit code, if that is not 0, and a part of what it says; see
-// contains. "lose ledger" removes the state folder, "lose workbook" the
-// results, and "lose FILE" a file of the state folder; "make FILE" makes an empty one; "save NAME" keeps a copy of the state folder, "restore NAME" puts it
-// back, and "put FILE" puts a file in the place of the ledger. MAPPING is the mapping's file, and DIR the folder.
+// command runs a command with the scene's environments file: its words, in which "·" stands for a space, and after "→"
+// its exit code, if that is not 0, and a part of what it says; see contains. "lose ledger" removes the state folder,
+// "lose workbook" the results, and "lose FILE" a file of the state folder; "make FILE" makes an empty one; "save NAME"
+// keeps a copy of the state folder, "restore NAME" puts it back, and "put FILE" puts a file in the place of the ledger.
+// MAPPING is the mapping's file, and DIR the folder.
 func (r *nightRun) command(line string) {
 	r.t.Helper()
 	line, want, _ := strings.Cut(r.ids(strings.NewReplacer("MAPPING", r.path("mapping.yaml"), "DIR", r.dir).Replace(line)), " → ")
@@ -578,9 +574,9 @@ func (r *nightRun) command(line string) {
 // notFound stands for the service's answer to a look-up that finds no client.
 var notFound = apitest.Answer(apitest.Reply{})
 
-// script plays the faults of a night: the first request of a name gets the first fault, and
-// so on; after "every", all further requests get the last one. A name is that of a step, a kind of
-// request, a method, "lookup" and an address, "lookup not" and a regular expression of addresses, or "with" and a text in the request.
+// script plays the faults of a night: the first request of a name gets the first fault, and so on; after "every", all
+// further requests get the last one. A name is that of a step, a kind of request, a method, "lookup" and an address,
+// "lookup not" and a regular expression of addresses, or "with" and a text in the request.
 func (r *nightRun) script(n sheetNight) func(apitest.Call) apitest.Fault {
 	list := faults{}
 	for name, some := range n.faults {
@@ -673,9 +669,9 @@ var (
 	bothOrders = everyOrder[:2]
 )
 
-// inEveryVariant runs a test with -long in each way, in each order, with each number of workers
-// and, where an answer is unclear, with a late one and a 500, side by side; odd alternates. A nil
-// axis has no meaning for the test. Without -long it runs one of these, another for each test.
+// inEveryVariant runs a test with -long in each way, in each order, with each number of workers and, where an answer is
+// unclear, with a late one and a 500, side by side; odd alternates. A nil axis has no meaning for the test. Without
+// -long it runs one of these, another for each test.
 func inEveryVariant(t *testing.T, ways, orders []string, test func(*testing.T, variant)) {
 	t.Parallel()
 	if ways == nil {
@@ -731,11 +727,9 @@ func (v variant) rows(known, newcomer []any) [][]any {
 	return [][]any{newcomer}
 }
 
-// doubt runs the program over the scene's sheet and leaves a step in doubt that the
-// service has created: its answer says nothing, comes after the program has stopped
-// waiting for it, or meets a killed program. "not created" is an answer that says
-// nothing to a request that created nothing. While the program runs, look-ups find
-// nobody.
+// doubt runs the program over the scene's sheet and leaves a step in doubt that the service has created: its answer
+// says nothing, comes after the program has stopped waiting for it, or meets a killed program. "not created" is an
+// answer that says nothing to a request that created nothing. While the program runs, look-ups find nobody.
 func (v variant) doubt(s *scene, step string) {
 	s.t.Helper()
 	switch v.way {
@@ -760,8 +754,7 @@ func (v variant) doubt(s *scene, step string) {
 	s.service.Play(nil)
 }
 
-// inDoubt plays a fault for the first request of a step, and lets look-ups find
-// nobody.
+// inDoubt plays a fault for the first request of a step, and lets look-ups find nobody.
 func (s *scene) inDoubt(step string, f apitest.Fault) {
 	once := apitest.Once(onStep(step), f)
 	s.service.Play(func(c apitest.Call) apitest.Fault {
@@ -772,8 +765,7 @@ func (s *scene) inDoubt(step string, f apitest.Fault) {
 	})
 }
 
-// killWhenMade runs the built program and kills it when the service has created a
-// step and not answered yet.
+// killWhenMade runs the built program and kills it when the service has created a step and not answered yet.
 func (s *scene) killWhenMade(step string, flags ...string) {
 	s.t.Helper()
 	p := child(programName, s.args(flags...))
@@ -793,8 +785,7 @@ func (s *scene) killWhenMade(step string, flags ...string) {
 	s.since()
 }
 
-// connections counts the open connections of a scene's service, in the order in which
-// they came.
+// connections counts the open connections of a scene's service, in the order in which they came.
 type connections struct {
 	mu    sync.Mutex
 	count int
@@ -846,9 +837,8 @@ func (s *scene) slowly(by time.Duration, f apitest.Fault, then func()) apitest.F
 	return f
 }
 
-// TestStaleDoubt: a creation has been in doubt for long, so a look-up that finds
-// nobody is believed. The service then asks for time, and afterwards its look-ups show
-// the client: it is not created again.
+// TestStaleDoubt: a creation has been in doubt for long, so a look-up that finds nobody is believed. The service then
+// asks for time, and afterwards its look-ups show the client: it is not created again.
 func TestStaleDoubt(t *testing.T) {
 	onlyLong(t)
 	inEveryVariant(t, everyWay, bothOrders, func(t *testing.T, v variant) {
@@ -881,8 +871,8 @@ func TestStaleDoubt(t *testing.T) {
 	})
 }
 
-// TestStaleWhileRepeated: a client who may be asked for again is looked up once
-// more where the attempt before took long, and then asked for again.
+// TestStaleWhileRepeated: a client who may be asked for again is looked up once more where the attempt before took
+// long, and then asked for again.
 func TestStaleWhileRepeated(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)

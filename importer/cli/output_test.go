@@ -19,8 +19,8 @@ import (
 	"claimsheet/importer/cli"
 )
 
-// TestProblemsBeforeSending: what is wrong with the sheet is printed before anything is
-// sent, and once; of more than 40, the others are counted first and named at the end.
+// TestProblemsBeforeSending: what is wrong with the sheet is printed before anything is sent, and once; of more than
+// 40, the others are counted first and named at the end.
 func TestProblemsBeforeSending(t *testing.T) {
 	t.Parallel()
 	rows := leads(2)
@@ -76,8 +76,7 @@ func TestLinkInterrupted(t *testing.T) {
 	}
 }
 
-// TestEveryFailedOutputIsShown: of two workbooks that cannot be written, both are
-// named.
+// TestEveryFailedOutputIsShown: of two workbooks that cannot be written, both are named.
 func TestEveryFailedOutputIsShown(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -90,9 +89,8 @@ func TestEveryFailedOutputIsShown(t *testing.T) {
 
 var inResults = regexp.MustCompile(`(?:\[([^\]]+)\])Results!([A-Z]+[0-9]+) \(source row ([0-9]+)\)`)
 
-// placesWorkbook is a sheet as people keep it: a title above the header, an empty
-// column, empty rows, rows that a filter hides, a column that somebody hid. The
-// amounts in bad, by their rows, are no numbers.
+// placesWorkbook is a sheet as people keep it: a title above the header, an empty column, empty rows, rows that a
+// filter hides, a column that somebody hid.
 func (s *scene) placesWorkbook(file string, bad map[int]string) {
 	s.t.Helper()
 	f := excelize.NewFile()
@@ -136,9 +134,8 @@ func cellOf(t *testing.T, path, sheet, ref string) (text, fill, comment string) 
 	return text, strings.Join(style.Fill.Color, " "), comment
 }
 
-// TestCellsAreNamedWhereTheyAreCorrected: the terminal, the Error column and the
-// sheet Problems name the cell of the results workbook; it is coloured and
-// explained, and what is written there is what rerun reads.
+// TestCellsAreNamedWhereTheyAreCorrected: the terminal, the Error column and the sheet Problems name the cell of the
+// results workbook; it is coloured and explained, and what is written there is what rerun reads.
 func TestCellsAreNamedWhereTheyAreCorrected(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.Replace(stepThree, "sheet: {timezone: Europe/London}", placesMapping, 1), nil)
@@ -217,8 +214,8 @@ func TestCellsOfSeveralSheets(t *testing.T) {
 	}
 }
 
-// TestHiddenColumnsStayHidden, in plan and results, and when the results are run
-// again with a column of ours before them.
+// TestHiddenColumnsStayHidden, in plan and results, and when the results are run again with a column of ours before
+// them.
 func TestHiddenColumnsStayHidden(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)

@@ -17,8 +17,8 @@ import (
 	"claimsheet/apiclient/apitest"
 )
 
-// TestFlows holds every call of the document's five flows for one client:
-// method, path, query and body, in the document's order.
+// TestFlows holds every call of the document's five flows for one client: method, path, query and body, in the
+// document's order.
 func TestFlows(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -114,8 +114,7 @@ var (
 	document = strings.NewReplacer("client create", "create the client", "\n", " ")
 )
 
-// created is what a flow of the document creates, in its order. A contact is the
-// client of version 2.
+// created is what a flow of the document creates, in its order. A contact is the client of version 2.
 func created(flow string) []string {
 	var things []string
 	for _, m := range creates.FindAllStringSubmatch(document.Replace(flow), -1) {
@@ -138,8 +137,7 @@ func (p played) created() []string {
 	return things
 }
 
-// checkIDs compares what the workbook shows beside every row of a client with
-// what the service handed out.
+// checkIDs compares what the workbook shows beside every row of a client with what the service handed out.
 func (s *scene) checkIDs(key string) {
 	s.t.Helper()
 	made := s.service.Created()
@@ -166,9 +164,8 @@ func (s *scene) checkIDs(key string) {
 	}
 }
 
-// TestManyWorkers runs 200 clients on 32 workers: each client's calls come in
-// order, one after the other, and the first client is finished before anything
-// is created for another.
+// TestManyWorkers runs 200 clients on 32 workers: each client's calls come in order, one after the other, and the first
+// client is finished before anything is created for another.
 func TestManyWorkers(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -231,8 +228,7 @@ func TestHeaders(t *testing.T) {
 	s.mustRun(2)
 }
 
-// TestRateOverrides: --rate and --concurrency win over the environment's
-// limits.
+// TestRateOverrides: --rate and --concurrency win over the environment's limits.
 func TestRateOverrides(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(8))
@@ -261,8 +257,7 @@ func TestRateOverrides(t *testing.T) {
 	}
 }
 
-// TestDryRunLeavesNothing: a dry run writes a plan and no other file, and refuses to
-// write it over results.
+// TestDryRunLeavesNothing: a dry run writes a plan and no other file, and refuses to write it over results.
 func TestDryRunLeavesNothing(t *testing.T) {
 	s := newScene(t, stepThree, leads(2))
 	scratch := t.TempDir()
@@ -290,8 +285,7 @@ func TestDryRunLeavesNothing(t *testing.T) {
 	s.mustRun(2, "--dry-run", "-o", s.path("leads.results.xlsx"))
 }
 
-// TestContactOfTheEnvironment says what is wrong with the place of a contact's id,
-// before anything is sent.
+// TestContactOfTheEnvironment says what is wrong with the place of a contact's id, before anything is sent.
 func TestContactOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	s := newJoint(t, "a@ | Ann | A-1 | |")
@@ -370,9 +364,8 @@ workflow: {name: Batch, template_identifier: WF-1}
 ` + typedActivities,
 }
 
-// TestWireShapes imports in every shape that the documentation lists: a run is killed
-// when the second of three clients was created, the next run finds that client and does
-// the rest, and a rerun of the workbook sends nothing.
+// TestWireShapes imports in every shape that the documentation lists: a run is killed when the second of three clients
+// was created, the next run finds that client and does the rest, and a rerun of the workbook sends nothing.
 func TestWireShapes(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -403,7 +396,8 @@ func anyLength(service http.Handler) http.Handler {
 	})
 }
 
-// checkShape compares the workbook with what was created: everything is there once, and its ids and urls are in the workbook.
+// checkShape compares the workbook with what was created: everything is there once, and its ids and urls are in the
+// workbook.
 func (s *scene) checkShape(version string) {
 	s.t.Helper()
 	s.checkMadeOnce()

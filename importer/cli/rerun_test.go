@@ -15,8 +15,8 @@ import (
 	"claimsheet/apiclient/apitest"
 )
 
-// halfDone is a scene with results in which a person has corrected the amount of the third client. It is not known whether
-// the claim of the fourth was created.
+// halfDone is a scene with results in which a person has corrected the amount of the third client. It is not known
+// whether the claim of the fourth was created.
 func halfDone(t *testing.T) *scene {
 	t.Helper()
 	rows := leads(4)
@@ -45,8 +45,8 @@ func (s *scene) glob(pattern string) []string {
 	return found
 }
 
-// TestRerunKeepsTheEditedWorkbook: what a person wrote is never overwritten,
-// and -o leaves the workbook alone, as a dry run does.
+// TestRerunKeepsTheEditedWorkbook: what a person wrote is never overwritten, and -o leaves the workbook alone, as a dry
+// run does.
 func TestRerunKeepsTheEditedWorkbook(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -74,8 +74,8 @@ func TestRerunKeepsTheEditedWorkbook(t *testing.T) {
 	}
 }
 
-// TestEditedWorkbookIsKeptAndNamed: commands that do not read the edited workbook
-// say where it is and how its corrections come in after all.
+// TestEditedWorkbookIsKeptAndNamed: commands that do not read the edited workbook say where it is and how its
+// corrections come in after all.
 func TestEditedWorkbookIsKeptAndNamed(t *testing.T) {
 	t.Parallel()
 	for name, words := range map[string][]string{"run": {"--quiet", "leads.xlsx"}, "report": nil} {
@@ -152,8 +152,7 @@ func saveInLibreOffice(t *testing.T, path string) {
 	must(t, os.WriteFile(path, saved, 0o600))
 }
 
-// editAsAPerson corrects the amount of client 3, sorts, filters and moves
-// columns.
+// editAsAPerson corrects the amount of client 3, sorts, filters and moves columns.
 func editAsAPerson(t *testing.T, f *excelize.File) {
 	set(t, f, "Amount", 4, 250.25)
 	must(t, f.DuplicateRowTo("Results", 2, 6))
@@ -178,8 +177,8 @@ activities:
   - {template: Sign your claim, status: Open}
 `
 
-// TestRerunLibreOfficeWorkbook runs a results workbook again that LibreOffice
-// has written, in a folder without its ledger: also where LibreOffice is not.
+// TestRerunLibreOfficeWorkbook runs a results workbook again that LibreOffice has written, in a folder without its
+// ledger: also where LibreOffice is not.
 func TestRerunLibreOfficeWorkbook(t *testing.T) {
 	t.Parallel()
 	const golden = "testdata/edited-in-libreoffice.xlsx"
@@ -236,8 +235,7 @@ func makeLibreOfficeWorkbook(t *testing.T, path string) {
 	must(t, os.WriteFile(path, data, 0o644))
 }
 
-// writeRerunSheet writes the leads from row 4, in a workbook that counts days
-// from 1904.
+// writeRerunSheet writes the leads from row 4, in a workbook that counts days from 1904.
 func writeRerunSheet(t *testing.T, path string) {
 	t.Helper()
 	f := excelize.NewFile()

@@ -14,9 +14,9 @@ import (
 	"claimsheet/importer/cli"
 )
 
-// TestPagesShowARun goes the way of a client in the first sample: the run says which
-// command serves what it has left, the redirect url of the workbook opens the journey, the form
-// completes the Open activity, and case handlers see whose entry it is.
+// TestPagesShowARun goes the way of a client in the first sample: the run says which command serves what it has left,
+// the redirect url of the workbook opens the journey, the form completes the Open activity, and case handlers see whose
+// entry it is.
 func TestPagesShowARun(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "first sample")

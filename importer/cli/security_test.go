@@ -27,8 +27,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// The tests of this file are those of docs/security.md that need the whole
-// program, by the names of its items.
+// The tests of this file are those of docs/security.md that need the whole program, by the names of its items.
 
 // secretCanaries may be nowhere at all but in requests.
 var secretCanaries = []string{"canary-token", "canary-oauth", "canary-key-from-file", "canary-from-cmd"}
@@ -36,12 +35,10 @@ var secretCanaries = []string{"canary-token", "canary-oauth", "canary-key-from-f
 // linkCanaries are redirect urls: in the workbook and the ledger only.
 var linkCanaries = []string{"canary-link"}
 
-// personalCanaries are personal data: in the sheet, its kept copy, the workbook
-// and the ledger only.
+// personalCanaries are personal data: in the sheet, its kept copy, the workbook and the ledger only.
 var personalCanaries = []string{"canary-mail@example.com", "CanaryName", "911999001", "Canary Street", "CANARY-NO", "canary-detail", "canary-invalid"}
 
-// where tells which canaries a file may hold, by its path in the scene's
-// folder.
+// where tells which canaries a file may hold, by its path in the scene's folder.
 func allowed(path string) (personal, links bool) {
 	switch name := filepath.Base(path); {
 	case strings.HasPrefix(name, "ledger.db"), strings.Contains(name, ".results"):
@@ -74,8 +71,8 @@ func find(text []byte, canaries []string) string {
 	return ""
 }
 
-// searchAll looks for canaries in what was printed and in every file that is
-// left in the scene's folder, temporary files included.
+// searchAll looks for canaries in what was printed and in every file that is left in the scene's folder, temporary
+// files included.
 func (s *scene) searchAll(printed string) {
 	s.t.Helper()
 	if c := find([]byte(printed), append(append(secretCanaries, linkCanaries...), personalCanaries...)); c != "" {
@@ -104,8 +101,7 @@ func (s *scene) searchAll(printed string) {
 	}
 }
 
-// exec runs the program as a process of its own, with the scene's temporary
-// folder and a secret in its environment.
+// exec runs the program as a process of its own, with the scene's temporary folder and a secret in its environment.
 func (s *scene) exec(args ...string) (code int, printed string) {
 	s.t.Helper()
 	temp := s.path("temp")
@@ -113,8 +109,7 @@ func (s *scene) exec(args ...string) (code int, printed string) {
 	return child(programName, args, "TMPDIR="+temp, "TMP="+temp, "CANARY=canary-oauth").end(s.t)
 }
 
-// canaryScene is a scene in which every secret and every cell is a canary, over
-// a service that gives canaries as links.
+// canaryScene is a scene in which every secret and every cell is a canary, over a service that gives canaries as links.
 func canaryScene(t *testing.T) *scene {
 	good := []any{"canary-mail@example.com", "CanaryName", "07911 999001", "1980-05-01", "1 Canary Street", "Yes", "CANARY-NO", 12.5, "2026-03-31 09:30"}
 	bad := []any{"c2@example.com", "CanaryName", "canary-invalid", "canary-invalid", "2 Canary Street", "Yes", "CANARY-NO-2", "canary-invalid", "2026-03-31 09:30"}
@@ -133,9 +128,8 @@ func canaryScene(t *testing.T) *scene {
 	return s
 }
 
-// P-3: secrets are nowhere, whatever the service makes of them; personal data
-// and links are where they belong. 12 canaries, and a service that repeats all
-// it was sent.
+// P-3: secrets are nowhere, whatever the service makes of them; personal data and links are where they belong. 12
+// canaries, and a service that repeats all it was sent.
 func TestP3_Canaries(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -207,8 +201,8 @@ func TestP3_Canaries(t *testing.T) {
 	}
 }
 
-// P-4: a redirect url is in the workbook and in the ledger, and in no other
-// file and no output, not even when a step's answer is left open.
+// P-4: a redirect url is in the workbook and in the ledger, and in no other file and no output, not even when a step's
+// answer is left open.
 func TestP4_MagicLinks(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
@@ -229,8 +223,8 @@ func TestP4_MagicLinks(t *testing.T) {
 	}
 }
 
-// X-7: a run that is killed leaves personal data where it belongs, and nothing
-// in the system's folder for temporary files.
+// X-7: a run that is killed leaves personal data where it belongs, and nothing in the system's folder for temporary
+// files.
 func TestX7_KilledRunLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -280,8 +274,7 @@ func TestP8_Panic(t *testing.T) {
 	}
 }
 
-// P-9: nothing that a service, a sheet or a file says begins a line of its own
-// or moves the cursor.
+// P-9: nothing that a service, a sheet or a file says begins a line of its own or moves the cursor.
 func TestP9_LogInjection(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -314,8 +307,7 @@ func TestP9_LogInjection(t *testing.T) {
 	}
 }
 
-// N-8: with credentials that are not taken, each worker sends one request at
-// most, and the run ends.
+// N-8: with credentials that are not taken, each worker sends one request at most, and the run ends.
 func TestN8_OneRefusalEach(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(60))
@@ -353,9 +345,8 @@ func TestC3_NoFileIsNamedByACell(t *testing.T) {
 	}))
 }
 
-// C-5: what the sandbox made cannot be taken for a real service's: it says so
-// wherever it shows, has a ledger of its own, and its results are refused
-// elsewhere.
+// C-5: what the sandbox made cannot be taken for a real service's: it says so wherever it shows, has a ledger of its
+// own, and its results are refused elsewhere.
 func TestC5_TheSandboxSaysSo(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -376,11 +367,10 @@ func TestC5_TheSandboxSaysSo(t *testing.T) {
 	}
 }
 
-// The tests of this file are those of item C-6 of docs/security.md: a workbook
-// is data, and chooses no configuration.
+// The tests of this file are those of item C-6 of docs/security.md: a workbook is data, and chooses no configuration.
 
-// baited is a scene of an attacker: its results workbook names its mapping,
-// beside which an environments file makes a file when a secret is resolved.
+// baited is a scene of an attacker: its results workbook names its mapping, beside which an environments file makes a
+// file when a secret is resolved.
 func baited(t *testing.T) (s *scene, bait string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -410,8 +400,7 @@ func everyCommand(workbook string) [][]string {
 	}
 }
 
-// C-6: no command takes a mapping, or the environments file beside it, from a
-// workbook that it is given.
+// C-6: no command takes a mapping, or the environments file beside it, from a workbook that it is given.
 func TestC6_WorkbooksRunNoCommands(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -435,8 +424,8 @@ func TestC6_WorkbooksRunNoCommands(t *testing.T) {
 	}
 }
 
-// C-6: a workbook that claims to be of a run of this user's own gets this
-// user's configuration, not the one that it names.
+// C-6: a workbook that claims to be of a run of this user's own gets this user's configuration, not the one that it
+// names.
 func TestC6_ForgedRunsGetTheLedgersMapping(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -460,9 +449,8 @@ func TestC6_ForgedRunsGetTheLedgersMapping(t *testing.T) {
 	}
 }
 
-// C-6: rerun takes mapping and environment from the ledger: that of --state,
-// that beside --environments or -m, or that of the working directory; the
-// workbook's folder is no such place.
+// C-6: rerun takes mapping and environment from the ledger: that of --state, that beside --environments or -m, or that
+// of the working directory; the workbook's folder is no such place.
 func TestC6_WhereRerunFindsItsRun(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -489,8 +477,8 @@ func TestC6_WhereRerunFindsItsRun(t *testing.T) {
 	}
 }
 
-// hostile is a text with what a terminal obeys: escape sequences of 7 and of 8
-// bits, line separators, and turned directions.
+// hostile is a text with what a terminal obeys: escape sequences of 7 and of 8 bits, line separators, and turned
+// directions.
 const hostile = "x\u009b31m\u202ey\u2066z\u2028w\u0085v"
 
 // obeyed is the first character of a text that a terminal would obey.
@@ -505,8 +493,8 @@ func obeyed(text string) string {
 	return ""
 }
 
-// P-9: no command prints a character that a terminal obeys, whoever wrote it: a
-// header, a cell, a key, a file's name, a template or a redirect url.
+// P-9: no command prints a character that a terminal obeys, whoever wrote it: a header, a cell, a key, a file's name, a
+// template or a redirect url.
 func TestP9_NothingPrintedIsObeyed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
@@ -538,8 +526,7 @@ func TestP9_NothingPrintedIsObeyed(t *testing.T) {
 	}
 }
 
-// P-9: what is data stays what it was: JSON and the first mapping have such
-// characters escaped.
+// P-9: what is data stays what it was: JSON and the first mapping have such characters escaped.
 func TestP9_DataIsEscaped(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -558,8 +545,7 @@ func TestP9_DataIsEscaped(t *testing.T) {
 	}
 }
 
-// keyedEntry has a key in the query, which the service sees in the url. The secret is
-// that of scene.exec.
+// keyedEntry has a key in the query, which the service sees in the url. The secret is that of scene.exec.
 const keyedEntry = `auth: {type: api_key, query: api-key, key: "env:CANARY"}`
 
 // admitKeyed takes the key away, as the service knows no such parameter.
@@ -591,9 +577,8 @@ func newAuthScene(t *testing.T, proxied bool) (*scene, *apitest.Proxy) {
 	return s, proxy
 }
 
-// TestWireAuth kills an import, directly and through a
-// proxy, when the second of three clients was created, and lets the next run do the
-// rest. A rerun of the workbook sends nothing.
+// TestWireAuth kills an import, directly and through a proxy, when the second of three clients was created, and lets
+// the next run do the rest. A rerun of the workbook sends nothing.
 func TestWireAuth(t *testing.T) {
 	t.Parallel()
 	for _, proxied := range []bool{true, false}[:longOr(2, 1)] {

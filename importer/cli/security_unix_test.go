@@ -38,9 +38,8 @@ func configured(t *testing.T) *scene {
 	return s
 }
 
-// C-7: configuration that another user wrote, or can write, is refused before
-// anything of it is done: a mapping, an environments file, a secret, the
-// program that prints one.
+// C-7: configuration that another user wrote, or can write, is refused before anything of it is done: a mapping, an
+// environments file, a secret, the program that prints one.
 func TestC7_ConfigurationOfOthersIsRefused(t *testing.T) {
 	t.Parallel()
 	configured(t).mustRun(0)
@@ -73,8 +72,8 @@ func TestC7_ConfigurationOfOthersIsRefused(t *testing.T) {
 	}
 }
 
-// C-7: files of root's, links of the user's own to them, and files that the
-// user's own group can write to are not of others.
+// C-7: files of root's, links of the user's own to them, and files that the user's own group can write to are not of
+// others.
 func TestC7_OwnConfigurationIsTaken(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -87,8 +86,8 @@ func TestC7_OwnConfigurationIsTaken(t *testing.T) {
 	s.mustRun(0)
 }
 
-// P-6: a state folder, a ledger, a file that belongs to it, or a kept lock that
-// is another user's is refused, and nothing is sent.
+// P-6: a state folder, a ledger, a file that belongs to it, or a kept lock that is another user's is refused, and
+// nothing is sent.
 func TestP6_StateOfOthersIsRefused(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -115,8 +114,7 @@ func TestP6_StateOfOthersIsRefused(t *testing.T) {
 	}
 }
 
-// P-6: a lock file that is a link is not followed, and a pipe in its place is
-// not waited for.
+// P-6: a lock file that is a link is not followed, and a pipe in its place is not waited for.
 func TestP6_PlantedLocks(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -151,8 +149,8 @@ func (s *scene) soon(run func() played) played {
 	return played{}
 }
 
-// C-8: a mapping, an environments file, reference data or a sheet that is a
-// pipe, a device or endless is refused at once.
+// C-8: a mapping, an environments file, reference data or a sheet that is a pipe, a device or endless is refused at
+// once.
 func TestC8_OnlyFilesAreRead(t *testing.T) {
 	t.Parallel()
 	s := configured(t)
@@ -180,8 +178,7 @@ func TestC8_OnlyFilesAreRead(t *testing.T) {
 	}
 }
 
-// outputs is a scene that has run once, with files of every kind that a log must not
-// be written to.
+// outputs is a scene that has run once, with files of every kind that a log must not be written to.
 func outputs(t *testing.T) (s *scene, places map[string]string) {
 	t.Helper()
 	s = configured(t)
@@ -205,8 +202,8 @@ func outputs(t *testing.T) (s *scene, places map[string]string) {
 	}
 }
 
-// P-10: a log is appended only to a file of its own, and a trace is only a new one; anything else is refused before a request is sent, and left
-// as it was.
+// P-10: a log is appended only to a file of its own, and a trace is only a new one; anything else is refused before a
+// request is sent, and left as it was.
 func TestP10_OutputsReplaceNothingElse(t *testing.T) {
 	t.Parallel()
 	for _, flag := range []string{"--log-file", "--trace"} {

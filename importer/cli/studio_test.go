@@ -30,8 +30,7 @@ type studioPage struct {
 	stderr *sharedText
 }
 
-// openStudio starts claimsheet studio and opens the link that it prints. Its end is that
-// of Ctrl-C.
+// openStudio starts claimsheet studio and opens the link that it prints. Its end is that of Ctrl-C.
 func openStudio(t *testing.T, args ...string) *studioPage {
 	t.Helper()
 	b := inBackground(t, cli.QuickPace(), append([]string{"studio"}, args...)...)
@@ -127,8 +126,8 @@ func (p *studioPage) job(kind string, version int) studioState {
 	})
 }
 
-// What the page shows of a client is what a run sends, byte for byte but for the ids of
-// the service's answers; looking at it, and its jobs, send nothing to the service.
+// What the page shows of a client is what a run sends, byte for byte but for the ids of the service's answers; looking
+// at it, and its jobs, send nothing to the service.
 func TestStudio(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(3))
@@ -309,8 +308,7 @@ func TestStudioKilled(t *testing.T) {
 	}
 }
 
-// Without a mapping file a session begins with what init would propose, and writes
-// nothing until it is saved.
+// Without a mapping file a session begins with what init would propose, and writes nothing until it is saved.
 func TestStudioBegins(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(3))
@@ -349,8 +347,8 @@ client:
     lastName: Surname
 `
 
-// counts have two clients who are usable, one of them with two rows, one whose rows
-// disagree, and one with a cell that cannot be read.
+// counts have two clients who are usable, one of them with two rows, one whose rows disagree, and one with a cell that
+// cannot be read.
 const counts = "Lead no,E-mail,Surname\n1,ann@example.com,Archer\n1,ann@example.com,Archer\n2,bob@example.com,Brown\n2,bob@example.com,Baker\n3,x,Cole\n4,dan@example.com,Dürer\n"
 
 // What the page counts is what check and a dry run count, whatever the sheet is like.
@@ -423,8 +421,7 @@ func TestStudioCounts(t *testing.T) {
 	}
 }
 
-// A sheet that cannot be shown ends studio before it prints a link, and says what is
-// wrong and what to do.
+// A sheet that cannot be shown ends studio before it prints a link, and says what is wrong and what to do.
 func TestStudioRefusesSheets(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -83,9 +83,8 @@ var (
 	theBar       = regexp.MustCompile(`\[[=> ]*\]`)
 )
 
-// TestTerminal looks at a run as a person does who sits before it: a bar while
-// it goes on, that fits and says why the run waits, and afterwards nothing but
-// what a pipe has without its log lines.
+// TestTerminal looks at a run as a person does who sits before it: a bar while it goes on, that fits and says why the
+// run waits, and afterwards nothing but what a pipe has without its log lines.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -159,9 +158,8 @@ func TestWithoutBar(t *testing.T) {
 	}
 }
 
-// TestFirstRunAsks: in a terminal, the first run of a mapping that would create more
-// than five clients asks; later runs do not, nor does one with --yes or without a
-// terminal.
+// TestFirstRunAsks: in a terminal, the first run of a mapping that would create more than five clients asks; later runs
+// do not, nor does one with --yes or without a terminal.
 func TestFirstRunAsks(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
