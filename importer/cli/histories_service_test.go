@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -111,48 +110,17 @@ type intakeWorld struct {
 	onPost    func(n int) (before, after func()) // of the run; nil for none
 	posts     int                                // of the run
 	busy      sync.WaitGroup
-	open      map[net.Conn]int // by the command that opened them
+	connections
+	before int // connections that there were when the run began
 }
 
 func newIntakeWorld() *intakeWorld {
-	w := &intakeWorld{attempts: map[string]int{}, open: map[net.Conn]int{}}
+	w := &intakeWorld{attempts: map[string]int{}}
 	w.Server = httptest.NewUnstartedServer(w)
-	w.Config.ConnState = w.connection
+	w.Config.ConnState = w.note
 	w.Config.ErrorLog = log.New(io.Discard, "", 0)
 	w.Start()
 	return w
-}
-
-// connection keeps track of who may still send something.
-func (w *intakeWorld) connection(c net.Conn, state http.ConnState) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch state {
-	case http.StateNew:
-		w.open[c] = w.run
-	case http.StateClosed, http.StateHijacked:
-		delete(w.open, c)
-	}
-}
-
-// silent waits until nothing more can come of a command whose process is gone.
-func (w *intakeWorld) silent(run int) bool {
-	for range 2000 {
-		w.mu.Lock()
-		left := 0
-		for _, by := range w.open {
-			if by == run {
-				left++
-			}
-		}
-		w.mu.Unlock()
-		if left == 0 {
-			w.busy.Wait()
-			return true
-		}
-		time.Sleep(time.Millisecond)
-	}
-	return false
 }
 
 // begin is the start of a command.
@@ -160,6 +128,7 @@ func (w *intakeWorld) begin(plan func(step string, attempt int, kind string) mis
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.run++
+	w.before = w.seen()
 	w.plan, w.onPost, w.posts, w.lookups = plan, onPost, 0, nil
 	return w.run
 }

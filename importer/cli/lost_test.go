@@ -63,35 +63,6 @@ func TestLedgerLostUnderARun(t *testing.T) {
 	}
 }
 
-// TestAnotherIDIsShown: a journal says that the service has created a client with another id than the ledger has. The
-// command that records it says so, the client's row is uncertain, with both ids, and a decision settles it.
-func TestAnotherIDIsShown(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, creating, leads(1))
-	other := s.service.AddClient("other", "other@example.com", "")
-	_, putBack := s.ledgerIsLost()
-	putBack()
-	kept := s.journals()
-	if len(kept) != 1 {
-		t.Fatalf("journals %v", kept)
-	}
-	must(t, os.Rename(kept[0], kept[0]+".away"))
-	s.must(0, "settle", "--created", other, "c1@example.com:client")
-	must(t, os.Rename(kept[0]+".away", kept[0]))
-	s.mustRun(3, "--dry-run")
-	if p := s.mustRun(4); !strings.Contains(p.err, "journal-conflict") || strings.Contains(p.out+p.err, "c1@example.com") {
-		t.Errorf("the run says %s%s, want the conflict and no key", p.out, p.err)
-	}
-	id := s.service.Created()["client c1@example.com"][0].ID
-	expect(t, s.must(4, "settle"), id, other)
-	expect(t, s.must(0, "history", "c1@example.com"), id, other)
-	s.must(0, "settle", "--created", other, "c1@example.com:client")
-	if s.run(); len(s.journals()) > 0 {
-		t.Errorf("journals %v are left", s.journals())
-	}
-}
-
 // copiedInTheMiddle runs with flags, and leaves the ledger as it was in the middle of the run.
 func (s *scene) copiedInTheMiddle(flags ...string) {
 	s.t.Helper()

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/apiclient/apitest"
-	"claimsheet/importer/ledger"
 )
 
 // with is a mapping in which each first text of a pair is replaced by the second.
@@ -182,10 +181,9 @@ var nightCases = []nightCase{
 		{rows: []string{l1, l2}, faults: faults{"client L1": {created500}, "lookup c1@example.com": {notFound, notFound, notFound, notFound}},
 			code: 4, posts: "client 1", status: "uncertain, failed", cells: []string{"2 contactId ="}},
 	}},
-	{name: "two creations in doubt with one address", long: true, mapping: byLead, ways: everyWay, orders: true, nights: []sheetNight{
-		{rows: []string{l1}, doubt: "client L1"},
-		{idle: true, also: doubtsL2},
-		{rows: []string{l1, l2}, dry: true, code: 4, steps: "claim L1/A-1, link L1", status: "done, uncertain", errors: []string{"", "…“L1”"}},
+	{name: "a doubt is believed, and the service asks to wait", long: true, mapping: byAgreement("reuse", ""), ways: everyWay, orders: true, nights: []sheetNight{
+		{rows: []string{"1 A-1", "2 A-2"}, doubt: "client A-2"}, {faults: lagging, code: 4, posts: "?"},
+		{ripe: true, faults: faults{"client A-2": {apitest.Busy(429, 0)}, "lookup c2@example.com": {notFound, notFound}}, posts: "client 1, link 1"}, {dry: true},
 	}},
 	{name: "a shared address, the link refused", mapping: byAgreement("reuse", ""), workers: true, nights: []sheetNight{
 		{rows: []string{"1 A-1", "2 A-2; E-mail=c1@example.com"}, faults: faults{"every lookup": {notFound}, "link A-1": {refused422}},
@@ -286,12 +284,6 @@ var nightCases = []nightCase{
 		nights: append([]sheetNight{{rows: []string{"1-2"}, posts: "client 2"}}, spellings...)},
 	{name: "a base url is spelt otherwise, version 2", long: true, mapping: stepThree,
 		nights: append([]sheetNight{{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 6, link 2"}}, spellings...)},
-	{name: "a ledger has another spelling of the base url", long: true, mapping: "name: links\napi: v2\n" + clientPart, nights: []sheetNight{
-		{rows: []string{"1 A-1"}, flags: "--dry-run"},
-		{idle: true, also: otherSpelling},
-		{dry: true, status: "unchanged", calls: []string{"!GET"}},
-		{status: "unchanged", calls: []string{"!GET"}},
-	}},
 	{name: "an address in doubt at another base url", long: true, mapping: byLead, ways: everyWay, orders: true, phones: true, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{at: "second", rows: []string{l1, l2}, dry: true, code: 3, says: []string{"--accept same-service"}},
@@ -986,24 +978,6 @@ POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT2","CLIE
 			posts: "client 1, claim 1, activity 1, link 1", status: "unchanged, not started, done",
 			errors: []string{"", "waits for the contact “partner”", ""}, also: noPoe},
 	}},
-}
-
-// doubtsL2 writes into the ledger that L2 may have been created with the address of L1.
-func doubtsL2(s *scene, _ played) {
-	s.remember(ledger.StepID{ClientKey: ledger.ClientKey{Environment: s.url, Space: "by-lead", Client: "L2"}, Step: "client"},
-		ledger.Event{To: ledger.Sent, Kind: ledger.KindClient, Digest: "d",
-			Data: []byte(`{"mapping":"by-lead","values":[{"name":"email","field":"stringValue","value":"c1@example.com"}],` +
-				`"lookup":{"email":"c1@example.com","asked":["email c1@example.com"]},"addresses":["email c1@example.com"]}`)},
-		ledger.Event{To: ledger.Uncertain})
-}
-
-// otherSpelling writes into the ledger that a client is done, under another spelling of the base url.
-func otherSpelling(s *scene, _ played) {
-	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: s.spelled()[0], Space: "email", Client: "c1@example.com"}, Step: "client"}
-	done := ledger.Event{To: ledger.Done, Via: ledger.ViaAnswer}
-	s.remember(id, ledger.Event{To: ledger.Sent, Kind: ledger.KindClient, ID: "c-1"}, done)
-	id.Mapping, id.Step = "links", "link"
-	s.remember(id, ledger.Event{To: ledger.Sent, Kind: ledger.KindLink, URL: "https://example.com/l"}, done)
 }
 
 // knownLeads are the first clients of leads, keyed by agreement, as sheetNight.knows has them.

@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,7 +21,6 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/apiclient/apitest"
-	"claimsheet/importer/ledger"
 )
 
 // nightCase is a sheet that is run on several nights. Between the nights the sheet, the mapping, the environment or the
@@ -634,18 +632,6 @@ func isAbout(name string, c apitest.Call) bool {
 // believeAtOnce lets a look-up that finds no client be believed in the next run.
 func (s *scene) believeAtOnce() { s.pace.Believable = 1 }
 
-// remember appends what happened to a step to the scene's ledger.
-func (s *scene) remember(id ledger.StepID, events ...ledger.Event) {
-	s.t.Helper()
-	l, err := ledger.Open(s.path(".claimsheet/ledger.db"))
-	must(s.t, err)
-	for i := range events {
-		events[i].StepID, events[i].At = id, time.Now().UTC()
-	}
-	must(s.t, l.Append(events...))
-	must(s.t, l.Close())
-}
-
 // spelled are ways to write the scene's base url that mean the same.
 func (s *scene) spelled() []string {
 	port := s.url[strings.LastIndexByte(s.url, ':')+1:]
@@ -665,8 +651,7 @@ type variant struct {
 
 var (
 	everyWay   = []string{"unclear", "killed"}
-	everyOrder = []string{"above", "below", "alone"}
-	bothOrders = everyOrder[:2]
+	bothOrders = []string{"above", "below"}
 )
 
 // inEveryVariant runs a test with -long in each way, in each order, with each number of workers and, where an answer is
@@ -715,17 +700,6 @@ func inEveryVariant(t *testing.T, ways, orders []string, test func(*testing.T, v
 
 // flags returns flags that set the number of workers, and more.
 func (v variant) flags(more ...string) []string { return append(more, "--concurrency", v.workers) }
-
-// rows is a sheet in which the newcomer stands where the variant says.
-func (v variant) rows(known, newcomer []any) [][]any {
-	switch v.order {
-	case "above":
-		return [][]any{newcomer, known}
-	case "below":
-		return [][]any{known, newcomer}
-	}
-	return [][]any{newcomer}
-}
 
 // doubt runs the program over the scene's sheet and leaves a step in doubt that the service has created: its answer
 // says nothing, comes after the program has stopped waiting for it, or meets a killed program. "not created" is an
@@ -824,75 +798,4 @@ func (c *connections) since(n int) bool {
 		}
 	}
 	return false
-}
-
-// slowly is a fault after which the scene's clock is ahead.
-func (s *scene) slowly(by time.Duration, f apitest.Fault, then func()) apitest.Fault {
-	var ahead atomic.Int64
-	s.pace.Clock = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	f.Then = func() {
-		ahead.Add(int64(by))
-		then()
-	}
-	return f
-}
-
-// TestStaleDoubt: a creation has been in doubt for long, so a look-up that finds nobody is believed. The service then
-// asks for time, and afterwards its look-ups show the client: it is not created again.
-func TestStaleDoubt(t *testing.T) {
-	onlyLong(t)
-	inEveryVariant(t, everyWay, bothOrders, func(t *testing.T, v variant) {
-		rows := v.rows(lead(1, "A-1"), lead(2, "A-2"))
-		s := newScene(t, byAgreement("reuse", ""), rows)
-		s.service.KeyField = "ref"
-		v.doubt(s, "client A-2")
-		s.inDoubt("", apitest.Fault{})
-		s.mustRun(4) // what a killed run has left gets its age here
-		s.believeAtOnce()
-		var shown atomic.Bool
-		busy := apitest.Once(onStep("client A-2"), s.slowly(time.Hour, apitest.Busy(429, 0), func() { shown.Store(true) }))
-		s.service.Play(func(c apitest.Call) apitest.Fault {
-			if c.Kind == "lookup" && !shown.Load() {
-				return apitest.Answer(s.service.Nobody)
-			}
-			return busy(c)
-		})
-		p := s.mustRun(0, v.flags()...)
-		if !shown.Load() {
-			t.Errorf("the look-up was not believed\n%s", transcript(p.calls))
-		}
-		s.service.Play(nil)
-		s.foretold(0, v.flags()...)
-		for step, made := range s.service.Created() {
-			if len(made) != 1 {
-				t.Errorf("%s was created %d times\n%s", step, len(made), transcript(p.calls))
-			}
-		}
-	})
-}
-
-// TestStaleWhileRepeated: a client who may be asked for again is looked up once more where the attempt before took
-// long, and then asked for again.
-func TestStaleWhileRepeated(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	for name, c := range map[string]struct {
-		fault apitest.Fault
-		posts int
-	}{
-		"not created": {apitest.Answer(apitest.JSON(500, `{}`)), 4},
-		"created":     {apitest.CreateThen(apitest.JSON(500, `{}`)), 3},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newScene(t, stepThree, leads(3))
-			s.environment("repeatable: [client]")
-			slow := s.slowly(30*time.Second, c.fault, func() {})
-			s.service.Play(apitest.Once(onStep("client c2@example.com"), slow))
-			if p := s.mustRun(0, "--concurrency", "1"); p.posts()["client"] != c.posts {
-				t.Errorf("posts %v", p.posts())
-			}
-			s.checkPromise()
-		})
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -86,8 +85,6 @@ func TestEveryFailedOutputIsShown(t *testing.T) {
 	s.service.Play(apitest.Once(func(c apitest.Call) bool { return c.Kind == "link" }, apitest.Fault{Then: func() { must(t, os.RemoveAll(s.path("out"))) }}))
 	expect(t, s.must(3, "run", "-o", s.path("out"), s.path("leads.xlsx"), s.path("more.xlsx")), "leads.results.xlsx", "more.results.xlsx", "claimsheet report")
 }
-
-var inResults = regexp.MustCompile(`(?:\[([^\]]+)\])Results!([A-Z]+[0-9]+) \(source row ([0-9]+)\)`)
 
 // placesWorkbook is a sheet as people keep it: a title above the header, an empty column, empty rows, rows that a
 // filter hides, a column that somebody hid.
@@ -176,42 +173,6 @@ func TestCellsAreNamedWhereTheyAreCorrected(t *testing.T) {
 		t.Errorf("the corrected cell says %q, its ground is %q and its comment %q", text, fill, comment)
 	}
 	s.checkPromise()
-}
-
-// TestCellsOfSeveralSheets: each names its own workbook.
-func TestCellsOfSeveralSheets(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, strings.Replace(stepThree, "sheet: {timezone: Europe/London}", placesMapping, 1), nil)
-	s.placesWorkbook("leads.xlsx", nil)
-	s.placesWorkbook("more.xlsx", map[int]string{6: "none", 15: "ask"})
-	// A row of the first sheet is of the same client, and waits.
-	editWorkbook(t, s.path("more.xlsx"), func(f *excelize.File) {
-		for i, row := range []int{5, 6, 9, 12, 13} {
-			must(t, f.SetCellValue("Leads Oct 26", fmt.Sprintf("B%d", row), fmt.Sprintf("d%d@example.com", i)))
-			must(t, f.SetCellValue("Leads Oct 26", fmt.Sprintf("D%d", row), fmt.Sprintf("07911 %06d", 555000+i)))
-		}
-	})
-	said := s.must(1, "run", s.path("leads.xlsx"), s.path("more.xlsx"))
-	var at []string
-	for _, m := range inResults.FindAllStringSubmatch(said, -1) {
-		at = append(at, m[0])
-		if text, fill, _ := cellOf(t, s.path(m[1]), "Results", m[2]); text != "none" && text != "ask" || fill != "FFC7CE" {
-			t.Errorf("%s says %q, its ground is %q", m[0], text, fill)
-		}
-	}
-	if want := []string{"[more.results.xlsx]Results!I3 (source row 6)"}; !slices.Equal(at, want) || !strings.Contains(said, "; the same in I7 [not-number]") {
-		t.Errorf("named are %q, want %q and I7\n%s", at, want, said)
-	}
-	if text, fill, _ := cellOf(t, s.path("more.results.xlsx"), "Results", "I7"); text != "ask" || fill != "FFC7CE" {
-		t.Errorf("I7 says %q, its ground is %q", text, fill)
-	}
-	if where := column(s.workbook("more.results.xlsx", "Problems"), "Where"); !slices.Equal(where, []string{"Results!I3 (source row 6)", "Results!I7 (source row 15)"}) {
-		t.Errorf("Problems names %q", where)
-	}
-	if waits := s.results()[5]["Error"]; waits != "waits for row [more.results.xlsx]Results!7 (source row 15), which is invalid" {
-		t.Errorf("the row that waits says %q", waits)
-	}
 }
 
 // TestHiddenColumnsStayHidden, in plan and results, and when the results are run again with a column of ours before

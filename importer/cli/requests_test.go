@@ -364,8 +364,7 @@ workflow: {name: Batch, template_identifier: WF-1}
 ` + typedActivities,
 }
 
-// TestWireShapes imports in every shape that the documentation lists: a run is killed when the second of three clients
-// was created, the next run finds that client and does the rest, and a rerun of the workbook sends nothing.
+// TestWireShapes imports in every shape that the documentation lists, and a rerun of the workbook sends nothing.
 func TestWireShapes(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -376,13 +375,11 @@ func TestWireShapes(t *testing.T) {
 				s := newSceneBehind(t, mapping, leads(3), func(service http.Handler) http.Handler { return shapesOf[name].Around(anyLength(service)) })
 				s.service.Wire.ActivityID = "/activityId"
 				s.environment(entry)
-				s.killedAtSecond()
 				s.mustRun(0)
 				s.checkShape(version)
 				if p := s.rerun("leads.results.xlsx"); p.code != 0 || len(p.posts()) > 0 {
 					t.Errorf("rerun: exit code %d, %v\n%s", p.code, p.posts(), p.err)
 				}
-				s.checkShape(version)
 			})
 		}
 	}
@@ -408,17 +405,11 @@ func (s *scene) checkShape(version string) {
 	first := func(step string) apitest.Made { return append(made[step], apitest.Made{})[0] }
 	for i, row := range s.results() {
 		key, id := row["E-mail"], row["contactId"]+row["clientId"]
-		if status := row["Import status"]; status != "done" && status != "unchanged" || id == "" || id != first("client "+key).ID || row["claimIds"] != first("claim "+key+"/Loan "+row["Agreement no"]).ID {
+		link, err := url.Parse(first("link "+key).URL + first("client "+key).URL) // one of them has it
+		must(s.t, err)
+		if row["Import status"] != "done" || id == "" || id != first("client "+key).ID || row["claimIds"] != first("claim "+key+"/Loan "+row["Agreement no"]).ID ||
+			!strings.HasPrefix(row["redirectUrl"], "http") || !strings.HasSuffix(row["redirectUrl"], link.Path) {
 			s.t.Errorf("row %d is %v, and these were made: %v", i+1, row, made)
-		}
-		link := first("link "+key).URL + first("client "+key).URL // one of them has it
-		if version == "v1" && i == 1 {
-			link = "" // lost with the answer
-		}
-		got, err := url.Parse(row["redirectUrl"])
-		want, err2 := url.Parse(link)
-		if err != nil || err2 != nil || got.Path != want.Path || link != "" && (got.Host == "" || !strings.HasPrefix(got.Path, "/go/")) {
-			s.t.Errorf("row %d has the redirect url %q, want %q", i+1, row["redirectUrl"], link)
 		}
 	}
 }

@@ -368,16 +368,6 @@ func (s *scene) mustRun(code int, flags ...string) played {
 	return p
 }
 
-// foretold runs dry and then for real, and compares what the dry run predicted with what happened: the requests by kind
-// and the statuses of rows.
-func (s *scene) foretold(code int, flags ...string) played {
-	s.t.Helper()
-	dry := s.run(append(flags, "--dry-run")...)
-	real := s.mustRun(code, flags...)
-	s.compare(dry, real)
-	return real
-}
-
 // compare compares what a dry run predicted with what the run did.
 func (s *scene) compare(dry, real played) {
 	s.t.Helper()

@@ -357,30 +357,17 @@ func TestStudioCounts(t *testing.T) {
 	onlyLong(t)
 	german, err := charmap.Windows1252.NewEncoder().String(counts)
 	must(t, err)
-	book := func(*excelize.File) error { return nil }
 	for name, c := range map[string]struct {
 		mapping, text                           string                     // the mapping's other lines, and the sheet, else a workbook
 		change                                  func(*excelize.File) error // of the workbook
 		rows, usable, trouble, skipped, clients int
 	}{
-		"semicolons":                 {"", strings.ReplaceAll(counts, ",", ";"), nil, 6, 3, 3, 0, 4},
-		"windows-1252":               {"sheet: {encoding: windows-1252}\n", german, nil, 6, 3, 3, 0, 4},
-		"empty lines":                {"", strings.Replace(counts, "\n2,bob", "\n\n,,\n \n2,bob", 1), nil, 7, 3, 3, 1, 4}, // a cell with a blank makes a row, which is skipped
-		"headers only":               {"", counts[:strings.Index(counts, "\n")+1], nil, 0, 0, 0, 0, 0},
-		"a header with a line break": {"", strings.Replace(counts, "Lead no", "\"Lead\nno\"", 1), nil, 6, 3, 3, 0, 4},
-		"skipped rows":               {"sheet: {when: 'col(\"Lead no\") != \"4\"'}\n", counts, nil, 6, 2, 3, 1, 3},
-		"a workbook":                 {"", "", book, 6, 3, 3, 0, 4},
-		"hidden rows":                {"", "", func(f *excelize.File) error { return f.SetRowVisible("Leads", 2, false) }, 6, 3, 3, 0, 4},
-		"hidden rows, left out":      {"sheet: {hidden_rows: skip}\n", "", func(f *excelize.File) error { return f.SetRowVisible("Leads", 6, false) }, 6, 3, 2, 1, 3},
+		"windows-1252":          {"sheet: {encoding: windows-1252}\n", german, nil, 6, 3, 3, 0, 4},
+		"empty lines":           {"", strings.Replace(counts, "\n2,bob", "\n\n,,\n \n2,bob", 1), nil, 7, 3, 3, 1, 4}, // a cell with a blank makes a row, which is skipped
+		"skipped rows":          {"sheet: {when: 'col(\"Lead no\") != \"4\"'}\n", counts, nil, 6, 2, 3, 1, 3},
+		"hidden rows, left out": {"sheet: {hidden_rows: skip}\n", "", func(f *excelize.File) error { return f.SetRowVisible("Leads", 6, false) }, 6, 3, 2, 1, 3},
 		"empty rows, merged cells": {"", "", func(f *excelize.File) error {
 			return errors.Join(f.InsertRows("Leads", 3, 2), f.MergeCell("Leads", "C2", "C3"))
-		}, 6, 3, 3, 0, 4},
-		"the second of several sheets": {"sheet: {name: Leads}\n", "", func(f *excelize.File) error {
-			_, err := f.NewSheet("First")
-			return errors.Join(err, f.SetSheetRow("First", "A1", &[]string{"a", "b"}), f.MoveSheet("First", "Leads"))
-		}, 6, 3, 3, 0, 4},
-		"a header that is there twice": {"", "", func(f *excelize.File) error {
-			return errors.Join(f.SetSheetRow("Leads", "D1", &[]string{"Notes", "Notes"}), f.SetSheetRow("Leads", "D2", &[]string{"x", "y"}))
 		}, 6, 3, 3, 0, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
