@@ -123,19 +123,6 @@ func (s *scene) checkArrived(sheet *hostileSheet) {
 	}
 }
 
-// checkMadeOnce: nothing was created twice, however often and in whatever spelling the sheet asks for it.
-func (s *scene) checkMadeOnce() {
-	s.t.Helper()
-	made := map[string]string{}
-	for name, list := range s.service.Created() {
-		key := strings.ToLower(name)
-		if other, twice := made[key]; twice || len(list) > 1 {
-			s.t.Errorf("%q was created %d times, and as %q", name, len(list), other)
-		}
-		made[key] = name
-	}
-}
-
 // TestHostileCellTooLong: a text of 40,000 characters is more than a cell can hold. The workbook is refused, and
 // nothing is sent.
 func TestHostileCellTooLong(t *testing.T) {

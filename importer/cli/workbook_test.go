@@ -260,3 +260,16 @@ func keep(t *testing.T, path, to string) string {
 	must(t, os.WriteFile(to, data, 0o600))
 	return to
 }
+
+// checkMadeOnce: nothing was created twice, however often and in whatever spelling the sheet asks for it.
+func (s *scene) checkMadeOnce() {
+	s.t.Helper()
+	made := map[string]string{}
+	for name, list := range s.service.Created() {
+		key := strings.ToLower(name)
+		if other, twice := made[key]; twice || len(list) > 1 {
+			s.t.Errorf("%q was created %d times, and as %q", name, len(list), other)
+		}
+		made[key] = name
+	}
+}
