@@ -36,8 +36,8 @@ func candidates(t *testing.T, words ...string) (offered []string) {
 	return offered
 }
 
-// TestCompletion: what can be typed at a place, by the commands and flags that there are.
-// The last word is the one that is being typed, a dot for one that is no flag.
+// TestCompletion: what can be typed at a place, by the commands and flags that there are. The last word is the one that
+// is being typed, a dot for one that is no flag.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -67,8 +67,8 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestCompletionDoesNothing: whatever stands before the cursor, nothing is sent and
-// written, and nothing else is printed.
+// TestCompletionDoesNothing: whatever stands before the cursor, nothing is sent and written, and nothing else is
+// printed.
 func TestCompletionDoesNothing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(1))
@@ -111,8 +111,7 @@ type shellCase struct {
 	files  bool
 }
 
-// shells drive the completion of a shell and print a candidate a line, and <files> where
-// the shell completes files.
+// shells drive the completion of a shell and print a candidate a line, and <files> where the shell completes files.
 var shells = map[string]func(shellCase) []string{
 	"bash": func(c shellCase) []string {
 		words := c.before + " '" + c.typed + "'"

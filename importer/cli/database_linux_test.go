@@ -19,8 +19,7 @@ import (
 	"claimsheet/importer/ledger/postgres/pgtest"
 )
 
-// inDatabase gives the scene's environment a ledger in a schema of a database. more are further lines
-// of its entry.
+// inDatabase gives the scene's environment a ledger in a schema of a database. more are further lines of its entry.
 func (s *scene) inDatabase(server *pgtest.Server, more string) (schema string) {
 	s.t.Helper()
 	file, url := filepath.Join(s.t.TempDir(), "url"), server.URL()
@@ -30,8 +29,8 @@ func (s *scene) inDatabase(server *pgtest.Server, more string) (schema string) {
 	return schema
 }
 
-// TestLedgerInDatabase: every command works with a ledger in a database, a second night
-// is quiet, and no file, line or workbook has the url.
+// TestLedgerInDatabase: every command works with a ledger in a database, a second night is quiet, and no file, line or
+// workbook has the url.
 func TestLedgerInDatabase(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -80,9 +79,8 @@ func TestLedgerInDatabase(t *testing.T) {
 	}
 }
 
-// TestDatabaseStops: when the server of the ledger stops in the middle of a run, nothing
-// more is sent, what is on its way is kept beside, and the next run goes on without a
-// second creation.
+// TestDatabaseStops: when the server of the ledger stops in the middle of a run, nothing more is sent, what is on its
+// way is kept beside, and the next run goes on without a second creation.
 func TestDatabaseStops(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -128,9 +126,8 @@ func TestDatabaseStops(t *testing.T) {
 	s.searchFor(stopped.out+stopped.err+while.err, "canary-password")
 }
 
-// TestLedgerElsewhere: a run that finds no ledger where it looks, in a state folder that
-// belongs to a ledger in another place, or whose database was made new, creates nothing, and neither does its dry run
-// promise to.
+// TestLedgerElsewhere: a run that finds no ledger where it looks, in a state folder that belongs to a ledger in another
+// place, or whose database was made new, creates nothing, and neither does its dry run promise to.
 func TestLedgerElsewhere(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -168,14 +165,13 @@ func TestLedgerElsewhere(t *testing.T) {
 	}
 }
 
-// besides are the flags of a run that works beside others: each has a state folder and a
-// workbook of its own.
+// besides are the flags of a run that works beside others: each has a state folder and a workbook of its own.
 func (s *scene) besides(n int) []string {
 	return []string{"--state", s.path(fmt.Sprint("state-", n)), "-o", s.path(fmt.Sprintf("out-%d.results.xlsx", n))}
 }
 
-// TestOneStateFolder: two runs that would share a state folder do not work at the same
-// time, and the message says what to do.
+// TestOneStateFolder: two runs that would share a state folder do not work at the same time, and the message says what
+// to do.
 func TestOneStateFolder(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -190,8 +186,7 @@ func TestOneStateFolder(t *testing.T) {
 	s.mustRun(0)
 }
 
-// TestRunsShareALedger: several runs of one sheet at the same time create everything once,
-// and each gives back all ids.
+// TestRunsShareALedger: several runs of one sheet at the same time create everything once, and each gives back all ids.
 func TestRunsShareALedger(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -221,9 +216,9 @@ func TestRunsShareALedger(t *testing.T) {
 	}
 }
 
-// TestAddressOfAKilledClient: a run is killed before it knows whether it has created
-// somebody, and the next run's sheet has another key with the same address: nothing is
-// created for it while nobody knows about the first. In a file, the nights show it.
+// TestAddressOfAKilledClient: a run is killed before it knows whether it has created somebody, and the next run's sheet
+// has another key with the same address: nothing is created for it while nobody knows about the first. In a file, the
+// nights show it.
 func TestAddressOfAKilledClient(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -252,10 +247,9 @@ func TestAddressOfAKilledClient(t *testing.T) {
 	expect(t, s.results()[0]["Error"], "“Ann1” has the same e-mail address")
 }
 
-// TestCreatedTwiceIsSaid: a process is paused when it is about to send a client, until
-// another one has found nobody, waited for as long as it must, and created the client.
-// When it goes on, its request cannot be held back any more, and it says what it has
-// created, or keeps the answer in its journal.
+// TestCreatedTwiceIsSaid: a process is paused when it is about to send a client, until another one has found nobody,
+// waited for as long as it must, and created the client. When it goes on, its request cannot be held back any more, and
+// it says what it has created, or keeps the answer in its journal.
 func TestCreatedTwiceIsSaid(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -288,9 +282,8 @@ func TestCreatedTwiceIsSaid(t *testing.T) {
 	}
 }
 
-// TestAddressInTwoSheets: two runs have the address of one person under two keys. The one
-// that has looked it up before the other created the client, and waited for that, looks
-// again.
+// TestAddressInTwoSheets: two runs have the address of one person under two keys. The one that has looked it up before
+// the other created the client, and waited for that, looks again.
 func TestAddressInTwoSheets(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -336,8 +329,7 @@ func TestAddressInTwoSheets(t *testing.T) {
 	}
 }
 
-// arrivals are the times at which requests come to a service, which asks one of them to wait
-// for two seconds.
+// arrivals are the times at which requests come to a service, which asks one of them to wait for two seconds.
 type arrivals struct {
 	mu      sync.Mutex
 	at      []time.Time
@@ -347,8 +339,7 @@ type arrivals struct {
 	looked  chan struct{} // closed when the first look-up has come
 }
 
-// watch has a scene's service ask the request with a number to wait. schema is that of the
-// ledger.
+// watch has a scene's service ask the request with a number to wait. schema is that of the ledger.
 func (s *scene) watch(busy int, schema string) *arrivals {
 	a := &arrivals{looked: make(chan struct{})}
 	looked := sync.OnceFunc(func() { close(a.looked) })
@@ -385,8 +376,8 @@ func (s *scene) watch(busy int, schema string) *arrivals {
 	return a
 }
 
-// check holds that no second has seen more requests than the ceiling, and that none of sent
-// lies in the pause. What a busy machine holds up arrives later, beside what comes then.
+// check holds that no second has seen more requests than the ceiling, and that none of sent lies in the pause. What a
+// busy machine holds up arrives later, beside what comes then.
 func (a *arrivals) check(t *testing.T, ceiling int, sent []time.Time) {
 	t.Helper()
 	a.mu.Lock()
@@ -402,9 +393,8 @@ func (a *arrivals) check(t *testing.T, ceiling int, sent []time.Time) {
 	}
 }
 
-// TestRateOfSeveralProcesses: a run and a dry run that use one ledger in a database
-// together never send more than the ceiling in a second, and a pause that one of them is
-// asked for holds for both.
+// TestRateOfSeveralProcesses: a run and a dry run that use one ledger in a database together never send more than the
+// ceiling in a second, and a pause that one of them is asked for holds for both.
 func TestRateOfSeveralProcesses(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -436,9 +426,8 @@ func TestRateOfSeveralProcesses(t *testing.T) {
 	s.checkPromise()
 }
 
-// TestRateOfWorkers: a run and its four workers together keep to the run's --rate in every
-// second, though their environment names none, and none of them sends while the service has
-// asked one for time.
+// TestRateOfWorkers: a run and its four workers together keep to the run's --rate in every second, though their
+// environment names none, and none of them sends while the service has asked one for time.
 func TestRateOfWorkers(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)

@@ -1,19 +1,32 @@
 package cli_test
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/apiclient/environment"
 	"claimsheet/apiclient/sandbox"
+	"claimsheet/importer/cli"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
-// TestDocumentedFiles reads every mapping and environments file that the
-// documentation shows.
+// TestDocumentedFiles reads every mapping and environments file that the documentation shows.
 func TestDocumentedFiles(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -54,8 +67,7 @@ func TestDocumentedFiles(t *testing.T) {
 	}
 }
 
-// TestReadmeMapping: the mapping that the README explains is the one of the first sample,
-// which it runs.
+// TestReadmeMapping: the mapping that the README explains is the one of the first sample, which it runs.
 func TestReadmeMapping(t *testing.T) {
 	t.Parallel()
 	blocks := yamlBlocks(readText(t, filepath.Join(root, "README.md")))
@@ -87,11 +99,273 @@ func yamlBlocks(page string) []string {
 	return blocks
 }
 
-// TestSandboxConstants holds two packages that may not import each other to
-// the same case.
+// TestSandboxConstants holds two packages that may not import each other to the same case.
 func TestSandboxConstants(t *testing.T) {
 	t.Parallel()
 	if environment.SandboxCaseID != sandbox.CaseID {
 		t.Errorf("the environment's case %s is not the sandbox's %s", environment.SandboxCaseID, sandbox.CaseID)
+	}
+}
+
+// TestDocumentedCommands holds every command line that the documentation shows to the commands and flags that there
+// are.
+func TestDocumentedCommands(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	must(t, err)
+	checked := 0
+	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+		if filepath.Base(page) == "problems.md" {
+			continue // some of its commands are wrong on purpose; TestExplainExamples types them
+		}
+		for _, words := range commandLines(readText(t, page)) {
+			checkCommand(t, page, words)
+			checked++
+		}
+	}
+	if checked < 15 {
+		t.Errorf("only %d command lines found in the documentation: the test looks in the wrong places", checked)
+	}
+}
+
+// typed finds command lines: in code, on lines of their own, and after a program's path.
+var typed = regexp.MustCompile("(?:^|[ `/=])claimsheet ((?:[a-z]+(?:-[a-z]+)*)(?: [^`#;|&\n]*)?)")
+
+func commandLines(page string) [][]string {
+	var found [][]string
+	for i, part := range strings.Split(page, "\n```") {
+		for line := range strings.Lines(part) {
+			isCode := i%2 == 1 || strings.HasPrefix(line, "    ") || strings.Contains(line, "`claimsheet ")
+			if !isCode {
+				continue
+			}
+			for _, m := range typed.FindAllStringSubmatch(line, -1) {
+				found = append(found, strings.Fields(m[1]))
+			}
+		}
+	}
+	return found
+}
+
+// checkCommand looks a command's flags up in its own help. What stands after the first argument is for the program to
+// refuse.
+func checkCommand(t *testing.T, page string, words []string) {
+	t.Helper()
+	command := words[:1]
+	flags, ok := flagsOf(strings.Join(command, " "))
+	if !ok {
+		t.Errorf("%s: there is no command claimsheet %s", page, strings.Join(command, " "))
+		return
+	}
+	for _, word := range words[len(command):] {
+		if name, _, _ := strings.Cut(word, "="); strings.HasPrefix(name, "-") && !slices.Contains(flags, name) {
+			t.Errorf("%s: claimsheet %s has no flag %s: %s", page, strings.Join(command, " "), name, strings.Join(words, " "))
+		}
+	}
+}
+
+var (
+	flagName  = regexp.MustCompile(`(?:^|[ ,])(--?[a-z][a-z-]*)`)
+	helpCache sync.Map // the flags of a command
+)
+
+// flagsOf are the flags in the help of a command; ok is false when there is no such command.
+func flagsOf(command string) (flags []string, ok bool) {
+	if flags, ok := helpCache.Load(command); ok {
+		return flags.([]string), true
+	}
+	p := runAt(context.Background(), cli.QuickPace(), "", append(strings.Fields(command), "--help")...)
+	_, options, found := strings.Cut(p.out, "OPTIONS:\n")
+	if p.code != 0 || !found || !strings.Contains(p.out, "claimsheet "+command) {
+		return nil, false
+	}
+	for line := range strings.Lines(options) {
+		if !strings.HasPrefix(line, "   -") {
+			continue // the rest of an explanation
+		}
+		names, _, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		for _, m := range flagName.FindAllStringSubmatch(names, -1) {
+			flags = append(flags, m[1])
+		}
+	}
+	helpCache.Store(command, flags)
+	return flags, true
+}
+
+// TestUnits: the commands in the units for systemd and in the manifests for Kubernetes are the program's.
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	for _, page := range []string{"operations.md", "scale.md"} {
+		commands := regexp.MustCompile(`(?m)^ExecStart=/usr/local/bin/claimsheet (.*)$|^ *args: \[((?:[^\]])*)\]`).FindAllStringSubmatch(readText(t, filepath.Join(root, "docs", page)), -1)
+		if len(commands) < 2 {
+			t.Errorf("docs/%s has a unit and a manifest, and these commands were found: %q", page, commands)
+		}
+		for _, c := range commands {
+			checkCommand(t, page, strings.Fields(strings.ReplaceAll(c[1]+c[2], ",", " ")))
+		}
+	}
+}
+
+// printedBy returns what a command that succeeds prints on stdout.
+func printedBy(t *testing.T, args ...string) string {
+	t.Helper()
+	p := claimsheet(t, args...)
+	if p.code != 0 || p.err != "" {
+		t.Fatalf("claimsheet %s: exit code %d\n%s", strings.Join(args, " "), p.code, p.err)
+	}
+	return p.out
+}
+
+// TestHelpOfEveryCommand: it fits 80 columns, has examples that can be typed, and is what help prints too.
+func TestHelpOfEveryCommand(t *testing.T) {
+	t.Parallel()
+	pages := map[string]string{"": printedBy(t, "--help")}
+	for _, command := range cli.Commands() {
+		pages[command] = printedBy(t, append(strings.Fields(command), "--help")...)
+		if diff := cmp.Diff(pages[command], printedBy(t, append([]string{"help"}, strings.Fields(command)...)...)); diff != "" {
+			t.Errorf("claimsheet help %s (-the flag +the command):\n%s", command, diff)
+		}
+	}
+	for command, page := range pages {
+		for line := range strings.Lines(page) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+				t.Errorf("claimsheet %s --help: a line has %d columns: %s", command, n, line)
+			}
+		}
+		_, examples, _ := strings.Cut(page, "\nEXAMPLES:\n")
+		examples, _, _ = strings.Cut(examples, "\n\n")
+		typed := 0
+		for line := range strings.Lines(examples) {
+			words := strings.Fields(line)
+			if end := slices.Index(words, ">"); end > 0 {
+				words = words[:end]
+			}
+			checkCommand(t, "claimsheet "+command+" --help", words[1:])
+			typed++
+		}
+		if typed == 0 {
+			t.Errorf("claimsheet %s --help has no example", command)
+		}
+	}
+}
+
+// TestStatusPage: docs/operations.md explains every status and every state.
+func TestStatusPage(t *testing.T) {
+	t.Parallel()
+	page := readText(t, filepath.Join(root, "docs", "operations.md"))
+	for _, name := range []string{string(result.Invalid), string(result.Uncertain), string(result.Failed), string(result.NotStarted), string(result.Changed), string(result.Done),
+		string(result.Planned), string(result.Unchanged), string(result.Skipped), string(ledger.Sent), string(ledger.Refused), string(ledger.Closed), result.StepSkipped} {
+		if !strings.Contains(page, "\n| "+name+" | ") {
+			t.Errorf("%q is not explained", name)
+		}
+	}
+}
+
+// goldenPage compares a page of the documentation that is made by a test, or writes it with -update.
+func goldenPage(t *testing.T, name, want string) {
+	t.Helper()
+	path := filepath.Join(root, "docs", name)
+	if *update {
+		must(t, os.WriteFile(path, []byte(want), 0o644))
+	}
+	if diff := cmp.Diff(want, readText(t, path)); diff != "" {
+		t.Errorf("%s is not as the program says; go test ./importer/cli -run %s -update writes it (-want +page):\n%s", path, t.Name(), diff)
+	}
+}
+
+// jsonFields yields the fields of a struct that are encoded, with their names.
+func jsonFields(t reflect.Type) func(func(reflect.StructField, string) bool) {
+	return func(yield func(reflect.StructField, string) bool) {
+		for i := range t.NumField() {
+			name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+			if name != "" && !yield(t.Field(i), name) {
+				return
+			}
+		}
+	}
+}
+
+// TestJSONPage makes docs/json.md from the types of the objects; every field is explained there, and every command with
+// --json is.
+func TestJSONPage(t *testing.T) {
+	t.Parallel()
+	commands, end := cli.Objects()
+	var b strings.Builder
+	b.WriteString(`# What --json prints
+
+With ` + "`--json`" + ` a command prints one JSON object, on one line, as the only thing on stdout, at every exit code. A command that failed
+early prints only the fields of every command. Problems and warnings are on stderr as without it. A field with ? may be left out, and [] is a
+list. Keys of clients are personal data.
+
+## Every command
+
+`)
+	described := map[reflect.Type]string{}
+	describeFields(t, &b, "", reflect.TypeOf(end), described)
+	for _, name := range slices.Sorted(maps.Keys(commands)) {
+		fmt.Fprintf(&b, "\n## %s\n\n", name)
+		describeFields(t, &b, "", reflect.TypeOf(commands[name]), described)
+	}
+	b.WriteString(checkObject)
+	goldenPage(t, "json.md", b.String())
+
+	explained := strings.Split(strings.Join(slices.Collect(maps.Keys(commands)), ", "), ", ")
+	for _, command := range cli.Commands() {
+		if command == "check" {
+			continue // checkObject explains its object
+		}
+		flags, _ := flagsOf(command)
+		if known := slices.Contains(explained, command); known != slices.Contains(flags, "--json") {
+			t.Errorf("claimsheet %s has --json: %v; docs/json.md has it: %v", command, !known, known)
+		}
+	}
+}
+
+// checkObject explains the object of check, which the package lint writes.
+const checkObject = "\n## check\n\n" +
+	"Nothing is on stderr. Exit codes: 0 no mistake, 1 rows that cannot be imported (with `--rows`), 2 mistakes, 3 the service did not answer.\n\n" +
+	"- `checked`: `mapping`, `environment`, `sheets`, and how many `columns` and `templates` the mapping names, `rows` were read and `invalidRows` cannot be imported\n" +
+	"- `errors`, `warnings`: how many of each are in `problems`\n" +
+	"- `problems[]`: `severity` (error, warning), `code`, `where`, `file`, `line` and `column` (from 1; 0 for cells), `sheet`, `cell`, `row`, `message`, `hint`\n" +
+	"- `exitCode`\n"
+
+// saidByName matches explanations that add nothing to the name of a field of the page.
+var saidByName = regexp.MustCompile(`^(the [a-z]+'s [a-z]+(: personal data)?|what (is wrong, one line|was tried|was found, one line|to do; may be empty|happened to it)|how to fix it; may be empty|magic links asked for|kept copies of sheets|requests and answers|all [a-z ]+|its [a-z]+|why|when it (began|happened)|how long it took|redirect urls|look-ups|(claims|activities) created|the exit code.*)$`)
+
+// describeFields writes the list of a struct's fields, and below each those of a struct in it. A type that described
+// has is not explained again.
+func describeFields(t *testing.T, b *strings.Builder, indent string, of reflect.Type, described map[reflect.Type]string) {
+	t.Helper()
+	for f, name := range jsonFields(of) {
+		says := f.Tag.Get("doc")
+		if says == "" {
+			t.Errorf("%s.%s is not explained", of.Name(), f.Name)
+		}
+		inner, list, optional := f.Type, "", ""
+		switch {
+		case inner == reflect.TypeFor[json.RawMessage](): // any value
+		case inner.Kind() == reflect.Pointer:
+			inner = inner.Elem()
+		case inner.Kind() == reflect.Slice:
+			inner, list = inner.Elem(), "[]"
+		}
+		isStruct := inner.Kind() == reflect.Struct && inner != reflect.TypeFor[time.Time]()
+		earlier, again := described[inner]
+		if again {
+			says += "; fields as in `" + earlier + "`"
+		}
+		if strings.Contains(f.Tag.Get("json"), ",omit") {
+			optional = "?"
+		}
+		if saidByName.MatchString(says) {
+			says = ""
+		} else {
+			says = ": " + says
+		}
+		fmt.Fprintf(b, "%s- `%s%s`%s%s\n", indent, name, list, optional, says)
+		if isStruct && !again {
+			described[inner] = name
+			describeFields(t, b, indent+"  ", inner, described)
+		}
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"claimsheet/importer/cli/explain"
 )
 
-// TestExplainExamples plays both examples of every explanation: the bad one must show its
-// code and no other, and the good one must succeed and show none.
+// TestExplainExamples plays both examples of every explanation: the bad one must show its code and no other, and the
+// good one must succeed and show none.
 func TestExplainExamples(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -79,8 +79,8 @@ var (
 	gaps         = []string{"unused-columns", "unfilled-attributes"}                             // warnings of what an example leaves out because it is short
 )
 
-// example plays an example: files, commands, and sentences that explainDeeds makes true.
-// The result is the codes that its last command shows.
+// example plays an example: files, commands, and sentences that explainDeeds makes true. The result is the codes that
+// its last command shows.
 func (p *play) example(x string) (codes map[string]bool, exit int, text string) {
 	p.t.Helper()
 	for _, part := range exampleParts.FindAllStringSubmatch(x+"\n", -1) {
@@ -180,8 +180,7 @@ func (p *play) journal(from, to string) {
 	must(p.t, os.Rename(files[0], strings.TrimSuffix(files[0], from)+to))
 }
 
-// TestExplainCommand: a list of all codes, codes with and without an explanation, and what
-// it does not know.
+// TestExplainCommand: a list of all codes, codes with and without an explanation, and what it does not know.
 func TestExplainCommand(t *testing.T) {
 	t.Parallel()
 	p := claimsheet(t, "explain", "[new-ledger]", "unknown-key")
@@ -200,8 +199,8 @@ func TestExplainCommand(t *testing.T) {
 // codeInSource matches what gives a problem its code.
 var codeInSource = regexp.MustCompile(`(?:problem\.New|refuse|matching)\("([a-z0-9-]+)"|(?:\bAt|[Ww]rong|WrongAt|wrongAt|warnAt|refuseStateFolder)\([^"\n]*?, "([a-z0-9-]+)"|\bCode:\s+"([a-z0-9-]+)"|[cC]ode += "([a-z0-9-]+)"|wrongConfig += "([a-z0-9-]+)"`)
 
-// notOurs are folders whose codes are no problem codes: those of answers of test services,
-// of number formats and of studio's page.
+// notOurs are folders whose codes are no problem codes: those of answers of test services, of number formats and of
+// studio's page.
 var notOurs = []string{"apiclient/sandbox", "apiclient/apitest", "importer/sheet/numfmt", "importer/cli/studio"}
 
 // TestExplainCodes: the list has every code that the program can show, and no other.

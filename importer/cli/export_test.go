@@ -18,8 +18,8 @@ func QuickPace() Pace {
 	return Pace{LookAgain: []time.Duration{0, 10 * time.Millisecond, 10 * time.Millisecond}, AskAgain: 20 * time.Millisecond}
 }
 
-// QuickProcess is Process at the pace of tests; TRIAL_BELIEVE sets the age of a creation
-// from which a look-up is believed.
+// QuickProcess is Process at the pace of tests; TRIAL_BELIEVE sets the age of a creation from which a look-up is
+// believed.
 func QuickProcess() int {
 	usualPace = QuickPace()
 	usualPace.Believable, _ = time.ParseDuration(os.Getenv("TRIAL_BELIEVE"))
@@ -43,8 +43,7 @@ func Commands() []string {
 	return all
 }
 
-// Objects has the types of what --json prints: the part of each command, and the ending
-// that all have.
+// Objects has the types of what --json prints: the part of each command, and the ending that all have.
 func Objects() (commands map[string]any, end any) {
 	return map[string]any{
 		"run, rerun": result.Summary{}, "doctor": doctorJSON{}, "doctor --probe": probe.Report{}, "settle": settleJSON{}, "history": historyJSON{},

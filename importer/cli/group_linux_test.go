@@ -42,11 +42,10 @@ const (
 	firstRefused       = 3                       // how many clients must be refused before a run takes its mapping for wrong
 )
 
-// TestKilledWhileShared: several processes work on one ledger, on one sheet or on two that
-// overlap, while some are killed or paused for longer than they may be silent, connections
-// to the server are cut, and the server is restarted. Every process ends
-// as what has happened to it explains; nothing is lost, nothing wrong, and nothing created
-// twice without being said.
+// TestKilledWhileShared: several processes work on one ledger, on one sheet or on two that overlap, while some are
+// killed or paused for longer than they may be silent, connections to the server are cut, and the server is restarted.
+// Every process ends as what has happened to it explains; nothing is lost, nothing wrong, and nothing created twice
+// without being said.
 func TestKilledWhileShared(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -75,8 +74,8 @@ func TestKilledWhileShared(t *testing.T) {
 	}
 }
 
-// group is several processes that work on one ledger in a database. They are started again
-// and again until most disturbances have happened.
+// group is several processes that work on one ledger in a database. They are started again and again until most
+// disturbances have happened.
 type group struct {
 	*harness
 	server          *pgtest.Server
@@ -118,8 +117,8 @@ type member struct {
 	said             string
 }
 
-// newGroup makes the sheets, and the processes that are to work on one ledger: runs of one sheet, of one sheet
-// twice, or of two that overlap, which carry themselves out or have workers.
+// newGroup makes the sheets, and the processes that are to work on one ledger: runs of one sheet, of one sheet twice,
+// or of two that overlap, which carry themselves out or have workers.
 func newGroup(t *testing.T, server *pgtest.Server, rng *rand.Rand, ways []string, workers bool) *group {
 	p := &group{harness: newHarness(t, trialName, rng, *faulty/2), server: server, schema: fmt.Sprintf("group_%d", rng.Uint64()), ways: ways,
 		flight: []int{1, 2, 4, 8}[rng.IntN(4)], sharedAddresses: rng.IntN(4) == 0, counts: map[string]int{}}
@@ -151,8 +150,8 @@ func newGroup(t *testing.T, server *pgtest.Server, rng *rand.Rand, ways []string
 	return p
 }
 
-// overlapping are the rows of a sheet, and of two that have clients and claims in common,
-// and clients whose claims are in both.
+// overlapping are the rows of a sheet, and of two that have clients and claims in common, and clients whose claims are
+// in both.
 func overlapping() (rows, first, last [][]any) {
 	rows = leads(18)
 	for n := range 6 {
@@ -169,8 +168,8 @@ func overlapping() (rows, first, last [][]any) {
 	return rows, first, last
 }
 
-// sharedAddressRows are the rows of a sheet in which every two keys have the address of one person,
-// and of two sheets that each have one of them.
+// sharedAddressRows are the rows of a sheet in which every two keys have the address of one person, and of two sheets
+// that each have one of them.
 func sharedAddressRows(pairs int) (rows, first, last [][]any) {
 	for n := range pairs {
 		one, other := lead(n+1, fmt.Sprint("A-", n+1)), lead(n+1, fmt.Sprint("B-", n+1))
@@ -180,8 +179,8 @@ func sharedAddressRows(pairs int) (rows, first, last [][]any) {
 	return slices.Concat(first, last), first, last
 }
 
-// join makes a process of a command, with its own environments file, state and workbook, and sometimes a machine
-// of its own.
+// join makes a process of a command, with its own environments file, state and workbook, and sometimes a machine of its
+// own.
 func (p *group) join(command string, args ...string) {
 	name := fmt.Sprintf("%s-%d", command, len(p.members))
 	m := &member{name: name, workbook: name + ".results.xlsx", ownNamespace: os.Getuid() == 0 && p.rng.IntN(2) == 0,
@@ -202,9 +201,8 @@ func (p *group) join(command string, args ...string) {
 	p.members = append(p.members, m)
 }
 
-// campaign has the processes of a group work, disturbs them, and then has them
-// work undisturbed until nothing is left to be sent. Then it compares what they said with
-// what the service has.
+// campaign has the processes of a group work, disturbs them, and then has them work undisturbed until nothing is left
+// to be sent.
 func (p *group) campaign() {
 	p.t.Helper()
 	defer func() {
@@ -248,8 +246,7 @@ func (p *group) campaign() {
 	p.t.Logf("%d processes, %d in flight, shared addresses %v: %v, %d ambiguous answers, %d steps uncertain", len(p.members), p.flight, p.sharedAddresses, p.counts, p.ambiguous.Load(), len(p.uncertain()))
 }
 
-// rest has the processes work undisturbed until none sends anything, and then each once by
-// itself.
+// rest has the processes work undisturbed until none sends anything, and then each once by itself.
 func (p *group) rest() bool {
 	for range 10 {
 		p.since()
@@ -268,8 +265,8 @@ func (p *group) rest() bool {
 	return false
 }
 
-// work has all runs do something at the same time, with workers beside them, which are
-// started again when they end, until the runs have ended.
+// work has all runs do something at the same time, with workers beside them, which are started again when they end,
+// until the runs have ended.
 func (p *group) work(disturbed bool, run func(*member)) {
 	var all, workers sync.WaitGroup
 	ended := make(chan struct{})
@@ -343,8 +340,7 @@ func (p *group) perhaps(once int, do func()) {
 	}
 }
 
-// runOnce has a process work once, from its start to its end, and sees whether its exit code
-// is explained.
+// runOnce has a process work once, from its start to its end, and sees whether its exit code is explained.
 func (p *group) runOnce(m *member, disturbed bool) {
 	m.starting.Lock()
 	process := child(p.binary, m.args, m.env...)
@@ -375,9 +371,8 @@ func (p *group) runOnce(m *member, disturbed bool) {
 	}
 }
 
-// script is a script of the service: every call takes a moment, some POSTs are answered
-// badly, and at some a process is disturbed: when the request has come in, when it has been
-// carried out but not answered, or soon after.
+// script is a script of the service: every call takes a moment, some POSTs are answered badly, and at some a process is
+// disturbed: when the request has come in, when it has been carried out but not answered, or soon after.
 func (p *group) script() func(apitest.Call) apitest.Fault {
 	return func(c apitest.Call) apitest.Fault {
 		p.mu.Lock()
@@ -515,8 +510,8 @@ func (p *group) restart(way string) {
 	p.mu.Unlock()
 }
 
-// What a process says that ends because others may have taken its clients over, and
-// because it cannot use the ledger's server; and why a row is not sent whose address is that of another key.
+// What a process says that ends because others may have taken its clients over, and because it cannot use the ledger's
+// server; and why a row is not sent whose address is that of another key.
 var (
 	saysLost          = regexp.MustCompile(`was paused, or cut off`)
 	saysIdle          = regexp.MustCompile(`terminating connection due to idle-in-transaction timeout`)
@@ -553,8 +548,8 @@ func (p *group) unexplained(m *member) string {
 	return p.unlikeRows(m)
 }
 
-// unlikeRows says how an exit code does not fit the rows of the process's workbook, and
-// what has happened to them; "" when it does.
+// unlikeRows says how an exit code does not fit the rows of the process's workbook, and what has happened to them; ""
+// when it does.
 func (p *group) unlikeRows(m *member) string {
 	rows, err := records(p.path(m.workbook), "Results")
 	if err != nil {
@@ -585,8 +580,7 @@ func (p *group) unlikeRows(m *member) string {
 	return ""
 }
 
-// checkRows holds that all is done but for what is uncertain; of two keys with one
-// address, one is done.
+// checkRows holds that all is done but for what is uncertain; of two keys with one address, one is done.
 func (p *group) checkRows() {
 	p.t.Helper()
 	open, done := p.uncertain(), map[string]int{}
@@ -607,8 +601,8 @@ func (p *group) checkRows() {
 	}
 }
 
-// checkShared compares the last workbook with the service: a duplicate must have been
-// said, and the steps that are left uncertain be explained.
+// checkShared compares the last workbook with the service: a duplicate must have been said, and the steps that are left
+// uncertain be explained.
 func (p *group) checkShared() {
 	p.t.Helper()
 	said, texts := p.said(), p.output.String()

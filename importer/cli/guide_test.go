@@ -30,16 +30,14 @@ var (
 	updatePictures = flag.Bool("update-pictures", false, "make the pictures of docs/guide.md again; needs LibreOffice and poppler-utils")
 )
 
-// pageBlock is a part of a page that its reader does, in the page's order: a ```console
-// block, whose lines that begin with $ are commands with what they print below, and
-// which without such a line is what claimsheet sandbox has printed meanwhile in its
-// terminal; a ```yaml block with a file's name, which the reader writes; a comment that
-// says what the reader does to a workbook; and a picture of one.
+// pageBlock is a part of a page that its reader does, in the page's order: a ```console block, whose lines that begin
+// with $ are commands with what they print below, and which without such a line is what claimsheet sandbox has printed
+// meanwhile in its terminal; a ```yaml block with a file's name, which the reader writes; a comment that says what the
+// reader does to a workbook; and a picture of one.
 var pageBlock = regexp.MustCompile("(?s)```console\n(.*?)```|```yaml (\\S+)\n(.*?)```|<!-- ([a-z.]+): ([A-Za-z]+)!([A-Z]+[0-9]+) = (.*?) -->|" +
 	`\]\((pictures/([a-z.]+)-([0-9])\.png)\)`)
 
-// TestGuide does what docs/guide.md shows, from the sheet to the nightly run. The
-// service is a sandbox.
+// TestGuide does what docs/guide.md shows, from the sheet to the nightly run. The service is a sandbox.
 func TestGuide(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -50,8 +48,8 @@ func TestGuide(t *testing.T) {
 	typePage(t, "guide", &reader{shown: "https://uat.example.com/api", url: server.URL}, 6)
 }
 
-// TestRehearsal does what docs/rehearsal.md shows: a night with faults, and the morning
-// after it. The page starts the sandbox itself.
+// TestRehearsal does what docs/rehearsal.md shows: a night with faults, and the morning after it. The page starts the
+// sandbox itself.
 func TestRehearsal(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -66,8 +64,8 @@ type reader struct {
 	sandbox    *bufio.Reader // what claimsheet sandbox prints; nil before it is started
 }
 
-// typePage does what the page docs/NAME.md shows, in a copy of the sample that the page
-// names, and compares what is printed. The page has at least that many commands.
+// typePage does what the page docs/NAME.md shows, in a copy of the sample that the page names, and compares what is
+// printed. The page has at least that many commands.
 func typePage(t *testing.T, name string, r *reader, atLeast int) {
 	t.Helper()
 	path := filepath.Join(root, "docs", name+".md")
@@ -113,15 +111,14 @@ func typePage(t *testing.T, name string, r *reader, atLeast int) {
 	}
 }
 
-// pageCommand is a command of a page. One that ends with a backslash goes on in the
-// next line. pageWord is a word of it, which may be in quotes.
+// pageCommand is a command of a page. One that ends with a backslash goes on in the next line. pageWord is a word of
+// it, which may be in quotes.
 var (
 	pageCommand = regexp.MustCompile(`(?m)^\$ (.*\\\n)*.*\n`)
 	pageWord    = regexp.MustCompile(`'[^']*'|[^\s']+`)
 )
 
-// do runs a command of the page, and returns what remains on the screen, with what
-// differs from run to run replaced.
+// do runs a command of the page, and returns what remains on the screen, with what differs from run to run replaced.
 func (r *reader) do(t *testing.T, command string) string {
 	t.Helper()
 	words := pageWord.FindAllString(strings.ReplaceAll(command, "\\\n", " "), -1)[1:] // without the $
@@ -136,7 +133,7 @@ func (r *reader) do(t *testing.T, command string) string {
 	case words[1] == "sandbox":
 		return r.serve(t, words[2:])
 	}
-	printed, code := inTerminalAt(t, r.folder, 100, []string{"NO_COLOR=1", "UAT_TOKEN=unused"}, words[1:]...)
+	printed, code := typing(t, nil, r.folder, 100, []string{"NO_COLOR=1", "UAT_TOKEN=unused"}, words[1:]...)
 	r.code = code
 	text := strings.ReplaceAll(screen(printed), r.folder+string(filepath.Separator), "")
 	for what, with := range pageConstants {
@@ -145,14 +142,10 @@ func (r *reader) do(t *testing.T, command string) string {
 	return strings.TrimRight(text, "\n") + "\n"
 }
 
-// serve starts claimsheet sandbox, at a free port in place of the usual one, and returns
-// its first three lines.
+// serve starts claimsheet sandbox, at a free port in place of the usual one, and returns its first three lines.
 func (r *reader) serve(t *testing.T, flags []string) string {
 	t.Helper()
-	program, err := os.Executable()
-	must(t, err)
-	cmd := exec.Command(program, append([]string{"sandbox", "--addr", "127.0.0.1:0"}, flags...)...)
-	cmd.Args[0] = "claimsheet" // the test binary is then the program, see TestMain
+	cmd := exec.Command(programName, append([]string{"sandbox", "--addr", "127.0.0.1:0"}, flags...)...)
 	out, err := cmd.StdoutPipe()
 	must(t, err)
 	cmd.Stderr = cmd.Stdout
@@ -183,8 +176,8 @@ func (r *reader) listen(t *testing.T, lines int) string {
 	return text.String()
 }
 
-// takePicture makes a picture of a page of a workbook, as LibreOffice prints it, where
-// pictures are made again. Else it only looks whether there is one.
+// takePicture makes a picture of a page of a workbook, as LibreOffice prints it, where pictures are made again. Else it
+// only looks whether there is one.
 func takePicture(t *testing.T, workbook, page, picture string) {
 	t.Helper()
 	if !*updatePictures {

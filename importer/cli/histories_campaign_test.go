@@ -35,8 +35,7 @@ type plannedActivity struct {
 	open     bool
 }
 
-// person is a client of the sheet. Two persons with one address are still two
-// persons.
+// person is a client of the sheet. Two persons with one address are still two persons.
 type person struct {
 	no                 string
 	email, phone, born string
@@ -93,8 +92,8 @@ func (c *leadCampaign) sharesAddress(p *person) bool {
 	})
 }
 
-// join adds a person with up to three claims to the campaign, anywhere in the sheet.
-// Some persons share an address with another.
+// join adds a person with up to three claims to the campaign, anywhere in the sheet. Some persons share an address with
+// another.
 func (c *leadCampaign) join(rng *rand.Rand) *person {
 	n := len(c.people) + 1
 	p := &person{no: fmt.Sprintf("L%d", n), email: fmt.Sprintf("p%d@example.com", n), phone: fmt.Sprintf("07911 %06d", 123000+n),

@@ -108,8 +108,8 @@ func (h *tale) doubtful() *person {
 	return oneOf(h.rng, h.c.people...)
 }
 
-// nobodys reports that nobody can say yet whose some thing is that may be a step:
-// a link, say, of a client whom the service knew and two people could have taken over.
+// nobodys reports that nobody can say yet whose some thing is that may be a step: a link, say, of a client whom the
+// service knew and two people could have taken over.
 func (h *tale) nobodys(step string) bool {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
@@ -117,8 +117,7 @@ func (h *tale) nobodys(step string) bool {
 	return kind != "client" && slices.ContainsFunc(h.w.things, func(t *thing) bool { return t.kind == kind && h.keyOf(t) == "" })
 }
 
-// decide has an operator say the truth about steps that are uncertain: each of
-// them with some likelihood.
+// decide has an operator say the truth about steps that are uncertain: each of them with some likelihood.
 func (h *tale) decide(percent int) {
 	h.w.rest()
 	list := h.tool("settle")
@@ -171,8 +170,7 @@ func (h *tale) sheetPrint() string {
 	return b.String()
 }
 
-// refused is a run that must not do anything, and its dry run; with rerun flags it
-// is a rerun.
+// refused is a run that must not do anything, and its dry run; with rerun flags it is a rerun.
 func (h *tale) refused(code int, why string, rerun []string) {
 	for _, flags := range [][]string{{"--dry-run"}, nil} {
 		h.files()
@@ -190,8 +188,7 @@ func (h *tale) refused(code int, why string, rerun []string) {
 	}
 }
 
-// inOrder makes a run, unless the results workbook shows the sheet as it is
-// after a run that came to its end.
+// inOrder makes a run, unless the results workbook shows the sheet as it is after a run that came to its end.
 func (h *tale) inOrder() bool {
 	if h.shown != h.sheetPrint() {
 		h.clean(outing{workers: 1 + h.rng.IntN(3)}, false)
@@ -200,8 +197,6 @@ func (h *tale) inOrder() bool {
 }
 
 // loseState loses the state folder, while the results workbook is where it was.
-// Nothing may be made again. The workbook says what is done, where it shows
-// everything; else the folder is found again.
 func (h *tale) loseState() {
 	if !h.inOrder() {
 		return
@@ -211,9 +206,8 @@ func (h *tale) loseState() {
 	h.goOn("lost", true)
 }
 
-// loseBoth loses the state folder after a run that was killed in the middle of its
-// work: the results workbook is that of the run before. A run that was killed when
-// its own workbook stood there already has lost nothing.
+// loseBoth loses the state folder after a run that was killed in the middle of its work: the results workbook is that
+// of the run before.
 func (h *tale) loseBoth() {
 	if !h.inOrder() {
 		return
@@ -249,8 +243,8 @@ func (h *tale) restoreState() {
 	h.goOn("lost", h.c.may("an old copy of the state folder learns from the results workbook"))
 }
 
-// goOn goes on after the state folder was lost: with what the results workbook
-// shows, or with the folder when it was found again.
+// goOn goes on after the state folder was lost: with what the results workbook shows, or with the folder when it was
+// found again.
 func (h *tale) goOn(lost string, learns bool) {
 	if len(h.wrong) > 0 {
 		return
@@ -274,8 +268,7 @@ func (h *tale) goOn(lost string, learns bool) {
 	h.must(os.Rename(h.path(lost), h.state()))
 }
 
-// bookShowsAll reports that the sheet Steps has a line for everything that the
-// service was ever asked for.
+// bookShowsAll reports that the sheet Steps has a line for everything that the service was ever asked for.
 func (h *tale) bookShowsAll() bool {
 	_, steps := h.readBook()
 	lines := map[string]bool{}
@@ -295,8 +288,7 @@ func (h *tale) bookShowsAll() bool {
 	return len(h.givenUp) == 0
 }
 
-// correctBook corrects a cell of the results workbook, or puts its rows in
-// another order, and gives it back.
+// correctBook corrects a cell of the results workbook, or puts its rows in another order, and gives it back.
 func (h *tale) correctBook() {
 	if !h.inOrder() {
 		return
@@ -380,8 +372,8 @@ func (h *tale) twoAtOnce() {
 	h.checkDoubts(o, &night{number: number})
 }
 
-// changeCampaign appends, inserts, takes out or moves an activity. Whatever is
-// done stays so, and only what is new is sent.
+// changeCampaign appends, inserts, takes out or moves an activity. Whatever is done stays so, and only what is new is
+// sent.
 func (h *tale) changeCampaign() {
 	c := h.c
 	switch n := len(c.activities); {
@@ -404,8 +396,7 @@ func (h *tale) changeCampaign() {
 	h.tell("activities %+v", c.activities)
 }
 
-// anySettled reports that steps besides the client's are done for somebody who is
-// still in the sheet.
+// anySettled reports that steps besides the client's are done for somebody who is still in the sheet.
 func (h *tale) anySettled() bool {
 	return slices.ContainsFunc(h.c.present(), func(p *person) bool {
 		return len(h.c.steps(p)) > 1 && h.settled[h.c.key(p)] == h.print(p)
@@ -480,8 +471,7 @@ func (h *tale) check(o outing, n *night) {
 	h.checkDoubts(o, n)
 }
 
-// checkService looks at what the service has: nothing twice, and nothing of one
-// client with another.
+// checkService looks at what the service has: nothing twice, and nothing of one client with another.
 func (h *tale) checkService() {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
@@ -513,8 +503,7 @@ func (h *tale) checkService() {
 // doneWords are the statuses of rows whose things are all there.
 var doneWords = []string{"done", "unchanged", "changed"}
 
-// checkRows looks at the sheet Results: every row of the sheet, ids where they
-// belong, the exit code.
+// checkRows looks at the sheet Results: every row of the sheet, ids where they belong, the exit code.
 func (h *tale) checkRows(o outing, n *night) {
 	if len(n.results) != len(h.c.rows) {
 		h.disagree("run %d: %d rows in, %d rows out", n.number, len(h.c.rows), len(n.results))
@@ -592,8 +581,7 @@ func (h *tale) checkIDs(n *night, r leadRow, row map[string]string) {
 	}
 }
 
-// checkSteps looks at the sheet Steps: what is done is there, what failed is
-// not, and what was answered is known.
+// checkSteps looks at the sheet Steps: what is done is there, what failed is not, and what was answered is known.
 func (h *tale) checkSteps(o outing, n *night) {
 	for _, line := range n.steps {
 		key, step, state := folded(line["Client key"]), line["Step"], line["State"]
@@ -639,8 +627,7 @@ func (h *tale) checkLost(n *night) {
 	}
 }
 
-// isSomebodyElses reports whether an id is that of a client that the service knew
-// before.
+// isSomebodyElses reports whether an id is that of a client that the service knew before.
 func (h *tale) isSomebodyElses(id string) bool {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
@@ -648,12 +635,11 @@ func (h *tale) isSomebodyElses(id string) bool {
 	return t != nil && t.key == ""
 }
 
-// underSomebodyElse reports that a key may have taken over a client whom the
-// service knew, of whose things the payloads do not say whose they are.
+// underSomebodyElse reports that a key may have taken over a client whom the service knew, of whose things the payloads
+// do not say whose they are.
 func (h *tale) underSomebodyElse(key string) bool { return len(h.thingsOf(key, "client")) == 0 }
 
-// checkDoubts compares what is left for an operator with what a run could not
-// have known.
+// checkDoubts compares what is left for an operator with what a run could not have known.
 func (h *tale) checkDoubts(o outing, n *night) {
 	if n.code != -1 && n.ambiguous == 0 && len(h.doubted) == 0 && !slices.ContainsFunc(n.results, func(row record) bool { return row["Import status"] == "uncertain" }) {
 		return // nothing was uncertain, and nothing can have become so

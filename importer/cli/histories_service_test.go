@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -15,9 +14,7 @@ import (
 	"time"
 )
 
-// thing is what the service of a history has created. Whose it is stands in
-// what was sent for it: the client's key in a client field, the claim's in its
-// name, both in an attribute.
+// thing is what the service of a history has created.
 type thing struct {
 	kind     string // client, claim, activity, link
 	id       string // of a link: its url
@@ -49,8 +46,7 @@ func (t *thing) owner() string {
 	return t.client().key
 }
 
-// name is what the thing is in the program's own words: the client key and the
-// step.
+// name is what the thing is in the program's own words: the client key and the step.
 func (t *thing) name() string {
 	if t.kind == "link" || t.kind == "activity" && t.on.kind == "client" {
 		return fmt.Sprintf("%s of %s %s", t.kind, t.client().id, t.template)
@@ -85,8 +81,8 @@ const (
 // definite are the mishaps after which it is certain that nothing was created.
 var definite = []mishap{noMishap, tooMany, overtaken, refusedOnce}
 
-// slowness is how long a slow creation takes; belief is how old an ambiguous
-// attempt must be before a look-up that finds nobody is believed.
+// slowness is how long a slow creation takes; belief is how old an ambiguous attempt must be before a look-up that
+// finds nobody is believed.
 const (
 	slowness = 100 * time.Millisecond
 	belief   = 150 * time.Millisecond
@@ -114,48 +110,17 @@ type intakeWorld struct {
 	onPost    func(n int) (before, after func()) // of the run; nil for none
 	posts     int                                // of the run
 	busy      sync.WaitGroup
-	open      map[net.Conn]int // by the command that opened them
+	connections
+	before int // connections that there were when the run began
 }
 
 func newIntakeWorld() *intakeWorld {
-	w := &intakeWorld{attempts: map[string]int{}, open: map[net.Conn]int{}}
+	w := &intakeWorld{attempts: map[string]int{}}
 	w.Server = httptest.NewUnstartedServer(w)
-	w.Config.ConnState = w.connection
+	w.Config.ConnState = w.note
 	w.Config.ErrorLog = log.New(io.Discard, "", 0)
 	w.Start()
 	return w
-}
-
-// connection keeps track of who may still send something.
-func (w *intakeWorld) connection(c net.Conn, state http.ConnState) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch state {
-	case http.StateNew:
-		w.open[c] = w.run
-	case http.StateClosed, http.StateHijacked:
-		delete(w.open, c)
-	}
-}
-
-// silent waits until nothing more can come of a command whose process is gone.
-func (w *intakeWorld) silent(run int) bool {
-	for range 2000 {
-		w.mu.Lock()
-		left := 0
-		for _, by := range w.open {
-			if by == run {
-				left++
-			}
-		}
-		w.mu.Unlock()
-		if left == 0 {
-			w.busy.Wait()
-			return true
-		}
-		time.Sleep(time.Millisecond)
-	}
-	return false
 }
 
 // begin is the start of a command.
@@ -163,6 +128,7 @@ func (w *intakeWorld) begin(plan func(step string, attempt int, kind string) mis
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.run++
+	w.before = w.seen()
 	w.plan, w.onPost, w.posts, w.lookups = plan, onPost, 0, nil
 	return w.run
 }
@@ -432,14 +398,14 @@ func (w *intakeWorld) answer(rw http.ResponseWriter, r *http.Request, t *thing, 
 	}
 }
 
-// isKnown reports that whoever sends something must have understood the answer about
-// a thing: it came in an earlier run, or something was built on it. mu is held.
+// isKnown reports that whoever sends something must have understood the answer about a thing: it came in an earlier
+// run, or something was built on it. mu is held.
 func (w *intakeWorld) isKnown(t *thing, run int) bool {
 	return t.answered && t.run < run || slices.ContainsFunc(w.things, func(other *thing) bool { return other.on == t })
 }
 
-// body is a whole answer; with another the id is that of something else of the
-// kind, where there is any that the program must know.
+// body is a whole answer; with another the id is that of something else of the kind, where there is any that the
+// program must know.
 func (w *intakeWorld) body(t *thing, another, v1 bool) map[string]any {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// TestInitFindsTheSheet: init finds the encoding of a text file, its delimiter, also in a line sep=;, the header
-// below other lines, and the sheet of a workbook that holds leads. check takes the result, and the schema that
-// its first line names is what the schema command prints.
+// TestInitFindsTheSheet: init finds the encoding of a text file, its delimiter, also in a line sep=;, the header below
+// other lines, and the sheet of a workbook that holds leads. check takes the result, and the schema that its first line
+// names is what the schema command prints.
 func TestInitFindsTheSheet(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, nil)

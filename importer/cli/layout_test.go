@@ -14,8 +14,7 @@ import (
 
 const root = "../.." // the module's folder
 
-// arrows are the imports that our packages may have among themselves. Any
-// package may import mapping/problem.
+// arrows are the imports that our packages may have among themselves. Any package may import mapping/problem.
 var arrows = map[string][]string{
 	".":                       {"importer/cli"},
 	"mapping/problem":         {},
@@ -130,8 +129,8 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// throughItsDoor tells whether a package may import a library: one of the
-// standard library's that has no door, or its own.
+// throughItsDoor tells whether a package may import a library: one of the standard library's that has no door, or its
+// own.
 func throughItsDoor(pkg, path string) bool {
 	standard := !strings.Contains(strings.SplitN(path, "/", 2)[0], ".")
 	for library, packages := range doors {

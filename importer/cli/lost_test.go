@@ -13,8 +13,8 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-// ledgerIsLost takes the ledger away while the first client is created, and has the run end. The function that it returns puts the
-// ledger back.
+// ledgerIsLost takes the ledger away while the first client is created, and has the run end. The function that it
+// returns puts the ledger back.
 func (s *scene) ledgerIsLost() (said string, putBack func()) {
 	s.t.Helper()
 	path := s.path(".claimsheet/ledger.db")
@@ -37,9 +37,8 @@ func (s *scene) journals() []string {
 	return found
 }
 
-// TestLedgerLostUnderARun takes the ledger away while a request is in flight:
-// the run sends nothing more, its id goes to the journal, and the next
-// run takes it up and does the rest. Nothing is created twice.
+// TestLedgerLostUnderARun takes the ledger away while a request is in flight: the run sends nothing more, its id goes
+// to the journal, and the next run takes it up and does the rest. Nothing is created twice.
 func TestLedgerLostUnderARun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, creating, leads(2))
@@ -64,38 +63,7 @@ func TestLedgerLostUnderARun(t *testing.T) {
 	}
 }
 
-// TestAnotherIDIsShown: a journal says that the service has created a client with another id than
-// the ledger has. The command that records it says so, the client's row is uncertain, with both
-// ids, and a decision settles it.
-func TestAnotherIDIsShown(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, creating, leads(1))
-	other := s.service.AddClient("other", "other@example.com", "")
-	_, putBack := s.ledgerIsLost()
-	putBack()
-	kept := s.journals()
-	if len(kept) != 1 {
-		t.Fatalf("journals %v", kept)
-	}
-	must(t, os.Rename(kept[0], kept[0]+".away"))
-	s.must(0, "settle", "--created", other, "c1@example.com:client")
-	must(t, os.Rename(kept[0]+".away", kept[0]))
-	s.mustRun(3, "--dry-run")
-	if p := s.mustRun(4); !strings.Contains(p.err, "journal-conflict") || strings.Contains(p.out+p.err, "c1@example.com") {
-		t.Errorf("the run says %s%s, want the conflict and no key", p.out, p.err)
-	}
-	id := s.service.Created()["client c1@example.com"][0].ID
-	expect(t, s.must(4, "settle"), id, other)
-	expect(t, s.must(0, "history", "c1@example.com"), id, other)
-	s.must(0, "settle", "--created", other, "c1@example.com:client")
-	if s.run(); len(s.journals()) > 0 {
-		t.Errorf("journals %v are left", s.journals())
-	}
-}
-
-// copiedInTheMiddle runs with flags, and leaves the ledger as it was in the middle of
-// the run.
+// copiedInTheMiddle runs with flags, and leaves the ledger as it was in the middle of the run.
 func (s *scene) copiedInTheMiddle(flags ...string) {
 	s.t.Helper()
 	var once sync.Once
@@ -112,9 +80,9 @@ func (s *scene) copiedInTheMiddle(flags ...string) {
 	must(s.t, os.Rename(s.path("middle.db"), s.path(".claimsheet/ledger.db")))
 }
 
-// TestLedgerFromTheMiddleOfARun: the ledger was copied while a run worked, and put back after the run had ended. It knows
-// that the run began; its workbook says what came after. Where that has a name of its own, the workbook before is not
-// enough.
+// TestLedgerFromTheMiddleOfARun: the ledger was copied while a run worked, and put back after the run had ended. It
+// knows that the run began; its workbook says what came after. Where that has a name of its own, the workbook before is
+// not enough.
 func TestLedgerFromTheMiddleOfARun(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -158,8 +126,8 @@ func advised(t *testing.T, said string) []string {
 	return strings.Fields(found[1])
 }
 
-// TestFirstRunsTogether: a run that begins with nothing makes its folders although
-// others that give up make and remove them meanwhile.
+// TestFirstRunsTogether: a run that begins with nothing makes its folders although others that give up make and remove
+// them meanwhile.
 func TestFirstRunsTogether(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(1))

@@ -1,6 +1,11 @@
 package cli_test
 
 import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -12,8 +17,8 @@ import (
 	"claimsheet/apiclient/apitest"
 )
 
-// TestFlows holds every call of the document's five flows for one client:
-// method, path, query and body, in the document's order.
+// TestFlows holds every call of the document's five flows for one client: method, path, query and body, in the
+// document's order.
 func TestFlows(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -109,8 +114,7 @@ var (
 	document = strings.NewReplacer("client create", "create the client", "\n", " ")
 )
 
-// created is what a flow of the document creates, in its order. A contact is the
-// client of version 2.
+// created is what a flow of the document creates, in its order. A contact is the client of version 2.
 func created(flow string) []string {
 	var things []string
 	for _, m := range creates.FindAllStringSubmatch(document.Replace(flow), -1) {
@@ -133,8 +137,7 @@ func (p played) created() []string {
 	return things
 }
 
-// checkIDs compares what the workbook shows beside every row of a client with
-// what the service handed out.
+// checkIDs compares what the workbook shows beside every row of a client with what the service handed out.
 func (s *scene) checkIDs(key string) {
 	s.t.Helper()
 	made := s.service.Created()
@@ -161,9 +164,8 @@ func (s *scene) checkIDs(key string) {
 	}
 }
 
-// TestManyWorkers runs 200 clients on 32 workers: each client's calls come in
-// order, one after the other, and the first client is finished before anything
-// is created for another.
+// TestManyWorkers runs 200 clients on 32 workers: each client's calls come in order, one after the other, and the first
+// client is finished before anything is created for another.
 func TestManyWorkers(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -226,8 +228,7 @@ func TestHeaders(t *testing.T) {
 	s.mustRun(2)
 }
 
-// TestRateOverrides: --rate and --concurrency win over the environment's
-// limits.
+// TestRateOverrides: --rate and --concurrency win over the environment's limits.
 func TestRateOverrides(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(8))
@@ -253,5 +254,162 @@ func TestRateOverrides(t *testing.T) {
 	}
 	if took := at[len(at)-1].Sub(at[0]); took < time.Duration(len(at)-2)*20*time.Millisecond {
 		t.Errorf("%d requests in %v: more than 50 a second", len(at), took)
+	}
+}
+
+// TestDryRunLeavesNothing: a dry run writes a plan and no other file, and refuses to write it over results.
+func TestDryRunLeavesNothing(t *testing.T) {
+	s := newScene(t, stepThree, leads(2))
+	scratch := t.TempDir()
+	t.Setenv("TMPDIR", scratch)
+	s.mustRun(0, "--dry-run")
+	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
+		t.Errorf("the dry run leaves %v in the temporary folder (error %v)", left, err)
+	}
+	if diff := cmp.Diff([]string{"environments.yaml", "leads.plan.xlsx", "leads.xlsx", "mapping.yaml"}, names(t, s.dir)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	order := "client, “Your details”, claim loan/A-%d, “Agreement details” on claim loan/A-%[1]d, “Sign your claim”, magic link"
+	want := []record{
+		{"Client key": "c1@example.com", "First row": "2", "Rows": "1", "Clients": "1", "Claims": "1", "Activities": "3", "Links": "1",
+			"Calls": "6", "In this order": fmt.Sprintf(order, 1)},
+		{"Client key": "c2@example.com", "First row": "3", "Rows": "1", "Clients": "1", "Claims": "1", "Activities": "3", "Links": "1",
+			"Calls": "6", "In this order": fmt.Sprintf(order, 2)},
+		{},
+		{"Client key": "total", "First row": "", "Rows": "", "Clients": "2", "Claims": "2", "Activities": "6", "Links": "2", "Calls": "12"},
+	}
+	if diff := cmp.Diff(want, s.workbook("leads.plan.xlsx", "Plan")); diff != "" {
+		t.Errorf("the calls of the plan (-want +got):\n%s", diff)
+	}
+	s.mustRun(0)
+	s.mustRun(2, "--dry-run", "-o", s.path("leads.results.xlsx"))
+}
+
+// TestContactOfTheEnvironment says what is wrong with the place of a contact's id, before anything is sent.
+func TestContactOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+	s := newJoint(t, "a@ | Ann | A-1 | |")
+	for text, want := range map[string]string{"": "is empty", "two words": "not one word", strings.Repeat("x", 300): "too long for an id",
+		"contact-7": "is not an id of the service", "00000000-0000-0000-0000-000000000000": "stands for no id"} {
+		write(t, s.path("broker"), text)
+		p := s.run()
+		if p.code != 2 || len(p.posts()) > 0 || !strings.Contains(p.err, want) || !strings.Contains(p.err, "mapping.yaml:16:") || text != "" && strings.Contains(p.err, text) {
+			t.Errorf("%q: exit code %d, want %q\n%s", text, p.code, want, p.err)
+		}
+	}
+	must(t, os.Remove(s.path("broker")))
+	if p := s.run(); p.code != 2 || !strings.Contains(p.err, "[contact-id]") {
+		t.Errorf("without the file: exit code %d\n%s", p.code, p.err)
+	}
+}
+
+// shapesOf are the shapes of the table that are not the sandbox's usual one.
+var shapesOf = map[string]apitest.Shape{
+	"below other fields":     {Carrier: apitest.Nested},
+	"in headers":             {Carrier: apitest.Header},
+	"plain text":             {Carrier: apitest.Text},
+	"relative redirect urls": {Carrier: apitest.Relative},
+	"nobody: HTTP 204":       {NotFound: apitest.Reply{Status: 204}},
+	"nobody: null":           {NotFound: apitest.JSON(200, "null")},
+	"nobody: no id":          {NotFound: apitest.JSON(200, `{"clientId":null,"contactId":null}`)},
+	"nobody: empty list":     {NotFound: apitest.JSON(200, `{"items":[]}`)},
+	"nobody: a flag":         {NotFound: apitest.JSON(200, `{"found":false}`)},
+	"several at once":        {Carrier: apitest.Nested, NotFound: apitest.JSON(200, `{"items":[]}`), Untyped: true},
+}
+
+// wireShapes reads the table: the entries of environments, by the names of shapes.
+func wireShapes(t *testing.T) map[string]string {
+	t.Helper()
+	_, table, _ := strings.Cut(readText(t, filepath.Join(root, "docs", "environments.md")), "| shape | answers | in the environment |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	shapes := map[string]string{}
+	for line := range strings.Lines(table) {
+		if cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | "); len(cells) == 3 {
+			entry := strings.Trim(cells[2], "` ")
+			if inner, ok := strings.CutPrefix(entry, "{"); ok {
+				entry = strings.ReplaceAll(strings.TrimSuffix(inner, "}"), "}, not_found", "}\nnot_found")
+			}
+			shapes[strings.TrimSpace(cells[0])] = entry
+		}
+	}
+	for name := range shapesOf {
+		if _, ok := shapes[name]; !ok || len(shapes) < 12 {
+			t.Errorf("of %d shapes in docs/environments.md none is %q", len(shapes), name)
+		}
+	}
+	return shapes
+}
+
+// shapeClient is a client whose payload has an array.
+const shapeClient = `
+client:
+  key: E-mail
+  lookup: {email: E-mail}
+  fields: {email: {column: E-mail, type: Email}, firstName: First name, phones.0.number: {column: Mobile, type: Phone, region: GB}}
+`
+
+// typedActivities are activities that need no data types from the service.
+const typedActivities = `
+activities:
+  - template: Your details
+    attributes: {Date of birth: {column: DOB, type: Date}, Home address: Address, Consent to contact: {column: Opt in, type: Checkbox}}
+  - {template: Sign your claim, status: Open}
+`
+
+var shapeMappings = map[string]string{
+	"v1": "name: shapes\napi: v1\n" + shapeClient + typedActivities,
+	"v2": "name: shapes\napi: v2\n" + shapeClient + `
+claims: [{id: loan, key: Agreement no, name: "Loan {Agreement no}"}]
+workflow: {name: Batch, template_identifier: WF-1}
+` + typedActivities,
+}
+
+// TestWireShapes imports in every shape that the documentation lists, and a rerun of the workbook sends nothing.
+func TestWireShapes(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	for name, entry := range wireShapes(t) {
+		for version, mapping := range shapeMappings {
+			t.Run(name+"/"+version, func(t *testing.T) {
+				t.Parallel()
+				s := newSceneBehind(t, mapping, leads(3), func(service http.Handler) http.Handler { return shapesOf[name].Around(anyLength(service)) })
+				s.service.Wire.ActivityID = "/activityId"
+				s.environment(entry)
+				s.mustRun(0)
+				s.checkShape(version)
+				if p := s.rerun("leads.results.xlsx"); p.code != 0 || len(p.posts()) > 0 {
+					t.Errorf("rerun: exit code %d, %v\n%s", p.code, p.posts(), p.err)
+				}
+			})
+		}
+	}
+}
+
+// anyLength is a service whose answers do not say how long they are, because their shape is another one.
+func anyLength(service http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		service.ServeHTTP(w, r)
+		w.Header().Del("Content-Length")
+	})
+}
+
+// checkShape compares the workbook with what was created: everything is there once, and its ids and urls are in the
+// workbook.
+func (s *scene) checkShape(version string) {
+	s.t.Helper()
+	s.checkMadeOnce()
+	made := s.service.Created()
+	if want := map[string]int{"v1": 3 * 3, "v2": 3 * 5}[version]; len(made) != want {
+		s.t.Errorf("%d things were created, want %d", len(made), want)
+	}
+	first := func(step string) apitest.Made { return append(made[step], apitest.Made{})[0] }
+	for i, row := range s.results() {
+		key, id := row["E-mail"], row["contactId"]+row["clientId"]
+		link, err := url.Parse(first("link "+key).URL + first("client "+key).URL) // one of them has it
+		must(s.t, err)
+		if row["Import status"] != "done" || id == "" || id != first("client "+key).ID || row["claimIds"] != first("claim "+key+"/Loan "+row["Agreement no"]).ID ||
+			!strings.HasPrefix(row["redirectUrl"], "http") || !strings.HasSuffix(row["redirectUrl"], link.Path) {
+			s.t.Errorf("row %d is %v, and these were made: %v", i+1, row, made)
+		}
 	}
 }

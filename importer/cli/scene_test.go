@@ -85,8 +85,7 @@ const agreementActivity = `
     attributes: {Agreement number: Agreement no, Amount: Amount, Signed at: Signed}
 `
 
-// stepThree is version 2, use case 2: six calls and a look-up for each client
-// with one claim.
+// stepThree is version 2, use case 2: six calls and a look-up for each client with one claim.
 const stepThree = `
 name: step-three
 api: v2
@@ -98,8 +97,7 @@ activities:` + detailsActivity + agreementActivity + `
   - {template: Sign your claim, status: Open}
 `
 
-// scene is a folder with a mapping, an environment and a sheet, and the
-// service that the environment names.
+// scene is a folder with a mapping, an environment and a sheet, and the service that the environment names.
 type scene struct {
 	t       *testing.T
 	dir     string
@@ -145,8 +143,7 @@ func (s *scene) path(name string) string { return filepath.Join(s.dir, name) }
 
 func (s *scene) mapping(text string) { write(s.t, s.path("mapping.yaml"), text) }
 
-// environment writes the environments file; more are lines of the entry,
-// without indentation.
+// environment writes the environments file; more are lines of the entry, without indentation.
 func (s *scene) environment(more string) {
 	s.entry = more
 	entry := "base_url: " + s.url + "\ncase_id: " + caseID + "\n" + more
@@ -173,8 +170,7 @@ func (s *scene) must(want int, words ...string) string {
 	return out + diagnostics
 }
 
-// moved starts a second service and writes its address into the scene's
-// environments file.
+// moved starts a second service and writes its address into the scene's environments file.
 func (s *scene) moved() *apitest.Server {
 	other := apitest.New(reference...)
 	server := httptest.NewServer(other)
@@ -372,16 +368,6 @@ func (s *scene) mustRun(code int, flags ...string) played {
 	return p
 }
 
-// foretold runs dry and then for real, and compares what the dry run predicted with
-// what happened: the requests by kind and the statuses of rows.
-func (s *scene) foretold(code int, flags ...string) played {
-	s.t.Helper()
-	dry := s.run(append(flags, "--dry-run")...)
-	real := s.mustRun(code, flags...)
-	s.compare(dry, real)
-	return real
-}
-
 // compare compares what a dry run predicted with what the run did.
 func (s *scene) compare(dry, real played) {
 	s.t.Helper()
@@ -427,8 +413,7 @@ func (p played) posts() map[string]int {
 	return counts
 }
 
-// steps are the logical names of the creating calls, in the order of their
-// arrival.
+// steps are the logical names of the creating calls, in the order of their arrival.
 func (p played) steps() []string {
 	var list []string
 	for _, c := range p.calls {
@@ -467,6 +452,11 @@ func shortIDs(text string) string {
 		m := anyID.FindStringSubmatch(id)
 		return idPrefix[m[1]] + m[2]
 	})
+}
+
+// onStep is about the creating calls of one step.
+func onStep(step string) func(apitest.Call) bool {
+	return func(c apitest.Call) bool { return c.Step == step }
 }
 
 // settleDown waits until the service has done all that it was asked for.

@@ -16,9 +16,8 @@ import (
 	"claimsheet/importer/cli"
 )
 
-// A process of the program takes longer to begin than most commands of scripts take. So the
-// commands of a script are carried out by one process, one after the other, each in the
-// script's folder; with -long, each has its own.
+// A process of the program takes longer to begin than most commands of scripts take. So the commands of a script are
+// carried out by one process, one after the other, each in the script's folder; with -long, each has its own.
 
 // serverName is the program that carries out the commands of a script.
 const serverName = "claimsheet-commands"

@@ -59,6 +59,7 @@ func TestMain(m *testing.M) {
 //	exits N claimsheet ARG…      runs the command, which must end with exit code N
 //	refuses claimsheet ARG…      the same with exit code 2, and it must leave no trace: nothing on
 //	                             stdout, no file or folder made or changed, nothing sent to the service
+//	small                        makes the mapping.yaml and the leads.csv that most scripts use, where the script has none
 //	scrub FROM TO                copies what changes from run to run (times, ids, folders, log lines) out of a text
 //	steady FROM TO               the same, log lines included
 //	workbook FILE CSV [SHEET]    makes a workbook of text cells
@@ -98,7 +99,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "refuses": refuses, "scrub": scrub, "steady": steady,
+			"exits": exits, "refuses": refuses, "small": makeSmall, "scrub": scrub, "steady": steady,
 			"encrypt": encryptWorkbook, "hide": hideRows, "merge": mergeCells,
 			"workbook": makeWorkbook, "put": putCell, "cell": compareCell, "zip": makeZip,
 			"service": startService, "sent": sent, "serve": serve, "interrupt": interrupt,
@@ -276,6 +277,36 @@ func steady(ts *testscript.TestScript, neg bool, args []string) {
 		text = c.what.ReplaceAllString(text, c.with)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
+}
+
+const (
+	smallMapping = `name: small
+api: v2
+client:
+  key: E-mail
+  lookup: {email: E-mail}
+  fields: {email: {column: E-mail, type: Email}, lastName: Name}
+activities:
+  - template: Your details
+    attributes:
+      Postcode: Post code
+      Date of birth: {column: DOB, type: Date, format: dd/mm/yyyy}
+workflow: {name: Small, template_identifier: WF-1}
+`
+	smallLeads = `E-mail,Name,Post code,DOB
+ann@example.com,Archer,ZZ1 1ZZ,01/02/1980
+bob@example.com,Baker,ZZ2 2ZZ,03/04/1981
+cid@example.com,Cooper,ZZ3 3ZZ,05/06/1982
+`
+)
+
+func makeSmall(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 0, 0)
+	for name, text := range map[string]string{"mapping.yaml": smallMapping, "leads.csv": smallLeads} {
+		if _, err := os.Stat(ts.MkAbs(name)); err != nil {
+			ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
+		}
+	}
 }
 
 // inWorkbook changes a workbook, a new one if there is none.

@@ -15,8 +15,7 @@ import (
 
 // The tests of this file are those of item P-6 of docs/security.md.
 
-// P-6: whatever the umask, folders that we make are for their owner alone, and
-// so are files.
+// P-6: whatever the umask, folders that we make are for their owner alone, and so are files.
 func TestP6_Private(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -113,8 +112,8 @@ func TestP6_PlantedLinks(t *testing.T) {
 	}
 }
 
-// P-6: a state folder that others can write to, itself or by a folder above it,
-// is refused before anything is read from it.
+// P-6: a state folder that others can write to, itself or by a folder above it, is refused before anything is read from
+// it.
 func TestP6_SharedFolders(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)

@@ -2,7 +2,9 @@ package cli_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -11,18 +13,21 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/xuri/excelize/v2"
+
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/cli"
+	"claimsheet/mapping/problem"
 )
 
-// The tests of this file are those of docs/security.md that need the whole
-// program, by the names of its items.
+// The tests of this file are those of docs/security.md that need the whole program, by the names of its items.
 
 // secretCanaries may be nowhere at all but in requests.
 var secretCanaries = []string{"canary-token", "canary-oauth", "canary-key-from-file", "canary-from-cmd"}
@@ -30,12 +35,10 @@ var secretCanaries = []string{"canary-token", "canary-oauth", "canary-key-from-f
 // linkCanaries are redirect urls: in the workbook and the ledger only.
 var linkCanaries = []string{"canary-link"}
 
-// personalCanaries are personal data: in the sheet, its kept copy, the workbook
-// and the ledger only.
+// personalCanaries are personal data: in the sheet, its kept copy, the workbook and the ledger only.
 var personalCanaries = []string{"canary-mail@example.com", "CanaryName", "911999001", "Canary Street", "CANARY-NO", "canary-detail", "canary-invalid"}
 
-// where tells which canaries a file may hold, by its path in the scene's
-// folder.
+// where tells which canaries a file may hold, by its path in the scene's folder.
 func allowed(path string) (personal, links bool) {
 	switch name := filepath.Base(path); {
 	case strings.HasPrefix(name, "ledger.db"), strings.Contains(name, ".results"):
@@ -68,8 +71,8 @@ func find(text []byte, canaries []string) string {
 	return ""
 }
 
-// searchAll looks for canaries in what was printed and in every file that is
-// left in the scene's folder, temporary files included.
+// searchAll looks for canaries in what was printed and in every file that is left in the scene's folder, temporary
+// files included.
 func (s *scene) searchAll(printed string) {
 	s.t.Helper()
 	if c := find([]byte(printed), append(append(secretCanaries, linkCanaries...), personalCanaries...)); c != "" {
@@ -98,8 +101,7 @@ func (s *scene) searchAll(printed string) {
 	}
 }
 
-// exec runs the program as a process of its own, with the scene's temporary
-// folder and a secret in its environment.
+// exec runs the program as a process of its own, with the scene's temporary folder and a secret in its environment.
 func (s *scene) exec(args ...string) (code int, printed string) {
 	s.t.Helper()
 	temp := s.path("temp")
@@ -107,8 +109,7 @@ func (s *scene) exec(args ...string) (code int, printed string) {
 	return child(programName, args, "TMPDIR="+temp, "TMP="+temp, "CANARY=canary-oauth").end(s.t)
 }
 
-// canaryScene is a scene in which every secret and every cell is a canary, over
-// a service that gives canaries as links.
+// canaryScene is a scene in which every secret and every cell is a canary, over a service that gives canaries as links.
 func canaryScene(t *testing.T) *scene {
 	good := []any{"canary-mail@example.com", "CanaryName", "07911 999001", "1980-05-01", "1 Canary Street", "Yes", "CANARY-NO", 12.5, "2026-03-31 09:30"}
 	bad := []any{"c2@example.com", "CanaryName", "canary-invalid", "canary-invalid", "2 Canary Street", "Yes", "CANARY-NO-2", "canary-invalid", "2026-03-31 09:30"}
@@ -127,9 +128,8 @@ func canaryScene(t *testing.T) *scene {
 	return s
 }
 
-// P-3: secrets are nowhere, whatever the service makes of them; personal data
-// and links are where they belong. 12 canaries, and a service that repeats all
-// it was sent.
+// P-3: secrets are nowhere, whatever the service makes of them; personal data and links are where they belong. 12
+// canaries, and a service that repeats all it was sent.
 func TestP3_Canaries(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -201,8 +201,8 @@ func TestP3_Canaries(t *testing.T) {
 	}
 }
 
-// P-4: a redirect url is in the workbook and in the ledger, and in no other
-// file and no output, not even when a step's answer is left open.
+// P-4: a redirect url is in the workbook and in the ledger, and in no other file and no output, not even when a step's
+// answer is left open.
 func TestP4_MagicLinks(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
@@ -223,8 +223,8 @@ func TestP4_MagicLinks(t *testing.T) {
 	}
 }
 
-// X-7: a run that is killed leaves personal data where it belongs, and nothing
-// in the system's folder for temporary files.
+// X-7: a run that is killed leaves personal data where it belongs, and nothing in the system's folder for temporary
+// files.
 func TestX7_KilledRunLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -274,8 +274,7 @@ func TestP8_Panic(t *testing.T) {
 	}
 }
 
-// P-9: nothing that a service, a sheet or a file says begins a line of its own
-// or moves the cursor.
+// P-9: nothing that a service, a sheet or a file says begins a line of its own or moves the cursor.
 func TestP9_LogInjection(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -308,8 +307,7 @@ func TestP9_LogInjection(t *testing.T) {
 	}
 }
 
-// N-8: with credentials that are not taken, each worker sends one request at
-// most, and the run ends.
+// N-8: with credentials that are not taken, each worker sends one request at most, and the run ends.
 func TestN8_OneRefusalEach(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(60))
@@ -347,9 +345,8 @@ func TestC3_NoFileIsNamedByACell(t *testing.T) {
 	}))
 }
 
-// C-5: what the sandbox made cannot be taken for a real service's: it says so
-// wherever it shows, has a ledger of its own, and its results are refused
-// elsewhere.
+// C-5: what the sandbox made cannot be taken for a real service's: it says so wherever it shows, has a ledger of its
+// own, and its results are refused elsewhere.
 func TestC5_TheSandboxSaysSo(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -368,4 +365,340 @@ func TestC5_TheSandboxSaysSo(t *testing.T) {
 	if code != 2 || !strings.Contains(printed, "other-environment") || len(s.service.Calls()) > 0 {
 		t.Errorf("exit code %d, %d calls\n%s", code, len(s.service.Calls()), printed)
 	}
+}
+
+// The tests of this file are those of item C-6 of docs/security.md: a workbook is data, and chooses no configuration.
+
+// baited is a scene of an attacker: its results workbook names its mapping, beside which an environments file makes a
+// file when a secret is resolved.
+func baited(t *testing.T) (s *scene, bait string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no touch")
+	}
+	s = newScene(t, stepThree, leads(2))
+	s.mustRun(0)
+	bait = filepath.Join(t.TempDir(), "touched")
+	s.environment("headers: {X-Api-Key: 'cmd:touch " + bait + "'}")
+	return s, bait
+}
+
+// in runs the program as a process in a folder.
+func in(t *testing.T, dir string, args ...string) (code int, printed string) {
+	t.Helper()
+	p := child(programName, args)
+	p.Dir = dir
+	return p.end(t)
+}
+
+// everyCommand are command lines with a workbook as argument.
+func everyCommand(workbook string) [][]string {
+	return [][]string{
+		{"rerun", workbook}, {"rerun", "--dry-run", workbook}, {"rerun", "--yes", workbook}, {"rerun", "-e", "uat", workbook},
+		{"run", workbook}, {"run", "--dry-run", workbook}, {"check", workbook}, {"doctor", workbook}, {"init", workbook},
+		{"report", workbook}, {"settle", workbook}, {"settle", "--created", workbook}, {"link", workbook}, {"history", workbook},
+	}
+}
+
+// C-6: no command takes a mapping, or the environments file beside it, from a workbook that it is given.
+func TestC6_WorkbooksRunNoCommands(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	attacker, bait := baited(t)
+	empty := t.TempDir()
+	copied := filepath.Join(empty, "leads.results.xlsx")
+	keep(t, attacker.path("leads.results.xlsx"), copied)
+	for _, workbook := range []string{copied, attacker.path("leads.results.xlsx")} {
+		for _, args := range everyCommand(workbook) {
+			if args[0] != "rerun" && workbook != copied {
+				continue // rerun alone could look beside it
+			}
+			code, printed := in(t, empty, args...)
+			if _, err := os.Lstat(bait); err == nil {
+				t.Fatalf("%s ran the command of an environments file that the workbook led to\n%s", strings.Join(args, " "), printed)
+			}
+			if args[0] == "rerun" && (code != 2 || !strings.Contains(printed, "claimsheet rerun -m mapping.yaml")) {
+				t.Errorf("%s: exit code %d, want 2 and the line with -m\n%s", strings.Join(args, " "), code, printed)
+			}
+		}
+	}
+}
+
+// C-6: a workbook that claims to be of a run of this user's own gets this user's configuration, not the one that it
+// names.
+func TestC6_ForgedRunsGetTheLedgersMapping(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	attacker, bait := baited(t)
+	victim := newScene(t, stepThree, leads(2))
+	p := victim.mustRun(0)
+	forged := filepath.Join(victim.dir, "forged.results.xlsx")
+	keep(t, attacker.path("leads.results.xlsx"), forged)
+	editWorkbook(t, forged, func(f *excelize.File) {
+		must(t, f.SetCustomProps(excelize.CustomProperty{Name: "claimsheet.run", Value: p.summary.Run}))
+	})
+	for _, args := range everyCommand(forged) {
+		_, printed := in(t, victim.dir, args...)
+		if _, err := os.Lstat(bait); err == nil {
+			t.Fatalf("%s ran the command of an environments file that the workbook led to\n%s", strings.Join(args, " "), printed)
+		}
+	}
+	code, printed := in(t, victim.dir, "rerun", "leads.results.xlsx")
+	if code != 0 {
+		t.Errorf("a rerun of the victim's own workbook: exit code %d\n%s", code, printed)
+	}
+}
+
+// C-6: rerun takes mapping and environment from the ledger: that of --state, that beside --environments or -m, or that
+// of the working directory; the workbook's folder is no such place.
+func TestC6_WhereRerunFindsItsRun(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := newScene(t, stepThree, leads(2))
+	s.mustRun(0)
+	elsewhere := t.TempDir()
+	workbook := s.path("leads.results.xlsx")
+	for name, test := range map[string]struct {
+		dir   string
+		flags []string
+		code  int
+	}{
+		"working directory": {s.dir, nil, 0},
+		"state":             {elsewhere, []string{"--state", s.path(".claimsheet")}, 0},
+		"environments":      {elsewhere, []string{"--environments", s.path("environments.yaml")}, 0},
+		"mapping":           {elsewhere, []string{"-m", s.path("mapping.yaml")}, 0},
+		"nowhere":           {elsewhere, nil, 2},
+		"another ledger":    {s.dir, []string{"--state", filepath.Join(elsewhere, "state")}, 2},
+	} {
+		code, printed := in(t, test.dir, append(append([]string{"rerun", "--dry-run"}, test.flags...), workbook)...)
+		if code != test.code || code == 2 && !strings.Contains(printed, "claimsheet rerun -m mapping.yaml") {
+			t.Errorf("%s: exit code %d, want %d\n%s", name, code, test.code, printed)
+		}
+	}
+}
+
+// hostile is a text with what a terminal obeys: escape sequences of 7 and of 8 bits, line separators, and turned
+// directions.
+const hostile = "x\u009b31m\u202ey\u2066z\u2028w\u0085v"
+
+// obeyed is the first character of a text that a terminal would obey.
+func obeyed(text string) string {
+	for line := range strings.SplitSeq(text, "\n") {
+		for _, r := range strings.ReplaceAll(line, "\t", "") {
+			if problem.IsControl(r) || r == '\ufffd' {
+				return line
+			}
+		}
+	}
+	return ""
+}
+
+// P-9: no command prints a character that a terminal obeys, whoever wrote it: a header, a cell, a key, a file's name, a
+// template or a redirect url.
+func TestP9_NothingPrintedIsObeyed(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(2))
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Kind == "link" {
+			return apitest.CreateThen(apitest.JSON(201, `{"redirectUrl":"https://claims.example.com/`+hostile+`"}`))
+		}
+		return apitest.Fault{}
+	})
+	writeSheet(t, s.path("hostile.xlsx"), []any{"E-mail", hostile}, [][]any{{"c1@example.com", hostile}})
+	named := s.path("x\u009b31m\u202e.xlsx")
+	forged := s.path("a\nlevel=ERROR forged\r\x1b[31m\u009b1m\u2028b.xlsx")
+	writeSheet(t, named, header, leads(1))
+	writeSheet(t, forged, header, leads(1))
+	mapping := s.path("mapping.yaml")
+	for _, args := range [][]string{
+		s.args(), {"run", "-m", mapping, "--dry-run", named}, {"run", "-m", mapping, s.path("hostile.xlsx")},
+		{"init", s.path("hostile.xlsx")}, {"link", "-m", mapping, "c1@example.com"}, {"link", "-m", mapping, hostile},
+		{"history", "-m", mapping}, {"history", "-m", mapping, "c1@example.com"}, {"history", "-m", mapping, "--json", "c1@example.com"},
+		{"settle", "-m", mapping}, {"settle", "-m", mapping, "--created", hostile}, {"report", "-m", mapping, hostile},
+		{"run", "-m", mapping, "--log-format", "text", forged}, {"run", "-m", mapping, "--log-format", "json", forged}, {hostile}, {"run", "--" + hostile}, {"check", "-m", s.path(hostile)},
+	} {
+		p := claimsheet(t, args...)
+		for _, text := range []string{p.out, p.err} {
+			if line := obeyed(text); line != "" || strings.Contains(text, "\nlevel=ERROR") {
+				t.Errorf("%q prints %q\n%s", args, line, text)
+			}
+		}
+	}
+}
+
+// P-9: what is data stays what it was: JSON and the first mapping have such characters escaped.
+func TestP9_DataIsEscaped(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := newScene(t, stepThree, leads(1))
+	named := s.path("x\u009b31m\u202e.xlsx")
+	writeSheet(t, named, header, leads(1))
+	if p := claimsheet(t, "run", "-m", s.path("mapping.yaml"), "--json", named); !strings.Contains(p.summary.Results, "x\u009b31m\u202e.results.xlsx") || obeyed(p.out) != "" {
+		t.Errorf("%q\n%s", p.out, p.err)
+	}
+	if p := claimsheet(t, "init", "-o", s.path("first.yaml"), named); p.err != "" {
+		t.Error(p.err)
+	}
+	text := readText(t, s.path("first.yaml"))
+	if line := obeyed(text); line != "" || !strings.Contains(text, "name: x 31m\n") {
+		t.Errorf("the mapping has %q\n%s", line, text)
+	}
+}
+
+// keyedEntry has a key in the query, which the service sees in the url. The secret is that of scene.exec.
+const keyedEntry = `auth: {type: api_key, query: api-key, key: "env:CANARY"}`
+
+// admitKeyed takes the key away, as the service knows no such parameter.
+func admitKeyed(r *http.Request, _ string) bool {
+	query := r.URL.Query()
+	ok := len(query["api-key"]) == 1 && query.Get("api-key") == "canary-oauth"
+	query.Del("api-key")
+	r.URL.RawQuery = query.Encode()
+	return ok
+}
+
+// echoOf is a call's url with the key, which the service may repeat.
+func echoOf(c apitest.Call) string { return c.Path + "?api-key=canary-oauth" }
+
+// newAuthScene is a scene with a key in the query, over plain http or through a proxy.
+func newAuthScene(t *testing.T, proxied bool) (*scene, *apitest.Proxy) {
+	s := newScene(t, stepThree, leads(3))
+	s.service.Admit = admitKeyed
+	if !proxied {
+		s.environment(keyedEntry)
+		return s, nil
+	}
+	server := httptest.NewTLSServer(s.service)
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	write(t, s.path("ca.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
+	proxy := apitest.StartProxy(t, nil, nil)
+	s.environment(keyedEntry + "\ntls: {ca: ca.pem}\nproxy: {url: '" + proxy.URL + "', username: intake, password: 'env:CANARY'}")
+	return s, proxy
+}
+
+// TestWireAuth kills an import, directly and through a proxy, when the second of three clients was created, and lets
+// the next run do the rest. A rerun of the workbook sends nothing.
+func TestWireAuth(t *testing.T) {
+	t.Parallel()
+	for _, proxied := range []bool{true, false}[:longOr(2, 1)] {
+		t.Run(fmt.Sprintf("proxy %v", proxied), func(t *testing.T) {
+			t.Parallel()
+			s, proxy := newAuthScene(t, proxied)
+			said := s.killedAtSecond("CANARY=canary-oauth")
+			if code, out := s.exec(s.args()...); code != 0 {
+				t.Fatalf("exit code %d\n%s", code, out)
+			}
+			s.checkIDs("c2@example.com")
+			s.checkIDs("c3@example.com")
+			s.checkPromise()
+			s.since()
+			code, out := s.exec("rerun", "--environments", s.path("environments.yaml"), "-m", s.path("mapping.yaml"), s.path("leads.results.xlsx"))
+			if posts := s.since().posts(); code != 0 || len(posts) > 0 {
+				t.Errorf("rerun: exit code %d, %v\n%s", code, posts, out)
+			}
+			if code, out := s.exec("doctor", "-m", s.path("mapping.yaml")); code != 0 || !strings.Contains(out, "authentication: accepted") ||
+				strings.Contains(out, "through the proxy 127.0.0.1") != proxied {
+				t.Errorf("doctor: exit code %d\n%s", code, out)
+			}
+			if proxied && len(proxy.Asked()) == 0 {
+				t.Error("the proxy was not used")
+			}
+			s.searchAll(said)
+		})
+	}
+}
+
+// killedAtSecond runs the program until it is killed when the second client was created.
+func (s *scene) killedAtSecond(env ...string) (said string) {
+	s.t.Helper()
+	p := child(programName, s.args("--concurrency", "1"), env...)
+	s.service.Play(apitest.Once(onStep("client c2@example.com"), apitest.Fault{Then: p.kill, Drop: true}))
+	code, said := p.end(s.t)
+	if code != -1 {
+		s.t.Fatalf("exit code %d: it was not killed\n%s", code, said)
+	}
+	s.service.Play(nil)
+	return said
+}
+
+// P-3: a key in the query is in no output and no file, also when the service repeats it.
+func TestP3_Queries(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	for _, status := range []int{201, 422, 500} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			s, _ := newAuthScene(t, false)
+			s.service.Play(func(c apitest.Call) apitest.Fault {
+				if c.Kind != "claim" {
+					return apitest.Fault{}
+				}
+				reply := apitest.JSON(status, fmt.Sprintf(`{"message":"no canary: %s"}`, echoOf(c)))
+				reply.Header = map[string]string{"X-Echo": echoOf(c), "Location": "/claims/7?" + c.Query + echoOf(c)}
+				return apitest.Answer(reply)
+			})
+			var printed strings.Builder
+			for range 2 {
+				_, out := s.exec(s.args()...)
+				printed.WriteString(out)
+			}
+			if find(contents(t, s.path(".claimsheet/ledger.db")), []string{"no canary"}) == "" {
+				t.Error("the ledger has no answer of a claim: this is not the run that was to be looked at")
+			}
+			s.searchAll(printed.String())
+		})
+	}
+}
+
+// P-3: a journal, which keeps what the ledger cannot take, does not have it.
+func TestP3_QueriesInAJournal(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s, _ := newAuthScene(t, false)
+	ledger := s.path(".claimsheet/ledger.db")
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Step != "client c1@example.com" {
+			return apitest.Fault{}
+		}
+		reply := apitest.JSON(201, fmt.Sprintf(`{"contactId":"7","note":"no canary: %s"}`, echoOf(c)))
+		return apitest.Fault{Reply: &reply, Then: func() {
+			if err := os.Rename(ledger, ledger+".away"); err != nil {
+				t.Error(err)
+			}
+		}}
+	})
+	code, out := s.exec(s.args("--concurrency", "1")...)
+	kept, err := filepath.Glob(s.path(".claimsheet/journal-*.jsonl"))
+	if err != nil || code != 3 || len(kept) != 1 {
+		t.Fatalf("exit code %d, journals %q: this is not the run that was to be looked at\n%s", code, kept, out)
+	}
+	answer := "" // the file has answers as base64
+	for _, word := range regexp.MustCompile(`[A-Za-z0-9+/]{40,}=*`).FindAllString(readText(t, kept[0]), -1) {
+		if text, err := base64.StdEncoding.DecodeString(word); err == nil {
+			answer += string(text)
+		}
+	}
+	if !strings.Contains(answer, "no canary: ") || !strings.Contains(answer, "***") {
+		t.Fatalf("the journal has the answer %q", answer)
+	}
+	s.searchAll(out + answer)
+}
+
+// searchFor looks for a text on the terminal and in every file of the scene.
+func (s *scene) searchFor(printed, text string) {
+	s.t.Helper()
+	if text == "" {
+		return
+	}
+	if strings.Contains(printed, text) {
+		s.t.Errorf("%q is printed", text)
+	}
+	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && strings.Contains(string(contents(s.t, path)), text) {
+			s.t.Errorf("%q is in %s", text, path)
+		}
+		return err
+	})
+	must(s.t, err)
 }

@@ -13,8 +13,8 @@ import (
 	"claimsheet/apiclient/apitest"
 )
 
-// TestSignal ends a run by its context: what is in flight is finished and
-// recorded, and the next run goes on from there.
+// TestSignal ends a run by its context: what is in flight is finished and recorded, and the next run goes on from
+// there.
 func TestSignal(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(12))
@@ -30,9 +30,8 @@ func TestSignal(t *testing.T) {
 	s.checkPromise()
 }
 
-// TestTerminated sends SIGTERM in the middle of runs: what is in flight is
-// finished and recorded, the workbook is written, nothing is uncertain, and
-// the next run goes on from there.
+// TestTerminated sends SIGTERM in the middle of runs: what is in flight is finished and recorded, the workbook is
+// written, nothing is uncertain, and the next run goes on from there.
 func TestTerminated(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -64,9 +63,8 @@ func TestTerminated(t *testing.T) {
 	}
 }
 
-// inFlight starts the program over the scene, lets 15 POSTs be answered and
-// holds all later ones back until release is called. It returns when as many as
-// there are workers wait for their answers.
+// inFlight starts the program over the scene, lets 15 POSTs be answered and holds all later ones back until release is
+// called.
 func (s *scene) inFlight() (p *program, release func()) {
 	s.t.Helper()
 	const answered = 15
@@ -85,9 +83,8 @@ func (s *scene) inFlight() (p *program, release func()) {
 	return p, func() { close(held) }
 }
 
-// TestInterruptedTwice interrupts a run whose requests are not answered, and
-// then once more: it ends at once. What was answered is recorded, what was in
-// flight is uncertain, nothing is sent again.
+// TestInterruptedTwice interrupts a run whose requests are not answered, and then once more: it ends at once. What was
+// answered is recorded, what was in flight is uncertain, nothing is sent again.
 func TestInterruptedTwice(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -130,8 +127,7 @@ func TestInterruptedTwice(t *testing.T) {
 	s.checkPromise()
 }
 
-// TestHungUp ends the terminal of a run in flight: as for any other signal,
-// what is in flight is finished and recorded.
+// TestHungUp ends the terminal of a run in flight: as for any other signal, what is in flight is finished and recorded.
 func TestHungUp(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)

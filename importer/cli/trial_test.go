@@ -28,9 +28,8 @@ func onlyLong(t *testing.T) {
 // suite is this package's tests.
 type suite struct{ *testing.M }
 
-// Run runs the tests. Most of them wait for a disk or a service: more than there
-// are processors run side by side, unless -parallel is given or the race detector
-// keeps the processors busy.
+// Run runs the tests. Most of them wait for a disk or a service: more than there are processors run side by side,
+// unless -parallel is given or the race detector keeps the processors busy.
 func (s suite) Run() int {
 	flag.Parse()
 	parallel := flag.Lookup("test.parallel")
@@ -48,10 +47,9 @@ func (s suite) Run() int {
 	return testform.Run(s.M)
 }
 
-// The programs that tests start as processes: this test's own binary under the name
-// "claimsheet" is the program, and under the other the program with places at which it
-// can be killed, bugs that can be injected, and clocks that can be set. What that one
-// does is chosen by environment variables (see the package importer/cli/trial).
+// The programs that tests start as processes: this test's own binary under the name "claimsheet" is the program, and
+// under the other the program with places at which it can be killed, bugs that can be injected, and clocks that can be
+// set. What that one does is chosen by environment variables (see the package importer/cli/trial).
 const (
 	programName = "claimsheet"
 	trialName   = "claimsheet-trial"

@@ -40,8 +40,8 @@ func readSheet(t testing.TB, path, name string) []record {
 	return list
 }
 
-// records reads a sheet with the program's own reader, which refuses a file that is
-// not whole. That a library reads the same is shown at the doors of reports and sheet.
+// records reads a sheet with the program's own reader, which refuses a file that is not whole. That a library reads the
+// same is shown at the doors of reports and sheet.
 func records(path, name string) (list []record, err error) {
 	r, err := sheet.Open(path, sheet.Options{Name: name})
 	if err != nil {
@@ -67,8 +67,7 @@ func records(path, name string) (list []record, err error) {
 	return list, nil
 }
 
-// writeSheet writes the smallest workbook of texts and numbers, whose one sheet is
-// Sheet1.
+// writeSheet writes the smallest workbook of texts and numbers, whose one sheet is Sheet1.
 func writeSheet(t testing.TB, path string, header []any, rows [][]any) {
 	t.Helper()
 	var b strings.Builder
@@ -105,8 +104,8 @@ func column(records []record, name string) []string {
 	return list
 }
 
-// said returns what a results workbook of the mapping stepThree says, by the names
-// that the service gives to steps. Further contacts have their e-mail address for a key.
+// said returns what a results workbook of the mapping stepThree says, by the names that the service gives to steps.
+// Further contacts have their e-mail address for a key.
 func (s *scene) said() map[string]apitest.Said {
 	s.t.Helper()
 	urls := map[string]string{}
@@ -153,8 +152,8 @@ func stateWord(t *testing.T, state string) apitest.State {
 	return word
 }
 
-// checkPromise compares the workbook with what was created: nothing twice, no
-// id lost, none wrong, nothing called failed that was created.
+// checkPromise compares the workbook with what was created: nothing twice, no id lost, none wrong, nothing called
+// failed that was created.
 func (s *scene) checkPromise() {
 	s.t.Helper()
 	if v := s.service.Check(s.said()); !v.OK() {
@@ -189,8 +188,7 @@ func cellAt(t *testing.T, f *excelize.File, sheet, header string, row int) strin
 	return ""
 }
 
-// stepCell is the cell of a column in the line of a client's step in the sheet
-// Steps.
+// stepCell is the cell of a column in the line of a client's step in the sheet Steps.
 func stepCell(t *testing.T, f *excelize.File, client, step, header string) string {
 	t.Helper()
 	rows, err := f.GetRows("Steps")
@@ -208,11 +206,6 @@ func stepCell(t *testing.T, f *excelize.File, client, step, header string) strin
 func set(t *testing.T, f *excelize.File, header string, row int, value any) {
 	t.Helper()
 	must(t, f.SetCellValue("Results", cellAt(t, f, "Results", header, row), value))
-}
-
-func removeColumn(t *testing.T, f *excelize.File, header string) {
-	t.Helper()
-	must(t, f.RemoveCol("Results", letters(cellAt(t, f, "Results", header, 1))))
 }
 
 // moveToFront moves a column with its values, types and number formats.
@@ -240,8 +233,7 @@ func moveToFront(t *testing.T, f *excelize.File, header string) {
 
 func letters(cell string) string { return strings.TrimRight(cell, "0123456789") }
 
-// parts are the parts of a workbook by name, but for the one that holds the
-// time of its making.
+// parts are the parts of a workbook by name, but for the one that holds the time of its making.
 func parts(t *testing.T, path string) map[string]string {
 	t.Helper()
 	archive, err := zip.OpenReader(path)
@@ -267,4 +259,17 @@ func keep(t *testing.T, path, to string) string {
 	must(t, err)
 	must(t, os.WriteFile(to, data, 0o600))
 	return to
+}
+
+// checkMadeOnce: nothing was created twice, however often and in whatever spelling the sheet asks for it.
+func (s *scene) checkMadeOnce() {
+	s.t.Helper()
+	made := map[string]string{}
+	for name, list := range s.service.Created() {
+		key := strings.ToLower(name)
+		if other, twice := made[key]; twice || len(list) > 1 {
+			s.t.Errorf("%q was created %d times, and as %q", name, len(list), other)
+		}
+		made[key] = name
+	}
 }

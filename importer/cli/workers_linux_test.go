@@ -72,8 +72,8 @@ func (s *scene) handedOver(schema string) bool {
 		server.Exec(s.t, fmt.Sprintf("SELECT count(*) > 10 FROM %s.river_job", schema)) == "t"
 }
 
-// runTogether is a run with workers. Of a worker's calls only those for the templates are
-// answered before n workers have begun plans, so that all take part. schema is where they meet.
+// runTogether is a run with workers. Of a worker's calls only those for the templates are answered before n workers
+// have begun plans, so that all take part. schema is where they meet.
 func (s *scene) runTogether(n int, schema string, flags ...string) played {
 	s.t.Helper()
 	server, begun := pgtest.Shared(s.t), make(chan struct{})
@@ -125,9 +125,9 @@ func (s *scene) allDone(p played, clients int) {
 	s.checkPromise()
 }
 
-// TestWorkersCarryOut: workers create what a run asks for, each once; the first client goes
-// ahead from the run itself. The run's workbook has all ids, nothing of the hand-over is left in
-// the database, and a second run has nothing to hand over.
+// TestWorkersCarryOut: workers create what a run asks for, each once; the first client goes ahead from the run itself.
+// The run's workbook has all ids, nothing of the hand-over is left in the database, and a second run has nothing to
+// hand over.
 func TestWorkersCarryOut(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -155,9 +155,8 @@ func TestWorkersCarryOut(t *testing.T) {
 	}
 }
 
-// TestBesideWorkers: a run and its workers have at most six connections to the server each. Beside
-// workers that wait for a run, what reads the ledger and what adds to it goes on, and what must
-// have it alone does not.
+// TestBesideWorkers: a run and its workers have at most six connections to the server each. Beside workers that wait
+// for a run, what reads the ledger and what adds to it goes on, and what must have it alone does not.
 func TestBesideWorkers(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -213,8 +212,8 @@ func TestBesideWorkers(t *testing.T) {
 	s.must(0, "history", "--purge", "--older-than", "1d", "--yes")
 }
 
-// TestWorkersStop: the service refuses what workers send, after a first client has
-// succeeded. The rules count what all of them see, and the run ends for all of them.
+// TestWorkersStop: the service refuses what workers send, after a first client has succeeded. The rules count what all
+// of them see, and the run ends for all of them.
 func TestWorkersStop(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -261,8 +260,8 @@ func TestWorkersStop(t *testing.T) {
 	}
 }
 
-// TestWorkerEnds: a worker is told to end while it is in the middle of clients. It sends
-// nothing more for them, and another worker goes on where it has stopped.
+// TestWorkerEnds: a worker is told to end while it is in the middle of clients. It sends nothing more for them, and
+// another worker goes on where it has stopped.
 func TestWorkerEnds(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -308,8 +307,8 @@ func TestWorkerEnds(t *testing.T) {
 	}
 }
 
-// TestWorkerIsKilled: what a killed worker was sending is uncertain, in the row and in the count,
-// and what it has sent is counted.
+// TestWorkerIsKilled: what a killed worker was sending is uncertain, in the row and in the count, and what it has sent
+// is counted.
 func TestWorkerIsKilled(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -376,8 +375,8 @@ func TestWaitingForWorkers(t *testing.T) {
 	}
 }
 
-// TestWorkersRefused: a run cannot have workers where they could not work for it, or have
-// nothing to do. Nothing is created then.
+// TestWorkersRefused: a run cannot have workers where they could not work for it, or have nothing to do. Nothing is
+// created then.
 func TestWorkersRefused(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -427,9 +426,9 @@ func TestKnownIDsWithWorkers(t *testing.T) {
 	}
 }
 
-// TestSignalWithWorkers: a run gets a signal while its workers have its plans. What they have
-// begun comes back as it is, all other clients are not started, nothing of the hand-over is left in
-// the database, and the next run does the rest.
+// TestSignalWithWorkers: a run gets a signal while its workers have its plans. What they have begun comes back as it
+// is, all other clients are not started, nothing of the hand-over is left in the database, and the next run does the
+// rest.
 func TestSignalWithWorkers(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -460,9 +459,9 @@ func TestSignalWithWorkers(t *testing.T) {
 	s.allDone(s.run("--workers"), clients)
 }
 
-// TestWorkerThatDoesNotFit: a worker whose environments file says otherwise where answers have an id, what they mean, or where the
-// service is, says so and sends nothing for a run. One that has the run's environment carries the run out, and what
-// the other one had begun.
+// TestWorkerThatDoesNotFit: a worker whose environments file says otherwise where answers have an id, what they mean,
+// or where the service is, says so and sends nothing for a run. One that has the run's environment carries the run out,
+// and what the other one had begun.
 func TestWorkerThatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -509,26 +508,14 @@ func TestWorkerThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// dropTables drops what a run and its workers meet by, in a schema: River's tables, with
-// their functions and types, and those beside them. Others who change both of two tables
-// begin with that which comes first here too.
-const dropTables = `DO $$ DECLARE what record; BEGIN
-	FOR what IN SELECT c.oid::regclass AS name FROM pg_class c WHERE c.relnamespace = '%[1]s'::regnamespace AND c.relkind = 'r' AND (c.relname LIKE 'river%%' OR c.relname LIKE 'dispatched%%') ORDER BY c.relname LOOP
-		EXECUTE 'DROP TABLE ' || what.name || ' CASCADE'; END LOOP;
-	FOR what IN SELECT p.oid::regprocedure AS name FROM pg_proc p WHERE p.pronamespace = '%[1]s'::regnamespace AND p.proname LIKE 'river%%' LOOP
-		EXECUTE 'DROP FUNCTION ' || what.name || ' CASCADE'; END LOOP;
-	FOR what IN SELECT t.oid::regtype AS name FROM pg_type t WHERE t.typnamespace = '%[1]s'::regnamespace AND t.typtype = 'e' AND t.typname LIKE 'river%%' LOOP
-		EXECUTE 'DROP TYPE ' || what.name || ' CASCADE'; END LOOP;
-END $$`
-
-// TestRiverTablesLost: in the middle of a run the tables by which it meets its workers are
-// lost, or what is in them. The run ends and says so. The next one makes the tables, and the same
-// workers do the rest; everything is created once.
+// TestRiverTablesLost: in the middle of a run the tables by which it meets its workers are lost, or what is in them.
+// The run ends and says so. The next one makes the tables, and the same workers do the rest; everything is created
+// once.
 func TestRiverTablesLost(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
 	for name, statement := range map[string]string{
-		"dropped": dropTables, "jobs": `TRUNCATE %[1]s.river_job`, "run": `TRUNCATE %[1]s.river_job, %[1]s.dispatched_runs`,
+		"jobs": `TRUNCATE %[1]s.river_job`, "run": `TRUNCATE %[1]s.river_job, %[1]s.dispatched_runs`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -556,10 +543,8 @@ func TestRiverTablesLost(t *testing.T) {
 	}
 }
 
-// likeOneProcess holds that a run with workers comes to the same as one process. It makes the
-// scene twice with set. The first is carried out by the run alone; for the second, start starts
-// two workers. Both must count the same rows, clients and creating requests, and the second
-// workbook must say what its service has. code is the exit code of both runs.
+// likeOneProcess holds that a run with workers comes to the same as one process. Both must count the same rows, clients
+// and creating requests, and the second workbook must say what its service has. code is the exit code of both runs.
 func likeOneProcess(t *testing.T, code int, set func() *scene, start func(*scene), flags ...string) (s *scene, p played) {
 	t.Helper()
 	alone := set().mustRun(code, flags...)
@@ -579,16 +564,15 @@ func likeOneProcess(t *testing.T, code int, set func() *scene, start func(*scene
 	return s, p
 }
 
-// creations are the creating requests of a summary. How often processes look somebody up is
-// their own affair.
+// creations are the creating requests of a summary. How often processes look somebody up is their own affair.
 func creations(p played) result.Requests {
 	r := p.summary.Requests
 	r.Lookup, r.Templates = 0, 0
 	return r
 }
 
-// TestContactsWithWorkers: a further contact whom clients of several workers name is
-// created once, and the claims of all of them have the contact.
+// TestContactsWithWorkers: a further contact whom clients of several workers name is created once, and the claims of
+// all of them have the contact.
 func TestContactsWithWorkers(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -608,8 +592,8 @@ func TestContactsWithWorkers(t *testing.T) {
 	}
 }
 
-// TestSharedAddressWithWorkers: of two keys with one e-mail address one is created,
-// whoever carries them out, and the row of the other one says why it is not.
+// TestSharedAddressWithWorkers: of two keys with one e-mail address one is created, whoever carries them out, and the
+// row of the other one says why it is not.
 func TestSharedAddressWithWorkers(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -645,9 +629,8 @@ func TestSharedAddressWithWorkers(t *testing.T) {
 	}
 }
 
-// TestRightsOfWorkers: a user who may write the ledger, and no more, cannot make the tables
-// by which runs and workers meet, and is told so. Once they are there, the rights of
-// docs/scale.md are enough for a run and a worker.
+// TestRightsOfWorkers: a user who may write the ledger, and no more, cannot make the tables by which runs and workers
+// meet, and is told so. Once they are there, the rights of docs/scale.md are enough for a run and a worker.
 func TestRightsOfWorkers(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)

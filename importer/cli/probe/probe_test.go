@@ -21,6 +21,8 @@ import (
 	"claimsheet/importer/testform"
 )
 
+func TestMain(m *testing.M) { os.Exit(testform.Run(m)) }
+
 const testClient = "Probe.Test@example.com"
 
 // service is a service that counts the POSTs that it accepts.

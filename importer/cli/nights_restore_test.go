@@ -40,8 +40,8 @@ func stored(n int) string {
 	return fmt.Sprintf("client %d, claim %[1]d, activity %d, link %[1]d", n, 3*n)
 }
 
-// restoreCases are the cases of TestNights in which the ledger is lost, older or that of another place, or
-// the mapping has another name.
+// restoreCases are the cases of TestNights in which the ledger is lost, older or that of another place, or the mapping
+// has another name.
 var restoreCases = []nightCase{
 	// A ledger that is new, though the service knows clients of the sheet.
 	lostLedger(4, 4, "", ""), lostLedger(5, 2, "", ""), lostLedger(5, 3, "", "3 of the first 5"), lostLedger(5, 5, "", "5 of the first 5"),
@@ -208,8 +208,7 @@ func lostLedger(clients, known int, flags, says string) nightCase {
 }
 
 // behind is a case in which the ledger is lost, or a backup of the night before is put back, and the results workbook
-// lies where the new one goes. Everything since would be created again: the run is refused. A rerun of the
-// workbook takes its ids over, and what was in doubt stays in doubt.
+// lies where the new one goes.
 func behind(name, mapping string, clients int, doubt, lost string) nightCase {
 	c := nightCase{name: "a ledger behind its workbook: " + name, long: true, mapping: mapping}
 	all := sheetNight{do: []string{"save backup"}, rows: []string{fmt.Sprint("1-", clients), "77 A-77"}, posts: "?"}
@@ -239,8 +238,8 @@ func lostRun(lost string) []sheetNight {
 	}
 }
 
-// restored is a case in which the ledger of the first night is put back after the second. The third night is refused until
-// the second night's workbook was given.
+// restored is a case in which the ledger of the first night is put back after the second. The third night is refused
+// until the second night's workbook was given.
 func restored(what string, do ...string) nightCase {
 	return nightCase{name: "a restore is noticed: " + what, long: true, mapping: stepThree, promise: true, nights: []sheetNight{
 		{input: "first.xlsx", rows: []string{"1 A-1"}, posts: stored(1)},
@@ -261,8 +260,8 @@ func disagreeing(one, other string) []sheetNight {
 	}
 }
 
-// renamedMapping is a case in which the mapping gets another name between two nights. What was done or is in doubt under the
-// old name would be made again.
+// renamedMapping is a case in which the mapping gets another name between two nights. What was done or is in doubt
+// under the old name would be made again.
 func renamedMapping(name, body, doubt string) nightCase {
 	c := nightCase{name: "renamed mapping: " + name, long: true, mapping: "name: night" + body}
 	first := sheetNight{rows: []string{"1-2"}, posts: "?"}
@@ -284,8 +283,8 @@ func linkOf(rows, number int) (cells []string) {
 	return cells
 }
 
-// freshLinkInDoubt is a case in which a fresh link may have been made. It is not asked for again, also not where the ledger is
-// lost, and goes on as you decide; no later link waits for it.
+// freshLinkInDoubt is a case in which a fresh link may have been made. It is not asked for again, also not where the
+// ledger is lost, and goes on as you decide; no later link waits for it.
 func freshLinkInDoubt(name, lost, decision string, code int, posts, shows string) nightCase {
 	nights := []sheetNight{
 		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, link 1"},
@@ -301,8 +300,8 @@ func freshLinkInDoubt(name, lost, decision string, code int, posts, shows string
 	return nightCase{name: "a fresh link in doubt: " + name, long: true, mapping: freshLinks, ways: everyWay, nights: nights}
 }
 
-// newestLink are nights whose workbooks bring a lost ledger back. The first has more lines, and the client's newest link is that
-// of the second.
+// newestLink are nights whose workbooks bring a lost ledger back. The first has more lines, and the client's newest
+// link is that of the second.
 func newestLink(one, other string) []sheetNight {
 	return []sheetNight{
 		{input: "first.xlsx", rows: []string{"7 B-1", "8 B-2", "1 A-1"}, posts: "client 3, claim 3, link 3"},

@@ -53,9 +53,8 @@ func (l listening) post(token, body string) int {
 	return answer.StatusCode
 }
 
-// TestTracking: what the service posts and what its operator exports stands in the
-// sheet Progress and in the history, whatever arrives twice or out of order, and no
-// step is changed by it.
+// TestTracking: what the service posts and what its operator exports stands in the sheet Progress and in the history,
+// whatever arrives twice or out of order, and no step is changed by it.
 func TestTracking(t *testing.T) {
 	t.Parallel()
 	s := newTracked(t, 2)
@@ -136,8 +135,7 @@ func (s *scene) expectProgress(file string, want []map[string]string) {
 	}
 }
 
-// TestTrackRefusals: what cannot be read is named with its place, and nothing of it
-// is recorded.
+// TestTrackRefusals: what cannot be read is named with its place, and nothing of it is recorded.
 func TestTrackRefusals(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)

@@ -38,9 +38,8 @@ func configured(t *testing.T) *scene {
 	return s
 }
 
-// C-7: configuration that another user wrote, or can write, is refused before
-// anything of it is done: a mapping, an environments file, a secret, the
-// program that prints one.
+// C-7: configuration that another user wrote, or can write, is refused before anything of it is done: a mapping, an
+// environments file, a secret, the program that prints one.
 func TestC7_ConfigurationOfOthersIsRefused(t *testing.T) {
 	t.Parallel()
 	configured(t).mustRun(0)
@@ -73,8 +72,8 @@ func TestC7_ConfigurationOfOthersIsRefused(t *testing.T) {
 	}
 }
 
-// C-7: files of root's, links of the user's own to them, and files that the
-// user's own group can write to are not of others.
+// C-7: files of root's, links of the user's own to them, and files that the user's own group can write to are not of
+// others.
 func TestC7_OwnConfigurationIsTaken(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -87,8 +86,8 @@ func TestC7_OwnConfigurationIsTaken(t *testing.T) {
 	s.mustRun(0)
 }
 
-// P-6: a state folder, a ledger, a file that belongs to it, or a kept lock that
-// is another user's is refused, and nothing is sent.
+// P-6: a state folder, a ledger, a file that belongs to it, or a kept lock that is another user's is refused, and
+// nothing is sent.
 func TestP6_StateOfOthersIsRefused(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -115,8 +114,7 @@ func TestP6_StateOfOthersIsRefused(t *testing.T) {
 	}
 }
 
-// P-6: a lock file that is a link is not followed, and a pipe in its place is
-// not waited for.
+// P-6: a lock file that is a link is not followed, and a pipe in its place is not waited for.
 func TestP6_PlantedLocks(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
@@ -151,8 +149,8 @@ func (s *scene) soon(run func() played) played {
 	return played{}
 }
 
-// C-8: a mapping, an environments file, reference data or a sheet that is a
-// pipe, a device or endless is refused at once.
+// C-8: a mapping, an environments file, reference data or a sheet that is a pipe, a device or endless is refused at
+// once.
 func TestC8_OnlyFilesAreRead(t *testing.T) {
 	t.Parallel()
 	s := configured(t)
@@ -176,5 +174,76 @@ func TestC8_OnlyFilesAreRead(t *testing.T) {
 				t.Errorf("%s %s: exit code %d\n%s", name, path, p.code, p.err)
 			}
 		}
+	}
+}
+
+// outputs is a scene that has run once, with files of every kind that a log must not be written to.
+func outputs(t *testing.T) (s *scene, places map[string]string) {
+	t.Helper()
+	s = configured(t)
+	s.mustRun(0)
+	write(t, s.path("notes.txt"), "precious\n")
+	must(t, os.Symlink(s.path("notes.txt"), s.path("link")))
+	must(t, syscall.Mkfifo(s.path("pipe"), 0o600))
+	write(t, s.path("theirs"), "")
+	if os.Geteuid() == 0 {
+		giveAway(t, s.path("theirs"))
+	} else {
+		must(t, os.Remove(s.path("theirs")))
+		must(t, os.Mkdir(s.path("theirs"), 0o700))
+	}
+	return s, map[string]string{
+		"a file of the user's": s.path("notes.txt"), "the mapping": s.path("mapping.yaml"), "the environments file": s.path("environments.yaml"),
+		"the sheet": s.path("leads.xlsx"), "the results": s.path("leads.results.xlsx"), "the ledger": s.path(".claimsheet/ledger.db"),
+		"its log": s.path(".claimsheet/ledger.db-wal"), "a new file in the state folder": s.path(".claimsheet/new"),
+		"a new file below the state folder": s.path(".claimsheet/inputs/new"),
+		"a link":                            s.path("link"), "a pipe": s.path("pipe"), "a device": "/dev/zero", "a folder": s.dir, "another user's": s.path("theirs"),
+	}
+}
+
+// P-10: a log is appended only to a file of its own, and a trace is only a new one; anything else is refused before a
+// request is sent, and left as it was.
+func TestP10_OutputsReplaceNothingElse(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []string{"--log-file", "--trace"} {
+		s, places := outputs(t)
+		for name, path := range places {
+			before := snapshot(t, path)
+			p := s.soon(func() played { return s.run(flag, path) })
+			if p.code != 2 || len(p.calls) > 0 || !strings.Contains(p.err, filepath.Base(path)) {
+				t.Errorf("%s, %s: exit code %d, %d calls\n%s", flag, name, p.code, len(p.calls), p.err)
+			}
+			if snapshot(t, path) != before {
+				t.Errorf("%s, %s: the file was changed", flag, name)
+			}
+		}
+	}
+}
+
+// snapshot is what a file holds; "" for what is no file.
+func snapshot(t *testing.T, path string) string {
+	t.Helper()
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return readText(t, path)
+}
+
+// P-10: the next night's log goes where that of the night before is; a log may go to the terminal or nowhere.
+func TestP10_OutputsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := configured(t)
+	write(t, s.path("empty.log"), "")
+	must(t, os.Symlink(s.path("empty.log"), s.path("link.log")))
+	for _, log := range []string{s.path("text.log"), s.path("empty.log"), s.path("link.log"), "/dev/null", "/dev/stderr"} {
+		for range 2 {
+			s.mustRun(0, "--log-file", log)
+		}
+	}
+	s.mustRun(0, "--log-file", s.path("json.log"), "--log-format", "json")
+	s.mustRun(0, "--log-file", s.path("json.log"), "--log-format", "json")
+	if n := strings.Count(readText(t, s.path("text.log")), "run started"); n != 2 {
+		t.Errorf("%d runs are in the log, want 2", n)
 	}
 }

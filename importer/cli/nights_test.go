@@ -2,7 +2,10 @@ package cli_test
 
 import (
 	"fmt"
+	"hash/crc32"
 	"maps"
+	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path"
@@ -18,12 +21,10 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/apiclient/apitest"
-	"claimsheet/importer/ledger"
 )
 
-// nightCase is a sheet that is run on several nights. Between the nights the sheet, the
-// mapping, the environment or the answers of the service change. After every night nothing
-// may be there twice.
+// nightCase is a sheet that is run on several nights. Between the nights the sheet, the mapping, the environment or the
+// answers of the service change. After every night nothing may be there twice.
 type nightCase struct {
 	name    string
 	long    bool   // only with -long
@@ -38,9 +39,9 @@ type nightCase struct {
 	nights  []sheetNight
 }
 
-// sheetNight is one run. In its texts, <NAME> is the id, or the redirect url, of what the service
-// calls NAME: <client L1>, <link L1>, <claim L1/A-1>; <url client L1> is the redirect url of a client of
-// version 1, and <link c1@example.com #2> the second that was made.
+// sheetNight is one run. In its texts, <NAME> is the id, or the redirect url, of what the service calls NAME: <client
+// L1>, <link L1>, <claim L1/A-1>; <url client L1> is the redirect url of a client of version 1, and <link
+// c1@example.com #2> the second that was made.
 type sheetNight struct {
 	// What changes before the run. What is empty stays as it was the night before.
 	input    string        // the sheet's name, leads.xlsx at first; plan and results are named after it
@@ -252,10 +253,9 @@ func (r *nightRun) check(n sheetNight, p played, file string) {
 	}
 }
 
-// checkCell compares a cell of the sheet Results, which a want names by the number of its
-// row and its column, or the state and the id of a line of the sheet Steps, after "step", by
-// client key and step: "2 contactId = <client L1>", "step L1 client = uncertain". After "~"
-// comes a part; see contains.
+// checkCell compares a cell of the sheet Results, which a want names by the number of its row and its column, or the
+// state and the id of a line of the sheet Steps, after "step", by client key and step: "2 contactId = <client L1>",
+// "step L1 client = uncertain". After "~" comes a part; see contains.
 func (r *nightRun) checkCell(file, want string, rows []record) {
 	r.t.Helper()
 	m := regexp.MustCompile(`^(\S+) (.+?) ([=~]) ?(.*)$`).FindStringSubmatch(r.ids(want))
@@ -274,8 +274,7 @@ func (r *nightRun) checkCell(file, want string, rows []record) {
 	}
 }
 
-// contains reports whether a text has a part. After "!" the text must not have it, and
-// after "2×" exactly twice.
+// contains reports whether a text has a part. After "!" the text must not have it, and after "2×" exactly twice.
 func contains(text, part string) bool {
 	if not, ok := strings.CutPrefix(part, "!"); ok {
 		return !strings.Contains(text, not)
@@ -417,9 +416,9 @@ func (r *nightRun) change(n sheetNight) {
 }
 
 // edit changes a workbook as a person would: "Amount 4 = 250.25" a cell of the sheet Results, by header and row,
-// "c4@example.com link: Settle = give up" one in the line of a client's step. "sort SHEET" puts the first row behind the others,
-// "hide N" hides a row, "delete SHEET" the sheet, "delete SHEET N" a row, "delete SHEET last" the last one; "drop COLUMN" and
-// "front COLUMN" remove and move a column of Results.
+// "c4@example.com link: Settle = give up" one in the line of a client's step. "sort SHEET" puts the first row behind
+// the others, "hide N" hides a row, "delete SHEET" the sheet, "delete SHEET N" a row, "delete SHEET last" the last one;
+// "drop COLUMN" and "front COLUMN" remove and move a column of Results.
 func (r *nightRun) edit(f *excelize.File, line string) {
 	r.t.Helper()
 	words := strings.Fields(line)
@@ -471,9 +470,8 @@ func (r *nightRun) edit(f *excelize.File, line string) {
 	set(r.t, f, place[:at], row, value)
 }
 
-// cells are the rows of a sheet. "2 A-9; Amount=3" is client 2 of lead with agreement A-9,
-// and with other cells, whose columns may be new; "1-3" is leads(3). With "|" a row is
-// that of a sheet for the mapping joint.
+// cells are the rows of a sheet. "2 A-9; Amount=3" is client 2 of lead with agreement A-9, and with other cells, whose
+// columns may be new; "1-3" is leads(3). With "|" a row is that of a sheet for the mapping joint.
 func (r *nightRun) cells(list []string) (head []any, rows [][]any) {
 	head = slices.Clone(header)
 	if len(list) > 0 && strings.Contains(list[0], "|") {
@@ -523,11 +521,11 @@ func (r *nightRun) cells(list []string) (head []any, rows [][]any) {
 	return head, rows
 }
 
-// command runs a command with the scene's environments file: its words, in which "·" stands
-// for a space, and after "→" its exit code, if that is not 0, and a part of what it says; see
-// contains. "lose ledger" removes the state folder, "lose workbook" the
-// results, and "lose FILE" a file of the state folder; "make FILE" makes an empty one; "save NAME" keeps a copy of the state folder, "restore NAME" puts it
-// back, and "put FILE" puts a file in the place of the ledger. MAPPING is the mapping's file, and DIR the folder.
+// command runs a command with the scene's environments file: its words, in which "·" stands for a space, and after "→"
+// its exit code, if that is not 0, and a part of what it says; see contains. "lose ledger" removes the state folder,
+// "lose workbook" the results, and "lose FILE" a file of the state folder; "make FILE" makes an empty one; "save NAME"
+// keeps a copy of the state folder, "restore NAME" puts it back, and "put FILE" puts a file in the place of the ledger.
+// MAPPING is the mapping's file, and DIR the folder.
 func (r *nightRun) command(line string) {
 	r.t.Helper()
 	line, want, _ := strings.Cut(r.ids(strings.NewReplacer("MAPPING", r.path("mapping.yaml"), "DIR", r.dir).Replace(line)), " → ")
@@ -574,9 +572,9 @@ func (r *nightRun) command(line string) {
 // notFound stands for the service's answer to a look-up that finds no client.
 var notFound = apitest.Answer(apitest.Reply{})
 
-// script plays the faults of a night: the first request of a name gets the first fault, and
-// so on; after "every", all further requests get the last one. A name is that of a step, a kind of
-// request, a method, "lookup" and an address, "lookup not" and a regular expression of addresses, or "with" and a text in the request.
+// script plays the faults of a night: the first request of a name gets the first fault, and so on; after "every", all
+// further requests get the last one. A name is that of a step, a kind of request, a method, "lookup" and an address,
+// "lookup not" and a regular expression of addresses, or "with" and a text in the request.
 func (r *nightRun) script(n sheetNight) func(apitest.Call) apitest.Fault {
 	list := faults{}
 	for name, some := range n.faults {
@@ -634,18 +632,6 @@ func isAbout(name string, c apitest.Call) bool {
 // believeAtOnce lets a look-up that finds no client be believed in the next run.
 func (s *scene) believeAtOnce() { s.pace.Believable = 1 }
 
-// remember appends what happened to a step to the scene's ledger.
-func (s *scene) remember(id ledger.StepID, events ...ledger.Event) {
-	s.t.Helper()
-	l, err := ledger.Open(s.path(".claimsheet/ledger.db"))
-	must(s.t, err)
-	for i := range events {
-		events[i].StepID, events[i].At = id, time.Now().UTC()
-	}
-	must(s.t, l.Append(events...))
-	must(s.t, l.Close())
-}
-
 // spelled are ways to write the scene's base url that mean the same.
 func (s *scene) spelled() []string {
 	port := s.url[strings.LastIndexByte(s.url, ':')+1:]
@@ -653,4 +639,163 @@ func (s *scene) spelled() []string {
 		"http://localhost:" + port, "http://LocalHost:0" + port + "/", "HTTP://127.0.0.1:000" + port + "//",
 		"http://[::ffff:127.0.0.1]:" + port, "http://[::FFFF:7f00:1]:" + port, s.url,
 	}
+}
+
+// variant is one combination under which nothing may be created twice.
+type variant struct {
+	way     string // how a step ended in doubt, see doubt
+	order   string // where a newcomer stands in the sheet, see rows
+	workers string
+	odd     bool // alternates, for a choice that does not double the number of variants
+}
+
+var (
+	everyWay   = []string{"unclear", "killed"}
+	bothOrders = []string{"above", "below"}
+)
+
+// inEveryVariant runs a test with -long in each way, in each order, with each number of workers and, where an answer is
+// unclear, with a late one and a 500, side by side; odd alternates. A nil axis has no meaning for the test. Without
+// -long it runs one of these, another for each test.
+func inEveryVariant(t *testing.T, ways, orders []string, test func(*testing.T, variant)) {
+	t.Parallel()
+	if ways == nil {
+		ways = []string{""}
+	}
+	if orders == nil {
+		orders = []string{""}
+	}
+	run := func(v variant) {
+		t.Run(strings.Join(strings.Fields(v.way+" "+v.order+" "+v.workers), " "), func(t *testing.T) {
+			t.Parallel()
+			test(t, v)
+		})
+	}
+	workers, unclear := []string{"2", "8"}, []string{"late", "answered 500"}
+	name := int(crc32.ChecksumIEEE([]byte(t.Name())) >> 8)
+	if !*long {
+		n := name % max(len(ways), len(orders))
+		turn := func(bit, of int) int { return (name>>bit + n) % of }
+		v := variant{ways[turn(0, len(ways))], orders[n%len(orders)], workers[turn(1, 2)], turn(2, 2) == 1}
+		if v.way == "unclear" {
+			v.way = unclear[turn(3, 2)]
+		}
+		run(v)
+		return
+	}
+	for i, way := range ways {
+		for j, order := range orders {
+			for k := range 4 {
+				v := variant{way, order, workers[k%2], (name+i+j+k%2+k/2)%2 == 1}
+				if way == "unclear" {
+					v.way = unclear[k/2]
+				} else if k > 1 {
+					break
+				}
+				run(v)
+			}
+		}
+	}
+}
+
+// flags returns flags that set the number of workers, and more.
+func (v variant) flags(more ...string) []string { return append(more, "--concurrency", v.workers) }
+
+// doubt runs the program over the scene's sheet and leaves a step in doubt that the service has created: its answer
+// says nothing, comes after the program has stopped waiting for it, or meets a killed program. "not created" is an
+// answer that says nothing to a request that created nothing. While the program runs, look-ups find nobody.
+func (v variant) doubt(s *scene, step string) {
+	s.t.Helper()
+	switch v.way {
+	case "answered 500":
+		s.inDoubt(step, apitest.CreateThen(apitest.JSON(500, `{}`)))
+		s.mustRun(4, v.flags()...)
+	case "late":
+		entry := s.entry
+		s.environment(entry + "\nlimits: {timeout: 1s}")
+		s.inDoubt(step, apitest.CreateLate(0))
+		s.mustRun(4, v.flags()...)
+		s.environment(entry)
+	case "not created":
+		s.inDoubt(step, apitest.Answer(apitest.JSON(500, `{}`)))
+		s.mustRun(4, v.flags()...)
+	case "killed":
+		s.killWhenMade(step, v.flags()...)
+	default:
+		s.t.Fatalf("no way of doubt is %q", v.way)
+	}
+	s.settleDown()
+	s.service.Play(nil)
+}
+
+// inDoubt plays a fault for the first request of a step, and lets look-ups find nobody.
+func (s *scene) inDoubt(step string, f apitest.Fault) {
+	once := apitest.Once(onStep(step), f)
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Kind == "lookup" {
+			return apitest.Answer(s.service.Nobody)
+		}
+		return once(c)
+	})
+}
+
+// killWhenMade runs the built program and kills it when the service has created a step and not answered yet.
+func (s *scene) killWhenMade(step string, flags ...string) {
+	s.t.Helper()
+	p := child(programName, s.args(flags...))
+	before, dead := s.connections.seen(), make(chan struct{})
+	s.inDoubt(step, apitest.Fault{Then: func() {
+		p.kill()
+		<-dead
+	}})
+	code, said := p.end(s.t)
+	close(dead)
+	for s.connections.since(before) { // what it has sent is on its way
+		time.Sleep(time.Millisecond)
+	}
+	if code != -1 {
+		s.t.Fatalf("exit code %d: it was not killed\n%s", code, said)
+	}
+	s.since()
+}
+
+// connections counts the open connections of a scene's service, in the order in which they came.
+type connections struct {
+	mu    sync.Mutex
+	count int
+	open  map[net.Conn]int
+}
+
+func (c *connections) note(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		if c.open == nil {
+			c.open = map[net.Conn]int{}
+		}
+		c.count++
+		c.open[conn] = c.count
+	case http.StateClosed, http.StateHijacked:
+		delete(c.open, conn)
+	}
+}
+
+// seen is how many there were.
+func (c *connections) seen() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.count
+}
+
+// since reports whether a connection is open that came after the first n.
+func (c *connections) since(n int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, at := range c.open {
+		if at > n {
+			return true
+		}
+	}
+	return false
 }

@@ -19,9 +19,8 @@ import (
 // hostileCanary is in cells; nothing of cells may come up on stderr.
 const hostileCanary = "s3cr3t"
 
-// TestC2_HostileRows sends sheets full of what people, programs and attackers put
-// into cells through the program as it is built. Every row is accounted for
-// exactly once, what arrives at the service is literally what the cell says,
+// TestC2_HostileRows sends sheets full of what people, programs and attackers put into cells through the program as it
+// is built. Every row is accounted for exactly once, what arrives at the service is literally what the cell says,
 // nothing of a cell is on stderr, and nothing panics or eats the machine.
 func TestC2_HostileRows(t *testing.T) {
 	t.Parallel()
@@ -40,8 +39,7 @@ func TestC2_HostileRows(t *testing.T) {
 	}
 }
 
-// runHostile runs the program and holds its end, its memory and what it says on
-// stderr against what is promised.
+// runHostile runs the program and holds its end, its memory and what it says on stderr against what is promised.
 func (s *scene) runHostile() (summary result.Summary) {
 	s.t.Helper()
 	p := child(programName, s.args("--json", "--max-failures", "100%", "--concurrency", "8"))
@@ -78,8 +76,7 @@ func checkAccounts(t *testing.T, summary result.Summary, rows int) {
 	}
 }
 
-// checkHostileResults: each row of the sheet stands once in the workbook, with
-// a status.
+// checkHostileResults: each row of the sheet stands once in the workbook, with a status.
 func (s *scene) checkHostileResults(rows int) {
 	s.t.Helper()
 	seen := map[string]bool{}
@@ -97,8 +94,7 @@ func (s *scene) checkHostileResults(rows int) {
 	}
 }
 
-// checkArrived: every address that the service got is one of the sheet's, to
-// the letter.
+// checkArrived: every address that the service got is one of the sheet's, to the letter.
 func (s *scene) checkArrived(sheet *hostileSheet) {
 	s.t.Helper()
 	arrived := 0
@@ -127,22 +123,8 @@ func (s *scene) checkArrived(sheet *hostileSheet) {
 	}
 }
 
-// checkMadeOnce: nothing was created twice, however often and in whatever
-// spelling the sheet asks for it.
-func (s *scene) checkMadeOnce() {
-	s.t.Helper()
-	made := map[string]string{}
-	for name, list := range s.service.Created() {
-		key := strings.ToLower(name)
-		if other, twice := made[key]; twice || len(list) > 1 {
-			s.t.Errorf("%q was created %d times, and as %q", name, len(list), other)
-		}
-		made[key] = name
-	}
-}
-
-// TestHostileCellTooLong: a text of 40,000 characters is more than a cell can
-// hold. The workbook is refused, and nothing is sent.
+// TestHostileCellTooLong: a text of 40,000 characters is more than a cell can hold. The workbook is refused, and
+// nothing is sent.
 func TestHostileCellTooLong(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, nil)
@@ -155,8 +137,7 @@ func TestHostileCellTooLong(t *testing.T) {
 	}
 }
 
-// hostileSheet is a workbook under construction, its XML written by hand:
-// libraries do not write what it holds.
+// hostileSheet is a workbook under construction, its XML written by hand: libraries do not write what it holds.
 type hostileSheet struct {
 	date1904  bool
 	rows      strings.Builder
@@ -165,8 +146,7 @@ type hostileSheet struct {
 	addresses map[string][]string // by the client's e-mail address in lower case: what its cells say
 }
 
-// hostileText is a text as the file holds it and as it must arrive; "" where
-// it must be refused or is nothing.
+// hostileText is a text as the file holds it and as it must arrive; "" where it must be refused or is nothing.
 type hostileText struct{ stored, arrives string }
 
 func same(s string) hostileText { return hostileText{s, s} }
@@ -183,8 +163,8 @@ var hostileTexts = []hostileText{
 	{"NUL_x0000_here", ""}, {"ESC_x001B_[31mred", ""}, {"BEL_x0007_", ""}, {"lost\ufffdcharacter", ""}, {"\u200b", ""}, {"   ", ""}, {"DEL\u007f", ""}, {"C1\u0085x", ""},
 }
 
-// newHostileSheet makes a sheet of rows, some of which make whole clients and
-// many of which do not. The same every time.
+// newHostileSheet makes a sheet of rows, some of which make whole clients and many of which do not. The same every
+// time.
 func newHostileSheet(rows int, date1904 bool) *hostileSheet {
 	h := &hostileSheet{date1904: date1904, addresses: map[string][]string{}}
 	rng := rand.New(rand.NewPCG(19, 19))
@@ -236,8 +216,8 @@ func (h *hostileSheet) hostileRow(rng *rand.Rand, n int) {
 	}
 }
 
-// inline is a text cell as its XML goes on behind <c r="A1". Any text is
-// written as it is, but for what XML itself needs.
+// inline is a text cell as its XML goes on behind <c r="A1". Any text is written as it is, but for what XML itself
+// needs.
 func inline(s string) string {
 	return `t="inlineStr"><is><t xml:space="preserve">` + xmlText.Replace(s) + `</t></is>`
 }

@@ -5,11 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/go-cmp/cmp"
+
 	"claimsheet/apiclient/apitest"
 )
 
-// answerCases are the cases of TestNights in which the service refuses, redirects, is busy, or
-// gives answers that say too little.
+// answerCases are the cases of TestNights in which the service refuses, redirects, is busy, or gives answers that say
+// too little.
 var answerCases = []nightCase{
 	// Answers that lack an id or a url.
 	{name: "an answer without an id, until the pointer is corrected", mapping: stepThree, promise: true,
@@ -72,6 +74,11 @@ var answerCases = []nightCase{
 		{rows: []string{"1-3"}, flags: "--dry-run --no-lookup", calls: []string{"1×GET", "GET /funnel/v2/activity-templates\n"}, says: []string{`"client":3,`, `"planned":3}`}},
 		{flags: "--no-lookup", code: 2},
 	}},
+
+	// Answers that leave open whether anything was created.
+	ambiguousStep("client K", "0", "uncertain, uncertain"), ambiguousStep("claim K/Loan A", "01245", "uncertain, not started"),
+	ambiguousStep("activity K/Loan A Agreement details", "012345", "uncertain, not started"), ambiguousStep("activity K Sign your claim", "0123456", "uncertain, uncertain"),
+	ambiguousStep("link K", "01234567", "uncertain, uncertain"),
 
 	// Redirects. A service that has done the work may answer 302 or 303 too.
 	redirected(301, "client c2@example.com"), redirected(302, "client c2@example.com"), redirected(307, "claim c2@example.com/Loan A-2"),
@@ -144,8 +151,8 @@ var (
 // elsewhereV1 answers the creation of a client with its id in another place.
 func elsewhereV1(wire *apitest.Wire) { wire.ClientID, wire.LookupID = "/data/clientId", "/clientId" }
 
-// hinted is a case with an answer of which a rule of the environment, or what is known of such an answer,
-// says what to do. That stands before the usual advice, and settle shows it on a later day.
+// hinted is a case with an answer of which a rule of the environment, or what is known of such an answer, says what to
+// do. That stands before the usual advice, and settle shows it on a later day.
 func hinted(how, step string, f apitest.Fault, code int, hint, usual string) nightCase {
 	return nightCase{name: "hint: " + how, long: true, mapping: stepThree, env: "errors: [{status: 500, means: uncertain, hint: Call the desk.}]", nights: []sheetNight{
 		{rows: []string{"1 A-1"}, faults: faults{step: {f}}, code: code, posts: "?", cells: []string{"1 What to do ~ " + hint, "1 What to do ~ " + usual}},
@@ -159,8 +166,8 @@ func stepOf(step string, n int) string {
 	return strings.NewReplacer("N", fmt.Sprintf("c%d@example.com", n), "#", fmt.Sprint(n)).Replace(step)
 }
 
-// refusedSteps is a case in which a step of four clients is refused, each with another status: it has
-// failed, the service's words stand beside the row, and the next run sends it, and what waited for it.
+// refusedSteps is a case in which a step of four clients is refused, each with another status: it has failed, the
+// service's words stand beside the row, and the next run sends it, and what waited for it.
 func refusedSteps(step string) nightCase {
 	statuses := []int{400, 422, 409, 413}
 	if step == "client N" {
@@ -182,8 +189,8 @@ func refusedSteps(step string) nightCase {
 	return nightCase{name: "refused: " + step, long: !strings.HasPrefix(step, "claim"), mapping: stepThree, promise: true, nights: []sheetNight{first, second, quiet}}
 }
 
-// unauthorised is a case in which a request gets a 401: the run stops at once, and no other client is
-// begun; what was sent is known.
+// unauthorised is a case in which a request gets a 401: the run stops at once, and no other client is begun; what was
+// sent is known.
 func unauthorised(what, posts string) nightCase {
 	first := sheetNight{rows: []string{"1-6"}, faults: faults{what: {apitest.Answer(apitest.JSON(401, `{"message":"who are you?"}`))}}, code: 3, posts: posts,
 		says: []string{"401"}}
@@ -193,9 +200,9 @@ func unauthorised(what, posts string) nightCase {
 	return nightCase{name: "unauthorised: " + what, long: true, mapping: stepThree, promise: true, nights: []sheetNight{first, {posts: "?", status: "done"}}}
 }
 
-// redirected is a case in which a request of the second client is redirected: the run ends, sends
-// nothing more, and is refused no further. A step that the service may have carried out is uncertain and
-// is never sent again; the next run sends any other.
+// redirected is a case in which a request of the second client is redirected: the run ends, sends nothing more, and is
+// refused no further. A step that the service may have carried out is uncertain and is never sent again; the next run
+// sends any other.
 func redirected(status int, step string) nightCase {
 	reply := apitest.Reply{Status: status, Header: map[string]string{"Location": "/elsewhere"}}
 	done := status == 302 || status == 303
@@ -229,8 +236,8 @@ func redirectedQuestion(status int, what string) nightCase {
 	return nightCase{name: fmt.Sprint("redirected: ", status, " ", what), long: true, mapping: stepThree, nights: []sheetNight{n}}
 }
 
-// tooLong is a case in which the service asks for more than a quarter of an hour: it is left alone until the
-// next run. What it refused for that has not failed; what may have been created is uncertain.
+// tooLong is a case in which the service asks for more than a quarter of an hour: it is left alone until the next run.
+// What it refused for that has not failed; what may have been created is uncertain.
 func tooLong(kind string, status int) nightCase {
 	first := sheetNight{rows: []string{"1-4"}, faults: faults{"every " + kind: {apitest.Busy(status, 3600)}}, flags: "--concurrency 1", code: 3, posts: "?",
 		says: []string{"asks to wait for 1h0m0s; run again then"}}
@@ -242,4 +249,67 @@ func tooLong(kind string, status int) nightCase {
 		first.status = "not started"
 	}
 	return nightCase{name: fmt.Sprint("busy for too long: ", kind, " ", status), long: true, mapping: stepThree, promise: true, nights: []sheetNight{first, next}}
+}
+
+// ambiguous are the ways in which a creating call may end that leave open whether anything was created. Those that are
+// marked carry an answer that only lacks an id, which an activity need not have.
+var ambiguous = []struct {
+	name   string
+	fault  apitest.Fault
+	onlyID bool
+}{
+	{"created, then 500", apitest.CreateThen(apitest.JSON(500, `{"message":"oops"}`)), false},
+	{"500, not created", apitest.Answer(apitest.JSON(500, `{"message":"oops"}`)), false},
+	{"created, then 503", apitest.CreateThen(apitest.JSON(503, `{}`)), false},
+	{"created, then closed", apitest.CreateThenDrop(), false},
+	{"closed, not created", apitest.DropBefore(), false},
+	{"body cut", apitest.CreateThenCut(), false},
+	{"2xx without an id", apitest.CreateThen(apitest.JSON(201, `{"status":"ok"}`)), true},
+	{"2xx with an empty id", apitest.CreateThen(apitest.JSON(201, `{"contactId":"","claimId":null,"redirectUrl":""}`)), true},
+	{"HTML 200", apitest.CreateThen(apitest.HTML(200)), false},
+	{"408", apitest.CreateThen(apitest.JSON(408, `{}`)), false},
+}
+
+// ambiguousStep is a case in which a step of every client but the first and the last ends in one of the ambiguous ways:
+// the step is uncertain and never sent again, unless it is a client's and a look-up finds the client; what depends on
+// it waits, other claims of the client and all other clients go on. sent are the numbers of the steps that are sent.
+func ambiguousStep(step, sent, status string) nightCase {
+	// The clients have the claims A and B; K stands for the client's key.
+	all := []string{"client K", "activity K Your details", "claim K/Loan A", "activity K/Loan A Agreement details",
+		"claim K/Loan B", "activity K/Loan B Agreement details", "activity K Sign your claim", "link K"}
+	n := sheetNight{faults: faults{}, code: 4, posts: "?"}
+	want, statuses := map[string]string{}, []string{}
+	add := func(client int, steps, status string) {
+		n.rows, statuses = append(n.rows, fmt.Sprint(client, " A"), fmt.Sprint(client, " B")), append(statuses, status)
+		key := fmt.Sprintf("c%d@example.com", client)
+		for _, number := range steps {
+			want[key] += strings.Replace(all[number-'0'], "K", key, 1) + "\n"
+		}
+	}
+	add(1, "01234567", "done, done")
+	for i, way := range ambiguous {
+		switch {
+		case way.onlyID && strings.HasPrefix(step, "activity "):
+			continue
+		case step == "client K" && !strings.Contains(way.name, "not created"): // a look-up finds the client
+			add(i+2, "01234567", "done, done")
+		default:
+			add(i+2, sent, status)
+		}
+		n.faults[strings.Replace(step, "K", fmt.Sprintf("c%d@example.com", i+2), 1)] = []apitest.Fault{way.fault}
+	}
+	add(99, "01234567", "done, done")
+	n.status = strings.Join(statuses, ", ")
+	n.also = func(s *scene, p played) {
+		got := map[string]string{}
+		for _, c := range p.calls {
+			if c.Method != "GET" {
+				got[c.Client] += c.Step + "\n"
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			s.t.Errorf("steps (-want +got):\n%s", diff)
+		}
+	}
+	return nightCase{name: "ambiguous: " + step, long: !strings.HasPrefix(step, "cl"), mapping: stepThree, promise: true, nights: []sheetNight{n, {code: 4}}}
 }

@@ -18,28 +18,15 @@ import (
 	"claimsheet/apiclient/apitest"
 )
 
-// inTerminal runs the built program with a terminal of so many columns on all
-// its streams, and returns every byte that it printed.
-func inTerminal(t *testing.T, columns uint16, env []string, args ...string) (printed string, code int) {
-	t.Helper()
-	return inTerminalAt(t, "", columns, env, args...)
-}
-
-// inTerminalAt is inTerminal in a folder.
-func inTerminalAt(t *testing.T, folder string, columns uint16, env []string, args ...string) (printed string, code int) {
-	t.Helper()
-	return typing(t, nil, folder, columns, env, args...)
-}
-
-// typing is inTerminalAt with somebody who types: at each text that is printed, in their
-// order, what belongs to it.
+// typing runs the built program in a folder, with a terminal of so many columns on all its streams, and somebody who
+// types: at each text that is printed, in their order, what belongs to it. It returns every byte that was printed.
 func typing(t *testing.T, typed [][2]string, folder string, columns uint16, env []string, args ...string) (printed string, code int) {
 	t.Helper()
 	program, err := os.Executable()
 	must(t, err)
 	cmd := exec.Command(program, args...)
 	cmd.Dir = folder
-	cmd.Args[0] = "claimsheet" // the test binary is then the program, see TestMain
+	cmd.Args[0] = programName // the test binary is then the program, see TestMain
 	cmd.Env = append(os.Environ(), append([]string{"TERM=xterm"}, env...)...)
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: columns})
 	if err != nil {
@@ -47,19 +34,23 @@ func typing(t *testing.T, typed [][2]string, folder string, columns uint16, env 
 	}
 	defer terminal.Close()
 	var out []byte
-	for chunk := make([]byte, 4096); ; {
-		n, err := terminal.Read(chunk) // ends with an error when the program closes its side
+	for chunk := make([]byte, 4096); err == nil; { // ends with an error when the program closes its side
+		var n int
+		n, err = terminal.Read(chunk)
 		out = append(out, chunk[:n]...)
 		if len(typed) > 0 && strings.Contains(string(out), typed[0][0]) {
 			_, _ = terminal.Write([]byte(typed[0][1]))
 			typed = typed[1:]
 		}
-		if err != nil {
-			break
-		}
 	}
 	_ = cmd.Wait() // the exit code tells how it went
 	return strings.ReplaceAll(string(out), "\r\n", "\n"), cmd.ProcessState.ExitCode()
+}
+
+// inTerminal is typing with nobody who types.
+func inTerminal(t *testing.T, columns uint16, env []string, args ...string) (printed string, code int) {
+	t.Helper()
+	return typing(t, nil, "", columns, env, args...)
 }
 
 // screen is what remains to be seen of what was printed.
@@ -92,9 +83,8 @@ var (
 	theBar       = regexp.MustCompile(`\[[=> ]*\]`)
 )
 
-// TestTerminal looks at a run as a person does who sits before it: a bar while
-// it goes on, that fits and says why the run waits, and afterwards nothing but
-// what a pipe has without its log lines.
+// TestTerminal looks at a run as a person does who sits before it: a bar while it goes on, that fits and says why the
+// run waits, and afterwards nothing but what a pipe has without its log lines.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -168,9 +158,8 @@ func TestWithoutBar(t *testing.T) {
 	}
 }
 
-// TestFirstRunAsks: in a terminal, the first run of a mapping that would create more
-// than five clients asks; later runs do not, nor does one with --yes or without a
-// terminal.
+// TestFirstRunAsks: in a terminal, the first run of a mapping that would create more than five clients asks; later runs
+// do not, nor does one with --yes or without a terminal.
 func TestFirstRunAsks(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)

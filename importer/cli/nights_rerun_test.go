@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// firstRun is a night after which the amount of the third client is not a number, and it is not known whether the claim of the fourth
-// was created.
-var firstRun = sheetNight{rows: []string{"1-2", "3 A-3; Amount=ask", "4 A-4"}, faults: faults{"claim c4@example.com/Loan A-4": {dropped}}, code: 4, posts: "?",
+// firstRun is a night after which the amount of the third client is not a number, and it is not known whether the claim
+// of the fourth was created.
+var firstRun = sheetNight{rows: []string{"1 A-1; Note=mine", "2 A-2", "3 A-3; Amount=ask", "4 A-4"}, faults: faults{"claim c4@example.com/Loan A-4": {dropped}}, code: 4, posts: "?",
 	status: "done, done, invalid, uncertain"}
 
 const (
@@ -22,7 +22,8 @@ func edited(name string, edits []string, n sheetNight, more ...sheetNight) night
 	return nightCase{name: "edited: " + name, long: true, mapping: stepThree, nights: append([]sheetNight{firstRun, n}, more...)}
 }
 
-// refusedDecision is a case with a word in the column Settle that cannot be followed: its cell is named, and nothing at all is done.
+// refusedDecision is a case with a word in the column Settle that cannot be followed: its cell is named, and nothing at
+// all is done.
 func refusedDecision(name, edit, code string) nightCase {
 	return edited("a decision: "+name, []string{corrects, edit}, sheetNight{code: 2, says: []string{"Steps!", code}})
 }
@@ -49,10 +50,10 @@ var rerunCases = []nightCase{
 	refusedDecision("done", "c1@example.com claim/loan/A-1: Settle = not created", "[not-uncertain]"),
 	refusedDecision("never sent", "c4@example.com link: Settle = give up", "[not-uncertain]"),
 	refusedDecision("another claim's id", decides+"created <claim c1@example.com/Loan A-1>", "[id-taken]"),
-	tampered("a client's id", "Results!K5", "contactId 5 = ID-1"), tampered("a claim's id", "Results!L5", "claimIds 5 = ID-1"),
+	tampered("a client's id", "Results!L5", "contactId 5 = ID-1"), tampered("a claim's id", "Results!M5", "claimIds 5 = ID-1"),
 	tampered("the id of a step", "Steps!E", "c4@example.com client: Id = ID-1"),
 	tampered("an id for a step that has none", "knows of none for this step", "c4@example.com claim/loan/A-4: Id = ID-1"),
-	tampered("the client key", "Results!K5", "E-mail 5 = c9@example.com"), tampered("the client key, the id erased", "Results!J5", "E-mail 5 = c9@example.com", "contactId 5 ="),
+	tampered("the client key", "Results!L5", "E-mail 5 = c9@example.com"), tampered("the client key, the id erased", "Results!K5", "E-mail 5 = c9@example.com", "contactId 5 ="),
 
 	withoutLedger("taken over", []string{corrects}, sheetNight{flags: "--yes", code: 4, posts: stored(1), status: "unchanged, unchanged, done, uncertain"},
 		sheetNight{rerun: true, code: 4, status: "unchanged, unchanged, unchanged, uncertain"}),
@@ -63,7 +64,7 @@ var rerunCases = []nightCase{
 	withoutLedger("an id is gone", []string{"claimIds 2 =", "c1@example.com claim/loan/A-1: Id ="}, sheetNight{flags: "--yes", code: 4,
 		status: "uncertain, unchanged, invalid, uncertain"}),
 	missing("sorted", []string{"sort Results", "sort Results", "sort Results", "sort Steps"}, 4, 1, 2, 3), missing("filtered", []string{"hide 3", "hide 4", "hide 5"}, 1, 2, 3, 4),
-	missing("a row deleted", []string{"delete Results 2"}, 2, 3, 4), missing("a source column deleted", []string{"drop Opt in"}, 1, 2, 3, 4),
+	missing("a row deleted", []string{"delete Results 2"}, 2, 3, 4), missing("a source column deleted", []string{"drop Note"}, 1, 2, 3, 4),
 	missing("our columns deleted", []string{"drop Import status", "drop contactId", "drop claimIds", "drop redirectUrl", "drop Failed step", "drop Error", "drop What to do"}, 1, 2, 3, 4),
 	missing("columns moved", []string{"front E-mail", "front redirectUrl", "front Source row", "front Import status"}, 1, 2, 3, 4),
 	missing("ids erased", []string{"contactId 2 =", "claimIds 2 =", "contactId 3 =", "claimIds 3 =", "c1@example.com client: Id ="}, 1, 2, 3, 4),
@@ -79,12 +80,13 @@ var rerunCases = []nightCase{
 	conflicting("the client key, to another client's", "", nil, leadCells(2, 1), leadCells(2, 2)),
 	conflicting("the claim key", "claim 1, activity 1", []string{"claimIds 2 ="}, []string{"Agreement no 2 = A-1"}, []string{"Agreement no 2 = A-9"}),
 	conflicting("the claim key, emptied at first", "claim 1, activity 1", []string{"claimIds 2 ="}, []string{"Agreement no 2 = A-1"}, []string{"Agreement no 2 ="}, []string{"Agreement no 2 = A-9"}),
-	edited("another client's key, without the ledger", append(leadCells(5, 2), "sort Results"), sheetNight{code: 4},
+	edited("another client's key, without the ledger", append([]string{"sort Results"}, leadCells(5, 2)...), sheetNight{code: 4},
 		sheetNight{do: []string{"lose ledger.db"}, rerun: true, flags: "--yes", code: 4, cells: []string{"1 redirectUrl = <link c2@example.com>"}}),
 	erased("no key", "E-mail 2 ="), erased("another key", "E-mail 2 = bob@example.com"),
 }
 
-// erased is a case in which what a row shows of a client who was erased is not written down again, whosever the row is now.
+// erased is a case in which what a row shows of a client who was erased is not written down again, whosever the row is
+// now.
 func erased(name, edit string) nightCase {
 	nothing := []string{"1 contactId =", "1 claimIds =", "1 redirectUrl ="}
 	return nightCase{name: "edited after an erasure: " + name, long: true, mapping: stepThree, nights: []sheetNight{
@@ -99,7 +101,8 @@ var cutText = strings.Repeat("L", 32767-len([]rune(cutMark))) + cutMark
 
 const cutMark = "… [cut here: a cell of a workbook cannot hold more]"
 
-// missing is a case in which only the third client is sent, whatever was edited besides. clients are those of the rows then.
+// missing is a case in which only the third client is sent, whatever was edited besides. clients are those of the rows
+// then.
 func missing(name string, edits []string, clients ...int) nightCase {
 	n := sheetNight{code: 4, posts: stored(1)}
 	var status []string
@@ -124,8 +127,8 @@ func leadCells(row, client int) (edits []string) {
 	return edits
 }
 
-// conflicting is a case in which a key of the first row is edited, though its things were made: the row is refused
-// each time, and keeps what it shows, until the key is put back, or the cells are cleared for a new client or claim.
+// conflicting is a case in which a key of the first row is edited, though its things were made: the row is refused each
+// time, and keeps what it shows, until the key is put back, or the cells are cleared for a new client or claim.
 func conflicting(name, made string, clear, back []string, changes ...[]string) nightCase {
 	shows := []string{"1 Import status = invalid", "1 contactId = <client c1@example.com>", "1 claimIds = <claim c1@example.com/Loan A-1>", "1 redirectUrl = <link c1@example.com>"}
 	if back == nil {
@@ -142,7 +145,7 @@ func conflicting(name, made string, clear, back []string, changes ...[]string) n
 		c.nights = append(c.nights, sheetNight{rerun: true, edit: back, code: 4, status: "unchanged, unchanged, unchanged, uncertain"})
 	}
 	if clear != nil {
-		c.nights = append(c.nights, sheetNight{rerun: true, edit: append(slices.Concat(changes...), clear...), code: 4, posts: made, again: true})
+		c.nights = append(c.nights, sheetNight{rerun: true, edit: slices.Concat(changes...), code: 4}, sheetNight{rerun: true, edit: clear, code: 4, posts: made, again: true})
 	}
 	return c
 }

@@ -1,0 +1,558 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
+
+	"claimsheet/apiclient/apitest"
+	"claimsheet/importer/cli"
+	"claimsheet/importer/cli/workbook"
+	"claimsheet/importer/ledger"
+	"claimsheet/reports"
+)
+
+const deskMapping = `
+name: loans
+api: v2
+client:
+  key: E-mail
+  existing: create
+  lookup: {email: E-mail}
+  fields: {email: {column: E-mail, type: Email}}
+claims: [{id: loan, key: No, name: "Loan {No}"}]
+workflow: {name: Loans, template_identifier: WF-1}
+activities:
+  - {template: Agreement details, on: loan, attributes: {Agreement number: No}}
+`
+
+// newDesk is a scene whose ids are contact-1, claim-2 and so on, with a row for each e-mail address and agreement
+// number.
+func newDesk(t *testing.T, rows ...string) *scene {
+	t.Helper()
+	s := newScene(t, deskMapping, nil)
+	s.service.Wire.Named = true
+	var cells [][]any
+	for _, row := range rows {
+		email, no, _ := strings.Cut(row, " ")
+		cells = append(cells, []any{email, no})
+	}
+	writeSheet(t, s.path(s.input), []any{"E-mail", "No"}, cells)
+	return s
+}
+
+// sends runs and expects an exit code and the steps that are sent.
+func (s *scene) sends(code int, steps ...string) {
+	s.t.Helper()
+	if diff := cmp.Diff(steps, s.mustRun(code, "--concurrency", "1").steps()); diff != "" {
+		s.t.Fatalf("sent (-want +got):\n%s", diff)
+	}
+}
+
+// golden compares a text with a file of testdata. What differs from run to run is blotted out first.
+func (s *scene) golden(name, text string) {
+	s.t.Helper()
+	text = strings.NewReplacer(s.dir, "DIR", s.url, "URL").Replace(text)
+	for what, with := range map[string]string{`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`: "TIME", `\d+ bytes`: "N bytes", `run [0-9a-f]{8}\b`: "run RUN"} {
+		text = regexp.MustCompile(what).ReplaceAllString(text, with)
+	}
+	path := filepath.Join("testdata", name)
+	if *update {
+		write(s.t, path, text)
+	}
+	want, err := os.ReadFile(path)
+	must(s.t, err)
+	if diff := cmp.Diff(string(want), text); diff != "" {
+		s.t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+var badGateway = apitest.Answer(apitest.JSON(502, `{"message":"who knows"}`))
+
+// troubled is a desk at which a step of each kind is uncertain.
+func troubled(t *testing.T) *scene {
+	t.Helper()
+	s := newDesk(t, "ann@example.com A-1", "bob@example.com B-1", "cy@example.com C-1", "di@example.com D-1")
+	s.service.Play(apitest.OnceEach(map[string]apitest.Fault{"claim ann@example.com/Loan A-1": badGateway, "activity bob@example.com/Loan B-1 Agreement details": badGateway,
+		"link cy@example.com": badGateway, "client di@example.com": badGateway}))
+	s.sends(4, "client ann@example.com", "claim ann@example.com/Loan A-1",
+		"client bob@example.com", "claim bob@example.com/Loan B-1", "activity bob@example.com/Loan B-1 Agreement details",
+		"client cy@example.com", "claim cy@example.com/Loan C-1", "activity cy@example.com/Loan C-1 Agreement details", "link cy@example.com",
+		"client di@example.com")
+	return s
+}
+
+var listed = regexp.MustCompile(`(?m)^(\d+)  `)
+
+// numbers are those of the list, in its order.
+func (s *scene) numbers() (numbers []string) {
+	s.t.Helper()
+	for _, m := range listed.FindAllStringSubmatch(s.must(4, "settle"), -1) {
+		numbers = append(numbers, m[1])
+	}
+	return numbers
+}
+
+// TestSettleLists also shows that an activity whose answer has an id is asked for one.
+func TestSettleLists(t *testing.T) {
+	t.Parallel()
+	s := troubled(t)
+	s.golden("settle_list.txt", s.must(4, "settle", "-e", "uat"))
+	s.environment("wire: {activity_id: /activityId}")
+	if out := s.must(4, "settle"); strings.Count(out, "--created ID ") != 3 {
+		t.Errorf("it lists\n%s", out)
+	}
+}
+
+// TestSettleCreated gives every kind of step what it needs. The run after that goes on with it, and sends nothing of it
+// again.
+func TestSettleCreated(t *testing.T) {
+	t.Parallel()
+	s := troubled(t)
+	n := s.numbers()
+	claim, contact := s.service.AddClaim("contact-1", "Loan A-1"), s.service.AddClient("di@example.com", "di@example.com", "")
+	s.golden("settle_created.txt", s.must(0, "settle", "--created", claim, n[0])+s.must(0, "settle", "--created", n[1])+
+		s.must(0, "settle", "--created", "https://claims.example.com/go/found", n[2])+s.must(0, "settle", "--created", contact, n[3]))
+	s.sends(0, "activity ann@example.com/Loan A-1 Agreement details", "link ann@example.com", "link bob@example.com",
+		"claim di@example.com/Loan D-1", "activity di@example.com/Loan D-1 Agreement details", "link di@example.com")
+	for name, want := range map[string][]string{"contactId": {"contact-1", "contact-2", "contact-3", contact}, "claimIds": {claim, "claim-1", "claim-2", "claim-4"}} {
+		if diff := cmp.Diff(want, column(s.results(), name)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if got := column(s.results(), "redirectUrl")[2]; got != "https://claims.example.com/go/found" {
+		t.Errorf("the url that was found is shown as %q", got)
+	}
+	s.sends(0)
+}
+
+// TestSettleRefuses checks that a wrong decision is explained and changes nothing, also for the steps beside it.
+func TestSettleRefuses(t *testing.T) {
+	t.Parallel()
+	s := troubled(t)
+	n := s.numbers() // claim, activity, link, client
+	s.must(0, "settle", "--give-up", n[1])
+	before := s.must(4, "settle")
+	var all strings.Builder
+	for _, c := range []struct {
+		name  string
+		words []string
+	}{
+		{"no decision", []string{n[0]}},
+		{"no step", []string{"--not-created"}},
+		{"two decisions", []string{"--created", "--give-up", n[0]}},
+		{"unknown number", []string{"--not-created", n[0], "9999"}},
+		{"unknown name", []string{"--give-up", "claim/loan/A-2"}},
+		{"decided before", []string{"--give-up", n[1]}},
+		{"an old number is no id", []string{"--created", n[1], n[0]}},
+		{"a claim without id", []string{"--created", n[0]}},
+		{"a client without id", []string{"--created", n[3]}},
+		{"a link without url", []string{"--created", n[2]}},
+		{"a link with an id", []string{"--created", "link-1", n[2]}},
+		{"a claim with a url", []string{"--created", "https://claims.example.com/secret", n[0]}},
+		{"an id with a slash", []string{"--created", "a/b", n[0]}},
+		{"a dot segment", []string{"--created", "..", n[0]}},
+		{"a control character", []string{"--created", "a\nb", n[0]}},
+		{"one id for two", []string{"--created", "claim-77", n[0], n[3]}},
+		{"two ids", []string{"--created", "claim-77", "claim-78", n[0]}},
+		{"another claim's id", []string{"--created", "claim-2", n[0]}},
+		{"another client's id", []string{"--created", "contact-1", n[3]}},
+		{"the same step twice", []string{"--give-up", n[0], "claim/loan/A-1"}},
+		{"an id alone", []string{"--created", "claim-77"}},
+	} {
+		code, out, said := s.claimsheet(append([]string{"settle", "-m", s.path("mapping.yaml")}, c.words...)...)
+		if code != 2 || out != "" || strings.Contains(said, "example.com") {
+			t.Errorf("%s: exit code %d, want 2, and no key or url\n%s%s", c.name, code, out, said)
+		}
+		all.WriteString(c.name + "\n" + said + "\n")
+	}
+	s.golden("settle_refused.txt", all.String())
+	if diff := cmp.Diff(before, s.must(4, "settle")); diff != "" {
+		t.Errorf("refused decisions have changed the list (-before +after):\n%s", diff)
+	}
+	if posts := s.since().posts(); len(posts) > 0 {
+		t.Errorf("%v were sent", posts)
+	}
+}
+
+// TestSettleNumbersStay decides by a list that was printed before another decision, and refuses a number whose step was
+// sent again since.
+func TestSettleNumbersStay(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := newDesk(t, "ann@example.com A-1", "bob@example.com B-1")
+	s.service.Play(func(c apitest.Call) (f apitest.Fault) {
+		if c.Kind == "claim" {
+			f = badGateway
+		}
+		return f
+	})
+	s.mustRun(4)
+	n := s.numbers()
+	expect(t, s.must(2, "settle", "--undo", n[0]), "[not-decided]")
+	s.must(0, "settle", "--not-created", n[0])
+	s.sends(4, "claim ann@example.com/Loan A-1")
+	expect(t, s.must(2, "settle", "--created", "claim-77", n[0]), "[old-number]")
+	s.must(0, "settle", "--created", s.service.AddClaim("contact-2", "Loan B-1"), n[1])
+	expect(t, s.must(2, "settle", "--undo", n[1]), "[old-number]", "write CLIENT-KEY:NAME")
+	s.service.Play(nil)
+	s.sends(4, "activity bob@example.com/Loan B-1 Agreement details", "link bob@example.com")
+}
+
+const canaryMapping = `
+name: loans
+api: v2
+client:
+  key: Customer
+  existing: create
+  fields: {email: {column: E-mail, type: Email}, phone: {column: Mobile, type: Phone, region: GB}, lastName: Name}
+claims: [{id: loan, key: No, name: "Loan of {Name}"}]
+workflow: {name: Loans, template_identifier: WF-1}
+activities:
+  - {template: Agreement details, on: loan, attributes: {Agreement number: Address}}
+`
+
+// canaryDesk is a desk whose clients have customer numbers for keys and personal data that nothing else holds.
+func canaryDesk(t *testing.T) *scene {
+	s := newDesk(t)
+	s.mapping(canaryMapping)
+	s.canarySheet("Canaryname", "Customer-A", "Customer-B")
+	return s
+}
+
+func (s *scene) canarySheet(name string, customers ...string) {
+	s.t.Helper()
+	var rows [][]any
+	for i, customer := range customers {
+		rows = append(rows, []any{customer, strings.ToLower(customer) + ".canary@example.com", fmt.Sprintf("07911 12345%d", i), name + " " + customer, "Canary Street " + customer, "A-" + customer})
+	}
+	writeSheet(s.t, s.path(s.input), []any{"Customer", "E-mail", "Mobile", "Name", "Address", "No"}, rows)
+}
+
+// leaks are those of the texts that stand in any file of the state folder, in a workbook's parts too.
+func (s *scene) leaks(texts ...string) (found []string) {
+	s.t.Helper()
+	must(s.t, filepath.WalkDir(s.path(".claimsheet"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data := bytes.ToLower(contents(s.t, path))
+		for _, text := range texts {
+			if bytes.Contains(data, []byte(strings.ToLower(text))) && !slices.Contains(found, text) {
+				found = append(found, text)
+			}
+		}
+		return nil
+	}))
+	slices.Sort(found)
+	return found
+}
+
+// TestP7_PurgeLeavesNothingPersonal: after a purge no file of the state folder holds a name, an address, a number or a
+// link; the next night sends nothing, an unchanged row is unchanged and a changed one changed.
+func TestP7_PurgeLeavesNothingPersonal(t *testing.T) {
+	t.Parallel()
+	s := canaryDesk(t)
+	s.service.Play(func(c apitest.Call) (f apitest.Fault) {
+		if strings.Contains(c.Body, "Loan of Canaryname Customer-B") {
+			f = apitest.Answer(apitest.JSON(422, `{"message":"no Canaryword here"}`))
+		}
+		return f
+	})
+	s.mustRun(1)
+	s.service.Play(nil)
+	canary := []string{"+44791112345", "07911 12345", "Canary Street", "Canaryname", "Canaryword", "canary@", "go/link"}
+	s.must(0, "history", "--purge", "--older-than", "1d", "--yes")
+	if diff := cmp.Diff(canary, s.leaks(canary...)); diff != "" {
+		t.Fatalf("before a purge of what is so young (-want +got):\n%s", diff)
+	}
+	s.golden("history_purged.txt", s.must(0, "history", "--purge", "--older-than", "0d", "--yes"))
+	if left := s.leaks(canary...); len(left) > 0 {
+		t.Errorf("after the purge there are left: %q", left)
+	}
+
+	// The claim that failed is made now, with what comes behind it.
+	if posts := s.mustRun(0).posts(); posts["client"]+posts["claim"]+posts["activity"]+posts["link"] != 3 {
+		t.Errorf("sent %v", posts)
+	}
+	statuses := func(what string, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, column(s.results(), "Import status")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	statuses("the next night", "unchanged", "done")
+	expect(t, column(s.results(), "What to do")[0], "claimsheet link") // the url is purged
+	s.canarySheet("Other", "Customer-A", "Customer-B")
+	s.sends(0)
+	statuses("a changed sheet", "changed", "changed")
+	expect(t, column(s.results(), "Error")[0], "no longer kept")
+	expect(t, column(s.results(), "Error")[1], "Results!D3 (source row 3)")
+}
+
+// TestPurgeKeepsWhatAYoungerRunNeeds: two runs of one file share its copy.
+func TestPurgeKeepsWhatAYoungerRunNeeds(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := canaryDesk(t)
+	id := s.mustRun(0).summary.Run
+	l, err := ledger.Open(s.path(".claimsheet/ledger.db"))
+	must(t, err)
+	old, _, err := l.Run(t.Context(), id)
+	must(t, err)
+	old.ID, old.Started = "00000000-0000-4000-8000-00000000000a", old.Started.AddDate(0, 0, -90)
+	must(t, l.StartRun(old))
+	must(t, l.Close())
+	s.must(0, "history", "--purge", "--older-than", "30d", "--yes")
+	s.must(0, "report", "-o", s.path("again.xlsx"), id)
+	expect(t, s.must(2, "report", "-o", s.path("x.xlsx"), old.ID), "[input-purged]")
+}
+
+// TestPurgeWhileARunStarts: the purge removes the copy that the run shares with an earlier one before the run has the
+// lock. The run sends nothing; the next one works.
+func TestPurgeWhileARunStarts(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := newScene(t, stepThree, leads(1))
+	s.mustRun(0)
+	s.sheet(leads(2))
+	s.mustRun(0)
+	s.sheet(leads(1))
+	var once sync.Once
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		once.Do(func() { // the templates are asked for before the ledger is locked
+			s.must(0, "history", "--purge", "--older-than", "0d", "--yes")
+		})
+		return apitest.Fault{}
+	})
+	p := s.mustRun(3)
+	expect(t, p.err, "[input-removed]")
+	if len(p.posts()) > 0 {
+		t.Errorf("created %v", p.posts())
+	}
+	s.service.Play(nil)
+	s.mustRun(0)
+}
+
+// TestP7_ForgetErasesOneClient: no file of the state folder holds anything of the client, not even the key; the others
+// keep all. A sheet that names the client again sends nothing and records nothing but the copy of the sheet.
+func TestP7_ForgetErasesOneClient(t *testing.T) {
+	t.Parallel()
+	s := canaryDesk(t)
+	s.mustRun(0)
+	keep(t, s.path(s.book()), s.path("old.results.xlsx"))
+	s.mustRun(0)
+	if p := runAt(t.Context(), cli.QuickPace(), "no\n", "history", "-m", s.path("mapping.yaml"), "--forget", "Customer-A"); p.code != 3 || len(s.leaks("Canaryname Customer-A")) == 0 {
+		t.Errorf("without a yes: exit code %d", p.code)
+	}
+	s.golden("history_forgot.txt", s.must(0, "history", "--forget", "Customer-A", "--yes"))
+	if left := s.leaks("Customer-A", "go/link-1"); len(left) > 0 {
+		t.Errorf("after the erasure there are left: %q", left)
+	}
+	if left := s.leaks("Canaryname Customer-B", "go/link-2"); len(left) != 2 {
+		t.Errorf("of the other client there is left: %q", left)
+	}
+	for _, key := range []string{"Customer-A", "loans:Customer-A"} {
+		expect(t, s.must(0, "history", key), "A client who was erased on ")
+	}
+	for _, p := range []played{s.run(), s.run("--dry-run"), s.rerun("-o", "new.xlsx", "old.results.xlsx")} {
+		if p.code != 0 || len(p.posts()) > 0 {
+			t.Errorf("exit code %d, sent %v\n%s", p.code, p.posts(), p.err)
+		}
+	}
+	if diff := cmp.Diff([]string{"skipped", "unchanged"}, column(s.results(), "Import status")); diff != "" {
+		t.Errorf("the next night (-want +got):\n%s", diff)
+	}
+	expect(t, column(s.results(), "What to do")[0], "was erased on")
+	s.canarySheet("Other", "Customer-B")
+	s.sends(0)
+	s.must(0, "history", "--purge", "--older-than", "0d", "--yes")
+	if left := s.leaks("Customer-A"); len(left) > 0 {
+		t.Error("a later run has recorded the client again")
+	}
+	expect(t, s.must(2, "history", "--forget", "Customer-A", "--yes"), "[erased-before]")
+}
+
+// TestHistoryOfAClient tells every step, attempt and decision.
+func TestHistoryOfAClient(t *testing.T) {
+	t.Parallel()
+	s := troubled(t)
+	s.must(0, "settle", "--created", s.service.AddClaim("contact-1", "Loan A-1"), s.numbers()[0])
+	s.mustRun(4)
+	out := s.must(0, "history", "ANN@example.com")
+	if strings.Contains(out, "https://claims.example.com") {
+		t.Error("a redirect url is shown")
+	}
+	s.golden("history_client.txt", out)
+	var told struct {
+		Clients []struct {
+			Space string
+			Steps []any
+		}
+	}
+	must(t, json.Unmarshal([]byte(s.must(0, "history", "--json", "ann@example.com")), &told))
+	if len(told.Clients) != 1 || told.Clients[0].Space != "email" || len(told.Clients[0].Steps) != 4 {
+		t.Errorf("--json tells %+v", told)
+	}
+}
+
+// properties are a workbook's document properties in their order by name.
+func properties(t *testing.T, path string) string {
+	t.Helper()
+	all, ours, err := reports.IsOurs(path)
+	if err != nil || !ours {
+		t.Fatalf("%s: %v, %v", path, ours, err)
+	}
+	text, err := json.MarshalIndent(all, "", " ")
+	must(t, err)
+	return string(text)
+}
+
+// listedRuns are the ids of the runs that history lists, the newest first.
+func (s *scene) listedRuns() []string {
+	s.t.Helper()
+	return regexp.MustCompile(`(?m)^[0-9a-f]{8}`).FindAllString(s.must(0, "history"), -1)
+}
+
+// report writes the report of a run, the latest if none is named, to again.xlsx.
+func (s *scene) report(run ...string) string {
+	s.t.Helper()
+	s.must(0, append([]string{"report", "-o", s.path("again.xlsx")}, run...)...)
+	return s.path("again.xlsx")
+}
+
+// TestReportIsTheFirstWriting writes the workbooks of a run, of a rerun of its edited results and of another night
+// again. What nothing has changed since is as it was, byte for byte, but for the mark of a later run; the first run's
+// rows show what the rerun has settled and sent.
+func TestReportIsTheFirstWriting(t *testing.T) {
+	t.Parallel()
+	s := halfDone(t)
+	first := keep(t, s.path(s.book()), s.path("first.xlsx"))
+	editWorkbook(t, s.path(s.book()), func(f *excelize.File) {
+		must(t, f.SetCellValue("Steps", stepCell(t, f, "c4@example.com", "claim/loan/A-4", "Settle"), "not created"))
+	})
+	if p := s.rerun("-o", "second.xlsx", s.book()); p.code != 0 {
+		t.Fatalf("the rerun: exit code %d\n%s", p.code, p.err)
+	}
+	second := keep(t, s.path("second.xlsx"), s.path("second-kept.xlsx"))
+	s.mustRun(1, "-o", s.path("third.xlsx"))
+	must(t, os.Remove(s.path("leads.xlsx")))
+	runs := s.listedRuns()
+	if len(runs) != 3 {
+		t.Fatalf("%d runs are listed, want 3", len(runs))
+	}
+	// What a later run has marked, or would have marked if it had known the place, is
+	// marked in the same way.
+	var listed struct {
+		Runs []struct{ Run, Results string }
+	}
+	must(t, json.Unmarshal([]byte(s.must(0, "history", "--json")), &listed))
+	nothing := func(string) error { return nil }
+	must(t, workbook.Supersede(second, listed.Runs[0].Run, listed.Runs[0].Results, nothing))
+	must(t, workbook.Supersede(first, listed.Runs[1].Run, listed.Runs[1].Results, nothing))
+	must(t, os.WriteFile(s.path("mapping.yaml"), []byte("name: other\n"), 0o600)) // the kept one is used
+	for i, want := range []string{s.path("third.xlsx"), second} {
+		again := s.report(runs[i])
+		was, is := parts(t, want), parts(t, again)
+		if i > 0 { // a mark stands behind the other properties, and a report sorts them
+			was["docProps/custom.xml"], is["docProps/custom.xml"] = properties(t, want), properties(t, again)
+		}
+		if diff := cmp.Diff(was, is); diff != "" {
+			t.Errorf("run %d (-first +again):\n%s", 3-i, diff)
+		}
+	}
+	again := s.report(runs[2])
+	if diff := cmp.Diff([]string{"done", "done", "invalid", "done"}, column(readSheet(t, again, "Results"), "Import status")); diff != "" {
+		t.Errorf("the first run's rows (-want +got):\n%s", diff)
+	}
+	if posts := s.since().posts(); len(posts) > 0 {
+		t.Errorf("%v were sent", posts)
+	}
+}
+
+// TestReportKeepsTheMark: a report is marked as older than a later run, in the place of the run's own workbook and
+// elsewhere, also when a restored ledger does not know that run any more; and a run that begins marks the reports of
+// the run before it.
+func TestReportKeepsTheMark(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := newScene(t, stepThree, leads(1))
+	s.mustRun(0)
+	s.must(0, "report", "-o", s.path("before.xlsx"))
+	s.saveState("backup")
+	s.sheet(leads(2))
+	s.mustRun(0, "-o", s.path("second.xlsx"))
+	for _, lost := range []bool{false, true} {
+		if lost {
+			s.restoreState("backup")
+		}
+		runs := s.listedRuns()
+		first := runs[len(runs)-1]
+		s.must(0, "report", first)
+		s.must(0, "report", "-o", s.path("after.xlsx"), first)
+		if !lost {
+			s.saveState("now")
+		}
+		s.restoreState("backup")
+		for _, book := range []string{"leads.results.xlsx", "before.xlsx", "after.xlsx"} {
+			if p := s.rerun("--yes", book); p.code != 3 || !strings.Contains(p.err, "[lost-run]") || !strings.Contains(p.err, "second.xlsx") {
+				t.Errorf("lost %v, %s alone: exit code %d\n%s", lost, book, p.code, p.err)
+			}
+		}
+		s.restoreState("now")
+		second := keep(t, s.path("second.xlsx"), s.path("kept"))
+		if p := s.rerun("after.xlsx"); p.code != 0 || len(p.posts()) > 0 {
+			t.Errorf("lost %v, with the ledger: exit code %d\n%s%s", lost, p.code, p.err, transcript(p.calls))
+		}
+		s.restoreState("now") // that run is undone: it has not marked the workbook either
+		must(t, os.Rename(second, s.path("second.xlsx")))
+	}
+}
+
+// TestReportWritesWhereTheRunDid replaces the run's own workbook, keeps one that was edited, and leaves a later run's
+// alone.
+func TestReportWritesWhereTheRunDid(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := newScene(t, stepThree, leads(1))
+	kept := func() int {
+		found, err := filepath.Glob(s.path("leads.results-*.xlsx"))
+		must(t, err)
+		return len(found)
+	}
+	s.mustRun(0)
+	results := s.path(s.book())
+	first := parts(t, keep(t, results, s.path("first.xlsx")))
+	must(t, os.Remove(results))
+	if out := s.must(0, "report"); !strings.HasPrefix(out, results+": the results of run ") {
+		t.Errorf("printed %q", out)
+	}
+	if diff := cmp.Diff(first, parts(t, results)); diff != "" {
+		t.Errorf("written again (-first +again):\n%s", diff)
+	}
+	editWorkbook(t, results, func(f *excelize.File) { must(t, f.SetCellValue("Results", "A2", "mine")) })
+	expect(t, s.must(0, "report"), "[output-edited]")
+	if n := kept(); n != 1 {
+		t.Errorf("%d edited workbooks were kept, want one", n)
+	}
+	s.mustRun(0)
+	second := parts(t, results)
+	expect(t, s.must(2, "report", s.listedRuns()[1]), "[output-of-another-run]")
+	if diff := cmp.Diff(second, parts(t, results)); diff != "" {
+		t.Errorf("the later run's results were changed:\n%s", diff)
+	}
+	if s.mustRun(0); kept() != 1 {
+		t.Error("a workbook that nobody edited was kept")
+	}
+}
