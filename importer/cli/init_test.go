@@ -32,7 +32,7 @@ func TestInitFindsTheSheet(t *testing.T) {
 	must(t, f.SaveAs(s.path("book.xlsx")))
 	for name, want := range map[string][]string{
 		"german.csv": {`encoding: windows-1252   # the file is not in UTF-8`, `header_row: 2   # `, `{column: Geb.-Datum, type: Date, format: dd.mm.yyyy}`},
-		"sep.csv":    {"  header_row: 2   # row 1 only says", "  encoding: windows-1252   # the file is not in UTF-8", "    firstName: First name"},
+		"sep.csv":    {"  header_row: 2   # the first row that names", "  encoding: windows-1252   # the file is not in UTF-8", "    firstName: First name"},
 		"book.xlsx":  {`name: Leads   # of 2 sheets; 4 of its 4 headers are known words`, "key: E-mail"},
 	} {
 		out := s.path(name + ".yaml")
