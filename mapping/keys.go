@@ -56,7 +56,7 @@ var mappingKeys = []yamltree.Key[Mapping]{
 		func(m *Mapping) *[]ClaimRule { return &m.Claims }),
 	yamltree.To("workflow", "the workflow name and template identifier of the activities (v2)",
 		yamltree.Object(workflowKeys), func(m *Mapping) *WorkflowRule { return &m.Workflow }),
-	yamltree.To("link", "which clients get a magic link (v2): once (default), each client gets one, after everything else; on_new_claim, a client who has one also gets a fresh one after a new claim, because the activity that the link leads to may be completed by then; never, the data are pushed without a link",
+	yamltree.To("link", "which clients get a magic link (v2): once (default), after everything else; on_new_claim, also a fresh one after a new claim; never",
 		yamltree.OneOf(LinkOnce, LinkOnNewClaim, LinkNever), func(m *Mapping) *LinkRule { return &m.Link }).
 		Note(func(n *yamltree.Node, m *Mapping) { m.LinkAt = n.At() }),
 	yamltree.To("resume_at", "the activity at which the client resumes: a template's name, or {column: …, values: {…}}",
@@ -116,9 +116,9 @@ var sheetKeys = []yamltree.Key[SheetRule]{
 		}), func(s *SheetRule) *convert.AmbiguousTimes { return &s.AmbiguousTimes }),
 	yamltree.To("numbers", "how numbers look in text cells: {decimal, group}",
 		yamltree.Object(numberKeys).Then(checkNumbers), func(s *SheetRule) *convert.Numbers { return &s.Numbers }),
-	yamltree.To("empty", "texts of cells that count as empty everywhere, in keys too, e.g. [N/A, n/a, \"-\", TBC]; a cell is trimmed and must then read exactly like that, upper and lower case included",
+	yamltree.To("empty", "texts of cells that count as empty everywhere, in keys too, e.g. [N/A, n/a, \"-\", TBC]; upper and lower case differ",
 		yamltree.OneOrMore(text), func(s *SheetRule) *[]yamltree.Scalar { return &s.Empty }),
-	yamltree.To("fill_down", "columns whose empty cells take the one above, as under merged cells, e.g. [Client, E-mail]: another client ends what the columns listed after it take; blank rows and rows of totals are passed over, and the results workbook keeps the cells as they were",
+	yamltree.To("fill_down", "columns whose empty cells take the one above, as under merged cells, e.g. [Client, E-mail]; another client ends what the columns listed after it take",
 		yamltree.OneOrMore(text), func(s *SheetRule) *[]yamltree.Scalar { return &s.FillDown }),
 	yamltree.To("when", "an expression that says which rows to take",
 		expressionText, func(s *SheetRule) *yamltree.Scalar { return &s.When }),
@@ -203,13 +203,13 @@ var clientRule = yamltree.Object(clientKeys).Then(func(r *yamltree.Reader, n *ya
 var clientKeys = []yamltree.Key[ClientRule]{
 	yamltree.To("key", "the column or columns that identify a client; may be left out where known_id is always filled, which is the key then",
 		yamltree.OneOrMore(text), func(c *ClientRule) *[]yamltree.Scalar { return &c.Key }),
-	yamltree.To("known_id", "the column with a client's id that is known from elsewhere. Where the cell is filled, that client is taken over without a request, whatever existing says; an id that the ledger has is that client, whatever the key of the row. To withdraw a wrong id, empty the cell and run claimsheet settle --undo KEY:client",
+	yamltree.To("known_id", "the column with a client's id that is known from elsewhere: that client is taken over without a request, whatever existing says; an id that the ledger has is that client, whatever the row's key. To withdraw a wrong id, empty the cell and run claimsheet settle --undo KEY:client",
 		text, func(c *ClientRule) *yamltree.Scalar { return &c.KnownID }),
-	yamltree.To("key_space", "the name of the key space, for mappings that share their clients; default: the mapping's name. It makes no difference when the key is the column of a look-up: such clients are the same in all mappings",
+	yamltree.To("key_space", "the name of the key space, for mappings that share their clients; default: the mapping's name. A key that is a look-up's column is the same client in all mappings anyway",
 		text, func(c *ClientRule) *yamltree.Scalar { return &c.KeySpace }),
 	yamltree.To("existing", "what to do with a client that the service knows: reuse, skip, fail or create; default reuse",
 		yamltree.OneOf(Reuse, Skip, Fail, Create), func(c *ClientRule) *Existing { return &c.Existing }),
-	yamltree.To("existing_activities", "what becomes of the activities on the client when the client was found, not created: send (default) or skip. Claims, the activities on them and the link are not affected",
+	yamltree.To("existing_activities", "what becomes of the activities on a client who was found, not created: send (default) or skip; claims and the link are not affected",
 		yamltree.As(yamltree.OneOf("send", "skip"), func(word string) bool { return word == "skip" }),
 		func(c *ClientRule) *bool { return &c.SkipActivities }).
 		Note(func(n *yamltree.Node, c *ClientRule) { c.ActivitiesAt = n.At() }),
@@ -219,7 +219,7 @@ var clientKeys = []yamltree.Key[ClientRule]{
 	yamltree.To("administrator", "make contacts administrators (v2); default true",
 		yamltree.Bool, func(c *ClientRule) *bool { return &c.Administrator }).
 		Note(func(n *yamltree.Node, c *ClientRule) { c.AdministratorAt = n.At() }),
-	yamltree.To("fields", "the fields of the create payload; a dotted name makes a nested object (address.postcode), and a part that is a number is a place in an array, counted from 0 (phones.0.number); an element of which every cell is empty is left out",
+	yamltree.To("fields", "the fields of the create payload; a dotted name makes a nested object (address.postcode), a number in it an array, from 0 (phones.0.number)",
 		payloadFields,
 		func(c *ClientRule) *[]FieldRule { return &c.Fields }).Required(),
 }
@@ -233,7 +233,7 @@ var lookupKeys = []yamltree.Key[LookupRule]{
 		value, func(l *LookupRule) *ValueRule { l.Email = new(ValueRule); return l.Email }),
 	yamltree.To("phone", "the column that holds the phone number, read as a Phone: a region is needed where numbers have no +",
 		value, func(l *LookupRule) *ValueRule { l.Phone = new(ValueRule); return l.Phone }),
-	yamltree.To("mode", "where both are given: first (default), the e-mail address decides, and the phone number only where a row has no e-mail address; either, the phone number also where the e-mail address is not found; both, both are asked, and the client fails where they disagree",
+	yamltree.To("mode", "where both are given: first (default), by phone only where a row has no e-mail address; either, also where the e-mail address is not found; both, the client fails where they disagree",
 		yamltree.As(yamltree.OneOf("first", LookupEither, LookupBoth), func(word LookupMode) LookupMode {
 			if word == "first" {
 				return ""
@@ -247,11 +247,11 @@ var claimKeys = []yamltree.Key[ClaimRule]{
 		text, func(c *ClaimRule) *yamltree.Scalar { return &c.ID }),
 	yamltree.To("key", "the column or columns that identify a claim of a client",
 		yamltree.OneOrMore(text), func(c *ClaimRule) *[]yamltree.Scalar { return &c.Key }).Required(),
-	yamltree.To("known_id", "the column with a claim's id that is known from elsewhere. Where the cell is filled, that claim is taken over without a request and gets its activities",
+	yamltree.To("known_id", "the column with a claim's id that is known from elsewhere: that claim is taken over without a request",
 		text, func(c *ClaimRule) *yamltree.Scalar { return &c.KnownID }),
-	yamltree.To("name", "the claim's name, a text with {Column}, or {text: …, values: {…}}; the names of one client's claims must differ, also from those of earlier runs as far as the ledger knows them",
+	yamltree.To("name", "the claim's name, a text with {Column}, or {text: …, values: {…}}; the names of one client's claims must differ",
 		claimName, func(c *ClaimRule) *ClaimRule { return c }).Required(),
-	yamltree.To("create", "when the claim is created: when_needed (default), just before the first activity that is on it, or first, before all activities",
+	yamltree.To("create", "when the claim is created: when_needed (default: before its first activity) or first (before all activities)",
 		yamltree.As(yamltree.OneOf("when_needed", "first"), func(word string) bool { return word == "first" }),
 		func(c *ClaimRule) *bool { return &c.First }),
 	yamltree.To("administrator", "which contact administers the claim: client (default), the id of a contacts entry, or {id: env:NAME} for one that the environment has",
@@ -267,7 +267,7 @@ var claimKeys = []yamltree.Key[ClaimRule]{
 var administrator = textOr(yamltree.Object(administratorKeys), "client, the id of a contact, or {id: …}", func(r *AdministratorRule) *yamltree.Scalar { return &r.Contact })
 
 var administratorKeys = []yamltree.Key[AdministratorRule]{
-	yamltree.To("id", "where the contact's id stands, a UUID: env:NAME or file:PATH; ids differ from environment to environment, so none is in a mapping",
+	yamltree.To("id", "where the contact's id stands, a UUID: env:NAME or file:PATH",
 		contactReference, func(a *AdministratorRule) *yamltree.Scalar { return &a.ID }).Required(),
 }
 
@@ -286,9 +286,9 @@ var contactKeys = []yamltree.Key[ContactRule]{
 		text, func(c *ContactRule) *yamltree.Scalar { return &c.ID }).Required(),
 	yamltree.To("when", "an expression that says which rows have such a contact",
 		expressionText, func(c *ContactRule) *yamltree.Scalar { return &c.When }),
-	yamltree.To("key", "the column or columns that identify the contact; rows with the same key have the same contact, also rows of different clients",
+	yamltree.To("key", "the column or columns that identify the contact, also in rows of different clients",
 		yamltree.OneOrMore(text), func(c *ContactRule) *[]yamltree.Scalar { return &c.Key }).Required(),
-	yamltree.To("key_space", "the name of the key space, for entries and mappings that share their contacts; default: the mapping's name and the entry's id. It makes no difference when the key is the column of a look-up: such a contact is the same everywhere, as a client too",
+	yamltree.To("key_space", "the name of the key space, for entries and mappings that share their contacts; default: the mapping's name and the entry's id. A key that is a look-up's column is the same person everywhere anyway",
 		text, func(c *ContactRule) *yamltree.Scalar { return &c.KeySpace }),
 	yamltree.To("lookup", "how the contact is looked up in the service before it is created: {email, phone, mode}",
 		yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
@@ -296,7 +296,7 @@ var contactKeys = []yamltree.Key[ContactRule]{
 	yamltree.To("administrator", "make the contact an administrator; default true. With false, the row of somebody who administers claims in another row is refused, and so is that one",
 		yamltree.Bool, func(c *ContactRule) *bool { return &c.Administrator }).
 		Note(func(n *yamltree.Node, c *ContactRule) { c.AdministratorAt = n.At() }),
-	yamltree.To("fields", "the fields of the create payload, as those of client. A person who has another role in another row, as a client or another contact, is created with the fields of the first of these rows; a row that has other values, or more, is changed",
+	yamltree.To("fields", "the fields of the create payload, as those of client. A person with several roles in the sheet is created with the fields of the first row; a row that has other values is changed",
 		payloadFields,
 		func(c *ContactRule) *[]FieldRule { return &c.Fields }).Required(),
 }
@@ -307,7 +307,7 @@ var claimName = textOr(yamltree.Object(nameKeys), "a text or {text: …, values:
 var nameKeys = []yamltree.Key[ClaimRule]{
 	yamltree.To("text", "the claim's name, a text with {Column}",
 		text, func(c *ClaimRule) *yamltree.Scalar { return &c.Name }).Required(),
-	yamltree.To("values", "a table for the cells of the columns named: what the cell says and what the name says instead; a text that is not listed stays as it is",
+	yamltree.To("values", "what the cells of the columns say and what the name says instead; other texts stay",
 		yamltree.Map(yamltree.AnyText), func(c *ClaimRule) *map[string]string { return &c.NameValues }),
 }
 

@@ -46,7 +46,7 @@ var authKeys = []yamltree.Key[credentials]{
 		secretReference, func(c *credentials) *reference { return &c.token }),
 	yamltree.To("header", "api_key: the header that carries the key",
 		authHeader, func(c *credentials) *string { return &c.header }),
-	yamltree.To("query", "api_key: the query parameter that carries the key, where the service takes no header for it; servers and proxies may log it",
+	yamltree.To("query", "api_key: the query parameter that carries the key; servers and proxies may log it",
 		authQuery, func(c *credentials) *string { return &c.query }),
 	yamltree.To("key", "api_key: the key; "+referenceForms,
 		secretReference, func(c *credentials) *reference { return &c.key }),

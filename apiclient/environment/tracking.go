@@ -36,7 +36,7 @@ type webhookSettings struct {
 var trackingKeys = []yamltree.Key[Tracking]{
 	yamltree.To("webhook", "how the service posts events to claimsheet listen",
 		pointerTo(yamltree.Object(webhookKeys).Then(checkWebhook)), func(t *Tracking) **webhookSettings { return &t.webhook }),
-	yamltree.To("export", "where events are in the lines of an export, for claimsheet track --import: of JSON documents, or of a CSV file, where /Name leads to the column Name",
+	yamltree.To("export", "where events are in an export, for claimsheet track --import: JSON documents, one a line, or a CSV file, where /Name leads to the column Name",
 		pointerTo(yamltree.Object(eventKeys(func(f *tracking.Format) *tracking.Format { return f })).Then(checkFormat)),
 		func(t *Tracking) **tracking.Format { return &t.Export }),
 	yamltree.To("completed", "which events say that the client has completed an activity",
@@ -51,10 +51,10 @@ var completedKeys = []yamltree.Key[tracking.Completed]{
 
 var webhookKeys = append([]yamltree.Key[webhookSettings]{
 	yamltree.To("path", "the path of the url that the service posts to; default /", urlPath, func(w *webhookSettings) *string { return &w.path }),
-	yamltree.To("header", "the header that proves where a request comes from: it carries the token, or the signature",
+	yamltree.To("header", "the header that carries the token, or the signature",
 		authHeader, func(w *webhookSettings) *string { return &w.header }).Required(),
 	yamltree.To("token", "the text that the header carries; "+referenceForms, secretReference, func(w *webhookSettings) *reference { return &w.token }),
-	yamltree.To("secret", "in place of a token, the key of a signature: the header carries the HMAC with SHA-256 of the body, hexadecimal or base64, with or without sha256= before it; "+referenceForms,
+	yamltree.To("secret", "in place of a token, the key of a signature: the header carries the body's HMAC with SHA-256, hexadecimal or base64; "+referenceForms,
 		secretReference, func(w *webhookSettings) *reference { return &w.secret }),
 }, eventKeys(func(w *webhookSettings) *tracking.Format { return &w.format })...)
 
@@ -65,12 +65,12 @@ func eventKeys[T any](format func(*T) *tracking.Format) []yamltree.Key[T] {
 	}
 	return []yamltree.Key[T]{
 		key("events", "a JSON Pointer to the array of events; default: the document is one event, or an array of events", func(f *tracking.Format) *string { return &f.Events }),
-		key("id", "the event's own id, by which one that arrives again is known; default: two events that say the same are one event", func(f *tracking.Format) *string { return &f.ID }),
+		key("id", "the event's own id; default: two events that say the same are one", func(f *tracking.Format) *string { return &f.ID }),
 		key("kind", "the kind of event", func(f *tracking.Format) *string { return &f.Kind }),
 		key("status", "the status of the activity", func(f *tracking.Format) *string { return &f.Status }),
 		key("client_id", "the id of the client or contact", func(f *tracking.Format) *string { return &f.Client }),
 		key("claim_id", "the id of the claim", func(f *tracking.Format) *string { return &f.Claim }),
-		key("activity_id", "the id of the activity, where wire.activity_id says where its creation's answer has it", func(f *tracking.Format) *string { return &f.Activity }),
+		key("activity_id", "the id of the activity, as wire.activity_id has it", func(f *tracking.Format) *string { return &f.Activity }),
 		key("activity", "the name of the activity, to find it without an id", func(f *tracking.Format) *string { return &f.Template }),
 		key("time", "when it happened; default: when it was received", func(f *tracking.Format) *string { return &f.At }),
 		yamltree.To("time_format", "how the time is written: rfc3339 (default), unix (seconds) or unix_ms",
