@@ -177,7 +177,7 @@ var environmentKeys = []yamltree.Key[Environment]{
 		yamltree.Object(authKeys).Then(checkAuth), func(e *Environment) *credentials { return &e.auth }),
 	yamltree.To("tls", "client certificate and own certificate authority, PEM files",
 		yamltree.Object(tlsKeys).Then(checkTLS), func(e *Environment) *tlsFiles { return &e.tls }),
-	yamltree.To("proxy", "the HTTP proxy of connections to the service and the token endpoint; default: none: "+proxyWants+", or url, username and password",
+	yamltree.To("proxy", "the HTTP proxy of connections to the service and the token endpoint; by default none: "+proxyWants+", or url, username and password",
 		proxy, func(e *Environment) *proxySettings { return &e.proxy }),
 	yamltree.To("headers", "headers of every request; a value may be kept elsewhere: "+referenceForms,
 		headers, func(e *Environment) *[]reference { return &e.headers }),
