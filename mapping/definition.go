@@ -176,10 +176,16 @@ func (a definedActivity) isIn(d definition) bool {
 	return slices.ContainsFunc(d.Activities, func(b definedActivity) bool { return a.ID == b.ID && a.overlaps(b) })
 }
 
-// replaces reports whether an activity would send again what another one sent: it is new,
-// and the other, with the same template and scope, is no longer in the mapping.
+// isKept reports whether a definition has an activity whose steps have the same keys and the
+// same template.
+func (a definedActivity) isKept(d definition) bool {
+	return slices.ContainsFunc(d.Activities, func(b definedActivity) bool { return a.ID == b.ID && a.overlaps(b) && a.sameTemplate(b) })
+}
+
+// replaces reports whether an activity would send again what another one sent: for its template
+// and scope its id is new, and the other id no longer is theirs.
 func (a definedActivity) replaces(was definedActivity, then, now definition) bool {
-	return a.sameTemplate(was) && a.overlaps(was) && !a.isIn(then) && !was.isIn(now)
+	return a.sameTemplate(was) && a.overlaps(was) && !a.isKept(then) && !was.isKept(now)
 }
 
 // steps is how the keys of an activity's steps begin.

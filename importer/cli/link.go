@@ -54,6 +54,11 @@ func (p *program) link(ctx context.Context, where load.Where, keys []string) err
 	if err != nil {
 		return err
 	}
+	if l.ledger != nil { // a base url that has changed is about the command, not about a key
+		if _, err := l.scopes(ctx); err != nil {
+			return err
+		}
+	}
 	var found problem.List
 	var links []wantedLink
 	for i, key := range keys {

@@ -39,9 +39,9 @@ var deskCases = []nightCase{
 			"settle --yes --created <client c2@example.com> claim/loan/A-2 → 2 [id-taken]", "settle --created A-2 --yes claim/loan/A-2 → 2 [late-flag]",
 			"settle --created b0000000-0000-4000-8000-00000000dead claim/loan/A-2"},
 			faults: faults{"every with 00dead": {unknown404}}, code: 1, posts: "?"},
-		{do: []string{"settle --created <claim c2@example.com/Loan A-2> c2@example.com:claim/loan/A-2"}, posts: "activity 1, link 1",
+		{do: []string{"settle --undo c2@example.com:claim/loan/A-2", "settle --created <claim c2@example.com/Loan A-2> c2@example.com:claim/loan/A-2"}, posts: "activity 1, link 1",
 			cells: []string{"2 claimIds = <claim c2@example.com/Loan A-2>"}},
-		{idle: true, do: []string{"settle --created b0000000-0000-4000-8000-00000000beef claim/loan/A-2 → 2 [built-on]", "settle --undo claim/loan/A-2 → 2 [built-on]"}},
+		{idle: true, do: []string{"settle --created b0000000-0000-4000-8000-00000000beef claim/loan/A-2 → 2 [unknown-step]", "settle --undo claim/loan/A-2 → 2 [built-on]"}},
 	}},
 	{name: "a decision is taken back", mapping: stepThree, nights: append(append([]sheetNight{
 		{rows: []string{"1-2"}, faults: faults{"claim c2@example.com/Loan A-2": {dropped}}, code: 4, posts: "?"},
