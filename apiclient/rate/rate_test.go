@@ -74,8 +74,8 @@ func await(t *testing.T, m *Meter, ticket *Ticket, to Stage) {
 	}
 }
 
-// TestACutTakesDeparturesBack: departures at the rate before a cut are not used after it,
-// whoever was refused, and a second refusal of before the cut does not cut again.
+// TestACutTakesDeparturesBack: departures that were reserved before a cut are not used after it, whichever process was
+// refused; the refusal of a request that left before the cut does not cut again.
 func TestACutTakesDeparturesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &inMemory{}
@@ -89,7 +89,7 @@ func TestACutTakesDeparturesBack(t *testing.T) {
 		time.Sleep(maxAge)
 		await(t, behind, &Ticket{}, PauseOver)
 		if len(behind.departures) > 0 || l.state.Cuts != 1 || refused.state.Cuts != 1 {
-			t.Errorf("departures of before the cut: %v; cuts: %d", behind.departures, l.state.Cuts)
+			t.Errorf("departures from before the cut: %v; cuts: %d", behind.departures, l.state.Cuts)
 		}
 	})
 }

@@ -146,7 +146,7 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// checkDryRun tells whether every row was planned with all its calls.
+// checkDryRun fails the benchmark unless every row was planned with all its calls.
 func checkDryRun(b *testing.B, summary []byte, rows int) {
 	b.Helper()
 	var s struct {

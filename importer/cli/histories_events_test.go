@@ -396,7 +396,7 @@ func (h *tale) changeCampaign() {
 	h.tell("activities %+v", c.activities)
 }
 
-// anySettled reports that steps besides the client's are done for somebody who is still in the sheet.
+// anySettled reports whether a person who is still in the sheet has a done step besides the client's.
 func (h *tale) anySettled() bool {
 	return slices.ContainsFunc(h.c.present(), func(p *person) bool {
 		return len(h.c.steps(p)) > 1 && h.settled[h.c.key(p)] == h.print(p)
@@ -552,7 +552,7 @@ func (h *tale) checkIDs(n *night, r leadRow, row map[string]string) {
 		h.w.mu.Unlock()
 		switch {
 		case i < 0:
-			h.disagree("run %d: the %s %s beside the row %s %s is none that the service made", n.number, what, id, r.who.no, r.claim)
+			h.disagree("run %d: the %s %s beside the row %s %s was not made by the service", n.number, what, id, r.who.no, r.claim)
 		case owner != "" && owner != key && status != "skipped": // it shows who has the address
 			h.disagree("run %d: the %s %s beside the row %s %s (%s) is that of %s", n.number, what, id, r.who.no, r.claim, status, owner)
 		}

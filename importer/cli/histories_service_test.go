@@ -398,8 +398,8 @@ func (w *intakeWorld) answer(rw http.ResponseWriter, r *http.Request, t *thing, 
 	}
 }
 
-// isKnown reports that whoever sends something must have understood the answer about a thing: it came in an earlier
-// run, or something was built on it. mu is held.
+// isKnown reports whether the program must have understood the answer about a thing: the answer came in an earlier run,
+// or something was built on the thing. mu is held.
 func (w *intakeWorld) isKnown(t *thing, run int) bool {
 	return t.answered && t.run < run || slices.ContainsFunc(w.things, func(other *thing) bool { return other.on == t })
 }

@@ -572,7 +572,7 @@ func (h *tale) clean(o outing, foreseen bool) night {
 // stepKey is how the history names a step.
 func stepKey(key, step string) string { return key + ":" + step }
 
-// thingsOf are what the service has for a step of a client key; a client whom it knew before is none.
+// thingsOf returns what the service has for a step of a client key, without clients that it had before the first run.
 func (h *tale) thingsOf(key, step string) (things []*thing) {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()

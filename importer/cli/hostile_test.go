@@ -224,7 +224,7 @@ func inline(s string) string {
 
 var xmlText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r", "&#13;")
 
-// row adds a row of cells; "" is none.
+// row adds a row of cells; "" leaves a cell out.
 func (h *hostileSheet) row(hidden bool, cells ...string) {
 	h.count++
 	attribute := ""
