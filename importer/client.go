@@ -422,9 +422,10 @@ func (l *overlay) note(r *clientRun, o stepOutcome) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	asked := lookup.Asked(r.plan.Lookup)
 	for _, address := range lookup.Addresses(r.plan) {
 		if _, owned := l.addresses[address]; !owned {
-			l.addresses[address] = r.plan.Client
+			l.addresses[address] = plannedOwner{r.plan.Client, slices.Contains(asked, address)}
 		}
 	}
 	if !r.job.hasContacts(r.plan) {

@@ -18,8 +18,15 @@ type overlay struct {
 	mu        sync.RWMutex    // clients are prepared while others are noted
 	planned   map[string]bool // activities on further contacts, by the step's key
 	people    map[mapping.Identity]ledger.Step
-	addresses map[string]mapping.Identity
+	addresses map[string]plannedOwner
 	ids       map[string]ledger.StepID // by kind and id
+}
+
+// plannedOwner is a client who would have an address by then, and whether the client is looked up
+// by it.
+type plannedOwner struct {
+	client   mapping.Identity
+	lookedUp bool
 }
 
 // isPlanned reports whether an earlier client has an activity on a further contact, and notes
@@ -54,11 +61,11 @@ func (l *overlay) over(who mapping.Identity, known map[string]ledger.Step) map[s
 }
 
 // addressOwner returns the client who would have an address by then.
-func (l *overlay) addressOwner(address string) (who mapping.Identity, owned bool) {
+func (l *overlay) addressOwner(address string) (owner plannedOwner, owned bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	who, owned = l.addresses[address]
-	return who, owned
+	owner, owned = l.addresses[address]
+	return owner, owned
 }
 
 // take notes the id with which a step would be done by then, unless another one has it.

@@ -111,14 +111,16 @@ func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner addressO
 		}
 	}
 	for _, address := range asked {
+		hasOther := false // who is not looked up by it, and keeps it
 		for _, o := range owners[address] {
+			hasOther = hasOther || !o.LookedUp && o.State != ledger.Refused
 			counts := o.LookedUp || o.InDoubt() || slices.Contains(j.Runs, o.Run) // else a look-up says who has it
 			if counts && o.ClientKey != j.owner(who) && o.State != ledger.Refused {
 				return addressOwner{o, address}, true, nil
 			}
 		}
-		if other, known := j.overlay.addressOwner(address); known && other != who {
-			return addressOwner{ledger.AddressOwner{ClientKey: j.owner(other), State: ledger.Done}, address}, true, nil
+		if other, known := j.overlay.addressOwner(address); known && other.client != who && (other.lookedUp || !hasOther) {
+			return addressOwner{ledger.AddressOwner{ClientKey: j.owner(other.client), State: ledger.Done}, address}, true, nil
 		}
 	}
 	return owner, false, nil

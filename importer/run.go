@@ -147,7 +147,7 @@ func (j *Job) Progress() Progress {
 // counts the requests, by kind, that Do then makes.
 func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
 	j.mode = dry
-	j.overlay = overlay{planned: map[string]bool{}, people: map[mapping.Identity]ledger.Step{}, addresses: map[string]mapping.Identity{}, ids: map[string]ledger.StepID{}}
+	j.overlay = overlay{planned: map[string]bool{}, people: map[mapping.Identity]ledger.Step{}, addresses: map[string]plannedOwner{}, ids: map[string]ledger.StepID{}}
 	if err := j.Do(ctx, plans); err != nil {
 		return err
 	}

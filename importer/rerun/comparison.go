@@ -304,7 +304,8 @@ func (r *Comparison) checkRow(ctx context.Context, row Row) error {
 	if r.NewIdentity {
 		asks = claimSteps(known)
 	}
-	found := row.conflicts(known, asks, r.Binding.Mapping().Client.Existing == mapping.Skip)
+	existing := r.Binding.Mapping().Client.Existing
+	found := row.conflicts(known, asks, existing == mapping.Skip || existing == mapping.Fail)
 	r.add(lead.Client, found...)
 	if len(found) > 0 || len(lead.Problems) > 0 && row.strays(known, asks) {
 		return r.retain(ctx, row, lead.Client)

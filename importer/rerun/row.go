@@ -41,9 +41,9 @@ func (r Row) tried() bool {
 // conflicts returns a problem for each id of the row that the ledger does not know
 // for its client: the id or the key was edited, and what was created under the
 // old key would be created again under the new one. asks are the claim steps that
-// the row asks for. skips reports whether the mapping skips clients that the
-// service knew already; their rows show ids that belong to no step.
-func (r Row) conflicts(known map[string]ledger.Step, asks []string, skips bool) problem.List {
+// the row asks for. showsFound reports whether the mapping takes over no client that the
+// service knew already; their rows show the ids that look-ups found, which belong to no step.
+func (r Row) conflicts(known map[string]ledger.Step, asks []string, showsFound bool) problem.List {
 	var found problem.List
 	conflict := func(at problem.Where, what, hint string) {
 		found = append(found, problem.At(at, "id-conflict", "%s; nothing is sent for the client", what).Hinted("%s", hint))
@@ -54,7 +54,7 @@ func (r Row) conflicts(known map[string]ledger.Step, asks []string, skips bool) 
 	)
 	client := known[string(mapping.ClientStep)]
 	switch {
-	case r.ClientID == "" || skips && (client.To == "" || slices.Contains(unsent, string(client.To))) || r.ClientID == client.ID:
+	case r.ClientID == "" || showsFound && (client.To == "" || slices.Contains(unsent, string(client.To))) || r.ClientID == client.ID:
 	case client.ID == "":
 		conflict(r.ClientIDAt, "the row shows a client's id, and the ledger knows none under the row's client key", clientHint)
 	default:

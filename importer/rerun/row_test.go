@@ -48,7 +48,7 @@ func TestRowsOfClaims(t *testing.T) {
 		{"an id that nobody knows", []row{{"L1", "", "loan-7"}}, true, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := rowsComparison(t)
+			r := rowsComparison(t, "")
 			r.NewIdentity = test.newIdentity
 			read := func(yield func(rerun.Row, error) bool) {
 				for i, row := range test.rows {
@@ -86,11 +86,37 @@ func TestRowsOfClaims(t *testing.T) {
 	}
 }
 
+// Where clients whom the service knew are not taken over, a row shows the id that a look-up found, which the ledger
+// does not have.
+func TestRowsOfKnownClients(t *testing.T) {
+	for existing, want := range map[string]int{"reuse": 1, "skip": 0, "fail": 0} {
+		r := rowsComparison(t, "existing: "+existing+", ")
+		row := rerun.Row{Record: cell.Record{Row: 2}, Status: "failed", FailedStep: "client", ClientID: "c-9"}
+		for _, text := range []string{"bob@example.test", "L1", ""} {
+			row.Record.Cells = append(row.Record.Cells, cell.Cell{Kind: cell.Text, Raw: text, Shown: text})
+		}
+		if err := r.CheckSteps(t.Context(), func(func(rerun.Step, error) bool) {}, true); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.CheckRows(t.Context(), func(yield func(rerun.Row, error) bool) { yield(row, nil) }); err != nil {
+			t.Fatal(err)
+		}
+		plans := func(yield func(mapping.Plan, error) bool) {
+			yield(mapping.Plan{Client: mapping.Identity{Space: "email", Key: "bob@example.test"}, Rows: []cell.Row{cell.RowOf(0, 2)}}, nil)
+		}
+		for plan := range r.Hold(plans) {
+			if len(plan.Problems) != want {
+				t.Errorf("existing: %s: %d problems, want %d", existing, len(plan.Problems), want)
+			}
+		}
+	}
+}
+
 // rowsComparison returns a Comparison of two sheets with a ledger that knows a
-// client with claims.
-func rowsComparison(t *testing.T) *rerun.Comparison {
+// client with claims; options are more of the mapping's client.
+func rowsComparison(t *testing.T, options string) *rerun.Comparison {
 	t.Helper()
-	m, found := mapping.Parse("mapping.yaml", []byte(rowsMapping))
+	m, found := mapping.Parse("mapping.yaml", []byte(strings.Replace(rowsMapping, "client: {", "client: {"+options, 1)))
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
