@@ -61,23 +61,25 @@ claims: [{id: loan, key: Lead, name: "Loan {Lead}", claimants: [client, partner]
 				t.Fatal(err)
 			}
 			defer rows.Close()
-			survey, err := importer.Take(t.Context(), b, rows, true)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for plans, err := range survey.Groups.Grouped(survey.Plans(b, rows)) {
+			for _, convert := range []bool{true, false} {
+				survey, err := importer.Take(t.Context(), b, rows, convert)
 				if err != nil {
 					t.Fatal(err)
 				}
-				var keys []string
-				for _, plan := range plans {
-					keys = append(keys, plan.Client.Key)
+				var got []string
+				for plans, err := range survey.Groups.Grouped(survey.Plans(b, rows)) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					var keys []string
+					for _, plan := range plans {
+						keys = append(keys, plan.Client.Key)
+					}
+					got = append(got, strings.Join(keys, " "))
 				}
-				got = append(got, strings.Join(keys, " "))
-			}
-			if d := cmp.Diff(c.want, strings.ReplaceAll(strings.Join(got, "; "), ".example", "")); d != "" {
-				t.Errorf("groups (-want +got):\n%s", d)
+				if d := cmp.Diff(c.want, strings.ReplaceAll(strings.Join(got, "; "), ".example", "")); d != "" {
+					t.Errorf("groups, convert %t (-want +got):\n%s", convert, d)
+				}
 			}
 		})
 	}

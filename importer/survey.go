@@ -18,38 +18,32 @@ import (
 type Survey struct {
 	Rows    int
 	Clients int
-	Invalid int // rows with a cell that cannot be used; not counted where Take does not convert
-	// Problems are the first problems of those rows, without what the cells say.
-	Problems problem.List
-	Notes    mapping.CellNotes // cells that make the mapping doubtful
-
-	// Groups are the clients who belong together; none where Take does not convert.
-	Groups Groups
+	Invalid int               // rows with a cell that cannot be used; not counted where Take does not convert
+	Notes   mapping.CellNotes // cells that make the mapping doubtful
+	Groups  Groups            // the clients who belong together
 
 	numbers map[[16]byte]int // of the clients, from 1, by fingerprint
 	rows    spool.Groups     // of each client
 }
 
-// firstProblems is how many problems a Survey keeps.
-const firstProblems = 40
-
 // Take makes the first pass over a sheet. It reads every cell, so that a damaged
-// sheet is noticed before anything is sent. With convert it converts them too, so
-// that a failing conversion is noticed; a command that sends nothing can leave that
+// sheet is noticed before anything is sent. With convert it converts all of them, so
+// that a failing conversion is noticed; a command that sends nothing leaves that
 // to Plans, which converts anyway.
 func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert bool) (*Survey, error) {
 	s := &Survey{numbers: map[[16]byte]int{}}
-	whose := func(record cell.Record) client { return clientOf(b.Client(record)) }
-	if convert || b.NotesCells() || b.KnownIDs() {
-		whose = func(record cell.Record) client {
-			lead := b.Convert(record)
-			c := clientOf(lead.Client)
-			c.invalid, c.notes, c.people = lead.Problems, lead.Notes, b.People(lead)
-			for _, id := range b.KnownIDsOf(lead) { // who have the same one belong together, too
-				c.people.LookedUp = append(c.people.LookedUp, mapping.Identity{Space: "known " + string(id.Kind), Key: strings.ToLower(id.ID)})
-			}
-			return c
+	read := b.ConvertPeople
+	if convert {
+		read = b.Convert
+	}
+	whose := func(record cell.Record) client {
+		row := read(record)
+		c := clientOf(row.Client)
+		c.invalid, c.notes, c.people = convert && len(row.Problems) > 0, row.Notes, b.People(row)
+		for _, id := range b.KnownIDsOf(row) { // who have the same one belong together, too
+			c.people.LookedUp = append(c.people.LookedUp, mapping.Identity{Space: "known " + string(id.Kind), Key: strings.ToLower(id.ID)})
 		}
+		return c
 	}
 	var people grouper
 	work := func(b *spool.Batch) []client { return clientsOf(b, whose) }
@@ -73,7 +67,7 @@ func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert boo
 // client is the client of a row, as a fingerprint, or none.
 type client struct {
 	known   bool
-	invalid problem.List // what is wrong with the row
+	invalid bool // a cell of the row cannot be used
 	key     [16]byte
 	notes   []mapping.CellNote
 	people  mapping.People
@@ -99,12 +93,8 @@ func clientsOf(b *spool.Batch, whose func(cell.Record) client) []client {
 func (s *Survey) add(c client) (number int) {
 	s.Rows++
 	s.Notes.Add(c.notes)
-	if len(c.invalid) > 0 {
+	if c.invalid {
 		s.Invalid++
-	}
-	for _, p := range c.invalid[:min(len(c.invalid), firstProblems-len(s.Problems))] {
-		p.Seen = ""
-		s.Problems = append(s.Problems, p)
 	}
 	if c.known {
 		if number = s.numbers[c.key]; number == 0 {

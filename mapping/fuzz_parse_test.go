@@ -157,5 +157,9 @@ func FuzzWhen(f *testing.F) {
 		if client := b.Client(record); client != lead.Client {
 			t.Fatalf("whose the row is: %v, %v", client, lead.Client)
 		}
+		people := b.ConvertPeople(record)
+		if d := cmp.Diff(b.People(lead), b.People(people)); d != "" || people.Client != lead.Client || len(people.Notes) != len(lead.Notes) {
+			t.Fatalf("whom the row speaks of (-converted +people): %s", d)
+		}
 	})
 }

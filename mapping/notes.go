@@ -156,9 +156,6 @@ func (t *CellNotes) Add(notes []CellNote) {
 	}
 }
 
-// NotesCells reports whether rows may have notes.
-func (b *Binding) NotesCells() bool { return len(b.untyped) > 0 || len(b.texts) > 0 }
-
 // CheckCells checks the mapping against what is noted of cells. An attribute of unknown
 // type that has typed cells is an error: sent as Text, a date would not be a date at the
 // service. The others get a warning, and so does a text of which a part is empty.

@@ -69,6 +69,7 @@ type rowConverter struct {
 	own    cell.Record // without what empty cells take from the row above
 	row    *ConvertedRow
 	texts  []string // room for the texts of sources
+	people bool     // only values that say who the row speaks of are converted, and those that are noted
 }
 
 func (b *Binding) converter(record cell.Record, row *ConvertedRow) *rowConverter {
@@ -84,13 +85,27 @@ func (b *Binding) converter(record cell.Record, row *ConvertedRow) *rowConverter
 // Convert converts a record. The row's Problems say what cannot be converted.
 func (b *Binding) Convert(record cell.Record) ConvertedRow {
 	row := ConvertedRow{Row: cell.RowOf(record.Table, record.Row)}
+	b.converter(record, &row).convert()
+	return row
+}
+
+// ConvertPeople is Convert for a pass that only groups rows: it converts what Client, People,
+// KnownIDsOf and the Notes need. Of the Problems it has some.
+func (b *Binding) ConvertPeople(record cell.Record) ConvertedRow {
+	row := ConvertedRow{Row: cell.RowOf(record.Table, record.Row)}
 	r := b.converter(record, &row)
+	r.people = true
+	r.convert()
+	return row
+}
+
+func (r *rowConverter) convert() {
+	row, b := r.row, r.b
 	if !r.accept() {
-		return row
+		return
 	}
-	b = r.b
 	if b.client.known != nil {
-		row.client.known = r.value(b.client.known)
+		row.client.known = r.read(b.client.known)
 	}
 	r.fields(&b.client, &row.client)
 	row.contacts = r.contacts()
@@ -106,7 +121,6 @@ func (b *Binding) Convert(record cell.Record) ConvertedRow {
 		row.client.activities, row.claims = nil, nil
 	}
 	slices.SortStableFunc(row.Readings, func(a, b Reading) int { return a.Target - b.Target })
-	return row
 }
 
 // Client returns the client of a record, as Convert does, without converting
@@ -117,8 +131,16 @@ func (b *Binding) Client(record cell.Record) Identity {
 	return row.Client
 }
 
-// value converts a value of the row.
+// value converts a value of the row, unless it does not count.
 func (r *rowConverter) value(v *boundValue) fieldValue {
+	if r.people && v.rule == nil && v.conv.Type != convert.Email && v.conv.Type != convert.Phone {
+		return fieldValue{of: v}
+	}
+	return r.read(v)
+}
+
+// read converts a value of the row.
+func (r *rowConverter) read(v *boundValue) fieldValue {
 	it := v.read(&r.b.sheet, r.record, r.makeTexts(len(v.columns)))
 	if it.refused != nil {
 		r.row.Problems = append(r.row.Problems, *it.refused)
@@ -330,11 +352,6 @@ type KnownID struct {
 	Column int // of the cell; 0 = A
 }
 
-// KnownIDs reports whether rows may give the ids of clients or claims.
-func (b *Binding) KnownIDs() bool {
-	return b.client.known != nil || slices.ContainsFunc(b.claims, func(c boundClaim) bool { return c.known != nil })
-}
-
 // KnownIDsOf returns the ids that a row gives.
 func (b *Binding) KnownIDsOf(l ConvertedRow) []KnownID {
 	var ids []KnownID
@@ -391,7 +408,7 @@ func (r *rowConverter) claim(entry int) (part rowPart, ok bool) {
 	part.key, ok = r.key(c.key, "the claim key")
 	part.name, part.activities = r.value(&c.name), r.activities(entry)
 	if c.known != nil {
-		part.known = r.value(c.known)
+		part.known = r.read(c.known)
 	}
 	return part, ok
 }

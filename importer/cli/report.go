@@ -250,7 +250,7 @@ func (r *pastRun) project(ctx context.Context, l *ledgerSession) error {
 	if err := found.Err(); err != nil {
 		return err
 	}
-	survey, err := importer.Take(ctx, binding, r.rows, true)
+	survey, err := importer.Take(ctx, binding, r.rows, false)
 	if err != nil {
 		return err
 	}
