@@ -422,10 +422,12 @@ func (l *overlay) note(r *clientRun, o stepOutcome) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	asked := lookup.Asked(r.plan.Lookup)
-	for _, address := range lookup.Addresses(r.plan) {
-		if _, owned := l.addresses[address]; !owned {
-			l.addresses[address] = plannedOwner{r.plan.Client, slices.Contains(asked, address)}
+	if _, clients := r.job.Groups.size(r.plan.Number); clients > 1 || len(r.job.Binding.Mapping().Contacts) > 0 { // else no other person has one of its addresses
+		asked := lookup.Asked(r.plan.Lookup)
+		for _, address := range lookup.Addresses(r.plan) {
+			if _, owned := l.addresses[address]; !owned {
+				l.addresses[address] = plannedOwner{r.plan.Client, slices.Contains(asked, address)}
+			}
 		}
 	}
 	if !r.job.hasContacts(r.plan) {
