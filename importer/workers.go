@@ -167,8 +167,7 @@ func encodePlans(plans []mapping.Plan) (encoded []byte, ok bool) {
 }
 
 // Join prepares the job of a worker for Work. Runs, Environment, Binding, Service, Ledger,
-// Journal, Concurrency, MaxFailures and Rules are to be set; KnownIDs
-// are those of the coordinator (TakeFacts). The job ends with ctx.
+// Journal, Concurrency, MaxFailures and Rules are to be set. The job ends with ctx.
 func (j *Job) Join(ctx context.Context) error {
 	j.guard.most = j.MaxFailures
 	j.guard.share(j.Rules)
