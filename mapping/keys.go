@@ -370,7 +370,7 @@ var valueKeys = []yamltree.Key[ValueRule]{
 		expressionText, func(v *ValueRule) *yamltree.Scalar { return &v.Expr }),
 	yamltree.To("type", "the data type; default: the service's. Without any, the attribute is sent as Text with a warning, or refused if its cells are dates, numbers or booleans",
 		yamltree.InPlace(yamltree.OneOf(typeNames()...)), func(v *ValueRule) *yamltree.Scalar { return &v.Type }),
-	yamltree.To("format", "Date, DateTime: how text cells look, made of d dd m mm mmm (Jan) mmmm (January) yy yyyy h hh mm (after h) ss AM/PM, or serial, a spreadsheet's number of days; or a list of such formats: a cell that two of them read differently is invalid. Phone: how it is sent, e164 (default), national, international or raw",
+	yamltree.To("format", "Date, DateTime: how text cells look, such as dd/mm/yyyy, made of d dd m mm mmm (Jan) mmmm (January) yy yyyy h hh mm (after h) ss AM/PM, or serial, a spreadsheet's number of days; or a list of such formats: a cell that two of them read differently is invalid. Phone: how it is sent, e164 (default), national, international or raw",
 		formats, func(v *ValueRule) *ValueRule { return v }),
 	yamltree.To("years", "the century of yy: past, up to the run's day, as for dates of birth; future, 2000 to 2099; default: 1930 to 2029, and days after the run's are invalid",
 		yamltree.OneOf(convert.PastYears, convert.FutureYears), func(v *ValueRule) *convert.Years { return &v.Years }),
