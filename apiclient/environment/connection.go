@@ -129,7 +129,7 @@ var proxyKeys = []yamltree.Key[proxySettings]{
 		proxyURL, func(p *proxySettings) *string { return &p.url }).Required(),
 	yamltree.To("username", "the user's name for the proxy; may be a secret",
 		openReference, func(p *proxySettings) *reference { return &p.username }),
-	yamltree.To("password", "the password for the proxy (a secret)",
+	yamltree.To("password", "the password for the proxy; "+referenceForms,
 		secretReference, func(p *proxySettings) *reference { return &p.password }),
 }
 

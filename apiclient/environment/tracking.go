@@ -53,8 +53,8 @@ var webhookKeys = append([]yamltree.Key[webhookSettings]{
 	yamltree.To("path", "the path of the url that the service posts to; default /", urlPath, func(w *webhookSettings) *string { return &w.path }),
 	yamltree.To("header", "the header that carries the token, or the signature",
 		authHeader, func(w *webhookSettings) *string { return &w.header }).Required(),
-	yamltree.To("token", "the text that the header carries (a secret)", secretReference, func(w *webhookSettings) *reference { return &w.token }),
-	yamltree.To("secret", "in place of a token, the key (a secret) of a signature: the body's HMAC with SHA-256, hexadecimal or base64",
+	yamltree.To("token", "the text that the header carries; "+referenceForms, secretReference, func(w *webhookSettings) *reference { return &w.token }),
+	yamltree.To("secret", "in place of a token, the key of a signature, the body's HMAC with SHA-256, hexadecimal or base64; "+referenceForms,
 		secretReference, func(w *webhookSettings) *reference { return &w.secret }),
 }, eventKeys(func(w *webhookSettings) *tracking.Format { return &w.format })...)
 
