@@ -28,6 +28,6 @@ func TestReference(t *testing.T) {
 			yamltest.Section("## Values: client fields, look-ups and attributes", valueKeys)+
 			"\nA value needs exactly one of "+valueSources+"; a bare text is a column.\n"+
 			"The types are "+strings.Join(typeNames(), ", ")+".\n"+
-			"\nA comment line `# ignored: NAME` leaves the column of that header out on purpose: no warning says that it is never used. A column without\n"+
-			"a header, or with the header of another, is named by its letter: `# ignored: column L`.\n")
+			"\nA comment line `# ignored: NAME` leaves that column out on purpose, without a warning. A column without a header, or with the header of\n"+
+			"another, is named by its letter: `# ignored: column L`.\n")
 }

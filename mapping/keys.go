@@ -48,7 +48,7 @@ var mappingKeys = []yamltree.Key[Mapping]{
 	yamltree.To("client", "which rows make one client, and what it is made of",
 		clientRule.Placed(func(c *ClientRule) *yamltree.Place { return &c.At }),
 		func(m *Mapping) *ClientRule { return &m.Client }).Required(),
-	yamltree.To("contacts", "further people of a client's claims, such as a partner or a broker (v2); the results show their ids in a column contacts",
+	yamltree.To("contacts", "further people of a client's claims, such as a partner or a broker (v2); their ids are in the results' column contacts",
 		yamltree.List(yamltree.Object(contactKeys).Placed(func(c *ContactRule) *yamltree.Place { return &c.At })),
 		func(m *Mapping) *[]ContactRule { return &m.Contacts }),
 	yamltree.To("claims", "the claims that each row of a client yields (v2)",
@@ -56,7 +56,7 @@ var mappingKeys = []yamltree.Key[Mapping]{
 		func(m *Mapping) *[]ClaimRule { return &m.Claims }),
 	yamltree.To("workflow", "the workflow name and template identifier of the activities (v2)",
 		yamltree.Object(workflowKeys), func(m *Mapping) *WorkflowRule { return &m.Workflow }),
-	yamltree.To("link", "which clients get a magic link (v2): once (default), after everything else; on_new_claim, also a fresh one after a new claim; never",
+	yamltree.To("link", "which clients get a magic link (v2): once (default), after everything else; on_new_claim, a fresh one after a new claim too; never",
 		yamltree.OneOf(LinkOnce, LinkOnNewClaim, LinkNever), func(m *Mapping) *LinkRule { return &m.Link }).
 		Note(func(n *yamltree.Node, m *Mapping) { m.LinkAt = n.At() }),
 	yamltree.To("resume_at", "the activity at which the client resumes: a template's name, or {column: …, values: {…}}",
@@ -95,7 +95,7 @@ var resume = textOr(yamltree.Object(resumeKeys), "a text or {column: …}", func
 var resumeKeys = []yamltree.Key[ResumeRule]{
 	yamltree.To("column", "the column that holds the template's name",
 		text, func(r *ResumeRule) *yamltree.Scalar { return &r.Column }).Required(),
-	yamltree.To("values", "a table: what the cell says and the template's name that it means; without it the cell says the name",
+	yamltree.To("values", "a table of what the cell says and which template it means; default: the cell has the name",
 		yamltree.Map(text), func(r *ResumeRule) *map[string]yamltree.Scalar { return &r.Values }),
 }
 
@@ -107,7 +107,7 @@ var sheetKeys = []yamltree.Key[SheetRule]{
 		Note(func(_ *yamltree.Node, s *SheetRule) { s.HeaderRowGiven = true }),
 	yamltree.To("timezone", "the zone of date-times without one, e.g. Europe/London",
 		timezone, func(s *SheetRule) *yamltree.Scalar { return &s.Timezone }),
-	yamltree.To("ambiguous_times", "a time that occurred twice because the clocks went back: refuse (default) or earlier",
+	yamltree.To("ambiguous_times", "a time that occurred twice as clocks went back: refuse (default) or earlier",
 		yamltree.As(yamltree.OneOf("refuse", convert.EarlierAmbiguous), func(word convert.AmbiguousTimes) convert.AmbiguousTimes {
 			if word == convert.EarlierAmbiguous {
 				return word
@@ -116,9 +116,9 @@ var sheetKeys = []yamltree.Key[SheetRule]{
 		}), func(s *SheetRule) *convert.AmbiguousTimes { return &s.AmbiguousTimes }),
 	yamltree.To("numbers", "how numbers look in text cells: {decimal, group}",
 		yamltree.Object(numberKeys).Then(checkNumbers), func(s *SheetRule) *convert.Numbers { return &s.Numbers }),
-	yamltree.To("empty", "texts of cells that count as empty everywhere, in keys too, e.g. [N/A, n/a, \"-\", TBC]; upper and lower case differ",
+	yamltree.To("empty", "texts that count as empty, in keys too, e.g. [N/A, n/a, \"-\", TBC]; upper and lower case differ",
 		yamltree.OneOrMore(text), func(s *SheetRule) *[]yamltree.Scalar { return &s.Empty }),
-	yamltree.To("fill_down", "columns whose empty cells take the one above, as under merged cells, e.g. [Client, E-mail]; another client ends what the columns listed after it take",
+	yamltree.To("fill_down", "columns whose empty cells take the one above, as under merged cells, e.g. [Client, E-mail]; a new value in one of them ends what those after it take",
 		yamltree.OneOrMore(text), func(s *SheetRule) *[]yamltree.Scalar { return &s.FillDown }),
 	yamltree.To("when", "an expression that says which rows to take",
 		expressionText, func(s *SheetRule) *yamltree.Scalar { return &s.When }),
@@ -201,15 +201,15 @@ var clientRule = yamltree.Object(clientKeys).Then(func(r *yamltree.Reader, n *ya
 })
 
 var clientKeys = []yamltree.Key[ClientRule]{
-	yamltree.To("key", "the column or columns that identify a client; may be left out where known_id is always filled, which is the key then",
+	yamltree.To("key", "the column or columns that identify a client; default: known_id, if that is always filled",
 		yamltree.OneOrMore(text), func(c *ClientRule) *[]yamltree.Scalar { return &c.Key }),
-	yamltree.To("known_id", "the column with a client's id that is known from elsewhere: that client is taken over without a request, whatever existing says; an id that the ledger has is that client, whatever the row's key. To withdraw a wrong id, empty the cell and run claimsheet settle --undo KEY:client",
+	yamltree.To("known_id", "the column with a client's id known from elsewhere: that client is taken over without a request, whatever existing and key say. To withdraw a wrong id, empty the cell and run claimsheet settle --undo KEY:client",
 		text, func(c *ClientRule) *yamltree.Scalar { return &c.KnownID }),
-	yamltree.To("key_space", "the name of the key space, for mappings that share their clients; default: the mapping's name. A key that is a look-up's column is the same client in all mappings anyway",
+	yamltree.To("key_space", "the key space, for mappings that share clients; default: the mapping's name. A key that is a look-up's column is shared anyway",
 		text, func(c *ClientRule) *yamltree.Scalar { return &c.KeySpace }),
 	yamltree.To("existing", "what to do with a client that the service knows: reuse, skip, fail or create; default reuse",
 		yamltree.OneOf(Reuse, Skip, Fail, Create), func(c *ClientRule) *Existing { return &c.Existing }),
-	yamltree.To("existing_activities", "what becomes of the activities on a client who was found, not created: send (default) or skip; claims and the link are not affected",
+	yamltree.To("existing_activities", "whether a client who was found, not created, gets the activities on the client: send (default) or skip",
 		yamltree.As(yamltree.OneOf("send", "skip"), func(word string) bool { return word == "skip" }),
 		func(c *ClientRule) *bool { return &c.SkipActivities }).
 		Note(func(n *yamltree.Node, c *ClientRule) { c.ActivitiesAt = n.At() }),
@@ -219,7 +219,7 @@ var clientKeys = []yamltree.Key[ClientRule]{
 	yamltree.To("administrator", "make contacts administrators (v2); default true",
 		yamltree.Bool, func(c *ClientRule) *bool { return &c.Administrator }).
 		Note(func(n *yamltree.Node, c *ClientRule) { c.AdministratorAt = n.At() }),
-	yamltree.To("fields", "the fields of the create payload; a dotted name makes a nested object (address.postcode), a number in it an array, from 0 (phones.0.number)",
+	yamltree.To("fields", "the fields of the create payload; dots make objects (address.postcode), numbers arrays (phones.0.number)",
 		payloadFields,
 		func(c *ClientRule) *[]FieldRule { return &c.Fields }).Required(),
 }
@@ -231,9 +231,9 @@ var payloadFields = yamltree.NonEmpty(yamltree.Pairs(value, func(name yamltree.S
 var lookupKeys = []yamltree.Key[LookupRule]{
 	yamltree.To("email", "the column that holds the e-mail address, read as an Email",
 		value, func(l *LookupRule) *ValueRule { l.Email = new(ValueRule); return l.Email }),
-	yamltree.To("phone", "the column that holds the phone number, read as a Phone: a region is needed where numbers have no +",
+	yamltree.To("phone", "the column that holds the phone number, read as a Phone; give a region if numbers have no +",
 		value, func(l *LookupRule) *ValueRule { l.Phone = new(ValueRule); return l.Phone }),
-	yamltree.To("mode", "where both are given: first (default), by phone only where a row has no e-mail address; either, also where the e-mail address is not found; both, the client fails where they disagree",
+	yamltree.To("mode", "with both: first (default), by phone only if the row has no e-mail address; either, also if the address is not found; both, the client fails if they disagree",
 		yamltree.As(yamltree.OneOf("first", LookupEither, LookupBoth), func(word LookupMode) LookupMode {
 			if word == "first" {
 				return ""
@@ -247,14 +247,14 @@ var claimKeys = []yamltree.Key[ClaimRule]{
 		text, func(c *ClaimRule) *yamltree.Scalar { return &c.ID }),
 	yamltree.To("key", "the column or columns that identify a claim of a client",
 		yamltree.OneOrMore(text), func(c *ClaimRule) *[]yamltree.Scalar { return &c.Key }).Required(),
-	yamltree.To("known_id", "the column with a claim's id that is known from elsewhere: that claim is taken over without a request",
+	yamltree.To("known_id", "the column with a claim's id known from elsewhere: that claim is taken over without a request",
 		text, func(c *ClaimRule) *yamltree.Scalar { return &c.KnownID }),
 	yamltree.To("name", "the claim's name, a text with {Column}, or {text: …, values: {…}}; the names of one client's claims must differ",
 		claimName, func(c *ClaimRule) *ClaimRule { return c }).Required(),
 	yamltree.To("create", "when the claim is created: when_needed (default: before its first activity) or first (before all activities)",
 		yamltree.As(yamltree.OneOf("when_needed", "first"), func(word string) bool { return word == "first" }),
 		func(c *ClaimRule) *bool { return &c.First }),
-	yamltree.To("administrator", "which contact administers the claim: client (default), the id of a contacts entry, or {id: env:NAME} for one that the environment has",
+	yamltree.To("administrator", "which contact administers the claim: client (default), the id of a contacts entry, or {id: env:NAME} for any other",
 		administrator, func(c *ClaimRule) *AdministratorRule { return &c.Administrator }),
 	yamltree.To("claimants", "the claim's claimants: client, and ids of contacts entries; default [client]. A contact whose when is false is left out",
 		yamltree.OneOrMore(text), func(c *ClaimRule) *[]yamltree.Scalar { return &c.Claimants }),
@@ -282,21 +282,21 @@ var contactReference = text.Then(func(r *yamltree.Reader, n *yamltree.Node, s *y
 })
 
 var contactKeys = []yamltree.Key[ContactRule]{
-	yamltree.To("id", "a short name for the entry, by which claims name it in administrator and claimants",
+	yamltree.To("id", "a short name, which claims use in administrator and claimants",
 		text, func(c *ContactRule) *yamltree.Scalar { return &c.ID }).Required(),
 	yamltree.To("when", "an expression that says which rows have such a contact",
 		expressionText, func(c *ContactRule) *yamltree.Scalar { return &c.When }),
 	yamltree.To("key", "the column or columns that identify the contact, also in rows of different clients",
 		yamltree.OneOrMore(text), func(c *ContactRule) *[]yamltree.Scalar { return &c.Key }).Required(),
-	yamltree.To("key_space", "the name of the key space, for entries and mappings that share their contacts; default: the mapping's name and the entry's id. A key that is a look-up's column is the same person everywhere anyway",
+	yamltree.To("key_space", "the key space, as for client; default: the mapping's name and the entry's id",
 		text, func(c *ContactRule) *yamltree.Scalar { return &c.KeySpace }),
-	yamltree.To("lookup", "how the contact is looked up in the service before it is created: {email, phone, mode}",
+	yamltree.To("lookup", "how the contact is looked up in the service: {email, phone, mode}",
 		yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
 		func(c *ContactRule) *LookupRule { return &c.Lookup }),
-	yamltree.To("administrator", "make the contact an administrator; default true. With false, the row of somebody who administers claims in another row is refused, and so is that one",
+	yamltree.To("administrator", "make the contact an administrator; default true. With false, a person who administers claims in another row is refused",
 		yamltree.Bool, func(c *ContactRule) *bool { return &c.Administrator }).
 		Note(func(n *yamltree.Node, c *ContactRule) { c.AdministratorAt = n.At() }),
-	yamltree.To("fields", "the fields of the create payload, as those of client. A person with several roles in the sheet is created with the fields of the first row; a row that has other values is changed",
+	yamltree.To("fields", "the fields of the create payload, as for client. A person with several roles gets the fields of the first row; rows with other values are changed",
 		payloadFields,
 		func(c *ContactRule) *[]FieldRule { return &c.Fields }).Required(),
 }
@@ -307,7 +307,7 @@ var claimName = textOr(yamltree.Object(nameKeys), "a text or {text: …, values:
 var nameKeys = []yamltree.Key[ClaimRule]{
 	yamltree.To("text", "the claim's name, a text with {Column}",
 		text, func(c *ClaimRule) *yamltree.Scalar { return &c.Name }).Required(),
-	yamltree.To("values", "what the cells of the columns say and what the name says instead; other texts stay",
+	yamltree.To("values", "a table of what a cell says and what the name says instead; other texts stay",
 		yamltree.Map(yamltree.AnyText), func(c *ClaimRule) *map[string]string { return &c.NameValues }),
 }
 
@@ -323,7 +323,7 @@ var activityKeys = []yamltree.Key[ActivityRule]{
 		text, func(a *ActivityRule) *yamltree.Scalar { return &a.Template }).Required(),
 	yamltree.To("id", "a short name for the entry; default: the template's name",
 		text, func(a *ActivityRule) *yamltree.Scalar { return &a.ID }),
-	yamltree.To("on", "whose activity it is: client (default), claim (each claim), or the id of an entry of claims or contacts. On a contact it is sent once, however many clients name the contact, and it is outside the client's workflow (as with assigned)",
+	yamltree.To("on", "whose activity it is: client (default), claim (each claim), or the id of an entry of claims or contacts. On a contact it is sent once, and is outside the clients' workflow, as with assigned",
 		text, func(a *ActivityRule) *yamltree.Scalar { return &a.On }),
 	yamltree.To("status", "Submitted (default), Accepted (v2) or Open",
 		yamltree.OneOf(Submitted, Accepted, Open), func(a *ActivityRule) *Status { return &a.Status }).
@@ -360,7 +360,7 @@ var valueKeys = []yamltree.Key[ValueRule]{
 		Note(func(_ *yamltree.Node, v *ValueRule) { v.hasConstant = true }),
 	yamltree.To("text", "a text with {Column}; a warning says where a cell of it is empty",
 		text, func(v *ValueRule) *yamltree.Scalar { return &v.Text }),
-	yamltree.To("join", "columns whose texts are joined; what is empty is left out, and so is the value where all are",
+	yamltree.To("join", "columns whose texts are joined, without the empty ones",
 		yamltree.OneOrMore(text), func(v *ValueRule) *[]yamltree.Scalar { return &v.Join }),
 	yamltree.To("with", "what stands between the texts of join; default \", \"",
 		yamltree.AnyText, func(v *ValueRule) *string { v.With = new(string); return v.With }),
@@ -368,23 +368,23 @@ var valueKeys = []yamltree.Key[ValueRule]{
 		yamltree.OneOrMore(text), func(v *ValueRule) *[]yamltree.Scalar { return &v.FirstOf }),
 	yamltree.To("expr", "an expression",
 		expressionText, func(v *ValueRule) *yamltree.Scalar { return &v.Expr }),
-	yamltree.To("type", "the data type; default: the service's. An attribute that has none anywhere is sent as Text with a warning, or refused when its values are dates, numbers or booleans",
+	yamltree.To("type", "the data type; default: the service's. Without any, the attribute is sent as Text with a warning, or refused if its cells are dates, numbers or booleans",
 		yamltree.InPlace(yamltree.OneOf(typeNames()...)), func(v *ValueRule) *yamltree.Scalar { return &v.Type }),
-	yamltree.To("format", "how dates look in text cells, e.g. dd/mm/yyyy, or a list of such formats: a cell that two of them read differently is invalid; how a phone number is sent. Dates are written with d dd m mm mmm (Jan) mmmm (January) yy yyyy h hh mm (after h) ss AM/PM; serial is a spreadsheet's number of days",
+	yamltree.To("format", "Date, DateTime: how text cells look, such as dd/mm/yyyy, made of d dd m mm mmm (Jan) mmmm (January) yy yyyy h hh mm (after h) ss AM/PM, or serial, a spreadsheet's number of days; or a list of such formats: a cell that two of them read differently is invalid. Phone: how it is sent, e164 (default), national, international or raw",
 		formats, func(v *ValueRule) *ValueRule { return v }),
-	yamltree.To("years", "the century of a year written as yy. Without it yy is 1930 to 2029, and a day after the run's is invalid; past: the last such day up to the run's, as for dates of birth; future: 2000 to 2099",
+	yamltree.To("years", "the century of yy: past, up to the run's day, as for dates of birth; future, 2000 to 2099; default: 1930 to 2029, and days after the run's are invalid",
 		yamltree.OneOf(convert.PastYears, convert.FutureYears), func(v *ValueRule) *convert.Years { return &v.Years }),
 	yamltree.To("output", "how a Date is sent in a client field: date or datetime (default)",
 		yamltree.InPlace(yamltree.OneOf("date", "datetime")), func(v *ValueRule) *yamltree.Scalar { return &v.Output }),
 	yamltree.To("region", "the country of phone numbers without a country code, e.g. GB",
 		text, func(v *ValueRule) *yamltree.Scalar { return &v.Region }),
-	yamltree.To("percent", "text cells of a Number hold percentages: 5% is sent as 0.05, and a text without the sign is invalid; a number cell is sent as the number that it holds; default false",
+	yamltree.To("percent", "text cells of a Number hold percentages: 5% is sent as 0.05, a text without the sign is invalid; default false",
 		yamltree.Bool, func(v *ValueRule) *bool { return &v.Percent }),
 	yamltree.To("checked", "the words that mean a ticked Checkbox",
 		yamltree.OneOrMore(yamltree.Text), func(v *ValueRule) *[]string { return &v.Checked }),
 	yamltree.To("unchecked", "the words that mean an unticked Checkbox",
 		yamltree.OneOrMore(yamltree.Text), func(v *ValueRule) *[]string { return &v.Unchecked }),
-	yamltree.To("values", "a table: what the cell says and what is sent for it",
+	yamltree.To("values", "a table of what the cell says and what is sent for it",
 		yamltree.Map(yamltree.AnyText), func(v *ValueRule) *map[string]string { return &v.Values }),
 	yamltree.To("else", "what is sent for a cell that values does not list",
 		yamltree.Text, func(v *ValueRule) *string { v.Else = new(string); return v.Else }),

@@ -23,11 +23,11 @@ var wireKeys = []yamltree.Key[apiclient.Wire]{
 		urlPlace, func(w *apiclient.Wire) *string { return &w.RedirectURL }),
 	yamltree.To("activity_id", "the id of a created activity; default \"\": the answer need carry none",
 		idPlace, func(w *apiclient.Wire) *string { return &w.ActivityID }),
-	yamltree.To("templates", "the array of activity templates in its answer, such as /items; default \"\": the answer is the array",
+	yamltree.To("templates", "the array of activity templates, such as /items; default \"\": the answer itself",
 		optionalPointer, func(w *apiclient.Wire) *string { return &w.Templates }),
 	yamltree.To("data_type", "the data type of an attribute template; default /dataType; absent is fine",
 		optionalPointer, func(w *apiclient.Wire) *string { return &w.DataType }),
-	yamltree.To("data_types", "the service's names of data types and ours: Text, TextArea, DropDown, Checkbox, Date, DateTime, Number or Currency",
+	yamltree.To("data_types", "the service's names of data types and ours",
 		yamltree.Map(yamltree.OneOf("Text", "TextArea", "DropDown", "Checkbox", "Date", "DateTime", "Number", "Currency")),
 		func(w *apiclient.Wire) *map[string]string { return &w.DataTypes }),
 	yamltree.To("options", "the options of a DropDown, a list of texts or of objects with a name; default /options; absent is fine",
@@ -36,14 +36,14 @@ var wireKeys = []yamltree.Key[apiclient.Wire]{
 		idPlace, func(w *apiclient.Wire) *string { w.LookupClientID = new(string); return w.LookupClientID }),
 	yamltree.To("lookup_contact_id", "the contact's id in a look-up's answer; default: as contact_id",
 		idPlace, func(w *apiclient.Wire) *string { w.LookupContactID = new(string); return w.LookupContactID }),
-	yamltree.To("lookup_agree", "client fields and where a look-up's answer has them; compared before a client is reused",
+	yamltree.To("lookup_agree", "client fields and where a look-up's answer has them, to compare before a client is reused",
 		yamltree.Map(pointer), func(w *apiclient.Wire) *map[string]string { return &w.LookupAgree }),
 	yamltree.To("link_body", "the body of the magic-link request; default {}; the word none sends it without a body",
 		linkBody, func(w *apiclient.Wire) *[]byte { return &w.LinkBody }),
 }
 
 // placeForms says how the place of an id is written.
-const placeForms = "a JSON Pointer into the body (\"\": the whole body is a JSON string), text (the whole body as plain text), header:NAME, " +
+const placeForms = "a JSON Pointer into the body, text (the whole body), header:NAME, " +
 	"or last-segment: before one of them, for the last segment of the path of the url there"
 
 var (
@@ -219,7 +219,7 @@ type absence struct {
 var absenceKeys = []yamltree.Key[absence]{
 	yamltree.To("status", "HTTP statuses; with pointer: only answers of these (default: any 2xx)",
 		yamltree.List(yamltree.Int(100, 599)), func(a *absence) *[]int { return &a.status }),
-	yamltree.To("empty", "a successful answer of null, {} or []; with pointer: the value there is null, {}, [] or an empty text",
+	yamltree.To("empty", "a successful answer of null, {} or []; with pointer: such a value there, or an empty text",
 		yamltree.Bool, func(a *absence) *bool { return &a.empty }),
 	yamltree.To("pointer", "where to look in the answer, written as wire.contact_id is",
 		idPlace, func(a *absence) *string { return &a.place }),

@@ -68,7 +68,7 @@ type tlsFiles struct {
 var tlsKeys = []yamltree.Key[tlsFiles]{
 	yamltree.To("cert", "the client certificate", yamltree.Text, func(t *tlsFiles) *string { return &t.cert }),
 	yamltree.To("key", "the client certificate's private key, not encrypted", yamltree.Text, func(t *tlsFiles) *string { return &t.key }),
-	yamltree.To("ca", "certificate authorities that are trusted beside the system's", yamltree.Text, func(t *tlsFiles) *string { return &t.ca }),
+	yamltree.To("ca", "certificate authorities to trust beside the system's", yamltree.Text, func(t *tlsFiles) *string { return &t.ca }),
 }
 
 func checkTLS(r *yamltree.Reader, n *yamltree.Node, t *tlsFiles) {
@@ -127,7 +127,7 @@ type proxySettings struct {
 var proxyKeys = []yamltree.Key[proxySettings]{
 	yamltree.To("url", "the proxy's url, http or https, with host and port",
 		proxyURL, func(p *proxySettings) *string { return &p.url }).Required(),
-	yamltree.To("username", "the user's name for the proxy (Basic); may be kept elsewhere: "+referenceForms,
+	yamltree.To("username", "the user's name for the proxy; may be a secret",
 		openReference, func(p *proxySettings) *reference { return &p.username }),
 	yamltree.To("password", "the password for the proxy; "+referenceForms,
 		secretReference, func(p *proxySettings) *reference { return &p.password }),

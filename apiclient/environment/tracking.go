@@ -36,7 +36,7 @@ type webhookSettings struct {
 var trackingKeys = []yamltree.Key[Tracking]{
 	yamltree.To("webhook", "how the service posts events to claimsheet listen",
 		pointerTo(yamltree.Object(webhookKeys).Then(checkWebhook)), func(t *Tracking) **webhookSettings { return &t.webhook }),
-	yamltree.To("export", "where events are in an export, for claimsheet track --import: JSON documents, one a line, or a CSV file, where /Name leads to the column Name",
+	yamltree.To("export", "where events are in an export, for claimsheet track --import",
 		pointerTo(yamltree.Object(eventKeys(func(f *tracking.Format) *tracking.Format { return f })).Then(checkFormat)),
 		func(t *Tracking) **tracking.Format { return &t.Export }),
 	yamltree.To("completed", "which events say that the client has completed an activity",
@@ -45,7 +45,7 @@ var trackingKeys = []yamltree.Key[Tracking]{
 
 var completedKeys = []yamltree.Key[tracking.Completed]{
 	yamltree.To("kinds", "events of one of these kinds", yamltree.OneOrMore(yamltree.Text), func(c *tracking.Completed) *[]string { return &c.Kinds }),
-	yamltree.To("statuses", "events with one of these statuses; with kinds too, both must be so",
+	yamltree.To("statuses", "events with one of these statuses; with kinds, both must hold",
 		yamltree.OneOrMore(yamltree.Text), func(c *tracking.Completed) *[]string { return &c.Statuses }),
 }
 
@@ -54,7 +54,7 @@ var webhookKeys = append([]yamltree.Key[webhookSettings]{
 	yamltree.To("header", "the header that carries the token, or the signature",
 		authHeader, func(w *webhookSettings) *string { return &w.header }).Required(),
 	yamltree.To("token", "the text that the header carries; "+referenceForms, secretReference, func(w *webhookSettings) *reference { return &w.token }),
-	yamltree.To("secret", "in place of a token, the key of a signature: the header carries the body's HMAC with SHA-256, hexadecimal or base64; "+referenceForms,
+	yamltree.To("secret", "in place of a token, the key of a signature, the body's HMAC with SHA-256, hexadecimal or base64; "+referenceForms,
 		secretReference, func(w *webhookSettings) *reference { return &w.secret }),
 }, eventKeys(func(w *webhookSettings) *tracking.Format { return &w.format })...)
 
@@ -64,7 +64,7 @@ func eventKeys[T any](format func(*T) *tracking.Format) []yamltree.Key[T] {
 		return yamltree.To(name, doc, pointer, func(t *T) *string { return field(format(t)) })
 	}
 	return []yamltree.Key[T]{
-		key("events", "a JSON Pointer to the array of events; default: the document is one event, or an array of events", func(f *tracking.Format) *string { return &f.Events }),
+		key("events", "a JSON Pointer to the array of events; default: the document is one event, or an array", func(f *tracking.Format) *string { return &f.Events }),
 		key("id", "the event's own id; default: two events that say the same are one", func(f *tracking.Format) *string { return &f.ID }),
 		key("kind", "the kind of event", func(f *tracking.Format) *string { return &f.Kind }),
 		key("status", "the status of the activity", func(f *tracking.Format) *string { return &f.Status }),

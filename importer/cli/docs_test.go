@@ -294,16 +294,18 @@ func TestJSONPage(t *testing.T) {
 	b.WriteString(`# What --json prints
 
 With ` + "`--json`" + ` a command prints one JSON object, on one line, as the only thing on stdout, at every exit code. A command that failed
-early prints only the fields of every command. Problems and warnings are on stderr as without it. A field with ? may be left out, and [] is a
-list. Keys of clients are personal data.
+early prints only the fields of every command. Problems and warnings are on stderr. A field with ? may be left out, and [] is a list. The
+fields of ` + "`rows`, and of `clients` beside it, count by [status](operations.md#statuses); a `kind`" + ` is client, claim, activity or link. Keys of
+clients are personal data.
 
 ## Every command
-
 `)
 	described := map[reflect.Type]string{}
 	describeFields(t, &b, "", reflect.TypeOf(end), described)
-	for _, name := range slices.Sorted(maps.Keys(commands)) {
-		fmt.Fprintf(&b, "\n## %s\n\n", name)
+	names := slices.Sorted(maps.Keys(commands))
+	names = slices.Insert(slices.DeleteFunc(names, func(name string) bool { return name == "run, rerun" }), 0, "run, rerun")
+	for _, name := range names {
+		fmt.Fprintf(&b, "\n\n## %s\n", name)
 		describeFields(t, &b, "", reflect.TypeOf(commands[name]), described)
 	}
 	b.WriteString(checkObject)
@@ -322,7 +324,7 @@ list. Keys of clients are personal data.
 }
 
 // checkObject explains the object of check, which the package lint writes.
-const checkObject = "\n## check\n\n" +
+const checkObject = "\n\n## check\n\n" +
 	"Nothing is on stderr. Exit codes: 0 no mistake, 1 rows that cannot be imported (with `--rows`), 2 mistakes, 3 the service did not answer.\n\n" +
 	"- `checked`: `mapping`, `environment`, `sheets`, and how many `columns` and `templates` the mapping names, `rows` were read and `invalidRows` cannot be imported\n" +
 	"- `errors`, `warnings`: how many of each are in `problems`\n" +
@@ -330,12 +332,22 @@ const checkObject = "\n## check\n\n" +
 	"- `exitCode`\n"
 
 // saidByName matches explanations that add nothing to the name of a field of the page.
-var saidByName = regexp.MustCompile(`^(the [a-z]+'s [a-z]+(: personal data)?|what (is wrong, one line|was tried|was found, one line|to do; may be empty|happened to it)|how to fix it; may be empty|magic links asked for|kept copies of sheets|requests and answers|all [a-z ]+|its [a-z]+|why|when it (began|happened)|how long it took|redirect urls|look-ups|(claims|activities) created|the exit code.*)$`)
+var saidByName = regexp.MustCompile(`^(the [a-z]+'s ([a-z]+|own run id)(: personal data)?|the exit code.*|all [a-z ]+|its [a-z]+( in this environment|, which mappings use| url)?` +
+	`|its id; empty for a link, and where the answer has none|(the id|the state) that it (brought|led to)|why( nobody knows)?|when (it|the client) .*|how (long it took|often it was sent)` +
+	`|how to fix it; may be empty|how many bytes those had|the requests, in their order|the method and the path, as the document has it|one for each line, in their order` +
+	`|what (is wrong, one line|was tried|was found, one line|to do; may be empty|happened to it|was asked for|is not known|could not be learnt|to do about it|the service calls it|to look for in the service)` +
+	`|kept copies of sheets|requests and answers|milliseconds|redirect urls|(rows|clients) by status|steps without data now|created by this probe|nothing was sent` +
+	`|the (lines were written into the file|ledger has its redirect url|event means that it is completed|name of the activity|path as given)` +
+	`|the decisions that this command recorded|the activity templates, as the service lists them|uncertain|client, claim, activity or link|how many came|of Claimsheet)$`)
 
-// describeFields writes the list of a struct's fields, and below each those of a struct in it. A type that described
-// has is not explained again.
+// saidElsewhere are the structs whose fields are explained at the top of the page.
+var saidElsewhere = []reflect.Type{reflect.TypeFor[result.Counts](), reflect.TypeFor[result.Requests]()}
+
+// describeFields writes the list of a struct's fields, and below each those of a struct in it. Fields that their names
+// explain share a line. A type that described has is not explained again.
 func describeFields(t *testing.T, b *strings.Builder, indent string, of reflect.Type, described map[reflect.Type]string) {
 	t.Helper()
+	ofNames := false // the line before this field has names alone
 	for f, name := range jsonFields(of) {
 		says := f.Tag.Get("doc")
 		if says == "" {
@@ -349,20 +361,28 @@ func describeFields(t *testing.T, b *strings.Builder, indent string, of reflect.
 		case inner.Kind() == reflect.Slice:
 			inner, list = inner.Elem(), "[]"
 		}
+		if saidByName.MatchString(says) || slices.Contains(saidElsewhere, of) {
+			says = ""
+		}
 		isStruct := inner.Kind() == reflect.Struct && inner != reflect.TypeFor[time.Time]()
 		earlier, again := described[inner]
-		if again {
-			says += "; fields as in `" + earlier + "`"
+		if again && !slices.Contains(saidElsewhere, inner) {
+			says = strings.TrimPrefix(says+"; fields as in `"+earlier+"`", "; ")
 		}
 		if strings.Contains(f.Tag.Get("json"), ",omit") {
 			optional = "?"
 		}
-		if saidByName.MatchString(says) {
-			says = ""
-		} else {
-			says = ": " + says
+		field := "`" + name + list + "`" + optional
+		switch isName := says == "" && (!isStruct || again); {
+		case isName && ofNames:
+			fmt.Fprintf(b, ", %s", field)
+		case says == "":
+			fmt.Fprintf(b, "\n%s- %s", indent, field)
+			ofNames = isName
+		default:
+			fmt.Fprintf(b, "\n%s- %s: %s", indent, field, says)
+			ofNames = false
 		}
-		fmt.Fprintf(b, "%s- `%s%s`%s%s\n", indent, name, list, optional, says)
 		if isStruct && !again {
 			described[inner] = name
 			describeFields(t, b, indent+"  ", inner, described)

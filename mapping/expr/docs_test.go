@@ -46,7 +46,7 @@ var shownExamples = []struct {
 	{"The cells of the row", []example{
 		{`col("First name")`, "the text as the sheet shows it, trimmed; empty for an empty cell"},
 		{`num("Amount")`, "the number that the cell holds"},
-		{`num("Fee")`, "a text is read by `sheet.numbers`; an empty cell, or one that is not a number, is a problem of the row"},
+		{`num("Fee")`, "a text is read by `sheet.numbers`; a cell without a number makes the row invalid"},
 		{`date("Signed")`, "the day; a text must be written like 2026-06-01"},
 		{`has("Partner")`, "whether the cell is filled"},
 	}},
@@ -60,15 +60,15 @@ var shownExamples = []struct {
 		{`has("Partner") ? "joint" : "sole"`, "one of two values"},
 	}},
 	{"Texts", []example{
-		{`col("First name") + " " + col("Surname")`, "one text behind the other; see also `text: \"{First name} {Surname}\"`"},
+		{`col("First name") + " " + col("Surname")`, "one text behind the other"},
 		{`upper(col("Surname"))`, "also `lower`, `trim`, `len`, `trimPrefix(text, beginning)` and `trimSuffix(text, end)`"},
 		{`replace(col("Surname"), "'", "")`, "every occurrence"},
 		{`split(col("Lenders"), "; ")[0]`, "the first part; `[1]` is the second, `[-1]` the last"},
 	}},
 	{"Numbers", []example{
-		{`num("Amount") * 0.2`, "`+`, `-`, `*`, `/`, `%` (rest), `^` (power); a Number or Currency is sent with 15 digits, here as 250.1"},
+		{`num("Amount") * 0.2`, "`+`, `-`, `*`, `/`, `%` (rest), `^` (power); sent with 15 digits, here as 250.1"},
 		{`round(num("Amount") * 0.175 * 100) / 100`, "to two decimals; also `floor`, `ceil` and `abs`"},
-		{`max(num("Amount"), num("Fee"))`, "also `min`, `mean`, `median` and, of a list, `sum`; `int` and `float` make a number of a text, `string` a text of a number"},
+		{`max(num("Amount"), num("Fee"))`, "also `min`, `mean`, `median` and, of a list, `sum`; `int` and `float` read a text, `string` makes one"},
 	}},
 	{"Dates", []example{
 		{`date("Signed").Year()`, "also `.Month()`, `.Day()` and `.YearDay()`"},
@@ -79,7 +79,7 @@ var shownExamples = []struct {
 	{"Lists", []example{
 		{`count(split(col("Lenders"), "; "), # startsWith "L")`, "how many items fit; `#` is the item; also `any`, `all`, `none` and `one`"},
 		{`join(filter(split(col("Lenders"), "; "), # != "Lloyds"), ", ")`, "the items that fit; also `sort`, `first`, `last`, `reverse`, `uniq` and `take(list, n)`"},
-		{`find(split(col("Lenders"), "; "), # startsWith "B") ?? "none"`, "the first item that fits; `??` is for when there is none"},
+		{`find(split(col("Lenders"), "; "), # startsWith "B") ?? "none"`, "the first item that fits; `??` says what else"},
 	}},
 }
 
@@ -92,7 +92,7 @@ func TestReference(t *testing.T) {
 	t.Parallel()
 	var page strings.Builder
 	record := cell.Record{Row: 2}
-	page.WriteString("\nThe examples are about this row. Amount is a number, Signed is a date, Partner is empty, and the others are texts.\n\n|")
+	page.WriteString("\nThe examples use this row. Amount is a number, Signed a date, Partner is empty, and the others are texts.\n\n|")
 	for _, c := range shownRow {
 		record.Cells = append(record.Cells, c.cell)
 		page.WriteString(" " + c.header + " |")
@@ -108,7 +108,7 @@ func TestReference(t *testing.T) {
 			fmt.Fprintf(&page, "| `%s` | %s | %s |\n", inTable(x.expression), inTable(gives(t, x.expression, record)), inTable(x.about))
 		}
 	}
-	fmt.Fprintf(&page, "\n## Functions that no example shows\n\n%s.\nThey are described by the [library](https://expr-lang.org/docs/language-definition).\n", code(neverShown))
+	fmt.Fprintf(&page, "\n## Functions that no example shows\n\n%s.\nThe [library](https://expr-lang.org/docs/language-definition) describes them.\n", code(neverShown))
 	yamltest.Reference(t, "../../docs/expressions.md", *updateDocs, page.String())
 }
 

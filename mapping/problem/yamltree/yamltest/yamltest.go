@@ -37,13 +37,13 @@ func Reference(t *testing.T, path string, update bool, want string) {
 // Section returns the section of a reference for a table of keys, in Markdown.
 func Section[T any](heading string, keys []yamltree.Key[T]) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s\n\n| key | meaning |\n|---|---|\n", heading)
+	fmt.Fprintf(&b, "\n%s\n\n", heading)
 	for _, k := range keys {
 		required := ""
 		if k.IsRequired {
 			required = " (required)"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s%s |\n", k.Name, strings.ReplaceAll(k.Doc, "|", "\\|"), required)
+		fmt.Fprintf(&b, "- `%s`: %s%s\n", k.Name, k.Doc, required)
 	}
 	return b.String()
 }
