@@ -108,13 +108,13 @@ func (p ledgerPlace) sharesFolder() (bool, error) {
 	}), err
 }
 
-// limiter holds the rate for all processes that use the ledger and send to an
-// environment's service; nil for a file, which one process has for itself.
-func (p ledgerPlace) limiter(env *environment.Environment) load.Limiter {
+// share is load.Connection.Share: the rate is held for all processes that use the ledger and send to the session's
+// service. A ledger in a file is one process's own.
+func (p ledgerPlace) share(_ context.Context, s *load.Session) (load.Limiter, error) {
 	if p.server == nil {
-		return nil
+		return nil, nil
 	}
-	return postgres.NewLimiter(*p.server, apiclient.ServiceKey(env.BaseURL))
+	return postgres.NewLimiter(*p.server, apiclient.ServiceKey(s.Env.BaseURL)), nil
 }
 
 // ledgerSession is an open ledger of the environment that session has chosen. It

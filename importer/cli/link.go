@@ -72,7 +72,7 @@ func (p *program) link(ctx context.Context, where load.Where, keys []string) err
 		return err
 	}
 	connection := p.connection(l.run)
-	connection.Share = func(_ context.Context, s *load.Session) (load.Limiter, error) { return l.limiter(s.Env), nil }
+	connection.Share = l.share
 	if err := l.session.Connect(ctx, apiclient.V2, connection); err != nil {
 		return err
 	}

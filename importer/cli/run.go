@@ -314,7 +314,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 		if err := r.ledger.find(ctx); err != nil {
 			return nil, err
 		}
-		return r.ledger.limiter(s.Env), nil
+		return r.ledger.share(ctx, s)
 	}
 	r.session, err = load.Open(ctx, load.Options{
 		Where: o.where, Sheets: o.sheets, Workbooks: o.workbooks, Password: o.password.value,
