@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -86,9 +87,14 @@ func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 		}
 	}
 	if p.observer != nil {
-		p.observer.Ended(observe.End{
-			Code: code, Complete: code == exitDone || code == exitRows || code == exitUncertain, Error: errorText(err), Summary: p.summary,
-		})
+		level := slog.LevelError
+		switch code {
+		case exitDone:
+			level = slog.LevelInfo
+		case exitRows, exitUncertain: // every row has a result
+			level = slog.LevelWarn
+		}
+		p.observer.Ended(code, level, errorText(err), p.summary)
 	}
 	return code
 }
