@@ -398,9 +398,6 @@ func (r *importRun) openLedger() error {
 		}
 		return err
 	}
-	if err := r.session.CheckInputs(); err != nil {
-		return &incomplete{err}
-	}
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"time"
 
 	"claimsheet/apiclient"
@@ -154,8 +155,8 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 // Close closes the sheets, removes the copies that are not kept, and stops the
 // sandbox.
 func (s *Session) Close() {
-	for i := len(s.closers) - 1; i >= 0; i-- {
-		s.closers[i]()
+	for _, closer := range slices.Backward(s.closers) {
+		closer()
 	}
 	s.closers = nil
 }
