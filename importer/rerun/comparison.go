@@ -182,7 +182,7 @@ func (r *Comparison) word(line Step, known ledger.Step) (problem.Problem, bool) 
 		return problem.At(line.SettleAt, "not-uncertain", "a decision stands beside a step that is not uncertain").
 			Hinted("clear the cell"), true
 	}
-	if p, ok := decision.Check(settle.KindOf(line.Step), r.ActivityIDs); !ok {
+	if p, wrong := decision.Check(settle.KindOf(line.Step), r.ActivityIDs).(problem.Problem); wrong {
 		p.Where = line.SettleAt
 		return p, true
 	}
