@@ -157,11 +157,20 @@ func (p *program) app() *cli.App {
 		},
 	}
 	for _, c := range app.Commands {
-		c.Flags = append(c.Flags, helpFlag())
 		c.OnUsageError, c.BashComplete, c.Before = usageError, p.candidates, checkArguments
 		c.HideHelp, c.CustomHelpTemplate = true, helpTemplate
 	}
 	return app
+}
+
+// command returns a command. Each line of arguments is a way to use it.
+func command(name, arguments, usage, help string, flags []cli.Flag, action cli.ActionFunc) *cli.Command {
+	var uses []string
+	for form := range strings.SplitSeq(arguments, "\n") {
+		uses = append(uses, strings.TrimSpace("claimsheet "+name+" "+form))
+	}
+	return &cli.Command{Name: name, Usage: usage, UsageText: strings.Join(uses, "\n"), Description: help, Action: action,
+		Flags: append(flags, helpFlag())}
 }
 
 func helpFlag() cli.Flag {

@@ -36,17 +36,13 @@ Examples:
     claimsheet check -m mapping.yaml --rows leads.xlsx`
 
 func (p *program) checkCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "check",
-		Usage:       "check a mapping; with -e also against the service's templates, with a SHEET against its columns",
-		UsageText:   "claimsheet check [-m FILE] [-e ENVIRONMENT] [--rows] [SHEET…]",
-		Description: checkHelp,
-		Flags: slices.Concat(placeFlags(), []cli.Flag{
+	return command("check", "[-m FILE] [-e ENVIRONMENT] [--rows] [SHEET…]",
+		"check a mapping; with -e also against the service's templates, with a SHEET against its columns", checkHelp,
+		slices.Concat(placeFlags(), []cli.Flag{
 			switchFlag("rows", "name every cell of the SHEET that cannot be imported"),
 			switchFlag("json", "print one JSON object on stdout"),
 		}, []cli.Flag{passwordFlag(), traceFlag()}),
-		Action: p.checkAction,
-	}
+		p.checkAction)
 }
 
 func (p *program) checkAction(c *cli.Context) error {

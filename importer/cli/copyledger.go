@@ -27,13 +27,11 @@ Examples:
     claimsheet copy-ledger -e uat --to env:LEDGER_URL`
 
 func (p *program) copyLedgerCommand() *cli.Command {
-	return &cli.Command{
-		Name: "copy-ledger", Usage: "write a copy of the ledger to a new file or database, also while a run works",
-		UsageText: "claimsheet copy-ledger [options] --to LEDGER", Description: copyLedgerHelp,
-		Flags: append(ledgerFlags(),
+	return command("copy-ledger", "[options] --to LEDGER",
+		"write a copy of the ledger to a new file or database, also while a run works", copyLedgerHelp,
+		append(ledgerFlags(),
 			textFlag("to", "", "the new `LEDGER`: a file that is not there yet, or a database without one")),
-		Action: p.copyLedger,
-	}
+		p.copyLedger)
 }
 
 // copyLedger copies the ledger of an environment to a new file or an empty database. A ledger that

@@ -38,13 +38,11 @@ Examples:
     claimsheet doctor -e uat --probe --send --client me@example.com --write`
 
 func (p *program) doctorCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "doctor",
-		Usage:       "try an environment: secrets, connection, authentication, templates, look-ups; --probe: how it answers",
-		UsageText:   "claimsheet doctor [options]\nclaimsheet doctor --probe [--send --client E-MAIL] [--write] [options]",
-		Description: doctorHelp,
-		Flags:       append(append(withMapping("the mapping `FILE` to check as well; default: none", append(placeFlags(), ledgerFlag()...)), jsonFlag(), traceFlag()), probeFlags()...),
-		Action: func(c *cli.Context) error {
+	return command("doctor", "[options]\n--probe [--send --client E-MAIL] [--write] [options]",
+		"try an environment: secrets, connection, authentication, templates, look-ups; --probe: how it answers", doctorHelp,
+		slices.Concat(withMapping("the mapping `FILE` to check as well; default: none", placeFlags()), ledgerFlag(),
+			[]cli.Flag{jsonFlag(), traceFlag()}, probeFlags()),
+		func(c *cli.Context) error {
 			o, probes, err := p.probeOptionsOf(c)
 			if err != nil {
 				return err
@@ -56,8 +54,7 @@ func (p *program) doctorCommand() *cli.Command {
 				return p.probe(c.Context, o)
 			}
 			return p.doctor(c.Context, p.where(c))
-		},
-	}
+		})
 }
 
 func (p *program) doctor(ctx context.Context, where load.Where) error {

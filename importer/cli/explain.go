@@ -21,12 +21,8 @@ Examples:
     claimsheet explain new-ledger`
 
 func (p *program) explainCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "explain",
-		Usage:       "list the problem codes, or explain one: cause, cure and an example",
-		UsageText:   "claimsheet explain [CODE…]",
-		Description: explainHelp,
-		Action: func(c *cli.Context) error {
+	return command("explain", "[CODE…]", "list the problem codes, or explain one: cause, cure and an example", explainHelp, nil,
+		func(c *cli.Context) error {
 			if !c.Args().Present() {
 				for _, code := range explain.Codes() {
 					fmt.Fprintf(p.Out, "%-22s  %s\n", code.Name, code.Title)
@@ -53,8 +49,7 @@ func (p *program) explainCommand() *cli.Command {
 				}
 			}
 			return nil
-		},
-	}
+		})
 }
 
 func explanation(c explain.Code, columns int) string {

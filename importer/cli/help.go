@@ -25,18 +25,13 @@ Examples:
     claimsheet help run`
 
 func (p *program) helpCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "help",
-		Usage:       "explain a command",
-		UsageText:   "claimsheet help [COMMAND]",
-		Description: helpHelp,
-		Action: func(c *cli.Context) error {
+	return command("help", "[COMMAND]", "explain a command", helpHelp, nil,
+		func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" && c.App.Command(name) == nil {
 				return unknownCommand(c)
 			}
 			return p.app().RunContext(c.Context, slices.Concat([]string{"claimsheet"}, c.Args().Slice(), []string{"--help"}))
-		},
-	}
+		})
 }
 
 // helpTemplate is the help of the program and of its commands.
@@ -137,16 +132,11 @@ Examples:
     claimsheet version`
 
 func (p *program) versionCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "version",
-		Usage:       "print which program this is",
-		UsageText:   "claimsheet version",
-		Description: versionHelp,
-		Action: func(*cli.Context) error {
+	return command("version", "", "print which program this is", versionHelp, nil,
+		func(*cli.Context) error {
 			_, err := fmt.Fprintf(p.Out, "claimsheet %s\nbuilt with %s for %s/%s\n", thisVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
-		},
-	}
+		})
 }
 
 // thisVersion is the release, or what Go makes from the commit; dev without a repository.
@@ -179,20 +169,16 @@ var completionScripts embed.FS
 var completionShells = []string{"bash", "zsh", "fish", "powershell"}
 
 func (p *program) completionCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "completion",
-		Usage:       "print a shell's completion script: " + problem.OrList(completionShells),
-		UsageText:   "claimsheet completion " + strings.Join(completionShells, "|"),
-		Description: completionHelp,
-		Action: func(c *cli.Context) error {
+	return command("completion", strings.Join(completionShells, "|"),
+		"print a shell's completion script: "+problem.OrList(completionShells), completionHelp, nil,
+		func(c *cli.Context) error {
 			script, err := completionScripts.ReadFile("completion/claimsheet." + c.Args().First())
 			if err != nil || c.NArg() != 1 {
 				return problem.New("usage", "one of %s is expected", problem.OrList(completionShells)).Hinted("claimsheet completion bash")
 			}
 			_, err = p.Out.Write(script)
 			return err
-		},
-	}
+		})
 }
 
 // completionFlag is behind what is typed up to the cursor when a script asks for candidates. The

@@ -33,19 +33,16 @@ Examples:
 
 func (p *program) initCommand() *cli.Command {
 	flags := placeFlags()[1:] // there is no mapping yet
-	return &cli.Command{
-		Name:        "init",
-		Usage:       "propose a first mapping from a sheet's headers and cells and, with -e, the service's templates",
-		UsageText:   "claimsheet init [-e ENVIRONMENT] [options] SHEET…",
-		Description: initHelp,
-		Flags: append(flags,
+	return command("init", "[-e ENVIRONMENT] [options] SHEET…",
+		"propose a first mapping from a sheet's headers and cells and, with -e, the service's templates", initHelp,
+		append(flags,
 			textFlag("api", "", "the `VERSION` of the interface: v1 or v2; default: v1 for an environment with a case_id, else v2"),
 			textFlag("sheet", "", "the `NAME` of the sheet; default: the one that looks like leads"),
 			numberFlag("header-row", "the headers are in row `N`", "found in the first rows"),
 			passwordFlag(),
 			textFlag("out", "o", "the new mapping's `FILE`; default: stdout"),
 			traceFlag()),
-		Action: func(c *cli.Context) error {
+		func(c *cli.Context) error {
 			if !c.Args().Present() {
 				return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet init -e ENVIRONMENT leads.xlsx")
 			}
@@ -84,8 +81,7 @@ func (p *program) initCommand() *cli.Command {
 				return withInitHints(err)
 			}
 			return p.writeDraft(made, c)
-		},
-	}
+		})
 }
 
 // sheetFinder finds out where the leads are in a file and how it is written, as far as

@@ -23,14 +23,11 @@ Examples:
     claimsheet listen -e uat --addr 127.0.0.1:8090`
 
 func (p *program) listenCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "listen",
-		Usage:       "receive the service's webhooks about what clients complete; its url is the first line on stdout",
-		UsageText:   "claimsheet listen [-e ENVIRONMENT] [options]",
-		Description: listenHelp,
-		Flags:       append(ledgerFlags(), &cli.StringFlag{Name: "addr", Value: "127.0.0.1:8090", Usage: "the `ADDRESS` to listen on; port 0 takes any free one"}),
-		Action:      p.listen,
-	}
+	return command("listen", "[-e ENVIRONMENT] [options]",
+		"receive the service's webhooks about what clients complete; its url is the first line on stdout", listenHelp,
+		append(ledgerFlags(),
+			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:8090", Usage: "the `ADDRESS` to listen on; port 0 takes any free one"}),
+		p.listen)
 }
 
 func (p *program) listen(c *cli.Context) error {

@@ -38,14 +38,10 @@ Examples:
     claimsheet report -e uat -o friday.xlsx 3f9a`
 
 func (p *program) reportCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "report",
-		Usage:       "write a run's results workbook again, from the ledger and the kept input",
-		UsageText:   "claimsheet report [options] [RUN]",
-		Description: reportHelp,
-		Flags: append(ledgerFlags(), passwordFlag(),
+	return command("report", "[options] [RUN]", "write a run's results workbook again, from the ledger and the kept input", reportHelp,
+		append(ledgerFlags(), passwordFlag(),
 			textFlag("out", "o", "the workbook's `FILE`; default: where the run wrote it, unless a later run did so too")),
-		Action: func(c *cli.Context) error {
+		func(c *cli.Context) error {
 			if c.NArg() > 1 {
 				return problem.New("usage", "one run at a time; %d are named", c.NArg()).Hinted("claimsheet history lists the runs")
 			}
@@ -57,8 +53,7 @@ func (p *program) reportCommand() *cli.Command {
 				return err
 			}
 			return p.report(c.Context, p.where(c), c.Args().First(), c.String("out"), password.value)
-		},
-	}
+		})
 }
 
 // report writes the workbook of a run again. prefix is how the run's id begins.

@@ -33,16 +33,12 @@ Examples:
 func (p *program) rerunCommand() *cli.Command {
 	flags := withMapping("the mapping `FILE` (default: that of the run)", placeFlags())
 	flags[1] = textFlag("env", "e", "the `ENVIRONMENT` (default: that of the run)")
-	return &cli.Command{
-		Name:        "rerun",
-		Usage:       "do what is still missing in results workbooks, edited or not",
-		UsageText:   "claimsheet rerun [options] RESULTS.xlsx…",
-		Description: rerunHelp,
-		Flags: slices.Concat(flags, ledgerFlag(), []cli.Flag{
+	return command("rerun", "[options] RESULTS.xlsx…", "do what is still missing in results workbooks, edited or not", rerunHelp,
+		slices.Concat(flags, ledgerFlag(), []cli.Flag{
 			textFlag("out", "o", "the new results `FILE` (default: the workbook itself)"),
 			switchFlag("yes", "without a ledger: take the ids from the workbook"),
 		}, runFlags()),
-		Action: func(c *cli.Context) error {
+		func(c *cli.Context) error {
 			o, err := p.runOptions(c, "no results workbook is given", "claimsheet rerun leads.results.xlsx")
 			if err != nil {
 				return err
@@ -59,8 +55,7 @@ func (p *program) rerunCommand() *cli.Command {
 				}
 			}
 			return p.importSheets(c.Context, o)
-		},
-	}
+		})
 }
 
 // fromLedger sets the mapping and the environment that a rerun is not given to

@@ -40,17 +40,13 @@ Examples:
     claimsheet run -e uat --limit 3 'exports/*.xlsx'`
 
 func (p *program) runCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "run",
-		Usage:       "import sheets; --dry-run only checks and plans",
-		UsageText:   "claimsheet run [-m FILE] [-e ENVIRONMENT] [options] SHEET…",
-		Description: runHelp,
-		Flags: slices.Concat(placeFlags(), ledgerFlag(), []cli.Flag{
+	return command("run", "[-m FILE] [-e ENVIRONMENT] [options] SHEET…", "import sheets; --dry-run only checks and plans", runHelp,
+		slices.Concat(placeFlags(), ledgerFlag(), []cli.Flag{
 			textFlag("out", "o", "the results `FILE` (default: SHEET.results.xlsx)"),
 			switchFlag("yes", "do not ask before the first run of a mapping"),
 			switchFlag("workers", "let workers send (docs/scale.md)"),
 		}, runFlags()),
-		Action: func(c *cli.Context) error {
+		func(c *cli.Context) error {
 			o, err := p.runOptions(c, "no sheet is given", "claimsheet run -m mapping.yaml leads.xlsx")
 			if err != nil {
 				return err
@@ -63,8 +59,7 @@ func (p *program) runCommand() *cli.Command {
 				return err
 			}
 			return p.importSheets(c.Context, o)
-		},
-	}
+		})
 }
 
 // runFlags are the flags that run and rerun share.

@@ -57,12 +57,9 @@ Examples:
 }
 
 func (p *program) sandboxCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "sandbox",
-		Usage:       "serve the embedded service, for trying things out; its url is the first line on stdout",
-		UsageText:   "claimsheet sandbox [options]",
-		Description: sandboxHelp(),
-		Flags: []cli.Flag{
+	return command("sandbox", "[options]",
+		"serve the embedded service, for trying things out; its url is the first line on stdout", sandboxHelp(),
+		[]cli.Flag{
 			&cli.StringFlag{Name: "addr", Value: sandbox.DefaultAddress, Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one; with --like, that of its base_url unless given"},
 			textFlag("like", "", "demand the credentials of this `ENVIRONMENT`; default: none"),
 			templatesFlag(),
@@ -72,13 +69,12 @@ func (p *program) sandboxCommand() *cli.Command {
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "another `NUMBER` lets faults hit other requests"},
 			switchFlag("reset", "empty the sandbox of --state, or of this folder's .claimsheet, and its ledger; then end"),
 		},
-		Action: func(c *cli.Context) error {
+		func(c *cli.Context) error {
 			if c.Bool("reset") {
 				return p.resetSandbox(c)
 			}
 			return p.serve(c)
-		},
-	}
+		})
 }
 
 func (p *program) serve(c *cli.Context) error {

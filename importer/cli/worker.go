@@ -37,19 +37,15 @@ Examples:
     claimsheet worker -e uat --state /var/lib/worker-2 --concurrency 16`
 
 func (p *program) workerCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "worker",
-		Usage:       "carry out clients of runs that other processes coordinate (run --workers)",
-		UsageText:   "claimsheet worker [-e ENVIRONMENT] [options]",
-		Description: workerHelp,
-		Flags:       append(ledgerFlags(), numberFlag("concurrency", "`N` requests of this worker in flight at the service", "the environment's, else 8")),
-		Action: func(c *cli.Context) error {
+	return command("worker", "[-e ENVIRONMENT] [options]",
+		"carry out clients of runs that other processes coordinate (run --workers)", workerHelp,
+		append(ledgerFlags(), numberFlag("concurrency", "`N` requests of this worker in flight at the service", "the environment's, else 8")),
+		func(c *cli.Context) error {
 			if c.IsSet("concurrency") && c.Int("concurrency") <= 0 {
 				return problem.New("usage", "--concurrency must be more than 0").Hinted("leave it out to have the default")
 			}
 			return p.work(c.Context, p.where(c), c.Int("concurrency"))
-		},
-	}
+		})
 }
 
 // work carries out what runs hand over, until ctx is done, in one session after another: a session ends when the
