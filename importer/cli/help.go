@@ -14,7 +14,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"claimsheet/importer/cli/console"
 	"claimsheet/mapping/problem"
 )
 
@@ -51,19 +50,18 @@ OPTIONS:
 
 func init() {
 	cli.HelpPrinter = func(w io.Writer, template string, about any) {
-		columns := console.Columns(w)
 		cli.HelpPrinterCustom(w, template, about, map[string]any{
-			"item":    func(term, text string, column int) string { return helpItem(term, text, column, columns) },
+			"item":    helpItem,
 			"term":    func(f cli.Flag) string { term, _ := flagItem(f); return term },
 			"text":    func(f cli.Flag) string { _, text := flagItem(f); return text },
 			"heading": func(category string) string { return strings.ToUpper(cmp.Or(category, "Commands")) },
 			"description": func(text string) string {
 				text, _, _ = strings.Cut(text, "\n\nExamples:\n\n")
-				return helpParagraphs(text, columns)
+				return helpParagraphs(text)
 			},
 			"examples": func(text string) string {
 				_, text, _ = strings.Cut(text, "\n\nExamples:\n\n")
-				return helpParagraphs(text, columns)
+				return helpParagraphs(text)
 			},
 		})
 	}
@@ -79,15 +77,18 @@ func flagItem(f cli.Flag) (term, text string) {
 	return term, strings.TrimSuffix(text, " (default: 0)")
 }
 
+// helpColumns is how wide help is.
+const helpColumns = 80
+
 // helpParagraphs wraps paragraphs behind an indent. Lines that begin with a space stay as they are.
-func helpParagraphs(text string, columns int) string {
+func helpParagraphs(text string) string {
 	var b strings.Builder
 	for i, part := range strings.Split(text, "\n\n") {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
 		if !strings.HasPrefix(part, " ") {
-			b.WriteString(helpItem("", part, 3, columns))
+			b.WriteString(helpItem("", part, 3))
 			continue
 		}
 		for line := range strings.Lines(part) {
@@ -98,7 +99,7 @@ func helpParagraphs(text string, columns int) string {
 }
 
 // helpItem is a term and its explanation, which is wrapped and begins at a column.
-func helpItem(term, text string, column, columns int) string {
+func helpItem(term, text string, column int) string {
 	line := "   " + term
 	if utf8.RuneCountInString(line) > column {
 		line += "\n" + strings.Repeat(" ", column)
@@ -114,7 +115,7 @@ func helpItem(term, text string, column, columns int) string {
 			line += strings.Repeat(" ", column-width) + word
 		case width == column:
 			line += word
-		case width+1+utf8.RuneCountInString(word) > columns:
+		case width+1+utf8.RuneCountInString(word) > helpColumns:
 			b.WriteString(line + "\n")
 			line = strings.Repeat(" ", column) + word
 		default:

@@ -93,7 +93,6 @@ var doors = map[string][]string{
 	"github.com/riverqueue/river":     {"importer/dispatch"},
 	"github.com/gofrs/flock":          {"importer/safefile"},
 	"github.com/cenkalti/backoff/v5":  {"importer/retry"},
-	"golang.org/x/term":               {"importer/cli/console"},
 	"github.com/expr-lang/expr":       {"mapping/expr"},
 	"github.com/nyaruka/phonenumbers": {"mapping/convert"},
 	"github.com/shopspring/decimal":   {"mapping/convert"},
