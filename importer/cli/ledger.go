@@ -125,6 +125,7 @@ type ledgerSession struct {
 	where       load.Where
 	ledger      *ledger.Ledger // nil when there is none: nothing was ever run here
 	run         string         // the run that records events, or the name of what a command records without a run
+	beside      string         // a file of the user beside which journals may be too; "" for none
 	folders     []string       // of journals, once they were looked for
 	shared      bool           // other processes may write the ledger too, if it is in a database
 	accept      map[string]bool
@@ -199,16 +200,13 @@ func (p *program) openLedger(where load.Where, shared bool) (*ledgerSession, err
 // takeLedger locks the ledger, records outcomes in journals, and makes uncertain what a killed run
 // left in flight.
 func (p *program) takeLedger(l *ledgerSession) error {
-	err := l.lock()
-	if err == nil {
-		l.folders, err = journal.Folders(l.file(), "")
+	if err := l.lock(); err != nil {
+		return err
 	}
-	if err == nil {
-		err = p.replayJournals(l)
+	if err := p.replayJournals(l); err != nil {
+		return err
 	}
-	if err == nil {
-		_, err = l.ledger.MarkInterrupted(l.run, time.Now().UTC())
-	}
+	_, err := l.ledger.MarkInterrupted(l.run, time.Now().UTC())
 	return err
 }
 
@@ -285,7 +283,10 @@ func (l *ledgerSession) requireLedger() error {
 // replayJournals records the outcomes that earlier runs kept in their journals, and says so, also
 // of the steps that are uncertain by that. The ledger is locked, and this run has written nothing
 // to it yet.
-func (p *program) replayJournals(l *ledgerSession) error {
+func (p *program) replayJournals(l *ledgerSession) (err error) {
+	if l.folders, err = journal.Folders(l.file(), l.beside); err != nil {
+		return err
+	}
 	n, conflicts, err := journal.Replay(l.ledger, l.folders)
 	console.PrintProblems(p.Err, conflicts)
 	if n > 0 {

@@ -374,18 +374,16 @@ func (r *importRun) open(ctx context.Context) (err error) {
 }
 
 func (r *importRun) openLedger() error {
-	err := r.ledger.find(context.Background())
-	if err == nil {
-		r.ledger.folders, err = journal.Folders(r.ledger.file(), r.sheets[0].output)
-	}
-	if err == nil && r.options.workers {
-		err = r.ledger.needsDatabase()
-	}
-	switch {
-	case err != nil:
+	if err := r.ledger.find(context.Background()); err != nil {
 		return err
-	case r.options.dryRun:
+	}
+	if r.ledger.beside = r.sheets[0].output; r.options.dryRun {
 		return r.ledger.read()
+	}
+	if r.options.workers {
+		if err := r.ledger.needsDatabase(); err != nil {
+			return err
+		}
 	}
 	if err := r.ledger.lock(); err != nil {
 		if errors.Is(err, ledger.ErrLocked) {
@@ -517,7 +515,11 @@ func (r *importRun) guard(ctx context.Context) error {
 // refuseJournals stops a dry run when journals have outcomes: it would plan what was done
 // already, and it must not record them.
 func (r *importRun) refuseJournals() error {
-	n, err := journal.Pending(r.ledger.ledger, r.ledger.folders)
+	folders, err := journal.Folders(r.ledger.file(), r.ledger.beside)
+	if err != nil {
+		return err
+	}
+	n, err := journal.Pending(r.ledger.ledger, folders)
 	if found, ok := err.(problem.Problem); ok {
 		return &incomplete{found}
 	}

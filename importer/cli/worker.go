@@ -145,9 +145,6 @@ func (w *worker) open(ctx context.Context) (err error) {
 	if err := l.lock(); err != nil {
 		return err
 	}
-	if l.folders, err = journal.Folders(l.file(), ""); err != nil {
-		return err
-	}
 	if err := w.replayJournals(l); err != nil {
 		return err
 	}
