@@ -18,7 +18,6 @@ import (
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
@@ -65,7 +64,7 @@ func (p ledgerPlace) String() string {
 
 // file is the path of the ledger's file. Beside it are the files that this machine keeps
 // for the ledger, wherever that is.
-func (p ledgerPlace) file() string { return statefolder.Ledger(p.folder) }
+func (p ledgerPlace) file() string { return load.LedgerFile(p.folder) }
 
 // lockedAt is the path at which this machine locks the ledger.
 func (p ledgerPlace) lockedAt() string {

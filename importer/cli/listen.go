@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient/tracking"
-	"claimsheet/importer/cli/statefolder"
+	"claimsheet/importer/cli/load"
 	"claimsheet/mapping/problem"
 )
 
@@ -44,9 +44,6 @@ func (p *program) listen(c *cli.Context) error {
 		return problem.New("no-webhook", "the environment “%s” does not describe a webhook", l.session.Env.Name).
 			Hinted("add “webhook” under “tracking” of the environment; docs/tracking.md has examples")
 	}
-	if err := statefolder.Check(l.session.State); err != nil {
-		return err
-	}
 	hook.Keep = l.inbox().Add
 	var mu sync.Mutex
 	hook.Log = func(status, events int, refused string) { // what became of a request, without what it says
@@ -72,5 +69,5 @@ func (p *program) listen(c *cli.Context) error {
 
 // inbox is where events wait for the ledger.
 func (l *ledgerSession) inbox() tracking.Inbox {
-	return tracking.Inbox(statefolder.Tracking(l.session.State, l.session.Env.Name))
+	return tracking.Inbox(load.TrackingFolder(l.session.State, l.session.Env.Name))
 }

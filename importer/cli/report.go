@@ -16,7 +16,6 @@ import (
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
@@ -183,7 +182,7 @@ func (r *pastRun) open(password string) error {
 	if r.mapping, found = mapping.Parse(run.MappingFile, []byte(s.Kept.Mapping)); len(found) > 0 {
 		return found
 	}
-	path := filepath.Join(statefolder.Inputs(state), filepath.Base(run.KeptInput))
+	path := filepath.Join(load.InputsFolder(state), filepath.Base(run.KeptInput))
 	digest, err := safefile.Digest(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return safefile.Unreadable(path, err)

@@ -12,7 +12,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/rerun"
@@ -66,9 +65,9 @@ func (p *program) rerunCommand() *cli.Command {
 func (o *runOptions) fromLedger(ctx context.Context, envGiven bool) error {
 	state := o.where.StateDir(false)
 	if o.where.Mapping == "" && o.where.Environments == "" && o.where.State == "" {
-		state = statefolder.Path(usualMapping, "", "") // in the working directory
+		state = load.StatePath(usualMapping, "", "") // in the working directory
 	}
-	places := []ledgerPlace{{folder: state}, {folder: statefolder.Sandbox(state)}}
+	places := []ledgerPlace{{folder: state}, {folder: load.SandboxFolder(state)}}
 	where := withUsualMapping(o.where)
 	if s, err := load.OpenEnvironment(where); err == nil { // else the environment may be the one of the run
 		place, err := placeOfLedger(ctx, where, s.Env, s.State)
@@ -114,7 +113,7 @@ func recordedRun(ctx context.Context, place ledgerPlace, id string) (run ledger.
 	if there, err := place.exists(ctx); err != nil || !there || id == "" {
 		return ledger.Run{}, false, err
 	}
-	if err := statefolder.Check(place.folder); err != nil {
+	if err := load.CheckState(place.folder); err != nil {
 		return ledger.Run{}, false, err
 	}
 	records, err := place.openReadOnly(ctx)

@@ -14,7 +14,6 @@ import (
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/apiclient/sandbox/fault"
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
@@ -115,7 +114,7 @@ func (p *program) serve(c *cli.Context) error {
 	}
 	options.BaseURL = "http://" + l.Addr().String()
 	if state := c.String("state"); state != "" {
-		options.Dir = statefolder.Sandbox(state)
+		options.Dir = load.SandboxFolder(state)
 	}
 	service, err := sandbox.New(options)
 	if err != nil {
@@ -171,10 +170,10 @@ func (p *program) resetSandbox(c *cli.Context) error {
 		fmt.Fprintf(p.Out, "%s: there is nothing to empty\n", problem.OneLine(folder))
 		return nil
 	}
-	if err := statefolder.Check(folder); err != nil {
+	if err := load.CheckState(folder); err != nil {
 		return err
 	}
-	file, data := statefolder.Ledger(folder), filepath.Join(folder, sandbox.File)
+	file, data := load.LedgerFile(folder), filepath.Join(folder, sandbox.File)
 	release, err := ledger.Lock(file)
 	if err != nil {
 		return err
@@ -185,7 +184,7 @@ func (p *program) resetSandbox(c *cli.Context) error {
 			return err
 		}
 	}
-	for _, path := range []string{data, statefolder.Inputs(folder), file, file + "-wal", file + "-shm"} {
+	for _, path := range []string{data, load.InputsFolder(folder), file, file + "-wal", file + "-shm"} {
 		if err := os.RemoveAll(path); err != nil {
 			return err
 		}

@@ -17,7 +17,6 @@ import (
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/studio"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/draft"
@@ -140,10 +139,10 @@ func (s *studioSession) options() (studio.Options, error) {
 		o.Suggest.API, o.Suggest.Service = string(s.service.version), s.service.Service
 	}
 	if state := s.where.StateDir(false); state != "" {
-		if err := statefolder.Check(state); err != nil {
+		if err := load.CheckState(state); err != nil {
 			return o, err
 		}
-		o.Autosave = statefolder.Studio(state, s.where.Mapping)
+		o.Autosave = load.StudioFile(state, s.where.Mapping)
 	}
 	if s.exists() {
 		return o, nil

@@ -12,7 +12,6 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
-	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
@@ -37,9 +36,9 @@ type Where struct {
 // it is. The sandbox has a folder of its own in it.
 func (w Where) StateDir(sandbox bool) string {
 	file, _ := environment.Find(w.Mapping, w.Environments)
-	folder := statefolder.Path(w.Mapping, file, w.State)
+	folder := StatePath(w.Mapping, file, w.State)
 	if sandbox && folder != "" {
-		return statefolder.Sandbox(folder)
+		return SandboxFolder(folder)
 	}
 	return folder
 }
@@ -272,7 +271,7 @@ func (s *Session) chooseEnvironment(where Where) error {
 		}
 	}
 	s.Env, s.State, s.Warnings = env, where.StateDir(env.Sandbox), env.Warnings()
-	return statefolder.Check(s.State)
+	return CheckState(s.State)
 }
 
 // Scope returns the environment's name in the ledger, as the base url and the

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 
-	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
@@ -204,7 +203,7 @@ func (s *Session) KeepInputs() {
 func (s *Session) openSheets(o Options) error {
 	folder := ""
 	if o.KeepInputs && s.State != "" {
-		folder = statefolder.Inputs(s.State)
+		folder = InputsFolder(s.State)
 	}
 	var found problem.List
 	books := cell.BookNames(o.Sheets)
