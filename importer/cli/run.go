@@ -21,6 +21,7 @@ import (
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/rerun"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/spool"
 	"claimsheet/importer/stoprule"
@@ -224,7 +225,7 @@ type importRun struct {
 	survey *importer.Survey
 	job    *importer.Job
 	// guard this, in a rerun,
-	rerun *comparison
+	rerun *rerun.Comparison
 	// and execute this.
 	stopped error // why the run had to stop before its end
 
@@ -549,7 +550,7 @@ func (r *importRun) execute(ctx context.Context) (err error) {
 	}
 	plans := r.plans()
 	if r.rerun != nil {
-		if plans, err = r.rerun.apply(ctx, plans); err != nil {
+		if plans, err = r.takeOver(ctx, plans); err != nil {
 			return err
 		}
 	}
