@@ -49,7 +49,7 @@ var arrows = map[string][]string{
 	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/rate", "apiclient/sandbox",
 		"importer/cli/workbook", "importer/retry", "importer/sheet", "importer/safefile"},
 	"importer/cli/probe": {"mapping", "mapping/cell", "mapping/yamlpatch", "apiclient", "apiclient/environment", "importer", "importer/cli/load", "importer/journal", "importer/ledger",
-		"importer/safefile", "importer/spool", "importer/stoprule"},
+		"importer/retry", "importer/safefile", "importer/spool", "importer/stoprule"},
 	"importer/cli/workbook": {"mapping", "mapping/cell", "apiclient/environment", "importer/rerun", "importer/result", "importer/sheet", "importer/safefile", "reports"},
 	"importer/cli/observe":  {"apiclient", "apiclient/environment", "importer", "importer/cli/console", "importer/cli/load", "importer/result", "importer/safefile"},
 	"importer/cli/console":  {},
