@@ -69,7 +69,7 @@ func (d Decision) Check(kind string, activityIDs bool) error {
 	case isURL(d.Value):
 		return problem.New("not-an-id", "this is a url, and a created %s needs its id", kind).Hinted("look the id up in the service")
 	case d.Value == ".", d.Value == "..", !utf8.ValidString(d.Value), strings.ContainsFunc(d.Value, isNotOfIDs):
-		return problem.New("not-an-id", "the id holds what no id of the service has: white space, a control character, or one of / \\ ? #").
+		return problem.New("not-an-id", "the id is a dot segment, or holds white space, a control character, or one of / \\ ? #").
 			Hinted("copy the id as the service shows it")
 	}
 	return nil
