@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -86,9 +87,14 @@ func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 		}
 	}
 	if p.observer != nil {
-		p.observer.Ended(observe.End{
-			Code: code, Complete: code == exitDone || code == exitRows || code == exitUncertain, Error: errorText(err), Summary: p.summary,
-		})
+		level := slog.LevelError
+		switch code {
+		case exitDone:
+			level = slog.LevelInfo
+		case exitRows, exitUncertain: // every row has a result
+			level = slog.LevelWarn
+		}
+		p.observer.Ended(code, level, errorText(err), p.summary)
 	}
 	return code
 }
@@ -151,11 +157,20 @@ func (p *program) app() *cli.App {
 		},
 	}
 	for _, c := range app.Commands {
-		c.Flags = append(c.Flags, helpFlag())
 		c.OnUsageError, c.BashComplete, c.Before = usageError, p.candidates, checkArguments
 		c.HideHelp, c.CustomHelpTemplate = true, helpTemplate
 	}
 	return app
+}
+
+// command returns a command. Each line of arguments is a way to use it.
+func command(name, arguments, usage, help string, flags []cli.Flag, action cli.ActionFunc) *cli.Command {
+	var uses []string
+	for form := range strings.SplitSeq(arguments, "\n") {
+		uses = append(uses, strings.TrimSpace("claimsheet "+name+" "+form))
+	}
+	return &cli.Command{Name: name, Usage: usage, UsageText: strings.Join(uses, "\n"), Description: help, Action: action,
+		Flags: append(flags, helpFlag())}
 }
 
 func helpFlag() cli.Flag {

@@ -36,17 +36,13 @@ Examples:
     claimsheet check -m mapping.yaml --rows leads.xlsx`
 
 func (p *program) checkCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "check",
-		Usage:       "check a mapping; with -e also against the service's templates, with a SHEET against its columns",
-		UsageText:   "claimsheet check [-m FILE] [-e ENVIRONMENT] [--rows] [SHEET…]",
-		Description: checkHelp,
-		Flags: slices.Concat(placeFlags(), []cli.Flag{
+	return command("check", "[-m FILE] [-e ENVIRONMENT] [--rows] [SHEET…]",
+		"check a mapping; with -e also against the service's templates, with a SHEET against its columns", checkHelp,
+		slices.Concat(placeFlags(), []cli.Flag{
 			switchFlag("rows", "name every cell of the SHEET that cannot be imported"),
 			switchFlag("json", "print one JSON object on stdout"),
 		}, []cli.Flag{passwordFlag(), traceFlag()}),
-		Action: p.checkAction,
-	}
+		p.checkAction)
 }
 
 func (p *program) checkAction(c *cli.Context) error {
@@ -63,7 +59,6 @@ type check struct {
 	rows, json bool // the flags
 	where      load.Where
 
-	source   []byte // of the mapping file, whose lines are shown
 	report   checkJSON
 	errors   problem.List
 	warnings problem.List
@@ -127,7 +122,7 @@ func (k *check) run(c *cli.Context) error {
 		Where: k.where, Sheets: sheets, Password: password.value, NeedEnvironment: c.IsSet("env"),
 		Connection: k.asking(),
 	})
-	k.source, k.warnings = s.Source, s.AllWarnings()
+	k.warnings = s.AllWarnings()
 	if s.Mapping != nil {
 		k.report.Checked.Templates = s.Mapping.Templates()
 	}
@@ -282,28 +277,10 @@ func (k *check) writeJSON() error {
 	return reports.WriteObject(k.stdout, k.report)
 }
 
-// writeText prints the warnings and then the errors as all commands print them, those of the
-// mapping file with their lines, and what was looked at.
+// writeText prints the warnings and then the errors as all commands print them, and what was looked at.
 func (k *check) writeText() {
-	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(k.source)), "\n")
-	show := func(p problem.Problem) string {
-		at := p.Where
-		if at.File != k.report.Checked.Mapping || at.Line < 1 || at.Line > len(lines) {
-			return ""
-		}
-		line := []rune(lines[at.Line-1])
-		before := strings.Map(func(r rune) rune {
-			if r == '\t' { // the terminal makes both as wide
-				return r
-			}
-			return ' '
-		}, string(line[:min(max(at.Column-1, 0), len(line))]))
-		return fmt.Sprintf("%4d | %s\n     | %s^\n", at.Line, string(line), before)
-	}
-	for _, p := range k.warnings.Grouped() {
-		console.PrintExcerpts(k.Err, problem.List{p}, show)
-	}
-	console.PrintExcerpts(k.Err, k.errors, show)
+	console.PrintWarnings(k.Err, k.warnings.Grouped())
+	console.PrintProblems(k.Err, k.errors)
 	isOfMapping := func(p problem.Problem) bool { return p.Where.File == k.report.Checked.Mapping }
 	switch {
 	case len(k.errors) == len(k.cells):

@@ -9,7 +9,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient/environment"
-	"claimsheet/importer/cli/console"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/mapping/problem"
@@ -27,13 +26,11 @@ Examples:
     claimsheet copy-ledger -e uat --to env:LEDGER_URL`
 
 func (p *program) copyLedgerCommand() *cli.Command {
-	return &cli.Command{
-		Name: "copy-ledger", Usage: "write a copy of the ledger to a new file or database, also while a run works",
-		UsageText: "claimsheet copy-ledger [options] --to LEDGER", Description: copyLedgerHelp,
-		Flags: append(ledgerFlags(),
+	return command("copy-ledger", "[options] --to LEDGER",
+		"write a copy of the ledger to a new file or database, also while a run works", copyLedgerHelp,
+		append(ledgerFlags(),
 			textFlag("to", "", "the new `LEDGER`: a file that is not there yet, or a database without one")),
-		Action: p.copyLedger,
-	}
+		p.copyLedger)
 }
 
 // copyLedger copies the ledger of an environment to a new file or an empty database. A ledger that
@@ -52,16 +49,10 @@ func (p *program) copyLedger(c *cli.Context) error {
 		return problem.New("no-run", "there is nothing to copy: nothing was ever run here (there is no ledger in %s)", l.session.State).
 			Hinted("--state names another state folder")
 	}
-	progress := ledger.Progress(nil)
-	if console.IsTerminal(p.stderr) {
-		const clearLine = "\r                                                            \r"
-		progress = func(what string) { fmt.Fprint(p.stderr, clearLine+what+" ") }
-		defer fmt.Fprint(p.stderr, clearLine)
-	}
 	var done ledger.Transferred
 	source, _, _ := strings.Cut(to, ":")
 	if !postgres.IsAddress(to) && !slices.Contains([]string{"env", "file", "cmd"}, source) {
-		done, err = ledger.Save(c.Context, l.ledger, to, progress)
+		done, err = ledger.Save(c.Context, l.ledger, to, nil)
 	} else {
 		var place ledgerPlace
 		if place, err = place.at(environment.LedgerURL(c.Context, "--to", to)); err != nil {
@@ -71,7 +62,7 @@ func (p *program) copyLedger(c *cli.Context) error {
 		if copied, err = postgres.Open(c.Context, *place.server); err != nil {
 			return err
 		}
-		done, err = ledger.Transfer(c.Context, l.ledger, copied, progress)
+		done, err = ledger.Transfer(c.Context, l.ledger, copied, nil)
 		to, err = place.String(), errors.Join(err, copied.Close())
 	}
 	if err != nil {

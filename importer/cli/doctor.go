@@ -16,6 +16,7 @@ import (
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
+	"claimsheet/reports"
 )
 
 const doctorHelp = `It reads the secrets, opens a connection, authenticates, reads the templates, and learns how a look-up answers when it
@@ -38,13 +39,11 @@ Examples:
     claimsheet doctor -e uat --probe --send --client me@example.com --write`
 
 func (p *program) doctorCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "doctor",
-		Usage:       "try an environment: secrets, connection, authentication, templates, look-ups; --probe: how it answers",
-		UsageText:   "claimsheet doctor [options]\nclaimsheet doctor --probe [--send --client E-MAIL] [--write] [options]",
-		Description: doctorHelp,
-		Flags:       append(append(withMapping("the mapping `FILE` to check as well; default: none", append(placeFlags(), ledgerFlag()...)), jsonFlag(), traceFlag()), probeFlags()...),
-		Action: func(c *cli.Context) error {
+	return command("doctor", "[options]\n--probe [--send --client E-MAIL] [--write] [options]",
+		"try an environment: secrets, connection, authentication, templates, look-ups; --probe: how it answers", doctorHelp,
+		slices.Concat(withMapping("the mapping `FILE` to check as well; default: none", placeFlags()), ledgerFlag(),
+			[]cli.Flag{jsonFlag(), traceFlag()}, probeFlags()),
+		func(c *cli.Context) error {
 			o, probes, err := p.probeOptionsOf(c)
 			if err != nil {
 				return err
@@ -56,8 +55,7 @@ func (p *program) doctorCommand() *cli.Command {
 				return p.probe(c.Context, o)
 			}
 			return p.doctor(c.Context, p.where(c))
-		},
-	}
+		})
 }
 
 func (p *program) doctor(ctx context.Context, where load.Where) error {
@@ -70,8 +68,7 @@ func (p *program) doctor(ctx context.Context, where load.Where) error {
 	s.Mapping.API.Text = string(version) // a mapping that lacks it is checked as the likely version
 	d := &diagnosis{p: p, found: doctorJSON{Environment: s.Env.Name, Findings: []findingJSON{}}}
 	defer func() { p.object = d.found }()
-	d.print(apiclient.Finding{Check: "environment", Grade: apiclient.OK,
-		Text: fmt.Sprintf("%s, version %s, %s", s.Env.Name, strings.TrimPrefix(string(version), "v"), s.Env.BaseURL)})
+	d.say(apiclient.OK, "environment", "", "%s, version %s, %s", s.Env.Name, strings.TrimPrefix(string(version), "v"), s.Env.BaseURL)
 	if err := d.connect(ctx, s, version); err != nil {
 		if err := file.Collect(err); err != nil {
 			return err
@@ -115,7 +112,7 @@ func (d *diagnosis) ledger(ctx context.Context, where load.Where, s *load.Sessio
 			case f.Hint != "":
 				grade = apiclient.Warn
 			}
-			d.print(apiclient.Finding{Check: "ledger", Grade: grade, Text: f.Text, Hint: f.Hint})
+			d.say(grade, "ledger", f.Hint, "%s", f.Text)
 		}
 		if d.failed > before {
 			return nil
@@ -134,8 +131,7 @@ func (d *diagnosis) ledger(ctx context.Context, where load.Where, s *load.Sessio
 	}
 	scope, then, err := scopeOf(ctx, known, s.Env, s.Scope())
 	if now, _ := environment.ServiceOf(scope); err == nil && then != "" {
-		d.print(apiclient.Finding{Check: "ledger", Grade: apiclient.Fail,
-			Text: fmt.Sprintf("the base url was %s when the environment last ran, and is %s now: a run stops before it sends anything", then, now), Hint: movedHint})
+		d.say(apiclient.Fail, "ledger", movedHint, "the base url was %s when the environment last ran, and is %s now: a run stops before it sends anything", then, now)
 	}
 	return err
 }
@@ -144,7 +140,7 @@ func (d *diagnosis) ledger(ctx context.Context, where load.Where, s *load.Sessio
 // has the problems of the mapping file; answered means that the service can be used.
 func (d *diagnosis) mapping(ctx context.Context, s *load.Session, file problem.List, answered bool) error {
 	if !answered { // the templates may be what failed
-		d.wrong(file)
+		d.list(apiclient.Fail, "mapping", file)
 		return d.verdict()
 	}
 	before := len(s.Warnings)
@@ -160,22 +156,13 @@ func (d *diagnosis) mapping(ctx context.Context, s *load.Session, file problem.L
 		_, untyped := s.Binding.CheckCells(mapping.CellNotes{})
 		warnings = append(warnings, untyped...)
 	}
-	for _, w := range warnings {
-		d.print(apiclient.Finding{Check: "mapping", Grade: apiclient.Warn, Text: w.Error(), Hint: w.Hint})
-	}
+	d.list(apiclient.Warn, "mapping", warnings)
 	file.Sort()
-	if d.wrong(file); len(file) > 0 {
-		return problem.New("doctor", "%s", counted(len(file)))
+	if d.list(apiclient.Fail, "mapping", file); len(file) > 0 {
+		return problem.New("doctor", "%s failed", reports.Count(len(file), "check"))
 	}
-	d.print(apiclient.Finding{Check: "mapping", Grade: apiclient.OK, Text: s.Mapping.File + " fits the templates; claimsheet check with a SHEET checks columns too"})
+	d.say(apiclient.OK, "mapping", "", "%s fits the templates; claimsheet check with a SHEET checks columns too", s.Mapping.File)
 	return d.verdict()
-}
-
-// wrong prints problems of the mapping.
-func (d *diagnosis) wrong(list problem.List) {
-	for _, p := range list {
-		d.print(apiclient.Finding{Check: "mapping", Grade: apiclient.Fail, Text: p.Error(), Hint: p.Hint})
-	}
 }
 
 // diagnosis prints findings and counts them.
@@ -198,6 +185,16 @@ type findingJSON struct {
 	Hint  string `json:"hint" doc:"what to do; may be empty"`
 }
 
+func (d *diagnosis) say(grade apiclient.Grade, check, hint, format string, args ...any) {
+	d.print(apiclient.Finding{Check: check, Grade: grade, Text: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+func (d *diagnosis) list(grade apiclient.Grade, check string, problems problem.List) {
+	for _, p := range problems {
+		d.say(grade, check, p.Hint, "%s", p.Error())
+	}
+}
+
 func (d *diagnosis) print(f apiclient.Finding) {
 	switch f.Grade {
 	case apiclient.Fail:
@@ -215,9 +212,7 @@ func (d *diagnosis) print(f apiclient.Finding) {
 // connect fetches the secrets and reads the TLS files, and reports what else is
 // wrong with the configuration.
 func (d *diagnosis) connect(ctx context.Context, s *load.Session, version apiclient.Version) error {
-	for _, w := range s.Warnings {
-		d.print(apiclient.Finding{Check: "secrets", Grade: apiclient.Warn, Text: w.Error(), Hint: w.Hint})
-	}
+	d.list(apiclient.Warn, "secrets", s.Warnings)
 	connection := d.p.connection(uuid.NewString())
 	connection.ReadOnly = true
 	err := s.Connect(ctx, version, connection)
@@ -228,17 +223,14 @@ func (d *diagnosis) connect(ctx context.Context, s *load.Session, version apicli
 	if err := found.Collect(s.CheckAgreement()); err != nil {
 		return err
 	}
-	for _, p := range found {
-		d.print(apiclient.Finding{Check: "configuration", Grade: apiclient.Fail, Text: p.Error(), Hint: p.Hint})
-	}
-	if len(found) > 0 {
-		return problem.New("doctor", "%s; the service was not tried", counted(len(found)))
+	if d.list(apiclient.Fail, "configuration", found); len(found) > 0 {
+		return problem.New("doctor", "%s failed; the service was not tried", reports.Count(len(found), "check"))
 	}
 	text := "none are needed"
 	if names := s.Env.Secrets(); len(names) > 0 {
 		text = "fetched: " + strings.Join(names, ", ")
 	}
-	d.print(apiclient.Finding{Check: "secrets", Grade: apiclient.OK, Text: text})
+	d.say(apiclient.OK, "secrets", "", "%s", text)
 	return nil
 }
 
@@ -246,18 +238,11 @@ func (d *diagnosis) connect(ctx context.Context, s *load.Session, version apicli
 func (d *diagnosis) verdict() error {
 	switch {
 	case d.failed > 0:
-		return errors.New(counted(d.failed) + "; what depends on it was not tried")
+		return errors.New(reports.Count(d.failed, "check") + " failed; what depends on it was not tried")
 	case d.warns > 0:
 		fmt.Fprintln(d.p.Out, "It can be used as it is; see the warnings.")
 	default:
 		fmt.Fprintln(d.p.Out, "All is well.")
 	}
 	return nil
-}
-
-func counted(failed int) string {
-	if failed == 1 {
-		return "1 check failed"
-	}
-	return fmt.Sprintf("%d checks failed", failed)
 }

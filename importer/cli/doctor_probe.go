@@ -79,10 +79,10 @@ func (p *program) probe(ctx context.Context, o probeOptions) error {
 		}
 	}
 	if o.send {
-		options.Connection.Share = func(_ context.Context, s *load.Session) (load.Limiter, error) { return l.limiter(s.Env), nil }
 		if options.Sender, err = p.sender(ctx, l); err != nil {
 			return err
 		}
+		options.Connection.Share = l.share
 	}
 	options.Confirm = func(ctx context.Context, creates string) error {
 		if o.yes {

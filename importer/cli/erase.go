@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"claimsheet/importer/cli/statefolder"
+	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
@@ -212,7 +212,7 @@ const minOrphanAge = time.Hour
 // copies older than before that no run ever had: a run, or a purge, was killed. It removes nothing
 // where the state folder has another ledger too: a copy may be of its runs.
 func (l *ledgerSession) removeInputs(ctx context.Context, kept map[string]bool, before time.Time) (gone removedInputs, err error) {
-	folder := statefolder.Inputs(l.session.State)
+	folder := load.InputsFolder(l.session.State)
 	shared, err := l.sharesFolder()
 	if err != nil || shared {
 		return removedInputs{stayed: folder}, err

@@ -2,12 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/explain"
 	"claimsheet/mapping/problem"
 )
@@ -21,19 +19,15 @@ Examples:
     claimsheet explain new-ledger`
 
 func (p *program) explainCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "explain",
-		Usage:       "list the problem codes, or explain one: cause, cure and an example",
-		UsageText:   "claimsheet explain [CODE…]",
-		Description: explainHelp,
-		Action: func(c *cli.Context) error {
+	return command("explain", "[CODE…]", "list the problem codes, or explain one: cause, cure and an example", explainHelp, nil,
+		func(c *cli.Context) error {
 			if !c.Args().Present() {
 				for _, code := range explain.Codes() {
 					fmt.Fprintf(p.Out, "%-22s  %s\n", code.Name, code.Title)
 				}
 				return nil
 			}
-			for i, word := range c.Args().Slice() {
+			for _, word := range c.Args().Slice() {
 				name := strings.ToLower(strings.Trim(word, "[]"))
 				code, ok := explain.Lookup(name)
 				if !ok {
@@ -43,27 +37,16 @@ func (p *program) explainCommand() *cli.Command {
 					}
 					return problem.New("unknown-code", "there is no problem code “%s”", problem.Shorten(name)).Hinted("%s", hint)
 				}
-				if i > 0 {
-					fmt.Fprintln(p.Out)
-				}
 				if code.Cause == "" {
 					fmt.Fprintf(p.Out, "%s: %s. The message and its hint say the rest.\n", code.Name, code.Title)
-				} else if _, err := io.WriteString(p.Out, explanation(code, console.Columns(p.Out))); err != nil {
-					return err
+					continue
+				}
+				indent := strings.NewReplacer("\n", "\n ")
+				for _, part := range [][2]string{{"NAME", code.Name + " - " + code.Title}, {"CAUSE", code.Cause}, {"HOW TO FIX IT", code.Fix},
+					{"BAD", " " + indent.Replace(code.Bad)}, {"GOOD", " " + indent.Replace(code.Good)}} {
+					fmt.Fprintf(p.Out, "%s:\n%s\n", part[0], helpParagraphs(part[1]))
 				}
 			}
 			return nil
-		},
-	}
-}
-
-func explanation(c explain.Code, columns int) string {
-	var b strings.Builder
-	for _, part := range [][2]string{{"NAME", c.Name + " - " + c.Title}, {"CAUSE", c.Cause}, {"HOW TO FIX IT", c.Fix}, {"BAD", " " + strings.ReplaceAll(c.Bad, "\n", "\n ")}, {"GOOD", " " + strings.ReplaceAll(c.Good, "\n", "\n ")}} {
-		if b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(part[0] + ":\n" + helpParagraphs(part[1], columns))
-	}
-	return b.String()
+		})
 }

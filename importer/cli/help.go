@@ -14,7 +14,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"claimsheet/importer/cli/console"
 	"claimsheet/mapping/problem"
 )
 
@@ -25,18 +24,13 @@ Examples:
     claimsheet help run`
 
 func (p *program) helpCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "help",
-		Usage:       "explain a command",
-		UsageText:   "claimsheet help [COMMAND]",
-		Description: helpHelp,
-		Action: func(c *cli.Context) error {
+	return command("help", "[COMMAND]", "explain a command", helpHelp, nil,
+		func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" && c.App.Command(name) == nil {
 				return unknownCommand(c)
 			}
 			return p.app().RunContext(c.Context, slices.Concat([]string{"claimsheet"}, c.Args().Slice(), []string{"--help"}))
-		},
-	}
+		})
 }
 
 // helpTemplate is the help of the program and of its commands.
@@ -56,19 +50,18 @@ OPTIONS:
 
 func init() {
 	cli.HelpPrinter = func(w io.Writer, template string, about any) {
-		columns := console.Columns(w)
 		cli.HelpPrinterCustom(w, template, about, map[string]any{
-			"item":    func(term, text string, column int) string { return helpItem(term, text, column, columns) },
+			"item":    helpItem,
 			"term":    func(f cli.Flag) string { term, _ := flagItem(f); return term },
 			"text":    func(f cli.Flag) string { _, text := flagItem(f); return text },
 			"heading": func(category string) string { return strings.ToUpper(cmp.Or(category, "Commands")) },
 			"description": func(text string) string {
 				text, _, _ = strings.Cut(text, "\n\nExamples:\n\n")
-				return helpParagraphs(text, columns)
+				return helpParagraphs(text)
 			},
 			"examples": func(text string) string {
 				_, text, _ = strings.Cut(text, "\n\nExamples:\n\n")
-				return helpParagraphs(text, columns)
+				return helpParagraphs(text)
 			},
 		})
 	}
@@ -84,15 +77,18 @@ func flagItem(f cli.Flag) (term, text string) {
 	return term, strings.TrimSuffix(text, " (default: 0)")
 }
 
+// helpColumns is how wide help is.
+const helpColumns = 80
+
 // helpParagraphs wraps paragraphs behind an indent. Lines that begin with a space stay as they are.
-func helpParagraphs(text string, columns int) string {
+func helpParagraphs(text string) string {
 	var b strings.Builder
 	for i, part := range strings.Split(text, "\n\n") {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
 		if !strings.HasPrefix(part, " ") {
-			b.WriteString(helpItem("", part, 3, columns))
+			b.WriteString(helpItem("", part, 3))
 			continue
 		}
 		for line := range strings.Lines(part) {
@@ -103,7 +99,7 @@ func helpParagraphs(text string, columns int) string {
 }
 
 // helpItem is a term and its explanation, which is wrapped and begins at a column.
-func helpItem(term, text string, column, columns int) string {
+func helpItem(term, text string, column int) string {
 	line := "   " + term
 	if utf8.RuneCountInString(line) > column {
 		line += "\n" + strings.Repeat(" ", column)
@@ -119,7 +115,7 @@ func helpItem(term, text string, column, columns int) string {
 			line += strings.Repeat(" ", column-width) + word
 		case width == column:
 			line += word
-		case width+1+utf8.RuneCountInString(word) > columns:
+		case width+1+utf8.RuneCountInString(word) > helpColumns:
 			b.WriteString(line + "\n")
 			line = strings.Repeat(" ", column) + word
 		default:
@@ -137,16 +133,11 @@ Examples:
     claimsheet version`
 
 func (p *program) versionCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "version",
-		Usage:       "print which program this is",
-		UsageText:   "claimsheet version",
-		Description: versionHelp,
-		Action: func(*cli.Context) error {
+	return command("version", "", "print which program this is", versionHelp, nil,
+		func(*cli.Context) error {
 			_, err := fmt.Fprintf(p.Out, "claimsheet %s\nbuilt with %s for %s/%s\n", thisVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
-		},
-	}
+		})
 }
 
 // thisVersion is the release, or what Go makes from the commit; dev without a repository.
@@ -179,20 +170,16 @@ var completionScripts embed.FS
 var completionShells = []string{"bash", "zsh", "fish", "powershell"}
 
 func (p *program) completionCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "completion",
-		Usage:       "print a shell's completion script: " + problem.OrList(completionShells),
-		UsageText:   "claimsheet completion " + strings.Join(completionShells, "|"),
-		Description: completionHelp,
-		Action: func(c *cli.Context) error {
+	return command("completion", strings.Join(completionShells, "|"),
+		"print a shell's completion script: "+problem.OrList(completionShells), completionHelp, nil,
+		func(c *cli.Context) error {
 			script, err := completionScripts.ReadFile("completion/claimsheet." + c.Args().First())
 			if err != nil || c.NArg() != 1 {
 				return problem.New("usage", "one of %s is expected", problem.OrList(completionShells)).Hinted("claimsheet completion bash")
 			}
 			_, err = p.Out.Write(script)
 			return err
-		},
-	}
+		})
 }
 
 // completionFlag is behind what is typed up to the cursor when a script asks for candidates. The

@@ -46,18 +46,15 @@ type historyOptions struct {
 }
 
 func (p *program) historyCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "history",
-		Usage:       "the runs, or all that is known about one client; --purge and --forget remove personal data",
-		UsageText:   "claimsheet history [options] [CLIENT-KEY]\nclaimsheet history --purge --older-than DAYS [options]\nclaimsheet history --forget CLIENT-KEY [options]",
-		Description: historyHelp,
-		Flags: append(ledgerFlags(),
+	return command("history", "[options] [CLIENT-KEY]\n--purge --older-than DAYS [options]\n--forget CLIENT-KEY [options]",
+		"the runs, or all that is known about one client; --purge and --forget remove personal data", historyHelp,
+		append(ledgerFlags(),
 			jsonFlag(),
 			switchFlag("purge", "remove personal data older than --older-than from the state folder"),
 			textFlag("older-than", "", "a number of `DAYS`, such as 90d"),
 			textFlag("forget", "", "erase the client with this `KEY`"),
 			switchFlag("yes", "do not ask before a purge or an erasure")),
-		Action: func(c *cli.Context) error {
+		func(c *cli.Context) error {
 			o, err := p.historyOptions(c)
 			switch {
 			case err != nil:
@@ -68,8 +65,7 @@ func (p *program) historyCommand() *cli.Command {
 				return p.forget(c.Context, o)
 			}
 			return p.history(c.Context, o)
-		},
-	}
+		})
 }
 
 func (p *program) historyOptions(c *cli.Context) (historyOptions, error) {

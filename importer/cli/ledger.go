@@ -18,7 +18,6 @@ import (
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
@@ -65,7 +64,7 @@ func (p ledgerPlace) String() string {
 
 // file is the path of the ledger's file. Beside it are the files that this machine keeps
 // for the ledger, wherever that is.
-func (p ledgerPlace) file() string { return statefolder.Ledger(p.folder) }
+func (p ledgerPlace) file() string { return load.LedgerFile(p.folder) }
 
 // lockedAt is the path at which this machine locks the ledger.
 func (p ledgerPlace) lockedAt() string {
@@ -108,13 +107,13 @@ func (p ledgerPlace) sharesFolder() (bool, error) {
 	}), err
 }
 
-// limiter holds the rate for all processes that use the ledger and send to an
-// environment's service; nil for a file, which one process has for itself.
-func (p ledgerPlace) limiter(env *environment.Environment) load.Limiter {
+// share is load.Connection.Share: the rate is held for all processes that use the ledger and send to the session's
+// service. A ledger in a file is one process's own.
+func (p ledgerPlace) share(_ context.Context, s *load.Session) (load.Limiter, error) {
 	if p.server == nil {
-		return nil
+		return nil, nil
 	}
-	return postgres.NewLimiter(*p.server, apiclient.ServiceKey(env.BaseURL))
+	return postgres.NewLimiter(*p.server, apiclient.ServiceKey(s.Env.BaseURL)), nil
 }
 
 // ledgerSession is an open ledger of the environment that session has chosen. It
@@ -125,6 +124,7 @@ type ledgerSession struct {
 	where       load.Where
 	ledger      *ledger.Ledger // nil when there is none: nothing was ever run here
 	run         string         // the run that records events, or the name of what a command records without a run
+	beside      string         // a file of the user beside which journals may be too; "" for none
 	folders     []string       // of journals, once they were looked for
 	shared      bool           // other processes may write the ledger too, if it is in a database
 	accept      map[string]bool
@@ -199,16 +199,13 @@ func (p *program) openLedger(where load.Where, shared bool) (*ledgerSession, err
 // takeLedger locks the ledger, records outcomes in journals, and makes uncertain what a killed run
 // left in flight.
 func (p *program) takeLedger(l *ledgerSession) error {
-	err := l.lock()
-	if err == nil {
-		l.folders, err = journal.Folders(l.file(), "")
+	if err := l.lock(); err != nil {
+		return err
 	}
-	if err == nil {
-		err = p.replayJournals(l)
+	if err := p.replayJournals(l); err != nil {
+		return err
 	}
-	if err == nil {
-		_, err = l.ledger.MarkInterrupted(l.run, time.Now().UTC())
-	}
+	_, err := l.ledger.MarkInterrupted(l.run, time.Now().UTC())
 	return err
 }
 
@@ -285,7 +282,10 @@ func (l *ledgerSession) requireLedger() error {
 // replayJournals records the outcomes that earlier runs kept in their journals, and says so, also
 // of the steps that are uncertain by that. The ledger is locked, and this run has written nothing
 // to it yet.
-func (p *program) replayJournals(l *ledgerSession) error {
+func (p *program) replayJournals(l *ledgerSession) (err error) {
+	if l.folders, err = journal.Folders(l.file(), l.beside); err != nil {
+		return err
+	}
 	n, conflicts, err := journal.Replay(l.ledger, l.folders)
 	console.PrintProblems(p.Err, conflicts)
 	if n > 0 {

@@ -28,13 +28,9 @@ Examples:
     claimsheet link -e uat L-1001`
 
 func (p *program) linkCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "link",
-		Usage:       "ask for a fresh magic link (version 2) for clients whose link has expired",
-		UsageText:   "claimsheet link [options] CLIENT-KEY…",
-		Description: linkHelp,
-		Flags:       append(ledgerFlags(), traceFlag()),
-		Action: func(c *cli.Context) error {
+	return command("link", "[options] CLIENT-KEY…", "ask for a fresh magic link (version 2) for clients whose link has expired", linkHelp,
+		append(ledgerFlags(), traceFlag()),
+		func(c *cli.Context) error {
 			if !c.Args().Present() {
 				return problem.New("usage", "no client is named").Hinted("claimsheet link -m mapping.yaml CLIENT-KEY")
 			}
@@ -42,8 +38,7 @@ func (p *program) linkCommand() *cli.Command {
 				return err
 			}
 			return p.link(c.Context, p.where(c), c.Args().Slice())
-		},
-	}
+		})
 }
 
 // link asks for a link for each client, one after the other. Nothing is sent unless
@@ -72,7 +67,7 @@ func (p *program) link(ctx context.Context, where load.Where, keys []string) err
 		return err
 	}
 	connection := p.connection(l.run)
-	connection.Share = func(_ context.Context, s *load.Session) (load.Limiter, error) { return l.limiter(s.Env), nil }
+	connection.Share = l.share
 	if err := l.session.Connect(ctx, apiclient.V2, connection); err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient/tracking"
-	"claimsheet/importer/cli/statefolder"
+	"claimsheet/importer/cli/load"
 	"claimsheet/mapping/problem"
 )
 
@@ -23,14 +23,11 @@ Examples:
     claimsheet listen -e uat --addr 127.0.0.1:8090`
 
 func (p *program) listenCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "listen",
-		Usage:       "receive the service's webhooks about what clients complete; its url is the first line on stdout",
-		UsageText:   "claimsheet listen [-e ENVIRONMENT] [options]",
-		Description: listenHelp,
-		Flags:       append(ledgerFlags(), &cli.StringFlag{Name: "addr", Value: "127.0.0.1:8090", Usage: "the `ADDRESS` to listen on; port 0 takes any free one"}),
-		Action:      p.listen,
-	}
+	return command("listen", "[-e ENVIRONMENT] [options]",
+		"receive the service's webhooks about what clients complete; its url is the first line on stdout", listenHelp,
+		append(ledgerFlags(),
+			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:8090", Usage: "the `ADDRESS` to listen on; port 0 takes any free one"}),
+		p.listen)
 }
 
 func (p *program) listen(c *cli.Context) error {
@@ -46,9 +43,6 @@ func (p *program) listen(c *cli.Context) error {
 	if hook == nil {
 		return problem.New("no-webhook", "the environment “%s” does not describe a webhook", l.session.Env.Name).
 			Hinted("add “webhook” under “tracking” of the environment; docs/tracking.md has examples")
-	}
-	if err := statefolder.Check(l.session.State); err != nil {
-		return err
 	}
 	hook.Keep = l.inbox().Add
 	var mu sync.Mutex
@@ -75,5 +69,5 @@ func (p *program) listen(c *cli.Context) error {
 
 // inbox is where events wait for the ledger.
 func (l *ledgerSession) inbox() tracking.Inbox {
-	return tracking.Inbox(statefolder.Tracking(l.session.State, l.session.Env.Name))
+	return tracking.Inbox(load.TrackingFolder(l.session.State, l.session.Env.Name))
 }

@@ -16,7 +16,6 @@ import (
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
@@ -38,14 +37,10 @@ Examples:
     claimsheet report -e uat -o friday.xlsx 3f9a`
 
 func (p *program) reportCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "report",
-		Usage:       "write a run's results workbook again, from the ledger and the kept input",
-		UsageText:   "claimsheet report [options] [RUN]",
-		Description: reportHelp,
-		Flags: append(ledgerFlags(), passwordFlag(),
+	return command("report", "[options] [RUN]", "write a run's results workbook again, from the ledger and the kept input", reportHelp,
+		append(ledgerFlags(), passwordFlag(),
 			textFlag("out", "o", "the workbook's `FILE`; default: where the run wrote it, unless a later run did so too")),
-		Action: func(c *cli.Context) error {
+		func(c *cli.Context) error {
 			if c.NArg() > 1 {
 				return problem.New("usage", "one run at a time; %d are named", c.NArg()).Hinted("claimsheet history lists the runs")
 			}
@@ -57,8 +52,7 @@ func (p *program) reportCommand() *cli.Command {
 				return err
 			}
 			return p.report(c.Context, p.where(c), c.Args().First(), c.String("out"), password.value)
-		},
-	}
+		})
 }
 
 // report writes the workbook of a run again. prefix is how the run's id begins.
@@ -68,38 +62,31 @@ func (p *program) report(ctx context.Context, where load.Where, prefix, out, pas
 	if err != nil {
 		return err
 	}
-	run, err := l.findRun(ctx, prefix)
-	if err != nil {
-		return err
-	}
-	past := &pastRun{run: run}
+	past := &pastRun{ledgerSession: l}
 	defer func() {
 		for _, closer := range slices.Backward(past.closers) {
 			_ = closer() // of files that are read only, or removed
 		}
 	}()
-	if err := past.open(l, password); err != nil {
+	if past.run, err = l.findRun(ctx, prefix); err != nil {
 		return err
 	}
-	if err := past.project(ctx, l); err != nil {
+	if err := past.open(password); err != nil {
+		return err
+	}
+	book, err := past.project(ctx)
+	if err != nil {
 		return err
 	}
 	if out == "" {
-		if out, err = l.usualOutput(ctx, past); err != nil {
+		if out, err = past.usualOutput(ctx); err != nil {
 			return err
 		}
 	}
 	if err := checkOutput(ctx, l.ledger, out, false); err != nil {
 		return err
 	}
-	if err := past.markSuperseded(ctx, l.ledger, out); err != nil {
-		return err
-	}
-	book := workbookOf(past.mapping, past.draft)
-	book.Sheet, book.Records, book.Preview, book.Made = past.sheet, past.rows.Records(), past.preview, run.Started
-	book.Problems, book.Summary, book.Facts = past.problems, past.summary, past.kept.Facts
-	book.Binding, book.Notice = past.kept.Binding, past.kept.Notice
-	if book.Progress, err = l.progress(ctx, run.Environment, past.survey); err != nil {
+	if book.Binding, err = past.binding(ctx, out); err != nil {
 		return err
 	}
 	place, err := placement(ctx, l.ledger, out, false)
@@ -113,23 +100,23 @@ func (p *program) report(ctx context.Context, where load.Where, prefix, out, pas
 	if written.Aside != "" {
 		console.PrintProblems(p.Err, problem.List{workbookKept(out, written.Aside, l.command("rerun", written.Aside))})
 	}
-	if err := l.ledger.NoteOutput(run.ID, safefile.Absolute(written.Path), written.Digest); err != nil {
+	if err := l.ledger.NoteOutput(past.run.ID, safefile.Absolute(written.Path), written.Digest); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Out, "%s: the results of run %s of %s\n", problem.OneLine(written.Path), run.ID, moment(run.Started))
+	fmt.Fprintf(p.Out, "%s: the results of run %s of %s\n", problem.OneLine(written.Path), past.run.ID, moment(past.run.Started))
 	return nil
 }
 
 // usualOutput returns where the run wrote its workbook, or would have. It fails when
 // another run has written a workbook there since.
-func (l *ledgerSession) usualOutput(ctx context.Context, past *pastRun) (string, error) {
-	path := past.run.Output
+func (r *pastRun) usualOutput(ctx context.Context) (string, error) {
+	path := r.run.Output
 	if path == "" {
-		input := cmp.Or(workbook.FromProperties("", past.kept.Binding).Input, past.run.Input)
+		input := cmp.Or(workbook.FromProperties("", r.kept.Binding).Input, r.run.Input)
 		path = strings.TrimSuffix(input, filepath.Ext(input)) + ".results.xlsx"
 	}
-	by, known, err := l.ledger.OutputOf(ctx, path)
-	if known && by != past.run.ID {
+	by, known, err := r.ledger.OutputOf(ctx, path)
+	if known && by != r.run.ID {
 		err = problem.At(problem.Where{File: path}, "output-of-another-run", "this file has the results of another run, %s", by).
 			Hinted("name another file with -o")
 	}
@@ -165,49 +152,43 @@ func (l *ledgerSession) findRun(ctx context.Context, prefix string) (ledger.Run,
 	return found[0], nil
 }
 
-// pastRun is an earlier run of one sheet, with what its workbook shows.
+// pastRun is an earlier run of one sheet, with what is kept of it.
 type pastRun struct {
-	run      ledger.Run
-	summary  result.Summary // requests and seconds are those of the run; the counts are of now
-	kept     *keptRun
-	mapping  *mapping.Mapping
-	sheet    cell.Sheet
-	preview  *reports.Preview
-	rows     *spool.Rows
-	draft    *spool.Results
-	survey   *importer.Survey
-	problems problem.List
-	closers  []func() error
+	*ledgerSession
+	run     ledger.Run
+	summary result.Summary // requests and seconds are those of the run; the counts are of now
+	kept    *keptRun
+	mapping *mapping.Mapping
+	sheet   cell.Sheet
+	preview *reports.Preview
+	rows    *spool.Rows
+	draft   *spool.Results
+	closers []func() error
 }
 
 // open opens what is kept of the run. The copy of the sheet must be what the run read.
-func (r *pastRun) open(l *ledgerSession, password string) error {
-	run := r.run
+func (r *pastRun) open(password string) error {
+	run, state := r.run, r.session.State
 	s, err := readSummary(run.Summary)
 	switch {
 	case err != nil:
 		return err
 	case run.KeptInput == "" || s.Kept == nil:
 		return problem.New("input-purged", "the input of run %s of %s was purged, or never here, so its workbook cannot be written again", run.ID, moment(run.Started)).
-			Hinted("what is known of a client: %s", l.command("history", "CLIENT-KEY"))
+			Hinted("what is known of a client: %s", r.command("history", "CLIENT-KEY"))
 	}
 	r.summary, r.kept = s.Summary, s.Kept
 	var found problem.List
 	if r.mapping, found = mapping.Parse(run.MappingFile, []byte(s.Kept.Mapping)); len(found) > 0 {
 		return found
 	}
-	path := filepath.Join(statefolder.Inputs(l.session.State), filepath.Base(run.KeptInput))
-	changed := ""
-	switch digest, err := safefile.Digest(path); {
-	case errors.Is(err, fs.ErrNotExist):
-		changed = "is not there"
-	case err != nil:
+	path := filepath.Join(load.InputsFolder(state), filepath.Base(run.KeptInput))
+	digest, err := safefile.Digest(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return safefile.Unreadable(path, err)
-	case digest != run.InputDigest:
-		changed = "is not the sheet that the run read: it was changed since"
 	}
-	if changed != "" {
-		return problem.At(problem.Where{File: path}, "input-changed", "the run's copy of its sheet %s", changed).
+	if digest != run.InputDigest {
+		return problem.At(problem.Where{File: path}, "input-changed", "the run's copy of its sheet is gone, or was changed since the run").
 			Hinted("bring the file back from a backup of the state folder")
 	}
 	table, own, err := load.OpenCopy(&load.Input{Path: path, Given: run.Input, Password: password}, r.mapping)
@@ -221,12 +202,12 @@ func (r *pastRun) open(l *ledgerSession, password string) error {
 	}
 	r.sheet = table.Sheet()
 	r.sheet.File, r.sheet.Copied = run.Input, r.preview.At
-	if r.draft, err = spool.NewResults(l.session.State); err != nil {
+	if r.draft, err = spool.NewResults(state); err != nil {
 		return err
 	}
 	r.closers = append(r.closers, r.draft.Close)
 	fill := mapping.FillDown(r.mapping.FillDown(), r.sheet)
-	r.rows, err = spool.NewRows(l.session.State, func(yield func(cell.Record, error) bool) {
+	r.rows, err = spool.NewRows(state, func(yield func(cell.Record, error) bool) {
 		for record, err := range table.Records() {
 			if err == nil {
 				r.preview.Note(record)
@@ -245,30 +226,35 @@ func (r *pastRun) open(l *ledgerSession, password string) error {
 
 // project plans the run's sheet again, with the mapping and the templates of then, and
 // lays the plans beside what the ledger knows now.
-func (r *pastRun) project(ctx context.Context, l *ledgerSession) error {
+func (r *pastRun) project(ctx context.Context) (book reports.Workbook, err error) {
 	binding, found := mapping.BindAll(r.mapping, []cell.Sheet{r.sheet}, r.kept.Service, r.kept.Date)
 	if err := found.Err(); err != nil {
-		return err
+		return book, err
 	}
 	survey, err := importer.Take(ctx, binding, r.rows, false)
 	if err != nil {
-		return err
+		return book, err
 	}
-	r.survey = survey
-	job := &importer.Job{Runs: []string{r.run.ID}, Environment: r.run.Environment, Binding: binding, Ledger: l.ledger,
+	job := &importer.Job{Runs: []string{r.run.ID}, Environment: r.run.Environment, Binding: binding, Ledger: r.ledger,
 		Drafts: []*spool.Results{r.draft}, Limit: r.kept.Limit, SimilarKeys: r.kept.SimilarKeys}
 	now, problems, err := job.Project(ctx, survey.Plans(binding, r.rows))
-	r.summary.Run, r.summary.Environment = r.run.ID, r.run.EnvironmentName
-	r.summary.Rows, r.summary.Clients, r.summary.WithoutLink = now.Rows, now.Clients, now.WithoutLink
-	r.problems = problemsOf(0, problems)
-	return err
+	if err != nil {
+		return book, err
+	}
+	book = workbookOf(r.mapping, r.draft)
+	book.Sheet, book.Records, book.Preview, book.Made = r.sheet, r.rows.Records(), r.preview, r.run.Started
+	book.Problems, book.Summary, book.Facts, book.Notice = problemsOf(0, problems), r.summary, r.kept.Facts, r.kept.Notice
+	book.Summary.Run, book.Summary.Environment = r.run.ID, r.run.EnvironmentName
+	book.Summary.Rows, book.Summary.Clients, book.Summary.WithoutLink = now.Rows, now.Clients, now.WithoutLink
+	book.Progress, err = r.progress(ctx, r.run.Environment, survey)
+	return book, err
 }
 
-// markSuperseded marks the workbook that goes to path as older than the run that
+// binding binds the workbook that goes to path, and marks it as older than the run that
 // began after its run, as that run marks the workbooks that it finds. What the ledger
 // does not know, because it was lost and restored, is in the mark of an earlier
 // writing of the workbook.
-func (r *pastRun) markSuperseded(ctx context.Context, l *ledger.Ledger, path string) error {
+func (r *pastRun) binding(ctx context.Context, path string) (map[string]string, error) {
 	binding := workbook.FromProperties("", r.kept.Binding)
 	for _, place := range []string{path, r.run.Output} {
 		if b, _ := workbook.Find(place); binding.NextRun == "" && b != nil && b.Run == r.run.ID {
@@ -276,15 +262,14 @@ func (r *pastRun) markSuperseded(ctx context.Context, l *ledger.Ledger, path str
 		}
 	}
 	if binding.NextRun == "" {
-		next, _, err := l.RunAfter(ctx, r.run)
+		next, _, err := r.ledger.RunAfter(ctx, r.run)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		binding.NextRun = next.ID
 		if next.Output != safefile.Absolute(path) {
 			binding.NextResults = next.Output
 		}
 	}
-	r.kept.Binding = binding.Properties()
-	return nil
+	return binding.Properties(), nil
 }

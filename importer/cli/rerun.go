@@ -12,7 +12,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/rerun"
@@ -33,16 +32,12 @@ Examples:
 func (p *program) rerunCommand() *cli.Command {
 	flags := withMapping("the mapping `FILE` (default: that of the run)", placeFlags())
 	flags[1] = textFlag("env", "e", "the `ENVIRONMENT` (default: that of the run)")
-	return &cli.Command{
-		Name:        "rerun",
-		Usage:       "do what is still missing in results workbooks, edited or not",
-		UsageText:   "claimsheet rerun [options] RESULTS.xlsx…",
-		Description: rerunHelp,
-		Flags: slices.Concat(flags, ledgerFlag(), []cli.Flag{
+	return command("rerun", "[options] RESULTS.xlsx…", "do what is still missing in results workbooks, edited or not", rerunHelp,
+		slices.Concat(flags, ledgerFlag(), []cli.Flag{
 			textFlag("out", "o", "the new results `FILE` (default: the workbook itself)"),
 			switchFlag("yes", "without a ledger: take the ids from the workbook"),
 		}, runFlags()),
-		Action: func(c *cli.Context) error {
+		func(c *cli.Context) error {
 			o, err := p.runOptions(c, "no results workbook is given", "claimsheet rerun leads.results.xlsx")
 			if err != nil {
 				return err
@@ -59,8 +54,7 @@ func (p *program) rerunCommand() *cli.Command {
 				}
 			}
 			return p.importSheets(c.Context, o)
-		},
-	}
+		})
 }
 
 // fromLedger sets the mapping and the environment that a rerun is not given to
@@ -71,9 +65,9 @@ func (p *program) rerunCommand() *cli.Command {
 func (o *runOptions) fromLedger(ctx context.Context, envGiven bool) error {
 	state := o.where.StateDir(false)
 	if o.where.Mapping == "" && o.where.Environments == "" && o.where.State == "" {
-		state = statefolder.Path(usualMapping, "", "") // in the working directory
+		state = load.StatePath(usualMapping, "", "") // in the working directory
 	}
-	places := []ledgerPlace{{folder: state}, {folder: statefolder.Sandbox(state)}}
+	places := []ledgerPlace{{folder: state}, {folder: load.SandboxFolder(state)}}
 	where := withUsualMapping(o.where)
 	if s, err := load.OpenEnvironment(where); err == nil { // else the environment may be the one of the run
 		place, err := placeOfLedger(ctx, where, s.Env, s.State)
@@ -119,7 +113,7 @@ func recordedRun(ctx context.Context, place ledgerPlace, id string) (run ledger.
 	if there, err := place.exists(ctx); err != nil || !there || id == "" {
 		return ledger.Run{}, false, err
 	}
-	if err := statefolder.Check(place.folder); err != nil {
+	if err := load.CheckState(place.folder); err != nil {
 		return ledger.Run{}, false, err
 	}
 	records, err := place.openReadOnly(ctx)
@@ -130,14 +124,6 @@ func recordedRun(ctx context.Context, place ledgerPlace, id string) (run ledger.
 	return records.Run(ctx, id)
 }
 
-// comparison compares the workbooks of a run with the ledger, and makes the ledger know
-// what only they know.
-type comparison struct {
-	*rerun.Comparison
-	run   *importRun
-	books []*load.Source // the newest first: what it says about a step, and which link and url it shows, counts
-}
-
 // compareWorkbooks compares the workbooks of a rerun with the ledger and changes
 // nothing. What the ledger does not know is recorded only after the user has
 // agreed.
@@ -146,15 +132,12 @@ func (r *importRun) compareWorkbooks(ctx context.Context) error {
 	if !o.isRerun() {
 		return nil
 	}
-	c := &comparison{run: r, Comparison: &rerun.Comparison{Ledger: r.ledger.ledger, Environment: r.scope, Binding: r.session.Binding,
-		ActivityIDs: r.session.Env.Wire.ActivityID != "", NewIdentity: o.accept["new-identity"]}}
-	c.books = slices.SortedStableFunc(slices.Values(r.session.Sources), func(a, b *load.Source) int {
-		return b.Workbook.Started.Compare(a.Workbook.Started)
-	})
+	c := &rerun.Comparison{Ledger: r.ledger.ledger, Environment: r.scope, Binding: r.session.Binding,
+		ActivityIDs: r.session.Env.Wire.ActivityID != "", NewIdentity: o.accept["new-identity"]}
 	r.rerun = c
 	var found problem.List
-	for _, src := range c.books {
-		if err := found.Collect(c.compare(ctx, src)); err != nil {
+	for _, src := range r.newestFirst() {
+		if err := found.Collect(r.compare(ctx, src)); err != nil {
 			return err
 		}
 	}
@@ -173,65 +156,72 @@ func (r *importRun) compareWorkbooks(ctx context.Context) error {
 		"bring the ledger back, or take the ids from the workbook: "+reports.CommandLine(slices.Insert(o.command(), 2, "--yes")))
 }
 
+// newestFirst returns the workbooks. What the newest says about a step, and which link and url it shows, counts.
+func (r *importRun) newestFirst() []*load.Source {
+	return slices.SortedStableFunc(slices.Values(r.session.Sources), func(a, b *load.Source) int {
+		return b.Workbook.Started.Compare(a.Workbook.Started)
+	})
+}
+
 // compare compares one workbook with the ledger, and refuses one that cannot be
 // relied on.
-func (c *comparison) compare(ctx context.Context, src *load.Source) error {
-	before, book, at := c.Missing, src.Workbook, problem.Where{File: src.Workbook.Path}
-	known, err := c.run.ledger.knownRun(ctx, book.Run)
+func (r *importRun) compare(ctx context.Context, src *load.Source) error {
+	before, book, at := r.rerun.Missing, src.Workbook, problem.Where{File: src.Workbook.Path}
+	known, err := r.ledger.knownRun(ctx, book.Run)
 	if err != nil {
 		return err
 	}
 	if book.Dropped && known != runEnded {
 		return problem.At(at, "properties-lost",
-			"the program that saved this workbook dropped its document properties, and the ledger %s does not know its run: a later run may have created more", c.run.ledger).
+			"the program that saved this workbook dropped its document properties, and the ledger %s does not know its run: a later run may have created more", r.ledger).
 			Hinted("correct the sheet that it was made from and run that; or give a results workbook that has its properties, such as a copy from a backup")
 	}
-	if err := c.CheckSteps(ctx, workbook.Steps(src.Input.Open), known == runEnded); err != nil {
+	if err := r.rerun.CheckSteps(ctx, workbook.Steps(src.Input.Open), known == runEnded); err != nil {
 		return err
 	}
-	if known == runEnded && c.Missing == before {
+	if known == runEnded && r.rerun.Missing == before {
 		return nil
 	}
-	if _, err := os.Stat(book.Ledger); known == runUnknown && err == nil && book.Ledger != safefile.Absolute(c.run.ledger.String()) {
-		return problem.At(at, "other-ledger", "the workbook belongs to the ledger %s; this run would use %s, which does not know it", book.Ledger, c.run.ledger).
+	if _, err := os.Stat(book.Ledger); known == runUnknown && err == nil && book.Ledger != safefile.Absolute(r.ledger.String()) {
+		return problem.At(at, "other-ledger", "the workbook belongs to the ledger %s; this run would use %s, which does not know it", book.Ledger, r.ledger).
 			Hinted("give --state with the folder of earlier runs, or the mapping and the environments file that belong to it")
 	}
-	if !c.Complete(book.Steps) {
+	if !r.rerun.Complete(book.Steps) {
 		return problem.At(at, "steps-missing",
 			"lines of the workbook's sheet Steps are gone, and the ledger does not know what they said: what is done could be done again").
-			Hinted("give the copy that was kept of the workbook, or bring the ledger back: %s", c.run.ledger)
+			Hinted("give the copy that was kept of the workbook, or bring the ledger back: %s", r.ledger)
 	}
 	return nil
 }
 
-// apply makes the ledger know what the workbooks do, and returns the plans without
+// takeOver makes the ledger know what the workbooks do, and returns the plans without
 // those of clients whose ids contradict it.
-func (c *comparison) apply(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) (iter.Seq2[mapping.Plan, error], error) {
+func (r *importRun) takeOver(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) (iter.Seq2[mapping.Plan, error], error) {
+	c := r.rerun
 	if c.Missing > 0 {
-		if err := c.TakeOver(c.run.run, c.rows(c.books)); err != nil {
+		if err := c.TakeOver(r.run, r.bookRows(r.newestFirst())); err != nil {
 			return nil, err
 		}
 	}
 	if err := c.Settle(ctx, uuid.NewString()); err != nil {
 		return nil, err
 	}
-	if err := c.CheckRows(ctx, c.rows(c.run.session.Sources)); err != nil {
+	if err := c.CheckRows(ctx, r.bookRows(r.session.Sources)); err != nil {
 		return nil, err
 	}
-	if !c.run.options.dryRun {
-		if err := c.recordRuns(ctx); err != nil {
+	if !r.options.dryRun {
+		if err := r.recordRuns(ctx); err != nil {
 			return nil, err
 		}
 	}
-	c.run.job.Prior = c.Prior()
+	r.job.Prior = c.Prior()
 	return c.Hold(plans), nil
 }
 
 // recordRuns records the runs that wrote the workbooks, now that the ledger knows
 // what they did. The mapping file is the one of this run: a workbook must not name the files
 // that are read the next time.
-func (c *comparison) recordRuns(ctx context.Context) error {
-	r := c.run
+func (r *importRun) recordRuns(ctx context.Context) error {
 	for _, src := range r.session.Sources {
 		b, m := src.Workbook, r.session.Mapping
 		known, err := r.ledger.knownRun(ctx, b.Run)
@@ -259,12 +249,12 @@ func (c *comparison) recordRuns(ctx context.Context) error {
 	return nil
 }
 
-// rows returns the rows of workbooks.
-func (c *comparison) rows(books []*load.Source) iter.Seq2[rerun.Row, error] {
+// bookRows returns the rows of workbooks.
+func (r *importRun) bookRows(books []*load.Source) iter.Seq2[rerun.Row, error] {
 	return func(yield func(rerun.Row, error) bool) {
 		for _, src := range books {
-			fill := mapping.FillDown(c.run.session.Mapping.FillDown(), src.Sheet())
-			table := slices.Index(c.run.session.Sources, src)
+			fill := mapping.FillDown(r.session.Mapping.FillDown(), src.Sheet())
+			table := slices.Index(r.session.Sources, src)
 			for row, err := range src.Results.Rows() {
 				if err == nil {
 					row.Record = fill(row.Record)

@@ -61,12 +61,9 @@ func (r *importRun) report(ctx context.Context) (err error) {
 	if err := r.printSummary(summary, signalled); err != nil {
 		return err
 	}
-	if r.options.dryRun {
-		r.observer.Reported(nil)
-		return nil
+	if !r.options.dryRun {
+		r.dropInputs(ctx)
 	}
-	r.observer.Reported(&summary.UncertainSteps)
-	r.dropInputs(ctx)
 	return nil
 }
 

@@ -21,6 +21,7 @@ import (
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/rerun"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/spool"
 	"claimsheet/importer/stoprule"
@@ -40,17 +41,13 @@ Examples:
     claimsheet run -e uat --limit 3 'exports/*.xlsx'`
 
 func (p *program) runCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "run",
-		Usage:       "import sheets; --dry-run only checks and plans",
-		UsageText:   "claimsheet run [-m FILE] [-e ENVIRONMENT] [options] SHEET…",
-		Description: runHelp,
-		Flags: slices.Concat(placeFlags(), ledgerFlag(), []cli.Flag{
+	return command("run", "[-m FILE] [-e ENVIRONMENT] [options] SHEET…", "import sheets; --dry-run only checks and plans", runHelp,
+		slices.Concat(placeFlags(), ledgerFlag(), []cli.Flag{
 			textFlag("out", "o", "the results `FILE` (default: SHEET.results.xlsx)"),
 			switchFlag("yes", "do not ask before the first run of a mapping"),
 			switchFlag("workers", "let workers send (docs/scale.md)"),
 		}, runFlags()),
-		Action: func(c *cli.Context) error {
+		func(c *cli.Context) error {
 			o, err := p.runOptions(c, "no sheet is given", "claimsheet run -m mapping.yaml leads.xlsx")
 			if err != nil {
 				return err
@@ -63,8 +60,7 @@ func (p *program) runCommand() *cli.Command {
 				return err
 			}
 			return p.importSheets(c.Context, o)
-		},
-	}
+		})
 }
 
 // runFlags are the flags that run and rerun share.
@@ -229,7 +225,7 @@ type importRun struct {
 	survey *importer.Survey
 	job    *importer.Job
 	// guard this, in a rerun,
-	rerun *comparison
+	rerun *rerun.Comparison
 	// and execute this.
 	stopped error // why the run had to stop before its end
 
@@ -314,7 +310,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 		if err := r.ledger.find(ctx); err != nil {
 			return nil, err
 		}
-		return r.ledger.limiter(s.Env), nil
+		return r.ledger.share(ctx, s)
 	}
 	r.session, err = load.Open(ctx, load.Options{
 		Where: o.where, Sheets: o.sheets, Workbooks: o.workbooks, Password: o.password.value,
@@ -379,27 +375,22 @@ func (r *importRun) open(ctx context.Context) (err error) {
 }
 
 func (r *importRun) openLedger() error {
-	err := r.ledger.find(context.Background())
-	if err == nil {
-		r.ledger.folders, err = journal.Folders(r.ledger.file(), r.sheets[0].output)
-	}
-	if err == nil && r.options.workers {
-		err = r.ledger.needsDatabase()
-	}
-	switch {
-	case err != nil:
+	if err := r.ledger.find(context.Background()); err != nil {
 		return err
-	case r.options.dryRun:
+	}
+	if r.ledger.beside = r.sheets[0].output; r.options.dryRun {
 		return r.ledger.read()
+	}
+	if r.options.workers {
+		if err := r.ledger.needsDatabase(); err != nil {
+			return err
+		}
 	}
 	if err := r.ledger.lock(); err != nil {
 		if errors.Is(err, ledger.ErrLocked) {
 			r.session.KeepInputs() // the run that has the ledger may be reading the same copies
 		}
 		return err
-	}
-	if err := r.session.CheckInputs(); err != nil {
-		return &incomplete{err}
 	}
 	return nil
 }
@@ -525,7 +516,11 @@ func (r *importRun) guard(ctx context.Context) error {
 // refuseJournals stops a dry run when journals have outcomes: it would plan what was done
 // already, and it must not record them.
 func (r *importRun) refuseJournals() error {
-	n, err := journal.Pending(r.ledger.ledger, r.ledger.folders)
+	folders, err := journal.Folders(r.ledger.file(), r.ledger.beside)
+	if err != nil {
+		return err
+	}
+	n, err := journal.Pending(r.ledger.ledger, folders)
 	if found, ok := err.(problem.Problem); ok {
 		return &incomplete{found}
 	}
@@ -555,7 +550,7 @@ func (r *importRun) execute(ctx context.Context) (err error) {
 	}
 	plans := r.plans()
 	if r.rerun != nil {
-		if plans, err = r.rerun.apply(ctx, plans); err != nil {
+		if plans, err = r.takeOver(ctx, plans); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/apiclient/sandbox/fault"
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
@@ -57,12 +56,9 @@ Examples:
 }
 
 func (p *program) sandboxCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "sandbox",
-		Usage:       "serve the embedded service, for trying things out; its url is the first line on stdout",
-		UsageText:   "claimsheet sandbox [options]",
-		Description: sandboxHelp(),
-		Flags: []cli.Flag{
+	return command("sandbox", "[options]",
+		"serve the embedded service, for trying things out; its url is the first line on stdout", sandboxHelp(),
+		[]cli.Flag{
 			&cli.StringFlag{Name: "addr", Value: sandbox.DefaultAddress, Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one; with --like, that of its base_url unless given"},
 			textFlag("like", "", "demand the credentials of this `ENVIRONMENT`; default: none"),
 			templatesFlag(),
@@ -72,13 +68,12 @@ func (p *program) sandboxCommand() *cli.Command {
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "another `NUMBER` lets faults hit other requests"},
 			switchFlag("reset", "empty the sandbox of --state, or of this folder's .claimsheet, and its ledger; then end"),
 		},
-		Action: func(c *cli.Context) error {
+		func(c *cli.Context) error {
 			if c.Bool("reset") {
 				return p.resetSandbox(c)
 			}
 			return p.serve(c)
-		},
-	}
+		})
 }
 
 func (p *program) serve(c *cli.Context) error {
@@ -119,7 +114,7 @@ func (p *program) serve(c *cli.Context) error {
 	}
 	options.BaseURL = "http://" + l.Addr().String()
 	if state := c.String("state"); state != "" {
-		options.Dir = statefolder.Sandbox(state)
+		options.Dir = load.SandboxFolder(state)
 	}
 	service, err := sandbox.New(options)
 	if err != nil {
@@ -175,10 +170,10 @@ func (p *program) resetSandbox(c *cli.Context) error {
 		fmt.Fprintf(p.Out, "%s: there is nothing to empty\n", problem.OneLine(folder))
 		return nil
 	}
-	if err := statefolder.Check(folder); err != nil {
+	if err := load.CheckState(folder); err != nil {
 		return err
 	}
-	file, data := statefolder.Ledger(folder), filepath.Join(folder, sandbox.File)
+	file, data := load.LedgerFile(folder), filepath.Join(folder, sandbox.File)
 	release, err := ledger.Lock(file)
 	if err != nil {
 		return err
@@ -189,7 +184,7 @@ func (p *program) resetSandbox(c *cli.Context) error {
 			return err
 		}
 	}
-	for _, path := range []string{data, statefolder.Inputs(folder), file, file + "-wal", file + "-shm"} {
+	for _, path := range []string{data, load.InputsFolder(folder), file, file + "-wal", file + "-shm"} {
 		if err := os.RemoveAll(path); err != nil {
 			return err
 		}

@@ -17,12 +17,9 @@ Examples:
     claimsheet schema mapping > mapping.schema.json`
 
 func (p *program) schemaCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "schema",
-		Usage:       "print the JSON Schema of mapping files or environments files, for editors",
-		UsageText:   "claimsheet schema mapping | environments",
-		Description: schemaHelp,
-		Action: func(c *cli.Context) error {
+	return command("schema", "mapping | environments",
+		"print the JSON Schema of mapping files or environments files, for editors", schemaHelp, nil,
+		func(c *cli.Context) error {
 			schemas := map[string]func() []byte{"mapping": mapping.Schema, "environments": environment.Schema}
 			schema, ok := schemas[c.Args().First()]
 			if !ok || c.NArg() != 1 {
@@ -30,6 +27,5 @@ func (p *program) schemaCommand() *cli.Command {
 			}
 			_, err := p.Out.Write(schema())
 			return err
-		},
-	}
+		})
 }

@@ -40,12 +40,9 @@ Examples:
     claimsheet settle -e uat --created 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11 3`
 
 func (p *program) settleCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "settle",
-		Usage:       "decide what is uncertain; without a decision: list it with numbers",
-		UsageText:   "claimsheet settle [options]\nclaimsheet settle [options] --created [ID|URL] STEP…\nclaimsheet settle [options] --not-created | --give-up | --undo STEP…",
-		Description: settleHelp,
-		Flags: append([]cli.Flag{
+	return command("settle", "[options]\n[options] --created [ID|URL] STEP…\n[options] --not-created | --give-up | --undo STEP…",
+		"decide what is uncertain; without a decision: list it with numbers", settleHelp,
+		append([]cli.Flag{
 			switchFlag("created", "it exists in the service"),
 			switchFlag("not-created", "it does not exist"),
 			switchFlag("give-up", "leave it"),
@@ -53,7 +50,7 @@ func (p *program) settleCommand() *cli.Command {
 			switchFlag("yes", "with --created: accept an id that does not look like one of its kind"),
 			jsonFlag(),
 		}, ledgerFlags()...),
-		Action: func(c *cli.Context) error {
+		func(c *cli.Context) error {
 			var choices []settle.Choice
 			for _, choice := range []settle.Choice{settle.WasCreated, settle.NotCreated, settle.GiveUp, settle.Undo} {
 				if c.Bool(strings.ReplaceAll(string(choice), " ", "-")) {
@@ -69,8 +66,7 @@ func (p *program) settleCommand() *cli.Command {
 				return problem.New("usage", "no step is named").Hinted("claimsheet settle lists what is uncertain, with the lines that decide it")
 			}
 			return p.settle(c.Context, p.where(c), append(choices, "")[0], c.Args().Slice(), c.Bool("yes"))
-		},
-	}
+		})
 }
 
 // settle lists what is uncertain, or records what the user decides; "" is no decision. With anyID an id need not

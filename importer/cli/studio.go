@@ -17,7 +17,6 @@ import (
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/studio"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/draft"
@@ -38,16 +37,12 @@ Examples:
     claimsheet studio -m mapping.yaml -e uat leads.xlsx`
 
 func (p *program) studioCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "studio",
-		Usage:       "make and edit a mapping in the browser, with the sheet in view; its link is the first line on stdout",
-		UsageText:   "claimsheet studio [-m FILE] [-e ENVIRONMENT] [options] SHEET…",
-		Description: studioHelp,
-		Flags: slices.Concat(withMapping("the mapping `FILE`, which need not exist yet; default: mapping.yaml in this folder", placeFlags()), []cli.Flag{
+	return command("studio", "[-m FILE] [-e ENVIRONMENT] [options] SHEET…",
+		"make and edit a mapping in the browser, with the sheet in view; its link is the first line on stdout", studioHelp,
+		slices.Concat(withMapping("the mapping `FILE`, which need not exist yet; default: mapping.yaml in this folder", placeFlags()), []cli.Flag{
 			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "the `ADDRESS` to listen on, of this computer alone; port 0 takes any free one"},
 		}, []cli.Flag{passwordFlag()}),
-		Action: p.studio,
-	}
+		p.studio)
 }
 
 // studioSession is what a session of studio is made from.
@@ -144,10 +139,10 @@ func (s *studioSession) options() (studio.Options, error) {
 		o.Suggest.API, o.Suggest.Service = string(s.service.version), s.service.Service
 	}
 	if state := s.where.StateDir(false); state != "" {
-		if err := statefolder.Check(state); err != nil {
+		if err := load.CheckState(state); err != nil {
 			return o, err
 		}
-		o.Autosave = statefolder.Studio(state, s.where.Mapping)
+		o.Autosave = load.StudioFile(state, s.where.Mapping)
 	}
 	if s.exists() {
 		return o, nil

@@ -25,16 +25,13 @@ Examples:
     claimsheet templates -e uat --xlsx templates.xlsx`
 
 func (p *program) templatesCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "templates",
-		Usage:       "list the activity templates of the service and their attributes",
-		UsageText:   "claimsheet templates [-e ENVIRONMENT] [options]",
-		Description: templatesHelp,
-		Flags: append(withMapping("the mapping `FILE`, whose version and claim type are asked for; default: none", placeFlags()),
+	return command("templates", "[-e ENVIRONMENT] [options]",
+		"list the activity templates of the service and their attributes", templatesHelp,
+		append(withMapping("the mapping `FILE`, whose version and claim type are asked for; default: none", placeFlags()),
 			jsonFlag(),
 			textFlag("xlsx", "", "write the list to a new workbook, `FILE`"),
 			traceFlag()),
-		Action: func(c *cli.Context) error {
+		func(c *cli.Context) error {
 			if err := refuseExisting(c.String("xlsx"), "--xlsx"); err != nil {
 				return err
 			}
@@ -46,8 +43,7 @@ func (p *program) templatesCommand() *cli.Command {
 				return err
 			}
 			return p.printTemplates(s, c.String("xlsx"))
-		},
-	}
+		})
 }
 
 // serviceTemplates are the templates of an environment.

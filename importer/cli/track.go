@@ -36,17 +36,12 @@ Examples:
     claimsheet track -e uat --import completed.csv`
 
 func (p *program) trackCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "track",
-		Usage:       "record what the service says about what clients complete, from webhooks and exports",
-		UsageText:   "claimsheet track [options]",
-		Description: trackHelp,
-		Flags: append(ledgerFlags(),
+	return command("track", "[options]", "record what the service says about what clients complete, from webhooks and exports", trackHelp,
+		append(ledgerFlags(),
 			&cli.StringSliceFlag{Name: "import", Usage: "an export, `FILE`.jsonl or FILE.csv; may be given more than once"}),
-		Action: func(c *cli.Context) error {
+		func(c *cli.Context) error {
 			return p.track(c.Context, p.where(c), c.StringSlice("import"))
-		},
-	}
+		})
 }
 
 func (p *program) track(ctx context.Context, where load.Where, exports []string) error {

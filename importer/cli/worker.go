@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -36,23 +37,19 @@ Examples:
     claimsheet worker -e uat --state /var/lib/worker-2 --concurrency 16`
 
 func (p *program) workerCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "worker",
-		Usage:       "carry out clients of runs that other processes coordinate (run --workers)",
-		UsageText:   "claimsheet worker [-e ENVIRONMENT] [options]",
-		Description: workerHelp,
-		Flags:       append(ledgerFlags(), numberFlag("concurrency", "`N` requests of this worker in flight at the service", "the environment's, else 8")),
-		Action: func(c *cli.Context) error {
+	return command("worker", "[-e ENVIRONMENT] [options]",
+		"carry out clients of runs that other processes coordinate (run --workers)", workerHelp,
+		append(ledgerFlags(), numberFlag("concurrency", "`N` requests of this worker in flight at the service", "the environment's, else 8")),
+		func(c *cli.Context) error {
 			if c.IsSet("concurrency") && c.Int("concurrency") <= 0 {
 				return problem.New("usage", "--concurrency must be more than 0").Hinted("leave it out to have the default")
 			}
 			return p.work(c.Context, p.where(c), c.Int("concurrency"))
-		},
-	}
+		})
 }
 
-// work carries out what runs hand over, until ctx is done. Where the ledger's server is away,
-// or this process was cut off from it, it begins again when it can.
+// work carries out what runs hand over, until ctx is done, in one session after another: a session ends when the
+// runs that it worked for have ended, and begins again where the ledger's server was away.
 func (p *program) work(ctx context.Context, where load.Where, concurrency int) error {
 	w := &worker{program: p, where: where, concurrency: concurrency}
 	for {
@@ -61,6 +58,8 @@ func (p *program) work(ctx context.Context, where load.Where, concurrency int) e
 		case ctx.Err() != nil:
 			w.say("stopped; what was under way is recorded")
 			return nil
+		case errors.Is(err, errRunsEnded):
+			continue
 		case !isTransient(err):
 			return err
 		}
@@ -68,6 +67,9 @@ func (p *program) work(ctx context.Context, where load.Where, concurrency int) e
 		retry.Sleep(ctx, rand.N(longestPause))
 	}
 }
+
+// errRunsEnded ends a session whose runs have ended.
+var errRunsEnded = errors.New("the runs have ended")
 
 // longestPause is how long a worker waits at most before it tries the server again.
 const longestPause = 5 * time.Second
@@ -77,8 +79,7 @@ func isTransient(err error) bool {
 	return errors.Is(err, ledger.ErrStopped) || errors.Is(err, importer.ErrCutOff) || errors.Is(err, ledger.ErrLocked) || errors.Is(err, ledger.ErrServer)
 }
 
-// worker carries out plans that runs hand over. A session lasts as long as its connection
-// to the ledger.
+// worker carries out plans that runs hand over. What it holds belongs to one session.
 type worker struct {
 	*program
 	where       load.Where
@@ -86,17 +87,11 @@ type worker struct {
 
 	ledger *ledgerSession
 	broker *dispatch.Broker
-	ctx    context.Context // of the session
+	ctx    context.Context
 	end    context.CancelCauseFunc
 
-	background sync.WaitGroup // watch, and runs that are being left; waited for before the session is closed
-
-	elsewhere map[string]bool // runs of the environment that go to another base url; used by watch
-
-	mu   sync.Mutex
+	mu   sync.Mutex // held for runs, and while a line is printed
 	runs map[string]*workerRun
-
-	saying sync.Mutex // held while a line is printed
 }
 
 // workerRun is a run that a worker works for.
@@ -105,35 +100,35 @@ type workerRun struct {
 	session *load.Session
 	journal *journal.File
 	job     *importer.Job
-	working sync.WaitGroup // groups that are being carried out
-	leaving bool           // no other group is begun
-	clients int            // groups that were carried out
+	clients atomic.Int64 // groups that were carried out
 }
 
 // say prints a line of the worker's log. River's goroutines call it too.
 func (w *worker) say(format string, args ...any) {
-	w.saying.Lock()
-	defer w.saying.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	fmt.Fprintln(w.Err, moment(time.Now()), fmt.Sprintf(format, args...))
 }
 
-// session works with one connection to the ledger, until that ends or ctx is done.
+// session works with one connection to the ledger.
 func (w *worker) session(ctx context.Context) error {
 	w.ctx, w.end = context.WithCancelCause(ctx)
 	defer w.end(nil)
-	w.runs, w.elsewhere = map[string]*workerRun{}, map[string]bool{}
+	w.runs, w.broker = map[string]*workerRun{}, nil
 	defer w.close()
 	if err := w.open(ctx); err != nil {
 		return err
 	}
+	env := w.ledger.session.Env
 	if w.concurrency == 0 {
-		w.concurrency = w.ledger.session.Env.Limits.Concurrency
+		w.concurrency = env.Limits.Concurrency
 	}
-	w.say("works for runs in the environment “%s” with %s", w.ledger.session.Env.Name, w.ledger)
-	w.background.Go(w.watch)
-	err := w.broker.Work(w.ctx, queueOf(w.ledger.session.Env), importer.ClientsAtOnce(w.concurrency), riverLog{w.end}, w.carryOut)
+	w.say("works for runs in the environment “%s” with %s", env.Name, w.ledger)
+	var watching sync.WaitGroup
+	watching.Go(w.watch)
+	err := w.broker.Work(w.ctx, queueOf(env), importer.ClientsAtOnce(w.concurrency), riverLog{w.end}, w.carryOut)
 	w.end(nil)
-	w.background.Wait()
+	watching.Wait()
 	return err
 }
 
@@ -150,9 +145,6 @@ func (w *worker) open(ctx context.Context) (err error) {
 	if err := l.lock(); err != nil {
 		return err
 	}
-	if l.folders, err = journal.Folders(l.file(), ""); err != nil {
-		return err
-	}
 	if err := w.replayJournals(l); err != nil {
 		return err
 	}
@@ -160,95 +152,19 @@ func (w *worker) open(ctx context.Context) (err error) {
 	return err
 }
 
-// close ends the session's part in the ledger; its plans were given back.
+// close ends the session's part in the ledger and in its runs, for which nothing is under way any more.
 func (w *worker) close() {
-	for _, r := range w.runs {
-		r.leave()
+	for id, r := range w.runs {
+		if r.job != nil {
+			r.job.Leave()
+			w.say("done with run %s; clients that this worker carried out: %d", id, r.clients.Load())
+		}
+		r.close()
 	}
 	if w.broker != nil {
 		w.broker.Close()
 	}
-	if w.ledger != nil {
-		w.ledger.close()
-	}
-	w.broker, w.ledger = nil, nil
-}
-
-// watchEvery is how often a worker sees to its connection and to its runs.
-const watchEvery = 2 * time.Second
-
-// aliveFile is the file in a worker's state folder that is written every few seconds
-// while the worker is connected to its ledger.
-const aliveFile = "worker.alive"
-
-// watch ends the session when the ledger's server is lost, and leaves runs that have ended.
-func (w *worker) watch() {
-	alive := filepath.Join(w.ledger.session.State, aliveFile)
-	for tick := time.NewTicker(watchEvery); ; {
-		if err := w.ledger.ledger.Flush(); err != nil {
-			w.end(err)
-		}
-		if w.ctx.Err() == nil {
-			_ = os.WriteFile(alive, []byte(moment(time.Now())+"\n"), 0o600) // a probe that sees none restarts the worker
-			w.leaveEnded()
-		}
-		select {
-		case <-w.ctx.Done():
-			tick.Stop()
-			return
-		case <-tick.C:
-		}
-	}
-}
-
-// leaveEnded leaves the runs that have ended, or whose coordinator is gone, when nothing is under
-// way for them any more.
-func (w *worker) leaveEnded() {
-	active, err := w.broker.Active(w.ctx)
-	if err != nil {
-		w.end(err)
-		return
-	}
-	w.checkAddress(active)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for id, r := range w.runs {
-		if _, ok := active[id]; ok || r.leaving {
-			continue
-		}
-		r.leaving = true
-		w.background.Go(func() {
-			r.leave()
-			w.forget(id, r)
-			w.say("done with run %s; clients that this worker carried out: %d", id, r.clients)
-		})
-	}
-}
-
-// checkAddress says, once for each run, that a run of the environment goes to another base url:
-// this worker never gets any of its clients.
-func (w *worker) checkAddress(active map[string]bool) {
-	env := w.ledger.session.Env
-	for id := range active {
-		run, known, err := w.ledger.ledger.Run(w.ctx, id)
-		if err != nil || !known || w.elsewhere[id] || run.EnvironmentName != env.Name {
-			continue
-		}
-		here, _, err := w.ledger.service(w.ctx)
-		if there, _ := environment.ServiceOf(run.Environment); err == nil && there != here {
-			w.elsewhere[id] = true
-			w.say("run %s: this worker cannot work for it: its environment “%s” is at %s, and this worker's base_url is %s", id, env.Name, there, here)
-		}
-	}
-}
-
-// leave closes what join has opened, when nothing is under way.
-func (r *workerRun) leave() {
-	r.working.Wait()
-	if r.job != nil {
-		r.job.Leave()
-	}
-	r.close()
+	w.ledger.close()
 }
 
 func (r *workerRun) close() {
@@ -259,31 +175,65 @@ func (r *workerRun) close() {
 	r.journal, r.session = nil, nil
 }
 
-// forget has a run joined again if more of it comes.
-func (w *worker) forget(id string, r *workerRun) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.runs[id] == r {
-		delete(w.runs, id)
+// watchEvery is how often a worker sees to its connection and to its runs.
+const watchEvery = 2 * time.Second
+
+// aliveFile is the file in a worker's state folder that is written every few seconds
+// while the worker is connected to its ledger.
+const aliveFile = "worker.alive"
+
+// watch ends the session when the ledger's server is lost, and when the runs have ended or their coordinators are gone.
+func (w *worker) watch() {
+	alive := filepath.Join(w.ledger.session.State, aliveFile)
+	elsewhere := map[string]bool{}
+	for tick := time.NewTicker(watchEvery); ; {
+		err := w.ledger.ledger.Flush()
+		if err == nil && w.ctx.Err() == nil {
+			_ = os.WriteFile(alive, []byte(moment(time.Now())+"\n"), 0o600) // a probe that sees none restarts the worker
+			err = w.checkRuns(elsewhere)
+		}
+		if err != nil {
+			w.end(err)
+		}
+		select {
+		case <-w.ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
 	}
 }
 
-// begin returns a run of which a group is begun; the caller ends with working.Done. It returns
-// nil for one that is being left.
-func (w *worker) begin(id string) *workerRun {
+// checkRuns returns errRunsEnded when all runs that this worker has joined are over. It says, once for each run, that a run of the
+// environment goes to another base url: this worker never gets any of its clients.
+func (w *worker) checkRuns(elsewhere map[string]bool) error {
+	active, err := w.broker.Active(w.ctx)
+	if err != nil {
+		return err
+	}
+	env := w.ledger.session.Env
+	for id := range active {
+		run, known, err := w.ledger.ledger.Run(w.ctx, id)
+		if err != nil || !known || elsewhere[id] || run.EnvironmentName != env.Name {
+			continue
+		}
+		here, _, err := w.ledger.service(w.ctx)
+		if there, _ := environment.ServiceOf(run.Environment); err == nil && there != here {
+			elsewhere[id] = true
+			w.say("run %s: this worker cannot work for it: its environment “%s” is at %s, and this worker's base_url is %s", id, env.Name, there, here)
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := w.runs[id]
-	if r == nil {
-		r = &workerRun{}
-		r.join = sync.OnceValue(func() error { return w.joinRun(id, r) })
-		w.runs[id] = r
+	for id := range w.runs {
+		if _, ok := active[id]; ok {
+			return nil
+		}
 	}
-	if r.leaving {
-		return nil
+	if len(w.runs) > 0 {
+		return errRunsEnded
 	}
-	r.working.Add(1)
-	return r
+	return nil
 }
 
 // unfit is how long a worker waits before it looks again at a run for which it
@@ -311,25 +261,35 @@ func (w *worker) carryOut(run string, plans []byte) (outcome []byte, err error) 
 	if stopped, active := runs[run]; stopped || !active {
 		return nil, dispatch.ErrEnded
 	}
-	r := w.begin(run)
-	if r == nil {
-		return nil, dispatch.ErrEnded
-	}
-	defer r.working.Done()
+	r := w.runOf(run)
 	if err := r.join(); isTransient(err) {
 		return nil, err
-	} else if err != nil {
+	} else if err != nil { // it is tried again: its environment may be corrected
 		retry.Sleep(w.ctx, unfit)
-		w.forget(run, r)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.runs[run] == r {
+			delete(w.runs, run)
+		}
 		return nil, nil
 	}
-	outcome, err = r.job.Work(plans)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if outcome != nil {
-		r.clients++
+	if outcome, err = r.job.Work(plans); outcome != nil {
+		r.clients.Add(1)
 	}
 	return outcome, err
+}
+
+// runOf returns a run, whose join opens it.
+func (w *worker) runOf(id string) *workerRun {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.runs[id]
+	if r == nil {
+		r = &workerRun{}
+		r.join = sync.OnceValue(func() error { return w.joinRun(id, r) })
+		w.runs[id] = r
+	}
+	return r
 }
 
 // joinRun makes the job for a run.
@@ -348,9 +308,7 @@ func (w *worker) joinRun(id string, r *workerRun) (err error) {
 	}
 	connection := w.connection(id)
 	connection.Concurrency = w.concurrency
-	connection.Share = func(_ context.Context, s *load.Session) (load.Limiter, error) {
-		return w.ledger.limiter(s.Env), nil
-	}
+	connection.Share = w.ledger.share
 	if r.session, err = load.Join(w.ctx, w.where, hooks.Connection(connection), spec.Session); err != nil {
 		return err
 	}

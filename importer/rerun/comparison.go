@@ -88,8 +88,8 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 		} else if erased {
 			continue // the ledger must not learn of the client again
 		}
-		if p, wrong := line.check(); wrong {
-			found = append(found, p)
+		if wrong := line.check(); len(wrong) > 0 {
+			found = append(found, wrong...)
 			continue
 		}
 		if line.State == result.StepSkipped {
@@ -105,16 +105,12 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 		if exists && !runKnown && isNewer {
 			known = ledger.Step{}
 		}
-		if p, differs := line.conflict(known); differs {
-			r.add(who, p)
-		}
+		r.add(who, line.conflict(known)...)
 		if exists && known.To == "" {
 			r.take(line, event, who)
 			known.To = event.To
 		}
-		if p, wrong := r.word(line, known); wrong {
-			found = append(found, p)
-		}
+		found = append(found, r.word(line, known)...)
 	}
 	found.Sort()
 	return found.Err()
@@ -164,31 +160,30 @@ func (r *Comparison) Complete(written int) bool {
 // word notes the decision in a line's column Settle. It needs a step that is
 // undecided; a step in flight was left so by a run that was killed, and is
 // undecided too.
-func (r *Comparison) word(line Step, known ledger.Step) (problem.Problem, bool) {
+func (r *Comparison) word(line Step, known ledger.Step) (wrong problem.List) {
 	if line.Settle == "" {
-		return problem.Problem{}, false
+		return nil
 	}
 	decision, err := settle.ParseDecision(line.Settle)
 	id := r.stepID(line)
 	if same, ok := r.decided[id]; ok && err == nil && decision == same {
-		return problem.Problem{}, false // one decision, in two places
+		return nil // one decision, in two places
 	}
 	r.Words++
-	if p, wrong := errors.AsType[problem.Problem](err); wrong {
-		p.Where = line.SettleAt
-		return p, true
+	switch {
+	case err != nil:
+	case known.To != ledger.Uncertain && known.To != ledger.Sent:
+		err = problem.New("not-uncertain", "a decision stands beside a step that is not uncertain").Hinted("clear the cell")
+	default:
+		err = decision.Check(settle.KindOf(line.Step), r.ActivityIDs)
 	}
-	if known.To != ledger.Uncertain && known.To != ledger.Sent {
-		return problem.At(line.SettleAt, "not-uncertain", "a decision stands beside a step that is not uncertain").
-			Hinted("clear the cell"), true
-	}
-	if p, ok := decision.Check(settle.KindOf(line.Step), r.ActivityIDs); !ok {
+	if p, ok := err.(problem.Problem); ok {
 		p.Where = line.SettleAt
-		return p, true
+		return problem.List{p}
 	}
 	r.decided[id] = decision
 	r.words = append(r.words, settle.Settlement{Step: id, Decision: decision, Where: line.SettleAt})
-	return problem.Problem{}, false
+	return nil
 }
 
 // Settle records the decisions of the workbooks as events of the run by, all or

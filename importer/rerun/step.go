@@ -38,17 +38,18 @@ var unsent = []string{string(result.Planned), result.StepSkipped, string(ledger.
 var workbookStates = append(slices.Clone(unsent), string(ledger.Done), string(ledger.Sent),
 	string(ledger.Uncertain), string(ledger.Closed))
 
-// check returns the problem with a line that cannot be read.
-func (s Step) check() (problem.Problem, bool) {
+// check returns what is wrong with a line that cannot be read.
+func (s Step) check() problem.List {
 	switch {
 	case s.Client == "" || settle.KindOf(s.Step) == "":
-		return problem.At(s.StepAt, "unknown-step", "this line of the sheet Steps names no step of a client; the client key and the step as Claimsheet wrote them were expected").
-			Hinted("take them from the copy that was kept of the workbook, or delete the line"), true
+		return problem.List{problem.At(s.StepAt, "unknown-step",
+			"this line of the sheet Steps names no step of a client; the client key and the step as Claimsheet wrote them were expected").
+			Hinted("take them from the copy that was kept of the workbook, or delete the line")}
 	case !slices.Contains(workbookStates, s.State):
-		return problem.At(s.StateAt, "unknown-state", "this is no state of a step; one of %s was expected", strings.Join(workbookStates, ", ")).
-			Hinted("a state is not changed here: write created, not created or give up into the column Settle"), true
+		return problem.List{problem.At(s.StateAt, "unknown-state", "this is no state of a step; one of %s was expected", strings.Join(workbookStates, ", ")).
+			Hinted("a state is not changed here: write created, not created or give up into the column Settle")}
 	}
-	return problem.Problem{}, false
+	return nil
 }
 
 // Reasons of events that come from a workbook.
@@ -86,16 +87,15 @@ func (s Step) toEvent(id ledger.StepID) (event ledger.Event, ok bool) {
 // conflict returns a problem when the line has another id than the ledger; the
 // zero ledger.Step is a step that the ledger does not know. An empty id is no
 // conflict.
-func (s Step) conflict(known ledger.Step) (problem.Problem, bool) {
+func (s Step) conflict(known ledger.Step) problem.List {
+	takenOver := known.To == "" && !slices.Contains(unsent, s.State)
 	switch {
-	case s.ID == "" || s.ID == known.ID:
-		return problem.Problem{}, false
-	case known.To == "" && !slices.Contains(unsent, s.State):
-		return problem.Problem{}, false // the ledger will take it over
+	case s.ID == "" || s.ID == known.ID || takenOver:
+		return nil
 	case known.ID == "":
-		return problem.New("id-conflict", "%s holds an id, and the ledger knows of none for this step; nothing is sent for the client", s.IDAt).
-			Hinted("clear that cell; if the thing exists in the service, record it: claimsheet settle --created ID STEP"), true
+		return problem.List{problem.New("id-conflict", "%s holds an id, and the ledger knows of none for this step; nothing is sent for the client", s.IDAt).
+			Hinted("clear that cell; if the thing exists in the service, record it: claimsheet settle --created ID STEP")}
 	}
-	return problem.New("id-conflict", "%s differs from the id that the ledger has for this step; nothing is sent for the client", s.IDAt).
-		Hinted("clear that cell: the ledger's id is the one that counts"), true
+	return problem.List{problem.New("id-conflict", "%s differs from the id that the ledger has for this step; nothing is sent for the client", s.IDAt).
+		Hinted("clear that cell: the ledger's id is the one that counts")}
 }

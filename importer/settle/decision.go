@@ -49,60 +49,40 @@ func ParseDecision(text string) (Decision, error) {
 		Hinted("write “created”, “created” with the id or redirect url behind it, “not created” or “give up”")
 }
 
-// Check returns the problem with a decision about a step of a kind; ok is true
-// when there is none. activityIDs is Settler.ActivityIDs: it depends on the
-// environment, because the service's document does not show the answer to the
-// creation of an activity.
-func (d Decision) Check(kind string, activityIDs bool) (p problem.Problem, ok bool) {
+// Check returns what is wrong with a decision about a step of a kind, a problem.Problem without a
+// place. activityIDs is Settler.ActivityIDs.
+func (d Decision) Check(kind string, activityIDs bool) error {
 	switch {
 	case d.Choice != WasCreated && d.Value != "":
-		return problem.New("unknown-decision", "an id or url goes with “created” only"), false
+		return problem.New("unknown-decision", "an id or url goes with “created” only")
 	case d.Choice != WasCreated:
-		return problem.Problem{}, true
+		return nil
+	case kind == ledger.KindLink && isURL(d.Value):
+		return nil
 	case kind == ledger.KindLink:
-		return d.checkURL()
+		return problem.New("no-url", "a created link needs its redirect url, which begins with https:// or http://").
+			Hinted("a url that nobody has is as good as none: decide “not created”, and the next run asks for a fresh one")
 	case d.Value == "" && kind == ledger.KindActivity && !activityIDs:
-		return problem.Problem{}, true
+		return nil
 	case d.Value == "":
-		return problem.New("no-id", "a created %s needs the id that the service gave it", kind).
-			Hinted("look it up in the service"), false
+		return problem.New("no-id", "a created %s needs the id that the service gave it", kind).Hinted("look it up in the service")
 	case isURL(d.Value):
-		return problem.New("not-an-id", "this is a url, and a created %s needs its id", kind).
-			Hinted("look the id up in the service"), false
+		return problem.New("not-an-id", "this is a url, and a created %s needs its id", kind).Hinted("look the id up in the service")
+	case d.Value == ".", d.Value == "..", !utf8.ValidString(d.Value), strings.ContainsFunc(d.Value, isNotOfIDs):
+		return problem.New("not-an-id", "the id is a dot segment, or holds white space, a control character, or one of / \\ ? #").
+			Hinted("copy the id as the service shows it")
 	}
-	if why := checkID(d.Value); why != "" {
-		return problem.New("not-an-id", "the id %s", why).Hinted("copy the id as the service shows it"), false
-	}
-	return problem.Problem{}, true
+	return nil
 }
 
-func (d Decision) checkURL() (p problem.Problem, ok bool) {
-	if isURL(d.Value) {
-		return problem.Problem{}, true
-	}
-	return problem.New("no-url", "a created link needs its redirect url, which begins with https:// or http://").
-		Hinted("a url that nobody has is as good as none: decide “not created”, and the next run asks for a fresh one"), false
+// isNotOfIDs reports whether a character cannot be in a segment of a request's path.
+func isNotOfIDs(r rune) bool {
+	return strings.ContainsRune(`/\?#`, r) || unicode.IsControl(r) || unicode.IsSpace(r)
 }
 
 func isURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && !strings.ContainsFunc(s, unicode.IsSpace)
-}
-
-// checkID completes the sentence “the id …” for an id that cannot be a segment of
-// a request's path; "" when it can.
-func checkID(id string) string {
-	switch {
-	case id == "." || id == "..":
-		return "is a dot segment"
-	case strings.ContainsAny(id, `/\?#`):
-		return "holds one of / \\ ? #"
-	case !utf8.ValidString(id):
-		return "is not valid UTF-8"
-	case strings.ContainsFunc(id, unicode.IsControl), strings.ContainsFunc(id, unicode.IsSpace):
-		return "holds white space or a control character"
-	}
-	return ""
 }
 
 // KindOf returns the kind of the step with a key: client, also for a further

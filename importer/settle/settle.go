@@ -76,23 +76,23 @@ func (s Settler) Settle(ctx context.Context, settlements ...Settlement) error {
 	seen := map[ledger.StepID]bool{}
 	taken := map[string]bool{} // kind, environment and id of the settlements so far
 	for _, one := range settlements {
-		event, p, err := s.event(ctx, one)
-		if err != nil {
-			return err
-		}
+		event, err := s.event(ctx, one)
 		given := event.Kind + " " + event.Environment + " " + event.ID
 		switch {
-		case p.Code != "":
+		case err != nil:
 		case seen[one.Step]:
-			p = problem.New("decided-twice", "the same step is decided twice")
+			err = problem.New("decided-twice", "the same step is decided twice")
 		case event.ID != "" && taken[given]:
-			p = problem.New("id-taken", "the same id is given to two steps").Hinted("each has an id of its own; look both up in the service")
+			err = problem.New("id-taken", "the same id is given to two steps").Hinted("each has an id of its own; look both up in the service")
 		}
 		seen[one.Step], taken[given] = true, true
-		if p.Code != "" {
+		p, wrong := err.(problem.Problem)
+		switch {
+		case wrong:
 			p.Where = one.Where
 			found = append(found, p)
-			continue
+		case err != nil:
+			return err
 		}
 		events = append(events, event)
 	}
@@ -103,36 +103,36 @@ func (s Settler) Settle(ctx context.Context, settlements ...Settlement) error {
 	err = s.Ledger.Append(events...)
 	if t, ok := errors.AsType[ledger.Taken](err); ok { // two of them give the same url
 		i := slices.IndexFunc(settlements, func(one Settlement) bool { return one.Step == t.Step })
-		p := takenProblem(t, settlements[i].Step)
+		p := takenProblem(t)
 		p.Where = settlements[i].Where
 		return problem.List{p}
 	}
 	return err
 }
 
-// event returns the event that records a settlement, or a problem with a code
-// when something is wrong with it.
-func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, problem.Problem, error) {
+// event returns the event that records a settlement. What is wrong with it is a problem.Problem.
+func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, error) {
+	event := ledger.Event{StepID: one.Step, At: time.Now().UTC(), Run: s.Run, Via: ledger.ViaByHand}
 	known, err := s.Ledger.Steps(ctx, one.Step.ClientKey, one.Step.Mapping)
 	if err != nil {
-		return ledger.Event{}, problem.Problem{}, err
+		return event, err
 	}
 	step, ok := known[one.Step.Step]
+	event.Kind = step.Kind
 	switch {
 	case !ok || step.StepID != one.Step:
-		return ledger.Event{}, problem.New("unknown-step", "the ledger knows no such step").Hinted("claimsheet settle lists what is uncertain"), nil
+		return event, problem.New("unknown-step", "the ledger knows no such step").Hinted("claimsheet settle lists what is uncertain")
 	case one.Decision.Choice == Undo:
-		if p, err := s.checkUndo(ctx, step); err != nil || p.Code != "" {
-			return ledger.Event{}, p, err
+		if err := s.checkUndo(ctx, step); err != nil {
+			return event, err
 		}
 	case step.To != ledger.Uncertain:
-		return ledger.Event{}, problem.New("not-uncertain", "the step is %s: only what is uncertain can be decided", step.To).
-			Hinted("claimsheet settle lists what is uncertain, and --undo takes a decision back"), nil
+		return event, problem.New("not-uncertain", "the step is %s: only what is uncertain can be decided", step.To).
+			Hinted("claimsheet settle lists what is uncertain, and --undo takes a decision back")
 	}
-	if p, ok := one.Decision.Check(step.Kind, s.ActivityIDs); !ok {
-		return ledger.Event{}, p, nil
+	if err := one.Decision.Check(step.Kind, s.ActivityIDs); err != nil {
+		return event, err
 	}
-	event := ledger.Event{StepID: one.Step, Kind: step.Kind, At: time.Now().UTC(), Run: s.Run, Via: ledger.ViaByHand}
 	switch one.Decision.Choice {
 	case NotCreated:
 		event.To, event.Reason = ledger.Refused, decidedNotCreated
@@ -142,9 +142,7 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, probl
 		event.To, event.Reason = ledger.Uncertain, undidDecision
 		if step.IsOfSheet() {
 			event.Reason = withdrewID
-			if event.To, err = s.beforeSheet(ctx, step); err != nil {
-				return ledger.Event{}, problem.Problem{}, err
-			}
+			event.To, err = s.beforeSheet(ctx, step)
 		}
 	default:
 		event.To, event.Reason = ledger.Done, decidedCreated
@@ -154,40 +152,42 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, probl
 			event.ID = one.Decision.Value
 		}
 	}
-	p, err := s.checkHolder(ctx, event)
-	return event, p, err
+	if err == nil {
+		err = s.checkHolder(ctx, event)
+	}
+	return event, err
 }
 
 // checkHolder refuses an id that another step of any kind has, an id that does
 // not look like those of its kind, and a url that is another client's.
-func (s Settler) checkHolder(ctx context.Context, event ledger.Event) (problem.Problem, error) {
+func (s Settler) checkHolder(ctx context.Context, event ledger.Event) error {
 	for _, kind := range []string{ledger.KindClient, ledger.KindClaim, ledger.KindActivity} {
 		other := event
 		if other.Kind = kind; kind == event.Kind || event.ID == "" {
 			continue
 		}
 		if _, taken, err := s.Ledger.StepWithID(ctx, other); err != nil {
-			return problem.Problem{}, err
+			return err
 		} else if taken {
 			return problem.New("id-taken", "the id is that of a %s, and the step makes a %s", kind, event.Kind).
-				Hinted("copy the id of the %s from the service", event.Kind), nil
+				Hinted("copy the id of the %s from the service", event.Kind)
 		}
 	}
 	if event.ID != "" && !s.AnyID && !uuidShape.MatchString(event.ID) {
 		known, err := s.Ledger.IDs(ctx, event.Environment, event.Kind, shapesCompared)
 		if err != nil {
-			return problem.Problem{}, err
+			return err
 		}
 		if len(known) > 0 && !slices.ContainsFunc(known, func(id string) bool { return !uuidShape.MatchString(id) }) {
 			return problem.New("unlike-id", "the id does not look like one of the service's: every known id of a %s is a UUID such as %s", event.Kind, known[0]).
-				Hinted("copy the id from the service again; settle --yes accepts it if it is right"), nil
+				Hinted("copy the id from the service again; settle --yes accepts it if it is right")
 		}
 	}
 	t, taken, err := s.Ledger.StepWithID(ctx, event)
-	if err != nil || !taken {
-		return problem.Problem{}, err
+	if taken && err == nil {
+		return takenProblem(t)
 	}
-	return takenProblem(t, event.StepID), nil
+	return err
 }
 
 var uuidShape = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
@@ -196,8 +196,8 @@ var uuidShape = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA
 const shapesCompared = 50
 
 // takenProblem is the problem that another step has the id or url.
-func takenProblem(t ledger.Taken, id ledger.StepID) problem.Problem {
-	what := "id is that of another " + KindOf(id.Step)
+func takenProblem(t ledger.Taken) problem.Problem {
+	what := "id is that of another " + KindOf(t.Step.Step)
 	if t.URL {
 		what = "redirect url is that of another client"
 	}
@@ -230,36 +230,36 @@ func (s Settler) beforeSheet(ctx context.Context, step ledger.Step) (ledger.Stat
 
 // checkUndo refuses to take back what is not a decision or an id of the sheet, and
 // what other steps were built on.
-func (s Settler) checkUndo(ctx context.Context, step ledger.Step) (problem.Problem, error) {
+func (s Settler) checkUndo(ctx context.Context, step ledger.Step) error {
 	if !isDecision(step) && !step.IsOfSheet() {
 		return problem.New("not-decided", "the step is %s, and no decision made it so: there is nothing to take back", step.To).
-			Hinted("claimsheet history CLIENT-KEY shows what happened to it"), nil
+			Hinted("claimsheet history CLIENT-KEY shows what happened to it")
 	}
 	others, err := s.Ledger.StepsOfClient(ctx, step.ClientKey)
 	if err != nil {
-		return problem.Problem{}, err
+		return err
 	}
-	const hint = "what is wrong now must be corrected in the service"
+	builtOn := func(format string, args ...any) error {
+		return problem.New("built-on", "the decision cannot be taken back or corrected: "+format, args...).
+			Hinted("what is wrong now must be corrected in the service")
+	}
 	if on, ok := ledger.BuiltOn(step, slices.Values(others)); ok {
-		return problem.New("built-on", "the decision cannot be taken back or corrected: a %s that was sent since belongs to this %s and is %s",
-			on.Kind, step.Kind, on.To).Hinted(hint), nil
+		return builtOn("a %s that was sent since belongs to this %s and is %s", on.Kind, step.Kind, on.To)
 	}
 	if step.Kind != ledger.KindClient || step.To != ledger.Done {
-		return problem.Problem{}, nil
+		return nil
 	}
 	who := mapping.Identity{Space: step.Space, Key: step.Client}
 	for claim, err := range s.Ledger.ClaimsWith(ctx, step.Environment, mapping.Fingerprint(who)) {
 		switch {
 		case err != nil:
-			return problem.Problem{}, err
+			return err
 		case claim.ClientKey == step.ClientKey, claim.IsOfSheet(): // the latter was not sent
 		case len(claim.Data) > 0:
-			return problem.New("built-on", "the decision cannot be taken back or corrected: a claim of another client has this one as a contact, and is %s", claim.To).
-				Hinted(hint), nil
+			return builtOn("a claim of another client has this one as a contact, and is %s", claim.To)
 		case claim.Ref.Sent > step.Ref.Last:
-			return problem.New("built-on", "the decision cannot be taken back or corrected: of a claim that was sent since, the ledger does not keep the contacts, so it may have this one").
-				Hinted(hint), nil
+			return builtOn("of a claim that was sent since, the ledger does not keep the contacts, so it may have this one")
 		}
 	}
-	return problem.Problem{}, nil
+	return nil
 }

@@ -15,14 +15,14 @@ import (
 
 // Results holds results of one sheet: those of a dry run, or those that a run need
 // not read from the ledger again. They are added in any order, by any number of
-// goroutines, and read when all are added.
+// goroutines, and read when all are added. Each entry of the file is a list of texts.
 type Results struct {
 	mu      sync.Mutex // held by Add
 	file    *spoolFile
 	rows    []spooledRow
 	clients []int64 // by client number - 1: the place of the client's steps; -1 for none
+	texts   []string
 	entry   []byte
-	number  []byte
 }
 
 // spooledRow is a source row and the place of its result.
@@ -53,15 +53,9 @@ func (d *Results) Add(client int, key string, rows []result.Row, steps []result.
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, r := range rows {
-		b := d.entry[:0]
-		for _, s := range []string{string(r.Status), r.ClientID, r.URL, r.FailedStep, r.Error, r.Advice, strconv.Itoa(len(r.ClaimIDs))} {
-			b = appendText(b, s)
-		}
-		for _, s := range slices.Concat(r.ClaimIDs, r.Contacts) {
-			b = appendText(b, s)
-		}
-		d.entry = b
-		at, err := d.file.add(b)
+		d.texts = append(d.texts[:0], string(r.Status), r.ClientID, r.URL, r.FailedStep, r.Error, r.Advice, strconv.Itoa(len(r.ClaimIDs)))
+		d.texts = append(append(d.texts, r.ClaimIDs...), r.Contacts...)
+		at, err := d.put()
 		if err != nil {
 			return err
 		}
@@ -73,94 +67,73 @@ func (d *Results) Add(client int, key string, rows []result.Row, steps []result.
 	for len(d.clients) < client {
 		d.clients = append(d.clients, -1)
 	}
-	b := appendText(d.entry[:0], key)
+	d.texts = append(d.texts[:0], key)
 	for _, s := range steps {
-		for _, text := range []string{s.Step, s.Kind, s.Title, s.State, s.ID} {
-			b = appendText(b, text)
-		}
 		at := int64(0)
 		if !s.At.IsZero() {
 			at = s.At.UnixMicro()
 		}
-		for _, n := range []int64{int64(s.Attempts), int64(s.Status), at} {
-			d.number = strconv.AppendInt(d.number[:0], n, 36)
-			b = append(binary.AppendUvarint(b, uint64(len(d.number))), d.number...)
-		}
+		d.texts = append(d.texts, s.Step, s.Kind, s.Title, s.State, s.ID, strconv.Itoa(s.Attempts), strconv.Itoa(s.Status), strconv.FormatInt(at, 36))
 	}
-	d.entry = b
-	at, err := d.file.add(b)
+	at, err := d.put()
 	d.clients[client-1] = at
 	return err
+}
+
+// put adds the texts to the file.
+func (d *Results) put() (at int64, err error) {
+	d.entry = d.entry[:0]
+	for _, text := range d.texts {
+		d.entry = append(binary.AppendUvarint(d.entry, uint64(len(text))), text...)
+	}
+	return d.file.add(d.entry)
 }
 
 // Rows are the results of the rows, in the order of the sheet. An error ends
 // them.
 func (d *Results) Rows() iter.Seq2[result.Row, error] {
 	return func(yield func(result.Row, error) bool) {
-		if err := d.file.flush(); err != nil {
-			yield(result.Row{}, err)
-			return
-		}
 		slices.SortFunc(d.rows, func(a, b spooledRow) int { return cmp.Compare(a.row, b.row) })
-		from := d.file.reader(bufferSize)
-		var texts []string
+		read := d.reader()
 		for _, r := range d.rows {
-			var err error
-			texts, err = readTexts(from, r.at, texts[:0])
-			var row result.Row
-			if err == nil {
-				row, err = rowFrom(texts)
+			t, err := read(r.at)
+			if err != nil {
+				yield(result.Row{}, err)
+				return
 			}
-			row.Row, row.Client = int(r.row), int(r.client)
-			if !yield(row, err) || err != nil {
+			claims, _ := strconv.Atoi(t[6])
+			row := result.Row{Row: int(r.row), Client: int(r.client), Status: result.Status(t[0]), ClientID: t[1], URL: t[2], FailedStep: t[3], Error: t[4],
+				Advice: t[5], ClaimIDs: slices.Clone(t[7:][:claims]), Contacts: slices.Clone(t[7+claims:])}
+			if !yield(row, nil) {
 				return
 			}
 		}
 	}
-}
-
-// rowFrom makes a result from its texts.
-func rowFrom(texts []string) (result.Row, error) {
-	const fixed = 7 // the last of them is the number of claims
-	if len(texts) < fixed {
-		return result.Row{}, errDamagedResult
-	}
-	claims, err := strconv.Atoi(texts[fixed-1])
-	if err != nil || claims < 0 || claims > len(texts)-fixed {
-		return result.Row{}, errDamagedResult
-	}
-	return result.Row{Status: result.Status(texts[0]), ClientID: texts[1], URL: texts[2], FailedStep: texts[3], Error: texts[4], Advice: texts[5],
-		ClaimIDs: slices.Clone(texts[fixed:][:claims]), Contacts: slices.Clone(texts[fixed+claims:])}, nil
 }
 
 // Steps are the steps by client and in the order in which they were added, with
 // numbers from 1; times are in UTC, to the microsecond. An error ends them.
 func (d *Results) Steps() iter.Seq2[result.Step, error] {
 	return func(yield func(result.Step, error) bool) {
-		if err := d.file.flush(); err != nil {
-			yield(result.Step{}, err)
-			return
-		}
-		from, number := d.file.reader(bufferSize), 0
-		var texts []string
+		read, number := d.reader(), 0
 		for i, at := range d.clients {
 			if at < 0 {
 				continue
 			}
-			var err error
-			texts, err = readTexts(from, at, texts[:0])
-			if err == nil && len(texts)%textsOfStep != 1 {
-				err = errDamagedResult
-			}
+			texts, err := read(at)
 			if err != nil {
 				yield(result.Step{}, err)
 				return
 			}
-			for step := range slices.Chunk(texts[1:], textsOfStep) {
+			for t := range slices.Chunk(texts[1:], 8) {
 				number++
-				s, err := stepOf(step)
-				s.Number, s.Client, s.ClientKey = number, i+1, texts[0]
-				if !yield(s, err) || err != nil {
+				s := result.Step{Number: number, Client: i + 1, ClientKey: texts[0], Step: t[0], Kind: t[1], Title: t[2], State: t[3], ID: t[4]}
+				s.Attempts, _ = strconv.Atoi(t[5])
+				s.Status, _ = strconv.Atoi(t[6])
+				if at, _ := strconv.ParseInt(t[7], 36, 64); at != 0 {
+					s.At = time.UnixMicro(at).UTC()
+				}
+				if !yield(s, nil) {
 					return
 				}
 			}
@@ -168,49 +141,26 @@ func (d *Results) Steps() iter.Seq2[result.Step, error] {
 	}
 }
 
-// textsOfStep is how many texts an entry has for each step.
-const textsOfStep = 8
-
-// stepOf reads a step from its texts.
-func stepOf(texts []string) (result.Step, error) {
-	var numbers [3]int64
-	var errs [3]error
-	for i, text := range texts[5:] {
-		numbers[i], errs[i] = strconv.ParseInt(text, 36, 64)
+// reader returns a function that reads the texts at a place, valid until its next call.
+func (d *Results) reader() func(at int64) ([]string, error) {
+	if err := d.file.flush(); err != nil {
+		return func(int64) ([]string, error) { return nil, err }
 	}
-	s := result.Step{Step: texts[0], Kind: texts[1], Title: texts[2], State: texts[3], ID: texts[4], Attempts: int(numbers[0]), Status: int(numbers[1])}
-	if numbers[2] != 0 {
-		s.At = time.UnixMicro(numbers[2]).UTC()
-	}
-	if errors.Join(errs[:]...) != nil {
-		return s, errDamagedResult
-	}
-	return s, nil
-}
-
-var errDamagedResult = errors.New("a result that was kept during the run cannot be read back")
-
-func appendText(b []byte, text string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
-}
-
-// readTexts appends the texts of the entry at a place to a list.
-func readTexts(from *fileReader, at int64, texts []string) ([]string, error) {
-	if err := from.seek(at); err != nil {
-		return nil, err
-	}
-	entry, err := from.next()
-	if err != nil {
-		return nil, err
-	}
-	all, i := string(entry), 0
-	for i < len(entry) {
-		n, size := binary.Uvarint(entry[i:])
-		if i += size; size <= 0 || n > uint64(len(entry)-i) {
-			return nil, errDamagedResult
+	from := d.file.reader(bufferSize)
+	var texts []string
+	return func(at int64) ([]string, error) {
+		if err := from.seek(at); err != nil {
+			return nil, err
 		}
-		texts = append(texts, all[i:i+int(n)])
-		i += int(n)
+		entry, err := from.next()
+		texts = texts[:0]
+		for all := string(entry); len(all) > 0 && err == nil; {
+			n, size := binary.Uvarint(entry[len(entry)-len(all):])
+			if size <= 0 || n > uint64(len(all)-size) {
+				return nil, errors.New("a result that was kept during the run cannot be read back")
+			}
+			texts, all = append(texts, all[size:][:n]), all[size+int(n):]
+		}
+		return texts, err
 	}
-	return texts, nil
 }

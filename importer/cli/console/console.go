@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/mattn/go-isatty"
-	"golang.org/x/term"
 
 	"claimsheet/mapping/problem"
 )
@@ -34,12 +33,6 @@ func PrintProblems(w io.Writer, list problem.List) {
 		own.PrintProblems(list)
 		return
 	}
-	PrintExcerpts(w, list, func(problem.Problem) string { return "" })
-}
-
-// PrintExcerpts is PrintProblems with an excerpt of the file between a problem and its
-// hint: whole lines, or "" for none.
-func PrintExcerpts(w io.Writer, list problem.List, excerpt func(problem.Problem) string) {
 	list = list.Grouped()
 	for i, p := range list {
 		if i == MaxProblems {
@@ -51,7 +44,6 @@ func PrintExcerpts(w io.Writer, list problem.List, excerpt func(problem.Problem)
 			prefix = "claimsheet: "
 		}
 		fmt.Fprintln(w, prefix+problem.OneLine(p.Error()))
-		fmt.Fprint(w, excerpt(p))
 		if p.Hint != "" {
 			fmt.Fprintln(w, "  hint: "+problem.OneLine(p.Hint))
 		}
@@ -92,31 +84,6 @@ func Confirm(ctx context.Context, in io.Reader, out io.Writer, question string) 
 func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && (isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()))
-}
-
-// The columns of texts: without a terminal, and at most, because longer lines are hard
-// to read.
-const (
-	usualColumns = 80
-	mostColumns  = 100
-	leastColumns = 40
-)
-
-// Columns returns how many columns a text on w may have: those of the terminal, within
-// limits.
-func Columns(w io.Writer) int {
-	if c, ok := w.(*cleanWriter); ok {
-		w = c.to
-	}
-	f, ok := w.(*os.File)
-	if !ok {
-		return usualColumns
-	}
-	columns, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || columns == 0 {
-		return usualColumns
-	}
-	return min(max(columns, leastColumns), mostColumns)
 }
 
 // Clean returns a writer to w that replaces every control character except line

@@ -7,11 +7,11 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
-	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
@@ -36,9 +36,9 @@ type Where struct {
 // it is. The sandbox has a folder of its own in it.
 func (w Where) StateDir(sandbox bool) string {
 	file, _ := environment.Find(w.Mapping, w.Environments)
-	folder := statefolder.Path(w.Mapping, file, w.State)
+	folder := StatePath(w.Mapping, file, w.State)
 	if sandbox && folder != "" {
-		return statefolder.Sandbox(folder)
+		return SandboxFolder(folder)
 	}
 	return folder
 }
@@ -154,8 +154,8 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 // Close closes the sheets, removes the copies that are not kept, and stops the
 // sandbox.
 func (s *Session) Close() {
-	for i := len(s.closers) - 1; i >= 0; i-- {
-		s.closers[i]()
+	for _, closer := range slices.Backward(s.closers) {
+		closer()
 	}
 	s.closers = nil
 }
@@ -271,7 +271,7 @@ func (s *Session) chooseEnvironment(where Where) error {
 		}
 	}
 	s.Env, s.State, s.Warnings = env, where.StateDir(env.Sandbox), env.Warnings()
-	return statefolder.Check(s.State)
+	return CheckState(s.State)
 }
 
 // Scope returns the environment's name in the ledger, as the base url and the

@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"claimsheet/importer/cli/console"
-	"claimsheet/importer/cli/statefolder"
+	"claimsheet/importer/cli/load"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 )
@@ -196,7 +196,7 @@ func begins(file io.ReaderAt, texts ...string) bool {
 
 // refuseStateFolder refuses a file in a state folder.
 func refuseStateFolder(path, code, what string) error {
-	if statefolder.Contains(path) {
+	if load.IsInStateFolder(path) {
 		return problem.At(problem.Where{File: path}, code, "%s cannot be written into a state folder: the ledger is kept there", what).
 			Hinted("name a file in another folder")
 	}

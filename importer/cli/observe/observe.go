@@ -1,6 +1,5 @@
-// Package observe has the side outputs of a run: its log and progress bar, and the trace of any command that speaks with the service. A run
-// reports events to an Observer; nothing here changes a result, and nothing it writes
-// has personal data, secrets or links.
+// Package observe has the side outputs of a run: its log and progress bar, and the trace of any command that speaks with the service.
+// Nothing here changes a result, and nothing it writes has personal data, secrets or links.
 package observe
 
 import (
@@ -41,7 +40,6 @@ type Observer struct {
 	environment string // its name, once known
 	mapping     string // its name, once known
 	begun       bool   // the run came to its first pass
-	uncertain   *int   // steps that wait for a decision; nil when not known
 }
 
 // New checks the options and opens the log. It returns every problem of them;
@@ -78,49 +76,25 @@ func (o *Observer) Surveyed(rows, clients, invalid int) {
 	o.log.Info("first pass", counts...)
 }
 
-// Reported says that the workbooks are written, and how many steps are uncertain; nil for a dry run.
-func (o *Observer) Reported(uncertain *int) { o.uncertain = uncertain }
-
-// End is how a command ended.
-type End struct {
-	Code     int
-	Complete bool            // every row has a result
-	Error    string          // as it was printed, "" for none
-	Summary  *result.Summary // nil when there is none
-}
-
-// Ended closes the log, which does not change the exit code.
-func (o *Observer) Ended(e End) {
-	o.logEnd(e)
+// Ended writes the last line of the log, with the exit code, what was printed about an error and the summary, if there is
+// one, and closes it. level is that of the line. On stderr, what kept a run from starting was printed already.
+func (o *Observer) Ended(code int, level slog.Level, printed string, s *result.Summary) {
+	if o.begun || o.log.alone {
+		attrs := []any{"exitCode", code, "seconds", time.Since(o.started).Round(time.Millisecond).Seconds(), "environment", o.environment, "mapping", o.mapping}
+		if why, _, _ := strings.Cut(printed, "\n"); why != "" { // the rest was logged before
+			attrs = append(attrs, "why", strings.TrimPrefix(why, "claimsheet: "))
+		}
+		if s != nil {
+			attrs = append(attrs, slog.Group("rows", countAttrs(s.Rows)...), slog.Group("clients", countAttrs(s.Clients)...), "results", workbooksOf(*s))
+		}
+		if s != nil && !s.DryRun {
+			attrs = append(attrs, "uncertainSteps", s.UncertainSteps)
+		}
+		o.log.Log(context.Background(), level, "run ended", attrs...)
+	}
 	if err := o.log.close(); err != nil {
 		fmt.Fprintln(o.options.Stderr, "claimsheet: the log could not be written to its end")
 	}
-}
-
-// logEnd writes the last line of the log. On stderr, what kept a run from
-// starting was printed already.
-func (o *Observer) logEnd(e End) {
-	if !o.begun && !o.log.alone {
-		return
-	}
-	level := slog.LevelError
-	switch {
-	case e.Code == 0:
-		level = slog.LevelInfo
-	case e.Complete:
-		level = slog.LevelWarn
-	}
-	attrs := []any{"exitCode", e.Code, "seconds", time.Since(o.started).Round(time.Millisecond).Seconds(), "environment", o.environment, "mapping", o.mapping}
-	if why, _, _ := strings.Cut(e.Error, "\n"); why != "" { // the rest was logged before
-		attrs = append(attrs, "why", strings.TrimPrefix(why, "claimsheet: "))
-	}
-	if s := e.Summary; s != nil {
-		attrs = append(attrs, slog.Group("rows", countAttrs(s.Rows)...), slog.Group("clients", countAttrs(s.Clients)...), "results", workbooksOf(*s))
-	}
-	if o.uncertain != nil {
-		attrs = append(attrs, "uncertainSteps", *o.uncertain)
-	}
-	o.log.Log(context.Background(), level, "run ended", attrs...)
 }
 
 // countAttrs returns the total and the counts that are not 0.

@@ -24,6 +24,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/retry"
 	"claimsheet/mapping"
 )
 
@@ -146,11 +147,7 @@ func place(key string) int {
 func (p *prober) connect(ctx context.Context) error {
 	if before := p.Session.Client; before != nil {
 		if end, over := before.PauseEnd(); !over { // the next client does not know what this one was told
-			select {
-			case <-time.After(time.Until(end)):
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+			retry.Sleep(ctx, time.Until(end))
 		}
 	}
 	p.Session.Close()
@@ -249,11 +246,7 @@ func (p *prober) askTemplates(ctx context.Context) error {
 	pointer, named, others := apiclient.LearnDataTypes(a.Answer, wire.Templates)
 	others = slices.DeleteFunc(others, func(name string) bool { return pointer == wire.DataType && wire.DataTypes[name] != "" })
 	types := "; none says a data type: give each attribute its type in the mapping"
-	switch named {
-	case 0:
-	case attributes:
-		types = ", all with a data type, at " + pointer
-	default:
+	if named > 0 {
 		types = fmt.Sprintf(", %d of them with a data type, at %s", named, pointer)
 	}
 	p.so("activity templates: %d; attributes: %d%s", len(service.Templates), attributes, types)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/safefile"
@@ -72,8 +71,8 @@ func Patched(file []byte, name string, lines []Line) ([]byte, error) {
 	}
 	text, err := yamlpatch.Apply(file, style, operations...)
 	if err != nil {
-		return nil, problem.New("probe-write", "the lines cannot be put into the environments file: %v",
-			err).Hinted("leave --write out, and write them by hand")
+		return nil, problem.New("probe-write", "the lines cannot be put into the environments file: %v", err).
+			Hinted("leave --write out, and write them by hand")
 	}
 	return text, nil
 }
@@ -85,12 +84,12 @@ func (r *Report) Write(o Options) error {
 		return err
 	}
 	if now, err := os.ReadFile(o.Path); err != nil || !bytes.Equal(now, o.File) {
-		return problem.At(problem.Where{File: o.Path}, "probe-write",
-			"the environments file has changed since the probe began").Hinted("probe again: nothing is created twice")
+		return problem.At(problem.Where{File: o.Path}, "probe-write", "the environments file has changed since the probe began").
+			Hinted("probe again: nothing is created twice")
 	}
 	if err := safefile.Replace(o.Path, text, 0o644, os.Rename); err != nil {
-		return problem.At(problem.Where{File: o.Path}, "output-no-access", "the environments file cannot be written: %v",
-			problem.Cause(err)).Hinted("write the lines by hand")
+		return problem.At(problem.Where{File: o.Path}, "output-no-access", "the environments file cannot be written: %v", problem.Cause(err)).
+			Hinted("write the lines by hand")
 	}
 	r.Written = true
 	return nil
@@ -111,16 +110,12 @@ func (r *Report) Text(path string) string {
 	}
 	if len(r.Created) > 0 {
 		b.WriteString("\nThe test client has in the service\n\n")
-		wide := 0
-		for _, c := range r.Created {
-			wide = max(wide, utf8.RuneCountInString(c.What))
-		}
 		for _, c := range r.Created {
 			when := "created before"
 			if c.New {
 				when = "created now"
 			}
-			b.WriteString(strings.TrimRight(fmt.Sprintf("  %-*s  %-14s  %s", wide, c.What, when, c.ID), " ") + "\n")
+			b.WriteString(strings.TrimRight(fmt.Sprintf("  %-14s  %s  %s", when, c.What, c.ID), " ") + "\n")
 		}
 	}
 	if len(r.Unknown) > 0 {
@@ -158,8 +153,7 @@ func (r *Report) yaml() string {
 		for evidence := range strings.Lines(l.Evidence) {
 			fmt.Fprintf(&b, "%s# %s\n", indent, strings.TrimSuffix(evidence, "\n"))
 		}
-		text, err := yamlpatch.Apply(nil, nil, yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer(key),
-			Value: l.Value})
+		text, err := yamlpatch.Apply(nil, nil, yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer(key), Value: l.Value})
 		if err != nil {
 			text = fmt.Appendf(nil, "%s: %s\n", key, l.Value) // JSON is YAML
 		}

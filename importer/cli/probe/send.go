@@ -160,10 +160,9 @@ func (p *prober) fields() (fields []mapping.Field) {
 		}
 		value, ok := map[string]cell.Value{
 			"Email": textValue(p.Email), "Phone": textValue("+447700900123"), "day": textValue("1980-05-01"),
-			"Date": {Field: cell.DateTimeValue, Literal: "1980-05-01T00:00:00Z"}, "DateTime": {Field: cell.DateTimeValue,
-				Literal: "1980-05-01T00:00:00Z"},
-			"Number": {Field: cell.DoubleValue, Literal: "1"}, "Currency": {Field: cell.DoubleValue,
-				Literal: "1"}, "Checkbox": {Field: cell.BoolValue, Literal: "true"},
+			"Date": {Field: cell.DateTimeValue, Literal: "1980-05-01T00:00:00Z"}, "DateTime": {Field: cell.DateTimeValue, Literal: "1980-05-01T00:00:00Z"},
+			"Number": {Field: cell.DoubleValue, Literal: "1"}, "Currency": {Field: cell.DoubleValue, Literal: "1"},
+			"Checkbox": {Field: cell.BoolValue, Literal: "true"},
 		}[kind]
 		if !ok {
 			value = textValue(cmp.Or(f.Value.Constant.Text, "Claimsheet probe"))
@@ -223,9 +222,10 @@ func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan
 					return err
 				}
 			}
-			if len(p.Lines) != before {
+			switch {
+			case len(p.Lines) != before:
 				again = true
-			} else if (was.To == ledger.Refused || was.To == ledger.Uncertain) && gone == "" {
+			case (was.To == ledger.Refused || was.To == ledger.Uncertain) && gone == "":
 				gone, again = s.Key, true
 			}
 		}
@@ -234,8 +234,7 @@ func (p *prober) carryOutAll(ctx context.Context, binding *mapping.Binding, plan
 			return stopped
 		}
 		left.Steps = slices.DeleteFunc(slices.Clone(left.Steps), func(s mapping.Step) bool {
-			return gone != "" && (s.Key == gone ||
-				s.Claim == gone)
+			return gone != "" && (s.Key == gone || s.Claim == gone)
 		})
 	}
 }
@@ -252,8 +251,7 @@ func (p *prober) carryOut(ctx context.Context, binding *mapping.Binding, plan ma
 	}
 	defer func() { _ = draft.Close() }()
 	job := &importer.Job{Runs: []string{p.Sender.Run}, Environment: p.Sender.Scope, Binding: binding, Service: p.Session.Client,
-		Ledger: p.Sender.Ledger,
-		Drafts: []*spool.Results{draft}, Journal: p.Sender.Journal, Concurrency: 1, NewLedger: true,
+		Ledger: p.Sender.Ledger, Drafts: []*spool.Results{draft}, Journal: p.Sender.Journal, Concurrency: 1, NewLedger: true,
 		MaxFailures: stoprule.MaxFailures{Percent: 100}}
 	return job.Do(ctx, func(yield func(mapping.Plan, error) bool) { yield(plan, nil) })
 }

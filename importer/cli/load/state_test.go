@@ -1,4 +1,4 @@
-package statefolder_test
+package load_test
 
 import (
 	"errors"
@@ -7,11 +7,11 @@ import (
 	"runtime"
 	"testing"
 
-	"claimsheet/importer/cli/statefolder"
+	"claimsheet/importer/cli/load"
 	"claimsheet/mapping/problem"
 )
 
-func TestPath(t *testing.T) {
+func TestStatePath(t *testing.T) {
 	for _, test := range []struct{ mapping, environments, flag, want string }{
 		{"a/mapping.yaml", "", "", "a/.claimsheet"},
 		{"a/mapping.yaml", "b/environments.yaml", "", "b/.claimsheet"},
@@ -19,13 +19,13 @@ func TestPath(t *testing.T) {
 		{"a/mapping.yaml", "b/environments.yaml", "elsewhere", "elsewhere"},
 		{"", "", "", ""}, // never the current folder by accident
 	} {
-		if got := statefolder.Path(filepath.FromSlash(test.mapping), filepath.FromSlash(test.environments), test.flag); got != filepath.FromSlash(test.want) {
-			t.Errorf("Path(%q, %q, %q) = %q, want %q", test.mapping, test.environments, test.flag, got, test.want)
+		if got := load.StatePath(filepath.FromSlash(test.mapping), filepath.FromSlash(test.environments), test.flag); got != filepath.FromSlash(test.want) {
+			t.Errorf("StatePath(%q, %q, %q) = %q, want %q", test.mapping, test.environments, test.flag, got, test.want)
 		}
 	}
 }
 
-func TestContains(t *testing.T) {
+func TestIsInStateFolder(t *testing.T) {
 	dir := t.TempDir()
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "state"), 0o700), os.WriteFile(filepath.Join(dir, "state", "ledger.db"), nil, 0o600)); err != nil {
 		t.Fatal(err)
@@ -33,14 +33,14 @@ func TestContains(t *testing.T) {
 	for path, want := range map[string]bool{
 		"log.txt": false, "state/log.txt": true, "state/deep/log.txt": true, ".claimsheet/log.txt": true,
 	} {
-		if got := statefolder.Contains(filepath.Join(dir, path)); got != want {
+		if got := load.IsInStateFolder(filepath.Join(dir, path)); got != want {
 			t.Errorf("%s: %v", path, got)
 		}
 	}
 }
 
 // TestCheck: neither the folder nor one above it may be writable for others.
-func TestCheck(t *testing.T) {
+func TestCheckState(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no such modes here")
 	}
@@ -56,13 +56,13 @@ func TestCheck(t *testing.T) {
 		if err := errors.Join(os.MkdirAll(folder, 0o700), os.Chmod(folder, test.folder), os.Chmod(above, test.above)); err != nil {
 			t.Fatal(err)
 		}
-		err := statefolder.Check(folder)
+		err := load.CheckState(folder)
 		p, isProblem := errors.AsType[problem.Problem](err)
 		if refused := err != nil; refused != test.refused || refused && (!isProblem || p.Code != "state-folder") {
 			t.Errorf("%v in %v: %v", test.folder, test.above, err)
 		}
 	}
-	if err := statefolder.Check(filepath.Join(folder, "none")); err != nil {
+	if err := load.CheckState(filepath.Join(folder, "none")); err != nil {
 		t.Errorf("a folder that does not exist yet: %v", err)
 	}
 }

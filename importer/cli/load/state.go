@@ -1,6 +1,4 @@
-// Package statefolder knows the folder in which runs keep what they know: where
-// it is, what it contains, and that nobody else can write to it.
-package statefolder
+package load
 
 import (
 	"crypto/sha256"
@@ -15,58 +13,60 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// name is the name of a state folder that --state does not name.
-const name = ".claimsheet"
+// stateName is the name of a state folder that --state does not name.
+const stateName = ".claimsheet"
 
-// Path returns the state folder: flag, if it is given, else .claimsheet beside the
+// The state folder is where runs keep what they know.
+
+// StatePath returns the state folder: flag, if it is given, else .claimsheet beside the
 // environments file, else beside the mapping. It is "" when there is neither. It is
 // never the current folder, because a run from another folder would not find the
 // ledger.
-func Path(mappingFile, environmentsFile, flag string) string {
+func StatePath(mappingFile, environmentsFile, flag string) string {
 	switch {
 	case flag != "":
 		return flag
 	case environmentsFile != "":
-		return filepath.Join(filepath.Dir(environmentsFile), name)
+		return filepath.Join(filepath.Dir(environmentsFile), stateName)
 	case mappingFile != "":
-		return filepath.Join(filepath.Dir(mappingFile), name)
+		return filepath.Join(filepath.Dir(mappingFile), stateName)
 	}
 	return ""
 }
 
-// Sandbox returns the state folder of the sandbox, which is inside another. Its
+// SandboxFolder returns the state folder of the sandbox, which is inside another. Its
 // ledger and its data are lost together or not at all.
-func Sandbox(folder string) string { return filepath.Join(folder, "sandbox") }
+func SandboxFolder(folder string) string { return filepath.Join(folder, "sandbox") }
 
-// Ledger returns the path of the ledger in a state folder.
-func Ledger(folder string) string { return filepath.Join(folder, "ledger.db") }
+// LedgerFile returns the path of the ledger in a state folder.
+func LedgerFile(folder string) string { return filepath.Join(folder, "ledger.db") }
 
-// Inputs returns the folder in a state folder that has the kept copies of sheets.
-func Inputs(folder string) string { return filepath.Join(folder, "inputs") }
+// InputsFolder returns the folder in a state folder that has the kept copies of sheets.
+func InputsFolder(folder string) string { return filepath.Join(folder, "inputs") }
 
-// Tracking returns the folder in a state folder that has the events of an
+// TrackingFolder returns the folder in a state folder that has the events of an
 // environment's webhook until the ledger takes them.
-func Tracking(folder, environment string) string {
+func TrackingFolder(folder, environment string) string {
 	return filepath.Join(folder, "tracking", url.PathEscape(environment))
 }
 
-// Studio returns the file in a state folder that keeps what studio has not saved of a
+// StudioFile returns the file in a state folder that keeps what studio has not saved of a
 // mapping.
-func Studio(folder, mappingFile string) string {
+func StudioFile(folder, mappingFile string) string {
 	sum := sha256.Sum256([]byte(safefile.Absolute(mappingFile)))
 	return filepath.Join(folder, "studio", hex.EncodeToString(sum[:8])+".json")
 }
 
-// Contains reports whether a file is in a state folder, where a ledger and the
+// IsInStateFolder reports whether a file is in a state folder, where a ledger and the
 // files beside it are known by their names.
-func Contains(path string) bool {
+func IsInStateFolder(path string) bool {
 	dir := filepath.Dir(safefile.Absolute(path))
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
 	for {
-		_, err := os.Lstat(Ledger(dir))
-		if err == nil || filepath.Base(dir) == name {
+		_, err := os.Lstat(LedgerFile(dir))
+		if err == nil || filepath.Base(dir) == stateName {
 			return true
 		}
 		above := filepath.Dir(dir)
@@ -83,11 +83,11 @@ const (
 	others        os.FileMode = 0o002
 )
 
-// Check refuses a state folder that belongs to another user, and one that other
+// CheckState refuses a state folder that belongs to another user, and one that other
 // users of this machine can write to or replace: they could plant a ledger or a
 // link there. A folder that does not exist yet passes, because it will be created
 // for this user alone. Windows has no such modes; its folders inherit their rights.
-func Check(folder string) error {
+func CheckState(folder string) error {
 	if runtime.GOOS == "windows" || folder == "" {
 		return nil
 	}
