@@ -75,7 +75,8 @@ func (p *checker) checkKey(key []yamltree.Scalar) {
 func (p *checker) checkClient(m *Mapping) {
 	c := &m.Client
 	p.checkPerson(&c.PersonRule)
-	if !c.Lookup.isGiven() && c.Existing != Create && c.At.IsSet() {
+	isKnown := len(c.Key) == 1 && c.KnownID.Text != "" && c.Key[0].Text == c.KnownID.Text // then the key is the client's id
+	if !c.Lookup.isGiven() && c.Existing != Create && !isKnown && c.At.IsSet() {
 		p.wrongAt(c.Lookup.At.Or(c.At), "no-lookup", "client.lookup needs email or phone: without one, a client that the service already knows is not found").
 			Hint = "name the column, e.g. lookup: {email: E-mail}; or write existing: create to create every client without asking"
 	}

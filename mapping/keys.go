@@ -201,7 +201,7 @@ var clientRule = yamltree.Object(clientKeys).Then(func(r *yamltree.Reader, n *ya
 })
 
 var clientKeys = []yamltree.Key[ClientRule]{
-	yamltree.To("key", "the column or columns that identify a client; may be left out where known_id is always filled, which is the key then",
+	yamltree.To("key", "the column or columns that identify a client; may be left out where known_id is always filled, which is the key then and needs no lookup",
 		yamltree.OneOrMore(text), func(c *ClientRule) *[]yamltree.Scalar { return &c.Key }),
 	yamltree.To("known_id", "the column with a client's id that is known from elsewhere: that client is taken over without a request, whatever existing says; an id that the ledger has is that client, whatever the row's key. To withdraw a wrong id, empty the cell and run claimsheet settle --undo KEY:client",
 		text, func(c *ClientRule) *yamltree.Scalar { return &c.KnownID }),
