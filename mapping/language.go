@@ -232,14 +232,6 @@ type ResumeRule struct {
 	Values map[string]yamltree.Scalar
 }
 
-// values are the entries of the table; nil without one.
-func (r *ResumeRule) values() map[string]yamltree.Scalar {
-	if r == nil {
-		return nil
-	}
-	return r.Values
-}
-
 // templates are the templates that the rule names, in the order of the file.
 func (r *ResumeRule) templates() []yamltree.Scalar {
 	return append([]yamltree.Scalar{r.Template}, slices.SortedFunc(maps.Values(r.Values), func(a, b yamltree.Scalar) int {

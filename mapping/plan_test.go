@@ -262,7 +262,7 @@ func TestPlanResume(t *testing.T) {
 		},
 		{
 			name:    "by column with values: two texts for one step, and no template's name",
-			mapping: version2 + "sheet: {empty: [TBC]}\nresume_at: {column: Next, values: {sign it: C, Sign: C, 2: B}}\n" + activities,
+			mapping: version2 + "sheet: {empty: [TBC]}\nresume_at: {column: Next, values: {\" sign  it\": C, Sign: C, 2: B}}\n" + activities,
 			sheet:   []string{header, "1 | x | y | \u00a0sign  it", "2 | x | | 2", "2 | x | | 2", "3 | x | y | C", "4 | x | y | sign", "5 | x | y | TBC", "6 | x | y | Sign", "6 | x | y | sign it"},
 			want: []string{
 				`1 n "1" [2]`, `client [2] no="1"`, `activity/A@client [2] Accepted x="x"`, `activity/R@client [2] Open`, `activity/B@client [2] Submitted y="y"`, `activity/C@client [2] Open`, `link [2]`,
