@@ -202,9 +202,11 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	b.client = b.bindPerson(&m.Client.PersonRule, m.Name.Text, "client")
 	b.client.known = known
 	for i := range m.Contacts {
-		c := &m.Contacts[i]
-		contact := b.bindPerson(&c.PersonRule, m.Name.Text+"/"+c.ID.Text, "contacts", strconv.Itoa(i))
-		contact.id, contact.when = c.ID.Text, b.condition(c.When, nil)
+		var contact boundPerson
+		if c := &m.Contacts[i]; !c.isLeftOut {
+			contact = b.bindPerson(&c.PersonRule, m.Name.Text+"/"+c.ID.Text, "contacts", strconv.Itoa(i))
+			contact.id, contact.when = c.ID.Text, b.condition(c.When, nil)
+		}
 		b.contacts = append(b.contacts, contact)
 	}
 	for i := range m.Claims {
@@ -286,10 +288,14 @@ func (b *binder) bindKeys() {
 	}
 	note(b.mapping.Client.Key, nil)
 	for _, c := range b.mapping.Contacts {
-		note(c.Key, nil)
+		if !c.isLeftOut {
+			note(c.Key, nil)
+		}
 	}
 	for _, c := range b.mapping.Claims {
-		note(c.Key, c.Columns)
+		if !c.isLeftOut {
+			note(c.Key, c.Columns)
+		}
 	}
 }
 
@@ -383,6 +389,10 @@ func (b *binder) bindKnownID(label string, column yamltree.Scalar, aliases map[s
 
 func (b *binder) bindClaim(i int) {
 	c := &b.mapping.Claims[i]
+	if c.isLeftOut {
+		b.claims = append(b.claims, boundClaim{})
+		return
+	}
 	for _, w := range c.Columns { // an unused alias must not hide a missing column
 		b.column(w, nil)
 	}
@@ -408,7 +418,7 @@ func (b *binder) bindClaim(i int) {
 func (b *binder) checkAliases() {
 	for _, c := range b.mapping.Claims {
 		for _, name := range slices.Sorted(maps.Keys(c.Columns)) {
-			if at := c.Columns[name].At; !b.usedAliases[at] {
+			if at := c.Columns[name].At; !b.usedAliases[at] && !c.isLeftOut {
 				b.warnAt(at, "unused-alias", "nothing uses the name “%s” of this claims entry", name).
 					Hint = "use it in place of the column, in the entry or in the activities on: " + c.ID.Text + "; or take it out"
 			}
@@ -492,6 +502,10 @@ func (b *binder) bindActivities() {
 	for i := range b.mapping.Activities {
 		rule := &b.mapping.Activities[i]
 		a := boundActivity{rule: rule, payloads: make([]*boundPayload, 1+len(b.mapping.Claims)+len(b.mapping.Contacts)), order: -1}
+		if rule.isLeftOut {
+			b.activities = append(b.activities, a)
+			continue
+		}
 		if !rule.Assigned {
 			a.order = order
 			order++
@@ -525,12 +539,12 @@ func (b *binder) scopes(on string) []int {
 	if on == ClientRole {
 		return []int{clientScope}
 	}
-	if i := b.mapping.contactIndex(on); i >= 0 {
+	if i := b.mapping.contactIndex(on); i >= 0 && !b.mapping.Contacts[i].isLeftOut {
 		return []int{b.mapping.contactScope(i)}
 	}
 	var entries []int
 	for i, c := range b.mapping.Claims {
-		if on == "claim" || on == c.ID.Text {
+		if (on == "claim" || on == c.ID.Text) && !c.isLeftOut {
 			entries = append(entries, i)
 		}
 	}

@@ -200,6 +200,8 @@ type ClaimRule struct {
 
 	Administrator AdministratorRule
 	Claimants     []yamltree.Scalar // client, or ids of contacts
+
+	isLeftOut bool // of a Part
 }
 
 // AdministratorRule says which contact administers a claim: the client or a
@@ -214,6 +216,8 @@ type ContactRule struct {
 	PersonRule
 	ID   yamltree.Scalar
 	When yamltree.Scalar // an expression; "" takes every row
+
+	isLeftOut bool // of a Part
 }
 
 // WorkflowRule is the pair of fields that v2 activities carry.
@@ -250,6 +254,8 @@ type ActivityRule struct {
 	When       yamltree.Scalar // an expression; "" always
 	Workflow   WorkflowRule
 	Attributes []AttributeRule
+
+	isLeftOut bool // of a Part
 }
 
 // AttributeRule is one attribute of an activity.
