@@ -70,7 +70,7 @@ func (m *Mapping) InventPhone() func() string {
 	if phone == nil {
 		return nil
 	}
-	return func() string { return convert.InventPhone(phone.Format.Text, phone.Region.Text) }
+	return func() string { return convert.InventPhone(phone.format().Text, phone.Region.Text) }
 }
 
 // FillDown returns the columns whose empty cells take the one above.
@@ -278,20 +278,27 @@ type ValueRule struct {
 
 	hasConstant bool // also for an empty constant, for a clear message
 
-	Type         yamltree.Scalar
-	Format       yamltree.Scalar
-	OtherFormats []yamltree.Scalar // the rest of a list of formats
-	Output       yamltree.Scalar
-	Region       yamltree.Scalar
-	Years        convert.Years
-	Percent      bool
-	Checked      []string
-	Unchecked    []string
-	Values       map[string]string
-	Else         *string
-	Default      *yamltree.Scalar
-	Required     bool
-	MaxLength    int
+	Type      yamltree.Scalar
+	Formats   []yamltree.Scalar
+	Output    yamltree.Scalar
+	Region    yamltree.Scalar
+	Years     convert.Years
+	Percent   bool
+	Checked   []string
+	Unchecked []string
+	Values    map[string]string
+	Else      *string
+	Default   *yamltree.Scalar
+	Required  bool
+	MaxLength int
+}
+
+// format returns the first format.
+func (v *ValueRule) format() (first yamltree.Scalar) {
+	if len(v.Formats) > 0 {
+		first = v.Formats[0]
+	}
+	return first
 }
 
 func scalarTexts(scalars []yamltree.Scalar) []string {

@@ -212,7 +212,7 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type, aliases 
 	if wrong != nil {
 		at := rule.optionsAt()
 		if i := v.conv.WrongFormat(); i > 0 {
-			at = rule.OtherFormats[i-1].At
+			at = rule.Formats[i].At
 		}
 		b.wrongAt(at, "wrong-option", "“%s”: %s", label, strings.Join(wrong, "; "))
 	}
@@ -251,7 +251,7 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type, aliases 
 
 // optionsAt returns the place to show for an option that makes no sense.
 func (v *ValueRule) optionsAt() yamltree.Place {
-	for _, w := range []yamltree.Scalar{v.Format, v.Region, v.Output, v.Type} { // lists have no place of their own
+	for _, w := range []yamltree.Scalar{v.format(), v.Region, v.Output, v.Type} { // lists have no place of their own
 		if w.Text != "" {
 			return w.At
 		}
@@ -263,7 +263,7 @@ func (v *ValueRule) optionsAt() yamltree.Place {
 // options.
 func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter {
 	c := convert.Converter{
-		Type: typ, Format: rule.Format.Text, OtherFormats: scalarTexts(rule.OtherFormats), Region: strings.ToUpper(rule.Region.Text),
+		Type: typ, Format: rule.format().Text, OtherFormats: scalarTexts(rule.Formats[min(1, len(rule.Formats)):]), Region: strings.ToUpper(rule.Region.Text),
 		Zone: b.zone, Date1904: b.sheet.Date1904, Ambiguous: b.mapping.Sheet.AmbiguousTimes, Numbers: b.mapping.Sheet.Numbers, Percent: rule.Percent,
 		Years: rule.Years, Today: b.runDate, Checked: rule.Checked, Unchecked: rule.Unchecked,
 		Values: rule.Values, Else: rule.Else, MaxLength: rule.MaxLength,
@@ -271,8 +271,8 @@ func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter
 	if rule.Output.Text == "date" {
 		c.Output = convert.AsDate
 	}
-	if typ == convert.DateTime && b.zone == nil && rule.Format.Text != "" {
-		b.wrongAt(rule.Format.At, "no-timezone", "“%s” has no timezone, and neither does the mapping", rule.Format.Text).
+	if typ == convert.DateTime && b.zone == nil && len(rule.Formats) > 0 {
+		b.wrongAt(rule.format().At, "no-timezone", "“%s” has no timezone, and neither does the mapping", rule.format().Text).
 			Hint = "add sheet: {timezone: Europe/London}, or wherever the times were written down"
 		c.Zone = time.UTC // reported once here, not for every row
 	}
