@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -338,7 +339,7 @@ func (b *binder) bindPerson(rule *PersonRule, ownSpace string, path ...string) b
 		v := b.value(f.Name.Text, &f.Value, cmp.Or(convert.Type(f.Value.Type.Text), convert.Text), nil)
 		b.target(&v, append(path, "fields", f.Name.Text)...)
 		b.noteParts(&v, &f.Value)
-		field := boundField{path: b.fieldPath(f.Name), value: v}
+		field := boundField{path: strings.Split(f.Name.Text, "."), value: v}
 		for _, lookup := range []*boundValue{p.email, p.phone} {
 			if v.sameReading(lookup) {
 				field.sharedLookup = lookup
@@ -426,20 +427,6 @@ func (b *binder) checkAliases() {
 	}
 }
 
-// fieldPath splits a dotted field name into names of nested objects and array
-// indexes.
-func (b *binder) fieldPath(name yamltree.Scalar) []string {
-	path := strings.Split(name.Text, ".")
-	_, isPlace := arrayIndex(path[0])
-	switch {
-	case slices.Contains(path, ""):
-		b.wrongAt(name.At, "bad-field", "“%s” is not a field's name; a dot separates the names of nested objects", name.Text)
-	case isPlace:
-		b.wrongAt(name.At, "bad-field", "“%s” begins with a place in an array, and the payload is an object; a name must come first", name.Text)
-	}
-	return path
-}
-
 // arrayIndex reads a part of a field's name that is an array index: digits
 // without a leading zero.
 func arrayIndex(part string) (int, bool) {
@@ -450,46 +437,45 @@ func arrayIndex(part string) (int, bool) {
 // isWithin reports whether a field is part of the object or array at a path.
 func isWithin(path, of []string) bool { return len(path) > len(of) && slices.Equal(path[:len(of)], of) }
 
-// checkPaths reports a field that is both a value and an object or both an
-// object and an array, and arrays with a gap.
+// checkPaths reports fields that cannot be parts of one object.
 func (b *binder) checkPaths(rules []FieldRule, fields []boundField) {
-	for i, f := range fields {
-		name := rules[i].Name
-		for _, other := range fields {
-			if isWithin(other.path, f.path) {
-				b.wrongAt(name.At, "bad-field", "“%s” is a value here and an object in “%s”", name.Text, strings.Join(other.path, "."))
-				break
-			}
-		}
-		for depth := 1; depth < len(f.path); depth++ {
-			if at, isPlace := arrayIndex(f.path[depth]); isPlace && !b.checkPlace(name, f.path[:depth], at, fields) {
-				break
-			}
+	for i := range fields {
+		if wrong, hint := wrongPath(fields[i].path, fields); wrong != "" {
+			b.wrongAt(rules[i].Name.At, "bad-field", "“%s” %s", rules[i].Name.Text, wrong).Hint = hint
 		}
 	}
 }
 
-// checkPlace compares a place in an array, which is a part of a field's name, with the parts
-// that other fields have at the same depth.
-func (b *binder) checkPlace(name yamltree.Scalar, array []string, at int, fields []boundField) (ok bool) {
-	ok = at == 0
-	for _, other := range fields {
-		if !isWithin(other.path, array) {
-			continue
-		}
-		there, isPlace := arrayIndex(other.path[len(array)])
-		if !isPlace {
-			b.wrongAt(name.At, "bad-field", "“%s” is an array in “%s” and an object in “%s”", strings.Join(array, "."), name.Text, strings.Join(other.path, ".")).
-				Hint = "a part of a name that is a number is a place in an array"
-			return false
-		}
-		ok = ok || there == at-1
+// wrongPath says why a field cannot be part of the object that all fields make; "" where it can.
+func wrongPath(path []string, all []boundField) (wrong, hint string) {
+	if slices.Contains(path, "") {
+		return "is not a field's name; a dot separates the names of nested objects", ""
 	}
-	if !ok {
-		b.wrongAt(name.At, "bad-field", "“%s” is at place %d of an array, and no field is at place %d", name.Text, at, at-1).
-			Hint = "the first place is 0, and there are no gaps"
+	for depth, part := range path {
+		at, isPlace := arrayIndex(part)
+		isLast, hasBefore := depth == len(path)-1, at == 0
+		if isPlace && depth == 0 {
+			return "begins with a place in an array, and the payload is an object; a name must come first", ""
+		}
+		for _, f := range all {
+			if !isWithin(f.path, path[:depth]) {
+				continue
+			}
+			other := strings.Join(f.path, ".")
+			there, isPlaceToo := arrayIndex(f.path[depth])
+			switch {
+			case isLast && isWithin(f.path, path):
+				return "is a value here and an object in “" + other + "”", ""
+			case isPlace && !isPlaceToo:
+				return "has a place in an array where “" + other + "” has a name", "a part of a name that is a number is a place in an array"
+			}
+			hasBefore = hasBefore || isPlaceToo && there == at-1
+		}
+		if isPlace && !hasBefore {
+			return fmt.Sprintf("is at place %d of an array, and no field is at place %d", at, at-1), "the first place is 0, and there are no gaps"
+		}
 	}
-	return ok
+	return "", ""
 }
 
 func (b *binder) bindActivities() {
