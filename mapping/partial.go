@@ -110,7 +110,9 @@ func (m *Mapping) leaveOut(path []string) {
 	case section == "resume_at":
 		m.ResumeAt = nil
 	}
-	isLeft := func(list string, i int) bool { return path[0] == list && len(path) < 3 && (len(path) == 1 || i == entry) }
+	isLeft := func(list string, i int) bool {
+		return path[0] == list && len(path) < 3 && (len(path) == 1 || i == entry)
+	}
 	for i := range m.Contacts {
 		m.Contacts[i].isLeftOut = m.Contacts[i].isLeftOut || isLeft("contacts", i)
 	}

@@ -82,29 +82,6 @@ func TestReadValues(t *testing.T) {
 	})
 }
 
-// What a failing expression says never quotes a cell; the workbook alone shows it.
-func TestReadExpressionsThatFail(t *testing.T) {
-	for name, expression := range map[string]string{
-		"a library function": `int(col("A")) > 0 ? "x" : "y"`,
-		"a parsed document":  `fromJSON(col("A"))`,
-		"a list's end":       `[1, 2][len(col("A"))]`,
-		"no value to send":   `[col("A")]`,
-		"a number":           `num("A")`,
-		"a date":             `date("A")`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			sheet, records := leads("No | A", "1 | secret")
-			plan := planAll(mustBind(t, fields("a: {expr: '"+expression+"'}"), sheet, nil), records)[0]
-			if len(plan.Problems) != 1 || plan.Problems[0].Code != "expression" || plan.Problems[0].Where.Cell != "B2" {
-				t.Fatalf("expected one problem of B2, got %v", plan.Problems)
-			}
-			if p := plan.Problems[0]; strings.Contains(p.Message+p.Hint, "secret") || p.Seen != "secret" {
-				t.Errorf("the message %q and hint %q, seen %q", p.Message, p.Hint, p.Seen)
-			}
-		})
-	}
-}
-
 func TestReadKeys(t *testing.T) {
 	byMail := "name: n\napi: v1\nclient: {key: Mail, lookup: {email: Mail}, fields: {mail: Mail, name: Name}}"
 	runPlans(t, []planCase{
