@@ -203,11 +203,9 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	b.client = b.bindPerson(&m.Client.PersonRule, m.Name.Text, "client")
 	b.client.known = known
 	for i := range m.Contacts {
-		var contact boundPerson
-		if c := &m.Contacts[i]; !c.isLeftOut {
-			contact = b.bindPerson(&c.PersonRule, m.Name.Text+"/"+c.ID.Text, "contacts", strconv.Itoa(i))
-			contact.id, contact.when = c.ID.Text, b.condition(c.When, nil)
-		}
+		c := &m.Contacts[i]
+		contact := b.bindPerson(&c.PersonRule, m.Name.Text+"/"+c.ID.Text, "contacts", strconv.Itoa(i))
+		contact.id, contact.when = c.ID.Text, b.condition(c.When, nil)
 		b.contacts = append(b.contacts, contact)
 	}
 	for i := range m.Claims {
@@ -289,14 +287,10 @@ func (b *binder) bindKeys() {
 	}
 	note(b.mapping.Client.Key, nil)
 	for _, c := range b.mapping.Contacts {
-		if !c.isLeftOut {
-			note(c.Key, nil)
-		}
+		note(c.Key, nil)
 	}
 	for _, c := range b.mapping.Claims {
-		if !c.isLeftOut {
-			note(c.Key, c.Columns)
-		}
+		note(c.Key, c.Columns)
 	}
 }
 
@@ -419,7 +413,7 @@ func (b *binder) bindClaim(i int) {
 func (b *binder) checkAliases() {
 	for _, c := range b.mapping.Claims {
 		for _, name := range slices.Sorted(maps.Keys(c.Columns)) {
-			if at := c.Columns[name].At; !b.usedAliases[at] && !c.isLeftOut {
+			if at := c.Columns[name].At; !b.usedAliases[at] {
 				b.warnAt(at, "unused-alias", "nothing uses the name “%s” of this claims entry", name).
 					Hint = "use it in place of the column, in the entry or in the activities on: " + c.ID.Text + "; or take it out"
 			}
@@ -525,7 +519,7 @@ func (b *binder) scopes(on string) []int {
 	if on == ClientRole {
 		return []int{clientScope}
 	}
-	if i := b.mapping.contactIndex(on); i >= 0 && !b.mapping.Contacts[i].isLeftOut {
+	if i := b.mapping.contactIndex(on); i >= 0 {
 		return []int{b.mapping.contactScope(i)}
 	}
 	var entries []int

@@ -110,17 +110,21 @@ func (m *Mapping) leaveOut(path []string) {
 	case section == "resume_at":
 		m.ResumeAt = nil
 	}
-	isLeft := func(list string, i int) bool {
-		return path[0] == list && len(path) < 3 && (len(path) == 1 || i == entry)
+	isLeftOut := func(list string, i int) bool { return path[0] == list && len(path) < 3 && (len(path) == 1 || i == entry) }
+	for i, c := range m.Contacts {
+		if isLeftOut("contacts", i) {
+			m.Contacts[i] = ContactRule{ID: c.ID}
+		}
 	}
-	for i := range m.Contacts {
-		m.Contacts[i].isLeftOut = m.Contacts[i].isLeftOut || isLeft("contacts", i)
-	}
-	for i := range m.Claims {
-		m.Claims[i].isLeftOut = m.Claims[i].isLeftOut || isLeft("claims", i)
+	for i, c := range m.Claims {
+		if isLeftOut("claims", i) {
+			m.Claims[i] = ClaimRule{ID: c.ID, isLeftOut: true}
+		}
 	}
 	for i := range m.Activities {
-		m.Activities[i].isLeftOut = m.Activities[i].isLeftOut || isLeft("activities", i)
+		if isLeftOut("activities", i) {
+			m.Activities[i] = ActivityRule{isLeftOut: true}
+		}
 	}
 }
 
