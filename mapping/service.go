@@ -60,10 +60,15 @@ func (m *Mapping) Templates() int {
 	return len(names)
 }
 
+const (
+	unknownTemplateCode  = "unknown-template"
+	unknownAttributeCode = "unknown-attribute"
+)
+
 // findNamed returns the entry of the service that a name of the mapping means: the one with
 // that name, however its accents are written, or with the id that template_ids gives for the
 // path of the name, “Template” or “Template/Attribute”.
-func findNamed[T any](b *binder, in, kind string, list []T, ident func(*T) (id, name string), name yamltree.Scalar, path string) (found T, ok bool) {
+func findNamed[T any](b *binder, code, in, kind string, list []T, ident func(*T) (id, name string), name yamltree.Scalar, path string) (found T, ok bool) {
 	chosen, isChosen := "", false
 	for p, id := range b.service.TemplateIDs {
 		if convert.Composed(p) == path {
@@ -78,7 +83,6 @@ func findNamed[T any](b *binder, in, kind string, list []T, ident func(*T) (id, 
 			found, ids = list[i], append(ids, id)
 		}
 	}
-	code := "unknown-" + kind[strings.LastIndex(kind, " ")+1:]
 	switch {
 	case len(ids) == 1, len(ids) > 0 && isChosen:
 		return found, true
@@ -96,13 +100,13 @@ func findNamed[T any](b *binder, in, kind string, list []T, ident func(*T) (id, 
 
 // template finds an activity template by its name.
 func (b *binder) template(name yamltree.Scalar) (Template, bool) {
-	return findNamed(b, "the environment “"+b.service.Environment+"”", "activity template", b.service.Templates,
+	return findNamed(b, unknownTemplateCode, "the environment “"+b.service.Environment+"”", "activity template", b.service.Templates,
 		func(t *Template) (string, string) { return t.ID, t.Name }, name, name.Text)
 }
 
 // attribute finds an attribute template by its name.
 func (b *binder) attribute(t Template, name yamltree.Scalar) (AttributeTemplate, bool) {
-	return findNamed(b, "the template “"+t.Name+"”", "attribute", t.Attributes,
+	return findNamed(b, unknownAttributeCode, "the template “"+t.Name+"”", "attribute", t.Attributes,
 		func(a *AttributeTemplate) (string, string) { return a.ID, a.Name }, name, convert.Composed(t.Name)+"/"+name.Text)
 }
 
@@ -187,10 +191,28 @@ func (r *rowConverter) noteUnlisted(a *boundAttribute, it *fieldValue) *problem.
 		return nil
 	}
 	sheet, column := &r.b.sheet, it.from()
+	expected, option := problem.Suggestion(text, a.options)+":", "OPTION"
+	if nearest, ok := nearestOption(text, a.options); ok {
+		expected, option = "did you mean “"+nearest+"”?", yamltree.Quote(nearest)
+	}
 	p := problem.At(sheet.At(column, r.record.Row), "not-an-option", "%s holds a text that is not among the options of “%s”; it is sent as it is",
 		sheet.ColumnLabel(column), a.value.label).
-		Hinted("%s: write an option in the cell, or translate the text in the mapping, with values: {TEXT: OPTION}", strings.TrimSuffix(problem.Suggestion(text, a.options), "?"))
+		Hinted("%s write an option in the cell, or translate the text in the mapping: values: {TEXT: %s}", expected, option)
 	p.Seen, p.Warning = r.record.Cell(column).Shown, true
 	r.row.Warnings = append(r.row.Warnings, p)
 	return &p
+}
+
+// nearestOption is the option that a text most likely means: one with few edits, or with
+// words before or after.
+func nearestOption(text string, options []string) (string, bool) {
+	const least = 3 // letters: “no” is in “unknown”
+	nearest, ok := problem.Nearest(problem.Shorten(text), options)
+	for _, option := range options {
+		longer, shorter := strings.ToLower(option), strings.ToLower(text)
+		if !ok && min(len(longer), len(shorter)) >= least && (strings.Contains(longer, shorter) || strings.Contains(shorter, longer)) {
+			nearest, ok = option, true
+		}
+	}
+	return nearest, ok
 }
