@@ -110,7 +110,9 @@ func (m *Mapping) leaveOut(path []string) {
 	case section == "resume_at":
 		m.ResumeAt = nil
 	}
-	isLeftOut := func(list string, i int) bool { return path[0] == list && len(path) < 3 && (len(path) == 1 || i == entry) }
+	isLeftOut := func(list string, i int) bool {
+		return path[0] == list && len(path) < 3 && (len(path) == 1 || i == entry)
+	}
 	for i, c := range m.Contacts {
 		if isLeftOut("contacts", i) {
 			m.Contacts[i] = ContactRule{ID: c.ID}
