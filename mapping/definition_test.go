@@ -79,6 +79,8 @@ func TestRenamed(t *testing.T) {
 		"nothing":           {then: "{template: A" + open, now: "{template: A" + open},
 		"another template":  {then: "{template: A, id: a" + open, now: "{template: B, id: b" + open, grown: "b"},
 		"an id":             {then: "{template: A, id: a" + open, now: "{template: A, id: b" + open, want: "activity/a@client", grown: "b"},
+		"one more of it":    {then: "{template: A, id: a" + open, now: "{template: A, id: a" + open + ", {template: A, id: b" + open, grown: "b"},
+		"one less of it":    {then: "{template: A, id: a" + open + ", {template: A, id: b" + open, now: "{template: A, id: b" + open},
 		"another claim":     {then: "{template: A, id: a, on: loan" + open, now: "{template: A, id: b" + open, grown: "b"},
 		"every claim":       {then: "{template: A, id: a, on: loan" + open, now: "{template: A, id: b, on: claim" + open, want: "activity/a@", grown: "b"},
 		"a template's name": {then: `{"activities":[{"id":"Old name","on":"client","template":"Old name","templateId":"id of A"}]}`, now: "{template: A" + open, want: "activity/Old name@client", grown: "A"},
