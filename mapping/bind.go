@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -171,8 +172,9 @@ type binder struct {
 	zone        *time.Location
 	runDate     string
 	keyColumns  map[int]bool
-	usedAliases map[yamltree.Place]bool // by the place of the column that they stand for
-	entries     []int                   // the claims entries that the activity being bound is on
+	usedAliases map[yamltree.Place]bool    // by the place of the column that they stand for
+	aliases     map[string]yamltree.Scalar // of the claims entry for which something is bound; nil for none
+	entries     []int                      // the claims entries that the activity being bound is on
 }
 
 // Bind finds every name of m in the sheet and the service and settles every
@@ -194,17 +196,17 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 		if b.empty == nil {
 			b.empty = map[string]bool{}
 		}
-		b.empty[w.Text] = true
+		b.empty[convert.Trim(w.Text)] = true
 	}
-	b.columns(m.Sheet.FillDown, nil)
+	b.columns(m.Sheet.FillDown)
 	b.bindKeys()
-	known := b.bindKnownID("known_id", m.Client.KnownID, nil, "client", "known_id")
+	known := b.bindKnownID("known_id", m.Client.KnownID, "client", "known_id")
 	b.client = b.bindPerson(&m.Client.PersonRule, m.Name.Text, "client")
 	b.client.known = known
 	for i := range m.Contacts {
 		c := &m.Contacts[i]
 		contact := b.bindPerson(&c.PersonRule, m.Name.Text+"/"+c.ID.Text, "contacts", strconv.Itoa(i))
-		contact.id, contact.when = c.ID.Text, b.condition(c.When, nil)
+		contact.id, contact.when = c.ID.Text, b.condition(c.When)
 		b.contacts = append(b.contacts, contact)
 	}
 	for i := range m.Claims {
@@ -212,7 +214,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	}
 	b.bindActivities()
 	b.bindResume()
-	b.when = b.condition(m.Sheet.When, nil)
+	b.when = b.condition(m.Sheet.When)
 	b.checkAliases()
 	b.doubtHeader()
 	b.problems.Sort()
@@ -279,18 +281,20 @@ func (b *Binding) header(column int, row cell.Row) string {
 // bindKeys notes the columns that are part of a key. Wherever these are used,
 // rows agree on them in any case.
 func (b *binder) bindKeys() {
-	note := func(key []yamltree.Scalar, aliases map[string]yamltree.Scalar) {
-		for _, c := range b.columns(key, aliases) {
+	note := func(key []yamltree.Scalar) {
+		for _, c := range b.columns(key) {
 			b.keyColumns[c] = true
 		}
 	}
-	note(b.mapping.Client.Key, nil)
+	note(b.mapping.Client.Key)
 	for _, c := range b.mapping.Contacts {
-		note(c.Key, nil)
+		note(c.Key)
 	}
 	for _, c := range b.mapping.Claims {
-		note(c.Key, c.Columns)
+		b.aliases = c.Columns
+		note(c.Key)
 	}
+	b.aliases = nil
 }
 
 // target makes a value one of the Targets.
@@ -312,7 +316,7 @@ func (b *binder) target(v *boundValue, path ...string) {
 // bindPerson binds the client, or an entry of contacts.
 func (b *binder) bindPerson(rule *PersonRule, ownSpace string, path ...string) boundPerson {
 	path = slices.Clip(path)
-	p := boundPerson{key: b.columns(rule.Key, nil), administrator: rule.Administrator, mode: rule.Lookup.Mode}
+	p := boundPerson{key: b.columns(rule.Key), administrator: rule.Administrator, mode: rule.Lookup.Mode}
 	lookup := func(name string, rule *ValueRule, typ convert.Type) *boundValue {
 		if rule == nil {
 			return nil
@@ -322,17 +326,17 @@ func (b *binder) bindPerson(rule *PersonRule, ownSpace string, path ...string) b
 				Hint = "leave type out, so that every spelling of an address is the same address"
 			return nil
 		}
-		v := b.value("lookup."+name, rule, typ, nil)
+		v := b.value("lookup."+name, rule, typ)
 		b.target(&v, append(path, "lookup", name)...)
 		return &v
 	}
 	p.email, p.phone = lookup("email", rule.Lookup.Email, convert.Email), lookup("phone", rule.Lookup.Phone, convert.Phone)
 	for i := range rule.Fields {
 		f := &rule.Fields[i]
-		v := b.value(f.Name.Text, &f.Value, cmp.Or(convert.Type(f.Value.Type.Text), convert.Text), nil)
+		v := b.value(f.Name.Text, &f.Value, cmp.Or(convert.Type(f.Value.Type.Text), convert.Text))
 		b.target(&v, append(path, "fields", f.Name.Text)...)
 		b.noteParts(&v, &f.Value)
-		field := boundField{path: b.fieldPath(f.Name), value: v}
+		field := boundField{path: strings.Split(f.Name.Text, "."), value: v}
 		for _, lookup := range []*boundValue{p.email, p.phone} {
 			if v.sameReading(lookup) {
 				field.sharedLookup = lookup
@@ -372,28 +376,34 @@ func (p *boundPerson) lookupSpace() string {
 }
 
 // bindKnownID binds a column of ids that are known from elsewhere; nil without one.
-func (b *binder) bindKnownID(label string, column yamltree.Scalar, aliases map[string]yamltree.Scalar, path ...string) *boundValue {
+func (b *binder) bindKnownID(label string, column yamltree.Scalar, path ...string) *boundValue {
 	if column.Text == "" {
 		return nil
 	}
-	v := b.value(label, &ValueRule{At: column.At, Column: column}, convert.ID, aliases)
+	v := b.value(label, &ValueRule{At: column.At, Column: column}, convert.ID)
 	b.target(&v, path...)
 	return &v
 }
 
 func (b *binder) bindClaim(i int) {
 	c := &b.mapping.Claims[i]
-	for _, w := range c.Columns { // an unused alias must not hide a missing column
-		b.column(w, nil)
+	if c.isLeftOut {
+		b.claims = append(b.claims, boundClaim{})
+		return
 	}
+	for _, w := range c.Columns { // an unused alias must not hide a missing column
+		b.column(w)
+	}
+	b.aliases = c.Columns
+	defer func() { b.aliases = nil }()
 	name := ValueRule{At: c.Name.At, Text: c.Name, Required: true}
 	claim := boundClaim{
-		id: c.ID.Text, key: b.columns(c.Key, c.Columns), when: b.condition(c.When, c.Columns),
-		name: b.value("the claim's name", &name, convert.Text, c.Columns), first: c.First,
+		id: c.ID.Text, key: b.columns(c.Key), when: b.condition(c.When),
+		name: b.value("the claim's name", &name, convert.Text), first: c.First,
 	}
 	claim.name.table = c.NameValues
 	b.target(&claim.name, "claims", strconv.Itoa(i), "name")
-	claim.known = b.bindKnownID("the claim's known_id", c.KnownID, c.Columns, "claims", strconv.Itoa(i), "known_id")
+	claim.known = b.bindKnownID("the claim's known_id", c.KnownID, "claims", strconv.Itoa(i), "known_id")
 	claim.administrator = boundRole{contact: b.mapping.contactIndex(c.Administrator.Contact.Text)} // of what is not known Parse has said so
 	if ref := c.Administrator.ID; ref.Text != "" && b.service != nil {
 		claim.administrator.id = b.service.ContactIDs[ref.Text]
@@ -416,20 +426,6 @@ func (b *binder) checkAliases() {
 	}
 }
 
-// fieldPath splits a dotted field name into names of nested objects and array
-// indexes.
-func (b *binder) fieldPath(name yamltree.Scalar) []string {
-	path := strings.Split(name.Text, ".")
-	_, isPlace := arrayIndex(path[0])
-	switch {
-	case slices.Contains(path, ""):
-		b.wrongAt(name.At, "bad-field", "“%s” is not a field's name; a dot separates the names of nested objects", name.Text)
-	case isPlace:
-		b.wrongAt(name.At, "bad-field", "“%s” begins with a place in an array, and the payload is an object; a name must come first", name.Text)
-	}
-	return path
-}
-
 // arrayIndex reads a part of a field's name that is an array index: digits
 // without a leading zero.
 func arrayIndex(part string) (int, bool) {
@@ -440,46 +436,45 @@ func arrayIndex(part string) (int, bool) {
 // isWithin reports whether a field is part of the object or array at a path.
 func isWithin(path, of []string) bool { return len(path) > len(of) && slices.Equal(path[:len(of)], of) }
 
-// checkPaths reports a field that is both a value and an object or both an
-// object and an array, and arrays with a gap.
+// checkPaths reports fields that cannot be parts of one object.
 func (b *binder) checkPaths(rules []FieldRule, fields []boundField) {
-	for i, f := range fields {
-		name := rules[i].Name
-		for _, other := range fields {
-			if isWithin(other.path, f.path) {
-				b.wrongAt(name.At, "bad-field", "“%s” is a value here and an object in “%s”", name.Text, strings.Join(other.path, "."))
-				break
-			}
-		}
-		for depth := 1; depth < len(f.path); depth++ {
-			if at, isPlace := arrayIndex(f.path[depth]); isPlace && !b.checkPlace(name, f.path[:depth], at, fields) {
-				break
-			}
+	for i := range fields {
+		if wrong, hint := wrongPath(fields[i].path, fields); wrong != "" {
+			b.wrongAt(rules[i].Name.At, "bad-field", "“%s” %s", rules[i].Name.Text, wrong).Hint = hint
 		}
 	}
 }
 
-// checkPlace compares a place in an array, which is a part of a field's name, with the parts
-// that other fields have at the same depth.
-func (b *binder) checkPlace(name yamltree.Scalar, array []string, at int, fields []boundField) (ok bool) {
-	ok = at == 0
-	for _, other := range fields {
-		if !isWithin(other.path, array) {
-			continue
-		}
-		there, isPlace := arrayIndex(other.path[len(array)])
-		if !isPlace {
-			b.wrongAt(name.At, "bad-field", "“%s” is an array in “%s” and an object in “%s”", strings.Join(array, "."), name.Text, strings.Join(other.path, ".")).
-				Hint = "a part of a name that is a number is a place in an array"
-			return false
-		}
-		ok = ok || there == at-1
+// wrongPath says why a field cannot be part of the object that all fields make; "" where it can.
+func wrongPath(path []string, all []boundField) (wrong, hint string) {
+	if slices.Contains(path, "") {
+		return "is not a field's name; a dot separates the names of nested objects", ""
 	}
-	if !ok {
-		b.wrongAt(name.At, "bad-field", "“%s” is at place %d of an array, and no field is at place %d", name.Text, at, at-1).
-			Hint = "the first place is 0, and there are no gaps"
+	for depth, part := range path {
+		at, isPlace := arrayIndex(part)
+		isLast, hasBefore := depth == len(path)-1, at == 0
+		if isPlace && depth == 0 {
+			return "begins with a place in an array, and the payload is an object; a name must come first", ""
+		}
+		for _, f := range all {
+			if !isWithin(f.path, path[:depth]) {
+				continue
+			}
+			other := strings.Join(f.path, ".")
+			there, isPlaceToo := arrayIndex(f.path[depth])
+			switch {
+			case isLast && isWithin(f.path, path):
+				return "is a value here and an object in “" + other + "”", ""
+			case isPlace && !isPlaceToo:
+				return "has a place in an array where “" + other + "” has a name", "a part of a name that is a number is a place in an array"
+			}
+			hasBefore = hasBefore || isPlaceToo && there == at-1
+		}
+		if isPlace && !hasBefore {
+			return fmt.Sprintf("is at place %d of an array, and no field is at place %d", at, at-1), "the first place is 0, and there are no gaps"
+		}
 	}
-	return ok
+	return "", ""
 }
 
 func (b *binder) bindActivities() {
@@ -492,6 +487,10 @@ func (b *binder) bindActivities() {
 	for i := range b.mapping.Activities {
 		rule := &b.mapping.Activities[i]
 		a := boundActivity{rule: rule, payloads: make([]*boundPayload, 1+len(b.mapping.Claims)+len(b.mapping.Contacts)), order: -1}
+		if rule.isLeftOut {
+			b.activities = append(b.activities, a)
+			continue
+		}
 		if !rule.Assigned {
 			a.order = order
 			order++
@@ -507,14 +506,15 @@ func (b *binder) bindActivities() {
 		types := b.attributes(rule, a.template, known)
 		scopes := b.scopes(rule.On.Text)
 		for _, scope := range scopes {
-			if b.isEntry(scope) {
-				b.entries = scopes
+			if scope >= 0 && scope < len(b.mapping.Claims) {
+				b.aliases, b.entries = b.mapping.Claims[scope].Columns, scopes
 			}
-			a.payloads[1+scope] = b.payload(i, types, scope)
+			p := b.payload(i, types)
 			b.entries = nil
 			if !b.mapping.V1() {
-				a.payloads[1+scope].workflow, a.payloads[1+scope].identifier = b.workflow(rule, b.aliases(scope))
+				p.workflow, p.identifier = b.workflow(rule)
 			}
+			a.payloads[1+scope], b.aliases = p, nil
 		}
 		b.activities = append(b.activities, a)
 	}
@@ -530,7 +530,7 @@ func (b *binder) scopes(on string) []int {
 	}
 	var entries []int
 	for i, c := range b.mapping.Claims {
-		if on == "claim" || on == c.ID.Text {
+		if (on == "claim" || on == c.ID.Text) && !c.isLeftOut {
 			entries = append(entries, i)
 		}
 	}
@@ -538,12 +538,12 @@ func (b *binder) scopes(on string) []int {
 }
 
 // payload binds what an activity holds on a scope.
-func (b *binder) payload(activity int, types []attributeType, scope int) *boundPayload {
-	rule, aliases := &b.mapping.Activities[activity], b.aliases(scope)
-	p := &boundPayload{when: b.condition(rule.When, aliases)}
+func (b *binder) payload(activity int, types []attributeType) *boundPayload {
+	rule := &b.mapping.Activities[activity]
+	p := &boundPayload{when: b.condition(rule.When)}
 	for i := range rule.Attributes {
 		attr, t := &rule.Attributes[i], types[i]
-		v := b.value(attr.Name.Text, &attr.Value, t.typ, aliases)
+		v := b.value(attr.Name.Text, &attr.Value, t.typ)
 		b.target(&v, "activities", strconv.Itoa(activity), "attributes", attr.Name.Text)
 		b.noteParts(&v, &attr.Value)
 		if v.isUntyped = t.isUntyped; v.isUntyped {
@@ -554,20 +554,9 @@ func (b *binder) payload(activity int, types []attributeType, scope int) *boundP
 	return p
 }
 
-// isEntry reports whether a scope is a claims entry.
-func (b *binder) isEntry(scope int) bool { return scope >= 0 && scope < len(b.mapping.Claims) }
-
-// aliases returns the aliases of a scope; nil for none.
-func (b *binder) aliases(scope int) map[string]yamltree.Scalar {
-	if b.isEntry(scope) {
-		return b.mapping.Claims[scope].Columns
-	}
-	return nil
-}
-
 // workflow settles the two workflow fields: the activity's own, else the
 // mapping's. The identifier may also come from the environment.
-func (b *binder) workflow(rule *ActivityRule, aliases map[string]yamltree.Scalar) (name, identifier boundValue) {
+func (b *binder) workflow(rule *ActivityRule) (name, identifier boundValue) {
 	own, usual := rule.Workflow, b.mapping.Workflow
 	if own.Name.Text == "" {
 		own.Name = usual.Name
@@ -575,9 +564,9 @@ func (b *binder) workflow(rule *ActivityRule, aliases map[string]yamltree.Scalar
 	if own.TemplateIdentifier.Text == "" {
 		own.TemplateIdentifier = usual.TemplateIdentifier
 	}
-	name = b.workflowText("workflow name", own.Name, aliases)
+	name = b.workflowText("workflow name", own.Name)
 	if own.TemplateIdentifier.Text != "" || b.service == nil {
-		return name, b.workflowText("workflow template identifier", own.TemplateIdentifier, aliases)
+		return name, b.workflowText("workflow template identifier", own.TemplateIdentifier)
 	}
 	if b.service.WorkflowTemplateIdentifier == "" {
 		b.wrongAt(rule.Template.At, "no-workflow", "“%s” has no workflow template identifier, which every activity of version 2 carries", rule.Template.Text).
@@ -587,9 +576,9 @@ func (b *binder) workflow(rule *ActivityRule, aliases map[string]yamltree.Scalar
 }
 
 // workflowText binds a text in which the sheet's name and the run's date are replaced, too.
-func (b *binder) workflowText(label string, w yamltree.Scalar, aliases map[string]yamltree.Scalar) boundValue {
+func (b *binder) workflowText(label string, w yamltree.Scalar) boundValue {
 	v := boundValue{label: label, required: true, conv: convert.Converter{Type: convert.Text}}
-	b.places(&v, w, map[string]string{"sheet": cmp.Or(b.sheet.Origin, b.sheet.Name), "run.date": b.runDate}, aliases)
+	b.places(&v, w, map[string]string{"sheet": cmp.Or(b.sheet.Origin, b.sheet.Name), "run.date": b.runDate})
 	if len(v.columns) == 0 {
 		v.constant = &cell.Value{Field: cell.StringValue, Literal: v.text.fill(func(string) string { return "" })}
 	}
@@ -610,12 +599,12 @@ func (b *binder) bindResume() {
 	}
 	r.order = r.orders[rule.Template.Text] // checked by Parse
 	if rule.Column.Text != "" {
-		r.column, _ = b.column(rule.Column, nil)
+		r.column, _ = b.column(rule.Column)
 		if rule.Values != nil {
 			byName := r.orders
 			r.orders, r.listed = map[string]int{}, true
 			for from, to := range rule.Values {
-				r.orders[convert.Composed(from)] = byName[to.Text] // checked by Parse
+				r.orders[convert.Composed(convert.FoldSpace(from))] = byName[to.Text] // checked by Parse
 			}
 		}
 	}

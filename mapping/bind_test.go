@@ -151,18 +151,6 @@ func TestBindTakesTemplateIDs(t *testing.T) {
 	}
 }
 
-// A contact that is made as no administrator cannot administer claims.
-func TestClaimsNeedAnAdministrator(t *testing.T) {
-	const client = "name: a\napi: v2\nclient: {key: No, existing: create, administrator: false, fields: {no: No}}\n"
-	if _, found := mapping.Parse("mapping.yaml", []byte(client)); len(found) > 0 {
-		t.Errorf("without claims: %v", found)
-	}
-	_, found := mapping.Parse("mapping.yaml", []byte(client+"claims: [{key: C, name: '{C}'}]\n"))
-	if said := report(found); !strings.Contains(said, "mapping.yaml:3:") || !strings.Contains(said, "the contact administers its claims") {
-		t.Errorf("with claims: %s", said)
-	}
-}
-
 // TestNoHeader: a sheet that has none of the mapping's columns has one problem, which
 // does not quote the row that was read as the header: it may be a client.
 func TestNoHeader(t *testing.T) {

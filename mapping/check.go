@@ -50,7 +50,7 @@ func (p *checker) check(m *Mapping) {
 	p.checkActivities(m)
 	p.checkOrder(m)
 	p.checkResume(m)
-	if !m.V1() && len(p.problems) == 0 {
+	if !m.V1() && len(p.problems) == 0 { // what would need a contact may be what is wrong
 		p.checkUnusedContacts(m)
 	}
 }
@@ -58,24 +58,35 @@ func (p *checker) check(m *Mapping) {
 // checkKeySpace refuses the names of the two built-in key spaces for the mapping's own.
 func (p *checker) checkKeySpace(name yamltree.Scalar) {
 	if name.Text == EmailSpace || name.Text == PhoneSpace {
-		p.wrongAt(name.At, "reserved-name", "“%s” is the name of a built-in key space", name.Text).
-			Hint = "choose another name"
+		p.wrongAt(name.At, "reserved-name", "“%s” is the name of a built-in key space", name.Text).Hint = "choose another name"
 	}
 }
 
 // checkKey refuses a column that a key has twice.
 func (p *checker) checkKey(key []yamltree.Scalar) {
 	for i, column := range key {
-		if slices.ContainsFunc(key[:i], func(other yamltree.Scalar) bool { return other.Text == column.Text }) && column.Text != "" {
+		if slices.Contains(scalarTexts(key[:i]), column.Text) && column.Text != "" {
 			p.wrongAt(column.At, "repeated-column", "the key has the column “%s” twice", column.Text).Hint = "keep one of the two"
 		}
 	}
 }
 
+// isRepeated refuses an id that an earlier entry has.
+func (p *checker) isRepeated(seen map[string]yamltree.Place, id yamltree.Scalar, what string) bool {
+	first, twice := seen[id.Text]
+	if seen[id.Text] = id.At; !twice || id.Text == "" {
+		return false
+	}
+	p.wrongAt(id.At, "duplicate-id", "two %s have the id “%s”; the first is in line %d", what, id.Text, first.Line).
+		Hint = "give one of them an id of its own, e.g. id: " + id.Text + " 2"
+	return true
+}
+
 func (p *checker) checkClient(m *Mapping) {
 	c := &m.Client
 	p.checkPerson(&c.PersonRule)
-	if !c.Lookup.isGiven() && c.Existing != Create && c.At.IsSet() {
+	isKnown := len(c.Key) == 1 && c.KnownID.Text != "" && c.Key[0].Text == c.KnownID.Text // then the key is the client's id
+	if !c.Lookup.isGiven() && c.Existing != Create && !isKnown && c.At.IsSet() {
 		p.wrongAt(c.Lookup.At.Or(c.At), "no-lookup", "client.lookup needs email or phone: without one, a client that the service already knows is not found").
 			Hint = "name the column, e.g. lookup: {email: E-mail}; or write existing: create to create every client without asking"
 	}
@@ -95,66 +106,36 @@ func (p *checker) checkPerson(r *PersonRule) {
 	}
 }
 
-// checkEmpty refuses texts of sheet.empty that no trimmed cell has, and tables
-// and words that list such a text: it never reaches them.
+// checkEmpty refuses tables and words that list a text of sheet.empty: it never reaches them.
 func (p *checker) checkEmpty(m *Mapping) {
-	for _, w := range m.Sheet.Empty {
-		if convert.Trim(w.Text) != w.Text {
-			p.wrongAt(w.At, "empty-text", "“%s” can never match: cells are trimmed before they are compared with sheet.empty", w.Text).
-				Hint = "write the text without white space around it"
-		}
-	}
-	check := func(v *ValueRule) {
-		if v == nil {
-			return
-		}
-		var unreachable []string
-		for _, word := range slices.Concat(slices.Sorted(maps.Keys(v.Values)), v.Checked, v.Unchecked) {
-			if m.Sheet.countsAsEmpty(word) {
-				unreachable = append(unreachable, "“"+word+"”")
-			}
-		}
-		if len(unreachable) > 0 {
-			p.wrongAt(v.At, "empty-text", "%s counts as empty by sheet.empty, so the entry for it here is never used", strings.Join(unreachable, ", ")).
+	check := func(at yamltree.Place, texts ...string) {
+		texts = slices.DeleteFunc(texts, func(text string) bool { return !slices.Contains(scalarTexts(m.Sheet.Empty), text) })
+		if len(texts) > 0 {
+			p.wrongAt(at, "empty-text", "“%s” counts as empty by sheet.empty, so the entry for it here is never used", strings.Join(texts, "”, “")).
 				Hint = "list it in one of the two places; default says what is sent for an empty cell"
 		}
 	}
-	check(m.Client.Lookup.Email)
-	check(m.Client.Lookup.Phone)
+	value := func(v *ValueRule) {
+		if v != nil {
+			check(v.At, slices.Concat(slices.Sorted(maps.Keys(v.Values)), v.Checked, v.Unchecked)...)
+		}
+	}
+	value(m.Client.Lookup.Email)
+	value(m.Client.Lookup.Phone)
 	for i := range m.Client.Fields {
-		check(&m.Client.Fields[i].Value)
+		value(&m.Client.Fields[i].Value)
+	}
+	for _, c := range m.Claims {
+		check(c.Name.At, slices.Sorted(maps.Keys(c.NameValues))...)
+	}
+	if m.ResumeAt != nil {
+		check(m.ResumeAt.Column.At, slices.Sorted(maps.Keys(m.ResumeAt.Values))...)
 	}
 	for _, a := range m.Activities {
 		for k := range a.Attributes {
-			check(&a.Attributes[k].Value)
+			value(&a.Attributes[k].Value)
 		}
 	}
-	for _, from := range slices.Sorted(maps.Keys(m.ResumeAt.values())) {
-		p.checkEntry(m, from, m.ResumeAt.Values[from].At, from == convert.FoldSpace(from),
-			"in the cells of resume_at white space is trimmed, and each run of it is one space", "write the text with single spaces and none around it", "here")
-	}
-	for _, c := range m.Claims {
-		for _, from := range slices.Sorted(maps.Keys(c.NameValues)) {
-			p.checkEntry(m, from, c.Name.At, from != "" && from == convert.Trim(from),
-				"cells are trimmed before they are looked up in the name's values, and an empty cell is not looked up", "write the text without white space around it", "in the name's values")
-		}
-	}
-}
-
-// checkEntry refuses an entry of a table that no cell can match.
-func (p *checker) checkEntry(m *Mapping, from string, at yamltree.Place, canMatch bool, why, cure, where string) {
-	switch {
-	case !canMatch:
-		p.wrongAt(at, "values-key", "“%s” can never match: %s", from, why).Hint = cure
-	case m.Sheet.countsAsEmpty(from):
-		p.wrongAt(at, "empty-text", "“%s” counts as empty by sheet.empty, so the entry for it %s is never used", from, where).
-			Hint = "list it in one of the two places"
-	}
-}
-
-// countsAsEmpty reports whether sheet.empty lists a text.
-func (s *SheetRule) countsAsEmpty(text string) bool {
-	return slices.ContainsFunc(s.Empty, func(w yamltree.Scalar) bool { return w.Text == text })
 }
 
 func (p *checker) checkV1(m *Mapping) {
@@ -164,26 +145,23 @@ func (p *checker) checkV1(m *Mapping) {
 		}
 	}
 	refuse(m.Client.AdministratorAt, "administrators")
-	if len(m.Contacts) > 0 {
-		refuse(m.Contacts[0].At, "contacts beside the client")
+	for _, c := range m.Contacts[:min(1, len(m.Contacts))] {
+		refuse(c.At, "contacts beside the client")
 	}
-	if len(m.Claims) > 0 {
-		refuse(m.Claims[0].At, "claims")
+	for _, c := range m.Claims[:min(1, len(m.Claims))] {
+		refuse(c.At, "claims")
 	}
-	workflow := func(w WorkflowRule) {
-		for _, word := range []yamltree.Scalar{w.Name, w.TemplateIdentifier} {
-			if word.Text != "" {
-				refuse(word.At, "workflow fields")
-			}
-		}
-	}
-	workflow(m.Workflow)
 	refuse(m.LinkAt, "magic links: its redirect url comes with the creation of a client")
+	workflows := []WorkflowRule{m.Workflow}
 	for _, a := range m.Activities {
-		workflow(a.Workflow)
+		workflows = append(workflows, a.Workflow)
 		if a.Status == Accepted {
 			p.wrongAt(a.StatusAt, "not-in-v1", "version 1 of the interface has no status Accepted; expected Submitted or Open")
 		}
+	}
+	for _, w := range workflows {
+		refuse(w.Name.At, "workflow fields")
+		refuse(w.TemplateIdentifier.At, "workflow fields")
 	}
 }
 
@@ -218,13 +196,10 @@ func (p *checker) checkContacts(m *Mapping) {
 		if id == "" { // reported as missing
 			continue
 		}
-		if first, twice := ids[id]; twice {
-			p.wrongAt(c.ID.At, "duplicate-id", "two contacts have the id “%s”; the first is in line %d", id, first.Line).
-				Hint = "give each an id of its own"
-		} else if ids[id] = c.ID.At; id == ClientRole || strings.ContainsAny(id, "/@") {
+		if !p.isRepeated(ids, c.ID, "contacts") && (id == ClientRole || strings.ContainsAny(id, "/@")) {
 			p.wrongAt(c.ID.At, "bad-id", "a contact cannot have the id “%s”: client is taken, and / and @ separate the parts of a step's name", id)
 		}
-		if !c.Lookup.isGiven() && !p.isReported(c.Lookup.At) {
+		if isReported := slices.ContainsFunc(p.problems, func(q problem.Problem) bool { return q.Where == c.Lookup.At.In(p.file) }); !c.Lookup.isGiven() && !isReported {
 			p.wrongAt(c.Lookup.At.Or(c.At), "no-lookup", "the contact “%s” needs lookup with email or phone: without one, a person whom the service already knows is not found", id).
 				Hint = "name the column, e.g. lookup: {email: Partner e-mail}"
 		}
@@ -238,44 +213,47 @@ func (p *checker) checkContacts(m *Mapping) {
 	}
 }
 
-// isReported reports whether there is a problem at a place already.
-func (p *checker) isReported(at yamltree.Place) bool {
-	return slices.ContainsFunc(p.problems, func(q problem.Problem) bool { return q.Where.Line == at.Line && q.Where.Column == at.Column })
-}
-
 // checkRoles reports contacts that a claims entry names and the mapping does not have.
 func (p *checker) checkRoles(m *Mapping, c *ClaimRule) {
-	choices, unnamed := []string{ClientRole}, false
-	for _, contact := range m.Contacts {
-		unnamed = unnamed || contact.ID.Text == "" // which was reported, and may be the one that is meant
-		if contact.ID.Text != "" && !slices.Contains(choices, contact.ID.Text) {
-			choices = append(choices, contact.ID.Text)
-		}
-	}
+	choices, isComplete := m.roles()
 	check := func(key string, role yamltree.Scalar) {
 		_, isNear := problem.Nearest(role.Text, choices)
-		if role.Text != "" && !slices.Contains(choices, role.Text) && (isNear || !unnamed) {
+		if role.Text != "" && !slices.Contains(choices, role.Text) && (isNear || isComplete) {
 			p.wrongAt(role.At, "unknown-contact", "%s cannot be “%s”: no contact has that id", key, role.Text).
 				Hint = problem.Suggestion(role.Text, choices)
 		}
 	}
 	check("administrator", c.Administrator.Contact)
-	seen := map[string]bool{}
-	for _, role := range c.Claimants {
-		if check("a claimant", role); seen[role.Text] && role.Text != "" {
+	for i, role := range c.Claimants {
+		if check("a claimant", role); role.Text != "" && slices.Contains(scalarTexts(c.Claimants[:i]), role.Text) {
 			p.wrongAt(role.At, "duplicate-claimant", "“%s” is among the claimants twice", role.Text).Hint = "keep one of the two"
 		}
-		seen[role.Text] = true
 	}
 }
 
-// checkUnusedContacts refuses contacts that nothing needs. It is the last check, because what
-// would need them may be what is wrong.
+// roles returns the names of the people whom claims and activities may name; it is not
+// complete where an entry of contacts has no id, which may be the one that is meant.
+func (m *Mapping) roles() (names []string, isComplete bool) {
+	names, isComplete = []string{ClientRole}, true
+	for _, c := range m.Contacts {
+		if isComplete = isComplete && c.ID.Text != ""; c.ID.Text != "" && !slices.Contains(names, c.ID.Text) {
+			names = append(names, c.ID.Text)
+		}
+	}
+	return names, isComplete
+}
+
+// checkUnusedContacts refuses contacts that nothing needs.
 func (p *checker) checkUnusedContacts(m *Mapping) {
+	var used []string
+	for _, c := range m.Claims {
+		used = append(append(used, c.Administrator.Contact.Text), scalarTexts(c.Claimants)...)
+	}
+	for _, a := range m.Activities {
+		used = append(used, a.On.Text)
+	}
 	for _, contact := range m.Contacts {
-		is := func(role yamltree.Scalar) bool { return role.Text == contact.ID.Text }
-		if !slices.ContainsFunc(m.Claims, func(c ClaimRule) bool { return is(c.Administrator.Contact) || slices.ContainsFunc(c.Claimants, is) }) &&
-			!slices.ContainsFunc(m.Activities, func(a ActivityRule) bool { return is(a.On) }) {
+		if !slices.Contains(used, contact.ID.Text) {
 			p.wrongAt(contact.ID.At, "unused-contact", "no claim names the contact “%s” and no activity is on it, so it would never be created", contact.ID.Text).
 				Hint = "name it under a claims entry, e.g. claimants: [client, " + contact.ID.Text + "]; or take it out"
 		}
@@ -283,29 +261,26 @@ func (p *checker) checkUnusedContacts(m *Mapping) {
 }
 
 func (p *checker) checkClaims(m *Mapping) {
-	ids := map[string]*ClaimRule{}
+	first := map[string]*ClaimRule{}
 	for i := range m.Claims {
 		c := &m.Claims[i]
 		p.checkKey(c.Key)
-		first, at := ids[c.ID.Text], c.ID.At.Or(c.At)
+		id, at, same := c.ID.Text, c.ID.At.Or(c.At), first[c.ID.Text]
 		switch {
-		case first != nil && (len(first.Columns) == 0 || len(c.Columns) == 0):
-			p.wrongAt(at, "duplicate-id", "two claims entries have the id “%s”", c.ID.Text).
+		case same != nil && (len(same.Columns) == 0 || len(c.Columns) == 0):
+			p.wrongAt(at, "duplicate-id", "two claims entries have the id “%s”", id).
 				Hint = "give each an id of its own; only entries that differ in their columns (wide sheets) may share one"
-		case c.ID.Text == ClientRole || c.ID.Text == onContact || strings.ContainsAny(c.ID.Text, "/@"):
-			p.wrongAt(at, "bad-id", "a claims entry cannot have the id “%s”: client and contact are taken, and / and @ separate the parts of a step's name", c.ID.Text)
-		case c.ID.Text == "claim" && first == nil && len(m.claimIDs()) > 1:
+		case id == ClientRole || id == onContact || strings.ContainsAny(id, "/@"):
+			p.wrongAt(at, "bad-id", "a claims entry cannot have the id “%s”: client and contact are taken, and / and @ separate the parts of a step's name", id)
+		case id == "claim" && same == nil && len(m.claimIDs()) > 1:
 			p.wrongAt(at, "bad-id", "among several claims entries none can have the id “claim”: on: claim means every claim").
 				Hint = "give it an id that says what it is, e.g. id: loan"
 		}
-		if first == nil {
-			ids[c.ID.Text] = c
+		if same == nil {
+			first[id] = c
 		}
 		names := checkBraces(p.wrongAt, c.Name)
-		if c.NameValues != nil && len(c.NameValues) == 0 {
-			p.wrongAt(c.Name.At, "no-value", "the values of the claim's name list nothing").
-				Hint = "list what the cells say, or leave values out"
-		} else if c.NameValues != nil && names == 0 && c.Name.Text != "" {
+		if c.NameValues != nil && names == 0 && c.Name.Text != "" {
 			p.wrongAt(c.Name.At, "values-alone", "the claim's name has values for its cells, and names no column").
 				Hint = "write the columns into the text, e.g. \"{Lender} {Agreement no}\", or leave values out"
 		}
@@ -324,23 +299,17 @@ func (m *Mapping) claimIDs() []string {
 }
 
 func (p *checker) checkActivities(m *Mapping) {
-	checkBraces(p.wrongAt, m.Workflow.Name)
-	checkBraces(p.wrongAt, m.Workflow.TemplateIdentifier)
+	workflows := []WorkflowRule{m.Workflow}
 	ids := map[string]yamltree.Place{}
 	for i := range m.Activities {
 		a := &m.Activities[i]
-		if first, twice := ids[a.ID.Text]; twice && a.ID.Text != "" {
-			p.wrongAt(a.ID.At, "duplicate-id", "two activities have the id “%s”; the first is in line %d", a.ID.Text, first.Line).
-				Hint = "give one of them an id of its own, e.g. id: " + a.ID.Text + " 2"
-		}
-		ids[a.ID.Text] = a.ID.At
+		workflows = append(workflows, a.Workflow)
+		p.isRepeated(ids, a.ID, "activities")
 		if strings.Contains(a.ID.Text, "@") {
 			p.wrongAt(a.ID.At, "bad-id", "an activity's id cannot hold @, which separates the parts of a step's name").
 				Hint = "give it an id without @"
 		}
 		p.checkOn(m, a)
-		checkBraces(p.wrongAt, a.Workflow.Name)
-		checkBraces(p.wrongAt, a.Workflow.TemplateIdentifier)
 		if a.Status == Open && len(a.Attributes) > 0 {
 			p.wrongAt(a.Attributes[0].Name.At, "open-attributes", "“%s” is Open, and an Open activity has no attributes", a.Template.Text).
 				Hint = "leave the attributes out, or give it the status Submitted"
@@ -356,28 +325,28 @@ func (p *checker) checkActivities(m *Mapping) {
 			}
 		}
 	}
+	for _, w := range workflows {
+		checkBraces(p.wrongAt, w.Name)
+		checkBraces(p.wrongAt, w.TemplateIdentifier)
+	}
 }
 
 func (p *checker) checkOn(m *Mapping, a *ActivityRule) {
 	on, ids, isContact := a.On.Text, m.claimIDs(), m.contactIndex(a.On.Text) >= 0
-	choices := []string{ClientRole}
+	var ofClaims []string
 	if len(ids) > 0 {
-		choices = append(choices, "claim")
+		ofClaims = append([]string{"claim"}, slices.DeleteFunc(ids, func(id string) bool { return id == "claim" })...)
 	}
-	choices = append(choices, slices.DeleteFunc(ids, func(id string) bool { return id == "claim" })...)
 	switch {
-	case isContact && (on == "claim" || slices.Contains(choices[1:], on)):
+	case isContact && (on == "claim" || slices.Contains(ofClaims, on)):
 		p.wrongAt(a.On.At, "duplicate-id", "on cannot be “%s”: a contact has this id, and it also means claims", on).
 			Hint = "give the contact another id"
-	case slices.Contains(choices, on), isContact && !m.V1():
+	case on == ClientRole, slices.Contains(ofClaims, on), isContact && !m.V1():
 	case m.V1():
 		p.wrongAt(a.On.At, "not-in-v1", "on cannot be “%s”: in version 1 every activity is on the client", on)
 	default:
-		for _, c := range m.Contacts {
-			if c.ID.Text != "" {
-				choices = append(choices, c.ID.Text)
-			}
-		}
+		contacts, _ := m.roles()
+		choices := slices.Concat([]string{ClientRole}, ofClaims, contacts[1:])
 		hint := "the ids of the entries of claims and contacts can be used here"
 		if nearest, ok := problem.Nearest(problem.Shorten(on), choices); ok {
 			hint = fmt.Sprintf("did you mean “%s”?", nearest)

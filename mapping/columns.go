@@ -12,12 +12,6 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// resultHeaders returns the headers of the columns that results workbooks add, of
-// both versions; contacts is as in cell.ResultHeaders.
-func resultHeaders(contacts bool) []string {
-	return append(cell.ResultHeaders(cell.ContactIDHeader, contacts), cell.ClientIDHeader)
-}
-
 // columnIndex finds columns by their headers: by the exact header, else in any
 // case and with any white space.
 type columnIndex struct {
@@ -55,40 +49,42 @@ func (x *columnIndex) find(name string) (int, *problem.Problem) {
 	if len(found) == 0 {
 		found = x.folded[convert.FoldHeader(name)]
 	}
-	parts := lettered.FindStringSubmatch(name)
-	if len(found) == 0 && parts != nil {
-		header := ""
-		at := cell.ColumnAt(parts[2])
+	var p problem.Problem
+	switch parts := lettered.FindStringSubmatch(name); {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		var at, names []string
+		for _, i := range found {
+			at = append(at, x.sheet.At(i, x.sheet.HeaderRow).String())
+			names = append(names, name+" ["+cell.ColumnName(i)+"]")
+		}
+		p = problem.New("ambiguous-column", "the sheet has %d columns called “%s”: %s", len(found), name, strings.Join(at, ", ")).
+			Hinted("name the one that is meant with its letter: %s; or give the columns different headers", problem.OrList(names))
+	case parts != nil:
+		header, at := "", cell.ColumnAt(parts[2])
 		if at < len(x.sheet.Header) {
 			header = x.sheet.Header[at]
 		}
 		if convert.FoldHeader(header) == convert.FoldHeader(parts[1]) {
 			return at, nil
 		}
-		p := problem.New("unknown-column", "the sheet “%s” has no column “%s” at %s: the header there is “%s”",
+		p = problem.New("unknown-column", "the sheet “%s” has no column “%s” at %s: the header there is “%s”",
 			x.sheet.Label(), parts[1], x.sheet.At(at, x.sheet.HeaderRow), convert.FoldSpace(header)).
 			Hinted("the columns have moved: see which of them is meant now")
-		return -1, &p
-	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		p := problem.New("unknown-column", "the sheet “%s” has no column “%s”", x.sheet.Label(), name)
-		if strings.HasPrefix(strings.TrimSpace(name), "=") {
-			p.Hint = `a formula of a spreadsheet is not worked out here: write expr, such as {expr: 'upper(col("Name"))'}`
-			return -1, &p
+	case strings.HasPrefix(strings.TrimSpace(name), "="):
+		p = problem.New("unknown-column", "the sheet “%s” has no column “%s”", x.sheet.Label(), name).
+			Hinted(`a formula of a spreadsheet is not worked out here: write expr, such as {expr: 'upper(col("Name"))'}`)
+	default:
+		var headers []string
+		for _, header := range x.sheet.Header {
+			if h := convert.FoldSpace(header); h != "" {
+				headers = append(headers, h)
+			}
 		}
-		p.Hint = strings.Replace(problem.Suggestion(name, x.headers()), "expected one of ", "its columns are ", 1)
-		return -1, &p
+		p = problem.New("unknown-column", "the sheet “%s” has no column “%s”", x.sheet.Label(), name).
+			Hinted("%s", strings.Replace(problem.Suggestion(name, headers), "expected one of ", "its columns are ", 1))
 	}
-	var at, names []string
-	for _, i := range found {
-		at = append(at, x.sheet.At(i, x.sheet.HeaderRow).String())
-		names = append(names, name+" ["+cell.ColumnName(i)+"]")
-	}
-	p := problem.New("ambiguous-column", "the sheet has %d columns called “%s”: %s", len(found), name, strings.Join(at, ", ")).
-		Hinted("name the one that is meant with its letter: %s; or give the columns different headers", problem.OrList(names))
 	return -1, &p
 }
 
@@ -172,22 +168,11 @@ func (b *binder) doubtHeader() {
 		Hinted("let sheet.header_row be the row that names the columns; when no row does, the export needs one"))
 }
 
-// headers returns the headers for a hint, with white space folded.
-func (x *columnIndex) headers() []string {
-	var list []string
-	for _, header := range x.sheet.Header {
-		if h := convert.FoldSpace(header); h != "" {
-			list = append(list, h)
-		}
-	}
-	return list
-}
-
 // reserved reports headers that the results workbook needs for itself.
 func (x *columnIndex) reserved(contacts bool) problem.List {
 	var list problem.List
-	for _, name := range resultHeaders(contacts) {
-		for _, i := range x.folded[convert.FoldHeader(name)] {
+	for i, header := range x.sheet.Header {
+		if name := ResultColumn(header, contacts); name != "" {
 			list = append(list, problem.At(x.sheet.At(i, x.sheet.HeaderRow), "reserved-column",
 				"a source column cannot be called “%s”: the results workbook adds a column of that name", name).
 				Hinted("rename the column in the export"))
@@ -200,7 +185,7 @@ func (x *columnIndex) reserved(contacts bool) problem.List {
 // any case and with any white space; "" for a column of the source. contacts reports
 // whether the workbook has the column contacts.
 func ResultColumn(header string, contacts bool) string {
-	for _, name := range resultHeaders(contacts) {
+	for _, name := range append(cell.ResultHeaders(cell.ContactIDHeader, contacts), cell.ClientIDHeader) {
 		if convert.FoldHeader(name) == convert.FoldHeader(header) {
 			return name
 		}

@@ -35,8 +35,7 @@ func ContactOf(step string) (who Identity, own string, ok bool) {
 }
 
 // contacts collects the further contacts that the rows name, in the order of
-// their first row. One person cannot be two of a client's contacts: the service
-// would have one contact for both.
+// their first row.
 func (p *planner) contacts() []*planned {
 	var found []*planned
 	for i := range p.rows {
@@ -46,25 +45,13 @@ func (p *planner) contacts() []*planned {
 			if part.who == (Identity{}) {
 				continue
 			}
-			b := p.b.contactOf(part.scope)
-			at, label := p.contactCell(part, row.Row)
-			refuse := func(code, whose string) {
-				p.plan.Problems = append(p.plan.Problems, problem.At(at, code, "%s is the key of %s, who cannot be the contact “%s” as well", label, whose, b.id).
-					Hinted("correct the cell; or give the contact a when that leaves it out"))
-			}
-			known := slices.IndexFunc(found, func(c *planned) bool { return c.plan.Client == part.who })
-			switch {
-			case part.who == p.plan.Client:
-				refuse("contact-is-client", "the client itself")
-				continue
-			case known < 0:
+			known := slices.IndexFunc(found, func(c *planned) bool { return c.scope == part.scope && c.plan.Client == part.who })
+			if known < 0 {
 				known = len(found)
-				key := ContactStepKey(part.who)
+				b, key := p.b.contactOf(part.scope), ContactStepKey(part.who)
+				at, _ := p.contactCell(part, row.Row)
 				found = append(found, &planned{scope: part.scope, on: key, at: at, plan: &Plan{Number: p.plan.Number, Client: part.who, Role: b.id},
 					step: Step{Key: key, Kind: ContactStep, Title: b.id, NotAdministrator: !b.administrator}})
-			case found[known].scope != part.scope:
-				refuse("contact-twice", "another contact of this client")
-				continue
 			}
 			found[known].add(row, part)
 		}
@@ -75,8 +62,30 @@ func (p *planner) contacts() []*planned {
 		own.Key, own.Kind = string(ClientStep), ClientStep
 		c.plan.Rows, c.plan.Steps, c.step.Contact = own.Rows, []Step{own}, c.plan
 	}
-	p.sharedAddresses(found)
+	p.refuseShared(found)
 	return found
+}
+
+// refuseShared refuses a contact with the key, or a looked up address, of the client or of
+// another of the client's contacts: the service would have one contact for both.
+func (p *planner) refuseShared(contacts []*planned) {
+	taken := append([]Identity{p.plan.Client}, p.plan.Addresses...)
+	for _, c := range contacts {
+		asked := append([]Identity{c.plan.Client}, c.plan.Lookup.Asked()...)
+		if k := slices.IndexFunc(asked, func(who Identity) bool { return slices.Contains(taken, who) }); k >= 0 {
+			what := "key"
+			switch asked[k].Space {
+			case EmailSpace:
+				what = "e-mail address"
+			case PhoneSpace:
+				what = "phone number"
+			}
+			p.plan.Problems = append(p.plan.Problems, problem.At(c.at, "contact-shared",
+				"the contact “%s” has the %s of the client or of another of the client's contacts, and would be taken for that one", c.plan.Role, what).
+				Hinted("correct the %s; if they are one person, give the contact a when that leaves it out", what))
+		}
+		taken = append(append(taken, c.plan.Client), c.plan.Addresses...)
+	}
 }
 
 // contactOf returns the contacts entry of a scope.
@@ -87,25 +96,6 @@ func (b *Binding) contactOf(scope int) *boundPerson { return &b.contacts[scope-l
 func (p *planner) contactCell(part *rowPart, row cell.Row) (at problem.Where, label string) {
 	column := first(p.b.table(row.Table()).contactOf(part.scope).key)
 	return p.b.At(column, row), p.b.header(column, row)
-}
-
-// sharedAddresses refuses a contact that is looked up by an address of the client
-// or of another of the client's contacts: the look-up would find that one.
-func (p *planner) sharedAddresses(contacts []*planned) {
-	taken := slices.Clone(p.plan.Addresses)
-	for _, c := range contacts {
-		asked := c.plan.Lookup.Asked()
-		if k := slices.IndexFunc(asked, func(address Identity) bool { return slices.Contains(taken, address) }); k >= 0 {
-			what := "e-mail address"
-			if asked[k].Space == PhoneSpace {
-				what = "phone number"
-			}
-			p.plan.Problems = append(p.plan.Problems, problem.At(c.at, "contact-address",
-				"the contact “%s” is looked up by the %s of the client or of another of the client's contacts, so that one would be found", c.plan.Role, what).
-				Hinted("correct the %s; if they are one person, give the contact a when that leaves it out", what))
-		}
-		taken = append(taken, c.plan.Addresses...)
-	}
 }
 
 // Asked are the addresses by which somebody may be looked up, and which decide who it is.

@@ -106,13 +106,13 @@ func TestContactsThatCannotBe(t *testing.T) {
 		want   []string // parts of the problems, in order
 	}{
 		"the client as its own partner": {"claimants: [client, partner, broker]", []string{"a@x.org | c1 | A@X.org | | | |"},
-			[]string{`Leads!C2: P is the key of the client itself, who cannot be the contact “partner” as well [contact-is-client]`}},
+			[]string{`Leads!C2: the contact “partner” has the e-mail address of the client or of another of the client's contacts, and would be taken for that one [contact-shared]`}},
 		"one person in two entries": {"claimants: [client, partner, broker, witness]", []string{"a@x.org | c1 | p@x.org | | | | | p@x.org"},
-			[]string{`Leads!H2: W is the key of another contact of this client, who cannot be the contact “witness” as well [contact-twice]`}},
+			[]string{`Leads!H2: the contact “witness” has the e-mail address of the client or of another of the client's contacts, and would be taken for that one [contact-shared]`}},
 		"the client's phone": {"claimants: [client, partner, broker]", []string{"a@x.org | c1 | | | Firm | 02079460001 | +442079460001"},
-			[]string{`Leads!E2: the contact “broker” is looked up by the phone number of the client or of another of the client's contacts, so that one would be found [contact-address]`}},
+			[]string{`Leads!E2: the contact “broker” has the phone number of the client or of another of the client's contacts, and would be taken for that one [contact-shared]`}},
 		"another contact's address": {"claimants: [client, partner, broker]", []string{"a@x.org | c1 | | | Firm | 02079460001 |", "a@x.org | c2 | | | Other | 02079460001 |"},
-			[]string{`Leads!E3: the contact “broker” is looked up by the phone number of the client or of another of the client's contacts, so that one would be found [contact-address]`}},
+			[]string{`Leads!E3: the contact “broker” has the phone number of the client or of another of the client's contacts, and would be taken for that one [contact-shared]`}},
 		"no administrator": {"administrator: broker, claimants: [client, partner]", []string{"a@x.org | c1 | p@x.org | | | |"},
 			[]string{`Leads!2: the claim “claim” has no administrator: the contact “broker” is left out [no-administrator]`}},
 		"no claimant": {"administrator: broker, claimants: [partner]", []string{"a@x.org | c1 | | | Firm | 02079460001 |"},
@@ -176,75 +176,6 @@ func TestContactOf(t *testing.T) {
 	}
 }
 
-// TestContactsAreDefined compares the keys of contacts with those of an earlier
-// night: what would give the same people other names is a change, another entry is
-// not.
-func TestContactsAreDefined(t *testing.T) {
-	const claims = "claims: [{key: C, name: '{C}', claimants: [client, partner, broker]}]\n"
-	sheet, _ := leads("E | C | P | S | B | T | M", "a@x.org | c1 | | | | |")
-	then := mustBind(t, family+claims, sheet, nil).Definition("")
-	before := mustBind(t, "name: n\napi: v2\nclient: {key: E, lookup: {email: E}, fields: {email: E}}\nclaims: [{key: C, name: '{C}'}]\n", sheet, nil).Definition("")
-	for name, c := range map[string]struct {
-		old, new string
-		changes  int
-	}{
-		"the same":                     {"", "", 0},
-		"another column":               {"key: B, ", "key: M, ", 1},
-		"another key space":            {"key: B, ", "key: B, key_space: firms, ", 1},
-		"another id for the same key":  {"broker", "agent", 1},
-		"another id for an address":    {"partner", "spouse", 0},
-		"another look-up for a column": {"column: T", "column: M", 0},
-		"its address becomes the key":  {"column: T", "column: B", 1},
-		"its fields":                   {"{firm: B}", "{name: B}", 0},
-	} {
-		now := mustBind(t, strings.ReplaceAll(family+claims, c.old, c.new), sheet, nil)
-		if c.old == "" {
-			now = mustBind(t, family+claims, sheet, nil)
-		}
-		if got := now.Redefined(then); len(got) != c.changes {
-			t.Errorf("%s: %q, want %d changes", name, got, c.changes)
-		}
-		if got := now.Redefined(before); len(got) != 0 {
-			t.Errorf("%s: contacts are new, and that changes %q", name, got)
-		}
-	}
-}
-
-// TestContactsAreRemembered compares a contact that comes back with the nights before
-// it was taken out of the mapping.
-func TestContactsAreRemembered(t *testing.T) {
-	t.Parallel()
-	sheet, _ := leads("E | P | Q | T", "a@x.org | | |")
-	bound := func(contact string) *mapping.Binding {
-		claimants := "client"
-		if contact != "" {
-			claimants, contact = strings.SplitN(contact, ",", 2)[0], "contacts: [{id: "+contact+", lookup: {email: T}, fields: {x: T}}]\n"
-		}
-		return mustBind(t, "name: n\napi: v2\nclient: {key: E, lookup: {email: E}, fields: {email: E}}\n"+contact+
-			"claims: [{key: E, name: '{E}', claimants: ["+claimants+"]}]\n", sheet, nil)
-	}
-	for name, c := range map[string]struct {
-		nights  []string // the entry of each night, "" for none
-		changes int
-	}{
-		"the same":                  {[]string{"p, key: P", "", "p, key: P"}, 0},
-		"another id":                {[]string{"p, key: P", "", "q, key: P"}, 1},
-		"another column":            {[]string{"p, key: P", "", "p, key: Q"}, 1},
-		"after two nights":          {[]string{"p, key: P", "", "", "q, key: P"}, 1},
-		"another person":            {[]string{"p, key: P", "", "q, key: Q"}, 0},
-		"another id for an address": {[]string{"p, key: T", "", "q, key: T"}, 0},
-		"accepted, and gone again":  {[]string{"p, key: P", "q, key: P", "", "q, key: P"}, 0},
-	} {
-		recorded, last := "", len(c.nights)-1
-		for _, night := range c.nights[:last] {
-			recorded = bound(night).Definition(recorded)
-		}
-		if got := bound(c.nights[last]).Redefined(recorded); len(got) != c.changes {
-			t.Errorf("%s: %q, want %d changes", name, got, c.changes)
-		}
-	}
-}
-
 // TestEmptyElements leaves an element of an array out of which every cell is empty, with
 // its constants; an element without cells is sent.
 func TestEmptyElements(t *testing.T) {
@@ -262,34 +193,6 @@ func TestEmptyElements(t *testing.T) {
 		}
 		if d := cmp.Diff(want, strings.Join(got, " ")); d != "" {
 			t.Errorf("%s (-want +got):\n%s", row, d)
-		}
-	}
-}
-
-// TestContactPhonesAreDefined compares phone numbers as keys of contacts with those of
-// an earlier night, as TestRedefined does those of clients.
-func TestContactPhonesAreDefined(t *testing.T) {
-	const raw, number, national = "{column: T, format: raw}", "{column: T, type: Phone, region: GB}", "{column: T, type: Phone, region: GB, format: national}"
-	sheet, _ := leads("E | C | T", "a@x.org | c1 |")
-	bound := func(id, phone string) *mapping.Binding {
-		return mustBind(t, "name: n\napi: v2\nclient: {key: E, lookup: {email: E}, fields: {email: E}}\ncontacts: [{id: "+id+", key: T, lookup: {phone: "+phone+"}, fields: {phone: T}}]\n"+
-			"claims: [{key: C, name: '{C}', claimants: ["+id+"]}]\n", sheet, nil)
-	}
-	for name, c := range map[string]struct {
-		then, id, now string
-		changes       int
-	}{
-		"texts":                          {raw, "p", raw, 0},
-		"numbers":                        {number, "p", number, 0},
-		"the format of a number":         {number, "p", national, 0},
-		"texts become numbers":           {raw, "p", number, 1},
-		"numbers become texts":           {number, "p", raw, 1},
-		"also under another id":          {raw, "q", number, 1},
-		"only the id is another":         {raw, "q", raw, 0},
-		"numbers, and the id is another": {number, "q", national, 0},
-	} {
-		if got := bound(c.id, c.now).Redefined(bound("p", c.then).Definition("")); len(got) != c.changes {
-			t.Errorf("%s: %q, want %d changes", name, got, c.changes)
 		}
 	}
 }

@@ -25,17 +25,12 @@ type definedKey struct {
 	Verbatim bool     `json:"verbatim,omitempty"` // phone numbers are compared as texts
 }
 
-func (k definedKey) equal(other definedKey) bool {
-	return k.ID == other.ID && slices.Equal(k.Key, other.Key) && k.Space == other.Space && k.Verbatim == other.Verbatim
-}
-
 // definedActivity is an activity whose id is part of steps' keys.
 type definedActivity struct {
 	ID string `json:"id"`
 	On string `json:"on"`
-	// Template and TemplateID are the template's name and its id in the
-	// environment. The service's operator may rename a template, or delete it
-	// and create it again.
+	// Template and TemplateID are the template's name and its id in the environment: the
+	// service's operator may rename a template, or delete it and create it again.
 	Template   string `json:"template"`
 	TemplateID string `json:"templateId"`
 	Gone       bool   `json:"gone,omitempty"` // no longer in the mapping
@@ -44,22 +39,69 @@ type definedActivity struct {
 // onContact is definedActivity.On of an activity on any entry of contacts.
 const onContact = "contact"
 
-// Definition returns what the keys of steps are made from, as JSON. recorded is the
-// definition that was stored before, "" for none. Its activities that are no longer in the
-// mapping stay in the result, because steps may have their ids, and contacts too.
-func (b *Binding) Definition(recorded string) string {
-	then, now := recordedDefinition(recorded), b.definition()
-	kept := now
-	for _, was := range then.Contacts {
-		if !slices.ContainsFunc(now.Contacts, func(is definedKey) bool { return is.ID == was.ID }) {
-			kept.Contacts = append(kept.Contacts, was)
+// makesSameSteps reports whether the keys of two entries give people or claims the same names.
+func (k definedKey) makesSameSteps(other definedKey) bool {
+	return slices.Equal(k.Key, other.Key) && k.Space == other.Space && k.Verbatim == other.Verbatim
+}
+
+func (k definedKey) equal(other definedKey) bool { return k.ID == other.ID && k.makesSameSteps(other) }
+
+// isForSame reports whether two contacts entries are for the same people.
+func (k definedKey) isForSame(other definedKey) bool {
+	return k.ID == other.ID || slices.Equal(k.Key, other.Key)
+}
+
+// isForSame reports whether two activities have the same template and can be on the same
+// client, claim or contact.
+func (a definedActivity) isForSame(b definedActivity) bool {
+	ofClaims := func(on string) bool { return on != ClientRole && on != onContact }
+	overlap := a.On == b.On || ofClaims(a.On) && ofClaims(b.On) && (a.On == "claim" || b.On == "claim")
+	return overlap && (a.Template == b.Template || a.TemplateID != "" && a.TemplateID == b.TemplateID)
+}
+
+func (a definedActivity) makesSameSteps(b definedActivity) bool {
+	return a.ID == b.ID && a.isForSame(b)
+}
+
+// defined is a part of a definition: a contacts entry or an activity.
+type defined[T any] interface {
+	makesSameSteps(T) bool
+	isForSame(T) bool
+}
+
+// replacements returns the indexes of the parts that are new for what a part that is gone was
+// for: they would do again, under new names, what is done.
+func replacements[T defined[T]](then, now []T) (pairs [][2]int) {
+	for n, is := range now {
+		for t, was := range then {
+			if is.isForSame(was) && !slices.ContainsFunc(then, is.makesSameSteps) && !slices.ContainsFunc(now, was.makesSameSteps) {
+				pairs = append(pairs, [2]int{t, n})
+			}
 		}
 	}
-	for _, was := range then.Activities {
-		if !was.isIn(now) && !slices.ContainsFunc(now.Activities, func(is definedActivity) bool { return is.replaces(was, then, now) }) {
-			was.Gone = true
-			kept.Activities = append(kept.Activities, was)
+	return pairs
+}
+
+// gone returns the parts that are no longer in a definition and are not replaced.
+func gone[T defined[T]](then, now []T) (list []T) {
+	replaced := replacements(then, now)
+	for t, was := range then {
+		if !slices.ContainsFunc(now, was.makesSameSteps) && !slices.ContainsFunc(replaced, func(pair [2]int) bool { return pair[0] == t }) {
+			list = append(list, was)
 		}
+	}
+	return list
+}
+
+// Definition returns what the keys of steps are made from, as JSON. recorded is the
+// definition that was stored before, "" for none. Its activities and contacts that are no
+// longer in the mapping stay in the result, because steps may have their ids.
+func (b *Binding) Definition(recorded string) string {
+	then, kept := recordedDefinition(recorded), b.definition()
+	kept.Contacts = append(kept.Contacts, gone(then.Contacts, kept.Contacts)...)
+	for _, was := range gone(then.Activities, kept.Activities) {
+		was.Gone = true
+		kept.Activities = append(kept.Activities, was)
 	}
 	data, err := json.Marshal(kept)
 	if err != nil {
@@ -120,25 +162,10 @@ func (b *Binding) Redefined(recorded string) []string {
 	if !slices.EqualFunc(then.Claims, now.Claims, definedKey.equal) {
 		changes = append(changes, "other claim keys")
 	}
-	if slices.ContainsFunc(now.Contacts, func(is definedKey) bool { return is.isContactOfAnotherKey(then.Contacts, now.Contacts) }) {
+	if len(replacements(then.Contacts, now.Contacts)) > 0 {
 		changes = append(changes, "other keys of contacts")
 	}
 	return changes
-}
-
-// isContactOfAnotherKey reports whether the people of a contacts entry would be created again
-// under another key: the entry, or one that is gone and had its columns, was keyed in another
-// way.
-func (k definedKey) isContactOfAnotherKey(then, now []definedKey) bool {
-	entry := func(list []definedKey, id string) int {
-		return slices.IndexFunc(list, func(other definedKey) bool { return other.ID == id })
-	}
-	if i := entry(then, k.ID); i >= 0 {
-		return !k.equal(then[i])
-	}
-	return slices.ContainsFunc(then, func(was definedKey) bool {
-		return slices.Equal(was.Key, k.Key) && (was.Space != k.Space || was.Verbatim != k.Verbatim) && entry(now, was.ID) < 0
-	})
 }
 
 // SameAs reports whether the recorded definition of another mapping differs
@@ -153,39 +180,9 @@ func (b *Binding) SameAs(recorded, name string) (space string, same bool) {
 	activities := slices.DeleteFunc(then.Activities, func(a definedActivity) bool { return a.Gone })
 	same = then.equal(now.definedKey) && slices.EqualFunc(then.Claims, now.Claims, definedKey.equal) && len(activities) == len(now.Activities)
 	for _, was := range activities {
-		same = same && slices.ContainsFunc(now.Activities, func(is definedActivity) bool {
-			return is.ID == was.ID && is.On == was.On && is.sameTemplate(was)
-		})
+		same = same && slices.ContainsFunc(now.Activities, func(is definedActivity) bool { return is.On == was.On && is.makesSameSteps(was) })
 	}
 	return space, same
-}
-
-// sameTemplate reports whether two activities have the same template.
-func (a definedActivity) sameTemplate(b definedActivity) bool {
-	return a.Template == b.Template || a.TemplateID != "" && a.TemplateID == b.TemplateID
-}
-
-// overlaps reports whether two activities can be on the same client, claim or contact.
-func (a definedActivity) overlaps(b definedActivity) bool {
-	ofClaims := func(on string) bool { return on != ClientRole && on != onContact }
-	return a.On == b.On || ofClaims(a.On) && ofClaims(b.On) && (a.On == "claim" || b.On == "claim")
-}
-
-// isIn reports whether a definition has an activity whose steps have the same keys.
-func (a definedActivity) isIn(d definition) bool {
-	return slices.ContainsFunc(d.Activities, func(b definedActivity) bool { return a.ID == b.ID && a.overlaps(b) })
-}
-
-// isKept reports whether a definition has an activity whose steps have the same keys and the
-// same template.
-func (a definedActivity) isKept(d definition) bool {
-	return slices.ContainsFunc(d.Activities, func(b definedActivity) bool { return a.ID == b.ID && a.overlaps(b) && a.sameTemplate(b) })
-}
-
-// replaces reports whether an activity would send again what another one sent: for its template
-// and scope its id is new, and the other id no longer is theirs.
-func (a definedActivity) replaces(was definedActivity, then, now definition) bool {
-	return a.sameTemplate(was) && a.overlaps(was) && !a.isKept(then) && !was.isKept(now)
 }
 
 // steps is how the keys of an activity's steps begin.
@@ -207,14 +204,11 @@ type Renaming struct {
 // template and scope in a recorded definition, even if neither was in the mapping for
 // a time. Whether anything was sent only the ledger knows.
 func (b *Binding) Renamed(recorded string) []Renaming {
-	then, now := recordedDefinition(recorded), b.definition()
+	then, now := recordedDefinition(recorded).Activities, b.definition().Activities
 	var list []Renaming
-	for i, is := range now.Activities {
-		for _, was := range then.Activities {
-			if is.replaces(was, then, now) {
-				list = append(list, Renaming{was.ID, is.ID, was.steps(), b.activities[i].rule.Template.At})
-			}
-		}
+	for _, pair := range replacements(then, now) {
+		was, is := then[pair[0]], now[pair[1]]
+		list = append(list, Renaming{was.ID, is.ID, was.steps(), b.activities[pair[1]].rule.Template.At})
 	}
 	return list
 }

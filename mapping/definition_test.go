@@ -1,6 +1,7 @@
 package mapping_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -78,6 +79,8 @@ func TestRenamed(t *testing.T) {
 		"nothing":           {then: "{template: A" + open, now: "{template: A" + open},
 		"another template":  {then: "{template: A, id: a" + open, now: "{template: B, id: b" + open, grown: "b"},
 		"an id":             {then: "{template: A, id: a" + open, now: "{template: A, id: b" + open, want: "activity/a@client", grown: "b"},
+		"one more of it":    {then: "{template: A, id: a" + open, now: "{template: A, id: a" + open + ", {template: A, id: b" + open, grown: "b"},
+		"one less of it":    {then: "{template: A, id: a" + open + ", {template: A, id: b" + open, now: "{template: A, id: b" + open},
 		"another claim":     {then: "{template: A, id: a, on: loan" + open, now: "{template: A, id: b" + open, grown: "b"},
 		"every claim":       {then: "{template: A, id: a, on: loan" + open, now: "{template: A, id: b, on: claim" + open, want: "activity/a@", grown: "b"},
 		"a template's name": {then: `{"activities":[{"id":"Old name","on":"client","template":"Old name","templateId":"id of A"}]}`, now: "{template: A" + open, want: "activity/Old name@client", grown: "A"},
@@ -99,5 +102,55 @@ func TestRenamed(t *testing.T) {
 				t.Errorf("renamed %q, want %q; grown %q, want %q", renamed, tc.want, grown, tc.grown)
 			}
 		})
+	}
+}
+
+// Contacts may come and go, too; what would give the same people other names is a change, on
+// whatever later night it comes back.
+func TestContactsAreDefined(t *testing.T) {
+	sheet, _ := leads("E | P | Q | T | Tel")
+	bound := func(contact string) *mapping.Binding {
+		claimants, list := "client", ""
+		if contact != "" {
+			claimants, list = strings.SplitN(contact, ",", 2)[0], "contacts: [{id: "+contact+", fields: {x: T}}]\n"
+		}
+		return mustBind(t, "name: n\napi: v2\nclient: {key: E, lookup: {email: E}, fields: {email: E}}\n"+list+
+			"claims: [{key: E, name: '{E}', claimants: ["+claimants+"]}]\n", sheet, nil)
+	}
+	const (
+		p, q        = "p, key: P, lookup: {email: T}", "q, key: P, lookup: {email: T}"
+		mail, mail2 = "p, key: T, lookup: {email: T}", "q, key: T, lookup: {email: T}"
+		raw, raw2   = "p, key: Tel, lookup: {phone: {column: Tel, format: raw}}", "q, key: Tel, lookup: {phone: {column: Tel, format: raw}}"
+		phone       = "p, key: Tel, lookup: {phone: " + tel + "}"
+		national2   = "q, key: Tel, lookup: {phone: " + national + "}"
+	)
+	for name, c := range map[string]struct {
+		nights  []string // the entry of each night, "" for none
+		changes int
+	}{
+		"the same":                        {[]string{p, "", p}, 0},
+		"it is new":                       {[]string{"", p}, 0},
+		"another id":                      {[]string{p, "", q}, 1},
+		"another column":                  {[]string{p, "", "p, key: Q, lookup: {email: T}"}, 1},
+		"another key space":               {[]string{p, "p, key: P, key_space: firms, lookup: {email: T}"}, 1},
+		"after two nights":                {[]string{p, "", "", q}, 1},
+		"another person":                  {[]string{p, "", "q, key: Q, lookup: {email: T}"}, 0},
+		"another id for an address":       {[]string{mail, "", mail2}, 0},
+		"another look-up beside the key":  {[]string{p, "p, key: P, lookup: {email: Q}"}, 0},
+		"its address becomes the key":     {[]string{p, "p, key: P, lookup: {email: P}"}, 1},
+		"accepted, and gone again":        {[]string{p, q, "", q}, 0},
+		"texts become numbers":            {[]string{raw, phone}, 1},
+		"numbers become texts":            {[]string{phone, raw}, 1},
+		"texts under another id":          {[]string{raw, raw2}, 0},
+		"texts become numbers, other id":  {[]string{raw, national2}, 1},
+		"numbers in another form, and id": {[]string{phone, national2}, 0},
+	} {
+		recorded, last := "", len(c.nights)-1
+		for _, night := range c.nights[:last] {
+			recorded = bound(night).Definition(recorded)
+		}
+		if got := bound(c.nights[last]).Redefined(recorded); len(got) != c.changes {
+			t.Errorf("%s: %q, want %d changes", name, got, c.changes)
+		}
 	}
 }

@@ -18,11 +18,6 @@ func TestEmptyTexts(t *testing.T) {
 	header := "No | Mail | Tel | C | A"
 	runPlans(t, []planCase{
 		{
-			name:    "the same texts count without the list",
-			mapping: client + "a: A" + claims, sheet: []string{header, "1 | a@b.example | 5 | - | N/A"},
-			want: []string{`1 n "1" [2]`, `client [2] a="N/A"`, `claim/claim/- [2] - N/A`, `link [2]`},
-		},
-		{
 			name:    "fields, look-ups, conditions and names",
 			mapping: emptyTexts + client + "a: A, first: {first_of: [A, No]}, text: {text: \"{A}-{No}\"}, expr: {expr: 'has(\"A\") ? 1 : 2', type: Number}, col: {expr: 'col(\"A\")'}, other: {column: A, default: none}" + claims,
 			sheet:   []string{header, "1 | n/a | 5 | C1 | N/A", "2 | a@b.example | - | - | TBC"},
@@ -63,22 +58,10 @@ func TestEmptyTexts(t *testing.T) {
 			},
 		},
 		{
-			name:    "part of a claim key",
-			mapping: emptyTexts + "name: n\napi: v2\nclient: {key: No, existing: create, fields: {no: No}}\nclaims: [{key: [C, A], name: \"{C}\"}]\n",
-			sheet:   []string{"No | C | A", "1 | C1 | TBC"},
-			want:    []string{`1 n "1" [2]`, "Leads!C2: A is empty; it is part of the claim key [empty-key]"},
-		},
-		{
 			name:    "a client key that is a look-up's",
 			mapping: emptyTexts + "name: n\napi: v1\nclient: {key: Mail, lookup: {email: Mail}, fields: {no: No}}\n",
 			sheet:   []string{"No | Mail", "1 | n/a"},
 			want:    []string{`0  "" [2]`, "Leads!B2: Mail is empty; it is the client key [empty-key]"},
-		},
-		{
-			name:    "the condition on rows, and a row with nothing else",
-			mapping: emptyTexts + "name: n\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\n",
-			sheet:   []string{"No | A", "- | TBC"},
-			want:    []string{"skipped [2]"},
 		},
 	})
 }

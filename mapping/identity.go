@@ -29,28 +29,24 @@ func (b *Binding) KeySpace() string { return b.client.space }
 // identity reads the key cells of a client or of a further contact; what names
 // the key in messages.
 func (r *rowConverter) identity(p *boundPerson, part *rowPart, what string) Identity {
+	it := &part.email
 	switch p.space {
 	case EmailSpace:
-		return r.lookupIdentity(&part.email, p.space, p.key[0], what)
 	case PhoneSpace:
-		return r.lookupIdentity(&part.phone, p.space, p.key[0], what)
-	}
-	if key, ok := r.key(p.key, what); ok {
-		return Identity{p.space, key}
-	}
-	return Identity{}
-}
-
-// lookupIdentity returns the identity of a converted look-up value, so that it
-// is the same however the cell is written.
-func (r *rowConverter) lookupIdentity(it *fieldValue, space string, column int, what string) Identity {
-	if it.value.IsZero() {
-		if r.record.Cell(column).IsEmpty() {
-			r.refuse(column, convert.CellError{Code: "empty-key", Message: "is empty; it is " + what, Hint: "fill the cell, or delete the row"})
+		it = &part.phone
+	default:
+		if key, ok := r.key(p.key, what); ok {
+			return Identity{p.space, key}
 		}
 		return Identity{}
 	}
-	return addressIdentity(space, it)
+	if !it.value.IsZero() { // the same however the cell is written
+		return addressIdentity(p.space, it)
+	}
+	if column := p.key[0]; r.record.Cell(column).IsEmpty() {
+		r.refuse(column, convert.CellError{Code: "empty-key", Message: "is empty; it is " + what, Hint: "fill the cell, or delete the row"})
+	}
+	return Identity{}
 }
 
 // addressIdentity returns the identity of a converted e-mail address or phone

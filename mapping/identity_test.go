@@ -24,17 +24,6 @@ func TestKeySpace(t *testing.T) {
 	}
 }
 
-func TestResultColumn(t *testing.T) {
-	for header, want := range map[string]string{
-		"redirectUrl": "redirectUrl", " import\u00a0 STATUS ": "Import status", "contactId": "contactId", "clientid": "clientId",
-		"E-mail": "", "": "", "Error code": "",
-	} {
-		if got := mapping.ResultColumn(header, true); got != want {
-			t.Errorf("%q stands for %q, want %q", header, got, want)
-		}
-	}
-}
-
 // A results workbook's sheet has a name of its own; {sheet} is the name of the
 // sheet that was first imported.
 func TestSheetNameOfAResultsWorkbook(t *testing.T) {

@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -201,7 +200,7 @@ var clientRule = yamltree.Object(clientKeys).Then(func(r *yamltree.Reader, n *ya
 })
 
 var clientKeys = []yamltree.Key[ClientRule]{
-	yamltree.To("key", "the column or columns that identify a client; default: known_id, if that is always filled",
+	yamltree.To("key", "the column or columns that identify a client; default: known_id, if that is always filled, which then needs no lookup",
 		yamltree.OneOrMore(text), func(c *ClientRule) *[]yamltree.Scalar { return &c.Key }),
 	yamltree.To("known_id", "the column with a client's id known from elsewhere: that client is taken over without a request, whatever existing and key say. To withdraw a wrong id, empty the cell and run claimsheet settle --undo KEY:client",
 		text, func(c *ClientRule) *yamltree.Scalar { return &c.KnownID }),
@@ -371,7 +370,7 @@ var valueKeys = []yamltree.Key[ValueRule]{
 	yamltree.To("type", "the data type; default: the service's. Without any, the attribute is sent as Text with a warning, or refused if its cells are dates, numbers or booleans",
 		yamltree.InPlace(yamltree.OneOf(typeNames()...)), func(v *ValueRule) *yamltree.Scalar { return &v.Type }),
 	yamltree.To("format", "Date, DateTime: how text cells look, such as dd/mm/yyyy, made of d dd m mm mmm (Jan) mmmm (January) yy yyyy h hh mm (after h) ss AM/PM, or serial, a spreadsheet's number of days; or a list of such formats: a cell that two of them read differently is invalid. Phone: how it is sent, e164 (default), national, international or raw",
-		formats, func(v *ValueRule) *ValueRule { return v }),
+		yamltree.OneOrMore(text), func(v *ValueRule) *[]yamltree.Scalar { return &v.Formats }),
 	yamltree.To("years", "the century of yy: past, up to the run's day, as for dates of birth; future, 2000 to 2099; default: 1930 to 2029, and days after the run's are invalid",
 		yamltree.OneOf(convert.PastYears, convert.FutureYears), func(v *ValueRule) *convert.Years { return &v.Years }),
 	yamltree.To("output", "how a Date is sent in a client field: date or datetime (default)",
@@ -396,35 +395,18 @@ var valueKeys = []yamltree.Key[ValueRule]{
 		yamltree.Int(1, math.MaxInt), func(v *ValueRule) *int { return &v.MaxLength }),
 }
 
-// formats is a format, or a list of them.
-var formats = yamltree.Value[ValueRule]{
-	Kinds: formatList.Kinds, Wants: formatList.Wants, Schema: formatList.Schema,
-	Parse: func(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) bool {
-		var all []yamltree.Scalar
-		ok := formatList.Read(r, n, &all)
-		all = slices.DeleteFunc(all, func(format yamltree.Scalar) bool { return format.Text == "" }) // reported
-		if !ok || len(all) == 0 {
-			return false
-		}
-		v.Format, v.OtherFormats = all[0], all[1:]
-		return true
-	},
-}
-
-var formatList = yamltree.OneOrMore(text)
-
 func checkValue(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) {
 	checkBraces(r.WrongAt, v.Text)
 	if t, err := parseTemplateText(v.Constant.Text); err != nil || len(t.names()) > 0 {
 		r.WrongAt(v.Constant.At, "braces", "the constant “%s” has braces, and nothing replaces them", problem.Shorten(v.Constant.Text)).
 			Hint = "write text in place of value: there {Column} is replaced by the cell's text, and {{ and }} are braces"
 	}
-	switch given := v.sources(); len(given) {
-	case 0:
-		r.Wrong(n, "value-source", "%s needs exactly one of "+valueSources, n.Name())
-	case 1:
-	default:
-		r.Wrong(n, "value-source", "%s has %s; it needs exactly one of "+valueSources, n.Name(), strings.Join(given, " and "))
+	if given := v.sources(); len(given) != 1 {
+		has := ""
+		if len(given) > 1 {
+			has = " has " + strings.Join(given, " and ") + "; it"
+		}
+		r.Wrong(n, "value-source", "%s%s needs exactly one of "+valueSources, n.Name(), has)
 	}
 	if v.With != nil && len(v.Join) == 0 {
 		r.Wrong(n.Given("with"), "wrong-option", "with is what stands between the texts of join, and %s has no join", n.Name()).
@@ -443,23 +425,19 @@ func checkValue(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) {
 const valueSources = "column, value, text, join, first_of and expr"
 
 // sources returns the keys of the sources that a value names.
-func (v *ValueRule) sources() []string {
-	var keys []string
-	for _, s := range []struct {
-		key   string
-		given bool
-	}{{"column", v.Column.Text != ""}, {"value", v.hasConstant}, {"text", v.Text.Text != ""}, {"join", len(v.Join) > 0}, {"first_of", len(v.FirstOf) > 0}, {"expr", v.Expr.Text != ""}} {
-		if s.given {
-			keys = append(keys, s.key)
+func (v *ValueRule) sources() (keys []string) {
+	given := []bool{v.Column.Text != "", v.hasConstant, v.Text.Text != "", len(v.Join) > 0, len(v.FirstOf) > 0, v.Expr.Text != ""}
+	for i, key := range []string{"column", "value", "text", "join", "first_of", "expr"} {
+		if given[i] {
+			keys = append(keys, key)
 		}
 	}
 	return keys
 }
 
-func typeNames() []string {
-	var names []string
-	for _, t := range convert.AttributeTypes() {
+func typeNames() (names []string) {
+	for _, t := range append(convert.AttributeTypes(), convert.Email, convert.Phone) {
 		names = append(names, string(t))
 	}
-	return append(names, string(convert.Email), string(convert.Phone))
+	return names
 }

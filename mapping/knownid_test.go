@@ -1,6 +1,7 @@
 package mapping_test
 
 import (
+	"strings"
 	"testing"
 
 	"claimsheet/mapping"
@@ -96,4 +97,15 @@ claims:
 	if len(plan.Steps) != 4 || plan.Steps[1].KnownID != idOne || plan.Steps[2].KnownID != idTwoOf {
 		t.Errorf("the steps are %+v", plan.Steps)
 	}
+}
+
+// TestKnownIDIsTheKey: a client that is told apart by its known id alone needs no look-up.
+func TestKnownIDIsTheKey(t *testing.T) {
+	const source = "name: m\napi: v1\nclient: {known_id: Contact, fields: {email: E-mail}}\n"
+	runPlans(t, []planCase{{"", source, []string{"E-mail | Contact", "a@x.example | " + idOne, "b@x.example |"}, nil, []string{
+		`1 m "` + idOne + `" [2]`, `client [2] email="a@x.example"`,
+		`0  "" [3]`, "Leads!B3: Contact is empty; it is part of the client key [empty-key]",
+	}}})
+	_, problems := mapping.Parse("mapping.yaml", []byte(strings.Replace(source, "{known", "{key: E-mail, known", 1)))
+	expectOne(t, problems, "mapping.yaml:3:9: client.lookup needs email or phone")
 }

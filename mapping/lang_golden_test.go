@@ -68,7 +68,7 @@ func TestParseLimitsTheSize(t *testing.T) {
 	}
 }
 
-// Files made to exhaust memory, stack or patience are refused like any other:
+// C-1 of docs/security.md: files made to exhaust memory, stack or patience are refused like any other:
 // each takes some milliseconds, and none ends the program.
 func TestParseEndsOnHostileFiles(t *testing.T) {
 	indented := &strings.Builder{}

@@ -15,9 +15,7 @@ import (
 type Mapping struct {
 	File   string
 	Digest string // SHA-256 of the file's bytes, in hex
-	// Warnings report what is allowed but most likely a mistake: typographic
-	// quotes, which YAML takes as part of the text, and orders of activities that
-	// the service may understand in another way.
+	// Warnings report what is allowed but most likely a mistake.
 	Warnings problem.List `json:"-"`
 
 	ignored []string // see Ignores; folded
@@ -70,7 +68,7 @@ func (m *Mapping) InventPhone() func() string {
 	if phone == nil {
 		return nil
 	}
-	return func() string { return convert.InventPhone(phone.Format.Text, phone.Region.Text) }
+	return func() string { return convert.InventPhone(phone.format().Text, phone.Region.Text) }
 }
 
 // FillDown returns the columns whose empty cells take the one above.
@@ -101,25 +99,18 @@ const (
 
 // SheetRule says how the sheet is laid out and which of its rows are taken.
 type SheetRule struct {
-	Name      yamltree.Scalar // "" = the first visible sheet
-	HeaderRow int             // 1-based; default 1
-	// HeaderRowGiven is set when the mapping gives the row, even the default.
-	HeaderRowGiven bool
-	Timezone       yamltree.Scalar // an IANA name; "" when no DateTime needs one
-	// AmbiguousTimes is for DateTimes that occur twice because the clocks went back.
-	AmbiguousTimes convert.AmbiguousTimes
+	Name           yamltree.Scalar        // "" = the first visible sheet
+	HeaderRow      int                    // 1-based; default 1
+	HeaderRowGiven bool                   // the mapping gives the row, even the default
+	Timezone       yamltree.Scalar        // an IANA name; "" when no DateTime needs one
+	AmbiguousTimes convert.AmbiguousTimes // DateTimes that occur twice because the clocks went back
 	Numbers        convert.Numbers
-	When           yamltree.Scalar // an expression; "" takes every row
-	// Empty lists the texts of cells that count as empty. They match exactly,
-	// with upper and lower case, after the cell is trimmed.
-	Empty []yamltree.Scalar
-
-	// FillDown lists the columns whose empty cells take the one above.
-	FillDown []yamltree.Scalar
-
-	SkipHidden bool   // rows that are hidden in the workbook are left out
-	Encoding   string // of a CSV file without a byte order mark: utf-8 or windows-1252; "" = utf-8
-	Delimiter  string // of a CSV file: a comma, a semicolon or a tab; "" = detected from the header
+	When           yamltree.Scalar   // an expression; "" takes every row
+	Empty          []yamltree.Scalar // texts of cells that count as empty, in this case, after the cell is trimmed
+	FillDown       []yamltree.Scalar // columns whose empty cells take the one above
+	SkipHidden     bool              // rows that are hidden in the workbook are left out
+	Encoding       string            // of a CSV file without a byte order mark: utf-8 or windows-1252; "" = utf-8
+	Delimiter      string            // of a CSV file: a comma, a semicolon or a tab; "" = detected from the header
 }
 
 // Existing says what to do with a client that the service already has.
@@ -136,27 +127,22 @@ const (
 // PersonRule says which rows make one client or further contact, how it is looked up, and
 // what its create payload holds.
 type PersonRule struct {
-	At            yamltree.Place
-	Key           []yamltree.Scalar
-	KeySpace      yamltree.Scalar
-	Lookup        LookupRule
-	Administrator bool // v2: isAdministrator=true
-	// AdministratorAt is zero when the mapping leaves the key out.
-	AdministratorAt yamltree.Place
+	At              yamltree.Place
+	Key             []yamltree.Scalar
+	KeySpace        yamltree.Scalar
+	Lookup          LookupRule
+	Administrator   bool           // v2: isAdministrator=true
+	AdministratorAt yamltree.Place // zero when the mapping leaves the key out
 	Fields          []FieldRule
 }
 
 // ClientRule is the client.
 type ClientRule struct {
 	PersonRule
-	KnownID  yamltree.Scalar // the column with an id known from elsewhere; "" for none
-	Existing Existing
-	// SkipActivities is set by existing_activities: skip. A client who was found,
-	// not created, then gets none of the activities that are on the client.
-	SkipActivities bool
-	// ActivitiesAt is the place of existing_activities; zero when the mapping leaves
-	// the key out.
-	ActivitiesAt yamltree.Place
+	KnownID        yamltree.Scalar // the column with an id known from elsewhere; "" for none
+	Existing       Existing
+	SkipActivities bool           // a client who was found, not created, gets no activities that are on the client
+	ActivitiesAt   yamltree.Place // of existing_activities; zero when the mapping leaves the key out
 }
 
 // LookupRule says how the service is asked for the client.
@@ -191,15 +177,15 @@ type ClaimRule struct {
 	Key     []yamltree.Scalar
 	KnownID yamltree.Scalar // the column with an id known from elsewhere; "" for none
 	Name    yamltree.Scalar // a text with {Column}
-	// NameValues replace the texts of the name's cells; a text that is not listed
-	// stays as it is.
-	NameValues map[string]string
-	When       yamltree.Scalar            // an expression; "" takes every row
-	Columns    map[string]yamltree.Scalar // aliases: a name → the column it stands for
-	First      bool                       // created before all activities, not just before the first that is on it
 
+	NameValues    map[string]string          // replace the texts of the name's cells; a text that is not listed stays
+	When          yamltree.Scalar            // an expression; "" takes every row
+	Columns       map[string]yamltree.Scalar // aliases: a name → the column it stands for
+	First         bool                       // created before all activities, not just before the first that is on it
 	Administrator AdministratorRule
 	Claimants     []yamltree.Scalar // client, or ids of contacts
+
+	isLeftOut bool // of a Part
 }
 
 // AdministratorRule says which contact administers a claim: the client or a
@@ -226,18 +212,8 @@ type WorkflowRule struct {
 // a column that holds one or, with Values, a text that stands for one.
 type ResumeRule struct {
 	Template yamltree.Scalar
-	Column   yamltree.Scalar // set instead of Template
-	// Values are the templates' names for the texts of the column's cells; nil
-	// when the cells hold the names.
-	Values map[string]yamltree.Scalar
-}
-
-// values are the entries of the table; nil without one.
-func (r *ResumeRule) values() map[string]yamltree.Scalar {
-	if r == nil {
-		return nil
-	}
-	return r.Values
+	Column   yamltree.Scalar            // set instead of Template
+	Values   map[string]yamltree.Scalar // templates' names for the texts of the cells; nil when the cells hold the names
 }
 
 // templates are the templates that the rule names, in the order of the file.
@@ -258,6 +234,8 @@ type ActivityRule struct {
 	When       yamltree.Scalar // an expression; "" always
 	Workflow   WorkflowRule
 	Attributes []AttributeRule
+
+	isLeftOut bool // of a Part
 }
 
 // AttributeRule is one attribute of an activity.
@@ -280,20 +258,27 @@ type ValueRule struct {
 
 	hasConstant bool // also for an empty constant, for a clear message
 
-	Type         yamltree.Scalar
-	Format       yamltree.Scalar
-	OtherFormats []yamltree.Scalar // the rest of a list of formats
-	Output       yamltree.Scalar
-	Region       yamltree.Scalar
-	Years        convert.Years
-	Percent      bool
-	Checked      []string
-	Unchecked    []string
-	Values       map[string]string
-	Else         *string
-	Default      *yamltree.Scalar
-	Required     bool
-	MaxLength    int
+	Type      yamltree.Scalar
+	Formats   []yamltree.Scalar
+	Output    yamltree.Scalar
+	Region    yamltree.Scalar
+	Years     convert.Years
+	Percent   bool
+	Checked   []string
+	Unchecked []string
+	Values    map[string]string
+	Else      *string
+	Default   *yamltree.Scalar
+	Required  bool
+	MaxLength int
+}
+
+// format returns the first format.
+func (v *ValueRule) format() (first yamltree.Scalar) {
+	if len(v.Formats) > 0 {
+		first = v.Formats[0]
+	}
+	return first
 }
 
 func scalarTexts(scalars []yamltree.Scalar) []string {

@@ -74,7 +74,7 @@ func (v *ValueRule) likelyType() convert.Type {
 	switch {
 	case v.Type.Text != "":
 		return convert.Type(v.Type.Text)
-	case v.Format.Text != "":
+	case len(v.Formats) > 0:
 		return convert.Date
 	case v.Percent:
 		return convert.Number

@@ -6,12 +6,6 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// The service sends a client to the first Open activity; activities before it in the
-// workflow are back-filled, those after it follow by themselves; what a case handler
-// assigns is outside that order (service document, "States and transitions"). Two Open
-// activities in one order are an error. What can be right for some clients, or for a
-// campaign that grows, is a warning.
-
 // opensWorkflow reports whether an activity of the workflow is Open.
 func (a *ActivityRule) opensWorkflow() bool { return a.Status == Open && !a.Assigned }
 
@@ -20,8 +14,9 @@ func (a *ActivityRule) isBackFilled() bool {
 	return (a.Status == Submitted || a.Status == Accepted) && !a.Assigned
 }
 
-// checkOrder compares each activity with the Open ones before it. Activities of different
-// claims entries have no common order; all have one with those of the client.
+// checkOrder compares each activity with the Open ones before it: the service sends a client to
+// the first Open activity, and those before it are back-filled. Activities of different claims
+// entries have no common order; all have one with those of the client.
 func (p *checker) checkOrder(m *Mapping) {
 	for i := range m.Activities {
 		a := &m.Activities[i]
@@ -111,10 +106,6 @@ func (p *checker) checkResume(m *Mapping) {
 			p.wrongAt(a.StatusAt, "resume-open", "“%s” is Open, and resume_at says where the client resumes: they exclude each other", a.Template.Text).
 				Hint = "leave the status out; resume_at makes the activity that it names Open"
 		}
-	}
-	if values := m.ResumeAt.Values; values != nil && len(values) == 0 {
-		p.wrongAt(m.ResumeAt.Column.At, "no-value", "the values of resume_at list nothing, so that no cell says where a client resumes").
-			Hint = "list what the cells say, or leave values out if they hold the names of the templates"
 	}
 	for _, word := range m.ResumeAt.templates() {
 		if word.Text != "" && !slices.Contains(names, word.Text) {

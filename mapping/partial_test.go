@@ -20,11 +20,13 @@ func TestBindPart(t *testing.T) {
 		partial, keyless  bool
 		targets, problems int
 	}{
-		"nothing is wrong":  {nil, "name: x\napi: v1\nclient: {key: No, existing: create, fields: {a: Name, b: Lender}}\n", false, false, 2, 0},
-		"one field":         {map[int][]string{6: {"client", "fields", "a"}}, "name: x\napi: v1\nclient:\n  key: No\n  existing: create\n  fields: {a: Nobody, b: Lender}\n", true, false, 1, 1},
-		"the key":           {map[int][]string{4: {"client", "key"}}, "name: x\napi: v1\nclient:\n  key: Nobody\n  existing: create\n  fields: {a: Name, b: Lender}\n", true, true, 2, 1},
-		"the only field":    {map[int][]string{6: {"client", "fields", "a"}}, "name: x\napi: v1\nclient:\n  key: No\n  existing: create\n  fields: {a: Nobody}\n", true, false, -1, 1},
-		"one of two claims": {map[int][]string{9: {"claims", "0", "key"}}, "name: x\napi: v2\nclient:\n  key: No\n  existing: create\n  fields: {a: Name}\nclaims:\n  - id: one\n    key: Nobody\n    name: X\n  - id: two\n    key: Lender\n    name: Y\n", true, false, 2, 1},
+		"nothing is wrong":           {nil, "name: x\napi: v1\nclient: {key: No, existing: create, fields: {a: Name, b: Lender}}\n", false, false, 2, 0},
+		"one field":                  {map[int][]string{6: {"client", "fields", "a"}}, "name: x\napi: v1\nclient:\n  key: No\n  existing: create\n  fields: {a: Nobody, b: Lender}\n", true, false, 1, 1},
+		"the key":                    {map[int][]string{4: {"client", "key"}}, "name: x\napi: v1\nclient:\n  key: Nobody\n  existing: create\n  fields: {a: Name, b: Lender}\n", true, true, 2, 1},
+		"the only field":             {map[int][]string{6: {"client", "fields", "a"}}, "name: x\napi: v1\nclient:\n  key: No\n  existing: create\n  fields: {a: Nobody}\n", true, false, -1, 1},
+		"one of two claims":          {map[int][]string{9: {"claims", "0", "key"}}, "name: x\napi: v2\nclient:\n  key: No\n  existing: create\n  fields: {a: Name}\nclaims:\n  - id: one\n    key: Nobody\n    name: X\n  - id: two\n    key: Lender\n    name: Y\n", true, false, 2, 1},
+		"one of two activities":      {map[int][]string{9: {"activities", "0", "when"}}, "name: x\napi: v1\nclient:\n  key: No\n  existing: create\n  fields: {a: Name}\nactivities:\n  - template: T\n    when: has(\"Nobody\")\n  - template: U\n    attributes: {c: Lender}\n", true, false, 2, 1},
+		"a contact and its activity": {map[int][]string{9: {"contacts", "0", "key"}}, "name: x\napi: v2\nclient:\n  key: No\n  existing: create\n  fields: {a: Name}\ncontacts:\n  - id: p\n    key: Nobody\n    lookup: {email: Name}\n    fields: {e: Name}\nworkflow: {name: W, template_identifier: W}\nactivities: [{template: T, on: p, attributes: {c: Lender}}]\n", true, false, 2, 1},
 	} {
 		m, found := mapping.Parse("m.yaml", []byte(c.text))
 		at := func(p problem.Where) []string { return c.wrong[p.Line] }
@@ -40,6 +42,14 @@ func TestBindPart(t *testing.T) {
 		}
 		if part.Partial != c.partial || part.Keyless != c.keyless || len(part.Targets) != c.targets {
 			t.Errorf("%s: %t, %t, %v", name, part.Partial, part.Keyless, part.Targets)
+		}
+		if name == "one of two activities" && part.Targets[1].Path[1] != "1" {
+			t.Errorf("%s: %v", name, part.Targets)
+		}
+		for _, plan := range planAll(part.Binding, []cell.Record{{Row: 2, Cells: []cell.Cell{text("1"), text("Ann"), text("LLOY")}}}) {
+			if len(plan.Steps) < 1 {
+				t.Errorf("%s: %v", name, plan.Problems)
+			}
 		}
 		if name == "one of two claims" && !slices.Equal(part.Targets[1].Path, []string{"claims", "1", "name"}) {
 			t.Errorf("%s: %v", name, part.Targets)

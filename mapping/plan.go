@@ -1,10 +1,11 @@
 package mapping
 
 import (
-	"claimsheet/mapping/cell"
-	"claimsheet/mapping/problem"
 	"slices"
 	"strings"
+
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
 )
 
 // Plan is everything that a sheet asks for one client: plain data, printable
@@ -16,29 +17,19 @@ import (
 // link last. Version 1: the client, the Open activity, then the back-filled
 // ones (service document, "V1 flows", "V2 flows").
 type Plan struct {
-	Number int        // 1-based, by the client's first row in the sheet
-	Client Identity   // the client that the plan is for
-	Rows   []cell.Row // every row of the client, in sheet order
-	Steps  []Step     // empty when there are Problems
-	Lookup Lookup     `json:",omitzero"` // how the service is asked whether it knows the client
-	// Role is the id of the contacts entry of a further contact, whose plan is the
-	// step client alone and belongs to a step of another plan; "" for a client.
-	Role string
-	// Addresses are the e-mail addresses and phone numbers of the client, from
-	// the look-ups and from the payload, each once.
-	Addresses []Identity `json:",omitzero"`
-	Skipped   SkipReason // why the one row is skipped; "" when it is not
-	// Problems of the client's rows. With any, nothing is sent for the client.
-	Problems problem.List `json:",omitzero"`
-	// Warnings are of cells that are sent as they are, and may not be what the service
-	// takes.
-	Warnings problem.List `json:",omitzero"`
-	// Claims are the claims that the rows ask for when Problems keep them from
-	// becoming steps: reports still show their ids.
-	Claims []ClaimRows `json:",omitzero"`
-	// Contacts are the further contacts that the rows name, whether or not Problems keep
-	// them from becoming steps.
-	Contacts []ContactRows `json:",omitzero"`
+	Number    int          // 1-based, by the client's first row in the sheet
+	Client    Identity     // the client that the plan is for
+	Rows      []cell.Row   // every row of the client, in sheet order
+	Steps     []Step       // empty when there are Problems
+	Lookup    Lookup       `json:",omitzero"` // how the service is asked whether it knows the client
+	Role      string       // of a further contact, whose plan is the step client alone: the id of the contacts entry
+	Addresses []Identity   `json:",omitzero"` // from the look-ups and from the payload, each once
+	Skipped   SkipReason   // why the one row is skipped; "" when it is not
+	Problems  problem.List `json:",omitzero"` // with any, nothing is sent for the client
+	Warnings  problem.List `json:",omitzero"` // of cells that are sent as they are
+	// Claims are those that Problems keep from becoming steps: reports still show their ids.
+	Claims   []ClaimRows   `json:",omitzero"`
+	Contacts []ContactRows `json:",omitzero"` // further contacts that the rows name, also where there are Problems
 }
 
 // SkipReason says why a row is skipped.
@@ -67,12 +58,9 @@ type ContactRows struct {
 // Lookup is how the service is asked for a client, with Email, Phone or both as Mode says.
 // When both are empty the client cannot be looked up.
 type Lookup struct {
-	Email string
-	Phone string
-	Mode  LookupMode
-	// EmailAddress and PhoneNumber are Email and Phone in the form of
-	// Plan.Addresses; zero when those are empty.
-	EmailAddress, PhoneNumber Identity
+	Email, Phone              string
+	Mode                      LookupMode
+	EmailAddress, PhoneNumber Identity // in the form of Plan.Addresses
 }
 
 // StepKind is the kind of call that a step makes.
@@ -106,25 +94,16 @@ const (
 // A plan has the step link only: whether the client gets a fresh link for a new
 // claim depends on what the ledger knows.
 type Step struct {
-	Key  string
-	Kind StepKind
-	// Rows that ask for the step, in sheet order. For the client, client
-	// activities and the link these are all rows of the client.
-	Rows []cell.Row
-	// Claim is the Key of the claim step that the step belongs to: its own Key
-	// for a claim, "" for what belongs to the client.
-	Claim string
-	// On is the Key of the step of the further contact whose activity it is; "" for every
-	// other step. To the ledger it is a step of the contact, as the contact's step is, so
-	// that clients who share the contact do not send it twice.
-	On string
-	// Title says what is created, in words that users know and without
-	// personal data: the template's name of an activity, the claims id of a
-	// claim.
-	Title string
+	Key   string
+	Kind  StepKind
+	Rows  []cell.Row // that ask for the step, in sheet order
+	Claim string     // the Key of the claim step that the step belongs to, its own for a claim; "" for what belongs to the client
+	// On is the Key of the step of the further contact whose activity it is: to the ledger a
+	// step of the contact, so that clients who share the contact do not send it twice.
+	On    string
+	Title string // says what is created, without personal data: the template's name, or the claims id
 
-	KnownID string // client, claim: its id, where the sheet gives one: it is taken over and never created
-
+	KnownID          string    // client, claim: its id, where the sheet gives one: it is taken over and never created
 	Fields           []Field   `json:",omitzero"` // client, contact: the fields of the create payload
 	NotAdministrator bool      // client, contact (v2): it is not created as an administrator
 	Contact          *Plan     `json:",omitzero"` // contact: its own plan, of which this step is made
@@ -133,16 +112,13 @@ type Step struct {
 	Activity         *Activity `json:",omitzero"` // activity
 
 	// Administrator and Claimants are the contacts of a claim, as keys of the plan's
-	// steps. AdministratorID replaces Administrator: the id of a contact that the
-	// environment has. RoleSource is where they come from. All are zero when the
-	// client is the administrator and the only claimant.
+	// steps, and RoleSource is where they come from; all are zero when the client is the
+	// administrator and the only claimant. AdministratorID is of the environment's contact.
 	Administrator, AdministratorID string
 	Claimants                      []string `json:",omitzero"`
 	RoleSource                     Source   `json:",omitzero"`
 
-	// Omitted are the fields and attributes that are left out because their
-	// cells are empty.
-	Omitted []Omitted `json:",omitzero"`
+	Omitted []Omitted `json:",omitzero"` // fields and attributes whose cells are empty
 }
 
 // LinkStepOf returns the step with this key that asks for a magic link of a client

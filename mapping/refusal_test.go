@@ -1,9 +1,6 @@
 package mapping_test
 
 import (
-	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -94,48 +91,4 @@ func TestRefusalsSayAll(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestEveryRefusalIsTried holds the table above against the codes in the code.
-func TestEveryRefusalIsTried(t *testing.T) {
-	tried := map[string]bool{
-		"date-format": true, // Check refuses it with the mapping
-		"not-id":      true, // of known_id, which TestKnownIDs tries
-	}
-	for _, tc := range refusalCases {
-		tried[tc.code] = true
-	}
-	for _, code := range refusalCodes(t) {
-		if !tried[code] {
-			t.Errorf("no test refuses a cell as %s", code)
-		}
-	}
-}
-
-var refusalCode = regexp.MustCompile(`\brefuse\("([a-z-]+)"`)
-
-// refusalCodes are the codes in the package's source.
-func refusalCodes(t *testing.T) []string {
-	t.Helper()
-	files, err := filepath.Glob("convert/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var codes []string
-	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		for _, m := range refusalCode.FindAllSubmatch(source, -1) {
-			codes = append(codes, string(m[1]))
-		}
-	}
-	if len(codes) < 20 {
-		t.Fatalf("only %d refusals were found in the source", len(codes))
-	}
-	return codes
 }

@@ -205,7 +205,7 @@ func (r *rowConverter) contacts() []rowPart {
 	var list []rowPart
 	for i := range r.b.contacts {
 		c := &r.b.contacts[i]
-		if !r.holds(c.when, c.key) {
+		if len(c.key) == 0 || !r.holds(c.when, c.key) { // without a key it is left out of a Part
 			continue
 		}
 		part := rowPart{scope: r.b.mapping.contactScope(i)}
@@ -401,7 +401,7 @@ func (r *rowConverter) activities(scope int) []activityValues {
 
 func (r *rowConverter) claim(entry int) (part rowPart, ok bool) {
 	c := &r.b.claims[entry]
-	if !r.holds(c.when, c.key) {
+	if len(c.key) == 0 || !r.holds(c.when, c.key) { // without a key it is left out of a Part
 		return part, false
 	}
 	part.scope = entry

@@ -60,67 +60,54 @@ func (m *Mapping) Templates() int {
 	return len(names)
 }
 
-// find returns the entries of the service with a name, which is that of the service but for
-// the way in which accents are written; or the one whose id template_ids gives for the path
-// of the name: “Template” or “Template/Attribute”.
-func find[T any](s *Service, list []T, ident func(*T) (id, name string), name, path string) (found []T, names []string, isChosen bool) {
-	chosen := ""
-	for p, id := range s.TemplateIDs {
+const (
+	unknownTemplateCode  = "unknown-template"
+	unknownAttributeCode = "unknown-attribute"
+)
+
+// findNamed returns the entry of the service that a name of the mapping means: the one with
+// that name, however its accents are written, or with the id that template_ids gives for the
+// path of the name, “Template” or “Template/Attribute”.
+func findNamed[T any](b *binder, code, in, kind string, list []T, ident func(*T) (id, name string), name yamltree.Scalar, path string) (found T, ok bool) {
+	chosen, isChosen := "", false
+	for p, id := range b.service.TemplateIDs {
 		if convert.Composed(p) == path {
 			chosen, isChosen = id, true
 		}
 	}
+	var names, ids []string
 	for i := range list {
 		id, is := ident(&list[i])
 		names = append(names, is)
-		if isChosen && strings.EqualFold(id, chosen) || !isChosen && convert.Composed(is) == name {
-			found = append(found, list[i])
+		if isChosen && strings.EqualFold(id, chosen) || !isChosen && convert.Composed(is) == name.Text {
+			found, ids = list[i], append(ids, id)
 		}
 	}
-	return found, names, isChosen
+	switch {
+	case len(ids) == 1, len(ids) > 0 && isChosen:
+		return found, true
+	case isChosen:
+		b.wrongAt(name.At, code, "%s has no %s with the id that template_ids gives for “%s”", in, kind, path).
+			Hint = "correct template_ids in the environments file; “" + path + "” may have been deleted and created again"
+	case len(ids) == 0:
+		b.wrongAt(name.At, code, "%s has no %s “%s”", in, kind, name.Text).Hint = problem.Suggestion(name.Text, names)
+	default:
+		b.wrongAt(name.At, "shared-name", "%s has %d %ss called “%s”", in, len(ids), kind, name.Text).
+			Hint = "say which one is meant in the environments file: template_ids: {\"" + path + "\": its id}; the ids are " + strings.Join(ids, ", ")
+	}
+	return found, false
 }
 
 // template finds an activity template by its name.
 func (b *binder) template(name yamltree.Scalar) (Template, bool) {
-	found, names, isChosen := find(b.service, b.service.Templates, func(t *Template) (string, string) { return t.ID, t.Name }, name.Text, name.Text)
-	switch {
-	case len(found) == 1 || len(found) > 0 && isChosen:
-		return found[0], true
-	case isChosen:
-		b.wrongAt(name.At, "unknown-template", "the environment “%s” has no activity template with the id that template_ids gives for “%s”", b.service.Environment, name.Text).
-			Hint = "correct template_ids in the environments file; “" + name.Text + "” may have been deleted and created again"
-	case len(found) == 0:
-		b.wrongAt(name.At, "unknown-template", "the environment “%s” has no activity template “%s”", b.service.Environment, name.Text).
-			Hint = problem.Suggestion(name.Text, names)
-	default:
-		var ids []string
-		for _, t := range found {
-			ids = append(ids, t.ID)
-		}
-		b.wrongAt(name.At, "shared-name", "the environment “%s” has %d activity templates called “%s”", b.service.Environment, len(found), name.Text).
-			Hint = "say which one is meant in the environments file: template_ids: {\"" + name.Text + "\": its id}; the ids are " + strings.Join(ids, ", ")
-	}
-	return Template{}, false
+	return findNamed(b, unknownTemplateCode, "the environment “"+b.service.Environment+"”", "activity template", b.service.Templates,
+		func(t *Template) (string, string) { return t.ID, t.Name }, name, name.Text)
 }
 
 // attribute finds an attribute template by its name.
 func (b *binder) attribute(t Template, name yamltree.Scalar) (AttributeTemplate, bool) {
-	found, names, isChosen := find(b.service, t.Attributes, func(a *AttributeTemplate) (string, string) { return a.ID, a.Name },
-		name.Text, convert.Composed(t.Name)+"/"+name.Text)
-	switch {
-	case len(found) == 1:
-		return found[0], true
-	case isChosen:
-		b.wrongAt(name.At, "unknown-attribute", "the template “%s” has no attribute with the id that template_ids gives for “%s/%s”", t.Name, t.Name, name.Text).
-			Hint = "correct template_ids in the environments file"
-	case len(found) == 0:
-		b.wrongAt(name.At, "unknown-attribute", "the template “%s” has no attribute “%s”", t.Name, name.Text).
-			Hint = problem.Suggestion(name.Text, names)
-	default:
-		b.wrongAt(name.At, "shared-name", "the template “%s” has %d attributes called “%s”", t.Name, len(found), name.Text).
-			Hint = "say which one is meant in the environments file: template_ids: {\"" + t.Name + "/" + name.Text + "\": its id}"
-	}
-	return AttributeTemplate{}, false
+	return findNamed(b, unknownAttributeCode, "the template “"+t.Name+"”", "attribute", t.Attributes,
+		func(a *AttributeTemplate) (string, string) { return a.ID, a.Name }, name, convert.Composed(t.Name)+"/"+name.Text)
 }
 
 // attributeType is an attribute of an activity with its type settled: the template's if it
@@ -220,14 +207,12 @@ func (r *rowConverter) noteUnlisted(a *boundAttribute, it *fieldValue) *problem.
 // words before or after.
 func nearestOption(text string, options []string) (string, bool) {
 	const least = 3 // letters: “no” is in “unknown”
-	if nearest, ok := problem.Nearest(problem.Shorten(text), options); ok {
-		return nearest, true
-	}
+	nearest, ok := problem.Nearest(problem.Shorten(text), options)
 	for _, option := range options {
 		longer, shorter := strings.ToLower(option), strings.ToLower(text)
-		if min(len(longer), len(shorter)) >= least && (strings.Contains(longer, shorter) || strings.Contains(shorter, longer)) {
-			return option, true
+		if !ok && min(len(longer), len(shorter)) >= least && (strings.Contains(longer, shorter) || strings.Contains(shorter, longer)) {
+			nearest, ok = option, true
 		}
 	}
-	return "", false
+	return nearest, ok
 }

@@ -198,10 +198,9 @@ func (v *boundValue) compose(r cell.Record) (cell.Cell, int, *convert.CellError)
 // textCell is a cell that holds a text.
 func textCell(s string) cell.Cell { return cell.Cell{Kind: cell.Text, Raw: s, Shown: s} }
 
-// value binds a rule. aliases are the columns of a claims entry; nil for none.
-// A typ of "" is unknown: the options are checked as far as they go together,
-// and the value must not be used.
-func (b *binder) value(label string, rule *ValueRule, typ convert.Type, aliases map[string]yamltree.Scalar) boundValue {
+// value binds a rule. A typ of "" is unknown: the options are checked as far as they
+// go together, and the value must not be used.
+func (b *binder) value(label string, rule *ValueRule, typ convert.Type) boundValue {
 	known := typ != ""
 	if !known {
 		typ = rule.likelyType()
@@ -212,7 +211,7 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type, aliases 
 	if wrong != nil {
 		at := rule.optionsAt()
 		if i := v.conv.WrongFormat(); i > 0 {
-			at = rule.OtherFormats[i-1].At
+			at = rule.Formats[i].At
 		}
 		b.wrongAt(at, "wrong-option", "“%s”: %s", label, strings.Join(wrong, "; "))
 	}
@@ -221,18 +220,18 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type, aliases 
 	}
 	v.e164 = v.conv.E164()
 	columns := func(names ...yamltree.Scalar) {
-		v.columns, v.names = b.columns(names, aliases), foldHeaders(scalarTexts(names)...)
+		v.columns, v.names = b.columns(names), foldHeaders(scalarTexts(names)...)
 	}
 	switch {
 	case rule.hasConstant:
 		v.constant = b.constant(label, rule.Constant, v.conv)
 	case rule.Text.Text != "":
-		b.places(&v, rule.Text, nil, aliases)
+		b.places(&v, rule.Text, nil)
 	case len(rule.Join) > 0:
 		columns(rule.Join...)
 		v.glue = cmp.Or(rule.With, new(", "))
 	case rule.Expr.Text != "":
-		v.expr = b.expression(rule.Expr, aliases, false)
+		v.expr = b.expression(rule.Expr, false)
 		columns, names := v.expr.Columns()
 		v.columns, v.names = columns, foldHeaders(names...)
 	case len(rule.FirstOf) > 0:
@@ -251,7 +250,7 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type, aliases 
 
 // optionsAt returns the place to show for an option that makes no sense.
 func (v *ValueRule) optionsAt() yamltree.Place {
-	for _, w := range []yamltree.Scalar{v.Format, v.Region, v.Output, v.Type} { // lists have no place of their own
+	for _, w := range []yamltree.Scalar{v.format(), v.Region, v.Output, v.Type} { // lists have no place of their own
 		if w.Text != "" {
 			return w.At
 		}
@@ -263,7 +262,7 @@ func (v *ValueRule) optionsAt() yamltree.Place {
 // options.
 func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter {
 	c := convert.Converter{
-		Type: typ, Format: rule.Format.Text, OtherFormats: scalarTexts(rule.OtherFormats), Region: strings.ToUpper(rule.Region.Text),
+		Type: typ, Format: rule.format().Text, OtherFormats: scalarTexts(rule.Formats[min(1, len(rule.Formats)):]), Region: strings.ToUpper(rule.Region.Text),
 		Zone: b.zone, Date1904: b.sheet.Date1904, Ambiguous: b.mapping.Sheet.AmbiguousTimes, Numbers: b.mapping.Sheet.Numbers, Percent: rule.Percent,
 		Years: rule.Years, Today: b.runDate, Checked: rule.Checked, Unchecked: rule.Unchecked,
 		Values: rule.Values, Else: rule.Else, MaxLength: rule.MaxLength,
@@ -271,8 +270,8 @@ func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter
 	if rule.Output.Text == "date" {
 		c.Output = convert.AsDate
 	}
-	if typ == convert.DateTime && b.zone == nil && rule.Format.Text != "" {
-		b.wrongAt(rule.Format.At, "no-timezone", "“%s” has no timezone, and neither does the mapping", rule.Format.Text).
+	if typ == convert.DateTime && b.zone == nil && len(rule.Formats) > 0 {
+		b.wrongAt(rule.format().At, "no-timezone", "“%s” has no timezone, and neither does the mapping", rule.format().Text).
 			Hint = "add sheet: {timezone: Europe/London}, or wherever the times were written down"
 		c.Zone = time.UTC // reported once here, not for every row
 	}
@@ -300,18 +299,18 @@ func (b *binder) constant(label string, w yamltree.Scalar, conv convert.Converte
 }
 
 // columns finds columns by name and reports those that are missing.
-func (b *binder) columns(names []yamltree.Scalar, aliases map[string]yamltree.Scalar) []int {
+func (b *binder) columns(names []yamltree.Scalar) []int {
 	var found []int
 	for _, w := range names {
-		if i, ok := b.column(w, aliases); ok {
+		if i, ok := b.column(w); ok {
 			found = append(found, i)
 		}
 	}
 	return found
 }
 
-func (b *binder) column(w yamltree.Scalar, aliases map[string]yamltree.Scalar) (int, bool) {
-	if alias, ok := aliases[w.Text]; ok {
+func (b *binder) column(w yamltree.Scalar) (int, bool) {
+	if alias, ok := b.aliases[w.Text]; ok {
 		b.usedAliases[alias.At] = true
 		w = alias
 	} else if alias, at := b.bypassed(w.Text); alias != "" {
@@ -380,14 +379,14 @@ func (b *binder) aliasElsewhere(w yamltree.Scalar) bool {
 
 // places parses a text with places, replaces those whose text is known, and finds the
 // columns of the others. What is wrong with the braces Parse has reported.
-func (b *binder) places(v *boundValue, w yamltree.Scalar, known map[string]string, aliases map[string]yamltree.Scalar) {
+func (b *binder) places(v *boundValue, w yamltree.Scalar, known map[string]string) {
 	t, err := parseTemplateText(w.Text)
 	if err != nil || w.Text == "" {
 		return
 	}
 	v.text, v.places = t.settle(known), map[string]int{}
 	for _, name := range v.text.names() {
-		if c, ok := b.column(yamltree.Scalar{Text: name, At: w.At}, aliases); ok {
+		if c, ok := b.column(yamltree.Scalar{Text: name, At: w.At}); ok {
 			v.places[name] = c
 			v.columns, v.names = append(v.columns, c), append(v.names, convert.FoldHeader(name))
 		}
@@ -395,20 +394,20 @@ func (b *binder) places(v *boundValue, w yamltree.Scalar, known map[string]strin
 }
 
 // condition compiles a when; nil for an empty one.
-func (b *binder) condition(w yamltree.Scalar, aliases map[string]yamltree.Scalar) *expr.Expression {
+func (b *binder) condition(w yamltree.Scalar) *expr.Expression {
 	if w.Text == "" {
 		return nil
 	}
-	return b.expression(w, aliases, true)
+	return b.expression(w, true)
 }
 
 // expression compiles an expression and finds its columns. It is never nil; after
 // a problem it must not be run.
-func (b *binder) expression(w yamltree.Scalar, aliases map[string]yamltree.Scalar, isCondition bool) *expr.Expression {
+func (b *binder) expression(w yamltree.Scalar, isCondition bool) *expr.Expression {
 	e, problems := expr.Compile(w.Text, expr.Options{
 		Condition: isCondition, Line: w.At.Line, Cells: b.conversion(&ValueRule{}, convert.Text),
 		Column: func(name string, offset int) (int, bool) {
-			return b.column(yamltree.Scalar{Text: name, At: inside(w, offset)}, aliases)
+			return b.column(yamltree.Scalar{Text: name, At: inside(w, offset)})
 		},
 	})
 	for _, p := range problems {

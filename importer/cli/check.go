@@ -59,6 +59,7 @@ type check struct {
 	rows, json bool // the flags
 	where      load.Where
 
+	source   []byte // of the mapping file, whose lines are shown
 	report   checkJSON
 	errors   problem.List
 	warnings problem.List
@@ -122,7 +123,7 @@ func (k *check) run(c *cli.Context) error {
 		Where: k.where, Sheets: sheets, Password: password.value, NeedEnvironment: c.IsSet("env"),
 		Connection: k.asking(),
 	})
-	k.warnings = s.AllWarnings()
+	k.source, k.warnings = s.Source, s.AllWarnings()
 	if s.Mapping != nil {
 		k.report.Checked.Templates = s.Mapping.Templates()
 	}
@@ -277,10 +278,13 @@ func (k *check) writeJSON() error {
 	return reports.WriteObject(k.stdout, k.report)
 }
 
-// writeText prints the warnings and then the errors as all commands print them, and what was looked at.
+// writeText prints the warnings and then the errors as all commands print them, those of the
+// mapping file with their lines, and what was looked at.
 func (k *check) writeText() {
-	console.PrintWarnings(k.Err, k.warnings.Grouped())
-	console.PrintProblems(k.Err, k.errors)
+	for _, p := range k.warnings.Grouped() {
+		console.PrintExcerpts(k.Err, problem.List{p}, k.excerpt)
+	}
+	console.PrintExcerpts(k.Err, k.errors, k.excerpt)
 	isOfMapping := func(p problem.Problem) bool { return p.Where.File == k.report.Checked.Mapping }
 	switch {
 	case len(k.errors) == len(k.cells):
@@ -288,6 +292,16 @@ func (k *check) writeText() {
 	case k.report.Checked.Columns > 0 || slices.ContainsFunc(k.errors, isOfMapping):
 		fmt.Fprintln(k.Err, k.looked())
 	}
+}
+
+// excerpt returns the line of the mapping file in which a problem is, with a mark under its place.
+func (k *check) excerpt(p problem.Problem) string {
+	at, lines := p.Where, strings.Split(strings.ReplaceAll(string(k.source), "\r\n", "\n"), "\n")
+	if at.File != k.report.Checked.Mapping || at.Line < 1 || at.Line > len(lines) {
+		return ""
+	}
+	line := strings.ReplaceAll(lines[at.Line-1], "\t", " ")
+	return fmt.Sprintf("%4d | %s\n     | %*s\n", at.Line, line, max(at.Column, 1), "^")
 }
 
 // looked says what was found and what was looked at.

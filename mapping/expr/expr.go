@@ -235,24 +235,6 @@ func (e *Expression) Value(r cell.Record) (cell.Cell, *convert.CellError) {
 	return cell.Cell{}, e.fails(fmt.Sprintf("it gives a %T, which cannot be sent", out))
 }
 
-// Kind returns the kind of the result for a row: Bool, Number, Date or Text. It is
-// Empty for a row on which the expression fails.
-func (e *Expression) Kind(r cell.Record) cell.Kind {
-	out, err := e.run(r)
-	if err != nil {
-		return cell.Empty
-	}
-	switch out.(type) {
-	case bool:
-		return cell.Bool
-	case int, int64, float64:
-		return cell.Number
-	case time.Time:
-		return cell.Date
-	}
-	return cell.Text
-}
-
 // run returns what the library makes of a row.
 func (e *Expression) run(r cell.Record) (any, error) {
 	at, _ := e.idle.Get().(*evaluator)

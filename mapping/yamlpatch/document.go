@@ -1,7 +1,6 @@
 package yamlpatch
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -29,9 +28,7 @@ func (d *Document) Value(path ...string) (value json.RawMessage, ok bool) {
 	if n == nil {
 		return nil, false
 	}
-	var b bytes.Buffer
-	writeJSON(&b, n)
-	return b.Bytes(), true
+	return json.RawMessage(jsonOf(n)), true
 }
 
 // Keys returns the keys of an object in their order, and the places of a list's entries;
@@ -57,13 +54,13 @@ func (d *Document) Keys(path ...string) []string {
 // is none.
 func (d *Document) Line(path ...string) int {
 	n, key := d.find(path)
-	switch {
-	case n == nil:
-		return 0
-	case key != nil:
+	if key != nil {
 		return key.Line
 	}
-	return n.Line
+	if n != nil {
+		return n.Line
+	}
+	return 0
 }
 
 // find returns the value of a path with its key, nil for an entry of a list.
@@ -107,39 +104,27 @@ func (d *Document) At(line, column int) []string {
 	}
 }
 
-func writeJSON(b *bytes.Buffer, n *yaml.Node) {
+func jsonOf(n *yaml.Node) string {
+	var parts []string
 	switch n.Kind {
 	case yaml.MappingNode:
-		b.WriteByte('{')
 		for i := 0; i < len(n.Content); i += 2 {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			writeText(b, n.Content[i].Value)
-			b.WriteByte(':')
-			writeJSON(b, n.Content[i+1])
+			parts = append(parts, jsonText(n.Content[i].Value)+":"+jsonOf(n.Content[i+1]))
 		}
-		b.WriteByte('}')
-		return
+		return "{" + strings.Join(parts, ",") + "}"
 	case yaml.SequenceNode:
-		b.WriteByte('[')
-		for i, child := range n.Content {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			writeJSON(b, child)
+		for _, child := range n.Content {
+			parts = append(parts, jsonOf(child))
 		}
-		b.WriteByte(']')
-		return
+		return "[" + strings.Join(parts, ",") + "]"
 	}
 	switch tag := n.ShortTag(); {
 	case tag == "!!null":
-		b.WriteString("null")
+		return "null"
 	case tag == "!!bool" && (n.Value == "true" || n.Value == "false"), (tag == "!!int" || tag == "!!float") && isExact(n.Value):
-		b.WriteString(n.Value)
-	default:
-		writeText(b, n.Value)
+		return n.Value
 	}
+	return jsonText(n.Value)
 }
 
 // isExact reports whether a program that reads JSON numbers as floating-point ones, as
@@ -149,9 +134,7 @@ func isExact(number string) bool {
 	return err == nil && json.Valid([]byte(number)) && strconv.FormatFloat(f, 'f', -1, 64) == number
 }
 
-func writeText(b *bytes.Buffer, s string) {
-	encoder := json.NewEncoder(b)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(s) // a text always encodes
-	b.Truncate(b.Len() - 1)
+func jsonText(s string) string {
+	text, _ := json.Marshal(s) // a text always encodes
+	return string(text)
 }

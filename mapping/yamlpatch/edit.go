@@ -153,19 +153,13 @@ func (e edit) insert(at int, lines []string) (string, error) {
 	return e.splice(u.first, u.first, lines...), e.alone(u)
 }
 
-// isSpread reports whether empty lines part most sections of the file.
+// isSpread reports whether an empty line is above the last section of the file.
 func (e edit) isSpread() bool {
-	spread := 0
-	for at := 3; at < len(e.root.Content); at += 2 {
-		l := e.firstLine(e.root, at) - 1
-		for l > 0 && strings.HasPrefix(e.lines[l], "#") {
-			l--
-		}
-		if strings.TrimSpace(e.lines[l]) == "" {
-			spread++
-		}
+	l := e.firstLine(e.root, len(e.root.Content)-1) - 1
+	for l > 0 && strings.HasPrefix(e.lines[l], "#") {
+		l--
 	}
-	return 4*spread >= len(e.root.Content)
+	return l > 0 && strings.TrimSpace(e.lines[l]) == ""
 }
 
 // alone refuses a unit that begins in the line of another one, behind its dash.

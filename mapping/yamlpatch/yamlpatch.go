@@ -8,7 +8,6 @@
 package yamlpatch
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -136,52 +135,33 @@ func index(n *yaml.Node, token string) int {
 	return -1
 }
 
-// decode reads a JSON value; the keys of its objects keep their order.
+// decode reads a JSON value, which is YAML once what is not ASCII is escaped in YAML's way.
 func decode(data json.RawMessage) (*yaml.Node, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	n, err := decodeNext(d)
-	if err == nil && d.More() {
-		err = fmt.Errorf("there is more than one value")
+	if !json.Valid(data) {
+		return nil, errors.New("the value is not JSON")
 	}
-	if err != nil {
-		return nil, fmt.Errorf("the value is not JSON: %w", err)
+	var ascii strings.Builder
+	for _, r := range string(data) {
+		if r < 0x7f {
+			ascii.WriteRune(r)
+		} else {
+			fmt.Fprintf(&ascii, `\U%08x`, r)
+		}
 	}
-	return n, nil
+	var document yaml.Node
+	if err := yaml.Unmarshal([]byte(ascii.String()), &document); err != nil {
+		return nil, fmt.Errorf("the value cannot be read: %w", err)
+	}
+	return unwritten(document.Content[0]), nil
 }
 
-func decodeNext(d *json.Decoder) (*yaml.Node, error) {
-	token, err := d.Token()
-	if err != nil {
-		return nil, err
+// unwritten returns a value without the way in which it was written.
+func unwritten(n *yaml.Node) *yaml.Node {
+	bare := &yaml.Node{Kind: n.Kind, Tag: n.ShortTag(), Value: n.Value}
+	for _, child := range n.Content {
+		bare.Content = append(bare.Content, unwritten(child))
 	}
-	switch v := token.(type) {
-	case json.Delim:
-		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-		if v == '{' {
-			n = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-		}
-		for d.More() {
-			child, err := decodeNext(d)
-			if err != nil {
-				return nil, err
-			}
-			n.Content = append(n.Content, child)
-		}
-		_, err := d.Token() // the closing one
-		return n, err
-	case string:
-		return scalar("!!str", v), nil
-	case json.Number:
-		tag := "!!int"
-		if strings.ContainsAny(v.String(), ".eE") {
-			tag = "!!float"
-		}
-		return scalar(tag, v.String()), nil
-	case bool:
-		return scalar("!!bool", strconv.FormatBool(v)), nil
-	}
-	return scalar("!!null", "null"), nil
+	return bare
 }
 
 func scalar(tag, value string) *yaml.Node {

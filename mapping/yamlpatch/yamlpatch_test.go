@@ -47,6 +47,7 @@ activities:
 
 beside:   # of the key
   a: 1   # of the value
+
 tail: [a, "b # c", 'd']
 # the end
 `

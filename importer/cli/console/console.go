@@ -33,6 +33,12 @@ func PrintProblems(w io.Writer, list problem.List) {
 		own.PrintProblems(list)
 		return
 	}
+	PrintExcerpts(w, list, func(problem.Problem) string { return "" })
+}
+
+// PrintExcerpts is PrintProblems with an excerpt of the file between a problem and its
+// hint: whole lines, or "" for none.
+func PrintExcerpts(w io.Writer, list problem.List, excerpt func(problem.Problem) string) {
 	list = list.Grouped()
 	for i, p := range list {
 		if i == MaxProblems {
@@ -44,6 +50,7 @@ func PrintProblems(w io.Writer, list problem.List) {
 			prefix = "claimsheet: "
 		}
 		fmt.Fprintln(w, prefix+problem.OneLine(p.Error()))
+		fmt.Fprint(w, excerpt(p))
 		if p.Hint != "" {
 			fmt.Fprintln(w, "  hint: "+problem.OneLine(p.Hint))
 		}

@@ -64,7 +64,7 @@ func (r *Reader) syntax(err error, data []byte) {
 		s.offset += len(line) + 1
 	}
 	s.offset += len(s.before)
-	for _, find := range []func() (slip, bool){s.inLine, s.unclosed, s.colon, s.noColon, s.character, s.fixed} {
+	for _, find := range []func() (slip, bool){s.inLine, s.unclosed, s.colon, s.byMessage} {
 		if found, ok := find(); ok {
 			if found.quoted != "" && !r.secretive {
 				found.hint += ": " + found.quoted
@@ -169,8 +169,7 @@ func (s *source) open(before int) (brackets []int, quote int) {
 func (s *source) unclosed() (slip, bool) {
 	brackets, quote := s.open(s.offset)
 	if quote >= 0 {
-		return slip{at: placeAt(s.text, quote), message: "the quote that begins here is not closed",
-			hint: "close it with " + s.text[quote:quote+1] + " at the end of the text"}, true
+		return slip{placeAt(s.text, quote), "the quote that begins here is not closed", "close it with " + s.text[quote:quote+1] + " at the end of the text", ""}, true
 	}
 	if !strings.HasPrefix(s.message, "did not find expected ','") {
 		return slip{}, false
@@ -184,8 +183,7 @@ func (s *source) unclosed() (slip, bool) {
 		return slip{}, false
 	}
 	begin := brackets[len(brackets)-1]
-	return slip{at: placeAt(s.text, begin), message: "the bracket that begins here is not closed",
-		hint: "close it with " + map[byte]string{'[': "]", '{': "}"}[s.text[begin]]}, true
+	return slip{placeAt(s.text, begin), "the bracket that begins here is not closed", "close it with " + map[byte]string{'[': "]", '{': "}"}[s.text[begin]], ""}, true
 }
 
 // keyBeforeBrace matches a key and the { of its value without a colon between them.
@@ -222,58 +220,43 @@ func (s *source) colon() (slip, bool) {
 	return found, true
 }
 
-// noColon finds the line above that lacks a colon.
-func (s *source) noColon() (slip, bool) {
-	if s.message != "could not find expected ':'" {
-		return slip{}, false
-	}
-	for number := s.at.Line; number > 0; number-- {
-		line := s.lines[number-1]
-		switch text := strings.TrimSpace(line); {
-		case text == "" || text[0] == '#' || strings.Contains(text, ":") && number == s.at.Line:
-		case strings.Contains(text, ":"):
-			return slip{}, false
-		default:
-			return slip{at: Place{number, 1 + len(line) - len(strings.TrimLeft(line, " "))}, message: "a colon is missing in this line; “key: value” was expected",
-				hint: "write a colon and a space between the key and its value"}, true
-		}
+// byMessage says in our words what the library says.
+func (s *source) byMessage() (slip, bool) {
+	const column = "begin it in the same column as the keys or entries that it belongs to"
+	at, rest := s.at, s.line[len(s.before):]
+	switch message := s.message; {
+	case message == "could not find expected ':'":
+		return s.noColon()
+	case message == "found character that cannot start any token" && rest != "":
+		return slip{at, "a text cannot begin with " + string([]rune(rest)[:1]) + " unless it is in quotes", "put it in quotes", inQuotes(rest)}, true
+	case strings.HasPrefix(message, "found unknown escape character"):
+		return slip{at, "a backslash in double quotes begins a special character, and there is none like this", `write \\ for a backslash, or put the text in single quotes`, ""}, true
+	case message == "did not find expected key":
+		return slip{at, "this fits neither the keys above it nor a text", column + "; put a text with quotes or brackets in quotes", ""}, true
+	case message == "did not find expected '-' indicator":
+		return slip{at, "this fits neither the list above it nor the key of that list", column + "; every entry of a list begins with “- ”", ""}, true
+	case strings.Contains(message, "UTF-8"): // the library does not name the line
+		invalid := strings.IndexByte(strings.ToValidUTF8(s.text, "\xff"), 0xff) // a byte that UTF-8 never has
+		return slip{placeAt(s.text, max(invalid, 0)), "the file is not UTF-8 text", "save it as UTF-8 in an editor", ""}, true
 	}
 	return slip{}, false
 }
 
-// character explains a character that begins no text.
-func (s *source) character() (slip, bool) {
-	rest := s.line[len(s.before):]
-	if s.message != "found character that cannot start any token" || rest == "" {
-		return slip{}, false
-	}
-	return slip{at: s.at, message: "a text cannot begin with " + string([]rune(rest)[:1]) + " unless it is in quotes", hint: "put it in quotes", quoted: inQuotes(rest)}, true
-}
-
-// fixed says in our words what the library says.
-func (s *source) fixed() (slip, bool) {
-	const column = "begin it in the same column as the keys or entries that it belongs to"
-	found := slip{at: s.at}
-	switch {
-	case strings.HasPrefix(s.message, "found unknown escape character"):
-		found.message, found.hint = "a backslash in double quotes begins a special character, and there is none like this", `write \\ for a backslash, or put the text in single quotes`
-	case s.message == "did not find expected key":
-		found.message, found.hint = "this fits neither the keys above it nor a text", column+"; put a text with quotes or brackets in quotes"
-	case s.message == "did not find expected '-' indicator":
-		found.message, found.hint = "this fits neither the list above it nor the key of that list", column+"; every entry of a list begins with “- ”"
-	case strings.Contains(s.message, "UTF-8"): // the library does not name the line
-		valid := 0
-		for size := 0; valid < len(s.text); valid += size {
-			var c rune
-			if c, size = utf8.DecodeRuneInString(s.text[valid:]); c == utf8.RuneError && size == 1 {
-				break
-			}
+// noColon finds the line above that lacks a colon.
+func (s *source) noColon() (slip, bool) {
+	for number := s.at.Line; number > 0; number-- {
+		line := s.lines[number-1]
+		text := strings.TrimSpace(line)
+		switch hasColon := strings.Contains(text, ":"); {
+		case text == "" || text[0] == '#' || hasColon && number == s.at.Line:
+		case hasColon:
+			return slip{}, false
+		default:
+			return slip{Place{number, 1 + len(line) - len(strings.TrimLeft(line, " "))}, "a colon is missing in this line; “key: value” was expected",
+				"write a colon and a space between the key and its value", ""}, true
 		}
-		found.at, found.message, found.hint = placeAt(s.text, valid), "the file is not UTF-8 text", "save it as UTF-8 in an editor"
-	default:
-		return slip{}, false
 	}
-	return found, true
+	return slip{}, false
 }
 
 // otherFile says what a file is that is no text; "" for a text.
