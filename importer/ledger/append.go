@@ -139,8 +139,8 @@ func (t *transaction) insert(r *row) (isNew bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	r.client, r.environment = client.client, client.environment
-	mapping, err := t.names.number(r.Mapping)
+	r.client = client.client
+	mapping, err := t.number(tableNames, r.Mapping)
 	if err != nil {
 		return false, err
 	}
@@ -149,7 +149,7 @@ func (t *transaction) insert(r *row) (isNew bool, err error) {
 		return false, err
 	}
 	return t.add(&r.id, `INSERT INTO steps (client, environment, mapping, step, kind, `+stateColumns+`) VALUES (`+params(22)+`)
-		ON CONFLICT (client, mapping, step) DO NOTHING`, append([]any{r.client, r.environment, mapping, r.Step, code(kinds, r.kind)}, values...)...)
+		ON CONFLICT (client, mapping, step) DO NOTHING`, append([]any{r.client, client.environment, mapping, r.Step, code(kinds, r.kind)}, values...)...)
 }
 
 // update replaces the row of a step; done is false when the ledger has another one by now.
@@ -174,18 +174,7 @@ func (t *transaction) keep(was row) error {
 
 // step returns a step's row; the zero row when it is unknown.
 func (t *transaction) step(id StepID) (r row, err error) {
-	client, ok, err := t.findClient(id.ClientKey)
-	if !ok || err != nil {
-		return row{}, err
-	}
-	mapping, err := t.names.known(tableNames, id.Mapping)
-	if err != nil {
-		return row{}, err
-	}
-	err = each(context.Background(), t, func(rows *sql.Rows) (bool, error) {
-		r, err = t.rows.scan(rows)
-		return false, err
-	}, stepsOf+`WHERE s.client = ? AND s.mapping = ? AND s.step = ?`, client.client, mapping, id.Step)
+	r, _, err = stepRow(context.Background(), t, id)
 	return r, err
 }
 
@@ -195,7 +184,7 @@ func (t *transaction) client(key ClientKey) (n clientNumber, err error) {
 	if ok || err != nil {
 		return n, err
 	}
-	environment, err := t.names.add(tableEnvironments, key.Environment)
+	environment, err := t.number(tableEnvironments, key.Environment)
 	if err != nil {
 		return n, err
 	}
@@ -214,10 +203,7 @@ func (t *transaction) findClient(key ClientKey) (n clientNumber, ok bool, err er
 	if n, ok := t.clients[key]; ok {
 		return n, true, nil
 	}
-	if n.environment, err = t.names.known(tableEnvironments, key.Environment); err != nil {
-		return n, false, err
-	}
-	ok, err = first(context.Background(), t, []any{&n.client}, `SELECT id FROM clients WHERE environment = ? AND client = ? AND space = ?`, n.environment, key.Client, key.Space)
+	ok, err = first(context.Background(), t, []any{&n.client, &n.environment}, `SELECT id, environment FROM clients WHERE environment = `+numberOf+` AND client = ? AND space = ?`, key.Environment, key.Client, key.Space)
 	if ok {
 		if len(t.clients) >= mostKept {
 			clear(t.clients)
@@ -235,7 +221,7 @@ func (t *transaction) findClient(key ClientKey) (n clientNumber, ok bool, err er
 func (l *Ledger) MarkInterrupted(run string, at time.Time) (n int, err error) {
 	err = l.submit(func(t *transaction) error {
 		n = 0
-		open, err := gather(stream(context.Background(), t, t.rows.scan, stepsOf+`WHERE s.state = 1 ORDER BY s.version`))
+		open, err := gather(stream(context.Background(), t, scanRow, stepsOf+`WHERE s.state = 1 ORDER BY s.version`))
 		for _, r := range open {
 			var marked bool
 			if marked, err = t.abandoned(r.ClientKey, func() error { return t.interrupt(r, run, at) }); errors.Is(err, ErrTransition) {
@@ -284,10 +270,10 @@ func (t Taken) Error() string {
 // false when there is none. Append checks the same inside its transaction.
 func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err error) {
 	t.Step = e.StepID
-	if t.Holder, ok, err = holderOfID(ctx, l.read, l.rows, e); ok || err != nil {
+	if t.Holder, ok, err = holderOfID(ctx, l.read, e); ok || err != nil {
 		return t, ok, err
 	}
-	t.Holder, t.URL, err = holderOfURL(ctx, l.read, l.rows, e)
+	t.Holder, t.URL, err = holderOfURL(ctx, l.read, e)
 	return t, t.URL, err
 }
 
@@ -299,35 +285,31 @@ const (
 )
 
 // holderOfID returns another step that is done with the id of an event.
-func holderOfID(ctx context.Context, db querier, rows rowReader, e Event) (holder StepID, found bool, err error) {
+func holderOfID(ctx context.Context, db querier, e Event) (holder StepID, found bool, err error) {
 	if e.ID == "" {
 		return holder, false, nil
 	}
-	environment, err := rows.names.known(tableEnvironments, e.Environment)
-	if err != nil {
-		return holder, false, err
-	}
-	// The numbers stand in the text: with them as parameters SQLite compiles the statement each time.
-	r, found, err := firstOther(ctx, db, rows, func(r row) bool { return r.StepID != e.StepID },
-		stepsOf+fmt.Sprintf(`WHERE s.environment = %d AND s.kind = %d AND s.remote_id = ? AND `, environment, code(kinds, e.Kind))+hasID, idBytes(e.ID))
+	// The kind stands in the text: with it as a parameter SQLite compiles the statement each time.
+	r, found, err := firstOther(ctx, db, func(r row) bool { return r.StepID != e.StepID },
+		stepsOf+fmt.Sprintf(`WHERE s.environment = `+numberOf+` AND s.kind = %d AND s.remote_id = ? AND `, code(kinds, e.Kind))+hasID, e.Environment, idBytes(e.ID))
 	return r.StepID, found, err
 }
 
 // holderOfURL returns the first step of another client that is done with the url of
 // an event.
-func holderOfURL(ctx context.Context, db querier, rows rowReader, e Event) (holder StepID, found bool, err error) {
+func holderOfURL(ctx context.Context, db querier, e Event) (holder StepID, found bool, err error) {
 	if e.URL == "" {
 		return holder, false, nil
 	}
-	r, found, err := firstOther(ctx, db, rows, func(r row) bool { return r.Environment == e.Environment && r.ClientKey != e.ClientKey },
+	r, found, err := firstOther(ctx, db, func(r row) bool { return r.Environment == e.Environment && r.ClientKey != e.ClientKey },
 		stepsOf+`WHERE s.url = ? AND `+hasURL+` ORDER BY s.id`, e.URL)
 	return r.StepID, found, err
 }
 
 // firstOther returns the first row that is another's.
-func firstOther(ctx context.Context, db querier, rows rowReader, other func(row) bool, text string, args ...any) (r row, ok bool, err error) {
+func firstOther(ctx context.Context, db querier, other func(row) bool, text string, args ...any) (r row, ok bool, err error) {
 	err = each(ctx, db, func(found *sql.Rows) (bool, error) {
-		r, err = rows.scan(found)
+		r, err = scanRow(found)
 		ok = err == nil && other(r)
 		return !ok, err
 	}, text, args...)
@@ -346,7 +328,7 @@ func (t *transaction) idTaken(e Event, now row) error {
 	if t.server != nil && !t.alone {
 		return errAlone
 	}
-	holder, ok, err := holderOfID(context.Background(), t, t.rows, Event{StepID: e.StepID, Kind: now.kind, ID: now.remoteID})
+	holder, ok, err := holderOfID(context.Background(), t, Event{StepID: e.StepID, Kind: now.kind, ID: now.remoteID})
 	if err == nil && !ok {
 		err = errors.New("an id is taken that no step has")
 	}
@@ -362,7 +344,7 @@ func (t *transaction) rejectID(e Event, was, now row) error {
 	if t.server == nil || !t.alone || now.state != Done || now.remoteID == "" || was.state == Done && now.remoteID == was.remoteID {
 		return nil
 	}
-	holder, taken, err := holderOfID(context.Background(), t, t.rows, Event{StepID: e.StepID, Kind: now.kind, ID: now.remoteID})
+	holder, taken, err := holderOfID(context.Background(), t, Event{StepID: e.StepID, Kind: now.kind, ID: now.remoteID})
 	if err == nil && taken {
 		err = rejected{Taken{Step: e.StepID, Holder: holder}}
 	}
@@ -376,7 +358,7 @@ func (t *transaction) rejectURL(e Event, was row, now *row) error {
 	if now.state != Done || now.url == "" || was.state == Done && was.url == now.url {
 		return nil
 	}
-	holder, taken, err := holderOfURL(context.Background(), t, t.rows, Event{StepID: e.StepID, URL: now.url})
+	holder, taken, err := holderOfURL(context.Background(), t, Event{StepID: e.StepID, URL: now.url})
 	switch {
 	case err != nil || !taken:
 		return err

@@ -28,7 +28,6 @@ import (
 type Ledger struct {
 	pool  *sql.DB   // connections that read
 	read  *database // on pool
-	rows  rowReader // on pool
 	write *writer   // nil when the ledger is open for reading only
 
 	path     string        // "" for a ledger without a file
@@ -147,7 +146,7 @@ func readingDSN(path string) string {
 func reading(pool *sql.DB, path string, server *Server) (*Ledger, error) {
 	read := newDatabase(pool, server)
 	read.reads = true
-	l := &Ledger{pool: pool, read: read, path: path, server: server, rows: rowReader{newNames(read, path), path}}
+	l := &Ledger{pool: pool, read: read, path: path, server: server}
 	if _, err := l.StepsOfClients(context.Background(), "", "", []ClientKey{{Client: "none"}}); err != nil {
 		if server == nil {
 			err = unreadable(path, err)

@@ -168,7 +168,7 @@ func (t *transaction) forgetClient(owner ClientKey, at time.Time, done *Forgotte
 	stone := owner
 	stone.Client = tombstone{at, secret, hashOf(secret, owner)}.String()
 
-	steps, err := gather(stream(context.Background(), t, t.rows.scan, stepsOf+`WHERE s.client = ?`, number))
+	steps, err := gather(stream(context.Background(), t, scanRow, stepsOf+`WHERE s.client = ?`, number))
 	if err != nil {
 		return err
 	}
@@ -291,21 +291,17 @@ func (t *transaction) purge(p Purge, done *Purged) error {
 // purgeSteps removes the bodies and urls of steps whose last state or last intent is older than
 // before, and those of their older states.
 func (t *transaction) purgeSteps(environment string, before int64, done *Purged) error {
-	scope, err := t.names.known(tableEnvironments, environment)
-	if err != nil {
-		return err
-	}
 	const (
-		steps = ` FROM steps WHERE environment = ? AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '') AND (at < ? OR sent > 0 AND sent_at < ?) `
+		steps = ` FROM steps WHERE environment = ` + numberOf + ` AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '') AND (at < ? OR sent > 0 AND sent_at < ?) `
 		past  = ` FROM history WHERE at < ? AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '')
-			AND EXISTS (SELECT 1 FROM steps s WHERE s.id = history.step AND s.environment = ? AND s.state NOT IN (1, 4))`
+			AND EXISTS (SELECT 1 FROM steps s WHERE s.id = history.step AND s.environment = ` + numberOf + ` AND s.state NOT IN (1, 4))`
 	)
 	var unsettled, urls, bodies, older int
-	_, err1 := first(context.Background(), t, []any{&unsettled}, `SELECT count(*)`+steps+`AND state IN (1, 4)`, scope, before, before)
-	_, err2 := first(context.Background(), t, []any{&urls, &bodies}, `SELECT count(CASE WHEN url <> '' THEN 1 END), count(request) + count(answer)`+steps+`AND state NOT IN (1, 4)`, scope, before, before)
-	_, err3 := first(context.Background(), t, []any{&older}, `SELECT count(request) + count(answer)`+past, before, scope)
-	_, err4 := t.exec(`UPDATE steps SET request = NULL, answer = NULL, url = '' WHERE id IN (SELECT id`+steps+`AND state NOT IN (1, 4))`, scope, before, before)
-	_, err5 := t.exec(`UPDATE history SET request = NULL, answer = NULL, url = '' WHERE version IN (SELECT version`+past+`)`, before, scope)
+	_, err1 := first(context.Background(), t, []any{&unsettled}, `SELECT count(*)`+steps+`AND state IN (1, 4)`, environment, before, before)
+	_, err2 := first(context.Background(), t, []any{&urls, &bodies}, `SELECT count(CASE WHEN url <> '' THEN 1 END), count(request) + count(answer)`+steps+`AND state NOT IN (1, 4)`, environment, before, before)
+	_, err3 := first(context.Background(), t, []any{&older}, `SELECT count(request) + count(answer)`+past, before, environment)
+	_, err4 := t.exec(`UPDATE steps SET request = NULL, answer = NULL, url = '' WHERE id IN (SELECT id`+steps+`AND state NOT IN (1, 4))`, environment, before, before)
+	_, err5 := t.exec(`UPDATE history SET request = NULL, answer = NULL, url = '' WHERE version IN (SELECT version`+past+`)`, before, environment)
 	done.Unsettled, done.URLs, done.Bodies = done.Unsettled+unsettled, done.URLs+urls, done.Bodies+bodies+older
 	return errors.Join(err1, err2, err3, err4, err5)
 }

@@ -203,7 +203,7 @@ func (m trackedMatcher) find(e Tracked) (of row, ok bool, err error) {
 func (m trackedMatcher) withID(kind, id string) (of row, ok bool, err error) {
 	for _, environment := range m.environments {
 		for _, spelling := range slices.Compact(spellings(id)) {
-			holder, ok, err := holderOfID(context.Background(), m, m.rows, Event{StepID: StepID{ClientKey: ClientKey{Environment: environment}}, Kind: kind, ID: spelling})
+			holder, ok, err := holderOfID(context.Background(), m, Event{StepID: StepID{ClientKey: ClientKey{Environment: environment}}, Kind: kind, ID: spelling})
 			if err != nil {
 				return of, false, err
 			}
@@ -230,7 +230,7 @@ func (m trackedMatcher) activity(of row, name string, fits func(step string) boo
 	if name == "" {
 		return found, false, nil
 	}
-	for r, err := range stream(context.Background(), m, m.rows.scan, stepsOf+`WHERE s.client = ? AND s.kind = ?`, of.client, code(kinds, KindActivity)) {
+	for r, err := range stream(context.Background(), m, scanRow, stepsOf+`WHERE s.client = ? AND s.kind = ?`, of.client, code(kinds, KindActivity)) {
 		if err != nil {
 			return row{}, false, err
 		}
@@ -268,12 +268,11 @@ func scanTracked(rows *sql.Rows) (e storedTracked, err error) {
 func (l *Ledger) trackedSteps(ctx context.Context, condition string, args ...any) iter.Seq2[TrackedStep, error] {
 	return stream(ctx, l.read, func(rows *sql.Rows) (s TrackedStep, err error) {
 		var e storedTracked
-		r, err := l.rows.scanBehind(rows, e.targets()...)
+		r, err := scanBehind(rows, e.targets()...)
 		s = TrackedStep{Tracked: e.Tracked, Of: r.step()}
 		s.StepID = s.Of.StepID
 		return s, err
-	}, trackedColumns+`, `+stepColumns+` FROM tracked t JOIN steps s ON s.id = t.step JOIN clients c ON c.id = s.client
-		WHERE `+condition+` ORDER BY t.client, t.at, t.id`, args...)
+	}, trackedColumns+`, `+stepColumns+` FROM tracked t JOIN `+stepTables+`WHERE s.id = t.step AND `+condition+` ORDER BY t.client, t.at, t.id`, args...)
 }
 
 // TrackedOfClient returns what the service has said about a client, the oldest first.

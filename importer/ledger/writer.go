@@ -293,8 +293,7 @@ type transaction struct {
 	*database
 	conn    *sql.Conn
 	path    string
-	rows    rowReader // on this connection
-	names   *names
+	numbers map[numbered]int64         // of texts that were used
 	clients map[ClientKey]clientNumber // those that were used
 	open    map[StepID]row             // intents that were recorded, so that they need not be read for their outcome
 	version int64                      // the number of the last event
@@ -313,8 +312,6 @@ const mostKept = 10_000
 // startWriter starts the writer of a ledger.
 func startWriter(db *sql.DB, conn *sql.Conn, path string, server *Server) *writer {
 	t := &transaction{database: newDatabase(conn, server), conn: conn, path: path, held: map[int64]bool{}}
-	t.names = newNames(t.database, path)
-	t.rows = rowReader{t.names, path}
 	t.forget()
 	w := &writer{db: db, tx: t, queue: make(chan job, queueLength), ended: make(chan struct{})}
 	if server == nil {
@@ -325,8 +322,7 @@ func startWriter(db *sql.DB, conn *sql.Conn, path string, server *Server) *write
 
 // forget drops what is kept in memory.
 func (t *transaction) forget() {
-	t.names.forget()
-	t.clients, t.open = map[ClientKey]clientNumber{}, map[StepID]row{}
+	t.numbers, t.clients, t.open = map[numbered]int64{}, map[ClientKey]clientNumber{}, map[StepID]row{}
 }
 
 // begin takes SQLite's write lock at once.
