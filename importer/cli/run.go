@@ -380,9 +380,6 @@ func (r *importRun) open(ctx context.Context) (err error) {
 
 func (r *importRun) openLedger() error {
 	err := r.ledger.find(context.Background())
-	if err == nil {
-		r.ledger.folders, err = journal.Folders(r.ledger.file(), r.sheets[0].output)
-	}
 	if err == nil && r.options.workers {
 		err = r.ledger.needsDatabase()
 	}
@@ -499,11 +496,11 @@ func (r *importRun) makeJob() error {
 // what the user may want to know before anything is sent.
 func (r *importRun) guard(ctx context.Context) error {
 	if r.options.dryRun {
-		if err := r.refuseJournals(); err != nil {
+		if err := r.refuseJournal(); err != nil {
 			return err
 		}
 	} else {
-		if err := r.replayJournals(r.ledger); err != nil {
+		if err := r.replayJournal(r.ledger); err != nil {
 			return err
 		}
 		r.takeTracked(ctx)
@@ -522,18 +519,18 @@ func (r *importRun) guard(ctx context.Context) error {
 	return r.confirmFirst(ctx)
 }
 
-// refuseJournals stops a dry run when journals have outcomes: it would plan what was done
+// refuseJournal stops a dry run when the journal has outcomes: it would plan what was done
 // already, and it must not record them.
-func (r *importRun) refuseJournals() error {
-	n, err := journal.Pending(r.ledger.ledger, r.ledger.folders)
+func (r *importRun) refuseJournal() error {
+	n, err := journal.Pending(r.ledger.journal())
 	if found, ok := err.(problem.Problem); ok {
 		return &incomplete{found}
 	}
 	if err != nil || n == 0 {
 		return err
 	}
-	return &incomplete{problem.New("dry-run-journal", "a dry run changes nothing, and %d outcomes in the journals of earlier runs must be recorded in the ledger first", n).
-		Hinted("leave --dry-run out: the run records them before anything else; claimsheet settle records those in the state folder, and sends nothing")}
+	return &incomplete{problem.New("dry-run-journal", "a dry run changes nothing, and %d outcomes in the journal of an earlier run must be recorded in the ledger first", n).
+		Hinted("leave --dry-run out: the run records them before anything else; claimsheet settle records them, too, and sends nothing")}
 }
 
 // plans returns the plans of all clients, in the order of the sheets.
@@ -604,7 +601,7 @@ func (r *importRun) record(ctx context.Context) error {
 	if err := l.ChangeDefinition(r.scope, r.session.Mapping.Name.Text, r.session.Binding.Definition); err != nil {
 		return err
 	}
-	r.job.Journal = r.openJournal(r.run, r.ledger)
+	r.job.Journal = r.openJournal(r.ledger)
 	r.closers = append(r.closers, func() { _ = r.job.Journal.Close() })
 	return nil
 }

@@ -84,10 +84,11 @@ type worker struct {
 	where       load.Where
 	concurrency int
 
-	ledger *ledgerSession
-	broker *dispatch.Broker
-	ctx    context.Context // of the session
-	end    context.CancelCauseFunc
+	ledger  *ledgerSession
+	journal *journal.File
+	broker  *dispatch.Broker
+	ctx     context.Context // of the session
+	end     context.CancelCauseFunc
 
 	background sync.WaitGroup // watch, and runs that are being left; waited for before the session is closed
 
@@ -103,7 +104,6 @@ type worker struct {
 type workerRun struct {
 	join    func() error // opens what follows, once
 	session *load.Session
-	journal *journal.File
 	job     *importer.Job
 	working sync.WaitGroup // groups that are being carried out
 	leaving bool           // no other group is begun
@@ -150,12 +150,10 @@ func (w *worker) open(ctx context.Context) (err error) {
 	if err := l.lock(); err != nil {
 		return err
 	}
-	if l.folders, err = journal.Folders(l.file(), ""); err != nil {
+	if err := w.replayJournal(l); err != nil {
 		return err
 	}
-	if err := w.replayJournals(l); err != nil {
-		return err
-	}
+	w.journal = w.openJournal(l)
 	w.broker, err = dispatch.Open(ctx, *l.server, l.ledger.Session())
 	return err
 }
@@ -168,10 +166,11 @@ func (w *worker) close() {
 	if w.broker != nil {
 		w.broker.Close()
 	}
+	_ = w.journal.Close() // what is in it was synced
 	if w.ledger != nil {
 		w.ledger.close()
 	}
-	w.broker, w.ledger = nil, nil
+	w.broker, w.ledger, w.journal = nil, nil, nil
 }
 
 // watchEvery is how often a worker sees to its connection and to its runs.
@@ -252,11 +251,10 @@ func (r *workerRun) leave() {
 }
 
 func (r *workerRun) close() {
-	_ = r.journal.Close() // what is in it was synced
 	if r.session != nil {
 		r.session.Close()
 	}
-	r.journal, r.session = nil, nil
+	r.session = nil
 }
 
 // forget has a run joined again if more of it comes.
@@ -354,9 +352,8 @@ func (w *worker) joinRun(id string, r *workerRun) (err error) {
 	if r.session, err = load.Join(w.ctx, w.where, hooks.Connection(connection), spec.Session); err != nil {
 		return err
 	}
-	r.journal = w.openJournal(id, w.ledger)
 	job := hooks.Job(&importer.Job{
-		Runs: spec.Runs, Environment: spec.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Journal: r.journal,
+		Runs: spec.Runs, Environment: spec.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Journal: w.journal,
 		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, SimilarKeys: spec.SimilarKeys, Rules: w.broker.Rules(id),
 		LookAgain: w.pace.LookAgain, FirstWait: w.pace.AskAgain, Believable: w.pace.Believable, Clock: w.pace.Clock,
 	})
