@@ -9,7 +9,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient/environment"
-	"claimsheet/importer/cli/console"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/mapping/problem"
@@ -52,16 +51,10 @@ func (p *program) copyLedger(c *cli.Context) error {
 		return problem.New("no-run", "there is nothing to copy: nothing was ever run here (there is no ledger in %s)", l.session.State).
 			Hinted("--state names another state folder")
 	}
-	progress := ledger.Progress(nil)
-	if console.IsTerminal(p.stderr) {
-		const clearLine = "\r                                                            \r"
-		progress = func(what string) { fmt.Fprint(p.stderr, clearLine+what+" ") }
-		defer fmt.Fprint(p.stderr, clearLine)
-	}
 	var done ledger.Transferred
 	source, _, _ := strings.Cut(to, ":")
 	if !postgres.IsAddress(to) && !slices.Contains([]string{"env", "file", "cmd"}, source) {
-		done, err = ledger.Save(c.Context, l.ledger, to, progress)
+		done, err = ledger.Save(c.Context, l.ledger, to)
 	} else {
 		var place ledgerPlace
 		if place, err = place.at(environment.LedgerURL(c.Context, "--to", to)); err != nil {
@@ -71,7 +64,7 @@ func (p *program) copyLedger(c *cli.Context) error {
 		if copied, err = postgres.Open(c.Context, *place.server); err != nil {
 			return err
 		}
-		done, err = ledger.Transfer(c.Context, l.ledger, copied, progress)
+		done, err = ledger.Transfer(c.Context, l.ledger, copied)
 		to, err = place.String(), errors.Join(err, copied.Close())
 	}
 	if err != nil {

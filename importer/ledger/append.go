@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // Append records events and returns when they are durable: after that an intent
@@ -314,12 +311,6 @@ func firstOther(ctx context.Context, db querier, other func(row) bool, text stri
 		return !ok, err
 	}, text, args...)
 	return r, ok, err
-}
-
-// isUnique reports whether a statement has failed because of a unique index of a file.
-func isUnique(err error) bool {
-	s, ok := errors.AsType[*sqlite.Error](err)
-	return ok && s.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
 }
 
 // idTaken is the error of a step that may not become done, because another has its id. On a

@@ -254,7 +254,7 @@ func (w *writer) close() error {
 	<-w.ended
 	closing := w.tx.database.close()
 	if w.tx.server == nil && w.stopped() == nil {
-		_ = setJournal(context.Background(), w.tx.conn, "delete", closingPatience, nil)
+		_ = setJournal(w.tx.conn, "delete", closingPatience)
 	}
 	err := errors.Join(w.stopped(), closing, w.tx.conn.Close())
 	if w.db != nil {
