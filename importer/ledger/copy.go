@@ -63,7 +63,7 @@ var tables = [...]struct{ name, columns string }{
 	{"settings", "environment, name, value"},
 	{"runs", runColumns},
 	{"outputs", "path, run, digest"},
-	{"tracked", "id, service, key, client, step, kind, status, completed, at, received, client_id, claim_id, activity_id, activity"},
+	{"tracked", "id, service, key, client, step, kind, status, at, received, client_id, claim_id, activity_id, activity"},
 }
 
 // Transferred is how many rows Transfer has copied, and how many of them are steps.
