@@ -101,10 +101,7 @@ func (t *transaction) advance(was row, e Event) (done bool, err error) {
 		return false, err
 	}
 	now := was.after(e, version)
-	if err := t.rejectURL(e, was, &now); err != nil {
-		return false, err
-	}
-	if err := t.rejectID(e, was, now); err != nil {
+	if err := t.rejectTaken(e, was, &now); err != nil {
 		return false, err
 	}
 	if was.version == 0 {
@@ -113,7 +110,7 @@ func (t *transaction) advance(was row, e Event) (done bool, err error) {
 		done, err = t.update(was, now)
 	}
 	if isUnique(err) || t.server != nil && t.server.IsUnique(err) {
-		return false, t.idTaken(e, now)
+		return false, t.idTaken(now)
 	}
 	if !done || err != nil {
 		return false, err
@@ -263,17 +260,6 @@ func (t Taken) Error() string {
 	return "another step is done with the same id"
 }
 
-// StepWithID finds another step that is done with the id or url of an event. ok is
-// false when there is none. Append checks the same inside its transaction.
-func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err error) {
-	t.Step = e.StepID
-	if t.Holder, ok, err = holderOfID(ctx, l.read, e); ok || err != nil {
-		return t, ok, err
-	}
-	t.Holder, t.URL, err = holderOfURL(ctx, l.read, e)
-	return t, t.URL, err
-}
-
 // hasID and hasURL are the conditions of the indexes steps_ids and steps_urls in schema.sql.
 // SQLite uses such an index only for a query that repeats its condition.
 const (
@@ -281,81 +267,76 @@ const (
 	hasURL = `s.state = 2 AND s.url <> ''`
 )
 
-// holderOfID returns another step that is done with the id of an event.
-func holderOfID(ctx context.Context, db querier, e Event) (holder StepID, found bool, err error) {
-	if e.ID == "" {
-		return holder, false, nil
-	}
-	// The kind stands in the text: with it as a parameter SQLite compiles the statement each time.
-	r, found, err := firstOther(ctx, db, func(r row) bool { return r.StepID != e.StepID },
-		stepsOf+fmt.Sprintf(`WHERE s.environment = `+numberOf+` AND s.kind = %d AND s.remote_id = ? AND `, code(kinds, e.Kind))+hasID, e.Environment, idBytes(e.ID))
-	return r.StepID, found, err
+// StepWithID finds another step that is done with the id of an event, or one of another client
+// with its url. ok is false when there is none. Append checks the same inside its transaction.
+func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err error) {
+	return stepWithID(ctx, l.read, e)
 }
 
-// holderOfURL returns the first step of another client that is done with the url of
-// an event.
-func holderOfURL(ctx context.Context, db querier, e Event) (holder StepID, found bool, err error) {
-	if e.URL == "" {
-		return holder, false, nil
+func stepWithID(ctx context.Context, db querier, e Event) (t Taken, ok bool, err error) {
+	t.Step = e.StepID
+	find := func(isOther func(row) bool, condition string, args ...any) error {
+		return each(ctx, db, func(rows *sql.Rows) (bool, error) {
+			r, err := scanRow(rows)
+			if ok = err == nil && isOther(r); ok {
+				t.Holder = r.StepID
+			}
+			return !ok, err
+		}, stepsOf+condition, args...)
 	}
-	r, found, err := firstOther(ctx, db, func(r row) bool { return r.Environment == e.Environment && r.ClientKey != e.ClientKey },
-		stepsOf+`WHERE s.url = ? AND `+hasURL+` ORDER BY s.id`, e.URL)
-	return r.StepID, found, err
-}
-
-// firstOther returns the first row that is another's.
-func firstOther(ctx context.Context, db querier, other func(row) bool, text string, args ...any) (r row, ok bool, err error) {
-	err = each(ctx, db, func(found *sql.Rows) (bool, error) {
-		r, err = scanRow(found)
-		ok = err == nil && other(r)
-		return !ok, err
-	}, text, args...)
-	return r, ok, err
+	if e.ID != "" {
+		// The kind stands in the text: with it as a parameter SQLite compiles the statement each time.
+		err = find(func(r row) bool { return r.StepID != e.StepID },
+			fmt.Sprintf(`WHERE s.environment = `+numberOf+` AND s.kind = %d AND s.remote_id = ? AND `, code(kinds, e.Kind))+hasID, e.Environment, idBytes(e.ID))
+	}
+	if e.URL != "" && !ok && err == nil {
+		err = find(func(r row) bool { return r.Environment == e.Environment && r.ClientKey != e.ClientKey }, `WHERE s.url = ? AND `+hasURL+` ORDER BY s.id`, e.URL)
+		t.URL = ok
+	}
+	return t, ok, err
 }
 
 // idTaken is the error of a step that may not become done, because another has its id. On a
 // server the error of the index has ended the transaction, so the call is made again alone.
-func (t *transaction) idTaken(e Event, now row) error {
+func (t *transaction) idTaken(now row) error {
 	if t.server != nil && !t.alone {
 		return errAlone
 	}
-	holder, ok, err := holderOfID(context.Background(), t, Event{StepID: e.StepID, Kind: now.kind, ID: now.remoteID})
-	if err == nil && !ok {
+	err := t.reject(now, Event{Kind: now.kind, ID: now.remoteID})
+	if err == nil {
 		err = errors.New("an id is taken that no step has")
-	}
-	if err != nil {
-		return err
-	}
-	return rejected{Taken{Step: e.StepID, Holder: holder}}
-}
-
-// rejectID rejects an event that would make a step done with the id of another, where the call
-// is made alone on a server: the index would end the transaction.
-func (t *transaction) rejectID(e Event, was, now row) error {
-	if t.server == nil || !t.alone || now.state != Done || now.remoteID == "" || was.state == Done && now.remoteID == was.remoteID {
-		return nil
-	}
-	holder, taken, err := holderOfID(context.Background(), t, Event{StepID: e.StepID, Kind: now.kind, ID: now.remoteID})
-	if err == nil && taken {
-		err = rejected{Taken{Step: e.StepID, Holder: holder}}
 	}
 	return err
 }
 
-// rejectURL rejects an event that would make a step done with the url of another
-// client. A taken url that comes from an earlier answer and not from the event is dropped:
-// the step is done without it. The index of ids does the same for ids.
-func (t *transaction) rejectURL(e Event, was row, now *row) error {
-	if now.state != Done || now.url == "" || was.state == Done && was.url == now.url {
+// reject rejects what would make a step done with the id or url of another.
+func (t *transaction) reject(now row, e Event) error {
+	e.StepID = now.StepID
+	taken, ok, err := stepWithID(context.Background(), t, e)
+	if ok && err == nil {
+		err = rejected{taken}
+	}
+	return err
+}
+
+// rejectTaken rejects a row with the id of another step or the url of another client, as far as the
+// index of ids does not: it knows no urls, and on a server it would end the transaction. A taken url
+// that comes from an earlier answer and not from the event is dropped: the step is done without it.
+func (t *transaction) rejectTaken(e Event, was row, now *row) error {
+	if now.state != Done {
 		return nil
 	}
-	holder, taken, err := holderOfURL(context.Background(), t, Event{StepID: e.StepID, URL: now.url})
-	switch {
-	case err != nil || !taken:
-		return err
-	case e.URL != "":
-		return rejected{Taken{Step: e.StepID, Holder: holder, URL: true}}
+	if now.url != "" && (was.state != Done || was.url != now.url) {
+		err := t.reject(*now, Event{URL: now.url})
+		if _, taken := errors.AsType[Taken](err); taken && e.URL == "" {
+			now.url, err = "", nil
+		}
+		if err != nil {
+			return err
+		}
 	}
-	now.url = ""
+	if t.server != nil && t.alone && now.remoteID != "" && (was.state != Done || was.remoteID != now.remoteID) {
+		return t.reject(*now, Event{Kind: now.kind, ID: now.remoteID})
+	}
 	return nil
 }

@@ -177,20 +177,16 @@ func (m moment) query(ctx context.Context, text string, args ...any) (*sql.Rows,
 
 // snapshot calls do with the ledger as it is at one moment.
 func (l *Ledger) snapshot(ctx context.Context, do func(querier) error) error {
-	tx, err := l.pool.BeginTx(context.WithoutCancel(ctx), &sql.TxOptions{ReadOnly: true, Isolation: l.isolation()})
+	options := sql.TxOptions{ReadOnly: true}
+	if l.server != nil {
+		options.Isolation = sql.LevelRepeatableRead // SQLite has no other
+	}
+	tx, err := l.pool.BeginTx(context.WithoutCancel(ctx), &options)
 	if err != nil {
 		return l.read.explained(err)
 	}
 	defer tx.Rollback() // it has written nothing
 	return do(moment{l.read, tx})
-}
-
-// isolation is that of a snapshot; SQLite has one only.
-func (l *Ledger) isolation() sql.IsolationLevel {
-	if l.server == nil {
-		return sql.LevelDefault
-	}
-	return sql.LevelRepeatableRead
 }
 
 // stream yields the rows of a query one by one, until an error or the end of ctx. Those of a

@@ -181,12 +181,12 @@ func (m trackedMatcher) find(e Tracked) (of row, ok bool, err error) {
 func (m trackedMatcher) withID(kind, id string) (of row, ok bool, err error) {
 	for _, environment := range m.environments {
 		for _, spelling := range spellings(id) {
-			holder, ok, err := holderOfID(context.Background(), m, Event{StepID: StepID{ClientKey: ClientKey{Environment: environment}}, Kind: kind, ID: spelling})
+			found, ok, err := stepWithID(context.Background(), m, Event{StepID: StepID{ClientKey: ClientKey{Environment: environment}}, Kind: kind, ID: spelling})
 			if err != nil {
 				return of, false, err
 			}
 			if ok {
-				of, err = m.step(holder)
+				of, err = m.step(found.Holder)
 				return of, true, err
 			}
 		}

@@ -60,15 +60,17 @@ type writer struct {
 
 // submit returns when a job is durable, or the reason why it is not; a ledger that is open for
 // reading only returns ErrReadOnly.
-func (l *Ledger) submit(do func(*transaction) error) error {
-	if l.write == nil {
-		return ErrReadOnly
-	}
-	return l.write.submit(job{do: do})
+func (l *Ledger) submit(do func(*transaction) error) error { return l.write.submit(job{do: do}) }
+
+// bare is submit for what needs no transaction.
+func (l *Ledger) bare(do func(*transaction) error) error {
+	return l.write.submit(job{do: do, bare: true})
 }
 
-// submit is Ledger.submit.
 func (w *writer) submit(j job) error {
+	if w == nil {
+		return ErrReadOnly
+	}
 	if err := w.stopped(); err != nil {
 		return err
 	}
@@ -228,15 +230,12 @@ func (w *writer) inPlace() error {
 // Stopped returns why the ledger cannot be written any more, an error that wraps ErrStopped or
 // ErrServer; nil while it can. A failed server, or a lost connection to it, is noticed within
 // seconds, also while nothing is written.
-func (l *Ledger) Stopped() error {
-	if l.write == nil {
+func (l *Ledger) Stopped() error { return l.write.stopped() }
+
+func (w *writer) stopped() error {
+	if w == nil {
 		return nil
 	}
-	return l.write.stopped()
-}
-
-// stopped is Ledger.Stopped.
-func (w *writer) stopped() error {
 	if err := w.failure.Load(); err != nil {
 		return *err
 	}
