@@ -162,32 +162,13 @@ func (l *Ledger) ClientsWithID(ctx context.Context, environment, id string) iter
 	}
 }
 
-// Unsettled is a step that is uncertain.
-type Unsettled struct {
-	// Number is that of the event that led to this state. It names this state of
-	// this step: a number from an old list never means another step or a later
-	// attempt at the same one.
-	Number int64
-	Step
-}
-
 // isUndecided is the condition of the index steps_undecided in schema.sql.
 const isUndecided = `(s.state = 1 OR s.state = 4)`
 
-func (l *Ledger) unsettled(all iter.Seq2[Step, error]) iter.Seq2[Unsettled, error] {
-	return func(yield func(Unsettled, error) bool) {
-		for s, err := range all {
-			if !yield(Unsettled{s.Ref.Last, s}, err) {
-				return
-			}
-		}
-	}
-}
-
 // Unsettled yields the steps of an environment that are uncertain, the
 // longest waiting first. They are as they were when the first is read.
-func (l *Ledger) Unsettled(ctx context.Context, environment string) iter.Seq2[Unsettled, error] {
-	return l.unsettled(l.stepsOf(ctx, environment, `AND `+isUndecided+` AND s.state <> 1 ORDER BY s.at, s.version`))
+func (l *Ledger) Unsettled(ctx context.Context, environment string) iter.Seq2[Step, error] {
+	return l.stepsOf(ctx, environment, `AND `+isUndecided+` AND s.state <> 1 ORDER BY s.at, s.version`)
 }
 
 // CountUnsettled returns how many steps of an environment are uncertain:
@@ -213,9 +194,9 @@ func (l *Ledger) SentIn(ctx context.Context, run string) (map[string]int, error)
 }
 
 // Decided yields the steps of an environment whose latest event is a person's
-// decision, the latest first. Their Number is that of this event.
-func (l *Ledger) Decided(ctx context.Context, environment string) iter.Seq2[Unsettled, error] {
-	return l.unsettled(l.stepsOf(ctx, environment, `AND s.via = 3 AND s.state IN (2, 3, 5) ORDER BY s.version DESC`))
+// decision, the latest first.
+func (l *Ledger) Decided(ctx context.Context, environment string) iter.Seq2[Step, error] {
+	return l.stepsOf(ctx, environment, `AND s.via = 3 AND s.state IN (2, 3, 5) ORDER BY s.version DESC`)
 }
 
 // OfSheet yields the clients and claims of an environment that are done with the id that
@@ -231,7 +212,7 @@ func (l *Ledger) IDs(ctx context.Context, environment, kind string, n int) ([]st
 		WHERE s.environment = `+numberOf+` AND s.kind = ? AND `+hasID+` LIMIT ?`, environment, code(kinds, kind), n))
 }
 
-// WasUnsettled reports whether a number is or was that of an Unsettled.
+// WasUnsettled reports whether a number is or was the Ref.Last of an uncertain step.
 func (l *Ledger) WasUnsettled(ctx context.Context, number int64) (was bool, err error) {
 	var n int
 	_, err = first(ctx, l.read, []any{&n}, `SELECT (SELECT count(*) FROM history WHERE version = ? AND state = 4)

@@ -141,7 +141,7 @@ func (s suite) testUnsettled(t *testing.T) {
 		t.Helper()
 		list := map[string]int64{}
 		for _, u := range all(t, l.Unsettled(t.Context(), service)) {
-			list[u.StepID.Step] = u.Number
+			list[u.StepID.Step] = u.Ref.Last
 		}
 		return list
 	}
