@@ -129,25 +129,24 @@ func (w *writer) commit(batch []job) []error {
 	errs := make([]error, len(batch))
 	err := w.stopped()
 	if err == nil {
-		if err = w.run(batch, errs); err != nil {
-			err = fmt.Errorf("%w: %w", ErrStopped, asDamage(err))
-			if w.tx.server != nil {
-				err = ServerFailed(err)
-			}
-			w.failure.Store(&err)
+		if err = w.write(batch, errs); err == nil {
+			return errs
 		}
+		err = fmt.Errorf("%w: %w", ErrStopped, asDamage(err))
+		if w.tx.server != nil {
+			err = ServerFailed(err)
+		}
+		w.failure.Store(&err)
 	}
-	if err != nil {
-		for i := range errs {
-			errs[i] = err
-		}
+	for i := range errs {
+		errs[i] = err
 	}
 	return errs
 }
 
-// run writes a batch. A panic is an error like any other: the writer's goroutine must
+// write writes a batch. A panic is an error like any other: the writer's goroutine must
 // answer those who wait, so that they can save their outcomes elsewhere.
-func (w *writer) run(batch []job, errs []error) (err error) {
+func (w *writer) write(batch []job, errs []error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			w.tx.rollback()
@@ -157,13 +156,13 @@ func (w *writer) run(batch []job, errs []error) (err error) {
 	if err := w.inPlace(); err != nil {
 		return err
 	}
-	err = w.together(batch, errs, false)
-	for i := 0; errors.Is(err, errAlone) && i < len(batch); i++ {
-		if one := w.together(batch[i:i+1], errs[i:i+1], true); one != nil {
-			return one
+	if err = w.together(batch, errs, false); errors.Is(err, errAlone) {
+		err = nil
+		for i := 0; i < len(batch) && err == nil; i++ {
+			err = w.together(batch[i:i+1], errs[i:i+1], true)
 		}
 	}
-	if err != nil && !errors.Is(err, errAlone) {
+	if err != nil {
 		return err
 	}
 	// Again: what was written to a file that has been removed since is lost.
@@ -176,6 +175,7 @@ func (w *writer) run(batch []job, errs []error) (err error) {
 func (w *writer) together(batch []job, errs []error, alone bool) error {
 	t := w.tx
 	t.alone = alone
+	clear(errs) // of a batch that was rolled back
 	begun := false
 	for i, j := range batch {
 		if !j.bare && !begun {
@@ -187,34 +187,34 @@ func (w *writer) together(batch []job, errs []error, alone bool) error {
 		t.wrote = false
 		err := j.do(t)
 		own, refused := errors.AsType[rejected](err)
-		switch {
-		case err == nil:
-		case refused && !t.wrote:
+		if refused {
 			errs[i] = own.error
-		case refused && alone:
-			errs[i] = own.error
-			t.rollback()
-			return nil
-		case refused || errors.Is(err, errAlone) || !alone && t.isDeadlock(err):
-			t.rollback()
-			return errAlone
-		default:
-			t.rollback()
-			return err
 		}
-	}
-	if !begun {
-		return nil
-	}
-	if err := t.commit(); err != nil {
+		if err == nil || refused && !t.wrote {
+			continue
+		}
 		t.rollback()
-		if !alone && t.isDeadlock(err) {
+		switch {
+		case refused && alone:
+			return nil
+		case refused || !alone && t.isDeadlock(err):
 			return errAlone
 		}
 		return err
 	}
-	w.commits.Add(1)
-	return nil
+	if !begun {
+		return nil
+	}
+	err := t.commit()
+	if err == nil {
+		w.commits.Add(1)
+		return nil
+	}
+	t.rollback()
+	if !alone && t.isDeadlock(err) {
+		return errAlone
+	}
+	return err
 }
 
 // inPlace fails when the ledger or its log was removed or replaced.
