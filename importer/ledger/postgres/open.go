@@ -1,3 +1,16 @@
+// Package postgres keeps a ledger in a schema of a PostgreSQL database. Package ledger has the
+// statements and makes every decision; so a ledger here promises what one in a file does, and
+// passes the same suite (ledgertest). This package has the connections, the schema and the locks.
+//
+// The lock of the ledger, and what several processes lock of it, are advisory locks of the one
+// connection that writes. It is never replaced: a process that has lost it cannot write. An Append
+// returns when the COMMIT was answered, with synchronous_commit on; any error of the connection stops
+// the ledger (ledger.ErrStopped), and what of it was recorded the next Open finds out.
+//
+// Times are those of the process, as in a file; only a Limiter goes by the server's clock. Bytes of
+// removed data in the server's write-ahead log and its backups are the server's own matter.
+//
+// No error, and no Address, has the user, the password or the url.
 package postgres
 
 import (
