@@ -237,6 +237,18 @@ func (s suite) testTaken(t *testing.T) {
 	}
 }
 
+// testTakenURLIsDropped: a step whose earlier answer had a url that another client's step has by now
+// becomes done without it.
+func (s suite) testTakenURLIsDropped(t *testing.T) {
+	ann := of("ann", "", "client")
+	events := life(ann, ledger.Sent, ledger.Uncertain)
+	events[1].Status, events[1].Answer, events[1].URL = 201, []byte("{}"), "https://go/1"
+	l := s.fresh(t, append(events, finished(of("bob", "", "client"), "x1", "https://go/1")...)...)
+	do(t, l.Append(ledger.Event{StepID: ann, To: ledger.Done, At: noon, Via: ledger.ViaByHand, ID: "x2"}))
+	step := must(l.Steps(t.Context(), ann.ClientKey, ""))(t)["client"]
+	same(t, "the id and the url", []string{step.ID, step.URL}, []string{"x2", ""})
+}
+
 // testTakenByOneOfMany: when many steps are given one id at the same time, one gets
 // it.
 func (s suite) testTakenByOneOfMany(t *testing.T) {
