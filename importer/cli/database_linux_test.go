@@ -274,7 +274,7 @@ func TestCreatedTwiceIsSaid(t *testing.T) {
 	if code != 3 || len(things) != 2 || word.State != apitest.Done {
 		t.Errorf("exit code %d, the client was created %d times, and the workbook says %+v\n%s", code, len(things), word, said)
 	}
-	for _, path := range s.glob("state-1/*.journal*") { // an answer whose step could not be looked up is there alone
+	for _, path := range s.glob("state-1/*.outcomes*") { // an answer whose step could not be looked up is there alone
 		said += readText(t, path)
 	}
 	if n := unsaid(things, word, said); n > 0 {

@@ -166,8 +166,8 @@ var explainDeeds = map[string]func(p *play){
 		away := func() { _ = os.Rename(p.path(".claimsheet/ledger.db"), p.path(".claimsheet/ledger.db.away")) }
 		p.first.Store(&away)
 	},
-	"The journal is on another disk.": func(p *play) { p.rename("ledger.db.journal", "journal.away") },
-	"The journal is back.":            func(p *play) { p.rename("journal.away", "ledger.db.journal") },
+	"The journal is on another disk.": func(p *play) { p.rename("ledger.db.outcomes", "journal.away") },
+	"The journal is back.":            func(p *play) { p.rename("journal.away", "ledger.db.outcomes") },
 }
 
 // rename renames a file of the state folder.

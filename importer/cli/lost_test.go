@@ -32,7 +32,7 @@ func (s *scene) ledgerIsLost() (said string, putBack func()) {
 }
 
 func (s *scene) journals() []string {
-	found, err := filepath.Glob(s.path(".claimsheet/*.journal"))
+	found, err := filepath.Glob(s.path(".claimsheet/*.outcomes"))
 	must(s.t, err)
 	return found
 }

@@ -21,8 +21,9 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Path is where the journal of a ledger is, by the path at which the ledger is locked.
-func Path(lockedAt string) string { return lockedAt + ".journal" }
+// Path is where the journal of a ledger is, by the path at which the ledger is locked. SQLite has a
+// ledger.db-journal of its own, which may lie beside it.
+func Path(lockedAt string) string { return lockedAt + ".outcomes" }
 
 // File is an open journal. A nil File keeps nothing. It may be used from any goroutine.
 type File struct {
