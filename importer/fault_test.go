@@ -157,7 +157,7 @@ func TestLedgerThatPanics(t *testing.T) {
 	path := job.Ledger.(*ledger.Ledger).Path()
 	job.Ledger = panicking{job.Ledger}
 	var kept []journal.Created
-	job.Journal = journal.Open("run-1", path, []string{t.TempDir()}, func(c journal.Created) { kept = append(kept, c) })
+	job.Journal = journal.Open(journal.Path(path), func(c journal.Created) { kept = append(kept, c) })
 	err := job.Do(t.Context(), leadPlans(1))
 	if fault, ok := errors.AsType[*importer.Fault](err); !ok || !errors.Is(err, ledger.ErrStopped) || strings.Contains(fmt.Sprintf("%v %+v", err, *fault), "canary") {
 		t.Errorf("got %v; want a fault and ErrStopped, without the value", err)

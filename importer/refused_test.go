@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -80,7 +79,7 @@ type changedRun struct {
 	job     *importer.Job
 	known   *ledger.Ledger
 	service *apitest.Server
-	places  []string
+	journal string
 	kept    []journal.Created
 	step    string
 }
@@ -91,9 +90,9 @@ func newChangedRun(t *testing.T, step string, before func(c *changing, e ledger.
 	t.Cleanup(func() { _ = known.Close() })
 	c := &changing{Ledger: known, t: t, step: stepOfSecond(step), seen: map[ledger.State]int{}}
 	c.before = func(e ledger.Event, n int) error { return before(c, e, n) }
-	run := &changedRun{t: t, job: job, known: known, service: service, places: []string{filepath.Dir(known.Path())}, step: step}
+	run := &changedRun{t: t, job: job, known: known, service: service, journal: journal.Path(known.Path()), step: step}
 	job.Ledger = c
-	job.Journal = journal.Open(job.Runs[0], known.Path(), run.places, func(k journal.Created) { run.kept = append(run.kept, k) })
+	job.Journal = journal.Open(run.journal, func(k journal.Created) { run.kept = append(run.kept, k) })
 	return run
 }
 
@@ -128,7 +127,7 @@ func (run *changedRun) do() []result.Row {
 // again is a later run that nobody disturbs.
 func (run *changedRun) again() []result.Row {
 	run.t.Helper()
-	if _, _, err := journal.Replay(run.known, run.places); err != nil {
+	if _, _, err := journal.Replay(run.known, run.journal); err != nil {
 		run.t.Fatal(err)
 	}
 	const id = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a12"

@@ -52,7 +52,7 @@ func (p *program) copyLedger(c *cli.Context) error {
 	var done ledger.Transferred
 	source, _, _ := strings.Cut(to, ":")
 	if !postgres.IsAddress(to) && !slices.Contains([]string{"env", "file", "cmd"}, source) {
-		done, err = ledger.Save(c.Context, l.ledger, to, nil)
+		done, err = ledger.Save(c.Context, l.ledger, to)
 	} else {
 		var place ledgerPlace
 		if place, err = place.at(environment.LedgerURL(c.Context, "--to", to)); err != nil {
@@ -62,7 +62,7 @@ func (p *program) copyLedger(c *cli.Context) error {
 		if copied, err = postgres.Open(c.Context, *place.server); err != nil {
 			return err
 		}
-		done, err = ledger.Transfer(c.Context, l.ledger, copied, nil)
+		done, err = ledger.Transfer(c.Context, l.ledger, copied)
 		to, err = place.String(), errors.Join(err, copied.Close())
 	}
 	if err != nil {

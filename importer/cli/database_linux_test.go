@@ -57,7 +57,7 @@ func TestLedgerInDatabase(t *testing.T) {
 	s.must(0, "settle")
 	s.report()
 	said += s.must(0, "doctor") + first.out + first.err
-	expect(t, said, "schema version 3")
+	expect(t, said, "schema version 4")
 
 	// To a file, into another database, and on from there.
 	s.must(0, "copy-ledger", "--to", s.path("copy.db"))
@@ -274,7 +274,7 @@ func TestCreatedTwiceIsSaid(t *testing.T) {
 	if code != 3 || len(things) != 2 || word.State != apitest.Done {
 		t.Errorf("exit code %d, the client was created %d times, and the workbook says %+v\n%s", code, len(things), word, said)
 	}
-	for _, path := range s.glob("state-1/journal-*.jsonl*") { // an answer whose step could not be looked up is there alone
+	for _, path := range s.glob("state-1/*.outcomes*") { // an answer whose step could not be looked up is there alone
 		said += readText(t, path)
 	}
 	if n := unsaid(things, word, said); n > 0 {

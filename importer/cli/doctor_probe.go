@@ -122,5 +122,5 @@ func (p *program) sender(ctx context.Context, l *ledgerSession) (*probe.Sender, 
 	if now, _ := environment.ServiceOf(scope); then != "" {
 		return nil, serviceChanged(s.Env.Name, then, now, movedHint)
 	}
-	return &probe.Sender{Ledger: l.ledger, Journal: p.openJournal(l.run, l), Scope: scope, Run: l.run, Folder: s.State}, nil
+	return &probe.Sender{Ledger: l.ledger, Journal: p.openJournal(l), Scope: scope, Run: l.run, Folder: s.State}, nil
 }

@@ -107,14 +107,20 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 		return err
 	}
 	var ids []string
-	var runs []ledger.Run
+	var outputs []string
 	steps := 0
 	for _, owner := range owners {
 		known, err := l.ledger.StepsOfClient(ctx, owner)
 		if err != nil {
 			return err
 		}
-		done, err := l.ledger.Forget(owner, time.Now())
+		for r, err := range l.ledger.Runs(ctx, []string{owner.Environment}) {
+			if err != nil {
+				return err
+			}
+			outputs = append(outputs, r.Output)
+		}
+		n, err := l.ledger.Forget(owner, time.Now())
 		if errors.Is(err, ledger.ErrUnsettled) {
 			return problem.New("client-undecided", "the client has a step that may or may not have been created; once the client is erased, nobody can look for it").
 				Hinted("decide it first: %s", l.command("settle"))
@@ -122,7 +128,7 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 		if err != nil {
 			return err
 		}
-		steps, runs = steps+done.Steps, append(runs, done.Runs...)
+		steps += n
 		for _, s := range known {
 			if s.ID != "" {
 				ids = append(ids, s.Kind+" "+s.ID)
@@ -140,10 +146,10 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 		fmt.Fprintf(p.Out, "The service still has: %s\n", problem.OneLine(strings.Join(ids, ", ")))
 	}
 	seen := map[string]bool{}
-	for _, r := range runs {
-		if _, err := os.Stat(r.Output); err == nil && !seen[r.Output] {
-			seen[r.Output] = true
-			fmt.Fprintf(p.Out, "A workbook that may have the client: %s\n", problem.OneLine(r.Output))
+	for _, path := range outputs {
+		if _, err := os.Stat(path); err == nil && !seen[path] {
+			seen[path] = true
+			fmt.Fprintf(p.Out, "A workbook that may have the client: %s\n", problem.OneLine(path))
 		}
 	}
 	fmt.Fprintln(p.Out, "Remove the client from the export too: each run keeps a copy of its sheet until it is purged.")

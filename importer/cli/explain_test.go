@@ -166,18 +166,13 @@ var explainDeeds = map[string]func(p *play){
 		away := func() { _ = os.Rename(p.path(".claimsheet/ledger.db"), p.path(".claimsheet/ledger.db.away")) }
 		p.first.Store(&away)
 	},
-	"The journal is on another disk.": func(p *play) { p.journal("jsonl", "away") },
-	"The journal is back.":            func(p *play) { p.journal("away", "jsonl") },
+	"The journal is on another disk.": func(p *play) { p.rename("ledger.db.outcomes", "journal.away") },
+	"The journal is back.":            func(p *play) { p.rename("journal.away", "ledger.db.outcomes") },
 }
 
-// journal gives the one journal another ending.
-func (p *play) journal(from, to string) {
-	files, err := filepath.Glob(p.path(".claimsheet/journal-*." + from))
-	must(p.t, err)
-	if len(files) != 1 {
-		p.t.Fatalf("the journals are %q", files)
-	}
-	must(p.t, os.Rename(files[0], strings.TrimSuffix(files[0], from)+to))
+// rename renames a file of the state folder.
+func (p *play) rename(from, to string) {
+	must(p.t, os.Rename(p.path(".claimsheet/"+from), p.path(".claimsheet/"+to)))
 }
 
 // TestExplainCommand: a list of all codes, codes with and without an explanation, and what it does not know.

@@ -335,7 +335,7 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, isRu
 		}
 		for _, e := range tracked {
 			if e.StepID == s.StepID {
-				step.Tracked = append(step.Tracked, trackedJSON{e.At, e.Kind, e.Status, e.Tracked.Activity, e.Completed})
+				step.Tracked = append(step.Tracked, trackedJSON{e.At, e.Kind, e.Status, e.Tracked.Activity, l.session.Env.Tracking.Completed.Means(e.Kind, e.Status)})
 			}
 		}
 		c.Steps = append(c.Steps, step)

@@ -74,6 +74,9 @@ func (p ledgerPlace) lockedAt() string {
 	return p.file()
 }
 
+// journal is where a run keeps what the ledger cannot take.
+func (p ledgerPlace) journal() string { return journal.Path(p.lockedAt()) }
+
 func (p ledgerPlace) openReadOnly(ctx context.Context) (*ledger.Ledger, error) {
 	if p.server != nil {
 		return postgres.OpenReadOnly(ctx, *p.server)
@@ -124,8 +127,6 @@ type ledgerSession struct {
 	where       load.Where
 	ledger      *ledger.Ledger // nil when there is none: nothing was ever run here
 	run         string         // the run that records events, or the name of what a command records without a run
-	beside      string         // a file of the user beside which journals may be too; "" for none
-	folders     []string       // of journals, once they were looked for
 	shared      bool           // other processes may write the ledger too, if it is in a database
 	accept      map[string]bool
 	release     func() // unlocks it; nil while it is not locked
@@ -199,13 +200,14 @@ func (p *program) openLedger(where load.Where, shared bool) (*ledgerSession, err
 // takeLedger locks the ledger, records outcomes in journals, and makes uncertain what a killed run
 // left in flight.
 func (p *program) takeLedger(l *ledgerSession) error {
-	if err := l.lock(); err != nil {
+	err := l.lock()
+	if err == nil {
+		err = p.replayJournal(l)
+	}
+	if err != nil {
 		return err
 	}
-	if err := p.replayJournals(l); err != nil {
-		return err
-	}
-	_, err := l.ledger.MarkInterrupted(l.run, time.Now().UTC())
+	_, err = l.ledger.MarkInterrupted(l.run, time.Now().UTC())
 	return err
 }
 
@@ -279,14 +281,11 @@ func (l *ledgerSession) requireLedger() error {
 		Hinted("see that ledger in the environments file, or --ledger, names the right place; to move a ledger: claimsheet copy-ledger; if nothing was ever run in this environment, add --accept ledger-missing, once")}
 }
 
-// replayJournals records the outcomes that earlier runs kept in their journals, and says so, also
+// replayJournal records the outcomes that an earlier run kept in its journal, and says so, also
 // of the steps that are uncertain by that. The ledger is locked, and this run has written nothing
 // to it yet.
-func (p *program) replayJournals(l *ledgerSession) (err error) {
-	if l.folders, err = journal.Folders(l.file(), l.beside); err != nil {
-		return err
-	}
-	n, conflicts, err := journal.Replay(l.ledger, l.folders)
+func (p *program) replayJournal(l *ledgerSession) error {
+	n, conflicts, err := journal.Replay(l.ledger, l.journal())
 	console.PrintProblems(p.Err, conflicts)
 	if n > 0 {
 		fmt.Fprintf(p.Err, "claimsheet: outcomes recorded that an earlier run had to keep in its journal: %d\n", n)
@@ -298,8 +297,8 @@ func (p *program) replayJournals(l *ledgerSession) (err error) {
 }
 
 // openJournal prepares for a ledger that cannot be written any more.
-func (p *program) openJournal(run string, l *ledgerSession) *journal.File {
-	return journal.Open(run, l.ledger.Path(), l.folders, func(s journal.Created) {
+func (p *program) openJournal(l *ledgerSession) *journal.File {
+	return journal.Open(l.journal(), func(s journal.Created) {
 		what, where := s.Kind+" created", "noted nowhere else: write it down"
 		if s.ID != "" {
 			what += fmt.Sprintf(", id %q", s.ID)

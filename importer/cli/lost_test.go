@@ -32,7 +32,7 @@ func (s *scene) ledgerIsLost() (said string, putBack func()) {
 }
 
 func (s *scene) journals() []string {
-	found, err := filepath.Glob(s.path(".claimsheet/journal-*.jsonl"))
+	found, err := filepath.Glob(s.path(".claimsheet/*.outcomes"))
 	must(s.t, err)
 	return found
 }
@@ -48,7 +48,7 @@ func TestLedgerLostUnderARun(t *testing.T) {
 	}
 	putBack()
 	for range 2 { // a dry run changes nothing
-		if p := s.mustRun(3, "--dry-run"); !strings.Contains(p.err, "1 outcomes in the journals") {
+		if p := s.mustRun(3, "--dry-run"); !strings.Contains(p.err, "1 outcomes in the journal") {
 			t.Errorf("stderr is %q, want it to tell of the outcome to be taken up", p.err)
 		}
 	}

@@ -378,7 +378,7 @@ func (r *importRun) openLedger() error {
 	if err := r.ledger.find(context.Background()); err != nil {
 		return err
 	}
-	if r.ledger.beside = r.sheets[0].output; r.options.dryRun {
+	if r.options.dryRun {
 		return r.ledger.read()
 	}
 	if r.options.workers {
@@ -490,11 +490,11 @@ func (r *importRun) makeJob() error {
 // what the user may want to know before anything is sent.
 func (r *importRun) guard(ctx context.Context) error {
 	if r.options.dryRun {
-		if err := r.refuseJournals(); err != nil {
+		if err := r.refuseJournal(); err != nil {
 			return err
 		}
 	} else {
-		if err := r.replayJournals(r.ledger); err != nil {
+		if err := r.replayJournal(r.ledger); err != nil {
 			return err
 		}
 		r.takeTracked(ctx)
@@ -513,22 +513,18 @@ func (r *importRun) guard(ctx context.Context) error {
 	return r.confirmFirst(ctx)
 }
 
-// refuseJournals stops a dry run when journals have outcomes: it would plan what was done
+// refuseJournal stops a dry run when the journal has outcomes: it would plan what was done
 // already, and it must not record them.
-func (r *importRun) refuseJournals() error {
-	folders, err := journal.Folders(r.ledger.file(), r.ledger.beside)
-	if err != nil {
-		return err
-	}
-	n, err := journal.Pending(r.ledger.ledger, folders)
+func (r *importRun) refuseJournal() error {
+	n, err := journal.Pending(r.ledger.journal())
 	if found, ok := err.(problem.Problem); ok {
 		return &incomplete{found}
 	}
 	if err != nil || n == 0 {
 		return err
 	}
-	return &incomplete{problem.New("dry-run-journal", "a dry run changes nothing, and %d outcomes in the journals of earlier runs must be recorded in the ledger first", n).
-		Hinted("leave --dry-run out: the run records them before anything else; claimsheet settle records those in the state folder, and sends nothing")}
+	return &incomplete{problem.New("dry-run-journal", "a dry run changes nothing, and %d outcomes in the journal of an earlier run must be recorded in the ledger first", n).
+		Hinted("leave --dry-run out: the run records them before anything else; claimsheet settle records them, too, and sends nothing")}
 }
 
 // plans returns the plans of all clients, in the order of the sheets.
@@ -599,7 +595,7 @@ func (r *importRun) record(ctx context.Context) error {
 	if err := l.ChangeDefinition(r.scope, r.session.Mapping.Name.Text, r.session.Binding.Definition); err != nil {
 		return err
 	}
-	r.job.Journal = r.openJournal(r.run, r.ledger)
+	r.job.Journal = r.openJournal(r.ledger)
 	r.closers = append(r.closers, func() { _ = r.job.Journal.Close() })
 	return nil
 }

@@ -669,7 +669,7 @@ func TestP3_QueriesInAJournal(t *testing.T) {
 		}}
 	})
 	code, out := s.exec(s.args("--concurrency", "1")...)
-	kept, err := filepath.Glob(s.path(".claimsheet/journal-*.jsonl"))
+	kept, err := filepath.Glob(s.path(".claimsheet/*.outcomes"))
 	if err != nil || code != 3 || len(kept) != 1 {
 		t.Fatalf("exit code %d, journals %q: this is not the run that was to be looked at\n%s", code, kept, out)
 	}

@@ -158,10 +158,7 @@ func (l *ledgerSession) takeEvents(ctx context.Context, events []tracking.Event)
 		return n, err
 	}
 	found, err := l.ledger.MatchTracked(service, scopes, activityName)
-	if err != nil {
-		return n, err
-	}
-	return n.Plus(found), l.ledger.CompleteTracked(service, l.session.Env.Tracking.Completed.Means)
+	return n.Plus(found), err
 }
 
 // activityName is the name of the activity that a step has created. After a purge it
@@ -219,7 +216,7 @@ func (l *ledgerSession) progress(ctx context.Context, scope string, survey *impo
 		}
 		line := &lines[i]
 		line.Said, line.SaidAt = cmp.Or(strings.Trim(e.Kind+" "+e.Status, " "), "–"), e.At
-		if e.Completed && line.Completed.IsZero() {
+		if l.session.Env.Tracking.Completed.Means(e.Kind, e.Status) && line.Completed.IsZero() {
 			line.Completed = e.At
 		}
 	}

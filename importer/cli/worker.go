@@ -85,10 +85,11 @@ type worker struct {
 	where       load.Where
 	concurrency int
 
-	ledger *ledgerSession
-	broker *dispatch.Broker
-	ctx    context.Context
-	end    context.CancelCauseFunc
+	ledger  *ledgerSession
+	journal *journal.File
+	broker  *dispatch.Broker
+	ctx     context.Context
+	end     context.CancelCauseFunc
 
 	mu   sync.Mutex // held for runs, and while a line is printed
 	runs map[string]*workerRun
@@ -98,7 +99,6 @@ type worker struct {
 type workerRun struct {
 	join    func() error // opens what follows, once
 	session *load.Session
-	journal *journal.File
 	job     *importer.Job
 	clients atomic.Int64 // groups that were carried out
 }
@@ -114,7 +114,7 @@ func (w *worker) say(format string, args ...any) {
 func (w *worker) session(ctx context.Context) error {
 	w.ctx, w.end = context.WithCancelCause(ctx)
 	defer w.end(nil)
-	w.runs, w.broker = map[string]*workerRun{}, nil
+	w.runs, w.broker, w.journal = map[string]*workerRun{}, nil, nil
 	defer w.close()
 	if err := w.open(ctx); err != nil {
 		return err
@@ -145,9 +145,10 @@ func (w *worker) open(ctx context.Context) (err error) {
 	if err := l.lock(); err != nil {
 		return err
 	}
-	if err := w.replayJournals(l); err != nil {
+	if err := w.replayJournal(l); err != nil {
 		return err
 	}
+	w.journal = w.openJournal(l)
 	w.broker, err = dispatch.Open(ctx, *l.server, l.ledger.Session())
 	return err
 }
@@ -164,15 +165,15 @@ func (w *worker) close() {
 	if w.broker != nil {
 		w.broker.Close()
 	}
+	_ = w.journal.Close() // what is in it was synced
 	w.ledger.close()
 }
 
 func (r *workerRun) close() {
-	_ = r.journal.Close() // what is in it was synced
 	if r.session != nil {
 		r.session.Close()
 	}
-	r.journal, r.session = nil, nil
+	r.session = nil
 }
 
 // watchEvery is how often a worker sees to its connection and to its runs.
@@ -312,9 +313,8 @@ func (w *worker) joinRun(id string, r *workerRun) (err error) {
 	if r.session, err = load.Join(w.ctx, w.where, hooks.Connection(connection), spec.Session); err != nil {
 		return err
 	}
-	r.journal = w.openJournal(id, w.ledger)
 	job := hooks.Job(&importer.Job{
-		Runs: spec.Runs, Environment: spec.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Journal: r.journal,
+		Runs: spec.Runs, Environment: spec.Environment, Binding: r.session.Binding, Service: r.session.Client, Ledger: w.ledger.ledger, Journal: w.journal,
 		Concurrency: w.concurrency, MaxFailures: spec.MaxFailures, SimilarKeys: spec.SimilarKeys, Rules: w.broker.Rules(id),
 		LookAgain: w.pace.LookAgain, FirstWait: w.pace.AskAgain, Believable: w.pace.Believable, Clock: w.pace.Clock,
 	})

@@ -25,10 +25,9 @@ func TestKeepOnAFullDisk(t *testing.T) {
 	l, err := ledger.Open(filepath.Join(disk, "ledger.db"))
 	e.do(err)
 	e.l = l
-	e.folders, err = journal.Folders(l.Path(), filepath.Join(disk, "results.xlsx"))
-	e.do(err)
+	e.path = journal.Path(l.Path())
 	e.do(l.StartRun(ledger.Run{ID: stoppedRun, Started: noon}))
-	kept := journal.Open(stoppedRun, l.Path(), e.folders, func(s journal.Created) { e.said = append(e.said, s) })
+	kept := journal.Open(e.path, func(s journal.Created) { e.said = append(e.said, s) })
 	e.do(l.Append(e.event("client", ledger.Sent, "")))
 
 	filler := filepath.Join(disk, "filler")
@@ -48,8 +47,8 @@ func TestKeepOnAFullDisk(t *testing.T) {
 	}
 	outcome.Answer = []byte(`{"id":"c-1"}`)
 	e.do(kept.Keep(outcome))
-	if len(e.said) != 1 || e.said[0].File != e.file() {
-		t.Errorf("said %v, want it kept in %s", e.said, e.file())
+	if len(e.said) != 1 || e.said[0].File != e.path {
+		t.Errorf("said %v, want it kept in %s", e.said, e.path)
 	}
 	_ = kept.Close()
 	_ = l.Close()

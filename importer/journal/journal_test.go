@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -22,12 +23,12 @@ const stoppedRun = "6f0c4f5e-0000-4000-8000-000000000001"
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// scene is a ledger whose run has sent some steps, and the folders beside it.
+// scene is a ledger whose run has sent some steps, and its journal.
 type scene struct {
 	*testing.T
-	l       *ledger.Ledger
-	folders []string
-	said    []journal.Created
+	l    *ledger.Ledger
+	path string
+	said []journal.Created
 }
 
 // newScene returns a scene with an intent for each step.
@@ -38,8 +39,7 @@ func newScene(t *testing.T, steps ...string) *scene {
 	s.l, err = ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
 	s.do(err)
 	t.Cleanup(func() { _ = s.l.Close() })
-	s.folders, err = journal.Folders(s.l.Path(), filepath.Join(t.TempDir(), "leads.results.xlsx"))
-	s.do(err)
+	s.path = journal.Path(s.l.Path())
 	s.do(s.l.StartRun(ledger.Run{ID: stoppedRun, Started: noon}))
 	for _, step := range steps {
 		s.do(s.l.Append(s.event(step, ledger.Sent, "")))
@@ -76,7 +76,7 @@ func (s *scene) event(step string, to ledger.State, id string) ledger.Event {
 // keep writes outcomes to a journal, as a run does whose ledger has stopped.
 func (s *scene) keep(outcomes ...ledger.Event) {
 	s.Helper()
-	kept := journal.Open(stoppedRun, s.l.Path(), s.folders, func(c journal.Created) { s.said = append(s.said, c) })
+	kept := journal.Open(s.path, func(c journal.Created) { s.said = append(s.said, c) })
 	for _, o := range outcomes {
 		s.do(kept.Keep(o))
 	}
@@ -86,7 +86,7 @@ func (s *scene) keep(outcomes ...ledger.Event) {
 // replay expects that so many outcomes are recorded, and none is in conflict.
 func (s *scene) replay(want int) {
 	s.Helper()
-	n, conflicts, err := journal.Replay(s.l, s.folders)
+	n, conflicts, err := journal.Replay(s.l, s.path)
 	s.do(err)
 	if n != want || len(conflicts) > 0 {
 		s.Errorf("%d outcomes recorded, conflicts %v; want %d and none", n, conflicts, want)
@@ -107,18 +107,11 @@ func (s *scene) states(want map[string]string) {
 	}
 }
 
-// files are the journals in all folders.
-func (s *scene) files() (names []string) {
-	for _, folder := range s.folders {
-		found, err := filepath.Glob(filepath.Join(folder, "journal-*"))
-		s.do(err)
-		names = append(names, found...)
-	}
-	return names
+// isThere reports whether there is a journal.
+func (s *scene) isThere() bool {
+	_, err := os.Lstat(s.path)
+	return err == nil
 }
-
-// file is the journal in the ledger's folder.
-func (s *scene) file() string { return filepath.Join(s.folders[0], "journal-"+stoppedRun+".jsonl") }
 
 // TestReplay records what was kept, whether or not the next run has found its steps
 // interrupted. The journal is removed, and a second one with the same changes nothing.
@@ -140,7 +133,7 @@ func TestReplay(t *testing.T) {
 				want-- // one is uncertain already
 			}
 			for range 2 {
-				if n, err := journal.Pending(s.l, s.folders); n != len(outcomes) || err != nil {
+				if n, err := journal.Pending(s.path); n != len(outcomes) || err != nil {
 					t.Errorf("%d outcomes are pending, %v", n, err)
 				}
 			}
@@ -148,8 +141,8 @@ func TestReplay(t *testing.T) {
 				s.replay(want)
 				s.states(map[string]string{"client": "done c-1", "claim/loan/1": "refused", "activity/details@client": "refused",
 					"activity/lender@loan/1": "uncertain", "link": "done"})
-				if len(s.files()) > 0 {
-					t.Errorf("files %v are left", s.files())
+				if s.isThere() {
+					t.Error("the journal is left")
 				}
 				s.keep(outcomes...)
 			}
@@ -158,7 +151,7 @@ func TestReplay(t *testing.T) {
 			if link := known["link"]; link.URL != "https://claims.example.com/go/secret" || link.Run != stoppedRun || !link.At.Equal(noon) {
 				t.Errorf("got url %q of run %s at %s, want what was kept", link.URL, link.Run, link.At)
 			}
-			if diff := cmp.Diff([]journal.Created{{Kind: "client", ID: "c-1", File: s.file()}, {Kind: "link", File: s.file()}}, s.said[:2]); diff != "" {
+			if diff := cmp.Diff([]journal.Created{{Kind: "client", ID: "c-1", File: s.path}, {Kind: "link", File: s.path}}, s.said[:2]); diff != "" {
 				t.Errorf("said (-want +got):\n%s", diff)
 			}
 		})
@@ -215,14 +208,14 @@ func TestOutcomeAfterADecision(t *testing.T) {
 				s.do(s.l.Append(event))
 			}
 			for again := range 2 {
-				n, conflicts, err := journal.Replay(s.l, s.folders)
+				n, conflicts, err := journal.Replay(s.l, s.path)
 				s.do(err)
 				s.states(map[string]string{test.step: test.want})
 				steps, err := s.l.Steps(t.Context(), stepID("").ClientKey, "loans")
 				s.do(err)
 				reason := steps[test.step].Reason
-				if n > 0 || len(s.files()) > 0 || (len(conflicts) > 0) != (test.says != "" && again == 0) || !strings.HasSuffix(reason, test.says) {
-					t.Errorf("recorded %d, conflicts %v, files %v, reason %q", n, conflicts, s.files(), reason)
+				if n > 0 || s.isThere() || (len(conflicts) > 0) != (test.says != "" && again == 0) || !strings.HasSuffix(reason, test.says) {
+					t.Errorf("recorded %d, conflicts %v, a file %v, reason %q", n, conflicts, s.isThere(), reason)
 				}
 				for _, p := range conflicts {
 					if p.Code != "journal-conflict" || p.Hint == "" || strings.Contains(p.Error()+p.Hint, "jane") {
@@ -234,18 +227,26 @@ func TestOutcomeAfterADecision(t *testing.T) {
 	}
 }
 
-// refusing is a ledger that refuses events.
-type refusing struct{ *ledger.Ledger }
+// refusing is a ledger that refuses events, or does not give a client's lock.
+type refusing struct {
+	*ledger.Ledger
+	event, lock error
+}
 
-func (refusing) Append(...ledger.Event) error { return ledger.ErrTransition }
+func (r refusing) Append(...ledger.Event) error { return r.event }
 
-// TestStepThatChangesMeanwhile: an outcome that the ledger refuses, because its step has changed
-// since it was read, stays in its journal for the next command.
+func (r refusing) Lock(context.Context, ...string) (func(), error) { return func() {}, r.lock }
+
+// TestStepThatChangesMeanwhile: an outcome on whose client another process works stays in the
+// journal for the next command.
 func TestStepThatChangesMeanwhile(t *testing.T) {
 	s := newScene(t, "client")
 	s.keep(s.event("client", ledger.Done, "c-1"))
-	if n, conflicts, err := journal.Replay(refusing{s.l}, s.folders); n != 0 || len(conflicts) > 0 || err != nil || len(s.files()) != 1 {
-		t.Errorf("recorded %d, conflicts %v, %v; files %v", n, conflicts, err, s.files())
+	for _, l := range []refusing{{s.l, ledger.ErrTransition, nil}, {s.l, nil, context.DeadlineExceeded}} {
+		n, conflicts, err := journal.Replay(l, s.path)
+		if p, ok := errors.AsType[problem.Problem](err); n != 0 || len(conflicts) > 0 || !ok || p.Code != "journal-file" || !s.isThere() {
+			t.Errorf("recorded %d, conflicts %v, %v; a file %v", n, conflicts, err, s.isThere())
+		}
 	}
 	s.replay(1)
 	s.states(map[string]string{"client": "done c-1"})
@@ -275,46 +276,60 @@ func TestNothingToRecord(t *testing.T) {
 	s.keep(s.event("claim/loan/1", ledger.Done, "l-1"))
 	s.replay(0)
 	s.keep(s.event("client", ledger.Sent, ""))
-	if files := s.files(); len(files) > 0 {
-		t.Errorf("files %v are left", files)
+	if s.isThere() {
+		t.Error("the journal is left")
 	}
-	s.do(os.WriteFile(s.file(), bytes.Repeat([]byte(" "), 1000), 0o600))
+	s.do(os.WriteFile(s.path, bytes.Repeat([]byte(" "), 1000), 0o600))
 	s.replay(0)
 	s.states(map[string]string{"client": "sent"})
-	if files := s.files(); len(files) > 0 {
-		t.Errorf("files %v are left", files)
+	if s.isThere() {
+		t.Error("the journal is left")
 	}
 	var none *journal.File
 	s.do(errors.Join(none.Keep(ledger.Event{To: ledger.Done}), none.Close()))
 }
 
-func TestKeepTriesTheFoldersInTurn(t *testing.T) {
-	for blocked := range 3 {
-		t.Run(fmt.Sprint(blocked, " blocked"), func(t *testing.T) {
+// TestKeep: the file is for its owner alone. Where it cannot be written, or was removed, the error
+// names neither a person nor a folder, and what was created is reported all the same.
+func TestKeep(t *testing.T) {
+	for name, test := range map[string]struct {
+		before, after func(s *scene) error
+		fails         bool
+	}{
+		"usual":                      {},
+		"no folder at first":         {before: func(s *scene) error { return os.Rename(filepath.Dir(s.path), filepath.Dir(s.path)+".away") }, after: func(s *scene) error { return os.Rename(filepath.Dir(s.path)+".away", filepath.Dir(s.path)) }},
+		"another file is there":      {before: func(s *scene) error { return os.WriteFile(s.path, nil, 0o600) }, fails: true},
+		"a link is there":            {before: func(s *scene) error { return os.Symlink(s.l.Path(), s.path) }, fails: true},
+		"it was removed":             {after: func(s *scene) error { return os.Remove(s.path) }, fails: true},
+		"it was removed and created": {after: func(s *scene) error { return errors.Join(os.Remove(s.path), os.WriteFile(s.path, nil, 0o600)) }, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
 			s := newScene(t, "client")
-			s.folders[0] = filepath.Join(s.folders[0], "sub")
-			s.do(os.Mkdir(s.folders[0], 0o700))
-			for _, folder := range s.folders[:blocked] {
-				s.do(errors.Join(os.RemoveAll(folder), os.WriteFile(folder, nil, 0o600)))
+			s.path = filepath.Join(t.TempDir(), "state", "jane.journal")
+			s.do(os.Mkdir(filepath.Dir(s.path), 0o700))
+			if test.before != nil {
+				s.do(test.before(s))
 			}
-			kept := journal.Open(stoppedRun, s.l.Path(), s.folders, func(c journal.Created) { s.said = append(s.said, c) })
+			kept := journal.Open(s.path, func(c journal.Created) { s.said = append(s.said, c) })
+			if test.after != nil {
+				s.do(test.after(s))
+			}
 			err := kept.Keep(s.event("client", ledger.Done, "c-1"))
-			s.do(kept.Close())
-			if blocked == 2 {
-				if err == nil || strings.Contains(err.Error(), "jane") || strings.Contains(err.Error(), s.folders[0]) {
-					t.Errorf("got %v, want an error without names", err)
-				}
-				if diff := cmp.Diff([]journal.Created{{Kind: "client", ID: "c-1"}}, s.said); diff != "" {
-					t.Errorf("said (-want +got):\n%s", diff)
+			want := journal.Created{Kind: "client", ID: "c-1", File: s.path}
+			if test.fails {
+				want.File = ""
+			}
+			if diff := cmp.Diff([]journal.Created{want}, s.said); diff != "" || (err != nil) != test.fails {
+				t.Errorf("%v; said (-want +got):\n%s", err, diff)
+			}
+			if test.fails {
+				if strings.Contains(err.Error(), "jane") || strings.Contains(err.Error(), filepath.Dir(s.path)) {
+					t.Errorf("%v names a file", err)
 				}
 				return
 			}
-			s.do(err)
-			files := s.files()
-			if len(files) != 1 || filepath.Dir(files[0]) != s.folders[blocked] || s.said[0].File != files[0] {
-				t.Fatalf("files %v, said %v; want one in folder %d", files, s.said, blocked)
-			}
-			info, err := os.Stat(files[0])
+			s.do(kept.Close())
+			info, err := os.Stat(s.path)
 			s.do(err)
 			if info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
 				t.Errorf("mode %v, want 0600", info.Mode().Perm())
@@ -330,14 +345,14 @@ func TestKeepTriesTheFoldersInTurn(t *testing.T) {
 func TestTornLine(t *testing.T) {
 	s := newScene(t, "client", "link")
 	s.keep(s.event("client", ledger.Done, "c-1"), s.event("link", ledger.Done, ""))
-	text, err := os.ReadFile(s.file())
+	text, err := os.ReadFile(s.path)
 	s.do(err)
 	text = bytes.TrimRight(text, " ")
 	last := bytes.LastIndexByte(text[:len(text)-1], '\n') + 1
 	for cut := last; cut < len(text); cut++ {
 		for _, room := range []string{"", "          "} {
-			s.do(os.WriteFile(s.file(), append(bytes.Clone(text[:cut]), room...), 0o600))
-			if n, err := journal.Pending(s.l, s.folders); n != 1 || err != nil {
+			s.do(os.WriteFile(s.path, append(bytes.Clone(text[:cut]), room...), 0o600))
+			if n, err := journal.Pending(s.path); n != 1 || err != nil {
 				t.Fatalf("cut at %d: %d outcomes are pending, %v; want 1", cut, n, err)
 			}
 		}
@@ -346,36 +361,24 @@ func TestTornLine(t *testing.T) {
 	s.states(map[string]string{"client": "done c-1", "link": "sent"})
 }
 
-func TestJournalOfAnotherLedger(t *testing.T) {
-	s, other := newScene(t, "client"), newScene(t, "client")
-	other.keep(other.event("client", ledger.Done, "c-1"))
-	file := filepath.Join(s.folders[1], "journal-6f0c4f5e-0000-4000-8000-000000000002.jsonl")
-	s.do(os.Rename(other.file(), file))
-	s.replay(0)
-	if diff := cmp.Diff([]string{file}, s.files()); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
-	s.states(map[string]string{"client": "sent"})
-}
-
 func TestReplayRefuses(t *testing.T) {
 	for name, test := range map[string]struct {
 		spoil func(s *scene) error
 		code  string
 	}{
 		"a line in the middle is gone in part": {func(s *scene) error {
-			text, err := os.ReadFile(s.file())
-			return errors.Join(err, os.WriteFile(s.file(), bytes.Replace(text, []byte("}\n{"), []byte("\n{"), 1), 0o600))
+			text, err := os.ReadFile(s.path)
+			return errors.Join(err, os.WriteFile(s.path, bytes.Replace(text, []byte("}\n{"), []byte("\n{"), 1), 0o600))
 		}, "journal-damaged"},
 		"a field that is not known": {func(s *scene) error {
-			text, err := os.ReadFile(s.file())
-			return errors.Join(err, os.WriteFile(s.file(), bytes.Replace(text, []byte(`"ledger"`), []byte(`"ledgers"`), 1), 0o600))
+			text, err := os.ReadFile(s.path)
+			return errors.Join(err, os.WriteFile(s.path, bytes.Replace(text, []byte(`"Kind"`), []byte(`"Kinds"`), 1), 0o600))
 		}, "journal-damaged"},
 		"a link": {func(s *scene) error {
-			return errors.Join(os.Rename(s.file(), s.file()+".away"), os.Symlink(s.file()+".away", s.file()))
+			return errors.Join(os.Rename(s.path, s.path+".away"), os.Symlink(s.path+".away", s.path))
 		}, "journal-file"},
-		"a folder":                {func(s *scene) error { return errors.Join(os.Remove(s.file()), os.Mkdir(s.file(), 0o700)) }, "journal-file"},
-		"anybody may write to it": {func(s *scene) error { return os.Chmod(s.file(), 0o666) }, "journal-file"},
+		"a folder":                {func(s *scene) error { return errors.Join(os.Remove(s.path), os.Mkdir(s.path, 0o700)) }, "journal-file"},
+		"anybody may write to it": {func(s *scene) error { return os.Chmod(s.path, 0o666) }, "journal-file"},
 		"the ledger is an older one": {func(s *scene) error {
 			path := s.l.Path()
 			if err := errors.Join(s.l.Close(), os.Remove(path)); err != nil {
@@ -390,7 +393,7 @@ func TestReplayRefuses(t *testing.T) {
 			s := newScene(t, "client", "link")
 			s.keep(s.event("client", ledger.Done, "c-1"), s.event("link", ledger.Done, ""))
 			s.do(test.spoil(s))
-			n, _, err := journal.Replay(s.l, s.folders)
+			n, _, err := journal.Replay(s.l, s.path)
 			p, ok := errors.AsType[problem.Problem](err)
 			if !ok || p.Code != test.code || p.Hint == "" || n > 0 {
 				t.Errorf("got %d, %v; want a problem %q with a hint", n, err, test.code)
@@ -398,28 +401,9 @@ func TestReplayRefuses(t *testing.T) {
 			if err != nil && strings.Contains(err.Error()+p.Hint, "jane") {
 				t.Errorf("%v names a person", err)
 			}
-			if _, err := os.Lstat(s.file()); err != nil {
+			if _, err := os.Lstat(s.path); err != nil {
 				t.Errorf("the file is gone: %v", err)
 			}
 		})
-	}
-}
-
-// TestJournalInUse: the journal of a run that goes on, beside others that share its ledger, is
-// neither recorded nor removed.
-func TestJournalInUse(t *testing.T) {
-	s := newScene(t, "claim/loan/A-1")
-	running := journal.Open(stoppedRun, s.l.Path(), s.folders, func(journal.Created) {})
-	for range 2 { // with reserved room only, and with an outcome
-		s.replay(0)
-		if len(s.files()) != 1 {
-			t.Errorf("files %v are left", s.files())
-		}
-		s.do(running.Keep(s.event("claim/loan/A-1", ledger.Done, "l-1")))
-	}
-	s.do(running.Close())
-	s.replay(1)
-	if len(s.files()) > 0 {
-		t.Errorf("when the run has ended, files %v are left", s.files())
 	}
 }

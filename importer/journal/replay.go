@@ -11,68 +11,70 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 )
 
-// Ledger is what Replay and Pending need of the ledger; *ledger.Ledger has it.
+// Ledger is what Replay needs of the ledger; *ledger.Ledger has it.
 type Ledger interface {
-	Path() string
 	Append(events ...ledger.Event) error
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	Run(ctx context.Context, id string) (r ledger.Run, ok bool, err error)
 	Lock(ctx context.Context, names ...string) (unlock func(), err error)
 }
 
-// Replay records the outcomes in the journals of earlier runs, and removes the journals. Call it
-// at the start of a command that writes the ledger, before Ledger.MarkInterrupted. n is how many
-// outcomes it recorded. A step that was decided or sent again since, although a journal says that
-// the service has created it, becomes uncertain: conflicts says so of each.
+// patience is how long Replay waits for another process that works on a client.
+const patience = time.Minute
+
+// Replay records the outcomes in a journal, and removes it. Call it at the start of a command that
+// writes the ledger, before Ledger.MarkInterrupted. n is how many outcomes it recorded. A step that
+// was decided or sent again since, although the journal says that the service has created it,
+// becomes uncertain: conflicts says so of each.
 //
-// Replay leaves alone the journals of other ledgers and of runs that go on, and a journal with
-// the outcome of a client on whom another process works. A journal that is damaged, that others
-// could have written, or whose run the ledger does not know, is a problem.Problem.
-func Replay(l Ledger, folders []string) (n int, conflicts problem.List, err error) {
-	files, err := find(l, folders)
-	if err != nil {
+// A journal that is damaged, that others could have written, or whose run the ledger does not know,
+// is a problem.Problem, and so is one with a client on whom another process works all the time.
+func Replay(l Ledger, path string) (n int, conflicts problem.List, err error) {
+	outcomes, err := read(path)
+	if err != nil || outcomes == nil {
 		return 0, nil, err
 	}
-	for _, f := range files {
-		stays := false
-		for _, outcome := range f.outcomes {
-			as, err := record(l, outcome)
-			if err != nil {
-				return n, conflicts, err
-			}
-			switch as {
-			case recorded:
-				n++
-			case inConflict:
-				conflicts = append(conflicts, problem.At(problem.Where{File: f.path}, "journal-conflict", "%s: %s", outcome.Kind, reasonTwice).
-					Hinted("claimsheet settle lists it with both ids; find them in the service, and withdraw one there if there are two"))
-			case blocked:
-				stays = true
-			}
+	for _, outcome := range outcomes {
+		_, known, err := l.Run(context.Background(), outcome.Run)
+		if err == nil && !known {
+			err = problem.At(problem.Where{File: path}, "journal-run", "this journal is of a run that the ledger does not know: the ledger is older than the journal").
+				Hinted("restore the newest backup of the ledger; the journal holds ids of things that were created")
 		}
-		if stays {
-			continue
+		if err != nil {
+			return 0, nil, err
 		}
-		if err := errors.Join(os.Remove(f.path), safefile.SyncFolder(filepath.Dir(f.path))); err != nil {
+	}
+	for _, outcome := range outcomes {
+		as, err := record(l, outcome)
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ledger.ErrTransition) {
+			err = problem.At(problem.Where{File: path}, "journal-file", "another process works on a client of this journal of an earlier run").
+				Hinted("run again when it has finished")
+		}
+		if err != nil {
 			return n, conflicts, err
 		}
+		switch as {
+		case recorded:
+			n++
+		case inConflict:
+			conflicts = append(conflicts, problem.At(problem.Where{File: path}, "journal-conflict", "%s: %s", outcome.Kind, reasonTwice).
+				Hinted("claimsheet settle lists it with both ids; find them in the service, and withdraw one there if there are two"))
+		}
 	}
-	return n, conflicts, nil
+	return n, conflicts, errors.Join(os.Remove(path), safefile.SyncFolder(filepath.Dir(path)))
 }
 
-// Pending returns how many outcomes are in journals that Replay would take. It changes nothing.
-func Pending(l Ledger, folders []string) (n int, err error) {
-	files, err := find(l, folders)
-	for _, f := range files {
-		n += len(f.outcomes)
-	}
-	return n, err
+// Pending returns how many outcomes are in a journal. It changes nothing.
+func Pending(path string) (n int, err error) {
+	outcomes, err := read(path)
+	return len(outcomes), err
 }
 
 // recording is what record has done with an outcome.
@@ -82,25 +84,21 @@ const (
 	known      recording = iota // the ledger has it, or it says nothing
 	recorded                    // it is in the ledger
 	inConflict                  // its step is uncertain
-	blocked                     // not yet: another process works on its client, or has changed the step
 )
 
 // record records an outcome. Where processes share the ledger it locks the client, so that no
 // other works on it meanwhile.
 func record(l Ledger, outcome ledger.Event) (recording, error) {
-	once, end := context.WithCancel(context.Background())
-	end() // Lock does not wait
-	unlock, err := l.Lock(once, outcome.LockName())
-	if errors.Is(err, context.Canceled) {
-		return blocked, nil
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	unlock, err := l.Lock(ctx, outcome.LockName())
 	if err != nil {
-		return blocked, err
+		return known, err
 	}
 	defer unlock()
 	events, err := l.Events(context.Background(), outcome.StepID)
 	if err != nil {
-		return blocked, err
+		return known, err
 	}
 	as := compare(events, outcome)
 	switch as {
@@ -110,12 +108,8 @@ func record(l Ledger, outcome ledger.Event) (recording, error) {
 		outcome = conflict(events, outcome)
 	}
 	outcome.Via = ledger.ViaJournal
-	err = l.Append(outcome)
-	switch {
-	case errors.As(err, new(ledger.Taken)): // another step has the id by now: this outcome proves nothing
+	if err = l.Append(outcome); errors.As(err, new(ledger.Taken)) { // another step has the id by now: this outcome proves nothing
 		return known, nil
-	case errors.Is(err, ledger.ErrTransition): // the step has changed since it was read: the next command compares again
-		return blocked, nil
 	}
 	return as, err
 }
@@ -131,12 +125,11 @@ func compare(events []ledger.Event, outcome ledger.Event) recording {
 	}
 	last := attempt[len(attempt)-1]
 	sameRun := attempt[0].Run == outcome.Run
-	undecided := last.To == ledger.Uncertain
-	answered := slices.ContainsFunc(attempt, func(e ledger.Event) bool { return len(e.Answer) > 0 })
 	decides := outcome.To != ledger.Uncertain
+	answered := slices.ContainsFunc(attempt, func(e ledger.Event) bool { return len(e.Answer) > 0 })
 	says := decides || len(outcome.Answer) > 0 && !answered
 	switch {
-	case sameRun && (last.To == ledger.Sent || undecided && says && !strings.HasPrefix(last.Reason, reasonTwice)):
+	case sameRun && (last.To == ledger.Sent || last.To == ledger.Uncertain && says && !strings.HasPrefix(last.Reason, reasonTwice)):
 		return recorded
 	case outcome.To == ledger.Done && outcome.ID == "" && sameRun && last.To == ledger.Done,
 		outcome.To != ledger.Done && (decides || sameRun || len(outcome.Answer) == 0),
@@ -191,58 +184,11 @@ func lastAttempt(events []ledger.Event) []ledger.Event {
 	return nil
 }
 
-// found is a journal of the ledger.
-type found struct {
-	path     string
-	outcomes []ledger.Event
-}
-
-// find reads the journals of a ledger whose runs have ended.
-func find(l Ledger, folders []string) (files []found, err error) {
-	for _, folder := range slices.Compact(slices.Sorted(slices.Values(folders))) {
-		paths, err := filepath.Glob(filepath.Join(escaped(folder), prefix+"*"+suffix))
-		if err != nil {
-			return nil, err
-		}
-		for _, path := range paths {
-			if inUse(path) {
-				continue
-			}
-			outcomes, ours, err := read(l, path)
-			if err != nil {
-				return nil, err
-			}
-			if ours {
-				files = append(files, found{path, outcomes})
-			}
-		}
-	}
-	return files, nil
-}
-
-// escaped is a folder as filepath.Glob takes it.
-func escaped(folder string) string {
-	return strings.NewReplacer(`[`, `[[]`, `*`, `[*]`, `?`, `[?]`).Replace(folder)
-}
-
-// inUse reports whether the run of a journal goes on: several runs may share a ledger.
-func inUse(path string) bool {
-	lock := safefile.LockOf(path)
-	free, err := lock.TryLock()
-	_ = lock.Close()
-	return err == nil && !free
-}
-
-// read returns the outcomes of a journal; ours is false for one of another ledger.
-func read(l Ledger, path string) (outcomes []ledger.Event, ours bool, err error) {
-	run := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), prefix), suffix)
-	_, ours, err = l.Run(context.Background(), run)
-	if err != nil {
-		return nil, false, err
-	}
+// read returns the outcomes of a journal; nil for no file.
+func read(path string) (outcomes []ledger.Event, err error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, nil
+		return nil, nil
 	}
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("it is %s, not a file", safefile.Kind(info))
@@ -251,33 +197,22 @@ func read(l Ledger, path string) (outcomes []ledger.Event, ours bool, err error)
 	if err == nil {
 		text, err = safefile.Read(path, 1<<30)
 	}
+	if p, ok := errors.AsType[problem.Problem](err); ok {
+		err = errors.New(p.Message) // the problem below names the path
+	}
 	if err != nil {
-		if !ours {
-			return nil, false, nil
-		}
-		if p, ok := errors.AsType[problem.Problem](err); ok {
-			err = errors.New(p.Message) // the problem below names the path
-		}
-		return nil, false, problem.At(problem.Where{File: path}, "journal-file", "this journal of an earlier run cannot be used: %v", problem.Cause(err)).
+		return nil, problem.At(problem.Where{File: path}, "journal-file", "this journal of an earlier run cannot be used: %v", problem.Cause(err)).
 			Hinted("make it a plain file of this user (mode 0600) if you know where it comes from; it holds ids of things that were created")
 	}
 	lines := bytes.Split(bytes.TrimRight(text, " "), []byte("\n"))
+	outcomes = make([]ledger.Event, len(lines)-1)
 	for i, line := range lines[:len(lines)-1] { // Keep has not returned for a last line without an end
-		var e entry
 		d := json.NewDecoder(bytes.NewReader(line))
 		d.DisallowUnknownFields()
-		err := d.Decode(&e)
-		switch {
-		case !ours && (err != nil || e.Ledger != l.Path()):
-			return nil, false, nil
-		case err != nil: // without its text, which is personal data
-			return nil, false, problem.At(problem.Where{File: path, Line: i + 1, Column: 1}, "journal-damaged", "this journal of an earlier run is damaged: the line is not what this version of Claimsheet writes").
+		if d.Decode(&outcomes[i]) != nil { // its error would quote personal data
+			return nil, problem.At(problem.Where{File: path, Line: i + 1, Column: 1}, "journal-damaged", "this journal of an earlier run is damaged: the line is not what this version of Claimsheet writes").
 				Hinted("restore it from a copy; else move it away, and settle the steps that the next run finds uncertain with the ids that can be read in it")
-		case !ours:
-			return nil, false, problem.At(problem.Where{File: path}, "journal-run", "this journal is of a run that the ledger does not know: the ledger is older than the journal").
-				Hinted("restore the newest backup of the ledger; the journal holds ids of things that were created")
 		}
-		outcomes = append(outcomes, e.Outcome)
 	}
-	return outcomes, ours, nil
+	return outcomes, nil
 }

@@ -76,7 +76,7 @@ func (t *transaction) rejectAddress(e Event) error {
 		return nil
 	}
 	for _, address := range e.LookedUp {
-		owners, err := addressOwners(context.Background(), t, t.names, e.Environment, address)
+		owners, err := addressOwners(context.Background(), t, e.Environment, address)
 		if err != nil {
 			return err
 		}
@@ -91,17 +91,13 @@ func (t *transaction) rejectAddress(e Event) error {
 
 // addressOwners returns the client who is looked up by an address, and the one who has it
 // besides.
-func addressOwners(ctx context.Context, db querier, names *names, environment, address string) (owners []AddressOwner, err error) {
-	id, err := names.known(tableEnvironments, environment)
-	if err != nil {
-		return nil, err
-	}
+func addressOwners(ctx context.Context, db querier, environment, address string) (owners []AddressOwner, err error) {
 	for _, as := range []string{"", also} {
 		o := AddressOwner{ClientKey: ClientKey{Environment: environment}, LookedUp: as == ""}
 		var state int64
 		ok, err := first(ctx, db, []any{&o.Space, &o.Client, &state, &o.Run}, `SELECT c.space, c.client, s.state, coalesce((SELECT n.name FROM names n WHERE n.id = s.run), '')
 			FROM addresses a JOIN clients c ON c.id = a.client JOIN steps s ON s.client = c.id AND s.mapping = 0 AND s.step = 'client'
-			WHERE a.environment = ? AND a.address = ?`, id, hashAddress(as+address))
+			WHERE a.environment = `+numberOf+` AND a.address = ?`, environment, hashAddress(as+address))
 		if err != nil {
 			return nil, err
 		}
@@ -118,7 +114,7 @@ func addressOwners(ctx context.Context, db querier, names *names, environment, a
 func (l *Ledger) AddressOwners(ctx context.Context, environment string, addresses []string) (map[string][]AddressOwner, error) {
 	owners := map[string][]AddressOwner{}
 	for _, address := range addresses {
-		found, err := addressOwners(ctx, l.read, l.rows.names, environment, address)
+		found, err := addressOwners(ctx, l.read, environment, address)
 		if err != nil {
 			return nil, err
 		}

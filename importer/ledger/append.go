@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // Append records events and returns when they are durable: after that an intent
@@ -23,9 +20,6 @@ import (
 // ErrStopped: it is unknown whether the events were recorded, and no later call
 // records anything.
 func (l *Ledger) Append(events ...Event) error {
-	if l.write == nil {
-		return ErrReadOnly
-	}
 	if len(events) == 0 {
 		return nil
 	}
@@ -104,10 +98,7 @@ func (t *transaction) advance(was row, e Event) (done bool, err error) {
 		return false, err
 	}
 	now := was.after(e, version)
-	if err := t.rejectURL(e, was, &now); err != nil {
-		return false, err
-	}
-	if err := t.rejectID(e, was, now); err != nil {
+	if err := t.rejectTaken(e, was, &now); err != nil {
 		return false, err
 	}
 	if was.version == 0 {
@@ -116,7 +107,7 @@ func (t *transaction) advance(was row, e Event) (done bool, err error) {
 		done, err = t.update(was, now)
 	}
 	if isUnique(err) || t.server != nil && t.server.IsUnique(err) {
-		return false, t.idTaken(e, now)
+		return false, t.idTaken(now)
 	}
 	if !done || err != nil {
 		return false, err
@@ -139,8 +130,8 @@ func (t *transaction) insert(r *row) (isNew bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	r.client, r.environment = client.client, client.environment
-	mapping, err := t.names.number(r.Mapping)
+	r.client = client.client
+	mapping, err := t.number(tableNames, r.Mapping)
 	if err != nil {
 		return false, err
 	}
@@ -149,7 +140,7 @@ func (t *transaction) insert(r *row) (isNew bool, err error) {
 		return false, err
 	}
 	return t.add(&r.id, `INSERT INTO steps (client, environment, mapping, step, kind, `+stateColumns+`) VALUES (`+params(22)+`)
-		ON CONFLICT (client, mapping, step) DO NOTHING`, append([]any{r.client, r.environment, mapping, r.Step, code(kinds, r.kind)}, values...)...)
+		ON CONFLICT (client, mapping, step) DO NOTHING`, append([]any{r.client, client.environment, mapping, r.Step, code(kinds, r.kind)}, values...)...)
 }
 
 // update replaces the row of a step; done is false when the ledger has another one by now.
@@ -174,18 +165,7 @@ func (t *transaction) keep(was row) error {
 
 // step returns a step's row; the zero row when it is unknown.
 func (t *transaction) step(id StepID) (r row, err error) {
-	client, ok, err := t.findClient(id.ClientKey)
-	if !ok || err != nil {
-		return row{}, err
-	}
-	mapping, err := t.names.known(tableNames, id.Mapping)
-	if err != nil {
-		return row{}, err
-	}
-	err = each(context.Background(), t, func(rows *sql.Rows) (bool, error) {
-		r, err = t.rows.scan(rows)
-		return false, err
-	}, stepsOf+`WHERE s.client = ? AND s.mapping = ? AND s.step = ?`, client.client, mapping, id.Step)
+	r, _, err = stepRow(context.Background(), t, id)
 	return r, err
 }
 
@@ -195,7 +175,7 @@ func (t *transaction) client(key ClientKey) (n clientNumber, err error) {
 	if ok || err != nil {
 		return n, err
 	}
-	environment, err := t.names.add(tableEnvironments, key.Environment)
+	environment, err := t.number(tableEnvironments, key.Environment)
 	if err != nil {
 		return n, err
 	}
@@ -214,10 +194,7 @@ func (t *transaction) findClient(key ClientKey) (n clientNumber, ok bool, err er
 	if n, ok := t.clients[key]; ok {
 		return n, true, nil
 	}
-	if n.environment, err = t.names.known(tableEnvironments, key.Environment); err != nil {
-		return n, false, err
-	}
-	ok, err = first(context.Background(), t, []any{&n.client}, `SELECT id FROM clients WHERE environment = ? AND client = ? AND space = ?`, n.environment, key.Client, key.Space)
+	ok, err = first(context.Background(), t, []any{&n.client, &n.environment}, `SELECT id, environment FROM clients WHERE environment = `+numberOf+` AND client = ? AND space = ?`, key.Environment, key.Client, key.Space)
 	if ok {
 		if len(t.clients) >= mostKept {
 			clear(t.clients)
@@ -235,7 +212,7 @@ func (t *transaction) findClient(key ClientKey) (n clientNumber, ok bool, err er
 func (l *Ledger) MarkInterrupted(run string, at time.Time) (n int, err error) {
 	err = l.submit(func(t *transaction) error {
 		n = 0
-		open, err := gather(stream(context.Background(), t, t.rows.scan, stepsOf+`WHERE s.state = 1 ORDER BY s.version`))
+		open, err := gather(stream(context.Background(), t, scanRow, stepsOf+`WHERE s.state = 1 ORDER BY s.version`))
 		for _, r := range open {
 			var marked bool
 			if marked, err = t.abandoned(r.ClientKey, func() error { return t.interrupt(r, run, at) }); errors.Is(err, ErrTransition) {
@@ -280,17 +257,6 @@ func (t Taken) Error() string {
 	return "another step is done with the same id"
 }
 
-// StepWithID finds another step that is done with the id or url of an event. ok is
-// false when there is none. Append checks the same inside its transaction.
-func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err error) {
-	t.Step = e.StepID
-	if t.Holder, ok, err = holderOfID(ctx, l.read, l.rows, e); ok || err != nil {
-		return t, ok, err
-	}
-	t.Holder, t.URL, err = holderOfURL(ctx, l.read, l.rows, e)
-	return t, t.URL, err
-}
-
 // hasID and hasURL are the conditions of the indexes steps_ids and steps_urls in schema.sql.
 // SQLite uses such an index only for a query that repeats its condition.
 const (
@@ -298,91 +264,76 @@ const (
 	hasURL = `s.state = 2 AND s.url <> ''`
 )
 
-// holderOfID returns another step that is done with the id of an event.
-func holderOfID(ctx context.Context, db querier, rows rowReader, e Event) (holder StepID, found bool, err error) {
-	if e.ID == "" {
-		return holder, false, nil
-	}
-	environment, err := rows.names.known(tableEnvironments, e.Environment)
-	if err != nil {
-		return holder, false, err
-	}
-	// The numbers stand in the text: with them as parameters SQLite compiles the statement each time.
-	r, found, err := firstOther(ctx, db, rows, func(r row) bool { return r.StepID != e.StepID },
-		stepsOf+fmt.Sprintf(`WHERE s.environment = %d AND s.kind = %d AND s.remote_id = ? AND `, environment, code(kinds, e.Kind))+hasID, idBytes(e.ID))
-	return r.StepID, found, err
+// StepWithID finds another step that is done with the id of an event, or one of another client
+// with its url. ok is false when there is none. Append checks the same inside its transaction.
+func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err error) {
+	return stepWithID(ctx, l.read, e)
 }
 
-// holderOfURL returns the first step of another client that is done with the url of
-// an event.
-func holderOfURL(ctx context.Context, db querier, rows rowReader, e Event) (holder StepID, found bool, err error) {
-	if e.URL == "" {
-		return holder, false, nil
+func stepWithID(ctx context.Context, db querier, e Event) (t Taken, ok bool, err error) {
+	t.Step = e.StepID
+	find := func(isOther func(row) bool, condition string, args ...any) error {
+		return each(ctx, db, func(rows *sql.Rows) (bool, error) {
+			r, err := scanRow(rows)
+			if ok = err == nil && isOther(r); ok {
+				t.Holder = r.StepID
+			}
+			return !ok, err
+		}, stepsOf+condition, args...)
 	}
-	r, found, err := firstOther(ctx, db, rows, func(r row) bool { return r.Environment == e.Environment && r.ClientKey != e.ClientKey },
-		stepsOf+`WHERE s.url = ? AND `+hasURL+` ORDER BY s.id`, e.URL)
-	return r.StepID, found, err
-}
-
-// firstOther returns the first row that is another's.
-func firstOther(ctx context.Context, db querier, rows rowReader, other func(row) bool, text string, args ...any) (r row, ok bool, err error) {
-	err = each(ctx, db, func(found *sql.Rows) (bool, error) {
-		r, err = rows.scan(found)
-		ok = err == nil && other(r)
-		return !ok, err
-	}, text, args...)
-	return r, ok, err
-}
-
-// isUnique reports whether a statement has failed because of a unique index of a file.
-func isUnique(err error) bool {
-	s, ok := errors.AsType[*sqlite.Error](err)
-	return ok && s.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
+	if e.ID != "" {
+		// The kind stands in the text: with it as a parameter SQLite compiles the statement each time.
+		err = find(func(r row) bool { return r.StepID != e.StepID },
+			fmt.Sprintf(`WHERE s.environment = `+numberOf+` AND s.kind = %d AND s.remote_id = ? AND `, code(kinds, e.Kind))+hasID, e.Environment, idBytes(e.ID))
+	}
+	if e.URL != "" && !ok && err == nil {
+		err = find(func(r row) bool { return r.Environment == e.Environment && r.ClientKey != e.ClientKey }, `WHERE s.url = ? AND `+hasURL+` ORDER BY s.id`, e.URL)
+		t.URL = ok
+	}
+	return t, ok, err
 }
 
 // idTaken is the error of a step that may not become done, because another has its id. On a
 // server the error of the index has ended the transaction, so the call is made again alone.
-func (t *transaction) idTaken(e Event, now row) error {
+func (t *transaction) idTaken(now row) error {
 	if t.server != nil && !t.alone {
 		return errAlone
 	}
-	holder, ok, err := holderOfID(context.Background(), t, t.rows, Event{StepID: e.StepID, Kind: now.kind, ID: now.remoteID})
-	if err == nil && !ok {
+	err := t.reject(now, Event{Kind: now.kind, ID: now.remoteID})
+	if err == nil {
 		err = errors.New("an id is taken that no step has")
-	}
-	if err != nil {
-		return err
-	}
-	return rejected{Taken{Step: e.StepID, Holder: holder}}
-}
-
-// rejectID rejects an event that would make a step done with the id of another, where the call
-// is made alone on a server: the index would end the transaction.
-func (t *transaction) rejectID(e Event, was, now row) error {
-	if t.server == nil || !t.alone || now.state != Done || now.remoteID == "" || was.state == Done && now.remoteID == was.remoteID {
-		return nil
-	}
-	holder, taken, err := holderOfID(context.Background(), t, t.rows, Event{StepID: e.StepID, Kind: now.kind, ID: now.remoteID})
-	if err == nil && taken {
-		err = rejected{Taken{Step: e.StepID, Holder: holder}}
 	}
 	return err
 }
 
-// rejectURL rejects an event that would make a step done with the url of another
-// client. A taken url that comes from an earlier answer and not from the event is dropped:
-// the step is done without it. The index of ids does the same for ids.
-func (t *transaction) rejectURL(e Event, was row, now *row) error {
-	if now.state != Done || now.url == "" || was.state == Done && was.url == now.url {
+// reject rejects what would make a step done with the id or url of another.
+func (t *transaction) reject(now row, e Event) error {
+	e.StepID = now.StepID
+	taken, ok, err := stepWithID(context.Background(), t, e)
+	if ok && err == nil {
+		err = rejected{taken}
+	}
+	return err
+}
+
+// rejectTaken rejects a row with the id of another step or the url of another client, as far as the
+// index of ids does not: it knows no urls, and on a server it would end the transaction. A taken url
+// that comes from an earlier answer and not from the event is dropped: the step is done without it.
+func (t *transaction) rejectTaken(e Event, was row, now *row) error {
+	if now.state != Done {
 		return nil
 	}
-	holder, taken, err := holderOfURL(context.Background(), t, t.rows, Event{StepID: e.StepID, URL: now.url})
-	switch {
-	case err != nil || !taken:
-		return err
-	case e.URL != "":
-		return rejected{Taken{Step: e.StepID, Holder: holder, URL: true}}
+	if now.url != "" && (was.state != Done || was.url != now.url) {
+		err := t.reject(*now, Event{URL: now.url})
+		if _, taken := errors.AsType[Taken](err); taken && e.URL == "" {
+			now.url, err = "", nil
+		}
+		if err != nil {
+			return err
+		}
 	}
-	now.url = ""
+	if t.server != nil && t.alone && now.remoteID != "" && (was.state != Done || was.remoteID != now.remoteID) {
+		return t.reject(*now, Event{Kind: now.kind, ID: now.remoteID})
+	}
 	return nil
 }

@@ -7,16 +7,6 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Progress is called from time to time with what is being done, in few words, while a ledger is
-// copied, or while another program keeps it from being opened or closed. nil is allowed.
-type Progress func(what string)
-
-func (p Progress) report(what string) {
-	if p != nil {
-		p(what)
-	}
-}
-
 // Check reads the whole ledger and returns ErrDamaged when it is not sound: the structure
 // of its file, and that no row points to another that is not there. Another process may
 // write the ledger meanwhile.

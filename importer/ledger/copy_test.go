@@ -87,7 +87,7 @@ func copied(ctx context.Context, path, to string) (done ledger.Transferred, err 
 	if err != nil {
 		return done, err
 	}
-	done, err = ledger.Save(ctx, l, to, nil)
+	done, err = ledger.Save(ctx, l, to)
 	return done, errors.Join(err, l.Close())
 }
 

@@ -177,20 +177,16 @@ func (m moment) query(ctx context.Context, text string, args ...any) (*sql.Rows,
 
 // snapshot calls do with the ledger as it is at one moment.
 func (l *Ledger) snapshot(ctx context.Context, do func(querier) error) error {
-	tx, err := l.pool.BeginTx(context.WithoutCancel(ctx), &sql.TxOptions{ReadOnly: true, Isolation: l.isolation()})
+	options := sql.TxOptions{ReadOnly: true}
+	if l.server != nil {
+		options.Isolation = sql.LevelRepeatableRead // SQLite has no other
+	}
+	tx, err := l.pool.BeginTx(context.WithoutCancel(ctx), &options)
 	if err != nil {
 		return l.read.explained(err)
 	}
 	defer tx.Rollback() // it has written nothing
 	return do(moment{l.read, tx})
-}
-
-// isolation is that of a snapshot; SQLite has one only.
-func (l *Ledger) isolation() sql.IsolationLevel {
-	if l.server == nil {
-		return sql.LevelDefault
-	}
-	return sql.LevelRepeatableRead
 }
 
 // stream yields the rows of a query one by one, until an error or the end of ctx. Those of a
@@ -199,7 +195,7 @@ func (l *Ledger) isolation() sql.IsolationLevel {
 func stream[T any](ctx context.Context, db querier, scan func(*sql.Rows) (T, error), text string, args ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var list []T
-		read := func(rows *sql.Rows) (more bool, err error) {
+		err := each(ctx, db, func(rows *sql.Rows) (more bool, err error) {
 			v, err := scan(rows)
 			switch {
 			case err != nil || ctx.Err() != nil:
@@ -209,11 +205,7 @@ func stream[T any](ctx context.Context, db querier, scan func(*sql.Rows) (T, err
 				return true, nil
 			}
 			return yield(v, nil), nil
-		}
-		err := knowing(func() error {
-			list = nil
-			return readEach(ctx, db, read, text, args...)
-		})
+		}, text, args...)
 		for _, v := range list {
 			if !yield(v, nil) {
 				return
@@ -226,28 +218,8 @@ func stream[T any](ctx context.Context, db querier, scan func(*sql.Rows) (T, err
 	}
 }
 
-// each calls do with the rows of a query, until it returns false or an error. On a server it may
-// begin again.
+// each calls do with the rows of a query, until it returns false or an error.
 func each(ctx context.Context, db querier, do func(*sql.Rows) (more bool, err error), text string, args ...any) error {
-	return knowing(func() error { return readEach(ctx, db, do, text, args...) })
-}
-
-// knowing does something again as long as it meets a name of a server that was not read yet: the
-// connection is in use then.
-func knowing(do func() error) error {
-	for {
-		err := do()
-		missing, ok := errors.AsType[unknownName](err)
-		if !ok {
-			return err
-		}
-		if err := missing.names.read(missing.table, missing.id); err != nil {
-			return err
-		}
-	}
-}
-
-func readEach(ctx context.Context, db querier, do func(*sql.Rows) (more bool, err error), text string, args ...any) error {
 	rows, err := db.query(ctx, text, args...)
 	if err != nil {
 		return err
@@ -288,20 +260,3 @@ func scanText(rows *sql.Rows) (text string, err error) {
 
 // params are n parameters of a statement.
 func params(n int) string { return strings.Repeat("?, ", n-1) + "?" }
-
-// anySlice is a list as arguments.
-func anySlice[T any](list []T) []any {
-	args := make([]any, len(list))
-	for i, v := range list {
-		args[i] = v
-	}
-	return args
-}
-
-// orNone are texts as arguments, at least one.
-func orNone(texts []string) []any {
-	if len(texts) == 0 {
-		return []any{""}
-	}
-	return anySlice(texts)
-}

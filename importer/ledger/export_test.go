@@ -9,7 +9,7 @@ import (
 
 // OpenImpatient is Open with a connection that does not wait for locks.
 func OpenImpatient(path string) (*Ledger, error) {
-	return open(path, []string{"synchronous(OFF)"}, nil)
+	return open(path, []string{"synchronous(OFF)"})
 }
 
 // OpenScratch makes a ledger in dir that does not wait for the disk.
@@ -18,7 +18,7 @@ func OpenScratch(dir string) (*Ledger, error) {
 	if err := create(path); err != nil {
 		return nil, err
 	}
-	return open(path, []string{"synchronous(OFF)", "foreign_keys(1)"}, nil)
+	return open(path, []string{"synchronous(OFF)", "foreign_keys(1)"})
 }
 
 // OpenNamed opens a ledger for reading that does not wait for locks.
@@ -42,13 +42,12 @@ func UseLog(path string, patience time.Duration) error {
 		return err
 	}
 	defer db.Close()
-	ctx := context.Background()
-	conn, err := db.Conn(ctx)
+	conn, err := db.Conn(context.Background())
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	return useLog(ctx, conn, path, patience, nil)
+	return useLog(conn, path, patience)
 }
 
 // Commits is how many transactions have reached the disk.

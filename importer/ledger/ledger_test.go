@@ -65,13 +65,12 @@ func collect[T any](t testing.TB, seq func(func(T, error) bool)) []T {
 	return all
 }
 
-// anyBoot leaves out the boot clock, which Append reads for itself, and the numbers
-// that the ledger gives.
-var anyBoot = cmp.Options{cmpopts.IgnoreTypes(ledger.Ref{})}
+// anyNumber leaves out the numbers that the ledger gives.
+var anyNumber = cmp.Options{cmpopts.IgnoreTypes(ledger.Ref{})}
 
 func same(t testing.TB, what string, got, want any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got, anyBoot); diff != "" {
+	if diff := cmp.Diff(want, got, anyNumber); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
@@ -86,3 +85,15 @@ func story(id ledger.StepID) []ledger.Event {
 			Status: 201, Answer: []byte(`{"clientId":"c-1"}`), ID: "c-1", URL: "https://uat.example.com/go/1"},
 	}
 }
+
+// finished are the events of a step that ends with an id and a url.
+func finished(id ledger.StepID, kind, created, url string) []ledger.Event {
+	return []ledger.Event{
+		{StepID: id, To: ledger.Sent, At: noon, Kind: kind},
+		{StepID: id, To: ledger.Done, At: noon, Kind: kind, Via: ledger.ViaAnswer, ID: created, URL: url},
+	}
+}
+
+var run = ledger.Run{ID: "r1", Environment: "https://uat.example.com/api", EnvironmentName: "uat", Mapping: "loans",
+	MappingFile: "mapping.yaml", MappingDigest: "m", Input: "leads.xlsx", InputDigest: "i", KeptInput: "inputs/i.xlsx",
+	Version: "v1.0.0", Started: noon}

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -36,12 +35,6 @@ func NoteOpened(path string) error {
 		return unwritable(path+".lock", err, "the ledger's lock file cannot be written: %v", problem.Cause(err))
 	}
 	return nil
-}
-
-// holder is the process that holds a lock, for the message to others.
-type holder struct {
-	PID     int       `json:"pid"`
-	Started time.Time `json:"started"`
 }
 
 // Lock locks the ledger at path for this process. When another process has it, Lock
@@ -104,34 +97,27 @@ func inspectLock(path string) error {
 	return safefile.Owner(path)
 }
 
-// writeHolder writes the note that this process holds the lock. An old note is
-// removed and not overwritten, so that a planted link is not followed.
+// writeHolder writes the note that this process holds the lock: its number and the start. An old
+// note is removed and not overwritten, so that a planted link is not followed.
 func writeHolder(note string) error {
 	if err := os.Remove(note); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	text, err := json.Marshal(holder{PID: os.Getpid(), Started: time.Now().UTC().Truncate(time.Second)})
-	if err != nil {
 		return err
 	}
 	f, err := os.OpenFile(note, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(text, '\n'))
+	_, err = fmt.Fprintln(f, os.Getpid(), time.Now().Unix())
 	return errors.Join(err, f.Close())
 }
 
 // whoHolds is the holder in words, with a space before; "" when there is no note
 // yet.
 func whoHolds(path string) string {
-	text, err := os.ReadFile(path + ".holder")
-	if err != nil {
+	var process, since int64
+	text, _ := os.ReadFile(path + ".holder")
+	if n, _ := fmt.Sscan(string(text), &process, &since); n < 2 {
 		return ""
 	}
-	var h holder
-	if json.Unmarshal(text, &h) != nil {
-		return ""
-	}
-	return fmt.Sprintf(" (process %d, since %s)", h.PID, h.Started.Local().Format(time.DateTime))
+	return fmt.Sprintf(" (process %d, since %s)", process, time.Unix(since, 0).Format(time.DateTime))
 }

@@ -40,7 +40,7 @@ func (l *Ledger) Lock(ctx context.Context, names ...string) (unlock func(), err 
 	}
 	keys := make([]int64, len(names))
 	for i, name := range names {
-		keys[i] = l.lockKey(name)
+		keys[i] = l.server.lockKey(name)
 	}
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
@@ -72,16 +72,9 @@ func (l *Ledger) Lock(ctx context.Context, names ...string) (unlock func(), err 
 	}
 }
 
-// bare is submit for what needs no transaction.
-func (l *Ledger) bare(do func(*transaction) error) error {
-	return l.write.submit(job{do: do, bare: true})
-}
-
 // lockKey is the number by which a server locks a name.
-func (l *Ledger) lockKey(name string) int64 { return lockKey(l.server, name) }
-
-func lockKey(server *Server, name string) int64 {
-	sum := sha256.Sum256([]byte(server.LockSpace + "\x00" + name))
+func (s *Server) lockKey(name string) int64 {
+	sum := sha256.Sum256([]byte(s.LockSpace + "\x00" + name))
 	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 
@@ -111,7 +104,7 @@ func (t *transaction) abandoned(client ClientKey, do func() error) (ok bool, err
 	if t.server == nil || !t.server.Shared {
 		return true, do()
 	}
-	keys := []int64{lockKey(t.server, client.LockName())}
+	keys := []int64{t.server.lockKey(client.LockName())}
 	if ok, err = t.tryLock(keys); !ok || err != nil {
 		return false, err
 	}

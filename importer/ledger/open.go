@@ -28,7 +28,6 @@ import (
 type Ledger struct {
 	pool  *sql.DB   // connections that read
 	read  *database // on pool
-	rows  rowReader // on pool
 	write *writer   // nil when the ledger is open for reading only
 
 	path     string        // "" for a ledger without a file
@@ -52,27 +51,23 @@ var durable = []string{"busy_timeout(10000)", "synchronous(FULL)", "fullfsync(1)
 //
 // A ledger that was not closed is checked first, unless it is large: its process was
 // killed, or the power was lost.
-func Open(path string) (*Ledger, error) { return OpenWith(path, nil) }
-
-// OpenWith is Open with a function that is told of a wait.
-func OpenWith(path string, progress Progress) (*Ledger, error) {
+func Open(path string) (*Ledger, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
 	found, err := inspect(path)
-	unclean := found.exists && (hasLog(path) || hasJournal(path))
 	switch {
 	case err != nil:
 	case !found.exists:
 		err = create(path)
-	case unclean && found.size < mostChecked:
+	case found.size < mostChecked && (hasLog(path) || hasJournal(path)):
 		err = quickCheck(path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	l, err := open(path, durable, progress)
+	l, err := open(path, durable)
 	if isDamage(err) {
 		return nil, damaged(path, "the ledger cannot be read: %v", err)
 	}
@@ -98,28 +93,22 @@ func OpenReadOnly(path string) (l *Ledger, err error) {
 	}
 	const tries = 5
 	for try := 1; ; try++ {
-		l, err = openOnce(path)
-		if s, ok := errors.AsType[*sqlite.Error](err); !ok || s.Code()&0xff != sqlite3.SQLITE_CANTOPEN || try == tries {
+		found, err := inspect(path)
+		if err != nil {
+			return nil, err
+		}
+		if !found.exists {
+			return Empty()
+		}
+		db, err := openPool(readingDSN(path))
+		if err == nil {
+			l, err = reading(db, path, nil)
+		}
+		if sqliteCode(err)&0xff != sqlite3.SQLITE_CANTOPEN || try == tries {
 			return l, err
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-}
-
-// openOnce is one try of OpenReadOnly.
-func openOnce(path string) (*Ledger, error) {
-	found, err := inspect(path)
-	if err != nil {
-		return nil, err
-	}
-	if !found.exists {
-		return Empty()
-	}
-	db, err := openPool(readingDSN(path))
-	if err != nil {
-		return nil, err
-	}
-	return reading(db, path, nil)
 }
 
 // logHeaderSize is the size of a write-ahead log without a frame.
@@ -147,7 +136,7 @@ func readingDSN(path string) string {
 func reading(pool *sql.DB, path string, server *Server) (*Ledger, error) {
 	read := newDatabase(pool, server)
 	read.reads = true
-	l := &Ledger{pool: pool, read: read, path: path, server: server, rows: rowReader{newNames(read, path), path}}
+	l := &Ledger{pool: pool, read: read, path: path, server: server}
 	if _, err := l.StepsOfClients(context.Background(), "", "", []ClientKey{{Client: "none"}}); err != nil {
 		if server == nil {
 			err = unreadable(path, err)
@@ -178,21 +167,13 @@ func quickCheck(path string) error {
 // namespace.
 var memories atomic.Int64
 
-// openMemory is an empty database in memory.
-func openMemory() (*sql.DB, error) {
-	db, err := connect(fmt.Sprintf("file:/claimsheet-%d?vfs=memdb", memories.Add(1)))
-	if err == nil {
-		db.SetMaxIdleConns(8) // the memory is freed when its last connection closes
-	}
-	return db, err
-}
-
 // Empty is an empty ledger in memory that is only read, for a place that has none yet.
 func Empty() (*Ledger, error) {
-	db, err := openMemory()
+	db, err := connect(fmt.Sprintf("file:/claimsheet-%d?vfs=memdb", memories.Add(1)))
 	if err != nil {
 		return nil, err
 	}
+	db.SetMaxIdleConns(8) // the memory is freed when its last connection closes
 	if _, err := db.ExecContext(context.Background(), schema); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -200,7 +181,7 @@ func Empty() (*Ledger, error) {
 }
 
 // open opens a file that inspect has accepted.
-func open(path string, pragmas []string, progress Progress) (*Ledger, error) {
+func open(path string, pragmas []string) (*Ledger, error) {
 	db, err := connect(dsn(path, "rw", pragmas...))
 	if err != nil {
 		return nil, err
@@ -208,7 +189,7 @@ func open(path string, pragmas []string, progress Progress) (*Ledger, error) {
 	db.SetMaxIdleConns(0) // a second connection would keep the writer from making the file a plain one
 	conn, err := db.Conn(context.Background())
 	if err == nil {
-		if err = useLog(context.Background(), conn, path, readersPatience, progress); err != nil {
+		if err = useLog(conn, path, readersPatience); err != nil {
 			err = errors.Join(err, conn.Close())
 		}
 	}
@@ -217,14 +198,15 @@ func open(path string, pragmas []string, progress Progress) (*Ledger, error) {
 	}
 	w := startWriter(db, conn, path, nil)
 	go w.work()
-	if err := w.files[0].check(); err != nil {
-		return nil, errors.Join(err, w.close())
+	err = w.files[0].check()
+	var pool *sql.DB
+	if err == nil {
+		pool, err = openPool(dsn(path, "ro", "busy_timeout(10000)"))
 	}
-	pool, err := openPool(dsn(path, "ro", "busy_timeout(10000)"))
-	if err != nil {
-		return nil, errors.Join(err, w.close())
+	var l *Ledger
+	if err == nil {
+		l, err = reading(pool, path, nil)
 	}
-	l, err := reading(pool, path, nil)
 	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -240,8 +222,8 @@ const (
 )
 
 // useLog gives a ledger the log that it has while it is open.
-func useLog(ctx context.Context, conn *sql.Conn, path string, patience time.Duration, progress Progress) error {
-	err := setJournal(ctx, conn, "wal", patience, progress)
+func useLog(conn *sql.Conn, path string, patience time.Duration) error {
+	err := setJournal(conn, "wal", patience)
 	switch {
 	case isBusy(err):
 		return unusable(path, "Wait until the other program has finished: it may be claimsheet copy-ledger, claimsheet doctor or a backup. Nothing was sent, so run again then.",
@@ -254,51 +236,44 @@ func useLog(ctx context.Context, conn *sql.Conn, path string, patience time.Dura
 }
 
 // setJournal sets the journal mode of the ledger. That changes its file, so it waits
-// until nobody else has the file open. Each try gives up at once, so that others can
-// begin to read meanwhile.
-func setJournal(ctx context.Context, conn *sql.Conn, mode string, patience time.Duration, progress Progress) error {
-	var timeout int // of the connection, in milliseconds
-	err := conn.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&timeout)
-	if err == nil {
-		_, err = conn.ExecContext(ctx, "PRAGMA busy_timeout = 0")
-	}
-	if err != nil {
-		return err
-	}
-	err = patiently(patience, progress, func() error {
+// until nobody else has the file open, for as long as patience. Each try gives up at once, so that
+// others can begin to read meanwhile.
+func setJournal(conn *sql.Conn, mode string, patience time.Duration) error {
+	ctx := context.Background()
+	_, err := conn.ExecContext(ctx, "PRAGMA busy_timeout = 0")
+	for began := time.Now(); err == nil; time.Sleep(100 * time.Millisecond) {
 		var is string
-		err := conn.QueryRowContext(ctx, "PRAGMA journal_mode = "+mode).Scan(&is)
+		err = conn.QueryRowContext(ctx, "PRAGMA journal_mode = "+mode).Scan(&is)
 		if err == nil && is != mode {
 			err = fmt.Errorf("the journal mode stays %q", is)
 		}
-		return err
-	})
-	_, err2 := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", timeout))
+		if !isBusy(err) || time.Since(began) >= patience {
+			break
+		}
+		err = nil
+	}
+	_, err2 := conn.ExecContext(ctx, "PRAGMA busy_timeout = 10000")
 	return errors.Join(err, err2)
 }
 
-// patiently tries to do something until no other program keeps it from being done, for
-// as long as patience. progress is told of a long wait.
-func patiently(patience time.Duration, progress Progress, do func() error) error {
-	const pause, worthALine = 100 * time.Millisecond, 2 * time.Second
-	for began := time.Now(); ; time.Sleep(pause) {
-		err := do()
-		waited := time.Since(began)
-		if !isBusy(err) || waited >= patience {
-			return err
-		}
-		if waited >= worthALine {
-			progress.report("waiting for another program to close")
-		}
+// sqliteCode is SQLite's code of an error, 0 for another error.
+func sqliteCode(err error) int {
+	if s, ok := errors.AsType[*sqlite.Error](err); ok {
+		return s.Code()
 	}
+	return 0
 }
 
-// isBusy reports whether another process has a lock that keeps a statement from
-// working.
-func isBusy(err error) bool {
-	s, ok := errors.AsType[*sqlite.Error](err)
-	return ok && s.Code()&0xff == sqlite3.SQLITE_BUSY
+// isBusy reports whether another process has a lock that keeps a statement from working.
+func isBusy(err error) bool { return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY }
+
+// isDamage reports whether SQLite has found that a file is not a sound database.
+func isDamage(err error) bool {
+	return sqliteCode(err)&0xff == sqlite3.SQLITE_CORRUPT || sqliteCode(err) == sqlite3.SQLITE_NOTADB
 }
+
+// isUnique reports whether a statement has failed because of a unique index of a file.
+func isUnique(err error) bool { return sqliteCode(err) == sqlite3.SQLITE_CONSTRAINT_UNIQUE }
 
 // openPool is a pool of reading connections without an upper limit: a caller that
 // reads while it ranges over Rows must not wait for itself.
@@ -355,7 +330,7 @@ var schema string
 
 // SchemaVersion is the version of a ledger's tables, in a file and on a server. A ledger
 // of any other version is refused.
-const SchemaVersion = 3
+const SchemaVersion = 4
 
 // How the header of a ledger's file looks: SQLite's magic, and the application id
 // "CLAM", which tells a ledger from any other database.
@@ -487,22 +462,27 @@ func create(path string) error {
 		return unusable(path, "Name a folder that this user may write to with --state.", err, "the ledger's folder cannot be made: %v", problem.Cause(err))
 	}
 	temp, err := os.CreateTemp(dir, ".new-ledger-*") // 0600
-	if err != nil {
-		return unusable(path, "Let this user write to the folder, or name another one with --state.", err, "a ledger cannot be made here: %v", problem.Cause(err))
+	if err == nil {
+		defer os.Remove(temp.Name())
+		err = errors.Join(temp.Close(), initialise(temp.Name()))
 	}
-	defer os.Remove(temp.Name())
-	if err := errors.Join(temp.Close(), initialise(temp.Name())); err != nil {
-		return unusable(path, "See that the disk has room and may be written to.", err, "a ledger cannot be made here: %v", problem.Cause(err))
-	}
-	err = os.Link(temp.Name(), path)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = os.Rename(temp.Name(), path) // a file system without hard links
+	if err == nil {
+		err = link(temp.Name(), path)
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return unusable(path, "Let this user write to the folder, or name another one with --state.", err, "a ledger cannot be made here: %v", problem.Cause(err))
+		return unusable(path, "See that this user may write to the folder and that its disk has room, or name another one with --state.",
+			err, "a ledger cannot be made here: %v", problem.Cause(err))
 	}
-	// The names of the file and of its folder must survive a power loss, too.
-	return errors.Join(safefile.SyncFolder(dir), safefile.SyncFolder(filepath.Dir(dir)))
+	return safefile.SyncFolder(filepath.Dir(dir)) // the name of the folder must survive a power loss, too
+}
+
+// link gives a new file its name, durably. It never replaces a file: fs.ErrExist.
+func link(temp, path string) error {
+	err := os.Link(temp, path)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = os.Rename(temp, path) // a file system without hard links
+	}
+	return errors.Join(err, safefile.SyncFolder(filepath.Dir(path)))
 }
 
 // initialise writes the schema into an empty file, durably.
@@ -555,12 +535,6 @@ func damaged(path, format string, args ...any) error {
 		"claimsheet rerun --yes --accept ledger-missing RESULTS.xlsx"), ErrDamaged}
 }
 
-// isDamage reports whether SQLite has found that a file is not a sound database.
-func isDamage(err error) bool {
-	s, ok := errors.AsType[*sqlite.Error](err)
-	return ok && (s.Code()&0xff == sqlite3.SQLITE_CORRUPT || s.Code() == sqlite3.SQLITE_NOTADB)
-}
-
 // unreadable reports that the ledger at path cannot be read: because it is not a sound
 // ledger, because another program keeps it locked, or because of the disk. An error of
 // the caller's context stays as it is.
@@ -580,11 +554,7 @@ func unreadable(path string, err error) error {
 // isTrouble reports whether SQLite could not do its work for a reason that is not in
 // the ledger: the disk, permissions or memory.
 func isTrouble(err error) bool {
-	s, ok := errors.AsType[*sqlite.Error](err)
-	if !ok {
-		return false
-	}
-	switch s.Code() & 0xff {
+	switch sqliteCode(err) & 0xff {
 	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_FULL:
 		return true
 	}

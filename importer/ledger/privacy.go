@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -58,28 +57,21 @@ func hashOf(secret []byte, o ClientKey) string {
 	return hashed(secret, o.Environment, o.Space, o.Client)
 }
 
-func newSecret() []byte {
-	secret := make([]byte, 16)
-	_, _ = rand.Read(secret) // it never fails
-	return secret
-}
-
 // Erasures recognises the erased clients of an environment by their keys. The zero
 // Erasures recognises none.
 type Erasures struct {
 	secret []byte
-	byHash map[string]tombstone
-	stones map[string]ClientKey // what the ledger has instead of their keys
+	byHash map[string]ClientKey // what the ledger has instead of their keys
 }
 
 // Erasures returns the erased clients of an environment.
 func (l *Ledger) Erasures(ctx context.Context, environment string) (Erasures, error) {
 	owners, err := gather(stream(ctx, l.read, scanClientKey, clientsOf+`AND c.client >= ? AND c.client < ?`,
 		environment, tombstonePrefix, tombstoneEnd))
-	e := Erasures{byHash: map[string]tombstone{}, stones: map[string]ClientKey{}}
+	e := Erasures{byHash: map[string]ClientKey{}}
 	for _, o := range owners {
 		if t, ok := readTombstone(o.Client); ok {
-			e.secret, e.byHash[t.hash], e.stones[t.hash] = t.secret, t, o
+			e.secret, e.byHash[t.hash] = t.secret, o
 		}
 	}
 	return e, err
@@ -89,33 +81,31 @@ func (l *Ledger) Erasures(ctx context.Context, environment string) (Erasures, er
 // the ledger has what is left of the client.
 func (e Erasures) Find(o ClientKey) (stone ClientKey, at time.Time, ok bool) {
 	if len(e.byHash) == 0 {
-		return ClientKey{}, time.Time{}, false
+		return stone, at, false
 	}
-	hash := hashOf(e.secret, o)
-	t, ok := e.byHash[hash]
-	return e.stones[hash], t.at, ok
+	if stone, ok = e.byHash[hashOf(e.secret, o)]; ok {
+		at, _ = Erased(stone.Client)
+	}
+	return stone, at, ok
 }
 
 // ErasedNamed returns the erased clients of an environment who had the key in any
 // key space, by the keys that the ledger has instead.
 func (l *Ledger) ErasedNamed(ctx context.Context, environment, key string) ([]ClientKey, error) {
 	e, err := l.Erasures(ctx, environment)
-	if err != nil {
-		return nil, err
-	}
 	var found []ClientKey
-	for _, stone := range e.stones {
-		for _, k := range []string{key, strings.ToLower(key)} {
-			was := ClientKey{Environment: environment, Space: stone.Space, Client: k}
-			if k != key && stone.Space != spaceEmail {
-				continue
-			}
-			if is, _, ok := e.Find(was); ok && is == stone && !slices.Contains(found, stone) {
-				found = append(found, stone)
-			}
+	for _, stone := range e.byHash {
+		was := ClientKey{Environment: environment, Space: stone.Space, Client: key}
+		is, _, ok := e.Find(was)
+		if !ok && stone.Space == spaceEmail {
+			was.Client = strings.ToLower(key)
+			is, _, ok = e.Find(was)
+		}
+		if ok && is == stone {
+			found = append(found, stone)
 		}
 	}
-	return found, nil
+	return found, err
 }
 
 // Erased reports whether a client key is that of an erased client, and when the
@@ -129,48 +119,38 @@ func Erased(client string) (at time.Time, ok bool) {
 // uncertain: it must be decided first, because afterwards it cannot be looked for.
 var ErrUnsettled = errors.New("a step of the client is uncertain")
 
-// Forgotten is what Forget has erased.
-type Forgotten struct {
-	Steps int // which keep only kind, state and id
-	// Runs are those of the environment, as they were before: the copy of the sheet of each
-	// may have the client.
-	Runs []Run
-}
-
 // Forget erases a client: it replaces the key by a keyed hash, which Erasures
 // recognises, replaces the names of the steps by hashes, and removes everything else
-// but kinds, states, ids and times. at is the time of the erasure. When it returns,
-// the ledger's files hold nothing of the client; the caller removes the kept inputs
-// of Runs.
-func (l *Ledger) Forget(owner ClientKey, at time.Time) (done Forgotten, err error) {
+// but kinds, states, ids and times. It takes the copies of sheets from all runs of the client's
+// environment: the client may be in any of them. at is the time of the erasure. When it returns,
+// the ledger's files hold nothing of the client; the caller removes the copies. n is how many steps
+// the client had.
+func (l *Ledger) Forget(owner ClientKey, at time.Time) (n int, err error) {
 	err = l.submit(func(t *transaction) error {
-		done = Forgotten{}
-		return t.forgetClient(owner, at, &done)
+		n, err = t.forgetClient(owner, at)
+		return err
 	})
 	if err == nil {
 		err = l.compact()
 	}
-	return done, err
+	return n, err
 }
 
-func (t *transaction) forgetClient(owner ClientKey, at time.Time, done *Forgotten) error {
+func (t *transaction) forgetClient(owner ClientKey, at time.Time) (n int, err error) {
 	if err := t.overwrite(); err != nil {
-		return err
+		return 0, err
 	}
 	number, err := t.forgettable(owner)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	secret, err := t.secret()
 	if err != nil {
-		return err
+		return 0, err
 	}
-	stone := owner
-	stone.Client = tombstone{at, secret, hashOf(secret, owner)}.String()
-
-	steps, err := gather(stream(context.Background(), t, t.rows.scan, stepsOf+`WHERE s.client = ?`, number))
+	steps, err := gather(stream(context.Background(), t, scanRow, stepsOf+`WHERE s.client = ?`, number))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	t.wrote = true
 	for _, r := range steps {
@@ -181,17 +161,14 @@ func (t *transaction) forgetClient(owner ClientKey, at time.Time, done *Forgotte
 		_, err1 := t.exec(`UPDATE steps SET step = ?, request = NULL, digest = NULL, answer = NULL, url = '' WHERE id = ?`, name, r.id)
 		_, err2 := t.exec(`UPDATE history SET request = NULL, digest = NULL, answer = NULL, url = '' WHERE step = ?`, r.id)
 		if err := errors.Join(err1, err2); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	done.Steps = len(steps)
-	_, err1 := t.exec(`UPDATE clients SET client = ? WHERE id = ?`, stone.Client, number)
+	_, err1 := t.exec(`UPDATE clients SET client = ? WHERE id = ?`, tombstone{at, secret, hashOf(secret, owner)}.String(), number)
 	_, err2 := t.exec(`DELETE FROM addresses WHERE client = ?`, number)
-	if err := errors.Join(err1, err2, t.forgetTracked(number)); err != nil {
-		return err
-	}
+	_, err3 := t.exec(`UPDATE runs SET kept_input = '' WHERE environment = ?`, owner.Environment)
 	t.forget()
-	return t.forgetRuns(owner.Environment, done)
+	return len(steps), errors.Join(err1, err2, err3, t.forgetTracked(number))
 }
 
 // forgettable returns the number of a client who can be erased.
@@ -219,18 +196,9 @@ func (t *transaction) secret() ([]byte, error) {
 			return stone.secret, err
 		}
 	}
-	return newSecret(), err
-}
-
-// forgetRuns takes the copies of sheets from the runs of the client's environment: the
-// client may be in any of them.
-func (t *transaction) forgetRuns(environment string, done *Forgotten) (err error) {
-	done.Runs, err = gather(stream(context.Background(), t, scanRun, `SELECT `+runColumns+` FROM runs WHERE environment = ? ORDER BY started, id`, environment))
-	if err != nil {
-		return err
-	}
-	_, err = t.exec(`UPDATE runs SET kept_input = '' WHERE environment = ?`, environment)
-	return err
+	secret := make([]byte, 16)
+	_, _ = rand.Read(secret) // it never fails
+	return secret, err
 }
 
 // Purge says what to remove from the ledger.
@@ -291,21 +259,17 @@ func (t *transaction) purge(p Purge, done *Purged) error {
 // purgeSteps removes the bodies and urls of steps whose last state or last intent is older than
 // before, and those of their older states.
 func (t *transaction) purgeSteps(environment string, before int64, done *Purged) error {
-	scope, err := t.names.known(tableEnvironments, environment)
-	if err != nil {
-		return err
-	}
 	const (
-		steps = ` FROM steps WHERE environment = ? AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '') AND (at < ? OR sent > 0 AND sent_at < ?) `
+		steps = ` FROM steps WHERE environment = ` + numberOf + ` AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '') AND (at < ? OR sent > 0 AND sent_at < ?) `
 		past  = ` FROM history WHERE at < ? AND (request IS NOT NULL OR answer IS NOT NULL OR url <> '')
-			AND EXISTS (SELECT 1 FROM steps s WHERE s.id = history.step AND s.environment = ? AND s.state NOT IN (1, 4))`
+			AND EXISTS (SELECT 1 FROM steps s WHERE s.id = history.step AND s.environment = ` + numberOf + ` AND s.state NOT IN (1, 4))`
 	)
 	var unsettled, urls, bodies, older int
-	_, err1 := first(context.Background(), t, []any{&unsettled}, `SELECT count(*)`+steps+`AND state IN (1, 4)`, scope, before, before)
-	_, err2 := first(context.Background(), t, []any{&urls, &bodies}, `SELECT count(CASE WHEN url <> '' THEN 1 END), count(request) + count(answer)`+steps+`AND state NOT IN (1, 4)`, scope, before, before)
-	_, err3 := first(context.Background(), t, []any{&older}, `SELECT count(request) + count(answer)`+past, before, scope)
-	_, err4 := t.exec(`UPDATE steps SET request = NULL, answer = NULL, url = '' WHERE id IN (SELECT id`+steps+`AND state NOT IN (1, 4))`, scope, before, before)
-	_, err5 := t.exec(`UPDATE history SET request = NULL, answer = NULL, url = '' WHERE version IN (SELECT version`+past+`)`, before, scope)
+	_, err1 := first(context.Background(), t, []any{&unsettled}, `SELECT count(*)`+steps+`AND state IN (1, 4)`, environment, before, before)
+	_, err2 := first(context.Background(), t, []any{&urls, &bodies}, `SELECT count(CASE WHEN url <> '' THEN 1 END), count(request) + count(answer)`+steps+`AND state NOT IN (1, 4)`, environment, before, before)
+	_, err3 := first(context.Background(), t, []any{&older}, `SELECT count(request) + count(answer)`+past, before, environment)
+	_, err4 := t.exec(`UPDATE steps SET request = NULL, answer = NULL, url = '' WHERE id IN (SELECT id`+steps+`AND state NOT IN (1, 4))`, environment, before, before)
+	_, err5 := t.exec(`UPDATE history SET request = NULL, answer = NULL, url = '' WHERE version IN (SELECT version`+past+`)`, before, environment)
 	done.Unsettled, done.URLs, done.Bodies = done.Unsettled+unsettled, done.URLs+urls, done.Bodies+bodies+older
 	return errors.Join(err1, err2, err3, err4, err5)
 }

@@ -39,27 +39,22 @@ const clientsAtOnce = 64
 // for much less than as many calls cost. Where the ledger has no steps of a client,
 // the map is nil. The clients of one call are read at several moments.
 func (l *Ledger) StepsOfClients(ctx context.Context, environment, mapping string, owners []ClientKey) ([]map[string]Step, error) {
-	return l.stepsOfClients(ctx, stepsOf, l.rows.scan, environment, mapping, owners)
+	return l.stepsOfClients(ctx, stepsOf, scanRow, environment, mapping, owners)
 }
 
 // BriefStepsOfClients is StepsOfClients without the Data and Answer of the steps, for less.
 func (l *Ledger) BriefStepsOfClients(ctx context.Context, environment, mapping string, owners []ClientKey) ([]map[string]Step, error) {
-	return l.stepsOfClients(ctx, briefStepsOf, func(rows *sql.Rows) (row, error) { return l.rows.scanBrief(rows, environment, mapping) }, environment, mapping, owners)
+	return l.stepsOfClients(ctx, briefStepsOf, func(rows *sql.Rows) (row, error) { return scanBrief(rows, environment, mapping) }, environment, mapping, owners)
 }
 
 func (l *Ledger) stepsOfClients(ctx context.Context, columns string, scan func(*sql.Rows) (row, error), environment, mapping string, owners []ClientKey) ([]map[string]Step, error) {
 	all := make([]map[string]Step, len(owners))
-	scope, err1 := l.rows.names.known(tableEnvironments, environment)
-	under, err2 := l.rows.names.known(tableNames, mapping)
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, err
-	}
 	for i, chunk := range slices.Collect(slices.Chunk(owners, clientsAtOnce)) {
 		size := min(len(chunk), 2)
 		if size == 2 {
 			size = clientsAtOnce
 		}
-		args, places := []any{scope}, make(map[ClientKey]int, len(chunk))
+		args, places := []any{environment}, make(map[ClientKey]int, len(chunk))
 		for at := range size {
 			owner := chunk[min(at, len(chunk)-1)]
 			args, places[owner] = append(args, owner.Client), i*clientsAtOnce+min(at, len(chunk)-1)
@@ -74,7 +69,7 @@ func (l *Ledger) stepsOfClients(ctx context.Context, columns string, scan func(*
 				all[at][r.Step] = r.step()
 			}
 			return true, errors.Join(err, ctx.Err())
-		}, columns+`WHERE c.environment = ? AND c.client IN (`+params(size)+`) AND s.mapping IN (0, ?)`, append(args, under)...)
+		}, columns+`WHERE c.environment = `+numberOf+` AND c.client IN (`+params(size)+`) AND s.mapping IN (0, (SELECT id FROM names WHERE name = ?))`, append(args, mapping)...)
 		if err != nil {
 			return nil, err
 		}
@@ -82,18 +77,16 @@ func (l *Ledger) stepsOfClients(ctx context.Context, columns string, scan func(*
 	return all, nil
 }
 
-// row returns the row of a step; ok is false when it is unknown.
-func (l *Ledger) row(ctx context.Context, db querier, id StepID) (r row, ok bool, err error) {
-	scope, err1 := l.rows.names.known(tableEnvironments, id.Environment)
-	mapping, err2 := l.rows.names.known(tableNames, id.Mapping)
-	if err := errors.Join(err1, err2); err != nil {
-		return r, false, err
-	}
+// clientIs is the condition for the client of a key.
+const clientIs = `s.client = (SELECT id FROM clients WHERE environment = ` + numberOf + ` AND client = ? AND space = ?)`
+
+// stepRow returns the row of a step; ok is false when it is unknown.
+func stepRow(ctx context.Context, db querier, id StepID) (r row, ok bool, err error) {
 	err = each(ctx, db, func(rows *sql.Rows) (bool, error) {
 		ok = true
-		r, err = l.rows.scan(rows)
+		r, err = scanRow(rows)
 		return false, err
-	}, stepsOf+`WHERE c.environment = ? AND c.client = ? AND c.space = ? AND s.mapping = ? AND s.step = ?`, scope, id.Client, id.Space, mapping, id.Step)
+	}, stepsOf+`WHERE `+clientIs+` AND s.step = ? AND coalesce(m.name, '') = ?`, id.Environment, id.Client, id.Space, id.Step, id.Mapping)
 	return r, ok, err
 }
 
@@ -101,11 +94,11 @@ func (l *Ledger) row(ctx context.Context, db querier, id StepID) (r row, ok bool
 // unknown step.
 func (l *Ledger) Events(ctx context.Context, id StepID) (list []Event, err error) {
 	err = l.snapshot(ctx, func(db querier) error {
-		now, ok, err := l.row(ctx, db, id)
+		now, ok, err := stepRow(ctx, db, id)
 		if !ok || err != nil {
 			return err
 		}
-		rows, err := l.rows.past(ctx, db, now)
+		rows, err := past(ctx, db, now)
 		list = events(rows)
 		return err
 	})
@@ -115,11 +108,7 @@ func (l *Ledger) Events(ctx context.Context, id StepID) (list []Event, err error
 // StepsOfClient returns all steps of a client: the step client first, then by
 // mapping, the one with the oldest last event first.
 func (l *Ledger) StepsOfClient(ctx context.Context, owner ClientKey) ([]Step, error) {
-	scope, err := l.rows.names.known(tableEnvironments, owner.Environment)
-	if err != nil {
-		return nil, err
-	}
-	steps, err := gather(stream(ctx, l.read, l.rows.step, stepsOf+`WHERE c.environment = ? AND c.client = ? AND c.space = ? ORDER BY s.version`, scope, owner.Client, owner.Space))
+	steps, err := gather(stream(ctx, l.read, scanStep, stepsOf+`WHERE `+clientIs+` ORDER BY s.version`, owner.Environment, owner.Client, owner.Space))
 	slices.SortStableFunc(steps, func(a, b Step) int { return strings.Compare(a.Mapping, b.Mapping) })
 	return steps, err
 }
@@ -138,14 +127,7 @@ func (l *Ledger) ClaimsWith(ctx context.Context, environment, text string) iter.
 
 // stepsOf yields the steps of an environment that a condition selects.
 func (l *Ledger) stepsOf(ctx context.Context, environment, condition string, args ...any) iter.Seq2[Step, error] {
-	return func(yield func(Step, error) bool) {
-		scope, err := l.rows.names.known(tableEnvironments, environment)
-		if err != nil {
-			yield(Step{}, err)
-			return
-		}
-		stream(ctx, l.read, l.rows.step, stepsOf+`WHERE s.environment = ? `+condition, append([]any{scope}, args...)...)(yield)
-	}
+	return stream(ctx, l.read, scanStep, stepsOf+`WHERE s.environment = `+numberOf+` `+condition, append([]any{environment}, args...)...)
 }
 
 // Environments returns the environments of which the ledger has clients or runs,
@@ -180,39 +162,20 @@ func (l *Ledger) ClientsWithID(ctx context.Context, environment, id string) iter
 	}
 }
 
-// Unsettled is a step that is uncertain.
-type Unsettled struct {
-	// Number is that of the event that led to this state. It names this state of
-	// this step: a number from an old list never means another step or a later
-	// attempt at the same one.
-	Number int64
-	Step
-}
-
 // isUndecided is the condition of the index steps_undecided in schema.sql.
 const isUndecided = `(s.state = 1 OR s.state = 4)`
 
-func (l *Ledger) unsettled(all iter.Seq2[Step, error]) iter.Seq2[Unsettled, error] {
-	return func(yield func(Unsettled, error) bool) {
-		for s, err := range all {
-			if !yield(Unsettled{s.Ref.Last, s}, err) {
-				return
-			}
-		}
-	}
-}
-
 // Unsettled yields the steps of an environment that are uncertain, the
 // longest waiting first. They are as they were when the first is read.
-func (l *Ledger) Unsettled(ctx context.Context, environment string) iter.Seq2[Unsettled, error] {
-	return l.unsettled(l.stepsOf(ctx, environment, `AND `+isUndecided+` AND s.state <> 1 ORDER BY s.at, s.version`))
+func (l *Ledger) Unsettled(ctx context.Context, environment string) iter.Seq2[Step, error] {
+	return l.stepsOf(ctx, environment, `AND `+isUndecided+` AND s.state <> 1 ORDER BY s.at, s.version`)
 }
 
 // CountUnsettled returns how many steps of an environment are uncertain:
 // those of a mapping and the client steps, which all mappings share.
 func (l *Ledger) CountUnsettled(ctx context.Context, environment, mapping string) (n int, err error) {
 	_, err = first(ctx, l.read, []any{&n}, `SELECT count(*) FROM steps s WHERE `+isUndecided+` AND s.state <> 1
-		AND s.environment = (SELECT id FROM environments WHERE name = ?)
+		AND s.environment = `+numberOf+`
 		AND s.mapping IN (0, coalesce((SELECT id FROM names WHERE name = ?), 0))`, environment, mapping)
 	return n, err
 }
@@ -231,9 +194,9 @@ func (l *Ledger) SentIn(ctx context.Context, run string) (map[string]int, error)
 }
 
 // Decided yields the steps of an environment whose latest event is a person's
-// decision, the latest first. Their Number is that of this event.
-func (l *Ledger) Decided(ctx context.Context, environment string) iter.Seq2[Unsettled, error] {
-	return l.unsettled(l.stepsOf(ctx, environment, `AND s.via = 3 AND s.state IN (2, 3, 5) ORDER BY s.version DESC`))
+// decision, the latest first.
+func (l *Ledger) Decided(ctx context.Context, environment string) iter.Seq2[Step, error] {
+	return l.stepsOf(ctx, environment, `AND s.via = 3 AND s.state IN (2, 3, 5) ORDER BY s.version DESC`)
 }
 
 // OfSheet yields the clients and claims of an environment that are done with the id that
@@ -246,10 +209,10 @@ func (l *Ledger) OfSheet(ctx context.Context, environment string) iter.Seq2[Step
 // no particular order.
 func (l *Ledger) IDs(ctx context.Context, environment, kind string, n int) ([]string, error) {
 	return gather(stream(ctx, l.read, scanID, `SELECT s.remote_id FROM steps s
-		WHERE s.environment = (SELECT id FROM environments WHERE name = ?) AND s.kind = ? AND `+hasID+` LIMIT ?`, environment, code(kinds, kind), n))
+		WHERE s.environment = `+numberOf+` AND s.kind = ? AND `+hasID+` LIMIT ?`, environment, code(kinds, kind), n))
 }
 
-// WasUnsettled reports whether a number is or was that of an Unsettled.
+// WasUnsettled reports whether a number is or was the Ref.Last of an uncertain step.
 func (l *Ledger) WasUnsettled(ctx context.Context, number int64) (was bool, err error) {
 	var n int
 	_, err = first(ctx, l.read, []any{&n}, `SELECT (SELECT count(*) FROM history WHERE version = ? AND state = 4)
@@ -324,7 +287,7 @@ func (l *Ledger) ClaimedElsewhere(ctx context.Context, owner ClientKey, mapping 
 func (l *Ledger) HasSteps(ctx context.Context, environment, mapping, prefix string) (has bool, err error) {
 	var n int
 	_, err = first(ctx, l.read, []any{&n}, `SELECT count(*) FROM (SELECT 1 FROM steps s
-		WHERE s.environment = (SELECT id FROM environments WHERE name = ?) AND s.mapping = (SELECT id FROM names WHERE name = ?)
+		WHERE s.environment = `+numberOf+` AND s.mapping = (SELECT id FROM names WHERE name = ?)
 			AND s.state <> 3 AND s.step >= ? AND s.step < ? LIMIT 1) found`, environment, mapping, prefix, prefix+string(unicode.MaxRune))
 	return n > 0, err
 }
@@ -344,7 +307,7 @@ func (l *Ledger) ClientsWithSteps(ctx context.Context, environment, mapping stri
 			clients[id.Step] = append(clients[id.Step], id.ClientKey)
 			return true, errors.Join(err, ctx.Err())
 		}, `SELECT s.step, c.space, c.client FROM steps s JOIN clients c ON c.id = s.client
-			WHERE s.environment = (SELECT id FROM environments WHERE name = ?) AND s.mapping = (SELECT id FROM names WHERE name = ?) AND s.state = 2
+			WHERE s.environment = `+numberOf+` AND s.mapping = (SELECT id FROM names WHERE name = ?) AND s.state = 2
 				AND s.step IN (`+params(stepsAtOnce)+`)`, args...)
 		if err != nil {
 			return nil, err

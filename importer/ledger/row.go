@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -16,21 +15,21 @@ import (
 // the last event that had it has brought. The zero row is a step that is not there yet.
 type row struct {
 	StepID
-	id, client, environment int64 // its number, and those of its client and environment
-	kind                    string
-	state                   State
-	version                 int64 // the number of the last event
-	attempts                int
-	sent                    int64 // the number of the last intent, 0 without one
-	sentAt                  int64 // microseconds since 1970
-	sentRun                 string
-	at                      int64
-	run, via                string
-	status                  int
-	reason                  string
-	request, answer         []byte
-	digest, remoteID, url   string
-	notFound                bool
+	id, client            int64 // its number, and that of its client
+	kind                  string
+	state                 State
+	version               int64 // the number of the last event
+	attempts              int
+	sent                  int64 // the number of the last intent, 0 without one
+	sentAt                int64 // microseconds since 1970
+	sentRun               string
+	at                    int64
+	run, via              string
+	status                int
+	reason                string
+	request, answer       []byte
+	digest, remoteID, url string
+	notFound              bool
 }
 
 // after returns the row after an event with this number. It does not ask whether the event is
@@ -119,95 +118,88 @@ const stateColumns = `state, version, attempts, sent, sent_at, sent_run, at, run
 
 // values are the values of stateColumns.
 func (t *transaction) values(r row) (values []any, err error) {
-	sentRun, err := t.names.number(r.sentRun)
+	sentRun, err := t.number(tableNames, r.sentRun)
 	if err != nil {
 		return nil, err
 	}
-	run, err := t.names.number(r.run)
+	run, err := t.number(tableNames, r.run)
 	values = append(make([]any, 0, 32), code(states, r.state), r.version, int64(r.attempts), r.sent, r.sentAt, sentRun, r.at, run, code(vias, r.via), int64(r.status), r.reason,
 		blob(r.request), digestBytes(r.digest), blob(r.answer), idBytes(r.remoteID), r.url, bit(r.notFound))
 	return values, err
 }
 
-// stepColumns are the columns of steps s and clients c for a rowReader.
-var stepColumns = `c.client, c.space, s.id, s.client, s.environment, s.mapping, s.step, s.kind, s.` + strings.ReplaceAll(stateColumns, ", ", ", s.")
-
-// stepsOf begins a query for steps with their clients.
-var stepsOf = `SELECT ` + stepColumns + ` FROM steps s JOIN clients c ON c.id = s.client `
-
-// historyOf is the query for what a step was before, with the number of the step.
-var historyOf = `SELECT h.` + strings.ReplaceAll(stateColumns, ", ", ", h.") + ` FROM history h WHERE h.step = ? ORDER BY h.version`
-
-// rowReader reads rows of steps and of history.
-type rowReader struct {
-	names *names
-	path  string // of the ledger, for errors
+// stateOf are stateColumns of a table for scanState, with the names of the runs, which joinRuns joins.
+func stateOf(table string) string {
+	columns := table + "." + strings.ReplaceAll(stateColumns, ", ", ", "+table+".")
+	return strings.NewReplacer(table+".sent_run", "coalesce(sr.name, '')", table+".run", "coalesce(r.name, '')").Replace(columns)
 }
 
-// scan reads a row with stepColumns.
-func (rr rowReader) scan(rows *sql.Rows) (row, error) { return rr.scanBehind(rows) }
+func joinRuns(table string) string {
+	return ` LEFT JOIN names r ON r.id = ` + table + `.run LEFT JOIN names sr ON sr.id = ` + table + `.sent_run `
+}
 
-// scanBehind reads a row with other columns and then stepColumns.
-func (rr rowReader) scanBehind(rows *sql.Rows, before ...any) (r row, err error) {
-	var mapping, kind int64
-	err = rr.read(rows, &r, append(before, &r.Client, &r.Space, &r.id, &r.client, &r.environment, &mapping, &r.Step, &kind)...)
-	if err != nil {
-		return r, err
-	}
+// A query for steps s with their clients c and environments e selects stepColumns from stepTables.
+var (
+	stepColumns = `e.name, c.client, c.space, coalesce(m.name, ''), s.step, s.id, s.client, s.kind, ` + stateOf("s")
+	stepTables  = `steps s JOIN clients c ON c.id = s.client JOIN environments e ON e.id = s.environment LEFT JOIN names m ON m.id = s.mapping` + joinRuns("s")
+	stepsOf     = `SELECT ` + stepColumns + ` FROM ` + stepTables
+)
+
+// numberOf is the number of the environment that a parameter names, in a statement.
+const numberOf = `(SELECT id FROM environments WHERE name = ?)`
+
+// scanRow reads a row with stepColumns.
+func scanRow(rows *sql.Rows) (row, error) { return scanBehind(rows) }
+
+// scanBehind reads other columns and then stepColumns.
+func scanBehind(rows *sql.Rows, before ...any) (r row, err error) {
+	var kind int64
+	err = scanState(rows, &r, append(before, &r.Environment, &r.Client, &r.Space, &r.Mapping, &r.Step, &r.id, &r.client, &kind)...)
 	r.kind = word(kinds, kind)
-	if r.Environment, err = rr.names.environment(r.environment); err == nil {
-		r.Mapping, err = rr.names.text(mapping)
-	}
 	return r, err
 }
 
+// scanState reads columns and then those of stateOf.
+func scanState(rows *sql.Rows, r *row, columns ...any) error {
+	var state, via int64
+	var digest, id sql.RawBytes
+	err := rows.Scan(append(columns, &state, &r.version, &r.attempts, &r.sent, &r.sentAt, &r.sentRun, &r.at, &r.run, &via, &r.status, &r.reason,
+		&r.request, &digest, &r.answer, &id, &r.url, &r.notFound)...)
+	r.state, r.via, r.digest, r.remoteID = word(states, state), word(vias, via), digestText(digest), idText(id)
+	return err
+}
+
+func scanStep(rows *sql.Rows) (Step, error) {
+	r, err := scanRow(rows)
+	return r.step(), err
+}
+
 // briefStepsOf is stepsOf for scanBrief.
-const briefStepsOf = `SELECT c.client, c.space, s.step, s.kind, s.state, s.version, s.attempts, s.sent, s.at, s.run, s.via, s.status, s.reason, s.digest, s.remote_id, s.url, s.not_found
-	FROM steps s JOIN clients c ON c.id = s.client `
+const briefStepsOf = `SELECT c.client, c.space, s.step, s.kind, s.state, s.version, s.attempts, s.sent, s.at, coalesce(r.name, ''), s.via, s.status, s.reason, s.digest, s.remote_id, s.url, s.not_found
+	FROM steps s JOIN clients c ON c.id = s.client LEFT JOIN names r ON r.id = s.run `
 
 // scanBrief reads what most clients of a quiet night need, of a step of one mapping.
-func (rr rowReader) scanBrief(rows *sql.Rows, environment, mapping string) (r row, err error) {
-	var kind, state, run, via int64
+func scanBrief(rows *sql.Rows, environment, mapping string) (r row, err error) {
+	var kind, state, via int64
 	var digest, id sql.RawBytes
-	err = rows.Scan(&r.Client, &r.Space, &r.Step, &kind, &state, &r.version, &r.attempts, &r.sent, &r.at, &run, &via, &r.status, &r.reason, &digest, &id, &r.url, &r.notFound)
-	if err != nil {
-		return r, err
-	}
+	err = rows.Scan(&r.Client, &r.Space, &r.Step, &kind, &state, &r.version, &r.attempts, &r.sent, &r.at, &r.run, &via, &r.status, &r.reason, &digest, &id, &r.url, &r.notFound)
 	if r.Environment = environment; r.Step != KindClient {
 		r.Mapping = mapping
 	}
 	r.kind, r.state, r.via, r.digest, r.remoteID = word(kinds, kind), word(states, state), word(vias, via), digestText(digest), idText(id)
-	r.run, err = rr.names.text(run)
 	return r, err
 }
 
-func (rr rowReader) step(rows *sql.Rows) (Step, error) {
-	r, err := rr.scan(rows)
-	return r.step(), err
-}
-
-// read reads columns and then stateColumns.
-func (rr rowReader) read(rows *sql.Rows, r *row, columns ...any) error {
-	var state, sentRun, run, via int64
-	var digest, id []byte
-	err := rows.Scan(append(columns, &state, &r.version, &r.attempts, &r.sent, &r.sentAt, &sentRun, &r.at, &run, &via, &r.status, &r.reason, &r.request, &digest, &r.answer, &id, &r.url, &r.notFound)...)
-	if err != nil {
-		return err
-	}
-	r.state, r.via, r.digest, r.remoteID = word(states, state), word(vias, via), digestText(digest), idText(id)
-	if r.sentRun, err = rr.names.text(sentRun); err == nil {
-		r.run, err = rr.names.text(run)
-	}
-	return err
-}
+// historyOf is the query for what a step was before, with the number of the step.
+var historyOf = `SELECT ` + stateOf("h") + ` FROM history h` + joinRuns("h") + `WHERE h.step = ? ORDER BY h.version`
 
 // past are the rows that a step was before, and the one that it is now.
-func (rr rowReader) past(ctx context.Context, db querier, now row) ([]row, error) {
-	past, err := gather(stream(ctx, db, func(rows *sql.Rows) (row, error) {
+func past(ctx context.Context, db querier, now row) ([]row, error) {
+	before, err := gather(stream(ctx, db, func(rows *sql.Rows) (row, error) {
 		r := row{StepID: now.StepID, id: now.id, kind: now.kind}
-		return r, rr.read(rows, &r)
+		return r, scanState(rows, &r)
 	}, historyOf, now.id))
-	return append(past, now), err
+	return append(before, now), err
 }
 
 // bit is a bool as it is stored.
@@ -281,113 +273,31 @@ func stamp(at time.Time) any {
 	return at.UnixMicro()
 }
 
-// names are the texts behind numbers in the ledger: environments and, in the table names, runs
-// and mappings, of which there are few. A number keeps its text for ever.
-type names struct {
-	db      *database
-	mu      sync.RWMutex
-	texts   [2]map[int64]string
-	numbers [2]map[string]int64
-	path    string
-}
-
-// The tables of names.
+// The tables of texts that many rows repeat: environments, and the names of runs and mappings.
 const (
-	tableEnvironments = iota
-	tableNames
+	tableEnvironments = "environments"
+	tableNames        = "names"
 )
 
-var nameTables = [2]string{"environments", "names"}
+// numbered is a text in one of these tables.
+type numbered struct{ table, text string }
 
-func newNames(db *database, path string) *names {
-	n := &names{db: db, path: path}
-	n.forget()
-	return n
-}
-
-// forget drops everything: a transaction that may have added some of it was rolled back.
-func (n *names) forget() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.texts = [2]map[int64]string{{}, {0: ""}}
-	n.numbers = [2]map[string]int64{{}, {"": 0}}
-}
-
-// environment is the name of an environment.
-func (n *names) environment(id int64) (string, error) { return n.find(tableEnvironments, id) }
-
-// text is one of the names; "" for 0.
-func (n *names) text(id int64) (string, error) { return n.find(tableNames, id) }
-
-func (n *names) find(table int, id int64) (string, error) {
-	n.mu.RLock()
-	text, ok := n.texts[table][id]
-	n.mu.RUnlock()
-	switch {
-	case ok:
-		return text, nil
-	case n.db.isServer():
-		return "", unknownName{n, table, id}
-	}
-	if err := n.read(table, id); err != nil {
-		return "", err
-	}
-	return n.find(table, id)
-}
-
-// unknownName is the error of a row of a server with a name that was not read yet.
-type unknownName struct {
-	names *names
-	table int
-	id    int64
-}
-
-func (unknownName) Error() string { return "a name is not known yet" }
-
-// read reads a name.
-func (n *names) read(table int, id int64) error {
-	var text string
-	ok, err := first(context.Background(), n.db, []any{&text}, `SELECT name FROM `+nameTables[table]+` WHERE id = ?`, id)
-	if err == nil && !ok {
-		err = damaged(n.path, "the ledger contradicts itself: a row points to another that is not there")
-	}
-	if err == nil {
-		n.keep(table, id, text)
-	}
-	return err
-}
-
-func (n *names) keep(table int, id int64, text string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.texts[table][id], n.numbers[table][text] = text, id
-}
-
-// known is the number of a name; -1, which no name has, where the ledger does not have it.
-func (n *names) known(table int, text string) (id int64, err error) {
-	n.mu.RLock()
-	id, ok := n.numbers[table][text]
-	n.mu.RUnlock()
-	if ok {
+// number is the number of a text, which is added where the ledger does not have it; 0 for no name.
+func (t *transaction) number(table, text string) (id int64, err error) {
+	id, ok := t.numbers[numbered{table, text}]
+	if ok || text == "" && table == tableNames {
 		return id, nil
 	}
-	ok, err = first(context.Background(), n.db, []any{&id}, `SELECT id FROM `+nameTables[table]+` WHERE name = ?`, text)
-	if !ok || err != nil {
-		return -1, err
+	for range 2 {
+		if ok, err = first(context.Background(), t, []any{&id}, `SELECT id FROM `+table+` WHERE name = ?`, text); ok || err != nil {
+			break
+		}
+		if _, err = t.exec(`INSERT INTO `+table+` (name) VALUES (?) ON CONFLICT DO NOTHING`, text); err != nil {
+			break
+		}
 	}
-	n.keep(table, id, text)
-	return id, nil
-}
-
-// number is the number of a run or mapping, which is added where the ledger does not have it.
-func (n *names) number(text string) (int64, error) { return n.add(tableNames, text) }
-
-func (n *names) add(table int, text string) (id int64, err error) {
-	if id, err = n.known(table, text); err != nil || id >= 0 {
-		return id, err
+	if ok {
+		t.numbers[numbered{table, text}] = id
 	}
-	if _, err = n.db.exec(`INSERT INTO `+nameTables[table]+` (name) VALUES (?) ON CONFLICT DO NOTHING`, text); err != nil {
-		return 0, err
-	}
-	return n.known(table, text)
+	return id, err
 }

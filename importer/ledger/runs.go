@@ -108,8 +108,11 @@ const contactPrefix = KindContact + "/"
 
 // Runs yields the runs in these environments, the newest first. It reads like Rows.
 func (l *Ledger) Runs(ctx context.Context, environments []string) iter.Seq2[Run, error] {
-	return stream(ctx, l.read, scanRun, `SELECT `+runColumns+` FROM runs WHERE environment IN (`+params(max(1, len(environments)))+`)
-		ORDER BY started DESC, id`, orNone(environments)...)
+	args := []any{""}
+	for _, environment := range environments {
+		args = append(args, environment)
+	}
+	return stream(ctx, l.read, scanRun, `SELECT `+runColumns+` FROM runs WHERE environment IN (`+params(len(args))+`) ORDER BY started DESC, id`, args...)
 }
 
 // OutputOf returns the run that last wrote a workbook to path; ok is false when

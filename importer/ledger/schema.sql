@@ -158,7 +158,6 @@ CREATE TABLE tracked (
     step        INTEGER NOT NULL, -- of steps; 0 with client
     kind        TEXT NOT NULL,
     status      TEXT NOT NULL,
-    completed   INTEGER NOT NULL,
     at          INTEGER NOT NULL,
     received    INTEGER NOT NULL,
     client_id   TEXT NOT NULL,    -- the ids that the service names

@@ -14,12 +14,11 @@ import (
 // that a client has completed an activity. It stands beside the steps and changes
 // none: what the service reports is no proof that a request was carried out.
 type Tracked struct {
-	Key       string // the same for an event that arrives again
-	Kind      string
-	Status    string
-	Completed bool // the client has completed the activity, as CompleteTracked was told
-	At        time.Time
-	Received  time.Time
+	Key      string // the same for an event that arrives again
+	Kind     string
+	Status   string
+	At       time.Time
+	Received time.Time
 	// What the service named; "" for what it did not.
 	ClientID   string
 	ClaimID    string
@@ -102,8 +101,8 @@ func (m trackedMatcher) addAll(service string, events []Tracked) (n TrackedCount
 			n.Unknown, n.Added = n.Unknown-1, n.Added+1
 		}
 		m.wrote = true
-		if _, err := m.exec(`INSERT INTO tracked (completed, service, client, step, key, kind, status, at, received, client_id, claim_id, activity_id, activity)
-			VALUES (0, `+params(12)+`)`, service, of.client, of.id, e.Key, e.Kind, e.Status, e.At.UnixMicro(), e.Received.UnixMicro(),
+		if _, err := m.exec(`INSERT INTO tracked (service, client, step, key, kind, status, at, received, client_id, claim_id, activity_id, activity)
+			VALUES (`+params(12)+`)`, service, of.client, of.id, e.Key, e.Kind, e.Status, e.At.UnixMicro(), e.Received.UnixMicro(),
 			e.ClientID, e.ClaimID, e.ActivityID, e.Activity); err != nil {
 			return n, err
 		}
@@ -138,27 +137,6 @@ func (m trackedMatcher) matchUnknown(service string) (n TrackedCounts, err error
 		}
 	}
 	return n, nil
-}
-
-// CompleteTracked notes which of a service's events mean that the client has completed
-// the activity. It may be told otherwise later.
-func (l *Ledger) CompleteTracked(service string, means func(kind, status string) bool) error {
-	return l.submit(func(t *transaction) error {
-		sorts, err := gather(stream(context.Background(), t, func(rows *sql.Rows) (s [2]string, err error) {
-			err = rows.Scan(&s[0], &s[1])
-			return s, err
-		},
-			`SELECT DISTINCT kind, status FROM tracked WHERE service = ?`, service))
-		for _, s := range sorts {
-			completed := int64(0)
-			if means(s[0], s[1]) {
-				completed = 1
-			}
-			_, one := t.exec(`UPDATE tracked SET completed = ? WHERE service = ? AND kind = ? AND status = ? AND completed <> ?`, completed, service, s[0], s[1], completed)
-			err = errors.Join(err, one)
-		}
-		return err
-	})
 }
 
 // forgetTracked removes the events of a client, and those that a later match would
@@ -202,13 +180,13 @@ func (m trackedMatcher) find(e Tracked) (of row, ok bool, err error) {
 // withID returns the step of a kind that is done with an id.
 func (m trackedMatcher) withID(kind, id string) (of row, ok bool, err error) {
 	for _, environment := range m.environments {
-		for _, spelling := range slices.Compact(spellings(id)) {
-			holder, ok, err := holderOfID(context.Background(), m, m.rows, Event{StepID: StepID{ClientKey: ClientKey{Environment: environment}}, Kind: kind, ID: spelling})
+		for _, spelling := range spellings(id) {
+			found, ok, err := stepWithID(context.Background(), m, Event{StepID: StepID{ClientKey: ClientKey{Environment: environment}}, Kind: kind, ID: spelling})
 			if err != nil {
 				return of, false, err
 			}
 			if ok {
-				of, err = m.step(holder)
+				of, err = m.step(found.Holder)
 				return of, true, err
 			}
 		}
@@ -222,7 +200,7 @@ func spellings(id string) []string {
 	if stored, _ := idBytes(strings.ToLower(id)).([]byte); len(stored) == 0 || stored[0] != 'u' {
 		return []string{id}
 	}
-	return []string{id, strings.ToLower(id), strings.ToUpper(id)}
+	return slices.Compact([]string{id, strings.ToLower(id), strings.ToUpper(id)})
 }
 
 // activity returns the only activity of a client that has a name and fits.
@@ -230,7 +208,7 @@ func (m trackedMatcher) activity(of row, name string, fits func(step string) boo
 	if name == "" {
 		return found, false, nil
 	}
-	for r, err := range stream(context.Background(), m, m.rows.scan, stepsOf+`WHERE s.client = ? AND s.kind = ?`, of.client, code(kinds, KindActivity)) {
+	for r, err := range stream(context.Background(), m, scanRow, stepsOf+`WHERE s.client = ? AND s.kind = ?`, of.client, code(kinds, KindActivity)) {
 		if err != nil {
 			return row{}, false, err
 		}
@@ -252,10 +230,10 @@ type storedTracked struct {
 	service          string
 }
 
-const trackedColumns = `SELECT t.id, t.service, t.client, t.step, t.key, t.kind, t.status, t.completed, t.at, t.received, t.client_id, t.claim_id, t.activity_id, t.activity`
+const trackedColumns = `SELECT t.id, t.service, t.client, t.step, t.key, t.kind, t.status, t.at, t.received, t.client_id, t.claim_id, t.activity_id, t.activity`
 
 func (e *storedTracked) targets() []any {
-	return []any{&e.id, &e.service, &e.client, &e.step, &e.Key, &e.Kind, &e.Status, &e.Completed, (*instant)(&e.At), (*instant)(&e.Received),
+	return []any{&e.id, &e.service, &e.client, &e.step, &e.Key, &e.Kind, &e.Status, (*instant)(&e.At), (*instant)(&e.Received),
 		&e.ClientID, &e.ClaimID, &e.ActivityID, &e.Activity}
 }
 
@@ -268,12 +246,11 @@ func scanTracked(rows *sql.Rows) (e storedTracked, err error) {
 func (l *Ledger) trackedSteps(ctx context.Context, condition string, args ...any) iter.Seq2[TrackedStep, error] {
 	return stream(ctx, l.read, func(rows *sql.Rows) (s TrackedStep, err error) {
 		var e storedTracked
-		r, err := l.rows.scanBehind(rows, e.targets()...)
+		r, err := scanBehind(rows, e.targets()...)
 		s = TrackedStep{Tracked: e.Tracked, Of: r.step()}
 		s.StepID = s.Of.StepID
 		return s, err
-	}, trackedColumns+`, `+stepColumns+` FROM tracked t JOIN steps s ON s.id = t.step JOIN clients c ON c.id = s.client
-		WHERE `+condition+` ORDER BY t.client, t.at, t.id`, args...)
+	}, trackedColumns+`, `+stepColumns+` FROM tracked t JOIN `+stepTables+`WHERE s.id = t.step AND `+condition+` ORDER BY t.client, t.at, t.id`, args...)
 }
 
 // TrackedOfClient returns what the service has said about a client, the oldest first.
@@ -285,12 +262,4 @@ func (l *Ledger) TrackedOfClient(ctx context.Context, owner ClientKey) ([]Tracke
 // environment, by client and in the order of the events.
 func (l *Ledger) TrackedOfEnvironment(ctx context.Context, environment string) ([]TrackedStep, error) {
 	return gather(l.trackedSteps(ctx, `t.client IN (SELECT c.id FROM environments e JOIN clients c ON c.environment = e.id WHERE e.name = ?)`, environment))
-}
-
-// CountTracked returns how many steps the clients of a service have completed, and how
-// many events have ids that the ledger does not know.
-func (l *Ledger) CountTracked(ctx context.Context, service string) (completed, unknown int, err error) {
-	_, err = first(ctx, l.read, []any{&completed, &unknown}, `SELECT count(DISTINCT CASE WHEN completed <> 0 AND client <> 0 THEN step END), count(*) FILTER (WHERE client = 0)
-		FROM tracked WHERE service = ?`, service)
-	return completed, unknown, err
 }

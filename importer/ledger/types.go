@@ -5,10 +5,8 @@
 //
 // Promises:
 //
-//   - Append returns only when its events are durable (synchronous=FULL): after that
-//     an intent survives a power loss. One goroutine writes; it commits whatever is
-//     queued in one transaction (group commit), without waiting for more, so that
-//     several workers share the cost of a commit.
+//   - Append returns only when its events are durable (synchronous=FULL). One goroutine writes;
+//     it commits whatever is queued in one transaction, without waiting for more.
 //   - A step is one row. Where it changes otherwise than from an intent to its outcome, the row
 //     as it was goes into a table of history. A transition that the state machine does not
 //     allow is rejected, and so is one of a row that another process has changed meanwhile;
@@ -17,7 +15,7 @@
 //     same redirect url.
 //   - Any write error stops the ledger: that Append and every later one fail with
 //     ErrStopped, because a ledger that may have lost an outcome must not let another
-//     request be sent.
+//     request be sent. Writing does not depend on a caller's context.
 //   - A damaged ledger is refused and never repaired silently, as far as SQLite
 //     notices: Open checks the structure of a file that was not closed, and Check the
 //     whole at any time.
@@ -28,14 +26,7 @@
 //   - A closed ledger is one plain file that may be copied. While it is open, or after
 //     its process was killed, the files beside it that end in -wal and -shm belong to
 //     it: without them outcomes are lost.
-//   - What a run asks for each client, and before it begins, costs as much in a ledger
-//     of many clients as in one of few.
 //   - Times are stored to the microsecond and returned in UTC.
-//   - Writing does not depend on a caller's context: the record of a request that was
-//     sent is never cancelled.
-//
-// The package does not depend on sheets, mappings or HTTP; it stores what the
-// importer gives it.
 package ledger
 
 import (

@@ -60,15 +60,17 @@ type writer struct {
 
 // submit returns when a job is durable, or the reason why it is not; a ledger that is open for
 // reading only returns ErrReadOnly.
-func (l *Ledger) submit(do func(*transaction) error) error {
-	if l.write == nil {
-		return ErrReadOnly
-	}
-	return l.write.submit(job{do: do})
+func (l *Ledger) submit(do func(*transaction) error) error { return l.write.submit(job{do: do}) }
+
+// bare is submit for what needs no transaction.
+func (l *Ledger) bare(do func(*transaction) error) error {
+	return l.write.submit(job{do: do, bare: true})
 }
 
-// submit is Ledger.submit.
 func (w *writer) submit(j job) error {
+	if w == nil {
+		return ErrReadOnly
+	}
 	if err := w.stopped(); err != nil {
 		return err
 	}
@@ -127,25 +129,24 @@ func (w *writer) commit(batch []job) []error {
 	errs := make([]error, len(batch))
 	err := w.stopped()
 	if err == nil {
-		if err = w.run(batch, errs); err != nil {
-			err = fmt.Errorf("%w: %w", ErrStopped, asDamage(err))
-			if w.tx.server != nil {
-				err = ServerFailed(err)
-			}
-			w.failure.Store(&err)
+		if err = w.write(batch, errs); err == nil {
+			return errs
 		}
+		err = fmt.Errorf("%w: %w", ErrStopped, asDamage(err))
+		if w.tx.server != nil {
+			err = ServerFailed(err)
+		}
+		w.failure.Store(&err)
 	}
-	if err != nil {
-		for i := range errs {
-			errs[i] = err
-		}
+	for i := range errs {
+		errs[i] = err
 	}
 	return errs
 }
 
-// run writes a batch. A panic is an error like any other: the writer's goroutine must
+// write writes a batch. A panic is an error like any other: the writer's goroutine must
 // answer those who wait, so that they can save their outcomes elsewhere.
-func (w *writer) run(batch []job, errs []error) (err error) {
+func (w *writer) write(batch []job, errs []error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			w.tx.rollback()
@@ -155,13 +156,13 @@ func (w *writer) run(batch []job, errs []error) (err error) {
 	if err := w.inPlace(); err != nil {
 		return err
 	}
-	err = w.together(batch, errs, false)
-	for i := 0; errors.Is(err, errAlone) && i < len(batch); i++ {
-		if one := w.together(batch[i:i+1], errs[i:i+1], true); one != nil {
-			return one
+	if err = w.together(batch, errs, false); errors.Is(err, errAlone) {
+		err = nil
+		for i := 0; i < len(batch) && err == nil; i++ {
+			err = w.together(batch[i:i+1], errs[i:i+1], true)
 		}
 	}
-	if err != nil && !errors.Is(err, errAlone) {
+	if err != nil {
 		return err
 	}
 	// Again: what was written to a file that has been removed since is lost.
@@ -174,6 +175,7 @@ func (w *writer) run(batch []job, errs []error) (err error) {
 func (w *writer) together(batch []job, errs []error, alone bool) error {
 	t := w.tx
 	t.alone = alone
+	clear(errs) // of a batch that was rolled back
 	begun := false
 	for i, j := range batch {
 		if !j.bare && !begun {
@@ -185,34 +187,34 @@ func (w *writer) together(batch []job, errs []error, alone bool) error {
 		t.wrote = false
 		err := j.do(t)
 		own, refused := errors.AsType[rejected](err)
-		switch {
-		case err == nil:
-		case refused && !t.wrote:
+		if refused {
 			errs[i] = own.error
-		case refused && alone:
-			errs[i] = own.error
-			t.rollback()
-			return nil
-		case refused || errors.Is(err, errAlone) || !alone && t.isDeadlock(err):
-			t.rollback()
-			return errAlone
-		default:
-			t.rollback()
-			return err
 		}
-	}
-	if !begun {
-		return nil
-	}
-	if err := t.commit(); err != nil {
+		if err == nil || refused && !t.wrote {
+			continue
+		}
 		t.rollback()
-		if !alone && t.isDeadlock(err) {
+		switch {
+		case refused && alone:
+			return nil
+		case refused || !alone && t.isDeadlock(err):
 			return errAlone
 		}
 		return err
 	}
-	w.commits.Add(1)
-	return nil
+	if !begun {
+		return nil
+	}
+	err := t.commit()
+	if err == nil {
+		w.commits.Add(1)
+		return nil
+	}
+	t.rollback()
+	if !alone && t.isDeadlock(err) {
+		return errAlone
+	}
+	return err
 }
 
 // inPlace fails when the ledger or its log was removed or replaced.
@@ -228,15 +230,12 @@ func (w *writer) inPlace() error {
 // Stopped returns why the ledger cannot be written any more, an error that wraps ErrStopped or
 // ErrServer; nil while it can. A failed server, or a lost connection to it, is noticed within
 // seconds, also while nothing is written.
-func (l *Ledger) Stopped() error {
-	if l.write == nil {
+func (l *Ledger) Stopped() error { return l.write.stopped() }
+
+func (w *writer) stopped() error {
+	if w == nil {
 		return nil
 	}
-	return l.write.stopped()
-}
-
-// stopped is Ledger.Stopped.
-func (w *writer) stopped() error {
 	if err := w.failure.Load(); err != nil {
 		return *err
 	}
@@ -254,7 +253,7 @@ func (w *writer) close() error {
 	<-w.ended
 	closing := w.tx.database.close()
 	if w.tx.server == nil && w.stopped() == nil {
-		_ = setJournal(context.Background(), w.tx.conn, "delete", closingPatience, nil)
+		_ = setJournal(w.tx.conn, "delete", closingPatience)
 	}
 	err := errors.Join(w.stopped(), closing, w.tx.conn.Close())
 	if w.db != nil {
@@ -293,8 +292,7 @@ type transaction struct {
 	*database
 	conn    *sql.Conn
 	path    string
-	rows    rowReader // on this connection
-	names   *names
+	numbers map[numbered]int64         // of texts that were used
 	clients map[ClientKey]clientNumber // those that were used
 	open    map[StepID]row             // intents that were recorded, so that they need not be read for their outcome
 	version int64                      // the number of the last event
@@ -313,8 +311,6 @@ const mostKept = 10_000
 // startWriter starts the writer of a ledger.
 func startWriter(db *sql.DB, conn *sql.Conn, path string, server *Server) *writer {
 	t := &transaction{database: newDatabase(conn, server), conn: conn, path: path, held: map[int64]bool{}}
-	t.names = newNames(t.database, path)
-	t.rows = rowReader{t.names, path}
 	t.forget()
 	w := &writer{db: db, tx: t, queue: make(chan job, queueLength), ended: make(chan struct{})}
 	if server == nil {
@@ -325,8 +321,7 @@ func startWriter(db *sql.DB, conn *sql.Conn, path string, server *Server) *write
 
 // forget drops what is kept in memory.
 func (t *transaction) forget() {
-	t.names.forget()
-	t.clients, t.open = map[ClientKey]clientNumber{}, map[StepID]row{}
+	t.numbers, t.clients, t.open = map[numbered]int64{}, map[ClientKey]clientNumber{}, map[StepID]row{}
 }
 
 // begin takes SQLite's write lock at once.

@@ -126,18 +126,14 @@ func (l *Lookups) Prefetch(ctx context.Context, plan mapping.Plan) (Result, erro
 // Find looks a plan's client up, unless that was done by Prefetch. Its errors are those of
 // FindBy.
 func (l *Lookups) Find(ctx context.Context, plan mapping.Plan) (Result, error) {
-	if r, ok := l.takePrefetched(plan); ok {
+	l.mu.Lock()
+	r, known := l.prefetched[plan.Client]
+	delete(l.prefetched, plan.Client)
+	l.mu.Unlock()
+	if known {
 		return r, nil
 	}
 	return l.FindBy(ctx, plan.Lookup, Fields(plan))
-}
-
-func (l *Lookups) takePrefetched(plan mapping.Plan) (r Result, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	r, ok = l.prefetched[plan.Client]
-	delete(l.prefetched, plan.Client)
-	return r, ok
 }
 
 // FindBy looks a client up by addresses, and compares who is found with fields.
@@ -191,26 +187,39 @@ func (l *Lookups) FindBy(ctx context.Context, addresses mapping.Lookup, fields m
 
 // ask makes one look-up. Before the first of its kind it learns what an answer
 // that finds nobody looks like, so that an error page is not taken for one.
-func (l *Lookups) ask(ctx context.Context, by apiclient.By, value string) (apiclient.Found, error) {
+func (l *Lookups) ask(ctx context.Context, by apiclient.By, value string) (found apiclient.Found, err error) {
 	if err := l.learn(ctx, by); err != nil {
-		return apiclient.Found{}, err
+		return found, err
 	}
-	l.mu.Lock()
-	attempts := l.attempts()
-	l.mu.Unlock()
-	var found apiclient.Found
-	err := retry.GET(ctx, attempts, l.pace(), func() (err error) {
+	err = l.get(ctx, func() (err error) {
 		found, err = l.service.Find(ctx, by, value)
 		return err
 	})
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return found, l.recordResult(err)
+	return found, err
 }
 
-// pace is how a look-up that failed is made again.
-func (l *Lookups) pace() retry.Pace {
-	return retry.Pace{First: l.options.FirstWait, Now: l.options.Now}
+// get makes a request, again where it gets no answer. Where the last few got none in spite of all
+// attempts, the next clients' requests are made once. The error of one that shows that the service
+// is away has Stop set.
+func (l *Lookups) get(ctx context.Context, request func() error) error {
+	attempts := retry.Attempts
+	l.mu.Lock()
+	if l.unanswered >= maxUnanswered {
+		attempts = 1
+	}
+	l.mu.Unlock()
+	err := retry.GET(ctx, attempts, retry.Pace{First: l.options.FirstWait, Now: l.options.Now}, request)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f, failed := errors.AsType[*apiclient.Failure](err)
+	if !failed || f.Retry != apiclient.Now {
+		l.unanswered, l.answered = 0, l.answered || err == nil
+		return err
+	}
+	if l.unanswered++; l.unanswered < maxUnanswered || l.answered || l.options.KeepGoing {
+		return err
+	}
+	return &apiclient.Failure{Stop: true, Err: err, Hint: f.Hint, Reason: "the service answers no look-up: " + f.Reason}
 }
 
 // Learn learns what Find has to know before it looks a plan's client up.
@@ -229,16 +238,16 @@ func (l *Lookups) Learn(ctx context.Context, plan mapping.Plan) error {
 func (l *Lookups) learn(ctx context.Context, by apiclient.By) error {
 	_, err, _ := l.learning.Do(string(by), func() (any, error) {
 		l.mu.Lock()
-		learnt, attempts := l.learnt[by] || l.service.KnowsAbsent(by), l.attempts()
+		learnt := l.learnt[by]
 		l.mu.Unlock()
-		if learnt {
+		if learnt || l.service.KnowsAbsent(by) {
 			return nil, nil
 		}
-		err := retry.GET(ctx, attempts, l.pace(), func() error { return l.service.LearnAbsent(ctx, by) })
+		err := l.get(ctx, func() error { return l.service.LearnAbsent(ctx, by) })
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.learnt[by] = err == nil
-		return nil, l.recordResult(err)
+		return nil, err
 	})
 	return err
 }
@@ -246,27 +255,3 @@ func (l *Lookups) learn(ctx context.Context, by apiclient.By) error {
 // maxUnanswered is after how many unanswered look-ups in a row a service that has
 // never answered one is taken to be away.
 const maxUnanswered = 3
-
-// recordResult counts the look-ups in a row that got no answer. The error of one
-// that shows that the service is away has Stop set. l.mu is held.
-func (l *Lookups) recordResult(err error) error {
-	f, failed := errors.AsType[*apiclient.Failure](err)
-	if !failed || f.Retry != apiclient.Now {
-		l.unanswered, l.answered = 0, l.answered || err == nil
-		return err
-	}
-	if l.unanswered++; l.unanswered < maxUnanswered || l.answered || l.options.KeepGoing {
-		return err
-	}
-	return &apiclient.Failure{Stop: true, Err: err, Hint: f.Hint, Reason: "the service answers no look-up: " + f.Reason}
-}
-
-// attempts is how often a look-up is made that gets no answer. Where the last few
-// got none in spite of all attempts, the next clients' look-ups are made once.
-// l.mu is held.
-func (l *Lookups) attempts() int {
-	if l.unanswered >= maxUnanswered {
-		return 1
-	}
-	return retry.Attempts
-}

@@ -12,7 +12,10 @@ import (
 // UncertainStep is a step that may or may not have been created, with what helps
 // to find it in the service.
 type UncertainStep struct {
-	ledger.Unsettled
+	ledger.Step
+	// Number is that of the event that led to this state. A number from an old list never means
+	// another step, or a later attempt at the same one.
+	Number   int64
 	ClientID string // of the step's client; "" while the client is uncertain itself
 	ClaimID  string // of the activity's claim; "" for other steps
 	Template string // the name of the activity's template; "" when the request is no longer kept
@@ -25,11 +28,11 @@ type UncertainStep struct {
 func Uncertain(ctx context.Context, l *ledger.Ledger, environments []string) ([]UncertainStep, error) {
 	var steps []UncertainStep
 	for _, environment := range environments {
-		for u, err := range l.Unsettled(ctx, environment) {
+		for known, err := range l.Unsettled(ctx, environment) {
 			if err != nil {
 				return nil, err
 			}
-			step := UncertainStep{Unsettled: u}
+			step := UncertainStep{Step: known, Number: known.Ref.Last}
 			if err := step.gather(ctx, l); err != nil {
 				return nil, err
 			}
@@ -68,19 +71,19 @@ func (d *UncertainStep) gather(ctx context.Context, l *ledger.Ledger) error {
 // which have no numbers.
 func Decided(ctx context.Context, l *ledger.Ledger, environments []string) (decided []UncertainStep, err error) {
 	for _, environment := range environments {
-		for u, err := range l.Decided(ctx, environment) {
+		for step, err := range l.Decided(ctx, environment) {
 			if err != nil {
 				return nil, err
 			}
-			if isDecision(u.Step) {
-				decided = append(decided, UncertainStep{Unsettled: u})
+			if isDecision(step) {
+				decided = append(decided, UncertainStep{Step: step, Number: step.Ref.Last})
 			}
 		}
 		for step, err := range l.OfSheet(ctx, environment) {
 			if err != nil {
 				return nil, err
 			}
-			decided = append(decided, UncertainStep{Unsettled: ledger.Unsettled{Step: step}})
+			decided = append(decided, UncertainStep{Step: step})
 		}
 	}
 	return decided, nil

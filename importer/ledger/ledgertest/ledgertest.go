@@ -36,6 +36,7 @@ func Run(t *testing.T, o Opener) {
 		"NotFound":                       s.testNotFound,
 		"CallersAtOnce":                  s.testCallersAtOnce,
 		"Taken":                          s.testTaken,
+		"TakenURLIsDropped":              s.testTakenURLIsDropped,
 		"TakenByOneOfMany":               s.testTakenByOneOfMany,
 		"AddressTaken":                   s.testAddressTaken,
 		"AnyText":                        s.testAnyText,

@@ -169,7 +169,7 @@ func (s suite) testForget(t *testing.T) {
 		t.Errorf("while a claim is open: got %v, want ErrUnsettled", err)
 	}
 	do(t, l.Append(life(open, ledger.Refused)...))
-	same(t, "steps", must(l.Forget(id.ClientKey, noon))(t).Steps, 2)
+	same(t, "steps", must(l.Forget(id.ClientKey, noon))(t), 2)
 	same(t, "steps under the key", len(must(l.Steps(t.Context(), id.ClientKey, "loans"))(t)), 0)
 	stone, at, ok := must(l.Erasures(t.Context(), service))(t).Find(id.ClientKey)
 	same(t, "recognised", ok, true)
@@ -206,7 +206,7 @@ func (s suite) testTransfer(t *testing.T) {
 	addTracked(t, from, ledger.Tracked{Key: "1", ClientID: "c-1"})
 
 	to := s.open(t, t.TempDir(), "to")
-	same(t, "steps", must(ledger.Transfer(t.Context(), from, to, nil))(t).Steps, int64(4))
+	same(t, "steps", must(ledger.Transfer(t.Context(), from, to))(t).Steps, int64(4))
 	do(t, to.Check(t.Context()))
 	for _, id := range []ledger.StepID{jane("", "client"), claim} {
 		same(t, "events of "+id.Step, must(to.Events(t.Context(), id))(t), must(from.Events(t.Context(), id))(t))
@@ -215,7 +215,7 @@ func (s suite) testTransfer(t *testing.T) {
 	do(t, to.Append(finished(further, "k9", "")...))
 	same(t, "intents that were copied", must(to.MarkInterrupted("r2", noon))(t), 1)
 	do(t, to.Check(t.Context()))
-	if _, err := ledger.Transfer(t.Context(), from, to, nil); err == nil {
+	if _, err := ledger.Transfer(t.Context(), from, to); err == nil {
 		t.Error("a ledger was copied into one that is not empty")
 	}
 	same(t, "what was there", len(must(to.Events(t.Context(), further))(t)), 2)

@@ -141,7 +141,7 @@ func (s suite) testUnsettled(t *testing.T) {
 		t.Helper()
 		list := map[string]int64{}
 		for _, u := range all(t, l.Unsettled(t.Context(), service)) {
-			list[u.StepID.Step] = u.Number
+			list[u.StepID.Step] = u.Ref.Last
 		}
 		return list
 	}
@@ -235,6 +235,18 @@ func (s suite) testTaken(t *testing.T) {
 			same(t, name+": what was recorded", must(l.Steps(t.Context(), c.step.ClientKey, c.step.Mapping))(t)[c.step.Step].To, ledger.State(""))
 		}
 	}
+}
+
+// testTakenURLIsDropped: a step whose earlier answer had a url that another client's step has by now
+// becomes done without it.
+func (s suite) testTakenURLIsDropped(t *testing.T) {
+	ann := of("ann", "", "client")
+	events := life(ann, ledger.Sent, ledger.Uncertain)
+	events[1].Status, events[1].Answer, events[1].URL = 201, []byte("{}"), "https://go/1"
+	l := s.fresh(t, append(events, finished(of("bob", "", "client"), "x1", "https://go/1")...)...)
+	do(t, l.Append(ledger.Event{StepID: ann, To: ledger.Done, At: noon, Via: ledger.ViaByHand, ID: "x2"}))
+	step := must(l.Steps(t.Context(), ann.ClientKey, ""))(t)["client"]
+	same(t, "the id and the url", []string{step.ID, step.URL}, []string{"x2", ""})
 }
 
 // testTakenByOneOfMany: when many steps are given one id at the same time, one gets

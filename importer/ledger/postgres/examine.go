@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
 
@@ -31,16 +33,9 @@ func Examine(ctx context.Context, a Address) (found []Finding) {
 	add := func(failed bool, hint, format string, args ...any) {
 		found = append(found, Finding{failed, fmt.Sprintf(format, args...), hint})
 	}
-	db := a.connections(true)
-	defer db.Close()
-	conn, err := db.Conn(ctx)
-	if err == nil {
-		defer conn.Close()
-	}
-	var s settings
-	if err == nil {
-		s, err = a.settings(ctx, conn)
-	}
+	conn := a.connections(true)
+	defer conn.Close()
+	s, err := a.settings(ctx, conn)
 	if err != nil {
 		add(true, "See that the server runs and can be reached from here, and that the user and the password in the url are right.", "%s: %v", a, problem.Cause(withoutValues(err)))
 		return found
@@ -49,7 +44,7 @@ func Examine(ctx context.Context, a Address) (found []Finding) {
 	fastest, now := time.Hour, int64(0)
 	for range tries {
 		began := time.Now()
-		if err := conn.QueryRowContext(ctx, `SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)`).Scan(&now); err != nil {
+		if err := conn.QueryRowContext(ctx, `SELECT `+ServerTime).Scan(&now); err != nil {
 			add(true, "", "%s: %v", a, err)
 			return found
 		}
@@ -66,14 +61,8 @@ func Examine(ctx context.Context, a Address) (found []Finding) {
 	if apart > clocksApart {
 		add(false, "Set the clocks of both machines by NTP.", "its clock and this machine's are %v apart", apart)
 	}
-	if s.Version < oldestServer {
-		add(true, "Use a newer server.", "version %s; %d or newer is expected", s.VersionName, oldestServer/10000)
-	}
-	if s.Encoding != "UTF8" {
-		add(true, "Make a database with ENCODING 'UTF8'.", "the database has the encoding %s; UTF8 is expected", s.Encoding)
-	}
-	if s.Standby {
-		add(true, "Name the primary server in the url.", "the server is a standby, which cannot be written")
+	if why, hint := s.unfit(); why != "" {
+		add(true, hint, "%s", why)
 	}
 	if s.Fsync != "on" {
 		add(false, "Set fsync = on on the server.", "fsync is %s: a power loss can lose what was recorded, and then it is created twice", s.Fsync)
@@ -81,7 +70,15 @@ func Examine(ctx context.Context, a Address) (found []Finding) {
 	if s.SynchronousCommit != "on" && s.SynchronousCommit != "remote_apply" {
 		add(false, "", "synchronous_commit is %s by default; a run sets it to on for itself", s.SynchronousCommit)
 	}
-	a.examineSchema(ctx, conn, add)
+	switch there, err := a.readable(ctx, conn); {
+	case err != nil:
+		p, _ := errors.AsType[problem.Problem](err)
+		add(true, p.Hint, "%v", err)
+	case there:
+		add(false, "", "schema version %d", ledger.SchemaVersion)
+	default:
+		add(false, "", "there is no ledger yet; the first run makes it")
+	}
 	return found
 }
 
@@ -102,47 +99,4 @@ func (a Address) unprotected() string {
 		}
 	}
 	return unverified
-}
-
-// examineSchema looks at the ledger itself, and at what the user may do.
-func (a Address) examineSchema(ctx context.Context, conn querier, add func(failed bool, hint, format string, args ...any)) {
-	_, there, err := a.namespace(ctx, conn)
-	if err != nil {
-		add(true, "", "%v", err)
-		return
-	}
-	right, on := "has_schema_privilege($1, 'USAGE')", a.schema
-	if !there {
-		right, on = "has_database_privilege($1, 'CREATE')", a.config.Database
-	}
-	var may bool
-	if err := conn.QueryRowContext(ctx, `SELECT `+right, on).Scan(&may); err != nil {
-		add(true, "", "%v", err)
-		return
-	}
-	if !may {
-		add(true, "docs/scale.md has the commands that give the rights.", "this user may not use the schema %s, or make it", a.schema)
-		return
-	}
-	version, err := a.version(ctx, conn)
-	switch {
-	case err != nil:
-		add(true, "", "%v", err)
-	case version == 0:
-		add(false, "", "there is no ledger yet; the first run makes it")
-	default:
-		add(false, "", "schema version %d", version)
-		a.examineTables(ctx, conn, add)
-	}
-}
-
-// examineTables looks at the rights on the tables, and at who is writing.
-func (a Address) examineTables(ctx context.Context, conn querier, add func(failed bool, hint, format string, args ...any)) {
-	var lacking int64
-	err := conn.QueryRowContext(ctx, `SELECT count(*) FROM pg_tables WHERE schemaname = $1
-		AND NOT (SELECT bool_and(has_table_privilege(quote_ident(schemaname) || '.' || quote_ident(tablename), needed))
-			FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) needed)`, a.schema).Scan(&lacking)
-	if err != nil || lacking > 0 {
-		add(true, "docs/scale.md has the commands that give the rights.", "this user lacks rights on %d tables of the ledger", lacking)
-	}
 }

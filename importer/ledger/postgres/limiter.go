@@ -54,7 +54,7 @@ func (l *Limiter) Read(ctx context.Context) (s rate.State, now time.Time, err er
 		s, now, _, err = l.read(ctx)
 		return err
 	})
-	return s, now, l.refuse(err)
+	return s, now, err
 }
 
 // read returns the state of the service, the server's time, and the version of the row. The
@@ -80,7 +80,7 @@ func (l *Limiter) read(ctx context.Context) (s rate.State, now time.Time, versio
 // Change calls change with the state of the service, and again as often as another process has
 // changed it meanwhile.
 func (l *Limiter) Change(ctx context.Context, change func(s *rate.State, now time.Time)) error {
-	return l.refuse(l.twice(ctx, func() error {
+	return l.twice(ctx, func() error {
 		for {
 			s, now, version, err := l.read(ctx)
 			if err != nil {
@@ -108,24 +108,16 @@ func (l *Limiter) Change(ctx context.Context, change func(s *rate.State, now tim
 				return err
 			}
 		}
-	}))
+	})
 }
 
 // twice does something again where it failed, on a new connection if the first one broke:
-// the server may have been started again since the last time.
+// the server may have been started again since the last time. The error says why nothing may be sent.
 func (l *Limiter) twice(ctx context.Context, do func() error) error {
 	err := do()
-	if err == nil || answers(err, insufficientPrivilege) || ctx.Err() != nil {
-		return err
+	if err != nil && !answers(err, insufficientPrivilege) && ctx.Err() == nil {
+		err = do()
 	}
-	return do()
-}
-
-// undefinedTable is PostgreSQL's code for it.
-const undefinedTable = "42P01"
-
-// refuse is why nothing may be sent.
-func (l *Limiter) refuse(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -141,5 +133,8 @@ func (l *Limiter) refuse(err error) error {
 	return l.address.trouble(errors.Join(ledger.ErrStopped, err), "See that the server runs and can be reached from here, and that the user and the password in the url are right; claimsheet doctor shows more.",
 		"the ledger's server cannot be used: %v", cause)
 }
+
+// undefinedTable is PostgreSQL's code for it.
+const undefinedTable = "42P01"
 
 var _ rate.Limiter = (*Limiter)(nil)

@@ -1,3 +1,16 @@
+// Package postgres keeps a ledger in a schema of a PostgreSQL database. Package ledger has the
+// statements and makes every decision; so a ledger here promises what one in a file does, and
+// passes the same suite (ledgertest). This package has the connections, the schema and the locks.
+//
+// The lock of the ledger, and what several processes lock of it, are advisory locks of the one
+// connection that writes. It is never replaced: a process that has lost it cannot write. An Append
+// returns when the COMMIT was answered, with synchronous_commit on; any error of the connection stops
+// the ledger (ledger.ErrStopped), and what of it was recorded the next Open finds out.
+//
+// Times are those of the process, as in a file; only a Limiter goes by the server's clock. Bytes of
+// removed data in the server's write-ahead log and its backups are the server's own matter.
+//
+// No error, and no Address, has the user, the password or the url.
 package postgres
 
 import (
@@ -275,15 +288,11 @@ const (
 // durable.
 func (a Address) checkServer(ctx context.Context, conn *sql.Conn) error {
 	s, err := a.settings(ctx, conn)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case s.Version < oldestServer:
-		return a.trouble(nil, "Use a newer server.", "the server has version %s; %d or newer is expected", s.VersionName, oldestServer/10000)
-	case s.Encoding != "UTF8":
-		return a.trouble(nil, "Make a database with ENCODING 'UTF8'.", "the database has the encoding %s; UTF8 is expected", s.Encoding)
-	case s.Standby:
-		return a.trouble(nil, "Name the primary server in the url.", "the server is a standby, which cannot be written")
+	}
+	if why, hint := s.unfit(); why != "" {
+		return a.trouble(nil, hint, "%s", why)
 	}
 	// Set in any case: the server's default may change while the session lasts.
 	durable := "on"
@@ -297,7 +306,7 @@ func (a Address) checkServer(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// settings are what matters of a server, for checkServer and Inspect.
+// settings are what matters of a server, for checkServer and Examine.
 type settings struct {
 	Version           int
 	VersionName       string
@@ -311,6 +320,19 @@ func (a Address) settings(ctx context.Context, conn querier) (s settings, err er
 	err = conn.QueryRowContext(ctx, `SELECT CAST(current_setting('server_version_num') AS bigint), current_setting('server_version'), current_setting('server_encoding'),
 		pg_is_in_recovery(), current_setting('synchronous_commit'), current_setting('fsync')`).Scan(&s.Version, &s.VersionName, &s.Encoding, &s.Standby, &s.SynchronousCommit, &s.Fsync)
 	return s, err
+}
+
+// unfit says why a ledger cannot be on a server, and what to do; "" where it can.
+func (s settings) unfit() (why, hint string) {
+	switch {
+	case s.Version < oldestServer:
+		return fmt.Sprintf("the server has version %s; %d or newer is expected", s.VersionName, oldestServer/10000), "Use a newer server."
+	case s.Encoding != "UTF8":
+		return fmt.Sprintf("the database has the encoding %s; UTF8 is expected", s.Encoding), "Make a database with ENCODING 'UTF8'."
+	case s.Standby:
+		return "the server is a standby, which cannot be written", "Name the primary server in the url."
+	}
+	return "", ""
 }
 
 // querier is a connection or a pool of them.

@@ -7,7 +7,7 @@
 CREATE TABLE ledger (
     version bigint NOT NULL
 );
-INSERT INTO ledger VALUES (3);
+INSERT INTO ledger VALUES (4);
 
 -- versions gives the numbers of events, as many at once as ledger.NumbersAtOnce says.
 CREATE SEQUENCE versions INCREMENT BY 1000;
@@ -141,7 +141,6 @@ CREATE TABLE tracked (
     step        bigint NOT NULL,
     kind        text COLLATE "C" NOT NULL,
     status      text COLLATE "C" NOT NULL,
-    completed   bigint NOT NULL,
     at          bigint NOT NULL,
     received    bigint NOT NULL,
     client_id   text NOT NULL,
