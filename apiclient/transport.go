@@ -11,12 +11,15 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"claimsheet/apiclient/rate"
 )
 
 const (
 	maxHead = 64 << 10
 	// idleTimeout is shorter than any server's. If the server closed an idle
-	// connection just as a POST goes out, the outcome would be unknown.
+	// connection just as a POST goes out, the outcome would be unknown. A part of it
+	// is left for a request that waits on the connection.
 	idleTimeout = 2 * time.Second
 	// maxIdle is above any sensible concurrency, so that every worker can reuse
 	// its connection.
@@ -62,7 +65,7 @@ func newTransport(cfg Config) *http.Transport {
 		DialContext:            counted(open),
 		DialTLSContext:         counted(openTLS),
 		DisableCompression:     true,
-		IdleConnTimeout:        idleTimeout,
+		IdleConnTimeout:        idleTimeout - rate.Lead,
 		MaxIdleConnsPerHost:    maxIdle,
 		MaxResponseHeaderBytes: maxHead,
 		ResponseHeaderTimeout:  cfg.Timeout,
