@@ -23,7 +23,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"os"
 	"slices"
@@ -227,19 +226,19 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 			return Answer{}, nil, err
 		}
 	}
-	trace, watched := c.trace(ctx, r, req, slot.waited)
+	left := time.Now()
 	defer func() {
 		if !errors.Is(err, rate.ErrHeldBack) {
-			trace.ended(a, err)
+			c.trace(ctx, r, req, slot, left, a, err)
 		}
 	}()
-	proof := &evidence{ownTransport: c.cfg.Transport == nil, once: req.Method != http.MethodGet}
-	proof.goOn = func(info httptrace.GotConnInfo) error {
-		trace.connected(info.Reused)
-		defer func() { trace.leaves(slot.waited) }()
-		return slot.leave(ctx, idleTimeout-info.IdleTime)
+	proof := &evidence{own: c.cfg.Transport == nil, once: req.Method != http.MethodGet}
+	proof.leave = func(idle time.Duration) error {
+		err := slot.leave(ctx, idleTimeout-idle)
+		left = time.Now()
+		return err
 	}
-	res, err := c.roundTrip(watched, proof, req)
+	res, err := c.roundTrip(ctx, proof, req)
 	var f *Failure
 	if err != nil {
 		f = proof.failure(err)
