@@ -171,7 +171,7 @@ func (c *Client) examineLookUps(ctx context.Context) (found []Finding) {
 		f, _ := errors.AsType[*Failure](err)
 		switch {
 		case f == nil:
-			found = append(found, Finding{check, OK, "for an unknown client the service answers " + shapeOf(a).String(), ""})
+			found = append(found, Finding{check, OK, "for an unknown client the service answers " + shapeOf(a).text, ""})
 		case f.Status/100 == 4 && f.Status != http.StatusNotFound && !f.Stop && c.cfg.NotFound.Stated:
 			found = append(found, Finding{check, Warn, f.Reason, "a run looks up nothing invented, because the environment has not_found"})
 		default:
