@@ -389,28 +389,6 @@ func TestAnAnswerThatMeansTwoThings(t *testing.T) {
 	}
 }
 
-// The url of the look-up itself names nobody.
-func TestTheURLOfALookUpIsNoID(t *testing.T) {
-	for location, id := range map[string]string{
-		"/api/funnel/v2/contacts/by-email/jane%40example.com":      "",
-		"http://inside.example/contacts/by-email/Jane@example.com": "",
-		"/api/funnel/v2/contacts/by-email":                         "",
-		"/api/funnel/v2/contacts":                                  "",
-		"/api/funnel/v2/contacts/7":                                "7",
-	} {
-		cfg := config(apiclient.V2)
-		cfg.Wire.LookupContactID = new("last-segment:header:Content-Location")
-		cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Location", location)
-			answers(200, asJSON, `{"email":"jane@example.com"}`)(w, r)
-		}))
-		got, err := client(t, cfg).Find(t.Context(), apiclient.ByEmail, "jane@example.com")
-		if got.ID != id || (err == nil) != (id != "") {
-			t.Errorf("%s: id %q, %v; want %q", location, got.ID, err, id)
-		}
-	}
-}
-
 // What was learnt for one look-up does not count for the other.
 func TestEachLookUpLearnsForItself(t *testing.T) {
 	c := against(t, func(w http.ResponseWriter, r *http.Request) {

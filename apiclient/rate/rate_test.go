@@ -9,38 +9,6 @@ import (
 	"time"
 )
 
-// TestGive: departures keep their distance, also from those that are used later by the
-// uncertainty, and are not given too far ahead, in a pause or for more than a slice.
-func TestGive(t *testing.T) {
-	now := time.Unix(1000, 0)
-	l := limits{50, margin + lateness} // every 21.5 ms
-	every := 21500 * time.Microsecond
-	var s State
-	first := s.give(now, l, 3, 5*time.Millisecond)
-	if len(first) != 3 || !first[0].Equal(now) || first[2].Sub(now) != 2*every {
-		t.Fatalf("got %v", first)
-	}
-	second := s.give(now, l, 100, 0)
-	if len(second) != 9 || second[0].Sub(first[2]) != every+5*time.Millisecond {
-		t.Errorf("got %v after %v", second, first)
-	}
-	n := 0
-	for len(s.give(now, l, 100, 0)) > 0 {
-		n++
-	}
-	if n > 2 || s.next(now, l).Sub(now) <= Lead {
-		t.Errorf("%d more slices, up to %v", n, s.Last.Sub(now))
-	}
-	later := now.Add(time.Minute)
-	s.PausedUntil = later.Add(1)
-	if got := s.give(later, l, 1, 0); got != nil {
-		t.Errorf("in a pause: %v", got)
-	}
-	if got := s.give(later.Add(1), limits{0.1, margin}, 5, 0); len(got) != 1 {
-		t.Errorf("at a low rate: %v", got)
-	}
-}
-
 // inMemory is a Limiter for the Meters of a test.
 type inMemory struct {
 	mu      sync.Mutex
