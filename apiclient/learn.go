@@ -40,7 +40,7 @@ func (c *Client) LearnID(r Request, a Answer, sure string) (place, id string, ok
 		if err != nil {
 			return "", err
 		}
-		id, err := identifier(f, place)
+		id, err := f.only(place, readID)
 		if err == nil && (!idText.MatchString(id) || dateText.MatchString(id) && !uuidText.MatchString(id)) {
 			err = fmt.Errorf("has no id at %s", placeName(place))
 		}
