@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
-	"strings"
 	"time"
 )
 
@@ -18,7 +17,7 @@ type Exchange struct {
 	Row       int       `json:"row,omitempty"`   // of WithRow; 0 for none
 	Kind      Kind      `json:"kind"`
 	Method    string    `json:"method"`
-	Path      string    `json:"path"`                // Request.Route with the ids in it; e-mail addresses and phone numbers stay placeholders
+	Path      string    `json:"path"`                // Request.Route
 	RequestID string    `json:"requestId,omitempty"` // the header X-Request-Id that was sent
 	Status    int       `json:"status,omitempty"`    // 0 when no answer came
 	AnswerID  string    `json:"answerId,omitempty"`  // the answer's header X-Request-Id or X-Correlation-Id, when it is another one
@@ -50,7 +49,7 @@ func (c *Client) trace(ctx context.Context, r Request, req *http.Request, slot *
 		return
 	}
 	whose, _ := ctx.Value(tracedRow{}).(tracedRow)
-	e := Exchange{Time: left.UTC(), Sheet: whose.sheet, Row: whose.row, Kind: r.Kind, Method: r.Method, Path: c.tracedPath(r),
+	e := Exchange{Time: left.UTC(), Sheet: whose.sheet, Row: whose.row, Kind: r.Kind, Method: r.Method, Path: r.Route,
 		RequestID: c.tracedID(req.Header.Get("X-Request-Id")), Status: a.Status, Sent: len(r.Body), Received: len(a.Body),
 		Took: Durations{Wait: milliseconds(slot.waited), Whole: milliseconds(time.Since(left))}}
 	if id := c.tracedID(cmp.Or(a.Header.Get("X-Request-Id"), a.Header.Get("X-Correlation-Id"))); id != e.RequestID {
@@ -64,27 +63,8 @@ func (c *Client) trace(ctx context.Context, r Request, req *http.Request, slot *
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-var (
-	// placeholder finds the names of ids in a Route.
-	placeholder = regexp.MustCompile(`\{\w+Id\}`)
-	// shownID matches ids that can be shown: no name, address or url looks like one.
-	shownID = regexp.MustCompile(`^[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]*$`)
-)
-
-// tracedPath returns the request's Route with ids in the place of their names. A value
-// that is not an id stays a name.
-func (c *Client) tracedPath(r Request) string {
-	values := map[string]string{}
-	pattern, _, _ := strings.Cut(r.Route, "?")
-	for i, segment := range strings.Split(strings.TrimPrefix(pattern, "/"), "/") {
-		if i < len(r.Path) {
-			values[segment] = r.Path[i]
-		}
-	}
-	return placeholder.ReplaceAllStringFunc(r.Route, func(word string) string {
-		return cmp.Or(c.tracedID(cmp.Or(values[word], r.Query.Get(word[1:len(word)-1]))), word)
-	})
-}
+// shownID matches ids that can be shown: no name, address or url looks like one.
+var shownID = regexp.MustCompile(`^[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]*$`)
 
 // tracedID returns an id, "" for a text that does not look like one or is a secret.
 func (c *Client) tracedID(id string) string {
