@@ -12,17 +12,6 @@ import (
 	"claimsheet/apiclient/apitest"
 )
 
-// directory answers look-ups: known for one address, nobody for all others.
-func directory(known, nobody http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/jane@example.com") {
-			known(w, r)
-			return
-		}
-		nobody(w, r)
-	}
-}
-
 const asJSON = "application/json"
 
 // A probe that is refused is named as one; a Stated NotFound needs none, and the first
