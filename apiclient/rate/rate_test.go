@@ -65,6 +65,18 @@ func TestACutTakesDeparturesBack(t *testing.T) {
 	})
 }
 
+// TestALateRefusalIsNoNews: the refusal of a request that left before the cut does not cut again, also after a good answer.
+func TestALateRefusalIsNoNews(t *testing.T) {
+	m := NewMeter(20, nil, time.Now)
+	for range 2 {
+		m.Refused(t.Context(), Refusal{Status: 429})
+		m.Accepted()
+	}
+	if m.state.Cuts != 1 {
+		t.Errorf("%d cuts, want 1", m.state.Cuts)
+	}
+}
+
 // TestDeparturesAreTakenInSlices: a process that uses what it takes soon asks for several
 // departures at once, although its requests come one by one.
 func TestDeparturesAreTakenInSlices(t *testing.T) {
