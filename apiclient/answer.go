@@ -39,21 +39,14 @@ func statusText(status int) string {
 
 // mediaType returns the media type of an answer without parameters; "" for none.
 func mediaType(a Answer) string {
-	t, _, err := mime.ParseMediaType(a.ContentType)
-	if err != nil {
-		return ""
-	}
+	t, _, _ := mime.ParseMediaType(a.ContentType)
 	return t
 }
 
-// isPage reports whether an answer is made for people rather than programs, such as a login form, a portal
-// or the error of a proxy: markup.
+// isPage reports whether an answer is markup, made for people: a login form, a portal, the error of a proxy.
 func isPage(a Answer) bool {
-	switch mediaType(a) {
-	case "text/html", "application/xhtml+xml":
-		return true
-	}
-	return bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))
+	kind := mediaType(a)
+	return kind == "text/html" || kind == "application/xhtml+xml" || bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))
 }
 
 // notJSON completes the sentence "the answer …" for one that is not JSON.
@@ -81,28 +74,16 @@ func detail(a Answer) string {
 	if !ok {
 		return printable(string(a.Body))
 	}
-	var parts []string
+	var b bytes.Buffer
 	for _, key := range messageKeys {
 		if text, ok := scalar(follow(doc, "/"+key).value); ok && text != "" {
-			parts = append(parts, text)
+			b.WriteString(text + " ")
+			doc = follow(doc, "/errors").value
 			break
 		}
 	}
-	if errs := follow(doc, "/errors").value; len(parts) > 0 && errs != nil {
-		parts = append(parts, compact(errs))
-	}
-	if len(parts) == 0 {
-		parts = append(parts, compact(doc))
-	}
-	return printable(strings.Join(parts, " "))
-}
-
-func compact(value []byte) string {
-	var b bytes.Buffer
-	if err := json.Compact(&b, value); err != nil {
-		return ""
-	}
-	return b.String()
+	_ = json.Compact(&b, doc) // it is JSON, or nothing
+	return printable(b.String())
 }
 
 // printable returns s on one line, at most maxDetail characters, with everything

@@ -23,7 +23,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"os"
 	"slices"
@@ -56,7 +55,8 @@ type Client struct {
 	transport http.RoundTripper
 	dial      func(context.Context) (net.Conn, error) // nil when Config.Transport replaces the network
 	rules     []rule
-	pacer     *pacer
+	meter     *rate.Meter
+	flight    chan struct{} // has room for the requests in flight; nil for any number
 
 	mu      sync.Mutex
 	sent    map[Kind]int
@@ -85,9 +85,12 @@ func New(cfg Config) (*Client, error) {
 		base:      base,
 		transport: cfg.Transport,
 		rules:     rules,
-		pacer:     newPacer(cfg),
+		meter:     rate.NewMeter(cfg.RequestsPerSecond, cfg.Limiter, cfg.Now),
 		sent:      make(map[Kind]int),
 		absent:    make(map[By]shape),
+	}
+	if cfg.Concurrency > 0 {
+		c.flight = make(chan struct{}, cfg.Concurrency)
 	}
 	if cfg.Transport == nil {
 		own := newTransport(cfg)
@@ -123,7 +126,7 @@ func (c *Client) Sent() map[Kind]int {
 
 // InFlight returns how many requests are given to the network and not answered yet; 0
 // where Config.Concurrency sets no limit.
-func (c *Client) InFlight() int { return len(c.pacer.flight) }
+func (c *Client) InFlight() int { return len(c.flight) }
 
 // Create sends a creating request, once, and judges what became of it.
 func (c *Client) Create(ctx context.Context, r Request) Verdict { return c.CreateReserved(ctx, nil, r) }
@@ -136,7 +139,7 @@ func (c *Client) Create(ctx context.Context, r Request) Verdict { return c.Creat
 // slot.
 func (c *Client) CreateReserved(ctx context.Context, slot *Slot, r Request) Verdict {
 	if slot == nil || slot.over {
-		slot = &Slot{pacer: c.pacer}
+		slot = &Slot{client: c}
 	}
 	a, err := c.do(ctx, r, slot)
 	return c.Judge(r, a, err)
@@ -144,22 +147,19 @@ func (c *Client) CreateReserved(ctx context.Context, slot *Slot, r Request) Verd
 
 // Queues reports whether Reserve may wait: there is a rate, or the service asks
 // to wait.
-func (c *Client) Queues() bool {
-	reason, _ := c.pacer.Waiting()
-	return reason != "" || c.pacer.Limited()
-}
+func (c *Client) Queues() bool { return c.meter.Queues() }
 
 // PauseEnd returns when the last pause that the service has asked for ends, or has ended; over
 // is false before that. It is zero, and over, when the service has asked for none.
-func (c *Client) PauseEnd() (end time.Time, over bool) { return c.pacer.PauseEnd() }
+func (c *Client) PauseEnd() (end time.Time, over bool) { return c.meter.PauseEnd() }
 
 // Waiting says why the service asks to wait and until when, in one line without personal data; "" when
 // it does not.
-func (c *Client) Waiting() (reason string, until time.Time) { return c.pacer.Waiting() }
+func (c *Client) Waiting() (reason string, until time.Time) { return c.meter.Waiting() }
 
 // Spacing returns the time between two requests at the present rate; 0 for no
 // rate.
-func (c *Client) Spacing() time.Duration { return c.pacer.Spacing() }
+func (c *Client) Spacing() time.Duration { return c.meter.Spacing() }
 
 // Do sends one request, once, and reads its answer, whatever the status. The
 // error is always a *Failure. When the status was read before the failure, the
@@ -180,7 +180,8 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 func (c *Client) do(ctx context.Context, r Request, slot *Slot) (Answer, error) {
 	a, sent, err := c.once(ctx, r, slot)
 	for !slot.ticket.Impatient && errors.Is(err, rate.ErrHeldBack) { // it waits in the queue, not on a connection
-		a, sent, err = c.once(ctx, r, c.slot(ctx, slot.leave))
+		slot = c.slot(ctx, slot.guard)
+		a, sent, err = c.once(ctx, r, slot)
 	}
 	if err != nil || a.Status != http.StatusUnauthorized || c.cfg.Renew == nil {
 		return a, err
@@ -197,7 +198,7 @@ func (c *Client) do(ctx context.Context, r Request, slot *Slot) (Answer, error) 
 	if !renewed {
 		return a, nil
 	}
-	a, _, err = c.once(ctx, r, c.slot(ctx, slot.leave))
+	a, _, err = c.once(ctx, r, c.slot(ctx, slot.guard))
 	return a, err
 }
 
@@ -211,33 +212,33 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 	if err != nil {
 		return Answer{}, nil, err
 	}
-	if err := slot.getReady(ctx); err != nil {
+	if err := slot.enter(ctx); err != nil {
+		return Answer{}, nil, err
+	}
+	if err := slot.takePlace(ctx); err != nil {
 		return Answer{}, nil, err
 	}
 	if err := c.setHeaders(ctx, req); err != nil {
 		return Answer{}, nil, err
 	}
-	if err := slot.await(ctx, rate.Departed, forever); err != nil {
-		return Answer{}, nil, err
+	if c.cfg.Transport != nil { // it has no connections
+		if err := slot.leave(ctx, getTimeout); err != nil {
+			return Answer{}, nil, err
+		}
 	}
-	slot.leaveHead()
-	if err := slot.mayLeave(); err != nil {
-		return Answer{}, nil, err
-	}
-	trace, watched := c.trace(ctx, r, req, slot.waited)
+	left := time.Now()
 	defer func() {
 		if !errors.Is(err, rate.ErrHeldBack) {
-			trace.ended(a, err)
+			c.trace(ctx, r, req, slot, left, a, err)
 		}
 	}()
-	proof := &evidence{ownTransport: c.cfg.Transport == nil, once: req.Method != http.MethodGet}
-	proof.goOn = func(info httptrace.GotConnInfo) error {
-		trace.connected(info.Reused)
-		err := slot.await(ctx, rate.Left, idleTimeout-info.IdleTime)
-		trace.leaves(slot.waited)
-		return cmp.Or(err, slot.mayLeave())
+	proof := &evidence{own: c.cfg.Transport == nil, once: req.Method != http.MethodGet}
+	proof.leave = func(idle time.Duration) error {
+		err := slot.leave(ctx, idleTimeout-idle)
+		left = time.Now()
+		return err
 	}
-	res, err := c.roundTrip(watched, proof, req)
+	res, err := c.roundTrip(ctx, proof, req)
 	var f *Failure
 	if err != nil {
 		f = proof.failure(err)
@@ -254,9 +255,9 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 	a.Early = body.unread()
 	err = a.read(r, res, c.cfg.Now())
 	if c.asksToWait(a) {
-		c.pacer.Refused(ctx, rate.Refusal{Status: a.Status, Wait: a.RetryAfter, Cuts: slot.ticket.Cuts})
+		c.meter.Refused(ctx, rate.Refusal{Status: a.Status, Wait: a.RetryAfter, Cuts: slot.ticket.Cuts})
 	} else if err == nil {
-		c.pacer.Accepted()
+		c.meter.Accepted()
 	}
 	return a, req, err
 }

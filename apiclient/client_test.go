@@ -114,16 +114,6 @@ func TestCredentialsThatCannotBeHad(t *testing.T) {
 	}
 }
 
-func TestARunThatStopsSendsNoMore(t *testing.T) {
-	hits := 0
-	c := against(t, func(http.ResponseWriter, *http.Request) { hits++ })
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if v := c.Create(ctx, createContact(c)); v.Effect != apiclient.NotSent || hits != 0 {
-		t.Errorf("%s, %d hits", v.Effect, hits)
-	}
-}
-
 // A POST on its way is not cancelled with the run; a GET is.
 func TestStoppingWhileARequestIsOnItsWay(t *testing.T) {
 	post, cancelPost := context.WithCancel(t.Context())

@@ -57,10 +57,7 @@ func (c *Client) Examine(ctx context.Context) iter.Seq[Finding] {
 
 // failed is a check that failed, in the words of a Failure; hint is for one that has none.
 func failed(check string, err error, hint string) []Finding {
-	f, ok := errors.AsType[*Failure](err)
-	if !ok {
-		f = &Failure{Reason: "the check failed"}
-	}
+	f, _ := errors.AsType[*Failure](err)
 	return []Finding{{check, Fail, f.Reason, cmp.Or(f.Hint, hint)}}
 }
 
@@ -101,61 +98,53 @@ func (c *Client) examineConnection(ctx context.Context) []Finding {
 // examineTemplates reads the reference data. That also shows whether the service accepts
 // the credentials.
 func (c *Client) examineTemplates(ctx context.Context) []Finding {
-	const check = "templates"
+	const check, authentication = "templates", "authentication"
 	a, err := c.Do(ctx, c.Routes().Templates())
-	switch {
+	switch refused := c.refusal("reading the activity templates", a); {
 	case err != nil:
 		return failed(check, err, "check the environment's auth and base_url")
 	case a.Status == http.StatusUnauthorized:
-		return []Finding{{"authentication", Fail, "the service does not accept the credentials: " + statusText(a.Status),
+		return []Finding{{authentication, Fail, "the service does not accept the credentials: " + statusText(a.Status),
 			"check the environment's auth: its type, and whether the secret is of this environment and still valid"}}
 	case a.Status == http.StatusForbidden:
-		return []Finding{{"authentication", Fail,
+		return []Finding{{authentication, Fail,
 			"the service knows the credentials but does not let them read the templates: " + statusText(a.Status),
 			"ask the service's operator for the rights of an integrator; under version 1, check case_id"}}
 	case isPage(a):
 		return []Finding{{check, Fail, statusText(a.Status) + " with a web page instead of JSON",
 			"a portal, a proxy or a login page answers in the service's place: " +
 				"check base_url and auth, and whether this machine may reach the service"}}
+	case a.Status/100 == 4:
+		return failed(check, refused, "check base_url, which ends before /funnel, and under version 1 case_id")
+	case refused != nil:
+		return failed(check, refused, "")
 	}
-	if err := c.refusal("reading the activity templates", a); err != nil {
-		hint := ""
-		if a.Status/100 == 4 {
-			hint = "check base_url, which ends before /funnel, and under version 1 case_id"
-		}
-		return failed(check, err, hint)
-	}
-	found := []Finding{{"authentication", OK, "accepted", ""}}
+	accepted := Finding{authentication, OK, "accepted", ""}
 	if c.cfg.Authorize == nil {
-		found[0].Text = "no credentials are configured, and none are asked for"
+		accepted.Text = "no credentials are configured, and none are asked for"
 	}
 	templates, notes, err := parseTemplates(c.cfg.Wire, a)
-	if err != nil {
-		return append(found, Finding{check, Fail, "the answer " + err.Error(),
-			"check base_url; the answer should be the service's reference data"})
-	}
-	if len(templates) == 0 {
-		return append(found, Finding{check, Warn, "the service has no activity templates here",
-			"templates belong to an environment and a claim type: check base_url and case_id"})
-	}
 	attributes, typed := 0, 0
 	for _, t := range templates {
-		attributes += len(t.Attributes)
 		for _, a := range t.Attributes {
-			if a.DataType != "" {
+			if attributes++; a.DataType != "" {
 				typed++
 			}
 		}
 	}
 	types := fmt.Sprintf("the data types of %d", typed)
-	switch typed {
-	case 0:
+	switch {
+	case err != nil:
+		return []Finding{accepted, {check, Fail, "the answer " + err.Error(), "check base_url; the answer should be the service's reference data"}}
+	case len(templates) == 0:
+		return []Finding{accepted, {check, Warn, "the service has no activity templates here",
+			"templates belong to an environment and a claim type: check base_url and case_id"}}
+	case typed == 0:
 		types = "no data types"
-	case attributes:
+	case typed == attributes:
 		types = "all data types"
 	}
-	said := fmt.Sprintf("%d templates with %d attributes; the service reports %s", len(templates), attributes, types)
-	found = append(found, Finding{check, OK, said, ""})
+	found := []Finding{accepted, {check, OK, fmt.Sprintf("%d templates with %d attributes; the service reports %s", len(templates), attributes, types), ""}}
 	for _, note := range notes {
 		found = append(found, Finding{check, Warn, printable(note), ""})
 	}
@@ -171,7 +160,7 @@ func (c *Client) examineLookUps(ctx context.Context) (found []Finding) {
 		f, _ := errors.AsType[*Failure](err)
 		switch {
 		case f == nil:
-			found = append(found, Finding{check, OK, "for an unknown client the service answers " + shapeOf(a).String(), ""})
+			found = append(found, Finding{check, OK, "for an unknown client the service answers " + shapeOf(a).text, ""})
 		case f.Status/100 == 4 && f.Status != http.StatusNotFound && !f.Stop && c.cfg.NotFound.Stated:
 			found = append(found, Finding{check, Warn, f.Reason, "a run looks up nothing invented, because the environment has not_found"})
 		default:

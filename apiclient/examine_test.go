@@ -30,11 +30,6 @@ func healthy(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"error":"nobody"}`)
 }
 
-// sick answers everything in the same way.
-func sick(status int, contentType, body string) http.HandlerFunc {
-	return answers(status, contentType, body)
-}
-
 // onTemplates is healthy, except for the templates.
 func onTemplates(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -79,20 +74,20 @@ func TestExamineFindsEachFault(t *testing.T) {
 		want   []string // the beginnings of the troubles
 	}{
 		"all well":        {healthy, nil, nil},
-		"401":             {sick(401, "application/json", `{}`), nil, []string{"fail authentication: the service does not accept the credentials: HTTP 401"}},
-		"403":             {sick(403, "application/json", `{}`), nil, []string{"fail authentication: the service knows the credentials but does not let them read"}},
-		"404 plain text":  {sick(404, "text/plain", "404 page not found"), nil, []string{"fail templates: reading the activity templates got HTTP 404"}},
-		"portal":          {sick(200, "text/html", "<html>Welcome to the hotel"), nil, []string{"fail templates: HTTP 200 OK with a web page"}},
-		"portal 404":      {sick(404, "text/html", "<html>"), nil, []string{"fail templates: HTTP 404 Not Found with a web page"}},
-		"redirect":        {sick(302, "text/plain", ""), nil, []string{"fail templates: reading the activity templates got HTTP 302"}},
-		"not an array":    {onTemplates(sick(200, "application/json", `{"items":[]}`)), nil, []string{"fail templates: the answer is an object"}},
-		"no templates":    {onTemplates(sick(200, "application/json", `[]`)), nil, []string{"warn templates: the service has no activity templates"}},
-		"unknown type":    {onTemplates(sick(200, "application/json", `[{"id":"1","name":"a","activityAttributeTemplates":[{"id":"2","name":"b","dataType":"Fax"}]}]`)), nil, []string{`warn templates: the data type "Fax"`}},
-		"everybody known": {onLookUps(sick(200, "application/json", `{"contactId":"a"}`)), nil, []string{"fail look-up by e-mail: the look-up of an invented e-mail", "fail look-up by phone: "}},
-		"refused form":    {onLookUps(sick(400, "application/json", `{}`)), nil, []string{"fail look-up by e-mail: the look-up by e-mail got HTTP 400", "fail look-up by phone: "}},
-		"refused, stated": {onLookUps(sick(400, "application/json", `{}`)), func(cfg *apiclient.Config) { cfg.NotFound.Stated = true },
+		"401":             {answers(401, "application/json", `{}`), nil, []string{"fail authentication: the service does not accept the credentials: HTTP 401"}},
+		"403":             {answers(403, "application/json", `{}`), nil, []string{"fail authentication: the service knows the credentials but does not let them read"}},
+		"404 plain text":  {answers(404, "text/plain", "404 page not found"), nil, []string{"fail templates: reading the activity templates got HTTP 404"}},
+		"portal":          {answers(200, "text/html", "<html>Welcome to the hotel"), nil, []string{"fail templates: HTTP 200 OK with a web page"}},
+		"portal 404":      {answers(404, "text/html", "<html>"), nil, []string{"fail templates: HTTP 404 Not Found with a web page"}},
+		"redirect":        {answers(302, "text/plain", ""), nil, []string{"fail templates: reading the activity templates got HTTP 302"}},
+		"not an array":    {onTemplates(answers(200, "application/json", `{"items":[]}`)), nil, []string{"fail templates: the answer is an object"}},
+		"no templates":    {onTemplates(answers(200, "application/json", `[]`)), nil, []string{"warn templates: the service has no activity templates"}},
+		"unknown type":    {onTemplates(answers(200, "application/json", `[{"id":"1","name":"a","activityAttributeTemplates":[{"id":"2","name":"b","dataType":"Fax"}]}]`)), nil, []string{`warn templates: the data type "Fax"`}},
+		"everybody known": {onLookUps(answers(200, "application/json", `{"contactId":"a"}`)), nil, []string{"fail look-up by e-mail: the look-up of an invented e-mail", "fail look-up by phone: "}},
+		"refused form":    {onLookUps(answers(400, "application/json", `{}`)), nil, []string{"fail look-up by e-mail: the look-up by e-mail got HTTP 400", "fail look-up by phone: "}},
+		"refused, stated": {onLookUps(answers(400, "application/json", `{}`)), func(cfg *apiclient.Config) { cfg.NotFound.Stated = true },
 			[]string{"warn look-up by e-mail: the look-up by e-mail got HTTP 400", "warn look-up by phone: "}},
-		"look-up page": {onLookUps(sick(404, "text/html", "<html>")), nil, []string{"fail look-up by e-mail: the look-up of an invented e-mail", "fail look-up by phone: "}},
+		"look-up page": {onLookUps(answers(404, "text/html", "<html>")), nil, []string{"fail look-up by e-mail: the look-up of an invented e-mail", "fail look-up by phone: "}},
 		"no token": {healthy, func(cfg *apiclient.Config) {
 			cfg.Authorize = func(context.Context, *http.Request) error {
 				return &apiclient.Failure{Stop: true, Reason: "the token endpoint answered with status 401 (invalid_client)"}

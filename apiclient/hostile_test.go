@@ -212,24 +212,6 @@ func TestABodyObeysTheTimeout(t *testing.T) {
 	}
 }
 
-// A service may have ten thousand templates.
-func TestManyTemplatesAreRead(t *testing.T) {
-	onlyLong(t)
-	var list []string
-	for i := range 10_000 {
-		list = append(list, fmt.Sprintf(`{"id":"%036d","name":"Template %d","activityAttributeTemplates":[{"id":"%036d","name":"A","dataType":"Text"}],"more":%q}`,
-			i, i, i, strings.Repeat("x", 100)))
-	}
-	body := "[" + strings.Join(list, ",") + "]"
-	if len(body) < 2<<20 {
-		t.Fatalf("%d bytes", len(body))
-	}
-	templates, _, err := against(t, answers(200, asJSON, body)).Templates(t.Context())
-	if err != nil || len(templates) != 10_000 || templates[9_999].Attributes[0].DataType != "Text" {
-		t.Errorf("%d templates, %v", len(templates), err)
-	}
-}
-
 // An id or a url that is longer than a cell of a workbook does not count: it would
 // be cut on its way to people.
 func TestWhatNoCellHoldsIsNoID(t *testing.T) {

@@ -40,7 +40,7 @@ func (c *Client) LearnID(r Request, a Answer, sure string) (place, id string, ok
 		if err != nil {
 			return "", err
 		}
-		id, err := identifier(f, place)
+		id, err := f.only(place, readID)
 		if err == nil && (!idText.MatchString(id) || dateText.MatchString(id) && !uuidText.MatchString(id)) {
 			err = fmt.Errorf("has no id at %s", placeName(place))
 		}
@@ -346,27 +346,28 @@ func LearnTemplates(a Answer) (pointer string, ok bool) {
 // speaks of a type; "" for none. others are the other names there.
 func LearnDataTypes(a Answer, list string) (pointer string, named int, others []string) {
 	doc, _ := document(a.Body)
-	names := map[string][]string{} // by pointer
+	known, strange := map[string]int{}, map[string][]string{} // by pointer
 	for _, template := range inside(follow(doc, list).value, "array") {
 		for _, attribute := range inside(follow(template.value, "/activityAttributeTemplates").value, "array") {
 			for _, l := range leavesOf(Answer{Body: attribute.value}) {
-				if text, ok := stringOf(l.value); ok && plainCode.MatchString(text) && strings.Contains(plainly(l.name+l.parent), "type") {
-					names[l.pointer] = append(names[l.pointer], text)
+				text, ok := stringOf(l.value)
+				switch isName := func(t string) bool { return strings.EqualFold(t, text) }; {
+				case !ok || !plainCode.MatchString(text) || !strings.Contains(plainly(l.name+l.parent), "type"):
+				case slices.ContainsFunc(dataTypes, isName):
+					known[l.pointer]++
+				default:
+					known[l.pointer] += 0
+					strange[l.pointer] = append(strange[l.pointer], text)
 				}
 			}
 		}
 	}
-	isOther := func(name string) bool {
-		return !slices.ContainsFunc(dataTypes, func(t string) bool { return strings.EqualFold(t, name) })
-	}
-	for _, place := range slices.Sorted(maps.Keys(names)) {
-		strange := slices.DeleteFunc(slices.Clone(names[place]), func(name string) bool { return !isOther(name) })
-		if n := len(names[place]) - len(strange); pointer == "" || n > named {
-			slices.Sort(strange)
-			pointer, named, others = place, n, slices.Compact(strange)
+	for _, place := range slices.Sorted(maps.Keys(known)) {
+		if pointer == "" || known[place] > named {
+			pointer, named = place, known[place]
 		}
 	}
-	return pointer, named, others
+	return pointer, named, slices.Compact(slices.Sorted(slices.Values(strange[pointer])))
 }
 
 var (

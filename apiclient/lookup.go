@@ -42,14 +42,11 @@ type Found struct {
 // array of one element also inside that element.
 func (c *Client) Find(ctx context.Context, by By, value string) (Found, error) {
 	r, a, absent, err := c.lookUp(ctx, by, value)
-	if err != nil {
-		return Found{}, err
+	if err == nil && absent {
+		err = c.asLearnt(by, a)
 	}
-	if absent {
-		if err := c.asLearnt(by, a); err != nil {
-			return Found{}, err
-		}
-		return Found{Absent: true, Body: a.Body}, nil
+	if err != nil || absent {
+		return Found{Absent: err == nil, Body: a.Body}, err
 	}
 	id, err := c.readMatch(r, a)
 	if err != nil {
@@ -68,8 +65,7 @@ func unlessJSON(a Answer) Retry {
 }
 
 // lookUp sends a look-up. The answer is a 2xx, or means nobody by Config.NotFound: then
-// absent is set. The error, a *Failure, also says that it means so of the first of several
-// people, or beside an id.
+// absent is set. It is an error that it means so of the first of several people, or beside an id.
 func (c *Client) lookUp(ctx context.Context, by By, value string) (r Request, a Answer, absent bool, err error) {
 	what := "the look-up by " + string(by)
 	if r = c.Routes().FindByEmail(value); by == ByPhone {
@@ -78,19 +74,25 @@ func (c *Client) lookUp(ctx context.Context, by By, value string) (r Request, a 
 	if a, err = c.Do(ctx, r); err != nil {
 		return r, Answer{}, false, during(what, err)
 	}
-	absent = c.cfg.NotFound.Describes(a)
-	if !absent {
+	here, elsewhere, crowded := false, false, false // where content describes nobody
+	place := c.lookupPlace()
+	for _, content := range c.cfg.NotFound.Content {
+		describes, ofSeveral := content.describes(a)
+		here = here || describes && content.Place == place
+		elsewhere = elsewhere || describes && content.Place != place
+		crowded = crowded || describes && ofSeveral
+	}
+	if absent = c.cfg.NotFound.Describes(a); !absent {
 		err = c.refusal(what, a)
 	}
-	crowded := slices.ContainsFunc(c.cfg.NotFound.Content, func(content NotFoundContent) bool {
-		describes, crowded := content.describes(a)
-		return describes && crowded
-	})
+	// The body of an answer that means nobody by its status may have an id of the error.
+	inHeader := strings.HasPrefix(strings.TrimPrefix(place, placeLastSegment), placeHeader)
+	mayHaveID := !here && (inHeader || elsewhere && !slices.Contains(c.cfg.NotFound.Status, a.Status))
 	switch {
 	case err != nil:
 	case crowded:
 		err = &Failure{Reason: what + " got " + statusText(a.Status) + ", but the answer " + errCrowded.Error()}
-	case absent && c.hasID(r, a):
+	case absent && mayHaveID && c.hasID(r, a):
 		err = &Failure{Reason: what + " got an answer that not_found describes as an unknown client, but that holds an id",
 			Hint: "check the environment's not_found and wire"}
 	}
@@ -101,10 +103,10 @@ func (c *Client) lookUp(ctx context.Context, by By, value string) (r Request, a 
 // nil for a 2xx, unless a rule reads it as a stop.
 func (c *Client) refusal(what string, a Answer) error {
 	m, rule, _ := c.meaningOf(a, false)
-	stop := m.stop || a.Status == http.StatusUnauthorized
-	if a.Status/100 == 2 && !stop {
+	if a.Status/100 == 2 && !m.stop {
 		return nil
 	}
+	stop := m.stop || a.Status == http.StatusUnauthorized
 	f := &Failure{Stop: stop, Status: a.Status, RetryAfter: a.RetryAfter, Reason: what + " got " + statusText(a.Status),
 		Hint: cmp.Or(rule.Hint, statusMeaning(a.Status).hint)}
 	switch {
@@ -123,13 +125,20 @@ var errCrowded = errors.New("has more than one match")
 func (c *Client) readMatch(r Request, a Answer) (string, error) {
 	place := c.lookupPlace()
 	f, err := locate(a, place, followMatch, c.urlOf(r))
+	if err == nil && f.crowded {
+		err = errCrowded
+	}
 	if err != nil {
 		return "", err
 	}
-	if f.crowded {
-		return "", errCrowded
-	}
-	return identifier(f, place)
+	return f.only(place, readID)
+}
+
+// hasID reports whether an answer holds an id or several.
+func (c *Client) hasID(r Request, a Answer) bool {
+	f, err := locate(a, c.lookupPlace(), followMatch, c.urlOf(r))
+	_, noID := readID(f.value)
+	return err == nil && (f.crowded || f.repeated || noID == nil)
 }
 
 func (c *Client) lookupPlace() string {
@@ -166,48 +175,35 @@ func followMatch(doc []byte, pointer string) found {
 // nothing, because the match could not be confirmed. ok is false for the first
 // field, in alphabetical order, that does not agree.
 func (c *Client) Agrees(match Found, fields map[string]string) (field string, ok bool) {
+	squeeze := func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	doc, isJSON := document(match.Body)
 	for _, field := range slices.Sorted(maps.Keys(c.cfg.Wire.LookupAgree)) {
-		want := squeeze(fields[field])
-		if want == "" {
-			continue
+		want, f := squeeze(fields[field]), found{}
+		if isJSON {
+			f = followMatch(doc, c.cfg.Wire.LookupAgree[field])
 		}
-		if !isJSON {
-			return field, false
-		}
-		f := followMatch(doc, c.cfg.Wire.LookupAgree[field])
-		if text, ok := scalar(f.value); !ok || f.repeated || !strings.EqualFold(squeeze(text), want) {
+		text, ok := scalar(f.value)
+		if want != "" && (!ok || f.repeated || !strings.EqualFold(squeeze(text), want)) {
 			return field, false
 		}
 	}
 	return "", true
 }
 
-func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
-
 // Describes reports whether an answer means that nothing was found.
 func (n NotFound) Describes(a Answer) bool {
-	if slices.Contains(n.Status, a.Status) {
-		return true
-	}
-	if doc, ok := document(a.Body); n.Empty && a.Status/100 == 2 && ok && isEmpty(doc) {
-		return true
-	}
-	return slices.ContainsFunc(n.Content, func(content NotFoundContent) bool {
-		describes, crowded := content.describes(a)
-		return describes && !crowded
-	})
+	doc, isJSON := document(a.Body)
+	return slices.Contains(n.Status, a.Status) || n.Empty && a.Status/100 == 2 && isJSON && isEmpty(doc) ||
+		slices.ContainsFunc(n.Content, func(content NotFoundContent) bool {
+			describes, crowded := content.describes(a)
+			return describes && !crowded
+		})
 }
 
 // isEmpty reports whether a JSON value is null, {} or [].
 func isEmpty(value []byte) bool {
-	switch form(value) {
-	case "null":
-		return true
-	case "object", "array":
-		return len(inside(value, form(value))) == 0
-	}
-	return false
+	kind := form(value)
+	return kind == "null" || (kind == "object" || kind == "array") && len(inside(value, kind)) == 0
 }
 
 // describes reports whether the value at the place means nobody. crowded is set when it is the value of
@@ -224,42 +220,19 @@ func (n NotFoundContent) describes(a Answer) (describes, crowded bool) {
 }
 
 func (n NotFoundContent) fits(value json.RawMessage) bool {
-	if n.Empty {
-		text, ok := stringOf(value)
-		return isEmpty(value) || ok && text == ""
-	}
-	if form(value) != form(n.Equals) {
-		return false
-	}
 	got, _ := scalar(value)
 	want, _ := scalar(n.Equals)
-	if form(value) == "number" {
+	switch kind := form(value); {
+	case n.Empty:
+		return isEmpty(value) || kind == "string" && got == ""
+	case kind != form(n.Equals):
+		return false
+	case kind == "number":
 		a, errA := strconv.ParseFloat(got, 64)
 		b, errB := strconv.ParseFloat(want, 64)
 		return errA == nil && errB == nil && a == b
 	}
 	return got == want
-}
-
-// hasID reports whether an answer that means nobody holds an id or several: in a header,
-// or in a body that means nobody by the value at another place. The body of an answer
-// that means nobody by its status may have an id of the error.
-func (c *Client) hasID(r Request, a Answer) bool {
-	place, n := c.lookupPlace(), c.cfg.NotFound
-	here, elsewhere := false, false // where content describes nobody
-	for _, content := range n.Content {
-		if describes, _ := content.describes(a); describes {
-			here = here || content.Place == place
-			elsewhere = elsewhere || content.Place != place
-		}
-	}
-	inHeader := strings.HasPrefix(strings.TrimPrefix(place, placeLastSegment), placeHeader)
-	if here || !inHeader && (!elsewhere || slices.Contains(n.Status, a.Status)) {
-		return false
-	}
-	f, err := locate(a, place, followMatch, c.urlOf(r))
-	_, noID := readID(f.value)
-	return err == nil && (f.crowded || f.repeated || noID == nil)
 }
 
 // maxProbes is how many invented values are looked up before "every client
@@ -309,7 +282,7 @@ func (c *Client) learnAbsent(ctx context.Context, by By) (a Answer, _ error) {
 			break
 		}
 	}
-	f := &Failure{Reason: fmt.Sprintf("the look-up of an invented %s got %s, which not_found does not describe", by, shapeOf(a)),
+	f := &Failure{Reason: fmt.Sprintf("the look-up of an invented %s got %s, which not_found does not describe", by, shapeOf(a).text),
 		Hint: "set the environment's not_found to what the service answers for an unknown client; claimsheet doctor --probe proposes it"}
 	if a.Status/100 == 2 {
 		f.Retry = unlessJSON(a)
@@ -355,58 +328,51 @@ func (c *Client) asLearnt(by By, a Answer) error {
 		other = " with other fields"
 	}
 	return &Failure{Reason: fmt.Sprintf("the look-up by %s got %s%s, but for an unknown client the service answers %s: this answer does not show that the client is unknown",
-		by, got, other, learnt)}
+		by, got.text, other, learnt.text)}
 }
 
 // invented returns an address or number that looks real and belongs to nobody:
 // example.com is reserved (RFC 2606), and so are the British mobile numbers 07700
 // 900000 to 900999 (Ofcom, numbers for drama).
 func (c *Client) invented(by By) string {
-	if by == ByPhone && c.cfg.InventPhone != nil {
+	switch {
+	case by == ByEmail:
+		return fmt.Sprintf("nobody.%016x@example.com", rand.Uint64())
+	case c.cfg.InventPhone != nil:
 		return c.cfg.InventPhone()
 	}
-	if by == ByPhone {
-		return fmt.Sprintf("+447700900%03d", rand.IntN(1000))
-	}
-	return fmt.Sprintf("nobody.%016x@example.com", rand.Uint64())
+	return fmt.Sprintf("+447700900%03d", rand.IntN(1000))
 }
 
 // shape is what an answer looks like, without its values.
 type shape struct {
-	status    int
-	mediaType string
-	form      string // of the JSON: object, array …; "none" for an empty body, "text" for what is not JSON
-	keys      string // of an object, sorted
+	text string // status, form and media type, in words
+	keys string // of an object, sorted
 }
 
-func shapeOf(a Answer) shape {
-	s := shape{status: a.Status, mediaType: mediaType(a), form: "text"}
-	doc, ok := document(a.Body)
+func shapeOf(a Answer) (s shape) {
+	doc, isJSON := document(a.Body)
+	kind := mediaType(a)
 	switch {
 	case len(a.Body) == 0:
-		s.form = "none"
-	case ok:
-		s.form = form(doc)
+		s.text, kind = "an empty body", ""
+	case !isJSON:
+		s.text = "a body that is not JSON"
+	case form(doc) == "null":
+		s.text = "null"
+	default:
+		s.text = "a JSON " + form(doc)
 	}
-	if s.form == "object" {
-		var keys []string
+	if s.text = statusText(a.Status) + " with " + s.text; kind != "" {
+		s.text += " (" + kind + ")"
+	}
+	var keys []string
+	if isJSON {
 		for _, m := range inside(doc, "object") {
 			keys = append(keys, m.key)
 		}
-		slices.Sort(keys)
-		s.keys = strings.Join(keys, ", ")
 	}
+	slices.Sort(keys)
+	s.keys = strings.Join(keys, ", ")
 	return s
-}
-
-// String describes a shape. It repeats nothing of the answer but its media type.
-func (s shape) String() string {
-	what := map[string]string{"none": "an empty body", "text": "a body that is not JSON", "null": "null"}[s.form]
-	if what == "" {
-		what = "a JSON " + s.form
-	}
-	if s.mediaType != "" && s.form != "none" {
-		what += " (" + s.mediaType + ")"
-	}
-	return statusText(s.status) + " with " + what
 }

@@ -8,91 +8,11 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/apitest"
 )
 
-// directory answers look-ups: known for one address, nobody for all others.
-func directory(known, nobody http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/jane@example.com") {
-			known(w, r)
-			return
-		}
-		nobody(w, r)
-	}
-}
-
 const asJSON = "application/json"
-
-func TestFind(t *testing.T) {
-	tests := []struct {
-		name    string
-		pointer string // lookup_contact_id
-		status  int
-		kind    string
-		body    string
-		want    apiclient.Found
-		err     string
-	}{
-		{name: "pointer into the array", pointer: "/0/contactId", status: 200, kind: asJSON, body: `[{"contactId":"a"}]`, want: apiclient.Found{ID: "a"}},
-		{name: "own pointer", pointer: "/items/0/id", status: 200, kind: asJSON, body: `{"items":[{"id":7}]}`, want: apiclient.Found{ID: "7"}},
-		{name: "nobody", status: 404, kind: asJSON, body: `{"error":"none"}`, want: apiclient.Found{Absent: true}},
-		{name: "pointer into an array of two", pointer: "/0/contactId", status: 200, kind: asJSON, body: `[{"contactId":"a"},{"contactId":"b"}]`, err: "more than one match"},
-		{name: "nested array of two", pointer: "/items/0/id", status: 200, kind: asJSON, body: `{"items":[{"id":7},{"id":8}]}`, err: "more than one match"},
-		{name: "two ids", status: 200, kind: asJSON, body: `{"contactId":"a","contactId":"b"}`, err: "several values"},
-		{name: "404 of a proxy", status: 404, kind: "text/html", body: `<html>`, err: "does not show that the client is unknown"},
-		{name: "404 of another api", status: 404, kind: asJSON, body: `{"fault":"no route"}`, err: "with other fields"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			cfg := config(apiclient.V2)
-			if tt.pointer != "" {
-				cfg.Wire.LookupContactID = &tt.pointer
-			}
-			cfg.Transport = apiclient.InProcess(directory(
-				answers(tt.status, tt.kind, tt.body), answers(404, asJSON, `{"error":"nobody there"}`)))
-			c := client(t, cfg)
-			if err := c.LearnAbsent(t.Context(), apiclient.ByEmail); err != nil {
-				t.Fatal(err)
-			}
-			got, err := c.Find(t.Context(), apiclient.ByEmail, "jane@example.com")
-			if tt.err != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.err) {
-					t.Errorf("%+v, %v; want an error with %q", got, err, tt.err)
-				}
-				return
-			}
-			if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreFields(apiclient.Found{}, "Body")); err != nil || diff != "" {
-				t.Errorf("%v; -want +got:\n%s", err, diff)
-			}
-		})
-	}
-}
-
-func TestLearnAbsent(t *testing.T) {
-	tests := []struct {
-		name   string
-		answer http.HandlerFunc
-		err    string
-	}{
-		{"everybody exists", answers(200, asJSON, `{"contactId":"a"}`), "not_found"},
-		{"an error in a 200", answers(200, asJSON, `{"found":false}`), "HTTP 200 OK with a JSON object (application/json), which not_found does not describe"},
-		{"login page", answers(200, "text/html", `<html>`), "not JSON (text/html)"},
-		{"forbidden", answers(403, asJSON, `{}`), "HTTP 403"},
-	}
-	for _, tt := range tests {
-		for _, by := range []apiclient.By{apiclient.ByEmail, apiclient.ByPhone} {
-			err := against(t, tt.answer).LearnAbsent(t.Context(), by)
-			if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
-				t.Errorf("%s by %s: %v; want %q", tt.name, by, err, tt.err)
-			}
-		}
-	}
-}
 
 // A probe that is refused is named as one; a Stated NotFound needs none, and the first
 // answer that means Absent shows what the others look like.
@@ -386,28 +306,6 @@ func TestAnAnswerThatMeansTwoThings(t *testing.T) {
 				t.Errorf("learnt: %v", err)
 			}
 		})
-	}
-}
-
-// The url of the look-up itself names nobody.
-func TestTheURLOfALookUpIsNoID(t *testing.T) {
-	for location, id := range map[string]string{
-		"/api/funnel/v2/contacts/by-email/jane%40example.com":      "",
-		"http://inside.example/contacts/by-email/Jane@example.com": "",
-		"/api/funnel/v2/contacts/by-email":                         "",
-		"/api/funnel/v2/contacts":                                  "",
-		"/api/funnel/v2/contacts/7":                                "7",
-	} {
-		cfg := config(apiclient.V2)
-		cfg.Wire.LookupContactID = new("last-segment:header:Content-Location")
-		cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Location", location)
-			answers(200, asJSON, `{"email":"jane@example.com"}`)(w, r)
-		}))
-		got, err := client(t, cfg).Find(t.Context(), apiclient.ByEmail, "jane@example.com")
-		if got.ID != id || (err == nil) != (id != "") {
-			t.Errorf("%s: id %q, %v; want %q", location, got.ID, err, id)
-		}
 	}
 }
 

@@ -152,37 +152,3 @@ func TestHTTP2IsNeverSpoken(t *testing.T) {
 		t.Errorf("%v was spoken, %d arrived; want HTTP/1.1 and %d", other.Load(), arrived.Load(), len(steps))
 	}
 }
-
-// The service offers h3 and not h2, because Go's TLS server makes an exception for a
-// service with h2 only.
-func TestAServiceWithoutHTTP1GetsNothing(t *testing.T) {
-	server, trust := secured(t, true)
-	server.NextProtos = []string{"h3"}
-	for _, col := range steps {
-		s := apitest.StartRaw(t, server, sound(col))
-		if got := col.attempt(t.Context(), at(t, s.URL, trust), ""); got != "not sent" || s.Arrived() != 0 {
-			t.Errorf("%s: %s, %d arrived; want not sent, 0", col.name, got, s.Arrived())
-		}
-	}
-}
-
-// A service that answers in HTTP/2 anyway is not understood, and its frames are no
-// reason to send anything again.
-func TestFramesOfHTTP2AreNoReasonToSendAgain(t *testing.T) {
-	const settings = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
-	frames := map[string]string{"GOAWAY": "\x00\x00\x08\x07\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00"}
-	for name, code := range map[string]byte{"PROTOCOL_ERROR": 1, "REFUSED_STREAM": 7, "CANCEL": 8, "ENHANCE_YOUR_CALM": 11, "HTTP_1_1_REQUIRED": 13} {
-		frames["RST_STREAM "+name] = "\x00\x00\x04\x03\x00\x00\x00\x00\x01" + "\x00\x00\x00" + string(code)
-	}
-	for name, frame := range frames {
-		for _, withTLS := range []bool{false, true} {
-			for _, col := range steps {
-				server, trust := secured(t, withTLS)
-				s := apitest.StartRaw(t, server, apitest.Bytes(settings+frame))
-				if got := col.attempt(t.Context(), at(t, s.URL, trust), ""); got != "uncertain" || s.Arrived() != 1 {
-					t.Errorf("%s, TLS %v, %s: %s, %d arrived; want uncertain, 1", name, withTLS, col.name, got, s.Arrived())
-				}
-			}
-		}
-	}
-}

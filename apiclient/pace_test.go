@@ -232,62 +232,6 @@ func TestPausesDouble(t *testing.T) {
 	})
 }
 
-// A late refusal, of a request that left before the rate was cut, makes the pause
-// longer but does not cut the rate again.
-func TestALateRefusalIsNoNews(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg := config(apiclient.V2)
-		cfg.RequestsPerSecond = 20
-		var n atomic.Int32 // one by one: the rate sees to it
-		cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			switch n.Add(1) {
-			case 1: // refused last
-				time.Sleep(3 * time.Second)
-				w.WriteHeader(429)
-			case 2: // refused first
-				time.Sleep(time.Second)
-				w.WriteHeader(429)
-			case 3: // good in between
-				time.Sleep(2 * time.Second)
-			}
-		}))
-		c := client(t, cfg)
-		work(t, c, 3, 3)
-		start := time.Now()
-		work(t, c, 1, 10)
-		// 3 requests left in the second of the cut: the rate is halved to 1.5, and
-		// adds one a second. Halved again it would take 4 s.
-		if took := time.Since(start); took < 500*time.Millisecond || took > 3100*time.Millisecond {
-			t.Errorf("10 requests took %v; want half a second of pause and about 2.5s", took)
-		}
-	})
-}
-
-// Without a ceiling, a 429 limits the rate to half of what went out before, and good
-// answers end the limit again.
-func TestWithoutACeilingOneIsMadeForAWhile(t *testing.T) {
-	onlyLong(t)
-	synctest.Test(t, func(t *testing.T) {
-		s := &clockwork{say: func(n int, _ time.Duration) (int, string) {
-			if n == 1000 {
-				return 429, "5"
-			}
-			return 200, ""
-		}}
-		c := clocked(t, s, func(*apiclient.Config) {})
-		work(t, c, 16, 20000)
-		i := slices.IndexFunc(s.at, func(at time.Duration) bool { return at >= s.at[999]+5*time.Second })
-		before := float64(len(slices.DeleteFunc(slices.Clone(s.at), func(at time.Duration) bool { return at >= s.at[999] || at < s.at[999]-time.Second })))
-		soon := 20 / (s.at[i+20] - s.at[i]).Seconds()
-		if soon > 0.65*before || soon < 0.35*before {
-			t.Errorf("%.0f a second before the 429, %.0f after the pause; want half", before, soon)
-		}
-		if end := 2000 / (s.at[19999] - s.at[17999]).Seconds(); end < 0.9*before {
-			t.Errorf("%.0f a second in the end, %.0f before the 429", end, before)
-		}
-	})
-}
-
 // A single 429 costs its pause and a few seconds, also where it is one of the first answers
 // and says nothing of what the service takes.
 func TestASingle429IsSoonOvercome(t *testing.T) {

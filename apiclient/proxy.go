@@ -115,8 +115,7 @@ func (p *Proxy) tunnel(ctx context.Context, conn net.Conn, address string, limit
 	return again
 }
 
-// ask sends CONNECT and reads the head of the answer, after any informational ones
-// (RFC 9110, section 15.2). early is set when more than the head has arrived.
+// ask sends CONNECT and reads the head of the answer. early is set when more than the head has arrived.
 func (p *Proxy) ask(conn net.Conn, address string) (res *http.Response, early bool, err error) {
 	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address,
 		Header: http.Header{"User-Agent": {"claimsheet"}}}
@@ -130,12 +129,8 @@ func (p *Proxy) ask(conn net.Conn, address string) (res *http.Response, early bo
 		return nil, false, err
 	}
 	in := bufio.NewReader(io.LimitReader(conn, maxHead))
-	for res == nil || res.StatusCode/100 == 1 && res.StatusCode != http.StatusSwitchingProtocols {
-		if res, err = http.ReadResponse(in, req); err != nil {
-			return nil, false, err
-		}
-	}
-	return res, in.Buffered() > 0, nil
+	res, err = http.ReadResponse(in, req)
+	return res, in.Buffered() > 0, err
 }
 
 // refusal is the failure of a proxy that answered with another status than 2xx. Every

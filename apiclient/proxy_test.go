@@ -134,29 +134,6 @@ func TestWithoutATunnelNothingIsSent(t *testing.T) {
 	}
 }
 
-// Informational answers before the one that opens the tunnel are no refusal; another
-// protocol is.
-func TestAProxyMayAnswerInSteps(t *testing.T) {
-	t.Parallel()
-	pair, roots := identity(t)
-	trust := &tls.Config{RootCAs: roots}
-	for before, opens := range map[string]bool{
-		"HTTP/1.1 100 Continue\r\n\r\n":                                           true,
-		"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n": true,
-		"HTTP/1.1 101 Switching Protocols\r\n\r\n":                                false,
-		strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 5000):                     false,
-	} {
-		service := apitest.StartRaw(t, &tls.Config{Certificates: []tls.Certificate{pair}}, apitest.Whole("201 Created", `{"contactId":"a"}`))
-		proxy := apitest.StartProxy(t, nil, nil)
-		proxy.Before = before
-		client := behind(t, service, &apiclient.Proxy{URL: proxy.URL}, trust)
-		v := client.Create(t.Context(), createContact(client))
-		if opened := v.Effect == apiclient.Created; opened != opens || !opened && (v.Effect != apiclient.NotSent || service.Arrived() != 0) {
-			t.Errorf("after %.40q: %+v", before, v)
-		}
-	}
-}
-
 // The service's certificate is checked inside the tunnel, so a proxy that reads the
 // traffic is found out.
 func TestAProxyThatReadsTheTrafficIsNotTrusted(t *testing.T) {

@@ -208,21 +208,6 @@ func TestTheLowestCeilingHolds(t *testing.T) {
 	}
 }
 
-// A process that takes departures and then ends loses those for all, and nothing else.
-func TestAProcessThatEndsLosesItsSlice(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &clockwork{}
-		all := processes(t, 2, s, &agreed{}, func(_ int, cfg *apiclient.Config) { cfg.RequestsPerSecond = 50 })
-		if _, err := all[0].Reserve(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		work(t, all[1], 8, 100)
-		if last := s.at[99]; last > 2600*time.Millisecond {
-			t.Errorf("100 requests of the other process took %v", last)
-		}
-	})
-}
-
 // While the limiter does not answer, nothing leaves, and the failure says why. What it was
 // not told meanwhile, it is told before the next request.
 func TestALimiterThatDoesNotAnswer(t *testing.T) {

@@ -177,7 +177,7 @@ func idAndName(item json.RawMessage) (id, name string, err error) {
 	if form(item) != "object" {
 		return "", "", fmt.Errorf("%s instead of a template", article(form(item)))
 	}
-	if id, err = identifier(follow(item, "/id"), "/id"); err != nil {
+	if id, err = follow(item, "/id").only("/id", readID); err != nil {
 		return "", "", fmt.Errorf("a template that %w", err)
 	}
 	name, err = follow(item, "/name").only("/name", func(v json.RawMessage) (string, error) {

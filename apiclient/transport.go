@@ -1,7 +1,6 @@
 package apiclient
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -9,14 +8,18 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"time"
+
+	"claimsheet/apiclient/rate"
 )
 
 const (
 	maxHead = 64 << 10
 	// idleTimeout is shorter than any server's. If the server closed an idle
-	// connection just as a POST goes out, the outcome would be unknown.
+	// connection just as a POST goes out, the outcome would be unknown. A part of it
+	// is left for a request that waits on the connection.
 	idleTimeout = 2 * time.Second
 	// maxIdle is above any sensible concurrency, so that every worker can reuse
 	// its connection.
@@ -62,7 +65,7 @@ func newTransport(cfg Config) *http.Transport {
 		DialContext:            counted(open),
 		DialTLSContext:         counted(openTLS),
 		DisableCompression:     true,
-		IdleConnTimeout:        idleTimeout,
+		IdleConnTimeout:        idleTimeout - rate.Lead,
 		MaxIdleConnsPerHost:    maxIdle,
 		MaxResponseHeaderBytes: maxHead,
 		ResponseHeaderTimeout:  cfg.Timeout,
@@ -131,67 +134,32 @@ type inProcess struct{ handler http.Handler }
 
 func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	served := make(chan error, 1)
-	rec := &recorder{header: make(http.Header)}
-	go func() { served <- serve(t.handler, rec, incoming(ctx, req)) }()
-	select {
-	case err := <-served:
-		if err := cmp.Or(ctx.Err(), err); err != nil {
-			return nil, err
-		}
-		return rec.response(req), nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// incoming returns req as a server sees it.
-func incoming(ctx context.Context, req *http.Request) *http.Request {
-	in := req.Clone(ctx)
+	in := req.Clone(ctx) // as a server sees it
 	in.RequestURI, in.RemoteAddr = req.URL.RequestURI(), "127.0.0.1:0"
 	in.URL.Scheme, in.URL.Host = "", ""
 	if in.Body == nil {
 		in.Body = http.NoBody
 	}
-	return in
-}
-
-func serve(h http.Handler, w http.ResponseWriter, req *http.Request) (err error) {
-	defer func() {
-		if recover() != nil { // its value may hold personal data
-			err = fmt.Errorf("the service broke off the request: %w", io.ErrUnexpectedEOF)
-		}
+	answer := httptest.NewRecorder()
+	served := make(chan error, 1)
+	go func() {
+		defer func() {
+			if recover() != nil { // its value may hold personal data
+				served <- fmt.Errorf("the service broke off the request: %w", io.ErrUnexpectedEOF)
+			}
+		}()
+		t.handler.ServeHTTP(answer, in)
+		served <- nil
 	}()
-	h.ServeHTTP(w, req)
-	return nil
-}
-
-// recorder buffers an answer. Only the handler uses it until the handler
-// returns.
-type recorder struct {
-	header http.Header // what the handler changes until the head is written
-	sent   http.Header // a copy from the moment the head was written
-	status int
-	body   bytes.Buffer
-}
-
-func (r *recorder) Header() http.Header { return r.header }
-
-func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status, r.sent = status, r.header.Clone()
+	select {
+	case err := <-served:
+		if err := cmp.Or(ctx.Err(), err); err != nil {
+			return nil, err
+		}
+		res := answer.Result()
+		res.ContentLength, res.Request = int64(answer.Body.Len()), req
+		return res, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-}
-
-func (r *recorder) Write(p []byte) (int, error) {
-	r.WriteHeader(http.StatusOK)
-	return r.body.Write(p)
-}
-
-func (r *recorder) response(req *http.Request) *http.Response {
-	r.WriteHeader(http.StatusOK)
-	return &http.Response{StatusCode: r.status, Header: r.sent, Body: io.NopCloser(&r.body), ContentLength: int64(r.body.Len()), Request: req}
 }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 )
@@ -124,15 +123,16 @@ func (c *Client) judge(r Request, a Answer, err error) Verdict {
 
 // unanswered judges a request without an answer.
 func unanswered(err error) Verdict {
-	v := Verdict{Effect: Uncertain, Reason: "there was no answer"}
-	if f, ok := errors.AsType[*Failure](err); ok {
-		v.Reason, v.Stop, v.Hint = f.Reason, f.Stop, f.Hint
-		if f.NotSent {
-			v.Effect = NotSent
-		}
-		if f.NotSent && !f.Stop {
-			v.Retry = max(f.Retry, Now)
-		}
+	f, ok := errors.AsType[*Failure](err)
+	if !ok {
+		return Verdict{Effect: Uncertain, Reason: "there was no answer"}
+	}
+	v := Verdict{Effect: Uncertain, Reason: f.Reason, Stop: f.Stop, Hint: f.Hint}
+	if f.NotSent {
+		v.Effect = NotSent
+	}
+	if f.NotSent && !f.Stop {
+		v.Retry = max(f.Retry, Now)
 	}
 	return v
 }
@@ -231,11 +231,12 @@ func compile(rules []Rule) (list []rule, err error) {
 
 // ruleFor returns the first Rule that matches an answer.
 func (c *Client) ruleFor(a Answer) (Rule, bool) {
-	i := slices.IndexFunc(c.rules, func(r rule) bool { return r.applies(a) })
-	if i < 0 {
-		return Rule{}, false
+	for _, r := range c.rules {
+		if r.applies(a) {
+			return r.Rule, true
+		}
 	}
-	return c.rules[i].Rule, true
+	return Rule{}, false
 }
 
 // applies reports whether the rule matches an answer: its status, and the value
@@ -247,8 +248,8 @@ func (r rule) applies(a Answer) bool {
 	if r.Pointer == "" {
 		return r.matches.Match(a.Body)
 	}
-	doc, ok := document(a.Body)
-	if !ok {
+	doc, isJSON := document(a.Body)
+	if !isJSON {
 		return false
 	}
 	value := follow(doc, r.Pointer).value
@@ -259,19 +260,14 @@ func (r rule) applies(a Answer) bool {
 }
 
 // need is what a successful answer to a kind of request must hold; nil for what
-// it need not.
-type need struct {
-	id, url     *string // places
-	urlOptional bool    // the step is done without the url too
-}
+// it need not (document, tables of section "Endpoints", column "Payload returned").
+type need struct{ id, url *string } // places
 
-// needs returns what the answers to a kind of request hold (document, tables of
-// section "Endpoints", column "Payload returned").
 func (c *Client) needs(k Kind) need {
 	w := &c.cfg.Wire
 	switch {
 	case k == CreateClient && c.cfg.Version == V1:
-		return need{id: &w.ClientID, url: &w.RedirectURL, urlOptional: true}
+		return need{id: &w.ClientID, url: &w.RedirectURL}
 	case k == CreateClient:
 		return need{id: &w.ContactID}
 	case k == CreateClaim:
@@ -290,7 +286,27 @@ func (c *Client) needs(k Kind) need {
 // every further step needs only the id. One with a url but no id is Uncertain and
 // keeps the url, because the service gives it only once.
 func (c *Client) read(v *Verdict, r Request, a Answer) {
-	if err := c.readInto(v, r, a); err != nil {
+	n, own := c.needs(r.Kind), c.urlOf(r)
+	var noID, noURL error
+	if n.id != nil {
+		v.ID, noID = idAt(a, *n.id, own)
+	}
+	if n.url != nil {
+		v.URL, noURL = linkAt(a, *n.url, own)
+	}
+	if n == (need{}) && len(a.Body) > 0 {
+		if _, ok := document(a.Body); !ok {
+			noID = errors.New(notJSON(a))
+		}
+	}
+	if n.id != nil && noID == nil && noURL != nil {
+		v.Reason = "created without a redirect url: the answer " + noURL.Error()
+		if strings.Contains(v.Reason, errTooLong.Error()) {
+			v.Hint = "The redirect url is longer than a cell of a workbook can hold. Ask the service's operator for shorter ones; the ledger keeps the answer."
+		}
+		return
+	}
+	if err := cmp.Or(noID, noURL); err != nil {
 		v.Effect, v.ID = Uncertain, ""
 		v.Reason, v.Detail = statusText(a.Status)+", but the answer "+err.Error(), detail(c.forShow(a))
 	}
@@ -302,26 +318,4 @@ func (c *Client) urlOf(r Request) *url.URL {
 		return u
 	}
 	return c.base
-}
-
-func (c *Client) readInto(v *Verdict, r Request, a Answer) error {
-	n, own := c.needs(r.Kind), c.urlOf(r)
-	if _, ok := document(a.Body); n == (need{}) && len(a.Body) > 0 && !ok {
-		return errors.New(notJSON(a))
-	}
-	var noID, noURL error
-	if n.id != nil {
-		v.ID, noID = idAt(a, *n.id, own)
-	}
-	if n.url != nil {
-		v.URL, noURL = linkAt(a, *n.url, own)
-	}
-	if noID == nil && noURL != nil && n.urlOptional {
-		v.Reason = "created without a redirect url: the answer " + noURL.Error()
-		if strings.Contains(v.Reason, errTooLong.Error()) {
-			v.Hint = "The redirect url is longer than a cell of a workbook can hold. Ask the service's operator for shorter ones; the ledger keeps the answer."
-		}
-		noURL = nil
-	}
-	return cmp.Or(noID, noURL)
 }

@@ -102,8 +102,6 @@ func TestWhatAnAnswerMustCarry(t *testing.T) {
 	}{
 		{"contact", v2, apiclient.CreateClient, 201, `{"contactId":" abc "}`, apiclient.Verdict{Effect: created, ID: "abc"}},
 		{"contact accepted with id", v2, apiclient.CreateClient, 202, `{"contactId":"abc"}`, apiclient.Verdict{Effect: created, ID: "abc"}},
-		{"big number", v2, apiclient.CreateClient, 200, `{"contactId":90071992547409931234}`, apiclient.Verdict{Effect: created, ID: "90071992547409931234"}},
-		{"byte order mark", v2, apiclient.CreateClient, 200, "\ufeff" + `{"contactId":"abc"}`, apiclient.Verdict{Effect: created, ID: "abc"}},
 		{"client and url", v1, apiclient.CreateClient, 200, `{"clientId":"abc","redirectUrl":"https://x.example/r?t=1"}`,
 			apiclient.Verdict{Effect: created, ID: "abc", URL: "https://x.example/r?t=1"}},
 		{"client without url", v1, apiclient.CreateClient, 200, `{"clientId":"abc"}`,
@@ -127,8 +125,6 @@ func TestWhatAnAnswerMustCarry(t *testing.T) {
 		{"no body", v2, apiclient.CreateClient, 204, ``, apiclient.Verdict{Effect: uncertain, Reason: "HTTP 204 No Content, but the answer is empty"}},
 		{"null", v2, apiclient.CreateClient, 201, `{"contactId":null}`, apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer has null at /contactId"}},
 		{"two ids", v2, apiclient.CreateClient, 201, `{"contactId":"a","contact\u0049d":"b"}`,
-			apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer has several values at /contactId"}},
-		{"id and null", v2, apiclient.CreateClient, 201, `{"contactId":null,"contactId":"b"}`,
 			apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer has several values at /contactId"}},
 		{"trailing data", v2, apiclient.CreateClient, 201, `{"contactId":"a"}{}`, apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer is not JSON"}},
 	}

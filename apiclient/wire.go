@@ -18,19 +18,30 @@ const (
 	placeLastSegment = "last-segment:"
 )
 
-// headerName matches the name of a header, a token of RFC 9110.
-var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+// longestText is how long an id or a redirect url may be, in bytes: as long as a
+// cell of a workbook. A longer one would be cut on its way to people.
+const longestText = 32_767
+
+var (
+	// headerName matches the name of a header, a token of RFC 9110.
+	headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+	// uuidBeforeSlash finds a UUID and a slash at the end of a path. Any other segment before
+	// a slash may be the name of a list.
+	uuidBeforeSlash = regexp.MustCompile(`/[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}/$`)
+	// relativeURL matches a text that can only be a relative url. A bare word is not one: it may be an id, at a
+	// place that is wrong. Two slashes are another host without a scheme.
+	relativeURL = regexp.MustCompile(`^(/([^/]|$)|\./|\.\./|\?)`)
+)
 
 // CheckIDPlace says why place cannot be the place of an id; nil for a valid one.
 // For a header that is defined to hold a url (Location), the place must begin with
 // last-segment:, because an id is never guessed from a url.
 func CheckIDPlace(place string) error {
 	rest, segment := strings.CutPrefix(place, placeLastSegment)
-	if name, ok := strings.CutPrefix(rest, placeHeader); ok && !segment {
-		switch http.CanonicalHeaderKey(name) {
-		case "Location", "Content-Location":
-			return fmt.Errorf("the header %s holds a url and not an id: write %q for the last segment of its path", name, placeLastSegment+place)
-		}
+	name, ok := strings.CutPrefix(rest, placeHeader)
+	if name = http.CanonicalHeaderKey(name); ok && !segment && (name == "Location" || name == "Content-Location") {
+		return fmt.Errorf("the header %s holds a url and not an id: write %q for the last segment of its path",
+			strings.TrimPrefix(rest, placeHeader), placeLastSegment+place)
 	}
 	return CheckURLPlace(rest)
 }
@@ -49,12 +60,18 @@ func CheckURLPlace(place string) error {
 	return CheckPointer(place)
 }
 
+// The errors of the functions below complete the sentence "the answer …" and repeat nothing of the answer.
+var (
+	// Half an object is no JSON, but half a word or half a number looks like a whole one.
+	errCut     = errors.New("was cut, or does not say how long it is")
+	errTooLong = errors.New("has a url that is longer than a cell of a workbook can hold")
+)
+
 // walker follows a JSON Pointer into a document, as follow and followMatch do.
 type walker func(doc []byte, pointer string) found
 
 // locate returns what an answer holds at a place. own is the url of the request, of which
-// no part is taken for the last segment of another; nil for no such check. The error
-// completes the sentence "the answer …" and repeats nothing of the answer.
+// no part is taken for the last segment of another; nil for no such check.
 func locate(a Answer, place string, walk walker, own *url.URL) (found, error) {
 	rest, segment := strings.CutPrefix(place, placeLastSegment)
 	f, err := valueAt(a, rest, walk)
@@ -77,26 +94,20 @@ func valueAt(a Answer, place string, walk walker) (found, error) {
 		}
 		return found{value: encode(values[0]), repeated: len(values) > 1}, nil
 	}
-	if len(a.Body) == 0 {
+	doc, isJSON := document(a.Body)
+	switch {
+	case len(a.Body) == 0:
 		return found{}, errors.New("is empty")
-	}
-	if place == placeText {
+	case place == placeText:
 		word, err := plainWord(a)
 		return found{value: encode(word)}, err
-	}
-	doc, ok := document(a.Body)
-	if !ok {
+	case !isJSON:
 		return found{}, errors.New(notJSON(a))
-	}
-	if a.Cut && form(doc) == "number" {
+	case a.Cut && form(doc) == "number":
 		return found{}, errCut
 	}
 	return walk(doc, place), nil
 }
-
-// errCut completes the sentence "the answer …". Half an object is no JSON, but half a
-// word or half a number looks like a whole one.
-var errCut = errors.New("was cut, or does not say how long it is")
 
 // plainWord returns a body that is one word of plain text: an id or a url. It
 // refuses a web page and JSON, even when they hold just one word.
@@ -117,13 +128,9 @@ func plainWord(a Answer) (string, error) {
 	return text, nil
 }
 
-// uuidBeforeSlash finds a UUID and a slash at the end of a path. Any other segment before
-// a slash may be the name of a list.
-var uuidBeforeSlash = regexp.MustCompile(`/[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}/$`)
-
 // segmentOf returns the last segment of the path of a url, absolute or relative, also
-// where a slash follows a UUID. It refuses own, the url of the request, and what is above it,
-// because a service that has nothing to name may repeat those. own is nil for no such check.
+// where a slash follows a UUID. It refuses own and what is above it,
+// because a service that has nothing to name may repeat those.
 func segmentOf(value json.RawMessage, own *url.URL) (string, error) {
 	text, ok := stringOf(value)
 	if !ok {
@@ -141,7 +148,8 @@ func segmentOf(value json.RawMessage, own *url.URL) (string, error) {
 	if err != nil || last == "" || !strings.Contains(path, "/") {
 		return "", errors.New("has a url whose path does not end with a segment")
 	}
-	if own != nil && (strings.EqualFold(last, lastSegment(own)) || isAbove(own.ResolveReference(u), own)) {
+	if own != nil && (strings.EqualFold(last, lastSegment(own)) ||
+		strings.HasPrefix(samePath(own.EscapedPath())+"/", samePath(own.ResolveReference(u).EscapedPath())+"/")) {
 		return "", errors.New("has the url of the request, or a part of it, instead of one with an id")
 	}
 	return last, nil
@@ -150,11 +158,6 @@ func segmentOf(value json.RawMessage, own *url.URL) (string, error) {
 // lastSegment returns the last segment of a url's path, unescaped.
 func lastSegment(u *url.URL) string {
 	return u.Path[strings.LastIndex(u.Path, "/")+1:]
-}
-
-// isAbove reports whether the path of u is that of own, or the beginning of it.
-func isAbove(u, own *url.URL) bool {
-	return strings.HasPrefix(samePath(own.EscapedPath())+"/", samePath(u.EscapedPath())+"/")
 }
 
 // only reads the one value at a place. One of several may be the wrong one, also where they look the same.
@@ -180,34 +183,38 @@ func placeName(place string) string {
 	return place
 }
 
-// identifier returns the id at a place: a string, trimmed, or a whole number to
-// its last digit. The error is like that of locate.
-func identifier(f found, place string) (string, error) {
+// idAt returns the id at a place of an answer to a creating request, whose url is own. The first of several
+// things need not be the one that was created.
+func idAt(a Answer, place string, own *url.URL) (string, error) {
+	f, err := locate(a, place, follow, own)
+	if err == nil && f.crowded {
+		err = errors.New("has a list of several where the id of one is expected, at " + placeName(place))
+	}
+	if err != nil {
+		return "", err
+	}
 	return f.only(place, readID)
 }
 
+// readID reads an id: a string, trimmed, or a whole number to its last digit.
 func readID(value json.RawMessage) (string, error) {
 	kind := form(value)
 	text, ok := scalar(value)
+	text = strings.TrimSpace(text)
 	switch {
-	case kind == "string" && ok:
-		text = strings.TrimSpace(text)
-	case kind == "number" && !strings.ContainsAny(text, ".eE"):
-	case kind == "number":
+	case kind == "number" && strings.ContainsAny(text, ".eE"):
 		return "", errors.New("has a number that is not whole")
 	case kind == "null":
 		return "", errors.New("has null")
-	default:
+	case kind != "number" && (kind != "string" || !ok):
 		return "", errors.New("has " + article(kind) + " instead of an id")
+	case mangled(text):
+		return "", errors.New("has an id with a character that cannot be read")
+	case len(text) > longestText:
+		return "", errors.New("has an id that is longer than a cell of a workbook can hold")
 	}
 	if err := checkSegment(text); err != nil {
 		return "", errors.New("has an id that " + err.Error())
-	}
-	if mangled(text) {
-		return "", errors.New("has an id with a character that cannot be read")
-	}
-	if len(text) > longestText {
-		return "", errors.New("has an id that is longer than a cell of a workbook can hold")
 	}
 	return text, nil
 }
@@ -217,24 +224,6 @@ func readID(value json.RawMessage) (string, error) {
 // read.
 func mangled(text string) bool { return strings.ContainsRune(text, utf8.RuneError) }
 
-// idAt returns the id at a place of an answer to a creating request, whose url is own.
-func idAt(a Answer, place string, own *url.URL) (string, error) {
-	f, err := locate(a, place, follow, own)
-	if err != nil {
-		return "", err
-	}
-	if f.crowded {
-		return "", errSeveral("id", place)
-	}
-	return identifier(f, place)
-}
-
-// errSeveral completes the sentence "the answer …". The first of several things need not
-// be the one that was created.
-func errSeveral(what, place string) error {
-	return fmt.Errorf("has a list of several where the %s of one is expected, at %s", what, placeName(place))
-}
-
 // linkAt returns the redirect url at a place of an answer: an absolute http(s) url
 // as it was written, or a relative one, resolved against the request's url, own. Inside
 // an answer, the place may choose one link of a list, such as /links/1/href: they are
@@ -242,50 +231,37 @@ func errSeveral(what, place string) error {
 // may be about several clients.
 func linkAt(a Answer, place string, own *url.URL) (string, error) {
 	f, err := locate(a, place, follow, nil)
+	if err == nil && f.whole {
+		err = errors.New("has a list of several where the redirect url of one is expected, at " + placeName(place))
+	}
 	if err != nil {
 		return "", err
-	}
-	if f.whole {
-		return "", errSeveral("redirect url", place)
 	}
 	return f.only(place, func(value json.RawMessage) (string, error) { return readLink(value, own) })
 }
 
 func readLink(value json.RawMessage, own *url.URL) (string, error) {
 	text, ok := stringOf(value)
-	if !ok {
-		return "", errors.New("has " + article(form(value)) + " instead of a url")
-	}
 	text = strings.TrimSpace(text)
-	if mangled(text) {
-		return "", errors.New("has a url with a character that cannot be read")
-	}
-	if len(text) > longestText {
-		return "", errTooLong
-	}
 	u, err := url.Parse(text)
 	if err == nil && relativeURL.MatchString(text) {
 		u = own.ResolveReference(u)
 		text = u.String()
 	}
-	if strings.HasPrefix(text, "//") {
+	switch {
+	case !ok:
+		return "", errors.New("has " + article(form(value)) + " instead of a url")
+	case mangled(text):
+		return "", errors.New("has a url with a character that cannot be read")
+	case len(text) > longestText:
+		return "", errTooLong
+	case strings.HasPrefix(text, "//"):
 		return "", errors.New("has a url that begins with // (another host, or a path with a slash too many) instead of http:// or https://")
-	}
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" {
+	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":
 		return "", errors.New("does not have an http(s) url")
 	}
 	return text, nil
 }
-
-// longestText is how long an id or a redirect url may be, in bytes: as long as a
-// cell of a workbook. A longer one would be cut on its way to people.
-const longestText = 32_767
-
-var errTooLong = errors.New("has a url that is longer than a cell of a workbook can hold")
-
-// relativeURL matches a text that can only be a relative url. A bare word is not one: it may be an id, at a
-// place that is wrong. Two slashes are another host without a scheme.
-var relativeURL = regexp.MustCompile(`^(/([^/]|$)|\./|\.\./|\?)`)
 
 // article returns a kind of JSON value with its article, for messages.
 func article(kind string) string {

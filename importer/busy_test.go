@@ -3,13 +3,11 @@ package importer_test
 import (
 	"fmt"
 	"iter"
-	"net"
 	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -192,7 +190,7 @@ func (u unreached) RoundTrip(req *http.Request) (*http.Response, error) {
 	if *u.away > 0 {
 		*u.away--
 		u.mu.Unlock()
-		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+		return nil, &apiclient.Failure{NotSent: true, Retry: apiclient.Now, Reason: "no connection"}
 	}
 	*u.posts = append(*u.posts, req.URL.Path)
 	u.mu.Unlock()

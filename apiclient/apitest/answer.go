@@ -96,81 +96,47 @@ func (s *Server) idValue(id string) any {
 	return id
 }
 
-// content collects what an answer says.
-type content struct {
-	header map[string]string
-	fields map[string]any
-	whole  *Reply // when the whole body is one value
-}
-
-// put adds a value at a place of Wire.
-func (w *content) put(place string, value any) {
-	name, isHeader := strings.CutPrefix(place, "header:")
-	switch {
-	case isHeader && w.header == nil:
-		w.header = map[string]string{name: fmt.Sprint(value)}
-	case isHeader:
-		w.header[name] = fmt.Sprint(value)
-	case place == "text":
-		w.whole = &Reply{Header: map[string]string{"Content-Type": "text/plain"}, Body: fmt.Sprintln(value)}
-	case place == "string":
-		w.whole = new(answer(0, value))
-	default:
-		if w.fields == nil {
-			w.fields = map[string]any{}
+// reply returns an answer with values at places of Wire. In a Location an id ends a path.
+func reply(status int, values map[string]any) Reply {
+	r := Reply{Status: status, Header: map[string]string{}}
+	fields := map[string]any{}
+	for place, value := range values {
+		switch name, isHeader := strings.CutPrefix(place, "header:"); {
+		case isHeader && name == "Location" && !strings.Contains(fmt.Sprint(value), "://"):
+			r.Header[name] = fmt.Sprint("/made/", value)
+		case isHeader:
+			r.Header[name] = fmt.Sprint(value)
+		case place == "text":
+			r.Header["Content-Type"], r.Body = "text/plain", fmt.Sprintln(value)
+		case place == "string":
+			r.Body = answer(status, value).Body
+		default:
+			wrap(fields, strings.Split(strings.TrimPrefix(place, "/"), "/"), value)
 		}
-		put(w.fields, place, value)
 	}
-}
-
-// putID is put for ids: a Location holds a url that ends with the id.
-func (w *content) putID(place string, value any) {
-	if place == "header:Location" {
-		value = fmt.Sprint("/made/", value)
-	}
-	w.put(place, value)
-}
-
-func (w *content) reply(status int) Reply {
-	r := Reply{}
-	switch {
-	case w.whole != nil:
-		r = *w.whole
-	case w.fields != nil:
-		r = answer(status, w.fields)
-	}
-	r.Status = status
-	for name, value := range w.header {
-		if r.Header == nil {
-			r.Header = map[string]string{}
-		}
-		r.Header[name] = value
+	if r.Body == "" && len(fields) > 0 {
+		r.Body = answer(status, fields).Body
 	}
 	return r
 }
 
-// put sets the value at a pointer and creates the objects and arrays on the way.
-func put(root map[string]any, pointer string, value any) {
-	names := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
-	root[names[0]] = wrap(root[names[0]], names[1:], value)
-}
-
-func wrap(there any, names []string, value any) any {
-	if len(names) == 0 {
+// wrap puts a value at a path below a JSON value, which it returns, and creates the objects and arrays on the way.
+func wrap(there any, path []string, value any) any {
+	if len(path) == 0 {
 		return value
 	}
-	if i, err := strconv.Atoi(names[0]); err == nil {
+	if i, err := strconv.Atoi(path[0]); err == nil {
 		list, _ := there.([]any)
 		for len(list) <= i {
 			list = append(list, nil)
 		}
-		list[i] = wrap(list[i], names[1:], value)
+		list[i] = wrap(list[i], path[1:], value)
 		return list
 	}
 	object, ok := there.(map[string]any)
 	if !ok {
 		object = map[string]any{}
 	}
-	object[names[0]] = wrap(object[names[0]], names[1:], value)
+	object[path[0]] = wrap(object[path[0]], path[1:], value)
 	return object
 }

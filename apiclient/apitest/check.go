@@ -39,19 +39,9 @@ func (v Verdict) OK() bool {
 	return len(v.SilentDup)+len(v.LostID)+len(v.WrongID)+len(v.FalseFailed) == 0
 }
 
-// String shows the length and the first step of each list.
+// String shows the lists.
 func (v Verdict) String() string {
-	text := ""
-	for _, l := range []struct {
-		name string
-		list []string
-	}{{"silent_dup", v.SilentDup}, {"lost_id", v.LostID}, {"wrong_id", v.WrongID}, {"false_failed", v.FalseFailed}} {
-		text += fmt.Sprintf("%s=%d ", l.name, len(l.list))
-		if len(l.list) > 0 {
-			text += fmt.Sprintf("(%s …) ", l.list[0])
-		}
-	}
-	return text
+	return fmt.Sprintf("silent_dup=%q lost_id=%q wrong_id=%q false_failed=%q", v.SilentDup, v.LostID, v.WrongID, v.FalseFailed)
 }
 
 // Check compares what was created with what a results workbook says, by the logical
@@ -68,7 +58,7 @@ func (s *Server) Check(said map[string]Said) Verdict {
 		}
 		switch word := said[step]; word.State {
 		case Done:
-			if word.ID == "" && word.URL == "" && needsID(step) {
+			if word.ID == "" && word.URL == "" && !strings.HasPrefix(step, "activity ") {
 				v.LostID = append(v.LostID, step)
 			} else if !slices.ContainsFunc(things, word.names) {
 				v.WrongID = append(v.WrongID, step)
@@ -92,10 +82,6 @@ func (s *Server) Check(said map[string]Said) Verdict {
 func (w Said) names(thing Made) bool {
 	return (w.ID == "" || w.ID == thing.ID) && (w.URL == "" || w.URL == thing.URL)
 }
-
-// needsID reports whether the id or url of a step is needed later: that of an
-// activity is not.
-func needsID(step string) bool { return !strings.HasPrefix(step, "activity ") }
 
 func (s *Server) knew(step, id string) bool {
 	c := s.clientWith(id)

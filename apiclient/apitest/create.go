@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,13 +13,11 @@ import (
 	"time"
 )
 
-// create records a created thing under the name of the call's step.
-func (s *Server) create(call *Call, thing Made) {
-	call.Created = thing.ID
-	if thing.ID == "" {
-		call.Created = thing.URL
-	}
+// create records a created thing under the name of the call's step, and answers with values at their places.
+func (s *Server) create(call *Call, thing Made, values map[string]any) (Reply, error) {
+	call.Created = cmp.Or(thing.ID, thing.URL)
 	s.made[call.Step] = append(s.made[call.Step], thing)
+	return reply(http.StatusCreated, values), nil
 }
 
 func (s *Server) createClient(call *Call, query url.Values, v1 bool) action {
@@ -27,9 +26,9 @@ func (s *Server) createClient(call *Call, query url.Values, v1 bool) action {
 	err := json.Unmarshal([]byte(call.Body), &payload)
 	call.Client = text(payload, s.KeyField)
 	call.Step = "client " + call.Client
-	flag := "isAdministrator"
+	kind, place, flag := "contact", s.Wire.ContactID, "isAdministrator"
 	if v1 {
-		flag = "leadRedirect"
+		kind, place, flag = "client", s.Wire.ClientID, "leadRedirect"
 	}
 	return func(call *Call) (Reply, error) {
 		switch {
@@ -40,24 +39,14 @@ func (s *Server) createClient(call *Call, query url.Values, v1 bool) action {
 		case !onlyFlag(query, flag):
 			return refuse("the query has more than " + flag + "=true")
 		}
-		kind := "contact"
-		if v1 {
-			kind = "client"
-		}
 		c := &client{id: s.newID(kind), key: call.Client, email: text(payload, s.EmailField), phone: text(payload, "phone")}
 		s.clients = append(s.clients, c)
-		made, reply := Made{ID: c.id}, content{}
-		if v1 {
-			reply.putID(s.Wire.ClientID, s.idValue(c.id))
-			if query.Has(flag) {
-				made.URL = s.newURL()
-				reply.put(s.Wire.RedirectURL, made.URL)
-			}
-		} else {
-			reply.putID(s.Wire.ContactID, s.idValue(c.id))
+		made, values := Made{ID: c.id}, map[string]any{place: s.idValue(c.id)}
+		if v1 && query.Has(flag) {
+			made.URL = s.newURL()
+			values[s.Wire.RedirectURL] = made.URL
 		}
-		s.create(call, made)
-		return reply.reply(http.StatusCreated), nil
+		return s.create(call, made, values)
 	}
 }
 
@@ -73,7 +62,9 @@ func (s *Server) createClaim(call *Call) action {
 		Claimants       *[]string `json:"claimants"`
 		ClaimName       *string   `json:"claimName"`
 	}
-	err := strict(call.Body, &payload)
+	body := json.NewDecoder(strings.NewReader(call.Body))
+	body.DisallowUnknownFields()
+	err := body.Decode(&payload)
 	complete := payload.AdministratorID != nil && payload.Claimants != nil && payload.ClaimName != nil
 	var who *client
 	if complete {
@@ -85,8 +76,8 @@ func (s *Server) createClaim(call *Call) action {
 	}
 	return func(call *Call) (Reply, error) {
 		switch {
-		case err != nil:
-			return refuse(err.Error())
+		case err != nil || body.More():
+			return refuse("the body is not one object as documented")
 		case !complete:
 			return refuse("administratorId, claimants and claimName are required")
 		case who == nil:
@@ -100,11 +91,9 @@ func (s *Server) createClaim(call *Call) action {
 		case *payload.ClaimName == "":
 			return refuse("claimName is empty")
 		}
-		made, reply := Made{ID: s.newID("claim")}, content{}
-		s.claims[made.ID] = claim{who, *payload.ClaimName}
-		reply.putID(s.Wire.ClaimID, s.idValue(made.ID))
-		s.create(call, made)
-		return reply.reply(http.StatusCreated), nil
+		id := s.newID("claim")
+		s.claims[id] = claim{who, *payload.ClaimName}
+		return s.create(call, Made{ID: id}, map[string]any{s.Wire.ClaimID: s.idValue(id)})
 	}
 }
 
@@ -119,10 +108,8 @@ func (s *Server) createLink(call *Call, contactID string) action {
 		if who == nil {
 			return refuse("there is no contact with the contactId of the path")
 		}
-		made, reply := Made{URL: s.newURL()}, content{}
-		reply.put(s.Wire.RedirectURL, made.URL)
-		s.create(call, made)
-		return reply.reply(http.StatusCreated), nil
+		link := s.newURL()
+		return s.create(call, Made{URL: link}, map[string]any{s.Wire.RedirectURL: link})
 	}
 }
 
@@ -132,19 +119,6 @@ func (s *Server) newURL() string {
 		name = fmt.Sprintf("url-token-%d", s.serial)
 	}
 	return "https://claims.example.com/go/" + name
-}
-
-// strict reads a body, which must be one JSON object of known fields.
-func strict(body string, into any) error {
-	dec := json.NewDecoder(strings.NewReader(body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		return fmt.Errorf("the body is not as documented: %w", err)
-	}
-	if dec.More() {
-		return errors.New("the body has more than one value")
-	}
-	return nil
 }
 
 // text returns the text at a dotted name; "" for none.
@@ -224,13 +198,12 @@ func (s *Server) createActivity(call *Call, shape activityShape, clientID, claim
 		if err := shape.check(payload, template); err != nil {
 			return refuse(err.Error())
 		}
-		made, reply := Made{ID: s.newID("activity")}, content{}
-		reply.put("/status", payload["status"])
+		id := s.newID("activity")
+		values := map[string]any{"/status": payload["status"]}
 		if s.Wire.ActivityID != "" {
-			reply.putID(s.Wire.ActivityID, s.idValue(made.ID))
+			values[s.Wire.ActivityID] = s.idValue(id)
 		}
-		s.create(call, made)
-		return reply.reply(http.StatusCreated), nil
+		return s.create(call, Made{ID: id}, values)
 	}
 }
 

@@ -18,9 +18,6 @@ type Proxy struct {
 	// Route maps addresses to others that are reached in their place. It may be set
 	// while nobody uses the proxy.
 	Route map[string]string
-	// Before is written before the answer that opens a tunnel. It may be set while
-	// nobody uses the proxy.
-	Before string
 
 	config *tls.Config // nil for plain
 	answer func(*http.Request) string
@@ -85,7 +82,7 @@ func (p *Proxy) serve(tcp *net.TCPConn) {
 		return
 	}
 	defer up.Close()
-	_, _ = io.WriteString(conn, p.Before+"HTTP/1.1 200 Connection established\r\n\r\n")
+	_, _ = io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n")
 	go func() {
 		_, _ = io.Copy(up, conn)
 		_ = up.(*net.TCPConn).CloseWrite()

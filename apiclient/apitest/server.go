@@ -106,19 +106,24 @@ type claim struct {
 
 // New makes a service with these templates and without clients.
 func New(templates ...Template) *Server {
-	return &Server{
+	s := &Server{
 		KeyField: "email", EmailField: "email",
 		Wire:      DefaultWire(),
 		Nobody:    Reply{Status: http.StatusNotFound, Body: `{"message":"not found"}`},
 		templates: templates,
 		claims:    map[string]claim{}, made: map[string][]Made{}, serials: map[string]int{},
 	}
+	s.Play(nil)
+	return s
 }
 
 // Play sets the script that decides what happens to each call from now on; with
 // nil, as in the beginning, nothing goes wrong. The script may be called by several
 // calls at once.
 func (s *Server) Play(script func(Call) Fault) {
+	if script == nil {
+		script = func(Call) Fault { return Fault{} }
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script = script
@@ -192,17 +197,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	call, act, script := s.arrive(r, string(body))
-	fault := Fault{}
-	if script != nil {
-		fault = script(*call)
-	}
+	fault := script(*call)
 	fault.wait(r)
 	reply := fault.Reply
 	if !fault.NoEffect {
 		normal := s.perform(call, act)
-		if reply == nil {
-			reply = &normal
-		}
+		reply = cmp.Or(reply, &normal)
 	}
 	if fault.Then != nil {
 		fault.Then()
@@ -272,8 +272,10 @@ func (s *Server) newID(kind string) string {
 
 // clientBy returns the first client that is one; nil for none.
 func (s *Server) clientBy(is func(*client) bool) *client {
-	if i := slices.IndexFunc(s.clients, is); i >= 0 {
-		return s.clients[i]
+	for _, c := range s.clients {
+		if is(c) {
+			return c
+		}
 	}
 	return nil
 }
@@ -283,11 +285,12 @@ func (s *Server) clientWith(id string) *client {
 }
 
 func (s *Server) template(id string) (Template, bool) {
-	i := slices.IndexFunc(s.templates, func(t Template) bool { return t.ID == id })
-	if i < 0 {
-		return Template{}, false
+	for _, t := range s.templates {
+		if t.ID == id {
+			return t, true
+		}
 	}
-	return s.templates[i], true
+	return Template{}, false
 }
 
 // route finds the action of a call (document, section "Endpoints") and sets the
@@ -353,7 +356,7 @@ func (s *Server) list(call *Call) action {
 			for _, a := range t.Attributes {
 				one := map[string]any{"id": a.ID, "name": a.Name}
 				if s.Wire.DataType != "" && a.DataType != "" {
-					put(one, s.Wire.DataType, a.DataType)
+					wrap(one, strings.Split(s.Wire.DataType[1:], "/"), a.DataType)
 				}
 				attributes = append(attributes, one)
 			}
@@ -378,8 +381,6 @@ func (s *Server) lookUp(call *Call, by func(*client, string) bool, value, place 
 		if c == nil {
 			return s.Nobody, nil
 		}
-		found := content{}
-		found.putID(cmp.Or(s.Wire.LookupID, place), s.idValue(c.id))
-		return found.reply(http.StatusOK), nil
+		return reply(http.StatusOK, map[string]any{cmp.Or(s.Wire.LookupID, place): s.idValue(c.id)}), nil
 	}
 }

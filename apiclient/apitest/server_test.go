@@ -53,48 +53,6 @@ func field(t *testing.T, answer, name string) string {
 	return value
 }
 
-// TestUseCase follows use case 3 of version 2, with one claim.
-func TestUseCase(t *testing.T) {
-	s, call := serve(t)
-	if status, _ := call("GET", "/v2/contacts/by-email/a%40b.test", ""); status != 404 {
-		t.Errorf("a look-up of nobody got %d", status)
-	}
-	_, answer := call("POST", "/v2/contacts?isAdministrator=true", `{"email":"a@b.test"}`)
-	who := field(t, answer, "contactId")
-	_, answer = call("POST", "/v2/claims", `{"administratorId":"`+who+`","claimants":["`+who+`"],"claimName":"Loan 1"}`)
-	claim := field(t, answer, "claimId")
-	const back = `{"templateId":"t1","status":"Submitted","workflowName":"W","workflowTemplateIdentifier":"X","attributes":[{"templateId":"a1","dateTimeValue":"1980-05-01T00:00:00Z"}]}`
-	const open = `{"templateId":"t1","status":"Open","workflowName":"W","workflowTemplateIdentifier":"X"}`
-	call("POST", "/v2/activities?claimId="+claim, back)
-	call("POST", "/v2/activities?contactId="+who, open)
-	_, answer = call("POST", "/v2/contacts/"+who+"/magic-link", "{}")
-	url := field(t, answer, "redirectUrl")
-	if _, answer = call("GET", "/v2/contacts/by-email/A%40B.test", ""); field(t, answer, "contactId") != who {
-		t.Errorf("the look-up found %s", answer)
-	}
-	got := map[string]int{}
-	for step, made := range s.Created() {
-		got[step] = len(made)
-	}
-	want := map[string]int{"client a@b.test": 1, "claim a@b.test/Loan 1": 1, "activity a@b.test/Loan 1 Your details": 1,
-		"activity a@b.test Your details": 1, "link a@b.test": 1}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("created (-want +got):\n%s", diff)
-	}
-	if complaints := s.Complaints(); len(complaints) > 0 {
-		t.Errorf("complaints: %q", complaints)
-	}
-	said := map[string]apitest.Said{
-		"client a@b.test":                       {State: apitest.Done, ID: who},
-		"claim a@b.test/Loan 1":                 {State: apitest.Done, ID: claim},
-		"activity a@b.test/Loan 1 Your details": {State: apitest.Done}, "activity a@b.test Your details": {State: apitest.Done},
-		"link a@b.test": {State: apitest.Done, URL: url},
-	}
-	if v := s.Check(said); !v.OK() {
-		t.Errorf("a true workbook is not believed: %s", v)
-	}
-}
-
 // TestComplaints breaks each of the document's rules.
 func TestComplaints(t *testing.T) {
 	const activity = `{"templateId":"t1","status":"Submitted","workflowName":"W","workflowTemplateIdentifier":"X","attributes":[{"templateId":"a1","dateTimeValue":"1980-05-01T00:00:00Z"}]}`
@@ -133,39 +91,6 @@ func TestComplaints(t *testing.T) {
 	}
 }
 
-// TestFaults checks what the client sees and what was created.
-func TestFaults(t *testing.T) {
-	cases := []struct {
-		name    string
-		fault   apitest.Fault
-		status  int
-		created int
-	}{
-		{"none", apitest.Fault{}, 201, 1},
-		{"answer", apitest.Answer(apitest.JSON(422, "{}")), 422, 0},
-		{"busy", apitest.Busy(429, 1), 429, 0},
-		{"created, then answer", apitest.CreateThen(apitest.JSON(500, "{}")), 500, 1},
-		{"created, then closed", apitest.CreateThenDrop(), 0, 1},
-		{"closed", apitest.DropBefore(), 0, 0},
-		{"cut", apitest.CreateThenCut(), 0, 1},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			s, call := serve(t)
-			s.Play(apitest.Once(func(call apitest.Call) bool { return call.Kind == "client" }, c.fault))
-			if status, _ := call("POST", "/v2/contacts", `{"email":"a@b.test"}`); status != c.status {
-				t.Errorf("status %d, want %d", status, c.status)
-			}
-			if got := len(s.Created()["client a@b.test"]); got != c.created {
-				t.Errorf("%d were created, want %d", got, c.created)
-			}
-			if status, _ := call("POST", "/v2/contacts", `{"email":"a@b.test"}`); status != 201 {
-				t.Errorf("the second call got %d: the fault was to be played once", status)
-			}
-		})
-	}
-}
-
 // TestCheck breaks the promise in each way that Check must find.
 func TestCheck(t *testing.T) {
 	s, call := serve(t)
@@ -195,20 +120,5 @@ func TestCheck(t *testing.T) {
 	call("POST", "/v2/contacts", `{"email":"a@b.test"}`)
 	if v := s.Check(map[string]apitest.Said{"client a@b.test": {State: apitest.Done, ID: id}}); len(v.SilentDup) != 1 || v.OK() {
 		t.Errorf("a client that was created twice is not found: %s", v)
-	}
-}
-
-// TestWire checks that ids and urls are where Wire says.
-func TestWire(t *testing.T) {
-	s, call := serve(t)
-	s.Wire = apitest.Wire{ClientID: "/data/person/id", RedirectURL: "/links/redirect/0", Numeric: true}
-	_, answer := call("POST", "/v1/cases/k/clients?leadRedirect=true", `{"email":"a@b.test"}`)
-	const want = `{"data":{"person":{"id":9007199254740993}},"links":{"redirect":["https://claims.example.com/go/url-token-2"]}}`
-	if answer != want {
-		t.Errorf("answer %s, want %s", answer, want)
-	}
-	_, answer = call("GET", "/v1/cases/k/activity-templates", "")
-	if strings.Contains(answer, "dataType") || !strings.Contains(answer, `"name":"Born"`) {
-		t.Errorf("templates %s", answer)
 	}
 }

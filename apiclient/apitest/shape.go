@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -52,7 +53,7 @@ func (s Shape) Around(service http.Handler) http.Handler {
 			return
 		case strings.HasSuffix(r.URL.Path, "/activity-templates"):
 			if s.Untyped {
-				body = withoutTypes(body)
+				body = dataType.ReplaceAll(body, nil)
 			}
 			if s.Listed != "" {
 				body = marshal(map[string]json.RawMessage{s.Listed: body})
@@ -114,19 +115,7 @@ func (s Shape) carry(header http.Header, fields map[string]string, lookup bool) 
 	return marshal(fields)
 }
 
-// withoutTypes returns templates without the data types of their attributes.
-func withoutTypes(templates []byte) []byte {
-	var list []map[string]any
-	if err := json.Unmarshal(templates, &list); err != nil {
-		return templates
-	}
-	for _, template := range list {
-		attributes, _ := template["activityAttributeTemplates"].([]any)
-		for _, attribute := range attributes {
-			delete(attribute.(map[string]any), "dataType")
-		}
-	}
-	return marshal(list)
-}
+// dataType matches the data type of an attribute, with the comma before it.
+var dataType = regexp.MustCompile(`,"dataType":"[A-Za-z]*"`)
 
 func marshal(v any) []byte { return []byte(answer(http.StatusOK, v).Body) }

@@ -3,109 +3,82 @@ package rate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
 )
 
-// longestWait is for how long requests may already wait on their connections when another one departs.
-const longestWait = ahead / 2
-
-// Meter says when the next request of a client may leave. It is safe for concurrent use.
+// Limiter keeps the State of one service for all processes that send to it.
+// Its times are those of a clock that all processes share, so that their own clocks may
+// be wrong.
 //
-// A request under a rate needs a departure that the Limiter has given to this process; where other
-// processes send to the same service, rate and pause are theirs too.
+// The text of an error is one line that is safe to log; a problem.Problem may have a hint.
+type Limiter interface {
+	// Read returns the state and the time.
+	Read(ctx context.Context) (State, time.Time, error)
+	// Change calls change with the state and the time, and keeps what it makes of the
+	// state. No other process changes the state meanwhile. Where it is not known whether
+	// that was kept, change may be called again, with the state as it is then.
+	Change(ctx context.Context, change func(s *State, now time.Time)) error
+}
+
+const (
+	// maxAge is how long the state that was read last is used: how late a process may learn of
+	// a pause that another process was asked for.
+	maxAge = 250 * time.Millisecond
+	// answersWithin is how long a process waits for the limiter's answer.
+	answersWithin = 5 * time.Second
+	// forever is longer than any request waits.
+	forever = 365 * 24 * time.Hour
+)
+
+// Meter says when the requests of a client may leave. It is safe for concurrent use.
+//
+// Under a rate a request waits twice: in a queue, until its departure is near enough to open a
+// connection, and on the connection, for the departure itself. So no second at the service sees
+// more requests than the rate, however long connections take to open. The distance of departures is
+// counted from the last one and not from a timetable. Where other processes send to the same
+// service, departures come from their Limiter.
 type Meter struct {
 	now     func() time.Time
 	limits  limits
-	limiter Limiter
-	alone   bool          // no other process sends
-	talk    chan struct{} // has room for one: who asks the limiter
+	limiter Limiter       // nil when no other process sends
+	queue   chan struct{} // has room for one: the request that is admitted next
+	asking  chan struct{} // has room for one: who asks the limiter
 
-	mu    sync.Mutex
-	state State     // as it was read last; its times are the limiter's
-	read  time.Time // when that was, at the latest; zero for never
-	shown time.Time // what the limiter's clock showed then
+	mu       sync.Mutex
+	state    State     // as it was read last; its times are the limiter's
+	read     time.Time // when that was, at the latest; zero for never
+	shown    time.Time // what the limiter's clock showed then
+	admitted int       // requests that are admitted and have no departure yet
+	recent   departures
 
-	departures []time.Time // that this process was given and has not used, by the limiter's clock
-	used       int         // how many of them it has used
-	last, end  time.Time   // the last of them, and State.Last as they left it
-	lost       time.Time   // end, where the last one was lost; else zero
-	recent     departures
-	left       time.Time // alone: when the last request leaves on its connection
-
-	lacking time.Time     // since when this process needs a departure; zero for not
-	share   time.Duration // time between two departures of this process, as others have left it
-
-	// What the limiter is not told yet.
-	news []Refusal
-	good int // good answers
+	// Of the limiter only:
+	granted []time.Time // departures that this process has and has not used
+	want    int         // how many it takes next
+	news    []Refusal   // that the limiter is not told yet
+	good    int         // good answers that the limiter is not told yet
 }
 
 // NewMeter makes a Meter for a process whose clock is now. A ceiling is in requests per second; 0 is
 // none. limiter is nil when no other process sends to the service.
 func NewMeter(ceiling float64, limiter Limiter, now func() time.Time) *Meter {
-	m := &Meter{now: now, limits: limits{ceiling, margin}, limiter: limiter, alone: limiter == nil, talk: make(chan struct{}, 1)}
-	if m.alone {
-		m.limiter = &own{now: now}
-	} else {
+	m := &Meter{now: now, limits: limits{ceiling, margin}, limiter: limiter, want: 1,
+		queue: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
+	if limiter != nil {
 		m.limits.margin += lateness
 	}
 	return m
 }
 
-// Of both clocks only what passes since the last reading counts. Callers of the functions below hold mu.
-
-// time is the earliest that the limiter's clock can show.
-func (m *Meter) time() time.Time { return m.shown.Add(m.now().Sub(m.read)) }
-
-// ours is the latest that the process's clock can show at a moment of the limiter's.
-func (m *Meter) ours(theirs time.Time) time.Time { return m.read.Add(theirs.Sub(m.shown)) }
-
-// rate is the rate at present; 0 for no limit.
-func (m *Meter) rate() float64 { return m.state.perSecond(m.time(), m.limits) }
-
-// has reports whether there is a departure that can still be used. One that has passed
-// is lost: used late, it would be too close to those of others.
-func (m *Meter) has(now time.Time) bool {
-	m.departures = slices.DeleteFunc(m.departures, func(at time.Time) bool { return m.isLate(at, now) })
-	return len(m.departures) > 0
-}
-
-func (m *Meter) isLate(departure, now time.Time) bool {
-	return now.After(m.ours(departure).Add(lateness))
-}
-
-// grantable is how long it takes until a departure can be had.
-func (m *Meter) grantable() time.Duration {
-	return m.state.next(m.time(), m.limits).Add(-ahead).Sub(m.time())
-}
-
-// use takes the next departure.
-func (m *Meter) use() time.Time {
-	departure := m.departures[0]
-	m.departures = m.departures[1:]
-	m.used++
-	return departure
-}
-
-// Stage is what a request waits for.
-type Stage int
-
-// The stages of a request.
-const (
-	PauseOver Stage = iota
-	Granted         // this process has a departure, where it needs one
-	Ready           // the request may depart
-	Departed        // it has departed, and opens a connection
-	Left            // it leaves on its connection
-)
-
 // Ticket is one request's way past a Meter.
 type Ticket struct {
-	Impatient bool      // from Ready on it does not wait for the end of a pause
-	Cuts      int64     // of the rate until the request left
-	departure time.Time // by the limiter's clock; zero for none. Alone: when it leaves on its connection
+	Impatient bool  // it leaves in no pause that begins after Enter, and does not wait for its end
+	Ahead     bool  // it goes ahead of the queue
+	Cuts      int64 // of the rate until the request left
+	admitted  bool
+	departure time.Time // by the limiter's clock; zero for none
 }
 
 // Paused is the error of a request that is not to wait for the end of a pause. It says why there is one.
@@ -117,163 +90,276 @@ func (p Paused) Error() string { return string(p) }
 // ErrHeldBack is the error of a request that would have to wait for too long.
 var ErrHeldBack = errors.New("held back on its connection")
 
-// Await waits until a request has come to a stage, but no longer than patience: then the error is
-// ErrHeldBack or a Paused. Any other error means that nothing may leave: ctx has ended, or the limiter
-// does not answer.
-//
-// A request that has Departed and whose connection took long to open may have lost its departure; it
-// then takes another one, so that rate and pause hold for the moments at which requests leave.
-func (m *Meter) Await(ctx context.Context, t *Ticket, to Stage, patience time.Duration) error {
-	end, takes := time.Now().Add(patience), to > PauseOver && to < Left
-	for lacks := false; ; {
-		if err := m.consult(ctx, takes || lacks, min(answersWithin, patience)); err != nil {
-			return err
+// Enter waits until there is no pause and, under a rate, until the request's departure is near. The error
+// means that nothing may leave: ctx has ended, or the limiter does not answer.
+func (m *Meter) Enter(ctx context.Context, t *Ticket) error {
+	if !m.Queues() {
+		return nil
+	}
+	if !t.Ahead {
+		select {
+		case m.queue <- struct{}{}:
+			defer func() { <-m.queue }()
+		case <-ctx.Done():
+			return ctx.Err()
 		}
-		var wait time.Duration
-		var paused string
-		patience = time.Until(end)
-		wait, lacks, paused = m.try(t, to, patience)
+	}
+	return m.await(ctx, t, false, forever)
+}
+
+// Leave waits until the request may leave on its connection, but no longer than patience: then the error
+// is ErrHeldBack or a Paused. Other errors are those of Enter.
+func (m *Meter) Leave(ctx context.Context, t *Ticket, patience time.Duration) error {
+	return m.await(ctx, t, true, patience)
+}
+
+// Release takes back the admission of a request that does not leave.
+func (m *Meter) Release(t *Ticket) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.unadmit(t)
+}
+
+func (m *Meter) await(ctx context.Context, t *Ticket, leaving bool, patience time.Duration) error {
+	for end := time.Now().Add(patience); ; patience = time.Until(end) {
+		wait, ask, paused := m.try(t, leaving, patience)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case wait <= 0 && !lacks:
+		case ask:
+			if err := m.ask(ctx, min(answersWithin, patience)); err != nil {
+				return err
+			}
+			continue
+		case wait <= 0:
 			return nil
-		case paused != "" && (t.Impatient && to >= Ready || wait > patience):
+		case paused != "" && (t.Impatient && leaving || wait > patience):
 			return Paused(paused)
 		case wait > patience:
 			return ErrHeldBack
 		}
-		sleep(ctx, wait)
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-}
-
-// try lets a request come to a stage if it may: then it needs not wait, and lacks nothing. Else it is to
-// try again after a while, with a departure where it lacks one. paused says why there is a pause.
-func (m *Meter) try(t *Ticket, to Stage, patience time.Duration) (wait time.Duration, lacks bool, paused string) {
+// try lets a request on if it need not wait. Otherwise it is to try again after a while, or as soon as the limiter
+// was asked. paused says why there is a pause.
+func (m *Meter) try(t *Ticket, leaving bool, patience time.Duration) (wait time.Duration, ask bool, paused string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := m.now()
-	if pause := m.state.PausedUntil.Sub(m.time()); pause > 0 {
+	if m.isStale() {
+		return 0, true, ""
+	}
+	now := m.time()
+	if pause := m.state.PausedUntil.Sub(now); pause > 0 {
 		return pause, false, m.state.PauseReason
 	}
-	if m.rate() > 0 && to > PauseOver {
-		wait, lacks = m.tryRate(t, to, now, patience)
+	if m.state.perSecond(now, m.limits) > 0 {
+		wait, ask = m.tryRate(t, leaving, now, patience)
 	}
-	if wait > 0 || lacks || to < Departed {
-		return max(0, wait), lacks, ""
+	if wait <= 0 && !ask && leaving {
+		m.unadmit(t)
+		m.recent.add(m.now(), 1)
+		t.Cuts, t.departure = m.state.Cuts, time.Time{} // on another connection it needs another departure
 	}
-	if t.Cuts = m.state.Cuts; to == Departed {
-		m.recent.add(now, 1)
-	} else {
-		*t = Ticket{Impatient: t.Impatient, Cuts: t.Cuts} // on another connection it needs another departure
-	}
-	return 0, false, ""
+	return wait, ask, ""
 }
 
-func (m *Meter) tryRate(t *Ticket, to Stage, now time.Time, patience time.Duration) (wait time.Duration, lacks bool) {
-	switch {
-	case to == Left && m.alone:
-		return m.tryAlone(t, now, patience), false
-	case to == Left && !t.departure.IsZero() && m.isLate(t.departure, now):
-		if t.departure.Equal(m.last) {
-			m.lost = m.end
-			m.state.takeBack(m.lost, m.time(), m.limits)
+func (m *Meter) tryRate(t *Ticket, leaving bool, now time.Time, patience time.Duration) (wait time.Duration, ask bool) {
+	if leaving && !t.departure.IsZero() && !isLate(t.departure, now) {
+		return t.departure.Sub(now), false
+	}
+	before := m.admitted
+	if leaving || t.Ahead {
+		before = 0
+	}
+	due, ok := m.due(now, before)
+	if !ok {
+		wait = m.state.next(now, m.limits).Sub(now) - Lead
+		return wait, wait <= 0
+	}
+	switch wait = due.Sub(now); {
+	case !leaving:
+		if wait -= Lead; wait <= 0 && !t.Ahead {
+			m.admitted++
+			t.admitted = true
 		}
-		t.departure = time.Time{}
-	}
-	if to == Left && !t.departure.IsZero() {
-		return m.ours(t.departure).Sub(now), false
-	}
-	if !m.has(now) {
-		return max(0, m.grantable()), true
-	}
-	next := m.ours(m.departures[0])
-	switch {
-	case to == Granted:
-		return 0, false
-	case to == Left:
-		if wait = next.Sub(now); wait <= patience {
-			t.departure = m.use()
-		}
-		return wait, false
-	case m.left.Add(-longestWait).After(next): // those that wait on their connections go first
-		next = m.left.Add(-longestWait)
-	}
-	if wait = next.Sub(now); wait <= 0 && to == Departed {
-		if departure := m.use(); !m.alone {
-			t.departure = departure
-		}
+	case m.limiter == nil && wait <= 0:
+		m.state.depart(now, m.limits)
+	case m.limiter != nil && wait <= patience:
+		m.unadmit(t)
+		t.departure, m.granted = due, m.granted[1:]
 	}
 	return wait, false
 }
 
-// tryAlone is how long a request waits on its connection where no other process sends: until it has its
-// distance from the one that left before.
-func (m *Meter) tryAlone(t *Ticket, now time.Time, patience time.Duration) time.Duration {
-	if t.departure.IsZero() || now.After(t.departure.Add(margin/2)) {
-		due := m.left.Add(m.state.spacing(m.time(), m.limits))
-		if due.Before(now) {
-			due = now
-		}
-		if due.Sub(now) > patience {
-			return due.Sub(now)
-		}
-		t.departure, m.left = due, due
+// due returns when a request may leave before which some others do. ok is false when the limiter has to be asked.
+func (m *Meter) due(now time.Time, others int) (at time.Time, ok bool) {
+	if m.limiter == nil {
+		return m.state.next(now, m.limits).Add(time.Duration(others) * m.state.spacing(now, m.limits)), true
 	}
-	return t.departure.Sub(now)
+	for len(m.granted) > 0 && isLate(m.granted[0], now) { // used now it would be too close to others
+		m.granted, m.want = m.granted[1:], 1
+	}
+	if others < len(m.granted) {
+		return m.granted[others], true
+	}
+	return time.Time{}, false
 }
 
-// Spacing returns the time between two departures of this process at the present rate; 0
-// for no rate.
-func (m *Meter) Spacing() time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	rate := m.rate()
-	if rate == 0 {
-		return 0
+// The caller of the functions below holds mu.
+
+func (m *Meter) unadmit(t *Ticket) {
+	if t.admitted {
+		t.admitted = false
+		m.admitted--
 	}
-	return max(time.Duration(float64(time.Second)/rate), m.share)
 }
 
-// Limited reports whether there is a rate at present.
-func (m *Meter) Limited() bool {
+// time is what the limiter's clock shows at least. Of both clocks only what passes since the last reading counts.
+func (m *Meter) time() time.Time {
+	if m.limiter == nil {
+		return m.now()
+	}
+	return m.shown.Add(m.now().Sub(m.read))
+}
+
+// isStale reports whether the state must be read before anything leaves, or the limiter be told something.
+func (m *Meter) isStale() bool {
+	return m.limiter != nil && (len(m.news) > 0 || m.read.IsZero() || m.now().Sub(m.read) >= maxAge)
+}
+
+// reading is what a process learns from the limiter.
+type reading struct {
+	state       State
+	read, shown time.Time
+	granted     []time.Time
+}
+
+// ask tells the limiter the news and learns the state, or takes departures if the state is known.
+func (m *Meter) ask(ctx context.Context, within time.Duration) error {
+	limited, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	m.mu.Lock()
+	last := m.read
+	m.mu.Unlock()
+	var err error
+	select {
+	case m.asking <- struct{}{}:
+		err = m.exchange(limited, last)
+		<-m.asking
+	case <-limited.Done():
+		err = limited.Err()
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil && limited.Err() != nil && within < answersWithin:
+		return ErrHeldBack
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("there is no answer within %v: %w", answersWithin, err)
+	}
+	return err
+}
+
+// exchange is ask, unless another request has asked since the last reading.
+func (m *Meter) exchange(ctx context.Context, last time.Time) error {
+	m.mu.Lock()
+	stale := m.isStale()
+	if !stale && m.read != last {
+		m.mu.Unlock()
+		return nil
+	}
+	news, good, cuts, n := slices.Clone(m.news), m.good, m.state.Cuts, 0
+	if !stale {
+		n = m.want
+	}
+	m.mu.Unlock()
+	sent := m.now()
+	var got reading
+	change := func(s *State, now time.Time) {
+		read := m.now()
+		s.resume(now)
+		for i := 0; i < good && s.Cuts == cuts; i++ {
+			s.accepted(now, m.limits)
+		}
+		for _, r := range news {
+			s.refused(now, r, m.limits)
+		}
+		granted := s.give(now, m.limits, n, read.Sub(sent))
+		got = reading{*s, read, now, granted}
+	}
+	if n == 0 && len(news) == 0 {
+		good = 0
+		state, now, err := m.limiter.Read(ctx)
+		if err != nil {
+			return err
+		}
+		change(&state, now)
+	} else if err := m.limiter.Change(ctx, change); err != nil {
+		return err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.rate() > 0
+	if m.news = m.news[len(news):]; len(m.news) > 0 {
+		return nil // the state here has the rest of the news already
+	}
+	if m.good -= min(good, m.good); got.state.Cuts != m.state.Cuts {
+		m.granted, m.good = nil, 0
+	}
+	m.state, m.read, m.shown = got.state, got.read, got.shown
+	if n := len(got.granted); n > 0 {
+		m.granted, m.want = append(m.granted, got.granted...), 2*n
+	}
+	return nil
 }
 
 // Refused begins a pause and halves the rate, after an answer in which the service asks to
 // wait. The limiter is told; where that fails, the next request does so.
 func (m *Meter) Refused(ctx context.Context, r Refusal) {
 	m.mu.Lock()
-	if r.sent = m.recent.perSecond(m.now()); !m.alone { // the others send too
-		r.sent = max(r.sent, m.rate())
+	r.sent = m.recent.add(m.now(), 0)
+	now := m.time()
+	if m.limiter != nil { // the others send too
+		r.sent = max(r.sent, m.state.perSecond(now, m.limits))
+		m.news, m.good, m.granted = append(m.news, r), 0, nil // departures at the rate before are lost
 	}
-	m.state.refused(m.time(), r, m.limits)
-	m.news, m.good, m.departures = append(m.news, r), 0, nil // departures at the rate before are lost
+	m.state.refused(now, r, m.limits)
 	m.mu.Unlock()
-	_ = m.consult(context.WithoutCancel(ctx), false, answersWithin)
+	if m.limiter != nil {
+		_ = m.ask(context.WithoutCancel(ctx), answersWithin)
+	}
 }
 
-// Accepted raises the rate after any other answer.
+// Accepted raises the rate after any other answer. The limiter is told when it is asked for departures.
 func (m *Meter) Accepted() {
 	m.mu.Lock()
-	if m.state.Rate > 0 {
+	defer m.mu.Unlock()
+	if m.limiter == nil && m.state.Rate > 0 {
+		m.state.accepted(m.now(), m.limits)
+	} else if m.state.Rate > 0 {
 		m.good++
 	}
-	m.mu.Unlock()
-	if m.alone { // with others, the limiter is told when it is asked for departures
-		_ = m.consult(context.Background(), false, answersWithin)
-	}
+}
+
+// Queues reports whether Enter may wait: there is a rate or a pause, or the limiter must be asked.
+func (m *Meter) Queues() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.time()
+	return m.isStale() || m.state.PausedUntil.After(now) || m.state.perSecond(now, m.limits) > 0
+}
+
+// Spacing returns the time between two departures at the present rate; 0 for no rate.
+func (m *Meter) Spacing() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state.spacing(m.time(), m.limits)
 }
 
 // PauseEnd returns when the last pause ends or has ended, by the clock of all that share it;

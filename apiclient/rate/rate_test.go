@@ -2,47 +2,12 @@ package rate
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
-
-// TestGive: departures keep their distance, also from those that are used later by the
-// uncertainty, and are not given too far ahead, in a pause or for more than a slice.
-func TestGive(t *testing.T) {
-	now := time.Unix(1000, 0)
-	l := limits{50, margin + lateness} // every 22 ms
-	every := 22 * time.Millisecond
-	var s State
-	first := s.give(now, l, 3, 5*time.Millisecond)
-	if len(first) != 3 || !first[0].Equal(now) || first[2].Sub(now) != 2*every {
-		t.Fatalf("got %v", first)
-	}
-	second := s.give(now, l, 100, 0)
-	if len(second) != 9 || second[0].Sub(first[2]) != every+5*time.Millisecond {
-		t.Errorf("got %v after %v", second, first)
-	}
-	n := 0
-	for len(s.give(now, l, 100, 0)) > 0 {
-		n++
-	}
-	if n > 5 || s.next(now, l).Sub(now) <= ahead {
-		t.Errorf("%d more slices, up to %v", n, s.Last.Sub(now))
-	}
-	later := now.Add(time.Minute)
-	s.PausedUntil = later.Add(1)
-	if got := s.give(later, l, 1, 0); got != nil {
-		t.Errorf("in a pause: %v", got)
-	}
-	if got := s.give(later.Add(1), l, 0, 0); got != nil || s.Last.After(later) {
-		t.Errorf("none are asked for: %v", got)
-	}
-	slow := limits{0.1, margin}
-	if got := s.give(later.Add(1), slow, 5, 0); len(got) != 1 {
-		t.Errorf("at a low rate: %v", got)
-	}
-}
 
 // inMemory is a Limiter for the Meters of a test.
 type inMemory struct {
@@ -67,31 +32,49 @@ func (l *inMemory) Change(_ context.Context, change func(*State, time.Time)) err
 
 func (l *inMemory) meter(ceiling float64) *Meter { return NewMeter(ceiling, l, time.Now) }
 
-func await(t *testing.T, m *Meter, ticket *Ticket, to Stage) {
+// send lets a request enter and leave.
+func send(t *testing.T, m *Meter) Ticket {
 	t.Helper()
-	if err := m.Await(t.Context(), ticket, to, time.Hour); err != nil {
+	var ticket Ticket
+	if err := errors.Join(m.Enter(t.Context(), &ticket), m.Leave(t.Context(), &ticket, forever)); err != nil {
 		t.Fatal(err)
 	}
+	return ticket
 }
 
-// TestACutTakesDeparturesBack: departures that were reserved before a cut are not used after it, whichever process was
+// TestACutTakesDeparturesBack: departures that were granted before a cut are not used after it, whichever process was
 // refused; the refusal of a request that left before the cut does not cut again.
 func TestACutTakesDeparturesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &inMemory{}
 		refused, behind := l.meter(50), l.meter(50)
-		var ticket Ticket
-		await(t, refused, &ticket, Departed)
-		await(t, behind, &Ticket{}, Granted)
+		ticket := send(t, refused)
+		if err := behind.Enter(t.Context(), &Ticket{}); err != nil || len(behind.granted) != 1 {
+			t.Fatalf("granted: %v, %v", behind.granted, err)
+		}
 		for range 2 {
 			refused.Refused(t.Context(), Refusal{Status: 429, Wait: time.Millisecond, Cuts: ticket.Cuts})
 		}
 		time.Sleep(maxAge)
-		await(t, behind, &Ticket{}, PauseOver)
-		if len(behind.departures) > 0 || l.state.Cuts != 1 || refused.state.Cuts != 1 {
-			t.Errorf("departures from before the cut: %v; cuts: %d", behind.departures, l.state.Cuts)
+		ended, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
+		defer cancel()
+		_ = behind.ask(ended, answersWithin)
+		if len(behind.granted) > 0 || l.state.Cuts != 1 || refused.state.Cuts != 1 {
+			t.Errorf("departures from before the cut: %v; cuts: %d", behind.granted, l.state.Cuts)
 		}
 	})
+}
+
+// TestALateRefusalIsNoNews: the refusal of a request that left before the cut does not cut again, also after a good answer.
+func TestALateRefusalIsNoNews(t *testing.T) {
+	m := NewMeter(20, nil, time.Now)
+	for range 2 {
+		m.Refused(t.Context(), Refusal{Status: 429})
+		m.Accepted()
+	}
+	if m.state.Cuts != 1 {
+		t.Errorf("%d cuts, want 1", m.state.Cuts)
+	}
 }
 
 // TestDeparturesAreTakenInSlices: a process that uses what it takes soon asks for several
@@ -101,7 +84,7 @@ func TestDeparturesAreTakenInSlices(t *testing.T) {
 		l := &inMemory{}
 		m := l.meter(100)
 		for range 200 {
-			await(t, m, &Ticket{}, Departed)
+			send(t, m)
 		}
 		if l.changes > 30 {
 			t.Errorf("%d slices for 200 departures", l.changes)

@@ -34,17 +34,14 @@ const (
 	margin = 50 * time.Millisecond
 )
 
-// How departures are given to several processes that share a limiter.
 const (
-	// lateness is how much later than at its time a departure can still be used. The
-	// distance between departures is larger by that.
-	lateness = 50 * time.Millisecond
+	// Lead is how long before its departure a request is admitted, to open its connection.
+	Lead = 500 * time.Millisecond
+	// lateness is how much later than at its time a departure can still be used.
+	lateness = margin / 2
 	// slice is how much time the departures that a process takes at once fill, so that
 	// it asks a few times a second and not for each request.
 	slice = 200 * time.Millisecond
-	// ahead is how far in the future departures are given. The processes behind those that
-	// have them wait, and ask again.
-	ahead = time.Second
 	// farthest is how far in the future the latest departure can be. One that is further
 	// shows that the limiter's clock was set back.
 	farthest = 10 * time.Second
@@ -86,7 +83,7 @@ type limits struct {
 type Refusal struct {
 	Status int           // HTTP
 	Wait   time.Duration // 0 when the service does not say how long
-	Cuts   int64         // what Depart returned: a request that left before the last cut does not cut again
+	Cuts   int64         // of the Ticket: a request that left before the last cut does not cut again
 
 	sent float64 // how many requests leave in a second
 }
@@ -119,11 +116,20 @@ func (s *State) spacing(now time.Time, l limits) time.Duration {
 
 // next is when the rate allows the next departure.
 func (s *State) next(now time.Time, l limits) time.Time {
-	if s.Last.IsZero() {
-		return s.Last
+	if at := s.Last.Add(s.spacing(now, l)); at.After(now) {
+		return at
 	}
-	return s.Last.Add(s.spacing(now, l))
+	return now
 }
+
+// depart gives the next departure to a request that leaves now. What it is late does not add up.
+func (s *State) depart(now time.Time, l limits) {
+	if s.Last = s.Last.Add(s.spacing(now, l)); isLate(s.Last, now) {
+		s.Last = now
+	}
+}
+
+func isLate(departure, now time.Time) bool { return now.Sub(departure) > lateness }
 
 // resume prepares a state that others have left, for the client that goes on with it.
 func (s *State) resume(now time.Time) {
@@ -197,10 +203,7 @@ func (s *State) give(now time.Time, l limits, n int, uncertainty time.Duration) 
 	}
 	s.holdToCeiling(now, l)
 	first := s.next(now, l)
-	if first.Before(now) {
-		first = now
-	}
-	if s.PausedUntil.After(now) || first.Sub(now) > ahead {
+	if s.PausedUntil.After(now) || first.Sub(now) > Lead {
 		return nil
 	}
 	departures := make([]time.Time, max(1, min(n, int(slice/every))))
@@ -209,14 +212,6 @@ func (s *State) give(now time.Time, l limits, n int, uncertainty time.Duration) 
 	}
 	s.Last = departures[len(departures)-1].Add(uncertainty)
 	return departures
-}
-
-// takeBack takes the last departure back, which a process has lost, where no process was given any since:
-// it has another one soon then, also at a low rate.
-func (s *State) takeBack(last, now time.Time, l limits) {
-	if !last.IsZero() && s.Last.Equal(last) {
-		s.Last = last.Add(-s.spacing(now, l))
-	}
 }
 
 // holdToCeiling lets a client's ceiling hold for the others too, unless theirs is lower.
@@ -228,24 +223,16 @@ func (s *State) holdToCeiling(now time.Time, l limits) {
 
 // departures counts how many requests left in the present second and in the one
 // before.
-type departures struct{ Second, Count, Before int64 }
+type departures struct{ second, count, before int64 }
 
-func (d *departures) add(now time.Time, n int) {
-	d.advance(now)
-	d.Count += int64(n)
-}
-
-func (d *departures) advance(now time.Time) {
+// add counts n departures, and returns how many there are in a second at present, at least one.
+func (d *departures) add(now time.Time, n int64) float64 {
 	switch s := now.Unix(); {
-	case s == d.Second+1:
-		d.Second, d.Before, d.Count = s, d.Count, 0
-	case s != d.Second:
-		d.Second, d.Before, d.Count = s, 0, 0
+	case s == d.second+1:
+		d.second, d.before, d.count = s, d.count, 0
+	case s != d.second:
+		d.second, d.before, d.count = s, 0, 0
 	}
-}
-
-// perSecond returns how many requests leave in a second at present, at least one.
-func (d *departures) perSecond(now time.Time) float64 {
-	d.advance(now)
-	return float64(max(d.Count, d.Before, 1))
+	d.count += n
+	return float64(max(d.count, d.before, 1))
 }

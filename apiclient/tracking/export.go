@@ -3,6 +3,7 @@ package tracking
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -52,32 +53,28 @@ func (f Format) ReadCSV(name string, from io.Reader, received time.Time) iter.Se
 		}
 		rows := csv.NewReader(buffered)
 		headers, err := rows.Read()
-		if err == nil {
-			err = f.checkHeaders(headers)
+		if errors.Is(err, io.EOF) {
+			return
 		}
-		if err != nil && !errors.Is(err, io.EOF) {
+		if err = cmp.Or(err, f.checkHeaders(headers)); err != nil {
 			yield(nil, problem.At(problem.Where{File: name, Line: 1, Column: 1}, "export-columns", "%v", err).
 				Hinted("correct the pointers of “export” under “tracking” of the environment, or the file: headers above, commas between the cells"))
+			return
 		}
-		for err == nil {
-			row, wrong := rows.Read()
-			if errors.Is(wrong, io.EOF) {
+		for goesOn := true; goesOn; {
+			row, err := rows.Read()
+			if errors.Is(err, io.EOF) {
 				return
 			}
-			if parse, ok := errors.AsType[*csv.ParseError](wrong); ok {
-				if !yield(nil, unreadable(name, parse.Line, parse.Err)) || !errors.Is(wrong, csv.ErrFieldCount) {
-					return
-				}
-				continue
+			line, events := 0, []Event(nil)
+			if parse, ok := errors.AsType[*csv.ParseError](err); ok {
+				line, goesOn = parse.Line, errors.Is(err, csv.ErrFieldCount)
+				err = parse.Err
+			} else if goesOn = err == nil; goesOn {
+				line, _ = rows.FieldPos(0)
+				events, err = f.Read(objectOf(headers, row), received)
 			}
-			var events []Event
-			line, _ := rows.FieldPos(0)
-			if err = wrong; err == nil {
-				events, wrong = f.Read(objectOf(headers, row), received)
-			}
-			if !yield(events, unreadable(name, line, wrong)) {
-				return
-			}
+			goesOn = yield(events, unreadable(name, line, err)) && goesOn
 		}
 	}
 }
@@ -88,8 +85,7 @@ func (f Format) checkHeaders(headers []string) error {
 		if pointer == "" {
 			continue
 		}
-		column := strings.NewReplacer("~1", "/", "~0", "~").Replace(pointer[1:])
-		found := 0
+		column, found := strings.NewReplacer("~1", "/", "~0", "~").Replace(pointer[1:]), 0
 		for _, header := range headers {
 			if header == column {
 				found++
@@ -110,10 +106,7 @@ func objectOf(headers, row []string) []byte {
 			object[header] = row[i]
 		}
 	}
-	text, err := json.Marshal(object)
-	if err != nil {
-		panic(fmt.Sprintf("tracking: texts that do not marshal: %v", err))
-	}
+	text, _ := json.Marshal(object) // texts always marshal
 	return text
 }
 

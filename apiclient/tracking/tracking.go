@@ -11,6 +11,7 @@ package tracking
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -101,39 +102,33 @@ func (f Format) Read(document []byte, received time.Time) ([]Event, error) {
 	events := make([]Event, 0, len(list))
 	for i, one := range list {
 		e, err := f.read(one, received)
-		if len(list) > 1 {
-			if errors.Is(err, ErrNoIDs) {
-				continue
-			}
-			if err != nil {
-				err = fmt.Errorf("event %d: %w", i+1, err)
-			}
-		}
-		if err != nil {
+		switch {
+		case err == nil:
+			events = append(events, e)
+		case len(list) == 1:
 			return nil, err
+		case !errors.Is(err, ErrNoIDs):
+			return nil, fmt.Errorf("event %d: %w", i+1, err)
 		}
-		events = append(events, e)
 	}
 	return events, nil
 }
 
 // list returns the events of a document, as JSON.
 func (f Format) list(document []byte) ([]json.RawMessage, error) {
-	if !json.Valid(document) {
-		return nil, errors.New("it is not JSON")
-	}
 	at, ok := apiclient.At(document, f.Events)
-	if !ok {
-		return nil, fmt.Errorf("there is nothing at “events” (%s)", f.Events)
-	}
 	var list []json.RawMessage
-	if json.Unmarshal(at, &list) != nil || list == nil { // null makes no list
-		if f.Events != "" {
-			return nil, fmt.Errorf("there is no array at “events” (%s)", f.Events)
-		}
-		list = []json.RawMessage{at}
-	}
-	if len(list) > maxEvents {
+	isList := json.Unmarshal(at, &list) == nil && list != nil // null makes no list
+	switch {
+	case !json.Valid(document):
+		return nil, errors.New("it is not JSON")
+	case !ok:
+		return nil, fmt.Errorf("there is nothing at “events” (%s)", f.Events)
+	case !isList && f.Events != "":
+		return nil, fmt.Errorf("there is no array at “events” (%s)", f.Events)
+	case !isList:
+		return []json.RawMessage{at}, nil
+	case len(list) > maxEvents:
 		return nil, fmt.Errorf("it has more than %d events", maxEvents)
 	}
 	return list, nil
@@ -201,32 +196,20 @@ func (f Format) instant(text string, received time.Time) (time.Time, error) {
 		return received, nil
 	}
 	var at time.Time
-	var err error
+	n, err := strconv.ParseInt(text, 10, 64)
 	switch f.Time {
-	case TimeUnix, TimeUnixMilli:
-		var n int64
-		if n, err = strconv.ParseInt(text, 10, 64); err == nil && f.Time == TimeUnix {
-			at = time.Unix(n, 0)
-		} else if err == nil {
-			at = time.UnixMilli(n)
-		}
+	case TimeUnix:
+		at = time.Unix(n, 0)
+	case TimeUnixMilli:
+		at = time.UnixMilli(n)
 	default:
 		at, err = time.Parse(time.RFC3339Nano, text)
 	}
 	if year := at.UTC().Year(); err != nil || year < 2000 || year > 2200 {
-		return time.Time{}, fmt.Errorf("“time” (%s) is not a time written as %s", f.At, f.timeForm())
+		form := map[string]string{TimeUnix: "unix (seconds since 1970)", TimeUnixMilli: "unix_ms (milliseconds since 1970)"}[f.Time]
+		return time.Time{}, fmt.Errorf("“time” (%s) is not a time written as %s", f.At, cmp.Or(form, "rfc3339, such as 2026-03-01T09:30:00Z"))
 	}
 	return at.UTC().Truncate(time.Microsecond), nil
-}
-
-func (f Format) timeForm() string {
-	switch f.Time {
-	case TimeUnix:
-		return "unix (seconds since 1970)"
-	case TimeUnixMilli:
-		return "unix_ms (milliseconds since 1970)"
-	}
-	return "rfc3339, such as 2026-03-01T09:30:00Z"
 }
 
 // hashOf is the key of an event that has no id of its own: what it says.
