@@ -31,11 +31,11 @@ type previewJSON struct {
 }
 
 type previewRowJSON struct {
-	Row     int             `json:"row"`
-	Source  string          `json:"source"`
-	Result  *string         `json:"result"`
-	Problem *rowProblemJSON `json:"problem"`
-	Warning *rowProblemJSON `json:"warning"`
+	Row     int          `json:"row"`
+	Source  string       `json:"source"`
+	Result  *string      `json:"result"`
+	Problem *problemJSON `json:"problem"`
+	Warning *problemJSON `json:"warning"`
 }
 
 // readingJSON is how the same cells are read with another date format.
@@ -178,7 +178,7 @@ func (made *previewJSON) add(b *book, record cell.Record, reading mapping.Readin
 func (a *analysis) complaint(path string) *problemJSON {
 	shown := a.show(a.problems)
 	for i := range shown {
-		if at := shown[i].Path; at != nil && (*at == path || strings.HasPrefix(*at, path+"/") || strings.HasPrefix(path, *at+"/")) {
+		if at := shown[i].Path; at != "" && (at == path || strings.HasPrefix(at, path+"/") || strings.HasPrefix(path, at+"/")) {
 			return &shown[i]
 		}
 	}

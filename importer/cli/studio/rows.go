@@ -120,20 +120,13 @@ func (v view) addMeaning(value *valueJSON, record cell.Record, target, column in
 }
 
 type rowJSON struct {
-	Row      int              `json:"row"`
-	Table    int              `json:"table"`
-	Client   int              `json:"client"` // 0 while it is not known, or for none
-	Skipped  string           `json:"skipped,omitempty"`
-	Cells    []string         `json:"cells"`
-	Problems []rowProblemJSON `json:"problems"`
-	Warnings []rowProblemJSON `json:"warnings"` // of cells that are sent all the same
-}
-
-type rowProblemJSON struct {
-	Column  string `json:"column"` // "" for the row as a whole
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Hint    string `json:"hint"`
+	Row      int           `json:"row"`
+	Table    int           `json:"table"`
+	Client   int           `json:"client"` // 0 while it is not known, or for none
+	Skipped  string        `json:"skipped,omitempty"`
+	Cells    []string      `json:"cells"`
+	Problems []problemJSON `json:"problems"`
+	Warnings []problemJSON `json:"warnings"` // of cells that are sent all the same
 }
 
 // mostRows bounds the rows of an answer.
@@ -221,8 +214,8 @@ func (v view) row(i int) (rowJSON, error) {
 	return one, err
 }
 
-func (b *book) showAll(list problem.List) []rowProblemJSON {
-	shown := []rowProblemJSON{}
+func (b *book) showAll(list problem.List) []problemJSON {
+	shown := []problemJSON{}
 	for _, p := range list {
 		shown = append(shown, b.show(p))
 	}
@@ -230,8 +223,8 @@ func (b *book) showAll(list problem.List) []rowProblemJSON {
 }
 
 // show returns a problem of a row as the page gets it.
-func (b *book) show(p problem.Problem) rowProblemJSON {
-	shown := rowProblemJSON{Code: p.Code, Message: inPageWords(p.Message), Hint: inPageWords(p.Hint)}
+func (b *book) show(p problem.Problem) problemJSON {
+	shown := problemJSON{Code: p.Code, Message: inPageWords(p.Message), Hint: inPageWords(p.Hint)}
 	if c := b.columnOf(p.Where); c >= 0 {
 		shown.Column = cell.ColumnName(c)
 	}

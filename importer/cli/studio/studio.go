@@ -96,14 +96,13 @@ type Server struct {
 	job     *job
 	folder  string // of jobs; "" before the first
 
-	progress int           // changes with everything that a page shows
-	changed  chan struct{} // closed at each such change
+	progress int // grows with everything that a page shows
 }
 
 // New opens a session and reads the sheets. It fails when the mapping file exists and
 // cannot be read, or a sheet cannot be opened however it is read. Call Close at the end.
 func New(ctx context.Context, o Options) (*Server, error) {
-	s := &Server{options: o, changed: make(chan struct{}), books: map[reading]*book{}, judged: new(atomic.Int64)}
+	s := &Server{options: o, books: map[reading]*book{}, judged: new(atomic.Int64)}
 	if s.options.Suggest.Service = o.Service; s.options.Suggest.API == "" {
 		s.options.Suggest.API = string(apiclient.V2)
 	}
@@ -175,13 +174,6 @@ func (s *Server) background(work func()) {
 		}()
 		work()
 	})
-}
-
-// bump tells waiting pages that there is something new. The caller holds the lock.
-func (s *Server) bump() {
-	s.progress++
-	close(s.changed)
-	s.changed = make(chan struct{})
 }
 
 // routes says what is served where.

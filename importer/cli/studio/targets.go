@@ -212,9 +212,7 @@ func (l *lister) add(t targetJSON, path ...string) {
 	t.Columns, t.tallyJSON = []string{}, tallyJSON{Problems: []errorJSON{}, Warnings: []errorJSON{}}
 	if rule, ok := l.a.doc.Value(path...); ok {
 		t.Rule = rule
-		if line := l.a.doc.Line(path...); line > 0 {
-			t.Line = &line
-		}
+		t.Line = l.a.doc.Line(path...)
 		for _, c := range l.a.columnsOf(rule, path) {
 			if name := cell.ColumnName(c); !slices.Contains(t.Columns, name) {
 				t.Columns = append(t.Columns, name)

@@ -46,7 +46,7 @@ export function post(path, body, signal) {
 /** How many characters a browser sends surely for a page that is closed. */
 const mostKept = 20_000;
 
-/** How long an answer may take, in milliseconds. The server waits at most 20 seconds for news. */
+/** How long an answer may take, in milliseconds. */
 const longest = 60_000;
 
 const isAway = { code: 'away', message: 'Claimsheet does not answer.', hint: 'Look at the window in which you started it; start it again if it has ended.' };

@@ -182,8 +182,12 @@ export const startJob = (kind) => submit({ path: 'job', body: { kind }, always: 
 /** Stops the job under way. */
 export const cancelJob = () => submit({ path: 'job/cancel', body: {}, done: 'Stopped.', always: true });
 
-/** Follows the server's state for as long as the page is open; asks slowly while the server is away. */
+/** How often the page asks for news, in milliseconds, and how often while the server is away. */
+const often = 250, seldom = 2000;
+
+/** Follows the server's state for as long as the page is open. */
 export async function follow() {
+	const pause = (/** @type {number} */ time) => new Promise((done) => setTimeout(done, time));
 	addEventListener('beforeunload', (e) => { if (away.value && isTyped.value) e.preventDefault(); }); // the browser asks whether to leave
 	addEventListener('pagehide', () => { takeIn(); });
 	for (;;) {
@@ -192,11 +196,12 @@ export async function follow() {
 			const next = await get('state', { since: now ? `${now.version}.${now.progress}` : undefined });
 			if (next) take(next);
 			away.value = '';
+			await pause(often);
 		} catch (error) {
 			if (!now) refuse(error);
 			const isForeign = error instanceof ApiError && (error.status === 401 || error.status === 403);
 			away.value = isForeign ? 'another' : error instanceof ApiError && error.status ? 'broken' : 'silent';
-			await new Promise((done) => setTimeout(done, 2000));
+			await pause(seldom);
 		}
 	}
 }
