@@ -24,7 +24,6 @@ type analysis struct {
 	bound    *mapping.Part // what can be judged; nil when nothing can
 }
 
-// analyse checks a text.
 func analyse(file string, text []byte, b *book, service *mapping.Service) *analysis {
 	a := &analysis{text: text, book: b}
 	a.mapping, a.problems = mapping.Parse(file, text)

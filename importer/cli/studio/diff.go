@@ -10,11 +10,14 @@ import (
 func (s *Server) getDiff(r *http.Request) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before, after := s.session.begin, s.session.text()
+	before, after, left := s.session.begin, s.session.text(), s.session.left
 	var err error
-	if with := r.URL.Query().Get("with"); with != "" {
+	switch with := r.URL.Query().Get("with"); {
+	case with == "draft" && left != nil:
+		before, after = after, []byte(left.Text)
+	case with != "":
 		before = after
-		after, err = s.session.other(with)
+		after, err = readFile(s.session.path)
 	}
 	return map[string]any{"lines": diff(lines(string(before)), lines(string(after)))}, err
 }
@@ -35,7 +38,6 @@ type lineJSON struct {
 // mostCompared bounds the table of a diff; of longer texts all lines are taken away and added.
 const mostCompared = 4 << 20
 
-// diff compares two texts by their longest common lines.
 func diff(a, b []string) []lineJSON {
 	common := make([][]int, len(a)+1) // by line of a and of b, the length of the longest common lines from there on
 	isCompared := (len(a)+1)*(len(b)+1) <= mostCompared

@@ -208,7 +208,6 @@ func (s *Server) servePages(ctx context.Context, j *job, folder string) {
 	s.progress++
 }
 
-// postCancel stops the job under way, or closes the pages of the last one.
 func (s *Server) postCancel(*http.Request) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,7 +218,6 @@ func (s *Server) postCancel(*http.Request) (any, error) {
 	return s.state(), nil
 }
 
-// getWorkbook sends the workbook of the last job.
 func (s *Server) getWorkbook(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	j := s.job

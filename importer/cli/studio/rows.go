@@ -22,7 +22,6 @@ type view struct {
 // errUnjudged tells the page to retry.
 var errUnjudged = failure{http.StatusServiceUnavailable, "not-ready", "the rows are being judged", "it is shown as soon as that is done"}
 
-// looking answers a request from a view.
 func (s *Server) looking(answer func(view, *http.Request) (any, error)) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
 		s.mu.Lock()
@@ -35,7 +34,6 @@ func (s *Server) looking(answer func(view, *http.Request) (any, error)) func(*ht
 	}
 }
 
-// number returns a number of a query; 0 without it.
 func number(r *http.Request, name string) int {
 	n, _ := strconv.Atoi(r.URL.Query().Get(name))
 	return max(0, n)
@@ -129,7 +127,6 @@ type rowJSON struct {
 	Warnings []problemJSON `json:"warnings"` // of cells that are sent all the same
 }
 
-// mostRows bounds the rows of an answer.
 const mostRows = 1000
 
 // getRows answers with some rows of those that are asked for, and how many these are.
@@ -189,7 +186,6 @@ func (v view) filter(r *http.Request, show string) func(record int) bool {
 	}
 }
 
-// row returns a record as the page shows it.
 func (v view) row(i int) (rowJSON, error) {
 	one := rowJSON{Cells: []string{}}
 	err := v.book.rows.Read(v.book.places[i:i+1], func(record cell.Record) {

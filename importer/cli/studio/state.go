@@ -13,8 +13,6 @@ import (
 	"claimsheet/mapping/yamlpatch"
 )
 
-// The state as the page gets it.
-
 type stateJSON struct {
 	Version     int              `json:"version"`
 	Progress    int              `json:"progress"`
@@ -187,7 +185,6 @@ func (s *Server) state() stateJSON {
 	return st
 }
 
-// mapping is the text with its problems. The caller holds the lock.
 func (s *Server) mapping() mappingJSON {
 	a := s.now
 	problems, warnings := a.problems, a.warnings
@@ -265,7 +262,6 @@ func (b *book) stale(paths []string) (list []problemJSON) {
 	return list
 }
 
-// columnList returns the columns of the first sheet.
 func (a *analysis) columnList(targets []targetJSON, v *verdict) []columnJSON {
 	list := make([]columnJSON, 0, len(a.book.columns))
 	for i, c := range a.book.columns {
@@ -284,7 +280,6 @@ func (a *analysis) columnList(targets []targetJSON, v *verdict) []columnJSON {
 	return list
 }
 
-// judgement sums up.
 func (s *Server) judgement(v *verdict) judgementJSON {
 	j := judgementJSON{Codes: []errorJSON{}, Warnings: []errorJSON{}}
 	if v != nil {
@@ -326,7 +321,6 @@ func (s *Server) suggestions(targets []targetJSON) []suggestionJSON {
 	return list
 }
 
-// ignores reports whether a column is left out on purpose.
 func (a *analysis) ignores(column int) bool {
 	return a.mapping.Ignores(mapping.IgnoredName(a.book.tables[0], column))
 }

@@ -4,14 +4,11 @@
 //
 //	page ──▶ guard ──▶ session: the text, its history, the file ──▶ analysis: parse, bind
 //	                       │                                            │
-//	                       ▼                                            ▼
-//	                   /api/state ◀── judgement ◀── book: the rows in a spool
+//	                   /api/state ◀── verdict ◀── book: the rows in a spool
 //
-// All judgement is that of the packages that a run uses: mapping reads and converts,
-// importer groups and plans, mapping/draft suggests. The rows are read before the page
-// opens, and when the text says that other ones are read. After each change the whole
-// sheet is judged in the background; a change cancels the judgement before. In memory are
-// counters, some bytes for each mistake, and a few samples, never all cells.
+// The packages that a run uses judge: mapping reads and converts, importer groups and plans,
+// mapping/draft suggests. After each change the whole sheet is judged in the background; a
+// change cancels the judgement before. Cells are never all in memory.
 package studio
 
 import (
@@ -176,7 +173,6 @@ func (s *Server) background(work func()) {
 	})
 }
 
-// routes says what is served where.
 func (s *Server) routes() {
 	files, err := fs.Sub(page, "page")
 	if err != nil {

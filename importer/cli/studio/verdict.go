@@ -99,7 +99,6 @@ func judge(ctx context.Context, a *analysis, done *atomic.Int64) *verdict {
 	return v
 }
 
-// sumUp counts what was found.
 func (v *verdict) sumUp() {
 	for i := range v.columns {
 		v.columns[i].Problems, v.columns[i].Warnings = v.byColumn.list(i, false), v.byColumn.list(i, true)
@@ -162,7 +161,6 @@ func (v *verdict) plan(ctx context.Context, done *atomic.Int64) error {
 	return nil
 }
 
-// see judges a row by itself.
 func (v *verdict) see(record cell.Record, row mapping.ConvertedRow) {
 	i := v.of.book.record(row.Row)
 	v.mu.Lock()
@@ -196,7 +194,6 @@ func (v *verdict) see(record cell.Record, row mapping.ConvertedRow) {
 	}
 }
 
-// read counts what a row gives for one target.
 func (v *verdict) read(row cell.Row, readings []mapping.Reading) {
 	at := readings[0].Target
 	var wrong, doubt *problem.Problem
