@@ -24,7 +24,6 @@ type analysis struct {
 	bound    *mapping.Part // what can be judged; nil when nothing can
 }
 
-// analyse checks a text.
 func analyse(file string, text []byte, b *book, service *mapping.Service) *analysis {
 	a := &analysis{text: text, book: b}
 	a.mapping, a.problems = mapping.Parse(file, text)
@@ -79,7 +78,7 @@ func (s *Server) read() *book {
 // refresh analyses the text of now, and judges the sheets by it in the background. The
 // caller holds the lock.
 func (s *Server) refresh() {
-	defer s.bump()
+	s.progress++
 	b, text := s.read(), s.session.text()
 	if s.now != nil && s.now.book == b && string(s.now.text) == string(text) {
 		return
@@ -94,19 +93,14 @@ func (s *Server) refresh() {
 	ctx, cancel := context.WithCancel(s.ctx)
 	a, done := s.now, new(atomic.Int64)
 	s.judging, s.judged = cancel, done
-	tick := func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.bump()
-	}
 	s.background(func() {
 		defer cancel()
-		v := judge(ctx, a, done, tick)
+		v := judge(ctx, a, done)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.now == a && ctx.Err() == nil {
 			s.verdict = v
-			s.bump()
+			s.progress++
 		}
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// failure is a refusal, as the page shows it.
 type failure struct {
 	status              int
 	code, message, hint string
@@ -81,7 +80,6 @@ func onlyJSON(handle func(*http.Request) (any, error)) func(*http.Request) (any,
 	}
 }
 
-// read reads the JSON body of a request.
 func read(r *http.Request, into any) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -62,7 +62,6 @@ const (
 	firstRows    = 20
 )
 
-// openBook reads the sheets.
 func openBook(ctx context.Context, paths []string, o reading, r draft.Request) *book {
 	b := &book{options: o}
 	defer b.complain()
@@ -182,7 +181,6 @@ func lookAt(path string, o sheet.Options) sheetJSON {
 	return l
 }
 
-// sample shortens a text for being shown as one of several.
 func sample(s string) string {
 	if r := []rune(s); len(r) > shortSample {
 		return string(r[:shortSample-1]) + "…"
@@ -287,7 +285,6 @@ func (c *column) kind() string {
 	return "mixed"
 }
 
-// close removes the spool.
 func (b *book) close() {
 	if b.rows != nil {
 		_ = b.rows.Close()

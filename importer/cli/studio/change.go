@@ -33,7 +33,6 @@ type changeIn struct {
 	Kind       JobKind               `json:"kind"`
 }
 
-// cannot refuses a change.
 func cannot(code, message, hint string) failure {
 	return failure{http.StatusUnprocessableEntity, code, message, hint}
 }
@@ -119,18 +118,15 @@ func withoutQuestion(text []byte, n int) (without []byte, ok bool) {
 		return nil, false
 	}
 	line := strings.TrimRight(all[n-1], "\r\n")
-	found := question.FindStringIndex(line)
-	if found == nil {
-		return nil, false
-	}
 	end := all[n-1][len(line):]
-	if line = strings.TrimRight(line[:found[0]], " "); line == "" {
+	said := strings.TrimRight(question.ReplaceAllString(line, ""), " ")
+	if said == "" {
 		end = ""
 	}
-	all[n-1] = line + end
+	all[n-1] = said + end
 	without = []byte(strings.Join(all, ""))
 	_, err := yamlpatch.Read(text)
-	return without, err == nil && saysTheSame(text, without)
+	return without, err == nil && question.MatchString(line) && saysTheSame(text, without)
 }
 
 // saysTheSame reports whether a text differs only in its comments from one before, which
@@ -187,7 +183,6 @@ func (s *Server) replaceText(in changeIn) error {
 	return nil
 }
 
-// goTo goes to a place of the history.
 func (s *Server) goTo(by int) func(changeIn) error {
 	return func(in changeIn) error {
 		to := s.session.at + by
@@ -204,7 +199,6 @@ func (s *Server) goTo(by int) func(changeIn) error {
 
 func (s *Server) save(in changeIn) error { return s.session.save(in.Overwrite) }
 
-// reload takes the file as it is on the disk.
 func (s *Server) reload(changeIn) error {
 	text, err := readFile(s.session.path)
 	if err != nil {

@@ -67,7 +67,6 @@ func getClient(v view, r *http.Request) (any, error) {
 	return v.client(client, survey.Clients, records)
 }
 
-// client plans one client.
 func (v view) client(number, of int, records []int) (any, error) {
 	var leads []mapping.ConvertedRow
 	for _, i := range records {
@@ -174,7 +173,6 @@ func standIns(plan *mapping.Plan) {
 	}
 }
 
-// why says why rows are one client.
 func (v view) why(plan mapping.Plan) string {
 	var names []string
 	for _, key := range v.mapping.Client.Key {

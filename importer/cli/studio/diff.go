@@ -10,11 +10,14 @@ import (
 func (s *Server) getDiff(r *http.Request) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before, after := s.session.begin, s.session.text()
+	before, after, left := s.session.begin, s.session.text(), s.session.left
 	var err error
-	if with := r.URL.Query().Get("with"); with != "" {
+	switch with := r.URL.Query().Get("with"); {
+	case with == "draft" && left != nil:
+		before, after = after, []byte(left.Text)
+	case with != "":
 		before = after
-		after, err = s.session.other(with)
+		after, err = readFile(s.session.path)
 	}
 	return map[string]any{"lines": diff(lines(string(before)), lines(string(after)))}, err
 }
@@ -32,37 +35,27 @@ type lineJSON struct {
 	Line int    `json:"line"` // of the new text, or for del of the old one
 }
 
-// mostCompared bounds the table of a diff; of texts that differ more all lines are taken
-// away and added.
+// mostCompared bounds the table of a diff; of longer texts all lines are taken away and added.
 const mostCompared = 4 << 20
 
-// diff compares two texts by their longest common lines.
 func diff(a, b []string) []lineJSON {
-	list := []lineJSON{}
-	i, k := 0, 0
-	for i < len(a) && i < len(b) && a[i] == b[i] {
-		list = append(list, lineJSON{"same", b[i], i + 1})
-		i++
-	}
-	k = i
-	var common [][]int // by line of a and of b, the length of the longest common lines from there on
-	if (len(a)-i+1)*(len(b)-k+1) <= mostCompared {
-		common = make([][]int, len(a)+1)
-		for x := len(a); x >= i; x-- {
-			common[x] = make([]int, len(b)+1)
-			for y := len(b) - 1; y >= k && x < len(a); y-- {
-				if common[x][y] = max(common[x+1][y], common[x][y+1]); a[x] == b[y] {
-					common[x][y] = common[x+1][y+1] + 1
-				}
+	common := make([][]int, len(a)+1) // by line of a and of b, the length of the longest common lines from there on
+	isCompared := (len(a)+1)*(len(b)+1) <= mostCompared
+	for i := len(a); i >= 0 && isCompared; i-- {
+		common[i] = make([]int, len(b)+1)
+		for k := len(b) - 1; k >= 0 && i < len(a); k-- {
+			if common[i][k] = max(common[i+1][k], common[i][k+1]); a[i] == b[k] {
+				common[i][k] = common[i+1][k+1] + 1
 			}
 		}
 	}
-	for i < len(a) || k < len(b) {
+	list := []lineJSON{}
+	for i, k := 0, 0; i < len(a) || k < len(b); {
 		switch {
-		case common != nil && i < len(a) && k < len(b) && a[i] == b[k]:
+		case isCompared && i < len(a) && k < len(b) && a[i] == b[k]:
 			list = append(list, lineJSON{"same", b[k], k + 1})
 			i, k = i+1, k+1
-		case i < len(a) && (k == len(b) || common == nil || common[i+1][k] >= common[i][k+1]):
+		case i < len(a) && (k == len(b) || !isCompared || common[i+1][k] >= common[i][k+1]):
 			list = append(list, lineJSON{"del", a[i], i + 1})
 			i++
 		default:

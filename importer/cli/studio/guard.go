@@ -22,7 +22,7 @@ type guard struct {
 
 	mu   sync.Mutex
 	used bool      // the token has been used
-	last time.Time // when a page asked last; an open one asks every 20 seconds
+	last time.Time // when a page asked last
 }
 
 // mostBody is the size of the largest request body, in bytes.

@@ -40,10 +40,10 @@ type job struct {
 	Phase    string          `json:"phase"`
 	Done     int             `json:"done"` // clients
 	Of       int             `json:"of"`
-	ExitCode *int            `json:"exitCode"`
+	ExitCode int             `json:"exitCode"`
 	Summary  json.RawMessage `json:"summary"`  // the object of claimsheet run --json; null while it runs
-	Workbook *string         `json:"workbook"` // where the plan or the results are; null for none
-	Pages    *string         `json:"pages"`    // where the sandbox shows what a run has left; null for none
+	Workbook string          `json:"workbook"` // where the plan or the results are; "" for none
+	Pages    string          `json:"pages"`    // where the sandbox shows what a run has left; "" for none
 	Problems []problemJSON   `json:"problems"`
 
 	file   string // the workbook, or of several sheets a folder with theirs
@@ -116,7 +116,7 @@ func (s *Server) run(ctx context.Context, args []string, out io.Writer, line fun
 		for lines.Scan() {
 			s.mu.Lock()
 			line(lines.Bytes())
-			s.bump()
+			s.progress++
 			s.mu.Unlock()
 		}
 		_, _ = io.Copy(io.Discard, reader) // a line that is too long must not stop the job
@@ -137,8 +137,8 @@ func (s *Server) carryOut(ctx context.Context, j *job, args []string, folder str
 	isObject := json.Unmarshal(out.Bytes(), &object) == nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.bump()
-	j.ExitCode, j.State, j.Phase = &code, done, ""
+	s.progress++
+	j.ExitCode, j.State, j.Phase = code, done, ""
 	if code != 0 && code != 1 && code != 4 {
 		j.State = failed
 	}
@@ -155,8 +155,7 @@ func (s *Server) carryOut(ctx context.Context, j *job, args []string, folder str
 		j.file = found[0]
 	}
 	if info, err := os.Stat(j.file); err == nil && !info.IsDir() {
-		at := "/api/job/workbook"
-		j.Workbook = &at
+		j.Workbook = "/api/job/workbook"
 	}
 	if j.State == done && j.Kind == Sandbox {
 		j.Phase = "opening the sandbox"
@@ -200,16 +199,15 @@ func (s *Server) servePages(ctx context.Context, j *job, folder string) {
 	s.run(ctx, []string{"sandbox", "--state", folder, "--addr", "127.0.0.1:0"}, nil, func(line []byte) {
 		url := string(line[max(0, bytes.LastIndex(line, []byte("http://"))):])
 		if strings.Contains(url, "/dashboard/") { // the line before has the address of the service
-			j.Pages, j.Phase = &url, ""
+			j.Pages, j.Phase = url, ""
 		}
 	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	j.Pages, j.Phase = nil, ""
-	s.bump()
+	j.Pages, j.Phase = "", ""
+	s.progress++
 }
 
-// postCancel stops the job under way, or closes the pages of the last one.
 func (s *Server) postCancel(*http.Request) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,11 +218,10 @@ func (s *Server) postCancel(*http.Request) (any, error) {
 	return s.state(), nil
 }
 
-// getWorkbook sends the workbook of the last job.
 func (s *Server) getWorkbook(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	j := s.job
-	isThere := j != nil && j.Workbook != nil
+	isThere := j != nil && j.Workbook != ""
 	s.mu.Unlock()
 	if !isThere {
 		refuse(w, failure{http.StatusNotFound, "no-workbook", "there is no workbook", "start a dry run"}, nil)

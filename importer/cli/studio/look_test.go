@@ -306,11 +306,16 @@ func TestSuggestions(t *testing.T) {
 	if taken := st.one("suggestions", "path", "/client/fields/lastName"); taken != nil {
 		t.Errorf("what is filled is suggested: %s", encode(taken))
 	}
+	st = b.post("/api/ignore", 200, "version", 1, "column", "D", "ignored", true)
+	if taken := st.one("suggestions", "column", "D"); taken != nil {
+		t.Errorf("a column that is left out is suggested: %s", encode(taken))
+	}
+	b.post("/api/undo", 200, "version", 2)
 	var all []any
 	for _, g := range []reply{email, dob, note} {
 		all = append(all, g["operations"].([]any)...)
 	}
-	st = b.post("/api/patch", 200, "version", 1, "label", "3 suggestions", "operations", all)
+	st = b.post("/api/patch", 200, "version", 3, "label", "3 suggestions", "operations", all)
 	expect(t, "the text", st.at("mapping", "text"), `name: x
 api: v2
 client:

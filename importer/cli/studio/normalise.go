@@ -123,7 +123,6 @@ func isList(doc *yamlpatch.Document, path []string) bool {
 	return ok && len(value) > 0 && value[0] == '['
 }
 
-// tokens takes a JSON Pointer apart.
 func tokens(pointer string) []string {
 	if pointer == "" {
 		return nil

@@ -31,11 +31,11 @@ type previewJSON struct {
 }
 
 type previewRowJSON struct {
-	Row     int             `json:"row"`
-	Source  string          `json:"source"`
-	Result  *string         `json:"result"`
-	Problem *rowProblemJSON `json:"problem"`
-	Warning *rowProblemJSON `json:"warning"`
+	Row     int          `json:"row"`
+	Source  string       `json:"source"`
+	Result  *string      `json:"result"`
+	Problem *problemJSON `json:"problem"`
+	Warning *problemJSON `json:"warning"`
 }
 
 // readingJSON is how the same cells are read with another date format.
@@ -50,7 +50,6 @@ type readingJSON struct {
 var dateFormats = []string{"dd/mm/yyyy", "mm/dd/yyyy", "dd.mm.yyyy", "dd-mm-yyyy", "mm-dd-yyyy", "dd/mm/yy", "mm/dd/yy", "d mmm yyyy",
 	"dd mmm yyyy", "yyyy/mm/dd", "dd/mm/yyyy hh:mm"}
 
-// getPreview answers with what a rule would make of the first rows.
 func getPreview(v view, r *http.Request) (any, error) {
 	var in struct {
 		Path  string          `json:"path"`
@@ -108,7 +107,6 @@ func (v view) asField(rule yamlpatch.Operation) yamlpatch.Operation {
 	return yamlpatch.Operation{Op: "add", Path: "/client/fields/preview", Value: value}
 }
 
-// withFormat returns a rule with another format.
 func withFormat(rule json.RawMessage, format string) json.RawMessage {
 	object := map[string]json.RawMessage{"column": rule}
 	if rule[0] == '{' {
@@ -174,11 +172,10 @@ func (made *previewJSON) add(b *book, record cell.Record, reading mapping.Readin
 	}
 }
 
-// complaint says why the rule at a path cannot be tried.
 func (a *analysis) complaint(path string) *problemJSON {
 	shown := a.show(a.problems)
 	for i := range shown {
-		if at := shown[i].Path; at != nil && (*at == path || strings.HasPrefix(*at, path+"/") || strings.HasPrefix(path, *at+"/")) {
+		if at := shown[i].Path; at != "" && (at == path || strings.HasPrefix(at, path+"/") || strings.HasPrefix(path, at+"/")) {
 			return &shown[i]
 		}
 	}

@@ -22,7 +22,6 @@ type view struct {
 // errUnjudged tells the page to retry.
 var errUnjudged = failure{http.StatusServiceUnavailable, "not-ready", "the rows are being judged", "it is shown as soon as that is done"}
 
-// looking answers a request from a view.
 func (s *Server) looking(answer func(view, *http.Request) (any, error)) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
 		s.mu.Lock()
@@ -35,7 +34,6 @@ func (s *Server) looking(answer func(view, *http.Request) (any, error)) func(*ht
 	}
 }
 
-// number returns a number of a query; 0 without it.
 func number(r *http.Request, name string) int {
 	n, _ := strconv.Atoi(r.URL.Query().Get(name))
 	return max(0, n)
@@ -120,23 +118,15 @@ func (v view) addMeaning(value *valueJSON, record cell.Record, target, column in
 }
 
 type rowJSON struct {
-	Row      int              `json:"row"`
-	Table    int              `json:"table"`
-	Client   int              `json:"client"` // 0 while it is not known, or for none
-	Skipped  string           `json:"skipped,omitempty"`
-	Cells    []string         `json:"cells"`
-	Problems []rowProblemJSON `json:"problems"`
-	Warnings []rowProblemJSON `json:"warnings"` // of cells that are sent all the same
+	Row      int           `json:"row"`
+	Table    int           `json:"table"`
+	Client   int           `json:"client"` // 0 while it is not known, or for none
+	Skipped  string        `json:"skipped,omitempty"`
+	Cells    []string      `json:"cells"`
+	Problems []problemJSON `json:"problems"`
+	Warnings []problemJSON `json:"warnings"` // of cells that are sent all the same
 }
 
-type rowProblemJSON struct {
-	Column  string `json:"column"` // "" for the row as a whole
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Hint    string `json:"hint"`
-}
-
-// mostRows bounds the rows of an answer.
 const mostRows = 1000
 
 // getRows answers with some rows of those that are asked for, and how many these are.
@@ -196,7 +186,6 @@ func (v view) filter(r *http.Request, show string) func(record int) bool {
 	}
 }
 
-// row returns a record as the page shows it.
 func (v view) row(i int) (rowJSON, error) {
 	one := rowJSON{Cells: []string{}}
 	err := v.book.rows.Read(v.book.places[i:i+1], func(record cell.Record) {
@@ -221,8 +210,8 @@ func (v view) row(i int) (rowJSON, error) {
 	return one, err
 }
 
-func (b *book) showAll(list problem.List) []rowProblemJSON {
-	shown := []rowProblemJSON{}
+func (b *book) showAll(list problem.List) []problemJSON {
+	shown := []problemJSON{}
 	for _, p := range list {
 		shown = append(shown, b.show(p))
 	}
@@ -230,8 +219,8 @@ func (b *book) showAll(list problem.List) []rowProblemJSON {
 }
 
 // show returns a problem of a row as the page gets it.
-func (b *book) show(p problem.Problem) rowProblemJSON {
-	shown := rowProblemJSON{Code: p.Code, Message: inPageWords(p.Message), Hint: inPageWords(p.Hint)}
+func (b *book) show(p problem.Problem) problemJSON {
+	shown := problemJSON{Code: p.Code, Message: inPageWords(p.Message), Hint: inPageWords(p.Hint)}
 	if c := b.columnOf(p.Where); c >= 0 {
 		shown.Column = cell.ColumnName(c)
 	}

@@ -41,7 +41,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
-		WriteTimeout:      5 * time.Minute, // a page waits for news, and a workbook may be large
+		WriteTimeout:      5 * time.Minute, // a workbook may be large
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          log.New(io.Discard, "", 0), // it may quote what strangers send
@@ -62,7 +62,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			over = s.isIdle()
 		}
 	}
-	s.stop() // answers the pages that wait
+	s.stop()
 	fresh, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := server.Shutdown(fresh); err != nil && !errors.Is(err, context.DeadlineExceeded) {

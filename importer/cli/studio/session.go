@@ -30,7 +30,6 @@ type session struct {
 	notKept  error    // why what is not saved cannot be kept for the next time
 }
 
-// revision is a text of the history, and what was done to come to it.
 type revision struct {
 	label string
 	text  []byte
@@ -107,11 +106,13 @@ func (s *session) onDisk() (is, why string) {
 	switch {
 	case err != nil:
 		return "changed", "the file cannot be read any more: " + whyNot(err)
-	case now == nil && s.file != nil:
+	case now == nil && s.file == nil:
+		return "same", ""
+	case now == nil:
 		return "gone", "the file is not there any more"
-	case now != nil && s.file != nil && whereTo(s.path) != s.leads:
+	case s.file != nil && whereTo(s.path) != s.leads:
 		return "changed", "the name leads to another file now"
-	case bytes.Equal(now, s.file) && (now == nil) == (s.file == nil), now != nil && bytes.Equal(now, s.text()):
+	case s.file != nil && bytes.Equal(now, s.file), bytes.Equal(now, s.text()):
 		return "same", ""
 	case s.file == nil:
 		return "changed", "there is a file of this name now"
@@ -127,15 +128,6 @@ func whyNot(err error) string {
 	return problem.Cause(err).Error()
 }
 
-// other returns a text that a person may take in the place of the present one: that on the
-// disk, or the draft that an earlier session left.
-func (s *session) other(which string) ([]byte, error) {
-	if which == "draft" && s.left != nil {
-		return []byte(s.left.Text), nil
-	}
-	return readFile(s.path)
-}
-
 // change makes a text the present one; what was undone is forgotten.
 func (s *session) change(label string, text []byte) {
 	s.version++
@@ -147,7 +139,6 @@ func (s *session) change(label string, text []byte) {
 	s.keep()
 }
 
-// goTo goes to another revision of the history.
 func (s *session) goTo(to int) {
 	s.at = to
 	s.version++
@@ -221,9 +212,4 @@ func (s *session) readAutosave() *unsaved {
 		return nil
 	}
 	return u
-}
-
-// isBehind reports whether the file has changed since the changes of a draft were begun.
-func (s *session) isBehind(u *unsaved) bool {
-	return (u.File == nil) != (s.file == nil) || !bytes.Equal(u.File, s.file)
 }

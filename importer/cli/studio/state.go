@@ -6,15 +6,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/yamlpatch"
 )
-
-// The state as the page gets it.
 
 type stateJSON struct {
 	Version     int              `json:"version"`
@@ -44,7 +41,6 @@ type mappingJSON struct {
 
 	Questions []questionJSON `json:"questions"` // of a first mapping, not answered yet
 	Draft     bool           `json:"draft"`     // an earlier session left something unsaved
-	DraftOld  bool           `json:"draftOld"`  // and the file has changed since that was begun
 }
 
 // questionJSON is a comment that asks for a decision, and the rule that it is about.
@@ -55,13 +51,14 @@ type questionJSON struct {
 }
 
 type problemJSON struct {
-	Code    string  `json:"code"`
-	Message string  `json:"message"`
-	Hint    string  `json:"hint"`
-	Where   string  `json:"where"`
-	Line    int     `json:"line,omitempty"`
-	Row     int     `json:"row,omitempty"`
-	Path    *string `json:"path"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Hint    string `json:"hint"`
+	Where   string `json:"where,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Row     int    `json:"row,omitempty"`
+	Path    string `json:"path,omitempty"`   // of the rule in the mapping
+	Column  string `json:"column,omitempty"` // of a problem of a row; "" for the row as a whole
 }
 
 type sheetJSON struct {
@@ -117,7 +114,7 @@ type targetJSON struct {
 	Options  []string        `json:"options"`
 	Rule     json.RawMessage `json:"rule"`
 	Columns  []string        `json:"columns"`
-	Line     *int            `json:"line"`
+	Line     int             `json:"line,omitempty"`
 	tallyJSON
 }
 
@@ -148,32 +145,18 @@ type judgementJSON struct {
 	Error    string      `json:"error"` // why the rows could not be judged
 }
 
-// getState answers with the state, at once when it is another than that of “since”, else
-// when something is new, or with nothing after a while.
+// getState answers with the state, or with nothing when the page has that already.
 func (s *Server) getState(r *http.Request) (any, error) {
-	const patience = 20 * time.Second
-	since := r.URL.Query().Get("since")
-	timeout := time.NewTimer(patience)
-	defer timeout.Stop()
-	for {
-		s.mu.Lock()
-		if since != fmt.Sprintf("%d.%d", s.session.version, s.progress) {
-			defer s.mu.Unlock()
-			return s.state(), nil
-		}
-		changed := s.changed
-		s.mu.Unlock()
-		select {
-		case <-changed:
-		case <-timeout.C:
-			return nil, nil
-		case <-r.Context().Done():
-			return nil, nil
-		case <-s.ctx.Done():
-			return nil, nil
-		}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.URL.Query().Get("since") == fmt.Sprintf("%d.%d", s.session.version, s.news()) {
+		return nil, nil
 	}
+	return s.state(), nil
 }
+
+// news grows with everything that a page shows. The caller holds the lock.
+func (s *Server) news() int { return s.progress + int(s.judged.Load()) }
 
 // judgedBy returns the verdict by the text of now; nil for none. The caller holds the lock.
 func (s *Server) judgedBy() *verdict {
@@ -187,7 +170,7 @@ func (s *Server) judgedBy() *verdict {
 func (s *Server) state() stateJSON {
 	a, v := s.now, s.judgedBy()
 	st := stateJSON{
-		Version: s.session.version, Progress: s.progress, Commands: s.options.Commands, Mapping: s.mapping(),
+		Version: s.session.version, Progress: s.news(), Commands: s.options.Commands, Mapping: s.mapping(),
 		Sheets: a.book.sheets, Targets: a.targets(s.options.Service, v), Judgement: s.judgement(v),
 	}
 	if service := s.options.Service; service != nil {
@@ -202,18 +185,16 @@ func (s *Server) state() stateJSON {
 	return st
 }
 
-// mapping is the text with its problems. The caller holds the lock.
 func (s *Server) mapping() mappingJSON {
 	a := s.now
 	problems, warnings := a.problems, a.warnings
 	if v := s.judgedBy(); v != nil {
 		problems, warnings = slices.Concat(problems, v.found), slices.Concat(warnings, v.warnings)
 	}
-	left := s.session.left
 	m := mappingJSON{
 		Path: s.session.path, Exists: s.session.file != nil, Dirty: s.session.dirty(), Text: string(s.session.text()),
 		Problems: a.show(problems), Warnings: append(a.show(warnings), a.book.stale(s.options.Sheets)...),
-		At: s.session.at, Questions: questions(a.doc, a.text), Draft: left != nil, DraftOld: left != nil && s.session.isBehind(left),
+		At: s.session.at, Questions: questions(a.doc, a.text), Draft: s.session.left != nil,
 	}
 	m.OnDisk, m.DiskNote = s.session.onDisk()
 	for _, r := range s.session.history {
@@ -256,15 +237,13 @@ func (a *analysis) show(list problem.List) []problemJSON {
 	for _, p := range list {
 		one := problemJSON{Code: p.Code, Message: inPageWords(p.Message), Hint: inPageWords(p.Hint), Where: p.Where.String(),
 			Line: p.Where.Line, Row: p.Where.Row}
-		path := ""
 		if a.doc != nil && p.Where.Line > 0 {
-			path = yamlpatch.Pointer(a.doc.At(p.Where.Line, p.Where.Column)...)
-			one.Path = &path
+			one.Path = yamlpatch.Pointer(a.doc.At(p.Where.Line, p.Where.Column)...)
 		}
 		if p.Code == "no-workflow" && a.doc != nil { // reported at each activity, corrected once
-			path = "/workflow/name"
+			one.Path = "/workflow/name"
 			if _, ok := a.doc.Value("workflow", "name"); ok {
-				path = "/workflow/template_identifier"
+				one.Path = "/workflow/template_identifier"
 			}
 		}
 		shown = append(shown, one)
@@ -283,7 +262,6 @@ func (b *book) stale(paths []string) (list []problemJSON) {
 	return list
 }
 
-// columnList returns the columns of the first sheet.
 func (a *analysis) columnList(targets []targetJSON, v *verdict) []columnJSON {
 	list := make([]columnJSON, 0, len(a.book.columns))
 	for i, c := range a.book.columns {
@@ -302,7 +280,6 @@ func (a *analysis) columnList(targets []targetJSON, v *verdict) []columnJSON {
 	return list
 }
 
-// judgement sums up.
 func (s *Server) judgement(v *verdict) judgementJSON {
 	j := judgementJSON{Codes: []errorJSON{}, Warnings: []errorJSON{}}
 	if v != nil {
@@ -344,7 +321,6 @@ func (s *Server) suggestions(targets []targetJSON) []suggestionJSON {
 	return list
 }
 
-// ignores reports whether a column is left out on purpose.
 func (a *analysis) ignores(column int) bool {
 	return a.mapping.Ignores(mapping.IgnoredName(a.book.tables[0], column))
 }

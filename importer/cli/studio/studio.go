@@ -4,14 +4,11 @@
 //
 //	page ──▶ guard ──▶ session: the text, its history, the file ──▶ analysis: parse, bind
 //	                       │                                            │
-//	                       ▼                                            ▼
-//	                   /api/state ◀── judgement ◀── book: the rows in a spool
+//	                   /api/state ◀── verdict ◀── book: the rows in a spool
 //
-// All judgement is that of the packages that a run uses: mapping reads and converts,
-// importer groups and plans, mapping/draft suggests. The rows are read before the page
-// opens, and when the text says that other ones are read. After each change the whole
-// sheet is judged in the background; a change cancels the judgement before. In memory are
-// counters, some bytes for each mistake, and a few samples, never all cells.
+// The packages that a run uses judge: mapping reads and converts, importer groups and plans,
+// mapping/draft suggests. After each change the whole sheet is judged in the background; a
+// change cancels the judgement before. Cells are never all in memory.
 package studio
 
 import (
@@ -96,14 +93,13 @@ type Server struct {
 	job     *job
 	folder  string // of jobs; "" before the first
 
-	progress int           // changes with everything that a page shows
-	changed  chan struct{} // closed at each such change
+	progress int // grows with everything that a page shows
 }
 
 // New opens a session and reads the sheets. It fails when the mapping file exists and
 // cannot be read, or a sheet cannot be opened however it is read. Call Close at the end.
 func New(ctx context.Context, o Options) (*Server, error) {
-	s := &Server{options: o, changed: make(chan struct{}), books: map[reading]*book{}, judged: new(atomic.Int64)}
+	s := &Server{options: o, books: map[reading]*book{}, judged: new(atomic.Int64)}
 	if s.options.Suggest.Service = o.Service; s.options.Suggest.API == "" {
 		s.options.Suggest.API = string(apiclient.V2)
 	}
@@ -177,14 +173,6 @@ func (s *Server) background(work func()) {
 	})
 }
 
-// bump tells waiting pages that there is something new. The caller holds the lock.
-func (s *Server) bump() {
-	s.progress++
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
-// routes says what is served where.
 func (s *Server) routes() {
 	files, err := fs.Sub(page, "page")
 	if err != nil {

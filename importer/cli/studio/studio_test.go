@@ -195,6 +195,7 @@ func (b *tab) until(what string, is func(reply) bool) reply {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		status, body := b.ask("GET", "/api/state"+since, "")
 		if status == 204 {
+			time.Sleep(10 * time.Millisecond)
 			continue
 		}
 		st := b.parsed(status, body, 200, "/api/state")

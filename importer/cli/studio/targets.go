@@ -14,7 +14,6 @@ import (
 	"claimsheet/mapping/yamlpatch"
 )
 
-// lister lists what the service can get.
 type lister struct {
 	a       *analysis
 	service *mapping.Service
@@ -63,7 +62,6 @@ func required(t targetJSON, is bool) targetJSON {
 	return t
 }
 
-// all adds several keys of a part of the mapping.
 func (l *lister) all(t targetJSON, of string, keys ...string) {
 	for _, key := range keys {
 		l.add(t, strings.Split(strings.TrimPrefix(of+"/"+key, "/"), "/")...)
@@ -194,7 +192,6 @@ var options = map[string][]string{
 	"delimiter":           {",", ";", "tab"},
 }
 
-// add adds a target with what the mapping says of it.
 func (l *lister) add(t targetJSON, path ...string) {
 	t.Path = yamlpatch.Pointer(path...)
 	last := path[len(path)-1]
@@ -212,9 +209,7 @@ func (l *lister) add(t targetJSON, path ...string) {
 	t.Columns, t.tallyJSON = []string{}, tallyJSON{Problems: []errorJSON{}, Warnings: []errorJSON{}}
 	if rule, ok := l.a.doc.Value(path...); ok {
 		t.Rule = rule
-		if line := l.a.doc.Line(path...); line > 0 {
-			t.Line = &line
-		}
+		t.Line = l.a.doc.Line(path...)
 		for _, c := range l.a.columnsOf(rule, path) {
 			if name := cell.ColumnName(c); !slices.Contains(t.Columns, name) {
 				t.Columns = append(t.Columns, name)
@@ -237,7 +232,6 @@ func (l *lister) add(t targetJSON, path ...string) {
 	l.list = append(l.list, t)
 }
 
-// judged adds the verdict over the rows.
 func (l *lister) judged(t *targetJSON, path []string) {
 	if t.Path == "/client/key" && !l.v.of.bound.Keyless {
 		t.Usable, t.Errors = l.v.keyed, len(l.v.skipped)-l.v.sum.Skipped-l.v.keyed

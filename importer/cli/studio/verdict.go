@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"claimsheet/importer"
 	"claimsheet/mapping"
@@ -15,8 +14,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// verdict is what the whole of the sheets is by a mapping. It does not change once it is
-// there.
+// verdict is what the rows of the sheets are by a mapping. It does not change once it is made.
 type verdict struct {
 	of       *analysis
 	failed   error        // why the rows could not be judged
@@ -29,12 +27,14 @@ type verdict struct {
 	sum      judgementJSON
 	keyed    int // rows whose client is known
 	survey   *importer.Survey
-	together map[int]problem.List // by record: errors that only rows together show; bounded
+	together map[int]problem.List // by record: errors that only rows together show, at most mostTogether
 
-	mu       sync.Mutex // while it is made: rows are seen by several goroutines
+	mu       sync.Mutex // rows are seen by several goroutines
 	byColumn mistakes
 	byTarget mistakes
 }
+
+const mostTogether = 20_000
 
 // mark is a problem or a warning of a record in a column of the first sheet, -1 for the row
 // as a whole.
@@ -52,11 +52,10 @@ func (v *verdict) has(record int, column, code string, isWarning bool) bool {
 	})
 }
 
-// mostTogether bounds the problems of verdict.together.
-const mostTogether = 20_000
-
-// mistakes are problems and warnings by place, a column or a target, and code.
+// mistakes are problems and warnings by code and place: a column, a target, or everywhere.
 type mistakes map[mark]*mistake
+
+const everywhere = -2
 
 type mistake struct {
 	errorJSON
@@ -78,43 +77,28 @@ func (all mistakes) add(place int, row cell.Row, p problem.Problem) {
 	m.Count = count
 }
 
-// everywhere is the place of all columns.
-const everywhere = -2
-
 // list returns the errors, or the warnings, of a place, the most frequent first.
 func (all mistakes) list(place int, isWarning bool) []errorJSON {
-	sums := map[string]mistake{}
-	for of, m := range all {
-		if of.isWarning != isWarning || place != everywhere && of.column != place {
-			continue
-		}
-		sum, known := sums[of.code]
-		count := sum.Count + m.Count
-		if !known || m.first < sum.first {
-			sum = *m
-		}
-		sum.Count = count
-		sums[of.code] = sum
-	}
 	list := []errorJSON{}
-	for _, m := range sums {
-		list = append(list, m.errorJSON)
+	for of, m := range all {
+		if of.column == place && of.isWarning == isWarning {
+			list = append(list, m.errorJSON)
+		}
 	}
 	slices.SortFunc(list, func(a, b errorJSON) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Code, b.Code)) })
 	return list
 }
 
-// judge goes through the rows once. done counts them, and shown is called from time to time.
-func judge(ctx context.Context, a *analysis, done *atomic.Int64, shown func()) *verdict {
+// judge goes through the rows once. done counts them.
+func judge(ctx context.Context, a *analysis, done *atomic.Int64) *verdict {
 	n := len(a.book.records)
 	v := &verdict{of: a, skipped: make([]bool, n), marks: make([][]mark, n), columns: make([]tallyJSON, len(a.book.columns)),
 		targets: make([]tallyJSON, len(a.bound.Targets)), together: map[int]problem.List{}, byColumn: mistakes{}, byTarget: mistakes{}}
-	v.failed = v.plan(ctx, done, shown)
+	v.failed = v.plan(ctx, done)
 	v.sumUp()
 	return v
 }
 
-// sumUp counts what was found.
 func (v *verdict) sumUp() {
 	for i := range v.columns {
 		v.columns[i].Problems, v.columns[i].Warnings = v.byColumn.list(i, false), v.byColumn.list(i, true)
@@ -123,9 +107,14 @@ func (v *verdict) sumUp() {
 		v.targets[i].Problems, v.targets[i].Warnings = v.byTarget.list(i, false), v.byTarget.list(i, true)
 	}
 	v.sum.Codes, v.sum.Warnings = v.byColumn.list(everywhere, false), v.byColumn.list(everywhere, true)
+	v.sum.Partial = v.of.bound.Partial
+	if v.failed != nil {
+		v.sum.Error = v.failed.Error()
+		return
+	}
+	v.sum.Complete = true
 	for i, isSkipped := range v.skipped {
 		switch {
-		case v.failed != nil:
 		case isSkipped:
 			v.sum.Skipped++
 		case v.has(i, "", "", false):
@@ -137,19 +126,10 @@ func (v *verdict) sumUp() {
 	if v.survey != nil {
 		v.sum.Clients = v.survey.Clients
 	}
-	v.sum.Complete, v.sum.Partial = v.failed == nil, v.of.bound.Partial
-	if v.failed != nil {
-		v.sum.Error = v.failed.Error()
-	}
 }
 
 // plan plans each client, and judges its rows by themselves and together.
-func (v *verdict) plan(ctx context.Context, done *atomic.Int64, shown func()) (err error) {
-	defer func() {
-		if caught := recover(); caught != nil {
-			err = importer.Caught(caught)
-		}
-	}()
+func (v *verdict) plan(ctx context.Context, done *atomic.Int64) error {
 	book, bound := v.of.book, v.of.bound
 	survey, err := importer.Take(ctx, bound.Binding, book.rows, false)
 	if err != nil {
@@ -163,8 +143,6 @@ func (v *verdict) plan(ctx context.Context, done *atomic.Int64, shown func()) (e
 	if !bound.Keyless {
 		v.survey = survey
 	}
-	const showEvery = 250 * time.Millisecond
-	next := time.Now().Add(showEvery)
 	see := func(record cell.Record, row mapping.ConvertedRow) {
 		v.see(record, row)
 		done.Add(1)
@@ -176,20 +154,14 @@ func (v *verdict) plan(ctx context.Context, done *atomic.Int64, shown func()) (e
 		if err != nil {
 			return err
 		}
-		if found := survey.RowProblems(bound.Binding, plan); len(found) > 0 && !bound.Keyless {
-			v.addTogether(plan.Rows[0], found)
-		}
-		if time.Now().After(next) {
-			shown()
-			next = time.Now().Add(showEvery)
+		if !bound.Keyless {
+			v.addTogether(plan.Rows[0], survey.RowProblems(bound.Binding, plan))
 		}
 	}
 	return nil
 }
 
-// see judges a row by itself.
 func (v *verdict) see(record cell.Record, row mapping.ConvertedRow) {
-	readings := row.Readings
 	i := v.of.book.record(row.Row)
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -212,29 +184,23 @@ func (v *verdict) see(record cell.Record, row mapping.ConvertedRow) {
 			v.mark(i, p)
 		}
 	}
-	for len(readings) > 0 {
-		n := 1
-		for n < len(readings) && readings[n].Target == readings[0].Target { // an attribute may be on several claims
-			n++
+	for readings := row.Readings; len(readings) > 0; {
+		n := slices.IndexFunc(readings, func(r mapping.Reading) bool { return r.Target != readings[0].Target })
+		if n < 0 {
+			n = len(readings)
 		}
-		v.read(row.Row, readings[:n])
+		v.read(row.Row, readings[:n]) // several of an attribute that is on several claims
 		readings = readings[n:]
 	}
 }
 
-// read counts what a row gives for one target.
 func (v *verdict) read(row cell.Row, readings []mapping.Reading) {
 	at := readings[0].Target
 	var wrong, doubt *problem.Problem
 	filled := false
 	for _, r := range readings {
-		if r.Wrong != nil {
-			wrong = r.Wrong
-		}
+		wrong, doubt = cmp.Or(r.Wrong, wrong), cmp.Or(doubt, r.Doubt)
 		filled = filled || !r.Value.IsZero()
-		if doubt == nil {
-			doubt = r.Doubt
-		}
 	}
 	switch t := &v.targets[at]; {
 	case wrong != nil:
@@ -259,6 +225,7 @@ func (v *verdict) mark(record int, p problem.Problem) bool {
 	}
 	v.marks[record] = append(others, made)
 	v.byColumn.add(made.column, v.of.book.records[record], p)
+	v.byColumn.add(everywhere, v.of.book.records[record], p)
 	isHere := func(m mark) bool { return m.column == made.column && !m.isWarning }
 	isFilled := func(m mark) bool { return m.code != "required" && m.code != "empty-key" }
 	if made.column >= 0 && made.column < len(v.columns) && !p.Warning {

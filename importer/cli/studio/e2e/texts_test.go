@@ -71,24 +71,3 @@ func TestTexts(t *testing.T) {
 		t.Errorf("what was taken out of the table is still there:\n%s", text)
 	}
 }
-
-// TestLeftOut leaves a column out: it is not suggested again.
-func TestLeftOut(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	messySheet(p, "")
-	h := hand{browser: newBrowser(t)}
-	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
-	h.see("tr[data-column=T] .goes", "Confirm")
-	h.column("T")
-	h.mark("checkbox", "Leave this column out on purpose", ".panel")
-	h.said("Column T is left out on purpose.")
-	h.see("tr[data-column=T] .goes", "left out on purpose")
-	h.gone(".reasons")
-	h.at("#targets")
-	for _, name := range ask[[]string](h.browser, `names("button", "main")`) {
-		if strings.Contains(name, "APR %") {
-			t.Errorf("a column that is left out is offered: %s", name)
-		}
-	}
-}

@@ -4,18 +4,17 @@
 
 import { ApiError } from './api.js';
 import { Fixes, useCells } from './fix.js';
-import { Condition, Formula, TextFromColumns } from './formula.js';
+import { Condition, Formula, Resume, TextFromColumns } from './formula.js';
 import { html, useId, useLayoutEffect, useRef, useState } from './lib.js';
-import { Options, Sent, TextField } from './options.js';
+import { Options, Sent } from './options.js';
 import { columnItems, Picker } from './picker.js';
 import { Preview } from './preview.js';
 import { takeIn, usePending } from './pending.js';
 import { changes, describe, editorOf, members, nameOf, numberForms, removal, same, sourceOf, sources, withMember, withSource } from './rule.js';
-import { Questions } from './questions.js';
-import { Resume } from './resume.js';
 import { link } from './route.js';
 import { patch, state, targetAt, targetNear } from './store.js';
-import { Act, Clients, Problems, Verdict, Waiting } from './ui.js';
+import { Questions } from './suggestions.js';
+import { Act, Clients, Problems, TextField, Verdict, Waiting } from './ui.js';
 import { choiceWords, count, usualChoice } from './words.js';
 
 /** @typedef {import('./types.js').Rule} Rule */

@@ -2,8 +2,6 @@
 // Keeps the focus on the page. When what has the focus goes away, because it was done or another view came, the focus goes to
 // what took its place in the list, else to what stands beside it, to the line of the panel, or to the heading; never silently to nowhere.
 
-import { movedTo } from './gesture.js';
-
 /** Lists whose lines take each other's place. */
 const lists = 'tbody, ul, ol';
 
@@ -24,7 +22,7 @@ export function keepFocus() {
 		if (!(place instanceof HTMLElement)) return;
 		if (/^H\d$/.test(place.tagName)) place.tabIndex = -1;
 		place.focus();
-		movedTo(place);
+		moved = { element: place, at: performance.now() };
 	};
 	new MutationObserver(() => setTimeout(refocus)).observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ['disabled', 'hidden'] });
 }
@@ -51,4 +49,23 @@ function nextOf(last) {
 	if (last.panel?.isConnected) return last.panel.querySelector('h2');
 	const all = lines();
 	return last.line >= 0 && all[Math.min(last.line, all.length - 1)] || document.querySelector('#main h1');
+}
+
+/** How long a button that got the focus by itself waits for a person to see it, in milliseconds. */
+const aMoment = 600;
+
+/** What got the focus because another element went away, and when. @type {{element: Element|null, at: number}} */
+let moved = { element: null, at: 0 };
+
+/** One gesture, one change. The second click of a double click, a key that is held down, and Enter on a button that took the place of
+ * another one just now do nothing; buttons with data-again, such as Undo and the arrows of a list, may be pushed quickly. */
+export function oneGesture() {
+	const button = (/** @type {Event} */ e) => (e.target instanceof Element ? e.target.closest('button:not([data-again]), summary') : null);
+	const stop = (/** @type {Event} */ e) => { e.preventDefault(); e.stopImmediatePropagation(); };
+	addEventListener('click', (e) => { if (e.detail > 1 && button(e)) stop(e); }, true);
+	addEventListener('keydown', (e) => {
+		const at = button(e);
+		if (!at || (e.key !== 'Enter' && e.key !== ' ')) return;
+		if (e.repeat || (at === moved.element && performance.now() - moved.at < aMoment)) stop(e);
+	}, true);
 }

@@ -4,11 +4,10 @@
 import { html, useId, useRef, useState } from './lib.js';
 import { columnItems, Picker } from './picker.js';
 import { state } from './store.js';
+import { SelectField } from './ui.js';
 
-/**
- * A field into which columns can be inserted at the cursor.
- * @param {{label: string, text: string, hint: any, insert: (header: string) => string, onText: (text: string) => void}} props
- */
+/** A field into which columns can be inserted at the cursor.
+ * @param {{label: string, text: string, hint: any, insert: (header: string) => string, onText: (text: string) => void}} props */
 function FieldWithColumns({ label, text, hint, insert, onText }) {
 	const id = useId();
 	const field = useRef();
@@ -64,9 +63,7 @@ export function Condition({ draft, onDraft }) {
 	return html`<fieldset class="condition"><legend>Only rows in which</legend>
 			<${Picker} label="Column" items=${columnItems(state.value?.columns || [])} value=${column} placeholder="Type a part of the header"
 				onPick=${(/** @type {string} */ to) => change({ column: to })} />
-			<p class="field"><label for=${id + 'r'}>says</label>
-				<select id=${id + 'r'} value=${relation} onChange=${(/** @type {any} */ e) => change({ relation: e.target.value })}>
-				${relations.map(([name, words]) => html`<option value=${name}>${words}</option>`)}</select></p>
+			<${SelectField} label="says" value=${relation} options=${relations} onPick=${(/** @type {string} */ to) => change({ relation: to })} />
 			${asks && html`<p class="field"><label for=${id + 't'}>${asks === 'list' ? 'Texts, one in each line' : 'Text'}</label>
 				${asks === 'list' ? html`<textarea id=${id + 't'} rows="3" value=${text} onInput=${type}></textarea>`
 				: html`<input id=${id + 't'} value=${text} onInput=${type} />`}</p>`}
@@ -75,4 +72,20 @@ export function Condition({ draft, onDraft }) {
 		</fieldset>
 		<${Formula} label="The condition as a formula" text=${String(draft ?? '')}
 			onText=${(/** @type {string} */ t) => onDraft(t === '' ? null : t)} />`;
+}
+
+/** At which activity a client goes on: always the same one, or the one that a column names. @param {import('./editor.js').Fields} props */
+export function Resume({ target, draft, onDraft }) {
+	const id = useId();
+	const byColumn = typeof draft === 'object' && draft !== null;
+	const names = [...new Set((state.value?.targets || []).filter((t) => /^\/activities\/\d+\//.test(t.path)).map((t) => t.of || ''))];
+	return html`<fieldset class="ways"><legend>Clients go on</legend>
+			<label><input type="radio" name=${id} checked=${!byColumn} onChange=${() => onDraft(names[0] || '')} /><span>At one activity</span></label>
+			<label><input type="radio" name=${id} checked=${byColumn} onChange=${() => onDraft({ column: '' })} /><span>As a column says</span></label>
+		</fieldset>
+		${byColumn
+			? html`<${Picker} label="Column" items=${columnItems(state.value?.columns || [])} value=${/** @type {{column: string}} */ (draft).column}
+				onPick=${(/** @type {string} */ column) => onDraft({ column })} />`
+			: html`<${SelectField} label=${target.title} value=${String(draft ?? '')} options=${[['', 'the first open one'], ...names.map((n) => [n, n])]}
+				onPick=${(/** @type {string} */ name) => onDraft(name || null)} />`}`;
 }

@@ -6,7 +6,7 @@ import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from './l
 import { Pages } from './pages.js';
 import { go, link, route, stay } from './route.js';
 import { isJudged, refuse, say, state } from './store.js';
-import { Choice } from './ui.js';
+import { Choice, SelectField } from './ui.js';
 import { count, mistake, number } from './words.js';
 
 const rowHeight = 28, cellWidth = 148, headHeight = 46, numberWidth = 84;
@@ -27,17 +27,12 @@ export function Rows() {
 				options=${[['all', 'All', judgement.rows], ['usable', 'Usable', judgement.usable], ['errors', 'With errors', judgement.errors],
 					...(judgement.warnings.length ? [['warned', 'To look at']] : [])]}
 				onPick=${(/** @type {string} */ s) => filter({ show: s, code: s === 'errors' && !isWarned ? code : undefined })} />
-			<p class="field inline"><label for="rows-column">Column</label>
-				<select id="rows-column" value=${column || ''}
-				onChange=${(/** @type {any} */ e) => filter({ column: e.target.value, code: undefined })}>
-				<option value="">any</option>
-					${columns.filter((c) => c.targets.length).map((c) => html`<option value=${c.letter}>
-					${c.letter} · ${c.header}${c.errors ? ` (${number(c.errors)})` : ''}</option>`)}</select></p>
-			<p class="field inline"><label for="rows-code">${isWarned ? 'To look at' : 'Mistake'}</label>
-				<select id="rows-code" value=${code || ''}
-				onChange=${(/** @type {any} */ e) => filter({ code: e.target.value, show: e.target.value && !isWarned ? 'errors' : show })}>
-				<option value="">any</option>
-					${codes.map((c) => html`<option value=${c.code}>${mistake(c)} (${number(c.count)})</option>`)}</select></p>
+			<${SelectField} label="Column" inline=${true} value=${column || ''} onPick=${(/** @type {string} */ to) => filter({ column: to, code: undefined })}
+				options=${[['', 'any'], ...columns.filter((c) => c.targets.length)
+					.map((c) => [c.letter, `${c.letter} · ${c.header}${c.errors ? ` (${number(c.errors)})` : ''}`])]} />
+			<${SelectField} label=${isWarned ? 'To look at' : 'Mistake'} inline=${true} value=${code || ''}
+				onPick=${(/** @type {string} */ to) => filter({ code: to, show: to && !isWarned ? 'errors' : show })}
+				options=${[['', 'any'], ...codes.map((c) => [c.code, `${mistake(c)} (${number(c.count)})`])]} />
 		</header>
 		<${Grid} key=${[show, column, code, row, table].join()} show=${show} column=${column} code=${code} wanted=${Number(row || 0)}
 			table=${Number(table || 0)} />
@@ -55,7 +50,7 @@ function Grid({ show, column, code, wanted, table }) {
 	const tables = now.sheets.length, isWarned = show === 'warned';
 	const [, redraw] = useState(0);
 	const pages = useMemo(() => new Pages({ show, column, code }, () => redraw((n) => n + 1)), [show, column, code, now.version, done]);
-	useEffect(() => () => pages.close(), [pages]);
+	useEffect(() => () => pages.control.abort(), [pages]);
 	const frame = useRef();
 	const [view, setView] = useState({ top: 0, left: 0, width: 1200, height: 600 });
 	const [cell, setCell] = useState(/** @type {{row: number, col: number, on?: import('./pages.js').Row}} */ ({ row: 0, col: Math.max(0, now.columns.findIndex((c) => c.letter === column)) }));
@@ -119,7 +114,7 @@ function Grid({ show, column, code, wanted, table }) {
 		if (!from && pages.total) return; // it is on its way
 		const found = await pages.find(isWarned ? 'warned' : 'errors', from ? { table: from.table, row: from.row + 1 } : { table: 0, row: 0 });
 		if (!found.row) return say(isWarned ? 'No row below this one has something to look at.' : 'No row below this one has errors.');
-		const marks = /** @type {import('./pages.js').Mark[]} */ (isWarned ? found.row.warnings : found.row.problems);
+		const marks = /** @type {import('./types.js').Problem[]} */ (isWarned ? found.row.warnings : found.row.problems);
 		const mark = marks.find((p) => (!column || p.column === column) && (!code || p.code === code));
 		const marked = now.columns.findIndex((c) => c.letter === mark?.column);
 		here.current.cell = { row: found.place, col: marked >= 0 ? marked : cell.col, on: found.row }; // the next press goes on from here

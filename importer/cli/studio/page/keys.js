@@ -1,8 +1,7 @@
 // @ts-check
-// The keys of the whole page, and the overview of them. Single keys can be switched off for people whose software types for them.
+// The keys of the whole page. Single keys can be switched off for people whose software types for them.
 
-import { Dialog } from './dialog.js';
-import { html, signal } from './lib.js';
+import { signal } from './lib.js';
 import { go } from './route.js';
 import { takeIn } from './pending.js';
 import { redo, save, undo } from './store.js';
@@ -16,7 +15,7 @@ export const views = [
 /** The dialog that is open. */
 export const dialog = signal(/** @type {''|'keys'|'history'|'disk'|'draft'} */ (''));
 
-const singleKeys = signal(sessionStorage.getItem('single-keys') !== 'off');
+export const singleKeys = signal(sessionStorage.getItem('single-keys') !== 'off');
 
 /** Listens to the keys of the whole page; returns how to stop. */
 export function listen() {
@@ -57,32 +56,4 @@ function single(e) {
 		case '/': { const field = /** @type {HTMLElement|null} */ (document.querySelector('[data-find]')); field?.focus(); return field !== null; }
 		default: return false;
 	}
-}
-
-/** @type {[string, [string, string][]][]} */
-const overview = [
-	['Everywhere', [
-		['1 – 7', 'the views, in the order of the menu'], ['Ctrl+S', 'save the mapping, with what you are typing'], ['Ctrl+Z', 'undo'], ['Ctrl+Y', 'redo'],
-		['h', 'the changes of this session'], ['/', 'find'], ['? or F1', 'this overview'], ['Tab', 'the next field or button'],
-	]],
-	['In lists', [['↑ ↓ Home End', 'from one line to the next'], ['Enter', 'the details of the line'], ['Esc', 'close the details, back to the line']]],
-	['In the details', [
-		['Ctrl+Enter', 'use what you changed'], ['↓ in a field with a list', 'open the list; type to find, Enter picks, Esc closes'],
-		['← → in a row of choices', 'the next choice'],
-	]],
-	['In the rows', [
-		['↑ ↓ ← →', 'from cell to cell'], ['Page Up, Page Down', 'a screen up or down'], ['Home, End', 'the first and the last column'],
-		['Ctrl+Home, Ctrl+End', 'the first and the last row'], ['n', 'the next row with errors'], ['Enter', 'what is sent for the client of this row'],
-	]],
-];
-
-/** @param {{onClose: () => void}} props */
-export function Keys({ onClose }) {
-	const set = (/** @type {any} */ e) => { singleKeys.value = e.target.checked; sessionStorage.setItem('single-keys', e.target.checked ? 'on' : 'off'); };
-	return html`<${Dialog} title="Keys" onClose=${onClose}>
-		<div class="keys">${overview.map(([title, list]) => html`<section><h3>${title}</h3>
-			<dl>${list.map(([key, what]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${what}</dd></div>`)}</dl></section>`)}</div>
-		<p><label class="check"><input type="checkbox" checked=${singleKeys.value}
-			onChange=${set} /> Single keys (1 – 7, h, / and ?) do something</label></p>
-	<//>`;
 }

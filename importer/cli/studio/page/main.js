@@ -2,8 +2,7 @@
 // Starts the page: reads the state from the server, draws the shell, and keeps asking.
 
 import { html, render } from './lib.js';
-import { keepFocus } from './focus.js';
-import { oneGesture } from './gesture.js';
+import { keepFocus, oneGesture } from './focus.js';
 import { Shell } from './shell.js';
 import { follow } from './store.js';
 

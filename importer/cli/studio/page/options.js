@@ -1,8 +1,9 @@
 // @ts-check
 // How a cell is read and what is sent when it is empty: the fields that the type of the target needs.
 
-import { html, useId, useState } from './lib.js';
+import { html } from './lib.js';
 import { members, sourceOf, withMember } from './rule.js';
+import { SelectField, TextField } from './ui.js';
 import { typeName, types } from './words.js';
 
 /** @typedef {import('./editor.js').Fields} Fields */
@@ -27,7 +28,7 @@ export function Options({ target, draft, onDraft }) {
 			hint="Several ways with “or” between them"
 				onText=${(/** @type {string} */ t) => set('format')(formatsOf(t))} />`}
 		${isCell && (all.years || [all.format || ''].flat().some((f) => /yy/i.test(f) && !/yyyy/i.test(f)))
-			&& html`<${Years} value=${all.years} onYears=${set('years')} />`}
+			&& html`<${SelectField} label="Years of two digits" value=${all.years || ''} options=${centuries} onPick=${set('years')} />`}
 		${type === 'Phone' && html`<${TextField} label="Country of numbers without one" value=${all.region || ''} offers=${['GB', 'IE', 'DE', 'US']} hint="Two letters, for example GB"
 			onText=${(/** @type {string} */ t) => set('region')(t.toUpperCase().trim())} />`}
 		${isCell && type === 'Number'
@@ -41,14 +42,8 @@ export function Options({ target, draft, onDraft }) {
 	</div></details>`;
 }
 
-/** The century of years of two digits. @param {{value?: string, onYears: (value: string) => void}} props */
-function Years({ value, onYears }) {
-	const id = useId();
-	return html`<p class="field"><label for=${id}>Years of two digits</label>
-		<select id=${id} value=${value || ''} onChange=${(/** @type {any} */ e) => onYears(e.target.value)}>
-		<option value="">a day after today is a mistake</option><option value="past">always past, as dates of birth</option>
-		<option value="future">2000 to 2099</option></select></p>`;
-}
+/** The century of years of two digits. @type {[string, string][]} */
+const centuries = [['', 'a day after today is a mistake'], ['past', 'always past, as dates of birth'], ['future', '2000 to 2099']];
 
 /** The forms of dates as they are typed. @param {string} text @returns {string|string[]} */
 function formatsOf(text) {
@@ -59,38 +54,25 @@ function formatsOf(text) {
 /** What is sent instead of a cell: one of the texts that the service takes, yes or no, or any text.
  * @param {{target: import('./types.js').Target, type: string|undefined, label: string, value: any, hint: string, onSent: (value: any) => void}} props */
 export function Sent({ target, type, label, value, hint, onSent }) {
-	const id = useId();
-	const choices = type === 'Checkbox' ? [[true, 'Yes, ticked'], [false, 'No, not ticked']] : (target.options || []).map((o) => [o, o]);
+	const choices = valueChoices(target, type);
 	if (!choices.length) return html`<${TextField} label=${label} value=${value ?? ''} hint=${hint} onText=${onSent} />`;
 	const now = value === undefined || value === '' ? '' : JSON.stringify(value);
-	return html`<p class="field"><label for=${id}>${label}</label>
-		<select id=${id} value=${now} aria-describedby=${id + 'h'} onChange=${(/** @type {any} */ e) => onSent(e.target.value === '' ? '' : JSON.parse(e.target.value))}>
-		<option value=""></option>${now && !choices.some(([to]) => JSON.stringify(to) === now) && html`<option value=${now}>${String(value)}, which the service does not take</option>`}
-		${choices.map(([to, words]) => html`<option value=${JSON.stringify(to)}>${words}</option>`)}</select>
-		<span id=${id + 'h'} class="faint">${hint}</span></p>`;
+	const isOther = now !== '' && !choices.some(([to]) => to === now);
+	return html`<${SelectField} label=${label} value=${now} hint=${hint} onPick=${(/** @type {string} */ to) => onSent(to && JSON.parse(to))}
+		options=${[['', ''], ...(isOther ? [[now, `${value}, which the service does not take`]] : []), ...choices]} />`;
 }
+
+/** What can be sent for a target, as JSON, with the words for it; nothing where any text can be.
+ * @param {import('./types.js').Target} target @param {string|undefined} type @returns {[string, string][]} */
+export const valueChoices = (target, type) => (type === 'Checkbox' ? [['true', 'Yes, ticked'], ['false', 'No, not ticked']]
+	: (target.options || []).map((o) => [JSON.stringify(o), o]));
 
 /** The type: the service's, unless the person chooses another. @param {{target: import('./types.js').Target, type?: string, onType: (type: string) => void}} props */
 function TypeField({ target, type, onType }) {
-	const id = useId();
-	const known = target.typeFrom === 'service' || target.typeFrom === 'default';
-	return html`<p class="field"><label for=${id}>Type</label>
-		<select id=${id} value=${type || ''} onChange=${(/** @type {any} */ e) => onType(e.target.value)}>
-		<option value="">${known && target.type ? `${typeName(target.type)} (${target.typeFrom === 'service' ? 'as the service says' : 'usual'})` : 'as the service says'}</option>
-		${Object.keys(types).map((name) => html`<option value=${name}>${typeName(name)}</option>`)}</select>
-		${type && type !== target.type && html`<span class="faint">Your choice; it wins over the service's type.</span>`}</p>`;
-}
-
-/** @param {{label: string, value: any, offers?: string[], hint?: string, number?: boolean, onText: (text: string) => void}} props */
-export function TextField({ label, value, offers = [], hint, number, onText }) {
-	const id = useId();
-	const [typed, setTyped] = useState(/** @type {string|null} */ (null)); // as it stands in the field while it has the focus
-	const type = (/** @type {any} */ e) => { setTyped(e.target.value); onText(e.target.value); };
-	return html`<p class="field"><label for=${id}>${label}</label>
-		<input id=${id} list=${offers.length ? id + 'l' : undefined} inputmode=${number ? 'numeric' : undefined}
-		aria-describedby=${hint ? id + 'h' : undefined} value=${typed ?? value} onInput=${type} onBlur=${() => setTyped(null)} />
-		${offers.length > 0 && html`<datalist id=${id + 'l'}>${offers.map((o) => html`<option value=${o}></option>`)}</datalist>`}
-		${hint && html`<span id=${id + 'h'} class="faint">${hint}</span>`}</p>`;
+	const isKnown = target.type && (target.typeFrom === 'service' || target.typeFrom === 'default');
+	const usual = isKnown ? `${typeName(target.type)} (${target.typeFrom === 'service' ? 'as the service says' : 'usual'})` : 'as the service says';
+	return html`<${SelectField} label="Type" value=${type || ''} options=${[['', usual], ...Object.entries(types)]} onPick=${onType}
+		hint=${type && type !== target.type && 'Your choice; it wins over the service\'s type.'} />`;
 }
 
 /** @param {{label: string, value: any, onCheck: (checked: boolean) => void}} props */

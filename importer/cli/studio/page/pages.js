@@ -3,28 +3,25 @@
 
 import { get } from './api.js';
 
-/** @typedef {{column: string, code: string, message: string, hint?: string}} Mark what is wrong with a cell, or worth a look; column is '' for the row */
-/** @typedef {{row: number, table: number, client: number, skipped?: string, cells: string[], problems: Mark[], warnings: Mark[]}} Row */
+/** @typedef {import('./types.js').Problem} Problem */
+/** @typedef {{row: number, table: number, client: number, skipped?: string, cells: string[], problems: Problem[], warnings: Problem[]}} Row */
 
-const pageSize = 100;
-const mostPages = 40;
+const pageSize = 100, mostPages = 40;
 
 /** The rows of one filter, of one version of the mapping. */
 export class Pages {
-	/**
-	 * @param {Record<string, string|undefined>} filter show, column and code
-	 * @param {() => void} changed is called when rows have come
-	 */
+	/** How many rows the filter shows; null before the first answer. @type {number|null} */
+	total = null;
+	/** @type {Error|null} */
+	error = null;
+	/** @type {Map<number, Row[]|null>} null is under way */
+	pages = new Map();
+	control = new AbortController();
+
+	/** @param {Record<string, string|undefined>} filter show, column and code @param {() => void} changed is called when rows have come */
 	constructor(filter, changed) {
 		this.filter = filter;
 		this.changed = changed;
-		/** How many rows the filter shows; null before the first answer. @type {number|null} */
-		this.total = null;
-		/** @type {Error|null} */
-		this.error = null;
-		/** @type {Map<number, Row[]|null>} null is under way */
-		this.pages = new Map();
-		this.control = new AbortController();
 	}
 
 	/** The row at a place, if it is here. @param {number} at @returns {Row|undefined} */
@@ -56,17 +53,10 @@ export class Pages {
 		this.changed();
 	}
 
-	/**
-	 * Finds the first row from a row on that find shows too: its place in this filter, else the last place, and the row or null.
+	/** Finds the first row from a row on that find shows too: its place in this filter, else the last place, and the row or null.
 	 * @param {string} find @param {{table: number, row: number}} from
-	 * @returns {Promise<{place: number, row: Row|null}>}
-	 */
+	 * @returns {Promise<{place: number, row: Row|null}>} */
 	find(find, { table, row }) {
 		return get('place', { ...this.filter, find, table, row }, this.control.signal);
-	}
-
-	/** Stops what is under way. */
-	close() {
-		this.control.abort();
 	}
 }

@@ -25,11 +25,9 @@ function note(key, take) {
 	if (take || waiting.peek().has(key)) waiting.value = next;
 }
 
-/**
- * Keeps what an element holds from being lost: when the element goes, it is taken in.
+/** Keeps what an element holds from being lost: when the element goes, it is taken in.
  * @param {boolean} has whether there is something to take in
- * @param {() => Promise<boolean>} take
- */
+ * @param {() => Promise<boolean>} take */
 export function usePending(has, take) {
 	const now = useRef();
 	now.current = { has, take };

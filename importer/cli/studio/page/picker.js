@@ -8,9 +8,8 @@ import { html, useEffect, useId, useRef, useState } from './lib.js';
 
 const most = 200;
 
-/**
- * @param {{label: string, items: Item[], value?: string, placeholder?: string, onPick: (value: string) => void, hideLabel?: boolean}} props
- */
+/** @param {{label: string, items: Item[], value?: string, placeholder?: string, onPick: (value: string) => void, hideLabel?: boolean}} props
+ * @param {{label: string, items: Item[], value?: string, placeholder?: string, onPick: (value: string) => void, hideLabel?: boolean}} props */
 export function Picker({ label, items, value = '', placeholder = '', onPick, hideLabel = false }) {
 	const id = useId();
 	const chosen = items.find((i) => i.value === value);

@@ -17,11 +17,9 @@ function read() {
 	return { view: view || 'columns', query: Object.fromEntries(new URLSearchParams(query || '')) };
 }
 
-/**
- * The address of a view.
+/** The address of a view.
  * @param {string} view
- * @param {Record<string, string|number|undefined>} [query] undefined and empty members are left out
- */
+ * @param {Record<string, string|number|undefined>} [query] undefined and empty members are left out */
 export function link(view, query = {}) {
 	const search = new URLSearchParams();
 	for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== '') search.set(name, String(value));

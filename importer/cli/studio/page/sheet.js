@@ -3,7 +3,7 @@
 
 import { html } from './lib.js';
 import { chooseSheet, state } from './store.js';
-import { arrows, Chip, Problems } from './ui.js';
+import { arrows, Chip, Problems, SelectField } from './ui.js';
 
 /** @typedef {import('./types.js').Sheet} Sheet */
 
@@ -11,20 +11,17 @@ export function Sheets() {
 	const { sheets } = /** @type {import('./types.js').State} */ (state.value);
 	return html`<section class="list" aria-labelledby="view-title">
 		<header class="tools"><h1 id="view-title">The sheet <span class="faint">which row names the columns?</span></h1></header>
-		<div class="scroll">${sheets.map((s, i) => html`<${OneSheet} key=${s.path} sheet=${s} id=${'sheet' + i} />`)}
-			${!sheets.length && html`<p class="nothing">No sheet was given. Start <span
-				class="code">claimsheet studio</span> with the name of one.</p>`}</div>
+		<div class="scroll">${sheets.map((s) => html`<${OneSheet} key=${s.path} sheet=${s} />`)}</div>
 	</section>`;
 }
 
-/** @param {{sheet: Sheet, id: string}} props */
-function OneSheet({ sheet: s, id }) {
+/** @param {{sheet: Sheet}} props */
+function OneSheet({ sheet: s }) {
 	const width = Math.max(1, ...s.first.map((r) => r.length));
 	return html`<section class="one-sheet">
 		<div class="actions"><h2 class="code">${s.path}</h2>
-			${s.names.length > 1 && html`<p class="field inline"><label for=${id}>Sheet</label>
-				<select id=${id} value=${s.name} onChange=${(/** @type {any} */ e) => chooseSheet(e.target.value, s.headerRow)}>
-				${s.names.map((n) => html`<option value=${n}>${n}</option>`)}</select></p>`}</div>
+			${s.names.length > 1 && html`<${SelectField} label="Sheet" inline=${true} value=${s.name} options=${s.names.map((n) => [n, n])}
+				onPick=${(/** @type {string} */ name) => chooseSheet(name, s.headerRow)} />`}</div>
 		<${Problems} list=${s.problems || []} />
 		<div class="wide" tabindex="0" role="region" aria-label=${'The first rows of ' + s.path}>
 			<table class="rows first" onKeyDown=${arrows('th button')}>

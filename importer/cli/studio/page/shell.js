@@ -2,13 +2,12 @@
 // What is on every screen: the file and its verdict, the views, what was last said, and the command to copy.
 
 import { OneClient } from './client.js';
-import { Compare } from './compare.js';
 import { Columns } from './columns.js';
+import { OpenDialog } from './dialogs.js';
 import { File } from './file.js';
 import { Rows } from './grid.js';
-import { History } from './history.js';
 import { Try } from './jobs.js';
-import { dialog, Keys, listen, undoTyped, views } from './keys.js';
+import { dialog, listen, undoTyped, views } from './keys.js';
 import { html, useEffect, useId, useState } from './lib.js';
 import { isTyped } from './pending.js';
 import { link, route } from './route.js';
@@ -41,9 +40,7 @@ export function Shell() {
 		<${Notices} />
 		<main id="main" tabindex="-1"><${Screen} key=${name} /></main>
 		<${Command} />
-		${dialog.value === 'keys' && html`<${Keys} onClose=${() => { dialog.value = ''; }} />`}
-		${dialog.value === 'history' && html`<${History} onClose=${() => { dialog.value = ''; }} />`}
-		${(dialog.value === 'disk' || dialog.value === 'draft') && html`<${Compare} of=${dialog.value} onClose=${() => { dialog.value = ''; }} />`}`;
+		<${OpenDialog} />`;
 }
 
 /** The number beside a view's name: what waits there. @param {{view: string}} props */
@@ -103,13 +100,6 @@ function Said() {
 		${slow.value ? 'Still waiting for Claimsheet …' : said && html`${said.text} ${said.hint && html`<span class="faint">${said.hint}</span>`}`}</p>`;
 }
 
-/** Why there is no news of the server, and what to do. */
-const awayWords = {
-	silent: 'Claimsheet does not answer; the page asks again every two seconds. What you did up to now is kept, and what you type stays on this page. If Claimsheet has ended, start it again and open the link that it prints.',
-	another: 'The Claimsheet that this page belongs to has ended, and another one was started. Open the link that it printed; what you did up to now is offered there.',
-	broken: 'Something went wrong inside Claimsheet; the page asks again every two seconds. The window in which you started it says more.',
-};
-
 /** What was refused, and what waits for an answer. */
 function Notices() {
 	const { mapping, judgement } = /** @type {import('./types.js').State} */ (state.value);
@@ -117,8 +107,9 @@ function Notices() {
 	return html`<div class="notices">
 		<div role="alert">${said?.kind === 'refused'
 			&& html`<p class="notice bad"><span>${said.text}</span> ${said.hint && html`<span>${said.hint}</span>`}
-			${said.again && html`<button type="button" onClick=${said.again}>Try again</button>`}<${Dismiss} /></p>`}
-			${away.value && html`<p class="notice bad">${awayWords[away.value]}</p>`}</div>
+			<button type="button" class="quiet" aria-label="Close this message" onClick=${() => { notice.value = null; }}>✕</button></p>`}
+			${away.value && html`<p class="notice bad">Claimsheet does not answer; the page asks again every two seconds. What you did up to now is kept, and
+				what you type stays on this page. If Claimsheet has ended, start it again and open the link that it prints.</p>`}</div>
 		${judgement.stale && mapping.problems.length > 0 && html`<${Mistake} problem=${mapping.problems[0]} />`}
 		<div role="alert">${mapping.onDisk !== 'same' && html`<p class="notice warn">
 			${mapping.onDisk === 'gone' ? `${mapping.path} is gone from the disk.` : mapping.diskNote ? `${mapping.path}: ${mapping.diskNote}.` : `Another program changed ${mapping.path} meanwhile.`}
@@ -126,7 +117,7 @@ function Notices() {
 			<${Act} onAct=${() => reload()}>Take theirs<//>`}
 			<${Act} onAct=${() => save(true)}>${mapping.onDisk === 'gone' ? 'Write mine again' : 'Keep mine'}<//></p>`}</div>
 		${mapping.warnings.filter((w) => w.code === 'sheet-changed').map((w) => html`<p class="notice warn" role="status">${w.where}: ${w.message}${w.hint && html` <span>${w.hint}.</span>`}</p>`)}
-		${mapping.draft && html`<p class="notice warn">Last time, changes were left unsaved${mapping.draftOld && ', and the file was changed since'}.
+		${mapping.draft && html`<p class="notice warn">Last time, changes were left unsaved.
 			<button type="button" aria-haspopup="dialog" onClick=${() => { dialog.value = 'draft'; }}>Look at the difference</button>
 			<${Act} onAct=${() => draft(true)}>Take them up<//><${Act} onAct=${() => draft(false)}>Drop them<//></p>`}
 	</div>`;
@@ -138,8 +129,6 @@ function Mistake({ problem: p }) {
 	return html`<p class="notice bad"><span>${p.message}</span>${near && html`<a href=${link('targets', { at: near })}>Fix it</a>`}
 		${p.line && html`<a href=${link('file', { line: p.line })}>Line ${p.line} of the file</a>`}</p>`;
 }
-
-const Dismiss = () => html`<button type="button" class="quiet" aria-label="Close this message" onClick=${() => { notice.value = null; }}>✕</button>`;
 
 const commandNames = /** @type {[string, string][]} */ ([['check', 'Check'], ['dryRun', 'Dry run'], ['run', 'Run']]);
 

@@ -13,27 +13,23 @@ import { isTyped, takeIn } from './pending.js';
 export const state = signal(/** @type {State|null} */ (null));
 
 /** The last sentence for the person, read aloud by screen readers.
- * again does once more what could not be done.
- * @type {import('./lib.js').Signal<{kind: 'said'|'refused', text: string, hint?: string, code?: string, again?: () => void}|null>} */
+ * @type {import('./lib.js').Signal<{kind: 'said'|'refused', text: string, hint?: string}|null>} */
 export const notice = signal(/** @type {any} */ (null));
 
-/** Why the page has no news of the server: it does not answer, it cannot answer, or another one answers at its address; '' when it has. */
-export const away = signal(/** @type {''|'silent'|'broken'|'another'} */ (''));
+/** The server does not answer, or another one answers at its address. */
+export const away = signal(false);
 
 /** Columns by their letter. */
 export const columnsByLetter = computed(() => new Map((state.value?.columns || []).map((c) => [c.letter, c])));
 
-/** What is suggested, but nothing for a column that is left out on purpose. */
-export const suggestions = computed(() => (state.value?.suggestions || []).filter((s) => !columnsByLetter.value.get(s.column)?.ignored));
+/** What is suggested. */
+export const suggestions = computed(() => state.value?.suggestions || []);
 
 /** Targets by their path. */
 export const targetsByPath = computed(() => new Map((state.value?.targets || []).map((t) => [t.path, t])));
 
 /** The verdict is of the present mapping and of all rows. */
-export const isJudged = computed(() => {
-	const j = state.value?.judgement;
-	return Boolean(j?.complete);
-});
+export const isJudged = computed(() => state.value?.judgement.complete === true);
 
 /** The target at a path. An activity that was named by its template until the mapping had it is found by its new path.
  * @param {string|undefined} path @returns {import('./types.js').Target|undefined} */
@@ -63,12 +59,11 @@ export function say(text, hint) {
 	notice.value = { kind: 'said', text: isAgain ? text + '\u00a0' : text, hint }; // what is said again must differ to be read aloud again
 }
 
-/** Says why something was refused. @param {unknown} error @param {string} [what] what was to be done @param {() => void} [again] does it once more */
-export function refuse(error, what, again) {
-	if (error instanceof ApiError && error.code === 'changed-on-disk') { notice.value = null; return; } // the state says it too, and asks
-	const { message, hint, code, status } = error instanceof ApiError ? error : { message: error instanceof Error ? error.message : String(error), hint: '', code: '', status: 400 };
-	notice.value = { kind: 'refused', text: what ? `Not done: ${what}. ${message[0].toUpperCase()}${message.slice(1)}` : message, hint, code,
-		again: status === 0 || status >= 500 ? again : undefined };
+/** Says why something was refused. @param {any} error @param {string} [what] what was to be done */
+export function refuse(error, what) {
+	const { message, hint, code } = error;
+	notice.value = code === 'changed-on-disk' ? null // the state says it too, and asks
+		: { kind: 'refused', text: what ? `Not done: ${what}. ${message[0].toUpperCase()}${message.slice(1)}` : message, hint };
 }
 
 /** Takes a state unless a newer one is here already. @param {State} next */
@@ -87,27 +82,18 @@ export const slow = signal(false);
 /** The change before; each waits for it, so that they arrive in order. @type {Promise<any>} */
 let before = Promise.resolve();
 
-/**
- * A change that the server is asked for.
- * @typedef {object} Change
- * @property {string} path below /api/
- * @property {object|(() => object|null)} body without the version; a function makes it from the state at the time of sending, and null is nothing to do
- * @property {string} [done] what to say when it is done
- * @property {string} [what] what to call it when it is refused
- * @property {boolean} [always] whether it means the same whatever was changed before
- */
+/** A change that the server is asked for. The body is without the version; a function makes it from the state at the time of sending, and null is
+ * nothing to do. done is what to say then, what is its name when it is refused; always means the same whatever was changed before.
+ * @typedef {{path: string, body: object|(() => object|null), done?: string, what?: string, always?: boolean}} Change */
 
-/**
- * Sends a change, after those before it. What was made for an earlier state than the present one is refused by the server.
+/** Sends a change, after those before it. What was made for an earlier state than the present one is refused by the server.
  * @param {Change} change
- * @returns {Promise<boolean>} whether it was done
- */
+ * @returns {Promise<boolean>} whether it was done */
 function submit(change) {
 	const seen = state.peek()?.version || 0;
 	sending.value++;
-	const sent = before.then(() => send(change, seen)).finally(() => { sending.value--; });
-	before = sent;
-	return sent;
+	before = before.then(() => send(change, seen)).finally(() => { sending.value--; });
+	return before;
 }
 
 /** @param {Change} change @param {number} seen the version that the person saw @returns {Promise<boolean>} */
@@ -127,7 +113,7 @@ async function send(change, seen) {
 		return true;
 	} catch (error) {
 		if (error instanceof ApiError && error.state) take(error.state);
-		refuse(error, change.what, () => { submit(change); });
+		refuse(error, change.what);
 		return false;
 	} finally {
 		clearTimeout(timer);
@@ -182,8 +168,12 @@ export const startJob = (kind) => submit({ path: 'job', body: { kind }, always: 
 /** Stops the job under way. */
 export const cancelJob = () => submit({ path: 'job/cancel', body: {}, done: 'Stopped.', always: true });
 
-/** Follows the server's state for as long as the page is open; asks slowly while the server is away. */
+/** How often the page asks for news, in milliseconds, and how often while the server is away. */
+const often = 250, seldom = 2000;
+
+/** Follows the server's state for as long as the page is open. */
 export async function follow() {
+	const pause = (/** @type {number} */ time) => new Promise((done) => setTimeout(done, time));
 	addEventListener('beforeunload', (e) => { if (away.value && isTyped.value) e.preventDefault(); }); // the browser asks whether to leave
 	addEventListener('pagehide', () => { takeIn(); });
 	for (;;) {
@@ -191,12 +181,12 @@ export async function follow() {
 		try {
 			const next = await get('state', { since: now ? `${now.version}.${now.progress}` : undefined });
 			if (next) take(next);
-			away.value = '';
+			away.value = false;
+			await pause(often);
 		} catch (error) {
 			if (!now) refuse(error);
-			const isForeign = error instanceof ApiError && (error.status === 401 || error.status === 403);
-			away.value = isForeign ? 'another' : error instanceof ApiError && error.status ? 'broken' : 'silent';
-			await new Promise((done) => setTimeout(done, 2000));
+			away.value = true;
+			await pause(seldom);
 		}
 	}
 }

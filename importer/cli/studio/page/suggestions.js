@@ -1,9 +1,10 @@
 // @ts-check
-// Suggestions of the server: each with its reason; the unsure ones wait for a person.
+// What a person decides: suggestions, each with its reason, and the questions of a first mapping.
 
 import { html } from './lib.js';
-import { nameOf } from './rule.js';
-import { columnsByLetter, patch, suggestions, targetsByPath } from './store.js';
+import { link } from './route.js';
+import { describe, nameOf } from './rule.js';
+import { columnsByLetter, decide, patch, suggestions, targetNear, targetsByPath } from './store.js';
 import { Act } from './ui.js';
 import { certainties, count } from './words.js';
 
@@ -45,4 +46,20 @@ export function AcceptAll() {
 		<${Act} main=${true} onAct=${() => patch(`Accepted ${count(sure.length, 'suggestion')}`, sure.flatMap((s) => s.operations))}>
 			Accept ${count(sure.length, 'sure suggestion')}<//>
 	</div>`;
+}
+
+/** What the file has now: “Keep” says yes to this. @param {import('./types.js').Target} target */
+const proposed = (target) => describe(target) && html`, now <b class="now">${describe(target)}</b>`;
+
+/** @param {{list: import('./types.js').Question[], links?: boolean}} props links leads to what the question is about */
+export function Questions({ list, links = false }) {
+	if (!list.length) return null;
+	return html`<ul class="questions">${list.map((q) => {
+		const near = links ? targetNear(q.path) : undefined, target = near && targetsByPath.value.get(near);
+		return html`<li key=${q.line + q.text}>
+			<p>${target && html`<a href=${link('targets', { at: near })}>${nameOf(target)}</a>${near === q.path && proposed(target)}${': '}`}${q.text}</p>
+			<p class="places"><a href=${link('file', { line: q.line })}>Line ${q.line}</a>
+				<${Act} onAct=${() => decide(q)} label=${'Keep: ' + q.text}>Keep<//></p>
+		</li>`;
+	})}</ul>`;
 }

@@ -6,9 +6,8 @@ import { html } from './lib.js';
 import { describe, members } from './rule.js';
 import { takeIn } from './pending.js';
 import { go, link, route, stay } from './route.js';
-import { Questions } from './questions.js';
 import { patch, state, suggestions, targetAt } from './store.js';
-import { Reasons, Suggested } from './suggestions.js';
+import { Questions, Reasons, Suggested } from './suggestions.js';
 import { Act, arrows, Chip, Choice, Clients, Panel, Verdict } from './ui.js';
 import { count, groups, typeName } from './words.js';
 

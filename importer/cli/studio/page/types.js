@@ -5,8 +5,8 @@
  * @typedef {{code: string, message?: string, count: number, example?: string, row?: number}} CellErrors
  *   one kind of mistake in the cells of a column, with how often and an example
  *
- * @typedef {{code: string, message: string, hint?: string, where?: string, line?: number|null,
- *   row?: number|null, path?: string|null}} Problem
+ * @typedef {{code: string, message: string, hint?: string, where?: string, line?: number,
+ *   row?: number, path?: string, column?: string}} Problem
  *   a mistake in the mapping or in the sheet
  *
  * @typedef {{letter: string, header: string, shared: boolean, filled: number, distinct: number, distinctMore?: boolean,
@@ -19,7 +19,7 @@
  *
  * @typedef {{path: string, group: string, title: string, of?: string, status?: string, on?: string, type?: string,
  *   typeFrom?: string, required?: boolean, options?: string[]|null, rule: Rule, columns: string[], usable?: number,
- *   errors?: number, empty?: number, problems?: CellErrors[], warnings?: CellErrors[], line?: number|null}} Target
+ *   errors?: number, empty?: number, problems?: CellErrors[], warnings?: CellErrors[], line?: number}} Target
  *   one thing that the service can get; the server makes what is missing above its path
  *
  * @typedef {{op: 'add'|'remove'|'replace'|'move', path: string, from?: string, value?: any}} Operation
@@ -38,14 +38,14 @@
  *   could not be judged
  *
  * @typedef {{kind: 'dry-run'|'sandbox', state: 'running'|'done'|'failed', phase?: string, done?: number, of?: number,
- *   exitCode?: number, summary?: Record<string, any>, workbook?: string|null, pages?: string|null, problems?: Problem[]}} Job
+ *   exitCode?: number, summary?: Record<string, any>, workbook: string, pages: string, problems?: Problem[]}} Job
  *
  * @typedef {{path: string, names: string[], name: string, headerRow: number, first: string[][], problems: Problem[]}} Sheet
  *
  * @typedef {{version: number, progress: number,
  *   mapping: {path: string, exists: boolean, dirty: boolean, onDisk: 'same'|'changed'|'gone', text: string, problems: Problem[],
  *     warnings: Problem[], history: string[], at: number, questions: Question[], draft: boolean,
- *     diskNote?: string, draftOld?: boolean},
+ *     diskNote?: string},
  *   environment: string,
  *   sheets: Sheet[], columns: Column[], targets: Target[], suggestions: Suggestion[], judgement: Judgement,
  *   commands: Record<string, string>, job: Job|null}} State

@@ -1,24 +1,20 @@
 // @ts-check
 // Small pieces that every view uses: verdicts, fill bars, problems, copying, loading.
 
-import { html, useEffect, useLayoutEffect, useRef, useState } from './lib.js';
+import { html, useEffect, useId, useLayoutEffect, useRef, useState } from './lib.js';
 import { link } from './route.js';
 import { say, sending, state, targetNear } from './store.js';
 import { count, mistake, number, percent } from './words.js';
 
-/**
- * A bar with parts of a whole. It is only drawn; the words beside it say the same.
- * @param {{parts: [string, number][], whole: number}} props
- */
+/** A bar with parts of a whole. It is only drawn; the words beside it say the same.
+ * @param {{parts: [string, number][], whole: number}} props */
 function Bar({ parts, whole }) {
 	return html`<span class="bar" aria-hidden="true">${parts.map(([kind, n]) => n > 0 && html`
 		<span key=${kind} class=${'part ' + kind} style=${{ width: Math.max(1.5, (n / Math.max(1, whole)) * 100) + '%' }}></span>`)}</span>`;
 }
 
-/**
- * The verdict over all cells: a bar, the counts, and the worst mistakes with an example.
- * @param {{usable?: number, errors?: number, empty?: number, problems?: import('./types.js').CellErrors[], warnings?: import('./types.js').CellErrors[]}} props
- */
+/** The verdict over all cells: a bar, the counts, and the worst mistakes with an example.
+ * @param {{usable?: number, errors?: number, empty?: number, problems?: import('./types.js').CellErrors[], warnings?: import('./types.js').CellErrors[]}} props */
 export function Verdict({ usable = 0, errors = 0, empty = 0, problems = [], warnings = [] }) {
 	const whole = usable + errors + empty;
 	if (!whole) return html`<span class="faint">nothing read yet</span>`;
@@ -77,15 +73,13 @@ export function Copy({ text, what }) {
 	return html`<button type="button" class="quiet" onClick=${copy} aria-label=${'Copy ' + what}>Copy</button>`;
 }
 
-/**
- * Loads something, again when what it depends on changes; the answer that comes too late is dropped.
+/** Loads something, again when what it depends on changes; the answer that comes too late is dropped.
  * The old answer stays until the new one is here.
  * @template T
  * @param {(signal: AbortSignal) => Promise<T>|null} load null for nothing to load
  * @param {any[]} when
  * @param {number} [patience] milliseconds to wait for the next change before asking
- * @returns {{answer: T|null, error: Error|null, loading: boolean}}
- */
+ * @returns {{answer: T|null, error: Error|null, loading: boolean}} */
 export function useLoaded(load, when, patience = 0) {
 	const [result, set] = useState(/** @type {{answer: T|null, error: Error|null, loading: boolean}} */ ({ answer: null, error: null, loading: true }));
 	useEffect(() => {
@@ -112,10 +106,8 @@ export function useLoaded(load, when, patience = 0) {
 	return result;
 }
 
-/**
- * A button that changes the mapping at a place which another change could move: while a change is on its way, it waits.
- * @param {{onAct: () => any, label?: string, main?: boolean, quiet?: boolean, off?: boolean, children?: any}} props label is for those who do not see what is around it
- */
+/** A button that changes the mapping at a place which another change could move: while a change is on its way, it waits.
+ * @param {{onAct: () => any, label?: string, main?: boolean, quiet?: boolean, off?: boolean, children?: any}} props label is for those who do not see what is around it */
 export function Act({ onAct, label, main = false, quiet = false, off = false, children }) {
 	const waits = sending.value > 0;
 	return html`<button type="button" class=${(main ? 'main ' : quiet ? 'quiet ' : '') + (waits && !off ? 'waits' : '')} aria-label=${label}
@@ -136,10 +128,8 @@ export function Choice({ label, value, options, onPick }) {
 			${words}${n !== undefined && html` <span class="n">${number(n)}</span>`}</button>`)}</div>`;
 }
 
-/**
- * Arrow keys, Home and End move the focus among the elements that match a selector inside the element with the returned handler.
- * @param {string} selector
- */
+/** Arrow keys, Home and End move the focus among the elements that match a selector inside the element with the returned handler.
+ * @param {string} selector */
 export function arrows(selector) {
 	return (/** @type {KeyboardEvent} */ event) => {
 		if (event.target instanceof Element && event.target.matches('input, select, textarea')) return;
@@ -153,10 +143,8 @@ export function arrows(selector) {
 	};
 }
 
-/**
- * The side panel with the details of one thing. It takes the focus when another thing is chosen, and Escape closes it.
- * @param {{title: any, of?: any, about: string, onClose: () => void, children?: any}} props about names the thing: another name is another thing
- */
+/** The side panel with the details of one thing. It takes the focus when another thing is chosen, and Escape closes it.
+ * @param {{title: any, of?: any, about: string, onClose: () => void, children?: any}} props about names the thing: another name is another thing */
 export function Panel({ title, of, about, onClose, children }) {
 	const heading = useRef();
 	useLayoutEffect(() => { heading.current?.focus(); }, [about]); // before anybody can type into what is drawn
@@ -174,3 +162,23 @@ export function Waiting({ of, what }) {
 	return of.loading ? html`<p class="faint">Reading ${what} …</p>` : null;
 }
 
+/** A choice of one of few. @param {{label: string, value: string, options: [string, any][], hint?: any, inline?: boolean, onPick: (value: string) => void}} props */
+export function SelectField({ label, value, options, hint, inline = false, onPick }) {
+	const id = useId();
+	return html`<p class=${inline ? 'field inline' : 'field'}><label for=${id}>${label}</label>
+		<select id=${id} value=${value} aria-describedby=${hint ? id + 'h' : undefined} onChange=${(/** @type {any} */ e) => onPick(e.target.value)}>
+		${options.map(([name, words]) => html`<option key=${name} value=${name}>${words}</option>`)}</select>
+		${hint && html`<span id=${id + 'h'} class="faint">${hint}</span>`}</p>`;
+}
+
+/** @param {{label: string, value: any, offers?: string[], hint?: string, number?: boolean, onText: (text: string) => void}} props */
+export function TextField({ label, value, offers = [], hint, number, onText }) {
+	const id = useId();
+	const [typed, setTyped] = useState(/** @type {string|null} */ (null)); // as it stands in the field while it has the focus
+	const type = (/** @type {any} */ e) => { setTyped(e.target.value); onText(e.target.value); };
+	return html`<p class="field"><label for=${id}>${label}</label>
+		<input id=${id} list=${offers.length ? id + 'l' : undefined} inputmode=${number ? 'numeric' : undefined}
+		aria-describedby=${hint ? id + 'h' : undefined} value=${typed ?? value} onInput=${type} onBlur=${() => setTyped(null)} />
+		${offers.length > 0 && html`<datalist id=${id + 'l'}>${offers.map((o) => html`<option value=${o}></option>`)}</datalist>`}
+		${hint && html`<span id=${id + 'h'} class="faint">${hint}</span>`}</p>`;
+}

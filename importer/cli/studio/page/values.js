@@ -2,6 +2,7 @@
 // The value table: what each text of a column means, for lists and for yes or no. Texts that the sheet does not have today can be in it too.
 
 import { html, useId, useState } from './lib.js';
+import { valueChoices } from './options.js';
 import { usePending } from './pending.js';
 import { changes, emptyText, members, nameOf } from './rule.js';
 import { patch, targetAt } from './store.js';
@@ -69,7 +70,7 @@ function Meaning({ target, isCheckbox, isListed, offers, value: v, chosen, onPic
 	const isLeft = v.to === null && !v.problem && v.count > 0; // it counts as empty already
 	const isOpen = v.problem || v.warning || v.to === null;
 	const now = isOpen ? '' : JSON.stringify(isCheckbox ? v.to === 'true' : v.to);
-	const options = isCheckbox ? [[true, 'Yes, ticked'], [false, 'No, not ticked']] : (target.options || []).map((o) => [o, o]);
+	const options = valueChoices(target, isCheckbox ? 'Checkbox' : '');
 	if (!options.length) {
 		const was = v.to ?? '';
 		const type = (/** @type {any} */ e) => onPick(e.target.value === was ? undefined : e.target.value || (isListed ? takenOut : undefined));
@@ -79,13 +80,13 @@ function Meaning({ target, isCheckbox, isListed, offers, value: v, chosen, onPic
 			${v.problem && html`<button type="button" class="quiet" aria-pressed=${chosen === leaveEmpty ? 'true' : 'false'} aria-label=${`Leave empty: ${v.text}`}
 			onClick=${() => onPick(chosen === leaveEmpty ? undefined : leaveEmpty)}>Leave empty</button>`}</span>`;
 	}
-	const isOther = now !== '' && !options.some(([to]) => JSON.stringify(to) === now);
+	const isOther = now !== '' && !options.some(([to]) => to === now);
 	const set = (/** @type {any} */ e) => onPick(e.target.value === now ? undefined : e.target.value === '' ? takenOut : JSON.parse(e.target.value));
 	return html`<select aria-label=${label} class=${chosen !== undefined ? 'touched' : now === '' || isOther ? 'open' : ''}
 		value=${chosen === undefined ? now : chosen === takenOut ? '' : JSON.stringify(chosen)} onChange=${set}>
 		${(now === '' || isListed) && html`<option value="">${v.warning ? 'sent as it is' : isLeft ? 'left empty' : 'not decided'}</option>`}
 		${isOther && html`<option value=${now}>${v.to}, which the service does not list</option>`}
-		${options.map(([to, words]) => html`<option value=${JSON.stringify(to)}>${words}</option>`)}
+		${options.map(([to, words]) => html`<option value=${to}>${words}</option>`)}
 		<option value=${JSON.stringify(leaveEmpty)}>Leave empty (in every column)</option>
 	</select>`;
 }
