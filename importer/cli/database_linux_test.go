@@ -1,8 +1,6 @@
 package cli_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"claimsheet/apiclient"
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/ledger/postgres/pgtest"
 )
@@ -186,67 +183,6 @@ func TestOneStateFolder(t *testing.T) {
 	s.mustRun(0)
 }
 
-// TestRunsShareALedger: several runs of one sheet at the same time create everything once, and each gives back all ids.
-func TestRunsShareALedger(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, stepThree, append(leads(30), lead(3, "second"), lead(7, "second")))
-	s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 4}")
-	s.service.Play(func(apitest.Call) apitest.Fault { return apitest.Fault{Delay: time.Millisecond} })
-	var all sync.WaitGroup
-	for n := range 3 {
-		all.Go(func() {
-			if p := claimsheet(t, s.args(s.besides(n)...)...); p.code != 0 {
-				t.Errorf("run %d: exit code %d\n%s", n, p.code, p.err)
-			}
-		})
-	}
-	all.Wait()
-	s.since()
-	if p := s.mustRun(0); len(p.posts()) > 0 {
-		t.Errorf("afterwards a run sends %v", p.steps())
-	}
-	s.checkPromise()
-	for n := range 3 {
-		for _, row := range s.workbook(fmt.Sprintf("out-%d.results.xlsx", n), "Results") {
-			if row["contactId"] == "" {
-				t.Errorf("run %d: the row %s has no client id: %s %s", n, row["Source row"], row["Import status"], row["Error"])
-			}
-		}
-	}
-}
-
-// TestAddressOfAKilledClient: a run is killed before it knows whether it has created somebody, and the next run's sheet
-// has another key with the same address: nothing is created for it while nobody knows about the first. In a file, the
-// nights show it.
-func TestAddressOfAKilledClient(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, with(stepThree, "key: E-mail", "key: First name"), leads(1))
-	s.inDatabase(pgtest.Shared(t), "")
-	s.service.KeyField = "firstName"
-	run := child(programName, s.args())
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		if c.Method == "GET" {
-			return apitest.Fault{}
-		}
-		run.kill()
-		return apitest.DropBefore()
-	})
-	if code, said := run.end(t); code != -1 {
-		t.Fatalf("exit code %d: it was not killed\n%s", code, said)
-	}
-	s.service.Play(nil)
-	s.since()
-	other := lead(1, "A-2")
-	other[0], other[1] = "C1@example.com", "Bob"
-	s.sheet([][]any{other})
-	if p := s.mustRun(1); len(p.posts()) > 0 {
-		t.Errorf("sent %v", p.steps())
-	}
-	expect(t, s.results()[0]["Error"], "“Ann1” has the same e-mail address")
-}
-
 // TestCreatedTwiceIsSaid: a process is paused when it is about to send a client, until another one has found nobody,
 // waited for as long as it must, and created the client. When it goes on, its request cannot be held back any more, and
 // it says what it has created, or keeps the answer in its journal.
@@ -282,180 +218,32 @@ func TestCreatedTwiceIsSaid(t *testing.T) {
 	}
 }
 
-// TestAddressInTwoSheets: two runs have the address of one person under two keys. The one that has looked it up before
-// the other created the client, and waited for that, looks again.
-func TestAddressInTwoSheets(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, with(stepThree, "key: E-mail", "key: First name"), nil)
-	s.inDatabase(pgtest.Shared(t), "")
-	s.service.KeyField = "firstName"
-	_, first, last := sharedAddressRows(9)
-	writeSheet(t, s.path("first.xlsx"), header, first)
-	writeSheet(t, s.path("last.xlsx"), header, last)
-	both, all := make(chan struct{}), make(chan struct{}) // have begun to look up, and have looked everybody up
-	var lookups atomic.Int64
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		switch {
-		case c.Method != "GET":
-			return apitest.Fault{Until: all}
-		case c.Kind != "lookup":
-			return apitest.Fault{}
-		}
-		switch lookups.Add(1) {
-		case 2:
-			close(both)
-		case int64(2 * (1 + len(first))): // and one each for an invented address
-			close(all)
-		}
-		return apitest.Fault{Until: both}
-	})
-	var runs []*program
-	for n, sheet := range []string{"first.xlsx", "last.xlsx"} {
-		run := child(trialName, slices.Concat([]string{"run", "-m", s.path("mapping.yaml")}, s.besides(n), []string{s.path(sheet)}), "TRIAL_SETTLE=10ms")
-		run.start(t)
-		runs = append(runs, run)
-	}
-	for _, run := range runs {
-		ended := time.AfterFunc(5*time.Minute, run.kill)
-		run.end(t)
-		ended.Stop()
-	}
-	for n := range last {
-		ann, bob := s.service.Created()[fmt.Sprint("client Ann", n+1)], s.service.Created()[fmt.Sprint("client Bob", n+1)]
-		if len(ann)+len(bob) != 1 {
-			t.Errorf("of the two keys of address %d, one was created %d times and the other %d times", n+1, len(ann), len(bob))
-		}
-	}
-}
-
-// arrivals are the times at which requests come to a service, which asks one of them to wait for two seconds.
-type arrivals struct {
-	mu      sync.Mutex
-	at      []time.Time
-	refused time.Time     // when it asked one to wait
-	told    time.Time     // when the pause was in the database
-	held    time.Duration // how long the machine was too busy for a goroutine of this process, at most
-	looked  chan struct{} // closed when the first look-up has come
-}
-
-// watch has a scene's service ask the request with a number to wait. schema is that of the ledger.
-func (s *scene) watch(busy int, schema string) *arrivals {
-	a := &arrivals{looked: make(chan struct{})}
-	looked := sync.OnceFunc(func() { close(a.looked) })
-	server := pgtest.Shared(s.t)
-	go func() {
-		for s.t.Context().Err() == nil {
-			const pause = 5 * time.Millisecond
-			slept := time.Now()
-			time.Sleep(pause)
-			a.mu.Lock()
-			a.held = max(a.held, time.Since(slept)-pause)
-			ask := !a.refused.IsZero() && a.told.IsZero()
-			a.mu.Unlock()
-			if ask && server.Exec(s.t, "SELECT max(state::json->>'PausedUntil') > '0001-01-02' FROM "+schema+".pace") == "t" {
-				a.mu.Lock()
-				a.told = time.Now()
-				a.mu.Unlock()
-			}
-		}
-	}()
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.at = append(a.at, time.Now())
-		if c.Kind == "lookup" {
-			looked()
-		}
-		if len(a.at) != busy {
-			return apitest.Fault{}
-		}
-		a.refused = time.Now()
-		return apitest.Busy(429, 2)
-	})
-	return a
-}
-
-// check holds that no second has seen more requests than the ceiling, and that none of sent lies in the pause. What a
-// busy machine holds up arrives later, beside what comes then.
-func (a *arrivals) check(t *testing.T, ceiling int, sent []time.Time) {
-	t.Helper()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	late := 2 + int(2*a.held.Seconds()*float64(ceiling))
-	if most := mostInASecond(a.at); most > ceiling+late {
-		t.Errorf("%d requests arrived in one second, with %d held up at most", most, late)
-	}
-	for _, at := range sent {
-		if at.Sub(a.told) > 500*time.Millisecond+a.held && at.Sub(a.refused) < 1900*time.Millisecond {
-			t.Errorf("a request was sent %v after the service asked for 2s", at.Sub(a.refused))
-		}
-	}
-}
-
-// TestRateOfSeveralProcesses: a run and a dry run that use one ledger in a database together never send more than the
-// ceiling in a second, and a pause that one of them is asked for holds for both.
-func TestRateOfSeveralProcesses(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	const ceiling = 25
-	s := newScene(t, stepThree, leads(5)) // as many as show that the ledger is not one that was lost
-	schema := s.inDatabase(pgtest.Shared(t), fmt.Sprintf("limits: {requests_per_second: %d}", ceiling))
-	s.mustRun(0)
-	s.sheet(leads(18))
-	a := s.watch(2*ceiling, schema)
-	var both sync.WaitGroup
-	for _, flags := range [][]string{{"--trace", s.path("dry-run.jsonl"), "--dry-run"}, {"--trace", s.path("run.jsonl")}} {
-		if len(flags) == 2 {
-			<-a.looked // the dry run has read the ledger: it would show a step that the run is sending as uncertain
-		}
-		both.Go(func() {
-			if p := claimsheet(t, s.args(flags...)...); p.code != 0 {
-				t.Errorf("%q: exit code %d\n%s", flags, p.code, p.err)
-			}
-		})
-	}
-	both.Wait()
-	dry := departures(t, s.path("dry-run.jsonl"))
-	departed := append(departures(t, s.path("run.jsonl")), dry...)
-	slices.SortFunc(departed, time.Time.Compare)
-	if most := mostInASecond(departed); most > ceiling || len(dry) < 10 {
-		t.Errorf("%d requests left in one second; the dry run sent %d", most, len(dry))
-	}
-	a.check(t, ceiling, departed)
-	s.checkPromise()
-}
-
-// TestRateOfWorkers: a run and its four workers together keep to the run's --rate in every second, though their
-// environment names none, and none of them sends while the service has asked one for time.
+// TestRateOfWorkers: a run and its four workers together keep to the run's --rate, though their environment names none.
+// How exact that is, and that a pause holds for all, is shown at the doors of apiclient and postgres.
 func TestRateOfWorkers(t *testing.T) {
 	t.Parallel()
 	onlyLong(t)
 	const ceiling = 30
-	s := newScene(t, stepThree, leads(1))
-	schema := s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 4}")
-	s.mustRun(0)
-	s.sheet(leads(30))
-	a := s.watch(2*ceiling, schema)
+	s := newScene(t, stepThree, leads(30))
+	s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 4}")
+	var mu sync.Mutex
+	var at []time.Time
+	s.service.Play(func(apitest.Call) apitest.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		at = append(at, time.Now())
+		return apitest.Fault{}
+	})
 	stop := s.workers(4)
 	p := s.mustRun(0, "--workers", "--rate", fmt.Sprint(ceiling))
 	stop()
 	if by := posted(p.calls); len(by) < 4 {
 		t.Errorf("creating calls by worker: %v; want them from several", by)
 	}
-	a.check(t, ceiling, a.at)
-	s.checkPromise()
-}
-
-// departures are the times at which requests left, as a trace has them.
-func departures(t *testing.T, path string) (at []time.Time) {
-	t.Helper()
-	for line := range bytes.Lines([]byte(readText(t, path))) {
-		var e apiclient.Exchange
-		must(t, json.Unmarshal(line, &e))
-		at = append(at, e.Time)
+	if most := mostInASecond(at); most > ceiling+ceiling/3 { // what a busy machine holds up arrives beside what comes then
+		t.Errorf("%d requests arrived in one second", most)
 	}
-	return at
+	s.checkPromise()
 }
 
 // mostInASecond is the largest number of times in any window of one second; they are in order.

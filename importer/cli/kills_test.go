@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -336,23 +335,6 @@ func TestKilledAtBoundaries(t *testing.T) {
 	}
 }
 
-// TestKilledWhileLookingUp kills the program at every place of a look-up: no step had begun, so nothing is in doubt.
-func TestKilledWhileLookingUp(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	for _, place := range []string{"before-write", "after-write", "after-answer"} {
-		s := newScene(t, stepThree, leads(2))
-		s.kill(place, "lookup c2@example.com", func(c apitest.Call) bool {
-			return strings.HasSuffix(c.Path, url.QueryEscape("c2@example.com"))
-		})
-		s.runUntilQuiet()
-		for n := range 2 {
-			s.checkLeft(n+1, boundariesV2, -1, false)
-		}
-		s.checkPromise()
-	}
-}
-
 // runTrial runs a program over the scene, one client after the other.
 func (s *scene) runTrial(name string, env ...string) (code int, said string) {
 	s.t.Helper()
@@ -443,48 +425,6 @@ func (s *scene) checkLeft(n int, steps []boundary, doubt int, created bool) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		s.t.Errorf("%s: steps in doubt (-want +got):\n%s", client, diff)
-	}
-}
-
-// TestKilledAtBoundariesOfAContact kills the program at every place of a contact that two clients share. Created, it is
-// found; not created, it is parked, and neither client gets a claim before that is decided. It is never asked for
-// twice.
-func TestKilledAtBoundariesOfAContact(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	var rows []string
-	for n := range places {
-		rows = append(rows, fmt.Sprintf("c%d@ | Ann | A-%d | p%d@ | Poe", n, n, n), fmt.Sprintf("d%d@ | Dan | B-%d | p%d@ | Poe", n, n, n))
-	}
-	s := newJoint(t, rows...)
-	for n, place := range places {
-		s.killAt(place, boundary{"contact", "client", fmt.Sprintf("client p%d@example.com", n)})
-	}
-	s.runUntilQuiet()
-	for n, place := range places {
-		state, asked, claims := "done", 1, 1
-		if place == "after-intent" || place == "before-write" || place == "half-written" {
-			state, asked, claims = "uncertain", 0, 0
-		}
-		if got := s.asked()[fmt.Sprintf("client p%d@example.com", n)]; got != asked {
-			t.Errorf("killed %s: the service was asked %d times for the contact, want %d", place, got, asked)
-		}
-		for _, claim := range []string{fmt.Sprintf("A-%d", n), fmt.Sprintf("B-%d", n)} {
-			if got := len(s.service.Created()["claim broker@example.com/Loan "+claim]); got != claims {
-				t.Errorf("killed %s: %d claims %s, want %d", place, got, claim, claims)
-			}
-		}
-		lines := 0
-		for _, line := range s.steps() {
-			if line["Step"] == fmt.Sprintf("contact/email/p%d@example.com", n) {
-				if lines++; line["State"] != state {
-					t.Errorf("killed %s: the contact is %s beside %s, want %s", place, line["State"], line["Client key"], state)
-				}
-			}
-		}
-		if lines != 2 {
-			t.Errorf("killed %s: the contact has %d lines in the sheet Steps, want one for each of its clients", place, lines)
-		}
 	}
 }
 

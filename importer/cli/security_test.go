@@ -2,9 +2,7 @@ package cli_test
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +11,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -201,28 +198,6 @@ func TestP3_Canaries(t *testing.T) {
 	}
 }
 
-// P-4: a redirect url is in the workbook and in the ledger, and in no other file and no output, not even when a step's
-// answer is left open.
-func TestP4_MagicLinks(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, stepThree, leads(2))
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		if c.Kind == "link" && c.Client == "c1@example.com" {
-			return apitest.CreateThen(apitest.JSON(201, `{"redirectUrl":"https://claims.example.com/canary-link"}`))
-		}
-		if c.Kind == "link" {
-			return apitest.CreateThen(apitest.JSON(201, `{"url":"https://claims.example.com/canary-link"}`))
-		}
-		return apitest.Fault{}
-	})
-	_, first := s.exec(s.args("--concurrency", "1")...)
-	_, second := s.exec(s.args("--json")...)
-	s.searchAll(first + second)
-	if find(contents(t, s.path("leads.results.xlsx")), linkCanaries) == "" || find(contents(t, s.path(".claimsheet/ledger.db")), linkCanaries) == "" {
-		t.Error("the link is not in the workbook and the ledger")
-	}
-}
-
 // X-7: a run that is killed leaves personal data where it belongs, and nothing in the system's folder for temporary
 // files.
 func TestX7_KilledRunLeavesNothingBehind(t *testing.T) {
@@ -329,22 +304,6 @@ func TestN8_OneRefusalEach(t *testing.T) {
 	}
 }
 
-// C-3: no file is named by a cell.
-func TestC3_NoFileIsNamedByACell(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	row := lead(1, "../../planted")
-	row[1], row[4] = "../planted", "/tmp/planted"
-	s := newScene(t, stepThree, [][]any{row})
-	s.mustRun(0)
-	must(t, filepath.WalkDir(filepath.Dir(s.dir), func(path string, _ fs.DirEntry, err error) error {
-		if strings.Contains(filepath.Base(path), "planted") {
-			t.Errorf("%s was made", path)
-		}
-		return err
-	}))
-}
-
 // C-5: what the sandbox made cannot be taken for a real service's: it says so wherever it shows, has a ledger of its
 // own, and its results are refused elsewhere.
 func TestC5_TheSandboxSaysSo(t *testing.T) {
@@ -397,30 +356,6 @@ func everyCommand(workbook string) [][]string {
 		{"rerun", workbook}, {"rerun", "--dry-run", workbook}, {"rerun", "--yes", workbook}, {"rerun", "-e", "uat", workbook},
 		{"run", workbook}, {"run", "--dry-run", workbook}, {"check", workbook}, {"doctor", workbook}, {"init", workbook},
 		{"report", workbook}, {"settle", workbook}, {"settle", "--created", workbook}, {"link", workbook}, {"history", workbook},
-	}
-}
-
-// C-6: no command takes a mapping, or the environments file beside it, from a workbook that it is given.
-func TestC6_WorkbooksRunNoCommands(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	attacker, bait := baited(t)
-	empty := t.TempDir()
-	copied := filepath.Join(empty, "leads.results.xlsx")
-	keep(t, attacker.path("leads.results.xlsx"), copied)
-	for _, workbook := range []string{copied, attacker.path("leads.results.xlsx")} {
-		for _, args := range everyCommand(workbook) {
-			if args[0] != "rerun" && workbook != copied {
-				continue // rerun alone could look beside it
-			}
-			code, printed := in(t, empty, args...)
-			if _, err := os.Lstat(bait); err == nil {
-				t.Fatalf("%s ran the command of an environments file that the workbook led to\n%s", strings.Join(args, " "), printed)
-			}
-			if args[0] == "rerun" && (code != 2 || !strings.Contains(printed, "claimsheet rerun -m mapping.yaml")) {
-				t.Errorf("%s: exit code %d, want 2 and the line with -m\n%s", strings.Join(args, " "), code, printed)
-			}
-		}
 	}
 }
 
@@ -526,25 +461,6 @@ func TestP9_NothingPrintedIsObeyed(t *testing.T) {
 	}
 }
 
-// P-9: what is data stays what it was: JSON and the first mapping have such characters escaped.
-func TestP9_DataIsEscaped(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, stepThree, leads(1))
-	named := s.path("x\u009b31m\u202e.xlsx")
-	writeSheet(t, named, header, leads(1))
-	if p := claimsheet(t, "run", "-m", s.path("mapping.yaml"), "--json", named); !strings.Contains(p.summary.Results, "x\u009b31m\u202e.results.xlsx") || obeyed(p.out) != "" {
-		t.Errorf("%q\n%s", p.out, p.err)
-	}
-	if p := claimsheet(t, "init", "-o", s.path("first.yaml"), named); p.err != "" {
-		t.Error(p.err)
-	}
-	text := readText(t, s.path("first.yaml"))
-	if line := obeyed(text); line != "" || !strings.Contains(text, "name: x 31m\n") {
-		t.Errorf("the mapping has %q\n%s", line, text)
-	}
-}
-
 // keyedEntry has a key in the query, which the service sees in the url. The secret is that of scene.exec.
 const keyedEntry = `auth: {type: api_key, query: api-key, key: "env:CANARY"}`
 
@@ -560,68 +476,6 @@ func admitKeyed(r *http.Request, _ string) bool {
 // echoOf is a call's url with the key, which the service may repeat.
 func echoOf(c apitest.Call) string { return c.Path + "?api-key=canary-oauth" }
 
-// newAuthScene is a scene with a key in the query, over plain http or through a proxy.
-func newAuthScene(t *testing.T, proxied bool) (*scene, *apitest.Proxy) {
-	s := newScene(t, stepThree, leads(3))
-	s.service.Admit = admitKeyed
-	if !proxied {
-		s.environment(keyedEntry)
-		return s, nil
-	}
-	server := httptest.NewTLSServer(s.service)
-	t.Cleanup(server.Close)
-	s.url = server.URL
-	write(t, s.path("ca.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
-	proxy := apitest.StartProxy(t, nil, nil)
-	s.environment(keyedEntry + "\ntls: {ca: ca.pem}\nproxy: {url: '" + proxy.URL + "', username: intake, password: 'env:CANARY'}")
-	return s, proxy
-}
-
-// TestWireAuth kills an import, directly and through a proxy, when the second of three clients was created, and lets
-// the next run do the rest. A rerun of the workbook sends nothing.
-func TestWireAuth(t *testing.T) {
-	t.Parallel()
-	for _, proxied := range []bool{true, false}[:longOr(2, 1)] {
-		t.Run(fmt.Sprintf("proxy %v", proxied), func(t *testing.T) {
-			t.Parallel()
-			s, proxy := newAuthScene(t, proxied)
-			said := s.killedAtSecond("CANARY=canary-oauth")
-			if code, out := s.exec(s.args()...); code != 0 {
-				t.Fatalf("exit code %d\n%s", code, out)
-			}
-			s.checkIDs("c2@example.com")
-			s.checkIDs("c3@example.com")
-			s.checkPromise()
-			s.since()
-			code, out := s.exec("rerun", "--environments", s.path("environments.yaml"), "-m", s.path("mapping.yaml"), s.path("leads.results.xlsx"))
-			if posts := s.since().posts(); code != 0 || len(posts) > 0 {
-				t.Errorf("rerun: exit code %d, %v\n%s", code, posts, out)
-			}
-			if code, out := s.exec("doctor", "-m", s.path("mapping.yaml")); code != 0 || !strings.Contains(out, "authentication: accepted") ||
-				strings.Contains(out, "through the proxy 127.0.0.1") != proxied {
-				t.Errorf("doctor: exit code %d\n%s", code, out)
-			}
-			if proxied && len(proxy.Asked()) == 0 {
-				t.Error("the proxy was not used")
-			}
-			s.searchAll(said)
-		})
-	}
-}
-
-// killedAtSecond runs the program until it is killed when the second client was created.
-func (s *scene) killedAtSecond(env ...string) (said string) {
-	s.t.Helper()
-	p := child(programName, s.args("--concurrency", "1"), env...)
-	s.service.Play(apitest.Once(onStep("client c2@example.com"), apitest.Fault{Then: p.kill, Drop: true}))
-	code, said := p.end(s.t)
-	if code != -1 {
-		s.t.Fatalf("exit code %d: it was not killed\n%s", code, said)
-	}
-	s.service.Play(nil)
-	return said
-}
-
 // P-3: a key in the query is in no output and no file, also when the service repeats it.
 func TestP3_Queries(t *testing.T) {
 	t.Parallel()
@@ -629,7 +483,9 @@ func TestP3_Queries(t *testing.T) {
 	for _, status := range []int{201, 422, 500} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
-			s, _ := newAuthScene(t, false)
+			s := newScene(t, stepThree, leads(3))
+			s.service.Admit = admitKeyed
+			s.environment(keyedEntry)
 			s.service.Play(func(c apitest.Call) apitest.Fault {
 				if c.Kind != "claim" {
 					return apitest.Fault{}
@@ -649,40 +505,6 @@ func TestP3_Queries(t *testing.T) {
 			s.searchAll(printed.String())
 		})
 	}
-}
-
-// P-3: a journal, which keeps what the ledger cannot take, does not have it.
-func TestP3_QueriesInAJournal(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s, _ := newAuthScene(t, false)
-	ledger := s.path(".claimsheet/ledger.db")
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		if c.Step != "client c1@example.com" {
-			return apitest.Fault{}
-		}
-		reply := apitest.JSON(201, fmt.Sprintf(`{"contactId":"7","note":"no canary: %s"}`, echoOf(c)))
-		return apitest.Fault{Reply: &reply, Then: func() {
-			if err := os.Rename(ledger, ledger+".away"); err != nil {
-				t.Error(err)
-			}
-		}}
-	})
-	code, out := s.exec(s.args("--concurrency", "1")...)
-	kept, err := filepath.Glob(s.path(".claimsheet/journal-*.jsonl"))
-	if err != nil || code != 3 || len(kept) != 1 {
-		t.Fatalf("exit code %d, journals %q: this is not the run that was to be looked at\n%s", code, kept, out)
-	}
-	answer := "" // the file has answers as base64
-	for _, word := range regexp.MustCompile(`[A-Za-z0-9+/]{40,}=*`).FindAllString(readText(t, kept[0]), -1) {
-		if text, err := base64.StdEncoding.DecodeString(word); err == nil {
-			answer += string(text)
-		}
-	}
-	if !strings.Contains(answer, "no canary: ") || !strings.Contains(answer, "***") {
-		t.Fatalf("the journal has the answer %q", answer)
-	}
-	s.searchAll(out + answer)
 }
 
 // searchFor looks for a text on the terminal and in every file of the scene.
