@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -317,32 +316,6 @@ func TestPurgeKeepsWhatAYoungerRunNeeds(t *testing.T) {
 	s.must(0, "history", "--purge", "--older-than", "30d", "--yes")
 	s.must(0, "report", "-o", s.path("again.xlsx"), id)
 	expect(t, s.must(2, "report", "-o", s.path("x.xlsx"), old.ID), "[input-purged]")
-}
-
-// TestPurgeWhileARunStarts: the purge removes the copy that the run shares with an earlier one before the run has the
-// lock. The run sends nothing; the next one works.
-func TestPurgeWhileARunStarts(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, stepThree, leads(1))
-	s.mustRun(0)
-	s.sheet(leads(2))
-	s.mustRun(0)
-	s.sheet(leads(1))
-	var once sync.Once
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		once.Do(func() { // the templates are asked for before the ledger is locked
-			s.must(0, "history", "--purge", "--older-than", "0d", "--yes")
-		})
-		return apitest.Fault{}
-	})
-	p := s.mustRun(3)
-	expect(t, p.err, "[input-removed]")
-	if len(p.posts()) > 0 {
-		t.Errorf("created %v", p.posts())
-	}
-	s.service.Play(nil)
-	s.mustRun(0)
 }
 
 // TestP7_ForgetErasesOneClient: no file of the state folder holds anything of the client, not even the key; the others

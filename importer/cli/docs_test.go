@@ -67,6 +67,34 @@ func TestDocumentedFiles(t *testing.T) {
 	}
 }
 
+// TestDocumentedShapes: every entry in the table of shapes of docs/environments.md can be loaded. That each leads to a
+// service of its shape is shown by the probe's TestShapes.
+func TestDocumentedShapes(t *testing.T) {
+	t.Parallel()
+	_, table, _ := strings.Cut(readText(t, filepath.Join(root, "docs", "environments.md")), "| shape | answers | in the environment |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	shapes := 0
+	for line := range strings.Lines(table) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+		if len(cells) != 3 {
+			continue
+		}
+		entry := strings.Trim(cells[2], "` ")
+		if inner, ok := strings.CutPrefix(entry, "{"); ok {
+			entry = strings.ReplaceAll(strings.TrimSuffix(inner, "}"), "}, not_found", "}\n    not_found")
+		}
+		path := filepath.Join(t.TempDir(), "environments.yaml")
+		write(t, path, "environments:\n  uat:\n    base_url: http://127.0.0.1\n    "+entry+"\n")
+		if _, err := environment.Load(path); err != nil {
+			t.Errorf("%s: %v", cells[0], err)
+		}
+		shapes++
+	}
+	if shapes < 12 {
+		t.Errorf("%d shapes are found in docs/environments.md", shapes)
+	}
+}
+
 // TestReadmeMapping: the mapping that the README explains is the one of the first sample, which it runs.
 func TestReadmeMapping(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -109,37 +108,5 @@ func TestP6_PlantedLinks(t *testing.T) {
 	s.mustRun(0)
 	if info, err := os.Lstat(kept[0]); err != nil || !info.Mode().IsRegular() || string(contents(t, victim)) != "precious" {
 		t.Errorf("the planted link was used: %v, %v", info, err)
-	}
-}
-
-// P-6: a state folder that others can write to, itself or by a folder above it, is refused before anything is read from
-// it.
-func TestP6_SharedFolders(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no such modes")
-	}
-	for _, test := range []struct {
-		state, above os.FileMode
-		refused      bool
-	}{
-		{0o700, 0o755, false}, {0o755, 0o775, false}, {0o700, 0o777 | os.ModeSticky, false},
-		{0o770, 0o755, true}, {0o757, 0o755, true}, {0o777 | os.ModeSticky, 0o755, true}, {0o700, 0o777, true},
-	} {
-		s := newScene(t, stepThree, leads(1))
-		above := s.path("above")
-		state := filepath.Join(above, "state")
-		if err := os.MkdirAll(state, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(os.Chmod(state, test.state), os.Chmod(above, test.above)); err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range []played{s.run("--dry-run", "--state", state), s.run("--state", state)} {
-			if refused := p.code == 2 && strings.Contains(p.err, "other users can write") && strings.Contains(p.err, "chmod"); refused != test.refused {
-				t.Errorf("state %v in %v: exit code %d\n%s", test.state, test.above, p.code, p.err)
-			}
-		}
 	}
 }
