@@ -128,7 +128,7 @@ func underAnotherName(s *scene, _ played) {
 // nightCases are the cases of TestNights; the functions and mappings that they name are below.
 var nightCases = []nightCase{
 	// Whose an address is while a creation is in doubt.
-	{name: "an address in doubt", mapping: byLead, ways: everyWay, orders: true, phones: true, nights: []sheetNight{
+	{name: "an address in doubt", mapping: byLead, ways: everyWay, orders: true, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{rows: []string{l1, l2}, dry: true, code: 1, steps: "claim L1/A-1, link L1", status: "done, failed",
 			errors: []string{"", "…“L1”"}, cells: []string{"2 contactId ="}},
@@ -140,7 +140,7 @@ var nightCases = []nightCase{
 		{rows: []string{l1, l2}, dry: true, code: 4, status: "uncertain, failed"},
 		{do: []string{"settle --not-created L1:client"}, dry: true, code: 1, steps: "client L1, claim L1/A-1, link L1"},
 	}},
-	{name: "the address of a client who is done", long: true, mapping: byLead, orders: true, phones: true, nights: []sheetNight{
+	{name: "the address of a client who is done", long: true, mapping: byLead, orders: true, nights: []sheetNight{
 		{rows: []string{l1}, posts: "client 1, claim 1, link 1"},
 		{rows: []string{l1, l2, l1More}, dry: true, code: 1, steps: "claim L1/A-9", status: "unchanged, failed, done",
 			errors: []string{"", "…“L1”", ""}},
@@ -172,20 +172,20 @@ var nightCases = []nightCase{
 	}},
 
 	// The address was corrected since.
-	{name: "corrected, created", long: true, mapping: byLead, ways: everyWay, phones: true, nights: []sheetNight{
+	{name: "corrected, created", long: true, mapping: byLead, ways: everyWay, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{rows: []string{l1Corrected}, dry: true, steps: "claim L1/A-1, link L1", status: "changed", errors: []string{"…“"},
 			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
 		{dry: true, status: "changed"},
 	}},
-	{name: "corrected, created, and another is known", long: true, mapping: byLead, ways: everyWay, phones: true, nights: []sheetNight{
+	{name: "corrected, created, and another is known", long: true, mapping: byLead, ways: everyWay, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{knows: []string{"other right@example.com +447911999999"}, rows: []string{l1Corrected}, dry: true, code: 4, status: "uncertain",
 			errors: []string{"…the corrected one"},
 			cells:  []string{"1 Error ~ <client other>"}, calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
 		{dry: true, code: 4, status: "uncertain", errors: []string{"…the corrected one"}},
 	}},
-	{name: "corrected, not created", long: true, mapping: byLead, ways: notCreated, phones: true, nights: []sheetNight{
+	{name: "corrected, not created", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{rows: []string{l1Corrected}, dry: true, code: 4, status: "uncertain", errors: []string{"…finds nobody yet"},
 			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
@@ -193,7 +193,7 @@ var nightCases = []nightCase{
 			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
 		{dry: true, code: 4, status: "uncertain", errors: []string{"…finds nobody yet"}},
 	}},
-	{name: "corrected, not created long ago", long: true, mapping: byLead, ways: notCreated, phones: true, nights: []sheetNight{
+	{name: "corrected, not created long ago", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{ripe: true, rows: []string{l1Corrected}, dry: true, steps: "client L1, claim L1/A-1, link L1", status: "done",
 			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
