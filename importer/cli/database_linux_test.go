@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -74,53 +73,6 @@ func TestLedgerInDatabase(t *testing.T) {
 	for _, text := range []string{"canary-password", "search_path", "postgres@"} {
 		s.searchFor(said, text)
 	}
-}
-
-// TestDatabaseStops: when the server of the ledger stops in the middle of a run, nothing more is sent, what is on its
-// way is kept beside, and the next run goes on without a second creation.
-func TestDatabaseStops(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	server := pgtest.Own(t)
-	s := newScene(t, stepThree, leads(12))
-	s.inDatabase(server, "limits: {concurrency: 4}")
-	var posts, late atomic.Int64
-	var gone atomic.Bool
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		if c.Method == "GET" {
-			return apitest.Fault{}
-		}
-		if posts.Add(1) == 20 {
-			server.Stop()
-			gone.Store(true)
-		} else if gone.Load() {
-			late.Add(1)
-		}
-		return apitest.Fault{}
-	})
-	stopped := s.mustRun(3)
-	if late.Load() > 4 {
-		t.Errorf("%d requests were sent after the server had stopped, with 4 in flight", late.Load())
-	}
-	expect(t, stopped.err, "the ledger cannot be written", "see that the ledger's server runs")
-	if kept := s.journals(); len(kept) != 1 {
-		t.Errorf("the journals are %v", kept)
-	}
-	s.service.Play(nil)
-	while := s.mustRun(3)
-	if len(while.posts()) > 0 {
-		t.Errorf("while the server is away, it sends %v", while.posts())
-	}
-	must(t, server.Start())
-	again := s.run()
-	expect(t, again.err, "outcomes recorded that an earlier run had to keep in its journal")
-	// A commit may have reached the disk though its answer was lost: what it was about to
-	// send is uncertain then.
-	if open := len(s.uncertain()); again.code != 0 && again.code != 4 || open > 8 {
-		t.Errorf("exit code %d, %d steps are uncertain\n%s", again.code, open, again.err)
-	}
-	s.checkPromise()
-	s.searchFor(stopped.out+stopped.err+while.err, "canary-password")
 }
 
 // TestLedgerElsewhere: a run that finds no ledger where it looks, in a state folder that belongs to a ledger in another

@@ -18,7 +18,6 @@ import (
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/cli"
 	"claimsheet/importer/cli/workbook"
-	"claimsheet/importer/ledger"
 	"claimsheet/reports"
 )
 
@@ -298,24 +297,6 @@ func TestP7_PurgeLeavesNothingPersonal(t *testing.T) {
 	statuses("a changed sheet", "changed", "changed")
 	expect(t, column(s.results(), "Error")[0], "no longer kept")
 	expect(t, column(s.results(), "Error")[1], "Results!D3 (source row 3)")
-}
-
-// TestPurgeKeepsWhatAYoungerRunNeeds: two runs of one file share its copy.
-func TestPurgeKeepsWhatAYoungerRunNeeds(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := canaryDesk(t)
-	id := s.mustRun(0).summary.Run
-	l, err := ledger.Open(s.path(".claimsheet/ledger.db"))
-	must(t, err)
-	old, _, err := l.Run(t.Context(), id)
-	must(t, err)
-	old.ID, old.Started = "00000000-0000-4000-8000-00000000000a", old.Started.AddDate(0, 0, -90)
-	must(t, l.StartRun(old))
-	must(t, l.Close())
-	s.must(0, "history", "--purge", "--older-than", "30d", "--yes")
-	s.must(0, "report", "-o", s.path("again.xlsx"), id)
-	expect(t, s.must(2, "report", "-o", s.path("x.xlsx"), old.ID), "[input-purged]")
 }
 
 // TestP7_ForgetErasesOneClient: no file of the state folder holds anything of the client, not even the key; the others

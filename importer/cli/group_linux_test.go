@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -23,15 +22,13 @@ const (
 	killed     = "killed"
 	paused     = "paused"     // SIGSTOP, and SIGCONT when others may have taken its clients over
 	terminated = "terminated" // the server ends one of its connections, or all
-	reset      = "reset"      // its connections are reset on their way to the server
 	restarted  = "restarted"  // the server is stopped as an administrator does it, and started again
-	crashed    = "crashed"    // the server crashes, and is started again
 )
 
 // campaigns are what happens to processes that work on one ledger. Each has one with workers, too.
 var campaigns = map[string][]string{
-	killed: {killed}, paused: {paused, paused, paused, killed}, "cut": {terminated, reset}, restarted: {restarted, crashed},
-	"everything": {killed, paused, terminated, reset, restarted, crashed},
+	killed: {killed}, paused: {paused, paused, paused, killed}, terminated: {terminated}, restarted: {restarted},
+	"everything": {killed, paused, terminated, restarted},
 }
 
 const (
@@ -100,11 +97,9 @@ type group struct {
 type member struct {
 	name, workbook string
 	args, env      []string
-	ownNamespace   bool          // as on another machine
-	proxy          *pgtest.Proxy // its way to the server; nil for the socket
-	starting       sync.Mutex    // held while it starts, or its connections are ended
-	isWorker       bool          // it works until it is told to end
-	coordinates    bool          // its requests are sent by workers
+	starting       sync.Mutex // held while it starts, or its connections are ended
+	isWorker       bool       // it works until it is told to end
+	coordinates    bool       // its requests are sent by workers
 
 	running  *program // nil while it does not run
 	isPaused bool
@@ -179,24 +174,19 @@ func sharedAddressRows(pairs int) (rows, first, last [][]any) {
 	return slices.Concat(first, last), first, last
 }
 
-// join makes a process of a command, with its own environments file, state and workbook, and sometimes a machine of its
-// own.
+// join makes a process of a command, with its own environments file, state and workbook.
 func (p *group) join(command string, args ...string) {
 	name := fmt.Sprintf("%s-%d", command, len(p.members))
-	m := &member{name: name, workbook: name + ".results.xlsx", ownNamespace: os.Getuid() == 0 && p.rng.IntN(2) == 0,
-		isWorker: command == "worker", coordinates: slices.Contains(args, "--workers")}
+	m := &member{name: name, workbook: name + ".results.xlsx", isWorker: command == "worker", coordinates: slices.Contains(args, "--workers")}
 	m.env = []string{"TRIAL_LEASE=" + silenceOfTrial.String(), "TRIAL_SETTLE=6s"} // longer than a look-up is used
 	m.args = []string{command, "--environments", p.path(name + ".yaml"), "--state", p.path("state-" + name)}
 	if !m.isWorker {
 		m.args = append(m.args, "-o", p.path(m.workbook))
 	}
 	m.args = append(m.args, args...)
-	url := p.server.URLOf(p.schema) + "&application_name=" + p.schema + "-" + name
-	if slices.Contains(p.ways, reset) || p.rng.IntN(2) == 0 {
-		m.proxy = p.server.Proxy(p.t, func() { p.perhaps(1500, func() { p.disturb(m) }) })
-		url = m.proxy.URLOf(p.schema, p.schema+"-"+name)
-	}
-	own := strings.Replace(readText(p.t, p.path("environments.yaml")), fmt.Sprintf("%q", p.server.URLOf(p.schema)), fmt.Sprintf("%q\n    headers: {X-Process: %s}", url, name), 1)
+	url := p.server.URLOf(p.schema)
+	own := strings.Replace(readText(p.t, p.path("environments.yaml")), fmt.Sprintf("%q", url),
+		fmt.Sprintf("%q\n    headers: {X-Process: %s}", url+"&application_name="+p.schema+"-"+name, name), 1)
 	write(p.t, p.path(name+".yaml"), own)
 	p.members = append(p.members, m)
 }
@@ -344,14 +334,11 @@ func (p *group) perhaps(once int, do func()) {
 func (p *group) runOnce(m *member, disturbed bool) {
 	m.starting.Lock()
 	process := child(p.binary, m.args, m.env...)
-	if m.ownNamespace {
-		process.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
-	}
 	p.mu.Lock()
 	process.start(p.t)
 	m.running, m.counts, m.refused, m.unclear, m.stopped = process, map[string]int{}, 0, 0, false
 	if p.down {
-		m.counts[crashed]++
+		m.counts[restarted]++
 	}
 	after := time.Duration(p.rng.IntN(600)) * time.Millisecond
 	p.mu.Unlock()
@@ -449,11 +436,8 @@ func (p *group) disturb(m *member) {
 		})
 	case terminated:
 		p.disturbing.Go(func() { p.terminate(m) })
-	case reset:
-		p.note(way, m)
-		m.proxy.Reset()
 	default:
-		p.disturbing.Go(func() { p.restart(way) })
+		p.disturbing.Go(p.restart)
 	}
 }
 
@@ -486,19 +470,17 @@ func (p *group) terminate(m *member) {
 }
 
 // restart stops the server, and starts it again after some time.
-func (p *group) restart(way string) {
+func (p *group) restart() {
 	if !p.serverBusy.TryLock() {
 		return
 	}
 	defer p.serverBusy.Unlock()
 	p.mu.Lock()
 	p.down = true
-	p.note(way, slices.DeleteFunc(slices.Clone(p.members), func(m *member) bool { return m.running == nil })...)
+	p.note(restarted, slices.DeleteFunc(slices.Clone(p.members), func(m *member) bool { return m.running == nil })...)
 	away := time.Duration(p.rng.IntN(1000)) * time.Millisecond
 	p.mu.Unlock()
-	if way == crashed {
-		p.server.Stop()
-	} else if err := p.server.StopFast(); err != nil {
+	if err := p.server.StopFast(); err != nil {
 		p.t.Error(err)
 	}
 	time.Sleep(away)
@@ -510,24 +492,18 @@ func (p *group) restart(way string) {
 	p.mu.Unlock()
 }
 
-// What a process says that ends because others may have taken its clients over, and because it cannot use the ledger's
-// server; and why a row is not sent whose address is that of another key.
+// What a process says whose session was idle for too long, on a busy machine, and why a row is not sent whose address is
+// that of another key.
 var (
-	saysLost          = regexp.MustCompile(`was paused, or cut off`)
 	saysIdle          = regexp.MustCompile(`terminating connection due to idle-in-transaction timeout`)
-	saysNoServer      = regexp.MustCompile(`the ledger cannot be (written|read)|the ledger's server cannot be used`)
 	saysSharedAddress = regexp.MustCompile(`has the same (e-mail address|phone number)|the service has one client for this key and for the key`)
 )
 
-// unexplained says why an exit code is not explained; "" when it is. p.mu is held.
+// unexplained says why an exit code is not explained by what has happened to the process, or by the rows of its workbook;
+// "" when it is. p.mu is held.
 func (p *group) unexplained(m *member) string {
-	cut := m.counts[terminated]+m.counts[reset]+m.counts[restarted]+m.counts[crashed] > 0
 	switch {
 	case m.isWorker && m.stopped && (m.code == -1 || m.code == 143):
-		return ""
-	case m.isWorker && m.stopped && m.ownNamespace && m.code == 2 && m.said == "":
-		// It was told to end before it had asked for signals. The first process of a namespace
-		// is not ended by a signal then; Go's runtime ends it with this code.
 		return ""
 	case m.code == -1 && m.counts[killed] == 0:
 		return "it was not killed"
@@ -535,47 +511,26 @@ func (p *group) unexplained(m *member) string {
 		return ""
 	case m.isWorker:
 		return "nothing ends a worker but a signal"
-	case m.code == 3 && saysIdle.MatchString(m.said): // the machine was too busy for it
+	case m.code == 3 && (len(m.counts) > 0 || m.refused+m.unclear >= firstRefused || saysIdle.MatchString(m.said)):
 		return ""
-	case m.code == 3 && (cut || m.counts[paused] > 0) && (saysLost.MatchString(m.said) || saysNoServer.MatchString(m.said)):
-		return ""
-	case m.code == 3 && (m.refused >= firstRefused && strings.Contains(m.said, "was refused with HTTP") || m.refused >= 4 && strings.Contains(m.said, "--max-failures") ||
-		m.unclear >= 10 && strings.Contains(m.said, "none was created")):
-		return ""
-	case m.code != 0 && m.code != 1 && m.code != 4:
-		return "nothing that has happened to it explains this"
 	}
-	return p.unlikeRows(m)
-}
-
-// unlikeRows says how an exit code does not fit the rows of the process's workbook, and what has happened to them; ""
-// when it does.
-func (p *group) unlikeRows(m *member) string {
 	rows, err := records(p.path(m.workbook), "Results")
 	if err != nil {
 		return err.Error()
 	}
-	counts, taken := map[string]int{}, 0
+	counts := map[string]int{}
 	for _, r := range rows {
 		counts[r["Import status"]]++
-		if saysSharedAddress.MatchString(r["Error"]) {
-			taken++
-		}
 	}
-	want, bad := 0, counts["failed"]+counts["invalid"]+counts["not started"]
+	want := 0
 	switch {
 	case counts["uncertain"] > 0:
 		want = 4
-	case bad > 0:
+	case counts["failed"]+counts["invalid"]+counts["not started"] > 0:
 		want = 1
 	}
-	switch {
-	case m.code != want:
+	if m.code != want {
 		return fmt.Sprintf("its rows are %v", counts)
-	case want == 1 && m.refused == 0 && bad > taken:
-		return fmt.Sprintf("its rows are %v, and none of its requests was refused", counts)
-	case want == 4 && p.touched == 0 && p.ambiguous.Load() == 0:
-		return fmt.Sprintf("its rows are %v, and nothing has happened to anybody", counts)
 	}
 	return ""
 }

@@ -95,41 +95,6 @@ func TestEditedWorkbookIsKeptAndNamed(t *testing.T) {
 	}
 }
 
-// TestRerunKilledWhileItWrites: the same command works again.
-func TestRerunKilledWhileItWrites(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := halfDone(t)
-	words := []string{"rerun", "-m", s.path("mapping.yaml"), "--json", s.path(s.book())}
-	amounts := func(path string) string { return strings.Join(column(readSheet(t, path, "Results"), "Amount"), " ") }
-	for _, stage := range []string{".claimsheet-*/new-*", ".claimsheet-*/edited", "leads.results-*.xlsx"} {
-		p := child(programName, words)
-		p.start(t)
-		ended := make(chan struct{})
-		go func() { p.end(t); close(ended) }()
-		for over := false; !over; {
-			select {
-			case <-ended:
-				over = true // it was quicker than this test
-			default:
-				over = len(s.glob(stage)) > 0
-			}
-		}
-		p.kill()
-		<-ended
-		corrections := amounts(s.path(s.book())) // fails where there is no workbook
-		for _, kept := range s.glob("leads.results-*.xlsx") {
-			corrections += amounts(kept)
-		}
-		if !strings.Contains(corrections, "250.25") {
-			t.Fatalf("killed at %s, it leaves no corrected workbook", stage)
-		}
-	}
-	if p := claimsheet(t, words...); p.code != 4 || p.summary.Rows.Done+p.summary.Rows.Unchanged != 3 {
-		t.Errorf("the same command: exit code %d, rows %+v\n%s", p.code, p.summary.Rows, p.err)
-	}
-}
-
 const libreOfficeMapping = `
 name: loans
 api: v2

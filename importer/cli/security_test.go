@@ -2,8 +2,6 @@ package cli_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -249,39 +247,6 @@ func TestP8_Panic(t *testing.T) {
 	}
 }
 
-// P-9: nothing that a service, a sheet or a file says begins a line of its own or moves the cursor.
-func TestP9_LogInjection(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	const forged = "x\nERROR forged\r\nERROR forged\u2028ERROR forged\x1b[2JERROR forged\u0085ERROR forged"
-	quoted, _ := json.Marshal(forged)
-	s := newScene(t, stepThree, [][]any{lead(1, "A-1"), append([]any{"c2@example.com", forged}, lead(2, "A-2")[2:]...), lead(3, forged)})
-	for kind, reply := range map[string]apitest.Reply{
-		"claim":     apitest.JSON(422, `{"message":`+string(quoted)+`,"code":`+string(quoted)+`,`+string(quoted)+`:1}`),
-		"client":    {Status: 409, Body: forged, Header: map[string]string{"X-Forged": "x"}},
-		"lookup":    {Status: 418, Body: forged},
-		"templates": apitest.JSON(200, `[{"id":"1","name":"Your details","activityAttributeTemplates":[{"id":"2","name":`+string(quoted)+`,"dataType":`+string(quoted)+`}]}]`),
-	} {
-		s.service.Play(func(c apitest.Call) apitest.Fault {
-			if c.Kind == kind {
-				return apitest.Answer(reply)
-			}
-			return apitest.Fault{}
-		})
-		for _, args := range [][]string{s.args(), s.args("--json"), {"doctor", "-m", s.path("mapping.yaml")}} {
-			_, printed := s.exec(args...)
-			for _, line := range strings.FieldsFunc(printed, func(r rune) bool { return strings.ContainsRune("\n\r\u2028\u0085", r) }) {
-				if strings.HasPrefix(strings.TrimSpace(line), "ERROR") {
-					t.Errorf("%s, %s: a line is forged:\n%s", kind, args[0], printed)
-				}
-			}
-			if strings.ContainsAny(printed, "\x1b\r\u2028\u0085") {
-				t.Errorf("%s, %s: a control character is printed:\n%q", kind, args[0], printed)
-			}
-		}
-	}
-}
-
 // N-8: with credentials that are not taken, each worker sends one request at most, and the run ends.
 func TestN8_OneRefusalEach(t *testing.T) {
 	t.Parallel()
@@ -301,28 +266,6 @@ func TestN8_OneRefusalEach(t *testing.T) {
 	}
 	if !strings.Contains(p.err, "HTTP 401") {
 		t.Errorf("the reason is not told:\n%s", p.err)
-	}
-}
-
-// C-5: what the sandbox made cannot be taken for a real service's: it says so wherever it shows, has a ledger of its
-// own, and its results are refused elsewhere.
-func TestC5_TheSandboxSaysSo(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(2))
-	code, printed := s.exec(s.args("-e", "sandbox")...)
-	if code != 0 || !strings.Contains(printed, "This is the sandbox") {
-		t.Errorf("exit code %d\n%s", code, printed)
-	}
-	if !bytes.Contains(contents(t, s.path("leads.results.xlsx")), []byte("This is the sandbox")) {
-		t.Error("the workbook does not say so")
-	}
-	if _, err := os.Stat(s.path(".claimsheet/ledger.db")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the sandbox has used the environments' ledger: %v", err)
-	}
-	code, printed = s.exec("rerun", "-m", s.path("mapping.yaml"), "-e", "uat", s.path("leads.results.xlsx"))
-	if code != 2 || !strings.Contains(printed, "other-environment") || len(s.service.Calls()) > 0 {
-		t.Errorf("exit code %d, %d calls\n%s", code, len(s.service.Calls()), printed)
 	}
 }
 
@@ -429,13 +372,16 @@ func obeyed(text string) string {
 }
 
 // P-9: no command prints a character that a terminal obeys, whoever wrote it: a header, a cell, a key, a file's name, a
-// template or a redirect url.
+// template, a redirect url or an answer.
 func TestP9_NothingPrintedIsObeyed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
 	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "link" {
 			return apitest.CreateThen(apitest.JSON(201, `{"redirectUrl":"https://claims.example.com/`+hostile+`"}`))
+		}
+		if c.Step == "claim c2@example.com/Loan A-2" {
+			return apitest.Answer(apitest.Reply{Status: 422, Body: "no\nlevel=ERROR forged\r" + hostile})
 		}
 		return apitest.Fault{}
 	})
@@ -458,52 +404,6 @@ func TestP9_NothingPrintedIsObeyed(t *testing.T) {
 				t.Errorf("%q prints %q\n%s", args, line, text)
 			}
 		}
-	}
-}
-
-// keyedEntry has a key in the query, which the service sees in the url. The secret is that of scene.exec.
-const keyedEntry = `auth: {type: api_key, query: api-key, key: "env:CANARY"}`
-
-// admitKeyed takes the key away, as the service knows no such parameter.
-func admitKeyed(r *http.Request, _ string) bool {
-	query := r.URL.Query()
-	ok := len(query["api-key"]) == 1 && query.Get("api-key") == "canary-oauth"
-	query.Del("api-key")
-	r.URL.RawQuery = query.Encode()
-	return ok
-}
-
-// echoOf is a call's url with the key, which the service may repeat.
-func echoOf(c apitest.Call) string { return c.Path + "?api-key=canary-oauth" }
-
-// P-3: a key in the query is in no output and no file, also when the service repeats it.
-func TestP3_Queries(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	for _, status := range []int{201, 422, 500} {
-		t.Run(fmt.Sprint(status), func(t *testing.T) {
-			t.Parallel()
-			s := newScene(t, stepThree, leads(3))
-			s.service.Admit = admitKeyed
-			s.environment(keyedEntry)
-			s.service.Play(func(c apitest.Call) apitest.Fault {
-				if c.Kind != "claim" {
-					return apitest.Fault{}
-				}
-				reply := apitest.JSON(status, fmt.Sprintf(`{"message":"no canary: %s"}`, echoOf(c)))
-				reply.Header = map[string]string{"X-Echo": echoOf(c), "Location": "/claims/7?" + c.Query + echoOf(c)}
-				return apitest.Answer(reply)
-			})
-			var printed strings.Builder
-			for range 2 {
-				_, out := s.exec(s.args()...)
-				printed.WriteString(out)
-			}
-			if find(contents(t, s.path(".claimsheet/ledger.db")), []string{"no canary"}) == "" {
-				t.Error("the ledger has no answer of a claim: this is not the run that was to be looked at")
-			}
-			s.searchAll(printed.String())
-		})
 	}
 }
 

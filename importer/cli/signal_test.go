@@ -12,7 +12,7 @@ import (
 	"claimsheet/apiclient/apitest"
 )
 
-// TestTerminated sends SIGTERM in the middle of runs: what is in flight is finished and recorded, the workbook is
+// TestTerminated sends SIGTERM, or SIGHUP as a terminal that is closed does, in the middle of runs: what is in flight is finished and recorded, the workbook is
 // written, nothing is uncertain, and the next run goes on from there.
 func TestTerminated(t *testing.T) {
 	t.Parallel()
@@ -20,14 +20,18 @@ func TestTerminated(t *testing.T) {
 		t.Skip("Windows has no SIGTERM")
 	}
 	rng := seeded(t, 1)
-	for range longOr(20, 1) {
+	for i := range longOr(20, 1) {
+		by := syscall.SIGTERM
+		if i%2 == 1 && !signal.Ignored(syscall.SIGHUP) { // under nohup the program ignores it as these tests do
+			by = syscall.SIGHUP
+		}
 		s := newScene(t, stepThree, leads(12))
 		p := child(programName, s.args("--concurrency", "4"))
 		posts, later := 1+rng.Int64N(70), time.Duration(rng.IntN(3000))*time.Microsecond
 		var seen atomic.Int64
 		s.service.Play(func(c apitest.Call) apitest.Fault {
 			if c.Method != "GET" && seen.Add(1) == posts {
-				time.AfterFunc(later, func() { p.signal(syscall.SIGTERM) })
+				time.AfterFunc(later, func() { p.signal(by) })
 			}
 			return apitest.Fault{Delay: 2 * time.Millisecond}
 		})
@@ -106,27 +110,5 @@ func TestInterruptedTwice(t *testing.T) {
 	if n := len(s.uncertain()); n == 0 || n > workers {
 		t.Errorf("%d steps are uncertain, want some and no more than the %d in flight", n, workers)
 	}
-	s.checkPromise()
-}
-
-// TestHungUp ends the terminal of a run in flight: as for any other signal, what is in flight is finished and recorded.
-func TestHungUp(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	if runtime.GOOS == "windows" || signal.Ignored(syscall.SIGHUP) {
-		t.Skip("Windows has no SIGHUP, and under nohup the program ignores it as these tests do")
-	}
-	s := newScene(t, stepThree, leads(12))
-	p, release := s.inFlight()
-	p.signal(syscall.SIGHUP)
-	release()
-	if code, said := p.end(t); code != 143 {
-		t.Errorf("exit code %d, want 143\n%s", code, said)
-	}
-	if n := len(s.uncertain()); n > 0 {
-		t.Errorf("%d steps are uncertain", n)
-	}
-	s.service.Play(nil)
-	s.mustRun(0)
 	s.checkPromise()
 }

@@ -135,7 +135,7 @@ func TestLockByAnotherWay(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Shared(t)
 	a, schema := address(t, server)
-	b, err := postgres.Parse(server.Proxy(t, func() {}).URLOf(schema, "other"))
+	b, err := postgres.Parse(server.URLByTCP(t, schema))
 	do(t, err)
 	one, two := shared(t, a, 0), shared(t, b, 0)
 	unlock, ok := try(t, one, "a")
