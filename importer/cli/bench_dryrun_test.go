@@ -94,9 +94,7 @@ func benchDryRun(b *testing.B, binary, path, mapping string, rows int) {
 		var out, diagnostics bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &diagnostics
 		started := time.Now()
-		if err := cmd.Start(); err != nil {
-			b.Fatal(err)
-		}
+		must(b, cmd.Start())
 		resident := watchMemory(cmd.Process.Pid)
 		if err := cmd.Wait(); err != nil {
 			b.Fatalf("%v\n%s%s", err, &out, &diagnostics)
@@ -140,9 +138,7 @@ func watchMemory(pid int) (most func() float64) {
 // processorTime is what this process has used.
 func processorTime(b *testing.B) time.Duration {
 	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
+	must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
@@ -153,9 +149,7 @@ func checkDryRun(b *testing.B, summary []byte, rows int) {
 		Rows     struct{ Total, Planned int }
 		Requests struct{ Client, Claim, Activity, Link int }
 	}
-	if err := json.Unmarshal(summary, &s); err != nil {
-		b.Fatal(err)
-	}
+	must(b, json.Unmarshal(summary, &s))
 	if s.Rows.Planned != rows || s.Requests.Client != rows || s.Requests.Activity != 3*rows || s.Requests.Claim != rows || s.Requests.Link != rows {
 		b.Fatalf("%d rows came to %+v", rows, s)
 	}
@@ -167,14 +161,10 @@ func excelizeRows(b *testing.B, path string, rows int) time.Duration {
 	b.Helper()
 	started := time.Now()
 	f, err := excelize.OpenFile(path, excelize.Options{RawCellValue: true})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer f.Close()
 	it, err := f.Rows("Sheet1")
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer it.Close()
 	n := 0
 	for it.Next() {
@@ -217,7 +207,5 @@ func writeDryRunSheet(b *testing.B, path string, rows int) {
 	if err == nil {
 		err = f.SaveAs(path)
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 }

@@ -134,9 +134,7 @@ func measureRound(b *testing.B, program, sheet, delay string) (r benchRound) {
 		"-o", filepath.Join(dir, "results.xlsx"), sheet)
 	r.service = end()
 	info, err := os.Stat(filepath.Join(dir, ".claimsheet", "ledger.db"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	r.ledger = info.Size()
 	return r
 }
@@ -159,16 +157,10 @@ func startBenchService(b *testing.B, delay string) (address string, end func() t
 	cmd := exec.Command("claimsheet-bench-service", delay)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
+	must(b, cmd.Start())
 	end = sync.OnceValue(func() time.Duration {
 		_ = in.Close()
 		if err := cmd.Wait(); err != nil {
@@ -178,9 +170,7 @@ func startBenchService(b *testing.B, delay string) (address string, end func() t
 	})
 	b.Cleanup(func() { end() })
 	line, _, err := bufio.NewReader(out).ReadLine()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return string(line), end
 }
 
@@ -258,9 +248,7 @@ func writeBenchSheet(b *testing.B, path string, first, clients int) {
 	if err == nil {
 		err = f.SaveAs(path)
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 }
 
 // bareLoop makes the calls of BenchmarkRun's runs with net/http alone.
@@ -386,7 +374,5 @@ func (c *bareClient) post(path string, body any) (a bareAnswer, err error) {
 
 func write(tb testing.TB, path, content string) {
 	tb.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, os.WriteFile(path, []byte(content), 0o600))
 }

@@ -30,18 +30,14 @@ import (
 func TestDocumentedFiles(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mappings, environments := 0, 0
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
 		if filepath.Base(page) == "problems.md" {
 			continue // fragments, bad ones among them; the tests of explain run them
 		}
 		data, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, block := range yamlBlocks(string(data)) {
 			switch {
 			case strings.Contains(block, "kind: "): // a manifest; see TestUnits

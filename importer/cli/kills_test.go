@@ -52,9 +52,7 @@ func TestKilled(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		for done.Load() < wanted && !t.Failed() {
 			h := newHarness(t, binary, rng, *faulty)
-			if err := h.killAndResume(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, h.killAndResume())
 			for _, broken := range h.broken() {
 				t.Error(broken)
 			}

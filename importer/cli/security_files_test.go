@@ -72,18 +72,12 @@ func TestP6_PlantedLinks(t *testing.T) {
 			s := newScene(t, stepThree, leads(2))
 			victim := filepath.Join(t.TempDir(), "victim")
 			if name == "kept inputs" {
-				if err := os.Mkdir(victim, 0o755); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.Mkdir(victim, 0o755))
 			} else {
 				write(t, victim, "precious")
 			}
-			if err := os.MkdirAll(s.path(".claimsheet"), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(victim, s.path(place)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.MkdirAll(s.path(".claimsheet"), 0o700))
+			must(t, os.Symlink(victim, s.path(place)))
 			p := s.run()
 			if p.code != 2 || len(p.posts()) > 0 || !strings.Contains(p.err, "link") && !strings.Contains(p.err, "not a regular file") {
 				t.Errorf("exit code %d, %v\n%s", p.code, p.posts(), p.err)

@@ -91,9 +91,7 @@ func (s *scene) searchAll(printed string) {
 		}
 		return nil
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, err)
 }
 
 // exec runs the program as a process of its own, with the scene's temporary folder and a secret in its environment.
