@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xuri/excelize/v2"
-
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/cli"
 )
@@ -322,52 +320,5 @@ func TestStudioBegins(t *testing.T) {
 	check := claimsheet(t, "check", "--json", "-m", s.path("new.yaml"), "-e", "uat", s.path("leads.xlsx"))
 	if check.code != 0 {
 		t.Errorf("check of what was saved ends with %d: %s", check.code, check.out)
-	}
-}
-
-// Studio listens for this computer only.
-func TestStudioAddress(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, stepThree, leads(1))
-	p := claimsheet(t, "studio", "-m", s.path("mapping.yaml"), "--addr", "0.0.0.0:0", s.path("leads.xlsx"))
-	if p.code == 0 || p.out != "" || !strings.Contains(p.err, "[address]") {
-		t.Errorf("it ends with %d: %s%s", p.code, p.out, p.err)
-	}
-}
-
-const countsMapping = `name: spring
-api: v2
-client:
-  key: Lead no
-  existing: create
-  fields:
-    email: {column: E-mail, type: Email}
-    lastName: Surname
-`
-
-// A sheet that cannot be shown ends studio before it prints a link, and says what is wrong and what to do.
-func TestStudioRefusesSheets(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	locked, empty, old, nothing, mapping := filepath.Join(dir, "locked.xlsx"), filepath.Join(dir, "empty.xlsx"), filepath.Join(dir, "old.xls"), filepath.Join(dir, "nothing.csv"), filepath.Join(dir, "mapping.yaml")
-	f := excelize.NewFile()
-	must(t, f.SaveAs(empty))
-	must(t, f.SetSheetRow("Sheet1", "A1", &[]string{"Lead no"}))
-	must(t, f.SaveAs(locked, excelize.Options{Password: "open"}))
-	write(t, old, "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"+strings.Repeat("\x00", 2000))
-	write(t, nothing, "")
-	for path, want := range map[string]string{locked: "--password", empty: "[empty-sheet]", old: ".xlsx", nothing: "is empty"} {
-		for _, text := range []string{"", countsMapping} {
-			if path == locked && !*long {
-				continue // to try passwords takes seconds
-			}
-			if write(t, mapping, text); text == "" {
-				must(t, os.Remove(mapping))
-			}
-			got := claimsheet(t, "studio", "-m", mapping, path)
-			if got.code != 2 || got.out != "" || !strings.Contains(got.err, want) {
-				t.Errorf("%s: studio ends with %d: %s%s", filepath.Base(path), got.code, got.out, got.err)
-			}
-		}
 	}
 }
