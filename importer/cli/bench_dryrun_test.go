@@ -187,25 +187,14 @@ func writeDryRunSheet(b *testing.B, path string, rows int) {
 	defer f.Close()
 	money, _ := f.NewStyle(&excelize.Style{NumFmt: 4})
 	date, _ := f.NewStyle(&excelize.Style{NumFmt: 14})
-	w, err := f.NewStreamWriter("Sheet1")
-	if err == nil {
-		err = w.SetRow("A1", dryRunHeader)
-	}
-	for i := 0; i < rows && err == nil; i++ {
-		err = w.SetRow("A"+strconv.Itoa(i+2), []any{
+	writeRows(b, path, f, dryRunHeader, rows, func(i int) []any {
+		return []any{
 			fmt.Sprintf("client%d@example.com", i), "Łukasz", fmt.Sprintf("O’Brien-%d", i), fmt.Sprintf("07911 %06d", i%1_000_000),
 			fmt.Sprintf("%d High Street", i), "Leeds", "ZZ1 1ZZ", fmt.Sprintf("L%d", i%3), fmt.Sprintf("A-%07d", i), "north",
 			12 + i%60, 0.5 + float64(i%200)/10, i % 5, i,
 			excelize.Cell{StyleID: money, Value: 1000 + float64(i)/100}, excelize.Cell{StyleID: money, Value: float64(i%5000) / 100},
 			excelize.Cell{StyleID: date, Value: 20_000 + i%15_000}, excelize.Cell{StyleID: date, Value: 44_000 + i%1000},
 			i%2 == 0, i%3 == 0,
-		})
-	}
-	if err == nil {
-		err = w.Flush()
-	}
-	if err == nil {
-		err = f.SaveAs(path)
-	}
-	must(b, err)
+		}
+	})
 }

@@ -233,22 +233,23 @@ func profiled() {
 
 // writeBenchSheet writes a sheet of clients; the first has this number.
 func writeBenchSheet(b *testing.B, path string, first, clients int) {
-	f := excelize.NewFile()
+	writeRows(b, path, excelize.NewFile(), []any{"E-mail", "Name", "Address", "Post code", "No", "Amount"}, clients, func(i int) []any {
+		i += first
+		return []any{fmt.Sprintf("c%d@example.com", i), "Łukasz O’Brien", fmt.Sprintf("%d High Street", i), "ZZ1 1ZZ", fmt.Sprintf("A-%05d", i), 1000.5 + float64(i)}
+	})
+}
+
+// writeRows writes so many rows below a header.
+func writeRows(b *testing.B, path string, f *excelize.File, header []any, rows int, row func(i int) []any) {
+	b.Helper()
 	w, err := f.NewStreamWriter("Sheet1")
-	if err == nil {
-		err = w.SetRow("A1", []any{"E-mail", "Name", "Address", "Post code", "No", "Amount"})
-	}
-	for i := first; i < first+clients && err == nil; i++ {
-		err = w.SetRow(fmt.Sprintf("A%d", i-first+2), []any{fmt.Sprintf("c%d@example.com", i), "Łukasz O’Brien",
-			fmt.Sprintf("%d High Street", i), "ZZ1 1ZZ", fmt.Sprintf("A-%05d", i), 1000.5 + float64(i)})
-	}
-	if err == nil {
-		err = w.Flush()
-	}
-	if err == nil {
-		err = f.SaveAs(path)
-	}
 	must(b, err)
+	must(b, w.SetRow("A1", header))
+	for i := range rows {
+		must(b, w.SetRow(fmt.Sprint("A", i+2), row(i)))
+	}
+	must(b, w.Flush())
+	must(b, f.SaveAs(path))
 }
 
 // bareLoop makes the calls of BenchmarkRun's runs with net/http alone.

@@ -43,35 +43,6 @@ func (s *scene) glob(pattern string) []string {
 	return found
 }
 
-// TestRerunKeepsTheEditedWorkbook: what a person wrote is never overwritten, and -o leaves the workbook alone, as a dry
-// run does.
-func TestRerunKeepsTheEditedWorkbook(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := halfDone(t)
-	edited := readText(t, s.path(s.book()))
-	plan := s.rerun("--dry-run", s.book())
-	if plan.summary.Results != s.path("leads.results.plan.xlsx") || plan.summary.Rows.Planned != 1 || len(plan.posts()) > 0 {
-		t.Errorf("results %s, rows %+v\n%s", plan.summary.Results, plan.summary.Rows, plan.err)
-	}
-	if p := s.rerun("-o", "other.xlsx", s.book()); p.code != 4 || p.summary.Results != s.path("other.xlsx") || strings.Contains(p.err, "[output-edited]") {
-		t.Errorf("exit code %d, results %s\n%s", p.code, p.summary.Results, p.err)
-	}
-	if readText(t, s.path(s.book())) != edited {
-		t.Error("with a dry run or -o the workbook itself changed")
-	}
-	p := s.rerun(s.book())
-	aside := s.aside()
-	if readText(t, aside) != edited {
-		t.Error("the copy is not the edited workbook")
-	}
-	expect(t, p.err, s.path(s.book())+": is not as the last run wrote it; the file that was here is kept as "+aside+" [output-edited]\n"+
-		"  hint: the corrections in it were used in this run\n")
-	if p := s.rerun(s.book()); strings.Contains(p.err, "[output-edited]") || column(s.results(), "Amount")[2] != "250.25" {
-		t.Errorf("a rerun that has nothing to keep says\n%s", p.err)
-	}
-}
-
 // TestEditedWorkbookIsKeptAndNamed: commands that do not read the edited workbook say where it is and how its
 // corrections come in after all.
 func TestEditedWorkbookIsKeptAndNamed(t *testing.T) {

@@ -73,11 +73,10 @@ func (s *scene) searchAll(printed string) {
 	if c := find([]byte(printed), append(append(secretCanaries, linkCanaries...), personalCanaries...)); c != "" {
 		s.t.Errorf("%q is printed:\n%s", c, printed)
 	}
-	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || strings.HasPrefix(filepath.Base(path), "secret-") {
-			return err
+	s.eachFile("", func(path string, text []byte) {
+		if strings.HasPrefix(filepath.Base(path), "secret-") {
+			return
 		}
-		text := contents(s.t, path)
 		personal, links := allowed(path)
 		if c := find(text, secretCanaries); c != "" {
 			i := bytes.Index(text, []byte(c))
@@ -89,9 +88,18 @@ func (s *scene) searchAll(printed string) {
 		if c := find(text, personalCanaries); c != "" && !personal {
 			s.t.Errorf("%q is in %s", c, path)
 		}
-		return nil
 	})
-	must(s.t, err)
+}
+
+// eachFile calls see with every file below a folder of the scene, and what the file holds.
+func (s *scene) eachFile(folder string, see func(path string, text []byte)) {
+	s.t.Helper()
+	must(s.t, filepath.WalkDir(s.path(folder), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			see(path, contents(s.t, path))
+		}
+		return err
+	}))
 }
 
 // exec runs the program as a process of its own, with the scene's temporary folder and a secret in its environment.
@@ -408,17 +416,12 @@ func TestP9_NothingPrintedIsObeyed(t *testing.T) {
 // searchFor looks for a text on the terminal and in every file of the scene.
 func (s *scene) searchFor(printed, text string) {
 	s.t.Helper()
-	if text == "" {
-		return
-	}
 	if strings.Contains(printed, text) {
 		s.t.Errorf("%q is printed", text)
 	}
-	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && strings.Contains(string(contents(s.t, path)), text) {
+	s.eachFile("", func(path string, data []byte) {
+		if strings.Contains(string(data), text) {
 			s.t.Errorf("%q is in %s", text, path)
 		}
-		return err
 	})
-	must(s.t, err)
 }
