@@ -94,9 +94,7 @@ func benchDryRun(b *testing.B, binary, path, mapping string, rows int) {
 		var out, diagnostics bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &diagnostics
 		started := time.Now()
-		if err := cmd.Start(); err != nil {
-			b.Fatal(err)
-		}
+		must(b, cmd.Start())
 		resident := watchMemory(cmd.Process.Pid)
 		if err := cmd.Wait(); err != nil {
 			b.Fatalf("%v\n%s%s", err, &out, &diagnostics)
@@ -140,9 +138,7 @@ func watchMemory(pid int) (most func() float64) {
 // processorTime is what this process has used.
 func processorTime(b *testing.B) time.Duration {
 	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
+	must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
@@ -153,9 +149,7 @@ func checkDryRun(b *testing.B, summary []byte, rows int) {
 		Rows     struct{ Total, Planned int }
 		Requests struct{ Client, Claim, Activity, Link int }
 	}
-	if err := json.Unmarshal(summary, &s); err != nil {
-		b.Fatal(err)
-	}
+	must(b, json.Unmarshal(summary, &s))
 	if s.Rows.Planned != rows || s.Requests.Client != rows || s.Requests.Activity != 3*rows || s.Requests.Claim != rows || s.Requests.Link != rows {
 		b.Fatalf("%d rows came to %+v", rows, s)
 	}
@@ -167,14 +161,10 @@ func excelizeRows(b *testing.B, path string, rows int) time.Duration {
 	b.Helper()
 	started := time.Now()
 	f, err := excelize.OpenFile(path, excelize.Options{RawCellValue: true})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer f.Close()
 	it, err := f.Rows("Sheet1")
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer it.Close()
 	n := 0
 	for it.Next() {
@@ -197,27 +187,14 @@ func writeDryRunSheet(b *testing.B, path string, rows int) {
 	defer f.Close()
 	money, _ := f.NewStyle(&excelize.Style{NumFmt: 4})
 	date, _ := f.NewStyle(&excelize.Style{NumFmt: 14})
-	w, err := f.NewStreamWriter("Sheet1")
-	if err == nil {
-		err = w.SetRow("A1", dryRunHeader)
-	}
-	for i := 0; i < rows && err == nil; i++ {
-		err = w.SetRow("A"+strconv.Itoa(i+2), []any{
+	writeRows(b, path, f, dryRunHeader, rows, func(i int) []any {
+		return []any{
 			fmt.Sprintf("client%d@example.com", i), "Łukasz", fmt.Sprintf("O’Brien-%d", i), fmt.Sprintf("07911 %06d", i%1_000_000),
 			fmt.Sprintf("%d High Street", i), "Leeds", "ZZ1 1ZZ", fmt.Sprintf("L%d", i%3), fmt.Sprintf("A-%07d", i), "north",
 			12 + i%60, 0.5 + float64(i%200)/10, i % 5, i,
 			excelize.Cell{StyleID: money, Value: 1000 + float64(i)/100}, excelize.Cell{StyleID: money, Value: float64(i%5000) / 100},
 			excelize.Cell{StyleID: date, Value: 20_000 + i%15_000}, excelize.Cell{StyleID: date, Value: 44_000 + i%1000},
 			i%2 == 0, i%3 == 0,
-		})
-	}
-	if err == nil {
-		err = w.Flush()
-	}
-	if err == nil {
-		err = f.SaveAs(path)
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
+		}
+	})
 }

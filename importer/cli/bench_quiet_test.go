@@ -88,8 +88,6 @@ func sizeOf(b *testing.B, folder string) (n int64) {
 		}
 		return err
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return n
 }

@@ -134,9 +134,7 @@ func measureRound(b *testing.B, program, sheet, delay string) (r benchRound) {
 		"-o", filepath.Join(dir, "results.xlsx"), sheet)
 	r.service = end()
 	info, err := os.Stat(filepath.Join(dir, ".claimsheet", "ledger.db"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	r.ledger = info.Size()
 	return r
 }
@@ -159,16 +157,10 @@ func startBenchService(b *testing.B, delay string) (address string, end func() t
 	cmd := exec.Command("claimsheet-bench-service", delay)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
+	must(b, cmd.Start())
 	end = sync.OnceValue(func() time.Duration {
 		_ = in.Close()
 		if err := cmd.Wait(); err != nil {
@@ -178,9 +170,7 @@ func startBenchService(b *testing.B, delay string) (address string, end func() t
 	})
 	b.Cleanup(func() { end() })
 	line, _, err := bufio.NewReader(out).ReadLine()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return string(line), end
 }
 
@@ -243,24 +233,23 @@ func profiled() {
 
 // writeBenchSheet writes a sheet of clients; the first has this number.
 func writeBenchSheet(b *testing.B, path string, first, clients int) {
-	f := excelize.NewFile()
+	writeRows(b, path, excelize.NewFile(), []any{"E-mail", "Name", "Address", "Post code", "No", "Amount"}, clients, func(i int) []any {
+		i += first
+		return []any{fmt.Sprintf("c%d@example.com", i), "Łukasz O’Brien", fmt.Sprintf("%d High Street", i), "ZZ1 1ZZ", fmt.Sprintf("A-%05d", i), 1000.5 + float64(i)}
+	})
+}
+
+// writeRows writes so many rows below a header.
+func writeRows(b *testing.B, path string, f *excelize.File, header []any, rows int, row func(i int) []any) {
+	b.Helper()
 	w, err := f.NewStreamWriter("Sheet1")
-	if err == nil {
-		err = w.SetRow("A1", []any{"E-mail", "Name", "Address", "Post code", "No", "Amount"})
+	must(b, err)
+	must(b, w.SetRow("A1", header))
+	for i := range rows {
+		must(b, w.SetRow(fmt.Sprint("A", i+2), row(i)))
 	}
-	for i := first; i < first+clients && err == nil; i++ {
-		err = w.SetRow(fmt.Sprintf("A%d", i-first+2), []any{fmt.Sprintf("c%d@example.com", i), "Łukasz O’Brien",
-			fmt.Sprintf("%d High Street", i), "ZZ1 1ZZ", fmt.Sprintf("A-%05d", i), 1000.5 + float64(i)})
-	}
-	if err == nil {
-		err = w.Flush()
-	}
-	if err == nil {
-		err = f.SaveAs(path)
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, w.Flush())
+	must(b, f.SaveAs(path))
 }
 
 // bareLoop makes the calls of BenchmarkRun's runs with net/http alone.
@@ -386,7 +375,5 @@ func (c *bareClient) post(path string, body any) (a bareAnswer, err error) {
 
 func write(tb testing.TB, path, content string) {
 	tb.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, os.WriteFile(path, []byte(content), 0o600))
 }

@@ -104,9 +104,7 @@ func (w benchWay) report(b *testing.B, rounds []map[string]benchWork) {
 func (w benchWay) measure(b *testing.B, server *pgtest.Server, program, sheet, delay string) (work benchWork) {
 	b.Helper()
 	dir, err := os.MkdirTemp("/tmp", "claimsheet-bench-") // where the server has its files; b.TempDir may be in memory
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer os.RemoveAll(dir)
 	service, end := startBenchService(b, delay)
 	defer end()
@@ -170,9 +168,7 @@ func startBenchWorker(b *testing.B, program, environments, state string) (stop f
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} // it ends with the benchmark, however that ends
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
+	must(b, cmd.Start())
 	var started time.Duration
 	stop = sync.OnceValue(func() time.Duration {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
@@ -216,9 +212,7 @@ func timeOf(b *testing.B, pid string) (own, children time.Duration) {
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	used := func(field int) time.Duration {
 		n, err := strconv.Atoi(fields[field])
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		return time.Duration(n) * 10 * time.Millisecond
 	}
 	return used(user) + used(system), used(childUser) + used(childSystem)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -79,53 +78,6 @@ func TestLedgerInDatabase(t *testing.T) {
 	}
 }
 
-// TestDatabaseStops: when the server of the ledger stops in the middle of a run, nothing more is sent, what is on its
-// way is kept beside, and the next run goes on without a second creation.
-func TestDatabaseStops(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	server := pgtest.Own(t)
-	s := newScene(t, stepThree, leads(12))
-	s.inDatabase(server, "limits: {concurrency: 4}")
-	var posts, late atomic.Int64
-	var gone atomic.Bool
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		if c.Method == "GET" {
-			return apitest.Fault{}
-		}
-		if posts.Add(1) == 20 {
-			server.Stop()
-			gone.Store(true)
-		} else if gone.Load() {
-			late.Add(1)
-		}
-		return apitest.Fault{}
-	})
-	stopped := s.mustRun(3)
-	if late.Load() > 4 {
-		t.Errorf("%d requests were sent after the server had stopped, with 4 in flight", late.Load())
-	}
-	expect(t, stopped.err, "the ledger cannot be written", "see that the ledger's server runs")
-	if kept := s.journals(); len(kept) != 1 {
-		t.Errorf("the journals are %v", kept)
-	}
-	s.service.Play(nil)
-	while := s.mustRun(3)
-	if len(while.posts()) > 0 {
-		t.Errorf("while the server is away, it sends %v", while.posts())
-	}
-	must(t, server.Start())
-	again := s.run()
-	expect(t, again.err, "outcomes recorded that an earlier run had to keep in its journal")
-	// A commit may have reached the disk though its answer was lost: what it was about to
-	// send is uncertain then.
-	if open := len(s.uncertain()); again.code != 0 && again.code != 4 || open > 8 {
-		t.Errorf("exit code %d, %d steps are uncertain\n%s", again.code, open, again.err)
-	}
-	s.checkPromise()
-	s.searchFor(stopped.out+stopped.err+while.err, "canary-password")
-}
-
 // TestLedgerElsewhere: a run that finds no ledger where it looks, in a state folder that belongs to a ledger in another
 // place, or whose database was made new, creates nothing, and neither does its dry run promise to.
 func TestLedgerElsewhere(t *testing.T) {
@@ -186,67 +138,6 @@ func TestOneStateFolder(t *testing.T) {
 	s.mustRun(0)
 }
 
-// TestRunsShareALedger: several runs of one sheet at the same time create everything once, and each gives back all ids.
-func TestRunsShareALedger(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, stepThree, append(leads(30), lead(3, "second"), lead(7, "second")))
-	s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 4}")
-	s.service.Play(func(apitest.Call) apitest.Fault { return apitest.Fault{Delay: time.Millisecond} })
-	var all sync.WaitGroup
-	for n := range 3 {
-		all.Go(func() {
-			if p := claimsheet(t, s.args(s.besides(n)...)...); p.code != 0 {
-				t.Errorf("run %d: exit code %d\n%s", n, p.code, p.err)
-			}
-		})
-	}
-	all.Wait()
-	s.since()
-	if p := s.mustRun(0); len(p.posts()) > 0 {
-		t.Errorf("afterwards a run sends %v", p.steps())
-	}
-	s.checkPromise()
-	for n := range 3 {
-		for _, row := range s.workbook(fmt.Sprintf("out-%d.results.xlsx", n), "Results") {
-			if row["contactId"] == "" {
-				t.Errorf("run %d: the row %s has no client id: %s %s", n, row["Source row"], row["Import status"], row["Error"])
-			}
-		}
-	}
-}
-
-// TestAddressOfAKilledClient: a run is killed before it knows whether it has created somebody, and the next run's sheet
-// has another key with the same address: nothing is created for it while nobody knows about the first. In a file, the
-// nights show it.
-func TestAddressOfAKilledClient(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, with(stepThree, "key: E-mail", "key: First name"), leads(1))
-	s.inDatabase(pgtest.Shared(t), "")
-	s.service.KeyField = "firstName"
-	run := child(programName, s.args())
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		if c.Method == "GET" {
-			return apitest.Fault{}
-		}
-		run.kill()
-		return apitest.DropBefore()
-	})
-	if code, said := run.end(t); code != -1 {
-		t.Fatalf("exit code %d: it was not killed\n%s", code, said)
-	}
-	s.service.Play(nil)
-	s.since()
-	other := lead(1, "A-2")
-	other[0], other[1] = "C1@example.com", "Bob"
-	s.sheet([][]any{other})
-	if p := s.mustRun(1); len(p.posts()) > 0 {
-		t.Errorf("sent %v", p.steps())
-	}
-	expect(t, s.results()[0]["Error"], "“Ann1” has the same e-mail address")
-}
-
 // TestCreatedTwiceIsSaid: a process is paused when it is about to send a client, until another one has found nobody,
 // waited for as long as it must, and created the client. When it goes on, its request cannot be held back any more, and
 // it says what it has created, or keeps the answer in its journal.
@@ -279,53 +170,6 @@ func TestCreatedTwiceIsSaid(t *testing.T) {
 	}
 	if n := unsaid(things, word, said); n > 0 {
 		t.Errorf("%d of %v was not said; the workbook has %s\n%s", n, things, word.ID, said)
-	}
-}
-
-// TestAddressInTwoSheets: two runs have the address of one person under two keys. The one that has looked it up before
-// the other created the client, and waited for that, looks again.
-func TestAddressInTwoSheets(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, with(stepThree, "key: E-mail", "key: First name"), nil)
-	s.inDatabase(pgtest.Shared(t), "")
-	s.service.KeyField = "firstName"
-	_, first, last := sharedAddressRows(9)
-	writeSheet(t, s.path("first.xlsx"), header, first)
-	writeSheet(t, s.path("last.xlsx"), header, last)
-	both, all := make(chan struct{}), make(chan struct{}) // have begun to look up, and have looked everybody up
-	var lookups atomic.Int64
-	s.service.Play(func(c apitest.Call) apitest.Fault {
-		switch {
-		case c.Method != "GET":
-			return apitest.Fault{Until: all}
-		case c.Kind != "lookup":
-			return apitest.Fault{}
-		}
-		switch lookups.Add(1) {
-		case 2:
-			close(both)
-		case int64(2 * (1 + len(first))): // and one each for an invented address
-			close(all)
-		}
-		return apitest.Fault{Until: both}
-	})
-	var runs []*program
-	for n, sheet := range []string{"first.xlsx", "last.xlsx"} {
-		run := child(trialName, slices.Concat([]string{"run", "-m", s.path("mapping.yaml")}, s.besides(n), []string{s.path(sheet)}), "TRIAL_SETTLE=10ms")
-		run.start(t)
-		runs = append(runs, run)
-	}
-	for _, run := range runs {
-		ended := time.AfterFunc(5*time.Minute, run.kill)
-		run.end(t)
-		ended.Stop()
-	}
-	for n := range last {
-		ann, bob := s.service.Created()[fmt.Sprint("client Ann", n+1)], s.service.Created()[fmt.Sprint("client Bob", n+1)]
-		if len(ann)+len(bob) != 1 {
-			t.Errorf("of the two keys of address %d, one was created %d times and the other %d times", n+1, len(ann), len(bob))
-		}
 	}
 }
 

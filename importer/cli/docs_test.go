@@ -30,18 +30,14 @@ import (
 func TestDocumentedFiles(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mappings, environments := 0, 0
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
 		if filepath.Base(page) == "problems.md" {
 			continue // fragments, bad ones among them; the tests of explain run them
 		}
 		data, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, block := range yamlBlocks(string(data)) {
 			switch {
 			case strings.Contains(block, "kind: "): // a manifest; see TestUnits
@@ -64,6 +60,34 @@ func TestDocumentedFiles(t *testing.T) {
 	}
 	if mappings == 0 || environments == 0 {
 		t.Errorf("%d mappings and %d environments files found in the documentation", mappings, environments)
+	}
+}
+
+// TestDocumentedShapes: every entry in the table of shapes of docs/environments.md can be loaded. That each leads to a
+// service of its shape is shown by the probe's TestShapes.
+func TestDocumentedShapes(t *testing.T) {
+	t.Parallel()
+	_, table, _ := strings.Cut(readText(t, filepath.Join(root, "docs", "environments.md")), "| shape | answers | in the environment |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	shapes := 0
+	for line := range strings.Lines(table) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+		if len(cells) != 3 {
+			continue
+		}
+		entry := strings.Trim(cells[2], "` ")
+		if inner, ok := strings.CutPrefix(entry, "{"); ok {
+			entry = strings.ReplaceAll(strings.TrimSuffix(inner, "}"), "}, not_found", "}\n    not_found")
+		}
+		path := filepath.Join(t.TempDir(), "environments.yaml")
+		write(t, path, "environments:\n  uat:\n    base_url: http://127.0.0.1\n    "+entry+"\n")
+		if _, err := environment.Load(path); err != nil {
+			t.Errorf("%s: %v", cells[0], err)
+		}
+		shapes++
+	}
+	if shapes < 12 {
+		t.Errorf("%d shapes are found in docs/environments.md", shapes)
 	}
 }
 

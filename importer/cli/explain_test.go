@@ -228,9 +228,7 @@ func TestExplainCodes(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, name := range names {
 		if !shown[name] {
 			t.Errorf("codes.txt has %s, which the program does not have", name)

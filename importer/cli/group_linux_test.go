@@ -607,11 +607,11 @@ func (p *group) checkShared() {
 	p.t.Helper()
 	said, texts := p.said(), p.output.String()
 	for _, m := range p.members {
-		kept, err := filepath.Glob(p.path("state-" + m.name + "/*.outcomes*"))
+		kept, err := filepath.Glob(p.path("state-" + m.name + "/journal-*.jsonl*"))
 		must(p.t, err)
 		for _, path := range kept {
 			texts += readText(p.t, path)
-			if strings.HasSuffix(path, ".outcomes") {
+			if strings.HasSuffix(path, ".jsonl") {
 				p.t.Errorf("%s is still there after undisturbed runs", path)
 			}
 		}

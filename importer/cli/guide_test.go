@@ -4,10 +4,7 @@ package cli_test
 
 import (
 	"bufio"
-	"bytes"
 	"flag"
-	"image"
-	"image/png"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -25,10 +22,7 @@ import (
 	"claimsheet/apiclient/sandbox"
 )
 
-var (
-	updateDocs     = flag.Bool("update-docs", false, "write what the commands of docs/guide.md and docs/rehearsal.md print into the pages")
-	updatePictures = flag.Bool("update-pictures", false, "make the pictures of docs/guide.md again; needs LibreOffice and poppler-utils")
-)
+var updateDocs = flag.Bool("update-docs", false, "write what the commands of docs/guide.md and docs/rehearsal.md print into the pages")
 
 // pageBlock is a part of a page that its reader does, in the page's order: a ```console block, whose lines that begin
 // with $ are commands with what they print below, and which without such a line is what claimsheet sandbox has printed
@@ -88,7 +82,9 @@ func typePage(t *testing.T, name string, r *reader, atLeast int) {
 		case part[4] != "":
 			editWorkbook(t, filepath.Join(r.folder, part[4]), func(f *excelize.File) { must(t, f.SetCellValue(part[5], part[6], part[7])) })
 		case part[8] != "":
-			takePicture(t, filepath.Join(r.folder, part[9]+".xlsx"), part[10], filepath.Join(root, "docs", part[8]))
+			if _, err := os.Stat(filepath.Join(root, "docs", part[8])); err != nil {
+				t.Error(err)
+			}
 		case !strings.HasPrefix(part[1], "$ "):
 			return "```console\n" + r.listen(t, strings.Count(part[1], "\n")) + "```"
 		default:
@@ -174,60 +170,6 @@ func (r *reader) listen(t *testing.T, lines int) string {
 		text.WriteString(line)
 	}
 	return text.String()
-}
-
-// takePicture makes a picture of a page of a workbook, as LibreOffice prints it, where pictures are made again. Else it
-// only looks whether there is one.
-func takePicture(t *testing.T, workbook, page, picture string) {
-	t.Helper()
-	if !*updatePictures {
-		if _, err := os.Stat(picture); err != nil {
-			t.Error(err)
-		}
-		return
-	}
-	dir := t.TempDir()
-	narrow := filepath.Join(dir, filepath.Base(workbook))
-	data, err := os.ReadFile(workbook)
-	must(t, err)
-	must(t, os.WriteFile(narrow, data, 0o600))
-	if !strings.HasSuffix(workbook, "leads.xlsx") {
-		editWorkbook(t, narrow, func(f *excelize.File) {
-			for _, columns := range []string{"D:E", "G:H", "K:L", "O", "Q", "S:T"} { // so that the picture can be read on a page
-				must(t, f.SetColVisible(f.GetSheetName(f.GetActiveSheetIndex()), columns, false))
-			}
-		})
-	}
-	run := func(name string, args ...string) {
-		if said, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", name, err, said)
-		}
-	}
-	run("soffice", "-env:UserInstallation=file://"+filepath.Join(dir, "profile"), "--headless", "--convert-to", "pdf", "--outdir", dir, narrow)
-	pdf := filepath.Join(dir, strings.TrimSuffix(filepath.Base(workbook), ".xlsx")+".pdf")
-	run("pdftoppm", "-png", "-r", "160", "-f", page, "-singlefile", pdf, filepath.Join(dir, "page"))
-	data, err = os.ReadFile(filepath.Join(dir, "page.png"))
-	must(t, err)
-	whole, err := png.Decode(bytes.NewReader(data))
-	must(t, err)
-	var out bytes.Buffer
-	must(t, png.Encode(&out, whole.(interface {
-		SubImage(image.Rectangle) image.Image
-	}).SubImage(notWhite(whole))))
-	must(t, os.WriteFile(picture, out.Bytes(), 0o644))
-}
-
-// notWhite is the part of a page that is not white, with a small margin.
-func notWhite(page image.Image) image.Rectangle {
-	var box image.Rectangle
-	for y := page.Bounds().Min.Y; y < page.Bounds().Max.Y; y++ {
-		for x := page.Bounds().Min.X; x < page.Bounds().Max.X; x++ {
-			if r, g, b, _ := page.At(x, y).RGBA(); min(r, g, b) < 0xffff {
-				box = box.Union(image.Rect(x, y, x+1, y+1))
-			}
-		}
-	}
-	return box.Inset(-12).Intersect(page.Bounds())
 }
 
 // pageConstants are what pages show for what differs from run to run.

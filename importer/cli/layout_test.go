@@ -144,9 +144,7 @@ func TestTopLevel(t *testing.T) {
 	t.Parallel()
 	want := []string{"CHANGELOG.md", "LICENSE", "README.md", "apiclient", "docs", "go.mod", "go.sum", "importer", "main.go", "mapping", "reports", "samples"}
 	entries, err := os.ReadDir(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ignored := strings.Fields(readText(t, filepath.Join(root, ".gitignore"))) // such as the program, once it is built
 	for _, e := range entries {
 		if slices.Contains(ignored, "/"+e.Name()) {
@@ -163,9 +161,7 @@ func TestFileSizes(t *testing.T) {
 	t.Parallel()
 	for file := range sources(t) {
 		data, err := os.ReadFile(filepath.Join(root, file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		most := 800
 		if file == "main.go" {
 			most = 25
@@ -209,9 +205,7 @@ func sources(t *testing.T) map[string][]string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(files) < 50 {
 		t.Fatalf("only %d files found: the test looks in the wrong folder", len(files))
 	}

@@ -32,26 +32,12 @@ var answerCases = []nightCase{
 			{env: "wire: {client_id: /clientId}", posts: "client 1",
 				cells: []string{"1 redirectUrl = <url client c1@example.com>", "2 redirectUrl = <url client c2@example.com>", "1 What to do ="}},
 		}},
-	{name: "an answer is lost with its url", long: true, mapping: byEmailV1, promise: true, nights: []sheetNight{
-		{rows: []string{"1-2"}, faults: faults{"client c1@example.com": {dropped}}, posts: "client 2",
-			cells: []string{"1 What to do ~ A look-up found the client after an attempt to create it"}},
-		{cells: []string{"1 What to do ~ A look-up found the client after an attempt to create it"}},
-	}},
 	{name: "one url and no ids", long: true, mapping: byEmailV1, promise: true, nights: []sheetNight{
 		{rows: []string{"1-3"}, faults: faults{"every client": {loginPage}}, flags: "--concurrency 1", code: 3, posts: "client 3",
 			status: "done, uncertain, uncertain"},
 		{cells: []string{"1 redirectUrl ~ /login", "2 redirectUrl =", "3 redirectUrl ="}},
 	}},
-	{name: "one url, first of a client who is not found", long: true, mapping: byEmailV1, nights: []sheetNight{
-		{rows: []string{"1 A-1"}, faults: faults{"client": {loginPage}, "every lookup": {notFound}}, code: 4, posts: "client 1"},
-		{rows: []string{"1-2"}, faults: faults{"every lookup": {notFound}, "client c2@example.com": {apitest.CreateThen(apitest.JSON(201,
-			`{"clientId":"c0000000-0000-4000-8000-000000000077","redirectUrl":"https://portal.example.com/login"}`))}}, code: 4, posts: "client 1"},
-		{dry: true, cells: []string{"1 redirectUrl =", "2 redirectUrl ~ /login", "1 clientId = <client c1@example.com>"}},
-		{cells: []string{"1 redirectUrl ="}},
-	}},
 	hinted("by a rule", "claim c1@example.com/Loan A-1", failed500, 4, "Call the desk.", "Look in the service whether the claim exists."),
-	hinted("by a redirect", "claim c1@example.com/Loan A-1", redirected302, 3, "the service redirects, perhaps to a login page: check base_url and auth", ". Look in the service"),
-	hinted("not found", "client c1@example.com", failed500, 4, "Call the desk.", "It is not sent again yet"),
 	hinted("a promise", "activity c1@example.com Your details", apitest.Answer(apitest.JSON(202, `{}`)), 4,
 		"if the service's operator confirms that it is always done", "Look in the service"),
 
@@ -100,22 +86,8 @@ var answerCases = []nightCase{
 		quiet,
 	}},
 	tooLong("templates", 429), tooLong("lookup", 429), tooLong("claim", 429), tooLong("templates", 503), tooLong("lookup", 503), tooLong("claim", 503),
-	{name: "busy for too long, asked by a run that waits", long: true, mapping: stepThree, nights: []sheetNight{
-		{rows: []string{"1-6"}, faults: faults{"every client": {failed500}, "every templates": {{}, apitest.Busy(503, 3600)}}, flags: "--concurrency 1", code: 3,
-			posts: "client 3", says: []string{"asks to wait for 1h0m0s"},
-			status: "uncertain, uncertain, uncertain, not started, not started, not started"},
-	}},
-	{name: "what is done takes no turn", long: true, mapping: stepThree, nights: []sheetNight{
-		{rows: []string{"1-30"}, posts: "client 30, claim 30, activity 90, link 30"},
-		{flags: "--rate 0.001", status: "unchanged", calls: []string{"1×GET", "GET /funnel/v2/activity-templates\n"}},
-	}},
 
 	// Where answers have ids and urls.
-	{name: "bare strings", long: true, mapping: stepThree, env: `wire: {contact_id: "", claim_id: "", redirect_url: ""}`, promise: true,
-		wire: func(wire *apitest.Wire) {
-			wire.ContactID, wire.ClaimID, wire.RedirectURL = "string", "string", "string"
-		},
-		nights: []sheetNight{{rows: []string{"1-2"}, posts: "?", status: "done"}, quiet}},
 	{name: "numbers", mapping: stepThree, promise: true, wire: func(wire *apitest.Wire) {
 		*wire = apitest.Wire{ContactID: "/data/person/id", ClaimID: "/data/claim/id", ActivityID: "/data/activity/id", RedirectURL: "/links/redirect/0",
 			LookupID: "/found/0/id", DataType: "/meta/type", Numeric: true}
@@ -123,12 +95,6 @@ var answerCases = []nightCase{
 		"lookup_contact_id: /found/0/id, data_type: /meta/type}",
 		nights: []sheetNight{{knows: []string{"c2@example.com c2@example.com"}, rows: []string{"1-2", "1 A-9"}, posts: "?", status: "done",
 			cells: []string{"2 contactId = <client c2@example.com>", "step c1@example.com activity/Your details@client ~ done <activity c1@example.com Your details>"}}}},
-	{name: "numbers, version 1", long: true, mapping: byEmailV1, env: "wire: {client_id: /data/person/id, redirect_url: /links/redirect/0}",
-		wire: func(wire *apitest.Wire) {
-			*wire = apitest.Wire{ClientID: "/data/person/id", RedirectURL: "/links/redirect/0", Numeric: true}
-		},
-		nights: []sheetNight{{rows: []string{"1-2"}, posts: "client 2", status: "done",
-			cells: []string{"1 clientId = <client c1@example.com>", "2 redirectUrl = <url client c2@example.com>"}}}},
 	{name: "headers, until the places are corrected", long: true, mapping: stepThree, promise: true, env: "wire: {lookup_contact_id: /contactId}",
 		wire: func(wire *apitest.Wire) {
 			wire.ContactID, wire.ClaimID, wire.RedirectURL, wire.LookupID = "header:Location", "header:X-Claim", "header:Location", "/contactId"
@@ -144,8 +110,7 @@ var answerCases = []nightCase{
 }
 
 var (
-	loginPage     = apitest.CreateThen(apitest.JSON(201, `{"redirectUrl":"https://portal.example.com/login"}`))
-	redirected302 = apitest.Answer(apitest.Reply{Status: 302})
+	loginPage = apitest.CreateThen(apitest.JSON(201, `{"redirectUrl":"https://portal.example.com/login"}`))
 )
 
 // elsewhereV1 answers the creation of a client with its id in another place.

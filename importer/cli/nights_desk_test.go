@@ -56,14 +56,6 @@ var deskCases = []nightCase{
 			do:    []string{"settle → 4 client of the client c1@example.com", "settle --created c0000000-0000-4000-8000-000000000077 client"},
 			cells: []string{"1 clientId = c0000000-0000-4000-8000-000000000077"}},
 	}},
-	{name: "a report of a similar key that was accepted", long: true, mapping: stepThree, nights: []sheetNight{
-		{rows: []string{"1 A-1", "2 B-1"}, posts: stored(2)},
-		{rows: []string{"1 a 1", "2 B-1"}, flags: "--accept similar-key --only c2@example.com", also: func(s *scene, _ played) {
-			if got := column(readSheet(s.t, s.report(), "Results"), "Import status"); len(got) != 2 || got[0] == "invalid" {
-				s.t.Errorf("the report has the rows %q", got)
-			}
-		}},
-	}},
 	{name: "contacts in results", long: true, mapping: ledByBrokers, nights: []sheetNight{
 		{rows: ofContacts, posts: "?", cells: contactsShown}, {dry: true, cells: contactsShown},
 		{idle: true, also: func(s *scene, _ played) {
@@ -97,11 +89,6 @@ var deskCases = []nightCase{
 		{idle: true, again: true, do: []string{"link c1@example.com → 2 [link-waits]"}},
 		{rows: []string{"1 A-1"}, posts: "claim 1, activity 1, link 1"},
 	}},
-	{name: "a link waits: it was refused, and then a claim", long: true, mapping: linked, nights: []sheetNight{
-		{rows: []string{"1 A-1"}, faults: faults{"link": {refused422}}, code: 1, posts: "?"},
-		{rows: []string{"1 A-1", "1 A-2"}, faults: faults{"claim": {refused422}}, code: 1, posts: "claim 1"},
-		{idle: true, again: true, do: []string{"link c1@example.com → 2 [link-waits]"}},
-	}},
 	{name: "a link of a client with a refused claim", long: true, mapping: linked, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, activity 1, link 1"},
 		{rows: []string{"1 A-1", "1 A-2"}, faults: faults{"claim": {refused422}}, code: 1, posts: "claim 1"},
@@ -122,10 +109,6 @@ var deskCases = []nightCase{
 		{mapping: with(linked, "name: loans", "name: cars", "key: Agreement no", "key: Amount"), rows: []string{"2 A-2"}, posts: "?", again: true},
 		{mapping: linked, rows: []string{"1-2"}, do: []string{"link -m MAPPING c1@example.com → 2 email, leads", "link -m MAPPING leads:c1@example.com → 2 [link-waits]",
 			"link c2@example.com → c2@example.com\t", "link → 2 [usage]", "link c1@example.com c9@example.com → 2 [unknown-client]"}},
-	}},
-	{name: "version 1 has no links", long: true, mapping: byEmailV1, nights: []sheetNight{
-		{rows: []string{"1 A-1"}, posts: "client 1"},
-		{idle: true, do: []string{"link -m MAPPING c1@example.com → 2 [no-links]", "link c1@example.com → 2 [no-links]"}},
 	}},
 }
 

@@ -75,10 +75,8 @@ var rerunCases = []nightCase{
 	}},
 
 	conflicting("the client key", stored(1), []string{"contactId 2 =", "claimIds 2 ="}, []string{"E-mail 2 = c1@example.com"}, []string{"E-mail 2 = c9@example.com"}),
-	conflicting("the client key, emptied at first", stored(1), []string{"contactId 2 =", "claimIds 2 ="}, []string{"E-mail 2 = c1@example.com"}, []string{"E-mail 2 ="}, []string{"E-mail 2 = c9@example.com"}),
 	conflicting("the client key, ids erased", stored(1), []string{"Import status 2 =", "Failed step 2 ="}, nil, []string{"E-mail 2 = c9@example.com", "contactId 2 =", "claimIds 2 ="}),
 	conflicting("the client key, to another client's", "", nil, leadCells(2, 1), leadCells(2, 2)),
-	conflicting("the claim key", "claim 1, activity 1", []string{"claimIds 2 ="}, []string{"Agreement no 2 = A-1"}, []string{"Agreement no 2 = A-9"}),
 	conflicting("the claim key, emptied at first", "claim 1, activity 1", []string{"claimIds 2 ="}, []string{"Agreement no 2 = A-1"}, []string{"Agreement no 2 ="}, []string{"Agreement no 2 = A-9"}),
 	edited("another client's key, without the ledger", append([]string{"sort Results"}, leadCells(5, 2)...), sheetNight{code: 4},
 		sheetNight{do: []string{"lose ledger.db"}, rerun: true, flags: "--yes", code: 4, cells: []string{"1 redirectUrl = <link c2@example.com>"}}),

@@ -44,28 +44,16 @@ func stored(n int) string {
 // has another name.
 var restoreCases = []nightCase{
 	// A ledger that is new, though the service knows clients of the sheet.
-	lostLedger(4, 4, "", ""), lostLedger(5, 2, "", ""), lostLedger(5, 3, "", "3 of the first 5"), lostLedger(5, 5, "", "5 of the first 5"),
-	lostLedger(5, 5, "--accept new-ledger", ""), lostLedger(5, 5, "--limit 4", ""), lostLedger(8, 8, "--limit 7", "7 of the first 7"),
-	lostLedger(25, 9, "--limit 1", ""), lostLedger(8, 4, "", ""), lostLedger(25, 10, "", ""), lostLedger(25, 11, "", "11 of the first 20"),
-	{name: "a lost ledger after a careful try", long: true, mapping: stepThree, nights: []sheetNight{
-		{knows: knownEmails(30), rows: []string{"1-30"}, flags: "--limit 1", posts: "?"},
-		{dry: true, code: 3, says: []string{"20 of the first 20"}},
-		{rows: []string{"1-3"}, flags: "--accept new-ledger", posts: "?"},
-		{rows: []string{"1-15"}, posts: "?"}, // the ledger knows fewer than 20 clients
-	}},
+	lostLedger(4, 4, "", ""), lostLedger(5, 2, "", ""), lostLedger(5, 3, "", "3 of the first 5"), lostLedger(5, 5, "--accept new-ledger", ""),
+	lostLedger(25, 10, "", ""), lostLedger(25, 11, "", "11 of the first 20"),
 
 	// The workbook in the place of the new one is of a run that the ledger does not know.
-	behind("1, lost", stepThree, 1, "", "lose ledger"), behind("1, older", stepThree, 1, "", "restore backup"), behind("1, created, lost", creating, 1, "", "lose ledger"),
-	behind("4", stepThree, 4, "", "restore backup"), behind("4, in doubt, lost", stepThree, 4, "link c2@example.com", "lose ledger"),
-	behind("4, in doubt, older", creating, 4, "link c2@example.com", "restore backup"), behind("25", creating, 25, "", "restore backup"),
-	behind("25, lost", stepThree, 25, "", "lose ledger"),
+	behind("1, created, lost", creating, 1, "", "lose ledger"), behind("4, older", stepThree, 4, "", "restore backup"),
+	behind("4, in doubt, lost", stepThree, 4, "link c2@example.com", "lose ledger"),
 	{name: "a new ledger beside a workbook", mapping: creating, nights: []sheetNight{
 		{rows: []string{"1-2"}, posts: "client 2, link 2"},
 		{do: []string{"lose ledger"}, dry: true, flags: "--accept new-ledger", posts: "client 2, link 2", again: true},
 		quiet,
-	}},
-	{name: "a workbook of the sandbox", long: true, mapping: creating, nights: []sheetNight{
-		{rows: []string{"1-2"}, flags: "-e sandbox"}, {posts: "client 2, link 2"}, {flags: "-e sandbox"}, {do: []string{"lose ledger"}, flags: "-e sandbox"},
 	}},
 	{name: "an older ledger learns from the workbook", long: true, mapping: stepThree, promise: true, nights: []sheetNight{
 		{rows: []string{"1-4"}, faults: faults{"activity c2@example.com Your details": {apitest.Answer(apitest.JSON(400, `{}`))}, "client c3@example.com": {apitest.Answer(apitest.JSON(400, `{}`))},
@@ -75,7 +63,6 @@ var restoreCases = []nightCase{
 		{rerun: true, flags: "--yes", code: 4, status: "unchanged, unchanged, unchanged, uncertain"},
 	}},
 	{name: "a run was killed and its ledger is lost", long: true, mapping: stepThree, ways: []string{"killed"}, orders: true, nights: lostRun("lose ledger")},
-	{name: "a run was killed and its ledger is older", long: true, mapping: stepThree, ways: []string{"killed"}, orders: true, nights: lostRun("restore backup")},
 	{name: "a run was killed, and its ledger is there", long: true, mapping: stepThree, ways: []string{"killed"}, nights: []sheetNight{
 		{rows: []string{"1-2"}, posts: stored(2)},
 		{rows: []string{"1-2", "9 A-9"}, doubt: "link c9@example.com"},
@@ -96,14 +83,6 @@ var restoreCases = []nightCase{
 			"rerun -m MAPPING --yes --dry-run DIR/second.results.xlsx DIR/third.results.xlsx → 4"}},
 		{input: "second.xlsx", rows: []string{"1-4"}, code: 4}, {input: "third.xlsx", rows: []string{"9 A-9", "1-4"}, code: 4},
 	}},
-	{name: "a backup is restored after a night of refusals", long: true, mapping: stepThree, nights: []sheetNight{
-		{input: "first.xlsx", rows: []string{"1 A-1"}, posts: stored(1)},
-		{do: []string{"save backup"}, input: "second.xlsx", rows: []string{"1-4"}, faults: faults{"every claim": {conflict409}}, code: 3, posts: "?"},
-		{input: "third.xlsx", rows: []string{"9 A-9", "1-4"}, posts: "?"},
-		{idle: true, do: []string{"restore backup", "rerun -m MAPPING --yes DIR/second.results.xlsx → 3 third.results.xlsx",
-			"rerun -m MAPPING --yes DIR/second.results.xlsx DIR/third.results.xlsx"}},
-		{input: "second.xlsx", rows: []string{"1-4"}}, {input: "third.xlsx", rows: []string{"9 A-9", "1-4"}},
-	}},
 	restored("copy", "put copy.db"), restored("copy alone", "lose ledger", "put copy.db"), restored("folder", "restore backup"),
 	{name: "the newest workbook is enough", mapping: stepThree, nights: []sheetNight{
 		{input: "second.xlsx", rows: []string{"1-3"}, faults: faults{"link c2@example.com": {apitest.Answer(apitest.JSON(400, `{}`))}}, code: 1, posts: "?"},
@@ -112,20 +91,10 @@ var restoreCases = []nightCase{
 		{status: "unchanged"},
 	}},
 	{name: "workbooks disagree on a state", long: true, mapping: stepThree, nights: disagreeing("second", "third")},
-	{name: "workbooks disagree on a state, the newer first", long: true, mapping: stepThree, nights: disagreeing("third", "second")},
-	{name: "an older workbook is given beside its ledger", long: true, mapping: stepThree, nights: []sheetNight{
-		{input: "second.xlsx", rows: []string{"1-3"}, faults: faults{"link c2@example.com": {apitest.Answer(apitest.JSON(400, `{}`))}}, code: 1, posts: "?"},
-		{input: "third.xlsx", rows: []string{"7 A-7"}, posts: stored(1)},
-		{idle: true, do: []string{"rerun -m MAPPING DIR/second.results.xlsx"}},
-		quiet,
-	}},
 
 	// The mapping is renamed.
-	renamedMapping("activities, version 1", v1Details, ""), renamedMapping("activities, version 1, in doubt", v1Details, "activity c1@example.com Your details"),
-	renamedMapping("without claims", v2Details, ""), renamedMapping("links alone", "\napi: v2\n"+clientPart, ""),
-	renamedMapping("a link, in doubt", "\napi: v2\n"+clientPart, "link c1@example.com"), renamedMapping("a claim, done", v2Claims, ""),
+	renamedMapping("activities, version 1", v1Details, ""), renamedMapping("links alone", "\napi: v2\n"+clientPart, ""),
 	renamedMapping("a claim, in doubt", v2Claims, "claim c1@example.com/A-1"), renamedMapping("a key space of its own", "\napi: v2"+byOwnNumber, ""),
-	renamedMapping("a key space of its own, version 1", "\napi: v1"+byOwnNumber, ""),
 	{name: "renamed mapping: a claim, given up", long: true, mapping: "name: night" + v2Claims, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, faults: faults{"claim": {dropped}}, code: 4, posts: "?"},
 		{do: []string{"settle --give-up claim/claim/A-1"}, mapping: "name: evening" + v2Claims, dry: true, code: 2, says: []string{"“night”", "--accept new-identity"}},
@@ -143,16 +112,6 @@ var restoreCases = []nightCase{
 		{rows: []string{"1 A-1", "1 A\u00ad-1; First name=A\u034fnn1", "1 A-\u200d1; First name=Ann1\ufe0f"}, posts: "client 1, claim 1, activity 1, link 1"},
 		{rows: []string{"1 A-\u200d1; First name=Ann1\ufe0f", "1 A\u00ad-1; First name=A\u034fnn1", "1 A-1"}, status: "changed"},
 	}},
-	{name: "keys look the same, the client in doubt", long: true, mapping: numbered, ways: everyWay, orders: true, nights: []sheetNight{
-		{rows: []string{"1 A-1"}, doubt: "client c1@example.com"},
-		{rows: []string{"1 A\u00ad-1; First name=A\u034fnn1", "1 A-\u200d1; First name=Ann1\ufe0f"}, dry: true, posts: "claim 1, activity 1, link 1"},
-		{status: "changed"},
-	}},
-	{name: "keys look the same, the claim in doubt", long: true, mapping: numbered, ways: everyWay, orders: true, nights: []sheetNight{
-		{rows: []string{"1 A-1"}, doubt: "claim c1@example.com/A-1"},
-		{rows: []string{"1 A\u00ad-1; First name=A\u034fnn1", "1 A-\u200d1; First name=Ann1\ufe0f"}, dry: true, code: 4},
-		{code: 4},
-	}},
 
 	// A fresh link comes with a new claim of a known client.
 	{name: "a fresh link", mapping: freshLinks, nights: []sheetNight{
@@ -167,22 +126,14 @@ var restoreCases = []nightCase{
 		{rows: []string{"1 A-1", "1 A-4"}, posts: "claim 1, link 1", cells: linkOf(2, 5)},
 	}},
 	freshLinkInDoubt("created", "", "settle --created https://claims.example.com/by-hand link/loan/A-2", 0, "", "1 redirectUrl ~ /by-hand"),
-	freshLinkInDoubt("not created", "", "settle --not-created link/loan/A-2", 0, "link 1", linkOf(1, 3)[0]),
 	freshLinkInDoubt("given up", "", "settle --give-up link/loan/A-2", 1, "", linkOf(1, 1)[0]),
-	freshLinkInDoubt("created, without the ledger", "lose ledger", "settle --created https://claims.example.com/by-hand link/loan/A-2", 0, "", "1 redirectUrl ~ /by-hand"),
 	freshLinkInDoubt("not created, without the ledger", "lose ledger", "settle --not-created link/loan/A-2", 0, "link 1", linkOf(1, 3)[0]),
 	{name: "a fresh link is refused", long: true, mapping: freshLinks, nights: []sheetNight{
 		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, link 1"},
 		{rows: []string{"1 A-1", "1 A-2"}, faults: faults{"link c1@example.com": {refused422}}, code: 1, posts: "claim 1, link 1", cells: linkOf(2, 1)},
 		{posts: "link 1", again: true, cells: linkOf(2, 2)}, {cells: linkOf(2, 2)},
 	}},
-	{name: "a fresh link is refused, and the ledger is lost", long: true, mapping: freshLinks, nights: []sheetNight{
-		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, link 1"},
-		{rows: []string{"1 A-1", "1 A-2"}, faults: faults{"link c1@example.com": {refused422}}, code: 1, posts: "claim 1, link 1"},
-		{do: []string{"lose ledger"}, rerun: true, flags: "--yes", posts: "link 1", again: true, cells: linkOf(2, 2)}, {cells: linkOf(2, 2)},
-	}},
 	{name: "the newest link of two workbooks", long: true, mapping: freshLinks, nights: newestLink("first", "second")},
-	{name: "the newest link of two workbooks, the newer first", long: true, mapping: freshLinks, nights: newestLink("second", "first")},
 }
 
 // knownEmails are the first clients of leads, keyed by e-mail address, as sheetNight.knows has them.

@@ -128,44 +128,25 @@ func underAnotherName(s *scene, _ played) {
 // nightCases are the cases of TestNights; the functions and mappings that they name are below.
 var nightCases = []nightCase{
 	// Whose an address is while a creation is in doubt.
-	{name: "an address in doubt", mapping: byLead, ways: everyWay, orders: true, phones: true, nights: []sheetNight{
+	{name: "an address in doubt", mapping: byLead, ways: everyWay, orders: true, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{rows: []string{l1, l2}, dry: true, code: 1, steps: "claim L1/A-1, link L1", status: "done, failed",
 			errors: []string{"", "…“L1”"}, cells: []string{"2 contactId ="}},
 		{rows: []string{l2, l1}, dry: true, code: 1, status: "failed, unchanged", errors: []string{"…“L1”", ""},
 			cells: []string{"2 contactId = <client L1>"}},
 	}},
-	{name: "an address in doubt whose row is gone", long: true, mapping: byLead, ways: everyWay, phones: true, nights: []sheetNight{
-		{rows: []string{l1}, doubt: "client L1"},
-		{rows: []string{l2}, dry: true, code: 1, status: "failed", errors: []string{"…“L1”"},
-			cells: []string{"1 contactId =", "1 What to do ~ claimsheet settle"}},
-		{do: []string{"settle --created <client L1> L1:client"}, rows: []string{l2, l1}, dry: true, code: 1,
-			steps: "claim L1/A-1, link L1", status: "failed, done", errors: []string{"…“L1”", ""}, cells: []string{"2 contactId = <client L1>"}},
-	}},
 	{name: "an address in doubt, settled as not created", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{rows: []string{l1, l2}, dry: true, code: 4, status: "uncertain, failed"},
 		{do: []string{"settle --not-created L1:client"}, dry: true, code: 1, steps: "client L1, claim L1/A-1, link L1"},
 	}},
-	{name: "an address in doubt, settled as not created, the newcomer alone", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
-		{rows: []string{l1}, doubt: "client L1"},
-		{rows: []string{l2}, dry: true, code: 1, status: "failed"},
-		{do: []string{"settle --not-created L1:client"}, dry: true, steps: "client L2, claim L2/A-2, link L2"},
-	}},
-	{name: "the address of a client who is done", long: true, mapping: byLead, orders: true, phones: true, nights: []sheetNight{
+	{name: "the address of a client who is done", long: true, mapping: byLead, orders: true, nights: []sheetNight{
 		{rows: []string{l1}, posts: "client 1, claim 1, link 1"},
 		{rows: []string{l1, l2, l1More}, dry: true, code: 1, steps: "claim L1/A-9", status: "unchanged, failed, done",
 			errors: []string{"", "…“L1”", ""}},
 		{dry: true, code: 1, status: "unchanged, failed, unchanged", errors: []string{"", "…“L1”", ""}},
 		{rows: []string{l2}, dry: true, code: 1, status: "failed", errors: []string{"…“L1”"}},
 	}},
-	{name: "the address of a client who has a claim in doubt", long: true, mapping: byLead, ways: everyWay, orders: true, phones: true,
-		nights: []sheetNight{
-			{rows: []string{l1}, doubt: "claim L1/A-1"},
-			{rows: []string{l1, l2, l1More}, dry: true, code: 4, status: "uncertain, failed, uncertain", errors: []string{"…", "…“L1”", "…"}},
-			{dry: true, code: 4, status: "uncertain, failed, uncertain", errors: []string{"…", "…“L1”", "…"}},
-			{rows: []string{l2}, dry: true, code: 1, status: "failed", errors: []string{"…“L1”"}},
-		}},
 	{name: "an id in doubt that another client has", long: true, mapping: byLead, ways: append(notCreated, everyWay...), orders: true,
 		nights: []sheetNight{
 			{rows: []string{l1}, posts: "client 1, claim 1, link 1"},
@@ -177,56 +158,34 @@ var nightCases = []nightCase{
 				rows: []string{"2 A-2; First name=L2"}, dry: true, code: 4, status: "uncertain", errors: []string{"…“L1”"},
 				cells: []string{"1 contactId ="}},
 		}},
-	{name: "a creation that shows late in the same run", long: true, mapping: byLead, workers: true, nights: []sheetNight{
-		{rows: []string{l1, l2}, faults: faults{"client L1": {created500}, "lookup c1@example.com": {notFound, notFound, notFound, notFound}},
-			code: 4, posts: "client 1", status: "uncertain, failed", cells: []string{"2 contactId ="}},
-	}},
 	{name: "a doubt is believed, and the service asks to wait", long: true, mapping: byAgreement("reuse", ""), ways: everyWay, orders: true, nights: []sheetNight{
 		{rows: []string{"1 A-1", "2 A-2"}, doubt: "client A-2"}, {faults: lagging, code: 4, posts: "?"},
 		{ripe: true, faults: faults{"client A-2": {apitest.Busy(429, 0)}, "lookup c2@example.com": {notFound, notFound}}, posts: "client 1, link 1"}, {dry: true},
-	}},
-	{name: "a shared address, the link refused", mapping: byAgreement("reuse", ""), workers: true, nights: []sheetNight{
-		{rows: []string{"1 A-1", "2 A-2; E-mail=c1@example.com"}, faults: faults{"every lookup": {notFound}, "link A-1": {refused422}},
-			code: 1, posts: "client 1, link 1", status: "failed, failed"},
-	}},
-	{name: "a shared address, a conflict", long: true, mapping: byAgreement("reuse", ""), workers: true, nights: []sheetNight{
-		{rows: []string{"1 A-1", "2 A-2; E-mail=c1@example.com"}, faults: faults{"every lookup": {notFound}, "every client A-1": {conflict409}},
-			code: 4, posts: "client 1", status: "uncertain, failed"},
 	}},
 	{name: "a shared phone number", long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
 		{rows: []string{"1-4", "5 A-5; E-mail=; Mobile=07911 123002", "6 A-6"}, dry: true, code: 1, posts: "client 5, link 5",
 			status: "done, done, done, done, failed, done"},
 	}},
-	{name: "a lost ledger after refusals", long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
-		{rows: []string{"1-8"}, posts: "client 8, link 8"},
-		{do: []string{"lose ledger", "lose workbook"}, mapping: byAgreement("fail", ""), code: 1},
-		{mapping: byAgreement("reuse", ""), code: 3},
-	}},
 	{name: "refusals in a row count only without a success between them", mapping: byAgreement("skip", ""), nights: []sheetNight{
 		{rows: []string{"1-30"}, knows: knownLeads(30), flags: "--concurrency 1", code: 1, faults: faults{"lookup c5@example.com": {forbidden403},
 			"lookup c15@example.com": {forbidden403}, "lookup c25@example.com": {forbidden403}}, says: []string{`"skipped":27,`, `"failed":3,`}},
 	}},
-	{name: "doubts are counted by step", long: true, mapping: stepThree, env: "repeatable: [link]", nights: []sheetNight{
-		{rows: []string{"1-6"}, faults: faults{"every link c1@example.com": {created500}, "every link c2@example.com": {created500}},
-			flags: "--concurrency 2",
-			code:  4, posts: "?", status: "uncertain, uncertain, done, done, done, done", again: true},
-	}},
 
 	// The address was corrected since.
-	{name: "corrected, created", long: true, mapping: byLead, ways: everyWay, phones: true, nights: []sheetNight{
+	{name: "corrected, created", long: true, mapping: byLead, ways: everyWay, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{rows: []string{l1Corrected}, dry: true, steps: "claim L1/A-1, link L1", status: "changed", errors: []string{"…“"},
 			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
 		{dry: true, status: "changed"},
 	}},
-	{name: "corrected, created, and another is known", long: true, mapping: byLead, ways: everyWay, phones: true, nights: []sheetNight{
+	{name: "corrected, created, and another is known", long: true, mapping: byLead, ways: everyWay, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{knows: []string{"other right@example.com +447911999999"}, rows: []string{l1Corrected}, dry: true, code: 4, status: "uncertain",
 			errors: []string{"…the corrected one"},
 			cells:  []string{"1 Error ~ <client other>"}, calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
 		{dry: true, code: 4, status: "uncertain", errors: []string{"…the corrected one"}},
 	}},
-	{name: "corrected, not created", long: true, mapping: byLead, ways: notCreated, phones: true, nights: []sheetNight{
+	{name: "corrected, not created", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{rows: []string{l1Corrected}, dry: true, code: 4, status: "uncertain", errors: []string{"…finds nobody yet"},
 			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
@@ -234,63 +193,23 @@ var nightCases = []nightCase{
 			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
 		{dry: true, code: 4, status: "uncertain", errors: []string{"…finds nobody yet"}},
 	}},
-	{name: "corrected, not created long ago", long: true, mapping: byLead, ways: notCreated, phones: true, nights: []sheetNight{
+	{name: "corrected, not created long ago", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{ripe: true, rows: []string{l1Corrected}, dry: true, steps: "client L1, claim L1/A-1, link L1", status: "done",
 			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
 		{dry: true, status: "unchanged"},
-	}},
-	{name: "corrected, not created long ago, and another is known", long: true, mapping: byLead, ways: notCreated, phones: true, nights: []sheetNight{
-		{rows: []string{l1}, doubt: "client L1"},
-		{ripe: true, knows: []string{"other right@example.com +447911999999"}, rows: []string{l1Corrected}, dry: true,
-			steps: "claim other/A-1, link other", status: "changed", errors: []string{"…“"},
-			calls: []string{"/by-email/c1%40example.com", "/by-email/right%40example.com"}},
-		{dry: true, status: "changed"},
 	}},
 	{name: "corrected, settled as created", mapping: byLead, ways: everyWay, nights: []sheetNight{
 		{rows: []string{l1}, doubt: "client L1"},
 		{rows: []string{l1Corrected}, faults: lagging, code: 4},
 		{do: []string{"settle --created <client L1> L1:client"}, dry: true, steps: "claim L1/A-1, link L1"},
 	}},
-	{name: "corrected, settled as not created", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
-		{rows: []string{l1}, doubt: "client L1"},
-		{rows: []string{l1Corrected}, faults: lagging, code: 4},
-		{do: []string{"settle --not-created L1:client"}, dry: true, steps: "client L1, claim L1/A-1, link L1"},
-	}},
-	{name: "the address before the correction", long: true, mapping: byLead, ways: everyWay, orders: true, nights: []sheetNight{
-		{rows: []string{l1}, doubt: "client L1"},
-		{ripe: true, rows: []string{l1Corrected}, faults: faults{"every lookup c1@example.com": {forbidden403}}, code: 4},
-		{rows: []string{l1Corrected, l2}, dry: true, code: 1, steps: "claim L1/A-1, link L1", status: "changed, failed",
-			errors: []string{"…", "…“L1”"}},
-	}},
-	{name: "the address is emptied, created", long: true, mapping: byLead, ways: everyWay, nights: []sheetNight{
-		{rows: []string{l1}, doubt: "client L1"},
-		{ripe: true, rows: []string{"1 A-1; First name=L1; E-mail=; Mobile="}, dry: true, steps: "claim L1/A-1, link L1"},
-		{dry: true},
-	}},
-	{name: "the address is emptied, not created", long: true, mapping: byLead, ways: notCreated, nights: []sheetNight{
-		{rows: []string{l1}, doubt: "client L1"},
-		{ripe: true, rows: []string{"1 A-1; First name=L1; E-mail=; Mobile="}, dry: true, code: 4},
-		{dry: true, code: 4},
-	}},
 	{name: "a phone number in the national format", long: true, mapping: sendingPhones("national"), ways: notCreated, orders: true,
 		nights: phoneNights},
-	{name: "a phone number in the international format", long: true, mapping: sendingPhones("international"), ways: notCreated,
-		orders: true, nights: phoneNights},
-	{name: "a phone number in the format e164", long: true, mapping: sendingPhones("e164"), ways: notCreated, orders: true, nights: phoneNights},
 
 	// The base url of the service.
-	{name: "a base url is spelt otherwise, version 1", long: true, mapping: byEmailV1,
-		nights: append([]sheetNight{{rows: []string{"1-2"}, posts: "client 2"}}, spellings...)},
 	{name: "a base url is spelt otherwise, version 2", long: true, mapping: stepThree,
 		nights: append([]sheetNight{{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 6, link 2"}}, spellings...)},
-	{name: "an address in doubt at another base url", long: true, mapping: byLead, ways: everyWay, orders: true, phones: true, nights: []sheetNight{
-		{rows: []string{l1}, doubt: "client L1"},
-		{at: "second", rows: []string{l1, l2}, dry: true, code: 3, says: []string{"--accept same-service"}},
-		{dry: true, flags: "--accept same-service", code: 4, status: "uncertain, failed", errors: []string{"…", "…“L1”"}},
-		{dry: true, code: 4, status: "uncertain, failed", errors: []string{"…", "…“L1”"}},
-	}},
-	{name: "a base url changes, version 1", long: true, mapping: byEmailV1, workers: true, nights: movedNights("client 3")},
 	{name: "a base url changes, version 2", long: true, mapping: stepThree, workers: true,
 		nights: movedNights("client 3, claim 3, activity 9, link 3")},
 	{name: "a service moves", mapping: stepThree, nights: []sheetNight{
@@ -339,34 +258,6 @@ var nightCases = []nightCase{
 			code: 1, posts: "activity 3, link 1", status: "done, invalid", again: true,
 			cells: []string{"1 contactId = <client c1@example.com>", "1 claimIds = <claim c1@example.com/Loan A-1>"}},
 	}},
-	{name: "the sheet gives one id to two clients, one of them in doubt", long: true, mapping: contactIDs, nights: []sheetNight{
-		{ripe: true, knows: []string{"elsewhere@example.com elsewhere@example.com"},
-			rows:   []string{"1 A-1", "2 B-1; Contact ID=<client elsewhere@example.com>"},
-			faults: faults{"client c1@example.com": {failed500}, "every lookup": {notFound}}, flags: "--max-failures 100%",
-			code: 4, posts: "client 1, claim 1, activity 3, link 1", status: "uncertain, done"},
-		{rows: []string{"1 A-1; Contact ID=<client elsewhere@example.com>", "2 B-1; Contact ID=<client elsewhere@example.com>", "3 C-1"},
-			dry: true, flags: "--max-failures 100%",
-			code: 1, posts: "client 1, claim 1, activity 3, link 1", status: "invalid, invalid, done",
-			errors: []string{"…one id to several clients", "…one id to several clients", ""},
-			cells:  []string{"step c1@example.com client = uncertain"}},
-		{rows: []string{"1 A-1", "2 B-1; Contact ID=<client elsewhere@example.com>", "3 C-1"},
-			posts: "client 1, claim 1, activity 3, link 1"},
-	}},
-	{name: "the id of a contact is corrected, the claim was refused", long: true, mapping: jointKnown, nights: []sheetNight{
-		annAlone(refused422, 1),
-		{rows: corrected.rows, dry: true, flags: "--max-failures 100%", code: 1, posts: "client 1", status: "failed",
-			cells: []string{`4 What to do ~ claimsheet settle --undo "pat@example.com:client"`}},
-		{idle: true, do: []string{"settle --undo pat@example.com:client → withdrawn"}},
-		{dry: true, flags: "--max-failures 100%", posts: "claim 3, link 3",
-			calls: []string{`3×"<client x2@example.com>"],"claimName"`, `!"<client x1@example.com>"`}},
-		{flags: "--max-failures 100%"},
-	}},
-	{name: "the id of a contact is corrected, the claim was sent", long: true, mapping: jointKnown, orders: true, nights: []sheetNight{
-		annAlone(apitest.Fault{}, 0), corrected, {flags: "--max-failures 100%", code: 1},
-	}},
-	{name: "the id of a contact is corrected, the claim was sent and is not kept", long: true, mapping: jointKnown, nights: []sheetNight{
-		annAlone(apitest.Fault{}, 0), {idle: true, do: []string{"history --purge --older-than 0d --yes"}}, corrected, {flags: "--max-failures 100%", code: 1},
-	}},
 	{name: "wrong ids are withdrawn", long: true, mapping: idsKnown, nights: []sheetNight{
 		{knows: []string{"c2@example.com c2@example.com"},
 			rows:   []string{"1 A-1; Contact ID=" + wrongID + "1", "2 B-1; Contact ID=" + wrongID + "2", "3 C-1; Claim ID=" + wrongID + "3"},
@@ -392,36 +283,11 @@ var nightCases = []nightCase{
 		{status: "changed", says: []string{"!" + mappingChanged}, errors: []string{
 			movedByCell + "Results!F2 (source row 2)", movedByCell + "Results!F3 (source row 3)", movedByCell + "Results!F2 (source row 2)"}},
 	}},
-	{name: "the next step moves, by a constant", long: true, mapping: resuming("Agreement details"), nights: []sheetNight{
-		{rows: atStep("Agreement details"), posts: "client 2, claim 2, activity 4, link 2"}, movedByMapping("Sign your claim", ""),
-	}},
-	{name: "the next step moves after a purge", long: true, mapping: resuming("Agreement details"), nights: []sheetNight{
-		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, activity 2, link 1"},
-		{do: []string{"history --purge --older-than 0d --yes"}, mapping: resuming("Sign your claim"),
-			errors: []string{"held back: “Agreement details” was sent in another status than it is now wanted in"}},
-	}},
-	{name: "the next step moves, and a claim is new", long: true, mapping: resuming("{column: Opt in}"), nights: []sheetNight{
-		{rows: atStep("Agreement details")[:1], posts: "client 1, claim 1, activity 2, link 1"},
-		{rows: []string{"1 A-1; Opt in=Sign your claim", "1 A-9; Opt in=Sign your claim"},
-			errors: []string{movedByCell + "Results!F2 (source row 2)"}},
-	}},
-	{name: "the next step was a cell's, the mapping's status goes", long: true, mapping: resuming("{column: Opt in}"), nights: []sheetNight{
-		{rows: []string{"1 A-1; Opt in=Sign your claim"}, posts: "client 1, claim 1, activity 3, link 1"},
-		{mapping: with(resuming("{column: Opt in}"), "status: Accepted, ", ""), errors: []string{""}, says: []string{"1×" + mappingChanged}},
-	}},
 	{name: "the mapping wants another status", mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 6, link 2"},
 		{mapping: with(stepThree, "status: Accepted", "status: Submitted"), rows: []string{"1-2", "2 A-9"}, says: []string{"1×" + mappingChanged},
 			errors: []string{"", "", "held back: “Agreement details” was sent as Accepted, and the mapping now wants it as Submitted"}},
 	}},
-	{name: "data differ: a column instead of a constant", long: true, mapping: homeAddress("{value: ZZ}"),
-		nights: differing("Address", "1×", "1-2", "")},
-	{name: "data differ: one column more", long: true, mapping: homeAddress(`{text: "{Address}"}`),
-		nights: differing(`{text: "{Address} {Mobile}"}`, "1×", "1-2", "")},
-	{name: "data differ: a cell of several", long: true, mapping: homeAddress("{first_of: [Address, Mobile]}"),
-		nights: differing("{first_of: [Address, Opt in]}", "!", "1 A-1\n2 A-2; Address=elsewhere", "Results!E3 (source row 3), Results!F3 (source row 3)")},
-	{name: "data differ: a cell of a renamed column", long: true, mapping: stepThree,
-		nights: differing("Street", "!", "1 A-1\n2 A-2; Address→Street; Street=elsewhere", "Results!E3 (source row 3)")},
 	{name: "a changed row", mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 6, link 2"},
 		{rows: []string{"1 A-1", "2 A-2; Amount=99.95"}, status: "unchanged, changed", errors: []string{"", "…H3"}},
@@ -430,7 +296,6 @@ var nightCases = []nightCase{
 	// A 409.
 	{name: "a conflict after a doubt: claim", long: true, mapping: stepThree,
 		nights: conflictAfter("claim c2@example.com/Loan A-2", "claim/loan/A-2")},
-	{name: "a conflict after a doubt: link", long: true, mapping: stepThree, nights: conflictAfter("link c2@example.com", "link")},
 	{name: "a conflict over a new client, found", long: true, mapping: stepThree, promise: true, nights: []sheetNight{
 		{rows: []string{"1-3"}, faults: faults{"client c2@example.com": {conflict409}}, appears: "c2@example.com",
 			posts: "client 3, claim 3, activity 9, link 3", status: "done"},
@@ -447,28 +312,6 @@ var nightCases = []nightCase{
 				code: 1, posts: "client 3, claim 2, activity 6, link 2", status: "done, failed, done", errors: []string{"", "…409", ""}},
 			{posts: "client 1, claim 1, activity 3, link 1"},
 		}},
-	{name: "a conflict over a client after a doubt, found", mapping: stepThree, promise: true, nights: []sheetNight{
-		{rows: []string{"1-3"}, faults: faults{"client c2@example.com": {failed500}}, code: 4, posts: "client 3, claim 2, activity 6, link 2"},
-		{do: []string{"settle --not-created c2@example.com:client"}, faults: faults{"client c2@example.com": {conflict409}},
-			appears: "c2@example.com",
-			posts:   "client 1, claim 1, activity 3, link 1", cells: []string{"step c2@example.com client ~ done"}},
-		quiet,
-	}},
-	{name: "a conflict over a client after a doubt, not found", mapping: stepThree, promise: true, nights: []sheetNight{
-		{rows: []string{"1-3"}, faults: faults{"client c2@example.com": {failed500}}, code: 4, posts: "client 3, claim 2, activity 6, link 2"},
-		{do: []string{"settle --not-created c2@example.com:client"}, faults: faults{"client c2@example.com": {conflict409}},
-			code: 4, posts: "client 1", cells: []string{"step c2@example.com client = uncertain"}},
-		{code: 4, cells: []string{"2 What to do ~ looks the client up again and decides"}},
-	}},
-	{name: "a late creation", long: true, mapping: stepThree, env: "limits: {timeout: 1s}", promise: true, nights: []sheetNight{
-		{rows: []string{"1-3"}, faults: faults{"claim c2@example.com/Loan A-2": {apitest.CreateLate(0)}}, code: 4,
-			posts: "client 3, claim 3, activity 7, link 2"},
-		{code: 4, status: "unchanged, uncertain, unchanged", also: func(s *scene, _ played) {
-			if made := s.service.Created()["claim c2@example.com/Loan A-2"]; len(made) != 1 {
-				s.t.Errorf("%d were created, want the late one", len(made))
-			}
-		}},
-	}},
 	{name: "a busy service", mapping: stepThree, promise: true, nights: []sheetNight{
 		{rows: []string{"1-3"}, faults: faults{"claim c2@example.com/Loan A-2": {apitest.Busy(429, 0)}},
 			posts: "client 3, claim 4, activity 9, link 3", status: "done"},
@@ -517,11 +360,6 @@ var nightCases = []nightCase{
 	}},
 	{name: "identity: the look-up goes", long: true, mapping: keyed("r", byEmail), nights: newIdentity(keyed("r", "key: E-mail, existing: create"),
 		"the mapping “r” has run before with the key space “email” where it is now “r”: what is done would be done again [new-identity]", 0)},
-	{name: "identity: the look-up comes", long: true, mapping: keyed("r", "key: E-mail, lookup: {phone: {column: Mobile, type: Phone, region: GB}}"),
-		nights: newIdentity(keyed("r", "key: E-mail, lookup: {email: E-mail, phone: {column: Mobile, type: Phone, region: GB}}"),
-			"the mapping “r” has run before with the key space “r” where it is now “email”", 1)},
-	{name: "identity: a number becomes a text", long: true, mapping: keyed("r", byNumber),
-		nights: newIdentity(keyed("r", "key: Mobile, lookup: {phone: {column: Mobile, format: raw}}"), "phone numbers compared in another way", 0)},
 	{name: "one phone number in two mappings", mapping: keyed("r", byNumber), nights: []sheetNight{
 		{rows: []string{"1 A-1"}, posts: "client 1, claim 1, link 1"},
 		{mapping: with(keyed("r2", byNational), "key: Agreement no,", "key: Amount,"), flags: "--only +447911123001",
@@ -542,55 +380,19 @@ var nightCases = []nightCase{
 		{mapping: with(byAgreement("reuse", ""), "name: known", "name: other"), flags: "--accept new-identity", code: 1,
 			errors: []string{"the client of this key in the key space “known”, not in “other”, has the same e-mail address"}},
 	}},
-	{name: "a pointer to a constant", long: true, mapping: oneActivity, wire: activityIDs, env: "wire: {activity_id: /status}",
-		workers: true, nights: []sheetNight{
-			{rows: []string{"1-6"}, code: 3, posts: "?", also: func(s *scene, _ played) {
-				if made := s.service.Created()["activity c1@example.com Your details"]; len(made) != 1 {
-					s.t.Errorf("the first activity was created %d times", len(made))
-				}
-			}},
-			{env: "wire: {activity_id: /activityId}", posts: "?", also: func(s *scene, _ played) {
-				if states := slices.Compact(column(s.steps(), "State")); !slices.Equal(states, []string{"done"}) {
-					s.t.Errorf("the steps are %q", states)
-				}
-			}},
-		}},
-	{name: "one url for one client and for two", long: true, mapping: keyed("a", byEmail), nights: []sheetNight{
-		{rows: []string{"1-2"}, faults: sameURL, posts: "client 2, claim 2, link 2"},
-		{mapping: with(keyed("b", byEmail), "key: Agreement no,", "key: Amount,"), faults: sameURL, flags: "--accept new-identity",
-			posts: "claim 2, link 2", again: true},
-		{idle: true, faults: sameURL, do: []string{"link -m MAPPING c1@example.com → go/same"}},
-		{idle: true, faults: faults{"every link c2@example.com": sameURL["every link c1@example.com"]},
-			do: []string{"link -m MAPPING c2@example.com → 4 !go/same"}},
-		{},
-	}},
 
 	// An answer that another step has.
 	takenAnswer("a contact", stepThree, "client cN@example.com", "client", `{"contactId":"<client c1@example.com>"}`, 1),
-	takenAnswer("a contact", stepThree, "client cN@example.com", "client", `{"contactId":"<client c1@example.com>"}`, 2),
 	takenAnswer("a claim", stepThree, "claim cN@example.com/Loan A-N", "claim/loan/A-N", `{"claimId":"<claim c1@example.com/Loan A-1>"}`, 1),
-	takenAnswer("a claim", stepThree, "claim cN@example.com/Loan A-N", "claim/loan/A-N", `{"claimId":"<claim c1@example.com/Loan A-1>"}`, 2),
 	takenAnswer("an activity", oneActivity, "activity cN@example.com Your details", "activity/Your·details@client", `{"activityId":"<activity c1@example.com Your details>"}`, 1),
-	takenAnswer("an activity", oneActivity, "activity cN@example.com Your details", "activity/Your·details@client", `{"activityId":"<activity c1@example.com Your details>"}`, 2),
-	takenAnswer("a link", stepThree, "link cN@example.com", "link", `{"redirectUrl":"<link c1@example.com>"}`, 1),
 	takenAnswer("a link", stepThree, "link cN@example.com", "link", `{"redirectUrl":"<link c1@example.com>"}`, 2),
 	takenAnswer("a client of version 1", byEmailV1, "client cN@example.com", "client", `{"clientId":"<client c1@example.com>","redirectUrl":"https://x.example/1"}`, 1),
-	takenAnswer("a client of version 1", byEmailV1, "client cN@example.com", "client", `{"clientId":"<client c1@example.com>","redirectUrl":"https://x.example/1"}`, 2),
 	takenAnswer("a url of version 1", byEmailV1, "client cN@example.com", "client", `{"clientId":"c0000000-0000-4000-8000-999999999999","redirectUrl":"<url client c1@example.com>"}`, 1),
-	takenAnswer("a url of version 1", byEmailV1, "client cN@example.com", "client", `{"clientId":"c0000000-0000-4000-8000-999999999999","redirectUrl":"<url client c1@example.com>"}`, 2),
 
 	// The same sheet again, or a part of it.
 	{name: "a second run", mapping: stepThree, promise: true, nights: []sheetNight{
 		{rows: []string{"1-3", "1 A-9"}, posts: "client 3, claim 4, activity 10, link 3", status: "done", also: keepWorkbook},
 		{status: "unchanged", says: []string{`"rows":{"total":4,`}, also: sameWorkbook},
-	}},
-	{name: "added rows", long: true, mapping: stepThree, promise: true, nights: []sheetNight{
-		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 6, link 2"},
-		{rows: []string{"3 C-1", "2 A-2", "1 A-1", "1 A-7"}, flags: "--concurrency 1",
-			steps: "client c3@example.com, activity c3@example.com Your details, claim c3@example.com/Loan C-1, " +
-				"activity c3@example.com/Loan C-1 Agreement details, activity c3@example.com Sign your claim, link c3@example.com, " +
-				"claim c1@example.com/Loan A-7, activity c1@example.com/Loan A-7 Agreement details",
-			status: "done, unchanged, unchanged, done"},
 	}},
 	{name: "some of the clients", mapping: stepThree, nights: []sheetNight{
 		{rows: []string{"1-3", "1 A-9"}, flags: "--limit 1", posts: "client 1, claim 2, activity 4, link 1", status: "done, skipped, skipped, done"},
@@ -646,12 +448,6 @@ var nightCases = []nightCase{
 			status: "done, done, failed",
 			cells:  []string{"2 contactId = <client A-2>"}, calls: []string{`!"ref":"A-3"`, "!POST /funnel/v2/contacts/<client other>"}},
 	}},
-	{name: "look-ups that must agree, a shared phone number, reuse", long: true, mapping: byAgreement("reuse", ", mode: both"),
-		nights: []sheetNight{
-			{rows: []string{"1-2", "3 A-3; Mobile=07911 123001"}, dry: true, code: 1, posts: "client 2, link 2", status: "done, done, failed"},
-		}},
-	notFoundAs("404 with JSON", apitest.JSON(404, `{"message":"not found"}`)), notFoundAs("an empty 404", apitest.JSON(404, "")),
-	notFoundAs("200 null", apitest.JSON(200, "null")), notFoundAs("200 {}", apitest.JSON(200, "{}")), notFoundAs("200 []", apitest.JSON(200, "[]")),
 	{name: "a dry run of look-ups: first, some without an e-mail", mapping: byAgreement("reuse", ""), nights: []sheetNight{
 		{knows: []string{"x c2@example.com +447911123002"}, rows: []string{"1 A-1; E-mail=", "2 A-2", "3 A-3; E-mail=", "4 A-4"}, dry: true, posts: "client 3, link 4"},
 	}},
@@ -665,18 +461,9 @@ var nightCases = []nightCase{
 		{posts: "client 10, claim 10, activity 30, link 10",
 			status: "unchanged, done, done, done, done, done, done, done, done, done, done, unchanged"},
 	}},
-	{name: "not_found is not a page", mapping: stepThree, env: "not_found: {status: [404]}", nights: []sheetNight{
-		{rows: []string{"1-3"},
-			faults: faults{"every lookup c2@example.com": {apitest.Answer(apitest.HTML(404))}, "every lookup c3@example.com": {apitest.Answer(apitest.JSON(404, `{"error":"no route"}`))}},
-			code:   1, posts: "client 1, claim 1, activity 3, link 1", says: []string{`"lookup":3,`}},
-	}},
-	behindPage("200", apitest.HTML(200)), behindPage("404", apitest.HTML(404)), behindPage("500", apitest.JSON(500, "{}")),
 	{name: "one id for two keys, known before", long: true, mapping: byAgreement("reuse", ""), orders: true, nights: []sheetNight{
 		{knows: []string{"A-2 c2@example.com"}, rows: []string{"1-2", "3 A-3; E-mail=c2@example.com"}, code: 1, posts: "client 1, link 2",
 			also: oneOfTwo},
-	}},
-	{name: "one id for two keys, new", long: true, mapping: byAgreement("reuse", ""), orders: true, nights: []sheetNight{
-		{rows: []string{"1-2", "3 A-3; E-mail=c2@example.com"}, code: 1, posts: "client 2, link 2", also: oneOfTwo},
 	}},
 	{name: "two clients with one e-mail address", long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
 		{rows: []string{"1 A-1", "2 A-2; E-mail=c1@example.com"}, faults: faults{"every lookup": {notFound}}, flags: "--concurrency 1",
@@ -684,42 +471,13 @@ var nightCases = []nightCase{
 			errors: []string{"", "the client of the key “A-1” has the same e-mail address"},
 			cells:  []string{"2 What to do = If they are one person, give the rows one client key; if not, correct the address."}},
 	}},
-	{name: "a rerun of a client who was left out", long: true, mapping: byAgreement("skip", ""), nights: []sheetNight{
-		{rows: []string{"1-3"}, faults: faults{"client A-2": {apitest.Answer(apitest.JSON(400, "{}"))}}, code: 1, posts: "client 3, link 2"},
-		{knows: []string{"Z c2@example.com"}, status: "unchanged, skipped, unchanged", cells: []string{"2 contactId = <client Z>"}},
-		{rerun: true, status: "unchanged, skipped, unchanged"},
-	}},
 
 	// Problems of the service, and of the ledger.
-	passing("500", apitest.Answer(apitest.JSON(500, `{}`))), passing("502", apitest.Answer(apitest.HTML(502))), passing("503", apitest.Answer(apitest.JSON(503, `{}`))),
-	passing("408", apitest.Answer(apitest.JSON(408, `{}`))), passing("421", apitest.Answer(apitest.JSON(421, `{}`))), passing("425", apitest.Answer(apitest.JSON(425, `{}`))),
-	passing("a web page", apitest.Answer(apitest.HTML(200))), passing("half an answer", apitest.CreateThenCut()), passing("no answer", apitest.DropBefore()),
-	{name: "no look-up is answered", long: true, mapping: byEmailV2, nights: []sheetNight{
-		{rows: []string{"1-25"}, faults: faults{"every GET": {apitest.Answer(apitest.JSON(503, `{}`))}}, flags: "--dry-run", code: 3,
-			says: []string{"the service answers no look-up"}, also: soonStopped},
-		{faults: faults{"every GET": {apitest.Answer(apitest.JSON(503, `{}`))}}, flags: "--limit=25", code: 3,
-			says: []string{"the service answers no look-up"}, also: soonStopped},
-		{posts: "client 25, link 25"},
-	}},
-	refusedLookups(400, 8), refusedLookups(403, 3),
+	passing("503", apitest.Answer(apitest.JSON(503, `{}`))), passing("a web page", apitest.Answer(apitest.HTML(200))), passing("no answer", apitest.DropBefore()),
 	{name: "the first client who needs something is finished first", long: true, mapping: stepThree,
 		env: "wire: {redirect_url: /nowhere}", nights: []sheetNight{
 			{rows: []string{"1 A-1; E-mail=", "2-30"}, flags: "--concurrency 8", code: 3, posts: "client 1, claim 1, activity 3, link 1"},
 		}},
-	{name: "every claim is uncertain", long: true, mapping: stepThree, nights: []sheetNight{
-		{rows: []string{"1-60"}, faults: faults{"every claim": {apitest.Answer(apitest.JSON(200, `{}`))}}, flags: "--concurrency 4",
-			code: 3, posts: "?",
-			says: []string{"10 steps of the kind claim are uncertain and none was created"}, also: func(s *scene, p played) {
-				if rows := p.summary.Rows; rows.Uncertain < 10 || rows.Uncertain > 14 || rows.NotStarted != 60-rows.Uncertain {
-					s.t.Errorf("rows %+v", rows)
-				}
-			}},
-	}},
-	{name: "the ledger is lost while look-ups are refused", long: true, mapping: stepThree, nights: []sheetNight{
-		{rows: []string{"1-30"}, posts: "client 30, claim 30, activity 90, link 30"},
-		{do: []string{"lose ledger", "lose workbook"}, faults: faults{"every with /by-email/c": {apitest.Answer(apitest.JSON(400, `{}`))}}, code: 3},
-		{code: 3, says: []string{"--accept new-ledger"}},
-	}},
 	{name: "the ledger is gone", long: true, mapping: creating, nights: []sheetNight{
 		{rows: []string{"1-2"}, posts: "client 2, link 2"},
 		{do: []string{"lose ledger.db", "lose workbook"}, dry: true, code: 3, says: []string{"[ledger-missing]"}},
@@ -741,55 +499,31 @@ var nightCases = []nightCase{
 		}},
 		{idle: true, do: []string{"doctor → 3 [ledger-damaged]", "copy-ledger → 2", "copy-ledger a.db → 2", "copy-ledger --to DIR/a.db b.db → 2"}},
 	}},
-	{name: "a compared field that the mapping lacks", mapping: stepThree, env: "wire: {lookup_agree: {firstNam: /first}}", nights: []sheetNight{
-		{do: []string{"check -m MAPPING -e uat → 2 did you mean “firstName”?", "doctor -m MAPPING → 2 did you mean “firstName”?"}, rows: []string{"1 A-1"}, code: 2,
-			says: []string{"environments.yaml:6:27: wire.lookup_agree compares the client field “firstNam” before an existing client is reused", "did you mean “firstName”?"}},
-		{mapping: with(stepThree, "key: E-mail", "key: E-mail\n  existing: create"), do: []string{"check -m MAPPING -e uat"}, posts: stored(1)},
-	}},
 	{name: "rules for answers", mapping: stepThree, env: postcodeRule, nights: []sheetNight{
 		{rows: []string{"1-6"}, faults: lockedClaims, code: 1, posts: "?", cells: []string{"2 What to do = Ask the client for the postcode."}},
 		{env: postcodeRule + "\n  - {status: 409, pointer: /code, matches: '^LOCKED$', means: failed, hint: what to do}", faults: lockedClaims, code: 1, posts: "?",
 			cells: []string{"3 What to do = what to do"}},
 	}},
 	probed("{column: Mobile, type: Phone, region: GB, format: national}", `^07\d{3} \d{6}$`),
-	probed("{column: Mobile, type: Phone, region: GB, format: international}", `^\+44 7\d{3} \d{6}$`),
+	clockJumps("an hour back", -time.Hour, 4), clockJumps("eleven minutes later", 11*time.Minute, 0),
 	probed("{column: Mobile, type: Phone, region: DE}", `^\+49\d+$`), probed("{column: Mobile, type: Phone, region: DE, format: national}", `^0[\d ]+$`),
 	{name: "a probe is refused", mapping: with(stepThree, "{email: E-mail}", "{phone: {column: Mobile, type: Phone, format: raw}}"), nights: []sheetNight{
 		{rows: []string{"1-2"}, faults: faults{`every lookup not ^07911 123\d{3}$`: {refusedNumber}}, code: 1,
 			cells: []string{"1 Error ~ HTTP 400", "1 Error ~ +447700900", "1 What to do ~ invented", "1 What to do ~ not_found"}},
 		{env: "not_found: {status: [404]}", faults: faults{`every lookup not ^07911 123\d{3}$`: {refusedNumber}}, posts: stored(2), calls: []string{"!7700900"}},
 	}},
-	clockJumps("at once", 1, 4), clockJumps("an hour back", -time.Hour, 4), clockJumps("a day back", -24*time.Hour, 4), clockJumps("back to 1970", -time.Since(time.Unix(0, 0)), 4),
-	clockJumps("nine minutes later", 9*time.Minute, 4), clockJumps("eleven minutes later", 11*time.Minute, 0),
-	{name: "the sandbox's ledger is gone", long: true, mapping: creating, nights: []sheetNight{
-		{rows: []string{"1-2"}, flags: "-e sandbox"},
-		{do: []string{"lose sandbox/ledger.db"}, flags: "-e sandbox"},
-	}},
 
 	// A campaign grows.
 	grown("appended", append(born, consentActivity), 1, "“consent”"),
-	grown("appended on claims", append(born, "\n  - {template: Your details, id: consent, on: claim, attributes: {Consent to contact: Opt in}}\n"), 1, "“consent”"),
 	grown("inserted", []string{bornActivity, consentActivity, agreementActivity, signActivity}, 1, "“consent”"),
-	grown("two are new", []string{consentActivity, bornActivity, addressActivity, agreementActivity, signActivity}, 2, "“address”"),
 	grown("taken out", []string{agreementActivity, signActivity}, 0, ""),
-	grown("all taken out", []string{signActivity}, 0, ""),
 	grown("another order", []string{agreementActivity, bornActivity, signActivity}, 0, ""),
 	grown("an open one", append(born, "\n  - {template: Handler review, assigned: true, status: Open}\n"), 1, "no new link"),
-	grown("one of its claims", []string{bornActivity, with(agreementActivity, "on: loan", "on: claim"), signActivity}, 0, ""),
 	{name: "grown: for some", long: true, mapping: campaign(bornActivity, signActivity), nights: []sheetNight{
 		{rows: []string{"1-4"}, posts: "client 4, claim 4, activity 8, link 4"},
 		{rows: []string{"1-4", "9 A-9"},
 			mapping: campaign(bornActivity, with(addressActivity, "attributes:", `when: col("First name") != "Ann2", attributes:`), signActivity),
 			dry:     true, says: []string{"3 known clients"}, posts: "client 1, claim 1, activity 6, link 1", again: true},
-	}},
-	{name: "grown: an id that never had a step", long: true,
-		mapping: campaign(with(bornActivity, "attributes:", `when: col("First name") == "Zoe", attributes:`), signActivity), nights: []sheetNight{
-			{rows: []string{"1-3"}, posts: "client 3, claim 3, activity 3, link 3"},
-			{mapping: campaign(birthdayActivity, signActivity), posts: "activity 3"},
-		}},
-	{name: "grown: an old id comes back", long: true, mapping: campaign(bornActivity, addressActivity), nights: []sheetNight{
-		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 4, link 2", again: true},
-		{mapping: campaign(bornActivity)}, {mapping: campaign(addressActivity)}, {mapping: campaign(addressActivity, bornActivity)},
 	}},
 	{name: "grown: an open activity moves on", long: true, mapping: campaign("\n  - {template: Your details, id: born, status: Open}\n"),
 		nights: []sheetNight{
@@ -800,17 +534,8 @@ var nightCases = []nightCase{
 			{rows: []string{"8 A-8", "1-3"}, dry: true, says: []string{"!3 known clients"}, posts: "client 1, claim 1, activity 2, link 1",
 				status: "done, changed, changed, changed"},
 		}},
-	{name: "grown: after a wrong pointer", long: true, mapping: campaign(agreementActivity), promise: true,
-		wire: func(wire *apitest.Wire) { wire.ClaimID = "/data/claimId" }, nights: []sheetNight{
-			{rows: []string{"1-3"}, code: 4, posts: "client 3, claim 3"},
-			{mapping: campaign(detailsActivity, agreementActivity), env: "wire: {claim_id: /data/claimId}", dry: true,
-				says: []string{"3 known clients"}, posts: "activity 6, link 3"},
-		}},
 	renamedID("at once", "“born”", campaign(bornActivity, signActivity), campaign(birthdayActivity, signActivity)),
 	renamedID("over two nights", "“born”", campaign(bornActivity, signActivity), campaign(signActivity), campaign(birthdayActivity, signActivity)),
-	renamedID("with another in between", "“born”", campaign(bornActivity, signActivity), campaign(agreementActivity, signActivity), campaign(agreementActivity, birthdayActivity, signActivity)),
-	renamedID("and an order", "“born”", campaign(bornActivity, agreementActivity), campaign(agreementActivity, birthdayActivity)),
-	renamedID("on every claim", "“Agreement details”", campaign(agreementActivity), campaign(with(agreementActivity, "on: loan", "on: claim\n    id: agreement"))),
 
 	// Further contacts.
 	{name: "a shared contact", mapping: joint, nights: []sheetNight{
@@ -849,57 +574,11 @@ POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT2","CLIE
 		{rows: []string{"b@ | Bob | B-1 | |", "a@ | Ann | A-1 | b@ | Bob"}, dry: true, posts: "client 1, claim 1, activity 1, link 1",
 			status: "unchanged, done", errors: []string{""}},
 	}},
-	{name: "two roles: fields that the partner lacks", long: true, mapping: with(administrators, ", firstName: Partner name}", "}"),
-		nights: []sheetNight{
-			{rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true, posts: "client 2, claim 2, activity 2, link 2",
-				status: "done, changed",
-				errors: []string{"", "…“firstName” was not sent: "}, cells: []string{"2 Error ~ B3"}},
-			{status: "unchanged, changed", errors: []string{"", "“firstName” was not sent: Results!B3 (source row 3)"}},
-		}},
 	{name: "two roles: two names", long: true, mapping: administrators, nights: []sheetNight{
 		{rows: []string{"a@ | Ann | A-1 | b@ | Rob", "b@ | Bob | B-1 | |"}, dry: true, posts: "client 2, claim 2, activity 2, link 2",
 			status: "done, changed",
 			errors: []string{"", "…“firstName” differs: "}, cells: []string{"2 Error ~ B3"}},
 		{status: "unchanged, changed", errors: []string{"", "“firstName” differs: Results!B3 (source row 3)"}},
-	}},
-	{name: "two roles: two names on two nights", long: true, mapping: administrators, nights: []sheetNight{
-		{rows: []string{"a@ | Ann | A-1 | b@ | Rob"}, posts: "client 2, claim 1, activity 1, link 1"},
-		{rows: []string{"a@ | Ann | A-1 | b@ | Rob", "b@ | Bob | B-1 | |"}, dry: true, posts: "claim 1, activity 1, link 1",
-			status: "unchanged, changed",
-			errors: []string{"", "…“firstName” differs: "}, cells: []string{"2 Error ~ B3"}},
-		{status: "unchanged, changed", errors: []string{"", "“firstName” differs: Results!B3 (source row 3)"}},
-	}},
-	{name: "two roles: after a refusal", long: true, mapping: joint, nights: []sheetNight{
-		{rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, faults: faults{"every client b@example.com": {refused422}},
-			flags: "--concurrency 1 --max-failures 100%", code: 1, posts: "?"},
-		{dry: true, posts: "client 1, claim 2, activity 2, link 2"},
-	}},
-	{name: "clients take turns at a contact, an invalid row", long: true, mapping: joint, nights: []sheetNight{
-		{rows: []string{"z@ | Zed | Z-1 | |", "a@ | Ann | A-1 | p@ | Poe", "p@ | Poe | P-1 | p@ |", "b@ | Bob | B-1 | p@ | Poe"},
-			faults: slowPoe, flags: "--concurrency 4 --max-failures 100%",
-			code: 1, posts: "client 4, claim 3, activity 3, link 3", status: "done, done, invalid, done"},
-	}},
-	{name: "clients take turns at a contact, a client who is held back", long: true, mapping: joint, nights: []sheetNight{
-		{rows: []string{"x@ | Xen | X-1 | |"}, posts: "client 1, claim 1, activity 1, link 1"},
-		{mapping: with(joint, "on: claim, attributes: {Agreement number: Agreement no}", "on: claim, status: Open"), faults: slowPoe,
-			flags: "--concurrency 4 --max-failures 100%",
-			rows:  []string{"z@ | Zed | Z-1 | |", "a@ | Ann | A-1 | p@ | Poe", "x@ | Xen | X-1 | |", "x@ | Xen | X-2 | p@ | Poe", "b@ | Bob | B-1 | p@ | Poe"},
-			posts: "client 4, claim 3, activity 3, link 3", status: "done, done, unchanged, changed, done"},
-	}},
-	{name: "a contact whom no claim gets: another partner", long: true, mapping: joint, nights: []sheetNight{
-		{rows: []string{"a@ | Ann | A-1 | p@ | Poe"}, posts: "client 2, claim 1, activity 1, link 1"},
-		{rows: []string{"a@ | Ann | A-1 | q@ | Quo"}, dry: true},
-		{rows: []string{"a@ | Ann | A-1 | q@ | Quo", "a@ | Ann | A-2 | q@ | Quo"}, dry: true, posts: "client 1, claim 1, activity 1",
-			calls: []string{`1×{"email":"q@example.com"`}},
-	}},
-	{name: "a contact whom no claim gets: the mapping gets contacts", long: true, mapping: withoutContacts(), nights: []sheetNight{
-		{rows: []string{"a@ | Ann | A-1 | q@ | Quo"}, posts: "client 1, claim 1, activity 1, link 1"},
-		{mapping: joint, dry: true},
-	}},
-	{name: "a contact whom another client's claim gets", long: true, mapping: joint, nights: []sheetNight{
-		{rows: []string{"a@ | Ann | A-1 | p@ | Poe"}, posts: "client 2, claim 1, activity 1, link 1"},
-		{rows: []string{"a@ | Ann | A-1 | q@ | Quo", "b@ | Bob | B-1 | q@ | Quo"}, dry: true,
-			posts: "client 2, claim 1, activity 1, link 1", calls: []string{`1×{"email":"q@example.com"`}},
 	}},
 	{name: "a contact is known: skip", long: true, mapping: with(joint, "  key: E-mail\n", "  key: E-mail\n  existing: skip\n"),
 		orders: true, nights: []sheetNight{
@@ -915,18 +594,6 @@ POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT2","CLIE
 				rows: []string{"a@ | Ann | A-1 | p@ | Poe |", "p@ | Poe | P-1 | | | <client elsewhere@example.com>"}, dry: true,
 				posts: "client 1, claim 2, activity 2, link 2", calls: []string{`!"email":"p@example.com"`}},
 		}},
-	{name: "a contact is found, and its activities are skipped", long: true,
-		mapping: with(joint, "  key: E-mail\n", "  key: E-mail\n  existing_activities: skip\n") +
-			"  - {template: Your details, attributes: {Home address: First name}}\n", nights: []sheetNight{
-			{knows: []string{"b@example.com b@example.com"}, rows: []string{"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"}, dry: true,
-				posts: "client 1, claim 2, activity 3, link 2"},
-		}},
-	{name: "a contact who was just created is not found", long: true, mapping: joint, nights: []sheetNight{
-		{rows: []string{"b@ | Bob | B-0 | |"}, posts: "client 1, claim 1, activity 1, link 1"},
-		{rows: []string{"a@ | Ann | A-1 | p@ | Poe", "b@ | Bob | B-0 | |", "b@ | Bob | B-1 | p@ | Poe"}, flags: "--concurrency 1",
-			faults: faults{"claim broker@example.com/Loan A-1": {unknown404}, "claim broker@example.com/Loan B-1": {unknown404}},
-			posts:  "client 2, claim 4, activity 2, link 1"},
-	}},
 	{name: "a contact is refused", long: true, mapping: joint, nights: []sheetNight{
 		{rows: []string{"a@ | Ann | A-1 | p@ | Poe", "a@ | Ann | A-2 | |", "b@ | Bob | B-1 | p@ | Poe"},
 			faults: faults{"every client p@example.com": {refused422}}, flags: "--max-failures 100%",
@@ -1039,35 +706,6 @@ const wrongID = "0bad0f3e-2f0e-4c53-9d25-0d4b9a0f7a1"
 var withdrawals = []string{`1 What to do ~ claimsheet settle --undo "c1@example.com:client"`, `2 What to do ~ claimsheet settle --undo "c2@example.com:client"`,
 	`3 What to do ~ claimsheet settle --undo "c3@example.com:claim/loan/C-1"`}
 
-const jointKnown = `
-name: joint
-api: v2
-client:
-  key: E-mail
-  known_id: Contact ID
-  lookup: {email: E-mail}
-  fields: {email: {column: E-mail, type: Email}, firstName: First name}
-contacts:
-  - {id: partner, when: has("Partner"), key: Partner, lookup: {email: Partner}, administrator: false, fields: {email: {column: Partner, type: Email}}}
-claims:
-  - {key: Agreement no, when: has("Agreement no"), name: "Loan {Agreement no}", claimants: [client, partner]}
-`
-
-const annsClaim = "ann@ | Ann | A-1 | pat@"
-
-// annAlone is a night in which Ann's claim is sent with an id of Pat, who is a contact of the claim and stands in a row
-// that is left out.
-func annAlone(f apitest.Fault, code int) sheetNight {
-	return sheetNight{knows: []string{"x1@example.com x1@example.com", "x2@example.com x2@example.com"},
-		rows:   []string{annsClaim, "pat@ | Pat | | | | <client x1@example.com>"},
-		faults: faults{"claim ann@example.com/Loan A-1": {f}}, flags: "--only ann@example.com", code: code,
-		posts: []string{"client 1, claim 1, link 1", "client 1, claim 1"}[code]}
-}
-
-// corrected is a night in which the sheet gives another id of Pat, though a claim was sent with the first one.
-var corrected = sheetNight{rows: []string{annsClaim, "ann@ | Ann | A-2 | pat@", "bob@ | Bob | B-1 | pat@", "pat@ | Pat | | | | <client x2@example.com>"},
-	dry: true, flags: "--max-failures 100%", code: 1, posts: "client 1", status: "failed", errors: []string{"…<client x1@example.com>"}}
-
 // mappingChanged is how the line begins that says, once, that the mapping made what is done differ.
 const mappingChanged = "the mapping now asks for something other than what was sent"
 
@@ -1091,31 +729,6 @@ func atStep(step string) []string {
 }
 
 const movedByCell = "held back: “Agreement details” was sent as Open and is now wanted as Accepted: "
-
-// movedByMapping is a night in which the mapping gives another next step.
-func movedByMapping(at, step string) sheetNight {
-	return sheetNight{mapping: resuming(at), rows: append(atStep(step), atStep(step)[0]), dry: true, status: "changed", says: []string{"1×" + mappingChanged},
-		errors: []string{"held back: “Agreement details” was sent as Open, and the mapping now wants it as Accepted"},
-		cells:  []string{"1 What to do ~ mapping's change", "2 What to do ~ mapping's change", "3 What to do ~ mapping's change"}}
-}
-
-// homeAddress is stepThree with a source of the home address.
-func homeAddress(source string) string {
-	return with(stepThree, "Home address: Address", "Home address: "+source)
-}
-
-// differing are nights in the second of which the home address has another source, or another cell; says is "1×" if
-// that is said once for the whole mapping, and "!" if it is not.
-func differing(source, says, rows, places string) []sheetNight {
-	second := ""
-	if places != "" {
-		second = "“Home address” differs: " + places
-	}
-	return []sheetNight{
-		{rows: []string{"1-2"}, posts: "client 2, claim 2, activity 6, link 2"},
-		{mapping: homeAddress(source), rows: strings.Split(rows, "\n"), errors: []string{"", second}, says: []string{says + mappingChanged}},
-	}
-}
 
 // conflictAfter are nights in which the service creates what it answers with a 500, an operator does not find it, and
 // the next attempt is answered with a 409: it may well be the first attempt's.
@@ -1167,9 +780,6 @@ const oneActivity = "name: b\napi: v2\n" + clientPart + "workflow: {name: Batch,
 
 func activityIDs(wire *apitest.Wire) { wire.ActivityID = "/activityId" }
 
-// sameURL gives the first client one and the same redirect url every time.
-var sameURL = faults{"every link c1@example.com": {apitest.CreateThen(apitest.JSON(201, `{"redirectUrl":"https://claims.example.com/go/same"}`))}}
-
 // takenAnswer is a case in which the service gives steps of the clients N the id or url of the same step of another
 // client.
 func takenAnswer(what, mapping, step, name, answer string, wrong int) nightCase {
@@ -1209,9 +819,6 @@ func takenAnswer(what, mapping, step, name, answer string, wrong int) nightCase 
 		env: "wire: {activity_id: /activityId}", wire: activityIDs, orders: true,
 		nights: []sheetNight{{rows: []string{"1 A-1"}, posts: "?", status: "done"}, taken, next, last}}
 }
-
-// byEmailV2 makes clients and their links.
-const byEmailV2 = "name: a\napi: v2\n" + clientPart
 
 // knownA2 is a client whom the service knows.
 var knownA2 = []string{"A-2 C2@example.com +447911123002"}
@@ -1273,14 +880,6 @@ func oneOfTwo(s *scene, _ played) {
 	}
 }
 
-// notFoundAs is a case with one way in which a service says that it finds no client.
-func notFoundAs(name string, reply apitest.Reply) nightCase {
-	return nightCase{name: "not found: " + name, long: true, mapping: byAgreement("reuse", ""), nights: []sheetNight{
-		{notFound: reply, knows: knownA2, rows: []string{"1-3"}, posts: "client 2, link 3", status: "done",
-			cells: []string{"2 contactId = <client A-2>"}},
-	}}
-}
-
 // lookupMode is a case in which the service knows a client by e-mail address or phone number.
 func lookupMode(mode, email, posts string) nightCase {
 	return nightCase{name: "a dry run of look-ups: " + mode + ", " + email, mapping: byAgreement("reuse", ", mode: "+mode), nights: []sheetNight{
@@ -1297,43 +896,11 @@ var unclear = faults{
 	"every lookup c10@example.com": {apitest.Answer(apitest.JSON(304, ""))}, "every lookup c11@example.com": {apitest.Answer(apitest.JSON(200, `[{"contactId":"x1"},{"contactId":"x2"}]`))},
 }
 
-// behindPage is a case in which a page answers every look-up, that of an invented client too.
-func behindPage(name string, page apitest.Reply) nightCase {
-	return nightCase{name: "look-ups behind a page: " + name, long: true, mapping: stepThree, nights: []sheetNight{
-		{notFound: page, rows: []string{"1-2"}, code: 1}, {notFound: apitest.New().Nobody, posts: "client 2, claim 2, activity 6, link 2"},
-	}}
-}
-
 // passing is a case in which the first request of each kind that creates nothing gets an answer that comes once and not
 // again.
 func passing(name string, f apitest.Fault) nightCase {
 	return nightCase{name: "a passing problem: " + name, long: true, mapping: stepThree, promise: true, nights: []sheetNight{
 		{rows: []string{"1-2"}, faults: faults{"lookup": {f}, "templates": {f}}, posts: "client 2, claim 2, activity 6, link 2", status: "done"},
-	}}
-}
-
-// soonStopped: the run ended after a few look-ups.
-func soonStopped(s *scene, p played) {
-	if p.summary.Rows.Failed > 2 || len(p.calls) > 40 {
-		s.t.Errorf("rows %+v, %d calls", p.summary.Rows, len(p.calls))
-	}
-}
-
-// refusedLookups is a case in which the look-ups of the clients from 21 on are refused: they fail as other clients do,
-// and end the run when there are too many.
-func refusedLookups(status, most int) nightCase {
-	some := faults{}
-	for n := 21; n <= 40; n++ {
-		some[fmt.Sprintf("every lookup c%d@example.com", n)] = []apitest.Fault{apitest.Answer(apitest.JSON(status, `{}`))}
-	}
-	return nightCase{name: fmt.Sprint("refused look-ups: ", status), long: true, mapping: stepThree, promise: true, nights: []sheetNight{
-		{rows: []string{"1-40"}, faults: some, flags: "--concurrency 1", code: 3, posts: "client 20, claim 20, activity 60, link 20",
-			also: func(s *scene, p played) {
-				if rows := p.summary.Rows; rows.Done != 20 || rows.Failed > most || rows.NotStarted != 20-rows.Failed {
-					s.t.Errorf("rows %+v, at most %d failed wanted", rows, most)
-				}
-			}},
-		{posts: "client 20, claim 20, activity 60, link 20"},
 	}}
 }
 
@@ -1429,15 +996,6 @@ var (
 	usual          = with(joint, `, administrator: {id: "file:broker"}`, "")
 	administrators = with(usual, "    administrator: false\n", "")
 )
-
-// withoutContacts is joint without the section contacts.
-func withoutContacts() string {
-	text := with(joint, ", claimants: [client, partner]", "")
-	return text[:strings.Index(text, "contacts:")] + text[strings.Index(text, "claims:"):]
-}
-
-// slowPoe delays the creation of a contact, so that other clients come to it meanwhile.
-var slowPoe = faults{"client p@example.com": {{Delay: 150 * time.Millisecond}}}
 
 // linesOfContact: a shared contact has a line in the sheet Steps for each of its two clients.
 func linesOfContact(s *scene, _ played) {

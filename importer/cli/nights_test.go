@@ -31,10 +31,9 @@ type nightCase struct {
 	mapping string // see newScene; one with a field "ref" names clients by it
 	env     string // lines of the environment's entry
 	wire    func(*apitest.Wire)
-	ways    []string // in which the step sheetNight.doubt ends in doubt; see inEveryVariant
+	ways    []string // in which the step sheetNight.doubt ends in doubt; see variants
 	orders  bool     // also with the rows of every sheet in the reverse order
 	workers bool     // with each number of workers, as ways and orders are too
-	phones  bool     // alternately with phone numbers in place of e-mail addresses; see byPhone
 	promise bool     // every night that writes a workbook is held to checkPromise
 	nights  []sheetNight
 }
@@ -81,11 +80,6 @@ type sheetNight struct {
 // faults are what goes wrong with the requests of a name, in their order; see script.
 type faults map[string][]apitest.Fault
 
-// byPhone makes of rows that share an e-mail address rows that share a phone number.
-var byPhone = strings.NewReplacer("E-mail=c1@example.com", "E-mail=; Mobile=07911 123001",
-	"E-mail=right@example.com", "E-mail=; Mobile=07911 999999", "First name=L1", "First name=L1; E-mail=",
-	"/by-email/c1%40example.com", "/by-phone/%2B447911123001", "/by-email/right%40example.com", "/by-phone/%2B447911999999")
-
 // quiet is a night in which nothing is sent, because everything is done.
 var quiet = sheetNight{status: "unchanged"}
 
@@ -93,19 +87,16 @@ func TestNights(t *testing.T) {
 	t.Parallel()
 	for _, c := range slices.Concat(nightCases, answerCases, restoreCases, deskCases, rerunCases) {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			if c.long {
 				onlyLong(t)
 			}
-			if c.ways == nil && !c.orders && !c.workers {
-				t.Parallel()
-				c.run(t, variant{})
-				return
+			for _, v := range c.variants() {
+				t.Run(strings.Trim(fmt.Sprint(v), "{ }"), func(t *testing.T) {
+					t.Parallel()
+					c.run(t, v)
+				})
 			}
-			orders := bothOrders
-			if !c.orders {
-				orders = nil
-			}
-			inEveryVariant(t, c.ways, orders, c.run)
 		})
 	}
 }
@@ -135,9 +126,6 @@ func (c nightCase) run(t *testing.T, v variant) {
 	}
 	s.environment(c.env)
 	for i, n := range c.nights {
-		if c.phones && v.odd {
-			n = n.withPhones()
-		}
 		if v.order == "above" {
 			n = n.reversed()
 		}
@@ -308,17 +296,6 @@ func (n sheetNight) reversed() sheetNight {
 		number, rest, _ := strings.Cut(want, " ")
 		if at, err := strconv.Atoi(number); err == nil {
 			n.cells[i] = fmt.Sprint(max(len(n.rows), len(status))+1-at, " ", rest)
-		}
-	}
-	return n
-}
-
-// withPhones is the night with phone numbers in place of e-mail addresses.
-func (n sheetNight) withPhones() sheetNight {
-	n.rows, n.calls = slices.Clone(n.rows), slices.Clone(n.calls)
-	for _, list := range [][]string{n.rows, n.calls} {
-		for i := range list {
-			list[i] = byPhone.Replace(list[i])
 		}
 	}
 	return n
@@ -644,58 +621,36 @@ func (s *scene) spelled() []string {
 // variant is one combination under which nothing may be created twice.
 type variant struct {
 	way     string // how a step ended in doubt, see doubt
-	order   string // where a newcomer stands in the sheet, see rows
+	order   string // "above" reverses the rows of every sheet
 	workers string
-	odd     bool // alternates, for a choice that does not double the number of variants
 }
 
-var (
-	everyWay   = []string{"unclear", "killed"}
-	bothOrders = []string{"above", "below"}
-)
+// everyWay are the ways in which a step that was created may end in doubt; see variant.doubt.
+var everyWay = []string{"answered 500", "late", "killed"}
 
-// inEveryVariant runs a test with -long in each way, in each order, with each number of workers and, where an answer is
-// unclear, with a late one and a 500, side by side; odd alternates. A nil axis has no meaning for the test. Without
-// -long it runs one of these, another for each test.
-func inEveryVariant(t *testing.T, ways, orders []string, test func(*testing.T, variant)) {
-	t.Parallel()
+// variants are those of a case: its ways, with the rows in both orders and with each number of workers. Without -long
+// it is one of these, another for each case.
+func (c nightCase) variants() (all []variant) {
+	if c.ways == nil && !c.orders && !c.workers {
+		return []variant{{}}
+	}
+	ways, orders := c.ways, []string{"below", "above"}
 	if ways == nil {
 		ways = []string{""}
 	}
-	if orders == nil {
-		orders = []string{""}
+	if !c.orders {
+		orders = orders[:1]
 	}
-	run := func(v variant) {
-		t.Run(strings.Join(strings.Fields(v.way+" "+v.order+" "+v.workers), " "), func(t *testing.T) {
-			t.Parallel()
-			test(t, v)
-		})
+	for _, way := range ways {
+		for _, order := range orders {
+			all = append(all, variant{way, order, "2"}, variant{way, order, "8"})
+		}
 	}
-	workers, unclear := []string{"2", "8"}, []string{"late", "answered 500"}
-	name := int(crc32.ChecksumIEEE([]byte(t.Name())) >> 8)
 	if !*long {
-		n := name % max(len(ways), len(orders))
-		turn := func(bit, of int) int { return (name>>bit + n) % of }
-		v := variant{ways[turn(0, len(ways))], orders[n%len(orders)], workers[turn(1, 2)], turn(2, 2) == 1}
-		if v.way == "unclear" {
-			v.way = unclear[turn(3, 2)]
-		}
-		run(v)
-		return
+		n := int(crc32.ChecksumIEEE([]byte(c.name))>>8) % len(all)
+		return all[n : n+1]
 	}
-	for i, way := range ways {
-		for j, order := range orders {
-			for k := range 4 {
-				v := variant{way, order, workers[k%2], (name+i+j+k%2+k/2)%2 == 1}
-				if way == "unclear" {
-					v.way = unclear[k/2]
-				} else if k > 1 {
-					break
-				}
-				run(v)
-			}
-		}
-	}
+	return all
 }
 
 // flags returns flags that set the number of workers, and more.

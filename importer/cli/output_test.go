@@ -1,19 +1,14 @@
 package cli_test
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/cli"
 )
 
@@ -35,46 +30,6 @@ func TestProblemsOnce(t *testing.T) {
 	if said := printed.String(); strings.Count(said, "(source row ") != 1 || !strings.Contains(said, "the same in 44 more places: D5, D6, ") {
 		t.Errorf("printed in all, once each:\n%s", said)
 	}
-}
-
-// stopper ends a command's context when the command prints its first line.
-type stopper struct {
-	printed bytes.Buffer
-	stop    func()
-}
-
-func (s *stopper) Write(line []byte) (int, error) {
-	s.stop()
-	return s.printed.Write(line)
-}
-
-// TestLinkInterrupted: a signal between two links does not deny the first one.
-func TestLinkInterrupted(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, stepThree, leads(3))
-	s.mustRun(0)
-	ctx, cancel := context.WithCancel(t.Context())
-	out, diagnostics := &stopper{stop: cancel}, &bytes.Buffer{}
-	cli.MainAt(ctx, []string{"link", "-m", s.path("mapping.yaml"), "c1@example.com", "c2@example.com", "c3@example.com"},
-		cli.IO{In: strings.NewReader(""), Out: out, Err: diagnostics, Env: func(string) string { return "" }}, s.pace)
-	if calls := s.since().calls; len(calls) != 1 || !strings.HasPrefix(out.printed.String(), "c1@example.com\t") {
-		t.Fatalf("%d calls\n%s", len(calls), out.printed.String())
-	}
-	if said := diagnostics.String(); strings.Contains(said, "nothing was sent") || !strings.Contains(said, "after 1 of 3 links") || !strings.Contains(said, "key 2") {
-		t.Errorf("it says %q", said)
-	}
-}
-
-// TestEveryFailedOutputIsShown: of two workbooks that cannot be written, both are named.
-func TestEveryFailedOutputIsShown(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, stepThree, leads(1))
-	writeSheet(t, s.path("more.xlsx"), header, [][]any{lead(2, "A-2")})
-	must(t, os.Mkdir(s.path("out"), 0o700))
-	s.service.Play(apitest.Once(func(c apitest.Call) bool { return c.Kind == "link" }, apitest.Fault{Then: func() { must(t, os.RemoveAll(s.path("out"))) }}))
-	expect(t, s.must(3, "run", "-o", s.path("out"), s.path("leads.xlsx"), s.path("more.xlsx")), "leads.results.xlsx", "more.results.xlsx", "claimsheet report")
 }
 
 // placesWorkbook is a sheet as people keep it: a title above the header, an empty column, empty rows, rows that a
@@ -164,46 +119,4 @@ func TestCellsAreNamedWhereTheyAreCorrected(t *testing.T) {
 		t.Errorf("the corrected cell says %q, its ground is %q and its comment %q", text, fill, comment)
 	}
 	s.checkPromise()
-}
-
-// TestHiddenColumnsStayHidden, in plan and results, and when the results are run again with a column of ours before
-// them.
-func TestHiddenColumnsStayHidden(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, strings.Replace(stepThree, "sheet: {timezone: Europe/London}", placesMapping, 1), nil)
-	s.placesWorkbook("leads.xlsx", nil)
-	check := func(what, file string) {
-		t.Helper()
-		f, err := excelize.OpenFile(s.path(file))
-		must(t, err)
-		defer f.Close()
-		var hidden []string
-		for _, c := range []string{"A", "B", "C", "D", "E", "F", "I", "J", "K", "L", "M", "R"} {
-			visible, err := f.GetColVisible("Results", c)
-			must(t, err)
-			if !visible {
-				hidden = append(hidden, c)
-			}
-		}
-		if diff := cmp.Diff([]string{"D", "E"}, hidden); diff != "" {
-			t.Errorf("%s: hidden columns (-want +got):\n%s", what, diff)
-		}
-	}
-	s.mustRun(0, "--dry-run")
-	check("plan", "leads.plan.xlsx")
-	s.mustRun(0)
-	check("results", "leads.results.xlsx")
-	editWorkbook(t, s.path("leads.results.xlsx"), func(f *excelize.File) {
-		must(t, f.InsertCols("Results", "A", 1))
-		must(t, f.SetCellValue("Results", "A1", "Import status"))
-		must(t, f.RemoveCol("Results", "L"))
-	})
-	if p := s.rerun(s.book()); p.code != 0 {
-		t.Fatalf("exit code %d\n%s", p.code, p.err)
-	}
-	check("results of a rerun", "leads.results.xlsx")
-	if diff := cmp.Diff(parts(t, s.path("leads.results.xlsx")), parts(t, s.report())); diff != "" {
-		t.Errorf("written again (-first +again):\n%s", diff)
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -113,14 +112,8 @@ type scene struct {
 
 func newScene(t *testing.T, mapping string, rows [][]any) *scene {
 	t.Helper()
-	return newSceneBehind(t, mapping, rows, func(service http.Handler) http.Handler { return service })
-}
-
-// newSceneBehind is a scene whose service is reached through something.
-func newSceneBehind(t *testing.T, mapping string, rows [][]any, front func(service http.Handler) http.Handler) *scene {
-	t.Helper()
 	s := &scene{t: t, dir: t.TempDir(), service: apitest.New(reference...), input: "leads.xlsx", pace: cli.QuickPace()}
-	server := httptest.NewUnstartedServer(front(s.service))
+	server := httptest.NewUnstartedServer(s.service)
 	server.Config.ConnState = s.connections.note
 	server.Start()
 	t.Cleanup(server.Close)

@@ -228,22 +228,3 @@ func snapshot(t *testing.T, path string) string {
 	}
 	return readText(t, path)
 }
-
-// P-10: the next night's log goes where that of the night before is; a log may go to the terminal or nowhere.
-func TestP10_OutputsOfTheirOwn(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := configured(t)
-	write(t, s.path("empty.log"), "")
-	must(t, os.Symlink(s.path("empty.log"), s.path("link.log")))
-	for _, log := range []string{s.path("text.log"), s.path("empty.log"), s.path("link.log"), "/dev/null", "/dev/stderr"} {
-		for range 2 {
-			s.mustRun(0, "--log-file", log)
-		}
-	}
-	s.mustRun(0, "--log-file", s.path("json.log"), "--log-format", "json")
-	s.mustRun(0, "--log-file", s.path("json.log"), "--log-format", "json")
-	if n := strings.Count(readText(t, s.path("text.log")), "run started"); n != 2 {
-		t.Errorf("%d runs are in the log, want 2", n)
-	}
-}

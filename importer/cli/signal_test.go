@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"context"
 	"os"
 	"os/signal"
 	"runtime"
@@ -13,24 +12,7 @@ import (
 	"claimsheet/apiclient/apitest"
 )
 
-// TestSignal ends a run by its context: what is in flight is finished and recorded, and the next run goes on from
-// there.
-func TestSignal(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, stepThree, leads(12))
-	ctx, cancel := context.WithCancel(t.Context())
-	s.service.Play(apitest.Once(onStep("claim c5@example.com/Loan A-5"), apitest.Fault{Then: cancel}))
-	if p := s.runContext(ctx, "--concurrency", "4", "--json"); p.code != 130 || p.summary.Rows.Uncertain > 0 || p.summary.Rows.NotStarted == 0 {
-		t.Errorf("exit code %d, rows %+v", p.code, p.summary.Rows)
-	}
-	s.checkPromise()
-	if p := s.mustRun(0); p.summary.Rows.Done+p.summary.Rows.Unchanged != 12 {
-		t.Errorf("rows %+v", p.summary.Rows)
-	}
-	s.checkPromise()
-}
-
-// TestTerminated sends SIGTERM in the middle of runs: what is in flight is finished and recorded, the workbook is
+// TestTerminated sends SIGTERM, or SIGHUP as a terminal that is closed does, in the middle of runs: what is in flight is finished and recorded, the workbook is
 // written, nothing is uncertain, and the next run goes on from there.
 func TestTerminated(t *testing.T) {
 	t.Parallel()
@@ -38,14 +20,18 @@ func TestTerminated(t *testing.T) {
 		t.Skip("Windows has no SIGTERM")
 	}
 	rng := seeded(t, 1)
-	for range longOr(20, 1) {
+	for i := range longOr(20, 1) {
+		by := syscall.SIGTERM
+		if i%2 == 1 && !signal.Ignored(syscall.SIGHUP) { // under nohup the program ignores it as these tests do
+			by = syscall.SIGHUP
+		}
 		s := newScene(t, stepThree, leads(12))
 		p := child(programName, s.args("--concurrency", "4"))
 		posts, later := 1+rng.Int64N(70), time.Duration(rng.IntN(3000))*time.Microsecond
 		var seen atomic.Int64
 		s.service.Play(func(c apitest.Call) apitest.Fault {
 			if c.Method != "GET" && seen.Add(1) == posts {
-				time.AfterFunc(later, func() { p.signal(syscall.SIGTERM) })
+				time.AfterFunc(later, func() { p.signal(by) })
 			}
 			return apitest.Fault{Delay: 2 * time.Millisecond}
 		})
@@ -124,27 +110,5 @@ func TestInterruptedTwice(t *testing.T) {
 	if n := len(s.uncertain()); n == 0 || n > workers {
 		t.Errorf("%d steps are uncertain, want some and no more than the %d in flight", n, workers)
 	}
-	s.checkPromise()
-}
-
-// TestHungUp ends the terminal of a run in flight: as for any other signal, what is in flight is finished and recorded.
-func TestHungUp(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	if runtime.GOOS == "windows" || signal.Ignored(syscall.SIGHUP) {
-		t.Skip("Windows has no SIGHUP, and under nohup the program ignores it as these tests do")
-	}
-	s := newScene(t, stepThree, leads(12))
-	p, release := s.inFlight()
-	p.signal(syscall.SIGHUP)
-	release()
-	if code, said := p.end(t); code != 143 {
-		t.Errorf("exit code %d, want 143\n%s", code, said)
-	}
-	if n := len(s.uncertain()); n > 0 {
-		t.Errorf("%d steps are uncertain", n)
-	}
-	s.service.Play(nil)
-	s.mustRun(0)
 	s.checkPromise()
 }

@@ -139,25 +139,6 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestWithoutBar are the terminals that want none.
-func TestWithoutBar(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	for _, c := range []struct{ flag, env string }{{"--no-progress", ""}, {"--quiet", ""}, {"--log-format=text", ""}, {"--dry-run", "TERM=dumb"}} {
-		t.Run(c.flag+c.env, func(t *testing.T) {
-			t.Parallel()
-			s := newScene(t, stepThree, leads(2))
-			printed, code := inTerminal(t, 80, []string{c.env}, s.args("--rate", "40", c.flag)...)
-			if code != 0 || strings.Contains(strings.ReplaceAll(printed, "\n", ""), "\r") || strings.Contains(printed, "/2 ") {
-				t.Errorf("%v: exit code %d, and a bar:\n%q", c, code, printed)
-			}
-			if logs := strings.Contains(printed, "level="); logs != (c.flag == "--log-format=text") {
-				t.Errorf("%v: log lines on the terminal: %v", c, logs)
-			}
-		})
-	}
-}
-
 // TestFirstRunAsks: in a terminal, the first run of a mapping that would create more than five clients asks; later runs
 // do not, nor does one with --yes or without a terminal.
 func TestFirstRunAsks(t *testing.T) {

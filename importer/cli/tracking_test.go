@@ -135,34 +135,6 @@ func (s *scene) expectProgress(file string, want []map[string]string) {
 	}
 }
 
-// TestTrackRefusals: what cannot be read is named with its place, and nothing of it is recorded.
-func TestTrackRefusals(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, stepThree, leads(1))
-	refused := func(files []string, want ...string) {
-		t.Helper()
-		words := []string{"track"}
-		for _, file := range files {
-			words = append(words, "--import", s.path(file))
-		}
-		expect(t, s.must(2, words...), want...)
-	}
-	refused(nil, "nothing was ever run here")
-	s.mustRun(0)
-	refused(nil, "does not describe events", "docs/tracking.md")
-	s.environment("tracking: {webhook: {header: X, token: \"file:token\", client_id: /c}, completed: {kinds: [x]}}\n")
-	write(t, s.path("a.csv"), "Contact,State\nc1,x\n")
-	refused([]string{"a.csv"}, "does not describe exports")
-	s.environment("tracking: {export: {client_id: /Contact, time: /When}, completed: {kinds: [x]}}\n")
-	write(t, s.path("b.csv"), "Contact,When\nc1,2026-01-01T00:00:00Z\n,2026-01-01T00:00:00Z\nc1,yesterday\n")
-	write(t, s.path("c.jsonl"), "{\"Contact\":\"c1\"}\n{\n")
-	refused([]string{"b.csv", "c.jsonl"}, "b.csv:3:1: ", "b.csv:4:1: ", "c.jsonl:2:1: ", "“time” (/When) is not a time written as rfc3339")
-	write(t, s.path("d.xlsx"), "")
-	refused([]string{"d.xlsx"}, "neither a .jsonl nor a .csv file")
-	expect(t, s.must(2, "listen"), "does not describe a webhook")
-}
-
 // TestListenKilled: what was answered with 204 survives a kill at that moment.
 func TestListenKilled(t *testing.T) {
 	t.Parallel()

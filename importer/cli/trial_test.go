@@ -61,9 +61,7 @@ func TestNoTrialInTheProgram(t *testing.T) {
 	cmd := exec.Command("go", "list", "-deps", ".")
 	cmd.Dir = root
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if strings.Contains(string(out), "importer/cli/trial") {
 		t.Error("importer/cli/trial is built into the program")
 	}

@@ -1,14 +1,11 @@
 package cli_test
 
 import (
-	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -212,54 +209,6 @@ func TestBesideWorkers(t *testing.T) {
 	s.must(0, "history", "--purge", "--older-than", "1d", "--yes")
 }
 
-// TestWorkersStop: the service refuses what workers send, after a first client has succeeded. The rules count what all
-// of them see, and the run ends for all of them.
-func TestWorkersStop(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	const clients = 100
-	for name, c := range map[string]struct {
-		status, workers int
-		concurrency     string
-		flags           []string
-		least, most     int // refused requests; most is less than workers with rules of their own would send
-		why             string
-	}{
-		"clients that fail": {422, 2, "4", []string{"--max-failures", "30"}, 31, 31 + 2*8, "31 clients failed, more than --max-failures 30"},
-		"403 in a row":      {403, 4, "1", nil, 3, 3 + 4 + 1, "3 answers in a row were HTTP 403 Forbidden"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newScene(t, with(stepThree, "  key: E-mail\n", "  key: E-mail\n  existing: create\n"), leads(clients))
-			s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 1}")
-			var refused atomic.Int64
-			s.service.Play(func(call apitest.Call) apitest.Fault {
-				if call.Method == "GET" || strings.HasSuffix(call.Step, " c1@example.com") || call.Header.Get("X-Worker") == "" {
-					return apitest.Fault{}
-				}
-				refused.Add(1)
-				f := apitest.Answer(apitest.JSON(c.status, "{}"))
-				f.Delay = 2 * time.Millisecond
-				return f
-			})
-			for i := range c.workers {
-				s.worker(i, "", "", "--concurrency", c.concurrency)
-			}
-			p := s.mustRun(3, append(c.flags, "--workers")...)
-			expect(t, p.err+p.out, c.why)
-			n, rows := int(refused.Load()), p.summary.Rows
-			if n < c.least || n > c.most || rows.NotStarted < clients-c.most-10 || rows.Done+rows.Failed+rows.NotStarted != clients || rows.Failed < c.least {
-				t.Errorf("%d requests were refused, want %d to %d; rows %+v", n, c.least, c.most, rows)
-			}
-			for _, row := range s.results() {
-				if row["Import status"] == "not started" && row["contactId"] != "" {
-					t.Errorf("the row %s is not started and has an id", row["Source row"])
-				}
-			}
-		})
-	}
-}
-
 // TestWorkerEnds: a worker is told to end while it is in the middle of clients. It sends nothing more for them, and
 // another worker goes on where it has stopped.
 func TestWorkerEnds(t *testing.T) {
@@ -375,90 +324,6 @@ func TestWaitingForWorkers(t *testing.T) {
 	}
 }
 
-// TestWorkersRefused: a run cannot have workers where they could not work for it, or have nothing to do. Nothing is
-// created then.
-func TestWorkersRefused(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, stepThree, leads(2))
-	for said, flags := range map[string][]string{
-		"the ledger of the environment “uat” is a file": {"--workers"},
-		"a dry run sends nothing":                       {"--workers", "--dry-run"},
-	} {
-		p := s.mustRun(2, flags...)
-		if expect(t, p.err+p.out, said); len(p.posts()) > 0 {
-			t.Errorf("%v: the service got %s", flags, transcript(p.calls))
-		}
-	}
-	p := claimsheet(t, "worker", "--environments", s.path("environments.yaml"))
-	if expect(t, p.out+p.err, "workers share one in a database"); p.code != 2 {
-		t.Errorf("a worker with a ledger in a file: exit code %d", p.code)
-	}
-}
-
-// TestKnownIDsWithWorkers: an id that two rows give is refused to both, and another one is taken over.
-func TestKnownIDsWithWorkers(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	s := newScene(t, contactIDs, nil)
-	s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 1}")
-	twice := s.service.AddClient("x@example.com", "x@example.com", "")
-	once := s.service.AddClient("c15@example.com", "elsewhere@example.com", "")
-	var rows [][]any
-	for i, row := range leads(30) {
-		rows = append(rows, append(row, map[int]any{15: once, 20: twice, 25: twice}[i+1]))
-	}
-	writeSheet(t, s.path(s.input), append(slices.Clone(header), "Contact ID"), rows)
-	s.workers(2)
-	p := s.mustRun(1, "--workers", "--max-failures", "10")
-	for i, row := range s.results() {
-		switch n := i + 1; {
-		case n == 20 || n == 25:
-			if row["Import status"] != "invalid" || !strings.Contains(row["Error"], "one id to several clients, in the rows") {
-				t.Errorf("row %d: %s %s", n, row["Import status"], row["Error"])
-			}
-		case row["Import status"] != "done" || n == 15 && row["contactId"] != once:
-			t.Errorf("row %d: %s %s %s", n, row["Import status"], row["contactId"], row["Error"])
-		}
-	}
-	if by := posted(p.calls); by["0"]+by["1"] < 50 || len(s.service.Created()["client c15@example.com"]) > 0 {
-		t.Errorf("creating calls by worker: %v", by)
-	}
-}
-
-// TestSignalWithWorkers: a run gets a signal while its workers have its plans. What they have begun comes back as it
-// is, all other clients are not started, nothing of the hand-over is left in the database, and the next run does the
-// rest.
-func TestSignalWithWorkers(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	const clients = 30
-	s := newScene(t, stepThree, leads(clients))
-	schema := s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 1}")
-	begun, signalled := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	s.service.Play(func(c apitest.Call) (f apitest.Fault) {
-		if c.Kind == "claim" && c.Header.Get("X-Worker") != "" {
-			once.Do(func() { close(begun) })
-			f.Until = signalled
-		}
-		return f
-	})
-	s.worker(0, "", "", "--concurrency", "1")
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan played, 1)
-	go func() { done <- s.runContext(ctx, "--workers", "--json") }()
-	<-begun
-	cancel()
-	close(signalled)
-	p := <-done
-	if r := p.summary.Rows; p.code != 130 || r.Total != clients || r.NotStarted < clients/2 || r.Uncertain+r.Failed > 0 {
-		t.Errorf("exit code %d, rows %+v\n%s", p.code, r, p.err)
-	}
-	s.nothingLeft(schema)
-	s.allDone(s.run("--workers"), clients)
-}
-
 // TestWorkerThatDoesNotFit: a worker whose environments file says otherwise where answers have an id, what they mean,
 // or where the service is, says so and sends nothing for a run. One that has the run's environment carries the run out,
 // and what the other one had begun.
@@ -508,125 +373,11 @@ func TestWorkerThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// TestRiverTablesLost: in the middle of a run the tables by which it meets its workers are lost, or what is in them.
-// The run ends and says so. The next one makes the tables, and the same workers do the rest; everything is created
-// once.
-func TestRiverTablesLost(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	for name, statement := range map[string]string{
-		"jobs": `TRUNCATE %[1]s.river_job`, "run": `TRUNCATE %[1]s.river_job, %[1]s.dispatched_runs`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			const clients, calls, before = 40, 6, 60
-			s := newScene(t, stepThree, leads(clients))
-			server := pgtest.Shared(t)
-			schema := s.inDatabase(server, "limits: {concurrency: 1}")
-			var sent atomic.Int64
-			s.service.Play(func(c apitest.Call) apitest.Fault {
-				if c.Header.Get("X-Worker") != "" && c.Method != "GET" && sent.Add(1) == before {
-					server.Exec(t, fmt.Sprintf(statement, schema))
-				}
-				return apitest.Fault{Delay: 2 * time.Millisecond}
-			})
-			stop := s.workers(2)
-			lost := s.mustRun(3, "--workers")
-			expect(t, lost.err+lost.out, "has disappeared from the database")
-			s.mustRun(0, "--workers")
-			said := strings.Join(stop(), "\n")
-			if n := len(s.service.Created()); n != clients*calls || sent.Load() < clients*calls/2 {
-				t.Errorf("%d things were created, %d by workers\n%s", n, sent.Load(), said)
-			}
-			s.checkPromise()
-		})
-	}
-}
-
-// likeOneProcess holds that a run with workers comes to the same as one process. Both must count the same rows, clients
-// and creating requests, and the second workbook must say what its service has. code is the exit code of both runs.
-func likeOneProcess(t *testing.T, code int, set func() *scene, start func(*scene), flags ...string) (s *scene, p played) {
-	t.Helper()
-	alone := set().mustRun(code, flags...)
-	s = set()
-	schema := s.inDatabase(pgtest.Shared(t), "limits: {concurrency: 1}")
-	start(s)
-	if p = s.runTogether(2, schema, flags...); p.code != code {
-		t.Fatalf("exit code %d, want %d\n%s%s", p.code, code, p.out, p.err)
-	}
-	if by := posted(p.calls); by["0"] == 0 || by["1"] == 0 {
-		t.Errorf("creating calls by worker: %v; want some of both", by)
-	}
-	if p.summary.Rows != alone.summary.Rows || p.summary.Clients != alone.summary.Clients || creations(p) != creations(alone) {
-		t.Errorf("with workers: %+v; by itself: %+v", p.summary, alone.summary)
-	}
-	s.checkPromise()
-	return s, p
-}
-
 // creations are the creating requests of a summary. How often processes look somebody up is their own affair.
 func creations(p played) result.Requests {
 	r := p.summary.Requests
 	r.Lookup, r.Templates = 0, 0
 	return r
-}
-
-// TestContactsWithWorkers: a further contact whom clients of several workers name is created once, and the claims of
-// all of them have the contact.
-func TestContactsWithWorkers(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	const clients, contacts = 24, 4
-	var rows []string
-	for i := range clients {
-		rows = append(rows, fmt.Sprintf("a%d@ | Ann | A-%d | p%d@ | Poe", i, i, i%contacts))
-	}
-	mapping := with(joint, `, administrator: {id: "file:broker"}`, "", "{key: Agreement no", "{id: loan, key: Agreement no", "on: claim", "on: loan")
-	_, p := likeOneProcess(t, 0, func() *scene {
-		s := newJoint(t, rows...)
-		s.mapping(mapping)
-		return s
-	}, func(s *scene) { s.workers(2) })
-	if p.summary.Clients.Done != clients || p.posts()["client"] != clients+contacts || p.posts()["claim"] != clients {
-		t.Errorf("clients %+v, creating calls %v", p.summary.Clients, p.posts())
-	}
-}
-
-// TestSharedAddressWithWorkers: of two keys with one e-mail address one is created, whoever carries them out, and the
-// row of the other one says why it is not.
-func TestSharedAddressWithWorkers(t *testing.T) {
-	t.Parallel()
-	onlyLong(t)
-	pairs, first, _ := sharedAddressRows(24)
-	rows := append([][]any{lead(30, "A-30")}, pairs...) // the run carries out the first one itself
-	s, p := likeOneProcess(t, 1, func() *scene {
-		s := newScene(t, with(stepThree, "key: E-mail", "key: First name"), rows)
-		s.service.KeyField = "firstName"
-		return s
-	}, func(s *scene) {
-		for i := range 2 {
-			w := child(trialName, append(s.workerArgs(i, "", ""), "--concurrency", "4"), "TRIAL_SETTLE=6s") // longer than a look-up is used
-			w.start(t)
-			t.Cleanup(func() {
-				w.signal(syscall.SIGTERM)
-				if code, said := w.end(t); code != 143 {
-					t.Errorf("worker %d: exit code %d\n%s", i, code, said)
-				}
-			})
-		}
-	}, "--max-failures", "100%")
-	created := map[string]int{}
-	for _, row := range s.results() {
-		switch status := row["Import status"]; {
-		case status == "done":
-			created[row["E-mail"]]++
-		case !saysSharedAddress.MatchString(row["Error"]):
-			t.Errorf("row %s is %q: %s", row["Source row"], status, row["Error"])
-		}
-	}
-	if want := 1 + len(first); len(created) != want || p.posts()["client"] != want {
-		t.Errorf("of %d addresses, these have keys that are created: %v; creating calls %v", want, created, p.posts())
-	}
 }
 
 // TestRightsOfWorkers: a user who may write the ledger, and no more, cannot make the tables by which runs and workers
