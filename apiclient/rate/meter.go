@@ -52,6 +52,7 @@ type Meter struct {
 	read     time.Time // when that was, at the latest; zero for never
 	shown    time.Time // what the limiter's clock showed then
 	admitted int       // requests that are admitted and have no departure yet
+	line     []*Ticket // requests that wait on their connections, in the order in which they leave; without a limiter
 	recent   departures
 
 	// Of the limiter only:
@@ -110,7 +111,11 @@ func (m *Meter) Enter(ctx context.Context, t *Ticket) error {
 // Leave waits until the request may leave on its connection, but no longer than patience: then the error
 // is ErrHeldBack or a Paused. Other errors are those of Enter.
 func (m *Meter) Leave(ctx context.Context, t *Ticket, patience time.Duration) error {
-	return m.await(ctx, t, true, patience)
+	err := m.await(ctx, t, true, patience)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.line = slices.DeleteFunc(m.line, func(other *Ticket) bool { return other == t })
+	return err
 }
 
 // Release takes back the admission of a request that does not leave.
@@ -175,7 +180,12 @@ func (m *Meter) tryRate(t *Ticket, leaving bool, now time.Time, patience time.Du
 		return t.departure.Sub(now), false
 	}
 	before := m.admitted
-	if leaving || t.Ahead {
+	switch {
+	case leaving && m.limiter == nil:
+		if before = slices.Index(m.line, t); before < 0 {
+			before, m.line = len(m.line), append(m.line, t)
+		}
+	case leaving, t.Ahead:
 		before = 0
 	}
 	due, ok := m.due(now, before)
