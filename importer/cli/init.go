@@ -182,64 +182,122 @@ func withInitHints(err error) error {
 	return list.Err()
 }
 
-// find opens the first sheet with what it finds out, and keeps that for the others. A text file that is not UTF-8 is
-// read as Windows-1252.
+// find opens the first sheet with what it finds out, and keeps that for the others.
 func (f *sheetFinder) find(path string) (*sheet.Reader, error) {
-	given, l := f.options, &f.request.Layout
-	r, err := openAtHeader(path, f.options)
-	if p, ok := errors.AsType[problem.Problem](err); ok && p.Code == "not-text" {
-		f.options.Encoding = "windows-1252"
-		l.Encoding = draft.Setting{Value: f.options.Encoding, Why: "the file is not in UTF-8"}
-		r, err = openAtHeader(path, f.options)
-	}
+	given, o := f.options, f.options
+	r, err := f.openLikely(path, &o)
 	if err != nil {
 		return nil, err
 	}
+	l := &f.request.Layout
 	l.SheetName = draft.Setting{Value: given.Name, Why: "as given"}
 	if names := r.SheetNames(); given.Name == "" && len(names) > 1 {
-		r = f.choose(path, names, r)
-		s := r.Sheet()
-		f.options.Name = s.Name
-		l.SheetName = draft.Setting{Value: s.Name, Why: fmt.Sprintf("of %d sheets; %d of its %d headers are known words", len(names), f.request.Knows(s.Header), draft.NamedColumns(s.Header))}
+		r, l.SheetName = f.choose(path, names, r, o)
 	}
-	s := r.Sheet()
-	switch f.options.HeaderRow = s.HeaderRow; {
+	switch s := r.Sheet(); {
 	case given.HeaderRow > 0:
 		l.HeaderRow = draft.Setting{Value: fmt.Sprint(given.HeaderRow), Why: "as given"}
 	case s.HeaderRow > 1:
 		l.HeaderRow = draft.Setting{Value: fmt.Sprint(s.HeaderRow), Why: fmt.Sprintf("the first row that names the columns, %d of them", draft.NamedColumns(s.Header))}
 	}
+	if o.Encoding != "" {
+		l.Encoding = draft.Setting{Value: o.Encoding, Why: "the file is not in UTF-8"}
+	}
+	f.options = o
+	f.options.Name, f.options.HeaderRow = given.Name, r.Sheet().HeaderRow
+	if l.Delimiter.Value, l.Delimiter.Why = o.Delimiter, "it makes the most columns"; o.Delimiter == "" || isFound(path, f.options) {
+		l.Delimiter = draft.Setting{}
+	}
+	if l.SheetName.Value != "" {
+		f.options.Name = l.SheetName.Value
+	}
 	return r, nil
 }
 
+// isFound reports whether a run finds the delimiter of a text file in its header, so that the mapping need not name it.
+func isFound(path string, o sheet.Options) bool {
+	named := o.Delimiter
+	o.Delimiter = ""
+	r, err := sheet.Open(path, o)
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	return r.Delimiter() == named
+}
+
+// openLikely opens a sheet at its likely header. A text file that is not UTF-8 is read
+// as Windows-1252. One whose header can be split in several ways, or has one column
+// because a title stands above it, is split at the delimiter that makes the most
+// columns. o then says so.
+func (f *sheetFinder) openLikely(path string, o *sheet.Options) (*sheet.Reader, error) {
+	r, err := openAtHeader(path, *o)
+	if hasCode(err, "not-text") {
+		second := *o
+		second.Encoding = "windows-1252"
+		if again, failed := openAtHeader(path, second); failed == nil || hasCode(failed, "unknown-delimiter") {
+			r, err, *o = again, failed, second
+		}
+	}
+	switch {
+	case hasCode(err, "unknown-delimiter"):
+		f.request.Layout.Delimiter.Ask = "what separates the fields?"
+	case err != nil || r.Delimiter() == "" || len(r.Sheet().Header) > 1:
+		return r, err
+	}
+	for _, d := range []string{",", ";", "\t"} {
+		one := *o
+		one.Delimiter = d
+		other, failed := openAtHeader(path, one)
+		switch {
+		case failed != nil:
+		case r == nil || len(other.Sheet().Header) > len(r.Sheet().Header):
+			if r != nil {
+				_ = r.Close()
+			}
+			r, err, o.Delimiter = other, nil, d
+		default:
+			_ = other.Close()
+		}
+	}
+	return r, err
+}
+
 // choose opens the sheet of a workbook that looks most like leads: the first of those with the
-// most headers that mean something here. best is the reader of the first visible sheet.
-func (f *sheetFinder) choose(path string, names []string, best *sheet.Reader) *sheet.Reader {
-	o := f.options
-	for _, o.Name = range names[1:] {
+// most headers that mean something here. first is the reader of the first visible sheet; choose
+// closes those that it does not return.
+func (f *sheetFinder) choose(path string, names []string, first *sheet.Reader, o sheet.Options) (best *sheet.Reader, chosen draft.Setting) {
+	best = first
+	known, alike := f.request.Knows(first.Sheet().Header), ""
+	for _, name := range names[1:] {
+		o.Name = name
 		r, err := openAtHeader(path, o)
 		if err != nil {
 			continue // an empty sheet, or one without headers
 		}
-		if f.request.Knows(r.Sheet().Header) > f.request.Knows(best.Sheet().Header) {
-			best, r = r, best
+		if n := f.request.Knows(r.Sheet().Header); n > known {
+			best, r, known, alike = r, best, n, ""
+		} else if n == known && slices.Equal(r.Sheet().Header, best.Sheet().Header) {
+			alike = name
 		}
 		_ = r.Close()
 	}
-	return best
+	s := best.Sheet()
+	chosen = draft.Setting{Value: s.Name, Why: fmt.Sprintf("of %d sheets; %d of its %d headers are known words", len(names), known, draft.NamedColumns(s.Header))}
+	if alike != "" {
+		chosen.Ask = fmt.Sprintf("this sheet or “%s”, which has the same headers?", problem.OneLine(alike))
+	}
+	return best, chosen
 }
 
-// openAtHeader opens a sheet. Without a header row in o it takes the row that most likely has the headers: the first
-// that is not empty, unless it looks like a title. In a text file a row of one column is a title where a row below has
-// several.
+// openAtHeader opens a sheet. Without a header row in o it takes the row that most
+// likely has the headers: the first that is not empty, unless it looks like a title.
 func openAtHeader(path string, o sheet.Options) (*sheet.Reader, error) {
 	if o.HeaderRow > 0 {
 		return sheet.Open(path, o)
 	}
 	var first error // what is wrong with the first row
-	narrow := 0     // the first row of one column
-	for row := 1; row <= draft.SoughtRows; row++ {
-		o.HeaderRow = row
+	for o.HeaderRow = 1; o.HeaderRow <= draft.SoughtRows; o.HeaderRow++ {
 		r, err := sheet.Open(path, o)
 		if err != nil {
 			if first == nil {
@@ -250,21 +308,14 @@ func openAtHeader(path string, o sheet.Options) (*sheet.Reader, error) {
 			}
 			continue
 		}
-		if r.Delimiter() != "" && len(r.Sheet().Header) == 1 {
-			narrow = cmp.Or(narrow, row)
-			_ = r.Close()
-			continue
-		}
-		o.HeaderRow, err = likelyHeader(r)
-		if err == nil && o.HeaderRow == row {
+		row, err := likelyHeader(r)
+		if err == nil && row == o.HeaderRow {
 			return r, nil
 		}
 		if err = errors.Join(err, r.Close()); err != nil {
 			return nil, err
 		}
-		return sheet.Open(path, o)
-	}
-	if o.HeaderRow = narrow; narrow > 0 {
+		o.HeaderRow = row
 		return sheet.Open(path, o)
 	}
 	return nil, first
@@ -275,6 +326,11 @@ func openAtHeader(path string, o sheet.Options) (*sheet.Reader, error) {
 func movesOn(err error) bool {
 	var list problem.List
 	return list.Collect(err) == nil && !slices.ContainsFunc(list, func(p problem.Problem) bool { return p.Code != "extra-field" && p.Code != "no-header" })
+}
+
+func hasCode(err error, code string) bool {
+	p, ok := errors.AsType[problem.Problem](err)
+	return ok && p.Code == code
 }
 
 func likelyHeader(r *sheet.Reader) (int, error) {
