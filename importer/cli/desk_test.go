@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +16,7 @@ import (
 
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/cli"
+	"claimsheet/importer/ledger"
 )
 
 const deskMapping = `
@@ -288,6 +290,50 @@ func TestP7_PurgeLeavesNothingPersonal(t *testing.T) {
 	statuses("a changed sheet", "changed", "changed")
 	expect(t, column(s.results(), "Error")[0], "no longer kept")
 	expect(t, column(s.results(), "Error")[1], "Results!D3 (source row 3)")
+}
+
+// TestPurgeKeepsWhatAYoungerRunNeeds: two runs of one file share its copy.
+func TestPurgeKeepsWhatAYoungerRunNeeds(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := canaryDesk(t)
+	id := s.mustRun(0).summary.Run
+	l, err := ledger.Open(s.path(".claimsheet/ledger.db"))
+	must(t, err)
+	old, _, err := l.Run(t.Context(), id)
+	must(t, err)
+	old.ID, old.Started = "00000000-0000-4000-8000-00000000000a", old.Started.AddDate(0, 0, -90)
+	must(t, l.StartRun(old))
+	must(t, l.Close())
+	s.must(0, "history", "--purge", "--older-than", "30d", "--yes")
+	s.must(0, "report", "-o", s.path("again.xlsx"), id)
+	expect(t, s.must(2, "report", "-o", s.path("x.xlsx"), old.ID), "[input-purged]")
+}
+
+// TestPurgeWhileARunStarts: the purge removes the copy that the run shares with an earlier one before the run has the
+// lock. The run sends nothing; the next one works.
+func TestPurgeWhileARunStarts(t *testing.T) {
+	t.Parallel()
+	onlyLong(t)
+	s := newScene(t, stepThree, leads(1))
+	s.mustRun(0)
+	s.sheet(leads(2))
+	s.mustRun(0)
+	s.sheet(leads(1))
+	var once sync.Once
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		once.Do(func() { // the templates are asked for before the ledger is locked
+			s.must(0, "history", "--purge", "--older-than", "0d", "--yes")
+		})
+		return apitest.Fault{}
+	})
+	p := s.mustRun(3)
+	expect(t, p.err, "[input-removed]")
+	if len(p.posts()) > 0 {
+		t.Errorf("created %v", p.posts())
+	}
+	s.service.Play(nil)
+	s.mustRun(0)
 }
 
 // TestP7_ForgetErasesOneClient: no file of the state folder holds anything of the client, not even the key; the others

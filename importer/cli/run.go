@@ -392,6 +392,9 @@ func (r *importRun) openLedger() error {
 		}
 		return err
 	}
+	if err := r.session.CheckInputs(); err != nil {
+		return &incomplete{err}
+	}
 	return nil
 }
 

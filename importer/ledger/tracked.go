@@ -250,7 +250,7 @@ func (l *Ledger) trackedSteps(ctx context.Context, condition string, args ...any
 		s = TrackedStep{Tracked: e.Tracked, Of: r.step()}
 		s.StepID = s.Of.StepID
 		return s, err
-	}, trackedColumns+`, `+stepColumns+` FROM tracked t JOIN `+stepTables+`WHERE s.id = t.step AND `+condition+` ORDER BY t.client, t.at, t.id`, args...)
+	}, trackedColumns+`, `+stepColumns+` FROM `+stepTables+` JOIN tracked t ON t.step = s.id WHERE `+condition+` ORDER BY t.client, t.at, t.id`, args...)
 }
 
 // TrackedOfClient returns what the service has said about a client, the oldest first.

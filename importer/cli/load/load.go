@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
 	"time"
 
 	"claimsheet/apiclient"
@@ -154,8 +153,8 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 // Close closes the sheets, removes the copies that are not kept, and stops the
 // sandbox.
 func (s *Session) Close() {
-	for _, closer := range slices.Backward(s.closers) {
-		closer()
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		s.closers[i]()
 	}
 	s.closers = nil
 }

@@ -58,19 +58,33 @@ func copyInput(given, folder string) (*Input, error) {
 		}
 		return in, err
 	}
-	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
-		in.remove = func() { // they stay when something else is in them
-			_ = os.Remove(folder)
-			_ = os.Remove(filepath.Dir(folder))
+	var made []string // folders that are not there yet, the deepest first
+	for dir := filepath.Clean(folder); ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		made = append(made, dir)
+	}
+	in.remove = func() {
+		for _, dir := range made {
+			_ = os.Remove(dir) // stays when something else is in it
 		}
 	}
-	err = os.MkdirAll(folder, 0o700)
-	if info, failed := os.Lstat(folder); failed == nil && !info.IsDir() {
-		return nil, problem.At(problem.Where{File: folder}, "state-folder", "this is not a folder; a link could lead the copies elsewhere").
-			Hinted("move it away")
-	}
-	if err == nil {
-		err = in.copy(src, folder, true)
+	for range 100 { // another run that gives up may remove the folder in between
+		err = os.MkdirAll(folder, 0o700)
+		if info, failed := os.Lstat(folder); failed == nil && !info.IsDir() {
+			return nil, problem.At(problem.Where{File: folder}, "state-folder", "this is not a folder; a link could lead the copies elsewhere").
+				Hinted("move it away")
+		}
+		if err == nil {
+			_, err = src.Seek(0, io.SeekStart)
+		}
+		if err == nil {
+			err = in.copy(src, folder, true)
+		}
+		if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
 	}
 	if err != nil {
 		in.remove()
@@ -197,6 +211,20 @@ func (s *Session) KeepInputs() {
 	for _, src := range s.Sources {
 		src.Input.remove = func() {}
 	}
+}
+
+// CheckInputs fails when a copy of a sheet is no longer there. The caller holds the
+// ledger's lock: after this no command removes a copy. Before, a command that removes
+// copies may have taken one for that of an earlier run.
+func (s *Session) CheckInputs() error {
+	for _, src := range s.Sources {
+		if _, err := os.Lstat(src.Input.Path); err != nil {
+			return problem.At(problem.Where{File: src.Input.Given}, "input-removed",
+				"the run's copy of the sheet in the state folder was removed by another command, such as history --purge, while the run was starting").
+				Hinted("nothing was sent; run again")
+		}
+	}
+	return nil
 }
 
 // openSheets opens every sheet, and collects the problems of all of them.
