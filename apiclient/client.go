@@ -221,10 +221,12 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 	if err := c.setHeaders(ctx, req); err != nil {
 		return Answer{}, nil, err
 	}
+	wait := slot.near
 	if c.cfg.Transport != nil { // it has no connections
-		if err := slot.leave(ctx, getTimeout); err != nil {
-			return Answer{}, nil, err
-		}
+		wait = func(ctx context.Context) error { return slot.leave(ctx, getTimeout) }
+	}
+	if err := wait(ctx); err != nil {
+		return Answer{}, nil, err
 	}
 	left := time.Now()
 	defer func() {

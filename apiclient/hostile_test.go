@@ -112,6 +112,7 @@ func TestALinkIsExactOrThereIsNone(t *testing.T) {
 	for url, sound := range map[string]bool{
 		`https://a.example/r?t=1\u0026u=2`: true, `https://a.example/\u00e9`: true,
 		`https://a.example/\ud83d`: false, `https://a.example/` + "\ufffd": false, `https://a.example/\u0000`: false, `//a.example/r`: false,
+		`/r/` + "\ufffd": false,
 	} {
 		c := client(t, config(apiclient.V2))
 		v := c.Judge(c.Routes().CreateLink("c", nil), apiclient.Answer{Status: 201, Body: []byte(`{"redirectUrl":"` + url + `"}`)}, nil)

@@ -324,8 +324,11 @@ func (c *Client) asLearnt(by By, a Answer) error {
 		return nil
 	}
 	other := ""
-	if got.keys != learnt.keys {
+	switch {
+	case got.keys != learnt.keys:
 		other = " with other fields"
+	case got.text == learnt.text:
+		other = " of the content type " + got.kind
 	}
 	return &Failure{Reason: fmt.Sprintf("the look-up by %s got %s%s, but for an unknown client the service answers %s: this answer does not show that the client is unknown",
 		by, got.text, other, learnt.text)}
@@ -347,12 +350,14 @@ func (c *Client) invented(by By) string {
 // shape is what an answer looks like, without its values.
 type shape struct {
 	text string // status, form and media type, in words
+	kind string // the media type, also of an empty body
 	keys string // of an object, sorted
 }
 
 func shapeOf(a Answer) (s shape) {
 	doc, isJSON := document(a.Body)
 	kind := mediaType(a)
+	s.kind = kind
 	switch {
 	case len(a.Body) == 0:
 		s.text, kind = "an empty body", ""

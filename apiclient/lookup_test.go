@@ -162,6 +162,7 @@ var lies = []said{
 	{"web page called JSON", 200, asJSON, `<html>`},
 	{"JSON called a web page, with an error", 404, "text/html", apitest.NobodyBody},
 	{"404 of a web server", 404, "text/html", `<html><h1>Not Found`},
+	{"404 without a body, of a web server", 404, "text/html", ""},
 	{"404 of a router", 404, "text/plain", "404 page not found\n"},
 	{"404 of another api", 404, asJSON, `{"fault":{"code":"no route"}}`},
 	{"404 of a newer api", 404, asJSON, `{"error":"nobody","path":"/funnel"}`},

@@ -40,6 +40,7 @@ type Slot struct {
 func (c *Client) Reserve(ctx context.Context) (*Slot, error) {
 	s := &Slot{client: c, ticket: rate.Ticket{Impatient: true}}
 	if err := s.enter(ctx); err != nil && ctx.Err() != nil {
+		s.Release()
 		return nil, err
 	}
 	return s, nil
@@ -105,6 +106,12 @@ func (s *Slot) takePlace(ctx context.Context) error {
 	case <-ctx.Done():
 		return stopped(ctx)
 	}
+}
+
+// near waits until its departure is near again: since it entered, a look-up may have left before it.
+func (s *Slot) near(ctx context.Context) error {
+	defer s.measure(time.Now())
+	return s.failure(ctx, s.client.meter.Near(ctx, &s.ticket))
 }
 
 // leave waits until the request may leave on the connection that it has, but no longer than patience: a look-up that

@@ -243,6 +243,7 @@ func linkAt(a Answer, place string, own *url.URL) (string, error) {
 func readLink(value json.RawMessage, own *url.URL) (string, error) {
 	text, ok := stringOf(value)
 	text = strings.TrimSpace(text)
+	unreadable := mangled(text)
 	u, err := url.Parse(text)
 	if err == nil && relativeURL.MatchString(text) {
 		u = own.ResolveReference(u)
@@ -251,7 +252,7 @@ func readLink(value json.RawMessage, own *url.URL) (string, error) {
 	switch {
 	case !ok:
 		return "", errors.New("has " + article(form(value)) + " instead of a url")
-	case mangled(text):
+	case unreadable:
 		return "", errors.New("has a url with a character that cannot be read")
 	case len(text) > longestText:
 		return "", errTooLong

@@ -79,7 +79,8 @@ type Ticket struct {
 	Ahead     bool  // it goes ahead of the queue
 	Cuts      int64 // of the rate until the request left
 	admitted  bool
-	departure time.Time // by the limiter's clock; zero for none
+	departure time.Time     // by the limiter's clock; zero for none
+	first     chan struct{} // gets a value when the request is the first of the line; nil before it is in the line
 }
 
 // Paused is the error of a request that is not to wait for the end of a pause. It says why there is one.
@@ -105,16 +106,35 @@ func (m *Meter) Enter(ctx context.Context, t *Ticket) error {
 			return ctx.Err()
 		}
 	}
-	return m.await(ctx, t, false, forever)
+	return m.await(ctx, t, entering, forever)
 }
+
+// stage is what a request waits for.
+type stage int
+
+const (
+	entering stage = iota // its turn to open a connection
+	nearing               // the same, when it has had its turn
+	leaving               // its departure, on the connection
+)
+
+// Near waits until an admitted request's departure is near again: it may have waited for something else since Enter,
+// and a look-up may have left before it. The error is a Paused for an impatient request, else as of Enter.
+func (m *Meter) Near(ctx context.Context, t *Ticket) error { return m.await(ctx, t, nearing, forever) }
 
 // Leave waits until the request may leave on its connection, but no longer than patience: then the error
 // is ErrHeldBack or a Paused. Other errors are those of Enter.
 func (m *Meter) Leave(ctx context.Context, t *Ticket, patience time.Duration) error {
-	err := m.await(ctx, t, true, patience)
+	err := m.await(ctx, t, leaving, patience)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.line = slices.DeleteFunc(m.line, func(other *Ticket) bool { return other == t })
+	i := slices.Index(m.line, t)
+	if i < 0 {
+		return err
+	}
+	if m.line = slices.Delete(m.line, i, i+1); i == 0 && len(m.line) > 0 {
+		m.line[0].first <- struct{}{}
+	}
 	return err
 }
 
@@ -125,9 +145,9 @@ func (m *Meter) Release(t *Ticket) {
 	m.unadmit(t)
 }
 
-func (m *Meter) await(ctx context.Context, t *Ticket, leaving bool, patience time.Duration) error {
+func (m *Meter) await(ctx context.Context, t *Ticket, at stage, patience time.Duration) error {
 	for end := time.Now().Add(patience); ; patience = time.Until(end) {
-		wait, ask, paused := m.try(t, leaving, patience)
+		wait, ask, paused := m.try(t, at, patience)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -138,7 +158,7 @@ func (m *Meter) await(ctx context.Context, t *Ticket, leaving bool, patience tim
 			continue
 		case wait <= 0:
 			return nil
-		case paused != "" && (t.Impatient && leaving || wait > patience):
+		case paused != "" && (t.Impatient && at != entering || wait > patience):
 			return Paused(paused)
 		case wait > patience:
 			return ErrHeldBack
@@ -146,6 +166,7 @@ func (m *Meter) await(ctx context.Context, t *Ticket, leaving bool, patience tim
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
+		case <-t.first:
 		case <-ctx.Done():
 		}
 		timer.Stop()
@@ -154,7 +175,7 @@ func (m *Meter) await(ctx context.Context, t *Ticket, leaving bool, patience tim
 
 // try lets a request on if it need not wait. Otherwise it is to try again after a while, or as soon as the limiter
 // was asked. paused says why there is a pause.
-func (m *Meter) try(t *Ticket, leaving bool, patience time.Duration) (wait time.Duration, ask bool, paused string) {
+func (m *Meter) try(t *Ticket, at stage, patience time.Duration) (wait time.Duration, ask bool, paused string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.isStale() {
@@ -165,9 +186,9 @@ func (m *Meter) try(t *Ticket, leaving bool, patience time.Duration) (wait time.
 		return pause, false, m.state.PauseReason
 	}
 	if m.state.perSecond(now, m.limits) > 0 {
-		wait, ask = m.tryRate(t, leaving, now, patience)
+		wait, ask = m.tryRate(t, at, now, patience)
 	}
-	if wait <= 0 && !ask && leaving {
+	if wait <= 0 && !ask && at == leaving {
 		m.unadmit(t)
 		m.recent.add(m.now(), 1)
 		t.Cuts, t.departure = m.state.Cuts, time.Time{} // on another connection it needs another departure
@@ -175,18 +196,18 @@ func (m *Meter) try(t *Ticket, leaving bool, patience time.Duration) (wait time.
 	return wait, ask, ""
 }
 
-func (m *Meter) tryRate(t *Ticket, leaving bool, now time.Time, patience time.Duration) (wait time.Duration, ask bool) {
-	if leaving && !t.departure.IsZero() && !isLate(t.departure, now) {
+func (m *Meter) tryRate(t *Ticket, at stage, now time.Time, patience time.Duration) (wait time.Duration, ask bool) {
+	if at == leaving && !t.departure.IsZero() && !isLate(t.departure, now) {
 		return t.departure.Sub(now), false
 	}
 	before := m.admitted
 	switch {
-	case leaving && m.limiter == nil:
+	case at == leaving && m.limiter == nil:
 		if before = slices.Index(m.line, t); before < 0 {
-			before, m.line = len(m.line), append(m.line, t)
+			before, m.line, t.first = len(m.line), append(m.line, t), make(chan struct{}, 1)
 		}
-	case leaving, t.Ahead:
-		before = 0
+	case at != entering, t.Ahead:
+		before = len(m.line)
 	}
 	due, ok := m.due(now, before)
 	if !ok {
@@ -194,8 +215,8 @@ func (m *Meter) tryRate(t *Ticket, leaving bool, now time.Time, patience time.Du
 		return wait, wait <= 0
 	}
 	switch wait = due.Sub(now); {
-	case !leaving:
-		if wait -= Lead; wait <= 0 && !t.Ahead {
+	case at != leaving:
+		if wait -= Lead; wait <= 0 && at == entering && !t.Ahead {
 			m.admitted++
 			t.admitted = true
 		}

@@ -77,6 +77,36 @@ func TestALateRefusalIsNoNews(t *testing.T) {
 	}
 }
 
+// TestALookUpAndWhatRestsOnIt: below one request in two seconds, a request that was admitted before its look-up left does
+// not wait long on its connection, in a process alone and with a limiter.
+func TestALookUpAndWhatRestsOnIt(t *testing.T) {
+	const onConnection = 1500 * time.Millisecond
+	for _, limiter := range []Limiter{nil, &inMemory{}} {
+		synctest.Test(t, func(t *testing.T) {
+			m := NewMeter(0.4, limiter, time.Now)
+			var all sync.WaitGroup
+			for range 4 {
+				all.Go(func() {
+					for range 5 {
+						own, lookUp := &Ticket{Impatient: true}, &Ticket{Ahead: true}
+						if err := m.Enter(t.Context(), own); err != nil {
+							t.Error(err)
+						}
+						if err := errors.Join(m.Enter(t.Context(), lookUp), m.Near(t.Context(), lookUp), m.Leave(t.Context(), lookUp, onConnection)); err != nil {
+							t.Errorf("look-up: %v", err)
+						}
+						if err := errors.Join(m.Near(t.Context(), own), m.Leave(t.Context(), own, onConnection)); err != nil {
+							t.Error(err)
+						}
+						m.Release(own)
+					}
+				})
+			}
+			all.Wait()
+		})
+	}
+}
+
 // TestDeparturesAreTakenInSlices: a process that uses what it takes soon asks for several
 // departures at once, although its requests come one by one.
 func TestDeparturesAreTakenInSlices(t *testing.T) {

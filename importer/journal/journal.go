@@ -30,9 +30,10 @@ type File struct {
 	path   string
 	report func(Created)
 
-	mu   sync.Mutex
-	file *os.File // nil until it is created
-	end  int64    // of the last line; behind it are spaces, the rest of the reserved room
+	mu     sync.Mutex
+	file   *os.File // nil until it is created
+	end    int64    // of the last line; behind it are spaces, the rest of the reserved room
+	failed error    // of the first line that may not be on the disk: nothing is written behind it
 }
 
 // Created is something that the service created and the ledger could not record. It may be
@@ -101,23 +102,35 @@ func (f *File) add(e ledger.Event) error {
 	if err == nil && f.file == nil {
 		err = f.create(0)
 	}
+	if err == nil {
+		err = f.failed
+	}
 	if err != nil {
 		return err
 	}
 	line = append(line, '\n')
-	_, err = f.file.WriteAt(line, f.end)
-	if err = errors.Join(err, f.file.Sync()); err != nil {
-		return err
+	if _, err = f.file.WriteAt(line, f.end); err != nil {
+		_ = f.file.Truncate(f.end) // a part of a line would look damaged
+	} else {
+		f.end += int64(len(line))
+		err = errors.Join(f.file.Sync(), f.inPlace())
 	}
-	there, err := os.Lstat(f.path) // a file that was removed still takes what is written to it
+	f.failed = err
+	return err
+}
+
+// inPlace returns an error when the file is not at its path any more: a file that was removed still
+// takes what is written to it.
+func (f *File) inPlace() error {
+	there, err := os.Lstat(f.path)
 	if err != nil {
 		return err
 	}
-	if open, err := f.file.Stat(); err != nil || !os.SameFile(there, open) {
-		return errors.Join(errors.New("it was replaced"), err)
+	open, err := f.file.Stat()
+	if err == nil && !os.SameFile(there, open) {
+		err = errors.New("it was replaced")
 	}
-	f.end += int64(len(line))
-	return nil
+	return err
 }
 
 // Close closes the file, and removes it when nothing was kept in it.
@@ -130,8 +143,9 @@ func (f *File) Close() error {
 	if f.file == nil {
 		return nil
 	}
+	unused := f.end == 0 && f.failed == nil && f.inPlace() == nil
 	err := f.file.Close()
-	if f.file = nil; f.end == 0 {
+	if f.file = nil; unused {
 		err = errors.Join(err, os.Remove(f.path))
 	}
 	return err

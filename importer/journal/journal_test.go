@@ -326,6 +326,13 @@ func TestKeep(t *testing.T) {
 				if strings.Contains(err.Error(), "jane") || strings.Contains(err.Error(), filepath.Dir(s.path)) {
 					t.Errorf("%v names a file", err)
 				}
+				_, there := os.Lstat(s.path)
+				if err := kept.Keep(s.event("client", ledger.Done, "c-2")); err == nil {
+					t.Error("another line was kept")
+				}
+				if _, err := os.Lstat(s.path); kept.Close() != nil || (err == nil) != (there == nil) {
+					t.Errorf("after closing: %v, before: %v", err, there)
+				}
 				return
 			}
 			s.do(kept.Close())
