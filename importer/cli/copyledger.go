@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient/environment"
+	"claimsheet/importer/journal"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/mapping/problem"
@@ -48,6 +49,12 @@ func (p *program) copyLedger(c *cli.Context) error {
 	if l.ledger == nil {
 		return problem.New("no-run", "there is nothing to copy: nothing was ever run here (there is no ledger in %s)", l.session.State).
 			Hinted("--state names another state folder")
+	}
+	if n, err := journal.Pending(l.journal()); err != nil {
+		return err
+	} else if n > 0 {
+		return problem.New("copy-journal", "%d outcomes of an earlier run are in its journal and not yet in the ledger: a copy would lack their ids", n).
+			Hinted("the next run records them before anything else; claimsheet settle records them, too, and sends nothing; then copy the ledger")
 	}
 	var done ledger.Transferred
 	source, _, _ := strings.Cut(to, ":")

@@ -60,7 +60,7 @@ func (p *program) work(ctx context.Context, where load.Where, concurrency int) e
 			return nil
 		case errors.Is(err, errRunsEnded):
 			continue
-		case !isTransient(err):
+		case !isTransient(err) && !w.opensAgain:
 			return err
 		}
 		w.say("%s; the worker goes on when it can", problem.OneLine(errorText(err)))
@@ -84,6 +84,8 @@ type worker struct {
 	*program
 	where       load.Where
 	concurrency int
+	opened      bool // a session was opened
+	opensAgain  bool // another one is being opened: what keeps it from that may pass
 
 	ledger  *ledgerSession
 	journal *journal.File
@@ -116,9 +118,11 @@ func (w *worker) session(ctx context.Context) error {
 	defer w.end(nil)
 	w.runs, w.broker, w.journal = map[string]*workerRun{}, nil, nil
 	defer w.close()
+	w.opensAgain = w.opened
 	if err := w.open(ctx); err != nil {
 		return err
 	}
+	w.opened, w.opensAgain = true, false
 	env := w.ledger.session.Env
 	if w.concurrency == 0 {
 		w.concurrency = env.Limits.Concurrency
@@ -208,6 +212,9 @@ func (w *worker) watch() {
 // checkRuns returns errRunsEnded when all runs that this worker has joined are over. It says, once for each run, that a run of the
 // environment goes to another base url: this worker never gets any of its clients.
 func (w *worker) checkRuns(elsewhere map[string]bool) error {
+	w.mu.Lock()
+	joined := len(w.runs)
+	w.mu.Unlock()
 	active, err := w.broker.Active(w.ctx)
 	if err != nil {
 		return err
@@ -231,7 +238,7 @@ func (w *worker) checkRuns(elsewhere map[string]bool) error {
 			return nil
 		}
 	}
-	if len(w.runs) > 0 {
+	if joined > 0 && joined == len(w.runs) { // no other was joined meanwhile
 		return errRunsEnded
 	}
 	return nil
