@@ -196,7 +196,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 		if b.empty == nil {
 			b.empty = map[string]bool{}
 		}
-		b.empty[convert.Trim(w.Text)] = true
+		b.empty[w.Text] = true
 	}
 	b.columns(m.Sheet.FillDown)
 	b.bindKeys()
@@ -604,7 +604,7 @@ func (b *binder) bindResume() {
 			byName := r.orders
 			r.orders, r.listed = map[string]int{}, true
 			for from, to := range rule.Values {
-				r.orders[convert.Composed(convert.FoldSpace(from))] = byName[to.Text] // checked by Parse
+				r.orders[from] = byName[to.Text] // checked by Parse
 			}
 		}
 	}

@@ -37,6 +37,7 @@ func (p *checker) warnAt(at yamltree.Place, code, format string, args ...any) *p
 func (p *checker) check(m *Mapping) {
 	p.checkKeySpace(m.Name)
 	p.checkClient(m)
+	p.foldTables(m)
 	p.checkEmpty(m)
 	if m.V1() {
 		p.checkV1(m)
@@ -106,18 +107,55 @@ func (p *checker) checkPerson(r *PersonRule) {
 	}
 }
 
+// foldTables writes the texts of the tables of names and of resume_at as they are read from cells.
+func (p *checker) foldTables(m *Mapping) {
+	for i := range m.Claims {
+		c := &m.Claims[i]
+		at := func(string) yamltree.Place { return c.Name.At }
+		c.NameValues = foldTable(p, c.NameValues, convert.Trim, at)
+		if _, isGiven := c.NameValues[""]; isGiven {
+			p.wrongAt(c.Name.At, "empty-text", "the values of the claim's name have an entry for an empty cell, which is never looked up").
+				Hint = "take it out"
+		}
+	}
+	if r := m.ResumeAt; r != nil {
+		fold := func(text string) string { return convert.Composed(convert.FoldSpace(text)) }
+		r.Values = foldTable(p, r.Values, fold, func(to yamltree.Scalar) yamltree.Place { return to.At })
+	}
+}
+
+// foldTable refuses a second entry for a text; at is the place of an entry.
+func foldTable[V any](p *checker, table map[string]V, fold func(string) string, at func(V) yamltree.Place) map[string]V {
+	var folded map[string]V
+	for _, from := range slices.Sorted(maps.Keys(table)) {
+		text := fold(from)
+		if _, twice := folded[text]; twice {
+			p.wrongAt(at(table[from]), "duplicate-key", "“%s” is listed twice: white space does not make it another text", text).
+				Hint = "keep one of the two"
+			continue
+		}
+		if folded == nil {
+			folded = map[string]V{}
+		}
+		folded[text] = table[from]
+	}
+	return folded
+}
+
 // checkEmpty refuses tables and words that list a text of sheet.empty: it never reaches them.
 func (p *checker) checkEmpty(m *Mapping) {
-	check := func(at yamltree.Place, texts ...string) {
+	const once = "list it in one of the two places"
+	check := func(at yamltree.Place, hint string, texts ...string) {
 		texts = slices.DeleteFunc(texts, func(text string) bool { return !slices.Contains(scalarTexts(m.Sheet.Empty), text) })
 		if len(texts) > 0 {
 			p.wrongAt(at, "empty-text", "“%s” counts as empty by sheet.empty, so the entry for it here is never used", strings.Join(texts, "”, “")).
-				Hint = "list it in one of the two places; default says what is sent for an empty cell"
+				Hint = hint
 		}
 	}
 	value := func(v *ValueRule) {
 		if v != nil {
-			check(v.At, slices.Concat(slices.Sorted(maps.Keys(v.Values)), v.Checked, v.Unchecked)...)
+			check(v.At, once+"; default says what is sent for an empty cell",
+				slices.Concat(slices.Sorted(maps.Keys(v.Values)), v.Checked, v.Unchecked)...)
 		}
 	}
 	value(m.Client.Lookup.Email)
@@ -126,10 +164,12 @@ func (p *checker) checkEmpty(m *Mapping) {
 		value(&m.Client.Fields[i].Value)
 	}
 	for _, c := range m.Claims {
-		check(c.Name.At, slices.Sorted(maps.Keys(c.NameValues))...)
+		check(c.Name.At, once, slices.Sorted(maps.Keys(c.NameValues))...)
 	}
 	if m.ResumeAt != nil {
-		check(m.ResumeAt.Column.At, slices.Sorted(maps.Keys(m.ResumeAt.Values))...)
+		for _, from := range slices.Sorted(maps.Keys(m.ResumeAt.Values)) {
+			check(m.ResumeAt.Values[from].At, once, from)
+		}
 	}
 	for _, a := range m.Activities {
 		for k := range a.Attributes {

@@ -95,7 +95,7 @@ var resumeKeys = []yamltree.Key[ResumeRule]{
 	yamltree.To("column", "the column that holds the template's name",
 		text, func(r *ResumeRule) *yamltree.Scalar { return &r.Column }).Required(),
 	yamltree.To("values", "a table of what the cell says and which template it means; default: the cell has the name",
-		yamltree.Map(text), func(r *ResumeRule) *map[string]yamltree.Scalar { return &r.Values }),
+		yamltree.NonEmpty(yamltree.Map(text)), func(r *ResumeRule) *map[string]yamltree.Scalar { return &r.Values }),
 }
 
 var sheetKeys = []yamltree.Key[SheetRule]{
@@ -307,7 +307,7 @@ var nameKeys = []yamltree.Key[ClaimRule]{
 	yamltree.To("text", "the claim's name, a text with {Column}",
 		text, func(c *ClaimRule) *yamltree.Scalar { return &c.Name }).Required(),
 	yamltree.To("values", "a table of what a cell says and what the name says instead; other texts stay",
-		yamltree.Map(yamltree.AnyText), func(c *ClaimRule) *map[string]string { return &c.NameValues }),
+		yamltree.NonEmpty(yamltree.Map(yamltree.AnyText)), func(c *ClaimRule) *map[string]string { return &c.NameValues }),
 }
 
 var workflowKeys = []yamltree.Key[WorkflowRule]{

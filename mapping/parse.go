@@ -137,6 +137,9 @@ func (m *Mapping) Placeholders() problem.List {
 
 // setDefaults fills in what depends on other keys.
 func (m *Mapping) setDefaults() {
+	for i := range m.Sheet.Empty {
+		m.Sheet.Empty[i].Text = convert.Trim(m.Sheet.Empty[i].Text)
+	}
 	for i := range m.Contacts {
 		if c := &m.Contacts[i]; !c.AdministratorAt.IsSet() {
 			c.Administrator = true

@@ -114,18 +114,45 @@ func (m *Mapping) leaveOut(path []string) {
 		return path[0] == list && len(path) < 3 && (len(path) == 1 || i == entry)
 	}
 	for i, c := range m.Contacts {
-		if isLeftOut("contacts", i) {
-			m.Contacts[i] = ContactRule{ID: c.ID}
+		if !isLeftOut("contacts", i) {
+			continue
 		}
+		if c.ID.Text == ClientRole { // which still means the client
+			c.ID.Text = ""
+		}
+		if c.ID.Text != "" && m.contactIndex(c.ID.Text) == i {
+			m.leaveOutClaimsOf(c.ID.Text)
+		}
+		m.Contacts[i] = ContactRule{ID: c.ID}
 	}
 	for i, c := range m.Claims {
 		if isLeftOut("claims", i) {
 			m.Claims[i] = ClaimRule{ID: c.ID, isLeftOut: true}
 		}
 	}
-	for i := range m.Activities {
-		if isLeftOut("activities", i) {
-			m.Activities[i] = ActivityRule{isLeftOut: true}
+	for i, a := range m.Activities {
+		if !isLeftOut("activities", i) {
+			continue
+		}
+		if r := m.ResumeAt; r != nil && !a.isLeftOut && !a.Assigned && r.mayName(a.Template.Text) {
+			m.ResumeAt = nil
+		}
+		m.Activities[i] = ActivityRule{isLeftOut: true}
+	}
+}
+
+// mayName reports whether clients can resume at a template: whether the rule names it, or cells may.
+func (r *ResumeRule) mayName(template string) bool {
+	return r.Column.Text != "" && r.Values == nil || slices.Contains(scalarTexts(r.templates()), template)
+}
+
+// leaveOutClaimsOf takes a contact out of the claims, and those that cannot do without it.
+func (m *Mapping) leaveOutClaimsOf(contact string) {
+	for i, c := range m.Claims {
+		isContact := func(role yamltree.Scalar) bool { return role.Text == contact }
+		m.Claims[i].Claimants = slices.DeleteFunc(slices.Clone(c.Claimants), isContact)
+		if isContact(c.Administrator.Contact) || len(m.Claims[i].Claimants) == 0 {
+			m.Claims[i] = ClaimRule{ID: c.ID, isLeftOut: true}
 		}
 	}
 }

@@ -28,7 +28,7 @@ activities:
 		"claim: [": "claims: [", "nmae: \"{No}": "name: \"{No}", "tempalte: T": "template: T", "atributes:": "attributes:", "status: Opened": "status: Open",
 		"staus: Open": "status: Open", "status: Finished": "status: Open", "existing: creat\n": "existing: create\n", "template_id: W": "template_identifier: W",
 		"api: v3": "api: v2", "emial: Mail": "email: Mail", "workflows: {": "workflow: {", "fields: {}": "fields: {no: No, x: {column: A}}",
-		"key: [No, No]": "key: No",
+		"name: {text: \"{No}\", values: {}}": "name: \"{No}\"", "key: [No, No]": "key: No",
 	})
 }
 

@@ -266,11 +266,11 @@ func Pairs[V, E any](of Value[V], pair func(key Scalar, v V) E) Value[[]E] {
 }
 
 // NonEmpty is the value as one that must have at least one pair.
-func NonEmpty[E any](of Value[[]E]) Value[[]E] {
+func NonEmpty[V any](of Value[V]) Value[V] {
 	parse := of.Parse
 	of.Schema = maps.Clone(of.Schema)
 	of.Schema["minProperties"] = 1
-	of.Parse = func(r *Reader, n *Node, into *[]E) bool {
+	of.Parse = func(r *Reader, n *Node, into *V) bool {
 		if n.Len() == 0 {
 			r.Wrong(n, "no-value", "%s must not be empty", n.name).Hint = "give at least one pair"
 			return false
