@@ -117,7 +117,7 @@ function Notices() {
 			<${Act} onAct=${() => reload()}>Take theirs<//>`}
 			<${Act} onAct=${() => save(true)}>${mapping.onDisk === 'gone' ? 'Write mine again' : 'Keep mine'}<//></p>`}</div>
 		${mapping.warnings.filter((w) => w.code === 'sheet-changed').map((w) => html`<p class="notice warn" role="status">${w.where}: ${w.message}${w.hint && html` <span>${w.hint}.</span>`}</p>`)}
-		${mapping.draft && html`<p class="notice warn">Last time, changes were left unsaved.
+		${mapping.draft && html`<p class="notice warn">Last time, changes were left unsaved${mapping.draftOld && ', and the file was changed since'}.
 			<button type="button" aria-haspopup="dialog" onClick=${() => { dialog.value = 'draft'; }}>Look at the difference</button>
 			<${Act} onAct=${() => draft(true)}>Take them up<//><${Act} onAct=${() => draft(false)}>Drop them<//></p>`}
 	</div>`;
