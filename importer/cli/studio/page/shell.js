@@ -58,7 +58,7 @@ function Count({ view }) {
 /** The file, the verdict, and undo, redo and save. */
 function Top() {
 	const { mapping, environment, judgement: j } = /** @type {import('./types.js').State} */ (state.value);
-	const running = !j.stale && !isJudged.value;
+	const running = !j.stale && !j.error && !isJudged.value;
 	const back = mapping.history[mapping.at], forward = mapping.history[mapping.at + 1];
 	const canSave = mapping.dirty || isTyped.value, canUndo = mapping.at > 0 || isTyped.value;
 	return html`<header class="top">
