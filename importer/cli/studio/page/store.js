@@ -173,7 +173,7 @@ export const startJob = (kind) => submit({ path: 'job', body: { kind }, always: 
 /** Stops the job under way. */
 export const cancelJob = () => submit({ path: 'job/cancel', body: {}, done: 'Stopped.', always: true });
 
-/** How often the page asks for news, in milliseconds, and how often while the server is away. */
+/** How often the page asks for news, in milliseconds, and how often while the server is away or the page is hidden. */
 const often = 250, seldom = 2000;
 
 /** Follows the server's state for as long as the page is open. */
@@ -187,7 +187,7 @@ export async function follow() {
 			const next = await get('state', { since: now ? `${now.version}.${now.progress}` : undefined });
 			if (next) take(next);
 			away.value = '';
-			await pause(often);
+			await pause(document.visibilityState === 'hidden' ? seldom : often); // the session lasts while a page asks
 		} catch (error) {
 			if (!now) refuse(error);
 			const { status } = /** @type {any} */ (error);
