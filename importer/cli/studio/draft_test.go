@@ -24,18 +24,23 @@ func TestDraftOfAnotherFile(t *testing.T) {
 	}
 
 	same := again()
+	expect(t, "draftOld", same.get("/api/state").at("mapping", "draftOld"), false)
 	st := same.post("/api/draft", 200, "version", 1, "take", true)
 	expect(t, "onDisk", st.at("mapping", "onDisk"), "same")
 
 	theirs := mappingText + "# by a colleague\n"
 	write(t, first.file, theirs)
 	second := again()
+	expect(t, "draftOld", second.get("/api/state").at("mapping", "draftOld"), true)
 	st = second.post("/api/draft", 200, "version", 1, "take", true)
 	expect(t, "the text", st.at("mapping", "text"), left)
 	expect(t, "onDisk", st.at("mapping", "onDisk"), "changed")
 	refused := second.post("/api/save", 409, "version", 2)
 	expect(t, "the code", refused.at("error", "code"), "changed-on-disk")
 	first.holds(first.file, theirs)
+
+	third := again() // what was taken and not saved is still of the file of then
+	expect(t, "draftOld", third.get("/api/state").at("mapping", "draftOld"), true)
 
 	st = second.post("/api/undo", 200, "version", 2)
 	expect(t, "onDisk with the text of the file", st.at("mapping", "onDisk"), "same")
@@ -49,6 +54,7 @@ func TestDraftOfAnotherFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	fourth := begin(t, "", sheetText, func(o *studio.Options) { keep(o); o.Mapping, o.Proposed = first.file, []byte(mappingText) })
+	expect(t, "draftOld without the file", fourth.get("/api/state").at("mapping", "draftOld"), true)
 	st = fourth.post("/api/draft", 200, "version", 1, "take", true)
 	expect(t, "onDisk without the file", st.at("mapping", "onDisk"), "gone")
 	fourth.post("/api/save", 409, "version", 2)

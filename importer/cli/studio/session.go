@@ -213,3 +213,8 @@ func (s *session) readAutosave() *unsaved {
 	}
 	return u
 }
+
+// isBehind reports whether the file has changed since the changes of a draft were begun.
+func (s *session) isBehind(u *unsaved) bool {
+	return (u.File == nil) != (s.file == nil) || !bytes.Equal(u.File, s.file)
+}

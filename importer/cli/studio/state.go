@@ -41,6 +41,7 @@ type mappingJSON struct {
 
 	Questions []questionJSON `json:"questions"` // of a first mapping, not answered yet
 	Draft     bool           `json:"draft"`     // an earlier session left something unsaved
+	DraftOld  bool           `json:"draftOld"`  // and the file has changed since that was begun
 }
 
 // questionJSON is a comment that asks for a decision, and the rule that it is about.
@@ -191,10 +192,11 @@ func (s *Server) mapping() mappingJSON {
 	if v := s.judgedBy(); v != nil {
 		problems, warnings = slices.Concat(problems, v.found), slices.Concat(warnings, v.warnings)
 	}
+	left := s.session.left
 	m := mappingJSON{
 		Path: s.session.path, Exists: s.session.file != nil, Dirty: s.session.dirty(), Text: string(s.session.text()),
 		Problems: a.show(problems), Warnings: append(a.show(warnings), a.book.stale(s.options.Sheets)...),
-		At: s.session.at, Questions: questions(a.doc, a.text), Draft: s.session.left != nil,
+		At: s.session.at, Questions: questions(a.doc, a.text), Draft: left != nil, DraftOld: left != nil && s.session.isBehind(left),
 	}
 	m.OnDisk, m.DiskNote = s.session.onDisk()
 	for _, r := range s.session.history {

@@ -109,7 +109,7 @@ func (v *verdict) sumUp() {
 	v.sum.Codes, v.sum.Warnings = v.byColumn.list(everywhere, false), v.byColumn.list(everywhere, true)
 	v.sum.Partial = v.of.bound.Partial
 	if v.failed != nil {
-		v.sum.Error = v.failed.Error()
+		v.sum.Error = "The rows could not be judged: " + v.failed.Error()
 		return
 	}
 	v.sum.Complete = true
@@ -129,7 +129,12 @@ func (v *verdict) sumUp() {
 }
 
 // plan plans each client, and judges its rows by themselves and together.
-func (v *verdict) plan(ctx context.Context, done *atomic.Int64) error {
+func (v *verdict) plan(ctx context.Context, done *atomic.Int64) (err error) {
+	defer func() { // a row that panics does not end the session
+		if caught := recover(); caught != nil {
+			err = importer.Caught(caught)
+		}
+	}()
 	book, bound := v.of.book, v.of.bound
 	survey, err := importer.Take(ctx, bound.Binding, book.rows, false)
 	if err != nil {

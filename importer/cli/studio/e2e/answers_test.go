@@ -37,6 +37,35 @@ func TestAnswers(t *testing.T) {
 		h.gone("[role=alert] .bad")
 	}
 
+	// What did not arrive can be sent again. What did, and whose answer was lost, is not done twice.
+	answer(`() => Promise.reject(new TypeError("Failed to fetch"))`)
+	h.typing("Campaign name", "once-more")
+	h.press("s", ctrl)
+	h.see("[role=alert]", "Not done: Campaign name ← once-more")
+	if p.read("mapping.yaml") != h.state().Mapping.Text {
+		t.Error("something was saved without what was typed")
+	}
+	answer(`null`)
+	h.push("button", "Try again", "[role=alert]")
+	h.said("Campaign name ← once-more")
+	at := h.state().Mapping.At
+	answer(`(url, ask) => ask().then(() => { throw new TypeError("Failed to fetch") })`)
+	h.press("z", ctrl)
+	h.see("[role=alert]", "Claimsheet does not answer.")
+	answer(`null`)
+	h.push("button", "Try again", "[role=alert]")
+	h.see("[role=alert]", "The mapping has changed meanwhile")
+	if now := h.state().Mapping.At; now != at-1 {
+		t.Errorf("one undo, tried again, goes from %d to %d", at, now)
+	}
+	h.push("button", "Close this message", "[role=alert]")
+
+	// A fault inside is not taken for a program that has ended.
+	answer(`() => Promise.resolve(new Response("", {status: 500})), window.answeringAll = true`)
+	h.see("[role=alert]", "Something went wrong inside Claimsheet")
+	evaluate[bool](h.browser, `(window.answeringAll = false, true)`)
+	h.gone("[role=alert] .bad")
+
 	// A slow answer shows that it is waited for, and what follows comes after it.
 	answer(`(url, ask) => new Promise(done => { window.letGo = done }).then(() => { window.answering = null; return ask() })`)
 	h.typing("Campaign name", "slowly")
@@ -45,4 +74,21 @@ func TestAnswers(t *testing.T) {
 	h.see(".said", "Still waiting for Claimsheet")
 	evaluate[bool](h.browser, `(letGo(), true)`)
 	p.saved("name: slowly ")
+}
+
+// TestHidden: a page that is not seen asks for news less often, and goes on asking, which
+// keeps the session.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	h := hand{browser: newBrowser(t)}
+	h.open(first(t).studio("-e", "sandbox", "leads.xlsx").link)
+	h.judged()
+	if n := evaluate[int](h.browser, `(async () => {
+		Object.defineProperty(document, "visibilityState", {value: "hidden"})
+		performance.clearResourceTimings()
+		await new Promise(done => setTimeout(done, 5500))
+		return performance.getEntriesByType("resource").length
+	})()`); n < 1 || n > 4 {
+		t.Errorf("in five seconds a hidden page asks %d times", n)
+	}
 }

@@ -160,17 +160,21 @@ func TestKilled(t *testing.T) {
 		t.Error("the file was written without Save")
 	}
 
-	h.open(p.studio("-e", "sandbox", "leads.xlsx").link)
-	h.see(".notices", "Last time, changes were left unsaved.")
+	p.write("mapping.yaml", before+"# by a colleague\n")
+	other := p.studio("-e", "sandbox", "--addr", strings.TrimPrefix(s.origin(), "http://"), "leads.xlsx")
+	h.see("[role=alert]", "another one was started. Open the link that it printed")
+	h.open(other.link)
+	h.see(".notices", "Last time, changes were left unsaved, and the file was changed since.")
 	h.push("button", "Look at the difference", ".notices")
 	h.see("dialog .add", "name: not-saved-yet")
 	h.push("button", "Take them up", "dialog")
 	h.said("These are the changes of last time.")
-	h.gone(".notices .warn")
 	h.at("#targets?at=/name")
 	h.see(".panel input", "not-saved-yet")
-	h.button("Save")
+	h.see(".notices .warn", "another program has changed the file since it was read")
+	h.button("Keep mine")
 	h.said("Saved to mapping.yaml.")
+	h.gone(".notices .warn")
 	if got := p.read("mapping.yaml"); !strings.HasPrefix(got, "name: not-saved-yet ") {
 		t.Errorf("the file is:\n%s", got)
 	}

@@ -58,7 +58,7 @@ function Count({ view }) {
 /** The file, the verdict, and undo, redo and save. */
 function Top() {
 	const { mapping, environment, judgement: j } = /** @type {import('./types.js').State} */ (state.value);
-	const running = !j.stale && !isJudged.value;
+	const running = !j.stale && !j.error && !isJudged.value;
 	const back = mapping.history[mapping.at], forward = mapping.history[mapping.at + 1];
 	const canSave = mapping.dirty || isTyped.value, canUndo = mapping.at > 0 || isTyped.value;
 	return html`<header class="top">
@@ -100,6 +100,15 @@ function Said() {
 		${slow.value ? 'Still waiting for Claimsheet …' : said && html`${said.text} ${said.hint && html`<span class="faint">${said.hint}</span>`}`}</p>`;
 }
 
+/** Why there is no news of the server, and what to do. */
+const awayWords = {
+	silent: 'Claimsheet does not answer; the page asks again every two seconds. What you did up to now is kept, and what you type stays '
+		+ 'on this page. If Claimsheet has ended, start it again and open the link that it prints.',
+	another: 'The Claimsheet that this page belongs to has ended, and another one was started. Open the link that it printed; '
+		+ 'what you did up to now is offered there.',
+	broken: 'Something went wrong inside Claimsheet; the page asks again every two seconds. The window in which you started it says more.',
+};
+
 /** What was refused, and what waits for an answer. */
 function Notices() {
 	const { mapping, judgement } = /** @type {import('./types.js').State} */ (state.value);
@@ -107,9 +116,9 @@ function Notices() {
 	return html`<div class="notices">
 		<div role="alert">${said?.kind === 'refused'
 			&& html`<p class="notice bad"><span>${said.text}</span> ${said.hint && html`<span>${said.hint}</span>`}
+			${said.again && html`<button type="button" onClick=${said.again}>Try again</button>`}
 			<button type="button" class="quiet" aria-label="Close this message" onClick=${() => { notice.value = null; }}>✕</button></p>`}
-			${away.value && html`<p class="notice bad">Claimsheet does not answer; the page asks again every two seconds. What you did up to now is kept, and
-				what you type stays on this page. If Claimsheet has ended, start it again and open the link that it prints.</p>`}</div>
+			${away.value && html`<p class="notice bad">${awayWords[away.value]}</p>`}</div>
 		${judgement.stale && mapping.problems.length > 0 && html`<${Mistake} problem=${mapping.problems[0]} />`}
 		<div role="alert">${mapping.onDisk !== 'same' && html`<p class="notice warn">
 			${mapping.onDisk === 'gone' ? `${mapping.path} is gone from the disk.` : mapping.diskNote ? `${mapping.path}: ${mapping.diskNote}.` : `Another program changed ${mapping.path} meanwhile.`}
@@ -117,7 +126,7 @@ function Notices() {
 			<${Act} onAct=${() => reload()}>Take theirs<//>`}
 			<${Act} onAct=${() => save(true)}>${mapping.onDisk === 'gone' ? 'Write mine again' : 'Keep mine'}<//></p>`}</div>
 		${mapping.warnings.filter((w) => w.code === 'sheet-changed').map((w) => html`<p class="notice warn" role="status">${w.where}: ${w.message}${w.hint && html` <span>${w.hint}.</span>`}</p>`)}
-		${mapping.draft && html`<p class="notice warn">Last time, changes were left unsaved.
+		${mapping.draft && html`<p class="notice warn">Last time, changes were left unsaved${mapping.draftOld && ', and the file was changed since'}.
 			<button type="button" aria-haspopup="dialog" onClick=${() => { dialog.value = 'draft'; }}>Look at the difference</button>
 			<${Act} onAct=${() => draft(true)}>Take them up<//><${Act} onAct=${() => draft(false)}>Drop them<//></p>`}
 	</div>`;

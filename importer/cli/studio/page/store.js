@@ -13,11 +13,12 @@ import { isTyped, takeIn } from './pending.js';
 export const state = signal(/** @type {State|null} */ (null));
 
 /** The last sentence for the person, read aloud by screen readers.
- * @type {import('./lib.js').Signal<{kind: 'said'|'refused', text: string, hint?: string}|null>} */
+ * again does once more what did not reach the server.
+ * @type {import('./lib.js').Signal<{kind: 'said'|'refused', text: string, hint?: string, again?: () => void}|null>} */
 export const notice = signal(/** @type {any} */ (null));
 
-/** The server does not answer, or another one answers at its address. */
-export const away = signal(false);
+/** Why there is no news: the server does not answer, it fails, or another one answers at its address; '' when there is. */
+export const away = signal(/** @type {''|'silent'|'broken'|'another'} */ (''));
 
 /** Columns by their letter. */
 export const columnsByLetter = computed(() => new Map((state.value?.columns || []).map((c) => [c.letter, c])));
@@ -59,11 +60,12 @@ export function say(text, hint) {
 	notice.value = { kind: 'said', text: isAgain ? text + '\u00a0' : text, hint }; // what is said again must differ to be read aloud again
 }
 
-/** Says why something was refused. @param {any} error @param {string} [what] what was to be done */
-export function refuse(error, what) {
-	const { message, hint, code } = error;
+/** Says why something was refused. @param {any} error @param {string} [what] what was to be done @param {() => void} [again] does it once more */
+export function refuse(error, what, again) {
+	const { message, hint, code, status } = error;
 	notice.value = code === 'changed-on-disk' ? null // the state says it too, and asks
-		: { kind: 'refused', text: what ? `Not done: ${what}. ${message[0].toUpperCase()}${message.slice(1)}` : message, hint };
+		: { kind: 'refused', text: what ? `Not done: ${what}. ${message[0].toUpperCase()}${message.slice(1)}` : message, hint,
+			again: status === 0 || status >= 500 ? again : undefined };
 }
 
 /** Takes a state unless a newer one is here already. @param {State} next */
@@ -100,11 +102,13 @@ function submit(change) {
 async function send(change, seen) {
 	const isMade = typeof change.body === 'function';
 	const timer = setTimeout(() => { slow.value = true; }, 3000);
+	let sent = /** @type {object|null} */ (null);
 	try {
 		const body = isMade ? /** @type {() => object|null} */ (change.body)() : change.body;
 		if (body === null) return true;
 		const version = isMade || change.always ? state.peek()?.version || 0 : seen;
-		const next = await post(change.path, { version, ...body });
+		sent = { version, ...body };
+		const next = await post(change.path, sent);
 		batch(() => {
 			take(next);
 			if (change.done) say(change.done);
@@ -113,7 +117,8 @@ async function send(change, seen) {
 		return true;
 	} catch (error) {
 		if (error instanceof ApiError && error.state) take(error.state);
-		refuse(error, change.what);
+		const body = sent; // with its version: what has arrived all the same is refused the second time
+		refuse(error, change.what, body ? () => { submit({ ...change, body }); } : undefined);
 		return false;
 	} finally {
 		clearTimeout(timer);
@@ -168,7 +173,7 @@ export const startJob = (kind) => submit({ path: 'job', body: { kind }, always: 
 /** Stops the job under way. */
 export const cancelJob = () => submit({ path: 'job/cancel', body: {}, done: 'Stopped.', always: true });
 
-/** How often the page asks for news, in milliseconds, and how often while the server is away. */
+/** How often the page asks for news, in milliseconds, and how often while the server is away or the page is hidden. */
 const often = 250, seldom = 2000;
 
 /** Follows the server's state for as long as the page is open. */
@@ -181,11 +186,12 @@ export async function follow() {
 		try {
 			const next = await get('state', { since: now ? `${now.version}.${now.progress}` : undefined });
 			if (next) take(next);
-			away.value = false;
-			await pause(often);
+			away.value = '';
+			await pause(document.visibilityState === 'hidden' ? seldom : often); // the session lasts while a page asks
 		} catch (error) {
 			if (!now) refuse(error);
-			away.value = true;
+			const { status } = /** @type {any} */ (error);
+			away.value = status === 401 || status === 403 ? 'another' : status ? 'broken' : 'silent';
 			await pause(seldom);
 		}
 	}

@@ -44,7 +44,7 @@
  *
  * @typedef {{version: number, progress: number,
  *   mapping: {path: string, exists: boolean, dirty: boolean, onDisk: 'same'|'changed'|'gone', text: string, problems: Problem[],
- *     warnings: Problem[], history: string[], at: number, questions: Question[], draft: boolean,
+ *     warnings: Problem[], history: string[], at: number, questions: Question[], draft: boolean, draftOld: boolean,
  *     diskNote?: string},
  *   environment: string,
  *   sheets: Sheet[], columns: Column[], targets: Target[], suggestions: Suggestion[], judgement: Judgement,
