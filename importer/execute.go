@@ -73,7 +73,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 				return o, err
 			}
 		}
-		d.override(func(s *ledger.Step) { s.To, s.NotFound = event.To, false })
+		d.override(func(s *ledger.Step) { s.To, s.NotFound = event.To, event.NotFound })
 	}
 }
 
@@ -199,6 +199,7 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event,
 	}
 	event = r.event(d, to)
 	event.Via, event.Reason = via, reason
+	event.NotFound = to == ledger.Uncertain && d.known.NotFound && unsent(*v) // what look-ups said of the attempt before still holds
 	event.ID, event.URL, event.Status, event.Answer = v.ID, v.URL, v.Status, v.Answer
 	return event, taken, nil
 }

@@ -400,17 +400,25 @@ func (r *clientRun) notFound(d decision, v apiclient.Verdict) stepOutcome {
 }
 
 // findAgain looks a client up once more before it is sent again although it may
-// have been created.
+// have been created. Without an answer that finds nobody it is not sent.
 func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verdict) (o stepOutcome, over bool, err error) {
 	if d.step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || ctx.Err() != nil {
 		return stepOutcome{}, false, nil
 	}
-	found, err := r.job.lookups.Find(apiclient.WithSlot(ctx, r.slot), r.plan)
-	if d.absent = found; err != nil || found.ID == "" {
+	sent, now, err := r.job.lookUndecided(apiclient.WithSlot(ctx, r.slot), r.plan, *d, r.job.sentLookup(r.plan, *d))
+	switch {
+	case err != nil:
 		return stepOutcome{}, false, err
+	case sent.reason != "":
+		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: sent.reason, reason: sent.nameless, Advice: adviceNotFound, unanswered: sent.Failed != nil}, true, nil
+	case sent.ID != "":
+		o, _, err = r.adoptCreated(*d, v, sent.ID)
+		return o, true, err
+	case now.ID != "":
+		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: "a look-up finds " + now.ID + " by the address of the row, and nobody by the one that was sent", Advice: adviceNotFound}, true, nil
 	}
-	o, _, err = r.adoptCreated(*d, v, found.ID)
-	return o, true, err
+	d.absent = now.Result
+	return stepOutcome{}, false, nil
 }
 
 // reconcile settles a client step that an earlier run left uncertain, as far as

@@ -186,3 +186,75 @@ func TestSlotIsGivenBack(t *testing.T) {
 		})
 	}
 }
+
+// TestClientInDoubtAfterAPause: a client whose creation is in doubt was looked up and not found, and the service asks to
+// wait when it is to be sent again. It is looked up once more after the pause: where that has no answer, it is not sent;
+// where it finds nobody, it is sent, and not as what the environment allows to be repeated.
+func TestClientInDoubtAfterAPause(t *testing.T) {
+	t.Parallel()
+	for _, answered := range []bool{true, false} {
+		t.Run(fmt.Sprint("answered ", answered), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var posts atomic.Int64
+				nobody := apitest.New()
+				job, known, _ := newJob(t, func(service http.Handler) http.RoundTripper {
+					return apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						isClient := r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "contacts")
+						switch {
+						case isClient && posts.Add(1) == 1:
+							w.WriteHeader(http.StatusInternalServerError)
+						case isClient && posts.Load() == 2:
+							w.Header().Set("Retry-After", "6")
+							w.WriteHeader(http.StatusTooManyRequests)
+						case r.Method == http.MethodGet && posts.Load() == 2 && !answered && strings.Contains(r.URL.Path, "by-"):
+							w.WriteHeader(http.StatusInternalServerError)
+						case r.Method == http.MethodGet:
+							nobody.ServeHTTP(w, r)
+						default:
+							service.ServeHTTP(w, r)
+						}
+					}))
+				})
+				defer known.Close()
+				run := func(id string) {
+					if err := known.StartRun(ledger.Run{ID: id, Environment: "e", Mapping: "n", Started: time.Now()}); err != nil {
+						t.Fatal(err)
+					}
+					again := &importer.Job{Runs: []string{id}, Environment: "e", Binding: job.Binding, Service: job.Service, Ledger: known,
+						Drafts: newDrafts(t), Concurrency: 1, NewLedger: true, MaxFailures: stoprule.MaxFailures{Percent: 100}}
+					if err := again.Do(t.Context(), busyPlans(job.Binding, 1)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, id := range []string{"in doubt", "not found", "sent again"} {
+					run(id)
+					time.Sleep(20 * time.Minute)
+				}
+				var owner ledger.ClientKey
+				for plan := range busyPlans(job.Binding, 1) {
+					owner = ledger.ClientKey{Environment: "e", Space: plan.Client.Space, Client: plan.Client.Key}
+				}
+				events, err := known.Events(t.Context(), ledger.StepID{ClientKey: owner, Step: "client"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				sent, last := int64(0), events[len(events)-1]
+				for _, e := range events {
+					if e.Via == ledger.ViaRepeatable {
+						t.Errorf("it was sent as what may be repeated: %+v", events)
+					}
+					if e.To == ledger.Sent {
+						sent++
+					}
+				}
+				want, posted := ledger.Done, int64(3)
+				if !answered {
+					want, posted = ledger.Uncertain, 2
+				}
+				if last.To != want || posts.Load() != posted || sent != posted {
+					t.Errorf("%d requests, %d intents; the ledger has it as %s: %s", posts.Load(), sent, last.To, last.Reason)
+				}
+			})
+		})
+	}
+}

@@ -142,10 +142,10 @@ func (r *clientRun) withdraw(d *decision) {
 	event := r.event(*d, ledger.Refused)
 	event.Reason = "it was not sent after all"
 	if d.known.To == ledger.Uncertain {
-		event.To, event.Reason = ledger.Uncertain, reasonNotRepeated
+		event.To, event.Reason, event.NotFound = ledger.Uncertain, reasonNotRepeated, d.known.NotFound
 	}
 	r.pending = append(r.pending, event)
-	d.override(func(s *ledger.Step) { s.To, s.NotFound = event.To, false })
+	d.override(func(s *ledger.Step) { s.To = event.To })
 }
 
 // record makes an event durable at once, with what is pending.
