@@ -28,7 +28,7 @@ const (
 	givenUp                     // somebody gave it up
 	adopted                     // a look-up found the client in this run
 	willAdopt                   // a look-up of a dry run found the client
-	idConflict                  // done, with an id that another client has
+	idConflict                  // done, and the sheet gives another id than the ledger has
 	heldBack                    // new, but held back because of a difference elsewhere
 	erasedContact               // a further contact who was erased
 	unneeded                    // a further contact whom no claim needs that is sent: left out
@@ -42,7 +42,7 @@ type decision struct {
 	wanted  *wanted       // what the step asks for; nil until it is needed
 	action  action
 	why     string        // for changed, needsOperator, givenUp and heldBack
-	advice  string        // for what is held back or waits for a look-up, for what is done and lacks a url, and for a claim newer than the link
+	advice  string        // what to do about it; "" for nothing
 	mapping bool          // the mapping, not a cell, made the data differ
 	moved   string        // how the activity is wanted in another status than it was sent in
 	shown   *mapping.Step // what reports show instead of step; nil for step itself
@@ -292,9 +292,9 @@ func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]s
 	return outcomes, nil
 }
 
-// blockers are the steps that later ones wait for. Trouble stops its own claim
-// only, and that with a contact what needs the contact: other claims go on. Without the client nothing can be created, and what belongs to the client
-// waits until every earlier step is done.
+// blockers are the steps that later ones wait for. A failed step stops its own claim; a failed contact
+// stops the claims and activities that name it. Without the client nothing can be created, and what belongs
+// to the client waits until every earlier step is done.
 type blockers struct {
 	client *mapping.Step
 	of     map[string]*mapping.Step // by the claim or contact that cannot go on

@@ -81,7 +81,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 type attempted int
 
 const (
-	answered  attempted = iota // the request left, or could not
+	tried     attempted = iota // the request left, or it is proved that it did not
 	tooLate                    // the run was stopped before
 	stale                      // the look-up on which it rests is too old; there was no intent yet
 	withdrawn                  // the intent was taken back: by then it was not to be sent
@@ -111,11 +111,11 @@ func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdi
 		r.withdraw(d)
 		return v, withdrawn, nil
 	}
-	return r.job.Service.CreateReserved(ctx, slot, r.job.request(d.step, r.known)), answered, nil
+	return r.job.Service.CreateReserved(ctx, slot, r.job.request(d.step, r.known)), tried, nil
 }
 
-// retryPolicy decides how often a step is sent. A client may be looked up again
-// between two attempts, which makes them no fewer.
+// retryPolicy decides how often a step is sent. The client step keeps one policy: send is entered again after
+// a look-up that was too old, and its attempts go on counting.
 func (r *clientRun) retryPolicy(d decision) *retry.Policy {
 	if d.step.Kind != mapping.ClientStep {
 		return retry.NewPolicy(retry.Pace{Now: r.job.now})

@@ -71,9 +71,9 @@ func (r *clientRun) applyExisting(x existing) (o clientOutcome, over bool, err e
 	return r.refused(x), true, nil
 }
 
-// wasContact reports whether the ledger knows no more of a client than that a look-up
-// found it as a contact of another: for its own rows, the service knew it already.
-// Only that is known where clients whom the service knows are not reused.
+// wasContact reports whether the ledger has a client only because a look-up found it as a contact of
+// another client: for its own rows, it is one whom the service knew already. It matters where such clients
+// are not reused.
 func (r *clientRun) wasContact() bool {
 	first, policy := &r.decisions[0], r.job.existing(r.plan)
 	return (policy == mapping.Skip || policy == mapping.Fail) && (first.action == unchanged || first.action == changed) &&
@@ -111,7 +111,7 @@ func (j *Job) addressOwner(who mapping.Identity, asked []string) (owner addressO
 		}
 	}
 	for _, address := range asked {
-		hasOther := false // who is not looked up by it, and keeps it
+		hasOther := false // the ledger has it as a further address of a client
 		for _, o := range owners[address] {
 			hasOther = hasOther || !o.LookedUp && o.State != ledger.Refused
 			counts := o.LookedUp || o.InDoubt() || slices.Contains(j.Runs, o.Run) // else a look-up says who has it
@@ -237,7 +237,7 @@ func (r *clientRun) find(ctx context.Context) (o clientOutcome, over bool, err e
 	case ctx.Err() != nil:
 	case r.wasContact():
 		id := first.known.ID
-		first.action = send // of which it is refused
+		first.action = send // refused says it of steps that would be sent
 		return r.applyExisting(existing{Result: lookup.Result{ID: id}})
 	case r.taken && first.action == needsOperator:
 	case r.job.revisits(r.plan, *first):

@@ -489,7 +489,7 @@ func (r *importRun) makeJob() error {
 	return nil
 }
 
-// guard records what earlier runs had to keep elsewhere, refuses what must not be sent, and says
+// guard records the outcomes in the journal of an earlier run, refuses what must not be sent, and says
 // what the user may want to know before anything is sent.
 func (r *importRun) guard(ctx context.Context) error {
 	if r.options.dryRun {
