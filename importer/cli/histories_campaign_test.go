@@ -40,7 +40,6 @@ type person struct {
 	no                 string
 	email, phone, born string
 	amount             string
-	borrowed           bool // a correction gave the row the e-mail of another person
 }
 
 // leadRow is a row of the sheet: a person with a claim, or with none.

@@ -87,10 +87,10 @@ func (h *tale) correctAddress() {
 		p.phone = fmt.Sprintf("07911 %06d", 123000+n)
 	case !h.c.byMail && h.rng.IntN(4) == 0:
 		if other := oneOf(h.rng, h.c.people...); other.email != "" {
-			p.email, p.borrowed = other.email, other != p
+			p.email = other.email
 		}
 	default:
-		p.email, p.borrowed = fmt.Sprintf("q%d@example.com", n), false
+		p.email = fmt.Sprintf("q%d@example.com", n)
 	}
 	h.tell("%s is now %s %s", p.no, p.email, p.phone)
 }
@@ -309,7 +309,7 @@ func (h *tale) correctBook() {
 		r.who.born = "1983-05-06"
 	default:
 		if !h.c.byMail && r.who.email != "" {
-			r.who.email, r.who.borrowed = fmt.Sprintf("r%d@example.com", h.rng.IntN(1000)), false
+			r.who.email = fmt.Sprintf("r%d@example.com", h.rng.IntN(1000))
 		}
 	}
 	rows, err := f.GetRows("Results")

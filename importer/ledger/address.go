@@ -69,6 +69,16 @@ func (t *transaction) own(e Event) error {
 	return nil
 }
 
+// disown takes the addresses of a client back who was certainly not created with them and is now
+// asked for with others.
+func (t *transaction) disown(owner ClientKey) error {
+	n, err := t.client(owner)
+	if err == nil {
+		_, err = t.exec(`DELETE FROM addresses WHERE client = ?`, n.client)
+	}
+	return err
+}
+
 // rejectAddress rejects the intent of a client who is looked up by an address of another
 // client, unless that one was certainly not created.
 func (t *transaction) rejectAddress(e Event) error {

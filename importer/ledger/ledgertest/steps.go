@@ -302,6 +302,18 @@ func (s suite) testAddressTaken(t *testing.T) {
 			do(t, l.Append(begin("ruth", []string{"email r", "phone 1"}, "email r"))) // not looked up by the phone
 		})
 	}
+	t.Run("asked for with another", func(t *testing.T) { // after she was certainly not created
+		corrected := begin("ann", []string{"email b"}, "email b")
+		corrected.Data = []byte(`{"corrected": true}`)
+		l := s.fresh(t, begin("ann", []string{"email a"}, "email a"))
+		do(t, l.Append(life(of("ann", "", "client"), ledger.Refused)...))
+		do(t, l.Append(corrected))
+		do(t, l.Append(life(of("ann", "", "client"), ledger.Done)...))
+		do(t, l.Append(begin("eve", []string{"email a"}, "email a")))
+		if _, taken := errors.AsType[ledger.Taken](l.Append(begin("eva", []string{"email b"}, "email b"))); !taken {
+			t.Error("the address with which she was created is free")
+		}
+	})
 }
 
 // testAnyText: ids come back byte for byte, whatever the service has made of them, and urls as
