@@ -434,7 +434,7 @@ const (
 	doubtfulAddress       // only where a client's creation is in doubt and another has the address; no kill is needed
 )
 
-// plants are the bugs that the tests which kill must find. The last is none: what finds the others finds nothing then.
+// plants are the bugs that the tests which kill must find. The last entry plants nothing: the checks that find the others must stay silent then.
 var plants = []plant{
 	{"intent written after the request", anywhere},
 	{"nothing written before the end", anywhere},

@@ -271,7 +271,7 @@ const (
 )
 
 // StepWithID finds another step that is done with the id of an event, or one of another client
-// with its url. ok is false when there is none. Append checks the same inside its transaction.
+// with its url. ok is false when no step has them. Append checks the same inside its transaction.
 func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err error) {
 	return stepWithID(ctx, l.read, e)
 }

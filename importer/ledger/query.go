@@ -393,7 +393,7 @@ func (l *Ledger) setting(ctx context.Context, environment, name string) (value s
 }
 
 // LastEnvironment returns the Run.Environment of the newest run with an
-// EnvironmentName; ok is false when there is none.
+// EnvironmentName; ok is false when no run has it.
 func (l *Ledger) LastEnvironment(ctx context.Context, name string) (environment string, ok bool, err error) {
 	ok, err = first(ctx, l.read, []any{&environment}, `SELECT environment FROM runs WHERE environment_name = ? ORDER BY started DESC, id LIMIT 1`, name)
 	return environment, ok, err

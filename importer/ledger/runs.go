@@ -79,7 +79,7 @@ func (l *Ledger) KeptInputs(ctx context.Context) ([]string, error) {
 	return gather(stream(ctx, l.read, scanText, `SELECT DISTINCT kept_input FROM runs WHERE kept_input <> '' ORDER BY 1`))
 }
 
-// Run returns the run with an id; ok is false when there is none.
+// Run returns the run with an id; ok is false when the ledger does not have it.
 func (l *Ledger) Run(ctx context.Context, id string) (r Run, ok bool, err error) {
 	ok, err = first(ctx, l.read, runTargets(&r), `SELECT `+runColumns+` FROM runs WHERE id = ?`, id)
 	return r, ok, err

@@ -61,7 +61,7 @@ func (d Decision) Check(kind string, activityIDs bool) error {
 		return nil
 	case kind == ledger.KindLink:
 		return problem.New("no-url", "a created link needs its redirect url, which begins with https:// or http://").
-			Hinted("a url that nobody has is as good as none: decide “not created”, and the next run asks for a fresh one")
+			Hinted("a url that was lost is of no use: decide “not created”, and the next run asks for a fresh one")
 	case d.Value == "" && kind == ledger.KindActivity && !activityIDs:
 		return nil
 	case d.Value == "":

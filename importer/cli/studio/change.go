@@ -110,7 +110,7 @@ func (s *Server) decide(in changeIn) error {
 }
 
 // withoutQuestion takes the question of a line away; a line that is nothing else goes too.
-// ok is false when there is none, or when it is no comment: the file must say the same
+// ok is false when the line has no question, or when it is no comment: the file must say the same
 // without it.
 func withoutQuestion(text []byte, n int) (without []byte, ok bool) {
 	all := strings.SplitAfter(string(text), "\n")

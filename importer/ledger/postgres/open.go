@@ -340,7 +340,7 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// namespace returns the number of the ledger's schema; ok is false when there is none.
+// namespace returns the number of the ledger's schema; ok is false when it does not exist.
 func (a Address) namespace(ctx context.Context, conn querier) (oid int64, ok bool, err error) {
 	err = conn.QueryRowContext(ctx, `SELECT CAST(oid AS bigint) FROM pg_namespace WHERE nspname = $1`, a.schema).Scan(&oid)
 	if errors.Is(err, sql.ErrNoRows) {

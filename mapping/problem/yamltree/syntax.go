@@ -230,7 +230,7 @@ func (s *source) byMessage() (slip, bool) {
 	case message == "found character that cannot start any token" && rest != "":
 		return slip{at, "a text cannot begin with " + string([]rune(rest)[:1]) + " unless it is in quotes", "put it in quotes", inQuotes(rest)}, true
 	case strings.HasPrefix(message, "found unknown escape character"):
-		return slip{at, "a backslash in double quotes begins a special character, and there is none like this", `write \\ for a backslash, or put the text in single quotes`, ""}, true
+		return slip{at, "a backslash in double quotes begins a special character, and this one does not exist", `write \\ for a backslash, or put the text in single quotes`, ""}, true
 	case message == "did not find expected key":
 		return slip{at, "this fits neither the keys above it nor a text", column + "; put a text with quotes or brackets in quotes", ""}, true
 	case message == "did not find expected '-' indicator":

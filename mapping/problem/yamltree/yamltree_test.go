@@ -212,7 +212,7 @@ func TestSyntaxSlips(t *testing.T) {
 		{"name: a\ntags: - # b\n", "2:7: a - alone begins an entry of a list, but nothing follows it", `put it in quotes if the text - is meant: tags: "-"`},
 		{"oven:\ndo: a\n", "1:1: “oven” has no value; expected “key: value” pairs", "indent the lines that belong to it, or leave the key out"},
 		{"name: @a\n", "1:7: a text cannot begin with @ unless it is in quotes", `put it in quotes: "@a"`},
-		{"name: \"C:\\q\"\n", "1:10: a backslash in double quotes begins a special character, and there is none like this", `write \\ for a backslash, or put the text in single quotes`},
+		{"name: \"C:\\q\"\n", "1:10: a backslash in double quotes begins a special character, and this one does not exist", `write \\ for a backslash, or put the text in single quotes`},
 		{"name: a\ntags: caf\xe9\n", "2:10: the file is not UTF-8 text", "save it as UTF-8 in an editor"},
 		{"oven {do: a, minutes: 2}\n", "1:6: a colon is missing between the key and the {", "write “key: {…}”, with a space behind the colon"},
 		{"name: 'Client's code'\n", "1:7: the apostrophe in this text ends it, because the text is in single quotes", `put the text in double quotes: "Client's code"`},
