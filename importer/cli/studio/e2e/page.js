@@ -73,6 +73,15 @@
 			const r = e.getBoundingClientRect(), isThere = r.bottom > 0 && r.top < innerHeight && r.right > 0 && r.left < innerWidth;
 			return { at, name: name(e), isBefore, typing: e.matches('input:not([type=radio], [type=checkbox]), textarea, select'), isRow: e.matches('th a'), fault: !shows ? 'the focus does not show' : !isThere ? 'the focus is out of sight' : '' };
 		},
+		// focusOn waits until the focus is at what has a name, and returns '', or where the focus is; the name may end with “…”.
+		async focusOn(wanted, patience) {
+			for (const end = Date.now() + patience; ;) {
+				const at = document.activeElement === document.body ? '' : name(document.activeElement);
+				if (at && (wanted.endsWith('…') ? at.startsWith(wanted.slice(0, -1)) : at === wanted)) return '';
+				if (Date.now() > end) return `“${at}”`;
+				await new Promise((done) => setTimeout(done, 30));
+			}
+		},
 		// until waits for a text in the elements of a selector.
 		async until(selector, wanted, patience) {
 			for (const end = Date.now() + patience; ;) {
