@@ -35,7 +35,7 @@ var arrows = map[string][]string{
 	"importer/lookup":         {"mapping", "apiclient", "importer/retry"},
 	"importer/retry":          {"apiclient"},
 	"importer/result":         {},
-	"importer/rerun":          {"mapping", "mapping/cell", "importer/ledger", "importer/result", "importer/settle"},
+	"importer/rerun":          {"mapping", "mapping/cell", "importer/ledger", "importer/lookup", "importer/result", "importer/settle"},
 	"importer/settle":         {"mapping", "importer/ledger"},
 	"importer/journal":        {"importer/ledger", "importer/safefile"},
 	"importer/spool":          {"importer/result", "mapping/cell"},

@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/importer/settle"
 	"claimsheet/mapping"
@@ -197,10 +198,10 @@ func (r *Comparison) Settle(ctx context.Context, by string) error {
 }
 
 // TakeOver records the steps that the ledger does not know. rows are those of the workbooks, from the
-// newest on: they have the redirect urls. A step with the id or url of another step becomes
+// newest on: they have the redirect urls and addresses. A step with the id or url of another step becomes
 // uncertain: one of the two cells is wrong.
 func (r *Comparison) TakeOver(run string, rows iter.Seq2[Row, error]) error {
-	urls, err := r.urls(rows)
+	urls, err := r.readRows(rows)
 	if err != nil {
 		return err
 	}
@@ -245,27 +246,52 @@ func (r *Comparison) TakeOver(run string, rows iter.Seq2[Row, error]) error {
 	return nil
 }
 
-// urls returns the clients' redirect urls. A row with the id of another client shows that client's
-// url, and is left out.
-func (r *Comparison) urls(rows iter.Seq2[Row, error]) (map[mapping.Identity]string, error) {
+// readRows gives the clients and contacts who are taken over the addresses of their rows, so that
+// no other client is taken for one who is in doubt, and returns the clients' redirect urls. A row
+// with the id of another client shows that client's url, and is left out.
+func (r *Comparison) readRows(rows iter.Seq2[Row, error]) (map[mapping.Identity]string, error) {
 	urls := map[mapping.Identity]string{}
 	for row, err := range rows {
 		if err != nil {
 			return nil, err
 		}
-		who := r.Binding.Client(row.Record)
-		if row.URL == "" || urls[who] != "" {
+		plan := r.Binding.Plan(1, []mapping.ConvertedRow{r.Binding.Convert(row.Record)})
+		client := r.own(plan, r.Binding.Mapping().Client.Existing != mapping.Create)
+		for _, step := range plan.Steps {
+			if step.Contact != nil {
+				r.own(*step.Contact, true)
+			}
+		}
+		if row.URL == "" || urls[plan.Client] != "" {
 			continue
 		}
-		id := ""
-		if i, ok := r.takenAt[ledger.StepID{ClientKey: ledger.ClientKey{Environment: r.Environment, Space: who.Space, Client: who.Key}, Step: ledger.KindClient}]; ok {
-			id = r.taken[i].event.ID
-		}
-		if row.ClientID == "" || id == "" || row.ClientID == id {
-			urls[who] = strings.Clone(row.URL) // the reader reuses the texts
+		if row.ClientID == "" || client == nil || client.ID == "" || row.ClientID == client.ID {
+			urls[plan.Client] = strings.Clone(row.URL) // the reader reuses the texts
 		}
 	}
 	return urls, nil
+}
+
+// own gives a client or contact who is taken over the addresses of a plan, and returns the event
+// of that; nil for others. looksUp says that the service is asked for the client before it is created.
+func (r *Comparison) own(plan mapping.Plan, looksUp bool) *ledger.Event {
+	i, ok := r.takenAt[ledger.StepID{ClientKey: ledger.ClientKey{Environment: r.Environment, Space: plan.Client.Space, Client: plan.Client.Key}, Step: ledger.KindClient}]
+	if !ok {
+		return nil
+	}
+	add := func(list *[]string, addresses []string) {
+		for _, address := range addresses {
+			if !slices.Contains(*list, address) {
+				*list = append(*list, address)
+			}
+		}
+	}
+	e := &r.taken[i].event
+	add(&e.Addresses, lookup.Addresses(plan))
+	if looksUp {
+		add(&e.LookedUp, lookup.Asked(plan.Lookup))
+	}
+	return e
 }
 
 // CheckRows compares the rows of the sheet Results with the ledger and notes the

@@ -110,6 +110,38 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
+// The clients and contacts who are taken over own the addresses of their rows, so that no other
+// client is taken for one whom the service may still be creating.
+func TestTakeOverOwnsAddresses(t *testing.T) {
+	const ann, bob = "ann@example.test", "bob@example.test"
+	for _, existing := range []mapping.Existing{mapping.Reuse, mapping.Create} {
+		r := newComparison(t, "v2\ncontacts: [{id: p, key: Partner, lookup: {email: Partner}, fields: {email: Partner}}]\nclaims: [{key: E-mail, name: x, claimants: [client, p]}]")
+		r.Binding.Mapping().Client.Existing = existing
+		all := lines(rerun.Step{Client: ann, Step: "client", State: "uncertain"}, rerun.Step{Client: ann, Step: "contact/email/" + bob, State: "sent"})
+		if err := r.CheckSteps(t.Context(), all, true); err != nil {
+			t.Fatal(err)
+		}
+		rows := func(yield func(rerun.Row, error) bool) {
+			text := func(s string) cell.Cell { return cell.Cell{Kind: cell.Text, Raw: s, Shown: s} }
+			yield(rerun.Row{Record: cell.Record{Row: 2, Cells: []cell.Cell{text(ann), text(bob)}}}, nil)
+		}
+		if err := r.TakeOver("run-1", rows); err != nil {
+			t.Fatal(err)
+		}
+		owners, err := r.Ledger.AddressOwners(t.Context(), service, []string{"email " + ann, "email " + bob})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key, isAsked := range map[string]bool{ann: existing == mapping.Reuse, bob: true} {
+			who := ledger.ClientKey{Environment: service, Space: "email", Client: key}
+			want := []ledger.AddressOwner{{ClientKey: who, State: ledger.Uncertain, Run: "run-1", LookedUp: isAsked}}
+			if diff := cmp.Diff(want, owners["email "+key]); diff != "" {
+				t.Errorf("existing: %s: the owner of %s (-want +got):\n%s", existing, key, diff)
+			}
+		}
+	}
+}
+
 // When an id or redirect url was copied down a column, the first step gets it; the
 // others become uncertain without it.
 func TestTakeOverGivesAnIDToOneStep(t *testing.T) {
