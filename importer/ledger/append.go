@@ -122,7 +122,7 @@ func (t *transaction) advance(was row, e Event) (done bool, err error) {
 	if delete(t.open, e.StepID); now.state == Sent && len(t.open) < mostKept {
 		t.open[e.StepID] = now
 	}
-	if was.state == Refused && e.To == Sent && !bytes.Equal(was.request, now.request) {
+	if e.Step == KindClient && was.state == Refused && e.To == Sent && !bytes.Equal(was.request, now.request) {
 		if err := t.disown(e.ClientKey); err != nil {
 			return false, err
 		}

@@ -314,6 +314,18 @@ func (s suite) testAddressTaken(t *testing.T) {
 			t.Error("the address with which she was created is free")
 		}
 	})
+	t.Run("an activity is asked for with other data", func(t *testing.T) { // after it was certainly not created
+		l := s.fresh(t, begin("ann", []string{"email a"}, "email a"))
+		activity := of("ann", "loans", "activity/details@client")
+		do(t, l.Append(life(of("ann", "", "client"), ledger.Done)...))
+		do(t, l.Append(life(activity, ledger.Sent, ledger.Refused)...))
+		corrected := life(activity, ledger.Sent)[0]
+		corrected.Data = []byte(`{"corrected": true}`)
+		do(t, l.Append(corrected))
+		if _, taken := errors.AsType[ledger.Taken](l.Append(begin("eve", []string{"email a"}, "email a"))); !taken {
+			t.Error("the address of a client who is done is free")
+		}
+	})
 }
 
 // testAnyText: ids come back byte for byte, whatever the service has made of them, and urls as
