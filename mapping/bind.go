@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -124,8 +123,7 @@ type boundResume struct {
 	isSet  bool
 	order  int            // of the activity that the mapping names
 	column int            // the column that names the activity; -1 for none
-	orders map[string]int // by what the cell says: the template's name, or a text that stands for it
-	listed bool           // the mapping lists what the cell may say
+	orders map[string]int // by the template's name
 }
 
 // Target is a value that the mapping takes from the rows, and the rule that says how. An
@@ -426,55 +424,20 @@ func (b *binder) checkAliases() {
 	}
 }
 
-// arrayIndex reads a part of a field's name that is an array index: digits
-// without a leading zero.
-func arrayIndex(part string) (int, bool) {
-	i, err := strconv.Atoi(part)
-	return i, err == nil && i >= 0 && strconv.Itoa(i) == part
-}
-
-// isWithin reports whether a field is part of the object or array at a path.
-func isWithin(path, of []string) bool { return len(path) > len(of) && slices.Equal(path[:len(of)], of) }
-
 // checkPaths reports fields that cannot be parts of one object.
 func (b *binder) checkPaths(rules []FieldRule, fields []boundField) {
 	for i := range fields {
-		if wrong, hint := wrongPath(fields[i].path, fields); wrong != "" {
-			b.wrongAt(rules[i].Name.At, "bad-field", "“%s” %s", rules[i].Name.Text, wrong).Hint = hint
+		path, name := fields[i].path, rules[i].Name
+		isNumber := func(part string) bool { return strings.Trim(part, "0123456789") == "" }
+		isWithin := func(f boundField) bool { return len(f.path) > len(path) && slices.Equal(f.path[:len(path)], path) }
+		if slices.Contains(path, "") {
+			b.wrongAt(name.At, "bad-field", "“%s” is not a field's name; a dot separates the names of nested objects", name.Text)
+		} else if slices.ContainsFunc(path, isNumber) {
+			b.wrongAt(name.At, "bad-field", "“%s” has a number for a name: nested objects can be sent, lists cannot", name.Text)
+		} else if at := slices.IndexFunc(fields, isWithin); at >= 0 {
+			b.wrongAt(name.At, "bad-field", "“%s” is a value here and an object in “%s”", name.Text, rules[at].Name.Text)
 		}
 	}
-}
-
-// wrongPath says why a field cannot be part of the object that all fields make; "" where it can.
-func wrongPath(path []string, all []boundField) (wrong, hint string) {
-	if slices.Contains(path, "") {
-		return "is not a field's name; a dot separates the names of nested objects", ""
-	}
-	for depth, part := range path {
-		at, isPlace := arrayIndex(part)
-		isLast, hasBefore := depth == len(path)-1, at == 0
-		if isPlace && depth == 0 {
-			return "begins with a place in an array, and the payload is an object; a name must come first", ""
-		}
-		for _, f := range all {
-			if !isWithin(f.path, path[:depth]) {
-				continue
-			}
-			other := strings.Join(f.path, ".")
-			there, isPlaceToo := arrayIndex(f.path[depth])
-			switch {
-			case isLast && isWithin(f.path, path):
-				return "is a value here and an object in “" + other + "”", ""
-			case isPlace && !isPlaceToo:
-				return "has a place in an array where “" + other + "” has a name", "a part of a name that is a number is a place in an array"
-			}
-			hasBefore = hasBefore || isPlaceToo && there == at-1
-		}
-		if isPlace && !hasBefore {
-			return fmt.Sprintf("is at place %d of an array, and no field is at place %d", at, at-1), "the first place is 0, and there are no gaps"
-		}
-	}
-	return "", ""
 }
 
 func (b *binder) bindActivities() {
@@ -600,13 +563,6 @@ func (b *binder) bindResume() {
 	r.order = r.orders[rule.Template.Text] // checked by Parse
 	if rule.Column.Text != "" {
 		r.column, _ = b.column(rule.Column)
-		if rule.Values != nil {
-			byName := r.orders
-			r.orders, r.listed = map[string]int{}, true
-			for from, to := range rule.Values {
-				r.orders[from] = byName[to.Text] // checked by Parse
-			}
-		}
 	}
 	b.resume = r
 }

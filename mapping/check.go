@@ -37,7 +37,9 @@ func (p *checker) warnAt(at yamltree.Place, code, format string, args ...any) *p
 func (p *checker) check(m *Mapping) {
 	p.checkKeySpace(m.Name)
 	p.checkClient(m)
-	p.foldTables(m)
+	for i := range m.Claims {
+		p.trimNameValues(&m.Claims[i])
+	}
 	p.checkEmpty(m)
 	if m.V1() {
 		p.checkV1(m)
@@ -107,39 +109,26 @@ func (p *checker) checkPerson(r *PersonRule) {
 	}
 }
 
-// foldTables writes the texts of the tables of names and of resume_at as they are read from cells.
-func (p *checker) foldTables(m *Mapping) {
-	for i := range m.Claims {
-		c := &m.Claims[i]
-		at := func(string) yamltree.Place { return c.Name.At }
-		c.NameValues = foldTable(p, c.NameValues, convert.Trim, at)
-		if _, isGiven := c.NameValues[""]; isGiven {
-			p.wrongAt(c.Name.At, "empty-text", "the values of the claim's name have an entry for an empty cell, which is never looked up").
-				Hint = "take it out"
-		}
-	}
-	if r := m.ResumeAt; r != nil {
-		fold := func(text string) string { return convert.Composed(convert.FoldSpace(text)) }
-		r.Values = foldTable(p, r.Values, fold, func(to yamltree.Scalar) yamltree.Place { return to.At })
-	}
-}
-
-// foldTable refuses a second entry for a text; at is the place of an entry.
-func foldTable[V any](p *checker, table map[string]V, fold func(string) string, at func(V) yamltree.Place) map[string]V {
-	var folded map[string]V
+// trimNameValues writes the texts of a name's table as they are read from cells.
+func (p *checker) trimNameValues(c *ClaimRule) {
+	table := c.NameValues
+	c.NameValues = nil
 	for _, from := range slices.Sorted(maps.Keys(table)) {
-		text := fold(from)
-		if _, twice := folded[text]; twice {
-			p.wrongAt(at(table[from]), "duplicate-key", "“%s” is listed twice: white space does not make it another text", text).
+		text := convert.Trim(from)
+		if _, twice := c.NameValues[text]; twice {
+			p.wrongAt(c.Name.At, "duplicate-key", "“%s” is listed twice: white space does not make it another text", text).
 				Hint = "keep one of the two"
 			continue
 		}
-		if folded == nil {
-			folded = map[string]V{}
+		if text == "" {
+			p.wrongAt(c.Name.At, "empty-text", "the values of the claim's name have an entry for an empty cell, which is never looked up").
+				Hint = "take it out"
 		}
-		folded[text] = table[from]
+		if c.NameValues == nil {
+			c.NameValues = map[string]string{}
+		}
+		c.NameValues[text] = table[from]
 	}
-	return folded
 }
 
 // checkEmpty refuses tables and words that list a text of sheet.empty: it never reaches them.
@@ -165,11 +154,6 @@ func (p *checker) checkEmpty(m *Mapping) {
 	}
 	for _, c := range m.Claims {
 		check(c.Name.At, once, slices.Sorted(maps.Keys(c.NameValues))...)
-	}
-	if m.ResumeAt != nil {
-		for _, from := range slices.Sorted(maps.Keys(m.ResumeAt.Values)) {
-			check(m.ResumeAt.Values[from].At, once, from)
-		}
 	}
 	for _, a := range m.Activities {
 		for k := range a.Attributes {

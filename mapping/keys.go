@@ -58,7 +58,7 @@ var mappingKeys = []yamltree.Key[Mapping]{
 	yamltree.To("link", "which clients get a magic link (v2): once (default), after everything else; on_new_claim, a fresh one after a new claim too; never",
 		yamltree.OneOf(LinkOnce, LinkOnNewClaim, LinkNever), func(m *Mapping) *LinkRule { return &m.Link }).
 		Note(func(n *yamltree.Node, m *Mapping) { m.LinkAt = n.At() }),
-	yamltree.To("resume_at", "the activity at which the client resumes: a template's name, or {column: …, values: {…}}",
+	yamltree.To("resume_at", "the activity at which the client resumes: a template's name, or {column: …}",
 		resume, func(m *Mapping) *ResumeRule { m.ResumeAt = new(ResumeRule); return m.ResumeAt }),
 	yamltree.To("activities", "the activities, in workflow order",
 		// An activity without a template is reported where the activity begins.
@@ -94,8 +94,6 @@ var resume = textOr(yamltree.Object(resumeKeys), "a text or {column: …}", func
 var resumeKeys = []yamltree.Key[ResumeRule]{
 	yamltree.To("column", "the column that holds the template's name",
 		text, func(r *ResumeRule) *yamltree.Scalar { return &r.Column }).Required(),
-	yamltree.To("values", "a table of what the cell says and which template it means; default: the cell has the name",
-		yamltree.NonEmpty(yamltree.Map(text)), func(r *ResumeRule) *map[string]yamltree.Scalar { return &r.Values }),
 }
 
 var sheetKeys = []yamltree.Key[SheetRule]{
@@ -106,13 +104,6 @@ var sheetKeys = []yamltree.Key[SheetRule]{
 		Note(func(_ *yamltree.Node, s *SheetRule) { s.HeaderRowGiven = true }),
 	yamltree.To("timezone", "the zone of date-times without one, e.g. Europe/London",
 		timezone, func(s *SheetRule) *yamltree.Scalar { return &s.Timezone }),
-	yamltree.To("ambiguous_times", "a time that occurred twice as clocks went back: refuse (default) or earlier",
-		yamltree.As(yamltree.OneOf("refuse", convert.EarlierAmbiguous), func(word convert.AmbiguousTimes) convert.AmbiguousTimes {
-			if word == convert.EarlierAmbiguous {
-				return word
-			}
-			return ""
-		}), func(s *SheetRule) *convert.AmbiguousTimes { return &s.AmbiguousTimes }),
 	yamltree.To("numbers", "how numbers look in text cells: {decimal, group}",
 		yamltree.Object(numberKeys).Then(checkNumbers), func(s *SheetRule) *convert.Numbers { return &s.Numbers }),
 	yamltree.To("empty", "texts that count as empty, in keys too, e.g. [N/A, n/a, \"-\", TBC]; upper and lower case differ",
@@ -121,9 +112,6 @@ var sheetKeys = []yamltree.Key[SheetRule]{
 		yamltree.OneOrMore(text), func(s *SheetRule) *[]yamltree.Scalar { return &s.FillDown }),
 	yamltree.To("when", "an expression that says which rows to take",
 		expressionText, func(s *SheetRule) *yamltree.Scalar { return &s.When }),
-	yamltree.To("hidden_rows", "rows that are hidden in the workbook: take (default) or skip",
-		yamltree.As(yamltree.OneOf("take", "skip"), func(word string) bool { return word == "skip" }),
-		func(s *SheetRule) *bool { return &s.SkipHidden }),
 	yamltree.To("encoding", "how a .csv file without a byte order mark is written: utf-8 (default) or windows-1252",
 		yamltree.OneOf("utf-8", "windows-1252"), func(s *SheetRule) *string { return &s.Encoding }),
 	yamltree.To("delimiter", "what separates the fields of a .csv file: \",\", \";\" or tab; default: detected from its header",
@@ -218,9 +206,8 @@ var clientKeys = []yamltree.Key[ClientRule]{
 	yamltree.To("administrator", "make contacts administrators (v2); default true",
 		yamltree.Bool, func(c *ClientRule) *bool { return &c.Administrator }).
 		Note(func(n *yamltree.Node, c *ClientRule) { c.AdministratorAt = n.At() }),
-	yamltree.To("fields", "the fields of the create payload; dots make objects (address.postcode), numbers arrays (phones.0.number)",
-		payloadFields,
-		func(c *ClientRule) *[]FieldRule { return &c.Fields }).Required(),
+	yamltree.To("fields", "the fields of the create payload; a dotted name makes a nested object (address.postcode)",
+		payloadFields, func(c *ClientRule) *[]FieldRule { return &c.Fields }).Required(),
 }
 
 // payloadFields are the fields of the payload that creates a person. One without fields

@@ -1,8 +1,6 @@
 package mapping
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 
 	"claimsheet/mapping/convert"
@@ -99,16 +97,14 @@ const (
 
 // SheetRule says how the sheet is laid out and which of its rows are taken.
 type SheetRule struct {
-	Name           yamltree.Scalar        // "" = the first visible sheet
-	HeaderRow      int                    // 1-based; default 1
-	HeaderRowGiven bool                   // the mapping gives the row, even the default
-	Timezone       yamltree.Scalar        // an IANA name; "" when no DateTime needs one
-	AmbiguousTimes convert.AmbiguousTimes // DateTimes that occur twice because the clocks went back
+	Name           yamltree.Scalar // "" = the first visible sheet
+	HeaderRow      int             // 1-based; default 1
+	HeaderRowGiven bool            // the mapping gives the row, even the default
+	Timezone       yamltree.Scalar // an IANA name; "" when no DateTime needs one
 	Numbers        convert.Numbers
 	When           yamltree.Scalar   // an expression; "" takes every row
 	Empty          []yamltree.Scalar // texts of cells that count as empty, in this case, after the cell is trimmed
 	FillDown       []yamltree.Scalar // columns whose empty cells take the one above
-	SkipHidden     bool              // rows that are hidden in the workbook are left out
 	Encoding       string            // of a CSV file without a byte order mark: utf-8 or windows-1252; "" = utf-8
 	Delimiter      string            // of a CSV file: a comma, a semicolon or a tab; "" = detected from the header
 }
@@ -209,18 +205,10 @@ type WorkflowRule struct {
 }
 
 // ResumeRule says at which activity the client resumes: a template's name, or
-// a column that holds one or, with Values, a text that stands for one.
+// a column that holds one.
 type ResumeRule struct {
 	Template yamltree.Scalar
-	Column   yamltree.Scalar            // set instead of Template
-	Values   map[string]yamltree.Scalar // templates' names for the texts of the cells; nil when the cells hold the names
-}
-
-// templates are the templates that the rule names, in the order of the file.
-func (r *ResumeRule) templates() []yamltree.Scalar {
-	return append([]yamltree.Scalar{r.Template}, slices.SortedFunc(maps.Values(r.Values), func(a, b yamltree.Scalar) int {
-		return cmp.Or(a.At.Line-b.At.Line, a.At.Column-b.At.Column)
-	})...)
+	Column   yamltree.Scalar // set instead of Template
 }
 
 // ActivityRule is one activity of the list.

@@ -143,7 +143,7 @@ func (m *Mapping) leaveOut(path []string) {
 
 // mayName reports whether clients can resume at a template: whether the rule names it, or cells may.
 func (r *ResumeRule) mayName(template string) bool {
-	return r.Column.Text != "" && r.Values == nil || slices.Contains(scalarTexts(r.templates()), template)
+	return r.Column.Text != "" || r.Template.Text == template
 }
 
 // leaveOutClaimsOf takes a contact out of the claims, and those that cannot do without it.

@@ -144,7 +144,7 @@ func (p *planner) person(g *planned, bound *boundPerson) {
 		lookup.Phone, lookup.PhoneNumber = it.value.Literal, g.plan.address(PhoneSpace, &it)
 	}
 	lookup.Mode = bound.mode
-	sent := make([]Field, 0, len(bound.fields))
+	g.step.Fields = make([]Field, 0, len(bound.fields))
 	for k := range bound.fields {
 		f := &bound.fields[k]
 		it := p.mergeParts(g, &f.value, func(part *rowPart) fieldValue { return part.fields[k] })
@@ -152,7 +152,7 @@ func (p *planner) person(g *planned, bound *boundPerson) {
 			g.step.Omitted = append(g.step.Omitted, Omitted{strings.Join(f.path, "."), it.source()})
 			continue
 		}
-		sent = append(sent, Field{f.path, it.value, it.source()})
+		g.step.Fields = append(g.step.Fields, Field{f.path, it.value, it.source()})
 		switch f.value.conv.Type {
 		case convert.Email:
 			g.plan.address(EmailSpace, &it)
@@ -160,32 +160,6 @@ func (p *planner) person(g *planned, bound *boundPerson) {
 			g.plan.address(PhoneSpace, &it)
 		}
 	}
-	g.step.Fields = withoutEmptyElements(bound.fields, sent)
-}
-
-// withoutEmptyElements leaves the constants out that stand in an element of an array of
-// which every cell is empty. An element of constants only has no cells, and stays.
-func withoutEmptyElements(bound []boundField, filled []Field) []Field {
-	isEmpty := func(element []string) bool {
-		hasCells := false
-		for i := range bound {
-			if f := &bound[i]; f.value.constant == nil && isWithin(f.path, element) {
-				hasCells = true
-				if slices.ContainsFunc(filled, func(it Field) bool { return slices.Equal(it.Path, f.path) }) {
-					return false
-				}
-			}
-		}
-		return hasCells
-	}
-	return slices.DeleteFunc(slices.Clone(filled), func(f Field) bool {
-		for i, part := range f.Path[:len(f.Path)-1] {
-			if _, isPlace := arrayIndex(part); isPlace && isEmpty(f.Path[:i+1]) {
-				return true
-			}
-		}
-		return false
-	})
 }
 
 // address returns a value as an address and notes it as one of the client's.

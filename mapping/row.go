@@ -246,8 +246,6 @@ func (r *rowConverter) accept() bool {
 	switch {
 	case blank(r.own):
 		row.Skipped = BlankRow
-	case r.record.Hidden && b.mapping.Sheet.SkipHidden:
-		row.Skipped = HiddenRow
 	case !r.holds(b.when, b.client.key):
 		row.Skipped = NotWhen
 	}
@@ -317,9 +315,6 @@ func (r *rowConverter) resume() int {
 	order, known := at.orders[name]
 	if !known {
 		message := "names no activity of the workflow; the client's next step was expected"
-		if at.listed {
-			message = "is not listed in the values of resume_at; the client's next step was expected"
-		}
 		if name == "" {
 			message = "is empty; the client's next step was expected"
 		}

@@ -76,7 +76,7 @@ func (c *Converter) convertDateTime(in cell.Cell) (string, *CellError) {
 	case c.Zone == nil:
 		return "", refuse(MissingTimezone, "has no time zone", "name the zone it was written in under sheet.timezone, for example Europe/London")
 	default:
-		if at, r = inZone(at, c.Zone, c.Ambiguous); r != nil {
+		if at, r = inZone(at, c.Zone); r != nil {
 			return "", r
 		}
 	}
@@ -304,20 +304,9 @@ func refuseDayRange() *CellError {
 	return refuse("date-range", "is outside the years 1 to 9999", "correct the date")
 }
 
-// AmbiguousTimes says what to do with a time that occurred twice because the
-// clocks went back.
-type AmbiguousTimes string
-
-// What to do with a time that occurred twice.
-const (
-	RefuseAmbiguous  AmbiguousTimes = ""        // the cell is refused
-	EarlierAmbiguous AmbiguousTimes = "earlier" // the first of the two is taken
-)
-
-// inZone returns the instant at which a clock in the zone shows what a clock in UTC shows at wall. When
-// clocks change there may be no such instant, which is refused, or two: then
-// twice decides.
-func inZone(wall time.Time, zone *time.Location, twice AmbiguousTimes) (time.Time, *CellError) {
+// inZone returns the instant at which a clock in the zone shows what a clock in UTC shows at wall. Where
+// clocks change there may be no such instant, or two, and the time is refused.
+func inZone(wall time.Time, zone *time.Location) (time.Time, *CellError) {
 	var found []time.Time
 	for _, days := range []int{-1, 1} { // of a change of clocks between these, both offsets are tried
 		_, offset := wall.AddDate(0, 0, days).In(zone).Zone()
@@ -326,20 +315,9 @@ func inZone(wall time.Time, zone *time.Location, twice AmbiguousTimes) (time.Tim
 			found = append(found, at)
 		}
 	}
-	switch {
-	case len(found) == 0:
-		return wall, refuse("time-skipped", "is a time that did not exist in "+zone.String()+": the clocks went forward over it",
+	if len(found) != 1 {
+		return wall, refuse("time-of-change", "is a time that clocks in "+zone.String()+" showed twice or never, as they were changed",
 			"correct the time, or write its offset in ISO 8601 (2026-01-31T12:00:00+00:00)")
-	case len(found) == 2:
-		return found[0], twice.refuse(zone)
 	}
 	return found[0], nil
-}
-
-func (a AmbiguousTimes) refuse(zone *time.Location) *CellError {
-	if a == EarlierAmbiguous {
-		return nil
-	}
-	return refuse("time-twice", "is a time that occurred twice in "+zone.String()+": the clocks went back over it",
-		"write its offset in ISO 8601 (2026-01-31T12:00:00+00:00), or sheet: {ambiguous_times: earlier} in the mapping")
 }
