@@ -37,10 +37,6 @@ func (p *checker) warnAt(at yamltree.Place, code, format string, args ...any) *p
 func (p *checker) check(m *Mapping) {
 	p.checkKeySpace(m.Name)
 	p.checkClient(m)
-	for i := range m.Claims {
-		p.trimNameValues(&m.Claims[i])
-	}
-	p.checkEmpty(m)
 	if m.V1() {
 		p.checkV1(m)
 	} else {
@@ -106,59 +102,6 @@ func (p *checker) checkPerson(r *PersonRule) {
 	p.checkKey(r.Key)
 	if l := r.Lookup; l.Mode != "" && (l.Email == nil || l.Phone == nil) {
 		p.wrongAt(l.At, "no-lookup", "lookup has mode: %s, which asks by e-mail and by phone; both must be given", l.Mode)
-	}
-}
-
-// trimNameValues writes the texts of a name's table as they are read from cells.
-func (p *checker) trimNameValues(c *ClaimRule) {
-	table := c.NameValues
-	c.NameValues = nil
-	for _, from := range slices.Sorted(maps.Keys(table)) {
-		text := convert.Trim(from)
-		if _, twice := c.NameValues[text]; twice {
-			p.wrongAt(c.Name.At, "duplicate-key", "“%s” is listed twice: white space does not make it another text", text).
-				Hint = "keep one of the two"
-			continue
-		}
-		if text == "" {
-			p.wrongAt(c.Name.At, "empty-text", "the values of the claim's name have an entry for an empty cell, which is never looked up").
-				Hint = "take it out"
-		}
-		if c.NameValues == nil {
-			c.NameValues = map[string]string{}
-		}
-		c.NameValues[text] = table[from]
-	}
-}
-
-// checkEmpty refuses tables and words that list a text of sheet.empty: it never reaches them.
-func (p *checker) checkEmpty(m *Mapping) {
-	const once = "list it in one of the two places"
-	check := func(at yamltree.Place, hint string, texts ...string) {
-		texts = slices.DeleteFunc(texts, func(text string) bool { return !slices.Contains(scalarTexts(m.Sheet.Empty), text) })
-		if len(texts) > 0 {
-			p.wrongAt(at, "empty-text", "“%s” counts as empty by sheet.empty, so the entry for it here is never used", strings.Join(texts, "”, “")).
-				Hint = hint
-		}
-	}
-	value := func(v *ValueRule) {
-		if v != nil {
-			check(v.At, once+"; default says what is sent for an empty cell",
-				slices.Concat(slices.Sorted(maps.Keys(v.Values)), v.Checked, v.Unchecked)...)
-		}
-	}
-	value(m.Client.Lookup.Email)
-	value(m.Client.Lookup.Phone)
-	for i := range m.Client.Fields {
-		value(&m.Client.Fields[i].Value)
-	}
-	for _, c := range m.Claims {
-		check(c.Name.At, once, slices.Sorted(maps.Keys(c.NameValues))...)
-	}
-	for _, a := range m.Activities {
-		for k := range a.Attributes {
-			value(&a.Attributes[k].Value)
-		}
 	}
 }
 
@@ -307,6 +250,11 @@ func (p *checker) checkClaims(m *Mapping) {
 		if c.NameValues != nil && names == 0 && c.Name.Text != "" {
 			p.wrongAt(c.Name.At, "values-alone", "the claim's name has values for its cells, and names no column").
 				Hint = "write the columns into the text, e.g. \"{Lender} {Agreement no}\", or leave values out"
+		}
+		for _, from := range slices.Sorted(maps.Keys(c.NameValues)) {
+			if convert.Trim(from) != from || from == "" {
+				p.wrongAt(c.Name.At, "wrong-option", "the values of the claim's name: %q can never match, because cells are trimmed and an empty one is not looked up", from)
+			}
 		}
 	}
 }
