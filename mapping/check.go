@@ -1,7 +1,6 @@
 package mapping
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -100,7 +99,7 @@ func (l *LookupRule) isGiven() bool { return l.Email != nil || l.Phone != nil }
 func (p *checker) checkPerson(r *PersonRule) {
 	p.checkKeySpace(r.KeySpace)
 	p.checkKey(r.Key)
-	if l := r.Lookup; l.Mode != "" && (l.Email == nil || l.Phone == nil) {
+	if l := r.Lookup; l.Mode != "" && l.isGiven() && (l.Email == nil || l.Phone == nil) {
 		p.wrongAt(l.At, "no-lookup", "lookup has mode: %s, which asks by e-mail and by phone; both must be given", l.Mode)
 	}
 }
@@ -319,11 +318,8 @@ func (p *checker) checkOn(m *Mapping, a *ActivityRule) {
 	default:
 		contacts, _ := m.roles()
 		choices := slices.Concat([]string{ClientRole}, ofClaims, contacts[1:])
-		hint := "the ids of the entries of claims and contacts can be used here"
-		if nearest, ok := problem.Nearest(problem.Shorten(on), choices); ok {
-			hint = fmt.Sprintf("did you mean “%s”?", nearest)
-		}
-		p.wrongAt(a.On.At, "unknown-claim", "on cannot be “%s”; expected %s", on, problem.OrList(choices)).Hint = hint
+		p.wrongAt(a.On.At, "unknown-claim", "on cannot be “%s”: no entry of claims or contacts has that id", on).
+			Hint = problem.Suggestion(on, choices)
 	}
 }
 
