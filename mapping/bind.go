@@ -389,7 +389,7 @@ func (b *binder) bindClaim(i int) {
 	name := ValueRule{At: c.Name.At, Text: c.Name, Required: true}
 	claim := boundClaim{
 		id: c.ID.Text, key: b.columns(c.Key), when: b.condition(c.When),
-		name: b.value("the claim's name", &name, convert.Text), first: c.First, activities: make([]*boundPayload, len(b.mapping.Activities)),
+		name: b.value("the claim's name", &name, convert.Text), first: c.Create == "first", activities: make([]*boundPayload, len(b.mapping.Activities)),
 	}
 	claim.name.table = c.NameValues
 	b.target(&claim.name, "claims", strconv.Itoa(i), "name")

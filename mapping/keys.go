@@ -187,27 +187,32 @@ var clientRule = yamltree.Object(clientKeys).Then(func(r *yamltree.Reader, n *ya
 	}
 })
 
-var clientKeys = []yamltree.Key[ClientRule]{
+var clientKeys = append([]yamltree.Key[ClientRule]{
 	yamltree.To("key", "the column or columns that identify a client; default: known_id, if that is always filled, which then needs no lookup",
 		yamltree.OneOrMore(text), func(c *ClientRule) *[]yamltree.Scalar { return &c.Key }),
 	yamltree.To("known_id", "the column with a client's id known from elsewhere: that client is taken over without a request, whatever existing and key say. To withdraw a wrong id, empty the cell and run claimsheet settle --undo KEY:client",
 		text, func(c *ClientRule) *yamltree.Scalar { return &c.KnownID }),
-	yamltree.To("key_space", "the key space, for mappings that share clients; default: the mapping's name. A key that is a look-up's column is shared anyway",
-		text, func(c *ClientRule) *yamltree.Scalar { return &c.KeySpace }),
 	yamltree.To("existing", "what to do with a client that the service knows: reuse, skip, fail or create; default reuse",
 		yamltree.OneOf(Reuse, Skip, Fail, Create), func(c *ClientRule) *Existing { return &c.Existing }),
 	yamltree.To("existing_activities", "whether a client who was found, not created, gets the activities on the client: send (default) or skip",
-		yamltree.As(yamltree.OneOf("send", "skip"), func(word string) bool { return word == "skip" }),
-		func(c *ClientRule) *bool { return &c.SkipActivities }).
+		yamltree.OneOf("send", "skip"), func(c *ClientRule) *string { return &c.ExistingActivities }).
 		Note(func(n *yamltree.Node, c *ClientRule) { c.ActivitiesAt = n.At() }),
-	yamltree.To("lookup", "how the client is looked up in the service: {email, phone, mode}",
-		yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
-		func(c *ClientRule) *LookupRule { return &c.Lookup }),
-	yamltree.To("administrator", "make contacts administrators (v2); default true",
-		yamltree.Bool, func(c *ClientRule) *bool { return &c.Administrator }).
-		Note(func(n *yamltree.Node, c *ClientRule) { c.AdministratorAt = n.At() }),
-	yamltree.To("fields", "the fields of the create payload; a dotted name makes a nested object (address.postcode)",
-		payloadFields, func(c *ClientRule) *[]FieldRule { return &c.Fields }).Required(),
+}, personKeys(func(c *ClientRule) *PersonRule { return &c.PersonRule })...)
+
+// personKeys are the keys that the client and the contacts have in common.
+func personKeys[T any](rule func(*T) *PersonRule) []yamltree.Key[T] {
+	return []yamltree.Key[T]{
+		yamltree.To("key_space", "the key space, for mappings that share people; default: the mapping's name, for a contact with the entry's id. A key that is a look-up's column is shared anyway",
+			text, func(t *T) *yamltree.Scalar { return &rule(t).KeySpace }),
+		yamltree.To("lookup", "how the person is looked up in the service: {email, phone, mode}",
+			yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
+			func(t *T) *LookupRule { return &rule(t).Lookup }),
+		yamltree.To("administrator", "make the contact an administrator (v2); default true. With false, a person who administers claims in another row is refused",
+			yamltree.Bool, func(t *T) *bool { return &rule(t).Administrator }).
+			Note(func(n *yamltree.Node, t *T) { rule(t).AdministratorAt = n.At() }),
+		yamltree.To("fields", "the fields of the create payload; a dotted name makes a nested object (address.postcode). A contact with several roles gets the fields of the first row; rows with other values are changed",
+			payloadFields, func(t *T) *[]FieldRule { return &rule(t).Fields }).Required(),
+	}
 }
 
 // payloadFields are the fields of the payload that creates a person. One without fields
@@ -220,11 +225,10 @@ var lookupKeys = []yamltree.Key[LookupRule]{
 	yamltree.To("phone", "the column that holds the phone number, read as a Phone; give a region if numbers have no +",
 		value, func(l *LookupRule) *ValueRule { l.Phone = new(ValueRule); return l.Phone }),
 	yamltree.To("mode", "with both: first (default), by phone only if the row has no e-mail address; either, also if the address is not found; both, the client fails if they disagree",
-		yamltree.As(yamltree.OneOf("first", LookupEither, LookupBoth), func(word LookupMode) LookupMode {
-			if word == "first" {
-				return ""
+		yamltree.OneOf("first", LookupEither, LookupBoth).Then(func(_ *yamltree.Reader, _ *yamltree.Node, mode *LookupMode) {
+			if *mode == "first" {
+				*mode = ""
 			}
-			return word
 		}), func(l *LookupRule) *LookupMode { return &l.Mode }),
 }
 
@@ -238,8 +242,7 @@ var claimKeys = []yamltree.Key[ClaimRule]{
 	yamltree.To("name", "the claim's name, a text with {Column}, or {text: …, values: {…}}; the names of one client's claims must differ",
 		claimName, func(c *ClaimRule) *ClaimRule { return c }).Required(),
 	yamltree.To("create", "when the claim is created: when_needed (default: before its first activity) or first (before all activities)",
-		yamltree.As(yamltree.OneOf("when_needed", "first"), func(word string) bool { return word == "first" }),
-		func(c *ClaimRule) *bool { return &c.First }),
+		yamltree.OneOf("when_needed", "first"), func(c *ClaimRule) *string { return &c.Create }),
 	yamltree.To("administrator", "which contact administers the claim: client (default), the id of a contacts entry, or {id: env:NAME} for any other",
 		administrator, func(c *ClaimRule) *AdministratorRule { return &c.Administrator }),
 	yamltree.To("claimants", "the claim's claimants: client, and ids of contacts entries; default [client]. A contact whose when is false is left out",
@@ -267,25 +270,14 @@ var contactReference = text.Then(func(r *yamltree.Reader, n *yamltree.Node, s *y
 	}
 })
 
-var contactKeys = []yamltree.Key[ContactRule]{
+var contactKeys = append([]yamltree.Key[ContactRule]{
 	yamltree.To("id", "a short name, which claims use in administrator and claimants",
 		text, func(c *ContactRule) *yamltree.Scalar { return &c.ID }).Required(),
 	yamltree.To("when", "an expression that says which rows have such a contact",
 		expressionText, func(c *ContactRule) *yamltree.Scalar { return &c.When }),
 	yamltree.To("key", "the column or columns that identify the contact, also in rows of different clients",
 		yamltree.OneOrMore(text), func(c *ContactRule) *[]yamltree.Scalar { return &c.Key }).Required(),
-	yamltree.To("key_space", "the key space, as for client; default: the mapping's name and the entry's id",
-		text, func(c *ContactRule) *yamltree.Scalar { return &c.KeySpace }),
-	yamltree.To("lookup", "how the contact is looked up in the service: {email, phone, mode}",
-		yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
-		func(c *ContactRule) *LookupRule { return &c.Lookup }),
-	yamltree.To("administrator", "make the contact an administrator; default true. With false, a person who administers claims in another row is refused",
-		yamltree.Bool, func(c *ContactRule) *bool { return &c.Administrator }).
-		Note(func(n *yamltree.Node, c *ContactRule) { c.AdministratorAt = n.At() }),
-	yamltree.To("fields", "the fields of the create payload, as for client. A person with several roles gets the fields of the first row; rows with other values are changed",
-		payloadFields,
-		func(c *ContactRule) *[]FieldRule { return &c.Fields }).Required(),
-}
+}, personKeys(func(c *ContactRule) *PersonRule { return &c.PersonRule })...)
 
 // claimName is a text, or a text with a table for its cells.
 var claimName = textOr(yamltree.Object(nameKeys), "a text or {text: …, values: {…}}", func(r *ClaimRule) *yamltree.Scalar { return &r.Name })

@@ -135,10 +135,11 @@ type PersonRule struct {
 // ClientRule is the client.
 type ClientRule struct {
 	PersonRule
-	KnownID        yamltree.Scalar // the column with an id known from elsewhere; "" for none
-	Existing       Existing
-	SkipActivities bool           // a client who was found, not created, gets no activities that are on the client
-	ActivitiesAt   yamltree.Place // of existing_activities; zero when the mapping leaves the key out
+	KnownID  yamltree.Scalar // the column with an id known from elsewhere; "" for none
+	Existing Existing
+	// ExistingActivities is “skip” when a client who was found, not created, gets no activities that are on the client.
+	ExistingActivities string
+	ActivitiesAt       yamltree.Place // of existing_activities; zero when the mapping leaves the key out
 }
 
 // LookupRule says how the service is asked for the client.
@@ -177,7 +178,7 @@ type ClaimRule struct {
 	NameValues    map[string]string          // replace the texts of the name's cells; a text that is not listed stays
 	When          yamltree.Scalar            // an expression; "" takes every row
 	Columns       map[string]yamltree.Scalar // aliases: a name → the column it stands for
-	First         bool                       // created before all activities, not just before the first that is on it
+	Create        string                     // “first”: before all activities, not just before the first that is on it
 	Administrator AdministratorRule
 	Claimants     []yamltree.Scalar // client, or ids of contacts
 
