@@ -123,14 +123,6 @@ func (r *rowConverter) convert() {
 	slices.SortStableFunc(row.Readings, func(a, b Reading) int { return a.Target - b.Target })
 }
 
-// Client returns the client of a record, as Convert does, without converting
-// the rest.
-func (b *Binding) Client(record cell.Record) Identity {
-	var row ConvertedRow
-	b.converter(record, &row).accept()
-	return row.Client
-}
-
 // value converts a value of the row, unless it does not count.
 func (r *rowConverter) value(v *boundValue) fieldValue {
 	if r.people && v.rule == nil && v.conv.Type != convert.Email && v.conv.Type != convert.Phone {
@@ -430,7 +422,7 @@ func TotalsLabel(record cell.Record) (column int, ok bool) {
 	for i, c := range record.Cells {
 		switch {
 		case c.IsEmpty(), c.Kind == cell.Number, c.Kind == cell.Text && isAmount(c.Raw), c.Kind == cell.Error, c.Kind == cell.Uncomputed:
-		case c.Kind == cell.Text && column < 0 && totalsWord(c) != "":
+		case c.Kind == cell.Text && column < 0 && isTotalsWord(c.Raw):
 			column = i
 		default:
 			return -1, false
@@ -439,16 +431,9 @@ func TotalsLabel(record cell.Record) (column int, ok bool) {
 	return column, column >= 0
 }
 
-// totalsWord returns the word for totals in a cell, "" for none.
-func totalsWord(c cell.Cell) string {
-	if len(c.Raw) > 40 {
-		return ""
-	}
-	word := strings.ToLower(strings.Trim(convert.FoldKey(c.Raw), " :.="))
-	if slices.Contains(totals, word) {
-		return word
-	}
-	return ""
+// isTotalsWord reports whether a text is a word for totals.
+func isTotalsWord(s string) bool {
+	return len(s) <= 40 && slices.Contains(totals, strings.ToLower(strings.Trim(convert.FoldKey(s), " :.=")))
 }
 
 // isAmount reports whether a text is written like a number, but not like a

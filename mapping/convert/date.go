@@ -228,7 +228,11 @@ func (c *Converter) checked(m moment, err error) (moment, *CellError) {
 func isImpossible(err error) bool { return strings.HasSuffix(err.Error(), " out of range") }
 
 func (c *Converter) refuseDate() *CellError {
-	return refuse("not-date", "is not a date; expected "+c.expectedDate(), c.dateHint())
+	hint := "correct the date, or say how the column writes dates, for example format: dd/mm/yyyy"
+	if c.Format != "" {
+		hint = "correct the date, or the format in the mapping: d and m take one digit or two, dd and mm exactly two"
+	}
+	return refuse("not-date", "is not a date; expected "+c.expectedDate(), hint)
 }
 
 func (c *Converter) expectedDate() string {
@@ -239,13 +243,6 @@ func (c *Converter) expectedDate() string {
 		return "ISO 8601 (yyyy-mm-ddThh:mm:ss)"
 	}
 	return "ISO 8601 (yyyy-mm-dd)"
-}
-
-func (c *Converter) dateHint() string {
-	if c.Format != "" {
-		return "correct the date, or the format in the mapping: d and m take one digit or two, dd and mm exactly two"
-	}
-	return "correct the date, or say how the column writes dates, for example format: dd/mm/yyyy"
 }
 
 // Day 0 of each date system. The 1900 system counts a 29 February 1900, which never existed, as serial 60; so the
@@ -264,8 +261,8 @@ const (
 // momentFromSerial returns the moment of a spreadsheet's day count. A fraction
 // of day 0 is a time without a day and is refused.
 func momentFromSerial(literal string, date1904 bool) (moment, *CellError) {
-	serial, ok := parseSerial(literal)
-	if !ok {
+	serial, err := strconv.ParseFloat(literal, 64)
+	if err != nil || strings.Trim(literal, "0123456789.eE+-") != "" { // ParseFloat reads hexadecimal and infinity too
 		return moment{}, refuse("date-serial", "does not hold a spreadsheet's day count", "type the date again")
 	}
 	if serial < 0 || serial >= maxSerial {
@@ -291,13 +288,6 @@ func momentFromSerial(literal string, date1904 bool) (moment, *CellError) {
 		return moment{}, refuseDayRange()
 	}
 	return moment{wall: wall}, nil
-}
-
-// parseSerial accepts digits, a point and an exponent. ParseFloat alone
-// accepts more (hexadecimal, infinity), which no spreadsheet writes.
-func parseSerial(literal string) (float64, bool) {
-	serial, err := strconv.ParseFloat(literal, 64)
-	return serial, err == nil && strings.Trim(literal, "0123456789.eE+-") == ""
 }
 
 func refuseDayRange() *CellError {
