@@ -210,7 +210,9 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type) boundVal
 	wrong := v.conv.Check()
 	if wrong != nil {
 		at := rule.optionsAt()
-		if i := v.conv.WrongFormat(); i > 0 {
+		if i := slices.IndexFunc(rule.Formats, func(f yamltree.Scalar) bool {
+			return (&convert.Converter{Type: typ, Format: f.Text}).Check() != nil
+		}); i > 0 { // of several formats the wrong one
 			at = rule.Formats[i].At
 		}
 		b.wrongAt(at, "wrong-option", "“%s”: %s", label, strings.Join(wrong, "; "))
