@@ -4,7 +4,6 @@ import (
 	"math"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
@@ -145,30 +144,15 @@ var delimiter = yamltree.Parsed("a text", yamltree.Text.Schema, func(r *yamltree
 
 var numberKeys = []yamltree.Key[convert.Numbers]{
 	yamltree.To("decimal", "the decimal separator; default .",
-		separator(1), func(s *convert.Numbers) *string { return &s.Decimal }),
+		yamltree.Text, func(s *convert.Numbers) *string { return &s.Decimal }),
 	yamltree.To("group", "the separator between groups of three digits, \"\" for none; default , or none where decimal is ,",
-		separator(0), func(s *convert.Numbers) *string { return &s.Group }),
-}
-
-// separator is one character; it may be empty when least is 0.
-func separator(least int) yamltree.Value[string] {
-	return yamltree.Parsed("one character in quotes", yamltree.Text.Schema, func(r *yamltree.Reader, n *yamltree.Node) (string, bool) {
-		if count := utf8.RuneCountInString(n.Text()); count > 1 || count < least {
-			r.Wrong(n, "number-separator", "%s must be one character in quotes, not “%s”", n.Name(), problem.OneLine(n.Text()))
-			return "", false
-		}
-		return n.Text(), true
-	})
+		yamltree.AnyText, func(s *convert.Numbers) *string { return &s.Group }),
 }
 
 // checkNumbers refuses a notation in which a number could be read in two ways: a
 // thousand would be read as one.
 func checkNumbers(r *yamltree.Reader, n *yamltree.Node, s *convert.Numbers) {
-	decimal, group := n.Given("decimal"), n.Given("group")
-	if decimal != nil && decimal.Text() != s.Decimal || group != nil && group.Text() != s.Group {
-		return // reported already
-	}
-	if group == nil && s.Group == s.Decimal {
+	if n.Given("group") == nil && s.Group == s.Decimal {
 		s.Group = "" // the default, which decimal takes
 	}
 	for _, m := range s.Check() {
