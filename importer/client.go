@@ -190,9 +190,8 @@ func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (*cl
 
 // skipReasons say why a row is left out.
 var skipReasons = map[mapping.SkipReason]string{
-	mapping.BlankRow:  "the row is empty",
-	mapping.HiddenRow: "the row is hidden, and the mapping's sheet.hidden_rows skips such rows",
-	mapping.NotWhen:   "left out by the mapping's sheet.when",
+	mapping.BlankRow: "the row is empty",
+	mapping.NotWhen:  "left out by the mapping's sheet.when",
 }
 
 // createdBefore are the ids that the ledger knows of a client. They are shown in

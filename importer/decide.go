@@ -370,7 +370,7 @@ func (d *decision) isFound() bool {
 // skipActivities leaves out what is new of the activities on a client who was found,
 // where the mapping wants that: the client may be past them.
 func skipActivities(decisions []decision, b *mapping.Binding) {
-	if !b.Mapping().Client.SkipActivities {
+	if b.Mapping().Client.ExistingActivities != "skip" {
 		return
 	}
 	for i := range decisions {

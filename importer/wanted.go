@@ -325,28 +325,16 @@ func activityOf(a *mapping.Activity) apiclient.Activity {
 }
 
 // clientBody is the create payload: the fields in the mapping's order, dotted
-// names as nested objects and arrays.
+// names as nested objects.
 func clientBody(fields []mapping.Field) json.RawMessage {
 	var b bytes.Buffer
 	writeFields(&b, fields, 0)
 	return b.Bytes()
 }
 
-// writeFields writes the fields that share their first depth names as one object
-// or array. An element of an array of which no field has a value is left out.
+// writeFields writes the fields that share their first depth names as one object.
 func writeFields(b *bytes.Buffer, fields []mapping.Field, depth int) {
-	ends := "{}"
-	if len(fields) > 0 {
-		if _, isArray := fields[0].Index(depth); isArray {
-			ends = "[]"
-			fields = slices.SortedStableFunc(slices.Values(fields), func(f, g mapping.Field) int {
-				i, _ := f.Index(depth)
-				j, _ := g.Index(depth)
-				return i - j
-			})
-		}
-	}
-	b.WriteByte(ends[0])
+	b.WriteByte('{')
 	written := map[string]bool{}
 	for _, f := range fields {
 		name := f.Path[depth]
@@ -357,10 +345,8 @@ func writeFields(b *bytes.Buffer, fields []mapping.Field, depth int) {
 			b.WriteByte(',')
 		}
 		written[name] = true
-		if ends == "{}" {
-			b.Write(cell.QuoteJSON(name))
-			b.WriteByte(':')
-		}
+		b.Write(cell.QuoteJSON(name))
+		b.WriteByte(':')
 		if len(f.Path) == depth+1 {
 			b.Write(f.Value.JSON())
 			continue
@@ -373,7 +359,7 @@ func writeFields(b *bytes.Buffer, fields []mapping.Field, depth int) {
 		}
 		writeFields(b, inside, depth+1)
 	}
-	b.WriteByte(ends[1])
+	b.WriteByte('}')
 }
 
 // ids are what the run knows of a client by now.

@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -52,6 +51,7 @@ type boundPerson struct {
 	mode          LookupMode
 	fields        []boundField
 	administrator bool
+	activities    []*boundPayload // by the mapping's activities; nil for those that are not on the person
 }
 
 type boundField struct {
@@ -71,19 +71,23 @@ type boundClaim struct {
 
 	administrator boundRole
 	claimants     []boundRole
+	activities    []*boundPayload // by the mapping's activities; nil for those that are not on the entry
 }
 
 // boundRole is who a claim names: the client, an entry of contacts, or a contact
 // that the environment has.
 type boundRole struct {
-	contact int    // index of the entry; clientScope for the client
+	contact int    // index of the entry; noContact for the client
 	id      string // of the environment's contact; "" for the others
 }
+
+// noContact is the index of the client among the contacts.
+const noContact = -1
 
 // isUsual reports whether the client is the claim's administrator and its only
 // claimant.
 func (c *boundClaim) isUsual() bool {
-	usual := boundRole{contact: clientScope}
+	usual := boundRole{contact: noContact}
 	return c.administrator == usual && slices.Equal(c.claimants, []boundRole{usual})
 }
 
@@ -91,22 +95,11 @@ func (c *boundClaim) isUsual() bool {
 type boundActivity struct {
 	rule     *ActivityRule
 	template Template
-	payloads []*boundPayload // on the client, on each claims entry, and on each contacts entry; nil where the activity is not
-	order    int             // position among the workflow's activities; -1 when assigned
+	order    int // position among the workflow's activities; -1 when assigned
 }
 
-// clientScope is the client's index among those of the claims entries.
-const clientScope = -1
-
-// contactScope is the index of a contacts entry behind those of the claims entries.
-func (m *Mapping) contactScope(entry int) int { return len(m.Claims) + entry }
-
-// payload returns what the activity holds on a scope; nil when it is not on
-// it.
-func (a *boundActivity) payload(scope int) *boundPayload { return a.payloads[1+scope] }
-
-// boundPayload is what an activity holds on one scope. The aliases of a claims
-// entry can make the same attribute another column.
+// boundPayload is what an activity holds on the client, a claims entry or a contacts entry.
+// The aliases of a claims entry can make the same attribute another column.
 type boundPayload struct {
 	when       *expr.Expression
 	attributes []boundAttribute
@@ -124,8 +117,7 @@ type boundResume struct {
 	isSet  bool
 	order  int            // of the activity that the mapping names
 	column int            // the column that names the activity; -1 for none
-	orders map[string]int // by what the cell says: the template's name, or a text that stands for it
-	listed bool           // the mapping lists what the cell may say
+	orders map[string]int // by the template's name
 }
 
 // Target is a value that the mapping takes from the rows, and the rule that says how. An
@@ -152,8 +144,7 @@ func BindAll(m *Mapping, sheets []cell.Sheet, service *Service, runDate string) 
 		tables[i], found = Bind(m, &sheets[i], service, runDate)
 		problems = append(problems, found...)
 	}
-	if problems = dedupe(problems); len(problems) > 0 {
-		problems.Sort()
+	if problems = problems.Unique(); len(problems) > 0 {
 		return nil, problems
 	}
 	whole := *tables[0]
@@ -217,8 +208,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	b.when = b.condition(m.Sheet.When)
 	b.checkAliases()
 	b.doubtHeader()
-	b.problems.Sort()
-	if b.problems = slices.Compact(b.problems); len(b.problems) > 0 {
+	if b.problems = b.problems.Unique(); len(b.problems) > 0 {
 		return nil, b.problems
 	}
 	b.Binding.warnings = b.checker.warnings
@@ -316,7 +306,7 @@ func (b *binder) target(v *boundValue, path ...string) {
 // bindPerson binds the client, or an entry of contacts.
 func (b *binder) bindPerson(rule *PersonRule, ownSpace string, path ...string) boundPerson {
 	path = slices.Clip(path)
-	p := boundPerson{key: b.columns(rule.Key), administrator: rule.Administrator, mode: rule.Lookup.Mode}
+	p := boundPerson{key: b.columns(rule.Key), administrator: rule.Administrator, mode: rule.Lookup.Mode, activities: make([]*boundPayload, len(b.mapping.Activities))}
 	lookup := func(name string, rule *ValueRule, typ convert.Type) *boundValue {
 		if rule == nil {
 			return nil
@@ -399,7 +389,7 @@ func (b *binder) bindClaim(i int) {
 	name := ValueRule{At: c.Name.At, Text: c.Name, Required: true}
 	claim := boundClaim{
 		id: c.ID.Text, key: b.columns(c.Key), when: b.condition(c.When),
-		name: b.value("the claim's name", &name, convert.Text), first: c.First,
+		name: b.value("the claim's name", &name, convert.Text), first: c.Create == "first", activities: make([]*boundPayload, len(b.mapping.Activities)),
 	}
 	claim.name.table = c.NameValues
 	b.target(&claim.name, "claims", strconv.Itoa(i), "name")
@@ -426,55 +416,20 @@ func (b *binder) checkAliases() {
 	}
 }
 
-// arrayIndex reads a part of a field's name that is an array index: digits
-// without a leading zero.
-func arrayIndex(part string) (int, bool) {
-	i, err := strconv.Atoi(part)
-	return i, err == nil && i >= 0 && strconv.Itoa(i) == part
-}
-
-// isWithin reports whether a field is part of the object or array at a path.
-func isWithin(path, of []string) bool { return len(path) > len(of) && slices.Equal(path[:len(of)], of) }
-
 // checkPaths reports fields that cannot be parts of one object.
 func (b *binder) checkPaths(rules []FieldRule, fields []boundField) {
 	for i := range fields {
-		if wrong, hint := wrongPath(fields[i].path, fields); wrong != "" {
-			b.wrongAt(rules[i].Name.At, "bad-field", "“%s” %s", rules[i].Name.Text, wrong).Hint = hint
+		path, name := fields[i].path, rules[i].Name
+		isNumber := func(part string) bool { return strings.Trim(part, "0123456789") == "" }
+		isWithin := func(f boundField) bool { return len(f.path) > len(path) && slices.Equal(f.path[:len(path)], path) }
+		if slices.Contains(path, "") {
+			b.wrongAt(name.At, "bad-field", "“%s” is not a field's name; a dot separates the names of nested objects", name.Text)
+		} else if slices.ContainsFunc(path, isNumber) {
+			b.wrongAt(name.At, "bad-field", "“%s” has a number for a name: nested objects can be sent, lists cannot", name.Text)
+		} else if at := slices.IndexFunc(fields, isWithin); at >= 0 {
+			b.wrongAt(name.At, "bad-field", "“%s” is a value here and an object in “%s”", name.Text, rules[at].Name.Text)
 		}
 	}
-}
-
-// wrongPath says why a field cannot be part of the object that all fields make; "" where it can.
-func wrongPath(path []string, all []boundField) (wrong, hint string) {
-	if slices.Contains(path, "") {
-		return "is not a field's name; a dot separates the names of nested objects", ""
-	}
-	for depth, part := range path {
-		at, isPlace := arrayIndex(part)
-		isLast, hasBefore := depth == len(path)-1, at == 0
-		if isPlace && depth == 0 {
-			return "begins with a place in an array, and the payload is an object; a name must come first", ""
-		}
-		for _, f := range all {
-			if !isWithin(f.path, path[:depth]) {
-				continue
-			}
-			other := strings.Join(f.path, ".")
-			there, isPlaceToo := arrayIndex(f.path[depth])
-			switch {
-			case isLast && isWithin(f.path, path):
-				return "is a value here and an object in “" + other + "”", ""
-			case isPlace && !isPlaceToo:
-				return "has a place in an array where “" + other + "” has a name", "a part of a name that is a number is a place in an array"
-			}
-			hasBefore = hasBefore || isPlaceToo && there == at-1
-		}
-		if isPlace && !hasBefore {
-			return fmt.Sprintf("is at place %d of an array, and no field is at place %d", at, at-1), "the first place is 0, and there are no gaps"
-		}
-	}
-	return "", ""
 }
 
 func (b *binder) bindActivities() {
@@ -486,7 +441,7 @@ func (b *binder) bindActivities() {
 	}
 	for i := range b.mapping.Activities {
 		rule := &b.mapping.Activities[i]
-		a := boundActivity{rule: rule, payloads: make([]*boundPayload, 1+len(b.mapping.Claims)+len(b.mapping.Contacts)), order: -1}
+		a := boundActivity{rule: rule, order: -1}
 		if rule.isLeftOut {
 			b.activities = append(b.activities, a)
 			continue
@@ -504,40 +459,33 @@ func (b *binder) bindActivities() {
 				Hint = "add attributes, or give it the status Open"
 		}
 		types := b.attributes(rule, a.template, known)
-		scopes := b.scopes(rule.On.Text)
-		for _, scope := range scopes {
-			if scope >= 0 && scope < len(b.mapping.Claims) {
-				b.aliases, b.entries = b.mapping.Claims[scope].Columns, scopes
-			}
-			p := b.payload(i, types)
-			b.entries = nil
-			if !b.mapping.V1() {
-				p.workflow, p.identifier = b.workflow(rule)
-			}
-			a.payloads[1+scope], b.aliases = p, nil
+		if contact := b.mapping.contactIndex(rule.On.Text); rule.On.Text == ClientRole {
+			b.client.activities[i] = b.payload(i, types)
+		} else if contact >= 0 {
+			b.contacts[contact].activities[i] = b.payload(i, types)
+		} else {
+			b.claimPayloads(i, types)
 		}
 		b.activities = append(b.activities, a)
 	}
 }
 
-// scopes returns the scopes that `on` means.
-func (b *binder) scopes(on string) []int {
-	if on == ClientRole {
-		return []int{clientScope}
-	}
-	if i := b.mapping.contactIndex(on); i >= 0 {
-		return []int{b.mapping.contactScope(i)}
-	}
-	var entries []int
+// claimPayloads binds what an activity holds on each of the claims entries that it is on.
+func (b *binder) claimPayloads(activity int, types []attributeType) {
+	on := b.mapping.Activities[activity].On.Text
 	for i, c := range b.mapping.Claims {
 		if (on == "claim" || on == c.ID.Text) && !c.isLeftOut {
-			entries = append(entries, i)
+			b.entries = append(b.entries, i)
 		}
 	}
-	return entries
+	for _, entry := range b.entries {
+		b.aliases = b.mapping.Claims[entry].Columns
+		b.claims[entry].activities[activity] = b.payload(activity, types)
+	}
+	b.entries, b.aliases = nil, nil
 }
 
-// payload binds what an activity holds on a scope.
+// payload binds what an activity holds on one of those that it is on.
 func (b *binder) payload(activity int, types []attributeType) *boundPayload {
 	rule := &b.mapping.Activities[activity]
 	p := &boundPayload{when: b.condition(rule.When)}
@@ -550,6 +498,12 @@ func (b *binder) payload(activity int, types []attributeType) *boundPayload {
 			v.rule = &attr.Value
 		}
 		p.attributes = append(p.attributes, boundAttribute{t.template.ID, v, t.template.options()})
+	}
+	if !b.mapping.V1() {
+		entries := b.entries
+		b.entries = nil // its texts may name a column of one entry
+		p.workflow, p.identifier = b.workflow(rule)
+		b.entries = entries
 	}
 	return p
 }
@@ -600,13 +554,6 @@ func (b *binder) bindResume() {
 	r.order = r.orders[rule.Template.Text] // checked by Parse
 	if rule.Column.Text != "" {
 		r.column, _ = b.column(rule.Column)
-		if rule.Values != nil {
-			byName := r.orders
-			r.orders, r.listed = map[string]int{}, true
-			for from, to := range rule.Values {
-				r.orders[from] = byName[to.Text] // checked by Parse
-			}
-		}
 	}
 	b.resume = r
 }

@@ -1,7 +1,6 @@
 package mapping
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -37,8 +36,6 @@ func (p *checker) warnAt(at yamltree.Place, code, format string, args ...any) *p
 func (p *checker) check(m *Mapping) {
 	p.checkKeySpace(m.Name)
 	p.checkClient(m)
-	p.foldTables(m)
-	p.checkEmpty(m)
 	if m.V1() {
 		p.checkV1(m)
 	} else {
@@ -102,79 +99,8 @@ func (l *LookupRule) isGiven() bool { return l.Email != nil || l.Phone != nil }
 func (p *checker) checkPerson(r *PersonRule) {
 	p.checkKeySpace(r.KeySpace)
 	p.checkKey(r.Key)
-	if l := r.Lookup; l.Mode != "" && (l.Email == nil || l.Phone == nil) {
+	if l := r.Lookup; l.Mode != "" && l.isGiven() && (l.Email == nil || l.Phone == nil) {
 		p.wrongAt(l.At, "no-lookup", "lookup has mode: %s, which asks by e-mail and by phone; both must be given", l.Mode)
-	}
-}
-
-// foldTables writes the texts of the tables of names and of resume_at as they are read from cells.
-func (p *checker) foldTables(m *Mapping) {
-	for i := range m.Claims {
-		c := &m.Claims[i]
-		at := func(string) yamltree.Place { return c.Name.At }
-		c.NameValues = foldTable(p, c.NameValues, convert.Trim, at)
-		if _, isGiven := c.NameValues[""]; isGiven {
-			p.wrongAt(c.Name.At, "empty-text", "the values of the claim's name have an entry for an empty cell, which is never looked up").
-				Hint = "take it out"
-		}
-	}
-	if r := m.ResumeAt; r != nil {
-		fold := func(text string) string { return convert.Composed(convert.FoldSpace(text)) }
-		r.Values = foldTable(p, r.Values, fold, func(to yamltree.Scalar) yamltree.Place { return to.At })
-	}
-}
-
-// foldTable refuses a second entry for a text; at is the place of an entry.
-func foldTable[V any](p *checker, table map[string]V, fold func(string) string, at func(V) yamltree.Place) map[string]V {
-	var folded map[string]V
-	for _, from := range slices.Sorted(maps.Keys(table)) {
-		text := fold(from)
-		if _, twice := folded[text]; twice {
-			p.wrongAt(at(table[from]), "duplicate-key", "“%s” is listed twice: white space does not make it another text", text).
-				Hint = "keep one of the two"
-			continue
-		}
-		if folded == nil {
-			folded = map[string]V{}
-		}
-		folded[text] = table[from]
-	}
-	return folded
-}
-
-// checkEmpty refuses tables and words that list a text of sheet.empty: it never reaches them.
-func (p *checker) checkEmpty(m *Mapping) {
-	const once = "list it in one of the two places"
-	check := func(at yamltree.Place, hint string, texts ...string) {
-		texts = slices.DeleteFunc(texts, func(text string) bool { return !slices.Contains(scalarTexts(m.Sheet.Empty), text) })
-		if len(texts) > 0 {
-			p.wrongAt(at, "empty-text", "“%s” counts as empty by sheet.empty, so the entry for it here is never used", strings.Join(texts, "”, “")).
-				Hint = hint
-		}
-	}
-	value := func(v *ValueRule) {
-		if v != nil {
-			check(v.At, once+"; default says what is sent for an empty cell",
-				slices.Concat(slices.Sorted(maps.Keys(v.Values)), v.Checked, v.Unchecked)...)
-		}
-	}
-	value(m.Client.Lookup.Email)
-	value(m.Client.Lookup.Phone)
-	for i := range m.Client.Fields {
-		value(&m.Client.Fields[i].Value)
-	}
-	for _, c := range m.Claims {
-		check(c.Name.At, once, slices.Sorted(maps.Keys(c.NameValues))...)
-	}
-	if m.ResumeAt != nil {
-		for _, from := range slices.Sorted(maps.Keys(m.ResumeAt.Values)) {
-			check(m.ResumeAt.Values[from].At, once, from)
-		}
-	}
-	for _, a := range m.Activities {
-		for k := range a.Attributes {
-			value(&a.Attributes[k].Value)
-		}
 	}
 }
 
@@ -324,6 +250,11 @@ func (p *checker) checkClaims(m *Mapping) {
 			p.wrongAt(c.Name.At, "values-alone", "the claim's name has values for its cells, and names no column").
 				Hint = "write the columns into the text, e.g. \"{Lender} {Agreement no}\", or leave values out"
 		}
+		for _, from := range slices.Sorted(maps.Keys(c.NameValues)) {
+			if convert.Trim(from) != from || from == "" {
+				p.wrongAt(c.Name.At, "wrong-option", "the values of the claim's name: %q can never match, because cells are trimmed and an empty one is not looked up", from)
+			}
+		}
 	}
 }
 
@@ -387,11 +318,8 @@ func (p *checker) checkOn(m *Mapping, a *ActivityRule) {
 	default:
 		contacts, _ := m.roles()
 		choices := slices.Concat([]string{ClientRole}, ofClaims, contacts[1:])
-		hint := "the ids of the entries of claims and contacts can be used here"
-		if nearest, ok := problem.Nearest(problem.Shorten(on), choices); ok {
-			hint = fmt.Sprintf("did you mean “%s”?", nearest)
-		}
-		p.wrongAt(a.On.At, "unknown-claim", "on cannot be “%s”; expected %s", on, problem.OrList(choices)).Hint = hint
+		p.wrongAt(a.On.At, "unknown-claim", "on cannot be “%s”: no entry of claims or contacts has that id", on).
+			Hint = problem.Suggestion(on, choices)
 	}
 }
 

@@ -45,19 +45,19 @@ func (p *planner) contacts() []*planned {
 			if part.who == (Identity{}) {
 				continue
 			}
-			known := slices.IndexFunc(found, func(c *planned) bool { return c.scope == part.scope && c.plan.Client == part.who })
+			known := slices.IndexFunc(found, func(c *planned) bool { return c.entry == part.entry && c.plan.Client == part.who })
 			if known < 0 {
 				known = len(found)
-				b, key := p.b.contactOf(part.scope), ContactStepKey(part.who)
+				b, key := &p.b.contacts[part.entry], ContactStepKey(part.who)
 				at, _ := p.contactCell(part, row.Row)
-				found = append(found, &planned{scope: part.scope, on: key, at: at, plan: &Plan{Number: p.plan.Number, Client: part.who, Role: b.id},
+				found = append(found, &planned{entry: part.entry, on: key, at: at, activities: b.activities, plan: &Plan{Number: p.plan.Number, Client: part.who, Role: b.id},
 					step: Step{Key: key, Kind: ContactStep, Title: b.id, NotAdministrator: !b.administrator}})
 			}
 			found[known].add(row, part)
 		}
 	}
 	for _, c := range found {
-		p.person(c, p.b.contactOf(c.scope))
+		p.person(c, &p.b.contacts[c.entry])
 		own := c.step
 		own.Key, own.Kind = string(ClientStep), ClientStep
 		c.plan.Rows, c.plan.Steps, c.step.Contact = own.Rows, []Step{own}, c.plan
@@ -88,13 +88,10 @@ func (p *planner) refuseShared(contacts []*planned) {
 	}
 }
 
-// contactOf returns the contacts entry of a scope.
-func (b *Binding) contactOf(scope int) *boundPerson { return &b.contacts[scope-len(b.claims)] }
-
 // contactCell is the place of the cell that identifies a contact in a row, and
 // its column's name.
 func (p *planner) contactCell(part *rowPart, row cell.Row) (at problem.Where, label string) {
-	column := first(p.b.table(row.Table()).contactOf(part.scope).key)
+	column := first(p.b.table(row.Table()).contacts[part.entry].key)
 	return p.b.At(column, row), p.b.header(column, row)
 }
 
@@ -113,12 +110,12 @@ func (l Lookup) Asked() []Identity {
 // roles settles who administers a claim and who claims, by the rows that ask for
 // it. The rows agree on each contact; a row that names none agrees with any.
 func (p *planner) roles(c *planned, contacts []*planned) {
-	b := &p.b.claims[c.scope]
+	b := &p.b.claims[c.entry]
 	if b.isUsual() {
 		return
 	}
 	step := func(role boundRole) string {
-		if role.contact == clientScope {
+		if role.contact == noContact {
 			return string(ClientStep)
 		}
 		who := p.contactOf(c, role.contact, contacts)
@@ -153,7 +150,7 @@ func (p *planner) roles(c *planned, contacts []*planned) {
 // names reports whether one of the claim's rows has a contact of an entry, also
 // one whose key was refused.
 func (p *planner) names(c *planned, role boundRole) bool {
-	return slices.ContainsFunc(c.rows, func(row *ConvertedRow) bool { return row.contact(p.b.mapping.contactScope(role.contact)) != nil })
+	return slices.ContainsFunc(c.rows, func(row *ConvertedRow) bool { return row.contact(role.contact) != nil })
 }
 
 // contactOf returns the contact of an entry that a claim's rows name; nil when they name
@@ -162,7 +159,7 @@ func (p *planner) contactOf(c *planned, entry int, contacts []*planned) (found *
 	var cells []problem.Where
 	label := ""
 	for _, row := range c.rows {
-		part := row.contact(p.b.mapping.contactScope(entry))
+		part := row.contact(entry)
 		if part == nil || part.who == (Identity{}) {
 			continue
 		}
@@ -181,10 +178,10 @@ func (p *planner) contactOf(c *planned, entry int, contacts []*planned) (found *
 	return found
 }
 
-// contact returns what the row says of a contact; nil for nothing.
-func (r *ConvertedRow) contact(scope int) *rowPart {
+// contact returns what the row says of a contacts entry; nil for nothing.
+func (r *ConvertedRow) contact(entry int) *rowPart {
 	for i := range r.contacts {
-		if r.contacts[i].scope == scope {
+		if r.contacts[i].entry == entry {
 			return &r.contacts[i]
 		}
 	}
@@ -196,14 +193,14 @@ func (r *ConvertedRow) contact(scope int) *rowPart {
 // fingerprints, so that what is kept of a claim says nothing about other people.
 func (p *planner) roleSource(c *planned) Source {
 	src := Source{Row: c.step.Rows[0]}
-	b, rule := &p.b.claims[c.scope], p.b.mapping
+	b, rule := &p.b.claims[c.entry], p.b.mapping
 	for i, role := range append([]boundRole{b.administrator}, b.claimants...) {
-		if role.contact == clientScope || role.id != "" || i > 0 && role == b.administrator {
+		if role.contact == noContact || role.id != "" || i > 0 && role == b.administrator {
 			continue
 		}
 		text := ""
 		for _, who := range c.contacts {
-			if who.scope == rule.contactScope(role.contact) {
+			if who.entry == role.contact {
 				text = fingerprintOf(who.step.Key)
 			}
 		}

@@ -1,7 +1,6 @@
 package mapping_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -172,27 +171,6 @@ func TestContactOf(t *testing.T) {
 	for _, key := range []string{"", "client", "contact/email", "activity/A@loan/contact/email/x", "activity/A@client", "contact//x", "contact/email/", "claim/email/x", "activity/contact/email@client"} {
 		if who, _, ok := mapping.ContactOf(key); ok {
 			t.Errorf("%q is the contact %+v", key, who)
-		}
-	}
-}
-
-// TestEmptyElements leaves an element of an array out of which every cell is empty, with
-// its constants; an element without cells is sent.
-func TestEmptyElements(t *testing.T) {
-	t.Parallel()
-	const source = "name: n\napi: v2\nclient: {key: E, lookup: {email: E}, fields: {email: E, phones.0.kind: {value: mobile}, phones.0.number: T, " +
-		"phones.1.kind: {value: home}, phones.1.number: {column: M, default: none}, tags.0: {value: lead}}}\n"
-	for row, want := range map[string]string{
-		"a@x.org | |":     `email="a@x.org" phones.1.kind="home" phones.1.number="none" tags.0="lead"`,
-		"a@x.org | 1 | 2": `email="a@x.org" phones.0.kind="mobile" phones.0.number="1" phones.1.kind="home" phones.1.number="2" tags.0="lead"`,
-	} {
-		sheet, records := leads("E | T | M", row)
-		var got []string
-		for _, f := range planAll(mustBind(t, source, sheet, nil), records)[0].Steps[0].Fields {
-			got = append(got, fmt.Sprintf("%s=%q", strings.Join(f.Path, "."), f.Value.Literal))
-		}
-		if d := cmp.Diff(want, strings.Join(got, " ")); d != "" {
-			t.Errorf("%s (-want +got):\n%s", row, d)
 		}
 	}
 }

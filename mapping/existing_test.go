@@ -22,8 +22,8 @@ func TestExistingActivities(t *testing.T) {
 		"existing_activities: reuse, ":                  {false, "mapping.yaml:3:31: “existing_activities” cannot be “reuse”; expected send or skip"},
 	} {
 		m, problems := mapping.Parse("mapping.yaml", []byte("name: m\napi: v1\nclient: {"+client+"key: E-mail, lookup: {email: E-mail}, fields: {email: E-mail}}\n"))
-		if m.Client.SkipActivities != test.skips {
-			t.Errorf("%s: skips is %v", client, m.Client.SkipActivities)
+		if (m.Client.ExistingActivities == "skip") != test.skips {
+			t.Errorf("%s: skips is %v", client, m.Client.ExistingActivities)
 		}
 		expectOne(t, problems, test.problem)
 	}

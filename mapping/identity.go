@@ -124,7 +124,7 @@ func (b *Binding) People(row ConvertedRow) (p People) {
 		if c.who != (Identity{}) {
 			p.Others = append(p.Others, c.who)
 		}
-		p.note(b.contactOf(c.scope), c, false)
+		p.note(&b.contacts[c.entry], c, false)
 	}
 	return p
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
@@ -58,7 +57,7 @@ var mappingKeys = []yamltree.Key[Mapping]{
 	yamltree.To("link", "which clients get a magic link (v2): once (default), after everything else; on_new_claim, a fresh one after a new claim too; never",
 		yamltree.OneOf(LinkOnce, LinkOnNewClaim, LinkNever), func(m *Mapping) *LinkRule { return &m.Link }).
 		Note(func(n *yamltree.Node, m *Mapping) { m.LinkAt = n.At() }),
-	yamltree.To("resume_at", "the activity at which the client resumes: a template's name, or {column: …, values: {…}}",
+	yamltree.To("resume_at", "the activity at which the client resumes: a template's name, or {column: …}",
 		resume, func(m *Mapping) *ResumeRule { m.ResumeAt = new(ResumeRule); return m.ResumeAt }),
 	yamltree.To("activities", "the activities, in workflow order",
 		// An activity without a template is reported where the activity begins.
@@ -94,8 +93,6 @@ var resume = textOr(yamltree.Object(resumeKeys), "a text or {column: …}", func
 var resumeKeys = []yamltree.Key[ResumeRule]{
 	yamltree.To("column", "the column that holds the template's name",
 		text, func(r *ResumeRule) *yamltree.Scalar { return &r.Column }).Required(),
-	yamltree.To("values", "a table of what the cell says and which template it means; default: the cell has the name",
-		yamltree.NonEmpty(yamltree.Map(text)), func(r *ResumeRule) *map[string]yamltree.Scalar { return &r.Values }),
 }
 
 var sheetKeys = []yamltree.Key[SheetRule]{
@@ -106,13 +103,6 @@ var sheetKeys = []yamltree.Key[SheetRule]{
 		Note(func(_ *yamltree.Node, s *SheetRule) { s.HeaderRowGiven = true }),
 	yamltree.To("timezone", "the zone of date-times without one, e.g. Europe/London",
 		timezone, func(s *SheetRule) *yamltree.Scalar { return &s.Timezone }),
-	yamltree.To("ambiguous_times", "a time that occurred twice as clocks went back: refuse (default) or earlier",
-		yamltree.As(yamltree.OneOf("refuse", convert.EarlierAmbiguous), func(word convert.AmbiguousTimes) convert.AmbiguousTimes {
-			if word == convert.EarlierAmbiguous {
-				return word
-			}
-			return ""
-		}), func(s *SheetRule) *convert.AmbiguousTimes { return &s.AmbiguousTimes }),
 	yamltree.To("numbers", "how numbers look in text cells: {decimal, group}",
 		yamltree.Object(numberKeys).Then(checkNumbers), func(s *SheetRule) *convert.Numbers { return &s.Numbers }),
 	yamltree.To("empty", "texts that count as empty, in keys too, e.g. [N/A, n/a, \"-\", TBC]; upper and lower case differ",
@@ -121,9 +111,6 @@ var sheetKeys = []yamltree.Key[SheetRule]{
 		yamltree.OneOrMore(text), func(s *SheetRule) *[]yamltree.Scalar { return &s.FillDown }),
 	yamltree.To("when", "an expression that says which rows to take",
 		expressionText, func(s *SheetRule) *yamltree.Scalar { return &s.When }),
-	yamltree.To("hidden_rows", "rows that are hidden in the workbook: take (default) or skip",
-		yamltree.As(yamltree.OneOf("take", "skip"), func(word string) bool { return word == "skip" }),
-		func(s *SheetRule) *bool { return &s.SkipHidden }),
 	yamltree.To("encoding", "how a .csv file without a byte order mark is written: utf-8 (default) or windows-1252",
 		yamltree.OneOf("utf-8", "windows-1252"), func(s *SheetRule) *string { return &s.Encoding }),
 	yamltree.To("delimiter", "what separates the fields of a .csv file: \",\", \";\" or tab; default: detected from its header",
@@ -157,30 +144,15 @@ var delimiter = yamltree.Parsed("a text", yamltree.Text.Schema, func(r *yamltree
 
 var numberKeys = []yamltree.Key[convert.Numbers]{
 	yamltree.To("decimal", "the decimal separator; default .",
-		separator(1), func(s *convert.Numbers) *string { return &s.Decimal }),
+		yamltree.Text, func(s *convert.Numbers) *string { return &s.Decimal }),
 	yamltree.To("group", "the separator between groups of three digits, \"\" for none; default , or none where decimal is ,",
-		separator(0), func(s *convert.Numbers) *string { return &s.Group }),
-}
-
-// separator is one character; it may be empty when least is 0.
-func separator(least int) yamltree.Value[string] {
-	return yamltree.Parsed("one character in quotes", yamltree.Text.Schema, func(r *yamltree.Reader, n *yamltree.Node) (string, bool) {
-		if count := utf8.RuneCountInString(n.Text()); count > 1 || count < least {
-			r.Wrong(n, "number-separator", "%s must be one character in quotes, not “%s”", n.Name(), problem.OneLine(n.Text()))
-			return "", false
-		}
-		return n.Text(), true
-	})
+		yamltree.AnyText, func(s *convert.Numbers) *string { return &s.Group }),
 }
 
 // checkNumbers refuses a notation in which a number could be read in two ways: a
 // thousand would be read as one.
 func checkNumbers(r *yamltree.Reader, n *yamltree.Node, s *convert.Numbers) {
-	decimal, group := n.Given("decimal"), n.Given("group")
-	if decimal != nil && decimal.Text() != s.Decimal || group != nil && group.Text() != s.Group {
-		return // reported already
-	}
-	if group == nil && s.Group == s.Decimal {
+	if n.Given("group") == nil && s.Group == s.Decimal {
 		s.Group = "" // the default, which decimal takes
 	}
 	for _, m := range s.Check() {
@@ -199,28 +171,32 @@ var clientRule = yamltree.Object(clientKeys).Then(func(r *yamltree.Reader, n *ya
 	}
 })
 
-var clientKeys = []yamltree.Key[ClientRule]{
+var clientKeys = append([]yamltree.Key[ClientRule]{
 	yamltree.To("key", "the column or columns that identify a client; default: known_id, if that is always filled, which then needs no lookup",
 		yamltree.OneOrMore(text), func(c *ClientRule) *[]yamltree.Scalar { return &c.Key }),
 	yamltree.To("known_id", "the column with a client's id known from elsewhere: that client is taken over without a request, whatever existing and key say. To withdraw a wrong id, empty the cell and run claimsheet settle --undo KEY:client",
 		text, func(c *ClientRule) *yamltree.Scalar { return &c.KnownID }),
-	yamltree.To("key_space", "the key space, for mappings that share clients; default: the mapping's name. A key that is a look-up's column is shared anyway",
-		text, func(c *ClientRule) *yamltree.Scalar { return &c.KeySpace }),
 	yamltree.To("existing", "what to do with a client that the service knows: reuse, skip, fail or create; default reuse",
 		yamltree.OneOf(Reuse, Skip, Fail, Create), func(c *ClientRule) *Existing { return &c.Existing }),
 	yamltree.To("existing_activities", "whether a client who was found, not created, gets the activities on the client: send (default) or skip",
-		yamltree.As(yamltree.OneOf("send", "skip"), func(word string) bool { return word == "skip" }),
-		func(c *ClientRule) *bool { return &c.SkipActivities }).
+		yamltree.OneOf("send", "skip"), func(c *ClientRule) *string { return &c.ExistingActivities }).
 		Note(func(n *yamltree.Node, c *ClientRule) { c.ActivitiesAt = n.At() }),
-	yamltree.To("lookup", "how the client is looked up in the service: {email, phone, mode}",
-		yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
-		func(c *ClientRule) *LookupRule { return &c.Lookup }),
-	yamltree.To("administrator", "make contacts administrators (v2); default true",
-		yamltree.Bool, func(c *ClientRule) *bool { return &c.Administrator }).
-		Note(func(n *yamltree.Node, c *ClientRule) { c.AdministratorAt = n.At() }),
-	yamltree.To("fields", "the fields of the create payload; dots make objects (address.postcode), numbers arrays (phones.0.number)",
-		payloadFields,
-		func(c *ClientRule) *[]FieldRule { return &c.Fields }).Required(),
+}, personKeys(func(c *ClientRule) *PersonRule { return &c.PersonRule })...)
+
+// personKeys are the keys that the client and the contacts have in common.
+func personKeys[T any](rule func(*T) *PersonRule) []yamltree.Key[T] {
+	return []yamltree.Key[T]{
+		yamltree.To("key_space", "the key space, for mappings that share people; default: the mapping's name, for a contact with the entry's id. A key that is a look-up's column is shared anyway",
+			text, func(t *T) *yamltree.Scalar { return &rule(t).KeySpace }),
+		yamltree.To("lookup", "how the person is looked up in the service: {email, phone, mode}",
+			yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
+			func(t *T) *LookupRule { return &rule(t).Lookup }),
+		yamltree.To("administrator", "make the contact an administrator (v2); default true. With false, a person who administers claims in another row is refused",
+			yamltree.Bool, func(t *T) *bool { return &rule(t).Administrator }).
+			Note(func(n *yamltree.Node, t *T) { rule(t).AdministratorAt = n.At() }),
+		yamltree.To("fields", "the fields of the create payload; a dotted name makes a nested object (address.postcode). A contact with several roles gets the fields of the first row; rows with other values are changed",
+			payloadFields, func(t *T) *[]FieldRule { return &rule(t).Fields }).Required(),
+	}
 }
 
 // payloadFields are the fields of the payload that creates a person. One without fields
@@ -233,11 +209,10 @@ var lookupKeys = []yamltree.Key[LookupRule]{
 	yamltree.To("phone", "the column that holds the phone number, read as a Phone; give a region if numbers have no +",
 		value, func(l *LookupRule) *ValueRule { l.Phone = new(ValueRule); return l.Phone }),
 	yamltree.To("mode", "with both: first (default), by phone only if the row has no e-mail address; either, also if the address is not found; both, the client fails if they disagree",
-		yamltree.As(yamltree.OneOf("first", LookupEither, LookupBoth), func(word LookupMode) LookupMode {
-			if word == "first" {
-				return ""
+		yamltree.OneOf("first", LookupEither, LookupBoth).Then(func(_ *yamltree.Reader, _ *yamltree.Node, mode *LookupMode) {
+			if *mode == "first" {
+				*mode = ""
 			}
-			return word
 		}), func(l *LookupRule) *LookupMode { return &l.Mode }),
 }
 
@@ -251,8 +226,7 @@ var claimKeys = []yamltree.Key[ClaimRule]{
 	yamltree.To("name", "the claim's name, a text with {Column}, or {text: …, values: {…}}; the names of one client's claims must differ",
 		claimName, func(c *ClaimRule) *ClaimRule { return c }).Required(),
 	yamltree.To("create", "when the claim is created: when_needed (default: before its first activity) or first (before all activities)",
-		yamltree.As(yamltree.OneOf("when_needed", "first"), func(word string) bool { return word == "first" }),
-		func(c *ClaimRule) *bool { return &c.First }),
+		yamltree.OneOf("when_needed", "first"), func(c *ClaimRule) *string { return &c.Create }),
 	yamltree.To("administrator", "which contact administers the claim: client (default), the id of a contacts entry, or {id: env:NAME} for any other",
 		administrator, func(c *ClaimRule) *AdministratorRule { return &c.Administrator }),
 	yamltree.To("claimants", "the claim's claimants: client, and ids of contacts entries; default [client]. A contact whose when is false is left out",
@@ -280,25 +254,14 @@ var contactReference = text.Then(func(r *yamltree.Reader, n *yamltree.Node, s *y
 	}
 })
 
-var contactKeys = []yamltree.Key[ContactRule]{
+var contactKeys = append([]yamltree.Key[ContactRule]{
 	yamltree.To("id", "a short name, which claims use in administrator and claimants",
 		text, func(c *ContactRule) *yamltree.Scalar { return &c.ID }).Required(),
 	yamltree.To("when", "an expression that says which rows have such a contact",
 		expressionText, func(c *ContactRule) *yamltree.Scalar { return &c.When }),
 	yamltree.To("key", "the column or columns that identify the contact, also in rows of different clients",
 		yamltree.OneOrMore(text), func(c *ContactRule) *[]yamltree.Scalar { return &c.Key }).Required(),
-	yamltree.To("key_space", "the key space, as for client; default: the mapping's name and the entry's id",
-		text, func(c *ContactRule) *yamltree.Scalar { return &c.KeySpace }),
-	yamltree.To("lookup", "how the contact is looked up in the service: {email, phone, mode}",
-		yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
-		func(c *ContactRule) *LookupRule { return &c.Lookup }),
-	yamltree.To("administrator", "make the contact an administrator; default true. With false, a person who administers claims in another row is refused",
-		yamltree.Bool, func(c *ContactRule) *bool { return &c.Administrator }).
-		Note(func(n *yamltree.Node, c *ContactRule) { c.AdministratorAt = n.At() }),
-	yamltree.To("fields", "the fields of the create payload, as for client. A person with several roles gets the fields of the first row; rows with other values are changed",
-		payloadFields,
-		func(c *ContactRule) *[]FieldRule { return &c.Fields }).Required(),
-}
+}, personKeys(func(c *ContactRule) *PersonRule { return &c.PersonRule })...)
 
 // claimName is a text, or a text with a table for its cells.
 var claimName = textOr(yamltree.Object(nameKeys), "a text or {text: …, values: {…}}", func(r *ClaimRule) *yamltree.Scalar { return &r.Name })

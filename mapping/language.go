@@ -1,8 +1,6 @@
 package mapping
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 
 	"claimsheet/mapping/convert"
@@ -99,16 +97,14 @@ const (
 
 // SheetRule says how the sheet is laid out and which of its rows are taken.
 type SheetRule struct {
-	Name           yamltree.Scalar        // "" = the first visible sheet
-	HeaderRow      int                    // 1-based; default 1
-	HeaderRowGiven bool                   // the mapping gives the row, even the default
-	Timezone       yamltree.Scalar        // an IANA name; "" when no DateTime needs one
-	AmbiguousTimes convert.AmbiguousTimes // DateTimes that occur twice because the clocks went back
+	Name           yamltree.Scalar // "" = the first visible sheet
+	HeaderRow      int             // 1-based; default 1
+	HeaderRowGiven bool            // the mapping gives the row, even the default
+	Timezone       yamltree.Scalar // an IANA name; "" when no DateTime needs one
 	Numbers        convert.Numbers
 	When           yamltree.Scalar   // an expression; "" takes every row
 	Empty          []yamltree.Scalar // texts of cells that count as empty, in this case, after the cell is trimmed
 	FillDown       []yamltree.Scalar // columns whose empty cells take the one above
-	SkipHidden     bool              // rows that are hidden in the workbook are left out
 	Encoding       string            // of a CSV file without a byte order mark: utf-8 or windows-1252; "" = utf-8
 	Delimiter      string            // of a CSV file: a comma, a semicolon or a tab; "" = detected from the header
 }
@@ -139,10 +135,11 @@ type PersonRule struct {
 // ClientRule is the client.
 type ClientRule struct {
 	PersonRule
-	KnownID        yamltree.Scalar // the column with an id known from elsewhere; "" for none
-	Existing       Existing
-	SkipActivities bool           // a client who was found, not created, gets no activities that are on the client
-	ActivitiesAt   yamltree.Place // of existing_activities; zero when the mapping leaves the key out
+	KnownID  yamltree.Scalar // the column with an id known from elsewhere; "" for none
+	Existing Existing
+	// ExistingActivities is “skip” when a client who was found, not created, gets no activities that are on the client.
+	ExistingActivities string
+	ActivitiesAt       yamltree.Place // of existing_activities; zero when the mapping leaves the key out
 }
 
 // LookupRule says how the service is asked for the client.
@@ -181,7 +178,7 @@ type ClaimRule struct {
 	NameValues    map[string]string          // replace the texts of the name's cells; a text that is not listed stays
 	When          yamltree.Scalar            // an expression; "" takes every row
 	Columns       map[string]yamltree.Scalar // aliases: a name → the column it stands for
-	First         bool                       // created before all activities, not just before the first that is on it
+	Create        string                     // “first”: before all activities, not just before the first that is on it
 	Administrator AdministratorRule
 	Claimants     []yamltree.Scalar // client, or ids of contacts
 
@@ -209,18 +206,10 @@ type WorkflowRule struct {
 }
 
 // ResumeRule says at which activity the client resumes: a template's name, or
-// a column that holds one or, with Values, a text that stands for one.
+// a column that holds one.
 type ResumeRule struct {
 	Template yamltree.Scalar
-	Column   yamltree.Scalar            // set instead of Template
-	Values   map[string]yamltree.Scalar // templates' names for the texts of the cells; nil when the cells hold the names
-}
-
-// templates are the templates that the rule names, in the order of the file.
-func (r *ResumeRule) templates() []yamltree.Scalar {
-	return append([]yamltree.Scalar{r.Template}, slices.SortedFunc(maps.Values(r.Values), func(a, b yamltree.Scalar) int {
-		return cmp.Or(a.At.Line-b.At.Line, a.At.Column-b.At.Column)
-	})...)
+	Column   yamltree.Scalar // set instead of Template
 }
 
 // ActivityRule is one activity of the list.

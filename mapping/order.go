@@ -107,10 +107,8 @@ func (p *checker) checkResume(m *Mapping) {
 				Hint = "leave the status out; resume_at makes the activity that it names Open"
 		}
 	}
-	for _, word := range m.ResumeAt.templates() {
-		if word.Text != "" && !slices.Contains(names, word.Text) {
-			p.wrongAt(word.At, "unknown-activity", "resume_at names “%s”, which is not among the activities of the workflow", word.Text).
-				Hint = problem.Suggestion(word.Text, names)
-		}
+	if word := m.ResumeAt.Template; word.Text != "" && !slices.Contains(names, word.Text) {
+		p.wrongAt(word.At, "unknown-activity", "resume_at names “%s”, which is not among the activities of the workflow", word.Text).
+			Hint = problem.Suggestion(word.Text, names)
 	}
 }

@@ -159,9 +159,6 @@ func (m *Mapping) setDefaults() {
 	}
 	if r := m.ResumeAt; r != nil {
 		r.Template.Text = convert.Composed(r.Template.Text)
-		for from, to := range r.Values {
-			r.Values[from] = yamltree.Scalar{Text: convert.Composed(to.Text), At: to.At}
-		}
 	}
 	for i := range m.Activities {
 		a := &m.Activities[i]

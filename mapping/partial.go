@@ -134,16 +134,11 @@ func (m *Mapping) leaveOut(path []string) {
 		if !isLeftOut("activities", i) {
 			continue
 		}
-		if r := m.ResumeAt; r != nil && !a.isLeftOut && !a.Assigned && r.mayName(a.Template.Text) {
+		if r := m.ResumeAt; r != nil && !a.isLeftOut && !a.Assigned && (r.Column.Text != "" || r.Template.Text == a.Template.Text) {
 			m.ResumeAt = nil
 		}
 		m.Activities[i] = ActivityRule{isLeftOut: true}
 	}
-}
-
-// mayName reports whether clients can resume at a template: whether the rule names it, or cells may.
-func (r *ResumeRule) mayName(template string) bool {
-	return r.Column.Text != "" && r.Values == nil || slices.Contains(scalarTexts(r.templates()), template)
 }
 
 // leaveOutClaimsOf takes a contact out of the claims, and those that cannot do without it.

@@ -37,9 +37,8 @@ type SkipReason string
 
 // Why a row is skipped.
 const (
-	BlankRow  SkipReason = "blank"  // the row is empty
-	HiddenRow SkipReason = "hidden" // sheet.hidden_rows is skip
-	NotWhen   SkipReason = "when"   // sheet.when is false
+	BlankRow SkipReason = "blank" // the row is empty
+	NotWhen  SkipReason = "when"  // sheet.when is false
 )
 
 // ClaimRows are the rows that ask for a claim.
@@ -207,14 +206,10 @@ func (s *Step) roles() []PayloadValue {
 
 // Field is one field of the client create payload.
 type Field struct {
-	Path   []string // names and array indexes, outermost first: ["address", "postcode"], ["phones", "0"]
+	Path   []string // names, outermost first: ["address", "postcode"]
 	Value  cell.Value
 	Source Source
 }
-
-// Index returns the array index that a part of the path is; ok is false for a
-// name.
-func (f Field) Index(part int) (i int, ok bool) { return arrayIndex(f.Path[part]) }
 
 // Activity is the payload of an activity without the ids that only the run
 // knows.

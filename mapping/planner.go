@@ -22,12 +22,14 @@ type planner struct {
 
 // planned is the client, a claim or a further contact of a plan. Several rows may ask for it.
 type planned struct {
-	scope int
+	entry int    // of the claims or contacts
 	step  Step   // that creates it
 	on    string // stands for it in the keys of its activities
-	plan  *Plan  // of the client; of a contact, its own
-	rows  []*ConvertedRow
-	parts []*rowPart // what each row says of it
+	// activities are those that can be on it, by the mapping's activities.
+	activities []*boundPayload
+	plan       *Plan // of the client; of a contact, its own
+	rows       []*ConvertedRow
+	parts      []*rowPart // what each row says of it
 
 	contacts      []*planned    // further contacts that a claim needs
 	at            problem.Where // the key cell of the first row that names a contact
@@ -67,8 +69,7 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 		acts = p.activitySteps(slices.Concat([]*planned{p.client}, claims, contacts))
 	}
 	if len(plan.Problems) > 0 {
-		plan.Problems = dedupe(plan.Problems)
-		plan.Problems.Sort()
+		plan.Problems = plan.Problems.Unique()
 		for _, c := range claims {
 			plan.Claims = append(plan.Claims, ClaimRows{c.step.Key, c.step.Rows})
 		}
@@ -107,7 +108,7 @@ func (p *planner) sameResume() bool {
 
 // planClient settles the client.
 func (p *planner) planClient() {
-	p.client = &planned{scope: clientScope, plan: p.plan, on: ClientRole,
+	p.client = &planned{plan: p.plan, on: ClientRole, activities: p.b.client.activities,
 		step: Step{Key: string(ClientStep), Kind: ClientStep, Title: ClientRole, NotAdministrator: !p.b.client.administrator}}
 	for i := range p.rows {
 		p.client.add(&p.rows[i], &p.rows[i].client)
@@ -144,7 +145,7 @@ func (p *planner) person(g *planned, bound *boundPerson) {
 		lookup.Phone, lookup.PhoneNumber = it.value.Literal, g.plan.address(PhoneSpace, &it)
 	}
 	lookup.Mode = bound.mode
-	sent := make([]Field, 0, len(bound.fields))
+	g.step.Fields = make([]Field, 0, len(bound.fields))
 	for k := range bound.fields {
 		f := &bound.fields[k]
 		it := p.mergeParts(g, &f.value, func(part *rowPart) fieldValue { return part.fields[k] })
@@ -152,7 +153,7 @@ func (p *planner) person(g *planned, bound *boundPerson) {
 			g.step.Omitted = append(g.step.Omitted, Omitted{strings.Join(f.path, "."), it.source()})
 			continue
 		}
-		sent = append(sent, Field{f.path, it.value, it.source()})
+		g.step.Fields = append(g.step.Fields, Field{f.path, it.value, it.source()})
 		switch f.value.conv.Type {
 		case convert.Email:
 			g.plan.address(EmailSpace, &it)
@@ -160,32 +161,6 @@ func (p *planner) person(g *planned, bound *boundPerson) {
 			g.plan.address(PhoneSpace, &it)
 		}
 	}
-	g.step.Fields = withoutEmptyElements(bound.fields, sent)
-}
-
-// withoutEmptyElements leaves the constants out that stand in an element of an array of
-// which every cell is empty. An element of constants only has no cells, and stays.
-func withoutEmptyElements(bound []boundField, filled []Field) []Field {
-	isEmpty := func(element []string) bool {
-		hasCells := false
-		for i := range bound {
-			if f := &bound[i]; f.value.constant == nil && isWithin(f.path, element) {
-				hasCells = true
-				if slices.ContainsFunc(filled, func(it Field) bool { return slices.Equal(it.Path, f.path) }) {
-					return false
-				}
-			}
-		}
-		return hasCells
-	}
-	return slices.DeleteFunc(slices.Clone(filled), func(f Field) bool {
-		for i, part := range f.Path[:len(f.Path)-1] {
-			if _, isPlace := arrayIndex(part); isPlace && isEmpty(f.Path[:i+1]) {
-				return true
-			}
-		}
-		return false
-	})
 }
 
 // address returns a value as an address and notes it as one of the client's.
@@ -212,14 +187,14 @@ func (p *planner) claims() []*planned {
 			at := slices.IndexFunc(found, func(c *planned) bool { return c.step.Key == key })
 			if at < 0 {
 				at = len(found)
-				found = append(found, &planned{scope: part.scope, on: key[len("claim/"):],
-					step: Step{Key: key, Kind: ClaimStep, Claim: key, Title: p.b.claims[part.scope].id}})
+				found = append(found, &planned{entry: part.entry, on: key[len("claim/"):], activities: p.b.claims[part.entry].activities,
+					step: Step{Key: key, Kind: ClaimStep, Claim: key, Title: p.b.claims[part.entry].id}})
 			}
 			found[at].add(row, part)
 		}
 	}
 	for _, c := range found {
-		b := &p.b.claims[c.scope]
+		b := &p.b.claims[c.entry]
 		name := p.mergeParts(c, &b.name, func(part *rowPart) fieldValue { return part.name })
 		c.step.Name, c.step.NameSource = name.value.Literal, name.source()
 		p.mergeKnownID(c, b.known)
@@ -246,7 +221,7 @@ func (p *planner) activitySteps(all []*planned) []plannedActivity {
 			continue
 		}
 		for _, g := range all {
-			payload := a.payload(g.scope)
+			payload := g.activities[i]
 			if payload == nil {
 				continue
 			}
@@ -367,7 +342,7 @@ func (p *planner) orderV2(claims []*planned, acts []plannedActivity) []Step {
 	}
 	create(p.client)
 	for _, c := range claims {
-		if !c.hasActivities || p.b.claims[c.scope].first {
+		if !c.hasActivities || p.b.claims[c.entry].first {
 			create(c)
 		}
 	}

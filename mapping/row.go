@@ -44,7 +44,7 @@ type Reading struct {
 
 // rowPart is what one record says of its client, or of one entry of claims or contacts.
 type rowPart struct {
-	scope        int          // as in boundActivity.payload
+	entry        int          // of the claims or contacts
 	who          Identity     // of a client or contact; zero when the key cells cannot be read
 	key          string       // of a claim
 	name         fieldValue   // of a claim
@@ -110,25 +110,17 @@ func (r *rowConverter) convert() {
 	r.fields(&b.client, &row.client)
 	row.contacts = r.contacts()
 	row.resume = r.resume()
-	row.client.activities = r.activities(clientScope)
+	row.client.activities = r.activities(b.client.activities)
 	for entry := range b.claims {
 		if c, ok := r.claim(entry); ok {
 			row.claims = append(row.claims, c)
 		}
 	}
-	row.Problems, row.Warnings = dedupe(row.Problems), dedupe(row.Warnings)
+	row.Problems, row.Warnings = row.Problems.Unique(), row.Warnings.Unique() // a column may be mapped more than once
 	if !r.isLead() {
 		row.client.activities, row.claims = nil, nil
 	}
 	slices.SortStableFunc(row.Readings, func(a, b Reading) int { return a.Target - b.Target })
-}
-
-// Client returns the client of a record, as Convert does, without converting
-// the rest.
-func (b *Binding) Client(record cell.Record) Identity {
-	var row ConvertedRow
-	b.converter(record, &row).accept()
-	return row.Client
 }
 
 // value converts a value of the row, unless it does not count.
@@ -208,10 +200,10 @@ func (r *rowConverter) contacts() []rowPart {
 		if len(c.key) == 0 || !r.holds(c.when, c.key) { // without a key it is left out of a Part
 			continue
 		}
-		part := rowPart{scope: r.b.mapping.contactScope(i)}
+		part := rowPart{entry: i}
 		r.lookups(c, &part)
 		r.fields(c, &part)
-		part.activities = r.activities(part.scope)
+		part.activities = r.activities(c.activities)
 		part.who = r.identity(c, &part, "the key of the contact “"+c.id+"”")
 		list = append(list, part)
 	}
@@ -246,15 +238,12 @@ func (r *rowConverter) accept() bool {
 	switch {
 	case blank(r.own):
 		row.Skipped = BlankRow
-	case r.record.Hidden && b.mapping.Sheet.SkipHidden:
-		row.Skipped = HiddenRow
 	case !r.holds(b.when, b.client.key):
 		row.Skipped = NotWhen
 	}
 	if row.Skipped != "" {
 		return false
 	}
-	row.client.scope = clientScope
 	r.lookups(&b.client, &row.client)
 	row.Client = r.identity(&b.client, &row.client, "the client key")
 	row.client.who = row.Client
@@ -264,23 +253,6 @@ func (r *rowConverter) accept() bool {
 // blank reports whether a person sees nothing in a row.
 func blank(record cell.Record) bool {
 	return !slices.ContainsFunc(record.Cells, func(c cell.Cell) bool { return !c.IsEmpty() })
-}
-
-// dedupe removes problems that were found twice, because a column may be
-// mapped more than once.
-func dedupe(list problem.List) problem.List {
-	if len(list) < 2 {
-		return list
-	}
-	seen := map[problem.Problem]bool{}
-	var once problem.List
-	for _, p := range list {
-		if !seen[p] {
-			seen[p] = true
-			once = append(once, p)
-		}
-	}
-	return once
 }
 
 // refuse adds a problem of the cell in a column.
@@ -317,9 +289,6 @@ func (r *rowConverter) resume() int {
 	order, known := at.orders[name]
 	if !known {
 		message := "names no activity of the workflow; the client's next step was expected"
-		if at.listed {
-			message = "is not listed in the values of resume_at; the client's next step was expected"
-		}
 		if name == "" {
 			message = "is empty; the client's next step was expected"
 		}
@@ -331,7 +300,7 @@ func (r *rowConverter) resume() int {
 
 // claimStep returns the key of the step that creates a claim.
 func (b *Binding) claimStep(c *rowPart) string {
-	return "claim/" + b.claims[c.scope].id + "/" + c.key
+	return "claim/" + b.claims[c.entry].id + "/" + c.key
 }
 
 // ClaimSteps returns the keys of the claim steps that a row asks for. It
@@ -366,19 +335,17 @@ func (b *Binding) KnownIDsOf(l ConvertedRow) []KnownID {
 	return ids
 }
 
-// activities converts the activities of one scope.
-func (r *rowConverter) activities(scope int) []activityValues {
+// activities converts the activities of the client, a claim or a contact.
+func (r *rowConverter) activities(payloads []*boundPayload) []activityValues {
 	n := 0
-	for i := range r.b.activities {
-		if r.b.activities[i].payload(scope) != nil {
+	for _, payload := range payloads {
+		if payload != nil {
 			n++
 		}
 	}
 	acts := make([]activityValues, 0, n)
-	for i := range r.b.activities {
-		a := &r.b.activities[i]
-		payload := a.payload(scope)
-		status, wanted := r.b.status(a, r.row.resume)
+	for i, payload := range payloads {
+		status, wanted := r.b.status(&r.b.activities[i], r.row.resume)
 		if payload == nil || !wanted || !r.holds(payload.when, r.b.client.key) {
 			continue
 		}
@@ -404,9 +371,9 @@ func (r *rowConverter) claim(entry int) (part rowPart, ok bool) {
 	if len(c.key) == 0 || !r.holds(c.when, c.key) { // without a key it is left out of a Part
 		return part, false
 	}
-	part.scope = entry
+	part.entry = entry
 	part.key, ok = r.key(c.key, "the claim key")
-	part.name, part.activities = r.value(&c.name), r.activities(entry)
+	part.name, part.activities = r.value(&c.name), r.activities(c.activities)
 	if c.known != nil {
 		part.known = r.read(c.known)
 	}
@@ -455,7 +422,7 @@ func TotalsLabel(record cell.Record) (column int, ok bool) {
 	for i, c := range record.Cells {
 		switch {
 		case c.IsEmpty(), c.Kind == cell.Number, c.Kind == cell.Text && isAmount(c.Raw), c.Kind == cell.Error, c.Kind == cell.Uncomputed:
-		case c.Kind == cell.Text && column < 0 && totalsWord(c) != "":
+		case c.Kind == cell.Text && column < 0 && isTotalsWord(c.Raw):
 			column = i
 		default:
 			return -1, false
@@ -464,16 +431,9 @@ func TotalsLabel(record cell.Record) (column int, ok bool) {
 	return column, column >= 0
 }
 
-// totalsWord returns the word for totals in a cell, "" for none.
-func totalsWord(c cell.Cell) string {
-	if len(c.Raw) > 40 {
-		return ""
-	}
-	word := strings.ToLower(strings.Trim(convert.FoldKey(c.Raw), " :.="))
-	if slices.Contains(totals, word) {
-		return word
-	}
-	return ""
+// isTotalsWord reports whether a text is a word for totals.
+func isTotalsWord(s string) bool {
+	return len(s) <= 40 && slices.Contains(totals, strings.ToLower(strings.Trim(convert.FoldKey(s), " :.=")))
 }
 
 // isAmount reports whether a text is written like a number, but not like a

@@ -33,13 +33,9 @@ func TestReadValues(t *testing.T) {
 			sheet: []string{"No | A | B", "1 | Leeds | LS1"}, want: []string{`1 n "1" [2]`, `client [2] address.town="Leeds" address.post.code="LS1"`},
 		},
 		{
-			name: "a time that came twice is refused, or by the sheet's word the earlier one", mapping: "sheet: {timezone: Europe/London, ambiguous_times: refuse}\n" + fields("a: {column: A, type: DateTime}"),
+			name: "a time that came twice", mapping: "sheet: {timezone: Europe/London}\n" + fields("a: {column: A, type: DateTime}"),
 			sheet: []string{"No | A", "1 | 2026-10-25T01:30"},
-			want:  []string{`1 n "1" [2]`, `Leads!B2: A is a time that occurred twice in Europe/London: the clocks went back over it [time-twice]`},
-		},
-		{
-			name: "the earlier time", mapping: "sheet: {timezone: Europe/London, ambiguous_times: earlier}\n" + fields("a: {column: A, type: DateTime}"),
-			sheet: []string{"No | A", "1 | 2026-10-25T01:30"}, want: []string{`1 n "1" [2]`, `client [2] a="2026-10-25T00:30:00Z"`},
+			want:  []string{`1 n "1" [2]`, `Leads!B2: A is a time that clocks in Europe/London showed twice or never, as they were changed [time-of-change]`},
 		},
 		{
 			name: "values and else", mapping: fields(`strict: {column: A, values: {LLOY: Lloyds, n/a: ""}}`, `loose: {column: A, values: {LLOY: Lloyds}, else: Other}`),

@@ -191,28 +191,10 @@ func (r *rowConverter) noteUnlisted(a *boundAttribute, it *fieldValue) *problem.
 		return nil
 	}
 	sheet, column := &r.b.sheet, it.from()
-	expected, option := problem.Suggestion(text, a.options)+":", "OPTION"
-	if nearest, ok := nearestOption(text, a.options); ok {
-		expected, option = "did you mean “"+nearest+"”?", yamltree.Quote(nearest)
-	}
 	p := problem.At(sheet.At(column, r.record.Row), "not-an-option", "%s holds a text that is not among the options of “%s”; it is sent as it is",
 		sheet.ColumnLabel(column), a.value.label).
-		Hinted("%s write an option in the cell, or translate the text in the mapping: values: {TEXT: %s}", expected, option)
+		Hinted("write an option in the cell, or translate the text in the mapping (values: {TEXT: OPTION}); %s", problem.Suggestion(text, a.options))
 	p.Seen, p.Warning = r.record.Cell(column).Shown, true
 	r.row.Warnings = append(r.row.Warnings, p)
 	return &p
-}
-
-// nearestOption is the option that a text most likely means: one with few edits, or with
-// words before or after.
-func nearestOption(text string, options []string) (string, bool) {
-	const least = 3 // letters: “no” is in “unknown”
-	nearest, ok := problem.Nearest(problem.Shorten(text), options)
-	for _, option := range options {
-		longer, shorter := strings.ToLower(option), strings.ToLower(text)
-		if !ok && min(len(longer), len(shorter)) >= least && (strings.Contains(longer, shorter) || strings.Contains(shorter, longer)) {
-			nearest, ok = option, true
-		}
-	}
-	return nearest, ok
 }

@@ -210,7 +210,9 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type) boundVal
 	wrong := v.conv.Check()
 	if wrong != nil {
 		at := rule.optionsAt()
-		if i := v.conv.WrongFormat(); i > 0 {
+		if i := slices.IndexFunc(rule.Formats, func(f yamltree.Scalar) bool {
+			return (&convert.Converter{Type: typ, Format: f.Text}).Check() != nil
+		}); i > 0 { // of several formats the wrong one
 			at = rule.Formats[i].At
 		}
 		b.wrongAt(at, "wrong-option", "“%s”: %s", label, strings.Join(wrong, "; "))
@@ -263,7 +265,7 @@ func (v *ValueRule) optionsAt() yamltree.Place {
 func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter {
 	c := convert.Converter{
 		Type: typ, Format: rule.format().Text, OtherFormats: scalarTexts(rule.Formats[min(1, len(rule.Formats)):]), Region: strings.ToUpper(rule.Region.Text),
-		Zone: b.zone, Date1904: b.sheet.Date1904, Ambiguous: b.mapping.Sheet.AmbiguousTimes, Numbers: b.mapping.Sheet.Numbers, Percent: rule.Percent,
+		Zone: b.zone, Date1904: b.sheet.Date1904, Numbers: b.mapping.Sheet.Numbers, Percent: rule.Percent,
 		Years: rule.Years, Today: b.runDate, Checked: rule.Checked, Unchecked: rule.Unchecked,
 		Values: rule.Values, Else: rule.Else, MaxLength: rule.MaxLength,
 	}

@@ -133,8 +133,7 @@ func (s *resultsSheet) note(record cell.Record, r result.Row) {
 // write writes one row.
 func (s *resultsSheet) write(record cell.Record, r result.Row) {
 	lines := max(s.Lines(s.message, r.Error), s.Lines(s.message+1, r.Advice))
-	// A row that was skipped because it is hidden stays hidden: otherwise a rerun of
-	// the workbook would import it.
+	// A row that is hidden in the sheet and was skipped stays hidden.
 	s.Next(lines, record.Hidden && r.Status == result.Skipped)
 	top, found := lines > 1, s.problems[record.Row]
 	for _, column := range s.columns {

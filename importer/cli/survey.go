@@ -60,10 +60,10 @@ func (l *sheetLayout) see(record cell.Record) {
 // may have been hidden because they are not wanted.
 func (l *sheetLayout) verdict(m *mapping.Mapping) (wrong, warnings problem.List) {
 	wrong, warnings = l.header.Verdict(m.Sheet.HeaderRowGiven)
-	if l.hidden > 0 && !m.Sheet.SkipHidden && len(wrong) == 0 {
+	if l.hidden > 0 && len(wrong) == 0 {
 		at := problem.Where{File: l.sheet.Book, Table: l.sheet.Table, Sheet: l.sheet.Name, Row: l.firstHidden}
 		warnings = append(warnings, problem.At(at, "hidden-rows", "rows that are hidden in the sheet are imported: %d; this is the first", l.hidden).
-			Hinted("show them, or leave them out with sheet: {hidden_rows: skip} in the mapping"))
+			Hinted("show them, or delete those that are not wanted"))
 	}
 	return wrong, warnings
 }

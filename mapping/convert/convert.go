@@ -72,9 +72,6 @@ type Converter struct {
 	Output       Output         // of a Date in a client field: a date-time or a bare date
 	Zone         *time.Location // where DateTimes without a zone were written down; nil refuses them
 	Date1904     bool           // the sheet counts days from 1904-01-01
-	// Ambiguous says which DateTime is meant by a time that occurred twice in
-	// Zone.
-	Ambiguous AmbiguousTimes
 
 	Numbers Numbers // how numbers look in text cells
 	Percent bool    // text cells of a Number hold percentages: 5% is 0.05

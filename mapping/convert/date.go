@@ -76,7 +76,7 @@ func (c *Converter) convertDateTime(in cell.Cell) (string, *CellError) {
 	case c.Zone == nil:
 		return "", refuse(MissingTimezone, "has no time zone", "name the zone it was written in under sheet.timezone, for example Europe/London")
 	default:
-		if at, r = inZone(at, c.Zone, c.Ambiguous); r != nil {
+		if at, r = inZone(at, c.Zone); r != nil {
 			return "", r
 		}
 	}
@@ -228,7 +228,11 @@ func (c *Converter) checked(m moment, err error) (moment, *CellError) {
 func isImpossible(err error) bool { return strings.HasSuffix(err.Error(), " out of range") }
 
 func (c *Converter) refuseDate() *CellError {
-	return refuse("not-date", "is not a date; expected "+c.expectedDate(), c.dateHint())
+	hint := "correct the date, or say how the column writes dates, for example format: dd/mm/yyyy"
+	if c.Format != "" {
+		hint = "correct the date, or the format in the mapping: d and m take one digit or two, dd and mm exactly two"
+	}
+	return refuse("not-date", "is not a date; expected "+c.expectedDate(), hint)
 }
 
 func (c *Converter) expectedDate() string {
@@ -239,13 +243,6 @@ func (c *Converter) expectedDate() string {
 		return "ISO 8601 (yyyy-mm-ddThh:mm:ss)"
 	}
 	return "ISO 8601 (yyyy-mm-dd)"
-}
-
-func (c *Converter) dateHint() string {
-	if c.Format != "" {
-		return "correct the date, or the format in the mapping: d and m take one digit or two, dd and mm exactly two"
-	}
-	return "correct the date, or say how the column writes dates, for example format: dd/mm/yyyy"
 }
 
 // Day 0 of each date system. The 1900 system counts a 29 February 1900, which never existed, as serial 60; so the
@@ -264,8 +261,8 @@ const (
 // momentFromSerial returns the moment of a spreadsheet's day count. A fraction
 // of day 0 is a time without a day and is refused.
 func momentFromSerial(literal string, date1904 bool) (moment, *CellError) {
-	serial, ok := parseSerial(literal)
-	if !ok {
+	serial, err := strconv.ParseFloat(literal, 64)
+	if err != nil || strings.Trim(literal, "0123456789.eE+-") != "" { // ParseFloat reads hexadecimal and infinity too
 		return moment{}, refuse("date-serial", "does not hold a spreadsheet's day count", "type the date again")
 	}
 	if serial < 0 || serial >= maxSerial {
@@ -293,31 +290,13 @@ func momentFromSerial(literal string, date1904 bool) (moment, *CellError) {
 	return moment{wall: wall}, nil
 }
 
-// parseSerial accepts digits, a point and an exponent. ParseFloat alone
-// accepts more (hexadecimal, infinity), which no spreadsheet writes.
-func parseSerial(literal string) (float64, bool) {
-	serial, err := strconv.ParseFloat(literal, 64)
-	return serial, err == nil && strings.Trim(literal, "0123456789.eE+-") == ""
-}
-
 func refuseDayRange() *CellError {
 	return refuse("date-range", "is outside the years 1 to 9999", "correct the date")
 }
 
-// AmbiguousTimes says what to do with a time that occurred twice because the
-// clocks went back.
-type AmbiguousTimes string
-
-// What to do with a time that occurred twice.
-const (
-	RefuseAmbiguous  AmbiguousTimes = ""        // the cell is refused
-	EarlierAmbiguous AmbiguousTimes = "earlier" // the first of the two is taken
-)
-
-// inZone returns the instant at which a clock in the zone shows what a clock in UTC shows at wall. When
-// clocks change there may be no such instant, which is refused, or two: then
-// twice decides.
-func inZone(wall time.Time, zone *time.Location, twice AmbiguousTimes) (time.Time, *CellError) {
+// inZone returns the instant at which a clock in the zone shows what a clock in UTC shows at wall. Where
+// clocks change there may be no such instant, or two, and the time is refused.
+func inZone(wall time.Time, zone *time.Location) (time.Time, *CellError) {
 	var found []time.Time
 	for _, days := range []int{-1, 1} { // of a change of clocks between these, both offsets are tried
 		_, offset := wall.AddDate(0, 0, days).In(zone).Zone()
@@ -326,20 +305,9 @@ func inZone(wall time.Time, zone *time.Location, twice AmbiguousTimes) (time.Tim
 			found = append(found, at)
 		}
 	}
-	switch {
-	case len(found) == 0:
-		return wall, refuse("time-skipped", "is a time that did not exist in "+zone.String()+": the clocks went forward over it",
+	if len(found) != 1 {
+		return wall, refuse("time-of-change", "is a time that clocks in "+zone.String()+" showed twice or never, as they were changed",
 			"correct the time, or write its offset in ISO 8601 (2026-01-31T12:00:00+00:00)")
-	case len(found) == 2:
-		return found[0], twice.refuse(zone)
 	}
 	return found[0], nil
-}
-
-func (a AmbiguousTimes) refuse(zone *time.Location) *CellError {
-	if a == EarlierAmbiguous {
-		return nil
-	}
-	return refuse("time-twice", "is a time that occurred twice in "+zone.String()+": the clocks went back over it",
-		"write its offset in ISO 8601 (2026-01-31T12:00:00+00:00), or sheet: {ambiguous_times: earlier} in the mapping")
 }

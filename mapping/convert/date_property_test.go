@@ -103,7 +103,7 @@ func TestInstantsComeBackInEveryZone(t *testing.T) {
 		switch {
 		case refusal == nil && (value.Literal != want || twins):
 			t.Fatalf("%s in %s is read as %s; want %s, or a refusal if it comes twice (%t)", wall, zone, value.Literal, want, twins)
-		case refusal != nil && (refusal.Code != "time-twice" || !twins):
+		case refusal != nil && (refusal.Code != "time-of-change" || !twins):
 			t.Fatalf("%s in %s is refused (%s), though it comes once", wall, zone, refusal.Code)
 		}
 	})

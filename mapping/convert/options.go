@@ -93,16 +93,6 @@ func (c *Converter) checkDateFormats() (wrong []string) {
 	return wrong
 }
 
-// WrongFormat returns the index among the formats of the first that Check refuses; 0
-// when it refuses none.
-func (c *Converter) WrongFormat() int {
-	formats := c.formats()
-	return max(0, slices.IndexFunc(formats, func(format string) bool {
-		_, err := parseDateFormat(format)
-		return err != nil && format != serialFormat
-	}))
-}
-
 // checkWords requires both lists of a Checkbox or none, and no word on both.
 func (c *Converter) checkWords() (wrong []string) {
 	if c.Type != Checkbox || c.Checked == nil && c.Unchecked == nil {

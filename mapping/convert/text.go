@@ -152,29 +152,20 @@ func isDirectionMark(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }
 // format, all digits. It refuses a long number that has lost digits: such a
 // text is a damaged account or phone number.
 func shownNumber(c cell.Cell) (string, *CellError) {
-	general := isGeneral(c.Format)
+	// @ (text) shows a number as it was typed, if it was there before the format.
+	general := c.Format == "" || c.Format == "@" || strings.EqualFold(c.Format, "General")
 	digits, r := plainDecimal(c.Raw)
 	if r != nil {
 		return "", r
 	}
-	if wholeDigits(digits) > significantDigits && (general || countDigits(c.Shown) > significantDigits) {
+	whole, _, _ := strings.Cut(digits, ".")
+	if countDigits(whole) > significantDigits && (general || countDigits(c.Shown) > significantDigits) {
 		return "", refuseLostDigits()
 	}
 	if general {
 		return digits, nil
 	}
 	return c.Shown, nil
-}
-
-// isGeneral reports whether a format shows a number as it was typed. @ (text)
-// does so for a number that was there before the format.
-func isGeneral(format string) bool {
-	return format == "" || format == "@" || strings.EqualFold(format, "General")
-}
-
-func wholeDigits(plain string) int {
-	whole, _, _ := strings.Cut(plain, ".")
-	return countDigits(whole)
 }
 
 func countDigits(s string) int {

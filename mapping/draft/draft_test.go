@@ -136,10 +136,22 @@ func anyCell() *rapid.Generator[cell.Cell] {
 		{Kind: cell.Error, Raw: "#N/A", Shown: "#N/A"}, {Kind: cell.Uncomputed}}))
 }
 
-// A proposal is right for any sheet and any templates, whatever stands in them.
+// anyHeader draws what people and programs put above a column, and what they do
+// not.
+func anyHeader() *rapid.Generator[string] {
+	odd := []rune("aZ09 :-#{}[]\"'\\|>&*!%@`,?=~.\t\n\r\u0001\u007f\u0085\u009b\u00a0\u00ad\u200b\u2028\u2029\u202e\ufeff\ufffd\ufffe\uffff\ue000é😀\U000e0041\U0010ffff")
+	return rapid.OneOf(
+		rapid.SampledFrom([]string{"email", "E-mail", "Mobile", "no", "DOB", "Error", "clientId", "CLIENT ID", "Source row", "error ", "Import status", "", " ", "null", "yes", "- x", "---", "...", "<<", "a: b", "a #b",
+			"{{x}}", "{Ref}", "}{", "run.date", "{sheet}", "1", "1.5", "0x1F", "2026-01-01", "=", "!x", "&x", "*x", "%x", "key", "\ufffe", "A\ufffeB", "e-mail\u200b", "E\u00adrror"}),
+		rapid.StringOfN(rapid.RuneFrom(odd), 0, 12, -1),
+		rapid.StringN(0, 20, -1),
+	)
+}
+
+// A proposal is right for any sheet and any templates, whatever stands in them and whatever the files are called.
 func TestProposalPassesWhateverTheNames(t *testing.T) {
 	t.Parallel()
-	name := rapid.OneOf(rapid.SampledFrom([]string{"email", "phone", "E-mail", "Mobile", "DOB", "Amount", "no", "{Ref}", "a: b", "yes", "#1", "First name", "- x", "'q'", `"`, "é", "\u00a0No", "x, y",
+	name := rapid.OneOf(anyHeader(), rapid.SampledFrom([]string{"email", "phone", "E-mail", "Mobile", "DOB", "Amount", "no", "{Ref}", "a: b", "yes", "#1", "First name", "- x", "'q'", `"`, "é", "\u00a0No", "x, y",
 		"Lender 1", "Lender 2", "Amount 1", "Amount 2", "Agreement no 1", "Agreement no 2", "Street", "Town", "Consent", "Lender", "Agreement no"}),
 		rapid.StringMatching(`[ -~äöü]{1,12}`))
 	attribute := rapid.Custom(func(t *rapid.T) mapping.AttributeTemplate {
@@ -150,7 +162,7 @@ func TestProposalPassesWhateverTheNames(t *testing.T) {
 		return mapping.Template{ID: rapid.StringN(1, 4, 8).Draw(t, "id"), Name: convert.FoldSpace("t" + name.Draw(t, "template")), Attributes: rapid.SliceOfN(attribute, 0, 4).Draw(t, "attributes")}
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		r := Request{Name: name.Draw(t, "name"), API: rapid.SampledFrom([]string{"v1", "v2"}).Draw(t, "api"), Sources: []string{"s.xlsx"},
+		r := Request{Name: name.Draw(t, "name"), API: rapid.SampledFrom([]string{"v1", "v2"}).Draw(t, "api"), Sources: []string{anyHeader().Draw(t, "source")},
 			Service: &mapping.Service{Templates: rapid.SliceOfN(template, 0, 4).Draw(t, "templates")}}
 		headers := rapid.SliceOfN(name, 1, 8).Draw(t, "headers")
 		if len(usable(headers)) == 0 {

@@ -124,16 +124,10 @@ func compareNames(name string, meaning []string, c *column) strength {
 		return unlike
 	case slices.Equal(bare, hasBare) && len(without(bare, generic)) > 0:
 		return likely
-	case areAkin(meaning, has), saysPart(meaning, has), saysPart(has, meaning):
+	case slices.Contains(akin, [2]string{strings.Join(meaning, " "), strings.Join(has, " ")}), saysPart(meaning, has), saysPart(has, meaning):
 		return partly
 	}
 	return unlike
-}
-
-// areAkin reports whether two meanings are a pair of akin.
-func areAkin(a, b []string) bool {
-	one, other := strings.Join(a, " "), strings.Join(b, " ")
-	return slices.Contains(akin, [2]string{one, other}) || slices.Contains(akin, [2]string{other, one})
 }
 
 // saysPart reports whether all words of a name that mean something are among another's. What every sheet of leads is about does

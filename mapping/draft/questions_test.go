@@ -164,6 +164,9 @@ func TestDateColumns(t *testing.T) {
 func TestLooksLike(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ attribute, header, want string }{
+		{"Mobile", "Tel (mobile)", "="}, {"Mobile", "Mobile tel.", "="}, {"First name", "Name (first)", "="}, {"Last name", "Name, last", "="}, {"Date of birth", "Birth date", "="},
+		{"Preferred contact", "Contact preference?", "="}, {"Address", "Dealer address", ""}, {"Consent to contact", "OK to contact? (Y/N)", "="}, {"Consent to contact", "Opt in - yes or no", "="},
+		{"Date of birth", "DOB (dd/mm/yyyy)", "="}, {"Date of birth", "Date of birth DD.MM.YYYY", "="}, {"Lender", "Finance co.", "="},
 		{"First name", "Forename(s)", "="}, {"First name", "Applicant 1 forename", "="}, {"First name", "Applicant 2 forename", ""}, {"First name", "First", "="},
 		{"Mobile", "Telephone number (mobile)", "="}, {"Phone", "Phone 1", "="}, {"Phone", "Best contact number", "="},
 		{"Bank or lender", "Lender", "="}, {"Annual percentage rate", "APR", "="}, {"Interest rate", "APR", "="}, {"Interest rate", "Interest", "?"}, {"Interest rate", "Interest charged", ""},

@@ -110,9 +110,9 @@ var synonyms = map[string][]string{
 	"insurance national number": {"ni number", "ni no", "nino", "national insurance number", "national insurance no"},
 }
 
-// akin are meanings that are often used for each other: the one may be a question where the other is asked for.
-var akin = [][2]string{{"agreement date", "agreement signed"}, {"agreement signed", "agreement start"},
-	{"agreement date", "agreement start"}}
+// akin are meanings that are often used for each other: where the first is asked for, the second may be a question.
+var akin = [][2]string{{"agreement date", "agreement signed"}, {"agreement signed", "agreement date"}, {"agreement signed", "agreement start"},
+	{"agreement start", "agreement signed"}, {"agreement date", "agreement start"}, {"agreement start", "agreement date"}}
 
 // fillers say nothing: they are left out when names are compared.
 var fillers = []string{"of", "the", "a", "at", "on", "in", "to", "for", "is", "your", "der", "die", "das", "des", "am", "im", "und",

@@ -189,6 +189,12 @@ func Cause(err error) error {
 	}
 }
 
+// Unique sorts the list and returns it without repeated problems.
+func (l List) Unique() List {
+	l.Sort()
+	return slices.Compact(l)
+}
+
 // Sort orders by table, file, line, column, sheet, row, cell and message, so that the
 // same input always gives the same report.
 func (l List) Sort() {

@@ -13,107 +13,105 @@ import (
 // edit is one operation on a text.
 type edit struct {
 	*text
-	style  Style
-	token  string     // the last part of the operation's path
-	parent *yaml.Node // the object or list that the rest of it leads to
-	holder unit       // the innermost unit of that
+	style           Style
+	token           string     // the last part of the operation's path
+	parent, changed *yaml.Node // the object or list that the rest of it leads to, as it is and as it must be
+	holder          unit       // the innermost unit of that
+	held            *yaml.Node // the unit's value as it must be
 }
 
-// change changes the object or list that an operation is about.
-type change func(n *yaml.Node)
-
-// apply returns the text with an operation applied to it, and the tree that it must say.
-func (t *text) apply(style Style, op Operation) (made string, want *yaml.Node, err error) {
+// apply returns the text with an operation applied to it, and changes want, which says the same as the text, accordingly.
+func (t *text) apply(style Style, op Operation, want *yaml.Node) (string, error) {
 	path, err := pointer(op.Path)
 	if err == nil && len(path) == 0 {
 		err = errors.New("the whole file is not a value that can be changed")
 	}
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	last := len(path) - 1
-	e := edit{text: t, style: style, token: path[last]}
-	if e.parent, e.holder, err = t.walk(path[:last]); err != nil {
-		return "", nil, err
+	e := edit{text: t, style: style, token: path[last], parent: t.root, changed: want, holder: unit{last: len(t.lines) - 1}}
+	for i, token := range path[:last] {
+		at, err := find(e.parent, token)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", Pointer(path[:i+1]...), err)
+		}
+		if e.hasLines() {
+			e.holder, e.held = t.unit(e.parent, at, e.holder.last), e.changed.Content[at]
+		}
+		e.parent, e.changed = e.parent.Content[at], e.changed.Content[at]
 	}
 	if e.parent.Kind == yaml.ScalarNode && !isNull(e.parent) {
-		return "", nil, fmt.Errorf("%s is neither an object nor a list", Pointer(path[:last]...))
+		return "", fmt.Errorf("%s is neither an object nor a list", Pointer(path[:last]...))
 	}
-	var do change
 	var write func() (string, error) // for a parent whose contents have lines of their own
 	switch op.Op {
 	case "add", "replace":
-		do, write, err = e.put(op)
+		write, err = e.put(op)
 	case "remove":
-		do, write, err = e.remove()
+		write, err = e.remove()
 	case "move":
-		do, write, err = e.move(path, op.From)
+		write, err = e.move(path, op.From)
 	default:
 		err = fmt.Errorf("%q is not an operation: add, remove, replace or move", op.Op)
 	}
-	if err != nil {
-		return "", nil, err
-	}
-	want = with(t.root, e.parent, do)
-	changed := with(e.parent, e.parent, do)
-	switch hasLines := !isInline(e.parent) && (e.holder.parent == nil || e.holder.value() == e.parent); {
-	case hasLines && (len(changed.Content) > 0 || e.holder.parent == nil):
-		made, err = write()
+	switch {
+	case err != nil:
+		return "", err
+	case e.hasLines() && (len(e.changed.Content) > 0 || e.holder.parent == nil):
+		return write()
 	case e.holder.parent != nil:
-		made, err = e.set(e.holder, with(e.holder.value(), e.parent, do))
+		return e.set(e.holder, e.held)
 	case len(t.root.Content) == 0:
-		made = t.splice(len(t.lines), len(t.lines), style.block(0, changed)...)
-	default:
-		err = errors.New("the whole file is in braces or brackets")
+		return t.splice(len(t.lines), len(t.lines), style.block(0, e.changed)...), nil
 	}
-	return made, want, err
+	return "", errors.New("the whole file is in braces or brackets")
+}
+
+// hasLines reports whether the parent's contents have lines of their own.
+func (e *edit) hasLines() bool {
+	return !isInline(e.parent) && (e.holder.parent == nil || e.holder.value() == e.parent)
 }
 
 // put replaces a value, or adds a pair to an object or an entry to a list.
-func (e edit) put(op Operation) (do change, write func() (string, error), err error) {
+func (e *edit) put(op Operation) (write func() (string, error), err error) {
 	value, err := decode(op.Value)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	at, missing := find(e.parent, e.token)
+	end := len(e.parent.Content)
 	switch isList := e.parent.Kind == yaml.SequenceNode; {
 	case missing == nil && (op.Op == "replace" || !isList):
-		do = func(n *yaml.Node) { n.Content[at] = value }
-		return do, func() (string, error) { return e.set(e.unit(e.parent, at, e.holder.last), value) }, nil
+		e.changed.Content[at] = value
+		return func() (string, error) { return e.set(e.unit(e.parent, at, e.holder.last), value) }, nil
 	case op.Op == "replace":
-		return nil, nil, missing
+		return nil, missing
 	case isList:
-		if at = len(e.parent.Content); e.token != "-" {
-			if at, err = strconv.Atoi(e.token); err != nil || at < 0 || at > len(e.parent.Content) {
-				return nil, nil, fmt.Errorf("there is no place %q in a list of %d", e.token, len(e.parent.Content))
+		if at = end; e.token != "-" {
+			if at, err = strconv.Atoi(e.token); err != nil || at < 0 || at > end {
+				return nil, fmt.Errorf("there is no place %q in a list of %d", e.token, end)
 			}
 		}
-		do = func(n *yaml.Node) { n.Content = slices.Insert(n.Content, at, value) }
-		return do, func() (string, error) { return e.insert(at, e.style.entry(e.parent.Column-1, value)) }, nil
+		e.changed.Content = slices.Insert(e.changed.Content, at, value)
+		return func() (string, error) { return e.insert(at, e.style.entry(e.parent.Column-1, value)) }, nil
 	}
-	if at = len(e.parent.Content); op.After != "" {
-		if at, err = find(e.parent, op.After); err != nil {
-			return nil, nil, err
-		}
-		at++
-	}
-	key := scalar("!!str", e.token)
-	do = func(n *yaml.Node) {
-		n.Kind, n.Tag, n.Value, n.Content = yaml.MappingNode, "!!map", "", slices.Insert(n.Content, at, key, value)
-	}
-	return do, func() (string, error) {
+	key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: e.token}
+	e.changed.Kind, e.changed.Tag, e.changed.Value = yaml.MappingNode, "!!map", ""
+	e.changed.Content = append(e.changed.Content, key, value)
+	return func() (string, error) {
 		indent := len(e.before(e.parent.Content[0]))
 		pair := e.style.pair(indent, key, value)
 		pair[0] = strings.Repeat(" ", indent) + pair[0]
 		if e.parent == e.root && e.isSpread() {
 			pair = append([]string{""}, pair...)
 		}
-		return e.insert(at, pair)
+		return e.insert(end, pair)
 	}, nil
 }
 
 // set writes another value into a unit. Comments beside its first line stay, and so does one behind a value that had no lines of its own.
-func (e edit) set(u unit, value *yaml.Node) (string, error) {
+func (e *edit) set(u unit, value *yaml.Node) (string, error) {
 	old, beside := u.value(), e.comment(u.first)
 	line := strings.TrimRight(e.lines[u.first], "\r\n")
 	head := line[:len(line)-len(beside)]
@@ -144,7 +142,7 @@ func (e edit) set(u unit, value *yaml.Node) (string, error) {
 }
 
 // insert writes lines before the node that has a number among the parent's contents.
-func (e edit) insert(at int, lines []string) (string, error) {
+func (e *edit) insert(at int, lines []string) (string, error) {
 	if at > 0 {
 		l := e.unit(e.parent, at-1, e.holder.last).last + 1
 		return e.splice(l, l, lines...), nil
@@ -154,7 +152,7 @@ func (e edit) insert(at int, lines []string) (string, error) {
 }
 
 // isSpread reports whether an empty line is above the last section of the file.
-func (e edit) isSpread() bool {
+func (e *edit) isSpread() bool {
 	l := e.firstLine(e.root, len(e.root.Content)-1) - 1
 	for l > 0 && strings.HasPrefix(e.lines[l], "#") {
 		l--
@@ -181,14 +179,14 @@ func (t *text) lead(u unit) string {
 
 // remove takes a pair out of its object, or an entry out of its list. What holds it stays, empty perhaps; a comment beside what is
 // removed goes with it, those above it stay.
-func (e edit) remove() (do change, write func() (string, error), err error) {
+func (e *edit) remove() (write func() (string, error), err error) {
 	at, err := find(e.parent, e.token)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	size := step(e.parent)
-	do = func(n *yaml.Node) { n.Content = slices.Delete(n.Content, at+1-size, at+1) }
-	return do, func() (string, error) {
+	e.changed.Content = slices.Delete(e.changed.Content, at+1-size, at+1)
+	return func() (string, error) {
 		u := e.unit(e.parent, at, e.holder.last)
 		isEmpty := func(l int) bool { return l == len(e.lines) || strings.TrimSpace(e.lines[l]) == "" }
 		switch lead := e.lead(u); {
@@ -206,10 +204,10 @@ func (e edit) remove() (do change, write func() (string, error), err error) {
 }
 
 // move lets an entry of a list and the one beside it change places, with the comments above them.
-func (e edit) move(path []string, pointerFrom string) (do change, write func() (string, error), err error) {
+func (e *edit) move(path []string, pointerFrom string) (write func() (string, error), err error) {
 	from, err := pointer(pointerFrom)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	last := len(path) - 1
 	isBeside := e.parent.Kind == yaml.SequenceNode && len(from) == len(path) && slices.Equal(from[:last], path[:last])
@@ -220,10 +218,11 @@ func (e edit) move(path []string, pointerFrom string) (do change, write func() (
 	}
 	first, second := min(at, to), max(at, to)
 	if !isBeside || missing != nil || second != first+1 {
-		return nil, nil, fmt.Errorf("%s is not beside %s in a list", Pointer(path...), Pointer(from...))
+		return nil, fmt.Errorf("%s is not beside %s in a list", Pointer(path...), Pointer(from...))
 	}
-	do = func(n *yaml.Node) { n.Content[first], n.Content[second] = n.Content[second], n.Content[first] }
-	return do, func() (string, error) {
+	now := e.changed.Content
+	now[first], now[second] = now[second], now[first]
+	return func() (string, error) {
 		a, b := e.unit(e.parent, first, e.holder.last), e.unit(e.parent, second, e.holder.last)
 		isComment := func(l int) bool { return strings.HasPrefix(strings.TrimSpace(e.lines[l]), "#") }
 		for first > 0 && isComment(a.first-1) {

@@ -78,22 +78,6 @@ func step(parent *yaml.Node) int {
 	return 1
 }
 
-// walk returns the value of a path, and the innermost unit on the way to it.
-func (t *text) walk(path []string) (n *yaml.Node, u unit, err error) {
-	n, u = t.root, unit{last: len(t.lines) - 1}
-	for i, token := range path {
-		at, err := find(n, token)
-		if err != nil {
-			return nil, u, fmt.Errorf("%s: %w", Pointer(path[:i+1]...), err)
-		}
-		if !isInline(n) && (u.parent == nil || u.value() == n) {
-			u = t.unit(n, at, u.last)
-		}
-		n = n.Content[at]
-	}
-	return n, u, nil
-}
-
 // unit returns the unit of a value. last is the last line of what holds it. Empty lines and comments behind a unit are not part of it.
 func (t *text) unit(parent *yaml.Node, at, last int) unit {
 	u := unit{parent, at, t.firstLine(parent, at), last}

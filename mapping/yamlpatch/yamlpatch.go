@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -30,12 +29,9 @@ type Operation struct {
 	// From is where a moved value is now.
 	From string `json:"from,omitempty"`
 
-	// Value is what is added, or what replaces. Its keys keep their order.
+	// Value is what is added, or what replaces. Its keys keep their order. An added key goes
+	// to the end of its object.
 	Value json.RawMessage `json:"value,omitempty"`
-
-	// After is the key behind which an added key goes; at the end of the object without it.
-	// RFC 6902 has no such member, because objects have no order there.
-	After string `json:"after,omitempty"`
 }
 
 // Style says how new text is written. It has the keys whose objects have a line for each pair, even when they would fit
@@ -66,12 +62,13 @@ func apply(data string, style Style, op Operation) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	made, want, err := before.apply(style, op)
+	want, _ := parse(data)
+	made, err := before.apply(style, op, want.root)
 	if err != nil {
 		return "", err
 	}
 	after, err := parse(made)
-	if err == nil && !same(want, after.root) {
+	if err == nil && !same(want.root, after.root) {
 		err = errors.New("its lines say something else afterwards")
 	}
 	if err != nil {
@@ -164,10 +161,6 @@ func unwritten(n *yaml.Node) *yaml.Node {
 	return bare
 }
 
-func scalar(tag, value string) *yaml.Node {
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
-}
-
 // isAbsent reports whether a value has no text: a key with nothing behind its colon.
 func isAbsent(n *yaml.Node) bool { return isNull(n) && n.Value == "" }
 
@@ -187,17 +180,4 @@ func same(a, b *yaml.Node) bool {
 		}
 	}
 	return true
-}
-
-// with returns a copy of a tree in which change has been applied to the copy of one node.
-func with(root, node *yaml.Node, change func(copied *yaml.Node)) *yaml.Node {
-	copied := *root
-	copied.Content = slices.Clone(root.Content)
-	for i, child := range root.Content {
-		copied.Content[i] = with(child, node, change)
-	}
-	if root == node {
-		change(&copied)
-	}
-	return &copied
 }

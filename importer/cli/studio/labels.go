@@ -40,8 +40,6 @@ var labels = map[string]string{
 	"sheet.fill_down":              "Columns whose empty cells take the one above",
 	"sheet.numbers":                "How numbers are written",
 	"sheet.timezone":               "Time zone",
-	"sheet.ambiguous_times":        "Times that occur twice",
-	"sheet.hidden_rows":            "Hidden rows",
 	"sheet.encoding":               "Characters of the .csv file",
 	"sheet.delimiter":              "Between the fields of the .csv file",
 	"status":                       "Status",
@@ -62,7 +60,7 @@ func label(path []string) string {
 // yamlKey matches a key in a message: sheet.numbers, sheet: {timezone: Europe/London},
 // existing: create.
 var yamlKey = regexp.MustCompile(`\b(?:(sheet|client|workflow)(?:\.|: \{))?\b(header_row|when|empty|fill_down|numbers|timezone|` +
-	`ambiguous_times|hidden_rows|encoding|delimiter|lookup|existing|existing_activities|name|template_identifier|resume_at|` +
+	`encoding|delimiter|lookup|existing|existing_activities|name|template_identifier|resume_at|` +
 	`status|values|type|format|years|percent)\b` +
 	`(?:: \{?([^,;{}]+))?\}?`)
 

@@ -50,7 +50,7 @@ func (a *analysis) targets(service *mapping.Service, v *verdict) []targetJSON {
 	}
 	t := targetJSON{Group: "settings", Of: "Settings"}
 	l.all(required(t, true), "", "name", "api")
-	l.all(t, "sheet", "when", "empty", "numbers", "timezone", "ambiguous_times", "hidden_rows", "fill_down")
+	l.all(t, "sheet", "when", "empty", "numbers", "timezone", "fill_down")
 	if len(a.book.sheets[0].Names) == 0 { // a workbook says it itself
 		l.all(t, "sheet", "encoding", "delimiter")
 	}
@@ -186,8 +186,6 @@ var options = map[string][]string{
 	"status":              {string(mapping.Submitted), string(mapping.Accepted), string(mapping.Open)},
 	"mode":                {"first", "either", "both"},
 	"api":                 {"v1", "v2"},
-	"ambiguous_times":     {"refuse", "earlier"},
-	"hidden_rows":         {"take", "skip"},
 	"encoding":            {"utf-8", "windows-1252"},
 	"delimiter":           {",", ";", "tab"},
 }

@@ -15,6 +15,7 @@ import (
 
 // source is a file that is not valid YAML, and where and how the library failed.
 type source struct {
+	*Reader
 	text    string // with line feeds as the ends of lines
 	lines   []string
 	at      Place
@@ -24,18 +25,20 @@ type source struct {
 	message string
 }
 
-// slip is a likely cause of a file that is not valid YAML.
-type slip struct {
-	at            Place
-	message, hint string
-	quoted        string // the end of the hint, which quotes the file; "" for none
+// slip reports a likely cause. quoted is the end of the hint, which quotes the file; "" for none.
+func (s *source) slip(at Place, message, hint, quoted string) bool {
+	if quoted != "" && !s.secretive {
+		hint += ": " + quoted
+	}
+	s.WrongAt(at, "yaml", "%s", message).Hint = hint
+	return true
 }
 
 // syntax reports a file that is not valid YAML: the likely cause at its own place,
 // else what the library says. The library notices many mistakes some lines later. Of
 // a secretive file nothing is quoted.
 func (r *Reader) syntax(err error, data []byte) {
-	s := &source{text: normalised(data), at: Place{1, 1}}
+	s := &source{Reader: r, text: normalised(data), at: Place{1, 1}}
 	s.lines = strings.Split(s.text, "\n")
 	if e, ok := errors.AsType[*yaml.LoadError](err); ok {
 		s.message = e.Message
@@ -64,14 +67,8 @@ func (r *Reader) syntax(err error, data []byte) {
 		s.offset += len(line) + 1
 	}
 	s.offset += len(s.before)
-	for _, find := range []func() (slip, bool){s.inLine, s.unclosed, s.colon, s.byMessage} {
-		if found, ok := find(); ok {
-			if found.quoted != "" && !r.secretive {
-				found.hint += ": " + found.quoted
-			}
-			r.WrongAt(found.at, "yaml", "%s", found.message).Hint = found.hint
-			return
-		}
+	if s.inLine() || s.unclosed() || s.colon() || s.byMessage() {
+		return
 	}
 	text := "the file is not valid YAML here"
 	if s.message != "" && !r.secretive {
@@ -118,20 +115,20 @@ var lineSlips = []struct {
 }
 
 // inLine finds a mistake that the line shows by itself.
-func (s *source) inLine() (slip, bool) {
+func (s *source) inLine() bool {
 	for _, l := range lineSlips {
 		m := l.pattern.FindStringSubmatchIndex(s.line)
 		if m == nil {
 			continue
 		}
 		last := len(m) - 2
-		found := slip{at: Place{s.at.Line, 1 + utf8.RuneCountInString(s.line[:m[last]])}, message: l.message, hint: l.hint}
+		quoted := ""
 		if l.isQuoted {
-			found.quoted = strings.TrimSpace(strings.TrimSpace(s.line[m[2]:m[3]]) + " " + inQuotes(strings.TrimPrefix(s.line[m[last]:m[last+1]], "'")))
+			quoted = strings.TrimSpace(strings.TrimSpace(s.line[m[2]:m[3]]) + " " + inQuotes(strings.TrimPrefix(s.line[m[last]:m[last+1]], "'")))
 		}
-		return found, true
+		return s.slip(Place{s.at.Line, 1 + utf8.RuneCountInString(s.line[:m[last]])}, l.message, l.hint, quoted)
 	}
-	return slip{}, false
+	return false
 }
 
 // token matches a comment, a text in quotes with what is before it, or a bracket.
@@ -166,24 +163,24 @@ func (s *source) open(before int) (brackets []int, quote int) {
 }
 
 // unclosed finds a quote or a bracket that is not closed.
-func (s *source) unclosed() (slip, bool) {
+func (s *source) unclosed() bool {
 	brackets, quote := s.open(s.offset)
 	if quote >= 0 {
-		return slip{placeAt(s.text, quote), "the quote that begins here is not closed", "close it with " + s.text[quote:quote+1] + " at the end of the text", ""}, true
+		return s.slip(placeAt(s.text, quote), "the quote that begins here is not closed", "close it with "+s.text[quote:quote+1]+" at the end of the text", "")
 	}
 	if !strings.HasPrefix(s.message, "did not find expected ','") {
-		return slip{}, false
+		return false
 	}
 	if len(brackets) == 0 && s.line != "" { // the library may name the beginning of the line
 		brackets, _ = s.open(s.offset - len(s.before) + len(s.line))
 	} else if len(brackets) > 0 && placeAt(s.text, brackets[len(brackets)-1]).Line == s.at.Line {
-		return slip{}, false
+		return false
 	}
 	if len(brackets) == 0 {
-		return slip{}, false
+		return false
 	}
 	begin := brackets[len(brackets)-1]
-	return slip{placeAt(s.text, begin), "the bracket that begins here is not closed", "close it with " + map[byte]string{'[': "]", '{': "}"}[s.text[begin]], ""}, true
+	return s.slip(placeAt(s.text, begin), "the bracket that begins here is not closed", "close it with "+map[byte]string{'[': "]", '{': "}"}[s.text[begin]], "")
 }
 
 // keyBeforeBrace matches a key and the { of its value without a colon between them.
@@ -191,72 +188,70 @@ var keyBeforeBrace = regexp.MustCompile(`^\s*(?:- )*[^\s:{}"'#][^:{}"'#]*\{`)
 
 // colon explains a colon where no key can be: in a text, or in a line that is
 // indented too far.
-func (s *source) colon() (slip, bool) {
+func (s *source) colon() bool {
 	place := func(offset int) Place { return Place{s.at.Line, 1 + utf8.RuneCountInString(s.line[:offset])} }
 	if !strings.HasPrefix(s.line[len(s.before):], ":") || strings.Contains(s.message, "cannot start") {
-		return slip{}, false
+		return false
 	}
 	from := strings.LastIndex(s.before, ": ")
 	if from < 0 {
-		return slip{at: place(len(s.line) - len(strings.TrimLeft(s.line, " "))), message: "this line is indented further than the key above it, which has its value already",
-			hint: "begin it in the same column as the keys that it belongs to"}, true
+		return s.slip(place(len(s.line)-len(strings.TrimLeft(s.line, " "))), "this line is indented further than the key above it, which has its value already",
+			"begin it in the same column as the keys that it belongs to", "")
 	}
 	value := strings.TrimLeft(s.line[from+1:], " ")
 	begin := len(s.line) - len(value)
 	if key := keyBeforeBrace.FindString(s.line[:begin]); key != "" {
-		return slip{at: place(len(key) - 1), message: "a colon is missing between the key and the {", hint: "write “key: {…}”, with a space behind the colon"}, true
+		return s.slip(place(len(key)-1), "a colon is missing between the key and the {", "write “key: {…}”, with a space behind the colon", "")
 	}
-	found := slip{at: place(begin), message: "the text that begins here has a colon and a space in it, which YAML takes for another key", hint: "put the text in quotes"}
-	word, quote := strings.TrimSpace(s.before[begin:]), string([]rune(value)[:1])
-	brackets, _ := s.open(s.offset)
-	switch {
+	word, quote, quoted := strings.TrimSpace(s.before[begin:]), string([]rune(value)[:1]), ""
+	switch brackets, _ := s.open(s.offset); {
 	case word == "env" || word == "file" || word == "cmd":
-		found.message, found.hint = "“"+word+":” is followed by a space, and YAML takes it for a key", "write "+word+": and the rest without a space between them"
+		return s.slip(place(begin), "“"+word+":” is followed by a space, and YAML takes it for a key", "write "+word+": and the rest without a space between them", "")
 	case strings.Contains(problem.DoubleQuotes, quote):
-		found.message, found.hint = quote+" is a typographic quote, which YAML takes for part of the text", "type straight quotes"
+		return s.slip(place(begin), quote+" is a typographic quote, which YAML takes for part of the text", "type straight quotes", "")
 	case len(brackets) == 0:
-		found.quoted = strings.TrimSpace(s.line[:begin]) + " " + inQuotes(value)
+		quoted = strings.TrimSpace(s.line[:begin]) + " " + inQuotes(value)
 	}
-	return found, true
+	return s.slip(place(begin), "the text that begins here has a colon and a space in it, which YAML takes for another key", "put the text in quotes", quoted)
 }
 
 // byMessage says in our words what the library says.
-func (s *source) byMessage() (slip, bool) {
+func (s *source) byMessage() bool {
 	const column = "begin it in the same column as the keys or entries that it belongs to"
-	at, rest := s.at, s.line[len(s.before):]
+	rest := s.line[len(s.before):]
 	switch message := s.message; {
 	case message == "could not find expected ':'":
 		return s.noColon()
 	case message == "found character that cannot start any token" && rest != "":
-		return slip{at, "a text cannot begin with " + string([]rune(rest)[:1]) + " unless it is in quotes", "put it in quotes", inQuotes(rest)}, true
+		return s.slip(s.at, "a text cannot begin with "+string([]rune(rest)[:1])+" unless it is in quotes", "put it in quotes", inQuotes(rest))
 	case strings.HasPrefix(message, "found unknown escape character"):
-		return slip{at, "a backslash in double quotes begins a special character, and this one does not exist", `write \\ for a backslash, or put the text in single quotes`, ""}, true
+		return s.slip(s.at, "a backslash in double quotes begins a special character, and this one does not exist", `write \\ for a backslash, or put the text in single quotes`, "")
 	case message == "did not find expected key":
-		return slip{at, "this fits neither the keys above it nor a text", column + "; put a text with quotes or brackets in quotes", ""}, true
+		return s.slip(s.at, "this fits neither the keys above it nor a text", column+"; put a text with quotes or brackets in quotes", "")
 	case message == "did not find expected '-' indicator":
-		return slip{at, "this fits neither the list above it nor the key of that list", column + "; every entry of a list begins with “- ”", ""}, true
+		return s.slip(s.at, "this fits neither the list above it nor the key of that list", column+"; every entry of a list begins with “- ”", "")
 	case strings.Contains(message, "UTF-8"): // the library does not name the line
 		invalid := strings.IndexByte(strings.ToValidUTF8(s.text, "\xff"), 0xff) // a byte that UTF-8 never has
-		return slip{placeAt(s.text, max(invalid, 0)), "the file is not UTF-8 text", "save it as UTF-8 in an editor", ""}, true
+		return s.slip(placeAt(s.text, max(invalid, 0)), "the file is not UTF-8 text", "save it as UTF-8 in an editor", "")
 	}
-	return slip{}, false
+	return false
 }
 
 // noColon finds the line above that lacks a colon.
-func (s *source) noColon() (slip, bool) {
+func (s *source) noColon() bool {
 	for number := s.at.Line; number > 0; number-- {
 		line := s.lines[number-1]
 		text := strings.TrimSpace(line)
 		switch hasColon := strings.Contains(text, ":"); {
 		case text == "" || text[0] == '#' || hasColon && number == s.at.Line:
 		case hasColon:
-			return slip{}, false
+			return false
 		default:
-			return slip{Place{number, 1 + len(line) - len(strings.TrimLeft(line, " "))}, "a colon is missing in this line; “key: value” was expected",
-				"write a colon and a space between the key and its value", ""}, true
+			return s.slip(Place{number, 1 + len(line) - len(strings.TrimLeft(line, " "))}, "a colon is missing in this line; “key: value” was expected",
+				"write a colon and a space between the key and its value", "")
 		}
 	}
-	return slip{}, false
+	return false
 }
 
 // otherFile says what a file is that is no text; "" for a text.

@@ -102,18 +102,6 @@ func (v Value[V]) Placed(at func(*V) *Place) Value[V] {
 	return v
 }
 
-// As is a value that is written like v and read as a B.
-func As[A, B any](v Value[A], convert func(A) B) Value[B] {
-	return Value[B]{Kinds: v.Kinds, Wants: v.Wants, Schema: v.Schema, Parse: func(r *Reader, n *Node, into *B) bool {
-		var a A
-		ok := v.Parse(r, n, &a)
-		if ok {
-			*into = convert(a)
-		}
-		return ok
-	}}
-}
-
 // InPlace is a text with its place.
 func InPlace(v Value[string]) Value[Scalar] {
 	return Value[Scalar]{Kinds: v.Kinds, Wants: v.Wants, Schema: v.Schema,

@@ -70,19 +70,11 @@ const choices = {
 		client: ['Once for each client', ''],
 		claim: ['Once for each claim', ''],
 	},
-	ambiguous_times: {
-		refuse: ['Report them', 'The hour that comes twice when the clocks go back is a mistake.'],
-		earlier: ['Take the first one', 'The hour that comes twice when the clocks go back is taken as summer time.'],
-	},
 	encoding: {
 		'utf-8': ['Usual (UTF-8)', ''],
 		'windows-1252': ['Older Windows programs (windows-1252)', 'When letters such as é or £ look wrong.'],
 	},
 	delimiter: { ',': ['A comma', ''], ';': ['A semicolon', ''], tab: ['A tab', ''] },
-	hidden_rows: {
-		take: ['Read them too', 'Rows that are hidden in the sheet are sent like all others.'],
-		skip: ['Leave them out', 'Rows that are hidden in the sheet are not sent.'],
-	},
 	api: {
 		v1: ['Version 1', 'Clients and activities, without claims.'],
 		v2: ['Version 2', 'Clients, claims and activities.'],
@@ -90,7 +82,7 @@ const choices = {
 };
 
 /** What is done when nothing is chosen, by the last part of a target's path. @type {Record<string, string>} */
-const usual = { existing: 'reuse', mode: 'first', existing_activities: 'send', status: 'Submitted', on: 'client', hidden_rows: 'take', ambiguous_times: 'refuse', encoding: 'utf-8' };
+const usual = { existing: 'reuse', mode: 'first', existing_activities: 'send', status: 'Submitted', on: 'client', encoding: 'utf-8' };
 
 /** The choice that counts while nothing is chosen; undefined for none. @param {{path: string, status?: string}} target */
 export const usualChoice = (target) => {
