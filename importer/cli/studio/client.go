@@ -101,7 +101,7 @@ func (v view) client(number, of int, records []int) (any, error) {
 		tables = append(tables, row.Table())
 	}
 	return map[string]any{"number": number, "of": of, "rows": numbers(plan.Rows), "tables": tables, "why": v.why(plan),
-		"skipped": string(plan.Skipped), "problems": v.show(plan.Problems), "steps": steps}, nil
+		"problems": v.show(plan.Problems), "steps": steps}, nil
 }
 
 func numbers(rows []cell.Row) []int {

@@ -4,7 +4,7 @@
 import { get } from './api.js';
 
 /** @typedef {import('./types.js').Problem} Problem */
-/** @typedef {{row: number, table: number, client: number, skipped?: string, cells: string[], problems: Problem[], warnings: Problem[]}} Row */
+/** @typedef {{row: number, table: number, skipped?: string, cells: string[], problems: Problem[], warnings: Problem[]}} Row */
 
 const pageSize = 100, mostPages = 40;
 
@@ -31,9 +31,8 @@ export class Pages {
 
 	/** Asks for what is missing between two places. @param {number} from @param {number} to */
 	want(from, to) {
-		for (let n = Math.floor(Math.max(0, from) / pageSize); n <= Math.floor(Math.max(0, to) / pageSize); n++) {
-			if (!this.pages.has(n) && (this.total === null || n * pageSize < this.total || n === 0)) this.load(n);
-		}
+		const last = Math.floor(Math.max(0, Math.min(to, (this.total ?? Infinity) - 1)) / pageSize);
+		for (let n = Math.floor(Math.max(0, from) / pageSize); n <= last; n++) if (!this.pages.has(n)) this.load(n);
 	}
 
 	/** @param {number} n */

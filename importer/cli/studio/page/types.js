@@ -10,7 +10,7 @@
  *   a mistake in the mapping or in the sheet
  *
  * @typedef {{letter: string, header: string, shared: boolean, filled: number, distinct: number, distinctMore?: boolean,
- *   samples: string[], kind: string, targets: string[], ignored: boolean, usable: number, errors: number, empty: number,
+ *   samples: string[], targets: string[], ignored: boolean, usable: number, errors: number, empty: number,
  *   problems: CellErrors[], warnings: CellErrors[]}} Column
  *   a column of the sheet, with the verdict over all its cells; cells with a warning are sent all the same
  *
@@ -25,7 +25,7 @@
  * @typedef {{op: 'add'|'remove'|'replace'|'move', path: string, from?: string, value?: any}} Operation
  *   one operation of a JSON Patch
  *
- * @typedef {{path: string, value: Rule, operations: Operation[], column: string, certainty: string, reason: string, ask?: string, sure: boolean}} Suggestion
+ * @typedef {{path: string, operations: Operation[], column: string, certainty: string, reason: string, ask?: string, sure: boolean}} Suggestion
  *   what could fill a target; ask is what has to be confirmed
  *
  * @typedef {{line: number, text: string, path: string}} Question
