@@ -32,7 +32,7 @@ export function OneClient() {
 		<form class="field inline" onSubmit=${show}>
 			${!isOne && html`<${Field} label="In" inline=${true} value=${sheet} options=${sheets.map((s, i) => [String(i), s.path])} onValue=${setSheet} />`}
 			<label for="client-row">${isOne ? 'Client of row' : 'the client of row'}</label>
-			<input id="client-row" inputmode="numeric" size="8" value=${text} onInput=${(/** @type {any} */ e) => setText(e.target.value)} data-find />
+			<input id="client-row" inputmode="numeric" size="8" value=${text} onInput=${(/** @type {any} */ e) => setText(e.target.value)} />
 			<button type="submit">Show</button></form>`}>
 		<div class="scroll reading">${client ? html`
 			<div class="why"><p>${client.why}</p>

@@ -24,20 +24,16 @@ const filters = [
 
 export function Columns() {
 	const { columns, judgement, sheets } = current();
-	const [text, setText] = useState('');
-	const list = listOf('columns', columns, filters);
-	const shown = list.shown.filter((c) => `${c.letter} ${c.header} ${c.samples.join(' ')}`.toLowerCase().includes(text.toLowerCase()));
-	const chosen = columns.find((c) => c.letter === list.at);
+	const list = listOf('columns', columns, filters), chosen = columns.find((c) => c.letter === list.at);
 	return html`<${View} title="Columns" of=${`of ${sheets[0]?.name || 'the sheet'}, ${count(judgement.rows, 'row')}`}
-		tools=${html`${list.filter}<label class="find"><span class="hidden">Find a column</span><input type="search" placeholder="Find a column" data-find
-			value=${text} onInput=${(/** @type {any} */ e) => setText(e.target.value)} /></label><${AcceptAll} />`}
+		tools=${html`${list.filter}<${AcceptAll} />`}
 		details=${chosen && html`<${ColumnPanel} key=${chosen.letter} column=${chosen} onClose=${list.close} />`}>
 		<div class="scroll"><table class="rows columns" onKeyDown=${arrows('th a')}>
 			<caption class="hidden">Columns; the arrow keys move from one to the next, Enter opens the details</caption>
 			<thead><tr><th scope="col" class="letter"><span class="hidden">Letter</span></th><th scope="col">Header</th>
 				<th scope="col" class="samples">In the cells</th><th scope="col" class="fill">Filled</th>
 				<th scope="col" class="num">Different</th><th scope="col">Goes to</th><th scope="col">Over all rows</th></tr></thead>
-			<tbody>${shown.map((c) => html`<tr key=${c.letter} data-column=${c.letter} onClick=${list.open(c.letter)}
+			<tbody>${list.shown.map((c) => html`<tr key=${c.letter} data-column=${c.letter} onClick=${list.open(c.letter)}
 				class=${(c === chosen ? 'chosen ' : '') + (c.ignored || !c.filled ? 'out' : '')}>
 				<td class="letter code">${c.letter}</td>
 				<th scope="row"><a href=${list.address(c.letter)} aria-current=${c === chosen ? 'true' : undefined}>${c.header || html`<i>no header</i>`}</a>
@@ -49,7 +45,7 @@ export function Columns() {
 				<td class="over">${c.targets.length > 0 && html`<${Verdict} ...${c} />`}</td>
 			</tr>`)}</tbody>
 		</table>
-		${!shown.length && html`<p class="nothing">${list.show === 'open' ? 'Every column is decided.' : 'No column fits.'}</p>`}</div>
+		${!list.shown.length && html`<p class="nothing">${list.show === 'open' ? 'Every column is decided.' : 'No column fits.'}</p>`}</div>
 	<//>`;
 }
 
@@ -70,7 +66,7 @@ function Goes({ column: c }) {
 function ColumnPanel({ column: c, onClose }) {
 	const [at, setAt] = useState(/** @type {string|null} */ (null));
 	const targets = c.targets.flatMap((path) => targetsByPath.value.get(path) || []);
-	const open = at ?? (targets.find((t) => (t.errors || 0) > 0) || targets[0])?.path; // one of them is open at a time
+	const open = at ?? (targets.find((t) => t.errors > 0) || targets[0])?.path; // one of them is open at a time
 	const warned = c.warnings.reduce((n, one) => n + one.count, 0);
 	return html`<${Panel} about=${c.letter} title=${html`<span class="code">${c.letter}</span> ${c.header || 'No header'}`} onClose=${onClose}
 		of=${`${percent(c.filled, current().judgement.rows)} filled, ${number(c.distinct)}${

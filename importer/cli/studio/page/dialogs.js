@@ -61,13 +61,10 @@ function Compare({ of }) {
 const overview = [
 	['Everywhere', [
 		['1 – 7', 'the views, in the order of the menu'], ['Ctrl+S', 'save the mapping, with what you are typing'], ['Ctrl+Z', 'undo'], ['Ctrl+Y', 'redo'],
-		['h', 'the changes of this session'], ['/', 'find'], ['? or F1', 'this overview'], ['Tab', 'the next field or button'],
+		['h', 'the changes of this session'], ['? or F1', 'this overview'], ['Tab', 'the next field or button'],
 	]],
 	['In lists', [['↑ ↓ Home End', 'from one line to the next'], ['Enter', 'the details of the line'], ['Esc', 'close the details, back to the line']]],
-	['In the details', [
-		['Ctrl+Enter', 'use what you changed'], ['↓ in a field with a list', 'open the list; type to find, Enter picks, Esc closes'],
-		['← → in a row of choices', 'the next choice'],
-	]],
+	['In the details', [['Ctrl+Enter', 'use what you changed'], ['↓ in a field with a list', 'open the list; type to find, Enter picks, Esc closes']]],
 	['In the rows', [
 		['↑ ↓ ← →', 'from cell to cell'], ['Page Up, Page Down', 'a screen up or down'], ['Home, End', 'the first and the last column'],
 		['Ctrl+Home, Ctrl+End', 'the first and the last row'], ['n', 'the next row with errors'], ['Enter', 'what is sent for the client of this row'],
@@ -79,6 +76,6 @@ function Keys() {
 	return html`<${Dialog} title="Keys">
 		<div class="keys">${overview.map(([title, list]) => html`<section><h3>${title}</h3>
 			<dl>${list.map(([key, what]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${what}</dd></div>`)}</dl></section>`)}</div>
-		<p><label class="check"><input type="checkbox" checked=${singleKeys.value} onChange=${set} /> Single keys (1 – 7, h, / and ?) do something</label></p>
+		<p><label class="check"><input type="checkbox" checked=${singleKeys.value} onChange=${set} /> Single keys (1 – 7, h and ?) do something</label></p>
 	<//>`;
 }

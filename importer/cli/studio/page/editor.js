@@ -15,7 +15,7 @@ import { changes, describe, editorOf, members, nameOf, numberForms, same, source
 import { current, patch, targetAt, targetNear } from './store.js';
 import { Questions } from './suggestions.js';
 import { Act, Clients, Problems, Verdict, Waiting } from './ui.js';
-import { choiceWords, count, usualChoice } from './words.js';
+import { choiceWords, count } from './words.js';
 
 /** @typedef {import('./types.js').Rule} Rule */
 /** @typedef {import('./types.js').Target} Target */
@@ -49,7 +49,7 @@ export function RuleEditor({ target }) {
 		<div id=${id} class="said-of" aria-live="assertive"><${Problems} list=${mistakes} kind="mistake" here=${true} /></div>
 		<${Problems} list=${mapping.warnings.filter((p) => targetNear(p.path) === target.path)} kind="warning" here=${true} />
 		<${Questions} list=${mapping.questions.filter((q) => q.path === target.path || q.path.startsWith(target.path + '/'))} />
-		<${Verdict} ...${target} empty=${(target.usable || 0) + (target.errors || 0) ? target.empty : 0} />
+		${target.usable + target.errors > 0 && html`<${Verdict} ...${target} />`}
 		${kind === 'value' && html`<div hidden=${isChanged}><${Fixes} target=${target} cells=${cells.answer} /></div>`}
 		<${Body} target=${target} draft=${draft} onDraft=${(/** @type {Rule} */ next, isLook = false) => keep({ from, draft: next, isLook })} />
 		${kept && isChanged && !same(kept.from, target.rule) && html`<p class="notice warn" role="alert">This was changed meanwhile to: ${
@@ -127,8 +127,7 @@ const bodies = {
 	choice: ({ target, draft, onDraft }) => html`<${Radios} legend=${target.title} kind="choices" value=${draft} onPick=${onDraft}
 		options=${(target.options || []).map((name) => {
 			const [words, does] = choiceWords(target, name), isPlain = words.toLowerCase().includes(name.toLowerCase());
-			return [name, html`${words}${!isPlain && html` <span class="code faint" title="This word stands in the file">${name}</span>`}${
-				draft === null && usualChoice(target) === name && html` <span class="chip">done when nothing is chosen</span>`}`, does];
+			return [name, html`${words}${!isPlain && html` <span class="code faint" title="This word stands in the file">${name}</span>`}`, does];
 		})} />`,
 	plain: ({ target, draft, onDraft }) => html`<${Field} label=${target.title} value=${String(draft ?? '')}
 		offers=${target.path === '/sheet/timezone' ? Intl.supportedValuesOf('timeZone') : []}

@@ -26,9 +26,9 @@ export function useCells(target) {
 
 /** @param {{target: Target, cells: {values: import('./types.js').Distinct[], more: number}|null}} props cells are those of useCells */
 export function Fixes({ target, cells }) {
-	const all = members(target.rule), type = all.type || target.type, isBad = (target.errors || 0) > 0;
+	const all = members(target.rule), type = all.type || target.type, isBad = target.errors > 0;
 	const own = current().mapping.problems.filter((p) => targetNear(p.path) === target.path);
-	const isZoneMissing = [...(target.problems || []), ...own].some((p) => p.code === 'no-timezone');
+	const isZoneMissing = [...target.problems, ...own].some((p) => p.code === 'no-timezone');
 	const hasTable = Boolean(target.options || all.values) || ['Checkbox', 'DropDown'].includes(type || '');
 	const fix = () => {
 		if (isZoneMissing) return html`<p>Where were the times written down? <a href=${link('targets', { at: '/sheet/timezone' })}>Time zone</a></p>`;
@@ -47,7 +47,7 @@ function Readings({ target }) {
 	const asked = useLoaded((signal) => post('preview', { path: target.path, value: target.rule }, signal), [target.path, JSON.stringify(target.rule)]);
 	const readings = /** @type {import('./types.js').Preview} */ (asked.answer || {}).readings || [];
 	const now = members(target.rule).format, fewest = Math.min(...readings.map((r) => r.errors));
-	if (!readings.some((r) => r.format !== now && (!now || r.errors < (target.errors || 0)))) return null;
+	if (!readings.some((r) => r.format !== now && (!now || r.errors < target.errors))) return null;
 	const choose = (/** @type {string} */ format) => patch(`${nameOf(target)}: dates are ${format}`, changes(target, withMember(target.rule, 'format', format)));
 	return html`<section class="readings"><h3>How are the dates written?</h3>
 		<div class="side-by-side">${readings.map((r) => html`<section key=${r.format} aria-label=${r.format}>
@@ -72,12 +72,12 @@ function Unreadable({ target, values }) {
 		<table class="rows"><thead><tr><th scope="col">In the sheet</th><th scope="col" class="num">Rows</th><th scope="col">Why</th>
 			<th scope="col">For all rows</th></tr></thead>
 			<tbody>${values.slice(0, 30).map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td>
-				<td>${mistake(target.problems?.find((p) => p.code === v.problem) || { code: v.problem || '' })}</td>
+				<td>${mistake(target.problems.find((p) => p.code === v.problem) || { code: v.problem || '' })}</td>
 				<td><${Act} onAct=${() => leaveEmpty(v.text)} label=${`Leave empty: ${v.text}`}>Leave empty<//></td></tr>`)}</tbody></table>
 		${values.length > 30 && html`<p class="faint">and ${count(values.length - 30, 'more text')}</p>`}
 		<p class="faint">Left empty means: a cell that says exactly this counts as empty, in every column${empties.length > 0
 			&& ` (now ${empties.map((t) => `“${t}”`).join(', ')})`}. What is simply wrong is corrected where the sheet comes from;${' '}
 			<a href=${link('rows', { show: 'errors', column: letters.length === 1 ? letters[0] : undefined })}>these are the rows</a>. ${
-			(target.errors || 0) > 0 && 'Their clients are not sent until then.'}</p>
+			target.errors > 0 && 'Their clients are not sent until then.'}</p>
 	</section>`;
 }

@@ -2,13 +2,16 @@
 // The rows of the sheet with marked cells. Only the rows and columns that can be seen are drawn and asked for, so that 300,000 rows
 // scroll like 30. One cell has the focus (roving tabindex); the arrow keys move it.
 
+import { get } from './api.js';
 import { Field } from './fields.js';
-import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from './lib.js';
-import { Pages } from './pages.js';
+import { html, useEffect, useLayoutEffect, useRef, useState } from './lib.js';
 import { go, link, route, stay } from './route.js';
 import { current, isJudged, refuse, say } from './store.js';
-import { Choice, View } from './ui.js';
+import { Choice, useLoaded, View, Waiting } from './ui.js';
 import { count, mistake, number } from './words.js';
+
+/** @typedef {import('./types.js').Problem} Problem */
+/** @typedef {{row: number, table: number, skipped?: string, cells: string[], problems: Problem[], warnings: Problem[]}} Row */
 
 const rowHeight = 28, cellWidth = 148, headHeight = 46, numberWidth = 84;
 /** Browsers do not draw elements of any height; a longer sheet scrolls in larger steps. */
@@ -36,27 +39,23 @@ export function Rows() {
 	<//>`;
 }
 
-/** What is closed meanwhile needs no words. @param {any} error */
-const refuseUnlessClosed = (error) => { if (error?.name !== 'AbortError') refuse(error); };
-
 /** The rows of a filter. They are asked for again when the mapping or its verdict changes.
  * @param {{show: string, column?: string, code?: string, wanted: number, table: number}} props wanted is the number of the row to go to, in a table; 0 for none */
 function Grid({ show, column, code, wanted, table }) {
 	const { columns, sheets, version } = current(), isWarned = show === 'warned';
-	const [, redraw] = useState(0);
-	const pages = useMemo(() => new Pages({ show, column, code }, () => redraw((n) => n + 1)), [show, column, code, version, isJudged.value]);
-	useEffect(() => () => pages.control.abort(), [pages]);
 	const frame = useRef(), [view, setView] = useState({ top: 0, left: 0, width: 1200, height: 600 });
-	const [cell, setCell] = useState(/** @type {{row: number, col: number, on?: import('./pages.js').Row}} */ ( // on is its row while that is not here yet
+	const [cell, setCell] = useState(/** @type {{row: number, col: number, on?: Row}} */ ( // on is its row while that is not here yet
 		{ row: 0, col: Math.max(0, columns.findIndex((c) => c.letter === column)) }));
-	const last = useRef(0); // the rows that there were, until the new ones are here
-	const total = last.current = pages.total ?? last.current;
-
+	const [total, setTotal] = useState(0);
 	const visible = Math.max(1, Math.floor((view.height - headHeight) / rowHeight));
 	const height = Math.min(tallest, total * rowHeight), room = Math.max(1, height + headHeight - view.height), steps = Math.max(1, total - visible);
 	const first = Math.min(Math.max(0, total - visible), Math.round((view.top / room) * steps));
 	const firstCol = Math.max(0, Math.floor(view.left / cellWidth)), shownCols = columns.slice(firstCol, firstCol + Math.ceil(view.width / cellWidth) + 1);
-	useEffect(() => { pages.want(first - 20, first + visible + 20); }, [pages, first, visible]);
+	const from = Math.max(0, Math.floor(first / 100) - 1) * 100; // the rows that are asked for reach a hundred above and below those that are seen
+	const asked = useLoaded((signal) => get('rows', { show, column, code, from, count: 300 }, signal).then((answer) => ({ ...answer, from })),
+		[show, column, code, from, version, isJudged.value]);
+	useEffect(() => { if (asked.answer) setTotal(asked.answer.total); }, [asked.answer]);
+	const rowAt = (/** @type {number} */ place) => /** @type {Row|undefined} */ (asked.answer?.rows[place - asked.answer.from]);
 	useLayoutEffect(() => {
 		const { current: f } = frame, measure = () => setView({ top: f.scrollTop, left: f.scrollLeft, width: f.clientWidth, height: f.clientHeight });
 		measure();
@@ -72,8 +71,9 @@ function Grid({ show, column, code, wanted, table }) {
 		const element = wantsFocus.current && frame.current.querySelector('.here');
 		if (element) { element.focus({ preventScroll: true }); wantsFocus.current = false; }
 	});
-	/** Scrolls so that a cell can be seen, and gives it the focus. @param {number} row @param {number} col @param {import('./pages.js').Row} [on] */
+	/** Scrolls so that a cell can be seen, and gives it the focus. @param {number} row @param {number} col @param {Row} [on] */
 	const reveal = (row, col, on) => {
+		if (!frame.current) return; // it is closed meanwhile
 		row = Math.max(0, Math.min(total - 1, row));
 		col = Math.max(0, Math.min(columns.length - 1, col));
 		const f = frame.current, left = col * cellWidth;
@@ -83,23 +83,24 @@ function Grid({ show, column, code, wanted, table }) {
 		wantsFocus.current = true;
 	};
 
-	const row = pages.row(cell.row), here = useRef();
-	here.current = { reveal, cell, pages };
+	const row = rowAt(cell.row), here = useRef();
+	here.current = { reveal, cell, rowAt };
+	const find = (/** @type {string} */ what, /** @type {{table: number, row: number}} */ after) => get('place', { show, column, code, find: what, ...after });
 	const isAsked = useRef(false);
 	useEffect(() => { // a link leads to a row
-		if (!wanted || pages.total === null || isAsked.current) return;
+		if (!wanted || !total || isAsked.current) return;
 		isAsked.current = true;
-		pages.find('all', { table, row: wanted }).then(({ place }) => here.current.reveal(place, here.current.cell.col), refuseUnlessClosed);
+		find('all', { table, row: wanted }).then(({ place }) => here.current.reveal(place, here.current.cell.col), refuse);
 	});
 	const before = useRef(Promise.resolve()); // quick hands press n several times
-	const next = () => { before.current = before.current.then(toNext).catch(refuseUnlessClosed); };
+	const next = () => { before.current = before.current.then(toNext).catch(refuse); };
 	const toNext = async () => {
-		const { pages, cell } = here.current, on = cell.on || pages.row(cell.row);
+		const { cell } = here.current, on = cell.on || here.current.rowAt(cell.row);
 		if (show === 'usable') return go('rows', { show: 'errors', column });
-		if (!on && pages.total) return; // it is on its way
-		const found = await pages.find(isWarned ? 'warned' : 'errors', on ? { table: on.table, row: on.row + 1 } : { table: 0, row: 0 });
+		if (!on && total) return; // it is on its way
+		const found = await find(isWarned ? 'warned' : 'errors', on ? { table: on.table, row: on.row + 1 } : { table: 0, row: 0 });
 		if (!found.row) return say(isWarned ? 'No row below this one has something to look at.' : 'No row below this one has errors.');
-		const mark = found.row[isWarned ? 'warnings' : 'problems'].find((p) => (!column || p.column === column) && (!code || p.code === code));
+		const mark = found.row[isWarned ? 'warnings' : 'problems'].find((/** @type {Problem} */ p) => (!column || p.column === column) && (!code || p.code === code));
 		const marked = columns.findIndex((c) => c.letter === mark?.column), col = marked >= 0 ? marked : cell.col;
 		here.current.reveal(found.place, col, found.row);
 		here.current.cell = { row: found.place, col, on: found.row }; // the next press goes on from here, also before it is drawn
@@ -129,13 +130,13 @@ function Grid({ show, column, code, wanted, table }) {
 						class=${'grid-cell' + (c.errors ? ' bad-head' : '') + (c.ignored ? ' out' : '')}>
 						<span class="code">${c.letter}</span> <b>${c.header || 'no header'}</b></div>`)}</div>
 				${places.map((place) => {
-					const r = pages.row(place);
+					const r = rowAt(place);
 					return html`<div key=${place % (visible + 2)} role="row" aria-rowindex=${place + 2}
 						class=${'grid-row' + (place % 2 ? ' odd' : '') + (r?.problems.length ? ' bad-row' : r?.skipped ? ' out' : '')}>
 						<div class="grid-number" role="rowheader" aria-colindex="1">${r ? number(r.row) : '…'}${r && sheets.length > 1
 							&& html`<span class="faint" title=${sheetName(r.table)}> ${r.table + 1}</span>`}</div>${gap()}
 						${shownCols.map((c, i) => {
-							const col = firstCol + i, isAt = (/** @type {import('./types.js').Problem} */ p) => p.column === c.letter;
+							const col = firstCol + i, isAt = (/** @type {Problem} */ p) => p.column === c.letter;
 							const isWrong = r?.problems.some(isAt), mark = isWrong ? ' bad-cell' : r?.warnings.some(isAt) ? ' warn-cell' : '';
 							return html`<div key=${c.letter} role="gridcell" aria-colindex=${col + 2} tabindex=${place === tabRow && col === tabCol ? 0 : -1}
 								class=${'grid-cell' + mark + (place === cell.row && col === cell.col ? ' here' : '')} aria-invalid=${isWrong ? 'true' : undefined}
@@ -143,14 +144,14 @@ function Grid({ show, column, code, wanted, table }) {
 						})}</div>`;
 				})}
 			</div></div>
-			${pages.total === 0 && html`<p class="nothing">${show === 'errors' ? 'No row has errors.' : 'No row here.'}</p>`}
-			${pages.error && html`<p class="bad-text nothing" role="alert">${pages.error.message}</p>`}
+			${asked.answer?.total === 0 && html`<p class="nothing">${show === 'errors' ? 'No row has errors.' : 'No row here.'}</p>`}
+			${asked.error && html`<${Waiting} of=${asked} what="the rows" />`}
 		</div>
 		<${Details} row=${row} column=${columns[cell.col]} onNext=${next} total=${total} isWarned=${isWarned} />`;
 }
 
 /** What the cell with the focus says, whole, and what is wrong with it.
- * @param {{row?: import('./pages.js').Row, column?: import('./types.js').Column, onNext: () => void, total: number, isWarned: boolean}} props */
+ * @param {{row?: Row, column?: import('./types.js').Column, onNext: () => void, total: number, isWarned: boolean}} props */
 function Details({ row, column, onNext, total, isWarned }) {
 	const { columns, sheets } = current();
 	const problem = row?.problems.find((p) => p.column === column?.letter) || row?.problems.find((p) => !p.column);

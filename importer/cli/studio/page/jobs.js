@@ -36,14 +36,14 @@ function Progress({ job }) {
 	return html`<section class="job" aria-labelledby="job-title">
 		<h2 id="job-title">${kinds[job.kind]}: <span role="status" class=${job.state === 'failed' ? 'bad-text' : isGood ? 'good-text' : ''}>${verdict}</span></h2>
 		${isRunning && html`<p class="actions">
-			<progress aria-labelledby="job-title" max=${job.of || 1} value=${job.of ? job.done || 0 : undefined}></progress>
+			<progress aria-labelledby="job-title" max=${job.of || 1} value=${job.of ? job.done : undefined}></progress>
 			<span>${job.of ? `${number(job.done)} of ${number(job.of)}` : ''}</span>
 			<button type="button" onClick=${() => cancelJob()}>Stop</button></p>`}
 		<p class="actions">${job.workbook && html`<a class="button" href=${job.workbook} download>Get the workbook</a>`}
 			${job.pages && html`<a class="button" href=${job.pages} target="_blank" rel="noopener noreferrer">Look at what the sandbox holds</a>`}</p>
 		${job.summary && html`<table class="rows summary"><caption class="hidden">What came of it</caption>
 			<tbody>${facts(job.summary).map(([name, said]) => html`<tr><th scope="row">${name}</th><td>${said}</td></tr>`)}</tbody></table>`}
-		<${Problems} list=${job.problems || []} />
+		<${Problems} list=${job.problems} />
 	</section>`;
 }
 

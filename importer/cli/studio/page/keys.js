@@ -35,9 +35,7 @@ function single(key) {
 	const [view] = views[Number(key) - 1] || [];
 	if (view) return () => go(view);
 	if (key === '?' || key === 'F1') return () => { dialog.value = 'keys'; };
-	if (key === 'h') return () => { dialog.value = 'history'; };
-	const field = key === '/' && /** @type {HTMLElement|null} */ (document.querySelector('[data-find]'));
-	return field ? () => field.focus() : undefined;
+	return key === 'h' ? () => { dialog.value = 'history'; } : undefined;
 }
 
 /** Listens to the keys of the whole page. */

@@ -14,7 +14,7 @@ const dateFormats = ['dd/mm/yyyy', 'mm/dd/yyyy', 'yyyy-mm-dd', 'dd.mm.yyyy', 'dd
 const centuries = [['', 'a day after today is a mistake'], ['past', 'always past, as dates of birth'], ['future', '2000 to 2099']];
 
 /** Reports whether phone numbers have errors because their country is not said. @param {Target} target */
-export const isRegionMissing = (target) => (target.problems || []).some((p) => p.code === 'phone-region');
+export const isRegionMissing = (target) => target.problems.some((p) => p.code === 'phone-region');
 
 /** @param {import('./editor.js').Fields} props */
 export function Reading({ target, draft, onDraft }) {

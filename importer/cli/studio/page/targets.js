@@ -16,14 +16,14 @@ import { count, groups, typeName } from './words.js';
 /** @param {Target} t */
 const isUnfilled = (t) => t.rule === null;
 /** @param {Target} t */
-const isMissing = (t) => isUnfilled(t) && t.required === true;
+const isMissing = (t) => isUnfilled(t) && t.required;
 
 /** @type {[string, string, (t: Target) => boolean][]} */
 const filters = [
 	['all', 'All', () => true],
 	['missing', 'Required and unfilled', isMissing],
 	['unfilled', 'Unfilled', isUnfilled],
-	['errors', 'With errors', (t) => (t.errors || 0) > 0],
+	['errors', 'With errors', (t) => t.errors > 0],
 	['confirm', 'To confirm', (t) => isUnfilled(t) && suggestions.value.some((s) => s.path === t.path && !s.sure)],
 ];
 

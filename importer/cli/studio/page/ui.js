@@ -62,8 +62,8 @@ export const Filled = ({ filled, rows }) => html`<span class="filled">
 const exampleOf = (one) => html`${mistake(one)}${one.example && html`: <q class="cell">${one.example}</q>`}`;
 
 /** The verdict over all cells: a bar, the counts, and the worst mistakes with an example; nothing when no cell was read.
- * @param {Partial<import('./types.js').Column>} props */
-export function Verdict({ usable = 0, errors = 0, empty = 0, problems: [worst] = [], warnings = [] }) {
+ * @param {import('./types.js').Tally} props */
+export function Verdict({ usable, errors, empty, problems: [worst], warnings }) {
 	const whole = usable + errors + empty;
 	return whole > 0 && html`<div class="verdict">
 		<${Bar} whole=${whole} parts=${[['good', usable], ['bad', errors], ['none', empty]]} />

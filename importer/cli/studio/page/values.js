@@ -24,7 +24,7 @@ export function ValueTable({ target, type, values, more }) {
 	const isOpen = (/** @type {Distinct} */ v) => Boolean(v.problem || v.warning || (target.options && v.to !== null && !target.options.includes(v.to)));
 	const open = values.filter(isOpen);
 	const others = [...new Set([...listed.keys(), ...chosen.keys()])].filter((text) => !(isCheckbox ? isIn(known, text) : known.includes(text)))
-		.map((text) => ({ text, count: 0, to: listed.get(text) ?? null, problem: null }));
+		.map((text) => ({ text, count: 0, to: listed.get(text) ?? null, problem: null, warning: null }));
 	const rest = [...values.filter((v) => !isOpen(v)), ...others];
 	const n = chosen.size, left = open.filter((v) => !chosen.has(v.text)).length;
 	const pick = (/** @type {string} */ text) => (/** @type {any} */ to) => setChosen((old) => {

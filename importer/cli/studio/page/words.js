@@ -38,22 +38,22 @@ export const types = {
 /** @param {string|undefined} type */
 export const typeName = (type) => types[type || ''] || type || '';
 
-/** What can be chosen, by the last part of a target's path: the words for it, and what it does. The first one counts while nothing is chosen.
+/** What can be chosen, by the last part of a target's path: the words for it, and what it does. What is usual is done when nothing is chosen.
  * @type {Record<string, Record<string, [string, string]>>} */
 const choices = {
 	existing: {
-		reuse: ['Take the known client', 'No client is created twice; claims and activities are added to the client that is there.'],
+		reuse: ['Take the known client', 'No client is created twice; claims and activities are added to the client that is there. This is usual.'],
 		skip: ['Leave them out', 'Nothing is sent for a client whom the service knows already.'],
 		fail: ['Report them', 'Nothing is sent for them, and the run ends with a mistake for each.'],
 		create: ['Create them without looking', 'The service is not asked; a known client may be there twice afterwards.'],
 	},
 	mode: {
-		first: ['Only without an e-mail address', ''],
+		first: ['Only without an e-mail address', 'This is usual.'],
 		either: ['Also when the e-mail address is not found', ''],
 		both: ['Always', 'Where the two disagree, nothing is sent for the client.'],
 	},
 	existing_activities: {
-		send: ['Send them', 'A known client gets the activities that a new client gets.'],
+		send: ['Send them', 'A known client gets the activities that a new client gets. This is usual.'],
 		skip: ['Leave them out', 'A known client gets no activities of the client; claims, and what belongs to them, are sent.'],
 	},
 	status: {
@@ -61,9 +61,9 @@ const choices = {
 		Accepted: ['Accepted', 'Sent as done and already agreed to.'],
 		Open: ['Open', 'Sent without values: the client fills it in, and goes on here.'],
 	},
-	on: { client: ['Once for each client', ''], claim: ['Once for each claim', ''] },
+	on: { client: ['Once for each client', 'This is usual.'], claim: ['Once for each claim', ''] },
 	ambiguous_times: {
-		refuse: ['Report them', 'The hour that comes twice when the clocks go back is a mistake.'],
+		refuse: ['Report them', 'The hour that comes twice when the clocks go back is a mistake. This is usual.'],
 		earlier: ['Take the first one', 'The hour that comes twice when the clocks go back is taken as summer time.'],
 	},
 	encoding: {
@@ -72,25 +72,17 @@ const choices = {
 	},
 	delimiter: { ',': ['A comma', ''], ';': ['A semicolon', ''], tab: ['A tab', ''] },
 	hidden_rows: {
-		take: ['Read them too', 'Rows that are hidden in the sheet are sent like all others.'],
+		take: ['Read them too', 'Rows that are hidden in the sheet are sent like all others. This is usual.'],
 		skip: ['Leave them out', 'Rows that are hidden in the sheet are not sent.'],
 	},
 	api: { v1: ['Version 1', 'Clients and activities, without claims.'], v2: ['Version 2', 'Clients, claims and activities.'] },
 };
 
-/** @param {{path: string}} target */
-const keyOf = (target) => target.path.split('/').pop() || '';
-
-/** The choice that counts while nothing is chosen; undefined for none. @param {{path: string, status?: string}} target */
-export function usualChoice(target) {
-	const key = keyOf(target);
-	if (['api', 'delimiter'].includes(key) || (key === 'status' && target.status !== 'BackFilled')) return undefined; // found out, or said elsewhere
-	return Object.keys(choices[key] || {})[0];
-}
-
 /** The words for a choice, and what it does. @param {{path: string}} target @param {string} choice @returns {[string, string]} */
-export const choiceWords = (target, choice) => choices[keyOf(target)]?.[choice]
-	|| [keyOf(target) === 'on' ? `Once for each “${choice}”` : choice, ''];
+export function choiceWords(target, choice) {
+	const key = target.path.split('/').pop() || '';
+	return choices[key]?.[choice] || [key === 'on' ? `Once for each “${choice}”` : choice, ''];
+}
 
 const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });
 
