@@ -45,51 +45,44 @@ func normalise(doc *yamlpatch.Document, op yamlpatch.Operation) yamlpatch.Operat
 	return op
 }
 
-// put returns the operation that makes the value of one the value at a path.
+// put returns the operation that makes the value of one the value at a path. What the value
+// stands in, and is not there yet, is put with it.
 func put(doc *yamlpatch.Document, op yamlpatch.Operation, path []string) yamlpatch.Operation {
-	there := 0 // how much of the path exists
-	for there < len(path) {
-		if _, ok := doc.Value(path[:there+1]...); !ok {
-			break
+	holder, name := path[:len(path)-1], path[len(path)-1]
+	_, isThere := doc.Value(path...)
+	around, hasHolder := doc.Value(holder...)
+	_, err := strconv.Atoi(name)
+	isEntry := (err == nil || name == "-" || strings.HasPrefix(name, byTemplate)) && len(holder) > 0 && slices.Contains(lists, holder[len(holder)-1])
+	switch {
+	case isList(doc, holder) && !isThere:
+		if op.Op = "add"; isEntry {
+			path = append(slices.Clone(holder), "-")
 		}
-		there++
-	}
-	last := len(path) - 1
-	if there > last || path[last] == "-" && isList(doc, path[:last]) {
-		op.Path = yamlpatch.Pointer(path...)
-		if !isList(doc, path[:last]) {
-			op.Op = "replace"
+	case isList(doc, holder):
+	case isThere:
+		op.Op = "replace"
+	case name == "-" && len(holder) > 0 && slices.Contains(textLists, holder[len(holder)-1]): // a list that is not there, or is a text alone
+		texts := []byte("[")
+		if hasHolder && string(around) != "null" {
+			texts = slices.Concat(texts, around, []byte(","))
 		}
-		return op
-	}
-	if last > 0 && path[last] == "-" && slices.Contains(textLists, path[last-1]) { // a list that is not there, or is a text alone
-		before := []byte("[")
-		if alone, ok := doc.Value(path[:last]...); ok && string(alone) != "null" {
-			before = slices.Concat(before, alone, []byte(","))
+		op.Value = slices.Concat(texts, op.Value, []byte("]"))
+		return put(doc, op, holder)
+	case hasHolder || len(holder) == 0:
+		op.Op = "add"
+	case isEntry:
+		op.Value = slices.Concat([]byte("["), op.Value, []byte("]"))
+		return put(doc, op, holder)
+	default:
+		var template []byte // of a new activity, whose first member this is
+		if of, ok := strings.CutPrefix(holder[len(holder)-1], byTemplate); ok && holder[0] == "activities" && len(holder) == 2 {
+			template = slices.Concat([]byte(`"template":`), cell.QuoteJSON(of), []byte(","))
 		}
-		return put(doc, yamlpatch.Operation{Op: "add", Value: slices.Concat(before, op.Value, []byte("]"))}, path[:last])
+		op.Value = slices.Concat([]byte("{"), template, cell.QuoteJSON(name), []byte(":"), op.Value, []byte("}"))
+		return put(doc, op, holder)
 	}
-	value := op.Value
-	isEntry := func(i int) bool { // whether a part of the path is the place of a new entry
-		_, err := strconv.Atoi(path[i])
-		return (err == nil || path[i] == "-" || strings.HasPrefix(path[i], byTemplate)) && i > 0 && slices.Contains(lists, path[i-1])
-	}
-	for i := last; i > there; i-- {
-		if isEntry(i) {
-			value = slices.Concat([]byte("["), value, []byte("]"))
-			continue
-		}
-		var template []byte // of the new activity that this is the first part of
-		if name, ok := strings.CutPrefix(path[i-1], byTemplate); ok && isEntry(i-1) {
-			template = slices.Concat([]byte(`"template":`), cell.QuoteJSON(name), []byte(","))
-		}
-		value = slices.Concat([]byte("{"), template, cell.QuoteJSON(path[i]), []byte(":"), value, []byte("}"))
-	}
-	path = slices.Clone(path[:there+1])
-	if isEntry(there) {
-		path[there] = "-"
-	}
-	return yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer(path...), Value: value}
+	op.Path = yamlpatch.Pointer(path...)
+	return op
 }
 
 // resolve replaces an activity that is named by its template by its place in the list; one

@@ -222,7 +222,7 @@ func (b *book) showAll(list problem.List) []problemJSON {
 
 // show returns a problem of a row as the page gets it.
 func (b *book) show(p problem.Problem) problemJSON {
-	shown := problemJSON{Code: p.Code, Message: inPageWords(p.Message), Hint: inPageWords(p.Hint)}
+	shown := inPage(p)
 	if c := b.columnOf(p.Where); c >= 0 {
 		shown.Column = cell.ColumnName(c)
 	}

@@ -233,12 +233,17 @@ func questions(doc *yamlpatch.Document, text []byte) []questionJSON {
 	return list
 }
 
+// inPage returns a problem as the page gets it, without its place.
+func inPage(p problem.Problem) problemJSON {
+	return problemJSON{Code: p.Code, Message: inPageWords(p.Message), Hint: inPageWords(p.Hint)}
+}
+
 // show returns problems as the page gets them, with the path of the rule in the mapping.
 func (a *analysis) show(list problem.List) []problemJSON {
 	shown := []problemJSON{}
 	for _, p := range list {
-		one := problemJSON{Code: p.Code, Message: inPageWords(p.Message), Hint: inPageWords(p.Hint), Where: p.Where.String(),
-			Line: p.Where.Line, Row: p.Where.Row}
+		one := inPage(p)
+		one.Where, one.Line, one.Row = p.Where.String(), p.Where.Line, p.Where.Row
 		if a.doc != nil && p.Where.Line > 0 {
 			one.Path = yamlpatch.Pointer(a.doc.At(p.Where.Line, p.Where.Column)...)
 		}
