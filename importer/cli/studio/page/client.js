@@ -20,8 +20,8 @@ export function OneClient() {
 	const asked = useLoaded((signal) => get('client', row ? { row, table } : { number: n || 1 }, signal), [row, table, n, version, isJudged.value]);
 	const client = /** @type {Client|null} */ (asked.answer);
 	const [text, setText] = useState(''), [sheet, setSheet] = useState('0');
-	const show = (/** @type {Event} */ e) => { e.preventDefault(); if (/^\d+$/.test(text.trim())) go('client', { row: text.trim(), table: sheet }); };
-	const step = (/** @type {number} */ to, /** @type {string} */ words) => {
+	const show = (e) => { e.preventDefault(); if (/^\d+$/.test(text.trim())) go('client', { row: text.trim(), table: sheet }); };
+	const step = (to, words) => {
 		const isThere = client && to >= 1 && to <= client.of;
 		return html`<button type="button" data-again aria-disabled=${isThere ? undefined : 'true'}
 			onClick=${() => isThere && go('client', { number: to })}>${words}</button>`;
@@ -32,7 +32,7 @@ export function OneClient() {
 		<form class="field inline" onSubmit=${show}>
 			${!isOne && html`<${Field} label="In" inline=${true} value=${sheet} options=${sheets.map((s, i) => [String(i), s.path])} onValue=${setSheet} />`}
 			<label for="client-row">${isOne ? 'Client of row' : 'the client of row'}</label>
-			<input id="client-row" inputmode="numeric" size="8" value=${text} onInput=${(/** @type {any} */ e) => setText(e.target.value)} />
+			<input id="client-row" inputmode="numeric" size="8" value=${text} onInput=${(e) => setText(e.target.value)} />
 			<button type="submit">Show</button></form>`}>
 		<div class="scroll reading">${client ? html`
 			<div class="why"><p>${client.why}</p>

@@ -84,7 +84,7 @@ function ColumnPanel({ column: c, onClose }) {
 		</section>`)}
 		${c.header && html`<${SendTo} column=${c} onSent=${setAt} />`}
 		${!targets.length && c.filled > 0 && html`<p><label class="check"><input type="checkbox" checked=${c.ignored}
-			onChange=${(/** @type {any} */ e) => ignore(c.letter, e.target.checked)} /> Leave this column out on purpose</label></p>`}
+			onChange=${(e) => ignore(c.letter, e.target.checked)} /> Leave this column out on purpose</label></p>`}
 	<//>`;
 }
 
@@ -94,7 +94,7 @@ function SendTo({ column: c, onSent }) {
 	const items = groups.flatMap(([group, title]) => open.filter((t) => t.group === group).map((t) => ({
 		value: t.path, words: t.title, group: t.of || title, more: [typeName(t.type), t.required && t.rule === null && 'required',
 			t.rule !== null && `now ${t.columns.join(', ') || 'set'}`].filter(Boolean).join(' · ') })));
-	const send = async (/** @type {string} */ path) => {
+	const send = async (path) => {
 		const target = targetsByPath.value.get(path);
 		if (!target || !await patch(`${nameOf(target)} ← ${columnName(c)}`, () => changes(target, columnName(c)))) return;
 		const now = targetAt(path)?.path || path; // a new activity has its place now

@@ -23,7 +23,7 @@ function Dialog({ title, wide = false, children }) {
 		return () => { if (before instanceof HTMLElement && before.isConnected) before.focus(); };
 	}, []);
 	return html`<dialog ref=${box} class=${wide ? 'wide-dialog' : ''} aria-labelledby="dialog-title" onClose=${() => { dialog.value = ''; }}
-		onClick=${(/** @type {Event} */ e) => { if (e.target === box.current) close(); }}>
+		onClick=${(e) => { if (e.target === box.current) close(); }}>
 		<header><h2 id="dialog-title">${title}</h2><button type="button" class="quiet" aria-label="Close" onClick=${close}>✕</button></header>
 		<div class="dialog-body">${children}</div>
 	</dialog>`;
@@ -32,7 +32,7 @@ function Dialog({ title, wide = false, children }) {
 /** The changes of this session as a list; each leads back, or forward again, to itself. */
 function History() {
 	const { history, at } = current().mapping;
-	const go = async (/** @type {number} */ n) => (n < at ? await takeIn() && undo(n) : n > at && redo(n));
+	const go = async (n) => (n < at ? await takeIn() && undo(n) : n > at && redo(n));
 	return html`<${Dialog} title="Changes of this session">
 		<p class="faint">Choose a line to go back to it, or forward again. What is undone stays in the list until you change something else.</p>
 		<ol class="history" onKeyDown=${arrows('li button')}>${history.map((label, n) => html`<li key=${n} class=${n > at ? 'undone' : ''}>
@@ -72,7 +72,7 @@ const overview = [
 ];
 
 function Keys() {
-	const set = (/** @type {any} */ e) => { singleKeys.value = e.target.checked; sessionStorage.setItem('single-keys', e.target.checked ? 'on' : 'off'); };
+	const set = (e) => { singleKeys.value = e.target.checked; sessionStorage.setItem('single-keys', e.target.checked ? 'on' : 'off'); };
 	return html`<${Dialog} title="Keys">
 		<div class="keys">${overview.map(([title, list]) => html`<section><h3>${title}</h3>
 			<dl>${list.map(([key, what]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${what}</dd></div>`)}</dl></section>`)}</div>

@@ -44,8 +44,8 @@ export function RuleEditor({ target }) {
 	const isShown = useRef(false); // what comes late would push the fields away
 	isShown.current ||= Boolean(cells.answer) || !(cells.loading || cells.error);
 	if (!isShown.current) return html`<${Waiting} of=${cells} what="the cells" />`;
-	return html`<form class="editor" ref=${form} onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); use(); }}
-		onKeyDown=${(/** @type {KeyboardEvent} */ e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); takeIn(); } }}>
+	return html`<form class="editor" ref=${form} onSubmit=${(e) => { e.preventDefault(); use(); }}
+		onKeyDown=${(e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); takeIn(); } }}>
 		<div id=${id} class="said-of" aria-live="assertive"><${Problems} list=${mistakes} kind="mistake" here=${true} /></div>
 		<${Problems} list=${mapping.warnings.filter((p) => targetNear(p.path) === target.path)} kind="warning" here=${true} />
 		<${Questions} list=${mapping.questions.filter((q) => q.path === target.path || q.path.startsWith(target.path + '/'))} />
@@ -93,36 +93,36 @@ function saysEnough(rule) {
 const bodies = {
 	value: ({ target, draft, onDraft }) => html`
 		<${Radios} legend="Made from" kind="ways" value=${sourceOf(draft)} options=${sources}
-			onPick=${(/** @type {string} */ name) => onDraft(withSource(draft, name, target.rule), true)} />
+			onPick=${(name) => onDraft(withSource(draft, name, target.rule), true)} />
 		<${Source} key=${sourceOf(draft)} target=${target} draft=${draft} onDraft=${onDraft} />
 		<${Allowed} list=${target.options || []} />
 		<${Reading} target=${target} draft=${draft} onDraft=${onDraft} />`,
 	columns: ({ target, draft, onDraft }) => html`
 		<${OrderedColumns} label="Rows belong together when these columns say the same" list=${[draft ?? []].flat()}
-			onList=${(/** @type {string[]} */ list) => onDraft(list.length === 1 ? list[0] : list)} />
+			onList=${(list) => onDraft(list.length === 1 ? list[0] : list)} />
 		${target.path === '/client/key' && html`<p role="status"><${Clients} /></p>`}`,
 	column: ({ draft, onDraft }) => html`<${ColumnPicker} value=${String(draft ?? '')} onPick=${onDraft} />`,
 	condition: Condition,
 	text: ({ draft, onDraft }) => { // it may also be {text, values}
 		const isObject = typeof draft === 'object' && draft !== null;
 		return html`<${TextFromColumns} text=${String((isObject ? draft.text : draft) ?? '')}
-			onText=${(/** @type {string} */ text) => onDraft(isObject ? { ...draft, text } : text)} />`;
+			onText=${(text) => onDraft(isObject ? { ...draft, text } : text)} />`;
 	},
 	list: ({ draft, onDraft }) => html`<${Field} label="Texts, one in each line" lines=${4} value=${[draft || []].flat().join('\n')}
-		onValue=${(/** @type {string} */ text) => onDraft(textsOf(text))} />`,
+		onValue=${(text) => onDraft(textsOf(text))} />`,
 	numbers: ({ draft, onDraft }) => {
 		const forms = numberForms.map(([example, form]) => [JSON.stringify(form), example]), now = JSON.stringify(draft);
 		const other = forms.some(([form]) => form === now) ? [] : [[now, draft === null ? '' : now]];
 		return html`<${Field} label="Numbers in texts look like" value=${now} options=${[...other, ...forms]}
-			onValue=${(/** @type {string} */ form) => onDraft(JSON.parse(form))} />`;
+			onValue=${(form) => onDraft(JSON.parse(form))} />`;
 	},
 	resume: ({ target, draft, onDraft }) => { // at one activity, or as a column says
 		const isByColumn = typeof draft === 'object' && draft !== null;
 		const names = new Set(current().targets.filter((t) => /^\/activities\/\d+\//.test(t.path)).map((t) => t.of || ''));
 		return html`<${Field} label=${target.title} value=${isByColumn ? '{}' : draft ?? ''}
 			options=${[['', 'the first open one'], ...[...names].map((name) => [name, name]), ['{}', 'as a column says']]}
-			onValue=${(/** @type {string} */ name) => onDraft(name === '{}' ? { column: '' } : name || null)} />
-			${isByColumn && html`<${ColumnPicker} value=${String(draft.column)} onPick=${(/** @type {string} */ to) => onDraft({ column: to })} />`}`;
+			onValue=${(name) => onDraft(name === '{}' ? { column: '' } : name || null)} />
+			${isByColumn && html`<${ColumnPicker} value=${String(draft.column)} onPick=${(to) => onDraft({ column: to })} />`}`;
 	},
 	choice: ({ target, draft, onDraft }) => html`<${Radios} legend=${target.title} kind="choices" value=${draft} onPick=${onDraft}
 		options=${(target.options || []).map((name) => {
@@ -131,18 +131,19 @@ const bodies = {
 		})} />`,
 	plain: ({ target, draft, onDraft }) => html`<${Field} label=${target.title} value=${String(draft ?? '')}
 		offers=${target.path === '/sheet/timezone' ? Intl.supportedValuesOf('timeZone') : []}
-		onValue=${(/** @type {string} */ text) => onDraft(text || null)} />`,
+		onValue=${(text) => onDraft(text || null)} />`,
 };
 
 /** What a value is made from. @param {Fields} props */
 function Source({ target, draft, onDraft }) {
 	const all = members(draft);
-	const set = (/** @type {string} */ name) => (/** @type {any} */ to) => onDraft(withMember(draft, name, to));
+	const set = (name) => (to) => onDraft(withMember(draft, name, to));
 	switch (sourceOf(draft)) {
 		case 'value': return html`<${Sent} target=${target} type=${target.type} label="Value for everyone" value=${all.value} onSent=${set('value')} />`;
 		case 'text': return html`<${TextFromColumns} text=${all.text || ''} onText=${set('text')} />`;
 		case 'expr': return html`<${Formula} label="Formula" text=${all.expr || ''} onText=${set('expr')} />`;
-		case 'first_of': return html`<${OrderedColumns} label="Columns, the first filled one is taken" list=${[all.first_of || []].flat()} onList=${set('first_of')} />`;
+		case 'first_of': return html`<${OrderedColumns} label="Columns, the first filled one is taken" list=${[all.first_of || []].flat()}
+			onList=${set('first_of')} />`;
 		case 'join': return html`<${OrderedColumns} label="Columns, what is empty is left out" list=${[all.join || []].flat()} onList=${set('join')} />
 			<${Field} label="Between them" value=${all.with ?? ', '} onValue=${set('with')} />`;
 		default: return html`<${ColumnPicker} value=${String(all.column ?? '')} onPick=${set('column')} />`;

@@ -12,9 +12,9 @@ export function Field({ label, value, onValue, options, lines, offers = [], hint
 	const [typed, setTyped] = useState(/** @type {string|null} */ (null));
 	const own = { id, 'aria-describedby': hint ? id + 'h' : undefined };
 	const text = { ...own, ref: field, value: typed ?? value, class: isCode ? 'code' : undefined, spellcheck: isCode ? false : undefined,
-		onInput: (/** @type {any} */ e) => { setTyped(e.target.value); onValue(e.target.value); }, onBlur: () => setTyped(null) };
+		onInput: (e) => { setTyped(e.target.value); onValue(e.target.value); }, onBlur: () => setTyped(null) };
 	return html`<p class=${inline ? 'field inline' : 'field'}><label for=${id}>${label}</label>
-		${options ? html`<select ...${own} value=${value} onChange=${(/** @type {any} */ e) => onValue(e.target.value)}>
+		${options ? html`<select ...${own} value=${value} onChange=${(e) => onValue(e.target.value)}>
 			${options.map(([name, words]) => html`<option key=${name} value=${name}>${words}</option>`)}</select>`
 		: lines ? html`<textarea ...${text} rows=${lines}></textarea>`
 		: html`<input ...${text} list=${offers.length ? id + 'l' : undefined} inputmode=${isNumber ? 'numeric' : undefined} />`}
@@ -24,7 +24,7 @@ export function Field({ label, value, onValue, options, lines, offers = [], hint
 
 /** @param {{label: string, value: any, onCheck: (checked: boolean) => void}} props */
 export const Check = ({ label, value, onCheck }) => html`<p class="field"><label class="check">
-	<input type="checkbox" checked=${value === true} onChange=${(/** @type {any} */ e) => onCheck(e.target.checked)} /> ${label}</label></p>`;
+	<input type="checkbox" checked=${value === true} onChange=${(e) => onCheck(e.target.checked)} /> ${label}</label></p>`;
 
 /** Choices that are all to be seen. @param {{legend: string, kind: 'ways'|'choices', value: any, options: [string, any, string?][], onPick: (value: string) => void}} props
  * an option has its words and what it does */
@@ -38,21 +38,21 @@ export function Radios({ legend, kind, value, options, onPick }) {
 /** A list of columns in an order. @param {{label: string, list: string[], onList: (list: string[]) => void}} props */
 export function OrderedColumns({ label, list, onList }) {
 	const box = useRef();
-	const move = (/** @type {number} */ from, /** @type {number} */ to) => {
+	const move = (from, to) => {
 		if (to >= 0 && to < list.length) onList(list.toSpliced(from, 1).toSpliced(to, 0, list[from]));
 	};
-	const remove = (/** @type {number} */ n) => {
+	const remove = (n) => {
 		const { current: items } = box;
 		onList(list.toSpliced(n, 1));
 		requestAnimationFrame(() => (items.querySelectorAll('li')[Math.min(n, list.length - 2)] || items.querySelector('input'))?.focus());
 	};
-	const arrow = (/** @type {number} */ n, /** @type {number} */ to) => html`<button type="button" class="quiet" data-again
+	const arrow = (n, to) => html`<button type="button" class="quiet" data-again
 		aria-disabled=${to < 0 || to >= list.length ? 'true' : undefined} aria-label=${`Move ${list[n]} ${to < n ? 'up' : 'down'}`}
 		onClick=${() => move(n, to)}>${to < n ? '↑' : '↓'}</button>`;
 	return html`<fieldset class="ordered" ref=${box}><legend>${label}</legend>
 		<ol>${list.map((name, n) => html`<li key=${name} tabindex="-1"><span>${name}</span>${arrow(n, n - 1)}${arrow(n, n + 1)}
 			<button type="button" class="quiet" aria-label=${`Remove ${name}`} onClick=${() => remove(n)}>✕</button></li>`)}</ol>
-		<${ColumnPicker} label=${list.length ? 'Add a column' : 'Column'} without=${list} onPick=${(/** @type {string} */ c) => onList([...list, c])} />
+		<${ColumnPicker} label=${list.length ? 'Add a column' : 'Column'} without=${list} onPick=${(c) => onList([...list, c])} />
 	</fieldset>`;
 }
 
@@ -60,7 +60,7 @@ export function OrderedColumns({ label, list, onList }) {
  * @param {{label: string, text: string, hint: any, write: (header: string) => string, onText: (text: string) => void}} props write is how a column is written */
 function TextWithColumns({ label, text, hint, write, onText }) {
 	const field = useRef();
-	const insert = (/** @type {string} */ header) => {
+	const insert = (header) => {
 		const { selectionStart: from, selectionEnd: to } = field.current, piece = write(header);
 		onText(text.slice(0, from) + piece + text.slice(to));
 		requestAnimationFrame(() => { field.current?.focus(); field.current?.setSelectionRange(from + piece.length, from + piece.length); });
@@ -73,11 +73,11 @@ function TextWithColumns({ label, text, hint, write, onText }) {
 
 /** Text in which {Header} stands for the cell. @param {{text: string, onText: (text: string) => void}} props */
 export const TextFromColumns = ({ text, onText }) => html`<${TextWithColumns} label="Text" text=${text} onText=${onText}
-	write=${(/** @type {string} */ h) => `{${h}}`} hint=${html`<span class="code">{Header}</span> stands for the cell of that column.`} />`;
+	write=${(h) => `{${h}}`} hint=${html`<span class="code">{Header}</span> stands for the cell of that column.`} />`;
 
 /** @param {{label: string, text: string, onText: (text: string) => void}} props */
 export const Formula = ({ label, text, onText }) => html`<${TextWithColumns} label=${label} text=${text} onText=${onText}
-	write=${(/** @type {string} */ h) => `col(${JSON.stringify(h)})`}
+	write=${(h) => `col(${JSON.stringify(h)})`}
 	hint=${html`<span class="code">col("Header")</span> is the text of a cell, <span class="code">num("Header")</span> its number, <span
 		class="code">date("Header")</span> its day, <span class="code">has("Header")</span> whether it is filled.`} />`;
 
@@ -96,7 +96,7 @@ const relations = {
 export function Condition({ draft, onDraft }) {
 	const none = { column: '', relation: 'filled', text: '' };
 	const [asked, setAsked] = useState(none);
-	const set = (/** @type {string} */ name) => (/** @type {string} */ to) => setAsked({ ...asked, [name]: to });
+	const set = (name) => (to) => setAsked({ ...asked, [name]: to });
 	const [, asks, write] = relations[asked.relation];
 	const texts = textsOf(asked.text).map((text) => JSON.stringify(text));
 	const piece = asked.column && (!asks || texts.length) ? write(JSON.stringify(asked.column), texts) : '';
@@ -108,7 +108,7 @@ export function Condition({ draft, onDraft }) {
 				onValue=${set('text')} />`}
 			<button type="button" aria-disabled=${piece ? undefined : 'true'} onClick=${take}>${draft ? 'And this too' : 'Take this'}</button>
 		</fieldset>
-		<${Formula} label="The condition as a formula" text=${String(draft ?? '')} onText=${(/** @type {string} */ t) => onDraft(t || null)} />`;
+		<${Formula} label="The condition as a formula" text=${String(draft ?? '')} onText=${(t) => onDraft(t || null)} />`;
 }
 
 /** The texts of lines, as cells are read; empty lines are none. @param {string} text */

@@ -1,5 +1,6 @@
 // @ts-check
-// The mapping file itself: its text with line numbers, its problems, and what this session changed. A problem leads to its line and a line to its problem.
+// The mapping file itself: its text with line numbers, its problems, and what this session changed. A problem leads to its line and a line
+// to its problem.
 
 import { get } from './api.js';
 import { html, signal, useEffect, useRef, useState } from './lib.js';
@@ -49,23 +50,24 @@ function TextPane({ text }) {
 		refuse(new Error('The file was changed while you typed in it. What you typed stays in the view “The file”: take it there, or put it back.'));
 		return false;
 	});
-	const isAt = (/** @type {number} */ n) => (/** @type {import('./types.js').Problem} */ p) => p.line === n;
-	const mark = (/** @type {number} */ n) => (mistakes.some(isAt(n)) ? 'bad-line ' : warnings.some(isAt(n)) ? 'warn-line ' : '') + (n === line ? 'here' : '');
+	const isAt = (n) => (p) => p.line === n;
+	const mark = (n) => (mistakes.some(isAt(n)) ? 'bad-line ' : warnings.some(isAt(n)) ? 'warn-line ' : '') + (n === line ? 'here' : '');
 	const here = line ? [...mistakes, ...warnings].filter(isAt(line)) : [];
 	return html`<div class="file">
 		<div class="text">
 			<pre class="gutter code" aria-hidden="true" ref=${gutter}>${draft.split('\n').map((_, i) => html`<span class=${mark(i + 1)}>${i + 1}</span>`)}</pre>
 			<label class="hidden" for="file-text">The text of the mapping file</label>
 			<textarea id="file-text" class="code" spellcheck=${false} wrap="off" ref=${area} value=${draft} aria-describedby="file-line"
-				onInput=${(/** @type {any} */ e) => { typed.value = { from: typed.value?.from ?? text, text: e.target.value }; cursor(); }}
+				onInput=${(e) => { typed.value = { from: typed.value?.from ?? text, text: e.target.value }; cursor(); }}
 				onKeyUp=${cursor} onClick=${cursor} onScroll=${() => { gutter.current.scrollTop = area.current.scrollTop; }}
-				onKeyDown=${(/** @type {KeyboardEvent} */ e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); take(); } }}></textarea>
+				onKeyDown=${(e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); take(); } }}></textarea>
 		</div>
 		<aside aria-label="Problems of the file">
 			<div class="actions">${isChanged
 				? html`<button type="button" class="main" onClick=${take}>Take this text</button>
 				<button type="button" onClick=${() => { typed.value = null; }}>Put back</button>
-				${isOther && html`<p class="notice warn" role="alert">The mapping was changed meanwhile. “Take this text” takes yours instead of all of it; “Put back” drops what you typed.</p>`}`
+				${isOther && html`<p class="notice warn" role="alert">The mapping was changed meanwhile.
+					${' '}“Take this text” takes yours instead of all of it; “Put back” drops what you typed.</p>`}`
 				: html`<span class="faint">Type, then Ctrl+Enter takes the text.</span>`}</div>
 			<p id="file-line" class="here-line" aria-live="polite">
 				${here.length ? here.map((p) => html`<span class="bad-text">Line ${p.line}: ${p.message}</span> `) : line ? `Line ${line}` : ''}</p>

@@ -48,7 +48,7 @@ function Readings({ target }) {
 	const readings = /** @type {import('./types.js').Preview} */ (asked.answer || {}).readings || [];
 	const now = members(target.rule).format, fewest = Math.min(...readings.map((r) => r.errors));
 	if (!readings.some((r) => r.format !== now && (!now || r.errors < target.errors))) return null;
-	const choose = (/** @type {string} */ format) => patch(`${nameOf(target)}: dates are ${format}`, changes(target, withMember(target.rule, 'format', format)));
+	const choose = (format) => patch(`${nameOf(target)}: dates are ${format}`, changes(target, withMember(target.rule, 'format', format)));
 	return html`<section class="readings"><h3>How are the dates written?</h3>
 		<div class="side-by-side">${readings.map((r) => html`<section key=${r.format} aria-label=${r.format}>
 			<h4 class="code">${r.format}</h4>
@@ -66,7 +66,7 @@ function Readings({ target }) {
 /** Texts that cannot be read, most frequent first. @param {{target: Target, values: import('./types.js').Distinct[]}} props */
 function Unreadable({ target, values }) {
 	const letters = lettersOf(target), empties = [targetsByPath.value.get('/sheet/empty')?.rule ?? []].flat();
-	const leaveEmpty = (/** @type {string} */ text) => patch(`“${text}” counts as empty`, [emptyText(text)]);
+	const leaveEmpty = (text) => patch(`“${text}” counts as empty`, [emptyText(text)]);
 	return values.length > 0 && html`<section class="unreadable">
 		<h3>Texts that cannot be read <span class="faint">in ${letters.map((letter) => columnsByLetter.value.get(letter)?.header || letter).join(', ')}</span></h3>
 		<table class="rows"><thead><tr><th scope="col">In the sheet</th><th scope="col" class="num">Rows</th><th scope="col">Why</th>

@@ -42,7 +42,8 @@ export function keepFocus() {
 		place.focus();
 		moved = { element: place, at: performance.now() };
 	};
-	new MutationObserver(() => setTimeout(refocus)).observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ['disabled', 'hidden'] });
+	new MutationObserver(() => setTimeout(refocus))
+		.observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ['disabled', 'hidden'] });
 }
 
 /** How long a button that got the focus by itself waits for a person to see it, in milliseconds. */
@@ -51,8 +52,8 @@ const aMoment = 600;
 /** One gesture, one change. The second click of a double click, a key that is held down, and Enter on a button that took the place of
  * another one just now do nothing; buttons with data-again, such as Undo and the arrows of a list, may be pushed quickly. */
 export function oneGesture() {
-	const button = (/** @type {Event} */ e) => (e.target instanceof Element ? e.target.closest('button:not([data-again]), summary') : null);
-	const stop = (/** @type {Event} */ e) => { e.preventDefault(); e.stopImmediatePropagation(); };
+	const button = (e) => (e.target instanceof Element ? e.target.closest('button:not([data-again]), summary') : null);
+	const stop = (e) => { e.preventDefault(); e.stopImmediatePropagation(); };
 	addEventListener('click', (e) => { if (e.detail > 1 && button(e)) stop(e); }, true);
 	addEventListener('keydown', (e) => {
 		const at = button(e), isFresh = at === moved.element && performance.now() - moved.at < aMoment;

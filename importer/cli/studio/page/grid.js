@@ -20,19 +20,19 @@ const tallest = 8_000_000;
 export function Rows() {
 	const { columns, judgement, sheets } = current();
 	const { show = 'all', column, code, row, table } = route.value.query;
-	const filter = (/** @type {Record<string, string|undefined>} */ change) => stay('rows', { show, column, code, ...change });
+	const filter = (change) => stay('rows', { show, column, code, ...change });
 	const isWarned = show === 'warned', of = columns.find((c) => c.letter === column);
 	const codes = isWarned ? of?.warnings || judgement.warnings : of?.problems || judgement.codes;
 	const shows = [['all', 'All', judgement.rows], ['usable', 'Usable', judgement.usable], ['errors', 'With errors', judgement.errors]];
 	if (judgement.warnings.length) shows.push(['warned', 'To look at']);
 	return html`<${View} title="Rows" of=${`of ${sheets.length > 1 ? count(sheets.length, 'sheet') : sheets[0]?.name || 'the sheet'}`} tools=${html`
 		<${Choice} label="Which rows" value=${show} options=${shows}
-			onPick=${(/** @type {string} */ to) => filter({ show: to, code: to === 'errors' && !isWarned ? code : undefined })} />
-		<${Field} label="Column" inline=${true} value=${column || ''} onValue=${(/** @type {string} */ to) => filter({ column: to, code: undefined })}
+			onPick=${(to) => filter({ show: to, code: to === 'errors' && !isWarned ? code : undefined })} />
+		<${Field} label="Column" inline=${true} value=${column || ''} onValue=${(to) => filter({ column: to, code: undefined })}
 			options=${[['', 'any'], ...columns.filter((c) => c.targets.length)
 				.map((c) => [c.letter, `${c.letter} · ${c.header}${c.errors ? ` (${number(c.errors)})` : ''}`])]} />
 		<${Field} label=${isWarned ? 'To look at' : 'Mistake'} inline=${true} value=${code || ''}
-			onValue=${(/** @type {string} */ to) => filter({ code: to, show: to && !isWarned ? 'errors' : show })}
+			onValue=${(to) => filter({ code: to, show: to && !isWarned ? 'errors' : show })}
 			options=${[['', 'any'], ...codes.map((c) => [c.code, `${mistake(c)} (${number(c.count)})`])]} />`}>
 		<${Grid} key=${[show, column, code, row, table].join()} show=${show} column=${column} code=${code} wanted=${Number(row || 0)}
 			table=${Number(table || 0)} />
@@ -55,7 +55,7 @@ function Grid({ show, column, code, wanted, table }) {
 	const asked = useLoaded((signal) => get('rows', { show, column, code, from, count: 300 }, signal).then((answer) => ({ ...answer, from })),
 		[show, column, code, from, version, isJudged.value]);
 	useEffect(() => { if (asked.answer) setTotal(asked.answer.total); }, [asked.answer]);
-	const rowAt = (/** @type {number} */ place) => /** @type {Row|undefined} */ (asked.answer?.rows[place - asked.answer.from]);
+	const rowAt = (place) => /** @type {Row|undefined} */ (asked.answer?.rows[place - asked.answer.from]);
 	useLayoutEffect(() => {
 		const { current: f } = frame, measure = () => setView({ top: f.scrollTop, left: f.scrollLeft, width: f.clientWidth, height: f.clientHeight });
 		measure();
@@ -100,12 +100,12 @@ function Grid({ show, column, code, wanted, table }) {
 		if (!on && total) return; // it is on its way
 		const found = await find(isWarned ? 'warned' : 'errors', on ? { table: on.table, row: on.row + 1 } : { table: 0, row: 0 });
 		if (!found.row) return say(isWarned ? 'No row below this one has something to look at.' : 'No row below this one has errors.');
-		const mark = found.row[isWarned ? 'warnings' : 'problems'].find((/** @type {Problem} */ p) => (!column || p.column === column) && (!code || p.code === code));
+		const mark = found.row[isWarned ? 'warnings' : 'problems'].find((p) => (!column || p.column === column) && (!code || p.code === code));
 		const marked = columns.findIndex((c) => c.letter === mark?.column), col = marked >= 0 ? marked : cell.col;
 		here.current.reveal(found.place, col, found.row);
 		here.current.cell = { row: found.place, col, on: found.row }; // the next press goes on from here, also before it is drawn
 	};
-	const key = (/** @type {KeyboardEvent} */ e) => {
+	const key = (e) => {
 		const { row: r, col: c } = cell, far = e.ctrlKey || e.metaKey, end = columns.length - 1;
 		const to = /** @type {Record<string, [number, number]>} */ ({
 			ArrowDown: [far ? total - 1 : r + 1, c], ArrowUp: [far ? 0 : r - 1, c], ArrowLeft: [r, far ? 0 : c - 1], ArrowRight: [r, far ? end : c + 1],
@@ -136,7 +136,7 @@ function Grid({ show, column, code, wanted, table }) {
 						<div class="grid-number" role="rowheader" aria-colindex="1">${r ? number(r.row) : '…'}${r && sheets.length > 1
 							&& html`<span class="faint" title=${sheetName(r.table)}> ${r.table + 1}</span>`}</div>${gap()}
 						${shownCols.map((c, i) => {
-							const col = firstCol + i, isAt = (/** @type {Problem} */ p) => p.column === c.letter;
+							const col = firstCol + i, isAt = (p) => p.column === c.letter;
 							const isWrong = r?.problems.some(isAt), mark = isWrong ? ' bad-cell' : r?.warnings.some(isAt) ? ' warn-cell' : '';
 							return html`<div key=${c.letter} role="gridcell" aria-colindex=${col + 2} tabindex=${place === tabRow && col === tabCol ? 0 : -1}
 								class=${'grid-cell' + mark + (place === cell.row && col === cell.col ? ' here' : '')} aria-invalid=${isWrong ? 'true' : undefined}

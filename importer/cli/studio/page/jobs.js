@@ -56,7 +56,8 @@ const words = {
 };
 
 /** @param {string} name @param {number} n how many */
-const wordsOf = (name, n) => [words[name] || name.replaceAll('_', ' ').replace(/([a-z])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`)].flat().at(n === 1 ? 0 : -1);
+const wordsOf = (name, n) => [words[name] || name.replaceAll('_', ' ').replace(/[A-Z]/g, (letter) => ' ' + letter.toLowerCase())].flat()
+	.at(n === 1 ? 0 : -1);
 
 /** What came of it, in lines: what was counted, and the counts that are not zero. @param {Record<string, any>} summary */
 const facts = (summary) => Object.entries(summary).map(([name, counts]) => {

@@ -28,7 +28,7 @@ export function Picker({ label, items, value = '', onPick, placeholder = 'Type a
 		if (named.length === 1) pick(named[0]);
 		close();
 	};
-	const key = (/** @type {KeyboardEvent} */ e) => {
+	const key = (e) => {
 		isDone.current = e.key === 'Enter' && open;
 		const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
 		if (e.key === 'Tab') leave();
@@ -43,13 +43,13 @@ export function Picker({ label, items, value = '', onPick, placeholder = 'Type a
 		<label id=${id + 'l'} for=${id}>${label}</label>
 		<input id=${id} role="combobox" autocomplete="off" spellcheck=${false} aria-expanded=${open ? 'true' : 'false'} aria-controls=${id + 'b'}
 			aria-autocomplete="list" aria-activedescendant=${found[at] ? id + 'o' + at : undefined} value=${open ? typed : shown} placeholder=${placeholder}
-			onInput=${(/** @type {any} */ e) => { setTyped(e.target.value); setAt(0); }} onClick=${show} onBlur=${leave} onKeyDown=${key}
-			onKeyPress=${(/** @type {Event} */ e) => { if (isDone.current) e.preventDefault(); }} />
+			onInput=${(e) => { setTyped(e.target.value); setAt(0); }} onClick=${show} onBlur=${leave} onKeyDown=${key}
+			onKeyPress=${(e) => { if (isDone.current) e.preventDefault(); }} />
 		<ul id=${id + 'b'} class="options" role="listbox" aria-labelledby=${id + 'l'} hidden=${!open} ref=${list}>
 			${found.map((item, n) => html`
 				${item.group && item.group !== found[n - 1]?.group && html`<li role="presentation" class="group">${item.group}</li>`}
 				<li id=${id + 'o' + n} role="option" aria-selected=${n === at ? 'true' : 'false'}
-					onMouseDown=${(/** @type {Event} */ e) => { e.preventDefault(); pick(item); }}>${item.words} <span class="faint">${item.more}</span></li>`)}
+					onMouseDown=${(e) => { e.preventDefault(); pick(item); }}>${item.words} <span class="faint">${item.more}</span></li>`)}
 			${open && !found.length && html`<li role="option" aria-disabled="true" aria-selected="false" class="faint">
 				Nothing has “${typed}” in its name</li>`}
 		</ul>

@@ -19,9 +19,9 @@ export const isRegionMissing = (target) => target.problems.some((p) => p.code ==
 /** @param {import('./editor.js').Fields} props */
 export function Reading({ target, draft, onDraft }) {
 	const all = members(draft), type = all.type || target.type, formats = [all.format || ''].flat();
-	const set = (/** @type {string} */ name) => (/** @type {any} */ value) => onDraft(withMember(draft, name, value === '' ? undefined : value));
-	const check = (/** @type {string} */ name, /** @type {string} */ label) => html`<${Check} label=${label} value=${all[name]}
-		onCheck=${(/** @type {boolean} */ is) => set(name)(is || '')} />`;
+	const set = (name) => (value) => onDraft(withMember(draft, name, value === '' ? undefined : value));
+	const check = (name, label) => html`<${Check} label=${label} value=${all[name]}
+		onCheck=${(is) => set(name)(is || '')} />`;
 	const sent = (/** @type {string} */ name, /** @type {string} */ label, /** @type {string} */ hint) => html`<${Sent} target=${target} type=${type}
 		label=${label} value=${all[name]} hint=${hint} onSent=${set(name)} />`;
 	const isCell = sourceOf(draft) !== 'value', isDate = isCell && ['Date', 'DateTime'].includes(type);
@@ -30,17 +30,17 @@ export function Reading({ target, draft, onDraft }) {
 	return html`<details class="more" open=${open}><summary>How it is read</summary><div class="fields">
 		<${TypeField} target=${target} type=${all.type} onType=${set('type')} />
 		${isDate && html`<${Field} label="Dates look like" value=${formats.join(' or ')} offers=${dateFormats} hint="Several ways with “or” between them"
-			onValue=${(/** @type {string} */ t) => set('format')(formatsOf(t))} />`}
+			onValue=${(t) => set('format')(formatsOf(t))} />`}
 		${isCell && (all.years || formats.some((f) => /yy/i.test(f) && !/yyyy/i.test(f)))
 			&& html`<${Field} label="Years of two digits" value=${all.years || ''} options=${centuries} onValue=${set('years')} />`}
 		${type === 'Phone' && html`<${Field} label="Country of numbers without one" value=${all.region || ''} offers=${['GB', 'IE', 'DE', 'US']}
-			hint="Two letters, for example GB" onValue=${(/** @type {string} */ t) => set('region')(t.toUpperCase().trim())} />`}
+			hint="Two letters, for example GB" onValue=${(t) => set('region')(t.toUpperCase().trim())} />`}
 		${isCell && type === 'Number' && check('percent', 'Cells are percentages: 5% is sent as 0.05')}
 		${isCell && all.values && sent('else', 'Anything not listed is sent as', 'Empty: it is a mistake')}
 		${isCell && sent('default', 'An empty cell is sent as', 'Empty: nothing is sent')}
 		${isCell && check('required', 'An empty cell is a mistake')}
 		${['Text', 'TextArea', undefined, ''].includes(type) && html`<${Field} label="Most characters" isNumber=${true} value=${all.max_length ?? ''}
-			onValue=${(/** @type {string} */ t) => set('max_length')(Number(t) || '')} />`}
+			onValue=${(t) => set('max_length')(Number(t) || '')} />`}
 	</div></details>`;
 }
 
@@ -70,6 +70,6 @@ export function Sent({ target, type, label, value, hint, onSent }) {
 	if (!choices.length) return html`<${Field} label=${label} value=${value ?? ''} hint=${hint} onValue=${onSent} />`;
 	const now = value === undefined || value === '' ? '' : JSON.stringify(value);
 	const isOther = now && !choices.some(([to]) => to === now);
-	return html`<${Field} label=${label} value=${now} hint=${hint} onValue=${(/** @type {string} */ to) => onSent(to && JSON.parse(to))}
+	return html`<${Field} label=${label} value=${now} hint=${hint} onValue=${(to) => onSent(to && JSON.parse(to))}
 		options=${[['', ''], ...(isOther ? [[now, `${value}, which the service does not take`]] : []), ...choices]} />`;
 }

@@ -39,7 +39,8 @@ export function withSource(rule, source, original) {
 	const first = { first_of: column ? [column] : [], join: column ? [column] : [], text: column && `{${column}}`,
 		expr: column && `col(${JSON.stringify(column)})`, column }[source] ?? '';
 	const rest = Object.entries(members(rule)).filter(([name]) => name !== 'with' && !sources.some(([s]) => s === name));
-	return short({ [source]: all[source] ?? first, ...Object.fromEntries(rest) });
+	const between = source === 'join' && 'with' in all ? { with: all.with } : {};
+	return short({ [source]: all[source] ?? first, ...between, ...Object.fromEntries(rest) });
 }
 
 /** The editor that a target needs, by what the mapping language has at its path.

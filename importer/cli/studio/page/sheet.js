@@ -21,7 +21,7 @@ function OneSheet({ sheet: s }) {
 	return html`<section class="one-sheet">
 		<div class="actions"><h2 class="code">${s.path}</h2>
 			${s.names.length > 1 && html`<${Field} label="Sheet" inline=${true} value=${s.name} options=${s.names.map((n) => [n, n])}
-				onValue=${(/** @type {string} */ name) => choose(s.headerRow, name)} />`}</div>
+				onValue=${(name) => choose(s.headerRow, name)} />`}</div>
 		<${Problems} list=${s.problems} />
 		<div class="wide" tabindex="0" role="region" aria-label=${'The first rows of ' + s.path}><table class="rows first" onKeyDown=${arrows('th button')}>
 			<caption class="hidden">The first rows; choose the one that names the columns</caption>

@@ -63,7 +63,7 @@ function Top() {
 	/** @param {boolean} isOn @param {() => any} act @param {string} words @param {string} title */
 	const button = (isOn, act, words, title) => html`<button type="button" data-again=${words === 'Save' ? undefined : true} class=${words === 'Save' ? 'main' : ''}
 		aria-disabled=${isOn ? undefined : 'true'} onClick=${() => isOn && act()} title=${title}>${words}</button>`;
-	const open = (/** @type {'keys'|'history'} */ name) => () => { dialog.value = name; };
+	const open = (name) => () => { dialog.value = name; };
 	return html`<header class="top">
 		<p class="brand">Claimsheet <b>Studio</b></p>
 		<p class="which"><span class="code">${mapping.path}</span>
@@ -108,7 +108,7 @@ function Notices() {
 	const [mistake] = judgement.stale ? mapping.problems : [];
 	const disk = { same: '', gone: `${mapping.path} is gone from the disk.`,
 		changed: `${mapping.path}: ${mapping.diskNote}.` }[mapping.onDisk];
-	const compare = (/** @type {'disk'|'draft'} */ of) => html`<button type="button" aria-haspopup="dialog" onClick=${() => { dialog.value = of; }}>
+	const compare = (of) => html`<button type="button" aria-haspopup="dialog" onClick=${() => { dialog.value = of; }}>
 		Look at the difference</button>${ways[of].map(([words, act]) => html`<${Act} onAct=${act}>${words}<//>`)}`;
 	return html`<div class="notices">
 		<div role="alert">
@@ -120,8 +120,10 @@ function Notices() {
 			${mistake.line && html`<a href=${link('file', { line: mistake.line })}>Line ${mistake.line} of the file</a>`}</p>`}
 		<div role="alert">${disk && html`<p class="notice warn">${disk}
 			${mapping.onDisk === 'gone' ? html`<${Act} onAct=${() => save(true)}>Write mine again<//>` : compare('disk')}</p>`}</div>
-		${mapping.warnings.filter((w) => w.code === 'sheet-changed').map((w) => html`<p class="notice warn" role="status">${w.where}: ${w.message} <span>${w.hint}.</span></p>`)}
-		${mapping.draft && html`<p class="notice warn">Last time, changes were left unsaved${mapping.draftOld && ', and the file was changed since'}. ${compare('draft')}</p>`}
+		${mapping.warnings.filter((w) => w.code === 'sheet-changed').map((w) => html`<p class="notice warn" role="status">
+			${w.where}: ${w.message} <span>${w.hint}.</span></p>`)}
+		${mapping.draft && html`<p class="notice warn">
+			Last time, changes were left unsaved${mapping.draftOld && ', and the file was changed since'}. ${compare('draft')}</p>`}
 	</div>`;
 }
 
@@ -132,7 +134,7 @@ const commandNames = [['check', 'Check'], ['dryRun', 'Dry run'], ['run', 'Run']]
 function Command() {
 	const [name, setName] = useState('run');
 	const text = current().commands[name];
-	return html`<footer class="command"><select aria-label="Command" value=${name} onChange=${(/** @type {any} */ e) => setName(e.target.value)}>
+	return html`<footer class="command"><select aria-label="Command" value=${name} onChange=${(e) => setName(e.target.value)}>
 		${commandNames.map(([key, words]) => html`<option value=${key}>${words}</option>`)}</select>
 		<code>${text}</code><${Copy} text=${text} what="the command" /></footer>`;
 }

@@ -35,7 +35,7 @@ export function Targets() {
 		<div class="scroll" onKeyDown=${arrows('th a')}>
 			${questions.length > 0 && html`<section class="to-decide"><h2>${count(questions.length, 'question')} to decide</h2>
 				<${Questions} list=${questions} links=${true} /></section>`}
-			${sections(list.shown).map(([title, its, about]) => html`<table key=${about ? entryOf(about) : title}
+			${sections(list.shown).map(({ title, its, about }) => html`<table key=${about ? entryOf(about) : title}
 				class=${'rows targets' + (its.every(isMissing) ? ' missing' : '')}>
 				<caption>${title} ${about && html`<${Chip}>${
 					about.path.startsWith('/activities/template=') ? 'not sent yet' : `for each ${about.on || 'client'}`}<//>`}
@@ -59,16 +59,15 @@ export function Targets() {
 const statusWords = { Open: 'open: the client fills it in', BackFilled: 'back-filled: sent as done, from the sheet' };
 
 /** The targets in sections: required and unfilled ones first, then by group; each activity and each claim is a section of its own.
- * @param {Target[]} targets @returns {[string, Target[], Target?][]} */
+ * @param {Target[]} targets @returns {{title: string, its: Target[], about?: Target}[]} */
 function sections(targets) {
-	const missing = targets.filter(isMissing), rest = targets.filter((t) => !isMissing(t));
+	const rest = targets.filter((t) => !isMissing(t));
 	const bySection = groups.flatMap(([group, title]) => {
 		const its = rest.filter((t) => t.group === group);
-		if (!['activity', 'claims'].includes(group)) return [[title, its]];
-		const entries = Map.groupBy(its, entryOf).values();
-		return [...entries].map((entry) => [entry[0].of || title, entry, entry[0]]);
+		if (!['activity', 'claims'].includes(group)) return [{ title, its }];
+		return [...Map.groupBy(its, entryOf).values()].map((entry) => ({ title: entry[0].of || title, its: entry, about: entry[0] }));
 	});
-	return /** @type {any} */ ([['Required and unfilled', missing], ...bySection].filter(([, its]) => its.length > 0));
+	return [{ title: 'Required and unfilled', its: targets.filter(isMissing) }, ...bySection].filter(({ its }) => its.length > 0);
 }
 
 /** The path of the activity or claim that a target belongs to; two activities may be of one template. @param {Target} t */

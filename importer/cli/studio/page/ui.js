@@ -23,11 +23,11 @@ export function listOf(view, all, filters) {
 	const [, , fits] = filters.find(([name]) => name === show) || filters[0];
 	return {
 		at, show, shown: all.filter(fits),
-		filter: html`<${Choice} label="Which of them" value=${show} onPick=${(/** @type {string} */ name) => stay(view, { at, show: name })}
+		filter: html`<${Choice} label="Which of them" value=${show} onPick=${(name) => stay(view, { at, show: name })}
 			options=${filters.map(([name, words, has]) => [name, words, all.filter(has).length])} />`,
-		address: (/** @type {string} */ key) => link(view, { at: key, show }),
+		address: (key) => link(view, { at: key, show }),
 		/** Opens the details at a click anywhere on a line. @param {string} key */
-		open: (key) => (/** @type {any} */ e) => { if (!e.target.closest('a, button')) go(view, { at: key, show }); },
+		open: (key) => (e) => { if (!e.target.closest('a, button')) go(view, { at: key, show }); },
 		/** Closes the details and gives the focus back to the line. */
 		close() {
 			const line = /** @type {HTMLElement|null} */ (document.querySelector('tr.chosen th a'));
@@ -42,7 +42,7 @@ export function listOf(view, all, filters) {
 export function Panel({ title, of, about, onClose, children }) {
 	const heading = useRef();
 	useLayoutEffect(() => { heading.current?.focus(); }, [about]); // before anybody can type into what is drawn
-	const key = (/** @type {KeyboardEvent} */ e) => { if (e.key === 'Escape' && !e.defaultPrevented) onClose(); };
+	const key = (e) => { if (e.key === 'Escape' && !e.defaultPrevented) onClose(); };
 	return html`<section class="panel" aria-labelledby="panel-title" onKeyDown=${key}>
 		<header><h2 id="panel-title" tabindex="-1" ref=${heading}>${title}</h2>${of && html`<span class="faint">${of}</span>`}
 			<button type="button" class="quiet close" onClick=${onClose} aria-label="Close the details">✕</button></header>
@@ -86,7 +86,7 @@ export const Chip = ({ kind = '', children }) => html`<span class=${'chip ' + ki
 /** Problems; each leads to its place. Those that say the same are one line.
  * @param {{list: import('./types.js').Problem[], kind?: ''|'mistake'|'warning', here?: boolean}} props here is at the place that they are about */
 export function Problems({ list, kind = '', here = false }) {
-	const like = (/** @type {import('./types.js').Problem} */ p) => list.filter((x) => x.message === p.message && x.hint === p.hint && x.line === p.line);
+	const like = (p) => list.filter((x) => x.message === p.message && x.hint === p.hint && x.line === p.line);
 	return list.length > 0 && html`<ul class="problems">${list.filter((p) => like(p)[0] === p).map((p) => html`<li class=${kind}>
 		<p>${p.message}${like(p).length > 1 && html` <span class="faint">${number(like(p).length)} times</span>`}</p>
 		${p.hint && html`<p class="faint">${p.hint}</p>`}
@@ -154,7 +154,7 @@ export function Act({ onAct, label, kind = '', children }) {
 }
 
 /** A handler of keys that does something at Enter, instead of what the form around would do. @param {() => any} use */
-export const onEnter = (use) => (/** @type {KeyboardEvent} */ e) => {
+export const onEnter = (use) => (e) => {
 	if (e.key !== 'Enter' || e.ctrlKey || e.metaKey || e.defaultPrevented) return;
 	e.preventDefault();
 	use();
@@ -167,7 +167,7 @@ export const Choice = ({ label, value, options, onPick }) => html`<div class="ch
 
 /** Arrow keys, Home and End move the focus among the elements that match a selector inside the element with the returned handler.
  * @param {string} selector */
-export const arrows = (selector) => (/** @type {KeyboardEvent} */ event) => {
+export const arrows = (selector) => (event) => {
 	if (event.target instanceof Element && event.target.matches('input, select, textarea')) return;
 	const stops = /** @type {HTMLElement[]} */ ([.../** @type {HTMLElement} */ (event.currentTarget).querySelectorAll(selector)]);
 	const active = document.activeElement;

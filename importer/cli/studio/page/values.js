@@ -21,30 +21,32 @@ export function ValueTable({ target, type, values, more }) {
 	const [chosen, setChosen] = useState(/** @type {Meanings} */ (new Map()));
 	const id = useId(), isCheckbox = type === 'Checkbox', options = valueChoices(target, type);
 	const listed = listedOf(target, isCheckbox), known = values.map((v) => v.text);
-	const isOpen = (/** @type {Distinct} */ v) => Boolean(v.problem || v.warning || (target.options && v.to !== null && !target.options.includes(v.to)));
+	const isOpen = (v) => Boolean(v.problem || v.warning || (target.options && v.to !== null && !target.options.includes(v.to)));
 	const open = values.filter(isOpen);
 	const others = [...new Set([...listed.keys(), ...chosen.keys()])].filter((text) => !(isCheckbox ? isIn(known, text) : known.includes(text)))
 		.map((text) => ({ text, count: 0, to: listed.get(text) ?? null, problem: null, warning: null }));
 	const rest = [...values.filter((v) => !isOpen(v)), ...others];
 	const n = chosen.size, left = open.filter((v) => !chosen.has(v.text)).length;
-	const pick = (/** @type {string} */ text) => (/** @type {any} */ to) => setChosen((old) => {
+	const pick = (text) => (to) => setChosen((old) => {
 		const next = new Map(old).set(text, to);
 		if (to === undefined) next.delete(text);
 		return next;
 	});
 	const use = async () => {
-		const done = await patch(`${nameOf(target)}: ${count(n, 'text')} explained`, () => operations(targetAt(target.path) || target, isCheckbox, values, chosen));
+		const done = await patch(`${nameOf(target)}: ${count(n, 'text')} explained`,
+			() => operations(targetAt(target.path) || target, isCheckbox, values, chosen));
 		if (done) setChosen((now) => new Map([...now].filter(([text, to]) => chosen.get(text) !== to)));
 		return done;
 	};
 	usePending(n > 0, use);
-	const table = (/** @type {Distinct[]} */ list, /** @type {string} */ caption) => html`<table class="rows"><caption class="hidden">${caption}</caption>
+	const table = (list, caption) => html`<table class="rows"><caption class="hidden">${caption}</caption>
 		<thead><tr><th scope="col">In the sheet</th><th scope="col" class="num">Rows</th><th scope="col">Means</th></tr></thead>
 		<tbody>${list.map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td>
 			<td><${Meaning} options=${options} offers=${id} value=${v} isListed=${listed.has(v.text)} chosen=${chosen.get(v.text)}
 				onPick=${pick(v.text)} onUse=${() => n > 0 && use()} /></td></tr>`)}</tbody></table>`;
 	return html`<section class="values">
-		<h3>What the texts mean <span class=${open.length ? 'bad-text' : 'faint'}>${open.length ? `${count(open.length, 'text')} not matched` : 'all matched'}</span></h3>
+		<h3>What the texts mean <span class=${open.length ? 'bad-text' : 'faint'}>
+			${open.length ? `${count(open.length, 'text')} not matched` : 'all matched'}</span></h3>
 		${open.length > 0 && table(open, 'Texts that are not matched')}
 		${n > 0 && html`<div class="actions"><button type="button" class="main" onClick=${use}>${n === 1 ? 'Use it' : `Use these ${number(n)}`}</button>
 			<button type="button" onClick=${() => setChosen(new Map())}>Put back</button>

@@ -87,4 +87,5 @@ export function choiceWords(target, choice) {
 const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });
 
 /** A day as it is sent, as a person writes it; other texts as they are. @param {string} text */
-export const dayIn = (text) => (/^\d{4}-\d\d-\d\d(T00:00:00(\.0+)?Z)?$/.test(text) && !Number.isNaN(Date.parse(text)) ? days.format(new Date(text)) : text);
+export const dayIn = (text) => (/^\d{4}-\d\d-\d\d(T00:00:00(\.0+)?Z)?$/.test(text) && !Number.isNaN(Date.parse(text))
+	? days.format(new Date(text)) : text);
