@@ -122,6 +122,10 @@ func TestMeanings(t *testing.T) {
 			"claims:\n  - {id: one, key: A, name: '{A}', columns: {Title: A}}\n  - {id: two, key: B, name: '{B}', columns: {Title: B}}\n" +
 				"activities:\n  - {template: Your details, on: claim, attributes: {Title: {column: Title, " + table + "}}}\n",
 			aRows, "", "C", "/activities/0/attributes/Title", "Dr=! Mr=Mister Ms=Miss"},
+		"the columns of all claims together": {
+			"claims:\n  - {id: one, key: A, name: '{A}', columns: {Title: A}}\n  - {id: two, key: B, name: '{B}', columns: {Title: B}}\n" +
+				"activities:\n  - {template: Your details, on: claim, attributes: {Title: {column: Title, " + table + "}}}\n",
+			aRows, "", "B,C", "/activities/0/attributes/Title", "Mr=Mister Ms=Miss Dr=!"},
 		"each activity has its table": {
 			"activities:\n  - {template: Your details, attributes: {Title: {column: A, " + table + "}}}\n" +
 				"  - {template: Your details, id: more, attributes: {Title: {column: A, values: {Mr: Master}}}}\n",
