@@ -9,7 +9,7 @@ import { current, isJudged } from './store.js';
 import { Problems, useLoaded, View, Waiting } from './ui.js';
 import { count, dayIn, number } from './words.js';
 
-/** @typedef {{name: string, value: string, cells: {cell: string, text: string}[]}} Sent a value, '' when it is left out, and the cells it comes from */
+/** @typedef {{name: string, value: string, cells: {cell: string, text: string}[]}} Sent a value, '' for none, and the cells it comes from */
 /** @typedef {{title: string, values: Sent[], method: string, path: string, body: any}} Step */
 /** @typedef {{number: number, of: number, rows: number[], tables: number[], why: string, problems: import('./types.js').Problem[],
  *   steps: Step[]}} Client */
@@ -28,7 +28,8 @@ export function OneClient() {
 	};
 	const which = !client ? 'for one client' : client.number ? `client ${number(client.number)} of ${number(client.of)}` : 'a row of no client';
 	return html`<${View} title="What will be sent" of=${which} tools=${html`
-		${client && html`<div class="choice" role="group" aria-label="Another client">${step(client.number - 1, '← Previous')}${step(client.number + 1, 'Next →')}</div>`}
+		${client && html`<div class="choice" role="group" aria-label="Another client">
+			${step(client.number - 1, '← Previous')}${step(client.number + 1, 'Next →')}</div>`}
 		<form class="field inline" onSubmit=${show}>
 			${!isOne && html`<${Field} label="In" inline=${true} value=${sheet} options=${sheets.map((s, i) => [String(i), s.path])} onValue=${setSheet} />`}
 			<label for="client-row">${isOne ? 'Client of row' : 'the client of row'}</label>
@@ -39,8 +40,8 @@ export function OneClient() {
 				<p class="places">${client.rows.slice(0, 20).map((r, i) => html`<a href=${link('rows', { row: r, table: client.tables[i] })}>Row ${number(r)}${
 					!isOne && ` of ${sheets[client.tables[i]]?.path}`}</a>`)}
 				${client.rows.length > 20 && html`<span class="faint">and ${number(client.rows.length - 20)} more</span>`}</p></div>
-			${client.problems.length > 0 && html`<section><h2 class="bad-text">Nothing is sent for this client: ${count(client.problems.length, 'mistake')}</h2>
-				<${Problems} list=${client.problems} /></section>`}
+			${client.problems.length > 0 && html`<section><h2 class="bad-text">Nothing is sent for this client: ${
+				count(client.problems.length, 'mistake')}</h2><${Problems} list=${client.problems} /></section>`}
 			<ol class="steps">${client.steps.map((s, i) => html`<${StepView} key=${client.number + '/' + i} step=${s} />`)}</ol>
 			${!client.steps.length && !client.problems.length && html`<p class="nothing">Nothing is sent for this client.</p>`}`
 			: html`<${Waiting} of=${asked} what="the client" />`}

@@ -46,14 +46,15 @@ export const ways = {
 	draft: [['Take them up', () => draft(true)], ['Drop them', () => draft(false)]],
 };
 
-/** Two states of the file of which one has to be chosen. @param {{of: 'disk'|'draft'}} props disk is the file that another program changed; draft is what was left unsaved */
+/** Two states of the file of which one has to be chosen. @param {{of: 'disk'|'draft'}} props the file of another program, or what was left unsaved */
 function Compare({ of }) {
 	const isDisk = of === 'disk';
 	return html`<${Dialog} wide=${true} title=${isDisk ? `${current().mapping.path} was changed by another program` : 'Changes of last time, not saved'}>
 		<p>Green lines are ${isDisk ? 'only in the file on the disk' : 'what was left unsaved'}, red lines are only here.</p>
 		<${Diff} of=${of} title="The difference" nothing="Both say the same." />
 		<div class="actions">${ways[of].map(([words, act]) => html`<${Act} onAct=${async () => { if (await act()) close(); }}>${words}<//>`)}
-			<span class="faint">${isDisk ? '“Take theirs” can be undone. “Keep mine” writes over the file.' : '“Take them up” can be undone. “Drop them” cannot.'}</span></div>
+			<span class="faint">${isDisk ? '“Take theirs” can be undone. “Keep mine” writes over the file.'
+				: '“Take them up” can be undone. “Drop them” cannot.'}</span></div>
 	<//>`;
 }
 

@@ -23,7 +23,8 @@ import { choiceWords, count } from './words.js';
 
 /** @param {{target: Target}} props */
 export function RuleEditor({ target }) {
-	const [kept, keep] = useState(/** @type {{from: Rule, draft: Rule, isLook: boolean}|null} */ (null)); // what is typed stays when the rule changes meanwhile
+	// What is typed stays when the rule changes meanwhile.
+	const [kept, keep] = useState(/** @type {{from: Rule, draft: Rule, isLook: boolean}|null} */ (null));
 	const draft = kept ? kept.draft : target.rule, from = kept ? kept.from : target.rule;
 	const form = useRef(), id = useId(), cells = useCells(target), kind = editorOf(target), Body = bodies[kind];
 	const isChanged = !same(draft, target.rule), isComplete = saysEnough(draft);
@@ -71,7 +72,7 @@ function stillThere(target) {
 	throw new ApiError(409, { message: `${nameOf(target)} is not there any more`, hint: 'Changes shows what happened, and leads back' });
 }
 
-/** Says at the first field of a form what is wrong with it; returns how to take that back. @param {HTMLElement} form @param {string} id of what says it */
+/** Ties what is wrong to the first field of a form; returns how to take that back. @param {HTMLElement} form @param {string} id of what says it */
 function markField(form, id) {
 	const fields = [...form.querySelectorAll('.picker input, .field input, .field textarea, .field select')];
 	const field = fields.find((f) => !f.closest('.fixes, details'));
@@ -151,5 +152,5 @@ function Source({ target, draft, onDraft }) {
 }
 
 /** What the service takes for a target, when it says so. @param {{list: string[]}} props */
-const Allowed = ({ list }) => list.length > 0 && html`<p class="faint allowed">The service takes: ${list.slice(0, 20).map((o) => `“${o}”`).join(', ')}${
-	list.length > 20 && `, and ${count(list.length - 20, 'more text')}`}.</p>`;
+const Allowed = ({ list }) => list.length > 0 && html`<p class="faint allowed">The service takes: ${
+	list.slice(0, 20).map((o) => `“${o}”`).join(', ')}${list.length > 20 && `, and ${count(list.length - 20, 'more text')}`}.</p>`;

@@ -26,8 +26,8 @@ export function Field({ label, value, onValue, options, lines, offers = [], hint
 export const Check = ({ label, value, onCheck }) => html`<p class="field"><label class="check">
 	<input type="checkbox" checked=${value === true} onChange=${(e) => onCheck(e.target.checked)} /> ${label}</label></p>`;
 
-/** Choices that are all to be seen. @param {{legend: string, kind: 'ways'|'choices', value: any, options: [string, any, string?][], onPick: (value: string) => void}} props
- * an option has its words and what it does */
+/** Choices that are all to be seen; each has its words and what it does.
+ * @param {{legend: string, kind: 'ways'|'choices', value: any, options: [string, any, string?][], onPick: (value: string) => void}} props */
 export function Radios({ legend, kind, value, options, onPick }) {
 	const id = useId();
 	return html`<fieldset class=${kind}><legend>${legend}</legend>${options.map(([name, words, does]) => html`
@@ -56,8 +56,8 @@ export function OrderedColumns({ label, list, onList }) {
 	</fieldset>`;
 }
 
-/** A text into which columns can be put at the cursor.
- * @param {{label: string, text: string, hint: any, write: (header: string) => string, onText: (text: string) => void}} props write is how a column is written */
+/** A text into which columns can be put at the cursor; write is how a column is written.
+ * @param {{label: string, text: string, hint: any, write: (header: string) => string, onText: (text: string) => void}} props */
 function TextWithColumns({ label, text, hint, write, onText }) {
 	const field = useRef();
 	const insert = (header) => {
@@ -103,7 +103,8 @@ export function Condition({ draft, onDraft }) {
 	const take = () => { if (piece) { onDraft(draft ? `(${draft}) && ${piece}` : piece); setAsked(none); } };
 	return html`<fieldset class="condition"><legend>Only rows in which</legend>
 			<${ColumnPicker} value=${asked.column} onPick=${set('column')} />
-			<${Field} label="says" value=${asked.relation} options=${Object.entries(relations).map(([name, [words]]) => [name, words])} onValue=${set('relation')} />
+			<${Field} label="says" value=${asked.relation} onValue=${set('relation')}
+				options=${Object.entries(relations).map(([name, [words]]) => [name, words])} />
 			${asks && html`<${Field} label=${asks === 'list' ? 'Texts, one in each line' : 'Text'} lines=${asks === 'list' ? 3 : 0} value=${asked.text}
 				onValue=${set('text')} />`}
 			<button type="button" aria-disabled=${piece ? undefined : 'true'} onClick=${take}>${draft ? 'And this too' : 'Take this'}</button>

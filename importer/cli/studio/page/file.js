@@ -80,7 +80,7 @@ function TextPane({ text }) {
 
 const signs = { same: ['', ''], add: ['+', 'added'], del: ['−', 'taken away'] };
 
-/** The lines that differ. @param {{title: string, nothing: string, of?: string}} props of names what the text of now is compared with; '' for that of the beginning */
+/** The lines that differ. @param {{title: string, nothing: string, of?: string}} props of is what the text is compared with; '' for the beginning */
 export function Diff({ title, nothing, of = '' }) {
 	const asked = useLoaded((signal) => get('diff', { with: of }, signal), [of, current().version]);
 	const lines = /** @type {DiffLine[]} */ (asked.answer?.lines || []);

@@ -68,7 +68,8 @@ function Unreadable({ target, values }) {
 	const letters = lettersOf(target), empties = [targetsByPath.value.get('/sheet/empty')?.rule ?? []].flat();
 	const leaveEmpty = (text) => patch(`“${text}” counts as empty`, [emptyText(text)]);
 	return values.length > 0 && html`<section class="unreadable">
-		<h3>Texts that cannot be read <span class="faint">in ${letters.map((letter) => columnsByLetter.value.get(letter)?.header || letter).join(', ')}</span></h3>
+		<h3>Texts that cannot be read <span class="faint">in ${
+			letters.map((letter) => columnsByLetter.value.get(letter)?.header || letter).join(', ')}</span></h3>
 		<table class="rows"><thead><tr><th scope="col">In the sheet</th><th scope="col" class="num">Rows</th><th scope="col">Why</th>
 			<th scope="col">For all rows</th></tr></thead>
 			<tbody>${values.slice(0, 30).map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td>

@@ -39,8 +39,8 @@ export function Rows() {
 	<//>`;
 }
 
-/** The rows of a filter. They are asked for again when the mapping or its verdict changes.
- * @param {{show: string, column?: string, code?: string, wanted: number, table: number}} props wanted is the number of the row to go to, in a table; 0 for none */
+/** The rows of a filter. They are asked for again when the mapping or its verdict changes. wanted is the row to go to, in a table; 0 for none.
+ * @param {{show: string, column?: string, code?: string, wanted: number, table: number}} props */
 function Grid({ show, column, code, wanted, table }) {
 	const { columns, sheets, version } = current(), isWarned = show === 'warned';
 	const frame = useRef(), [view, setView] = useState({ top: 0, left: 0, width: 1200, height: 600 });
@@ -50,7 +50,8 @@ function Grid({ show, column, code, wanted, table }) {
 	const visible = Math.max(1, Math.floor((view.height - headHeight) / rowHeight));
 	const height = Math.min(tallest, total * rowHeight), room = Math.max(1, height + headHeight - view.height), steps = Math.max(1, total - visible);
 	const first = Math.min(Math.max(0, total - visible), Math.round((view.top / room) * steps));
-	const firstCol = Math.max(0, Math.floor(view.left / cellWidth)), shownCols = columns.slice(firstCol, firstCol + Math.ceil(view.width / cellWidth) + 1);
+	const firstCol = Math.max(0, Math.floor(view.left / cellWidth));
+	const shownCols = columns.slice(firstCol, firstCol + Math.ceil(view.width / cellWidth) + 1);
 	const from = Math.max(0, Math.floor(first / 100) - 1) * 100; // the rows that are asked for reach a hundred above and below those that are seen
 	const asked = useLoaded((signal) => get('rows', { show, column, code, from, count: 300 }, signal).then((answer) => ({ ...answer, from })),
 		[show, column, code, from, version, isJudged.value]);
@@ -85,7 +86,7 @@ function Grid({ show, column, code, wanted, table }) {
 
 	const row = rowAt(cell.row), here = useRef();
 	here.current = { reveal, cell, rowAt };
-	const find = (/** @type {string} */ what, /** @type {{table: number, row: number}} */ after) => get('place', { show, column, code, find: what, ...after });
+	const find = (what, { table, row }) => get('place', { show, column, code, find: what, table, row });
 	const isAsked = useRef(false);
 	useEffect(() => { // a link leads to a row
 		if (!wanted || !total || isAsked.current) return;

@@ -13,16 +13,17 @@ export function Try() {
 	const isOff = problems.length > 0 || job?.state === 'running';
 	const card = (/** @type {'dry-run'|'sandbox'} */ kind, /** @type {string} */ words, /** @type {string} */ text) => html`<section class="card">
 		<h2>${kinds[kind]}</h2><p>${text}</p>
-		<button type="button" class="main" aria-disabled=${isOff ? 'true' : undefined} onClick=${() => !isOff && startJob(kind)}>${words}</button></section>`;
+		<button type="button" class="main" aria-disabled=${isOff ? 'true' : undefined}
+			onClick=${() => !isOff && startJob(kind)}>${words}</button></section>`;
 	return html`<${View} title="Try it" of="nothing is sent to a real service from here"><div class="scroll reading">
 		${problems.length > 0 && html`<section><h2 class="bad-text">The mapping has to be fixed first</h2><${Problems} list=${problems} /></section>`}
 		${warnings.length > 0 && html`<details class="to-look-at"><summary class="warn-text">${count(warnings.length, 'thing')} to look at; nothing is held back by ${
 			warnings.length === 1 ? 'it' : 'them'}</summary><${Problems} list=${warnings} kind="warning" /></details>`}
 		<div class="cards">
-			${card('dry-run', 'Start the dry run', 'Reads every row, plans every client, and sends nothing. You get a workbook with the sheet, the wrong cells '
-				+ 'marked, and the calls that each client would get.')}
-			${card('sandbox', 'Run into the sandbox', 'Sends everything to the sandbox, a service inside Claimsheet, and shows what it holds afterwards: clients, '
-				+ 'claims, activities and links.')}
+			${card('dry-run', 'Start the dry run', 'Reads every row, plans every client, and sends nothing. You get a workbook with the sheet, '
+				+ 'the wrong cells marked, and the calls that each client would get.')}
+			${card('sandbox', 'Run into the sandbox', 'Sends everything to the sandbox, a service inside Claimsheet, and shows what it holds '
+				+ 'afterwards: clients, claims, activities and links.')}
 		</div>
 		${job && html`<${Progress} job=${job} />`}
 	</div><//>`;
@@ -34,7 +35,8 @@ function Progress({ job }) {
 	const verdict = job.phase || (isRunning ? 'Starting' : job.state === 'failed' ? 'It did not end well'
 		: isGood ? 'Done, without a mistake' : 'Done, with mistakes in the sheet');
 	return html`<section class="job" aria-labelledby="job-title">
-		<h2 id="job-title">${kinds[job.kind]}: <span role="status" class=${job.state === 'failed' ? 'bad-text' : isGood ? 'good-text' : ''}>${verdict}</span></h2>
+		<h2 id="job-title">${kinds[job.kind]}: <span role="status"
+			class=${job.state === 'failed' ? 'bad-text' : isGood ? 'good-text' : ''}>${verdict}</span></h2>
 		${isRunning && html`<p class="actions">
 			<progress aria-labelledby="job-title" max=${job.of || 1} value=${job.of ? job.done : undefined}></progress>
 			<span>${job.of ? `${number(job.done)} of ${number(job.of)}` : ''}</span>

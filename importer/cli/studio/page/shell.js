@@ -61,8 +61,8 @@ function Top() {
 	const back = mapping.history[mapping.at], forward = mapping.history[mapping.at + 1];
 	const warned = j.warnings.reduce((n, w) => n + w.count, 0);
 	/** @param {boolean} isOn @param {() => any} act @param {string} words @param {string} title */
-	const button = (isOn, act, words, title) => html`<button type="button" data-again=${words === 'Save' ? undefined : true} class=${words === 'Save' ? 'main' : ''}
-		aria-disabled=${isOn ? undefined : 'true'} onClick=${() => isOn && act()} title=${title}>${words}</button>`;
+	const button = (isOn, act, words, title) => html`<button type="button" class=${words === 'Save' ? 'main' : ''}
+		data-again=${words === 'Save' ? undefined : true} aria-disabled=${isOn ? undefined : 'true'} onClick=${() => isOn && act()} title=${title}>${words}</button>`;
 	const open = (name) => () => { dialog.value = name; };
 	return html`<header class="top">
 		<p class="brand">Claimsheet <b>Studio</b></p>

@@ -36,7 +36,8 @@ export function AcceptAll() {
 	</div>`;
 }
 
-/** Questions; “Keep” says yes to what the file has now. @param {{list: import('./types.js').Question[], links?: boolean}} props links leads to what each is about */
+/** Questions; “Keep” says yes to what the file has now, links lead to what each is about.
+ * @param {{list: import('./types.js').Question[], links?: boolean}} props */
 export const Questions = ({ list, links = false }) => list.length > 0 && html`<ul class="questions">${list.map((q) => {
 	const target = links ? targetsByPath.value.get(targetNear(q.path) || '') : undefined, now = target?.path === q.path && describe(target);
 	return html`<li key=${q.line + q.text}>

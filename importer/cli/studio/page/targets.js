@@ -40,7 +40,7 @@ export function Targets() {
 				<caption>${title} ${about && html`<${Chip}>${
 					about.path.startsWith('/activities/template=') ? 'not sent yet' : `for each ${about.on || 'client'}`}<//>`}
 					${about?.status && html` <${Chip}>${statusWords[about.status] || about.status.toLowerCase()}<//>`}</caption>
-				<thead class="hidden"><tr><th scope="col">What</th><th scope="col">Type</th><th scope="col">Filled by</th><th scope="col">Over all rows</th></tr></thead>
+				<thead class="hidden"><tr>${['What', 'Type', 'Filled by', 'Over all rows'].map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
 				<tbody>${its.map((t) => html`<tr key=${t.path} data-path=${t.path} class=${t === chosen ? 'chosen' : ''} onClick=${list.open(t.path)}>
 					<th scope="row"><a href=${list.address(t.path)} aria-current=${t === chosen ? 'true' : undefined}>${t.title}</a>
 						${its.every(isMissing) ? t.of && html` <span class="faint">${t.of}</span>` : t.required && html` <span class="required">required</span>`}</th>

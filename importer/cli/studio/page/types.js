@@ -31,8 +31,8 @@
  * @typedef {{line: number, text: string, path: string}} Question
  *   a comment of a first mapping that asks for a decision
  *
- * @typedef {{rows: number, done: number, complete: boolean, stale: boolean, partial: boolean, skipped: number, usable: number, errors: number, clients: number, disagree: number,
- *   codes: CellErrors[], warnings: CellErrors[], error: string}} Judgement
+ * @typedef {{rows: number, done: number, complete: boolean, stale: boolean, partial: boolean, skipped: number, usable: number, errors: number,
+ *   clients: number, disagree: number, codes: CellErrors[], warnings: CellErrors[], error: string}} Judgement
  *   the verdict over the sheet. complete: all rows are judged; stale: they cannot be, because the mapping has a mistake;
  *   partial: rules with mistakes are left out; error: why the rows could not be judged
  *

@@ -160,9 +160,10 @@ export const onEnter = (use) => (e) => {
 	use();
 };
 
-/** Buttons of which one is pressed, such as filters. @param {{label: string, value: string, options: [string, any, number?][], onPick: (value: string) => void}} props */
-export const Choice = ({ label, value, options, onPick }) => html`<div class="choice" role="group" aria-label=${label}>${options.map(([name, words, n]) => html`
-	<button key=${name} type="button" aria-pressed=${name === value ? 'true' : 'false'} onClick=${() => onPick(name)}>
+/** Buttons of which one is pressed, such as filters.
+ * @param {{label: string, value: string, options: [string, any, number?][], onPick: (value: string) => void}} props */
+export const Choice = ({ label, value, options, onPick }) => html`<div class="choice" role="group" aria-label=${label}>
+	${options.map(([name, words, n]) => html`<button key=${name} type="button" aria-pressed=${name === value ? 'true' : 'false'} onClick=${() => onPick(name)}>
 		${words}${n !== undefined && html` <span class="n">${number(n)}</span>`}</button>`)}</div>`;
 
 /** Arrow keys, Home and End move the focus among the elements that match a selector inside the element with the returned handler.

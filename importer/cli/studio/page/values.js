@@ -94,7 +94,8 @@ function listedOf(target, isCheckbox) {
 /** Upper and lower case make no difference for yes and no. @param {string[]} list @param {string} text */
 const isIn = (list, text) => list.some((other) => other.toLowerCase() === text.toLowerCase());
 
-/** What is to be changed for the chosen meanings. @param {Target} target @param {boolean} isCheckbox @param {Distinct[]} values @param {Meanings} chosen */
+/** What is to be changed for the chosen meanings.
+ * @param {Target} target @param {boolean} isCheckbox @param {Distinct[]} values @param {Meanings} chosen */
 function operations(target, isCheckbox, values, chosen) {
 	const empties = [...chosen.keys()].filter((text) => chosen.get(text) === leaveEmpty);
 	const meant = new Map([...chosen].filter(([, to]) => to !== leaveEmpty));
@@ -116,7 +117,8 @@ function withWords(target, values, meant) {
 	const { checked, unchecked, ...all } = members(target.rule), texts = [...meant.keys()];
 	const wordsFor = (/** @type {boolean} */ to, /** @type {string[]} */ listed = []) => {
 		const understood = checked || unchecked ? listed : values.filter((v) => !v.problem && v.to === String(to)).map((v) => v.text);
-		return [...understood.filter((t) => !isIn(texts, t)), ...texts.filter((t) => meant.get(t) === to)].filter((t, n, list) => !isIn(list.slice(0, n), t));
+		return [...understood.filter((t) => !isIn(texts, t)), ...texts.filter((t) => meant.get(t) === to)]
+			.filter((t, n, list) => !isIn(list.slice(0, n), t));
 	};
 	const yes = wordsFor(true, checked), no = wordsFor(false, unchecked);
 	return { ...all, ...(yes.length && { checked: yes }), ...(no.length && { unchecked: no }) };
