@@ -39,6 +39,8 @@ func TestJudgement(t *testing.T) {
 		"columns": []string{"E"}, "line": 16, "of": "Your details"} {
 		expect(t, "Title: "+key, title[key], want)
 	}
+	lastName := st.one("targets", "path", "/client/fields/lastName")
+	expect(t, "lastName: by the rows of one client together", []any{lastName["usable"], lastName["errors"], lastName.at("problems", 0, "code")}, []any{3, 2, "conflict"})
 	remarks := st.one("targets", "path", "/activities/0/attributes/Remarks")
 	expect(t, "Remarks: rule", remarks["rule"], nil)
 	expect(t, "More: rule", st.one("targets", "path", "/activities/template=More/attributes/Note")["type"], "Text")
