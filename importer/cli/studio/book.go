@@ -51,7 +51,6 @@ type reading struct {
 type column struct {
 	columnJSON
 	index int
-	kinds [cell.Uncomputed + 1]int
 	texts map[string]bool // the distinct texts, at most mostDistinct
 }
 
@@ -94,7 +93,7 @@ func openBook(ctx context.Context, paths []string, o reading, r draft.Request) *
 		b.places, b.err = b.rows.Places()
 	}
 	for _, c := range b.columns {
-		c.Kind, c.Empty = c.kind(), len(b.records)-c.Filled
+		c.Empty = len(b.records) - c.Filled
 		c.Problems, c.Warnings = []errorJSON{}, []errorJSON{}
 	}
 	if b.err == nil {
@@ -259,7 +258,6 @@ func (c *column) see(v cell.Cell) {
 		return
 	}
 	c.Filled++
-	c.kinds[v.Kind]++
 	switch {
 	case c.texts[v.Shown]:
 	case len(c.texts) == mostDistinct:
@@ -270,19 +268,6 @@ func (c *column) see(v cell.Cell) {
 			c.Samples = append(c.Samples, strings.Clone(sample(v.Shown)))
 		}
 	}
-}
-
-// kind says what a column holds mostly.
-func (c *column) kind() string {
-	if c.Filled == 0 {
-		return "empty"
-	}
-	for kind, name := range map[cell.Kind]string{cell.Text: "text", cell.Number: "number", cell.Date: "date", cell.Bool: "bool"} {
-		if 20*c.kinds[kind] >= 19*c.Filled {
-			return name
-		}
-	}
-	return "mixed"
 }
 
 func (b *book) close() {

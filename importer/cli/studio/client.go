@@ -96,20 +96,12 @@ func (v view) client(number, of int, records []int) (any, error) {
 		}
 		steps = append(steps, one)
 	}
-	tables := []int{}
+	rows, tables := []int{}, []int{}
 	for _, row := range plan.Rows {
-		tables = append(tables, row.Table())
+		rows, tables = append(rows, row.Number()), append(tables, row.Table())
 	}
-	return map[string]any{"number": number, "of": of, "rows": numbers(plan.Rows), "tables": tables, "why": v.why(plan),
-		"skipped": string(plan.Skipped), "problems": v.show(plan.Problems), "steps": steps}, nil
-}
-
-func numbers(rows []cell.Row) []int {
-	list := []int{}
-	for _, row := range rows {
-		list = append(list, row.Number())
-	}
-	return list
+	return map[string]any{"number": number, "of": of, "rows": rows, "tables": tables, "why": v.why(plan),
+		"problems": v.show(plan.Problems), "steps": steps}, nil
 }
 
 // values are those of a step with the cells that they come from: first what every claim or

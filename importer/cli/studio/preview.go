@@ -10,6 +10,7 @@ import (
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
+	"claimsheet/mapping/problem"
 	"claimsheet/mapping/yamlpatch"
 )
 
@@ -19,13 +20,15 @@ const (
 	previewCounted = 2000
 )
 
+// previewJSON is what a rule makes of the rows.
 type previewJSON struct {
+	Format   string           `json:"format,omitempty"` // of a reading
 	Rows     []previewRowJSON `json:"rows"`
 	Usable   int              `json:"usable"`
 	Errors   int              `json:"errors"`
 	Empty    int              `json:"empty"`
-	Readings []readingJSON    `json:"readings"`
-	Error    *problemJSON     `json:"error,omitempty"` // why the rule cannot be tried
+	Readings []previewJSON    `json:"readings,omitempty"` // how the same cells are read with other date formats
+	Error    *problemJSON     `json:"error,omitempty"`    // why the rule cannot be tried
 
 	typ convert.Type
 }
@@ -36,14 +39,6 @@ type previewRowJSON struct {
 	Result  *string      `json:"result"`
 	Problem *problemJSON `json:"problem"`
 	Warning *problemJSON `json:"warning"`
-}
-
-// readingJSON is how the same cells are read with another date format.
-type readingJSON struct {
-	Format string           `json:"format"`
-	Rows   []previewRowJSON `json:"rows"`
-	Usable int              `json:"usable"`
-	Errors int              `json:"errors"`
 }
 
 // dateFormats are the formats that a date in a text is tried with.
@@ -77,10 +72,11 @@ func getPreview(v view, r *http.Request) (any, error) {
 			return nil, err
 		}
 		if other.Error == nil && other.Usable > 0 && (other.Usable >= made.Usable || 2*other.Usable >= other.Usable+other.Errors) {
-			made.Readings = append(made.Readings, readingJSON{format, other.Rows, other.Usable, other.Errors})
+			other.Format = format
+			made.Readings = append(made.Readings, other)
 		}
 	}
-	slices.SortStableFunc(made.Readings, func(a, b readingJSON) int { return a.Errors - b.Errors })
+	slices.SortStableFunc(made.Readings, func(a, b previewJSON) int { return a.Errors - b.Errors })
 	made.Readings = made.Readings[:min(len(made.Readings), 4)]
 	return made, nil
 }
@@ -108,12 +104,9 @@ func (v view) asField(rule yamlpatch.Operation) yamlpatch.Operation {
 }
 
 func withFormat(rule json.RawMessage, format string) json.RawMessage {
-	object := map[string]json.RawMessage{"column": rule}
-	if rule[0] == '{' {
-		object = map[string]json.RawMessage{}
-		if json.Unmarshal(rule, &object) != nil {
-			return rule
-		}
+	object := map[string]json.RawMessage{}
+	if json.Unmarshal(rule, &object) != nil || object == nil {
+		object = map[string]json.RawMessage{"column": rule}
 	}
 	object["format"] = cell.QuoteJSON(format)
 	data, _ := json.Marshal(object) // it was JSON
@@ -123,7 +116,7 @@ func withFormat(rule json.RawMessage, format string) json.RawMessage {
 // preview tries the rule of the first operation on the first rows. What the rule does not
 // need of the rest of the mapping may have mistakes.
 func (v view) preview(operations ...yamlpatch.Operation) (previewJSON, error) {
-	made := previewJSON{Rows: []previewRowJSON{}, Readings: []readingJSON{}}
+	made := previewJSON{Rows: []previewRowJSON{}}
 	text, err := apply(v.text, operations)
 	if err != nil {
 		return made, err
@@ -151,21 +144,22 @@ func (v view) preview(operations ...yamlpatch.Operation) (previewJSON, error) {
 
 // add counts a reading, and shows it when it is among the first.
 func (made *previewJSON) add(b *book, record cell.Record, reading mapping.Reading) {
-	one := previewRowJSON{Row: record.Row, Source: strings.Join(reading.Source.Texts, " | ")}
+	show := func(p *problem.Problem) *problemJSON {
+		if p == nil {
+			return nil
+		}
+		shown := b.show(*p)
+		return &shown
+	}
+	one := previewRowJSON{Row: record.Row, Source: strings.Join(reading.Source.Texts, " | "), Problem: show(reading.Wrong), Warning: show(reading.Doubt)}
 	switch {
 	case reading.Wrong != nil:
 		made.Errors++
-		shown := b.show(*reading.Wrong)
-		one.Problem = &shown
 	case reading.Value.IsZero():
 		made.Empty++
 	default:
 		made.Usable++
 		one.Result = &reading.Value.Literal
-	}
-	if reading.Doubt != nil {
-		shown := b.show(*reading.Doubt)
-		one.Warning = &shown
 	}
 	if len(made.Rows) < previewShown {
 		made.Rows = append(made.Rows, one)

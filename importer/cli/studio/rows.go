@@ -56,13 +56,17 @@ type valueJSON struct {
 	isRead bool // the target takes it in a row
 }
 
-// getColumn answers with the distinct texts of a column, the most frequent first, and
-// with what the target at a path makes of them, each by the first row in which it takes it.
-// A target that is made of several cells gives no text a meaning of its own.
+// getColumn answers with the distinct texts of columns, the most frequent first, and with
+// what the target at a path makes of them, each by the first row in which it takes it. A
+// target that is made of several cells gives no text a meaning of its own.
 func getColumn(v view, r *http.Request) (any, error) {
-	c := v.book.column(r.URL.Query().Get("letter"))
-	if c == nil {
-		return nil, failure{http.StatusNotFound, "no-such-column", "the sheet has no such column", ""}
+	var columns []*column
+	for letter := range strings.SplitSeq(r.URL.Query().Get("letter"), ",") {
+		c := v.book.column(letter)
+		if c == nil {
+			return nil, failure{http.StatusNotFound, "no-such-column", "the sheet has no such column", ""}
+		}
+		columns = append(columns, c)
 	}
 	target := -1
 	if path := tokens(r.URL.Query().Get("path")); v.bound != nil {
@@ -76,21 +80,23 @@ func getColumn(v view, r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		at := v.book.at[record.Table][c.index]
-		text := strings.TrimSpace(record.Cell(at).Shown)
-		value := known[text]
-		switch {
-		case text == "":
-			continue
-		case value == nil && len(values) == countedValues:
-			more++
-			continue
-		case value == nil:
-			value = &valueJSON{Text: strings.Clone(text)}
-			known[value.Text], values = value, append(values, value)
-		}
-		if value.Count++; target >= 0 && !value.isRead {
-			v.addMeaning(value, record, target, at)
+		for _, c := range columns {
+			at := v.book.at[record.Table][c.index]
+			text := strings.TrimSpace(record.Cell(at).Shown)
+			value := known[text]
+			switch {
+			case text == "":
+				continue
+			case value == nil && len(values) == countedValues:
+				more++
+				continue
+			case value == nil:
+				value = &valueJSON{Text: strings.Clone(text)}
+				known[value.Text], values = value, append(values, value)
+			}
+			if value.Count++; target >= 0 && !value.isRead {
+				v.addMeaning(value, record, target, at)
+			}
 		}
 	}
 	slices.SortStableFunc(values, func(a, b *valueJSON) int { return b.Count - a.Count })
@@ -120,7 +126,6 @@ func (v view) addMeaning(value *valueJSON, record cell.Record, target, column in
 type rowJSON struct {
 	Row      int           `json:"row"`
 	Table    int           `json:"table"`
-	Client   int           `json:"client"` // 0 while it is not known, or for none
 	Skipped  string        `json:"skipped,omitempty"`
 	Cells    []string      `json:"cells"`
 	Problems []problemJSON `json:"problems"`
@@ -200,9 +205,6 @@ func (v view) row(i int) (rowJSON, error) {
 		found := row.Problems
 		if one.Skipped = string(row.Skipped); v.verdict != nil {
 			found = append(found, v.verdict.together[i]...)
-			if v.verdict.survey != nil {
-				one.Client = v.verdict.survey.Client(i)
-			}
 		}
 		one.Problems = v.book.showAll(slices.DeleteFunc(found, func(p problem.Problem) bool { return v.bound.Keyless && p.Code == "empty-key" }))
 		one.Warnings = v.book.showAll(row.Warnings)
@@ -220,7 +222,7 @@ func (b *book) showAll(list problem.List) []problemJSON {
 
 // show returns a problem of a row as the page gets it.
 func (b *book) show(p problem.Problem) problemJSON {
-	shown := problemJSON{Code: p.Code, Message: inPageWords(p.Message), Hint: inPageWords(p.Hint)}
+	shown := inPage(p)
 	if c := b.columnOf(p.Where); c >= 0 {
 		shown.Column = cell.ColumnName(c)
 	}

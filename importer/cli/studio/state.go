@@ -88,7 +88,6 @@ type columnJSON struct {
 	Distinct     int      `json:"distinct"`
 	DistinctMore bool     `json:"distinctMore,omitempty"`
 	Samples      []string `json:"samples"`
-	Kind         string   `json:"kind"`
 	Targets      []string `json:"targets"`
 	Ignored      bool     `json:"ignored"`
 	tallyJSON
@@ -100,6 +99,8 @@ type errorJSON struct {
 	Count   int    `json:"count"`
 	Example string `json:"example,omitempty"`
 	Row     int    `json:"row,omitempty"`
+
+	at cell.Row // of the example
 }
 
 type targetJSON struct {
@@ -121,7 +122,6 @@ type targetJSON struct {
 
 type suggestionJSON struct {
 	Path       string                `json:"path"`
-	Value      json.RawMessage       `json:"value"`
 	Operations []yamlpatch.Operation `json:"operations"`
 	Column     string                `json:"column"` // its letter; "" for several
 	Certainty  string                `json:"certainty"`
@@ -233,12 +233,17 @@ func questions(doc *yamlpatch.Document, text []byte) []questionJSON {
 	return list
 }
 
+// inPage returns a problem as the page gets it, without its place.
+func inPage(p problem.Problem) problemJSON {
+	return problemJSON{Code: p.Code, Message: inPageWords(p.Message), Hint: inPageWords(p.Hint)}
+}
+
 // show returns problems as the page gets them, with the path of the rule in the mapping.
 func (a *analysis) show(list problem.List) []problemJSON {
 	shown := []problemJSON{}
 	for _, p := range list {
-		one := problemJSON{Code: p.Code, Message: inPageWords(p.Message), Hint: inPageWords(p.Hint), Where: p.Where.String(),
-			Line: p.Where.Line, Row: p.Where.Row}
+		one := inPage(p)
+		one.Where, one.Line, one.Row = p.Where.String(), p.Where.Line, p.Where.Row
 		if a.doc != nil && p.Where.Line > 0 {
 			one.Path = yamlpatch.Pointer(a.doc.At(p.Where.Line, p.Where.Column)...)
 		}
@@ -295,7 +300,7 @@ func (s *Server) judgement(v *verdict) judgementJSON {
 func (s *Server) suggestions(targets []targetJSON) []suggestionJSON {
 	list := []suggestionJSON{}
 	for _, g := range s.now.book.suggestions {
-		one := suggestionJSON{Path: yamlpatch.Pointer(g.Path...), Value: g.Value, Certainty: string(g.Certainty), Reason: g.Reason,
+		one := suggestionJSON{Path: yamlpatch.Pointer(g.Path...), Certainty: string(g.Certainty), Reason: g.Reason,
 			Ask: g.Ask, Sure: g.Ask == ""}
 		if c := s.now.book.find(g.Column); c >= 0 {
 			one.Column = cell.ColumnName(c)

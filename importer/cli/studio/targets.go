@@ -134,11 +134,7 @@ func (l *lister) activities() {
 		if rule.On.Text == "client" || slices.ContainsFunc(l.a.mapping.Contacts, isContact) {
 			t.On = rule.On.Text
 		}
-		l.all(t, of, "status")
-		scoped := t
-		scoped.Options = l.scopes()
-		l.all(scoped, of, "on")
-		l.all(t, of, "when")
+		l.all(t, of, "status", "on", "when")
 		l.attributes(t, strconv.Itoa(i), rule.Attributes)
 	}
 	if l.service == nil {
@@ -157,20 +153,17 @@ func (l *lister) activities() {
 func (l *lister) attributes(t targetJSON, entry string, rules []mapping.AttributeRule) {
 	var attributes []mapping.AttributeTemplate
 	if l.service != nil {
-		at := slices.IndexFunc(l.service.Templates, func(template mapping.Template) bool { return template.Name == t.Of })
-		if at >= 0 {
+		if at := slices.IndexFunc(l.service.Templates, func(template mapping.Template) bool { return template.Name == t.Of }); at >= 0 {
 			attributes = slices.Clone(l.service.Templates[at].Attributes)
 		}
 	}
 	for _, rule := range rules {
 		attributes = append(attributes, mapping.AttributeTemplate{Name: rule.Name.Text})
 	}
-	listed := map[string]bool{}
-	for _, a := range attributes {
-		if listed[a.Name] {
+	for i, a := range attributes {
+		if slices.ContainsFunc(attributes[:i], func(other mapping.AttributeTemplate) bool { return other.Name == a.Name }) {
 			continue
 		}
-		listed[a.Name] = true
 		t.Title, t.Type, t.TypeFrom, t.Options = a.Name, string(a.Type), "service", a.Options
 		if t.Type == "" {
 			t.TypeFrom = "unknown"
@@ -196,8 +189,10 @@ func (l *lister) add(t targetJSON, path ...string) {
 	if t.Title == "" {
 		t.Title = cmp.Or(label(path), last)
 	}
-	if t.Options == nil && !isName(path) {
-		t.Options = options[last]
+	if !isName(path) {
+		if t.Options = options[last]; last == "on" {
+			t.Options = l.scopes()
+		}
 	}
 	if typ := map[string]string{"email": "Email", "phone": "Phone"}[last]; typ != "" && path[len(path)-2] == "lookup" {
 		t.Type, t.TypeFrom = typ, "default"
@@ -242,10 +237,8 @@ func (l *lister) judged(t *targetJSON, path []string) {
 	}
 }
 
-var (
-	placeName = regexp.MustCompile(`\{\{|\{([^{}]+)\}`)
-	callName  = regexp.MustCompile(`\b[A-Za-z]+\(\s*("(?:[^"\\]|\\.)*")`)
-)
+// columnName matches a column in a text, {Surname}, or in an expression, col("Surname").
+var columnName = regexp.MustCompile(`\{\{|\{([^{}]+)\}|\b[A-Za-z]+\(\s*("(?:[^"\\]|\\.)*")`)
 
 // isName reports whether the last part of a path is a name of the service's, that of a field
 // or an attribute, which may be “name” or “status”.
@@ -273,19 +266,13 @@ func (a *analysis) columnsOf(rule json.RawMessage, path []string) []int {
 				walk(entry, key)
 			}
 		case string:
-			switch key {
-			case "when", "expr":
-				for _, found := range callName.FindAllStringSubmatch(v, -1) {
-					if name, err := strconv.Unquote(found[1]); err == nil {
-						names = append(names, name)
-					}
-				}
-			case "name", "text":
-				for _, found := range placeName.FindAllStringSubmatch(v, -1) {
-					names = append(names, strings.TrimSpace(found[1]))
-				}
-			default:
+			if !slices.Contains([]string{"when", "expr", "name", "text"}, key) {
 				names = append(names, v)
+				break
+			}
+			for _, found := range columnName.FindAllStringSubmatch(v, -1) {
+				quoted, _ := strconv.Unquote(found[2])
+				names = append(names, cmp.Or(quoted, strings.TrimSpace(found[1])))
 			}
 		case json.Number:
 			walk(v.String(), key)

@@ -17,21 +17,19 @@ import (
 // verdict is what the rows of the sheets are by a mapping. It does not change once it is made.
 type verdict struct {
 	of       *analysis
-	failed   error        // why the rows could not be judged
 	found    problem.List // what is wrong with the mapping by what the rows hold
 	warnings problem.List // the same
 	skipped  []bool       // by record
 	marks    [][]mark     // by record
 	columns  []tallyJSON
 	targets  []tallyJSON
+	all      tallyJSON
 	sum      judgementJSON
 	keyed    int // rows whose client is known
 	survey   *importer.Survey
 	together map[int]problem.List // by record: errors that only rows together show, at most mostTogether
 
-	mu       sync.Mutex // rows are seen by several goroutines
-	byColumn mistakes
-	byTarget mistakes
+	mu sync.Mutex // rows are seen by several goroutines
 }
 
 const mostTogether = 20_000
@@ -52,65 +50,49 @@ func (v *verdict) has(record int, column, code string, isWarning bool) bool {
 	})
 }
 
-// mistakes are problems and warnings by code and place: a column, a target, or everywhere.
-type mistakes map[mark]*mistake
-
-const everywhere = -2
-
-type mistake struct {
-	errorJSON
-	first cell.Row
+// add counts a problem by its code; the first cell of the sheets is the example.
+func (t *tallyJSON) add(row cell.Row, p problem.Problem) {
+	list := &t.Problems
+	if p.Warning {
+		list = &t.Warnings
+	}
+	i := slices.IndexFunc(*list, func(e errorJSON) bool { return e.Code == p.Code })
+	if i < 0 {
+		i = len(*list)
+		*list = append(*list, errorJSON{Code: p.Code, at: row + 1})
+	}
+	one := &(*list)[i]
+	one.Count++
+	if row < one.at {
+		one.Message, one.Example, one.Row, one.at = inPageWords(p.Message), problem.OneLine(sample(p.Seen)), row.Number(), row
+	}
 }
 
-// add counts a problem; the first cell of the sheets is the example.
-func (all mistakes) add(place int, row cell.Row, p problem.Problem) {
-	of := mark{place, p.Code, p.Warning}
-	m := all[of]
-	if m == nil {
-		m = &mistake{first: row + 1}
-		all[of] = m
+// sort puts the most frequent errors first.
+func (t *tallyJSON) sort() {
+	for _, list := range []*[]errorJSON{&t.Problems, &t.Warnings} {
+		*list = append([]errorJSON{}, *list...)
+		slices.SortFunc(*list, func(a, b errorJSON) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Code, b.Code)) })
 	}
-	count := m.Count + 1
-	if row < m.first {
-		*m = mistake{errorJSON{Code: p.Code, Message: inPageWords(p.Message), Example: problem.OneLine(sample(p.Seen)), Row: row.Number()}, row}
-	}
-	m.Count = count
-}
-
-// list returns the errors, or the warnings, of a place, the most frequent first.
-func (all mistakes) list(place int, isWarning bool) []errorJSON {
-	list := []errorJSON{}
-	for of, m := range all {
-		if of.column == place && of.isWarning == isWarning {
-			list = append(list, m.errorJSON)
-		}
-	}
-	slices.SortFunc(list, func(a, b errorJSON) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Code, b.Code)) })
-	return list
 }
 
 // judge goes through the rows once. done counts them.
 func judge(ctx context.Context, a *analysis, done *atomic.Int64) *verdict {
 	n := len(a.book.records)
 	v := &verdict{of: a, skipped: make([]bool, n), marks: make([][]mark, n), columns: make([]tallyJSON, len(a.book.columns)),
-		targets: make([]tallyJSON, len(a.bound.Targets)), together: map[int]problem.List{}, byColumn: mistakes{}, byTarget: mistakes{}}
-	v.failed = v.plan(ctx, done)
-	v.sumUp()
-	return v
-}
-
-func (v *verdict) sumUp() {
+		targets: make([]tallyJSON, len(a.bound.Targets)), together: map[int]problem.List{}}
+	err := v.plan(ctx, done)
 	for i := range v.columns {
-		v.columns[i].Problems, v.columns[i].Warnings = v.byColumn.list(i, false), v.byColumn.list(i, true)
+		v.columns[i].sort()
 	}
 	for i := range v.targets {
-		v.targets[i].Problems, v.targets[i].Warnings = v.byTarget.list(i, false), v.byTarget.list(i, true)
+		v.targets[i].sort()
 	}
-	v.sum.Codes, v.sum.Warnings = v.byColumn.list(everywhere, false), v.byColumn.list(everywhere, true)
-	v.sum.Partial = v.of.bound.Partial
-	if v.failed != nil {
-		v.sum.Error = "The rows could not be judged: " + v.failed.Error()
-		return
+	v.all.sort()
+	v.sum.Codes, v.sum.Warnings, v.sum.Partial = v.all.Problems, v.all.Warnings, a.bound.Partial
+	if err != nil {
+		v.sum.Error = "The rows could not be judged: " + err.Error()
+		return v
 	}
 	v.sum.Complete = true
 	for i, isSkipped := range v.skipped {
@@ -126,6 +108,7 @@ func (v *verdict) sumUp() {
 	if v.survey != nil {
 		v.sum.Clients = v.survey.Clients
 	}
+	return v
 }
 
 // plan plans each client, and judges its rows by themselves and together.
@@ -166,10 +149,11 @@ func (v *verdict) plan(ctx context.Context, done *atomic.Int64) (err error) {
 	return nil
 }
 
+// see judges a row by itself.
 func (v *verdict) see(record cell.Record, row mapping.ConvertedRow) {
-	i := v.of.book.record(row.Row)
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	i := v.of.book.record(row.Row)
 	if row.Skipped != "" {
 		v.skipped[i] = true
 		return
@@ -199,48 +183,49 @@ func (v *verdict) see(record cell.Record, row mapping.ConvertedRow) {
 	}
 }
 
+// read counts what a target makes of a row.
 func (v *verdict) read(row cell.Row, readings []mapping.Reading) {
-	at := readings[0].Target
 	var wrong, doubt *problem.Problem
 	filled := false
 	for _, r := range readings {
 		wrong, doubt = cmp.Or(r.Wrong, wrong), cmp.Or(doubt, r.Doubt)
 		filled = filled || !r.Value.IsZero()
 	}
-	switch t := &v.targets[at]; {
+	t := &v.targets[readings[0].Target]
+	switch {
 	case wrong != nil:
 		t.Errors++
-		v.byTarget.add(at, row, *wrong)
+		t.add(row, *wrong)
 	case filled:
 		t.Usable++
 	default:
 		t.Empty++
 	}
 	if doubt != nil {
-		v.byTarget.add(at, row, *doubt)
+		t.add(row, *doubt)
 	}
 }
 
 // mark notes a problem or a warning of a record, once; it reports whether it is new.
 func (v *verdict) mark(record int, p problem.Problem) bool {
-	made := mark{v.of.book.columnOf(p.Where), p.Code, p.Warning}
-	others := v.marks[record]
+	made, row, others := mark{v.of.book.columnOf(p.Where), p.Code, p.Warning}, v.of.book.records[record], v.marks[record]
 	if slices.Contains(others, made) {
 		return false
 	}
 	v.marks[record] = append(others, made)
-	v.byColumn.add(made.column, v.of.book.records[record], p)
-	v.byColumn.add(everywhere, v.of.book.records[record], p)
+	v.all.add(row, p)
+	if made.column < 0 || made.column >= len(v.columns) {
+		return true
+	}
+	tally := &v.columns[made.column]
+	tally.add(row, p)
 	isHere := func(m mark) bool { return m.column == made.column && !m.isWarning }
-	isFilled := func(m mark) bool { return m.code != "required" && m.code != "empty-key" }
-	if made.column >= 0 && made.column < len(v.columns) && !p.Warning {
-		tally := &v.columns[made.column]
-		if !slices.ContainsFunc(others, isHere) {
-			tally.Errors++
-		}
-		if isFilled(made) && tally.Usable > 0 && !slices.ContainsFunc(others, func(m mark) bool { return isHere(m) && isFilled(m) }) {
-			tally.Usable--
-		}
+	isFilled := func(m mark) bool { return isHere(m) && m.code != "required" && m.code != "empty-key" }
+	if isHere(made) && !slices.ContainsFunc(others, isHere) {
+		tally.Errors++
+	}
+	if isFilled(made) && tally.Usable > 0 && !slices.ContainsFunc(others, isFilled) {
+		tally.Usable--
 	}
 	return true
 }
@@ -275,18 +260,15 @@ func (v *verdict) addTogether(first cell.Row, found problem.List) {
 func (v *verdict) moveToErrors(row cell.Row, p problem.Problem) {
 	column, isRequired := v.of.book.columnOf(p.Where), p.Code == "required"
 	for i, t := range v.of.bound.Targets {
-		if !slices.Contains(t.Columns, column) || isRequired && !t.Required {
-			continue
-		}
 		tally := &v.targets[i]
 		from := &tally.Usable
 		if isRequired {
 			from = &tally.Empty
 		}
-		if *from > 0 {
+		if slices.Contains(t.Columns, column) && (t.Required || !isRequired) && *from > 0 {
 			*from--
 			tally.Errors++
-			v.byTarget.add(i, row, p)
+			tally.add(row, p)
 		}
 	}
 }

@@ -82,6 +82,44 @@ func TestOptions(t *testing.T) {
 	h.has("existing: skip")
 }
 
+// TestWays makes a value in other ways, looks at them without a change, and sets what is
+// chosen from few.
+func TestWays(t *testing.T) {
+	t.Parallel()
+	h := hand{browser: newBrowser(t)}
+	h.open(first(t).studio("-e", "sandbox", "leads.xlsx").link)
+	h.at("#targets?at=/activities/0/attributes/Postcode")
+	h.mark("radio", "Formula", ".panel")
+	h.pick("Insert a column", "e-mail", "C · E-mail…")
+	h.see(".panel textarea", `col("E-mail")`)
+	h.focused("Formula", "inserting a column")
+	h.mark("radio", "Columns joined", ".panel")
+	h.pick("Add a column", "e-mail", "C · E-mail…")
+	h.push("button", "Move E-mail up", ".panel")
+	h.typing("Between them", " / ")
+	h.see(".preview", " / ")
+	h.inPanel("Use this")
+	h.has(`{join: [E-mail, Post code], with: " / "}`)
+	h.mark("radio", "The same for everyone", ".panel")
+	h.mark("radio", "Columns joined", ".panel")
+	if !evaluate[bool](h.browser, `document.querySelector(".panel .main").getAttribute("aria-disabled") === "true"`) {
+		t.Error("when another way was looked at, there is something to use")
+	}
+	h.at("#targets?at=/sheet/numbers")
+	h.choose("Numbers in texts look like", "1.234,56")
+	h.inPanel("Use this")
+	h.said("How numbers are written ← like 1.234,56")
+	h.at("#targets?at=/resume_at")
+	h.choose("Where clients resume", "as a column says")
+	h.pick("Column", "lender", "G · Lender…")
+	h.inPanel("Use this")
+	h.said("Where clients resume ← as the column Lender says")
+	h.find("link", "Where clients resume", "tr.chosen")
+	h.press(kb.Escape)
+	h.gone(".panel")
+	h.focused("Where clients resume", "Escape")
+}
+
 // TestFaultAtField ties what is wrong with a rule to its field, for those who hear the page.
 func TestFaultAtField(t *testing.T) {
 	t.Parallel()

@@ -2,61 +2,58 @@
 // What would be sent for one client: its rows and why they belong together, and its steps in order with what each one says.
 
 import { get } from './api.js';
+import { Field } from './fields.js';
 import { html, useState } from './lib.js';
 import { go, link, route } from './route.js';
-import { isJudged, state } from './store.js';
-import { Problems, useLoaded, Waiting } from './ui.js';
+import { current, isJudged } from './store.js';
+import { Problems, useLoaded, View, Waiting } from './ui.js';
 import { count, dayIn, number } from './words.js';
 
-/** @typedef {{name: string, value: string, cells: {cell: string, text: string}[]}} Sent a value, '' when it is left out, and the cells it comes from */
+/** @typedef {{name: string, value: string, cells: {cell: string, text: string}[]}} Sent a value, '' for none, and the cells it comes from */
 /** @typedef {{title: string, values: Sent[], method: string, path: string, body: any}} Step */
-/** @typedef {{number: number, of: number, rows: number[], tables: number[], why: string, skipped?: string, problems: import('./types.js').Problem[],
+/** @typedef {{number: number, of: number, rows: number[], tables: number[], why: string, problems: import('./types.js').Problem[],
  *   steps: Step[]}} Client */
 
 export function OneClient() {
-	const now = /** @type {import('./types.js').State} */ (state.value);
+	const { sheets, version } = current(), isOne = sheets.length === 1;
 	const { row, table, number: n } = route.value.query;
-	const asked = useLoaded((signal) => get('client', row ? { row, table } : { number: n || 1 }, signal), [row, table, n, now.version, isJudged.value]);
+	const asked = useLoaded((signal) => get('client', row ? { row, table } : { number: n || 1 }, signal), [row, table, n, version, isJudged.value]);
 	const client = /** @type {Client|null} */ (asked.answer);
-	const [text, setText] = useState('');
-	const [sheet, setSheet] = useState(0);
-	return html`<section class="list" aria-labelledby="view-title">
-		<header class="tools">
-			<h1 id="view-title">What will be sent <span class="faint">
-				${client ? client.number ? `client ${number(client.number)} of ${number(client.of)}` : 'a row of no client' : 'for one client'}</span></h1>
-			${client && html`<div class="choice" role="group" aria-label="Another client">
-				<button type="button" data-again aria-disabled=${client.number <= 1 ? 'true' : undefined} onClick=${() => client.number > 1 && go('client', { number: client.number - 1 })}>← Previous</button>
-				<button type="button" data-again aria-disabled=${client.number >= client.of ? 'true' : undefined}
-					onClick=${() => client.number < client.of && go('client', { number: client.number + 1 })}>Next →</button></div>`}
-			<form class="field inline" onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); if (/^\d+$/.test(text.trim())) go('client', { row: text.trim(), table: sheet || undefined }); }}>
-				${now.sheets.length > 1 && html`<label for="client-sheet">In</label>
-					<select id="client-sheet" value=${String(sheet)} onChange=${(/** @type {any} */ e) => setSheet(Number(e.target.value))}>
-					${now.sheets.map((s, i) => html`<option value=${String(i)}>${s.path}</option>`)}</select>`}
-				<label for="client-row">${now.sheets.length > 1 ? 'the client of row' : 'Client of row'}</label>
-					<input id="client-row" inputmode="numeric" size="8" value=${text} onInput=${(/** @type {any} */ e) => setText(e.target.value)}
-					data-find /><button type="submit">Show</button></form>
-		</header>
-		<div class="scroll reading">
-			${!client && html`<${Waiting} of=${asked} what="the client" />`}
-			${client && html`<div class="why"><p>${client.why}</p>
-				<p class="places">${client.rows.slice(0, 20).map((r, i) => html`<a href=${link('rows', { row: r, table: client.tables[i] || undefined })}>Row ${number(r)}${now.sheets.length > 1
-					&& ` of ${now.sheets[client.tables[i]]?.path}`}</a>`)}
+	const [text, setText] = useState(''), [sheet, setSheet] = useState('0');
+	const show = (e) => { e.preventDefault(); if (/^\d+$/.test(text.trim())) go('client', { row: text.trim(), table: sheet }); };
+	const step = (to, words) => {
+		const isThere = client && to >= 1 && to <= client.of;
+		return html`<button type="button" data-again aria-disabled=${isThere ? undefined : 'true'}
+			onClick=${() => isThere && go('client', { number: to })}>${words}</button>`;
+	};
+	const which = !client ? 'for one client' : client.number ? `client ${number(client.number)} of ${number(client.of)}` : 'a row of no client';
+	return html`<${View} title="What will be sent" of=${which} tools=${html`
+		${client && html`<div class="choice" role="group" aria-label="Another client">
+			${step(client.number - 1, '← Previous')}${step(client.number + 1, 'Next →')}</div>`}
+		<form class="field inline" onSubmit=${show}>
+			${!isOne && html`<${Field} label="In" inline=${true} value=${sheet} options=${sheets.map((s, i) => [String(i), s.path])} onValue=${setSheet} />`}
+			<label for="client-row">${isOne ? 'Client of row' : 'the client of row'}</label>
+			<input id="client-row" inputmode="numeric" size="8" value=${text} onInput=${(e) => setText(e.target.value)} />
+			<button type="submit">Show</button></form>`}>
+		<div class="scroll reading">${client ? html`
+			<div class="why"><p>${client.why}</p>
+				<p class="places">${client.rows.slice(0, 20).map((r, i) => html`<a href=${link('rows', { row: r, table: client.tables[i] })}>Row ${number(r)}${
+					!isOne && ` of ${sheets[client.tables[i]]?.path}`}</a>`)}
 				${client.rows.length > 20 && html`<span class="faint">and ${number(client.rows.length - 20)} more</span>`}</p></div>
-				${client.problems.length > 0
-					&& html`<section><h2 class="bad-text">Nothing is sent for this client: ${count(client.problems.length, 'mistake')}</h2>
-					<${Problems} list=${client.problems} /></section>`}
-				<ol class="steps">${client.steps.map((s, i) => html`<${StepView} key=${client.number + '/' + i} step=${s} />`)}</ol>
-				${!client.steps.length && !client.problems.length && html`<p class="nothing">Nothing is sent for this client.</p>`}`}
+			${client.problems.length > 0 && html`<section><h2 class="bad-text">Nothing is sent for this client: ${
+				count(client.problems.length, 'mistake')}</h2><${Problems} list=${client.problems} /></section>`}
+			<ol class="steps">${client.steps.map((s, i) => html`<${StepView} key=${client.number + '/' + i} step=${s} />`)}</ol>
+			${!client.steps.length && !client.problems.length && html`<p class="nothing">Nothing is sent for this client.</p>`}`
+			: html`<${Waiting} of=${asked} what="the client" />`}
 		</div>
-	</section>`;
+	<//>`;
 }
 
 /** @param {{step: Step}} props */
 function StepView({ step: s }) {
 	const [raw, setRaw] = useState(false);
-	const hasBody = s.body !== null && s.body !== undefined;
 	return html`<li><header><h2><span class="title">${s.title}</span></h2>${raw && html`<span class="code faint">${s.method} ${s.path}</span>`}
-			${hasBody && html`<button type="button" class="quiet" aria-pressed=${raw ? 'true' : 'false'} onClick=${() => setRaw(!raw)}
+			${s.body && html`<button type="button" class="quiet" aria-pressed=${raw ? 'true' : 'false'} onClick=${() => setRaw(!raw)}
 				aria-label=${`As sent: ${s.title}`}>As sent</button>`}</header>
 		${raw ? html`<pre class="code" tabindex="0">${JSON.stringify(s.body, null, 2)}</pre>` : s.values.length > 0
 			&& html`<table class="rows body"><caption class="hidden">${s.title}</caption>
@@ -68,8 +65,9 @@ function StepView({ step: s }) {
 
 /** A value; what stands for an id that only the service can give is drawn apart. @param {{text: string}} props */
 function Value({ text }) {
+	const parts = text.split(', ');
 	if (text === '') return html`<span class="faint">nothing</span>`;
 	if (text === 'true' || text === 'false') return text === 'true' ? 'yes' : 'no';
-	return text.split(', ').every((id) => /^«.*»$/.test(id)) ? text.split(', ').map((id) => html`<span class="chip">${id.slice(1, -1)}</span> `)
+	return parts.every((id) => /^«.*»$/.test(id)) ? parts.map((id) => html`<span class="chip">${id.slice(1, -1)}</span> `)
 		: html`<span class="cell" title=${text}>${dayIn(text)}</span>`;
 }

@@ -1,97 +1,105 @@
 // @ts-check
-// The columns of the sheet: what is in each, where it goes, and the verdict over all its cells.
+// The columns of the sheet: what is in each, where it goes, and the verdict over all its cells; and one of them in detail.
 
-import { ColumnPanel } from './column.js';
+import { RuleEditor } from './editor.js';
 import { html, useState } from './lib.js';
-import { nameOf } from './rule.js';
-import { go, link, route, stay } from './route.js';
-import { ignore, state, suggestions, targetsByPath } from './store.js';
-import { Suggested, AcceptAll } from './suggestions.js';
-import { Act, arrows, Choice, Chip, Filled, Verdict } from './ui.js';
-import { count, number } from './words.js';
+import { columnName, Picker } from './picker.js';
+import { link } from './route.js';
+import { changes, editorOf, nameOf } from './rule.js';
+import { current, ignore, patch, suggestions, targetAt, targetsByPath } from './store.js';
+import { AcceptAll, Reasons, Suggested } from './suggestions.js';
+import { Act, arrows, Chip, Filled, listOf, Panel, Verdict, View } from './ui.js';
+import { count, groups, number, percent, typeName } from './words.js';
 
 /** @typedef {import('./types.js').Column} Column */
-
-/** A column that is not decided yet. @param {Column} c */
-const isOpen = (c) => !c.targets.length && !c.ignored && c.filled > 0;
 
 /** @type {[string, string, (c: Column) => boolean][]} */
 const filters = [
 	['all', 'All', () => true],
-	['open', 'Not decided', isOpen],
+	['open', 'Not decided', (c) => !c.targets.length && !c.ignored && c.filled > 0],
 	['errors', 'With errors', (c) => c.errors > 0],
 	['out', 'Left out', (c) => c.ignored],
 	['confirm', 'To confirm', (c) => suggestions.value.some((s) => s.column === c.letter && !s.sure)],
 ];
 
 export function Columns() {
-	const { columns, judgement, sheets } = /** @type {import('./types.js').State} */ (state.value);
-	const { at, show = 'all' } = route.value.query;
-	const [text, setText] = useState('');
-	const fits = filters.find(([name]) => name === show)?.[2] || (() => true);
-	const says = (/** @type {Column} */ c) => `${c.letter} ${c.header} ${c.samples.join(' ')}`.toLowerCase().includes(text.toLowerCase());
-	const shown = columns.filter((c) => fits(c) && says(c));
-	const chosen = columns.find((c) => c.letter === at);
-	return html`<div class=${chosen ? 'split' : ''}>
-		<section class="list" aria-labelledby="view-title">
-			<header class="tools">
-				<h1 id="view-title">Columns <span class="faint">of ${sheets[0]?.name || 'the sheet'}, ${count(judgement.rows, 'row')}</span></h1>
-				<${Choice} label="Which columns" value=${show}
-					onPick=${(/** @type {string} */ name) => stay('columns', { at, show: name === 'all' ? '' : name })}
-					options=${filters.map(([name, words, has]) => [name, words, columns.filter(has).length])} />
-				<label class="find"><span class="hidden">Find a column</span>
-					<input type="search" placeholder="Find a column" value=${text} data-find
-					onInput=${(/** @type {any} */ e) => setText(e.target.value)} /></label>
-				<${AcceptAll} />
-			</header>
-			<div class="scroll"><table class="rows columns" onKeyDown=${arrows('th a')}>
-				<caption class="hidden">Columns; the arrow keys move from one to the next, Enter opens the details</caption>
-				<thead><tr><th scope="col" class="letter"><span class="hidden">Letter</span></th><th scope="col">Header</th>
-					<th scope="col" class="samples">In the cells</th><th scope="col" class="fill">Filled</th>
-					<th scope="col" class="num">Different</th><th scope="col">Goes to</th><th scope="col">Over all rows</th></tr></thead>
-				<tbody>${shown.map((c) => html`<${ColumnRow} key=${c.letter} column=${c} chosen=${c.letter === at} show=${show}
-					rows=${judgement.rows} />`)}</tbody>
-			</table>
-			${!shown.length && html`<p class="nothing">${show === 'open' ? 'Every column is decided.' : 'No column fits.'}</p>`}</div>
-		</section>
-		${chosen && html`<${ColumnPanel} key=${chosen.letter} column=${chosen}
-			onClose=${() => { stay('columns', { show: show === 'all' ? '' : show }); focusRow(chosen.letter); }} />`}
-	</div>`;
+	const { columns, judgement, sheets } = current();
+	const list = listOf('columns', columns, filters), chosen = columns.find((c) => c.letter === list.at);
+	return html`<${View} title="Columns" of=${`of ${sheets[0]?.name || 'the sheet'}, ${count(judgement.rows, 'row')}`}
+		tools=${html`${list.filter}<${AcceptAll} />`}
+		details=${chosen && html`<${ColumnPanel} key=${chosen.letter} column=${chosen} onClose=${list.close} />`}>
+		<div class="scroll"><table class="rows columns" onKeyDown=${arrows('th a')}>
+			<caption class="hidden">Columns; the arrow keys move from one to the next, Enter opens the details</caption>
+			<thead><tr><th scope="col" class="letter"><span class="hidden">Letter</span></th><th scope="col">Header</th>
+				<th scope="col" class="samples">In the cells</th><th scope="col" class="fill">Filled</th>
+				<th scope="col" class="num">Different</th><th scope="col">Goes to</th><th scope="col">Over all rows</th></tr></thead>
+			<tbody>${list.shown.map((c) => html`<tr key=${c.letter} data-column=${c.letter} onClick=${list.open(c.letter)}
+				class=${(c === chosen ? 'chosen ' : '') + (c.ignored || !c.filled ? 'out' : '')}>
+				<td class="letter code">${c.letter}</td>
+				<th scope="row"><a href=${list.address(c.letter)} aria-current=${c === chosen ? 'true' : undefined}>${c.header || html`<i>no header</i>`}</a>
+					${c.shared && html` <${Chip} kind="warn">stands twice<//>`}</th>
+				<td class="samples">${c.samples.slice(0, 3).map((s) => html`<q class="cell">${s}</q> `)}</td>
+				<td class="fill"><${Filled} filled=${c.filled} rows=${judgement.rows} /></td>
+				<td class="num">${c.filled ? number(c.distinct) + (c.distinctMore ? '+' : '') : ''}</td>
+				<td class="goes"><${Goes} column=${c} /></td>
+				<td class="over">${c.targets.length > 0 && html`<${Verdict} ...${c} />`}</td>
+			</tr>`)}</tbody>
+		</table>
+		${!list.shown.length && html`<p class="nothing">${list.show === 'open' ? 'Every column is decided.' : 'No column fits.'}</p>`}</div>
+	<//>`;
 }
 
-/** Gives the focus back to the row that was open. @param {string} letter */
-const focusRow = (letter) => requestAnimationFrame(() => /** @type {HTMLElement|null} */ (document.querySelector(`[data-column="${letter}"] th a`))?.focus());
-
-/** @param {{column: Column, chosen: boolean, show: string, rows: number}} props */
-function ColumnRow({ column: c, chosen, show, rows }) {
-	const query = { at: c.letter, show: show === 'all' ? '' : show };
-	const open = (/** @type {Event} */ e) => { if (!/** @type {Element} */ (e.target).closest('a, button')) go('columns', query); };
-	return html`<tr data-column=${c.letter} class=${(chosen ? 'chosen ' : '') + (c.ignored || !c.filled ? 'out' : '')} onClick=${open}>
-		<td class="letter code">${c.letter}</td>
-		<th scope="row"><a href=${link('columns', query)} aria-current=${chosen ? 'true' : undefined}>
-			${c.header || html`<i>no header</i>`}</a>
-			${c.shared && html` <${Chip} kind="warn">stands twice<//>`}</th>
-		<td class="samples">${c.samples.slice(0, 3).map((s) => html`<q class="cell">${s}</q> `)}</td>
-		<td class="fill"><${Filled} filled=${c.filled} rows=${rows} /></td>
-		<td class="num">${c.filled ? number(c.distinct) + (c.distinctMore ? '+' : '') : ''}</td>
-		<td class="goes"><${Goes} column=${c} /></td>
-		<td class="over">${c.targets.length > 0 && html`<${Verdict} ...${c} />`}</td>
-	</tr>`;
-}
+/** @param {string} path */
+const nameAt = (path) => { const target = targetsByPath.value.get(path); return target ? nameOf(target) : path; };
 
 /** Where the column goes: its targets, each place that is suggested, or the choice to leave it out. @param {{column: Column}} props */
 function Goes({ column: c }) {
 	const offered = suggestions.value.filter((s) => s.column === c.letter);
-	if (c.targets.length) {
-		return c.targets.map((path, i) => {
-			const target = targetsByPath.value.get(path);
-			return html`${i > 0 && ', '}<a href=${link('targets', { at: path })}>${target ? nameOf(target) : path}</a>`;
-		});
-	}
+	if (c.targets.length) return c.targets.map((path, i) => html`${i > 0 && ', '}<a href=${link('targets', { at: path })}>${nameAt(path)}</a>`);
 	if (offered.length) return offered.map((s) => html`<div key=${s.path}><${Suggested} suggestion=${s} /></div>`);
-	if (c.ignored) return html`<span class="faint">left out on purpose</span>`;
-	if (!c.filled) return html`<span class="faint">empty</span>`;
-	return html`<span class="faint">nowhere yet</span> <${Act} quiet=${true} onAct=${() => ignore(c.letter, true)}
+	if (c.ignored || !c.filled) return html`<span class="faint">${c.ignored ? 'left out on purpose' : 'empty'}</span>`;
+	return html`<span class="faint">nowhere yet</span> <${Act} kind="quiet" onAct=${() => ignore(c.letter, true)}
 		label=${`Leave out column ${c.letter}, ${c.header}`}>Leave out<//>`;
 }
 
+/** @param {{column: Column, onClose: () => void}} props */
+function ColumnPanel({ column: c, onClose }) {
+	const [at, setAt] = useState(/** @type {string|null} */ (null));
+	const targets = c.targets.flatMap((path) => targetsByPath.value.get(path) || []);
+	const open = at ?? (targets.find((t) => t.errors > 0) || targets[0])?.path; // one of them is open at a time
+	const warned = c.warnings.reduce((n, one) => n + one.count, 0);
+	return html`<${Panel} about=${c.letter} title=${html`<span class="code">${c.letter}</span> ${c.header || 'No header'}`} onClose=${onClose}
+		of=${`${percent(c.filled, current().judgement.rows)} filled, ${number(c.distinct)}${
+			c.distinctMore ? ' or more' : ''} different ${c.distinct === 1 ? 'text' : 'texts'}`}>
+		<p class="samples">${c.samples.map((s) => html`<q class="cell">${s}</q> `)}</p>
+		<p class="places"><a href=${link('rows', { column: c.letter })}>See it in the rows</a>
+			${c.errors > 0 && html`<a href=${link('rows', { column: c.letter, show: 'errors' })}>${count(c.errors, 'row')} with errors</a>`}
+			${warned > 0 && html`<a class="warn-text" href=${link('rows', { column: c.letter, show: 'warned' })}>${number(warned)} to look at</a>`}</p>
+		${c.shared && html`<p class="warn-text">Another column has the header “${c.header}” too; the mapping calls this one “${columnName(c)}”.</p>`}
+		<${Reasons} list=${suggestions.value.filter((s) => s.column === c.letter)} />
+		${targets.map((t) => html`<section key=${t.path} class="target-in-column">
+			<h3><button type="button" class="fold" aria-expanded=${t.path === open ? 'true' : 'false'} data-target=${t.path}
+				onClick=${() => setAt(t.path === open ? '' : t.path)}>${nameOf(t)} <span class="faint">${typeName(t.type)}</span></button></h3>
+			${t.path === open && html`<${RuleEditor} target=${t} />`}
+		</section>`)}
+		${c.header && html`<${SendTo} column=${c} onSent=${setAt} />`}
+		${!targets.length && c.filled > 0 && html`<p><label class="check"><input type="checkbox" checked=${c.ignored}
+			onChange=${(e) => ignore(c.letter, e.target.checked)} /> Leave this column out on purpose</label></p>`}
+	<//>`;
+}
+
+/** Sends the column to one more target. @param {{column: Column, onSent: (path: string) => void}} props */
+function SendTo({ column: c, onSent }) {
+	const open = current().targets.filter((t) => ['value', 'columns', 'column'].includes(editorOf(t)) && !c.targets.includes(t.path));
+	const items = groups.flatMap(([group, title]) => open.filter((t) => t.group === group).map((t) => ({
+		value: t.path, words: t.title, group: t.of || title, more: [typeName(t.type), t.required && t.rule === null && 'required',
+			t.rule !== null && `now ${t.columns.join(', ') || 'set'}`].filter(Boolean).join(' · ') })));
+	const send = async (path) => {
+		const target = targetsByPath.value.get(path);
+		if (!target || !await patch(`${nameOf(target)} ← ${columnName(c)}`, () => changes(target, columnName(c)))) return;
+		const now = targetAt(path)?.path || path; // a new activity has its place now
+		onSent(now);
+		requestAnimationFrame(() => /** @type {HTMLElement|null} */ (document.querySelector(`[data-target="${CSS.escape(now)}"]`))?.focus());
+	};
+	return html`<${Picker} label=${c.targets.length ? 'Send it also to' : 'Send it to'} items=${items} onPick=${send} />`;
+}

@@ -4,76 +4,51 @@
 
 import { get, post } from './api.js';
 import { html } from './lib.js';
-import { isRegionMissing } from './options.js';
 import { Result } from './preview.js';
-import { changes, editorOf, emptyText, members, nameOf, sourceOf, withMember } from './rule.js';
+import { isRegionMissing } from './reading.js';
 import { link } from './route.js';
-import { columnsByLetter, patch, state, targetNear, targetsByPath } from './store.js';
+import { changes, editorOf, emptyText, members, nameOf, sourceOf, withMember } from './rule.js';
+import { columnsByLetter, current, patch, state, targetNear, targetsByPath } from './store.js';
 import { Act, useLoaded } from './ui.js';
 import { ValueTable } from './values.js';
 import { count, mistake, number } from './words.js';
 
 /** @typedef {import('./types.js').Target} Target */
-/** @typedef {import('./types.js').Distinct} Distinct */
 
-/** The texts of each column that a target is made of by itself; several when a wide sheet has the same things side by side.
- * @param {Target} target */
-export function useCells(target) {
-	const letters = lettersOf(target);
-	const ask = (/** @type {AbortSignal} */ signal) => letters.length ? Promise.all(letters.map((letter) => get('column', { letter, path: target.path }, signal))) : null;
-	return useLoaded(ask, [letters.join(), target.path, state.value?.version]);
-}
-
-/** @param {Target} target */
+/** The columns that a target takes whole cells from; several when a wide sheet has the same things side by side. @param {Target} target */
 const lettersOf = (target) => (editorOf(target) === 'value' && sourceOf(target.rule) === 'column' ? target.columns : []);
 
-/** @param {{target: Target, cells: {values: Distinct[], more: number}[]}} props cells are those of useCells */
+/** The texts in the cells that a target takes, with what it makes of them. @param {Target} target */
+export function useCells(target) {
+	const letter = lettersOf(target).join();
+	return useLoaded((signal) => (letter ? get('column', { letter, path: target.path }, signal) : null), [letter, target.path, state.value?.version]);
+}
+
+/** @param {{target: Target, cells: {values: import('./types.js').Distinct[], more: number}|null}} props cells are those of useCells */
 export function Fixes({ target, cells }) {
-	return html`<div class="fixes">${fixesOf(target, cells)}</div>`;
+	const all = members(target.rule), type = all.type || target.type, isBad = target.errors > 0;
+	const own = current().mapping.problems.filter((p) => targetNear(p.path) === target.path);
+	const isZoneMissing = [...target.problems, ...own].some((p) => p.code === 'no-timezone');
+	const hasTable = Boolean(target.options || all.values) || ['Checkbox', 'DropDown'].includes(type || '');
+	const fix = () => {
+		if (isZoneMissing) return html`<p>Where were the times written down? <a href=${link('targets', { at: '/sheet/timezone' })}>Time zone</a></p>`;
+		if (isRegionMissing(target)) return html`<p>Which country are the numbers of? Say it below, in “Country of numbers without one”.</p>`;
+		return cells && html`${isBad && ['Number', 'Currency'].includes(type || '') && html`<p>Are the numbers written another way? <a
+				href=${link('targets', { at: '/sheet/numbers' })}>How numbers are written</a></p>`}
+			${isBad && ['Date', 'DateTime'].includes(type || '') && html`<${Readings} target=${target} />`}
+			${hasTable ? html`<${ValueTable} key=${target.path} target=${target} type=${type || ''} values=${cells.values} more=${cells.more} />`
+				: html`<${Unreadable} target=${target} values=${cells.values.filter((v) => v.problem)} />`}`;
+	};
+	return html`<div class="fixes">${fix()}</div>`;
 }
-
-/** @param {Target} target @param {{values: Distinct[], more: number}[]} cells */
-function fixesOf(target, cells) {
-	if (isZoneMissing(target)) return html`<p>Where were the times written down? <a href=${link('targets', { at: '/sheet/timezone' })}>Time zone</a></p>`;
-	if (isRegionMissing(target)) return html`<p>Which country are the numbers of? Say it below, in “Country of numbers without one”.</p>`;
-	if (!cells.length) return null;
-	const type = members(target.rule).type || target.type;
-	const values = together(cells);
-	const isDate = type === 'Date' || type === 'DateTime';
-	const hasTable = Boolean(target.options) || type === 'Checkbox' || type === 'DropDown' || Boolean(members(target.rule).values);
-	const isBad = (target.errors || 0) > 0;
-	return html`${(type === 'Number' || type === 'Currency') && isBad
-			&& html`<p>Are the numbers written another way? <a href=${link('targets', { at: '/sheet/numbers' })}>How numbers are written</a></p>`}
-		${isDate && isBad && html`<${Readings} target=${target} />`}
-		${hasTable
-			? html`<${ValueTable} key=${target.path} target=${target} type=${type || ''} values=${values}
-				more=${cells.reduce((sum, { more }) => sum + more, 0)} />`
-			: html`<${Unreadable} target=${target} letters=${lettersOf(target)} values=${values.filter((v) => v.problem)} />`}`;
-}
-
-/** The texts of several columns as those of one, most frequent first. @param {{values: Distinct[]}[]} answers @returns {Distinct[]} */
-function together(answers) {
-	/** @type {Map<string, Distinct>} */
-	const all = new Map();
-	for (const v of answers.flatMap(({ values }) => values)) {
-		const before = all.get(v.text); // what no row of one column sends, a row of another may
-		all.set(v.text, { ...(before && before.to !== null ? before : v), count: v.count + (before?.count || 0) });
-	}
-	return [...all.values()].sort((a, b) => b.count - a.count);
-}
-
-/** Reports whether times have errors because it is not said where they were written down. @param {Target} target */
-const isZoneMissing = (target) => [...(target.problems || []), ...(state.value?.mapping.problems || []).filter((p) => targetNear(p.path) === target.path)]
-	.some((p) => p.code === 'no-timezone');
 
 /** The ways in which the dates can be read, side by side, with real cells. @param {{target: Target}} props */
 function Readings({ target }) {
 	const asked = useLoaded((signal) => post('preview', { path: target.path, value: target.rule }, signal), [target.path, JSON.stringify(target.rule)]);
 	const readings = /** @type {import('./types.js').Preview} */ (asked.answer || {}).readings || [];
-	const now = members(target.rule).format;
-	const others = readings.filter((r) => r.format !== now);
-	if (!others.length || (now && !others.some((r) => r.errors < (target.errors || 0)))) return null;
-	const choose = (/** @type {string} */ format) => patch(`${nameOf(target)}: dates are ${format}`, changes(target, withMember(target.rule, 'format', format)));
+	const now = members(target.rule).format, fewest = Math.min(...readings.map((r) => r.errors));
+	if (!readings.some((r) => r.format !== now && (!now || r.errors < target.errors))) return null;
+	const choose = (format) => patch(`${nameOf(target)}: dates are ${format}`, changes(target, withMember(target.rule, 'format', format)));
 	return html`<section class="readings"><h3>How are the dates written?</h3>
 		<div class="side-by-side">${readings.map((r) => html`<section key=${r.format} aria-label=${r.format}>
 			<h4 class="code">${r.format}</h4>
@@ -81,31 +56,29 @@ function Readings({ target }) {
 				<thead class="hidden"><tr><th scope="col">In the sheet</th><th scope="col">Read as</th></tr></thead>
 				<tbody>${r.rows.slice(0, 4).map((row) => html`<tr key=${row.row}><td class="cell">${row.source}</td>
 					<td>${row.problem ? html`<span class="bad-text">no date</span>` : html`<${Result} row=${row} />`}</td></tr>`)}</tbody></table>
-			<p class=${r.errors ? 'bad-text' : 'good-text'}>
-				${r.errors ? `${count(r.errors, 'row')} cannot be read so` : 'every row can be read so'}</p>
+			<p class=${r.errors ? 'bad-text' : 'good-text'}>${r.errors ? `${count(r.errors, 'row')} cannot be read so` : 'every row can be read so'}</p>
 			${r.format === now ? html`<p class="faint">This is chosen.</p>`
-				: html`<${Act} main=${r.errors === Math.min(...readings.map((x) => x.errors))} onAct=${() => choose(r.format)}>Dates are ${r.format}<//>`}
+				: html`<${Act} kind=${r.errors === fewest ? 'main' : ''} onAct=${() => choose(r.format)}>Dates are ${r.format}<//>`}
 		</section>`)}</div>
 	</section>`;
 }
 
-/** Texts that cannot be read, most frequent first. @param {{target: Target, letters: string[], values: Distinct[]}} props */
-function Unreadable({ target, letters, values }) {
-	if (!values.length) return null;
-	const headers = letters.map((letter) => columnsByLetter.value.get(letter)?.header || letter).join(', ');
-	const leaveEmpty = (/** @type {string} */ text) => patch(`“${text}” counts as empty`, [emptyText(text)]);
-	const known = targetsByPath.value.get('/sheet/empty')?.rule;
-	return html`<section class="unreadable"><h3>Texts that cannot be read <span class="faint">in ${headers}</span></h3>
+/** Texts that cannot be read, most frequent first. @param {{target: Target, values: import('./types.js').Distinct[]}} props */
+function Unreadable({ target, values }) {
+	const letters = lettersOf(target), empties = [targetsByPath.value.get('/sheet/empty')?.rule ?? []].flat();
+	const leaveEmpty = (text) => patch(`“${text}” counts as empty`, [emptyText(text)]);
+	return values.length > 0 && html`<section class="unreadable">
+		<h3>Texts that cannot be read <span class="faint">in ${
+			letters.map((letter) => columnsByLetter.value.get(letter)?.header || letter).join(', ')}</span></h3>
 		<table class="rows"><thead><tr><th scope="col">In the sheet</th><th scope="col" class="num">Rows</th><th scope="col">Why</th>
 			<th scope="col">For all rows</th></tr></thead>
 			<tbody>${values.slice(0, 30).map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td>
-				<td>${mistake(target.problems?.find((p) => p.code === v.problem) || { code: v.problem || '' })}</td>
-				<td><${Act} onAct=${() => leaveEmpty(v.text)} label=${`Leave empty: ${v.text}`}>Leave empty<//></td></tr>`)}
-					</tbody></table>
+				<td>${mistake(target.problems.find((p) => p.code === v.problem) || { code: v.problem || '' })}</td>
+				<td><${Act} onAct=${() => leaveEmpty(v.text)} label=${`Leave empty: ${v.text}`}>Leave empty<//></td></tr>`)}</tbody></table>
 		${values.length > 30 && html`<p class="faint">and ${count(values.length - 30, 'more text')}</p>`}
-		<p class="faint">Left empty means: a cell that says exactly this counts as empty, in every column${Array.isArray(known) && known.length > 0
-			&& html` (now ${known.map((t) => `“${t}”`).join(', ')})`}. What is simply wrong is corrected where the sheet comes from; ${''}
-			<a href=${link('rows', { show: 'errors', column: letters.length === 1 ? letters[0] : undefined })}>these are the rows</a>. ${(target.errors || 0) > 0
-			&& 'Their clients are not sent until then.'}</p>
+		<p class="faint">Left empty means: a cell that says exactly this counts as empty, in every column${empties.length > 0
+			&& ` (now ${empties.map((t) => `“${t}”`).join(', ')})`}. What is simply wrong is corrected where the sheet comes from;${' '}
+			<a href=${link('rows', { show: 'errors', column: letters.length === 1 ? letters[0] : undefined })}>these are the rows</a>. ${
+			target.errors > 0 && 'Their clients are not sent until then.'}</p>
 	</section>`;
 }

@@ -17,43 +17,37 @@ export const dialog = signal(/** @type {''|'keys'|'history'|'disk'|'draft'} */ (
 
 export const singleKeys = signal(sessionStorage.getItem('single-keys') !== 'off');
 
-/** Listens to the keys of the whole page; returns how to stop. */
-export function listen() {
-	const pressed = (/** @type {KeyboardEvent} */ e) => {
-		const isOver = document.querySelector('dialog[open]') !== null;
-		if (e.defaultPrevented || (isOver && !(e.ctrlKey || e.metaKey))) return;
-		const typing = e.target instanceof Element && e.target.matches('input:not([type=radio]):not([type=checkbox]), select, textarea');
-		const done = e.ctrlKey || e.metaKey ? withControl(e, typing && !e.target.matches('select')) : !e.altKey && !typing && (e.key === 'F1' || singleKeys.value) && single(e);
-		if (done) e.preventDefault();
-	};
-	addEventListener('keydown', pressed);
-	return () => removeEventListener('keydown', pressed);
-}
-
-/** @param {KeyboardEvent} e @param {boolean} typing @returns {boolean} */
-function withControl(e, typing) {
-	const key = e.key.toLowerCase();
-	if (e.altKey) return false; // on some keyboards that is how signs are typed
-	if (key === 's') { if (!e.repeat) save(); return true; }
-	if (typing) return false;
-	if (key === 'z' && !e.shiftKey) { undoTyped(); return true; }
-	if (key === 'y' || key === 'z') { redo(); return true; }
-	return false;
-}
-
 /** Takes back the last change; what is being typed is one. */
-export async function undoTyped() {
-	if (await takeIn()) undo();
+export const undoTyped = async () => { if (await takeIn()) undo(); };
+
+/** What the keys with Ctrl do; those that a text field has for itself are left to it.
+ * @param {KeyboardEvent} e @param {boolean} isText @returns {(() => any)|undefined} */
+function withControl(e, isText) {
+	const key = e.key.toLowerCase();
+	if (key === 's') return () => { if (!e.repeat) save(); };
+	if (isText) return undefined;
+	if (key === 'z' && !e.shiftKey) return undoTyped;
+	return key === 'y' || key === 'z' ? () => redo() : undefined;
 }
 
-/** @param {KeyboardEvent} e @returns {boolean} */
-function single(e) {
-	const view = views[Number(e.key) - 1];
-	if (view) { go(view[0]); return true; }
-	switch (e.key) {
-		case '?': case 'F1': dialog.value = 'keys'; return true;
-		case 'h': dialog.value = 'history'; return true;
-		case '/': { const field = /** @type {HTMLElement|null} */ (document.querySelector('[data-find]')); field?.focus(); return field !== null; }
-		default: return false;
-	}
+/** What single keys do. @param {string} key @returns {(() => any)|undefined} */
+function single(key) {
+	const [view] = views[Number(key) - 1] || [];
+	if (view) return () => go(view);
+	if (key === '?' || key === 'F1') return () => { dialog.value = 'keys'; };
+	return key === 'h' ? () => { dialog.value = 'history'; } : undefined;
+}
+
+/** Listens to the keys of the whole page. */
+export function listen() {
+	addEventListener('keydown', (e) => {
+		const isControl = e.ctrlKey || e.metaKey, at = /** @type {Element} */ (e.target);
+		if (e.defaultPrevented || e.altKey || (!isControl && document.querySelector('dialog[open]'))) return; // Alt types signs on some keyboards
+		const isText = at.matches('input:not([type=radio]):not([type=checkbox]), textarea');
+		const isOn = !isText && !at.matches('select') && (e.key === 'F1' || singleKeys.value);
+		const act = isControl ? withControl(e, isText) : isOn ? single(e.key) : undefined;
+		if (!act) return;
+		e.preventDefault();
+		act();
+	});
 }

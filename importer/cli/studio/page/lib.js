@@ -19,5 +19,9 @@ export const { signal, computed, batch } = /** @type {any} */ (signals);
 
 /** @type {{useState: <T>(first: T | (() => T)) => [T, (next: T | ((old: T) => T)) => void], useRef: <T = any>(first?: any) => {current: T},
  *   useEffect: (work: () => void | (() => void), when?: any[]) => void, useLayoutEffect: (work: () => void | (() => void), when?: any[]) => void,
- *   useMemo: <T>(make: () => T, when: any[]) => T, useId: () => string}} */
-export const { useState, useRef, useEffect, useLayoutEffect, useMemo, useId } = /** @type {any} */ (hooks);
+ *   useId: () => string}} */
+export const { useState, useRef, useEffect, useLayoutEffect, useId } = /** @type {any} */ (hooks);
+
+/** The part of an address behind “?”; empty members are left out. @param {Record<string, string|number|undefined>} query */
+export const search = (query) => new URLSearchParams(Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+	.map(([name, value]) => [name, String(value)])).toString();

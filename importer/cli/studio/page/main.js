@@ -3,10 +3,12 @@
 
 import { html, render } from './lib.js';
 import { keepFocus, oneGesture } from './focus.js';
+import { listen } from './keys.js';
 import { Shell } from './shell.js';
 import { follow } from './store.js';
 
 render(html`<${Shell} />`, /** @type {HTMLElement} */ (document.getElementById('page')));
 oneGesture();
 keepFocus();
+listen();
 follow();

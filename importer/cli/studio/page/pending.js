@@ -4,36 +4,31 @@
 
 import { computed, signal, useEffect, useLayoutEffect, useRef } from './lib.js';
 
-/** What takes in each thing that waits.
- * @type {import('./lib.js').Signal<Map<object, () => Promise<boolean>>>} */
-const waiting = signal(new Map());
+/** @typedef {{current: {has: boolean, take: () => Promise<boolean>}}} Pending */
+
+/** What waits. @type {import('./lib.js').Signal<Set<Pending>>} */
+const waiting = signal(new Set());
 
 /** Reports whether something is typed that is not sent. */
 export const isTyped = computed(() => waiting.value.size > 0);
 
-/** Takes in all that is typed; false when some of it was refused. @returns {Promise<boolean>} */
-export async function takeIn() {
-	const done = await Promise.all([...waiting.peek().values()].map((take) => take()));
-	return done.every(Boolean);
-}
+/** Takes in all that is typed; false when some of it was refused. */
+export const takeIn = async () => (await Promise.all([...waiting.peek()].map((one) => one.current.take()))).every(Boolean);
 
-/** @param {object} key @param {(() => Promise<boolean>)|null} take */
-function note(key, take) {
-	const next = new Map(waiting.peek());
-	next.delete(key);
-	if (take) next.set(key, take);
-	if (take || waiting.peek().has(key)) waiting.value = next;
+/** @param {Pending} one @param {boolean} has */
+function note(one, has) {
+	const others = [...waiting.peek()].filter((other) => other !== one);
+	waiting.value = new Set(has ? [...others, one] : others);
 }
 
 /** Keeps what an element holds from being lost: when the element goes, it is taken in.
- * @param {boolean} has whether there is something to take in
- * @param {() => Promise<boolean>} take */
+ * @param {boolean} has whether there is something to take in @param {() => Promise<boolean>} take */
 export function usePending(has, take) {
 	const now = useRef();
 	now.current = { has, take };
-	useLayoutEffect(() => { note(now, has ? () => now.current.take() : null); }, [has]);
+	useLayoutEffect(() => { note(now, has); }, [has]);
 	useEffect(() => () => {
-		note(now, null);
+		note(now, false);
 		if (now.current.has) now.current.take();
 	}, []);
 }

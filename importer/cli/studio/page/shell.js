@@ -3,16 +3,16 @@
 
 import { OneClient } from './client.js';
 import { Columns } from './columns.js';
-import { OpenDialog } from './dialogs.js';
+import { OpenDialog, ways } from './dialogs.js';
 import { File } from './file.js';
 import { Rows } from './grid.js';
 import { Try } from './jobs.js';
-import { dialog, listen, undoTyped, views } from './keys.js';
-import { html, useEffect, useId, useState } from './lib.js';
+import { dialog, undoTyped, views } from './keys.js';
+import { html, useEffect, useState } from './lib.js';
 import { isTyped } from './pending.js';
 import { link, route } from './route.js';
 import { Sheets } from './sheet.js';
-import { away, draft, isJudged, notice, redo, reload, save, slow, state, targetNear } from './store.js';
+import { away, current, isJudged, notice, redo, save, slow, state, targetNear } from './store.js';
 import { Targets } from './targets.js';
 import { Act, Copy } from './ui.js';
 import { count, number } from './words.js';
@@ -21,22 +21,21 @@ import { count, number } from './words.js';
 const screens = { columns: Columns, targets: Targets, rows: Rows, client: OneClient, file: File, try: Try, sheet: Sheets };
 
 export function Shell() {
-	useEffect(listen, []);
-	const now = state.value;
-	const name = screens[route.value.view] ? route.value.view : 'columns';
-	const title = views.find(([view]) => view === name)?.[1];
-	useEffect(() => { document.title = `${title}${now ? ` · ${now.mapping.path}` : ''} · Claimsheet Studio`; }, [title, now?.mapping.path]);
-	useEffect(() => { document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }); }, [name, Boolean(now)]);
-	if (!now) return html`<main class="starting"><h1>Claimsheet Studio</h1>
+	const path = state.value?.mapping.path;
+	const name = screens[route.value.view] ? route.value.view : 'columns', Screen = screens[name];
+	useEffect(() => {
+		document.title = [views.find(([view]) => view === name)?.[1], path, 'Claimsheet Studio'].filter(Boolean).join(' · ');
+		document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+	}, [name, path]);
+	if (!state.value) return html`<main class="starting"><h1>Claimsheet Studio</h1>
 		${notice.value ? html`<p class="bad-text" role="alert">${notice.value.text} <span class="faint">${notice.value.hint}</span></p>`
 		: html`<p role="status">Reading the sheet …</p>`}</main>`;
-	const Screen = screens[name];
+	const said = notice.value?.kind === 'said' ? notice.value.text : '';
 	return html`<button type="button" class="skip" onClick=${() => document.getElementById('main')?.focus()}>To the content</button>
 		<${Top} />
-		<div class="menu"><nav aria-label="Views">
-			<ul>${views.map(([view, words]) => html`<li key=${view}>
+		<div class="menu"><nav aria-label="Views"><ul>${views.map(([view, words]) => html`<li key=${view}>
 			<a href=${link(view)} aria-current=${view === name ? 'page' : undefined}>${words}<${Count} view=${view} /></a></li>`)}</ul></nav>
-			<${Said} /></div>
+			<p class="said" role="status" title=${said}>${slow.value ? 'Still waiting for Claimsheet …' : said}</p></div>
 		<${Notices} />
 		<main id="main" tabindex="-1"><${Screen} key=${name} /></main>
 		<${Command} />
@@ -45,59 +44,52 @@ export function Shell() {
 
 /** The number beside a view's name: what waits there. @param {{view: string}} props */
 function Count({ view }) {
-	const now = /** @type {import('./types.js').State} */ (state.value);
+	const { columns, targets, mapping, judgement } = current();
 	const [n, what] = /** @type {Record<string, [number, string]>} */ ({
-		columns: [now.columns.filter((c) => !c.targets.length && !c.ignored && c.filled > 0).length, 'not decided'],
-		targets: [now.targets.filter((t) => t.required && t.rule === null).length + now.mapping.questions.length, 'required or to decide'],
-		rows: [now.judgement.errors, 'with errors'],
-		file: [now.mapping.problems.length, 'to fix'],
+		columns: [columns.filter((c) => !c.targets.length && !c.ignored && c.filled > 0).length, 'not decided'],
+		targets: [targets.filter((t) => t.required && t.rule === null).length + mapping.questions.length, 'required or to decide'],
+		rows: [judgement.errors, 'with errors'],
+		file: [mapping.problems.length, 'to fix'],
 	})[view] || [0, ''];
-	return n ? html` <span class="badge" title=${`${number(n)} ${what}`}>${number(n)}<span class="hidden"> ${what}</span></span>` : null;
+	return n > 0 && html` <span class="badge" title=${`${number(n)} ${what}`}>${number(n)}<span class="hidden"> ${what}</span></span>`;
 }
 
 /** The file, the verdict, and undo, redo and save. */
 function Top() {
-	const { mapping, environment, judgement: j } = /** @type {import('./types.js').State} */ (state.value);
-	const running = !j.stale && !j.error && !isJudged.value;
+	const { mapping, environment, judgement: j } = current();
+	const isRunning = !j.stale && !j.error && !isJudged.value, isUnsaved = mapping.dirty || isTyped.value;
 	const back = mapping.history[mapping.at], forward = mapping.history[mapping.at + 1];
-	const canSave = mapping.dirty || isTyped.value, canUndo = mapping.at > 0 || isTyped.value;
+	const warned = j.warnings.reduce((n, w) => n + w.count, 0);
+	/** @param {boolean} isOn @param {() => any} act @param {string} words @param {string} title */
+	const button = (isOn, act, words, title) => html`<button type="button" class=${words === 'Save' ? 'main' : ''}
+		data-again=${words === 'Save' ? undefined : true} aria-disabled=${isOn ? undefined : 'true'} onClick=${() => isOn && act()} title=${title}>${words}</button>`;
+	const open = (name) => () => { dialog.value = name; };
 	return html`<header class="top">
 		<p class="brand">Claimsheet <b>Studio</b></p>
 		<p class="which"><span class="code">${mapping.path}</span>
-			${mapping.dirty || isTyped.value ? html`<span class="dirty">not saved</span>` : html`<span class="faint">${mapping.exists ? 'saved' : 'new'}</span>`}
+			<span class=${isUnsaved ? 'dirty' : 'faint'}>${isUnsaved ? 'not saved' : mapping.exists ? 'saved' : 'new'}</span>
 			<span class="faint env">${environment || 'no environment'}</span></p>
-		<p class="sum"><span role="status">${summary(j, running)}</span>
+		<p class="sum"><span role="status">${summary(j, isRunning)}</span>
 			${j.errors > 0 && html`<a href=${link('rows', { show: 'errors' })} class="bad-text">${number(j.errors)} with errors</a>`}
-			${j.warnings.length > 0 && html`<a href=${link('rows', { show: 'warned' })} class="warn-text">${number(j.warnings.reduce((n, w) => n + w.count, 0))} to look at</a>`}
-			${running && html`<progress aria-label="Rows read" max=${j.rows || 1} value=${j.done}></progress>`}</p>
+			${warned > 0 && html`<a href=${link('rows', { show: 'warned' })} class="warn-text">${number(warned)} to look at</a>`}
+			${isRunning && html`<progress aria-label="Rows read" max=${j.rows || 1} value=${j.done}></progress>`}</p>
 		<p class="actions">
-			<button type="button" data-again aria-disabled=${canUndo ? undefined : 'true'} onClick=${() => canUndo && undoTyped()} title=${back ? `Undo: ${back} (Ctrl+Z)` : 'Undo'}>Undo</button>
-			<button type="button" data-again aria-disabled=${forward ? undefined : 'true'} onClick=${() => forward && redo()}
-				title=${forward ? `Redo: ${forward} (Ctrl+Y)` : 'Redo'}>Redo</button>
-			<button type="button" aria-haspopup="dialog" onClick=${() => { dialog.value = 'history'; }}>Changes</button>
-			<button type="button" class="main" aria-disabled=${canSave ? undefined : 'true'} onClick=${() => canSave && save()} title="Ctrl+S">Save</button>
-			<button type="button" class="quiet" aria-haspopup="dialog" aria-label="Keys" onClick=${() => { dialog.value = 'keys'; }}>?</button>
+			${button(mapping.at > 0 || isTyped.value, undoTyped, 'Undo', back ? `Undo: ${back} (Ctrl+Z)` : 'Undo')}
+			${button(Boolean(forward), () => redo(), 'Redo', forward ? `Redo: ${forward} (Ctrl+Y)` : 'Redo')}
+			<button type="button" aria-haspopup="dialog" onClick=${open('history')}>Changes</button>
+			${button(isUnsaved, () => save(), 'Save', 'Ctrl+S')}
+			<button type="button" class="quiet" aria-haspopup="dialog" aria-label="Keys" onClick=${open('keys')}>?</button>
 		</p>
 	</header>`;
 }
 
-/** The verdict in a sentence. @param {import('./types.js').Judgement} j @param {boolean} running */
-function summary(j, running) {
+/** The verdict in a sentence. @param {import('./types.js').Judgement} j @param {boolean} isRunning */
+function summary(j, isRunning) {
 	if (j.error) return j.error;
 	if (j.stale) return 'Not judged: the mapping has a mistake';
-	if (running && j.done < j.rows) return `Judging ${number(j.done)} of ${number(j.rows)} rows`;
-	if (running) return 'Finding the clients …';
-	return [
-		`${number(j.usable)} of ${count(j.rows - j.skipped, 'row')} usable`, j.skipped && `${number(j.skipped)} left out`,
-		count(j.clients, 'client'), j.partial && 'without the rules that have mistakes',
-	].filter(Boolean).join(' · ');
-}
-
-/** What was done last, beside the views, so that nothing moves. */
-function Said() {
-	const said = notice.value?.kind === 'said' ? notice.value : null;
-	return html`<p class="said" role="status" title=${said?.text}>
-		${slow.value ? 'Still waiting for Claimsheet …' : said && html`${said.text} ${said.hint && html`<span class="faint">${said.hint}</span>`}`}</p>`;
+	if (isRunning) return j.done < j.rows ? `Judging ${number(j.done)} of ${number(j.rows)} rows` : 'Finding the clients …';
+	return [`${number(j.usable)} of ${count(j.rows - j.skipped, 'row')} usable`, j.skipped && `${number(j.skipped)} left out`,
+		count(j.clients, 'client'), j.partial && 'without the rules that have mistakes'].filter(Boolean).join(' · ');
 }
 
 /** Why there is no news of the server, and what to do. */
@@ -111,44 +103,38 @@ const awayWords = {
 
 /** What was refused, and what waits for an answer. */
 function Notices() {
-	const { mapping, judgement } = /** @type {import('./types.js').State} */ (state.value);
-	const said = notice.value;
+	const { mapping, judgement } = current();
+	const refused = notice.value?.kind === 'refused' ? notice.value : null;
+	const [mistake] = judgement.stale ? mapping.problems : [];
+	const disk = { same: '', gone: `${mapping.path} is gone from the disk.`,
+		changed: `${mapping.path}: ${mapping.diskNote}.` }[mapping.onDisk];
+	const compare = (of) => html`<button type="button" aria-haspopup="dialog" onClick=${() => { dialog.value = of; }}>
+		Look at the difference</button>${ways[of].map(([words, act]) => html`<${Act} onAct=${act}>${words}<//>`)}`;
 	return html`<div class="notices">
-		<div role="alert">${said?.kind === 'refused'
-			&& html`<p class="notice bad"><span>${said.text}</span> ${said.hint && html`<span>${said.hint}</span>`}
-			${said.again && html`<button type="button" onClick=${said.again}>Try again</button>`}
-			<button type="button" class="quiet" aria-label="Close this message" onClick=${() => { notice.value = null; }}>✕</button></p>`}
+		<div role="alert">
+			${refused && html`<p class="notice bad"><span>${refused.text}</span> ${refused.hint && html`<span>${refused.hint}</span>`}
+				<button type="button" class="quiet" aria-label="Close this message" onClick=${() => { notice.value = null; }}>✕</button></p>`}
 			${away.value && html`<p class="notice bad">${awayWords[away.value]}</p>`}</div>
-		${judgement.stale && mapping.problems.length > 0 && html`<${Mistake} problem=${mapping.problems[0]} />`}
-		<div role="alert">${mapping.onDisk !== 'same' && html`<p class="notice warn">
-			${mapping.onDisk === 'gone' ? `${mapping.path} is gone from the disk.` : mapping.diskNote ? `${mapping.path}: ${mapping.diskNote}.` : `Another program changed ${mapping.path} meanwhile.`}
-			${mapping.onDisk === 'changed' && html`<button type="button" aria-haspopup="dialog" onClick=${() => { dialog.value = 'disk'; }}>Look at the difference</button>
-			<${Act} onAct=${() => reload()}>Take theirs<//>`}
-			<${Act} onAct=${() => save(true)}>${mapping.onDisk === 'gone' ? 'Write mine again' : 'Keep mine'}<//></p>`}</div>
-		${mapping.warnings.filter((w) => w.code === 'sheet-changed').map((w) => html`<p class="notice warn" role="status">${w.where}: ${w.message}${w.hint && html` <span>${w.hint}.</span>`}</p>`)}
-		${mapping.draft && html`<p class="notice warn">Last time, changes were left unsaved${mapping.draftOld && ', and the file was changed since'}.
-			<button type="button" aria-haspopup="dialog" onClick=${() => { dialog.value = 'draft'; }}>Look at the difference</button>
-			<${Act} onAct=${() => draft(true)}>Take them up<//><${Act} onAct=${() => draft(false)}>Drop them<//></p>`}
+		${mistake && html`<p class="notice bad"><span>${mistake.message}</span>
+			${targetNear(mistake.path) && html`<a href=${link('targets', { at: targetNear(mistake.path) })}>Fix it</a>`}
+			${mistake.line && html`<a href=${link('file', { line: mistake.line })}>Line ${mistake.line} of the file</a>`}</p>`}
+		<div role="alert">${disk && html`<p class="notice warn">${disk}
+			${mapping.onDisk === 'gone' ? html`<${Act} onAct=${() => save(true)}>Write mine again<//>` : compare('disk')}</p>`}</div>
+		${mapping.warnings.filter((w) => w.code === 'sheet-changed').map((w) => html`<p class="notice warn" role="status">
+			${w.where}: ${w.message} <span>${w.hint}.</span></p>`)}
+		${mapping.draft && html`<p class="notice warn">
+			Last time, changes were left unsaved${mapping.draftOld && ', and the file was changed since'}. ${compare('draft')}</p>`}
 	</div>`;
 }
 
-/** The mistake that keeps the mapping from being judged. @param {{problem: import('./types.js').Problem}} props */
-function Mistake({ problem: p }) {
-	const near = targetNear(p.path);
-	return html`<p class="notice bad"><span>${p.message}</span>${near && html`<a href=${link('targets', { at: near })}>Fix it</a>`}
-		${p.line && html`<a href=${link('file', { line: p.line })}>Line ${p.line} of the file</a>`}</p>`;
-}
-
-const commandNames = /** @type {[string, string][]} */ ([['check', 'Check'], ['dryRun', 'Dry run'], ['run', 'Run']]);
+/** @type {[string, string][]} */
+const commandNames = [['check', 'Check'], ['dryRun', 'Dry run'], ['run', 'Run']];
 
 /** The command line that does the same as the page shows. */
 function Command() {
-	const { commands } = /** @type {import('./types.js').State} */ (state.value);
 	const [name, setName] = useState('run');
-	const id = useId();
-	const text = commands[name] || '';
-	return html`<footer class="command"><label for=${id} class="hidden">Command</label>
-		<select id=${id} value=${name} onChange=${(/** @type {any} */ e) => setName(e.target.value)}>
+	const text = current().commands[name];
+	return html`<footer class="command"><select aria-label="Command" value=${name} onChange=${(e) => setName(e.target.value)}>
 		${commandNames.map(([key, words]) => html`<option value=${key}>${words}</option>`)}</select>
 		<code>${text}</code><${Copy} text=${text} what="the command" /></footer>`;
 }

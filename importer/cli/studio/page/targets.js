@@ -3,109 +3,82 @@
 
 import { RuleEditor } from './editor.js';
 import { html } from './lib.js';
-import { describe, members } from './rule.js';
 import { takeIn } from './pending.js';
-import { go, link, route, stay } from './route.js';
-import { patch, state, suggestions, targetAt } from './store.js';
+import { route, stay } from './route.js';
+import { describe, members } from './rule.js';
+import { current, patch, suggestions, targetAt } from './store.js';
 import { Questions, Reasons, Suggested } from './suggestions.js';
-import { Act, arrows, Chip, Choice, Clients, Panel, Verdict } from './ui.js';
+import { Act, arrows, Chip, Clients, listOf, Panel, Verdict, View } from './ui.js';
 import { count, groups, typeName } from './words.js';
 
 /** @typedef {import('./types.js').Target} Target */
 
 /** @param {Target} t */
-const isUnfilled = (t) => t.rule === null || t.rule === undefined;
+const isUnfilled = (t) => t.rule === null;
 /** @param {Target} t */
-const isMissing = (t) => isUnfilled(t) && t.required === true;
-
-/** Reports whether the mapping reads a value as another type than the service names. @param {Target} t */
-const isOwnType = (t) => Boolean(members(t.rule).type) && t.typeFrom !== 'default' && (t.typeFrom === 'mapping' || members(t.rule).type !== t.type);
+const isMissing = (t) => isUnfilled(t) && t.required;
 
 /** @type {[string, string, (t: Target) => boolean][]} */
 const filters = [
 	['all', 'All', () => true],
 	['missing', 'Required and unfilled', isMissing],
 	['unfilled', 'Unfilled', isUnfilled],
-	['errors', 'With errors', (t) => (t.errors || 0) > 0],
+	['errors', 'With errors', (t) => t.errors > 0],
 	['confirm', 'To confirm', (t) => isUnfilled(t) && suggestions.value.some((s) => s.path === t.path && !s.sure)],
 ];
 
 export function Targets() {
-	const { targets } = /** @type {import('./types.js').State} */ (state.value);
-	const { at, show = 'all' } = route.value.query;
-	const fits = filters.find(([name]) => name === show)?.[2] || (() => true);
-	const chosen = targetAt(at);
-	const query = show === 'all' ? '' : show;
-	return html`<div class=${chosen ? 'split' : ''}>
-		<section class="list" aria-labelledby="view-title">
-			<header class="tools">
-				<h1 id="view-title">Fields of the service</h1>
-				<${Choice} label="Which of them" value=${show}
-					onPick=${(/** @type {string} */ name) => stay('targets', { at, show: name === 'all' ? '' : name })}
-					options=${filters.map(([name, words, f]) => [name, words, targets.filter(f).length])} />
-				<p class="faint keys-helper"><${Clients} /></p>
-			</header>
-			<div class="scroll" onKeyDown=${arrows('th a')}>
-				<${ToDecide} />
-				${sections(targets.filter(fits)).map(([title, list, about]) => html`<${Section} key=${about ? entryOf(about) : title} title=${title} about=${about}
-					list=${list} at=${chosen?.path} query=${query} />`)}
-				${!targets.some(fits) && html`<p class="nothing">
-					${show === 'missing' ? 'Everything that the service requires is filled.' : targets.length ? 'Nothing here.' : 'The file cannot be read as it is; fix it first.'}</p>`}
-			</div>
-		</section>
-		${chosen && html`<${TargetPanel} target=${chosen} onClose=${() => { stay('targets', { show: query }); focusRow(chosen.path); }} />`}
-	</div>`;
+	const { targets, mapping: { questions } } = current();
+	const list = listOf('targets', targets, filters), chosen = targetAt(list.at);
+	return html`<${View} title="Fields of the service" tools=${html`${list.filter}<p class="faint keys-helper"><${Clients} /></p>`}
+		details=${chosen && html`<${TargetPanel} target=${chosen} onClose=${list.close} />`}>
+		<div class="scroll" onKeyDown=${arrows('th a')}>
+			${questions.length > 0 && html`<section class="to-decide"><h2>${count(questions.length, 'question')} to decide</h2>
+				<${Questions} list=${questions} links=${true} /></section>`}
+			${sections(list.shown).map(({ title, its, about }) => html`<table key=${about ? entryOf(about) : title}
+				class=${'rows targets' + (its.every(isMissing) ? ' missing' : '')}>
+				<caption>${title} ${about && html`<${Chip}>${
+					about.path.startsWith('/activities/template=') ? 'not sent yet' : `for each ${about.on || 'client'}`}<//>`}
+					${about?.status && html` <${Chip}>${statusWords[about.status] || about.status.toLowerCase()}<//>`}</caption>
+				<thead class="hidden"><tr>${['What', 'Type', 'Filled by', 'Over all rows'].map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
+				<tbody>${its.map((t) => html`<tr key=${t.path} data-path=${t.path} class=${t === chosen ? 'chosen' : ''} onClick=${list.open(t.path)}>
+					<th scope="row"><a href=${list.address(t.path)} aria-current=${t === chosen ? 'true' : undefined}>${t.title}</a>
+						${its.every(isMissing) ? t.of && html` <span class="faint">${t.of}</span>` : t.required && html` <span class="required">required</span>`}</th>
+					<td class="type"><${Type} target=${t} /></td>
+					<td class="goes"><${FilledBy} target=${t} /></td>
+					<td class="over"><${Verdict} ...${t} /></td>
+				</tr>`)}</tbody>
+			</table>`)}
+			${!list.shown.length && html`<p class="nothing">${list.show === 'missing' ? 'Everything that the service requires is filled.'
+				: targets.length ? 'Nothing here.' : 'The file cannot be read as it is; fix it first.'}</p>`}
+		</div>
+	<//>`;
 }
 
-/** @param {string} path */
-const focusRow = (path) => requestAnimationFrame(() => /** @type {HTMLElement|null} */ (document.querySelector(`tr[data-path="${CSS.escape(path)}"] th a`))?.focus());
+/** @type {Record<string, string>} */
+const statusWords = { Open: 'open: the client fills it in', BackFilled: 'back-filled: sent as done, from the sheet' };
 
 /** The targets in sections: required and unfilled ones first, then by group; each activity and each claim is a section of its own.
- * @param {Target[]} targets @returns {[string, Target[], Target?][]} */
+ * @param {Target[]} targets @returns {{title: string, its: Target[], about?: Target}[]} */
 function sections(targets) {
-	/** @type {[string, Target[], Target?][]} */
-	const list = [];
-	const missing = targets.filter(isMissing);
-	if (missing.length) list.push(['Required and unfilled', missing]);
 	const rest = targets.filter((t) => !isMissing(t));
-	for (const [group, title] of groups) {
-		const mine = rest.filter((t) => t.group === group);
-		if (!['activity', 'claims'].includes(group)) { if (mine.length) list.push([title, mine]); continue; }
-		for (const entry of new Set(mine.map(entryOf))) {
-			const its = mine.filter((t) => entryOf(t) === entry);
-			list.push([its[0].of || title, its, its[0]]);
-		}
-	}
-	return list;
+	const bySection = groups.flatMap(([group, title]) => {
+		const its = rest.filter((t) => t.group === group);
+		if (!['activity', 'claims'].includes(group)) return [{ title, its }];
+		return [...Map.groupBy(its, entryOf).values()].map((entry) => ({ title: entry[0].of || title, its: entry, about: entry[0] }));
+	});
+	return [{ title: 'Required and unfilled', its: targets.filter(isMissing) }, ...bySection].filter(({ its }) => its.length > 0);
 }
 
 /** The path of the activity or claim that a target belongs to; two activities may be of one template. @param {Target} t */
 const entryOf = (t) => t.path.split('/').slice(0, 3).join('/');
 
-/** @param {{title: string, list: Target[], about?: Target, at?: string, query: string}} props */
-function Section({ title, list, about, at, query }) {
-	const missing = list.every(isMissing);
-	return html`<table class=${'rows targets' + (missing ? ' missing' : '')}>
-		<caption>${title} ${about && html`<${Chip}>
-			${about.path.startsWith('/activities/template=') ? 'not sent yet' : `for each ${about.on || 'client'}`}<//>`}
-			${about?.status && html` <${Chip}>${statusWords(about.status)}<//>`}</caption>
-		<thead class="hidden"><tr><th scope="col">What</th><th scope="col">Type</th><th scope="col">Filled by</th><th scope="col">Over all rows</th>
-			</tr></thead>
-		<tbody>${list.map((t) => html`<tr key=${t.path} data-path=${t.path} class=${t.path === at ? 'chosen' : ''}
-			onClick=${(/** @type {Event} */ e) => { if (!/** @type {Element} */ (e.target).closest('a, button')) go('targets', { at: t.path, show: query }); }}>
-			<th scope="row"><a href=${link('targets', { at: t.path, show: query })} aria-current=${t.path === at ? 'true' : undefined}>${t.title}</a>
-				${missing && t.of && html` <span class="faint">${t.of}</span>`}
-				${t.required && !missing && html` <span class="required" title="required">required</span>`}</th>
-			<td class="type">${typeName(isOwnType(t) ? members(t.rule).type : t.type)}${isOwnType(t) && html` <${Chip}>your choice<//>`}</td>
-			<td class="goes"><${FilledBy} target=${t} /></td>
-			<td class="over">${(t.usable || 0) + (t.errors || 0) + (t.empty || 0) > 0 && html`<${Verdict} ...${t} />`}</td>
-		</tr>`)}</tbody>
-	</table>`;
+/** The type; where the mapping says another one than the service or custom, it is the person's choice. @param {{target: Target}} props */
+function Type({ target: t }) {
+	const { type } = members(t.rule);
+	const isOwn = type && t.typeFrom !== 'default' && (t.typeFrom === 'mapping' || type !== t.type);
+	return html`${typeName(isOwn ? type : t.type)}${isOwn && html` <${Chip}>your choice<//>`}`;
 }
-
-/** @param {string} status */
-const statusWords = (status) => ({ Open: 'open: the client fills it in', BackFilled: 'back-filled: sent as done, from the sheet' })[status]
-	|| status.toLowerCase();
 
 /** @param {{target: Target}} props */
 function FilledBy({ target: t }) {
@@ -115,44 +88,22 @@ function FilledBy({ target: t }) {
 	return html`<span class="faint">${t.status === 'Open' ? 'the client fills it in' : t.required ? 'nothing yet' : '—'}</span>`;
 }
 
-/** The questions of a first mapping that are still open. */
-function ToDecide() {
-	const list = state.value?.mapping.questions || [];
-	return list.length > 0 && html`<section class="to-decide"><h2>${count(list.length, 'question')} to decide</h2>
-		<${Questions} list=${list} links=${true} /></section>`;
-}
-
-/** What can be done with the whole activity that a target belongs to. @param {{target: Target}} props */
-function Entry({ target: t }) {
-	const [, list, entry] = /^\/(activities|claims)\/(\d+)\//.exec(t.path) || [];
-	const its = (state.value?.targets || []).filter((x) => x.path.startsWith(`/${list}/${entry}/`));
-	if (!list || (list === 'claims' && its.every(isUnfilled))) return null; // the first claim is offered before the mapping has it
-	const n = Number(entry);
-	const isLast = !state.value?.targets.some((x) => x.path.startsWith(`/${list}/${n + 1}/`));
-	const { show } = route.value.query;
-	const move = async (/** @type {number} */ to) => {
-		const path = t.path.replace(/\d+/, String(to));
-		if (await takeIn() && await patch(`${t.of} ${to < n ? 'earlier' : 'later'}`, [{ op: 'move', from: `/${list}/${n}`, path: `/${list}/${to}` }])) stay('targets', { at: path, show });
-	};
-	const remove = async () => {
-		if (await takeIn() && await patch(`${t.of} taken away`, [{ op: 'remove', path: `/${list}/${n}` }])) stay('targets', { show }); // the next one is not meant
-	};
-	return html`<section class="entry"><h3>${t.of} as a whole</h3><div class="actions">
-		${list === 'activities' && html`<${Act} off=${n === 0} onAct=${() => move(n - 1)}>Send it earlier<//>
-			<${Act} off=${isLast} onAct=${() => move(n + 1)}>Send it later<//>`}
-		<${Act} onAct=${remove}>Do not send it<//></div>
-			</section>`;
-}
-
 /** @param {{target: Target, onClose: () => void}} props */
-function TargetPanel({ target: t, onClose }) {
-	const offered = suggestions.value.filter((s) => s.path === t.path);
-	return html`<${Panel} about=${t.path} title=${t.title}
-		of=${[t.of, typeName(t.type), t.on && t.on !== 'client' ? `for each ${t.on}` : '', t.required ? 'required' : ''].filter(Boolean).join(' · ')}
-		onClose=${onClose}>
-		<${Reasons} list=${offered} from=${true} />
-		<${RuleEditor} key=${t.path} target=${t} />
-		<${Entry} key=${t.path} target=${t} />
-	<//>`;
-}
+const TargetPanel = ({ target: t, onClose }) => html`<${Panel} about=${t.path} title=${t.title} onClose=${onClose}
+	of=${[t.of, typeName(t.type), t.on && t.on !== 'client' && `for each ${t.on}`, t.required && 'required'].filter(Boolean).join(' · ')}>
+	<${Reasons} list=${suggestions.value.filter((s) => s.path === t.path)} from=${true} />
+	<${RuleEditor} key=${t.path} target=${t} />
+	<${Entry} target=${t} />
+<//>`;
 
+/** Takes the whole activity or claim away that a target belongs to. @param {{target: Target}} props */
+function Entry({ target: t }) {
+	const [path] = /^\/(activities|claims)\/\d+/.exec(t.path) || [];
+	const its = current().targets.filter((x) => x.path.startsWith(path + '/'));
+	if (!path || (path.startsWith('/claims') && its.every(isUnfilled))) return null; // the first claim is offered before the mapping has it
+	const remove = async () => {
+		if (!await takeIn() || !await patch(`${t.of} taken away`, [{ op: 'remove', path }])) return;
+		stay('targets', { show: route.value.query.show }); // the next one, which takes its place, is not meant
+	};
+	return html`<section class="entry"><h3>${t.of} as a whole</h3><div class="actions"><${Act} onAct=${remove}>Do not send it<//></div></section>`;
+}

@@ -9,54 +9,50 @@
  *   row?: number, path?: string, column?: string}} Problem
  *   a mistake in the mapping or in the sheet
  *
+ * @typedef {{usable: number, errors: number, empty: number, problems: CellErrors[], warnings: CellErrors[]}} Tally
+ *   the verdict over all cells of a column or a target; cells with a warning are sent all the same
+ *
  * @typedef {{letter: string, header: string, shared: boolean, filled: number, distinct: number, distinctMore?: boolean,
- *   samples: string[], kind: string, targets: string[], ignored: boolean, usable: number, errors: number, empty: number,
- *   problems: CellErrors[], warnings: CellErrors[]}} Column
- *   a column of the sheet, with the verdict over all its cells; cells with a warning are sent all the same
+ *   samples: string[], targets: string[], ignored: boolean} & Tally} Column
  *
  * @typedef {string | number | boolean | null | any[] | Record<string, any>} Rule
  *   what the mapping says about one target
  *
- * @typedef {{path: string, group: string, title: string, of?: string, status?: string, on?: string, type?: string,
- *   typeFrom?: string, required?: boolean, options?: string[]|null, rule: Rule, columns: string[], usable?: number,
- *   errors?: number, empty?: number, problems?: CellErrors[], warnings?: CellErrors[], line?: number}} Target
+ * @typedef {{path: string, group: string, title: string, of: string, status: string, on: string, type: string, typeFrom: string,
+ *   required: boolean, options: string[]|null, rule: Rule, columns: string[], line?: number} & Tally} Target
  *   one thing that the service can get; the server makes what is missing above its path
  *
- * @typedef {{op: 'add'|'remove'|'replace'|'move', path: string, from?: string, value?: any}} Operation
+ * @typedef {{op: 'add'|'remove'|'replace', path: string, value?: any}} Operation
  *   one operation of a JSON Patch
  *
- * @typedef {{path: string, value: Rule, operations: Operation[], column: string, certainty: string, reason: string, ask?: string, sure: boolean}} Suggestion
+ * @typedef {{path: string, operations: Operation[], column: string, certainty: string, reason: string, ask?: string, sure: boolean}} Suggestion
  *   what could fill a target; ask is what has to be confirmed
  *
  * @typedef {{line: number, text: string, path: string}} Question
  *   a comment of a first mapping that asks for a decision
  *
- * @typedef {{rows: number, done: number, complete: boolean, stale: boolean, partial: boolean, skipped: number, usable: number, errors: number, clients: number, disagree: number,
- *   codes: CellErrors[], warnings: CellErrors[], error: string}} Judgement
- *   the verdict over the sheet. complete: all rows are judged; stale: they cannot be,
- *   because the mapping has a mistake; partial: rules with mistakes are left out; error: why the rows
- *   could not be judged
+ * @typedef {{rows: number, done: number, complete: boolean, stale: boolean, partial: boolean, skipped: number, usable: number, errors: number,
+ *   clients: number, disagree: number, codes: CellErrors[], warnings: CellErrors[], error: string}} Judgement
+ *   the verdict over the sheet. complete: all rows are judged; stale: they cannot be, because the mapping has a mistake;
+ *   partial: rules with mistakes are left out; error: why the rows could not be judged
  *
- * @typedef {{kind: 'dry-run'|'sandbox', state: 'running'|'done'|'failed', phase?: string, done?: number, of?: number,
- *   exitCode?: number, summary?: Record<string, any>, workbook: string, pages: string, problems?: Problem[]}} Job
+ * @typedef {{kind: 'dry-run'|'sandbox', state: 'running'|'done'|'failed', phase: string, done: number, of: number,
+ *   exitCode: number, summary: Record<string, any>|null, workbook: string, pages: string, problems: Problem[]}} Job
  *
  * @typedef {{path: string, names: string[], name: string, headerRow: number, first: string[][], problems: Problem[]}} Sheet
  *
  * @typedef {{version: number, progress: number,
  *   mapping: {path: string, exists: boolean, dirty: boolean, onDisk: 'same'|'changed'|'gone', text: string, problems: Problem[],
- *     warnings: Problem[], history: string[], at: number, questions: Question[], draft: boolean, draftOld: boolean,
- *     diskNote?: string},
- *   environment: string,
- *   sheets: Sheet[], columns: Column[], targets: Target[], suggestions: Suggestion[], judgement: Judgement,
+ *     warnings: Problem[], history: string[], at: number, questions: Question[], draft: boolean, draftOld: boolean, diskNote: string},
+ *   environment: string, sheets: Sheet[], columns: Column[], targets: Target[], suggestions: Suggestion[], judgement: Judgement,
  *   commands: Record<string, string>, job: Job|null}} State
  *
- * @typedef {{row: number, source: string, result: string|null, problem: {code?: string, message: string}|null, warning?: {code?: string, message: string}|null}} PreviewRow
+ * @typedef {{row: number, source: string, result: string|null, problem: Problem|null, warning: Problem|null}} PreviewRow
  *
- * @typedef {{rows: PreviewRow[], usable: number, errors: number, empty: number, error?: {code?: string, message: string, hint?: string},
- *   readings?: {format: string, rows: PreviewRow[], errors: number}[]}} Preview
- *   what a rule makes of the first rows, and how many of the first 2,000 it can read
+ * @typedef {{format?: string, rows: PreviewRow[], usable: number, errors: number, empty: number, error?: Problem, readings?: Preview[]}} Preview
+ *   what a rule makes of the first rows, and how many of the first 2,000 it can read; readings are those with other formats of dates
  *
- * @typedef {{text: string, count: number, to: string|null, problem: string|null, warning?: string|null}} Distinct
+ * @typedef {{text: string, count: number, to: string|null, problem: string|null, warning: string|null}} Distinct
  *   one text of a column, how often it occurs, and what is sent for it; problem and warning are codes
  */
 

@@ -1,55 +1,93 @@
 // @ts-check
-// Small pieces that every view uses: verdicts, fill bars, problems, copying, loading.
+// What every view is made of: its frame, lists with the details of a line, verdicts, problems, and what is loaded.
 
-import { html, useEffect, useId, useLayoutEffect, useRef, useState } from './lib.js';
-import { link } from './route.js';
-import { say, sending, state, targetNear } from './store.js';
+import { html, useEffect, useLayoutEffect, useRef, useState } from './lib.js';
+import { go, link, route, stay } from './route.js';
+import { current, say, sending, targetNear } from './store.js';
 import { count, mistake, number, percent } from './words.js';
 
-/** A bar with parts of a whole. It is only drawn; the words beside it say the same.
- * @param {{parts: [string, number][], whole: number}} props */
-function Bar({ parts, whole }) {
-	return html`<span class="bar" aria-hidden="true">${parts.map(([kind, n]) => n > 0 && html`
-		<span key=${kind} class=${'part ' + kind} style=${{ width: Math.max(1.5, (n / Math.max(1, whole)) * 100) + '%' }}></span>`)}</span>`;
+/** A view: its title and tools, what it shows, and beside it the details of what is chosen.
+ * @param {{title: any, of?: any, tools?: any, details?: any, children?: any}} props */
+export const View = ({ title, of, tools, details, children }) => html`<div class=${details ? 'split' : ''}>
+	<section class="list" aria-labelledby="view-title">
+		<header class="tools"><h1 id="view-title">${title} <span class="faint">${of}</span></h1>${tools}</header>
+		${children}
+	</section>
+	${details}
+</div>`;
+
+/** A list of which the address has the filter and the line that is chosen.
+ * @template T @param {string} view @param {T[]} all @param {[string, string, (one: T) => boolean][]} filters the first one shows all */
+export function listOf(view, all, filters) {
+	const { at, show = filters[0][0] } = route.value.query;
+	const [, , fits] = filters.find(([name]) => name === show) || filters[0];
+	return {
+		at, show, shown: all.filter(fits),
+		filter: html`<${Choice} label="Which of them" value=${show} onPick=${(name) => stay(view, { at, show: name })}
+			options=${filters.map(([name, words, has]) => [name, words, all.filter(has).length])} />`,
+		address: (key) => link(view, { at: key, show }),
+		/** Opens the details at a click anywhere on a line. @param {string} key */
+		open: (key) => (e) => { if (!e.target.closest('a, button')) go(view, { at: key, show }); },
+		/** Closes the details and gives the focus back to the line. */
+		close() {
+			const line = /** @type {HTMLElement|null} */ (document.querySelector('tr.chosen th a'));
+			stay(view, { show });
+			requestAnimationFrame(() => line?.focus());
+		},
+	};
 }
 
-/** The verdict over all cells: a bar, the counts, and the worst mistakes with an example.
- * @param {{usable?: number, errors?: number, empty?: number, problems?: import('./types.js').CellErrors[], warnings?: import('./types.js').CellErrors[]}} props */
-export function Verdict({ usable = 0, errors = 0, empty = 0, problems = [], warnings = [] }) {
+/** The side panel with the details of one thing. It takes the focus when another thing is chosen, and Escape closes it.
+ * @param {{title: any, of?: any, about: string, onClose: () => void, children?: any}} props about names the thing: another name is another thing */
+export function Panel({ title, of, about, onClose, children }) {
+	const heading = useRef();
+	useLayoutEffect(() => { heading.current?.focus(); }, [about]); // before anybody can type into what is drawn
+	const key = (e) => { if (e.key === 'Escape' && !e.defaultPrevented) onClose(); };
+	return html`<section class="panel" aria-labelledby="panel-title" onKeyDown=${key}>
+		<header><h2 id="panel-title" tabindex="-1" ref=${heading}>${title}</h2>${of && html`<span class="faint">${of}</span>`}
+			<button type="button" class="quiet close" onClick=${onClose} aria-label="Close the details">✕</button></header>
+		<div class="panel-body">${children}</div>
+	</section>`;
+}
+
+/** A bar with parts of a whole. It is only drawn; the words beside it say the same. @param {{parts: [string, number][], whole: number}} props */
+const Bar = ({ parts, whole }) => html`<span class="bar" aria-hidden="true">${parts.map(([kind, n]) => n > 0 && html`
+	<span key=${kind} class=${'part ' + kind} style=${{ width: Math.max(1.5, (n / Math.max(1, whole)) * 100) + '%' }}></span>`)}</span>`;
+
+/** How much of a column is filled. @param {{filled: number, rows: number}} props */
+export const Filled = ({ filled, rows }) => html`<span class="filled">
+	<${Bar} whole=${rows} parts=${[['plain', filled]]} /><span>${percent(filled, rows)}</span></span>`;
+
+/** An example of a mistake. @param {import('./types.js').CellErrors} one */
+const exampleOf = (one) => html`${mistake(one)}${one.example && html`: <q class="cell">${one.example}</q>`}`;
+
+/** The verdict over all cells: a bar, the counts, and the worst mistakes with an example; nothing when no cell was read.
+ * @param {import('./types.js').Tally} props */
+export function Verdict({ usable, errors, empty, problems: [worst], warnings }) {
 	const whole = usable + errors + empty;
-	if (!whole) return html`<span class="faint">nothing read yet</span>`;
-	const worst = problems[0];
-	return html`<div class="verdict">
+	return whole > 0 && html`<div class="verdict">
 		<${Bar} whole=${whole} parts=${[['good', usable], ['bad', errors], ['none', empty]]} />
-		<span>${errors
-			? html`<span class="bad-text">${number(errors)} with errors</span>
-				${worst && html`<span class="faint"> ${mistake(worst)}${worst.example && html`: <q class="cell">${worst.example}</q>`}
-				</span>`}`
+		<span>${errors ? html`<span class="bad-text">${number(errors)} with errors</span> <span class="faint">${worst && exampleOf(worst)}</span>`
 			: html`<span class="good-text">all usable</span>`}
-			${warnings.map((w) => html` <span class="warn-text">${number(w.count)} to look at: ${mistake(w)}${w.example && html`: <q class="cell">${w.example}</q>`}</span>`)}</span>
+			${warnings.map((w) => html` <span class="warn-text">${number(w.count)} to look at: ${exampleOf(w)}</span>`)}</span>
 	</div>`;
 }
 
 /** What the key makes of the sheet. */
 export function Clients() {
-	const { rows, clients, disagree } = /** @type {import('./types.js').State} */ (state.value).judgement;
-	return html`${count(rows, 'row')} → ${count(clients, 'client')}${disagree > 0 && html`, <span class="warn-text">${count(disagree, 'client')} with rows that disagree</span>`}`;
+	const { rows, clients, disagree } = current().judgement;
+	return html`${count(rows, 'row')} → ${count(clients, 'client')}${disagree > 0
+		&& html`, <span class="warn-text">${count(disagree, 'client')} with rows that disagree</span>`}`;
 }
 
-/** How much of a column is filled. @param {{filled: number, rows: number}} props */
-export function Filled({ filled, rows }) {
-	return html`<span class="filled"><${Bar} whole=${rows} parts=${[['plain', filled]]} /><span>${percent(filled, rows)}</span></span>`;
-}
-
-/** A mark with words, such as “required”. @param {{kind?: string, children?: any}} props */
+/** A mark with words, such as “your choice”. @param {{kind?: string, children?: any}} props */
 export const Chip = ({ kind = '', children }) => html`<span class=${'chip ' + kind}>${children}</span>`;
 
-/** A list of problems; each leads to its place. @param {{list: import('./types.js').Problem[], kind?: ''|'mistake'|'warning', here?: boolean, grouped?: boolean}} props
- * here is at the place that the problems are about; grouped makes one line of those that say the same */
-export function Problems({ list, kind = '', here = false, grouped = false }) {
-	if (!list.length) return null;
-	const like = (/** @type {import('./types.js').Problem} */ p) => (grouped ? list.filter((x) => x.message === p.message && x.hint === p.hint) : [p]);
-	return html`<ul class="problems">${list.filter((p) => like(p)[0] === p).map((p) => html`<li class=${kind}>
+/** Problems; each leads to its place. Those that say the same are one line.
+ * @param {{list: import('./types.js').Problem[], kind?: ''|'mistake'|'warning', here?: boolean}} props here is at the place that they are about */
+export function Problems({ list, kind = '', here = false }) {
+	const like = (p) => list.filter((x) => x.message === p.message && x.hint === p.hint && x.line === p.line);
+	return list.length > 0 && html`<ul class="problems">${list.filter((p) => like(p)[0] === p).map((p) => html`<li class=${kind}>
 		<p>${p.message}${like(p).length > 1 && html` <span class="faint">${number(like(p).length)} times</span>`}</p>
 		${p.hint && html`<p class="faint">${p.hint}</p>`}
 		<p class="places">
@@ -65,95 +103,40 @@ export function Problems({ list, kind = '', here = false, grouped = false }) {
 const columnOf = (p) => /!\$?([A-Z]+)\$?\d+(?: \(source row \d+\))?$/.exec(p.where || '')?.[1];
 
 /** The row of a problem, of a results workbook that of the sheet; of several sheets it says too little. @param {import('./types.js').Problem} p */
-const rowOf = (p) => p.row || (state.value?.sheets.length === 1 ? Number(/(?:!\$?[A-Z]*\$?| \(source row )(\d+)\)?$/.exec(p.where || '')?.[1]) : 0);
+const rowOf = (p) => p.row || (current().sheets.length === 1 ? Number(/(?:!\$?[A-Z]*\$?| \(source row )(\d+)\)?$/.exec(p.where || '')?.[1]) : 0);
 
 /** Copies a text. @param {{text: string, what: string}} props what names it, e.g. “the command” */
 export function Copy({ text, what }) {
-	const copy = () => navigator.clipboard.writeText(text).then(() => say(`Copied ${what}.`), () => say('The browser does not allow copying; select the text instead.'));
+	const copy = () => navigator.clipboard.writeText(text).then(() => say(`Copied ${what}.`),
+		() => say('The browser does not allow copying; select the text instead.'));
 	return html`<button type="button" class="quiet" onClick=${copy} aria-label=${'Copy ' + what}>Copy</button>`;
 }
 
-/** Loads something, again when what it depends on changes; the answer that comes too late is dropped.
- * The old answer stays until the new one is here.
- * @template T
- * @param {(signal: AbortSignal) => Promise<T>|null} load null for nothing to load
- * @param {any[]} when
+/** Loads something, again when what it depends on changes; an answer that comes too late is dropped, and the old one stays until then.
+ * @template T @param {(signal: AbortSignal) => Promise<T>|null} load null for nothing to load @param {any[]} when
  * @param {number} [patience] milliseconds to wait for the next change before asking
  * @returns {{answer: T|null, error: Error|null, loading: boolean}} */
 export function useLoaded(load, when, patience = 0) {
 	const [result, set] = useState(/** @type {{answer: T|null, error: Error|null, loading: boolean}} */ ({ answer: null, error: null, loading: true }));
 	useEffect(() => {
 		const control = new AbortController();
-		const start = () => {
-			const asked = load(control.signal);
-			if (!asked) return set({ answer: null, error: null, loading: false });
-			set((old) => ({ ...old, loading: true }));
-			asked.then(
-				(answer) => { if (!control.signal.aborted) set({ answer, error: null, loading: false }); },
-				(error) => {
-					if (control.signal.aborted) return;
-					if (error.code === 'not-ready') timer = setTimeout(start, 700); // the rows are still being read
-					else {
-						set((old) => ({ answer: error.status ? null : old.answer, error, loading: false }));
-						if (!error.status) timer = setTimeout(start, 3000); // the server may come back
-					}
-				},
-			);
-		};
 		let timer = setTimeout(start, patience);
+		async function start() {
+			try {
+				const asked = load(control.signal);
+				if (asked) set((old) => ({ ...old, loading: true }));
+				const answer = await asked;
+				if (!control.signal.aborted) set({ answer, error: null, loading: false });
+			} catch (/** @type {any} */ error) {
+				if (control.signal.aborted) return;
+				const isUnjudged = error.code === 'not-ready'; // the rows are still being read
+				if (!isUnjudged) set((old) => ({ answer: error.status ? null : old.answer, error, loading: false }));
+				if (isUnjudged || !error.status) timer = setTimeout(start, 700); // the server may come back
+			}
+		}
 		return () => { clearTimeout(timer); control.abort(); };
 	}, when);
 	return result;
-}
-
-/** A button that changes the mapping at a place which another change could move: while a change is on its way, it waits.
- * @param {{onAct: () => any, label?: string, main?: boolean, quiet?: boolean, off?: boolean, children?: any}} props label is for those who do not see what is around it */
-export function Act({ onAct, label, main = false, quiet = false, off = false, children }) {
-	const waits = sending.value > 0;
-	return html`<button type="button" class=${(main ? 'main ' : quiet ? 'quiet ' : '') + (waits && !off ? 'waits' : '')} aria-label=${label}
-		aria-disabled=${waits || off ? 'true' : undefined} onClick=${() => { if (!off && !sending.peek()) onAct(); }}>${children}</button>`;
-}
-
-/** A handler of keys that does something at Enter, instead of what the form around would do. @param {() => any} use */
-export const onEnter = (use) => (/** @type {KeyboardEvent} */ e) => {
-	if (e.key !== 'Enter' || e.ctrlKey || e.metaKey || e.defaultPrevented) return;
-	e.preventDefault();
-	use();
-};
-
-/** Buttons of which one is pressed, such as filters. @param {{label: string, value: string, options: [string, any, number?][], onPick: (value: string) => void}} props */
-export function Choice({ label, value, options, onPick }) {
-	return html`<div class="choice" role="group" aria-label=${label}>${options.map(([name, words, n]) => html`
-		<button key=${name} type="button" aria-pressed=${name === value ? 'true' : 'false'} onClick=${() => onPick(name)}>
-			${words}${n !== undefined && html` <span class="n">${number(n)}</span>`}</button>`)}</div>`;
-}
-
-/** Arrow keys, Home and End move the focus among the elements that match a selector inside the element with the returned handler.
- * @param {string} selector */
-export function arrows(selector) {
-	return (/** @type {KeyboardEvent} */ event) => {
-		if (event.target instanceof Element && event.target.matches('input, select, textarea')) return;
-		const stops = /** @type {HTMLElement[]} */ ([.../** @type {HTMLElement} */ (event.currentTarget).querySelectorAll(selector)]);
-		const active = document.activeElement;
-		const at = stops.findIndex((s) => s === active || s.closest('tr, li')?.contains(active));
-		const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: stops.length - 1 }[event.key];
-		if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-		event.preventDefault();
-		stops[Math.max(0, Math.min(stops.length - 1, to))]?.focus();
-	};
-}
-
-/** The side panel with the details of one thing. It takes the focus when another thing is chosen, and Escape closes it.
- * @param {{title: any, of?: any, about: string, onClose: () => void, children?: any}} props about names the thing: another name is another thing */
-export function Panel({ title, of, about, onClose, children }) {
-	const heading = useRef();
-	useLayoutEffect(() => { heading.current?.focus(); }, [about]); // before anybody can type into what is drawn
-	const key = (/** @type {KeyboardEvent} */ e) => { if (e.key === 'Escape' && !e.defaultPrevented) onClose(); };
-	return html`<section class="panel" aria-labelledby="panel-title" onKeyDown=${key}>
-		<header><h2 id="panel-title" tabindex="-1" ref=${heading}>${title}</h2>${of && html`<span class="faint">${of}</span>`}
-			<button type="button" class="quiet close" onClick=${onClose} aria-label="Close the details">✕</button></header>
-		<div class="panel-body">${children}</div>
-	</section>`;
 }
 
 /** What is said while something loads or when it cannot be loaded. @param {{of: {error: Error|null, loading: boolean}, what: string}} props */
@@ -162,23 +145,36 @@ export function Waiting({ of, what }) {
 	return of.loading ? html`<p class="faint">Reading ${what} …</p>` : null;
 }
 
-/** A choice of one of few. @param {{label: string, value: string, options: [string, any][], hint?: any, inline?: boolean, onPick: (value: string) => void}} props */
-export function SelectField({ label, value, options, hint, inline = false, onPick }) {
-	const id = useId();
-	return html`<p class=${inline ? 'field inline' : 'field'}><label for=${id}>${label}</label>
-		<select id=${id} value=${value} aria-describedby=${hint ? id + 'h' : undefined} onChange=${(/** @type {any} */ e) => onPick(e.target.value)}>
-		${options.map(([name, words]) => html`<option key=${name} value=${name}>${words}</option>`)}</select>
-		${hint && html`<span id=${id + 'h'} class="faint">${hint}</span>`}</p>`;
+/** A button that changes the mapping at a place which another change could move: while a change is on its way, it waits.
+ * @param {{onAct: () => any, label?: string, kind?: ''|'main'|'quiet', children?: any}} props label is for those who do not see what is around it */
+export function Act({ onAct, label, kind = '', children }) {
+	const waits = sending.value > 0;
+	return html`<button type="button" class=${kind + (waits ? ' waits' : '')} aria-label=${label} aria-disabled=${waits ? 'true' : undefined}
+		onClick=${() => { if (!sending.peek()) onAct(); }}>${children}</button>`;
 }
 
-/** @param {{label: string, value: any, offers?: string[], hint?: string, number?: boolean, onText: (text: string) => void}} props */
-export function TextField({ label, value, offers = [], hint, number, onText }) {
-	const id = useId();
-	const [typed, setTyped] = useState(/** @type {string|null} */ (null)); // as it stands in the field while it has the focus
-	const type = (/** @type {any} */ e) => { setTyped(e.target.value); onText(e.target.value); };
-	return html`<p class="field"><label for=${id}>${label}</label>
-		<input id=${id} list=${offers.length ? id + 'l' : undefined} inputmode=${number ? 'numeric' : undefined}
-		aria-describedby=${hint ? id + 'h' : undefined} value=${typed ?? value} onInput=${type} onBlur=${() => setTyped(null)} />
-		${offers.length > 0 && html`<datalist id=${id + 'l'}>${offers.map((o) => html`<option value=${o}></option>`)}</datalist>`}
-		${hint && html`<span id=${id + 'h'} class="faint">${hint}</span>`}</p>`;
-}
+/** A handler of keys that does something at Enter, instead of what the form around would do. @param {() => any} use */
+export const onEnter = (use) => (e) => {
+	if (e.key !== 'Enter' || e.ctrlKey || e.metaKey || e.defaultPrevented) return;
+	e.preventDefault();
+	use();
+};
+
+/** Buttons of which one is pressed, such as filters.
+ * @param {{label: string, value: string, options: [string, any, number?][], onPick: (value: string) => void}} props */
+export const Choice = ({ label, value, options, onPick }) => html`<div class="choice" role="group" aria-label=${label}>
+	${options.map(([name, words, n]) => html`<button key=${name} type="button" aria-pressed=${name === value ? 'true' : 'false'} onClick=${() => onPick(name)}>
+		${words}${n !== undefined && html` <span class="n">${number(n)}</span>`}</button>`)}</div>`;
+
+/** Arrow keys, Home and End move the focus among the elements that match a selector inside the element with the returned handler.
+ * @param {string} selector */
+export const arrows = (selector) => (event) => {
+	if (event.target instanceof Element && event.target.matches('input, select, textarea')) return;
+	const stops = /** @type {HTMLElement[]} */ ([.../** @type {HTMLElement} */ (event.currentTarget).querySelectorAll(selector)]);
+	const active = document.activeElement;
+	const at = stops.findIndex((s) => s === active || s.closest('tr, li')?.contains(active));
+	const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: stops.length - 1 }[event.key];
+	if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+	event.preventDefault();
+	stops[Math.max(0, Math.min(stops.length - 1, to))]?.focus();
+};

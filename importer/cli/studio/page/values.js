@@ -2,8 +2,8 @@
 // The value table: what each text of a column means, for lists and for yes or no. Texts that the sheet does not have today can be in it too.
 
 import { html, useId, useState } from './lib.js';
-import { valueChoices } from './options.js';
 import { usePending } from './pending.js';
+import { valueChoices } from './reading.js';
 import { changes, emptyText, members, nameOf } from './rule.js';
 import { patch, targetAt } from './store.js';
 import { onEnter } from './ui.js';
@@ -11,79 +11,72 @@ import { count, number } from './words.js';
 
 /** @typedef {import('./types.js').Distinct} Distinct */
 /** @typedef {import('./types.js').Target} Target */
+/** @typedef {Map<string, any>} Meanings what is sent for each text, or one of the two choices below */
 
 /** Choices that no option of a service can be: the text counts as empty; the text is taken out of the table. */
 const leaveEmpty = '\u0000empty', takenOut = '\u0000out';
 
 /** @param {{target: Target, type: string, values: Distinct[], more: number}} props */
 export function ValueTable({ target, type, values, more }) {
-	const [chosen, setChosen] = useState(/** @type {Map<string, any>} */ (new Map()));
-	const id = useId();
-	const isCheckbox = type === 'Checkbox';
-	const listed = listedOf(target, isCheckbox);
-	const known = new Set(values.map((v) => v.text));
-	const others = [...new Set([...listed.keys(), ...chosen.keys()])].filter((text) => !known.has(text) && !(isCheckbox && isIn(known, text)))
-		.map((text) => ({ text, count: 0, to: listed.get(text) ?? null, problem: null }));
-	const isOpen = (/** @type {Distinct} */ v) => Boolean(v.problem || v.warning || (target.options && v.to !== null && !target.options.includes(v.to)));
+	const [chosen, setChosen] = useState(/** @type {Meanings} */ (new Map()));
+	const id = useId(), isCheckbox = type === 'Checkbox', options = valueChoices(target, type);
+	const listed = listedOf(target, isCheckbox), known = values.map((v) => v.text);
+	const isOpen = (v) => Boolean(v.problem || v.warning || (target.options && v.to !== null && !target.options.includes(v.to)));
 	const open = values.filter(isOpen);
+	const others = [...new Set([...listed.keys(), ...chosen.keys()])].filter((text) => !(isCheckbox ? isIn(known, text) : known.includes(text)))
+		.map((text) => ({ text, count: 0, to: listed.get(text) ?? null, problem: null, warning: null }));
 	const rest = [...values.filter((v) => !isOpen(v)), ...others];
-	const left = open.filter((v) => !chosen.has(v.text)).length;
-	const n = chosen.size;
-	const pick = (/** @type {string} */ text, /** @type {any} */ to) => setChosen((old) => {
-		const next = new Map(old);
-		if (to === undefined) next.delete(text); else next.set(text, to);
+	const n = chosen.size, left = open.filter((v) => !chosen.has(v.text)).length;
+	const pick = (text) => (to) => setChosen((old) => {
+		const next = new Map(old).set(text, to);
+		if (to === undefined) next.delete(text);
 		return next;
 	});
 	const use = async () => {
-		if (!n) return true;
-		const done = await patch(`${nameOf(target)}: ${count(n, 'text')} explained`, () => operations(targetAt(target.path) || target, isCheckbox, values, chosen));
+		const done = await patch(`${nameOf(target)}: ${count(n, 'text')} explained`,
+			() => operations(targetAt(target.path) || target, isCheckbox, values, chosen));
 		if (done) setChosen((now) => new Map([...now].filter(([text, to]) => chosen.get(text) !== to)));
 		return done;
 	};
 	usePending(n > 0, use);
-	const table = (/** @type {Distinct[]} */ list, /** @type {string} */ caption) => html`<table class="rows">
-		<caption class="hidden">${caption}</caption>
+	const table = (list, caption) => html`<table class="rows"><caption class="hidden">${caption}</caption>
 		<thead><tr><th scope="col">In the sheet</th><th scope="col" class="num">Rows</th><th scope="col">Means</th></tr></thead>
 		<tbody>${list.map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td>
-			<td><${Meaning} target=${target} isCheckbox=${isCheckbox} isListed=${listed.has(v.text)} offers=${id} value=${v} chosen=${chosen.get(v.text)}
-			onPick=${(/** @type {any} */ to) => pick(v.text, to)} onUse=${use} /></td></tr>`)}</tbody></table>`;
+			<td><${Meaning} options=${options} offers=${id} value=${v} isListed=${listed.has(v.text)} chosen=${chosen.get(v.text)}
+				onPick=${pick(v.text)} onUse=${() => n > 0 && use()} /></td></tr>`)}</tbody></table>`;
 	return html`<section class="values">
-		<h3>What the texts mean <span class="faint">
-		${open.length ? html`<span class="bad-text">${count(open.length, 'text')} not matched</span>` : 'all matched'}</span></h3>
+		<h3>What the texts mean <span class=${open.length ? 'bad-text' : 'faint'}>
+			${open.length ? `${count(open.length, 'text')} not matched` : 'all matched'}</span></h3>
 		${open.length > 0 && table(open, 'Texts that are not matched')}
-		${n > 0 && html`<div class="actions">
-			<button type="button" class="main" onClick=${use}>${n === 1 ? 'Use it' : `Use these ${number(n)}`}</button>
+		${n > 0 && html`<div class="actions"><button type="button" class="main" onClick=${use}>${n === 1 ? 'Use it' : `Use these ${number(n)}`}</button>
 			<button type="button" onClick=${() => setChosen(new Map())}>Put back</button>
 			${left > 0 && html`<span class="faint">${number(left)} still open</span>`}</div>`}
 		${rest.length > 0 && html`<details open=${!open.length && rest.length <= 12 && !target.options}>
 			<summary>${count(rest.length, 'text')} matched</summary>${table(rest, 'Texts that are matched')}</details>`}
-		${!target.options && !isCheckbox
-			&& html`<datalist id=${id}>${[...new Set(rest.map((v) => v.to))].map((to) => html`<option value=${to}></option>`)}</datalist>`}
-		${more > 0 && html`<p class="warn-text">
-			${count(more, 'more text')} in this column ${more === 1 ? 'is' : 'are'} not shown. This many different texts do not look like a list.</p>`}
+		${!options.length && html`<datalist id=${id}>${[...new Set(rest.map((v) => v.to))].map((to) => html`<option value=${to}></option>`)}</datalist>`}
+		${more > 0 && html`<p class="warn-text">${count(more, 'more text')} in this column ${more === 1 ? 'is' : 'are'} not shown.
+			${' '}This many different texts do not look like a list.</p>`}
 	</section>`;
 }
 
-/** @param {{target: Target, isCheckbox: boolean, isListed: boolean, offers: string, value: Distinct, chosen: any, onPick: (to: any) => void, onUse: () => any}} props */
-function Meaning({ target, isCheckbox, isListed, offers, value: v, chosen, onPick, onUse }) {
-	const label = `“${v.text}” means`;
-	const isLeft = v.to === null && !v.problem && v.count > 0; // it counts as empty already
-	const isOpen = v.problem || v.warning || v.to === null;
-	const now = isOpen ? '' : JSON.stringify(isCheckbox ? v.to === 'true' : v.to);
-	const options = valueChoices(target, isCheckbox ? 'Checkbox' : '');
+/** @param {{options: [string, string][], offers: string, value: Distinct, isListed: boolean, chosen: any, onPick: (to: any) => void, onUse: () => any}} props
+ * onPick with undefined takes the choice back */
+function Meaning({ options, offers, value: v, isListed, chosen, onPick, onUse }) {
+	const label = `“${v.text}” means`, isLeft = v.to === null && !v.problem && v.count > 0; // it counts as empty already
 	if (!options.length) {
-		const was = v.to ?? '';
-		const type = (/** @type {any} */ e) => onPick(e.target.value === was ? undefined : e.target.value || (isListed ? takenOut : undefined));
-		const said = chosen === undefined ? was : chosen === takenOut || chosen === leaveEmpty ? '' : chosen;
-		return html`<span class="meaning"><input aria-label=${label} list=${offers} value=${said} placeholder=${chosen === takenOut ? 'not decided' : chosen === leaveEmpty || isLeft ? 'left empty' : undefined}
-			onInput=${type} onKeyDown=${onEnter(onUse)} />
-			${v.problem && html`<button type="button" class="quiet" aria-pressed=${chosen === leaveEmpty ? 'true' : 'false'} aria-label=${`Leave empty: ${v.text}`}
-			onClick=${() => onPick(chosen === leaveEmpty ? undefined : leaveEmpty)}>Leave empty</button>`}</span>`;
+		const was = v.to ?? '', isLeaving = chosen === leaveEmpty, said = isLeaving || chosen === takenOut ? '' : chosen ?? was;
+		return html`<span class="meaning"><input aria-label=${label} list=${offers} value=${said} onKeyDown=${onEnter(onUse)}
+				placeholder=${chosen === takenOut ? 'not decided' : isLeaving || isLeft ? 'left empty' : undefined}
+				onInput=${({ target: { value } }) => onPick(value === was ? undefined : value || (isListed ? takenOut : undefined))} />
+			${v.problem && html`<button type="button" class="quiet" aria-pressed=${isLeaving ? 'true' : 'false'} aria-label=${`Leave empty: ${v.text}`}
+				onClick=${() => onPick(isLeaving ? undefined : leaveEmpty)}>Leave empty</button>`}</span>`;
 	}
+	const isYesNo = options[0][0] === 'true';
+	const now = v.problem || v.warning || v.to === null ? '' : isYesNo ? v.to : JSON.stringify(v.to);
 	const isOther = now !== '' && !options.some(([to]) => to === now);
-	const set = (/** @type {any} */ e) => onPick(e.target.value === now ? undefined : e.target.value === '' ? takenOut : JSON.parse(e.target.value));
 	return html`<select aria-label=${label} class=${chosen !== undefined ? 'touched' : now === '' || isOther ? 'open' : ''}
-		value=${chosen === undefined ? now : chosen === takenOut ? '' : JSON.stringify(chosen)} onChange=${set}>
+		value=${chosen === undefined ? now : chosen === takenOut ? '' : JSON.stringify(chosen)}
+		onChange=${({ target: { value } }) => onPick(value === now ? undefined : value === '' ? takenOut : JSON.parse(value))}>
 		${(now === '' || isListed) && html`<option value="">${v.warning ? 'sent as it is' : isLeft ? 'left empty' : 'not decided'}</option>`}
 		${isOther && html`<option value=${now}>${v.to}, which the service does not list</option>`}
 		${options.map(([to, words]) => html`<option value=${to}>${words}</option>`)}
@@ -93,15 +86,16 @@ function Meaning({ target, isCheckbox, isListed, offers, value: v, chosen, onPic
 
 /** What the mapping lists for a target: texts with what is sent. @param {Target} target @param {boolean} isCheckbox @returns {Map<string, string>} */
 function listedOf(target, isCheckbox) {
-	const all = members(target.rule);
-	if (!isCheckbox) return new Map(Object.entries(all.values || {}).map(([text, to]) => [text, String(to)]));
-	return new Map([...(all.checked || []).map((/** @type {any} */ text) => [String(text), 'true']), ...(all.unchecked || []).map((/** @type {any} */ text) => [String(text), 'false'])]);
+	const { values = {}, checked = [], unchecked = [] } = members(target.rule);
+	const listed = isCheckbox ? [...checked.map((text) => [text, true]), ...unchecked.map((text) => [text, false])] : Object.entries(values);
+	return new Map(listed.map(([text, to]) => [String(text), String(to)]));
 }
 
-/** Upper and lower case make no difference for yes and no. @param {Iterable<string>} list @param {string} text */
-const isIn = (list, text) => [...list].some((other) => other.toLowerCase() === text.toLowerCase());
+/** Upper and lower case make no difference for yes and no. @param {string[]} list @param {string} text */
+const isIn = (list, text) => list.some((other) => other.toLowerCase() === text.toLowerCase());
 
-/** What is to be changed for the chosen meanings. @param {Target} target @param {boolean} isCheckbox @param {Distinct[]} values @param {Map<string, any>} chosen */
+/** What is to be changed for the chosen meanings.
+ * @param {Target} target @param {boolean} isCheckbox @param {Distinct[]} values @param {Meanings} chosen */
 function operations(target, isCheckbox, values, chosen) {
 	const empties = [...chosen.keys()].filter((text) => chosen.get(text) === leaveEmpty);
 	const meant = new Map([...chosen].filter(([, to]) => to !== leaveEmpty));
@@ -110,22 +104,20 @@ function operations(target, isCheckbox, values, chosen) {
 }
 
 /** The rule with a table that lists the chosen meanings beside what is understood already.
- * @param {Target} target @param {Distinct[]} values @param {Map<string, any>} meant */
+ * @param {Target} target @param {Distinct[]} values @param {Meanings} meant */
 function withValues(target, values, meant) {
 	const { values: listed, ...all } = members(target.rule);
-	const understood = /** @type {[string, any][]} */ (listed ? Object.entries(listed) : values.filter((v) => !v.problem && v.to !== null).map((v) => [v.text, v.to]));
-	const table = new Map([...understood, ...meant]);
-	for (const [text, to] of meant) if (to === takenOut) table.delete(text);
+	const understood = listed ? Object.entries(listed) : values.filter((v) => !v.problem && v.to !== null).map((v) => [v.text, v.to]);
+	const table = new Map(/** @type {[string, any][]} */ ([...understood, ...meant]).filter(([text]) => meant.get(text) !== takenOut));
 	return table.size ? { ...all, values: Object.fromEntries(table) } : all;
 }
 
-/** The rule with the words for yes and for no. @param {Target} target @param {Distinct[]} values @param {Map<string, any>} meant */
+/** The rule with the words for yes and for no. @param {Target} target @param {Distinct[]} values @param {Meanings} meant */
 function withWords(target, values, meant) {
-	const { checked, unchecked, ...all } = members(target.rule);
-	const isOwn = Boolean(checked || unchecked);
-	const wordsFor = (/** @type {boolean} */ to, /** @type {string[]|undefined} */ known) => {
-		const understood = isOwn ? known || [] : values.filter((v) => !v.problem && v.to === String(to)).map((v) => v.text);
-		return [...understood.filter((t) => !isIn(meant.keys(), t)), ...[...meant.keys()].filter((t) => meant.get(t) === to)]
+	const { checked, unchecked, ...all } = members(target.rule), texts = [...meant.keys()];
+	const wordsFor = (/** @type {boolean} */ to, /** @type {string[]} */ listed = []) => {
+		const understood = checked || unchecked ? listed : values.filter((v) => !v.problem && v.to === String(to)).map((v) => v.text);
+		return [...understood.filter((t) => !isIn(texts, t)), ...texts.filter((t) => meant.get(t) === to)]
 			.filter((t, n, list) => !isIn(list.slice(0, n), t));
 	};
 	const yes = wordsFor(true, checked), no = wordsFor(false, unchecked);

@@ -1,0 +1,116 @@
+// @ts-check
+// The fields of forms: texts, choices, and columns in an order or inside a text.
+
+import { html, useId, useRef, useState } from './lib.js';
+import { ColumnPicker } from './picker.js';
+
+/** A field with its label: a text, several lines, or one of few. What is typed stands as it is while the field has the focus.
+ * @param {{label: any, value: any, onValue: (value: string) => void, options?: [string, any][], lines?: number, offers?: string[], hint?: any,
+ *   inline?: boolean, isCode?: boolean, isNumber?: boolean, field?: {current: any}}} props lines makes it several; field gets the element */
+export function Field({ label, value, onValue, options, lines, offers = [], hint, inline, isCode, isNumber, field }) {
+	const id = useId();
+	const [typed, setTyped] = useState(/** @type {string|null} */ (null));
+	const own = { id, 'aria-describedby': hint ? id + 'h' : undefined };
+	const text = { ...own, ref: field, value: typed ?? value, class: isCode ? 'code' : undefined, spellcheck: isCode ? false : undefined,
+		onInput: (e) => { setTyped(e.target.value); onValue(e.target.value); }, onBlur: () => setTyped(null) };
+	return html`<p class=${inline ? 'field inline' : 'field'}><label for=${id}>${label}</label>
+		${options ? html`<select ...${own} value=${value} onChange=${(e) => onValue(e.target.value)}>
+			${options.map(([name, words]) => html`<option key=${name} value=${name}>${words}</option>`)}</select>`
+		: lines ? html`<textarea ...${text} rows=${lines}></textarea>`
+		: html`<input ...${text} list=${offers.length ? id + 'l' : undefined} inputmode=${isNumber ? 'numeric' : undefined} />`}
+		${offers.length > 0 && html`<datalist id=${id + 'l'}>${offers.map((o) => html`<option value=${o}></option>`)}</datalist>`}
+		${hint && html`<span id=${id + 'h'} class="faint">${hint}</span>`}</p>`;
+}
+
+/** @param {{label: string, value: any, onCheck: (checked: boolean) => void}} props */
+export const Check = ({ label, value, onCheck }) => html`<p class="field"><label class="check">
+	<input type="checkbox" checked=${value === true} onChange=${(e) => onCheck(e.target.checked)} /> ${label}</label></p>`;
+
+/** Choices that are all to be seen; each has its words and what it does.
+ * @param {{legend: string, kind: 'ways'|'choices', value: any, options: [string, any, string?][], onPick: (value: string) => void}} props */
+export function Radios({ legend, kind, value, options, onPick }) {
+	const id = useId();
+	return html`<fieldset class=${kind}><legend>${legend}</legend>${options.map(([name, words, does]) => html`
+		<label key=${name}><input type="radio" name=${id} aria-describedby=${does ? id + name : undefined} checked=${name === value}
+			onChange=${() => onPick(name)} /><span>${words}</span></label>${does && html`<p id=${id + name} class="faint">${does}</p>`}`)}</fieldset>`;
+}
+
+/** A list of columns in an order. @param {{label: string, list: string[], onList: (list: string[]) => void}} props */
+export function OrderedColumns({ label, list, onList }) {
+	const box = useRef();
+	const move = (from, to) => {
+		if (to >= 0 && to < list.length) onList(list.toSpliced(from, 1).toSpliced(to, 0, list[from]));
+	};
+	const remove = (n) => {
+		const { current: items } = box;
+		onList(list.toSpliced(n, 1));
+		requestAnimationFrame(() => (items.querySelectorAll('li')[Math.min(n, list.length - 2)] || items.querySelector('input'))?.focus());
+	};
+	const arrow = (n, to) => html`<button type="button" class="quiet" data-again
+		aria-disabled=${to < 0 || to >= list.length ? 'true' : undefined} aria-label=${`Move ${list[n]} ${to < n ? 'up' : 'down'}`}
+		onClick=${() => move(n, to)}>${to < n ? '↑' : '↓'}</button>`;
+	return html`<fieldset class="ordered" ref=${box}><legend>${label}</legend>
+		<ol>${list.map((name, n) => html`<li key=${name} tabindex="-1"><span>${name}</span>${arrow(n, n - 1)}${arrow(n, n + 1)}
+			<button type="button" class="quiet" aria-label=${`Remove ${name}`} onClick=${() => remove(n)}>✕</button></li>`)}</ol>
+		<${ColumnPicker} label=${list.length ? 'Add a column' : 'Column'} without=${list} onPick=${(c) => onList([...list, c])} />
+	</fieldset>`;
+}
+
+/** A text into which columns can be put at the cursor; write is how a column is written.
+ * @param {{label: string, text: string, hint: any, write: (header: string) => string, onText: (text: string) => void}} props */
+function TextWithColumns({ label, text, hint, write, onText }) {
+	const field = useRef();
+	const insert = (header) => {
+		const { selectionStart: from, selectionEnd: to } = field.current, piece = write(header);
+		onText(text.slice(0, from) + piece + text.slice(to));
+		requestAnimationFrame(() => { field.current?.focus(); field.current?.setSelectionRange(from + piece.length, from + piece.length); });
+	};
+	return html`<div class="with-columns">
+		<${Field} label=${label} value=${text} onValue=${onText} lines=${2} isCode=${true} field=${field} hint=${hint} />
+		<${ColumnPicker} label="Insert a column" onPick=${insert} />
+	</div>`;
+}
+
+/** Text in which {Header} stands for the cell. @param {{text: string, onText: (text: string) => void}} props */
+export const TextFromColumns = ({ text, onText }) => html`<${TextWithColumns} label="Text" text=${text} onText=${onText}
+	write=${(h) => `{${h}}`} hint=${html`<span class="code">{Header}</span> stands for the cell of that column.`} />`;
+
+/** @param {{label: string, text: string, onText: (text: string) => void}} props */
+export const Formula = ({ label, text, onText }) => html`<${TextWithColumns} label=${label} text=${text} onText=${onText}
+	write=${(h) => `col(${JSON.stringify(h)})`}
+	hint=${html`<span class="code">col("Header")</span> is the text of a cell, <span class="code">num("Header")</span> its number, <span
+		class="code">date("Header")</span> its day, <span class="code">has("Header")</span> whether it is filled.`} />`;
+
+/** The conditions that need no formula: how each is written, with the texts that it asks for. Cells are read without blanks around them.
+ * @type {Record<string, [string, ''|'text'|'list', (column: string, texts: string[]) => string]>} */
+const relations = {
+	filled: ['is filled', '', (c) => `has(${c})`],
+	empty: ['is empty', '', (c) => `!has(${c})`],
+	is: ['is', 'text', (c, [text]) => `col(${c}) == ${text}`],
+	'is-not': ['is not', 'text', (c, [text]) => `col(${c}) != ${text}`],
+	'one-of': ['is one of', 'list', (c, texts) => `col(${c}) in [${texts.join(', ')}]`],
+	has: ['contains', 'text', (c, [text]) => `col(${c}) contains ${text}`],
+};
+
+/** A condition on a row. @param {import('./editor.js').Fields} props */
+export function Condition({ draft, onDraft }) {
+	const none = { column: '', relation: 'filled', text: '' };
+	const [asked, setAsked] = useState(none);
+	const set = (name) => (to) => setAsked({ ...asked, [name]: to });
+	const [, asks, write] = relations[asked.relation];
+	const texts = textsOf(asked.text).map((text) => JSON.stringify(text));
+	const piece = asked.column && (!asks || texts.length) ? write(JSON.stringify(asked.column), texts) : '';
+	const take = () => { if (piece) { onDraft(draft ? `(${draft}) && ${piece}` : piece); setAsked(none); } };
+	return html`<fieldset class="condition"><legend>Only rows in which</legend>
+			<${ColumnPicker} value=${asked.column} onPick=${set('column')} />
+			<${Field} label="says" value=${asked.relation} onValue=${set('relation')}
+				options=${Object.entries(relations).map(([name, [words]]) => [name, words])} />
+			${asks && html`<${Field} label=${asks === 'list' ? 'Texts, one in each line' : 'Text'} lines=${asks === 'list' ? 3 : 0} value=${asked.text}
+				onValue=${set('text')} />`}
+			<button type="button" aria-disabled=${piece ? undefined : 'true'} onClick=${take}>${draft ? 'And this too' : 'Take this'}</button>
+		</fieldset>
+		<${Formula} label="The condition as a formula" text=${String(draft ?? '')} onText=${(t) => onDraft(t || null)} />`;
+}
+
+/** The texts of lines, as cells are read; empty lines are none. @param {string} text */
+export const textsOf = (text) => text.split('\n').map((line) => line.trim()).filter(Boolean);
