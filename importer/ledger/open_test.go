@@ -237,7 +237,7 @@ func TestWriterOpensWhileAReaderIsAtWork(t *testing.T) {
 	do(t, err)
 	defer r.Close()
 	runs := r.Runs(t.Context(), []string{run.Environment})
-	collect(t, runs)
+	all(t, runs)
 	l = open(t, path)
 	seen := 0
 	for _, err := range runs {

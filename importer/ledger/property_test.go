@@ -35,7 +35,7 @@ func TestStepFollowsFromEvents(t *testing.T) {
 			foreign = "https://a"
 			other := id
 			other.Client = "other"
-			if err := l.Append(finished(other, "claim", "", foreign)...); err != nil {
+			if err := l.Append(finished(other, "", foreign)...); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,6 +1,6 @@
 // Package postgres keeps a ledger in a schema of a PostgreSQL database. Package ledger has the
 // statements and makes every decision; so a ledger here promises what one in a file does, and
-// passes the same suite (ledgertest). This package has the connections, the schema and the locks.
+// passes the same tests. This package has the connections, the schema and the locks.
 //
 // The lock of the ledger, and what several processes lock of it, are advisory locks of the one
 // connection that writes. It is never replaced: a process that has lost it cannot write. An Append

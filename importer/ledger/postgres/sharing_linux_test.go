@@ -14,6 +14,7 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/ledger/postgres"
 	"claimsheet/importer/ledger/postgres/pgtest"
+	"claimsheet/importer/testform"
 )
 
 // shared opens the ledger as one of several processes.
@@ -222,7 +223,7 @@ func TestLockEndsWithItsSession(t *testing.T) {
 // has locked; one that speaks is not.
 func TestSilentSession(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	a, _ := address(t, pgtest.Shared(t))
 	silent, speaks, waits := shared(t, a, time.Hour), shared(t, a, 600*time.Millisecond), shared(t, a, time.Second)
 	for l, name := range map[*ledger.Ledger]string{silent: "a", speaks: "b"} {
@@ -336,7 +337,7 @@ func TestIDOfTwoProcesses(t *testing.T) {
 // for it.
 func TestSharedAndAlone(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	a, _ := address(t, pgtest.Shared(t))
 	first := shared(t, a, 0)
 	_, err := postgres.Open(t.Context(), a)
@@ -355,7 +356,7 @@ func TestSharedAndAlone(t *testing.T) {
 // TestManyShare: processes that write at the same time neither lose nor mix anything up.
 func TestManyShare(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	a, _ := address(t, pgtest.Shared(t))
 	const processes, clients = 4, 60
 	var done atomic.Int64
@@ -395,7 +396,7 @@ func TestManyShare(t *testing.T) {
 // nothing yet, make it once.
 func TestFirstTogether(t *testing.T) {
 	t.Parallel()
-	onlyLong(t)
+	testform.OnlyLong(t)
 	server := pgtest.Shared(t)
 	for range 3 {
 		a, _ := address(t, server)

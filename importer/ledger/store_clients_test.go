@@ -1,4 +1,4 @@
-package ledgertest
+package ledger_test
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 
 // testClaimedElsewhere: claims that were made under another name are found, and whether a
 // mapping has steps.
-func (s suite) testClaimedElsewhere(t *testing.T) {
+func (s store) testClaimedElsewhere(t *testing.T) {
 	l := s.fresh(t)
 	for _, made := range []struct {
 		id ledger.StepID
@@ -69,7 +69,7 @@ func (s suite) testClaimedElsewhere(t *testing.T) {
 	}
 }
 
-func (s suite) testKnownClients(t *testing.T) {
+func (s store) testKnownClients(t *testing.T) {
 	l := s.fresh(t)
 	clients := func(environment string) int { return must(l.KnownClients(t.Context(), environment, 1))(t) }
 	same(t, "before the first step", clients(service), 0)
@@ -81,7 +81,7 @@ func (s suite) testKnownClients(t *testing.T) {
 }
 
 // testLookups: steps and clients are found by what is known of them.
-func (s suite) testLookups(t *testing.T) {
+func (s store) testLookups(t *testing.T) {
 	const uuid = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"
 	l := s.fresh(t, finished(of("ann", "", "client"), uuid, "")...)
 	ctx := t.Context()
@@ -131,7 +131,7 @@ func (s suite) testLookups(t *testing.T) {
 // testStepsOfClientsAreSteps asks for many clients at once: known and unknown ones,
 // one twice and one of another environment, more than one query takes, and from more
 // callers than there are readers.
-func (s suite) testStepsOfClientsAreSteps(t *testing.T) {
+func (s store) testStepsOfClientsAreSteps(t *testing.T) {
 	l := s.fresh(t)
 	owners := []ledger.ClientKey{in(elsewhere, of("client-0", "", "")).ClientKey}
 	for i := range 150 {
@@ -174,7 +174,7 @@ func (s suite) testStepsOfClientsAreSteps(t *testing.T) {
 	}
 }
 
-func (s suite) testAnswersReadBy(t *testing.T) {
+func (s store) testAnswersReadBy(t *testing.T) {
 	l := s.fresh(t)
 	id := jane("", "client")
 	readBy := func(environment, rules string) int64 {
@@ -200,7 +200,7 @@ func define(l *ledger.Ledger, environment, mapping, definition string) error {
 }
 
 // testDefinitions: a definition is the last one set, in each environment.
-func (s suite) testDefinitions(t *testing.T) {
+func (s store) testDefinitions(t *testing.T) {
 	dir := t.TempDir()
 	l := s.open(t, dir, "x")
 	do(t, define(l, service, "loans", `{"key":["A"]}`))
@@ -225,7 +225,7 @@ func (s suite) testDefinitions(t *testing.T) {
 
 // testDefinitionsChangedAtOnce: of several changes of a definition at the same time, each
 // knows of those before it, so that none is lost.
-func (s suite) testDefinitionsChangedAtOnce(t *testing.T) {
+func (s store) testDefinitionsChangedAtOnce(t *testing.T) {
 	l := s.fresh(t)
 	const callers, calls = 8, 10
 	var group sync.WaitGroup
@@ -243,7 +243,7 @@ func (s suite) testDefinitionsChangedAtOnce(t *testing.T) {
 }
 
 // testSettings: what users have said about an environment, and where it last ran.
-func (s suite) testSettings(t *testing.T) {
+func (s store) testSettings(t *testing.T) {
 	l := s.fresh(t)
 	ctx := t.Context()
 	for want := range 2 {
@@ -256,7 +256,7 @@ func (s suite) testSettings(t *testing.T) {
 	same(t, "moved from", known(l.Moved(ctx, "https://new"))(t), "https://older")
 	same(t, "never moved", known(l.Moved(ctx, "https://old"))(t), "")
 	for i, at := range []string{"https://old", "https://new"} {
-		r := loans
+		r := run
 		r.ID, r.Environment, r.Started = at, at, noon.Add(time.Duration(i)*time.Hour)
 		do(t, l.StartRun(r))
 	}
