@@ -291,17 +291,15 @@ func (l *ledgerSession) everyOwner(ctx context.Context, key string) (all []ledge
 	text := strings.Join(strings.Fields(key), " ")
 	space, rest, _ := strings.Cut(text, ":")
 	for _, scope := range scopes {
-		for _, named := range []func(context.Context, string, string) ([]ledger.ClientKey, error){l.ledger.ClientsNamed, l.ledger.ErasedNamed} {
-			owners, err := named(ctx, scope, text)
-			if err != nil {
-				return nil, err
-			}
-			inSpace, err := named(ctx, scope, rest)
-			if err != nil {
-				return nil, err
-			}
-			all = slices.Concat(all, owners, slices.DeleteFunc(inSpace, func(o ledger.ClientKey) bool { return o.Space != space }))
+		owners, err := l.ledger.ClientsNamed(ctx, scope, text)
+		if err != nil {
+			return nil, err
 		}
+		inSpace, err := l.ledger.ClientsNamed(ctx, scope, rest)
+		if err != nil {
+			return nil, err
+		}
+		all = slices.Concat(all, owners, slices.DeleteFunc(inSpace, func(o ledger.ClientKey) bool { return o.Space != space }))
 	}
 	return all, nil
 }

@@ -89,25 +89,6 @@ func (e Erasures) Find(o ClientKey) (stone ClientKey, at time.Time, ok bool) {
 	return stone, at, ok
 }
 
-// ErasedNamed returns the erased clients of an environment who had the key in any
-// key space, by the keys that the ledger has instead.
-func (l *Ledger) ErasedNamed(ctx context.Context, environment, key string) ([]ClientKey, error) {
-	e, err := l.Erasures(ctx, environment)
-	var found []ClientKey
-	for _, stone := range e.byHash {
-		was := ClientKey{Environment: environment, Space: stone.Space, Client: key}
-		is, _, ok := e.Find(was)
-		if !ok && stone.Space == spaceEmail {
-			was.Client = strings.ToLower(key)
-			is, _, ok = e.Find(was)
-		}
-		if ok && is == stone {
-			found = append(found, stone)
-		}
-	}
-	return found, err
-}
-
 // Erased reports whether a client key is that of an erased client, and when the
 // client was erased.
 func Erased(client string) (at time.Time, ok bool) {

@@ -144,22 +144,25 @@ const clientsOf = `SELECT e.name, c.space, c.client FROM environments e JOIN cli
 const spaceEmail = "email"
 
 // ClientsNamed returns the clients of an environment that have the key, ordered by
-// their key spaces. A key that is an e-mail address ignores case.
+// their key spaces, and behind them the erased ones who had it, by the keys that the ledger has
+// instead. A key that is an e-mail address ignores case.
 func (l *Ledger) ClientsNamed(ctx context.Context, environment, key string) ([]ClientKey, error) {
-	return gather(stream(ctx, l.read, scanClientKey, clientsOf+`
+	found, err := gather(stream(ctx, l.read, scanClientKey, clientsOf+`
 		AND c.client IN (?, ?) AND (c.client = ? OR c.space = ?) ORDER BY c.space`, environment, key, strings.ToLower(key), key, spaceEmail))
-}
-
-// ClientsWithID yields the client of an environment whose step client has the id, if there
-// is one.
-func (l *Ledger) ClientsWithID(ctx context.Context, environment, id string) iter.Seq2[ClientKey, error] {
-	return func(yield func(ClientKey, error) bool) {
-		for s, err := range l.stepsOf(ctx, environment, `AND s.kind = 1 AND s.remote_id = ? AND `+hasID, idBytes(id)) {
-			if !yield(s.ClientKey, err) {
-				return
-			}
+	if err != nil {
+		return nil, err
+	}
+	erasures, err := l.Erasures(ctx, environment)
+	for _, stone := range erasures.byHash {
+		was := ClientKey{Environment: environment, Space: stone.Space, Client: key}
+		if stone.Space == spaceEmail {
+			was.Client = strings.ToLower(key)
+		}
+		if is, _, ok := erasures.Find(was); ok && is == stone {
+			found = append(found, stone)
 		}
 	}
+	return found, err
 }
 
 // isUndecided is the condition of the index steps_undecided in schema.sql.

@@ -85,14 +85,6 @@ func (l *Ledger) Run(ctx context.Context, id string) (r Run, ok bool, err error)
 	return r, ok, err
 }
 
-// LastOutput returns the digest of the workbook that a run last wrote to path, by
-// which an edited one is recognised. ok is false when no run did. Paths are
-// compared as they were given to FinishRun.
-func (l *Ledger) LastOutput(ctx context.Context, path string) (digest string, ok bool, err error) {
-	ok, err = first(ctx, l.read, []any{&digest}, `SELECT digest FROM outputs WHERE path = ?`, path)
-	return digest, ok, err
-}
-
 // Flush returns when everything that was queued before it is durable.
 func (l *Ledger) Flush() error {
 	return l.submit(func(*transaction) error { return nil })
@@ -115,11 +107,12 @@ func (l *Ledger) Runs(ctx context.Context, environments []string) iter.Seq2[Run,
 	return stream(ctx, l.read, scanRun, `SELECT `+runColumns+` FROM runs WHERE environment IN (`+params(len(args))+`) ORDER BY started DESC, id`, args...)
 }
 
-// OutputOf returns the run that last wrote a workbook to path; ok is false when
-// none did. Paths are compared as they were given to FinishRun.
-func (l *Ledger) OutputOf(ctx context.Context, path string) (run string, ok bool, err error) {
-	ok, err = first(ctx, l.read, []any{&run}, `SELECT run FROM outputs WHERE path = ?`, path)
-	return run, ok, err
+// OutputOf returns the run that last wrote a workbook to path, and the workbook's digest, by
+// which an edited one is recognised. ok is false when no run did. Paths are compared as they were
+// given to FinishRun.
+func (l *Ledger) OutputOf(ctx context.Context, path string) (run, digest string, ok bool, err error) {
+	ok, err = first(ctx, l.read, []any{&run, &digest}, `SELECT run, digest FROM outputs WHERE path = ?`, path)
+	return run, digest, ok, err
 }
 
 // NoteOutput records that a run's workbook was written again, to path. It is

@@ -110,8 +110,12 @@ func (s store) testLookups(t *testing.T) {
 	same(t, "with an id of the sheet", names(l.OfSheet(ctx, service)), []string{"åsa client"})
 	decided := all(t, l.Decided(ctx, service))
 	same(t, "decided by hand", []any{len(decided), decided[0].Client, decided[0].To}, []any{1, "bob", ledger.Refused})
-	same(t, "clients with an id", all(t, l.ClientsWithID(ctx, service, uuid)), []ledger.ClientKey{of("ann", "", "").ClientKey})
-	same(t, "clients with an id that is not there", len(all(t, l.ClientsWithID(ctx, service, "c-9"))), 0)
+	for id, want := range map[string]ledger.StepID{uuid: of("ann", "", "client"), "c-9": {}} {
+		taken, ok, err := l.StepWithID(ctx, ledger.Event{StepID: in(service, ledger.StepID{}), Kind: ledger.KindClient, ID: id})
+		do(t, err)
+		same(t, "the client with the id "+id, taken.Holder, want)
+		same(t, "that it is known", ok, want != ledger.StepID{})
+	}
 	same(t, "ids", len(must(l.IDs(ctx, service, ledger.KindClient, 9))(t)), 3)
 	same(t, "one id", len(must(l.IDs(ctx, service, ledger.KindClient, 1))(t)), 1)
 	for most, want := range map[int]int{1: 1, 9: 5} {
