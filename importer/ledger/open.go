@@ -341,8 +341,6 @@ const (
 	headerSize      = 100
 	journalAt       = 18 // 2 in a file with a write-ahead log, which only an open ledger has
 	journalLog      = 2
-	pageSizeAt      = 16
-	pagesAt         = 28
 	versionAt       = 60
 )
 
@@ -419,11 +417,6 @@ func inspectFile(path string) (file, error) {
 			return file{}, err
 		}
 	}
-	return inspectHeader(path)
-}
-
-// inspectHeader refuses a file that is not a ledger of Claimsheet.
-func inspectHeader(path string) (file, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return file{}, unusable(path, "Make the file readable for this user.", err, "the ledger cannot be opened: %v", problem.Cause(err))
@@ -439,18 +432,7 @@ func inspectHeader(path string) (file, error) {
 	if version := binary.BigEndian.Uint32(header[versionAt:]); version != SchemaVersion {
 		return file{}, OfAnotherVersion(path, int64(version), "move "+filepath.Base(path)+" and the files beside it to another folder")
 	}
-	found := file{exists: true, open: header[journalAt] == journalLog}
-	pageSize, pages := int64(binary.BigEndian.Uint16(header[pageSizeAt:])), int64(binary.BigEndian.Uint32(header[pagesAt:]))
-	info, err := f.Stat() // after the header: a run that closes makes the file longer before it writes that
-	if err != nil {
-		return file{}, unusable(path, "Make the file readable for this user.", err, "the ledger cannot be accessed: %v", problem.Cause(err))
-	}
-	found.size = info.Size()
-	// Beside a journal SQLite undoes what a kill left half written, and looks then.
-	if size := pages * pageSize; !hasJournal(path) && !found.open && size > info.Size() {
-		return file{}, damaged(path, "the ledger was cut: it has %d bytes of %d", info.Size(), size)
-	}
-	return found, nil
+	return file{exists: true, open: header[journalAt] == journalLog, size: info.Size()}, nil
 }
 
 // create creates an empty ledger. It finishes it in a temporary file and then links
