@@ -27,7 +27,6 @@ import (
 
 	"claimsheet/importer"
 	"claimsheet/importer/cli/load"
-	"claimsheet/importer/ledger/postgres"
 )
 
 // Bug is a bug that TRIAL_BUG can plant.
@@ -111,12 +110,10 @@ func duration(text string) time.Duration {
 	return d
 }
 
-// Sharing returns how the run shares the ledger, with the times of the trial.
-func (*Trial) Sharing(s *postgres.Sharing) *postgres.Sharing {
-	if d, err := time.ParseDuration(os.Getenv("TRIAL_LEASE")); err == nil {
-		s.Silence = d
-	}
-	return s
+// Silence returns how long a session of a shared ledger may be silent, 0 for the usual time.
+func (*Trial) Silence() time.Duration {
+	d, _ := time.ParseDuration(os.Getenv("TRIAL_LEASE"))
+	return d
 }
 
 // reach kills the process if TRIAL_KILL names this place of this step, and stops it if

@@ -20,7 +20,7 @@ import (
 // shared opens the ledger as one of several processes.
 func shared(t *testing.T, a postgres.Address, silence time.Duration) *ledger.Ledger {
 	t.Helper()
-	l, err := postgres.OpenShared(t.Context(), a, postgres.Sharing{Silence: silence})
+	l, err := postgres.OpenShared(t.Context(), a, silence)
 	do(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return l
@@ -346,7 +346,7 @@ func TestSharedAndAlone(t *testing.T) {
 	}
 	do(t, first.Close())
 	alone := open(t, a)
-	_, err = postgres.OpenShared(t.Context(), a, postgres.Sharing{})
+	_, err = postgres.OpenShared(t.Context(), a, 0)
 	if !errors.Is(err, ledger.ErrLocked) || strings.Count(err.Error(), "process ") != 1 {
 		t.Errorf("shared beside one who is alone: got %v", err)
 	}
@@ -403,7 +403,7 @@ func TestFirstTogether(t *testing.T) {
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
-				l, err := postgres.OpenShared(t.Context(), a, postgres.Sharing{})
+				l, err := postgres.OpenShared(t.Context(), a, 0)
 				if err != nil {
 					t.Error(err)
 					return
