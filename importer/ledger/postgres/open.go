@@ -171,10 +171,11 @@ func (a Address) trouble(kind error, hint, format string, args ...any) error {
 
 // unreachable reports that the server does not answer as it should.
 func (a Address) unreachable(err error) error {
-	err = withoutValues(err)
-	return a.trouble(errors.Join(ledger.ErrStopped, err), "See that the server runs and can be reached from here, and that the user and the password in the url are right; claimsheet doctor shows more. Nothing was sent.",
-		"the ledger's server cannot be used: %v", problem.Cause(err))
+	return a.trouble(errors.Join(ledger.ErrStopped, withoutValues(err)), tryServer+" Nothing was sent.", "the ledger's server cannot be used: %v", err)
 }
+
+// tryServer is what a user does about a server that does not answer.
+const tryServer = "See that the server runs and can be reached from here, and that the user and the password in the url are right; claimsheet doctor shows more."
 
 // Open opens the ledger at an address for reading and writing, and makes its schema and
 // its tables when they are missing.
