@@ -67,7 +67,7 @@ func Open(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := open(path, durable)
+	l, err := open(path)
 	if isDamage(err) {
 		return nil, damaged(path, "the ledger cannot be read: %v", err)
 	}
@@ -181,8 +181,8 @@ func Empty() (*Ledger, error) {
 }
 
 // open opens a file that inspect has accepted.
-func open(path string, pragmas []string) (*Ledger, error) {
-	db, err := connect(dsn(path, "rw", pragmas...))
+func open(path string) (*Ledger, error) {
+	db, err := connect(dsn(path, "rw", durable...))
 	if err != nil {
 		return nil, err
 	}

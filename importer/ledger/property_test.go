@@ -18,8 +18,7 @@ import (
 // with what the taken events add up to.
 func TestStepFollowsFromEvents(t *testing.T) {
 	t.Parallel()
-	l, err := ledger.OpenScratch(t.TempDir())
-	do(t, err)
+	l := fresh(t)
 	path := l.Path()
 	defer func() {
 		do(t, l.Close())

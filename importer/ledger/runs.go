@@ -13,9 +13,7 @@ import (
 // the ledger has already is an error.
 func (l *Ledger) StartRun(r Run) error {
 	return l.submit(func(t *transaction) error {
-		n, err := t.exec(`INSERT INTO runs (id, environment, environment_name, mapping, mapping_file, mapping_digest,
-				input, input_digest, kept_input, version, started, finished, output, output_digest, summary)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		n, err := t.exec(`INSERT INTO runs (`+runColumns+`) VALUES (`+params(15)+`) ON CONFLICT DO NOTHING`,
 			r.ID, r.Environment, r.EnvironmentName, r.Mapping, r.MappingFile, r.MappingDigest,
 			r.Input, r.InputDigest, r.KeptInput, r.Version, r.Started.UnixMicro(), stamp(r.Finished), r.Output, r.OutputDigest, blob(r.Summary))
 		if err == nil && n == 0 {
