@@ -289,16 +289,16 @@ func TestRights(t *testing.T) {
 		do(t, err)
 		return a
 	}
-	if _, err := postgres.Open(t.Context(), of("importer")); err == nil || !strings.Contains(err.Error(), "may not create its schema") {
+	if _, err := postgres.Open(t.Context(), of("importer")); err == nil || !strings.Contains(err.Error(), "this user lacks rights: permission denied for database") {
 		t.Errorf("got %v", err)
 	}
 	server.ExecIn(t, "leads", "CREATE SCHEMA claimsheet AUTHORIZATION importer")
 	l := open(t, of("importer"))
 	do(t, l.Append(intent(1)))
-	if _, err := postgres.OpenReadOnly(t.Context(), of("auditor")); err == nil || !strings.Contains(err.Error(), "may not read") {
+	if _, err := postgres.OpenReadOnly(t.Context(), of("auditor")); err == nil || !strings.Contains(err.Error(), "this user lacks rights: permission denied for schema") {
 		t.Errorf("an auditor without rights: got %v", err)
 	}
-	if found := postgres.Examine(t.Context(), of("auditor")); !said(found, "may not read") {
+	if found := postgres.Examine(t.Context(), of("auditor")); !said(found, "this user lacks rights: permission denied for schema") {
 		t.Errorf("the doctor says %+v", found)
 	}
 	server.ExecIn(t, "leads", "GRANT USAGE ON SCHEMA claimsheet TO auditor; GRANT SELECT ON ALL TABLES IN SCHEMA claimsheet TO auditor")

@@ -121,8 +121,7 @@ func (l *Limiter) twice(ctx context.Context, do func() error) error {
 		return nil
 	}
 	if answers(err, insufficientPrivilege) {
-		return l.address.trouble(nil, "Give this user SELECT, INSERT and UPDATE on the table pace in the schema "+l.address.schema+": all processes that send agree there how fast they may.",
-			"this user may not change the rate that all processes share: %v", err)
+		return l.address.refused(err) // all processes that send agree in the table pace how fast they may
 	}
 	why := err
 	if errors.Is(err, context.DeadlineExceeded) {

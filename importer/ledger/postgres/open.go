@@ -225,10 +225,14 @@ func (a Address) open(ctx context.Context, silence time.Duration) (*ledger.Ledge
 	return l, nil
 }
 
-// refused is why a ledger cannot be opened.
+// refused is why a ledger cannot be used.
 func (a Address) refused(err error) error {
 	if _, said := errors.AsType[problem.Problem](err); said {
 		return err
+	}
+	if answers(err, insufficientPrivilege) {
+		return a.trouble(nil, "Let an administrator create the schema "+a.schema+" and give this user USAGE and CREATE on it, SELECT, INSERT, UPDATE and DELETE on its tables, and USAGE on its sequences; "+
+			"to read the ledger, USAGE and SELECT are enough. docs/scale.md has the commands.", "this user lacks rights: %v", err)
 	}
 	return a.unreachable(err)
 }
@@ -246,10 +250,6 @@ func (a Address) own(ctx context.Context, conn *sql.Conn, silence time.Duration)
 			err = nil
 		}
 	}
-	if answers(err, insufficientPrivilege) {
-		return nil, a.trouble(nil, "Let an administrator create the schema "+a.schema+" and give this user CREATE and USAGE on it; docs/scale.md has the commands.",
-			"there is no ledger yet, and this user may not create its schema: %v", err)
-	}
 	if err == nil {
 		err = a.lock(ctx, conn, silence > 0)
 	}
@@ -257,26 +257,10 @@ func (a Address) own(ctx context.Context, conn *sql.Conn, silence time.Duration)
 		return nil, err
 	}
 	joined, err := a.join(ctx, conn, silence)
-	if answers(err, insufficientPrivilege) {
-		return nil, a.trouble(nil, "Give this user SELECT, INSERT, UPDATE and DELETE on all tables of the schema "+a.schema+", and USAGE on its sequences; docs/scale.md has the commands.", "this user may not use all tables of the ledger: %v", err)
-	}
 	if err == nil && silence > 0 { // a process that is stopped within a transaction keeps all others waiting
 		_, err = conn.ExecContext(ctx, fmt.Sprintf(`SET idle_in_transaction_session_timeout = %d`, (silence/6).Milliseconds()))
 	}
 	return joined, err
-}
-
-// create makes the tables of a ledger that has none. The connection has the ledger alone.
-func (a Address) create(ctx context.Context, conn *sql.Conn) error {
-	version, err := a.version(ctx, conn) // under the lock
-	if version != 0 || err != nil {
-		return err
-	}
-	_, err = conn.ExecContext(ctx, "START TRANSACTION;\n"+schema+"\nEND;")
-	if answers(err, insufficientPrivilege) {
-		return a.trouble(nil, "Give this user USAGE and CREATE on the schema "+a.schema+"; docs/scale.md has the commands.", "the tables of the ledger are missing, and this user may not create them: %v", err)
-	}
-	return err
 }
 
 // Codes of PostgreSQL's.
@@ -394,7 +378,9 @@ func (a Address) lock(ctx context.Context, conn *sql.Conn, shared bool) error {
 		}
 		taken, err := call(try)
 		if taken && alone {
-			err = a.create(ctx, conn)
+			if version, err = a.version(ctx, conn); version == 0 && err == nil { // under the lock
+				_, err = conn.ExecContext(ctx, "START TRANSACTION;\n"+schema+"\nEND;")
+			}
 		}
 		if taken && alone && shared && err == nil {
 			if taken, err = call("pg_try_advisory_lock_shared"); err == nil {
@@ -457,8 +443,8 @@ func (a Address) clearDispatched(ctx context.Context, conn *sql.Conn) error {
 // at the same time. It changes nothing; where there is no ledger it gives an empty one.
 func OpenReadOnly(ctx context.Context, a Address) (*ledger.Ledger, error) {
 	readers := a.connections(true)
-	there, err := a.readable(ctx, readers)
-	if err != nil || !there {
+	version, err := a.version(ctx, readers)
+	if version == 0 || err != nil {
 		_ = readers.Close()
 		if err == nil {
 			return ledger.Empty()
@@ -472,21 +458,12 @@ func OpenReadOnly(ctx context.Context, a Address) (*ledger.Ledger, error) {
 	return l, nil
 }
 
-// readable reports whether there is a ledger.
-func (a Address) readable(ctx context.Context, db querier) (bool, error) {
-	version, err := a.version(ctx, db)
-	if answers(err, insufficientPrivilege) {
-		return false, a.trouble(nil, "Give this user USAGE on the schema "+a.schema+" and SELECT on its tables; docs/scale.md has the commands.", "this user may not read the ledger: %v", err)
-	}
-	return version > 0, err
-}
-
 // Exists reports whether there is a ledger at an address.
 func Exists(ctx context.Context, a Address) (bool, error) {
 	db := a.connections(true)
-	there, err := a.readable(ctx, db)
+	version, err := a.version(ctx, db)
 	if err = errors.Join(err, db.Close()); err != nil {
-		err = a.refused(err)
+		return false, a.refused(err)
 	}
-	return there, err
+	return version > 0, nil
 }
