@@ -127,8 +127,11 @@ func (s store) testReadOnlyAndClosed(t *testing.T) {
 	do(t, l.Close())
 	r := must(s.OpenReadOnly(dir, "read"))(t)
 	same(t, "events", must(r.Events(t.Context(), id))(t), story(id))
-	if err := r.Append(story(jane("m", "link"))[0]); !errors.Is(err, ledger.ErrReadOnly) {
-		t.Errorf("Append: got %v, want ErrReadOnly", err)
+	_, err := r.MarkInterrupted("r", noon)
+	for _, err := range []error{r.Append(story(jane("m", "link"))[0]), r.StartRun(run), define(r, service, "loans", "{}"), r.Flush(), err} {
+		if !errors.Is(err, ledger.ErrReadOnly) {
+			t.Errorf("got %v, want ErrReadOnly", err)
+		}
 	}
 	do(t, r.Close())
 	none := must(s.OpenReadOnly(dir, "nowhere"))(t)
