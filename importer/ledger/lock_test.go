@@ -3,7 +3,6 @@ package ledger_test
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -70,18 +69,4 @@ func TestLockWhereNoFolderCanBe(t *testing.T) {
 	if _, err := ledger.Open(path); !errors.As(err, &p) {
 		t.Errorf("Open: got %v, want a problem", err)
 	}
-}
-
-// TestLockThatCannotBeNoted: who cannot note that it holds the ledger does not hold it, and says what to do.
-func TestLockThatCannotBeNoted(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ledger.db")
-	do(t, os.MkdirAll(path+".holder/in the way", 0o700))
-	var p problem.Problem
-	if _, err := ledger.Lock(path); !errors.As(err, &p) || !strings.Contains(p.Message, "the holder of the ledger cannot be noted: ") || !strings.HasPrefix(p.Hint, "Let this user write to the folde") {
-		t.Errorf("got %v", err)
-	}
-	do(t, os.RemoveAll(path+".holder"))
-	release, err := ledger.Lock(path)
-	do(t, err)
-	release()
 }
