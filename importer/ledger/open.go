@@ -83,7 +83,7 @@ const mostChecked = 200 << 20
 
 // OpenReadOnly opens the ledger at path for reading; another process may write it at
 // the same time. It changes nothing on disk, except that SQLite undoes what a killed
-// process has left half written in the file itself. A missing file gives an empty
+// process has left half written in the file itself, and makes the index of its log again. A missing file gives an empty
 // ledger. Every method that writes fails with ErrReadOnly. It tries again
 // when a file has gone meanwhile: another process may open or close the ledger between
 // two looks at its files.
@@ -111,24 +111,13 @@ func OpenReadOnly(path string) (l *Ledger, err error) {
 	}
 }
 
-// logHeaderSize is the size of a write-ahead log without a frame.
-const logHeaderSize = 32
-
 // readingDSN is the data source name with which a file is read. Only a connection that may write
 // can roll back what a killed process has left half written in the file.
 func readingDSN(path string) string {
 	if hasJournal(path) {
 		return dsn(path, "rw", durable...)
 	}
-	name := dsn(path, "ro", "busy_timeout(10000)")
-	_, err := os.Stat(path + "-shm")
-	if log, err2 := os.Stat(path + "-wal"); err == nil && err2 == nil && log.Size() > logHeaderSize {
-		// The ledger is open, or was open when its process was killed; then SQLite
-		// would otherwise rewrite the index of its log. For a log without a frame,
-		// which a kill can leave, it needs to.
-		name += "&readonly_shm=1"
-	}
-	return name
+	return dsn(path, "ro", "busy_timeout(10000)") // one that writes would fold the log into the file when it closes
 }
 
 // reading is a ledger that reads from pool, which it closes when that fails. server is nil for a
@@ -149,11 +138,7 @@ func reading(pool *sql.DB, path string, server *Server) (*Ledger, error) {
 // quickCheck refuses a ledger whose structure a kill or a power loss has damaged, before
 // anything is written to it.
 func quickCheck(path string) error {
-	name := dsn(path, "ro", "busy_timeout(10000)") // a connection that writes would fold the log into the file when it closes
-	if hasJournal(path) {
-		name = readingDSN(path)
-	}
-	db, err := connect(name)
+	db, err := connect(readingDSN(path))
 	if err != nil {
 		return err
 	}
