@@ -332,7 +332,7 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, isRu
 			step.Events = append(step.Events, eventJSON{e.At, string(e.To), run, e.Via, e.Status, e.Reason, e.ID})
 		}
 		for _, e := range tracked {
-			if e.StepID == s.StepID {
+			if e.Of.StepID == s.StepID {
 				step.Tracked = append(step.Tracked, trackedJSON{e.At, e.Kind, e.Status, e.Tracked.Activity, l.session.Env.Tracking.Completed.Means(e.Kind, e.Status)})
 			}
 		}

@@ -196,16 +196,10 @@ func (l *Ledger) SentIn(ctx context.Context, run string) (map[string]int, error)
 	return sent, err
 }
 
-// Decided yields the steps of an environment whose latest event is a person's
-// decision, the latest first.
+// Decided yields the steps of an environment whose latest event is a person's decision, and the
+// clients and claims that are done with the id that a sheet gave (known_id), the latest first.
 func (l *Ledger) Decided(ctx context.Context, environment string) iter.Seq2[Step, error] {
-	return l.stepsOf(ctx, environment, `AND s.via = 3 AND s.state IN (2, 3, 5) ORDER BY s.version DESC`)
-}
-
-// OfSheet yields the clients and claims of an environment that are done with the id that
-// a sheet gave (known_id).
-func (l *Ledger) OfSheet(ctx context.Context, environment string) iter.Seq2[Step, error] {
-	return l.stepsOf(ctx, environment, `AND s.kind IN (1, 2) AND s.state = 2 AND s.via = 2 AND s.reason = ? ORDER BY s.version`, ReasonKnownID)
+	return l.stepsOf(ctx, environment, `AND (s.via = 3 AND s.state IN (2, 3, 5) OR s.kind IN (1, 2) AND s.state = 2 AND s.via = 2 AND s.reason = ?) ORDER BY s.version DESC`, ReasonKnownID)
 }
 
 // IDs returns up to n ids with which steps of a kind are done in an environment, in

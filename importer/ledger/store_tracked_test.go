@@ -72,7 +72,7 @@ func (s store) testTrackedStep(t *testing.T) {
 		got := ""
 		for _, owner := range []ledger.StepID{jane("", ""), joe} {
 			for _, e := range must(l.TrackedOfClient(t.Context(), owner.ClientKey))(t) {
-				got += owner.Client + " " + e.Step
+				got += owner.Client + " " + e.Of.Step
 			}
 		}
 		same(t, test.name, got, test.want)

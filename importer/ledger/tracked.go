@@ -24,13 +24,10 @@ type Tracked struct {
 	ClaimID    string
 	ActivityID string
 	Activity   string // its name
-	// StepID is the step to which it belongs: the activity or, where that is unknown,
-	// the claim or the client. AddTracked finds it; the zero StepID means that the
-	// ledger knows none of the ids.
-	StepID
 }
 
-// TrackedStep is an event with the step to which it belongs.
+// TrackedStep is an event with the step to which it belongs: the activity or, where that is unknown,
+// the claim or the client.
 type TrackedStep struct {
 	Tracked
 	Of Step
@@ -222,12 +219,10 @@ func scanTracked(rows *sql.Rows) (e storedTracked, err error) {
 
 // trackedSteps yields the events that a condition selects, each with its step.
 func (l *Ledger) trackedSteps(ctx context.Context, condition string, args ...any) iter.Seq2[TrackedStep, error] {
-	return stream(ctx, l.read, func(rows *sql.Rows) (s TrackedStep, err error) {
+	return stream(ctx, l.read, func(rows *sql.Rows) (TrackedStep, error) {
 		var e storedTracked
 		r, err := scanBehind(rows, e.targets()...)
-		s = TrackedStep{Tracked: e.Tracked, Of: r.step()}
-		s.StepID = s.Of.StepID
-		return s, err
+		return TrackedStep{Tracked: e.Tracked, Of: r.step()}, err
 	}, trackedColumns+`, `+stepColumns+` FROM `+stepTables+` JOIN tracked t ON t.step = s.id WHERE `+condition+` ORDER BY t.client, t.at, t.id`, args...)
 }
 
