@@ -70,3 +70,16 @@ func TestLockWhereNoFolderCanBe(t *testing.T) {
 		t.Errorf("Open: got %v, want a problem", err)
 	}
 }
+
+// TestWasOpened: a lock file says that there was a ledger once that is noted, and not because a
+// process held the lock.
+func TestWasOpened(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	for _, opened := range []bool{false, true} {
+		release := must(ledger.Lock(path))(t)
+		same(t, "opened before", ledger.WasOpened(path), opened)
+		do(t, ledger.NoteOpened(path))
+		same(t, "opened", ledger.WasOpened(path), true)
+		release()
+	}
+}
