@@ -62,11 +62,12 @@ func (s *session) numbers(ctx context.Context) (n int64, err error) {
 	return n, withoutValues(err)
 }
 
+// tryLock gives back in the same statement what it has got, unless that is all: the server writes a
+// warning where something is given back that is not locked.
 func (s *session) tryLock(ctx context.Context, keys []int64) (locked bool, err error) {
-	err = s.conn.QueryRowContext(ctx, `SELECT bool_and(pg_try_advisory_lock(k)) FROM unnest($1::bigint[]) k`, keys).Scan(&locked)
-	if err == nil && !locked {
-		err = s.unlock(ctx, keys) // those that it has got
-	}
+	var givenBack int
+	err = s.conn.QueryRowContext(ctx, `WITH tried AS MATERIALIZED (SELECT k, pg_try_advisory_lock(k) AS locked FROM unnest($1::bigint[]) k), verdict AS (SELECT bool_and(locked) AS locked FROM tried)
+		SELECT v.locked, count(CASE WHEN t.locked AND NOT v.locked THEN pg_advisory_unlock(t.k) END) FROM tried t, verdict v GROUP BY v.locked`, keys).Scan(&locked, &givenBack)
 	return locked, withoutValues(err)
 }
 
